@@ -1,0 +1,140 @@
+// Package llm speaks to language models: any OpenAI-compatible endpoint, named
+// models with roles, fallback, retries and honest errors.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// The roles a model can be given in the config.
+const (
+	RolePlan   = "plan"
+	RoleReview = "review"
+	RoleWork   = "work"
+	RoleAnswer = "answer"
+)
+
+// The roles of a Message.
+const (
+	System    = "system"
+	User      = "user"
+	Assistant = "assistant"
+	ToolRole  = "tool"
+)
+
+// Message is one entry of a prompt. An assistant's tool calls must be followed
+// by one tool message for each, in any order; Check enforces it.
+type Message struct {
+	Role       string     `json:"role"`
+	Content    string     `json:"content"`
+	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+// ToolCall is a model's wish to call a tool.
+type ToolCall struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // JSON as the model wrote it, perhaps malformed
+}
+
+// Tool is what a model may call.
+type Tool struct {
+	Name        string          `json:"name"` // [a-zA-Z0-9_-]{1,64}
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"` // JSON Schema of the arguments, an object
+}
+
+// Request is one call of a model.
+type Request struct {
+	Role     string // RolePlan and so on: chooses the model
+	Model    string // a configured model's name; empty: the role's
+	Messages []Message
+	Tools    []Tool
+	// TextTools explains to a model without tool calling how to write a call in
+	// its text. It is added to the system message only for such models; the
+	// tools' definitions follow it.
+	TextTools string
+}
+
+// Delta is a piece of a streamed reply.
+type Delta struct {
+	Text     string
+	Thinking string
+	Reset    bool // forget what was streamed: the call is made again
+}
+
+// Usage counts tokens of one call, all attempts together.
+type Usage struct {
+	Input       int  `json:"input,omitempty"` // of these, CachedInput were cached
+	CachedInput int  `json:"cached_input,omitempty"`
+	Output      int  `json:"output,omitempty"`
+	Estimated   bool `json:"estimated,omitempty"` // the endpoint reported none
+}
+
+// Add sums two usages.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.CachedInput + v.CachedInput, u.Output + v.Output, u.Estimated || v.Estimated}
+}
+
+// Reply is a complete reply. A reply that was cut off is an error instead.
+type Reply struct {
+	Text      string
+	Thinking  string
+	ToolCalls []ToolCall
+	Usage     Usage
+	Model     string        // name in the config of the model that answered
+	Elapsed   time.Duration // of the whole call
+}
+
+// Model answers requests. stream may be nil; it is called from the calling
+// goroutine's call only, in order, never after Call returned.
+type Model interface {
+	Call(ctx context.Context, r Request, stream func(Delta)) (Reply, error)
+}
+
+// Problem is the kind of an Error. It is also the key of the sentence that a
+// person reads.
+type Problem string
+
+// What can be wrong with a model call.
+const (
+	Unreachable Problem = "unreachable" // no connection, reset, 5xx, no first byte, idle
+	Refused     Problem = "refused"     // 401, 403: the key
+	NotFound    Problem = "not_found"   // 404: the address or the model's name
+	Busy        Problem = "busy"        // 429
+	Invalid     Problem = "invalid"     // 400 and the like: this request will never do
+	TooLong     Problem = "too_long"    // the context is too small for the prompt
+	Filtered    Problem = "filtered"    // a content filter stopped it
+	CutOff      Problem = "cut_off"     // truncated by length or a broken stream
+	Garbage     Problem = "garbage"     // not the protocol, or an empty reply
+)
+
+// Error is what Call returns when every attempt and every fallback failed; it
+// describes the last one. Cancellation is returned as the context's error.
+type Error struct {
+	Problem Problem
+	Model   string // name in the config
+	Status  int    // HTTP status; 0 for none
+	Hint    string // what an admin can do, in English; may be empty
+	Usage   Usage  // tokens that were paid for nevertheless
+	Partial string // text received before it was cut off
+	Err     error
+}
+
+func (e *Error) Error() string {
+	s := "calling model " + quote(e.Model) + ": " + string(e.Problem)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	if e.Hint != "" {
+		s += " (" + e.Hint + ")"
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+func quote(s string) string { b, _ := json.Marshal(s); return string(b) }
