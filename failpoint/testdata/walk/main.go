@@ -1,0 +1,22 @@
+// Command walk hits the failpoints that its arguments name and prints each one
+// that it survived. An argument that starts with ? asks for a planted fault.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"legwork/failpoint"
+)
+
+func main() {
+	for _, name := range os.Args[1:] {
+		if fault, asks := strings.CutPrefix(name, "?"); asks {
+			fmt.Println(fault, failpoint.Fault(fault))
+			continue
+		}
+		failpoint.Hit(name)
+		fmt.Println(name)
+	}
+}
