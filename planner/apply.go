@@ -1,0 +1,277 @@
+package planner
+
+import (
+	"maps"
+	"slices"
+
+	"legwork/llm"
+)
+
+// Apply folds one event. An event that does not fit changes nothing but Seq.
+// Everything it reads is in s and e: no clock, no config, no parsing. The
+// slices and maps of s are never written to.
+func Apply(s State, e Event) State {
+	if !Takes(s, e) {
+		s.Seq = max(s.Seq, e.Seq)
+		return s
+	}
+	if busy(s) && e.Type != Resumed {
+		s.Used += max(0, e.At.Sub(s.Last))
+	}
+	s.Seq = e.Seq
+	if e.At.After(s.Last) {
+		s.Last = e.At
+	}
+	s.Usage = s.Usage.Add(usage(e))
+	s = applied(s, e)
+	if s.Phase == PhaseWorking {
+		s = settleWork(s, e)
+	}
+	return s
+}
+
+func usage(e Event) llm.Usage {
+	switch {
+	case e.Reply != nil:
+		return e.Reply.Usage
+	case e.Problem != nil:
+		return e.Problem.Usage
+	}
+	return llm.Usage{}
+}
+
+func applied(s State, e Event) State {
+	switch e.Type {
+	case Opened:
+		return open(s, e)
+	case Released:
+		return release(s, e)
+	case Replied, Garbled, Broke:
+		return concluded(s, e)
+	case Started, Returned, Asked:
+		return called(s, e)
+	case Decided:
+		return decided(s, e)
+	case Said:
+		return heard(s, e)
+	case Set:
+		return share(s, e.Seq, slices.Collect(maps.Keys(e.Values)))
+	case Stopped:
+		return halt(s, e, WhyStopped)
+	case Expired:
+		return expire(s, e)
+	case Overdrew:
+		s.Budget, s.Over = e.Budget, e.Seq
+	case Began:
+		if e.Slot == "" {
+			s.Begun = true
+			return s
+		}
+		return slotted(s, Slot{Name: e.Slot})
+	case Shown:
+		s = slotted(s, Slot{Name: e.Slot, Message: e.Message})
+		if e.Last {
+			s.Phase = PhaseOver
+		}
+	}
+	return s
+}
+
+func open(s State, e Event) State {
+	s.Limits, s.Opened, s.Last = e.Opening.Limits, e.At, e.At
+	s.Limit = s.Limits.TaskTimeout
+	s.Phase = PhaseQueued
+	if !e.Opening.Queued {
+		s = decide(s, e.Seq)
+	}
+	return s
+}
+
+// release lets a queued task go on: to its first decision, or to the plan that
+// it waits with.
+func release(s State, e Event) State {
+	if s.Round > 0 {
+		s.Phase = PhaseWorking
+		return s
+	}
+	return decide(s, e.Seq)
+}
+
+// decide starts a decision: the first one, or a review of what came back.
+func decide(s State, cause int) State {
+	s.Phase, s.Cause, s.Tries, s.Begun = PhaseDeciding, cause, 0, false
+	return s
+}
+
+// answer starts the closing answer. why is empty when nothing cut the task
+// short; otherwise the answer gets a time of its own.
+func answer(s State, cause int, why string) State {
+	s.Phase, s.Cause, s.Tries, s.Begun, s.Why = PhaseAnswering, cause, 0, false, why
+	s.Budget, s.Over = "", 0
+	if why != "" || s.Limit-s.Used < s.Limits.AnswerTime {
+		s.Used, s.Limit = 0, s.Limits.AnswerTime
+	}
+	return s
+}
+
+// settle fixes the outcome; what is left is to show it. A task that a person
+// stopped stays stopped, however its closing answer went.
+func settle(s State, o Outcome, why string) State {
+	if s.Why == WhyStopped {
+		o, why = Halted, WhyStopped
+	}
+	s.Phase, s.Outcome, s.Why = PhaseShowing, o, why
+	s.Budget, s.Over = "", 0
+	return s
+}
+
+// concluded folds what came of a model action, or a show action that failed.
+func concluded(s State, e Event) State {
+	a, _ := wanted(s, e.Action)
+	switch {
+	case a.Kind == KindShow:
+		s.Phase = PhaseOver
+		return s
+	case a.Role == llm.RoleWork:
+		return worked(s, e, a)
+	case e.Type == Garbled:
+		s.Tries++
+		if s.Tries <= s.Limits.Garbles {
+			return s
+		}
+		if a.Role == llm.RoleAnswer {
+			return settle(s, Failed, WhyUnusable)
+		}
+		return answer(s, e.Seq, WhyUnreadable)
+	case e.Type == Broke:
+		if a.Role == llm.RoleReview && s.Found() {
+			return answer(s, e.Seq, e.Problem.Code)
+		}
+		return settle(s, Failed, e.Problem.Code)
+	case e.Reply.IsPlan:
+		return planned(s, e)
+	}
+	return answered(s, e)
+}
+
+// answered folds a text for the person.
+func answered(s State, e Event) State {
+	s.Answer, s.Heeded = e.Seq, len(s.Heard)
+	return settle(s, Done, s.Why)
+}
+
+// planned folds a plan. An empty one means that enough is known.
+func planned(s State, e Event) State {
+	s.Heeded = len(s.Heard)
+	if len(e.Reply.Plan) == 0 {
+		return answer(s, e.Seq, "")
+	}
+	s.Round++
+	s.Begun = false
+	s.Planned = append(slices.Clip(s.Planned), e.Seq)
+	at := make(map[string]int, len(s.Subtasks)+len(e.Reply.Plan))
+	for i, w := range s.Subtasks {
+		at[w.ID] = i
+	}
+	for i, p := range e.Reply.Plan {
+		at[p.ID] = len(s.Subtasks) + i
+	}
+	list := slices.Clone(s.Subtasks)
+	for i, p := range e.Reply.Plan {
+		w := Work{ID: p.ID, Name: p.Name, Source: e.Seq, Index: i, Round: s.Round, State: SubTodo}
+		for _, id := range p.After {
+			if n, ok := at[id]; ok {
+				w.After = append(w.After, n)
+			}
+		}
+		list = append(list, w)
+	}
+	s.Subtasks = list
+	s.Phase = PhaseWorking
+	if e.Reply.Queued {
+		s.Phase = PhaseQueued
+	}
+	return s
+}
+
+// heard folds guidance: a decision that has said nothing yet is made again
+// with it, the next one sees it otherwise.
+func heard(s State, e Event) State {
+	s.Heard = append(slices.Clip(s.Heard), e.Seq)
+	if s.Phase == PhaseDeciding || s.Phase == PhaseAnswering {
+		return decide(s, e.Seq)
+	}
+	return s
+}
+
+// halt folds the wish to end: with an answer that tells what was found, if
+// anything was and no answer is being written already.
+func halt(s State, e Event, why string) State {
+	outcome := Failed
+	if why == WhyStopped {
+		outcome = Halted
+	}
+	worth := s.Found() && s.Phase != PhaseAnswering
+	s = skipRest(s, e)
+	if worth {
+		return answer(s, e.Seq, why)
+	}
+	return settle(s, outcome, why)
+}
+
+// expire folds the end of a question's time, or of the task's.
+func expire(s State, e Event) State {
+	if s.Phase == PhaseWorking {
+		if lapsed, ok := lapse(s, e); ok {
+			return lapsed
+		}
+	}
+	if s.Phase == PhaseAnswering && s.Why == "" {
+		return settle(skipRest(s, e), Failed, WhyExpired)
+	}
+	if s.Phase == PhaseAnswering {
+		return settle(s, Failed, s.Why)
+	}
+	return halt(s, e, WhyExpired)
+}
+
+// decided folds a person's decision: about a budget, or about a call.
+func decided(s State, e Event) State {
+	if s.Budget != "" && e.Action == budgetID(s) {
+		if e.Decision.Approve {
+			s.Budget, s.Over = "", 0
+			return s
+		}
+		s.Budget, s.Over = "", 0
+		return halt(s, e, WhyBudget)
+	}
+	return called(s, e)
+}
+
+func share(s State, seq int, keys []string) State {
+	if len(keys) == 0 {
+		return s
+	}
+	s.Shared = maps.Clone(s.Shared)
+	if s.Shared == nil {
+		s.Shared = map[string]int{}
+	}
+	for _, k := range keys {
+		s.Shared[k] = seq
+	}
+	s.Version++
+	return s
+}
+
+func slotted(s State, slot Slot) State {
+	slots := slices.Clone(s.Slots)
+	for i := range slots {
+		if slots[i].Name == slot.Name {
+			slots[i] = slot
+			s.Slots = slots
+			return s
+		}
+	}
+	s.Slots = append(slots, slot)
+	return s
+}

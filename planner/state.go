@@ -1,0 +1,240 @@
+package planner
+
+import (
+	"time"
+
+	"legwork/llm"
+)
+
+// Phase is where a task stands. Only Working holds sub-tasks that go on.
+type Phase string
+
+// The phases in the order a task passes them; rounds repeat deciding and working.
+const (
+	PhaseQueued    Phase = "queued"    // waits for Released
+	PhaseDeciding  Phase = "deciding"  // a model plans, reviews, or answers at once
+	PhaseWorking   Phase = "working"   // sub-tasks run
+	PhaseAnswering Phase = "answering" // a model writes the closing answer
+	PhaseShowing   Phase = "showing"   // the outcome is on its way to the chat
+	PhaseOver      Phase = "over"      // nothing is wanted any more
+)
+
+// Outcome is how a task ended; empty while it is open.
+type Outcome string
+
+// The outcomes.
+const (
+	Done    Outcome = "done"
+	Failed  Outcome = "failed"
+	Halted  Outcome = "stopped"
+	Pending Outcome = ""
+)
+
+// Reasons for an early end that the fold itself finds; others are the codes of
+// Problem. They are keys of texts.
+const (
+	WhyStopped    = "stopped"
+	WhyExpired    = "expired"
+	WhyBudget     = "budget"
+	WhyRounds     = "rounds"
+	WhyUnreadable = "plan_unreadable"
+	WhyTurns      = "turns"
+	WhyUnusable   = "garbage"
+)
+
+// LLMTool is the name of the group that has no tools: the model alone.
+const LLMTool = "llm_tool"
+
+// State is the fold of a journal. It holds sequence numbers in place of
+// bodies, so that it stays small. A State is a value: Apply never changes the
+// one it is given.
+type State struct {
+	Seq     int // of the last event folded; 0 before any
+	Phase   Phase
+	Outcome Outcome
+	Why     string // key of what cut the task short; empty for a plain end
+	Limits  Limits
+
+	Round    int   // plans taken so far
+	Planned  []int // seqs of the events that hold them
+	Subtasks []Work
+	Heard    []int // seqs of guidance, all of it
+	Heeded   int   // how many of Heard the last plan or reply had seen
+
+	Cause int  // seq of what the current decision follows; part of its id
+	Tries int  // unusable replies of the current decision
+	Begun bool // its first words are out
+
+	Answer  int            // seq of the event whose text is the answer; 0 for none
+	Budget  string         // key of a budget that is reached and not yet extended
+	Over    int            // seq of Overdrew while Budget is set
+	Shared  map[string]int // key of the shared state: seq of the event that set it
+	Version int            // of the shared state: grows with each change
+	Slots   []Slot
+	Usage   llm.Usage
+
+	Opened time.Time
+	Last   time.Time     // of the last event
+	Used   time.Duration // working time since the limit that counts now began
+	Limit  time.Duration // working time allowed for the current stretch
+}
+
+// Work is a sub-task as the machine sees it.
+type Work struct {
+	ID     string // "2/a"
+	Name   string // tool group or llm_tool
+	Source int    // seq of the event that describes it
+	Index  int    // of its description in that event: plan entry, or call when Parent is set
+	Round  int
+	Parent *Place // the call that delegated it; nil for an entry of a plan
+	After  []int  // indexes of the sub-tasks whose results it needs
+	State  SubState
+	Why    string // failed: key of the reason
+	Turns  []Turn
+	Tries  int // unusable replies of the current turn
+	End    int // seq of the event that ended it
+	Began  time.Time
+	Ended  time.Time
+}
+
+// SubState is the state of a sub-task, as people and programs read it.
+type SubState string
+
+// The states of a sub-task.
+const (
+	SubTodo    SubState = "todo"
+	SubWorking SubState = "working"
+	SubWaiting SubState = "waiting"
+	SubDone    SubState = "done"
+	SubFailed  SubState = "failed"
+	SubSkipped SubState = "skipped"
+)
+
+// Ended reports whether nothing more will happen to a sub-task in this state.
+func (s SubState) Ended() bool { return s == SubDone || s == SubFailed || s == SubSkipped }
+
+// Turn is one reply of a sub-task's model that called tools.
+type Turn struct {
+	Seq   int
+	Calls []CallState
+}
+
+// CallState is one tool call of a turn.
+type CallState struct {
+	Kind    CallKind
+	Step    CallStep
+	Attempt int
+	Result  int // seq of the event that ended it
+	Child   int // KindDelegate: index of the sub-task
+	Asked   int // StepAsked: seq of the question
+	Allowed bool
+	Expires time.Time // StepAsked: when the question lapses; zero for never
+}
+
+// CallKind says who resolves a call.
+type CallKind uint8
+
+// The kinds of call.
+const (
+	CallTool     CallKind = iota // a server
+	CallInstant                  // the fold: refused, update_state, read_result
+	CallAsk                      // a person, by ask_person
+	CallDelegate                 // a sub-task
+	CallTooMany                  // nobody: one delegation too many
+)
+
+// CallStep says how far a call is.
+type CallStep uint8
+
+// The steps of a call.
+const (
+	StepOpen    CallStep = iota // wanted
+	StepAsked                   // a person must allow it first
+	StepStarted                 // started, and must not be started again
+	StepDone
+)
+
+// Place is a call's position: sub-task, turn and call, all indexes.
+type Place struct{ Subtask, Turn, Call int }
+
+// Slot is one message of the task in the chat.
+type Slot struct {
+	Name    string // "board", "answer.1"
+	Message string // platform id; empty while it is only intended
+}
+
+// Finished reports that nothing is wanted any more.
+func (s State) Finished() bool { return s.Phase == PhaseOver }
+
+// Settled reports that the outcome is known, shown or not.
+func (s State) Settled() bool { return s.Outcome != Pending }
+
+// Slot returns the slot of that name; its zero value when there is none.
+func (s State) Slot(name string) Slot {
+	for _, slot := range s.Slots {
+		if slot.Name == name {
+			return slot
+		}
+	}
+	return Slot{}
+}
+
+// Lone reports that the task consists of one sub-task whose last turn is the
+// answer: its plan had one entry, and no guidance came that a review would
+// have to heed.
+func (s State) Lone() bool {
+	return s.Round == 1 && len(s.Subtasks) == 1 && s.Heeded == len(s.Heard)
+}
+
+// Found reports that at least one sub-task has a result to tell of.
+func (s State) Found() bool {
+	for _, w := range s.Subtasks {
+		if w.State == SubDone {
+			return true
+		}
+	}
+	return false
+}
+
+// Status is the task's state in the words of the API: queued, planning,
+// working, waiting, answering, done, failed, stopped.
+func (s State) Status() string {
+	switch s.Phase {
+	case PhaseDeciding:
+		if s.Budget != "" {
+			return "waiting"
+		}
+		return "planning"
+	case PhaseWorking:
+		if !busy(s) {
+			return "waiting"
+		}
+		return "working"
+	case PhaseShowing:
+		return "answering"
+	case PhaseOver:
+		return string(s.Outcome)
+	}
+	return string(s.Phase)
+}
+
+// Fold applies a whole journal.
+func Fold(events []Event) State {
+	var s State
+	for _, e := range events {
+		s = Apply(s, e)
+	}
+	return s
+}
+
+// Settles tells the store whether e, which led from before to after, settled
+// the task: then text is its answer, empty where there is none.
+func Settles(before, after State, e Event) (text string, failed, settled bool) {
+	if before.Settled() || !after.Settled() {
+		return "", false, false
+	}
+	if after.Answer == e.Seq && e.Reply != nil {
+		text = e.Reply.Text
+	}
+	return text, after.Outcome == Failed, true
+}

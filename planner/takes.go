@@ -1,0 +1,98 @@
+package planner
+
+// Takes reports whether e still fits s. Stores call it at append, under the
+// task's lock: what it refuses is never written, so a second click, a late
+// reply and a second replica change nothing.
+func Takes(s State, e Event) bool {
+	if s.Phase == "" {
+		return e.Type == Opened && e.Opening != nil
+	}
+	if s.Finished() {
+		return false
+	}
+	switch e.Type {
+	case Released:
+		return s.Phase == PhaseQueued
+	case Said:
+		return listens(s)
+	case Set:
+		return len(e.Values) > 0
+	case Stopped:
+		return s.Phase != PhaseShowing
+	case Expired:
+		d := Deadline(s)
+		return !d.IsZero() && !e.At.Before(d)
+	case Overdrew:
+		return s.Budget == "" && e.Budget != "" && busy(s)
+	case Resumed:
+		return s.Phase != PhaseQueued
+	case Began, Shown:
+		return takesShow(s, e)
+	}
+	return takesOutcome(s, e)
+}
+
+// listens reports whether guidance can still be heeded: before the first words
+// of a decision are out, or while sub-tasks work that a review will judge.
+func listens(s State) bool {
+	switch s.Phase {
+	case PhaseQueued, PhaseDeciding, PhaseWorking:
+		return !s.Begun
+	case PhaseAnswering:
+		return !s.Begun && s.Why == ""
+	}
+	return false
+}
+
+// takesShow judges what is sent to the chat: messages of a slot, which may be
+// sent again until their id is known, and the first words of a model action.
+func takesShow(s State, e Event) bool {
+	if e.Slot == "" {
+		a, ok := wanted(s, e.Action)
+		return ok && e.Type == Began && a.Kind == KindModel && a.Final && !s.Begun
+	}
+	slot := s.Slot(e.Slot)
+	if e.Type == Began {
+		return slot.Message == ""
+	}
+	if e.Last && s.Phase != PhaseShowing {
+		return false
+	}
+	return slot.Name != "" && e.Message != "" && (slot.Message == "" || e.Last)
+}
+
+// takesOutcome judges what came of an action: Todo must list it.
+func takesOutcome(s State, e Event) bool {
+	a, ok := wanted(s, e.Action)
+	if !ok {
+		return false
+	}
+	switch e.Type {
+	case Replied:
+		return a.Kind == KindModel && e.Reply != nil && fits(a, *e.Reply)
+	case Garbled:
+		return a.Kind == KindModel && e.Problem != nil
+	case Broke:
+		return (a.Kind == KindModel || a.Kind == KindShow) && e.Problem != nil
+	case Started:
+		return a.Kind == KindTool && !a.Started
+	case Returned:
+		return a.Kind == KindTool && e.Result != nil
+	case Asked:
+		return a.Kind == KindTool && !a.Started && !a.Allowed && e.Question != nil
+	case Decided:
+		return a.Kind == KindAsk && e.Decision != nil
+	}
+	return false
+}
+
+// fits reports whether the reply is of a form that the action can have.
+func fits(a Action, r Reply) bool {
+	if a.Role == "work" {
+		return !r.IsPlan && (r.Text != "" || len(r.Calls) > 0)
+	}
+	if r.IsPlan {
+		return a.Role != "answer" && len(r.Calls) == 0
+	}
+	return r.Text != "" && len(r.Calls) == 0
+}

@@ -1,0 +1,164 @@
+package planner
+
+import (
+	"fmt"
+	"time"
+
+	"legwork/llm"
+)
+
+// Kind is the kind of an Action.
+type Kind string
+
+// The kinds of action.
+const (
+	KindModel Kind = "model" // call a model
+	KindTool  Kind = "tool"  // call a tool
+	KindAsk   Kind = "ask"   // a person must decide
+	KindShow  Kind = "show"  // bring the outcome to the chat
+)
+
+// Action is one thing that is wanted now. Its ID is a function of the journal,
+// so that every driver gives it the same name, before and after a crash.
+type Action struct {
+	ID       string
+	Kind     Kind
+	Role     string // model: plan, review, work, answer
+	Place    Place  // work and tool: Subtask; tool and ask: also Turn and Call; otherwise Subtask is -1
+	Group    string // work and tool: the sub-task's group
+	Final    bool   // model: its text is the answer to the person
+	LastTurn bool   // work: the model must finish now, without tools
+	Started  bool   // tool: it was started before; when it is not running, its outcome is unknown
+	Allowed  bool   // tool: a person has allowed exactly this call
+	Hold     bool   // keep it when it runs, do not start it
+}
+
+// Todo lists everything that is wanted now, running or not, in a fixed order.
+func Todo(s State) []Action {
+	var list []Action
+	switch s.Phase {
+	case PhaseDeciding:
+		role := llm.RolePlan
+		if s.Round > 0 {
+			role = llm.RoleReview
+		}
+		list = append(list, Action{ID: decisionID(s, role), Kind: KindModel, Role: role, Place: nowhere, Final: true})
+	case PhaseAnswering:
+		list = append(list, Action{ID: decisionID(s, llm.RoleAnswer), Kind: KindModel, Role: llm.RoleAnswer, Place: nowhere, Final: true})
+	case PhaseWorking:
+		for i, w := range s.Subtasks {
+			if w.State == SubWorking || w.State == SubWaiting {
+				list = workActions(list, s, i, w)
+			}
+		}
+	case PhaseShowing:
+		list = append(list, Action{ID: ShowID, Kind: KindShow, Place: nowhere})
+	}
+	if s.Budget != "" {
+		for i := range list {
+			list[i].Hold = list[i].Kind == KindModel || list[i].Kind == KindTool
+		}
+		list = append(list, Action{ID: budgetID(s), Kind: KindAsk, Place: nowhere})
+	}
+	return list
+}
+
+// ShowID is the id of the action that brings the outcome to the chat.
+const ShowID = "show"
+
+// Names of slots: the live board, and the first part of the answer.
+const (
+	SlotBoard  = "board"
+	SlotAnswer = "answer.1"
+)
+
+var nowhere = Place{Subtask: -1}
+
+func workActions(list []Action, s State, i int, w Work) []Action {
+	open := false
+	if n := len(w.Turns); n > 0 {
+		for c, call := range w.Turns[n-1].Calls {
+			if call.Step == StepDone {
+				continue
+			}
+			open = true
+			if a, ok := callAction(w, Place{i, n - 1, c}, call); ok {
+				list = append(list, a)
+			}
+		}
+	}
+	if open {
+		return list
+	}
+	return append(list, Action{
+		ID: fmt.Sprintf("work %s turn %d.%d", w.ID, len(w.Turns)+1, w.Tries), Kind: KindModel, Role: llm.RoleWork,
+		Place: Place{Subtask: i}, Group: w.Name, Final: s.Lone(), LastTurn: len(w.Turns)+1 >= s.Limits.Turns,
+	})
+}
+
+func callAction(w Work, at Place, call CallState) (Action, bool) {
+	a := Action{Place: at, Group: w.Name, Kind: KindAsk}
+	switch {
+	case call.Kind == CallDelegate:
+		return a, false
+	case call.Kind == CallAsk, call.Step == StepAsked:
+		a.ID = fmt.Sprintf("ask %s turn %d call %d.%d", w.ID, at.Turn+1, at.Call+1, call.Attempt)
+	default:
+		a.ID = fmt.Sprintf("tool %s turn %d call %d.%d", w.ID, at.Turn+1, at.Call+1, call.Attempt)
+		a.Kind, a.Started, a.Allowed = KindTool, call.Step == StepStarted, call.Allowed
+	}
+	return a, true
+}
+
+func decisionID(s State, role string) string {
+	return fmt.Sprintf("%s %d.%d", role, s.Cause, s.Tries)
+}
+
+func budgetID(s State) string { return fmt.Sprintf("ask budget %d", s.Over) }
+
+// wanted returns the action of that id from Todo.
+func wanted(s State, id string) (Action, bool) {
+	for _, a := range Todo(s) {
+		if a.ID == id {
+			return a, true
+		}
+	}
+	return Action{}, false
+}
+
+// busy reports that somebody other than a person is to work now: then the
+// task's time runs.
+func busy(s State) bool {
+	if s.Budget != "" {
+		return false
+	}
+	for _, a := range Todo(s) {
+		if a.Kind == KindModel || a.Kind == KindTool {
+			return true
+		}
+	}
+	return false
+}
+
+// Deadline is when the driver appends Expired: at the end of the working time,
+// or when an unanswered question lapses. Zero means never: only people are
+// awaited, or nothing is.
+func Deadline(s State) time.Time {
+	var at time.Time
+	if busy(s) {
+		at = s.Last.Add(s.Limit - s.Used)
+	}
+	if s.Phase != PhaseWorking {
+		return at
+	}
+	for _, w := range s.Subtasks {
+		if n := len(w.Turns); n > 0 && !w.State.Ended() {
+			for _, c := range w.Turns[n-1].Calls {
+				if c.Step == StepAsked && !c.Expires.IsZero() && (at.IsZero() || c.Expires.Before(at)) {
+					at = c.Expires
+				}
+			}
+		}
+	}
+	return at
+}

@@ -1,0 +1,235 @@
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// worked folds what came of a sub-task's model turn.
+func worked(s State, e Event, a Action) State {
+	s, w := edit(s, a.Place.Subtask)
+	switch {
+	case e.Type == Garbled:
+		w.Tries++
+		if w.Tries > s.Limits.Garbles {
+			finish(w, e, SubFailed, WhyUnusable)
+		}
+	case e.Type == Broke:
+		finish(w, e, SubFailed, e.Problem.Code)
+	case len(e.Reply.Calls) == 0:
+		finish(w, e, SubDone, "")
+		if a.Final && s.Lone() {
+			s.Phase = PhaseShowing
+			return answered(s, e)
+		}
+	case a.LastTurn:
+		finish(w, e, SubFailed, WhyTurns)
+	default:
+		w.Tries = 0
+		w.Turns = append(slices.Clip(w.Turns), Turn{Seq: e.Seq, Calls: make([]CallState, len(e.Reply.Calls))})
+		return requested(s, e, Place{a.Place.Subtask, len(w.Turns) - 1, 0})
+	}
+	s.Begun = false
+	return s
+}
+
+// requested resolves what it can of a new turn's calls: the machine's own
+// tools need no server.
+func requested(s State, e Event, at Place) State {
+	s.Begun = false
+	for i, c := range e.Reply.Calls {
+		at.Call = i
+		call := CallState{}
+		switch {
+		case c.Refusal != "", c.Read != nil:
+			call = CallState{Kind: CallInstant, Step: StepDone, Result: e.Seq}
+		case c.Update != nil:
+			call = CallState{Kind: CallInstant, Step: StepDone, Result: e.Seq}
+			s = share(s, e.Seq, slices.Collect(maps.Keys(c.Update.Values)))
+		case c.Ask != nil:
+			call.Kind = CallAsk
+		case c.Delegate != nil:
+			s, call = delegated(s, e, at, c.Delegate)
+		}
+		s.Subtasks[at.Subtask].Turns[at.Turn].Calls[i] = call
+	}
+	return s
+}
+
+// delegated adds the sub-task that a call asks for, within the limit of
+// sub-tasks of a round. s.Subtasks is fresh already.
+func delegated(s State, e Event, at Place, d *Subtask) (State, CallState) {
+	round, n, entries := s.Subtasks[at.Subtask].Round, 0, 0
+	for _, w := range s.Subtasks {
+		if w.Round == round {
+			entries++
+			if w.Parent != nil {
+				n++
+			}
+		}
+	}
+	if entries >= 2*s.Limits.Subtasks || n >= s.Limits.Subtasks {
+		return s, CallState{Kind: CallTooMany, Step: StepDone, Result: e.Seq}
+	}
+	parent := at
+	s.Subtasks = append(s.Subtasks, Work{
+		ID: fmt.Sprintf("%d/d%d", round, n+1), Name: d.Name, Source: e.Seq, Index: at.Call,
+		Round: round, Parent: &parent, State: SubTodo,
+	})
+	return s, CallState{Kind: CallDelegate, Child: len(s.Subtasks) - 1}
+}
+
+// called folds what happened to one tool call.
+func called(s State, e Event) State {
+	a, ok := wanted(s, e.Action)
+	if !ok {
+		return s
+	}
+	s, c := editCall(s, a.Place)
+	switch e.Type {
+	case Started:
+		c.Step = StepStarted
+	case Returned:
+		c.Step, c.Result = StepDone, e.Seq
+	case Asked:
+		c.Step, c.Asked, c.Expires = StepAsked, e.Seq, e.Question.Expires
+	case Decided:
+		if c.Kind == CallTool && e.Decision.Approve {
+			c.Step, c.Allowed = StepOpen, true
+			c.Attempt++
+			return s
+		}
+		c.Step, c.Result = StepDone, e.Seq
+	}
+	return s
+}
+
+// lapse ends every question whose time is over; ok is false when there is none.
+func lapse(s State, e Event) (_ State, ok bool) {
+	for i, w := range s.Subtasks {
+		n := len(w.Turns)
+		if n == 0 || w.State.Ended() {
+			continue
+		}
+		for c, call := range w.Turns[n-1].Calls {
+			if call.Step != StepAsked || call.Expires.IsZero() || e.At.Before(call.Expires) {
+				continue
+			}
+			var p *CallState
+			s, p = editCall(s, Place{i, n - 1, c})
+			p.Step, p.Result, ok = StepDone, e.Seq, true
+		}
+	}
+	return s, ok
+}
+
+// settleWork brings the sub-tasks up to date after an event: delegated results
+// go to their callers, states follow, free slots are filled in order, and a
+// finished round leads to the next decision.
+func settleWork(s State, e Event) State {
+	list := slices.Clone(s.Subtasks)
+	s.Subtasks = list
+	for i := range list {
+		if w := &list[i]; w.Parent != nil && w.State.Ended() {
+			if p := list[w.Parent.Subtask]; !p.State.Ended() && p.Turns[w.Parent.Turn].Calls[w.Parent.Call].Step != StepDone {
+				next, call := editCall(s, *w.Parent)
+				call.Step, call.Result = StepDone, w.End
+				s, list = next, next.Subtasks
+			}
+		}
+	}
+	active, waiting := 0, 0
+	for i := range list {
+		if list[i].State == SubWorking || list[i].State == SubWaiting {
+			list[i].State = SubWorking
+			if awaitsOthers(list[i]) {
+				list[i].State = SubWaiting
+				waiting++
+			} else {
+				active++
+			}
+		}
+	}
+	for i := range list {
+		if w := &list[i]; w.State == SubTodo && active < s.Limits.Parallel && ready(s, *w) {
+			w.State, w.Began = SubWorking, e.At
+			active++
+		}
+	}
+	if active == 0 && waiting == 0 {
+		return concludeRound(s, e)
+	}
+	return s
+}
+
+// concludeRound goes on to the next decision when no sub-task can go on. One
+// that waits for what will never come (a cycle, which no parser lets through)
+// is skipped.
+func concludeRound(s State, e Event) State {
+	s = skipRest(s, e)
+	if s.Round >= s.Limits.Rounds {
+		return answer(s, e.Seq, WhyRounds)
+	}
+	return decide(s, e.Seq)
+}
+
+// awaitsOthers reports that the sub-task itself has nothing to do: what is
+// open of its turn is with people or with delegated sub-tasks.
+func awaitsOthers(w Work) bool {
+	if len(w.Turns) == 0 {
+		return false
+	}
+	open := false
+	for _, c := range w.Turns[len(w.Turns)-1].Calls {
+		if c.Step == StepDone {
+			continue
+		}
+		open = true
+		if c.Kind == CallTool && c.Step != StepAsked {
+			return false
+		}
+	}
+	return open
+}
+
+func ready(s State, w Work) bool {
+	for _, i := range w.After {
+		if !s.Subtasks[i].State.Ended() {
+			return false
+		}
+	}
+	return true
+}
+
+func finish(w *Work, e Event, state SubState, why string) {
+	w.State, w.Why, w.End, w.Ended = state, why, e.Seq, e.At
+}
+
+// skipRest ends every sub-task that has not ended.
+func skipRest(s State, e Event) State {
+	for i, w := range s.Subtasks {
+		if !w.State.Ended() {
+			var p *Work
+			s, p = edit(s, i)
+			finish(p, e, SubSkipped, "")
+		}
+	}
+	return s
+}
+
+// edit returns a state whose list of sub-tasks is its own, and the sub-task to
+// change in it.
+func edit(s State, i int) (State, *Work) {
+	s.Subtasks = slices.Clone(s.Subtasks)
+	return s, &s.Subtasks[i]
+}
+
+// editCall is edit for one call, down to the turn that holds it.
+func editCall(s State, at Place) (State, *CallState) {
+	s, w := edit(s, at.Subtask)
+	w.Turns = slices.Clone(w.Turns)
+	turn := &w.Turns[at.Turn]
+	turn.Calls = slices.Clone(turn.Calls)
+	return s, &turn.Calls[at.Call]
+}
