@@ -1,0 +1,124 @@
+// Package lenient reads JSON as language models write it: fenced or bare, with
+// prose and thinking around it, with trailing commas, single quotes, comments
+// and Python literals. What was cut off is reported, never completed.
+package lenient
+
+import "strings"
+
+// Object is a JSON value found in a text; Start and End are byte offsets into
+// that text.
+type Object struct {
+	// Raw is the value as valid JSON, owned by the caller; nil when the value
+	// is Truncated or Broken.
+	Raw        []byte
+	Start, End int
+	// Truncated: the text ended before the value did.
+	Truncated bool
+	// Broken: it begins like JSON and cannot be read.
+	Broken bool
+	// Keys are those read of the outermost object, or of the objects directly in
+	// an outermost array, in order; at most 64. Of a truncated value the last
+	// key may be cut off too.
+	Keys []string
+}
+
+// Objects returns the outermost JSON objects of a text in order, complete and
+// truncated ones. At most the last is truncated. The time is linear in the
+// length of the text, whatever it holds.
+func Objects(text string) []Object {
+	var list []Object
+	for _, o := range scan(text, false) {
+		if !o.Broken {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// Values is like Objects and also returns arrays whose first element is an
+// object, as one value each, and what is Broken.
+func Values(text string) []Object { return scan(text, true) }
+
+const (
+	maxDepth = 512 // of values in values
+	maxKeys  = 64  // that are remembered of one value
+)
+
+// scan tries every place where a value can begin. An attempt that comes to
+// nothing is followed by one at the next such place, except where the failed
+// attempt has shown that this would fail as well; what is left of repetition is
+// bounded by a budget of bytes.
+func scan(text string, arrays bool) []Object {
+	var found []Object
+	var cut *Object // truncated before its first value, perhaps just a brace in prose
+	r := reader{text: text, dead: map[int]bool{}}
+	budget, repairs := 16*len(text)+4096, repairBytes
+	for pos := 0; pos < len(text) && budget > 0; {
+		start := next(text, pos, arrays)
+		if start < 0 {
+			break
+		}
+		pos = start + 1
+		if r.dead[start] {
+			continue
+		}
+		end := r.read(start)
+		o := Object{Start: start, End: r.pos, Keys: r.keys}
+		budget -= r.pos - start
+		switch {
+		case end == complete:
+			o.Raw = r.out
+			pos = o.End
+		case end == ended && r.pairs > 0:
+			o.Truncated, o.End = true, len(text)
+			return append(found, o)
+		case end == ended:
+			o.Truncated, o.End = true, len(text)
+			if cut == nil {
+				cut = &o
+			}
+			continue
+		case !r.quoted:
+			continue
+		default:
+			size := balanced(text[start:])
+			budget -= size.read
+			if size.length > 0 {
+				o.End = start + size.length
+				pos = o.End
+			}
+			o.Raw = size.repair(text[start:], &repairs)
+			o.Broken = o.Raw == nil
+		}
+		found, cut = append(found, o), nil
+	}
+	if cut != nil {
+		found = append(found, *cut)
+	}
+	return found
+}
+
+// next returns where the next value may begin, or -1.
+func next(text string, pos int, arrays bool) int {
+	for {
+		if !arrays {
+			if i := strings.IndexByte(text[pos:], '{'); i >= 0 {
+				return pos + i
+			}
+			return -1
+		}
+		i := strings.IndexAny(text[pos:], "{[")
+		if i < 0 {
+			return -1
+		}
+		pos += i
+		if text[pos] == '{' {
+			return pos
+		}
+		rest := strings.TrimLeft(text[pos+1:], " \t\r\n")
+		if strings.HasPrefix(rest, "{") {
+			return pos
+		}
+		pos = len(text) - len(rest)
+	}
+}
