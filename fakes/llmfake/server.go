@@ -1,0 +1,231 @@
+// Package llmfake is a strict stand-in for an OpenAI-compatible endpoint, for
+// tests: chat completions over a real socket, streamed or not, with the faults
+// that real endpoints show. It refuses what the strictest of them refuse, and
+// remembers every such request as a violation, so that a client which sends
+// invalid prompts cannot pass a test by chance.
+package llmfake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Options say how a fake behaves. The zero value knows every model, accepts any
+// key and answers with Brain.
+type Options struct {
+	// Key is the only accepted bearer token; empty: any that is not empty.
+	Key string
+	// Models are the known names, the rest is answered with 404; empty: all are.
+	Models []string
+	// ContextTokens bounds a prompt at four bytes per token; 0: no bound.
+	ContextTokens int
+	// Extra are top-level request fields that are accepted besides OpenAI's.
+	Extra []string
+	// Respond answers a valid request. It is called from many goroutines at
+	// once. nil: Brain{}.Respond.
+	Respond func(Request) Response
+	// Log is the file that gets the wire log, one JSON Entry per line, each with
+	// one write; it is appended to. Empty: none.
+	Log string
+	// Listen is the address; empty: a free port of the loopback.
+	Listen string
+}
+
+// Server is a running fake. Its methods are safe for concurrent use.
+type Server struct {
+	URL string // base URL with /v1, as it belongs into base_url
+
+	o      Options
+	http   *http.Server
+	served chan struct{}
+	cancel context.CancelFunc // ends hanging replies
+	busy   sync.WaitGroup
+
+	mu         sync.Mutex
+	requests   []Request
+	violations []string
+	log        *os.File
+	seq        int
+}
+
+// New starts a fake for one test, stops it at the test's end and fails the
+// test when a request violated the protocol.
+func New(t testing.TB, o Options) *Server {
+	t.Helper()
+	s, err := Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, v := range s.Violations() {
+			t.Errorf("the model endpoint refused a request: %s", v)
+		}
+	})
+	return s
+}
+
+// Start starts a fake; the caller closes it and looks at Violations.
+func Start(o Options) (*Server, error) {
+	if o.Respond == nil {
+		o.Respond = Brain{}.Respond
+	}
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1:0"
+	}
+	s := &Server{o: o, served: make(chan struct{})}
+	if o.Log != "" {
+		file, err := os.OpenFile(o.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("opening wire log: %w", err)
+		}
+		s.log = file
+	}
+	listener, err := net.Listen("tcp", o.Listen)
+	if err != nil {
+		if s.log != nil {
+			err = errors.Join(err, s.log.Close())
+		}
+		return nil, fmt.Errorf("starting fake model: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.URL = "http://" + listener.Addr().String() + "/v1"
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	go func() {
+		defer close(s.served)
+		_ = s.http.Serve(listener) // ends with Close
+	}()
+	return s, nil
+}
+
+// Close ends all replies, also hanging ones, and waits for them.
+func (s *Server) Close() error {
+	s.cancel()
+	err := s.http.Close()
+	<-s.served
+	s.busy.Wait()
+	if s.log != nil {
+		err = errors.Join(err, s.log.Close())
+	}
+	return err
+}
+
+// Requests are the accepted requests so far, in order of arrival.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Violations are the refused requests: what was wrong and how they began.
+// Wrong keys and unknown models are not among them: those are faults of the
+// configuration, not of the client.
+func (s *Server) Violations() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.violations)
+}
+
+// ServeHTTP speaks POST /v1/chat/completions and GET /v1/models.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.busy.Add(1)
+	defer s.busy.Done()
+	if refusal := s.authorise(r); refusal != nil {
+		refusal.write(w)
+		return
+	}
+	switch r.Method + " " + r.URL.Path {
+	case "GET /v1/models":
+		s.models(w)
+	case "POST /v1/chat/completions":
+		s.complete(w, r)
+	default:
+		(&refusal{
+			Status: http.StatusNotFound, Type: "invalid_request_error",
+			Message: fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path),
+		}).write(w)
+	}
+}
+
+func (s *Server) models(w http.ResponseWriter) {
+	type model struct {
+		ID     string `json:"id"`
+		Object string `json:"object"`
+	}
+	list := make([]model, 0, len(s.o.Models))
+	for _, name := range s.o.Models {
+		list = append(list, model{ID: name, Object: "model"})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": list})
+}
+
+func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
+	arrived := time.Now()
+	request, refusal := s.read(r)
+	if refusal == nil {
+		refusal = s.checkModel(request)
+	}
+	if refusal != nil {
+		s.refuse(request, refusal)
+		refusal.write(w)
+		return
+	}
+	request.At, request.Header = arrived, r.Header
+	request.Seq = s.accept(&request)
+	response := s.o.Respond(request)
+	if response.ToolCalls != nil {
+		response.ToolCalls = named(response.ToolCalls, request.Seq)
+	}
+	outcome := send(r.Context(), w, request, response)
+	s.write(Entry{Seq: request.Seq, At: time.Now(), Event: outcome, Reply: &response})
+	if outcome == EventBroken {
+		panic(http.ErrAbortHandler) // the connection ends here, visibly unfinished
+	}
+}
+
+func (s *Server) accept(r *Request) int {
+	s.mu.Lock()
+	s.seq++
+	r.Seq = s.seq
+	s.requests = append(s.requests, *r)
+	s.mu.Unlock()
+	s.write(Entry{Seq: r.Seq, At: r.At, Event: EventRequest, Request: r})
+	return r.Seq
+}
+
+func (s *Server) refuse(r Request, why *refusal) {
+	if why.Status != http.StatusNotFound {
+		head := r.Raw
+		if len(head) > 2000 {
+			head = head[len(head)-2000:]
+		}
+		s.mu.Lock()
+		s.violations = append(s.violations, fmt.Sprintf("%s (%s): request ends with: %s", why.Message, why.Param, head))
+		s.mu.Unlock()
+	}
+	s.write(Entry{At: time.Now(), Event: EventRefused, Problem: why.Message})
+}
+
+// named gives ids to the calls that have none.
+func named(calls []ToolCall, seq int) []ToolCall {
+	calls = slices.Clone(calls)
+	for i := range calls {
+		if calls[i].ID == "" {
+			calls[i].ID = fmt.Sprintf("call_%d_%d", seq, i+1)
+		}
+	}
+	return calls
+}
