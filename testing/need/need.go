@@ -1,0 +1,71 @@
+// Package need lets a test say what it needs from the machine. Without it the
+// test is skipped with one line that says how to run it; with
+// LEGWORK_REQUIRE_ALL=1, as in make check, it fails instead, so that a green
+// check means that everything was run.
+package need
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Command returns the path of a program; install is the sentence that says how
+// to get it.
+func Command(t testing.TB, name, install string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		miss(t, "%s is not installed: %s", name, install)
+	}
+	return path
+}
+
+// Tmux returns the path of tmux.
+func Tmux(t testing.TB) string {
+	t.Helper()
+	return Command(t, "tmux", "apt-get install tmux")
+}
+
+// NPM returns the path of a program of the packages pinned in testing/npm,
+// such as "mcp-server-everything", and makes sure that Node can run it.
+func NPM(t testing.TB, name string) string {
+	t.Helper()
+	Command(t, "node", "apt-get install nodejs npm")
+	path := filepath.Join(Root(t), "testing", "npm", "node_modules", ".bin", name)
+	if _, err := os.Stat(path); err != nil {
+		miss(t, "%s is not installed: run npm ci --prefix testing/npm", name)
+	}
+	return path
+}
+
+// Root returns the folder that holds go.mod, so that a test finds the
+// repository's files wherever its package moves.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			err = fmt.Errorf("finding go.mod above the test: %w", fs.ErrNotExist)
+		}
+		dir = up
+	}
+	t.Fatal(err)
+	return ""
+}
+
+func miss(t testing.TB, format string, a ...any) {
+	t.Helper()
+	if os.Getenv("LEGWORK_REQUIRE_ALL") != "" {
+		t.Fatalf(format, a...)
+		return
+	}
+	t.Skipf(format, a...)
+}
