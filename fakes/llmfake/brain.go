@@ -181,7 +181,7 @@ func (q Question) answer(goal string, r Request) string {
 	if !found {
 		b.WriteString("answers: " + goal)
 	}
-	if said, ok := r.Tagged("guidance"); ok {
+	for _, said := range r.AllTagged("guidance") {
 		b.WriteString("\n- guidance: " + said)
 	}
 	return b.String()

@@ -367,8 +367,8 @@ func TestBrain(t *testing.T) {
 		{"report", worked, llmfake.StepWork, "[q7] q7 lookup alpha => found alpha"},
 		{"think", ask("", "<task>q7 llm_tool x</task>", "update_state"), llmfake.StepWork, "[q7] q7 llm_tool x => thought about it"},
 		{
-			"answer", ask("", "<goal>q7: lookup alpha</goal>"+result("1/a", "A")+result("1/b", "B")+"<guidance>be brief</guidance>"), llmfake.StepAnswer,
-			"[q7] \n- A\n- B\n- guidance: be brief",
+			"answer", ask("", "<goal>q7: lookup alpha</goal>"+result("1/a", "A")+result("1/b", "B")+"<guidance>be brief</guidance>\n<guidance>be quick</guidance>"), llmfake.StepAnswer,
+			"[q7] \n- A\n- B\n- guidance: be brief\n- guidance: be quick",
 		},
 	}
 	for _, test := range tests {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -66,23 +65,34 @@ func (r Request) System() string {
 	return ""
 }
 
-// Tagged is what stands between the last <tag> of a user message and its end,
-// without surrounding space; false when there is none.
+// Tagged is what stands in the last <tag> of the user messages, without
+// surrounding space; false when there is none.
 func (r Request) Tagged(tag string) (string, bool) {
-	for _, m := range slices.Backward(r.Messages) {
+	all := r.AllTagged(tag)
+	if len(all) == 0 {
+		return "", false
+	}
+	return all[len(all)-1], true
+}
+
+// AllTagged is what stands in each <tag> of the user messages, in order.
+func (r Request) AllTagged(tag string) []string {
+	var all []string
+	for _, m := range r.Messages {
 		if m.Role != "user" {
 			continue
 		}
-		from := strings.LastIndex(m.Content, "<"+tag+">")
-		if from < 0 {
-			continue
-		}
-		text, _, closed := strings.Cut(m.Content[from+len(tag)+2:], "</"+tag+">")
-		if closed {
-			return strings.TrimSpace(text), true
+		for rest := m.Content; ; {
+			_, after, opened := strings.Cut(rest, "<"+tag+">")
+			text, next, closed := strings.Cut(after, "</"+tag+">")
+			if !opened || !closed {
+				break
+			}
+			all = append(all, strings.TrimSpace(text))
+			rest = next
 		}
 	}
-	return "", false
+	return all
 }
 
 // body is a request as it is on the wire.
