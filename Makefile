@@ -1,0 +1,89 @@
+# Everything here runs on a machine with Go alone; what else is needed is
+# installed into .cache/bin and testing/npm, and Debian packages when root.
+
+GO        ?= go
+BIN       := $(CURDIR)/.cache/bin
+GOLANGCI  := v2.15.0
+GOFUMPT   := v0.12.0
+FUZZTIME  ?= 10s
+
+# make soak: how long, or how many kills when KILLS is set, and where it starts.
+SOAK      ?= 10m
+KILLS     ?=
+SEED      ?= 1
+
+.PHONY: help
+help: ## print this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+.PHONY: demo
+demo: ## ask the offline model something that needs planning
+	$(GO) run ./cmd/legwork demo "What is 17*23, and what time is it in Tokyo and in Paris?"
+
+.PHONY: build
+build: ## build the static binary ./legwork
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o legwork ./cmd/legwork
+
+.PHONY: test
+test: ## run the tests; those that need Node or tmux skip without them
+	$(GO) test ./...
+
+.PHONY: check
+check: setup format vet lint race kills ## all that must be green before a commit; skips nothing
+
+.PHONY: format
+format: $(BIN)/gofumpt-$(GOFUMPT)
+	@files=$$($(BIN)/gofumpt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	if [ -n "$$files" ]; then echo "not formatted; run make fmt:"; echo "$$files"; exit 1; fi
+
+.PHONY: fmt
+fmt: $(BIN)/gofumpt-$(GOFUMPT) ## format all Go files
+	$(BIN)/gofumpt -w $$(git ls-files --cached --others --exclude-standard '*.go')
+
+.PHONY: vet
+vet:
+	$(GO) vet ./...
+	$(GO) vet -tags failpoints ./...
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint-$(GOLANGCI) ## look for known mistakes
+	$(BIN)/golangci-lint run ./...
+
+.PHONY: race
+race: ## run all tests with the race detector, the integration tests included
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -race ./...
+
+.PHONY: kills
+kills: ## kill the real binary 100 times and judge what it lost
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 15m -v -run '^(TestKills|TestPlantedFaults)$$' ./testing/harness -kills 100 -faults
+
+.PHONY: soak
+soak: ## kill it for SOAK=10m, or KILLS=5000 times, from SEED=1 on, and print a report
+	$(GO) run ./testing/harness/soak -seed $(SEED) $(if $(KILLS),-kills $(KILLS),-for $(SOAK))
+
+.PHONY: bench
+bench: ## measure, each figure next to its limit
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME=10s
+	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r dir; do \
+		for target in $$(grep -h '^func Fuzz' $$dir/*_test.go | sed 's/func \(Fuzz[A-Za-z0-9_]*\).*/\1/'); do \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$dir || exit 1; \
+		done; done
+
+.PHONY: setup
+setup: ## install what the checks need and is missing
+	testing/setup
+
+$(BIN)/golangci-lint-$(GOLANGCI):
+	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+	rm -f $(BIN)/golangci-lint-v* && ln $(BIN)/golangci-lint $@
+
+$(BIN)/gofumpt-$(GOFUMPT):
+	GOBIN=$(BIN) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT)
+	rm -f $(BIN)/gofumpt-v* && ln $(BIN)/gofumpt $@
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf legwork .cache testing/npm/node_modules
