@@ -169,8 +169,8 @@ func (s *Server) read(r *http.Request) (Request, *refusal) {
 		return request, refusal
 	}
 	request.Model, request.Stream, request.Usage = b.Model, b.Stream, b.usage
-	for _, m := range b.Messages {
-		request.Messages = append(request.Messages, m.read())
+	for i := range b.Messages {
+		request.Messages = append(request.Messages, b.Messages[i].read())
 	}
 	for _, t := range b.Tools {
 		request.Tools = append(request.Tools, Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters})
@@ -183,7 +183,7 @@ func (s *Server) read(r *http.Request) (Request, *refusal) {
 	return request, nil
 }
 
-func (m message) read() Message {
+func (m *message) read() Message {
 	out := Message{Role: m.Role, Content: m.text, ToolCallID: m.ToolCallID}
 	if m.ToolCalls != nil {
 		for _, c := range *m.ToolCalls {
