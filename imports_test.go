@@ -1,0 +1,205 @@
+// Package legwork_test holds the architecture of the repository as a test.
+package legwork_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// table is the architecture: which package may import which others of this
+// repository, and which modules from outside, by their path or its end. Floors
+// are separated by blank lines, and imports go to lower ones; a name under
+// another (llm/offline) also serves the one above it. Everything may import
+// failpoint. "*" means every package that is below.
+const table = `
+package            | of this repository                      | modules
+cmd/legwork        | *                                       | kong yaml/v3
+
+conf               | bot i18n llm planner tools              | yaml/v3 invopop/jsonschema levenshtein
+
+bot/terminal       | bot i18n                                | x/term x/text go-runewidth displaywidth
+tasks/local        | bot i18n llm planner tasks              |
+tasks/enginetest   | bot i18n llm planner tasks              | pgregory.net/rapid go-cmp
+store/bolt         | bot planner tasks store/rules           | bbolt go-json-experiment/json golang-lru/v2 flock x/sys
+store/memory       | bot planner tasks store/rules           |
+store/storetest    | bot planner tasks                       | go-cmp
+store/rules        | bot planner tasks                       |
+
+tasks              | bot i18n llm planner                    | ulid/v2
+
+planner            | bot i18n llm llm/lenient                | levenshtein
+tools              | tools/builtin                           | mcp-go jsonschema/v6 backoff/v5 x/sys levenshtein x/text
+tools/builtin      |                                         | mcp-go apd/v3
+
+bot                |                                         | goldmark go-runewidth displaywidth x/text
+llm                | llm/lenient                             | go-openai backoff/v5
+llm/lenient        |                                         | jsonrepair
+llm/offline        | llm llm/lenient                         |
+i18n               |                                         | go-i18n/v2 x/text yaml/v3 levenshtein
+failpoint          |                                         |
+`
+
+// forTests are packages that only tests import, and modules that only tests
+// and those packages may use beside what the table allows. Tests may import
+// every package: they put real parts together.
+const (
+	forTests       = "fakes testing store/storetest tasks/enginetest"
+	modulesOfTests = "go-cmp goleak pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term"
+)
+
+// pure packages decide by values alone; impure is what they must not reach for.
+const (
+	pure   = "planner llm/lenient"
+	impure = "os os/exec net net/http syscall math/rand math/rand/v2 crypto/rand log log/slog"
+)
+
+type row struct {
+	text     string
+	packages []string // "*" for all that are below
+	modules  []string
+	below    []string // all packages of lower floors
+}
+
+func TestImports(t *testing.T) {
+	rows := readTable(t)
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, "legwork"), "/")
+		r, known := rows[name]
+		switch {
+		case name == "" || under(name, "fakes testing"):
+			checkModules(t, p, p.Imports, row{text: "modulesOfTests"}, modulesOfTests)
+		case !known:
+			t.Errorf("package %s is in no row of the table: give it a floor", name)
+		default:
+			for _, imported := range p.Imports {
+				checkPackage(t, name, imported, r)
+			}
+			checkModules(t, p, p.Imports, r, "")
+		}
+		checkModules(t, p, slices.Concat(p.TestImports, p.XTestImports), r, modulesOfTests)
+	}
+}
+
+// readTable returns the rows by package and fails on a row that points up.
+func readTable(t *testing.T) map[string]row {
+	t.Helper()
+	rows := map[string]row{}
+	var below []string
+	floors := strings.Split(strings.TrimSpace(table), "\n\n")
+	for i, floor := range slices.Backward(floors) {
+		lines := strings.Split(floor, "\n")
+		if i == 0 {
+			lines = lines[1:] // the head of the table
+		}
+		var here []string
+		for _, line := range lines {
+			cells := strings.Split(line, "|")
+			if len(cells) != 3 {
+				t.Fatalf("the row %q has %d cells, want 3", line, len(cells))
+			}
+			name := strings.TrimSpace(cells[0])
+			rows[name] = row{text: line, packages: strings.Fields(cells[1]), modules: strings.Fields(cells[2]), below: below}
+			here = append(here, name)
+		}
+		for _, name := range here {
+			for _, imported := range rows[name].packages {
+				if imported != "*" && !slices.Contains(below, imported) && !family(name, imported) {
+					t.Errorf("the row %q lets %s import %s, which is not on a lower floor", rows[name].text, name, imported)
+				}
+			}
+		}
+		below = append(slices.Clone(below), here...)
+	}
+	return rows
+}
+
+// family tells packages that may import each other on one floor: a package and
+// its own parts, and parts of the same folder.
+func family(a, b string) bool {
+	return under(a, b) || under(b, a) || path.Dir(a) == path.Dir(b) && path.Dir(a) != "."
+}
+
+// under reports whether a package is one of the listed, or inside one.
+func under(name, list string) bool {
+	for _, top := range strings.Fields(list) {
+		if name == top || strings.HasPrefix(name, top+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func checkPackage(t *testing.T, name, imported string, r row) {
+	t.Helper()
+	if under(name, pure) && slices.Contains(strings.Fields(impure), imported) {
+		t.Errorf("%s imports %s, but it is pure: pass in what it needs", name, imported)
+	}
+	other, ours := strings.CutPrefix(imported, "legwork/")
+	switch {
+	case !ours || other == "failpoint" || slices.Contains(r.packages, other):
+	case under(other, forTests):
+		t.Errorf("%s imports %s, which is for tests", name, other)
+	case slices.Contains(r.packages, "*") && slices.Contains(r.below, other):
+	default:
+		t.Errorf("%s imports %s, but its row allows only %q: %s", name, other, r.packages, strings.TrimSpace(r.text))
+	}
+}
+
+func checkModules(t *testing.T, p listed, imports []string, r row, more string) {
+	t.Helper()
+	allowed := slices.Concat(r.modules, strings.Fields(more))
+	for _, imported := range imports {
+		host, _, _ := strings.Cut(imported, "/")
+		if !strings.Contains(host, ".") || slices.ContainsFunc(allowed, func(m string) bool {
+			return strings.Contains("/"+imported+"/", "/"+m+"/")
+		}) {
+			continue
+		}
+		t.Errorf("%s imports %s, but only the modules %q are allowed: %s", p.ImportPath, imported, allowed, strings.TrimSpace(r.text))
+	}
+}
+
+type listed struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+}
+
+// list returns all packages, with what they import in releases and in the
+// binary of the crash harness.
+func list(t *testing.T) []listed {
+	t.Helper()
+	all := map[string]listed{}
+	for _, tags := range []string{"", "failpoints"} {
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-e", "-tags", tags, "-json=ImportPath,Imports,TestImports,XTestImports", "./...").Output()
+		if err != nil {
+			t.Fatalf("listing packages: %v", err)
+		}
+		for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+			var p listed
+			if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("reading go list: %v", err)
+			}
+			known := all[p.ImportPath]
+			all[p.ImportPath] = listed{p.ImportPath, join(known.Imports, p.Imports), join(known.TestImports, p.TestImports), join(known.XTestImports, p.XTestImports)}
+		}
+	}
+	if len(all) < 2 {
+		t.Fatal("go list found no packages")
+	}
+	return slices.SortedFunc(maps.Values(all), func(a, b listed) int { return strings.Compare(a.ImportPath, b.ImportPath) })
+}
+
+func join(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
