@@ -1,0 +1,114 @@
+package bot
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// lettersOf counts the letters and digits of s.
+func lettersOf(s string) map[rune]int {
+	n := map[rune]int{}
+	for _, c := range s {
+		if unicode.IsLetter(c) || unicode.IsDigit(c) {
+			n[c]++
+		}
+	}
+	return n
+}
+
+// withoutMarkup drops what Markdown writes in letters or digits: numbers of
+// list items, boxes of tasks, <br> and entities.
+func withoutMarkup(s string) string {
+	var b strings.Builder
+	s = strings.NewReplacer("[x]", " ", "[X]", " ").Replace(s)
+	for i := 0; i < len(s); i++ {
+		end := i
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+				end++
+			}
+			if end < len(s) && (s[end] == '.' || s[end] == ')') {
+				i = end
+				b.WriteByte(' ')
+				continue
+			}
+		case c == '&' || c == '<':
+			if n := strings.IndexAny(s[i:min(len(s), i+40)], ";>"); n > 0 {
+				i += n
+				b.WriteByte(' ')
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func FuzzRenderTerminal(f *testing.F) {
+	for _, file := range []string{"everything.md", "steering.md"} {
+		source, err := os.ReadFile("testdata/render/" + file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(source), 40)
+	}
+	for _, text := range hostile(300) {
+		f.Add(text, 20)
+	}
+	f.Add("[a](b)[c]: d", 1)
+	f.Fuzz(func(t *testing.T, source string, width int) {
+		width = width % 200
+		plain := Plain(source)
+		have := lettersOf(plain)
+		for c, n := range lettersOf(withoutMarkup(source)) {
+			if have[c] < n {
+				t.Errorf("Plain lost text: %d of %d %q in %q\nfrom %q", have[c], n, c, plain, source)
+			}
+		}
+		for _, color := range []bool{false, true} {
+			text := RenderTerminal(source, width, TerminalStyle{Color: color})
+			checkLines(t, source, stripStyles(t, text), width)
+			shown := lettersOf(stripStyles(t, text))
+			for c, n := range lettersOf(plain) {
+				if shown[c] < n && !color {
+					t.Errorf("at width %d: %d of %d %q are left in %q\nfrom %q", width, shown[c], n, c, text, source)
+				}
+			}
+		}
+		PartialMarkdown(source)
+	})
+}
+
+// checkLines checks that no line is too wide and nothing steers the terminal.
+func checkLines(t *testing.T, source, text string, width int) {
+	t.Helper()
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != Clean(line) {
+			t.Errorf("a line holds control characters: %q\nfrom %q", line, source)
+		}
+		if width > 2 && TextWidth(line) > width { // one wide character may need 2
+			t.Errorf("a line takes %d columns of %d: %q\nfrom %q", TextWidth(line), width, line, source)
+		}
+	}
+}
+
+// stripStyles removes the styles that the renderer writes.
+func stripStyles(t *testing.T, s string) string {
+	t.Helper()
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(s, "\x1b[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		codes, rest, found := strings.Cut(after, "m")
+		if !found || strings.Trim(codes, "0123456789;") != "" {
+			t.Fatalf("a sequence that is no style: %q", after[:min(len(after), 20)])
+		}
+		s = rest
+	}
+}

@@ -1,0 +1,88 @@
+package bot
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostile are texts that make careless renderers slow or deep.
+func hostile(size int) map[string]string {
+	rep := func(s string) string { return strings.Repeat(s, size/len(s)+1)[:size] }
+	return map[string]string{
+		"brackets":       rep("["),
+		"links":          rep("[a]("),
+		"nested links":   rep("[a](b "),
+		"images":         rep("![["),
+		"emphasis":       rep("*a_ "),
+		"emphasis pairs": rep("*a **a _"),
+		"stars":          rep("*"),
+		"strikes":        rep("~a ~~b "),
+		"quotes":         rep(">"),
+		"quote lines":    rep("> > > > > > > > a\n"),
+		"lists":          rep("- "),
+		"deep lists":     rep("- - - - - - - a\n"),
+		"dash nest":      rep("- + - - ")[:size-1] + "a",
+		"star nest":      rep("* ")[:size-1] + "a",
+		"equal signs":    rep("a\n===\n"),
+		"colons":         rep("http:a:b:"),
+		"half table":     "|a|b|\n|-|-|\n" + rep("|c|d\\|`|"),
+		"ordered lists":  rep("1. 2) "),
+		"fences":         rep("```\n~~~\n"),
+		"backticks":      rep("` `` ``` "),
+		"backtick runs":  rep("`a``b```c````d"),
+		"entities":       rep("&amp;&#x1b;&"),
+		"autolinks":      rep("<http://a "),
+		"linkify":        rep("www.a.b http://c.d_e "),
+		"mails":          rep("a@b.c_"),
+		"dots":           rep("http://a."),
+		"tags":           rep("<br<br "),
+		"backslashes":    rep("\\"),
+		"one word":       rep("a"),
+		"wide word":      rep("世"),
+		"wide table":     rep("|a")[:size/8] + "\n" + rep("|-")[:size/8] + "\n" + rep("a\n")[:size-size/4-2],
+		"table head":     rep("|a")[:size/2] + "\n" + rep("|-")[:size/2-1],
+		"table rows":     "|a|b|\n|-|-|\n" + rep("|c|d|\n"),
+		"blank lines":    rep("\n"),
+		"hashes":         rep("# "),
+		"setext":         rep("a\n=\n"),
+		"escapes":        rep("\x1b]0;x\a"),
+		"marks":          rep("e\u0301\u0301"),
+		"indent":         rep("    a\n"),
+		"spaces":         rep(" "),
+		"tabs":           rep("\t"),
+		"deep indent":    stairs(size),
+	}
+}
+
+// stairs is a list in which each item is inside the one before.
+func stairs(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		b.WriteString(strings.Repeat("  ", i%400) + "- a\n")
+	}
+	return b.String()[:size]
+}
+
+func TestHostileTextTakesLinearTime(t *testing.T) {
+	const size, limit = 64 << 10, 50 * time.Millisecond
+	for name, text := range hostile(size) {
+		for way, render := range map[string]func(string) string{
+			"narrow":  func(s string) string { return RenderTerminal(s, 20, TerminalStyle{Color: true}) },
+			"wide":    func(s string) string { return RenderTerminal(s, 100, TerminalStyle{}) },
+			"plain":   Plain,
+			"partial": PartialMarkdown,
+		} {
+			best := time.Hour
+			for range 5 { // other work on the machine must not count
+				start := time.Now()
+				render(text)
+				best = min(best, time.Since(start))
+			}
+			t.Logf("%s, %s: %v", name, way, best)
+			if best > limit*slowdown {
+				t.Errorf("%s, %s: rendering %d bytes took %v, want at most %v", name, way, size, best, limit*slowdown)
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package bot
+
+import (
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/util"
+)
+
+// TerminalStyle says how a terminal shows Markdown. The zero value uses no
+// escape sequences at all.
+type TerminalStyle struct {
+	Color bool // bold, italic, underline and a few colours as ANSI sequences
+}
+
+// Modes of a Part for a terminal.
+const (
+	ModeANSI  = "ansi"  // the text holds ANSI sequences, all of them legwork's own
+	ModePlain = "plain" // the text holds none
+)
+
+// Part is one message as a platform would send it.
+type Part struct {
+	Text      string `json:"text"`
+	ParseMode string `json:"parse_mode"` // for a terminal ModeANSI or ModePlain
+}
+
+// RenderTerminal shows Markdown (CommonMark with tables, strikethrough, task
+// lists and bare links) as lines of at most width columns, joined by newlines
+// and without one at the end. A width of 0 or less means no wrapping. Each
+// line carries and ends its own styles. Control characters of the text are
+// made visible, so that no text can steer the terminal. HTML is shown as it is
+// written, except for <br>, which breaks the line. No text is lost.
+func RenderTerminal(markdown string, width int, style TerminalStyle) string {
+	if width < 0 {
+		width = 0
+	}
+	r := &renderer{width: width, color: style.Color}
+	for _, s := range segments(markdown) {
+		if s.apart {
+			r.gap()
+		}
+		r.document(s.text)
+	}
+	return r.out.String()
+}
+
+// Plain is the readable text of Markdown without any markup or wrapping, for
+// places that show neither.
+func Plain(markdown string) string {
+	return RenderTerminal(markdown, 0, TerminalStyle{})
+}
+
+// TerminalParts is RenderTerminal as the messages of one answer: one part, or
+// none when there is nothing to show. A terminal has no limit of length.
+func TerminalParts(markdown string, width int, style TerminalStyle) []Part {
+	text := RenderTerminal(markdown, width, style)
+	if text == "" {
+		return []Part{}
+	}
+	mode := ModePlain
+	if style.Color {
+		mode = ModeANSI
+	}
+	return []Part{{Text: text, ParseMode: mode}}
+}
+
+// newParser reads CommonMark with the GitHub extensions, tables on request. It
+// leaves out HTML and link reference definitions: both then stay in the text as
+// written, and nothing of them is lost.
+func newParser(tables bool) parser.Parser {
+	options := []parser.Option{
+		parser.WithBlockParsers(
+			util.Prioritized(parser.NewSetextHeadingParser(), 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(parser.NewListParser(), 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(parser.NewBlockquoteParser(), 800),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithInlineParsers(
+			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+			util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(parser.NewLinkParser(), 200),
+			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(parser.NewEmphasisParser(), 500),
+			util.Prioritized(extension.NewStrikethroughParser(), 500),
+			util.Prioritized(extension.NewLinkifyParser(), 999),
+		),
+	}
+	if tables {
+		options = append(options,
+			parser.WithParagraphTransformers(
+				util.Prioritized(extension.NewTableParagraphTransformer(), 200),
+			),
+			parser.WithASTTransformers(
+				util.Prioritized(extension.NewTableASTTransformer(), 0),
+			),
+		)
+	}
+	return parser.NewParser(options...)
+}

@@ -1,0 +1,193 @@
+package bot
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestRenderTerminalGolden(t *testing.T) {
+	docs, err := filepath.Glob("testdata/render/*.md")
+	if err != nil || len(docs) == 0 {
+		t.Fatalf("documents to render: %v, %v", docs, err)
+	}
+	for _, doc := range docs {
+		source, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, render := range map[string]func(string) string{
+			"wide.ansi": func(s string) string { return RenderTerminal(s, 60, TerminalStyle{Color: true}) },
+			"narrow":    func(s string) string { return RenderTerminal(s, 24, TerminalStyle{}) },
+			"plain":     Plain,
+		} {
+			// Escape sequences are written visibly, so that the files can be read.
+			got := strings.ReplaceAll(render(string(source)), "\x1b", "\\e") + "\n"
+			golden(t, strings.TrimSuffix(doc, ".md")+"."+name+".golden", got)
+		}
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"empty", "", ""},
+		{"blank", " \n\n", ""},
+		{"paragraphs", "a\n\n\n\nb", "a\n\nb"},
+		{"line breaks stay", "a\nb  \nc\\\nd<br>e<BR />f", "a\nb\nc\nd\ne\nf"},
+		{"link", "[text](http://a.b)", "text (http://a.b)"},
+		{"link to itself", "<http://a.b> https://c.d", "http://a.b https://c.d"},
+		{"link with title", `[x](http://a.b "T&amp;t")`, `x (http://a.b "T&t")`},
+		{"link without text", "[](http://a.b)", "(http://a.b)"},
+		{"mail", "<me@a.b> [me@a.b](mailto:me@a.b)", "me@a.b me@a.b"},
+		{"image", "![alt *x*](pic.png)", "alt x (pic.png)"},
+		{"reference", "[a][1]\n\n[1]: http://a.b", "[a][1]\n\n[1]: http://a.b"},
+		{"struck text stays told apart", "~~no~~ yes", "~~no~~ yes"},
+		{"html is text", "<b>x</b> <!-- y -->\n\n<div>\n*z*\n</div>", "<b>x</b> <!-- y -->\n\n<div>\nz\n</div>"},
+		{"escapes", `\*a\* &lt;b&gt; &copy; &nope; & \\`, `*a* <b> © &nope; & \`},
+		{"numbers go on", "7. a\n8. b", "7. a\n8. b"},
+		{"parenthesis", "1) a", "1) a"},
+		{"tasks", "- [ ] a\n- [x] b\n- c", "☐ a\n☑ b\n• c"},
+		{"empty item", "- a\n-\n- b", "• a\n•\n• b"},
+		{"loose list", "- a\n\n- b", "• a\n\n• b"},
+		{"code", "```py\nif x:\n\ty\n```", "[py]\n    if x:\n        y"},
+		{"open code", "```\na", "    a"},
+		{"empty code", "a\n\n```\n```\n\nb", "a\n\n\n\nb"},
+		{"code in list", "- a\n  ```\n  b\n  ```", "• a\n      b"},
+		{"quote in list", "- > a\n  > b", "• │ a\n  │ b"},
+		{"table", "|a|b|\n|-|-:|\n|1|22|", "a │  b\n──┼───\n1 │ 22"},
+		{"short row", "|a|b|\n|-|-|\n|1|", "a │ b\n──┼──\n1 │"},
+		{"long row", "|a|\n|-|\n|1|2|3|", "a\n───────\n1 | 2|3"},
+		{"pipe in code", "|a|\n|-|\n|`x\\|y`|", "a\n───\nx|y"},
+		{"control characters", "a\x1b[31mb\x00c\x07d\x7f\u009be\u202ef", "a␛[31mb␀c␇d␡\uFFFDef"},
+		{"entity of a control character", "&#27;[2J&#x9b;2J&#8238;x", "␛[2J\uFFFD2Jx"},
+		{"invalid UTF-8", "a\xffb", "a\uFFFDb"},
+		{"carriage returns", "a\r\nb\rc", "a\nb\nc"},
+	} {
+		if got := Plain(c.in); got != c.want {
+			t.Errorf("%s: Plain(%q)\n got %q\nwant %q", c.name, c.in, got, c.want)
+		}
+	}
+}
+
+func TestRenderTerminalWraps(t *testing.T) {
+	for _, c := range []struct {
+		name, in string
+		width    int
+		want     string
+	}{
+		{"words", "aaa bbb ccc", 7, "aaa bbb\nccc"},
+		{"long word", "aa bbbbbbbbbb", 4, "aa\nbbbb\nbbbb\nbb"},
+		{"east asian", "你好世界", 4, "你好\n世界"},
+		{"no closing mark at the start", "你好，世界", 4, "你\n好，\n世界"},
+		{"odd width", "你好世界", 5, "你好\n世界"},
+		{"mixed", "abc世界", 5, "abc世\n界"},
+		{"combining marks", "e\u0301e\u0301e\u0301", 2, "e\u0301e\u0301\ne\u0301"},
+		{"emoji", "👩‍👩‍👧👩‍👩‍👧", 2, "👩‍👩‍👧\n👩‍👩‍👧"},
+		{"code", "```\nabcdefghij\n```", 20, "    abcdefghij"},
+		{"long code", "```\nabcdefghijklmnopqrst\n```", 20, "    abcdefghijklmnop\n    qrst"},
+		{"hanging list", "- aaaa bbbb cccc dddd", 14, "• aaaa bbbb\n  cccc dddd"},
+	} {
+		if got := RenderTerminal(c.in, c.width, TerminalStyle{}); got != c.want {
+			t.Errorf("%s: RenderTerminal(%q, %d)\n got %q\nwant %q", c.name, c.in, c.width, got, c.want)
+		}
+	}
+}
+
+func TestPartialMarkdown(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"finished", "# A\n\ntext", "# A\n\ntext"},
+		{"half a character", "na\xc3", "na"},
+		{"open fence", "```go\nx := 1", "```go\nx := 1"},
+		{"fence about to close", "```go\nx\n``", "```go\nx\n"},
+		{"marks in code stay", "```\n**a\n", "```\n**a\n"},
+		{"bold", "so **very", "so **very**"},
+		{"bold about to start", "so **", "so "},
+		{"nested", "**a *b", "**a *b***"},
+		{"space before the end", "**a ", "**a**"},
+		{"closed", "**a** *b*", "**a** *b*"},
+		{"multiplication", "2 * 3", "2 * 3"},
+		{"name", "snake_case", "snake_case"},
+		{"code span", "use `go te", "use `go te`"},
+		{"code span about to start", "use `", "use "},
+		{"mark in code span", "`a*` b", "`a*` b"},
+		{"half a link text", "see [the do", "see the do"},
+		{"link text", "see [the docs]", "see the docs"},
+		{"half an address", "see [the docs](http://exa", "see the docs"},
+		{"link", "see [the docs](http://a.b) x", "see [the docs](http://a.b) x"},
+		{"half an image", "![alt](pi", "alt"},
+		{"item about to start", "- a\n- ", "- a"},
+		{"number about to start", "1. a\n2.", "1. a"},
+		{"task about to start", "- a\n- [ ", "- a"},
+		{"ruler or list or heading", "text\n-", "text"},
+		{"bold in one item only", "- **a\n- b", "- **a\n- b"},
+		{"head of a table", "x\n\n| a | b |", "x\n\n"},
+		{"half a ruler", "| a | b |\n|--", ""},
+		{"table", "| a | b |\n|---|---|", "| a | b |\n|---|---|"},
+		{"row", "| a | b |\n|---|---|\n| 1 | **2", "| a | b |\n|---|---|\n| 1 | **2**"},
+		{"backslash", `a\`, `a`},
+	} {
+		if got := PartialMarkdown(c.in); got != c.want {
+			t.Errorf("%s: PartialMarkdown(%q)\n got %q\nwant %q", c.name, c.in, got, c.want)
+		}
+	}
+}
+
+func TestTerminalParts(t *testing.T) {
+	want := []Part{{Text: "\x1b[1ma\x1b[0m", ParseMode: ModeANSI}}
+	if diff := cmp.Diff(want, TerminalParts("**a**", 80, TerminalStyle{Color: true})); diff != "" {
+		t.Errorf("coloured parts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Part{{Text: "a", ParseMode: ModePlain}}, TerminalParts("**a**", 0, TerminalStyle{})); diff != "" {
+		t.Errorf("plain parts (-want +got):\n%s", diff)
+	}
+	if got := TerminalParts("\n", 80, TerminalStyle{}); got == nil || len(got) != 0 {
+		t.Errorf("parts of an empty answer: got %#v, want an empty list", got)
+	}
+}
+
+// A long document is parsed in pieces; fences and tables go on across them.
+func TestLongDocumentsStayWhole(t *testing.T) {
+	code := "```go\n" + strings.Repeat("x := y + z\n", 4000) + "```\n\nend"
+	got := Plain(code)
+	if n := strings.Count(got, "    x := y + z\n"); n != 4000 || !strings.HasSuffix(got, "\n\nend") {
+		t.Errorf("long code: got %d indented lines and the end %q, want 4000 and the text after it", n, got[len(got)-20:])
+	}
+	table := "| a | b |\n|---|---|\n" + strings.Repeat("| cell | other |\n", 2000)
+	if got := Plain(table); strings.Contains(got, "|") || strings.Count(got, "cell │ other") != 2000 {
+		t.Errorf("long table: %d of 2000 rows are shown as rows", strings.Count(got, "cell │ other"))
+	}
+}
+
+func BenchmarkRenderTerminal(b *testing.B) {
+	source, err := os.ReadFile("testdata/render/everything.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := strings.Repeat(string(source), 30_000/len([]rune(string(source)))+1)
+	b.ReportMetric(float64(len([]rune(text))), "chars")
+	for b.Loop() {
+		RenderTerminal(text, 100, TerminalStyle{Color: true})
+	}
+}

@@ -1,0 +1,178 @@
+package bot
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// maxSegment is the most that is parsed at once, in bytes. The parser takes
+// quadratic time on hostile text; a bounded piece bounds the time.
+const maxSegment = 16 << 10
+
+// riskySegment is the bound for text that is mostly markup.
+const riskySegment = 512
+
+// segment is a piece of a document that is parsed by itself.
+type segment struct {
+	text  string
+	apart bool // a blank line was between it and the one before
+}
+
+// segments splits a document into pieces within the bounds: at a blank line
+// before unindented text where there is one, else at a line, else anywhere. A
+// code fence that is cut is closed and opened again, and the head of a table
+// is repeated.
+func segments(src string) []segment {
+	src = strings.ToValidUTF8(src, "\uFFFD")
+	if strings.Contains(src, "\r") {
+		src = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(src)
+	}
+	limit := maxSegment
+	if risky(src) {
+		limit = riskySegment
+	}
+	var all []segment
+	var open cutBlock
+	apart := false
+	for src != "" {
+		n, next, blank := cut(src, open, limit)
+		text := src[:n]
+		if open.fence != "" {
+			text = open.fence + "\n" + text
+		}
+		if open.head != "" && strings.HasPrefix(text, "|") {
+			text = open.head + text
+		}
+		all = append(all, segment{text: text, apart: apart})
+		src, open, apart = src[n:], next, blank
+	}
+	return all
+}
+
+// cutBlock is what goes on after a cut: an open code fence, or a table.
+type cutBlock struct {
+	fence string // the mark it opened with
+	head  string // the head of the table and its ruler
+}
+
+// cut says how many bytes of src the next piece takes, what goes on after it,
+// and whether a blank line ends it.
+func cut(src string, from cutBlock, limit int) (n int, open cutBlock, blank bool) {
+	var pos, block, lineEnd, blankEnd int
+	fence, wasBlank := from.fence, false
+	for pos < len(src) {
+		end := lineStop(src, pos)
+		line := strings.TrimSuffix(src[pos:end], "\n")
+		if wasBlank && fence == "" && line != "" && line[0] != ' ' && line[0] != '\t' {
+			blankEnd = pos
+		}
+		if end > limit {
+			break
+		}
+		fence = fenceAfter(fence, line)
+		if wasBlank = strings.TrimSpace(line) == ""; wasBlank {
+			block = end
+		}
+		pos, lineEnd = end, end
+	}
+	switch {
+	case pos == len(src):
+		return pos, cutBlock{}, false
+	case blankEnd > 0:
+		return blankEnd, cutBlock{}, true
+	case lineEnd > 0:
+		open = cutBlock{fence: fence, head: tableHead(src[block:lineEnd])}
+		if block == 0 && src[0] == '|' {
+			open.head += from.head // the table that this piece goes on with
+		}
+		return lineEnd, open, false
+	}
+	return cutLine(src, limit), cutBlock{fence: fence}, false
+}
+
+// tableHead is the head and the ruler of the table that block is, if it is one
+// with a head of bearable length.
+func tableHead(block string) string {
+	if !inTable(block) {
+		return ""
+	}
+	head := lineStop(block, lineStop(block, 0))
+	if head > riskySegment/2 {
+		return ""
+	}
+	return block[:head]
+}
+
+// lineStop is where the line that starts at pos ends, its newline included.
+func lineStop(src string, pos int) int {
+	if i := strings.IndexByte(src[pos:], '\n'); i >= 0 {
+		return pos + i + 1
+	}
+	return len(src)
+}
+
+// cutLine finds a place inside a line that is too long: after its last space
+// before limit, else between two characters.
+func cutLine(src string, limit int) int {
+	if i := strings.LastIndexByte(src[:limit], ' '); i > limit/2 {
+		return i + 1
+	}
+	for limit > 1 && !utf8.RuneStart(src[limit]) {
+		limit--
+	}
+	return limit
+}
+
+// fenceAfter says which code fence is open after line, when open was before it.
+func fenceAfter(open, line string) string {
+	text := strings.TrimSpace(line)
+	mark := fenceMark(text)
+	switch {
+	case mark == "":
+		return open
+	case open == "" && (mark[0] == '~' || !strings.Contains(text[len(mark):], "`")):
+		return mark
+	case open != "" && mark[0] == open[0] && len(mark) >= len(open) && len(mark) == len(text):
+		return ""
+	}
+	return open
+}
+
+// fenceMark is the run of three or more fence characters that text starts with.
+func fenceMark(text string) string {
+	for _, c := range []string{"`", "~"} {
+		if n := len(text) - len(strings.TrimLeft(text, c)); n >= 3 {
+			return text[:n]
+		}
+	}
+	return ""
+}
+
+// risky reports whether more than a quarter of src is markup. Pipes and single
+// dashes do not count: honest tables and lists are full of them.
+func risky(src string) bool {
+	marks := 0
+	for i := range len(src) {
+		switch src[i] {
+		case '*', '_', '[', ']', '(', '!', '<', '>', '`', '~', '&', '\\', '+', '#', '@', '=', '.', ')':
+			marks++
+		case '-':
+			if i+2 < len(src) && src[i+1] == ' ' && strings.IndexByte("-+*>", src[i+2]) >= 0 {
+				marks++
+			}
+		}
+	}
+	return marks > riskySegment/2 && marks*4 > len(src)
+}
+
+// sparse reports whether a table in src would have far more cells than are
+// written: the parser fills up short rows, which a few bytes can make millions.
+func sparse(src string) bool {
+	lines := strings.Count(src, "\n") + 1
+	widest := 0
+	for line := range strings.Lines(src) {
+		widest = max(widest, strings.Count(line, "|"))
+	}
+	cells := widest * lines
+	return cells > maxSegment/4 && cells > 4*strings.Count(src, "|")
+}

@@ -1,0 +1,208 @@
+package bot
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+)
+
+// minColumn is the narrowest that a column becomes; a table that would need
+// narrower ones is shown as records.
+const minColumn = 6
+
+// grid is a table whose cells are laid out as spans.
+type grid struct {
+	align []extast.Alignment
+	rows  [][][]span // the first one is the header
+}
+
+// table renders a table with aligned columns; where that does not fit, each
+// row becomes a record of "header: value" lines.
+func (r *renderer) table(n *extast.Table) {
+	g := grid{align: n.Alignments}
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		l := look(0)
+		if _, ok := row.(*extast.TableHeader); ok {
+			l = bold
+		}
+		var cells [][]span
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, r.inlines(cell, l))
+		}
+		if rest := r.excess(row); rest != "" {
+			add(&cells[len(cells)-1], span{" | " + rest, l})
+		}
+		g.rows = append(g.rows, cells)
+	}
+	widths, ok := g.fit(r.room())
+	if !ok {
+		r.records(g)
+		return
+	}
+	for i, row := range g.rows {
+		r.row(row, g.align, widths)
+		if i == 0 {
+			r.ruler(widths)
+		}
+	}
+}
+
+// excess is what a row holds beyond the columns of the table; the parser leaves
+// it out.
+func (r *renderer) excess(row ast.Node) string {
+	cell := row.LastChild()
+	if cell == nil || cell.Lines().Len() == 0 {
+		return ""
+	}
+	from := cell.Lines().At(0).Stop
+	rest := r.src[from:]
+	if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+		rest = rest[:i]
+	}
+	return oneLine(strings.Trim(string(rest), "| \t"))
+}
+
+// fit chooses the width of each column, so that the table takes at most room
+// columns; 0 means no limit.
+func (g grid) fit(room int) (widths []int, ok bool) {
+	widths = make([]int, len(g.align))
+	for _, row := range g.rows {
+		for i, cell := range row[:min(len(row), len(widths))] {
+			for _, line := range wrap(cell, 0) {
+				widths[i] = max(widths[i], lineWidth(line), 1)
+			}
+		}
+	}
+	total := 3 * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	if room == 0 || total <= room {
+		return widths, true
+	}
+	return widths, shrink(widths, room-3*(len(widths)-1))
+}
+
+// shrink takes from the widest columns until their sum is room. It reports
+// whether no column had to become too narrow.
+func shrink(widths []int, room int) bool {
+	least := 0
+	for _, w := range widths {
+		least += min(w, minColumn)
+	}
+	if least > room {
+		return false
+	}
+	low, high := minColumn, room
+	for low < high { // the largest cap under which the columns fit
+		limit, sum := (low+high+1)/2, 0
+		for _, w := range widths {
+			sum += min(w, limit)
+		}
+		if sum <= room {
+			low = limit
+		} else {
+			high = limit - 1
+		}
+	}
+	spare := room
+	for _, w := range widths {
+		spare -= min(w, low)
+	}
+	for i, w := range widths {
+		widths[i] = min(w, low)
+		if w > low && spare > 0 {
+			widths[i]++
+			spare--
+		}
+	}
+	return true
+}
+
+// row renders one row, as many lines high as its highest cell.
+func (r *renderer) row(cells [][]span, align []extast.Alignment, widths []int) {
+	wrapped := make([][][]span, len(widths))
+	height := 1
+	for i := range widths {
+		if i < len(cells) {
+			wrapped[i] = wrap(cells[i], widths[i])
+			height = max(height, len(wrapped[i]))
+		}
+	}
+	for y := range height {
+		var line []span
+		for i, width := range widths {
+			if i > 0 {
+				line = append(line, span{" │ ", dim})
+			}
+			var cell []span
+			if y < len(wrapped[i]) {
+				cell = wrapped[i][y]
+			}
+			left, right := pad(width-lineWidth(cell), align[i])
+			line = append(line, span{text: left})
+			line = append(line, cell...)
+			line = append(line, span{text: right})
+		}
+		r.emit(line)
+	}
+}
+
+// pad splits the free columns of a cell by its alignment.
+func pad(free int, a extast.Alignment) (left, right string) {
+	free = max(free, 0)
+	n := 0
+	switch a {
+	case extast.AlignRight:
+		n = free
+	case extast.AlignCenter:
+		n = free / 2
+	}
+	return strings.Repeat(" ", n), strings.Repeat(" ", free-n)
+}
+
+// ruler is the line below the header.
+func (r *renderer) ruler(widths []int) {
+	var b strings.Builder
+	for i, w := range widths {
+		if i > 0 {
+			b.WriteString("─┼─")
+		}
+		b.WriteString(strings.Repeat("─", w))
+	}
+	r.emit([]span{{b.String(), dim}})
+}
+
+// records renders a table that is too wide, one line per cell.
+func (r *renderer) records(g grid) {
+	head := g.rows[0]
+	if len(g.rows) == 1 {
+		for _, cell := range head {
+			r.cell(cell)
+		}
+	}
+	for i, row := range g.rows[1:] {
+		if i > 0 {
+			r.gap()
+		}
+		for j, cell := range row {
+			if len(cell) == 0 && i > 0 {
+				continue
+			}
+			var line []span
+			if j < len(head) {
+				line = append(line, head[j]...)
+				line = append(line, span{": ", bold})
+			}
+			r.cell(append(line, cell...))
+		}
+	}
+}
+
+func (r *renderer) cell(spans []span) {
+	for _, line := range wrap(spans, r.room()) {
+		r.emit(line)
+	}
+}
