@@ -12,7 +12,8 @@ type Object struct {
 	// is Truncated or Broken.
 	Raw        []byte
 	Start, End int
-	// Truncated: the text ended before the value did.
+	// Truncated: the text, or the code block around it, ended before the value
+	// did. End is there.
 	Truncated bool
 	// Broken: it begins like JSON and cannot be read.
 	Broken bool
@@ -23,8 +24,7 @@ type Object struct {
 }
 
 // Objects returns the outermost JSON objects of a text in order, complete and
-// truncated ones. At most the last is truncated. The time is linear in the
-// length of the text, whatever it holds.
+// truncated ones. The time is linear in the length of the text, whatever it holds.
 func Objects(text string) []Object {
 	var list []Object
 	for _, o := range scan(text, false) {
@@ -70,10 +70,10 @@ func scan(text string, arrays bool) []Object {
 			o.Raw = r.out
 			pos = o.End
 		case end == ended && r.pairs > 0:
-			o.Truncated, o.End = true, len(text)
-			return append(found, o)
+			o.Truncated = true
+			pos = o.End
 		case end == ended:
-			o.Truncated, o.End = true, len(text)
+			o.Truncated = true
 			if cut == nil {
 				cut = &o
 			}

@@ -108,6 +108,16 @@ func TestWhatIsCutOffIsReportedAndNotRepaired(t *testing.T) {
 	}
 }
 
+func TestACodeBlockEndsWhatIsCutOffInIt(t *testing.T) {
+	for _, cut := range []string{`{"a": [`, `{"a":`, `{"a": 1`, `{"a": {b`, `{"a": tr`, `{"a": 1,`} {
+		text := "```json\n" + cut + "\n```\nAgain: {\"b\": 2}"
+		got := lenient.Objects(text)
+		if len(got) != 2 || !got[0].Truncated || string(got[1].Raw) != `{"b":2}` {
+			t.Errorf("Objects(%q) = %+v, want a truncated and a complete one", text, got)
+		}
+	}
+}
+
 func TestACompleteObjectAfterAnUnclosedBraceIsFound(t *testing.T) {
 	text := `Write {" to begin, then {"a": 1}`
 	got := lenient.Objects(text)

@@ -12,7 +12,7 @@ type verdict int
 
 const (
 	complete verdict = iota
-	ended            // the text ended first
+	ended            // the text, or the code block, ended first
 	bad              // this is no JSON, even leniently
 )
 
@@ -43,7 +43,7 @@ func (r *reader) read(start int) verdict {
 }
 
 func (r *reader) value() verdict {
-	if r.pos >= len(r.text) {
+	if r.over() {
 		return ended
 	}
 	switch c := r.text[r.pos]; {
@@ -90,9 +90,14 @@ func (r *reader) container(end byte, element func() verdict) verdict {
 	}
 }
 
+// over says whether the text ends here, or the code block around the value.
+func (r *reader) over() bool {
+	return r.pos >= len(r.text) || strings.HasPrefix(r.text[r.pos:], "```")
+}
+
 // fault is the verdict where something else was expected.
 func (r *reader) fault() verdict {
-	if r.pos >= len(r.text) {
+	if r.over() {
 		return ended
 	}
 	return bad
@@ -120,7 +125,7 @@ func (r *reader) pair() verdict {
 }
 
 func (r *reader) key() (key string, quoted bool, v verdict) {
-	if r.pos >= len(r.text) {
+	if r.over() {
 		return "", false, ended
 	}
 	if closer(r.text[r.pos:]) != "" {
@@ -131,7 +136,7 @@ func (r *reader) key() (key string, quoted bool, v verdict) {
 	switch {
 	case key == "":
 		return "", false, bad
-	case r.pos >= len(r.text):
+	case r.over():
 		return key, false, ended
 	}
 	r.out = append(append(append(r.out, '"'), key...), '"')
@@ -148,11 +153,11 @@ func (r *reader) literal() verdict {
 	case "none", "undefined", "nan":
 		strict = "null"
 	default:
-		if word == "" || r.pos < len(r.text) {
-			r.pos = start
-			return bad
+		if r.blank(); word != "" && r.over() {
+			return ended
 		}
-		return ended
+		r.pos = start
+		return bad
 	}
 	r.out = append(r.out, strict...)
 	return complete

@@ -1,0 +1,159 @@
+package planner
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// shownMistakes is how many mistakes a reason spells out.
+const shownMistakes = 12
+
+// mistakes collects what is wrong with a plan.
+type mistakes struct {
+	list  []string
+	count int
+	code  string // of the first
+	hints []string
+}
+
+// add notes a mistake; say is asked for its text only when it will be shown.
+func (m *mistakes) add(code string, say func() string) {
+	if m.count++; m.count == 1 {
+		m.code = code
+	}
+	if len(m.list) < shownMistakes {
+		m.list = append(m.list, say())
+	}
+}
+
+// hint adds a sentence, once.
+func (m *mistakes) hint(s string) {
+	for _, h := range m.hints {
+		if h == s {
+			return
+		}
+	}
+	m.hints = append(m.hints, s)
+}
+
+func (m *mistakes) err() error {
+	if m.count == 0 {
+		return nil
+	}
+	text := "The plan cannot be used: " + strings.Join(m.list, "; ")
+	if more := m.count - len(m.list); more > 0 {
+		text += fmt.Sprintf("; and %d more mistakes", more)
+	}
+	text += "."
+	for _, h := range m.hints {
+		text += " " + h
+	}
+	return &PlanError{Code: m.code, Reason: text + again}
+}
+
+// parseEntries reads and checks the entries of a plan.
+func parseEntries(list []json.RawMessage, o ParseOptions, groups *groupNames) (Parsed, error) {
+	if o.Max > 0 && len(list) > o.Max {
+		return Parsed{}, &PlanError{Code: TooManySubtasks, Reason: fmt.Sprintf("The plan has %d sub-tasks and may have %d at most. Join some, or leave those for a later round whose results are not needed first.", len(list), o.Max) + again}
+	}
+	var wrong mistakes
+	plan := make([]Entry, len(list))
+	for i, raw := range list {
+		f := fields(raw)
+		if f == nil {
+			wrong.add(UnreadablePlan, func() string { return fmt.Sprintf("sub-task %d is not an object", i+1) })
+			wrong.hint(`An entry is {"name": "GROUP", "description": "TEXT", "id": "a", "after": []}.`)
+			continue
+		}
+		plan[i] = readEntry(i, f, groups, &wrong)
+	}
+	known := newKnown(o.Known)
+	given := giveIDs(plan, known, &wrong)
+	resolveAfter(plan, given, known, &wrong)
+	findCycles(plan, &wrong)
+	if err := wrong.err(); err != nil {
+		return Parsed{}, err
+	}
+	return Parsed{IsPlan: true, Plan: plan}, nil
+}
+
+// readEntry reads one entry; its After is as the model wrote it.
+func readEntry(i int, f object, groups *groupNames, wrong *mistakes) Entry {
+	e := Entry{ID: f.text("id"), Name: f.text("name"), Description: f.text("description")}
+	who := func() string { return subtask(i, e.ID) }
+	switch name, ok := groups.find(e.Name); {
+	case e.Name == "":
+		wrong.add(MissingName, func() string { return who() + ` has no "name"` })
+		wrong.hint(groups.allowed())
+	case !ok:
+		wrong.add(UnknownGroup, func() string {
+			return fmt.Sprintf("%s names the unknown group %s%s", who(), quoted(e.Name), groups.suggest(e.Name))
+		})
+		wrong.hint(groups.allowed())
+	default:
+		e.Name = name
+	}
+	if e.Description == "" {
+		wrong.add(MissingDescription, func() string { return who() + ` has no "description"` })
+	}
+	var ok bool
+	if e.After, ok = readAfter(f); !ok {
+		wrong.add(UnreadablePlan, func() string { return who() + ` has an "after" that is not a list of ids` })
+	}
+	return e
+}
+
+// readAfter reads a list of ids, one id, or several with commas between them.
+// Nil stands for an absent one, also written null or "".
+func readAfter(f object) (ids []string, ok bool) {
+	v, there := f.get("after")
+	if !there || v[0] == 'n' {
+		return nil, true
+	}
+	if s, one := scalar(v); one {
+		for id := range strings.SplitSeq(s, ",") {
+			if id = strings.TrimSpace(id); id != "" {
+				ids = append(ids, id)
+			}
+		}
+		return ids, true
+	}
+	if v[0] != '[' {
+		return nil, false
+	}
+	ids = []string{}
+	for _, e := range elements(v) {
+		id, one := scalar(e)
+		if !one && e[0] != 'n' {
+			return nil, false
+		}
+		if id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids, true
+}
+
+// subtask names an entry to the model.
+func subtask(i int, id string) string {
+	if id == "" {
+		return fmt.Sprintf("sub-task %d", i+1)
+	}
+	return fmt.Sprintf("sub-task %d (%s)", i+1, quoted(id))
+}
+
+// quoted shows at most the beginning of what a model wrote.
+func quoted(s string) string {
+	const most = 60
+	if len(s) > most {
+		cut := most
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,228 @@
+package planner
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// knownIDs are the sub-tasks of earlier rounds.
+type knownIDs struct {
+	list   []string
+	exact  map[string]bool
+	latest map[string]string // by the id without its round
+	round  int               // the last one
+}
+
+func newKnown(ids []string) *knownIDs {
+	k := &knownIDs{list: ids, exact: map[string]bool{}, latest: map[string]string{}}
+	rounds := map[string]int{}
+	for _, id := range ids {
+		k.exact[id] = true
+		round, short := splitRound(id)
+		if round >= rounds[short] {
+			rounds[short], k.latest[short] = round, id
+		}
+		k.round = max(k.round, round)
+	}
+	return k
+}
+
+// find resolves an id of an earlier round, in full or without the round.
+func (k *knownIDs) find(ref string) (string, bool) {
+	if k.exact[ref] {
+		return ref, true
+	}
+	if id, ok := k.latest[ref]; ok {
+		return id, true
+	}
+	id, ok := k.latest[plainID(ref)]
+	return id, ok
+}
+
+// splitRound takes a qualified id apart; the round is 0 where there is none.
+func splitRound(id string) (round int, short string) {
+	before, after, ok := strings.Cut(id, "/")
+	if n, err := strconv.Atoi(before); ok && err == nil && n > 0 && after != "" {
+		return n, after
+	}
+	return 0, id
+}
+
+// planIDs finds the entries of a plan by id.
+type planIDs struct {
+	written map[string]int // as written, and without the round
+	given   map[string]int // by the parser
+	folded  map[string]int // in lower case; -1: several
+}
+
+// giveIDs fills in missing ids: a, b, c and so on, leaving out those that the
+// plan or an earlier round has.
+func giveIDs(plan []Entry, known *knownIDs, wrong *mistakes) planIDs {
+	ids := planIDs{written: map[string]int{}, given: map[string]int{}, folded: map[string]int{}}
+	first := map[string]int{}
+	for i, e := range plan {
+		if e.ID == "" {
+			continue
+		}
+		_, short := splitRound(e.ID)
+		if j, there := first[short]; there {
+			wrong.add(RepeatedID, func() string { return fmt.Sprintf("sub-tasks %d and %d have the same id %s", j+1, i+1, quoted(e.ID)) })
+			continue
+		}
+		first[short] = i
+		ids.written[e.ID], ids.written[short] = i, i
+	}
+	next := 0
+	for i := range plan {
+		e := &plan[i]
+		for e.ID == "" {
+			id := letters(next)
+			next++
+			_, taken := first[id]
+			if _, earlier := known.latest[id]; !taken && !earlier {
+				e.ID = id
+				ids.given[id] = i
+			}
+		}
+		key := strings.ToLower(e.ID)
+		if _, there := ids.folded[key]; there {
+			ids.folded[key] = -1
+			continue
+		}
+		ids.folded[key] = i
+	}
+	return ids
+}
+
+// letters counts a, b, …, z, aa, ab, …
+func letters(n int) string {
+	s := ""
+	for n++; n > 0; n = (n - 1) / 26 {
+		s = string(rune('a'+(n-1)%26)) + s
+	}
+	return s
+}
+
+// find resolves what an "after" names: an id of this plan, with or without the
+// number of this round, then one of an earlier round, then a given one.
+func (ids planIDs) find(ref string, known *knownIDs) (index int, earlier string, ok bool) {
+	if i, ok := ids.written[ref]; ok && !known.exact[ref] {
+		return i, "", true
+	}
+	if known.exact[ref] {
+		return -1, ref, true
+	}
+	round, short := splitRound(ref)
+	if round > known.round {
+		if i, ok := ids.written[short]; ok {
+			return i, "", true
+		}
+	}
+	if id, ok := known.find(ref); ok {
+		return -1, id, true
+	}
+	if round > known.round {
+		ref = short
+	}
+	if i, ok := ids.given[ref]; ok {
+		return i, "", true
+	}
+	if i, ok := ids.folded[strings.ToLower(ref)]; ok && i >= 0 {
+		return i, "", true
+	}
+	return -1, "", false
+}
+
+// resolveAfter replaces what each After names by entries' ids and qualified
+// earlier ids, each once.
+func resolveAfter(plan []Entry, ids planIDs, known *knownIDs, wrong *mistakes) {
+	for i := range plan {
+		e := &plan[i]
+		if e.After == nil {
+			continue
+		}
+		resolved, seen := make([]string, 0, len(e.After)), make(map[string]bool, len(e.After))
+		for _, ref := range e.After {
+			j, id, ok := ids.find(ref, known)
+			if !ok {
+				wrong.add(DanglingAfter, func() string {
+					return fmt.Sprintf("%s comes after %s, which is no sub-task", subtask(i, e.ID), quoted(ref))
+				})
+				wrong.hint(existing(plan, known))
+				continue
+			}
+			if j >= 0 {
+				id = plan[j].ID
+			}
+			if !seen[id] {
+				seen[id] = true
+				resolved = append(resolved, id)
+			}
+		}
+		e.After = resolved
+	}
+}
+
+// existing lists ids that an "after" may name, the first ones of a long plan.
+func existing(plan []Entry, known *knownIDs) string {
+	const most = 20
+	var list []string
+	for i := 0; i < len(plan) && i < most; i++ {
+		list = append(list, quoted(plan[i].ID))
+	}
+	for i := 0; i < len(known.list) && i < most; i++ {
+		list = append(list, quoted(known.list[i]))
+	}
+	return `"after" may name ` + strings.Join(list, ", ") + "."
+}
+
+// findCycles looks for entries that wait for themselves.
+func findCycles(plan []Entry, wrong *mistakes) {
+	index := make(map[string]int, len(plan))
+	for i, e := range plan {
+		index[e.ID] = i
+	}
+	const entered, left = 1, 2
+	state := make([]byte, len(plan))
+	var path []int
+	var visit func(i int)
+	visit = func(i int) {
+		state[i] = entered
+		path = append(path, i)
+		for _, id := range plan[i].After {
+			j, here := index[id]
+			switch {
+			case here && state[j] == 0:
+				visit(j)
+			case here && state[j] == entered:
+				wrong.add(CyclicPlan, func() string { return "the sub-tasks wait for each other: " + circle(plan, path, j) })
+			}
+		}
+		path = path[:len(path)-1]
+		state[i] = left
+	}
+	for i := range plan {
+		if state[i] == 0 {
+			visit(i)
+		}
+	}
+}
+
+// circle writes the part of a path that begins and ends at one entry.
+func circle(plan []Entry, path []int, start int) string {
+	const most = 8
+	from := len(path) - 1
+	for path[from] != start {
+		from--
+	}
+	var names []string
+	for _, i := range path[from:] {
+		if len(names) == most {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, quoted(plan[i].ID))
+	}
+	return strings.Join(append(names, quoted(plan[start].ID)), " after ")
+}
