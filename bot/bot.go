@@ -45,6 +45,7 @@ type Message struct {
 	ReplyTo  string    `json:"reply_to,omitempty"` // the platform's id of the message it replies to
 	Press    string    `json:"press,omitempty"`    // Data of the pressed button; empty for a text
 	Language string    `json:"language,omitempty"` // the platform's hint, a BCP 47 tag
+	Apart    bool      `json:"apart,omitempty"`    // a question of its own, never guidance for a running task
 }
 
 // Kind says what a draft is for; pacing and looks depend on it.
@@ -67,6 +68,7 @@ type Draft struct {
 	Failed  bool     `json:"failed,omitempty"`  // the text says what went wrong
 	Footer  string   `json:"footer,omitempty"`  // one plain line under an answer: sub-tasks, time, tokens
 	ReplyTo string   `json:"reply_to,omitempty"`
+	Mark    string   `json:"mark,omitempty"` // unique per message of the task, for a Finder
 	Board   *Board   `json:"board,omitempty"`
 	Buttons []Button `json:"buttons,omitempty"`
 }
@@ -99,6 +101,10 @@ type Limits struct {
 	Text    int           // length of a message's text, in the platform's own units
 	Edits   bool          // posted messages can be changed
 	EditGap time.Duration // least time between two frames of one message
+	// Passing says that boards and questions are no lasting messages: after a
+	// restart nothing is left of them, so that they are posted anew and their
+	// ids need not be kept.
+	Passing bool
 }
 
 // Platform is one chat service. Its methods are safe for concurrent use.
@@ -113,4 +119,24 @@ type Platform interface {
 	Post(ctx context.Context, to Chat, d Draft) (id string, err error)
 	// Edit replaces a posted message. Repeating an edit is harmless.
 	Edit(ctx context.Context, to Chat, id string, d Draft) error
+}
+
+// Streamer is an ability of platforms that can show text which is no message
+// yet. Each frame replaces the one before of the same task; an empty text takes
+// it back; the answer's Post ends it.
+type Streamer interface {
+	Stream(ctx context.Context, to Chat, d Draft) error
+}
+
+// Splitter is an ability of platforms whose messages have a length limit: the
+// parts are posted one after the other.
+type Splitter interface {
+	Split(d Draft) []Draft
+}
+
+// Finder is an ability of platforms that can look for a message which may have
+// been sent before a crash. mark is what Draft.Mark was; id is empty when there
+// is none.
+type Finder interface {
+	Find(ctx context.Context, to Chat, mark string) (id string, err error)
 }

@@ -99,14 +99,14 @@ func release(s State, e Event) State {
 
 // decide starts a decision: the first one, or a review of what came back.
 func decide(s State, cause int) State {
-	s.Phase, s.Cause, s.Tries, s.Begun = PhaseDeciding, cause, 0, false
+	s.Phase, s.Cause, s.Tries, s.Bad, s.Begun = PhaseDeciding, cause, 0, nil, false
 	return s
 }
 
 // answer starts the closing answer. why is empty when nothing cut the task
 // short; otherwise the answer gets a time of its own.
 func answer(s State, cause int, why string) State {
-	s.Phase, s.Cause, s.Tries, s.Begun, s.Why = PhaseAnswering, cause, 0, false, why
+	s.Phase, s.Cause, s.Tries, s.Bad, s.Begun, s.Why = PhaseAnswering, cause, 0, nil, false, why
 	s.Budget, s.Over = "", 0
 	if why != "" || s.Limit-s.Used < s.Limits.AnswerTime {
 		s.Used, s.Limit = 0, s.Limits.AnswerTime
@@ -135,7 +135,7 @@ func concluded(s State, e Event) State {
 	case a.Role == llm.RoleWork:
 		return worked(s, e, a)
 	case e.Type == Garbled:
-		s.Tries++
+		s.Tries, s.Bad = s.Tries+1, append(slices.Clip(s.Bad), e.Seq)
 		if s.Tries <= s.Limits.Garbles {
 			return s
 		}

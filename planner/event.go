@@ -66,7 +66,6 @@ type Opening struct {
 	Timezone string     `json:"timezone"`          // IANA name
 	Limits   Limits     `json:"limits"`
 	Queued   bool       `json:"queued,omitempty"` // set by the store: waits for Released before its first decision
-	MustPlan bool       `json:"must_plan,omitempty"`
 }
 
 // Limits bound one task. They are written into its Opening, so that a change

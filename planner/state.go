@@ -61,9 +61,10 @@ type State struct {
 	Heard    []int // seqs of guidance, all of it
 	Heeded   int   // how many of Heard the last plan or reply had seen
 
-	Cause int  // seq of what the current decision follows; part of its id
-	Tries int  // unusable replies of the current decision
-	Begun bool // its first words are out
+	Cause int   // seq of what the current decision follows; part of its id
+	Tries int   // unusable replies of the current decision
+	Bad   []int // their seqs
+	Begun bool  // its first words are out
 
 	Answer  int            // seq of the event whose text is the answer; 0 for none
 	Budget  string         // key of a budget that is reached and not yet extended
@@ -91,8 +92,9 @@ type Work struct {
 	State  SubState
 	Why    string // failed: key of the reason
 	Turns  []Turn
-	Tries  int // unusable replies of the current turn
-	End    int // seq of the event that ended it
+	Tries  int   // unusable replies of the current turn
+	Bad    []int // their seqs
+	End    int   // seq of the event that ended it
 	Began  time.Time
 	Ended  time.Time
 }

@@ -11,7 +11,7 @@ func worked(s State, e Event, a Action) State {
 	s, w := edit(s, a.Place.Subtask)
 	switch {
 	case e.Type == Garbled:
-		w.Tries++
+		w.Tries, w.Bad = w.Tries+1, append(slices.Clip(w.Bad), e.Seq)
 		if w.Tries > s.Limits.Garbles {
 			finish(w, e, SubFailed, WhyUnusable)
 		}
@@ -26,7 +26,7 @@ func worked(s State, e Event, a Action) State {
 	case a.LastTurn:
 		finish(w, e, SubFailed, WhyTurns)
 	default:
-		w.Tries = 0
+		w.Tries, w.Bad = 0, nil
 		w.Turns = append(slices.Clip(w.Turns), Turn{Seq: e.Seq, Calls: make([]CallState, len(e.Reply.Calls))})
 		return requested(s, e, Place{a.Place.Subtask, len(w.Turns) - 1, 0})
 	}

@@ -60,6 +60,7 @@ type Turn struct {
 type Live struct {
 	Task ID
 	Chat bot.Chat
+	From bot.Person
 }
 
 // Store keeps journals, conversations and settings. It is the only truth: a
@@ -82,6 +83,11 @@ type Store interface {
 	Load(ctx context.Context, id ID, from int) ([]planner.Event, error)
 	// Event returns one event.
 	Event(ctx context.Context, id ID, seq int) (planner.Event, error)
+	// State returns the folded journal, from the store's cache when it is there.
+	State(ctx context.Context, id ID) (planner.State, error)
+	// Drop takes a task whose journal is damaged out of the live ones and out of
+	// its conversation's lane, releasing those behind it. Its records stay.
+	Drop(ctx context.Context, id ID) error
 	// Changed returns a channel that is closed at the task's next event after
 	// this call. Call it before Load to miss nothing.
 	Changed(id ID) <-chan struct{}

@@ -1,0 +1,284 @@
+package planner
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/i18n"
+	"legwork/llm"
+)
+
+// Journal gives the event of a sequence number, with its whole body.
+type Journal func(seq int) Event
+
+// Scene is what a prompt needs beyond the journal: the state of the world at
+// the moment of the call. Its zero value makes a valid, if poor, prompt.
+type Scene struct {
+	Texts             *i18n.Texts
+	Instructions      string       // the admin's, for every prompt
+	Groups            []i18n.Group // plan and review: what work can be given to
+	GroupInstructions string       // work
+	Tools             []llm.Tool   // work: the group's tools, without the machine's own
+	Model             string       // work: the group's model, when it has one
+	History           []Exchange   // oldest first
+	MaxBytes          int          // of all messages together; 0 for no limit
+}
+
+// Exchange is an earlier question of the conversation and its answer, empty
+// while there is none.
+type Exchange struct{ Goal, Answer string }
+
+// Prompt builds the request for a model action. What never changes comes first
+// and what was said is never rewritten, only added to, so that each prompt
+// begins with the one before it. The request is valid for every state: each
+// tool call is followed by its result.
+func Prompt(s State, journal Journal, a Action, scene Scene) (llm.Request, error) {
+	b := builder{s: s, journal: journal, scene: scene, opening: journal(1)}
+	b.lang = b.opening.Opening.Language
+	var err error
+	if a.Role == llm.RoleWork {
+		err = b.work(a)
+	} else {
+		err = b.decision(a)
+	}
+	if err != nil {
+		return llm.Request{}, fmt.Errorf("building prompt of %q: %w", a.ID, err)
+	}
+	return llm.Request{
+		Role: a.Role, Model: b.model, Tools: b.tools, TextTools: b.text("prompt.text_tools", nil),
+		Messages: fit(b.messages, scene.MaxBytes),
+	}, nil
+}
+
+// builder collects the messages of one prompt.
+type builder struct {
+	s        State
+	journal  Journal
+	scene    Scene
+	opening  Event
+	lang     string
+	model    string
+	messages []llm.Message
+	tools    []llm.Tool
+}
+
+func (b *builder) text(key string, data any) string { return b.scene.Texts.Text(b.lang, key, data) }
+
+// add appends a message; texts of the same speaker in a row become one, since
+// some models insist on alternation.
+func (b *builder) add(role, content string) {
+	if content == "" {
+		return
+	}
+	if n := len(b.messages); n > 0 && role != llm.ToolRole && b.messages[n-1].Role == role && len(b.messages[n-1].ToolCalls) == 0 {
+		b.messages[n-1].Content += "\n\n" + content
+		return
+	}
+	b.messages = append(b.messages, llm.Message{Role: role, Content: content})
+}
+
+// decision builds the prompts of plan, review and answer.
+func (b *builder) decision(a Action) error {
+	system, err := b.scene.Texts.Prompt(b.lang, a.Role, i18n.PromptData{
+		Groups: b.scene.Groups, Instructions: b.scene.Instructions, MaxSubtasks: b.s.Limits.Subtasks,
+	})
+	if err != nil {
+		return err
+	}
+	b.add(llm.System, system)
+	if a.Role != llm.RoleAnswer {
+		b.tools = []llm.Tool{b.planTool()}
+	}
+	b.history()
+	b.add(llm.User, b.person())
+	b.add(llm.User, tag("goal", b.opening.Opening.Goal))
+	heard := b.s.Heard
+	for i, plan := range b.s.Planned {
+		heard = b.guidance(heard, plan)
+		if a.Role != llm.RoleAnswer {
+			b.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
+		}
+		b.round(i + 1)
+		if a.Role == llm.RoleReview {
+			b.add(llm.User, b.text("prompt.review", nil))
+		}
+	}
+	b.guidance(heard, b.s.Seq+1)
+	b.sharedState()
+	if a.Role == llm.RoleAnswer {
+		b.add(llm.User, b.text(answerKey(b.s.Why), nil))
+	}
+	b.refused(b.s.Bad)
+	return nil
+}
+
+// answerKey names the text that asks for the closing answer and says why it
+// comes now.
+func answerKey(why string) string {
+	switch why {
+	case "":
+		return "prompt.answer"
+	case WhyStopped, WhyExpired, WhyBudget, WhyRounds:
+		return "prompt.answer_" + why
+	}
+	return "prompt.answer_unreadable"
+}
+
+func (b *builder) history() {
+	for _, h := range b.scene.History {
+		b.add(llm.User, h.Goal)
+		if h.Answer == "" {
+			h.Answer = b.text("prompt.unfinished", nil)
+		}
+		b.add(llm.Assistant, h.Answer)
+	}
+}
+
+// person tells language, time zone and the date at which the task was opened;
+// the moment of the call would spoil the caches.
+func (b *builder) person() string {
+	o := b.opening.Opening
+	zone, err := time.LoadLocation(o.Timezone)
+	if err != nil {
+		zone = time.UTC
+	}
+	return b.text("prompt.person", map[string]any{
+		"Language": o.Language, "Timezone": zone.String(),
+		"Date": b.opening.At.In(zone).Format("Monday, 2006-01-02 15:04"),
+	})
+}
+
+// guidance adds what was said before the event of that seq, and returns the rest.
+func (b *builder) guidance(heard []int, before int) []int {
+	for len(heard) > 0 && heard[0] < before {
+		b.add(llm.User, b.text("prompt.guidance", nil)+"\n"+tag("guidance", b.journal(heard[0]).Text))
+		heard = heard[1:]
+	}
+	return heard
+}
+
+// round adds the results of one round's sub-tasks, in order.
+func (b *builder) round(n int) {
+	var results []string
+	for _, w := range b.s.Subtasks {
+		if w.Round == n && w.State.Ended() {
+			results = append(results, b.result(w))
+		}
+	}
+	if len(results) > 0 {
+		b.add(llm.User, b.text("prompt.results_intro", nil)+"\n"+strings.Join(results, "\n"))
+	}
+}
+
+// maxResult is how much of a sub-task's result others see at first, in bytes.
+const maxResult = 16 << 10
+
+func (b *builder) result(w Work) string {
+	return fmt.Sprintf("<result id=%q group=%q state=%q>\n%s\n</result>", w.ID, w.Name, w.State,
+		shield(b.cut(b.outcome(w), maxResult, 0, w.End), "result"))
+}
+
+// outcome is the text of a sub-task that ended.
+func (b *builder) outcome(w Work) string {
+	e := b.journal(w.End)
+	switch {
+	case w.State == SubDone && e.Reply != nil:
+		return e.Reply.Text
+	case w.State == SubFailed:
+		return b.text("problem."+w.Why, nil)
+	}
+	return b.text("state."+string(w.State), nil)
+}
+
+// cut shortens a text for the model and tells how to read the rest. whole is
+// its full size when what is stored was cut already.
+func (b *builder) cut(text string, show, whole, seq int) string {
+	whole = max(whole, len(text))
+	if show <= 0 || len(text) <= show && whole == len(text) {
+		return text
+	}
+	head := clip(text, show)
+	return head + "\n" + b.text("prompt.result_cut", map[string]any{"Shown": len(head), "Bytes": whole, "Result": seq})
+}
+
+func (b *builder) sharedState() {
+	if len(b.s.Shared) == 0 {
+		return
+	}
+	state, err := json.Marshal(SharedState(b.s, b.journal))
+	if err == nil {
+		b.add(llm.User, b.text("prompt.state_intro", nil)+"\n"+tag("state", string(state)))
+	}
+}
+
+// refused adds the replies that could not be used and why.
+func (b *builder) refused(seqs []int) {
+	for _, seq := range seqs {
+		p := b.journal(seq).Problem
+		b.add(llm.Assistant, p.Text)
+		b.add(llm.User, b.text("prompt.garbled", map[string]any{"Reason": p.Reason}))
+	}
+}
+
+// SharedState gathers the values of a task's shared state; deleted keys are
+// left out.
+func SharedState(s State, journal Journal) map[string]json.RawMessage {
+	values := map[string]json.RawMessage{}
+	for _, key := range slices.Sorted(maps.Keys(s.Shared)) {
+		if v := sharedValue(journal(s.Shared[key]), key); len(v) > 0 && string(v) != "null" {
+			values[key] = v
+		}
+	}
+	return values
+}
+
+// sharedValue is the value that an event gave to a key: the last one, when a
+// turn set it more than once.
+func sharedValue(e Event, key string) json.RawMessage {
+	if v, ok := e.Values[key]; ok {
+		return v
+	}
+	var last json.RawMessage
+	if e.Reply != nil {
+		for _, c := range e.Reply.Calls {
+			if c.Update != nil {
+				if v, ok := c.Update.Values[key]; ok {
+					last = v
+				}
+			}
+		}
+	}
+	return last
+}
+
+// planText is a plan as its model would have written it.
+func planText(plan []Subtask) string {
+	type entry struct {
+		ID          string   `json:"id"`
+		Name        string   `json:"name"`
+		Description string   `json:"description"`
+		After       []string `json:"after,omitempty"`
+	}
+	list := make([]entry, 0, len(plan))
+	for _, p := range plan {
+		list = append(list, entry(p))
+	}
+	text, err := json.Marshal(map[string]any{"plan": list})
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
+}
+
+func tag(name, body string) string {
+	return "<" + name + ">\n" + shield(body, name) + "\n</" + name + ">"
+}
+
+// shield keeps data from closing the tag it is in.
+func shield(body, name string) string {
+	return strings.ReplaceAll(body, "</"+name, "<\u200b/"+name)
+}

@@ -1,0 +1,196 @@
+package planner
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"legwork/i18n"
+	"legwork/llm"
+)
+
+// work builds the prompt of a sub-task's turn: what it is to do, the results
+// it comes after, and its own turns so far.
+func (b *builder) work(a Action) error {
+	w := b.s.Subtasks[a.Place.Subtask]
+	system, err := b.scene.Texts.Prompt(b.lang, llm.RoleWork, i18n.PromptData{
+		Instructions: b.scene.Instructions, GroupInstructions: b.scene.GroupInstructions, Final: a.Final,
+	})
+	if err != nil {
+		return err
+	}
+	b.model = b.scene.Model
+	b.add(llm.System, system)
+	b.add(llm.User, b.person())
+	if a.Final {
+		b.add(llm.User, tag("goal", b.opening.Opening.Goal))
+	}
+	if len(w.After) > 0 {
+		results := make([]string, 0, len(w.After))
+		for _, i := range w.After {
+			results = append(results, b.result(b.s.Subtasks[i]))
+		}
+		b.add(llm.User, b.text("prompt.results_intro", nil)+"\n"+strings.Join(results, "\n"))
+	}
+	b.add(llm.User, tag("task", Description(w, b.journal)))
+	for _, turn := range w.Turns {
+		b.turn(w, turn)
+	}
+	b.sharedState()
+	if a.LastTurn {
+		b.add(llm.User, b.text("prompt.last_turn", nil))
+	} else if w.Name != LLMTool {
+		b.tools = append(append(b.tools, b.scene.Tools...), b.machineTools(w)...)
+	}
+	b.refused(w.Bad)
+	return nil
+}
+
+// Description is what a sub-task is to do, from the event that holds it.
+func Description(w Work, journal Journal) string {
+	r := journal(w.Source).Reply
+	if w.Parent != nil {
+		return r.Calls[w.Index].Delegate.Description
+	}
+	return r.Plan[w.Index].Description
+}
+
+// turn adds one reply of the sub-task's model and a result for each of its
+// calls.
+func (b *builder) turn(w Work, t Turn) {
+	r := b.journal(t.Seq).Reply
+	m := llm.Message{Role: llm.Assistant, Content: r.Text}
+	for _, c := range r.Calls {
+		m.ToolCalls = append(m.ToolCalls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: arguments(c.Arguments)})
+	}
+	b.messages = append(b.messages, m)
+	for i, c := range r.Calls {
+		b.messages = append(b.messages, llm.Message{
+			Role: llm.ToolRole, ToolCallID: c.ID, Content: b.callResult(w, c, t.Calls[i]),
+		})
+	}
+}
+
+// arguments makes what a model wrote fit to be sent again: endpoints refuse
+// arguments that are not a JSON object.
+func arguments(s string) string {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(s), &object) != nil || object == nil {
+		return "{}"
+	}
+	return s
+}
+
+// callResult is what the model reads as the result of a call. It is never
+// empty, since some endpoints refuse that.
+func (b *builder) callResult(w Work, c Call, state CallState) string {
+	switch {
+	case state.Kind == CallTooMany:
+		return b.text("prompt.too_many_delegated", nil)
+	case c.Refusal != "":
+		return c.Refusal
+	case c.Update != nil:
+		return b.text("prompt.state_updated", nil)
+	case c.Read != nil:
+		return b.read(*c.Read)
+	case state.Step != StepDone:
+		return b.text("prompt.result_missing", nil)
+	case state.Kind == CallDelegate:
+		return b.result(b.s.Subtasks[state.Child])
+	}
+	return b.returned(c, state.Result)
+}
+
+func (b *builder) returned(c Call, seq int) string {
+	e := b.journal(seq)
+	switch {
+	case e.Type == Expired:
+		return b.text("prompt.result_denied", map[string]any{"Reason": b.text("question.expired", nil)})
+	case e.Decision != nil && c.Ask != nil:
+		return tag("guidance", e.Decision.Text)
+	case e.Decision != nil:
+		return b.text("prompt.result_denied", map[string]any{"Reason": e.Decision.Text})
+	case e.Result == nil:
+		return b.text("prompt.result_missing", nil)
+	case e.Result.Unknown:
+		return b.text("prompt.result_unknown", nil)
+	case e.Result.Failed:
+		return b.cut(e.Result.Text, e.Result.Show, e.Result.Bytes, seq)
+	}
+	return tag("data", b.cut(e.Result.Text, e.Result.Show, e.Result.Bytes, seq))
+}
+
+// readBytes is how much one read_result returns.
+const readBytes = 16 << 10
+
+// read resolves a read_result call.
+func (b *builder) read(r Read) string {
+	if r.Result < 1 || r.Result > b.s.Seq {
+		return b.text("prompt.no_result", map[string]any{"Result": r.Result})
+	}
+	text := ""
+	switch e := b.journal(r.Result); {
+	case e.Result != nil:
+		text = e.Result.Text
+	case e.Reply != nil:
+		text = e.Reply.Text
+	}
+	if r.Offset < 0 || r.Offset >= len(text) {
+		return b.text("prompt.no_result", map[string]any{"Result": r.Result})
+	}
+	for r.Offset > 0 && !utf8.RuneStart(text[r.Offset]) {
+		r.Offset--
+	}
+	part := clip(text[r.Offset:], readBytes)
+	if end := r.Offset + len(part); end < len(text) {
+		return tag("data", part) + "\n" + b.text("prompt.result_more", map[string]any{"Offset": end, "Bytes": len(text), "Result": r.Result})
+	}
+	return tag("data", part)
+}
+
+// clip shortens a text to at most n bytes at a rune's boundary.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// fit shortens the longest contents until all messages together have at most
+// limit bytes; the system message and calls stay whole.
+func fit(messages []llm.Message, limit int) []llm.Message {
+	if limit <= 0 {
+		return messages
+	}
+	total := 0
+	for _, m := range messages {
+		total += len(m.Content)
+		for _, c := range m.ToolCalls {
+			total += len(c.Arguments) + len(c.Name)
+		}
+	}
+	for total > limit {
+		longest := -1
+		for i, m := range messages {
+			if i > 0 && (longest < 0 || len(m.Content) > len(messages[longest].Content)) {
+				longest = i
+			}
+		}
+		if longest < 0 || len(messages[longest].Content) < 200 {
+			return messages
+		}
+		m := &messages[longest]
+		before := len(m.Content)
+		keep := max(100, min(before/2, before-(total-limit)))
+		head, tail := clip(m.Content, keep*2/3), m.Content[before-keep/3:]
+		for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+			tail = tail[1:]
+		}
+		m.Content = head + "\n[…]\n" + tail
+		total -= before - len(m.Content)
+	}
+	return messages
+}

@@ -1,0 +1,116 @@
+package tasks
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/planner"
+)
+
+// maxTitle is how much of a goal or description fits a line, in runes.
+const maxTitle = 80
+
+// Board draws the live picture of a task.
+func Board(v *View, texts *i18n.Texts, now time.Time) bot.Board {
+	s, opening := v.State, v.Opening()
+	b := bot.Board{Title: line(opening.Goal)}
+	done := 0
+	for i, w := range s.Subtasks {
+		if w.State.Ended() {
+			done++
+		}
+		b.Items = append(b.Items, bot.Item{
+			ID: w.ID, Title: line(planner.Description(w, v.Event)), Group: w.Name,
+			State: string(w.State), Elapsed: elapsed(w, now), Doing: doing(v, i),
+		})
+	}
+	b.Status = texts.Text(opening.Language, "status."+s.Status(), map[string]any{"Done": done, "Count": len(s.Subtasks)})
+	return b
+}
+
+func elapsed(w planner.Work, now time.Time) time.Duration {
+	switch {
+	case w.Began.IsZero():
+		return 0
+	case !w.Ended.IsZero():
+		return w.Ended.Sub(w.Began)
+	}
+	return max(0, now.Sub(w.Began))
+}
+
+// doing names the tools that a sub-task waits for now.
+func doing(v *View, subtask int) string {
+	w := v.State.Subtasks[subtask]
+	if w.State.Ended() || len(w.Turns) == 0 {
+		return ""
+	}
+	turn := w.Turns[len(w.Turns)-1]
+	var names []string
+	for i, c := range turn.Calls {
+		if c.Step != planner.StepDone {
+			names = append(names, strings.TrimSpace(v.Event(turn.Seq).Reply.Calls[i].Name))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// line makes one short line of a text.
+func line(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > maxTitle {
+		return string(r[:maxTitle-1]) + "…"
+	}
+	return s
+}
+
+// sameBoard reports that two boards would look the same but for running times.
+func sameBoard(a, b bot.Board) bool {
+	if a.Title != b.Title || a.Status != b.Status || len(a.Items) != len(b.Items) {
+		return false
+	}
+	for i := range a.Items {
+		x, y := a.Items[i], b.Items[i]
+		x.Elapsed, y.Elapsed = 0, 0
+		if x != y {
+			return false
+		}
+	}
+	return true
+}
+
+// outcome is the draft that brings a settled task to its chat.
+func outcome(v *View, texts *i18n.Texts) bot.Draft {
+	s, opening := v.State, v.Opening()
+	d := bot.Draft{Kind: bot.KindAnswer, Task: string(v.ID), ReplyTo: opening.Message}
+	if s.Round > 0 {
+		d.Footer = texts.Text(opening.Language, "answer.footer", map[string]any{
+			"Count": len(s.Subtasks), "Elapsed": s.Last.Sub(s.Opened).Round(time.Second / 10).String(), "Tokens": s.Usage.Input + s.Usage.Output,
+		})
+	}
+	if s.Answer > 0 {
+		d.Text = v.Event(s.Answer).Reply.Text
+		return d
+	}
+	d.Failed = s.Outcome == planner.Failed
+	d.Text = texts.Text(opening.Language, "problem."+s.Why, nil)
+	if found := found(v); found != "" {
+		d.Text += "\n\n" + texts.Text(opening.Language, "partial.intro", nil) + "\n\n" + found
+	}
+	return d
+}
+
+// found lists the results of the sub-tasks that are done: work that was done
+// is never thrown away.
+func found(v *View) string {
+	var b strings.Builder
+	for _, w := range v.State.Subtasks {
+		if w.State == planner.SubDone {
+			fmt.Fprintf(&b, "- **%s**\n\n  %s\n", line(planner.Description(w, v.Event)),
+				strings.ReplaceAll(v.Event(w.End).Reply.Text, "\n", "\n  "))
+		}
+	}
+	return b.String()
+}

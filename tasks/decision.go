@@ -1,0 +1,141 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"legwork/bot"
+	"legwork/planner"
+)
+
+// pressData names one choice of a question for a button: at most 64 bytes, as
+// the narrowest platform wants it.
+func pressData(id ID, at planner.Place, choice int) string {
+	return fmt.Sprintf("a:%s:%d.%d.%d:%d", id, at.Subtask, at.Turn, at.Call, choice)
+}
+
+// readPress is the opposite of pressData.
+func readPress(data string) (id ID, at planner.Place, choice int, ok bool) {
+	part := strings.Split(data, ":")
+	if len(part) != 4 || part[0] != "a" {
+		return "", at, 0, false
+	}
+	n, err := fmt.Sscanf(part[2], "%d.%d.%d", &at.Subtask, &at.Turn, &at.Call)
+	choice, bad := strconv.Atoi(part[3])
+	return ID(part[1]), at, choice, n == 3 && err == nil && bad == nil
+}
+
+// decision routes presses, and in private chats the asker's plain words, to
+// the question that they answer. done is false when the message is no answer.
+func (in *Inbox) decision(ctx context.Context, r *routed, m bot.Message, live []liveTask) (done bool, err error) {
+	if m.Press != "" {
+		return true, in.press(ctx, r, m, live)
+	}
+	if m.Text == "" || strings.HasPrefix(m.Text, "/") || !m.Chat.Private || m.Apart {
+		return false, nil
+	}
+	for _, t := range live {
+		if t.From.Key() != m.From.Key() {
+			continue
+		}
+		for _, a := range planner.Todo(t.state) {
+			if a.Kind == planner.KindAsk && a.Place.Subtask >= 0 && planner.AsksPerson(t.state, a.Place) {
+				in.decide(r, m, t.Task, a.ID, planner.Decision{Approve: true, Text: m.Text})
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+func (in *Inbox) press(ctx context.Context, r *routed, m bot.Message, live []liveTask) error {
+	id, at, choice, ok := readPress(m.Press)
+	i := slices.IndexFunc(live, func(t liveTask) bool { return t.Task == id })
+	if !ok || i < 0 {
+		in.say(r, m, "error.too_late", nil)
+		return nil
+	}
+	t := live[i]
+	if t.From.Key() != m.From.Key() && !slices.Contains(in.Admins, m.From.Key()) {
+		in.say(r, m, "error.not_yours", nil)
+		return nil
+	}
+	for _, a := range planner.Todo(t.state) {
+		if a.Kind != planner.KindAsk || a.Place != at {
+			continue
+		}
+		decision := planner.Decision{Approve: choice == 0}
+		if q, err := in.asked(ctx, t, a); err != nil {
+			return err
+		} else if choice >= 0 && choice < len(q.Choices) {
+			decision = planner.Decision{Approve: true, Text: q.Choices[choice]}
+		}
+		in.decide(r, m, t.Task, a.ID, decision)
+		return nil
+	}
+	in.say(r, m, "error.too_late", nil)
+	return nil
+}
+
+// asked reads what an ask action asks.
+func (in *Inbox) asked(ctx context.Context, t liveTask, a planner.Action) (planner.Question, error) {
+	if a.Place.Subtask < 0 {
+		return planner.Question{}, nil
+	}
+	seq := planner.QuestionSeq(t.state, a.Place)
+	e, err := in.Store.Event(ctx, t.Task, seq)
+	if err != nil {
+		return planner.Question{}, fmt.Errorf("reading question: %w", err)
+	}
+	return planner.QuestionOf(e, a.Place), nil
+}
+
+func (in *Inbox) decide(r *routed, m bot.Message, id ID, action string, d planner.Decision) {
+	r.store = []Inbound{{Key: m.Key, Chat: m.Chat, To: id, Event: planner.Event{
+		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Decision: &d,
+	}}}
+	lang := r.lang
+	r.reply = func(_ context.Context, receipts []Receipt) string {
+		if receipts[0].Err != nil {
+			return in.Texts.Text(lang, "error.too_late", nil)
+		}
+		return ""
+	}
+}
+
+// Ask puts a question of the task to its chat. The answer comes by the inbox.
+func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
+	opening := v.Opening()
+	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: opening.Message, Mark: string(p.id) + "." + a.ID}
+	if a.Place.Subtask < 0 {
+		d.Text = p.x.Texts.Text(opening.Language, "question.budget", nil)
+		for i, key := range []string{"question.yes", "question.no"} {
+			d.Buttons = append(d.Buttons, bot.Button{Label: p.x.Texts.Text(opening.Language, key, nil), Data: pressData(p.id, a.Place, i)})
+		}
+	} else {
+		q := planner.QuestionOf(v.Event(planner.QuestionSeq(v.State, a.Place)), a.Place)
+		d.Text = q.Text
+		for i, choice := range q.Choices {
+			d.Buttons = append(d.Buttons, bot.Button{Label: choice, Data: pressData(p.id, a.Place, i)})
+		}
+	}
+	slot := v.State.Slot(a.ID)
+	if p.platform.Limits().Passing {
+		_, err := p.post(ctx, d)
+		return err
+	}
+	if slot.Message != "" {
+		return nil
+	}
+	if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: a.ID}); err != nil {
+		return err
+	}
+	id, err := p.post(ctx, d)
+	if err != nil {
+		return err
+	}
+	return p.append(ctx, planner.Event{Type: planner.Shown, Slot: a.ID, Message: id})
+}

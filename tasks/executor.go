@@ -1,0 +1,90 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"legwork/i18n"
+	"legwork/llm"
+	"legwork/planner"
+)
+
+// Executor does single actions and appends what came of them. It holds no
+// state of any task and is safe for concurrent use.
+type Executor struct{ ExecutorConfig }
+
+// ExecutorConfig is what an Executor works with. All fields but the last three
+// are needed.
+type ExecutorConfig struct {
+	Store Store
+	Model llm.Model
+	Tools Toolbox
+	Texts *i18n.Texts
+	Chats Chats
+	Log   *slog.Logger
+	Now   func() time.Time
+
+	Instructions string                // the admin's, for every prompt
+	PromptBytes  func(role string) int // what a prompt of that role may hold; nil or 0: no limit
+	HistoryBytes int                   // of earlier questions and answers in a prompt; 0: 16 KiB
+}
+
+// NewExecutor makes an executor.
+func NewExecutor(cfg ExecutorConfig) *Executor {
+	if cfg.HistoryBytes == 0 {
+		cfg.HistoryBytes = 16 << 10
+	}
+	return &Executor{cfg}
+}
+
+// Do performs one action of the task that v shows and appends the outcome. It
+// returns nil when the outcome is stored or no longer wanted. An error is the
+// context's, or says that the store did not take the outcome: then the action
+// is still wanted, and doing it again is safe for every action that is
+// repeatable or not yet started.
+func (x *Executor) Do(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
+	var err error
+	switch a.Kind {
+	case planner.KindModel:
+		err = x.model(ctx, v, a, p)
+	case planner.KindTool:
+		err = x.tool(ctx, v, a)
+	case planner.KindAsk:
+		err = p.Ask(ctx, v, a)
+	case planner.KindShow:
+		err = p.Show(ctx, v)
+	default:
+		err = fmt.Errorf("no such kind of action: %q", a.Kind)
+	}
+	if superseded(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("doing %q: %w", a.ID, err)
+	}
+	return nil
+}
+
+// superseded reports that an outcome was not wanted any more when it came.
+func superseded(err error) bool {
+	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict)
+}
+
+// append stores outcomes. It outlives the action's cancellation: a result that
+// is here already, and perhaps paid for, is worth a moment.
+func (x *Executor) append(ctx context.Context, id ID, e ...planner.Event) error {
+	return appendEvents(ctx, x.Store, x.Now, id, e...)
+}
+
+func appendEvents(ctx context.Context, store Store, now func() time.Time, id ID, e ...planner.Event) error {
+	at := now()
+	for i := range e {
+		e[i].At = at
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return store.Append(ctx, id, -1, 0, e...)
+}

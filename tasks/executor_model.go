@@ -1,0 +1,242 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"legwork/i18n"
+	"legwork/llm"
+	"legwork/planner"
+)
+
+// model makes one model call and appends what it said.
+func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
+	scene, tools, err := x.scene(ctx, v, a)
+	if err != nil {
+		return err
+	}
+	request, err := planner.Prompt(v.State, v.Journal(ctx), a, scene)
+	if err != nil {
+		return err
+	}
+	var stream func(llm.Delta)
+	if a.Final {
+		speech := p.Speech(a)
+		defer speech.Close()
+		stream = speech.Hear
+	}
+	reply, err := x.Model.Call(ctx, request, stream)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return x.broke(ctx, v, a, err)
+	}
+	e := x.read(v, a, reply, tools)
+	if e.Type == planner.Garbled {
+		x.Log.InfoContext(ctx, "a reply cannot be used", "task", v.ID, "action", a.ID, "model", reply.Model, "reason", e.Problem.Reason)
+	}
+	events := []planner.Event{e}
+	if next := planner.Apply(v.State, e); next.Phase == planner.PhaseShowing && next.Slot(planner.SlotAnswer).Name == "" {
+		// The intent to show goes into the same commit as what is shown.
+		events = append(events, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer})
+	}
+	err = x.append(ctx, v.ID, events...)
+	if len(events) > 1 && superseded(err) {
+		err = x.append(ctx, v.ID, e)
+	}
+	return err
+}
+
+// scene gathers what the prompt needs of the world.
+func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planner.Scene, []Tool, error) {
+	scene := planner.Scene{Texts: x.Texts, Instructions: x.Instructions}
+	if x.PromptBytes != nil {
+		scene.MaxBytes = x.PromptBytes(a.Role)
+	}
+	groups := x.Tools.Groups(ctx)
+	for _, g := range groups {
+		scene.Groups = append(scene.Groups, i18n.Group{Name: g.Name, Description: g.Description})
+	}
+	if a.Role != llm.RoleWork {
+		budget := x.HistoryBytes
+		if scene.MaxBytes > 0 {
+			budget = min(budget, scene.MaxBytes/3)
+		}
+		turns, err := x.Store.History(ctx, v.Opening().Chat.Key(), v.ID, budget)
+		if err != nil {
+			return scene, nil, fmt.Errorf("reading history: %w", err)
+		}
+		for _, t := range turns {
+			scene.History = append(scene.History, planner.Exchange{Goal: t.Goal, Answer: t.Answer})
+		}
+		return scene, nil, nil
+	}
+	if a.Group == planner.LLMTool {
+		return scene, nil, nil
+	}
+	i := slices.IndexFunc(groups, func(g Group) bool { return g.Name == a.Group })
+	if i >= 0 {
+		scene.GroupInstructions, scene.Model = groups[i].Instructions, groups[i].Model
+	}
+	tools, err := x.Tools.Tools(ctx, a.Group)
+	if ctx.Err() != nil {
+		return scene, nil, ctx.Err()
+	}
+	if err != nil {
+		x.Log.WarnContext(ctx, "tools are missing", "task", v.ID, "group", a.Group, "cause", err)
+	}
+	for _, t := range tools {
+		scene.Tools = append(scene.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
+	}
+	return scene, tools, nil
+}
+
+// broke turns a failed call into its event. A reply that is no reply at all is
+// given back like any other that cannot be used.
+func (x *Executor) broke(ctx context.Context, v *View, a planner.Action, err error) error {
+	e := planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
+	var failed *llm.Error
+	if errors.As(err, &failed) {
+		e.Problem.Code, e.Problem.Usage = string(failed.Problem), failed.Usage
+	}
+	x.Log.ErrorContext(ctx, "model call failed", "task", v.ID, "action", a.ID, "cause", err)
+	return x.append(ctx, v.ID, e)
+}
+
+// read turns a reply into its event: the plan is parsed and its dependencies
+// resolved, tool calls are matched with tools.
+func (x *Executor) read(v *View, a planner.Action, r llm.Reply, tools []Tool) planner.Event {
+	e := planner.Event{Type: planner.Replied, Action: a.ID, Reply: &planner.Reply{Usage: r.Usage, Model: r.Model}}
+	var err error
+	switch a.Role {
+	case llm.RoleWork:
+		err = x.readWork(e.Reply, v, a, r, tools)
+	case llm.RoleAnswer:
+		if e.Reply.Text = planner.Spoken(r.Text); e.Reply.Text == "" {
+			err = errEmpty
+		}
+	default:
+		err = x.readDecision(e.Reply, v, r)
+	}
+	if err == nil {
+		return e
+	}
+	text := r.Text
+	for _, c := range r.ToolCalls {
+		text += "\n" + c.Arguments
+	}
+	problem := &planner.Problem{Code: planner.WhyUnreadable, Reason: err.Error(), Text: clipped(text, 4000), Usage: r.Usage}
+	return planner.Event{Type: planner.Garbled, Action: a.ID, Problem: problem}
+}
+
+var errEmpty = errors.New("the reply is empty: write the text")
+
+// readDecision reads the reply of a planning model: a plan, as a tool call or
+// in its text, or the answer.
+func (x *Executor) readDecision(out *planner.Reply, v *View, r llm.Reply) error {
+	groups := x.Tools.Groups(context.Background())
+	readOnly := map[string]bool{}
+	options := planner.ParseOptions{Groups: []string{}, Max: v.State.Limits.Subtasks}
+	for _, g := range groups {
+		options.Groups = append(options.Groups, g.Name)
+		readOnly[g.Name] = g.ReadOnly
+	}
+	for _, w := range v.State.Subtasks {
+		options.Known = append(options.Known, w.ID)
+	}
+	parsed, err := parseDecision(r, options)
+	if err != nil {
+		return err
+	}
+	if !parsed.IsPlan {
+		if out.Text = parsed.Answer; out.Text == "" {
+			return errEmpty
+		}
+		return nil
+	}
+	out.IsPlan = true
+	out.Plan = planner.Qualify(parsed.Plan, v.State.Round+1, options.Known, func(group string) bool { return readOnly[group] })
+	if repeats(v, out.Plan) {
+		return errors.New("every sub-task of this plan has been done already; use the results, plan only what is missing, or return an empty plan")
+	}
+	return nil
+}
+
+func parseDecision(r llm.Reply, options planner.ParseOptions) (planner.Parsed, error) {
+	for i := len(r.ToolCalls) - 1; i >= 0; i-- {
+		if r.ToolCalls[i].Name == planner.ToolPlan {
+			return planner.ParsePlanArguments(r.ToolCalls[i].Arguments, options)
+		}
+	}
+	if len(r.ToolCalls) > 0 {
+		return planner.Parsed{}, fmt.Errorf("there is no tool %q here: plan sub-tasks with the tool %q, or answer in text", r.ToolCalls[0].Name, planner.ToolPlan)
+	}
+	return planner.ParseReply(r.Text, options)
+}
+
+// repeats reports that a plan asks only for what an earlier one asked for.
+func repeats(v *View, plan []planner.Subtask) bool {
+	type work struct{ name, description string }
+	done := map[work]bool{}
+	for _, seq := range v.State.Planned {
+		for _, p := range v.Event(seq).Reply.Plan {
+			done[work{p.Name, p.Description}] = true
+		}
+	}
+	for _, p := range plan {
+		if !done[work{p.Name, p.Description}] {
+			return false
+		}
+	}
+	return len(plan) > 0
+}
+
+// readWork reads the reply of a sub-task's model: tool calls, or its result.
+func (x *Executor) readWork(out *planner.Reply, v *View, a planner.Action, r llm.Reply, tools []Tool) error {
+	out.Text = planner.Spoken(r.Text)
+	if len(r.ToolCalls) == 0 && out.Text == "" {
+		return errEmpty
+	}
+	if len(r.ToolCalls) > maxCalls {
+		return fmt.Errorf("at most %d tool calls in one reply", maxCalls)
+	}
+	groups := make([]string, 0, 8)
+	for _, g := range x.Tools.Groups(context.Background()) {
+		groups = append(groups, g.Name)
+	}
+	delegated := v.State.Subtasks[a.Place.Subtask].Parent != nil
+	seen := map[string]bool{}
+	for i, c := range r.ToolCalls {
+		call := planner.Call{ID: c.ID, Name: c.Name, Arguments: c.Arguments}
+		if call.ID == "" || seen[call.ID] {
+			call.ID = fmt.Sprintf("call_%d_%d", v.State.Seq, i)
+		}
+		seen[call.ID] = true
+		out.Calls = append(out.Calls, match(call, tools, groups, delegated))
+	}
+	return nil
+}
+
+// maxCalls is how many tool calls one reply may hold.
+const maxCalls = 32
+
+// match finds the tool that a call means. A group's tool hides a machine's tool
+// of the same name.
+func match(c planner.Call, tools []Tool, groups []string, delegated bool) planner.Call {
+	names := make([]string, 0, len(tools))
+	for _, t := range tools {
+		if t.Exposed == c.Name || t.Name == c.Name {
+			c.Tool = t.Name
+			return c
+		}
+		names = append(names, t.Exposed)
+	}
+	if own, ok := planner.MachineCall(c, groups, delegated); ok {
+		return own
+	}
+	c.Refusal = fmt.Sprintf("there is no tool %q here; the tools are %v", c.Name, names)
+	return c
+}

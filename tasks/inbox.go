@@ -1,0 +1,273 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/planner"
+)
+
+// Inbox decides what messages mean and stores them.
+type Inbox struct{ InboxConfig }
+
+// InboxConfig is what an Inbox works with. All fields but Admins are needed.
+type InboxConfig struct {
+	Store    Store
+	Wake     func(ctx context.Context, id ID) error // the engine's
+	Texts    *i18n.Texts
+	Chats    Chats
+	Log      *slog.Logger
+	Now      func() time.Time
+	Limits   planner.Limits // of new tasks
+	Language string         // of people who have chosen none
+	Timezone string
+	Admins   []string // keys of persons who may steer everybody's tasks
+}
+
+// NewInbox makes an inbox.
+func NewInbox(cfg InboxConfig) *Inbox { return &Inbox{cfg} }
+
+// MaxGoal is how long a question may be, in bytes.
+const MaxGoal = 256 << 10
+
+// burst is how long after a question a further message of the same person is
+// taken for a part of it.
+const burst = time.Second
+
+// routed is a message whose meaning is known: what to store, and what to say
+// when it is stored.
+type routed struct {
+	message bot.Message
+	lang    string
+	store   []Inbound
+	reply   func(ctx context.Context, receipts []Receipt) string // text of the notice; empty for none
+}
+
+// Handle stores a batch of messages in one transaction and wakes the tasks
+// they concern. After an error the batch must be delivered again: what was
+// stored already will be recognised.
+func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
+	list := make([]routed, 0, len(messages))
+	var batch []Inbound
+	fresh := &recent{}
+	for _, m := range messages {
+		r, err := in.route(ctx, m, fresh)
+		if err != nil {
+			return fmt.Errorf("routing message %q: %w", m.Key, err)
+		}
+		list = append(list, r)
+		batch = append(batch, r.store...)
+	}
+	receipts, err := in.Store.Open(ctx, batch)
+	if err != nil {
+		in.apologise(ctx, list, err)
+		return fmt.Errorf("storing messages: %w", err)
+	}
+	for _, r := range list {
+		own := receipts[:len(r.store)]
+		receipts = receipts[len(r.store):]
+		in.follow(ctx, r, own)
+	}
+	return nil
+}
+
+// follow wakes tasks and answers commands after their messages are stored.
+func (in *Inbox) follow(ctx context.Context, r routed, receipts []Receipt) {
+	again := false
+	for _, receipt := range receipts {
+		again = again || receipt.Again
+		if receipt.Task == "" || receipt.Err != nil || receipt.Again {
+			continue
+		}
+		if err := in.Wake(ctx, receipt.Task); err != nil {
+			in.Log.ErrorContext(ctx, "a task could not be woken", "task", receipt.Task, "cause", err)
+		}
+	}
+	if r.reply == nil || again {
+		return
+	}
+	if text := r.reply(ctx, receipts); text != "" {
+		in.notice(ctx, r.message, text)
+	}
+}
+
+func (in *Inbox) notice(ctx context.Context, m bot.Message, text string) {
+	p, err := in.Chats.Platform(m.Chat)
+	if err == nil {
+		_, err = p.Post(ctx, m.Chat, bot.Draft{Kind: bot.KindNotice, Text: text, ReplyTo: m.ID})
+	}
+	if err != nil && ctx.Err() == nil {
+		in.Log.WarnContext(ctx, "a notice could not be shown", "chat", m.Chat.Key(), "cause", err)
+	}
+}
+
+// apologise tells people that their messages could not be stored.
+func (in *Inbox) apologise(ctx context.Context, list []routed, err error) {
+	key := "problem.internal"
+	if errors.Is(err, ErrFull) {
+		key = "problem.disk_full"
+	}
+	in.Log.ErrorContext(ctx, "messages could not be stored", "count", len(list), "cause", err)
+	for _, r := range list {
+		in.notice(ctx, r.message, in.Texts.Text(r.lang, key, nil))
+	}
+}
+
+// recent remembers the tasks that the batch at hand opens.
+type recent struct{ tasks []opened }
+
+type opened struct {
+	id   ID
+	from string
+	chat string
+	at   time.Time
+}
+
+// route finds the meaning of one message: a press or an answer to a question,
+// a command, guidance, or a new task.
+func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (routed, error) {
+	r := routed{message: m}
+	var err error
+	if r.lang, err = in.language(ctx, m); err != nil {
+		return r, err
+	}
+	m.Text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(m.Text, "\ufffd"), "\x00", ""))
+	live, err := in.live(ctx, m.Chat.Key())
+	if err != nil {
+		return r, err
+	}
+	if done, err := in.decision(ctx, &r, m, live); done || err != nil {
+		return r, err
+	}
+	if strings.HasPrefix(m.Text, "/") && len(m.Text) > 1 && m.Text[1] != '/' && m.Text[1] != ' ' {
+		return r, in.command(ctx, &r, m, live)
+	}
+	switch {
+	case m.Text == "":
+		in.say(&r, m, "error.empty_goal", nil)
+	case len(m.Text) > MaxGoal:
+		in.say(&r, m, "error.goal_too_long", map[string]any{"Max": MaxGoal})
+	default:
+		return r, in.question(ctx, &r, m, live, fresh)
+	}
+	return r, nil
+}
+
+// say only answers with a sentence; the message's key is kept, so that a
+// redelivery does not repeat it.
+func (in *Inbox) say(r *routed, m bot.Message, key string, data any) {
+	text := in.Texts.Text(r.lang, key, data)
+	r.store = []Inbound{{Key: m.Key, Chat: m.Chat}}
+	r.reply = func(context.Context, []Receipt) string { return text }
+}
+
+// question opens a task, unless the message is guidance for a running one that
+// still takes it when it is stored.
+func (in *Inbox) question(ctx context.Context, r *routed, m bot.Message, live []liveTask, fresh *recent) error {
+	timezone, err := in.Store.Setting(ctx, m.From.Key(), "timezone")
+	if err != nil {
+		return err
+	}
+	if timezone == "" {
+		timezone = in.Timezone
+	}
+	at := m.At
+	if at.IsZero() {
+		at = in.Now()
+	}
+	item := Inbound{Key: m.Key, Chat: m.Chat, ID: NewID(at), Open: &planner.Event{
+		Type: planner.Opened, At: at, By: m.From.Key(), Opening: &planner.Opening{
+			Goal: m.Text, Chat: m.Chat, From: m.From, Message: m.ID,
+			Language: r.lang, Timezone: timezone, Limits: in.Limits,
+		},
+	}}
+	planned := false
+	if !m.Apart {
+		item.To, planned = in.guided(m, at, live, fresh)
+	}
+	if item.To != "" {
+		item.Event = planner.Event{Type: planner.Said, At: at, By: m.From.Key(), Text: m.Text, Message: m.ID}
+	}
+	fresh.tasks = append(fresh.tasks, opened{id: item.ID, from: m.From.Key(), chat: m.Chat.Key(), at: at})
+	r.store = []Inbound{item}
+	lang := r.lang
+	r.reply = func(_ context.Context, receipts []Receipt) string {
+		if planned && !receipts[0].Opened && receipts[0].Err == nil {
+			return in.Texts.Text(lang, "notice.added", nil)
+		}
+		return ""
+	}
+	return nil
+}
+
+// guided finds the running task that a plain message speaks to: one that its
+// author opened within the last second, or, in a private chat, one that works
+// by a plan.
+func (in *Inbox) guided(m bot.Message, at time.Time, live []liveTask, fresh *recent) (_ ID, planned bool) {
+	for i := len(fresh.tasks) - 1; i >= 0; i-- {
+		if t := fresh.tasks[i]; t.from == m.From.Key() && t.chat == m.Chat.Key() && at.Sub(t.at) < burst {
+			return t.id, false
+		}
+	}
+	for i := len(live) - 1; i >= 0; i-- {
+		t := live[i]
+		if t.From.Key() != m.From.Key() || t.state.Settled() {
+			continue
+		}
+		if t.state.Round == 0 && at.Sub(t.state.Opened) < burst {
+			return t.Task, false
+		}
+		if t.state.Round > 0 && (m.Chat.Private || m.ReplyTo != "" && m.ReplyTo == t.state.Slot(planner.SlotBoard).Message) {
+			return t.Task, true
+		}
+	}
+	return "", false
+}
+
+// liveTask is a live task with its state.
+type liveTask struct {
+	Live
+	state planner.State
+}
+
+// live lists the live tasks of a conversation, oldest first. A damaged one is
+// left out.
+func (in *Inbox) live(ctx context.Context, conversation string) ([]liveTask, error) {
+	list, err := in.Store.Live(ctx, conversation)
+	if err != nil {
+		return nil, fmt.Errorf("listing tasks: %w", err)
+	}
+	out := make([]liveTask, 0, len(list))
+	for _, l := range list {
+		s, err := in.Store.State(ctx, l.Task)
+		if errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoTask) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading task %s: %w", l.Task, err)
+		}
+		out = append(out, liveTask{l, s})
+	}
+	return out, nil
+}
+
+// language is the person's, or the platform's hint, or the default.
+func (in *Inbox) language(ctx context.Context, m bot.Message) (string, error) {
+	chosen, err := in.Store.Setting(ctx, m.From.Key(), "language")
+	if err != nil {
+		return in.Language, fmt.Errorf("reading settings: %w", err)
+	}
+	if chosen != "" {
+		return chosen, nil
+	}
+	if hint := i18n.Match(m.Language); m.Language != "" && hint != "" {
+		return hint, nil
+	}
+	return in.Language, nil
+}

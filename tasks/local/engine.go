@@ -1,0 +1,142 @@
+// Package local is the engine of a single process: one goroutine per live
+// task, which starts what the journal wants and stops what it no longer wants.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"legwork/bot"
+	"legwork/tasks"
+)
+
+// Engine runs the tasks of a store. It implements tasks.Engine.
+type Engine struct {
+	cfg   Config
+	slots chan struct{} // one per task that may work at a time
+
+	mu      sync.Mutex
+	running map[tasks.ID]bool
+	waiting []tasks.ID // woken before Run
+	ctx     context.Context
+	work    sync.WaitGroup
+}
+
+// Config is what an Engine works with. All fields are needed.
+type Config struct {
+	Store      tasks.Store
+	Executor   *tasks.Executor
+	Log        *slog.Logger
+	Now        func() time.Time
+	Concurrent int // tasks that work at a time; further ones wait their turn
+}
+
+// New makes an engine; nothing happens before Run.
+func New(cfg Config) *Engine {
+	return &Engine{cfg: cfg, slots: make(chan struct{}, max(1, cfg.Concurrent)), running: map[tasks.ID]bool{}}
+}
+
+// Wake makes sure that a task is looked after. It returns at once.
+func (e *Engine) Wake(_ context.Context, id tasks.ID) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ctx == nil {
+		e.waiting = append(e.waiting, id)
+		return nil
+	}
+	e.start(id, false)
+	return nil
+}
+
+// Run takes up every live task of the store, then those that are woken, until
+// ctx ends; it returns after all their goroutines have.
+func (e *Engine) Run(ctx context.Context) error {
+	live, err := e.cfg.Store.Live(ctx, "")
+	if err != nil {
+		return fmt.Errorf("listing live tasks: %w", err)
+	}
+	e.mu.Lock()
+	e.ctx = ctx
+	for _, l := range live {
+		e.start(l.Task, true)
+	}
+	for _, id := range e.waiting {
+		e.start(id, false)
+	}
+	e.waiting = nil
+	e.mu.Unlock()
+	<-ctx.Done()
+	e.mu.Lock()
+	e.ctx = nil
+	e.mu.Unlock()
+	e.work.Wait()
+	return nil
+}
+
+// start looks after a task in a goroutine of its own, unless one does already.
+// e.mu is held.
+func (e *Engine) start(id tasks.ID, resumed bool) {
+	if e.running[id] || e.ctx.Err() != nil {
+		return
+	}
+	e.running[id] = true
+	ctx := e.ctx
+	e.work.Go(func() {
+		err := e.look(ctx, id, resumed)
+		e.mu.Lock()
+		delete(e.running, id)
+		e.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
+			e.cfg.Log.ErrorContext(ctx, "a task cannot go on", "task", id, "cause", err)
+		}
+	})
+}
+
+// look runs one task until it is over or ctx ends.
+func (e *Engine) look(ctx context.Context, id tasks.ID, resumed bool) error {
+	r := newRunner(e, id)
+	changed := e.cfg.Store.Changed(id)
+	err := r.view.Refresh(ctx)
+	if errors.Is(err, tasks.ErrDamaged) {
+		return e.abandon(ctx, id, err)
+	}
+	if err != nil {
+		return fmt.Errorf("reading journal: %w", err)
+	}
+	if r.view.State.Finished() {
+		return nil
+	}
+	r.presenter, err = e.cfg.Executor.Present(id, r.view.Opening().Chat)
+	if err != nil {
+		return err
+	}
+	return r.run(ctx, changed, resumed)
+}
+
+// abandon takes a damaged task out of the way of those behind it and tells its
+// chat.
+func (e *Engine) abandon(ctx context.Context, id tasks.ID, cause error) error {
+	live, err := e.cfg.Store.Live(ctx, "")
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	var chat *bot.Chat
+	for _, l := range live {
+		if l.Task == id {
+			chat = &l.Chat
+		}
+	}
+	if err := e.cfg.Store.Drop(ctx, id); err != nil {
+		return errors.Join(cause, fmt.Errorf("dropping task: %w", err))
+	}
+	if chat != nil {
+		if p, err := e.cfg.Executor.Present(id, *chat); err == nil {
+			p.Notice(ctx, "", "problem.damaged")
+		}
+	}
+	return cause
+}

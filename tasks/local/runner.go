@@ -1,0 +1,266 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// runner is the reconcile loop of one task: it starts what Todo lists and is
+// not running, and cancels what runs and is no longer listed.
+type runner struct {
+	e         *Engine
+	id        tasks.ID
+	view      *tasks.View
+	presenter *tasks.Presenter
+
+	running map[string]*deed // by action id; only run touches it
+	done    chan finished
+	slot    bool // holds one of the engine's slots
+	work    sync.WaitGroup
+	pause   time.Duration // before a failed action is tried again
+	again   time.Time     // no action starts before; zero: at once
+	full    bool          // people were told that the disk is full
+}
+
+// deed is an action that was started.
+type deed struct {
+	cancel context.CancelFunc
+	parked bool // done, and listed still: a question that was asked
+	pays   bool // it needs the task's slot
+}
+
+type finished struct {
+	action string
+	err    error
+}
+
+// Between the tries of an action whose outcome the store did not take.
+const (
+	firstPause = 200 * time.Millisecond
+	lastPause  = 30 * time.Second
+)
+
+func newRunner(e *Engine, id tasks.ID) *runner {
+	return &runner{
+		e: e, id: id, view: tasks.NewView(e.cfg.Store, id),
+		running: map[string]*deed{}, done: make(chan finished), pause: firstPause,
+	}
+}
+
+// run reconciles until the task is over or ctx ends. The view has been read
+// after changed was taken.
+func (r *runner) run(ctx context.Context, changed <-chan struct{}, resumed bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer r.work.Wait()
+	defer cancel()
+	defer r.free()
+	r.work.Go(func() { r.presenter.Run(ctx) })
+	if resumed && !planner.Deadline(r.view.State).IsZero() {
+		if err := r.append(ctx, planner.Event{Type: planner.Resumed}); err != nil && !errors.Is(err, tasks.ErrRefused) {
+			return err
+		}
+	}
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for !r.view.State.Finished() {
+		r.presenter.Update(r.view.Snapshot())
+		wake := r.reconcile(ctx)
+		timer.Reset(wake)
+		select {
+		case <-ctx.Done():
+			r.drain()
+			return nil
+		case <-changed:
+		case f := <-r.done:
+			if err := r.view.Refresh(ctx); err != nil && f.err == nil {
+				f.err = err
+			}
+			r.ended(ctx, f)
+		case r.wantSlot() <- struct{}{}:
+			r.slot = true
+		case <-timer.C:
+			r.expire(ctx)
+		}
+		changed = r.e.cfg.Store.Changed(r.id)
+		if err := r.view.Refresh(ctx); err != nil && ctx.Err() == nil {
+			r.cancelAll()
+			r.drain()
+			return err
+		}
+	}
+	r.cancelAll()
+	r.drain()
+	return nil
+}
+
+// reconcile starts and cancels, and returns how long to wait at most.
+func (r *runner) reconcile(ctx context.Context) time.Duration {
+	todo := planner.Todo(r.view.State)
+	listed := make(map[string]bool, len(todo))
+	for _, a := range todo {
+		listed[a.ID] = true
+	}
+	for id, d := range r.running {
+		if !listed[id] {
+			d.cancel()
+			if d.parked {
+				delete(r.running, id)
+			}
+		}
+	}
+	if !r.busy() && !r.eligible(todo) {
+		r.free()
+	}
+	now := r.e.cfg.Now()
+	if !now.Before(r.again) {
+		for _, a := range todo {
+			if r.running[a.ID] == nil && !a.Hold && (r.slot || !pays(a)) {
+				r.start(ctx, a)
+			}
+		}
+	}
+	return r.next(now)
+}
+
+// next is how long to wait at most: for the deadline, or until what failed may
+// be tried again.
+func (r *runner) next(now time.Time) time.Duration {
+	pause := r.again.Sub(now)
+	wait := time.Hour
+	if d := planner.Deadline(r.view.State); !d.IsZero() {
+		wait = max(d.Sub(now), pause, 0)
+	}
+	if pause > 0 {
+		wait = min(wait, pause)
+	}
+	return wait
+}
+
+// pays reports that an action works, and so needs the task's slot.
+func pays(a planner.Action) bool { return a.Kind == planner.KindModel || a.Kind == planner.KindTool }
+
+// eligible reports that there is work to start.
+func (r *runner) eligible(todo []planner.Action) bool {
+	for _, a := range todo {
+		if pays(a) && !a.Hold && r.running[a.ID] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *runner) busy() bool {
+	for _, d := range r.running {
+		if d.pays && !d.parked {
+			return true
+		}
+	}
+	return false
+}
+
+// wantSlot is the engine's slots while this task has work and no slot, nil
+// otherwise.
+func (r *runner) wantSlot() chan<- struct{} {
+	if r.slot || !r.eligible(planner.Todo(r.view.State)) {
+		return nil
+	}
+	return r.e.slots
+}
+
+func (r *runner) free() {
+	if r.slot {
+		<-r.e.slots
+		r.slot = false
+	}
+}
+
+func (r *runner) start(ctx context.Context, a planner.Action) {
+	ctx, cancel := context.WithCancel(ctx)
+	r.running[a.ID] = &deed{cancel: cancel, pays: pays(a)}
+	view := r.view.Snapshot()
+	r.work.Go(func() {
+		err := r.e.cfg.Executor.Do(ctx, view, a, r.presenter)
+		r.done <- finished{a.ID, err}
+	})
+}
+
+// ended takes note of an action that returned. One that is listed still has
+// either asked somebody, or could not store its outcome.
+func (r *runner) ended(ctx context.Context, f finished) {
+	d := r.running[f.action]
+	cancelled := d != nil && f.err != nil && errors.Is(f.err, context.Canceled)
+	if d != nil {
+		d.cancel()
+	}
+	if kind := r.listed(f.action); kind == planner.KindAsk && f.err == nil {
+		d.parked = true
+		return
+	} else if kind != "" && f.err == nil {
+		f.err = errStuck
+	}
+	delete(r.running, f.action)
+	if f.err == nil || cancelled || ctx.Err() != nil {
+		r.pause, r.full = firstPause, false
+		return
+	}
+	r.e.cfg.Log.ErrorContext(ctx, "an action failed and will be tried again", "task", r.id, "action", f.action, "in", r.pause, "cause", f.err)
+	r.again = r.e.cfg.Now().Add(r.pause + rand.N(r.pause/4+1))
+	r.pause = min(2*r.pause, lastPause)
+	if errors.Is(f.err, tasks.ErrFull) && !r.full {
+		r.full = true
+		r.presenter.Notice(ctx, r.view.Opening().Language, "problem.disk_full")
+	}
+}
+
+// errStuck says that an action left no trace in the journal.
+var errStuck = errors.New("it is done and yet still wanted")
+
+// listed is the kind of an action that is still wanted; empty for none.
+func (r *runner) listed(action string) planner.Kind {
+	for _, a := range planner.Todo(r.view.State) {
+		if a.ID == action {
+			return a.Kind
+		}
+	}
+	return ""
+}
+
+func (r *runner) expire(ctx context.Context) {
+	d := planner.Deadline(r.view.State)
+	if d.IsZero() || r.e.cfg.Now().Before(d) {
+		return
+	}
+	if err := r.append(ctx, planner.Event{Type: planner.Expired}); err != nil && !errors.Is(err, tasks.ErrRefused) {
+		r.e.cfg.Log.ErrorContext(ctx, "a deadline could not be stored", "task", r.id, "cause", err)
+		r.again = r.e.cfg.Now().Add(r.pause)
+	}
+}
+
+func (r *runner) append(ctx context.Context, e planner.Event) error {
+	e.At = r.e.cfg.Now()
+	if err := r.e.cfg.Store.Append(ctx, r.id, -1, 0, e); err != nil {
+		return err
+	}
+	return r.view.Refresh(ctx)
+}
+
+func (r *runner) cancelAll() {
+	for _, d := range r.running {
+		d.cancel()
+	}
+}
+
+// drain waits for the actions that run.
+func (r *runner) drain() {
+	for _, d := range r.running {
+		if !d.parked {
+			<-r.done
+		}
+	}
+}

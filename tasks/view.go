@@ -1,0 +1,89 @@
+package tasks
+
+import (
+	"context"
+	"sync"
+
+	"legwork/planner"
+)
+
+// keptResult is how much of a tool's result a View keeps in memory, in bytes;
+// the rest is read from the store when a prompt needs it.
+const keptResult = 32 << 10
+
+// View is a task's journal as far as it was read: the folded state and the
+// events, large results shortened. It folds only what is new. One goroutine
+// refreshes it; snapshots of it are safe to use from others.
+type View struct {
+	ID     ID
+	State  planner.State
+	store  Store
+	events []planner.Event
+	cut    *cutEvents
+}
+
+// cutEvents remembers which events are kept shortened.
+type cutEvents struct {
+	mu   sync.Mutex
+	seqs map[int]bool
+}
+
+// NewView makes a view that has read nothing yet.
+func NewView(store Store, id ID) *View {
+	return &View{ID: id, store: store, cut: &cutEvents{seqs: map[int]bool{}}}
+}
+
+// Refresh reads what is new.
+func (v *View) Refresh(ctx context.Context) error {
+	fresh, err := v.store.Load(ctx, v.ID, v.State.Seq)
+	if err != nil {
+		return err
+	}
+	for _, e := range fresh {
+		v.State = planner.Apply(v.State, e)
+		if e.Result != nil && len(e.Result.Text) > keptResult {
+			short := *e.Result
+			short.Text = short.Text[:keptResult]
+			e.Result = &short
+			v.cut.mu.Lock()
+			v.cut.seqs[e.Seq] = true
+			v.cut.mu.Unlock()
+		}
+		v.events = append(v.events, e)
+	}
+	return nil
+}
+
+// Snapshot returns a copy that stays as it is.
+func (v *View) Snapshot() *View {
+	copied := *v
+	copied.events = v.events[:len(v.events):len(v.events)]
+	return &copied
+}
+
+// Opening is the body of the journal's first event.
+func (v *View) Opening() *planner.Opening { return v.events[0].Opening }
+
+// Event returns the event of a seq as it is kept; a zero one outside the journal.
+func (v *View) Event(seq int) planner.Event {
+	if seq < 1 || seq > len(v.events) {
+		return planner.Event{}
+	}
+	return v.events[seq-1]
+}
+
+// Journal gives whole events. What cannot be read again from the store comes
+// shortened.
+func (v *View) Journal(ctx context.Context) planner.Journal {
+	return func(seq int) planner.Event {
+		v.cut.mu.Lock()
+		short := v.cut.seqs[seq]
+		v.cut.mu.Unlock()
+		if short {
+			if e, err := v.store.Event(ctx, v.ID, seq); err == nil {
+				return e
+			}
+		}
+		return v.Event(seq)
+	}
+}
