@@ -1,0 +1,307 @@
+package planner_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"legwork/i18n"
+	"legwork/llm"
+	"legwork/planner"
+)
+
+// world plays a task with an adversary: whatever Todo lists may succeed, fail,
+// or come back late, and people interfere at any time.
+type world struct {
+	t       *rapid.T
+	s       planner.State
+	journal []planner.Event
+	at      time.Time
+	ended   map[string]bool // ids of actions that have an outcome
+}
+
+func (w *world) append(e planner.Event) bool {
+	w.at = w.at.Add(time.Duration(rapid.IntRange(0, 5000).Draw(w.t, "ms")) * time.Millisecond)
+	if e.At.IsZero() {
+		e.At = w.at
+	}
+	if !planner.Takes(w.s, e) {
+		return false
+	}
+	before, _ := json.Marshal(w.s)
+	old := w.s
+	e.Seq = w.s.Seq + 1
+	w.s = planner.Apply(w.s, e)
+	if after, _ := json.Marshal(old); string(before) != string(after) {
+		w.t.Fatalf("Apply(%s %q) changed the state it was given\nbefore %s\nafter  %s", e.Type, e.Action, before, after)
+	}
+	w.journal = append(w.journal, e)
+	if e.At.After(w.at) {
+		w.at = e.At
+	}
+	if e.Action != "" && e.Type != planner.Started && e.Type != planner.Began {
+		w.ended[e.Action] = true
+	}
+	w.check()
+	return true
+}
+
+// check holds what must be true after every event.
+func (w *world) check() {
+	seen := map[string]bool{}
+	for _, a := range planner.Todo(w.s) {
+		if seen[a.ID] {
+			w.t.Fatalf("%q is wanted twice at once in %s", a.ID, w.s.Phase)
+		}
+		seen[a.ID] = true
+		if w.ended[a.ID] {
+			w.t.Fatalf("%q is wanted again after its outcome", a.ID)
+		}
+	}
+	if !w.s.Finished() && w.s.Phase != planner.PhaseQueued && len(seen) == 0 {
+		w.t.Fatalf("nothing is wanted in phase %s and the task is not over: %+v", w.s.Phase, w.s.Subtasks)
+	}
+	if again := planner.Fold(w.journal); !reflect.DeepEqual(again, w.s) {
+		w.t.Fatalf("folding the journal anew gives another state\ngot  %+v\nwant %+v", again, w.s)
+	}
+}
+
+func (w *world) reply(a planner.Action) planner.Event {
+	e := planner.Event{Type: planner.Replied, Action: a.ID, Reply: &planner.Reply{}}
+	switch rapid.IntRange(0, 9).Draw(w.t, "reply") {
+	case 0:
+		return planner.Event{Type: planner.Garbled, Action: a.ID, Problem: &planner.Problem{Code: "plan_unreadable", Reason: "no", Text: "{"}}
+	case 1:
+		return planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "unreachable"}}
+	case 2, 3, 4:
+		e.Reply.Text = "text"
+		return e
+	}
+	if a.Role == llm.RoleAnswer {
+		e.Reply.Text = "answer"
+		return e
+	}
+	if a.Role == llm.RoleWork {
+		n := rapid.IntRange(1, 3).Draw(w.t, "calls")
+		for i := range n {
+			e.Reply.Calls = append(e.Reply.Calls, w.call(i))
+		}
+		return e
+	}
+	e.Reply.IsPlan = true
+	ids := []string{}
+	for _, sub := range w.s.Subtasks {
+		ids = append(ids, sub.ID)
+	}
+	for i := range rapid.IntRange(0, 4).Draw(w.t, "entries") {
+		p := planner.Subtask{ID: fmt.Sprintf("%d/%c", w.s.Round+1, 'a'+i), Name: "math", Description: "work"}
+		if len(ids) > 0 && rapid.Bool().Draw(w.t, "after") {
+			p.After = []string{rapid.SampledFrom(ids).Draw(w.t, "dep")}
+		}
+		ids = append(ids, p.ID)
+		e.Reply.Plan = append(e.Reply.Plan, p)
+	}
+	return e
+}
+
+func (w *world) call(i int) planner.Call {
+	c := planner.Call{ID: fmt.Sprintf("c%d", i), Name: "x", Arguments: rapid.SampledFrom([]string{"{}", "", "{bad", "[]"}).Draw(w.t, "arguments")}
+	switch rapid.IntRange(0, 7).Draw(w.t, "kind") {
+	case 0:
+		c.Refusal = "no"
+	case 1:
+		c.Update = &planner.Update{Values: map[string]json.RawMessage{"k": json.RawMessage("1")}}
+	case 2:
+		c.Read = &planner.Read{Result: rapid.IntRange(0, 30).Draw(w.t, "result"), Offset: rapid.IntRange(0, 9).Draw(w.t, "offset")}
+	case 3:
+		c.Ask = &planner.Question{Text: "?"}
+	case 4:
+		c.Delegate = &planner.Subtask{Name: "math", Description: "sub"}
+	default:
+		c.Tool = "server.x"
+	}
+	return c
+}
+
+// event draws an outcome of a wanted action, or an interference.
+func (w *world) event() planner.Event {
+	todo := planner.Todo(w.s)
+	switch n := rapid.IntRange(0, 30).Draw(w.t, "what"); {
+	case n == 0:
+		return planner.Event{Type: planner.Stopped}
+	case n == 1 || n == 2:
+		return planner.Event{Type: planner.Said, Text: "also"}
+	case n == 3:
+		return planner.Event{Type: planner.Overdrew, Budget: "task_usd"}
+	case n == 4:
+		return planner.Event{Type: planner.Set, Values: map[string]json.RawMessage{"k": json.RawMessage("null")}}
+	case n == 5:
+		return planner.Event{Type: planner.Expired, At: planner.Deadline(w.s)}
+	case n == 6:
+		return planner.Event{Type: planner.Resumed}
+	case w.s.Phase == planner.PhaseQueued:
+		return planner.Event{Type: planner.Released}
+	}
+	a := rapid.SampledFrom(todo).Draw(w.t, "action")
+	switch a.Kind {
+	case planner.KindAsk:
+		return planner.Event{Type: planner.Decided, Action: a.ID, Decision: &planner.Decision{Approve: rapid.Bool().Draw(w.t, "yes")}}
+	case planner.KindTool:
+		switch rapid.IntRange(0, 3).Draw(w.t, "tool") {
+		case 0:
+			return planner.Event{Type: planner.Started, Action: a.ID}
+		case 1:
+			return planner.Event{Type: planner.Asked, Action: a.ID, Question: &planner.Question{Text: "?", Expires: w.at.Add(time.Hour)}}
+		}
+		return planner.Event{Type: planner.Returned, Action: a.ID, Result: &planner.Result{Text: "result", Unknown: a.Started}}
+	case planner.KindShow:
+		if w.s.Slot(planner.SlotAnswer).Name == "" {
+			return planner.Event{Type: planner.Began, Slot: planner.SlotAnswer}
+		}
+		return planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true}
+	}
+	if a.Final && rapid.IntRange(0, 3).Draw(w.t, "began") == 0 {
+		return planner.Event{Type: planner.Began, Action: a.ID}
+	}
+	return w.reply(a)
+}
+
+func opening(t *rapid.T) planner.Event {
+	limits := planner.DefaultLimits()
+	limits.Rounds = rapid.IntRange(1, 3).Draw(t, "rounds")
+	limits.Turns = rapid.IntRange(1, 4).Draw(t, "turns")
+	limits.Parallel = rapid.IntRange(1, 3).Draw(t, "parallel")
+	limits.Subtasks = rapid.IntRange(1, 4).Draw(t, "subtasks")
+	return planner.Event{Type: planner.Opened, Opening: &planner.Opening{
+		Goal: "goal", Language: "en", Timezone: "UTC", Limits: limits, Queued: rapid.Bool().Draw(t, "queued"),
+	}}
+}
+
+// maxSteps is more than any task of these limits can take.
+const maxSteps = 2000
+
+// TestEveryTaskEnds plays random tasks to their end: nothing is wanted twice,
+// the fold is deterministic, never writes to what it was given, and every task
+// ends however models, tools and people behave.
+func TestEveryTaskEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, at: t0, ended: map[string]bool{}}
+		w.append(opening(t))
+		for step := 0; !w.s.Finished(); step++ {
+			if step == maxSteps {
+				t.Fatalf("the task does not end; phase %s, todo %v", w.s.Phase, planner.Todo(w.s))
+			}
+			w.append(w.event())
+		}
+	})
+}
+
+// TestEveryPrefixGivesValidPrompts builds the prompt of every wanted model
+// action after every event of random journals.
+func TestEveryPrefixGivesValidPrompts(t *testing.T) {
+	texts, err := i18n.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scene := planner.Scene{
+		Texts: texts, Groups: []i18n.Group{{Name: "math", Description: "Exact arithmetic."}},
+		Tools:   []llm.Tool{{Name: "math_x", Description: "x", Schema: json.RawMessage(`{"type":"object"}`)}},
+		History: []planner.Exchange{{Goal: "before", Answer: ""}},
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, at: t0, ended: map[string]bool{}}
+		w.append(opening(t))
+		for step := 0; !w.s.Finished() && step < 60; step++ {
+			w.append(w.event())
+			journal := func(seq int) planner.Event { return w.journal[seq-1] }
+			for _, a := range planner.Todo(w.s) {
+				if a.Kind != planner.KindModel {
+					continue
+				}
+				r, err := planner.Prompt(w.s, journal, a, scene)
+				if err != nil {
+					t.Fatalf("Prompt(%s): %v", a.ID, err)
+				}
+				if err := llm.Check(r); err != nil {
+					t.Fatalf("Prompt(%s) is not valid: %v\n%+v", a.ID, err, r.Messages)
+				}
+			}
+		}
+	})
+}
+
+// TestPromptsGrowAtTheEnd: each prompt of a role begins with at least 90 % of
+// the one before it in the same task.
+func TestPromptsGrowAtTheEnd(t *testing.T) {
+	texts, err := i18n.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := []i18n.Group{{Name: "math", Description: "Exact arithmetic on numbers."}, {Name: "clock", Description: "Time in a place."}}
+	tools := []llm.Tool{{Name: "calculate", Description: "Evaluates.", Schema: json.RawMessage(`{"type":"object"}`)}}
+	var s planner.State
+	var journal []planner.Event
+	last := map[string]string{}
+	step := func(e planner.Event) {
+		t.Helper()
+		e.Seq, e.At = s.Seq+1, t0.Add(time.Duration(s.Seq)*time.Second)
+		if !planner.Takes(s, e) {
+			t.Fatalf("%s %q does not fit; todo %v", e.Type, e.Action, planner.Todo(s))
+		}
+		s = planner.Apply(s, e)
+		journal = append(journal, e)
+		for _, a := range planner.Todo(s) {
+			if a.Kind != planner.KindModel {
+				continue
+			}
+			r, err := planner.Prompt(s, func(seq int) planner.Event { return journal[seq-1] }, a, planner.Scene{Texts: texts, Groups: groups, Tools: tools})
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := json.Marshal(struct {
+				T []llm.Tool
+				M []llm.Message
+			}{r.Tools, r.Messages})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before, ok := last[a.Role]; ok && before != string(raw) {
+				if n := commonPrefix(before, string(raw)); 10*n < 9*len(before) {
+					t.Errorf("%s: %d of %d bytes of the prompt before come again", a.ID, n, len(before))
+				}
+			}
+			last[a.Role] = string(raw)
+		}
+	}
+	reply := func(id string, r planner.Reply) planner.Event {
+		return planner.Event{Type: planner.Replied, Action: id, Reply: &r}
+	}
+	step(planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "What is 17*23?", Language: "en", Timezone: "Asia/Tokyo", Limits: planner.DefaultLimits()}})
+	step(planner.Event{Type: planner.Garbled, Action: "plan 1.0", Problem: &planner.Problem{Reason: "unknown group", Text: "{}"}})
+	step(reply("plan 1.1", planner.Reply{IsPlan: true, Plan: []planner.Subtask{
+		{ID: "1/a", Name: "math", Description: "Calculate 17*23 exactly."}, {ID: "1/b", Name: "math", Description: "Calculate 17*29 exactly."},
+	}}))
+	for _, id := range []string{"1/a", "1/b"} {
+		step(reply("work "+id+" turn 1.0", planner.Reply{Calls: []planner.Call{{ID: "c1", Name: "calculate", Arguments: `{"expression":"17*23"}`, Tool: "math.calculate"}}}))
+		step(planner.Event{Type: planner.Returned, Action: "tool " + id + " turn 1 call 1.0", Result: &planner.Result{Text: "391"}})
+		step(reply("work "+id+" turn 2.0", planner.Reply{Text: "391"}))
+	}
+	step(reply(planner.Todo(s)[0].ID, planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: "2/a", Name: "clock", Description: "Time in Tokyo."}}}))
+	step(reply("work 2/a turn 1.0", planner.Reply{Text: "20:15"}))
+	if !slices.Contains([]string{"review"}, planner.Todo(s)[0].Role) {
+		t.Fatalf("todo = %v, want a second review", planner.Todo(s))
+	}
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

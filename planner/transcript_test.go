@@ -1,0 +1,229 @@
+package planner_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"legwork/llm"
+	"legwork/planner"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// TestTranscripts plays the scripts in testdata/transcripts. A line that
+// starts with ">" is an event; the lines below it are what the machine makes
+// of it. "#" starts a comment.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/transcripts/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(want))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" && !*update {
+				t.Errorf("%s (-want +got):\n%s", file, diff)
+			}
+		})
+	}
+}
+
+// play runs a script and writes it anew with what the machine does.
+func play(t *testing.T, script string) string {
+	t.Helper()
+	var out strings.Builder
+	var s planner.State
+	at := t0
+	for line := range strings.Lines(script) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "#") || line == "" {
+			out.WriteString(line + "\n")
+		}
+		if !strings.HasPrefix(line, ">") {
+			continue
+		}
+		out.WriteString(line + "\n")
+		at = at.Add(time.Second)
+		e := scripted(t, s, strings.TrimSpace(line[1:]), at)
+		if !planner.Takes(s, e) {
+			out.WriteString("  refused\n")
+			continue
+		}
+		e.Seq = s.Seq + 1
+		s = planner.Apply(s, e)
+		describe(&out, s)
+	}
+	return out.String()
+}
+
+func describe(out *strings.Builder, s planner.State) {
+	fmt.Fprintf(out, "  %d %s", s.Seq, s.Status())
+	if s.Outcome != planner.Pending {
+		fmt.Fprintf(out, " outcome=%s", s.Outcome)
+	}
+	if s.Why != "" {
+		fmt.Fprintf(out, " why=%s", s.Why)
+	}
+	if d := planner.Deadline(s); !d.IsZero() {
+		fmt.Fprintf(out, " deadline=+%s", d.Sub(t0))
+	}
+	out.WriteByte('\n')
+	for _, w := range s.Subtasks {
+		fmt.Fprintf(out, "    %s %s %s", w.ID, w.Name, w.State)
+		if w.Why != "" {
+			fmt.Fprintf(out, " (%s)", w.Why)
+		}
+		out.WriteByte('\n')
+	}
+	for _, a := range planner.Todo(s) {
+		fmt.Fprintf(out, "  -> %s", a.ID)
+		if a.Final && a.Role == llm.RoleWork {
+			out.WriteString(" final")
+		}
+		if a.LastTurn {
+			out.WriteString(" last")
+		}
+		if a.Started {
+			out.WriteString(" started")
+		}
+		if a.Allowed {
+			out.WriteString(" allowed")
+		}
+		if a.Hold {
+			out.WriteString(" hold")
+		}
+		out.WriteByte('\n')
+	}
+}
+
+// scripted reads one line: TYPE [ACTION in quotes] [WORD…].
+func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.Event {
+	t.Helper()
+	kind, rest, _ := strings.Cut(line, " ")
+	e := planner.Event{Type: planner.EventType(kind), At: at}
+	if strings.HasPrefix(rest, "[") {
+		e.Action, rest, _ = strings.Cut(rest[1:], "]")
+	}
+	words := strings.Fields(rest)
+	switch e.Type {
+	case planner.Opened:
+		e.Opening = &planner.Opening{Goal: "goal", Language: "en", Timezone: "UTC", Limits: planner.DefaultLimits()}
+		for _, w := range words {
+			key, value, _ := strings.Cut(w, "=")
+			n := 0
+			_, _ = fmt.Sscan(value, &n)
+			switch key {
+			case "queued":
+				e.Opening.Queued = true
+			case "rounds":
+				e.Opening.Limits.Rounds = n
+			case "parallel":
+				e.Opening.Limits.Parallel = n
+			case "turns":
+				e.Opening.Limits.Turns = n
+			default:
+				t.Fatalf("unknown word %q in %q", w, line)
+			}
+		}
+	case planner.Replied:
+		e.Reply = scriptedReply(t, s, words, line)
+	case planner.Garbled, planner.Broke:
+		e.Problem = &planner.Problem{Code: strings.Join(words, " "), Reason: "because"}
+	case planner.Returned:
+		e.Result = &planner.Result{Text: strings.Join(words, " ")}
+	case planner.Asked:
+		e.Question = &planner.Question{Text: "may I?"}
+		if len(words) > 0 {
+			d, err := time.ParseDuration(words[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Question.Expires = at.Add(d)
+		}
+	case planner.Decided:
+		e.Decision = &planner.Decision{Approve: words[0] == "yes", Text: strings.Join(words[1:], " ")}
+	case planner.Said:
+		e.Text = strings.Join(words, " ")
+	case planner.Set:
+		e.Values = map[string]json.RawMessage{words[0]: json.RawMessage(`1`)}
+	case planner.Expired:
+		e.At = planner.Deadline(s)
+	case planner.Overdrew:
+		e.Budget = words[0]
+	case planner.Shown:
+		e.Slot, e.Message, e.Last = words[0], "m1", len(words) > 1 && words[1] == "last"
+	case planner.Began:
+		if e.Action == "" {
+			e.Slot = words[0]
+		}
+	}
+	return e
+}
+
+// scriptedReply reads "text WORDS", "plan ID:GROUP<DEP,DEP …" or
+// "calls TOOL …", where TOOL is a name, or update, read, ask, delegate:GROUP or
+// refused.
+func scriptedReply(t *testing.T, s planner.State, words []string, line string) *planner.Reply {
+	t.Helper()
+	r := &planner.Reply{}
+	switch words[0] {
+	case "text":
+		r.Text = strings.Join(words[1:], " ")
+	case "queuedplan", "plan":
+		r.IsPlan, r.Queued = true, words[0] == "queuedplan"
+		for _, w := range words[1:] {
+			head, deps, _ := strings.Cut(w, "<")
+			id, group, _ := strings.Cut(head, ":")
+			p := planner.Subtask{ID: fmt.Sprintf("%d/%s", s.Round+1, id), Name: group, Description: "do " + id}
+			for _, d := range strings.Split(deps, ",") {
+				if d != "" {
+					if !strings.Contains(d, "/") {
+						d = fmt.Sprintf("%d/%s", s.Round+1, d)
+					}
+					p.After = append(p.After, d)
+				}
+			}
+			r.Plan = append(r.Plan, p)
+		}
+	case "calls":
+		for i, w := range words[1:] {
+			c := planner.Call{ID: fmt.Sprintf("c%d", i), Name: w, Arguments: "{}"}
+			name, group, _ := strings.Cut(w, ":")
+			switch name {
+			case "update":
+				c.Update = &planner.Update{Values: map[string]json.RawMessage{"k": json.RawMessage("2")}}
+			case "read":
+				c.Read = &planner.Read{Result: 1}
+			case "ask":
+				c.Ask = &planner.Question{Text: "which?"}
+			case "delegate":
+				c.Delegate = &planner.Subtask{Name: group, Description: "sub"}
+			case "refused":
+				c.Refusal = "no such tool"
+			default:
+				c.Tool = "server." + w
+			}
+			r.Calls = append(r.Calls, c)
+		}
+	default:
+		t.Fatalf("unknown reply %q in %q", words[0], line)
+	}
+	return r
+}
