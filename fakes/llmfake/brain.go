@@ -181,26 +181,34 @@ func (q Question) answer(goal string, r Request) string {
 	if !found {
 		b.WriteString("answers: " + goal)
 	}
-	for _, said := range r.AllTagged("guidance") {
-		b.WriteString("\n- guidance: " + said)
-	}
+	b.WriteString(guidance(r))
 	return b.String()
 }
 
 // work is a turn of a sub-task: call the tool, then report what it gave.
 func work(r Request) Response {
 	task, _ := r.Tagged("task")
-	if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
-		id, _, _ := strings.Cut(task, " ")
-		return Say("[" + id + "] " + task + " => " + strings.TrimSpace(last.Content))
+	found, told := "thought about it", false
+	for _, m := range r.Messages {
+		if m.Role == "tool" {
+			found, told = strings.TrimSpace(m.Content), true
+		}
 	}
 	for _, t := range r.Tools {
-		if !slices.Contains(ownTools, t.Name) {
+		if !told && !slices.Contains(ownTools, t.Name) {
 			return Call(t.Name, arguments(t, task))
 		}
 	}
 	id, _, _ := strings.Cut(task, " ")
-	return Say("[" + id + "] " + task + " => thought about it")
+	return Say("[" + id + "] " + task + " => " + found + guidance(r))
+}
+
+func guidance(r Request) string {
+	var b strings.Builder
+	for _, said := range r.AllTagged("guidance") {
+		b.WriteString("\n- guidance: " + said)
+	}
+	return b.String()
 }
 
 // arguments gives the text to the required string parameters, or to the first
