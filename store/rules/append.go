@@ -1,0 +1,137 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Append adds events to a task, all or none, with everything that follows from
+// them. It must run inside Try, because an error leaves half of the changes.
+func (s *Stage) Append(id tasks.ID, after int, fence int64, events ...planner.Event) error {
+	task, ok, err := s.Task(id)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
+	}
+	if fence != 0 && fence < task.Fence {
+		return fmt.Errorf("task %s, lease %d, highest %d: %w", id, fence, task.Fence, tasks.ErrFenced)
+	}
+	state, err := s.State(id)
+	if err != nil {
+		return err
+	}
+	if after >= 0 && after != state.Seq {
+		return fmt.Errorf("task %s, read up to %d, now at %d: %w", id, after, state.Seq, tasks.ErrConflict)
+	}
+	if fence > task.Fence {
+		task.Fence = fence
+		put(&s.changes.Tasks, id, task)
+	}
+	for _, e := range events {
+		if err := s.take(id, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take adds one event to a task and writes what follows from it.
+func (s *Stage) take(id tasks.ID, e planner.Event) error {
+	task, _, err := s.Task(id)
+	if err != nil {
+		return err
+	}
+	before, err := s.State(id)
+	if err != nil {
+		return err
+	}
+	lane, err := s.lane(task.Chat.Key())
+	if err != nil {
+		return err
+	}
+	lane.Amend(id, before, &e)
+	e, after, err := s.fold(id, before, e)
+	if err != nil {
+		return err
+	}
+	if text, failed, ok := planner.Settles(before, after, e); ok {
+		s.changes.Rows = append(s.changes.Rows, Row{
+			Conversation: task.Chat.Key(), Order: task.Order, Task: id, Answer: true, Failed: failed, At: e.At, Text: text,
+		})
+	}
+	if after.Finished() && !task.Over {
+		task.Over = true
+		put(&s.changes.Tasks, id, task)
+	}
+	return s.release(lane.Note(id, after))
+}
+
+// fold gives e its number and time, checks that it fits, and records it. It
+// returns the event as stored and the state it led to.
+func (s *Stage) fold(id tasks.ID, before planner.State, e planner.Event) (planner.Event, planner.State, error) {
+	e.Seq = before.Seq + 1
+	if e.At.IsZero() {
+		e.At = s.now
+	}
+	if !planner.Takes(before, e) {
+		return e, before, fmt.Errorf("task %s, event %q: %w", id, e.Type, tasks.ErrRefused)
+	}
+	body, e, err := Encode(e)
+	if err != nil {
+		return e, before, fmt.Errorf("encoding event %q of task %s: %w", e.Type, id, err)
+	}
+	after := planner.Apply(before, e)
+	s.changes.Records = append(s.changes.Records, Record{Task: id, Event: e, Body: body})
+	s.changes.Bytes += len(body)
+	put(&s.changes.States, id, after)
+	return e, after, nil
+}
+
+// release lets tasks of a conversation go on. One that has gone on by itself is
+// left alone; a damaged one is dropped, so that it holds up nobody.
+func (s *Stage) release(ids []tasks.ID) error {
+	for _, id := range ids {
+		err := s.Try(func(s *Stage) error { return s.take(id, planner.Event{Type: planner.Released}) })
+		switch {
+		case errors.Is(err, tasks.ErrDamaged):
+			if err := s.Drop(id); err != nil {
+				return err
+			}
+		case err != nil && !errors.Is(err, tasks.ErrRefused):
+			return err
+		}
+	}
+	return nil
+}
+
+// Drop ends a task without an event: it is over, failed in the history unless
+// that holds its answer, and the tasks behind it in its conversation go on. A
+// task that is over already stays as it is.
+func (s *Stage) Drop(id tasks.ID) error {
+	task, ok, err := s.Task(id)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
+	}
+	if task.Over {
+		return nil
+	}
+	task.Over = true
+	put(&s.changes.Tasks, id, task)
+	s.changes.Dropped = append(s.changes.Dropped, id)
+	s.changes.Rows = append(s.changes.Rows, Row{
+		Conversation: task.Chat.Key(), Order: task.Order, Task: id, Answer: true, Failed: true, At: s.now, Fallback: true,
+	})
+	lane, err := s.lane(task.Chat.Key())
+	if err != nil {
+		return err
+	}
+	return s.release(lane.Note(id, planner.State{Phase: planner.PhaseOver}))
+}

@@ -1,0 +1,136 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Open stores a batch of deliveries. An error means that the base could not be
+// read; what is wrong with one delivery is in its receipt and spoils no other.
+func (s *Stage) Open(batch []tasks.Inbound) ([]tasks.Receipt, error) {
+	receipts := make([]tasks.Receipt, len(batch))
+	for i, in := range batch {
+		r, err := s.deliver(in)
+		if err != nil {
+			return nil, err
+		}
+		receipts[i] = r
+	}
+	return receipts, nil
+}
+
+// deliver stores one delivery once.
+func (s *Stage) deliver(in tasks.Inbound) (tasks.Receipt, error) {
+	if in.Key != "" {
+		before, ok, err := s.Seen(in.Key)
+		if err != nil {
+			return tasks.Receipt{}, err
+		}
+		if ok && s.now.Sub(before.At) < KeepSeen {
+			return before.receipt(), nil
+		}
+	}
+	var r tasks.Receipt
+	err := s.Try(func(s *Stage) error {
+		var err error
+		r, err = s.route(in)
+		return err
+	})
+	if err != nil {
+		r = tasks.Receipt{Err: err}
+	}
+	known := r.Err == nil || errors.Is(r.Err, tasks.ErrRefused) || errors.Is(r.Err, tasks.ErrNoTask)
+	if in.Key != "" && known {
+		put(&s.changes.Seen, in.Key, seen(r, s.now))
+	}
+	return r, nil
+}
+
+// route decides what becomes of a delivery: an event of a running task, a cut,
+// a new task.
+func (s *Stage) route(in tasks.Inbound) (tasks.Receipt, error) {
+	if in.To != "" {
+		err := s.Try(func(s *Stage) error { return s.Append(in.To, -1, 0, in.Event) })
+		if err == nil || in.Open == nil {
+			return tasks.Receipt{Task: in.To, Err: err}, nil
+		}
+	}
+	if in.Cut {
+		if err := checkConversation(in.Chat); err != nil {
+			return tasks.Receipt{}, err
+		}
+		order, err := s.Order()
+		if err != nil {
+			return tasks.Receipt{}, err
+		}
+		put(&s.changes.Cuts, in.Chat.Key(), order)
+	}
+	if in.Open == nil {
+		return tasks.Receipt{}, nil
+	}
+	if err := s.start(in); err != nil {
+		return tasks.Receipt{}, err
+	}
+	return tasks.Receipt{Task: in.ID, Opened: true}, nil
+}
+
+// start opens a task: its row, its place in the conversation, its first event
+// and its half of the history.
+func (s *Stage) start(in tasks.Inbound) error {
+	if err := checkNames(in); err != nil {
+		return err
+	}
+	if in.Open.Type != planner.Opened || in.Open.Opening == nil {
+		return fmt.Errorf("opening task %q: the delivery has no opening", in.ID)
+	}
+	if _, ok, err := s.Task(in.ID); err != nil {
+		return err
+	} else if ok {
+		return fmt.Errorf("opening task %q: it exists", in.ID)
+	}
+	order, err := s.Order()
+	if err != nil {
+		return err
+	}
+	lane, err := s.lane(in.Chat.Key())
+	if err != nil {
+		return err
+	}
+	task := Task{Chat: in.Chat, From: in.Open.Opening.From, Order: order + 1}
+	s.changes.Order = task.Order
+	put(&s.changes.Tasks, in.ID, task)
+
+	e := *in.Open
+	opening := *e.Opening
+	opening.Queued = lane.Open(in.ID)
+	e.Opening = &opening
+	first, _, err := s.fold(in.ID, planner.State{}, e)
+	if err != nil {
+		return err
+	}
+	s.changes.Rows = append(s.changes.Rows, Row{
+		Conversation: in.Chat.Key(), Order: task.Order, Task: in.ID, At: first.At, Text: first.Opening.Goal,
+	})
+	return nil
+}
+
+// checkNames refuses names that no store has to keep.
+func checkNames(in tasks.Inbound) error {
+	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f }
+	if in.ID == "" || len(in.ID) > 64 || strings.IndexFunc(string(in.ID), odd) >= 0 {
+		return fmt.Errorf("opening task %q: the id is not one word of at most 64 ASCII characters", in.ID)
+	}
+	return checkConversation(in.Chat)
+}
+
+func checkConversation(c bot.Chat) error {
+	if n := len(c.Key()); c.ID == "" || n > MaxName {
+		return fmt.Errorf("conversation of %d bytes: it must have an id and at most %d bytes", n, MaxName)
+	}
+	return nil
+}

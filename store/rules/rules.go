@@ -1,0 +1,161 @@
+// Package rules holds what a store does within one transaction: dedupe,
+// routing to a running task, the conversation queue, fences and history rows.
+// A store brings what is committed (Base) and writes what changed (Changes);
+// everything between is decided here once, without goroutines or clocks, so
+// that all stores mean the same.
+package rules
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Base is what is committed. What it returns is shared and must not be changed.
+type Base interface {
+	// Seen returns what became of the delivery with that key.
+	Seen(key string) (Seen, bool, error)
+	// Task returns a task's row.
+	Task(id tasks.ID) (Task, bool, error)
+	// State returns the fold of a task's whole journal; the task exists.
+	State(id tasks.ID) (planner.State, error)
+	// Lane returns a conversation's queue; its zero value when there is none.
+	Lane(conversation string) (tasks.Lane, error)
+	// Order returns the order number that was given last; 0 before any.
+	Order() (uint64, error)
+}
+
+// Task is a task's row: everything about it that is not in its journal.
+type Task struct {
+	Chat  bot.Chat   `json:"chat"`
+	From  bot.Person `json:"from"`  // who asked
+	Order uint64     `json:"order"` // of opening, over all conversations, from 1
+	Over  bool       `json:"over,omitempty"`
+	Fence int64      `json:"fence,omitempty"` // the highest seen
+}
+
+// KeepSeen is for how long a delivery is recognised when it comes again.
+const KeepSeen = 48 * time.Hour
+
+// MaxName bounds conversations, owners and names of settings, in bytes.
+const MaxName = 1024
+
+// Seen is what became of a delivery, kept under its dedupe key.
+type Seen struct {
+	Task    tasks.ID  `json:"task,omitempty"`
+	Refused bool      `json:"refused,omitempty"` // it was dropped with ErrRefused
+	Missing bool      `json:"missing,omitempty"` // it was dropped with ErrNoTask
+	At      time.Time `json:"at"`
+}
+
+// Record is one stored event.
+type Record struct {
+	Task  tasks.ID
+	Event planner.Event // as read back from Body
+	Body  []byte        // JSON
+}
+
+// Row is one half of a turn in a conversation's history.
+type Row struct {
+	Conversation string
+	Order        uint64 // of the task
+	Task         tasks.ID
+	Answer       bool // the answer; otherwise the goal
+	Failed       bool
+	At           time.Time
+	Text         string
+	Fallback     bool // not written when the half is there already
+}
+
+// Setting names a stored value.
+type Setting struct{ Owner, Name string }
+
+// Changes is what a transaction writes. The zero value is empty.
+type Changes struct {
+	Records  []Record // of each task in order
+	Bytes    int      // of their bodies
+	Rows     []Row
+	Tasks    map[tasks.ID]Task
+	States   map[tasks.ID]planner.State // folds of the journals with Records
+	Seen     map[string]Seen
+	Lanes    map[string]*tasks.Lane // whole, after the changes
+	Cuts     map[string]uint64      // conversation: turns up to this order are forgotten
+	Settings map[Setting]string
+	Dropped  []tasks.ID // over without an event of their own
+	Order    uint64     // the order number given last; 0 when none was given
+}
+
+// Empty reports that there is nothing to write.
+func (c *Changes) Empty() bool {
+	return len(c.Records)+len(c.Rows)+len(c.Tasks)+len(c.Seen)+len(c.Lanes)+len(c.Cuts)+len(c.Settings) == 0
+}
+
+// add takes over what later wrote on top of c.
+func (c *Changes) add(later *Changes) {
+	c.Records = append(c.Records, later.Records...)
+	c.Bytes += later.Bytes
+	c.Rows = append(c.Rows, later.Rows...)
+	c.Dropped = append(c.Dropped, later.Dropped...)
+	merge(&c.Tasks, later.Tasks)
+	merge(&c.States, later.States)
+	merge(&c.Seen, later.Seen)
+	merge(&c.Lanes, later.Lanes)
+	merge(&c.Cuts, later.Cuts)
+	merge(&c.Settings, later.Settings)
+	c.Order = max(c.Order, later.Order)
+}
+
+func merge[K comparable, V any](to *map[K]V, from map[K]V) {
+	for k, v := range from {
+		put(to, k, v)
+	}
+}
+
+func put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = make(map[K]V)
+	}
+	(*m)[k] = v
+}
+
+// receipt is what a repeated delivery is told.
+func (s Seen) receipt() tasks.Receipt {
+	r := tasks.Receipt{Task: s.Task, Again: true}
+	switch {
+	case s.Refused:
+		r.Err = tasks.ErrRefused
+	case s.Missing:
+		r.Err = tasks.ErrNoTask
+	}
+	return r
+}
+
+func seen(r tasks.Receipt, at time.Time) Seen {
+	return Seen{
+		Task: r.Task, At: at,
+		Refused: errors.Is(r.Err, tasks.ErrRefused), Missing: errors.Is(r.Err, tasks.ErrNoTask),
+	}
+}
+
+// Encode is the stored form of an event, and the event as it will be read
+// back. What is folded is always what is stored.
+func Encode(e planner.Event) ([]byte, planner.Event, error) {
+	e.At = e.At.Round(0).UTC()
+	body, err := json.Marshal(e)
+	if err != nil {
+		return nil, e, err
+	}
+	back, err := Decode(body)
+	return body, back, err
+}
+
+// Decode reads what Encode wrote.
+func Decode(body []byte) (planner.Event, error) {
+	var e planner.Event
+	err := json.Unmarshal(body, &e)
+	return e, err
+}

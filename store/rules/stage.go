@@ -1,0 +1,101 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Stage is a transaction in the making: a base and the changes on top of it.
+// It is a Base itself, so that stages nest. Not safe for concurrent use.
+type Stage struct {
+	base    Base
+	now     time.Time
+	changes Changes
+}
+
+// NewStage returns a stage without changes. now is the time of the transaction.
+func NewStage(base Base, now time.Time) *Stage {
+	return &Stage{base: base, now: now.Round(0).UTC()}
+}
+
+// Changes returns what the transaction writes. The stage must not be used
+// after it.
+func (s *Stage) Changes() *Changes { return &s.changes }
+
+// Try calls do with a stage on top of s and keeps its changes only when do
+// returned nil: what is refused leaves no trace.
+func (s *Stage) Try(do func(*Stage) error) error {
+	over := &Stage{base: s, now: s.now}
+	if err := do(over); err != nil {
+		return err
+	}
+	s.changes.add(&over.changes)
+	return nil
+}
+
+// PutSetting stores a setting; an empty value deletes it.
+func (s *Stage) PutSetting(owner, name, value string) error {
+	if len(owner) > MaxName || len(name) > MaxName {
+		return fmt.Errorf("setting of an owner of %d bytes and a name of %d: at most %d each", len(owner), len(name), MaxName)
+	}
+	put(&s.changes.Settings, Setting{owner, name}, value)
+	return nil
+}
+
+// Seen implements Base.
+func (s *Stage) Seen(key string) (Seen, bool, error) {
+	if v, ok := s.changes.Seen[key]; ok {
+		return v, true, nil
+	}
+	return s.base.Seen(key)
+}
+
+// Task implements Base.
+func (s *Stage) Task(id tasks.ID) (Task, bool, error) {
+	if v, ok := s.changes.Tasks[id]; ok {
+		return v, true, nil
+	}
+	return s.base.Task(id)
+}
+
+// State implements Base.
+func (s *Stage) State(id tasks.ID) (planner.State, error) {
+	if v, ok := s.changes.States[id]; ok {
+		return v, nil
+	}
+	return s.base.State(id)
+}
+
+// Lane implements Base.
+func (s *Stage) Lane(conversation string) (tasks.Lane, error) {
+	if v, ok := s.changes.Lanes[conversation]; ok {
+		return *v, nil
+	}
+	return s.base.Lane(conversation)
+}
+
+// lane returns a conversation's queue to be changed in this stage.
+func (s *Stage) lane(conversation string) (*tasks.Lane, error) {
+	if v, ok := s.changes.Lanes[conversation]; ok {
+		return v, nil
+	}
+	v, err := s.base.Lane(conversation)
+	if err != nil {
+		return nil, err
+	}
+	own := &tasks.Lane{Entries: slices.Clone(v.Entries)}
+	put(&s.changes.Lanes, conversation, own)
+	return own, nil
+}
+
+// Order implements Base.
+func (s *Stage) Order() (uint64, error) {
+	if s.changes.Order > 0 {
+		return s.changes.Order, nil
+	}
+	return s.base.Order()
+}

@@ -1,0 +1,59 @@
+package rules
+
+import (
+	"sync"
+
+	"legwork/tasks"
+)
+
+// maxWatched bounds the channels kept for tasks whose next event has not come.
+const maxWatched = 1 << 16
+
+// Watch tells waiters of changed tasks by closing a channel per task. Its zero
+// value is ready. Safe for concurrent use.
+//
+// It forgets a task at its next event. When very many tasks are watched of
+// which none changes, it closes the channel of an arbitrary one: its watchers
+// look once in vain, and memory stays bounded.
+type Watch struct {
+	mu   sync.Mutex
+	wait map[tasks.ID]chan struct{}
+}
+
+// Changed returns a channel that is closed at the task's next event.
+func (w *Watch) Changed(id tasks.ID) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if c, ok := w.wait[id]; ok {
+		return c
+	}
+	if len(w.wait) >= maxWatched {
+		for other, c := range w.wait {
+			close(c)
+			delete(w.wait, other)
+			break
+		}
+	}
+	c := make(chan struct{})
+	put(&w.wait, id, c)
+	return c
+}
+
+// Tell wakes the watchers of every task that the transaction changed.
+func (w *Watch) Tell(c *Changes) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range c.Records {
+		w.tell(r.Task)
+	}
+	for _, id := range c.Dropped {
+		w.tell(id)
+	}
+}
+
+func (w *Watch) tell(id tasks.ID) {
+	if c, ok := w.wait[id]; ok {
+		close(c)
+		delete(w.wait, id)
+	}
+}
