@@ -1,0 +1,202 @@
+// Package memory keeps tasks in memory, with the same rules as the stores that
+// last. It starts no goroutine and waits for nothing, so that a simulation under
+// testing/synctest can run on it.
+package memory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"legwork/planner"
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// ErrClosed is returned by every method after Close.
+var ErrClosed = errors.New("the store is closed")
+
+// Store implements tasks.Store.
+type Store struct {
+	now    func() time.Time
+	watch  rules.Watch
+	mu     sync.Mutex
+	closed bool
+	data   *contents
+}
+
+var _ tasks.Store = (*Store)(nil)
+
+// New returns an empty store. now is the clock; nil means time.Now.
+func New(now func() time.Time) *Store {
+	if now == nil {
+		now = time.Now
+	}
+	return &Store{now: now, data: newContents()}
+}
+
+// Reopen closes the store and returns another one with the same contents, as
+// after a restart: waiters of the old one are not told of what happens in it.
+func (s *Store) Reopen() *Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return &Store{now: s.now, data: s.data}
+}
+
+// change runs do as a transaction.
+func (s *Store) change(ctx context.Context, do func(*rules.Stage) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	now := s.now()
+	stage := rules.NewStage(s.data, now)
+	if err := stage.Try(do); err != nil {
+		return err
+	}
+	s.data.commit(stage.Changes(), now)
+	s.watch.Tell(stage.Changes())
+	return nil
+}
+
+// view runs do over the contents.
+func (s *Store) view(ctx context.Context, do func(*contents) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	return do(s.data)
+}
+
+// Open implements tasks.Store.
+func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receipt, error) {
+	var receipts []tasks.Receipt
+	err := s.change(ctx, func(stage *rules.Stage) (err error) {
+		receipts, err = stage.Open(batch)
+		return err
+	})
+	return receipts, doing("storing messages", err)
+}
+
+// Append implements tasks.Store.
+func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
+	err := s.change(ctx, func(stage *rules.Stage) error { return stage.Append(id, after, fence, e...) })
+	return doing("appending events", err)
+}
+
+// Drop implements tasks.Store.
+func (s *Store) Drop(ctx context.Context, id tasks.ID) error {
+	return doing("dropping task", s.change(ctx, func(stage *rules.Stage) error { return stage.Drop(id) }))
+}
+
+// PutSetting implements tasks.Store.
+func (s *Store) PutSetting(ctx context.Context, owner, name, value string) error {
+	err := s.change(ctx, func(stage *rules.Stage) error { return stage.PutSetting(owner, name, value) })
+	return doing("storing setting", err)
+}
+
+// Load implements tasks.Store.
+func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
+	var events []planner.Event
+	err := s.view(ctx, func(c *contents) (err error) {
+		events, err = c.events(id, from)
+		return err
+	})
+	return events, doing("loading journal", err)
+}
+
+// Event implements tasks.Store.
+func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event, error) {
+	var e planner.Event
+	err := s.view(ctx, func(c *contents) error {
+		events, err := c.events(id, seq-1)
+		if err == nil && (seq < 1 || len(events) == 0) {
+			err = fmt.Errorf("task %s has no event %d", id, seq)
+		}
+		if err == nil {
+			e = events[0]
+		}
+		return err
+	})
+	return e, doing("loading event", err)
+}
+
+// State implements tasks.Store.
+func (s *Store) State(ctx context.Context, id tasks.ID) (planner.State, error) {
+	var state planner.State
+	err := s.view(ctx, func(c *contents) (err error) {
+		state, err = c.State(id)
+		return err
+	})
+	return state, doing("folding journal", err)
+}
+
+// Changed implements tasks.Store.
+func (s *Store) Changed(id tasks.ID) <-chan struct{} { return s.watch.Changed(id) }
+
+// Live implements tasks.Store.
+func (s *Store) Live(ctx context.Context, conversation string) ([]tasks.Live, error) {
+	var list []tasks.Live
+	err := s.view(ctx, func(c *contents) error {
+		var rows []tasks.ID
+		for id, t := range c.tasks {
+			if !t.Over && (conversation == "" || t.Chat.Key() == conversation) {
+				rows = append(rows, id)
+			}
+		}
+		slices.SortFunc(rows, func(a, b tasks.ID) int { return cmp.Compare(c.tasks[a].Order, c.tasks[b].Order) })
+		for _, id := range rows {
+			list = append(list, tasks.Live{Task: id, Chat: c.tasks[id].Chat, From: c.tasks[id].From})
+		}
+		return nil
+	})
+	return list, doing("listing live tasks", err)
+}
+
+// History implements tasks.Store.
+func (s *Store) History(ctx context.Context, conversation string, before tasks.ID, maxBytes int) ([]tasks.Turn, error) {
+	budget := rules.NewBudget(maxBytes)
+	err := s.view(ctx, func(c *contents) error { return c.turns(conversation, before, budget) })
+	if err != nil {
+		return nil, doing("reading history", err)
+	}
+	return budget.Turns(), nil
+}
+
+// Setting implements tasks.Store.
+func (s *Store) Setting(ctx context.Context, owner, name string) (string, error) {
+	var value string
+	err := s.view(ctx, func(c *contents) error {
+		value = c.settings[rules.Setting{Owner: owner, Name: name}]
+		return nil
+	})
+	return value, doing("reading setting", err)
+}
+
+// Close implements tasks.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+func doing(what string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+func testChanged(b *bench) {
+	for _, id := range []tasks.ID{"t1", "t2"} {
+		b.ask(chat("c"), id, "goal")
+	}
+	closed := func(c <-chan struct{}) bool {
+		select {
+		case <-c:
+			return true
+		default:
+			return false
+		}
+	}
+	one, again, two, future := b.store.Changed("t1"), b.store.Changed("t1"), b.store.Changed("t2"), b.store.Changed("t3")
+	if closed(one) || closed(two) || closed(future) {
+		b.Fatal("a channel was closed before any event")
+	}
+	if err := b.store.Append(b.Context(), "t1", 0, 0, said("x")); !errors.Is(err, tasks.ErrConflict) {
+		b.Fatalf("Append: got %v, want ErrConflict", err)
+	}
+	if closed(one) {
+		b.Fatal("a refused event closed the channel")
+	}
+	b.append("t1", said("x"))
+	if !closed(one) || !closed(again) || closed(two) {
+		b.Fatalf("after an event of t1: t1 closed %t and %t, t2 closed %t; want only t1's", closed(one), closed(again), closed(two))
+	}
+	if closed(b.store.Changed("t1")) {
+		b.Fatal("a channel made after the event is closed")
+	}
+	b.answer("t1", "answer")
+	b.show("t1")
+	if !closed(two) {
+		b.Fatal("the release of t2 did not close its channel")
+	}
+	b.ask(chat("d"), "t3", "goal")
+	if !closed(future) {
+		b.Fatal("the opening of t3 did not close its channel")
+	}
+	guided := b.store.Changed("t3")
+	b.deliver(b.guidance("t3", "hint"))
+	if !closed(guided) {
+		b.Fatal("guidance by a delivery did not close the channel")
+	}
+}
+
+// testWakeUps: readers that wait before they load see every event.
+func testWakeUps(b *bench) {
+	const events, readers = 200, 4
+	b.ask(chat("c"), "t", "goal")
+	var wg sync.WaitGroup
+	for range readers {
+		wg.Go(func() {
+			for seq := 0; seq < events+1; {
+				changed := b.store.Changed("t")
+				more, err := b.store.Load(b.Context(), "t", seq)
+				if err != nil {
+					b.Errorf("Load(t, %d): %v", seq, err)
+					return
+				}
+				for _, e := range more {
+					if seq++; e.Seq != seq {
+						b.Errorf("event after %d: got %d", seq-1, e.Seq)
+						return
+					}
+				}
+				if seq < events+1 {
+					<-changed
+				}
+			}
+		})
+	}
+	for i := range events {
+		b.append("t", said(fmt.Sprint(i)))
+	}
+	wg.Wait()
+}
+
+// testSenders: many senders, each message delivered twice, some together.
+func testSenders(b *bench) {
+	const senders, each = 16, 20
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	opened := map[tasks.ID]int{}
+	for s := range senders {
+		wg.Go(func() {
+			for n := range each {
+				// Sender s and s+1 share a key: the same message came twice.
+				key := fmt.Sprintf("%d:%d", s/2, n)
+				in := tasks.Inbound{Key: key, Chat: chat(fmt.Sprint(s % 4)), ID: tasks.ID(fmt.Sprintf("t%d.%d", s, n))}
+				in.Open = &planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: key, Chat: in.Chat, Limits: planner.DefaultLimits()}}
+				got, err := b.store.Open(b.Context(), []tasks.Inbound{in})
+				if err != nil {
+					b.Errorf("Open(%q): %v", key, err)
+					return
+				}
+				mu.Lock()
+				opened[got[0].Task]++
+				mu.Unlock()
+				if events, err := b.store.Load(b.Context(), got[0].Task, 0); err != nil || len(events) == 0 || events[0].Opening.Goal != key {
+					b.Errorf("Load(%s) right after its receipt: got %v, %v, want the goal %q", got[0].Task, events, err, key)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	live := b.live("")
+	if len(live) != senders/2*each {
+		b.Fatalf("tasks: got %d, want one per key, %d", len(live), senders/2*each)
+	}
+	for _, id := range live {
+		if opened[id] != 2 {
+			b.Fatalf("receipts that name %s: got %d, want 2", id, opened[id])
+		}
+	}
+	decided := 0
+	for _, id := range live {
+		if b.state(id).Phase == planner.PhaseDeciding {
+			decided++
+		}
+	}
+	b.same("tasks that decide, one per conversation", decided, 4)
+}
+
+// testWorkers: several workers append to one task what they decided from what
+// they had read; each decision is taken once.
+func testWorkers(b *bench) {
+	const workers, target = 8, 60
+	b.ask(chat("c"), "t", "goal")
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for {
+				events, err := b.store.Load(b.Context(), "t", 0)
+				if err != nil {
+					b.Errorf("Load: %v", err)
+					return
+				}
+				if len(events) > target {
+					return
+				}
+				value := json.RawMessage(fmt.Sprintf(`{"worker":%d,"after":%d}`, w, len(events)))
+				err = b.store.Append(b.Context(), "t", len(events), 0,
+					planner.Event{Type: planner.Set, Values: map[string]json.RawMessage{"k": value}})
+				if err != nil && !errors.Is(err, tasks.ErrConflict) {
+					b.Errorf("Append: %v", err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, e := range b.load("t", 1) {
+		var v struct{ After int }
+		if err := json.Unmarshal(e.Values["k"], &v); err != nil || v.After != e.Seq-1 {
+			b.Fatalf("event %d was decided after %d events, %v", e.Seq, v.After, err)
+		}
+	}
+}
+
+func testContext(b *bench) {
+	b.ask(chat("c"), "t", "goal")
+	ended, cancel := context.WithCancel(b.Context())
+	cancel()
+	for what, err := range every(ended, b) {
+		if !errors.Is(err, context.Canceled) {
+			b.Fatalf("%s with an ended context: got %v, want context.Canceled", what, err)
+		}
+	}
+}
+
+func testClosed(b *bench) {
+	b.ask(chat("c"), "t", "goal")
+	old := b.store
+	b.store = b.reopen()
+	live := b.store
+	b.store = old
+	for what, err := range every(b.Context(), b) {
+		if err == nil {
+			b.Fatalf("%s on a closed store: got no error", what)
+		}
+	}
+	if err := old.Close(); err != nil {
+		b.Fatalf("closing twice: %v", err)
+	}
+	b.store = live
+	b.same("journal", types(b.load("t", 0)), []planner.EventType{planner.Opened})
+}
+
+// every calls each method and returns what it said.
+func every(ctx context.Context, b *bench) map[string]error {
+	_, open := b.store.Open(ctx, []tasks.Inbound{b.question(chat("c"), "u", "goal")})
+	_, load := b.store.Load(ctx, "t", 0)
+	_, event := b.store.Event(ctx, "t", 1)
+	_, live := b.store.Live(ctx, "")
+	_, history := b.store.History(ctx, chat("c").Key(), "", 100)
+	_, setting := b.store.Setting(ctx, "o", "n")
+	return map[string]error{
+		"Open": open, "Load": load, "Event": event, "Live": live, "History": history, "Setting": setting,
+		"Append": b.store.Append(ctx, "t", -1, 0, said("x")), "PutSetting": b.store.PutSetting(ctx, "o", "n", "v"),
+		"Drop": b.store.Drop(ctx, "t"),
+	}
+}
+
+// testReopened: everything is as it was, and goes on.
+func testReopened(b *bench) {
+	b.ask(chat("c"), "t1", "goal 1")
+	b.ask(chat("c"), "t2", "goal 2")
+	b.ask(chat("c"), "t3", "goal 3")
+	b.plan("t1")
+	b.answer("t2", "answer 2")
+	b.show("t2")
+	journals := map[tasks.ID][]planner.Event{}
+	for _, id := range []tasks.ID{"t1", "t2", "t3"} {
+		journals[id] = b.load(id, 0)
+	}
+	history, live := b.history(chat("c"), "", 1000), b.live("")
+	for range 2 {
+		b.store = b.reopen()
+		for id, want := range journals {
+			b.same("journal of "+string(id), b.load(id, 0), want)
+		}
+		b.same("history", b.history(chat("c"), "", 1000), history)
+		b.same("live", b.live(""), live)
+	}
+	b.answer("t3", "answer 3")
+	b.ask(chat("c"), "t4", "goal 4")
+	turns := b.history(chat("c"), "", 1000)
+	b.same("turns", len(turns), 4)
+	b.same("the newest", turns[3].Goal, "goal 4")
+}
