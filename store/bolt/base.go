@@ -1,0 +1,230 @@
+package bolt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"go.etcd.io/bbolt"
+
+	"legwork/planner"
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// How much the writer remembers of what is committed.
+const (
+	cachedLive  = 4096 // folded tasks that are not over
+	cachedOver  = 32   // folded tasks that are
+	cachedLanes = 4096 // conversations
+)
+
+// cache is what is remembered of what is committed. Only the writer adds to it,
+// what it has read or committed; anybody may look.
+type cache struct {
+	mu         sync.Mutex
+	live, over *simplelru.LRU[tasks.ID, planner.State]
+	lanes      *simplelru.LRU[string, tasks.Lane]
+}
+
+func newCache() *cache {
+	return &cache{
+		live:  newLRU[tasks.ID, planner.State](cachedLive),
+		over:  newLRU[tasks.ID, planner.State](cachedOver),
+		lanes: newLRU[string, tasks.Lane](cachedLanes),
+	}
+}
+
+func newLRU[K comparable, V any](size int) *simplelru.LRU[K, V] {
+	lru, err := simplelru.NewLRU[K, V](size, nil)
+	if err != nil {
+		panic(err) // only a size below 1 is refused
+	}
+	return lru
+}
+
+func (c *cache) state(id tasks.ID) (planner.State, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s, ok := c.live.Get(id); ok {
+		return s, true
+	}
+	return c.over.Get(id)
+}
+
+func (c *cache) keep(id tasks.ID, s planner.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !s.Finished() {
+		c.live.Add(id, s)
+		return
+	}
+	c.live.Remove(id)
+	c.over.Add(id, s)
+}
+
+// lane is for the writer alone.
+func (c *cache) lane(conversation string) (tasks.Lane, bool) { return c.lanes.Get(conversation) }
+
+// committed takes over what a transaction wrote.
+func (c *cache) committed(changes *rules.Changes) {
+	for id, s := range changes.States {
+		c.keep(id, s)
+	}
+	for conversation, lane := range changes.Lanes {
+		if len(lane.Entries) == 0 {
+			c.lanes.Remove(conversation)
+			continue
+		}
+		c.lanes.Add(conversation, *lane)
+	}
+}
+
+// base implements rules.Base over what is committed.
+type base struct {
+	tx    *bbolt.Tx
+	cache *cache // nil for readers
+	log   *slog.Logger
+}
+
+func (b base) bucket(name string) *bbolt.Bucket { return b.tx.Bucket([]byte(name)) }
+
+// row reads a sealed JSON value; it reports false when there is none.
+func (b base) row(bucket string, key []byte, v any) (found bool, err error) {
+	err = guard(func() error {
+		value := b.bucket(bucket).Get(key)
+		if value == nil {
+			return nil
+		}
+		found = true
+		return unsealJSON(key, value, v)
+	})
+	if err != nil {
+		err = fmt.Errorf("reading %s: %w", describe(bucket, key), err)
+	}
+	return found, err
+}
+
+// Seen implements rules.Base.
+func (b base) Seen(key string) (rules.Seen, bool, error) {
+	var s rules.Seen
+	found, err := b.row(bucketSeen, seenKey(key), &s)
+	return s, found, err
+}
+
+// Task implements rules.Base.
+func (b base) Task(id tasks.ID) (rules.Task, bool, error) {
+	var t rules.Task
+	if id == "" {
+		return t, false, nil
+	}
+	found, err := b.row(bucketTasks, []byte(id), &t)
+	return t, found, err
+}
+
+// Order implements rules.Base.
+func (b base) Order() (uint64, error) {
+	var order uint64
+	_, err := b.row(bucketMeta, []byte("order"), &order)
+	return order, err
+}
+
+// State implements rules.Base.
+func (b base) State(id tasks.ID) (planner.State, error) {
+	if s, ok := b.cache.state(id); ok {
+		return s, nil
+	}
+	events, err := b.events(id, 0)
+	if err != nil {
+		return planner.State{}, err
+	}
+	if len(events) == 0 {
+		return planner.State{}, fmt.Errorf("task %s, event 1: %w: missing", id, tasks.ErrDamaged)
+	}
+	s := planner.Fold(events)
+	b.cache.keep(id, s)
+	return s, nil
+}
+
+// Lane implements rules.Base.
+func (b base) Lane(conversation string) (tasks.Lane, error) {
+	if lane, ok := b.cache.lane(conversation); ok {
+		return lane, nil
+	}
+	rows, err := b.live(conversation)
+	if err != nil {
+		return tasks.Lane{}, err
+	}
+	var lane tasks.Lane
+	for _, r := range rows {
+		lane.Entries = append(lane.Entries, r.LaneEntry)
+	}
+	if len(rows) > 0 {
+		b.cache.lanes.Add(conversation, lane)
+	}
+	return lane, nil
+}
+
+// live reads the tasks of a conversation that are not over, oldest first; of
+// all conversations, in no useful order, when it is empty. A damaged row costs
+// its task, not the others.
+func (b base) live(conversation string) (rows []liveRow, err error) {
+	var prefix []byte
+	if conversation != "" {
+		prefix = owned(conversation)
+	}
+	err = guard(func() error {
+		c := b.bucket(bucketLive).Cursor()
+		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+			var r liveRow
+			if err := unsealJSON(k, v, &r); err != nil {
+				b.log.Error("leaving out a live task", "record", describe(bucketLive, k), "error", err)
+				continue
+			}
+			rows = append(rows, r)
+		}
+		return nil
+	})
+	return rows, err
+}
+
+// events reads a journal from after seq from. Numbers without gaps are part of
+// what is checked.
+func (b base) events(id tasks.ID, from int) (events []planner.Event, err error) {
+	seq := max(from, 0)
+	err = guard(func() error {
+		c := b.bucket(bucketJournal).Cursor()
+		for k, v := c.Seek(journalKey(id, seq+1)); len(k) == len(id)+8 && string(k[:len(id)]) == string(id); k, v = c.Next() {
+			seq++
+			if got := binary.BigEndian.Uint64(k[len(id):]); got != uint64(seq) {
+				return fmt.Errorf("%w: missing", tasks.ErrDamaged)
+			}
+			e, err := event(k, v)
+			if err != nil {
+				return err
+			}
+			events = append(events, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("task %s, event %d: %w", id, seq, err)
+	}
+	return events, nil
+}
+
+// event reads a record of the journal.
+func event(key, value []byte) (planner.Event, error) {
+	body, err := unseal(key, value)
+	if err != nil {
+		return planner.Event{}, err
+	}
+	e, err := rules.Decode(body)
+	if err != nil {
+		return e, fmt.Errorf("%w: %w", tasks.ErrDamaged, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,147 @@
+// Package bolt keeps tasks in one file of a data directory, with bbolt. One
+// process at a time owns the directory. One goroutine writes: it commits
+// everything that is queued in one transaction, so that many senders share the
+// price of one sync to disk. Every record carries a checksum.
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// FileName is the data file's name in the data directory.
+const FileName = "legwork.db"
+
+// ErrClosed is returned by every method after Close.
+var ErrClosed = errors.New("the store is closed")
+
+// Options configure a Store. The zero value is usable.
+type Options struct {
+	// Command is what a second process reads when it finds the directory in
+	// use, such as "legwork chat". Empty: the program's name.
+	Command string
+	// Now is the clock. Nil: time.Now.
+	Now func() time.Time
+	// MaxSize bounds the data file in bytes; what does not fit is ErrFull. Zero
+	// means that only the disk bounds it.
+	MaxSize int
+	// CheckCommand runs in a child process, with the data file's path appended,
+	// when the last owner did not close the store: reading a damaged file can
+	// end a process in a way that it cannot prevent. Exit code 0 means sound; it
+	// should call VerifyQuick. Empty: the file is not checked.
+	CheckCommand []string
+	// Log hears of damage that is worked around. Nil: nobody does.
+	Log *slog.Logger
+}
+
+// Store implements tasks.Store.
+type Store struct {
+	db    *bbolt.DB
+	lock  *lock
+	now   func() time.Time
+	log   *slog.Logger
+	watch rules.Watch
+
+	jobs    chan *job
+	closing chan struct{}
+	close   sync.Once
+	done    chan struct{} // closed when the writer has ended
+	closed  error
+
+	cache *cache // the writer's
+	lost  error  // the writer's: why nothing can be written any more
+}
+
+var _ tasks.Store = (*Store)(nil)
+
+// Open opens the store of a data directory and creates both when they are
+// missing, for their owner's eyes only. A directory in use is a *LockedError; a
+// file that cannot be trusted is tasks.ErrDamaged. ctx bounds the opening only.
+func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("creating data directory: %w", full(err))
+	}
+	l, err := acquire(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	db, err := openFile(ctx, filepath.Join(dir, FileName), l.suspect, o)
+	if err != nil {
+		return nil, errors.Join(err, l.release(l.suspect || errors.Is(err, tasks.ErrDamaged)))
+	}
+	s := &Store{
+		db: db, lock: l, now: o.Now, log: o.Log,
+		jobs: make(chan *job, maxJobs), closing: make(chan struct{}), done: make(chan struct{}),
+		cache: newCache(),
+	}
+	go s.write()
+	return s, nil
+}
+
+// openFile opens the data file, after a look at it from a child process when
+// it is suspect.
+func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt.DB, error) {
+	if suspect && len(o.CheckCommand) > 0 {
+		if err := check(ctx, path, o.CheckCommand); err != nil {
+			return nil, err
+		}
+	}
+	var db *bbolt.DB
+	err := guard(func() error {
+		var err error
+		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
+			Timeout: lockWait, FreelistType: bbolt.FreelistMapType, MaxSize: o.MaxSize, NoStatistics: true,
+		})
+		if err != nil {
+			return err
+		}
+		if err := whole(db); err != nil {
+			return err
+		}
+		return prepare(db)
+	})
+	if err == nil {
+		return db, nil
+	}
+	if db != nil {
+		err = errors.Join(err, guard(db.Close))
+	}
+	if errors.Is(err, bbolt.ErrTimeout) {
+		return nil, &LockedError{Dir: filepath.Dir(path)}
+	}
+	return nil, fmt.Errorf("opening %s: %w", path, classify(err))
+}
+
+// Changed implements tasks.Store.
+func (s *Store) Changed(id tasks.ID) <-chan struct{} { return s.watch.Changed(id) }
+
+// Close commits what is queued, closes the file and gives the directory free.
+// It waits for reads that are under way.
+func (s *Store) Close() error {
+	s.close.Do(func() {
+		close(s.closing)
+		<-s.done
+		s.closed = errors.Join(guard(s.db.Close), s.lock.release(s.lost != nil))
+		if s.closed != nil {
+			s.closed = fmt.Errorf("closing store: %w", s.closed)
+		}
+	})
+	return s.closed
+}

@@ -1,0 +1,55 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"syscall"
+
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"legwork/tasks"
+)
+
+// guard runs do, which touches the mapped file, and turns the panics that a
+// damaged page causes, memory faults among them, into tasks.ErrDamaged. do must
+// not run code that can panic for another reason.
+func guard(do func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: reading the data file: %v", tasks.ErrDamaged, p)
+		}
+	}()
+	return do()
+}
+
+// classify adds the sentinel that callers branch on to an error of bbolt.
+func classify(err error) error {
+	for _, bad := range []error{bolterrors.ErrInvalid, bolterrors.ErrInvalidMapping, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
+		if errors.Is(err, bad) {
+			return fmt.Errorf("%w: %w", tasks.ErrDamaged, err)
+		}
+	}
+	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
+		return ErrClosed
+	}
+	return full(err)
+}
+
+// full adds tasks.ErrFull to an error that tells of a full disk.
+func full(err error) error {
+	if isFull(err) {
+		return fmt.Errorf("%w: %w", tasks.ErrFull, err)
+	}
+	return err
+}
+
+func isFull(err error) bool {
+	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, bolterrors.ErrMaxSizeReached} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,229 @@
+package bolt
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// format is the version of the layout below.
+const format = 1
+
+// The buckets. Every value is sealed: CRC-32C of key and body, then the body.
+const (
+	bucketMeta     = "meta"     // "format": number; "order": the order number given last
+	bucketJournal  = "journal"  // task id, seq -> planner.Event as JSON
+	bucketTasks    = "tasks"    // task id -> rules.Task as JSON
+	bucketLive     = "live"     // conversation, order -> liveRow as JSON: the conversation's lane
+	bucketSeen     = "seen"     // dedupe key -> rules.Seen as JSON
+	bucketExpiry   = "expiry"   // time, dedupe key -> nothing: the order in which seen rows go
+	bucketHistory  = "history"  // conversation, order, goal or answer -> rules.Row, binary
+	bucketCuts     = "cuts"     // conversation -> order
+	bucketSettings = "settings" // owner, name -> text
+)
+
+func buckets() []string {
+	return []string{
+		bucketMeta, bucketJournal, bucketTasks, bucketLive, bucketSeen,
+		bucketExpiry, bucketHistory, bucketCuts, bucketSettings,
+	}
+}
+
+// liveRow is one entry of a conversation's lane: a task that is not over.
+type liveRow struct {
+	rules.Task
+	tasks.LaneEntry
+}
+
+// seal returns the stored value of a body.
+func seal(key, body []byte) []byte {
+	value := make([]byte, 4, 4+len(body))
+	value = append(value, body...)
+	binary.BigEndian.PutUint32(value, checksum(key, body))
+	return value
+}
+
+// unseal returns the body of a stored value, which it shares, or ErrDamaged.
+func unseal(key, value []byte) ([]byte, error) {
+	if len(value) < 4 || binary.BigEndian.Uint32(value) != checksum(key, value[4:]) {
+		return nil, fmt.Errorf("%w: checksum", tasks.ErrDamaged)
+	}
+	return value[4:], nil
+}
+
+func checksum(key, body []byte) uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	return crc32.Update(crc32.Checksum(key, table), table, body)
+}
+
+// sealJSON seals v as JSON.
+func sealJSON(key []byte, v any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encoding %T: %w", v, err)
+	}
+	return seal(key, body), nil
+}
+
+// unsealJSON reads what sealJSON wrote.
+func unsealJSON(key, value []byte, v any) error {
+	body, err := unseal(key, value)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("%w: %w", tasks.ErrDamaged, err)
+	}
+	return nil
+}
+
+func journalKey(id tasks.ID, seq int) []byte {
+	return binary.BigEndian.AppendUint64([]byte(id), uint64(seq))
+}
+
+// owned is a key that begins with a name of any length, such that no two names
+// share a prefix.
+func owned(name string) []byte {
+	return append(binary.BigEndian.AppendUint16(make([]byte, 0, len(name)+16), uint16(len(name))), name...)
+}
+
+func liveKey(conversation string, order uint64) []byte {
+	return binary.BigEndian.AppendUint64(owned(conversation), order)
+}
+
+func historyKey(conversation string, order uint64, answer bool) []byte {
+	key := liveKey(conversation, order)
+	if answer {
+		return append(key, 1)
+	}
+	return append(key, 0)
+}
+
+func settingKey(owner, name string) []byte { return append(owned(owner), name...) }
+
+// seenKey is the stored form of a dedupe key; one that is too long is hashed.
+func seenKey(key string) []byte {
+	if len(key) > rules.MaxName {
+		sum := sha256.Sum256([]byte(key))
+		return append([]byte("sha256:"), sum[:]...)
+	}
+	return []byte(key)
+}
+
+func expiryKey(at time.Time, seen []byte) []byte {
+	return append(binary.BigEndian.AppendUint64(nil, uint64(at.UnixNano())), seen...)
+}
+
+// historyValue is the sealed form of a row: flags, time, task, text.
+func historyValue(key []byte, r rules.Row) []byte {
+	body := make([]byte, 0, 11+len(r.Task)+len(r.Text))
+	flags := byte(0)
+	if r.Failed {
+		flags = 1
+	}
+	body = append(body, flags, byte(len(r.Task)))
+	body = binary.BigEndian.AppendUint64(body, uint64(r.At.UnixNano()))
+	body = append(append(body, r.Task...), r.Text...)
+	return seal(key, body)
+}
+
+// historyRow reads what historyValue wrote; key must be a whole key of the
+// history bucket.
+func historyRow(key, value []byte) (rules.Row, error) {
+	var r rules.Row
+	if len(key) < 11 {
+		return r, fmt.Errorf("%w: history key", tasks.ErrDamaged)
+	}
+	end := len(key) - 1
+	r.Order, r.Answer = binary.BigEndian.Uint64(key[end-8:end]), key[end] == 1
+	body, err := unseal(key, value)
+	if err != nil {
+		return r, err
+	}
+	if len(body) < 10 || len(body) < 10+int(body[1]) {
+		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
+	}
+	text := 10 + int(body[1])
+	r.Failed = body[0]&1 != 0
+	r.At = time.Unix(0, int64(binary.BigEndian.Uint64(body[2:10]))).UTC()
+	r.Task, r.Text = tasks.ID(body[10:text]), string(body[text:])
+	return r, nil
+}
+
+// prepare creates the buckets of a new file, and refuses one of another layout.
+func prepare(db *bbolt.DB) error {
+	ready := false
+	err := db.View(func(tx *bbolt.Tx) error {
+		meta := tx.Bucket([]byte(bucketMeta))
+		if meta == nil {
+			return nil
+		}
+		ready = true
+		key := []byte("format")
+		var found int
+		if err := unsealJSON(key, meta.Get(key), &found); err != nil {
+			return fmt.Errorf("reading format: %w", err)
+		}
+		if found != format {
+			return fmt.Errorf("the file has format %d, this version of legwork reads %d", found, format)
+		}
+		for _, name := range buckets() {
+			if tx.Bucket([]byte(name)) == nil {
+				return fmt.Errorf("%w: bucket %q is missing", tasks.ErrDamaged, name)
+			}
+		}
+		return nil
+	})
+	if err != nil || ready {
+		return err
+	}
+	return db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range buckets() {
+			if _, err := tx.CreateBucket([]byte(name)); err != nil {
+				return err
+			}
+		}
+		key := []byte("format")
+		value, err := sealJSON(key, format)
+		if err != nil {
+			return err
+		}
+		return tx.Bucket([]byte(bucketMeta)).Put(key, value)
+	})
+}
+
+// whole checks that the file is as long as its header says: bbolt would fault
+// on what is missing only when it is read.
+func whole(db *bbolt.DB) error {
+	return db.View(func(tx *bbolt.Tx) error {
+		info, err := os.Stat(db.Path())
+		if err != nil {
+			return err
+		}
+		if info.Size() < tx.Size() {
+			return fmt.Errorf("%w: the file has %d bytes of %d", tasks.ErrDamaged, info.Size(), tx.Size())
+		}
+		return nil
+	})
+}
+
+// describe names a record in a message.
+func describe(bucket string, key []byte) string {
+	if bucket == bucketJournal && len(key) > 8 {
+		at := len(key) - 8
+		return fmt.Sprintf("task %s, event %d", key[:at], binary.BigEndian.Uint64(key[at:]))
+	}
+	if len(key) > 80 {
+		key = key[:80]
+	}
+	return fmt.Sprintf("%s %q", bucket, key)
+}

@@ -1,0 +1,115 @@
+package bolt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// lockName is the file that the owner of a data directory holds locked. It
+// tells who that is, and is empty after a clean end.
+const lockName = "lock.json"
+
+// lockWait is how long a locked directory is tried, for a process that is just
+// ending.
+const lockWait = 300 * time.Millisecond
+
+// Holder is the process that owns a data directory.
+type Holder struct {
+	PID     int       `json:"pid"`
+	Command string    `json:"command"`
+	Since   time.Time `json:"since"`
+	Host    string    `json:"host,omitempty"`
+}
+
+// LockedError says that another process owns the data directory.
+type LockedError struct {
+	Dir    string
+	Holder Holder // zero when the other process did not say who it is
+}
+
+func (e *LockedError) Error() string {
+	who := "another process"
+	if h := e.Holder; h.PID != 0 {
+		since := h.Since.Local()
+		form := "15:04"
+		if time.Since(since) > 12*time.Hour {
+			form = "2006-01-02 15:04"
+		}
+		who = fmt.Sprintf("pid %d", h.PID)
+		if here, _ := os.Hostname(); h.Host != "" && h.Host != here {
+			who += " on " + h.Host
+		}
+		who += fmt.Sprintf(" (%s, since %s)", h.Command, since.Format(form))
+	}
+	return fmt.Sprintf("data directory %s is in use by %s; stop it or choose another data_dir", e.Dir, who)
+}
+
+// lock is the ownership of a data directory. The lock itself is the kernel's
+// and ends with the process; the file's content only informs.
+type lock struct {
+	file    *flock.Flock
+	suspect bool // the last owner did not end cleanly
+}
+
+// acquire locks the directory and writes down who holds it.
+func acquire(ctx context.Context, dir string, o Options) (*lock, error) {
+	path := filepath.Join(dir, lockName)
+	f := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+	wait, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	ok, err := f.TryLockContext(wait, lockWait/10)
+	if !ok && wait.Err() != nil && ctx.Err() == nil {
+		return nil, &LockedError{Dir: dir, Holder: holder(path)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("locking data directory: %w", full(err))
+	}
+	last, err := os.ReadFile(path)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("reading lock: %w", err), f.Close())
+	}
+	h := Holder{PID: os.Getpid(), Command: o.Command, Since: o.Now().UTC().Round(time.Second)}
+	if h.Command == "" {
+		h.Command = filepath.Base(os.Args[0])
+	}
+	h.Host, _ = os.Hostname()
+	text, err := json.Marshal(h)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("encoding lock: %w", err), f.Close())
+	}
+	l := &lock{file: f, suspect: len(last) > 0}
+	// A full disk must not keep the owner from reading what it has: then nobody
+	// learns who holds the lock, which holds all the same.
+	if err := os.WriteFile(path, append(text, '\n'), 0o600); err != nil && !isFull(err) {
+		return nil, errors.Join(fmt.Errorf("writing lock: %w", err), f.Close())
+	}
+	return l, nil
+}
+
+// release gives the directory free. When the file in it may be damaged, the
+// next owner is told so by a lock file that is not empty.
+func (l *lock) release(suspect bool) error {
+	if !suspect {
+		if err := os.Truncate(l.file.Path(), 0); err != nil {
+			return errors.Join(fmt.Errorf("clearing lock: %w", err), l.file.Close())
+		}
+	}
+	return l.file.Close()
+}
+
+// holder reads who holds a lock; it is zero when the file cannot be read.
+func holder(path string) Holder {
+	var h Holder
+	text, err := os.ReadFile(path)
+	if err != nil || json.Unmarshal(text, &h) != nil {
+		return Holder{}
+	}
+	return h
+}

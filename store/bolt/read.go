@@ -1,0 +1,177 @@
+package bolt
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/planner"
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// view runs do over what is committed.
+func (s *Store) view(ctx context.Context, do func(base) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return classify(guard(func() error {
+		return s.db.View(func(tx *bbolt.Tx) error { return do(base{tx: tx, log: s.log}) })
+	}))
+}
+
+// Load implements tasks.Store.
+func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
+	var events []planner.Event
+	err := s.view(ctx, func(b base) (err error) {
+		if err := exists(b, id); err != nil {
+			return err
+		}
+		if events, err = b.events(id, from); err == nil && len(events) == 0 && from <= 0 {
+			err = fmt.Errorf("task %s, event 1: %w: missing", id, tasks.ErrDamaged)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("loading journal: %w", err)
+	}
+	return events, nil
+}
+
+// Event implements tasks.Store.
+func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event, error) {
+	var e planner.Event
+	err := s.view(ctx, func(b base) (err error) {
+		if err := exists(b, id); err != nil {
+			return err
+		}
+		key := journalKey(id, seq)
+		value := b.bucket(bucketJournal).Get(key)
+		if value == nil {
+			return fmt.Errorf("task %s has no event %d", id, seq)
+		}
+		if e, err = event(key, value); err != nil {
+			return fmt.Errorf("task %s, event %d: %w", id, seq, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return e, fmt.Errorf("loading event: %w", err)
+	}
+	return e, nil
+}
+
+func exists(b base, id tasks.ID) error {
+	_, ok, err := b.Task(id)
+	if err == nil && !ok {
+		err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
+	}
+	return err
+}
+
+// Live implements tasks.Store.
+func (s *Store) Live(ctx context.Context, conversation string) ([]tasks.Live, error) {
+	var rows []liveRow
+	err := s.view(ctx, func(b base) (err error) { rows, err = b.live(conversation); return err })
+	if err != nil {
+		return nil, fmt.Errorf("listing live tasks: %w", err)
+	}
+	slices.SortFunc(rows, func(a, b liveRow) int { return cmp.Compare(a.Order, b.Order) })
+	list := make([]tasks.Live, len(rows))
+	for i, r := range rows {
+		list[i] = tasks.Live{Task: r.LaneEntry.Task, Chat: r.Chat, From: r.From}
+	}
+	return list, nil
+}
+
+// History implements tasks.Store. A damaged row costs its turn, not the others.
+func (s *Store) History(ctx context.Context, conversation string, before tasks.ID, maxBytes int) ([]tasks.Turn, error) {
+	budget := rules.NewBudget(maxBytes)
+	err := s.view(ctx, func(b base) error {
+		end, err := orderOf(b, before)
+		if err != nil {
+			return err
+		}
+		var cut uint64
+		if _, err := b.row(bucketCuts, []byte(conversation), &cut); err != nil {
+			return err
+		}
+		return b.turns(conversation, cut, end, budget)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading history: %w", err)
+	}
+	return budget.Turns(), nil
+}
+
+// orderOf is when a task was opened; the end of time for no task.
+func orderOf(b base, id tasks.ID) (uint64, error) {
+	if id == "" {
+		return 1<<64 - 1, nil
+	}
+	t, ok, err := b.Task(id)
+	if err == nil && !ok {
+		err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
+	}
+	return t.Order, err
+}
+
+// turns adds a conversation's turns of orders between cut and end, both
+// excluded, to the budget, from the newest on. A turn's answer comes before its
+// goal in this direction.
+func (b base) turns(conversation string, cut, end uint64, budget *rules.Budget) error {
+	prefix := owned(conversation)
+	c := b.bucket(bucketHistory).Cursor()
+	k, v := c.Seek(historyKey(conversation, end, false))
+	if k == nil {
+		k, v = c.Last()
+	} else {
+		k, v = c.Prev()
+	}
+	var answer rules.Row
+	for ; bytes.HasPrefix(k, prefix) && len(k) == len(prefix)+9; k, v = c.Prev() {
+		if binary.BigEndian.Uint64(k[len(prefix):]) <= cut {
+			return nil
+		}
+		row, err := historyRow(k, v)
+		switch {
+		case err != nil:
+			b.log.Error("leaving out a turn of the history", "record", describe(bucketHistory, k), "error", err)
+		case row.Answer:
+			answer = row
+		default:
+			t := tasks.Turn{Task: row.Task, At: row.At, Goal: row.Text}
+			if answer.Order == row.Order {
+				t.Answer, t.Failed = answer.Text, answer.Failed
+			}
+			if !budget.Add(t) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// Setting implements tasks.Store.
+func (s *Store) Setting(ctx context.Context, owner, name string) (string, error) {
+	var text string
+	err := s.view(ctx, func(b base) error {
+		key := settingKey(owner, name)
+		value := b.bucket(bucketSettings).Get(key)
+		if value == nil {
+			return nil
+		}
+		body, err := unseal(key, value)
+		text = string(body)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("reading setting %q of %s: %w", name, owner, err)
+	}
+	return text, nil
+}

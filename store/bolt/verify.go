@@ -1,0 +1,132 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/tasks"
+)
+
+// Bounds of the checks.
+const (
+	maxFindings  = 100              // reported by Verify
+	quickRecords = 2000             // read from either end of a bucket by VerifyQuick
+	checkTime    = 20 * time.Second // given to the child process
+)
+
+// Verify reads every page and every record of a data file that no process
+// owns, and returns what is damaged, at most a hundred findings joined. A badly
+// damaged file can end the process: run it in one of its own.
+func Verify(path string) error {
+	return verify(path, func(tx *bbolt.Tx, report func(error)) {
+		for err := range tx.Check() {
+			report(fmt.Errorf("%w: %w", tasks.ErrDamaged, err))
+		}
+		for _, name := range buckets() {
+			walk(tx, name, report, func(c *bbolt.Cursor, check func(k, v []byte)) {
+				for k, v := c.First(); k != nil; k, v = c.Next() {
+					check(k, v)
+				}
+			})
+		}
+	})
+}
+
+// VerifyQuick is Verify in bounded time: the file's length, and the records at
+// both ends of each bucket, where the tasks are that a start goes on with.
+func VerifyQuick(path string) error {
+	return verify(path, func(tx *bbolt.Tx, report func(error)) {
+		for _, name := range buckets() {
+			walk(tx, name, report, func(c *bbolt.Cursor, check func(k, v []byte)) {
+				n := 0
+				for k, v := c.First(); k != nil && n < quickRecords; k, v = c.Next() {
+					check(k, v)
+					n++
+				}
+				for k, v := c.Last(); k != nil && n >= quickRecords && n < 2*quickRecords; k, v = c.Prev() {
+					check(k, v)
+					n++
+				}
+			})
+		}
+	})
+}
+
+// walk lets visit go over a bucket and reports the records whose checksums are
+// wrong.
+func walk(tx *bbolt.Tx, name string, report func(error), visit func(*bbolt.Cursor, func(k, v []byte))) {
+	b := tx.Bucket([]byte(name))
+	if b == nil {
+		report(fmt.Errorf("%w: bucket %q is missing", tasks.ErrDamaged, name))
+		return
+	}
+	visit(b.Cursor(), func(k, v []byte) {
+		if _, err := unseal(k, v); err != nil {
+			report(fmt.Errorf("%s: %w", describe(name, k), err))
+		}
+	})
+}
+
+// verify opens a file for reading and joins what look reports.
+func verify(path string, look func(tx *bbolt.Tx, report func(error))) error {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil // nothing was ever stored
+	}
+	var findings []error
+	report := func(err error) {
+		if len(findings) < maxFindings {
+			findings = append(findings, err)
+		}
+	}
+	err := guard(func() error {
+		db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true, Timeout: lockWait})
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		if err := whole(db); err != nil {
+			return err
+		}
+		return db.View(func(tx *bbolt.Tx) error {
+			if tx.Bucket([]byte(bucketMeta)) != nil {
+				look(tx, report)
+			}
+			return nil
+		})
+	})
+	if err := errors.Join(append(findings, classify(err))...); err != nil {
+		return fmt.Errorf("verifying %s: %w", path, err)
+	}
+	return nil
+}
+
+// check runs the command that looks at a suspect file, in a child process. What
+// the child said last goes into the error.
+func check(ctx context.Context, path string, command []string) error {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	args := append(append([]string(nil), command[1:]...), path)
+	out, err := exec.CommandContext(ctx, command[0], args...).CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) && ctx.Err() == nil {
+		return fmt.Errorf("checking %s: %w", path, err)
+	}
+	said := strings.TrimSpace(string(out))
+	if len(said) > 1000 {
+		said = said[:1000]
+	}
+	return fmt.Errorf("checking %s: %w: %w: %s", path, tasks.ErrDamaged, err, said)
+}

@@ -1,0 +1,243 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/failpoint"
+	"legwork/planner"
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// Bounds of one transaction.
+const (
+	maxJobs  = 4096
+	maxBytes = 32 << 20 // of journal records
+)
+
+// job is one caller's part of a transaction. do may run again, in another
+// transaction, when the first one could not be committed.
+type job struct {
+	do   func(*rules.Stage) error
+	err  error
+	done chan struct{}
+}
+
+// Open implements tasks.Store.
+func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receipt, error) {
+	var receipts []tasks.Receipt
+	err := s.submit(ctx, func(stage *rules.Stage) (err error) {
+		receipts, err = stage.Open(batch)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("storing %d messages: %w", len(batch), err)
+	}
+	return receipts, nil
+}
+
+// Append implements tasks.Store.
+func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
+	err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Append(id, after, fence, e...) })
+	if err != nil {
+		return fmt.Errorf("appending events: %w", err)
+	}
+	return nil
+}
+
+// PutSetting implements tasks.Store.
+func (s *Store) PutSetting(ctx context.Context, owner, name, value string) error {
+	err := s.submit(ctx, func(stage *rules.Stage) error { return stage.PutSetting(owner, name, value) })
+	if err != nil {
+		return fmt.Errorf("storing setting: %w", err)
+	}
+	return nil
+}
+
+// Drop implements tasks.Store.
+func (s *Store) Drop(ctx context.Context, id tasks.ID) error {
+	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Drop(id) }); err != nil {
+		return fmt.Errorf("dropping task: %w", err)
+	}
+	return nil
+}
+
+// State implements tasks.Store. What is not in the cache is folded by the
+// writer, the only one who may fill it.
+func (s *Store) State(ctx context.Context, id tasks.ID) (planner.State, error) {
+	if state, ok := s.cache.state(id); ok {
+		return state, nil
+	}
+	var state planner.State
+	err := s.submit(ctx, func(stage *rules.Stage) error {
+		_, ok, err := stage.Task(id)
+		if err == nil && !ok {
+			err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
+		}
+		if err == nil {
+			state, err = stage.State(id)
+		}
+		return err
+	})
+	if err != nil {
+		return planner.State{}, fmt.Errorf("folding journal: %w", err)
+	}
+	return state, nil
+}
+
+// submit hands do to the writer and waits until it is durable.
+func (s *Store) submit(ctx context.Context, do func(*rules.Stage) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j := &job{do: do, done: make(chan struct{})}
+	select {
+	case s.jobs <- j:
+	case <-s.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-j.done:
+		return j.err
+	case <-s.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-j.done: // it was in the writer's last transaction
+		return j.err
+	default:
+		return ErrClosed
+	}
+}
+
+// write is the writer: it ends after closing, when nothing is queued.
+func (s *Store) write() {
+	defer close(s.done)
+	for {
+		select {
+		case j := <-s.jobs:
+			s.settle(s.transact(j))
+			continue
+		default:
+		}
+		select {
+		case j := <-s.jobs:
+			s.settle(s.transact(j))
+		case <-s.closing:
+			if len(s.jobs) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// settle tells the jobs' callers. When the disk was full for all of them
+// together, each is tried alone: a small one may still fit.
+func (s *Store) settle(jobs []*job) {
+	for _, j := range jobs {
+		if len(jobs) > 1 && errors.Is(j.err, tasks.ErrFull) {
+			j.err = nil
+			s.run([]*job{j}, nil)
+		}
+		close(j.done)
+	}
+}
+
+// transact commits first and whatever is queued by then.
+func (s *Store) transact(first *job) []*job {
+	return s.run([]*job{first}, s.jobs)
+}
+
+// run commits jobs and those that more has ready. It returns them all, each
+// with its outcome.
+func (s *Store) run(jobs []*job, more <-chan *job) []*job {
+	if s.lost != nil {
+		return fail(jobs, s.lost)
+	}
+	var tx *bbolt.Tx
+	err := guard(func() (err error) { tx, err = s.db.Begin(true); return err })
+	if err != nil {
+		return fail(jobs, s.broken(err))
+	}
+	stage := rules.NewStage(base{tx, s.cache, s.log}, s.now())
+	jobs = collect(stage, jobs, more)
+	changes := stage.Changes()
+	if !changes.Empty() {
+		err = s.commit(tx, changes)
+	}
+	if rollback := guard(tx.Rollback); rollback != nil && !errors.Is(rollback, bbolt.ErrTxClosed) {
+		err = errors.Join(err, rollback)
+	}
+	if err != nil {
+		return fail(jobs, s.broken(err))
+	}
+	s.cache.committed(changes)
+	s.watch.Tell(changes)
+	return jobs
+}
+
+// collect runs jobs, and those that more has ready, each so that one that is
+// refused leaves no trace.
+func collect(stage *rules.Stage, jobs []*job, more <-chan *job) []*job {
+	for i := 0; i < len(jobs); i++ {
+		jobs[i].err = stage.Try(jobs[i].do)
+		if i+1 < len(jobs) || len(jobs) == maxJobs || stage.Changes().Bytes > maxBytes {
+			continue
+		}
+		select {
+		case next := <-more:
+			jobs = append(jobs, next)
+		default:
+		}
+	}
+	return jobs
+}
+
+// commit writes what the jobs changed and makes it durable.
+func (s *Store) commit(tx *bbolt.Tx, changes *rules.Changes) error {
+	err := guard(func() error { return put(tx, s.cache, changes, s.now()) })
+	if err != nil {
+		return err
+	}
+	for _, r := range changes.Records {
+		failpoint.Hit("commit.before." + string(r.Event.Type))
+	}
+	if err := guard(tx.Commit); err != nil {
+		return err
+	}
+	for _, r := range changes.Records {
+		failpoint.Hit("commit.after." + string(r.Event.Type))
+	}
+	return nil
+}
+
+// broken decides what an error of a transaction means for those to come: a full
+// disk may have room again; after anything else nothing is written any more,
+// because the file's state is unknown.
+func (s *Store) broken(err error) error {
+	err = classify(err)
+	if !errors.Is(err, tasks.ErrFull) {
+		s.lost = fmt.Errorf("nothing is stored until legwork is restarted: %w", err)
+		s.log.Error("writing the data file failed", "error", err)
+		return s.lost
+	}
+	s.log.Error("the data file cannot grow", "error", err)
+	return err
+}
+
+// fail gives all jobs the same outcome, except those that were refused already.
+func fail(jobs []*job, err error) []*job {
+	for _, j := range jobs {
+		if j.err == nil {
+			j.err = err
+		}
+	}
+	return jobs
+}
