@@ -1,0 +1,106 @@
+package i18n_test
+
+import (
+	"strings"
+	"testing"
+
+	"legwork/i18n"
+)
+
+func fullData() i18n.PromptData {
+	return i18n.PromptData{
+		Groups: []i18n.Group{
+			{Name: "clock", Description: "Tells the time in a place or time zone and does date arithmetic."},
+			{Name: "web", Description: "Reads public web pages\nand returns their text."},
+		},
+		MaxSubtasks: 12, Instructions: "Use metric units.", ChatInstructions: "Be brief here.",
+		GroupInstructions: "Prefer official pages.", Final: true, Language: "English",
+	}
+}
+
+func TestPrompts(t *testing.T) {
+	texts := load(t, "")
+	work := fullData()
+	work.Final = false
+	for _, l := range i18n.Languages() {
+		for _, test := range []struct {
+			file, name string
+			data       i18n.PromptData
+		}{
+			{"plan", "plan", fullData()},
+			{"review", "review", fullData()},
+			{"answer", "answer", fullData()},
+			{"work", "work", work},
+			{"work-final", "work", fullData()},
+			{"plan-bare", "plan", i18n.PromptData{MaxSubtasks: 1}},
+			{"work-bare", "work", i18n.PromptData{}},
+		} {
+			got, err := texts.Prompt(l.Code, test.name, test.data)
+			if err != nil {
+				t.Fatalf("Prompt(%q, %q): %v", l.Code, test.name, err)
+			}
+			golden(t, l.Code+"/"+test.file+".md", got)
+		}
+	}
+}
+
+// TestPromptsNameTheirParts keeps the words that the Go code, models and the
+// offline stand-in go by in every language.
+func TestPromptsNameTheirParts(t *testing.T) {
+	texts := load(t, "")
+	planning := []string{
+		"\n- clock: Tells the time in a place or time zone and does date arithmetic.\n- web: Reads public web pages and returns their text.\n- llm_tool: ",
+		"`plan`", `{"plan": []}`, `"after": []`, `"1/`, "<goal>", "<guidance>", "<result>", "<data>", "<state>", " 12", "Use metric units.", "Be brief here.",
+	}
+	parts := map[string][]string{
+		"plan":   planning,
+		"review": planning,
+		"work":   {"<task>", "<goal>", "<result>", "<data>", "<state>", "`update_state`", "`read_result`", "`ask_person`", "`delegate`", "Markdown", "Prefer official pages.", "Use metric units."},
+		"answer": {"<goal>", "<guidance>", "<result>", "<data>", "<state>", "Markdown", "Use metric units.", "Be brief here."},
+	}
+	for _, l := range i18n.Languages() {
+		for name, words := range parts {
+			got, err := texts.Prompt(l.Code, name, fullData())
+			if err != nil {
+				t.Fatalf("Prompt(%q, %q): %v", l.Code, name, err)
+			}
+			for _, word := range words {
+				if !strings.Contains(got, word) {
+					t.Errorf("prompt %s in %s lacks %q:\n%s", name, l.Code, word, got)
+				}
+			}
+			if lines := strings.Count(got, "\n- "); name != "answer" && name != "work" && lines != 3 {
+				t.Errorf("prompt %s in %s has %d lines that look like groups, want 3:\n%s", name, l.Code, lines, got)
+			}
+		}
+	}
+}
+
+// TestPromptSizes keeps the prompts affordable: a work prompt is paid for at
+// every turn of every sub-task.
+func TestPromptSizes(t *testing.T) {
+	texts := load(t, "")
+	limits := map[string]map[string]int{
+		"plan":   {"en": 5000, "zh": 5000, "ru": 9000},
+		"review": {"en": 3600, "zh": 3600, "ru": 6200},
+		"work":   {"en": 1300, "zh": 1400, "ru": 2300},
+		"answer": {"en": 1600, "zh": 1500, "ru": 2800},
+	}
+	for name, languages := range limits {
+		for lang, limit := range languages {
+			got, err := texts.Prompt(lang, name, i18n.PromptData{MaxSubtasks: 12})
+			if err != nil {
+				t.Fatalf("Prompt(%q, %q): %v", lang, name, err)
+			}
+			if len(got) > limit {
+				t.Errorf("prompt %s in %s has %d bytes, want at most %d", name, lang, len(got), limit)
+			}
+		}
+	}
+}
+
+func TestPromptUnknown(t *testing.T) {
+	if got, err := load(t, "").Prompt("en", "dance", i18n.PromptData{}); err == nil || got != "" {
+		t.Errorf("Prompt(%q) = %q, %v, want an error", "dance", got, err)
+	}
+}
