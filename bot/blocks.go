@@ -40,7 +40,7 @@ type prefix struct {
 
 // document renders one parsed piece.
 func (r *renderer) document(src string) {
-	r.src = []byte(src)
+	r.src = []byte(src + "\n") // a fence that ends the text without one loses its language
 	p := r.parser
 	if sparse(src) {
 		p = newParser(false)
