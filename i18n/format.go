@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -88,6 +89,15 @@ func languageName(v any) string {
 		}
 	}
 	return s
+}
+
+// codes lists the languages that there are.
+func codes() string {
+	var all []string
+	for _, l := range Languages() {
+		all = append(all, l.Code)
+	}
+	return strings.Join(all, ", ")
 }
 
 // integer reads any of Go's integers that fits.

@@ -72,14 +72,6 @@ func (o *overrides) root() {
 	}
 }
 
-func codes() string {
-	var all []string
-	for _, l := range Languages() {
-		all = append(all, l.Code)
-	}
-	return strings.Join(all, ", ")
-}
-
 func (o *overrides) language(e *edition) {
 	found, ok := o.list(e.Code)
 	if !ok {

@@ -15,11 +15,12 @@ type parser struct{ funcs template.FuncMap }
 // newParser makes the functions that texts can use speak lang.
 func newParser(t *Texts, lang string) parser {
 	return parser{template.FuncMap{
-		"number":   func(v any) string { return t.number(lang, v) },
-		"tokens":   func(v any) string { return t.tokens(lang, v) },
-		"elapsed":  func(v any) string { return t.elapsed(lang, v) },
-		"date":     func(v any) string { return t.date(lang, v) },
-		"language": languageName,
+		"languages": codes,
+		"number":    func(v any) string { return t.number(lang, v) },
+		"tokens":    func(v any) string { return t.tokens(lang, v) },
+		"elapsed":   func(v any) string { return t.elapsed(lang, v) },
+		"date":      func(v any) string { return t.date(lang, v) },
+		"language":  languageName,
 	}}
 }
 
