@@ -1,0 +1,223 @@
+package conf
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // time zones must not depend on the machine's files
+
+	"legwork/i18n"
+	"legwork/llm"
+)
+
+// check adds everything that is wrong with the meaning of a decoded config.
+func (d *decoder) check(c *Config) {
+	for role := range c.LLM.Roles {
+		if path := "roles." + role; !slices.Contains(llm.Roles(), role) {
+			d.issue(path, fmt.Sprintf("unknown role, the nearest known one is %s; allowed: %s", nearest(role, llm.Roles()), list(llm.Roles())))
+		}
+	}
+	for _, i := range c.LLM.Validate() {
+		d.issue(i.Path, i.Problem)
+	}
+	for _, i := range c.Tools.Validate() {
+		d.issue(i.Path, i.Problem)
+	}
+	for _, i := range c.own() {
+		d.issue(i.path, i.problem)
+	}
+}
+
+// issue places a mistake by its key. A key that could not be read was reported
+// already, with all that is below it.
+func (d *decoder) issue(path, problem string) {
+	for _, e := range d.errors {
+		if path == e.Key || strings.HasPrefix(path, e.Key+".") || strings.HasPrefix(path, e.Key+"[") {
+			return
+		}
+	}
+	at, known := place{}, false
+	for key := path; !known; key = parent(key) {
+		at, known = d.places[key]
+	}
+	d.errors = append(d.errors, Error{d.file, at.line, at.column, path, d.redact(path, problem)})
+}
+
+// texts lists what is wrong in the folder of texts_dir. Its mistakes stand in
+// the files of that folder; only when there is no such folder is it the key's.
+func (d *decoder) texts(folder string) Errors {
+	if folder == "" {
+		return nil
+	}
+	_, err := i18n.Load(folder)
+	var faults Errors
+	for _, err := range parts(err) {
+		fault := new(i18n.Error)
+		if errors.As(err, &fault) && fault.File != folder {
+			faults = append(faults, Error{fault.File, fault.Line, fault.Column, fault.Key, fault.Problem})
+		} else {
+			d.issue("texts_dir", err.Error())
+		}
+	}
+	return faults
+}
+
+// parts takes a joined error apart.
+func parts(err error) []error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, one := range joined.Unwrap() {
+		all = append(all, parts(one)...)
+	}
+	return all
+}
+
+// parent is the key around a key; the config as a whole is "".
+func parent(key string) string {
+	return key[:max(0, strings.LastIndexAny(key, ".["))]
+}
+
+// redact puts references back in the place of what was expanded. A short text
+// is replaced only in problems of its own key, and only as a whole word:
+// elsewhere it would be part of what legwork says itself.
+func (d *decoder) redact(path, problem string) string {
+	const short = 8
+	longest := func(a, b secret) int { return cmp.Compare(len(b.text), len(a.text)) }
+	for _, s := range slices.SortedStableFunc(slices.Values(d.secrets), longest) {
+		near := strings.HasPrefix(s.key, path) || strings.HasPrefix(path, s.key)
+		switch {
+		case len(s.text) >= short:
+			problem = strings.ReplaceAll(problem, s.text, s.reference)
+			quoted := strconv.Quote(s.text)
+			problem = strings.ReplaceAll(problem, quoted[1:len(quoted)-1], s.reference)
+		case s.text != "" && near:
+			word := regexp.MustCompile(`(^|[^\pL\pN])` + regexp.QuoteMeta(s.text) + `($|[^\pL\pN])`)
+			problem = word.ReplaceAllString(problem, "${1}"+strings.ReplaceAll(s.reference, "$", "$$")+"${2}")
+		}
+	}
+	return problem
+}
+
+// issue is a mistake in the meaning of a key.
+type issue struct{ path, problem string }
+
+type issues []issue
+
+func (l *issues) add(path, format string, values ...any) {
+	*l = append(*l, issue{path, fmt.Sprintf(format, values...)})
+}
+
+// oneOf demands a value from a list. later names values of later versions.
+func (l *issues) oneOf(path, value string, allowed []string, later ...string) {
+	switch {
+	case slices.Contains(allowed, value):
+	case slices.Contains(later, value):
+		l.add(path, "this version does not have %q yet; allowed: %s", value, list(allowed))
+	default:
+		l.add(path, "unknown value %s; allowed: %s", shown(value), list(allowed))
+	}
+}
+
+// known demands the name of something that is configured; empty stands for a
+// default.
+func (l *issues) known(path, kind, name string, configured []string) {
+	switch {
+	case name == "" || slices.Contains(configured, name):
+	case len(configured) == 0:
+		l.add(path, "unknown %s %s; none is configured", kind, shown(name))
+	default:
+		l.add(path, "unknown %s %s, the nearest known one is %s; allowed: %s", kind, shown(name), nearest(name, configured), list(configured))
+	}
+}
+
+func (l *issues) between(path string, value, least, most int) {
+	if value < least || value > most {
+		l.add(path, "%d is out of range; allowed: %d to %d", value, least, most)
+	}
+}
+
+// own lists the mistakes in the keys that belong to no other package.
+func (c *Config) own() issues {
+	var l issues
+	var languages []string
+	for _, language := range i18n.Languages() {
+		languages = append(languages, language.Code)
+	}
+	l.oneOf("language", c.Language, languages)
+	if _, err := time.LoadLocation(c.Timezone); err != nil || c.Timezone == "" || c.Timezone == "Local" {
+		l.add("timezone", "unknown time zone %s; allowed: UTC and IANA names such as Europe/Berlin", shown(c.Timezone))
+	}
+	if c.DataDir == "" {
+		l.add("data_dir", "must name a folder")
+	}
+	l.oneOf("log.level", c.Log.Level, []string{"debug", "info", "warn", "error"})
+	l.oneOf("log.format", c.Log.Format, []string{"text", "json"})
+	models := slices.Collect(maps.Keys(c.LLM.Models))
+	for _, name := range slices.Sorted(maps.Keys(c.Tools.Groups)) {
+		l.known("groups."+name+".model", "model", c.Tools.Groups[name].Model, models)
+	}
+	c.ownChats(&l, models)
+	c.ownLimits(&l)
+	l.oneOf("engine.type", c.Engine.Type, []string{"local"}, "temporal")
+	l.oneOf("store.type", c.Store.Type, []string{"bolt"}, "postgres")
+	return l
+}
+
+func (c *Config) ownLimits(l *issues) {
+	l.between("limits.rounds", c.Limits.Rounds, 1, 100)
+	l.between("limits.subtasks", c.Limits.Subtasks, 1, 256)
+	l.between("limits.parallel", c.Limits.Parallel, 1, 256)
+	l.between("limits.turns", c.Limits.Turns, 1, 1000)
+	l.between("limits.concurrent_tasks", c.Limits.ConcurrentTasks, 1, 10000)
+	if t := c.Limits.TaskTimeout; t < time.Second || t > 30*24*time.Hour {
+		l.add("limits.task_timeout", "%s is out of range; allowed: 1s to 720h", t)
+	}
+}
+
+func (c *Config) ownChats(l *issues, models []string) {
+	groups := c.GroupNames()
+	for _, name := range slices.Sorted(maps.Keys(c.Chats)) {
+		chat, path := c.Chats[name], "chats."+name
+		switch platform, id, _ := strings.Cut(name, ":"); {
+		case platform != "terminal" && slices.Contains([]string{"telegram", "slack", "web"}, platform):
+			l.add(path, "this version does not have the platform %s yet; allowed: terminal:NAME", platform)
+		case platform != "terminal" || id == "":
+			l.add(path, "is not the key of a chat; allowed: terminal:NAME")
+		}
+		for i, group := range chat.Groups {
+			l.known(fmt.Sprintf("%s.groups[%d]", path, i), "group", group, groups)
+		}
+		l.known(path+".model", "model", chat.Model, models)
+	}
+}
+
+// GroupNames lists, unordered, what sub-tasks can be assigned to: the groups, and each
+// server that is in none.
+func (c *Config) GroupNames() []string {
+	grouped := map[string]bool{}
+	names := slices.Collect(maps.Keys(c.Tools.Groups))
+	for name, group := range c.Tools.Groups {
+		grouped[name] = true
+		for _, server := range group.Servers {
+			grouped[server] = true
+		}
+	}
+	for server := range c.Tools.Servers {
+		if !grouped[server] {
+			names = append(names, server)
+		}
+	}
+	return names
+}

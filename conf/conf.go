@@ -1,0 +1,139 @@
+// Package conf reads legwork's configuration: one YAML file, or environment
+// variables alone. It composes the Config of every package, checks all of it at
+// once, and says of each mistake where it stands, what is wrong and what is
+// allowed.
+package conf
+
+import (
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tools"
+)
+
+// Config is everything that the config file can say. Its zero value is not
+// usable: it comes from Load, FromEnv or Demo, checked, with defaults filled in
+// for its own keys. The parts LLM and Tools hold what was written; their
+// packages fill in their defaults.
+type Config struct {
+	// Language of the texts that legwork itself writes. Answers are in the language of the question.
+	Language string `yaml:"language,omitempty"`
+	// Timezone of people who set none: an IANA name such as Europe/Berlin.
+	Timezone string `yaml:"timezone,omitempty"`
+	// DataDir is the folder of the store, made when it is missing. A relative path is seen from the config file's folder.
+	DataDir string `yaml:"data_dir,omitempty"`
+	// Instructions are added to every prompt.
+	Instructions string `yaml:"instructions,omitempty"`
+	// TextsDir is a folder whose prompts and texts take the place of the built-in ones; empty for none. A relative path is seen from the config file's folder.
+	TextsDir string `yaml:"texts_dir,omitempty"`
+	// Log says what is logged and how.
+	Log Log `yaml:"log,omitempty"`
+
+	LLM llm.Config `yaml:",inline"`
+	// Chats holds what is special about single chats, by their keys, such as "terminal:alice".
+	Chats map[string]Chat `yaml:"chats,omitempty"`
+	Tools tools.Config    `yaml:",inline"`
+	// Limits bound every task.
+	Limits Limits `yaml:"limits,omitempty"`
+	// Engine runs the tasks.
+	Engine Engine `yaml:"engine,omitempty"`
+	// Store keeps the tasks.
+	Store Store `yaml:"store,omitempty"`
+}
+
+// Log says what is logged and how. Logs go to standard error.
+type Log struct {
+	// Level is the least important level that is logged.
+	Level string `yaml:"level,omitempty" jsonschema:"enum=debug,enum=info,enum=warn,enum=error"`
+	// Format of the lines: text for people, json for programs.
+	Format string `yaml:"format,omitempty" jsonschema:"enum=text,enum=json"`
+}
+
+// Chat is what is special about one chat. Zero values mean: as everywhere.
+type Chat struct {
+	// Instructions are added to every prompt of this chat, after the general ones.
+	Instructions string `yaml:"instructions,omitempty"`
+	// Groups that the planner may use in this chat; none named means all.
+	Groups []string `yaml:"groups,omitempty"`
+	// Model takes the place of the roles' models in this chat.
+	Model string `yaml:"model,omitempty"`
+}
+
+// Limits bound tasks, so that none runs for ever.
+type Limits struct {
+	// Rounds of planning of one task.
+	Rounds int `yaml:"rounds,omitempty" jsonschema:"minimum=1,maximum=100"`
+	// Subtasks of one plan.
+	Subtasks int `yaml:"subtasks,omitempty" jsonschema:"minimum=1,maximum=256"`
+	// Parallel is how many sub-tasks of one task run at once.
+	Parallel int `yaml:"parallel,omitempty" jsonschema:"minimum=1,maximum=256"`
+	// Turns of the model within one sub-task.
+	Turns int `yaml:"turns,omitempty" jsonschema:"minimum=1,maximum=1000"`
+	// TaskTimeout is the working time of one task; waiting for a person does not count.
+	TaskTimeout time.Duration `yaml:"task_timeout,omitempty"`
+	// ConcurrentTasks run at once in the whole process; others wait for their turn.
+	ConcurrentTasks int `yaml:"concurrent_tasks,omitempty" jsonschema:"minimum=1,maximum=10000"`
+}
+
+// Task is what bounds a single task, with the machine's own limits beside it.
+func (l Limits) Task() planner.Limits {
+	out := planner.DefaultLimits()
+	out.Rounds, out.Subtasks, out.Parallel, out.Turns = l.Rounds, l.Subtasks, l.Parallel, l.Turns
+	out.TaskTimeout = l.TaskTimeout
+	return out
+}
+
+// Engine names what runs the tasks.
+type Engine struct {
+	// Type of the engine: local runs tasks in this process.
+	Type string `yaml:"type,omitempty" jsonschema:"enum=local"`
+}
+
+// Store names what keeps the tasks.
+type Store struct {
+	// Type of the store: bolt is one file in data_dir.
+	Type string `yaml:"type,omitempty" jsonschema:"enum=bolt"`
+}
+
+// Load reads and checks a config file. env looks up a variable, as os.LookupEnv
+// does. The error is an Errors with everything that is wrong.
+func Load(path string, env func(string) (string, bool)) (*Config, error) {
+	text, err := readBounded(path)
+	if err != nil {
+		return nil, Errors{{File: path, Problem: err.Error()}}
+	}
+	return read(path, text, env)
+}
+
+// read is Load after the file was read.
+func read(path string, text []byte, env func(string) (string, bool)) (*Config, error) {
+	root, errs := parse(path, text)
+	if errs != nil {
+		return nil, errs.within(text)
+	}
+	folder := filepath.Dir(path)
+	config := Default()
+	d := &decoder{
+		file:     path,
+		expander: expander{env: env, folder: folder},
+		places:   map[string]place{"": {root.Line, root.Column}},
+	}
+	if root.Kind != yaml.MappingNode {
+		d.fail(root, "", "a config file holds keys and values, not %s", kindName(root))
+		return nil, d.errors
+	}
+	d.decode(root, "", reflect.ValueOf(config).Elem())
+	config.DataDir = beside(folder, config.DataDir)
+	config.TextsDir = beside(folder, config.TextsDir)
+	d.check(config)
+	faults := d.texts(config.TextsDir)
+	if errs := append(d.errors.within(text).sorted(), faults...); len(errs) > 0 {
+		return nil, errs
+	}
+	return config, nil
+}

@@ -1,0 +1,172 @@
+package conf_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"legwork/conf"
+)
+
+const minimal = "models: {main: {model: m}}\n"
+
+// write puts a config into a folder of its own and returns its path.
+func write(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// variables looks up names in a map.
+func variables(m map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		value, ok := m[name]
+		return value, ok
+	}
+}
+
+// problems are the lines of Load's error without the folder.
+func problems(t testing.TB, path string, env map[string]string) []string {
+	t.Helper()
+	_, err := conf.Load(path, variables(env))
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, new(conf.Errors)) {
+		t.Fatalf("Load(%s) returned a %T, want Errors: %v", path, err, err)
+	}
+	return strings.Split(strings.ReplaceAll(err.Error(), filepath.Dir(path)+string(filepath.Separator), ""), "\n")
+}
+
+func TestDefaults(t *testing.T) {
+	path := write(t, minimal)
+	got, err := conf.Load(path, variables(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := conf.Default()
+	want.DataDir = filepath.Join(filepath.Dir(path), "data")
+	want.LLM.Models = got.LLM.Models
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("config with nothing but a model (-want +got):\n%s", diff)
+	}
+	if task := got.Limits.Task(); task.Rounds != 6 || task.TaskTimeout != 15*time.Minute || task.Garbles == 0 {
+		t.Errorf("limits of a task are %+v, want 6 rounds, 15m and the machine's own garbles", task)
+	}
+}
+
+func TestEverything(t *testing.T) {
+	path := write(t, `
+language: zh
+timezone: Asia/Tokyo
+data_dir: /var/lib/legwork
+instructions: |
+  Be brief.
+log: {level: debug, format: json}
+models:
+  main: &main
+    base_url: http://127.0.0.1:9/v1
+    api_key: ${KEY}
+    model: big
+    timeout: 90s
+    extra_body: {top_k: 4, think: {on: true}, gone: null, seed: "${SEED:-7}", top: "${SEED:-7}"}
+    price: {input: 1, output: 2.5}
+    fallback: [spare]
+  spare:
+    <<: *main
+    model: small
+    fallback: []
+roles: {plan: main, work: spare}
+servers:
+  clock: {builtin: clock}
+  files: {command: npx, args: [-y, files], env: {ROOT: "${HOME}/x"}}
+groups:
+  time: {servers: [clock], tools: ["*"], approve: never, tool_timeout: 2s}
+  files: {approve: [create_*], read_only: ["get_*"]}
+chats:
+  "terminal:alice": {groups: [time], model: spare, instructions: hi}
+limits: {rounds: 2, task_timeout: 1h30m}
+`)
+	got, err := conf.Load(path, variables(map[string]string{"KEY": "sk-1", "HOME": "/home/a"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	main, spare := got.LLM.Models["main"], got.LLM.Models["spare"]
+	check := func(what string, got, want any) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	check("language", got.Language, "zh")
+	check("data_dir", got.DataDir, "/var/lib/legwork")
+	check("instructions", got.Instructions, "Be brief.\n")
+	check("log", got.Log, conf.Log{Level: "debug", Format: "json"})
+	check("api_key", main.APIKey, "sk-1")
+	check("timeout", main.Timeout, 90*time.Second)
+	check("extra_body", main.ExtraBody, map[string]any{
+		"top_k": 4, "think": map[string]any{"on": true}, "gone": nil, "seed": "7", "top": "7",
+	})
+	check("price", main.Price.Output, 2.5)
+	check("merged model", spare.Model, "small")
+	check("merged base_url", spare.BaseURL, main.BaseURL)
+	check("overridden fallback", len(spare.Fallback), 0)
+	check("server env", got.Tools.Servers["files"].Env, map[string]string{"ROOT": "/home/a/x"})
+	check("approve word", []string(got.Tools.Groups["time"].Approve), []string{"never"})
+	check("approve patterns", []string(got.Tools.Groups["files"].Approve), []string{"create_*"})
+	check("chats", got.Chats["terminal:alice"], conf.Chat{Groups: []string{"time"}, Model: "spare", Instructions: "hi"})
+	check("limits", got.Limits.Task().TaskTimeout, 90*time.Minute)
+	check("limits left alone", got.Limits.Subtasks, 12)
+}
+
+func TestFromEnv(t *testing.T) {
+	tests := []struct {
+		name string
+		env  map[string]string
+		want string // of the error; empty for none
+	}{
+		{"a key is enough", map[string]string{"OPENAI_API_KEY": "sk-1"}, ""},
+		{"an endpoint without a key", map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_MODEL": "x"}, ""},
+		{"nothing", nil, `environment: no model is configured; set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint (and OPENAI_MODEL), or name a config file with --config; "legwork demo" needs none of them`},
+		{"a bad address", map[string]string{"OPENAI_BASE_URL": "ftp://secret-host"}, "environment: OPENAI_BASE_URL: is not an address; allowed: http://... or https://..."},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := conf.FromEnv(variables(test.env))
+			if test.want != "" {
+				if err == nil || err.Error() != test.want {
+					t.Errorf("FromEnv(%v) failed with %v\nwant %s", test.env, err, test.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("FromEnv(%v): %v", test.env, err)
+			}
+			main := got.LLM.Models["main"]
+			if main.APIKey != test.env["OPENAI_API_KEY"] || main.BaseURL != test.env["OPENAI_BASE_URL"] || main.Model == "" {
+				t.Errorf("FromEnv(%v) made the model %+v", test.env, main)
+			}
+			if got.Tools.Servers["clock"].Builtin != "clock" || got.Tools.Servers["math"].Builtin != "math" {
+				t.Errorf("FromEnv(%v) made the servers %+v, want clock and math", test.env, got.Tools.Servers)
+			}
+		})
+	}
+}
+
+func TestDemoIsValidButForTheModel(t *testing.T) {
+	config := conf.Demo("somewhere")
+	if config.DataDir != "somewhere" {
+		t.Errorf("data_dir is %q, want somewhere", config.DataDir)
+	}
+	if issues := config.Tools.Validate(); len(issues) > 0 {
+		t.Errorf("the tools of the demo are wrong: %v", issues)
+	}
+}

@@ -1,0 +1,228 @@
+package conf
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// decoder reads YAML nodes into Go values and notes every mistake with its
+// place. It differs from the YAML library's own in that: it goes on after a
+// mistake, expands references in values, knows columns, names the nearest key,
+// is strict about types and never quotes an expanded value.
+type decoder struct {
+	file     string
+	expander expander
+	errors   Errors
+	places   map[string]place // where each key of the config stands
+	secrets  []secret
+	visits   int
+	open     []*yaml.Node // aliases that are being followed
+}
+
+// place is a position in the file.
+type place struct{ line, column int }
+
+// secret is an expanded value and the key it was expanded in.
+type secret struct {
+	key string
+	expanded
+}
+
+// maxVisits bounds the work that aliases of aliases can cause.
+const maxVisits = 1 << 20
+
+// absentKeys are promised for later versions. Naming them spares people the
+// search for a typing error.
+func absentKeys() []string {
+	return []string{
+		"telegram", "slack", "http", "access", "import_servers", "approvals",
+		"budget", "retention", "backup", "telemetry", "alerts",
+	}
+}
+
+// fail notes a mistake at a node.
+func (d *decoder) fail(n *yaml.Node, key, format string, values ...any) {
+	d.errors = append(d.errors, Error{d.file, n.Line, n.Column, key, fmt.Sprintf(format, values...)})
+}
+
+// decode reads a node into v, which must be settable. An empty value leaves v
+// as it was, so that a key without a value means its default.
+func (d *decoder) decode(n *yaml.Node, key string, v reflect.Value) {
+	n, leave := d.follow(n, key)
+	if n == nil {
+		return
+	}
+	defer leave()
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+		return
+	}
+	if unmarshals(v) {
+		d.unmarshal(n, key, v)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		value := reflect.New(v.Type().Elem())
+		d.decode(n, key, value.Elem())
+		v.Set(value)
+	case reflect.Struct:
+		d.structure(n, key, v)
+	case reflect.Map:
+		d.mapping(n, key, v)
+	case reflect.Slice:
+		d.sequence(n, key, v)
+	case reflect.Interface:
+		if value := d.free(n, key); value != nil {
+			v.Set(reflect.ValueOf(value))
+		}
+	default:
+		d.scalar(n, key, v)
+	}
+}
+
+// follow returns what an alias stands for; nil when it cannot be followed.
+func (d *decoder) follow(n *yaml.Node, key string) (*yaml.Node, func()) {
+	d.visits++
+	if d.visits > maxVisits {
+		if d.visits == maxVisits+1 {
+			d.fail(n, key, "too many values; aliases of aliases multiply them")
+		}
+		return nil, nil
+	}
+	if n.Kind != yaml.AliasNode {
+		return n, func() {}
+	}
+	if slices.Contains(d.open, n.Alias) {
+		d.fail(n, key, "the anchor %q contains itself", n.Value)
+		return nil, nil
+	}
+	d.open = append(d.open, n.Alias)
+	return n.Alias, func() { d.open = d.open[:len(d.open)-1] }
+}
+
+func (d *decoder) structure(n *yaml.Node, key string, v reflect.Value) {
+	if n.Kind != yaml.MappingNode {
+		d.fail(n, key, "want keys and values below it, not %s", kindName(n))
+		return
+	}
+	fields := fieldsOf(v)
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	for _, e := range d.entries(n, key) {
+		name := e.key.Value
+		field, ok := fields[name]
+		switch {
+		case ok:
+			d.entry(e, join(key, name), field)
+		case key == "" && slices.Contains(absentKeys(), name):
+			d.fail(e.key, name, "this version does not have it yet; remove it")
+		default:
+			d.fail(e.key, join(key, name), "unknown key, the nearest known one is %s; allowed: %s", nearest(name, names), list(names))
+		}
+	}
+}
+
+// entry decodes one value of a mapping and remembers where it stands.
+func (d *decoder) entry(e entry, key string, v reflect.Value) {
+	at := e.value
+	if at.Kind == yaml.MappingNode || at.Kind == yaml.SequenceNode || at.Line == 0 {
+		at = e.key
+	}
+	d.places[key] = place{at.Line, at.Column}
+	d.decode(e.value, key, v)
+}
+
+// fieldsOf lists the fields of a struct by their YAML names; those of inlined
+// structs belong to it.
+func fieldsOf(v reflect.Value) map[string]reflect.Value {
+	fields := map[string]reflect.Value{}
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		switch {
+		case !field.IsExported() || name == "-":
+		case strings.Contains(options, "inline"):
+			for name, inner := range fieldsOf(v.Field(i)) {
+				fields[name] = inner
+			}
+		case name == "":
+			fields[strings.ToLower(field.Name)] = v.Field(i)
+		default:
+			fields[name] = v.Field(i)
+		}
+	}
+	return fields
+}
+
+func (d *decoder) mapping(n *yaml.Node, key string, v reflect.Value) {
+	if n.Kind != yaml.MappingNode {
+		d.fail(n, key, "want names with values below it, not %s", kindName(n))
+		return
+	}
+	entries := d.entries(n, key)
+	out := reflect.MakeMapWithSize(v.Type(), len(entries))
+	for _, e := range entries {
+		name := e.key.Value
+		if name == "" {
+			d.fail(e.key, key, "a name is empty")
+			continue
+		}
+		value := reflect.New(v.Type().Elem()).Elem()
+		d.entry(e, join(key, name), value)
+		out.SetMapIndex(reflect.ValueOf(name).Convert(v.Type().Key()), value)
+	}
+	v.Set(out)
+}
+
+func (d *decoder) sequence(n *yaml.Node, key string, v reflect.Value) {
+	if n.Kind != yaml.SequenceNode {
+		d.fail(n, key, "want a list such as [a, b], not %s", kindName(n))
+		return
+	}
+	out := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
+	for i, item := range n.Content {
+		at := key + "[" + strconv.Itoa(i) + "]"
+		d.places[at] = place{item.Line, item.Column}
+		if item.Kind == yaml.ScalarNode && item.ShortTag() == "!!null" {
+			d.fail(item, at, "an entry of the list is empty")
+			continue
+		}
+		d.decode(item, at, out.Index(i))
+	}
+	v.Set(out)
+}
+
+// join makes the dotted key of a name inside another key.
+func join(key, name string) string {
+	if key == "" {
+		return name
+	}
+	return key + "." + name
+}
+
+// kindName says what a node is, for people.
+func kindName(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "keys and values"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch n.ShortTag() {
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "true or false"
+	}
+	return "a text"
+}
+
+var durationType = reflect.TypeFor[time.Duration]()

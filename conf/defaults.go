@@ -1,0 +1,46 @@
+package conf
+
+import (
+	"legwork/planner"
+	"legwork/tools"
+)
+
+// Default is the config before anything was read: every key of this package
+// with its default, and no models, servers or groups.
+func Default() *Config {
+	task := planner.DefaultLimits()
+	return &Config{
+		Language: "en",
+		Timezone: "UTC",
+		DataDir:  "data",
+		Log:      Log{Level: "info", Format: "text"},
+		Limits: Limits{
+			Rounds:          task.Rounds,
+			Subtasks:        task.Subtasks,
+			Parallel:        task.Parallel,
+			Turns:           task.Turns,
+			TaskTimeout:     task.TaskTimeout,
+			ConcurrentTasks: 32,
+		},
+		Engine: Engine{Type: "local"},
+		Store:  Store{Type: "bolt"},
+	}
+}
+
+// Demo is the config of the offline demo: the built-in servers, no network and
+// no models, because the caller brings the offline stand-in.
+func Demo(dataDir string) *Config {
+	config := Default()
+	config.DataDir = dataDir
+	config.Tools = builtinTools()
+	return config
+}
+
+// builtinTools are the tool groups that need neither keys nor network. Each
+// server is a group of its own.
+func builtinTools() tools.Config {
+	return tools.Config{Servers: map[string]tools.ServerConfig{
+		"clock": {Builtin: "clock"},
+		"math":  {Builtin: "math"},
+	}}
+}

@@ -1,0 +1,227 @@
+package conf_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	invopop "github.com/invopop/jsonschema"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"legwork/conf"
+)
+
+// compiled is the schema as a validator.
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	text, err := conf.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	if err := compiler.AddResource("config.json", document); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("config.json")
+	if err != nil {
+		t.Fatalf("the schema is not a schema: %v\n%s", err, text)
+	}
+	return schema
+}
+
+// instance is a YAML text as the validator wants it.
+func instance(t *testing.T, text []byte) any {
+	t.Helper()
+	var value any
+	if err := yaml.Unmarshal(text, &value); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err = jsonschema.UnmarshalJSON(bytes.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// TestExample holds config.example.yaml to the loader and to the schema, and to
+// naming every key.
+func TestExample(t *testing.T) {
+	const path = "../config.example.yaml"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conf.Load(path, variables(map[string]string{"OPENAI_API_KEY": "sk-1"})); err != nil {
+		t.Errorf("the example does not load:\n%v", err)
+	}
+	if err := compiled(t).Validate(instance(t, text)); err != nil {
+		t.Errorf("the example does not fit the schema:\n%v", err)
+	}
+	for name := range keysOf(reflect.TypeFor[conf.Config]()) {
+		if !strings.Contains(string(text), name+":") {
+			t.Errorf("the example does not show the key %s", name)
+		}
+	}
+}
+
+// keysOf names every key of a config type, with those of the types in it.
+func keysOf(typ reflect.Type) map[string]bool {
+	keys := map[string]bool{}
+	for _, owner := range structsIn(typ, nil) {
+		for i := range owner.NumField() {
+			name, _, _ := strings.Cut(owner.Field(i).Tag.Get("yaml"), ",")
+			if name != "" {
+				keys[name] = true
+			}
+		}
+	}
+	return keys
+}
+
+// structsIn lists the struct types that make up typ, each once.
+func structsIn(typ reflect.Type, known []reflect.Type) []reflect.Type {
+	switch typ.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return structsIn(typ.Elem(), known)
+	case reflect.Struct:
+		for _, k := range known {
+			if k == typ {
+				return known
+			}
+		}
+		known = append(known, typ)
+		for i := range typ.NumField() {
+			known = structsIn(typ.Field(i).Type, known)
+		}
+	}
+	return known
+}
+
+// TestSchemaAgrees holds the schema and the loader to the same opinion of
+// shapes.
+func TestSchemaAgrees(t *testing.T) {
+	const models = "models: {main: {model: m}}\n"
+	tests := []struct {
+		name, text string
+		fits       bool
+	}{
+		{"minimal", models, true},
+		{"a key without a value", models + "language:\n", true},
+		{"a variable for a number", models + "limits: {rounds: \"${N}\"}\n", true},
+		{"approve as a word", models + "servers: {math: {builtin: math}}\ngroups: {math: {approve: never}}\n", true},
+		{"approve as patterns", models + "servers: {math: {builtin: math}}\ngroups: {math: {approve: [\"x*\"]}}\n", true},
+		{"a duration", models + "limits: {task_timeout: 1h30m}\n", true},
+		{"no models", "language: en\n", false},
+		{"empty models", "models: {}\n", false},
+		{"an unknown key", models + "langauge: en\n", false},
+		{"an unknown key in a model", "models: {main: {model: m, modle: x}}\n", false},
+		{"an unknown role", models + "roles: {boss: main}\n", false},
+		{"a number for a text", models + "data_dir: 5\n", false},
+		{"a text for a number", models + "limits: {rounds: many}\n", false},
+		{"too many", models + "limits: {rounds: 1000}\n", false},
+		{"a number for a duration", models + "limits: {task_timeout: 90}\n", false},
+		{"an unknown level", models + "log: {level: loud}\n", false},
+		{"a list for a mapping", models + "servers: []\n", false},
+		{"a mapping for approve", models + "servers: {math: {builtin: math}}\ngroups: {math: {approve: {a: b}}}\n", false},
+	}
+	schema := compiled(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			schemaError := schema.Validate(instance(t, []byte(test.text)))
+			if got := schemaError == nil; got != test.fits {
+				t.Errorf("schema fits = %v, want %v, for\n%s%v", got, test.fits, test.text, schemaError)
+			}
+			lines := problems(t, write(t, test.text), map[string]string{"N": "3"})
+			if got := lines == nil; got != test.fits {
+				t.Errorf("Load accepts = %v, want %v, for\n%s%s", got, test.fits, test.text, strings.Join(lines, "\n"))
+			}
+		})
+	}
+}
+
+// TestEveryKeyIsDescribed holds the schema to saying what each key is for.
+func TestEveryKeyIsDescribed(t *testing.T) {
+	text, err := conf.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type object struct {
+		Properties map[string]struct{ Description string } `json:"properties"`
+	}
+	var schema struct {
+		object
+		Version     string            `json:"$schema"`
+		Definitions map[string]object `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	if want := "https://json-schema.org/draft/2020-12/schema"; schema.Version != want {
+		t.Errorf("$schema is %q, want %q", schema.Version, want)
+	}
+	schema.Definitions["the config"] = schema.object
+	for owner, o := range schema.Definitions {
+		for name, property := range o.Properties {
+			if property.Description == "" {
+				t.Errorf("%s: the key %s has no description", owner, name)
+			}
+		}
+	}
+}
+
+// TestDescriptions keeps descriptions.json equal to the comments in the source;
+// -update rewrites it.
+func TestDescriptions(t *testing.T) {
+	reflector := invopop.Reflector{}
+	for _, folder := range []string{".", "../llm", "../tools"} {
+		if err := reflector.AddGoComments("legwork/conf", folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]string{}
+	for _, typ := range structsIn(reflect.TypeFor[conf.Config](), nil) {
+		name := typ.PkgPath() + "." + typ.Name()
+		want[name] = reflector.CommentMap[name]
+		for i := range typ.NumField() {
+			field := typ.Field(i)
+			comment := reflector.CommentMap[name+"."+field.Name]
+			if comment != "" && field.Tag.Get("jsonschema_description") == "" {
+				want[name+"."+field.Name] = strings.Join(strings.Fields(comment), " ")
+			}
+		}
+	}
+	if *update {
+		text, err := json.MarshalIndent(want, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile("descriptions.json", append(text, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile("descriptions.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("descriptions.json is not what the source says; run \"go test ./conf -run TestDescriptions -update\" (-want +got):\n%s", diff)
+	}
+}
