@@ -1,0 +1,136 @@
+package llm
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// The values of ModelConfig.ToolCalls.
+const (
+	ToolCallsNative = "native"
+	ToolCallsText   = "text"
+)
+
+// The roles a model can be given in the config beside those that Call knows.
+const (
+	RoleVision     = "vision"
+	RoleTranscribe = "transcribe"
+)
+
+// mainModel is the model that roles fall back to when the config names none.
+const mainModel = "main"
+
+// Config is this package's part of the config file: the named models and which
+// of them plays which role.
+type Config struct {
+	// Models by their name in the config. At least one is needed.
+	Models map[string]ModelConfig `yaml:"models" json:"models" jsonschema_description:"Language models by name; any OpenAI-compatible endpoint."`
+	// Roles maps plan, review, work, answer, vision and transcribe to names of
+	// models. The first four default to the model "main", or to the only one.
+	Roles map[string]string `yaml:"roles,omitempty" json:"roles,omitempty" jsonschema_description:"Which model plays which role: plan, review, work, answer, vision, transcribe. Default: the model named main, or the only one."`
+}
+
+// ModelConfig describes one model at one endpoint. A zero value stands for the
+// default named at each field; WithDefaults fills them in.
+type ModelConfig struct {
+	// BaseURL is the endpoint up to, and without, "/chat/completions".
+	// Default: OpenAI's.
+	BaseURL string `yaml:"base_url,omitempty" json:"base_url,omitempty" jsonschema:"example=https://api.openai.com/v1" jsonschema_description:"The endpoint without /chat/completions; usually ends in /v1. Default: https://api.openai.com/v1."`
+	// APIKey is sent as a bearer token; empty sends none.
+	APIKey string `yaml:"api_key,omitempty" json:"api_key,omitempty" jsonschema_description:"Sent as a bearer token; leave it out for an endpoint without keys."`
+	// Model is the endpoint's own name of the model. Required.
+	Model string `yaml:"model" json:"model" jsonschema:"minLength=1,example=gpt-5-mini" jsonschema_description:"The endpoint's name of the model."`
+	// ContextTokens is how much prompt and reply together may hold.
+	// Default: 128000.
+	ContextTokens int `yaml:"context_tokens,omitempty" json:"context_tokens,omitempty" jsonschema:"minimum=0" jsonschema_description:"Tokens that prompt and reply may hold together. Default: 128000."`
+	// MaxOutputTokens bounds one reply, thinking included. Default: 8000, or a
+	// quarter of ContextTokens when that is less.
+	MaxOutputTokens int `yaml:"max_output_tokens,omitempty" json:"max_output_tokens,omitempty" jsonschema:"minimum=0" jsonschema_description:"Tokens of one reply, thinking included. Default: 8000, or a quarter of context_tokens."`
+	// Timeout bounds one call of this model, all its attempts together.
+	// Default: 5 minutes.
+	Timeout time.Duration `yaml:"timeout,omitempty" json:"timeout,omitempty" jsonschema:"type=string,example=5m" jsonschema_description:"For one call of this model, retries included. Default: 5m."`
+	// FirstByteTimeout bounds the wait for the first byte of a reply's body.
+	// Default: twice IdleTimeout, at most Timeout.
+	FirstByteTimeout time.Duration `yaml:"first_byte_timeout,omitempty" json:"first_byte_timeout,omitempty" jsonschema:"type=string,example=2m" jsonschema_description:"Until the first byte of a reply. Default: twice idle_timeout, at most timeout."`
+	// IdleTimeout bounds the silence between two chunks. Default: 1 minute.
+	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty" json:"idle_timeout,omitempty" jsonschema:"type=string,example=60s" jsonschema_description:"Between two chunks of a reply. Default: 60s."`
+	// ReasoningEffort is passed on; empty leaves it to the endpoint.
+	ReasoningEffort string `yaml:"reasoning_effort,omitempty" json:"reasoning_effort,omitempty" jsonschema:"enum=,enum=none,enum=minimal,enum=low,enum=medium,enum=high,enum=xhigh,enum=max" jsonschema_description:"How much a reasoning model thinks; empty leaves it to the endpoint."`
+	// ToolCalls is native (the default), or text for a model that cannot call
+	// tools by the protocol and writes its calls into the text.
+	ToolCalls string `yaml:"tool_calls,omitempty" json:"tool_calls,omitempty" jsonschema:"enum=native,enum=text" jsonschema_description:"native, or text for models without tool calling. Default: native."`
+	// ExtraBody is merged into each request's JSON and wins over what this
+	// package sets; a null leaves a field out.
+	ExtraBody map[string]any `yaml:"extra_body,omitempty" json:"extra_body,omitempty" jsonschema_description:"Merged into each request; a null leaves a field out."`
+	// Price is what tokens cost; nil means that nobody knows.
+	Price *Price `yaml:"price,omitempty" json:"price,omitempty" jsonschema_description:"USD per million tokens. Without it, budgets in money do not count this model."`
+	// Fallback names the models that are tried in order when this one cannot
+	// answer; after all of them come their own fallbacks.
+	Fallback []string `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Models tried in order when this one cannot answer."`
+}
+
+// Price is in US dollars per million tokens. All zero means free of charge.
+type Price struct {
+	Input float64 `yaml:"input" json:"input" jsonschema:"minimum=0" jsonschema_description:"Per million tokens of prompt."`
+	// CachedInput is nil where cached tokens cost as much as others.
+	CachedInput *float64 `yaml:"cached_input,omitempty" json:"cached_input,omitempty" jsonschema:"minimum=0" jsonschema_description:"Per million tokens of prompt that the endpoint had cached. Default: like input."`
+	Output      float64  `yaml:"output" json:"output" jsonschema:"minimum=0" jsonschema_description:"Per million tokens of reply."`
+}
+
+// Roles lists every role that the config may name, those of Call first.
+func Roles() []string {
+	return []string{RolePlan, RoleReview, RoleWork, RoleAnswer, RoleVision, RoleTranscribe}
+}
+
+// WithDefaults returns a copy in which every zero value is replaced by its
+// default. Maps and slices inside the models are shared with c.
+func (c Config) WithDefaults() Config {
+	out := Config{Models: make(map[string]ModelConfig, len(c.Models)), Roles: maps.Clone(c.Roles)}
+	for name, m := range c.Models {
+		out.Models[name] = m.withDefaults()
+	}
+	if out.Roles == nil {
+		out.Roles = map[string]string{}
+	}
+	fill := c.defaultModel()
+	for _, role := range Roles()[:4] {
+		if out.Roles[role] == "" && fill != "" {
+			out.Roles[role] = fill
+		}
+	}
+	return out
+}
+
+func (c Config) defaultModel() string {
+	if _, ok := c.Models[mainModel]; ok {
+		return mainModel
+	}
+	if len(c.Models) == 1 {
+		for name := range c.Models {
+			return name
+		}
+	}
+	return ""
+}
+
+func (m ModelConfig) withDefaults() ModelConfig {
+	or(&m.BaseURL, "https://api.openai.com/v1")
+	or(&m.ContextTokens, 128000)
+	or(&m.MaxOutputTokens, min(8000, max(1, m.ContextTokens/4)))
+	or(&m.Timeout, 5*time.Minute)
+	or(&m.IdleTimeout, min(time.Minute, m.Timeout))
+	or(&m.FirstByteTimeout, min(2*m.IdleTimeout, m.Timeout))
+	or(&m.ToolCalls, ToolCallsNative)
+	return m
+}
+
+func or[T comparable](field *T, fallback T) {
+	var zero T
+	if *field == zero {
+		*field = fallback
+	}
+}
+
+// names lists the models in alphabetical order.
+func (c Config) names() []string { return slices.Sorted(maps.Keys(c.Models)) }
