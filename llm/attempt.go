@@ -1,0 +1,190 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// lingerTime is how long a reply that is complete waits for its usage.
+const lingerTime = 2 * time.Second
+
+// send makes one request and reads its reply to the end. The draft holds what
+// came, also beside a fault; it is nil when no reply began.
+func (e *endpoint) send(ctx context.Context, out openai.ChatCompletionRequest, emit func(Delta)) (*draft, *fault) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s, err := e.client.CreateChatCompletionStream(ctx, out)
+	if err != nil {
+		return nil, e.unsent(err)
+	}
+	defer func() { _ = s.Close() }()
+	linger := time.AfterFunc(time.Hour, func() { cancel(errEnough) })
+	linger.Stop()
+	defer linger.Stop()
+	d := &draft{stream: emit}
+	for err == nil {
+		var data []byte
+		if data, err = s.RecvRaw(); err == nil {
+			err = d.take(data)
+		}
+		if d.finish != "" && !d.lingers {
+			d.lingers = true
+			linger.Reset(lingerTime)
+		}
+	}
+	d.close()
+	return d, e.verdict(d, err)
+}
+
+// unsent judges an error that came before a reply began: the doer's, or one of
+// go-openai's own checks.
+func (e *endpoint) unsent(err error) *fault {
+	if f := asFault(err); f != nil {
+		return f
+	}
+	f := &fault{problem: Invalid, err: err}
+	if errors.Is(err, openai.ErrReasoningToolsRequireResponses) {
+		f.hint = e.doer.key("reasoning_effort") + " must be none: this model takes no tools otherwise"
+	}
+	return f
+}
+
+// verdict decides whether the draft is a reply. end is what ended its stream,
+// io.EOF after the mark of its end.
+func (e *endpoint) verdict(d *draft, end error) *fault {
+	f := e.judgeEnd(d, end)
+	if f == nil {
+		return nil
+	}
+	f.paid = d.pieces || d.counted
+	f.partial = d.text.String()
+	f.err = errors.New(e.doer.redact(f.err.Error()))
+	return f
+}
+
+func (e *endpoint) judgeEnd(d *draft, end error) *fault {
+	if end == io.EOF || d.finish != "" {
+		return e.judgeFinish(d)
+	}
+	var strange *errStrange
+	var said *errMidStream
+	switch {
+	case errors.As(end, &said):
+		return e.midStream(said)
+	case errors.As(end, &strange):
+		f := &fault{problem: Garbage, retry: len(strange.begin) == 0, err: end}
+		if !f.retry {
+			f.hint = e.doer.addressHint(complaint{})
+		}
+		return f
+	case errors.Is(end, errCut):
+		return &fault{problem: CutOff, retry: true, err: end}
+	case errors.Is(end, errNotJSON), errors.Is(end, errEventTooLong), errors.Is(end, errReplyTooLong), errors.Is(end, errCalls):
+		return &fault{problem: Garbage, retry: errors.Is(end, errNotJSON), err: end}
+	}
+	f := e.doer.broken(end)
+	if d.pieces {
+		f.problem = CutOff
+	}
+	return f
+}
+
+// midStream judges an error that came in place of the rest of a reply.
+func (e *endpoint) midStream(said *errMidStream) *fault {
+	status := said.said.status
+	switch {
+	case status != 0:
+	case said.said.is("rate_limit", "rate limit", "too many requests"):
+		status = 429
+	default:
+		status = 500
+	}
+	f := e.doer.judge(status, said.said)
+	f.err = said
+	return f
+}
+
+// judgeFinish looks at a reply that the model or the endpoint has ended.
+func (e *endpoint) judgeFinish(d *draft) *fault {
+	empty := strings.TrimSpace(d.text.String()) == "" && len(d.calls) == 0
+	switch strings.ToLower(d.finish) {
+	case "length", "max_tokens", "model_length":
+		f := &fault{problem: CutOff, length: true, err: errors.New("the reply reached max_output_tokens")}
+		if empty && d.thinking.Len() > 0 {
+			f.hint = "all of " + e.doer.key("max_output_tokens") + " went into thinking"
+		}
+		return f
+	case "content_filter", "safety", "prohibited_content", "blocklist", "sensitive":
+		return &fault{problem: Filtered, err: errors.New("a content filter stopped the reply")}
+	case "error", "network_error", "insufficient_system_resource":
+		return &fault{problem: Unreachable, retry: true, err: errors.New("the endpoint ended the reply with an error")}
+	}
+	switch {
+	case empty:
+		return &fault{problem: Garbage, retry: true, err: errors.New("the reply holds neither text nor tool calls")}
+	case d.finish == "" && !d.whole():
+		return &fault{problem: CutOff, retry: true, err: errors.New("the arguments of a tool call are not complete")}
+	}
+	return nil
+}
+
+// reply makes the Reply of a complete draft. Usage and Elapsed are the call's.
+func (e *endpoint) reply(d *draft, r Request) (Reply, *fault) {
+	reply := Reply{Text: d.text.String(), Thinking: d.thinking.String(), ToolCalls: d.toolCalls(), Model: e.name}
+	if e.config.ToolCalls != ToolCallsText || len(r.Tools) == 0 || len(reply.ToolCalls) > 0 {
+		return reply, nil
+	}
+	var cut bool
+	if reply.ToolCalls, reply.Text, cut = readTextCalls(reply.Text, r.Tools); cut {
+		return Reply{}, &fault{
+			problem: CutOff, retry: true, paid: true, partial: d.text.String(),
+			err: errors.New("a tool call in the text is not complete"),
+		}
+	}
+	return reply, nil
+}
+
+// bill counts what an attempt cost. paid is false when no reply had begun.
+// The gauge learns from complete replies.
+func (e *endpoint) bill(d *draft, prompt int, complete bool) (u Usage, paid bool) {
+	switch {
+	case d == nil || !d.pieces && !d.counted:
+		return Usage{}, false
+	case !d.counted:
+		return Usage{Input: e.tokens(prompt), Output: e.tokens(d.size()), Estimated: true}, true
+	}
+	if complete {
+		e.gauge.learn(prompt, d.usage.Input)
+	}
+	return d.usage, true
+}
+
+// adapt learns from a refusal which field the endpoint does not know. It
+// reports whether the request is worth making again without it.
+func (e *endpoint) adapt(sent openai.ChatCompletionRequest, f *fault) bool {
+	text := strings.ToLower(f.err.Error())
+	if f.problem != Invalid || f.status == 0 {
+		return false
+	}
+	if strings.Contains(text, "too large") && (sent.MaxTokens > 0 || sent.MaxCompletionTokens > 0) {
+		or(&f.hint, "check "+e.doer.key("max_output_tokens"))
+		return false
+	}
+	switch {
+	case sent.StreamOptions != nil && strings.Contains(text, "stream_options"):
+		e.quirks.noStreamOptions.Store(true)
+	case sent.MaxTokens > 0 && strings.Contains(text, "max_completion_tokens"):
+		e.quirks.completionTokens.Store(true)
+	case sent.MaxCompletionTokens > 0 && strings.Contains(text, "max_completion_tokens"),
+		sent.MaxTokens > 0 && strings.Contains(text, "max_tokens"):
+		e.quirks.noLimit.Store(true)
+	default:
+		return false
+	}
+	return true
+}

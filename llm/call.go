@@ -1,0 +1,197 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// How often and how patiently one model is tried within one call.
+const (
+	mostTries     = 4
+	mostPaidTries = 3               // of these, such that the endpoint had begun to reply
+	patience      = 5 * time.Second // the longest Retry-After that is waited for when there is a fallback
+)
+
+// Call implements Model. It tries the model that r asks for, again where that
+// can help, then its fallbacks. Every failure is an *Error, except that a
+// cancelled or expired ctx gives ctx.Err(); the Reply then still tells in Usage
+// and Model what was paid for.
+func (m *Models) Call(ctx context.Context, r Request, stream func(Delta)) (Reply, error) {
+	begin := time.Now()
+	first, err := m.choose(r)
+	if err != nil {
+		return Reply{}, &Error{Problem: Invalid, Model: r.Model, Err: err}
+	}
+	if err := Check(r); err != nil {
+		return Reply{}, &Error{Problem: Invalid, Model: first.name, Err: fmt.Errorf("checking the request: %w", err)}
+	}
+	c := &call{models: m, request: r, stream: stream}
+	reply, err := c.run(ctx, m.chain(first))
+	reply.Usage = c.usage
+	reply.Elapsed = time.Since(begin)
+	return reply, err
+}
+
+// call is one Call while it runs.
+type call struct {
+	models   *Models
+	request  Request
+	stream   func(Delta)
+	streamed bool // deltas went out since the last Reset
+	usage    Usage
+}
+
+func (c *call) run(ctx context.Context, chain []*endpoint) (Reply, error) {
+	var last *Error
+	var failed *endpoint
+	var f *fault
+	for i, e := range chain {
+		if f != nil && !mayHelp(f, failed, e) {
+			continue
+		}
+		var reply Reply
+		reply, f = c.try(ctx, e, i+1 < len(chain))
+		if f == nil {
+			return reply, nil
+		}
+		if ctx.Err() != nil {
+			return Reply{Model: e.name}, ctx.Err()
+		}
+		failed = e
+		last = f.describe(e.name, c.usage, last)
+	}
+	return Reply{Model: last.Model}, last
+}
+
+// mayHelp reports whether to can do what from could not.
+func mayHelp(f *fault, from, to *endpoint) bool {
+	switch {
+	case f.problem == TooLong:
+		return to.config.ContextTokens > from.config.ContextTokens
+	case f.length:
+		return to.config.MaxOutputTokens > from.config.MaxOutputTokens
+	}
+	return true
+}
+
+// describe makes the error of a call; before is that of the model tried before.
+func (f *fault) describe(model string, usage Usage, before *Error) *Error {
+	err := f.err
+	if before != nil {
+		err = fmt.Errorf("%w; before that, %s", err, before.Error())
+	}
+	return &Error{
+		Problem: f.problem, Model: model, Status: f.status, Hint: f.hint,
+		Usage: usage, Partial: f.partial, Err: err,
+	}
+}
+
+// try makes attempts at one model until one succeeds or none will.
+func (c *call) try(ctx context.Context, e *endpoint, fallback bool) (Reply, *fault) {
+	ctx, cancel := context.WithTimeoutCause(ctx, e.config.Timeout, errTimeout)
+	defer cancel()
+	deadline, _ := ctx.Deadline()
+	p := newPace()
+	for {
+		reply, f := c.attempt(ctx, e)
+		if f == nil {
+			return reply, nil
+		}
+		wait, again := p.next(f, time.Until(deadline), fallback)
+		again = again && ctx.Err() == nil
+		c.models.log.LogAttrs(ctx, slog.LevelWarn, "calling a model failed",
+			slog.String("model", e.name), slog.String("problem", string(f.problem)), slog.Int("status", f.status),
+			slog.String("cause", f.err.Error()), slog.String("hint", f.hint),
+			slog.Bool("again", again), slog.Duration("wait", wait))
+		if !again || c.models.sleep(ctx, wait) != nil {
+			return Reply{}, f
+		}
+	}
+}
+
+// attempt makes one attempt, and a second at once when the endpoint refused a
+// field that can be left out.
+func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
+	if c.streamed {
+		c.stream(Delta{Reset: true})
+		c.streamed = false
+	}
+	out := e.wire(c.request)
+	d, f := e.send(ctx, out, c.emit())
+	for f != nil && e.adapt(out, f) {
+		out = e.wire(c.request)
+		d, f = e.send(ctx, out, c.emit())
+	}
+	usage, paid := e.bill(d, promptBytes(out), f == nil)
+	if paid {
+		c.usage = c.usage.Add(usage)
+	}
+	if f != nil {
+		return Reply{}, f
+	}
+	reply, f := e.reply(d, c.request)
+	return reply, f
+}
+
+// emit hands deltas on and remembers that some went out.
+func (c *call) emit() func(Delta) {
+	if c.stream == nil {
+		return nil
+	}
+	return func(d Delta) {
+		c.streamed = true
+		c.stream(d)
+	}
+}
+
+// pace decides when to try again. Its waits grow and are spread by chance, and
+// are never shorter than the endpoint asked for.
+type pace struct {
+	policy      *backoff.ExponentialBackOff
+	tries, paid int
+}
+
+func newPace() *pace {
+	policy := backoff.NewExponentialBackOff()
+	policy.InitialInterval = 500 * time.Millisecond
+	policy.Multiplier = 2
+	policy.MaxInterval = 10 * time.Second
+	return &pace{policy: policy}
+}
+
+// next takes the fault of an attempt. left is the time until the whole call
+// must be over; fallback tells whether another model waits to be tried. When
+// again is false, f has been given a hint where the wait was the reason.
+func (p *pace) next(f *fault, left time.Duration, fallback bool) (wait time.Duration, again bool) {
+	p.tries++
+	if f.paid {
+		p.paid++
+	}
+	if !f.retry || p.tries >= mostTries || p.paid >= mostPaidTries {
+		return 0, false
+	}
+	wait = p.policy.NextBackOff()
+	if f.wait > 0 {
+		wait = max(wait, f.wait+wait/4)
+	}
+	if wait >= left || fallback && f.wait > patience {
+		if f.wait > 0 {
+			or(&f.hint, "the endpoint asks to be left alone for "+f.wait.Round(time.Second).String())
+		}
+		return 0, false
+	}
+	return wait, true
+}
+
+// asFault returns the fault inside an error of go-openai, which hands on what
+// the doer returned.
+func asFault(err error) *fault {
+	var f *fault
+	errors.As(err, &f)
+	return f
+}

@@ -1,0 +1,246 @@
+package llm
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+)
+
+// fault is why one attempt failed, and whether another one may do better.
+type fault struct {
+	problem Problem
+	status  int
+	retry   bool
+	wait    time.Duration // the endpoint's Retry-After; 0 for none
+	paid    bool          // the endpoint had begun to reply
+	length  bool          // the reply reached max_output_tokens
+	partial string
+	hint    string
+	err     error
+}
+
+func (f *fault) Error() string { return f.err.Error() }
+
+// refusal judges a status that is not a success.
+func (d *doer) refusal(resp *http.Response, body []byte) *fault {
+	said := readComplaint(body)
+	f := d.judge(resp.StatusCode, said)
+	f.status = resp.StatusCode
+	f.wait = retryAfter(resp.Header, time.Now())
+	if resp.StatusCode/100 == 3 {
+		f.hint = d.key("base_url") + " redirects to " + quote(redactURL(resp.Header.Get("Location"))) + "; use that address"
+	}
+	text := said.message
+	if text == "" {
+		text = shorten(string(body))
+	}
+	f.err = errors.New(strings.TrimSpace(fmt.Sprintf("HTTP %d %s", resp.StatusCode, d.redact(text))))
+	return f
+}
+
+// judge turns a status and what the endpoint said into a fault without err.
+func (d *doer) judge(status int, said complaint) *fault {
+	f := &fault{problem: Invalid}
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		f.problem, f.hint = Refused, d.keyHint()
+	case status == http.StatusPaymentRequired, said.is("insufficient_quota", "insufficient credit", "insufficient balance"):
+		f.problem, f.hint = Refused, "the account has no credit left"
+	case status == http.StatusTooManyRequests, status == 529:
+		f.problem, f.retry = Busy, true
+	case status == http.StatusRequestEntityTooLarge, said.tooLong():
+		f.problem = TooLong
+	case said.is("content_filter", "content_policy", "responsibleaipolicy"):
+		f.problem = Filtered
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone, status/100 == 3:
+		f.problem, f.hint = NotFound, d.addressHint(said)
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
+		f.problem, f.retry = Unreachable, status != http.StatusNotImplemented
+	}
+	return f
+}
+
+// broken judges an error of the connection.
+func (d *doer) broken(err error) *fault {
+	f := &fault{problem: Unreachable, retry: true, err: errors.New(d.redact(err.Error()))}
+	var record tls.RecordHeaderError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, errTimeout):
+		f.retry = false
+	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		f.retry, f.hint = false, d.key("base_url")+" speaks no TLS: it should begin with http://"
+	case errors.As(err, &authority), errors.As(err, &host):
+		f.retry, f.hint = false, "the certificate at "+d.key("base_url")+" is not trusted"
+	case errors.As(err, &dns):
+		f.hint = "the host of " + d.key("base_url") + " is not known: " + quote(dns.Name)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		f.hint = "nothing listens at " + d.key("base_url") + ", " + d.address()
+	}
+	return f
+}
+
+func (d *doer) key(name string) string { return "models." + d.name + "." + name }
+
+func (d *doer) address() string { return redactURL(d.config.BaseURL) }
+
+func (d *doer) keyHint() string {
+	if d.config.APIKey == "" {
+		return "the endpoint wants a key and " + d.key("api_key") + " is empty"
+	}
+	return "the endpoint does not accept the key in " + d.key("api_key")
+}
+
+var versionEnd = regexp.MustCompile(`/v\d+[a-z0-9]*(/openai)?$`)
+
+// addressHint tells the two usual causes of a 404 apart.
+func (d *doer) addressHint(said complaint) string {
+	model := fmt.Sprintf("check that the endpoint has a model named %s (%s)", quote(d.config.Model), d.key("model"))
+	if said.code == "model_not_found" || strings.Contains(strings.ToLower(said.message), "model") {
+		return model
+	}
+	base := strings.TrimRight(d.address(), "/")
+	if !versionEnd.MatchString(base) {
+		return fmt.Sprintf("%s is %s; it should probably end in /v1", d.key("base_url"), base)
+	}
+	return fmt.Sprintf("%s is %s, which ends as expected; %s", d.key("base_url"), base, model)
+}
+
+// redact removes the key from a text of the endpoint.
+func (d *doer) redact(s string) string {
+	if d.config.APIKey == "" {
+		return s
+	}
+	return strings.ReplaceAll(s, d.config.APIKey, "[api_key]")
+}
+
+func redactURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return "an unreadable address"
+	}
+	u.User, u.RawQuery = nil, ""
+	return u.String()
+}
+
+// complaint is what an endpoint says about an error.
+type complaint struct {
+	message string
+	code    string
+	status  int // when the error carries one inside
+}
+
+// readComplaint understands the error documents in use: {"error": {...}},
+// {"error": "..."}, {"message": "..."}, {"detail": ...} and lists of them.
+func readComplaint(body []byte) complaint {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
+	var doc map[string]json.RawMessage
+	if json.Unmarshal(body, &doc) != nil {
+		return complaint{}
+	}
+	inner := doc["error"]
+	if text := asText(inner); text != "" {
+		return complaint{message: shorten(text), code: asText(doc["code"])}
+	}
+	fields := doc
+	if len(inner) > 0 && json.Unmarshal(inner, &fields) != nil {
+		fields = doc
+	}
+	c := complaint{code: asText(fields["code"]), status: asStatus(fields["code"])}
+	if c.code == "" {
+		c.code = asText(fields["type"])
+	}
+	if c.status == 0 {
+		c.status = asStatus(fields["status"])
+	}
+	for _, key := range []string{"message", "detail", "error_description"} {
+		if c.message == "" && len(fields[key]) > 0 {
+			if c.message = asText(fields[key]); c.message == "" && string(fields[key]) != "null" {
+				c.message = string(fields[key])
+			}
+		}
+	}
+	c.message = shorten(c.message)
+	return c
+}
+
+func asText(raw json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(raw, &s)
+	return s
+}
+
+func asStatus(raw json.RawMessage) int {
+	n, err := strconv.Atoi(strings.Trim(string(raw), `"`))
+	if err != nil || n < 400 || n > 599 {
+		return 0
+	}
+	return n
+}
+
+func (c complaint) is(words ...string) bool {
+	text := strings.ToLower(c.code + " " + c.message)
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// tooLong knows the wordings of the usual servers.
+func (c complaint) tooLong() bool {
+	return c.is("context_length", "context length", "context window", "context size", "exceed_context",
+		"maximum context", "prompt is too long", "input is too long", "too many tokens",
+		"reduce the length", "input token count", "string_above_max_length")
+}
+
+// retryAfter reads how long an endpoint wants to be left alone; 0 for no wish.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return seconds(ms / 1000)
+	}
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 {
+		return seconds(s)
+	}
+	if at, err := http.ParseTime(value); err == nil && at.After(now) {
+		return at.Sub(now)
+	}
+	return 0
+}
+
+// seconds bounds what a header can ask for to a week.
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s, 7*24*3600) * float64(time.Second))
+}
+
+// shorten keeps the beginning of a text of the endpoint, on one line.
+func shorten(s string) string {
+	const most = 300
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "..."
+}

@@ -1,0 +1,172 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// Options are what the config does not say. The zero value is for production.
+type Options struct {
+	// Log hears of every attempt that failed, with the context of the call;
+	// nil: nobody does.
+	Log *slog.Logger
+	// Transport carries the requests; nil: one that keeps connections alive
+	// and takes its proxy from the environment.
+	Transport http.RoundTripper
+	// Sleep waits between two attempts and returns early, with an error, when
+	// ctx ends; nil: it really waits.
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// Models are the configured models. They implement Model and are safe for
+// concurrent use. Close them when no call is running any more.
+type Models struct {
+	config Config
+	byName map[string]*endpoint
+	client *http.Client
+	log    *slog.Logger
+	sleep  func(context.Context, time.Duration) error
+}
+
+// endpoint is one configured model and what was learnt about it.
+type endpoint struct {
+	name   string
+	config ModelConfig
+	doer   *doer
+	client *openai.Client
+	gauge  gauge
+	quirks quirks
+}
+
+// quirks are what an endpoint has refused and is spared from then on.
+type quirks struct {
+	completionTokens atomic.Bool // wants max_completion_tokens
+	noLimit          atomic.Bool // knows neither limit
+	noStreamOptions  atomic.Bool
+}
+
+// New makes the models of a config. It does not connect. The error lists every
+// mistake that cfg.Validate finds.
+func New(cfg Config, opts Options) (*Models, error) {
+	if issues := cfg.Validate(); len(issues) > 0 {
+		texts := make([]string, len(issues))
+		for i, issue := range issues {
+			texts[i] = issue.String()
+		}
+		return nil, fmt.Errorf("reading the models' config: %s", strings.Join(texts, "; "))
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Transport == nil {
+		opts.Transport = newTransport()
+	}
+	if opts.Sleep == nil {
+		opts.Sleep = sleep
+	}
+	m := &Models{
+		config: cfg.WithDefaults(), byName: map[string]*endpoint{}, log: opts.Log, sleep: opts.Sleep,
+		client: &http.Client{
+			Transport:     opts.Transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+	for name, config := range m.config.Models {
+		e, err := newEndpoint(name, config, m.client)
+		if err != nil {
+			return nil, fmt.Errorf("preparing model %q: %w", name, err)
+		}
+		m.byName[name] = e
+	}
+	return m, nil
+}
+
+func newEndpoint(name string, config ModelConfig, client *http.Client) (*endpoint, error) {
+	d, err := newDoer(name, config, client)
+	if err != nil {
+		return nil, err
+	}
+	c := openai.DefaultConfig(config.APIKey)
+	c.BaseURL = config.BaseURL
+	c.HTTPClient = d
+	return &endpoint{name: name, config: config, doer: d, client: openai.NewClientWithConfig(c)}, nil
+}
+
+// newTransport is the standard one with room for parallel sub-tasks.
+func newTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          128,
+		MaxIdleConnsPerHost:   32,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   15 * time.Second,
+		ExpectContinueTimeout: time.Second,
+	}
+}
+
+// Close closes idle connections. Calls that run go on.
+func (m *Models) Close() { m.client.CloseIdleConnections() }
+
+// Names lists the configured models in alphabetical order.
+func (m *Models) Names() []string { return m.config.names() }
+
+// Config is the config with every default filled in. It holds keys: do not
+// print it.
+func (m *Models) Config() Config { return m.config }
+
+// find returns the model of a role or of a name; nil when there is none.
+func (m *Models) find(roleOrName string) *endpoint {
+	if name, ok := m.config.Roles[roleOrName]; ok {
+		return m.byName[name]
+	}
+	return m.byName[roleOrName]
+}
+
+// choose returns the model that a request asks for.
+func (m *Models) choose(r Request) (*endpoint, error) {
+	if r.Model != "" {
+		if e := m.byName[r.Model]; e != nil {
+			return e, nil
+		}
+		return nil, fmt.Errorf("no model is named %q; there are: %s", r.Model, strings.Join(m.Names(), ", "))
+	}
+	if e := m.byName[m.config.Roles[r.Role]]; e != nil {
+		return e, nil
+	}
+	return nil, fmt.Errorf("no model has the role %q; set roles.%s", r.Role, r.Role)
+}
+
+// chain is a model, its fallbacks, their fallbacks and so on, each once.
+func (m *Models) chain(first *endpoint) []*endpoint {
+	chain := []*endpoint{first}
+	for i := 0; i < len(chain); i++ {
+		for _, name := range chain[i].config.Fallback {
+			if e := m.byName[name]; !slices.Contains(chain, e) {
+				chain = append(chain, e)
+			}
+		}
+	}
+	return chain
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

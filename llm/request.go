@@ -1,0 +1,170 @@
+package llm
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"legwork/llm/lenient"
+)
+
+// noOutput stands for a tool result without text: endpoints refuse empty ones.
+const noOutput = "(no output)"
+
+// emptySchema describes a tool without arguments.
+const emptySchema = `{"type":"object","properties":{}}`
+
+// wire turns a request that passed Check into the protocol's form.
+func (e *endpoint) wire(r Request) openai.ChatCompletionRequest {
+	out := openai.ChatCompletionRequest{
+		Model:           e.config.Model,
+		Stream:          true,
+		StreamOptions:   &openai.StreamOptions{IncludeUsage: true},
+		ReasoningEffort: e.config.ReasoningEffort,
+	}
+	if e.config.ToolCalls == ToolCallsText {
+		out.Messages = textMessages(r)
+	} else {
+		out.Messages = nativeMessages(r.Messages)
+		out.Tools = nativeTools(r.Tools)
+	}
+	if e.wantsCompletionTokens() {
+		out.MaxCompletionTokens = e.config.MaxOutputTokens
+	} else {
+		out.MaxTokens = e.config.MaxOutputTokens
+	}
+	e.leaveOut(&out)
+	return out
+}
+
+// wantsCompletionTokens tells the models whose limit is max_completion_tokens
+// by name, as go-openai does, and those that have asked for it.
+func (e *endpoint) wantsCompletionTokens() bool {
+	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
+		if strings.HasPrefix(e.config.Model, prefix) {
+			return true
+		}
+	}
+	return e.quirks.completionTokens.Load()
+}
+
+// leaveOut clears what extra_body replaces and what the endpoint has refused.
+func (e *endpoint) leaveOut(out *openai.ChatCompletionRequest) {
+	set := func(key string) bool { _, ok := e.config.ExtraBody[key]; return ok }
+	if set("max_tokens") || set("max_completion_tokens") || e.quirks.noLimit.Load() {
+		out.MaxTokens, out.MaxCompletionTokens = 0, 0
+	}
+	if set("stream_options") || e.quirks.noStreamOptions.Load() {
+		out.StreamOptions = nil
+	}
+	if set("reasoning_effort") {
+		out.ReasoningEffort = ""
+	}
+}
+
+func nativeTools(tools []Tool) []openai.Tool {
+	var out []openai.Tool
+	for _, t := range tools {
+		out = append(out, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: schemaOf(t),
+		}})
+	}
+	return out
+}
+
+func schemaOf(t Tool) json.RawMessage {
+	if len(t.Schema) == 0 {
+		return json.RawMessage(emptySchema)
+	}
+	return t.Schema
+}
+
+// nativeMessages writes the history so that strict endpoints take it: ids that
+// differ in the whole request, names of the allowed letters, arguments that
+// are JSON objects, no empty result and no empty system message.
+func nativeMessages(messages []Message) []openai.ChatCompletionMessage {
+	out := make([]openai.ChatCompletionMessage, 0, len(messages))
+	used := map[string]bool{}      // ids on the wire
+	current := map[string]string{} // of the last assistant message: its id to that on the wire
+	for _, m := range messages {
+		w := openai.ChatCompletionMessage{Role: m.Role, Content: m.Content}
+		switch m.Role {
+		case System:
+			if m.Content == "" {
+				continue
+			}
+		case Assistant:
+			clear(current)
+			for _, c := range m.ToolCalls {
+				current[c.ID] = unusedID(c.ID, used)
+				w.ToolCalls = append(w.ToolCalls, openai.ToolCall{
+					ID: current[c.ID], Type: openai.ToolTypeFunction,
+					Function: openai.FunctionCall{Name: mendName(c.Name), Arguments: mendArguments(c.Arguments)},
+				})
+			}
+		case ToolRole:
+			w.ToolCallID = current[m.ToolCallID]
+			if m.Content == "" {
+				w.Content = noOutput
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// unusedID returns id, or id with a number when an earlier message used it.
+func unusedID(id string, used map[string]bool) string {
+	free := id
+	for n := 2; used[free]; n++ {
+		free = id + "_" + strconv.Itoa(n)
+	}
+	used[free] = true
+	return free
+}
+
+// mendName makes a name that a model invented fit for the protocol.
+func mendName(name string) string {
+	if fitName(name) {
+		return name
+	}
+	name = strings.Map(func(r rune) rune {
+		if unfit(r) {
+			return '_'
+		}
+		return r
+	}, name)
+	return name[:min(len(name), longestName)]
+}
+
+// mendArguments returns arguments that are one JSON object: as they are, as
+// they were meant, or empty.
+func mendArguments(args string) string {
+	if isObject([]byte(args)) {
+		return args
+	}
+	for _, o := range lenient.Objects(args) {
+		if len(o.Raw) > 0 {
+			return string(o.Raw)
+		}
+	}
+	return "{}"
+}
+
+// promptBytes is the text of a request, as the gauge counts it.
+func promptBytes(out openai.ChatCompletionRequest) int {
+	n := 0
+	for _, m := range out.Messages {
+		n += len(m.Content)
+		for _, c := range m.ToolCalls {
+			n += len(c.Function.Name) + len(c.Function.Arguments)
+		}
+	}
+	for _, t := range out.Tools {
+		schema, _ := t.Function.Parameters.(json.RawMessage)
+		n += len(t.Function.Name) + len(t.Function.Description) + len(schema)
+	}
+	return n
+}

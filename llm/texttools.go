@@ -1,0 +1,173 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"legwork/llm/lenient"
+)
+
+// textCall is a tool call as a model without tool calling writes it. Asked for
+// is {"tool_calls": [{"name": ..., "arguments": {...}}]} or {"tool": ...,
+// "arguments": {...}}; models also write what they were trained on.
+type textCall struct {
+	Name      string    `json:"name"`
+	Arguments arguments `json:"arguments"`
+	Function  *textCall `json:"function"`
+}
+
+// textMessages writes a request for a model without tool calling: the tools
+// stand at the end of the system message, calls and results of the history
+// are JSON in texts, and no two messages of one role follow each other, as
+// such models' templates refuse that.
+func textMessages(r Request) []openai.ChatCompletionMessage {
+	w := &textWriter{names: map[string]string{}}
+	rest := r.Messages
+	for len(rest) > 0 && rest[0].Role == System {
+		w.add(System, rest[0].Content)
+		rest = rest[1:]
+	}
+	if len(r.Tools) > 0 {
+		w.add(System, r.TextTools)
+		w.add(System, describe(r.Tools))
+	}
+	for _, m := range rest {
+		w.message(m)
+	}
+	return w.out
+}
+
+type textWriter struct {
+	out   []openai.ChatCompletionMessage
+	names map[string]string // of the last calls, by id
+}
+
+// add appends a text to the last message of the same role or begins one.
+func (w *textWriter) add(role, text string) {
+	if text == "" {
+		return
+	}
+	if n := len(w.out) - 1; n >= 0 && w.out[n].Role == role {
+		w.out[n].Content += "\n\n" + text
+		return
+	}
+	w.out = append(w.out, openai.ChatCompletionMessage{Role: role, Content: text})
+}
+
+func (w *textWriter) message(m Message) {
+	switch m.Role {
+	case Assistant:
+		w.add(Assistant, m.Content)
+		if len(m.ToolCalls) > 0 {
+			clear(w.names)
+			w.add(Assistant, w.calls(m.ToolCalls))
+		}
+	case ToolRole:
+		w.add(User, toJSON(struct {
+			Tool   string `json:"tool"`
+			Result string `json:"result"`
+		}{w.names[m.ToolCallID], m.Content}))
+	default:
+		w.add(m.Role, m.Content)
+	}
+}
+
+func (w *textWriter) calls(calls []ToolCall) string {
+	type call struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	var list []call
+	for _, c := range calls {
+		w.names[c.ID] = c.Name
+		list = append(list, call{c.Name, json.RawMessage(mendArguments(c.Arguments))})
+	}
+	return toJSON(map[string]any{"tool_calls": list})
+}
+
+// describe lists the tools, one JSON object per line.
+func describe(tools []Tool) string {
+	lines := make([]string, 0, len(tools))
+	for _, t := range tools {
+		lines = append(lines, toJSON(struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description,omitempty"`
+			Parameters  json.RawMessage `json:"parameters"`
+		}{t.Name, t.Description, schemaOf(t)}))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// toJSON writes what can always be written, for a model to read.
+func toJSON(v any) string {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v)
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// readTextCalls takes the tool calls out of a text. rest is the text without
+// them. cut says that a call at the end is not complete.
+func readTextCalls(text string, tools []Tool) (calls []ToolCall, rest string, cut bool) {
+	plain := lenient.WithoutThinking(text)
+	var kept strings.Builder
+	from := 0
+	for _, o := range lenient.Objects(plain) {
+		if o.Truncated {
+			cut = len(o.Keys) > 0 && (o.Keys[0] == "tool_calls" || o.Keys[0] == "tool")
+			continue
+		}
+		if found := parseTextCalls(o.Raw, tools); len(found) > 0 {
+			calls = append(calls, found...)
+			kept.WriteString(plain[from:o.Start])
+			from = o.End
+		}
+	}
+	if len(calls) == 0 {
+		return nil, text, cut
+	}
+	kept.WriteString(plain[from:])
+	rest = strings.TrimSpace(kept.String())
+	if strings.TrimSpace(wrapping.Replace(rest)) == "" {
+		rest = ""
+	}
+	return withIDs(calls[:min(len(calls), mostCalls)]), rest, cut
+}
+
+// wrapping removes what models put around a call.
+var wrapping = strings.NewReplacer("```json", "", "```", "", "<tool_call>", "", "</tool_call>", "")
+
+func parseTextCalls(raw []byte, tools []Tool) []ToolCall {
+	var doc struct {
+		ToolCalls []textCall `json:"tool_calls"`
+		Tool      string     `json:"tool"`
+		textCall
+	}
+	if json.Unmarshal(raw, &doc) != nil {
+		return nil
+	}
+	list := doc.ToolCalls
+	switch {
+	case doc.Tool != "":
+		list = append(list, textCall{Name: doc.Tool, Arguments: doc.Arguments})
+	case slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == doc.Name }):
+		list = append(list, doc.textCall)
+	}
+	var calls []ToolCall
+	for _, c := range list {
+		if c.Function != nil {
+			c = *c.Function
+		}
+		if c.Name == "" {
+			continue
+		}
+		or(&c.Arguments, "{}")
+		calls = append(calls, ToolCall{Name: c.Name, Arguments: string(c.Arguments)})
+	}
+	return calls
+}
