@@ -1,0 +1,278 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/fakes/llmfake"
+)
+
+// slack is how long before a kill something may have come out whose storing
+// the kill prevented: a commit on a slow disk, a reader that was late.
+const slack = 250 * time.Millisecond
+
+// The rules.
+const (
+	RuleEnds      = "ends"           // the last life ends by itself with exit code 0, the others by a kill or so
+	RuleProtocol  = "protocol"       // no invalid prompt, no garbage or error on stdout
+	RuleAnswered  = "answered"       // every question gets an answer
+	RuleOnce      = "once"           // and only one; a second one only when a kill fell right after the first
+	RuleContent   = "content"        // with all that its tools returned, and nothing of another question
+	RuleChat      = "chat"           // in the conversation it came from
+	RuleOrder     = "order"          // within a conversation decisions and plain answers keep the order
+	RuleHistory   = "history"        // and each decision sees the plain answers before it
+	RuleGuidance  = "guidance"       // what was said in between is in exactly one answer
+	RuleBookOnce  = "book once"      // a call that must not run twice never does
+	RuleToolOnce  = "tool once"      // no call is repeated after its result was stored
+	RuleModelOnce = "one model call" // no model call is repeated after its reply was stored: a kill costs those in flight
+)
+
+// Violation is one broken promise.
+type Violation struct {
+	Rule string
+	Text string
+}
+
+func (v Violation) String() string { return v.Rule + ": " + v.Text }
+
+// Verdict is what the judge found in one run.
+type Verdict struct {
+	Violations []Violation
+	Doubles    int   // answers that came twice, in the one window that allows it
+	Unknown    int   // calls of book whose outcome a kill hid
+	LostModel  []int // model calls that were made again, per kill
+	LostTools  int   // tool calls that were made again, all kills
+}
+
+// Judge looks for broken promises in what a run left on the wires.
+func Judge(r Record) Verdict {
+	j := &judge{r: r, answers: map[string][]Event{}, asked: exchanges(r.Model)}
+	j.ends()
+	j.protocol()
+	j.sort()
+	for _, in := range r.Inputs {
+		if in.Kind == Guidance {
+			j.guidance(in)
+			continue
+		}
+		j.answered(in)
+	}
+	j.order()
+	j.tools()
+	j.models()
+	return j.Verdict
+}
+
+type judge struct {
+	Verdict
+	r       Record
+	answers map[string][]Event // by id of the question
+	asked   []exchange         // of the model, in order
+}
+
+func (j *judge) violated(rule, format string, a ...any) {
+	j.Violations = append(j.Violations, Violation{rule, fmt.Sprintf(format, a...)})
+}
+
+func (j *judge) ends() {
+	for i, life := range j.r.Lives {
+		last := i == len(j.r.Lives)-1
+		switch {
+		case life.Hung:
+			j.violated(RuleEnds, "life %d did not end in time", i)
+		case !life.Killed && life.Exit != 0:
+			j.violated(RuleEnds, "life %d ended with exit code %d", i, life.Exit)
+		case last && life.Killed:
+			j.violated(RuleEnds, "the last life was killed: the run is not complete")
+		}
+	}
+}
+
+func (j *judge) protocol() {
+	for _, e := range j.r.Model {
+		if e.Event == llmfake.EventRefused {
+			j.violated(RuleProtocol, "the model endpoint refused a request: %s", e.Problem)
+		}
+	}
+	for _, e := range j.r.Events {
+		// A kill may cut the last line; it may not cut any other.
+		cut := j.r.Lives[e.Life].Killed && j.isLast(e)
+		if (e.Bad || e.Type == "error") && !cut {
+			j.violated(RuleProtocol, "stdout said %q", e.Line)
+		}
+	}
+}
+
+func (j *judge) isLast(e Event) bool {
+	var last Event
+	for _, other := range j.r.Events {
+		if other.Life == e.Life {
+			last = other
+		}
+	}
+	return last.Line == e.Line
+}
+
+// sort gives every answer to the question whose mark it begins with.
+func (j *judge) sort() {
+	for _, e := range j.r.Events {
+		if e.Type == "answer" && !e.Bad {
+			id := mark(e.Text)
+			j.answers[id] = append(j.answers[id], e)
+		}
+	}
+}
+
+// mark is the id in the brackets that Brain's answers begin with, empty for
+// other texts.
+func mark(text string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "[")
+	id, _, closed := strings.Cut(rest, "]")
+	if !ok || !closed {
+		return ""
+	}
+	return id
+}
+
+func (j *judge) answered(in Input) {
+	answers := j.answers[in.ID]
+	if len(answers) == 0 {
+		j.violated(RuleAnswered, "%s (%q) got no answer", in.ID, in.Text)
+		return
+	}
+	for i, a := range answers {
+		if a.Failed {
+			j.violated(RuleContent, "the answer of %s says that it failed: %q", in.ID, a.Text)
+		}
+		if a.Chat != in.Chat {
+			j.violated(RuleChat, "%s was asked in %q and answered in %q", in.ID, in.Chat, a.Chat)
+		}
+		j.content(in, a)
+		if i == 0 {
+			continue
+		}
+		if !j.killedAfter(answers[i-1].Life, answers[i-1].At) || a.Life == answers[i-1].Life {
+			j.violated(RuleOnce, "%s was answered again in life %d, and no kill fell right after the answer of life %d", in.ID, a.Life, answers[i-1].Life)
+			continue
+		}
+		j.Doubles++
+	}
+}
+
+// killedAfter reports whether the life was killed so soon after the moment
+// that what happened then may not have been stored.
+func (j *judge) killedAfter(life int, at time.Time) bool {
+	l := j.r.Lives[life]
+	return l.Killed && at.After(l.End.Add(-slack))
+}
+
+func (j *judge) content(in Input, a Event) {
+	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
+		for _, part := range round {
+			tool, _, _ := strings.Cut(part, " ")
+			task := in.ID + " " + part
+			switch {
+			case tool != lookup && tool != book:
+				if !strings.Contains(a.Text, part) {
+					j.violated(RuleContent, "the answer of %s lacks %q: %q", in.ID, part, a.Text)
+				}
+			case strings.Contains(a.Text, Output(tool, task)):
+			case tool == book && j.cutOff(task):
+			default:
+				j.violated(RuleContent, "the answer of %s lacks the result of %q: %q", in.ID, task, a.Text)
+			}
+		}
+	}
+	for _, other := range j.r.Inputs {
+		if other.Kind != Guidance && other.ID != in.ID && strings.Contains(a.Text, "["+other.ID+"]") {
+			j.violated(RuleContent, "the answer of %s speaks of %s: %q", in.ID, other.ID, a.Text)
+		}
+	}
+}
+
+// cutOff reports whether a kill can have hidden the outcome of a call of book:
+// it fell just after the call, or just after the model wanted it.
+func (j *judge) cutOff(task string) bool {
+	for _, c := range j.r.Calls {
+		if c.Tool == book && c.Text == task && j.killedAfter(j.lifeAt(c.At), c.At) {
+			return true
+		}
+	}
+	for _, e := range j.asked {
+		if e.step == llmfake.StepWork && e.id == task && e.results == 0 && j.killedAfter(j.lifeAt(e.done), e.done) {
+			return true
+		}
+	}
+	return false
+}
+
+// lifeAt is the life that a moment on another wire belongs to: the last one
+// that had started.
+func (j *judge) lifeAt(at time.Time) int {
+	life := 0
+	for i, l := range j.r.Lives {
+		if !l.Start.After(at) {
+			life = i
+		}
+	}
+	return life
+}
+
+func (j *judge) guidance(in Input) {
+	heard := map[string]bool{}
+	for _, e := range j.r.Events {
+		if e.Type == "answer" && slices.Contains(strings.Fields(e.Text), in.ID) {
+			heard[e.Task] = true
+			if e.Chat != in.Chat {
+				j.violated(RuleChat, "%s was said in %q and heard in %q", in.ID, in.Chat, e.Chat)
+			}
+		}
+	}
+	if len(heard) != 1 {
+		j.violated(RuleGuidance, "%q is in the answers of %d tasks, want 1", in.Text, len(heard))
+	}
+}
+
+// order compares the decisions and the plain answers of each conversation with
+// the order of its questions.
+func (j *judge) order() {
+	decided := map[string]int{} // place of the first decision on the model's wire
+	for i, e := range j.asked {
+		if _, seen := decided[e.id]; e.step == llmfake.StepPlan && !seen {
+			decided[e.id] = i
+		}
+	}
+	for i, in := range j.r.Inputs {
+		for _, before := range j.r.Inputs[:i] {
+			if in.Kind == Guidance || before.Kind == Guidance || in.Chat != before.Chat {
+				continue
+			}
+			if at, ok := decided[in.ID]; ok && at < decided[before.ID] {
+				j.violated(RuleOrder, "%s was decided before %s, which came first", in.ID, before.ID)
+			}
+			if before.Kind == Plain {
+				j.after(in, before)
+			}
+		}
+	}
+}
+
+// after holds a question against a plain one that came before it.
+func (j *judge) after(in, before Input) {
+	answers, earlier := j.answers[in.ID], j.answers[before.ID]
+	if len(answers) > 0 && len(earlier) > 0 && answers[0].At.Before(earlier[0].At) {
+		j.violated(RuleOrder, "%s was answered before %s, which came first", in.ID, before.ID)
+	}
+	for _, e := range j.asked {
+		if e.step != llmfake.StepPlan || e.id != in.ID {
+			continue
+		}
+		if !slices.ContainsFunc(e.request.Messages, func(m llmfake.Message) bool {
+			return m.Role == "assistant" && strings.HasPrefix(m.Content, "["+before.ID+"]")
+		}) {
+			j.violated(RuleHistory, "the decision about %s does not see the answer of %s", in.ID, before.ID)
+		}
+	}
+}

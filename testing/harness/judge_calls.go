@@ -1,0 +1,192 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"legwork/fakes/llmfake"
+)
+
+// exchange is one request to the model and what became of it.
+type exchange struct {
+	request   llmfake.Request
+	step      llmfake.Step
+	id        string // of the question; for a turn of a sub-task its description
+	results   int    // tool results in the prompt
+	key       string // equal when the same thing is asked again
+	at        time.Time
+	done      time.Time // zero: it was still in flight when the log ended
+	delivered bool      // the whole reply was sent
+}
+
+// exchanges joins requests with their outcomes, in order of the requests.
+func exchanges(log []llmfake.Entry) []exchange {
+	var list []exchange
+	place := map[int]int{}
+	for _, e := range log {
+		if e.Event == llmfake.EventRequest {
+			place[e.Seq] = len(list)
+			list = append(list, newExchange(*e.Request, e.At))
+			continue
+		}
+		if i, ok := place[e.Seq]; ok {
+			list[i].done, list[i].delivered = e.At, e.Event == llmfake.EventReply
+		}
+	}
+	return list
+}
+
+func newExchange(r llmfake.Request, at time.Time) exchange {
+	step, round := llmfake.StepOf(r)
+	goal, _ := r.Tagged("goal")
+	x := exchange{request: r, step: step, at: at, id: llmfake.ReadQuestion(goal).ID}
+	if task, ok := r.Tagged("task"); ok && step == llmfake.StepWork {
+		x.id, round = task, 0
+	}
+	if x.id == "" {
+		x.id = goal
+	}
+	replies := 0 // of the model itself, about this goal
+	for _, m := range r.Messages {
+		switch {
+		case m.Role == "user" && strings.Contains(m.Content, "<goal>"):
+			replies = 0
+		case m.Role == "assistant":
+			replies++
+		case m.Role == "tool":
+			x.results++
+		}
+	}
+	x.key = fmt.Sprintf("%s of %q, round %d, after %d replies, %d results and %d words of guidance", step, x.id, round, replies, x.results, len(r.AllTagged("guidance")))
+	return x
+}
+
+// models looks for calls that were made again though their reply was stored,
+// and counts what the kills cost.
+func (j *judge) models() {
+	before := map[string]exchange{}
+	lost := make([]int, len(j.r.Lives))
+	for _, x := range j.asked {
+		earlier, again := before[x.key]
+		before[x.key] = x
+		if !again {
+			continue
+		}
+		life := j.lifeAt(earlier.at)
+		switch {
+		case life == j.lifeAt(x.at):
+			j.violated(RuleModelOnce, "%s was asked twice in life %d", x.key, life)
+		case earlier.delivered && !j.killedAfter(life, earlier.done):
+			j.violated(RuleModelOnce, "%s was asked again in life %d, long after its reply in life %d", x.key, j.lifeAt(x.at), life)
+		default:
+			lost[life]++
+		}
+	}
+	begun := make([]int, len(j.r.Lives))
+	for _, x := range j.asked {
+		begun[j.lifeAt(x.at)]++
+	}
+	for i, l := range j.r.Lives {
+		stored := passed(l, "replied") + passed(l, "garbled")
+		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > free {
+			j.violated(RuleModelOnce, "the kill of life %d at %s cost %d model calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
+		}
+		if l.Killed {
+			j.LostModel = append(j.LostModel, lost[i])
+		}
+	}
+}
+
+// passed counts the events of a type that a life stored.
+func passed(l Life, event string) int {
+	n := 0
+	for _, hit := range l.Hits {
+		if hit == "commit.after."+event {
+			n++
+		}
+	}
+	return n
+}
+
+// tools looks for calls that were made again though they must not, or though
+// their result was stored.
+func (j *judge) tools() {
+	before := map[string]Call{}
+	lost, begun := make([]int, len(j.r.Lives)), make([]int, len(j.r.Lives))
+	for _, c := range j.r.Calls {
+		begun[j.lifeAt(c.At)]++
+		key := c.Tool + " " + c.Text
+		earlier, again := before[key]
+		before[key] = c
+		if !again {
+			continue
+		}
+		life := j.lifeAt(earlier.At)
+		switch {
+		case c.Tool == book:
+			j.violated(RuleBookOnce, "%q was booked in life %d and again in life %d", c.Text, life, j.lifeAt(c.At))
+		case life == j.lifeAt(c.At):
+			j.violated(RuleToolOnce, "%s was called twice in life %d", key, life)
+		case j.reported(c.Text, earlier.At, c.At):
+			j.violated(RuleToolOnce, "%s was called again in life %d after the model had been told its result", key, j.lifeAt(c.At))
+		case !j.killedAfter(life, earlier.At):
+			j.violated(RuleToolOnce, "%s was called again in life %d, long after the call in life %d", key, j.lifeAt(c.At), life)
+		default:
+			lost[life]++
+			j.LostTools++
+		}
+	}
+	for i, l := range j.r.Lives {
+		// A call whose outcome an earlier kill hid is stored without being made.
+		stored := passed(l, "returned") - j.hidden(i)
+		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > free {
+			j.violated(RuleToolOnce, "the kill of life %d at %s cost %d tool calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
+		}
+	}
+	for _, in := range j.r.Inputs {
+		if in.Kind == Planned {
+			j.unknown(in)
+		}
+	}
+}
+
+// reported tells whether a sub-task's model saw a result between two moments.
+func (j *judge) reported(task string, from, to time.Time) bool {
+	for _, x := range j.asked {
+		if x.step == llmfake.StepWork && x.id == task && x.results > 0 && x.at.After(from) && x.at.Before(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden is how many outcomes can have been declared unknown in a life: no
+// more than calls of book that earlier lives had started.
+func (j *judge) hidden(life int) int {
+	n := 0
+	for i, l := range j.r.Lives[:life] {
+		if l.Killed {
+			n += passed(j.r.Lives[i], "started")
+		}
+	}
+	return n
+}
+
+// unknown counts the bookings of a question whose outcome was hidden.
+func (j *judge) unknown(in Input) {
+	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
+		for _, part := range round {
+			task := in.ID + " " + part
+			if !strings.HasPrefix(part, book+" ") {
+				continue
+			}
+			for _, a := range j.answers[in.ID] {
+				if !strings.Contains(a.Text, Output(book, task)) {
+					j.Unknown++
+					break
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package harness
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is one life of legwork as it runs.
+type process struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	life  Life
+	hits  string     // file of the failpoints it passed
+	lines chan Event // of stdout; closed when it has ended
+}
+
+// launch starts a life. Whoever launches reads lines until they are closed and
+// then calls wait.
+func (s *session) launch(n int, k Kill) (*process, error) {
+	p := &process{hits: filepath.Join(s.dir, fmt.Sprintf("hits.%d", n)), lines: make(chan Event, 64)}
+	p.cmd = exec.Command(s.h.Legwork, "chat", "--json", "--config", filepath.Join(s.dir, "config.yaml"))
+	p.cmd.Dir = s.dir
+	p.cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + os.TempDir(),
+		"LEGWORK_FAILPOINT=" + k.Point, "LEGWORK_FAILPOINT_LOG=" + p.hits, "LEGWORK_FAULT=" + s.fault,
+	}
+	p.cmd.WaitDelay = 5 * time.Second
+	stderr, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("stderr.%d", n)))
+	if err != nil {
+		return nil, err
+	}
+	defer stderr.Close()
+	p.cmd.Stderr = stderr
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.life = Life{Start: time.Now(), Point: k.String()}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting legwork: %w", err)
+	}
+	go p.read(n, stdout)
+	return p, nil
+}
+
+// read turns stdout into events until it ends.
+func (p *process) read(n int, stdout io.Reader) {
+	defer close(p.lines)
+	for reader := bufio.NewReaderSize(stdout, 1<<16); ; {
+		line, err := reader.ReadString('\n')
+		if line != "" {
+			e := Event{}
+			e.Bad = json.Unmarshal([]byte(line), &e) != nil
+			e.At, e.Life, e.Line = time.Now(), n, line
+			p.lines <- e
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// write sends one input. A process that is gone takes none: the input counts as
+// sent and not accepted.
+func (p *process) write(in Input) {
+	line, err := json.Marshal(map[string]any{"id": in.ID, "chat": in.Chat, "text": in.Text, "apart": in.Kind != Guidance})
+	if err == nil {
+		_, _ = p.stdin.Write(append(line, '\n'))
+	}
+}
+
+// kill ends it the hard way.
+func (p *process) kill() { _ = p.cmd.Process.Kill() }
+
+// wait gathers how it ended, after lines were closed.
+func (p *process) wait() (Life, error) {
+	_ = p.stdin.Close()
+	p.life.End = time.Now()
+	if err := p.cmd.Wait(); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+			return p.life, fmt.Errorf("waiting for legwork: %w", err)
+		}
+	}
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	p.life.Killed = ok && status.Signaled() && status.Signal() == syscall.SIGKILL && !p.life.Hung
+	p.life.Exit = p.cmd.ProcessState.ExitCode()
+	hits, err := os.ReadFile(p.hits)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return p.life, fmt.Errorf("reading failpoints: %w", err)
+	}
+	p.life.Hits = strings.Fields(string(hits))
+	return p.life, nil
+}

@@ -1,0 +1,78 @@
+// Package harness kills the real legwork with SIGKILL, at every boundary of
+// its journal and at random moments, starts it again and judges what people
+// and services saw, by the logs of the wires alone: what went in on stdin and
+// came out on stdout, what the model endpoint was asked, which calls the tool
+// server got. It never looks into legwork's store.
+//
+// Everything follows from a seed: the questions, where the kills fall, what is
+// delivered again. A violation prints its seed.
+package harness
+
+import (
+	"time"
+
+	"legwork/fakes/llmfake"
+)
+
+// Record is all that one run left on the wires.
+type Record struct {
+	Seed   int64
+	Inputs []Input // in the order of sending
+	Lives  []Life  // of the process, in order
+	Events []Event // of stdout, in order
+	Model  []llmfake.Entry
+	Calls  []Call // of tools, in order
+}
+
+// Kind is what an Input is for.
+type Kind string
+
+// The kinds of Input.
+const (
+	Plain    Kind = "plain"    // answered at once
+	Planned  Kind = "planned"  // needs sub-tasks
+	Guidance Kind = "guidance" // said while the planned question before it works
+)
+
+// Input is one line of stdin. Its ID is the message's id and, for questions,
+// the id that Brain finds in the text.
+type Input struct {
+	Kind Kind
+	ID   string
+	Chat string
+	Text string
+	// Gate is the id of a question that this input waits for; empty: none.
+	// Guidance waits for its first sub-task, a question for its answer.
+	Gate string
+}
+
+// Life is one start of the process until its end.
+type Life struct {
+	Start, End time.Time
+	Killed     bool     // by the harness or at a failpoint
+	Point      string   // where the kill was to fall: "name:n", or "random"
+	Hits       []string // the failpoints it passed, in order
+	Exit       int      // when it was not killed
+	Hung       bool     // it did not end in time
+}
+
+// Event is one line of stdout.
+type Event struct {
+	At      time.Time `json:"-"`
+	Life    int       `json:"-"` // index into Record.Lives
+	Line    string    `json:"-"` // as it came
+	Bad     bool      `json:"-"` // the line is no JSON object
+	Type    string    `json:"type"`
+	Message string    `json:"message"` // accepted: id of the input
+	Task    string    `json:"task"`
+	Chat    string    `json:"chat"`
+	Text    string    `json:"text"`
+	Failed  bool      `json:"failed"`
+}
+
+// Call is one call that reached the tool server.
+type Call struct {
+	At   time.Time
+	Tool string
+	Text string // the argument: the sub-task's description
+}
