@@ -1,0 +1,125 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+const (
+	placeHelp = `A city, a country, an IANA time zone or a UTC offset, in English, Chinese or Russian: "Tokyo", "France", "America/New_York", "UTC+3", "北京", "Москва".`
+	dateHelp  = `A date with or without a time: "2026-11-20", "2026-11-20 15:30", "20 November 2026", "15:30" (today), "today", "tomorrow", "now".`
+)
+
+// clock answers questions about times and dates.
+type clock struct {
+	now    func() time.Time
+	places places
+}
+
+func newClock(now func() time.Time) *server.MCPServer {
+	c := &clock{now: now}
+	s := newServer("clock", "Tells the time in a place or time zone and does date arithmetic.")
+	place := func(name, what string, o ...mcp.PropertyOption) mcp.ToolOption {
+		return mcp.WithString(name, append(o, mcp.Description(what+placeHelp), mcp.MinLength(1))...)
+	}
+	date := func(name, what string, o ...mcp.PropertyOption) mcp.ToolOption {
+		return mcp.WithString(name, append(o, mcp.Description(what+dateHelp))...)
+	}
+	strict := mcp.WithSchemaAdditionalProperties(false)
+	add(s, mcp.NewTool("time_in", mcp.WithTitleAnnotation("Time in a place"),
+		mcp.WithDescription("Tells the present date and time in one place, its time zone and its offset from UTC."),
+		place("place", "", mcp.Required()), strict), c.timeIn)
+	add(s, mcp.NewTool("convert_time", mcp.WithTitleAnnotation("Convert a time"),
+		mcp.WithDescription("Tells what a time in one place is in another place."),
+		date("time", "The time to convert. ", mcp.Required()), place("from", "The place it is meant in. ", mcp.Required()),
+		place("to", "The place to convert it to. ", mcp.Required()), strict), c.convertTime)
+	amount := func(name string) mcp.ToolOption {
+		return mcp.WithInteger(name, mcp.Description("How many "+name+" to add; negative goes back."), mcp.Min(-1e6), mcp.Max(1e6))
+	}
+	add(s, mcp.NewTool("date_add", mcp.WithTitleAnnotation("Add to a date"),
+		mcp.WithDescription("Adds years, months, weeks, days, working days, hours or minutes to a date, or takes them away, and tells the weekday."),
+		date("date", "The date to start from; today when it is left out. "),
+		amount("years"), amount("months"), amount("weeks"), amount("days"), amount("workdays"), amount("hours"), amount("minutes"),
+		place("place", "Where the date is meant; UTC when it is left out. "), strict), c.dateAdd)
+	add(s, mcp.NewTool("date_diff", mcp.WithTitleAnnotation("Between two dates"),
+		mcp.WithDescription("Tells how much time is between two dates: in days, weeks, working days, and in years, months and days."),
+		date("from", "The first date; now when it is left out. "), date("to", "The second date. ", mcp.Required()),
+		place("place", "Where the dates are meant; UTC when it is left out. "), strict), c.dateDiff)
+	add(s, mcp.NewTool("calendar", mcp.WithTitleAnnotation("Facts about a date"),
+		mcp.WithDescription("Tells the weekday, ISO week, quarter and day of the year of a date, whether its year is a leap year, and how far away it is."),
+		date("date", "The date; today when it is left out. "),
+		place("place", "Where the date is meant; UTC when it is left out. "), strict), c.calendar)
+	return s
+}
+
+// in is the zone of an optional place; the first when there are several.
+func (c *clock) in(place string) (*time.Location, error) {
+	if strings.TrimSpace(place) == "" {
+		return time.UTC, nil
+	}
+	found, err := c.places.find(place, c.now())
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > 1 {
+		return nil, fmt.Errorf("%s has several time zones; name a city", place)
+	}
+	return found[0].loc, nil
+}
+
+func (c *clock) timeIn(_ context.Context, r mcp.CallToolRequest) (string, error) {
+	place := r.GetString("place", "")
+	now := c.now()
+	found, err := c.places.find(place, now)
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 1 {
+		return found[0].name + ": " + moment(now.In(found[0].loc)), nil
+	}
+	lines := []string{place + " has several time zones:"}
+	for _, s := range found {
+		lines = append(lines, "- "+s.name+": "+moment(now.In(s.loc)))
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+func (c *clock) convertTime(_ context.Context, r mcp.CallToolRequest) (string, error) {
+	from, err := c.in(r.GetString("from", ""))
+	if err != nil {
+		return "", err
+	}
+	d, err := parseDate(r.GetString("time", ""), c.now().In(from))
+	if err != nil {
+		return "", err
+	}
+	to, err := c.places.find(r.GetString("to", ""), d.at)
+	if err != nil {
+		return "", err
+	}
+	lines := []string{r.GetString("from", "") + ": " + moment(d.at)}
+	for _, s := range to {
+		lines = append(lines, s.name+": "+moment(d.at.In(s.loc)))
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// moment is a time in words that hold everything about it.
+func moment(t time.Time) string {
+	zone, _ := t.Zone()
+	name := t.Location().String()
+	parts := []string{}
+	if name != "UTC" && !strings.HasPrefix(name, "UTC") {
+		parts = append(parts, name)
+		if zone != "" && zone[0] != '+' && zone[0] != '-' {
+			parts = append(parts, zone)
+		}
+	}
+	parts = append(parts, "UTC"+t.Format("-07:00"))
+	return t.Format("15:04:05 on Monday, 2 January 2006") + " (" + strings.Join(parts, ", ") + ")"
+}

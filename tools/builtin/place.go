@@ -1,0 +1,249 @@
+package builtin
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	_ "time/tzdata" // so that zones are known where the system has none
+	"unicode"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
+	"golang.org/x/text/unicode/norm"
+)
+
+//go:embed zones.txt
+var zonesText string // per line: a country's ISO 3166 code and its IANA zones
+
+//go:embed cities.txt
+var citiesText string // per line: a zone, a colon, and names that mean it
+
+// places finds time zones by the names people use. The index is made at the
+// first use.
+type places struct {
+	once  sync.Once
+	zones map[string][]string // normalised name to IANA zones
+	names []string            // of cities and countries, in English, to suggest
+}
+
+// spot is a place as it was asked for and one zone of it.
+type spot struct {
+	name string // "Tokyo"; the zone's own city when the place has several zones
+	loc  *time.Location
+}
+
+var offsetRule = regexp.MustCompile(`^(?:utc|gmt)? ?([+-]) ?(\d{1,2})(?::?(\d{2}))?$`)
+
+// find returns the zones of a place. A country has one spot for each of its
+// different times at now, otherwise there is exactly one.
+func (p *places) find(place string, now time.Time) ([]spot, error) {
+	p.once.Do(p.index)
+	place = strings.TrimSpace(place)
+	if place == "" {
+		return nil, fmt.Errorf("the place is empty; give a city, a country, an IANA zone or a UTC offset")
+	}
+	if len(place) > 200 {
+		return nil, fmt.Errorf("the place is longer than 200 bytes")
+	}
+	if loc := offset(place); loc != nil {
+		return []spot{{loc.String(), loc}}, nil
+	}
+	if strings.Contains(place, "/") {
+		if loc, err := time.LoadLocation(place); err == nil {
+			return []spot{{city(place), loc}}, nil
+		}
+	}
+	for _, guess := range guesses(place) {
+		if zones := p.zones[normal(guess)]; len(zones) > 0 {
+			return spots(strings.TrimSpace(guess), zones, now)
+		}
+	}
+	if loc, err := time.LoadLocation(place); err == nil && place != "Local" {
+		return []spot{{place, loc}}, nil
+	}
+	return nil, fmt.Errorf("the place %q is not known%s; give a larger city near it, an IANA zone such as Europe/Paris, or a UTC offset such as UTC+3", place, p.similar(place))
+}
+
+// spots loads zones and keeps the first of each different time.
+func spots(name string, zones []string, now time.Time) ([]spot, error) {
+	var list []spot
+	seen := map[int]bool{}
+	for _, zone := range zones {
+		loc, err := time.LoadLocation(zone)
+		if err != nil {
+			return nil, fmt.Errorf("loading the zone %s: %w", zone, err)
+		}
+		_, secs := now.In(loc).Zone()
+		if !seen[secs] {
+			seen[secs] = true
+			list = append(list, spot{city(zone), loc})
+		}
+	}
+	if len(list) == 1 {
+		list[0].name = name
+	}
+	return list, nil
+}
+
+// offset reads "UTC+3", "+05:30", "GMT-7".
+func offset(s string) *time.Location {
+	m := offsetRule.FindStringSubmatch(strings.ToLower(strings.ReplaceAll(s, "−", "-")))
+	if m == nil {
+		return nil
+	}
+	h, _ := strconv.Atoi(m[2])
+	mins, _ := strconv.Atoi(m[3])
+	if h > 14 || mins > 59 {
+		return nil
+	}
+	secs := h*3600 + mins*60
+	if m[1] == "-" {
+		secs = -secs
+	}
+	return time.FixedZone(fmt.Sprintf("UTC%s%02d:%02d", m[1], h, mins), secs)
+}
+
+// guesses are the ways to read a place, from the whole to its parts: "Paris,
+// France", "the city of Tokyo", "Berlin time".
+func guesses(place string) []string {
+	list := []string{place}
+	if head, _, ok := strings.Cut(place, ","); ok {
+		list = append(list, head)
+	}
+	if head, _, ok := strings.Cut(place, "("); ok {
+		list = append(list, head)
+	}
+	short := strings.ToLower(list[len(list)-1])
+	for _, before := range []string{"in ", "the ", "city of ", "the city of ", "в ", "во ", "город "} {
+		if rest, ok := strings.CutPrefix(short, before); ok {
+			list = append(list, rest)
+		}
+	}
+	for _, after := range []string{" time", " city", " now", " usa", "时间", "市", "现在"} {
+		if rest, ok := strings.CutSuffix(short, after); ok {
+			list = append(list, rest)
+		}
+	}
+	_, tail, ok := strings.Cut(place, ",")
+	for ok {
+		list = append(list, tail)
+		_, tail, ok = strings.Cut(tail, ",")
+	}
+	return list
+}
+
+// index is built of three sources: IANA zones and their cities, the table of
+// cities, and the names of countries in the languages of the interface.
+func (p *places) index() {
+	p.zones = map[string][]string{}
+	set := func(name string, zones ...string) {
+		if key := normal(name); key != "" && len(p.zones[key]) == 0 {
+			p.zones[key] = zones
+		}
+	}
+	for line := range strings.Lines(citiesText) {
+		zone, names, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if strings.HasPrefix(line, "#") || !ok {
+			continue
+		}
+		for _, name := range strings.Split(names, ", ") {
+			set(name, zone)
+			if name[0] < unicode.MaxASCII {
+				p.names = append(p.names, name)
+			}
+		}
+	}
+	var countries [][]string
+	for line := range strings.Lines(zonesText) {
+		countries = append(countries, strings.Fields(line))
+	}
+	for _, c := range countries {
+		region := language.MustParseRegion(c[0])
+		for _, namer := range []display.Namer{display.English.Regions(), display.SimplifiedChinese.Regions(), display.TraditionalChinese.Regions(), display.Russian.Regions()} {
+			set(namer.Name(region), c[1:]...)
+		}
+		p.names = append(p.names, display.English.Regions().Name(region))
+		set(region.ISO3(), c[1:]...)
+	}
+	set("USA", p.zones["unitedstates"]...)
+	set("US", p.zones["unitedstates"]...)
+	set("America", p.zones["unitedstates"]...)
+	set("США", p.zones["unitedstates"]...)
+	set("UAE", "Asia/Dubai")
+	set("Turkey", "Europe/Istanbul")
+	set("Holland", "Europe/Amsterdam")
+	set("Czech Republic", "Europe/Prague")
+	for _, c := range countries {
+		for _, zone := range c[1:] {
+			set(city(zone), zone)
+			set(zone, zone)
+		}
+	}
+	slices.Sort(p.names)
+}
+
+// similar suggests a known name that is spelt almost like the place.
+func (p *places) similar(place string) string {
+	key := normal(place)
+	best, least := "", 1+len(key)/4
+	for _, name := range p.names {
+		if d := edits(key, normal(name), least); d < least || (d == least && best == "") {
+			best, least = name, d
+		}
+	}
+	if best == "" || len(key) < 4 {
+		return ""
+	}
+	return fmt.Sprintf(" (perhaps %s?)", best)
+}
+
+// edits is the number of changed bytes between two names, at most limit+1.
+func edits(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			before, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, before+cost)
+		}
+	}
+	return min(row[len(b)], limit+1)
+}
+
+// city is the readable end of a zone's name.
+func city(zone string) string {
+	return strings.ReplaceAll(zone[strings.LastIndexByte(zone, '/')+1:], "_", " ")
+}
+
+// normal is a name without case, accents, spaces and punctuation, which people
+// write in different ways; + - are kept for offsets only by offset itself.
+func normal(name string) string {
+	fold := transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn)), norm.NFC)
+	s, _, err := transform.String(fold, name)
+	if err != nil {
+		s = name
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, s)
+}

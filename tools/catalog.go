@@ -1,0 +1,165 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// Bounds on what one server may offer.
+const (
+	maxTools       = 1000
+	maxDescription = 4 << 10
+	maxSchema      = 64 << 10
+)
+
+// catalog is what a server offers; it is never changed once it is made.
+type catalog struct {
+	instructions string
+	tools        map[string]*definition
+}
+
+// definition is one tool as its server describes it.
+type definition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Annotations struct {
+		ReadOnly   bool `json:"readOnlyHint"`
+		Idempotent bool `json:"idempotentHint"`
+	} `json:"annotations"`
+
+	schema *jsonschema.Schema // nil when the server's schema cannot be used
+}
+
+// newCatalog reads the raw pages of tools/list. left says for each tool that
+// was left out, or whose arguments cannot be checked, why.
+func newCatalog(instructions string, pages [][]byte) (c *catalog, left []string) {
+	c = &catalog{instructions: clean(instructions), tools: map[string]*definition{}}
+	for _, page := range pages {
+		var list struct {
+			Tools []json.RawMessage `json:"tools"`
+		}
+		if err := json.Unmarshal(page, &list); err != nil {
+			left = append(left, fmt.Sprintf("a page of tools: %v", err))
+			continue
+		}
+		for _, raw := range list.Tools {
+			if len(c.tools) == maxTools {
+				return c, append(left, fmt.Sprintf("everything after %d tools", maxTools))
+			}
+			d, err := readDefinition(raw)
+			if err != nil {
+				left = append(left, fmt.Sprintf("%q: %v", d.Name, err))
+			}
+			if d.Name != "" && len(d.InputSchema) <= maxSchema {
+				c.tools[d.Name] = d
+			}
+		}
+	}
+	return c, left
+}
+
+func readDefinition(raw json.RawMessage) (*definition, error) {
+	d := &definition{}
+	if err := json.Unmarshal(raw, d); err != nil {
+		return &definition{}, fmt.Errorf("reading its definition: %w", err)
+	}
+	d.Description, _ = cut(clean(d.Description), maxDescription)
+	if t := bytes.TrimSpace(d.InputSchema); len(t) == 0 || t[0] != '{' {
+		d.InputSchema = json.RawMessage(`{"type":"object"}`)
+	}
+	if len(d.InputSchema) > maxSchema {
+		return d, fmt.Errorf("its schema has %d bytes; the limit is %d", len(d.InputSchema), maxSchema)
+	}
+	schema, err := compile(d.InputSchema)
+	if err != nil {
+		return d, fmt.Errorf("its arguments are not checked: %w", err)
+	}
+	d.schema = schema
+	return d, nil
+}
+
+// noLoader keeps a schema from reading files or addresses.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%q is outside of the schema", url)
+}
+
+// anything stands for a pattern that Go cannot compile.
+type anything string
+
+func (anything) MatchString(string) bool { return true }
+func (a anything) String() string        { return string(a) }
+
+func compile(raw json.RawMessage) (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("reading its schema: %w", err)
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(func(s string) (jsonschema.Regexp, error) {
+		re, err := regexp.Compile(s)
+		if err != nil {
+			return anything(s), nil //nolint:nilerr // a pattern of another dialect cannot be checked and must not refuse the tool
+		}
+		return re, nil
+	})
+	if err := c.AddResource("tool:///schema.json", doc); err != nil {
+		return nil, fmt.Errorf("reading its schema: %w", err)
+	}
+	s, err := c.Compile("tool:///schema.json")
+	if err != nil {
+		return nil, fmt.Errorf("compiling its schema: %w", err)
+	}
+	return s, nil
+}
+
+// arguments returns what to send for args, or an error that tells a model what
+// to change. Nothing, null and an empty string are no arguments.
+func (d *definition) arguments(args json.RawMessage) (json.RawMessage, error) {
+	if t := strings.TrimSpace(string(args)); t == "" || t == "null" || t == `""` {
+		args = json.RawMessage("{}")
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
+	if err != nil {
+		return nil, fmt.Errorf("they are not valid JSON (%w)", err)
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return nil, errors.New("they must be a JSON object")
+	}
+	if d.schema == nil {
+		return args, nil
+	}
+	var bad *jsonschema.ValidationError
+	if err := d.schema.Validate(v); errors.As(err, &bad) {
+		return nil, errors.New(strings.Join(explain(bad, nil), "; "))
+	} else if err != nil {
+		return nil, err
+	}
+	return args, nil
+}
+
+// explain lists the innermost reasons, at most five.
+func explain(e *jsonschema.ValidationError, sofar []string) []string {
+	for _, c := range e.Causes {
+		sofar = explain(c, sofar)
+	}
+	if len(e.Causes) > 0 || len(sofar) >= 5 {
+		return sofar
+	}
+	at := "the arguments"
+	if len(e.InstanceLocation) > 0 {
+		at = `"` + strings.Join(e.InstanceLocation, ".") + `"`
+	}
+	return append(sofar, at+": "+e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+}

@@ -1,0 +1,66 @@
+package tools
+
+import (
+	"path"
+	"strings"
+)
+
+// matches tells whether one of the patterns fits the tool, by its own name or
+// as "server.tool". A pattern "!x" takes away what x fits, wherever it stands;
+// when there are only such patterns, everything else is in.
+func matches(patterns []string, server, tool string) bool {
+	in, positive := false, false
+	for _, p := range patterns {
+		if rest, not := strings.CutPrefix(p, "!"); not {
+			if fits(rest, server, tool) {
+				return false
+			}
+			continue
+		}
+		positive = true
+		in = in || fits(p, server, tool)
+	}
+	return in || (!positive && len(patterns) > 0)
+}
+
+func fits(pattern, server, tool string) bool {
+	own, _ := path.Match(slashless(pattern), slashless(tool))
+	full, _ := path.Match(slashless(pattern), slashless(server+"."+tool))
+	return own || full
+}
+
+// slashless lets * stand for slashes too, which path.Match treats apart.
+func slashless(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+
+// nearest is the known name that was perhaps meant, or "".
+func nearest(name string, known []string) string {
+	best, least := "", 1+len(name)/3
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d <= least {
+			if d < least || best == "" {
+				best, least = k, d
+			}
+		}
+	}
+	return best
+}
+
+// distance is the number of single-byte edits between two short names.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			before, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, before+cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package tools
+
+import "syscall"
+
+// ownGroup makes the child lead a group.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

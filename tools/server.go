@@ -1,0 +1,259 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// State is what a server is doing.
+type State string
+
+// The states of a server.
+const (
+	Starting State = "starting" // calls wait for it
+	Ready    State = "ready"
+	Down     State = "down" // it failed, or it is not run; it is started again after a delay
+)
+
+const (
+	startTimeout = 2 * time.Minute  // until the tools are listed; package runners download first
+	healthyAfter = 10 * time.Second // a server that lived this long has no failures behind it
+	maxRestart   = time.Minute
+	listTimeout  = 30 * time.Second
+	listRest     = time.Second // between two listings
+)
+
+// server supervises one MCP server: it keeps a connection, and makes a new one
+// when it dies.
+type server struct {
+	name   string
+	dialer dialer
+	static *catalog // of a built-in server, known before it runs
+	delay  time.Duration
+	log    *slog.Logger
+
+	mu       sync.Mutex
+	state    State
+	moved    chan struct{} // closed at the next change of state
+	conn     *connection   // when ready
+	cat      *catalog      // the last that was listed
+	problem  error
+	restarts int
+	trip     time.Duration
+	revision string // to ask for; empty: the newest
+	agreed   string // of the last connection
+	inflight int
+	retired  bool
+	idle     chan struct{} // closed when retired and the last call returned
+}
+
+// run supervises until ctx ends, then closes everything and waits for the
+// calls that are under way.
+func (s *server) run(ctx context.Context) {
+	b := &backoff.ExponentialBackOff{InitialInterval: s.delay, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: maxRestart}
+	failures := 0 // in a row, each soon after the last
+	for first := true; ctx.Err() == nil; first = false {
+		if !first {
+			s.mu.Lock()
+			s.restarts++
+			s.mu.Unlock()
+		}
+		s.become(Starting, nil, nil)
+		ready, err := s.session(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		s.log.Warn("server is down", "err", err)
+		if !ready.IsZero() && time.Since(ready) > healthyAfter {
+			failures = 0
+			b.Reset()
+		}
+		if failures++; failures == 1 && !ready.IsZero() {
+			continue // it worked: the calls that wait get a new process at once
+		}
+		s.become(Down, nil, err)
+		wait := time.NewTimer(min(b.NextBackOff(), maxRestart))
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+		}
+	}
+	s.become(Down, nil, errors.New("legwork is stopping"))
+	<-s.retire()
+}
+
+// session is the life of one connection. It returns when it was ready, zero
+// for never, and why it ended.
+func (s *server) session(ctx context.Context) (ready time.Time, err error) {
+	begin, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	c, err := s.connect(begin)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer func() {
+		s.become(Starting, nil, nil) // no new calls while it is closed
+		c.close(c.died())
+	}()
+	if err := s.refresh(begin, c); err != nil {
+		return time.Time{}, err
+	}
+	s.become(Ready, c, nil)
+	ready = time.Now()
+	return ready, s.follow(ctx, c)
+}
+
+// connect dials. A server that dies on a modern greeting is started again with
+// the old one, which is remembered.
+func (s *server) connect(ctx context.Context) (*connection, error) {
+	s.mu.Lock()
+	revision := s.revision
+	s.mu.Unlock()
+	c, err := s.dialer.dial(ctx, revision)
+	if revision == "" && ctx.Err() == nil && errors.Is(err, errDied) {
+		s.log.Debug("trying the older protocol", "err", err)
+		revision = oldProtocol
+		if c, err = s.dialer.dial(ctx, revision); err != nil {
+			return nil, err
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.agreed = c.client.ProtocolVersion()
+	if s.revision == "" && s.agreed != "" && s.agreed <= oldProtocol {
+		s.revision = oldProtocol // spares the probe next time
+	}
+	return c, nil
+}
+
+// follow keeps the list of tools fresh until the connection or ctx ends.
+func (s *server) follow(ctx context.Context, c *connection) error {
+	changed := c.changed
+	rest := time.NewTimer(0)
+	defer rest.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-c.dead:
+			return c.explained(c.cause)
+		case <-rest.C:
+			changed = c.changed
+		case <-changed:
+			changed = nil
+			rest.Reset(listRest)
+			short, cancel := context.WithTimeout(ctx, listTimeout)
+			err := s.refresh(short, c)
+			cancel()
+			if err != nil {
+				s.log.Warn("keeping the known tools", "err", err)
+			}
+		}
+	}
+}
+
+func (s *server) refresh(ctx context.Context, c *connection) error {
+	from := time.Now()
+	cat, left, err := c.list(ctx)
+	if err != nil {
+		return err
+	}
+	for _, why := range left {
+		s.log.Warn("part of the tools left out", "why", why)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cat, s.trip = cat, time.Since(from)
+	return nil
+}
+
+// become changes the state and wakes who waits for that.
+func (s *server) become(state State, c *connection, problem error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state, s.conn, s.problem = state, c, problem
+	close(s.moved)
+	s.moved = make(chan struct{})
+}
+
+// settled waits until the server is ready. It returns an error when the server
+// is down, was retired, or when ctx ends.
+func (s *server) settled(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		state, moved, problem, retired := s.state, s.moved, s.problem, s.retired
+		s.mu.Unlock()
+		switch {
+		case retired:
+			return fmt.Errorf("server %q is closed", s.name)
+		case state == Ready:
+			return nil
+		case state == Down:
+			return fmt.Errorf("server %q is down: %w", s.name, problem)
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return fmt.Errorf("server %q is still starting: %w", s.name, ctx.Err())
+		}
+	}
+}
+
+// acquire waits for the server and takes part in its life: release must be
+// called once after the call. A retired server gives none.
+func (s *server) acquire(ctx context.Context) (c *connection, cat *catalog, release func(), err error) {
+	for {
+		if err := s.settled(ctx); err != nil {
+			return nil, nil, nil, err
+		}
+		s.mu.Lock()
+		if s.state == Ready && !s.retired {
+			s.inflight++
+			c, cat = s.conn, s.cat
+			s.mu.Unlock()
+			return c, cat, s.release, nil
+		}
+		s.mu.Unlock()
+	}
+}
+
+func (s *server) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inflight--
+	if s.retired && s.inflight == 0 {
+		close(s.idle)
+	}
+}
+
+// retire refuses new calls; the returned channel is closed when the last one
+// has returned.
+func (s *server) retire() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.retired && s.inflight == 0 {
+		close(s.idle)
+	}
+	s.retired = true
+	return s.idle
+}
+
+// known is the newest list of tools, nil before there was one.
+func (s *server) known() *catalog {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cat == nil {
+		return s.static
+	}
+	return s.cat
+}

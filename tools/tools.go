@@ -1,0 +1,230 @@
+// Package tools gives groups of tools from MCP servers: built-in ones in the
+// process and others on standard input and output, started in the background,
+// supervised, bounded in everything they can take, and called by rules that
+// the config sets.
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"legwork/tools/builtin"
+)
+
+// Options are what a Manager needs beside its Config. The zero value is usable.
+type Options struct {
+	Log          *slog.Logger     // nil: nothing is logged
+	Version      string           // of legwork, told to servers
+	Now          func() time.Time // the clock of the built-in servers; nil: time.Now
+	RestartDelay time.Duration    // before the first restart of a failed server, doubled up to a minute; 0: 500 ms
+	ProbeTimeout time.Duration    // how long a server may be silent on the modern greeting; 0: 5 s
+}
+
+// Manager runs the servers of a Config and hands out snapshots of it. Its
+// methods are safe for concurrent use.
+type Manager struct {
+	o     Options
+	set   atomic.Pointer[Set]
+	guard *guard
+
+	reload sync.Mutex // held by the one Reload that is under way
+
+	mu      sync.Mutex
+	orders  chan order // to Run; nil when it is not running
+	stopped chan struct{}
+}
+
+// order asks Run to start and to retire servers.
+type order struct{ start, retire []*server }
+
+// reloadWait is how long a reload waits for new servers before it swaps.
+const reloadWait = 10 * time.Second
+
+// ErrStopped is returned by Reload when Run has ended.
+var ErrStopped = errors.New("the servers are stopped")
+
+// New prepares the servers of a valid Config; Run starts them. An invalid
+// Config is an error that lists every Issue.
+func New(cfg Config, o Options) (*Manager, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.RestartDelay == 0 {
+		o.RestartDelay = 500 * time.Millisecond
+	}
+	if o.ProbeTimeout == 0 {
+		o.ProbeTimeout = 5 * time.Second
+	}
+	m := &Manager{o: o, guard: &guard{log: o.Log}, stopped: make(chan struct{})}
+	set, _, err := m.build(cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	m.set.Store(set)
+	return m, nil
+}
+
+// Set is the newest snapshot.
+func (m *Manager) Set() *Set { return m.set.Load() }
+
+// Run starts all servers in the background and supervises them until ctx ends.
+// It returns nil after every process and goroutine it started has ended. It is
+// called once.
+func (m *Manager) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer m.guard.close()
+	defer running.Wait()
+	defer close(m.stopped)
+	stop := map[*server]context.CancelFunc{}
+	launch := func(servers []*server) {
+		for _, s := range servers {
+			life, cancel := context.WithCancel(ctx)
+			stop[s] = cancel
+			running.Go(func() { s.run(life) })
+		}
+	}
+	m.mu.Lock()
+	m.orders = make(chan order)
+	launch(slices.Collect(maps.Values(m.Set().servers)))
+	m.mu.Unlock()
+	for {
+		select {
+		case <-ctx.Done():
+			for _, cancel := range stop {
+				cancel()
+			}
+			return nil
+		case o := <-m.orders:
+			launch(o.start)
+			for _, s := range o.retire {
+				cancel, idle := stop[s], s.retire()
+				delete(stop, s)
+				running.Go(func() {
+					select {
+					case <-idle:
+					case <-ctx.Done():
+					}
+					cancel()
+				})
+			}
+		}
+	}
+}
+
+// Reload replaces the config: it connects what is new, swaps the snapshot, and
+// closes what is gone when its last call has returned. Servers whose settings
+// are unchanged keep running. On error nothing has changed. A new server that
+// does not start within ten seconds is swapped in all the same and shows as
+// starting or down. ctx bounds that waiting.
+func (m *Manager) Reload(ctx context.Context, cfg Config) error {
+	m.reload.Lock()
+	defer m.reload.Unlock()
+	old := m.Set()
+	set, fresh, err := m.build(cfg, old)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	if m.orders == nil { // Run will start the newest set
+		m.set.Store(set)
+		m.mu.Unlock()
+		return nil
+	}
+	m.mu.Unlock()
+	if err := m.tell(ctx, order{start: fresh}); err != nil {
+		return err
+	}
+	short, cancel := context.WithTimeout(ctx, reloadWait)
+	defer cancel()
+	for _, s := range fresh {
+		if err := s.settled(short); err != nil {
+			m.o.Log.Warn("a new server is not ready", "server", s.name, "err", err)
+		}
+	}
+	m.set.Store(set)
+	var gone []*server
+	for _, s := range old.servers {
+		if set.servers[s.name] != s {
+			gone = append(gone, s)
+		}
+	}
+	return m.tell(context.WithoutCancel(ctx), order{retire: gone})
+}
+
+func (m *Manager) tell(ctx context.Context, o order) error {
+	select {
+	case m.orders <- o:
+		return nil
+	case <-m.stopped:
+		return ErrStopped
+	case <-ctx.Done():
+		return fmt.Errorf("reloading servers: %w", ctx.Err())
+	}
+}
+
+// build makes the snapshot of cfg, taking over the servers of old that are
+// unchanged; fresh are the others.
+func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*server, err error) {
+	if issues := cfg.Validate(); len(issues) > 0 {
+		errs := make([]error, len(issues))
+		for i, is := range issues {
+			errs[i] = fmt.Errorf("%s: %s", is.Path, is.Problem)
+		}
+		return nil, nil, errors.Join(errs...)
+	}
+	set = &Set{servers: map[string]*server{}, groups: map[string]*group{}, log: m.o.Log}
+	for name, sc := range cfg.Servers {
+		keep := cfg.kept(name)
+		if old != nil {
+			if s := old.servers[name]; s != nil && s.dialer.keep == keep && reflect.DeepEqual(s.dialer.cfg, sc) {
+				set.servers[name] = s
+				continue
+			}
+		}
+		s, err := m.newServer(name, sc, keep)
+		if err != nil {
+			return nil, nil, err
+		}
+		set.servers[name] = s
+		fresh = append(fresh, s)
+	}
+	for name, g := range cfg.allGroups() {
+		members := make([]*server, len(g.Servers))
+		for i, s := range g.Servers {
+			members[i] = set.servers[s]
+		}
+		set.groups[name] = &group{name: name, cfg: g, servers: members}
+	}
+	return set, fresh, nil
+}
+
+func (m *Manager) newServer(name string, cfg ServerConfig, keep int) (*server, error) {
+	log := m.o.Log.With("server", name)
+	s := &server{
+		name: name, delay: m.o.RestartDelay, log: log, revision: cfg.Protocol,
+		state: Starting, moved: make(chan struct{}), idle: make(chan struct{}),
+		dialer: dialer{cfg: cfg, keep: keep, guard: m.guard, log: log, version: m.o.Version, probe: m.o.ProbeTimeout},
+	}
+	if cfg.Builtin == "" {
+		return s, nil
+	}
+	b, err := builtin.New(cfg.Builtin, cfg.Options, m.o.Now)
+	if err != nil {
+		return nil, fmt.Errorf("making server %q: %w", name, err)
+	}
+	s.dialer.builtin = b
+	s.static, err = staticCatalog(b)
+	return s, err
+}

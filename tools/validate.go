@@ -1,0 +1,198 @@
+package tools
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/tools/builtin"
+)
+
+// nameRule is what servers and groups may be called: a plan names them and
+// tool names are made of them.
+const nameRule = "^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$"
+
+// Validate returns everything that is wrong, ordered by path; nothing when the
+// config can be used.
+func (c Config) Validate() []Issue {
+	v := validator{cfg: c, name: regexp.MustCompile(nameRule)}
+	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
+		v.server(name, c.Servers[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
+		v.group(name, c.Groups[name])
+	}
+	v.unreachable()
+	return v.issues
+}
+
+type validator struct {
+	cfg    Config
+	name   *regexp.Regexp
+	issues []Issue
+}
+
+func (v *validator) add(path, format string, args ...any) {
+	v.issues = append(v.issues, Issue{path, fmt.Sprintf(format, args...)})
+}
+
+func (v *validator) server(name string, s ServerConfig) {
+	at := "servers." + name
+	if !v.name.MatchString(name) {
+		v.add(at, "%q cannot be a server's name; allowed are up to 32 letters, digits, - and _", name)
+	}
+	if s.URL != "" || (s.Type != "" && s.Type != "stdio" && slices.Contains(types(), s.Type)) {
+		key := "url"
+		if s.URL == "" {
+			key = "type"
+		}
+		v.add(at+"."+key, "this version has stdio and built-in servers only; use command or builtin")
+		return
+	}
+	if s.Type != "" && s.Type != "stdio" {
+		v.add(at+".type", "%q is unknown; allowed are %s", s.Type, quoted(types()))
+	}
+	if len(s.Headers) > 0 {
+		v.add(at+".headers", "headers are for servers with a url")
+	}
+	switch {
+	case s.Command != "" && s.Builtin != "":
+		v.add(at+".builtin", "a server has command or builtin, not both")
+	case s.Command == "" && s.Builtin == "":
+		v.add(at, "command or builtin is missing; built-in servers are %s", quoted(builtin.Names()))
+	case s.Builtin != "":
+		v.builtin(at, s)
+	default:
+		v.stdio(at, s)
+	}
+}
+
+// unreachable finds servers that no group uses and that cannot be groups of
+// their own because a group has their name.
+func (v *validator) unreachable() {
+	used := map[string]bool{}
+	for _, g := range v.cfg.allGroups() {
+		for _, s := range g.Servers {
+			used[s] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.cfg.Servers)) {
+		if !used[name] {
+			v.add("servers."+name, "no group uses this server, and group %q has its name; list it under groups.%s.servers", name, name)
+		}
+	}
+}
+
+func types() []string { return []string{"stdio", "http", "streamable-http", "sse"} }
+
+func (v *validator) builtin(at string, s ServerConfig) {
+	if !slices.Contains(builtin.Names(), s.Builtin) {
+		v.add(at+".builtin", "%q is unknown; allowed are %s", s.Builtin, quoted(builtin.Names()))
+		return
+	}
+	for _, key := range []struct {
+		name string
+		set  bool
+	}{{"type", s.Type != ""}, {"args", len(s.Args) > 0}, {"env", len(s.Env) > 0}, {"cwd", s.Cwd != ""}, {"protocol", s.Protocol != ""}} {
+		if key.set {
+			v.add(at+"."+key.name, "%s is for servers with a command", key.name)
+		}
+	}
+	if _, err := builtin.New(s.Builtin, s.Options, time.Now); err != nil {
+		v.add(at+".options", "%v", err)
+	}
+}
+
+func (v *validator) stdio(at string, s ServerConfig) {
+	if len(s.Options) > 0 {
+		v.add(at+".options", "options are for built-in servers")
+	}
+	if s.Protocol != "" && !mcp.IsValidProtocolVersion(s.Protocol) {
+		v.add(at+".protocol", "%q is unknown; allowed are %s", s.Protocol, quoted(mcp.ValidProtocolVersions))
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
+		if key == "" || strings.ContainsAny(key, "=\x00") || strings.Contains(s.Env[key], "\x00") {
+			v.add(at+".env."+key, "%q cannot be an environment variable", key)
+		}
+	}
+}
+
+func (v *validator) group(name string, g GroupConfig) {
+	at := "groups." + name
+	switch {
+	case name == "llm_tool":
+		v.add(at, "llm_tool is the model itself and cannot be a group; choose another name")
+	case !v.name.MatchString(name):
+		v.add(at, "%q cannot be a group's name; allowed are up to 32 letters, digits, - and _", name)
+	}
+	known := slices.Sorted(maps.Keys(v.cfg.Servers))
+	if len(g.Servers) == 0 && !slices.Contains(known, name) {
+		v.add(at+".servers", "servers is missing; configured are %s", orNone(known))
+	}
+	for i, s := range g.Servers {
+		p := fmt.Sprintf("%s.servers[%d]", at, i)
+		if !slices.Contains(known, s) {
+			v.add(p, "no server is named %q; configured are %s", s, orNone(known))
+		} else if slices.Contains(g.Servers[:i], s) {
+			v.add(p, "%q is listed twice", s)
+		}
+	}
+	v.patterns(at+".tools", g.Tools)
+	v.patterns(at+".read_only", g.ReadOnly)
+	v.approve(at+".approve", g.Approve)
+	v.sizes(at, g)
+}
+
+func (v *validator) approve(at string, a Approve) {
+	if a.word() != "" {
+		return
+	}
+	for i, p := range a {
+		if p == ApproveNever || p == ApproveWrites || p == ApproveAlways {
+			v.add(fmt.Sprintf("%s[%d]", at, i), "%q stands alone; a list holds patterns over tool names", p)
+		}
+	}
+	for _, word := range []string{ApproveNever, ApproveWrites, ApproveAlways} {
+		// A misspelt "never" would be a pattern that fits no tool, and let
+		// everything run.
+		if len(a) == 1 && distance(strings.ToLower(a[0]), word) <= 2 {
+			v.add(at, "%q is unknown, perhaps %q; allowed are never, writes, always or a list of patterns (SERVER.TOOL for a tool of that name)", a[0], word)
+			return
+		}
+	}
+	v.patterns(at, a)
+}
+
+func (v *validator) patterns(at string, list []string) {
+	for i, p := range list {
+		_, err := path.Match(slashless(strings.TrimPrefix(p, "!")), "")
+		if err != nil || strings.TrimPrefix(p, "!") == "" {
+			v.add(fmt.Sprintf("%s[%d]", at, i), "%q is not a pattern; * stands for anything, ? for one character, a leading ! leaves out", p)
+		}
+	}
+}
+
+func (v *validator) sizes(at string, g GroupConfig) {
+	if g.ToolTimeout < 0 || (g.ToolTimeout > 0 && g.ToolTimeout < time.Millisecond) {
+		v.add(at+".tool_timeout", "%v is too short; write a duration such as 60s", g.ToolTimeout)
+	}
+	if g.MaxResultBytes < 0 || g.MaxResultBytes > maxResultLimit {
+		v.add(at+".max_result_bytes", "%d is out of range; allowed are 1 to %d", g.MaxResultBytes, maxResultLimit)
+	}
+	if kept := g.withDefaults("").MaxResultBytes; g.ShowResultBytes < 0 || g.ShowResultBytes > kept {
+		v.add(at+".show_result_bytes", "%d is out of range; allowed are 1 to max_result_bytes (%d)", g.ShowResultBytes, kept)
+	}
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return quoted(names)
+}
