@@ -1,0 +1,288 @@
+package offline_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"legwork/llm"
+	"legwork/llm/offline"
+)
+
+const system = `You plan.
+- Not a group: just a line.
+
+# Agents
+- math: Exact arithmetic on numbers.
+- clock: Tells the time in a place or time zone and does date arithmetic.
+- web: Reads public web pages and returns their text.
+- files: Reads and lists files in the workspace.
+- llm_tool: The model alone, without tools.
+
+# More
+- format: JSON`
+
+func planTool() []llm.Tool {
+	return []llm.Tool{{Name: "plan", Description: "Hands over the plan.", Schema: json.RawMessage(`{"type":"object"}`)}}
+}
+
+func ask(t *testing.T, r llm.Request) llm.Reply {
+	t.Helper()
+	reply, err := offline.New(offline.Options{}).Call(t.Context(), r, nil)
+	if err != nil {
+		t.Fatalf("Call(%+v): %v", r, err)
+	}
+	return reply
+}
+
+func planRequest(messages ...string) llm.Request {
+	r := llm.Request{Role: llm.RolePlan, Tools: planTool(), Messages: []llm.Message{{Role: llm.System, Content: system}}}
+	for _, m := range messages {
+		r.Messages = append(r.Messages, llm.Message{Role: llm.User, Content: m})
+	}
+	return r
+}
+
+// planned writes a plan as "group: description" lines.
+func planned(t *testing.T, reply llm.Reply) string {
+	t.Helper()
+	if len(reply.ToolCalls) != 1 || reply.ToolCalls[0].Name != "plan" || reply.Text != "" {
+		return "no plan but " + reply.Text
+	}
+	var args struct {
+		Plan []struct{ Name, Description string }
+	}
+	if err := json.Unmarshal([]byte(reply.ToolCalls[0].Arguments), &args); err != nil {
+		t.Fatalf("arguments %q: %v", reply.ToolCalls[0].Arguments, err)
+	}
+	var lines []string
+	for _, e := range args.Plan {
+		lines = append(lines, e.Name+": "+e.Description)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestRequestsAreSplitAndGivenToGroups(t *testing.T) {
+	for goal, want := range map[string]string{
+		"What is 17*23, and what time is it in Tokyo and in Paris?":  "math: What is 17*23\nclock: What time is it in Tokyo\nclock: What time is it in Paris",
+		"What time is it in Tokyo, Paris and New York?":              "clock: What time is it in Tokyo\nclock: What time is it in Paris\nclock: What time is it in New York",
+		"what time is it in tokyo?":                                  "clock: What time is it in tokyo",
+		"Time in Europe/Berlin and UTC?":                             "clock: Time in Europe/Berlin\nclock: Time in UTC",
+		"2+2 and 3*(4-1)":                                            "math: 2+2\nmath: 3*(4-1)",
+		"Hello! Please calculate 15% of 80.":                         "math: Please calculate 15% of 80",
+		"What is 6 times 7?":                                         "math: What is 6 times 7",
+		"What is 1,000,000 / 7":                                      "math: What is 1,000,000 / 7",
+		"Read https://go.dev/doc, then https://go.dev/blog?x=1,2.":   "web: Read https://go.dev/doc\nweb: Read https://go.dev/blog?x=1,2",
+		"Read notes/today.md and count its words":                    "files: Read notes/today.md\nllm_tool: Count its words",
+		"How many days are there between 2026-01-01 and 2026-03-01?": "clock: How many days are there between 2026-01-01 and 2026-03-01",
+		"Write a poem about cats and dogs.":                          "llm_tool: Write a poem about cats and dogs",
+		"Сколько будет 17*23 и который час в Токио и в Париже?": "math: Сколько будет 17*23\nclock: Который час в Токио\nclock: Который час в Париже",
+		"17*23 等于多少？东京现在几点？":                                    "math: 17*23 等于多少\nclock: 东京现在几点",
+		"东京和巴黎现在几点？":                                            "clock: 东京现在几点\nclock: 巴黎现在几点",
+		"计算 6乘以7":                                               "math: 计算 6乘以7",
+	} {
+		t.Run(goal, func(t *testing.T) {
+			if diff := cmp.Diff(want, planned(t, ask(t, planRequest("The person's time zone is UTC.\n\n<goal>\n"+goal+"\n</goal>")))); diff != "" {
+				t.Errorf("plan for %q: want-, got+\n%s", goal, diff)
+			}
+		})
+	}
+}
+
+func TestPlainTalkIsAnsweredDirectly(t *testing.T) {
+	for goal, notice := range map[string]string{
+		"Hello there!":       "Offline stand-in",
+		"thanks":             "Offline stand-in",
+		"I had a lovely day": "Offline stand-in",
+		"":                   "Offline stand-in",
+		"你好！":                "离线替身",
+		"Привет!":            "Офлайн-заместитель",
+		"Сегодня хорошая погода.": "Офлайн-заместитель",
+	} {
+		reply := ask(t, planRequest("<goal>\n"+goal+"\n</goal>"))
+		first, _, _ := strings.Cut(reply.Text, "\n")
+		if len(reply.ToolCalls) > 0 || !strings.Contains(first, notice) {
+			t.Errorf("reply to %q is %+v, want text whose first line has %q", goal, reply, notice)
+		}
+	}
+}
+
+func TestARefusedDirectAnswerBecomesAPlan(t *testing.T) {
+	r := planRequest("<goal>Hello</goal>")
+	r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, Content: "Hi"}, llm.Message{Role: llm.User, Content: "A plan is wanted."})
+	if got := planned(t, ask(t, r)); got != "llm_tool: Hello" {
+		t.Errorf("after a refused answer the reply is %q, want a plan for llm_tool", got)
+	}
+}
+
+func TestGuidanceIsPlannedToo(t *testing.T) {
+	goal := "<goal>What time is it in Tokyo?</goal>"
+	more := "<guidance>\nAnd what time is it in Berlin?\n</guidance>"
+	results := `<result id="1/a" group="clock" state="done">09:00</result>`
+	for name, c := range map[string]struct {
+		messages []string
+		want     string
+	}{
+		"before the plan": {[]string{goal, more}, "clock: What time is it in Tokyo\nclock: And what time is it in Berlin"},
+		"after results":   {[]string{goal, results, more}, "clock: And what time is it in Berlin"},
+	} {
+		if diff := cmp.Diff(c.want, planned(t, ask(t, planRequest(c.messages...)))); diff != "" {
+			t.Errorf("%s: want-, got+\n%s", name, diff)
+		}
+	}
+	reply := ask(t, planRequest(goal, more, results))
+	if len(reply.ToolCalls) > 0 || !strings.Contains(reply.Text, "- 09:00") {
+		t.Errorf("with a later result the reply is %+v, want the answer", reply)
+	}
+}
+
+func TestAnswersAreBuiltFromResults(t *testing.T) {
+	goal := "<goal>What is 17*23?</goal>"
+	results := "Results:\n<result id=\"1/a\" group=\"math\" state=\"done\">\nWhat is 17*23: 391\n</result>\n<result id=\"1/b\" group=\"clock\" state=\"failed\">no such place\ntry again</result>"
+	want := "*Offline stand-in: rules, not a language model.*\n\nHere is what was found:\n\n- What is 17*23: 391\n- (not done) no such place\n  try again"
+	review := planRequest(goal, results)
+	review.Role = llm.RoleReview
+	answer := review
+	answer.Role, answer.Tools = llm.RoleAnswer, nil
+	unnamed := answer
+	unnamed.Role = ""
+	for name, r := range map[string]llm.Request{"review": review, "answer": answer, "role from the prompt": unnamed} {
+		if diff := cmp.Diff(want, ask(t, r).Text); diff != "" {
+			t.Errorf("%s: want-, got+\n%s", name, diff)
+		}
+	}
+	empty := ask(t, llm.Request{Role: llm.RoleAnswer, Messages: []llm.Message{{Role: llm.User, Content: goal}}})
+	if !strings.Contains(empty.Text, "cannot do this: What is 17*23?") {
+		t.Errorf("without results the answer is %q, want it to say so", empty.Text)
+	}
+}
+
+func tool(name, description, schema string) llm.Tool {
+	return llm.Tool{Name: name, Description: description, Schema: json.RawMessage(schema)}
+}
+
+// tools are like those of the built-in servers, with those that legwork adds.
+func tools() []llm.Tool {
+	return []llm.Tool{
+		tool("calculate", "Calculates an arithmetic expression.", `{"type":"object","properties":{"expression":{"type":"string"}},"required":["expression"]}`),
+		tool("time_in", "Tells the present date and time in one place.", `{"type":"object","properties":{"place":{"type":"string"}},"required":["place"]}`),
+		tool("date_add", "Adds weeks or days to a date.", `{"type":"object","properties":{"date":{"type":"string"},"weeks":{"type":"integer"},"days":{"type":"integer"},"place":{"type":"string"}}}`),
+		tool("date_diff", "Tells how much time is between two dates.", `{"type":"object","properties":{"to":{"type":"string"},"from":{"type":"string"},"place":{"type":"string"}},"required":["to"]}`),
+		tool("fetch", "Reads a page.", `{"type":"object","properties":{"url":{"type":"string"}},"required":["url"]}`),
+		tool("read_file", "Reads a file.", `{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`),
+		tool("echo", "Echoes a message.", `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`),
+		tool("get-sum", "Returns the sum of two numbers.", `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`),
+		tool("paint", "Paints in a colour.", `{"type":"object","properties":{"colour":{"enum":["red","blue"]}},"required":["colour"]}`),
+		tool("read_result", "Reads on in a result that was cut.", `{"type":"object","properties":{"result":{"type":"integer"}},"required":["result"]}`),
+		tool("ask_person", "Asks the person and waits.", `{"type":"object","properties":{"question":{"type":"string"}},"required":["question"]}`),
+		tool("broken", "Echoes.", `{"type":"object","properties":3}`),
+	}
+}
+
+func workRequest(task string) llm.Request {
+	return llm.Request{Role: llm.RoleWork, Tools: tools(), Messages: []llm.Message{
+		{Role: llm.System, Content: "You work."},
+		{Role: llm.User, Content: "The person's time zone is Europe/Vienna.\n\n<task>\n" + task + "\n</task>"},
+	}}
+}
+
+func TestToolsAreChosenAndFilled(t *testing.T) {
+	for task, want := range map[string]string{
+		"What is 17*23":                                      `calculate {"expression":"17*23"}`,
+		"Please calculate 15% of 80":                         `calculate {"expression":"15/100*80"}`,
+		"What is 6 times 7":                                  `calculate {"expression":"6 * 7"}`,
+		"What is 3 × (4 − 1)":                                `calculate {"expression":"3 * (4 - 1)"}`,
+		"Compute sqrt(2)":                                    `calculate {"expression":"sqrt(2)"}`,
+		"What time is it in Tokyo":                           `time_in {"place":"Tokyo"}`,
+		"What time is it in New York":                        `time_in {"place":"New York"}`,
+		"Time in Europe/Berlin":                              `time_in {"place":"Europe/Berlin"}`,
+		"What time is it":                                    `time_in {"place":"Europe/Vienna"}`,
+		"Который час в Москве":                               `time_in {"place":"Москва"}`,
+		"Который час в Париже":                               `time_in {"place":"Париж"}`,
+		"东京现在几点":                                             `time_in {"place":"东京"}`,
+		"Which date is 3 weeks after 2026-11-20":             `date_add {"date":"2026-11-20","weeks":3}`,
+		"How much time is between 2026-01-01 and 2026-03-01": `date_diff {"from":"2026-01-01","to":"2026-03-01"}`,
+		"Read https://go.dev/doc":                            `fetch {"url":"https://go.dev/doc"}`,
+		"Read notes/today.md":                                `read_file {"path":"notes/today.md"}`,
+		`Echo the message "good day"`:                        `echo {"message":"good day"}`,
+		"Return the sum of 2.5 and 4":                        `get-sum {"a":2.5,"b":4}`,
+		"Paint it blue":                                      `paint {"colour":"blue"}`,
+	} {
+		reply := ask(t, workRequest(task))
+		got := "text " + reply.Text
+		if len(reply.ToolCalls) == 1 {
+			got = reply.ToolCalls[0].Name + " " + reply.ToolCalls[0].Arguments
+		}
+		if got != want {
+			t.Errorf("work on %q: got %s, want %s", task, got, want)
+		}
+	}
+}
+
+func TestAResultOfAToolEndsTheWork(t *testing.T) {
+	r := workRequest("What is 17*23")
+	calls := ask(t, r).ToolCalls
+	r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, ToolCalls: calls},
+		llm.Message{Role: llm.ToolRole, ToolCallID: calls[0].ID, Content: "<data>\n391\n</data>"})
+	if got := ask(t, r); got.Text != "**What is 17*23**: 391" || len(got.ToolCalls) > 0 {
+		t.Errorf("after the result: %+v, want its text", got)
+	}
+	r.Messages[1].Content = "<goal>What is 17*23?</goal>\n" + r.Messages[1].Content
+	want := "*Offline stand-in: rules, not a language model.*\n\nHere is what was found:\n\n- **What is 17*23**: 391"
+	if diff := cmp.Diff(want, ask(t, r).Text); diff != "" {
+		t.Errorf("a last turn that answers: want-, got+\n%s", diff)
+	}
+}
+
+func TestWhatTheRulesCannotDoIsSaid(t *testing.T) {
+	for task, want := range map[string]string{
+		"Write a poem":    "The offline stand-in works by rules and cannot do this: Write a poem",
+		"写一首诗":            "离线替身只按规则工作，做不了这件事：写一首诗",
+		"Напиши стихи":    "Офлайн-заместитель работает по правилам и этого не умеет: Напиши стихи",
+		"Compare 1 and 2": "The offline stand-in works by rules and cannot do this: Compare 1 and 2",
+	} {
+		r := workRequest(task)
+		r.Tools = nil
+		if got := ask(t, r).Text; got != want {
+			t.Errorf("work on %q without tools: got %q, want %q", task, got, want)
+		}
+		r.Role = ""
+		if got := ask(t, r).Text; got != want {
+			t.Errorf("work on %q, role from the prompt: got %q, want %q", task, got, want)
+		}
+	}
+}
+
+func TestTextIsStreamedWordByWordAtItsPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := offline.New(offline.Options{Delay: 300 * time.Millisecond, WordDelay: 5 * time.Millisecond})
+		start, text, words := time.Now(), "", 0
+		r := planRequest("<goal>你好 there</goal>")
+		reply, err := m.Call(t.Context(), r, func(d llm.Delta) { text += d.Text; words++ })
+		want := 300*time.Millisecond + time.Duration(words-1)*5*time.Millisecond
+		if err != nil || text != reply.Text || words < 20 || time.Since(start) != want || reply.Elapsed != want {
+			t.Errorf("streamed %q in %d words within %v, reply %+v, error %v, want it whole within %v", text, words, time.Since(start), reply, err, want)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 310*time.Millisecond)
+		defer cancel()
+		if _, err := m.Call(ctx, r, nil); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != want+310*time.Millisecond {
+			t.Errorf("cancelled call ended with %v, want the context's error at once", err)
+		}
+	})
+}
+
+func TestInvalidRequestsAreRefused(t *testing.T) {
+	r := planRequest("<goal>x</goal>")
+	r.Messages = append(r.Messages, llm.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "1", Name: "plan", Arguments: "{}"}}})
+	_, err := offline.New(offline.Options{}).Call(t.Context(), r, nil)
+	var fault *llm.Error
+	if !errors.As(err, &fault) || fault.Problem != llm.Invalid {
+		t.Errorf("a call without its result: error %v, want %s", err, llm.Invalid)
+	}
+}

@@ -1,0 +1,186 @@
+package offline_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"legwork/llm/offline"
+)
+
+// serve starts the wire protocol on a loopback socket and returns its address.
+func serve(t *testing.T, o offline.Options) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- offline.Serve(ctx, l, offline.New(o)) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve ended with %v, want nil", err)
+		}
+	})
+	return "http://" + l.Addr().String() + "/v1"
+}
+
+func client(url string) *openai.Client {
+	c := openai.DefaultConfig("no key")
+	c.BaseURL = url
+	return openai.NewClientWithConfig(c)
+}
+
+func wirePlan(stream bool) openai.ChatCompletionRequest {
+	r := openai.ChatCompletionRequest{
+		Model: "offline", Stream: stream,
+		Messages: []openai.ChatCompletionMessage{
+			{Role: "system", Content: system},
+			{Role: "user", MultiContent: []openai.ChatMessagePart{{Type: "text", Text: "<goal>What is 17*23?</goal>"}}},
+		},
+		Tools: []openai.Tool{{Type: "function", Function: &openai.FunctionDefinition{Name: "plan", Parameters: json.RawMessage(`{"type":"object"}`)}}},
+	}
+	if stream {
+		r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	}
+	return r
+}
+
+const wantPlan = `{"plan":[{"name":"math","description":"What is 17*23"}]}`
+
+func TestPlanOverTheWire(t *testing.T) {
+	c := client(serve(t, offline.Options{}))
+	got, err := c.CreateChatCompletion(t.Context(), wirePlan(false))
+	if err != nil || len(got.Choices) != 1 || len(got.Choices[0].Message.ToolCalls) != 1 || got.Usage.TotalTokens == 0 {
+		t.Fatalf("completion %+v, error %v, want one tool call with usage", got, err)
+	}
+	choice := got.Choices[0]
+	if call := choice.Message.ToolCalls[0]; call.Function.Name != "plan" || call.Function.Arguments != wantPlan || call.ID == "" || choice.FinishReason != "tool_calls" {
+		t.Errorf("got %+v, want a call of plan with %s", choice, wantPlan)
+	}
+
+	text, arguments, finish, usage := receive(t, c, wirePlan(true))
+	if text != "" || arguments != wantPlan || finish != "tool_calls" || usage == nil {
+		t.Errorf("streamed text %q, arguments %s, finish %q, usage %v, want arguments %s", text, arguments, finish, usage, wantPlan)
+	}
+}
+
+// receive reads a whole stream.
+func receive(t *testing.T, c *openai.Client, r openai.ChatCompletionRequest) (text, arguments, finish string, usage *openai.Usage) {
+	t.Helper()
+	stream, err := c.CreateChatCompletionStream(t.Context(), r)
+	if err != nil {
+		t.Fatalf("opening the stream: %v", err)
+	}
+	defer stream.Close()
+	for {
+		chunk, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return text, arguments, finish, usage
+		}
+		if err != nil {
+			t.Fatalf("reading the stream: %v", err)
+		}
+		if chunk.Usage != nil {
+			usage = chunk.Usage
+		}
+		for _, choice := range chunk.Choices {
+			text += choice.Delta.Content
+			for _, call := range choice.Delta.ToolCalls {
+				arguments += call.Function.Arguments
+			}
+			finish += string(choice.FinishReason)
+		}
+	}
+}
+
+func TestAnswerOverTheWireIsTheSameStreamedAndWhole(t *testing.T) {
+	c := client(serve(t, offline.Options{}))
+	r := openai.ChatCompletionRequest{Model: "offline", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: `<goal>x</goal><result id="1/a" state="done">391</result>`}}}
+	whole, err := c.CreateChatCompletion(t.Context(), r)
+	if err != nil || len(whole.Choices) != 1 || !strings.HasSuffix(whole.Choices[0].Message.Content, "- 391") {
+		t.Fatalf("completion %+v, error %v, want the result in it", whole, err)
+	}
+	r.Stream = true
+	text, _, finish, usage := receive(t, c, r)
+	if text != whole.Choices[0].Message.Content || finish != "stop" || usage != nil {
+		t.Errorf("streamed %q, finish %q, usage %v, want %q, stop and no usage", text, finish, usage, whole.Choices[0].Message.Content)
+	}
+}
+
+func TestTheListOfModelsNamesTheOne(t *testing.T) {
+	list, err := client(serve(t, offline.Options{Name: "stand-in"})).ListModels(t.Context())
+	if err != nil || len(list.Models) != 1 || list.Models[0].ID != "stand-in" {
+		t.Errorf("models %+v, error %v, want stand-in", list, err)
+	}
+}
+
+func TestTheWireIsStrict(t *testing.T) {
+	url := serve(t, offline.Options{})
+	for name, c := range map[string]struct {
+		path, body string
+		status     int
+		code       string
+	}{
+		"no JSON":              {"/chat/completions", `{`, 400, "invalid_request"},
+		"unknown key":          {"/chat/completions", `{"model":"offline","modell":1}`, 400, "invalid_request"},
+		"unknown model":        {"/chat/completions", `{"model":"gpt-5"}`, 404, "model_not_found"},
+		"no messages":          {"/chat/completions", `{"model":"offline","messages":[]}`, 400, "invalid_request"},
+		"unknown role":         {"/chat/completions", `{"model":"offline","messages":[{"role":"boss","content":"x"}]}`, 400, "invalid_request"},
+		"call without result":  {"/chat/completions", `{"model":"offline","messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"y"}]}`, 400, "invalid_request"},
+		"result without call":  {"/chat/completions", `{"model":"offline","messages":[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"1","content":"y"}]}`, 400, "invalid_request"},
+		"arguments, no JSON":   {"/chat/completions", `{"model":"offline","messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{"}}]},{"role":"tool","tool_call_id":"1","content":"y"}]}`, 400, "invalid_request"},
+		"tool of another type": {"/chat/completions", `{"model":"offline","messages":[{"role":"user","content":"x"}],"tools":[{"type":"magic"}]}`, 400, "invalid_request"},
+		"tool with a bad name": {"/chat/completions", `{"model":"offline","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"a.b","parameters":{}}}]}`, 400, "invalid_request"},
+		"stream options":       {"/chat/completions", `{"model":"offline","messages":[{"role":"user","content":"x"}],"stream_options":{"include_usage":true}}`, 400, "invalid_request"},
+		"another address":      {"/responses", `{}`, 404, "unknown_url"},
+	} {
+		resp, err := http.Post(url+c.path, "application/json", strings.NewReader(c.body))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var got openai.ErrorResponse
+		err = json.NewDecoder(resp.Body).Decode(&got)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != c.status || got.Error == nil || got.Error.Code != c.code || got.Error.Message == "" {
+			t.Errorf("%s: status %d, error %+v (%v), want %d and %s for %s", name, resp.StatusCode, got.Error, err, c.status, c.code, c.body)
+		}
+	}
+}
+
+func TestServeEndsStreamsWithItsContext(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- offline.Serve(ctx, l, offline.New(offline.Options{WordDelay: time.Hour})) }()
+	stream, err := client("http://"+l.Addr().String()).CreateChatCompletionStream(t.Context(), openai.ChatCompletionRequest{
+		Model: "offline", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "x"}},
+	})
+	if err != nil {
+		t.Fatalf("opening the stream: %v", err)
+	}
+	defer stream.Close()
+	if chunk, err := stream.Recv(); err != nil || len(chunk.Choices) != 1 || chunk.Choices[0].Delta.Content == "" {
+		t.Fatalf("first chunk %+v, error %v, want a word", chunk, err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Serve ended with %v, want nil", err)
+	}
+	if _, err := stream.Recv(); err == nil {
+		t.Error("the stream went on after Serve ended")
+	}
+}
