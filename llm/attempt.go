@@ -171,6 +171,10 @@ func (e *endpoint) adapt(sent openai.ChatCompletionRequest, f *fault) bool {
 	if f.problem != Invalid || f.status == 0 {
 		return false
 	}
+	if len(sent.Tools) > 0 && refusesTools(text) {
+		f.hint = "set " + e.doer.key("tool_calls") + " to text: this model takes no tools by the protocol"
+		return false
+	}
 	if strings.Contains(text, "too large") && (sent.MaxTokens > 0 || sent.MaxCompletionTokens > 0) {
 		or(&f.hint, "check "+e.doer.key("max_output_tokens"))
 		return false
@@ -187,4 +191,10 @@ func (e *endpoint) adapt(sent openai.ChatCompletionRequest, f *fault) bool {
 		return false
 	}
 	return true
+}
+
+// refusesTools knows how Ollama, vLLM and others say that they take no tools.
+func refusesTools(text string) bool {
+	return strings.Contains(text, "not support tool") || strings.Contains(text, "not support function") ||
+		strings.Contains(text, "tool-call-parser") || strings.Contains(text, "tool choice requires")
 }

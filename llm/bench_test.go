@@ -14,6 +14,13 @@ import (
 // BenchmarkPlainHTTP sends and reads the same bytes without understanding them.
 func BenchmarkCall(b *testing.B) {
 	prompt, body := benchmarkBytes()
+	benchmarkCall(b, prompt, body)
+}
+
+// BenchmarkShortCall is a plain question: what a call costs beyond the model.
+func BenchmarkShortCall(b *testing.B) { benchmarkCall(b, "Hi?", whole()) }
+
+func benchmarkCall(b *testing.B, prompt, body string) {
 	f := newFake(b, sse(body))
 	m, err := llm.New(f.config(), llm.Options{})
 	if err != nil {

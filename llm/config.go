@@ -40,7 +40,7 @@ type ModelConfig struct {
 	// APIKey is sent as a bearer token; empty sends none.
 	APIKey string `yaml:"api_key,omitempty" json:"api_key,omitempty" jsonschema_description:"Sent as a bearer token; leave it out for an endpoint without keys."`
 	// Model is the endpoint's own name of the model. Required.
-	Model string `yaml:"model" json:"model" jsonschema:"minLength=1,example=gpt-5-mini" jsonschema_description:"The endpoint's name of the model."`
+	Model string `yaml:"model" json:"model" jsonschema:"required,minLength=1,example=gpt-5-mini" jsonschema_description:"The endpoint's name of the model."`
 	// ContextTokens is how much prompt and reply together may hold.
 	// Default: 128000.
 	ContextTokens int `yaml:"context_tokens,omitempty" json:"context_tokens,omitempty" jsonschema:"minimum=0" jsonschema_description:"Tokens that prompt and reply may hold together. Default: 128000."`

@@ -123,7 +123,7 @@ func TestValidateListsEveryMistake(t *testing.T) {
 
 // The struct tags must give a schema that takes durations as people write them.
 func TestSchemaOfConfig(t *testing.T) {
-	r := &jsonschema.Reflector{FieldNameTag: "yaml", ExpandedStruct: true}
+	r := &jsonschema.Reflector{FieldNameTag: "yaml", ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	text, err := json.MarshalIndent(r.Reflect(llm.Config{}), "", " ")
 	if err != nil {
 		t.Fatal(err)

@@ -103,17 +103,23 @@ func TestFallback(t *testing.T) {
 				fallback(m, "m0", "m1", "m2")
 				fallback(m, "m1", "m3", "m0")
 			},
-			[]http.HandlerFunc{status(401, ""), status(404, ""), status(400, ""), sse(whole())}, "m3", []int{1, 1, 1, 1},
+			[]http.HandlerFunc{status(401, ""), status(404, ""), status(400, ""), sse(whole())},
+			"m3",
+			[]int{1, 1, 1, 1},
 		},
 		{
 			"a cycle of models that all fail",
 			func(m map[string]llm.ModelConfig) { fallback(m, "m0", "m1"); fallback(m, "m1", "m0") },
-			[]http.HandlerFunc{status(500, ""), status(500, "")}, "", []int{4, 4},
+			[]http.HandlerFunc{status(500, ""), status(500, "")},
+			"",
+			[]int{4, 4},
 		},
 		{
 			"a long Retry-After is not waited for",
 			func(m map[string]llm.ModelConfig) { fallback(m, "m0", "m1") },
-			[]http.HandlerFunc{status(429, "", "Retry-After: 60"), sse(whole())}, "m1", []int{1, 1},
+			[]http.HandlerFunc{status(429, "", "Retry-After: 60"), sse(whole())},
+			"m1",
+			[]int{1, 1},
 		},
 		{
 			"too long: only a larger context helps",
@@ -121,12 +127,16 @@ func TestFallback(t *testing.T) {
 				fallback(m, "m0", "m1", "m2")
 				with(m, "m2", func(c *llm.ModelConfig) { c.ContextTokens = 1000000 })
 			},
-			[]http.HandlerFunc{status(413, ""), sse(whole()), sse(whole())}, "m2", []int{1, 0, 1},
+			[]http.HandlerFunc{status(413, ""), sse(whole()), sse(whole())},
+			"m2",
+			[]int{1, 0, 1},
 		},
 		{
 			"length: only a larger limit helps",
 			func(m map[string]llm.ModelConfig) { fallback(m, "m0", "m1") },
-			[]http.HandlerFunc{sse(says("Hello") + ends("length")), sse(whole())}, "", []int{1, 0},
+			[]http.HandlerFunc{sse(says("Hello") + ends("length")), sse(whole())},
+			"",
+			[]int{1, 0},
 		},
 		{
 			"a timeout of the first leaves the second its time",
@@ -134,7 +144,9 @@ func TestFallback(t *testing.T) {
 				fallback(m, "m0", "m1")
 				with(m, "m0", func(c *llm.ModelConfig) { c.Timeout = 50 * time.Millisecond })
 			},
-			[]http.HandlerFunc{hang(says("He")), sse(whole())}, "m1", []int{1, 1},
+			[]http.HandlerFunc{hang(says("He")), sse(whole())},
+			"m1",
+			[]int{1, 1},
 		},
 	}
 	for _, tt := range tests {

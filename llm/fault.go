@@ -79,8 +79,12 @@ func (d *doer) broken(err error) *fault {
 	var host x509.HostnameError
 	var dns *net.DNSError
 	switch {
+	case errors.Is(err, errFirstByte):
+		f.hint = d.timeoutHint("first_byte_timeout", d.config.FirstByteTimeout)
+	case errors.Is(err, errIdle):
+		f.hint = d.timeoutHint("idle_timeout", d.config.IdleTimeout)
 	case errors.Is(err, errTimeout):
-		f.retry = false
+		f.retry, f.hint = false, d.timeoutHint("timeout", d.config.Timeout)
 	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		f.retry, f.hint = false, d.key("base_url")+" speaks no TLS: it should begin with http://"
 	case errors.As(err, &authority), errors.As(err, &host):
@@ -94,6 +98,10 @@ func (d *doer) broken(err error) *fault {
 }
 
 func (d *doer) key(name string) string { return "models." + d.name + "." + name }
+
+func (d *doer) timeoutHint(name string, limit time.Duration) string {
+	return d.key(name) + " is " + limit.String()
+}
 
 func (d *doer) address() string { return redactURL(d.config.BaseURL) }
 
@@ -211,6 +219,9 @@ func (c complaint) tooLong() bool {
 		"reduce the length", "input token count", "string_above_max_length")
 }
 
+// longestWish is what a Retry-After is taken for when it asks for more.
+const longestWish = 7 * 24 * time.Hour
+
 // retryAfter reads how long an endpoint wants to be left alone; 0 for no wish.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
@@ -221,14 +232,13 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		return seconds(s)
 	}
 	if at, err := http.ParseTime(value); err == nil && at.After(now) {
-		return at.Sub(now)
+		return min(at.Sub(now), longestWish)
 	}
 	return 0
 }
 
-// seconds bounds what a header can ask for to a week.
 func seconds(s float64) time.Duration {
-	return time.Duration(min(s, 7*24*3600) * float64(time.Second))
+	return time.Duration(min(s, longestWish.Seconds()) * float64(time.Second))
 }
 
 // shorten keeps the beginning of a text of the endpoint, on one line.

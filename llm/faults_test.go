@@ -35,6 +35,7 @@ func TestFaults(t *testing.T) {
 		{"500 of llama.cpp that is too long", once(status(500, `{"error":{"message":"the request exceeds the available context size"}}`)), llm.TooLong, 500, 1, "", ""},
 		{"400 filtered", once(status(400, `{"error":{"code":"content_filter","message":"no"}}`)), llm.Filtered, 400, 1, "", ""},
 		{"400 limit too large", once(status(400, `{"error":{"message":"max_tokens is too large: 8000"}}`)), llm.Invalid, 400, 1, "", "models.main.max_output_tokens"},
+		{"400 without tools", once(status(400, `{"error":"test-model does not support tools"}`)), llm.Invalid, 400, 1, "", "set models.main.tool_calls to text"},
 		{"401", once(status(401, `{"error":{"message":"Incorrect key sk-secret"}}`)), llm.Refused, 401, 1, "", "the key in models.main.api_key"},
 		{"402", once(status(402, "")), llm.Refused, 402, 1, "", "no credit"},
 		{"403", once(status(403, "no")), llm.Refused, 403, 1, "", "models.main.api_key"},
@@ -46,6 +47,7 @@ func TestFaults(t *testing.T) {
 		{"422", once(status(422, `[{"error":{"message":"bad"}}]`)), llm.Invalid, 422, 1, "", ""},
 		{"429", once(status(429, `{"error":{"message":"slow down"}}`)), llm.Busy, 429, 4, "", ""},
 		{"429 for an hour", once(status(429, "", "Retry-After: 3600")), llm.Busy, 429, 1, "", "left alone for 1h0m0s"},
+		{"429 for centuries", once(status(429, "", "Retry-After: Fri, 31 Dec 9999 23:59:59 GMT")), llm.Busy, 429, 1, "", "left alone for 168h0m0s"},
 		{"429 without credit", once(status(429, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`)), llm.Refused, 429, 1, "", "no credit"},
 		{"500", once(status(500, "<html>oops")), llm.Unreachable, 500, 4, "", ""},
 		{"501", once(status(501, "")), llm.Unreachable, 501, 1, "", ""},
@@ -84,7 +86,9 @@ func TestFaults(t *testing.T) {
 			f := newFake(t, tt.handlers...)
 			m, w := open(t, f.config())
 			var h hear
-			got, err := m.Call(t.Context(), ask(), h.take)
+			r := ask()
+			r.Tools = []llm.Tool{{Name: "a"}}
+			got, err := m.Call(t.Context(), r, h.take)
 			var e *llm.Error
 			if !errors.As(err, &e) {
 				t.Fatalf("reply %+v, error %v, want an *Error", got, err)
@@ -177,7 +181,7 @@ func TestTimeouts(t *testing.T) {
 			m, _ := open(t, llm.Config{Models: map[string]llm.ModelConfig{"main": c}})
 			_, err := m.Call(t.Context(), ask(), nil)
 			var e *llm.Error
-			if !errors.As(err, &e) || e.Problem != tt.problem || e.Partial != tt.partial || !strings.Contains(err.Error(), tt.cause) {
+			if !errors.As(err, &e) || e.Problem != tt.problem || e.Partial != tt.partial || !strings.Contains(err.Error(), tt.cause) || !strings.Contains(e.Hint, "models.main.") {
 				t.Errorf("error %v (partial %q)\nwant %s by %s, partial %q", err, e.Partial, tt.problem, tt.cause, tt.partial)
 			}
 			if n := len(f.requests()); n != tt.requests {
