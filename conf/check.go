@@ -21,6 +21,7 @@ func (d *decoder) check(c *Config) {
 	for role := range c.LLM.Roles {
 		if path := "roles." + role; !slices.Contains(llm.Roles(), role) {
 			d.issue(path, fmt.Sprintf("unknown role, the nearest known one is %s; allowed: %s", nearest(role, llm.Roles()), list(llm.Roles())))
+			d.failed[path] = true
 		}
 	}
 	for _, i := range c.LLM.Validate() {
@@ -37,8 +38,8 @@ func (d *decoder) check(c *Config) {
 // issue places a mistake by its key. A key that could not be read was reported
 // already, with all that is below it.
 func (d *decoder) issue(path, problem string) {
-	for _, e := range d.errors {
-		if path == e.Key || strings.HasPrefix(path, e.Key+".") || strings.HasPrefix(path, e.Key+"[") {
+	for key := path; key != ""; key = parent(key) {
+		if d.failed[key] {
 			return
 		}
 	}
@@ -142,9 +143,9 @@ func (l *issues) known(path, kind, name string, configured []string) {
 	}
 }
 
-func (l *issues) between(path string, value, least, most int) {
-	if value < least || value > most {
-		l.add(path, "%d is out of range; allowed: %d to %d", value, least, most)
+func (l *issues) upTo(path string, value, most int) {
+	if value < 1 || value > most {
+		l.add(path, "%d is out of range; allowed: 1 to %d", value, most)
 	}
 }
 
@@ -176,11 +177,11 @@ func (c *Config) own() issues {
 }
 
 func (c *Config) ownLimits(l *issues) {
-	l.between("limits.rounds", c.Limits.Rounds, 1, 100)
-	l.between("limits.subtasks", c.Limits.Subtasks, 1, 256)
-	l.between("limits.parallel", c.Limits.Parallel, 1, 256)
-	l.between("limits.turns", c.Limits.Turns, 1, 1000)
-	l.between("limits.concurrent_tasks", c.Limits.ConcurrentTasks, 1, 10000)
+	l.upTo("limits.rounds", c.Limits.Rounds, 100)
+	l.upTo("limits.subtasks", c.Limits.Subtasks, 256)
+	l.upTo("limits.parallel", c.Limits.Parallel, 256)
+	l.upTo("limits.turns", c.Limits.Turns, 1000)
+	l.upTo("limits.concurrent_tasks", c.Limits.ConcurrentTasks, 10000)
 	if t := c.Limits.TaskTimeout; t < time.Second || t > 30*24*time.Hour {
 		l.add("limits.task_timeout", "%s is out of range; allowed: 1s to 720h", t)
 	}

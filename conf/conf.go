@@ -121,6 +121,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	d := &decoder{
 		file:     path,
 		expander: expander{env: env, folder: folder},
+		failed:   map[string]bool{},
 		places:   map[string]place{"": {root.Line, root.Column}},
 	}
 	if root.Kind != yaml.MappingNode {

@@ -19,9 +19,11 @@ type decoder struct {
 	file     string
 	expander expander
 	errors   Errors
+	failed   map[string]bool  // keys with a mistake
 	places   map[string]place // where each key of the config stands
 	secrets  []secret
-	visits   int
+	visits   int          // of nodes and what is in them
+	spent    bool         // there were more than maxVisits
 	open     []*yaml.Node // aliases that are being followed
 }
 
@@ -35,7 +37,7 @@ type secret struct {
 }
 
 // maxVisits bounds the work that aliases of aliases can cause.
-const maxVisits = 1 << 20
+const maxVisits = 1 << 18
 
 // absentKeys are promised for later versions. Naming them spares people the
 // search for a typing error.
@@ -48,6 +50,7 @@ func absentKeys() []string {
 
 // fail notes a mistake at a node.
 func (d *decoder) fail(n *yaml.Node, key, format string, values ...any) {
+	d.failed[key] = true
 	d.errors = append(d.errors, Error{d.file, n.Line, n.Column, key, fmt.Sprintf(format, values...)})
 }
 
@@ -88,11 +91,12 @@ func (d *decoder) decode(n *yaml.Node, key string, v reflect.Value) {
 
 // follow returns what an alias stands for; nil when it cannot be followed.
 func (d *decoder) follow(n *yaml.Node, key string) (*yaml.Node, func()) {
-	d.visits++
+	d.visits += 1 + len(n.Content)
 	if d.visits > maxVisits {
-		if d.visits == maxVisits+1 {
+		if !d.spent {
 			d.fail(n, key, "too many values; aliases of aliases multiply them")
 		}
+		d.spent = true
 		return nil, nil
 	}
 	if n.Kind != yaml.AliasNode {
@@ -103,6 +107,7 @@ func (d *decoder) follow(n *yaml.Node, key string) (*yaml.Node, func()) {
 		return nil, nil
 	}
 	d.open = append(d.open, n.Alias)
+	d.visits += len(n.Alias.Content)
 	return n.Alias, func() { d.open = d.open[:len(d.open)-1] }
 }
 

@@ -40,9 +40,7 @@ func TestMistakes(t *testing.T) {
 						env[name] = value
 					}
 				default:
-					if err := os.WriteFile(filepath.Join(folder, f.Name), f.Data, 0o600); err != nil {
-						t.Fatal(err)
-					}
+					writeFile(t, filepath.Join(folder, f.Name), f.Data)
 				}
 			}
 			lines := problems(t, filepath.Join(folder, "config.yaml"), env)
@@ -70,13 +68,21 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+func writeFile(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestUnreadable holds what a config file cannot be, apart from its text.
 func TestUnreadable(t *testing.T) {
 	folder := t.TempDir()
 	large := filepath.Join(folder, "large.yaml")
-	if err := os.WriteFile(large, append([]byte(minimal), bytes.Repeat([]byte("# x\n"), 1<<18)...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, large, append([]byte(minimal), bytes.Repeat([]byte("# x\n"), 1<<18)...))
 	tests := []struct{ name, path, want string }{
 		{"missing", filepath.Join(folder, "no.yaml"), "no.yaml: cannot be read: no such file or directory"},
 		{"a folder", folder, filepath.Base(folder) + ": is a folder, not a file"},
@@ -100,11 +106,13 @@ func TestHostileText(t *testing.T) {
 		bomb += string(c) + ": &" + string(c) + " [*" + prev + ", *" + prev + "]\n"
 	}
 	bomb += "models: {main: {model: m, extra_body: {x: *z}}}\n"
+	merges := "models: {main: &a {model: m, " + strings.Repeat("x: 1, ", 20000) + "}, b: {<<: [" + strings.Repeat("*a, ", 20000) + "]}}\n"
 	tests := []struct{ name, text, want string }{
 		{"not UTF-8", "language: en\ntimezone: \"\xff\"\n", "config.yaml:2:12: is not UTF-8 text from here on"},
 		{"a control character", "language: \"a\x01\"\n", "config.yaml:1:13: is not valid YAML: control characters are not allowed (remove the invisible character)"},
 		{"deep nesting", deep, "exceeded max depth"},
 		{"aliases of aliases", bomb, "too many values; aliases of aliases multiply them"},
+		{"merges of merges", merges, "too many values; aliases of aliases multiply them"},
 		{"nothing", "", "config.yaml:1:1: the file is empty"},
 		{"a byte-order mark", "\ufeff" + minimal, ""},
 		{"carriage returns", "language: en\r\nmodels:\r\n  main: {model: m}\r\n", ""},

@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,7 +22,13 @@ func nearest(word string, words []string) string {
 	return best
 }
 
-// list writes words as people read them: sorted, with commas.
+// list writes words as people read them: sorted, with commas. A long list is
+// cut.
 func list(words []string) string {
-	return strings.Join(slices.Sorted(slices.Values(words)), ", ")
+	const most = 30
+	sorted := slices.Sorted(slices.Values(words))
+	if len(sorted) <= most {
+		return strings.Join(sorted, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(sorted[:most], ", "), len(sorted)-most)
 }

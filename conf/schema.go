@@ -26,8 +26,8 @@ const filledPattern = `\$\{.+\}`
 const durationPattern = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))*$`
 
 // Schema is the JSON Schema (draft 2020-12) of the config file, indented.
-// Every config that Load accepts fits it, but for merge keys; it knows nothing
-// of names that must exist elsewhere in the file.
+// Every config that Load accepts fits it, but for merge keys and keys without a
+// value; it knows nothing of names that must exist elsewhere in the file.
 func Schema() ([]byte, error) {
 	comments := map[string]string{}
 	if err := json.Unmarshal(descriptions, &comments); err != nil {
@@ -87,26 +87,20 @@ func nameRoles(schema *jsonschema.Schema) {
 	}
 }
 
-// allowFilled lets every property with a restricted type be a ${NAME} too, and
-// be empty, which means its default.
+// allowFilled lets every property of a restricted type be a ${NAME} too.
 func allowFilled(schema *jsonschema.Schema) {
 	if schema.Properties == nil {
 		return
 	}
 	for pair := schema.Properties.Oldest(); pair != nil; pair = pair.Next() {
 		p := pair.Value
-		free := p.Type == "" && p.Ref == "" && len(p.OneOf) == 0
-		if free {
+		if !restricted(p) {
 			continue
 		}
-		kept := &jsonschema.Schema{Title: p.Title, Description: p.Description, Default: p.Default, Examples: p.Examples}
-		p.Title, p.Description, p.Default, p.Examples = "", "", nil, nil
-		kept.AnyOf = []*jsonschema.Schema{p}
-		if restricted(p) {
-			kept.AnyOf = append(kept.AnyOf, &jsonschema.Schema{Type: "string", Pattern: filledPattern})
-		}
-		kept.AnyOf = append(kept.AnyOf, &jsonschema.Schema{Type: "null"})
-		pair.Value = kept
+		about := &jsonschema.Schema{Description: p.Description, Default: p.Default, Examples: p.Examples}
+		p.Description, p.Default, p.Examples = "", nil, nil
+		about.AnyOf = []*jsonschema.Schema{p, {Type: "string", Pattern: filledPattern}}
+		pair.Value = about
 	}
 }
 

@@ -9,11 +9,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	invopop "github.com/invopop/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
 	"legwork/conf"
+	"legwork/llm"
+	"legwork/tools"
 )
 
 // compiled is the schema as a validator.
@@ -78,6 +81,31 @@ func TestExample(t *testing.T) {
 	}
 }
 
+// TestExampleShowsDefaults holds the values of config.example.yaml to what its
+// first lines promise.
+func TestExampleShowsDefaults(t *testing.T) {
+	got, err := conf.Load("../config.example.yaml", variables(map[string]string{"OPENAI_API_KEY": "sk-1"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := conf.Default()
+	want.DataDir = "../data"
+	want.LLM, want.Tools, want.Chats = got.LLM, got.Tools, got.Chats
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("values that are not the defaults (-want +got):\n%s", diff)
+	}
+	main := got.LLM.Models["main"]
+	bare := llm.ModelConfig{Model: main.Model, APIKey: main.APIKey, Price: main.Price, Fallback: main.Fallback}
+	filled := llm.Config{Models: map[string]llm.ModelConfig{"main": bare}}.WithDefaults()
+	if diff := cmp.Diff(filled.Models["main"], main, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("values of models.main that are not the defaults (-want +got):\n%s", diff)
+	}
+	group := got.Tools.Groups["time"]
+	if group.ToolTimeout != tools.DefaultToolTimeout || group.MaxResultBytes != tools.DefaultMaxResultBytes || group.ShowResultBytes != tools.DefaultShowResultBytes {
+		t.Errorf("the bounds of groups.time are not the defaults: %+v", group)
+	}
+}
+
 // keysOf names every key of a config type, with those of the types in it.
 func keysOf(typ reflect.Type) map[string]bool {
 	keys := map[string]bool{}
@@ -120,15 +148,14 @@ func TestSchemaAgrees(t *testing.T) {
 		fits       bool
 	}{
 		{"minimal", models, true},
-		{"a key without a value", models + "language:\n", true},
 		{"a variable for a number", models + "limits: {rounds: \"${N}\"}\n", true},
 		{"approve as a word", models + "servers: {math: {builtin: math}}\ngroups: {math: {approve: never}}\n", true},
 		{"approve as patterns", models + "servers: {math: {builtin: math}}\ngroups: {math: {approve: [\"x*\"]}}\n", true},
 		{"a duration", models + "limits: {task_timeout: 1h30m}\n", true},
 		{"no models", "language: en\n", false},
 		{"empty models", "models: {}\n", false},
-		{"an unknown key", models + "langauge: en\n", false},
-		{"an unknown key in a model", "models: {main: {model: m, modle: x}}\n", false},
+		{"an unknown key", models + "langwij: en\n", false},
+		{"an unknown key in a model", "models: {main: {model: m, mdl: x}}\n", false},
 		{"an unknown role", models + "roles: {boss: main}\n", false},
 		{"a number for a text", models + "data_dir: 5\n", false},
 		{"a text for a number", models + "limits: {rounds: many}\n", false},
