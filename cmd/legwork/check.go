@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"legwork/conf"
+)
+
+type checkCommand struct {
+	Config string `placeholder:"FILE" help:"The config file. Default: config.yaml, or the environment where there is none."`
+	Probe  bool   `help:"Also call each model once and start each server once, and print a table."`
+}
+
+// Run prints every mistake in the configuration, or one line that there is
+// none. The mistakes are what was asked for, so they go to standard output.
+func (command checkCommand) Run(ctx context.Context, c console) error {
+	config, source, err := loadConfig(command.Config, c)
+	var mistakes conf.Errors
+	switch {
+	case errors.As(err, &mistakes):
+		fmt.Fprintln(c.out, mistakes)
+		return errFailed
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(c.out, "%s: no mistakes; models: %d, servers: %d, groups: %d\n", source,
+		len(config.LLM.Models), len(config.Tools.Servers), len(config.GroupNames()))
+	if command.Probe {
+		return probe(ctx, config, c)
+	}
+	return nil
+}

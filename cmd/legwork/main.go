@@ -1,0 +1,102 @@
+// Command legwork answers questions by doing the legwork: it plans, runs
+// sub-tasks with tools, and writes the answer. This package holds the command
+// line and the wiring, no logic.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"legwork/conf"
+)
+
+// commands is the command line. Each command is a type with a Run method in a
+// file of its own.
+type commands struct {
+	Check   checkCommand   `cmd:"" help:"Check the configuration and tell everything that is wrong with it."`
+	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the config file."`
+	Plan    planCommand    `cmd:"" help:"Read a model's reply on standard input and print the plan in it."`
+	Render  renderCommand  `cmd:"" help:"Read Markdown on standard input and print the messages that would be sent."`
+	Version versionCommand `cmd:"" help:"Print the version, the commit and the Go version."`
+}
+
+// console is what a command has to do with the outside.
+type console struct {
+	in       io.Reader
+	out, err io.Writer
+	env      func(string) (string, bool)
+}
+
+// The exit codes of every command.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitMisuse = 2
+)
+
+// errFailed ends a command with exitFailed when it has said why already.
+var errFailed = errors.New("failed")
+
+// misuse is an error in how a command was called. It says what to do instead
+// and ends the command with exitMisuse.
+type misuse string
+
+func (m misuse) Error() string { return string(m) }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], console{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv})
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns its exit code.
+func run(ctx context.Context, args []string, c console) int {
+	var line commands
+	left := -1 // the exit code when kong is done, as after --help
+	parser, err := kong.New(&line,
+		kong.Name("legwork"),
+		kong.Description("Ask, and it does the legwork."),
+		kong.Writers(c.out, c.err),
+		kong.Exit(func(code int) { left = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		return finish(c, fmt.Errorf("reading the command line's own definition: %w", err))
+	}
+	parsed, err := parser.Parse(args)
+	switch {
+	case left >= 0:
+		return left
+	case err != nil:
+		return finish(c, misuse(err.Error()+`; "legwork --help" and "legwork COMMAND --help" tell what there is`))
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return finish(c, parsed.Run(c))
+}
+
+// finish turns the error of a command into words and an exit code.
+func finish(c console, err error) int {
+	var wrong misuse
+	var config conf.Errors
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errFailed):
+	case errors.As(err, &wrong):
+		fmt.Fprintln(c.err, "legwork:", wrong)
+		return exitMisuse
+	case errors.As(err, &config):
+		fmt.Fprintln(c.err, config)
+	default:
+		fmt.Fprintln(c.err, "legwork:", err)
+	}
+	return exitFailed
+}

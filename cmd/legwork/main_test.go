@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"legwork/fakes/llmfake"
+)
+
+var update = flag.Bool("update", false, "rewrite what testdata/script expects by cmp")
+
+// TestMain lets scripts run the real command line, and an MCP server with one
+// tool that reads and two that change things.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"legwork":   main,
+		"mcpserver": serveMCP,
+		"repeat":    repeat,
+	})
+}
+
+// TestScripts runs testdata/script/*.txtar; each is a session in a shell.
+func TestScripts(t *testing.T) {
+	models := llmfake.New(t, llmfake.Options{Models: []string{"big", "small"}, Respond: func(llmfake.Request) llmfake.Response {
+		return llmfake.Say("ok")
+	}})
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("MODEL_URL", models.URL)
+			return nil
+		},
+	})
+}
+
+func serveMCP() {
+	s := server.NewMCPServer("books", "1")
+	nothing := func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText("done"), nil
+	}
+	for _, name := range []string{"lend", "find", "burn"} {
+		s.AddTool(mcp.NewTool(name), nothing)
+	}
+	if err := server.ServeStdio(s); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// repeat prints its first argument as often as its second says.
+func repeat() {
+	var times int
+	if _, err := fmt.Sscan(os.Args[2], &times); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Print(strings.Repeat(os.Args[1], times))
+}

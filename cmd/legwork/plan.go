@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"legwork/planner"
+)
+
+type planCommand struct {
+	Groups []string `placeholder:"NAME" help:"The tool groups a plan may use, with commas between; llm_tool is always allowed. Default: any name."`
+	Max    int      `default:"256" placeholder:"N" help:"The most sub-tasks of one plan: limits.subtasks. Default: the most that it can be, 256."`
+	JSONL  bool     `name:"jsonl" help:"Read one {\"reply\": TEXT} per line and print one result per line."`
+}
+
+// Run prints {"plan": …}, {"answer": …} or {"error": …}; the last fails the
+// command unless it is one result of many.
+func (command planCommand) Run(c console) error {
+	options := planner.ParseOptions{Max: command.Max}
+	if command.Max < 1 {
+		return misuse("--max must be at least 1")
+	}
+	for _, group := range command.Groups {
+		if group = strings.TrimSpace(group); group == "" {
+			return misuse("--groups holds an empty name; write --groups web,clock")
+		}
+		options.Groups = append(options.Groups, group)
+	}
+	if command.JSONL {
+		return eachLine(c, "reply", func(reply string) string {
+			return planner.PlanOutput(planner.ParseReply(reply, options))
+		})
+	}
+	reply, err := readInput(c)
+	if err != nil {
+		return err
+	}
+	parsed, refused := planner.ParseReply(reply, options)
+	if _, err := fmt.Fprintln(c.out, planner.PlanOutput(parsed, refused)); err != nil {
+		return err
+	}
+	if refused != nil {
+		return errFailed
+	}
+	return nil
+}
