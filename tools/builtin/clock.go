@@ -25,7 +25,7 @@ func newClock(now func() time.Time) *server.MCPServer {
 	c := &clock{now: now}
 	s := newServer("clock", "Tells the time in a place or time zone and does date arithmetic.")
 	place := func(name, what string, o ...mcp.PropertyOption) mcp.ToolOption {
-		return mcp.WithString(name, append(o, mcp.Description(what+placeHelp), mcp.MinLength(1))...)
+		return mcp.WithString(name, append(o, mcp.Description(what+placeHelp))...)
 	}
 	date := func(name, what string, o ...mcp.PropertyOption) mcp.ToolOption {
 		return mcp.WithString(name, append(o, mcp.Description(what+dateHelp))...)

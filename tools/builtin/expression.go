@@ -261,7 +261,7 @@ func (e *evaluator) primary() (number, error) {
 	e.at++
 	switch t.kind {
 	case 'n':
-		return parseNumber(t.text)
+		return e.parseNumber(t.text)
 	case '(':
 		n, err := e.deeper(e.sum)
 		if err == nil && !e.took(')') {

@@ -22,6 +22,10 @@ func (e *evaluator) spend(bits ...int) error {
 		}
 		cost *= 1 + b/64
 	}
+	return e.charge(cost)
+}
+
+func (e *evaluator) charge(cost int) error {
 	e.work += cost
 	if e.work > maxWork {
 		return errTooMuch
@@ -105,7 +109,7 @@ func (e *evaluator) fractionalPower(a, b number) (number, error) {
 		return number{}, errors.New("a fractional power of a negative number is not real")
 	}
 	if b.rat.Cmp(big.NewRat(1, 2)) == 0 {
-		return squareRoot(a)
+		return e.squareRoot(a)
 	}
 	if a.rat.Sign() == 0 {
 		return integer(0), nil
@@ -114,10 +118,10 @@ func (e *evaluator) fractionalPower(a, b number) (number, error) {
 	if err != nil {
 		return number{}, err
 	}
-	return approximate(a, func(c *apd.Context, d, x *apd.Decimal) error { _, err := c.Pow(d, x, y); return err })
+	return e.approximate(a, func(c *apd.Context, d, x *apd.Decimal) error { _, err := c.Pow(d, x, y); return err })
 }
 
-func squareRoot(a number) (number, error) {
+func (e *evaluator) squareRoot(a number) (number, error) {
 	if a.rat.Sign() < 0 {
 		return number{}, errors.New("the square root of a negative number is not real")
 	}
@@ -126,7 +130,7 @@ func squareRoot(a number) (number, error) {
 	if new(big.Rat).Mul(r, r).Cmp(a.rat) == 0 {
 		return like(r, a), nil
 	}
-	return approximate(a, func(c *apd.Context, d, x *apd.Decimal) error { _, err := c.Sqrt(d, x); return err })
+	return e.approximate(a, func(c *apd.Context, d, x *apd.Decimal) error { _, err := c.Sqrt(d, x); return err })
 }
 
 func (e *evaluator) factorial(n number) (number, error) {
@@ -188,11 +192,6 @@ func functions() map[string]function {
 	one := func(f func(e *evaluator, n number) (number, error)) function {
 		return function{1, 1, func(e *evaluator, a []number) (number, error) { return f(e, a[0]) }}
 	}
-	decimal := func(f func(c *apd.Context, d, x *apd.Decimal) (apd.Condition, error)) function {
-		return one(func(_ *evaluator, n number) (number, error) {
-			return approximate(n, func(c *apd.Context, d, x *apd.Decimal) error { _, err := f(c, d, x); return err })
-		})
-	}
 	float := func(f func(float64) float64) function {
 		return one(func(_ *evaluator, n number) (number, error) { return floating(n, f) })
 	}
@@ -205,9 +204,9 @@ func functions() map[string]function {
 		"ceil":  rounding(func(r *big.Rat) *big.Int { f := floor(new(big.Rat).Neg(r)); return f.Neg(f) }),
 		"trunc": rounding(func(r *big.Rat) *big.Int { return new(big.Int).Quo(r.Num(), r.Denom()) }),
 		"round": {1, 2, (*evaluator).round},
-		"sqrt":  one(func(_ *evaluator, n number) (number, error) { return squareRoot(n) }),
+		"sqrt":  one((*evaluator).squareRoot),
 		"cbrt":  one((*evaluator).cubeRoot),
-		"exp":   one((*evaluator).exponential), "ln": decimal((*apd.Context).Ln), "log": {1, 2, (*evaluator).logarithm},
+		"exp":   one((*evaluator).exponential), "ln": one((*evaluator).naturalLogarithm), "log": {1, 2, (*evaluator).logarithm},
 		"log10": one(func(e *evaluator, n number) (number, error) { return e.logarithm([]number{n}) }),
 		"log2":  one(func(e *evaluator, n number) (number, error) { return e.logarithm([]number{n, integer(2)}) }),
 		"sin":   float(math.Sin), "cos": float(math.Cos), "tan": float(math.Tan),

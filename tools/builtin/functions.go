@@ -30,7 +30,7 @@ func (e *evaluator) round(a []number) (number, error) {
 }
 
 func (e *evaluator) cubeRoot(n number) (number, error) {
-	c, err := approximate(n, func(c *apd.Context, d, x *apd.Decimal) error { _, err := c.Cbrt(d, x); return err })
+	c, err := e.approximate(n, func(c *apd.Context, d, x *apd.Decimal) error { _, err := c.Cbrt(d, x); return err })
 	if err != nil {
 		return number{}, err
 	}
@@ -44,7 +44,16 @@ func (e *evaluator) exponential(n number) (number, error) {
 	if n.rat.Cmp(big.NewRat(20_000, 1)) > 0 || n.rat.Cmp(big.NewRat(-20_000, 1)) < 0 {
 		return number{}, errTooLarge
 	}
-	return approximate(n, func(c *apd.Context, d, x *apd.Decimal) error { _, err := c.Exp(d, x); return err })
+	return e.approximate(n, func(c *apd.Context, d, x *apd.Decimal) error { _, err := c.Exp(d, x); return err })
+}
+
+func ln(c *apd.Context, d, x *apd.Decimal) error { _, err := c.Ln(d, x); return err }
+
+func (e *evaluator) naturalLogarithm(n number) (number, error) {
+	if n.rat.Sign() <= 0 {
+		return number{}, errors.New("a logarithm is of a positive number")
+	}
+	return e.approximate(n, ln)
 }
 
 // logarithm is exact where the value is a whole power of the base.
@@ -56,12 +65,11 @@ func (e *evaluator) logarithm(a []number) (number, error) {
 	if a[0].rat.Sign() <= 0 || base.rat.Sign() <= 0 || base.rat.Cmp(big.NewRat(1, 1)) == 0 {
 		return number{}, errors.New("a logarithm is of a positive number to a positive base other than 1")
 	}
-	ln := func(c *apd.Context, d, x *apd.Decimal) error { _, err := c.Ln(d, x); return err }
-	p, err := approximate(a[0], ln)
+	p, err := e.approximate(a[0], ln)
 	if err != nil {
 		return number{}, err
 	}
-	q, err := approximate(base, ln)
+	q, err := e.approximate(base, ln)
 	if err != nil {
 		return number{}, err
 	}

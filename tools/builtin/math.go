@@ -17,7 +17,7 @@ func newMath() *server.MCPServer {
 	t := mcp.NewTool("calculate",
 		mcp.WithDescription("Calculates an arithmetic expression exactly: integers of any size, fractions and decimals without rounding errors. Roots, logarithms and angles that are not exact are given to many digits and marked with ≈."),
 		mcp.WithTitleAnnotation("Calculate"),
-		mcp.WithString("expression", mcp.Required(), mcp.Description(mathHelp), mcp.MinLength(1), mcp.MaxLength(maxExpression)),
+		mcp.WithString("expression", mcp.Required(), mcp.Description(mathHelp), mcp.MaxLength(maxExpression)),
 		mcp.WithSchemaAdditionalProperties(false),
 	)
 	add(s, t, func(ctx context.Context, r mcp.CallToolRequest) (string, error) {

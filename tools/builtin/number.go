@@ -112,8 +112,13 @@ func working(digits uint32) *apd.Context {
 	return c
 }
 
-// approximate applies a function of the decimal library.
-func approximate(n number, f func(c *apd.Context, d, x *apd.Decimal) error) (number, error) {
+// approximate applies a function of the decimal library, which costs more than
+// a multiplication of numbers of that size.
+func (e *evaluator) approximate(n number, f func(c *apd.Context, d, x *apd.Decimal) error) (number, error) {
+	words := 1 + n.bits()/64
+	if err := e.charge(10_000_000 + 4*words*words); err != nil {
+		return number{}, err
+	}
 	x, err := n.decimal(precision + 10)
 	if err != nil {
 		return number{}, err
@@ -154,10 +159,15 @@ func floating(n number, f func(float64) float64) (number, error) {
 }
 
 // parseNumber reads "12", "1.5", ".5", "1e-3".
-func parseNumber(s string) (number, error) {
+func (e *evaluator) parseNumber(s string) (number, error) {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
-	if e, err := strconv.Atoi(exponent); exponent != "" && (err != nil || e > maxBits/4 || e < -maxBits/4) {
-		return number{}, errTooLarge
+	if exponent != "" {
+		tens, err := strconv.Atoi(exponent)
+		if size := max(tens, -tens); err != nil || size > maxBits/4 {
+			return number{}, errTooLarge
+		} else if err := e.spend(size*4, size*4); err != nil {
+			return number{}, err
+		}
 	}
 	if mantissa == "" || mantissa == "." {
 		return number{}, errors.New("a number is missing")

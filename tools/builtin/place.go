@@ -14,8 +14,6 @@ import (
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -233,17 +231,12 @@ func city(zone string) string {
 }
 
 // normal is a name without case, accents, spaces and punctuation, which people
-// write in different ways; + - are kept for offsets only by offset itself.
+// write in different ways.
 func normal(name string) string {
-	fold := transform.Chain(norm.NFKD, runes.Remove(runes.In(unicode.Mn)), norm.NFC)
-	s, _, err := transform.String(fold, name)
-	if err != nil {
-		s = name
-	}
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return -1
 		}
 		return unicode.ToLower(r)
-	}, s)
+	}, norm.NFKD.String(name))
 }
