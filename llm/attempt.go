@@ -23,18 +23,16 @@ func (e *endpoint) send(ctx context.Context, out openai.ChatCompletionRequest, e
 		return nil, e.unsent(err)
 	}
 	defer func() { _ = s.Close() }()
-	linger := time.AfterFunc(time.Hour, func() { cancel(errEnough) })
-	linger.Stop()
-	defer linger.Stop()
 	d := &draft{stream: emit}
+	var linger *time.Timer
 	for err == nil {
 		var data []byte
 		if data, err = s.RecvRaw(); err == nil {
 			err = d.take(data)
 		}
-		if d.finish != "" && !d.lingers {
-			d.lingers = true
-			linger.Reset(lingerTime)
+		if d.finish != "" && linger == nil {
+			linger = time.AfterFunc(lingerTime, func() { cancel(errEnough) })
+			defer linger.Stop()
 		}
 	}
 	d.close()
@@ -68,11 +66,11 @@ func (e *endpoint) verdict(d *draft, end error) *fault {
 }
 
 func (e *endpoint) judgeEnd(d *draft, end error) *fault {
-	if end == io.EOF || d.finish != "" {
+	if errors.Is(end, io.EOF) || d.finish != "" {
 		return e.judgeFinish(d)
 	}
-	var strange *errStrange
-	var said *errMidStream
+	var strange *strangeError
+	var said *midStreamError
 	switch {
 	case errors.As(end, &said):
 		return e.midStream(said)
@@ -95,7 +93,7 @@ func (e *endpoint) judgeEnd(d *draft, end error) *fault {
 }
 
 // midStream judges an error that came in place of the rest of a reply.
-func (e *endpoint) midStream(said *errMidStream) *fault {
+func (e *endpoint) midStream(said *midStreamError) *fault {
 	status := said.said.status
 	switch {
 	case status != 0:
@@ -175,17 +173,17 @@ func (e *endpoint) adapt(sent openai.ChatCompletionRequest, f *fault) bool {
 		f.hint = "set " + e.doer.key("tool_calls") + " to text: this model takes no tools by the protocol"
 		return false
 	}
-	if strings.Contains(text, "too large") && (sent.MaxTokens > 0 || sent.MaxCompletionTokens > 0) {
+	if strings.Contains(text, "too large") && (sentMaxTokens(sent) || sent.MaxCompletionTokens > 0) {
 		or(&f.hint, "check "+e.doer.key("max_output_tokens"))
 		return false
 	}
 	switch {
 	case sent.StreamOptions != nil && strings.Contains(text, "stream_options"):
 		e.quirks.noStreamOptions.Store(true)
-	case sent.MaxTokens > 0 && strings.Contains(text, "max_completion_tokens"):
+	case sentMaxTokens(sent) && strings.Contains(text, "max_completion_tokens"):
 		e.quirks.completionTokens.Store(true)
 	case sent.MaxCompletionTokens > 0 && strings.Contains(text, "max_completion_tokens"),
-		sent.MaxTokens > 0 && strings.Contains(text, "max_tokens"):
+		sentMaxTokens(sent) && strings.Contains(text, "max_tokens"):
 		e.quirks.noLimit.Store(true)
 	default:
 		return false

@@ -292,7 +292,7 @@ func TestCancelInMidStream(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	got, err := m.Call(ctx, ask(), func(llm.Delta) { cancel(errors.New("the person said stop")) })
-	if err != context.Canceled {
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want context.Canceled", err)
 	}
 	if want := (llm.Usage{Input: 3, Output: 2, Estimated: true}); got.Usage != want || got.Model != "main" {

@@ -152,7 +152,11 @@ func fitName(name string) bool {
 }
 
 func unfit(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+		return false
+	}
+	return true
 }
 
 // isObject reports whether raw is exactly one valid JSON object.

@@ -23,10 +23,10 @@ var (
 // failure when the model had given a reason to finish before.
 var errCut = errors.New("the stream ended before the reply was complete")
 
-// errStrange ends a stream in which nothing was of the protocol.
-type errStrange struct{ begin []byte }
+// strangeError ends a stream in which nothing was of the protocol.
+type strangeError struct{ begin []byte }
 
-func (e *errStrange) Error() string {
+func (e *strangeError) Error() string {
 	if len(e.begin) == 0 {
 		return "the reply is empty"
 	}
@@ -92,7 +92,7 @@ func (d *doer) Do(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		return fail(d.refusal(resp, body))
 	}
-	live := &liveBody{ctx: ctx, cancel: cancel, body: resp.Body, wait: wait, idle: d.config.IdleTimeout}
+	live := &liveBody{cause: func() error { return context.Cause(ctx) }, cancel: cancel, body: resp.Body, wait: wait, idle: d.config.IdleTimeout}
 	resp.Body = &stream{body: live, events: newEvents(live)}
 	return resp, nil
 }
@@ -121,7 +121,7 @@ func (d *doer) merged(req *http.Request) *http.Request {
 // liveBody is a response's body that must keep speaking. Its clock runs only
 // while a read waits, so that a slow reader is not taken for a silent endpoint.
 type liveBody struct {
-	ctx    context.Context // of this request: its cause tells why a read ended
+	cause  func() error // why the request was cancelled; nil: it was not
 	cancel context.CancelCauseFunc
 	body   io.ReadCloser
 	wait   *time.Timer // for the first byte, then between two reads
@@ -139,8 +139,8 @@ func (b *liveBody) Read(p []byte) (int, error) {
 		b.wait = time.AfterFunc(b.idle, func() { b.cancel(errIdle) })
 		b.wait.Stop()
 	}
-	if err != nil && err != io.EOF && b.ctx.Err() != nil {
-		err = context.Cause(b.ctx)
+	if cause := b.cause(); cause != nil && err != nil && !errors.Is(err, io.EOF) {
+		err = cause
 	}
 	return n, err
 }
@@ -176,9 +176,9 @@ func (s *stream) Read(p []byte) (int, error) {
 func (s *stream) fill() {
 	data, err := s.events.next()
 	switch {
-	case err == io.EOF && s.count == 0:
-		s.err = &errStrange{s.events.strange}
-	case err == io.EOF:
+	case errors.Is(err, io.EOF) && s.count == 0:
+		s.err = &strangeError{s.events.strange}
+	case errors.Is(err, io.EOF):
 		s.err = errCut
 	case err != nil:
 		s.err = err
@@ -212,7 +212,7 @@ func (s *stream) put(data []byte) {
 // Close reads on for a moment when the stream is at its end, as a connection
 // can be used again only after the last byte was read.
 func (s *stream) Close() error {
-	if s.err == io.EOF {
+	if errors.Is(s.err, io.EOF) {
 		rest := time.AfterFunc(drainTime, func() { s.body.cancel(errEnough) })
 		_, _ = io.CopyN(io.Discard, s.body.body, 4096)
 		rest.Stop()

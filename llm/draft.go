@@ -18,7 +18,6 @@ type draft struct {
 	counted  bool   // the endpoint reported usage
 	finish   string // its reason to finish; empty: not yet
 	pieces   bool   // a delta was seen
-	lingers  bool   // finish came: the end is awaited for a moment only
 }
 
 // callDraft is a tool call while it comes in.
@@ -31,10 +30,12 @@ type callDraft struct {
 // mostCalls is how many tool calls one reply may hold.
 const mostCalls = 256
 
-// errMidStream is an error that came as an event of a stream.
-type errMidStream struct{ said complaint }
+// midStreamError is an error that came as an event of a stream.
+type midStreamError struct{ said complaint }
 
-func (e *errMidStream) Error() string { return "the stream broke off with an error: " + e.said.message }
+func (e *midStreamError) Error() string {
+	return "the stream broke off with an error: " + e.said.message
+}
 
 var errNotJSON = errors.New("an event of the stream is not the protocol's JSON")
 
@@ -47,7 +48,7 @@ func (d *draft) take(data []byte) error {
 		return errNotJSON
 	}
 	if len(c.Error) > 0 && string(c.Error) != "null" {
-		return &errMidStream{readComplaint(data)}
+		return &midStreamError{readComplaint(data)}
 	}
 	if u, ok := readUsage(c.Usage); ok {
 		d.usage, d.counted = u, true

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -82,7 +83,7 @@ func TestReplyHasABound(t *testing.T) {
 	for err == nil {
 		_, err = events.next()
 	}
-	if err != errReplyTooLong || cap(events.data)+cap(events.line) > 1<<10 {
+	if !errors.Is(err, errReplyTooLong) || cap(events.data)+cap(events.line) > 1<<10 {
 		t.Errorf("ended by %v with buffers of %d bytes, want %v with small ones", err, cap(events.data)+cap(events.line), errReplyTooLong)
 	}
 }

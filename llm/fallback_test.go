@@ -222,7 +222,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	if _, err := m.Call(ctx, ask(), nil); err != context.Canceled {
+	if _, err := m.Call(ctx, ask(), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
 	// Without an own Sleep the wait is real and ends with the context.
@@ -233,7 +233,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 	defer m.Close()
 	ctx, cancel = context.WithCancel(t.Context())
 	defer time.AfterFunc(50*time.Millisecond, cancel).Stop()
-	if _, err := m.Call(ctx, ask(), nil); err != context.Canceled {
+	if _, err := m.Call(ctx, ask(), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +119,9 @@ func TestAddressesThatDoNotAnswer(t *testing.T) {
 	closed := l.Addr().String()
 	_ = l.Close()
 	f := newFake(t, sse(whole()))
+	private := httptest.NewTLSServer(f)
+	private.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer private.Close()
 	tests := []struct {
 		name, base string
 		problem    llm.Problem
@@ -126,6 +131,7 @@ func TestAddressesThatDoNotAnswer(t *testing.T) {
 		{"too much", f.URL + "/openai", llm.NotFound, "should probably end in /v1"},
 		{"trailing slash", f.URL + "/v1/", "", ""},
 		{"nobody listens", "http://user:pw@" + closed + "/v1", llm.Unreachable, "nothing listens at models.main.base_url, http://" + closed},
+		{"a certificate of its own", private.URL + "/v1", llm.Unreachable, "the certificate at models.main.base_url is not trusted"},
 		{"plain HTTP", strings.Replace(f.URL, "http:", "https:", 1), llm.Unreachable, "should begin with http://"},
 	}
 	for _, tt := range tests {
@@ -217,15 +223,36 @@ func TestStreamStaysOpen(t *testing.T) {
 
 func TestFailuresAreLoggedWithoutTheKey(t *testing.T) {
 	f := newFake(t, status(500, "echo: Bearer sk-secret"))
-	var log bytes.Buffer
+	var out bytes.Buffer
 	w := &waits{}
-	m, err := llm.New(f.config(), llm.Options{Sleep: w.sleep, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	m, err := llm.New(f.config(), llm.Options{Sleep: w.sleep, Log: slog.New(slog.NewTextHandler(&out, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
 	_, err = m.Call(t.Context(), ask(), nil)
-	if text := log.String(); err == nil || strings.Count(text, "model=main problem=unreachable status=500") != 4 || strings.Contains(text, "sk-secret") {
+	if text := out.String(); err == nil || strings.Count(text, "model=main problem=unreachable status=500") != 4 || strings.Contains(text, "sk-secret") {
 		t.Errorf("error %v, log:\n%s\nwant four lines of the failure and no key", err, text)
+	}
+}
+
+func TestHTTP2(t *testing.T) {
+	f := newFake(t, status(503, ""), drop(says("Hel")), sse(whole()))
+	secure := httptest.NewUnstartedServer(f)
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	defer secure.Close()
+	c := f.model()
+	c.BaseURL = secure.URL + "/v1"
+	w := &waits{}
+	m, err := llm.New(llm.Config{Models: map[string]llm.ModelConfig{"main": c}}, llm.Options{Sleep: w.sleep, Transport: secure.Client().Transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var h hear
+	got, err := m.Call(t.Context(), ask(), h.take)
+	if err != nil || got.Text != "Hello there" || h.resets != 1 || len(w.list) != 2 {
+		t.Errorf("reply %+v, error %v, %d resets, waits %v, want Hello there after 2 failures, one in mid-stream", got, err, h.resets, w.list)
 	}
 }

@@ -137,4 +137,4 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-func quote(s string) string { b, _ := json.Marshal(s); return string(b) }
+func quote(s string) string { return toJSON(s) }

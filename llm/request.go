@@ -30,13 +30,26 @@ func (e *endpoint) wire(r Request) openai.ChatCompletionRequest {
 		out.Messages = nativeMessages(r.Messages)
 		out.Tools = nativeTools(r.Tools)
 	}
-	if e.wantsCompletionTokens() {
-		out.MaxCompletionTokens = e.config.MaxOutputTokens
-	} else {
-		out.MaxTokens = e.config.MaxOutputTokens
-	}
+	e.limit(&out)
 	e.leaveOut(&out)
 	return out
+}
+
+// limit sets how long the reply may be, in the field that the endpoint knows,
+// or nowhere when extra_body sets it or the endpoint knows neither.
+func (e *endpoint) limit(out *openai.ChatCompletionRequest) {
+	switch {
+	case e.replaced("max_tokens"), e.replaced("max_completion_tokens"), e.quirks.noLimit.Load():
+	case e.wantsCompletionTokens():
+		out.MaxCompletionTokens = e.config.MaxOutputTokens
+	default:
+		out.MaxTokens = e.config.MaxOutputTokens //nolint:staticcheck // what endpoints other than OpenAI's know
+	}
+}
+
+// sentMaxTokens reports whether a request has its limit in max_tokens.
+func sentMaxTokens(out openai.ChatCompletionRequest) bool {
+	return out.MaxTokens > 0 //nolint:staticcheck // what endpoints other than OpenAI's know
 }
 
 // wantsCompletionTokens tells the models whose limit is max_completion_tokens
@@ -52,16 +65,18 @@ func (e *endpoint) wantsCompletionTokens() bool {
 
 // leaveOut clears what extra_body replaces and what the endpoint has refused.
 func (e *endpoint) leaveOut(out *openai.ChatCompletionRequest) {
-	set := func(key string) bool { _, ok := e.config.ExtraBody[key]; return ok }
-	if set("max_tokens") || set("max_completion_tokens") || e.quirks.noLimit.Load() {
-		out.MaxTokens, out.MaxCompletionTokens = 0, 0
-	}
-	if set("stream_options") || e.quirks.noStreamOptions.Load() {
+	if e.replaced("stream_options") || e.quirks.noStreamOptions.Load() {
 		out.StreamOptions = nil
 	}
-	if set("reasoning_effort") {
+	if e.replaced("reasoning_effort") {
 		out.ReasoningEffort = ""
 	}
+}
+
+// replaced reports whether extra_body has a field, be it null.
+func (e *endpoint) replaced(field string) bool {
+	_, ok := e.config.ExtraBody[field]
+	return ok
 }
 
 func nativeTools(tools []Tool) []openai.Tool {

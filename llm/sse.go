@@ -49,7 +49,7 @@ func (e *events) next() ([]byte, error) {
 	e.data, e.json = e.data[:0], nesting{}
 	for {
 		line, err := e.readLine()
-		if err == io.EOF && len(e.data) > 0 {
+		if errors.Is(err, io.EOF) && len(e.data) > 0 {
 			return e.data, nil
 		}
 		if err != nil {
@@ -108,7 +108,7 @@ func (e *events) readLine() ([]byte, error) {
 	e.line = e.line[:0]
 	for {
 		c, err := e.in.ReadByte()
-		if err == io.EOF && len(e.line) > 0 {
+		if errors.Is(err, io.EOF) && len(e.line) > 0 {
 			return e.first(), nil
 		}
 		if err != nil {

@@ -17,7 +17,7 @@ func drain(r io.Reader) (list []string, err error) {
 	e := newEvents(r)
 	for {
 		data, err := e.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return list, nil
 		}
 		if err != nil {

@@ -107,7 +107,7 @@ func toJSON(v any) string {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v)
+	_ = enc.Encode(v) //nolint:errchkjson // strings and JSON that was checked
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
