@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -141,9 +140,6 @@ func (b base) State(id tasks.ID) (planner.State, error) {
 	if err != nil {
 		return planner.State{}, err
 	}
-	if len(events) == 0 {
-		return planner.State{}, fmt.Errorf("task %s, event 1: %w: missing", id, tasks.ErrDamaged)
-	}
 	s := planner.Fold(events)
 	b.cache.keep(id, s)
 	return s, nil
@@ -191,15 +187,20 @@ func (b base) live(conversation string) (rows []liveRow, err error) {
 	return rows, err
 }
 
-// events reads a journal from after seq from. Numbers without gaps are part of
-// what is checked.
+// events reads a journal from after seq from; ErrNoTask. Numbers without gaps,
+// up to the last one that was given, are part of what is checked.
 func (b base) events(id tasks.ID, from int) (events []planner.Event, err error) {
+	task, err := b.existing(id)
+	if err != nil {
+		return nil, err
+	}
 	seq := max(from, 0)
 	err = guard(func() error {
 		c := b.bucket(bucketJournal).Cursor()
-		for k, v := c.Seek(journalKey(id, seq+1)); len(k) == len(id)+8 && string(k[:len(id)]) == string(id); k, v = c.Next() {
+		k, v := c.Seek(journalKey(id, seq+1))
+		for ; seq < task.Last; k, v = c.Next() {
 			seq++
-			if got := binary.BigEndian.Uint64(k[len(id):]); got != uint64(seq) {
+			if !bytes.Equal(k, journalKey(id, seq)) {
 				return fmt.Errorf("%w: missing", tasks.ErrDamaged)
 			}
 			e, err := event(k, v)
@@ -214,6 +215,15 @@ func (b base) events(id tasks.ID, from int) (events []planner.Event, err error) 
 		return nil, fmt.Errorf("task %s, event %d: %w", id, seq, err)
 	}
 	return events, nil
+}
+
+// existing returns a task's row, or ErrNoTask.
+func (b base) existing(id tasks.ID) (rules.Task, error) {
+	task, ok, err := b.Task(id)
+	if err == nil && !ok {
+		err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
+	}
+	return task, err
 }
 
 // event reads a record of the journal.

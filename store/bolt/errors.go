@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -45,9 +46,14 @@ func full(err error) error {
 	return err
 }
 
+// isFull looks at the text as well, because bbolt passes on some errors of the
+// system only as text.
 func isFull(err error) bool {
+	if err == nil {
+		return false
+	}
 	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, bolterrors.ErrMaxSizeReached} {
-		if errors.Is(err, cause) {
+		if errors.Is(err, cause) || strings.HasSuffix(err.Error(), cause.Error()) {
 			return true
 		}
 	}

@@ -28,15 +28,7 @@ func (s *Store) view(ctx context.Context, do func(base) error) error {
 // Load implements tasks.Store.
 func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
 	var events []planner.Event
-	err := s.view(ctx, func(b base) (err error) {
-		if err := exists(b, id); err != nil {
-			return err
-		}
-		if events, err = b.events(id, from); err == nil && len(events) == 0 && from <= 0 {
-			err = fmt.Errorf("task %s, event 1: %w: missing", id, tasks.ErrDamaged)
-		}
-		return err
-	})
+	err := s.view(ctx, func(b base) (err error) { events, err = b.events(id, from); return err })
 	if err != nil {
 		return nil, fmt.Errorf("loading journal: %w", err)
 	}
@@ -47,15 +39,15 @@ func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Even
 func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event, error) {
 	var e planner.Event
 	err := s.view(ctx, func(b base) (err error) {
-		if err := exists(b, id); err != nil {
+		task, err := b.existing(id)
+		if err != nil {
 			return err
 		}
-		key := journalKey(id, seq)
-		value := b.bucket(bucketJournal).Get(key)
-		if value == nil {
+		if seq < 1 || seq > task.Last {
 			return fmt.Errorf("task %s has no event %d", id, seq)
 		}
-		if e, err = event(key, value); err != nil {
+		key := journalKey(id, seq)
+		if e, err = event(key, b.bucket(bucketJournal).Get(key)); err != nil {
 			return fmt.Errorf("task %s, event %d: %w", id, seq, err)
 		}
 		return nil
@@ -64,14 +56,6 @@ func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event,
 		return e, fmt.Errorf("loading event: %w", err)
 	}
 	return e, nil
-}
-
-func exists(b base, id tasks.ID) error {
-	_, ok, err := b.Task(id)
-	if err == nil && !ok {
-		err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
-	}
-	return err
 }
 
 // Live implements tasks.Store.
@@ -114,11 +98,8 @@ func orderOf(b base, id tasks.ID) (uint64, error) {
 	if id == "" {
 		return 1<<64 - 1, nil
 	}
-	t, ok, err := b.Task(id)
-	if err == nil && !ok {
-		err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
-	}
-	return t.Order, err
+	task, err := b.existing(id)
+	return task.Order, err
 }
 
 // turns adds a conversation's turns of orders between cut and end, both

@@ -64,10 +64,8 @@ func (s *Stage) take(id tasks.ID, e planner.Event) error {
 			Conversation: task.Chat.Key(), Order: task.Order, Task: id, Answer: true, Failed: failed, At: e.At, Text: text,
 		})
 	}
-	if after.Finished() && !task.Over {
-		task.Over = true
-		put(&s.changes.Tasks, id, task)
-	}
+	task.Last, task.Over = e.Seq, task.Over || after.Finished()
+	put(&s.changes.Tasks, id, task)
 	return s.release(lane.Note(id, after))
 }
 

@@ -101,7 +101,7 @@ func (s *Stage) start(in tasks.Inbound) error {
 	if err != nil {
 		return err
 	}
-	task := Task{Chat: in.Chat, From: in.Open.Opening.From, Order: order + 1}
+	task := Task{Chat: in.Chat, From: in.Open.Opening.From, Order: order + 1, Last: 1}
 	s.changes.Order = task.Order
 	put(&s.changes.Tasks, in.ID, task)
 

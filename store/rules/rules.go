@@ -34,6 +34,7 @@ type Task struct {
 	Chat  bot.Chat   `json:"chat"`
 	From  bot.Person `json:"from"`  // who asked
 	Order uint64     `json:"order"` // of opening, over all conversations, from 1
+	Last  int        `json:"last"`  // seq of its last event: a journal that lost its tail is damaged
 	Over  bool       `json:"over,omitempty"`
 	Fence int64      `json:"fence,omitempty"` // the highest seen
 }

@@ -97,9 +97,9 @@ func testSenders(b *bench) {
 	for s := range senders {
 		wg.Go(func() {
 			for n := range each {
-				// Sender s and s+1 share a key: the same message came twice.
+				// Two senders share a key and a chat: the same message came twice.
 				key := fmt.Sprintf("%d:%d", s/2, n)
-				in := tasks.Inbound{Key: key, Chat: chat(fmt.Sprint(s % 4)), ID: tasks.ID(fmt.Sprintf("t%d.%d", s, n))}
+				in := tasks.Inbound{Key: key, Chat: chat(fmt.Sprint(s / 2 % 4)), ID: tasks.ID(fmt.Sprintf("t%d.%d", s, n))}
 				in.Open = &planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: key, Chat: in.Chat, Limits: planner.DefaultLimits()}}
 				got, err := b.store.Open(b.Context(), []tasks.Inbound{in})
 				if err != nil {

@@ -1,0 +1,265 @@
+package bolt_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/store/bolt"
+	"legwork/tasks"
+)
+
+// What the file under damage holds.
+const (
+	damageTasks = 60
+	damageChats = 4
+)
+
+func damageTask(n int) tasks.ID  { return tasks.ID(fmt.Sprintf("%026d", n)) }
+func damageChat(n int) bot.Chat  { return bot.Chat{Platform: "test", ID: fmt.Sprint(n % damageChats)} }
+func damageGoal(n int) string    { return fmt.Sprintf("goal %d %s", n, strings.Repeat("ab", 100)) }
+func damageFile(d string) string { return filepath.Join(d, bolt.FileName) }
+
+// sound makes a data directory with a known content.
+func sound(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	s := open(t, dir, bolt.Options{})
+	for n := range damageTasks {
+		if _, err := s.Open(t.Context(), []tasks.Inbound{question(damageChat(n), damageTask(n), damageGoal(n))}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Append(t.Context(), damageTask(n), -1, 0, planner.Event{Type: planner.Said, Text: "hint"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestDamagedRecord flips a byte of one record: its task is damaged by name,
+// the process stays up and all other tasks are unharmed.
+func TestDamagedRecord(t *testing.T) {
+	dir := sound(t)
+	spoil(t, dir, func(file []byte) {
+		at := bytes.LastIndex(file, []byte(`"goal":"goal 7 `))
+		file[at+10] ^= 1
+	})
+	if err := bolt.Verify(damageFile(dir)); !errors.Is(err, tasks.ErrDamaged) || !strings.Contains(err.Error(), string(damageTask(7))) {
+		t.Fatalf("Verify: got %v, want the damage of task 7", err)
+	}
+	s := open(t, dir, bolt.Options{})
+	where := fmt.Sprintf("task %s, event 1: ", damageTask(7))
+	_, errLoad := s.Load(t.Context(), damageTask(7), 0)
+	_, errEvent := s.Event(t.Context(), damageTask(7), 1)
+	_, errState := s.State(t.Context(), damageTask(7))
+	errAppend := s.Append(t.Context(), damageTask(7), -1, 0, planner.Event{Type: planner.Said, Text: "x"})
+	for what, err := range map[string]error{"Load": errLoad, "Event": errEvent, "State": errState, "Append": errAppend} {
+		if !errors.Is(err, tasks.ErrDamaged) || !strings.Contains(err.Error(), where) {
+			t.Errorf("%s: got %v, want ErrDamaged with %q", what, err, where)
+		}
+	}
+	for n := range damageTasks {
+		if events, err := s.Load(t.Context(), damageTask(n), 0); n != 7 && (err != nil || len(events) != 2) {
+			t.Errorf("task %d: got %d events, %v", n, len(events), err)
+		}
+	}
+	// A message for it opens a new task instead, in the same batch as others.
+	in := question(damageChat(7), "new", "goal")
+	in.To, in.Event = damageTask(7), planner.Event{Type: planner.Said, Text: "x"}
+	lost := tasks.Inbound{Key: "lost", To: damageTask(7), Event: in.Event}
+	got, err := s.Open(t.Context(), []tasks.Inbound{lost, in})
+	if err != nil || !errors.Is(got[0].Err, tasks.ErrDamaged) || !got[1].Opened {
+		t.Fatalf("messages for a damaged task: got %+v, %v", got, err)
+	}
+}
+
+// TestDamagedInQueue: a damaged task holds up nobody behind it.
+func TestDamagedInQueue(t *testing.T) {
+	dir := sound(t)
+	spoil(t, dir, func(file []byte) { // the second in the queue of chat 0, after task 0
+		file[bytes.LastIndex(file, []byte(`"goal":"goal 4 `))+10] ^= 1
+	})
+	s := open(t, dir, bolt.Options{})
+	told := s.Changed(damageTask(4))
+	if err := s.Append(t.Context(), damageTask(0), -1, 0, planner.Event{Type: planner.Stopped},
+		planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
+		planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true}); err != nil {
+		t.Fatal(err)
+	}
+	<-told
+	state, err := s.State(t.Context(), damageTask(8))
+	if err != nil || state.Phase != planner.PhaseDeciding {
+		t.Fatalf("the third in the queue: got phase %q, %v, want deciding", state.Phase, err)
+	}
+	live, err := s.Live(t.Context(), damageChat(0).Key())
+	if err != nil || len(live) != damageTasks/damageChats-2 || live[0].Task != damageTask(8) {
+		t.Fatalf("live: got %+v, %v, want all from the third on", live, err)
+	}
+}
+
+// TestDamagedHistory: a damaged turn is left out, the others are read.
+func TestDamagedHistory(t *testing.T) {
+	dir := sound(t)
+	goal := damageGoal(5)
+	spoil(t, dir, func(file []byte) {
+		at := 0
+		for { // the copy that is not in the journal's JSON
+			next := bytes.Index(file[at:], []byte(goal))
+			if next < 0 {
+				break
+			}
+			at += next + len(goal)
+			if file[at-len(goal)-1] != '"' {
+				file[at-1] ^= 1
+			}
+		}
+	})
+	s := open(t, dir, bolt.Options{})
+	turns, err := s.History(t.Context(), damageChat(5).Key(), "", 1<<20)
+	if err != nil || len(turns) != damageTasks/damageChats-1 {
+		t.Fatalf("history: got %d turns, %v, want all but one", len(turns), err)
+	}
+	for _, turn := range turns {
+		if turn.Task == damageTask(5) {
+			t.Fatalf("history holds the damaged turn %+v", turn)
+		}
+	}
+}
+
+// TestDamagedPages zeroes each page, cuts the file at random places and flips
+// random bytes. A child that then uses the file gets what was written or an
+// error; a file that is opened after a crash is looked at from a child first.
+func TestDamagedPages(t *testing.T) {
+	dir := sound(t)
+	whole, err := os.ReadFile(damageFile(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	used := len(bytes.TrimRight(whole, "\x00"))/page + 1
+	random := rand.New(rand.NewPCG(3, 4))
+	step := 2
+	if testing.Short() {
+		step = 7
+	}
+	// Without one of the two header pages, 0 and 1, bbolt goes back by one
+	// transaction, as after a crash in mid-commit: that is no damage.
+	for n := 2; n < used; n += step {
+		zeroed := bytes.Clone(whole)
+		clear(zeroed[n*page : (n+1)*page])
+		useDamaged(t, fmt.Sprintf("page %d zeroed", n), zeroed)
+
+		cut := random.IntN(used * page)
+		useDamaged(t, fmt.Sprintf("cut after %d bytes", cut), bytes.Clone(whole[:cut]))
+
+		flipped, at := bytes.Clone(whole), random.IntN(used*page)
+		flipped[at] ^= 1 << random.IntN(8)
+		useDamaged(t, fmt.Sprintf("byte %d flipped", at), flipped)
+	}
+}
+
+// useDamaged lets one child use a file and another one verify it.
+func useDamaged(t *testing.T, what string, file []byte) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(damageFile(dir), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verify, errVerify := child(t, "verify", damageFile(dir)).CombinedOutput()
+	use := child(t, "read", dir)
+	var said, trouble strings.Builder
+	use.Stdout, use.Stderr = &said, &trouble
+	errUse := use.Run()
+	if said.Len() > 0 {
+		t.Errorf("%s: the reader said %s", what, said.String())
+	}
+	if errUse != nil && errVerify == nil {
+		t.Errorf("%s: Verify found nothing (%s), the reader %v: %.2000s", what, verify, errUse, trouble.String())
+	}
+	if text := trouble.String(); strings.Contains(text, "goroutine ") {
+		t.Errorf("%s: the reader crashed: %.1500s", what, text)
+	}
+}
+
+// spoil changes the bytes of a data file.
+func spoil(t *testing.T, dir string, change func([]byte)) {
+	t.Helper()
+	file, err := os.ReadFile(damageFile(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(file)
+	if err := os.WriteFile(damageFile(dir), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSuspect: after a crash the file is looked at from a child, and what the
+// child says decides; after a clean end it is not.
+func TestSuspect(t *testing.T) {
+	dir := sound(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(childTask, "verify quick")
+	good := bolt.Options{CheckCommand: []string{self}}
+	bad := bolt.Options{CheckCommand: []string{"false"}}
+
+	s := open(t, dir, bad) // a clean end: nobody asks
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	crashed := func() {
+		if err := os.WriteFile(filepath.Join(dir, "lock.json"), []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	crashed()
+	if _, err := bolt.Open(t.Context(), dir, bad); !errors.Is(err, tasks.ErrDamaged) {
+		t.Fatalf("a child that fails: got %v, want ErrDamaged", err)
+	}
+	if _, err := bolt.Open(t.Context(), dir, bad); !errors.Is(err, tasks.ErrDamaged) {
+		t.Fatalf("the second try: got %v, want ErrDamaged still", err)
+	}
+	missing := bolt.Options{CheckCommand: []string{filepath.Join(dir, "no-such-command")}}
+	if _, err := bolt.Open(t.Context(), dir, missing); err == nil || errors.Is(err, tasks.ErrDamaged) {
+		t.Fatalf("a command that cannot be run: got %v, want an error that is not damage", err)
+	}
+	s = open(t, dir, good)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	crashed()
+	if err := os.Truncate(damageFile(dir), 5*4096); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bolt.Open(t.Context(), dir, good); !errors.Is(err, tasks.ErrDamaged) {
+		t.Fatalf("a file that was cut: got %v, want ErrDamaged", err)
+	}
+}
+
+// TestForeignFiles: what is no data file of this version is refused.
+func TestForeignFiles(t *testing.T) {
+	for name, file := range map[string][]byte{
+		"text": bytes.Repeat([]byte("This is not a data file. "), 1000), "short": []byte("x"), "zeros": make([]byte, 32768),
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(damageFile(dir), file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bolt.Open(t.Context(), dir, bolt.Options{}); !errors.Is(err, tasks.ErrDamaged) {
+			t.Errorf("%s: got %v, want ErrDamaged", name, err)
+		}
+	}
+}

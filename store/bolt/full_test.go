@@ -1,0 +1,125 @@
+//go:build unix
+
+package bolt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/store/bolt"
+	"legwork/tasks"
+)
+
+// TestFull runs out of room, by the limit of the file's size that the kernel
+// holds: what was stored stays readable, and with room it goes on.
+func TestFull(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := child(t, "fill", dir).CombinedOutput(); err != nil {
+		t.Fatalf("the child that fills its disk: %v: %s", err, out)
+	}
+	if err := bolt.Verify(filepath.Join(dir, bolt.FileName)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMaxSize runs out of room by the store's own limit.
+func TestMaxSize(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, bolt.Options{MaxSize: 1 << 20})
+	stored, err := fillUp(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, bolt.Options{MaxSize: 8 << 20})
+	if err := goesOn(t.Context(), s, stored); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// childFills fills the disk, makes room and goes on.
+func childFills(ctx context.Context, dir string) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	s, err := bolt.Open(ctx, dir, bolt.Options{})
+	if err != nil {
+		return err
+	}
+	var room syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &room); err != nil {
+		return err
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 1 << 20, Max: room.Max}); err != nil {
+		return err
+	}
+	stored, err := fillUp(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &room); err != nil {
+		return err
+	}
+	return errors.Join(goesOn(ctx, s, stored), s.Close())
+}
+
+// fillUp opens tasks until the disk is full, and returns those that were
+// stored after checking that they are all there.
+func fillUp(ctx context.Context, s *bolt.Store) ([]tasks.ID, error) {
+	var stored []tasks.ID
+	for n := range 100_000 {
+		id := tasks.ID(fmt.Sprintf("%026d", n))
+		_, err := s.Open(ctx, []tasks.Inbound{question(bot.Chat{Platform: "test", ID: fmt.Sprint(n)}, id, strings.Repeat("long ", 2000))})
+		if errors.Is(err, tasks.ErrFull) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", n, err)
+		}
+		stored = append(stored, id)
+	}
+	if len(stored) < 10 || len(stored) > 1000 {
+		return nil, fmt.Errorf("%d tasks were stored in a file of 1 MiB", len(stored))
+	}
+	big := planner.Event{Type: planner.Said, Text: strings.Repeat("x", 2<<20)}
+	if err := s.Append(ctx, stored[0], -1, 0, big); !errors.Is(err, tasks.ErrFull) {
+		return nil, fmt.Errorf("appending 2 MiB to a full store: got %w, want ErrFull", err)
+	}
+	return stored, allThere(ctx, s, stored, 1)
+}
+
+// goesOn appends to every task and opens a new one, with room again.
+func goesOn(ctx context.Context, s *bolt.Store, stored []tasks.ID) error {
+	for _, id := range stored {
+		if err := s.Append(ctx, id, 1, 0, planner.Event{Type: planner.Said, Text: strings.Repeat("x", 5000)}); err != nil {
+			return fmt.Errorf("appending with room again: %w", err)
+		}
+	}
+	in := question(bot.Chat{Platform: "test", ID: "new"}, "new", "goal")
+	if _, err := s.Open(ctx, []tasks.Inbound{in}); err != nil {
+		return fmt.Errorf("opening with room again: %w", err)
+	}
+	return allThere(ctx, s, stored, 2)
+}
+
+func allThere(ctx context.Context, s *bolt.Store, stored []tasks.ID, events int) error {
+	for _, id := range stored {
+		got, err := s.Load(ctx, id, 0)
+		if err != nil || len(got) != events {
+			return fmt.Errorf("task %s: got %d events, %w, want %d", id, len(got), err, events)
+		}
+	}
+	live, err := s.Live(ctx, "")
+	if err != nil || len(live) < len(stored) {
+		return fmt.Errorf("live: got %d tasks, %w, want %d", len(live), err, len(stored))
+	}
+	return nil
+}
