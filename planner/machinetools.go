@@ -38,11 +38,7 @@ func (b *builder) schema(properties []property) json.RawMessage {
 		if p.kind == "strings" {
 			kind = `"type":"array","items":{"type":"string"}`
 		}
-		description, err := json.Marshal(b.text(p.key, nil))
-		if err != nil {
-			description = []byte(`""`)
-		}
-		fmt.Fprintf(&out, `%q:{%s,"description":%s}`, p.name, kind, description)
+		fmt.Fprintf(&out, `%q:{%s,"description":%s}`, p.name, kind, jsonString(b.text(p.key, nil)))
 		if !p.optional {
 			if required.Len() > 0 {
 				required.WriteByte(',')
@@ -51,6 +47,15 @@ func (b *builder) schema(properties []property) json.RawMessage {
 		}
 	}
 	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{%s},"required":[%s]}`, out.String(), required.String()))
+}
+
+// jsonString is a text as a JSON string.
+func jsonString(text string) []byte {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		return []byte(`""`)
+	}
+	return raw
 }
 
 func (b *builder) planTool() llm.Tool {
@@ -62,7 +67,7 @@ func (b *builder) planTool() llm.Tool {
 	})
 	return llm.Tool{
 		Name: ToolPlan, Description: b.text("tool.plan", nil),
-		Schema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"plan":{"type":"array","items":%s}},"required":["plan"]}`, entry)),
+		Schema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"plan":{"type":"array","description":%s,"items":%s}},"required":["plan"]}`, jsonString(b.text("tool.plan.plan", nil)), entry)),
 	}
 }
 

@@ -124,8 +124,10 @@ func answerKey(why string) string {
 		return "prompt.answer"
 	case WhyStopped, WhyExpired, WhyBudget, WhyRounds:
 		return "prompt.answer_" + why
+	case WhyUnreadable:
+		return "prompt.answer_unreadable"
 	}
-	return "prompt.answer_unreadable"
+	return "prompt.answer_broken"
 }
 
 func (b *builder) history() {
@@ -148,7 +150,7 @@ func (b *builder) person() string {
 	}
 	return b.text("prompt.person", map[string]any{
 		"Language": o.Language, "Timezone": zone.String(),
-		"Date": b.opening.At.In(zone).Format("Monday, 2006-01-02 15:04"),
+		"Date": b.opening.At.In(zone),
 	})
 }
 
@@ -161,11 +163,13 @@ func (b *builder) guidance(heard []int, before int) []int {
 	return heard
 }
 
-// round adds the results of one round's sub-tasks, in order.
+// round adds the results of one round's sub-tasks, in order. What was
+// delegated is in the result of the one that asked for it.
 func (b *builder) round(n int) {
 	var results []string
 	for _, w := range b.s.Subtasks {
-		if w.Round == n && w.State.Ended() {
+		inside := w.Parent != nil && b.s.Subtasks[w.Parent.Subtask].State == SubDone
+		if w.Round == n && w.State.Ended() && !inside {
 			results = append(results, b.result(w))
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"legwork/bot"
 	"legwork/i18n"
@@ -75,9 +74,9 @@ func (in *Inbox) status(ctx context.Context, r *routed, m bot.Message, live []li
 			}
 		}
 		lines = append(lines, in.Texts.Text(r.lang, "statusline.task", map[string]any{
-			"Goal": line(first.Opening.Goal), "Done": done, "Count": len(t.state.Subtasks),
+			"Goal":    line(first.Opening.Goal),
 			"State":   in.Texts.Text(r.lang, "status."+t.state.Status(), map[string]any{"Done": done, "Count": len(t.state.Subtasks)}),
-			"Elapsed": in.Now().Sub(t.state.Opened).Round(time.Second).String(),
+			"Elapsed": in.Now().Sub(t.state.Opened),
 		}))
 	}
 	if len(lines) == 0 {

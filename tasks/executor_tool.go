@@ -41,7 +41,7 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action) error {
 
 func (x *Executor) returned(ctx context.Context, v *View, a planner.Action, r planner.Result) error {
 	if r.Text == "" && !r.Unknown {
-		r.Text = "(empty result)"
+		r.Text = x.Texts.Text(v.Opening().Language, "prompt.result_empty", nil)
 	}
 	return x.append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})
 }

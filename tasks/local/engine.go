@@ -86,14 +86,31 @@ func (e *Engine) start(id tasks.ID, resumed bool) {
 	e.running[id] = true
 	ctx := e.ctx
 	e.work.Go(func() {
-		err := e.look(ctx, id, resumed)
+		e.care(ctx, id, resumed)
 		e.mu.Lock()
 		delete(e.running, id)
 		e.mu.Unlock()
-		if err != nil && ctx.Err() == nil {
-			e.cfg.Log.ErrorContext(ctx, "a task cannot go on", "task", id, "cause", err)
-		}
 	})
+}
+
+// care looks after a task, again and again while its journal cannot be read or
+// written.
+func (e *Engine) care(ctx context.Context, id tasks.ID, resumed bool) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		err := e.look(ctx, id, resumed)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		e.cfg.Log.ErrorContext(ctx, "a task cannot go on", "task", id, "cause", err)
+		if errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
 }
 
 // look runs one task until it is over or ctx ends.

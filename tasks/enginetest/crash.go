@@ -1,0 +1,164 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// testCrash kills the engine while the second of two tools runs.
+func testCrash(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
+	k := NewKit(t, store)
+	k.Model.Answer = Planned(twoLooks)
+	var crashed bool
+	var mu sync.Mutex
+	hang := make(chan struct{}, 1)
+	k.Tools.Make = func(ctx context.Context, _, a string) (tasks.ToolResult, error) {
+		mu.Lock()
+		wait := strings.Contains(a, "two") && !crashed
+		mu.Unlock()
+		if wait {
+			hang <- struct{}{}
+			<-ctx.Done()
+			return tasks.ToolResult{}, ctx.Err()
+		}
+		return tasks.ToolResult{Text: "found " + a}, nil
+	}
+	k.Start(build)
+	ask(t, k, "1", "find both")
+	<-hang
+	id := onlyTask(t, k)
+	awaitSub(t, k, id, "1/a", planner.SubDone)
+	mu.Lock()
+	crashed = true
+	mu.Unlock()
+	again := store.Again()
+	k.Stop()
+	plans, works := len(k.Model.Requests(llm.RolePlan)), len(k.Model.Requests(llm.RoleWork))
+	k.Use(again)
+	k.Start(build)
+	defer k.Stop()
+	k.Answers(t, 1)
+	calls := k.Tools.Calls()
+	one, two := 0, 0
+	for _, c := range calls {
+		if strings.Contains(c, "one") {
+			one++
+		}
+		if strings.Contains(c, "two") {
+			two++
+		}
+	}
+	if one != 1 || two != 2 {
+		t.Errorf("calls = %q, want the stored one once and the cut-off one twice", calls)
+	}
+	if n := len(k.Model.Requests(llm.RolePlan)); n != plans {
+		t.Errorf("%d more planning calls after the crash, want none", n-plans)
+	}
+	if n := len(k.Model.Requests(llm.RoleWork)) - works; n != 1 {
+		t.Errorf("%d work calls after the crash, want 1", n)
+	}
+}
+
+// testUnknown kills the engine while a call runs that must not run twice.
+func testUnknown(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
+	k := NewKit(t, store)
+	k.Model.Answer = Planned(`{"plan":[{"name":"book","description":"one"}]}`)
+	hang := make(chan struct{}, 1)
+	k.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+		hang <- struct{}{}
+		<-ctx.Done()
+		return tasks.ToolResult{}, ctx.Err()
+	}
+	k.Start(build)
+	ask(t, k, "1", "book it")
+	<-hang
+	again := store.Again()
+	k.Stop()
+	k.Use(again)
+	k.Start(build)
+	defer k.Stop()
+	got := k.Answers(t, 1)[0].Text
+	if want := k.Texts.Text("en", "prompt.result_unknown", nil); !strings.Contains(got, want) {
+		t.Errorf("the model saw %q, want %q", got, want)
+	}
+	if calls := k.Tools.Calls(); len(calls) != 1 {
+		t.Errorf("calls = %q, want one", calls)
+	}
+}
+
+// testStoreFails lets the store refuse for a while what a call brought.
+func testStoreFails(t *testing.T, store Reopener, build func(Setup) tasks.Engine) {
+	failing := &full{Store: store}
+	k := NewKit(t, failing)
+	k.Start(build)
+	defer k.Stop()
+	failing.set(2)
+	ask(t, k, "1", "hi")
+	if got := k.Answers(t, 1); len(got) != 1 || got[0].Text != "hello" {
+		t.Errorf("answers = %+v, want one hello", got)
+	}
+}
+
+// full is a store whose disk is full for the next few appends of outcomes.
+type full struct {
+	tasks.Store
+	mu   sync.Mutex
+	left int
+}
+
+func (f *full) set(n int) {
+	f.mu.Lock()
+	f.left = n
+	f.mu.Unlock()
+}
+
+func (f *full) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
+	f.mu.Lock()
+	refuse := f.left > 0
+	if refuse {
+		f.left--
+	}
+	f.mu.Unlock()
+	if refuse {
+		return tasks.ErrFull
+	}
+	return f.Store.Append(ctx, id, after, fence, e...)
+}
+
+func onlyTask(t *testing.T, k *Kit) tasks.ID {
+	t.Helper()
+	live, err := k.Store.Live(t.Context(), "")
+	if err != nil || len(live) != 1 {
+		t.Fatalf("live = %v, %v; want one task", live, err)
+	}
+	return live[0].Task
+}
+
+// awaitSub waits until a sub-task is in a state.
+func awaitSub(t *testing.T, k *Kit, id tasks.ID, sub string, want planner.SubState) {
+	t.Helper()
+	for {
+		changed := k.Store.Changed(id)
+		s, err := k.Store.State(t.Context(), id)
+		if err != nil {
+			t.Fatalf("reading state: %v", err)
+		}
+		for _, w := range s.Subtasks {
+			if w.ID == sub && w.State == want {
+				return
+			}
+		}
+		select {
+		case <-changed:
+		case <-t.Context().Done():
+			t.Fatal(errors.Join(errors.New("sub-task "+sub+" never got there"), t.Context().Err()))
+		}
+	}
+}

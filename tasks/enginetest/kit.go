@@ -1,0 +1,134 @@
+package enginetest
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Setup is what an engine under test is made of.
+type Setup struct {
+	Store      tasks.Store
+	Executor   *tasks.Executor
+	Log        *slog.Logger
+	Now        func() time.Time
+	Concurrent int
+}
+
+// Kit is a whole legwork but for the engine: parts that follow a script around
+// a store.
+type Kit struct {
+	Setup
+	Platform *Recorder
+	Model    *Model
+	Tools    *Tools
+	Texts    *i18n.Texts
+	Inbox    *tasks.Inbox
+	Engine   tasks.Engine
+	Limits   planner.Limits
+	stop     func()
+}
+
+// NewKit makes the parts around a store; Start runs an engine over them.
+func NewKit(t testing.TB, store tasks.Store) *Kit {
+	t.Helper()
+	texts, err := i18n.Load("")
+	if err != nil {
+		t.Fatalf("loading texts: %v", err)
+	}
+	k := &Kit{Platform: NewRecorder(), Model: &Model{}, Tools: &Tools{}, Texts: texts, Limits: planner.DefaultLimits()}
+	k.Model.Answer = Plain("hello")
+	k.Tools.Make = func(_ context.Context, _, arguments string) (tasks.ToolResult, error) {
+		return tasks.ToolResult{Text: "result of " + arguments}, nil
+	}
+	k.Setup = Setup{Log: slog.New(slog.DiscardHandler), Now: time.Now, Concurrent: 8}
+	k.Use(store)
+	return k
+}
+
+// Use puts the parts around another store, as a restart does.
+func (k *Kit) Use(store tasks.Store) {
+	chats := tasks.Chats{Chat.Platform: k.Platform}
+	k.Store = store
+	k.Executor = tasks.NewExecutor(tasks.ExecutorConfig{
+		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Chats: chats, Log: k.Log, Now: k.Now,
+	})
+	k.Inbox = tasks.NewInbox(tasks.InboxConfig{
+		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return k.Engine.Wake(ctx, id) },
+		Texts: k.Texts, Chats: chats, Log: k.Log, Now: k.Now, Limits: k.Limits, Language: "en", Timezone: "UTC",
+	})
+}
+
+// Start runs an engine until Stop.
+func (k *Kit) Start(build func(Setup) tasks.Engine) {
+	k.Engine = build(k.Setup)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = k.Engine.Run(ctx)
+	}()
+	k.stop = func() { cancel(); <-done }
+}
+
+// Stop ends the engine and waits for it.
+func (k *Kit) Stop() { k.stop() }
+
+// Plain is a model that gives one answer to everything, word by word.
+func Plain(text string) func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+	return func(_ context.Context, _ llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+		for _, word := range strings.SplitAfter(text, " ") {
+			stream(llm.Delta{Text: word})
+		}
+		return llm.Reply{Text: text, Usage: llm.Usage{Input: 10, Output: 2}}, nil
+	}
+}
+
+// Planned is a model that plans once, lets each sub-task call its group's tool
+// once with its description, and answers with the last message of its prompt.
+func Planned(plan string) func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+	return func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+		last := r.Messages[len(r.Messages)-1]
+		switch {
+		case r.Role == llm.RolePlan:
+			return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "p", Name: planner.ToolPlan, Arguments: plan}}}, nil
+		case r.Role == llm.RoleWork && last.Role != llm.ToolRole && len(r.Tools) > 0:
+			return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: r.Tools[0].Name, Arguments: `{"q":"` + Between(last.Content, "task") + `"}`}}}, nil
+		}
+		return llm.Reply{Text: r.Role + " saw: " + last.Content}, nil
+	}
+}
+
+// Between returns what stands between <tag> and </tag>, trimmed.
+func Between(text, tag string) string {
+	_, rest, _ := strings.Cut(text, "<"+tag+">")
+	body, _, _ := strings.Cut(rest, "</"+tag+">")
+	return strings.TrimSpace(body)
+}
+
+// Answers waits for n outcomes and returns their texts.
+func (k *Kit) Answers(t testing.TB, n int) []Post {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := k.Platform.Await(ctx, func() bool { return len(k.Platform.Posts(bot.KindAnswer)) >= n }); err != nil {
+		t.Fatalf("%d answers came, want %d", len(k.Platform.Posts(bot.KindAnswer)), n)
+	}
+	return k.Platform.Posts(bot.KindAnswer)
+}
+
+// Ask hands messages to the inbox.
+func (k *Kit) Ask(t testing.TB, messages ...bot.Message) {
+	t.Helper()
+	if err := k.Inbox.Handle(context.Background(), messages); err != nil {
+		t.Fatalf("handling messages: %v", err)
+	}
+}

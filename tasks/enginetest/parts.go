@@ -1,0 +1,234 @@
+// Package enginetest is the suite that every engine must pass, and the parts
+// it works with: a platform that records, and models and tools that follow a
+// script.
+package enginetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"legwork/bot"
+	"legwork/llm"
+	"legwork/tasks"
+)
+
+// Chat is the conversation of the suite; Person is who asks in it.
+var (
+	Chat   = bot.Chat{Platform: "recorder", ID: "room", Private: true}
+	Person = bot.Person{Platform: "recorder", ID: "ann", Name: "Ann"}
+)
+
+// Post is one draft that a Recorder took.
+type Post struct {
+	bot.Draft
+	Chat bot.Chat
+	ID   string
+	Edit bool
+}
+
+// Recorder is a platform that keeps what it was given.
+type Recorder struct {
+	// Refuse, when set, decides whether a post fails.
+	Refuse func(d bot.Draft) error
+
+	mu     sync.Mutex
+	posts  []Post
+	stream []string
+	heard  chan struct{} // closed and replaced at each post
+}
+
+// NewRecorder makes an empty recorder.
+func NewRecorder() *Recorder { return &Recorder{heard: make(chan struct{})} }
+
+// Name is the platform of Chat.
+func (r *Recorder) Name() string { return Chat.Platform }
+
+// Limits are those of a terminal: nothing lasts.
+func (r *Recorder) Limits() bot.Limits { return bot.Limits{Passing: true} }
+
+// Run is not used: the suite hands messages to the inbox itself.
+func (r *Recorder) Run(ctx context.Context, _ func(context.Context, []bot.Message) error) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Post records a draft.
+func (r *Recorder) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	if r.Refuse != nil {
+		if err := r.Refuse(d); err != nil {
+			return "", err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := fmt.Sprintf("m%d", len(r.posts)+1)
+	r.add(Post{Draft: d, Chat: to, ID: id})
+	return id, nil
+}
+
+// Edit records a change.
+func (r *Recorder) Edit(_ context.Context, to bot.Chat, id string, d bot.Draft) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.add(Post{Draft: d, Chat: to, ID: id, Edit: true})
+	return nil
+}
+
+// Stream records a frame of a growing answer.
+func (r *Recorder) Stream(_ context.Context, _ bot.Chat, d bot.Draft) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stream = append(r.stream, d.Text)
+	close(r.heard)
+	r.heard = make(chan struct{})
+	return nil
+}
+
+func (r *Recorder) add(p Post) {
+	r.posts = append(r.posts, p)
+	close(r.heard)
+	r.heard = make(chan struct{})
+}
+
+// Posts returns what was posted so far of that kind.
+func (r *Recorder) Posts(kind bot.Kind) []Post {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.posts), func(p Post) bool { return p.Kind != kind })
+}
+
+// Streamed returns the frames of growing answers so far.
+func (r *Recorder) Streamed() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.stream)
+}
+
+// Await returns when ok holds, asked again after each post; its error is the
+// context's.
+func (r *Recorder) Await(ctx context.Context, ok func() bool) error {
+	for {
+		r.mu.Lock()
+		heard := r.heard
+		r.mu.Unlock()
+		if ok() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-heard:
+		}
+	}
+}
+
+// Model is a model that follows a script. It refuses requests that a real one
+// would refuse, and keeps them all.
+type Model struct {
+	// Answer makes the reply; it may wait for ctx.
+	Answer func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error)
+
+	mu       sync.Mutex
+	requests []llm.Request
+	invalid  error
+}
+
+// Call implements llm.Model.
+func (m *Model) Call(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+	err := llm.Check(r)
+	m.mu.Lock()
+	m.requests = append(m.requests, r)
+	if err != nil && m.invalid == nil {
+		m.invalid = err
+	}
+	m.mu.Unlock()
+	if err != nil {
+		return llm.Reply{}, &llm.Error{Problem: llm.Invalid, Err: err}
+	}
+	if stream == nil {
+		stream = func(llm.Delta) {}
+	}
+	return m.Answer(ctx, r, stream)
+}
+
+// Requests returns the calls so far, of one role or of all ("").
+func (m *Model) Requests(role string) []llm.Request {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(m.requests), func(r llm.Request) bool { return role != "" && r.Role != role })
+}
+
+// Invalid is the first complaint about a request; nil when all were valid.
+func (m *Model) Invalid() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.invalid
+}
+
+// Tools is a toolbox with two groups: "look", whose tool look.up only reads,
+// and "book", whose tool book.it must not run twice. A third, "locked", must
+// not be called at all.
+type Tools struct {
+	// Make makes the call; it may wait for ctx.
+	Make func(ctx context.Context, tool, arguments string) (tasks.ToolResult, error)
+
+	mu    sync.Mutex
+	calls []string
+}
+
+// Groups implements tasks.Toolbox.
+func (t *Tools) Groups(context.Context) []tasks.Group {
+	return []tasks.Group{
+		{Name: "book", Description: "Books things."},
+		{Name: "locked", Description: "Is locked."},
+		{Name: "look", Description: "Looks things up.", ReadOnly: true},
+	}
+}
+
+// Tools implements tasks.Toolbox.
+func (t *Tools) Tools(_ context.Context, group string) ([]tasks.Tool, error) {
+	names := map[string]string{"look": "look.up", "book": "book.it", "locked": "locked.away"}
+	name, ok := names[group]
+	if !ok {
+		return nil, fmt.Errorf("no group %q", group)
+	}
+	return []tasks.Tool{{Name: name, Exposed: group, Description: "A tool.", Schema: json.RawMessage(`{"type":"object"}`)}}, nil
+}
+
+// Verdict implements tasks.Toolbox.
+func (t *Tools) Verdict(group, _ string) tasks.Verdict {
+	switch group {
+	case "look":
+		return tasks.Verdict{Repeatable: true}
+	case "book":
+		return tasks.Verdict{}
+	}
+	return tasks.Verdict{Refusal: "locked.away needs an approval"}
+}
+
+// Call implements tasks.Toolbox.
+func (t *Tools) Call(ctx context.Context, _, tool string, arguments json.RawMessage) (tasks.ToolResult, error) {
+	t.mu.Lock()
+	t.calls = append(t.calls, tool+string(arguments))
+	t.mu.Unlock()
+	return t.Make(ctx, tool, string(arguments))
+}
+
+// Calls returns the calls so far as tool name and arguments.
+func (t *Tools) Calls() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.calls)
+}
+
+// Message is a text of Person in Chat.
+func Message(key, text string, at time.Time) bot.Message {
+	return bot.Message{Key: key, Chat: Chat, From: Person, ID: key, Text: text, At: at}
+}
