@@ -72,7 +72,7 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 	if text == "" {
 		return Parsed{}, &PlanError{Code: EmptyReply, Reason: "The reply is empty. Send a plan, or the answer as text."}
 	}
-	var plan []json.RawMessage
+	var plan []any
 	var found bool
 	var refused *PlanError
 	groups := newGroups(o.Groups)
@@ -83,7 +83,7 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 		case v.Broken && planKeys(v.Keys):
 			refused = unreadable("it is not valid JSON")
 		case v.Raw != nil:
-			if list, ok := planIn(v.Raw, groups, 0); ok {
+			if list, ok := planIn(decoded(v.Raw), groups, 0); ok {
 				plan, found = list, true
 			}
 		}
@@ -105,7 +105,7 @@ func ParsePlanArguments(args string, o ParseOptions) (Parsed, error) {
 	if json.Unmarshal([]byte(args), &inner) == nil {
 		args = inner
 	}
-	var plan []json.RawMessage
+	var plan []any
 	var found bool
 	refused := unreadable(`the arguments of "plan" are {"plan": [entries]}`)
 	for _, v := range lenient.Values(args) {
@@ -116,9 +116,10 @@ func ParsePlanArguments(args string, o ParseOptions) (Parsed, error) {
 		if v.Raw == nil {
 			continue
 		}
-		list, ok := planIn(v.Raw, nil, 0)
-		if !ok && entryLike(fields(v.Raw)) {
-			list, ok = []json.RawMessage{v.Raw}, true
+		value := decoded(v.Raw)
+		list, ok := planIn(value, nil, 0)
+		if !ok && entryLike(value) {
+			list, ok = []any{value}, true
 		}
 		if ok {
 			plan, found = list, true

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -55,15 +54,15 @@ func (m *mistakes) err() error {
 }
 
 // parseEntries reads and checks the entries of a plan.
-func parseEntries(list []json.RawMessage, o ParseOptions, groups *groupNames) (Parsed, error) {
+func parseEntries(list []any, o ParseOptions, groups *groupNames) (Parsed, error) {
 	if o.Max > 0 && len(list) > o.Max {
 		return Parsed{}, &PlanError{Code: TooManySubtasks, Reason: fmt.Sprintf("The plan has %d sub-tasks and may have %d at most. Join some, or leave those for a later round whose results are not needed first.", len(list), o.Max) + again}
 	}
 	var wrong mistakes
 	plan := make([]Entry, len(list))
-	for i, raw := range list {
-		f := fields(raw)
-		if f == nil {
+	for i, e := range list {
+		f, ok := e.(map[string]any)
+		if !ok {
 			wrong.add(UnreadablePlan, func() string { return fmt.Sprintf("sub-task %d is not an object", i+1) })
 			wrong.hint(`An entry is {"name": "GROUP", "description": "TEXT", "id": "a", "after": []}.`)
 			continue
@@ -81,8 +80,8 @@ func parseEntries(list []json.RawMessage, o ParseOptions, groups *groupNames) (P
 }
 
 // readEntry reads one entry; its After is as the model wrote it.
-func readEntry(i int, f object, groups *groupNames, wrong *mistakes) Entry {
-	e := Entry{ID: f.text("id"), Name: f.text("name"), Description: f.text("description")}
+func readEntry(i int, f map[string]any, groups *groupNames, wrong *mistakes) Entry {
+	e := Entry{ID: fieldText(f, "id"), Name: fieldText(f, "name"), Description: fieldText(f, "description")}
 	who := func() string { return subtask(i, e.ID) }
 	switch name, ok := groups.find(e.Name); {
 	case e.Name == "":
@@ -90,7 +89,7 @@ func readEntry(i int, f object, groups *groupNames, wrong *mistakes) Entry {
 		wrong.hint(groups.allowed())
 	case !ok:
 		wrong.add(UnknownGroup, func() string {
-			return fmt.Sprintf("%s names the unknown group %s%s", who(), quoted(e.Name), groups.suggest(e.Name))
+			return fmt.Sprintf("%s names the unknown group %s%s", who(), cited(e.Name), groups.suggest(e.Name))
 		})
 		wrong.hint(groups.allowed())
 	default:
@@ -108,9 +107,9 @@ func readEntry(i int, f object, groups *groupNames, wrong *mistakes) Entry {
 
 // readAfter reads a list of ids, one id, or several with commas between them.
 // Nil stands for an absent one, also written null or "".
-func readAfter(f object) (ids []string, ok bool) {
-	v, there := f.get("after")
-	if !there || v[0] == 'n' {
+func readAfter(f map[string]any) (ids []string, ok bool) {
+	v, _ := field(f, "after")
+	if v == nil {
 		return nil, true
 	}
 	if s, one := scalar(v); one {
@@ -121,13 +120,14 @@ func readAfter(f object) (ids []string, ok bool) {
 		}
 		return ids, true
 	}
-	if v[0] != '[' {
+	list, ok := v.([]any)
+	if !ok {
 		return nil, false
 	}
-	ids = []string{}
-	for _, e := range elements(v) {
+	ids = make([]string, 0, len(list))
+	for _, e := range list {
 		id, one := scalar(e)
-		if !one && e[0] != 'n' {
+		if !one && e != nil {
 			return nil, false
 		}
 		if id != "" {
@@ -142,11 +142,11 @@ func subtask(i int, id string) string {
 	if id == "" {
 		return fmt.Sprintf("sub-task %d", i+1)
 	}
-	return fmt.Sprintf("sub-task %d (%s)", i+1, quoted(id))
+	return fmt.Sprintf("sub-task %d (%s)", i+1, cited(id))
 }
 
-// quoted shows at most the beginning of what a model wrote.
-func quoted(s string) string {
+// cited shows at most the beginning of what a model wrote.
+func cited(s string) string {
 	const most = 60
 	if len(s) > most {
 		cut := most

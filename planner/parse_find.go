@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -10,34 +11,46 @@ import (
 // wrapping is how many objects around a plan are looked into.
 const wrapping = 4
 
+// decoded is a JSON value as encoding/json gives it, with numbers as written;
+// nil for what is none.
+func decoded(raw []byte) any {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
 // planIn returns the entries of the plan that a JSON value is or holds. A bare
 // list must give one of the groups something to do; groups is nil where any list
 // will do.
-func planIn(raw []byte, groups *groupNames, depth int) ([]json.RawMessage, bool) {
-	if depth > wrapping || len(raw) == 0 {
+func planIn(v any, groups *groupNames, depth int) (entries []any, ok bool) {
+	if depth > wrapping {
 		return nil, false
 	}
-	if raw[0] == '[' {
-		return bareList(raw, groups)
+	if list, ok := v.([]any); ok {
+		return list, bareList(list, groups)
 	}
-	f := fields(raw)
-	if f == nil {
+	f, ok := v.(map[string]any)
+	if !ok {
 		return nil, false
 	}
-	if plan, ok := f.get("plan"); ok {
+	if plan, ok := field(f, "plan"); ok {
 		return planValue(plan, len(f) == 1, groups, depth)
 	}
-	if f.text("name") == "plan" {
+	if fieldText(f, "name") == "plan" {
 		for _, key := range [...]string{"arguments", "parameters", "input"} {
-			if v, ok := f.get(key); ok {
+			if v, ok := field(f, key); ok {
 				return planIn(unquoted(v), nil, depth+1)
 			}
 		}
 	}
 	if len(f) == 1 {
 		for _, v := range f {
-			if v[0] == '{' {
-				return planIn(v, groups, depth+1)
+			if inner, ok := v.(map[string]any); ok {
+				return planIn(inner, groups, depth+1)
 			}
 		}
 	}
@@ -45,36 +58,31 @@ func planIn(raw []byte, groups *groupNames, depth int) ([]json.RawMessage, bool)
 }
 
 // planValue reads the value of the key "plan".
-func planValue(v json.RawMessage, alone bool, groups *groupNames, depth int) ([]json.RawMessage, bool) {
-	switch v[0] {
-	case '[':
-		return elements(v), true
-	case 'n':
+func planValue(v any, alone bool, groups *groupNames, depth int) (entries []any, ok bool) {
+	switch v := unquoted(v).(type) {
+	case []any:
+		return v, true
+	case nil:
 		return nil, alone
-	case '"':
-		inner := unquoted(v)
-		if len(inner) == 0 || inner[0] == '"' {
-			return nil, false
-		}
-		return planValue(inner, alone, groups, depth)
-	case '{':
-		f := fields(v)
-		if _, nested := f.get("plan"); nested {
+	case map[string]any:
+		if _, nested := field(v, "plan"); nested {
 			return planIn(v, groups, depth+1)
 		}
-		if entryLike(f) {
-			return []json.RawMessage{v}, true
-		}
+		return []any{v}, entryLike(v)
 	}
 	return nil, false
 }
 
-// entryLike says whether an object is meant as an entry of a plan.
-func entryLike(f object) bool {
-	if _, ok := f.get("description"); ok {
+// entryLike says whether a value is meant as an entry of a plan.
+func entryLike(v any) bool {
+	f, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	if _, ok := field(f, "description"); ok {
 		return true
 	}
-	if _, ok := f.get("name"); !ok {
+	if _, ok := field(f, "name"); !ok {
 		return false
 	}
 	for key := range f {
@@ -87,20 +95,18 @@ func entryLike(f object) bool {
 	return true
 }
 
-// bareList accepts a list without the key "plan" around it.
-func bareList(raw []byte, groups *groupNames) ([]json.RawMessage, bool) {
-	list := elements(raw)
+// bareList says whether a list without the key "plan" around it is a plan.
+func bareList(list []any, groups *groupNames) bool {
 	named := groups == nil
 	for _, e := range list {
-		f := fields(e)
-		if !entryLike(f) {
-			return nil, false
+		if !entryLike(e) {
+			return false
 		}
-		if !named && f.text("description") != "" {
-			_, named = groups.find(f.text("name"))
+		if f := e.(map[string]any); !named && fieldText(f, "description") != "" {
+			_, named = groups.find(fieldText(f, "name"))
 		}
 	}
-	return list, named && len(list) > 0
+	return named && len(list) > 0
 }
 
 // planKeys says whether the keys of a damaged value are those of a plan. The
@@ -128,78 +134,52 @@ func bare(before string) bool {
 	return before == "" || strings.HasPrefix(before, "```") && !strings.ContainsAny(before, " \n")
 }
 
-// object is a JSON object by its keys as written.
-type object map[string]json.RawMessage
-
-// fields returns nil for what is no object.
-func fields(raw []byte) object {
-	var f object
-	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &f) != nil {
-		return nil
-	}
-	return f
-}
-
-// get finds a key, if need be in another case or with blanks around it.
-func (f object) get(key string) (json.RawMessage, bool) {
+// field finds a key, if need be in another case or with blanks around it.
+func field(f map[string]any, key string) (any, bool) {
 	if v, ok := f[key]; ok {
 		return v, true
 	}
-	best := ""
+	best, found := "", false
 	for k := range f {
-		if strings.EqualFold(strings.TrimSpace(k), key) && (best == "" || k < best) {
-			best = k
+		if strings.EqualFold(strings.TrimSpace(k), key) && (!found || k < best) {
+			best, found = k, true
 		}
 	}
-	v, ok := f[best]
-	return v, ok && best != ""
+	return f[best], found
 }
 
-// text returns a text or a number under a key, trimmed, or "".
-func (f object) text(key string) string {
-	v, _ := f.get(key)
+// fieldText returns a text or a number under a key, trimmed, or "".
+func fieldText(f map[string]any, key string) string {
+	v, _ := field(f, key)
 	s, _ := scalar(v)
 	return s
 }
 
 // scalar reads a text or a number as text.
-func scalar(v json.RawMessage) (string, bool) {
-	if len(v) == 0 {
-		return "", false
-	}
-	if v[0] == '"' {
-		var s string
-		err := json.Unmarshal(v, &s)
-		return strings.TrimSpace(s), err == nil
-	}
-	if v[0] == '-' || v[0] >= '0' && v[0] <= '9' {
-		return string(v), true
+func scalar(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v), true
+	case json.Number:
+		return v.String(), true
 	}
 	return "", false
 }
 
-func elements(raw []byte) []json.RawMessage {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
-		return nil
-	}
-	return list
-}
-
-// unquoted returns the JSON value in a JSON string, and any other value as it
-// is; nil when there is none in the string.
-func unquoted(v json.RawMessage) json.RawMessage {
-	var s string
-	if v[0] != '"' || json.Unmarshal(v, &s) != nil {
+// unquoted returns the list or object that a text holds, "" for any other text,
+// and what is no text as it is.
+func unquoted(v any) any {
+	s, ok := v.(string)
+	if !ok {
 		return v
 	}
 	if s = strings.TrimSpace(s); s == "[]" {
-		return json.RawMessage(s)
+		return []any{}
 	}
 	for _, o := range lenient.Values(s) {
-		if o.Start == 0 {
-			return o.Raw
+		if o.Start == 0 && o.Raw != nil {
+			return decoded(o.Raw)
 		}
 	}
-	return nil
+	return ""
 }

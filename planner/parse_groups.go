@@ -64,7 +64,7 @@ func (g *groupNames) suggest(name string) string {
 	if best == "" {
 		return ""
 	}
-	return " (did you mean " + quoted(best) + "?)"
+	return " (did you mean " + cited(best) + "?)"
 }
 
 // distance is the number of letters to add, drop or change between two words.

@@ -67,7 +67,7 @@ func giveIDs(plan []Entry, known *knownIDs, wrong *mistakes) planIDs {
 		}
 		_, short := splitRound(e.ID)
 		if j, there := first[short]; there {
-			wrong.add(RepeatedID, func() string { return fmt.Sprintf("sub-tasks %d and %d have the same id %s", j+1, i+1, quoted(e.ID)) })
+			wrong.add(RepeatedID, func() string { return fmt.Sprintf("sub-tasks %d and %d have the same id %s", j+1, i+1, cited(e.ID)) })
 			continue
 		}
 		first[short] = i
@@ -147,7 +147,7 @@ func resolveAfter(plan []Entry, ids planIDs, known *knownIDs, wrong *mistakes) {
 			j, id, ok := ids.find(ref, known)
 			if !ok {
 				wrong.add(DanglingAfter, func() string {
-					return fmt.Sprintf("%s comes after %s, which is no sub-task", subtask(i, e.ID), quoted(ref))
+					return fmt.Sprintf("%s comes after %s, which is no sub-task", subtask(i, e.ID), cited(ref))
 				})
 				wrong.hint(existing(plan, known))
 				continue
@@ -169,10 +169,10 @@ func existing(plan []Entry, known *knownIDs) string {
 	const most = 20
 	var list []string
 	for i := 0; i < len(plan) && i < most; i++ {
-		list = append(list, quoted(plan[i].ID))
+		list = append(list, cited(plan[i].ID))
 	}
 	for i := 0; i < len(known.list) && i < most; i++ {
-		list = append(list, quoted(known.list[i]))
+		list = append(list, cited(known.list[i]))
 	}
 	return `"after" may name ` + strings.Join(list, ", ") + "."
 }
@@ -222,7 +222,7 @@ func circle(plan []Entry, path []int, start int) string {
 			names = append(names, "…")
 			break
 		}
-		names = append(names, quoted(plan[i].ID))
+		names = append(names, cited(plan[i].ID))
 	}
-	return strings.Join(append(names, quoted(plan[start].ID)), " after ")
+	return strings.Join(append(names, cited(plan[start].ID)), " after ")
 }
