@@ -175,7 +175,7 @@ func (m *Model) decide(p prompt) llm.Reply {
 // work calls the tool that fits the task best, once, and reports its result.
 func (m *Model) work(p prompt) llm.Reply {
 	f := frames(p.task)
-	text := fmt.Sprintf(f.cannot, p.task)
+	text := fmt.Sprintf(f.cannot, short(p.task))
 	if len(p.returned) > 0 {
 		text = "**" + strings.TrimRight(p.task, ".?!。？！") + "**: " + strings.Join(p.returned, "\n")
 	} else if tool, args, ok := m.rules.choose(p); ok {
@@ -188,11 +188,20 @@ func (m *Model) work(p prompt) llm.Reply {
 	return llm.Reply{Text: m.answer(p)}
 }
 
+// short is at most the beginning of a text.
+func short(text string) string {
+	const most = 200
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
 // answer lists the results.
 func (m *Model) answer(p prompt) string {
 	f := frames(p.goal)
 	if len(p.results) == 0 {
-		return f.notice + "\n\n" + fmt.Sprintf(f.cannot, p.goal)
+		return f.notice + "\n\n" + fmt.Sprintf(f.cannot, short(p.goal))
 	}
 	var b strings.Builder
 	b.WriteString(f.notice + "\n\n" + f.found + "\n")

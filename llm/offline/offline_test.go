@@ -85,6 +85,10 @@ func TestRequestsAreSplitAndGivenToGroups(t *testing.T) {
 		"Сколько будет 17*23 и который час в Токио и в Париже?": "math: Сколько будет 17*23\nclock: Который час в Токио\nclock: Который час в Париже",
 		"17*23 等于多少？东京现在几点？":                                    "math: 17*23 等于多少\nclock: 东京现在几点",
 		"东京和巴黎现在几点？":                                            "clock: 东京现在几点\nclock: 巴黎现在几点",
+		"17*23 等于多少？东京和巴黎现在几点？":                                 "math: 17*23 等于多少\nclock: 东京现在几点\nclock: 巴黎现在几点",
+		"Hello Anna, what time is it in Paris?":                 "clock: What time is it in Paris",
+		"Compare Go and Rust":                                   "llm_tool: Compare Go and Rust",
+		"What is the square root of 2?":                         "math: What is the square root of 2",
 		"计算 6乘以7":                                               "math: 计算 6乘以7",
 	} {
 		t.Run(goal, func(t *testing.T) {
@@ -92,6 +96,24 @@ func TestRequestsAreSplitAndGivenToGroups(t *testing.T) {
 				t.Errorf("plan for %q: want-, got+\n%s", goal, diff)
 			}
 		})
+	}
+}
+
+func TestALongRequestIsOnePartAndReadQuickly(t *testing.T) {
+	start := time.Now()
+	for _, piece := range []string{"What is it, ", "Tokyo and ", "1+", "请问", "<goal>", "time in ", "a.b/"} {
+		goal := strings.Repeat(piece, 100_000/len(piece))
+		reply := ask(t, planRequest("<goal>"+goal+"</goal>"))
+		if n := strings.Count(planned(t, reply), "\n"); n > 0 && len(reply.ToolCalls) > 0 {
+			t.Errorf("100 KB of %q make %d sub-tasks, want one", piece, n+1)
+		}
+		task := strings.Repeat(piece, 100)
+		if got := ask(t, llm.Request{Role: llm.RoleWork, Messages: []llm.Message{{Role: llm.User, Content: "<task>" + task + "</task>"}}}); len(got.Text) > 1000 {
+			t.Errorf("work on a long task says %d bytes, want a short text", len(got.Text))
+		}
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("7 requests of 100 KB took %v, want less than 5s", took)
 	}
 }
 
@@ -174,6 +196,7 @@ func tools() []llm.Tool {
 		tool("time_in", "Tells the present date and time in one place.", `{"type":"object","properties":{"place":{"type":"string"}},"required":["place"]}`),
 		tool("date_add", "Adds weeks or days to a date.", `{"type":"object","properties":{"date":{"type":"string"},"weeks":{"type":"integer"},"days":{"type":"integer"},"place":{"type":"string"}}}`),
 		tool("date_diff", "Tells how much time is between two dates.", `{"type":"object","properties":{"to":{"type":"string"},"from":{"type":"string"},"place":{"type":"string"}},"required":["to"]}`),
+		tool("convert_time", "Tells what a time in one place is in another place.", `{"type":"object","properties":{"time":{"type":"string"},"from":{"type":"string","description":"The place it is meant in."},"to":{"type":"string","description":"The place to convert it to."}},"required":["time","from","to"]}`),
 		tool("fetch", "Reads a page.", `{"type":"object","properties":{"url":{"type":"string"}},"required":["url"]}`),
 		tool("read_file", "Reads a file.", `{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`),
 		tool("echo", "Echoes a message.", `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`),
@@ -208,6 +231,8 @@ func TestToolsAreChosenAndFilled(t *testing.T) {
 		"东京现在几点":                                             `time_in {"place":"东京"}`,
 		"Which date is 3 weeks after 2026-11-20":             `date_add {"date":"2026-11-20","weeks":3}`,
 		"How much time is between 2026-01-01 and 2026-03-01": `date_diff {"from":"2026-01-01","to":"2026-03-01"}`,
+		"Convert 2026-11-20 15:30 from Berlin to Tokyo":      `convert_time {"from":"Berlin","time":"2026-11-20 15:30","to":"Tokyo"}`,
+		"What is the square root of 2":                       `calculate {"expression":"sqrt(2)"}`,
 		"Read https://go.dev/doc":                            `fetch {"url":"https://go.dev/doc"}`,
 		"Read notes/today.md":                                `read_file {"path":"notes/today.md"}`,
 		`Echo the message "good day"`:                        `echo {"message":"good day"}`,
@@ -245,6 +270,7 @@ func TestWhatTheRulesCannotDoIsSaid(t *testing.T) {
 		"Write a poem":    "The offline stand-in works by rules and cannot do this: Write a poem",
 		"写一首诗":            "离线替身只按规则工作，做不了这件事：写一首诗",
 		"Напиши стихи":    "Офлайн-заместитель работает по правилам и этого не умеет: Напиши стихи",
+		"Who are they":    "The offline stand-in works by rules and cannot do this: Who are they",
 		"Compare 1 and 2": "The offline stand-in works by rules and cannot do this: Compare 1 and 2",
 	} {
 		r := workRequest(task)
@@ -256,6 +282,14 @@ func TestWhatTheRulesCannotDoIsSaid(t *testing.T) {
 		if got := ask(t, r).Text; got != want {
 			t.Errorf("work on %q, role from the prompt: got %q, want %q", task, got, want)
 		}
+	}
+}
+
+func TestNoToolIsCalledThatDoesNotFit(t *testing.T) {
+	r := workRequest("Who are they")
+	r.Tools = r.Tools[:3]
+	if got := ask(t, r); len(got.ToolCalls) > 0 || !strings.Contains(got.Text, "cannot do this: Who are they") {
+		t.Errorf("with tools for other things: got %+v, want the admission", got)
 	}
 }
 

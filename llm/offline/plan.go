@@ -18,8 +18,12 @@ type part struct {
 // Nothing is left of a greeting or of plain talk.
 func (r *rules) split(goal string, groups []group) []part {
 	var parts []part
-	for _, span := range r.pieces(goal) {
+	pieces := r.pieces(goal)
+	for i, span := range pieces {
 		text := trim(goal[span[0]:span[1]])
+		if i+1 < len(pieces) {
+			text = r.ahead(text, goal[span[1]:pieces[i+1][0]], trim(goal[pieces[i+1][0]:pieces[i+1][1]]))
+		}
 		if text == "" || r.greeting.MatchString(text) {
 			continue
 		}
@@ -34,9 +38,6 @@ func (r *rules) split(goal string, groups []group) []part {
 		switch {
 		case bare && !r.span.MatchString(last.text):
 			parts = append(parts, part{text: again, start: span[0], facts: r.facts(again), group: last.group})
-		case last.group == "" && p.group != "" && len(f.places) == 1 && r.bare.MatchString(last.text): // 东京和巴黎现在几点
-			last.text, last.group = strings.Replace(text, f.places[0], r.bare.FindStringSubmatch(last.text)[1], 1), p.group
-			parts = append(parts, p)
 		case bare || p.group == "" && !r.asks.MatchString(text):
 			last.text = trim(goal[last.start:span[1]])
 			last.facts = r.facts(last.text)
@@ -59,10 +60,16 @@ func (r *rules) split(goal string, groups []group) []part {
 	return parts
 }
 
+// longest is how long a request may be, in bytes, to be taken apart.
+const longest = 4000
+
 // pieces are the offsets between borders, of which those inside an address do
 // not count.
 func (r *rules) pieces(goal string) [][2]int {
 	var list [][2]int
+	if len(goal) > longest {
+		return [][2]int{{0, len(goal)}}
+	}
 	masked := r.url.ReplaceAllStringFunc(goal, func(s string) string { return strings.Repeat("x", len(s)) })
 	from := 0
 	for _, b := range r.border.FindAllStringIndex(masked, -1) {
@@ -78,6 +85,17 @@ func capital(s string) string {
 		return string(unicode.ToUpper(c)) + s[i+len(string(c)):]
 	}
 	return s
+}
+
+// ahead makes a question of a bare place before "and" and a question about
+// another place: 东京和巴黎现在几点.
+func (r *rules) ahead(text, border, next string) string {
+	name := r.bare.FindStringSubmatch(text)
+	places := r.facts(next).places
+	if name == nil || !r.filler.MatchString(trim(strings.ToLower(border))) || trim(border) == "" || len(places) != 1 || places[0] == next {
+		return text
+	}
+	return strings.Replace(next, places[0], name[1], 1)
 }
 
 // again repeats the earlier part with what a bare piece names in place of what

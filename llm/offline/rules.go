@@ -11,7 +11,7 @@ type rules struct {
 	url, zone, date, path, place, number *regexp.Regexp
 	expression, percent, amount, quoted  *regexp.Regexp
 	border, asks, greeting, filler       *regexp.Regexp
-	months, bare, span                   *regexp.Regexp
+	months, bare, span, root             *regexp.Regexp
 	operators, signs                     *strings.Replacer
 }
 
@@ -23,21 +23,22 @@ func newRules() *rules {
 		state: re(`state="([^"]*)"`),
 		url:   re(`https?://[^\s<>"'，。）)]+[^\s<>"'，。）).,;:!?]`),
 		zone:  re(`\b(?:(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Za-z_/+0-9-]+|(?:UTC|GMT)(?:[+-]\d{1,2}(?::\d\d)?)?)`),
-		date:  re(`\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?`),
+		date:  re(`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?`),
 		path:  re(`(?:[\w.-]*/)*[\w-]+\.(?:txt|md|csv|json|ya?ml|pdf|go|log|html?|docx?|xlsx?|png|jpe?g)\b`),
 		// In order: behind a preposition, the whole text, behind "in" in small letters, before 现在 and the like.
-		place:      re(`(?:\b(?i:in|at|for|of) |(?:^|\s)[Вв]о? )(\p{Lu}[\p{L}'’.-]*(?: \p{Lu}[\p{L}'’.-]*)*)|^(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)$|\btime .*\bin ([a-z' -]+)$|(?:请问|在)?(\p{Han}{2,8}?)(?:现在|当前|当地|的?时间|几点)`),
+		place:      re(`(?:\b(?i:in|at|for|of|from|to) |(?:^|\s)[Вв]о? )(\p{Lu}[\p{L}'’.-]*(?: \p{Lu}[\p{L}'’.-]*)*)|^(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)$|\btime .*\bin ([a-z' -]+)$|(?:请问|在)?(\p{Han}{2,8}?)(?:现在|当前|当地|的?时间|几点)`),
 		months:     re(`^(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)`),
 		bare:       re(`^(?:请问|在)?(\p{Han}{2,8}|\p{Lu}[\p{L} '’-]*)$`),
 		span:       re(`(?i)\bbetween\b|между|之间|从`),
 		number:     re(`-?` + number),
 		expression: re(`(?:[a-z]+\()?[-(\s]*` + number + `[)!%]*(?:\s*(?:\*\*|//|[-+*/^%])[-(\s]*(?:[a-z]+\()?` + number + `[)!%]*)+|\b(?:sqrt|abs|ln|log|sin|cos|tan|exp)\([^)]*\)`),
 		percent:    re(`(` + number + `)\s*% (?:of|от) (` + number + `)`),
+		root:       re(`(?i)(?:square root of|корень из) (` + number + `)`),
 		amount:     re(`(?i)(-?\d+)\s*(second|minute|hour|day|week|month|year|секунд|минут|час|дн|день|недел|месяц|год|лет|秒|分钟|小时|天|周|个月|年)`),
 		quoted:     re(`["“«]([^"”»]+)["”»]`),
 		border:     re(`[?？!！。；;\n]+\s*|\.\s+|(?:,\s+|[，、]\s*)(?:(?i:and then|and|then|и|а также|затем)\s+)?|\s+(?i:and then|and|as well as|и|а также)\s+|以及|还有|并且|和`),
 		asks:       re(`(?i)^(?:please |could you |can you |пожалуйста,? )?(?:what|who|when|where|why|how|which|is|are|does|do|write|tell|find|search|look|compare|make|give|translate|summari[sz]e|explain|list|show|send|read|fetch|open|calculate|compute|convert|plan|add|create|draw|draft|count)\b|^(?:что|кто|когда|где|почему|как|сколько|котор|напиши|найди|поищи|сравни|переведи|объясни|покажи|прочитай|посчитай|вычисли|расскажи|отправь)|请|帮|写|查|找|翻译|总结|比较|什么|怎么|多少|几点|吗`),
-		greeting:   re(`(?i)^(?:hi|hello|hey|good (?:morning|evening|day|afternoon)|thanks?(?: you)?|bye|who are you|how are you|what can you do|help|привет|здравствуйте?|добрый день|спасибо|пока|кто ты|как дела|你好|您好|谢谢|再见|你是谁|嗨)(?:[\s,!.?。！？]+(?:there|all|everyone|please|very much|большое))?[\s,!.?。！？]*$`),
+		greeting:   re(`(?i)^(?:(?:hi|hello|hey|привет|здравствуйте?)(?:,? \p{L}+)?|good (?:morning|evening|day|afternoon)|thanks?(?: you)?|bye|who are you|how are you|what can you do|help|добрый день|спасибо|пока|кто ты|как дела|你好|您好|谢谢|再见|你是谁|嗨)(?:[\s,!.?。！？]+(?:please|very much|большое))?[\s,!.?。！？]*$`),
 		filler:     re(`(?i)^(?:and|in|at|for|of|the|также|и|в|во|на|из|和|在|呢)*$`),
 		operators: strings.NewReplacer(" plus ", " + ", " minus ", " - ", " times ", " * ", " multiplied by ", " * ", " divided by ", " / ",
 			" плюс ", " + ", " минус ", " - ", " умножить на ", " * ", " разделить на ", " / ", "乘以", "*", "除以", "/", "加上", "+", "减去", "-",
@@ -63,11 +64,11 @@ func (r *rules) facts(text string) facts {
 	f.places = take(r.zone)
 	f.dates = take(r.date)
 	f.paths = take(r.path)
-	math := r.percent.ReplaceAllString(r.operators.Replace(text), "$1/100*$2")
+	math := r.root.ReplaceAllString(r.percent.ReplaceAllString(r.operators.Replace(text), "$1/100*$2"), "sqrt($1)")
 	f.expression = strings.TrimSpace(r.expression.FindString(math))
 	for _, m := range r.place.FindAllStringSubmatch(text, -1) {
 		name := strings.TrimRight(m[1]+m[2]+m[3]+m[4], ".- ")
-		if !r.months.MatchString(name) {
+		if !r.months.MatchString(name) && (m[2] == "" || !r.asks.MatchString(name)) {
 			f.places = append(f.places, name)
 		}
 	}

@@ -11,8 +11,9 @@ import (
 // schema is what is looked at in a tool's JSON Schema.
 type schema struct {
 	Properties map[string]struct {
-		Type any
-		Enum []any
+		Type        any
+		Description string
+		Enum        []any
 	}
 	Required []string
 }
@@ -21,14 +22,14 @@ type schema struct {
 // that it requires, and what is filled counts more than words in common.
 func (r *rules) choose(p prompt) (tool string, args map[string]any, ok bool) {
 	f := r.facts(p.task)
-	most := -1
+	most := 0
 	for _, t := range p.tools {
 		var s schema
 		if json.Unmarshal(t.Schema, &s) != nil {
 			continue
 		}
-		filled, fits := r.fill(s, p, f)
-		n := 4*len(filled) + overlap(r.hints(p.task, f), vocabulary(r.signs.Replace(t.Name)+" "+t.Description))
+		filled, worth, fits := r.fill(s, p, f)
+		n := worth + 2*overlap(r.hints(p.task, f), vocabulary(r.signs.Replace(t.Name)+" "+t.Description))
 		if fits && n > most {
 			tool, args, ok, most = t.Name, filled, true, n
 		}
@@ -37,8 +38,9 @@ func (r *rules) choose(p prompt) (tool string, args map[string]any, ok bool) {
 }
 
 // fill finds arguments for the properties of a schema, in the order of their
-// names; fits says whether all required ones have one.
-func (r *rules) fill(s schema, p prompt, f facts) (args map[string]any, fits bool) {
+// names. worth grows with those that the task names; fits says whether all
+// required ones have one.
+func (r *rules) fill(s schema, p prompt, f facts) (args map[string]any, worth int, fits bool) {
 	args = map[string]any{}
 	values := supply{
 		places: f.places, dates: f.dates, urls: f.urls, paths: f.paths, expression: f.expression,
@@ -50,22 +52,28 @@ func (r *rules) fill(s schema, p prompt, f facts) (args map[string]any, fits boo
 	for _, name := range order(s) {
 		property := s.Properties[name]
 		required := slices.Contains(s.Required, name)
-		v, found := values.value(strings.ToLower(name), property.Type, required)
-		if i := slices.IndexFunc(property.Enum, func(e any) bool { return named(p.task, e) }); i >= 0 {
-			v, found = property.Enum[i], true
-		} else if len(property.Enum) > 0 {
-			found = false
+		where := isPlace(name, property.Description)
+		v, found := values.value(strings.ToLower(name), where, property.Type, required)
+		if len(property.Enum) > 0 {
+			i := slices.IndexFunc(property.Enum, func(e any) bool { return mentions(p.task, e) })
+			if found = i >= 0; found {
+				v = property.Enum[i]
+			}
 		}
-		if !found && required && p.zone != "" && isPlace(name) {
-			v, found = p.zone, true
-		}
-		if found {
+		switch {
+		case found && v == values.text:
 			args[name] = v
-		} else if required {
-			return nil, false
+			worth++
+		case found:
+			args[name] = v
+			worth += 8
+		case required && where && p.zone != "":
+			args[name] = p.zone
+		case required:
+			return nil, 0, false
 		}
 	}
-	return args, true
+	return args, worth, true
 }
 
 // order puts the beginning of a span of time before its end.
@@ -81,12 +89,15 @@ func order(s schema) []string {
 	})
 }
 
-func named(text string, value any) bool {
+func mentions(text string, value any) bool {
 	s, ok := value.(string)
 	return ok && s != "" && strings.Contains(strings.ToLower(text), strings.ToLower(s))
 }
 
-func isPlace(name string) bool {
+func isPlace(name, description string) bool {
+	if name == "from" || name == "to" {
+		return strings.Contains(description, "place")
+	}
 	return slices.Contains([]string{"place", "city", "location", "zone", "timezone", "time_zone", "tz"}, strings.ToLower(name))
 }
 
@@ -97,10 +108,10 @@ type supply struct {
 	expression, text                    string
 }
 
-func (s *supply) value(name string, kind any, required bool) (any, bool) {
+func (s *supply) value(name string, where bool, kind any, required bool) (any, bool) {
 	list := &s.numbers
 	switch {
-	case isPlace(name):
+	case where:
 		list = &s.places
 	case slices.Contains([]string{"expression", "formula"}, name):
 		return s.expression, s.expression != ""
@@ -126,7 +137,7 @@ func (s *supply) value(name string, kind any, required bool) (any, bool) {
 	}
 	v := (*list)[0]
 	*list = (*list)[1:]
-	if isPlace(name) {
+	if where {
 		v = nominative(v)
 	}
 	return v, true
