@@ -90,25 +90,47 @@ func parent(key string) string {
 	return key[:max(0, strings.LastIndexAny(key, ".["))]
 }
 
-// redact puts references back in the place of what was expanded. A short text
-// is replaced only in problems of its own key, and only as a whole word:
-// elsewhere it would be part of what legwork says itself.
+// redact puts references back in the place of what was expanded.
 func (d *decoder) redact(path, problem string) string {
-	const short = 8
 	longest := func(a, b secret) int { return cmp.Compare(len(b.text), len(a.text)) }
 	for _, s := range slices.SortedStableFunc(slices.Values(d.secrets), longest) {
 		near := strings.HasPrefix(s.key, path) || strings.HasPrefix(path, s.key)
-		switch {
-		case len(s.text) >= short:
-			problem = strings.ReplaceAll(problem, s.text, s.reference)
-			quoted := strconv.Quote(s.text)
-			problem = strings.ReplaceAll(problem, quoted[1:len(quoted)-1], s.reference)
-		case s.text != "" && near:
-			word := regexp.MustCompile(`(^|[^\pL\pN])` + regexp.QuoteMeta(s.text) + `($|[^\pL\pN])`)
-			problem = word.ReplaceAllString(problem, "${1}"+strings.ReplaceAll(s.reference, "$", "$$")+"${2}")
+		problem = s.hideIn(problem, near)
+		if quoted := strconv.Quote(s.text); quoted != `"`+s.text+`"` {
+			problem = expanded{s.reference, quoted[1 : len(quoted)-1]}.hideIn(problem, near)
 		}
 	}
 	return problem
+}
+
+// hideIn replaces what was expanded by its reference. The beginning of a long
+// text counts too, as messages shorten values. A short one is only replaced as
+// a whole word and near its own key: elsewhere it would be part of what legwork
+// says itself.
+func (e expanded) hideIn(problem string, near bool) string {
+	const short, beginning = 8, 16
+	if len(e.text) < short {
+		if e.text == "" || !near {
+			return problem
+		}
+		word := regexp.MustCompile(`(^|[^\pL\pN])` + regexp.QuoteMeta(e.text) + `($|[^\pL\pN])`)
+		return word.ReplaceAllString(problem, "${1}"+strings.ReplaceAll(e.reference, "$", "$$")+"${2}")
+	}
+	var out strings.Builder
+	for first := e.text[:min(len(e.text), beginning)]; ; {
+		before, after, found := strings.Cut(problem, first)
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		rest := e.text[len(first):]
+		same := 0
+		for same < min(len(rest), len(after)) && rest[same] == after[same] {
+			same++
+		}
+		out.WriteString(e.reference)
+		problem = after[same:]
+	}
 }
 
 // issue is a mistake in the meaning of a key.

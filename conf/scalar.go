@@ -46,12 +46,7 @@ func shown(s string) string {
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "…"
 	}
-	return `"` + strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s) + `"`
+	return strconv.Quote(s)
 }
 
 // tag is the YAML type of the value. An expanded value that stands without
