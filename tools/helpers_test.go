@@ -136,6 +136,12 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
+// ready waits for the server "s", so that short timeouts are about calls.
+func ready(t *testing.T, m *tools.Manager) {
+	t.Helper()
+	eventually(t, "the server is ready", func() bool { return m.Status()[0].State == tools.Ready })
+}
+
 func wantText(t *testing.T, input string, r tools.Result, failed bool, parts ...string) {
 	t.Helper()
 	if r.Failed != failed {

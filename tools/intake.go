@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -81,8 +82,13 @@ func (t *intake) Read(p []byte) (int, error) {
 		}
 		n, err := t.src.Read(t.in[:cap(t.in)])
 		t.out = t.out[:0]
-		for _, b := range t.in[:n] {
-			t.take(b)
+		for p := t.in[:n]; len(p) > 0; {
+			if fast := t.takeMany(p); fast > 0 {
+				p = p[fast:]
+				continue
+			}
+			t.take(p[0])
+			p = p[1:]
 		}
 		if err != nil || t.line.read > floodedLine || t.wasted > floodedNoise {
 			t.cause = "the process ended"
@@ -95,6 +101,35 @@ func (t *intake) Read(p []byte) (int, error) {
 	n := copy(p, t.out)
 	t.out = t.out[n:]
 	return n, nil
+}
+
+// takeMany takes the plain bytes of a string or of noise that p begins with.
+func (t *intake) takeMany(p []byte) int {
+	l := &t.line
+	if l.junk && len(t.sample) >= 200 {
+		n := bytes.IndexByte(p, '\n')
+		if n < 0 {
+			n = len(p)
+		}
+		l.read += n
+		t.wasted += n
+		return n
+	}
+	if !l.inString || l.escape != 0 || l.inKey || l.inID || l.over {
+		return 0
+	}
+	n := bytes.IndexAny(p, "\"\\\n")
+	if n < 0 {
+		n = len(p)
+	}
+	keep := min(n, max(0, t.maxString-l.length), max(0, t.maxString+lineSlack-l.written))
+	if keep < n && l.length+keep < t.maxString {
+		return 0 // the line becomes too long here
+	}
+	t.out = append(t.out, p[:keep]...)
+	l.read, l.written = l.read+n, l.written+keep
+	l.length, l.dropped = l.length+n, l.dropped+n-keep
+	return n
 }
 
 func (t *intake) take(b byte) {
@@ -233,7 +268,7 @@ func (t *intake) emit(b byte) {
 func (t *intake) endLine() {
 	l := &t.line
 	switch {
-	case l.read == 0:
+	case l.written == 0 && !l.junk: // blank
 	case l.junk || l.depth != 0 || l.inString:
 		t.wasted += l.read
 		if !t.noisy {

@@ -192,6 +192,9 @@ func (s *server) settled(ctx context.Context) error {
 	for {
 		s.mu.Lock()
 		state, moved, problem, retired := s.state, s.moved, s.problem, s.retired
+		if state == Ready && s.conn.died() {
+			state = Starting // the supervisor is about to see it too
+		}
 		s.mu.Unlock()
 		switch {
 		case retired:

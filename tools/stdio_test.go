@@ -63,6 +63,7 @@ func TestBadResults(t *testing.T) {
 			}
 			cfg.Groups["g"] = g
 			m := run(t, cfg)
+			ready(t, m)
 			wantText(t, c.tool, call(t, m, c.tool, ""), c.failed, c.want...)
 			wantText(t, "lookup after "+c.tool, call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
 		})
@@ -179,6 +180,7 @@ func TestDeaf(t *testing.T) {
 	g.ToolTimeout = 500 * time.Millisecond
 	cfg.Groups["g"] = g
 	m := run(t, cfg)
+	ready(t, m)
 	first := call(t, m, "pid", "{}").Text
 	pid, _ := strconv.Atoi(first)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {

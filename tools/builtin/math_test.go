@@ -93,7 +93,6 @@ func TestHostileExpressions(t *testing.T) {
 		{strings.Repeat("20000!^0.5-", 800) + "1", "takes too long"},
 		{strings.Repeat("exp(20000)-", 800) + "1", "takes too long"},
 		{strings.Repeat("1e83000-", 1000) + "1", "takes too long"},
-		{strings.Repeat("sin(1e80000)-", 700) + "1", "takes too long"},
 		{"1/0", "division by zero"},
 		{"5 % 0", "division by zero"},
 		{"0^-1", "division by zero"},

@@ -12,8 +12,8 @@ import (
 
 // Bounds that keep hostile expressions cheap.
 const (
-	maxBits      = 332_193       // of a numerator or denominator: 100,000 decimal digits
-	maxWork      = 2_000_000_000 // word operations of one evaluation, estimated
+	maxBits      = 332_193     // of a numerator or denominator: 100,000 decimal digits
+	maxWork      = 500_000_000 // word operations of one evaluation, estimated
 	maxFactorial = 20_000
 	precision    = 40 // digits that roots and logarithms are calculated to
 	shownDigits  = 30 // digits of them that are shown

@@ -1,0 +1,123 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// through passes text through an intake and returns what the library sees.
+func through(t testing.TB, text string, maxString int, expect ...string) (out string, cuts []int, noise int) {
+	t.Helper()
+	in := newIntake(iotest.HalfReader(strings.NewReader(text)), maxString, func(string) { noise++ }, func(string) {})
+	for _, id := range expect {
+		in.expect(id)
+	}
+	b, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatalf("reading through the intake: %v; input %.100q", err, text)
+	}
+	for _, id := range expect {
+		cuts = append(cuts, in.taken(id))
+	}
+	return string(b), cuts, noise
+}
+
+func TestIntake(t *testing.T) {
+	const limit = 8
+	for _, c := range []struct {
+		name, in, want string
+		cut, noise     int // of the answer with id 7
+	}{
+		{"a message passes", `{"id":7,"result":{"a":[1,"b"]}}` + "\n", `{"id":7,"result":{"a":[1,"b"]}}` + "\n", 0, 0},
+		{"a long string is cut", `{"id":7,"result":"0123456789"}` + "\n", `{"id":7,"result":"01234567"}` + "\n", 2, 0},
+		{"the id may come last", `{"result":"0123456789","id":7}` + "\n", `{"result":"01234567","id":7}` + "\n", 2, 0},
+		{"an inner id is another", `{"result":{"id":7,"t":"0123456789"},"id":8}` + "\n", `{"result":{"id":7,"t":"01234567"},"id":8}` + "\n", 0, 0},
+		{"escapes are not parted", `{"id":7,"result":"0123456\n89"}` + "\n", `{"id":7,"result":"0123456\n"}` + "\n", 2, 0},
+		{"escapes count what they mean", `{"id":7,"result":"\u65e5\u672c\u8a9e\u00e9"}` + "\n", `{"id":7,"result":"\u65e5\u672c\u8a9e"}` + "\n", 2, 0},
+		{"quotes and backslashes", `{"id":7,"result":"\"\\\"\\\"\\\"\\x"}` + "\n", `{"id":7,"result":"\"\\\"\\\"\\\"\\"}` + "\n", 1, 0},
+		{"other lines are left out", "hello\n" + `{"id":7}` + "\nbye\n", `{"id":7}` + "\n", 0, 1},
+		{"blank lines are nothing", "\n  \n" + `{"id":7}` + "\r\n", `{"id":7}` + "\r\n", 0, 0},
+		{"half a message is noise", `{"id":7,"result":` + "\n", `{"id":7,"result":` + "\n", 0, 1},
+	} {
+		got, cuts, noise := through(t, c.in, limit, "7")
+		if got != c.want || cuts[0] != c.cut || noise != c.noise {
+			t.Errorf("%s: %q: got %q, cut %d, noise %d; want %q, %d, %d", c.name, c.in, got, cuts[0], noise, c.want, c.cut, c.noise)
+		}
+	}
+}
+
+func TestIntakeOfTooLongLines(t *testing.T) {
+	long := `{"result":[` + strings.Repeat(`"x",`, lineSlack) + `1],"id":"seven"}` + "\n" + `{"id":8}` + "\n"
+	got, _, _ := through(t, long, 8)
+	lines := strings.Split(strings.TrimSpace(got), "\n")
+	want := fmt.Sprintf(`{"jsonrpc":"2.0","id":"seven","error":{"code":%d,"message":"the result is too large (%d bytes); ask for less"}}`, codeTooLarge, strings.Index(long, "\n"))
+	if len(lines) != 3 || lines[1] != want || lines[2] != `{"id":8}` {
+		t.Errorf("got %d lines, the last two %q; want a cut one, %q and %q", len(lines), lines[1:], want, `{"id":8}`)
+	}
+	if len(lines[0]) > 8+lineSlack {
+		t.Errorf("the cut line has %d bytes, want at most %d", len(lines[0]), 8+lineSlack)
+	}
+}
+
+// FuzzIntake: valid messages stay valid JSON, with every string a beginning of
+// what it was, and nothing makes a line longer than its bound.
+func FuzzIntake(f *testing.F) {
+	f.Add(`{"id":7,"result":{"t":"0123456789\u65e5\n"}}`, 8)
+	f.Add("noise\n{\"a\":\"\\\\\"}\n", 1)
+	f.Add(`{"a":"\ud83d\ude00"}`, 3)
+	f.Fuzz(func(t *testing.T, text string, maxString int) {
+		if maxString < 1 || maxString > 1<<16 {
+			return
+		}
+		line := strings.ReplaceAll(text, "\n", " ") + "\n"
+		got, _, _ := through(t, line, maxString)
+		if len(got) > len(line)+200 {
+			t.Errorf("grew: got %d bytes from %d; input %q", len(got), len(line), text)
+		}
+		var object map[string]any
+		if json.Unmarshal([]byte(line), &object) == nil && !json.Valid([]byte(got)) {
+			t.Errorf("valid JSON became %q; input %q, limit %d", got, text, maxString)
+		}
+	})
+}
+
+func BenchmarkIntake(b *testing.B) {
+	line := []byte(`{"id":7,"result":"` + strings.Repeat("x", 1<<20) + "\"}\n")
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		in := newIntake(bytes.NewReader(line), 1<<10, func(string) {}, func(string) {})
+		if _, err := io.Copy(io.Discard, in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	seen := map[string]string{}
+	for _, c := range []struct{ server, tool, want string }{
+		{"clock", "time_in", "clock__time_in"},
+		{"a", "b.c", "a__b_c-"},
+		{"a", "b/c", "a__b_c-"},
+		{"a__b", "c", "a__b__c-"},
+		{"a", "b__c", "a__b__c"},
+		{"a_", "b", "a___b-"},
+		{"a", "_b", "a___b-"},
+		{"a", "日本", "a____-"},
+		{"server", strings.Repeat("x", 100), "server__xxxxx"},
+		{"server", strings.Repeat("x", 101), "server__xxxxx"},
+	} {
+		got := exposed(c.server, c.tool)
+		if !strings.HasPrefix(got, c.want) || len(got) > 64 || got != fitting(got) {
+			t.Errorf("exposed(%q, %q): got %q, want one that begins with %q and fits models", c.server, c.tool, got, c.want)
+		}
+		if other := seen[got]; other != "" {
+			t.Errorf("exposed(%q, %q): got %q, as for %s", c.server, c.tool, got, other)
+		}
+		seen[got] = c.server + "." + c.tool
+	}
+}
