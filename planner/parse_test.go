@@ -121,18 +121,18 @@ func TestTenThousandSubtasksAreRefusedOrReadQuickly(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Code != planner.UnknownGroup || len(refused.Reason) > 4000 {
 		t.Errorf("with other groups: error of %d bytes %.300v, want a short %s", len(refused.Reason), err, planner.UnknownGroup)
 	}
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("10,000 sub-tasks took %v, want less than 2s", took)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("10,000 sub-tasks took %v, want less than 5s", took)
 	}
 }
 
 func TestHostileRepliesTakeLinearTime(t *testing.T) {
 	for _, piece := range []string{"[", "{", `{"plan":`, `{"plan":[{"name":"web" `, `[{"name":`, `"`, `{'`, "<think>", `{"plan": []}`} {
-		text := strings.Repeat(piece, 64<<10/len(piece))
+		text := strings.Repeat(piece, 128<<10/len(piece))
 		start := time.Now()
 		_, err := planner.ParseReply(text, planner.ParseOptions{})
-		if took := time.Since(start); took > 400*time.Millisecond {
-			t.Errorf("64 KB of %q took %v (error %v), want less than 400ms", piece, took, err)
+		if took := time.Since(start); took > 4*time.Second { // some 20 ms; anything quadratic takes minutes
+			t.Errorf("128 KB of %q took %v (error %v), want less than 4s", piece, took, err)
 		}
 	}
 }

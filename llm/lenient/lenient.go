@@ -52,7 +52,7 @@ func scan(text string, arrays bool) []Object {
 	var found []Object
 	var cut *Object // truncated before its first value, perhaps just a brace in prose
 	r := reader{text: text, dead: map[int]bool{}}
-	budget, repairs := 16*len(text)+4096, repairBytes
+	budget, repairs := 8*len(text)+4096, repairBytes
 	for pos := 0; pos < len(text) && budget > 0; {
 		start := next(text, pos, arrays)
 		if start < 0 {

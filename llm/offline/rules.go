@@ -53,8 +53,10 @@ type facts struct {
 	expression                 string
 }
 
+// facts looks at the beginning of a long text only.
 func (r *rules) facts(text string) facts {
 	var f facts
+	text = text[:min(len(text), longest)]
 	take := func(re *regexp.Regexp) []string {
 		list := re.FindAllString(text, -1)
 		text = re.ReplaceAllString(text, "\x00")
