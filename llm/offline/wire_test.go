@@ -11,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/sashabaranov/go-openai"
 
+	"legwork/llm"
 	"legwork/llm/offline"
 )
 
@@ -182,5 +184,26 @@ func TestServeEndsStreamsWithItsContext(t *testing.T) {
 	}
 	if _, err := stream.Recv(); err == nil {
 		t.Error("the stream went on after Serve ended")
+	}
+}
+
+func TestLegworksClientReadsTheSameFromTheWire(t *testing.T) {
+	models, err := llm.New(llm.Config{Models: map[string]llm.ModelConfig{"main": {BaseURL: serve(t, offline.Options{}), Model: "offline"}}}, llm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer models.Close()
+	plan := planRequest("<goal>What is 17*23, and what time is it in Tokyo?</goal>")
+	work := workRequest("What is 17*23")
+	for name, r := range map[string]llm.Request{"plan": plan, "work": work, "talk": planRequest("<goal>你好</goal>")} {
+		streamed := ""
+		got, err := models.Call(t.Context(), r, func(d llm.Delta) { streamed += d.Text })
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := ask(t, r)
+		if got.Text != want.Text || streamed != want.Text || !cmp.Equal(got.ToolCalls, want.ToolCalls) || got.Usage.Input == 0 {
+			t.Errorf("%s: over the wire %+v, streamed %q, want %+v", name, got, streamed, want)
+		}
 	}
 }
