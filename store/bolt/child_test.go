@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"legwork/bot"
 	"legwork/planner"
 	"legwork/store/bolt"
@@ -23,7 +25,7 @@ const childTask = "LEGWORK_STORE_CHILD"
 func TestMain(m *testing.M) {
 	switch os.Getenv(childTask) {
 	case "":
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
 	case "write":
 		childWrites(context.Background(), os.Args[1])
 	case "hold":

@@ -91,7 +91,7 @@ func fillUp(ctx context.Context, s *bolt.Store) ([]tasks.ID, error) {
 	}
 	big := planner.Event{Type: planner.Said, Text: strings.Repeat("x", 2<<20)}
 	if err := s.Append(ctx, stored[0], -1, 0, big); !errors.Is(err, tasks.ErrFull) {
-		return nil, fmt.Errorf("appending 2 MiB to a full store: got %w, want ErrFull", err)
+		return nil, fmt.Errorf("appending 2 MiB to a full store: got %v, want ErrFull", err)
 	}
 	return stored, allThere(ctx, s, stored, 1)
 }
@@ -114,12 +114,12 @@ func allThere(ctx context.Context, s *bolt.Store, stored []tasks.ID, events int)
 	for _, id := range stored {
 		got, err := s.Load(ctx, id, 0)
 		if err != nil || len(got) != events {
-			return fmt.Errorf("task %s: got %d events, %w, want %d", id, len(got), err, events)
+			return fmt.Errorf("task %s: got %d events, %v, want %d", id, len(got), err, events)
 		}
 	}
 	live, err := s.Live(ctx, "")
 	if err != nil || len(live) < len(stored) {
-		return fmt.Errorf("live: got %d tasks, %w, want %d", len(live), err, len(stored))
+		return fmt.Errorf("live: got %d tasks, %v, want %d", len(live), err, len(stored))
 	}
 	return nil
 }

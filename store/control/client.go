@@ -1,0 +1,85 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+)
+
+// ErrNobody says that no process answers on the data directory's socket.
+var ErrNobody = errors.New("no legwork is running on this data directory")
+
+// Client speaks with the process that owns a data directory. Safe for
+// concurrent use.
+type Client struct {
+	http *http.Client
+}
+
+// NewClient returns a client for the owner of dir. Close frees its connections.
+func NewClient(dir string) *Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var c net.Conn
+		err := reach(dir, func(short string) (err error) {
+			c, err = new(net.Dialer).DialContext(ctx, "unix", short)
+			return err
+		})
+		return c, err
+	}
+	return &Client{http: &http.Client{Transport: &http.Transport{DialContext: dial}}}
+}
+
+// Close frees the client's connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Call makes a call, with in as JSON when it is not nil, and decodes the reply
+// into out unless that is nil. ErrNobody when there is no owner to answer.
+func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
+	body := ""
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return fmt.Errorf("encoding %T: %w", in, err)
+		}
+		body = string(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://control"+path, strings.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("calling %s %s: %w", method, path, err)
+	}
+	reply, err := c.http.Do(r)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return ErrNobody
+	}
+	if err != nil {
+		return fmt.Errorf("calling %s %s: %w", method, path, err)
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		return fmt.Errorf("reading reply to %s %s: %w", method, path, err)
+	}
+	if reply.StatusCode >= 300 {
+		return fmt.Errorf("calling %s %s: %s: %s", method, path, reply.Status, strings.TrimSpace(string(text)))
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("reading reply to %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// Status asks the owner for its status.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var s Status
+	err := c.Call(ctx, http.MethodGet, "/status", nil, &s)
+	return s, err
+}

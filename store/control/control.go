@@ -1,0 +1,111 @@
+// Package control lets a second process speak with the one that owns a data
+// directory: HTTP over a Unix socket in that directory, for its owner only.
+// What can be said is up to the handler that the owner serves.
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// SocketName is the socket's name in the data directory.
+const SocketName = "control.sock"
+
+// stopTime is how long calls under way may take after the end was asked for.
+const stopTime = 3 * time.Second
+
+// Server answers on the control socket of a data directory.
+type Server struct {
+	listener net.Listener
+	path     string
+	http     *http.Server
+}
+
+// Listen opens the control socket of a data directory and removes a stale one;
+// the caller must own the directory. handler gets every call; nobody but the
+// directory's owner can make one, so that it needs no further authorization.
+// Serve must be called on what it returns.
+func Listen(dir string, handler http.Handler) (*Server, error) {
+	path := socketPath(dir)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("removing stale control socket: %w", err)
+	}
+	s := &Server{path: path, http: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}}
+	err := reach(dir, func(short string) error {
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: short})
+		if err != nil {
+			return err
+		}
+		l.SetUnlinkOnClose(false) // by a name that may be gone by then; Serve removes it
+		s.listener = l
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening control socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("protecting control socket: %w", err), s.listener.Close())
+	}
+	return s, nil
+}
+
+// Serve answers until ctx ends, gives calls under way a few seconds, and
+// removes the socket. It returns nil when ctx was the reason.
+func (s *Server) Serve(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.http.Serve(s.listener) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer cancel()
+		if s.http.Shutdown(stop) != nil {
+			err = s.http.Close()
+		}
+		<-ended
+	}
+	err = errors.Join(err, os.Remove(s.path))
+	if err != nil {
+		return fmt.Errorf("serving control socket: %w", err)
+	}
+	return nil
+}
+
+// Status is what GET /status answers.
+type Status struct {
+	PID     int       `json:"pid"`
+	Command string    `json:"command"`
+	Version string    `json:"version"`
+	Since   time.Time `json:"since"`
+	Live    int       `json:"live_tasks"`
+}
+
+// HandleStatus answers GET /status on mux with what status returns.
+func HandleStatus(mux *http.ServeMux, status func(context.Context) (Status, error)) {
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
+		s, err := status(r.Context())
+		Reply(w, s, err)
+	})
+}
+
+// Reply writes the outcome of a call: v as JSON, or err as a 500 with its text.
+func Reply(w http.ResponseWriter, v any, err error) {
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(v)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(body, '\n')) // who does not wait for the reply does not miss it
+}
