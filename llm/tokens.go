@@ -74,6 +74,22 @@ func (m *Models) Context(role string) int {
 	return 0
 }
 
+// promptReserve is the part of a context that the definitions of tools and the
+// framing of messages may take, in tokens.
+const promptReserve = 4000
+
+// PromptBytes is how many bytes the messages of a prompt of that role may hold,
+// so that the reply fits into the context as well; at least a quarter of the
+// context, and 0 for a role that has no model.
+func (m *Models) PromptBytes(role string) int {
+	e := m.find(role)
+	if e == nil {
+		return 0
+	}
+	tokens := e.config.ContextTokens - e.config.MaxOutputTokens - promptReserve
+	return m.Bytes(role, max(tokens, e.config.ContextTokens/4))
+}
+
 // Cost is the price of a usage of the model with that name in the config, in
 // US dollars; known is false when the config has no price for it.
 func (m *Models) Cost(model string, u Usage) (usd float64, known bool) {

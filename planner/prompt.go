@@ -20,10 +20,11 @@ type Journal func(seq int) Event
 type Scene struct {
 	Texts             *i18n.Texts
 	Instructions      string       // the admin's, for every prompt
+	ChatInstructions  string       // the admin's for this chat
 	Groups            []i18n.Group // plan and review: what work can be given to
 	GroupInstructions string       // work
 	Tools             []llm.Tool   // work: the group's tools, without the machine's own
-	Model             string       // work: the group's model, when it has one
+	Model             string       // a configured model in place of the role's
 	History           []Exchange   // oldest first
 	MaxBytes          int          // of all messages together; 0 for no limit
 }
@@ -84,11 +85,13 @@ func (b *builder) add(role, content string) {
 // decision builds the prompts of plan, review and answer.
 func (b *builder) decision(a Action) error {
 	system, err := b.scene.Texts.Prompt(b.lang, a.Role, i18n.PromptData{
-		Groups: b.scene.Groups, Instructions: b.scene.Instructions, MaxSubtasks: b.s.Limits.Subtasks,
+		Groups: b.scene.Groups, MaxSubtasks: b.s.Limits.Subtasks,
+		Instructions: b.scene.Instructions, ChatInstructions: b.scene.ChatInstructions,
 	})
 	if err != nil {
 		return err
 	}
+	b.model = b.scene.Model
 	b.add(llm.System, system)
 	if a.Role != llm.RoleAnswer {
 		b.tools = []llm.Tool{b.planTool()}

@@ -14,7 +14,8 @@ import (
 func (b *builder) work(a Action) error {
 	w := b.s.Subtasks[a.Place.Subtask]
 	system, err := b.scene.Texts.Prompt(b.lang, llm.RoleWork, i18n.PromptData{
-		Instructions: b.scene.Instructions, GroupInstructions: b.scene.GroupInstructions, Final: a.Final,
+		Instructions: b.scene.Instructions, ChatInstructions: b.scene.ChatInstructions,
+		GroupInstructions: b.scene.GroupInstructions, Final: a.Final,
 	})
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // state of any task and is safe for concurrent use.
 type Executor struct{ ExecutorConfig }
 
-// ExecutorConfig is what an Executor works with. All fields but the last three
+// ExecutorConfig is what an Executor works with. All fields but the last four
 // are needed.
 type ExecutorConfig struct {
 	Store Store
@@ -27,9 +27,17 @@ type ExecutorConfig struct {
 	Log   *slog.Logger
 	Now   func() time.Time
 
-	Instructions string                // the admin's, for every prompt
-	PromptBytes  func(role string) int // what a prompt of that role may hold; nil or 0: no limit
-	HistoryBytes int                   // of earlier questions and answers in a prompt; 0: 16 KiB
+	Instructions string                  // the admin's, for every prompt
+	ChatSettings map[string]ChatSettings // by chat key: what is special about it
+	PromptBytes  func(role string) int   // what a prompt of that role may hold; nil or 0: no limit
+	HistoryBytes int                     // of earlier questions and answers in a prompt; 0: 16 KiB
+}
+
+// ChatSettings is what is special about one chat; zero values change nothing.
+type ChatSettings struct {
+	Instructions string   // the admin's, for the prompts of this chat
+	Groups       []string // that can be used in it; none named means all
+	Model        string   // configured model in place of the roles'
 }
 
 // NewExecutor makes an executor.

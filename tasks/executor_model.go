@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,9 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 	if x.PromptBytes != nil {
 		scene.MaxBytes = x.PromptBytes(a.Role)
 	}
-	groups := x.Tools.Groups(ctx)
+	settings := x.settings(v)
+	scene.ChatInstructions, scene.Model = settings.Instructions, settings.Model
+	groups := x.groups(ctx, v)
 	for _, g := range groups {
 		scene.Groups = append(scene.Groups, i18n.Group{Name: g.Name, Description: g.Description})
 	}
@@ -79,7 +82,7 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 	}
 	i := slices.IndexFunc(groups, func(g Group) bool { return g.Name == a.Group })
 	if i >= 0 {
-		scene.GroupInstructions, scene.Model = groups[i].Instructions, groups[i].Model
+		scene.GroupInstructions, scene.Model = groups[i].Instructions, cmp.Or(groups[i].Model, scene.Model)
 	}
 	tools, err := x.Tools.Tools(ctx, a.Group)
 	if ctx.Err() != nil {
@@ -92,6 +95,18 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 		scene.Tools = append(scene.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
 	}
 	return scene, tools, nil
+}
+
+func (x *Executor) settings(v *View) ChatSettings {
+	return x.ChatSettings[v.Opening().Chat.Key()]
+}
+
+// groups lists what can be used in the task's chat.
+func (x *Executor) groups(ctx context.Context, v *View) []Group {
+	allowed := x.settings(v).Groups
+	return slices.DeleteFunc(x.Tools.Groups(ctx), func(g Group) bool {
+		return len(allowed) > 0 && !slices.Contains(allowed, g.Name)
+	})
 }
 
 // broke turns a failed call into its event. A reply that is no reply at all is
@@ -137,7 +152,7 @@ var errEmpty = errors.New("the reply is empty: write the text")
 // readDecision reads the reply of a planning model: a plan, as a tool call or
 // in its text, or the answer.
 func (x *Executor) readDecision(out *planner.Reply, v *View, r llm.Reply) error {
-	groups := x.Tools.Groups(context.Background())
+	groups := x.groups(context.Background(), v)
 	readOnly := map[string]bool{}
 	options := planner.ParseOptions{Groups: []string{}, Max: v.State.Limits.Subtasks}
 	for _, g := range groups {
@@ -204,7 +219,7 @@ func (x *Executor) readWork(out *planner.Reply, v *View, a planner.Action, r llm
 		return fmt.Errorf("at most %d tool calls in one reply", maxCalls)
 	}
 	groups := make([]string, 0, 8)
-	for _, g := range x.Tools.Groups(context.Background()) {
+	for _, g := range x.groups(context.Background(), v) {
 		groups = append(groups, g.Name)
 	}
 	delegated := v.State.Subtasks[a.Place.Subtask].Parent != nil

@@ -36,7 +36,9 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action) error {
 	if result.Failed {
 		x.Log.InfoContext(ctx, "tool call failed", "task", v.ID, "tool", call.Tool, "cause", clipped(result.Text, 300))
 	}
-	return x.returned(ctx, v, a, planner.Result{Text: result.Text, Failed: result.Failed, Bytes: result.Bytes, Show: result.Show})
+	return x.returned(ctx, v, a, planner.Result{
+		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show,
+	})
 }
 
 func (x *Executor) returned(ctx context.Context, v *View, a planner.Action, r planner.Result) error {

@@ -169,7 +169,12 @@ func (p *Presenter) append(ctx context.Context, e ...planner.Event) error {
 func (p *Presenter) Show(ctx context.Context, v *View) error {
 	p.drawing.Lock()
 	defer p.drawing.Unlock()
-	p.frozen = true
+	if !p.frozen {
+		if err := p.drawBoard(ctx, v); err != nil {
+			p.x.Log.WarnContext(ctx, "the last frame could not be shown", "task", p.id, "cause", err)
+		}
+		p.frozen = true
+	}
 	d := outcome(v, p.x.Texts)
 	parts := []bot.Draft{d}
 	if s, ok := p.platform.(bot.Splitter); ok {

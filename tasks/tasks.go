@@ -61,10 +61,11 @@ type Verdict struct {
 
 // ToolResult is what a tool returned.
 type ToolResult struct {
-	Text   string
-	Failed bool // the text says what went wrong
-	Bytes  int  // size of the whole result when Text was cut; 0 otherwise
-	Show   int  // bytes of it that go to the model at first
+	Text    string
+	Failed  bool // the text says what went wrong
+	Unknown bool // it was sent, and nobody knows whether it took effect
+	Bytes   int  // size of the whole result when Text was cut; 0 otherwise
+	Show    int  // bytes of it that go to the model at first
 }
 
 // Chats finds the platform of a chat.

@@ -20,11 +20,14 @@ import (
 // commands is the command line. Each command is a type with a Run method in a
 // file of its own.
 type commands struct {
+	Demo    demoCommand    `cmd:"" help:"Try it: no config, no keys, no network. With a question: answer it; without: chat."`
+	Chat    chatCommand    `cmd:"" help:"Chat in the terminal with the configured models and tools, or answer one question."`
 	Check   checkCommand   `cmd:"" help:"Check the configuration and tell everything that is wrong with it."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the config file."`
 	Plan    planCommand    `cmd:"" help:"Read a model's reply on standard input and print the plan in it."`
 	Render  renderCommand  `cmd:"" help:"Read Markdown on standard input and print the messages that would be sent."`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the Go version."`
+	Data    dataCommand    `cmd:"" hidden:""`
 }
 
 // console is what a command has to do with the outside.

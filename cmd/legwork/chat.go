@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"legwork/llm"
+)
+
+type chatCommand struct {
+	Text   []string `arg:"" optional:"" help:"The question. Without one, an interactive chat starts, or standard input is read line by line when it is no terminal."`
+	Config string   `placeholder:"FILE" help:"The config file. Default: config.yaml, or the environment where there is none."`
+	JSON   bool     `help:"For programs: read one JSON object {\"id\", \"text\"} per line, write one JSON event per line."`
+}
+
+// Run chats in the terminal with the configured models and tool groups. Tasks
+// that an earlier run left unfinished go on.
+func (command chatCommand) Run(ctx context.Context, c console) error {
+	config, _, err := loadConfig(command.Config, c)
+	if err != nil {
+		return err
+	}
+	log := newLog(config.Log, c)
+	models, err := llm.New(config.LLM, llm.Options{Log: log})
+	if err != nil {
+		return fmt.Errorf("preparing models: %w", err)
+	}
+	defer models.Close()
+	return converse(ctx, c, config, models, conversation{
+		command: "legwork chat", text: strings.Join(command.Text, " "), json: command.JSON, banner: "terminal.banner",
+	})
+}
