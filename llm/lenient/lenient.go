@@ -15,7 +15,8 @@ type Object struct {
 	// Truncated: the text, or the code block around it, ended before the value
 	// did. End is there.
 	Truncated bool
-	// Broken: it begins like JSON and cannot be read.
+	// Broken: it begins like JSON and cannot be read. End is behind its last
+	// bracket, or behind the first where the brackets do not match.
 	Broken bool
 	// Keys are those read of the outermost object, or of the objects directly in
 	// an outermost array, in order; at most 64. Of a truncated value the last
@@ -81,14 +82,8 @@ func scan(text string, arrays bool) []Object {
 		case !r.quoted:
 			continue
 		default:
-			size := balanced(text[start:])
-			budget -= size.read
-			if size.length > 0 {
-				o.End = start + size.length
-				pos = o.End
-			}
-			o.Raw = size.repair(text[start:], &repairs)
-			o.Broken = o.Raw == nil
+			budget -= mend(&o, text, &repairs)
+			pos = max(pos, o.End)
 		}
 		found, cut = append(found, o), nil
 	}
@@ -96,6 +91,18 @@ func scan(text string, arrays bool) []Object {
 		found = append(found, *cut)
 	}
 	return found
+}
+
+// mend has an object repaired that could not be read, or marks it as Broken.
+// Where its brackets match, it ends with them. It returns the bytes looked at.
+func mend(o *Object, text string, repairs *int) int {
+	size := balanced(text[o.Start:])
+	if o.End = o.Start + 1; size.length > 0 {
+		o.End = o.Start + size.length
+	}
+	o.Raw = size.repair(text[o.Start:], repairs)
+	o.Broken = o.Raw == nil
+	return size.read
 }
 
 // next returns where the next value may begin, or -1.

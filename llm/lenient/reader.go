@@ -236,8 +236,8 @@ func (r *reader) skip(rest, end string) {
 
 func (r *reader) at(c byte) bool { return r.pos < len(r.text) && r.text[r.pos] == c }
 
-func (r *reader) accept(any ...string) bool {
-	for _, s := range any {
+func (r *reader) accept(signs ...string) bool {
+	for _, s := range signs {
 		if strings.HasPrefix(r.text[r.pos:], s) {
 			r.pos += len(s)
 			return true

@@ -109,7 +109,7 @@ type supply struct {
 }
 
 func (s *supply) value(name string, where bool, kind any, required bool) (any, bool) {
-	list := &s.numbers
+	var list *[]string
 	switch {
 	case where:
 		list = &s.places

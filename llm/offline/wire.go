@@ -29,7 +29,7 @@ func Serve(ctx context.Context, l net.Listener, m *Model) error {
 		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		if server.Shutdown(wait) != nil {
-			server.Close() // somebody sends a request without end
+			_ = server.Close() // somebody sends a request without end; its error says nothing new
 		}
 	})
 	if err := server.Serve(l); stop() {
@@ -201,8 +201,11 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 }
 
 func write(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		status, body = http.StatusInternalServerError, nil // what is written here always encodes
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// A client that is gone needs no answer.
-	_ = json.NewEncoder(w).Encode(v)
+	_, _ = w.Write(body) // a client that is gone needs no answer
 }

@@ -84,7 +84,7 @@ func receive(t *testing.T, c *openai.Client, r openai.ChatCompletionRequest) (te
 	if err != nil {
 		t.Fatalf("opening the stream: %v", err)
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 	for {
 		chunk, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -174,7 +174,7 @@ func TestServeEndsStreamsWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatalf("opening the stream: %v", err)
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 	if chunk, err := stream.Recv(); err != nil || len(chunk.Choices) != 1 || chunk.Choices[0].Delta.Content == "" {
 		t.Fatalf("first chunk %+v, error %v, want a word", chunk, err)
 	}
