@@ -1,0 +1,420 @@
+package terminal
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/google/go-cmp/cmp"
+	"github.com/hinshun/vt10x"
+	"golang.org/x/term"
+
+	"legwork/bot"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// patience is how long a test waits for what should be there at once.
+const patience = 20 * time.Second
+
+// sitting is a person at a terminal: a real pseudo-terminal with a screen that
+// shows what is written to it.
+type sitting struct {
+	*inbox
+	test   *testing.T
+	master *os.File
+	tty    *os.File
+	before *term.State
+	done   chan error
+	came   chan bot.Message
+	ended  bool
+
+	mu     sync.Mutex
+	screen vt10x.Terminal
+	raw    strings.Builder
+	news   chan struct{} // something was written
+}
+
+// sit starts an interactive terminal of 60 columns and 20 rows.
+func sit(t *testing.T, change func(*Config)) *sitting {
+	t.Helper()
+	t.Setenv("TERM", "xterm-256color")
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sitting{inbox: &inbox{}, test: t, master: master, tty: tty, done: make(chan error, 1), came: make(chan bot.Message, 16), news: make(chan struct{}, 1)}
+	s.screen = vt10x.New(vt10x.WithSize(60, 20))
+	s.resize(60, 20)
+	if s.before, err = term.GetState(int(tty.Fd())); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{In: tty, Out: tty, Interactive: true, Texts: loadTexts(t), Person: "me"}
+	if change != nil {
+		change(&cfg)
+	}
+	s.t = New(cfg)
+	s.inbox.came = s.came
+	var reading sync.WaitGroup
+	reading.Go(s.watch)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { s.done <- s.t.Run(ctx, s.handle) }()
+	t.Cleanup(func() {
+		cancel()
+		if !s.ended {
+			<-s.done
+		}
+		_ = tty.Close()
+		reading.Wait()
+		_ = master.Close()
+	})
+	return s
+}
+
+// watch shows what the terminal is sent, until it is closed.
+func (s *sitting) watch() {
+	p := make([]byte, 4096)
+	for {
+		n, err := s.master.Read(p)
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		s.raw.Write(p[:n])
+		_, _ = s.screen.Write(p[:n]) // a screen in memory
+		s.mu.Unlock()
+		select {
+		case s.news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (s *sitting) resize(width, height int) {
+	s.test.Helper()
+	s.mu.Lock()
+	s.screen.Resize(width, height)
+	s.mu.Unlock()
+	if err := pty.Setsize(s.master, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)}); err != nil {
+		s.test.Fatal(err)
+	}
+}
+
+func (s *sitting) keys(text string) {
+	s.test.Helper()
+	write(s.test, s.master, text)
+}
+
+// first waits for the first message.
+func (s *sitting) first() bot.Message {
+	s.test.Helper()
+	select {
+	case m := <-s.came:
+		return m
+	case <-time.After(patience):
+		s.test.Fatalf("no message came; the screen:\n%s", s.text())
+		return bot.Message{}
+	}
+}
+
+var moving = regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`)
+
+// text is the screen with the cursor as ▏, without what moves by itself.
+func (s *sitting) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines := strings.Split(s.screen.String(), "\n")
+	if c := s.screen.Cursor(); c.Y < len(lines) {
+		line := []rune(lines[c.Y])
+		for len(line) < c.X {
+			line = append(line, ' ')
+		}
+		lines[c.Y] = string(line[:c.X]) + "▏" + strings.TrimLeft(string(line[c.X:]), "\x00")
+	}
+	for i := range lines {
+		lines[i] = strings.TrimRight(moving.ReplaceAllString(lines[i], "⠿"), " \x00")
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+}
+
+// see waits until the screen satisfies ok.
+func (s *sitting) see(what string, ok func(screen string) bool) string {
+	s.test.Helper()
+	late := time.After(patience)
+	for {
+		if text := s.text(); ok(text) {
+			return text
+		}
+		select {
+		case <-s.news:
+		case <-late:
+			s.test.Fatalf("%s is not on the screen:\n%s", what, s.text())
+		}
+	}
+}
+
+func (s *sitting) seeText(want string) string {
+	s.test.Helper()
+	return s.see(fmt.Sprintf("%q", want), func(screen string) bool { return strings.Contains(screen, want) })
+}
+
+// golden waits until the screen is as in a file.
+func (s *sitting) golden(name string) {
+	s.test.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		last := ""
+		for settled := 0; settled < 5; settled++ { // a few frames without a change
+			<-time.After(frameGap)
+			if text := s.text(); text != last {
+				last, settled = text, 0
+			}
+		}
+		if err := os.WriteFile(file, []byte(last), 0o644); err != nil {
+			s.test.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		s.test.Fatal(err)
+	}
+	late := time.After(patience)
+	for s.text() != string(want) {
+		select {
+		case <-s.news:
+		case <-late:
+			s.test.Fatalf("%s (-want +got):\n%s", file, cmp.Diff(string(want), s.text()))
+		}
+	}
+}
+
+// leaves waits for Run to end and checks that the terminal is as it was.
+func (s *sitting) leaves() {
+	s.test.Helper()
+	select {
+	case err := <-s.done:
+		s.ended = true
+		if err != nil {
+			s.test.Errorf("Run ended with %v, want nil", err)
+		}
+	case <-time.After(patience):
+		s.test.Fatalf("Run did not end; the screen:\n%s", s.text())
+	}
+	after, err := term.GetState(int(s.tty.Fd()))
+	if err != nil {
+		s.test.Fatal(err)
+	}
+	if diff := cmp.Diff(fmt.Sprint(s.before), fmt.Sprint(after)); diff != "" {
+		s.test.Errorf("the state of the terminal (-before +after):\n%s", diff)
+	}
+}
+
+// board is a frame of a task that computes and looks something up; times stay
+// at zero, so that screens are the same in each run.
+func board(task, title, status string, states ...string) bot.Draft {
+	b := &bot.Board{Title: title, Status: status}
+	for i, state := range states {
+		b.Items = append(b.Items, bot.Item{ID: fmt.Sprintf("1/%c", 'a'+i), Title: "Part " + string(rune('A'+i)), Group: "math", State: state})
+	}
+	return bot.Draft{Kind: bot.KindBoard, Task: task, Board: b}
+}
+
+func TestConsoleFromQuestionToAnswer(t *testing.T) {
+	s := sit(t, func(c *Config) { c.Banner = "**legwork**\n\nType a question." })
+	s.golden("start")
+	s.keys("What is 17*23?\r")
+	s.seeText("› What is 17*23?")
+	asked := s.first()
+	board := func(task, title, status string, states ...string) bot.Draft {
+		d := board(task, title, status, states...)
+		d.ReplyTo = asked.ID
+		return d
+	}
+	ctx, chat := context.Background(), s.t.Chat()
+	id := mustPost(t, s.t, board("t", "What is 17*23?", "Planning"))
+	mustEdit(t, s.t, id, board("t", "What is 17*23?", "Working: 1 of 3 done", "done", "waiting", "todo"))
+	s.keys("next")
+	s.golden("board")
+	mustEdit(t, s.t, id, board("t", "What is 17*23?", "Writing the answer", "done", "done", "failed"))
+	if err := s.t.Stream(ctx, chat, bot.Draft{Task: "t", Text: "The **product** is:\n\n| a | b |\n|--"}); err != nil {
+		t.Fatal(err)
+	}
+	s.golden("stream")
+	mustPost(t, s.t, bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: "The **product** is:\n\n| a | b |\n|---|---|\n| x | 391 |\n", Footer: "3 sub-tasks, 2 s", ReplyTo: asked.ID})
+	mustEdit(t, s.t, id, board("t", "What is 17*23?", "Done")) // too late: it is over
+	s.golden("answer")
+	s.keys("\x15\x04")
+	s.leaves()
+	if diff := cmp.Diff([]string{"What is 17*23?"}, s.texts()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+func TestConsoleInterrupt(t *testing.T) {
+	s := sit(t, nil)
+	s.seeText("› ▏")
+	s.script = func(m bot.Message) {
+		if m.Text == "/stop" {
+			mustPost(t, s.t, bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: "The task was stopped.", Failed: true})
+		}
+	}
+	s.keys("go\r")
+	s.seeText("› go")
+	mustPost(t, s.t, board("t", "go", "Working", "waiting"))
+	s.seeText("Working")
+	s.keys("\x03")
+	s.seeText("Press Ctrl-C again to leave.")
+	s.seeText("✗ The task was stopped.")
+	s.keys("\x03")
+	s.leaves()
+	if diff := cmp.Diff([]string{"go", "/stop"}, s.texts()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
+func TestConsoleInterruptWithNothingRunning(t *testing.T) {
+	s := sit(t, nil)
+	s.seeText("›")
+	s.keys("\x03")
+	s.leaves()
+}
+
+func TestConsoleLeavingSaysWhatIsUnfinished(t *testing.T) {
+	s := sit(t, nil)
+	s.seeText("›")
+	mustPost(t, s.t, board("t", "go", "Working", "waiting"))
+	s.seeText("Working")
+	s.keys("\x04")
+	s.leaves()
+	s.seeText("1 task is unfinished.")
+}
+
+func TestConsoleQuestion(t *testing.T) {
+	s := sit(t, nil)
+	s.seeText("›")
+	mustPost(t, s.t, board("t", "go", "Waiting", "waiting"))
+	id := mustPost(t, s.t, bot.Draft{Kind: bot.KindQuestion, Task: "t", Text: "May I **book** it?", Buttons: []bot.Button{{Label: "Yes", Data: "y"}, {Label: "No", Data: "n"}}})
+	open := mustPost(t, s.t, bot.Draft{Kind: bot.KindQuestion, Task: "t", Text: "For when?"})
+	s.golden("question")
+	s.keys("2")
+	s.seeText("? May I book it? → No")
+	s.keys("tomorrow\r")
+	s.seeText("› tomorrow")
+	s.keys("\x04")
+	s.leaves()
+	if len(s.got) != 2 || s.got[0].Press != "n" || s.got[0].ReplyTo != id || s.got[1].Text != "tomorrow" || s.got[1].ReplyTo != open {
+		t.Errorf("messages: got %+v, want data n for %s and a reply to %s", s.got, id, open)
+	}
+}
+
+func TestConsoleEditing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "history")
+	s := sit(t, func(c *Config) { c.History = file })
+	s.seeText("›")
+	s.script = func(m bot.Message) {
+		mustPost(t, s.t, bot.Draft{Kind: bot.KindNotice, Text: "Noted: " + m.Text[:3], ReplyTo: m.ID})
+	}
+	s.keys("first\\\rsecond\x1b\rthird\n\x1b[200~pasted\rlines\x1b[201~!")
+	s.golden("multiline")
+	s.keys("\r")
+	s.seeText("Noted: fir")
+	s.keys("/sta\t")
+	s.seeText("› /status ▏")
+	s.keys("\r")
+	s.seeText("Noted: /st")
+	s.keys("/s\t")
+	s.seeText("/status /stop")
+	s.keys("\x15\x12pasted")
+	s.seeText("⌕ pasted▏  first second third pasted lines!")
+	s.keys("\x1b[A") // takes what was found, and moves in it
+	s.seeText("  pasted▏")
+	s.keys("\x03\x03")
+	s.leaves()
+	if diff := cmp.Diff([]string{"first\nsecond\nthird\npasted\nlines!", "/status "}, s.texts()); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+
+	again := sit(t, func(c *Config) { c.History = file })
+	again.seeText("›")
+	again.keys("\x1b[A\r\x04")
+	again.leaves()
+	if diff := cmp.Diff([]string{"/status "}, again.texts()); diff != "" {
+		t.Errorf("messages from the kept history (-want +got):\n%s", diff)
+	}
+}
+
+func TestConsoleTakesALongPaste(t *testing.T) {
+	goal := strings.Repeat("a long goal of many words 你好\n", 3400)
+	s := sit(t, nil)
+	s.seeText("›")
+	s.keys("\x1b[200~" + goal + "\x1b[201~")
+	s.seeText("  a long goal of many words")
+	s.keys("\r\x04")
+	s.leaves()
+	if len(s.got) != 1 || s.got[0].Text != goal {
+		t.Errorf("got %d messages, want the one pasted goal of %d bytes whole", len(s.got), len(goal))
+	}
+}
+
+// What streams is never taller than the screen.
+func TestConsoleStreamFitsTheScreen(t *testing.T) {
+	for _, height := range []int{30, 20, 12, 6} {
+		s := sit(t, nil)
+		s.resize(60, height)
+		s.seeText("› ▏")
+		for _, task := range []string{"t", "u"} {
+			mustPost(t, s.t, board(task, "task "+task, "Writing", "done", "done"))
+			if err := s.t.Stream(t.Context(), s.t.Chat(), bot.Draft{Task: task, Text: points(200)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.see("the end of both tasks", func(screen string) bool {
+			both := strings.Count(screen, "200. point") == 2 && strings.Contains(screen, "task u")
+			if height < 10 { // there is room for the last lines only
+				both = strings.Contains(screen, "…\n") && strings.Contains(screen, "200. point")
+			}
+			return both && strings.Contains(screen, "› ▏")
+		})
+		s.keys("\x04")
+		s.leaves()
+	}
+}
+
+func points(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d. point\n", i+1)
+	}
+	return b.String()
+}
+
+func TestConsoleWithoutColour(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	s := sit(t, func(c *Config) { c.Banner = "**legwork**" })
+	s.seeText("›")
+	mustPost(t, s.t, board("t", "go", "Working", "done", "failed"))
+	mustPost(t, s.t, bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: "**bold** `code`", Failed: true, Footer: "f"})
+	s.seeText("✗ bold code")
+	s.keys("\x04")
+	s.leaves()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if style := regexp.MustCompile(`\x1b\[[0-9;]*m`).FindString(s.raw.String()); style != "" {
+		t.Errorf("a style was written in spite of NO_COLOR: %q", style)
+	}
+}
+
+func TestDumbTerminalsGetLines(t *testing.T) {
+	t.Setenv("TERM", "dumb")
+	if _, ok := New(Config{Interactive: true}).face.(*lines); !ok {
+		t.Error("a terminal that cannot move its cursor is not given lines")
+	}
+}

@@ -1,0 +1,115 @@
+package terminal
+
+import (
+	"slices"
+	"time"
+
+	"legwork/bot"
+)
+
+// show shows a draft: boards, streams and questions in the live part, the rest
+// in the scrollback.
+func (c *console) show(id string, d bot.Draft, again bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.touch()
+	delete(c.waiting, d.ReplyTo)
+	switch {
+	case d.Kind == bot.KindBoard:
+		if t := c.task(d.Task); t != nil && d.Board != nil {
+			board := *d.Board
+			t.board, t.since = &board, time.Now()
+		}
+		return nil
+	case d.Kind == bot.KindAnswer && d.Partial:
+		if t := c.task(d.Task); t != nil {
+			t.text = d.Text
+		}
+		return nil
+	case d.Kind == bot.KindQuestion && (len(d.Buttons) > 0 || !again):
+		c.ask(question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons})
+		return nil
+	}
+	c.settle(id)
+	if c.shown.before(id, d) {
+		return nil
+	}
+	if d.Kind == bot.KindAnswer {
+		return c.answer(d)
+	}
+	return c.print(append([]string{""}, c.painter().markdown(d.Text)...))
+}
+
+// task finds the live task of an id, which it makes when it is new; nil when
+// the task is over.
+func (c *console) task(id string) *task {
+	if c.over[id] {
+		return nil
+	}
+	for _, t := range c.live {
+		if t.id == id {
+			return t
+		}
+	}
+	t := &task{id: id}
+	c.live = append(c.live, t)
+	return t
+}
+
+// ask adds a question to its task, or replaces it.
+func (c *console) ask(q question) {
+	t := c.task(q.task)
+	if t == nil {
+		return
+	}
+	for i := range t.questions {
+		if t.questions[i].id == q.id {
+			t.questions[i] = q
+			return
+		}
+	}
+	t.questions = append(t.questions, q)
+}
+
+// settle takes a question away that is decided.
+func (c *console) settle(id string) {
+	for i, t := range c.live {
+		t.questions = slices.DeleteFunc(t.questions, func(q question) bool { return q.id == id })
+		if t.board == nil && t.text == "" && len(t.questions) == 0 {
+			c.live = slices.Delete(c.live, i, i+1)
+			return
+		}
+	}
+}
+
+// answer brings the outcome of a task into the scrollback and ends its live
+// part.
+func (c *console) answer(d bot.Draft) error {
+	p := c.painter()
+	lines := []string{""}
+	for i, t := range c.live {
+		if t.id != d.Task {
+			continue
+		}
+		c.live = slices.Delete(c.live, i, i+1)
+		if t.board != nil && d.ReplyTo != c.lastAsked { // say which question it answers
+			lines = append(lines, p.row(piece{"↳ ", cyan}, piece{oneLine(t.board.Title), bold}))
+		}
+		if rows := p.summary(t); len(rows) > 0 {
+			lines = append(append(lines, rows...), "")
+		}
+		break
+	}
+	if d.Task != "" {
+		c.over[d.Task] = true
+	}
+	text := p.markdown(d.Text)
+	if d.Failed && len(text) > 0 {
+		text[0] = p.row(piece{"✗", red}) + " " + text[0]
+	}
+	lines = append(lines, text...)
+	if d.Footer != "" {
+		lines = append(lines, p.row(piece{oneLine(d.Footer), faint}))
+	}
+	return c.print(lines)
+}

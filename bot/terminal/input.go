@@ -1,0 +1,132 @@
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/muesli/cancelreader"
+)
+
+// Bounds of what is read at once.
+const (
+	maxLine  = 4 << 20 // bytes of one line
+	maxBatch = 256     // lines handed on together
+)
+
+// inputLine is one line of input without its end.
+type inputLine struct {
+	number  int // from 1
+	text    string
+	tooLong bool // text is only its beginning
+}
+
+// readLines hands every line of r to take until r ends or take returns false.
+func readLines(r io.Reader, take func(inputLine) bool) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	for number := 1; ; number++ {
+		l, err := readLine(in)
+		l.number = number
+		if (err == nil || l.text != "") && !take(l) {
+			return nil
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func readLine(in *bufio.Reader) (inputLine, error) {
+	var l inputLine
+	var b strings.Builder
+	for {
+		part, err := in.ReadSlice('\n')
+		if b.Len()+len(part) > maxLine {
+			l.tooLong = true
+		} else {
+			b.Write(part)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			l.text = strings.TrimRight(b.String(), "\r\n")
+			return l, err
+		}
+	}
+}
+
+// startReading reads lines in a goroutine until the input or ctx ends. wait
+// stops it, waits for it and returns its error.
+func startReading(ctx context.Context, in io.Reader) (lines <-chan inputLine, wait func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	in, interrupt := interruptible(in)
+	ch := make(chan inputLine, maxBatch)
+	done := make(chan error, 1)
+	stop := context.AfterFunc(ctx, interrupt)
+	go func() {
+		defer close(ch)
+		done <- readLines(in, func(l inputLine) bool {
+			select {
+			case ch <- l:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		})
+	}()
+	return ch, func() error {
+		over := ctx.Err() != nil
+		cancel()
+		err := <-done
+		stop()
+		if over {
+			return nil
+		}
+		return err
+	}
+}
+
+// interruptible makes reads that can be ended from outside. A file that cannot
+// be waited for, such as a regular one, never blocks and needs no help.
+func interruptible(in io.Reader) (io.Reader, func()) {
+	if f, ok := in.(*os.File); ok {
+		if r, err := cancelreader.NewReader(f); err == nil {
+			return r, func() { r.Cancel() }
+		}
+		return in, func() {}
+	}
+	if c, ok := in.(io.Closer); ok {
+		return in, func() { _ = c.Close() } // the read that it ends reports it
+	}
+	return in, func() {}
+}
+
+// batch waits for a line and takes those that are there already along with it.
+// more is false when the input is over.
+func batch(ctx context.Context, lines <-chan inputLine) (all []inputLine, more bool) {
+	select {
+	case l, ok := <-lines:
+		if !ok {
+			return nil, false
+		}
+		all = append(all, l)
+	case <-ctx.Done():
+		return nil, false
+	}
+	for len(all) < maxBatch {
+		select {
+		case l, ok := <-lines:
+			if !ok {
+				return all, true
+			}
+			all = append(all, l)
+		default:
+			return all, true
+		}
+	}
+	return all, true
+}

@@ -1,0 +1,273 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"legwork/bot"
+)
+
+// lines is the mode of pipes: a line is a message, progress goes to Err as
+// lines, answers go to Out, and nothing is redrawn.
+type lines struct {
+	t *Terminal
+
+	mu        sync.Mutex // guards what follows and both writers
+	boards    map[string]bot.Board
+	shown     shown
+	questions []question
+	ended     bool          // the input is over: nobody can answer any more
+	replies   []bot.Message // made here after the end of the input
+	wake      chan struct{} // replies has something
+}
+
+// question is a draft that waits for a decision.
+type question struct {
+	id      string
+	task    string
+	text    string
+	buttons []bot.Button
+}
+
+func newLines(t *Terminal) *lines {
+	return &lines{t: t, boards: map[string]bot.Board{}, shown: shown{}, wake: make(chan struct{}, 1)}
+}
+
+func (l *lines) run(ctx context.Context, handle handler) error {
+	l.t.begin()
+	if l.t.cfg.Text != "" {
+		if err := handle(ctx, []bot.Message{l.t.message("", l.t.cfg.Text)}); err != nil {
+			return fmt.Errorf("handing on the message: %w", err)
+		}
+		return l.finish(ctx, handle)
+	}
+	input, stop := startReading(ctx, l.t.cfg.In)
+	var open strings.Builder // a message that goes on in the next line
+	for {
+		all, more := batch(ctx, input)
+		l.take(ctx, handle, all, &open)
+		if !more {
+			break
+		}
+	}
+	if err := stop(); err != nil {
+		return fmt.Errorf("reading input: %w", err)
+	}
+	if open.Len() > 0 {
+		l.send(ctx, handle, []bot.Message{l.message(open.String())})
+	}
+	return l.finish(ctx, handle)
+}
+
+// take turns lines into messages and hands them on.
+func (l *lines) take(ctx context.Context, handle handler, all []inputLine, open *strings.Builder) {
+	var messages []bot.Message
+	for _, line := range all {
+		if line.tooLong {
+			l.say("✗ " + l.t.text("terminal.bad_line", map[string]any{"Line": line.number, "Reason": fmt.Sprintf("> %d B", maxLine)}))
+			continue
+		}
+		if part, goesOn := strings.CutSuffix(line.text, `\`); goesOn {
+			open.WriteString(part + "\n")
+			continue
+		}
+		open.WriteString(line.text)
+		if text := open.String(); strings.TrimSpace(text) != "" {
+			messages = append(messages, l.message(text))
+		}
+		open.Reset()
+	}
+	l.send(ctx, handle, messages)
+}
+
+// message makes a delivery of a text: the choice of a button where the text is
+// its number, an answer to the open question, or a message of its own.
+func (l *lines) message(text string) bot.Message {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m := l.t.message("", text)
+	if len(l.questions) == 0 || strings.HasPrefix(text, "/") {
+		return m
+	}
+	q := l.questions[0]
+	l.questions = l.questions[1:]
+	m.ReplyTo = q.id
+	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 1 && n <= len(q.buttons) {
+		m.Press, m.Text = q.buttons[n-1].Data, ""
+	}
+	return m
+}
+
+func (l *lines) send(ctx context.Context, handle handler, messages []bot.Message) {
+	if len(messages) == 0 {
+		return
+	}
+	if err := handle(ctx, messages); err != nil && ctx.Err() == nil {
+		l.t.failed.Store(true)
+		l.say("✗ " + err.Error())
+	}
+}
+
+// finish waits until everything is answered. Questions that come now are
+// replied to with the fact that nobody is there.
+func (l *lines) finish(ctx context.Context, handle handler) error {
+	l.mu.Lock()
+	l.ended = true
+	for _, q := range l.questions {
+		l.decline(q)
+	}
+	l.questions = nil
+	l.mu.Unlock()
+	if l.t.cfg.Wait == nil {
+		return nil
+	}
+	over := make(chan error, 1)
+	go func() { over <- l.t.cfg.Wait(ctx) }()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-l.wake:
+			l.mu.Lock()
+			replies := l.replies
+			l.replies = nil
+			l.mu.Unlock()
+			l.send(ctx, handle, replies)
+		}
+	}
+}
+
+// decline replies to a question in nobody's name; mu is held.
+func (l *lines) decline(q question) {
+	m := l.t.message("", l.t.text("terminal.nobody", nil))
+	m.ReplyTo = q.id
+	l.replies = append(l.replies, m)
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *lines) show(id string, d bot.Draft, again bool) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case d.Kind == bot.KindBoard:
+		return l.board(d)
+	case d.Kind == bot.KindQuestion:
+		return l.question(id, d)
+	case d.Partial || l.shown.before(id, d):
+		return nil
+	case d.Kind == bot.KindAnswer && !d.Failed:
+		return l.answer(d)
+	case d.Kind == bot.KindAnswer:
+		return l.progress("✗ " + bot.Plain(d.Text))
+	}
+	return l.progress(bot.Plain(d.Text))
+}
+
+func (l *lines) answer(d bot.Draft) error {
+	delete(l.boards, d.Task)
+	if _, err := io.WriteString(l.t.cfg.Out, answerText(l.t.cfg.Out, d.Text)+"\n"); err != nil {
+		return err
+	}
+	if d.Footer != "" {
+		return l.progress(bot.Clean(d.Footer))
+	}
+	return nil
+}
+
+// answerText is an answer as out takes it: rendered on a terminal, Markdown
+// everywhere else.
+func answerText(out io.Writer, markdown string) string {
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return strings.TrimRight(bot.Clean(markdown), "\n")
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		width = 80
+	}
+	return bot.RenderTerminal(markdown, min(width, maxText), bot.TerminalStyle{Color: Color(out)})
+}
+
+func (l *lines) question(id string, d bot.Draft) error {
+	text := "? " + bot.Plain(d.Text)
+	for i, b := range d.Buttons {
+		text += fmt.Sprintf("\n  %d) %s", i+1, bot.Clean(b.Label))
+	}
+	q := question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons}
+	if l.shown.before(id, d) {
+		return nil
+	}
+	if l.ended {
+		l.decline(q)
+	} else {
+		l.questions = append(l.questions, q)
+	}
+	return l.progress(text)
+}
+
+// board writes what changed on a board since its last frame.
+func (l *lines) board(d bot.Draft) error {
+	if d.Board == nil {
+		return nil
+	}
+	old, known := l.boards[d.Task]
+	l.boards[d.Task] = *d.Board
+	var news []string
+	was := map[string]bot.Item{}
+	for _, it := range old.Items {
+		was[it.ID] = it
+	}
+	for _, it := range d.Board.Items {
+		if line := itemNews(l.t, was[it.ID], it); line != "" {
+			news = append(news, line)
+		}
+	}
+	if !known || len(news) == 0 && old.Status != d.Board.Status {
+		news = append([]string{"… " + bot.Clean(d.Board.Status)}, news...)
+	}
+	if len(news) == 0 {
+		return nil
+	}
+	return l.progress(strings.Join(news, "\n"))
+}
+
+// itemNews is the line about a sub-task that changed, or "".
+func itemNews(t *Terminal, old, it bot.Item) string {
+	name := bot.Clean(it.ID + " " + it.Group)
+	switch {
+	case it.State == old.State && it.Doing != old.Doing && it.Doing != "":
+		return "  " + name + ": " + bot.Clean(t.text("board.calling", map[string]any{"Tool": it.Doing}))
+	case it.State == old.State || it.State == "todo":
+		return ""
+	case it.State == "working":
+		return "▶ " + name + ": " + bot.Clean(it.Title)
+	}
+	line := icon(it.State) + " " + name
+	if it.Elapsed > 0 {
+		line += " (" + elapsed(it.Elapsed) + ")"
+	}
+	return line
+}
+
+// say writes a line of progress; an error has nowhere to go.
+func (l *lines) say(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.progress(text)
+}
+
+// progress writes to Err; mu is held.
+func (l *lines) progress(text string) error {
+	_, err := io.WriteString(l.t.cfg.Err, text+"\n")
+	return err
+}

@@ -1,0 +1,205 @@
+package terminal
+
+import (
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/i18n"
+)
+
+// press does what keys ask for.
+func (c *console) press(keys []key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range keys {
+		if c.left {
+			return
+		}
+		if c.looking != nil && c.look(k) {
+			continue
+		}
+		c.one(k)
+	}
+	if len(keys) > 0 {
+		c.touch()
+	}
+}
+
+// one does what one key asks for.
+func (c *console) one(k key) {
+	switch k.name {
+	case keyInterrupt:
+		c.interrupt()
+	case keyLeave:
+		if len(c.edit.text) == 0 {
+			c.leave()
+		} else {
+			c.edit.apply(key{name: keyDelete})
+		}
+	case keyEnter:
+		c.enter()
+	case keyTab:
+		c.complete()
+	case keySearch:
+		c.looking = &lookup{history: c.history, at: len(c.history.entries), found: len(c.history.entries)}
+	case keyUp, keyPrevious:
+		if !c.edit.up() {
+			c.recall(c.history.older(c.edit.String()))
+		}
+	case keyDown, keyNext:
+		if !c.edit.down() {
+			c.recall(c.history.newer())
+		}
+	case keyRedraw:
+		c.screen.drawn = frame{}
+		_, _ = c.screen.out.Write([]byte("\x1b[H\x1b[2J")) // the next frame reports a broken terminal
+	case keyText:
+		if !c.choose(k.text) {
+			c.edit.apply(k)
+		}
+	default:
+		c.edit.apply(k)
+	}
+}
+
+func (c *console) recall(text string, ok bool) {
+	if ok {
+		c.edit.set(text)
+	}
+}
+
+// interrupt is Ctrl-C: it stops what runs; again, or with nothing running, it
+// leaves. A text that is being written is thrown away first.
+func (c *console) interrupt() {
+	now := time.Now()
+	again := now.Sub(c.pressed) < leaveGap
+	c.pressed = now
+	switch {
+	case again:
+		c.leave()
+	case c.busy():
+		c.setHint(c.t.text("terminal.stopping", nil))
+		c.submit(c.t.message("", "/stop"))
+	case len(c.edit.text) > 0:
+		c.edit.set("")
+		c.setHint(c.t.text("terminal.leave", nil))
+	default:
+		c.leave()
+	}
+}
+
+func (c *console) leave() {
+	c.left = true
+	close(c.quit)
+}
+
+// enter sends what is written; a backslash at its end asks for a further line
+// instead.
+func (c *console) enter() {
+	text := c.edit.String()
+	if strings.HasSuffix(text, `\`) && c.edit.pos == len(c.edit.text) {
+		c.edit.apply(key{name: keyBackspace})
+		c.edit.insert("\n")
+		return
+	}
+	if strings.TrimSpace(text) == "" {
+		c.edit.set("")
+		return
+	}
+	c.edit.set("")
+	if err := c.history.add(text); err != nil {
+		c.setHint(err.Error())
+	}
+	m := c.t.message("", text)
+	if q := c.question(); q != nil && !strings.HasPrefix(text, "/") {
+		m.ReplyTo = q.id
+	}
+	c.lastAsked = m.ID
+	if c.print(c.painter().echo(text)) == nil { // the loop reports a broken terminal
+		c.submit(m)
+	}
+}
+
+// submit queues a message for handing on.
+func (c *console) submit(m bot.Message) {
+	select {
+	case c.outbox <- m:
+		c.waiting[m.ID] = true
+	default: // nothing takes messages any more: keep the text
+		c.edit.set(m.Text)
+	}
+}
+
+// question is the oldest one that waits for a decision.
+func (c *console) question() *question {
+	for _, t := range c.live {
+		if len(t.questions) > 0 {
+			return &t.questions[0]
+		}
+	}
+	return nil
+}
+
+// choose presses the button whose number was typed into an empty prompt.
+func (c *console) choose(typed string) bool {
+	q := c.question()
+	if q == nil || len(c.edit.text) > 0 || len(typed) != 1 {
+		return false
+	}
+	n := int(typed[0] - '1')
+	if typed[0] < '1' || n >= len(q.buttons) {
+		return false
+	}
+	m := c.t.message("", "")
+	m.Press, m.ReplyTo = q.buttons[n].Data, q.id
+	p := c.painter()
+	if err := c.print([]string{"", p.row(piece{"? ", yellow}, piece{oneLine(bot.Plain(q.text)), plain}, piece{" → ", faint}, piece{oneLine(q.buttons[n].Label), bold})}); err != nil {
+		return true // the loop reports a broken terminal
+	}
+	c.submit(m)
+	c.settle(q.id)
+	return true
+}
+
+// complete finishes a command, or the language after /lang.
+func (c *console) complete() {
+	text := c.edit.String()
+	if c.edit.pos != len(c.edit.text) || !strings.HasPrefix(text, "/") {
+		return
+	}
+	start, choices := "", []string{"/help", "/lang", "/new", "/status", "/stop"}
+	if strings.HasPrefix(text, "/lang ") {
+		start, choices = "/lang ", nil
+		for _, l := range i18n.Languages() {
+			choices = append(choices, l.Code)
+		}
+	}
+	typed := strings.TrimPrefix(text, start)
+	var fits []string
+	for _, choice := range choices {
+		if strings.HasPrefix(choice, typed) {
+			fits = append(fits, choice)
+		}
+	}
+	if len(fits) == 0 {
+		return
+	}
+	c.edit.set(start + common(fits))
+	if len(fits) == 1 {
+		c.edit.insert(" ")
+	} else {
+		c.setHint(strings.Join(fits, " "))
+	}
+}
+
+// common is the longest text that all choices start with.
+func common(choices []string) string {
+	s := choices[0]
+	for _, c := range choices[1:] {
+		for !strings.HasPrefix(c, s) {
+			s = s[:len(s)-1]
+		}
+	}
+	return s
+}

@@ -1,0 +1,138 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"legwork/bot"
+)
+
+// frame is what stands below the scrollback: rows, and where the cursor is.
+type frame struct {
+	rows        []string
+	row, column int
+}
+
+// screen draws frames in place, each with one write and only what changed.
+// Rows must be narrower than the screen, and frames lower.
+type screen struct {
+	out           io.Writer
+	width, height int
+	drawn         frame
+}
+
+// Sequences around a frame: synchronized output, so that terminals that know it
+// show the frame at once, and no cursor jumping about.
+const (
+	frameStart = "\x1b[?2026h\x1b[?25l"
+	frameEnd   = "\x1b[?25h\x1b[?2026l"
+)
+
+// draw replaces the drawn frame.
+func (s *screen) draw(f frame) error {
+	var b strings.Builder
+	last := len(f.rows) - 1
+	at := s.drawn.row // where the cursor is while writing
+	move := func(to int) {
+		switch {
+		case to < at:
+			fmt.Fprintf(&b, "\x1b[%dA", at-to)
+		case to < len(s.drawn.rows) && to > at:
+			fmt.Fprintf(&b, "\x1b[%dB", to-at)
+		case to > at: // rows that do not exist yet
+			if below := len(s.drawn.rows) - 1 - at; below > 0 {
+				fmt.Fprintf(&b, "\x1b[%dB", below)
+				at += below
+			}
+			b.WriteString(strings.Repeat("\r\n", to-at))
+		}
+		at = to
+	}
+	changed := false
+	for i, row := range f.rows {
+		if i < len(s.drawn.rows) && s.drawn.rows[i] == row {
+			continue
+		}
+		changed = true
+		move(i)
+		b.WriteString("\r" + row + "\x1b[K")
+	}
+	if len(s.drawn.rows) > len(f.rows) {
+		changed = true
+		move(last + 1)
+		b.WriteString("\r\x1b[J")
+	}
+	if !changed && s.drawn.row == f.row && s.drawn.column == f.column {
+		return nil
+	}
+	move(f.row)
+	b.WriteString("\r" + right(f.column))
+	s.drawn = f
+	_, err := io.WriteString(s.out, frameStart+b.String()+frameEnd)
+	return err
+}
+
+// print adds lines to the scrollback, above the frame.
+func (s *screen) print(lines []string, f frame) error {
+	text := s.erase() + strings.Join(lines, "\r\n") + "\r\n" + s.place(f)
+	_, err := io.WriteString(s.out, frameStart+text+frameEnd)
+	return err
+}
+
+// redraw draws the frame anew after the screen got another size. Terminals
+// break rows that became too long, so there may be more of them than were
+// written.
+func (s *screen) redraw(width, height int, f frame) error {
+	above := 0
+	for _, row := range s.drawn.rows[:min(s.drawn.row, len(s.drawn.rows))] {
+		above += max(1, (rowWidth(row)+width-1)/width)
+	}
+	s.drawn.row = min(above+s.drawn.column/width, height-1)
+	s.width, s.height = width, height
+	text := s.erase() + s.place(f)
+	_, err := io.WriteString(s.out, frameStart+text+frameEnd)
+	return err
+}
+
+// erase removes the frame; the cursor is then where it began. The first row is
+// cleared apart from the rest: some terminals take clearing from the top left
+// corner for clearing the screen, and keep what was on it in the scrollback.
+func (s *screen) erase() string {
+	up := ""
+	if s.drawn.row > 0 {
+		up = fmt.Sprintf("\x1b[%dA", s.drawn.row)
+	}
+	s.drawn = frame{}
+	return up + "\r\x1b[K\x1b7\x1b[B\x1b[J\x1b8"
+}
+
+// place writes a frame where nothing is.
+func (s *screen) place(f frame) string {
+	s.drawn = f
+	text := strings.Join(f.rows, "\r\n")
+	if up := len(f.rows) - 1 - f.row; up > 0 {
+		text += fmt.Sprintf("\x1b[%dA", up)
+	}
+	return text + "\r" + right(f.column)
+}
+
+func right(columns int) string {
+	if columns == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\x1b[%dC", columns)
+}
+
+// rowWidth is the number of columns of a row with styles.
+func rowWidth(row string) int {
+	n := 0
+	for {
+		before, after, found := strings.Cut(row, "\x1b[")
+		n += bot.TextWidth(before)
+		if !found {
+			return n
+		}
+		_, row, _ = strings.Cut(after, "m")
+	}
+}

@@ -1,0 +1,201 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"legwork/bot"
+)
+
+// task is what is known of a task that is not over.
+type task struct {
+	id        string
+	board     *bot.Board
+	since     time.Time // when board came: running times go on from there
+	text      string    // of the answer so far
+	questions []question
+
+	rendered struct { // text as it was rendered last
+		text  string
+		width int
+		lines []string
+	}
+}
+
+// maxLive is how much of a streamed text is rendered, in bytes; only its end is
+// seen anyway.
+const maxLive = 32 << 10
+
+// painter turns tasks into rows of a width.
+type painter struct {
+	t     *Terminal
+	width int
+	color bool
+	now   time.Time
+}
+
+// row is one line of the display.
+func (p painter) row(pieces ...piece) string { return compose(pieces, p.width, p.color) }
+
+// markdown renders a text.
+func (p painter) markdown(text string) []string {
+	s := bot.RenderTerminal(text, min(p.width, maxText), bot.TerminalStyle{Color: p.color})
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\n")
+}
+
+// tasks are the rows of all tasks, at most height of them.
+func (p painter) tasks(all []*task, height int) []string {
+	boards, streams := make([][]string, len(all)), make([][]string, len(all))
+	used, streaming := 0, 0
+	for i, t := range all {
+		boards[i] = append(p.board(t, false), p.questions(t)...)
+		streams[i] = p.stream(t)
+		used += len(boards[i])
+		if len(streams[i]) > 0 {
+			streaming++
+		}
+	}
+	if used+2*streaming > height { // leave out what is done or not begun
+		used = 0
+		for i, t := range all {
+			boards[i] = append(p.board(t, true), p.questions(t)...)
+			used += len(boards[i])
+		}
+	}
+	room := 0
+	if streaming > 0 {
+		room = max((height-used)/streaming, 2)
+	}
+	var rows []string
+	for i := range all {
+		rows = append(rows, boards[i]...)
+		rows = append(rows, streams[i][max(0, len(streams[i])-room):]...)
+	}
+	if over := len(rows) - height; over > 0 && height > 0 {
+		rows = append([]string{p.row(piece{"…", faint})}, rows[over+1:]...)
+	}
+	return rows
+}
+
+// board is the checklist of a task; a short one shows only what goes on.
+func (p painter) board(t *task, short bool) []string {
+	if t.board == nil {
+		return nil
+	}
+	status := " · " + oneLine(t.board.Status)
+	title := bot.CutText(oneLine(t.board.Title), max(p.width-bot.TextWidth(status)-2, p.width/2))
+	rows := []string{p.row(piece{spin(p.now) + " ", cyan}, piece{title, bold}, piece{status, faint})}
+	for _, it := range t.board.Items {
+		if !short || it.State == "working" || it.State == "waiting" {
+			rows = append(rows, p.item(it, p.now.Sub(t.since)))
+		}
+	}
+	return rows
+}
+
+// item is the row of a sub-task. more is what it has been running since its
+// board was made.
+func (p painter) item(it bot.Item, more time.Duration) string {
+	pieces := []piece{{"  " + icon(it.State) + " ", tint(it.State)}, {oneLine(it.Group) + "  ", faint}}
+	var end []piece
+	if it.State == "working" {
+		it.Elapsed += more
+	}
+	if it.Elapsed > 0 {
+		end = append(end, piece{"  " + elapsed(it.Elapsed), faint})
+	}
+	if it.Doing != "" && it.State == "working" {
+		end = append(end, piece{"  " + oneLine(p.t.text("board.calling", map[string]any{"Tool": it.Doing})), cyan})
+	}
+	room := p.width
+	for _, x := range append(pieces, end...) {
+		room -= bot.TextWidth(x.text)
+	}
+	look := plain
+	if it.State == "todo" || it.State == "skipped" {
+		look = faint
+	}
+	pieces = append(pieces, piece{bot.CutText(oneLine(it.Title), max(room, p.width/3)), look})
+	return p.row(append(pieces, end...)...)
+}
+
+// summary is the checklist of a task that is over, for the scrollback.
+func (p painter) summary(t *task) []string {
+	var rows []string
+	if t.board == nil {
+		return nil
+	}
+	for _, it := range t.board.Items {
+		if it.State == "working" || it.State == "waiting" {
+			it.State = "skipped" // it was given up
+		}
+		rows = append(rows, p.item(it, 0))
+	}
+	return rows
+}
+
+// stream is the answer so far.
+func (p painter) stream(t *task) []string {
+	if t.text == "" {
+		return nil
+	}
+	if r := &t.rendered; r.text != t.text || r.width != p.width {
+		text := t.text
+		if len(text) > maxLive {
+			text = text[len(text)-maxLive:]
+			if i := strings.Index(text, "\n\n"); i >= 0 {
+				text = text[i+2:]
+			}
+		}
+		r.text, r.width, r.lines = t.text, p.width, p.markdown(bot.PartialMarkdown(text))
+	}
+	return t.rendered.lines
+}
+
+// questions are the rows of what a task wants to know.
+func (p painter) questions(t *task) []string {
+	var rows []string
+	for _, q := range t.questions {
+		inner := p
+		inner.width = max(p.width-2, 1)
+		for i, line := range inner.markdown(q.text) {
+			mark := "  "
+			if i == 0 {
+				mark = p.row(piece{"? ", yellow})
+			}
+			rows = append(rows, mark+line)
+		}
+		for i, b := range q.buttons {
+			rows = append(rows, p.row(piece{fmt.Sprintf("  %d ", i+1), yellow}, piece{oneLine(b.Label), plain}))
+		}
+		if len(q.buttons) > 0 {
+			rows = append(rows, p.row(piece{"  " + p.t.text("terminal.choose", nil), faint}))
+		}
+	}
+	return rows
+}
+
+// echo is what a person sent, for the scrollback.
+func (p painter) echo(text string) []string {
+	const most = 20
+	e := editor{}
+	e.set(text)
+	all, _, _ := e.layout(max(p.width-3, 1))
+	rows := []string{""}
+	for i, line := range all {
+		mark := "› "
+		if i > 0 {
+			mark = "  "
+		}
+		if i == most {
+			rows = append(rows, p.row(piece{fmt.Sprintf("  … +%d", len(all)-most), faint}))
+			break
+		}
+		rows = append(rows, p.row(piece{mark, cyan}, piece{line, bold}))
+	}
+	return rows
+}
