@@ -85,7 +85,11 @@ func (g *group) unknown(tool string) Result {
 			}
 		}
 	}
-	return failed("There is no tool %q in the group %s. Its tools are: %s.", tool, g.name, strings.Join(names, ", "))
+	perhaps := ""
+	if near := nearest(tool, names); near != "" {
+		perhaps = fmt.Sprintf(" Perhaps %s was meant.", near)
+	}
+	return failed("There is no tool %q in the group %s.%s Its tools are: %s.", tool, g.name, perhaps, strings.Join(names, ", "))
 }
 
 // send makes the call in a goroutine, because a handler in this process may

@@ -31,7 +31,7 @@ groups:
   hidden: {servers: [clock]}
   none: {description: Nothing.}
   web:
-    servers: [clock, sears, clock]
+    servers: [clock, clokc, clock]
     tools: ["[", "!"]
     approve: nevr
     read_only: ["x["]
@@ -70,7 +70,7 @@ groups:
 		`groups.web.approve: "nevr" is unknown, perhaps "never"; allowed are never, writes, always or a list of patterns`,
 		`groups.web.max_result_bytes: -1 is out of range`,
 		`groups.web.read_only[0]: "x[" is not a pattern`,
-		`groups.web.servers[1]: no server is named "sears"; configured are`,
+		`groups.web.servers[1]: no server is named "clokc", perhaps "clock"; configured are`,
 		`groups.web.servers[2]: "clock" is listed twice`,
 		`groups.web.show_result_bytes: 999999999 is out of range`,
 		`groups.web.tool_timeout: -1s is too short`,

@@ -36,6 +36,9 @@ type connection struct {
 	leave context.CancelFunc
 }
 
+// lastWords is how long the output of a process that ended is still read.
+const lastWords = 500 * time.Millisecond
+
 // errDied: the server ended while it was greeted.
 var errDied = errors.New("the process ended at the start")
 
@@ -92,6 +95,7 @@ func (d dialer) attach(c *connection, w *wire) error {
 	w.Interface = transport.NewIO(w.intake, c.outbox, nil)
 	c.tasks.Go(c.outbox.run)
 	c.tasks.Go(func() { drain(p, c.stderr, d.log) })
+	c.tasks.Go(c.watch)
 	return nil
 }
 
@@ -118,6 +122,19 @@ func (d dialer) greet(ctx context.Context, c *connection) error {
 		})
 	}
 	return nil
+}
+
+// watch ends the connection when the process has ended but something that it
+// started keeps its output open.
+func (c *connection) watch() {
+	<-c.proc.gone
+	last := time.NewTimer(lastWords)
+	defer last.Stop()
+	select {
+	case <-c.dead:
+	case <-last.C:
+		c.fail(errors.New("the process ended"))
+	}
 }
 
 func (c *connection) listChanged() {
@@ -164,6 +181,7 @@ func (c *connection) close(now bool) {
 	_ = c.client.Close() // closes the outbox and with it the server's input
 	if c.proc != nil {
 		c.proc.stop(now)
+		c.fail(errors.New("it was closed"))
 	}
 	c.tasks.Wait()
 }
@@ -201,9 +219,9 @@ func drain(p *process, last *tail, log *slog.Logger) {
 		}
 		switch lines++; {
 		case lines < 100:
-			log.Info("server says", "text", text)
+			log.Debug("server says", "text", text)
 		case lines == 100:
-			log.Info("server says more than is logged")
+			log.Debug("server says more than is logged")
 		}
 	}
 }

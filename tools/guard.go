@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -51,7 +52,7 @@ func (g *guard) remove(leader int) {
 }
 
 func (g *guard) start() {
-	cmd := exec.Command("/bin/sh", "-c", guardScript)
+	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", guardScript)
 	cmd.Env = []string{}
 	cmd.SysProcAttr = guardAttr()
 	in, err := cmd.StdinPipe()

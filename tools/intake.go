@@ -12,7 +12,7 @@ import (
 // Bounds on what a server may write. A line is one JSON-RPC message.
 const (
 	lineSlack    = 512 << 10 // of a line, beyond its longest string
-	floodedLine  = 256 << 20 // of one line: the server is stopped
+	floodedLine  = 128 << 20 // of one line: the server is stopped
 	floodedNoise = 64 << 20  // of text that is no JSON-RPC between two messages: the server is stopped
 )
 

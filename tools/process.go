@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -64,7 +65,8 @@ const (
 // start runs a server's command. The group it starts is killed by stop, and by
 // the guard or the kernel when this process dies.
 func start(cfg ServerConfig, g *guard) (*process, error) {
-	cmd := exec.Command(cfg.Command, cfg.Args...) //nolint:gosec // running the configured command is the purpose
+	// No context: the whole group is ended, by stop.
+	cmd := exec.CommandContext(context.Background(), cfg.Command, cfg.Args...)
 	cmd.Dir = cfg.Cwd
 	cmd.Env = environment(os.Environ(), cfg.Env)
 	cmd.SysProcAttr = ownGroup()

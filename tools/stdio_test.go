@@ -107,7 +107,7 @@ func TestCutOnRune(t *testing.T) {
 
 func TestFlood(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads 256 MiB; run without -short")
+		t.Skip("reads 128 MiB; run without -short")
 	}
 	m := run(t, one(fake("-faults")))
 	wantText(t, "flood", call(t, m, "flood", "{}"), true, "stopped during the call")
@@ -298,6 +298,12 @@ func TestGrandchildren(t *testing.T) {
 		call(t, m, "lookup", `{"key":"k"}`)
 	})
 	eventually(t, "the grandchild ended", func() bool { return !alive(path) })
+
+	t.Run("leader died", func(t *testing.T) {
+		m := run(t, one(fake("-fault", "child", "-pidfile", path, "-faults")))
+		wantText(t, "die", call(t, m, "die", ""), true, "stopped during the call")
+		wantText(t, "lookup after die", call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
+	})
 
 	t.Run("daemon killed", func(t *testing.T) {
 		_ = os.Remove(path)

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"reflect"
@@ -56,7 +55,7 @@ var ErrStopped = errors.New("the servers are stopped")
 // Config is an error that lists every Issue.
 func New(cfg Config, o Options) (*Manager, error) {
 	if o.Log == nil {
-		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
 		o.Now = time.Now

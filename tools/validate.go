@@ -138,7 +138,11 @@ func (v *validator) group(name string, g GroupConfig) {
 	for i, s := range g.Servers {
 		p := fmt.Sprintf("%s.servers[%d]", at, i)
 		if !slices.Contains(known, s) {
-			v.add(p, "no server is named %q; configured are %s", s, orNone(known))
+			perhaps := ""
+			if near := nearest(s, known); near != "" {
+				perhaps = fmt.Sprintf(", perhaps %q", near)
+			}
+			v.add(p, "no server is named %q%s; configured are %s", s, perhaps, orNone(known))
 		} else if slices.Contains(g.Servers[:i], s) {
 			v.add(p, "%q is listed twice", s)
 		}

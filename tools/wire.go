@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -37,9 +38,9 @@ func (w *wire) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*tr
 		return w.Interface.SendRequest(ctx, r)
 	}
 	if w.intake != nil {
-		id, _ := json.Marshal(r.ID)
-		w.intake.expect(string(id))
-		defer func() { c.cut = w.intake.taken(string(id)) }()
+		id := fmt.Sprint(r.ID.Value()) // as it is on the wire: the library counts its requests
+		w.intake.expect(id)
+		defer func() { c.cut = w.intake.taken(id) }()
 	}
 	resp, err := w.Interface.SendRequest(ctx, r)
 	if err != nil || resp.Error != nil {
@@ -53,7 +54,10 @@ func (w *wire) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*tr
 	switch {
 	case r.Method == string(mcp.MethodToolsList):
 		c.lists = append(c.lists, resp.Result)
-		resp.Result, _ = json.Marshal(map[string]any{"tools": []any{}, "nextCursor": head.NextCursor})
+		if head.NextCursor == nil {
+			head.NextCursor = json.RawMessage("null")
+		}
+		resp.Result = fmt.Appendf(nil, `{"tools":[],"nextCursor":%s}`, head.NextCursor)
 	case r.Method == string(mcp.MethodToolsCall) && head.ResultType != mcp.ResultTypeInputRequired:
 		c.call = resp.Result
 		resp.Result = json.RawMessage(`{"content":[]}`)

@@ -67,15 +67,14 @@ func atStart(fault, pidFile string, delay time.Duration) {
 		}()
 	case "child":
 		c := exec.Command("sleep", "600")
+		c.Stdout = os.Stdout // which keeps the pipe open when this process ends
 		if err := c.Start(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		_ = os.WriteFile(pidFile, fmt.Appendf(nil, "%d", c.Process.Pid), 0o600)
 	}
-	if delay > 0 {
-		time.Sleep(delay)
-	}
+	<-time.After(delay)
 }
 
 // tap passes the input on line by line, logs calls, and does the faults that
@@ -132,9 +131,9 @@ func misbehave(tool, id string, out *output, s *server.MCPServer) bool {
 	case "huge":
 		out.flood(begin, strings.Repeat("x", 1<<20), 100, end)
 	case "pieces":
-		out.flood(`{"jsonrpc":"2.0","result":{"content":[`, strings.Repeat(`{"type":"text","text":"x"},`, 1<<15), 128, `{"type":"text","text":"x"}]},"id":`+id+"}\n")
+		out.flood(`{"jsonrpc":"2.0","result":{"content":[`, strings.Repeat(`{"type":"text","text":"x"},`, 1<<15), 16, `{"type":"text","text":"x"}]},"id":`+id+"}\n")
 	case "flood":
-		out.flood("{", strings.Repeat(" ", 1<<20), 1<<20, "")
+		out.flood(`{"`, strings.Repeat("x", 1<<20), 1<<20, "")
 	case "binary":
 		out.print(begin + "a\xff\xfeb\\u0000c" + end)
 	case "odd":

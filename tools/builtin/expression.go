@@ -26,7 +26,7 @@ const (
 //	postfix = primary { "!" | "%" | "°" }
 //	primary = number | "(" sum ")" | constant | function "(" sum { "," sum } ")"
 type evaluator struct {
-	ctx    context.Context // of this one evaluation
+	alive  func() error // the error of a cancelled evaluation
 	tokens []token
 	at     int
 	depth  int
@@ -47,7 +47,7 @@ func evaluate(ctx context.Context, expression string) (number, error) {
 	if err != nil {
 		return number{}, err
 	}
-	e := &evaluator{ctx: ctx, tokens: tokens}
+	e := &evaluator{alive: ctx.Err, tokens: tokens}
 	n, err := e.sum()
 	if err != nil {
 		return number{}, err

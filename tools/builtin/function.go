@@ -30,7 +30,7 @@ func (e *evaluator) charge(cost int) error {
 	if e.work > maxWork {
 		return errTooMuch
 	}
-	return e.ctx.Err()
+	return e.alive()
 }
 
 func (e *evaluator) binary(op byte, a, b number) (number, error) {

@@ -158,22 +158,27 @@ func (p *places) index() {
 			}
 		}
 	}
+	p.indexCountries(set)
+	slices.Sort(p.names)
+}
+
+// indexCountries goes on where index stopped; names that are set already stay.
+func (p *places) indexCountries(set func(name string, zones ...string)) {
+	namers := []display.Namer{display.English.Regions(), display.SimplifiedChinese.Regions(), display.TraditionalChinese.Regions(), display.Russian.Regions()}
 	var countries [][]string
 	for line := range strings.Lines(zonesText) {
-		countries = append(countries, strings.Fields(line))
-	}
-	for _, c := range countries {
+		c := strings.Fields(line)
+		countries = append(countries, c)
 		region := language.MustParseRegion(c[0])
-		for _, namer := range []display.Namer{display.English.Regions(), display.SimplifiedChinese.Regions(), display.TraditionalChinese.Regions(), display.Russian.Regions()} {
+		for _, namer := range namers {
 			set(namer.Name(region), c[1:]...)
 		}
-		p.names = append(p.names, display.English.Regions().Name(region))
+		p.names = append(p.names, namers[0].Name(region))
 		set(region.ISO3(), c[1:]...)
 	}
-	set("USA", p.zones["unitedstates"]...)
-	set("US", p.zones["unitedstates"]...)
-	set("America", p.zones["unitedstates"]...)
-	set("США", p.zones["unitedstates"]...)
+	for _, name := range []string{"USA", "US", "America", "США"} {
+		set(name, p.zones["unitedstates"]...)
+	}
 	set("UAE", "Asia/Dubai")
 	set("Turkey", "Europe/Istanbul")
 	set("Holland", "Europe/Amsterdam")
@@ -184,7 +189,6 @@ func (p *places) index() {
 			set(zone, zone)
 		}
 	}
-	slices.Sort(p.names)
 }
 
 // similar suggests a known name that is spelt almost like the place.
