@@ -130,9 +130,7 @@ func (x *Executor) read(v *View, a planner.Action, r llm.Reply, tools []Tool) pl
 	case llm.RoleWork:
 		err = x.readWork(e.Reply, v, a, r, tools)
 	case llm.RoleAnswer:
-		if e.Reply.Text = planner.Spoken(r.Text); e.Reply.Text == "" {
-			err = errEmpty
-		}
+		e.Reply.Text, err = prose(r.Text)
 	default:
 		err = x.readDecision(e.Reply, v, r)
 	}
@@ -147,7 +145,23 @@ func (x *Executor) read(v *View, a planner.Action, r llm.Reply, tools []Tool) pl
 	return planner.Event{Type: planner.Garbled, Action: a.ID, Problem: problem}
 }
 
-var errEmpty = errors.New("the reply is empty: write the text")
+var (
+	errEmpty = errors.New("the reply is empty: write the text")
+	errPlan  = errors.New("a plan is not wanted here: write the text itself")
+)
+
+// prose is the text of a reply that is to be nothing but text. People never
+// see a plan.
+func prose(text string) (string, error) {
+	parsed, err := planner.ParseReply(text, planner.ParseOptions{})
+	switch {
+	case planner.Spoken(text) == "":
+		return "", errEmpty
+	case err != nil || parsed.IsPlan:
+		return "", errPlan
+	}
+	return parsed.Answer, nil
+}
 
 // readDecision reads the reply of a planning model: a plan, as a tool call or
 // in its text, or the answer.
@@ -212,8 +226,10 @@ func repeats(v *View, plan []planner.Subtask) bool {
 // readWork reads the reply of a sub-task's model: tool calls, or its result.
 func (x *Executor) readWork(out *planner.Reply, v *View, a planner.Action, r llm.Reply, tools []Tool) error {
 	out.Text = planner.Spoken(r.Text)
-	if len(r.ToolCalls) == 0 && out.Text == "" {
-		return errEmpty
+	if len(r.ToolCalls) == 0 {
+		var err error
+		out.Text, err = prose(r.Text)
+		return err
 	}
 	if len(r.ToolCalls) > maxCalls {
 		return fmt.Errorf("at most %d tool calls in one reply", maxCalls)

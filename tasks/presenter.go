@@ -26,11 +26,11 @@ type Presenter struct {
 	view   *View
 	speech *Speech
 
-	drawing sync.Mutex // held while a frame is drawn
-	frozen  bool       // guarded by drawing: the outcome is on its way, no more frames
-	board   bot.Board  // guarded by drawing: as it was drawn last
-	message string     // guarded by drawing: id of the board's message
-	spoken  string     // guarded by drawing: text of the answer as it was shown last
+	pen     chan struct{} // holds one token, taken while something is drawn; guards what follows
+	frozen  bool          // the outcome is on its way, no more frames
+	board   bot.Board     // as it was drawn last
+	message string        // id of the board's message
+	spoken  string        // text of the answer as it was shown last
 }
 
 // Present makes the presenter of a task. chat must be one of a platform that
@@ -40,7 +40,7 @@ func (x *Executor) Present(id ID, chat bot.Chat) (*Presenter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Presenter{x: x, id: id, chat: chat, platform: platform, poke: make(chan struct{}, 1)}, nil
+	return &Presenter{x: x, id: id, chat: chat, platform: platform, poke: make(chan struct{}, 1), pen: make(chan struct{}, 1)}, nil
 }
 
 // Update gives it the newest snapshot of the task.
@@ -82,9 +82,23 @@ func (p *Presenter) Run(ctx context.Context) {
 	}
 }
 
+// take waits for the pen; its error is the context's. release gives it back.
+func (p *Presenter) take(ctx context.Context) error {
+	select {
+	case p.pen <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *Presenter) release() { <-p.pen }
+
 func (p *Presenter) draw(ctx context.Context) error {
-	p.drawing.Lock()
-	defer p.drawing.Unlock()
+	if err := p.take(ctx); err != nil {
+		return err
+	}
+	defer p.release()
 	p.mu.Lock()
 	view, speech := p.view, p.speech
 	p.mu.Unlock()
@@ -167,8 +181,10 @@ func (p *Presenter) append(ctx context.Context, e ...planner.Event) error {
 // is not sent again; one that was about to be sent before a crash is looked
 // for where the platform can, and sent otherwise: twice at worst, never lost.
 func (p *Presenter) Show(ctx context.Context, v *View) error {
-	p.drawing.Lock()
-	defer p.drawing.Unlock()
+	if err := p.take(ctx); err != nil {
+		return err
+	}
+	defer p.release()
 	if !p.frozen {
 		if err := p.drawBoard(ctx, v); err != nil {
 			p.x.Log.WarnContext(ctx, "the last frame could not be shown", "task", p.id, "cause", err)

@@ -58,13 +58,13 @@ func (r *Recorder) Run(ctx context.Context, _ func(context.Context, []bot.Messag
 
 // Post records a draft.
 func (r *Recorder) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
 	if r.Refuse != nil {
 		if err := r.Refuse(d); err != nil {
 			return "", err
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
