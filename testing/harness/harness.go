@@ -17,8 +17,9 @@ type Harness struct {
 }
 
 // Build builds the binaries into dir, from the module that holds the working
-// directory.
-func Build(ctx context.Context, dir string) (*Harness, error) {
+// directory. main is the package of the one to be killed, such as
+// "./cmd/legwork".
+func Build(ctx context.Context, dir, main string) (*Harness, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func Build(ctx context.Context, dir string) (*Harness, error) {
 		return nil, fmt.Errorf("finding go.mod: %w", err)
 	}
 	h := &Harness{Legwork: filepath.Join(dir, "legwork"), Server: filepath.Join(dir, "mcpserver"), Dir: dir}
-	for bin, pkg := range map[string]string{h.Legwork: "./cmd/legwork", h.Server: "./fakes/mcpserver"} {
+	for bin, pkg := range map[string]string{h.Legwork: main, h.Server: "./fakes/mcpserver"} {
 		build := exec.CommandContext(ctx, "go", "build", "-tags", "failpoints", "-o", bin, pkg)
 		build.Dir = filepath.Dir(strings.TrimSpace(string(mod)))
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -10,8 +10,10 @@ import (
 )
 
 // slack is how long before a kill something may have come out whose storing
-// the kill prevented: a commit on a slow disk, a reader that was late.
-const slack = 250 * time.Millisecond
+// the kill prevented: commits on a slow disk, a busy machine. What counts more
+// is the number of events that a life stored, from its log of failpoints: no
+// more can be repeated than were not stored.
+const slack = 2 * time.Second
 
 // The rules.
 const (
@@ -48,7 +50,7 @@ type Verdict struct {
 
 // Judge looks for broken promises in what a run left on the wires.
 func Judge(r Record) Verdict {
-	j := &judge{r: r, answers: map[string][]Event{}, asked: exchanges(r.Model)}
+	j := &judge{r: r, answers: map[string][]Event{}, asked: exchanges(r.Model), doubled: map[int]int{}}
 	j.ends()
 	j.protocol()
 	j.sort()
@@ -59,6 +61,7 @@ func Judge(r Record) Verdict {
 		}
 		j.answered(in)
 	}
+	j.doubles()
 	j.order()
 	j.tools()
 	j.models()
@@ -70,6 +73,7 @@ type judge struct {
 	r       Record
 	answers map[string][]Event // by id of the question
 	asked   []exchange         // of the model, in order
+	doubled map[int]int        // answers that came again, by the life of the first
 }
 
 func (j *judge) violated(rule, format string, a ...any) {
@@ -158,6 +162,23 @@ func (j *judge) answered(in Input) {
 			continue
 		}
 		j.Doubles++
+		j.doubled[answers[i-1].Life]++
+	}
+}
+
+// doubles holds the answers that came twice against what the killed lives had
+// sent and not stored as sent.
+func (j *judge) doubles() {
+	sent := map[int]int{}
+	for _, e := range j.r.Events {
+		if e.Type == "answer" {
+			sent[e.Life]++
+		}
+	}
+	for i, l := range j.r.Lives {
+		if free := sent[i] - passed(l, "shown"); len(l.Hits) > 0 && j.doubled[i] > max(0, free) {
+			j.violated(RuleOnce, "%d answers of life %d came again, but only %d of %d were not stored as sent", j.doubled[i], i, free, sent[i])
+		}
 	}
 }
 
@@ -193,15 +214,31 @@ func (j *judge) content(in Input, a Event) {
 }
 
 // cutOff reports whether a kill can have hidden the outcome of a call of book:
-// it fell just after the call, or just after the model wanted it.
+// it fell after the call was made and before the model was told its result, or
+// between the mark that the call starts and the call itself.
 func (j *judge) cutOff(task string) bool {
-	for _, c := range j.r.Calls {
-		if c.Tool == book && c.Text == task && j.killedAfter(j.lifeAt(c.At), c.At) {
-			return true
+	wanted, called := time.Time{}, time.Time{}
+	for _, x := range j.asked {
+		if x.step == llmfake.StepWork && x.id == task && x.results == 0 && x.delivered {
+			wanted = x.done
 		}
 	}
-	for _, e := range j.asked {
-		if e.step == llmfake.StepWork && e.id == task && e.results == 0 && j.killedAfter(j.lifeAt(e.done), e.done) {
+	calls := make([]int, len(j.r.Lives)) // of book
+	for _, c := range j.r.Calls {
+		if c.Tool != book {
+			continue
+		}
+		calls[j.lifeAt(c.At)]++
+		if c.Text == task {
+			called = c.At
+		}
+	}
+	if !called.IsZero() {
+		l := j.r.Lives[j.lifeAt(called)]
+		return l.Killed && !j.reported(task, called, l.End)
+	}
+	for i, l := range j.r.Lives {
+		if l.Killed && !wanted.IsZero() && wanted.Before(l.End) && count(l, "commit.before.started") > calls[i] {
 			return true
 		}
 	}

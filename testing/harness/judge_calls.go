@@ -89,7 +89,7 @@ func (j *judge) models() {
 	}
 	for i, l := range j.r.Lives {
 		stored := passed(l, "replied") + passed(l, "garbled")
-		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > free {
+		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > max(0, free) {
 			j.violated(RuleModelOnce, "the kill of life %d at %s cost %d model calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
 		}
 		if l.Killed {
@@ -99,10 +99,12 @@ func (j *judge) models() {
 }
 
 // passed counts the events of a type that a life stored.
-func passed(l Life, event string) int {
+func passed(l Life, event string) int { return count(l, "commit.after."+event) }
+
+func count(l Life, point string) int {
 	n := 0
 	for _, hit := range l.Hits {
-		if hit == "commit.after."+event {
+		if hit == point {
 			n++
 		}
 	}
@@ -140,7 +142,7 @@ func (j *judge) tools() {
 	for i, l := range j.r.Lives {
 		// A call whose outcome an earlier kill hid is stored without being made.
 		stored := passed(l, "returned") - j.hidden(i)
-		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > free {
+		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > max(0, free) {
 			j.violated(RuleToolOnce, "the kill of life %d at %s cost %d tool calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
 		}
 	}
@@ -165,9 +167,9 @@ func (j *judge) reported(task string, from, to time.Time) bool {
 // more than calls of book that earlier lives had started.
 func (j *judge) hidden(life int) int {
 	n := 0
-	for i, l := range j.r.Lives[:life] {
+	for _, l := range j.r.Lives[:life] {
 		if l.Killed {
-			n += passed(j.r.Lives[i], "started")
+			n += count(l, "commit.before.started")
 		}
 	}
 	return n

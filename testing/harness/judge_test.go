@@ -23,6 +23,9 @@ func (t *tape) tick() time.Time {
 	return t.now
 }
 
+// idle lets so much time go by that a commit would have been over.
+func (t *tape) idle() { t.now = t.now.Add(time.Minute) }
+
 func (t *tape) start() {
 	t.Lives = append(t.Lives, harness.Life{Start: t.tick()})
 }
@@ -129,13 +132,24 @@ func good(after map[string]func(*tape)) harness.Record {
 // restart kills the life and starts another.
 func restart(t *tape) { t.end(true); t.start() }
 
+// unknown makes the outcome of the booking unknown in the last answer.
+func unknown(t *tape) {
+	last := &t.Events[len(t.Events)-1]
+	last.Text = strings.ReplaceAll(last.Text, harness.Output("book", "q2 book beta"), "outcome unknown")
+}
+
 func TestJudgeAcquits(t *testing.T) {
 	tests := map[string]map[string]func(*tape){
 		"no kill":            nil,
-		"a kill in idleness": {"answered": func(t *tape) { t.tick(); restart(t) }},
+		"a kill in idleness": {"answered": func(t *tape) { t.idle(); restart(t) }},
 		"an answer twice":    {"answered": func(t *tape) { restart(t); t.out("answer", "", "t1", plainAnswer) }},
 		"a lookup cut off":   {"looked up": func(t *tape) { restart(t); t.call("lookup", "q2 lookup alpha") }},
-		"a model call lost":  {"reported": func(t *tape) { restart(t); t.asked(llmfake.StepWork, "<task>q2 lookup alpha</task>", "", 1) }},
+		"a booking cut off":  {"booked": restart, "end": unknown},
+		"a booking unmade": {"before booking": func(t *tape) {
+			t.end(true, "commit.before.started", "commit.after.started")
+			t.start()
+		}, "booked": func(t *tape) { t.Calls = t.Calls[:1] }, "end": unknown},
+		"a model call lost": {"reported": func(t *tape) { restart(t); t.asked(llmfake.StepWork, "<task>q2 lookup alpha</task>", "", 1) }},
 		"a model call broken": {"before booking": func(t *tape) {
 			t.ask(llmfake.StepPlan, "<goal>q9: x</goal>", plainAnswer, 0)
 			t.reply(llmfake.EventGone)
@@ -165,9 +179,14 @@ func TestJudgeAccuses(t *testing.T) {
 	}{
 		{"no answer", harness.RuleAnswered, map[string]func(*tape){"answered": func(t *tape) { t.Events = t.Events[:2] }}},
 		{"two answers in one life", harness.RuleOnce, map[string]func(*tape){"answered": func(t *tape) { t.out("answer", "", "t1", plainAnswer) }}},
-		{"two answers around a late kill", harness.RuleOnce, map[string]func(*tape){"reviewed": func(t *tape) { restart(t); t.out("answer", "", "t1", plainAnswer) }}},
+		{"two answers around a late kill", harness.RuleOnce, map[string]func(*tape){"reviewed": func(t *tape) { t.idle(); restart(t); t.out("answer", "", "t1", plainAnswer) }}},
+		{"an answer twice though it was stored", harness.RuleOnce, map[string]func(*tape){"answered": func(t *tape) {
+			t.end(true, "commit.after.shown")
+			t.start()
+			t.out("answer", "", "t1", plainAnswer)
+		}}},
 		{"a result is missing", harness.RuleContent, map[string]func(*tape){"end": change(harness.Output("lookup", "q2 lookup alpha"), "")}},
-		{"an outcome is unknown for no reason", harness.RuleContent, map[string]func(*tape){"end": change(harness.Output("book", "q2 book beta"), "unknown")}},
+		{"an outcome is unknown for no reason", harness.RuleContent, map[string]func(*tape){"end": unknown}},
 		{"a failed answer", harness.RuleContent, map[string]func(*tape){"end": func(t *tape) { t.Events[len(t.Events)-1].Failed = true }}},
 		{"an answer speaks of another", harness.RuleContent, map[string]func(*tape){"end": change("[q2]", "[q2] [q1]")}},
 		{"another chat", harness.RuleChat, map[string]func(*tape){"end": func(t *tape) { t.Events[len(t.Events)-1].Chat = "c2" }}},
@@ -185,7 +204,7 @@ func TestJudgeAccuses(t *testing.T) {
 		{"booked twice", harness.RuleBookOnce, map[string]func(*tape){"booked": func(t *tape) { restart(t); t.call("book", "q2 book beta") }}},
 		{"looked up twice in one life", harness.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) { t.call("lookup", "q2 lookup alpha") }}},
 		{"looked up again after its report", harness.RuleToolOnce, map[string]func(*tape){"reported": func(t *tape) { restart(t); t.call("lookup", "q2 lookup alpha") }}},
-		{"looked up again after a late kill", harness.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) { t.tick(); restart(t); t.call("lookup", "q2 lookup alpha") }}},
+		{"looked up again after a late kill", harness.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) { t.idle(); restart(t); t.call("lookup", "q2 lookup alpha") }}},
 		{"looked up again though it was stored", harness.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) {
 			t.end(true, "commit.after.returned")
 			t.start()
@@ -193,7 +212,7 @@ func TestJudgeAccuses(t *testing.T) {
 		}}},
 		{"asked twice in one life", harness.RuleModelOnce, map[string]func(*tape){"reviewed": func(t *tape) { t.asked(llmfake.StepWork, "<task>q2 book beta</task>", "", 1) }}},
 		{"asked again after a late kill", harness.RuleModelOnce, map[string]func(*tape){"reported": func(t *tape) {
-			t.tick()
+			t.idle()
 			restart(t)
 			t.asked(llmfake.StepWork, "<task>q2 lookup alpha</task>", "", 1)
 		}}},

@@ -51,19 +51,27 @@ func (s *session) launch(n int, k Kill) (*process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting legwork: %w", err)
 	}
-	go p.read(n, stdout)
+	seen, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("stdout.%d", n)))
+	if err != nil {
+		p.kill()
+		return nil, errors.Join(err, p.cmd.Wait())
+	}
+	go p.read(n, stdout, seen)
 	return p, nil
 }
 
-// read turns stdout into events until it ends.
-func (p *process) read(n int, stdout io.Reader) {
+// read turns stdout into events until it ends, and keeps the lines in seen for
+// people.
+func (p *process) read(n int, stdout io.Reader, seen *os.File) {
 	defer close(p.lines)
+	defer seen.Close()
 	for reader := bufio.NewReaderSize(stdout, 1<<16); ; {
 		line, err := reader.ReadString('\n')
 		if line != "" {
 			e := Event{}
 			e.Bad = json.Unmarshal([]byte(line), &e) != nil
 			e.At, e.Life, e.Line = time.Now(), n, line
+			_, _ = fmt.Fprintf(seen, "%s %s", e.At.Format("05.000000"), line)
 			p.lines <- e
 		}
 		if err != nil {

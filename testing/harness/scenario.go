@@ -39,14 +39,16 @@ func Scenario(r *rand.Rand) []Input {
 	return inputs
 }
 
-// parts is one to two rounds of one to three sub-tasks, all different.
+// parts is one to two rounds of one to three sub-tasks, all different. A single
+// sub-task alone is never followed by a round: its report is the answer.
 func parts(r *rand.Rand) string {
 	free := slices.Clone(words)
 	r.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
 	var rounds []string
-	for range 1 + r.IntN(2) {
+	count := 1 + r.IntN(2)
+	for range count {
 		var list []string
-		for range 1 + r.IntN(3) {
+		for range count + r.IntN(4-count) {
 			tool := lookup
 			if r.IntN(3) == 0 {
 				tool = book

@@ -184,8 +184,10 @@ func (s *session) live(ctx context.Context, n int, k Kill) (Life, error) {
 	defer silence.Stop()
 	killer := time.NewTimer(time.Hour)
 	defer killer.Stop()
-	closed := false
 	for {
+		if len(s.accepted) == len(s.record.Inputs) {
+			_ = p.stdin.Close() // again and again does no harm
+		}
 		select {
 		case e, ok := <-p.lines:
 			if !ok {
@@ -213,10 +215,6 @@ func (s *session) live(ctx context.Context, n int, k Kill) (Life, error) {
 			killer.Reset(k.Delay)
 		}
 		s.deliver(p, delivered)
-		if !closed && len(s.accepted) == len(s.record.Inputs) {
-			closed = true
-			_ = p.stdin.Close()
-		}
 	}
 }
 

@@ -23,11 +23,12 @@ func main() {
 	flag.StringVar(&c.Fault, "fault", "", "planted faults, separated by commas")
 	flag.BoolVar(&c.First, "first", false, "end at the first violation")
 	at := flag.String("at", "", "do only the run of the seed, with these kills, such as commit.after.replied:2,12+3ms")
+	binary := flag.String("main", "./cmd/legwork", "package of the binary to be killed")
 	flag.Parse()
 	if c.Kills == 0 && c.For == 0 {
 		c.For = 10 * time.Minute
 	}
-	code, err := soak(c, *at)
+	code, err := soak(c, *binary, *at)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -35,14 +36,14 @@ func main() {
 	os.Exit(code)
 }
 
-func soak(c harness.Campaign, at string) (int, error) {
+func soak(c harness.Campaign, binary, at string) (int, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	dir, err := os.MkdirTemp("", "legwork-soak-")
 	if err != nil {
 		return 1, err
 	}
-	h, err := harness.Build(ctx, dir)
+	h, err := harness.Build(ctx, dir, binary)
 	if err != nil {
 		return 1, err
 	}
