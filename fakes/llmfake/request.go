@@ -143,13 +143,16 @@ type tool struct {
 	} `json:"function"`
 }
 
-const maxBody = 32 << 20
+const (
+	maxBody    = 32 << 20
+	statusGone = 499 // the client went away in the middle of its request
+)
 
 func (s *Server) read(r *http.Request) (Request, *refusal) {
 	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return Request{}, bad("", "reading the body: %v", err)
+		return Request{}, &refusal{Status: statusGone, Message: "reading the body: " + err.Error()}
 	case len(raw) > maxBody:
 		return Request{}, bad("", "the body has more than %d bytes", maxBody)
 	case !utf8.Valid(raw):

@@ -207,6 +207,9 @@ func (s *Server) accept(r *Request) int {
 }
 
 func (s *Server) refuse(r Request, why *refusal) {
+	if why.Status == statusGone {
+		return
+	}
 	if why.Status != http.StatusNotFound {
 		head := r.Raw
 		if len(head) > 2000 {
