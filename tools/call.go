@@ -16,7 +16,8 @@ import (
 
 // Call calls "server.tool" by the rules of a group and waits for its result,
 // at most the group's tool timeout. Whatever goes wrong is a Result with
-// Failed set and a sentence for the model; the cause is logged. The only error
+// Failed set and a sentence for the model; the cause is logged with ctx, so that
+// a handler can add the task. The only error
 // is that of ctx when it was cancelled.
 func (s *Set) Call(ctx context.Context, groupName, tool string, args json.RawMessage) (Result, error) {
 	g := s.groups[groupName]
@@ -31,7 +32,7 @@ func (s *Set) Call(ctx context.Context, groupName, tool string, args json.RawMes
 		return Result{}, ctx.Err()
 	}
 	if err != nil {
-		s.log.Warn("a tool call failed", "group", g.name, "tool", tool, "after", time.Since(from).Round(time.Millisecond), "err", err)
+		s.log.WarnContext(ctx, "a tool call failed", "group", g.name, "tool", tool, "after", time.Since(from).Round(time.Millisecond), "err", err)
 	}
 	res.Show = g.cfg.ShowResultBytes
 	return res, nil
