@@ -140,26 +140,46 @@ func BenchmarkCommit(b *testing.B) {
 	report(b, took)
 }
 
-// BenchmarkHistory reads the newest 50 turns of random conversations among a
-// million messages.
-func BenchmarkHistory(b *testing.B) {
+// BenchmarkMillion uses a file of a million messages: it reads the newest 50
+// turns of random conversations, opens the file, and looks at it as after a
+// crash.
+func BenchmarkMillion(b *testing.B) {
 	const turns, chats = 500_000, 1024 // a goal and an answer each
-	s := open(b, b.TempDir(), bolt.Options{})
+	dir := b.TempDir()
+	s := open(b, dir, bolt.Options{})
 	fill(b, s, turns, chats)
-	random := uint64(1)
-	var took []time.Duration
-	b.ResetTimer()
-	for b.Loop() {
-		random = random*6364136223846793005 + 1442695040888963407
-		c := bot.Chat{Platform: "test", ID: fmt.Sprint(random >> 33 % chats)}
-		from := time.Now()
-		got, err := s.History(b.Context(), c.Key(), "", 50*220)
-		took = append(took, time.Since(from))
-		if err != nil || len(got) < 49 {
-			b.Fatalf("history of %s: got %d turns, %v", c.Key(), len(got), err)
+	b.Run("History", func(b *testing.B) {
+		random := uint64(1)
+		var took []time.Duration
+		for b.Loop() {
+			random = random*6364136223846793005 + 1442695040888963407
+			c := bot.Chat{Platform: "test", ID: fmt.Sprint(random >> 33 % chats)}
+			from := time.Now()
+			got, err := s.History(b.Context(), c.Key(), "", 50*220)
+			took = append(took, time.Since(from))
+			if err != nil || len(got) < 49 {
+				b.Fatalf("history of %s: got %d turns, %v", c.Key(), len(got), err)
+			}
 		}
+		report(b, took)
+	})
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
 	}
-	report(b, took)
+	b.Run("Open", func(b *testing.B) {
+		for b.Loop() {
+			if err := open(b, dir, bolt.Options{}).Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("VerifyQuick", func(b *testing.B) {
+		for b.Loop() {
+			if err := bolt.VerifyQuick(filepath.Join(dir, bolt.FileName)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 // fill stores answered tasks of 200 bytes of text each. chats must be a multiple
@@ -213,19 +233,6 @@ func BenchmarkFold(b *testing.B) {
 		if err != nil || state.Seq != len(journal)+1 {
 			b.Fatalf("state at %d, %v, want %d", state.Seq, err, len(journal)+1)
 		}
-	}
-}
-
-// BenchmarkOpen is what a store adds to the start of a process.
-func BenchmarkOpen(b *testing.B) {
-	dir := b.TempDir()
-	s := open(b, dir, bolt.Options{})
-	fill(b, s, 2048, 256)
-	for b.Loop() {
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
-		s = open(b, dir, bolt.Options{})
 	}
 }
 

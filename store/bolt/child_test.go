@@ -24,7 +24,7 @@ const childTask = "LEGWORK_STORE_CHILD"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(childTask) {
-	case "":
+	case "", "test":
 		goleak.VerifyTestMain(m)
 	case "write":
 		childWrites(context.Background(), os.Args[1])
@@ -34,8 +34,6 @@ func TestMain(m *testing.M) {
 		leave(bolt.Verify(os.Args[1]))
 	case "verify quick":
 		leave(bolt.VerifyQuick(os.Args[1]))
-	case "fill":
-		leave(childFills(context.Background(), os.Args[1]))
 	case "read":
 		childReads(context.Background(), os.Args[1])
 	}
@@ -58,7 +56,7 @@ func child(t *testing.T, task string, args ...string) *exec.Cmd {
 		t.Fatalf("finding the test binary: %v", err)
 	}
 	c := exec.CommandContext(t.Context(), self, args...)
-	c.Env = append(os.Environ(), childTask+"="+task)
+	c.Env = append(os.Environ(), childTask+"="+task, "GORACE=atexit_sleep_ms=0")
 	return c
 }
 

@@ -87,10 +87,21 @@ func acquire(ctx context.Context, dir string, o Options) (*lock, error) {
 	l := &lock{file: f, suspect: len(last) > 0}
 	// A full disk must not keep the owner from reading what it has: then nobody
 	// learns who holds the lock, which holds all the same.
-	if err := os.WriteFile(path, append(text, '\n'), 0o600); err != nil && !isFull(err) {
+	if err := writeSynced(path, append(text, '\n')); err != nil && !isFull(err) {
 		return nil, errors.Join(fmt.Errorf("writing lock: %w", err), f.Close())
 	}
 	return l, nil
+}
+
+// writeSynced replaces a file's content in place, where it is locked, and on
+// disk: after a power cut it must still tell of an end that was not clean.
+func writeSynced(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // release gives the directory free. When the file in it may be damaged, the

@@ -123,17 +123,15 @@ func (s *Store) write() {
 	for {
 		select {
 		case j := <-s.jobs:
-			s.settle(s.transact(j))
+			s.settle(s.run([]*job{j}, s.jobs))
 			continue
-		default:
+		case <-s.closing:
 		}
 		select {
 		case j := <-s.jobs:
-			s.settle(s.transact(j))
-		case <-s.closing:
-			if len(s.jobs) == 0 {
-				return
-			}
+			s.settle(s.run([]*job{j}, s.jobs))
+		default:
+			return
 		}
 	}
 }
@@ -148,11 +146,6 @@ func (s *Store) settle(jobs []*job) {
 		}
 		close(j.done)
 	}
-}
-
-// transact commits first and whatever is queued by then.
-func (s *Store) transact(first *job) []*job {
-	return s.run([]*job{first}, s.jobs)
 }
 
 // run commits jobs and those that more has ready. It returns them all, each
