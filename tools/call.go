@@ -17,8 +17,8 @@ import (
 // Call calls "server.tool" by the rules of a group and waits for its result,
 // at most the group's tool timeout. Whatever goes wrong is a Result with
 // Failed set and a sentence for the model; the cause is logged with ctx, so that
-// a handler can add the task. The only error
-// is that of ctx when it was cancelled.
+// a handler can add the task. The only error is that of ctx when it ended before
+// there was a result.
 func (s *Set) Call(ctx context.Context, groupName, tool string, args json.RawMessage) (Result, error) {
 	g := s.groups[groupName]
 	if g == nil {
@@ -28,7 +28,7 @@ func (s *Set) Call(ctx context.Context, groupName, tool string, args json.RawMes
 	defer cancel()
 	from := time.Now()
 	res, err := s.call(short, g, tool, args)
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return Result{}, ctx.Err()
 	}
 	if err != nil {
