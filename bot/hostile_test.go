@@ -65,8 +65,8 @@ func stairs(size int) string {
 }
 
 func TestHostileTextTakesLinearTime(t *testing.T) {
-	const size, limit = 64 << 10, 50 * time.Millisecond
-	for name, text := range hostile(size) {
+	const limit = 50 * time.Millisecond
+	for name, text := range hostile(hostileSize) {
 		for way, render := range map[string]func(string) string{
 			"narrow":  func(s string) string { return RenderTerminal(s, 20, TerminalStyle{Color: true}) },
 			"wide":    func(s string) string { return RenderTerminal(s, 100, TerminalStyle{}) },
@@ -74,14 +74,13 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 			"partial": PartialMarkdown,
 		} {
 			best := time.Hour
-			for range 5 { // other work on the machine must not count
+			for try := 0; try < 20 && best > limit; try++ { // other work on the machine must not count
 				start := time.Now()
 				render(text)
 				best = min(best, time.Since(start))
 			}
-			t.Logf("%s, %s: %v", name, way, best)
-			if best > limit*slowdown {
-				t.Errorf("%s, %s: rendering %d bytes took %v, want at most %v", name, way, size, best, limit*slowdown)
+			if best > limit {
+				t.Errorf("%s, %s: rendering %d bytes took %v, want at most %v", name, way, len(text), best, limit)
 			}
 		}
 	}

@@ -2,5 +2,5 @@
 
 package bot
 
-// slowdown is what the race detector costs.
-const slowdown = 1
+// hostileSize is how long hostile texts are, in bytes.
+const hostileSize = 64 << 10

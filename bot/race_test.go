@@ -2,5 +2,5 @@
 
 package bot
 
-// slowdown is what the race detector costs.
-const slowdown = 12
+// hostileSize is less here, because the race detector makes rendering slow.
+const hostileSize = 4 << 10

@@ -107,7 +107,8 @@ func (c *console) work(ctx context.Context, in, out *os.File, handle handler) er
 	ended := make(chan struct{})
 	var parts sync.WaitGroup
 	parts.Go(func() { c.send(sending, handle) })
-	parts.Go(func() { read(reader, pieces, ended) })
+	ahead := typedAhead(int(in.Fd()))
+	parts.Go(func() { read(reader, ahead, pieces, ended) })
 	defer func() {
 		close(ended)
 		reader.Cancel()
@@ -120,7 +121,7 @@ func (c *console) work(ctx context.Context, in, out *os.File, handle handler) er
 	}()
 	c.mu.Lock()
 	if banner := c.painter().markdown(c.t.cfg.Banner); len(banner) > 0 {
-		err = c.print(banner)
+		err = c.scroll(banner)
 	} else {
 		err = c.screen.draw(c.frame())
 	}
@@ -132,12 +133,20 @@ func (c *console) work(ctx context.Context, in, out *os.File, handle handler) er
 	return c.loop(ctx, out, pieces)
 }
 
-// read hands on what is typed until the terminal closes or ended is closed.
-func read(in cancelreader.CancelReader, pieces chan<- []byte, ended <-chan struct{}) {
+// read hands on what is typed until the terminal closes or ended is closed. The
+// first ahead bytes were typed before the terminal was prepared, which made
+// newlines of their returns.
+func read(in cancelreader.CancelReader, ahead int, pieces chan<- []byte, ended <-chan struct{}) {
 	defer close(pieces)
 	for {
 		p := make([]byte, 16<<10)
 		n, err := in.Read(p)
+		for i := range min(n, ahead) {
+			if p[i] == '\n' {
+				p[i] = '\r'
+			}
+		}
+		ahead -= min(n, ahead)
 		if n > 0 {
 			select {
 			case pieces <- p[:n]:
@@ -276,9 +285,9 @@ func (c *console) resize(out *os.File) error {
 	return c.screen.redraw(width, height, f)
 }
 
-// print adds lines to the scrollback; mu is held.
-func (c *console) print(lines []string) error {
-	return c.screen.print(lines, c.frame())
+// scroll adds lines to the scrollback; mu is held.
+func (c *console) scroll(lines []string) error {
+	return c.screen.scroll(lines, c.frame())
 }
 
 func (c *console) painter() painter {

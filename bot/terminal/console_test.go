@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -43,8 +44,9 @@ type sitting struct {
 	news   chan struct{} // something was written
 }
 
-// sit starts an interactive terminal of 60 columns and 20 rows.
-func sit(t *testing.T, change func(*Config)) *sitting {
+// sit starts an interactive terminal of 60 columns and 20 rows. ahead is typed
+// before.
+func sit(t *testing.T, change func(*Config), ahead ...string) *sitting {
 	t.Helper()
 	t.Setenv("TERM", "xterm-256color")
 	master, tty, err := pty.Open()
@@ -65,12 +67,22 @@ func sit(t *testing.T, change func(*Config)) *sitting {
 	s.inbox.came = s.came
 	var reading sync.WaitGroup
 	reading.Go(s.watch)
+	for _, text := range ahead {
+		s.keys(text)
+		tick := time.NewTicker(time.Millisecond)
+		for typedAhead(int(tty.Fd())) == 0 { // the system takes it in by and by
+			<-tick.C
+		}
+		tick.Stop()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { s.done <- s.t.Run(ctx, s.handle) }()
 	t.Cleanup(func() {
 		cancel()
 		if !s.ended {
-			<-s.done
+			if err := <-s.done; err != nil {
+				t.Errorf("Run ended with %v, want nil", err)
+			}
 		}
 		_ = tty.Close()
 		reading.Wait()
@@ -278,6 +290,19 @@ func TestConsoleInterrupt(t *testing.T) {
 	if diff := cmp.Diff([]string{"go", "/stop"}, s.texts()); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
+}
+
+// What is typed while the program starts is sent like everything else.
+func TestConsoleTakesWhatWasTypedAhead(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what was typed ahead is known on Linux only: run the tests there")
+	}
+	s := sit(t, nil, "go\r")
+	if m := s.first(); m.Text != "go" {
+		t.Errorf("got the message %q, want go", m.Text)
+	}
+	s.keys("\x04")
+	s.leaves()
 }
 
 func TestConsoleInterruptWithNothingRunning(t *testing.T) {

@@ -37,7 +37,7 @@ func (c *console) show(id string, d bot.Draft, again bool) error {
 	if d.Kind == bot.KindAnswer {
 		return c.answer(d)
 	}
-	return c.print(append([]string{""}, c.painter().markdown(d.Text)...))
+	return c.scroll(append([]string{""}, c.painter().markdown(d.Text)...))
 }
 
 // task finds the live task of an id, which it makes when it is new; nil when
@@ -111,5 +111,5 @@ func (c *console) answer(d bot.Draft) error {
 	if d.Footer != "" {
 		lines = append(lines, p.row(piece{oneLine(d.Footer), faint}))
 	}
-	return c.print(lines)
+	return c.scroll(lines)
 }

@@ -54,8 +54,8 @@ func (e *editor) insert(s string) {
 	e.pos = from + len(added)
 }
 
-// apply does what a key asks for and reports whether the key is one of editing.
-func (e *editor) apply(k key) bool {
+// apply does what a key of editing asks for; other keys do nothing.
+func (e *editor) apply(k key) {
 	switch k.name {
 	case keyText, keyPaste:
 		e.insert(k.text)
@@ -91,10 +91,7 @@ func (e *editor) apply(k key) bool {
 		e.kill(e.pos, end)
 	case keyYank:
 		e.insert(e.killed)
-	default:
-		return false
 	}
-	return true
 }
 
 func (e *editor) remove(from, to int) {

@@ -26,6 +26,7 @@ type events struct {
 type event struct {
 	Type    string       `json:"type"` // accepted, board, delta, answer, question, notice, error
 	Message string       `json:"message,omitempty"`
+	Chat    string       `json:"chat,omitempty"` // name of the conversation; left out for the terminal's own
 	Task    string       `json:"task,omitempty"`
 	ID      string       `json:"id,omitempty"`
 	ReplyTo string       `json:"reply_to,omitempty"`
@@ -42,6 +43,8 @@ type event struct {
 type request struct {
 	ID       string `json:"id"`
 	Text     string `json:"text"`
+	Chat     string `json:"chat"`     // name of the conversation; empty for the terminal's own
+	Apart    bool   `json:"apart"`    // a question of its own, never guidance for a running task
 	Press    string `json:"press"`    // data of a question's button
 	ReplyTo  string `json:"reply_to"` // id of an earlier event
 	Language string `json:"language"` // BCP 47
@@ -124,7 +127,11 @@ func (e *events) read(l inputLine) (bot.Message, error) {
 		return bot.Message{}, fmt.Errorf("line %d has no text", l.number)
 	}
 	m := e.t.message(r.ID, r.Text)
-	m.Press, m.ReplyTo = r.Press, r.ReplyTo
+	m.Press, m.ReplyTo, m.Apart = r.Press, r.ReplyTo, r.Apart
+	if r.Chat != "" {
+		m.Chat.ID = r.Chat
+		m.Key = m.Chat.Key() + ":" + m.ID
+	}
 	if r.Language != "" {
 		m.Language = r.Language
 	}
@@ -132,12 +139,17 @@ func (e *events) read(l inputLine) (bot.Message, error) {
 }
 
 func (e *events) show(id string, d bot.Draft, again bool) error {
-	ev := event{Type: string(d.Kind), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Buttons: d.Buttons}
+	return e.showIn(e.t.Chat(), id, d, again)
+}
+
+// showIn shows a draft of any conversation that a program has named.
+func (e *events) showIn(chat bot.Chat, id string, d bot.Draft, _ bool) error {
+	ev := event{Type: string(d.Kind), Chat: e.name(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Buttons: d.Buttons}
 	switch {
 	case d.Kind == bot.KindBoard:
 		ev.Board = d.Board
 	case d.Kind == bot.KindAnswer && d.Partial:
-		return e.delta(d)
+		return e.delta(chat, d)
 	case d.Kind == bot.KindAnswer:
 		if e.repeated(id, d) {
 			return nil
@@ -149,6 +161,14 @@ func (e *events) show(id string, d bot.Draft, again bool) error {
 	return e.write(ev)
 }
 
+// name is how events call a conversation.
+func (e *events) name(chat bot.Chat) string {
+	if chat.ID == e.t.cfg.Chat {
+		return ""
+	}
+	return chat.ID
+}
+
 // repeated notes a final answer and reports whether it was shown already.
 func (e *events) repeated(id string, d bot.Draft) bool {
 	e.mu.Lock()
@@ -158,12 +178,12 @@ func (e *events) repeated(id string, d bot.Draft) bool {
 }
 
 // delta writes what a streamed text gained.
-func (e *events) delta(d bot.Draft) error {
+func (e *events) delta(chat bot.Chat, d bot.Draft) error {
 	e.mu.Lock()
 	old := e.spoken[d.Task]
 	e.spoken[d.Task] = d.Text
 	e.mu.Unlock()
-	ev := event{Type: "delta", Task: d.Task}
+	ev := event{Type: "delta", Chat: e.name(chat), Task: d.Task}
 	piece, grew := strings.CutPrefix(d.Text, old)
 	if !grew {
 		piece, ev.Reset = d.Text, true

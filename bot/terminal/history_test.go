@@ -35,12 +35,11 @@ func TestHistoryIsKeptInItsFile(t *testing.T) {
 		{true, "", false},
 	}
 	for i, s := range steps {
-		got, ok := "", false
-		if s.newer {
-			got, ok = h.newer()
-		} else {
-			got, ok = h.older("draft")
+		step := h.newer
+		if !s.newer {
+			step = func() (string, bool) { return h.older("draft") }
 		}
+		got, ok := step()
 		if got != s.want || ok != s.ok {
 			t.Errorf("step %d: got %q, %v; want %q, %v", i, got, ok, s.want, s.ok)
 		}

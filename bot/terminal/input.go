@@ -31,7 +31,7 @@ func readLines(r io.Reader, take func(inputLine) bool) error {
 		l, err := readLine(in)
 		l.number = number
 		if (err == nil || l.text != "") && !take(l) {
-			return nil
+			err = io.EOF // nobody wants more
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

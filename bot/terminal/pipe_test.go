@@ -380,3 +380,35 @@ func TestWrongChat(t *testing.T) {
 		t.Error("posting to a chat of somebody else: got no error")
 	}
 }
+
+func TestEventsOfSeveralConversations(t *testing.T) {
+	var out buffer
+	in := &inbox{}
+	lines := `{"id": "q1", "text": "a", "chat": "left", "apart": true}` + "\n" + `{"id": "q1", "text": "b"}`
+	in.t = New(Config{In: strings.NewReader(lines), Out: &out, JSON: true, Chat: "work", Person: "p"})
+	in.script = func(m bot.Message) {
+		if _, err := in.t.Post(context.Background(), m.Chat, bot.Draft{Kind: bot.KindNotice, Text: m.Text}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := in.t.Run(t.Context(), in.handle); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range in.got {
+		got = append(got, fmt.Sprint(m.Key, " ", m.Apart))
+	}
+	for _, w := range out.writes {
+		var ev struct{ Type, Chat, Text string }
+		if err := json.Unmarshal([]byte(w), &ev); err != nil {
+			t.Fatal(err)
+		}
+		if ev.Type == "notice" {
+			got = append(got, ev.Chat+" "+ev.Text)
+		}
+	}
+	want := []string{"terminal:left:q1 true", "terminal:work:q1 false", "left a", " b"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("messages and notices (-want +got):\n%s", diff)
+	}
+}

@@ -116,7 +116,7 @@ func (c *console) enter() {
 		m.ReplyTo = q.id
 	}
 	c.lastAsked = m.ID
-	if c.print(c.painter().echo(text)) == nil { // the loop reports a broken terminal
+	if c.scroll(c.painter().echo(text)) == nil { // the loop reports a broken terminal
 		c.submit(m)
 	}
 }
@@ -154,7 +154,7 @@ func (c *console) choose(typed string) bool {
 	m := c.t.message("", "")
 	m.Press, m.ReplyTo = q.buttons[n].Data, q.id
 	p := c.painter()
-	if err := c.print([]string{"", p.row(piece{"? ", yellow}, piece{oneLine(bot.Plain(q.text)), plain}, piece{" → ", faint}, piece{oneLine(q.buttons[n].Label), bold})}); err != nil {
+	if err := c.scroll([]string{"", p.row(piece{"? ", yellow}, piece{oneLine(bot.Plain(q.text)), plain}, piece{" → ", faint}, piece{oneLine(q.buttons[n].Label), bold})}); err != nil {
 		return true // the loop reports a broken terminal
 	}
 	c.submit(m)

@@ -59,11 +59,7 @@ func TestConsoleResizes(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("needs tmux: apt-get install tmux")
 	}
-	dir, err := os.MkdirTemp("", "legwork-tmux") // a socket's path must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
+	dir := t.TempDir()
 	tmux := func(args ...string) string {
 		t.Helper()
 		cmd := exec.Command("tmux", append([]string{"-S", filepath.Join(dir, "s"), "-f", os.DevNull}, args...)...)

@@ -73,8 +73,8 @@ func (s *screen) draw(f frame) error {
 	return err
 }
 
-// print adds lines to the scrollback, above the frame.
-func (s *screen) print(lines []string, f frame) error {
+// scroll adds lines to the scrollback, above the frame.
+func (s *screen) scroll(lines []string, f frame) error {
 	text := s.erase() + strings.Join(lines, "\r\n") + "\r\n" + s.place(f)
 	_, err := io.WriteString(s.out, frameStart+text+frameEnd)
 	return err

@@ -168,7 +168,8 @@ func (t *Terminal) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
 }
 
 func (t *Terminal) put(ctx context.Context, to bot.Chat, id string, d bot.Draft, again bool) error {
-	if to.Key() != t.Chat().Key() {
+	events, program := t.face.(*events)
+	if to.Key() != t.Chat().Key() && (!program || to.Platform != Name) {
 		return fmt.Errorf("there is no chat %q in this terminal", to.Key())
 	}
 	select {
@@ -186,7 +187,11 @@ func (t *Terminal) put(ctx context.Context, to bot.Chat, id string, d bot.Draft,
 	if d.Kind == bot.KindAnswer && !d.Partial && d.Failed {
 		t.failed.Store(true)
 	}
-	if err := t.face.show(id, d, again); err != nil {
+	show := t.face.show
+	if program {
+		show = func(id string, d bot.Draft, again bool) error { return events.showIn(to, id, d, again) }
+	}
+	if err := show(id, d, again); err != nil {
 		return fmt.Errorf("writing to the terminal: %w", err)
 	}
 	return nil
