@@ -249,6 +249,25 @@ func TestSuspect(t *testing.T) {
 	}
 }
 
+// TestHiddenBuckets: a file whose table of contents lost a name is not taken
+// for a new one.
+func TestHiddenBuckets(t *testing.T) {
+	dir := sound(t)
+	spoil(t, dir, func(file []byte) {
+		for i := range file {
+			if bytes.HasPrefix(file[i:], []byte("meta")) {
+				file[i] = 'M'
+			}
+		}
+	})
+	if err := bolt.Verify(damageFile(dir)); !errors.Is(err, tasks.ErrDamaged) {
+		t.Errorf("Verify: got %v, want ErrDamaged", err)
+	}
+	if _, err := bolt.Open(t.Context(), dir, bolt.Options{}); !errors.Is(err, tasks.ErrDamaged) {
+		t.Errorf("Open: got %v, want ErrDamaged", err)
+	}
+}
+
 // TestForeignFiles: what is no data file of this version is refused.
 func TestForeignFiles(t *testing.T) {
 	for name, file := range map[string][]byte{

@@ -164,8 +164,11 @@ func prepare(db *bbolt.DB) error {
 	ready := false
 	err := db.View(func(tx *bbolt.Tx) error {
 		meta := tx.Bucket([]byte(bucketMeta))
-		if meta == nil {
+		if meta == nil && fresh(tx) {
 			return nil
+		}
+		if meta == nil {
+			return fmt.Errorf("%w: bucket %q is missing", tasks.ErrDamaged, bucketMeta)
 		}
 		ready = true
 		key := []byte("format")
@@ -200,6 +203,10 @@ func prepare(db *bbolt.DB) error {
 		return tx.Bucket([]byte(bucketMeta)).Put(key, value)
 	})
 }
+
+// fresh reports that nothing was ever committed to the file: bbolt gives a new
+// one the transaction ids 0 and 1.
+func fresh(tx *bbolt.Tx) bool { return tx.ID() <= 1 }
 
 // whole checks that the file is as long as its header says: bbolt would fault
 // on what is missing only when it is read.

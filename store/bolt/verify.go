@@ -95,7 +95,7 @@ func verify(path string, look func(tx *bbolt.Tx, report func(error))) error {
 			return err
 		}
 		return db.View(func(tx *bbolt.Tx) error {
-			if tx.Bucket([]byte(bucketMeta)) != nil {
+			if !fresh(tx) {
 				look(tx, report)
 			}
 			return nil
