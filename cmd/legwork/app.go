@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"legwork/bot/terminal"
@@ -25,6 +26,7 @@ import (
 type app struct {
 	config   *conf.Config
 	command  string // what a second process reads when it finds the data in use
+	json     bool   // a program is at the terminal
 	log      *slog.Logger
 	texts    *i18n.Texts
 	store    *bolt.Store
@@ -39,8 +41,8 @@ const stopTime = 10 * time.Second
 
 // newApp opens the store and wires everything; nothing runs before run. The
 // caller closes the app. screen is filled in with what the wiring knows.
-func newApp(ctx context.Context, config *conf.Config, model llm.Model, command string, screen terminal.Config, log *slog.Logger) (*app, error) {
-	a := &app{config: config, command: command, log: log}
+func newApp(ctx context.Context, config *conf.Config, model llm.Model, talk conversation, screen terminal.Config, log *slog.Logger) (*app, error) {
+	a := &app{config: config, command: talk.command, json: talk.json, log: log}
 	var err error
 	if a.texts, err = i18n.Load(config.TextsDir); err != nil {
 		return nil, fmt.Errorf("loading texts: %w", err)
@@ -52,7 +54,7 @@ func newApp(ctx context.Context, config *conf.Config, model llm.Model, command s
 	if err != nil {
 		return nil, fmt.Errorf("finding the own program: %w", err)
 	}
-	a.store, err = bolt.Open(ctx, config.DataDir, bolt.Options{Command: command, Log: log, CheckCommand: []string{check, "data", "verify", "--quick"}})
+	a.store, err = bolt.Open(ctx, config.DataDir, bolt.Options{Command: talk.command, Log: log, CheckCommand: []string{check, "data", "verify", "--quick"}})
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +63,7 @@ func newApp(ctx context.Context, config *conf.Config, model llm.Model, command s
 	if screen.History == "" {
 		screen.History = filepath.Join(config.DataDir, "input_history")
 	}
+	screen.Banner = a.greeting(ctx, screen, talk)
 	a.terminal = terminal.New(screen)
 	chats := tasks.Chats{terminal.Name: a.terminal}
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
@@ -105,22 +108,35 @@ func (a *app) serveControl(parts *stack) error {
 
 func (a *app) close() error { return a.store.Close() }
 
-// idle returns when the terminal's chat has no live task.
+// idle returns when no task is live: in the terminal's chat, or in any of those
+// that a program names.
 func (a *app) idle(ctx context.Context) error {
-	return tasks.Idle(ctx, a.store, a.terminal.Chat().Key())
+	chat := a.terminal.Chat().Key()
+	if a.json {
+		chat = ""
+	}
+	return tasks.Idle(ctx, a.store, chat)
 }
 
-// resumed counts the tasks that a run before this one left unfinished.
-func (a *app) resumed(ctx context.Context) int {
-	live, err := a.store.Live(ctx, a.terminal.Chat().Key())
-	if err != nil {
-		return 0
+// greeting opens an interactive chat; it tells of tasks that an earlier run
+// left unfinished.
+func (a *app) greeting(ctx context.Context, screen terminal.Config, talk conversation) string {
+	data := map[string]any{"Version": readBuild().version, "Model": talk.model}
+	var lines []string
+	for _, key := range talk.banner {
+		lines = append(lines, a.texts.Text(screen.Language(), key, data))
 	}
-	return len(live)
+	if live, err := a.store.Live(ctx, ""); err == nil && len(live) > 0 {
+		lines = append(lines, a.texts.Text(screen.Language(), "terminal.resumed", map[string]any{"Count": len(live)}))
+	}
+	return strings.Join(lines, "\n\n")
 }
 
 // language is what the person of the terminal has chosen, or the default.
 func (a *app) language(ctx context.Context) string {
+	if a.terminal == nil {
+		return a.config.Language
+	}
 	chosen, err := a.store.Setting(ctx, a.terminal.Person().Key(), "language")
 	if err != nil || chosen == "" {
 		return a.config.Language

@@ -28,6 +28,6 @@ func (command chatCommand) Run(ctx context.Context, c console) error {
 	}
 	defer models.Close()
 	return converse(ctx, c, config, models, conversation{
-		command: "legwork chat", text: strings.Join(command.Text, " "), json: command.JSON, banner: "terminal.banner",
+		command: "legwork chat", text: strings.Join(command.Text, " "), json: command.JSON, banner: []string{"terminal.banner", "terminal.hint"},
 	})
 }

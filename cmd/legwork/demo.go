@@ -28,7 +28,7 @@ func (command demoCommand) Run(ctx context.Context, c console) error {
 	config := conf.Demo(dir)
 	config.Log.Level = slog.LevelWarn.String()
 	return converse(ctx, c, config, offline.New(offline.Options{}), conversation{
-		command: "legwork demo", text: strings.Join(command.Text, " "), banner: "demo.banner",
+		command: "legwork demo", text: strings.Join(command.Text, " "), banner: []string{"demo.banner", "demo.hint", "terminal.hint"}, model: "llm/offline",
 	})
 }
 
@@ -37,7 +37,8 @@ type conversation struct {
 	command string
 	text    string // the only question; empty for a chat
 	json    bool
-	banner  string // key of the text that opens an interactive chat
+	banner  []string // keys of the texts that open an interactive chat
+	model   string   // named in them
 }
 
 // converse runs legwork around the terminal until the person leaves.
@@ -50,7 +51,7 @@ func converse(ctx context.Context, c console, config *conf.Config, model llm.Mod
 	if screen.Interactive {
 		log = slog.New(slog.DiscardHandler)
 	}
-	a, err := newApp(ctx, config, model, talk.command, screen, log)
+	a, err := newApp(ctx, config, model, talk, screen, log)
 	if err != nil {
 		return err
 	}
