@@ -101,11 +101,11 @@ func (x *Executor) settings(v *View) ChatSettings {
 	return x.ChatSettings[v.Opening().Chat.Key()]
 }
 
-// groups lists what can be used in the task's chat.
+// groups lists what the asker can use in the task's chat.
 func (x *Executor) groups(ctx context.Context, v *View) []Group {
-	allowed := x.settings(v).Groups
+	named, opening := x.settings(v).Groups, v.Opening()
 	return slices.DeleteFunc(x.Tools.Groups(ctx), func(g Group) bool {
-		return len(allowed) > 0 && !slices.Contains(allowed, g.Name)
+		return len(named) > 0 && !slices.Contains(named, g.Name) || !g.open(opening.Chat, opening.From)
 	})
 }
 

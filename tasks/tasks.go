@@ -40,9 +40,23 @@ type Toolbox interface {
 type Group struct {
 	Name         string
 	Description  string
-	Instructions string // added to the prompts of its sub-tasks
-	Model        string // configured model for its sub-tasks; empty for the role's
-	ReadOnly     bool   // every tool of it is known only to read
+	Instructions string   // added to the prompts of its sub-tasks
+	Model        string   // configured model for its sub-tasks; empty for the role's
+	Allow        []string // keys of persons and chats that may use it; empty or "*": everybody
+	ReadOnly     bool     // every tool of it is known only to read
+}
+
+// open reports whether a person may use the group in a chat.
+func (g Group) open(chat bot.Chat, person bot.Person) bool {
+	if len(g.Allow) == 0 {
+		return true
+	}
+	for _, who := range g.Allow {
+		if who == "*" || who == person.Key() || who == chat.Key() {
+			return true
+		}
+	}
+	return false
 }
 
 // Tool is one tool of a group.

@@ -19,7 +19,9 @@ func (t toolbox) Groups(context.Context) []tasks.Group {
 	groups := t.manager.Set().Groups()
 	list := make([]tasks.Group, 0, len(groups))
 	for _, g := range groups {
-		list = append(list, tasks.Group{Name: g.Name, Description: g.Description, Instructions: g.Instructions, Model: g.Model, ReadOnly: g.ReadOnly})
+		list = append(list, tasks.Group{
+			Name: g.Name, Description: g.Description, Instructions: g.Instructions, Model: g.Model, Allow: g.Allow, ReadOnly: g.ReadOnly,
+		})
 	}
 	return list
 }

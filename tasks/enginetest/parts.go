@@ -189,6 +189,7 @@ func (t *Tools) Groups(context.Context) []tasks.Group {
 		{Name: "book", Description: "Books things."},
 		{Name: "locked", Description: "Is locked."},
 		{Name: "look", Description: "Looks things up.", ReadOnly: true},
+		{Name: "secret", Description: "For others.", Allow: []string{"recorder:bob"}},
 	}
 }
 

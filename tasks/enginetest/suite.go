@@ -199,6 +199,9 @@ func testRefused(t *testing.T, k *Kit) {
 	if got := k.Answers(t, 1)[0].Text; !strings.Contains(got, "locked.away needs an approval") {
 		t.Errorf("answer = %q, want the refusal in what the model saw", got)
 	}
+	if system := k.Model.Requests(llm.RolePlan)[0].Messages[0].Content; strings.Contains(system, "secret") {
+		t.Errorf("a group of others is offered: %q", system)
+	}
 	if calls := k.Tools.Calls(); len(calls) != 0 {
 		t.Errorf("calls = %q, want none", calls)
 	}
