@@ -9,7 +9,7 @@ import (
 
 // show shows a draft: boards, streams and questions in the live part, the rest
 // in the scrollback.
-func (c *console) show(id string, d bot.Draft, again bool) error {
+func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.touch()

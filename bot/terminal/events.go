@@ -138,12 +138,8 @@ func (e *events) read(l inputLine) (bot.Message, error) {
 	return m, nil
 }
 
-func (e *events) show(id string, d bot.Draft, again bool) error {
-	return e.showIn(e.t.Chat(), id, d, again)
-}
-
-// showIn shows a draft of any conversation that a program has named.
-func (e *events) showIn(chat bot.Chat, id string, d bot.Draft, _ bool) error {
+// show shows a draft of any conversation that the program has named.
+func (e *events) show(chat bot.Chat, id string, d bot.Draft, _ bool) error {
 	ev := event{Type: string(d.Kind), Chat: e.name(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Buttons: d.Buttons}
 	switch {
 	case d.Kind == bot.KindBoard:

@@ -84,7 +84,7 @@ func startReading(ctx context.Context, in io.Reader) (lines <-chan inputLine, wa
 		err := <-done
 		stop()
 		if over {
-			return nil
+			err = nil // ending it is what made it fail
 		}
 		return err
 	}

@@ -155,7 +155,7 @@ func (l *lines) decline(q question) {
 	}
 }
 
-func (l *lines) show(id string, d bot.Draft, again bool) error {
+func (l *lines) show(_ bot.Chat, id string, d bot.Draft, _ bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -375,9 +376,18 @@ func TestLongLines(t *testing.T) {
 }
 
 func TestWrongChat(t *testing.T) {
-	term := New(Config{In: &bytes.Buffer{}, Out: io.Discard, JSON: true})
-	if _, err := term.Post(t.Context(), bot.Chat{Platform: Name, ID: "other"}, bot.Draft{}); err == nil {
-		t.Error("posting to a chat of somebody else: got no error")
+	for _, c := range []struct {
+		json bool
+		chat bot.Chat
+	}{
+		{false, bot.Chat{Platform: Name, ID: "other"}},
+		{false, bot.Chat{Platform: "web", ID: "main"}},
+		{true, bot.Chat{Platform: "web", ID: "main"}},
+	} {
+		term := New(Config{In: &bytes.Buffer{}, Out: io.Discard, JSON: c.json})
+		if _, err := term.Post(t.Context(), c.chat, bot.Draft{}); err == nil {
+			t.Errorf("posting to %s with JSON %v: got no error", c.chat.Key(), c.json)
+		}
 	}
 }
 

@@ -42,7 +42,9 @@ type Config struct {
 	// Text, when set, is the only message of the line mode; In is not read.
 	Text string
 
-	Chat    string // name of the conversation: "terminal:"+Chat; "main" when empty
+	// Chat names the conversation: "terminal:"+Chat; "main" when empty. Programs
+	// may name others in their messages.
+	Chat    string
 	Person  string // id of the person; the login name when empty
 	History string // file of earlier inputs for the interactive mode; empty for none
 	Banner  string // Markdown shown first in interactive mode
@@ -75,7 +77,7 @@ type face interface {
 	run(ctx context.Context, handle handler) error
 	// show shows a draft; id names it, and again says that the message was shown
 	// before.
-	show(id string, d bot.Draft, again bool) error
+	show(to bot.Chat, id string, d bot.Draft, again bool) error
 }
 
 // New makes a terminal. It does nothing until Run.
@@ -168,8 +170,7 @@ func (t *Terminal) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
 }
 
 func (t *Terminal) put(ctx context.Context, to bot.Chat, id string, d bot.Draft, again bool) error {
-	events, program := t.face.(*events)
-	if to.Key() != t.Chat().Key() && (!program || to.Platform != Name) {
+	if to.Key() != t.Chat().Key() && (!t.cfg.JSON || to.Platform != Name) {
 		return fmt.Errorf("there is no chat %q in this terminal", to.Key())
 	}
 	select {
@@ -187,11 +188,7 @@ func (t *Terminal) put(ctx context.Context, to bot.Chat, id string, d bot.Draft,
 	if d.Kind == bot.KindAnswer && !d.Partial && d.Failed {
 		t.failed.Store(true)
 	}
-	show := t.face.show
-	if program {
-		show = func(id string, d bot.Draft, again bool) error { return events.showIn(to, id, d, again) }
-	}
-	if err := show(id, d, again); err != nil {
+	if err := t.face.show(to, id, d, again); err != nil {
 		return fmt.Errorf("writing to the terminal: %w", err)
 	}
 	return nil
