@@ -168,6 +168,7 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, _ bool) error {
 	case d.Kind == bot.KindAnswer && !d.Failed:
 		return l.answer(d)
 	case d.Kind == bot.KindAnswer:
+		delete(l.boards, d.Task)
 		return l.progress("✗ " + bot.Plain(d.Text))
 	}
 	return l.progress(bot.Plain(d.Text))
@@ -237,6 +238,12 @@ func (l *lines) board(d bot.Draft) error {
 	}
 	if len(news) == 0 {
 		return nil
+	}
+	if len(l.boards) > 1 { // say which task it is about
+		title := bot.CutText(oneLine(d.Board.Title), 24)
+		for i := range news {
+			news[i] = "[" + title + "] " + news[i]
+		}
 	}
 	return l.progress(strings.Join(news, "\n"))
 }

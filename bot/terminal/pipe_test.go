@@ -169,6 +169,31 @@ Noted: well.
 	}
 }
 
+func TestLinesTellTasksApart(t *testing.T) {
+	var progress buffer
+	in := &inbox{}
+	in.t = New(Config{Text: "x", Out: io.Discard, Err: &progress, Texts: loadTexts(t)})
+	in.script = func(bot.Message) {
+		mustPost(t, in.t, board("t", "one", "Working", "working"))
+		mustPost(t, in.t, board("u", "two", "Working", "working"))
+		mustPost(t, in.t, bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: "no", Failed: true})
+		mustPost(t, in.t, board("u", "two", "Working", "done"))
+	}
+	if err := in.t.Run(t.Context(), in.handle); err != nil {
+		t.Fatal(err)
+	}
+	want := `… Working
+▶ 1/a math: Part A
+[two] … Working
+[two] ▶ 1/a math: Part A
+✗ no
+✓ 1/a math
+`
+	if diff := cmp.Diff(want, progress.String()); diff != "" {
+		t.Errorf("progress (-want +got):\n%s", diff)
+	}
+}
+
 func TestLinesWaitForAnswers(t *testing.T) {
 	var out, progress buffer
 	in := &inbox{}
