@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"legwork/failpoint"
 )
 
 // How often and how patiently one model is tried within one call.
@@ -29,6 +32,9 @@ func (m *Models) Call(ctx context.Context, r Request, stream func(Delta)) (Reply
 	}
 	if err := Check(r); err != nil {
 		return Reply{}, &Error{Problem: Invalid, Model: first.name, Err: fmt.Errorf("checking the request: %w", err)}
+	}
+	if failpoint.Fault("result-orphaned") {
+		r.Messages = slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool { return m.Role == ToolRole })
 	}
 	c := &call{models: m, request: r, stream: stream}
 	reply, err := c.run(ctx, m.chain(first))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"legwork/failpoint"
 	"legwork/i18n"
 	"legwork/llm"
 )
@@ -159,7 +160,7 @@ func (b *builder) person() string {
 
 // guidance adds what was said before the event of that seq, and returns the rest.
 func (b *builder) guidance(heard []int, before int) []int {
-	for len(heard) > 0 && heard[0] < before {
+	for len(heard) > 0 && heard[0] < before && !failpoint.Fault("guidance-lost") {
 		b.add(llm.User, b.text("prompt.guidance", nil)+"\n"+tag("guidance", b.journal(heard[0]).Text))
 		heard = heard[1:]
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"legwork/failpoint"
 	"legwork/i18n"
 	"legwork/llm"
 )
@@ -111,7 +112,7 @@ func (b *builder) returned(c Call, seq int) string {
 		return tag("guidance", e.Decision.Text)
 	case e.Decision != nil:
 		return b.text("prompt.result_denied", map[string]any{"Reason": e.Decision.Text})
-	case e.Result == nil:
+	case e.Result == nil, failpoint.Fault("result-dropped"):
 		return b.text("prompt.result_missing", nil)
 	case e.Result.Unknown:
 		return b.text("prompt.result_unknown", nil)

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 
+	"legwork/failpoint"
 	"legwork/i18n"
 	"legwork/llm"
 	"legwork/planner"
@@ -43,6 +45,9 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 	if next := planner.Apply(v.State, e); next.Phase == planner.PhaseShowing && next.Slot(planner.SlotAnswer).Name == "" {
 		// The intent to show goes into the same commit as what is shown.
 		events = append(events, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer})
+	}
+	if failpoint.Fault("replied-not-stored") && rand.N(4) == 0 {
+		return nil
 	}
 	err = x.append(ctx, v.ID, events...)
 	if len(events) > 1 && superseded(err) {

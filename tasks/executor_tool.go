@@ -3,8 +3,10 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 
+	"legwork/failpoint"
 	"legwork/planner"
 )
 
@@ -12,7 +14,7 @@ import (
 func (x *Executor) tool(ctx context.Context, v *View, a planner.Action) error {
 	turn := v.State.Subtasks[a.Place.Subtask].Turns[a.Place.Turn]
 	call := v.Event(turn.Seq).Reply.Calls[a.Place.Call]
-	if a.Started {
+	if a.Started && !failpoint.Fault("unknown-repeats") {
 		x.Log.WarnContext(ctx, "a call was cut off and its outcome is unknown", "task", v.ID, "tool", call.Tool, "action", a.ID)
 		return x.returned(ctx, v, a, planner.Result{Failed: true, Unknown: true})
 	}
@@ -20,7 +22,7 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action) error {
 	if verdict.Refusal != "" && !a.Allowed {
 		return x.returned(ctx, v, a, planner.Result{Text: verdict.Refusal, Failed: true})
 	}
-	if !verdict.Repeatable {
+	if !verdict.Repeatable && !a.Started && !failpoint.Fault("started-not-stored") {
 		if err := x.append(ctx, v.ID, planner.Event{Type: planner.Started, Action: a.ID}); err != nil {
 			return err
 		}
@@ -44,6 +46,9 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action) error {
 func (x *Executor) returned(ctx context.Context, v *View, a planner.Action, r planner.Result) error {
 	if r.Text == "" && !r.Unknown {
 		r.Text = x.Texts.Text(v.Opening().Language, "prompt.result_empty", nil)
+	}
+	if failpoint.Fault("returned-not-stored") && rand.N(4) == 0 {
+		return nil
 	}
 	return x.append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})
 }

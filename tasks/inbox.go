@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/failpoint"
 	"legwork/i18n"
 	"legwork/planner"
 )
@@ -64,6 +65,10 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 		list = append(list, r)
 		batch = append(batch, r.store...)
 	}
+	if failpoint.Fault("intake-not-stored") {
+		go in.Store.Open(context.WithoutCancel(ctx), batch) //nolint:errcheck // planted by a test: accepted before it is stored
+		return nil
+	}
 	receipts, err := in.Store.Open(ctx, batch)
 	if err != nil {
 		in.apologise(ctx, list, err)
@@ -82,6 +87,9 @@ func (in *Inbox) follow(ctx context.Context, r routed, receipts []Receipt) {
 	again := false
 	for _, receipt := range receipts {
 		again = again || receipt.Again
+		if receipt.Err != nil && !errors.Is(receipt.Err, ErrRefused) {
+			in.Log.ErrorContext(ctx, "a message could not be taken", "message", r.message.Key, "task", receipt.Task, "cause", receipt.Err)
+		}
 		if receipt.Task == "" || receipt.Err != nil || receipt.Again {
 			continue
 		}

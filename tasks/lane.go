@@ -3,6 +3,7 @@ package tasks
 import (
 	"slices"
 
+	"legwork/failpoint"
 	"legwork/planner"
 )
 
@@ -28,6 +29,7 @@ func (l *Lane) Open(id ID) (queued bool) {
 	for _, e := range l.Entries {
 		queued = queued || !e.Planned
 	}
+	queued = queued && !failpoint.Fault("lane-off")
 	l.Entries = append(l.Entries, LaneEntry{Task: id, Held: queued})
 	return queued
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/failpoint"
 	"legwork/planner"
 )
 
@@ -39,6 +40,9 @@ func (x *Executor) Present(id ID, chat bot.Chat) (*Presenter, error) {
 	platform, err := x.Chats.Platform(chat)
 	if err != nil {
 		return nil, err
+	}
+	if failpoint.Fault("wrong-chat") {
+		chat.ID += "-other"
 	}
 	return &Presenter{x: x, id: id, chat: chat, platform: platform, poke: make(chan struct{}, 1), pen: make(chan struct{}, 1)}, nil
 }
@@ -203,11 +207,21 @@ func (p *Presenter) Show(ctx context.Context, v *View) error {
 			continue
 		}
 		part.Mark = string(p.id) + "." + name
+		shown := planner.Event{Type: planner.Shown, Slot: name, Message: "early", Last: last}
+		if failpoint.Fault("shown-too-early") {
+			if err := p.append(ctx, shown); err != nil {
+				return err
+			}
+		}
 		id, err := p.send(ctx, v, slot, name, part)
 		if err != nil {
 			return p.unshown(ctx, err)
 		}
-		if err := p.append(ctx, planner.Event{Type: planner.Shown, Slot: name, Message: id, Last: last}); err != nil {
+		if failpoint.Fault("shown-not-stored") {
+			continue
+		}
+		shown.Message = id
+		if err := p.append(ctx, shown); err != nil {
 			return err
 		}
 	}

@@ -182,16 +182,3 @@ func (s *stack) stop(log *slog.Logger) {
 		}
 	}
 }
-
-// newLog makes the logger that the config asks for.
-func newLog(l conf.Log, c console) *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(l.Level)); err != nil {
-		level = slog.LevelInfo
-	}
-	options := &slog.HandlerOptions{Level: level}
-	if l.Format == "json" {
-		return slog.New(slog.NewJSONHandler(c.err, options))
-	}
-	return slog.New(slog.NewTextHandler(c.err, options))
-}

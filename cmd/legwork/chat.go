@@ -21,13 +21,18 @@ func (command chatCommand) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	log := newLog(config.Log, c)
+	talk := conversation{
+		command: "legwork chat", text: strings.Join(command.Text, " "), json: command.JSON, banner: []string{"terminal.banner", "terminal.hint"},
+	}
+	log, closeLog, err := talk.log(config, c)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
 	models, err := llm.New(config.LLM, llm.Options{Log: log})
 	if err != nil {
 		return fmt.Errorf("preparing models: %w", err)
 	}
 	defer models.Close()
-	return converse(ctx, c, config, models, conversation{
-		command: "legwork chat", text: strings.Join(command.Text, " "), json: command.JSON, banner: []string{"terminal.banner", "terminal.hint"},
-	})
+	return talk.run(ctx, c, config, models, log)
 }

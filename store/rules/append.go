@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"legwork/failpoint"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -59,7 +60,7 @@ func (s *Stage) take(id tasks.ID, e planner.Event) error {
 	if err != nil {
 		return err
 	}
-	if text, failed, ok := planner.Settles(before, after, e); ok {
+	if text, failed, ok := planner.Settles(before, after, e); ok && !failpoint.Fault("history-lost") {
 		s.changes.Rows = append(s.changes.Rows, Row{
 			Conversation: task.Chat.Key(), Order: task.Order, Task: id, Answer: true, Failed: failed, At: e.At, Text: text,
 		})
@@ -93,6 +94,9 @@ func (s *Stage) fold(id tasks.ID, before planner.State, e planner.Event) (planne
 // release lets tasks of a conversation go on. One that has gone on by itself is
 // left alone; a damaged one is dropped, so that it holds up nobody.
 func (s *Stage) release(ids []tasks.ID) error {
+	if failpoint.Fault("release-lost") {
+		return nil
+	}
 	for _, id := range ids {
 		err := s.Try(func(s *Stage) error { return s.take(id, planner.Event{Type: planner.Released}) })
 		switch {
@@ -112,6 +116,9 @@ func (s *Stage) release(ids []tasks.ID) error {
 // task that is over already stays as it is.
 func (s *Stage) Drop(id tasks.ID) error {
 	task, ok, err := s.Task(id)
+	if errors.Is(err, tasks.ErrDamaged) {
+		task, ok, err = s.Spare(id)
+	}
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/failpoint"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -31,7 +32,7 @@ func (s *Stage) deliver(in tasks.Inbound) (tasks.Receipt, error) {
 		if err != nil {
 			return tasks.Receipt{}, err
 		}
-		if ok && s.now.Sub(before.At) < KeepSeen {
+		if ok && s.now.Sub(before.At) < KeepSeen && !failpoint.Fault("dedupe-off") {
 			return before.receipt(), nil
 		}
 	}

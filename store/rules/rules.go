@@ -21,6 +21,10 @@ type Base interface {
 	Seen(key string) (Seen, bool, error)
 	// Task returns a task's row.
 	Task(id tasks.ID) (Task, bool, error)
+	// Spare returns the copy of a task's row that is kept with its lane while it
+	// is not over: for when the row itself is damaged. It may be of an earlier
+	// time.
+	Spare(id tasks.ID) (Task, bool, error)
 	// State returns the fold of a task's whole journal; the task exists.
 	State(id tasks.ID) (planner.State, error)
 	// Lane returns a conversation's queue; its zero value when there is none.

@@ -62,6 +62,9 @@ func (s *Stage) Task(id tasks.ID) (Task, bool, error) {
 	return s.base.Task(id)
 }
 
+// Spare implements Base.
+func (s *Stage) Spare(id tasks.ID) (Task, bool, error) { return s.base.Spare(id) }
+
 // State implements Base.
 func (s *Stage) State(id tasks.ID) (planner.State, error) {
 	if v, ok := s.changes.States[id]; ok {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/failpoint"
 	"legwork/tasks"
 )
 
@@ -62,7 +63,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.mu.Lock()
 	e.ctx = ctx
 	for _, l := range live {
-		e.start(l.Task, true)
+		if !failpoint.Fault("resume-off") {
+			e.start(l.Task, true)
+		}
 	}
 	for _, id := range e.waiting {
 		e.start(id, false)
