@@ -26,14 +26,14 @@ const (
 type cache struct {
 	mu         sync.Mutex
 	live, over *simplelru.LRU[tasks.ID, planner.State]
-	lanes      *simplelru.LRU[string, tasks.Lane]
+	lanes      *simplelru.LRU[string, []liveRow] // the writer's alone
 }
 
 func newCache() *cache {
 	return &cache{
 		live:  newLRU[tasks.ID, planner.State](cachedLive),
 		over:  newLRU[tasks.ID, planner.State](cachedOver),
-		lanes: newLRU[string, tasks.Lane](cachedLanes),
+		lanes: newLRU[string, []liveRow](cachedLanes),
 	}
 }
 
@@ -65,20 +65,17 @@ func (c *cache) keep(id tasks.ID, s planner.State) {
 	c.over.Add(id, s)
 }
 
-// lane is for the writer alone.
-func (c *cache) lane(conversation string) (tasks.Lane, bool) { return c.lanes.Get(conversation) }
-
-// committed takes over what a transaction wrote.
-func (c *cache) committed(changes *rules.Changes) {
+// committed takes over what a transaction wrote; lanes holds its lanes' rows.
+func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
 	for id, s := range changes.States {
 		c.keep(id, s)
 	}
-	for conversation, lane := range changes.Lanes {
-		if len(lane.Entries) == 0 {
+	for conversation, rows := range lanes {
+		if len(rows) == 0 {
 			c.lanes.Remove(conversation)
 			continue
 		}
-		c.lanes.Add(conversation, *lane)
+		c.lanes.Add(conversation, rows)
 	}
 }
 
@@ -147,21 +144,35 @@ func (b base) State(id tasks.ID) (planner.State, error) {
 
 // Lane implements rules.Base.
 func (b base) Lane(conversation string) (tasks.Lane, error) {
-	if lane, ok := b.cache.lane(conversation); ok {
-		return lane, nil
-	}
-	rows, err := b.live(conversation)
-	if err != nil {
-		return tasks.Lane{}, err
-	}
-	var lane tasks.Lane
+	rows, err := b.laneRows(conversation)
+	lane := tasks.Lane{Entries: make([]tasks.LaneEntry, 0, len(rows)+1)}
 	for _, r := range rows {
 		lane.Entries = append(lane.Entries, r.LaneEntry)
 	}
-	if len(rows) > 0 {
-		b.cache.lanes.Add(conversation, lane)
+	return lane, err
+}
+
+// laneRows returns a lane as it is stored, in its order; it must not be changed.
+func (b base) laneRows(conversation string) ([]liveRow, error) {
+	if rows, ok := b.cache.lanes.Get(conversation); ok {
+		return rows, nil
 	}
-	return lane, nil
+	rows, err := b.live(conversation)
+	if err == nil && len(rows) > 0 {
+		b.cache.lanes.Add(conversation, rows)
+	}
+	return rows, err
+}
+
+// Spare implements rules.Base.
+func (b base) Spare(id tasks.ID) (rules.Task, bool, error) {
+	rows, err := b.live("")
+	for _, r := range rows {
+		if r.LaneEntry.Task == id {
+			return r.Task, true, nil
+		}
+	}
+	return rules.Task{}, false, err
 }
 
 // live reads the tasks of a conversation that are not over, oldest first; of

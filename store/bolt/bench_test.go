@@ -85,7 +85,7 @@ func BenchmarkIntakeLimit(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer db.Close()
+	b.Cleanup(func() { _ = db.Close() })
 	value := make([]byte, 1100)
 	type job struct {
 		n    int

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"legwork/store/rules"
 	"legwork/tasks"
@@ -123,7 +124,7 @@ func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt
 	if db != nil {
 		err = errors.Join(err, guard(db.Close))
 	}
-	if errors.Is(err, bbolt.ErrTimeout) {
+	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, &LockedError{Dir: filepath.Dir(path)}
 	}
 	return nil, fmt.Errorf("opening %s: %w", path, classify(err))

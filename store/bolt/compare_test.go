@@ -1,7 +1,6 @@
 package bolt_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -26,7 +25,7 @@ func TestSameAsMemory(t *testing.T) {
 		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 		now := func() time.Time { return at }
 		dir := t.TempDir()
-		p := &pair{memory: memory.New(now), ctx: t.Context()}
+		p := &pair{memory: memory.New(now), t: t}
 		reopen := func() {
 			s, err := bolt.Open(t.Context(), dir, bolt.Options{Now: now})
 			if err != nil {
@@ -46,7 +45,7 @@ func TestSameAsMemory(t *testing.T) {
 			"finish": p.finish,
 			"drop": func(r *rapid.T) {
 				id := p.id(r)
-				p.same(r, "Drop", func(s tasks.Store) (any, error) { return nil, s.Drop(p.ctx, id) })
+				p.same(r, "Drop", func(s tasks.Store) (any, error) { return nil, s.Drop(p.t.Context(), id) })
 			},
 			"reopen": func(r *rapid.T) {
 				if err := p.disk.Close(); err != nil {
@@ -61,7 +60,7 @@ func TestSameAsMemory(t *testing.T) {
 
 // pair is two stores that must not differ.
 type pair struct {
-	ctx          context.Context
+	t            *testing.T
 	disk, memory tasks.Store
 	opened       int
 }
@@ -108,7 +107,7 @@ func (p *pair) deliver(r *rapid.T) {
 		batch = append(batch, in)
 	}
 	p.same(r, "Open", func(s tasks.Store) (any, error) {
-		receipts, err := s.Open(p.ctx, batch)
+		receipts, err := s.Open(p.t.Context(), batch)
 		for i, receipt := range receipts {
 			for _, sentinel := range []error{tasks.ErrRefused, tasks.ErrNoTask} {
 				if errors.Is(receipt.Err, sentinel) {
@@ -123,20 +122,20 @@ func (p *pair) deliver(r *rapid.T) {
 func (p *pair) append(r *rapid.T) {
 	id, after, fence := p.id(r), rapid.IntRange(-1, 4).Draw(r, "after"), rapid.Int64Range(0, 3).Draw(r, "fence")
 	e := planner.Event{Type: rapid.SampledFrom([]planner.EventType{planner.Said, planner.Stopped, planner.Resumed, planner.Replied}).Draw(r, "type"), Text: "x"}
-	state, err := p.memory.State(p.ctx, id)
+	state, err := p.memory.State(p.t.Context(), id)
 	if todo := planner.Todo(state); err == nil && e.Type == planner.Replied && len(todo) > 0 {
 		e.Action, e.Reply = todo[0].ID, &planner.Reply{Text: "answer"}
 		if state.Phase == planner.PhaseDeciding && rapid.Bool().Draw(r, "plan") {
 			e.Reply = &planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: fmt.Sprintf("%d/a", state.Round+1), Name: "web", Description: "look"}}}
 		}
 	}
-	p.same(r, "Append", func(s tasks.Store) (any, error) { return nil, s.Append(p.ctx, id, after, fence, e) })
+	p.same(r, "Append", func(s tasks.Store) (any, error) { return nil, s.Append(p.t.Context(), id, after, fence, e) })
 }
 
 func (p *pair) finish(r *rapid.T) {
 	id := p.id(r)
 	p.same(r, "Append of the end", func(s tasks.Store) (any, error) {
-		return nil, s.Append(p.ctx, id, -1, 0, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
+		return nil, s.Append(p.t.Context(), id, -1, 0, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
 			planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true})
 	})
 }
@@ -145,13 +144,13 @@ func (p *pair) finish(r *rapid.T) {
 func (p *pair) check(r *rapid.T) {
 	for n := range p.opened + 1 {
 		id := tasks.ID(fmt.Sprintf("t%d", n))
-		p.same(r, "Load", func(s tasks.Store) (any, error) { return s.Load(p.ctx, id, 0) })
-		p.same(r, "State", func(s tasks.Store) (any, error) { return s.State(p.ctx, id) })
+		p.same(r, "Load", func(s tasks.Store) (any, error) { return s.Load(p.t.Context(), id, 0) })
+		p.same(r, "State", func(s tasks.Store) (any, error) { return s.State(p.t.Context(), id) })
 	}
 	for n := range 3 {
 		c := bot.Chat{Platform: "test", ID: fmt.Sprint(n)}.Key()
-		p.same(r, "Live", func(s tasks.Store) (any, error) { return s.Live(p.ctx, c) })
-		p.same(r, "History", func(s tasks.Store) (any, error) { return s.History(p.ctx, c, "", 100) })
+		p.same(r, "Live", func(s tasks.Store) (any, error) { return s.Live(p.t.Context(), c) })
+		p.same(r, "History", func(s tasks.Store) (any, error) { return s.History(p.t.Context(), c, "", 100) })
 	}
-	p.same(r, "Live of all", func(s tasks.Store) (any, error) { return s.Live(p.ctx, "") })
+	p.same(r, "Live of all", func(s tasks.Store) (any, error) { return s.Live(p.t.Context(), "") })
 }

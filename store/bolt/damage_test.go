@@ -107,6 +107,34 @@ func TestDamagedInQueue(t *testing.T) {
 	}
 }
 
+// TestDamagedRow flips a byte of a task's row: nothing is done for it, but it
+// can be dropped, and the next in its conversation goes on.
+func TestDamagedRow(t *testing.T) {
+	dir := sound(t)
+	spoil(t, dir, func(file []byte) {
+		at := 0 // rows begin with their chat, behind a key that is the task's id and a checksum
+		for {
+			at += bytes.Index(file[at:], []byte(`{"chat":`))
+			if string(file[at-30:at-4]) == string(damageTask(0)) {
+				file[at+3] ^= 1
+				return
+			}
+			at++
+		}
+	})
+	s := open(t, dir, bolt.Options{})
+	if _, err := s.Load(t.Context(), damageTask(0), 0); !errors.Is(err, tasks.ErrDamaged) {
+		t.Fatalf("Load: got %v, want ErrDamaged", err)
+	}
+	if err := s.Drop(t.Context(), damageTask(0)); err != nil {
+		t.Fatalf("Drop: %v", err)
+	}
+	state, err := s.State(t.Context(), damageTask(4))
+	if err != nil || state.Phase != planner.PhaseDeciding {
+		t.Fatalf("the next in the queue: got phase %q, %v, want deciding", state.Phase, err)
+	}
+}
+
 // TestDamagedHistory: a damaged turn is left out, the others are read.
 func TestDamagedHistory(t *testing.T) {
 	dir := sound(t)

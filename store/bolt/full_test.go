@@ -101,7 +101,7 @@ func fillUp(ctx context.Context, s *bolt.Store) ([]tasks.ID, error) {
 	}
 	big := planner.Event{Type: planner.Said, Text: strings.Repeat("x", 2<<20)}
 	if err := s.Append(ctx, stored[0], -1, 0, big); !errors.Is(err, tasks.ErrFull) {
-		return nil, fmt.Errorf("appending 2 MiB to a full store: got %v, want ErrFull", err)
+		return nil, errors.Join(errors.New("appending 2 MiB to a full store: want ErrFull, got"), err)
 	}
 	return stored, allThere(ctx, s, stored, 1)
 }
@@ -123,13 +123,16 @@ func goesOn(ctx context.Context, s *bolt.Store, stored []tasks.ID) error {
 func allThere(ctx context.Context, s *bolt.Store, stored []tasks.ID, events int) error {
 	for _, id := range stored {
 		got, err := s.Load(ctx, id, 0)
-		if err != nil || len(got) != events {
-			return fmt.Errorf("task %s: got %d events, %v, want %d", id, len(got), err, events)
+		if err != nil {
+			return fmt.Errorf("task %s: %w", id, err)
+		}
+		if len(got) != events {
+			return fmt.Errorf("task %s: got %d events, want %d", id, len(got), events)
 		}
 	}
 	live, err := s.Live(ctx, "")
-	if err != nil || len(live) < len(stored) {
-		return fmt.Errorf("live: got %d tasks, %v, want %d", len(live), err, len(stored))
+	if err == nil && len(live) < len(stored) {
+		err = fmt.Errorf("live: got %d tasks, want %d", len(live), len(stored))
 	}
-	return nil
+	return err
 }

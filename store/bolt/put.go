@@ -3,7 +3,6 @@ package bolt
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -15,35 +14,45 @@ import (
 // sweepAtOnce bounds how many expired dedupe rows one transaction removes.
 const sweepAtOnce = 256
 
-// put writes changes into the transaction. known is what is committed.
-func put(tx *bbolt.Tx, known *cache, c *rules.Changes, now time.Time) error {
-	for _, r := range c.Records {
-		key := journalKey(r.Task, r.Event.Seq)
-		if err := tx.Bucket([]byte(bucketJournal)).Put(key, seal(key, r.Body)); err != nil {
-			return err
-		}
-	}
-	for _, r := range c.Rows {
-		key := historyKey(r.Conversation, r.Order, r.Answer)
-		if r.Fallback && tx.Bucket([]byte(bucketHistory)).Get(key) != nil {
-			continue
-		}
-		if err := tx.Bucket([]byte(bucketHistory)).Put(key, historyValue(key, r)); err != nil {
-			return err
-		}
+// put writes changes into the transaction, and returns the lanes among them as
+// they are stored then. b is what is committed.
+func put(b base, c *rules.Changes, now time.Time) (map[string][]liveRow, error) {
+	if err := putRecords(b, c); err != nil {
+		return nil, err
 	}
 	for id, t := range c.Tasks {
-		if err := putJSON(tx, bucketTasks, []byte(id), t); err != nil {
+		if err := putJSON(b.tx, bucketTasks, []byte(id), t); err != nil {
+			return nil, err
+		}
+	}
+	if err := putSeen(b.tx, c.Seen, now); err != nil {
+		return nil, err
+	}
+	if err := putRest(b.tx, c); err != nil {
+		return nil, err
+	}
+	return putLanes(b, c)
+}
+
+// putRecords writes journals and history.
+func putRecords(b base, c *rules.Changes) error {
+	for _, r := range c.Records {
+		key := journalKey(r.Task, r.Event.Seq)
+		if err := b.bucket(bucketJournal).Put(key, seal(key, r.Body)); err != nil {
 			return err
 		}
 	}
-	if err := putLanes(tx, known, c); err != nil {
-		return err
+	history := b.bucket(bucketHistory)
+	for _, r := range c.Rows {
+		key := historyKey(r.Conversation, r.Order, r.Answer)
+		if r.Fallback && history.Get(key) != nil {
+			continue
+		}
+		if err := history.Put(key, historyValue(key, r)); err != nil {
+			return err
+		}
 	}
-	if err := putSeen(tx, c.Seen, now); err != nil {
-		return err
-	}
-	return putRest(tx, c)
+	return nil
 }
 
 // putRest writes cuts, settings and the order number.
@@ -55,13 +64,11 @@ func putRest(tx *bbolt.Tx, c *rules.Changes) error {
 	}
 	for name, value := range c.Settings {
 		b, key := tx.Bucket([]byte(bucketSettings)), settingKey(name.Owner, name.Name)
-		err := error(nil)
+		write := func() error { return b.Put(key, seal(key, []byte(value))) }
 		if value == "" {
-			err = b.Delete(key)
-		} else {
-			err = b.Put(key, seal(key, []byte(value)))
+			write = func() error { return b.Delete(key) }
 		}
-		if err != nil {
+		if err := write(); err != nil {
 			return err
 		}
 	}
@@ -71,63 +78,75 @@ func putRest(tx *bbolt.Tx, c *rules.Changes) error {
 	return putJSON(tx, bucketMeta, []byte("order"), c.Order)
 }
 
-// putLanes writes of each lane only the entries that changed. A lane only ever
-// grows at its end, so that both versions are walked side by side.
-func putLanes(tx *bbolt.Tx, known *cache, c *rules.Changes) error {
-	base := base{tx: tx, cache: known}
-	b := tx.Bucket([]byte(bucketLive))
+// putLanes writes of each lane only the entries that changed, and returns the
+// lanes as they are stored then.
+func putLanes(b base, c *rules.Changes) (map[string][]liveRow, error) {
+	stored := make(map[string][]liveRow, len(c.Lanes))
 	for conversation, lane := range c.Lanes {
-		before, err := base.Lane(conversation)
+		before, err := b.laneRows(conversation)
+		if err != nil {
+			return nil, err
+		}
+		after := mergeLane(before, lane.Entries, c.Tasks)
+		if err := putLane(b.bucket(bucketLive), conversation, before, after); err != nil {
+			return nil, err
+		}
+		stored[conversation] = after
+	}
+	return stored, nil
+}
+
+// mergeLane gives the entries of a lane their rows: those of before, and of
+// opened for the tasks that are new.
+func mergeLane(before []liveRow, entries []tasks.LaneEntry, opened map[tasks.ID]rules.Task) []liveRow {
+	after := make([]liveRow, 0, len(entries))
+	for _, entry := range entries {
+		for len(before) > 0 && before[0].LaneEntry.Task != entry.Task {
+			before = before[1:]
+		}
+		row := liveRow{Task: opened[entry.Task]}
+		if len(before) > 0 {
+			row = before[0]
+		}
+		row.LaneEntry = entry
+		after = append(after, row)
+	}
+	return after
+}
+
+// putLane writes the difference. A lane only ever grows at its end, so that
+// both versions are walked side by side.
+func putLane(b *bbolt.Bucket, conversation string, before, after []liveRow) error {
+	write := func(row liveRow) error {
+		key := liveKey(conversation, row.Order)
+		value, err := sealJSON(key, row)
 		if err != nil {
 			return err
 		}
-		left := lane.Entries
-		for _, old := range before.Entries {
-			kept := len(left) > 0 && left[0].Task == old.Task
-			if kept && left[0] == old {
-				left = left[1:]
-				continue
-			}
-			row, err := liveOf(base, c, old.Task)
-			if err != nil {
-				return err
-			}
-			key := liveKey(conversation, row.Order)
-			if kept {
-				row.LaneEntry, left = left[0], left[1:]
-				err = putJSON(tx, bucketLive, key, row)
-			} else {
-				err = b.Delete(key)
-			}
-			if err != nil {
-				return err
-			}
+		return b.Put(key, value)
+	}
+	for _, old := range before {
+		kept := len(after) > 0 && after[0].LaneEntry.Task == old.LaneEntry.Task
+		err := error(nil)
+		switch {
+		case !kept:
+			err = b.Delete(liveKey(conversation, old.Order))
+		case after[0] != old:
+			err = write(after[0])
 		}
-		for _, entry := range left {
-			row, err := liveOf(base, c, entry.Task)
-			if err != nil {
-				return err
-			}
-			row.LaneEntry = entry
-			if err := putJSON(tx, bucketLive, liveKey(conversation, row.Order), row); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
+		}
+		if kept {
+			after = after[1:]
+		}
+	}
+	for _, row := range after {
+		if err := write(row); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// liveOf is the row of a task in its lane, still without the lane's entry.
-func liveOf(b base, c *rules.Changes, id tasks.ID) (liveRow, error) {
-	task, ok := c.Tasks[id]
-	if ok {
-		return liveRow{Task: task}, nil
-	}
-	task, ok, err := b.Task(id)
-	if err == nil && !ok {
-		err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
-	}
-	return liveRow{Task: task}, err
 }
 
 // putSeen writes dedupe rows and removes some of those that have expired.

@@ -108,12 +108,11 @@ func orderOf(b base, id tasks.ID) (uint64, error) {
 func (b base) turns(conversation string, cut, end uint64, budget *rules.Budget) error {
 	prefix := owned(conversation)
 	c := b.bucket(bucketHistory).Cursor()
-	k, v := c.Seek(historyKey(conversation, end, false))
-	if k == nil {
-		k, v = c.Last()
-	} else {
-		k, v = c.Prev()
+	older := c.Prev
+	if k, _ := c.Seek(historyKey(conversation, end, false)); k == nil {
+		older = c.Last // everything is older
 	}
+	k, v := older()
 	var answer rules.Row
 	for ; bytes.HasPrefix(k, prefix) && len(k) == len(prefix)+9; k, v = c.Prev() {
 		if binary.BigEndian.Uint64(k[len(prefix):]) <= cut {

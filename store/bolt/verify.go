@@ -90,7 +90,7 @@ func verify(path string, look func(tx *bbolt.Tx, report func(error))) error {
 		if err != nil {
 			return err
 		}
-		defer db.Close()
+		defer func() { _ = db.Close() }() // it was only read
 		if err := whole(db); err != nil {
 			return err
 		}

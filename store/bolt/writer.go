@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"legwork/failpoint"
 	"legwork/planner"
@@ -159,19 +160,21 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 	if err != nil {
 		return fail(jobs, s.broken(err))
 	}
-	stage := rules.NewStage(base{tx, s.cache, s.log}, s.now())
+	b := base{tx, s.cache, s.log}
+	stage := rules.NewStage(b, s.now())
 	jobs = collect(stage, jobs, more)
 	changes := stage.Changes()
+	var lanes map[string][]liveRow
 	if !changes.Empty() {
-		err = s.commit(tx, changes)
+		lanes, err = s.commit(b, changes)
 	}
-	if rollback := guard(tx.Rollback); rollback != nil && !errors.Is(rollback, bbolt.ErrTxClosed) {
+	if rollback := guard(tx.Rollback); rollback != nil && !errors.Is(rollback, bolterrors.ErrTxClosed) {
 		err = errors.Join(err, rollback)
 	}
 	if err != nil {
 		return fail(jobs, s.broken(err))
 	}
-	s.cache.committed(changes)
+	s.cache.committed(changes, lanes)
 	s.watch.Tell(changes)
 	return jobs
 }
@@ -193,22 +196,23 @@ func collect(stage *rules.Stage, jobs []*job, more <-chan *job) []*job {
 	return jobs
 }
 
-// commit writes what the jobs changed and makes it durable.
-func (s *Store) commit(tx *bbolt.Tx, changes *rules.Changes) error {
-	err := guard(func() error { return put(tx, s.cache, changes, s.now()) })
+// commit writes what the jobs changed and makes it durable. It returns the lanes
+// among it as they are stored.
+func (s *Store) commit(b base, changes *rules.Changes) (lanes map[string][]liveRow, err error) {
+	err = guard(func() (err error) { lanes, err = put(b, changes, s.now()); return err })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, r := range changes.Records {
 		failpoint.Hit("commit.before." + string(r.Event.Type))
 	}
-	if err := guard(tx.Commit); err != nil {
-		return err
+	if err := guard(b.tx.Commit); err != nil {
+		return nil, err
 	}
 	for _, r := range changes.Records {
 		failpoint.Hit("commit.after." + string(r.Event.Type))
 	}
-	return nil
+	return lanes, nil
 }
 
 // broken decides what an error of a transaction means for those to come: a full

@@ -70,7 +70,9 @@ func (s *Server) Serve(ctx context.Context) error {
 		if s.http.Shutdown(stop) != nil {
 			err = s.http.Close()
 		}
-		<-ended
+		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
 	}
 	err = errors.Join(err, os.Remove(s.path))
 	if err != nil {

@@ -49,6 +49,9 @@ func (c *contents) Task(id tasks.ID) (rules.Task, bool, error) {
 	return t, ok, nil
 }
 
+// Spare implements rules.Base: no row is ever damaged here.
+func (c *contents) Spare(tasks.ID) (rules.Task, bool, error) { return rules.Task{}, false, nil }
+
 // State implements rules.Base.
 func (c *contents) State(id tasks.ID) (planner.State, error) {
 	if s, ok := c.states[id]; ok {
@@ -140,7 +143,7 @@ func (c *contents) remember(r rules.Row) {
 		return
 	}
 	for i := len(list) - 1; i >= 0; i-- {
-		if t := list[i]; t.order == r.Order && !(r.Fallback && t.answered) {
+		if t := list[i]; t.order == r.Order && (!r.Fallback || !t.answered) {
 			t.Answer, t.Failed, t.answered = r.Text, r.Failed, true
 			return
 		}
