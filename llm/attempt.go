@@ -80,6 +80,8 @@ func (e *endpoint) judgeEnd(d *draft, end error) *fault {
 			f.hint = e.doer.addressHint(complaint{})
 		}
 		return f
+	case errors.Is(end, errCut) && !d.choices:
+		return &fault{problem: Garbage, retry: true, err: errNoChoices, hint: e.doer.addressHint(complaint{})}
 	case errors.Is(end, errCut):
 		return &fault{problem: CutOff, retry: true, err: end}
 	case errors.Is(end, errNotJSON), errors.Is(end, errEventTooLong), errors.Is(end, errReplyTooLong), errors.Is(end, errCalls):

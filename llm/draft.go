@@ -18,6 +18,7 @@ type draft struct {
 	counted  bool   // the endpoint reported usage
 	finish   string // its reason to finish; empty: not yet
 	pieces   bool   // a delta was seen
+	choices  bool   // an event of the protocol was seen
 }
 
 // callDraft is a tool call while it comes in.
@@ -37,6 +38,8 @@ func (e *midStreamError) Error() string {
 	return "the stream broke off with an error: " + e.said.message
 }
 
+var errNoChoices = errors.New("the reply is JSON, but not of the protocol: it has no choices")
+
 var errNotJSON = errors.New("an event of the stream is not the protocol's JSON")
 
 var errCalls = errors.New("the reply holds more than 256 tool calls")
@@ -53,6 +56,7 @@ func (d *draft) take(data []byte) error {
 	if u, ok := readUsage(c.Usage); ok {
 		d.usage, d.counted = u, true
 	}
+	d.choices = d.choices || c.Choices != nil
 	for _, choice := range c.Choices {
 		if choice.Index != 0 {
 			continue

@@ -127,9 +127,13 @@ func (d *doer) addressHint(said complaint) string {
 	return fmt.Sprintf("%s is %s, which ends as expected; %s", d.key("base_url"), base, model)
 }
 
+// leastSecret is the length from which a key is worth hiding: removing one
+// such as "x", which endpoints without keys are given, would spoil every word.
+const leastSecret = 8
+
 // redact removes the key from a text of the endpoint.
 func (d *doer) redact(s string) string {
-	if d.config.APIKey == "" {
+	if len(d.config.APIKey) < leastSecret {
 		return s
 	}
 	return strings.ReplaceAll(s, d.config.APIKey, "[api_key]")

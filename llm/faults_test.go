@@ -57,6 +57,7 @@ func TestFaults(t *testing.T) {
 		{"dropped before a reply", once(drop("")), llm.Unreachable, 0, 4, "", ""},
 		{"dropped in mid-stream", once(drop(says("Hel") + says("lo"))), llm.CutOff, 0, 3, "Hello", ""},
 		{"stream without end", once(sse(says("Hello"))), llm.CutOff, 0, 3, "Hello", ""},
+		{"JSON that is not the protocol", once(sse(`{"status":"ok","data":[1,2,3]}`)), llm.Garbage, 0, 4, "", "models.main.base_url"},
 		{"end within an event", once(sse(says("Hello") + `data: {"choices":[{"del`)), llm.Garbage, 0, 3, "Hello", ""},
 		{"length", once(sse(says("Hello") + ends("length") + done)), llm.CutOff, 0, 1, "Hello", ""},
 		{"length in a tool call", once(sse(delta(cut[1:]) + ends("length") + done)), llm.CutOff, 0, 1, "", ""},
@@ -254,5 +255,18 @@ func TestHTTP2(t *testing.T) {
 	got, err := m.Call(t.Context(), ask(), h.take)
 	if err != nil || got.Text != "Hello there" || h.resets != 1 || len(w.list) != 2 {
 		t.Errorf("reply %+v, error %v, %d resets, waits %v, want Hello there after 2 failures, one in mid-stream", got, err, h.resets, w.list)
+	}
+}
+
+// A key as short as those that endpoints without keys are given hides nothing.
+func TestShortKeyIsNoSecret(t *testing.T) {
+	f := newFake(t, status(400, `{"error":{"message":"no key word"}}`))
+	c := f.config()
+	main := c.Models["main"]
+	main.APIKey = "k"
+	c.Models["main"] = main
+	m, _ := open(t, c)
+	if _, err := m.Call(t.Context(), ask(), nil); err == nil || !strings.Contains(err.Error(), "no key word") {
+		t.Errorf("error %v, want it to quote the endpoint: no key word", err)
 	}
 }
