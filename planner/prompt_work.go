@@ -114,7 +114,7 @@ func (b *builder) returned(c Call, seq int) string {
 		return b.text("prompt.result_denied", map[string]any{"Reason": e.Decision.Text})
 	case e.Result == nil, failpoint.Fault("result-dropped"):
 		return b.text("prompt.result_missing", nil)
-	case e.Result.Unknown:
+	case e.Result.Unknown && e.Result.Text == "":
 		return b.text("prompt.result_unknown", nil)
 	case e.Result.Failed:
 		return b.cut(e.Result.Text, e.Result.Show, e.Result.Bytes, seq)
