@@ -41,6 +41,7 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 	if e.Type == planner.Garbled {
 		x.Log.InfoContext(ctx, "a reply cannot be used", "task", v.ID, "action", a.ID, "model", reply.Model, "reason", e.Problem.Reason)
 	}
+	x.noteRefusals(ctx, v, a, e)
 	events := []planner.Event{e}
 	if next := planner.Apply(v.State, e); next.Phase == planner.PhaseShowing && next.Slot(planner.SlotAnswer).Name == "" {
 		// The intent to show goes into the same commit as what is shown.
@@ -54,6 +55,18 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 		err = x.append(ctx, v.ID, e)
 	}
 	return err
+}
+
+// noteRefusals logs the tool calls of a reply that cannot be made.
+func (x *Executor) noteRefusals(ctx context.Context, v *View, a planner.Action, e planner.Event) {
+	if e.Reply == nil {
+		return
+	}
+	for _, c := range e.Reply.Calls {
+		if c.Refusal != "" {
+			x.Log.InfoContext(ctx, "a tool call cannot be made", "task", v.ID, "action", a.ID, "tool", clipped(c.Name, 100), "reason", clipped(c.Refusal, 300))
+		}
+	}
 }
 
 // scene gathers what the prompt needs of the world.
