@@ -25,6 +25,7 @@ type Scene struct {
 	Groups            []i18n.Group // plan and review: what work can be given to
 	GroupInstructions string       // work
 	Tools             []llm.Tool   // work: the group's tools, without the machine's own
+	Missing           string       // work: what cannot be reached of the group's tools, and why
 	Model             string       // a configured model in place of the role's
 	History           []Exchange   // oldest first
 	MaxBytes          int          // of all messages together; 0 for no limit

@@ -39,6 +39,9 @@ func (b *builder) work(a Action) error {
 		b.turn(w, turn)
 	}
 	b.sharedState()
+	if b.scene.Missing != "" {
+		b.add(llm.User, b.text("prompt.tool_unavailable", map[string]any{"Tool": w.Name, "Reason": b.scene.Missing}))
+	}
 	if a.LastTurn {
 		b.add(llm.User, b.text("prompt.last_turn", nil))
 	} else if w.Name != LLMTool {

@@ -92,14 +92,35 @@ func outcome(v *View, texts *i18n.Texts) bot.Draft {
 	}
 	if s.Answer > 0 {
 		d.Text = v.Event(s.Answer).Reply.Text
-		return d
+	} else {
+		d.Failed = s.Outcome == planner.Failed
+		d.Text = texts.Text(opening.Language, "problem."+s.Why, nil)
+		if found := found(v); found != "" {
+			d.Text += "\n\n" + texts.Text(opening.Language, "partial.intro", nil) + "\n\n" + found
+		}
 	}
-	d.Failed = s.Outcome == planner.Failed
-	d.Text = texts.Text(opening.Language, "problem."+s.Why, nil)
-	if found := found(v); found != "" {
-		d.Text += "\n\n" + texts.Text(opening.Language, "partial.intro", nil) + "\n\n" + found
+	for _, tool := range unknown(v) {
+		d.Text += "\n\n" + texts.Text(opening.Language, "partial.unknown", map[string]any{"Tool": tool})
 	}
 	return d
+}
+
+// unknown names the tools that had been called and must not be called twice
+// when their sub-task was cut short: nobody knows whether they took effect.
+func unknown(v *View) []string {
+	var names []string
+	for _, w := range v.State.Subtasks {
+		if w.State != planner.SubSkipped || len(w.Turns) == 0 {
+			continue
+		}
+		turn := w.Turns[len(w.Turns)-1]
+		for i, c := range turn.Calls {
+			if c.Step == planner.StepStarted {
+				names = append(names, v.Event(turn.Seq).Reply.Calls[i].Tool)
+			}
+		}
+	}
+	return names
 }
 
 // found lists the results of the sub-tasks that are done: work that was done

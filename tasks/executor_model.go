@@ -108,6 +108,7 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 	}
 	if err != nil {
 		x.Log.WarnContext(ctx, "tools are missing", "task", v.ID, "group", a.Group, "cause", err)
+		scene.Missing = clipped(err.Error(), 500)
 	}
 	for _, t := range tools {
 		scene.Tools = append(scene.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})

@@ -96,7 +96,8 @@ type Store interface {
 	Live(ctx context.Context, conversation string) ([]Live, error)
 	// History returns the newest turns of a conversation since its last cut,
 	// oldest first, whose goals and answers together have at most maxBytes, and
-	// which were opened before the task before (all when empty).
+	// which were opened before the task before (all when empty). When the newest
+	// alone is longer, its texts are shortened.
 	History(ctx context.Context, conversation string, before ID, maxBytes int) ([]Turn, error)
 	// Setting and PutSetting keep small per-person and per-chat values, such as
 	// ("terminal:me", "language"). A missing one is "".

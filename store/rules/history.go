@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"legwork/tasks"
 )
@@ -17,14 +18,31 @@ type Budget struct {
 func NewBudget(maxBytes int) *Budget { return &Budget{left: maxBytes} }
 
 // Add takes the next older turn. It reports false when the turn does not fit;
-// then the collection is over.
+// then the collection is over. The newest turn is shortened instead, so that
+// one very long question does not cut off a conversation.
 func (b *Budget) Add(t tasks.Turn) bool {
+	if len(b.turns) == 0 && len(t.Goal)+len(t.Answer) > b.left {
+		t.Goal, t.Answer = shorten(t.Goal, b.left/2), shorten(t.Answer, b.left/2)
+	}
 	b.left -= len(t.Goal) + len(t.Answer)
 	if b.left < 0 {
 		return false
 	}
 	b.turns = append(b.turns, t)
 	return true
+}
+
+// shorten cuts a text to at most n bytes at a rune's boundary.
+func shorten(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	const mark = "…"
+	n = max(0, n-len(mark))
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + mark
 }
 
 // Turns returns what was collected, oldest first.

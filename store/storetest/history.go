@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"legwork/bot"
 	"legwork/planner"
@@ -63,6 +64,16 @@ func testHistoryBudget(b *bench) {
 		if n := len(got); n > 0 && got[n-1].Task != "t3" {
 			b.Fatalf("history of at most %d bytes ends with %q, want the newest turn", c.max, got[n-1].Task)
 		}
+	}
+}
+
+// testHistoryLongest: one turn longer than the budget is shortened, not left
+// out with all that came before it.
+func testHistoryLongest(b *bench) {
+	b.ask(chat("c"), "t1", strings.Repeat("ж", 5000))
+	got := b.history(chat("c"), "", 1000)
+	if len(got) != 1 || len(got[0].Goal) > 500 || !strings.HasPrefix(got[0].Goal, "жжж") || !utf8.ValidString(got[0].Goal) {
+		b.Fatalf("History of one goal of 10,000 bytes within 1,000: got %.80v", got)
 	}
 }
 

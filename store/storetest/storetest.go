@@ -43,6 +43,7 @@ func Run(t *testing.T, open Opener) {
 		{"live", testLive},
 		{"history", testHistory},
 		{"history budget", testHistoryBudget},
+		{"a turn longer than the budget of the history", testHistoryLongest},
 		{"cut", testCut},
 		{"conversations", testConversations},
 		{"settings", testSettings},

@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 		"a lone sub-task answers itself":                  testLone,
 		"dependencies wait and see results":               testDependencies,
 		"stop cancels what runs":                          testStop,
+		"stop tells of a call whose outcome is unknown":   testStopUnknown,
 		"guidance before the first words supersedes":      testSupersede,
 		"a conversation is answered in order":             testOrder,
 		"a refused tool tells the model":                  testRefused,
@@ -146,6 +147,23 @@ func testStop(t *testing.T, k *Kit) {
 	<-cancelled
 	if got := k.Answers(t, 1)[0]; got.Failed || got.Text != k.Texts.Text("en", "problem.stopped", nil) {
 		t.Errorf("answer = %+v, want the sentence that it was stopped", got.Draft)
+	}
+}
+
+// testStopUnknown stops while a call runs that must not be repeated.
+func testStopUnknown(t *testing.T, k *Kit) {
+	k.Model.Answer = Planned(`{"plan":[{"name":"book","description":"one"}]}`)
+	running := make(chan struct{}, 1)
+	k.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+		running <- struct{}{}
+		<-ctx.Done()
+		return tasks.ToolResult{}, ctx.Err()
+	}
+	ask(t, k, "1", "book it")
+	<-running
+	ask(t, k, "2", "/stop")
+	if got := k.Answers(t, 1)[0].Text; !strings.Contains(got, k.Texts.Text("en", "partial.unknown", map[string]any{"Tool": "book.it"})) {
+		t.Errorf("answer = %q, want it to say that the outcome of book.it is unknown", got)
 	}
 }
 
