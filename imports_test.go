@@ -24,11 +24,12 @@ cmd/legwork        | *                                       | kong yaml/v3
 
 conf               | bot i18n llm planner tools              | yaml/v3 invopop/jsonschema levenshtein
 
-bot/terminal       | bot i18n                                | x/term x/text go-runewidth displaywidth
+bot/terminal       | bot i18n                                | x/term x/sys displaywidth cancelreader
 tasks/local        | bot i18n llm planner tasks              |
 tasks/enginetest   | bot i18n llm planner tasks              | pgregory.net/rapid go-cmp
-store/bolt         | bot planner tasks store/rules           | bbolt go-json-experiment/json golang-lru/v2 flock x/sys
+store/bolt         | bot planner tasks store/rules           | bbolt golang-lru/v2 flock
 store/memory       | bot planner tasks store/rules           |
+store/control      |                                         |
 store/storetest    | bot planner tasks                       | go-cmp
 store/rules        | bot planner tasks                       |
 
@@ -36,12 +37,12 @@ tasks              | bot i18n llm planner                    | ulid/v2
 
 planner            | bot i18n llm llm/lenient                | levenshtein
 tools              | tools/builtin                           | mcp-go jsonschema/v6 backoff/v5 x/sys levenshtein x/text
-tools/builtin      |                                         | mcp-go apd/v3
+tools/builtin      |                                         | mcp-go apd/v3 x/text
 
-bot                |                                         | goldmark go-runewidth displaywidth x/text
+bot                |                                         | goldmark displaywidth x/text
 llm                | llm/lenient                             | go-openai backoff/v5
 llm/lenient        |                                         | jsonrepair
-llm/offline        | llm llm/lenient                         |
+llm/offline        | llm llm/lenient                         | go-openai
 i18n               |                                         | go-i18n/v2 x/text yaml/v3 levenshtein
 failpoint          |                                         |
 `
@@ -51,7 +52,7 @@ failpoint          |                                         |
 // every package: they put real parts together.
 const (
 	forTests       = "fakes testing store/storetest tasks/enginetest"
-	modulesOfTests = "go-cmp goleak pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term"
+	modulesOfTests = "go-cmp goleak pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term invopop/jsonschema"
 )
 
 // pure packages decide by values alone; impure is what they must not reach for.
