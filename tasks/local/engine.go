@@ -22,8 +22,8 @@ type Engine struct {
 
 	mu      sync.Mutex
 	running map[tasks.ID]bool
-	waiting []tasks.ID // woken before Run
-	ctx     context.Context
+	woken   []tasks.ID    // not yet looked at by Run
+	bell    chan struct{} // rings when woken has something
 	work    sync.WaitGroup
 }
 
@@ -38,56 +38,66 @@ type Config struct {
 
 // New makes an engine; nothing happens before Run.
 func New(cfg Config) *Engine {
-	return &Engine{cfg: cfg, slots: make(chan struct{}, max(1, cfg.Concurrent)), running: map[tasks.ID]bool{}}
+	return &Engine{
+		cfg: cfg, slots: make(chan struct{}, max(1, cfg.Concurrent)),
+		running: map[tasks.ID]bool{}, bell: make(chan struct{}, 1),
+	}
 }
 
-// Wake makes sure that a task is looked after. It returns at once.
+// Wake makes sure that a task is looked after, as soon as Run runs. It returns
+// at once.
 func (e *Engine) Wake(_ context.Context, id tasks.ID) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ctx == nil {
-		e.waiting = append(e.waiting, id)
+	if e.running[id] {
 		return nil
 	}
-	e.start(id, false)
+	e.woken = append(e.woken, id)
+	select {
+	case e.bell <- struct{}{}:
+	default:
+	}
 	return nil
 }
 
 // Run takes up every live task of the store, then those that are woken, until
 // ctx ends; it returns after all their goroutines have.
 func (e *Engine) Run(ctx context.Context) error {
+	defer e.work.Wait()
 	live, err := e.cfg.Store.Live(ctx, "")
 	if err != nil {
 		return fmt.Errorf("listing live tasks: %w", err)
 	}
-	e.mu.Lock()
-	e.ctx = ctx
 	for _, l := range live {
 		if !failpoint.Fault("resume-off") {
-			e.start(l.Task, true)
+			e.start(ctx, l.Task, true)
 		}
 	}
-	for _, id := range e.waiting {
-		e.start(id, false)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-e.bell:
+			e.mu.Lock()
+			woken := e.woken
+			e.woken = nil
+			e.mu.Unlock()
+			for _, id := range woken {
+				e.start(ctx, id, false)
+			}
+		}
 	}
-	e.waiting = nil
-	e.mu.Unlock()
-	<-ctx.Done()
-	e.mu.Lock()
-	e.ctx = nil
-	e.mu.Unlock()
-	e.work.Wait()
-	return nil
 }
 
 // start looks after a task in a goroutine of its own, unless one does already.
-// e.mu is held.
-func (e *Engine) start(id tasks.ID, resumed bool) {
-	if e.running[id] || e.ctx.Err() != nil {
+func (e *Engine) start(ctx context.Context, id tasks.ID, resumed bool) {
+	e.mu.Lock()
+	known := e.running[id]
+	e.running[id] = true
+	e.mu.Unlock()
+	if known {
 		return
 	}
-	e.running[id] = true
-	ctx := e.ctx
 	e.work.Go(func() {
 		e.care(ctx, id, resumed)
 		e.mu.Lock()

@@ -188,7 +188,9 @@ func (w *world) crash() {
 
 // refuse makes the chat slow and at times unwilling.
 func (w *world) refuse(d bot.Draft) error {
-	time.Sleep(time.Duration(w.draw(int(200 * time.Millisecond))))
+	if err := w.pause(context.Background(), 200*time.Millisecond); err != nil {
+		return err
+	}
 	if d.Kind != bot.KindNotice && w.chance(5) {
 		return errors.New("the chat is busy")
 	}
