@@ -16,6 +16,7 @@ type Request struct {
 	Seq      int             `json:"-"` // counts from 1 in order of arrival
 	At       time.Time       `json:"-"`
 	Header   http.Header     `json:"-"`
+	Key      string          `json:"key"` // the bearer token: tells several clients apart
 	Raw      json.RawMessage `json:"-"` // the body as it came
 	Model    string          `json:"model"`
 	Messages []Message       `json:"messages"`

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -184,6 +185,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	request.At, request.Header = arrived, r.Header
+	request.Key = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	request.Seq = s.accept(&request)
 	response := s.o.Respond(request)
 	if response.ToolCalls != nil {
