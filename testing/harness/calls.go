@@ -22,9 +22,9 @@ func Output(tool, text string) string {
 	return "value of " + text
 }
 
-// readCalls reads the tool server's log. There is no file when it was never
+// readCalls reads the tool server's log of a life. There is no file when it was never
 // started.
-func readCalls(path string) ([]Call, error) {
+func readCalls(path string, life int) ([]Call, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -47,7 +47,7 @@ func readCalls(path string) ([]Call, error) {
 			return calls, fmt.Errorf("reading calls: %w", err)
 		}
 		if line.Event == "call" {
-			calls = append(calls, Call{At: line.Time, Tool: line.Tool, Text: strings.TrimSpace(line.Arguments["key"] + line.Arguments["item"])})
+			calls = append(calls, Call{At: line.Time, Life: life, Tool: line.Tool, Text: strings.TrimSpace(line.Arguments["key"] + line.Arguments["item"])})
 		}
 	}
 }

@@ -217,10 +217,11 @@ func (j *judge) content(in Input, a Event) {
 // it fell after the call was made and before the model was told its result, or
 // between the mark that the call starts and the call itself.
 func (j *judge) cutOff(task string) bool {
-	wanted, called := time.Time{}, time.Time{}
+	var called Call
+	wanted := len(j.r.Lives) // the life in which the model wanted the call
 	for _, x := range j.asked {
 		if x.step == llmfake.StepWork && x.id == task && x.results == 0 && x.delivered {
-			wanted = x.done
+			wanted = min(wanted, x.life)
 		}
 	}
 	calls := make([]int, len(j.r.Lives)) // of book
@@ -228,33 +229,21 @@ func (j *judge) cutOff(task string) bool {
 		if c.Tool != book {
 			continue
 		}
-		calls[j.lifeAt(c.At)]++
+		calls[c.Life]++
 		if c.Text == task {
-			called = c.At
+			called = c
 		}
 	}
-	if !called.IsZero() {
-		l := j.r.Lives[j.lifeAt(called)]
-		return l.Killed && !j.reported(task, called, l.End)
+	if called.Text != "" {
+		l := j.r.Lives[called.Life]
+		return l.Killed && !j.reported(task, called.At, l.End)
 	}
 	for i, l := range j.r.Lives {
-		if l.Killed && !wanted.IsZero() && wanted.Before(l.End) && count(l, "commit.before.started") > calls[i] {
+		if l.Killed && i >= wanted && count(l, "commit.before.started") > calls[i] {
 			return true
 		}
 	}
 	return false
-}
-
-// lifeAt is the life that a moment on another wire belongs to: the last one
-// that had started.
-func (j *judge) lifeAt(at time.Time) int {
-	life := 0
-	for i, l := range j.r.Lives {
-		if !l.Start.After(at) {
-			life = i
-		}
-	}
-	return life
 }
 
 func (j *judge) guidance(in Input) {

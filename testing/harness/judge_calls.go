@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 // exchange is one request to the model and what became of it.
 type exchange struct {
 	request   llmfake.Request
+	life      int // that asked
 	step      llmfake.Step
 	id        string // of the question; for a turn of a sub-task its description
 	results   int    // tool results in the prompt
@@ -40,7 +42,7 @@ func exchanges(log []llmfake.Entry) []exchange {
 func newExchange(r llmfake.Request, at time.Time) exchange {
 	step, round := llmfake.StepOf(r)
 	goal, _ := r.Tagged("goal")
-	x := exchange{request: r, step: step, at: at, id: llmfake.ReadQuestion(goal).ID}
+	x := exchange{request: r, life: lifeOf(r.Key), step: step, at: at, id: llmfake.ReadQuestion(goal).ID}
 	if task, ok := r.Tagged("task"); ok && step == llmfake.StepWork {
 		x.id, round = task, 0
 	}
@@ -62,6 +64,12 @@ func newExchange(r llmfake.Request, at time.Time) exchange {
 	return x
 }
 
+// lifeOf reads what lifeKey wrote.
+func lifeOf(key string) int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(key, "life-"))
+	return n
+}
+
 // models looks for calls that were made again though their reply was stored,
 // and counts what the kills cost.
 func (j *judge) models() {
@@ -73,19 +81,19 @@ func (j *judge) models() {
 		if !again {
 			continue
 		}
-		life := j.lifeAt(earlier.at)
+		life := earlier.life
 		switch {
-		case life == j.lifeAt(x.at):
+		case life == x.life:
 			j.violated(RuleModelOnce, "%s was asked twice in life %d", x.key, life)
 		case earlier.delivered && !j.killedAfter(life, earlier.done):
-			j.violated(RuleModelOnce, "%s was asked again in life %d, long after its reply in life %d", x.key, j.lifeAt(x.at), life)
+			j.violated(RuleModelOnce, "%s was asked again in life %d, long after its reply in life %d", x.key, x.life, life)
 		default:
 			lost[life]++
 		}
 	}
 	begun := make([]int, len(j.r.Lives))
 	for _, x := range j.asked {
-		begun[j.lifeAt(x.at)]++
+		begun[x.life]++
 	}
 	for i, l := range j.r.Lives {
 		stored := passed(l, "replied") + passed(l, "garbled")
@@ -117,23 +125,23 @@ func (j *judge) tools() {
 	before := map[string]Call{}
 	lost, begun := make([]int, len(j.r.Lives)), make([]int, len(j.r.Lives))
 	for _, c := range j.r.Calls {
-		begun[j.lifeAt(c.At)]++
+		begun[c.Life]++
 		key := c.Tool + " " + c.Text
 		earlier, again := before[key]
 		before[key] = c
 		if !again {
 			continue
 		}
-		life := j.lifeAt(earlier.At)
+		life := earlier.Life
 		switch {
 		case c.Tool == book:
-			j.violated(RuleBookOnce, "%q was booked in life %d and again in life %d", c.Text, life, j.lifeAt(c.At))
-		case life == j.lifeAt(c.At):
+			j.violated(RuleBookOnce, "%q was booked in life %d and again in life %d", c.Text, life, c.Life)
+		case life == c.Life:
 			j.violated(RuleToolOnce, "%s was called twice in life %d", key, life)
 		case j.reported(c.Text, earlier.At, c.At):
-			j.violated(RuleToolOnce, "%s was called again in life %d after the model had been told its result", key, j.lifeAt(c.At))
+			j.violated(RuleToolOnce, "%s was called again in life %d after the model had been told its result", key, c.Life)
 		case !j.killedAfter(life, earlier.At):
-			j.violated(RuleToolOnce, "%s was called again in life %d, long after the call in life %d", key, j.lifeAt(c.At), life)
+			j.violated(RuleToolOnce, "%s was called again in life %d, long after the call in life %d", key, c.Life, life)
 		default:
 			lost[life]++
 			j.LostTools++

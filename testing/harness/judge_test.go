@@ -54,7 +54,7 @@ func (t *tape) out(kind, message, task, text string) {
 // ask puts a request on the model's wire; tools are results in the prompt.
 func (t *tape) ask(step llmfake.Step, user, history string, tools int) {
 	t.seq++
-	r := &llmfake.Request{Messages: []llmfake.Message{{Role: "system", Content: "- lookup: x\n- book: x\n"}}}
+	r := &llmfake.Request{Key: fmt.Sprintf("life-%d", len(t.Lives)-1), Messages: []llmfake.Message{{Role: "system", Content: "- lookup: x\n- book: x\n"}}}
 	if history != "" {
 		r.Messages = append(r.Messages, llmfake.Message{Role: "assistant", Content: history})
 	}
@@ -78,7 +78,7 @@ func (t *tape) asked(step llmfake.Step, user, history string, tools int) {
 }
 
 func (t *tape) call(tool, text string) {
-	t.Calls = append(t.Calls, harness.Call{At: t.tick(), Tool: tool, Text: text})
+	t.Calls = append(t.Calls, harness.Call{At: t.tick(), Life: len(t.Lives) - 1, Tool: tool, Text: text})
 }
 
 const (

@@ -73,6 +73,7 @@ type Event struct {
 // Call is one call that reached the tool server.
 type Call struct {
 	At   time.Time
+	Life int // index into Record.Lives: each life has a log of its own
 	Tool string
 	Text string // the argument: the sub-task's description
 }

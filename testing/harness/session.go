@@ -99,7 +99,7 @@ func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err e
 	}
 	brain := llmfake.Brain{First: 5 * time.Millisecond, PerToken: 300 * time.Microsecond}
 	wire := filepath.Join(dir, "model.jsonl")
-	model, err := llmfake.Start(llmfake.Options{Key: "sk-harness", Models: []string{"fake"}, Log: wire, Respond: func(r llmfake.Request) llmfake.Response {
+	model, err := llmfake.Start(llmfake.Options{Models: []string{"fake"}, Log: wire, Respond: func(r llmfake.Request) llmfake.Response {
 		s.note(ctx, r)
 		return brain.Respond(r)
 	}})
@@ -116,8 +116,14 @@ func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err e
 	if s.record.Model, err = llmfake.ReadLog(wire); err != nil {
 		return s.record, dir, err
 	}
-	s.record.Calls, err = readCalls(filepath.Join(dir, "calls.jsonl"))
-	return s.record, dir, err
+	for n := range s.record.Lives {
+		calls, err := readCalls(s.calls(n), n)
+		if err != nil {
+			return s.record, dir, err
+		}
+		s.record.Calls = append(s.record.Calls, calls...)
+	}
+	return s.record, dir, nil
 }
 
 // note tells the run's goroutine of a request.
@@ -134,10 +140,10 @@ func (s *session) note(ctx context.Context, r llmfake.Request) {
 }
 
 func (s *session) run(ctx context.Context, url string) error {
-	if err := s.configure(url); err != nil {
-		return err
-	}
 	for n := 0; ; n++ {
+		if err := s.configure(url, n); err != nil {
+			return err
+		}
 		var kill Kill
 		if n < len(s.order.Kills) {
 			kill = s.order.Kills[n]
@@ -153,23 +159,32 @@ func (s *session) run(ctx context.Context, url string) error {
 	}
 }
 
-// configure writes the config file of the run.
-func (s *session) configure(url string) error {
+// calls is the tool server's log of a life.
+func (s *session) calls(n int) string {
+	return filepath.Join(s.dir, fmt.Sprintf("calls.%d", n))
+}
+
+// configure writes the config file of a life. The key tells the model endpoint
+// which life asks.
+func (s *session) configure(url string, n int) error {
 	text := fmt.Sprintf(`language: en
 timezone: UTC
 data_dir: %q
 log: {level: debug}
 models:
-  main: {base_url: %q, api_key: sk-harness, model: fake}
+  main: {base_url: %q, api_key: %q, model: fake}
 roles: {plan: main, review: main, work: main, answer: main}
 servers:
   desk: {command: %q, args: [%s]}
 groups:
   lookup: {description: Looks things up., servers: [desk], tools: [lookup], read_only: ["*"]}
   book: {description: Books things., servers: [desk], tools: [book], approve: never}
-`, filepath.Join(s.dir, "data"), url, s.h.Server, serverArgs(filepath.Join(s.dir, "calls.jsonl")))
+`, filepath.Join(s.dir, "data"), url, lifeKey(n), s.h.Server, serverArgs(s.calls(n)))
 	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text), 0o600)
 }
+
+// lifeKey is the API key of a life.
+func lifeKey(n int) string { return fmt.Sprintf("life-%d", n) }
 
 // live runs one life to its end.
 func (s *session) live(ctx context.Context, n int, k Kill) (Life, error) {
