@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"legwork/conf"
@@ -23,6 +22,10 @@ var demoPace = offline.Options{Delay: 400 * time.Millisecond, WordDelay: 15 * ti
 // Run answers one question, or chats, with the offline stand-in and the
 // built-in tools in a fresh data directory.
 func (command demoCommand) Run(ctx context.Context, c console) error {
+	text, err := question(command.Text)
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "legwork-demo-")
 	if err != nil {
 		return fmt.Errorf("making a data directory: %w", err)
@@ -30,7 +33,6 @@ func (command demoCommand) Run(ctx context.Context, c console) error {
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
 	config := conf.Demo(dir)
 	config.Log.Level = slog.LevelWarn.String()
-	text := strings.Join(command.Text, " ")
 	pace := offline.Options{}
 	if text == "" {
 		pace = demoPace

@@ -54,6 +54,7 @@ type misuse string
 func (m misuse) Error() string { return string(m) }
 
 func main() {
+	surviveFileLimit()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], console{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv})
 	stop()
