@@ -1,0 +1,30 @@
+package planner_test
+
+import (
+	"testing"
+
+	"legwork/planner"
+)
+
+// TestUtterance: what people may see of a reply that still grows.
+func TestUtterance(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{"The answer", ""}, // too short to tell
+		{"The answer is a long sentence.", "The answer is a long sentence."},
+		{"\n  The answer is a long sentence.", "The answer is a long sentence."},
+		{`{"plan": [{"name": "web", "description": "x"}]}`, ""},
+		{"```json\n{\"plan\": []}\n```", ""},
+		{"Here is the plan that I made:\n{\"plan\": [", "Here is the plan that I made:"},
+		{"Here is the plan that I made: {\"plan\": [", "Here is the plan that I made: "},
+		{"Here is the plan:\n```json\n{\"pl", "Here is the plan:\n"},
+		{"<think>The person wants to know the time", ""},
+		{"<think>the time</think>It is five past eight in Tokyo.", "It is five past eight in Tokyo."},
+		{"<thi", ""},
+		{"[{\"name\": \"web\", \"description\": \"look\"}]", ""},
+	} {
+		if got := planner.Utterance(c.text); got != c.want {
+			t.Errorf("Utterance(%q) = %q, want %q", c.text, got, c.want)
+		}
+	}
+}
