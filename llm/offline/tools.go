@@ -19,7 +19,8 @@ type schema struct {
 }
 
 // choose takes the tool that fits a task best: it must be possible to fill all
-// that it requires, and what is filled counts more than words in common.
+// that it requires, and what is filled counts more than words in common, of
+// which those of its name count twice.
 func (r *rules) choose(p prompt) (tool string, args map[string]any, ok bool) {
 	f := r.facts(p.task)
 	most := 0
@@ -29,7 +30,8 @@ func (r *rules) choose(p prompt) (tool string, args map[string]any, ok bool) {
 			continue
 		}
 		filled, worth, fits := r.fill(s, p, f)
-		n := worth + 2*overlap(r.hints(p.task, f), vocabulary(r.signs.Replace(t.Name)+" "+t.Description))
+		hints, name := r.hints(p.task, f), r.signs.Replace(t.Name)
+		n := worth + 2*overlap(hints, vocabulary(name+" "+t.Description)) + 2*overlap(hints, vocabulary(name))
 		if fits && n > most {
 			tool, args, ok, most = t.Name, filled, true, n
 		}
