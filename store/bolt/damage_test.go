@@ -57,6 +57,9 @@ func TestDamagedRecord(t *testing.T) {
 	if err := bolt.Verify(damageFile(dir)); !errors.Is(err, tasks.ErrDamaged) || !strings.Contains(err.Error(), string(damageTask(7))) {
 		t.Fatalf("Verify: got %v, want the damage of task 7", err)
 	}
+	if err := bolt.VerifyQuick(damageFile(dir)); err != nil {
+		t.Fatalf("VerifyQuick: got %v, want nil: one record must not keep the rest from being used", err)
+	}
 	s := open(t, dir, bolt.Options{})
 	where := fmt.Sprintf("task %s, event 1: ", damageTask(7))
 	_, errLoad := s.Load(t.Context(), damageTask(7), 0)
