@@ -1,0 +1,93 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestDiskFull: without room for the data, a question is refused with a
+// sentence; what was accepted is kept, and with room again it is answered and
+// work goes on, in the same process.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plot{})
+	p := w.start("chat", "--json")
+	p.says(p.ask("q0", "q0: before"), false, "q0: before")
+	room := p.limitFiles(256 << 10)
+	asked := 0
+	refused := func() bool {
+		for _, e := range p.events() {
+			if e.Type == "error" && e.Message != "" {
+				return true
+			}
+		}
+		return false
+	}
+	for ; !refused() && asked < 200; asked++ {
+		id := "f" + strings.Repeat("i", asked) // which Brain repeats as [id]
+		p.send(id, id+": "+strings.Repeat("fill ", 2000))
+		p.see("a reply to "+id, func(e event) bool {
+			return e.Message == id && e.Type == "error" || e.ReplyTo == id && (e.Type == "answer" || e.Type == "notice")
+		})
+	}
+	if !refused() {
+		t.Fatalf("%d questions were accepted into 256 KiB", asked)
+	}
+	p.notice(w.text("problem.disk_full", nil))
+	p.logged("messages could not be stored", "file too large")
+	p.alive()
+	room()
+	for _, e := range p.events() {
+		if e.Type == "accepted" && e.Message != "q0" {
+			p.answer(e.Message)
+		}
+	}
+	p.goesOn()
+
+	next := w.start("chat", "--json")
+	next.says(next.ask("later9", "later9: safe once more"), false, "value of later9")
+	next.end()
+}
+
+// limitFiles lets the process write no file beyond size bytes; the function
+// that it returns takes the limit away.
+func (p *program) limitFiles(size uint64) (room func()) {
+	p.t.Helper()
+	var before unix.Rlimit
+	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &before); err != nil {
+		p.t.Fatal(err)
+	}
+	set := func(l unix.Rlimit) {
+		if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &l, nil); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	set(unix.Rlimit{Cur: size, Max: before.Max})
+	return func() { set(before) }
+}
+
+// TestNoRoomAtAll: on a disk that is full from the start the sentence says so.
+func TestNoRoomAtAll(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plot{})
+	cmd := w.command("chat", "hello")
+	shell, err := filepath.Abs("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(shell); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Args = append([]string{shell, "-c", `ulimit -f 1; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = shell
+	p := w.launch(cmd)
+	if code := p.code(); code != 1 || !strings.Contains(p.err.String(), "full") {
+		t.Errorf("got exit code %d, %q; want 1 and that the disk is full", code, p.err.String())
+	}
+}

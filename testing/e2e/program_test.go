@@ -1,0 +1,199 @@
+package e2e_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what should be there much sooner.
+const patience = 20 * time.Second
+
+// program is a running legwork.
+type program struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	out   transcript
+	err   transcript
+	ended chan struct{} // closed when it has ended and all output is read
+}
+
+// transcript keeps what is written to it and tells when there is more.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	news chan struct{}
+}
+
+func (x *transcript) Write(p []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.news != nil {
+		close(x.news)
+		x.news = nil
+	}
+	return x.text.Write(p)
+}
+
+// read returns what was written, and a channel that closes when there is more.
+func (x *transcript) read() (string, <-chan struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.news == nil {
+		x.news = make(chan struct{})
+	}
+	return x.text.String(), x.news
+}
+
+func (x *transcript) String() string {
+	text, _ := x.read()
+	return text
+}
+
+// command prepares legwork in the world's folder, with nothing of the test's
+// own environment.
+func (w *world) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(bin, "legwork"), args...)
+	cmd.Dir = w.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "USER=tester", "TMPDIR=" + os.TempDir()}
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// start starts legwork over pipes; it is ended with the test.
+func (w *world) start(args ...string) *program {
+	w.t.Helper()
+	return w.launch(w.command(args...))
+}
+
+func (w *world) launch(cmd *exec.Cmd) *program {
+	w.t.Helper()
+	p := &program{t: w.t, cmd: cmd, ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &p.out, &p.err
+	var err error
+	if p.stdin, err = cmd.StdinPipe(); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		_ = cmd.Wait() // its outcome is in ProcessState
+	}()
+	w.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-p.ended
+		if w.t.Failed() {
+			w.t.Logf("%s\nwrote:\n%.4000s\nlogged:\n%.8000s", strings.Join(cmd.Args[1:], " "), p.out.String(), p.err.String())
+		}
+	})
+	return p
+}
+
+// write gives text to its standard input.
+func (p *program) write(text string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.stdin, text); err != nil {
+		p.t.Fatalf("writing %.200q: %v", text, err)
+	}
+}
+
+// until waits until look finds what it looks for.
+func (p *program) until(what string, look func() bool) {
+	p.t.Helper()
+	late := time.After(patience)
+	for {
+		_, out := p.out.read()
+		_, err := p.err.read()
+		if look() {
+			return
+		}
+		select {
+		case <-out:
+		case <-err:
+		case <-p.ended:
+			if look() {
+				return
+			}
+			p.t.Fatalf("%s: legwork ended without it", what)
+		case <-late:
+			p.t.Fatalf("%s: not seen in %v", what, patience)
+		}
+	}
+}
+
+// logged checks that one line of the log holds all words, and waits for it.
+func (p *program) logged(words ...string) {
+	p.t.Helper()
+	p.until("a log line with "+strings.Join(words, " and "), func() bool { return hasLine(p.err.String(), words...) })
+}
+
+func hasLine(text string, words ...string) bool {
+	for line := range strings.Lines(text) {
+		all := true
+		for _, word := range words {
+			all = all && strings.Contains(line, word)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+// end closes the input, waits for the end and checks the exit code: 1 when an
+// answer of legwork chat --json said that something went wrong, 0 otherwise.
+func (p *program) end() {
+	p.t.Helper()
+	_ = p.stdin.Close() // it may have ended already
+	code, want := p.code(), 0
+	if strings.Contains(p.out.String(), `"failed":true`) {
+		want = 1
+	}
+	if code != want {
+		p.t.Errorf("exit code: got %d, want %d", code, want)
+	}
+}
+
+// code waits for the end and returns the exit code.
+func (p *program) code() int {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		p.t.Fatalf("legwork did not end in %v", patience)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// kill ends it the hard way.
+func (p *program) kill() {
+	p.t.Helper()
+	if err := p.cmd.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	<-p.ended
+}
+
+// alive fails the test when the process has ended.
+func (p *program) alive() {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+		p.t.Fatal("the process has ended")
+	default:
+	}
+	if err := p.cmd.Process.Signal(syscall.Signal(0)); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.t.Fatal(err)
+	}
+}

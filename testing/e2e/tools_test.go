@@ -1,0 +1,140 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/fakes/llmfake"
+	"legwork/testing/need"
+)
+
+// TestToolFaults: whatever a tool does, the model reads what went wrong, the
+// log has it with the task, and the same server works for the next question.
+func TestToolFaults(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tool, arguments string
+		want            string   // in the answer, which repeats what the model read
+		log             []string // in the line that has the task's id; nil: none
+	}{
+		"a tool that does not exist": {"fly", `{}`, `there is no tool "fly" here`, []string{"fly"}},
+		"arguments that do not fit":  {"lookup", `{"kee": "x"}`, "key", []string{"lookup", "key"}},
+		"arguments of a wrong type":  {"lookup", `{"key": 7}`, "key", []string{"lookup", "key"}},
+		"arguments that are no JSON": {"lookup", `{"key": `, "arguments", []string{"lookup"}},
+		"an error of its own":        {"fail", `{}`, "the shop is closed", []string{"the shop is closed"}},
+		"a result of 100 MiB":        {"huge", `{}`, "xxx", nil},
+		"death in mid-call":          {"die", `{}`, "stopped during the call", []string{"desk.die"}},
+		"no reply":                   {"hang", `{}`, "did not answer within 1s", []string{"desk.hang"}},
+		"garbage":                    {"garbage", `{}`, "", []string{"desk.garbage"}},
+		"endless output":             {"flood", `{}`, "stopped during the call", []string{"desk.flood"}},
+		"a word on the wrong stream": {"noise", `{}`, "done", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p0 := plot{think: uses(c.tool, c.arguments), tools: ", " + c.tool}
+			if c.tool != "hang" {
+				p0.limit = 10 * time.Second
+			}
+			w := newWorld(t, p0)
+			p := w.start("chat", "--json")
+			answer := p.ask("q", "first: a question")
+			p.says(answer, false, "The tool said: ")
+			p.says(answer, false, c.want)
+			if c.log != nil {
+				p.logged(append(c.log, "task="+answer.Task)...)
+			}
+			p.goesOn()
+		})
+	}
+}
+
+// TestServerFaults: a server that cannot be used costs a sentence, and never
+// the question, and other questions are answered.
+func TestServerFaults(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fault string
+		log   string
+	}{
+		"exits at once":     {", -fault, start", "cannot open the database"},
+		"never reads":       {", -fault, deaf", "desk"},
+		"never answers":     {", -fault, mute", "desk"},
+		"cannot be started": {", -log, /dev/null/nothing", "desk"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, plot{
+				desk: c.fault,
+				think: steps{
+					plan: always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "do it"}]}`)),
+					work: func(r llmfake.Request) llmfake.Response {
+						if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
+							return llmfake.Say("I had no tool: " + last.Content)
+						}
+						return llmfake.Call("desk__lookup", `{"key": "x"}`)
+					},
+				}.think,
+			})
+			p := w.start("chat", "--json")
+			answer := p.ask("q", "first: a question")
+			p.says(answer, false, "I had no tool")
+			p.logged("task="+answer.Task, c.log)
+			p.says(p.ask("later1", "later1: say hello"), false, "later1: say hello")
+			p.end()
+		})
+	}
+}
+
+// TestWriteNeedsApproval: a tool that is not known to read only is refused with
+// a sentence that says what an admin can do.
+func TestWriteNeedsApproval(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plot{
+		think: steps{
+			plan: always(llmfake.Call("plan", `{"plan": [{"name": "shop", "description": "buy"}]}`)),
+			work: func(r llmfake.Request) llmfake.Response {
+				if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
+					return llmfake.Say("The tool said: " + last.Content)
+				}
+				return llmfake.Call(exposed(r, "book"), `{"item": "a boat"}`)
+			},
+		}.think,
+		more: "  shop: {description: Books things., servers: [desk], tools: [book]}\n",
+	})
+	p := w.start("chat", "--json")
+	p.says(p.ask("q", "first: a question"), false, "read_only")
+	if calls := w.calls("book"); len(calls) > 0 {
+		t.Errorf("the call was made: %q", calls)
+	}
+	p.goesOn()
+}
+
+// TestServerFromNPM: the reference server of the MCP project works in a plan.
+func TestServerFromNPM(t *testing.T) {
+	t.Parallel()
+	everything := need.NPM(t, "mcp-server-everything")
+	work := func(r llmfake.Request) llmfake.Response {
+		task, _ := r.Tagged("task")
+		if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
+			return llmfake.Say("For " + task + " it said " + last.Content)
+		}
+		return llmfake.Call(exposed(r, "echo"), `{"message": "hello `+task+`"}`)
+	}
+	w := newWorld(t, plot{think: steps{
+		plan: always(llmfake.Call("plan", `{"plan": [{"name": "everything", "description": "first"}, {"name": "everything", "description": "second"}]}`)),
+		work: work,
+	}.think})
+	w.configure(strings.NewReplacer("URL", w.models.URL, "EVERYTHING", everything).Replace(`
+models: {main: {base_url: "URL", api_key: sk-secret-e2e, model: fake}}
+servers:
+  everything: {command: "EVERYTHING", args: [stdio]}
+groups:
+  everything: {description: Tries everything., read_only: ["*"], tool_timeout: 60s}
+`))
+	p := w.start("chat", "--json")
+	answer := p.ask("q", "say hello twice")
+	p.says(answer, false, "hello first")
+	p.says(answer, false, "hello second")
+	p.end()
+}
