@@ -117,7 +117,7 @@ func TestFormats(t *testing.T) {
 	check("Date in Russian", texts.Date("ru", at), "пятница, 2026-11-20 14:05")
 	check("Date in Chinese", texts.Date("zh", at), "2026-11-20 14:05 星期五")
 	check("person", texts.Text("en", "prompt.person", map[string]any{"Timezone": "Europe/Moscow", "Date": at, "Language": "ru"}),
-		"The person's time zone is Europe/Moscow; it is Friday, 2026-11-20 14:05 there. Reply in the language of the question; when that is unclear, in Русский.")
+		"The person's time zone is Europe/Moscow; it is Friday, 2026-11-20 14:05 there. Reply in the language of the question; if unclear, in Русский.")
 }
 
 func TestMatch(t *testing.T) {

@@ -55,7 +55,7 @@ func TestPromptsNameTheirParts(t *testing.T) {
 	parts := map[string][]string{
 		"plan":   planning,
 		"review": planning,
-		"work":   {"<task>", "<goal>", "<result>", "<data>", "<state>", "`update_state`", "`read_result`", "`ask_person`", "`delegate`", "Markdown", "Prefer official pages.", "Use metric units."},
+		"work":   {"<task>", "<goal>", "<result>", "<data>", "<state>", "Markdown", "Prefer official pages.", "Use metric units."},
 		"answer": {"<goal>", "<guidance>", "<result>", "<data>", "<state>", "Markdown", "Use metric units.", "Be brief here."},
 	}
 	for _, l := range i18n.Languages() {
@@ -81,9 +81,9 @@ func TestPromptsNameTheirParts(t *testing.T) {
 func TestPromptSizes(t *testing.T) {
 	texts := load(t, "")
 	limits := map[string]map[string]int{
-		"plan":   {"en": 5000, "zh": 5000, "ru": 9000},
-		"review": {"en": 3600, "zh": 3600, "ru": 6200},
-		"work":   {"en": 1300, "zh": 1400, "ru": 2300},
+		"plan":   {"en": 3600, "zh": 3600, "ru": 6400},
+		"review": {"en": 2700, "zh": 2700, "ru": 4700},
+		"work":   {"en": 700, "zh": 700, "ru": 1300},
 		"answer": {"en": 1600, "zh": 1500, "ru": 2800},
 	}
 	for name, languages := range limits {

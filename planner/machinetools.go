@@ -22,13 +22,13 @@ const (
 // property is one parameter of a machine tool.
 type property struct {
 	name, kind string // kind: a JSON type, or "strings" for a list of them
-	key        string // of its description
 	optional   bool
 }
 
 // schema renders properties in the given order: prompts must be the same to
-// the byte from call to call.
-func (b *builder) schema(properties []property) json.RawMessage {
+// the byte from call to call. Names alone have to tell what they mean, since
+// every turn of every sub-task carries these tools.
+func schema(properties []property) json.RawMessage {
 	var out, required strings.Builder
 	for i, p := range properties {
 		if i > 0 {
@@ -38,7 +38,7 @@ func (b *builder) schema(properties []property) json.RawMessage {
 		if p.kind == "strings" {
 			kind = `"type":"array","items":{"type":"string"}`
 		}
-		fmt.Fprintf(&out, `%q:{%s,"description":%s}`, p.name, kind, jsonString(b.text(p.key, nil)))
+		fmt.Fprintf(&out, `%q:{%s}`, p.name, kind)
 		if !p.optional {
 			if required.Len() > 0 {
 				required.WriteByte(',')
@@ -49,25 +49,16 @@ func (b *builder) schema(properties []property) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{%s},"required":[%s]}`, out.String(), required.String()))
 }
 
-// jsonString is a text as a JSON string.
-func jsonString(text string) []byte {
-	raw, err := json.Marshal(text)
-	if err != nil {
-		return []byte(`""`)
-	}
-	return raw
-}
-
 func (b *builder) planTool() llm.Tool {
-	entry := b.schema([]property{
-		{"id", "string", "tool.plan.id", true},
-		{"name", "string", "tool.plan.name", false},
-		{"description", "string", "tool.plan.description", false},
-		{"after", "strings", "tool.plan.after", true},
+	entry := schema([]property{
+		{"id", "string", true},
+		{"name", "string", false},
+		{"description", "string", false},
+		{"after", "strings", true},
 	})
 	return llm.Tool{
 		Name: ToolPlan, Description: b.text("tool.plan", nil),
-		Schema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"plan":{"type":"array","description":%s,"items":%s}},"required":["plan"]}`, jsonString(b.text("tool.plan.plan", nil)), entry)),
+		Schema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"plan":{"type":"array","items":%s}},"required":["plan"]}`, entry)),
 	}
 }
 
@@ -81,22 +72,22 @@ func (b *builder) machineTools(w Work) []llm.Tool {
 
 func (b *builder) ownTools(w Work) []llm.Tool {
 	list := []llm.Tool{
-		{Name: ToolUpdateState, Description: b.text("tool.update_state", nil), Schema: b.schema([]property{
-			{"values", "object", "tool.update_state.values", false},
+		{Name: ToolUpdateState, Description: b.text("tool.update_state", nil), Schema: schema([]property{
+			{"values", "object", false},
 		})},
-		{Name: ToolReadResult, Description: b.text("tool.read_result", nil), Schema: b.schema([]property{
-			{"result", "integer", "tool.read_result.result", false},
-			{"offset", "integer", "tool.read_result.offset", true},
+		{Name: ToolReadResult, Description: b.text("tool.read_result", nil), Schema: schema([]property{
+			{"result", "integer", false},
+			{"offset", "integer", true},
 		})},
-		{Name: ToolAskPerson, Description: b.text("tool.ask_person", nil), Schema: b.schema([]property{
-			{"question", "string", "tool.ask_person.question", false},
-			{"choices", "strings", "tool.ask_person.choices", true},
+		{Name: ToolAskPerson, Description: b.text("tool.ask_person", nil), Schema: schema([]property{
+			{"question", "string", false},
+			{"choices", "strings", true},
 		})},
 	}
 	if w.Parent == nil {
-		list = append(list, llm.Tool{Name: ToolDelegate, Description: b.text("tool.delegate", map[string]any{"Groups": b.groupNames()}), Schema: b.schema([]property{
-			{"name", "string", "tool.delegate.name", false},
-			{"description", "string", "tool.delegate.description", false},
+		list = append(list, llm.Tool{Name: ToolDelegate, Description: b.text("tool.delegate", map[string]any{"Groups": b.groupNames()}), Schema: schema([]property{
+			{"name", "string", false},
+			{"description", "string", false},
 		})})
 	}
 	return list

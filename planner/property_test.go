@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -243,7 +244,12 @@ func TestPromptsGrowAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	groups := []i18n.Group{{Name: "math", Description: "Exact arithmetic on numbers."}, {Name: "clock", Description: "Time in a place."}}
-	tools := []llm.Tool{{Name: "calculate", Description: "Evaluates.", Schema: json.RawMessage(`{"type":"object"}`)}}
+	// The group's two tools are as large as those of the built-in servers are.
+	schema := fmt.Sprintf(`{"type":"object","properties":{"expression":{"type":"string","description":%q}},"required":["expression"]}`, strings.Repeat("operators and functions ", 10))
+	tools := []llm.Tool{
+		{Name: "calculate", Description: "Calculates exactly, numbers of any size.", Schema: json.RawMessage(schema)},
+		{Name: "convert", Description: "Converts an amount from one unit to another.", Schema: json.RawMessage(schema)},
+	}
 	var s planner.State
 	var journal []planner.Event
 	last := map[string]string{}

@@ -10,9 +10,11 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
+// What a place and a date can be; errors tell more. Each turn of a sub-task
+// carries these texts, so they are short.
 const (
-	placeHelp = `A city, a country, an IANA time zone or a UTC offset, in English, Chinese or Russian: "Tokyo", "France", "America/New_York", "UTC+3", "北京", "Москва".`
-	dateHelp  = `A date with or without a time: "2026-11-20", "2026-11-20 15:30", "20 November 2026", "15:30" (today), "today", "tomorrow", "now".`
+	placeHelp = "City, country, IANA zone or UTC offset."
+	dateHelp  = "Such as 2026-11-20, 2026-11-20 15:30, 15:30, tomorrow, now."
 )
 
 // clock answers questions about times and dates.
@@ -32,28 +34,28 @@ func newClock(now func() time.Time) *server.MCPServer {
 	}
 	strict := mcp.WithSchemaAdditionalProperties(false)
 	add(s, mcp.NewTool("time_in", mcp.WithTitleAnnotation("Time in a place"),
-		mcp.WithDescription("Tells the present date and time in one place, its time zone and its offset from UTC."),
+		mcp.WithDescription("Tells the date, time and time zone of a place now."),
 		place("place", "", mcp.Required()), strict), c.timeIn)
 	add(s, mcp.NewTool("convert_time", mcp.WithTitleAnnotation("Convert a time"),
 		mcp.WithDescription("Tells what a time in one place is in another place."),
-		date("time", "The time to convert. ", mcp.Required()), place("from", "The place it is meant in. ", mcp.Required()),
-		place("to", "The place to convert it to. ", mcp.Required()), strict), c.convertTime)
+		date("time", "", mcp.Required()), place("from", "", mcp.Required()),
+		place("to", "", mcp.Required()), strict), c.convertTime)
 	amount := func(name string) mcp.ToolOption {
-		return mcp.WithInteger(name, mcp.Description("How many "+name+" to add; negative goes back."), mcp.Min(-1e6), mcp.Max(1e6))
+		return mcp.WithInteger(name, mcp.Min(-1e6), mcp.Max(1e6))
 	}
 	add(s, mcp.NewTool("date_add", mcp.WithTitleAnnotation("Add to a date"),
-		mcp.WithDescription("Adds years, months, weeks, days, working days, hours or minutes to a date, or takes them away, and tells the weekday."),
-		date("date", "The date to start from; today when it is left out. "),
+		mcp.WithDescription("Adds an amount of time to a date, or takes away a negative one, and tells the weekday."),
+		date("date", "Default: today. "),
 		amount("years"), amount("months"), amount("weeks"), amount("days"), amount("workdays"), amount("hours"), amount("minutes"),
-		place("place", "Where the date is meant; UTC when it is left out. "), strict), c.dateAdd)
+		place("place", "Default: UTC. "), strict), c.dateAdd)
 	add(s, mcp.NewTool("date_diff", mcp.WithTitleAnnotation("Between two dates"),
-		mcp.WithDescription("Tells how much time is between two dates: in days, weeks, working days, and in years, months and days."),
-		date("from", "The first date; now when it is left out. "), date("to", "The second date. ", mcp.Required()),
-		place("place", "Where the dates are meant; UTC when it is left out. "), strict), c.dateDiff)
+		mcp.WithDescription("Tells the time between two dates: in days, weeks, working days, and years, months and days."),
+		date("from", "Default: now. "), date("to", "", mcp.Required()),
+		place("place", "Default: UTC. "), strict), c.dateDiff)
 	add(s, mcp.NewTool("calendar", mcp.WithTitleAnnotation("Facts about a date"),
-		mcp.WithDescription("Tells the weekday, ISO week, quarter and day of the year of a date, whether its year is a leap year, and how far away it is."),
-		date("date", "The date; today when it is left out. "),
-		place("place", "Where the date is meant; UTC when it is left out. "), strict), c.calendar)
+		mcp.WithDescription("Tells the weekday, ISO week, quarter and day of the year of a date, whether it is a leap year, and how far away it is."),
+		date("date", "Default: today. "),
+		place("place", "Default: UTC. "), strict), c.calendar)
 	return s
 }
 

@@ -8,14 +8,14 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-const mathHelp = `An arithmetic expression, for example "17*23", "(1/3 + 1/6) * 12", "2^100", "20!", "15% of 80", "sqrt(2)", "1,234.56 * 3". ` +
-	`Operators: + - * / ^ (power), % (percent after a number, remainder between two: "17 % 5"), ! (factorial), ° (degrees), parentheses. ` +
-	`Functions: sqrt, cbrt, abs, floor, ceil, round(x, digits), trunc, min, max, sum, avg, gcd, lcm, mod, pow, exp, ln, log (base 10, or log(x, base)), log2, sin, cos, tan, asin, acos, atan (radians), binomial(n, k). Constants: pi, e.`
+// mathHelp is short, since each turn of a sub-task carries it; errors tell more.
+const mathHelp = `Such as "(1/3 + 1/6) * 12", "15% of 80", "round(2/3, 4)". ` +
+	`Operators + - * / ^ % ! °; sqrt, cbrt, abs, floor, ceil, min, max, sum, avg, gcd, lcm, mod, exp, ln, log(x, base), sin, cos, tan (radians), binomial(n, k), pi, e.`
 
 func newMath() *server.MCPServer {
 	s := newServer("math", "Exact arithmetic on numbers.")
 	t := mcp.NewTool("calculate",
-		mcp.WithDescription("Calculates an arithmetic expression exactly: integers of any size, fractions and decimals without rounding errors. Roots, logarithms and angles that are not exact are given to many digits and marked with ≈."),
+		mcp.WithDescription("Calculates exactly, numbers of any size. ≈ marks what is not exact."),
 		mcp.WithTitleAnnotation("Calculate"),
 		mcp.WithString("expression", mcp.Required(), mcp.Description(mathHelp), mcp.MaxLength(maxExpression)),
 		mcp.WithSchemaAdditionalProperties(false),
