@@ -58,7 +58,7 @@ func (talk conversation) run(ctx context.Context, c console, config *conf.Config
 	if closed := a.close(); err == nil {
 		err = closed
 	}
-	if err == nil && a.terminal.Failed() {
+	if err == nil && a.terminal.Failed() && !screen.Interactive { // who sat there has read it
 		return errFailed
 	}
 	return err

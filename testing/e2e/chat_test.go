@@ -103,8 +103,8 @@ func slowly(second string) func(llmfake.Request) llmfake.Response {
 		plan: always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "quick"}, {"name": "desk", "description": "slow"}]}`)),
 		work: func(r llmfake.Request) llmfake.Response {
 			task, _ := r.Tagged("task")
-			if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
-				return llmfake.Say("For " + task + ": " + last.Content)
+			if said, ok := toolResult(r); ok {
+				return llmfake.Say("For " + task + ": " + said)
 			}
 			if task == "slow" {
 				return llmfake.Call("desk__slow", second)

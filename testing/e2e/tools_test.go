@@ -69,8 +69,8 @@ func TestServerFaults(t *testing.T) {
 				think: steps{
 					plan: always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "do it"}]}`)),
 					work: func(r llmfake.Request) llmfake.Response {
-						if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
-							return llmfake.Say("I had no tool: " + last.Content)
+						if last := r.Messages[len(r.Messages)-1]; strings.Contains(last.Content, "desk is not available right now") {
+							return llmfake.Say("I had no tool.")
 						}
 						return llmfake.Call("desk__lookup", `{"key": "x"}`)
 					},
@@ -78,7 +78,7 @@ func TestServerFaults(t *testing.T) {
 			})
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
-			p.says(answer, false, "I had no tool")
+			p.says(answer, false, "I had no tool.")
 			p.logged("task="+answer.Task, c.log)
 			p.says(p.ask("later1", "later1: say hello"), false, "later1: say hello")
 			p.end()
@@ -94,8 +94,8 @@ func TestWriteNeedsApproval(t *testing.T) {
 		think: steps{
 			plan: always(llmfake.Call("plan", `{"plan": [{"name": "shop", "description": "buy"}]}`)),
 			work: func(r llmfake.Request) llmfake.Response {
-				if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
-					return llmfake.Say("The tool said: " + last.Content)
+				if said, ok := toolResult(r); ok {
+					return llmfake.Say("The tool said: " + said)
 				}
 				return llmfake.Call(exposed(r, "book"), `{"item": "a boat"}`)
 			},
@@ -116,8 +116,8 @@ func TestServerFromNPM(t *testing.T) {
 	everything := need.NPM(t, "mcp-server-everything")
 	work := func(r llmfake.Request) llmfake.Response {
 		task, _ := r.Tagged("task")
-		if last := r.Messages[len(r.Messages)-1]; last.Role == "tool" {
-			return llmfake.Say("For " + task + " it said " + last.Content)
+		if said, ok := toolResult(r); ok {
+			return llmfake.Say("For " + task + " it said " + said)
 		}
 		return llmfake.Call(exposed(r, "echo"), `{"message": "hello `+task+`"}`)
 	}

@@ -57,7 +57,7 @@ servers:
 groups:
   desk: {description: Looks things up., servers: [desk], tools: [lookup%s], read_only: ["*"], tool_timeout: %v}
   safe: {description: Looks things up safely., servers: [desk], tools: [lookup], read_only: ["*"], tool_timeout: 10s}
-%s`, w.models.URL, 6*p.wait, p.wait, p.wait, p.model, filepath.Join(bin, "mcpserver"), w.file("calls.jsonl"), p.desk, p.tools, p.limit, p.more))
+%s`, w.models.URL, 12*p.wait, p.wait, p.wait, p.model, filepath.Join(bin, "mcpserver"), w.file("calls.jsonl"), p.desk, p.tools, p.limit, p.more))
 	return w
 }
 
@@ -146,13 +146,22 @@ func uses(tool, arguments string) func(llmfake.Request) llmfake.Response {
 	return steps{
 		plan: always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "do it"}]}`)),
 		work: func(r llmfake.Request) llmfake.Response {
-			last := r.Messages[len(r.Messages)-1]
-			if last.Role == "tool" {
-				return llmfake.Say("The tool said: " + last.Content[:min(len(last.Content), 500)])
+			if said, ok := toolResult(r); ok {
+				return llmfake.Say("The tool said: " + said[:min(len(said), 500)])
 			}
 			return llmfake.Call(exposed(r, tool), arguments)
 		},
 	}.think
+}
+
+// toolResult is the last result of a tool in a prompt.
+func toolResult(r llmfake.Request) (text string, ok bool) {
+	for _, m := range r.Messages {
+		if m.Role == "tool" {
+			text, ok = m.Content, true
+		}
+	}
+	return text, ok
 }
 
 // exposed is the name under which a tool of the server desk is offered; the
