@@ -17,7 +17,7 @@ type Request struct {
 	At       time.Time       `json:"-"`
 	Header   http.Header     `json:"-"`
 	Key      string          `json:"key"` // the bearer token: tells several clients apart
-	Raw      json.RawMessage `json:"-"` // the body as it came
+	Raw      json.RawMessage `json:"-"`   // the body as it came
 	Model    string          `json:"model"`
 	Messages []Message       `json:"messages"`
 	Tools    []Tool          `json:"tools,omitempty"`
