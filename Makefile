@@ -63,7 +63,7 @@ soak: ## kill it for SOAK=10m, or KILLS=5000 times, from SEED=1 on, and print a 
 
 .PHONY: bench
 bench: ## measure, each figure next to its limit
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) run ./testing/bench
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME=10s
