@@ -23,12 +23,19 @@ func Apply(s State, e Event) State {
 		s.Last = e.At
 	}
 	s.Usage = s.Usage.Add(usage(e))
+	before := s.Subtasks
 	s = applied(s, e)
 	if s.Phase == PhaseWorking {
+		if shares(before, s.Subtasks) {
+			s.Subtasks = slices.Clone(s.Subtasks)
+		}
 		s = settleWork(s, e)
 	}
 	return s
 }
+
+// shares reports that two lists of sub-tasks are the same memory.
+func shares(a, b []Work) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
 
 func usage(e Event) llm.Usage {
 	switch {

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"legwork/llm"
@@ -46,9 +47,9 @@ func Todo(s State) []Action {
 	case PhaseAnswering:
 		list = append(list, Action{ID: decisionID(s, llm.RoleAnswer), Kind: KindModel, Role: llm.RoleAnswer, Place: nowhere, Final: true})
 	case PhaseWorking:
-		for i, w := range s.Subtasks {
-			if w.State == SubWorking || w.State == SubWaiting {
-				list = workActions(list, s, i, w)
+		for i := range s.Subtasks {
+			if w := &s.Subtasks[i]; w.State == SubWorking || w.State == SubWaiting {
+				list = workActions(list, s, i, *w)
 			}
 		}
 	case PhaseShowing:
@@ -91,7 +92,7 @@ func workActions(list []Action, s State, i int, w Work) []Action {
 		return list
 	}
 	return append(list, Action{
-		ID: fmt.Sprintf("work %s turn %d.%d", w.ID, len(w.Turns)+1, w.Tries), Kind: KindModel, Role: llm.RoleWork,
+		ID: "work " + w.ID + " turn " + strconv.Itoa(len(w.Turns)+1) + "." + strconv.Itoa(w.Tries), Kind: KindModel, Role: llm.RoleWork,
 		Place: Place{Subtask: i}, Group: w.Name, Final: s.Lone(), LastTurn: len(w.Turns)+1 >= s.Limits.Turns,
 	})
 }
@@ -102,12 +103,17 @@ func callAction(w Work, at Place, call CallState) (Action, bool) {
 	case call.Kind == CallDelegate:
 		return a, false
 	case call.Kind == CallAsk, call.Step == StepAsked:
-		a.ID = fmt.Sprintf("ask %s turn %d call %d.%d", w.ID, at.Turn+1, at.Call+1, call.Attempt)
+		a.ID = "ask " + callID(w, at, call)
 	default:
-		a.ID = fmt.Sprintf("tool %s turn %d call %d.%d", w.ID, at.Turn+1, at.Call+1, call.Attempt)
+		a.ID = "tool " + callID(w, at, call)
 		a.Kind, a.Started, a.Allowed = KindTool, call.Step == StepStarted, call.Allowed
 	}
 	return a, true
+}
+
+// callID is the part of an id that names a call and its attempt.
+func callID(w Work, at Place, call CallState) string {
+	return w.ID + " turn " + strconv.Itoa(at.Turn+1) + " call " + strconv.Itoa(at.Call+1) + "." + strconv.Itoa(call.Attempt)
 }
 
 func decisionID(s State, role string) string {
@@ -132,9 +138,14 @@ func busy(s State) bool {
 	if s.Budget != "" {
 		return false
 	}
-	for _, a := range Todo(s) {
-		if a.Kind == KindModel || a.Kind == KindTool {
-			return true
+	switch s.Phase {
+	case PhaseDeciding, PhaseAnswering:
+		return true
+	case PhaseWorking:
+		for i := range s.Subtasks {
+			if w := &s.Subtasks[i]; (w.State == SubWorking || w.State == SubWaiting) && !awaitsOthers(*w) {
+				return true
+			}
 		}
 	}
 	return false

@@ -126,10 +126,9 @@ func lapse(s State, e Event) (_ State, ok bool) {
 
 // settleWork brings the sub-tasks up to date after an event: delegated results
 // go to their callers, states follow, free slots are filled in order, and a
-// finished round leads to the next decision.
+// finished round leads to the next decision. s.Subtasks is fresh already.
 func settleWork(s State, e Event) State {
-	list := slices.Clone(s.Subtasks)
-	s.Subtasks = list
+	list := s.Subtasks
 	for i := range list {
 		if w := &list[i]; w.Parent != nil && w.State.Ended() {
 			if p := list[w.Parent.Subtask]; !p.State.Ended() && p.Turns[w.Parent.Turn].Calls[w.Parent.Call].Step != StepDone {
