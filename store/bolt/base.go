@@ -26,7 +26,7 @@ const (
 type cache struct {
 	mu         sync.Mutex
 	live, over *simplelru.LRU[tasks.ID, planner.State]
-	lanes      *simplelru.LRU[string, []liveRow] // the writer's alone
+	lanes      *simplelru.LRU[string, []liveRow] // lists that are never changed
 }
 
 func newCache() *cache {
@@ -65,11 +65,26 @@ func (c *cache) keep(id tasks.ID, s planner.State) {
 	c.over.Add(id, s)
 }
 
+// lane is a conversation's live tasks, when they are remembered.
+func (c *cache) lane(conversation string) ([]liveRow, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lanes.Get(conversation)
+}
+
+func (c *cache) keepLane(conversation string, rows []liveRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lanes.Add(conversation, rows)
+}
+
 // committed takes over what a transaction wrote; lanes holds its lanes' rows.
 func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
 	for id, s := range changes.States {
 		c.keep(id, s)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for conversation, rows := range lanes {
 		if len(rows) == 0 {
 			c.lanes.Remove(conversation)
@@ -154,12 +169,12 @@ func (b base) Lane(conversation string) (tasks.Lane, error) {
 
 // laneRows returns a lane as it is stored, in its order; it must not be changed.
 func (b base) laneRows(conversation string) ([]liveRow, error) {
-	if rows, ok := b.cache.lanes.Get(conversation); ok {
+	if rows, ok := b.cache.lane(conversation); ok {
 		return rows, nil
 	}
 	rows, err := b.live(conversation)
 	if err == nil && len(rows) > 0 {
-		b.cache.lanes.Add(conversation, rows)
+		b.cache.keepLane(conversation, rows)
 	}
 	return rows, err
 }

@@ -60,8 +60,7 @@ func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event,
 
 // Live implements tasks.Store.
 func (s *Store) Live(ctx context.Context, conversation string) ([]tasks.Live, error) {
-	var rows []liveRow
-	err := s.view(ctx, func(b base) (err error) { rows, err = b.live(conversation); return err })
+	rows, err := s.lane(ctx, conversation)
 	if err != nil {
 		return nil, fmt.Errorf("listing live tasks: %w", err)
 	}
@@ -71,6 +70,18 @@ func (s *Store) Live(ctx context.Context, conversation string) ([]tasks.Live, er
 		list[i] = tasks.Live{Task: r.LaneEntry.Task, Chat: r.Chat, From: r.From}
 	}
 	return list, nil
+}
+
+// lane returns a copy of a conversation's live rows, or of all.
+func (s *Store) lane(ctx context.Context, conversation string) (rows []liveRow, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if kept, ok := s.cache.lane(conversation); ok {
+		return slices.Clone(kept), nil
+	}
+	err = s.view(ctx, func(b base) (err error) { rows, err = b.live(conversation); return err })
+	return rows, err
 }
 
 // History implements tasks.Store. A damaged row costs its turn, not the others.
