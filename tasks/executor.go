@@ -12,9 +12,13 @@ import (
 	"legwork/planner"
 )
 
-// Executor does single actions and appends what came of them. It holds no
-// state of any task and is safe for concurrent use.
-type Executor struct{ ExecutorConfig }
+// Executor does single actions and appends what came of them. It knows no more
+// of a task than whether its chat was told of a full disk, and is safe for
+// concurrent use.
+type Executor struct {
+	ExecutorConfig
+	full fullTasks
+}
 
 // ExecutorConfig is what an Executor works with. All fields but the last four
 // are needed.
@@ -45,7 +49,7 @@ func NewExecutor(cfg ExecutorConfig) *Executor {
 	if cfg.HistoryBytes == 0 {
 		cfg.HistoryBytes = 16 << 10
 	}
-	return &Executor{cfg}
+	return &Executor{ExecutorConfig: cfg}
 }
 
 // Do performs one action of the task that v shows and appends the outcome. It
@@ -81,12 +85,8 @@ func superseded(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict)
 }
 
-// append stores outcomes. It outlives the action's cancellation: a result that
-// is here already, and perhaps paid for, is worth a moment.
-func (x *Executor) append(ctx context.Context, id ID, e ...planner.Event) error {
-	return appendEvents(ctx, x.Store, x.Now, id, e...)
-}
-
+// appendEvents outlives the action's cancellation: a result that is here
+// already, and perhaps paid for, is worth a moment.
 func appendEvents(ctx context.Context, store Store, now func() time.Time, id ID, e ...planner.Event) error {
 	at := now()
 	for i := range e {

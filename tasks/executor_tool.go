@@ -38,6 +38,9 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action) error {
 	if result.Failed {
 		x.Log.InfoContext(ctx, "tool call failed", "task", v.ID, "tool", call.Tool, "cause", clipped(result.Text, 300))
 	}
+	if result.Bytes > 0 {
+		x.Log.InfoContext(ctx, "a tool's result was cut", "task", v.ID, "tool", call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
+	}
 	return x.returned(ctx, v, a, planner.Result{
 		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show,
 	})

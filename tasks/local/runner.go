@@ -25,7 +25,6 @@ type runner struct {
 	work    sync.WaitGroup
 	pause   time.Duration // before a failed action is tried again
 	again   time.Time     // no action starts before; zero: at once
-	full    bool          // people were told that the disk is full
 }
 
 // deed is an action that was started.
@@ -69,6 +68,11 @@ func (r *runner) run(ctx context.Context, changed <-chan struct{}, resumed bool)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for !r.view.State.Finished() {
+		if ctx.Err() != nil {
+			// What ended just now may not be in the view: nothing must start.
+			r.drain()
+			return nil
+		}
 		r.presenter.Update(r.view.Snapshot())
 		wake := r.reconcile(ctx)
 		timer.Reset(wake)
@@ -206,16 +210,12 @@ func (r *runner) ended(ctx context.Context, f finished) {
 	}
 	delete(r.running, f.action)
 	if f.err == nil || cancelled || ctx.Err() != nil {
-		r.pause, r.full = firstPause, false
+		r.pause = firstPause
 		return
 	}
 	r.e.cfg.Log.ErrorContext(ctx, "an action failed and will be tried again", "task", r.id, "action", f.action, "in", r.pause, "cause", f.err)
 	r.again = r.e.cfg.Now().Add(r.pause + rand.N(r.pause/4+1))
 	r.pause = min(2*r.pause, lastPause)
-	if errors.Is(f.err, tasks.ErrFull) && !r.full {
-		r.full = true
-		r.presenter.Notice(ctx, r.view.Opening().Language, "problem.disk_full")
-	}
 }
 
 // errStuck says that an action left no trace in the journal.
