@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"legwork/fakes/llmfake"
 )
 
 // TestDiskFull: without room for the data, a question is refused with a
@@ -20,7 +22,7 @@ func TestDiskFull(t *testing.T) {
 	p := w.start("chat", "--json")
 	p.says(p.ask("q0", "q0: before"), false, "q0: before")
 	room := p.limitFiles(256 << 10)
-	asked := 0
+	asked, sentence := 0, w.text("problem.disk_full", nil)
 	refused := func() bool {
 		for _, e := range p.events() {
 			if e.Type == "error" && e.Message != "" {
@@ -33,13 +35,13 @@ func TestDiskFull(t *testing.T) {
 		id := "f" + strings.Repeat("i", asked) // which Brain repeats as [id]
 		p.send(id, id+": "+strings.Repeat("fill ", 2000))
 		p.see("a reply to "+id, func(e event) bool {
-			return e.Message == id && e.Type == "error" || e.ReplyTo == id && (e.Type == "answer" || e.Type == "notice")
+			return e.Message == id && e.Type == "error" || e.ReplyTo == id && e.Type == "answer" || e.Type == "notice" && e.Text == sentence
 		})
 	}
 	if !refused() {
 		t.Fatalf("%d questions were accepted into 256 KiB", asked)
 	}
-	p.notice(w.text("problem.disk_full", nil))
+	p.notice(sentence)
 	p.logged("messages could not be stored", "file too large")
 	p.alive()
 	room()
@@ -53,6 +55,28 @@ func TestDiskFull(t *testing.T) {
 	next := w.start("chat", "--json")
 	next.says(next.ask("later9", "later9: safe once more"), false, "value of later9")
 	next.end()
+}
+
+// TestOutcomeWaitsForRoom: a reply that does not fit is kept until there is
+// room; the model is not asked again.
+func TestOutcomeWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	long := llmfake.Say("The beginning. " + strings.Repeat("And more of it. ", 20_000) + "The end.")
+	long.Token = 1 << 14
+	w := newWorld(t, plot{think: always(long)})
+	p := w.start("chat", "--json")
+	p.says(p.ask("later0", "later0: before"), false, "later0: before")
+	room := p.limitFiles(256 << 10)
+	p.send("q", "first: a long story")
+	p.notice(w.text("problem.disk_full", nil))
+	p.logged("level=ERROR", "an outcome waits for room on the disk", "task=")
+	p.logged("an outcome waits for room on the disk", "in=800ms") // the third try
+	room()
+	p.says(p.answer("q"), false, "The end.")
+	if n := len(w.models.Requests()); n != 2 {
+		t.Errorf("the model was called %d times, want once for each question", n)
+	}
+	p.goesOn()
 }
 
 // limitFiles lets the process write no file beyond size bytes; the function

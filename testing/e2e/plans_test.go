@@ -19,6 +19,13 @@ var badPlans = map[string]struct{ plan, reason string }{
 	"not a plan at all": {`{"plan": "later"}`, "plan"},
 }
 
+// writes is a reply with a plan that is streamed in a few large pieces.
+func writes(plan string) llmfake.Response {
+	response := llmfake.Call("plan", plan)
+	response.Token = 1 << 16
+	return response
+}
+
 // TestBadPlanIsCorrected: the model is told what is wrong, and corrects it;
 // nothing of the bad plan runs.
 func TestBadPlanIsCorrected(t *testing.T) {
@@ -30,7 +37,7 @@ func TestBadPlanIsCorrected(t *testing.T) {
 				if strings.Contains(prompt(r), "Your last reply could not be used") {
 					return llmfake.Say("Then I answer without a plan.")
 				}
-				return llmfake.Call("plan", c.plan)
+				return writes(c.plan)
 			}}.think})
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
@@ -63,7 +70,7 @@ func TestBadPlanForEver(t *testing.T) {
 	for name, c := range badPlans {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{think: always(llmfake.Call("plan", c.plan))})
+			w := newWorld(t, plot{think: always(writes(c.plan))})
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
 			p.says(answer, true, w.text("problem.garbage", nil))

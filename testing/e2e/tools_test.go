@@ -23,7 +23,7 @@ func TestToolFaults(t *testing.T) {
 		"arguments of a wrong type":  {"lookup", `{"key": 7}`, "key", []string{"lookup", "key"}},
 		"arguments that are no JSON": {"lookup", `{"key": `, "arguments", []string{"lookup"}},
 		"an error of its own":        {"fail", `{}`, "the shop is closed", []string{"the shop is closed"}},
-		"a result of 100 MiB":        {"huge", `{}`, "xxx", nil},
+		"a result of 100 MiB":        {"huge", `{}`, "xxx", []string{"was cut", "desk.huge", "bytes=104857600"}},
 		"death in mid-call":          {"die", `{}`, "stopped during the call", []string{"desk.die"}},
 		"no reply":                   {"hang", `{}`, "did not answer within 1s", []string{"desk.hang"}},
 		"garbage":                    {"garbage", `{}`, "", []string{"desk.garbage"}},
@@ -32,11 +32,11 @@ func TestToolFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p0 := plot{think: uses(c.tool, c.arguments), tools: ", " + c.tool}
-			if c.tool != "hang" {
-				p0.limit = 10 * time.Second
+			story := plot{think: uses(c.tool, c.arguments), tools: ", " + c.tool}
+			if c.tool == "huge" || c.tool == "flood" {
+				story.limit = 15 * time.Second // reading so much takes a moment
 			}
-			w := newWorld(t, p0)
+			w := newWorld(t, story)
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: a question")
 			p.says(answer, false, "The tool said: ")
