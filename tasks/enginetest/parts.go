@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"legwork/bot"
@@ -34,6 +35,9 @@ type Post struct {
 type Recorder struct {
 	// Refuse, when set, decides whether a post fails.
 	Refuse func(d bot.Draft) error
+	// Deaf makes it post even when the caller has gone, as a request that is
+	// on its way already does.
+	Deaf atomic.Bool
 
 	mu     sync.Mutex
 	posts  []Post
@@ -63,7 +67,7 @@ func (r *Recorder) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, 
 			return "", err
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil && !r.Deaf.Load() {
 		return "", err
 	}
 	r.mu.Lock()

@@ -108,8 +108,10 @@ func (w *world) live() {
 			w.t.Fatal(err)
 		}
 		switch {
-		case w.chance(35):
+		case w.chance(25):
 			w.crash()
+		case w.chance(15):
+			w.restart()
 		case w.chance(20):
 			w.say(fmt.Sprintf("m%d", i), "/stop", false)
 		default:
@@ -183,6 +185,23 @@ func (w *world) crash() {
 	w.kit.Stop()
 	w.store = again
 	w.kit.Use(again)
+	w.kit.Start(build)
+}
+
+// restart stops in order and starts again. Calls are cut off by it as by a
+// crash; what was sent must be stored as sent.
+func (w *world) restart() {
+	w.kit.Platform.Deaf.Store(true)
+	w.kit.Stop()
+	w.kit.Platform.Deaf.Store(false)
+	w.mu.Lock()
+	for token := range w.now {
+		w.flying[token]++
+	}
+	w.now = map[string]bool{}
+	w.mu.Unlock()
+	w.store = w.store.Reopen()
+	w.kit.Use(w.store)
 	w.kit.Start(build)
 }
 
