@@ -33,7 +33,10 @@ type Scene struct {
 
 // Exchange is an earlier question of the conversation and its answer, empty
 // while there is none.
-type Exchange struct{ Goal, Answer string }
+type Exchange struct {
+	Goal, Answer string
+	Failed       bool // it ended, though without an answer
+}
 
 // Prompt builds the request for a model action. What never changes comes first
 // and what was said is never rewritten, only added to, so that each prompt
@@ -53,7 +56,7 @@ func Prompt(s State, journal Journal, a Action, scene Scene) (llm.Request, error
 	}
 	return llm.Request{
 		Role: a.Role, Model: b.model, Tools: b.tools, TextTools: b.text("prompt.text_tools", nil),
-		Messages: fit(b.messages, scene.MaxBytes),
+		Messages: merged(fit(b.messages, scene.MaxBytes)),
 	}, nil
 }
 
@@ -71,17 +74,25 @@ type builder struct {
 
 func (b *builder) text(key string, data any) string { return b.scene.Texts.Text(b.lang, key, data) }
 
-// add appends a message; texts of the same speaker in a row become one, since
-// some models insist on alternation.
+// add appends a message.
 func (b *builder) add(role, content string) {
-	if content == "" {
-		return
+	if content != "" {
+		b.messages = append(b.messages, llm.Message{Role: role, Content: content})
 	}
-	if n := len(b.messages); n > 0 && role != llm.ToolRole && b.messages[n-1].Role == role && len(b.messages[n-1].ToolCalls) == 0 {
-		b.messages[n-1].Content += "\n\n" + content
-		return
+}
+
+// merged makes one of texts of the same speaker in a row, since some models
+// insist on alternation.
+func merged(messages []llm.Message) []llm.Message {
+	var list []llm.Message
+	for _, m := range messages {
+		if n := len(list); n > 0 && m.Role != llm.ToolRole && list[n-1].Role == m.Role && len(list[n-1].ToolCalls)+len(m.ToolCalls) == 0 {
+			list[n-1].Content += "\n\n" + m.Content
+			continue
+		}
+		list = append(list, m)
 	}
-	b.messages = append(b.messages, llm.Message{Role: role, Content: content})
+	return list
 }
 
 // decision builds the prompts of plan, review and answer.
@@ -138,7 +149,11 @@ func answerKey(why string) string {
 func (b *builder) history() {
 	for _, h := range b.scene.History {
 		b.add(llm.User, h.Goal)
-		if h.Answer == "" {
+		switch {
+		case h.Answer != "":
+		case h.Failed:
+			h.Answer = b.text("prompt.failed", nil)
+		default:
 			h.Answer = b.text("prompt.unfinished", nil)
 		}
 		b.add(llm.Assistant, h.Answer)
@@ -197,10 +212,12 @@ func (b *builder) outcome(w Work) string {
 	switch {
 	case w.State == SubDone && e.Reply != nil:
 		return e.Reply.Text
+	case w.State == SubFailed && e.Reply != nil && e.Reply.Text != "":
+		return b.text("prompt.subtask_turns", nil) + "\n" + e.Reply.Text
 	case w.State == SubFailed:
-		return b.text("problem."+w.Why, nil)
+		return b.text("prompt.subtask_failed", map[string]any{"Reason": b.text("problem."+w.Why, nil)})
 	}
-	return b.text("state."+string(w.State), nil)
+	return b.text("prompt.subtask_skipped", nil)
 }
 
 // cut shortens a text for the model and tells how to read the rest. whole is
@@ -287,7 +304,33 @@ func tag(name, body string) string {
 	return "<" + name + ">\n" + shield(body, name) + "\n</" + name + ">"
 }
 
-// shield keeps data from closing the tag it is in.
+// shield keeps data from closing the tag it is in, also in a spelling that only
+// a model would take for its end: "</ Data >".
 func shield(body, name string) string {
-	return strings.ReplaceAll(body, "</"+name, "<\u200b/"+name)
+	var out strings.Builder
+	for rest := body; ; {
+		i := strings.IndexByte(rest, '<')
+		if i < 0 {
+			if out.Len() == 0 {
+				return body
+			}
+			out.WriteString(rest)
+			return out.String()
+		}
+		out.WriteString(rest[:i+1])
+		rest = rest[i+1:]
+		if closes(rest, name) {
+			out.WriteString("\u200b")
+		}
+	}
+}
+
+// closes reports that what follows a "<" makes it the end of that tag.
+func closes(rest, name string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(clip(rest, 64), " \t\r\n"), "/")
+	if !ok {
+		return false
+	}
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	return len(rest) >= len(name) && strings.EqualFold(rest[:len(name)], name)
 }

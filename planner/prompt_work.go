@@ -97,7 +97,7 @@ func (b *builder) callResult(w Work, c Call, state CallState) string {
 	case c.Update != nil:
 		return b.text("prompt.state_updated", nil)
 	case c.Read != nil:
-		return b.read(*c.Read)
+		return b.read(w, *c.Read)
 	case state.Step != StepDone:
 		return b.text("prompt.result_missing", nil)
 	case state.Kind == CallDelegate:
@@ -119,8 +119,6 @@ func (b *builder) returned(c Call, seq int) string {
 		return b.text("prompt.result_missing", nil)
 	case e.Result.Unknown && e.Result.Text == "":
 		return b.text("prompt.result_unknown", nil)
-	case e.Result.Failed:
-		return b.cut(e.Result.Text, e.Result.Show, e.Result.Bytes, seq)
 	}
 	return tag("data", b.cut(e.Result.Text, e.Result.Show, e.Result.Bytes, seq))
 }
@@ -128,9 +126,9 @@ func (b *builder) returned(c Call, seq int) string {
 // readBytes is how much one read_result returns.
 const readBytes = 16 << 10
 
-// read resolves a read_result call.
-func (b *builder) read(r Read) string {
-	if r.Result < 1 || r.Result > b.s.Seq {
+// read resolves a read_result call of a sub-task.
+func (b *builder) read(w Work, r Read) string {
+	if !b.mayRead(w, r.Result) {
 		return b.text("prompt.no_result", map[string]any{"Result": r.Result})
 	}
 	text := ""
@@ -151,6 +149,28 @@ func (b *builder) read(r Read) string {
 		return tag("data", part) + "\n" + b.text("prompt.result_more", map[string]any{"Offset": end, "Bytes": len(text), "Result": r.Result})
 	}
 	return tag("data", part)
+}
+
+// mayRead reports that the event of that seq holds a result which the sub-task
+// was shown: of its own calls, of a sub-task it comes after, of one it delegated.
+// The transcripts of others are none of its business.
+func (b *builder) mayRead(w Work, seq int) bool {
+	if seq < 1 || seq > b.s.Seq {
+		return false
+	}
+	for _, i := range w.After {
+		if b.s.Subtasks[i].End == seq {
+			return true
+		}
+	}
+	for _, turn := range w.Turns {
+		for _, c := range turn.Calls {
+			if c.Step == StepDone && c.Result == seq && c.Kind != CallInstant && c.Kind != CallTooMany {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // clip shortens a text to at most n bytes at a rune's boundary.

@@ -23,7 +23,8 @@ func Takes(s State, e Event) bool {
 		d := Deadline(s)
 		return !d.IsZero() && !e.At.Before(d)
 	case Overdrew:
-		return s.Budget == "" && e.Budget != "" && busy(s)
+		declined := s.Phase == PhaseAnswering && s.Why == WhyBudget
+		return s.Budget == "" && e.Budget != "" && busy(s) && !declined
 	case Resumed:
 		return s.Phase != PhaseQueued
 	case Began, Shown:
