@@ -19,7 +19,7 @@ func TestText(t *testing.T) {
 	if !strings.HasPrefix(out, "[q1]") || !strings.Contains(out, "value of q1 desk alpha") || !strings.Contains(out, "value of q1 desk beta") {
 		t.Errorf("stdout: got %q, want the answer alone", out)
 	}
-	for _, want := range []string{"1/a desk", "1/b desk", "q1 desk alpha"} {
+	for _, want := range []string{"1/a desk", "1/b desk", "2 sub-tasks"} {
 		if !strings.Contains(p.err.String(), want) {
 			t.Errorf("stderr: got %q, want the progress with %q", p.err.String(), want)
 		}

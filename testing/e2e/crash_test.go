@@ -104,7 +104,7 @@ func TestDamagedRecord(t *testing.T) {
 	p := w.start("chat", "--json")
 	p.send("q1", "first: a question whose record breaks")
 	task := p.see("a board", func(e event) bool { return e.Type == "board" }).Task
-	<-time.After(1100 * time.Millisecond) // what is said within a second belongs to the question before
+	settle()
 	p.send("q2", "second: a question behind it")
 	p.see("the second question stored", func(e event) bool { return e.Type == "accepted" && e.Message == "q2" })
 	p.kill()

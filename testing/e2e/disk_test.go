@@ -45,11 +45,7 @@ func TestDiskFull(t *testing.T) {
 	p.logged("messages could not be stored", "file too large")
 	p.alive()
 	room()
-	for _, e := range p.events() {
-		if e.Type == "accepted" && e.Message != "q0" {
-			p.answer(e.Message)
-		}
-	}
+	settle()
 	p.goesOn()
 
 	next := w.start("chat", "--json")

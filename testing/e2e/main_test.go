@@ -36,7 +36,7 @@ func build(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(bin)
+	defer os.RemoveAll(bin) //nolint:errcheck // a temporary folder
 	command := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "legwork/cmd/legwork", "legwork/fakes/mcpserver")
 	if out, err := command.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the binaries: %v\n%s", err, out)

@@ -94,7 +94,7 @@ func (w *world) launch(cmd *exec.Cmd) *program {
 		_ = cmd.Process.Kill()
 		<-p.ended
 		if w.t.Failed() {
-			w.t.Logf("%s\nwrote:\n%.4000s\nlogged:\n%.8000s", strings.Join(cmd.Args[1:], " "), p.out.String(), p.err.String())
+			w.t.Logf("%s\nwrote:\n%s\nlogged:\n%.8000s", strings.Join(cmd.Args[1:], " "), p.out.String(), p.err.String())
 		}
 	})
 	return p
