@@ -211,4 +211,3 @@ func TestDeclinedBudgetIsNotAskedAgain(t *testing.T) {
 		t.Errorf("Takes(overdrew) = true after it was declined; todo %v", planner.Todo(st.s))
 	}
 }
-

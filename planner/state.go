@@ -230,7 +230,8 @@ func Fold(events []Event) State {
 }
 
 // Settles tells the store whether e, which led from before to after, settled
-// the task: then text is its answer, empty where there is none.
+// the task: then text is its answer, empty where there is none, and failed says
+// that it ended without doing what was asked.
 func Settles(before, after State, e Event) (text string, failed, settled bool) {
 	if before.Settled() || !after.Settled() {
 		return "", false, false
@@ -238,5 +239,5 @@ func Settles(before, after State, e Event) (text string, failed, settled bool) {
 	if after.Answer == e.Seq && e.Reply != nil {
 		text = e.Reply.Text
 	}
-	return text, after.Outcome == Failed, true
+	return text, after.Outcome == Failed || text == "", true
 }

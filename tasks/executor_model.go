@@ -91,7 +91,7 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 			return scene, nil, fmt.Errorf("reading history: %w", err)
 		}
 		for _, t := range turns {
-			scene.History = append(scene.History, planner.Exchange{Goal: t.Goal, Answer: t.Answer})
+			scene.History = append(scene.History, planner.Exchange{Goal: t.Goal, Answer: t.Answer, Failed: t.Failed})
 		}
 		return scene, nil, nil
 	}

@@ -32,7 +32,7 @@ func testHistory(b *bench) {
 	b.show("t2")
 	b.append("t3", planner.Event{Type: planner.Broke, Action: planner.Todo(b.state("t3"))[0].ID, Problem: &planner.Problem{Code: "unreachable"}})
 	b.append("t1", planner.Event{Type: planner.Stopped})
-	want := []tasks.Turn{turn(1, "", false), turn(2, "answer 2", false), turn(3, "", true), turn(4, "", false)}
+	want := []tasks.Turn{turn(1, "", true), turn(2, "answer 2", false), turn(3, "", true), turn(4, "", false)}
 	b.same("stopped and failed", b.history(chat("c"), "", 1000), want)
 	b.same("before the first", b.history(chat("c"), "t1", 1000), []tasks.Turn(nil))
 	b.same("before the last", b.history(chat("c"), "t4", 1000), want[:3])
