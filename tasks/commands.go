@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"legwork/bot"
@@ -12,12 +13,12 @@ import (
 
 // command routes a message that starts with a slash. A name may carry the
 // bot's own: "/stop@legwork_bot".
-func (in *Inbox) command(ctx context.Context, r *routed, m bot.Message, live []liveTask) error {
+func (in *Inbox) command(ctx context.Context, r *routed, m bot.Message, live []liveTask, fresh *recent) error {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(m.Text, "/"), " ")
 	name, _, _ = strings.Cut(name, "@")
 	switch strings.ToLower(name) {
 	case "stop":
-		in.stop(r, m, live)
+		in.stop(r, m, live, fresh)
 	case "status":
 		return in.status(ctx, r, m, live)
 	case "new":
@@ -33,14 +34,27 @@ func (in *Inbox) command(ctx context.Context, r *routed, m bot.Message, live []l
 	return nil
 }
 
-// stop ends every task that the person has running in the conversation.
-func (in *Inbox) stop(r *routed, m bot.Message, live []liveTask) {
+// stop ends every task that the person has running in the conversation, also
+// those that the batch at hand opens.
+func (in *Inbox) stop(r *routed, m bot.Message, live []liveTask, fresh *recent) {
+	var ids []ID
 	for _, t := range live {
-		if t.From.Key() != m.From.Key() || t.state.Settled() {
-			continue
+		if t.From.Key() == m.From.Key() && !t.state.Settled() {
+			ids = append(ids, t.Task)
+		}
+	}
+	for _, t := range fresh.of(m) {
+		if !slices.Contains(ids, t.id) {
+			ids = append(ids, t.id)
+		}
+	}
+	for i, id := range ids {
+		key := m.Key // of the first, so that the command is known when it comes again
+		if i > 0 {
+			key = fmt.Sprintf("%s#%d", m.Key, i)
 		}
 		r.store = append(r.store, Inbound{
-			Key: fmt.Sprintf("%s#%d", m.Key, len(r.store)), Chat: m.Chat, To: t.Task,
+			Key: key, Chat: m.Chat, To: id,
 			Event: planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()},
 		})
 	}

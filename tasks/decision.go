@@ -28,27 +28,57 @@ func readPress(data string) (id ID, at planner.Place, choice int, ok bool) {
 	return ID(part[1]), at, choice, n == 3 && err == nil && bad == nil
 }
 
-// decision routes presses, and in private chats the asker's plain words, to
-// the question that they answer. done is false when the message is no answer.
-func (in *Inbox) decision(ctx context.Context, r *routed, m bot.Message, live []liveTask) (done bool, err error) {
+// spot is what a button names an ask action by: its place, or for a budget the
+// event that it is about, so that a late press never decides about the next.
+func spot(s planner.State, a planner.Action) planner.Place {
+	if a.Place.Subtask < 0 {
+		return planner.Place{Subtask: -1, Turn: s.Over}
+	}
+	return a.Place
+}
+
+// decision routes presses, and words that answer a question: a reply to it, or
+// in private chats any of the asker's. done is false when the message is no
+// answer.
+func (in *Inbox) decision(ctx context.Context, r *routed, m bot.Message, live []liveTask, fresh *recent) (done bool, err error) {
 	if m.Press != "" {
 		return true, in.press(ctx, r, m, live)
 	}
-	if m.Text == "" || strings.HasPrefix(m.Text, "/") || !m.Chat.Private || m.Apart {
+	if m.Text == "" || strings.HasPrefix(m.Text, "/") || m.Apart {
 		return false, nil
 	}
+	id, action, ok := in.answers(m, live)
+	if !ok {
+		return false, nil
+	}
+	// Words that come too late are a question of their own.
+	if err := in.question(ctx, r, m, nil, &recent{}); err != nil {
+		return true, err
+	}
+	item := &r.store[0]
+	item.To, item.Event = id, planner.Event{
+		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Decision: &planner.Decision{Approve: true, Text: m.Text},
+	}
+	return true, nil
+}
+
+// answers finds the question that a message's words answer: the one it replies
+// to, otherwise the oldest of its author's in a private chat.
+func (in *Inbox) answers(m bot.Message, live []liveTask) (id ID, action string, ok bool) {
 	for _, t := range live {
-		if t.From.Key() != m.From.Key() {
-			continue
-		}
 		for _, a := range planner.Todo(t.state) {
-			if a.Kind == planner.KindAsk && a.Place.Subtask >= 0 && planner.AsksPerson(t.state, a.Place) {
-				in.decide(r, m, t.Task, a.ID, planner.Decision{Approve: true, Text: m.Text})
-				return true, nil
+			if a.Kind != planner.KindAsk || a.Place.Subtask < 0 || !planner.AsksPerson(t.state, a.Place) {
+				continue
+			}
+			if m.ReplyTo != "" && t.state.Slot(a.ID).Message == m.ReplyTo && in.steers(m, t) {
+				return t.Task, a.ID, true
+			}
+			if !ok && m.Chat.Private && t.From.Key() == m.From.Key() {
+				id, action, ok = t.Task, a.ID, true
 			}
 		}
 	}
-	return false, nil
+	return id, action, ok
 }
 
 func (in *Inbox) press(ctx context.Context, r *routed, m bot.Message, live []liveTask) error {
@@ -59,12 +89,12 @@ func (in *Inbox) press(ctx context.Context, r *routed, m bot.Message, live []liv
 		return nil
 	}
 	t := live[i]
-	if t.From.Key() != m.From.Key() && !slices.Contains(in.Admins, m.From.Key()) {
+	if !in.steers(m, t) {
 		in.say(r, m, "error.not_yours", nil)
 		return nil
 	}
 	for _, a := range planner.Todo(t.state) {
-		if a.Kind != planner.KindAsk || a.Place != at {
+		if a.Kind != planner.KindAsk || spot(t.state, a) != at {
 			continue
 		}
 		decision := planner.Decision{Approve: choice == 0}
@@ -113,13 +143,13 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	if a.Place.Subtask < 0 {
 		d.Text = p.x.Texts.Text(opening.Language, "question.budget", nil)
 		for i, key := range []string{"question.yes", "question.no"} {
-			d.Buttons = append(d.Buttons, bot.Button{Label: p.x.Texts.Text(opening.Language, key, nil), Data: pressData(p.id, a.Place, i)})
+			d.Buttons = append(d.Buttons, bot.Button{Label: p.x.Texts.Text(opening.Language, key, nil), Data: pressData(p.id, spot(v.State, a), i)})
 		}
 	} else {
 		q := planner.QuestionOf(v.Event(planner.QuestionSeq(v.State, a.Place)), a.Place)
 		d.Text = q.Text
 		for i, choice := range q.Choices {
-			d.Buttons = append(d.Buttons, bot.Button{Label: choice, Data: pressData(p.id, a.Place, i)})
+			d.Buttons = append(d.Buttons, bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)})
 		}
 	}
 	slot := v.State.Slot(a.ID)

@@ -1,10 +1,12 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,9 +92,10 @@ func (in *Inbox) follow(ctx context.Context, r routed, receipts []Receipt) {
 		if receipt.Err != nil && !errors.Is(receipt.Err, ErrRefused) {
 			in.Log.ErrorContext(ctx, "a message could not be taken", "message", r.message.Key, "task", receipt.Task, "cause", receipt.Err)
 		}
-		if receipt.Task == "" || receipt.Err != nil || receipt.Again {
+		if receipt.Task == "" || receipt.Err != nil {
 			continue
 		}
+		// One that came again may have been stored without anybody being told.
 		if err := in.Wake(ctx, receipt.Task); err != nil {
 			in.Log.ErrorContext(ctx, "a task could not be woken", "task", receipt.Task, "cause", err)
 		}
@@ -127,14 +130,26 @@ func (in *Inbox) apologise(ctx context.Context, list []routed, err error) {
 	}
 }
 
-// recent remembers the tasks that the batch at hand opens.
+// recent remembers the tasks that the questions of the batch at hand go to.
 type recent struct{ tasks []opened }
 
 type opened struct {
-	id   ID
-	from string
-	chat string
-	at   time.Time
+	id      ID
+	planned bool // it works by a plan already
+	from    string
+	chat    string
+	at      time.Time // when the question was sent
+}
+
+// of returns those of a message's author in its chat, oldest first.
+func (r *recent) of(m bot.Message) []opened {
+	var list []opened
+	for _, t := range r.tasks {
+		if t.from == m.From.Key() && t.chat == m.Chat.Key() {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // route finds the meaning of one message: a press or an answer to a question,
@@ -150,11 +165,11 @@ func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (route
 	if err != nil {
 		return r, err
 	}
-	if done, err := in.decision(ctx, &r, m, live); done || err != nil {
+	if done, err := in.decision(ctx, &r, m, live, fresh); done || err != nil {
 		return r, err
 	}
 	if strings.HasPrefix(m.Text, "/") && len(m.Text) > 1 && m.Text[1] != '/' && m.Text[1] != ' ' {
-		return r, in.command(ctx, &r, m, live)
+		return r, in.command(ctx, &r, m, live, fresh)
 	}
 	switch {
 	case m.Text == "":
@@ -185,24 +200,26 @@ func (in *Inbox) question(ctx context.Context, r *routed, m bot.Message, live []
 	if timezone == "" {
 		timezone = in.Timezone
 	}
-	at := m.At
-	if at.IsZero() {
-		at = in.Now()
+	now := in.Now()
+	sent := m.At
+	if sent.IsZero() {
+		sent = now
 	}
-	item := Inbound{Key: m.Key, Chat: m.Chat, ID: NewID(at), Open: &planner.Event{
-		Type: planner.Opened, At: at, By: m.From.Key(), Opening: &planner.Opening{
+	// A task's time begins now, however long its message was on the way.
+	item := Inbound{Key: m.Key, Chat: m.Chat, ID: NewID(now), Open: &planner.Event{
+		Type: planner.Opened, At: now, By: m.From.Key(), Opening: &planner.Opening{
 			Goal: m.Text, Chat: m.Chat, From: m.From, Message: m.ID,
 			Language: r.lang, Timezone: timezone, Limits: in.Limits,
 		},
 	}}
 	planned := false
 	if !m.Apart {
-		item.To, planned = in.guided(m, at, live, fresh)
+		item.To, planned = in.guided(m, sent, now, live, fresh)
 	}
 	if item.To != "" {
-		item.Event = planner.Event{Type: planner.Said, At: at, By: m.From.Key(), Text: m.Text, Message: m.ID}
+		item.Event = planner.Event{Type: planner.Said, At: now, By: m.From.Key(), Text: m.Text, Message: m.ID}
 	}
-	fresh.tasks = append(fresh.tasks, opened{id: item.ID, from: m.From.Key(), chat: m.Chat.Key(), at: at})
+	fresh.tasks = append(fresh.tasks, opened{id: cmp.Or(item.To, item.ID), planned: planned, from: m.From.Key(), chat: m.Chat.Key(), at: sent})
 	r.store = []Inbound{item}
 	lang := r.lang
 	r.reply = func(_ context.Context, receipts []Receipt) string {
@@ -214,28 +231,46 @@ func (in *Inbox) question(ctx context.Context, r *routed, m bot.Message, live []
 	return nil
 }
 
-// guided finds the running task that a plain message speaks to: one that its
-// author opened within the last second, or, in a private chat, one that works
-// by a plan.
-func (in *Inbox) guided(m bot.Message, at time.Time, live []liveTask, fresh *recent) (_ ID, planned bool) {
-	for i := len(fresh.tasks) - 1; i >= 0; i-- {
-		if t := fresh.tasks[i]; t.from == m.From.Key() && t.chat == m.Chat.Key() && at.Sub(t.at) < burst {
-			return t.id, false
+// prompt is how long ago a message was sent at most that is taken for a part
+// of a question which came just before it: those of an outage come all at once.
+const prompt = 10 * time.Second
+
+// guided finds the running task that a plain message speaks to: one to whose
+// messages it replies, one that its author opened within the last second, or,
+// in a private chat, one that works by a plan.
+func (in *Inbox) guided(m bot.Message, sent, now time.Time, live []liveTask, fresh *recent) (_ ID, planned bool) {
+	for _, t := range live {
+		if t.state.Round > 0 && !t.state.Settled() && t.speaks(m.ReplyTo) && in.steers(m, t) {
+			return t.Task, true
 		}
 	}
-	for i := len(live) - 1; i >= 0; i-- {
-		t := live[i]
+	for _, t := range slices.Backward(fresh.of(m)) {
+		if sent.Sub(t.at) < burst {
+			return t.id, t.planned
+		}
+	}
+	for _, t := range slices.Backward(live) {
 		if t.From.Key() != m.From.Key() || t.state.Settled() {
 			continue
 		}
-		if t.state.Round == 0 && at.Sub(t.state.Opened) < burst {
+		if t.state.Round == 0 && now.Sub(t.state.Opened) < burst && now.Sub(sent) < prompt {
 			return t.Task, false
 		}
-		if t.state.Round > 0 && (m.Chat.Private || m.ReplyTo != "" && m.ReplyTo == t.state.Slot(planner.SlotBoard).Message) {
+		if t.state.Round > 0 && m.Chat.Private {
 			return t.Task, true
 		}
 	}
 	return "", false
+}
+
+// steers reports that a message's author may steer a task.
+func (in *Inbox) steers(m bot.Message, t liveTask) bool {
+	return t.From.Key() == m.From.Key() || slices.Contains(in.Admins, m.From.Key())
+}
+
+// speaks reports that the task sent the message of that id.
+func (t liveTask) speaks(message string) bool {
+	return message != "" && slices.ContainsFunc(t.state.Slots, func(s planner.Slot) bool { return s.Message == message })
 }
 
 // liveTask is a live task with its state.

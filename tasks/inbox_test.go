@@ -1,0 +1,295 @@
+package tasks_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/store/memory"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+)
+
+// desk is an inbox over a store, with nobody who works on its tasks.
+type desk struct {
+	*enginetest.Kit
+	t     *testing.T
+	woken []tasks.ID
+	store *memory.Store
+}
+
+func newDesk(t *testing.T) *desk {
+	store := memory.New(nil)
+	d := &desk{Kit: enginetest.NewKit(t, store), t: t, store: store}
+	d.Engine = d
+	d.Inbox.Admins = []string{"recorder:boss"}
+	return d
+}
+
+// Wake implements tasks.Engine.
+func (d *desk) Wake(_ context.Context, id tasks.ID) error {
+	d.woken = append(d.woken, id)
+	return nil
+}
+
+// Run implements tasks.Engine.
+func (d *desk) Run(context.Context) error { return nil }
+
+// live lists the ids of the chat's live tasks.
+func (d *desk) live(c bot.Chat) []tasks.ID {
+	d.t.Helper()
+	list, err := d.store.Live(d.t.Context(), c.Key())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var ids []tasks.ID
+	for _, l := range list {
+		ids = append(ids, l.Task)
+	}
+	return ids
+}
+
+func (d *desk) add(id tasks.ID, events ...planner.Event) {
+	d.t.Helper()
+	if err := d.store.Append(d.t.Context(), id, -1, 0, events...); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) state(id tasks.ID) planner.State {
+	d.t.Helper()
+	s, err := d.store.State(d.t.Context(), id)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return s
+}
+
+// plans makes a task plan two sub-tasks and show its board as message "board".
+func (d *desk) plans(id tasks.ID) {
+	d.t.Helper()
+	d.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(d.state(id))[0].ID, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{
+		{ID: "1/a", Name: "look", Description: "one"}, {ID: "1/b", Name: "look", Description: "two"},
+	}}}, planner.Event{Type: planner.Began, Slot: planner.SlotBoard}, planner.Event{Type: planner.Shown, Slot: planner.SlotBoard, Message: "board"})
+}
+
+// asks makes the sub-task 1/a of such a task ask its person, as message "ask".
+func (d *desk) asks(id tasks.ID) {
+	d.t.Helper()
+	d.add(id, planner.Event{Type: planner.Replied, Action: "work 1/a turn 1.0", Reply: &planner.Reply{Calls: []planner.Call{
+		{ID: "c", Name: planner.ToolAskPerson, Arguments: "{}", Ask: &planner.Question{Text: "Which?"}},
+	}}})
+	const ask = "ask 1/a turn 1 call 1.0"
+	d.add(id, planner.Event{Type: planner.Began, Slot: ask}, planner.Event{Type: planner.Shown, Slot: ask, Message: "ask"})
+}
+
+var group = bot.Chat{Platform: "recorder", ID: "group"}
+
+func from(person, key, text string) bot.Message {
+	return bot.Message{Key: key, ID: key, Chat: group, From: bot.Person{Platform: "recorder", ID: person}, Text: text, At: time.Now()}
+}
+
+// TestTimeBeginsOnArrival: a message that waited for hours in its platform
+// does not start a task whose time is over.
+func TestTimeBeginsOnArrival(t *testing.T) {
+	d := newDesk(t)
+	old := enginetest.Message("1", "hi", time.Now().Add(-5*time.Hour))
+	later := enginetest.Message("2", "something else", time.Now().Add(-3*time.Hour))
+	d.Ask(t, old, later)
+	ids := d.live(enginetest.Chat)
+	if len(ids) != 2 {
+		t.Fatalf("%d tasks, want 2: the messages are hours apart", len(ids))
+	}
+	if at := planner.Deadline(d.state(ids[0])); time.Until(at) < time.Minute {
+		t.Errorf("the deadline of a task that begins now is %v", at)
+	}
+	third := enginetest.Message("3", "and one more", time.Now().Add(-2*time.Hour))
+	d.Ask(t, third)
+	if ids := d.live(enginetest.Chat); len(ids) != 3 {
+		t.Errorf("%d tasks, want 3: what comes late is no part of the question before it", len(ids))
+	}
+}
+
+// TestStoredButNotToldIsWoken: after a delivery that was stored while its
+// caller gave up, the repeated delivery gets the task going.
+func TestStoredButNotToldIsWoken(t *testing.T) {
+	d := newDesk(t)
+	d.Ask(t, enginetest.Message("1", "hi", time.Now()))
+	d.woken = nil
+	d.Ask(t, enginetest.Message("1", "hi", time.Now()))
+	if want := d.live(enginetest.Chat); !slices.Equal(d.woken, want) {
+		t.Errorf("woken = %q, want %q", d.woken, want)
+	}
+}
+
+// TestOneBatch: what came together means the same as what came one by one.
+func TestOneBatch(t *testing.T) {
+	d := newDesk(t)
+	ask, stop := enginetest.Message("1", "hi", time.Now()), enginetest.Message("2", "/stop", time.Now())
+	d.Ask(t, ask, stop)
+	if s := d.state(d.live(enginetest.Chat)[0]); s.Outcome != planner.Halted {
+		t.Errorf("outcome = %q, want stopped", s.Outcome)
+	}
+
+	d = newDesk(t)
+	d.Ask(t, enginetest.Message("1", "go", time.Now()))
+	id := d.live(enginetest.Chat)[0]
+	d.plans(id)
+	d.Ask(t, enginetest.Message("2", "also this", time.Now()), enginetest.Message("3", "and that", time.Now()))
+	if s := d.state(id); len(s.Heard) != 2 {
+		t.Errorf("%d words of guidance were heard, want 2; tasks %q", len(s.Heard), d.live(enginetest.Chat))
+	}
+}
+
+// TestStopAgain: a stop that is delivered twice tells nothing the second time.
+func TestStopAgain(t *testing.T) {
+	d := newDesk(t)
+	d.Ask(t, enginetest.Message("1", "hi", time.Now()))
+	d.Ask(t, enginetest.Message("2", "/stop", time.Now()))
+	d.Ask(t, enginetest.Message("2", "/stop", time.Now()))
+	if got := d.Platform.Posts(bot.KindNotice); len(got) != 0 {
+		t.Errorf("notices = %+v, want none", got)
+	}
+}
+
+// TestGroupChat: in a group only replies steer a task, those of its asker and
+// of admins.
+func TestGroupChat(t *testing.T) {
+	for _, test := range []struct {
+		name, person, reply string
+		asked               bool // the task asks its person something
+		heard, decided      int
+	}{
+		{"a plain message is a question", "ann", "", false, 0, 0},
+		{"a reply of the asker", "ann", "board", false, 1, 0},
+		{"a reply of an admin", "boss", "board", false, 1, 0},
+		{"a reply of somebody else", "bob", "board", false, 0, 0},
+		{"an answer of the asker", "ann", "ask", true, 0, 1},
+		{"an answer of an admin", "boss", "ask", true, 0, 1},
+		{"an answer of somebody else", "bob", "ask", true, 0, 0},
+		{"words beside the question", "ann", "", true, 0, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := newDesk(t)
+			d.Ask(t, from("ann", "1", "go"))
+			id := d.live(group)[0]
+			d.plans(id)
+			if test.asked {
+				d.asks(id)
+			}
+			m := from(test.person, "2", "blue")
+			m.ReplyTo = test.reply
+			d.Ask(t, m)
+			events, err := d.store.Load(t.Context(), id, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			heard, decided := 0, 0
+			for _, e := range events {
+				switch e.Type {
+				case planner.Said:
+					heard++
+				case planner.Decided:
+					decided++
+				}
+			}
+			if heard != test.heard || decided != test.decided {
+				t.Errorf("heard %d, decided %d; want %d and %d", heard, decided, test.heard, test.decided)
+			}
+			if opened := len(d.live(group)) == 2; opened == (test.heard+test.decided > 0) {
+				t.Errorf("tasks %q; what steers nothing is a question of its own", d.live(group))
+			}
+		})
+	}
+}
+
+// late is a store to which a decision gets before the one at hand.
+type late struct {
+	*memory.Store
+	before func()
+}
+
+func (l *late) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receipt, error) {
+	if l.before != nil {
+		l.before()
+	}
+	return l.Store.Open(ctx, batch)
+}
+
+// TestWordsThatComeTooLate: an answer to a question that is no longer open is
+// a question of its own; nothing that people write is lost.
+func TestWordsThatComeTooLate(t *testing.T) {
+	d := newDesk(t)
+	slow := &late{Store: d.store}
+	d.Inbox.Store = slow
+	d.Ask(t, enginetest.Message("1", "go", time.Now()))
+	id := d.live(enginetest.Chat)[0]
+	d.plans(id)
+	d.asks(id)
+	slow.before = func() {
+		d.add(id, planner.Event{Type: planner.Decided, Action: "ask 1/a turn 1 call 1.0", Decision: &planner.Decision{Text: "red"}})
+	}
+	d.Ask(t, enginetest.Message("2", "blue", time.Now()))
+	ids := d.live(enginetest.Chat)
+	if len(ids) != 2 {
+		t.Fatalf("tasks %q, want a second one", ids)
+	}
+	if e, err := d.store.Event(t.Context(), ids[1], 1); err != nil || e.Opening.Goal != "blue" {
+		t.Errorf("the second task is %+v, %v; want blue", e.Opening, err)
+	}
+}
+
+// TestLateBudgetPress: the button of an earlier question about the budget does
+// not decide about the next one.
+func TestLateBudgetPress(t *testing.T) {
+	d := newDesk(t)
+	d.Ask(t, enginetest.Message("1", "go", time.Now()))
+	id := d.live(enginetest.Chat)[0]
+	d.plans(id)
+	press := func(key string) {
+		q := d.Platform.Posts(bot.KindQuestion)[0]
+		m := enginetest.Message(key, "", time.Now())
+		m.Press = q.Buttons[0].Data
+		d.Ask(t, m)
+	}
+	d.add(id, planner.Event{Type: planner.Overdrew, Budget: "task_usd"})
+	v := tasks.NewView(d.store, id)
+	if err := v.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.Executor.Present(id, enginetest.Chat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	todo := planner.Todo(v.State)
+	if err := p.Ask(t.Context(), v, todo[len(todo)-1]); err != nil {
+		t.Fatal(err)
+	}
+	press("2")
+	if s := d.state(id); s.Budget != "" {
+		t.Fatalf("the budget is still reached: %q", s.Budget)
+	}
+	d.add(id, planner.Event{Type: planner.Overdrew, Budget: "task_usd"})
+	press("3")
+	if s := d.state(id); s.Budget == "" {
+		t.Error("a late press extended the budget a second time")
+	}
+}
+
+// TestStoppedIsOver: a stopped question does not look unfinished to later ones.
+func TestStoppedIsOver(t *testing.T) {
+	d := newDesk(t)
+	d.Ask(t, enginetest.Message("1", "first", time.Now()))
+	d.Ask(t, enginetest.Message("2", "/stop", time.Now()))
+	turns, err := d.store.History(t.Context(), enginetest.Chat.Key(), "", 1000)
+	if err != nil || len(turns) != 1 || !turns[0].Failed {
+		t.Errorf("history = %+v, %v; want one turn that ended without an answer", turns, err)
+	}
+	if strings.Contains(turns[0].Answer, " ") {
+		t.Errorf("answer = %q, want none", turns[0].Answer)
+	}
+}
