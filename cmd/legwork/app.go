@@ -86,6 +86,7 @@ func (a *app) run(ctx context.Context) error {
 	if err := a.serveControl(&parts); err != nil {
 		a.log.Warn("the control socket cannot be opened", "cause", err)
 	}
+	parts.start("rest", rest)
 	parts.start("tools", a.tools.Run)
 	parts.start("engine", a.engine.Run)
 	return a.terminal.Run(ctx, a.inbox.Handle)

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// How rest finds out that the process has nothing to do.
+const (
+	restLook = 5 * time.Second
+	restMade = 1 << 20   // bytes allocated since the last rest that make one worth it
+	restCalm = 256 << 10 // bytes allocated within restLook that still count as nothing to do
+)
+
+// rest gives memory back to the system whenever work has left some behind and
+// is over, the start of the process included: the runtime alone keeps the
+// first megabytes for good.
+func rest(ctx context.Context) error {
+	ticker := time.NewTicker(restLook)
+	defer ticker.Stop()
+	var m runtime.MemStats
+	for given, before := uint64(0), uint64(0); ; before = m.TotalAlloc {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		runtime.ReadMemStats(&m)
+		if m.TotalAlloc-given > restMade && m.TotalAlloc-before < restCalm {
+			debug.FreeOSMemory()
+			runtime.ReadMemStats(&m)
+			given = m.TotalAlloc
+		}
+	}
+}
