@@ -4,6 +4,7 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -106,6 +107,10 @@ type Limits struct {
 	// ids need not be kept.
 	Passing bool
 }
+
+// ErrGone is what Post and Edit return, wrapped, when no further try will help:
+// the bot was blocked, the chat or the message deleted. Any other error may pass.
+var ErrGone = errors.New("the chat or message is gone")
 
 // Platform is one chat service. Its methods are safe for concurrent use.
 type Platform interface {

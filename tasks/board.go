@@ -27,7 +27,11 @@ func Board(v *View, texts *i18n.Texts, now time.Time) bot.Board {
 			State: string(w.State), Elapsed: elapsed(w, now), Doing: doing(v, i),
 		})
 	}
-	b.Status = texts.Text(opening.Language, "status."+s.Status(), map[string]any{"Done": done, "Count": len(s.Subtasks)})
+	status := s.Status()
+	if s.Settled() {
+		status = string(s.Outcome)
+	}
+	b.Status = texts.Text(opening.Language, "status."+status, map[string]any{"Done": done, "Count": len(s.Subtasks)})
 	return b
 }
 

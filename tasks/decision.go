@@ -154,7 +154,7 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	}
 	slot := v.State.Slot(a.ID)
 	if p.platform.Limits().Passing {
-		_, err := p.post(ctx, d)
+		_, err := p.post(ctx, a.ID, d)
 		return err
 	}
 	if slot.Message != "" {
@@ -163,7 +163,7 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: a.ID}); err != nil {
 		return err
 	}
-	id, err := p.post(ctx, d)
+	id, err := p.post(ctx, a.ID, d)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -26,6 +25,7 @@ type Presenter struct {
 	mu     sync.Mutex // guards what follows
 	view   *View
 	speech *Speech
+	doubt  map[string]bool // slots whose message may have been sent already
 
 	pen     chan struct{} // holds one token, taken while something is drawn; guards what follows
 	frozen  bool          // the outcome is on its way, no more frames
@@ -44,12 +44,21 @@ func (x *Executor) Present(id ID, chat bot.Chat) (*Presenter, error) {
 	if failpoint.Fault("wrong-chat") {
 		chat.ID += "-other"
 	}
-	return &Presenter{x: x, id: id, chat: chat, platform: platform, poke: make(chan struct{}, 1), pen: make(chan struct{}, 1)}, nil
+	return &Presenter{
+		x: x, id: id, chat: chat, platform: platform, doubt: map[string]bool{},
+		poke: make(chan struct{}, 1), pen: make(chan struct{}, 1),
+	}, nil
 }
 
-// Update gives it the newest snapshot of the task.
+// Update gives it the newest snapshot of the task. What the first one tells was
+// about to be sent may have been, before a crash.
 func (p *Presenter) Update(v *View) {
 	p.mu.Lock()
+	if p.view == nil {
+		for _, slot := range v.State.Slots {
+			p.doubt[slot.Name] = slot.Message == ""
+		}
+	}
 	p.view = v
 	p.mu.Unlock()
 	p.nudge()
@@ -63,9 +72,10 @@ func (p *Presenter) nudge() {
 }
 
 // Run draws frames until ctx ends, the newest one each time, no faster than
-// the platform's limits allow.
+// the platform's limits allow. One that failed is drawn again after a while.
 func (p *Presenter) Run(ctx context.Context) {
 	gap := max(p.platform.Limits().EditGap, 20*time.Millisecond)
+	pause := gap
 	timer := time.NewTimer(gap)
 	defer timer.Stop()
 	for {
@@ -75,9 +85,13 @@ func (p *Presenter) Run(ctx context.Context) {
 		case <-p.poke:
 		}
 		if err := p.draw(ctx); err != nil && ctx.Err() == nil {
-			p.x.Log.WarnContext(ctx, "a frame could not be shown", "task", p.id, "cause", err)
+			pause = max(gap, min(max(2*pause, firstFramePause), lastFramePause))
+			p.x.Log.WarnContext(ctx, "a frame could not be shown", "task", p.id, "again", pause, "cause", err)
+			p.nudge()
+		} else {
+			pause = gap
 		}
-		timer.Reset(gap)
+		timer.Reset(pause)
 		select {
 		case <-ctx.Done():
 			return
@@ -85,6 +99,12 @@ func (p *Presenter) Run(ctx context.Context) {
 		}
 	}
 }
+
+// How long a frame that failed waits before it is drawn again.
+const (
+	firstFramePause = time.Second
+	lastFramePause  = 30 * time.Second
+)
 
 // take waits for the pen; its error is the context's. release gives it back.
 func (p *Presenter) take(ctx context.Context) error {
@@ -120,23 +140,36 @@ func (p *Presenter) drawBoard(ctx context.Context, v *View) error {
 	if p.message != "" && sameBoard(board, p.board) {
 		return nil
 	}
-	d := bot.Draft{Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: string(p.id) + ".board", ReplyTo: v.Opening().Message}
+	d := bot.Draft{Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: p.boardMark(), ReplyTo: v.Opening().Message}
 	if p.message == "" {
 		p.message = v.State.Slot(planner.SlotBoard).Message
 	}
-	p.board = board
-	if p.message != "" {
-		return p.platform.Edit(ctx, p.chat, p.message, d)
+	if p.message == "" {
+		if err := p.postBoard(ctx, d); err != nil {
+			return err
+		}
+	} else if err := p.platform.Edit(ctx, p.chat, p.message, d); err != nil {
+		return fmt.Errorf("changing board: %w", err)
 	}
+	p.board = board
+	return nil
+}
+
+// postBoard sends the board's message, unless it was sent before a crash.
+func (p *Presenter) postBoard(ctx context.Context, d bot.Draft) error {
 	lasting := !p.platform.Limits().Passing
 	if lasting {
 		if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: planner.SlotBoard}); err != nil {
 			return err
 		}
 	}
-	id, err := p.platform.Post(ctx, p.chat, d)
-	if err != nil {
-		return fmt.Errorf("posting board: %w", err)
+	id := p.find(ctx, planner.SlotBoard, d.Mark)
+	if id == "" {
+		p.sending(planner.SlotBoard)
+		var err error
+		if id, err = p.platform.Post(ctx, p.chat, d); err != nil {
+			return fmt.Errorf("posting board: %w", err)
+		}
 	}
 	p.message = id
 	if lasting {
@@ -171,7 +204,12 @@ func (p *Presenter) drawSpeech(ctx context.Context, v *View, s *Speech) error {
 	if streamer, ok := p.platform.(bot.Streamer); ok {
 		return streamer.Stream(ctx, p.chat, d)
 	}
-	if v.State.Round == 0 && p.message != "" && text != "" && p.platform.Limits().Edits {
+	if text == "" {
+		p.board = bot.Board{} // the words stood in its place
+		p.nudge()
+		return nil
+	}
+	if v.State.Round == 0 && p.message != "" && p.platform.Limits().Edits {
 		return p.platform.Edit(ctx, p.chat, p.message, d)
 	}
 	return nil
@@ -181,132 +219,10 @@ func (p *Presenter) append(ctx context.Context, e ...planner.Event) error {
 	return p.x.append(ctx, p.id, e...)
 }
 
-// Show brings the outcome to the chat, part by part. A part whose id is stored
-// is not sent again; one that was about to be sent before a crash is looked
-// for where the platform can, and sent otherwise: twice at worst, never lost.
-func (p *Presenter) Show(ctx context.Context, v *View) error {
-	if err := p.take(ctx); err != nil {
-		return err
-	}
-	defer p.release()
-	if !p.frozen {
-		if err := p.drawBoard(ctx, v); err != nil {
-			p.x.Log.WarnContext(ctx, "the last frame could not be shown", "task", p.id, "cause", err)
-		}
-		p.frozen = true
-	}
-	d := outcome(v, p.x.Texts)
-	parts := []bot.Draft{d}
-	if s, ok := p.platform.(bot.Splitter); ok {
-		parts = s.Split(d)
-	}
-	for i, part := range parts {
-		name, last := fmt.Sprintf("answer.%d", i+1), i == len(parts)-1
-		slot := v.State.Slot(name)
-		if slot.Message != "" && !last {
-			continue
-		}
-		part.Mark = string(p.id) + "." + name
-		shown := planner.Event{Type: planner.Shown, Slot: name, Message: "early", Last: last}
-		if failpoint.Fault("shown-too-early") {
-			if err := p.append(ctx, shown); err != nil {
-				return err
-			}
-		}
-		id, err := p.send(ctx, v, slot, name, part)
-		if err != nil {
-			return p.unshown(ctx, err)
-		}
-		if failpoint.Fault("shown-not-stored") {
-			continue
-		}
-		shown.Message = id
-		if err := p.append(ctx, shown); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// send posts one part of the outcome. A plain answer takes the place of its
-// board where messages can be changed.
-func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name string, d bot.Draft) (string, error) {
-	limits := p.platform.Limits()
-	board := v.State.Slot(planner.SlotBoard).Message
-	switch {
-	case slot.Message != "":
-		return slot.Message, p.platform.Edit(ctx, p.chat, slot.Message, d)
-	case name == planner.SlotAnswer && v.State.Round == 0 && board != "" && limits.Edits && !limits.Passing:
-		return board, p.platform.Edit(ctx, p.chat, board, d)
-	case slot.Name == "":
-		if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: name}); err != nil {
-			return "", err
-		}
-	default:
-		if f, ok := p.platform.(bot.Finder); ok {
-			if id, err := f.Find(ctx, p.chat, d.Mark); err == nil && id != "" {
-				return id, nil
-			}
-		}
-	}
-	return p.post(ctx, d)
-}
-
-// How often and how long a refused outcome is sent again.
-const (
-	postTries = 8
-	postPause = 250 * time.Millisecond
-)
-
-// errUnsendable wraps what a platform said when it took no message in any try.
-var errUnsendable = errors.New("the chat takes no message")
-
-func (p *Presenter) post(ctx context.Context, d bot.Draft) (string, error) {
-	pause := postPause
-	for try := 1; ; try++ {
-		id, err := p.platform.Post(ctx, p.chat, d)
-		if err == nil {
-			return id, nil
-		}
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		if try == postTries {
-			return "", fmt.Errorf("%w: %w", errUnsendable, err)
-		}
-		if err := wait(ctx, pause); err != nil {
-			return "", err
-		}
-		pause *= 2
-	}
-}
-
-// unshown ends a task whose chat cannot be reached; its answer stays in the
-// history.
-func (p *Presenter) unshown(ctx context.Context, err error) error {
-	if !errors.Is(err, errUnsendable) {
-		return err
-	}
-	p.x.Log.ErrorContext(ctx, "the outcome could not be shown", "task", p.id, "cause", err)
-	return p.append(ctx, planner.Event{Type: planner.Broke, Action: planner.ShowID, Problem: &planner.Problem{Code: "unsendable", Reason: err.Error()}})
-}
-
 // Notice posts a sentence that is not part of the journal.
 func (p *Presenter) Notice(ctx context.Context, language, key string) {
 	d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.x.Texts.Text(language, key, nil)}
 	if _, err := p.platform.Post(ctx, p.chat, d); err != nil && ctx.Err() == nil {
 		p.x.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
-	}
-}
-
-// wait sleeps, at most until ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
 }

@@ -33,6 +33,7 @@ type Kit struct {
 	Texts    *i18n.Texts
 	Inbox    *tasks.Inbox
 	Engine   tasks.Engine
+	Chats    tasks.Chats // holds Platform; Use takes it over
 	Limits   planner.Limits
 	stop     func()
 }
@@ -45,6 +46,7 @@ func NewKit(t testing.TB, store tasks.Store) *Kit {
 		t.Fatalf("loading texts: %v", err)
 	}
 	k := &Kit{Platform: NewRecorder(), Model: &Model{}, Tools: &Tools{}, Texts: texts, Limits: planner.DefaultLimits()}
+	k.Chats = tasks.Chats{Chat.Platform: k.Platform}
 	k.Model.Answer = Plain("hello")
 	k.Tools.Make = func(_ context.Context, _, arguments string) (tasks.ToolResult, error) {
 		return tasks.ToolResult{Text: "result of " + arguments}, nil
@@ -56,14 +58,13 @@ func NewKit(t testing.TB, store tasks.Store) *Kit {
 
 // Use puts the parts around another store, as a restart does.
 func (k *Kit) Use(store tasks.Store) {
-	chats := tasks.Chats{Chat.Platform: k.Platform}
 	k.Store = store
 	k.Executor = tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Chats: chats, Log: k.Log, Now: k.Now,
+		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now,
 	})
 	k.Inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return k.Engine.Wake(ctx, id) },
-		Texts: k.Texts, Chats: chats, Log: k.Log, Now: k.Now, Limits: k.Limits, Language: "en", Timezone: "UTC",
+		Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Limits: k.Limits, Language: "en", Timezone: "UTC",
 	})
 }
 
