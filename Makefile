@@ -29,7 +29,7 @@ test: ## run the tests; those that need Node or tmux skip without them
 	$(GO) test ./...
 
 .PHONY: check
-check: setup format vet lint race kills ## all that must be green before a commit; skips nothing
+check: setup format vet lint race simulate kills ## all that must be green before a commit; skips nothing
 
 .PHONY: format
 format: $(BIN)/gofumpt-$(GOFUMPT)
@@ -52,6 +52,10 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI) ## look for known mistakes
 .PHONY: race
 race: ## run all tests with the race detector, the integration tests included
 	LEGWORK_REQUIRE_ALL=1 $(GO) test -race ./...
+
+.PHONY: simulate
+simulate: ## run the engine through 3,000 simulated worlds with crashes
+	$(GO) test -count=1 -run '^TestSimulation$$' ./tasks/local -seeds 3000
 
 .PHONY: kills
 kills: ## kill the real binary 100 times and judge what it lost
