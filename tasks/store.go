@@ -53,7 +53,7 @@ type Turn struct {
 	At     time.Time
 	Goal   string
 	Answer string // empty while there is none
-	Failed bool // it ended without doing what was asked: stopped, or something went wrong
+	Failed bool   // it ended without doing what was asked: stopped, or something went wrong
 }
 
 // Live is a task that is not over.
