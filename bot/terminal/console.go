@@ -44,7 +44,7 @@ type console struct {
 	looking   *lookup // the search through the history, when it is on
 	live      []*task // in order of appearance
 	over      map[string]bool
-	waiting   map[string]bool // ids of messages that nothing came back for yet
+	waiting   map[string]bool // ids of messages that are not stored yet
 	shown     shown
 	lastAsked string
 	hint      string
@@ -176,8 +176,21 @@ func (c *console) send(ctx context.Context, handle handler) {
 		}
 		if err := handle(ctx, all); err != nil && ctx.Err() == nil {
 			c.refused(all, err)
+		} else {
+			c.accepted(all)
 		}
 	}
+}
+
+// accepted ends the waiting for messages that are stored: a task shows itself,
+// while a /stop or an addition may have no reply of its own.
+func (c *console) accepted(all []bot.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range all {
+		delete(c.waiting, m.ID)
+	}
+	c.touch()
 }
 
 // refused gives a text back that could not be handed on.
