@@ -30,7 +30,7 @@ const (
 	Overdrew EventType = "overdrew" // a budget is reached
 	Began    EventType = "began"    // of a model action: its first words go out; of a show slot: about to be sent
 	Shown    EventType = "shown"    // of a show slot: it was sent
-	Resumed  EventType = "resumed"  // a driver took the task up again: the time since the last event was nobody's work
+	Resumed  EventType = "resumed"  // a driver took the task up again, or had no room for it before: the time since the last event was nobody's work
 )
 
 // Event is one entry of a journal. Exactly the body that belongs to its Type

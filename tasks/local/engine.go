@@ -144,7 +144,12 @@ func (e *Engine) look(ctx context.Context, id tasks.ID, resumed bool) error {
 	if err != nil {
 		return err
 	}
-	return r.run(ctx, changed, resumed)
+	if err := r.run(ctx, changed, resumed); errors.Is(err, tasks.ErrDamaged) {
+		return e.abandon(ctx, id, err)
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // abandon takes a damaged task out of the way of those behind it and tells its

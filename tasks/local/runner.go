@@ -21,7 +21,8 @@ type runner struct {
 
 	running map[string]*deed // by action id; only run touches it
 	done    chan finished
-	slot    bool // holds one of the engine's slots
+	slot    bool      // holds one of the engine's slots
+	starved time.Time // since when it waits for one; zero when it does not
 	work    sync.WaitGroup
 	pause   time.Duration // before a failed action is tried again
 	again   time.Time     // no action starts before; zero: at once
@@ -88,6 +89,11 @@ func (r *runner) run(ctx context.Context, changed <-chan struct{}, resumed bool)
 			r.ended(ctx, f)
 		case r.wantSlot() <- struct{}{}:
 			r.slot = true
+			if err := r.fed(ctx); err != nil && ctx.Err() == nil {
+				r.cancelAll()
+				r.drain()
+				return err
+			}
 		case <-timer.C:
 			r.expire(ctx)
 		}
@@ -122,6 +128,11 @@ func (r *runner) reconcile(ctx context.Context) time.Duration {
 		r.free()
 	}
 	now := r.e.cfg.Now()
+	if r.wantSlot() == nil {
+		r.starved = time.Time{}
+	} else if r.starved.IsZero() {
+		r.starved = now
+	}
 	if !now.Before(r.again) {
 		for _, a := range todo {
 			if r.running[a.ID] == nil && !a.Hold && (r.slot || !pays(a)) {
@@ -137,7 +148,7 @@ func (r *runner) reconcile(ctx context.Context) time.Duration {
 func (r *runner) next(now time.Time) time.Duration {
 	pause := r.again.Sub(now)
 	wait := time.Hour
-	if d := planner.Deadline(r.view.State); !d.IsZero() {
+	if d := planner.Deadline(r.view.State); !d.IsZero() && r.starved.IsZero() {
 		wait = max(d.Sub(now), pause, 0)
 	}
 	if pause > 0 {
@@ -166,6 +177,24 @@ func (r *runner) busy() bool {
 		}
 	}
 	return false
+}
+
+// patient is how long a task waits for its slot without a word about it.
+const patient = time.Second
+
+// fed notes that the task has its slot now: the time that it waited for other
+// tasks does not count as its own.
+func (r *runner) fed(ctx context.Context) error {
+	waited := r.e.cfg.Now().Sub(r.starved)
+	r.starved = time.Time{}
+	if waited < patient {
+		return nil
+	}
+	err := r.append(ctx, planner.Event{Type: planner.Resumed})
+	if errors.Is(err, tasks.ErrRefused) {
+		return nil
+	}
+	return err
 }
 
 // wantSlot is the engine's slots while this task has work and no slot, nil
@@ -233,7 +262,7 @@ func (r *runner) listed(action string) planner.Kind {
 
 func (r *runner) expire(ctx context.Context) {
 	d := planner.Deadline(r.view.State)
-	if d.IsZero() || r.e.cfg.Now().Before(d) {
+	if d.IsZero() || !r.starved.IsZero() || r.e.cfg.Now().Before(d) {
 		return
 	}
 	if err := r.append(ctx, planner.Event{Type: planner.Expired}); err != nil && !errors.Is(err, tasks.ErrRefused) {
