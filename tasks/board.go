@@ -98,7 +98,7 @@ func outcome(v *View, texts *i18n.Texts) bot.Draft {
 		d.Text = v.Event(s.Answer).Reply.Text
 	} else {
 		d.Failed = s.Outcome == planner.Failed
-		d.Text = texts.Text(opening.Language, "problem."+s.Why, nil)
+		d.Text = texts.Text(opening.Language, "problem."+s.Why, map[string]any{"Task": string(v.ID)})
 		if found := found(v); found != "" {
 			d.Text += "\n\n" + texts.Text(opening.Language, "partial.intro", nil) + "\n\n" + found
 		}

@@ -99,9 +99,11 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 		return scene, nil, nil
 	}
 	i := slices.IndexFunc(groups, func(g Group) bool { return g.Name == a.Group })
-	if i >= 0 {
-		scene.GroupInstructions, scene.Model = groups[i].Instructions, cmp.Or(groups[i].Model, scene.Model)
+	if i < 0 {
+		scene.Missing = errRevoked.Error()
+		return scene, nil, nil
 	}
+	scene.GroupInstructions, scene.Model = groups[i].Instructions, cmp.Or(groups[i].Model, scene.Model)
 	tools, err := x.Tools.Tools(ctx, a.Group)
 	if ctx.Err() != nil {
 		return scene, nil, ctx.Err()
@@ -128,8 +130,7 @@ func (x *Executor) groups(ctx context.Context, v *View) []Group {
 	})
 }
 
-// broke turns a failed call into its event. A reply that is no reply at all is
-// given back like any other that cannot be used.
+// broke turns a failed call into its event.
 func (x *Executor) broke(ctx context.Context, v *View, a planner.Action, err error) error {
 	e := planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
 	var failed *llm.Error
@@ -165,8 +166,11 @@ func (x *Executor) read(v *View, a planner.Action, r llm.Reply, tools []Tool) pl
 }
 
 var (
-	errEmpty = errors.New("the reply is empty: write the text")
-	errPlan  = errors.New("a plan is not wanted here: write the text itself")
+	// errRevoked is for models, too.
+	errRevoked = errors.New("the group is not, or no longer, open to this person in this chat")
+	errNoTools = errors.New("there are no tools here: write the text itself")
+	errEmpty   = errors.New("the reply is empty: write the text")
+	errPlan    = errors.New("a plan is not wanted here: write the text itself")
 )
 
 // prose is the text of a reply that is to be nothing but text. People never
@@ -249,6 +253,9 @@ func (x *Executor) readWork(out *planner.Reply, v *View, a planner.Action, r llm
 		var err error
 		out.Text, err = prose(r.Text)
 		return err
+	}
+	if a.Group == planner.LLMTool {
+		return errNoTools
 	}
 	if len(r.ToolCalls) > maxCalls {
 		return fmt.Errorf("at most %d tool calls in one reply", maxCalls)

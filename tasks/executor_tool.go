@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"legwork/failpoint"
@@ -19,6 +20,9 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action) error {
 		return x.returned(ctx, v, a, planner.Result{Failed: true, Unknown: true})
 	}
 	verdict := x.Tools.Verdict(a.Group, call.Tool)
+	if !slices.ContainsFunc(x.groups(ctx, v), func(g Group) bool { return g.Name == a.Group }) {
+		return x.returned(ctx, v, a, planner.Result{Text: errRevoked.Error(), Failed: true})
+	}
 	if verdict.Refusal != "" && !a.Allowed {
 		return x.returned(ctx, v, a, planner.Result{Text: verdict.Refusal, Failed: true})
 	}

@@ -1,0 +1,101 @@
+package tasks_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+)
+
+// does performs the wanted action of that id and returns the events it added.
+func (d *desk) does(id tasks.ID, action string) []planner.Event {
+	d.t.Helper()
+	v := tasks.NewView(d.store, id)
+	if err := v.Refresh(d.t.Context()); err != nil {
+		d.t.Fatal(err)
+	}
+	p, err := d.Executor.Present(id, v.Opening().Chat)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	todo := planner.Todo(v.State)
+	i := slices.IndexFunc(todo, func(a planner.Action) bool { return a.ID == action })
+	if i < 0 {
+		d.t.Fatalf("%q is not wanted; todo %v", action, todo)
+	}
+	if err := d.Executor.Do(d.t.Context(), v, todo[i], p); err != nil {
+		d.t.Fatalf("doing %q: %v", action, err)
+	}
+	events, err := d.store.Load(d.t.Context(), id, v.State.Seq)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return events
+}
+
+// planned makes a task of one sub-task of a group beside an llm_tool.
+func (d *desk) planned(name string) tasks.ID {
+	d.t.Helper()
+	d.Ask(d.t, enginetest.Message("1", "go", time.Now()))
+	id := d.live(enginetest.Chat)[0]
+	d.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(d.state(id))[0].ID, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{
+		{ID: "1/a", Name: name, Description: "one"}, {ID: "1/b", Name: planner.LLMTool, Description: "two"},
+	}}})
+	return id
+}
+
+// TestModelAloneHasNoTools: llm_tool cannot call the machine's tools, which it
+// is not offered: what it read might make it delegate.
+func TestModelAloneHasNoTools(t *testing.T) {
+	d := newDesk(t)
+	id := d.planned("look")
+	d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+		return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: planner.ToolDelegate, Arguments: `{"name":"book","description":"book it"}`}}}, nil
+	}
+	got := d.does(id, "work 1/b turn 1.0")
+	if len(got) != 1 || got[0].Type != planner.Garbled || len(d.state(id).Subtasks) != 2 {
+		t.Errorf("events = %+v, want the reply to be given back", got)
+	}
+}
+
+// TestRevokedGroup: a group that the asker may no longer use gives no tools, and
+// a call that was wanted before is not made.
+func TestRevokedGroup(t *testing.T) {
+	d := newDesk(t)
+	id := d.planned("secret")
+	d.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+		for _, tool := range r.Tools {
+			if tool.Name == "secret" {
+				t.Error("the tool is offered")
+			}
+		}
+		return llm.Reply{Text: "ok"}, nil
+	}
+	d.does(id, "work 1/a turn 1.0")
+
+	d = newDesk(t)
+	id = d.planned("secret")
+	d.add(id, planner.Event{Type: planner.Replied, Action: "work 1/a turn 1.0", Reply: &planner.Reply{Calls: []planner.Call{{ID: "c", Name: "secret", Tool: "secret.it"}}}})
+	got := d.does(id, "tool 1/a turn 1 call 1.0")
+	if len(d.Tools.Calls()) != 0 || len(got) != 1 || got[0].Result == nil || !got[0].Result.Failed {
+		t.Errorf("calls = %q, events = %+v; want a refusal", d.Tools.Calls(), got)
+	}
+}
+
+// TestInternalErrorNamesTheTask: the admin finds the cause in the log by it.
+func TestInternalErrorNamesTheTask(t *testing.T) {
+	d := newDesk(t)
+	d.Ask(t, enginetest.Message("1", "go", time.Now()))
+	id := d.live(enginetest.Chat)[0]
+	d.add(id, planner.Event{Type: planner.Broke, Action: planner.Todo(d.state(id))[0].ID, Problem: &planner.Problem{Code: "internal"}})
+	d.does(id, planner.ShowID)
+	if got := d.Platform.Posts("answer"); len(got) != 1 || !strings.Contains(got[0].Text, string(id)) {
+		t.Errorf("answers = %+v, want one that names %s", got, id)
+	}
+}
