@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/store/bolt"
+	"legwork/tasks"
+)
+
+const (
+	chats       = 1024
+	fillers     = chats // at once, so that no chat has two tasks at a time
+	reads       = 20_000
+	historySize = 16 << 10 // bytes, as the executor asks for
+)
+
+// measureHistory fills a store and reads the newest turns of random chats.
+func measureHistory(ctx context.Context, dir string, messages int) ([]figure, error) {
+	store, err := bolt.Open(ctx, dir, bolt.Options{})
+	if err != nil {
+		return nil, err
+	}
+	turns := messages / 2 // a question and an answer each
+	if err := fill(ctx, store, turns); err != nil {
+		return nil, err
+	}
+	took := make([]time.Duration, 0, reads)
+	for range reads {
+		c := chat(rand.IntN(chats)) //nolint:gosec // any will do
+		from := time.Now()
+		got, err := store.History(ctx, c.Key(), "", historySize)
+		took = append(took, time.Since(from))
+		if err != nil || len(got) < min(60, turns/chats) {
+			return nil, fmt.Errorf("history of %s has %d turns, error %w", c.Key(), len(got), err)
+		}
+	}
+	if err := store.Close(); err != nil {
+		return nil, err
+	}
+	bare, err := readBare(filepath.Join(dir, bolt.FileName))
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("history of %d KiB read among %d messages", historySize>>10, messages)
+	return []figure{
+		within(name, median(took), 100*time.Microsecond, short(median(bare))+" a bare transaction"),
+		within("the same, 99th percentile", percentile(took, 0.99), 2*time.Millisecond, short(percentile(bare, 0.99))),
+	}, nil
+}
+
+func chat(n int) bot.Chat { return bot.Chat{Platform: "bench", ID: fmt.Sprint(n), Private: true} }
+
+// opening is a delivery that opens a task.
+func opening(c bot.Chat, id tasks.ID, goal string) tasks.Inbound {
+	return tasks.Inbound{
+		Key: "bench:" + string(id), Chat: c, ID: id,
+		Open: &planner.Event{Type: planner.Opened, Opening: &planner.Opening{
+			Goal: goal, Chat: c, From: bot.Person{Platform: "bench", ID: "ann"}, Language: "en", Timezone: "UTC",
+			Limits: planner.DefaultLimits(),
+		}},
+	}
+}
+
+// fill stores answered questions, 200 bytes of text each.
+func fill(ctx context.Context, s *bolt.Store, turns int) error {
+	goal, answer := strings.Repeat("g", 80), strings.Repeat("a", 120)
+	errs := make([]error, fillers)
+	var wg sync.WaitGroup
+	for w := range fillers {
+		wg.Go(func() {
+			for n := w; n < turns && errs[w] == nil; n += fillers {
+				id := tasks.ID(fmt.Sprintf("%026d", n))
+				if _, errs[w] = s.Open(ctx, []tasks.Inbound{opening(chat(n%chats), id, goal)}); errs[w] != nil {
+					return
+				}
+				errs[w] = s.Append(ctx, id, -1, 0,
+					planner.Event{Type: planner.Replied, Action: "plan 1.0", Reply: &planner.Reply{Text: answer}},
+					planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
+					planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true})
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// readBare opens and ends read transactions, with one seek each.
+func readBare(path string) ([]time.Duration, error) {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	took := make([]time.Duration, 0, reads)
+	for range reads {
+		from := time.Now()
+		err := db.View(func(tx *bbolt.Tx) error {
+			tx.Cursor().First()
+			return nil
+		})
+		if err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+		took = append(took, time.Since(from))
+	}
+	return took, db.Close()
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/planner"
+	"legwork/store/bolt"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+)
+
+const (
+	senders    = 64
+	intake     = 6_400 // messages: 100 of each sender, none answered yet
+	wantIntake = 4000  // messages/s
+	wantP99    = 50 * time.Millisecond
+)
+
+// measureIntake lets 64 senders hand messages to the inbox, each waiting for
+// the store; then the same with bbolt alone.
+func measureIntake(ctx context.Context, dir string) ([]figure, error) {
+	store, err := bolt.Open(ctx, filepath.Join(dir, "store"), bolt.Options{})
+	if err != nil {
+		return nil, err
+	}
+	texts, err := i18n.Load("")
+	if err != nil {
+		return nil, err
+	}
+	inbox := tasks.NewInbox(tasks.InboxConfig{
+		Store: store, Wake: func(context.Context, tasks.ID) error { return nil }, Texts: texts,
+		Chats: tasks.Chats{enginetest.Chat.Platform: enginetest.NewRecorder()}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
+		Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC",
+	})
+	goal := strings.Repeat("What is it? ", 12)
+	start := time.Now()
+	got, err := send(func(sender, n int) error {
+		m := enginetest.Message(fmt.Sprintf("%d.%d", sender, n), goal, start.Add(time.Duration(n)*time.Second))
+		m.Chat = bot.Chat{Platform: enginetest.Chat.Platform, ID: fmt.Sprint(sender), Private: true}
+		return inbox.Handle(ctx, []bot.Message{m})
+	})
+	if err := errors.Join(err, store.Close()); err != nil {
+		return nil, err
+	}
+	bare, err := sendBare(dir)
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		{
+			name: "durable intake, 64 senders", measured: fmt.Sprintf("%.0f messages/s", got.rate), limit: fmt.Sprintf("%d messages/s", wantIntake),
+			machine: fmt.Sprintf("%.0f/s bare group commits", bare.rate), ok: got.rate >= wantIntake,
+		},
+		within("the same, 99th percentile", got.p99, wantP99, short(bare.p99)),
+	}, nil
+}
+
+// pace is how a run of many senders went.
+type pace struct {
+	rate float64 // per second
+	p99  time.Duration
+}
+
+// send lets 64 senders call one for each of their messages.
+func send(one func(sender, n int) error) (pace, error) {
+	took, errs := make([][]time.Duration, senders), make([]error, senders)
+	var wg sync.WaitGroup
+	start := time.Now()
+	for s := range senders {
+		wg.Go(func() {
+			for n := range intake / senders {
+				from := time.Now()
+				if errs[s] = one(s, n); errs[s] != nil {
+					return
+				}
+				took[s] = append(took[s], time.Since(from))
+			}
+		})
+	}
+	wg.Wait()
+	elapsed := time.Since(start)
+	return pace{intake / elapsed.Seconds(), percentile(slices.Concat(took...), 0.99)}, errors.Join(errs...)
+}
+
+// sendBare is what bbolt alone can do: the same senders and about as many
+// bytes, one record per message in order of arrival, commits shared.
+func sendBare(dir string) (pace, error) {
+	db, err := openBare(dir)
+	if err != nil {
+		return pace{}, err
+	}
+	type job struct {
+		key  uint64
+		done chan error
+	}
+	jobs, ended := make(chan job, senders), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for first := range jobs {
+			batch := []job{first}
+			for len(jobs) > 0 {
+				batch = append(batch, <-jobs)
+			}
+			err := db.Update(func(tx *bbolt.Tx) error {
+				for _, j := range batch {
+					if err := tx.Bucket([]byte("b")).Put(binary.BigEndian.AppendUint64(nil, j.key), make([]byte, 1100)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			for _, j := range batch {
+				j.done <- err
+			}
+		}
+	}()
+	got, err := send(func(sender, n int) error {
+		j := job{uint64(n*senders + sender), make(chan error, 1)}
+		jobs <- j
+		return <-j.done
+	})
+	close(jobs)
+	<-ended
+	return got, errors.Join(err, db.Close())
+}

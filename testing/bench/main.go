@@ -1,0 +1,96 @@
+// Command bench measures what legwork promises to reach and prints one table:
+// each figure next to its limit and to what the machine itself can do, measured
+// in the same run.
+//
+//	go run ./testing/bench [-strict] [-only NAME,NAME] [-messages N]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"time"
+)
+
+// part is one group of figures.
+type part struct {
+	name    string
+	measure func(ctx context.Context, dir string) ([]figure, error)
+}
+
+func main() {
+	strict := flag.Bool("strict", false, "exit with 1 when a figure is missed")
+	only := flag.String("only", "", "measure only these parts, separated by commas")
+	messages := flag.Int("messages", 1_000_000, "messages in the store whose history is read")
+	profile := flag.String("cpuprofile", "", "write a CPU profile to this file")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	if *profile != "" {
+		file, err := os.Create(*profile)
+		if err == nil {
+			err = pprof.StartCPUProfile(file)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench: starting profile:", err)
+			os.Exit(1)
+		}
+	}
+	missed, err := run(ctx, os.Stdout, os.Stderr, *only, *messages)
+	stop()
+	pprof.StopCPUProfile()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+	}
+	if err != nil || missed > 0 && *strict {
+		os.Exit(1)
+	}
+}
+
+// parts lists everything in the order of the table.
+func parts(messages int) []part {
+	return []part{
+		{"parallel", measureParallel},
+		{"question", measureQuestion},
+		{"intake", measureIntake},
+		{"history", func(ctx context.Context, dir string) ([]figure, error) { return measureHistory(ctx, dir, messages) }},
+		{"process", measureProcess},
+		{"fold", measureFold},
+		{"plan", measurePlan},
+	}
+}
+
+// run measures and prints. It returns how many figures are missed.
+func run(ctx context.Context, out, progress io.Writer, only string, messages int) (missed int, err error) {
+	began := time.Now()
+	var all []figure
+	for _, p := range parts(messages) {
+		if only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
+			continue
+		}
+		fmt.Fprintf(progress, "measuring %s …\n", p.name)
+		figures, err := measureIn(ctx, p)
+		if err != nil {
+			return 0, fmt.Errorf("measuring %s: %w", p.name, err)
+		}
+		all = append(all, figures...)
+	}
+	fmt.Fprintf(out, "%s, %s/%s, %d cores, %s; medians unless said otherwise\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), time.Since(began).Round(time.Second))
+	return printTable(out, all), nil
+}
+
+// measureIn gives a part a folder of its own.
+func measureIn(ctx context.Context, p part) ([]figure, error) {
+	dir, err := os.MkdirTemp("", "legwork-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	return p.measure(ctx, dir)
+}

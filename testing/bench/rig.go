@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"legwork/bot"
+	"legwork/fakes/llmfake"
+	"legwork/i18n"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/store/bolt"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+	"legwork/tasks/local"
+	"legwork/tools"
+)
+
+// rig is a whole legwork, wired as the command does it, but with a fake model
+// behind a socket and a platform that only records.
+type rig struct {
+	store    *bolt.Store
+	fake     *llmfake.Server
+	models   *llm.Models
+	platform *enginetest.Recorder
+	inbox    *tasks.Inbox
+	engine   *local.Engine
+
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	asked  int
+}
+
+// groups are the tool groups of the rig: one tool of each built-in server.
+func groups() tools.Config {
+	return tools.Config{
+		Servers: map[string]tools.ServerConfig{"clock": {Builtin: "clock"}, "math": {Builtin: "math"}},
+		Groups: map[string]tools.GroupConfig{
+			"clock": {Description: "The time in a place or time zone.", Servers: []string{"clock"}, Tools: []string{"time_in"}, ReadOnly: []string{"*"}},
+			"math":  {Description: "Exact arithmetic.", Servers: []string{"math"}, ReadOnly: []string{"*"}},
+		},
+	}
+}
+
+// newRig starts everything. toolDelay is added to each tool call. Close it.
+func newRig(dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration) (*rig, error) {
+	log := slog.New(slog.DiscardHandler)
+	texts, err := i18n.Load("")
+	if err != nil {
+		return nil, err
+	}
+	manager, err := tools.New(groups(), tools.Options{})
+	if err != nil {
+		return nil, err
+	}
+	r := &rig{platform: enginetest.NewRecorder()}
+	if r.fake, err = llmfake.Start(llmfake.Options{Respond: respond}); err != nil {
+		return nil, err
+	}
+	r.models, err = llm.New(llm.Config{Models: map[string]llm.ModelConfig{"main": {BaseURL: r.fake.URL, APIKey: "bench", Model: "bench"}}}, llm.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if r.store, err = bolt.Open(context.Background(), dir, bolt.Options{}); err != nil {
+		return nil, err
+	}
+	chats := tasks.Chats{enginetest.Chat.Platform: r.platform}
+	executor := tasks.NewExecutor(tasks.ExecutorConfig{
+		Store: r.store, Model: r.models, Tools: toolbox{manager, toolDelay}, Texts: texts, Chats: chats, Log: log, Now: time.Now,
+		PromptBytes: r.models.PromptBytes,
+	})
+	r.engine = local.New(local.Config{Store: r.store, Executor: executor, Log: log, Now: time.Now, Concurrent: 8})
+	r.inbox = tasks.NewInbox(tasks.InboxConfig{
+		Store: r.store, Wake: r.engine.Wake, Texts: texts, Chats: chats, Log: log, Now: time.Now,
+		Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin",
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	for _, run := range []func(context.Context) error{manager.Run, r.engine.Run} {
+		r.work.Go(func() { _ = run(ctx) }) // both end without an error when ctx does
+	}
+	return r, nil
+}
+
+// close ends everything and tells what the model's endpoint complained of.
+func (r *rig) close() error {
+	r.cancel()
+	r.work.Wait()
+	r.models.Close()
+	err := errors.Join(r.fake.Close(), r.store.Close())
+	for _, v := range r.fake.Violations() {
+		err = errors.Join(err, fmt.Errorf("the model's endpoint refused a request: %s", v))
+	}
+	return err
+}
+
+// ask hands a question to the inbox, in a chat of its own, and returns how long
+// it took until the answer was posted, and the answer.
+func (r *rig) ask(ctx context.Context, goal string) (time.Duration, string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	r.asked++
+	key := fmt.Sprintf("q%d", r.asked)
+	message := enginetest.Message(key, goal, time.Now())
+	message.Chat = bot.Chat{Platform: enginetest.Chat.Platform, ID: key, Private: true}
+	began := time.Now()
+	if err := r.inbox.Handle(ctx, []bot.Message{message}); err != nil {
+		return 0, "", err
+	}
+	var answer enginetest.Post
+	err := r.platform.Await(ctx, func() bool {
+		for _, p := range r.platform.Posts(bot.KindAnswer) {
+			if p.Chat.ID == key {
+				answer = p
+				return true
+			}
+		}
+		return false
+	})
+	took := time.Since(began)
+	if err == nil && answer.Failed {
+		err = fmt.Errorf("the task failed: %s", answer.Text)
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("waiting for the answer: %w", err)
+	}
+	// What follows the answer is not measured, and must not disturb what is.
+	return took, answer.Text, tasks.Idle(ctx, r.store, message.Chat.Key())
+}
+
+// toolbox shows the groups of a manager to package tasks, and slows calls down.
+type toolbox struct {
+	manager *tools.Manager
+	delay   time.Duration
+}
+
+func (t toolbox) Groups(context.Context) []tasks.Group {
+	var list []tasks.Group
+	for _, g := range t.manager.Set().Groups() {
+		list = append(list, tasks.Group{Name: g.Name, Description: g.Description, Instructions: g.Instructions, Model: g.Model, ReadOnly: g.ReadOnly})
+	}
+	return list
+}
+
+func (t toolbox) Tools(ctx context.Context, group string) ([]tasks.Tool, error) {
+	found, err := t.manager.Set().Tools(ctx, group)
+	var list []tasks.Tool
+	for _, f := range found {
+		list = append(list, tasks.Tool{Name: f.Name, Exposed: f.Exposed, Description: f.Description, Schema: f.Schema})
+	}
+	return list, err
+}
+
+func (t toolbox) Verdict(group, tool string) tasks.Verdict {
+	v, refusal := t.manager.Set().Verdict(group, tool)
+	return tasks.Verdict{Refusal: refusal, Repeatable: v.Repeatable}
+}
+
+func (t toolbox) Call(ctx context.Context, group, tool string, arguments json.RawMessage) (tasks.ToolResult, error) {
+	select {
+	case <-ctx.Done():
+		return tasks.ToolResult{}, ctx.Err()
+	case <-time.After(t.delay):
+	}
+	r, err := t.manager.Set().Call(ctx, group, tool, arguments)
+	return tasks.ToolResult{Text: r.Text, Failed: r.Failed, Unknown: r.Unknown, Bytes: r.Bytes, Show: r.Show}, err
+}
