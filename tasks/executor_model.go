@@ -3,10 +3,12 @@ package tasks
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"legwork/failpoint"
 	"legwork/i18n"
@@ -171,6 +173,7 @@ var (
 	errNoTools = errors.New("there are no tools here: write the text itself")
 	errEmpty   = errors.New("the reply is empty: write the text")
 	errPlan    = errors.New("a plan is not wanted here: write the text itself")
+	errCalls   = errors.New("no more tools can be called: write the text from what is known")
 )
 
 // prose is the text of a reply that is to be nothing but text. People never
@@ -182,8 +185,20 @@ func prose(text string) (string, error) {
 		return "", errEmpty
 	case err != nil || parsed.IsPlan:
 		return "", errPlan
+	case callsInText(text):
+		return "", errCalls
 	}
 	return parsed.Answer, nil
+}
+
+// callsInText reports that a text is tool calls as a model without tool calling
+// writes them, where none are taken any more.
+func callsInText(text string) bool {
+	var calls struct {
+		List []json.RawMessage `json:"tool_calls"`
+	}
+	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	return from >= 0 && from < to && json.Unmarshal([]byte(text[from:to+1]), &calls) == nil && len(calls.List) > 0
 }
 
 // readDecision reads the reply of a planning model: a plan, as a tool call or

@@ -112,7 +112,7 @@ func slowly(second string) func(llmfake.Request) llmfake.Response {
 			return llmfake.Call("desk__lookup", `{"key": "quick"}`)
 		},
 		answer: func(r llmfake.Request) llmfake.Response {
-			return llmfake.Say("Found: " + prompt(r)[strings.Index(prompt(r), "<result"):])
+			return llmfake.Say("Found: " + prompt(r)[strings.Index(prompt(r), "<result id="):])
 		},
 	}.think
 }

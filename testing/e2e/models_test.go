@@ -127,3 +127,29 @@ func TestTextMode(t *testing.T) {
 	}
 	p.end()
 }
+
+// TestTextModeForEver: a model that writes nothing but tool calls into its text
+// ends with its turns, and nobody reads its JSON.
+func TestTextModeForEver(t *testing.T) {
+	t.Parallel()
+	think := func(r llmfake.Request) llmfake.Response {
+		if _, working := r.Tagged("task"); working {
+			return llmfake.Say(`{"tool_calls": [{"name": "desk__lookup", "arguments": {"key": "more"}}]}`)
+		}
+		if strings.Contains(prompt(r), "<result id=") {
+			return llmfake.Say("This is all: " + prompt(r)[strings.Index(prompt(r), "<result id="):])
+		}
+		return llmfake.Say(`{"plan": [{"name": "desk", "description": "alpha"}, {"name": "desk", "description": "beta"}]}`)
+	}
+	w := newWorld(t, plot{think: think, model: ", tool_calls: text", more: "limits: {turns: 3}\n"})
+	p := w.start("chat", "--json")
+	answer := p.ask("q", "find both")
+	p.says(answer, false, w.text("problem.garbage", nil))
+	p.logged("task="+answer.Task, "no more tools can be called")
+	for _, e := range p.events() {
+		if strings.Contains(e.Text, "tool_calls") {
+			t.Errorf("a person saw %q", e.Text)
+		}
+	}
+	p.end()
+}
