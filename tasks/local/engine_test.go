@@ -89,3 +89,27 @@ func TestDamagedWhileItRuns(t *testing.T) {
 		}
 	})
 }
+
+// TestNoSpinning: an action that ends as if it had been cancelled, by nobody, is
+// tried again with pauses.
+func TestNoSpinning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := enginetest.NewKit(t, memory.New(nil))
+		k.Model.Answer = enginetest.Planned(`{"plan":[{"name":"look","description":"one"}]}`)
+		start := time.Now()
+		k.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+			if time.Since(start) < time.Minute && len(k.Tools.Calls()) < 1000 {
+				return tasks.ToolResult{}, context.Canceled
+			}
+			return tasks.ToolResult{Text: "found"}, ctx.Err()
+		}
+		k.Start(build)
+		defer k.Stop()
+		k.Ask(t, enginetest.Message("1", "hi", time.Now()))
+		time.Sleep(5 * time.Minute)
+		k.Answers(t, 1)
+		if n := len(k.Tools.Calls()); n > 20 {
+			t.Errorf("%d calls within a minute of failures, want a few", n)
+		}
+	})
+}

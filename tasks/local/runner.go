@@ -227,18 +227,18 @@ func (r *runner) start(ctx context.Context, a planner.Action) {
 // either asked somebody, or could not store its outcome.
 func (r *runner) ended(ctx context.Context, f finished) {
 	d := r.running[f.action]
-	cancelled := d != nil && f.err != nil && errors.Is(f.err, context.Canceled)
 	if d != nil {
 		d.cancel()
 	}
-	if kind := r.listed(f.action); kind == planner.KindAsk && f.err == nil {
+	kind := r.listed(f.action)
+	if kind == planner.KindAsk && f.err == nil {
 		d.parked = true
 		return
 	} else if kind != "" && f.err == nil {
 		f.err = errStuck
 	}
 	delete(r.running, f.action)
-	if f.err == nil || cancelled || ctx.Err() != nil {
+	if f.err == nil || kind == "" || ctx.Err() != nil { // what is not wanted any more was cancelled
 		r.pause = firstPause
 		return
 	}
