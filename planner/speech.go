@@ -16,6 +16,26 @@ func Spoken(text string) string {
 // for an answer.
 const sure = 24
 
+const space = " \t\r\n"
+
+// maybePlan reports that what follows a brace is, or may still become, the
+// first key of a plan or of tool calls written as text.
+func maybePlan(rest string) bool {
+	rest = strings.TrimLeft(rest, space)
+	if rest == "" {
+		return true
+	}
+	if strings.ContainsAny(rest[:1], `"'`) {
+		rest = rest[1:]
+	}
+	for _, key := range []string{"plan", "tool_calls"} {
+		if strings.HasPrefix(rest, key) || strings.HasPrefix(key, rest) {
+			return true
+		}
+	}
+	return false
+}
+
 // Utterance is the part of a growing reply that is known to be an answer and
 // may be shown: nothing while it may still become a plan, and nothing from
 // where a plan seems to start.
@@ -30,9 +50,14 @@ func Utterance(text string) string {
 	if text == "" || len(text) < sure || strings.ContainsAny(text[:1], "{[`") {
 		return ""
 	}
-	for _, start := range []string{"\n{", "```json", `{"plan"`, "{'plan'", "[{"} {
+	for _, start := range []string{"\n{", "```json"} {
 		if i := strings.Index(text, start); i >= 0 {
 			text = text[:i]
+		}
+	}
+	for i := range len(text) {
+		if text[i] == '{' && maybePlan(text[i+1:]) || text[i] == '[' && strings.HasPrefix(strings.TrimLeft(text[i+1:], space), "{") {
+			return text[:i]
 		}
 	}
 	return text

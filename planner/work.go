@@ -74,10 +74,21 @@ func delegated(s State, e Event, at Place, d *Subtask) (State, CallState) {
 	}
 	parent := at
 	s.Subtasks = append(s.Subtasks, Work{
-		ID: fmt.Sprintf("%d/d%d", round, n+1), Name: d.Name, Source: e.Seq, Index: at.Call,
+		ID: freeID(s.Subtasks, round, n+1), Name: d.Name, Source: e.Seq, Index: at.Call,
 		Round: round, Parent: &parent, State: SubTodo,
 	})
 	return s, CallState{Kind: CallDelegate, Child: len(s.Subtasks) - 1}
+}
+
+// freeID is an id for the nth delegated sub-task of a round: the next one where
+// a plan took it.
+func freeID(list []Work, round, n int) string {
+	for ; ; n++ {
+		id := fmt.Sprintf("%d/d%d", round, n)
+		if !slices.ContainsFunc(list, func(w Work) bool { return w.ID == id }) {
+			return id
+		}
+	}
 }
 
 // called folds what happened to one tool call.
