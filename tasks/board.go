@@ -132,7 +132,8 @@ func unknown(v *View) []string {
 func found(v *View) string {
 	var b strings.Builder
 	for _, w := range v.State.Subtasks {
-		if w.State == planner.SubDone {
+		inside := w.Parent != nil && v.State.Subtasks[w.Parent.Subtask].State == planner.SubDone
+		if w.State == planner.SubDone && !inside {
 			fmt.Fprintf(&b, "- **%s**\n\n  %s\n", line(planner.Description(w, v.Event)),
 				strings.ReplaceAll(v.Event(w.End).Reply.Text, "\n", "\n  "))
 		}

@@ -132,6 +132,15 @@ func (x *Executor) groups(ctx context.Context, v *View) []Group {
 	})
 }
 
+// names are those of the groups that the asker can use.
+func (x *Executor) names(v *View) []string {
+	list := make([]string, 0, 8)
+	for _, g := range x.groups(context.Background(), v) {
+		list = append(list, g.Name)
+	}
+	return list
+}
+
 // broke turns a failed call into its event.
 func (x *Executor) broke(ctx context.Context, v *View, a planner.Action, err error) error {
 	e := planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
@@ -152,7 +161,7 @@ func (x *Executor) read(v *View, a planner.Action, r llm.Reply, tools []Tool) pl
 	case llm.RoleWork:
 		err = x.readWork(e.Reply, v, a, r, tools)
 	case llm.RoleAnswer:
-		e.Reply.Text, err = prose(r.Text)
+		e.Reply.Text, err = x.prose(v, r.Text)
 	default:
 		err = x.readDecision(e.Reply, v, r)
 	}
@@ -177,9 +186,9 @@ var (
 )
 
 // prose is the text of a reply that is to be nothing but text. People never
-// see a plan.
-func prose(text string) (string, error) {
-	parsed, err := planner.ParseReply(text, planner.ParseOptions{})
+// see a plan; a list of other things with names and descriptions is none.
+func (x *Executor) prose(v *View, text string) (string, error) {
+	parsed, err := planner.ParseReply(text, planner.ParseOptions{Groups: x.names(v)})
 	switch {
 	case planner.Spoken(text) == "":
 		return "", errEmpty
@@ -244,13 +253,14 @@ func parseDecision(r llm.Reply, options planner.ParseOptions) (planner.Parsed, e
 	return planner.ParseReply(r.Text, options)
 }
 
-// repeats reports that a plan asks only for what an earlier one asked for.
+// repeats reports that a plan asks only for what was done before; what failed
+// may be tried again, as long as there are rounds.
 func repeats(v *View, plan []planner.Subtask) bool {
 	type work struct{ name, description string }
 	done := map[work]bool{}
-	for _, seq := range v.State.Planned {
-		for _, p := range v.Event(seq).Reply.Plan {
-			done[work{p.Name, p.Description}] = true
+	for _, w := range v.State.Subtasks {
+		if w.Parent == nil && w.State != planner.SubFailed {
+			done[work{w.Name, planner.Description(w, v.Event)}] = true
 		}
 	}
 	for _, p := range plan {
@@ -266,7 +276,7 @@ func (x *Executor) readWork(out *planner.Reply, v *View, a planner.Action, r llm
 	out.Text = planner.Spoken(r.Text)
 	if len(r.ToolCalls) == 0 {
 		var err error
-		out.Text, err = prose(r.Text)
+		out.Text, err = x.prose(v, r.Text)
 		return err
 	}
 	if a.Group == planner.LLMTool {
@@ -275,10 +285,7 @@ func (x *Executor) readWork(out *planner.Reply, v *View, a planner.Action, r llm
 	if len(r.ToolCalls) > maxCalls {
 		return fmt.Errorf("at most %d tool calls in one reply", maxCalls)
 	}
-	groups := make([]string, 0, 8)
-	for _, g := range x.groups(context.Background(), v) {
-		groups = append(groups, g.Name)
-	}
+	groups := x.names(v)
 	delegated := v.State.Subtasks[a.Place.Subtask].Parent != nil
 	seen := map[string]bool{}
 	for i, c := range r.ToolCalls {

@@ -99,3 +99,50 @@ func TestInternalErrorNamesTheTask(t *testing.T) {
 		t.Errorf("answers = %+v, want one that names %s", got, id)
 	}
 }
+
+// TestListsAreNoPlans: a result that lists things with names and descriptions
+// is a result.
+func TestListsAreNoPlans(t *testing.T) {
+	d := newDesk(t)
+	id := d.planned("look")
+	for action, c := range map[string]struct {
+		text string
+		want planner.EventType
+	}{
+		"work 1/a turn 1.0": {`[{"name": "Hotel A", "description": "nice"}, {"name": "Hotel B", "description": "far"}]`, planner.Replied},
+		"work 1/b turn 1.0": {`[{"name": "look", "description": "one"}]`, planner.Garbled},
+	} {
+		d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+			return llm.Reply{Text: c.text}, nil
+		}
+		if got := d.does(id, action); len(got) != 1 || got[0].Type != c.want {
+			t.Errorf("%s became %+v, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+// TestFailedWorkIsTriedAgain: a plan that repeats what failed is a plan; one
+// that repeats what is done is given back.
+func TestFailedWorkIsTriedAgain(t *testing.T) {
+	for _, c := range []struct {
+		end  planner.Event
+		want planner.EventType
+	}{
+		{planner.Event{Type: planner.Broke, Problem: &planner.Problem{Code: "unreachable"}}, planner.Replied},
+		{planner.Event{Type: planner.Replied, Reply: &planner.Reply{Text: "found"}}, planner.Garbled},
+	} {
+		d := newDesk(t)
+		id := d.planned("look")
+		for _, action := range planner.Todo(d.state(id)) {
+			e := c.end
+			e.Action = action.ID
+			d.add(id, e)
+		}
+		d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+			return llm.Reply{Text: `{"plan":[{"name":"look","description":"one"}]}`}, nil
+		}
+		if got := d.does(id, planner.Todo(d.state(id))[0].ID); len(got) != 1 || got[0].Type != c.want {
+			t.Errorf("after %s the same plan became %+v, want %s", c.end.Type, got, c.want)
+		}
+	}
+}

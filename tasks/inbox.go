@@ -240,8 +240,8 @@ const prompt = 10 * time.Second
 // in a private chat, one that works by a plan.
 func (in *Inbox) guided(m bot.Message, sent, now time.Time, live []liveTask, fresh *recent) (_ ID, planned bool) {
 	for _, t := range live {
-		if t.state.Round > 0 && !t.state.Settled() && t.speaks(m.ReplyTo) && in.steers(m, t) {
-			return t.Task, true
+		if !t.state.Settled() && t.speaks(m.ReplyTo) && in.steers(m, t) {
+			return t.Task, t.state.Round > 0
 		}
 	}
 	for _, t := range slices.Backward(fresh.of(m)) {
