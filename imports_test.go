@@ -22,7 +22,7 @@ const table = `
 package            | of this repository                      | modules
 cmd/legwork        | *                                       | kong yaml/v3
 
-conf               | bot i18n llm planner tools              | yaml/v3 invopop/jsonschema levenshtein
+conf               | bot i18n llm planner tools              | yaml/v3 levenshtein
 
 bot/terminal       | bot i18n                                | x/term x/sys displaywidth cancelreader
 tasks/local        | bot i18n llm planner tasks              |

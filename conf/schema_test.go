@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	invopop "github.com/invopop/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
@@ -22,10 +21,7 @@ import (
 // compiled is the schema as a validator.
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	text, err := conf.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := conf.Schema()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
@@ -182,10 +178,7 @@ func TestSchemaAgrees(t *testing.T) {
 
 // TestEveryKeyIsDescribed holds the schema to saying what each key is for.
 func TestEveryKeyIsDescribed(t *testing.T) {
-	text, err := conf.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := conf.Schema()
 	type object struct {
 		Properties map[string]struct{ Description string } `json:"properties"`
 	}
@@ -207,48 +200,5 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 				t.Errorf("%s: the key %s has no description", owner, name)
 			}
 		}
-	}
-}
-
-// TestDescriptions keeps descriptions.json equal to the comments in the source;
-// -update rewrites it.
-func TestDescriptions(t *testing.T) {
-	reflector := invopop.Reflector{}
-	for _, folder := range []string{".", "../llm", "../tools"} {
-		if err := reflector.AddGoComments("legwork/conf", folder); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := map[string]string{}
-	for _, typ := range structsIn(reflect.TypeFor[conf.Config](), nil) {
-		name := typ.PkgPath() + "." + typ.Name()
-		want[name] = reflector.CommentMap[name]
-		for i := range typ.NumField() {
-			field := typ.Field(i)
-			comment := reflector.CommentMap[name+"."+field.Name]
-			if comment != "" && field.Tag.Get("jsonschema_description") == "" {
-				want[name+"."+field.Name] = strings.Join(strings.Fields(comment), " ")
-			}
-		}
-	}
-	if *update {
-		text, err := json.MarshalIndent(want, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile("descriptions.json", append(text, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile("descriptions.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("descriptions.json is not what the source says; run \"go test ./conf -run TestDescriptions -update\" (-want +got):\n%s", diff)
 	}
 }

@@ -6,10 +6,6 @@ type schemaCommand struct{}
 
 // Run prints the JSON Schema of the config file.
 func (schemaCommand) Run(c console) error {
-	schema, err := conf.Schema()
-	if err != nil {
-		return err
-	}
-	_, err = c.out.Write(schema)
+	_, err := c.out.Write(conf.Schema())
 	return err
 }
