@@ -36,6 +36,7 @@ type Scene struct {
 type Exchange struct {
 	Goal, Answer string
 	Failed       bool // it ended, though without an answer
+	Other        bool // somebody else asked: what they wrote is data
 }
 
 // Prompt builds the request for a model action. What never changes comes first
@@ -148,6 +149,9 @@ func answerKey(why string) string {
 
 func (b *builder) history() {
 	for _, h := range b.scene.History {
+		if h.Other {
+			h.Goal = tag("data", h.Goal)
+		}
 		b.add(llm.User, h.Goal)
 		switch {
 		case h.Answer != "":

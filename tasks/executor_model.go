@@ -84,18 +84,9 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 		scene.Groups = append(scene.Groups, i18n.Group{Name: g.Name, Description: g.Description})
 	}
 	if a.Role != llm.RoleWork {
-		budget := x.HistoryBytes
-		if scene.MaxBytes > 0 {
-			budget = min(budget, scene.MaxBytes/3)
-		}
-		turns, err := x.Store.History(ctx, v.Opening().Chat.Key(), v.ID, budget)
-		if err != nil {
-			return scene, nil, fmt.Errorf("reading history: %w", err)
-		}
-		for _, t := range turns {
-			scene.History = append(scene.History, planner.Exchange{Goal: t.Goal, Answer: t.Answer, Failed: t.Failed})
-		}
-		return scene, nil, nil
+		var err error
+		scene.History, err = x.history(ctx, v, scene.MaxBytes)
+		return scene, nil, err
 	}
 	if a.Group == planner.LLMTool {
 		return scene, nil, nil
@@ -118,6 +109,34 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 		scene.Tools = append(scene.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
 	}
 	return scene, tools, nil
+}
+
+// history is what was asked and answered before in the task's chat.
+func (x *Executor) history(ctx context.Context, v *View, maxBytes int) ([]planner.Exchange, error) {
+	budget := x.HistoryBytes
+	if maxBytes > 0 {
+		budget = min(budget, maxBytes/3)
+	}
+	turns, err := x.Store.History(ctx, v.Opening().Chat.Key(), v.ID, budget)
+	if err != nil {
+		return nil, fmt.Errorf("reading history: %w", err)
+	}
+	list := make([]planner.Exchange, 0, len(turns))
+	for _, t := range turns {
+		list = append(list, planner.Exchange{Goal: t.Goal, Answer: t.Answer, Failed: t.Failed, Other: !x.own(ctx, v, t.Task)})
+	}
+	return list, nil
+}
+
+// own reports that an earlier task of the chat came from the person who asks
+// now; one that cannot be read did not.
+func (x *Executor) own(ctx context.Context, v *View, earlier ID) bool {
+	opening := v.Opening()
+	if opening.Chat.Private {
+		return true
+	}
+	e, err := x.Store.Event(ctx, earlier, 1)
+	return err == nil && e.Opening != nil && e.Opening.From.Key() == opening.From.Key()
 }
 
 func (x *Executor) settings(v *View) ChatSettings {

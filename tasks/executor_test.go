@@ -146,3 +146,25 @@ func TestFailedWorkIsTriedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestWordsOfOthersAreData: in a group the questions of other people are marked
+// as material, one's own are not.
+func TestWordsOfOthersAreData(t *testing.T) {
+	d := newDesk(t)
+	for i, person := range []string{"bob", "ann", "ann"} {
+		m := from(person, string(rune('1'+i)), "words of "+person)
+		m.Apart = true
+		d.Ask(t, m)
+		id := d.live(group)[0]
+		d.does(id, planner.Todo(d.state(id))[0].ID)
+		d.does(id, planner.ShowID)
+	}
+	requests := d.Model.Requests(llm.RolePlan)
+	text := ""
+	for _, m := range requests[2].Messages {
+		text += m.Role + ": " + m.Content + "\n"
+	}
+	if !strings.Contains(text, "user: <data>\nwords of bob\n</data>") || !strings.Contains(text, "user: words of ann") {
+		t.Errorf("the third question saw\n%s\nwant the words of bob marked as data, those of ann not", text[len(requests[2].Messages[0].Content):])
+	}
+}
