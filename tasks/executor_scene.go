@@ -1,0 +1,92 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"legwork/i18n"
+	"legwork/llm"
+	"legwork/planner"
+)
+
+// scene gathers what the prompt needs of the world.
+func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planner.Scene, []Tool, error) {
+	scene := planner.Scene{Texts: x.Texts, Instructions: x.Instructions}
+	if x.PromptBytes != nil {
+		scene.MaxBytes = x.PromptBytes(a.Role)
+	}
+	settings := x.settings(v)
+	scene.ChatInstructions, scene.Model = settings.Instructions, settings.Model
+	groups := x.groups(ctx, v)
+	for _, g := range groups {
+		scene.Groups = append(scene.Groups, i18n.Group{Name: g.Name, Description: g.Description})
+	}
+	if a.Role != llm.RoleWork {
+		var err error
+		scene.History, err = x.history(ctx, v, scene.MaxBytes)
+		return scene, nil, err
+	}
+	if a.Group == planner.LLMTool {
+		return scene, nil, nil
+	}
+	i := slices.IndexFunc(groups, func(g Group) bool { return g.Name == a.Group })
+	if i < 0 {
+		scene.Missing = errRevoked.Error()
+		return scene, nil, nil
+	}
+	scene.GroupInstructions, scene.Model = groups[i].Instructions, cmp.Or(groups[i].Model, scene.Model)
+	tools, err := x.Tools.Tools(ctx, a.Group)
+	if ctx.Err() != nil {
+		return scene, nil, ctx.Err()
+	}
+	if err != nil {
+		x.Log.WarnContext(ctx, "tools are missing", "task", v.ID, "group", a.Group, "cause", err)
+		scene.Missing = clipped(err.Error(), 500)
+	}
+	for _, t := range tools {
+		scene.Tools = append(scene.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
+	}
+	return scene, tools, nil
+}
+
+// history is what was asked and answered before in the task's chat.
+func (x *Executor) history(ctx context.Context, v *View, maxBytes int) ([]planner.Exchange, error) {
+	budget := x.HistoryBytes
+	if maxBytes > 0 {
+		budget = min(budget, maxBytes/3)
+	}
+	turns, err := x.Store.History(ctx, v.Opening().Chat.Key(), v.ID, budget)
+	if err != nil {
+		return nil, fmt.Errorf("reading history: %w", err)
+	}
+	list := make([]planner.Exchange, 0, len(turns))
+	for _, t := range turns {
+		list = append(list, planner.Exchange{Goal: t.Goal, Answer: t.Answer, Failed: t.Failed, Other: !x.own(ctx, v, t.Task)})
+	}
+	return list, nil
+}
+
+// own reports that an earlier task of the chat came from the person who asks
+// now; one that cannot be read did not.
+func (x *Executor) own(ctx context.Context, v *View, earlier ID) bool {
+	opening := v.Opening()
+	if opening.Chat.Private {
+		return true
+	}
+	e, err := x.Store.Event(ctx, earlier, 1)
+	return err == nil && e.Opening != nil && e.Opening.From.Key() == opening.From.Key()
+}
+
+func (x *Executor) settings(v *View) ChatSettings {
+	return x.ChatSettings[v.Opening().Chat.Key()]
+}
+
+// groups lists what the asker can use in the task's chat.
+func (x *Executor) groups(ctx context.Context, v *View) []Group {
+	named, opening := x.settings(v).Groups, v.Opening()
+	return slices.DeleteFunc(x.Tools.Groups(ctx), func(g Group) bool {
+		return len(named) > 0 && !slices.Contains(named, g.Name) || !g.open(opening.Chat, opening.From)
+	})
+}
