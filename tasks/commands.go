@@ -34,21 +34,10 @@ func (in *Inbox) command(ctx context.Context, r *routed, m bot.Message, live []l
 	return nil
 }
 
-// stop ends every task that the person has running in the conversation, also
-// those that the batch at hand opens.
+// stop ends tasks. Their events are stored one by one, since each may be over
+// by then.
 func (in *Inbox) stop(r *routed, m bot.Message, live []liveTask, fresh *recent) {
-	var ids []ID
-	for _, t := range live {
-		if t.From.Key() == m.From.Key() && !t.state.Settled() {
-			ids = append(ids, t.Task)
-		}
-	}
-	for _, t := range fresh.of(m) {
-		if !slices.Contains(ids, t.id) {
-			ids = append(ids, t.id)
-		}
-	}
-	for i, id := range ids {
+	for i, id := range in.stoppable(m, live, fresh) {
 		key := m.Key // of the first, so that the command is known when it comes again
 		if i > 0 {
 			key = fmt.Sprintf("%s#%d", m.Key, i)
@@ -71,6 +60,30 @@ func (in *Inbox) stop(r *routed, m bot.Message, live []liveTask, fresh *recent) 
 		}
 		return in.Texts.Text(lang, "error.nothing_running", nil)
 	}
+}
+
+// stoppable lists the task to whose message a stop replies, otherwise every one
+// that the person has running in the conversation, also those that the batch
+// at hand opens.
+func (in *Inbox) stoppable(m bot.Message, live []liveTask, fresh *recent) []ID {
+	var ids []ID
+	for _, t := range live {
+		if t.state.Settled() {
+			continue
+		}
+		if t.speaks(m.ReplyTo) && in.steers(m, t) {
+			return []ID{t.Task}
+		}
+		if t.From.Key() == m.From.Key() {
+			ids = append(ids, t.Task)
+		}
+	}
+	for _, t := range fresh.of(m) {
+		if !slices.Contains(ids, t.id) {
+			ids = append(ids, t.id)
+		}
+	}
+	return ids
 }
 
 // status tells what runs in the conversation.

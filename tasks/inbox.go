@@ -85,11 +85,12 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 
 // follow wakes tasks and answers commands after their messages are stored.
 func (in *Inbox) follow(ctx context.Context, r routed, receipts []Receipt) {
-	again := false
+	again, lost := false, false
 	for _, receipt := range receipts {
 		again = again || receipt.Again
 		if receipt.Err != nil && !errors.Is(receipt.Err, ErrRefused) {
 			in.Log.ErrorContext(ctx, "a message could not be taken", "message", r.message.Key, "task", receipt.Task, "cause", receipt.Err)
+			lost = lost || !errors.Is(receipt.Err, ErrNoTask)
 		}
 		if receipt.Task == "" || receipt.Err != nil {
 			continue
@@ -98,6 +99,10 @@ func (in *Inbox) follow(ctx context.Context, r routed, receipts []Receipt) {
 		if err := in.Wake(ctx, receipt.Task); err != nil {
 			in.Log.ErrorContext(ctx, "a task could not be woken", "task", receipt.Task, "cause", err)
 		}
+	}
+	if lost {
+		in.notice(ctx, r.message, in.Texts.Text(r.lang, "problem.internal", nil))
+		return
 	}
 	if r.reply == nil || again {
 		return

@@ -293,3 +293,41 @@ func TestStoppedIsOver(t *testing.T) {
 		t.Errorf("answer = %q, want none", turns[0].Answer)
 	}
 }
+
+// TestStopByReply: an admin ends somebody else's task by a reply to its message,
+// and nobody else does.
+func TestStopByReply(t *testing.T) {
+	for person, want := range map[string]planner.Outcome{"boss": planner.Halted, "bob": planner.Pending} {
+		d := newDesk(t)
+		d.Ask(t, from("ann", "1", "go"))
+		id := d.live(group)[0]
+		d.plans(id)
+		m := from(person, "2", "/stop")
+		m.ReplyTo = "board"
+		d.Ask(t, m)
+		if s := d.state(id); s.Outcome != want {
+			t.Errorf("after the stop of %s the outcome is %q, want %q", person, s.Outcome, want)
+		}
+	}
+}
+
+// refusing is a store that cannot take a delivery.
+type refusing struct{ *memory.Store }
+
+func (refusing) Open(_ context.Context, batch []tasks.Inbound) ([]tasks.Receipt, error) {
+	receipts := make([]tasks.Receipt, len(batch))
+	for i := range receipts {
+		receipts[i].Err = tasks.ErrDamaged
+	}
+	return receipts, nil
+}
+
+// TestUntakenMessageIsTold: who wrote a message that could not be stored is told.
+func TestUntakenMessageIsTold(t *testing.T) {
+	d := newDesk(t)
+	d.Inbox.Store = refusing{d.store}
+	d.Ask(t, enginetest.Message("1", "hi", time.Now()))
+	if got := d.Platform.Posts(bot.KindNotice); len(got) != 1 || got[0].Text != d.Texts.Text("en", "problem.internal", nil) {
+		t.Errorf("notices = %+v, want one that something went wrong", got)
+	}
+}
