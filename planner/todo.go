@@ -31,7 +31,7 @@ type Action struct {
 	LastTurn bool   // work: the model must finish now, without tools
 	Started  bool   // tool: it was started before; when it is not running, its outcome is unknown
 	Allowed  bool   // tool: a person has allowed exactly this call
-	Hold     bool   // keep it when it runs, do not start it
+	Hold     bool   // keep it when it runs, do not start it: a budget is reached, or there is no room
 }
 
 // Todo lists everything that is wanted now, running or not, in a fixed order.
@@ -49,19 +49,28 @@ func Todo(s State) []Action {
 	case PhaseWorking:
 		for i := range s.Subtasks {
 			if w := &s.Subtasks[i]; w.State == SubWorking || w.State == SubWaiting {
+				from := len(list)
 				list = workActions(list, s, i, *w)
+				if w.State == SubWaiting && !awaitsOthers(*w) { // for room
+					hold(list[from:])
+				}
 			}
 		}
 	case PhaseShowing:
 		list = append(list, Action{ID: ShowID, Kind: KindShow, Place: nowhere})
 	}
 	if s.Budget != "" {
-		for i := range list {
-			list[i].Hold = list[i].Kind == KindModel || list[i].Kind == KindTool
-		}
+		hold(list)
 		list = append(list, Action{ID: budgetID(s), Kind: KindAsk, Place: nowhere})
 	}
 	return list
+}
+
+// hold marks what works; people may be asked all the same.
+func hold(list []Action) {
+	for i := range list {
+		list[i].Hold = list[i].Kind == KindModel || list[i].Kind == KindTool
+	}
 }
 
 // ShowID is the id of the action that brings the outcome to the chat.

@@ -151,14 +151,23 @@ func settleWork(s State, e Event) State {
 	}
 	active, waiting := 0, 0
 	for i := range list {
-		if list[i].State == SubWorking || list[i].State == SubWaiting {
-			list[i].State = SubWorking
-			if awaitsOthers(list[i]) {
-				list[i].State = SubWaiting
+		switch w := &list[i]; {
+		case w.State != SubWorking:
+		case awaitsOthers(*w):
+			w.State = SubWaiting
+		default:
+			active++
+		}
+	}
+	// First those that have what they waited for, then new ones.
+	for i := range list {
+		if w := &list[i]; w.State == SubWaiting {
+			if awaitsOthers(*w) || active >= s.Limits.Parallel {
 				waiting++
-			} else {
-				active++
+				continue
 			}
+			w.State = SubWorking
+			active++
 		}
 	}
 	for i := range list {
