@@ -40,7 +40,7 @@ func spot(s planner.State, a planner.Action) planner.Place {
 // decision routes presses, and words that answer a question: a reply to it, or
 // in private chats any of the asker's. done is false when the message is no
 // answer.
-func (in *Inbox) decision(ctx context.Context, r *routed, m bot.Message, live []liveTask, fresh *recent) (done bool, err error) {
+func (in *Inbox) decision(ctx context.Context, r *routed, m bot.Message, live []liveTask) (done bool, err error) {
 	if m.Press != "" {
 		return true, in.press(ctx, r, m, live)
 	}

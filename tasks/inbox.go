@@ -147,7 +147,7 @@ func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (route
 	if err != nil {
 		return r, err
 	}
-	if done, err := in.decision(ctx, &r, m, live, fresh); done || err != nil {
+	if done, err := in.decision(ctx, &r, m, live); done || err != nil {
 		return r, err
 	}
 	if strings.HasPrefix(m.Text, "/") && len(m.Text) > 1 && m.Text[1] != '/' && m.Text[1] != ' ' {

@@ -39,7 +39,7 @@ func TestWaitingForOthersCostsNoTime(t *testing.T) {
 			m.Chat.ID = m.Key
 			k.Ask(t, m)
 		}
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		got := k.Platform.Posts(bot.KindAnswer)
 		if len(got) != 4 {
 			t.Fatalf("%d answers, want 4", len(got))
@@ -78,7 +78,7 @@ func TestDamagedWhileItRuns(t *testing.T) {
 		k.Start(build)
 		defer k.Stop()
 		k.Ask(t, enginetest.Message("1", "hi", time.Now()))
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		live, err := k.Store.Live(t.Context(), "")
 		if err != nil || len(live) != 0 {
 			t.Errorf("live = %+v, %v; want none", live, err)
@@ -106,7 +106,7 @@ func TestNoSpinning(t *testing.T) {
 		k.Start(build)
 		defer k.Stop()
 		k.Ask(t, enginetest.Message("1", "hi", time.Now()))
-		time.Sleep(5 * time.Minute)
+		pass(5 * time.Minute)
 		k.Answers(t, 1)
 		if n := len(k.Tools.Calls()); n > 20 {
 			t.Errorf("%d calls within a minute of failures, want a few", n)

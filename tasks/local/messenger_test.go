@@ -113,6 +113,9 @@ func converse(t *testing.T, talk func(t *testing.T, k *enginetest.Kit, m *messen
 	})
 }
 
+// pass lets simulated time go by.
+func pass(d time.Duration) { <-time.After(d) }
+
 // slowly is a model that takes a second for each call.
 func slowly(answer func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error)) func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 	return func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
@@ -134,7 +137,7 @@ func TestAnswerTakesThePlaceOfTheBoard(t *testing.T) {
 		t.Run(slow.String(), func(t *testing.T) {
 			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
 				k.Model.Answer = slowly(enginetest.Plain("hello"))
-				m.before = func(bool, bot.Draft) error { time.Sleep(slow); return nil }
+				m.before = func(bool, bot.Draft) error { pass(slow); return nil }
 				k.Ask(t, enginetest.Message("1", "hi", time.Now()))
 				if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
 					t.Fatal(err)
@@ -257,7 +260,7 @@ func TestCrashBeforeTheIdIsStored(t *testing.T) {
 				k.Ask(t, enginetest.Message("1", "go", time.Now()))
 				answer := func() { k.Ask(t, enginetest.Message("2", "blue", time.Now())) }
 				if kind == bot.KindAnswer {
-					time.Sleep(10 * time.Second)
+					pass(10 * time.Second)
 					answer()
 				}
 				<-crashed
@@ -265,7 +268,7 @@ func TestCrashBeforeTheIdIsStored(t *testing.T) {
 				k.Use(store)
 				k.Start(build)
 				if kind != bot.KindAnswer {
-					time.Sleep(10 * time.Second)
+					pass(10 * time.Second)
 					answer()
 				}
 				if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
