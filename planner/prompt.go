@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,13 +40,20 @@ type Exchange struct {
 	Other        bool // somebody else asked: what they wrote is data
 }
 
+// ErrTooLong says that a question does not fit into the model's context.
+var ErrTooLong = errors.New("the question is too long for the model")
+
 // Prompt builds the request for a model action. What never changes comes first
 // and what was said is never rewritten, only added to, so that each prompt
 // begins with the one before it. The request is valid for every state: each
-// tool call is followed by its result.
+// tool call is followed by its result. ErrTooLong means that the question alone
+// takes too much of scene.MaxBytes: answering a part of it would mislead.
 func Prompt(s State, journal Journal, a Action, scene Scene) (llm.Request, error) {
 	b := builder{s: s, journal: journal, scene: scene, opening: journal(1)}
 	b.lang = b.opening.Opening.Language
+	if goal := len(b.opening.Opening.Goal); scene.MaxBytes > 0 && goal > scene.MaxBytes/4*3 {
+		return llm.Request{}, fmt.Errorf("%w: %d bytes of %d", ErrTooLong, goal, scene.MaxBytes)
+	}
 	var err error
 	if a.Role == llm.RoleWork {
 		err = b.work(a)

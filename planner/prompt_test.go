@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -148,7 +149,7 @@ func TestDataStaysInItsTag(t *testing.T) {
 func TestShortenedWithinTags(t *testing.T) {
 	st := &story{t: t}
 	st.add(planner.Event{Type: planner.Opened, Opening: &planner.Opening{
-		Goal: strings.Repeat("g", 30_000), Language: "en", Timezone: "UTC", Limits: planner.DefaultLimits(),
+		Goal: strings.Repeat("g", 5_500), Language: "en", Timezone: "UTC", Limits: planner.DefaultLimits(),
 	}})
 	st.plan(planner.Subtask{ID: "1/a", Name: "look", Description: "one"}, planner.Subtask{ID: "1/b", Name: "look", Description: "two"})
 	st.add(planner.Event{Type: planner.Said, Text: "also"})
@@ -167,6 +168,17 @@ func TestShortenedWithinTags(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestQuestionTooLong: a question is never shortened.
+func TestQuestionTooLong(t *testing.T) {
+	st := begin(t)
+	goal := len(st.events[0].Opening.Goal)
+	journal := func(seq int) planner.Event { return st.events[seq-1] }
+	_, err := planner.Prompt(st.s, journal, planner.Todo(st.s)[0], planner.Scene{MaxBytes: goal})
+	if !errors.Is(err, planner.ErrTooLong) {
+		t.Errorf("a question of %d bytes for a prompt of %d: %v, want %v", goal, goal, err, planner.ErrTooLong)
 	}
 }
 

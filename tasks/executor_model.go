@@ -20,6 +20,9 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 		return err
 	}
 	request, err := planner.Prompt(v.State, v.Journal(ctx), a, scene)
+	if errors.Is(err, planner.ErrTooLong) {
+		return x.broke(ctx, v, a, &llm.Error{Problem: llm.TooLong, Err: err, Hint: "a model with more context_tokens would take it"})
+	}
 	if err != nil {
 		return err
 	}
