@@ -405,7 +405,6 @@ func TestWrongChat(t *testing.T) {
 		json bool
 		chat bot.Chat
 	}{
-		{false, bot.Chat{Platform: Name, ID: "other"}},
 		{false, bot.Chat{Platform: "web", ID: "main"}},
 		{true, bot.Chat{Platform: "web", ID: "main"}},
 	} {
@@ -413,6 +412,25 @@ func TestWrongChat(t *testing.T) {
 		if _, err := term.Post(t.Context(), c.chat, bot.Draft{}); err == nil {
 			t.Errorf("posting to %s with JSON %v: got no error", c.chat.Key(), c.json)
 		}
+	}
+}
+
+// TestOtherConversation: what another conversation of the terminal left
+// unfinished is shown in the one that is open.
+func TestOtherConversation(t *testing.T) {
+	var out buffer
+	in := &inbox{}
+	in.t = New(Config{In: strings.NewReader("hi\n"), Out: &out, Chat: "work", Person: "p"})
+	in.script = func(bot.Message) {
+		if _, err := in.t.Post(context.Background(), bot.Chat{Platform: Name, ID: "left"}, bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: "from before"}); err != nil {
+			t.Errorf("posting to another conversation: %v", err)
+		}
+	}
+	if err := in.t.Run(t.Context(), in.handle); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, "from before") {
+		t.Errorf("got %q, want the answer of the other conversation", got)
 	}
 }
 

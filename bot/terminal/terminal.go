@@ -170,7 +170,9 @@ func (t *Terminal) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
 }
 
 func (t *Terminal) put(ctx context.Context, to bot.Chat, id string, d bot.Draft, again bool) error {
-	if to.Key() != t.Chat().Key() && (!t.cfg.JSON || to.Platform != Name) {
+	// What another conversation of this terminal left unfinished is shown too:
+	// there may be no other moment for it.
+	if to.Platform != Name {
 		return fmt.Errorf("there is no chat %q in this terminal", to.Key())
 	}
 	select {

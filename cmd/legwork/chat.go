@@ -11,6 +11,7 @@ import (
 type chatCommand struct {
 	Text   []string `arg:"" optional:"" help:"The question. Without one, an interactive chat starts, or standard input is read line by line when it is no terminal."`
 	Config string   `placeholder:"FILE" help:"The config file. Default: config.yaml, or the environment where there is none."`
+	Name   string   `placeholder:"NAME" default:"main" help:"The conversation, with a history of its own; the config may hold rules for terminal:NAME."`
 	JSON   bool     `help:"For programs: read one JSON object {\"id\", \"text\"} per line, write one JSON event per line."`
 }
 
@@ -37,7 +38,7 @@ func (command chatCommand) Run(ctx context.Context, c console) error {
 		return err
 	}
 	talk := conversation{
-		command: "legwork chat", text: text, json: command.JSON, banner: []string{"terminal.banner", "terminal.hint"},
+		command: "legwork chat", text: text, chat: command.Name, json: command.JSON, banner: []string{"terminal.banner", "terminal.hint"},
 	}
 	log, closeLog, err := talk.log(config, c)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 type conversation struct {
 	command string
 	text    string // the only question; empty for a chat
+	chat    string // name of the conversation; empty for the terminal's default
 	json    bool
 	banner  []string // keys of the texts that open an interactive chat
 	model   string   // named in them
@@ -48,7 +49,7 @@ func (talk conversation) log(config *conf.Config, c console) (*slog.Logger, func
 // run works around the terminal until the person leaves.
 func (talk conversation) run(ctx context.Context, c console, config *conf.Config, model llm.Model, log *slog.Logger) error {
 	screen := terminal.Config{
-		In: c.in, Out: c.out, Err: c.err, JSON: talk.json, Text: talk.text, Interactive: talk.interactive(c),
+		In: c.in, Out: c.out, Err: c.err, Chat: talk.chat, JSON: talk.json, Text: talk.text, Interactive: talk.interactive(c),
 	}
 	a, err := newApp(ctx, config, model, talk, screen, log)
 	if err != nil {
