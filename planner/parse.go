@@ -64,8 +64,10 @@ const again = " Send the whole plan again, corrected."
 //   - the call of a tool "plan" written out: {"name": "plan", "arguments": …};
 //   - a bare list of entries, when one of them names an allowed group.
 //
-// Other JSON belongs to the answer: also {"plan": "pro", "price": 10}. A plan
-// that is cut off or cannot be read makes the reply an error unless a complete
+// Other JSON belongs to the answer: also {"plan": "pro", "price": 10}. But a
+// reply that is nothing else than a JSON value which looks like an attempt at a
+// plan ({"plan": "none"}, {"subtasks": […]}, one bare entry, {}, [], null) is
+// refused: people never see a plan. A plan that is cut off or cannot be read makes the reply an error unless a complete
 // one is in it too. The error is a *PlanError.
 func ParseReply(text string, o ParseOptions) (Parsed, error) {
 	text = lenient.WithoutThinking(text)
@@ -93,6 +95,8 @@ func ParseReply(text string, o ParseOptions) (Parsed, error) {
 		return parseEntries(plan, o, groups)
 	case refused != nil:
 		return Parsed{}, refused
+	case attempted(text):
+		return Parsed{}, unreadable("it has another form than that of a plan (if it is meant as the answer, put it into a sentence)")
 	}
 	return Parsed{Answer: text}, nil
 }

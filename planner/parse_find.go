@@ -109,6 +109,37 @@ func bareList(list []any, groups *groupNames) bool {
 	return named && len(list) > 0
 }
 
+// attempted says whether a whole reply is a JSON value that was meant as a plan
+// and is none: empty, an entry, or an object that has only keys which models
+// use for plans.
+func attempted(text string) bool {
+	text = strings.TrimSpace(lenient.Unfence(text))
+	if text == "null" || text == "[]" {
+		return true
+	}
+	values := lenient.Values(text)
+	if len(values) != 1 || values[0].Raw == nil || values[0].Start != 0 || values[0].End != len(text) {
+		return false
+	}
+	f, ok := decoded(values[0].Raw).(map[string]any)
+	if !ok {
+		return false
+	}
+	_, named := field(f, "name")
+	_, described := field(f, "description")
+	if named && described && entryLike(f) && len(f) <= 4 {
+		return true
+	}
+	for key := range f {
+		switch strings.ToLower(strings.TrimSpace(key)) {
+		case "plan", "plans", "subtasks", "sub_tasks", "tasks", "steps":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // planKeys says whether the keys of a damaged value are those of a plan. The
 // last one may be cut off.
 func planKeys(keys []string) bool {
