@@ -3,7 +3,7 @@
 # Time zones are inside the binary, certificates come from the build image.
 #
 #   docker build -t legwork .
-#   docker run -v legwork:/data -v "$PWD/config.yaml:/config.yaml:ro" legwork chat --config /config.yaml
+#   docker run -it -v legwork:/data -v "$PWD/config.yaml:/config.yaml:ro" legwork chat --config /config.yaml
 #
 # MCP servers that are programs of their own (npx, uvx) are not in this image:
 # add them in one that is built on it.

@@ -69,6 +69,10 @@ soak: ## kill it for SOAK=10m, or KILLS=5000 times, from SEED=1 on, and print a 
 bench: ## measure, each figure next to its limit
 	$(GO) run ./testing/bench
 
+.PHONY: benchmarks
+benchmarks: ## run the benchmarks of the packages
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME=10s
 	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r dir; do \
