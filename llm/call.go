@@ -110,7 +110,14 @@ func (c *call) try(ctx context.Context, e *endpoint, fallback bool) (Reply, *fau
 		}
 		wait, again := p.next(f, time.Until(deadline), fallback)
 		again = again && ctx.Err() == nil
-		c.models.log.LogAttrs(ctx, slog.LevelWarn, "calling a model failed",
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return Reply{}, f // the caller has no use for it any more
+		}
+		level := slog.LevelInfo // who called tells of the failure of the whole call
+		if !again && fallback {
+			level = slog.LevelWarn
+		}
+		c.models.log.LogAttrs(ctx, level, "calling a model failed",
 			slog.String("model", e.name), slog.String("problem", string(f.problem)), slog.Int("status", f.status),
 			slog.String("cause", f.err.Error()), slog.String("hint", f.hint),
 			slog.Bool("again", again), slog.Duration("wait", wait))

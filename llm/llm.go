@@ -66,7 +66,8 @@ type Delta struct {
 	Reset    bool // forget what was streamed: the call is made again
 }
 
-// Usage counts tokens of one call, all attempts together.
+// Usage counts tokens: of one call with all its attempts, or of several calls
+// together.
 type Usage struct {
 	Input       int  `json:"input,omitempty"` // of these, CachedInput were cached
 	CachedInput int  `json:"cached_input,omitempty"`
@@ -89,8 +90,8 @@ type Reply struct {
 	Elapsed   time.Duration // of the whole call
 }
 
-// Model answers requests. stream may be nil; it is called from the calling
-// goroutine's call only, in order, never after Call returned.
+// Model answers requests. stream may be nil; while Call runs it is called with
+// the pieces in order, one at a time, and never after Call returned.
 type Model interface {
 	Call(ctx context.Context, r Request, stream func(Delta)) (Reply, error)
 }
