@@ -80,7 +80,8 @@ type Limits struct {
 	AnswerTime  time.Duration `json:"answer_time"`  // for the closing answer after it
 }
 
-// DefaultLimits are those of CONTRACT: six rounds of twelve sub-tasks.
+// DefaultLimits are those of a config that names none: six rounds of twelve
+// sub-tasks.
 func DefaultLimits() Limits {
 	return Limits{Rounds: 6, Subtasks: 12, Parallel: 6, Turns: 20, Garbles: 2, TaskTimeout: 15 * time.Minute, AnswerTime: 2 * time.Minute}
 }

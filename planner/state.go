@@ -72,7 +72,7 @@ type State struct {
 	Shared  map[string]int // key of the shared state: seq of the event that set it
 	Version int            // of the shared state: grows with each change
 	Slots   []Slot
-	Usage   llm.Usage
+	Usage   llm.Usage // of all calls so far
 
 	Opened time.Time
 	Last   time.Time     // of the last event
@@ -127,7 +127,7 @@ type CallState struct {
 	Step    CallStep
 	Attempt int
 	Result  int // seq of the event that ended it
-	Child   int // KindDelegate: index of the sub-task
+	Child   int // CallDelegate: index of the sub-task
 	Asked   int // StepAsked: seq of the question
 	Allowed bool
 	Expires time.Time // StepAsked: when the question lapses; zero for never

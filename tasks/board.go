@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -27,12 +28,22 @@ func Board(v *View, texts *i18n.Texts, now time.Time) bot.Board {
 			State: string(w.State), Elapsed: elapsed(w, now), Doing: doing(v, i),
 		})
 	}
-	status := s.Status()
-	if s.Settled() {
-		status = string(s.Outcome)
-	}
-	b.Status = texts.Text(opening.Language, "status."+status, map[string]any{"Done": done, "Count": len(s.Subtasks)})
+	b.Status = texts.Text(opening.Language, statusKey(s), map[string]any{"Done": done, "Count": len(s.Subtasks)})
 	return b
+}
+
+// statusKey names the text that tells people what a task does now. It is finer
+// than State.Status, which programs read.
+func statusKey(s planner.State) string {
+	switch {
+	case s.Settled():
+		return "status." + string(s.Outcome)
+	case s.Begun:
+		return "status.answering"
+	case s.Status() == "planning" && s.Round > 0:
+		return "status.reviewing"
+	}
+	return "status." + s.Status()
 }
 
 func elapsed(w planner.Work, now time.Time) time.Duration {
@@ -55,7 +66,8 @@ func doing(v *View, subtask int) string {
 	var names []string
 	for i, c := range turn.Calls {
 		if c.Step != planner.StepDone {
-			names = append(names, strings.TrimSpace(v.Event(turn.Seq).Reply.Calls[i].Name))
+			call := v.Event(turn.Seq).Reply.Calls[i]
+			names = append(names, cmp.Or(call.Tool, call.Name))
 		}
 	}
 	return strings.Join(names, ", ")
@@ -96,6 +108,9 @@ func outcome(v *View, texts *i18n.Texts) bot.Draft {
 	}
 	if s.Answer > 0 {
 		d.Text = v.Event(s.Answer).Reply.Text
+		if s.Outcome == planner.Halted {
+			d.Footer = strings.TrimSuffix(texts.Text(opening.Language, "notice.stopped", nil)+" "+d.Footer, " ")
+		}
 	} else {
 		d.Failed = s.Outcome == planner.Failed
 		d.Text = texts.Text(opening.Language, "problem."+s.Why, map[string]any{"Task": string(v.ID)})

@@ -102,7 +102,7 @@ func (in *Inbox) status(ctx context.Context, r *routed, m bot.Message, live []li
 		}
 		lines = append(lines, in.Texts.Text(r.lang, "statusline.task", map[string]any{
 			"Goal":    line(first.Opening.Goal),
-			"State":   in.Texts.Text(r.lang, "status."+t.state.Status(), map[string]any{"Done": done, "Count": len(t.state.Subtasks)}),
+			"State":   in.Texts.Text(r.lang, statusKey(t.state), map[string]any{"Done": done, "Count": len(t.state.Subtasks)}),
 			"Elapsed": in.Now().Sub(t.state.Opened),
 		}))
 	}

@@ -12,11 +12,10 @@ import (
 type recent struct{ tasks []opened }
 
 type opened struct {
-	id      ID
-	planned bool // it works by a plan already
-	from    string
-	chat    string
-	at      time.Time // when the question was sent
+	id   ID
+	from string
+	chat string
+	at   time.Time // when the question was sent
 }
 
 // of returns those of a message's author in its chat, oldest first.
@@ -37,15 +36,15 @@ const prompt = 10 * time.Second
 // guided finds the running task that a plain message speaks to: one to whose
 // messages it replies, one that its author opened within the last second, or,
 // in a private chat, one that works by a plan.
-func (in *Inbox) guided(m bot.Message, sent, now time.Time, live []liveTask, fresh *recent) (_ ID, planned bool) {
+func (in *Inbox) guided(m bot.Message, sent, now time.Time, live []liveTask, fresh *recent) ID {
 	for _, t := range live {
 		if !t.state.Settled() && t.speaks(m.ReplyTo) && in.steers(m, t) {
-			return t.Task, t.state.Round > 0
+			return t.Task
 		}
 	}
 	for _, t := range slices.Backward(fresh.of(m)) {
 		if sent.Sub(t.at) < burst {
-			return t.id, t.planned
+			return t.id
 		}
 	}
 	for _, t := range slices.Backward(live) {
@@ -53,13 +52,13 @@ func (in *Inbox) guided(m bot.Message, sent, now time.Time, live []liveTask, fre
 			continue
 		}
 		if t.state.Round == 0 && now.Sub(t.state.Opened) < burst && now.Sub(sent) < prompt {
-			return t.Task, false
+			return t.Task
 		}
 		if t.state.Round > 0 && m.Chat.Private {
-			return t.Task, true
+			return t.Task
 		}
 	}
-	return "", false
+	return ""
 }
 
 // steers reports that a message's author may steer a task.

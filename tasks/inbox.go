@@ -194,18 +194,17 @@ func (in *Inbox) question(ctx context.Context, r *routed, m bot.Message, live []
 			Language: r.lang, Timezone: timezone, Limits: in.Limits,
 		},
 	}}
-	planned := false
 	if !m.Apart {
-		item.To, planned = in.guided(m, sent, now, live, fresh)
+		item.To = in.guided(m, sent, now, live, fresh)
 	}
 	if item.To != "" {
 		item.Event = planner.Event{Type: planner.Said, At: now, By: m.From.Key(), Text: m.Text, Message: m.ID}
 	}
-	fresh.tasks = append(fresh.tasks, opened{id: cmp.Or(item.To, item.ID), planned: planned, from: m.From.Key(), chat: m.Chat.Key(), at: sent})
+	fresh.tasks = append(fresh.tasks, opened{id: cmp.Or(item.To, item.ID), from: m.From.Key(), chat: m.Chat.Key(), at: sent})
 	r.store = []Inbound{item}
 	lang := r.lang
 	r.reply = func(_ context.Context, receipts []Receipt) string {
-		if planned && !receipts[0].Opened && receipts[0].Err == nil {
+		if item.To != "" && !receipts[0].Opened && receipts[0].Err == nil {
 			return in.Texts.Text(lang, "notice.added", nil)
 		}
 		return ""

@@ -27,7 +27,7 @@ type Inbound struct {
 	Key string // dedupe key; deliveries with a key seen before do nothing
 	// To, when set, is the running task that Event is meant for. When the task
 	// does not take it, the delivery opens a new task instead if Open is set,
-	// and is dropped with ErrRefused in its Outcome otherwise.
+	// and is dropped with ErrRefused in its Receipt otherwise.
 	To    ID
 	Event planner.Event
 	// Open is the task to start: its Opened event. ID names it.
