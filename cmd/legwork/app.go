@@ -55,6 +55,9 @@ func newApp(ctx context.Context, config *conf.Config, model llm.Model, talk conv
 		return nil, fmt.Errorf("finding the own program: %w", err)
 	}
 	a.store, err = bolt.Open(ctx, config.DataDir, bolt.Options{Command: talk.command, Log: log, CheckCommand: []string{check, "data", "verify", "--quick"}})
+	if errors.Is(err, tasks.ErrDamaged) {
+		return nil, fmt.Errorf("%w; put a backup of %s in its place, or move the file away to start with empty data", err, bolt.FileName)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,10 +34,15 @@ func (talk conversation) interactive(c console) bool {
 }
 
 // log makes the logger that the config asks for: on standard error, or in the
-// data directory for an interactive chat, whose screen has no room for it.
+// data directory for an interactive chat, whose screen has no room for it. Who
+// asks a single question sees no lines of the level info beside its progress.
 func (talk conversation) log(config *conf.Config, c console) (*slog.Logger, func(), error) {
 	if !talk.interactive(c) {
-		return newLog(config.Log, c.err), func() {}, nil
+		l := config.Log
+		if talk.text != "" && !talk.json && l.Level == "info" {
+			l.Level = "warn"
+		}
+		return newLog(l, c.err), func() {}, nil
 	}
 	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("creating data directory: %w", err)
@@ -50,6 +58,13 @@ func (talk conversation) log(config *conf.Config, c console) (*slog.Logger, func
 func (talk conversation) run(ctx context.Context, c console, config *conf.Config, model llm.Model, log *slog.Logger) error {
 	screen := terminal.Config{
 		In: c.in, Out: c.out, Err: c.err, Chat: talk.chat, JSON: talk.json, Text: talk.text, Interactive: talk.interactive(c),
+	}
+	if talk.json && talk.text != "" {
+		line, err := json.Marshal(map[string]string{"id": rand.Text(), "text": talk.text})
+		if err != nil {
+			return fmt.Errorf("writing the question: %w", err)
+		}
+		screen.In, screen.Text = bytes.NewReader(line), ""
 	}
 	a, err := newApp(ctx, config, model, talk, screen, log)
 	if err != nil {
