@@ -29,6 +29,7 @@ type connection struct {
 	changed      chan struct{} // holds one token when the list of tools changed
 	dead         chan struct{} // closed when nothing can be called any more
 	stderr       *tail
+	drained      chan struct{} // closed when the error output is read to its end; nil for built-in servers
 
 	mu    sync.Mutex
 	cause error          // why it is dead
@@ -72,6 +73,7 @@ func (d dialer) dial(ctx context.Context, revision string) (*connection, error) 
 	if err := d.greet(ctx, c); err != nil {
 		if c.died() || errors.Is(err, transport.ErrTransportClosed) || errors.Is(err, io.ErrClosedPipe) {
 			err = fmt.Errorf("%w: %w", errDied, err)
+			c.hearOut()
 		}
 		c.fail(err)
 		c.close(true)
@@ -94,7 +96,11 @@ func (d dialer) attach(c *connection, w *wire) error {
 	w.intake = newIntake(p.stdout, d.keep+16, noise, func(cause string) { c.fail(errors.New(cause)) })
 	w.Interface = transport.NewIO(w.intake, c.outbox, nil)
 	c.tasks.Go(c.outbox.run)
-	c.tasks.Go(func() { drain(p, c.stderr, d.log) })
+	c.drained = make(chan struct{})
+	c.tasks.Go(func() {
+		defer close(c.drained)
+		drain(p, c.stderr, d.log)
+	})
 	c.tasks.Go(c.watch)
 	return nil
 }
@@ -161,6 +167,19 @@ func (c *connection) died() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// hearOut waits for the rest of the error output of a process that ended.
+func (c *connection) hearOut() {
+	if c.drained == nil {
+		return
+	}
+	last := time.NewTimer(lastWords)
+	defer last.Stop()
+	select {
+	case <-c.drained:
+	case <-last.C:
 	}
 }
 

@@ -135,7 +135,7 @@ func TestStop(t *testing.T) {
 	p.send("q", "first: a question")
 	p.working()
 	p.send("s", "/status")
-	p.notice("first: a question: Working: 1 of 2 sub-tasks done")
+	p.notice("Working: 1 of 2 sub-tasks done · first: a question")
 	p.send("s2", "/stop")
 	p.says(p.answer("q"), false, "value of quick")
 	if n := len(w.asked("The person stopped the task.")); n != 1 {
