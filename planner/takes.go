@@ -80,7 +80,9 @@ func takesOutcome(s State, e Event) bool {
 	case Returned:
 		return a.Kind == KindTool && e.Result != nil
 	case Asked:
-		return a.Kind == KindTool && !a.Started && !a.Allowed && e.Question != nil
+		// Also of a call that was allowed or started: a server may have a
+		// question of its own before it goes on.
+		return a.Kind == KindTool && e.Question != nil
 	case Decided:
 		return a.Kind == KindAsk && e.Decision != nil
 	}
