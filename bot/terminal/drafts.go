@@ -104,6 +104,9 @@ func (c *console) answer(d bot.Draft) error {
 		c.over[d.Task] = true
 	}
 	text := p.markdown(d.Text)
+	if d.Failed {
+		c.t.failed.Store(true)
+	}
 	if d.Failed && len(text) > 0 {
 		text[0] = p.row(piece{"✗", red}) + " " + text[0]
 	}

@@ -34,9 +34,38 @@ type event struct {
 	Reset   bool         `json:"reset,omitempty"` // delta: text replaces what came before
 	Failed  *bool        `json:"failed,omitempty"`
 	Footer  string       `json:"footer,omitempty"`
-	Board   *bot.Board   `json:"board,omitempty"`
+	Board   *checklist   `json:"board,omitempty"`
 	Buttons []bot.Button `json:"buttons,omitempty"`
 	Line    int          `json:"line,omitempty"`
+}
+
+// checklist is a bot.Board in an event, with its times in milliseconds.
+type checklist struct {
+	Title  string     `json:"title"`
+	Status string     `json:"status"`
+	Items  []listItem `json:"items,omitempty"`
+}
+
+type listItem struct {
+	ID      string `json:"id"`
+	Title   string `json:"title"`
+	Group   string `json:"group"`
+	State   string `json:"state"`
+	Elapsed int64  `json:"elapsed_ms,omitempty"`
+	Doing   string `json:"doing,omitempty"`
+}
+
+func listOf(b *bot.Board) *checklist {
+	if b == nil {
+		return nil
+	}
+	list := &checklist{Title: b.Title, Status: b.Status}
+	for _, it := range b.Items {
+		list.Items = append(list.Items, listItem{
+			ID: it.ID, Title: it.Title, Group: it.Group, State: it.State, Elapsed: it.Elapsed.Milliseconds(), Doing: it.Doing,
+		})
+	}
+	return list
 }
 
 // request is one line of input.
@@ -44,7 +73,7 @@ type request struct {
 	ID       string `json:"id"`
 	Text     string `json:"text"`
 	Chat     string `json:"chat"`     // name of the conversation; empty for the terminal's own
-	Apart    bool   `json:"apart"`    // a question of its own, never guidance for a running task
+	Apart    *bool  `json:"apart"`    // false: may be guidance for a running task; left out, true unless it is a reply
 	Press    string `json:"press"`    // data of a question's button
 	ReplyTo  string `json:"reply_to"` // id of an earlier event
 	Language string `json:"language"` // BCP 47
@@ -55,6 +84,7 @@ func newEvents(t *Terminal) *events {
 }
 
 func (e *events) run(ctx context.Context, handle handler) error {
+	e.t.tellResumed()
 	e.t.begin()
 	lines, stop := startReading(ctx, e.t.cfg.In)
 	for {
@@ -80,9 +110,9 @@ func (e *events) run(ctx context.Context, handle handler) error {
 func (e *events) take(ctx context.Context, handle handler, lines []inputLine) error {
 	var messages []bot.Message
 	for _, l := range lines {
-		m, err := e.read(l)
+		m, id, err := e.read(l)
 		if err != nil {
-			if err := e.write(event{Type: "error", Line: l.number, Text: ptr(err.Error())}); err != nil {
+			if err := e.write(event{Type: "error", Message: id, Line: l.number, Text: ptr(err.Error())}); err != nil {
 				return err
 			}
 			continue
@@ -107,27 +137,61 @@ func (e *events) take(ctx context.Context, handle handler, lines []inputLine) er
 	return nil
 }
 
-// read makes a message of a line: a JSON object, or the text itself. A blank
-// line is no message.
-func (e *events) read(l inputLine) (bot.Message, error) {
+// read makes a message of a line, a JSON object; id is what could be read of
+// its id when there is an error. A blank line is no message.
+func (e *events) read(l inputLine) (m bot.Message, id string, err error) {
 	text := strings.TrimSpace(strings.TrimPrefix(l.text, "\uFEFF"))
-	switch {
-	case l.tooLong:
-		return bot.Message{}, fmt.Errorf("line %d is longer than %d bytes", l.number, maxLine)
-	case text == "":
-		return bot.Message{}, nil
-	case text[0] != '{':
-		return e.t.message("", text), nil
+	if l.tooLong {
+		return m, readID(text), fmt.Errorf("line %d is longer than %d bytes", l.number, maxLine)
+	}
+	if text == "" {
+		return m, "", nil
+	}
+	if text[0] != '{' {
+		return m, "", fmt.Errorf("line %d is no JSON object with id and text", l.number)
 	}
 	var r request
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return bot.Message{}, fmt.Errorf("line %d is no JSON object with id and text: %w", l.number, err)
+		return m, readID(text), fmt.Errorf("line %d is no JSON object with id and text: %w", l.number, err)
 	}
 	if r.Press == "" && strings.TrimSpace(r.Text) == "" {
-		return bot.Message{}, fmt.Errorf("line %d has no text", l.number)
+		return m, r.ID, fmt.Errorf("line %d has no text", l.number)
 	}
+	return e.message(r), "", nil
+}
+
+// readID reads the id of an object that is broken elsewhere; "" when there is
+// none before what is broken.
+func readID(text string) string {
+	in := json.NewDecoder(strings.NewReader(text))
+	if open, err := in.Token(); err != nil || open != json.Delim('{') {
+		return ""
+	}
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return ""
+		}
+		var value any
+		if err := in.Decode(&value); err != nil {
+			return ""
+		}
+		if id, ok := value.(string); ok && name == "id" {
+			return id
+		}
+	}
+	return ""
+}
+
+// message is the delivery that a request asks for. A reply may answer a
+// question or guide its task; anything else is a question of its own unless the
+// request says otherwise.
+func (e *events) message(r request) bot.Message {
 	m := e.t.message(r.ID, r.Text)
-	m.Press, m.ReplyTo, m.Apart = r.Press, r.ReplyTo, r.Apart
+	m.Press, m.ReplyTo, m.Apart = r.Press, r.ReplyTo, r.ReplyTo == ""
+	if r.Apart != nil {
+		m.Apart = *r.Apart
+	}
 	if r.Chat != "" {
 		m.Chat.ID = r.Chat
 		m.Key = m.Chat.Key() + ":" + m.ID
@@ -135,7 +199,7 @@ func (e *events) read(l inputLine) (bot.Message, error) {
 	if r.Language != "" {
 		m.Language = r.Language
 	}
-	return m, nil
+	return m
 }
 
 // show shows a draft of any conversation that the program has named.
@@ -143,12 +207,15 @@ func (e *events) show(chat bot.Chat, id string, d bot.Draft, _ bool) error {
 	ev := event{Type: string(d.Kind), Chat: e.name(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Buttons: d.Buttons}
 	switch {
 	case d.Kind == bot.KindBoard:
-		ev.Board = d.Board
+		ev.Board = listOf(d.Board)
 	case d.Kind == bot.KindAnswer && d.Partial:
 		return e.delta(chat, d)
 	case d.Kind == bot.KindAnswer:
 		if e.repeated(id, d) {
 			return nil
+		}
+		if d.Failed {
+			e.t.failed.Store(true)
 		}
 		ev.Text, ev.Failed, ev.Footer = &d.Text, &d.Failed, d.Footer
 	default:

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
-
-	"golang.org/x/term"
 
 	"legwork/bot"
 )
@@ -19,9 +17,11 @@ import (
 type lines struct {
 	t *Terminal
 
-	mu        sync.Mutex // guards what follows and both writers
-	boards    map[string]bot.Board
+	mu        sync.Mutex           // guards what follows and both writers
+	boards    map[string]bot.Board // of the tasks that are not over
+	over      map[string]bool      // tasks that are
 	shown     shown
+	own       *own // the only message, when there is one
 	questions []question
 	ended     bool          // the input is over: nobody can answer any more
 	replies   []bot.Message // made here after the end of the input
@@ -37,17 +37,16 @@ type question struct {
 }
 
 func newLines(t *Terminal) *lines {
-	return &lines{t: t, boards: map[string]bot.Board{}, shown: shown{}, wake: make(chan struct{}, 1)}
+	return &lines{t: t, boards: map[string]bot.Board{}, over: map[string]bool{}, shown: shown{}, wake: make(chan struct{}, 1)}
 }
 
 func (l *lines) run(ctx context.Context, handle handler) error {
-	l.t.begin()
+	l.greet()
+	defer l.conclude(ctx)
 	if l.t.cfg.Text != "" {
-		if err := handle(ctx, []bot.Message{l.t.message("", l.t.cfg.Text)}); err != nil {
-			return fmt.Errorf("handing on the message: %w", err)
-		}
-		return l.finish(ctx, handle)
+		return l.once(ctx, handle)
 	}
+	l.t.begin()
 	input, stop := startReading(ctx, l.t.cfg.In)
 	var open strings.Builder // a message that goes on in the next line
 	for {
@@ -94,6 +93,7 @@ func (l *lines) message(text string) bot.Message {
 	defer l.mu.Unlock()
 	m := l.t.message("", text)
 	if len(l.questions) == 0 || strings.HasPrefix(text, "/") {
+		m.Apart = true
 		return m
 	}
 	q := l.questions[0]
@@ -155,48 +155,32 @@ func (l *lines) decline(q question) {
 	}
 }
 
-func (l *lines) show(_ bot.Chat, id string, d bot.Draft, _ bool) error {
+func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.own != nil {
+		if l.own.concluded {
+			return ErrClosed
+		}
+		l.own.note(d)
+	}
 	switch {
 	case d.Kind == bot.KindBoard:
 		return l.board(d)
-	case d.Kind == bot.KindQuestion:
+	case d.Kind == bot.KindQuestion && (len(d.Buttons) > 0 || !again):
 		return l.question(id, d)
-	case d.Partial || l.shown.before(id, d):
+	case d.Partial:
 		return nil
-	case d.Kind == bot.KindAnswer && !d.Failed:
-		return l.answer(d)
+	}
+	// What is left is no question any more, if it was one.
+	l.questions = slices.DeleteFunc(l.questions, func(q question) bool { return q.id == id })
+	switch {
+	case l.shown.before(id, d):
+		return nil
 	case d.Kind == bot.KindAnswer:
-		delete(l.boards, d.Task)
-		return l.progress("✗ " + bot.Plain(d.Text))
+		return l.answer(d)
 	}
 	return l.progress(bot.Plain(d.Text))
-}
-
-func (l *lines) answer(d bot.Draft) error {
-	delete(l.boards, d.Task)
-	if _, err := io.WriteString(l.t.cfg.Out, answerText(l.t.cfg.Out, d.Text)+"\n"); err != nil {
-		return err
-	}
-	if d.Footer != "" {
-		return l.progress(bot.Clean(d.Footer))
-	}
-	return nil
-}
-
-// answerText is an answer as out takes it: rendered on a terminal, Markdown
-// everywhere else.
-func answerText(out io.Writer, markdown string) string {
-	f, ok := out.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return strings.TrimRight(bot.Clean(markdown), "\n")
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		width = 80
-	}
-	return bot.RenderTerminal(markdown, min(width, maxText), bot.TerminalStyle{Color: Color(out)})
 }
 
 func (l *lines) question(id string, d bot.Draft) error {
@@ -205,7 +189,7 @@ func (l *lines) question(id string, d bot.Draft) error {
 		text += fmt.Sprintf("\n  %d) %s", i+1, bot.Clean(b.Label))
 	}
 	q := question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons}
-	if l.shown.before(id, d) {
+	if l.shown.before(id, d) || l.over[d.Task] {
 		return nil
 	}
 	if l.ended {
@@ -214,56 +198,6 @@ func (l *lines) question(id string, d bot.Draft) error {
 		l.questions = append(l.questions, q)
 	}
 	return l.progress(text)
-}
-
-// board writes what changed on a board since its last frame.
-func (l *lines) board(d bot.Draft) error {
-	if d.Board == nil {
-		return nil
-	}
-	old, known := l.boards[d.Task]
-	l.boards[d.Task] = *d.Board
-	var news []string
-	was := map[string]bot.Item{}
-	for _, it := range old.Items {
-		was[it.ID] = it
-	}
-	for _, it := range d.Board.Items {
-		if line := itemNews(l.t, was[it.ID], it); line != "" {
-			news = append(news, line)
-		}
-	}
-	if !known || len(news) == 0 && old.Status != d.Board.Status {
-		news = append([]string{"… " + bot.Clean(d.Board.Status)}, news...)
-	}
-	if len(news) == 0 {
-		return nil
-	}
-	if len(l.boards) > 1 { // say which task it is about
-		title := bot.CutText(oneLine(d.Board.Title), 24)
-		for i := range news {
-			news[i] = "[" + title + "] " + news[i]
-		}
-	}
-	return l.progress(strings.Join(news, "\n"))
-}
-
-// itemNews is the line about a sub-task that changed, or "".
-func itemNews(t *Terminal, old, it bot.Item) string {
-	name := bot.Clean(it.ID + " " + it.Group)
-	switch {
-	case it.State == old.State && it.Doing != old.Doing && it.Doing != "":
-		return "  " + name + ": " + bot.Clean(t.text("board.calling", map[string]any{"Tool": it.Doing}))
-	case it.State == old.State || it.State == "todo":
-		return ""
-	case it.State == "working":
-		return "▶ " + name + ": " + bot.Clean(it.Title)
-	}
-	line := icon(it.State) + " " + name
-	if it.Elapsed > 0 {
-		line += " (" + elapsed(it.Elapsed) + ")"
-	}
-	return line
 }
 
 // say writes a line of progress; an error has nowhere to go.

@@ -41,6 +41,17 @@ func icon(state string) string {
 	return "–"
 }
 
+// modelGroup is the group of sub-tasks that have no tools.
+const modelGroup = "llm_tool"
+
+// group is what people are told as the group of a sub-task.
+func group(t *Terminal, it bot.Item) string {
+	if it.Group == modelGroup {
+		return t.text("board.model", nil)
+	}
+	return it.Group
+}
+
 // Colours as ANSI codes.
 const (
 	plain  = ""

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -152,7 +153,7 @@ func TestLines(t *testing.T) {
 ▶ 1/a math: Compute␛[31m
   1/a math: calling math.calculate
 ✓ 1/a math (1.2s)
-✗ 1/b clock (1m01s)
+✗ 1/b clock: Time (1m01s)
 … Writing the answer
 2 sub-tasks
 Noted: well.
@@ -172,7 +173,7 @@ Noted: well.
 func TestLinesTellTasksApart(t *testing.T) {
 	var progress buffer
 	in := &inbox{}
-	in.t = New(Config{Text: "x", Out: io.Discard, Err: &progress, Texts: loadTexts(t)})
+	in.t = New(Config{In: strings.NewReader("x"), Out: io.Discard, Err: &progress, Texts: loadTexts(t)})
 	in.script = func(bot.Message) {
 		mustPost(t, in.t, board("t", "one", "Working", "working"))
 		mustPost(t, in.t, board("u", "two", "Working", "working"))
@@ -202,7 +203,7 @@ func TestLinesWaitForAnswers(t *testing.T) {
 		<-asked // the task goes on while Run waits, and wants to know something
 		mustPost(t, in.t, bot.Draft{Kind: bot.KindQuestion, Task: "t", Text: "Which one?", Buttons: []bot.Button{{Label: "A", Data: "a"}}})
 		<-answered
-		mustPost(t, in.t, bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: "It did **not** work.", Failed: true})
+		mustPost(t, in.t, bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: "It did **not** work.", Failed: true, ReplyTo: in.got[0].ID})
 		return nil
 	}})
 	in.script = func(m bot.Message) {
@@ -222,7 +223,10 @@ func TestLinesWaitForAnswers(t *testing.T) {
 	if out.String() != "" || !in.t.Failed() {
 		t.Errorf("answers: got %q and Failed() %v, want none and true", out.String(), in.t.Failed())
 	}
-	if last := in.got[len(in.got)-1]; last.ReplyTo == "" || !strings.HasPrefix(last.Text, "Nobody is there") {
+	if !in.got[0].Apart {
+		t.Error("the only message may become guidance, want it apart")
+	}
+	if last := in.got[len(in.got)-1]; last.ReplyTo == "" || last.Apart || !strings.HasPrefix(last.Text, "Nobody is there") {
 		t.Errorf("the reply to the question is %+v, want one that says that nobody is there", last)
 	}
 	if _, err := in.t.Post(t.Context(), in.t.Chat(), bot.Draft{Kind: bot.KindAnswer, Text: "late"}); !errors.Is(err, ErrClosed) {
@@ -257,6 +261,9 @@ func TestLinesChooseByNumber(t *testing.T) {
 	if press := in.got[1]; press.ReplyTo != question || press.Text != "" || press.Press != "n" {
 		t.Errorf("the press is %+v, want data n for question %s", press, question)
 	}
+	if got, want := []bool{in.got[0].Apart, in.got[1].Apart, in.got[2].Apart}, []bool{true, false, true}; !slices.Equal(got, want) {
+		t.Errorf("apart: got %v, want %v: only the line after the question belongs to its task", got, want)
+	}
 }
 
 func write(t *testing.T, w io.Writer, text string) {
@@ -286,6 +293,8 @@ func TestEvents(t *testing.T) {
 		`{"id": "q1", "text": "first"}`,
 		`plain text`,
 		`{"id": "q2", "text": `,
+		`["q8"]`,
+		`{"text": 7, "id": "q9"}`,
 		``,
 		`{"id": "q3", "text": " "}`,
 		`{"id": "q4", "press": "y", "reply_to": "m1"}`,
@@ -299,7 +308,9 @@ func TestEvents(t *testing.T) {
 			return
 		}
 		ctx, chat := context.Background(), in.t.Chat()
-		mustPost(t, in.t, bot.Draft{Kind: bot.KindBoard, Task: "t", Board: &bot.Board{Title: "first", Status: "Planning"}})
+		mustPost(t, in.t, bot.Draft{Kind: bot.KindBoard, Task: "t", Board: &bot.Board{Title: "first", Status: "Planning", Items: []bot.Item{
+			{ID: "1/a", Title: "A", Group: "llm_tool", State: "working", Elapsed: 1234567890},
+		}}})
 		for _, text := range []string{"Hel", "Hello", "Hello", "No"} {
 			if err := in.t.Stream(ctx, chat, bot.Draft{Task: "t", Text: text}); err != nil {
 				t.Error(err)
@@ -322,16 +333,15 @@ func TestEvents(t *testing.T) {
 		delete(ev, "id")
 		got = append(got, ev)
 	}
-	made := ""
-	for _, m := range in.got {
-		if m.Text == "plain text" {
-			made = m.ID
-		}
-	}
 	want := []map[string]any{
-		{"type": "error", "line": 3.0, "text": "line 3 is no JSON object with id and text: unexpected end of JSON input"},
-		{"type": "error", "line": 5.0, "text": "line 5 has no text"},
-		{"type": "board", "task": "t", "board": map[string]any{"title": "first", "status": "Planning"}},
+		{"type": "error", "line": 2.0, "text": "line 2 is no JSON object with id and text"},
+		{"type": "error", "line": 3.0, "message": "q2", "text": "line 3 is no JSON object with id and text: unexpected end of JSON input"},
+		{"type": "error", "line": 4.0, "text": "line 4 is no JSON object with id and text"},
+		{"type": "error", "line": 5.0, "message": "q9", "text": "line 5 is no JSON object with id and text: json: cannot unmarshal number into Go struct field request.text of type string"},
+		{"type": "error", "line": 7.0, "message": "q3", "text": "line 7 has no text"},
+		{"type": "board", "task": "t", "board": map[string]any{"title": "first", "status": "Planning", "items": []any{
+			map[string]any{"id": "1/a", "title": "A", "group": "llm_tool", "state": "working", "elapsed_ms": 1234.0},
+		}}},
 		{"type": "delta", "task": "t", "text": "Hel"},
 		{"type": "delta", "task": "t", "text": "lo"},
 		{"type": "delta", "task": "t", "text": "No", "reset": true},
@@ -339,7 +349,6 @@ func TestEvents(t *testing.T) {
 		{"type": "question", "task": "u", "text": "Which?", "buttons": []any{map[string]any{"label": "A", "data": "a"}}},
 		{"type": "notice", "text": "Noted."},
 		{"type": "accepted", "message": "q1"},
-		{"type": "accepted", "message": made},
 		{"type": "accepted", "message": "q4"},
 		{"type": "accepted", "message": "q5"},
 	}
@@ -350,7 +359,7 @@ func TestEvents(t *testing.T) {
 	if last.Text != "nul  and \uFFFD" || last.Language != "ru" || last.Key != "terminal:work:q5" {
 		t.Errorf("the last message is %+v, want the key terminal:work:q5 and a clean text", last)
 	}
-	if press := in.got[2]; press.Press != "y" || press.ReplyTo != "m1" {
+	if press := in.got[1]; press.Press != "y" || press.ReplyTo != "m1" {
 		t.Errorf("the press is %+v, want data y for message m1", press)
 	}
 }
@@ -387,7 +396,7 @@ func TestEventsSayWhatWasNotStored(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	goal := strings.Repeat("x", 100<<10)
 	var out buffer
-	term := New(Config{In: strings.NewReader(goal + "\n" + strings.Repeat("y", maxLine+1) + "\nz\n"), Out: &out, JSON: true})
+	term := New(Config{In: strings.NewReader(`{"text":"` + goal + "\"}\n{\"id\":\"y\",\"text\":\"" + strings.Repeat("y", maxLine+1) + "\"}\n" + `{"text":"z"}`), Out: &out, JSON: true})
 	in := &inbox{t: term}
 	if err := term.Run(t.Context(), in.handle); err != nil {
 		t.Fatal(err)
@@ -395,8 +404,8 @@ func TestLongLines(t *testing.T) {
 	if got := in.texts(); len(got) != 2 || got[0] != goal || got[1] != "z" {
 		t.Errorf("got %d messages, want the long goal whole and the line after the one that is too long", len(got))
 	}
-	if !strings.Contains(out.String(), `"line":2`) {
-		t.Errorf("events %q do not name the line that is too long", out.String())
+	if !strings.Contains(out.String(), `"message":"y","text":"line 2 is longer than`) {
+		t.Errorf("events %q do not name the message that is too long", out.String())
 	}
 }
 
@@ -437,7 +446,7 @@ func TestOtherConversation(t *testing.T) {
 func TestEventsOfSeveralConversations(t *testing.T) {
 	var out buffer
 	in := &inbox{}
-	lines := `{"id": "q1", "text": "a", "chat": "left", "apart": true}` + "\n" + `{"id": "q1", "text": "b"}`
+	lines := `{"id": "q1", "text": "a", "chat": "left", "apart": false}` + "\n" + `{"id": "q1", "text": "b"}`
 	in.t = New(Config{In: strings.NewReader(lines), Out: &out, JSON: true, Chat: "work", Person: "p"})
 	in.script = func(m bot.Message) {
 		if _, err := in.t.Post(context.Background(), m.Chat, bot.Draft{Kind: bot.KindNotice, Text: m.Text}); err != nil {
@@ -460,7 +469,7 @@ func TestEventsOfSeveralConversations(t *testing.T) {
 			got = append(got, ev.Chat+" "+ev.Text)
 		}
 	}
-	want := []string{"terminal:left:q1 true", "terminal:work:q1 false", "left a", " b"}
+	want := []string{"terminal:left:q1 false", "terminal:work:q1 true", "left a", " b"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("messages and notices (-want +got):\n%s", diff)
 	}

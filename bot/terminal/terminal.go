@@ -39,7 +39,8 @@ type Config struct {
 	Interactive bool
 	// JSON asks for the program mode: JSON lines in, JSON events out.
 	JSON bool
-	// Text, when set, is the only message of the line mode; In is not read.
+	// Text, when set, is the only message of the line mode; In is not read, and
+	// Out gets the answer to it alone. Answers to earlier questions go to Err.
 	Text string
 
 	// Chat names the conversation: "terminal:"+Chat; "main" when empty. Programs
@@ -47,7 +48,8 @@ type Config struct {
 	Chat    string
 	Person  string // id of the person; the login name when empty
 	History string // file of earlier inputs for the interactive mode; empty for none
-	Banner  string // Markdown shown first in interactive mode
+	Banner  string // Markdown shown first in interactive mode, and on Err when lines are typed at a terminal
+	Resumed int    // tasks left from before, which the line and JSON modes tell of on Err; the Banner is to say it itself
 
 	Texts    *i18n.Texts   // needed unless JSON is set
 	Language func() string // of the texts; nil or "" means the default one
@@ -109,6 +111,12 @@ func IsTerminal(in, out *os.File) bool {
 	return term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 }
 
+// isTerminal reports whether in is one, where somebody types.
+func isTerminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 // Color reports whether colours are wanted on out: it is a terminal, NO_COLOR
 // is not set, and the terminal is not a dumb one.
 func Color(out io.Writer) bool {
@@ -135,7 +143,9 @@ func (t *Terminal) Person() bot.Person {
 	return bot.Person{Platform: Name, ID: t.cfg.Person, Name: t.cfg.Person}
 }
 
-// Failed reports whether an answer said that something went wrong.
+// Failed reports whether an answer said that something went wrong. With
+// Config.Text it speaks of that message alone, and is true as well when Run
+// ended without an answer to it: it was refused, or ctx ended first.
 func (t *Terminal) Failed() bool { return t.failed.Load() }
 
 // Run implements bot.Platform. It can be called once. It returns nil when the
@@ -187,9 +197,6 @@ func (t *Terminal) put(ctx context.Context, to bot.Chat, id string, d bot.Draft,
 		return ErrClosed
 	default:
 	}
-	if d.Kind == bot.KindAnswer && !d.Partial && d.Failed {
-		t.failed.Store(true)
-	}
 	if err := t.face.show(to, id, d, again); err != nil {
 		return fmt.Errorf("writing to the terminal: %w", err)
 	}
@@ -219,6 +226,13 @@ func (t *Terminal) text(key string, data map[string]any) string {
 		return key
 	}
 	return t.cfg.Texts.Text(t.language(), key, data)
+}
+
+// tellResumed says on Err that tasks from before go on.
+func (t *Terminal) tellResumed() {
+	if t.cfg.Resumed > 0 {
+		_, _ = fmt.Fprintln(t.cfg.Err, t.text("terminal.resumed", map[string]any{"Count": t.cfg.Resumed})) // nowhere to report it
+	}
 }
 
 // login is the name of the person at the machine.

@@ -100,7 +100,7 @@ func (p painter) board(t *task, short bool) []string {
 // item is the row of a sub-task. more is what it has been running since its
 // board was made.
 func (p painter) item(it bot.Item, more time.Duration) string {
-	pieces := []piece{{"  " + icon(it.State) + " ", tint(it.State)}, {oneLine(it.Group) + "  ", faint}}
+	pieces := []piece{{"  " + icon(it.State) + " ", tint(it.State)}, {oneLine(group(p.t, it)) + "  ", faint}}
 	var end []piece
 	if it.State == "working" {
 		it.Elapsed += more

@@ -167,7 +167,7 @@ func TestGuidance(t *testing.T) {
 	p := w.start("chat", "--json")
 	p.send("q", "first: a question")
 	p.working()
-	p.send("g", "in metric units, please")
+	p.guide("g", "in metric units, please")
 	p.notice(w.text("notice.added", nil))
 	p.says(p.answer("q"), false, "at last")
 	told := false

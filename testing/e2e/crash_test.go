@@ -104,7 +104,6 @@ func TestDamagedRecord(t *testing.T) {
 	p := w.start("chat", "--json")
 	p.send("q1", "first: a question whose record breaks")
 	task := p.see("a board", func(e event) bool { return e.Type == "board" }).Task
-	settle()
 	p.send("q2", "second: a question behind it")
 	p.see("the second question stored", func(e event) bool { return e.Type == "accepted" && e.Message == "q2" })
 	p.kill()

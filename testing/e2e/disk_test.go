@@ -45,7 +45,6 @@ func TestDiskFull(t *testing.T) {
 	p.logged("messages could not be stored", "file too large")
 	p.alive()
 	room()
-	settle()
 	p.goesOn()
 
 	next := w.start("chat", "--json")

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"legwork/bot"
 )
@@ -65,6 +64,16 @@ func (p *program) send(id, text string) {
 	p.write(string(line) + "\n")
 }
 
+// guide sends a message that may be guidance for a running task.
+func (p *program) guide(id, text string) {
+	p.t.Helper()
+	line, err := json.Marshal(map[string]any{"id": id, "text": text, "apart": false})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.write(string(line) + "\n")
+}
+
 // ask sends a question and waits for its answer.
 func (p *program) ask(id, text string) event {
 	p.t.Helper()
@@ -115,7 +124,3 @@ func (p *program) goesOn() {
 		}
 	}
 }
-
-// settle lets a second pass: what a person says within a second after a
-// question is a part of that question.
-func settle() { <-time.After(1100 * time.Millisecond) }

@@ -90,7 +90,11 @@ func TestOddInput(t *testing.T) {
 	}
 	p.send("q", "/dance")
 	p.notice(w.text("error.unknown_command", map[string]any{"Command": "/dance"}))
-	p.write("first: \xff\xfe\x00 bytes\n")
+	p.write("no JSON\n")
+	p.see("an error about a line that is no JSON", func(e event) bool { return e.Type == "error" && e.Line == 3 && e.Message == "" })
+	p.write("{\"id\": \"broken\", \"text\": \n")
+	p.see("an error about a broken object", func(e event) bool { return e.Type == "error" && e.Line == 4 && e.Message == "broken" })
+	p.write("{\"id\": \"odd\", \"text\": \"first: \xff\xfe\\u0000 bytes\"}\n")
 	p.see("an answer", func(e event) bool { return e.Type == "answer" && strings.Contains(e.Text, "bytes") })
 	p.goesOn()
 }
