@@ -158,7 +158,7 @@ func (m *Model) decide(p prompt) llm.Reply {
 		if len(p.results) > 0 {
 			return llm.Reply{Text: m.answer(p)}
 		}
-		f := frames(goal)
+		f := m.rules.frames(goal)
 		return llm.Reply{Text: f.notice + "\n\n" + f.chat}
 	}
 	type entry struct {
@@ -174,7 +174,7 @@ func (m *Model) decide(p prompt) llm.Reply {
 
 // work calls the tool that fits the task best, once, and reports its result.
 func (m *Model) work(p prompt) llm.Reply {
-	f := frames(p.task)
+	f := m.rules.frames(p.task)
 	text := fmt.Sprintf(f.cannot, short(p.task))
 	if len(p.returned) > 0 {
 		text = "**" + strings.TrimRight(p.task, ".?!。？！") + "**: " + strings.Join(p.returned, "\n")
@@ -199,7 +199,7 @@ func short(text string) string {
 
 // answer lists the results.
 func (m *Model) answer(p prompt) string {
-	f := frames(p.goal)
+	f := m.rules.frames(p.goal)
 	if len(p.results) == 0 {
 		return f.notice + "\n\n" + fmt.Sprintf(f.cannot, short(p.goal))
 	}

@@ -320,3 +320,21 @@ func TestInvalidRequestsAreRefused(t *testing.T) {
 		t.Errorf("a call without its result: error %v, want %s", err, llm.Invalid)
 	}
 }
+
+func TestTheLanguageIsThatOfMostLetters(t *testing.T) {
+	for goal, want := range map[string]string{
+		"What time is it in 东京?":                "Offline stand-in",
+		"What does Привет mean?":                "Offline stand-in",
+		"东京现在几点？":                               "离线替身",
+		"東京現在幾點":                                "离线替身",
+		"请用 Go 写一个程序":                           "离线替身",
+		"读一下 https://go.dev/doc/effective_go":   "离线替身",
+		"Прочитай https://go.dev/doc/tutorials": "Офлайн-заместитель",
+		"17*23": "Offline stand-in",
+	} {
+		r := planRequest("<goal>"+goal+"</goal>", `<result id="1/a" group="clock" state="done">x</result>`)
+		if first, _, _ := strings.Cut(ask(t, r).Text, "\n"); !strings.Contains(first, want) {
+			t.Errorf("the answer to %q begins with %q, want %q", goal, first, want)
+		}
+	}
+}

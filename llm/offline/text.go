@@ -1,30 +1,34 @@
 package offline
 
-import "unicode"
+import (
+	"strings"
+	"unicode"
+)
 
 // frame holds what the stand-in says in one language.
 type frame struct{ notice, found, failed, cannot, chat string }
 
-// frames chooses the language by the script of a text.
-func frames(text string) frame {
-	for _, c := range text {
-		switch {
-		case unicode.Is(unicode.Han, c):
-			return frame{
-				notice: "*离线替身：按规则应答，不是语言模型。*",
-				found:  "结果如下：",
-				failed: "（未完成）",
-				cannot: "离线替身只按规则工作，做不了这件事：%s",
-				chat:   "你好！我能演示时间、日期和算术之类的任务，例如：“17*23 等于多少？东京现在几点？”要聊天或做别的事，请配置一个语言模型。",
-			}
-		case unicode.Is(unicode.Cyrillic, c):
-			return frame{
-				notice: "*Офлайн-заместитель: правила, а не языковая модель.*",
-				found:  "Вот что удалось узнать:",
-				failed: "(не выполнено)",
-				cannot: "Офлайн-заместитель работает по правилам и этого не умеет: %s",
-				chat:   "Здравствуйте! Я показываю работу на задачах о времени, датах и арифметике, например: «Сколько будет 17*23 и который час в Токио?» Для беседы и остального настройте языковую модель.",
-			}
+// frames chooses the language by the script of most letters of a text; those of
+// addresses and files do not count.
+func (r *rules) frames(text string) frame {
+	text = r.path.ReplaceAllString(r.url.ReplaceAllString(text[:min(len(text), longest)], " "), " ")
+	han, cyrillic, latin := count(text, unicode.Han), count(text, unicode.Cyrillic), count(text, unicode.Latin)
+	switch {
+	case han > 0 && han >= max(cyrillic, latin):
+		return frame{
+			notice: "*离线替身：按规则应答，不是语言模型。*",
+			found:  "结果如下：",
+			failed: "（未完成）",
+			cannot: "离线替身只按规则工作，做不了这件事：%s",
+			chat:   "你好！我能演示时间、日期和算术之类的任务，例如：“17*23 等于多少？东京现在几点？”要聊天或做别的事，请配置一个语言模型。",
+		}
+	case cyrillic > 0 && cyrillic >= latin:
+		return frame{
+			notice: "*Офлайн-заместитель: правила, а не языковая модель.*",
+			found:  "Вот что удалось узнать:",
+			failed: "(не выполнено)",
+			cannot: "Офлайн-заместитель работает по правилам и этого не умеет: %s",
+			chat:   "Здравствуйте! Я показываю работу на задачах о времени, датах и арифметике, например: «Сколько будет 17*23 и который час в Токио?» Для беседы и остального настройте языковую модель.",
 		}
 	}
 	return frame{
@@ -34,4 +38,14 @@ func frames(text string) frame {
 		cannot: "The offline stand-in works by rules and cannot do this: %s",
 		chat:   "Hello! I show how it works on tasks about time, dates and arithmetic, such as: “What is 17*23, and what time is it in Tokyo?” To talk, and for everything else, configure a language model.",
 	}
+}
+
+// count is the number of a script's letters in a text.
+func count(text string, script *unicode.RangeTable) int {
+	return strings.Count(strings.Map(func(c rune) rune {
+		if unicode.Is(script, c) {
+			return 'x'
+		}
+		return -1
+	}, text), "x")
 }
