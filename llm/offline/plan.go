@@ -63,14 +63,15 @@ func (r *rules) split(goal string, groups []group) []part {
 // longest is how long a request may be, in bytes, to be taken apart.
 const longest = 4000
 
-// pieces are the offsets between borders, of which those inside an address do
-// not count.
+// pieces are the offsets between borders, of which those inside an address or
+// a date do not count.
 func (r *rules) pieces(goal string) [][2]int {
 	var list [][2]int
 	if len(goal) > longest {
 		return [][2]int{{0, len(goal)}}
 	}
-	masked := r.url.ReplaceAllStringFunc(goal, func(s string) string { return strings.Repeat("x", len(s)) })
+	mask := func(s string) string { return strings.Repeat("x", len(s)) }
+	masked := r.date.ReplaceAllStringFunc(r.url.ReplaceAllStringFunc(goal, mask), mask)
 	from := 0
 	for _, b := range r.border.FindAllStringIndex(masked, -1) {
 		list, from = append(list, [2]int{from, b[0]}), b[1]
@@ -142,7 +143,13 @@ func (r *rules) hints(text string, f facts) []string {
 	lower := strings.ToLower(text)
 	for _, h := range [...][2]string{
 		{"几点", "time"},
+		{"幾點", "time"},
 		{"时间", "time"},
+		{"時間", "time"},
+		{"what day", "date"},
+		{"which day", "date"},
+		{"until", "diff"},
+		{"since", "diff"},
 		{"日期", "date"},
 		{"час", "time"},
 		{"врем", "time"},
@@ -162,7 +169,8 @@ func (r *rules) hints(text string, f facts) []string {
 	}
 	for kind, there := range map[string]bool{
 		"arithmetic calculate math number expression": f.expression != "", "web page url fetch website": len(f.urls) > 0,
-		"file folder document": len(f.paths) > 0, "date calendar": len(f.dates) > 0,
+		"file folder document": len(f.paths) > 0, "time": len(f.times) > 0 && len(f.places) > 1,
+		"date calendar": strings.ContainsAny(strings.Join(f.dates, ""), "0123456789"),
 	} {
 		if there {
 			list = append(append(list, strings.Fields(kind)...), strings.Fields(kind)...)
@@ -173,7 +181,8 @@ func (r *rules) hints(text string, f facts) []string {
 
 // vocabulary lists the words of a text that carry meaning, in small letters.
 func vocabulary(text string) []string {
-	const common = " the and for with that this from into what which how are is was you your can does not its their them about have has had any all one two now "
+	const common = " the and for with that this from into what which how are is was you your can does not its their them about have has had any all one two now today tell show give say know could would please current local right " +
+		"который сколько сейчас сегодня скажи "
 	var list []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(c rune) bool { return !unicode.IsLetter(c) }) {
 		if len(w) > 2 && !strings.Contains(common, " "+w+" ") {

@@ -7,28 +7,31 @@ import (
 
 // rules are the patterns by which texts are understood.
 type rules struct {
-	tag, state                           *regexp.Regexp
-	url, zone, date, path, place, number *regexp.Regexp
-	expression, percent, amount, quoted  *regexp.Regexp
-	border, asks, greeting, filler       *regexp.Regexp
-	months, bare, span, root             *regexp.Regexp
-	operators, signs                     *strings.Replacer
+	tag, state                          *regexp.Regexp
+	url, zone, date, time, path, place  *regexp.Regexp
+	number                              *regexp.Regexp
+	expression, percent, amount, quoted *regexp.Regexp
+	border, asks, greeting, filler      *regexp.Regexp
+	months, bare, span, root            *regexp.Regexp
+	operators, signs                    *strings.Replacer
 }
 
 func newRules() *rules {
 	re := regexp.MustCompile
 	const number = `\d+(?:[.,]\d+)*`
+	const month = `(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|January|February|March|April|May|June|July|August|September|October|November|December)`
 	return &rules{
 		tag:   re(`(?s)<(goal|task|guidance|result|data)\b([^>]*)>(.*?)</(?:goal|task|guidance|result|data)>`),
 		state: re(`state="([^"]*)"`),
 		url:   re(`https?://[^\s<>"'，。）)]+[^\s<>"'，。）).,;:!?]`),
 		zone:  re(`\b(?:(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Za-z_/+0-9-]+|(?:UTC|GMT)(?:[+-]\d{1,2}(?::\d\d)?)?)`),
-		date:  re(`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?`),
+		date:  re(`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?|\d{4}年\d{1,2}月\d{1,2}日|\b\d{1,2}\.\d{1,2}\.\d{4}\b|(?i)\b(?:\d{1,2} ` + month + `|` + month + ` \d{1,2},?) \d{4}\b|\b(?:tomorrow|yesterday)\b|завтра|вчера|明天|昨天`),
+		time:  re(`(?i)\b\d{1,2}(?::\d\d){1,2}(?: ?[ap]m)?\b|\b\d{1,2} ?[ap]m\b`),
 		path:  re(`(?:[\w.-]*/)*[\w-]+\.(?:txt|md|csv|json|ya?ml|pdf|go|log|html?|docx?|xlsx?|png|jpe?g)\b`),
-		// In order: behind a preposition, the whole text, behind "in" in small letters, before 现在 and the like.
-		place:      re(`(?:\b(?i:in|at|for|of|from|to) |(?:^|\s)[Вв]о? )(\p{Lu}[\p{L}'’.-]*(?: \p{Lu}[\p{L}'’.-]*)*)|^(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)$|\btime .*\bin ([a-z' -]+)$|(?:请问|在)?(\p{Han}{2,8}?)(?:现在|当前|当地|的?时间|几点)`),
+		// In order: behind a preposition or a time of day, the whole text, behind "in" in small letters, before 现在 and the like.
+		place:      re(`(?:\b(?i:in|at|for|of|from|to) |\x00 |(?:^|\s)[Вв]о? )(\p{Han}+|\p{Lu}[\p{L}'’.-]*(?: \p{Lu}[\p{L}'’.-]*)*)|^(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)$|\btime .*\bin ([a-z' -]+)$|(?:[请請][问問]|在)?(\p{Han}{2,8}?)(?:[现現]在|[当當][前地]|的?[时時][间間]|[几幾][点點])`),
 		months:     re(`^(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)`),
-		bare:       re(`^(?:请问|在)?(\p{Han}{2,8}|\p{Lu}[\p{L} '’-]*)$`),
+		bare:       re(`^(?:[请請][问問]|在)?(\p{Han}{2,8}|\p{Lu}[\p{L} '’-]*)$`),
 		span:       re(`(?i)\bbetween\b|между|之间|从`),
 		number:     re(`-?` + number),
 		expression: re(`(?:[a-z]+\()?[-(\s]*` + number + `[)!%]*(?:\s*(?:\*\*|//|[-+*/^%])[-(\s]*(?:[a-z]+\()?` + number + `[)!%]*)+|\b(?:sqrt|abs|ln|log|sin|cos|tan|exp)\([^)]*\)`),
@@ -36,9 +39,9 @@ func newRules() *rules {
 		root:       re(`(?i)(?:square root of|корень из) (` + number + `)`),
 		amount:     re(`(?i)(-?\d+)\s*(second|minute|hour|day|week|month|year|секунд|минут|час|дн|день|недел|месяц|год|лет|秒|分钟|小时|天|周|个月|年)`),
 		quoted:     re(`["“«]([^"”»]+)["”»]`),
-		border:     re(`[?？!！。；;\n]+\s*|\.\s+|(?:,\s+|[，、]\s*)(?:(?i:and then|and|then|и|а также|затем)\s+)?|\s+(?i:and then|and|as well as|и|а также)\s+|以及|还有|并且|和`),
-		asks:       re(`(?i)^(?:please |could you |can you |пожалуйста,? )?(?:what|who|when|where|why|how|which|is|are|does|do|write|tell|find|search|look|compare|make|give|translate|summari[sz]e|explain|list|show|send|read|fetch|open|calculate|compute|convert|plan|add|create|draw|draft|count)\b|^(?:что|кто|когда|где|почему|как|сколько|котор|напиши|найди|поищи|сравни|переведи|объясни|покажи|прочитай|посчитай|вычисли|расскажи|отправь)|请|帮|写|查|找|翻译|总结|比较|什么|怎么|多少|几点|吗`),
-		greeting:   re(`(?i)^(?:(?:hi|hello|hey|привет|здравствуйте?)(?:,? \p{L}+)?|good (?:morning|evening|day|afternoon)|thanks?(?: you)?|bye|who are you|how are you|what can you do|help|добрый день|спасибо|пока|кто ты|как дела|你好|您好|谢谢|再见|你是谁|嗨)(?:[\s,!.?。！？]+(?:please|very much|большое))?[\s,!.?。！？]*$`),
+		border:     re(`[?？!！。；;\n]+\s*|\.\s+|(?:,\s+|[，、]\s*)(?:(?i:and then|and|then|и|а также|затем)\s+)?|\s+(?i:and then|and|as well as|и|а также)\s+|以及|[还還]有|[并並]且|和`),
+		asks:       re(`(?i)^(?:please |could you |can you |пожалуйста,? )?(?:what|who|when|where|why|how|which|is|are|does|do|write|tell|find|search|look|compare|make|give|translate|summari[sz]e|explain|list|show|send|read|fetch|open|calculate|compute|convert|plan|add|create|draw|draft|count)\b|^(?:что|кто|когда|где|почему|как|сколько|котор|напиши|найди|поищи|сравни|переведи|объясни|покажи|прочитай|посчитай|вычисли|расскажи|отправь)|[请請帮幫写寫查找吗嗎]|翻[译譯]|[总總][结結]|比[较較]|什[么麼]|怎[么麼]|多少|[几幾][点點]`),
+		greeting:   re(`(?i)^(?:(?:hi|hello|hey|привет|здравствуйте?)(?:,? \p{L}+)?|good (?:morning|evening|day|afternoon)|thanks?(?: you)?|bye|who are you|how are you|what can you do|help|добрый день|спасибо|пока|кто ты|как дела|你好|您好|[谢謝][谢謝]|再[见見]|你是[谁誰]|嗨)(?:[\s,!.?。！？]+(?:please|very much|большое))?[\s,!.?。！？]*$`),
 		filler:     re(`(?i)^(?:and|in|at|for|of|the|также|и|в|во|на|из|和|在|呢)*$`),
 		operators: strings.NewReplacer(" plus ", " + ", " minus ", " - ", " times ", " * ", " multiplied by ", " * ", " divided by ", " / ",
 			" плюс ", " + ", " минус ", " - ", " умножить на ", " * ", " разделить на ", " / ", "乘以", "*", "除以", "/", "加上", "+", "减去", "-",
@@ -49,8 +52,8 @@ func newRules() *rules {
 
 // facts are the values that a text names.
 type facts struct {
-	urls, places, dates, paths []string
-	expression                 string
+	urls, places, dates, times, paths []string
+	expression                        string
 }
 
 // facts looks at the beginning of a long text only.
@@ -65,6 +68,7 @@ func (r *rules) facts(text string) facts {
 	f.urls = take(r.url)
 	f.places = take(r.zone)
 	f.dates = take(r.date)
+	f.times = take(r.time)
 	f.paths = take(r.path)
 	math := r.root.ReplaceAllString(r.percent.ReplaceAllString(r.operators.Replace(text), "$1/100*$2"), "sqrt($1)")
 	f.expression = strings.TrimSpace(r.expression.FindString(math))

@@ -20,7 +20,8 @@ type schema struct {
 
 // choose takes the tool that fits a task best: it must be possible to fill all
 // that it requires, and what is filled counts more than words in common, of
-// which those of its name count twice.
+// which those of its name count twice. When the task names nothing to fill in,
+// the tool must know each of its words.
 func (r *rules) choose(p prompt) (tool string, args map[string]any, ok bool) {
 	f := r.facts(p.task)
 	most := 0
@@ -31,6 +32,7 @@ func (r *rules) choose(p prompt) (tool string, args map[string]any, ok bool) {
 		}
 		filled, worth, fits := r.fill(s, p, f)
 		hints, name := r.hints(p.task, f), r.signs.Replace(t.Name)
+		fits = fits && (worth > 0 || r.knows(vocabulary(name+" "+t.Description), p.task))
 		n := worth + 2*overlap(hints, vocabulary(name+" "+t.Description)) + 2*overlap(hints, vocabulary(name))
 		if fits && n > most {
 			tool, args, ok, most = t.Name, filled, true, n
@@ -39,14 +41,24 @@ func (r *rules) choose(p prompt) (tool string, args map[string]any, ok bool) {
 	return tool, args, ok
 }
 
+// knows tells whether the words of a tool have all those of a task.
+func (r *rules) knows(tool []string, task string) bool {
+	for _, w := range vocabulary(task) {
+		if overlap(r.hints(w, facts{}), tool) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // fill finds arguments for the properties of a schema, in the order of their
 // names. worth grows with those that the task names; fits says whether all
 // required ones have one.
 func (r *rules) fill(s schema, p prompt, f facts) (args map[string]any, worth int, fits bool) {
 	args = map[string]any{}
 	values := supply{
-		places: f.places, dates: f.dates, urls: f.urls, paths: f.paths, expression: f.expression,
-		numbers: r.number.FindAllString(p.task, -1), amounts: r.amount.FindAllStringSubmatch(p.task, -1), text: p.task,
+		places: f.places, dates: f.dates, times: f.times, urls: f.urls, paths: f.paths, expression: f.expression,
+		numbers: r.number.FindAllString(p.task, -1), amounts: r.amount.FindAllStringSubmatch(r.date.ReplaceAllString(p.task, " "), -1), text: p.task,
 	}
 	if q := r.quoted.FindStringSubmatch(p.task); q != nil {
 		values.text = q[1]
@@ -55,7 +67,11 @@ func (r *rules) fill(s schema, p prompt, f facts) (args map[string]any, worth in
 		property := s.Properties[name]
 		required := slices.Contains(s.Required, name)
 		where := isPlace(name, property.Description)
-		v, found := values.value(strings.ToLower(name), where, property.Type, required)
+		var v any
+		found := false
+		if _, span := s.Properties["to"]; !span || name != "from" || !values.scarce(where) {
+			v, found = values.value(strings.ToLower(name), where, property.Type, required)
+		}
 		if len(property.Enum) > 0 {
 			i := slices.IndexFunc(property.Enum, func(e any) bool { return mentions(p.task, e) })
 			if found = i >= 0; found {
@@ -69,13 +85,22 @@ func (r *rules) fill(s schema, p prompt, f facts) (args map[string]any, worth in
 		case found:
 			args[name] = v
 			worth += 8
-		case required && where && p.zone != "":
+		case where && p.zone != "" && own(name, property.Description, required, f):
 			args[name] = p.zone
 		case required:
 			return nil, 0, false
 		}
 	}
 	return args, worth, true
+}
+
+// own tells whether a place that the task does not name is the person's: that of
+// a time or date, and one of the two of a conversion.
+func own(name, description string, required bool, f facts) bool {
+	if ends(name) {
+		return required && len(f.places) > 0
+	}
+	return required || strings.Contains(description, "zone")
 }
 
 // order puts the beginning of a span of time before its end.
@@ -96,18 +121,30 @@ func mentions(text string, value any) bool {
 	return ok && s != "" && strings.Contains(strings.ToLower(text), strings.ToLower(s))
 }
 
+// ends tells whether a name is that of one end of a span, of time or between places.
+func ends(name string) bool { return name == "from" || name == "to" }
+
 func isPlace(name, description string) bool {
-	if name == "from" || name == "to" {
-		return strings.Contains(description, "place")
+	if ends(name) {
+		return strings.Contains(description, "place") || strings.Contains(description, "zone")
 	}
 	return slices.Contains([]string{"place", "city", "location", "zone", "timezone", "time_zone", "tz"}, strings.ToLower(name))
 }
 
 // supply holds what a task names; each value is given away once.
 type supply struct {
-	places, dates, urls, paths, numbers []string
-	amounts                             [][]string
-	expression, text                    string
+	places, dates, times, urls, paths, numbers []string
+	amounts                                    [][]string
+	expression, text                           string
+}
+
+// scarce tells whether the only date or place is that of an end, and leaves
+// none for a beginning: "until tomorrow", "to Tokyo".
+func (s *supply) scarce(where bool) bool {
+	if where {
+		return len(s.places) == 1 && !strings.Contains(s.text, "from "+s.places[0])
+	}
+	return len(s.dates) == 1
 }
 
 func (s *supply) value(name string, where bool, kind any, required bool) (any, bool) {
@@ -121,6 +158,8 @@ func (s *supply) value(name string, where bool, kind any, required bool) (any, b
 		list = &s.urls
 	case slices.Contains([]string{"path", "file", "filename", "file_path"}, name):
 		list = &s.paths
+	case name == "time" && len(s.times) > 0:
+		list = &s.times
 	case slices.Contains([]string{"date", "from", "to", "start", "end", "until", "start_date", "end_date", "time"}, name):
 		list = &s.dates
 	case slices.Contains([]string{"query", "q", "text", "message", "input", "content"}, name):
