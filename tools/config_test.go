@@ -183,7 +183,7 @@ func TestBuiltinGroups(t *testing.T) {
 	}
 	groups := m.Set().Groups()
 	got, _ := json.Marshal(groups)
-	want := `[{"Name":"clock","Description":"Tools: calendar, convert_time, date_add, date_diff, time_in","Instructions":"","Model":"","Allow":null,"ReadOnly":true},` +
+	want := `[{"Name":"clock","Description":"Tells the time in a place or time zone and does date arithmetic.","Instructions":"","Model":"","Allow":null,"ReadOnly":true},` +
 		`{"Name":"far","Description":"Tools of far","Instructions":"","Model":"","Allow":null,"ReadOnly":false},` +
 		`{"Name":"numbers","Description":"Counts.","Instructions":"Be exact.","Model":"small","Allow":["slack:C1"],"ReadOnly":true}]`
 	if string(got) != want {

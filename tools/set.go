@@ -181,8 +181,22 @@ func fitting(s string) string {
 	}, s)
 }
 
-// staticCatalog is the list of tools of a built-in server that is not running.
+// staticCatalog is what a built-in server that is not running tells of itself:
+// the planner needs it before the first connection.
 func staticCatalog(b *mcpserver.MCPServer) (*catalog, error) {
+	hello := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"legwork","version":"1"}}}`
+	reply, err := json.Marshal(b.HandleMessage(context.Background(), json.RawMessage(hello)))
+	if err != nil {
+		return nil, err
+	}
+	var greeting struct {
+		Result struct {
+			Instructions string `json:"instructions"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(reply, &greeting); err != nil {
+		return nil, err
+	}
 	page := struct {
 		Tools []any `json:"tools"`
 	}{}
@@ -193,7 +207,7 @@ func staticCatalog(b *mcpserver.MCPServer) (*catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	cat, left := newCatalog("", [][]byte{raw})
+	cat, left := newCatalog(greeting.Result.Instructions, [][]byte{raw})
 	if len(left) > 0 {
 		return nil, errors.New(strings.Join(left, "; "))
 	}
