@@ -303,7 +303,7 @@ func (c *console) scroll(lines []string) error {
 }
 
 func (c *console) painter() painter {
-	return painter{t: c.t, width: max(c.screen.width-1, 1), color: c.color, now: time.Now()}
+	return painter{t: c.t, width: max(c.screen.width-1, 1), color: c.color, now: time.Now(), lastAsked: c.lastAsked}
 }
 
 // setHint shows a sentence below the prompt for a while; mu is held.

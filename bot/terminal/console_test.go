@@ -443,3 +443,26 @@ func TestDumbTerminalsGetLines(t *testing.T) {
 		t.Error("a terminal that cannot move its cursor is not given lines")
 	}
 }
+
+// The answer ends up on the very rows where it streamed.
+func TestConsoleStreamStandsStill(t *testing.T) {
+	s := sit(t, nil)
+	s.seeText("› ▏")
+	answer := func(text, footer string) bot.Draft {
+		return bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: text, Footer: footer, ReplyTo: "before"}
+	}
+	shown := board("t", "An old question", "Writing", "done")
+	shown.ReplyTo = "before"
+	mustPost(t, s.t, shown)
+	if err := s.t.Stream(t.Context(), s.t.Chat(), answer("one\n\ntwo", "")); err != nil {
+		t.Fatal(err)
+	}
+	streaming := s.seeText("⠿ Writing")
+	mustPost(t, s.t, answer("one\n\ntwo", "1 sub-task"))
+	final := s.seeText("1 sub-task")
+	if diff := cmp.Diff(strings.Replace(streaming, "⠿ Writing", "1 sub-task", 1), final); diff != "" {
+		t.Errorf("the screen while it streams and after (-want +got):\n%s", diff)
+	}
+	s.keys("\x04")
+	s.leaves()
+}

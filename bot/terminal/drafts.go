@@ -18,7 +18,7 @@ func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	case d.Kind == bot.KindBoard:
 		if t := c.task(d.Task); t != nil && d.Board != nil {
 			board := *d.Board
-			t.board, t.since = &board, time.Now()
+			t.board, t.since, t.replyTo = &board, time.Now(), d.ReplyTo
 		}
 		return nil
 	case d.Kind == bot.KindAnswer && d.Partial:
@@ -54,6 +54,19 @@ func (c *console) task(id string) *task {
 	t := &task{id: id}
 	c.live = append(c.live, t)
 	return t
+}
+
+// giveUp takes what still ran when the task ended for skipped.
+func (t *task) giveUp() {
+	if t.board == nil {
+		return
+	}
+	t.board.Items = slices.Clone(t.board.Items)
+	for i, it := range t.board.Items {
+		if it.State == "working" || it.State == "waiting" {
+			t.board.Items[i].State = "skipped"
+		}
+	}
 }
 
 // ask adds a question to its task, or replaces it.
@@ -92,12 +105,8 @@ func (c *console) answer(d bot.Draft) error {
 			continue
 		}
 		c.live = slices.Delete(c.live, i, i+1)
-		if t.board != nil && d.ReplyTo != c.lastAsked { // say which question it answers
-			lines = append(lines, p.row(piece{"↳ ", cyan}, piece{oneLine(t.board.Title), bold}))
-		}
-		if rows := p.summary(t); len(rows) > 0 {
-			lines = append(append(lines, rows...), "")
-		}
+		t.giveUp()
+		lines = append(lines, p.heading(t, d.ReplyTo, 0)...)
 		break
 	}
 	if d.Task != "" {
@@ -112,7 +121,7 @@ func (c *console) answer(d bot.Draft) error {
 	}
 	lines = append(lines, text...)
 	if d.Footer != "" {
-		lines = append(lines, p.row(piece{oneLine(d.Footer), faint}))
+		lines = append(lines, "", p.row(piece{oneLine(d.Footer), faint}))
 	}
 	return c.scroll(lines)
 }

@@ -11,6 +11,7 @@ import (
 // task is what is known of a task that is not over.
 type task struct {
 	id        string
+	replyTo   string // id of the message that asked
 	board     *bot.Board
 	since     time.Time // when board came: running times go on from there
 	text      string    // of the answer so far
@@ -33,6 +34,8 @@ type painter struct {
 	width int
 	color bool
 	now   time.Time
+
+	lastAsked string // id of the message whose echo is right above
 }
 
 // row is one line of the display.
@@ -47,36 +50,78 @@ func (p painter) markdown(text string) []string {
 	return strings.Split(s, "\n")
 }
 
+// scene is what is shown of one task: its stream between what stays whole.
+type scene struct{ head, stream, tail []string }
+
 // tasks are the rows of all tasks, at most height of them.
 func (p painter) tasks(all []*task, height int) []string {
-	boards, streams := make([][]string, len(all)), make([][]string, len(all))
+	scenes := make([]scene, len(all))
 	used, streaming := 0, 0
-	for i, t := range all {
-		boards[i] = append(p.board(t, false), p.questions(t)...)
-		streams[i] = p.stream(t)
-		used += len(boards[i])
-		if len(streams[i]) > 0 {
-			streaming++
-		}
-	}
-	if used+2*streaming > height { // leave out what is done or not begun
-		used = 0
+	measure := func(short bool) {
+		used, streaming = 0, 0
 		for i, t := range all {
-			boards[i] = append(p.board(t, true), p.questions(t)...)
-			used += len(boards[i])
+			scenes[i] = p.scene(t, short)
+			if !short && i > 0 && len(scenes[i].stream)+len(scenes[i-1].stream) > 0 {
+				scenes[i].head = append([]string{""}, scenes[i].head...)
+			}
+			used += len(scenes[i].head) + len(scenes[i].tail)
+			if len(scenes[i].stream) > 0 {
+				streaming++
+			}
 		}
 	}
-	room := 0
-	if streaming > 0 {
-		room = max((height-used)/streaming, 2)
+	if measure(false); used+2*streaming > height {
+		measure(true)
 	}
 	var rows []string
-	for i := range all {
-		rows = append(rows, boards[i]...)
-		rows = append(rows, streams[i][max(0, len(streams[i])-room):]...)
+	for _, s := range scenes {
+		rows = append(rows, s.head...)
+		if len(s.stream) > 0 {
+			room := max((height-used)/streaming, 2)
+			used, streaming = used+min(room, len(s.stream)), streaming-1
+			rows = append(rows, s.stream[max(0, len(s.stream)-room):]...)
+		}
+		rows = append(rows, s.tail...)
 	}
 	if over := len(rows) - height; over > 0 && height > 0 {
 		rows = append([]string{p.row(piece{"…", faint})}, rows[over+1:]...)
+	}
+	return rows
+}
+
+// scene is the view of a task. A streamed answer already stands where it will
+// be read, and its status where the footer comes. A short view leaves out what
+// is done or not begun, and blank lines.
+func (p painter) scene(t *task, short bool) scene {
+	s := scene{stream: p.stream(t)}
+	if len(s.stream) == 0 || short {
+		s.head = append(p.board(t, short), p.questions(t)...)
+		return s
+	}
+	if t.board != nil {
+		s.head = p.heading(t, t.replyTo, p.now.Sub(t.since))
+		s.tail = []string{"", p.row(piece{spin(p.now) + " ", cyan}, piece{oneLine(t.board.Status), faint})}
+	}
+	s.tail = append(s.tail, p.questions(t)...)
+	return s
+}
+
+// heading is what stands above the answer of a task: its question, unless that
+// was the last thing said, and the checklist. more is what its sub-tasks have
+// been running since the board was made.
+func (p painter) heading(t *task, replyTo string, more time.Duration) []string {
+	if t.board == nil {
+		return nil
+	}
+	var rows []string
+	if replyTo == "" || replyTo != p.lastAsked {
+		rows = append(rows, p.row(piece{"↳ ", cyan}, piece{oneLine(t.board.Title), bold}))
+	}
+	for _, it := range t.board.Items {
+		rows = append(rows, p.item(it, more))
+	}
+	if len(rows) > 0 {
+		rows = append(rows, "")
 	}
 	return rows
 }
@@ -121,21 +166,6 @@ func (p painter) item(it bot.Item, more time.Duration) string {
 	}
 	pieces = append(pieces, piece{bot.CutText(oneLine(it.Title), max(room, p.width/3)), look})
 	return p.row(append(pieces, end...)...)
-}
-
-// summary is the checklist of a task that is over, for the scrollback.
-func (p painter) summary(t *task) []string {
-	var rows []string
-	if t.board == nil {
-		return nil
-	}
-	for _, it := range t.board.Items {
-		if it.State == "working" || it.State == "waiting" {
-			it.State = "skipped" // it was given up
-		}
-		rows = append(rows, p.item(it, 0))
-	}
-	return rows
 }
 
 // stream is the answer so far.
