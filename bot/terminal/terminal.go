@@ -88,7 +88,7 @@ func New(cfg Config) *Terminal {
 		cfg.Chat = "main"
 	}
 	if cfg.Person == "" {
-		cfg.Person = login()
+		cfg.Person = Login()
 	}
 	if cfg.Err == nil {
 		cfg.Err = io.Discard
@@ -235,8 +235,8 @@ func (t *Terminal) tellResumed() {
 	}
 }
 
-// login is the name of the person at the machine.
-func login() string {
+// Login is the name of the person at the machine.
+func Login() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username
 	}

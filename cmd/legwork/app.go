@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"legwork/bot"
 	"legwork/bot/terminal"
 	"legwork/conf"
 	"legwork/i18n"
@@ -62,11 +63,16 @@ func newApp(ctx context.Context, config *conf.Config, model llm.Model, talk conv
 		return nil, err
 	}
 	screen.Texts, screen.Wait = a.texts, a.idle
-	screen.Language = func() string { return a.language(ctx) }
+	screen.Person = terminal.Login()
+	person := bot.Person{Platform: terminal.Name, ID: screen.Person}
+	screen.Language = func() string { return a.language(ctx, person) }
 	if screen.History == "" {
 		screen.History = filepath.Join(config.DataDir, "input_history")
 	}
-	screen.Banner = a.greeting(ctx, screen, talk)
+	if live, err := a.store.Live(ctx, ""); err == nil {
+		screen.Resumed = len(live)
+	}
+	screen.Banner = a.greeting(screen, talk)
 	a.terminal = terminal.New(screen)
 	chats := tasks.Chats{terminal.Name: a.terminal}
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
@@ -124,24 +130,21 @@ func (a *app) idle(ctx context.Context) error {
 
 // greeting opens an interactive chat; it tells of tasks that an earlier run
 // left unfinished.
-func (a *app) greeting(ctx context.Context, screen terminal.Config, talk conversation) string {
+func (a *app) greeting(screen terminal.Config, talk conversation) string {
 	data := map[string]any{"Version": readBuild().version, "Model": talk.model}
 	var lines []string
 	for _, key := range talk.banner {
 		lines = append(lines, a.texts.Text(screen.Language(), key, data))
 	}
-	if live, err := a.store.Live(ctx, ""); err == nil && len(live) > 0 {
-		lines = append(lines, a.texts.Text(screen.Language(), "terminal.resumed", map[string]any{"Count": len(live)}))
+	if screen.Resumed > 0 {
+		lines = append(lines, a.texts.Text(screen.Language(), "terminal.resumed", map[string]any{"Count": screen.Resumed}))
 	}
 	return strings.Join(lines, "\n\n")
 }
 
 // language is what the person of the terminal has chosen, or the default.
-func (a *app) language(ctx context.Context) string {
-	if a.terminal == nil {
-		return a.config.Language
-	}
-	chosen, err := a.store.Setting(ctx, a.terminal.Person().Key(), "language")
+func (a *app) language(ctx context.Context, person bot.Person) string {
+	chosen, err := a.store.Setting(ctx, person.Key(), "language")
 	if err != nil || chosen == "" {
 		return a.config.Language
 	}
