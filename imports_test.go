@@ -37,7 +37,7 @@ tasks              | bot i18n llm planner                    | ulid/v2
 
 planner            | bot i18n llm llm/lenient                | levenshtein
 tools              | tools/builtin                           | mcp-go jsonschema/v6 backoff/v5 x/sys levenshtein x/text
-tools/builtin      |                                         | mcp-go apd/v3 x/text
+tools/builtin      |                                         | mcp-go apd/v3 x/text levenshtein
 
 bot                |                                         | goldmark displaywidth x/text
 llm                | llm/lenient                             | go-openai backoff/v5

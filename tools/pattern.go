@@ -3,6 +3,8 @@ package tools
 import (
 	"path"
 	"strings"
+
+	"github.com/agnivade/levenshtein"
 )
 
 // matches tells whether one of the patterns fits the tool, by its own name or
@@ -36,31 +38,11 @@ func slashless(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 func nearest(name string, known []string) string {
 	best, least := "", 1+len(name)/3
 	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d <= least {
+		if d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(k)); d <= least {
 			if d < least || best == "" {
 				best, least = k, d
 			}
 		}
 	}
 	return best
-}
-
-// distance is the number of single-byte edits between two short names.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			before, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, before+cost)
-		}
-	}
-	return row[len(b)]
 }

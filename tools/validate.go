@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agnivade/levenshtein"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"legwork/tools/builtin"
@@ -165,7 +166,7 @@ func (v *validator) approve(at string, a Approve) {
 	for _, word := range []string{ApproveNever, ApproveWrites, ApproveAlways} {
 		// A misspelt "never" would be a pattern that fits no tool, and let
 		// everything run.
-		if len(a) == 1 && distance(strings.ToLower(a[0]), word) <= 2 {
+		if len(a) == 1 && levenshtein.ComputeDistance(strings.ToLower(a[0]), word) <= 2 {
 			v.add(at, "%q is unknown, perhaps %q; allowed are never, writes, always or a list of patterns (SERVER.TOOL for a tool of that name)", a[0], word)
 			return
 		}

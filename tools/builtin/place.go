@@ -12,6 +12,7 @@ import (
 	_ "time/tzdata" // so that zones are known where the system has none
 	"unicode"
 
+	"github.com/agnivade/levenshtein"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
 	"golang.org/x/text/unicode/norm"
@@ -196,7 +197,11 @@ func (p *places) similar(place string) string {
 	key := normal(place)
 	best, least := "", 1+len(key)/4
 	for _, name := range p.names {
-		if d := edits(key, normal(name), least); d < least || (d == least && best == "") {
+		other := normal(name)
+		if len(key)-len(other) > least || len(other)-len(key) > least {
+			continue // a long text is no misspelt name
+		}
+		if d := levenshtein.ComputeDistance(key, other); d < least || (d == least && best == "") {
 			best, least = name, d
 		}
 	}
@@ -204,29 +209,6 @@ func (p *places) similar(place string) string {
 		return ""
 	}
 	return fmt.Sprintf(" (perhaps %s?)", best)
-}
-
-// edits is the number of changed bytes between two names, at most limit+1.
-func edits(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			before, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, before+cost)
-		}
-	}
-	return min(row[len(b)], limit+1)
 }
 
 // city is the readable end of a zone's name.
