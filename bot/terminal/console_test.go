@@ -309,6 +309,8 @@ func TestConsoleInterruptWithNothingRunning(t *testing.T) {
 	s := sit(t, nil)
 	s.seeText("›")
 	s.keys("\x03")
+	s.seeText("Press Ctrl-C again to leave.")
+	s.keys("\x03")
 	s.leaves()
 }
 

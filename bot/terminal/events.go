@@ -19,6 +19,7 @@ type events struct {
 
 	spoken map[string]string // streamed text by task
 	shown  shown             // final answers
+	sent   map[string]bool   // ids of boards and questions
 }
 
 // event is one line of output. Fields that do not belong to its type are left
@@ -80,7 +81,7 @@ type request struct {
 }
 
 func newEvents(t *Terminal) *events {
-	return &events{t: t, spoken: map[string]string{}, shown: shown{}}
+	return &events{t: t, spoken: map[string]string{}, shown: shown{}, sent: map[string]bool{}}
 }
 
 func (e *events) run(ctx context.Context, handle handler) error {
@@ -183,12 +184,15 @@ func readID(text string) string {
 	return ""
 }
 
-// message is the delivery that a request asks for. A reply may answer a
-// question or guide its task; anything else is a question of its own unless the
-// request says otherwise.
+// message is the delivery that a request asks for. A reply to what this run has
+// shown may answer a question or guide its task; anything else is a question of
+// its own unless the request says otherwise.
 func (e *events) message(r request) bot.Message {
 	m := e.t.message(r.ID, r.Text)
-	m.Press, m.ReplyTo, m.Apart = r.Press, r.ReplyTo, r.ReplyTo == ""
+	m.Press, m.ReplyTo = r.Press, r.ReplyTo
+	e.mu.Lock()
+	m.Apart = !e.sent[r.ReplyTo]
+	e.mu.Unlock()
 	if r.Apart != nil {
 		m.Apart = *r.Apart
 	}
@@ -204,6 +208,11 @@ func (e *events) message(r request) bot.Message {
 
 // show shows a draft of any conversation that the program has named.
 func (e *events) show(chat bot.Chat, id string, d bot.Draft, _ bool) error {
+	if d.Kind == bot.KindBoard || d.Kind == bot.KindQuestion {
+		e.mu.Lock()
+		e.sent[id] = true
+		e.mu.Unlock()
+	}
 	ev := event{Type: string(d.Kind), Chat: e.name(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Buttons: d.Buttons}
 	switch {
 	case d.Kind == bot.KindBoard:

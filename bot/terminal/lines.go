@@ -23,9 +23,12 @@ type lines struct {
 	shown     shown
 	own       *own // the only message, when there is one
 	questions []question
-	ended     bool          // the input is over: nobody can answer any more
-	replies   []bot.Message // made here after the end of the input
-	wake      chan struct{} // replies has something
+	ended     bool            // the input is over: nobody can answer any more
+	replies   []bot.Message   // made here after the end of the input
+	wake      chan struct{}   // replies has something
+	asked     chan struct{}   // questions has something
+	mine      map[string]bool // ids of the messages that were read
+	typed     bool            // a person types at In, and need not wait for answers
 }
 
 // question is a draft that waits for a decision.
@@ -37,7 +40,10 @@ type question struct {
 }
 
 func newLines(t *Terminal) *lines {
-	return &lines{t: t, boards: map[string]bot.Board{}, over: map[string]bool{}, shown: shown{}, wake: make(chan struct{}, 1)}
+	return &lines{
+		t: t, boards: map[string]bot.Board{}, over: map[string]bool{}, shown: shown{},
+		wake: make(chan struct{}, 1), asked: make(chan struct{}, 1), mine: map[string]bool{}, typed: isTerminal(t.cfg.In),
+	}
 }
 
 func (l *lines) run(ctx context.Context, handle handler) error {
@@ -65,9 +71,8 @@ func (l *lines) run(ctx context.Context, handle handler) error {
 	return l.finish(ctx, handle)
 }
 
-// take turns lines into messages and hands them on.
+// take turns lines into messages and hands them on, one after the other.
 func (l *lines) take(ctx context.Context, handle handler, all []inputLine, open *strings.Builder) {
-	var messages []bot.Message
 	for _, line := range all {
 		if line.tooLong {
 			l.say("✗ " + l.t.text("terminal.bad_line", map[string]any{"Line": line.number, "Reason": fmt.Sprintf("> %d B", maxLine)}))
@@ -79,11 +84,38 @@ func (l *lines) take(ctx context.Context, handle handler, all []inputLine, open 
 		}
 		open.WriteString(line.text)
 		if text := open.String(); strings.TrimSpace(text) != "" {
-			messages = append(messages, l.message(text))
+			l.send(ctx, handle, []bot.Message{l.message(text)})
+			l.await(ctx)
 		}
 		open.Reset()
 	}
-	l.send(ctx, handle, messages)
+}
+
+// await returns when what a pipe asked so far is answered, or a task asks
+// something that the next line may answer: answers come in the order of the
+// questions. A person who types need not wait.
+func (l *lines) await(ctx context.Context) {
+	if l.typed || l.t.cfg.Wait == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = l.t.cfg.Wait(ctx) // what is wrong with the store shows when it is used
+	}()
+	for open := false; !open; {
+		select {
+		case <-over:
+			open = true
+		case <-l.asked:
+			l.mu.Lock()
+			open = len(l.questions) > 0
+			l.mu.Unlock()
+		}
+	}
+	cancel()
+	<-over
 }
 
 // message makes a delivery of a text: the choice of a button where the text is
@@ -92,6 +124,7 @@ func (l *lines) message(text string) bot.Message {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := l.t.message("", text)
+	l.mine[m.ID] = true
 	if len(l.questions) == 0 || strings.HasPrefix(text, "/") {
 		m.Apart = true
 		return m
@@ -196,6 +229,10 @@ func (l *lines) question(id string, d bot.Draft) error {
 		l.decline(q)
 	} else {
 		l.questions = append(l.questions, q)
+		select {
+		case l.asked <- struct{}{}:
+		default:
+		}
 	}
 	return l.progress(text)
 }

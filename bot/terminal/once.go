@@ -62,7 +62,9 @@ func (l *lines) once(ctx context.Context, handle handler) error {
 // earlier writes the outcome of a task that was left from before, which is not
 // what the caller asked for. Without a title nothing was heard of its question.
 func (l *lines) earlier(title string, d bot.Draft) error {
-	l.own.earlier--
+	if l.own != nil {
+		l.own.earlier--
+	}
 	if title == "" {
 		title = l.t.text("terminal.earlier", nil)
 	}
@@ -104,6 +106,9 @@ func (l *lines) conclude(ctx context.Context) {
 		}
 	}
 	if ctx.Err() != nil && unfinished > 0 {
+		if !l.typed && l.own == nil {
+			l.t.failed.Store(true) // who reads the pipe did not get what was asked for
+		}
 		_ = l.progress(l.t.text("terminal.unfinished", map[string]any{"Count": unfinished})) // nowhere to report it
 	}
 }

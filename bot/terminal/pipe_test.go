@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -421,6 +422,53 @@ func TestWrongChat(t *testing.T) {
 		if _, err := term.Post(t.Context(), c.chat, bot.Draft{}); err == nil {
 			t.Errorf("posting to %s with JSON %v: got no error", c.chat.Key(), c.json)
 		}
+	}
+}
+
+// TestLinesInOrder: a pipe asks the next question when the one before it is
+// answered, so that answers come in the order of the lines.
+func TestLinesInOrder(t *testing.T) {
+	var out buffer
+	var busy sync.WaitGroup
+	var asked, answered atomic.Int32
+	in := &inbox{}
+	in.t = New(Config{
+		In: strings.NewReader("one\ntwo\n/status\nthree\n"), Out: &out, Person: "p",
+		Wait: func(context.Context) error { busy.Wait(); return nil },
+	})
+	in.script = func(m bot.Message) {
+		if a := answered.Load(); a != asked.Load() {
+			t.Errorf("%q was asked after %d of %d answers", m.Text, a, asked.Load())
+		}
+		asked.Add(1)
+		busy.Go(func() {
+			mustPost(t, in.t, bot.Draft{Kind: bot.KindAnswer, Task: m.ID, ReplyTo: m.ID, Text: "re " + m.Text})
+			answered.Add(1)
+		})
+	}
+	if err := in.t.Run(t.Context(), in.handle); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "re one\nre two\nre /status\nre three\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestLeftFromBefore: in a pipe, answers of an earlier run do not mix with
+// those to its lines.
+func TestLeftFromBefore(t *testing.T) {
+	var out, progress buffer
+	in := &inbox{}
+	in.t = New(Config{In: strings.NewReader("one\n"), Out: &out, Err: &progress, Person: "p"})
+	in.script = func(m bot.Message) {
+		mustPost(t, in.t, bot.Draft{Kind: bot.KindAnswer, Task: "old", ReplyTo: "m-before", Text: "from before"})
+		mustPost(t, in.t, bot.Draft{Kind: bot.KindAnswer, Task: "new", ReplyTo: m.ID, Text: "re one"})
+	}
+	if err := in.t.Run(t.Context(), in.handle); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != "re one\n" || !strings.Contains(progress.String(), "from before") {
+		t.Errorf("got %q on Out and %q on Err, want the own answer and the earlier one", got, progress.String())
 	}
 }
 

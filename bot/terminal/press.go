@@ -69,8 +69,8 @@ func (c *console) recall(text string, ok bool) {
 	}
 }
 
-// interrupt is Ctrl-C: it stops what runs; again, or with nothing running, it
-// leaves. A text that is being written is thrown away first.
+// interrupt is Ctrl-C: it stops what runs and throws away the text that is being
+// written; again, it leaves.
 func (c *console) interrupt() {
 	now := time.Now()
 	again := now.Sub(c.pressed) < leaveGap
@@ -81,11 +81,9 @@ func (c *console) interrupt() {
 	case c.busy():
 		c.setHint(c.t.text("terminal.stopping", nil))
 		c.submit(c.t.message("", "/stop"))
-	case len(c.edit.text) > 0:
+	default:
 		c.edit.set("")
 		c.setHint(c.t.text("terminal.leave", nil))
-	default:
-		c.leave()
 	}
 }
 

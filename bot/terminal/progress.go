@@ -70,7 +70,7 @@ func (l *lines) answer(d bot.Draft) error {
 	delete(l.boards, d.Task)
 	l.over[d.Task] = d.Task != ""
 	l.questions = slices.DeleteFunc(l.questions, func(q question) bool { return q.task == d.Task })
-	if l.own != nil && !l.own.asked(d) {
+	if l.own != nil && !l.own.asked(d) || l.own == nil && !l.typed && d.ReplyTo != "" && !l.mine[d.ReplyTo] {
 		return l.earlier(title, d)
 	}
 	if l.own != nil {
