@@ -213,7 +213,8 @@ func dropBracket(s string, at int) string {
 }
 
 // emphasis follows the marks of length n at i: they close the innermost equal
-// ones, or open new ones.
+// ones, with what was opened inside and is thus none, or open new ones. A star
+// between digits is a product.
 func emphasis(open []string, s string, i, n int) []string {
 	mark := s[i : i+n]
 	before, _ := utf8.DecodeLastRuneInString(s[:i])
@@ -221,9 +222,12 @@ func emphasis(open []string, s string, i, n int) []string {
 	spaceBefore := i == 0 || unicode.IsSpace(before)
 	spaceAfter := i+n == len(s) || unicode.IsSpace(after)
 	word := mark[0] == '_' && !spaceBefore && (unicode.IsLetter(before) || unicode.IsDigit(before))
-	if k := len(open) - 1; k >= 0 && open[k] == mark && !spaceBefore {
-		return open[:k]
+	for k := len(open) - 1; k >= 0 && !spaceBefore; k-- {
+		if open[k] == mark {
+			return open[:k]
+		}
 	}
+	word = word || unicode.IsDigit(before) && unicode.IsDigit(after)
 	if i+n == len(s) && !spaceBefore || spaceAfter && i+n < len(s) || word || mark == "~" || len(open) == maxDepth {
 		return open
 	}
