@@ -16,7 +16,8 @@ func Apply(s State, e Event) State {
 		return s
 	}
 	if busy(s) && e.Type != Resumed {
-		s.Used += max(0, e.At.Sub(s.Last))
+		spent := max(0, e.At.Sub(s.Last))
+		s.Used, s.Worked = s.Used+spent, s.Worked+spent
 	}
 	s.Seq = e.Seq
 	if e.At.After(s.Last) {

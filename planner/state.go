@@ -77,6 +77,7 @@ type State struct {
 	Opened time.Time
 	Last   time.Time     // of the last event
 	Used   time.Duration // working time since the limit that counts now began
+	Worked time.Duration // working time in all: no downtime, no waiting for people
 	Limit  time.Duration // working time allowed for the current stretch
 }
 

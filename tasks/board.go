@@ -103,7 +103,7 @@ func outcome(v *View, texts *i18n.Texts) bot.Draft {
 	d := bot.Draft{Kind: bot.KindAnswer, Task: string(v.ID), ReplyTo: opening.Message}
 	if s.Round > 0 {
 		d.Footer = texts.Text(opening.Language, "answer.footer", map[string]any{
-			"Count": len(s.Subtasks), "Elapsed": s.Last.Sub(s.Opened), "Tokens": s.Usage.Input + s.Usage.Output,
+			"Count": len(s.Subtasks), "Elapsed": s.Worked, "Tokens": s.Usage.Input + s.Usage.Output,
 		})
 	}
 	if s.Answer > 0 {
