@@ -104,6 +104,7 @@ func TestTheBuiltInToolsAreUsedAsTheyAre(t *testing.T) {
 		{"What time is it in Tokyo today?", "time_in", "Tokyo: 08:30:00"},
 		{"What time is it in 东京?", "time_in", "08:30:00"},
 		{"东京现在几点", "time_in", "东京: 08:30:00"},
+		{"现在东京几点？", "time_in", "东京: 08:30:00"},
 		{"東京現在幾點", "time_in", "東京: 08:30:00"},
 		{"請問東京的時間？", "time_in", "東京: 08:30:00"},
 		{"Который сейчас час?", "time_in", "(Europe/Vienna"},

@@ -29,7 +29,7 @@ func newRules() *rules {
 		time:  re(`(?i)\b\d{1,2}(?::\d\d){1,2}(?: ?[ap]m)?\b|\b\d{1,2} ?[ap]m\b`),
 		path:  re(`(?:[\w.-]*/)*[\w-]+\.(?:txt|md|csv|json|ya?ml|pdf|go|log|html?|docx?|xlsx?|png|jpe?g)\b`),
 		// In order: behind a preposition or a time of day, the whole text, behind "in" in small letters, before 现在 and the like.
-		place:      re(`(?:\b(?i:in|at|for|of|from|to) |\x00 |(?:^|\s)[Вв]о? )(\p{Han}+|\p{Lu}[\p{L}'’.-]*(?: \p{Lu}[\p{L}'’.-]*)*)|^(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)$|\btime .*\bin ([a-z' -]+)$|(?:[请請][问問]|在)?(\p{Han}{2,8}?)(?:[现現]在|[当當][前地]|的?[时時][间間]|[几幾][点點])`),
+		place:      re(`(?:\b(?i:in|at|for|of|from|to) |\x00 |(?:^|\s)[Вв]о? )(\p{Han}+|\p{Lu}[\p{L}'’.-]*(?: \p{Lu}[\p{L}'’.-]*)*)|^(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)$|\btime .*\bin ([a-z' -]+)$|(?:[请請][问問]|[现現]在|在)*(\p{Han}{2,8}?)(?:[现現]在|[当當][前地]|的?[时時][间間]|[几幾][点點])`),
 		months:     re(`^(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)`),
 		bare:       re(`^(?:[请請][问問]|在)?(\p{Han}{2,8}|\p{Lu}[\p{L} '’-]*)$`),
 		span:       re(`(?i)\bbetween\b|между|之间|从`),
