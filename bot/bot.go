@@ -112,6 +112,10 @@ type Limits struct {
 // the bot was blocked, the chat or the message deleted. Any other error may pass.
 var ErrGone = errors.New("the chat or message is gone")
 
+// ErrTold is what a handler returns, wrapped, when the people concerned have
+// read a sentence about it already: the rest is for operators.
+var ErrTold = errors.New("people were told")
+
 // Platform is one chat service. Its methods are safe for concurrent use.
 type Platform interface {
 	// Name is the Platform of every Chat it makes.

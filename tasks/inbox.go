@@ -73,7 +73,7 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 	receipts, err := in.Store.Open(ctx, batch)
 	if err != nil {
 		in.apologise(ctx, list, err)
-		return fmt.Errorf("storing messages: %w", err)
+		return told{fmt.Errorf("storing messages: %w", err)}
 	}
 	for _, r := range list {
 		own := receipts[:len(r.store)]
@@ -121,6 +121,13 @@ func (in *Inbox) notice(ctx context.Context, m bot.Message, text string) {
 		in.Log.WarnContext(ctx, "a notice could not be shown", "chat", m.Chat.Key(), "cause", err)
 	}
 }
+
+// told is an error that is also bot.ErrTold.
+type told struct{ error }
+
+func (t told) Is(target error) bool { return target == bot.ErrTold }
+
+func (t told) Unwrap() error { return t.error }
 
 // apologise tells people that their messages could not be stored.
 func (in *Inbox) apologise(ctx context.Context, list []routed, err error) {

@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -329,5 +330,26 @@ func TestUntakenMessageIsTold(t *testing.T) {
 	d.Ask(t, enginetest.Message("1", "hi", time.Now()))
 	if got := d.Platform.Posts(bot.KindNotice); len(got) != 1 || got[0].Text != d.Texts.Text("en", "problem.internal", nil) {
 		t.Errorf("notices = %+v, want one that something went wrong", got)
+	}
+}
+
+// full is a store that has no room for messages.
+type full struct{ tasks.Store }
+
+func (full) Open(context.Context, []tasks.Inbound) ([]tasks.Receipt, error) {
+	return nil, tasks.ErrFull
+}
+
+// TestNoRoomIsTold: the person reads a sentence; the cause is for operators,
+// and the message is to be delivered again.
+func TestNoRoomIsTold(t *testing.T) {
+	d := newDesk(t)
+	d.Use(full{d.store})
+	err := d.Inbox.Handle(t.Context(), []bot.Message{enginetest.Message("1", "hi", time.Now())})
+	if !errors.Is(err, bot.ErrTold) || !errors.Is(err, tasks.ErrFull) {
+		t.Errorf("Handle: %v, want one that is ErrTold and ErrFull", err)
+	}
+	if got := d.Platform.Posts(bot.KindNotice); len(got) != 1 || got[0].Text != d.Texts.Text("en", "problem.disk_full", nil) {
+		t.Errorf("notices = %+v, want the sentence about the full disk", got)
 	}
 }

@@ -203,7 +203,9 @@ func (c *console) refused(all []bot.Message, err error) {
 			c.edit.set(m.Text)
 		}
 	}
-	c.setHint(oneLine(err.Error()))
+	if !errors.Is(err, bot.ErrTold) {
+		c.setHint(oneLine(err.Error()))
+	}
 	c.touch()
 }
 

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -144,7 +145,9 @@ func (l *lines) send(ctx context.Context, handle handler, messages []bot.Message
 	}
 	if err := handle(ctx, messages); err != nil && ctx.Err() == nil {
 		l.t.failed.Store(true)
-		l.say("✗ " + err.Error())
+		if !errors.Is(err, bot.ErrTold) {
+			l.say("✗ " + err.Error())
+		}
 	}
 }
 

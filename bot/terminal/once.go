@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -50,7 +51,11 @@ func (l *lines) once(ctx context.Context, handle handler) error {
 	l.own = &own{id: m.ID, command: strings.HasPrefix(m.Text, "/"), earlier: l.t.cfg.Resumed}
 	l.mu.Unlock()
 	l.t.begin()
-	if err := handle(ctx, []bot.Message{m}); err != nil {
+	err := handle(ctx, []bot.Message{m})
+	if errors.Is(err, bot.ErrTold) {
+		return nil // without an answer the run has failed
+	}
+	if err != nil {
 		return fmt.Errorf("handing on the message: %w", err)
 	}
 	l.mu.Lock()
