@@ -51,7 +51,7 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI) ## look for known mistakes
 
 .PHONY: race
 race: ## run all tests with the race detector, the integration tests included
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -race ./...
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -race -count=1 ./...
 
 .PHONY: simulate
 simulate: ## run the engine through 3,000 simulated worlds with crashes
