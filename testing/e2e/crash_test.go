@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -94,9 +95,9 @@ func TestSignalWhileStreaming(t *testing.T) {
 // chat reads a sentence, the log names the task, and the tasks behind it go on.
 func TestDamagedRecord(t *testing.T) {
 	t.Parallel()
-	hang := true
+	var mended atomic.Bool
 	w := newWorld(t, plot{wait: time.Minute, think: func(r llmfake.Request) llmfake.Response {
-		if hang {
+		if !mended.Load() {
 			return llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHang}}
 		}
 		return llmfake.Brain{}.Respond(r)
@@ -120,7 +121,7 @@ func TestDamagedRecord(t *testing.T) {
 	if err := os.WriteFile(file, bytes.ReplaceAll(data, sound, bytes.ReplaceAll(sound, []byte("breaks"), []byte("br\x01aks"))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	hang = false
+	mended.Store(true)
 	again := w.start("chat", "--json")
 	again.notice(w.text("problem.damaged", nil))
 	again.logged("level=ERROR", "task="+task, "damaged")
