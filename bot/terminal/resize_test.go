@@ -12,6 +12,7 @@ import (
 
 	"legwork/bot"
 	"legwork/i18n"
+	"legwork/testing/need"
 )
 
 // asProgram, when set, makes the test binary a chat with two streaming tasks,
@@ -56,13 +57,11 @@ func stream(ctx context.Context, t *Terminal) error {
 // tmux breaks the rows that became too long, as terminals in use do; the screen
 // of the other tests does not.
 func TestConsoleResizes(t *testing.T) {
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("needs tmux: apt-get install tmux")
-	}
+	binary := need.Tmux(t)
 	dir := t.TempDir()
 	tmux := func(args ...string) string {
 		t.Helper()
-		cmd := exec.Command("tmux", append([]string{"-S", filepath.Join(dir, "s"), "-f", os.DevNull}, args...)...)
+		cmd := exec.Command(binary, append([]string{"-S", filepath.Join(dir, "s"), "-f", os.DevNull}, args...)...)
 		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", asProgram+"=1", "NO_COLOR=1")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
