@@ -66,13 +66,13 @@ func newApp(ctx context.Context, config *conf.Config, model llm.Model, talk conv
 	screen.Person = terminal.Login()
 	person := bot.Person{Platform: terminal.Name, ID: screen.Person}
 	screen.Language = func() string { return a.language(ctx, person) }
-	if screen.History == "" {
-		screen.History = filepath.Join(config.DataDir, "input_history")
-	}
+	screen.History = filepath.Join(config.DataDir, "input_history")
 	if live, err := a.store.Live(ctx, ""); err == nil {
 		screen.Resumed = len(live)
 	}
-	screen.Banner = a.greeting(screen, talk)
+	if !talk.json && talk.text == "" {
+		screen.Banner = a.greeting(screen, talk)
+	}
 	a.terminal = terminal.New(screen)
 	chats := tasks.Chats{terminal.Name: a.terminal}
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
