@@ -246,11 +246,10 @@ func expire(s State, e Event) State {
 // decided folds a person's decision: about a budget, or about a call.
 func decided(s State, e Event) State {
 	if s.Budget != "" && e.Action == budgetID(s) {
+		s.Budget, s.Over = "", 0
 		if e.Decision.Approve {
-			s.Budget, s.Over = "", 0
 			return s
 		}
-		s.Budget, s.Over = "", 0
 		return halt(s, e, WhyBudget)
 	}
 	return called(s, e)
