@@ -17,19 +17,25 @@ const maxTitle = 80
 // Board draws the live picture of a task.
 func Board(v *View, texts *i18n.Texts, now time.Time) bot.Board {
 	s, opening := v.State, v.Opening()
-	b := bot.Board{Title: line(opening.Goal)}
-	done := 0
+	b := bot.Board{Title: line(opening.Goal), Status: statusText(texts, opening.Language, s)}
 	for i, w := range s.Subtasks {
-		if w.State.Ended() {
-			done++
-		}
 		b.Items = append(b.Items, bot.Item{
 			ID: w.ID, Title: line(planner.Description(w, v.Event)), Group: w.Name,
 			State: string(w.State), Elapsed: elapsed(w, now), Doing: doing(v, i),
 		})
 	}
-	b.Status = texts.Text(opening.Language, statusKey(s), map[string]any{"Done": done, "Count": len(s.Subtasks)})
 	return b
+}
+
+// statusText tells people what a task does now.
+func statusText(texts *i18n.Texts, lang string, s planner.State) string {
+	done := 0
+	for _, w := range s.Subtasks {
+		if w.State.Ended() {
+			done++
+		}
+	}
+	return texts.Text(lang, statusKey(s), map[string]any{"Done": done, "Count": len(s.Subtasks)})
 }
 
 // statusKey names the text that tells people what a task does now. It is finer

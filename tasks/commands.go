@@ -94,15 +94,9 @@ func (in *Inbox) status(ctx context.Context, r *routed, m bot.Message, live []li
 		if err != nil {
 			return fmt.Errorf("reading task %s: %w", t.Task, err)
 		}
-		done := 0
-		for _, w := range t.state.Subtasks {
-			if w.State.Ended() {
-				done++
-			}
-		}
 		lines = append(lines, in.Texts.Text(r.lang, "statusline.task", map[string]any{
 			"Goal":    line(first.Opening.Goal),
-			"State":   in.Texts.Text(r.lang, statusKey(t.state), map[string]any{"Done": done, "Count": len(t.state.Subtasks)}),
+			"State":   statusText(in.Texts, r.lang, t.state),
 			"Elapsed": in.Now().Sub(t.state.Opened),
 		}))
 	}
