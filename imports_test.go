@@ -24,7 +24,7 @@ cmd/legwork        | *                                       | kong yaml/v3
 
 conf               | bot i18n llm planner tools              | yaml/v3 levenshtein
 
-bot/terminal       | bot i18n                                | x/term x/sys displaywidth cancelreader
+bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
 tasks/local        | bot i18n llm planner tasks              |
 tasks/enginetest   | bot i18n llm planner tasks              | pgregory.net/rapid go-cmp
 store/bolt         | bot planner tasks store/rules           | bbolt golang-lru/v2 flock
@@ -39,7 +39,8 @@ planner            | bot i18n llm llm/lenient                | levenshtein
 tools              | tools/builtin                           | mcp-go jsonschema/v6 backoff/v5 x/sys levenshtein x/text
 tools/builtin      |                                         | mcp-go apd/v3 x/text levenshtein
 
-bot                |                                         | goldmark displaywidth x/text
+bot                |                                         | displaywidth x/time
+bot/markdown       | bot                                     | goldmark displaywidth
 llm                | llm/lenient                             | go-openai backoff/v5
 llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient                         | go-openai

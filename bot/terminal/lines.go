@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 )
 
 // lines is the mode of pipes: a line is a message, progress goes to Err as
@@ -216,11 +217,11 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	case d.Kind == bot.KindAnswer:
 		return l.answer(d)
 	}
-	return l.progress(bot.Plain(d.Text))
+	return l.progress(markdown.Plain(d.Text))
 }
 
 func (l *lines) question(id string, d bot.Draft) error {
-	text := "? " + bot.Plain(d.Text)
+	text := "? " + markdown.Plain(d.Text)
 	for i, b := range d.Buttons {
 		text += fmt.Sprintf("\n  %d) %s", i+1, bot.Clean(b.Label))
 	}

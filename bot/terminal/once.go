@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 )
 
 // own is the only message of a run that asks one question, and what became of
@@ -75,7 +76,7 @@ func (l *lines) earlier(title string, d bot.Draft) error {
 	}
 	text := answerText(l.t.cfg.Err, d.Text)
 	if d.Failed {
-		text = "✗ " + bot.Plain(d.Text)
+		text = "✗ " + markdown.Plain(d.Text)
 	}
 	return l.progress("↳ " + title + "\n" + text)
 }
@@ -83,7 +84,7 @@ func (l *lines) earlier(title string, d bot.Draft) error {
 // greet says first what a person should know: the banner where one types, and
 // what goes on from last time.
 func (l *lines) greet() {
-	if banner := bot.Plain(l.t.cfg.Banner); banner != "" && l.t.cfg.Text == "" && isTerminal(l.t.cfg.In) {
+	if banner := markdown.Plain(l.t.cfg.Banner); banner != "" && l.t.cfg.Text == "" && isTerminal(l.t.cfg.In) {
 		l.say(banner)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 )
 
 // board writes what changed on a board since its last frame.
@@ -78,7 +79,7 @@ func (l *lines) answer(d bot.Draft) error {
 	}
 	if d.Failed {
 		l.t.failed.Store(true)
-		return l.progress("✗ " + bot.Plain(d.Text))
+		return l.progress("✗ " + markdown.Plain(d.Text))
 	}
 	if _, err := io.WriteString(l.t.cfg.Out, answerText(l.t.cfg.Out, d.Text)+"\n"); err != nil {
 		return err
@@ -91,14 +92,14 @@ func (l *lines) answer(d bot.Draft) error {
 
 // answerText is an answer as out takes it: rendered on a terminal, Markdown
 // everywhere else.
-func answerText(out io.Writer, markdown string) string {
+func answerText(out io.Writer, text string) string {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return strings.TrimRight(bot.Clean(markdown), "\n")
+		return strings.TrimRight(bot.Clean(text), "\n")
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		width = 80
 	}
-	return bot.RenderTerminal(markdown, min(width, maxText), bot.TerminalStyle{Color: Color(out)})
+	return markdown.Terminal(text, min(width, maxText), markdown.Style{Color: Color(out)})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 )
 
 // task is what is known of a task that is not over.
@@ -43,7 +44,7 @@ func (p painter) row(pieces ...piece) string { return compose(pieces, p.width, p
 
 // markdown renders a text.
 func (p painter) markdown(text string) []string {
-	s := bot.RenderTerminal(text, min(p.width, maxText), bot.TerminalStyle{Color: p.color})
+	s := markdown.Terminal(text, min(p.width, maxText), markdown.Style{Color: p.color})
 	if s == "" {
 		return nil
 	}
@@ -181,7 +182,7 @@ func (p painter) stream(t *task) []string {
 				text = text[i+2:]
 			}
 		}
-		r.text, r.width, r.lines = t.text, p.width, p.markdown(bot.PartialMarkdown(text))
+		r.text, r.width, r.lines = t.text, p.width, p.markdown(markdown.Partial(text))
 	}
 	return t.rendered.lines
 }

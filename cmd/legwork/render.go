@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"legwork/bot"
+	"legwork/bot/markdown"
 )
 
 type renderCommand struct {
@@ -21,17 +21,17 @@ func (command renderCommand) Run(c console) error {
 	if command.Width < 0 {
 		return misuse("--width must not be negative; 0 does not break lines")
 	}
-	render := func(markdown string) string {
-		parts := bot.TerminalParts(markdown, command.Width, bot.TerminalStyle{Color: command.Color})
-		return toJSON(map[string][]bot.Part{"parts": parts})
+	render := func(text string) string {
+		parts := markdown.TerminalParts(text, command.Width, markdown.Style{Color: command.Color})
+		return toJSON(map[string][]markdown.Part{"parts": parts})
 	}
 	if command.JSONL {
 		return eachLine(c, "markdown", render)
 	}
-	markdown, err := readInput(c)
+	text, err := readInput(c)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.out, render(markdown))
+	_, err = fmt.Fprintln(c.out, render(text))
 	return err
 }

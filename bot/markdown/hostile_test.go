@@ -1,4 +1,4 @@
-package bot
+package markdown
 
 import (
 	"strings"
@@ -68,10 +68,10 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 	const limit = 50 * time.Millisecond
 	for name, text := range hostile(hostileSize) {
 		for way, render := range map[string]func(string) string{
-			"narrow":  func(s string) string { return RenderTerminal(s, 20, TerminalStyle{Color: true}) },
-			"wide":    func(s string) string { return RenderTerminal(s, 100, TerminalStyle{}) },
+			"narrow":  func(s string) string { return Terminal(s, 20, Style{Color: true}) },
+			"wide":    func(s string) string { return Terminal(s, 100, Style{}) },
 			"plain":   Plain,
-			"partial": PartialMarkdown,
+			"partial": Partial,
 		} {
 			best := time.Hour
 			for try := 0; try < 20 && best > limit; try++ { // other work on the machine must not count

@@ -1,4 +1,4 @@
-package bot
+package markdown
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/util"
+
+	"legwork/bot"
 )
 
 // inlines turns the inline content of a block into spans; newlines in them are
@@ -97,7 +99,7 @@ func breaks(s string) string {
 
 // oneLine cleans text and keeps it on its line.
 func oneLine(s string) string {
-	s = Clean(s)
+	s = bot.Clean(s)
 	if strings.ContainsAny(s, "\n\t") {
 		s = strings.NewReplacer("\n", " ", "\t", " ").Replace(s)
 	}

@@ -1,4 +1,4 @@
-package bot
+package markdown
 
 import (
 	"strconv"
@@ -8,6 +8,8 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+
+	"legwork/bot"
 )
 
 // Bounds of nesting: deeper lists and quotes are shown without further
@@ -110,7 +112,7 @@ func (r *renderer) paragraph(n ast.Node, l look) {
 
 // label shows the language of a code block.
 func (r *renderer) label(info string) {
-	info = Clean(unescape(info))
+	info = bot.Clean(unescape(info))
 	if !r.color {
 		info = "[" + info + "]"
 	}
@@ -126,7 +128,7 @@ func (r *renderer) code(n ast.Node) {
 		for i := range lines.Len() {
 			seg := lines.At(i)
 			s := strings.TrimSuffix(string(seg.Value(r.src)), "\n")
-			s = strings.ReplaceAll(Clean(s), "\t", "    ")
+			s = strings.ReplaceAll(bot.Clean(s), "\t", "    ")
 			for _, part := range chop(span{s, code}, r.room()) {
 				r.emit([]span{part})
 			}
@@ -168,7 +170,7 @@ func (r *renderer) list(list *ast.List) {
 		if isTask(n) && !list.IsOrdered() {
 			marker = ""
 		}
-		w := TextWidth(marker)
+		w := bot.TextWidth(marker)
 		p := prefix{first: span{text: marker}, rest: span{text: strings.Repeat(" ", w)}, width: w}
 		r.nest(p, func() {
 			if n.FirstChild() == nil {

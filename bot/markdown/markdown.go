@@ -1,4 +1,6 @@
-package bot
+// Package markdown shows Markdown as each platform can: lines of a terminal,
+// messages of Telegram and of Slack.
+package markdown
 
 import (
 	"github.com/yuin/goldmark/extension"
@@ -6,9 +8,9 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// TerminalStyle says how a terminal shows Markdown. The zero value uses no
+// Style says how a terminal shows Markdown. The zero value uses no
 // escape sequences at all.
-type TerminalStyle struct {
+type Style struct {
 	Color bool // bold, italic, underline and a few colours as ANSI sequences
 }
 
@@ -24,13 +26,13 @@ type Part struct {
 	ParseMode string `json:"parse_mode"` // for a terminal ModeANSI or ModePlain
 }
 
-// RenderTerminal shows Markdown (CommonMark with tables, strikethrough, task
+// Terminal shows Markdown (CommonMark with tables, strikethrough, task
 // lists and bare links) as lines of at most width columns, joined by newlines
 // and without one at the end. A width of 0 or less means no wrapping. Each
 // line carries and ends its own styles. Control characters of the text are
 // made visible, so that no text can steer the terminal. HTML is shown as it is
 // written, except for <br>, which breaks the line. No text is lost.
-func RenderTerminal(markdown string, width int, style TerminalStyle) string {
+func Terminal(markdown string, width int, style Style) string {
 	if width < 0 {
 		width = 0
 	}
@@ -47,13 +49,13 @@ func RenderTerminal(markdown string, width int, style TerminalStyle) string {
 // Plain is the readable text of Markdown without any markup or wrapping, for
 // places that show neither.
 func Plain(markdown string) string {
-	return RenderTerminal(markdown, 0, TerminalStyle{})
+	return Terminal(markdown, 0, Style{})
 }
 
-// TerminalParts is RenderTerminal as the messages of one answer: one part, or
+// TerminalParts is Terminal as the messages of one answer: one part, or
 // none when there is nothing to show. A terminal has no limit of length.
-func TerminalParts(markdown string, width int, style TerminalStyle) []Part {
-	text := RenderTerminal(markdown, width, style)
+func TerminalParts(markdown string, width int, style Style) []Part {
+	text := Terminal(markdown, width, style)
 	if text == "" {
 		return []Part{}
 	}

@@ -1,4 +1,4 @@
-package bot
+package markdown
 
 import (
 	"strings"
@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// PartialMarkdown prepares a document that is still being written for showing:
+// Partial prepares a document that is still being written for showing:
 // what is open is closed, and what cannot be told yet is left out, such as the
 // head of a table before its ruler or half the address of a link. Apart from
 // that nothing changes; a finished document stays as it is except for its last
 // line.
-func PartialMarkdown(markdown string) string {
+func Partial(markdown string) string {
 	s := dropHalfRune(markdown)
 	fence, tail := "", 0
 	for pos := 0; pos < len(s); {

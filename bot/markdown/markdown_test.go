@@ -1,4 +1,4 @@
-package bot
+package markdown
 
 import (
 	"flag"
@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func TestRenderTerminalGolden(t *testing.T) {
+func TestTerminalGolden(t *testing.T) {
 	docs, err := filepath.Glob("testdata/render/*.md")
 	if err != nil || len(docs) == 0 {
 		t.Fatalf("documents to render: %v, %v", docs, err)
@@ -23,8 +23,8 @@ func TestRenderTerminalGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, render := range map[string]func(string) string{
-			"wide.ansi": func(s string) string { return RenderTerminal(s, 60, TerminalStyle{Color: true}) },
-			"narrow":    func(s string) string { return RenderTerminal(s, 24, TerminalStyle{}) },
+			"wide.ansi": func(s string) string { return Terminal(s, 60, Style{Color: true}) },
+			"narrow":    func(s string) string { return Terminal(s, 24, Style{}) },
 			"plain":     Plain,
 		} {
 			// Escape sequences are written visibly, so that the files can be read.
@@ -91,7 +91,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-func TestRenderTerminalWraps(t *testing.T) {
+func TestTerminalWraps(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
 		width    int
@@ -109,13 +109,13 @@ func TestRenderTerminalWraps(t *testing.T) {
 		{"long code", "```\nabcdefghijklmnopqrst\n```", 20, "    abcdefghijklmnop\n    qrst"},
 		{"hanging list", "- aaaa bbbb cccc dddd", 14, "• aaaa bbbb\n  cccc dddd"},
 	} {
-		if got := RenderTerminal(c.in, c.width, TerminalStyle{}); got != c.want {
-			t.Errorf("%s: RenderTerminal(%q, %d)\n got %q\nwant %q", c.name, c.in, c.width, got, c.want)
+		if got := Terminal(c.in, c.width, Style{}); got != c.want {
+			t.Errorf("%s: Terminal(%q, %d)\n got %q\nwant %q", c.name, c.in, c.width, got, c.want)
 		}
 	}
 }
 
-func TestPartialMarkdown(t *testing.T) {
+func TestPartial(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"finished", "# A\n\ntext", "# A\n\ntext"},
 		{"half a character", "na\xc3", "na"},
@@ -151,21 +151,21 @@ func TestPartialMarkdown(t *testing.T) {
 		{"row", "| a | b |\n|---|---|\n| 1 | **2", "| a | b |\n|---|---|\n| 1 | **2**"},
 		{"backslash", `a\`, `a`},
 	} {
-		if got := PartialMarkdown(c.in); got != c.want {
-			t.Errorf("%s: PartialMarkdown(%q)\n got %q\nwant %q", c.name, c.in, got, c.want)
+		if got := Partial(c.in); got != c.want {
+			t.Errorf("%s: Partial(%q)\n got %q\nwant %q", c.name, c.in, got, c.want)
 		}
 	}
 }
 
 func TestTerminalParts(t *testing.T) {
 	want := []Part{{Text: "\x1b[1ma\x1b[0m", ParseMode: ModeANSI}}
-	if diff := cmp.Diff(want, TerminalParts("**a**", 80, TerminalStyle{Color: true})); diff != "" {
+	if diff := cmp.Diff(want, TerminalParts("**a**", 80, Style{Color: true})); diff != "" {
 		t.Errorf("coloured parts (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]Part{{Text: "a", ParseMode: ModePlain}}, TerminalParts("**a**", 0, TerminalStyle{})); diff != "" {
+	if diff := cmp.Diff([]Part{{Text: "a", ParseMode: ModePlain}}, TerminalParts("**a**", 0, Style{})); diff != "" {
 		t.Errorf("plain parts (-want +got):\n%s", diff)
 	}
-	if got := TerminalParts("\n", 80, TerminalStyle{}); got == nil || len(got) != 0 {
+	if got := TerminalParts("\n", 80, Style{}); got == nil || len(got) != 0 {
 		t.Errorf("parts of an empty answer: got %#v, want an empty list", got)
 	}
 }
@@ -183,7 +183,7 @@ func TestLongDocumentsStayWhole(t *testing.T) {
 	}
 }
 
-func BenchmarkRenderTerminal(b *testing.B) {
+func BenchmarkTerminal(b *testing.B) {
 	source, err := os.ReadFile("testdata/render/everything.md")
 	if err != nil {
 		b.Fatal(err)
@@ -191,6 +191,6 @@ func BenchmarkRenderTerminal(b *testing.B) {
 	text := strings.Repeat(string(source), 30_000/len([]rune(string(source)))+1)
 	b.ReportMetric(float64(len([]rune(text))), "chars")
 	for b.Loop() {
-		RenderTerminal(text, 100, TerminalStyle{Color: true})
+		Terminal(text, 100, Style{Color: true})
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !race
 
-package bot
+package markdown
 
 // hostileSize is how long hostile texts are, in bytes.
 const hostileSize = 64 << 10

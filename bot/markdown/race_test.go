@@ -1,6 +1,6 @@
 //go:build race
 
-package bot
+package markdown
 
 // hostileSize is less here, because the race detector makes rendering slow.
 const hostileSize = 4 << 10

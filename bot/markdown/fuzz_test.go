@@ -1,10 +1,12 @@
-package bot
+package markdown
 
 import (
 	"os"
 	"strings"
 	"testing"
 	"unicode"
+
+	"legwork/bot"
 )
 
 // lettersOf counts the letters and digits of s.
@@ -47,7 +49,7 @@ func withoutMarkup(s string) string {
 	return b.String()
 }
 
-func FuzzRenderTerminal(f *testing.F) {
+func FuzzTerminal(f *testing.F) {
 	for _, file := range []string{"everything.md", "steering.md"} {
 		source, err := os.ReadFile("testdata/render/" + file)
 		if err != nil {
@@ -69,7 +71,7 @@ func FuzzRenderTerminal(f *testing.F) {
 			}
 		}
 		for _, color := range []bool{false, true} {
-			text := RenderTerminal(source, width, TerminalStyle{Color: color})
+			text := Terminal(source, width, Style{Color: color})
 			checkLines(t, source, stripStyles(t, text), width)
 			shown := lettersOf(stripStyles(t, text))
 			for c, n := range lettersOf(plain) {
@@ -78,7 +80,7 @@ func FuzzRenderTerminal(f *testing.F) {
 				}
 			}
 		}
-		PartialMarkdown(source)
+		Partial(source)
 	})
 }
 
@@ -86,11 +88,11 @@ func FuzzRenderTerminal(f *testing.F) {
 func checkLines(t *testing.T, source, text string, width int) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, "\n") {
-		if line != Clean(line) {
+		if line != bot.Clean(line) {
 			t.Errorf("a line holds control characters: %q\nfrom %q", line, source)
 		}
-		if width > 2 && TextWidth(line) > width { // one wide character may need 2
-			t.Errorf("a line takes %d columns of %d: %q\nfrom %q", TextWidth(line), width, line, source)
+		if width > 2 && bot.TextWidth(line) > width { // one wide character may need 2
+			t.Errorf("a line takes %d columns of %d: %q\nfrom %q", bot.TextWidth(line), width, line, source)
 		}
 	}
 }
