@@ -47,7 +47,34 @@ type Message struct {
 	Press    string    `json:"press,omitempty"`    // Data of the pressed button; empty for a text
 	Language string    `json:"language,omitempty"` // the platform's hint, a BCP 47 tag
 	Apart    bool      `json:"apart,omitempty"`    // a question of its own, never guidance for a running task
+
+	// Media names what a message without text holds instead: "sticker", "photo".
+	Media string `json:"media,omitempty"`
+	// Edited says that Text is the new text of a message that was sent before.
+	Edited bool `json:"edited,omitempty"`
+	// Deleted says that the message with this ID is gone.
+	Deleted bool `json:"deleted,omitempty"`
+	// Overheard says that it is not addressed to the bot: it may be guidance or
+	// an answer of somebody who asked in this conversation, or nothing at all.
+	Overheard bool `json:"overheard,omitempty"`
+	// Within says that it stands in a thread that only this conversation goes on
+	// in, so that it speaks to the task there as a reply would.
+	Within bool `json:"within,omitempty"`
+	// MovedTo is set when the platform gave the chat another id: all that the
+	// conversation holds goes there. Nothing else of the message counts then.
+	MovedTo *Chat `json:"moved_to,omitempty"`
+	// Team is the workspace its author belongs to; empty where there are none.
+	Team string `json:"team,omitempty"`
+	// External says that its author is a guest, or of another organisation.
+	External bool `json:"external,omitempty"`
+	// Token is the platform's handle for answering this very delivery, for an
+	// Answerer; empty where there is none. It is never stored.
+	Token string `json:"-"`
 }
+
+// A message whose text begins with a slash is a command. Platforms write
+// their own forms ("/task@bot TEXT", "/legwork stop", "!stop") in this one:
+// "/NAME" and, after a space, the rest.
 
 // Kind says what a draft is for; pacing and looks depend on it.
 type Kind string
@@ -65,6 +92,7 @@ type Draft struct {
 	Kind    Kind     `json:"kind"`
 	Task    string   `json:"task,omitempty"`    // id of the task it speaks of
 	Text    string   `json:"text"`              // Markdown
+	Part    int      `json:"part,omitempty"`    // which part of Text this message holds, from 1, as a Splitter counts; 0: all of it
 	Partial bool     `json:"partial,omitempty"` // more text follows in later drafts of the same message
 	Failed  bool     `json:"failed,omitempty"`  // the text says what went wrong
 	Footer  string   `json:"footer,omitempty"`  // one plain line under an answer: sub-tasks, time, tokens
@@ -112,6 +140,20 @@ type Limits struct {
 // the bot was blocked, the chat or the message deleted. Any other error may pass.
 var ErrGone = errors.New("the chat or message is gone")
 
+// Moved is what Edit returns when the draft is shown, but in another message
+// than the one that was to be changed: that one was gone, or could hold no more.
+type Moved struct{ ID string }
+
+func (m *Moved) Error() string { return "the message is now " + m.ID }
+
+// Later is what Post, Edit and Stream return for a frame (a board that is
+// posted already, or a partial answer) whose turn has not come: nothing was
+// sent, and the newest frame should be offered again after that time. Drafts of
+// other kinds wait their turn instead.
+type Later struct{ After time.Duration }
+
+func (l *Later) Error() string { return "not before " + l.After.String() + " from now" }
+
 // ErrTold is what a handler returns, wrapped, when the people concerned have
 // read a sentence about it already: the rest is for operators.
 var ErrTold = errors.New("people were told")
@@ -134,11 +176,16 @@ type Platform interface {
 // yet. Each frame replaces the one before of the same task; an empty text takes
 // it back; the answer's Post ends it.
 type Streamer interface {
+	// Streams reports whether it can in that chat. Where it can, and messages
+	// last, a task without a plan needs no board: its first frame, with a Board
+	// and no text, says that work has begun.
+	Streams(to Chat) bool
 	Stream(ctx context.Context, to Chat, d Draft) error
 }
 
 // Splitter is an ability of platforms whose messages have a length limit: the
-// parts are posted one after the other.
+// parts are posted one after the other. They differ in Part only; the last one
+// alone has the buttons and the footer.
 type Splitter interface {
 	Split(d Draft) []Draft
 }
@@ -148,4 +195,20 @@ type Splitter interface {
 // is none.
 type Finder interface {
 	Find(ctx context.Context, to Chat, mark string) (id string, err error)
+}
+
+// Answerer is an ability of platforms that can answer a press or a command
+// where only its author sees it.
+type Answerer interface {
+	// Answer shows text, one sentence or a few lines of Markdown, to the author
+	// of m. m.Token is not empty. An empty text only ends the waiting of a press.
+	Answer(ctx context.Context, m Message, text string) error
+}
+
+// Director is an ability of platforms where the bot can write to a person by
+// itself.
+type Director interface {
+	// Direct returns the private chat with a person. ErrGone, wrapped, when there
+	// can be none, for example because the person never wrote to the bot.
+	Direct(ctx context.Context, person string) (Chat, error)
 }

@@ -24,6 +24,7 @@ const (
 	Asked    EventType = "asked"    // of a tool action: a person must decide first
 	Decided  EventType = "decided"  // of an ask action: what the person decided
 	Said     EventType = "said"     // guidance from a person or another agent
+	Unsaid   EventType = "unsaid"   // guidance is taken back before anything heeded it
 	Set      EventType = "set"      // the shared state was changed from outside
 	Stopped  EventType = "stopped"  // a person wants it to end
 	Expired  EventType = "expired"  // the time of Deadline has come
@@ -50,6 +51,8 @@ type Event struct {
 	Decision *Decision                  `json:"decision,omitempty"`
 	Text     string                     `json:"text,omitempty"`    // said
 	Message  string                     `json:"message,omitempty"` // said: platform id of the message; shown: id of what was sent
+	Of       int                        `json:"of,omitempty"`      // unsaid: seq of the guidance
+	Instead  string                     `json:"instead,omitempty"` // shown: id of the slot's earlier message, whose place Message takes
 	Values   map[string]json.RawMessage `json:"values,omitempty"`  // set: null deletes
 	Budget   string                     `json:"budget,omitempty"`  // overdrew: key of the budget that is reached
 	Slot     string                     `json:"slot,omitempty"`    // began, shown: "board" or "answer.1"
@@ -65,7 +68,9 @@ type Opening struct {
 	Language string     `json:"language"`          // of the texts: en, zh, ru
 	Timezone string     `json:"timezone"`          // IANA name
 	Limits   Limits     `json:"limits"`
-	Queued   bool       `json:"queued,omitempty"` // set by the store: waits for Released before its first decision
+	Queued   bool       `json:"queued,omitempty"`  // set by the store: waits for Released before its first decision
+	Preview  bool       `json:"preview,omitempty"` // a person decides about the first plan before anything runs
+	Model    string     `json:"model,omitempty"`   // configured model that the person has chosen; empty for the usual ones
 }
 
 // Limits bound one task. They are written into its Opening, so that a change

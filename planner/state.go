@@ -13,6 +13,7 @@ type Phase string
 const (
 	PhaseQueued    Phase = "queued"    // waits for Released
 	PhaseDeciding  Phase = "deciding"  // a model plans, reviews, or answers at once
+	PhaseProposed  Phase = "proposed"  // a person decides about the plan (Opening.Preview)
 	PhaseWorking   Phase = "working"   // sub-tasks run
 	PhaseAnswering Phase = "answering" // a model writes the closing answer
 	PhaseShowing   Phase = "showing"   // the outcome is on its way to the chat

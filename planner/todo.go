@@ -84,6 +84,10 @@ const (
 
 var nowhere = Place{Subtask: -1}
 
+// AtPlan is the Place.Subtask of the ask action about a plan; its Turn is the
+// seq of the plan.
+const AtPlan = -2
+
 func workActions(list []Action, s State, i int, w Work) []Action {
 	open := false
 	if n := len(w.Turns); n > 0 {

@@ -201,7 +201,7 @@ func (p *Presenter) drawSpeech(ctx context.Context, v *View, s *Speech) error {
 	}
 	p.spoken = text
 	d := bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Text: text, Partial: true}
-	if streamer, ok := p.platform.(bot.Streamer); ok {
+	if streamer, ok := p.platform.(bot.Streamer); ok && streamer.Streams(p.chat) {
 		return streamer.Stream(ctx, p.chat, d)
 	}
 	if text == "" {

@@ -42,6 +42,7 @@ type Inbound struct {
 // Receipt says what became of an Inbound.
 type Receipt struct {
 	Task   ID    // the task that was opened or received the event
+	Seq    int   // of the event in the task's journal; 0 when none was added now
 	Opened bool  // a task was opened
 	Again  bool  // the key was seen before: nothing was done; Task is what it became then
 	Err    error // ErrRefused, ErrNoTask
@@ -99,6 +100,16 @@ type Store interface {
 	// which were opened before the task before (all when empty). When the newest
 	// alone is longer, its texts are shortened.
 	History(ctx context.Context, conversation string, before ID, maxBytes int) ([]Turn, error)
+	// Forget deletes what a conversation holds: its history and the journals of
+	// its finished tasks, in one transaction that leaves nothing readable in the
+	// store's file beyond what the store's engine keeps of freed pages. Tasks that
+	// are not over stay. It returns how many tasks were deleted.
+	Forget(ctx context.Context, conversation string) (int, error)
+	// Move gives all that a conversation holds to another one, whose own turns it
+	// precedes: history, cut, settings of the chat, and the tasks that are not
+	// over, in one transaction. Live and history lists name the new chat from then
+	// on; journals stay as they are. Moving what is not there does nothing.
+	Move(ctx context.Context, from string, to bot.Chat) error
 	// Setting and PutSetting keep small per-person and per-chat values, such as
 	// ("terminal:me", "language"). A missing one is "".
 	Setting(ctx context.Context, owner, name string) (string, error)

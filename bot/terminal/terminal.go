@@ -173,6 +173,9 @@ func (t *Terminal) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft
 	return t.put(ctx, to, id, d, true)
 }
 
+// Streams implements bot.Streamer.
+func (t *Terminal) Streams(bot.Chat) bool { return true }
+
 // Stream implements bot.Streamer.
 func (t *Terminal) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
 	d.Kind, d.Partial = bot.KindAnswer, true

@@ -17,6 +17,7 @@ import (
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"legwork/bot"
 	"legwork/store/rules"
 	"legwork/tasks"
 )
@@ -145,4 +146,14 @@ func (s *Store) Close() error {
 		}
 	})
 	return s.closed
+}
+
+// Forget implements tasks.Store.
+func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
+	return 0, errors.ErrUnsupported
+}
+
+// Move implements tasks.Store.
+func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
+	return errors.ErrUnsupported
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"legwork/bot"
 	"legwork/planner"
 	"legwork/store/rules"
 	"legwork/tasks"
@@ -199,4 +200,14 @@ func doing(what string, err error) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
+}
+
+// Forget implements tasks.Store.
+func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
+	return 0, errors.ErrUnsupported
+}
+
+// Move implements tasks.Store.
+func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
+	return errors.ErrUnsupported
 }
