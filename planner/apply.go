@@ -62,6 +62,8 @@ func applied(s State, e Event) State {
 		return decided(s, e)
 	case Said:
 		return heard(s, e)
+	case Unsaid:
+		return unheard(s, e)
 	case Set:
 		return share(s, e.Seq, slices.Collect(maps.Keys(e.Values)))
 	case Stopped:
@@ -87,7 +89,7 @@ func applied(s State, e Event) State {
 
 func open(s State, e Event) State {
 	s.Limits, s.Opened, s.Last = e.Opening.Limits, e.At, e.At
-	s.Limit = s.Limits.TaskTimeout
+	s.Limit, s.Preview = s.Limits.TaskTimeout, e.Opening.Preview
 	s.Phase = PhaseQueued
 	if !e.Opening.Queued {
 		s = decide(s, e.Seq)
@@ -98,6 +100,10 @@ func open(s State, e Event) State {
 // release lets a queued task go on: to its first decision, or to the plan that
 // it waits with.
 func release(s State, e Event) State {
+	if s.Phase == PhaseProposed {
+		s.Waits = false
+		return s
+	}
 	if s.Round > 0 {
 		s.Phase = PhaseWorking
 		return s
@@ -199,6 +205,32 @@ func planned(s State, e Event) State {
 	if e.Reply.Queued {
 		s.Phase = PhaseQueued
 	}
+	if s.Preview {
+		s.Phase, s.Waits = PhaseProposed, e.Reply.Queued
+	}
+	return s
+}
+
+// approved folds what a person decided about the plan.
+func approved(s State, e Event) State {
+	s.Preview = false
+	switch {
+	case !e.Decision.Approve:
+		return halt(s, e, WhyStopped)
+	case s.Waits:
+		s.Phase, s.Waits = PhaseQueued, false
+	default:
+		s.Phase = PhaseWorking
+	}
+	return s
+}
+
+// rejected drops the plan that a person decides about, because something was
+// said to it: another one is made.
+func rejected(s State) State {
+	last := len(s.Planned) - 1
+	s.Rejected, s.Planned = append(slices.Clip(s.Rejected), s.Planned[last]), s.Planned[:last:last]
+	s.Round, s.Subtasks, s.Waits = 0, nil, false
 	return s
 }
 
@@ -206,6 +238,19 @@ func planned(s State, e Event) State {
 // with it, the next one sees it otherwise.
 func heard(s State, e Event) State {
 	s.Heard = append(slices.Clip(s.Heard), e.Seq)
+	switch s.Phase {
+	case PhaseDeciding, PhaseAnswering:
+		return decide(s, e.Seq)
+	case PhaseProposed:
+		return decide(rejected(s), e.Seq)
+	}
+	return s
+}
+
+// unheard folds that guidance was taken back: a decision that is being made
+// with it is made again without.
+func unheard(s State, e Event) State {
+	s.Heard = slices.DeleteFunc(slices.Clone(s.Heard), func(seq int) bool { return seq == e.Of })
 	if s.Phase == PhaseDeciding || s.Phase == PhaseAnswering {
 		return decide(s, e.Seq)
 	}
@@ -243,8 +288,11 @@ func expire(s State, e Event) State {
 	return halt(s, e, WhyExpired)
 }
 
-// decided folds a person's decision: about a budget, or about a call.
+// decided folds a person's decision: about a plan, a budget, or a call.
 func decided(s State, e Event) State {
+	if s.Phase == PhaseProposed {
+		return approved(s, e)
+	}
 	if s.Budget != "" && e.Action == budgetID(s) {
 		s.Budget, s.Over = "", 0
 		if e.Decision.Approve {

@@ -108,6 +108,11 @@ func (b *builder) decision(a Action) error {
 	b.add(llm.User, b.person())
 	b.add(llm.User, tag("goal", b.opening.Opening.Goal))
 	heard := b.s.Heard
+	for _, plan := range b.s.Rejected {
+		heard = b.guidance(heard, plan)
+		b.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
+		b.add(llm.User, b.text("prompt.plan_rejected", nil))
+	}
 	for i, plan := range b.s.Planned {
 		heard = b.guidance(heard, plan)
 		if a.Role != llm.RoleAnswer {

@@ -145,7 +145,9 @@ func (w *world) event() planner.Event {
 		return planner.Event{Type: planner.Expired, At: planner.Deadline(w.s)}
 	case n == 6:
 		return planner.Event{Type: planner.Resumed}
-	case w.s.Phase == planner.PhaseQueued:
+	case n == 7 && len(w.s.Heard) > 0:
+		return planner.Event{Type: planner.Unsaid, Of: rapid.SampledFrom(w.s.Heard).Draw(w.t, "of")}
+	case w.s.Phase == planner.PhaseQueued, w.s.Held() && n < 15:
 		return planner.Event{Type: planner.Released}
 	}
 	a := rapid.SampledFrom(todo).Draw(w.t, "action")
@@ -179,7 +181,7 @@ func opening(t *rapid.T) planner.Event {
 	limits.Parallel = rapid.IntRange(1, 3).Draw(t, "parallel")
 	limits.Subtasks = rapid.IntRange(1, 4).Draw(t, "subtasks")
 	return planner.Event{Type: planner.Opened, Opening: &planner.Opening{
-		Goal: "goal", Language: "en", Timezone: "UTC", Limits: limits, Queued: rapid.Bool().Draw(t, "queued"),
+		Goal: "goal", Language: "en", Timezone: "UTC", Limits: limits, Queued: rapid.Bool().Draw(t, "queued"), Preview: rapid.Bool().Draw(t, "preview"),
 	}}
 }
 

@@ -59,13 +59,17 @@ type State struct {
 	Round    int   // plans taken so far
 	Planned  []int // seqs of the events that hold them
 	Subtasks []Work
-	Heard    []int // seqs of guidance, all of it
+	Rejected []int // seqs of first plans that a person wanted changed
+	Heard    []int // seqs of guidance, all of it but what was taken back
 	Heeded   int   // how many of Heard the last plan or reply had seen
 
 	Cause int   // seq of what the current decision follows; part of its id
 	Tries int   // unusable replies of the current decision
 	Bad   []int // their seqs
 	Begun bool  // its first words are out
+
+	Preview bool // a person decides about the first plan
+	Waits   bool // PhaseProposed: Released has to come, too, before the plan runs
 
 	Answer  int            // seq of the event whose text is the answer; 0 for none
 	Budget  string         // key of a budget that is reached and not yet extended
@@ -173,6 +177,9 @@ func (s State) Finished() bool { return s.Phase == PhaseOver }
 // Settled reports that the outcome is known, shown or not.
 func (s State) Settled() bool { return s.Outcome != Pending }
 
+// Held reports that the task waits for Released.
+func (s State) Held() bool { return s.Phase == PhaseQueued || s.Phase == PhaseProposed && s.Waits }
+
 // Slot returns the slot of that name; its zero value when there is none.
 func (s State) Slot(name string) Slot {
 	for _, slot := range s.Slots {
@@ -214,6 +221,8 @@ func (s State) Status() string {
 			return "waiting"
 		}
 		return "working"
+	case PhaseProposed:
+		return "waiting"
 	case PhaseShowing:
 		return "answering"
 	case PhaseOver:

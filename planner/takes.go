@@ -1,5 +1,7 @@
 package planner
 
+import "slices"
+
 // Takes reports whether e still fits s. Stores call it at append, under the
 // task's lock: what it refuses is never written, so a second click, a late
 // reply and a second replica change nothing.
@@ -12,9 +14,11 @@ func Takes(s State, e Event) bool {
 	}
 	switch e.Type {
 	case Released:
-		return s.Phase == PhaseQueued
+		return s.Phase == PhaseQueued || s.Phase == PhaseProposed && s.Waits
 	case Said:
 		return listens(s)
+	case Unsaid:
+		return listens(s) && slices.Contains(s.Heard[s.Heeded:], e.Of)
 	case Set:
 		return len(e.Values) > 0
 	case Stopped:
@@ -37,7 +41,7 @@ func Takes(s State, e Event) bool {
 // of a decision are out, or while sub-tasks work that a review will judge.
 func listens(s State) bool {
 	switch s.Phase {
-	case PhaseQueued, PhaseDeciding, PhaseWorking:
+	case PhaseQueued, PhaseDeciding, PhaseProposed, PhaseWorking:
 		return !s.Begun
 	case PhaseAnswering:
 		return !s.Begun && s.Why == ""
@@ -59,7 +63,8 @@ func takesShow(s State, e Event) bool {
 	if e.Last && s.Phase != PhaseShowing {
 		return false
 	}
-	return slot.Name != "" && e.Message != "" && (slot.Message == "" || e.Last)
+	fresh := slot.Message == "" || slot.Message == e.Instead
+	return slot.Name != "" && e.Message != "" && (fresh || e.Last)
 }
 
 // takesOutcome judges what came of an action: Todo must list it.

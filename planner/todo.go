@@ -46,6 +46,9 @@ func Todo(s State) []Action {
 		list = append(list, Action{ID: decisionID(s, role), Kind: KindModel, Role: role, Place: nowhere, Final: true})
 	case PhaseAnswering:
 		list = append(list, Action{ID: decisionID(s, llm.RoleAnswer), Kind: KindModel, Role: llm.RoleAnswer, Place: nowhere, Final: true})
+	case PhaseProposed:
+		seq := s.Planned[len(s.Planned)-1]
+		list = append(list, Action{ID: "ask plan " + strconv.Itoa(seq), Kind: KindAsk, Place: Place{Subtask: AtPlan, Turn: seq}})
 	case PhaseWorking:
 		for i := range s.Subtasks {
 			if w := &s.Subtasks[i]; w.State == SubWorking || w.State == SubWaiting {

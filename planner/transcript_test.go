@@ -132,6 +132,8 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 			switch key {
 			case "queued":
 				e.Opening.Queued = true
+			case "preview":
+				e.Opening.Preview = true
 			case "rounds":
 				e.Opening.Limits.Rounds = n
 			case "parallel":
@@ -161,6 +163,8 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 		e.Decision = &planner.Decision{Approve: words[0] == "yes", Text: strings.Join(words[1:], " ")}
 	case planner.Said:
 		e.Text = strings.Join(words, " ")
+	case planner.Unsaid:
+		_, _ = fmt.Sscan(words[0], &e.Of)
 	case planner.Set:
 		e.Values = map[string]json.RawMessage{words[0]: json.RawMessage(`1`)}
 	case planner.Expired:
@@ -169,6 +173,9 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 		e.Budget = words[0]
 	case planner.Shown:
 		e.Slot, e.Message, e.Last = words[0], "m1", len(words) > 1 && words[1] == "last"
+		if len(words) > 2 && words[1] == "instead" {
+			e.Message, e.Instead = "m2", words[2]
+		}
 	case planner.Began:
 		if e.Action == "" {
 			e.Slot = words[0]

@@ -59,7 +59,7 @@ func (l *Lane) Amend(id ID, s planner.State, e *planner.Event) {
 func (l *Lane) Note(id ID, s planner.State) []ID {
 	if s.Finished() {
 		l.Entries = slices.DeleteFunc(l.Entries, func(e LaneEntry) bool { return e.Task == id })
-	} else if s.Phase != planner.PhaseQueued {
+	} else if !s.Held() {
 		l.unhold(id)
 	}
 	var free []ID

@@ -1,0 +1,40 @@
+package bot
+
+import (
+	"context"
+	"time"
+)
+
+// Pacer says when a request to a platform may go out. One stands in front of
+// all requests of an account, so that they keep to the platform's limits
+// together; in a cluster it is shared. It is safe for concurrent use.
+type Pacer interface {
+	// Turn returns nil when the request may be sent, and counts it as sent. A
+	// request of urgency Frame never waits: when its turn has not come, or others
+	// wait for theirs, the error is a *Later. Others wait, those of urgency First
+	// before the rest and otherwise in order of arrival; their error is ctx's.
+	Turn(ctx context.Context, r Request) error
+	// Hold notes that the platform wants nothing of that kind for d: of r's
+	// Account, of its Chat unless that is empty, and of its Method unless that is
+	// empty. Everything else goes on.
+	Hold(r Request, d time.Duration)
+}
+
+// Request is what a Pacer knows of a request.
+type Request struct {
+	Account string // whose limits count: the bot's id or the workspace, never a secret
+	Chat    string // the platform's id of the chat; empty where no limit is per chat
+	Group   bool   // more people than one are in the chat
+	Method  string // as the platform calls it
+	Urgency Urgency
+}
+
+// Urgency is the order among requests that wait for the same turn.
+type Urgency uint8
+
+// The urgencies.
+const (
+	Frame Urgency = iota // may be left out: a newer one will come
+	Plain                // boards' first posts, notices
+	First                // outcomes and questions
+)
