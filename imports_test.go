@@ -22,9 +22,11 @@ const table = `
 package            | of this repository                      | modules
 cmd/legwork        | *                                       | kong yaml/v3
 
-conf               | bot i18n llm planner tools              | yaml/v3 levenshtein
+conf               | bot bot/slack bot/telegram i18n llm planner tools | yaml/v3 levenshtein godotenv
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
+bot/telegram       | bot bot/markdown                        | telegram-bot-api/v5
+bot/slack          | bot bot/markdown                        | slack-go/slack gorilla/websocket
 tasks/local        | bot i18n llm planner tasks              |
 tasks/enginetest   | bot i18n llm planner tasks              | pgregory.net/rapid go-cmp
 store/bolt         | bot planner tasks store/rules           | bbolt golang-lru/v2 flock
@@ -45,6 +47,7 @@ llm                | llm/lenient                             | go-openai backoff
 llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient                         | go-openai
 i18n               |                                         | go-i18n/v2 x/text yaml/v3 levenshtein
+redact             |                                         |
 failpoint          |                                         |
 `
 

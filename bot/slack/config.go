@@ -1,0 +1,177 @@
+package slack
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The values of Config.Mode.
+const (
+	ModeSocket = "socket"
+	ModeHTTP   = "http"
+)
+
+// DefaultAPIURL is Slack's own Web API.
+const DefaultAPIURL = "https://slack.com/api/"
+
+// Config is this package's part of the config file. A zero value stands for
+// the default named at each field; WithDefaults fills them in.
+type Config struct {
+	// BotToken is the app's bot token (xoxb-...). Required.
+	BotToken string `yaml:"bot_token" jsonschema:"required" jsonschema_description:"The app's bot token, xoxb-..., from the page OAuth & Permissions."`
+	// AppToken opens Socket Mode (xapp-...). Required in mode socket.
+	AppToken string `yaml:"app_token,omitempty" jsonschema_description:"The app-level token, xapp-..., with the scope connections:write. Needed in mode socket."`
+	// SigningSecret proves that a delivery is Slack's. Required in mode http.
+	SigningSecret string `yaml:"signing_secret,omitempty" jsonschema_description:"What Slack signs its deliveries with, from the page Basic Information. Needed in mode http."`
+	// APIURL is the Web API up to, and without, a method's name. Default:
+	// DefaultAPIURL.
+	APIURL string `yaml:"api_url,omitempty" jsonschema:"example=https://slack.com/api/" jsonschema_description:"The Web API without a method's name. Default: https://slack.com/api/."`
+	// Mode is how events arrive: over a connection that legwork opens (socket,
+	// the default) or by deliveries to /slack/... of legwork (http).
+	Mode string `yaml:"mode,omitempty" jsonschema:"enum=socket,enum=http" jsonschema_description:"How messages arrive: socket opens a connection to Slack, http has them delivered to /slack/events, /slack/commands and /slack/interactions. Default: socket."`
+	// Commands are the names of the slash commands, which all apps of a workspace
+	// share.
+	Commands Commands `yaml:"commands,omitempty" jsonschema_description:"The names of the slash commands; all apps of a workspace share one namespace."`
+}
+
+// Commands are the names of the slash commands, with their slash.
+type Commands struct {
+	// Main takes a verb: /legwork status. Default: /legwork.
+	Main string `yaml:"main,omitempty" jsonschema:"example=/legwork" jsonschema_description:"Takes a verb: /legwork status. Default: /legwork."`
+	// Task takes a task's text. Default: /task.
+	Task string `yaml:"task,omitempty" jsonschema:"example=/task" jsonschema_description:"Takes what is to be done: /task TEXT. Default: /task."`
+}
+
+// WithDefaults returns a copy in which every zero value is replaced by its
+// default. APIURL ends in a slash.
+func (c Config) WithDefaults() Config {
+	c.APIURL = strings.TrimRight(cmp.Or(c.APIURL, DefaultAPIURL), "/") + "/"
+	c.Mode = cmp.Or(c.Mode, ModeSocket)
+	c.Commands.Main = cmp.Or(c.Commands.Main, "/legwork")
+	c.Commands.Task = cmp.Or(c.Commands.Task, "/task")
+	return c
+}
+
+// Issue is one mistake in a config. Path leads to the key, such as
+// "commands.task"; Problem says what is wrong and what is allowed, and never
+// holds a token or a secret.
+type Issue struct{ Path, Problem string }
+
+var (
+	botTokenShape  = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]+$`)
+	appTokenShape  = regexp.MustCompile(`^xapp-[A-Za-z0-9-]+$`)
+	commandShape   = regexp.MustCompile(`^/[a-z0-9_-]{1,31}$`)
+	blankOrControl = regexp.MustCompile(`[^!-~]`)
+)
+
+// ownCommands are those that Slack keeps for itself.
+func ownCommands() []string {
+	return []string{
+		"/active", "/apps", "/archive", "/away", "/call", "/canvas", "/collapse", "/contract", "/dm", "/dnd", "/expand", "/feed",
+		"/feedback", "/huddle", "/invite", "/invite_people", "/join", "/keys", "/kick", "/leave", "/list", "/me", "/msg", "/mute",
+		"/open", "/prefs", "/remind", "/remove", "/rename", "/search", "/shortcuts", "/shrug", "/star", "/status", "/topic",
+		"/trigger", "/unarchive", "/who", "/workflow",
+	}
+}
+
+// Validate lists every mistake.
+func (c Config) Validate() []Issue {
+	var issues []Issue
+	add := func(path, problem string) {
+		if problem != "" {
+			issues = append(issues, Issue{path, problem})
+		}
+	}
+	mode := c.WithDefaults().Mode
+	add("bot_token", botTokenProblem(c.BotToken))
+	add("app_token", appTokenProblem(c.AppToken, mode))
+	add("signing_secret", signingSecretProblem(c.SigningSecret, mode))
+	add("api_url", addressProblem(c.APIURL))
+	if mode != ModeSocket && mode != ModeHTTP {
+		add("mode", fmt.Sprintf("unknown value %q; allowed: %s, %s", mode, ModeSocket, ModeHTTP))
+	}
+	full := c.WithDefaults().Commands
+	add("commands.main", commandProblem(full.Main))
+	add("commands.task", commandProblem(full.Task))
+	if full.Main == full.Task {
+		add("commands.task", "is the same as commands.main; allowed: another name")
+	}
+	return issues
+}
+
+func botTokenProblem(token string) string {
+	const allowed = "allowed: the bot token xoxb-... from the app's page OAuth & Permissions"
+	switch {
+	case token == "":
+		return "is missing; " + allowed
+	case strings.HasPrefix(token, "xapp-"):
+		return "is the app-level token, which belongs to app_token; " + allowed
+	case strings.HasPrefix(token, "xoxp-"):
+		return "is a person's token; " + allowed
+	case strings.HasPrefix(token, "xoxe"):
+		return "is a token that expires; turn token rotation off in the app; " + allowed
+	case !botTokenShape.MatchString(token):
+		return "is not a bot token; " + allowed
+	}
+	return ""
+}
+
+func appTokenProblem(token, mode string) string {
+	const allowed = "allowed: the app-level token xapp-... with the scope connections:write from the app's page Basic Information"
+	switch {
+	case token == "" && mode == ModeSocket:
+		return "is missing, but mode socket needs it; " + allowed + "; or mode http with signing_secret"
+	case token == "":
+		return ""
+	case strings.HasPrefix(token, "xoxb-"):
+		return "is the bot token, which belongs to bot_token; " + allowed
+	case !appTokenShape.MatchString(token):
+		return "is not an app-level token; " + allowed
+	}
+	return ""
+}
+
+func signingSecretProblem(secret, mode string) string {
+	const allowed = "allowed: the signing secret from the app's page Basic Information"
+	switch {
+	case secret == "" && mode == ModeHTTP:
+		return "is missing, but mode http needs it to know that deliveries are Slack's; " + allowed
+	case blankOrControl.MatchString(secret):
+		return "contains a space, a line break or another character that no signing secret has; " + allowed
+	case strings.HasPrefix(secret, "xoxb-"), strings.HasPrefix(secret, "xapp-"):
+		return "is a token; " + allowed
+	}
+	return ""
+}
+
+func commandProblem(name string) string {
+	switch {
+	case slices.Contains(ownCommands(), name):
+		return fmt.Sprintf("%s is Slack's own; allowed: another name, such as /legwork-%s", name, strings.TrimPrefix(name, "/"))
+	case !commandShape.MatchString(name):
+		return fmt.Sprintf("%q is not the name of a command; allowed: a slash and up to 31 of a-z, 0-9, - and _, such as /task", name)
+	}
+	return ""
+}
+
+// addressProblem says why a text is no address of a server; empty when it is
+// one, or empty itself.
+func addressProblem(address string) string {
+	if address == "" {
+		return ""
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return "is not an address; allowed: http://... or https://..."
+	case u.User != nil:
+		return "must not contain a user name or password"
+	case u.RawQuery != "" || u.Fragment != "":
+		return "must not contain ? or #"
+	}
+	return ""
+}
