@@ -52,6 +52,16 @@ func statusKey(s planner.State) string {
 	return "status." + s.Status()
 }
 
+// folded is the board of a task that is over: one line.
+func folded(v *View, texts *i18n.Texts) bot.Board {
+	s, opening := v.State, v.Opening()
+	text := statusText(texts, opening.Language, s)
+	if s.Outcome == planner.Done {
+		text = texts.Text(opening.Language, "board.done", map[string]any{"Count": len(s.Subtasks), "Elapsed": s.Worked})
+	}
+	return bot.Board{Title: line(opening.Goal), Status: text}
+}
+
 func elapsed(w planner.Work, now time.Time) time.Duration {
 	switch {
 	case w.Began.IsZero():

@@ -135,37 +135,3 @@ func (in *Inbox) decide(r *routed, m bot.Message, id ID, action string, d planne
 		return ""
 	}
 }
-
-// Ask puts a question of the task to its chat. The answer comes by the inbox.
-func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
-	opening := v.Opening()
-	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: opening.Message, Mark: string(p.id) + "." + a.ID}
-	if a.Place.Subtask < 0 {
-		d.Text = p.x.Texts.Text(opening.Language, "question.budget", nil)
-		for i, key := range []string{"question.yes", "question.no"} {
-			d.Buttons = append(d.Buttons, bot.Button{Label: p.x.Texts.Text(opening.Language, key, nil), Data: pressData(p.id, spot(v.State, a), i)})
-		}
-	} else {
-		q := planner.QuestionOf(v.Event(planner.QuestionSeq(v.State, a.Place)), a.Place)
-		d.Text = q.Text
-		for i, choice := range q.Choices {
-			d.Buttons = append(d.Buttons, bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)})
-		}
-	}
-	slot := v.State.Slot(a.ID)
-	if p.platform.Limits().Passing {
-		_, err := p.post(ctx, a.ID, d)
-		return err
-	}
-	if slot.Message != "" {
-		return nil
-	}
-	if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: a.ID}); err != nil {
-		return err
-	}
-	id, err := p.post(ctx, a.ID, d)
-	if err != nil {
-		return err
-	}
-	return p.append(ctx, planner.Event{Type: planner.Shown, Slot: a.ID, Message: id})
-}

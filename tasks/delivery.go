@@ -12,77 +12,106 @@ import (
 )
 
 // Show brings the outcome to the chat, part by part. A part whose id is stored
-// is not sent again; one that was about to be sent before a crash is looked
-// for where the platform can, and sent otherwise: twice at worst, never lost.
+// is not sent again but changed to what it has to be; one that was about to be
+// sent before a crash is looked for where the platform can, and sent otherwise:
+// twice at worst, never lost.
 func (p *Presenter) Show(ctx context.Context, v *View) error {
 	if err := p.take(ctx); err != nil {
 		return err
 	}
 	defer p.release()
 	if !p.frozen {
+		p.closeQuestions(ctx, v)
 		if err := p.drawLast(ctx, v); err != nil {
 			p.x.Log.WarnContext(ctx, "the last frame could not be shown", "task", p.id, "cause", err)
 		}
 		p.frozen = true
 	}
-	d := outcome(v, p.x.Texts)
+	d := p.outcome(v)
 	parts := []bot.Draft{d}
 	if s, ok := p.platform.(bot.Splitter); ok {
 		parts = s.Split(d)
 	}
 	for i, part := range parts {
-		name, last := fmt.Sprintf("answer.%d", i+1), i == len(parts)-1
-		slot := v.State.Slot(name)
-		if slot.Message != "" && !last {
-			continue
-		}
-		part.Mark = string(p.id) + "." + name
-		shown := planner.Event{Type: planner.Shown, Slot: name, Message: "early", Last: last}
-		if failpoint.Fault("shown-too-early") {
-			if err := p.append(ctx, shown); err != nil {
-				return err
-			}
-		}
-		id, err := p.send(ctx, v, slot, name, part)
-		if err != nil {
-			return p.unshown(ctx, v, err)
-		}
-		if failpoint.Fault("shown-not-stored") {
-			continue
-		}
-		shown.Message = id
-		if err := p.append(ctx, shown); err != nil {
+		if err := p.showPart(ctx, v, fmt.Sprintf("answer.%d", i+1), part, i == len(parts)-1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// drawLast draws the board as it stays. A plain answer takes its place instead,
-// and one that was never posted is not missed.
-func (p *Presenter) drawLast(ctx context.Context, v *View) error {
-	if v.State.Round == 0 || !p.platform.Limits().Passing && p.boardMessage(ctx, v) == "" {
+// outcome is the draft of the task's outcome, with what can be done about it
+// where messages last.
+func (p *Presenter) outcome(v *View) bot.Draft {
+	d := outcome(v, p.x.Texts)
+	if !p.lasting() {
+		return d
+	}
+	if v.State.Round > 0 {
+		d.Buttons = append(d.Buttons, p.button(v, "button.details", pressDetails))
+	}
+	if v.State.Outcome == planner.Failed {
+		d.Buttons = append(d.Buttons, p.button(v, "button.retry", pressRetry))
+	}
+	return d
+}
+
+// showPart brings one part to the chat and stores that.
+func (p *Presenter) showPart(ctx context.Context, v *View, name string, part bot.Draft, last bool) error {
+	slot := v.State.Slot(name)
+	if name == planner.SlotAnswer && slot.Message == "" {
+		slot.Message = p.words
+	}
+	if slot.Message != "" && !last && !p.platform.Limits().Edits {
 		return nil
 	}
-	return p.drawBoard(ctx, v)
+	part.Mark = p.mark(name)
+	shown := planner.Event{Type: planner.Shown, Slot: name, Message: "early", Last: last}
+	if failpoint.Fault("shown-too-early") {
+		if err := p.append(ctx, shown); err != nil {
+			return err
+		}
+	}
+	id, err := p.send(ctx, v, slot, name, part)
+	if err != nil {
+		return p.unshown(ctx, v, err)
+	}
+	if failpoint.Fault("shown-not-stored") || id == slot.Message && !last {
+		return nil
+	}
+	shown.Message, shown.Instead = id, slot.Message
+	return p.append(ctx, shown)
+}
+
+// drawLast draws the board as it stays: in one line where messages last, since
+// the answer is a message of its own. A plain answer takes its place instead,
+// and one that was never posted is not missed.
+func (p *Presenter) drawLast(ctx context.Context, v *View) error {
+	switch {
+	case v.State.Round == 0:
+		return nil
+	case !p.lasting():
+		return p.drawBoard(ctx, v)
+	case p.boardMessage(ctx, v) == "":
+		return nil
+	}
+	board := folded(v, p.x.Texts)
+	return p.change(ctx, planner.SlotBoard, &p.message, bot.Draft{
+		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: p.boardMark(), ReplyTo: v.Opening().Message,
+	})
 }
 
 // boardMessage is the id of the board's message, also when it became known after
 // v was taken or never; empty when there is none.
 func (p *Presenter) boardMessage(ctx context.Context, v *View) string {
-	if p.message == "" {
-		p.message = v.State.Slot(planner.SlotBoard).Message
-	}
-	if p.message == "" {
+	if p.boardID(v) == "" {
 		p.message = p.find(ctx, planner.SlotBoard, p.boardMark())
 	}
 	return p.message
 }
 
-func (p *Presenter) boardMark() string { return string(p.id) + ".board" }
-
-// send posts one part of the outcome. A plain answer takes the place of its
-// board where messages can be changed.
+// send posts one part of the outcome, or changes the message that is there for
+// it. A plain answer takes the place of its board where messages can be changed.
 func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name string, d bot.Draft) (string, error) {
 	limits := p.platform.Limits()
 	place := slot.Message
@@ -96,6 +125,10 @@ func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name s
 	}
 	if place != "" {
 		err := p.edit(ctx, place, d)
+		var moved *bot.Moved
+		if errors.As(err, &moved) {
+			return moved.ID, nil
+		}
 		if err == nil || ctx.Err() != nil {
 			return place, err
 		}
@@ -120,7 +153,8 @@ func (p *Presenter) edit(ctx context.Context, id string, d bot.Draft) error {
 	pause := postPause
 	for try := 1; ; try++ {
 		err := p.platform.Edit(ctx, p.chat, id, d)
-		if err == nil || ctx.Err() != nil || try == postTries || errors.Is(err, bot.ErrGone) {
+		var moved *bot.Moved
+		if err == nil || ctx.Err() != nil || try == postTries || errors.Is(err, bot.ErrGone) || errors.As(err, &moved) {
 			return err
 		}
 		if err := wait(ctx, pause); err != nil {

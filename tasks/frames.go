@@ -1,0 +1,224 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"legwork/bot"
+	"legwork/planner"
+)
+
+// streamer is the platform's ability to show text that is no message; nil where
+// it has none in this chat.
+func (p *Presenter) streamer() bot.Streamer {
+	if s, ok := p.platform.(bot.Streamer); ok && s.Streams(p.chat) {
+		return s
+	}
+	return nil
+}
+
+// lasting reports that messages stay, and with them what is done to them.
+func (p *Presenter) lasting() bool { return !p.platform.Limits().Passing }
+
+// drawBoard shows how the task stands. Where a stream can say that work has
+// begun, a task without a plan leaves no board behind.
+func (p *Presenter) drawBoard(ctx context.Context, v *View) error {
+	board := Board(v, p.x.Texts, p.x.Now())
+	streamer := p.streamer()
+	switch {
+	case !p.lasting():
+	case streamer != nil && v.State.Round == 0 && p.boardID(v) == "":
+		return p.drawBegin(ctx, streamer, v, board)
+	case v.State.Phase == planner.PhaseProposed && p.boardID(v) == "":
+		return nil // the question shows the plan
+	}
+	if p.opened && streamer != nil {
+		p.opened = false
+		_ = streamer.Stream(ctx, p.chat, bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Partial: true}) // it would pass by itself
+	}
+	if p.boardID(v) != "" && sameBoard(board, p.board) && !p.outdated(board) {
+		return nil
+	}
+	d := bot.Draft{
+		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: p.boardMark(), ReplyTo: v.Opening().Message,
+		Partial: p.lasting() && !v.State.Settled(), Buttons: p.boardButtons(v),
+	}
+	if p.message == "" {
+		if err := p.postBoard(ctx, d); err != nil {
+			return err
+		}
+	} else if err := p.change(ctx, planner.SlotBoard, &p.message, d); err != nil {
+		return fmt.Errorf("changing board: %w", err)
+	}
+	p.board, p.drawn = board, p.x.Now()
+	return nil
+}
+
+// boardID is the id of the board's message as far as it is known.
+func (p *Presenter) boardID(v *View) string {
+	p.message = cmp.Or(p.message, v.State.Slot(planner.SlotBoard).Message)
+	return p.message
+}
+
+// outdated reports that the running times on the board are old.
+func (p *Presenter) outdated(b bot.Board) bool {
+	if !p.lasting() || p.x.Now().Sub(p.drawn) < clockGap {
+		return false
+	}
+	for _, item := range b.Items {
+		if item.State == string(planner.SubWorking) {
+			return true
+		}
+	}
+	return false
+}
+
+// boardButtons offers Stop while there is something to stop.
+func (p *Presenter) boardButtons(v *View) []bot.Button {
+	if !p.lasting() || v.State.Settled() {
+		return nil
+	}
+	return []bot.Button{p.button(v, "button.stop", pressStop)}
+}
+
+// button makes one that acts on the whole task.
+func (p *Presenter) button(v *View, key, press string) bot.Button {
+	return bot.Button{Label: p.x.Texts.Text(v.Opening().Language, key, nil), Data: press + ":" + string(p.id)}
+}
+
+// drawBegin says by the platform's stream that work has begun, or what it waits
+// for.
+func (p *Presenter) drawBegin(ctx context.Context, streamer bot.Streamer, v *View, board bot.Board) error {
+	if p.spoken != "" || p.opened && sameBoard(board, p.board) {
+		return nil
+	}
+	d := bot.Draft{Kind: bot.KindBoard, Task: string(p.id), Board: &board, Partial: true}
+	if v.State.Held() {
+		d.Text = board.Status
+	}
+	if err := streamer.Stream(ctx, p.chat, d); err != nil {
+		return fmt.Errorf("showing that work has begun: %w", err)
+	}
+	p.board, p.opened = board, true
+	return nil
+}
+
+// postBoard sends the board's message, unless it was sent before a crash.
+func (p *Presenter) postBoard(ctx context.Context, d bot.Draft) error {
+	id, err := p.postSlot(ctx, planner.SlotBoard, d)
+	if err != nil {
+		return fmt.Errorf("posting board: %w", err)
+	}
+	p.message = id
+	return nil
+}
+
+// postSlot sends the message of a slot once and stores its id.
+func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id string, err error) {
+	lasting := p.lasting()
+	if lasting {
+		if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: slot}); err != nil {
+			return "", err
+		}
+	}
+	if id = p.find(ctx, slot, d.Mark); id == "" {
+		p.sending(slot)
+		if id, err = p.platform.Post(ctx, p.chat, d); err != nil {
+			return "", err
+		}
+	}
+	if lasting {
+		err = p.append(ctx, planner.Event{Type: planner.Shown, Slot: slot, Message: id})
+	}
+	return id, err
+}
+
+// change edits a slot's message. Where the platform shows the draft in another
+// message instead, that takes the slot.
+func (p *Presenter) change(ctx context.Context, slot string, id *string, d bot.Draft) error {
+	err := p.platform.Edit(ctx, p.chat, *id, d)
+	var moved *bot.Moved
+	if !errors.As(err, &moved) {
+		return err
+	}
+	was := *id
+	*id = moved.ID
+	return p.append(ctx, planner.Event{Type: planner.Shown, Slot: slot, Message: moved.ID, Instead: was})
+}
+
+// drawSpeech shows the answer's text so far, and takes it back when it turned
+// out to be none.
+func (p *Presenter) drawSpeech(ctx context.Context, v *View, s *Speech) error {
+	text, action, open := "", "", false
+	if s != nil {
+		text, action, open = s.text()
+	}
+	if !open && v.State.Begun {
+		return nil // the reply is being stored; the outcome follows
+	}
+	if text == p.spoken || text == "" && p.spoken == "" {
+		return nil
+	}
+	if text != "" && !v.State.Begun && p.spoken == "" {
+		if err := p.append(ctx, planner.Event{Type: planner.Began, Action: action}); err != nil {
+			if superseded(err) {
+				return nil
+			}
+			return err
+		}
+	}
+	d := bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Text: text, Partial: true, ReplyTo: v.Opening().Message}
+	if streamer := p.streamer(); streamer != nil {
+		if err := streamer.Stream(ctx, p.chat, d); err != nil {
+			return err
+		}
+		p.spoken, p.opened = text, text == "" && p.opened
+		return nil
+	}
+	if !p.platform.Limits().Edits {
+		return nil
+	}
+	if err := p.drawWords(ctx, v, d); err != nil {
+		return err
+	}
+	p.spoken = text
+	return nil
+}
+
+// drawWords shows a growing answer in a message: the board's of a task without
+// a plan, one of its own otherwise.
+func (p *Presenter) drawWords(ctx context.Context, v *View, d bot.Draft) error {
+	switch {
+	case v.State.Round == 0 && d.Text == "":
+		p.board = bot.Board{} // the words stood in its place
+		p.nudge()
+		return nil
+	case v.State.Round == 0:
+		if p.boardID(v) == "" {
+			return nil
+		}
+		return p.change(ctx, planner.SlotBoard, &p.message, d)
+	case d.Text == "":
+		return nil // the next words take their place
+	}
+	if p.words == "" {
+		p.words = v.State.Slot(planner.SlotAnswer).Message
+	}
+	if p.words != "" {
+		return p.change(ctx, planner.SlotAnswer, &p.words, d)
+	}
+	d.Mark = p.mark(planner.SlotAnswer)
+	id, err := p.postSlot(ctx, planner.SlotAnswer, d)
+	if err != nil {
+		return fmt.Errorf("posting first words: %w", err)
+	}
+	p.words = id
+	return nil
+}
+
+// mark is what a slot's message is found by.
+func (p *Presenter) mark(slot string) string { return string(p.id) + "." + slot }
+
+func (p *Presenter) boardMark() string { return p.mark(planner.SlotBoard) }

@@ -1,0 +1,142 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"legwork/bot"
+	"legwork/planner"
+)
+
+// What the buttons on a task's messages begin with; the task's id follows after
+// a colon, and what the button needs beyond it.
+const (
+	pressStop    = "s"
+	pressDetails = "d"
+	pressRetry   = "r"
+)
+
+// Ask puts a question of the task to its chat. The answer comes by the inbox.
+func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
+	d := p.question(v, a)
+	p.mu.Lock()
+	p.asked[a.ID] = d.Text
+	p.mu.Unlock()
+	if !p.lasting() {
+		_, err := p.post(ctx, a.ID, d)
+		return err
+	}
+	if v.State.Slot(a.ID).Message != "" {
+		return nil
+	}
+	if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: a.ID}); err != nil {
+		return err
+	}
+	id, err := p.post(ctx, a.ID, d)
+	if err != nil {
+		return err
+	}
+	return p.append(ctx, planner.Event{Type: planner.Shown, Slot: a.ID, Message: id})
+}
+
+// question is the draft that asks.
+func (p *Presenter) question(v *View, a planner.Action) bot.Draft {
+	opening, texts := v.Opening(), p.x.Texts
+	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: opening.Message, Mark: p.mark(a.ID)}
+	var choices []string
+	switch {
+	case a.Place.Subtask == planner.AtPlan:
+		d.Text = texts.Text(opening.Language, "question.plan", nil) + "\n\n" + planLines(v, a.Place.Turn)
+		for _, key := range []string{"button.run", "button.edit", "button.cancel"} {
+			choices = append(choices, texts.Text(opening.Language, key, nil))
+		}
+	case a.Place.Subtask < 0:
+		d.Text = texts.Text(opening.Language, "question.budget", nil)
+		for _, key := range []string{"question.yes", "question.no"} {
+			choices = append(choices, texts.Text(opening.Language, key, nil))
+		}
+	default:
+		q := planner.QuestionOf(v.Event(planner.QuestionSeq(v.State, a.Place)), a.Place)
+		d.Text, choices = q.Text, q.Choices
+	}
+	for i, choice := range choices {
+		d.Buttons = append(d.Buttons, bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)})
+	}
+	return d
+}
+
+// planLines lists a plan as a person reads it.
+func planLines(v *View, seq int) string {
+	var b strings.Builder
+	plan := v.Event(seq).Reply.Plan
+	number := map[string]int{}
+	for i, s := range plan {
+		number[s.ID] = i + 1
+		fmt.Fprintf(&b, "%d. **%s**: %s", i+1, s.Name, strings.Join(strings.Fields(s.Description), " "))
+		var after []string
+		for _, id := range s.After {
+			if n := number[id]; n > 0 {
+				after = append(after, fmt.Sprint(n))
+			}
+		}
+		if len(after) > 0 {
+			fmt.Fprintf(&b, " (← %s)", strings.Join(after, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// closeQuestions takes the buttons off questions that are over and says how
+// they were decided. What fails is left: a late press is refused anyway.
+func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
+	if !p.lasting() || !p.platform.Limits().Edits {
+		return
+	}
+	open := map[string]bool{}
+	for _, a := range planner.Todo(v.State) {
+		open[a.ID] = true
+	}
+	for _, slot := range v.State.Slots {
+		if !strings.HasPrefix(slot.Name, "ask ") || slot.Message == "" || open[slot.Name] || p.closed[slot.Name] {
+			continue
+		}
+		p.closed[slot.Name] = true
+		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.decision(v, slot.Name), ReplyTo: v.Opening().Message}
+		if err := p.platform.Edit(ctx, p.chat, slot.Message, d); err != nil && ctx.Err() == nil {
+			p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
+		}
+	}
+}
+
+// decision is what a question's message says when it is over: what it asked, as
+// far as this process knows, and how it ended.
+func (p *Presenter) decision(v *View, action string) string {
+	lang := v.Opening().Language
+	decision := v.decided(action)
+	text := p.x.Texts.Text(lang, "question.over", nil)
+	switch {
+	case decision == nil:
+	case decision.Text != "":
+		text = p.x.Texts.Text(lang, "question.answered", map[string]any{"Text": decision.Text})
+	case decision.Approve:
+		text = p.x.Texts.Text(lang, "question.agreed", nil)
+	default:
+		text = p.x.Texts.Text(lang, "question.denied", nil)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.TrimPrefix(p.asked[action]+"\n\n"+text, "\n\n")
+}
+
+// decided finds what a person decided about an ask action; nil for nothing.
+func (v *View) decided(action string) *planner.Decision {
+	for _, e := range slices.Backward(v.events) {
+		if e.Type == planner.Decided && e.Action == action {
+			return e.Decision
+		}
+	}
+	return nil
+}
