@@ -26,7 +26,8 @@ func (t *Texts) Number(lang string, n int64) string {
 }
 
 // Elapsed writes a duration as a person reads it: "3.2 s", "12 s",
-// "2 min 5 s" or "1 h 20 min", rounded down. A negative one is shown as zero.
+// "2 min 5 s", "1 h 20 min" or "3 d 4 h", rounded down. A negative one is shown
+// as zero.
 func (t *Texts) Elapsed(lang string, d time.Duration) string {
 	d = max(d, 0)
 	seconds, minutes, hours := int(d/time.Second), int(d/time.Minute), int(d/time.Hour)
@@ -38,8 +39,10 @@ func (t *Texts) Elapsed(lang string, d time.Duration) string {
 		return t.Text(lang, "unit.seconds", map[string]any{"Seconds": seconds})
 	case d < time.Hour:
 		return t.Text(lang, "unit.minutes", map[string]any{"Minutes": minutes, "Seconds": seconds % 60})
+	case d < 48*time.Hour:
+		return t.Text(lang, "unit.hours", map[string]any{"Hours": hours, "Minutes": minutes % 60})
 	}
-	return t.Text(lang, "unit.hours", map[string]any{"Hours": hours, "Minutes": minutes % 60})
+	return t.Text(lang, "unit.days", map[string]any{"Days": hours / 24, "Hours": hours % 24})
 }
 
 // Date writes a moment with its day of the week and to the minute, in at's own
