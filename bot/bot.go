@@ -25,6 +25,9 @@ func (c Chat) Key() string {
 	return c.Platform + ":" + c.ID + "/" + c.Thread
 }
 
+// Room is the key of the chat around a thread or topic; Key where there is none.
+func (c Chat) Room() string { return c.Platform + ":" + c.ID }
+
 // Person is somebody who writes in a chat.
 type Person struct {
 	Platform string `json:"platform"`

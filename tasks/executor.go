@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"legwork/i18n"
@@ -17,22 +18,28 @@ import (
 // concurrent use.
 type Executor struct {
 	ExecutorConfig
-	full fullTasks
+	rules atomic.Pointer[PromptRules]
+	full  fullTasks
 }
 
-// ExecutorConfig is what an Executor works with. All fields but the last four
-// are needed.
+// ExecutorConfig is what an Executor works with. All fields but Prompts are
+// needed.
 type ExecutorConfig struct {
-	Store Store
-	Model llm.Model
-	Tools Toolbox
-	Texts *i18n.Texts
-	Chats Chats
-	Log   *slog.Logger
-	Now   func() time.Time
+	Store   Store
+	Model   llm.Model
+	Tools   Toolbox
+	Texts   *i18n.Texts
+	Chats   Chats
+	Log     *slog.Logger
+	Now     func() time.Time
+	Prompts PromptRules // the first ones; Use changes them
+}
 
+// PromptRules are what the config says about prompts.
+type PromptRules struct {
 	Instructions string                  // the admin's, for every prompt
-	ChatSettings map[string]ChatSettings // by chat key: what is special about it
+	ChatSettings map[string]ChatSettings // by chat key: what is special about it; a thread without an entry has its chat's
+	Models       []string                // configured ones that a person may choose
 	PromptBytes  func(role string) int   // what a prompt of that role may hold; nil or 0: no limit
 	HistoryBytes int                     // of earlier questions and answers in a prompt; 0: 16 KiB
 }
@@ -46,10 +53,17 @@ type ChatSettings struct {
 
 // NewExecutor makes an executor.
 func NewExecutor(cfg ExecutorConfig) *Executor {
-	if cfg.HistoryBytes == 0 {
-		cfg.HistoryBytes = 16 << 10
+	x := &Executor{ExecutorConfig: cfg}
+	x.Use(cfg.Prompts)
+	return x
+}
+
+// Use changes the rules, from the next action on.
+func (x *Executor) Use(rules PromptRules) {
+	if rules.HistoryBytes == 0 {
+		rules.HistoryBytes = 16 << 10
 	}
-	return &Executor{ExecutorConfig: cfg}
+	x.rules.Store(&rules)
 }
 
 // Do performs one action of the task that v shows and appends the outcome. It

@@ -13,12 +13,16 @@ import (
 
 // scene gathers what the prompt needs of the world.
 func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planner.Scene, []Tool, error) {
-	scene := planner.Scene{Texts: x.Texts, Instructions: x.Instructions}
-	if x.PromptBytes != nil {
-		scene.MaxBytes = x.PromptBytes(a.Role)
+	rules := x.rules.Load()
+	scene := planner.Scene{Texts: x.Texts, Instructions: rules.Instructions}
+	if rules.PromptBytes != nil {
+		scene.MaxBytes = rules.PromptBytes(a.Role)
 	}
 	settings := x.settings(v)
 	scene.ChatInstructions, scene.Model = settings.Instructions, settings.Model
+	if chosen := v.Opening().Model; slices.Contains(rules.Models, chosen) {
+		scene.Model = chosen
+	}
 	groups := x.groups(ctx, v)
 	for _, g := range groups {
 		scene.Groups = append(scene.Groups, i18n.Group{Name: g.Name, Description: g.Description})
@@ -53,7 +57,7 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 
 // history is what was asked and answered before in the task's chat.
 func (x *Executor) history(ctx context.Context, v *View, maxBytes int) ([]planner.Exchange, error) {
-	budget := x.HistoryBytes
+	budget := x.rules.Load().HistoryBytes
 	if maxBytes > 0 {
 		budget = min(budget, maxBytes/3)
 	}
@@ -80,7 +84,11 @@ func (x *Executor) own(ctx context.Context, v *View, earlier ID) bool {
 }
 
 func (x *Executor) settings(v *View) ChatSettings {
-	return x.ChatSettings[v.Opening().Chat.Key()]
+	all, chat := x.rules.Load().ChatSettings, v.Opening().Chat
+	if own, ok := all[chat.Key()]; ok {
+		return own
+	}
+	return all[chat.Room()]
 }
 
 // groups lists what the asker can use in the task's chat.

@@ -25,11 +25,10 @@ type Presenter struct {
 	mu     sync.Mutex // guards what follows
 	view   *View
 	speech *Speech
-	doubt  map[string]bool   // slots whose message may have been sent already
-	asked  map[string]string // texts of questions, by action
+	doubt  map[string]bool // slots whose message may have been sent already
 
-	pen     chan struct{} // holds one token, taken while something is drawn; guards what follows
-	frozen  bool          // the outcome is on its way, no more frames
+	pen     chan struct{}   // holds one token, taken while something is drawn; guards what follows
+	frozen  bool            // the outcome is on its way, no more frames
 	board   bot.Board       // as it was drawn last
 	drawn   time.Time       // when that was
 	opened  bool            // the platform's stream says that work has begun
@@ -50,7 +49,7 @@ func (x *Executor) Present(id ID, chat bot.Chat) (*Presenter, error) {
 		chat.ID += "-other"
 	}
 	return &Presenter{
-		x: x, id: id, chat: chat, platform: platform, doubt: map[string]bool{}, asked: map[string]string{}, closed: map[string]bool{},
+		x: x, id: id, chat: chat, platform: platform, doubt: map[string]bool{}, closed: map[string]bool{},
 		poke: make(chan struct{}, 1), pen: make(chan struct{}, 1),
 	}, nil
 }

@@ -21,9 +21,6 @@ const (
 // Ask puts a question of the task to its chat. The answer comes by the inbox.
 func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	d := p.question(v, a)
-	p.mu.Lock()
-	p.asked[a.ID] = d.Text
-	p.mu.Unlock()
 	if !p.lasting() {
 		_, err := p.post(ctx, a.ID, d)
 		return err
@@ -44,27 +41,52 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 // question is the draft that asks.
 func (p *Presenter) question(v *View, a planner.Action) bot.Draft {
 	opening, texts := v.Opening(), p.x.Texts
-	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: opening.Message, Mark: p.mark(a.ID)}
+	d := bot.Draft{
+		Kind: bot.KindQuestion, Task: string(p.id), Text: p.asks(v, a.ID), ReplyTo: opening.Message, Mark: p.mark(a.ID),
+	}
 	var choices []string
 	switch {
 	case a.Place.Subtask == planner.AtPlan:
-		d.Text = texts.Text(opening.Language, "question.plan", nil) + "\n\n" + planLines(v, a.Place.Turn)
 		for _, key := range []string{"button.run", "button.edit", "button.cancel"} {
 			choices = append(choices, texts.Text(opening.Language, key, nil))
 		}
 	case a.Place.Subtask < 0:
-		d.Text = texts.Text(opening.Language, "question.budget", nil)
 		for _, key := range []string{"question.yes", "question.no"} {
 			choices = append(choices, texts.Text(opening.Language, key, nil))
 		}
 	default:
-		q := planner.QuestionOf(v.Event(planner.QuestionSeq(v.State, a.Place)), a.Place)
-		d.Text, choices = q.Text, q.Choices
+		choices = planner.QuestionOf(v.Event(planner.QuestionSeq(v.State, a.Place)), a.Place).Choices
 	}
 	for i, choice := range choices {
 		d.Buttons = append(d.Buttons, bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)})
 	}
 	return d
+}
+
+// asks is the text of an ask action, open or over.
+func (p *Presenter) asks(v *View, action string) string {
+	lang := v.Opening().Language
+	var subtask string
+	var seq, turn, call int
+	if _, err := fmt.Sscanf(action, "ask plan %d", &seq); err == nil {
+		return p.x.Texts.Text(lang, "question.plan", nil) + "\n\n" + planLines(v, seq)
+	}
+	if _, err := fmt.Sscanf(action, "ask %s turn %d call %d.", &subtask, &turn, &call); err != nil {
+		return p.x.Texts.Text(lang, "question.budget", nil)
+	}
+	asked := "tool " + strings.TrimPrefix(action, "ask ")
+	for _, e := range slices.Backward(v.events) {
+		if e.Type == planner.Asked && e.Action == asked {
+			return e.Question.Text
+		}
+	}
+	for _, w := range v.State.Subtasks {
+		if w.ID == subtask && turn <= len(w.Turns) {
+			at := planner.Place{Turn: turn - 1, Call: call - 1}
+			return planner.QuestionOf(v.Event(w.Turns[turn-1].Seq), at).Text
+		}
+	}
+	return ""
 }
 
 // planLines lists a plan as a person reads it.
@@ -111,8 +133,8 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
 	}
 }
 
-// decision is what a question's message says when it is over: what it asked, as
-// far as this process knows, and how it ended.
+// decision is what a question's message says when it is over: what it asked and
+// how it ended.
 func (p *Presenter) decision(v *View, action string) string {
 	lang := v.Opening().Language
 	decision := v.decided(action)
@@ -126,9 +148,7 @@ func (p *Presenter) decision(v *View, action string) string {
 	default:
 		text = p.x.Texts.Text(lang, "question.denied", nil)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.TrimPrefix(p.asked[action]+"\n\n"+text, "\n\n")
+	return strings.TrimPrefix(p.asks(v, action)+"\n\n"+text, "\n\n")
 }
 
 // decided finds what a person decided about an ask action; nil for nothing.

@@ -100,10 +100,13 @@ type Store interface {
 	// which were opened before the task before (all when empty). When the newest
 	// alone is longer, its texts are shortened.
 	History(ctx context.Context, conversation string, before ID, maxBytes int) ([]Turn, error)
-	// Forget deletes what a conversation holds: its history and the journals of
-	// its finished tasks, in one transaction that leaves nothing readable in the
-	// store's file beyond what the store's engine keeps of freed pages. Tasks that
-	// are not over stay. It returns how many tasks were deleted.
+	// Forget deletes what a conversation holds: its history, its cut and the
+	// journals of its finished tasks. Tasks that are not over stay, with their
+	// turns; dedupe keys stay, so that a redelivery opens nothing. It takes as many
+	// transactions as the conversation is long, each deleting turns whole, from the
+	// oldest on: after an error or a kill another call deletes the rest. It returns
+	// how many tasks were deleted, also with an error. Their ids are ErrNoTask from
+	// then on; the store's engine may keep the bytes of freed pages for a while.
 	Forget(ctx context.Context, conversation string) (int, error)
 	// Move gives all that a conversation holds to another one, whose own turns it
 	// precedes: history, cut, settings of the chat, and the tasks that are not

@@ -52,7 +52,7 @@ func (g Group) open(chat bot.Chat, person bot.Person) bool {
 		return true
 	}
 	for _, who := range g.Allow {
-		if who == "*" || who == person.Key() || who == chat.Key() {
+		if who == "*" || who == person.Key() || who == chat.Key() || who == chat.Room() {
 			return true
 		}
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"legwork/conf"
 	"legwork/llm"
@@ -43,6 +45,13 @@ func (t toolbox) Verdict(group, tool string) tasks.Verdict {
 func (t toolbox) Call(ctx context.Context, group, tool string, arguments json.RawMessage) (tasks.ToolResult, error) {
 	r, err := t.manager.Set().Call(ctx, group, tool, arguments)
 	return tasks.ToolResult{Text: r.Text, Failed: r.Failed, Unknown: r.Unknown, Bytes: r.Bytes, Show: r.Show}, err
+}
+
+// promptRules are what a config says about prompts.
+func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
+	return tasks.PromptRules{
+		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
+	}
 }
 
 func chatSettings(c *conf.Config) map[string]tasks.ChatSettings {

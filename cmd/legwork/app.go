@@ -77,7 +77,7 @@ func newApp(ctx context.Context, config *conf.Config, model llm.Model, talk conv
 	chats := tasks.Chats{terminal.Name: a.terminal}
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: a.store, Model: model, Tools: toolbox{a.tools}, Texts: a.texts, Chats: chats, Log: log, Now: time.Now,
-		Instructions: config.Instructions, ChatSettings: chatSettings(config), PromptBytes: promptBytes(model),
+		Prompts: promptRules(config, model),
 	})
 	a.engine = local.New(local.Config{Store: a.store, Executor: executor, Log: log, Now: time.Now, Concurrent: config.Limits.ConcurrentTasks})
 	a.inbox = tasks.NewInbox(tasks.InboxConfig{

@@ -85,6 +85,9 @@ func (r *Recorder) Edit(_ context.Context, to bot.Chat, id string, d bot.Draft) 
 	return nil
 }
 
+// Streams says that it can in every chat.
+func (r *Recorder) Streams(bot.Chat) bool { return true }
+
 // Stream records a frame of a growing answer.
 func (r *Recorder) Stream(_ context.Context, _ bot.Chat, d bot.Draft) error {
 	r.mu.Lock()

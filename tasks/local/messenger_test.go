@@ -168,7 +168,7 @@ func TestBoardEndsDone(t *testing.T) {
 		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := m.picture(), "board: Done\nanswer: both\n"; got != want {
+		if got, want := m.picture(), "board: Done: 2 sub-tasks in 4.0 s\nanswer: both\n"; got != want {
 			t.Errorf("the chat is\n%s\nwant\n%s", got, want)
 		}
 	})
@@ -274,7 +274,7 @@ func TestCrashBeforeTheIdIsStored(t *testing.T) {
 				if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
 					t.Fatal(err)
 				}
-				if got, want := m.picture(), "board: Done\nquestion: Which?\nanswer: text\n"; got != want {
+				if got, want := m.picture(), "board: Done: 2 sub-tasks in 4.0 s\nnotice: Which?\n\nAnswered: blue\nanswer: text\n"; got != want {
 					t.Errorf("the chat is\n%s\nwant\n%s", got, want)
 				}
 			})

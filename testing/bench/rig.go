@@ -72,7 +72,7 @@ func newRig(dir string, respond func(llmfake.Request) llmfake.Response, toolDela
 	chats := tasks.Chats{enginetest.Chat.Platform: r.platform}
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: r.store, Model: r.models, Tools: toolbox{manager, toolDelay}, Texts: texts, Chats: chats, Log: log, Now: time.Now,
-		PromptBytes: r.models.PromptBytes,
+		Prompts: tasks.PromptRules{PromptBytes: r.models.PromptBytes},
 	})
 	r.engine = local.New(local.Config{Store: r.store, Executor: executor, Log: log, Now: time.Now, Concurrent: 8})
 	r.inbox = tasks.NewInbox(tasks.InboxConfig{
