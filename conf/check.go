@@ -192,6 +192,7 @@ func (c *Config) own() issues {
 		l.known("groups."+name+".model", "model", c.Tools.Groups[name].Model, models)
 	}
 	c.ownChats(&l, models)
+	c.ownPlatforms(&l)
 	c.ownLimits(&l)
 	l.oneOf("engine.type", c.Engine.Type, []string{"local"}, "temporal")
 	l.oneOf("store.type", c.Store.Type, []string{"bolt"}, "postgres")
@@ -213,11 +214,8 @@ func (c *Config) ownChats(l *issues, models []string) {
 	groups := c.GroupNames()
 	for _, name := range slices.Sorted(maps.Keys(c.Chats)) {
 		chat, path := c.Chats[name], "chats."+name
-		switch platform, id, _ := strings.Cut(name, ":"); {
-		case platform != "terminal" && slices.Contains([]string{"telegram", "slack", "web"}, platform):
-			l.add(path, "this version does not have the platform %s yet; allowed: terminal:NAME", platform)
-		case platform != "terminal" || id == "":
-			l.add(path, "is not the key of a chat; allowed: terminal:NAME")
+		if problem := chatKeyProblem(name); problem != "" {
+			l.add(path, "%s", problem)
 		}
 		for i, group := range chat.Groups {
 			l.known(fmt.Sprintf("%s.groups[%d]", path, i), "group", group, groups)

@@ -34,8 +34,9 @@ type Config struct {
 	// Log says what is logged and how.
 	Log Log `yaml:"log,omitempty"`
 
-	LLM llm.Config `yaml:",inline"`
-	// Chats holds what is special about single chats, by their keys, such as "terminal:alice".
+	LLM       llm.Config `yaml:",inline"`
+	Platforms `yaml:",inline"`
+	// Chats holds what is special about single chats, by their keys, such as "telegram:12345", "slack:C012AB3CD" or "terminal:alice".
 	Chats map[string]Chat `yaml:"chats,omitempty"`
 	Tools tools.Config    `yaml:",inline"`
 	// Limits bound every task.
@@ -44,6 +45,8 @@ type Config struct {
 	Engine Engine `yaml:"engine,omitempty"`
 	// Store keeps the tasks.
 	Store Store `yaml:"store,omitempty"`
+
+	filled []secret // what came from variables and files
 }
 
 // Log says what is logged and how. Logs go to standard error.
@@ -131,6 +134,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	d.decode(root, "", reflect.ValueOf(config).Elem())
 	config.DataDir = beside(folder, config.DataDir)
 	config.TextsDir = beside(folder, config.TextsDir)
+	config.filled = d.secrets
 	d.check(config)
 	faults := d.texts(config.TextsDir)
 	if errs := append(d.errors.within(text).sorted(), faults...); len(errs) > 0 {

@@ -2,6 +2,7 @@ package conf_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"legwork/bot/slack"
+	"legwork/bot/telegram"
 	"legwork/conf"
 )
 
@@ -55,7 +59,7 @@ func TestDefaults(t *testing.T) {
 	want := conf.Default()
 	want.DataDir = filepath.Join(filepath.Dir(path), "data")
 	want.LLM.Models = got.LLM.Models
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(conf.Config{})); diff != "" {
 		t.Errorf("config with nothing but a model (-want +got):\n%s", diff)
 	}
 	if task := got.Limits.Task(); task.Rounds != 6 || task.TaskTimeout != 15*time.Minute || task.Garbles == 0 {
@@ -135,7 +139,7 @@ func TestFromEnv(t *testing.T) {
 	}{
 		{"a key is enough", map[string]string{"OPENAI_API_KEY": "sk-1"}, ""},
 		{"an endpoint without a key", map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_MODEL": "x"}, ""},
-		{"nothing", nil, `environment: no model is configured; set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint (and OPENAI_MODEL), or name a config file with --config; "legwork demo" needs none of them`},
+		{"nothing", nil, `environment: no model is configured; set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint (and OPENAI_MODEL), or name a config file with --config; "legwork init" writes one; "legwork demo" needs none of them`},
 		{"a bad address", map[string]string{"OPENAI_BASE_URL": "ftp://secret-host"}, "environment: OPENAI_BASE_URL: is not an address; allowed: http://... or https://..."},
 	}
 	for _, test := range tests {
@@ -158,6 +162,84 @@ func TestFromEnv(t *testing.T) {
 				t.Errorf("FromEnv(%v) made the servers %+v, want clock and math", test.env, got.Tools.Servers)
 			}
 		})
+	}
+}
+
+func TestPlatformsFromEnv(t *testing.T) {
+	const bot, app = "xoxb-1-2-abcdefabcdef", "xapp-1-A1-1-abcdefabcdef"
+	viaPoll := conf.Platforms{Telegram: &telegram.Config{Token: botToken}}
+	tests := []struct {
+		name string
+		env  map[string]string
+		want conf.Platforms
+	}{
+		{"nothing", nil, conf.Platforms{}},
+		{"Telegram", map[string]string{"TELEGRAM_BOT_TOKEN": botToken + "\n"}, viaPoll},
+		{"empty variables", map[string]string{"TELEGRAM_BOT_TOKEN": botToken, "SLACK_BOT_TOKEN": "", "LEGWORK_ADMINS": " , "}, viaPoll},
+		{
+			"a secret alone does not ask for deliveries",
+			map[string]string{"TELEGRAM_BOT_TOKEN": botToken, "TELEGRAM_WEBHOOK_SECRET": "s"},
+			conf.Platforms{Telegram: &telegram.Config{Token: botToken, Webhook: telegram.Webhook{Secret: "s"}}},
+		},
+		{
+			"Slack by Socket Mode",
+			map[string]string{"SLACK_BOT_TOKEN": bot, "SLACK_APP_TOKEN": app, "SLACK_SIGNING_SECRET": "abc"},
+			conf.Platforms{Slack: &slack.Config{BotToken: bot, AppToken: app, SigningSecret: "abc"}},
+		},
+		{
+			"Slack by deliveries",
+			map[string]string{"SLACK_BOT_TOKEN": bot, "SLACK_SIGNING_SECRET": "abc"},
+			conf.Platforms{Slack: &slack.Config{BotToken: bot, SigningSecret: "abc", Mode: slack.ModeHTTP}},
+		},
+		{
+			"admins",
+			map[string]string{"LEGWORK_ADMINS": "telegram:123, slack:U1,"},
+			conf.Platforms{Access: conf.Access{Admins: []string{"telegram:123", "slack:U1"}}},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			env := map[string]string{"OPENAI_API_KEY": "sk-1"}
+			maps.Copy(env, test.env)
+			got, err := conf.FromEnv(variables(env))
+			if err != nil {
+				t.Fatalf("FromEnv(%v): %v", env, err)
+			}
+			test.want.HTTP.Listen = conf.DefaultListen
+			if diff := cmp.Diff(test.want, got.Platforms); diff != "" {
+				t.Errorf("platforms from %v (-want +got):\n%s", env, diff)
+			}
+		})
+	}
+}
+
+// TestMistakesInVariables holds that every mistake names its variable and shows
+// no token.
+func TestMistakesInVariables(t *testing.T) {
+	env := map[string]string{
+		"OPENAI_API_KEY":          "sk-1",
+		"TELEGRAM_BOT_TOKEN":      "not-of-that-shape",
+		"TELEGRAM_WEBHOOK_SECRET": "with spaces in it",
+		"SLACK_BOT_TOKEN":         "xoxp-somebodys-own-token",
+		"LEGWORK_ADMINS":          "telegram:123,telegram:@alice,U1",
+	}
+	_, err := conf.FromEnv(variables(env))
+	var got conf.Errors
+	if !errors.As(err, &got) {
+		t.Fatalf("FromEnv returned %v, want Errors", err)
+	}
+	var keys []string
+	for _, e := range got {
+		keys = append(keys, e.Key)
+	}
+	want := []string{"TELEGRAM_BOT_TOKEN", "TELEGRAM_WEBHOOK_SECRET", "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "LEGWORK_ADMINS", "LEGWORK_ADMINS"}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Errorf("variables with mistakes (-want +got):\n%s\n%v", diff, got)
+	}
+	for _, name := range []string{"TELEGRAM_BOT_TOKEN", "TELEGRAM_WEBHOOK_SECRET", "SLACK_BOT_TOKEN"} {
+		if strings.Contains(got.Error(), env[name]) {
+			t.Errorf("the value of %s is in the errors:\n%v", name, got)
+		}
 	}
 }
 

@@ -43,8 +43,7 @@ const maxVisits = 1 << 18
 // search for a typing error.
 func absentKeys() []string {
 	return []string{
-		"telegram", "slack", "http", "access", "import_servers", "approvals",
-		"budget", "retention", "backup", "telemetry", "alerts",
+		"http.tokens", "import_servers", "approvals", "budget", "retention", "backup", "telemetry", "alerts",
 	}
 }
 
@@ -127,8 +126,8 @@ func (d *decoder) structure(n *yaml.Node, key string, v reflect.Value) {
 		switch {
 		case ok:
 			d.entry(e, join(key, name), field)
-		case key == "" && slices.Contains(absentKeys(), name):
-			d.fail(e.key, name, "this version does not have it yet; remove it")
+		case slices.Contains(absentKeys(), join(key, name)):
+			d.fail(e.key, join(key, name), "this version does not have it yet; remove it")
 		default:
 			d.fail(e.key, join(key, name), "unknown key, the nearest known one is %s; allowed: %s", nearest(name, names), list(names))
 		}
@@ -200,6 +199,9 @@ func (d *decoder) sequence(n *yaml.Node, key string, v reflect.Value) {
 			d.fail(item, at, "an entry of the list is empty")
 			continue
 		}
+		if v.Type() == idsType {
+			item = idText(item)
+		}
 		d.decode(item, at, out.Index(i))
 	}
 	v.Set(out)
@@ -230,4 +232,18 @@ func kindName(n *yaml.Node) string {
 	return "a text"
 }
 
-var durationType = reflect.TypeFor[time.Duration]()
+var (
+	durationType = reflect.TypeFor[time.Duration]()
+	idsType      = reflect.TypeFor[IDs]()
+)
+
+// idText makes a text of an id that stands without quotes and looks like a
+// number.
+func idText(n *yaml.Node) *yaml.Node {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || !wholeNumber.MatchString(n.Value) {
+		return n
+	}
+	text := *n
+	text.Tag = "!!str"
+	return &text
+}

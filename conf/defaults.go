@@ -22,8 +22,9 @@ func Default() *Config {
 			TaskTimeout:     task.TaskTimeout,
 			ConcurrentTasks: 32,
 		},
-		Engine: Engine{Type: "local"},
-		Store:  Store{Type: "bolt"},
+		Platforms: Platforms{HTTP: HTTP{Listen: DefaultListen}},
+		Engine:    Engine{Type: "local"},
+		Store:     Store{Type: "bolt"},
 	}
 }
 

@@ -3,6 +3,7 @@ package conf_test
 import (
 	"encoding/json"
 	"os"
+	"path"
 	"reflect"
 	"strings"
 	"testing"
@@ -49,6 +50,7 @@ func generate(t *testing.T) []byte {
 		RequiredFromJSONSchemaTags: true,
 		CommentMap:                 comments(t),
 		Mapper:                     special,
+		Namer:                      definitionName,
 	}
 	schema := reflector.Reflect(&conf.Config{})
 	schema.Title = "legwork config"
@@ -74,7 +76,7 @@ func generate(t *testing.T) []byte {
 func comments(t *testing.T) map[string]string {
 	t.Helper()
 	reflector := jsonschema.Reflector{}
-	for _, folder := range []string{".", "../llm", "../tools"} {
+	for _, folder := range []string{".", "../llm", "../tools", "../bot/telegram", "../bot/slack"} {
 		if err := reflector.AddGoComments("legwork/conf", folder); err != nil {
 			t.Fatal(err)
 		}
@@ -94,6 +96,14 @@ func comments(t *testing.T) map[string]string {
 	return found
 }
 
+// definitionName keeps the types apart that several packages call Config.
+func definitionName(t reflect.Type) string {
+	if t.Name() == "Config" && t != reflect.TypeFor[conf.Config]() {
+		return path.Base(t.PkgPath()) + "." + t.Name()
+	}
+	return t.Name()
+}
+
 // special gives the schema of types whose YAML differs from their Go shape.
 func special(t reflect.Type) *jsonschema.Schema {
 	switch t {
@@ -104,6 +114,8 @@ func special(t reflect.Type) *jsonschema.Schema {
 			{Type: "string"},
 			{Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 		}}
+	case reflect.TypeFor[conf.IDs]():
+		return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "integer"}}}}
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	"legwork/bot/slack"
+	"legwork/bot/telegram"
 	"legwork/conf"
 	"legwork/llm"
 	"legwork/tools"
@@ -56,6 +58,19 @@ func instance(t *testing.T, text []byte) any {
 	return value
 }
 
+// exampleVariables are those that config.example.yaml needs.
+func exampleVariables() map[string]string {
+	return map[string]string{
+		"OPENAI_API_KEY":     "sk-1",
+		"TELEGRAM_BOT_TOKEN": botToken,
+		"SLACK_BOT_TOKEN":    "xoxb-1-2-a",
+		"SLACK_APP_TOKEN":    "xapp-1-A1-2-a",
+	}
+}
+
+// botToken has the shape of a token of Telegram.
+const botToken = "123456:AAAAAAAAAABBBBBBBBBBCCCCCCCCCCDDDDD"
+
 // TestExample holds config.example.yaml to the loader and to the schema, and to
 // naming every key.
 func TestExample(t *testing.T) {
@@ -64,7 +79,7 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := conf.Load(path, variables(map[string]string{"OPENAI_API_KEY": "sk-1"})); err != nil {
+	if _, err := conf.Load(path, variables(exampleVariables())); err != nil {
 		t.Errorf("the example does not load:\n%v", err)
 	}
 	if err := compiled(t).Validate(instance(t, text)); err != nil {
@@ -80,19 +95,22 @@ func TestExample(t *testing.T) {
 // TestExampleShowsDefaults holds the values of config.example.yaml to what its
 // first lines promise.
 func TestExampleShowsDefaults(t *testing.T) {
-	got, err := conf.Load("../config.example.yaml", variables(map[string]string{"OPENAI_API_KEY": "sk-1"}))
+	got, err := conf.Load("../config.example.yaml", variables(exampleVariables()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := conf.Default()
 	want.DataDir = "../data"
-	want.LLM, want.Tools, want.Chats = got.LLM, got.Tools, got.Chats
-	if diff := cmp.Diff(want, got); diff != "" {
+	want.LLM, want.Tools, want.Chats, want.Access = got.LLM, got.Tools, got.Chats, got.Access
+	bareTelegram := telegram.Config{Token: got.Telegram.Token, Webhook: got.Telegram.Webhook}.WithDefaults()
+	bareSlack := slack.Config{BotToken: got.Slack.BotToken, AppToken: got.Slack.AppToken, SigningSecret: got.Slack.SigningSecret}.WithDefaults()
+	want.Telegram, want.Slack = &bareTelegram, &bareSlack
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(conf.Config{})); diff != "" {
 		t.Errorf("values that are not the defaults (-want +got):\n%s", diff)
 	}
 	main := got.LLM.Models["main"]
-	bare := llm.ModelConfig{Model: main.Model, APIKey: main.APIKey, Price: main.Price, Fallback: main.Fallback}
-	filled := llm.Config{Models: map[string]llm.ModelConfig{"main": bare}}.WithDefaults()
+	bareModel := llm.ModelConfig{Model: main.Model, APIKey: main.APIKey, Price: main.Price, Fallback: main.Fallback}
+	filled := llm.Config{Models: map[string]llm.ModelConfig{"main": bareModel}}.WithDefaults()
 	if diff := cmp.Diff(filled.Models["main"], main, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("values of models.main that are not the defaults (-want +got):\n%s", diff)
 	}
@@ -150,6 +168,11 @@ func TestSchemaAgrees(t *testing.T) {
 		{"a duration", models + "limits: {task_timeout: 1h30m}\n", true},
 		{"no models", "language: en\n", false},
 		{"empty models", "models: {}\n", false},
+		{"ids as numbers", models + "access: {telegram: {users: [12345, \"*\"], chats: [-100987]}}\n", true},
+		{"a platform", models + "telegram: {token: \"${TOKEN}\"}\n", true},
+		{"a platform without its token", models + "slack: {mode: socket}\n", false},
+		{"an unknown mode", models + "telegram: {token: \"${TOKEN}\", mode: push}\n", false},
+		{"a fraction for an id", models + "access: {telegram: {users: [1.5]}}\n", false},
 		{"an unknown key", models + "langwij: en\n", false},
 		{"an unknown key in a model", "models: {main: {model: m, mdl: x}}\n", false},
 		{"an unknown role", models + "roles: {boss: main}\n", false},
@@ -168,7 +191,7 @@ func TestSchemaAgrees(t *testing.T) {
 			if got := schemaError == nil; got != test.fits {
 				t.Errorf("schema fits = %v, want %v, for\n%s%v", got, test.fits, test.text, schemaError)
 			}
-			lines := problems(t, write(t, test.text), map[string]string{"N": "3"})
+			lines := problems(t, write(t, test.text), map[string]string{"N": "3", "TOKEN": botToken})
 			if got := lines == nil; got != test.fits {
 				t.Errorf("Load accepts = %v, want %v, for\n%s%s", got, test.fits, test.text, strings.Join(lines, "\n"))
 			}

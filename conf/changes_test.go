@@ -1,0 +1,94 @@
+package conf_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"legwork/conf"
+)
+
+func TestSecrets(t *testing.T) {
+	path := write(t, `
+models:
+  main: {model: m, api_key: "${KEY}", base_url: "https://user:pass-of-url@example.com/v1", extra_body: {user: me, auth: {token: body-token}}}
+telegram: {token: "${TELEGRAM}", webhook: {secret: webhook-secret}}
+slack: {bot_token: xoxb-1-2-bot, app_token: xapp-1-app, signing_secret: signing}
+servers:
+  math: {builtin: math}
+  shell: {command: "true", args: [--password, "${SHELL_PASSWORD}", "${NAME}"], env: {API_TOKEN: env-token, COLOUR: blue, LOGIN: "${file:login-secret.txt}"}}
+instructions: "${NAME} ${KEY}"
+`)
+	writeFile(t, filepath.Join(filepath.Dir(path), "login-secret.txt"), []byte("from-a-file\n"))
+	config, err := conf.Load(path, variables(map[string]string{
+		"KEY": "sk-1", "TELEGRAM": botToken, "SHELL_PASSWORD": "shell-password", "NAME": "harmless",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		botToken, "body-token", "env-token", "from-a-file", "pass-of-url", "shell-password", "signing", "sk-1",
+		"webhook-secret", "xapp-1-app", "xoxb-1-2-bot",
+	}
+	if diff := cmp.Diff(want, config.Secrets()); diff != "" {
+		t.Errorf("secrets (-want +got):\n%s", diff)
+	}
+}
+
+func TestSecretsOfHeaders(t *testing.T) {
+	config := conf.Demo("x")
+	server := config.Tools.Servers["math"]
+	server.Headers = map[string]string{"Authorization": "Bearer abc", "X-Api": "def"}
+	server.URL = "https://u:url-password@example.com"
+	config.Tools.Servers["math"] = server
+	if diff := cmp.Diff([]string{"Bearer abc", "abc", "def", "url-password"}, config.Secrets()); diff != "" {
+		t.Errorf("secrets (-want +got):\n%s", diff)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	const before = `
+data_dir: /var/lib/legwork
+models: {main: {model: m}}
+telegram: {token: "${TOKEN}"}
+limits: {rounds: 3}
+servers: {math: {builtin: math}}
+`
+	tests := []struct {
+		name, text       string
+		changed, restart []string
+	}{
+		{"nothing", before, nil, nil},
+		{"a default written down", before + "language: en\nhttp: {listen: \"127.0.0.1:8080\"}\nroles: {plan: main}\n", nil, nil},
+		{"a default within a platform", strings.Replace(before, `"${TOKEN}"`, `"${TOKEN}", mode: poll`, 1), nil, nil},
+		{"access", before + "access: {telegram: {users: [1]}}\n", []string{"access"}, nil},
+		{"a model", strings.Replace(before, "model: m", "model: n", 1), []string{"models"}, nil},
+		{"limits", strings.Replace(before, "rounds: 3", "rounds: 4, concurrent_tasks: 8", 1), []string{"limits", "limits.concurrent_tasks"}, []string{"limits.concurrent_tasks"}},
+		{"a token", strings.Replace(before, "TOKEN", "OTHER", 1), []string{"telegram"}, []string{"telegram"}},
+		{"a platform more", before + "slack: {bot_token: xoxb-1, app_token: xapp-1}\n", []string{"slack"}, []string{"slack"}},
+		{"a folder and a server", strings.Replace(strings.Replace(before, "/var/lib/legwork", "/srv", 1), "math: {builtin: math}", "clock: {builtin: clock}", 1), []string{"data_dir", "servers"}, []string{"data_dir"}},
+	}
+	load := func(t *testing.T, text string) *conf.Config {
+		t.Helper()
+		config, err := conf.Load(write(t, text), variables(map[string]string{"TOKEN": botToken, "OTHER": botToken + "x"}))
+		if err != nil {
+			t.Fatalf("%v\nin %s", err, text)
+		}
+		return config
+	}
+	old := load(t, before)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			young := load(t, test.text)
+			if diff := cmp.Diff(test.changed, conf.Changed(old, young)); diff != "" {
+				t.Errorf("changed keys (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.restart, conf.Restart(old, young), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("keys that need a restart (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package conf
+
+import (
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"legwork/tools"
+)
+
+// secretName matches names of keys and variables whose values are nobody's
+// business.
+var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|pwd|credential|auth|cookie|private|signature`)
+
+// Secrets lists, sorted and each once, every value of the config that must not
+// show in a log: keys, tokens, signing secrets, headers, passwords in
+// addresses, and whatever came from a variable or file by a name that sounds
+// like one. Short values are listed too; who hides them decides what is too
+// short to be hidden.
+func (c *Config) Secrets() []string {
+	found := secretSet{}
+	for _, m := range c.LLM.Models {
+		found.add(m.APIKey)
+		found.addPassword(m.BaseURL)
+		found.addNamed(m.ExtraBody)
+	}
+	if c.Telegram != nil {
+		found.add(c.Telegram.Token, c.Telegram.Webhook.Secret)
+	}
+	if c.Slack != nil {
+		found.add(c.Slack.BotToken, c.Slack.AppToken, c.Slack.SigningSecret)
+	}
+	for _, s := range c.Tools.Servers {
+		found.addServer(s)
+	}
+	for _, f := range c.filled {
+		if secretName.MatchString(f.key) || secretName.MatchString(f.reference) {
+			found.add(f.text)
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+type secretSet map[string]bool
+
+func (s secretSet) add(values ...string) {
+	for _, value := range values {
+		if value != "" {
+			s[value] = true
+		}
+	}
+}
+
+func (s secretSet) addServer(c tools.ServerConfig) {
+	for _, value := range c.Headers {
+		s.add(value)
+		if _, credential, found := strings.Cut(value, " "); found { // "Bearer x"
+			s.add(strings.TrimSpace(credential))
+		}
+	}
+	for name, value := range c.Env {
+		if secretName.MatchString(name) {
+			s.add(value)
+		}
+	}
+	s.addPassword(c.URL)
+	s.addNamed(c.Options)
+}
+
+// addPassword adds the password of an address.
+func (s secretSet) addPassword(address string) {
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		password, _ := u.User.Password()
+		s.add(password)
+	}
+}
+
+// addNamed adds the texts whose names sound secret, at any depth.
+func (s secretSet) addNamed(values map[string]any) {
+	for name, value := range values {
+		switch v := value.(type) {
+		case string:
+			if secretName.MatchString(name) {
+				s.add(v)
+			}
+		case map[string]any:
+			s.addNamed(v)
+		}
+	}
+}
