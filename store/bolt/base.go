@@ -65,6 +65,13 @@ func (c *cache) keep(id tasks.ID, s planner.State) {
 	c.over.Add(id, s)
 }
 
+func (c *cache) drop(id tasks.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live.Remove(id)
+	c.over.Remove(id)
+}
+
 // lane is a conversation's live tasks, when they are remembered.
 func (c *cache) lane(conversation string) ([]liveRow, bool) {
 	c.mu.Lock()
@@ -80,6 +87,9 @@ func (c *cache) keepLane(conversation string, rows []liveRow) {
 
 // committed takes over what a transaction wrote; lanes holds its lanes' rows.
 func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
+	for id := range changes.Gone {
+		c.drop(id)
+	}
 	for id, s := range changes.States {
 		c.keep(id, s)
 	}

@@ -2,6 +2,12 @@
 // process at a time owns the directory. One goroutine writes: it commits
 // everything that is queued in one transaction, so that many senders share the
 // price of one sync to disk. Every record carries a checksum.
+//
+// What was deleted or replaced can no longer be read through the store, but
+// bbolt leaves the bytes of the pages that it frees in the file until a later
+// transaction reuses them, and the file never shrinks. Writing other values
+// before the deletion would not change that: bbolt never writes to a page that
+// is in use, so the old page stays as it was.
 package bolt
 
 import (
@@ -17,7 +23,6 @@ import (
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
-	"legwork/bot"
 	"legwork/store/rules"
 	"legwork/tasks"
 )
@@ -146,14 +151,4 @@ func (s *Store) Close() error {
 		}
 	})
 	return s.closed
-}
-
-// Forget implements tasks.Store.
-func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
-	return 0, errors.ErrUnsupported
-}
-
-// Move implements tasks.Store.
-func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
-	return errors.ErrUnsupported
 }

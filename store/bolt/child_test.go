@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 		childWrites(context.Background(), os.Args[1])
 	case "hold":
 		childHolds(context.Background(), os.Args[1])
+	case "forget":
+		childForgets(context.Background(), os.Args[1])
 	case "verify":
 		leave(bolt.Verify(os.Args[1]))
 	case "verify quick":

@@ -47,6 +47,14 @@ func TestSameAsMemory(t *testing.T) {
 				id := p.id(r)
 				p.same(r, "Drop", func(s tasks.Store) (any, error) { return nil, s.Drop(p.t.Context(), id) })
 			},
+			"forget": func(r *rapid.T) {
+				c := p.chat(r).Key()
+				p.same(r, "Forget", func(s tasks.Store) (any, error) { return s.Forget(p.t.Context(), c) })
+			},
+			"move": func(r *rapid.T) {
+				from, to := p.chat(r).Key(), p.chat(r)
+				p.same(r, "Move", func(s tasks.Store) (any, error) { return nil, s.Move(p.t.Context(), from, to) })
+			},
 			"reopen": func(r *rapid.T) {
 				if err := p.disk.Close(); err != nil {
 					r.Fatal(err)

@@ -114,17 +114,7 @@ func TestDamagedInQueue(t *testing.T) {
 // can be dropped, and the next in its conversation goes on.
 func TestDamagedRow(t *testing.T) {
 	dir := sound(t)
-	spoil(t, dir, func(file []byte) {
-		at := 0 // rows begin with their chat, behind a key that is the task's id and a checksum
-		for {
-			at += bytes.Index(file[at:], []byte(`{"chat":`))
-			if string(file[at-30:at-4]) == string(damageTask(0)) {
-				file[at+3] ^= 1
-				return
-			}
-			at++
-		}
-	})
+	spoilRow(t, dir, 0)
 	s := open(t, dir, bolt.Options{})
 	if _, err := s.Load(t.Context(), damageTask(0), 0); !errors.Is(err, tasks.ErrDamaged) {
 		t.Fatalf("Load: got %v, want ErrDamaged", err)
@@ -141,20 +131,7 @@ func TestDamagedRow(t *testing.T) {
 // TestDamagedHistory: a damaged turn is left out, the others are read.
 func TestDamagedHistory(t *testing.T) {
 	dir := sound(t)
-	goal := damageGoal(5)
-	spoil(t, dir, func(file []byte) {
-		at := 0
-		for { // the copy that is not in the journal's JSON
-			next := bytes.Index(file[at:], []byte(goal))
-			if next < 0 {
-				break
-			}
-			at += next + len(goal)
-			if file[at-len(goal)-1] != '"' {
-				file[at-1] ^= 1
-			}
-		}
-	})
+	spoilText(t, dir, 5)
 	s := open(t, dir, bolt.Options{})
 	turns, err := s.History(t.Context(), damageChat(5).Key(), "", 1<<20)
 	if err != nil || len(turns) != damageTasks/damageChats-1 {
@@ -233,6 +210,41 @@ func spoil(t *testing.T, dir string, change func([]byte)) {
 	if err := os.WriteFile(damageFile(dir), file, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// spoilRow flips a byte of a task's row.
+func spoilRow(t *testing.T, dir string, n int) {
+	t.Helper()
+	spoil(t, dir, func(file []byte) {
+		at := 0 // rows begin with their chat, behind a key that is the task's id and a checksum
+		for {
+			at += bytes.Index(file[at:], []byte(`{"chat":`))
+			if string(file[at-30:at-4]) == string(damageTask(n)) {
+				file[at+3] ^= 1
+				return
+			}
+			at++
+		}
+	})
+}
+
+// spoilText flips a byte of a task's goal in the history.
+func spoilText(t *testing.T, dir string, n int) {
+	t.Helper()
+	goal := damageGoal(n)
+	spoil(t, dir, func(file []byte) {
+		at := 0
+		for { // the copy that is not in the journal's JSON
+			next := bytes.Index(file[at:], []byte(goal))
+			if next < 0 {
+				break
+			}
+			at += next + len(goal)
+			if file[at-len(goal)-1] != '"' {
+				file[at-1] ^= 1
+			}
+		}
+	})
 }
 
 // TestSuspect: after a crash the file is looked at from a child, and what the

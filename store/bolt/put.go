@@ -3,6 +3,7 @@ package bolt
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -17,6 +18,9 @@ const sweepAtOnce = 256
 // put writes changes into the transaction, and returns the lanes among them as
 // they are stored then. b is what is committed.
 func put(b base, c *rules.Changes, now time.Time) (map[string][]liveRow, error) {
+	if err := deleteTasks(b.tx, c.Gone); err != nil {
+		return nil, err
+	}
 	if err := putRecords(b, c); err != nil {
 		return nil, err
 	}
@@ -34,6 +38,28 @@ func put(b base, c *rules.Changes, now time.Time) (map[string][]liveRow, error) 
 	return putLanes(b, c)
 }
 
+// deleteTasks deletes journals and rows. The keys of a journal follow each
+// other, and no other key lies between them.
+func deleteTasks(tx *bbolt.Tx, gone map[tasks.ID]bool) error {
+	journal := tx.Bucket([]byte(bucketJournal))
+	for id := range gone {
+		var keys [][]byte
+		c := journal.Cursor()
+		for k, _ := c.Seek(journalKey(id, 0)); len(k) == len(id)+8 && bytes.HasPrefix(k, []byte(id)); k, _ = c.Next() {
+			keys = append(keys, bytes.Clone(k))
+		}
+		for _, k := range keys {
+			if err := journal.Delete(k); err != nil {
+				return err
+			}
+		}
+		if err := tx.Bucket([]byte(bucketTasks)).Delete([]byte(id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // putRecords writes journals and history.
 func putRecords(b base, c *rules.Changes) error {
 	for _, r := range c.Records {
@@ -45,10 +71,14 @@ func putRecords(b base, c *rules.Changes) error {
 	history := b.bucket(bucketHistory)
 	for _, r := range c.Rows {
 		key := historyKey(r.Conversation, r.Order, r.Answer)
-		if r.Fallback && history.Get(key) != nil {
+		write := func() error { return history.Put(key, historyValue(key, r)) }
+		switch {
+		case r.Gone:
+			write = func() error { return history.Delete(key) }
+		case r.Fallback && history.Get(key) != nil:
 			continue
 		}
-		if err := history.Put(key, historyValue(key, r)); err != nil {
+		if err := write(); err != nil {
 			return err
 		}
 	}
@@ -58,7 +88,11 @@ func putRecords(b base, c *rules.Changes) error {
 // putRest writes cuts, settings and the order number.
 func putRest(tx *bbolt.Tx, c *rules.Changes) error {
 	for conversation, order := range c.Cuts {
-		if err := putJSON(tx, bucketCuts, []byte(conversation), order); err != nil {
+		write := func() error { return putJSON(tx, bucketCuts, []byte(conversation), order) }
+		if order == 0 {
+			write = func() error { return tx.Bucket([]byte(bucketCuts)).Delete([]byte(conversation)) }
+		}
+		if err := write(); err != nil {
 			return err
 		}
 	}
@@ -97,16 +131,14 @@ func putLanes(b base, c *rules.Changes) (map[string][]liveRow, error) {
 }
 
 // mergeLane gives the entries of a lane their rows: those of before, and of
-// opened for the tasks that are new.
-func mergeLane(before []liveRow, entries []tasks.LaneEntry, opened map[tasks.ID]rules.Task) []liveRow {
+// added for the tasks that are new in it.
+func mergeLane(before []liveRow, entries []tasks.LaneEntry, added map[tasks.ID]rules.Task) []liveRow {
 	after := make([]liveRow, 0, len(entries))
 	for _, entry := range entries {
-		for len(before) > 0 && before[0].LaneEntry.Task != entry.Task {
-			before = before[1:]
-		}
-		row := liveRow{Task: opened[entry.Task]}
-		if len(before) > 0 {
-			row = before[0]
+		row := liveRow{Task: added[entry.Task]}
+		at := slices.IndexFunc(before, func(r liveRow) bool { return r.LaneEntry.Task == entry.Task })
+		if at >= 0 {
+			row, before = before[at], before[at+1:]
 		}
 		row.LaneEntry = entry
 		after = append(after, row)
@@ -114,39 +146,37 @@ func mergeLane(before []liveRow, entries []tasks.LaneEntry, opened map[tasks.ID]
 	return after
 }
 
-// putLane writes the difference. A lane only ever grows at its end, so that
-// both versions are walked side by side.
+// putLane writes the difference. Both versions are in order of opening.
 func putLane(b *bbolt.Bucket, conversation string, before, after []liveRow) error {
-	write := func(row liveRow) error {
-		key := liveKey(conversation, row.Order)
-		value, err := sealJSON(key, row)
-		if err != nil {
-			return err
-		}
-		return b.Put(key, value)
-	}
-	for _, old := range before {
-		kept := len(after) > 0 && after[0].LaneEntry.Task == old.LaneEntry.Task
-		err := error(nil)
+	for len(before)+len(after) > 0 {
+		var err error
 		switch {
-		case !kept:
-			err = b.Delete(liveKey(conversation, old.Order))
-		case after[0] != old:
-			err = write(after[0])
+		case len(after) == 0 || len(before) > 0 && before[0].Order < after[0].Order:
+			err = b.Delete(liveKey(conversation, before[0].Order))
+			before = before[1:]
+		case len(before) == 0 || before[0].Order > after[0].Order:
+			err = putLive(b, conversation, after[0])
+			after = after[1:]
+		default:
+			if before[0] != after[0] {
+				err = putLive(b, conversation, after[0])
+			}
+			before, after = before[1:], after[1:]
 		}
 		if err != nil {
-			return err
-		}
-		if kept {
-			after = after[1:]
-		}
-	}
-	for _, row := range after {
-		if err := write(row); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func putLive(b *bbolt.Bucket, conversation string, row liveRow) error {
+	key := liveKey(conversation, row.Order)
+	value, err := sealJSON(key, row)
+	if err != nil {
+		return err
+	}
+	return b.Put(key, value)
 }
 
 // putSeen writes dedupe rows and removes some of those that have expired.

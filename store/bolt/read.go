@@ -92,8 +92,8 @@ func (s *Store) History(ctx context.Context, conversation string, before tasks.I
 		if err != nil {
 			return err
 		}
-		var cut uint64
-		if _, err := b.row(bucketCuts, []byte(conversation), &cut); err != nil {
+		cut, err := b.Cut(conversation)
+		if err != nil {
 			return err
 		}
 		return b.turns(conversation, cut, end, budget)

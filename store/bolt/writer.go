@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"legwork/bot"
 	"legwork/failpoint"
 	"legwork/planner"
 	"legwork/store/rules"
@@ -63,6 +64,23 @@ func (s *Store) PutSetting(ctx context.Context, owner, name, value string) error
 func (s *Store) Drop(ctx context.Context, id tasks.ID) error {
 	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Drop(id) }); err != nil {
 		return fmt.Errorf("dropping task: %w", err)
+	}
+	return nil
+}
+
+// Forget implements tasks.Store.
+func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
+	n, err := rules.Forgetting{Conversation: conversation}.Run(func(do func(*rules.Stage) error) error { return s.submit(ctx, do) })
+	if err != nil {
+		return n, fmt.Errorf("forgetting conversation: %w", err)
+	}
+	return n, nil
+}
+
+// Move implements tasks.Store.
+func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
+	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Move(from, to) }); err != nil {
+		return fmt.Errorf("moving conversation: %w", err)
 	}
 	return nil
 }
@@ -203,14 +221,14 @@ func (s *Store) commit(b base, changes *rules.Changes) (lanes map[string][]liveR
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range changes.Records {
-		failpoint.Hit("commit.before." + string(r.Event.Type))
+	for _, step := range changes.Steps() {
+		failpoint.Hit("commit.before." + step)
 	}
 	if err := guard(b.tx.Commit); err != nil {
 		return nil, err
 	}
-	for _, r := range changes.Records {
-		failpoint.Hit("commit.after." + string(r.Event.Type))
+	for _, step := range changes.Steps() {
+		failpoint.Hit("commit.after." + step)
 	}
 	return lanes, nil
 }

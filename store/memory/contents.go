@@ -1,7 +1,9 @@
 package memory
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"legwork/planner"
@@ -17,22 +19,22 @@ type contents struct {
 	tasks    map[tasks.ID]rules.Task
 	seen     map[string]rules.Seen
 	lanes    map[string]tasks.Lane
-	history  map[string][]*turn // by conversation, in order of opening
+	history  map[string][]turn // by conversation, in order of opening
 	cuts     map[string]uint64
 	settings map[rules.Setting]string
 	order    uint64
 }
 
+// turn is an exchange of a conversation; what is missing is nil.
 type turn struct {
-	tasks.Turn
-	order    uint64
-	answered bool
+	order        uint64
+	goal, answer *rules.Row
 }
 
 func newContents() *contents {
 	return &contents{
 		journals: map[tasks.ID][][]byte{}, states: map[tasks.ID]planner.State{}, tasks: map[tasks.ID]rules.Task{},
-		seen: map[string]rules.Seen{}, lanes: map[string]tasks.Lane{}, history: map[string][]*turn{},
+		seen: map[string]rules.Seen{}, lanes: map[string]tasks.Lane{}, history: map[string][]turn{},
 		cuts: map[string]uint64{}, settings: map[rules.Setting]string{},
 	}
 }
@@ -67,6 +69,41 @@ func (c *contents) Lane(conversation string) (tasks.Lane, error) { return c.lane
 // Order implements rules.Base.
 func (c *contents) Order() (uint64, error) { return c.order, nil }
 
+// Cut implements rules.Base.
+func (c *contents) Cut(conversation string) (uint64, error) { return c.cuts[conversation], nil }
+
+// Settings implements rules.Base.
+func (c *contents) Settings(owner string) (map[string]string, error) {
+	all := map[string]string{}
+	for name, value := range c.settings {
+		if name.Owner == owner {
+			all[name.Name] = value
+		}
+	}
+	return all, nil
+}
+
+// Turn implements rules.Base.
+func (c *contents) Turn(conversation string, after uint64) ([]rules.Row, error) {
+	list := c.history[conversation]
+	at, _ := find(list, after+1)
+	if at == len(list) {
+		return nil, nil
+	}
+	var rows []rules.Row
+	for _, half := range []*rules.Row{list[at].goal, list[at].answer} {
+		if half != nil {
+			rows = append(rows, *half)
+		}
+	}
+	return rows, nil
+}
+
+// find returns where a turn of that order is, or would be.
+func find(list []turn, order uint64) (int, bool) {
+	return slices.BinarySearchFunc(list, order, func(t turn, order uint64) int { return cmp.Compare(t.order, order) })
+}
+
 func (c *contents) events(id tasks.ID, from int) ([]planner.Event, error) {
 	if _, ok := c.tasks[id]; !ok {
 		return nil, fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
@@ -93,8 +130,18 @@ func (c *contents) turns(conversation string, before tasks.ID, budget *rules.Bud
 		end = t.Order
 	}
 	list := c.history[conversation]
-	for i := len(list) - 1; i >= 0 && list[i].order > c.cuts[conversation]; i-- {
-		if list[i].order < end && !budget.Add(list[i].Turn) {
+	for _, t := range slices.Backward(list) {
+		if t.order <= c.cuts[conversation] {
+			break
+		}
+		if t.order >= end || t.goal == nil {
+			continue
+		}
+		whole := tasks.Turn{Task: t.goal.Task, At: t.goal.At, Goal: t.goal.Text}
+		if t.answer != nil {
+			whole.Answer, whole.Failed = t.answer.Text, t.answer.Failed
+		}
+		if !budget.Add(whole) {
 			break
 		}
 	}
@@ -103,6 +150,11 @@ func (c *contents) turns(conversation string, before tasks.ID, budget *rules.Bud
 
 // commit takes over what a transaction changed.
 func (c *contents) commit(changes *rules.Changes, now time.Time) {
+	for id := range changes.Gone {
+		delete(c.journals, id)
+		delete(c.states, id)
+		delete(c.tasks, id)
+	}
 	for _, r := range changes.Records {
 		c.journals[r.Task] = append(c.journals[r.Task], r.Body)
 	}
@@ -126,27 +178,46 @@ func (c *contents) commit(changes *rules.Changes, now time.Time) {
 	}
 	for conversation, order := range changes.Cuts {
 		c.cuts[conversation] = order
+		if order == 0 {
+			delete(c.cuts, conversation)
+		}
 	}
 	for name, value := range changes.Settings {
 		c.settings[name] = value
+		if value == "" {
+			delete(c.settings, name)
+		}
 	}
 	c.order = max(c.order, changes.Order)
 	c.note(changes.Seen, now)
 }
 
-// remember writes one half of a turn.
+// remember writes one half of a turn, or deletes it.
 func (c *contents) remember(r rules.Row) {
 	list := c.history[r.Conversation]
-	if !r.Answer {
-		t := &turn{Turn: tasks.Turn{Task: r.Task, At: r.At, Goal: r.Text}, order: r.Order}
-		c.history[r.Conversation] = append(list, t)
-		return
-	}
-	for i := len(list) - 1; i >= 0; i-- {
-		if t := list[i]; t.order == r.Order && (!r.Fallback || !t.answered) {
-			t.Answer, t.Failed, t.answered = r.Text, r.Failed, true
+	at, there := find(list, r.Order)
+	if !there {
+		if r.Gone {
 			return
 		}
+		list = slices.Insert(list, at, turn{order: r.Order})
+	}
+	half := &list[at].goal
+	if r.Answer {
+		half = &list[at].answer
+	}
+	switch {
+	case r.Gone:
+		*half = nil
+	case *half == nil || !r.Fallback:
+		*half = &r
+	}
+	if list[at].goal == nil && list[at].answer == nil {
+		list = slices.Delete(list, at, at+1)
+	}
+	c.history[r.Conversation] = list
+	if len(list) == 0 {
+		delete(c.history, r.Conversation)
 	}
 }
 

@@ -103,6 +103,18 @@ func (s *Store) Drop(ctx context.Context, id tasks.ID) error {
 	return doing("dropping task", s.change(ctx, func(stage *rules.Stage) error { return stage.Drop(id) }))
 }
 
+// Forget implements tasks.Store.
+func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
+	n, err := rules.Forgetting{Conversation: conversation}.Run(func(do func(*rules.Stage) error) error { return s.change(ctx, do) })
+	return n, doing("forgetting conversation", err)
+}
+
+// Move implements tasks.Store.
+func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
+	err := s.change(ctx, func(stage *rules.Stage) error { return stage.Move(from, to) })
+	return doing("moving conversation", err)
+}
+
 // PutSetting implements tasks.Store.
 func (s *Store) PutSetting(ctx context.Context, owner, name, value string) error {
 	err := s.change(ctx, func(stage *rules.Stage) error { return stage.PutSetting(owner, name, value) })
@@ -200,14 +212,4 @@ func doing(what string, err error) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
-}
-
-// Forget implements tasks.Store.
-func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
-	return 0, errors.ErrUnsupported
-}
-
-// Move implements tasks.Store.
-func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
-	return errors.ErrUnsupported
 }

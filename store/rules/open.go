@@ -56,9 +56,9 @@ func (s *Stage) deliver(in tasks.Inbound) (tasks.Receipt, error) {
 // a new task.
 func (s *Stage) route(in tasks.Inbound) (tasks.Receipt, error) {
 	if in.To != "" {
-		err := s.Try(func(s *Stage) error { return s.Append(in.To, -1, 0, in.Event) })
+		seq, err := s.hear(in)
 		if err == nil || in.Open == nil {
-			return tasks.Receipt{Task: in.To, Err: err}, nil
+			return tasks.Receipt{Task: in.To, Seq: seq, Err: err}, nil
 		}
 	}
 	if in.Cut {
@@ -77,7 +77,24 @@ func (s *Stage) route(in tasks.Inbound) (tasks.Receipt, error) {
 	if err := s.start(in); err != nil {
 		return tasks.Receipt{}, err
 	}
-	return tasks.Receipt{Task: in.ID, Opened: true}, nil
+	return tasks.Receipt{Task: in.ID, Seq: 1, Opened: true}, nil
+}
+
+// hear gives a running task the event that is meant for it, and returns the
+// event's number, or 0 with an error.
+func (s *Stage) hear(in tasks.Inbound) (seq int, err error) {
+	err = s.Try(func(s *Stage) error {
+		task, _, err := s.Task(in.To)
+		if err != nil {
+			return err
+		}
+		seq = task.Last + 1
+		return s.Append(in.To, -1, 0, in.Event)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return seq, nil
 }
 
 // start opens a task: its row, its place in the conversation, its first event

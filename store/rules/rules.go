@@ -8,6 +8,7 @@ package rules
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"legwork/bot"
@@ -31,6 +32,15 @@ type Base interface {
 	Lane(conversation string) (tasks.Lane, error)
 	// Order returns the order number that was given last; 0 before any.
 	Order() (uint64, error)
+	// Turn returns the rows of a conversation's first turn whose order is above
+	// after, the goal's before the answer's; none when there is no such turn. A
+	// damaged row comes without its text.
+	Turn(conversation string, after uint64) ([]Row, error)
+	// Cut returns up to which order a conversation's turns are forgotten; 0 when
+	// none is.
+	Cut(conversation string) (uint64, error)
+	// Settings returns the names and values that are stored for an owner.
+	Settings(owner string) (map[string]string, error)
 }
 
 // Task is a task's row: everything about it that is not in its journal.
@@ -74,6 +84,7 @@ type Row struct {
 	At           time.Time
 	Text         string
 	Fallback     bool // not written when the half is there already
+	Gone         bool // deleted
 }
 
 // Setting names a stored value.
@@ -81,26 +92,56 @@ type Setting struct{ Owner, Name string }
 
 // Changes is what a transaction writes. The zero value is empty.
 type Changes struct {
-	Records  []Record // of each task in order
-	Bytes    int      // of their bodies
-	Rows     []Row
+	Gone     map[tasks.ID]bool // journals, tasks and states to be deleted, before the rest is written
+	Moved    int               // conversations that were given to others
+	Records  []Record          // of each task in order
+	Bytes    int               // of their bodies
+	Rows     []Row             // to be written in this order
 	Tasks    map[tasks.ID]Task
 	States   map[tasks.ID]planner.State // folds of the journals with Records
 	Seen     map[string]Seen
 	Lanes    map[string]*tasks.Lane // whole, after the changes
-	Cuts     map[string]uint64      // conversation: turns up to this order are forgotten
-	Settings map[Setting]string
-	Dropped  []tasks.ID // over without an event of their own
-	Order    uint64     // the order number given last; 0 when none was given
+	Cuts     map[string]uint64      // conversation: turns up to this order are forgotten; 0: none
+	Settings map[Setting]string     // empty: deleted
+	Dropped  []tasks.ID             // over without an event of their own
+	Order    uint64                 // the order number given last; 0 when none was given
 }
 
 // Empty reports that there is nothing to write.
 func (c *Changes) Empty() bool {
-	return len(c.Records)+len(c.Rows)+len(c.Tasks)+len(c.Seen)+len(c.Lanes)+len(c.Cuts)+len(c.Settings) == 0
+	return len(c.Gone)+len(c.Records)+len(c.Rows)+len(c.Tasks)+len(c.Seen)+len(c.Lanes)+len(c.Cuts)+len(c.Settings) == 0
+}
+
+// Steps names what is written, for failpoints: the types of the events, and
+// "forgotten" and "moved".
+func (c *Changes) Steps() []string {
+	var steps []string
+	for _, r := range c.Records {
+		steps = append(steps, string(r.Event.Type))
+	}
+	if len(c.Gone) > 0 {
+		steps = append(steps, "forgotten")
+	}
+	if c.Moved > 0 {
+		steps = append(steps, "moved")
+	}
+	return steps
+}
+
+// forget takes a task out of what is written, and has it deleted.
+func (c *Changes) forget(id tasks.ID) {
+	c.Records = slices.DeleteFunc(c.Records, func(r Record) bool { return r.Task == id })
+	delete(c.Tasks, id)
+	delete(c.States, id)
+	put(&c.Gone, id, true)
 }
 
 // add takes over what later wrote on top of c.
 func (c *Changes) add(later *Changes) {
+	for id := range later.Gone {
+		c.forget(id)
+	}
+	c.Moved += later.Moved
 	c.Records = append(c.Records, later.Records...)
 	c.Bytes += later.Bytes
 	c.Rows = append(c.Rows, later.Rows...)

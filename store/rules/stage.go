@@ -2,6 +2,8 @@ package rules
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -59,6 +61,9 @@ func (s *Stage) Task(id tasks.ID) (Task, bool, error) {
 	if v, ok := s.changes.Tasks[id]; ok {
 		return v, true, nil
 	}
+	if s.changes.Gone[id] {
+		return Task{}, false, nil
+	}
 	return s.base.Task(id)
 }
 
@@ -101,4 +106,90 @@ func (s *Stage) Order() (uint64, error) {
 		return s.changes.Order, nil
 	}
 	return s.base.Order()
+}
+
+// Cut implements Base.
+func (s *Stage) Cut(conversation string) (uint64, error) {
+	if v, ok := s.changes.Cuts[conversation]; ok {
+		return v, nil
+	}
+	return s.base.Cut(conversation)
+}
+
+// Settings implements Base.
+func (s *Stage) Settings(owner string) (map[string]string, error) {
+	all, err := s.base.Settings(owner)
+	if err != nil {
+		return nil, err
+	}
+	all = maps.Clone(all)
+	for name, value := range s.changes.Settings {
+		switch {
+		case name.Owner != owner:
+		case value == "":
+			delete(all, name.Name)
+		default:
+			put(&all, name.Name, value)
+		}
+	}
+	return all, nil
+}
+
+// Turn implements Base.
+func (s *Stage) Turn(conversation string, after uint64) ([]Row, error) {
+	for {
+		rows, err := s.base.Turn(conversation, after)
+		if err != nil {
+			return nil, err
+		}
+		order := uint64(math.MaxUint64)
+		if len(rows) > 0 {
+			order = rows[0].Order
+		}
+		for _, r := range s.changes.Rows {
+			if r.Order > after && r.Order < order && r.Conversation == conversation {
+				order, rows = r.Order, nil
+			}
+		}
+		if order == math.MaxUint64 {
+			return nil, nil
+		}
+		if rows = s.rewrite(conversation, order, rows); len(rows) > 0 {
+			return rows, nil
+		}
+		after = order
+	}
+}
+
+// rewrite applies what the stage writes to the rows of one turn.
+func (s *Stage) rewrite(conversation string, order uint64, rows []Row) []Row {
+	var halves [2]*Row
+	half := func(r Row) **Row {
+		if r.Answer {
+			return &halves[1]
+		}
+		return &halves[0]
+	}
+	for _, r := range rows {
+		*half(r) = &r
+	}
+	for _, r := range s.changes.Rows {
+		if r.Order != order || r.Conversation != conversation {
+			continue
+		}
+		h := half(r)
+		switch {
+		case r.Gone:
+			*h = nil
+		case *h == nil || !r.Fallback:
+			*h = &r
+		}
+	}
+	rows = nil
+	for _, h := range halves {
+		if h != nil {
+			rows = append(rows, *h)
+		}
+	}
+	return rows
 }

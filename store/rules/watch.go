@@ -49,6 +49,9 @@ func (w *Watch) Tell(c *Changes) {
 	for _, id := range c.Dropped {
 		w.tell(id)
 	}
+	for id := range c.Gone {
+		w.tell(id)
+	}
 }
 
 func (w *Watch) tell(id tasks.ID) {

@@ -15,11 +15,11 @@ func testRedelivery(b *bench) {
 	again := first
 	again.ID = "t2" // who routes a message again gives it a new id
 	got := b.deliver(first, again, b.question(chat("c"), "t3", "other"))
-	b.same("receipts of one batch", got, []tasks.Receipt{{Task: "t1", Opened: true}, {Task: "t1", Again: true}, {Task: "t3", Opened: true}})
+	b.same("receipts of one batch", got, []tasks.Receipt{{Task: "t1", Seq: 1, Opened: true}, {Task: "t1", Again: true}, {Task: "t3", Seq: 1, Opened: true}})
 	b.same("receipt of a later batch", b.deliver(again), []tasks.Receipt{{Task: "t1", Again: true}})
 
 	heard := b.guidance("t1", "hint")
-	b.same("guidance", b.deliver(heard, heard), []tasks.Receipt{{Task: "t1"}, {Task: "t1", Again: true}})
+	b.same("guidance", b.deliver(heard, heard), []tasks.Receipt{{Task: "t1", Seq: 2}, {Task: "t1", Again: true}})
 
 	cut := tasks.Inbound{Key: "cut", Cut: true, Chat: chat("c")}
 	b.same("cut", b.deliver(cut), []tasks.Receipt{{}})
@@ -40,10 +40,10 @@ func testRedelivery(b *bench) {
 
 	long := b.question(chat("d"), "t5", "goal")
 	long.Key = strings.Repeat("key", 20000)
-	b.same("a long key", b.deliver(long, long), []tasks.Receipt{{Task: "t5", Opened: true}, {Task: "t5", Again: true}})
+	b.same("a long key", b.deliver(long, long), []tasks.Receipt{{Task: "t5", Seq: 1, Opened: true}, {Task: "t5", Again: true}})
 	other := b.question(chat("d"), "t6", "goal")
 	other.Key = long.Key + "!"
-	b.same("another long key", b.deliver(other), []tasks.Receipt{{Task: "t6", Opened: true}})
+	b.same("another long key", b.deliver(other), []tasks.Receipt{{Task: "t6", Seq: 1, Opened: true}})
 }
 
 func testRedeliveryForgotten(b *bench) {
@@ -54,7 +54,7 @@ func testRedeliveryForgotten(b *bench) {
 	b.clock.add(47 * time.Hour)
 	b.same("within two days", b.deliver(again), []tasks.Receipt{{Task: "t1", Again: true}})
 	b.clock.add(2 * time.Hour)
-	b.same("after two days", b.deliver(again), []tasks.Receipt{{Task: "t2", Opened: true}})
+	b.same("after two days", b.deliver(again), []tasks.Receipt{{Task: "t2", Seq: 1, Opened: true}})
 	again.ID = "t3"
 	for range 3 { // each sweeps away what has expired, and must leave the younger row
 		b.deliver(b.guidance("t1", "x"))
@@ -66,21 +66,21 @@ func testGuidance(b *bench) {
 	b.ask(chat("c"), "t", "goal")
 	fits := b.guidance("t", "hint")
 	fits.Open, fits.ID, fits.Chat = b.question(chat("c"), "unused", "hint").Open, "unused", chat("c")
-	b.same("guidance that fits", b.deliver(fits), []tasks.Receipt{{Task: "t"}})
+	b.same("guidance that fits", b.deliver(fits), []tasks.Receipt{{Task: "t", Seq: 2}})
 	b.append("t", planner.Event{Type: planner.Began, Action: planner.Todo(b.state("t"))[0].ID})
 
 	// The first words are out: guidance no longer fits.
 	late := b.guidance("t", "too late")
 	late.Open, late.ID, late.Chat = b.question(chat("c"), "new", "too late").Open, "new", chat("c")
-	b.same("late with a way out", b.deliver(late), []tasks.Receipt{{Task: "new", Opened: true}})
+	b.same("late with a way out", b.deliver(late), []tasks.Receipt{{Task: "new", Seq: 1, Opened: true}})
 	b.same("again", b.deliver(late), []tasks.Receipt{{Task: "new", Again: true}})
 
 	missing := b.guidance("nobody", "lost")
 	missing.Open, missing.ID, missing.Chat = b.question(chat("c"), "new2", "lost").Open, "new2", chat("c")
-	b.same("for nobody with a way out", b.deliver(missing), []tasks.Receipt{{Task: "new2", Opened: true}})
+	b.same("for nobody with a way out", b.deliver(missing), []tasks.Receipt{{Task: "new2", Seq: 1, Opened: true}})
 
 	r := b.deliver(b.guidance("t", "too late"))[0]
-	if !errors.Is(r.Err, tasks.ErrRefused) || r.Opened || r.Again {
+	if !errors.Is(r.Err, tasks.ErrRefused) || r.Opened || r.Again || r.Seq != 0 {
 		b.Fatalf("late without a way out: got %+v, want ErrRefused", r)
 	}
 	b.same("journal", types(b.load("t", 0)), []planner.EventType{planner.Opened, planner.Said, planner.Began})
@@ -117,7 +117,7 @@ func testBadDeliveries(b *bench) {
 			b.Fatalf("delivery %d, %+v: got %+v, want an error", i, bad[i], got[i])
 		}
 	}
-	b.same("the one that is fine", got[len(bad)], tasks.Receipt{Task: "fine", Opened: true})
+	b.same("the one that is fine", got[len(bad)], tasks.Receipt{Task: "fine", Seq: 1, Opened: true})
 	b.same("live", b.live(""), []tasks.ID{"taken", "fine"})
 	b.same("turns", len(b.history(chat("c"), "", 1000)), 2)
 	if got := b.deliver(); len(got) != 0 {
@@ -128,5 +128,5 @@ func testBadDeliveries(b *bench) {
 	free.Key = ""
 	b.deliver(free)
 	free.ID = "t7"
-	b.same("without a key", b.deliver(free), []tasks.Receipt{{Task: "t7", Opened: true}})
+	b.same("without a key", b.deliver(free), []tasks.Receipt{{Task: "t7", Seq: 1, Opened: true}})
 }

@@ -95,7 +95,7 @@ func testCut(b *bench) {
 
 	both := b.question(chat("c"), "t3", "three")
 	both.Cut = true
-	b.same("a cut with a question", b.deliver(both), []tasks.Receipt{{Task: "t3", Opened: true}})
+	b.same("a cut with a question", b.deliver(both), []tasks.Receipt{{Task: "t3", Seq: 1, Opened: true}})
 	b.same("history then", goals(""), []string{"three"})
 	b.same("before the cut", goals("t2"), []string(nil))
 	b.same("another conversation", len(b.history(chat("d"), "", 1000)), 1)

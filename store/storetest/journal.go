@@ -11,7 +11,7 @@ import (
 
 func testJournal(b *bench) {
 	got := b.deliver(b.question(chat("c"), "t1", "first"), b.question(chat("d"), "t2", "second"))
-	b.same("receipts", got, []tasks.Receipt{{Task: "t1", Opened: true}, {Task: "t2", Opened: true}})
+	b.same("receipts", got, []tasks.Receipt{{Task: "t1", Seq: 1, Opened: true}, {Task: "t2", Seq: 1, Opened: true}})
 	b.append("t1", said("one"), said("two"))
 	b.append("t2", said("other"))
 	b.append("t1", said("three"))

@@ -47,6 +47,14 @@ func Run(t *testing.T, open Opener) {
 		{"cut", testCut},
 		{"conversations", testConversations},
 		{"settings", testSettings},
+		{"forget", testForget},
+		{"forget a running task", testForgetRunning},
+		{"forget a long conversation", testForgetLong},
+		{"forget while others write", testForgetBesides},
+		{"move", testMove},
+		{"move onto another conversation", testMoveOnto},
+		{"move and go on", testMoveGoOn},
+		{"move nothing", testMoveNothing},
 		{"state", testState},
 		{"changed", testChanged},
 		{"no lost wake-up", testWakeUps},
@@ -131,7 +139,7 @@ func (b *bench) deliver(batch ...tasks.Inbound) []tasks.Receipt {
 func (b *bench) ask(c bot.Chat, id tasks.ID, goal string) {
 	b.Helper()
 	got := b.deliver(b.question(c, id, goal))[0]
-	if want := (tasks.Receipt{Task: id, Opened: true}); got != want {
+	if want := (tasks.Receipt{Task: id, Seq: 1, Opened: true}); got != want {
 		b.Fatalf("asking %q: got %+v, want %+v", goal, got, want)
 	}
 }

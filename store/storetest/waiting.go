@@ -207,10 +207,11 @@ func every(ctx context.Context, b *bench) map[string]error {
 	_, live := b.store.Live(ctx, "")
 	_, history := b.store.History(ctx, chat("c").Key(), "", 100)
 	_, setting := b.store.Setting(ctx, "o", "n")
+	_, forget := b.store.Forget(ctx, chat("c").Key())
 	return map[string]error{
 		"Open": open, "Load": load, "Event": event, "Live": live, "History": history, "Setting": setting,
 		"Append": b.store.Append(ctx, "t", -1, 0, said("x")), "PutSetting": b.store.PutSetting(ctx, "o", "n", "v"),
-		"Drop": b.store.Drop(ctx, "t"),
+		"Drop": b.store.Drop(ctx, "t"), "Forget": forget, "Move": b.store.Move(ctx, chat("c").Key(), chat("d")),
 	}
 }
 

@@ -1,0 +1,124 @@
+package rules
+
+import (
+	"errors"
+	"slices"
+
+	"legwork/tasks"
+)
+
+// Bounds of one transaction of a Forgetting, so that other writers wait for a
+// moment only, however long the conversation is.
+const (
+	forgetTurns  = 500
+	forgetEvents = 5000 // of the deleted journals
+)
+
+// Forgetting deletes what a conversation holds, in as many transactions as its
+// length takes. Each deletes turns whole, from the oldest on, so that after a
+// kill between two of them another Forgetting finds the rest.
+type Forgetting struct {
+	Conversation string
+
+	after, until uint64 // orders: what is done, what was there at the beginning
+	deleted      int    // tasks
+	done         bool
+}
+
+// Run lets change, which runs one transaction, do what is left, and returns how
+// many tasks were deleted in all.
+func (f Forgetting) Run(change func(func(*Stage) error) error) (int, error) {
+	for !f.done {
+		var next Forgetting
+		err := change(func(s *Stage) error {
+			next = f // do may run again, when its transaction was not committed
+			return s.forget(&next)
+		})
+		if err != nil {
+			return f.deleted, err
+		}
+		f = next
+	}
+	return f.deleted, nil
+}
+
+// forget deletes the next turns. Those of tasks that are not over stay.
+func (s *Stage) forget(f *Forgetting) error {
+	order, err := s.Order()
+	if err != nil {
+		return err
+	}
+	if f.until == 0 {
+		f.until = order
+	}
+	lane, err := s.Lane(f.Conversation)
+	if err != nil {
+		return err
+	}
+	for turns, events := 0, 0; turns < forgetTurns && events < forgetEvents; turns++ {
+		rows, err := s.Turn(f.Conversation, f.after)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 || rows[0].Order > f.until {
+			f.done = true
+			return s.uncut(f.Conversation)
+		}
+		f.after = rows[0].Order
+		n, err := s.forgetTurn(f, lane, rows)
+		if err != nil {
+			return err
+		}
+		events += n
+	}
+	return nil
+}
+
+// forgetTurn deletes a turn and its task, unless that is not over, and returns
+// how many events went with it.
+func (s *Stage) forgetTurn(f *Forgetting, lane tasks.Lane, rows []Row) (events int, err error) {
+	id := taskOf(rows)
+	live := slices.ContainsFunc(lane.Entries, func(e tasks.LaneEntry) bool { return e.Task == id })
+	task, ok, err := s.Task(id)
+	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
+		return 0, err
+	}
+	if live || ok && !task.Over {
+		return 0, nil
+	}
+	for _, r := range rows {
+		s.changes.Rows = append(s.changes.Rows, Row{Conversation: f.Conversation, Order: r.Order, Answer: r.Answer, Gone: true})
+	}
+	if ok || err != nil {
+		s.changes.forget(id)
+		f.deleted++
+	}
+	return task.Last, nil
+}
+
+// uncut deletes a conversation's cut when nothing is left that it hides.
+func (s *Stage) uncut(conversation string) error {
+	cut, err := s.Cut(conversation)
+	if err != nil || cut == 0 {
+		return err
+	}
+	rows, err := s.Turn(conversation, 0)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 || rows[0].Order > cut {
+		put(&s.changes.Cuts, conversation, 0)
+	}
+	return nil
+}
+
+// taskOf is the task of a turn's rows; empty when they are damaged and nothing
+// tells it.
+func taskOf(rows []Row) tasks.ID {
+	for _, r := range rows {
+		if r.Task != "" {
+			return r.Task
+		}
+	}
+	return ""
+}
