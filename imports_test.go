@@ -26,7 +26,7 @@ conf               | bot bot/slack bot/telegram i18n llm planner tools | yaml/v3
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown                        | telegram-bot-api/v5
-bot/slack          | bot bot/markdown                        | slack-go/slack gorilla/websocket
+bot/slack          | bot bot/markdown                        | slack-go/slack gorilla/websocket golang-lru/v2
 tasks/local        | bot i18n llm planner tasks              |
 tasks/enginetest   | bot i18n llm planner tasks              | pgregory.net/rapid go-cmp
 store/bolt         | bot planner tasks store/rules           | bbolt golang-lru/v2 flock
@@ -56,7 +56,7 @@ failpoint          |                                         |
 // every package: they put real parts together.
 const (
 	forTests       = "fakes testing store/storetest tasks/enginetest"
-	modulesOfTests = "go-cmp goleak pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term invopop/jsonschema"
+	modulesOfTests = "go-cmp goleak gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term invopop/jsonschema"
 )
 
 // pure packages decide by values alone; impure is what they must not reach for.

@@ -1,0 +1,200 @@
+package slackfake
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// serveAPI answers one call of the Web API.
+func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
+	c, refused := readCall(r)
+	s.mu.Lock()
+	s.seq++
+	seq := s.seq
+	s.note(Entry{Seq: seq, Event: EventCall, Method: c.method, Args: c.shown()})
+	fault := s.fault(c.method)
+	s.mu.Unlock()
+	if fault.before() {
+		s.fail(w, seq, c.method, fault)
+		return
+	}
+	if fault != nil && !s.linger(r.Context(), fault.Delay) {
+		return
+	}
+	s.mu.Lock()
+	var result answer
+	if refused == nil {
+		refused = s.admit(c)
+	}
+	if refused == nil {
+		result, refused = c.spec.run(s, c)
+	}
+	s.conclude(seq, c, result, refused)
+	s.mu.Unlock()
+	if fault != nil && fault.Kind != FaultDelay {
+		s.fail(w, seq, c.method, fault)
+		return
+	}
+	respond(w, result, refused)
+}
+
+// linger waits and reports whether the caller is still there.
+func (s *Server) linger(ctx context.Context, wait time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(wait):
+		return true
+	}
+}
+
+// shown are the arguments for the log.
+func (c call) shown() map[string]any {
+	if c.args == nil {
+		return nil
+	}
+	args := maps.Clone(c.args)
+	for name, value := range args {
+		if raw, is := value.(json.RawMessage); is {
+			var decoded any
+			_ = json.Unmarshal(raw, &decoded) // checked before
+			args[name] = decoded
+		}
+	}
+	return args
+}
+
+// conclude writes down what became of a call. The caller holds the lock.
+func (s *Server) conclude(seq int, c call, result answer, refused *refusal) {
+	e := Entry{Seq: seq, Event: EventAnswer, Method: c.method, Performed: refused == nil}
+	e.TS, _ = result["ts"].(string)
+	if refused != nil {
+		e.Error, e.Problem = refused.code, strings.Join(refused.detail, " ")
+		if refused.blame != "" {
+			s.violate("%s: %s: %s", c.method, refused.code, refused.blame)
+		}
+	}
+	s.note(e)
+}
+
+// admit checks the token and the rate. The caller holds the lock.
+func (s *Server) admit(c call) *refusal {
+	want, other := s.o.BotToken, s.o.AppToken
+	if c.spec.app {
+		want, other = other, want
+	}
+	if code := s.revoked[c.token]; code != "" {
+		return refuse(code)
+	}
+	switch {
+	case c.token == want:
+		return s.spend(c)
+	case c.token == other || c.spec.app && strings.HasPrefix(c.token, "xoxb-") || !c.spec.app && strings.HasPrefix(c.token, "xapp-"):
+		return blame("not_allowed_token_type", "%s with the other kind of token", c.method)
+	}
+	return refuse("invalid_auth")
+}
+
+func respond(w http.ResponseWriter, result answer, refused *refusal) {
+	body := map[string]any{"ok": refused == nil}
+	maps.Copy(body, result)
+	status := http.StatusOK
+	if refused != nil {
+		body["error"] = refused.code
+		if refused.detail != nil {
+			body["response_metadata"] = map[string]any{"messages": refused.detail}
+		}
+		for name, value := range refused.headers {
+			w.Header().Set(name, value)
+		}
+		status = max(status, refused.status)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+// Limit is a rate: so many calls within any such span of Slack's time.
+type Limit struct {
+	Calls   int
+	Within  time.Duration
+	Channel bool // in each channel by itself
+}
+
+// DefaultLimits are Slack's, as documented or measured. Slack lets short bursts
+// of posts pass, which is the 4 in 4 seconds.
+func DefaultLimits() map[string][]Limit {
+	minute := func(calls int) []Limit { return []Limit{{Calls: calls, Within: time.Minute}} }
+	return map[string][]Limit{
+		"chat.postMessage":            {{Calls: 4, Within: 4 * time.Second, Channel: true}, {Calls: 300, Within: time.Minute}},
+		"chat.postEphemeral":          minute(100),
+		"chat.update":                 minute(50),
+		"chat.delete":                 minute(50),
+		"chat.startStream":            minute(20),
+		"chat.appendStream":           minute(100),
+		"chat.stopStream":             minute(20),
+		"assistant.threads.setStatus": minute(600),
+		"agents.sessions.setStatus":   minute(50),
+		"agents.sessions.rename":      minute(50),
+		"conversations.open":          minute(50),
+		"conversations.info":          minute(50),
+		"conversations.history":       minute(50),
+		"conversations.replies":       minute(50),
+		"users.info":                  minute(100),
+		"team.info":                   minute(50),
+		"reactions.add":               minute(50),
+		"reactions.remove":            minute(50),
+	}
+}
+
+// window remembers when the calls of one rate were made.
+type window struct {
+	calls  []time.Time
+	closed time.Time // calls before are refused, and violations
+}
+
+// spend counts a call against its rates. The caller holds the lock.
+func (s *Server) spend(c call) *refusal {
+	now := time.Now()
+	var open []*window
+	for i, limit := range s.o.Limits[c.method] {
+		key := c.method + " " + strconv.Itoa(i)
+		if limit.Channel {
+			key += " " + c.text("channel")
+		}
+		w := s.windows[key]
+		if w == nil {
+			w = &window{}
+			s.windows[key] = w
+		}
+		if now.Before(w.closed) {
+			s.violate("%s: called again %v before the end of Retry-After", c.method, w.closed.Sub(now).Round(time.Millisecond))
+			return limited(w.closed.Sub(now))
+		}
+		span := s.span(limit.Within)
+		for len(w.calls) > 0 && now.Sub(w.calls[0]) >= span {
+			w.calls = w.calls[1:]
+		}
+		if len(w.calls) >= limit.Calls {
+			w.closed = w.calls[0].Add(span)
+			return limited(w.closed.Sub(now))
+		}
+		open = append(open, w)
+	}
+	for _, w := range open {
+		w.calls = append(w.calls, now)
+	}
+	return nil
+}
+
+// limited is the answer to a call over its rate. Retry-After is in whole real
+// seconds, never too few.
+func limited(wait time.Duration) *refusal {
+	seconds := max(1, int((wait+time.Second-1)/time.Second))
+	return &refusal{code: "ratelimited", status: http.StatusTooManyRequests, headers: map[string]string{"Retry-After": strconv.Itoa(seconds)}}
+}

@@ -1,0 +1,3 @@
+package slackfake
+
+func (s *Server) Transcript(channel string) string { return "" }
