@@ -1,0 +1,122 @@
+// Package redact keeps secrets out of logs: those that it is told, in the forms
+// in which they usually slip through, and whatever has the shape of a token.
+package redact
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// Mask stands where a secret was.
+const Mask = "***"
+
+// Shortest is the length, in bytes, from which on a secret is looked for: a
+// shorter one would be found inside of ordinary words.
+const Shortest = 8
+
+// Redactor replaces secrets by Mask. It is safe for concurrent use. Its zero
+// value knows no secrets, only shapes.
+type Redactor struct {
+	known atomic.Pointer[strings.Replacer]
+}
+
+// New returns a Redactor that knows some secrets; those below Shortest are left
+// out.
+func New(secrets []string) *Redactor {
+	r := new(Redactor)
+	r.Set(secrets)
+	return r
+}
+
+// Set replaces the known secrets, as a reload of the config does.
+func (r *Redactor) Set(secrets []string) {
+	var all []string
+	for _, secret := range secrets {
+		if len(secret) >= Shortest {
+			all = append(all, forms(secret)...)
+		}
+	}
+	longest := func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) }
+	slices.SortFunc(all, longest)
+	pairs := make([]string, 0, 2*len(all))
+	for _, form := range slices.Compact(all) {
+		pairs = append(pairs, form, Mask)
+	}
+	r.known.Store(strings.NewReplacer(pairs...))
+}
+
+// String returns s with every secret replaced; s itself when there is none.
+func (r *Redactor) String(s string) string {
+	s = maskShapes(s)
+	known := r.known.Load()
+	if known == nil {
+		return s
+	}
+	for {
+		// What is left may be a secret again, put together by a Mask. Every
+		// round makes the text shorter.
+		next := known.Replace(s)
+		if len(next) == len(s) {
+			return s
+		}
+		s = next
+	}
+}
+
+// forms lists how a secret may be written: as it is, in addresses, in quotes,
+// in JSON, and in base64, alone or inside a longer text such as NAME:SECRET.
+func forms(secret string) []string {
+	quoted := strconv.Quote(secret)
+	all := []string{secret, url.QueryEscape(secret), url.PathEscape(secret), quoted[1 : len(quoted)-1]}
+	if text, err := json.Marshal(secret); err == nil {
+		all = append(all, string(text[1:len(text)-1]))
+	}
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for before := range 3 {
+			all = append(all, within(encoding, secret, before))
+		}
+	}
+	return all
+}
+
+// within is the base64 of a secret behind some bytes, without the characters
+// that depend on what stands around it.
+func within(encoding *base64.Encoding, secret string, before int) string {
+	text := encoding.EncodeToString([]byte(strings.Repeat("\x00", before) + secret))
+	first := []int{0, 2, 3}[before]
+	last := (before + len(secret)) * 8 / 6
+	return text[first:last]
+}
+
+// shape is how tokens of a kind look.
+type shape struct {
+	hint    string // is in every text that has one
+	pattern *regexp.Regexp
+	mask    string
+}
+
+var shapes = []shape{
+	{"bot", regexp.MustCompile(`bot[0-9]+(?::|%3[Aa])[A-Za-z0-9_-]{8,}`), "bot" + Mask},
+	{"xox", regexp.MustCompile(`xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]+`), Mask},
+	{"xapp-", regexp.MustCompile(`xapp-[A-Za-z0-9-]+`), Mask},
+	{"earer", regexp.MustCompile(`([Bb]earer )[A-Za-z0-9._~+/=-]*[A-Z0-9][A-Za-z0-9._~+/=-]*`), "${1}" + Mask},
+	{"BEARER", regexp.MustCompile(`(BEARER )[A-Za-z0-9._~+/=-]+`), "${1}" + Mask},
+}
+
+// maskShapes replaces what looks like a token of Telegram, of Slack or of an
+// HTTP header.
+func maskShapes(s string) string {
+	for _, shape := range shapes {
+		if strings.Contains(s, shape.hint) {
+			s = shape.pattern.ReplaceAllString(s, shape.mask)
+		}
+	}
+	return s
+}
