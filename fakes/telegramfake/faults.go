@@ -1,0 +1,171 @@
+package telegramfake
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The kinds of fault.
+const (
+	FaultDropBefore = "drop_before" // the connection breaks, nothing is done
+	FaultDropAfter  = "drop_after"  // it is done, then the connection breaks
+	FaultDelay      = "delay"       // it is done and answered late
+	FaultDelayAfter = "delay_after" // it is done at once and answered late
+	FaultError      = "error"       // a server error with an HTML body, nothing is done
+	FaultBusy       = "busy"        // 429; a call before its time is up is a violation
+	FaultDown       = "down"        // every connection breaks, polls that wait too
+	FaultRevoked    = "revoked"     // 401
+	FaultGarbage    = "garbage"     // it is done, and the answer is no JSON
+	FaultHalf       = "half"        // it is done, and the answer ends in the middle
+)
+
+// Forever as Fault.Count lasts until Heal.
+const Forever = -1
+
+// Fault is something that goes wrong with the next calls that it fits.
+type Fault struct {
+	Kind       string        `json:"kind"`
+	Method     string        `json:"method,omitempty"`      // empty: every one
+	Chat       int64         `json:"chat,omitempty"`        // 0: every one
+	Count      int           `json:"count,omitempty"`       // how many calls; 0: one; Forever
+	Skip       int           `json:"skip,omitempty"`        // how many go well before
+	Delay      time.Duration `json:"delay,omitempty"`       // nanoseconds, of the delays
+	RetryAfter int           `json:"retry_after,omitempty"` // seconds, of FaultBusy; 0: 1
+	Status     int           `json:"status,omitempty"`      // of FaultError; 0: 502
+}
+
+// Fail adds a fault. Faults take effect in the order in which they were added.
+func (s *Server) Fail(f Fault) {
+	if f.Count == 0 {
+		f.Count = 1
+	}
+	if f.Status == 0 {
+		f.Status = http.StatusBadGateway
+	}
+	if f.RetryAfter == 0 {
+		f.RetryAfter = 1
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, f)
+	s.change()
+}
+
+// Heal takes all faults back, and the waiting times that they set.
+func (s *Server) Heal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+	s.rates.forgive()
+	s.change()
+}
+
+// isDown is called with the lock held.
+func (s *Server) isDown() bool {
+	return slices.ContainsFunc(s.faults, func(f Fault) bool { return f.Kind == FaultDown && f.Method == "" && f.Count != 0 && f.Skip == 0 })
+}
+
+// meet finds the fault of a call, and does what comes before the call itself.
+// cut says that the connection must break now.
+func (s *Server) meet(ctx context.Context, c *call) (f *Fault, cut bool) {
+	s.mu.Lock()
+	f = s.takeFault(c)
+	s.mu.Unlock()
+	if f == nil {
+		return nil, false
+	}
+	switch f.Kind {
+	case FaultDown, FaultDropBefore:
+		s.conclude(c, f, nil)
+		return f, true
+	case FaultDelay:
+		s.pause(ctx, f.Delay)
+	}
+	return f, false
+}
+
+// takeFault is called with the lock held.
+func (s *Server) takeFault(c *call) *Fault {
+	id, _ := strconv.ParseInt(c.params["chat_id"], 10, 64)
+	for i := range s.faults {
+		f := &s.faults[i]
+		if f.Method != "" && !strings.EqualFold(f.Method, c.entry.Method) || f.Chat != 0 && f.Chat != id || f.Count == 0 {
+			continue
+		}
+		if f.Skip > 0 {
+			f.Skip--
+			continue
+		}
+		if f.Count > 0 {
+			f.Count--
+		}
+		met := *f
+		if met.Kind == FaultBusy {
+			s.rates.hold(id, s.o.Now(), s.seconds(met.RetryAfter))
+		}
+		s.faults = slices.DeleteFunc(s.faults, func(f Fault) bool { return f.Count == 0 })
+		return &met
+	}
+	return nil
+}
+
+func (s *Server) pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// refusal is what the fault answers in place of doing the call; nil: it is done.
+func (f *Fault) refusal() *refusal {
+	switch {
+	case f == nil:
+	case f.Kind == FaultError:
+		return &refusal{Code: f.Status, Text: http.StatusText(f.Status)}
+	case f.Kind == FaultBusy:
+		return busy(f.RetryAfter)
+	case f.Kind == FaultRevoked:
+		return &refusal{Code: http.StatusUnauthorized, Text: "Unauthorized"}
+	}
+	return nil
+}
+
+// answer writes the reply, or what the fault makes of it.
+func (f *Fault) answer(ctx context.Context, s *Server, w http.ResponseWriter, result any, why *refusal) {
+	if why == gone {
+		panic(http.ErrAbortHandler)
+	}
+	kind := ""
+	if f != nil {
+		kind = f.Kind
+	}
+	switch kind {
+	case FaultDropAfter:
+		panic(http.ErrAbortHandler)
+	case FaultDelayAfter:
+		s.pause(ctx, f.Delay)
+	case FaultError:
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(f.Status)
+		_, _ = w.Write([]byte("<html>\r\n<head><title>" + http.StatusText(f.Status) + "</title></head>\r\n<body><hr>nginx</body>\r\n</html>\r\n"))
+		return
+	case FaultGarbage:
+		_, _ = w.Write([]byte("\x00\x1f\x8b garbage {\"ok\":"))
+		return
+	case FaultHalf:
+		status, body := encode(result, why)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(status)
+		_, _ = w.Write(body[:len(body)/2])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	reply(w, result, why)
+}

@@ -1,0 +1,245 @@
+package telegramfake
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf16"
+)
+
+// MaxText is the most that a message holds, in UTF-16 units without markup.
+const MaxText = 4096
+
+// Length is the length of a text as the service counts it: in UTF-16 units.
+func Length(text string) int { return len(utf16.Encode([]rune(text))) }
+
+// content reads the text of a call and its formatting.
+func (s *Server) content(c *call) (text string, entities []Entity, why *refusal) {
+	text = clean(c.params["text"])
+	switch mode := strings.ToLower(c.params["parse_mode"]); mode {
+	case "html":
+		parsed, err := parseHTML(text)
+		if err != "" {
+			return "", nil, bad("can't parse entities: %s", err)
+		}
+		for _, problem := range parsed.problems {
+			s.violate("%s: %s in %q", c.method.name, problem, text)
+		}
+		text, entities = parsed.text, parsed.entities
+	case "":
+		if _, why := c.params.object("entities", &entities); why != nil {
+			return "", nil, why
+		}
+	default:
+		return "", nil, bad("unsupported parse_mode")
+	}
+	text, entities = trim(text, entities)
+	if len(entities) > maxEntities {
+		c.entry.Notes = append(c.entry.Notes, "more than 100 entities: the rest is left out")
+		entities = entities[:maxEntities]
+	}
+	return text, entities, nil
+}
+
+func checkLength(text, tooLong string) *refusal {
+	switch {
+	case text == "":
+		return bad("message text is empty")
+	case Length(text) > MaxText:
+		return bad("%s", tooLong)
+	}
+	return nil
+}
+
+func (s *Server) sendMessage(c *call) (any, *refusal) {
+	text, entities, why := s.content(c)
+	if why == nil {
+		why = checkLength(text, "message is too long")
+	}
+	if why != nil {
+		return nil, why
+	}
+	buttons, why := s.markup(c)
+	if why != nil {
+		return nil, why
+	}
+	topic, why := s.topic(c)
+	if why != nil {
+		return nil, why
+	}
+	reply, why := s.replied(c)
+	if why != nil {
+		return nil, why
+	}
+	if topic == 0 && reply != nil {
+		topic = reply.Topic
+	}
+	m := &Message{
+		From: s.Bot, Bot: true, Text: text, Entities: entities, Buttons: buttons, Topic: topic,
+		Silent: c.params.bool("disable_notification"), Preview: preview(c, text, entities),
+	}
+	if reply != nil {
+		m.ReplyTo = reply.ID
+	}
+	s.put(c.chat, m)
+	delete(c.chat.drafts, topic)
+	delete(c.chat.typing, topic)
+	c.entry.Message = m.ID
+	return s.messageJSON(c.chat, m), nil
+}
+
+// put adds a message to a chat; it is called with the lock held.
+func (s *Server) put(c *chat, m *Message) {
+	m.ID, m.Sent = c.next, s.o.Now()
+	c.next++
+	c.messages[m.ID] = m
+	c.order = append(c.order, m.ID)
+	s.note(c, Event{Kind: EventMessage, Message: *m})
+}
+
+// topic checks message_thread_id; 0 is none.
+func (s *Server) topic(c *call) (int, *refusal) {
+	id, why := c.params.int("message_thread_id")
+	if why != nil || id == 0 {
+		return 0, why
+	}
+	if _, ok := c.chat.topics[int(id)]; !ok {
+		return 0, bad("message thread not found")
+	}
+	return int(id), nil
+}
+
+// replied finds the message that is replied to; nil for none.
+func (s *Server) replied(c *call) (*Message, *refusal) {
+	var to struct {
+		MessageID int             `json:"message_id"`
+		ChatID    json.RawMessage `json:"chat_id"`
+		Anyway    bool            `json:"allow_sending_without_reply"`
+	}
+	given, why := c.params.object("reply_parameters", &to)
+	if why != nil {
+		return nil, why
+	}
+	if !given {
+		id, why := c.params.int("reply_to_message_id")
+		if why != nil {
+			return nil, why
+		}
+		to.MessageID, to.Anyway = int(id), c.params.bool("allow_sending_without_reply")
+	}
+	m := c.chat.messages[to.MessageID]
+	if m == nil && (to.MessageID != 0 || given) && !to.Anyway {
+		return nil, bad("message to be replied not found")
+	}
+	return m, nil
+}
+
+func preview(c *call, text string, entities []Entity) bool {
+	var options struct {
+		Off bool `json:"is_disabled"`
+	}
+	if given, _ := c.params.object("link_preview_options", &options); given && options.Off || c.params.bool("disable_web_page_preview") {
+		return false
+	}
+	return strings.Contains(text, "http://") || strings.Contains(text, "https://") ||
+		slices.ContainsFunc(entities, func(e Entity) bool { return e.Type == "text_link" })
+}
+
+// target finds the message that is to be edited.
+func (s *Server) target(c *call) (*Message, *refusal) {
+	id, why := c.params.int("message_id")
+	if why != nil {
+		return nil, why
+	}
+	m := c.chat.messages[int(id)]
+	switch {
+	case c.params["inline_message_id"] != "":
+		return nil, bad("MESSAGE_ID_INVALID")
+	case c.params["message_id"] == "":
+		return nil, bad("message identifier is not specified")
+	case m == nil:
+		return nil, bad("message to edit not found")
+	case !m.Bot:
+		return nil, bad("message can't be edited")
+	}
+	c.entry.Message = m.ID
+	return m, nil
+}
+
+func (s *Server) editMessageText(c *call) (any, *refusal) {
+	m, why := s.target(c)
+	if why != nil {
+		return nil, why
+	}
+	text, entities, why := s.content(c)
+	if why == nil {
+		why = checkLength(text, "MESSAGE_TOO_LONG")
+	}
+	if why != nil {
+		return nil, why
+	}
+	buttons, why := s.markup(c)
+	if why != nil {
+		return nil, why
+	}
+	changed := *m
+	changed.Text, changed.Entities, changed.Buttons = text, entities, buttons
+	changed.Preview = preview(c, text, entities)
+	return s.edit(c, m, changed)
+}
+
+func (s *Server) editMessageReplyMarkup(c *call) (any, *refusal) {
+	m, why := s.target(c)
+	if why != nil {
+		return nil, why
+	}
+	buttons, why := s.markup(c)
+	if why != nil {
+		return nil, why
+	}
+	changed := *m
+	changed.Buttons = buttons
+	return s.edit(c, m, changed)
+}
+
+func (s *Server) edit(c *call, m *Message, changed Message) (any, *refusal) {
+	if changed.Text == m.Text && slices.Equal(changed.Entities, m.Entities) && reflect.DeepEqual(changed.Buttons, m.Buttons) {
+		return nil, bad("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
+	}
+	changed.Edits, changed.Edited = m.Edits+1, s.o.Now()
+	*m = changed
+	s.note(c.chat, Event{Kind: EventEdit, Message: *m})
+	return s.messageJSON(c.chat, m), nil
+}
+
+func (s *Server) deleteMessage(c *call) (any, *refusal) {
+	id, why := c.params.int("message_id")
+	if why != nil {
+		return nil, why
+	}
+	m := c.chat.messages[int(id)]
+	switch {
+	case m == nil:
+		return nil, bad("message to delete not found")
+	case !m.Bot && c.chat.kind != "private" && !c.chat.admin:
+		return nil, bad("message can't be deleted")
+	}
+	c.entry.Message = m.ID
+	s.remove(c.chat, m)
+	return true, nil
+}
+
+func (s *Server) remove(c *chat, m *Message) {
+	delete(c.messages, m.ID)
+	c.order = slices.DeleteFunc(c.order, func(id int) bool { return id == m.ID })
+	s.note(c, Event{Kind: EventDelete, Message: *m})
+}
+
+// note adds to what happened in a chat.
+func (s *Server) note(c *chat, e Event) {
+	e.At = s.o.Now()
+	c.history = append(c.history, e)
+	s.change()
+}
+

@@ -1,0 +1,256 @@
+package telegramfake
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// queue holds what the bot is to be told. It is guarded by the server's lock.
+type queue struct {
+	next      int
+	pending   []update
+	again     []update // delivered once more, whatever the offset
+	confirmed []update // the last of them
+	count     int      // of confirmed ones
+	allowed   []string // empty: the usual ones
+	offset    int64    // highest so far
+	poll      *poll
+	hook      *hook
+}
+
+type update struct {
+	id   int
+	body json.RawMessage
+}
+
+type poll struct{ ended chan struct{} } // closed by a newer poll
+
+const (
+	unusual       = "chat_member message_reaction message_reaction_count" // only when asked for
+	keptConfirmed = 1000
+	maxTimeout    = 50
+	// lastBreath is how long a poll that a newer one ended may need to turn out
+	// to be dead already.
+	lastBreath = 50 * time.Millisecond
+)
+
+// gone is the outcome of a call whose client left.
+var gone = &refusal{Code: http.StatusOK}
+
+// push adds an update, when the bot gets that kind; it is called with the lock held.
+func (s *Server) push(kind string, value any) int {
+	if len(s.queue.allowed) > 0 && !slices.Contains(s.queue.allowed, kind) || len(s.queue.allowed) == 0 && slices.Contains(strings.Fields(unusual), kind) {
+		return 0
+	}
+	id := s.queue.next
+	body, err := json.Marshal(map[string]any{"update_id": id, kind: value})
+	if err != nil {
+		panic(err) // of our own values only
+	}
+	return s.pushRaw(body)
+}
+
+func (s *Server) pushRaw(body []byte) int {
+	id := s.queue.next
+	s.queue.next++
+	s.queue.pending = append(s.queue.pending, update{id, body})
+	s.change()
+	return id
+}
+
+// Raw delivers an update of any shape, for malformed ones. An object without
+// update_id gets the next one; everything else goes out as it is. It panics on
+// text that is no JSON.
+func (s *Server) Raw(body string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !json.Valid([]byte(body)) {
+		panic(fmt.Sprintf("telegramfake: %q is no JSON", body))
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal([]byte(body), &fields) == nil && fields != nil && fields["update_id"] == nil {
+		fields["update_id"], _ = json.Marshal(s.queue.next)
+		raw, _ := json.Marshal(fields)
+		body = string(raw)
+	}
+	return s.pushRaw([]byte(body))
+}
+
+// Redeliver delivers the last n confirmed updates once more.
+func (s *Server) Redeliver(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := &s.queue
+	q.again = append(q.again, q.confirmed[max(0, len(q.confirmed)-n):]...)
+	s.change()
+}
+
+// Pending is the number of updates that are not confirmed.
+func (s *Server) Pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue.pending) + len(s.queue.again)
+}
+
+// confirm drops everything below an offset.
+func (s *Server) confirm(offset int64) {
+	q := &s.queue
+	for len(q.pending) > 0 && int64(q.pending[0].id) < offset {
+		q.confirmed = append(q.confirmed, q.pending[0])
+		if q.count++; s.o.Again > 0 && q.count%s.o.Again == 0 {
+			q.again = append(q.again, q.pending[0])
+		}
+		q.pending = q.pending[1:]
+	}
+	q.confirmed = q.confirmed[max(0, len(q.confirmed)-keptConfirmed):]
+	s.change()
+}
+
+// take returns what is to be delivered now.
+func (q *queue) take(limit int) []update {
+	n := min(limit, len(q.again))
+	list := slices.Clone(q.again[:n])
+	q.again = q.again[n:]
+	return append(list, q.pending[:min(limit-n, len(q.pending))]...)
+}
+
+func (s *Server) getUpdates(ctx context.Context, c *call) (any, *refusal) {
+	offset, why := c.params.int("offset")
+	limit, why2 := c.params.int("limit")
+	timeout, why3 := c.params.int("timeout")
+	for _, w := range []*refusal{why, why2, why3} {
+		if w != nil {
+			return nil, w
+		}
+	}
+	if limit < 1 || limit > 100 {
+		limit = 100
+	}
+	mine, why := s.startPoll(c, offset)
+	if why != nil {
+		return nil, why
+	}
+	timer := time.NewTimer(s.seconds(int(min(max(timeout, 0), maxTimeout))))
+	defer timer.Stop()
+	return s.wait(ctx, c, mine, timer.C, int(limit))
+}
+
+// startPoll ends an older poll and confirms.
+func (s *Server) startPoll(c *call, offset int64) (*poll, *refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := &s.queue
+	if q.hook != nil {
+		s.violate("getUpdates while a webhook is set")
+		return nil, conflict("can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
+	}
+	if why := s.setAllowed(c); why != nil {
+		return nil, why
+	}
+	switch {
+	case offset < 0:
+		if n := len(q.pending) + int(offset); n > 0 {
+			s.confirm(int64(q.pending[n].id))
+		}
+	case offset > 0 && offset < q.offset:
+		s.violate("getUpdates with the offset %d after %d", offset, q.offset)
+	default:
+		s.confirm(offset)
+		q.offset = max(q.offset, offset)
+	}
+	if q.poll != nil {
+		close(q.poll.ended)
+	}
+	q.poll = &poll{make(chan struct{})}
+	c.entry.Done = true
+	return q.poll, nil
+}
+
+func conflict(text string) *refusal {
+	return &refusal{Code: http.StatusConflict, Text: "Conflict: " + text}
+}
+
+func (s *Server) setAllowed(c *call) *refusal {
+	var allowed []string
+	if given, why := c.params.object("allowed_updates", &allowed); why != nil || !given {
+		return why
+	}
+	s.queue.allowed = allowed
+	return nil
+}
+
+// wait returns updates as soon as there are any, or none at the end of the time.
+func (s *Server) wait(ctx context.Context, c *call, mine *poll, timeout <-chan time.Time, limit int) (any, *refusal) {
+	late := false
+	for {
+		s.mu.Lock()
+		list := s.queue.take(limit)
+		changed, down := s.changed, s.isDown()
+		if ended(mine.ended) {
+			list = nil
+		}
+		if (len(list) > 0 || late || down) && !ended(mine.ended) {
+			s.queue.poll = nil
+		}
+		s.mu.Unlock()
+		switch {
+		case down:
+			return nil, gone
+		case len(list) > 0 || late && !ended(mine.ended):
+			return bodies(list, c), nil
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			late = true
+		case <-mine.ended:
+			return nil, s.supersede(ctx)
+		case <-ctx.Done():
+			s.mu.Lock()
+			if s.queue.poll == mine {
+				s.queue.poll = nil
+			}
+			s.mu.Unlock()
+			return nil, gone
+		}
+	}
+}
+
+func ended(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// supersede ends a poll that a newer one took over from. A client that was
+// killed a moment ago leaves such a poll behind: that is no conflict.
+func (s *Server) supersede(ctx context.Context) *refusal {
+	select {
+	case <-ctx.Done():
+		return gone
+	case <-time.After(lastBreath):
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.o.Pollers < 2 {
+		s.violate("two getUpdates at once")
+	}
+	return conflict("terminated by other getUpdates request; make sure that only one bot instance is running")
+}
+
+func bodies(list []update, c *call) []json.RawMessage {
+	out := make([]json.RawMessage, len(list))
+	for i, u := range list {
+		out[i] = u.body
+		c.entry.Updates = append(c.entry.Updates, u.id)
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package telegramfake
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Message is one that stands in a chat, as people see it.
+type Message struct {
+	ID       int        `json:"id"`
+	From     User       `json:"from"`
+	Bot      bool       `json:"bot,omitempty"` // the bot wrote it
+	Text     string     `json:"text"`          // without markup; of media its caption
+	Media    string     `json:"media,omitempty"`
+	Entities []Entity   `json:"entities,omitempty"`
+	Buttons  [][]Button `json:"buttons,omitempty"` // rows
+	ReplyTo  int        `json:"reply_to,omitempty"`
+	Topic    int        `json:"topic,omitempty"`
+	Silent   bool       `json:"silent,omitempty"`  // it made no sound
+	Preview  bool       `json:"preview,omitempty"` // a link in it is shown as a picture
+	Sent     time.Time  `json:"sent"`
+	Edited   time.Time  `json:"edited,omitzero"`
+	Edits    int        `json:"edits,omitempty"`
+}
+
+// Button returns the data of the button with that label; empty: there is none.
+func (m Message) Button(label string) string {
+	for _, b := range slices.Concat(m.Buttons...) {
+		if b.Text == label {
+			return b.Data
+		}
+	}
+	return ""
+}
+
+// What an Event tells.
+const (
+	EventMessage = "message" // somebody wrote; Message as it was then
+	EventEdit    = "edit"    // Message as it became
+	EventDelete  = "delete"
+	EventDraft   = "draft" // the preview became Message's text
+	EventPress   = "press" // Message.From pressed the button Message.Text of the message
+	EventToast   = "toast" // Message.From was shown Message.Text
+)
+
+// Event is something that happened in a chat.
+type Event struct {
+	At      time.Time `json:"at"`
+	Kind    string    `json:"kind"`
+	Message Message   `json:"message"`
+	Press   string    `json:"press,omitempty"` // id of the callback query
+}
+
+// Chat is a conversation at one moment.
+type Chat struct {
+	ID       int64     `json:"id"`
+	Kind     string    `json:"kind"` // private, group, supergroup
+	Title    string    `json:"title"`
+	Messages []Message `json:"messages"` // those that still stand, oldest first
+	Drafts   []Draft   `json:"drafts"`   // previews that are shown, by topic
+	Typing   bool      `json:"typing"`   // "is typing" is shown, in any topic
+}
+
+// Bots are the messages that the bot wrote.
+func (c Chat) Bots() []Message {
+	return slices.DeleteFunc(slices.Clone(c.Messages), func(m Message) bool { return !m.Bot })
+}
+
+// View looks at everything at one moment. It is valid only in the function it
+// was given to, which must not call the server's methods.
+type View struct{ s *Server }
+
+// Chat returns a chat; of one that does not exist, an empty one.
+func (v View) Chat(id int64) Chat {
+	c := v.s.chats[id]
+	if c == nil {
+		return Chat{ID: id}
+	}
+	now := v.s.o.Now()
+	shown := Chat{ID: id, Kind: c.kind, Title: c.title}
+	for _, id := range c.order {
+		shown.Messages = append(shown.Messages, *c.messages[id])
+	}
+	for _, d := range c.drafts {
+		if now.Sub(d.At) < v.s.seconds(draftLife) {
+			shown.Drafts = append(shown.Drafts, *d)
+		}
+	}
+	slices.SortFunc(shown.Drafts, func(a, b Draft) int { return cmp.Compare(a.Topic, b.Topic) })
+	for at := range maps.Values(c.typing) {
+		shown.Typing = shown.Typing || now.Sub(at) < v.s.seconds(typingLife)
+	}
+	return shown
+}
+
+// Events are what happened in a chat so far, in order.
+func (v View) Events(id int64) []Event {
+	if c := v.s.chats[id]; c != nil {
+		return slices.Clone(c.history)
+	}
+	return nil
+}
+
+// Pressed returns a press by the id of its callback query.
+func (v View) Pressed(id string) Press {
+	if p := v.s.presses[id]; p != nil {
+		return *p
+	}
+	return Press{ID: id}
+}
+
+// Log is what Server.Log returns. It must not be changed.
+func (v View) Log() []Entry { return v.s.log }
+
+// Pending is the number of updates that are not confirmed.
+func (v View) Pending() int { return len(v.s.queue.pending) + len(v.s.queue.again) }
+
+// Chat returns a chat as it is now; of one that does not exist, an empty one.
+func (s *Server) Chat(id int64) Chat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return View{s}.Chat(id)
+}
+
+// Events are what happened in a chat so far, in order.
+func (s *Server) Events(id int64) []Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return View{s}.Events(id)
+}
+
+// WaitFor returns when the condition holds. It is looked at after every change,
+// and when previews and "is typing" may have run out. Its error is ctx's.
+func (s *Server) WaitFor(ctx context.Context, holds func(View) bool) error {
+	for {
+		ok, changed, next := s.look(holds)
+		if ok {
+			return nil
+		}
+		timer := time.NewTimer(next)
+		select {
+		case <-changed:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("waiting for a change in fake Telegram: %w", ctx.Err())
+		}
+		timer.Stop()
+	}
+}
+
+func (s *Server) look(holds func(View) bool) (ok bool, changed <-chan struct{}, next time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return holds(View{s}), s.changed, s.o.Second
+}
