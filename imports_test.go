@@ -22,10 +22,10 @@ const table = `
 package            | of this repository                      | modules
 cmd/legwork        | *                                       | kong yaml/v3
 
-conf               | bot bot/slack bot/telegram i18n llm planner tools | yaml/v3 levenshtein godotenv
+conf               | bot bot/slack bot/telegram i18n llm planner tools | yaml/v3 fsnotify levenshtein godotenv
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
-bot/telegram       | bot bot/markdown                        | telegram-bot-api/v5
+bot/telegram       | bot bot/markdown                        | telegram-bot-api/v5 backoff/v5 displaywidth
 bot/slack          | bot bot/markdown                        | slack-go/slack gorilla/websocket golang-lru/v2
 tasks/local        | bot i18n llm planner tasks              |
 tasks/enginetest   | bot i18n llm planner tasks              | pgregory.net/rapid go-cmp
@@ -35,7 +35,7 @@ store/control      |                                         |
 store/storetest    | bot planner tasks                       | go-cmp
 store/rules        | bot planner tasks                       |
 
-tasks              | bot i18n llm planner                    | ulid/v2
+tasks              | bot i18n llm planner                    | ulid/v2 golang-lru/v2 levenshtein
 
 planner            | bot i18n llm llm/lenient                | levenshtein
 tools              | tools/builtin                           | mcp-go jsonschema/v6 backoff/v5 x/sys levenshtein x/text

@@ -1,0 +1,132 @@
+package telegram
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"legwork/bot"
+)
+
+// How much of a board is shown. A message may hold 100 entities, and each row
+// takes up to two.
+const (
+	maxRows  = 24
+	maxTitle = 120
+	maxRow   = 100
+	maxDoing = 60
+)
+
+// The icons of a sub-task's states, in the order in which counts are shown.
+var icons = []struct{ state, icon string }{
+	{"done", "✅"},
+	{"failed", "❌"},
+	{"skipped", "⏭"},
+	{"working", "⏳"},
+	{"waiting", "❓"},
+	{"todo", "▫️"},
+}
+
+// board draws the live picture of a task; without sub-tasks it is one line.
+func board(b bot.Board) string {
+	title, status := line(b.Title, maxTitle), line(b.Status, maxTitle*2)
+	if len(b.Items) == 0 {
+		if status == "" {
+			status = title
+		}
+		if status == "" {
+			return nothing
+		}
+		return escape(status)
+	}
+	var rows []string
+	if title != "" {
+		rows = append(rows, "<b>"+escape(title)+"</b>")
+	}
+	if status != "" {
+		rows = append(rows, escape(status))
+	}
+	if len(rows) > 0 {
+		rows = append(rows, "")
+	}
+	from, to := window(b.Items)
+	if from > 0 {
+		rows = append(rows, counts(b.Items[:from]))
+	}
+	for _, it := range b.Items[from:to] {
+		rows = append(rows, row(it))
+	}
+	if to < len(b.Items) {
+		rows = append(rows, counts(b.Items[to:]))
+	}
+	return strings.Join(rows, "\n")
+}
+
+// window is the part of a long list that is shown: around what goes on.
+func window(items []bot.Item) (from, to int) {
+	if len(items) <= maxRows {
+		return 0, len(items)
+	}
+	for from < len(items) && !active(items[from]) {
+		from++
+	}
+	if from == len(items) { // nothing goes on: before what is still to do
+		for from = 0; from < len(items) && items[from].State != "todo"; {
+			from++
+		}
+	}
+	from = max(0, min(from-2, len(items)-maxRows))
+	return from, from + maxRows
+}
+
+func active(it bot.Item) bool { return it.State == "working" || it.State == "waiting" }
+
+// counts is the row of items that are not shown: how many are in each state.
+func counts(items []bot.Item) string {
+	var words []string
+	for _, i := range icons {
+		n := 0
+		for _, it := range items {
+			if it.State == i.state {
+				n++
+			}
+		}
+		if n > 0 {
+			words = append(words, fmt.Sprintf("%s × %d", i.icon, n))
+		}
+	}
+	return strings.Join(words, "  ")
+}
+
+// row is the line of a sub-task.
+func row(it bot.Item) string {
+	words := []string{escape(line(it.Title, maxRow))}
+	if group := line(it.Group, maxDoing); group != "" {
+		words = append(words, "<i>"+escape(group)+"</i>")
+	}
+	if doing := line(it.Doing, maxDoing); doing != "" && active(it) {
+		words = append(words, "<code>"+escape(doing)+"</code>")
+	}
+	if it.Elapsed > 0 {
+		words = append(words, clock(it.Elapsed))
+	}
+	return icon(it.State) + " " + strings.Join(words, " · ")
+}
+
+func icon(state string) string {
+	for _, i := range icons {
+		if i.state == state {
+			return i.icon
+		}
+	}
+	return "▫️"
+}
+
+// clock writes a duration as "0:12" or "1:02:03".
+func clock(d time.Duration) string {
+	s := int(d.Seconds())
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}

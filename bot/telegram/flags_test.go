@@ -1,0 +1,5 @@
+package telegram_test
+
+import "flag"
+
+var update = flag.Bool("update", false, "rewrite the files of testdata")

@@ -1,0 +1,217 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"legwork/bot"
+)
+
+// How drafts live: a preview is gone after 30 s, so it is repeated before; one
+// that nobody changed for long belongs to a task that is no more.
+const (
+	draftRefresh = 20 * time.Second
+	draftLife    = 15 * time.Minute
+)
+
+// streams are the drafts that are shown now, by task. It is safe for
+// concurrent use.
+type streams struct {
+	off  atomic.Bool // the server knows no drafts
+	send func(context.Context, shipment) error
+	wake chan struct{}
+
+	mu   sync.Mutex
+	live map[string]*stream
+}
+
+// stream is one draft. Its lock is held while it is sent, so that nothing of it
+// can arrive after the answer.
+type stream struct {
+	mu      sync.Mutex
+	over    bool
+	frame   shipment
+	sent    time.Time // when the preview was last shown
+	changed time.Time // when its text was
+}
+
+func newStreams(send func(context.Context, shipment) error) *streams {
+	return &streams{send: send, wake: make(chan struct{}, 1), live: map[string]*stream{}}
+}
+
+// Streams implements bot.Streamer: drafts exist in private chats, and on servers
+// that know them.
+func (t *Telegram) Streams(to bot.Chat) bool { return to.Private && !t.streams.off.Load() }
+
+// Stream implements bot.Streamer. Without text the apps show that the bot
+// thinks. Of a text that no message can hold, its end is shown.
+func (t *Telegram) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
+	frame := shipment{method: "sendMessageDraft", to: to, draft: draftID(d.Task), urgency: bot.Frame}
+	if d.Text != "" {
+		d.Kind, d.Partial, d.Part, d.Footer = bot.KindAnswer, true, 0, ""
+		frame.html = render(d)[0]
+	} else if d.Board == nil {
+		return t.streams.takeBack(ctx, d.Task, frame)
+	}
+	return t.streams.show(ctx, d.Task, frame)
+}
+
+// draftID is the same for all frames of a task, and never 0.
+func draftID(task string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(task)) // never fails
+	return int(h.Sum32()>>1) + 1
+}
+
+// sendDraft sends a frame. A server that does not know drafts is not asked
+// again.
+func (t *Telegram) sendDraft(ctx context.Context, frame shipment) error {
+	_, err := t.send(ctx, frame)
+	if r, ok := refused(err); ok && !errors.Is(err, bot.ErrGone) && (r.code == http.StatusNotFound || r.code == http.StatusBadRequest) {
+		if t.streams.off.CompareAndSwap(false, true) {
+			t.log.WarnContext(ctx, "telegram: the server takes no drafts; answers grow in messages", "cause", err)
+		}
+	}
+	return err
+}
+
+// show sends a frame and keeps it alive.
+func (s *streams) show(ctx context.Context, task string, frame shipment) error {
+	s.mu.Lock()
+	one := s.live[task]
+	if one == nil {
+		one = &stream{}
+		s.live[task] = one
+	}
+	s.mu.Unlock()
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if one.over {
+		return nil
+	}
+	if err := s.send(ctx, frame); err != nil {
+		if one.sent.IsZero() {
+			s.forget(task, one)
+		}
+		return err
+	}
+	now := time.Now()
+	one.frame, one.sent, one.changed = frame, now, now
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// takeBack hides words that turned out to be no answer. Before the first ones
+// there is nothing to hide.
+func (s *streams) takeBack(ctx context.Context, task string, empty shipment) error {
+	s.mu.Lock()
+	one := s.live[task]
+	s.mu.Unlock()
+	if one == nil {
+		return nil
+	}
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	if one.over || one.frame.html == "" {
+		s.forget(task, one)
+		return nil
+	}
+	err := s.send(ctx, empty)
+	if later, ok := errors.AsType[*bot.Later](err); ok {
+		return later
+	}
+	s.forget(task, one)
+	return err
+}
+
+// end stops a task's draft, which the next message replaces, and waits until
+// nothing of it is on its way.
+func (s *streams) end(_ context.Context, task string) {
+	s.mu.Lock()
+	one := s.live[task]
+	s.mu.Unlock()
+	if one == nil {
+		return
+	}
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	s.forget(task, one)
+}
+
+// forget is called with the stream's lock held.
+func (s *streams) forget(task string, one *stream) {
+	one.over = true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live[task] == one {
+		delete(s.live, task)
+	}
+}
+
+// run repeats drafts that would pass, until ctx ends.
+func (s *streams) run(ctx context.Context) {
+	timer := time.NewTimer(draftRefresh)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		case <-timer.C:
+		}
+		timer.Reset(s.refresh(ctx))
+	}
+}
+
+// refresh repeats what is due, and returns when the next one is.
+func (s *streams) refresh(ctx context.Context) time.Duration {
+	s.mu.Lock()
+	all := make(map[string]*stream, len(s.live))
+	for task, one := range s.live {
+		all[task] = one
+	}
+	s.mu.Unlock()
+	next := draftRefresh
+	for task, one := range all {
+		next = min(next, s.repeat(ctx, task, one))
+	}
+	return max(next, 100*time.Millisecond)
+}
+
+// repeat sends a draft again if it is due, and returns when it is next. One
+// that is being sent by somebody else is not waited for.
+func (s *streams) repeat(ctx context.Context, task string, one *stream) time.Duration {
+	if !one.mu.TryLock() {
+		return time.Second
+	}
+	defer one.mu.Unlock()
+	now := time.Now()
+	switch {
+	case one.over || one.sent.IsZero():
+		return draftRefresh
+	case now.Sub(one.changed) >= draftLife:
+		s.forget(task, one)
+		return draftRefresh
+	case now.Sub(one.sent) < draftRefresh:
+		return draftRefresh - now.Sub(one.sent)
+	}
+	if err := s.send(ctx, one.frame); err != nil {
+		if later, ok := errors.AsType[*bot.Later](err); ok {
+			return max(later.After, time.Second)
+		}
+		if _, ok := refused(err); ok {
+			s.forget(task, one)
+		}
+		return time.Second
+	}
+	one.sent = now
+	return draftRefresh
+}

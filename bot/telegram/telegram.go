@@ -1,0 +1,157 @@
+// Package telegram is the chat platform of Telegram: it receives by long
+// polling or a webhook, shows boards by edits, streams text as drafts in
+// private chats, and keeps the token out of every error.
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"legwork/bot"
+)
+
+// textLimit is what one message holds, in UTF-16 code units after entities
+// are parsed.
+const textLimit = 4096
+
+// Command is an entry of the menu that Telegram's apps show for "/".
+type Command struct {
+	Name        string // without the slash: 1 to 32 of a-z, 0-9 and _
+	Description string // 1 to 256 characters
+}
+
+// Options are what a Telegram is connected to.
+type Options struct {
+	Pacer bot.Pacer        // needed; Account of its requests is the bot's id
+	Log   *slog.Logger     // nil: none
+	Now   func() time.Time // nil: time.Now
+	// Commands are registered at the start, by language ("en"). Those under ""
+	// are for people of every other language; without them, English ones are.
+	Commands map[string][]Command
+
+	transport http.RoundTripper // of tests; nil: the usual one
+}
+
+// Telegram is a bot.Platform, and a bot.Streamer, Splitter, Answerer and
+// Director.
+type Telegram struct {
+	cfg      Config
+	log      *slog.Logger
+	now      func() time.Time
+	pacer    bot.Pacer
+	commands map[string][]Command
+	api      *client
+	account  string // the bot's id
+
+	state   *state
+	places  *places
+	albums  albums
+	hook    hook
+	streams *streams
+	typing  chan bot.Chat
+}
+
+// New makes a Telegram. It does nothing until Run. A config with mistakes is
+// refused.
+func New(cfg Config, o Options) (*Telegram, error) {
+	if err := check(cfg); err != nil {
+		return nil, err
+	}
+	if o.Pacer == nil {
+		return nil, errors.New("making telegram: there is no pacer")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	cfg = cfg.WithDefaults()
+	account, _, _ := strings.Cut(cfg.Token, ":")
+	t := &Telegram{
+		cfg: cfg, log: o.Log, now: o.Now, pacer: o.Pacer, commands: o.Commands, account: account,
+		api: newClient(cfg, o.transport), state: newState(), places: newPlaces(o.Now), typing: make(chan bot.Chat, 64),
+	}
+	t.streams = newStreams(t.sendDraft)
+	return t, nil
+}
+
+func check(cfg Config) error {
+	var list []error
+	for _, issue := range cfg.Validate() {
+		list = append(list, fmt.Errorf("telegram.%s: %s", issue.Path, issue.Problem))
+	}
+	return errors.Join(list...)
+}
+
+// Name implements bot.Platform.
+func (t *Telegram) Name() string { return Name }
+
+// String names the bot and nothing secret.
+func (t *Telegram) String() string { return Name + ":" + t.account }
+
+// Limits implements bot.Platform. The least gap between frames is that of
+// drafts; the pacer keeps the longer ones.
+func (t *Telegram) Limits() bot.Limits {
+	return bot.Limits{Text: textLimit, Edits: true, EditGap: time.Second}
+}
+
+// Ready is nil while the bot is known and its messages arrive; otherwise it
+// says what is wrong and what to do.
+func (t *Telegram) Ready() error { return t.state.ready() }
+
+// Run implements bot.Platform. It can be called once, and returns nil after ctx
+// ended and all it started is over. What Telegram refuses is tried again, with
+// longer and longer pauses, and told by Ready.
+func (t *Telegram) Run(ctx context.Context, handle func(context.Context, []bot.Message) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() { t.identify(ctx) })
+	all.Go(func() { t.streams.run(ctx) })
+	all.Go(func() { t.showTyping(ctx) })
+	if t.cfg.Mode == ModeWebhook {
+		t.await(ctx, handle)
+	} else {
+		t.poll(ctx, handle)
+	}
+	cancel()
+	all.Wait()
+	t.api.close()
+	return nil
+}
+
+// Direct implements bot.Director: the private chat with a person has their id.
+// Whether they ever wrote to the bot shows when a message is posted.
+func (t *Telegram) Direct(_ context.Context, person string) (bot.Chat, error) {
+	if !positive(person) {
+		return bot.Chat{}, fmt.Errorf("opening a private chat with %q, which is no person's id: %w", person, bot.ErrGone)
+	}
+	return bot.Chat{Platform: Name, ID: person, Private: true}, nil
+}
+
+// positive reports that an id is one of a person or message, not of a group.
+func positive(id string) bool {
+	n, err := strconv.ParseInt(id, 10, 64)
+	return err == nil && n > 0
+}
+
+// Try says in one call whom the token belongs to: "@name (Name)".
+func Try(ctx context.Context, cfg Config) (who string, err error) {
+	if err := check(cfg); err != nil {
+		return "", err
+	}
+	api := newClient(cfg.WithDefaults(), nil)
+	defer api.close()
+	var me user
+	if err := api.call(ctx, callTimeout, "getMe", nil, &me); err != nil {
+		return "", explain(err)
+	}
+	return fmt.Sprintf("@%s (%s)", me.Username, strings.TrimSpace(me.FirstName+" "+me.LastName)), nil
+}

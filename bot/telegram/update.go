@@ -1,0 +1,187 @@
+package telegram
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// The kinds of update that are asked for.
+const allowedUpdates = `["message","edited_message","callback_query","my_chat_member"]`
+
+// update is one of Telegram's updates, as far as legwork reads it.
+type update struct {
+	ID       int64     `json:"update_id"`
+	Message  *message  `json:"message"`
+	Edited   *message  `json:"edited_message"`
+	Callback *callback `json:"callback_query"`
+	Member   *member   `json:"my_chat_member"`
+}
+
+type user struct {
+	ID        int64  `json:"id"`
+	IsBot     bool   `json:"is_bot"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+	Username  string `json:"username"`
+	Language  string `json:"language_code"`
+}
+
+type chat struct {
+	ID      int64  `json:"id"`
+	Type    string `json:"type"` // private, group, supergroup, channel
+	Title   string `json:"title"`
+	IsForum bool   `json:"is_forum"`
+}
+
+type entity struct {
+	Type   string `json:"type"`
+	Offset int    `json:"offset"` // in UTF-16 code units, as Length
+	Length int    `json:"length"`
+	URL    string `json:"url"`  // of text_link
+	User   *user  `json:"user"` // of text_mention
+}
+
+type message struct {
+	ID         int64  `json:"message_id"`
+	Thread     int64  `json:"message_thread_id"`
+	InTopic    bool   `json:"is_topic_message"`
+	From       *user  `json:"from"`
+	SenderChat *chat  `json:"sender_chat"`
+	Chat       chat   `json:"chat"`
+	Date       int64  `json:"date"`
+	EditDate   int64  `json:"edit_date"`
+	Forwarded  bool   `json:"is_automatic_forward"` // a channel's post in its discussion group
+	Album      string `json:"media_group_id"`
+
+	Text            string   `json:"text"`
+	Entities        []entity `json:"entities"`
+	Caption         string   `json:"caption"`
+	CaptionEntities []entity `json:"caption_entities"`
+
+	ReplyTo *message `json:"reply_to_message"`
+	Quote   *quote   `json:"quote"`
+
+	MigrateTo int64 `json:"migrate_to_chat_id"`
+	media
+}
+
+// quote is the part of the replied message that the person selected.
+type quote struct {
+	Text   string `json:"text"`
+	Manual bool   `json:"is_manual"`
+}
+
+// media is what a message can hold beside text.
+type media struct {
+	Animation json.RawMessage `json:"animation"`
+	Audio     json.RawMessage `json:"audio"`
+	Checklist json.RawMessage `json:"checklist"`
+	Contact   json.RawMessage `json:"contact"`
+	Dice      json.RawMessage `json:"dice"`
+	Document  json.RawMessage `json:"document"`
+	Game      json.RawMessage `json:"game"`
+	Location  json.RawMessage `json:"location"`
+	Photo     json.RawMessage `json:"photo"`
+	PaidMedia json.RawMessage `json:"paid_media"`
+	Poll      json.RawMessage `json:"poll"`
+	Sticker   json.RawMessage `json:"sticker"`
+	Story     json.RawMessage `json:"story"`
+	Venue     json.RawMessage `json:"venue"`
+	Video     json.RawMessage `json:"video"`
+	VideoNote json.RawMessage `json:"video_note"`
+	Voice     json.RawMessage `json:"voice"`
+}
+
+// name is the kind of media; empty when there is none, as in service messages.
+// An animation comes with a document, and a venue with a location.
+func (m media) name() string {
+	for _, kind := range []struct {
+		name string
+		held json.RawMessage
+	}{
+		{"animation", m.Animation},
+		{"audio", m.Audio},
+		{"checklist", m.Checklist},
+		{"contact", m.Contact},
+		{"dice", m.Dice},
+		{"document", m.Document},
+		{"game", m.Game},
+		{"venue", m.Venue},
+		{"location", m.Location},
+		{"photo", m.Photo},
+		{"paid_media", m.PaidMedia},
+		{"poll", m.Poll},
+		{"sticker", m.Sticker},
+		{"story", m.Story},
+		{"video", m.Video},
+		{"video_note", m.VideoNote},
+		{"voice", m.Voice},
+	} {
+		if len(kind.held) > 0 && string(kind.held) != "null" {
+			return kind.name
+		}
+	}
+	return ""
+}
+
+type callback struct {
+	ID      string   `json:"id"`
+	From    user     `json:"from"`
+	Message *message `json:"message"` // only chat and id when it became inaccessible
+	Data    string   `json:"data"`
+}
+
+type member struct {
+	Chat chat `json:"chat"`
+	New  struct {
+		Status string `json:"status"`
+	} `json:"new_chat_member"`
+}
+
+// batch is what one poll brought.
+type batch struct {
+	updates []update
+	broken  []error // of updates that cannot be read
+	next    int64   // offset that confirms all of them
+}
+
+// readBatch reads the result of a poll from offset on. What cannot be read
+// never stays in the way: the offset moves past it.
+func readBatch(raw []json.RawMessage, offset int64) batch {
+	b := batch{next: offset}
+	for _, one := range raw {
+		u, err := readUpdate(one)
+		if err != nil {
+			b.broken = append(b.broken, err)
+		} else {
+			b.updates = append(b.updates, u)
+		}
+		b.next = max(b.next, u.ID+1)
+	}
+	if len(raw) > 0 && b.next == offset && offset > 0 {
+		b.next++ // not even a number: the first of what is left has this one
+	}
+	return b
+}
+
+// readUpdate reads one update. The id is set as well when the rest cannot be
+// read, if it has one.
+func readUpdate(raw []byte) (update, error) {
+	var u update
+	err := json.Unmarshal(raw, &u)
+	if err == nil && u.ID > 0 {
+		return u, nil
+	}
+	if err == nil {
+		err = errors.New("it has no update_id")
+	}
+	var head struct {
+		ID json.Number `json:"update_id"`
+	}
+	if json.Unmarshal(raw, &head) == nil {
+		id, _ := head.ID.Int64() // 0 when it is no number
+		return update{ID: max(id, 0)}, fmt.Errorf("reading update %d: %w", id, err)
+	}
+	return update{}, fmt.Errorf("reading update: %w", err)
+}

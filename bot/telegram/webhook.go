@@ -1,0 +1,189 @@
+package telegram
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+)
+
+const (
+	secretHeader = "X-Telegram-Bot-Api-Secret-Token"
+	maxDelivery  = 1 << 20         // bytes of one update
+	waitForSelf  = 5 * time.Second // how long a delivery waits until the bot knows its name
+)
+
+// hook is what deliveries need while Run works.
+type hook struct {
+	mu     sync.Mutex
+	handle handler                                                     // nil while Run does not work
+	bound  func(context.Context) (context.Context, context.CancelFunc) // ends a context with that of Run as well
+	busy   sync.WaitGroup                                              // deliveries that Run waits for
+	last   map[string]chan struct{}                                    // by chat: closed when its newest delivery is done
+}
+
+// await has updates delivered until ctx ends. The webhook stays: what people
+// write meanwhile waits at Telegram.
+func (t *Telegram) await(ctx context.Context, handle handler) {
+	t.hook.open(ctx, handle)
+	defer t.hook.close()
+	params := tgbotapi.Params{
+		"url":             t.cfg.Webhook.URL,
+		"secret_token":    t.cfg.Webhook.Secret,
+		"allowed_updates": allowedUpdates,
+	}
+	if t.insist(ctx, "setWebhook", params, func(problem error) { t.receiving(ctx, problem) }) {
+		t.receiving(ctx, nil)
+		<-ctx.Done()
+	}
+}
+
+func (h *hook) open(ctx context.Context, handle handler) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.handle, h.last = handle, map[string]chan struct{}{}
+	h.bound = func(of context.Context) (context.Context, context.CancelFunc) {
+		of, cancel := context.WithCancel(of)
+		stop := context.AfterFunc(ctx, cancel)
+		return of, func() { stop(); cancel() }
+	}
+}
+
+func (h *hook) close() {
+	h.mu.Lock()
+	h.handle = nil
+	h.mu.Unlock()
+	h.busy.Wait()
+}
+
+// enter lets a delivery in: handle is nil when nobody takes it. Otherwise leave
+// must be called at its end.
+func (h *hook) enter(ctx context.Context) (_ context.Context, handle handler, leave func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.handle == nil {
+		return ctx, nil, nil
+	}
+	h.busy.Add(1)
+	ctx, cancel := h.bound(ctx)
+	return ctx, h.handle, func() { cancel(); h.busy.Done() }
+}
+
+// queue puts a delivery behind the earlier ones of its chat. wait returns when
+// they are done; done must be called afterwards, whatever wait returned.
+func (h *hook) queue(chat string) (wait func(context.Context) error, done func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, own := h.last[chat], make(chan struct{})
+	h.last[chat] = own
+	wait = func(ctx context.Context) error {
+		if before == nil {
+			return nil
+		}
+		select {
+		case <-before:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	done = func() {
+		h.mu.Lock()
+		if h.last[chat] == own {
+			delete(h.last, chat)
+		}
+		h.mu.Unlock()
+		close(own)
+	}
+	return wait, done
+}
+
+// Handler takes Telegram's deliveries in mode webhook: 401 without the secret,
+// 503 when a message was not stored and has to come again, 200 otherwise.
+func (t *Telegram) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+			return
+		}
+		if !t.genuine(r) {
+			t.log.WarnContext(r.Context(), "telegram: a delivery without the secret was refused", "from", r.RemoteAddr)
+			http.Error(w, http.StatusText(http.StatusUnauthorized), http.StatusUnauthorized)
+			return
+		}
+		if status := t.deliver(w, r); status != http.StatusOK {
+			http.Error(w, http.StatusText(status), status)
+		}
+	})
+}
+
+// genuine compares in constant time, whatever the lengths.
+func (t *Telegram) genuine(r *http.Request) bool {
+	if t.cfg.Mode != ModeWebhook || t.cfg.Webhook.Secret == "" {
+		return false
+	}
+	got := sha256.Sum256([]byte(r.Header.Get(secretHeader)))
+	want := sha256.Sum256([]byte(t.cfg.Webhook.Secret))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+// deliver takes one update and returns the status of the reply.
+func (t *Telegram) deliver(w http.ResponseWriter, r *http.Request) int {
+	ctx, handle, leave := t.hook.enter(r.Context())
+	if handle == nil {
+		return http.StatusServiceUnavailable
+	}
+	defer leave()
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDelivery))
+	if err != nil {
+		if _, long := errors.AsType[*http.MaxBytesError](err); long {
+			return http.StatusRequestEntityTooLarge
+		}
+		return http.StatusBadRequest
+	}
+	u, err := readUpdate(body)
+	if err != nil { // it would come again and again
+		t.log.WarnContext(ctx, "telegram: an update cannot be read and is left out", "cause", err)
+		return http.StatusOK
+	}
+	wait, done := t.hook.queue(u.chat())
+	defer done()
+	if err := wait(ctx); err != nil {
+		return http.StatusServiceUnavailable
+	}
+	if err := t.accept(ctx, u, handle); err != nil {
+		t.log.ErrorContext(ctx, "telegram: a message was not taken and comes again", "cause", err)
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusOK
+}
+
+// accept hands on one update as soon as the bot knows its name.
+func (t *Telegram) accept(ctx context.Context, u update, handle handler) error {
+	known, cancel := context.WithTimeout(ctx, waitForSelf)
+	defer cancel()
+	if _, err := t.state.self(known); err != nil {
+		return err
+	}
+	return t.take(ctx, batch{updates: []update{u}}, handle)
+}
+
+// chat is the id of the chat that an update is about; empty for none.
+func (u update) chat() string {
+	switch {
+	case u.Message != nil:
+		return number(u.Message.Chat.ID)
+	case u.Edited != nil:
+		return number(u.Edited.Chat.ID)
+	case u.Callback != nil && u.Callback.Message != nil:
+		return number(u.Callback.Message.Chat.ID)
+	}
+	return ""
+}
