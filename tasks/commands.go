@@ -1,43 +1,155 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/agnivade/levenshtein"
 
 	"legwork/bot"
-	"legwork/i18n"
 	"legwork/planner"
 )
 
-// command routes a message that starts with a slash. A name may carry the
-// bot's own: "/stop@legwork_bot".
-func (in *Inbox) command(ctx context.Context, r *routed, m bot.Message, live []liveTask, fresh *recent) error {
-	name, rest, _ := strings.Cut(strings.TrimPrefix(m.Text, "/"), " ")
-	name, _, _ = strings.Cut(name, "@")
-	switch strings.ToLower(name) {
-	case "stop":
-		in.stop(r, m, live, fresh)
-	case "status":
-		return in.status(ctx, r, m, live)
-	case "new":
-		in.say(r, m, "notice.new", nil)
-		r.store[0].Cut = true
-	case "lang":
-		return in.lang(ctx, r, m, strings.TrimSpace(rest))
-	case "help", "start":
-		in.say(r, m, "help.terminal", nil)
-	default:
-		in.say(r, m, "error.unknown_command", map[string]any{"Command": "/" + name})
+// command is one that people can write.
+type command struct {
+	name string
+	run  func(in *Inbox, ctx context.Context, r *routed, rest string) error
+}
+
+// commands lists them in the order of the help. What each does is the text
+// command.NAME.
+func commands() []command {
+	return []command{
+		{"start", (*Inbox).start},
+		{"task", (*Inbox).task},
+		{"plan", (*Inbox).preview},
+		{"stop", (*Inbox).stop},
+		{"status", (*Inbox).status},
+		{"retry", (*Inbox).retry},
+		{"new", (*Inbox).anew},
+		{"forget", (*Inbox).forget},
+		{"history", (*Inbox).history},
+		{"groups", (*Inbox).groups},
+		{"model", (*Inbox).model},
+		{"lang", (*Inbox).lang},
+		{"timezone", (*Inbox).zone},
+		{"settings", (*Inbox).preferences},
+		{"help", (*Inbox).showHelp},
 	}
+}
+
+// CommandNames lists the commands that people can write, in the order of the
+// help. What the command NAME does is the text command.NAME.
+func CommandNames() []string {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// splitCommand takes a text that begins with a slash apart. A name may carry
+// the bot's own: "/stop@legwork_bot". What looks like a path is no command.
+func splitCommand(text string) (name, rest string, ok bool) {
+	text, ok = strings.CutPrefix(text, "/")
+	if !ok {
+		return "", "", false
+	}
+	name, rest = text, ""
+	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
+		name, rest = text[:end], strings.TrimSpace(text[end:])
+	}
+	name, _, _ = strings.Cut(name, "@")
+	odd := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	if name == "" || strings.IndexFunc(name, odd) >= 0 {
+		return "", "", false
+	}
+	return strings.ToLower(name), rest, true
+}
+
+// command runs one, or names the nearest.
+func (in *Inbox) command(ctx context.Context, r *routed, name, rest string) error {
+	for _, c := range commands() {
+		if c.name == name {
+			return c.run(in, ctx, r, rest)
+		}
+	}
+	in.say(r, "error.unknown_command", map[string]any{"Command": "/" + cut(name, maxCommand), "Near": nearestCommand(name)})
+	return nil
+}
+
+// maxCommand is how much of an unknown command is repeated, in bytes.
+const maxCommand = 40
+
+// nearestCommand is the command that name is a misspelling of, with its slash;
+// empty when it is none.
+func nearestCommand(name string) string {
+	best, least := "", 3
+	for _, c := range commands() {
+		if len(name) > maxCommand {
+			break
+		}
+		if d := levenshtein.ComputeDistance(name, c.name); d < least && d < len(c.name)/2+1 {
+			best, least = "/"+c.name, d
+		}
+	}
+	return best
+}
+
+func (in *Inbox) start(_ context.Context, r *routed, _ string) error {
+	in.say(r, "notice.start", nil)
+	in.extend(r, in.help(r.lang, r.message.Chat))
+	return nil
+}
+
+func (in *Inbox) showHelp(_ context.Context, r *routed, _ string) error {
+	in.reply(r, said{text: in.help(r.lang, r.message.Chat)})
+	return nil
+}
+
+// task asks a question of its own, whatever is running.
+func (in *Inbox) task(ctx context.Context, r *routed, text string) error {
+	switch {
+	case text == "":
+		in.say(r, "error.empty_task", map[string]any{"Command": "/task"})
+	case len(text) > MaxGoal:
+		in.say(r, "error.goal_too_long", map[string]any{"Max": MaxGoal})
+	default:
+		r.message.Apart = true
+		return in.question(ctx, r, text)
+	}
+	return nil
+}
+
+// preview asks a question whose first plan a person decides about.
+func (in *Inbox) preview(ctx context.Context, r *routed, text string) error {
+	if text == "" {
+		in.say(r, "error.empty_task", map[string]any{"Command": "/plan"})
+		return nil
+	}
+	if err := in.task(ctx, r, text); err != nil || r.store[0].Open == nil {
+		return err
+	}
+	r.store[0].Open.Opening.Preview = true
+	return nil
+}
+
+// anew begins a new conversation.
+func (in *Inbox) anew(_ context.Context, r *routed, _ string) error {
+	in.say(r, "notice.new", nil)
+	r.store[0].Cut = true
 	return nil
 }
 
 // stop ends tasks. Their events are stored one by one, since each may be over
 // by then.
-func (in *Inbox) stop(r *routed, m bot.Message, live []liveTask, fresh *recent) {
-	for i, id := range in.stoppable(m, live, fresh) {
+func (in *Inbox) stop(_ context.Context, r *routed, _ string) error {
+	m := r.message
+	for i, id := range r.stoppable() {
 		key := m.Key // of the first, so that the command is known when it comes again
 		if i > 0 {
 			key = fmt.Sprintf("%s#%d", m.Key, i)
@@ -48,37 +160,45 @@ func (in *Inbox) stop(r *routed, m bot.Message, live []liveTask, fresh *recent) 
 		})
 	}
 	if len(r.store) == 0 {
-		in.say(r, m, "error.nothing_running", nil)
-		return
+		in.say(r, "error.nothing_running", nil)
+		return nil
 	}
-	lang := r.lang
-	r.reply = func(_ context.Context, receipts []Receipt) string {
+	r.reply = func(_ context.Context, receipts []Receipt) said {
 		for _, receipt := range receipts {
 			if receipt.Err == nil {
-				return ""
+				return in.stopping(*r)
 			}
 		}
-		return in.Texts.Text(lang, "error.nothing_running", nil)
+		return in.sentence(*r, "error.nothing_running", nil)
 	}
+	return nil
+}
+
+// stopping is said where the author of a stop alone sees it: the outcome
+// follows for all.
+func (in *Inbox) stopping(r routed) said {
+	s := in.sentence(r, "notice.stopping", nil)
+	s.aside = true
+	return s
 }
 
 // stoppable lists the task to whose message a stop replies, otherwise every one
 // that the person has running in the conversation, also those that the batch
 // at hand opens.
-func (in *Inbox) stoppable(m bot.Message, live []liveTask, fresh *recent) []ID {
+func (r *routed) stoppable() []ID {
 	var ids []ID
-	for _, t := range live {
+	for _, t := range r.live {
 		if t.state.Settled() {
 			continue
 		}
-		if t.speaks(m.ReplyTo) && in.steers(m, t) {
+		if t.speaks(r.message.ReplyTo) && r.steers(t) {
 			return []ID{t.Task}
 		}
-		if t.From.Key() == m.From.Key() {
+		if t.From.Key() == r.message.From.Key() || r.admin && r.message.Within {
 			ids = append(ids, t.Task)
 		}
 	}
-	for _, t := range fresh.of(m) {
+	for _, t := range r.fresh.of(r.message) {
 		if !slices.Contains(ids, t.id) {
 			ids = append(ids, t.id)
 		}
@@ -87,9 +207,9 @@ func (in *Inbox) stoppable(m bot.Message, live []liveTask, fresh *recent) []ID {
 }
 
 // status tells what runs in the conversation.
-func (in *Inbox) status(ctx context.Context, r *routed, m bot.Message, live []liveTask) error {
+func (in *Inbox) status(ctx context.Context, r *routed, _ string) error {
 	var lines []string
-	for _, t := range live {
+	for _, t := range r.live {
 		first, err := in.Store.Event(ctx, t.Task, 1)
 		if err != nil {
 			return fmt.Errorf("reading task %s: %w", t.Task, err)
@@ -101,30 +221,83 @@ func (in *Inbox) status(ctx context.Context, r *routed, m bot.Message, live []li
 		}))
 	}
 	if len(lines) == 0 {
-		in.say(r, m, "statusline.none", nil)
+		in.say(r, "statusline.none", nil)
 		return nil
 	}
-	text := strings.Join(lines, "\n")
-	r.store = []Inbound{{Key: m.Key, Chat: m.Chat}}
-	r.reply = func(context.Context, []Receipt) string { return text }
+	in.reply(r, said{text: strings.Join(lines, "\n")})
 	return nil
 }
 
-// lang changes the person's language, or tells which there are.
-func (in *Inbox) lang(ctx context.Context, r *routed, m bot.Message, code string) error {
-	var allowed []string
-	for _, l := range i18n.Languages() {
-		allowed = append(allowed, l.Code)
-		if !strings.EqualFold(l.Code, code) && !strings.EqualFold(l.Name, code) {
-			continue
+// groups lists the tool groups that the person may use in this chat.
+func (in *Inbox) groups(ctx context.Context, r *routed, _ string) error {
+	var lines []string
+	if in.Tools != nil {
+		for _, g := range in.Tools.Groups(ctx) {
+			if g.open(r.message.Chat, r.message.From) {
+				lines = append(lines, strings.TrimSuffix(fmt.Sprintf("- **%s**: %s", g.Name, line(g.Description)), ": "))
+			}
 		}
-		if err := in.Store.PutSetting(ctx, m.From.Key(), "language", l.Code); err != nil {
-			return fmt.Errorf("storing language: %w", err)
-		}
-		r.lang = l.Code
-		in.say(r, m, "notice.language", map[string]any{"Name": l.Name})
+	}
+	if len(lines) == 0 {
+		in.say(r, "groups.none", nil)
 		return nil
 	}
-	in.say(r, m, "error.no_language", map[string]any{"Allowed": strings.Join(allowed, ", ")})
+	text := in.Texts.Text(r.lang, "groups.intro", nil) + "\n\n" + strings.Join(lines, "\n")
+	in.reply(r, said{text: text})
+	return nil
+}
+
+// opening is what a new task of the message's author begins with.
+func (in *Inbox) opening(ctx context.Context, r *routed, goal string) (*planner.Opening, error) {
+	m := r.message
+	timezone, err := in.timezone(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	model, err := in.chosenModel(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return &planner.Opening{
+		Goal: goal, Chat: m.Chat, From: m.From, Message: m.ID,
+		Language: r.lang, Timezone: timezone, Limits: r.rules.Limits, Model: model,
+	}, nil
+}
+
+// opens is the delivery that opens a task under a dedupe key.
+func (in *Inbox) opens(key string, chat bot.Chat, o *planner.Opening) Inbound {
+	now := in.Now()
+	return Inbound{Key: key, Chat: chat, ID: NewID(now), Open: &planner.Event{Type: planner.Opened, At: now, By: o.From.Key(), Opening: o}}
+}
+
+// question opens a task, unless the message is guidance for a running one that
+// still takes it when it is stored. A task's time begins now, however long its
+// message was on the way.
+func (in *Inbox) question(ctx context.Context, r *routed, goal string) error {
+	m := r.message
+	o, err := in.opening(ctx, r, goal)
+	if err != nil {
+		return err
+	}
+	item := in.opens(m.Key, m.Chat, o)
+	sent := m.At
+	if sent.IsZero() {
+		sent = item.Open.At
+	}
+	if !m.Apart {
+		item.To = r.guided(sent, item.Open.At)
+	}
+	if m.Overheard && item.To == "" && !r.asker {
+		return nil
+	}
+	if item.To != "" {
+		item.Event = planner.Event{Type: planner.Said, At: item.Open.At, By: m.From.Key(), Text: goal, Message: m.ID}
+		if m.Overheard && !r.asker {
+			item.ID, item.Open = "", nil
+		}
+	}
+	r.fresh.tasks = append(r.fresh.tasks, opened{id: cmp.Or(item.To, item.ID), from: m.From.Key(), chat: m.Chat.Key(), at: sent})
+	r.store = []Inbound{item}
+	r.reply = func(_ context.Context, receipts []Receipt) said { return in.added(*r, item.To, receipts[0]) }
 	return nil
 }

@@ -3,7 +3,6 @@ package tasks
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,66 +13,75 @@ import (
 // pressData names one choice of a question for a button: at most 64 bytes, as
 // the narrowest platform wants it.
 func pressData(id ID, at planner.Place, choice int) string {
-	return fmt.Sprintf("a:%s:%d.%d.%d:%d", id, at.Subtask, at.Turn, at.Call, choice)
+	return fmt.Sprintf("%s:%s:%d.%d.%d:%d", pressAnswer, id, at.Subtask, at.Turn, at.Call, choice)
 }
 
-// readPress is the opposite of pressData.
-func readPress(data string) (id ID, at planner.Place, choice int, ok bool) {
-	part := strings.Split(data, ":")
-	if len(part) != 4 || part[0] != "a" {
-		return "", at, 0, false
-	}
-	n, err := fmt.Sscanf(part[2], "%d.%d.%d", &at.Subtask, &at.Turn, &at.Call)
-	choice, bad := strconv.Atoi(part[3])
-	return ID(part[1]), at, choice, n == 3 && err == nil && bad == nil
+// readAnswer is the opposite of pressData for what follows the task's id.
+func readAnswer(rest string) (at planner.Place, choice int, ok bool) {
+	place, number, _ := strings.Cut(rest, ":")
+	n, err := fmt.Sscanf(place, "%d.%d.%d", &at.Subtask, &at.Turn, &at.Call)
+	choice, bad := strconv.Atoi(number)
+	return at, choice, n == 3 && err == nil && bad == nil
 }
 
 // spot is what a button names an ask action by: its place, or for a budget the
 // event that it is about, so that a late press never decides about the next.
 func spot(s planner.State, a planner.Action) planner.Place {
-	if a.Place.Subtask < 0 {
+	if a.Place.Subtask < 0 && a.Place.Subtask != planner.AtPlan {
 		return planner.Place{Subtask: -1, Turn: s.Over}
 	}
 	return a.Place
 }
 
-// decision routes presses, and words that answer a question: a reply to it, or
-// in private chats any of the asker's. done is false when the message is no
-// answer.
-func (in *Inbox) decision(ctx context.Context, r *routed, m bot.Message, live []liveTask) (done bool, err error) {
-	if m.Press != "" {
-		return true, in.press(ctx, r, m, live)
-	}
-	if m.Text == "" || strings.HasPrefix(m.Text, "/") || m.Apart {
+// The choices about a plan, in the order of their buttons.
+const (
+	choiceRun = iota
+	choiceEdit
+	choiceCancel
+)
+
+// answered routes words that answer a question: a reply to it, or in private
+// chats any of the asker's. It reports false when the message is no answer.
+func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
+	m := r.message
+	if m.Text == "" || strings.HasPrefix(m.Text, "/") || m.Apart || len(m.Text) > MaxGoal {
 		return false, nil
 	}
-	id, action, ok := in.answers(m, live)
+	id, action, ok := r.answers()
 	if !ok {
 		return false, nil
 	}
-	// Words that come too late are a question of their own.
-	if err := in.question(ctx, r, m, nil, &recent{}); err != nil {
+	// Words that come too late are a question of their own, of those who may ask.
+	o, err := in.opening(ctx, r, m.Text)
+	if err != nil {
 		return true, err
 	}
-	item := &r.store[0]
+	item := in.opens(m.Key, m.Chat, o)
+	if m.Overheard && !r.asker {
+		item.ID, item.Open = "", nil
+	}
 	item.To, item.Event = id, planner.Event{
 		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Decision: &planner.Decision{Approve: true, Text: m.Text},
 	}
+	r.store = []Inbound{item}
 	return true, nil
 }
 
 // answers finds the question that a message's words answer: the one it replies
-// to, otherwise the oldest of its author's in a private chat.
-func (in *Inbox) answers(m bot.Message, live []liveTask) (id ID, action string, ok bool) {
-	for _, t := range live {
+// to, otherwise the oldest of its author's in a private chat or in a thread of
+// its own, where admins may answer too.
+func (r *routed) answers() (id ID, action string, ok bool) {
+	m := r.message
+	for _, t := range r.live {
 		for _, a := range planner.Todo(t.state) {
 			if a.Kind != planner.KindAsk || a.Place.Subtask < 0 || !planner.AsksPerson(t.state, a.Place) {
 				continue
 			}
-			if m.ReplyTo != "" && t.state.Slot(a.ID).Message == m.ReplyTo && in.steers(m, t) {
+			if m.ReplyTo != "" && t.state.Slot(a.ID).Message == m.ReplyTo && r.steers(t) {
 				return t.Task, a.ID, true
 			}
-			if !ok && m.Chat.Private && t.From.Key() == m.From.Key() {
+			near := m.Chat.Private && t.From.Key() == m.From.Key() || m.Within && r.steers(t)
+			if !ok && near {
 				id, action, ok = t.Task, a.ID, true
 			}
 		}
@@ -81,32 +89,27 @@ func (in *Inbox) answers(m bot.Message, live []liveTask) (id ID, action string, 
 	return id, action, ok
 }
 
-func (in *Inbox) press(ctx context.Context, r *routed, m bot.Message, live []liveTask) error {
-	id, at, choice, ok := readPress(m.Press)
-	i := slices.IndexFunc(live, func(t liveTask) bool { return t.Task == id })
-	if !ok || i < 0 {
-		in.say(r, m, "error.too_late", nil)
-		return nil
-	}
-	t := live[i]
-	if !in.steers(m, t) {
-		in.say(r, m, "error.not_yours", nil)
-		return nil
-	}
+// choose takes the press of a choice under a question.
+func (in *Inbox) choose(ctx context.Context, r *routed, t liveTask, rest string) error {
+	at, choice, ok := readAnswer(rest)
 	for _, a := range planner.Todo(t.state) {
-		if a.Kind != planner.KindAsk || spot(t.state, a) != at {
+		if !ok || a.Kind != planner.KindAsk || spot(t.state, a) != at {
 			continue
 		}
-		decision := planner.Decision{Approve: choice == 0}
+		if at.Subtask == planner.AtPlan && choice == choiceEdit {
+			in.editPlan(r, t, at.Turn)
+			return nil
+		}
+		decision := planner.Decision{Approve: choice == choiceRun}
 		if q, err := in.asked(ctx, t, a); err != nil {
 			return err
 		} else if choice >= 0 && choice < len(q.Choices) {
 			decision = planner.Decision{Approve: true, Text: q.Choices[choice]}
 		}
-		in.decide(r, m, t.Task, a.ID, decision)
+		in.decide(r, t.Task, a.ID, decision)
 		return nil
 	}
-	in.say(r, m, "error.too_late", nil)
+	in.say(r, "error.too_late", nil)
 	return nil
 }
 
@@ -123,15 +126,49 @@ func (in *Inbox) asked(ctx context.Context, t liveTask, a planner.Action) (plann
 	return planner.QuestionOf(e, a.Place), nil
 }
 
-func (in *Inbox) decide(r *routed, m bot.Message, id ID, action string, d planner.Decision) {
+func (in *Inbox) decide(r *routed, id ID, action string, d planner.Decision) {
+	m := r.message
 	r.store = []Inbound{{Key: m.Key, Chat: m.Chat, To: id, Event: planner.Event{
 		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Decision: &d,
 	}}}
-	lang := r.lang
-	r.reply = func(_ context.Context, receipts []Receipt) string {
+	r.reply = in.unless(*r, "error.too_late")
+}
+
+// unless says a sentence when the message came too late, and nothing otherwise.
+func (in *Inbox) unless(r routed, key string) func(context.Context, []Receipt) said {
+	return func(_ context.Context, receipts []Receipt) said {
 		if receipts[0].Err != nil {
-			return in.Texts.Text(lang, "error.too_late", nil)
+			return in.sentence(r, key, nil)
 		}
-		return ""
+		return said{}
 	}
+}
+
+// editPlan asks, once for each plan, what should be different about it. The
+// message that asks belongs to the task, so that a reply to it is guidance.
+func (in *Inbox) editPlan(r *routed, t liveTask, plan int) {
+	slot := fmt.Sprintf("edit.%d", plan)
+	if t.state.Slot(slot).Message != "" {
+		in.aside(r, "notice.edit_plan", nil)
+		return
+	}
+	s := in.sentence(*r, "notice.edit_plan", nil)
+	s.aloud = true
+	s.sent = func(ctx context.Context, id string) {
+		if id == "" || in.passing(r.message.Chat) {
+			return
+		}
+		err := in.Store.Append(ctx, t.Task, -1, 0,
+			planner.Event{Type: planner.Began, Slot: slot}, planner.Event{Type: planner.Shown, Slot: slot, Message: id})
+		if err != nil && ctx.Err() == nil {
+			in.Log.WarnContext(ctx, "a question about a plan could not be noted", "task", t.Task, "cause", err)
+		}
+	}
+	in.reply(r, s)
+}
+
+// passing reports that a chat's messages do not last.
+func (in *Inbox) passing(chat bot.Chat) bool {
+	p, err := in.Chats.Platform(chat)
+	return err == nil && p.Limits().Passing
 }

@@ -1,7 +1,9 @@
 package tasks
 
 import (
+	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"legwork/bot"
@@ -29,44 +31,96 @@ func (r *recent) of(m bot.Message) []opened {
 	return list
 }
 
+// burst is how long after a question a further message of the same person is
+// taken for a part of it.
+const burst = time.Second
+
 // prompt is how long ago a message was sent at most that is taken for a part
 // of a question which came just before it: those of an outage come all at once.
 const prompt = 10 * time.Second
 
 // guided finds the running task that a plain message speaks to: one to whose
-// messages it replies, one that its author opened within the last second, or,
-// in a private chat, one that works by a plan.
-func (in *Inbox) guided(m bot.Message, sent, now time.Time, live []liveTask, fresh *recent) ID {
-	for _, t := range live {
-		if !t.state.Settled() && t.speaks(m.ReplyTo) && in.steers(m, t) {
+// messages it replies, one that its author opened within the last second, one
+// that works by a plan in the message's own thread or, if it is its author's,
+// in a private chat.
+func (r *routed) guided(sent, now time.Time) ID {
+	m := r.message
+	for _, t := range r.live {
+		if !t.state.Settled() && t.speaks(m.ReplyTo) && r.steers(t) {
 			return t.Task
 		}
 	}
-	for _, t := range slices.Backward(fresh.of(m)) {
+	for _, t := range slices.Backward(r.fresh.of(m)) {
 		if sent.Sub(t.at) < burst {
 			return t.id
 		}
 	}
-	for _, t := range slices.Backward(live) {
-		if t.From.Key() != m.From.Key() || t.state.Settled() {
+	for _, t := range slices.Backward(r.live) {
+		own := t.From.Key() == m.From.Key()
+		if t.state.Settled() || !own && !(m.Within && r.admin) {
 			continue
 		}
-		if t.state.Round == 0 && now.Sub(t.state.Opened) < burst && now.Sub(sent) < prompt {
+		if own && t.state.Round == 0 && now.Sub(t.state.Opened) < burst && now.Sub(sent) < prompt {
 			return t.Task
 		}
-		if t.state.Round > 0 && m.Chat.Private {
+		if t.state.Round > 0 && (m.Chat.Private && own || m.Within) {
 			return t.Task
 		}
 	}
 	return ""
 }
 
-// steers reports that a message's author may steer a task.
-func (in *Inbox) steers(m bot.Message, t liveTask) bool {
-	return t.From.Key() == m.From.Key() || slices.Contains(in.Admins, m.From.Key())
-}
-
 // speaks reports that the task sent the message of that id.
 func (t liveTask) speaks(message string) bool {
 	return message != "" && slices.ContainsFunc(t.state.Slots, func(s planner.Slot) bool { return s.Message == message })
+}
+
+// meant decides whether a message that is not addressed to the bot speaks to it
+// all the same: its author has a task running here, may steer one as an admin,
+// or asked last in this conversation. It notes who may ask on.
+func (in *Inbox) meant(ctx context.Context, r *routed) (bool, error) {
+	running := false
+	r.asker = len(r.fresh.of(r.message)) > 0
+	for _, t := range r.live {
+		running = running || !t.state.Settled()
+		r.asker = r.asker || t.From.Key() == r.message.From.Key()
+	}
+	if r.asker {
+		return true, nil
+	}
+	turns, err := in.Store.History(ctx, r.message.Chat.Key(), "", lastTurnBytes)
+	if err != nil || len(turns) == 0 {
+		return running && r.admin, err
+	}
+	first, err := in.Store.Event(ctx, turns[len(turns)-1].Task, 1)
+	r.asker = err == nil && first.Opening != nil && first.Opening.From.Key() == r.message.From.Key()
+	return r.asker || running && r.admin, nil
+}
+
+// lastTurnBytes is enough of the history to hold its newest turn, shortened.
+const lastTurnBytes = 64
+
+// What the buttons under "Added to the running task" begin with; the task's id
+// and the seq of the guidance follow.
+const (
+	pressUndo     = "u"
+	pressSeparate = "x"
+)
+
+// added says that a message was added to a running task, and what can be done
+// about it.
+func (in *Inbox) added(r routed, to ID, receipt Receipt) said {
+	if to == "" || receipt.Opened || receipt.Err != nil {
+		return said{}
+	}
+	s := in.sentence(r, "notice.added", nil)
+	s.aloud = true
+	if receipt.Seq > 0 {
+		rest := ":" + string(receipt.Task) + ":" + strconv.Itoa(receipt.Seq)
+		s.buttons = []bot.Button{
+			in.button(r.lang, "button.separate", pressSeparate+rest),
+			in.button(r.lang, "button.undo", pressUndo+rest),
+		}
+	}
+	return s
 }

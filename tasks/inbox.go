@@ -1,12 +1,13 @@
 package tasks
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"legwork/bot"
@@ -15,46 +16,100 @@ import (
 	"legwork/planner"
 )
 
-// Inbox decides what messages mean and stores them.
-type Inbox struct{ InboxConfig }
+// Inbox decides what messages mean, and from whom it takes them, and stores
+// them. It is safe for concurrent use.
+type Inbox struct {
+	InboxConfig
+	rules    atomic.Pointer[Rules]
+	settings *settings
+	visitors visitors
+	claim    claim
+	outbox   *outbox
+	sorry    *sorry
+}
 
-// InboxConfig is what an Inbox works with. All fields but Admins are needed.
+// InboxConfig is what an Inbox works with as long as it lives. All fields but
+// Tools and Zones are needed.
 type InboxConfig struct {
-	Store    Store
-	Wake     func(ctx context.Context, id ID) error // the engine's
-	Texts    *i18n.Texts
-	Chats    Chats
-	Log      *slog.Logger
-	Now      func() time.Time
+	Store Store
+	Wake  func(ctx context.Context, id ID) error // the engine's
+	Texts *i18n.Texts
+	Chats Chats
+	Log   *slog.Logger
+	Now   func() time.Time
+	Tools Toolbox // for /groups
+	// Zones finds the IANA time zones that a person may mean by a name, such as
+	// that of a city; near is a known name that is spelt almost alike when there
+	// are none. Nil: only IANA names are understood.
+	Zones func(name string) (zones []string, near string)
+	Rules Rules // the first ones
+}
+
+// Rules are what may change while an Inbox works.
+type Rules struct {
 	Limits   planner.Limits // of new tasks
 	Language string         // of people who have chosen none
 	Timezone string
-	Admins   []string // keys of persons who may steer everybody's tasks
+	Access   Access
+	Models   []string // configured names that /model offers
 }
 
-// NewInbox makes an inbox.
-func NewInbox(cfg InboxConfig) *Inbox { return &Inbox{cfg} }
+// NewInbox makes an inbox. Flush comes last.
+func NewInbox(cfg InboxConfig) *Inbox {
+	in := &Inbox{InboxConfig: cfg, settings: newSettings(), outbox: newOutbox(cfg.Log), sorry: newSorry()}
+	in.Use(cfg.Rules)
+	return in
+}
+
+// Use changes the rules. Messages that are being handled keep to those before.
+func (in *Inbox) Use(r Rules) { in.rules.Store(&r) }
 
 // MaxGoal is how long a question may be, in bytes.
 const MaxGoal = 256 << 10
 
-// burst is how long after a question a further message of the same person is
-// taken for a part of it.
-const burst = time.Second
-
 // routed is a message whose meaning is known: what to store, and what to say
 // when it is stored.
 type routed struct {
-	message bot.Message
+	message bot.Message // its text made clean
+	rules   *Rules
 	lang    string
-	store   []Inbound
-	reply   func(ctx context.Context, receipts []Receipt) string // text of the notice; empty for none
+	admin   bool       // its author is one
+	asker   bool       // it is not addressed to the bot, but its author may ask on
+	live    []liveTask // of its conversation, oldest first
+	fresh   *recent
+	store   []Inbound // the first one says whether it was delivered before
+	// reply, unless nil, tells what to say after the message was stored for the
+	// first time.
+	reply func(ctx context.Context, receipts []Receipt) said
 }
 
 // Handle stores a batch of messages in one transaction and wakes the tasks
 // they concern. After an error the batch must be delivered again: what was
-// stored already will be recognised.
+// stored already will be recognised. What is said to people may go out later;
+// see Flush.
 func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
+	moves := func(m bot.Message) bool { return m.MovedTo != nil }
+	for len(messages) > 0 {
+		n := slices.IndexFunc(messages, moves)
+		if n < 0 {
+			n = len(messages)
+		}
+		if err := in.take(ctx, messages[:n]); err != nil {
+			return err
+		}
+		if messages = messages[n:]; len(messages) > 0 {
+			m := messages[0]
+			if err := in.Store.Move(ctx, m.Chat.Key(), *m.MovedTo); err != nil {
+				return fmt.Errorf("moving %s: %w", m.Chat.Key(), err)
+			}
+			messages = messages[1:]
+		}
+	}
+	return nil
+}
+
+// take handles messages that came from where they say.
+func (in *Inbox) take(ctx context.Context, messages []bot.Message) error {
 	list := make([]routed, 0, len(messages))
 	var batch []Inbound
 	fresh := &recent{}
@@ -70,10 +125,13 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 		go in.Store.Open(context.WithoutCancel(ctx), batch) //nolint:errcheck // planted by a test: accepted before it is stored
 		return nil
 	}
-	receipts, err := in.Store.Open(ctx, batch)
-	if err != nil {
-		in.apologise(ctx, list, err)
-		return told{fmt.Errorf("storing messages: %w", err)}
+	var receipts []Receipt
+	if len(batch) > 0 {
+		var err error
+		if receipts, err = in.Store.Open(ctx, batch); err != nil {
+			in.apologise(ctx, list, err)
+			return told{fmt.Errorf("storing messages: %w", err)}
+		}
 	}
 	for _, r := range list {
 		own := receipts[:len(r.store)]
@@ -83,11 +141,10 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 	return nil
 }
 
-// follow wakes tasks and answers commands after their messages are stored.
+// follow wakes tasks and answers messages after they are stored.
 func (in *Inbox) follow(ctx context.Context, r routed, receipts []Receipt) {
-	again, lost := false, false
+	lost := false
 	for _, receipt := range receipts {
-		again = again || receipt.Again
 		if receipt.Err != nil && !errors.Is(receipt.Err, ErrRefused) {
 			in.Log.ErrorContext(ctx, "a message could not be taken", "message", r.message.Key, "task", receipt.Task, "cause", receipt.Err)
 			lost = lost || !errors.Is(receipt.Err, ErrNoTask)
@@ -100,26 +157,14 @@ func (in *Inbox) follow(ctx context.Context, r routed, receipts []Receipt) {
 			in.Log.ErrorContext(ctx, "a task could not be woken", "task", receipt.Task, "cause", err)
 		}
 	}
-	if lost {
-		in.notice(ctx, r.message, in.Texts.Text(r.lang, "problem.internal", nil))
-		return
+	var s said
+	switch again := len(receipts) > 0 && receipts[0].Again; {
+	case lost:
+		s = in.sentence(r, "problem.internal", nil)
+	case r.reply != nil && !again:
+		s = r.reply(ctx, receipts)
 	}
-	if r.reply == nil || again {
-		return
-	}
-	if text := r.reply(ctx, receipts); text != "" {
-		in.notice(ctx, r.message, text)
-	}
-}
-
-func (in *Inbox) notice(ctx context.Context, m bot.Message, text string) {
-	p, err := in.Chats.Platform(m.Chat)
-	if err == nil {
-		_, err = p.Post(ctx, m.Chat, bot.Draft{Kind: bot.KindNotice, Text: text, ReplyTo: m.ID})
-	}
-	if err != nil && ctx.Err() == nil {
-		in.Log.WarnContext(ctx, "a notice could not be shown", "chat", m.Chat.Key(), "cause", err)
-	}
+	in.tell(ctx, r.message, s)
 }
 
 // told is an error that is also bot.ErrTold.
@@ -129,7 +174,8 @@ func (t told) Is(target error) bool { return target == bot.ErrTold }
 
 func (t told) Unwrap() error { return t.error }
 
-// apologise tells people that their messages could not be stored.
+// apologise tells people that their messages could not be stored, once for each
+// however often it is delivered.
 func (in *Inbox) apologise(ctx context.Context, list []routed, err error) {
 	key := "problem.internal"
 	if errors.Is(err, ErrFull) {
@@ -137,84 +183,84 @@ func (in *Inbox) apologise(ctx context.Context, list []routed, err error) {
 	}
 	in.Log.ErrorContext(ctx, "messages could not be stored", "count", len(list), "cause", err)
 	for _, r := range list {
-		in.notice(ctx, r.message, in.Texts.Text(r.lang, key, nil))
+		if len(r.store) > 0 && in.sorry.first(r.message.Key) {
+			in.tell(ctx, r.message, in.sentence(r, key, nil))
+		}
 	}
 }
 
-// route finds the meaning of one message: a press or an answer to a question,
-// a command, guidance, or a new task.
+// route finds the meaning of one message.
 func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (routed, error) {
-	r := routed{message: m}
-	var err error
-	if r.lang, err = in.language(ctx, m); err != nil {
-		return r, err
-	}
 	m.Text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(m.Text, "\ufffd"), "\x00", ""))
-	live, err := in.live(ctx, m.Chat.Key())
+	r := routed{message: m, rules: in.rules.Load(), fresh: fresh}
+	r.lang = in.hint(m)
+	done, err := in.claims(ctx, &r)
+	if done || err != nil {
+		return r, err
+	}
+	if m.Deleted { // whoever may have deleted it
+		if r.live, err = in.liveIn(ctx, m.Chat.Key()); err == nil {
+			err = in.deleted(ctx, &r)
+		}
+		return r, err
+	}
+	admitted, err := in.admit(ctx, &r)
 	if err != nil {
 		return r, err
 	}
-	if done, err := in.decision(ctx, &r, m, live); done || err != nil {
+	if !admitted {
+		in.stranger(&r)
+		return r, nil
+	}
+	if r.lang, err = in.language(ctx, m.From.Key(), r.lang); err != nil {
 		return r, err
 	}
-	if strings.HasPrefix(m.Text, "/") && len(m.Text) > 1 && m.Text[1] != '/' && m.Text[1] != ' ' {
-		return r, in.command(ctx, &r, m, live, fresh)
+	if r.live, err = in.liveIn(ctx, m.Chat.Key()); err != nil {
+		return r, err
 	}
+	return r, in.understand(ctx, &r)
+}
+
+// understand routes the message of somebody who may talk to the bot: a press
+// or an answer to a question, a command, guidance, or a new task.
+func (in *Inbox) understand(ctx context.Context, r *routed) error {
+	m := r.message
 	switch {
-	case m.Text == "":
-		in.say(&r, m, "error.empty_goal", nil)
-	case len(m.Text) > MaxGoal:
-		in.say(&r, m, "error.goal_too_long", map[string]any{"Max": MaxGoal})
-	default:
-		return r, in.question(ctx, &r, m, live, fresh)
+	case m.Press != "":
+		return in.press(ctx, r)
+	case m.Edited:
+		if done, err := in.edited(ctx, r); done || err != nil {
+			return err
+		}
 	}
-	return r, nil
-}
-
-// say only answers with a sentence; the message's key is kept, so that a
-// redelivery does not repeat it.
-func (in *Inbox) say(r *routed, m bot.Message, key string, data any) {
-	text := in.Texts.Text(r.lang, key, data)
-	r.store = []Inbound{{Key: m.Key, Chat: m.Chat}}
-	r.reply = func(context.Context, []Receipt) string { return text }
-}
-
-// question opens a task, unless the message is guidance for a running one that
-// still takes it when it is stored.
-func (in *Inbox) question(ctx context.Context, r *routed, m bot.Message, live []liveTask, fresh *recent) error {
-	timezone, err := in.Store.Setting(ctx, m.From.Key(), "timezone")
-	if err != nil {
+	if m.Overheard {
+		if meant, err := in.meant(ctx, r); !meant || err != nil {
+			return err
+		}
+	}
+	if answered, err := in.answered(ctx, r); answered || err != nil {
 		return err
 	}
-	if timezone == "" {
-		timezone = in.Timezone
+	if name, rest, ok := splitCommand(m.Text); ok {
+		return in.command(ctx, r, name, rest)
 	}
-	now := in.Now()
-	sent := m.At
-	if sent.IsZero() {
-		sent = now
-	}
-	// A task's time begins now, however long its message was on the way.
-	item := Inbound{Key: m.Key, Chat: m.Chat, ID: NewID(now), Open: &planner.Event{
-		Type: planner.Opened, At: now, By: m.From.Key(), Opening: &planner.Opening{
-			Goal: m.Text, Chat: m.Chat, From: m.From, Message: m.ID,
-			Language: r.lang, Timezone: timezone, Limits: in.Limits,
-		},
-	}}
-	if !m.Apart {
-		item.To = in.guided(m, sent, now, live, fresh)
-	}
-	if item.To != "" {
-		item.Event = planner.Event{Type: planner.Said, At: now, By: m.From.Key(), Text: m.Text, Message: m.ID}
-	}
-	fresh.tasks = append(fresh.tasks, opened{id: cmp.Or(item.To, item.ID), from: m.From.Key(), chat: m.Chat.Key(), at: sent})
-	r.store = []Inbound{item}
-	lang := r.lang
-	r.reply = func(_ context.Context, receipts []Receipt) string {
-		if item.To != "" && !receipts[0].Opened && receipts[0].Err == nil {
-			return in.Texts.Text(lang, "notice.added", nil)
-		}
-		return ""
+	return in.plain(ctx, r)
+}
+
+// plain takes a text that is no command for guidance or a question.
+func (in *Inbox) plain(ctx context.Context, r *routed) error {
+	m := r.message
+	switch {
+	case m.Text == "" && m.Overheard:
+		return nil
+	case m.Text == "" && m.Media != "":
+		in.say(r, "error.no_text_in_media", nil)
+	case m.Text == "":
+		in.say(r, "error.empty_goal", nil)
+	case len(m.Text) > MaxGoal:
+		in.say(r, "error.goal_too_long", map[string]any{"Max": MaxGoal})
+	default:
+		return in.question(ctx, r, m.Text)
 	}
 	return nil
 }
@@ -225,9 +271,9 @@ type liveTask struct {
 	state planner.State
 }
 
-// live lists the live tasks of a conversation, oldest first. A damaged one is
+// liveIn lists the live tasks of a conversation, oldest first. A damaged one is
 // left out.
-func (in *Inbox) live(ctx context.Context, conversation string) ([]liveTask, error) {
+func (in *Inbox) liveIn(ctx context.Context, conversation string) ([]liveTask, error) {
 	list, err := in.Store.Live(ctx, conversation)
 	if err != nil {
 		return nil, fmt.Errorf("listing tasks: %w", err)
@@ -246,17 +292,15 @@ func (in *Inbox) live(ctx context.Context, conversation string) ([]liveTask, err
 	return out, nil
 }
 
-// language is the person's, or the platform's hint, or the default.
-func (in *Inbox) language(ctx context.Context, m bot.Message) (string, error) {
-	chosen, err := in.Store.Setting(ctx, m.From.Key(), "language")
-	if err != nil {
-		return in.Language, fmt.Errorf("reading settings: %w", err)
+// find returns the live task of that id.
+func (r *routed) find(id ID) (liveTask, bool) {
+	for _, t := range r.live {
+		if t.Task == id {
+			return t, true
+		}
 	}
-	if chosen != "" {
-		return chosen, nil
-	}
-	if hint := i18n.Match(m.Language); m.Language != "" && hint != "" {
-		return hint, nil
-	}
-	return in.Language, nil
+	return liveTask{}, false
 }
+
+// steers reports that the message's author may steer a task.
+func (r *routed) steers(t liveTask) bool { return r.admin || t.From.Key() == r.message.From.Key() }

@@ -64,7 +64,8 @@ func (k *Kit) Use(store tasks.Store) {
 	})
 	k.Inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return k.Engine.Wake(ctx, id) },
-		Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Limits: k.Limits, Language: "en", Timezone: "UTC",
+		Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Tools: k.Tools,
+		Rules: tasks.Rules{Limits: k.Limits, Language: "en", Timezone: "UTC"},
 	})
 }
 

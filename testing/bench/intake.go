@@ -43,7 +43,7 @@ func measureIntake(ctx context.Context, dir string) ([]figure, error) {
 	inbox := tasks.NewInbox(tasks.InboxConfig{
 		Store: store, Wake: func(context.Context, tasks.ID) error { return nil }, Texts: texts,
 		Chats: tasks.Chats{enginetest.Chat.Platform: enginetest.NewRecorder()}, Log: slog.New(slog.DiscardHandler), Now: time.Now,
-		Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC",
+		Rules: tasks.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC"},
 	})
 	goal := strings.Repeat("What is it? ", 12)
 	start := time.Now()

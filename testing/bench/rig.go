@@ -77,7 +77,7 @@ func newRig(dir string, respond func(llmfake.Request) llmfake.Response, toolDela
 	r.engine = local.New(local.Config{Store: r.store, Executor: executor, Log: log, Now: time.Now, Concurrent: 8})
 	r.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: r.store, Wake: r.engine.Wake, Texts: texts, Chats: chats, Log: log, Now: time.Now,
-		Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin",
+		Rules: tasks.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin"},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel

@@ -67,7 +67,11 @@ func (p *places) find(place string, now time.Time) ([]spot, error) {
 	if loc, err := time.LoadLocation(place); err == nil && place != "Local" {
 		return []spot{{place, loc}}, nil
 	}
-	return nil, fmt.Errorf("the place %q is not known%s; give a larger city near it, an IANA zone such as Europe/Paris, or a UTC offset such as UTC+3", place, p.similar(place))
+	perhaps := ""
+	if near := p.similar(place); near != "" {
+		perhaps = " (perhaps " + near + "?)"
+	}
+	return nil, fmt.Errorf("the place %q is not known%s; give a larger city near it, an IANA zone such as Europe/Paris, or a UTC offset such as UTC+3", place, perhaps)
 }
 
 // spots loads zones and keeps the first of each different time.
@@ -192,7 +196,8 @@ func (p *places) indexCountries(set func(name string, zones ...string)) {
 	}
 }
 
-// similar suggests a known name that is spelt almost like the place.
+// similar suggests a known name that is spelt almost like the place; empty for
+// none.
 func (p *places) similar(place string) string {
 	key := normal(place)
 	best, least := "", 1+len(key)/4
@@ -208,7 +213,7 @@ func (p *places) similar(place string) string {
 	if best == "" || len(key) < 4 {
 		return ""
 	}
-	return fmt.Sprintf(" (perhaps %s?)", best)
+	return best
 }
 
 // city is the readable end of a zone's name.

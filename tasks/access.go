@@ -1,0 +1,147 @@
+package tasks
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"legwork/bot"
+)
+
+// Access says who may talk to the bot, as the config has it. Admins may add to
+// it from the chat; the store keeps that.
+type Access struct {
+	Admins []string        // keys of persons: "telegram:12345"
+	Doors  map[string]Door // by platform; one that is not in it is open to everybody
+}
+
+// Door says who may talk to the bot on one platform: nobody who is not listed.
+// "*" lists everybody.
+type Door struct {
+	Users    []string // the platform's own ids
+	Chats    []string // everybody in them, also in their topics and threads
+	Teams    []string // workspaces
+	External bool     // guests and people of other organisations count like others
+}
+
+// grant is what admins decided about one person.
+type grant struct {
+	Allowed bool     `json:"allowed,omitempty"` // everywhere on the platform
+	Chats   []string `json:"chats,omitempty"`   // keys of chats where the person is allowed
+	Ignored bool     `json:"ignored,omitempty"` // never answered, until an admin allows more
+	// By is the key of the delivery that decided, so that it is recognised when
+	// it comes again.
+	By string `json:"by,omitempty"`
+	// Visitor is who was ignored, for an admin who thinks better of it.
+	Visitor *visitor `json:"visitor,omitempty"`
+}
+
+// everybody is the entry that lists all.
+const everybody = "*"
+
+// admits decides whether a message's author may talk to the bot where it was
+// written. Guests and people of other organisations must be named, by the
+// config or by an admin, unless the door lets them in like others.
+func (a Access) admits(g grant, m bot.Message) bool {
+	door, guarded := a.Doors[m.Chat.Platform]
+	person, place := m.From.Key(), chatKey(m.Chat)
+	switch {
+	case !guarded || slices.Contains(a.Admins, person):
+		return true
+	case m.From.ID != "" && slices.Contains(door.Users, m.From.ID), g.Allowed, slices.Contains(g.Chats, place):
+		return true
+	case m.External && !door.External:
+		return false
+	}
+	return slices.Contains(door.Users, everybody) || lists(door.Chats, m.Chat.ID) || lists(door.Teams, m.Team)
+}
+
+func lists(list []string, id string) bool {
+	return slices.Contains(list, everybody) || id != "" && slices.Contains(list, id)
+}
+
+// chatKey names a chat with all its topics and threads.
+func chatKey(c bot.Chat) string {
+	c.Thread = ""
+	return c.Key()
+}
+
+// admit decides whether a message is heard at all, and learns whether its
+// author is an admin. What admins granted is read only where the config does
+// not decide.
+func (in *Inbox) admit(ctx context.Context, r *routed) (bool, error) {
+	m, access := r.message, r.rules.Access
+	admins, err := in.admins(ctx)
+	if err != nil {
+		return false, err
+	}
+	r.admin = slices.Contains(admins, m.From.Key())
+	if r.admin || access.admits(grant{}, m) {
+		return true, nil
+	}
+	var g grant
+	if err := in.read(ctx, m.From.Key(), settingAccess, &g); err != nil {
+		return false, err
+	}
+	return access.admits(g, m), nil
+}
+
+// admins lists the admins of the config and those of the store.
+func (in *Inbox) admins(ctx context.Context) ([]string, error) {
+	var stored []string
+	if err := in.read(ctx, ownerLegwork, settingAdmins, &stored); err != nil {
+		return nil, err
+	}
+	configured := in.rules.Load().Access.Admins
+	if len(stored) == 0 {
+		return configured, nil
+	}
+	list := slices.Concat(configured, stored)
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// TellAdmins sends each admin the text of that key in their private chat, in
+// their language. Who cannot be reached is logged and left out.
+func (in *Inbox) TellAdmins(ctx context.Context, key string, data any) {
+	in.toAdmins(ctx, func(lang string) bot.Draft {
+		return bot.Draft{Kind: bot.KindNotice, Text: in.Texts.Text(lang, key, data)}
+	})
+}
+
+// toAdmins posts a draft to each admin.
+func (in *Inbox) toAdmins(ctx context.Context, draft func(lang string) bot.Draft) {
+	admins, err := in.admins(ctx)
+	if err != nil {
+		in.Log.ErrorContext(ctx, "the admins could not be told", "cause", err)
+		return
+	}
+	for _, admin := range admins {
+		if err := in.direct(ctx, admin, draft); err != nil && ctx.Err() == nil {
+			in.Log.WarnContext(ctx, "an admin could not be told", "admin", admin, "cause", err)
+		}
+	}
+}
+
+// direct posts a draft to the private chat of a person.
+func (in *Inbox) direct(ctx context.Context, person string, draft func(lang string) bot.Draft) error {
+	platform, id, _ := strings.Cut(person, ":")
+	p, err := in.Chats.Platform(bot.Chat{Platform: platform})
+	if err != nil {
+		return err
+	}
+	director, ok := p.(bot.Director)
+	if !ok {
+		return bot.ErrGone
+	}
+	lang, err := in.language(ctx, person, in.rules.Load().Language)
+	if err != nil {
+		return err
+	}
+	chat, err := director.Direct(ctx, id)
+	if err != nil {
+		return err
+	}
+	_, err = p.Post(ctx, chat, draft(lang))
+	return err
+}

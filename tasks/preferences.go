@@ -1,0 +1,211 @@
+package tasks
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/i18n"
+)
+
+// What the buttons about a person's settings carry; the value follows, or for
+// the first the name of a command.
+const (
+	pressCommand  = "c:"
+	pressLanguage = "l:"
+	pressModel    = "m:"
+	pressZone     = "z:"
+)
+
+// lang changes the person's language, or tells which there are.
+func (in *Inbox) lang(ctx context.Context, r *routed, code string) error {
+	var allowed []string
+	var buttons []bot.Button
+	for _, l := range i18n.Languages() {
+		allowed = append(allowed, l.Code)
+		buttons = append(buttons, bot.Button{Label: l.Name, Data: pressLanguage + l.Code})
+		if !strings.EqualFold(l.Code, code) && !strings.EqualFold(l.Name, code) {
+			continue
+		}
+		if err := in.put(ctx, r.message.From.Key(), settingLanguage, l.Code); err != nil {
+			return err
+		}
+		r.lang = l.Code
+		in.say(r, "notice.language", map[string]any{"Name": l.Name})
+		return nil
+	}
+	key := "error.no_language"
+	if code == "" {
+		key = "notice.language_now"
+	}
+	s := in.sentence(*r, key, map[string]any{"Name": languageName(r.lang), "Allowed": strings.Join(allowed, ", ")})
+	s.buttons = buttons
+	in.reply(r, s)
+	return nil
+}
+
+func languageName(code string) string {
+	for _, l := range i18n.Languages() {
+		if l.Code == code {
+			return l.Name
+		}
+	}
+	return code
+}
+
+// usualModel is what a person writes to go back to the roles' models.
+const usualModel = "default"
+
+// model changes which model answers the person, or tells which there are.
+func (in *Inbox) model(ctx context.Context, r *routed, name string) error {
+	models := r.rules.Models
+	if strings.EqualFold(name, usualModel) && !slices.Contains(models, name) {
+		if err := in.put(ctx, r.message.From.Key(), settingModel, ""); err != nil {
+			return err
+		}
+		in.say(r, "notice.model_usual", nil)
+		return nil
+	}
+	same := func(m string) bool { return m == name }
+	if !slices.Contains(models, name) {
+		same = func(m string) bool { return strings.EqualFold(m, name) }
+	}
+	if i := slices.IndexFunc(models, same); i >= 0 {
+		if err := in.put(ctx, r.message.From.Key(), settingModel, models[i]); err != nil {
+			return err
+		}
+		in.say(r, "notice.model", map[string]any{"Name": models[i]})
+		return nil
+	}
+	return in.tellModels(ctx, r, name != "")
+}
+
+// tellModels tells which models there are.
+func (in *Inbox) tellModels(ctx context.Context, r *routed, unknown bool) error {
+	chosen, err := in.chosenModel(ctx, r)
+	if err != nil {
+		return err
+	}
+	key := "notice.model_now"
+	if unknown {
+		key = "error.no_model"
+	}
+	if len(r.rules.Models) < 2 {
+		in.say(r, "notice.model_only", nil)
+		return nil
+	}
+	s := in.sentence(*r, key, map[string]any{"Name": chosen, "Allowed": strings.Join(r.rules.Models, ", ")})
+	for _, m := range r.rules.Models {
+		if data := pressModel + m; len(data) <= maxPress {
+			s.buttons = append(s.buttons, bot.Button{Label: m, Data: data})
+		}
+	}
+	s.buttons = append(s.buttons, in.button(r.lang, "button.usual", pressModel))
+	in.reply(r, s)
+	return nil
+}
+
+// chosenModel is what the person has chosen, as long as it is configured; empty
+// for the usual one.
+func (in *Inbox) chosenModel(ctx context.Context, r *routed) (string, error) {
+	chosen, err := in.setting(ctx, r.message.From.Key(), settingModel)
+	if err != nil || !slices.Contains(r.rules.Models, chosen) {
+		return "", err
+	}
+	return chosen, nil
+}
+
+// zone changes the person's time zone, or tells which it is.
+func (in *Inbox) zone(ctx context.Context, r *routed, name string) error {
+	name = cut(name, maxZone)
+	if name == "" {
+		zone, err := in.timezone(ctx, r)
+		if err != nil {
+			return err
+		}
+		in.say(r, "notice.timezone_now", map[string]any{"Name": zone, "Date": in.dateIn(zone)})
+		return nil
+	}
+	zones, near := in.zones(name)
+	switch len(zones) {
+	case 0:
+		in.say(r, "error.no_timezone", map[string]any{"Name": plainText(name), "Near": near})
+		return nil
+	case 1:
+		if err := in.put(ctx, r.message.From.Key(), settingTimezone, zones[0]); err != nil {
+			return err
+		}
+		in.say(r, "notice.timezone", map[string]any{"Name": zones[0], "Date": in.dateIn(zones[0])})
+		return nil
+	}
+	s := in.sentence(*r, "error.which_timezone", map[string]any{"Name": plainText(name), "Allowed": strings.Join(zones, ", ")})
+	for _, z := range zones {
+		if data := pressZone + z; len(data) <= maxPress {
+			s.buttons = append(s.buttons, bot.Button{Label: z, Data: data})
+		}
+	}
+	in.reply(r, s)
+	return nil
+}
+
+// maxZone is how much of a time zone's name is read, in bytes.
+const maxZone = 100
+
+// zones finds the IANA zones that a name means.
+func (in *Inbox) zones(name string) (zones []string, near string) {
+	if name != "Local" {
+		if at, err := time.LoadLocation(name); err == nil {
+			return []string{at.String()}, ""
+		}
+	}
+	if in.Zones == nil {
+		return nil, ""
+	}
+	return in.Zones(name)
+}
+
+// dateIn is the present moment in a time zone.
+func (in *Inbox) dateIn(zone string) time.Time {
+	at, err := time.LoadLocation(zone)
+	if err != nil {
+		at = time.UTC
+	}
+	return in.Now().In(at)
+}
+
+// preferences tells what the person has set.
+func (in *Inbox) preferences(ctx context.Context, r *routed, _ string) error {
+	zone, err := in.timezone(ctx, r)
+	if err != nil {
+		return err
+	}
+	chosen, err := in.chosenModel(ctx, r)
+	if err != nil {
+		return err
+	}
+	lines := []string{
+		"- " + in.Texts.Text(r.lang, "settings.language", map[string]any{"Name": languageName(r.lang)}),
+		"- " + in.Texts.Text(r.lang, "settings.timezone", map[string]any{"Name": zone}),
+	}
+	buttons := []bot.Button{in.button(r.lang, "button.language", pressCommand+"lang")}
+	if len(r.rules.Models) > 1 {
+		lines = append(lines, "- "+in.Texts.Text(r.lang, "settings.model", map[string]any{"Name": chosen}))
+		buttons = append(buttons, in.button(r.lang, "button.model", pressCommand+"model"))
+	}
+	in.reply(r, said{text: strings.Join(lines, "\n"), buttons: buttons})
+	return nil
+}
+
+// plainText makes Markdown that shows a text as it is.
+func plainText(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		if strings.ContainsRune("\\`*_{}[]<>()#+-.!|~&:", c) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

@@ -1,0 +1,290 @@
+package tasks
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"legwork/bot"
+)
+
+// visitor is a stranger who wrote of late.
+type visitor struct {
+	Person   bot.Person `json:"person"`
+	Chat     bot.Chat   `json:"chat"` // private
+	Language string     `json:"language"`
+	Told     time.Time  `json:"told"`           // when they last read that they are not on the list
+	Asked    time.Time  `json:"asked,omitzero"` // when the admins were last asked; zero for never
+}
+
+// visitors guards what is decided about strangers, which is read, changed and
+// stored as one.
+type visitors struct {
+	mu   sync.Mutex
+	text string // as it was stored when it was read last
+	list []visitor
+}
+
+// Bounds of what strangers can make the bot do: how often one of them is told,
+// how long a request stays open, and how many are remembered and may wait for
+// the admins at once. Beyond that strangers get silence.
+const (
+	visitorTold     = 24 * time.Hour
+	visitorAsked    = 7 * 24 * time.Hour
+	maxVisitors     = 200
+	maxRequests     = 20
+	maxVisitorField = 200 // length of an id or name, in bytes
+)
+
+// What the buttons about strangers carry; the person's key follows.
+const (
+	pressAsk      = "g:ask"
+	pressAllow    = "g:a:"
+	pressOnlyHere = "g:c:"
+	pressIgnore   = "g:i:"
+)
+
+// maxPress is how long a button's data may be, in bytes, as the narrowest
+// platform wants it.
+const maxPress = 64
+
+// stranger decides what somebody hears who may not talk to the bot: in private
+// chats one sentence a day, with a button that asks the admins; nothing
+// elsewhere. Nothing is stored of their messages.
+func (in *Inbox) stranger(r *routed) {
+	m := r.message
+	switch {
+	case m.Press == pressAsk && m.Chat.Private:
+		r.reply = func(ctx context.Context, _ []Receipt) said { return in.request(ctx, *r) }
+	case m.Press != "":
+		r.reply = func(context.Context, []Receipt) said {
+			s := in.sentence(*r, "error.not_yours", nil)
+			s.aside = true
+			return s
+		}
+	case m.Chat.Private && !m.Overheard && !m.Edited && !m.Deleted:
+		r.reply = func(ctx context.Context, _ []Receipt) said { return in.turnAway(ctx, *r) }
+	}
+}
+
+// turnAway tells a stranger once a day that they are not on the list.
+func (in *Inbox) turnAway(ctx context.Context, r routed) said {
+	m := r.message
+	in.visitors.mu.Lock()
+	defer in.visitors.mu.Unlock()
+	list, err := in.recentVisitors(ctx)
+	if err != nil {
+		in.Log.ErrorContext(ctx, "strangers could not be looked up", "cause", err)
+		return said{}
+	}
+	i := visitorIn(list, m.From.Key())
+	if i >= 0 && in.Now().Sub(list[i].Told) < visitorTold || in.ignored(ctx, m.From.Key()) {
+		return said{}
+	}
+	if i < 0 {
+		if list, i = in.enter(list, r); i < 0 {
+			in.Log.DebugContext(ctx, "too many strangers write; this one gets no answer", "person", m.From.Key())
+			return said{}
+		}
+	}
+	list[i].Told = in.Now()
+	if err := in.write(ctx, ownerLegwork, settingVisitors, list); err != nil {
+		in.Log.ErrorContext(ctx, "a stranger could not be noted", "cause", err)
+		return said{}
+	}
+	s := in.sentence(r, "error.not_allowed", nil)
+	admins, err := in.admins(ctx)
+	if err == nil && len(admins) > 0 && list[i].Asked.IsZero() && len(pressAllow+m.From.Key()) <= maxPress {
+		s.buttons = []bot.Button{in.button(r.lang, "button.ask_admin", pressAsk)}
+	}
+	return s
+}
+
+// request asks the admins about a stranger who pressed the button for it.
+func (in *Inbox) request(ctx context.Context, r routed) said {
+	m := r.message
+	quiet := func(key string) said {
+		s := in.sentence(r, key, nil)
+		s.aside = true
+		return s
+	}
+	in.visitors.mu.Lock()
+	defer in.visitors.mu.Unlock()
+	list, err := in.recentVisitors(ctx)
+	if err != nil || in.ignored(ctx, m.From.Key()) || len(pressAllow+m.From.Key()) > maxPress {
+		return said{}
+	}
+	i := visitorIn(list, m.From.Key())
+	if i >= 0 && !list[i].Asked.IsZero() {
+		return quiet("notice.asked")
+	}
+	waiting := 0
+	for _, v := range list {
+		if !v.Asked.IsZero() {
+			waiting++
+		}
+	}
+	if i < 0 {
+		list, i = in.enter(list, r)
+	}
+	if waiting >= maxRequests || i < 0 {
+		return quiet("error.ask_later")
+	}
+	list[i].Asked = in.Now()
+	if err := in.write(ctx, ownerLegwork, settingVisitors, list); err != nil {
+		in.Log.ErrorContext(ctx, "a stranger's request could not be noted", "cause", err)
+		return quiet("problem.internal")
+	}
+	v := list[i]
+	in.outbox.add(ctx, "admins", func(ctx context.Context) {
+		in.toAdmins(ctx, func(lang string) bot.Draft { return in.requestDraft(v, lang) })
+	})
+	return quiet("notice.asked")
+}
+
+// requestDraft asks an admin about a stranger.
+func (in *Inbox) requestDraft(v visitor, lang string) bot.Draft {
+	key := v.Person.Key()
+	return bot.Draft{
+		Kind: bot.KindQuestion,
+		Text: in.Texts.Text(lang, "notice.request", map[string]any{"Name": v.name(), "Person": key}),
+		Buttons: []bot.Button{
+			in.button(lang, "button.allow", pressAllow+key),
+			in.button(lang, "button.only_here", pressOnlyHere+key),
+			in.button(lang, "button.ignore", pressIgnore+key),
+		},
+	}
+}
+
+// name is what a stranger calls themselves, made harmless.
+func (v visitor) name() string {
+	name := strings.Join(strings.Fields(strings.ReplaceAll(v.Person.Name, "`", "'")), " ")
+	if name == "" {
+		return v.Person.ID
+	}
+	return line(name)
+}
+
+// recentVisitors lists the strangers of late, without those whose time is over.
+func (in *Inbox) recentVisitors(ctx context.Context) ([]visitor, error) {
+	text, err := in.setting(ctx, ownerLegwork, settingVisitors)
+	if err != nil {
+		return nil, err
+	}
+	if known := &in.visitors; text != known.text {
+		known.text, known.list = text, nil
+		if err := in.read(ctx, ownerLegwork, settingVisitors, &known.list); err != nil {
+			return nil, err
+		}
+	}
+	now := in.Now()
+	return slices.DeleteFunc(slices.Clone(in.visitors.list), func(v visitor) bool {
+		return now.Sub(v.Told) >= visitorTold && (v.Asked.IsZero() || now.Sub(v.Asked) >= visitorAsked)
+	}), nil
+}
+
+func visitorIn(list []visitor, person string) int {
+	return slices.IndexFunc(list, func(v visitor) bool { return v.Person.Key() == person })
+}
+
+// enter adds a message's author; the index is -1 when there is no room.
+func (in *Inbox) enter(list []visitor, r routed) ([]visitor, int) {
+	m := r.message
+	if len(list) >= maxVisitors || len(m.From.ID) > maxVisitorField || len(m.Chat.Key()) > maxVisitorField {
+		return list, -1
+	}
+	v := visitor{Person: m.From, Chat: m.Chat, Language: r.lang, Told: in.Now()}
+	v.Person.Name = cut(v.Person.Name, maxVisitorField)
+	return append(list, v), len(list)
+}
+
+// cut shortens a text to at most n bytes at a rune's boundary.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "")
+}
+
+// ignored reports that an admin wants a person to get no answer.
+func (in *Inbox) ignored(ctx context.Context, person string) bool {
+	var g grant
+	return in.read(ctx, person, settingAccess, &g) == nil && g.Ignored
+}
+
+// judge stores what an admin decided about a stranger, and tells the stranger
+// when they are let in. The first tap decides; only who was ignored can be let
+// in later.
+func (in *Inbox) judge(ctx context.Context, r *routed, verb, person string) error {
+	if !r.admin {
+		in.aside(r, "error.not_yours", nil)
+		return nil
+	}
+	in.visitors.mu.Lock()
+	defer in.visitors.mu.Unlock()
+	list, err := in.recentVisitors(ctx)
+	if err != nil {
+		return err
+	}
+	var g grant
+	if err := in.read(ctx, person, settingAccess, &g); err != nil {
+		return err
+	}
+	var v visitor
+	if i := visitorIn(list, person); i >= 0 {
+		v, list = list[i], slices.Delete(list, i, i+1)
+	} else if g.Visitor != nil {
+		v = *g.Visitor
+	}
+	again := g.By != "" && g.By == r.message.Key
+	if !again {
+		if v.Person.Key() != person || g.Allowed || len(g.Chats) > 0 || g.Ignored && verb == pressIgnore {
+			in.say(r, "error.too_late", nil)
+			return nil
+		}
+		if err := in.write(ctx, person, settingAccess, judged(verb, v, r.message.Key)); err != nil {
+			return err
+		}
+		if err := in.write(ctx, ownerLegwork, settingVisitors, list); err != nil {
+			return err
+		}
+	}
+	in.announce(r, verb, v)
+	return nil
+}
+
+// judged is the grant that an admin's tap makes. It keeps whom it is about.
+func judged(verb string, v visitor, by string) grant {
+	g := grant{By: by, Visitor: &v}
+	switch verb {
+	case pressAllow:
+		g.Allowed = true
+	case pressOnlyHere:
+		g.Chats = []string{chatKey(v.Chat)}
+	default:
+		g.Ignored = true
+	}
+	return g
+}
+
+// announce tells the admin what was decided, and the stranger when they are in.
+func (in *Inbox) announce(r *routed, verb string, v visitor) {
+	key := map[string]string{pressAllow: "notice.allowed", pressOnlyHere: "notice.allowed_here", pressIgnore: "notice.ignored"}[verb]
+	in.say(r, key, map[string]any{"Name": v.name()})
+	if verb == pressIgnore {
+		return
+	}
+	answer := r.reply
+	r.reply = func(ctx context.Context, receipts []Receipt) said {
+		welcome := said{text: in.Texts.Text(v.Language, "notice.admitted", nil)}
+		in.tell(ctx, bot.Message{Chat: v.Chat, From: v.Person}, welcome)
+		return answer(ctx, receipts)
+	}
+}
+
+// button makes a button with a text's label.
+func (in *Inbox) button(lang, key, data string) bot.Button {
+	return bot.Button{Label: in.Texts.Text(lang, key, nil), Data: data}
+}
