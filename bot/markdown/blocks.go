@@ -25,6 +25,7 @@ type renderer struct {
 	src    []byte
 	width  int // columns; 0 for no limit
 	color  bool
+	links  *links // how chats show links; nil for a terminal
 
 	out      strings.Builder
 	prefixes []prefix
@@ -40,8 +41,8 @@ type prefix struct {
 	used        bool // first is written already
 }
 
-// document renders one parsed piece.
-func (r *renderer) document(src string) {
+// parse reads one piece of a document.
+func (r *renderer) parse(src string) ast.Node {
 	r.src = []byte(src + "\n") // a fence that ends the text without one loses its language
 	p := r.parser
 	if sparse(src) {
@@ -50,7 +51,7 @@ func (r *renderer) document(src string) {
 		p = newParser(true)
 		r.parser = p
 	}
-	r.blocks(p.Parse(text.NewReader(r.src)), false)
+	return p.Parse(text.NewReader(r.src))
 }
 
 // blocks renders the children of a block; between those of a tight list no

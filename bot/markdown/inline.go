@@ -42,7 +42,7 @@ func (r *renderer) inline(parent ast.Node, l look, out *[]span) {
 		case *ast.Image:
 			r.link(n, n.Destination, n.Title, l, out)
 		case *ast.AutoLink:
-			add(out, span{oneLine(string(n.Label(r.src))), l | link | underline})
+			r.autoLink(n, l, out)
 		case *extast.TaskCheckBox:
 			box := "☐ "
 			if n.IsChecked {
@@ -119,16 +119,35 @@ func (r *renderer) codeSpan(n *ast.CodeSpan) string {
 // struck shows deleted text; without colours its marks stay, because without
 // them it would say the opposite.
 func (r *renderer) struck(n ast.Node, l look, out *[]span) {
-	if !r.color {
+	if !r.color && r.links == nil {
 		add(out, span{"~~", l})
 		defer add(out, span{"~~", l})
 	}
 	r.inline(n, l, out)
 }
 
+// autoLink shows an address that stands for itself.
+func (r *renderer) autoLink(n *ast.AutoLink, l look, out *[]span) {
+	label := oneLine(string(n.Label(r.src)))
+	if r.links == nil {
+		add(out, span{label, l | link | underline})
+		return
+	}
+	to := oneLine(string(n.URL(r.src)))
+	if n.AutoLinkType == ast.AutoLinkEmail {
+		to = "mailto:" + label
+	}
+	r.links.add([]span{{label, l}}, to, "", l, out)
+}
+
 // link shows a link's text and where it leads; an image likewise.
 func (r *renderer) link(n ast.Node, to, title []byte, l look, out *[]span) {
 	var inner []span
+	if r.links != nil {
+		r.inline(n, l, &inner)
+		r.links.add(inner, oneLine(unescape(string(to))), oneLine(unescape(string(title))), l, out)
+		return
+	}
 	r.inline(n, l|link, &inner)
 	*out = append(*out, inner...)
 	var label strings.Builder

@@ -22,8 +22,15 @@ const (
 
 // Part is one message as a platform would send it.
 type Part struct {
-	Text      string `json:"text"`
-	ParseMode string `json:"parse_mode"` // for a terminal ModeANSI or ModePlain
+	// Text is for a terminal and Telegram the message itself, in ParseMode. For
+	// Slack it is the message without markup: for notifications, and for the time
+	// when Slack refuses MarkdownText.
+	Text string `json:"text"`
+	// ParseMode is ModeANSI or ModePlain for a terminal, ModeHTML or, for text
+	// without markup, empty for Telegram, and empty for Slack.
+	ParseMode string `json:"parse_mode,omitempty"`
+	// MarkdownText is Slack's own Markdown.
+	MarkdownText string `json:"markdown_text,omitempty"`
 }
 
 // Terminal shows Markdown (CommonMark with tables, strikethrough, task
@@ -41,7 +48,7 @@ func Terminal(markdown string, width int, style Style) string {
 		if s.apart {
 			r.gap()
 		}
-		r.document(s.text)
+		r.blocks(r.parse(s.text), false)
 	}
 	return r.out.String()
 }

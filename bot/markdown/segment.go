@@ -14,8 +14,9 @@ const riskySegment = 512
 
 // segment is a piece of a document that is parsed by itself.
 type segment struct {
-	text  string
-	apart bool // a blank line was between it and the one before
+	text   string
+	apart  bool // a blank line was between it and the one before
+	inCode bool // it starts inside the code block that the one before ended in
 }
 
 // segments splits a document into pieces within the bounds: at a blank line
@@ -43,7 +44,7 @@ func segments(src string) []segment {
 		if open.head != "" && strings.HasPrefix(text, "|") {
 			text = open.head + text
 		}
-		all = append(all, segment{text: text, apart: apart})
+		all = append(all, segment{text: text, apart: apart, inCode: open.fence != ""})
 		src, open, apart = src[n:], next, blank
 	}
 	return all

@@ -21,6 +21,19 @@ type grid struct {
 // table renders a table with aligned columns; where that does not fit, each
 // row becomes a record of "header: value" lines.
 func (r *renderer) table(n *extast.Table) {
+	g := r.grid(n)
+	widths, ok := g.fit(r.room())
+	if !ok {
+		r.records(g)
+		return
+	}
+	for _, line := range g.lines(widths) {
+		r.emit(line)
+	}
+}
+
+// grid reads the cells of a table.
+func (r *renderer) grid(n *extast.Table) grid {
 	g := grid{align: n.Alignments}
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		l := look(0)
@@ -36,17 +49,19 @@ func (r *renderer) table(n *extast.Table) {
 		}
 		g.rows = append(g.rows, cells)
 	}
-	widths, ok := g.fit(r.room())
-	if !ok {
-		r.records(g)
-		return
-	}
+	return g
+}
+
+// lines are the rows of the table and the ruler below its head.
+func (g grid) lines(widths []int) [][]span {
+	var all [][]span
 	for i, row := range g.rows {
-		r.row(row, g.align, widths)
+		all = append(all, rowLines(row, g.align, widths)...)
 		if i == 0 {
-			r.ruler(widths)
+			all = append(all, ruler(widths))
 		}
 	}
+	return all
 }
 
 // excess is what a row holds beyond the columns of the table; the parser leaves
@@ -121,8 +136,8 @@ func shrink(widths []int, room int) bool {
 	return true
 }
 
-// row renders one row, as many lines high as its highest cell.
-func (r *renderer) row(cells [][]span, align []extast.Alignment, widths []int) {
+// rowLines are one row, as many lines high as its highest cell.
+func rowLines(cells [][]span, align []extast.Alignment, widths []int) [][]span {
 	wrapped := make([][][]span, len(widths))
 	height := 1
 	for i := range widths {
@@ -131,6 +146,7 @@ func (r *renderer) row(cells [][]span, align []extast.Alignment, widths []int) {
 			height = max(height, len(wrapped[i]))
 		}
 	}
+	lines := make([][]span, height)
 	for y := range height {
 		var line []span
 		for i, width := range widths {
@@ -146,8 +162,9 @@ func (r *renderer) row(cells [][]span, align []extast.Alignment, widths []int) {
 			line = append(line, cell...)
 			line = append(line, span{text: right})
 		}
-		r.emit(line)
+		lines[y] = line
 	}
+	return lines
 }
 
 // pad splits the free columns of a cell by its alignment.
@@ -164,7 +181,7 @@ func pad(free int, a extast.Alignment) (left, right string) {
 }
 
 // ruler is the line below the header.
-func (r *renderer) ruler(widths []int) {
+func ruler(widths []int) []span {
 	var b strings.Builder
 	for i, w := range widths {
 		if i > 0 {
@@ -172,7 +189,7 @@ func (r *renderer) ruler(widths []int) {
 		}
 		b.WriteString(strings.Repeat("─", w))
 	}
-	r.emit([]span{{b.String(), dim}})
+	return []span{{b.String(), dim}}
 }
 
 // records renders a table that is too wide, one line per cell.

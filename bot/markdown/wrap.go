@@ -6,8 +6,9 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// look is how a stretch of text is shown, as a set of bits.
-type look uint8
+// look is how a stretch of text is shown: a set of bits and, above them, the
+// number of its mark, or 0 for none.
+type look uint64
 
 const (
 	bold look = 1 << iota
@@ -17,6 +18,8 @@ const (
 	dim
 	code
 	link
+
+	markShift = iota
 )
 
 // sgr are the ANSI codes of the bits of a look, in their order.
@@ -227,7 +230,7 @@ func (w *wrapper) splitWord() {
 // put adds s to the line, joined to what it continues.
 func (w *wrapper) put(s span, width int) {
 	w.used += width
-	if s.text == "" {
+	if s.text == "" && s.look>>markShift == 0 {
 		return
 	}
 	if n := len(w.line); n > 0 && w.line[n-1].look == s.look {

@@ -7,23 +7,19 @@ import (
 )
 
 type renderCommand struct {
-	To    string `required:"" enum:"terminal,telegram,slack" placeholder:"PLATFORM" help:"The platform: terminal."`
+	To    string `required:"" enum:"terminal,telegram,slack" placeholder:"PLATFORM" help:"The platform: terminal, telegram or slack."`
 	Width int    `default:"80" help:"Columns of the terminal; 0 does not break lines."`
-	Color bool   `help:"With ANSI sequences for bold, italic and colours."`
+	Color bool   `help:"On a terminal, with ANSI sequences for bold, italic and colours."`
 	JSONL bool   `name:"jsonl" help:"Read one {\"markdown\": TEXT} per line and print one result per line."`
 }
 
-// Run prints {"parts": [{"text", "parse_mode"}]}.
+// Run prints {"parts": [...]}, the messages that the platform would be sent.
 func (command renderCommand) Run(c console) error {
-	if command.To != "terminal" {
-		return misuse(fmt.Sprintf("rendering for %s is not in this version; use --to terminal", command.To))
-	}
 	if command.Width < 0 {
 		return misuse("--width must not be negative; 0 does not break lines")
 	}
 	render := func(text string) string {
-		parts := markdown.TerminalParts(text, command.Width, markdown.Style{Color: command.Color})
-		return toJSON(map[string][]markdown.Part{"parts": parts})
+		return toJSON(map[string][]markdown.Part{"parts": command.parts(text)})
 	}
 	if command.JSONL {
 		return eachLine(c, "markdown", render)
@@ -34,4 +30,15 @@ func (command renderCommand) Run(c console) error {
 	}
 	_, err = fmt.Fprintln(c.out, render(text))
 	return err
+}
+
+func (command renderCommand) parts(text string) []markdown.Part {
+	switch command.To {
+	case "telegram":
+		return markdown.Telegram(text)
+	case "slack":
+		return markdown.Slack(text)
+	default:
+		return markdown.TerminalParts(text, command.Width, markdown.Style{Color: command.Color})
+	}
 }

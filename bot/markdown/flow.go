@@ -1,0 +1,262 @@
+package markdown
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+
+	"legwork/bot"
+)
+
+// chatDepth is how deep a chat shows nesting.
+const (
+	chatDepth = 6
+	chatRule  = "──────────"
+)
+
+// flow lays a document out as the lines of a chat message. What the platforms
+// have in common is here; how a line is written is theirs.
+type flow struct {
+	renderer
+	style flowStyle
+	lines []line
+
+	leads  []lead
+	quote  int      // quotes around the current block
+	next   space    // what comes between the last line and the next
+	gapAt  int      // how many leads a blank line there has
+	goOn   int      // number of the code block that a cut piece of the document goes on with
+	codes  []string // what the code blocks were introduced with, such as "go"
+	tables int      // tables so far
+}
+
+// flowStyle is how one platform wants its lines.
+type flowStyle struct {
+	bullets  []string // markers of lists, by depth
+	indent   string   // what a bullet's text is indented by; empty for the marker's width
+	quote    string   // before every line of a quote
+	task     string   // marker of tasks; their boxes are in the text
+	headings bool     // headings have a level rather than a look
+	columns  int      // the widest table that is shown as a code block
+	cells    bool     // tables are kept as rows of cells
+}
+
+// space is what separates a line from the one before.
+type space uint8
+
+const (
+	noSpace space = iota
+	blankLine
+	sameBlock // like no space: both lines belong to one code block or table
+)
+
+// lineKind says what a line is.
+type lineKind uint8
+
+const (
+	textLine lineKind = iota
+	codeLine
+	rowLine // cells of a table, the first one of it is the head
+	ruleLine
+)
+
+// line is one line of a message.
+type line struct {
+	kind  lineKind
+	lead  string // markers and indentation
+	rest  string // what stands there instead on lines that go on with it
+	spans []span
+	cells [][]span           // of a rowLine
+	align []extast.Alignment // of a rowLine
+	level int                // of a heading
+	block int                // number of the code block or table it belongs to, from 1
+	quote bool
+	more  bool // the paragraph goes on in the next line
+	above space
+	blank string // lead of the blank line above
+}
+
+// lead is what lists and quotes put before the lines of their content.
+type lead struct {
+	first, rest string
+	used        bool
+}
+
+// newFlow lays out a whole document.
+func newFlow(markdown string, style flowStyle) *flow {
+	f := &flow{style: style}
+	f.links = &links{}
+	for _, s := range segments(markdown) {
+		if s.apart {
+			f.gap()
+		}
+		f.goOn = 0
+		if s.inCode {
+			f.goOn = len(f.codes)
+		}
+		f.blocks(f.parse(s.text), false)
+	}
+	return f
+}
+
+func (f *flow) blocks(parent ast.Node, tight bool) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.PreviousSibling() != nil && !tight {
+			f.gap()
+		}
+		f.block(n, tight)
+	}
+}
+
+func (f *flow) block(n ast.Node, tight bool) {
+	switch n := n.(type) {
+	case *ast.Heading:
+		f.heading(n)
+	case *ast.Paragraph, *ast.TextBlock:
+		f.paragraph(f.inlines(n, 0), 0)
+	case *ast.ThematicBreak:
+		f.emit(line{kind: ruleLine, spans: []span{{chatRule, 0}}})
+	case *ast.FencedCodeBlock:
+		info := ""
+		if n.Info != nil {
+			info = oneLine(unescape(string(n.Info.Value(f.src))))
+		}
+		f.code(n, info)
+	case *ast.CodeBlock:
+		f.code(n, "")
+	case *ast.Blockquote:
+		f.quote++
+		f.nest(lead{first: f.style.quote, rest: f.style.quote}, func() { f.blocks(n, false) })
+		f.quote--
+	case *ast.List:
+		f.list(n)
+	case *extast.Table:
+		f.table(n)
+	default:
+		f.blocks(n, tight)
+	}
+}
+
+func (f *flow) heading(n *ast.Heading) {
+	if f.style.headings {
+		f.paragraph(f.inlines(n, 0), n.Level)
+		return
+	}
+	f.paragraph(f.inlines(n, bold), n.Level)
+}
+
+func (f *flow) paragraph(spans []span, level int) {
+	lines := wrap(spans, 0)
+	for i, text := range lines {
+		f.emit(line{spans: text, level: level, more: i+1 < len(lines)})
+	}
+}
+
+// code shows the lines of a code block as they are.
+func (f *flow) code(n ast.Node, info string) {
+	lines := n.Lines()
+	if lines.Len() == 0 && info != "" {
+		f.emit(line{spans: []span{{"[" + info + "]", 0}}})
+		return
+	}
+	block := f.goOn
+	if f.goOn = 0; block == 0 {
+		f.codes = append(f.codes, info)
+		block = len(f.codes)
+	}
+	for i := range lines.Len() {
+		seg := lines.At(i)
+		s := bot.Clean(strings.TrimSuffix(string(seg.Value(f.src)), "\n"))
+		for text := range strings.SplitSeq(s, "\n") { // other line separators became newlines
+			f.emit(line{kind: codeLine, block: block, spans: []span{{text, code}}})
+		}
+	}
+}
+
+func (f *flow) list(list *ast.List) {
+	f.lists++
+	defer func() { f.lists-- }()
+	number := list.Start
+	for n := list.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.PreviousSibling() != nil && !list.IsTight {
+			f.gap()
+		}
+		marker := f.style.bullets[(f.lists-1)%len(f.style.bullets)]
+		if list.IsOrdered() {
+			marker = strconv.Itoa(number) + string(list.Marker) + " "
+			number++
+		} else if isTask(n) {
+			marker = f.style.task
+		}
+		rest := f.style.indent
+		if rest == "" {
+			rest = strings.Repeat(" ", len(marker))
+		}
+		f.nest(lead{first: marker, rest: rest}, func() {
+			if n.FirstChild() == nil {
+				f.emit(line{})
+			}
+			f.blocks(n, list.IsTight)
+		})
+	}
+}
+
+// nest shows content behind a lead. Deeper than chatDepth a marker is shown,
+// but nothing is indented.
+func (f *flow) nest(l lead, content func()) {
+	if len(f.leads) >= chatDepth {
+		last := &f.leads[len(f.leads)-1]
+		if !last.used {
+			last.first += l.first
+			content()
+			return
+		}
+		l.rest = ""
+	}
+	f.leads = append(f.leads, l)
+	content()
+	f.leads = f.leads[:len(f.leads)-1]
+}
+
+// emit adds a line with its lead.
+func (f *flow) emit(l line) {
+	l.lead, l.rest = f.lead()
+	l.quote = f.quote > 0
+	l.above, f.next = f.next, noSpace
+	if n := len(f.lines); n == 0 {
+		l.above = noSpace
+	} else if last := f.lines[n-1]; l.block > 0 && last.block == l.block && last.kind == l.kind {
+		l.above = sameBlock
+	}
+	if l.above == blankLine {
+		for _, outer := range f.leads[:min(f.gapAt, len(f.leads))] {
+			l.blank += outer.rest
+		}
+		l.blank = strings.TrimRight(l.blank, " ")
+	}
+	f.lines = append(f.lines, l)
+}
+
+// gap asks for a blank line before the next line.
+func (f *flow) gap() {
+	if f.next != blankLine {
+		f.next, f.gapAt = blankLine, len(f.leads)
+	}
+}
+
+// lead is what comes before the next line, and before those that go on with it.
+func (f *flow) lead() (first, rest string) {
+	for i := range f.leads {
+		l := &f.leads[i]
+		if l.used {
+			first += l.rest
+		} else {
+			first += l.first
+			l.used = true
+		}
+		rest += l.rest
+	}
+	return first, rest
+}

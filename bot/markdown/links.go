@@ -1,0 +1,203 @@
+package markdown
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxAddress is the longest address that becomes a link, in bytes; a longer one
+// is shown as text.
+const maxAddress = 1000
+
+// links are the links of one document as chats show them: the text leads to the
+// address, and behind it stands the host unless the text shows it.
+type links struct {
+	marks []mark
+}
+
+// mark is what a span has beside its look. Its number is in the upper bits of
+// the look.
+type mark struct {
+	to    string // the address that the span leads to
+	plain string // what stands in the span's place where no links can be shown
+	self  bool   // the span is that address
+	aside bool   // the span itself tells where the link before it leads
+}
+
+// of is the mark of a span; nil when it has none.
+func (a *links) of(l look) *mark {
+	if n := l >> markShift; n > 0 {
+		return &a.marks[n-1]
+	}
+	return nil
+}
+
+// mark gives spans a mark.
+func (a *links) mark(l look, m mark) look {
+	a.marks = append(a.marks, m)
+	return l&(1<<markShift-1) | look(len(a.marks))<<markShift
+}
+
+// add appends a link. Where the address is none that a chat may offer, it is
+// shown as text.
+func (a *links) add(label []span, to, title string, l look, out *[]span) {
+	text := spansText(label)
+	where := strings.TrimPrefix(to, "mailto:")
+	note := ""
+	if title != "" && title != text {
+		note = ` "` + title + `"`
+	}
+	address, host := target(to)
+	if address == "" {
+		*out = append(*out, label...)
+		if where == text {
+			where = ""
+		}
+		if where+note != "" {
+			add(out, span{aside(text, where+note), l})
+		}
+		return
+	}
+	if strings.TrimSpace(text) == "" {
+		label, text = append(label, span{where, l}), where
+	}
+	own := a.mark(l, mark{to: address, self: text == address})
+	for _, s := range label {
+		if s.look>>markShift == 0 {
+			s.look |= own &^ (1<<markShift - 1)
+		}
+		add(out, s)
+	}
+	shown, plain, long := "", "", ""
+	if len(note) > maxAddress/4 {
+		note, long = "", note
+	}
+	if !showsHost(text, host) {
+		shown = host
+	}
+	if text != to && "http://"+text != to && "https://"+text != to {
+		plain = to
+	}
+	shown, plain = aside(text, shown+note), aside(text, plain+note)
+	if shown+plain != "" {
+		*out = append(*out, span{shown, a.mark(l, mark{plain: plain, aside: true})})
+	}
+	add(out, span{long, l})
+}
+
+// aside puts a note behind text.
+func aside(text, note string) string {
+	note = strings.TrimSpace(note)
+	switch {
+	case note == "":
+		return ""
+	case text == "":
+		return "(" + note + ")"
+	}
+	return " (" + note + ")"
+}
+
+func spansText(spans []span) string {
+	if len(spans) == 1 {
+		return spans[0].text
+	}
+	var b strings.Builder
+	for _, s := range spans {
+		b.WriteString(s.text)
+	}
+	return b.String()
+}
+
+// plainSpans is the text of spans where there is no markup: links are written
+// out, and struck text keeps its marks, because without them it would say the
+// opposite.
+func (f *flow) plainSpans(spans []span) string {
+	var b strings.Builder
+	struck := look(0)
+	for _, s := range spans {
+		struck = f.plainSpan(&b, s, struck)
+	}
+	if struck != 0 {
+		b.WriteString("~~")
+	}
+	return b.String()
+}
+
+// plainSpan writes one span; struck says whether the one before was struck.
+func (f *flow) plainSpan(b *strings.Builder, s span, struck look) look {
+	if s.look&strike != struck {
+		b.WriteString("~~")
+	}
+	if m := f.links.of(s.look); m != nil && m.aside {
+		b.WriteString(m.plain)
+	} else {
+		b.WriteString(s.text)
+	}
+	return s.look & strike
+}
+
+// target is the address that a link may have, in its normal form, and the host
+// it leads to. An address that is not safe or not sure to work has none.
+func target(to string) (address, host string) {
+	if len(to) > maxAddress || strings.ContainsAny(to, "\\\"<>`|") {
+		return "", ""
+	}
+	u, err := url.Parse(to)
+	if err != nil || u.Opaque != "" || u.Host == "" {
+		return "", ""
+	}
+	switch strings.ToLower(u.Scheme) {
+	case "http", "https":
+	case "tg":
+		if strings.EqualFold(u.Host, "user") {
+			return "", "" // it would notify that person
+		}
+	default:
+		return "", ""
+	}
+	if address = u.String(); len(address) > maxAddress {
+		return "", ""
+	}
+	return address, u.Hostname()
+}
+
+// showsHost reports whether text names host and no other one.
+func showsHost(text, host string) bool {
+	found := false
+	host = plainHost(host)
+	for _, word := range strings.FieldsFunc(text, notInHost) {
+		word = strings.Trim(word, ".-")
+		dot := strings.LastIndexByte(word, '.')
+		if dot <= 0 && word != host {
+			continue
+		}
+		if last := word[dot+1:]; dot > 0 && strings.Trim(last, "0123456789") == "" && word != host {
+			continue // a number such as 1.5
+		}
+		if plainHost(word) != host {
+			return false
+		}
+		found = true
+	}
+	return found && isASCII(host)
+}
+
+// plainHost is a host as it is compared.
+func plainHost(host string) string {
+	return strings.TrimPrefix(strings.ToLower(host), "www.")
+}
+
+func notInHost(c rune) bool {
+	return c != '.' && c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

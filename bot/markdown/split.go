@@ -1,0 +1,329 @@
+package markdown
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
+)
+
+// What a part of a Telegram message holds at most. The units are counted after
+// the markup is parsed. Telegram ignores entities beyond 100 and cuts requests
+// that are far longer than their text may be.
+const (
+	partUnits    = 4096
+	partEntities = 100
+	partBytes    = 30_000
+)
+
+// piece is a stretch of a message in one format.
+type piece struct {
+	text   string
+	look   look
+	code   int // number of the code block that it is in, 0 for none
+	quote  bool
+	end    ending
+	format format // set by the splitter
+}
+
+// ending says how good a place the start of a piece is for ending a part.
+type ending uint8
+
+const (
+	inText     ending = iota // look inside the text
+	endNowhere               // a marker, or the break after a heading
+	endLine
+	endParagraph
+)
+
+// splitter cuts a stream of pieces into parts.
+type splitter struct {
+	*flow
+	rest []piece
+	used []int // units of a part before each of its pieces
+}
+
+// parts cuts everything; no part is blank.
+func (s *splitter) parts() [][]piece {
+	var all [][]piece
+	for {
+		s.skip()
+		if len(s.rest) == 0 {
+			return all
+		}
+		if part := s.next(); !s.blank(part) {
+			all = append(all, part)
+		}
+	}
+}
+
+// skip drops the line breaks and spaces that a part would start with.
+func (s *splitter) skip() {
+	for len(s.rest) > 0 {
+		p := &s.rest[0]
+		switch {
+		case p.code > 0 && p.end == inText:
+			return
+		case s.plainPiece(*p) == "" && p.text == "":
+		case p.end < endLine && strings.TrimSpace(s.plainPiece(*p)) != "":
+			if p.end == inText {
+				p.text = strings.TrimLeft(p.text, " \n")
+			}
+			return
+		}
+		s.rest = s.rest[1:]
+	}
+}
+
+// next takes the next part off the rest.
+func (s *splitter) next() []piece {
+	n, room := s.fit()
+	if n == len(s.rest) {
+		part := s.rest
+		s.rest = nil
+		return part
+	}
+	n, offset := s.place(n, room)
+	part := slices.Clone(s.rest[:n])
+	if offset > 0 {
+		head := s.rest[n]
+		head.text = head.text[:offset]
+		part = append(part, head)
+		s.rest[n].text = s.rest[n].text[offset:]
+	}
+	s.rest = s.rest[n:]
+	return part
+}
+
+// fit says how many pieces fit into one part, and how many units of the next
+// one. It sets their formats.
+func (s *splitter) fit() (n, room int) {
+	var open format
+	used, entities, bytes := 0, 0, 0
+	s.used = s.used[:0]
+	for i := range s.rest {
+		p := &s.rest[i]
+		s.used = append(s.used, used)
+		p.format = open
+		cost := s.cost(*p)
+		if p.text != "" {
+			p.format = s.formatOf(*p)
+			same := open.common(p.format)
+			if entities+p.format.entities(same) > partEntities {
+				if used > partUnits/2 {
+					return i, 0
+				}
+				s.bare(p, same)
+			}
+			entities += p.format.entities(same)
+			bytes += s.tagBytes(p.format, same) + escapedBytes(p.text)
+			open = p.format
+		}
+		if used+cost > partUnits {
+			return i, partUnits - used - (cost - units(p.text))
+		}
+		if bytes > partBytes && i > 0 {
+			return i, 0
+		}
+		used += cost
+	}
+	return len(s.rest), 0
+}
+
+// escapedBytes is the length of text in HTML.
+func escapedBytes(text string) int {
+	n := len(text)
+	for i := range len(text) {
+		switch text[i] {
+		case '&', '<', '>':
+			n += len("&amp;") - 1
+		}
+	}
+	return n
+}
+
+// bare takes the format from a piece that a part has no room for.
+func (s *splitter) bare(p *piece, same int) {
+	p.format = p.format.within(same)
+	p.text = s.plainPiece(*p)
+}
+
+// cost is what a piece counts, with or without markup.
+func (s *splitter) cost(p piece) int {
+	n := units(p.text)
+	if m := s.links.of(p.look); m != nil && m.aside {
+		n = max(n, units(m.plain))
+	}
+	if p.look&strike != 0 {
+		n += 4
+	}
+	return n
+}
+
+// place chooses where a part ends that could hold n pieces and room units of
+// the next: after a paragraph, a line or a sentence when it is at least half
+// full, else after a word, else between two characters.
+func (s *splitter) place(n, room int) (pieces, offset int) {
+	last := s.rest[n]
+	fitting := 0
+	if !s.whole(last) {
+		fitting = prefixUnits(last.text, room)
+	}
+	best := candidates{{least: partUnits / 2}, {least: partUnits / 2}, {least: partUnits / 2}, {least: partUnits / 8}}
+	for i := n; i >= 0 && !best[byParagraph].found; i-- {
+		p := s.rest[i]
+		switch {
+		case p.end == endParagraph:
+			best.offer(byParagraph, i, 0, s.used[i])
+		case p.end == endLine:
+			best.offer(byLine, i, 0, s.used[i])
+		case p.end == inText && !s.whole(p):
+			text := p.text
+			if i == n {
+				text = text[:fitting]
+			}
+			best.offerText(i, text, s.used[i])
+		}
+	}
+	for _, b := range best {
+		if b.found && b.piece+b.offset > 0 {
+			return b.piece, b.offset
+		}
+	}
+	if offset = clusterEnd(last.text, fitting); n+offset == 0 {
+		return 1, 0
+	}
+	return n, offset
+}
+
+// whole reports whether a piece must not be cut.
+func (s *splitter) whole(p piece) bool {
+	m := s.links.of(p.look)
+	return m != nil && m.aside
+}
+
+// candidates are the last places of each rank where a part may end.
+type candidates [4]struct {
+	least         int // units that the part has at least
+	found         bool
+	piece, offset int
+}
+
+// Ranks of places, the best first.
+const (
+	byParagraph = iota
+	byLine
+	bySentence
+	byWord
+)
+
+// offer considers a place with so many units before it.
+func (c *candidates) offer(rank, piece, offset, used int) {
+	for r := rank; r < len(c); r++ {
+		if !c[r].found && used >= c[r].least {
+			c[r].found, c[r].piece, c[r].offset = true, piece, offset
+		}
+	}
+}
+
+// offerText considers the places inside a text with so many units before it.
+func (c *candidates) offerText(piece int, text string, used int) {
+	if n := afterWord(text); n > 0 {
+		c.offer(byWord, piece, n, used+units(text[:n]))
+		if n := afterSentence(text[:n]); n > 0 {
+			c.offer(bySentence, piece, n, used+units(text[:n]))
+		}
+	}
+}
+
+// afterWord is where the word after the last space of text starts; 0 for none.
+func afterWord(text string) int {
+	n := strings.LastIndexByte(text, ' ') + 1
+	if wide := strings.LastIndexAny(text, "。！？，；、"); wide >= n {
+		n = wide + len("。")
+	}
+	return n
+}
+
+// afterSentence is where the last sentence of text starts; 0 for none.
+func afterSentence(text string) int {
+	for i := len(text); i > 0; {
+		c, size := utf8.DecodeLastRuneInString(text[:i])
+		switch c {
+		case '。', '！', '？':
+			return i
+		case '.', '!', '?', '…':
+			before, _ := utf8.DecodeLastRuneInString(text[:i-size])
+			if i < len(text) && text[i] == ' ' && !unicode.IsDigit(before) {
+				return i + 1
+			}
+		}
+		i -= size
+	}
+	return 0
+}
+
+// units is the length of text in UTF-16 units.
+func units(text string) int {
+	n := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c >= 0xf0:
+			n += 2
+		case c < 0x80 || c >= 0xc0:
+			n++
+		}
+	}
+	return n
+}
+
+// prefixUnits is the length in bytes of the longest start of text that has at
+// most room units.
+func prefixUnits(text string, room int) int {
+	n := 0
+	for i, c := range text {
+		if n++; c > 0xffff {
+			n++
+		}
+		if n > room {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// clusterEnd is the last place up to n that is between two characters as
+// people see them, or n when there is none near.
+func clusterEnd(text string, n int) int {
+	const near = 256
+	from := max(0, n-near)
+	for from > 0 && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	to := min(len(text), n+near)
+	for to < len(text) && !utf8.RuneStart(text[to]) {
+		to++
+	}
+	best, pos := n, from
+	g := displaywidth.StringGraphemes(text[from:to])
+	for g.Next() && pos+len(g.Value()) <= n {
+		pos += len(g.Value())
+		best = pos
+	}
+	if best == from {
+		return n
+	}
+	return best
+}
+
+// blank reports whether nothing of a part would be seen; Telegram refuses that.
+func (s *splitter) blank(part []piece) bool {
+	for _, p := range part {
+		if !blank(p.text) {
+			return false
+		}
+	}
+	return true
+}
