@@ -1,0 +1,226 @@
+package slack
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/bot/markdown"
+
+	slackgo "github.com/slack-go/slack"
+)
+
+// actionPrefix begins the action ids of legwork's buttons.
+const actionPrefix = "legwork"
+
+// Limits of Block Kit, in characters, with room to spare.
+const (
+	maxFallback = 3000 // of the text beside blocks: an edit takes 4,000
+	maxPlain    = 3900 // of a text without blocks
+	maxSection  = 2900
+	maxHeader   = 150
+	maxLabel    = 75
+	maxContext  = 2000
+	maxButtons  = 25
+	maxLines    = 60  // of a board
+	maxCard     = 250 // of a card's title
+)
+
+// look is how a draft appears in one message.
+type look struct {
+	text   string // mrkdwn: notifications, and the way out when blocks are refused
+	blocks []slackgo.Block
+}
+
+// options are the arguments of a message with that look.
+func (l look) options() slackgo.MsgOption {
+	return slackgo.MsgOptionCompose(text(l.text), slackgo.MsgOptionBlocks(l.blocks...), quiet())
+}
+
+func text(t string) slackgo.MsgOption { return slackgo.MsgOptionText(t, false) }
+
+// quiet turns link previews off: they are a known way to leak data.
+func quiet() slackgo.MsgOption {
+	return slackgo.MsgOptionCompose(slackgo.MsgOptionDisableLinkUnfurl(), slackgo.MsgOptionDisableMediaUnfurl())
+}
+
+// looks returns how a draft can be shown, the best first: as Markdown in
+// blocks, as plain text in blocks, as plain text alone.
+func looks(d bot.Draft) []look {
+	if d.Board != nil && d.Text == "" || d.Kind == bot.KindBoard && d.Board != nil {
+		return []look{board(*d.Board, d.Buttons), {text: cut(boardText(*d.Board), maxPlain)}}
+	}
+	p := part(d)
+	rich := look{text: cut(p.plain, maxFallback), blocks: append([]slackgo.Block{slackgo.NewMarkdownBlock("", p.rich)}, foot(d)...)}
+	var sections []slackgo.Block
+	for _, chunk := range chunks(p.plain, maxSection) {
+		sections = append(sections, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, chunk, false, true), nil, nil))
+	}
+	bare := look{text: rich.text, blocks: append(sections, foot(d)...)}
+	return []look{rich, bare, {text: cut(p.plain, maxPlain)}}
+}
+
+// piece is the text of one message of a draft.
+type piece struct {
+	rich  string // Markdown for a markdown block
+	plain string // for mrkdwn, escaped
+}
+
+// pieces splits a draft's text into messages; there is at least one.
+func pieces(d bot.Draft) []piece {
+	said := d.Text
+	if d.Failed {
+		said = "⚠️ " + said
+	}
+	var all []piece
+	for _, p := range markdown.Slack(said) {
+		all = append(all, piece{rich: p.MarkdownText, plain: p.Text})
+	}
+	if len(all) == 0 {
+		all = append(all, piece{rich: "…", plain: "…"})
+	}
+	return all
+}
+
+// part is the piece that a draft is about.
+func part(d bot.Draft) piece {
+	all := pieces(d)
+	return all[min(max(d.Part, 1), len(all))-1]
+}
+
+// Split gives the parts of a draft, each of which fits into one message. The
+// last one alone has the buttons and the footer.
+func (s *Slack) Split(d bot.Draft) []bot.Draft {
+	n := len(pieces(d))
+	if d.Board != nil || n == 1 {
+		return []bot.Draft{d}
+	}
+	parts := make([]bot.Draft, n)
+	for i := range parts {
+		parts[i] = d
+		parts[i].Part = i + 1
+		if i < n-1 {
+			parts[i].Footer, parts[i].Buttons = "", nil
+		}
+	}
+	return parts
+}
+
+// foot is what stands under a text: the line about the work, and the buttons.
+func foot(d bot.Draft) []slackgo.Block {
+	var blocks []slackgo.Block
+	if d.Footer != "" {
+		blocks = append(blocks, slackgo.NewContextBlock("", plainText(cut(d.Footer, maxContext))))
+	}
+	return append(blocks, buttons(d.Buttons)...)
+}
+
+func buttons(all []bot.Button) []slackgo.Block {
+	if len(all) == 0 {
+		return nil
+	}
+	var elements []slackgo.BlockElement
+	for i, b := range all[:min(len(all), maxButtons)] {
+		elements = append(elements, slackgo.NewButtonBlockElement(fmt.Sprintf("%s.%d", actionPrefix, i), b.Data, plainText(cut(b.Label, maxLabel))))
+	}
+	return []slackgo.Block{slackgo.NewActionBlock("", elements...)}
+}
+
+func plainText(t string) *slackgo.TextBlockObject {
+	return slackgo.NewTextBlockObject(slackgo.PlainTextType, t, false, false)
+}
+
+// board draws a board as blocks; one without items is a line.
+func board(b bot.Board, under []bot.Button) look {
+	l := look{text: cut(boardText(b), maxFallback)}
+	if len(b.Items) > 0 && b.Title != "" {
+		l.blocks = append(l.blocks, slackgo.NewHeaderBlock(plainText(cut(oneLine(b.Title), maxHeader))))
+	}
+	for _, chunk := range chunks(escape(strings.Join(lines(b), "\n")), maxSection) {
+		l.blocks = append(l.blocks, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, chunk, false, true), nil, nil))
+	}
+	if b.Status != "" {
+		l.blocks = append(l.blocks, slackgo.NewContextBlock("", plainText(cut(oneLine(b.Status), maxContext))))
+	}
+	l.blocks = append(l.blocks, buttons(under)...)
+	return l
+}
+
+// boardText is a board in words, for notifications.
+func boardText(b bot.Board) string {
+	if len(b.Items) == 0 {
+		return escape(oneLine(b.Status))
+	}
+	return escape(strings.Join(append([]string{oneLine(b.Title), oneLine(b.Status)}, lines(b)...), "\n"))
+}
+
+func lines(b bot.Board) []string {
+	var all []string
+	for _, item := range b.Items[:min(len(b.Items), maxLines)] {
+		all = append(all, icon(item.State)+" "+describe(item, 200))
+	}
+	if rest := len(b.Items) - len(all); rest > 0 {
+		all = append(all, fmt.Sprintf("… +%d", rest))
+	}
+	return all
+}
+
+// describe is an item in one line: title, group, what is being called, time.
+func describe(i bot.Item, limit int) string {
+	var tail strings.Builder
+	for _, word := range []string{i.Group, i.Doing, clock(i.Elapsed)} {
+		if word != "" {
+			tail.WriteString(" · " + cut(oneLine(word), limit/5))
+		}
+	}
+	return cut(oneLine(i.Title), limit-len([]rune(tail.String()))) + tail.String()
+}
+
+// icon is the sign of an item's state.
+func icon(state string) string {
+	switch state {
+	case "working":
+		return "⏳"
+	case "waiting":
+		return "✋"
+	case "done":
+		return "✅"
+	case "failed":
+		return "❌"
+	case "skipped":
+		return "➖"
+	}
+	return "⬜"
+}
+
+// clock writes a duration as people read it on a watch: 0:12, 3:05, 1:02:03.
+func clock(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	seconds := int(d.Round(time.Second) / time.Second)
+	if seconds < 3600 {
+		return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
+}
+
+func oneLine(t string) string { return strings.Join(strings.Fields(t), " ") }
+
+// chunks cuts a text at line ends into pieces of at most limit characters.
+func chunks(t string, limit int) []string {
+	var all []string
+	for t != "" {
+		head := t
+		if runes := []rune(t); len(runes) > limit {
+			head = string(runes[:limit])
+			if i := strings.LastIndexByte(head, '\n'); i > 0 {
+				head = head[:i+1]
+			}
+		}
+		all = append(all, head)
+		t = t[len(head):]
+	}
+	return all
+}

@@ -1,0 +1,173 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+
+	slackgo "github.com/slack-go/slack"
+)
+
+const openMethod = "apps.connections.open"
+
+// How often a call waits out a limit that Slack names, and how long when it
+// names none.
+const (
+	limitTries = 5
+	limitPause = 10 * time.Second
+)
+
+// request is what the pacer has to know of a call.
+type request struct {
+	method  string
+	channel string // where the limit is per channel
+	private bool
+	urgency bot.Urgency
+}
+
+// call makes one call of the Web API when its turn has come. A limit that Slack
+// names is told to the pacer and waited for, except for frames: their error is
+// a *bot.Later.
+func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context) error) error {
+	me, err := s.me(ctx)
+	if err != nil {
+		return err
+	}
+	turn := bot.Request{Account: me.team, Chat: r.channel, Group: !r.private, Method: r.method, Urgency: r.urgency}
+	for try := 1; ; try++ {
+		if err := s.pacer.Turn(ctx, turn); err != nil {
+			return err
+		}
+		err := do(ctx)
+		wait, limited := limit(err)
+		if !limited {
+			return s.clean(r.method, err)
+		}
+		s.pacer.Hold(bot.Request{Account: me.team, Chat: r.channel, Method: r.method}, wait)
+		if r.urgency == bot.Frame {
+			return &bot.Later{After: wait}
+		}
+		s.log.DebugContext(ctx, "slack asks to wait", "method", r.method, "wait", wait)
+		if try == limitTries {
+			return s.clean(r.method, err)
+		}
+		if !sleep(ctx, wait) {
+			return ctx.Err()
+		}
+	}
+}
+
+// limit is how long Slack wants nothing of that kind.
+func limit(err error) (time.Duration, bool) {
+	if limited, ok := errors.AsType[*slackgo.RateLimitedError](err); ok {
+		return max(limited.RetryAfter, time.Second), true
+	}
+	switch code(err) {
+	case "ratelimited", "rate_limited":
+		return limitPause, true
+	}
+	return 0, false
+}
+
+// later is the wait that a frame was told.
+func later(err error) (time.Duration, bool) {
+	if l, ok := errors.AsType[*bot.Later](err); ok {
+		return l.After, true
+	}
+	return 0, false
+}
+
+// code is Slack's own name of an error; empty when it is none of Slack's.
+func code(err error) string {
+	if answer, ok := errors.AsType[slackgo.SlackErrorResponse](err); ok {
+		return answer.Err
+	}
+	return ""
+}
+
+// clean names the method that failed and keeps tokens out of the error.
+func (s *Slack) clean(method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	for _, secret := range []string{s.config.BotToken, s.config.AppToken, s.config.SigningSecret} {
+		if secret != "" && (strings.Contains(text, secret) || strings.Contains(text, url.QueryEscape(secret))) {
+			return fmt.Errorf("calling %s: the cause holds a secret and is left out", method)
+		}
+	}
+	if _, ok := errors.AsType[*url.Error](err); ok && method == hookMethod {
+		return fmt.Errorf("calling %s: %w", method, errors.Unwrap(err)) // its address is as good as a token
+	}
+	return fmt.Errorf("calling %s: %w", method, err)
+}
+
+// gone reports whether no further try in that place will help.
+func gone(err error) bool {
+	return slices.Contains([]string{
+		"channel_not_found", "not_in_channel", "is_archived", "user_not_found", "users_not_found", "user_disabled", "user_is_bot",
+		"cannot_dm_bot", "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel",
+		"restricted_action_non_threadable_channel", "thread_not_found", "cannot_reply_to_message", "messages_tab_disabled",
+		"no_permission", "access_denied", "team_not_found", "not_allowed_for_grid_workspace",
+	}, code(err))
+}
+
+// lost reports whether a message cannot be changed any more, while a new one
+// can be sent.
+func lost(err error) bool {
+	return slices.Contains([]string{"message_not_found", "cant_update_message", "edit_window_closed", "update_failed"}, code(err))
+}
+
+// refused reports whether Slack does not like what the message looks like.
+func refused(err error) bool {
+	return slices.Contains([]string{
+		"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "markdown_text_conflict", "no_text",
+		"block_mismatch", "blocks_too_long", "too_many_blocks", "unsupported_block_type", "invalid_metadata_format", "metadata_too_large",
+	}, code(err))
+}
+
+// denied reports whether the tokens, not the network, are the problem.
+func denied(err error) bool { return remedy(err) != "" }
+
+// mark makes an error of Post and Edit one that the presenter can read.
+func mark(err error) error {
+	if gone(err) {
+		return fmt.Errorf("%w: %w", bot.ErrGone, err)
+	}
+	return err
+}
+
+// explain says to operators what to do about an error of a connection.
+func explain(err error) error {
+	if hint := remedy(err); hint != "" {
+		return fmt.Errorf("slack: %w: %s", err, hint)
+	}
+	return fmt.Errorf("slack: %w", err)
+}
+
+// remedy is what helps against a refused token; empty for other errors.
+func remedy(err error) string {
+	switch code(err) {
+	case "invalid_auth", "not_authed", "token_expired":
+		return "the token is not valid in this workspace; copy it again from the app's settings, bot_token from OAuth & Permissions, app_token from Basic Information"
+	case "token_revoked", "account_inactive":
+		return "the token was revoked or the app removed; install the app again and copy the new token"
+	case "not_allowed_token_type":
+		return "a token of another kind stands in its place; bot_token is xoxb-..., app_token is xapp-..."
+	case "missing_scope", "no_permission":
+		return "the token may not do that; paste the manifest of \"legwork slack manifest\" into the app and install it again"
+	case "org_login_required", "ekm_access_denied", "team_access_not_granted", "access_denied":
+		return "the workspace does not let this app in; ask its admins"
+	case "too_many_websockets":
+		return "ten connections of this app are open already; stop the others"
+	case "link_disabled", "socket_mode_disabled":
+		return "Socket Mode is off; turn it on in the app's settings"
+	}
+	return ""
+}

@@ -1,0 +1,126 @@
+package slack
+
+import (
+	"cmp"
+	"maps"
+	"strings"
+	"unicode/utf8"
+
+	"legwork/bot"
+
+	slackgo "github.com/slack-go/slack"
+)
+
+// growth is what one call adds to a stream, and what the stream shows after it.
+type growth struct {
+	chunks  []slackgo.StreamChunk
+	title   string
+	cards   map[string]string
+	open    string
+	said    string
+	planned bool
+}
+
+func (st *stream) begin() growth {
+	return growth{title: st.title, cards: maps.Clone(st.cards), open: st.open, said: st.said, planned: st.planned}
+}
+
+// commit notes that a growth has been shown.
+func (st *stream) commit(g growth) {
+	st.title, st.cards, st.open, st.said, st.planned = g.title, g.cards, g.open, g.said, g.planned
+}
+
+// boardChunks is what a board adds: the plan's title, and the cards that have
+// changed. Before there is a plan, a card of its own says what is going on.
+func (st *stream) boardChunks(b bot.Board) growth {
+	g := st.begin()
+	status := cut(cmp.Or(oneLine(b.Status), oneLine(b.Title), "…"), maxCard)
+	if status != g.title {
+		g.title = status
+		g.chunks = append(g.chunks, slackgo.NewPlanUpdateChunk(status))
+	}
+	if len(b.Items) == 0 && !g.planned {
+		g.open = status
+		g.card(beginCard, status, slackgo.TaskCardStatusInProgress)
+		return g
+	}
+	g.planned = true
+	g.close()
+	for _, item := range b.Items {
+		g.card(item.ID, describe(item, maxCard), cardStatus(item.State))
+	}
+	return g
+}
+
+// wordChunks is what words add.
+func (st *stream) wordChunks(words string) growth {
+	g := st.begin()
+	if words == "" {
+		return g
+	}
+	g.close()
+	g.said += words
+	g.chunks = append(g.chunks, slackgo.NewMarkdownTextChunk(words))
+	return g
+}
+
+// close ends the card of the time before a plan.
+func (g *growth) close() {
+	if g.open != "" {
+		g.card(beginCard, g.open, slackgo.TaskCardStatusComplete)
+		g.open = ""
+	}
+}
+
+// card puts a card up or changes it. Everything that changes is in its title:
+// Slack adds to the other texts of a card instead of replacing them.
+func (g *growth) card(id, title string, status slackgo.TaskCardStatus) {
+	shown := string(status) + " " + title
+	if g.cards[id] == shown {
+		return
+	}
+	g.cards[id] = shown
+	c := slackgo.NewTaskUpdateChunk(id, title)
+	c.Status = status
+	g.chunks = append(g.chunks, c)
+}
+
+func cardStatus(state string) slackgo.TaskCardStatus {
+	switch state {
+	case "working", "waiting":
+		return slackgo.TaskCardStatusInProgress
+	case "done", "skipped":
+		return slackgo.TaskCardStatusComplete
+	case "failed":
+		return slackgo.TaskCardStatusError
+	}
+	return slackgo.TaskCardStatusPending
+}
+
+// steady is the part of an unfinished text that will not change any more when
+// it goes on, as Slack gets it: words in a stream cannot be taken back.
+func steady(d bot.Draft) string {
+	d.Part = 0
+	d.Text = d.Text[:strings.LastIndexAny(d.Text, " \n")+1]
+	if strings.TrimSpace(d.Text) == "" {
+		return ""
+	}
+	if line := d.Text[strings.LastIndexByte(strings.TrimRight(d.Text, "\n"), '\n')+1:]; strings.ContainsAny(line, "[]<>`*_~|#!\\") {
+		d.Text = strings.TrimSuffix(d.Text, line) // markup may still be open in it
+	}
+	if strings.TrimSpace(d.Text) == "" {
+		return ""
+	}
+	plain, para := d, d
+	plain.Text += "x"
+	para.Text += "\n\nx"
+	a, b := part(plain).rich, part(para).rich
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	for n < len(a) && n > 0 && !utf8.RuneStart(a[n]) {
+		n--
+	}
+	return strings.TrimRight(a[:n], "\n ")
+}

@@ -1,0 +1,117 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+
+	slackgo "github.com/slack-go/slack"
+)
+
+// bodyLimit is far above what Slack delivers.
+const bodyLimit = 4 << 20
+
+// Handler serves Slack's deliveries of mode http: /slack/events,
+// /slack/commands and /slack/interactions. Each is checked by its signature,
+// stored, and acknowledged after that. Before Run, and when something cannot be
+// stored, the answer is a 5xx, and Slack delivers again.
+func (s *Slack) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /slack/events", s.serve(kindEvent))
+	mux.HandleFunc("POST /slack/commands", s.serve(kindCommand))
+	mux.HandleFunc("POST /slack/interactions", s.serve(kindInteraction))
+	return mux
+}
+
+func (s *Slack) serve(kind string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
+		if err != nil {
+			http.Error(w, "the body cannot be read", http.StatusBadRequest)
+			return
+		}
+		if err := s.verify(r.Header, body); err != nil {
+			s.log.WarnContext(r.Context(), "a delivery is not Slack's", "path", r.URL.Path, "cause", err)
+			http.Error(w, "the signature is not valid", http.StatusUnauthorized)
+			return
+		}
+		payload, err := unwrap(kind, body)
+		if err != nil {
+			s.log.WarnContext(r.Context(), "slack sent what cannot be read", "type", kind, "cause", err)
+			return // 200: it would be the same again
+		}
+		if challenge := challengeOf(kind, payload); challenge != "" {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = io.WriteString(w, challenge)
+			return
+		}
+		s.accept(w, r, kind, payload)
+	}
+}
+
+// accept stores a delivery before the empty 200 that acknowledges it.
+func (s *Slack) accept(w http.ResponseWriter, r *http.Request, kind string, payload []byte) {
+	h := s.handler.Load()
+	if h == nil {
+		http.Error(w, "not connected yet", http.StatusServiceUnavailable)
+		return
+	}
+	arrivals, err := s.decode(kind, payload)
+	if err != nil {
+		s.log.WarnContext(r.Context(), "slack sent what cannot be read", "type", kind, "cause", err)
+	}
+	if len(arrivals) == 0 {
+		return
+	}
+	ctx := context.WithoutCancel(r.Context()) // once begun it is finished, also when Slack hangs up
+	s.prepare(ctx, arrivals)
+	if err := h.handle(ctx, messages([]delivery{{arrivals: arrivals}})); err != nil {
+		s.log.ErrorContext(ctx, "messages could not be stored", "messages", len(arrivals), "cause", err)
+		http.Error(w, "not stored", http.StatusInternalServerError)
+	}
+}
+
+// verify checks the signature over the raw body and that it is not older than
+// five minutes.
+func (s *Slack) verify(header http.Header, body []byte) error {
+	v, err := slackgo.NewSecretsVerifier(header, s.config.SigningSecret)
+	if err != nil {
+		return err
+	}
+	if _, err := v.Write(body); err != nil {
+		return err
+	}
+	return v.Ensure()
+}
+
+// unwrap returns the JSON in a delivery: commands and interactions are forms.
+func unwrap(kind string, body []byte) ([]byte, error) {
+	if kind == kindEvent {
+		return body, nil
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, errors.New("reading form: it is none")
+	}
+	if kind == kindInteraction {
+		return []byte(form.Get("payload")), nil
+	}
+	fields := make(map[string]string, len(form))
+	for name := range form {
+		fields[name] = form.Get(name)
+	}
+	return json.Marshal(fields)
+}
+
+// challengeOf is what Slack wants to hear when the address is entered.
+func challengeOf(kind string, payload []byte) string {
+	var o outer
+	if kind != kindEvent || json.Unmarshal(payload, &o) != nil || o.Type != "url_verification" {
+		return ""
+	}
+	return o.Challenge
+}

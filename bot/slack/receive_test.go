@@ -1,0 +1,285 @@
+package slack_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"legwork/bot"
+	"legwork/fakes/slackfake"
+)
+
+var unstable = cmpopts.IgnoreFields(bot.Message{}, "At", "Token")
+
+// TestMessages tells what becomes of what people write, in both modes.
+func TestMessages(t *testing.T) {
+	ann := bot.Person{Platform: "slack", ID: "U1", Name: "ann"}
+	dm := bot.Chat{Platform: "slack", ID: "DU1", Private: true}
+	tests := []struct {
+		name                        string
+		channel, user, text, thread string // thread "root": under a message of Ben
+		want                        *bot.Message
+	}{
+		{name: "mention", channel: "C1", user: "U1", text: "<@UBOT> what is &lt;b&gt;?",
+			want: &bot.Message{Chat: channel("TS"), From: ann, ID: "TS", Text: "what is <b>?", Key: "slack:msg:C1:TS"}},
+		{name: "mention in the middle", channel: "C1", user: "U1", text: "hey <@UBOT>, ask <@U2>",
+			want: &bot.Message{Chat: channel("TS"), From: ann, ID: "TS", Text: "hey , ask @U2", Key: "slack:msg:C1:TS"}},
+		{name: "nothing but the mention", channel: "C1", user: "U1", text: "<@UBOT>",
+			want: &bot.Message{Chat: channel("TS"), From: ann, ID: "TS", Text: "/help", Key: "slack:msg:C1:TS"}},
+		{name: "talk of others", channel: "C1", user: "U1", text: "lunch?"},
+		{name: "in a thread", channel: "C1", user: "U1", text: "and the other one", thread: "root",
+			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "and the other one", Key: "slack:msg:C1:TS", Overheard: true, Within: true}},
+		{name: "mention in a thread", channel: "C1", user: "U1", text: "<@UBOT> stop", thread: "root",
+			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "/stop", Key: "slack:msg:C1:TS", Within: true}},
+		{name: "word in a thread", channel: "C1", user: "U1", text: "!status", thread: "root",
+			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "/status", Key: "slack:msg:C1:TS", Overheard: true, Within: true}},
+		{name: "direct", channel: "DU1", user: "U1", text: "hello <https://a.example|there>",
+			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: "hello there (https://a.example)", Key: "slack:msg:DU1:TS"}},
+		{name: "claim", channel: "DU1", user: "U1", text: "claim ABCD1234",
+			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: "/start ABCD1234", Key: "slack:msg:DU1:TS"}},
+		{name: "guest", channel: "C1", user: "U3", text: "<@UBOT> hi",
+			want: &bot.Message{Chat: channel("TS"), From: bot.Person{Platform: "slack", ID: "U3", Name: "gus"}, ID: "TS", Text: "hi", Key: "slack:msg:C1:TS", External: true}},
+		{name: "another organisation", channel: "C4", user: "U4", text: "<@UBOT> hi",
+			want: &bot.Message{Chat: bot.Chat{Platform: "slack", ID: "C4", Thread: "TS"}, From: bot.Person{Platform: "slack", ID: "U4", Name: "eve"}, ID: "TS", Text: "hi", Key: "slack:msg:C4:TS", External: true, Team: "T2"}},
+		{name: "emoji and right to left", channel: "DU1", user: "U1", text: "🎉 שלום",
+			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: "🎉 שלום", Key: "slack:msg:DU1:TS"}},
+		{name: "100 KB", channel: "DU1", user: "U1", text: strings.Repeat("word ", 20_000),
+			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: strings.TrimSpace(strings.Repeat("word ", 20_000)), Key: "slack:msg:DU1:TS"}},
+	}
+	p := start(t, set{}).ready(t)
+	root := p.Say("C1", "U2", "a thread", "")
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			before := len(p.got())
+			thread := strings.ReplaceAll(test.thread, "root", root)
+			ts := p.Say(test.channel, test.user, test.text, thread)
+			p.until(t, "the acknowledgement", p.Settled)
+			got := p.got()[before:]
+			if test.want == nil {
+				if len(got) > 0 {
+					t.Fatalf("got %+v, want nothing", got)
+				}
+				return
+			}
+			if len(got) == 0 {
+				t.Fatal("got nothing")
+			}
+			want := *test.want
+			for _, s := range []*string{&want.Chat.Thread, &want.ID, &want.Key} {
+				*s = strings.ReplaceAll(strings.ReplaceAll(*s, "TS", ts), "ROOT", root)
+			}
+			if want.Team == "" {
+				want.Team = slackfake.Team
+			}
+			want.Language = "en-US"
+			for _, m := range got { // mention and message speak of the same one
+				if diff := cmp.Diff(want, m, unstable); diff != "" {
+					t.Errorf("%q (-want +got):\n%s", test.text, diff)
+				}
+				if m.At.IsZero() {
+					t.Errorf("%q has no time", test.text)
+				}
+			}
+		})
+	}
+}
+
+func TestEditedAndDeleted(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	ts := p.Say("C1", "U1", "<@UBOT> frist", "")
+	p.next(t, 1)
+	if err := p.Edit("C1", ts, "<@UBOT> first"); err != nil {
+		t.Fatal(err)
+	}
+	m := p.next(t, 2)[1]
+	if m.Text != "first" || !m.Edited || m.ID != ts || m.Chat != channel(ts) || m.Overheard {
+		t.Errorf("an edit gave %+v", m)
+	}
+	if err := p.Delete("C1", ts); err != nil {
+		t.Fatal(err)
+	}
+	m = p.next(t, 3)[2]
+	if !m.Deleted || m.ID != ts || m.Chat != channel(ts) || m.From.ID != "U1" {
+		t.Errorf("a deletion gave %+v", m)
+	}
+}
+
+func TestNoise(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	for _, subtype := range []string{"channel_join", "bot_message", "channel_topic"} {
+		p.Noise("C1", subtype, "U1", "<@UBOT> noise")
+	}
+	p.OpenHome("U1")
+	p.Join("C1", "U1")
+	p.until(t, "acknowledgements", p.Settled)
+	if got := p.got(); len(got) > 0 {
+		t.Errorf("got %+v, want nothing", got)
+	}
+}
+
+func TestUnknownEnvelopes(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	for _, raw := range []string{
+		`{"type":"new_thing","envelope_id":"%s","payload":{"a":1}}`,
+		`{"type":"events_api","envelope_id":"%s","payload":{"event":{"type":"message","channel":17}}}`,
+		`{"type":"events_api","envelope_id":"%s","payload":"text"}`,
+		`{"type":"events_api","envelope_id":"%s","payload":{"event":null}}`,
+		`{"type":"slash_commands","envelope_id":"%s","payload":[]}`,
+		`{"type":"interactive","envelope_id":"%s","payload":{"type":"block_actions"}}`,
+		`{"type":"interactive","envelope_id":"%s","payload":{"type":"view_submission"}}`,
+		`{"envelope_id":"%s","type":"events_api","payload":{{{`,
+	} {
+		id, err := p.Raw(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.until(t, "the acknowledgement of "+raw, func() bool { return p.Acked(id) })
+	}
+	p.Say("DU1", "U1", "still there?", "")
+	if got := p.next(t, 1); got[0].Text != "still there?" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestStoredBeforeAcknowledged: what could not be stored is neither
+// acknowledged nor lost.
+func TestStoredBeforeAcknowledged(t *testing.T) {
+	fails := 0
+	p := start(t, set{refuse: func([]bot.Message) error {
+		if fails++; fails <= 6 {
+			return errors.New("the disk is full")
+		}
+		return nil
+	}}).ready(t)
+	p.Say("DU1", "U1", "one", "")
+	got := p.next(t, 1)
+	if fails <= 6 || got[0].Text != "one" {
+		t.Errorf("after %d tries got %+v", fails, got)
+	}
+	p.until(t, "the acknowledgement", p.Settled)
+}
+
+func TestCommands(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	tests := []struct {
+		name, command, text, channel, want string
+		root                               bool
+	}{
+		{name: "task", command: "/task", text: "find *it* <!channel> & <@U2>", channel: "C1", want: "/task find *it* @channel & @U2", root: true},
+		{name: "task without text", command: "/task", channel: "C1", want: "/task"},
+		{name: "verb", command: "/legwork", text: "lang de", channel: "C1", want: "/lang de"},
+		{name: "no verb", command: "/legwork", channel: "C1", want: "/help"},
+		{name: "verb task", command: "/legwork", text: "TASK do\nit", channel: "C1", want: "/task do\nit", root: true},
+		{name: "plan", command: "/legwork", text: "plan do it", channel: "C1", want: "/plan do it", root: true},
+		{name: "direct", command: "/task", text: "do it", channel: "DU1", want: "/task do it"},
+	}
+	for i, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := p.Slash(test.command, test.text, test.channel, "U1"); err != nil {
+				t.Fatal(err)
+			}
+			m := p.next(t, i+1)[i]
+			if m.Text != test.want || m.Token == "" || !strings.HasPrefix(m.Key, "slack:command:") || m.From.Name != "ann" {
+				t.Errorf("%s %s gave %+v, want the text %q", test.command, test.text, m, test.want)
+			}
+			if (m.Chat.Thread != "") != test.root || m.Chat.Private != (test.channel == "DU1") {
+				t.Errorf("%s %s belongs to %+v", test.command, test.text, m.Chat)
+			}
+			if !test.root {
+				return
+			}
+			above := p.message(t, m.Chat, m.Chat.Thread)
+			if m.ID != m.Chat.Thread || !strings.HasPrefix(above.Text, "<@U1>: ") || strings.Contains(above.Text[4:], "<") {
+				t.Errorf("the message above is %+v of %+v", above, m)
+			}
+		})
+	}
+}
+
+// TestCommandElsewhere: where the bot is no member, a task is answered through
+// the response URL: its board once, no frames, the outcome for all to see.
+func TestCommandElsewhere(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	if _, err := p.Slash("/task", "find it", "C2", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	m := p.next(t, 1)[0]
+	if m.Chat.Thread != "" || !strings.HasPrefix(m.ID, "http") {
+		t.Fatalf("got %+v, want no thread and a response URL", m)
+	}
+	board := bot.Draft{Kind: bot.KindBoard, ReplyTo: m.ID, Board: &bot.Board{Status: "Thinking…"}}
+	id := p.post(t, m.Chat, board)
+	for range 10 {
+		board.Board = &bot.Board{Status: "Working", Items: []bot.Item{{ID: "1/a", Title: "look", State: "working"}}}
+		p.edit(t, m.Chat, id, board)
+	}
+	for range 6 { // more parts than a response URL takes: the rest goes to Ann
+		p.post(t, m.Chat, bot.Draft{Kind: bot.KindAnswer, ReplyTo: m.ID, Text: "It is **here**."})
+	}
+	var public, own int
+	for _, shown := range p.Posted("C2") {
+		if shown.To == "" {
+			public++
+		} else {
+			own++
+		}
+	}
+	if direct := len(p.Posted(p.DM("U1"))); own != 1 || public != 4 || direct != 2 {
+		t.Errorf("got %d for Ann alone, %d for all, %d direct; want 1, 4, 2", own, public, direct)
+	}
+}
+
+func TestPresses(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	root := p.Say("C1", "U1", "<@UBOT> go", "")
+	to := p.next(t, 1)[0].Chat
+	id := p.post(t, to, bot.Draft{Kind: bot.KindQuestion, Text: "Really?", Buttons: []bot.Button{{Label: "Yes", Data: "a:1:0"}, {Label: "No", Data: "a:1:1"}}})
+	if _, err := p.Press("C1", id, "No", "U2"); err != nil {
+		t.Fatal(err)
+	}
+	m := p.next(t, 2)[1]
+	if m.Press != "a:1:1" || m.From.ID != "U2" || m.Chat != channel(root) || m.ReplyTo != id || m.Token == "" || m.Text != "" {
+		t.Errorf("a press gave %+v", m)
+	}
+	if err := p.s.Answer(t.Context(), m, ""); err != nil {
+		t.Errorf("ending a press: %v", err)
+	}
+	if err := p.s.Answer(t.Context(), m, "Not **yours**."); err != nil {
+		t.Errorf("answering a press: %v", err)
+	}
+	all := p.Posted("C1")
+	if last := all[len(all)-1]; last.To != "U2" || !strings.Contains(last.Text, "yours") {
+		t.Errorf("the answer to a press is %+v", last)
+	}
+}
+
+func TestSignedDeliveries(t *testing.T) {
+	p := httpPlace(t, nil)
+	p.Say("DU1", "U1", "by the web", "")
+	if got := p.next(t, 1)[0]; got.Text != "by the web" || got.From.Name != "ann" {
+		t.Errorf("got %+v", got)
+	}
+	if _, err := p.Slash("/task", "it", "C1", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.next(t, 2)[1]; got.Text != "/task it" || got.Chat.Thread == "" {
+		t.Errorf("got %+v", got)
+	}
+	id := p.post(t, channel(""), bot.Draft{Kind: bot.KindQuestion, Text: "?", Buttons: []bot.Button{{Label: "Yes", Data: "y"}}})
+	if _, err := p.Press("C1", id, "Yes", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.next(t, 3)[2]; got.Press != "y" {
+		t.Errorf("got %+v", got)
+	}
+	p.until(t, "acknowledgements", p.Settled)
+	for _, d := range p.Deliveries() {
+		if d.After > time.Second {
+			t.Errorf("%s was acknowledged after %s", d.Name, d.After)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package slack
+
+import (
+	"context"
+	"time"
+
+	"legwork/bot"
+
+	slackgo "github.com/slack-go/slack"
+)
+
+// typingGap is how often the status of a thread is set again; Slack lets it
+// vanish after two minutes.
+const typingGap = time.Minute
+
+// mood is what Slack shows about a conversation's session.
+type mood struct {
+	status string
+	typed  time.Time // when the thread's status was set last
+}
+
+// session tells Slack what the bot is doing in a thread: Slack shows a Stop
+// button while it is at work. Nobody waits for it, and workspaces without
+// sessions are asked once.
+func (s *Slack) session(to bot.Chat, d bot.Draft) {
+	status := sessionStatus(d)
+	if to.Thread == "" || status == "" {
+		return
+	}
+	was, _ := s.moods.Get(to.Key())
+	now := was
+	if now.status != status && s.sessions.Load() {
+		now.status = status
+		s.later(func(ctx context.Context) { s.setSession(ctx, to, d, status) })
+	}
+	if to.Private && status == slackgo.AgentSessionStatusProcessing && d.Board != nil && s.now().Sub(was.typed) >= typingGap && s.typing.Load() {
+		now.typed = s.now()
+		s.later(func(ctx context.Context) { s.setTyping(ctx, to, cut(oneLine(d.Board.Status), 100)) })
+	}
+	s.moods.Add(to.Key(), now)
+}
+
+// sessionStatus is what a draft that was shown means; empty: nothing new.
+func sessionStatus(d bot.Draft) string {
+	switch {
+	case d.Kind == bot.KindQuestion:
+		return slackgo.AgentSessionStatusSuspended
+	case d.Kind == bot.KindAnswer && !d.Partial:
+		return slackgo.AgentSessionStatusActive
+	case d.Kind != bot.KindBoard || d.Board == nil:
+		return ""
+	}
+	for _, item := range d.Board.Items {
+		if item.State == "waiting" {
+			return slackgo.AgentSessionStatusSuspended
+		}
+	}
+	if len(d.Board.Items) == 0 && len(d.Buttons) == 0 {
+		return "" // folded
+	}
+	return slackgo.AgentSessionStatusProcessing
+}
+
+func (s *Slack) setSession(ctx context.Context, to bot.Chat, d bot.Draft, status string) {
+	if !s.sessions.Load() {
+		return
+	}
+	p := slackgo.AgentSessionSetStatusParameters{Status: status, ChannelID: to.ID, ThreadTS: to.Thread}
+	if d.Board != nil {
+		p.Title = cut(oneLine(d.Board.Title), 150)
+	}
+	if who, ok := s.askers.Get(to.Key()); ok {
+		p.InitiatorUserID = who.user
+	}
+	err := s.call(ctx, request{method: "agents.sessions.setStatus", urgency: bot.Plain}, func(ctx context.Context) error {
+		_, err := s.api.SetAgentSessionStatusContext(ctx, p)
+		return err
+	})
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case unavailable(err):
+		s.sessions.Store(false)
+		s.log.InfoContext(ctx, "slack shows no agent sessions for this app; the manifest of \"legwork slack manifest\" has them", "cause", err)
+	default:
+		s.log.DebugContext(ctx, "a session's status could not be set", "chat", to.Key(), "cause", err)
+	}
+}
+
+func (s *Slack) setTyping(ctx context.Context, to bot.Chat, words string) {
+	err := s.call(ctx, request{method: "assistant.threads.setStatus", urgency: bot.Frame}, func(ctx context.Context) error {
+		return s.api.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{ChannelID: to.ID, ThreadTS: to.Thread, Status: words})
+	})
+	if unavailable(err) {
+		s.typing.Store(false)
+		s.log.InfoContext(ctx, "slack shows no status in threads for this app", "cause", err)
+	}
+}
+
+// unavailable reports whether Slack's refusal holds for all conversations.
+func unavailable(err error) bool {
+	switch code(err) {
+	case "not_authorized", "missing_scope", "unknown_method", "not_allowed_token_type", "feature_not_enabled", "method_deprecated", "access_denied":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,150 @@
+package slack
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// plain turns the text of a message as Slack writes it into what its author
+// saw: mentions by name, links with their address, entities as characters. name
+// gives the name of a person, or nothing when it is not known. The mentions of
+// bot, unless that is empty, are left out, and the spaces that they leave.
+func plain(text, bot string, name func(id string) string) string {
+	var b strings.Builder
+	for {
+		start := strings.IndexByte(text, '<')
+		if start < 0 {
+			break
+		}
+		length := strings.IndexAny(text[start+1:], "<>")
+		if length < 0 || text[start+1+length] == '<' {
+			b.WriteString(text[:start+1]) // no markup: Slack writes a real one as &lt;
+			text = text[start+1:]
+			continue
+		}
+		b.WriteString(text[:start])
+		inner, rest := text[start+1:start+1+length], text[start+length+2:]
+		if bot != "" && mentioned(inner) == bot {
+			rest = strings.TrimLeft(rest, " ")
+			if b.Len() == 0 {
+				rest = strings.TrimLeft(rest, ",: ")
+			}
+		} else {
+			b.WriteString(shown(inner, name))
+		}
+		text = rest
+	}
+	b.WriteString(text)
+	return strings.TrimSpace(unescape(b.String()))
+}
+
+// mentioned is the person whom the inside of <...> mentions, or nobody.
+func mentioned(inner string) string {
+	id, ok := strings.CutPrefix(inner, "@")
+	if !ok {
+		return ""
+	}
+	id, _, _ = strings.Cut(id, "|")
+	return id
+}
+
+// mentions reports whether a text as Slack writes it mentions a person.
+func mentions(text, id string) bool {
+	return id != "" && (strings.Contains(text, "<@"+id+">") || strings.Contains(text, "<@"+id+"|"))
+}
+
+// shown is what people see in the place of <inner>.
+func shown(inner string, name func(string) string) string {
+	target, label, labelled := strings.Cut(inner, "|")
+	switch {
+	case strings.HasPrefix(target, "@"):
+		if !labelled || label == "" {
+			label = name(target[1:])
+		}
+		if label == "" {
+			return target
+		}
+		return "@" + strings.TrimPrefix(label, "@")
+	case strings.HasPrefix(target, "#"):
+		if label == "" {
+			return target
+		}
+		return "#" + strings.TrimPrefix(label, "#")
+	case strings.HasPrefix(target, "!"):
+		if label != "" {
+			return label // <!subteam^S1|@ops>, <!date^1^{date}|19 May>
+		}
+		word, _, _ := strings.Cut(target[1:], "^")
+		return "@" + word
+	case target == "":
+		return "<" + inner + ">"
+	case label == "", label == target, "mailto:"+label == target, "tel:"+label == target, bare(label) == bare(target):
+		return target
+	default:
+		return label + " (" + target + ")"
+	}
+}
+
+// bare is an address without what people leave out when they write it.
+func bare(address string) string {
+	address = strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://")
+	return strings.TrimSuffix(address, "/")
+}
+
+func unescape(text string) string {
+	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(text)
+}
+
+// escape makes a text safe where Slack reads its own markup: nothing in it
+// mentions anybody or becomes a link with another face.
+func escape(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+}
+
+// cut shortens a text to at most limit characters.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	runes := 0
+	for i := range text {
+		if runes++; runes > limit {
+			short := []rune(text[:i])
+			return string(short[:limit-1]) + "…"
+		}
+	}
+	return text
+}
+
+// command turns the words that stand for commands in threads and direct
+// messages into the form that all platforms share.
+func command(text string, private, thread bool) string {
+	word := strings.ToLower(text)
+	if private || thread {
+		switch word {
+		case "stop", "!stop":
+			return "/stop"
+		case "!status", "!retry", "!help":
+			return "/" + word[1:]
+		}
+	}
+	if fields := strings.Fields(text); private && len(fields) == 2 && strings.EqualFold(fields[0], "claim") {
+		return "/start " + fields[1]
+	}
+	return text
+}
+
+// moment is the time in a message's ts, "1700000000.000100"; zero when it is none.
+func moment(ts string) time.Time {
+	whole, fraction, _ := strings.Cut(ts, ".")
+	seconds, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || len(fraction) > 6 {
+		return time.Time{}
+	}
+	micros, err := strconv.ParseInt((fraction + "000000")[:6], 10, 64)
+	if err != nil {
+		micros = 0
+	}
+	return time.Unix(seconds, micros*1000)
+}
