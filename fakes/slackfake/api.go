@@ -12,7 +12,7 @@ import (
 
 // serveAPI answers one call of the Web API.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
-	c, refused := readCall(r)
+	c, refused := readCall(r, s.known)
 	s.mu.Lock()
 	s.seq++
 	seq := s.seq
@@ -26,8 +26,18 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 	if fault != nil && !s.linger(r.Context(), fault.Delay) {
 		return
 	}
+	result, refused := s.perform(seq, c, refused)
+	if fault != nil && fault.Kind != FaultDelay {
+		s.fail(w, seq, c.method, fault)
+		return
+	}
+	respond(w, result, refused)
+}
+
+// perform does what a call asks, unless it was refused already.
+func (s *Server) perform(seq int, c call, refused *refusal) (result answer, why *refusal) {
 	s.mu.Lock()
-	var result answer
+	defer s.mu.Unlock()
 	if refused == nil {
 		refused = s.admit(c)
 	}
@@ -35,12 +45,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 		result, refused = c.spec.run(s, c)
 	}
 	s.conclude(seq, c, result, refused)
-	s.mu.Unlock()
-	if fault != nil && fault.Kind != FaultDelay {
-		s.fail(w, seq, c.method, fault)
-		return
-	}
-	respond(w, result, refused)
+	return result, refused
 }
 
 // linger waits and reports whether the caller is still there.
@@ -160,7 +165,7 @@ type window struct {
 
 // spend counts a call against its rates. The caller holds the lock.
 func (s *Server) spend(c call) *refusal {
-	now := time.Now()
+	now := s.o.Now()
 	var open []*window
 	for i, limit := range s.o.Limits[c.method] {
 		key := c.method + " " + strconv.Itoa(i)

@@ -29,7 +29,7 @@ type hook struct {
 // newHook makes a response URL. The caller holds the lock.
 func (s *Server) newHook(h hook) string {
 	s.seq++
-	h.id, h.born = fmt.Sprintf("h%d", s.seq), time.Now()
+	h.id, h.born = fmt.Sprintf("h%d", s.seq), s.o.Now()
 	s.hooks[h.id] = &h
 	return s.URL + "/hook/" + h.id
 }
@@ -179,7 +179,7 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) {
 	case err != nil || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		s.violate("response_url: the body is no JSON")
 		status, text = http.StatusBadRequest, "invalid_payload"
-	case h == nil || time.Since(h.born) > s.span(hookLife):
+	case h == nil || s.o.Now().Sub(h.born) > s.span(hookLife):
 		status, text = http.StatusNotFound, "expired_url"
 	case h.uses >= hookUses:
 		s.violate("response_url: used %d times", h.uses+1)

@@ -59,10 +59,10 @@ const maxBody = 4 << 20
 
 // readCall reads a request as Slack does: the body is a form or JSON, by its
 // Content-Type; the token is in the header or, for forms, among the arguments.
-func readCall(r *http.Request) (call, *refusal) {
+func readCall(r *http.Request, methods map[string]method) (call, *refusal) {
 	c := call{method: r.PathValue("method")}
 	known := false
-	if c.spec, known = methods()[c.method]; !known {
+	if c.spec, known = methods[c.method]; !known {
 		return c, blame("unknown_method", "there is no method %s", c.method)
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))

@@ -39,6 +39,9 @@ type Options struct {
 	// what Slack waits for and how long things live. Retry-After and the
 	// timestamps of signatures stay in real seconds.
 	Second time.Duration
+	// Now is the time by which streams, statuses, response URLs and rates age;
+	// nil: time.Now. Deliveries go by the real one.
+	Now func() time.Time
 	// Limits are the rates by method; nil: DefaultLimits, empty: none.
 	Limits map[string][]Limit
 	// Retries are the waits before an event that was not acknowledged is sent
@@ -67,6 +70,8 @@ type Server struct {
 
 	o      Options
 	http   *http.Server
+	mux    *http.ServeMux
+	known  map[string]method
 	served chan struct{}
 	ctx    context.Context // ends with Close; every goroutine of the fake lives inside it
 	cancel context.CancelFunc
@@ -138,6 +143,7 @@ func Start(o Options) (*Server, error) {
 	s.URL = "http://" + listener.Addr().String()
 	s.APIURL = s.URL + "/api/"
 	s.settle(o.World)
+	s.mux, s.known = s.routes(), methods()
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() {
 		defer close(s.served)
@@ -157,6 +163,9 @@ func (o Options) filled() Options {
 	}
 	if o.Second == 0 {
 		o.Second = time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Limits == nil {
 		o.Limits = DefaultLimits()
@@ -222,12 +231,16 @@ func (s *Server) WaitFor(ctx context.Context, what string, cond func() bool) err
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.busy.Add(1)
 	defer s.busy.Done()
+	s.mux.ServeHTTP(w, r)
+}
+
+func (s *Server) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/{method}", s.serveAPI)
 	mux.HandleFunc("GET /socket", s.serveSocket)
 	mux.HandleFunc("POST /hook/{id}", s.serveHook)
 	s.controls(mux)
-	mux.ServeHTTP(w, r)
+	return mux
 }
 
 // change tells those who wait. The caller holds the lock.

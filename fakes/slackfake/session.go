@@ -23,7 +23,7 @@ func (s *Server) StatusOf(channel, thread string) Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := *s.status(channel, thread)
-	if time.Since(st.At) > s.span(statusLife) {
+	if s.o.Now().Sub(st.At) > s.span(statusLife) {
 		st.Text = ""
 	}
 	return st
@@ -51,7 +51,7 @@ func (s *Server) setThreadStatus(c call) (answer, *refusal) {
 		return nil, refused
 	}
 	st := s.status(channel, thread)
-	st.Text, st.At = c.text("status"), time.Now()
+	st.Text, st.At = c.text("status"), s.o.Now()
 	s.change()
 	return nil, nil
 }

@@ -49,7 +49,7 @@ type Task struct {
 
 // age lets a stream die. The caller holds the lock.
 func (s *Server) age(m *Message) {
-	if st := m.Stream; st != nil && st.State == StreamLive && time.Since(st.Started) >= s.span(streamLife) {
+	if st := m.Stream; st != nil && st.State == StreamLive && s.o.Now().Sub(st.Started) >= s.span(streamLife) {
 		st.State = StreamExpired
 	}
 }
@@ -78,7 +78,7 @@ func (s *Server) startStream(c call) (answer, *refusal) {
 		return nil, blame("team_not_found", "%s is of team %s, not %s", user.ID, user.Team, c.text("recipient_team_id"))
 	}
 	m := &Message{Channel: channel.ID, User: BotUser, Thread: thread}
-	m.Stream = &Stream{State: StreamLive, Mode: mode, User: c.text("recipient_user_id"), Team: c.text("recipient_team_id"), Started: time.Now()}
+	m.Stream = &Stream{State: StreamLive, Mode: mode, User: c.text("recipient_user_id"), Team: c.text("recipient_team_id"), Started: s.o.Now()}
 	if refused := m.Stream.feed(c, false); refused != nil {
 		return nil, refused
 	}

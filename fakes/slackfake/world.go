@@ -186,7 +186,7 @@ func (s *Server) find(channel, ts string) *Message {
 
 // add gives a message its ts and shows it. The caller holds the lock.
 func (s *Server) add(m *Message) *Message {
-	m.TS, m.At = s.newTS(), time.Now()
+	m.TS, m.At = s.newTS(), s.o.Now()
 	s.messages[m.Channel] = append(s.messages[m.Channel], m)
 	s.change()
 	return m
@@ -194,7 +194,7 @@ func (s *Server) add(m *Message) *Message {
 
 // newTS is unique and later than all before. The caller holds the lock.
 func (s *Server) newTS() string {
-	s.lastTS = max(time.Now().UnixMicro(), s.lastTS+1)
+	s.lastTS = max(s.o.Now().UnixMicro(), s.lastTS+1)
 	return fmt.Sprintf("%d.%06d", s.lastTS/1e6, s.lastTS%1e6)
 }
 
