@@ -1,5 +1,119 @@
 package telegramfake
 
-import "net/http"
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+)
 
-func (s *Server) control(w http.ResponseWriter, r *http.Request, rest string) { http.NotFound(w, r) }
+// kindHeal as the kind of a fault that is posted takes all faults back.
+const kindHeal = "heal"
+
+// Said is the body of POST /fake/say: who says what where.
+type Said struct {
+	Chat    int64  `json:"chat"` // 0: the private chat of the user
+	User    User   `json:"user"`
+	Text    string `json:"text"`
+	Media   string `json:"media,omitempty"`
+	ReplyTo int    `json:"reply_to,omitempty"`
+	Topic   int    `json:"topic,omitempty"`
+}
+
+// Tapped is the body of POST /fake/press.
+type Tapped struct {
+	Chat    int64  `json:"chat"`
+	Message int    `json:"message"`
+	Button  string `json:"button"` // label or data
+	User    User   `json:"user"`
+}
+
+// control is for other programs than the one that started the fake:
+//
+//	POST /fake/fault       a Fault as JSON; of kind "heal": takes all back
+//	POST /fake/say         Said; returns {"message_id": N}
+//	POST /fake/press       Tapped; returns {"callback_query_id": ID}
+//	GET  /fake/messages?chat=ID    Chat
+//	GET  /fake/events?chat=ID      a list of Event
+//	GET  /fake/transcript?chat=ID  text; with &frames=1 of every frame
+//	GET  /fake/log         a list of Entry
+//	GET  /fake/violations  a list of text
+func (s *Server) control(w http.ResponseWriter, r *http.Request, what string) {
+	chatID, _ := strconv.ParseInt(r.URL.Query().Get("chat"), 10, 64)
+	var result any
+	switch r.Method + " " + what {
+	case "GET messages":
+		result = s.Chat(chatID)
+	case "GET events":
+		result = s.Events(chatID)
+	case "GET log":
+		result = s.Log()
+	case "GET violations":
+		result = append([]string{}, s.Violations()...)
+	case "GET transcript":
+		s.sendTranscript(w, r, chatID)
+		return
+	case "POST fault", "POST say", "POST press":
+		var problem string
+		if result, problem = s.order(r, what); problem != "" {
+			http.Error(w, problem, http.StatusBadRequest)
+			return
+		}
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(result)
+}
+
+func (s *Server) sendTranscript(w http.ResponseWriter, r *http.Request, chatID int64) {
+	if s.Chat(chatID).Kind == "" {
+		http.NotFound(w, r)
+		return
+	}
+	text := s.Transcript(chatID)
+	if r.URL.Query().Get("frames") != "" {
+		text = s.Frames(chatID)
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, text)
+}
+
+// order does what another program asks for; problem says what is wrong with it.
+func (s *Server) order(r *http.Request, what string) (result any, problem string) {
+	var f Fault
+	var said Said
+	var tapped Tapped
+	into := map[string]any{"fault": &f, "say": &said, "press": &tapped}[what]
+	decoder := json.NewDecoder(io.LimitReader(r.Body, maxBody))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return nil, err.Error()
+	}
+	switch what {
+	case "fault":
+		if f.Kind == kindHeal {
+			s.Heal()
+			return true, ""
+		}
+		if !f.known() {
+			return nil, "there is no fault of kind " + strconv.Quote(f.Kind)
+		}
+		s.Fail(f)
+		return true, ""
+	case "say":
+		if said.Chat == 0 {
+			said.Chat = said.User.ID
+		}
+		if said.Chat != said.User.ID && s.Chat(said.Chat).Kind == "" {
+			return nil, "there is no such chat"
+		}
+		id := s.Say(said.Chat, said.User, said.Text, Media(said.Media), ReplyTo(said.ReplyTo), InTopic(said.Topic))
+		return map[string]int{"message_id": id}, ""
+	}
+	if s.Chat(tapped.Chat).Kind == "" {
+		return nil, "there is no such chat"
+	}
+	return map[string]string{"callback_query_id": s.Press(tapped.Chat, tapped.Message, tapped.Button, tapped.User)}, ""
+}

@@ -2,6 +2,7 @@ package telegramfake
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -23,6 +24,13 @@ const (
 	FaultHalf       = "half"        // it is done, and the answer ends in the middle
 )
 
+func (f Fault) known() bool {
+	return slices.Contains([]string{
+		FaultDropBefore, FaultDropAfter, FaultDelay, FaultDelayAfter, FaultError,
+		FaultBusy, FaultDown, FaultRevoked, FaultGarbage, FaultHalf,
+	}, f.Kind)
+}
+
 // Forever as Fault.Count lasts until Heal.
 const Forever = -1
 
@@ -38,8 +46,12 @@ type Fault struct {
 	Status     int           `json:"status,omitempty"`      // of FaultError; 0: 502
 }
 
-// Fail adds a fault. Faults take effect in the order in which they were added.
+// Fail adds a fault. A call meets the oldest one that fits. It panics on an
+// unknown kind.
 func (s *Server) Fail(f Fault) {
+	if !f.known() {
+		panic(fmt.Sprintf("telegramfake: there is no fault of kind %q", f.Kind))
+	}
 	if f.Count == 0 {
 		f.Count = 1
 	}
@@ -83,7 +95,7 @@ func (s *Server) meet(ctx context.Context, c *call) (f *Fault, cut bool) {
 		s.conclude(c, f, nil)
 		return f, true
 	case FaultDelay:
-		s.pause(ctx, f.Delay)
+		pause(ctx, f.Delay)
 	}
 	return f, false
 }
@@ -105,7 +117,8 @@ func (s *Server) takeFault(c *call) *Fault {
 		}
 		met := *f
 		if met.Kind == FaultBusy {
-			s.rates.hold(id, s.o.Now(), s.seconds(met.RetryAfter))
+			m := s.methods[strings.ToLower(c.entry.Method)]
+			s.rates.lane(m, id).hold(s.o.Now(), s.seconds(met.RetryAfter))
 		}
 		s.faults = slices.DeleteFunc(s.faults, func(f Fault) bool { return f.Count == 0 })
 		return &met
@@ -113,7 +126,7 @@ func (s *Server) takeFault(c *call) *Fault {
 	return nil
 }
 
-func (s *Server) pause(ctx context.Context, d time.Duration) {
+func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -137,7 +150,7 @@ func (f *Fault) refusal() *refusal {
 }
 
 // answer writes the reply, or what the fault makes of it.
-func (f *Fault) answer(ctx context.Context, s *Server, w http.ResponseWriter, result any, why *refusal) {
+func (f *Fault) answer(ctx context.Context, w http.ResponseWriter, result any, why *refusal) {
 	if why == gone {
 		panic(http.ErrAbortHandler)
 	}
@@ -149,7 +162,7 @@ func (f *Fault) answer(ctx context.Context, s *Server, w http.ResponseWriter, re
 	case FaultDropAfter:
 		panic(http.ErrAbortHandler)
 	case FaultDelayAfter:
-		s.pause(ctx, f.Delay)
+		pause(ctx, f.Delay)
 	case FaultError:
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(f.Status)

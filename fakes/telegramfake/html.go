@@ -11,42 +11,6 @@ import (
 	"unicode/utf8"
 )
 
-// Entity is the formatting of a part of a text; offset and length count UTF-16
-// units.
-type Entity struct {
-	Type     string `json:"type"`
-	Offset   int    `json:"offset"`
-	Length   int    `json:"length"`
-	URL      string `json:"url,omitempty"`
-	Language string `json:"language,omitempty"`
-}
-
-// maxEntities is how many entities of a message count.
-const maxEntities = 100
-
-// kinds are the tags and what they make.
-func kinds(tag string) string {
-	switch tag {
-	case "b", "strong":
-		return "bold"
-	case "i", "em":
-		return "italic"
-	case "u", "ins":
-		return "underline"
-	case "s", "strike", "del":
-		return "strikethrough"
-	case "tg-spoiler", "span":
-		return "spoiler"
-	case "tg-emoji":
-		return "custom_emoji"
-	case "a":
-		return "text_link"
-	case "code", "pre", "blockquote":
-		return tag
-	}
-	return ""
-}
-
 // parsed is what HTML comes to. problems are what the service lets pass but
 // only a client that does not escape or nest properly sends.
 type parsed struct {
@@ -236,26 +200,6 @@ func (p *htmlParser) value() (string, bool) {
 	return inner.out.String(), true
 }
 
-func (p *htmlParser) checkNesting(o open) {
-	for i, outer := range p.stack {
-		switch {
-		case outer.tag == "blockquote" && o.tag == "blockquote":
-			p.blame("a blockquote in a blockquote")
-		case outer.tag == "pre" && o.tag == "code" && i == len(p.stack)-1 && outer.at == o.at:
-		case outer.tag == "pre" || outer.tag == "code":
-			p.blame("the tag %q inside %q", o.tag, outer.tag)
-		case outer.tag == "a" && o.tag == "a":
-			p.blame("a link in a link")
-		}
-	}
-	if o.tag == "code" && o.value != "" && (len(p.stack) == 0 || p.stack[len(p.stack)-1].tag != "pre") {
-		p.blame("a language for code outside pre")
-	}
-	if o.tag == "a" && o.value == "" {
-		p.blame("a link without href")
-	}
-}
-
 func (p *htmlParser) end() string {
 	at := p.pos
 	p.pos += 2
@@ -277,30 +221,6 @@ func (p *htmlParser) end() string {
 		p.add(o)
 	}
 	return ""
-}
-
-// add makes the entity of a tag that has ended.
-func (p *htmlParser) add(o open) {
-	e := Entity{Type: kinds(o.tag), Offset: o.at, Length: p.units - o.at}
-	switch o.tag {
-	case "a":
-		e.URL = o.value
-	case "code":
-		e.Language, _ = strings.CutPrefix(o.value, "language-")
-	case "blockquote":
-		if slices.Contains(o.attributes, "expandable") {
-			e.Type = "expandable_blockquote"
-		}
-	case "pre":
-		if n := len(p.entities) - 1; n >= 0 && p.entities[n].Type == "code" && p.entities[n].Offset == e.Offset && p.entities[n].Length == e.Length {
-			e.Language = p.entities[n].Language
-			p.entities = p.entities[:n]
-		}
-	}
-	if o.tag == "code" && (len(p.stack) == 0 || p.stack[len(p.stack)-1].tag != "pre") {
-		e.Language = ""
-	}
-	p.entities = append(p.entities, e)
 }
 
 // until moves to the first byte that fits, or to the end, and returns what it passed.

@@ -3,10 +3,28 @@ package telegramfake
 // messageJSON is a message as the service shows it to the bot.
 func (s *Server) messageJSON(c *chat, m *Message) map[string]any {
 	j := c.shallowJSON(m)
-	if to := c.messages[m.ReplyTo]; to != nil {
+	switch to := c.messages[m.ReplyTo]; {
+	case to != nil:
 		j["reply_to_message"] = c.shallowJSON(to)
+		if c.kind == "supergroup" && m.Topic == 0 {
+			j["message_thread_id"] = c.root(to).ID // a chain of replies, no topic
+		}
+	case m.Topic != 0 && c.forum && !m.Bot:
+		// What is no reply is one to the message that opened the topic.
+		j["reply_to_message"] = map[string]any{
+			"message_id": m.Topic, "from": m.From.json(), "chat": c.json(), "date": m.Sent.Unix(), "message_thread_id": m.Topic,
+			"is_topic_message": true, "forum_topic_created": map[string]any{"name": c.topics[m.Topic], "icon_color": 7322096},
+		}
 	}
 	return j
+}
+
+// root is the first message of a chain of replies.
+func (c *chat) root(m *Message) *Message {
+	for to := c.messages[m.ReplyTo]; to != nil && to.ID < m.ID; to = c.messages[m.ReplyTo] {
+		m = to
+	}
+	return m
 }
 
 // shallowJSON leaves out the message that is replied to.

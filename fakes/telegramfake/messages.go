@@ -1,6 +1,7 @@
 package telegramfake
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"slices"
@@ -42,25 +43,8 @@ func (s *Server) content(c *call) (text string, entities []Entity, why *refusal)
 	return text, entities, nil
 }
 
-func checkLength(text, tooLong string) *refusal {
-	switch {
-	case text == "":
-		return bad("message text is empty")
-	case Length(text) > MaxText:
-		return bad("%s", tooLong)
-	}
-	return nil
-}
-
 func (s *Server) sendMessage(c *call) (any, *refusal) {
-	text, entities, why := s.content(c)
-	if why == nil {
-		why = checkLength(text, "message is too long")
-	}
-	if why != nil {
-		return nil, why
-	}
-	buttons, why := s.markup(c)
+	m, why := s.compose(c, Message{From: s.Bot, Bot: true, Silent: c.params.bool("disable_notification")}, "message is too long")
 	if why != nil {
 		return nil, why
 	}
@@ -72,21 +56,32 @@ func (s *Server) sendMessage(c *call) (any, *refusal) {
 	if why != nil {
 		return nil, why
 	}
-	if topic == 0 && reply != nil {
-		topic = reply.Topic
-	}
-	m := &Message{
-		From: s.Bot, Bot: true, Text: text, Entities: entities, Buttons: buttons, Topic: topic,
-		Silent: c.params.bool("disable_notification"), Preview: preview(c, text, entities),
-	}
+	m.Topic = topic
 	if reply != nil {
 		m.ReplyTo = reply.ID
+		m.Topic = cmp.Or(topic, reply.Topic)
 	}
-	s.put(c.chat, m)
-	delete(c.chat.drafts, topic)
-	delete(c.chat.typing, topic)
+	s.put(c.chat, &m)
+	delete(c.chat.drafts, m.Topic)
+	delete(c.chat.typing, m.Topic)
 	c.entry.Message = m.ID
-	return s.messageJSON(c.chat, m), nil
+	return s.messageJSON(c.chat, &m), nil
+}
+
+// compose puts the text and the buttons of a call into a message.
+func (s *Server) compose(c *call, m Message, tooLong string) (Message, *refusal) {
+	text, entities, why := s.content(c)
+	switch {
+	case why != nil:
+		return m, why
+	case text == "":
+		return m, bad("message text is empty")
+	case Length(text) > MaxText:
+		return m, bad("%s", tooLong)
+	}
+	m.Text, m.Entities, m.Preview = text, entities, preview(c, text, entities)
+	m.Buttons, why = s.markup(c)
+	return m, why
 }
 
 // put adds a message to a chat; it is called with the lock held.
@@ -172,20 +167,10 @@ func (s *Server) editMessageText(c *call) (any, *refusal) {
 	if why != nil {
 		return nil, why
 	}
-	text, entities, why := s.content(c)
-	if why == nil {
-		why = checkLength(text, "MESSAGE_TOO_LONG")
-	}
+	changed, why := s.compose(c, *m, "MESSAGE_TOO_LONG")
 	if why != nil {
 		return nil, why
 	}
-	buttons, why := s.markup(c)
-	if why != nil {
-		return nil, why
-	}
-	changed := *m
-	changed.Text, changed.Entities, changed.Buttons = text, entities, buttons
-	changed.Preview = preview(c, text, entities)
 	return s.edit(c, m, changed)
 }
 
@@ -242,4 +227,3 @@ func (s *Server) note(c *chat, e Event) {
 	c.history = append(c.history, e)
 	s.change()
 }
-

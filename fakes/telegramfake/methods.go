@@ -89,19 +89,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		result, why = s.perform(r.Context(), token, c)
 	}
 	s.conclude(c, fault, why)
-	fault.answer(r.Context(), s, w, result, why)
+	fault.answer(r.Context(), w, result, why)
 }
 
 // perform does what was asked, but for faults.
 func (s *Server) perform(ctx context.Context, token string, c *call) (any, *refusal) {
 	s.mu.Lock()
-	if token != s.Token {
+	if token != s.o.Token {
 		s.mu.Unlock()
 		return nil, &refusal{Code: http.StatusUnauthorized, Text: "Unauthorized"}
 	}
 	if strings.EqualFold(c.entry.Method, "getUpdates") {
-				s.known(c)
+		s.known(c)
+		why := s.limit(c)
 		s.mu.Unlock()
+		if why != nil {
+			return nil, why
+		}
 		return s.getUpdates(ctx, c)
 	}
 	defer s.mu.Unlock()
@@ -117,9 +121,9 @@ func (s *Server) execute(c *call) (any, *refusal) {
 		if why := s.findChat(c); why != nil {
 			return nil, why
 		}
-		if why := s.limit(c); why != nil {
-			return nil, why
-		}
+	}
+	if why := s.limit(c); why != nil {
+		return nil, why
 	}
 	result, why := c.method.do(s, c)
 	if why == nil {
@@ -173,10 +177,11 @@ func (s *Server) findChat(c *call) *refusal {
 const patience = 3
 
 func (s *Server) refuseChat(c *call, why *refusal) *refusal {
-	if c.chat != nil && why.Code == http.StatusForbidden {
-		if c.chat.refused++; c.chat.refused > patience {
-			s.violate("%s to chat %d, which refused %d times before: %s", c.method.name, c.chat.id, c.chat.refused-1, why.Text)
-		}
+	if c.chat == nil {
+		return why
+	}
+	if c.chat.refused++; c.chat.refused > patience {
+		s.violate("%s to chat %d, which refused %d times before: %s", c.method.name, c.chat.id, c.chat.refused-1, why.Text)
 	}
 	return why
 }

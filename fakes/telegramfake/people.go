@@ -34,10 +34,11 @@ type chat struct {
 	members map[int64]User
 	forum   bool
 	topics  map[int]string
-	admin   bool // the bot is one
-	closed  string
-	moved   int64
-	refused int // how often it refused the bot since it last let it speak
+	admin   bool   // the bot is one
+	closed  string // why the bot may not speak; empty: it may
+	deleted bool
+	moved   int64 // the id that it has now
+	refused int   // how often it refused the bot since it last let it speak
 
 	next     int
 	messages map[int]*Message
@@ -70,6 +71,8 @@ func (c *chat) refusal() *refusal {
 		why := bad("group chat was upgraded to a supergroup chat")
 		why.MigrateTo = c.moved
 		return why
+	case c.deleted:
+		return bad("chat not found")
 	case c.closed != "":
 		return forbidden(c.closed)
 	}
@@ -170,6 +173,14 @@ func (s *Server) mustChat(id int64) *chat {
 		panic(fmt.Sprintf("telegramfake: there is no chat %d", id))
 	}
 	return c
+}
+
+// DeleteChat is a group being deleted. The bot is told nothing.
+func (s *Server) DeleteChat(chatID int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mustChat(chatID).deleted = true
+	s.change()
 }
 
 // Promote makes the bot an administrator of a group: it then gets all messages.

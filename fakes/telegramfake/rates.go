@@ -2,6 +2,8 @@ package telegramfake
 
 import (
 	"math"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -24,15 +26,16 @@ const (
 
 // rates are the limits at work. They are guarded by the server's lock.
 type rates struct {
-	all    bucket
-	held   hold
-	chats  map[int64]*pace
+	all   lane
+	lanes map[string]*lane
 }
 
-type pace struct {
-	sends, previews bucket
-	window          []time.Time // of a group: sends in the last minute
-	held            hold
+// lane is what is counted together: the messages of a chat and their edits, its
+// previews, or any other method.
+type lane struct {
+	bucket
+	window      []time.Time // of a group: what was sent in the last minute
+	told, until time.Time   // a waiting time, and when the client was told
 }
 
 // bucket fills at a rate up to its burst; the zero value is full.
@@ -48,32 +51,29 @@ func (b *bucket) wait(now time.Time, second time.Duration, rate, burst float64) 
 	return max(0, (b.missing+1-burst)/rate)
 }
 
-// hold is a waiting time that the client was told.
-type hold struct{ told, until time.Time }
-
-func (r *rates) chat(id int64) *pace {
-	if r.chats == nil {
-		r.chats = map[int64]*pace{}
+func (r *rates) lane(m method, chatID int64) *lane {
+	name := strings.ToLower(m.name)
+	if chatID != 0 {
+		name = strconv.FormatInt(chatID, 10) + " " + name
+		if m.rated == sends {
+			name = strconv.FormatInt(chatID, 10)
+		}
 	}
-	if r.chats[id] == nil {
-		r.chats[id] = &pace{}
+	if r.lanes == nil {
+		r.lanes = map[string]*lane{}
 	}
-	return r.chats[id]
+	if r.lanes[name] == nil {
+		r.lanes[name] = &lane{}
+	}
+	return r.lanes[name]
 }
 
-// hold lets a chat, or everything when id is 0, wait.
-func (r *rates) hold(id int64, now time.Time, d time.Duration) {
-	if id == 0 {
-		r.held = hold{now, now.Add(d)}
-		return
-	}
-	r.chat(id).held = hold{now, now.Add(d)}
-}
+func (l *lane) hold(now time.Time, d time.Duration) { l.told, l.until = now, now.Add(d) }
 
 func (r *rates) forgive() {
-	r.held = hold{}
-	for _, p := range r.chats {
-		p.held = hold{}
+	r.all.until = time.Time{}
+	for _, l := range r.lanes {
+		l.until = time.Time{}
 	}
 }
 
@@ -81,61 +81,67 @@ func (r *rates) forgive() {
 // was told to wait is a violation and prolongs the wait; a quarter of a second
 // is granted to those that were on their way.
 func (s *Server) limit(c *call) *refusal {
+	now, own := s.o.Now(), s.rates.lane(c.method, c.entry.Chat)
+	lanes := []*lane{own, &s.rates.all}
 	if c.method.rated == unrated {
-		return nil
+		lanes = lanes[:1]
 	}
-	now, p := s.o.Now(), s.rates.chat(c.chat.id)
-	for _, held := range []*hold{&s.rates.held, &p.held} {
-		rest := held.until.Sub(now)
+	for _, l := range lanes {
+		rest := l.until.Sub(now)
 		if rest <= 0 {
 			continue
 		}
-		if now.Sub(held.told) > s.o.Second/4 {
-			s.violate("%s to chat %d came %.1f s before its retry_after was over", c.method.name, c.chat.id, float64(rest)/float64(s.o.Second))
+		if now.Sub(l.told) > s.o.Second/4 {
+			s.violate("%s to chat %d came %.1f s before its retry_after was over", c.method.name, c.entry.Chat, float64(rest)/float64(s.o.Second))
 			rest *= 2
-			*held = hold{now, now.Add(rest)}
+			l.hold(now, rest)
 		}
 		return busy(s.whole(rest))
 	}
-	if s.o.NoLimits {
+	if s.o.NoLimits || c.method.rated == unrated {
 		return nil
 	}
-	return s.count(c, p, now)
+	return s.count(c, own, now)
 }
 
-func (s *Server) count(c *call, p *pace, now time.Time) *refusal {
-	own := &p.sends
-	if c.method.rated == previews {
-		own = &p.previews
+// count takes a place in the lane of the call and among all, if there is one.
+func (s *Server) count(c *call, own *lane, now time.Time) *refusal {
+	group := c.chat.kind != "private"
+	one := own.wait(now, s.o.Second, 1, chatBurst)
+	if group {
+		one = max(one, s.windowWait(own, now))
 	}
 	all := s.rates.all.wait(now, s.o.Second, allRate, allBurst)
-	one := own.wait(now, s.o.Second, 1, chatBurst)
-	if c.chat.kind != "private" {
-		for len(p.window) > 0 && now.Sub(p.window[0]) >= s.seconds(60) {
-			p.window = p.window[1:]
+	for _, full := range []struct {
+		lane *lane
+		wait float64
+	}{{own, one}, {&s.rates.all, all}} {
+		if full.wait > 0 {
+			after := max(1, int(math.Ceil(full.wait)))
+			full.lane.hold(now, s.seconds(after))
+			return busy(after)
 		}
-		if len(p.window) >= groupWindow {
-			one = max(one, float64(s.seconds(60)-now.Sub(p.window[0]))/float64(s.o.Second))
-		}
-	}
-	switch {
-	case all > 0:
-		after := whole(all)
-		s.rates.hold(0, now, s.seconds(after))
-		return busy(after)
-	case one > 0:
-		after := whole(one)
-		s.rates.hold(c.chat.id, now, s.seconds(after))
-		return busy(after)
 	}
 	s.rates.all.missing++
 	own.missing++
-	if c.chat.kind != "private" {
-		p.window = append(p.window, now)
+	if group {
+		own.window = append(own.window, now)
 	}
 	return nil
 }
 
-func (s *Server) whole(d time.Duration) int { return whole(float64(d) / float64(s.o.Second)) }
+// windowWait is how many seconds until a group may get one more.
+func (s *Server) windowWait(l *lane, now time.Time) float64 {
+	for len(l.window) > 0 && now.Sub(l.window[0]) >= s.seconds(60) {
+		l.window = l.window[1:]
+	}
+	if len(l.window) < groupWindow {
+		return 0
+	}
+	return float64(s.seconds(60)-now.Sub(l.window[0])) / float64(s.o.Second)
+}
 
-func whole(seconds float64) int { return max(1, int(math.Ceil(seconds))) }
+// whole rounds up to seconds of the service.
+func (s *Server) whole(d time.Duration) int {
+	return max(1, int(math.Ceil(float64(d)/float64(s.o.Second))))
+}

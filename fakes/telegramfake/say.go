@@ -73,7 +73,7 @@ func (s *Server) Delete(chatID int64, id int) {
 // groups with privacy mode on only commands, mentions and replies to it.
 func (s *Server) hears(c *chat, m *Message) bool {
 	switch {
-	case c.closed != "" || c.moved != 0:
+	case c.closed != "" || c.deleted || c.moved != 0:
 		return false
 	case c.kind == "private" || s.o.ReadsAll || c.admin:
 		return true

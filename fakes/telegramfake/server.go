@@ -64,11 +64,11 @@ type Server struct {
 
 	o       Options
 	methods map[string]method
-	http   *http.Server
-	served chan struct{}
-	ctx    context.Context //nolint:containedctx // the life of the server, for polls and deliveries
-	cancel context.CancelFunc
-	busy   sync.WaitGroup
+	http    *http.Server
+	served  chan struct{}
+	ctx     context.Context //nolint:containedctx // the life of the server, for polls and deliveries
+	cancel  context.CancelFunc
+	busy    sync.WaitGroup
 
 	mu         sync.Mutex
 	changed    chan struct{} // closed and replaced at every change

@@ -75,3 +75,39 @@ func part(text string, e Entity) string {
 	from := min(max(0, e.Offset), len(units))
 	return string(utf16.Decode(units[from:min(max(from, e.Offset+e.Length), len(units))]))
 }
+
+// Entity is the formatting of a part of a text; offset and length count UTF-16
+// units.
+type Entity struct {
+	Type     string `json:"type"`
+	Offset   int    `json:"offset"`
+	Length   int    `json:"length"`
+	URL      string `json:"url,omitempty"`
+	Language string `json:"language,omitempty"`
+}
+
+// maxEntities is how many entities of a message count.
+const maxEntities = 100
+
+// kinds are the tags and what they make.
+func kinds(tag string) string {
+	switch tag {
+	case "b", "strong":
+		return "bold"
+	case "i", "em":
+		return "italic"
+	case "u", "ins":
+		return "underline"
+	case "s", "strike", "del":
+		return "strikethrough"
+	case "tg-spoiler", "span":
+		return "spoiler"
+	case "tg-emoji":
+		return "custom_emoji"
+	case "a":
+		return "text_link"
+	case "code", "pre", "blockquote":
+		return tag
+	}
+	return ""
+}

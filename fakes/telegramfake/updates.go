@@ -28,7 +28,11 @@ type update struct {
 	body json.RawMessage
 }
 
-type poll struct{ ended chan struct{} } // closed by a newer poll
+// poll is a getUpdates that waits.
+type poll struct {
+	ended  chan struct{} // closed by a newer poll or a webhook
+	hooked bool          // it was a webhook
+}
 
 const (
 	unusual       = "chat_member message_reaction message_reaction_count" // only when asked for
@@ -166,7 +170,7 @@ func (s *Server) startPoll(c *call, offset int64) (*poll, *refusal) {
 	if q.poll != nil {
 		close(q.poll.ended)
 	}
-	q.poll = &poll{make(chan struct{})}
+	q.poll = &poll{ended: make(chan struct{})}
 	c.entry.Done = true
 	return q.poll, nil
 }
@@ -188,20 +192,11 @@ func (s *Server) setAllowed(c *call) *refusal {
 func (s *Server) wait(ctx context.Context, c *call, mine *poll, timeout <-chan time.Time, limit int) (any, *refusal) {
 	late := false
 	for {
-		s.mu.Lock()
-		list := s.queue.take(limit)
-		changed, down := s.changed, s.isDown()
-		if ended(mine.ended) {
-			list = nil
-		}
-		if (len(list) > 0 || late || down) && !ended(mine.ended) {
-			s.queue.poll = nil
-		}
-		s.mu.Unlock()
+		list, changed, done, down := s.peek(mine, limit, late)
 		switch {
 		case down:
 			return nil, gone
-		case len(list) > 0 || late && !ended(mine.ended):
+		case done:
 			return bodies(list, c), nil
 		}
 		select {
@@ -209,7 +204,7 @@ func (s *Server) wait(ctx context.Context, c *call, mine *poll, timeout <-chan t
 		case <-timeout:
 			late = true
 		case <-mine.ended:
-			return nil, s.supersede(ctx)
+			return nil, s.supersede(ctx, mine)
 		case <-ctx.Done():
 			s.mu.Lock()
 			if s.queue.poll == mine {
@@ -221,25 +216,38 @@ func (s *Server) wait(ctx context.Context, c *call, mine *poll, timeout <-chan t
 	}
 }
 
-func ended(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
+// peek tells whether a poll is at its end, and with what.
+func (s *Server) peek(mine *poll, limit int, late bool) (list []update, changed <-chan struct{}, done, down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.queue.poll != mine {
+		return nil, s.changed, false, false
 	}
+	down = s.isDown()
+	if !down {
+		list = s.queue.take(limit)
+	}
+	if done = len(list) > 0 || late; done || down {
+		s.queue.poll = nil
+	}
+	return list, s.changed, done, down
 }
 
 // supersede ends a poll that a newer one took over from. A client that was
 // killed a moment ago leaves such a poll behind: that is no conflict.
-func (s *Server) supersede(ctx context.Context) *refusal {
+func (s *Server) supersede(ctx context.Context, mine *poll) *refusal {
+	timer := time.NewTimer(lastBreath)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return gone
-	case <-time.After(lastBreath):
+	case <-timer.C:
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if mine.hooked {
+		return conflict("terminated by setWebhook request")
+	}
 	if s.o.Pollers < 2 {
 		s.violate("two getUpdates at once")
 	}
