@@ -23,10 +23,12 @@ package            | of this repository                      | modules
 cmd/legwork        | *                                       | kong yaml/v3
 
 conf               | bot bot/slack bot/telegram i18n llm planner tools | yaml/v3 fsnotify levenshtein godotenv
+setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown                        | telegram-bot-api/v5 backoff/v5 displaywidth
 bot/slack          | bot bot/markdown                        | slack-go/slack gorilla/websocket golang-lru/v2
+web                |                                         |
 tasks/local        | bot i18n llm planner tasks              |
 tasks/enginetest   | bot i18n llm planner tasks              | pgregory.net/rapid go-cmp
 store/bolt         | bot planner tasks store/rules           | bbolt golang-lru/v2 flock
@@ -43,6 +45,7 @@ tools/builtin      |                                         | mcp-go apd/v3 x/t
 
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
+bot/pace           | bot                                     |
 llm                | llm/lenient                             | go-openai backoff/v5
 llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient                         | go-openai

@@ -12,7 +12,8 @@ type Pacer interface {
 	// Turn returns nil when the request may be sent, and counts it as sent. A
 	// request of urgency Frame never waits: when its turn has not come, or others
 	// wait for theirs, the error is a *Later. Others wait, those of urgency First
-	// before the rest and otherwise in order of arrival; their error is ctx's.
+	// before the rest, chats in turn and each chat's in order of arrival; their
+	// error is ctx's.
 	Turn(ctx context.Context, r Request) error
 	// Hold notes that the platform wants nothing of that kind for d: of r's
 	// Account, of its Chat unless that is empty, and of its Method unless that is
