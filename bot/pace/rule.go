@@ -43,8 +43,8 @@ func (r *Rule) reserve() int { return min(max(0, r.Reserve), r.burst()-1) }
 type bucket struct {
 	full    time.Duration   // Every: when nothing is used any more
 	sent    []time.Duration // Within: when the latest requests went, at most Burst, oldest first
-	waiting []*waiter
-	users   int // requests that wait for whatever and will count here
+	waiting []*waiter       // for its turns
+	users   int             // who will count here, for whatever they wait
 }
 
 // ready is when, from now on, one more request may go that leaves reserve,
