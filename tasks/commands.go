@@ -145,19 +145,11 @@ func (in *Inbox) anew(_ context.Context, r *routed, _ string) error {
 	return nil
 }
 
-// stop ends tasks. Their events are stored one by one, since each may be over
-// by then.
+// stop ends tasks.
 func (in *Inbox) stop(_ context.Context, r *routed, _ string) error {
 	m := r.message
-	for i, id := range r.stoppable() {
-		key := m.Key // of the first, so that the command is known when it comes again
-		if i > 0 {
-			key = fmt.Sprintf("%s#%d", m.Key, i)
-		}
-		r.store = append(r.store, Inbound{
-			Key: key, Chat: m.Chat, To: id,
-			Event: planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()},
-		})
+	for _, id := range r.stoppable() {
+		r.add(id, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
 	}
 	if len(r.store) == 0 {
 		in.say(r, "error.nothing_running", nil)

@@ -86,21 +86,12 @@ func (in *Inbox) corrected(ctx context.Context, r *routed, t liveTask, heard []p
 	item.Event = planner.Event{Type: planner.Said, At: in.Now(), By: m.From.Key(), Text: now, Message: m.ID}
 	r.store = []Inbound{item}
 	if last.Type == planner.Said {
-		r.store = append(r.store, in.takeBack(r, t.Task, last.Seq))
+		r.add(t.Task, planner.Event{Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: last.Seq})
 	}
 	if t.state.Round > 0 {
 		r.reply = func(_ context.Context, receipts []Receipt) said { return in.added(*r, item.To, receipts[0]) }
 	}
 	return nil
-}
-
-// takeBack is the delivery that undoes guidance because of a change of its
-// message; it may come too late.
-func (in *Inbox) takeBack(r *routed, id ID, seq int) Inbound {
-	m := r.message
-	return Inbound{Key: fmt.Sprintf("%s#%d", m.Key, seq), Chat: m.Chat, To: id, Event: planner.Event{
-		Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: seq,
-	}}
 }
 
 // deleted ends the task that a message opened which is gone, and takes back
@@ -116,11 +107,9 @@ func (in *Inbox) deleted(ctx context.Context, r *routed) error {
 			switch {
 			case t.state.Settled() || m.From.ID != "" && e.By != m.From.Key():
 			case e.Type == planner.Opened:
-				r.store = append(r.store, Inbound{
-					Key: m.Key, Chat: m.Chat, To: t.Task, Event: planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()},
-				})
+				r.add(t.Task, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
 			default:
-				r.store = append(r.store, in.takeBack(r, t.Task, e.Seq))
+				r.add(t.Task, planner.Event{Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: e.Seq})
 			}
 		}
 	}

@@ -292,6 +292,17 @@ func (in *Inbox) liveIn(ctx context.Context, conversation string) ([]liveTask, e
 	return out, nil
 }
 
+// add stores an event of a task under a key of its own, since each task may be
+// over by then. The first has the message's, so that it is known when it comes
+// again.
+func (r *routed) add(id ID, e planner.Event) {
+	key := r.message.Key
+	if n := len(r.store); n > 0 {
+		key = fmt.Sprintf("%s#%d", key, n)
+	}
+	r.store = append(r.store, Inbound{Key: key, Chat: r.message.Chat, To: id, Event: e})
+}
+
 // find returns the live task of that id.
 func (r *routed) find(id ID) (liveTask, bool) {
 	for _, t := range r.live {

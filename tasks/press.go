@@ -93,10 +93,7 @@ func (in *Inbox) taskPress(ctx context.Context, r *routed) error {
 
 // stopTask ends one task.
 func (in *Inbox) stopTask(r *routed, id ID) {
-	m := r.message
-	r.store = []Inbound{{
-		Key: m.Key, Chat: m.Chat, To: id, Event: planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()},
-	}}
+	r.add(id, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.message.From.Key()})
 	r.reply = func(_ context.Context, receipts []Receipt) said {
 		if receipts[0].Err != nil {
 			return in.sentence(*r, "error.too_late", nil)
@@ -203,4 +200,3 @@ func (in *Inbox) guidancePress(ctx context.Context, r *routed, verb string, id I
 	}
 	return nil
 }
-

@@ -64,8 +64,9 @@ func (in *Inbox) setting(ctx context.Context, owner, name string) (string, error
 	if err != nil {
 		return "", fmt.Errorf("reading settings: %w", err)
 	}
-	if in.settings.changes.Load() == changes {
-		in.settings.kept.Add(key, setting{value, now.Add(settingsTrust)})
+	in.settings.kept.Add(key, setting{value, now.Add(settingsTrust)})
+	if in.settings.changes.Load() != changes { // perhaps of this one
+		in.settings.kept.Remove(key)
 	}
 	return value, nil
 }

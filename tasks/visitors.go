@@ -229,12 +229,14 @@ func (in *Inbox) judge(ctx context.Context, r *routed, verb, person string) erro
 		return err
 	}
 	var g grant
+	in.settings.kept.Remove([2]string{person, settingAccess}) // what decides is what is stored
 	if err := in.read(ctx, person, settingAccess, &g); err != nil {
 		return err
 	}
 	var v visitor
 	if i := visitorIn(list, person); i >= 0 {
-		v, list = list[i], slices.Delete(list, i, i+1)
+		v = list[i]
+		list = slices.Delete(list, i, i+1)
 	} else if g.Visitor != nil {
 		v = *g.Visitor
 	}

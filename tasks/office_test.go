@@ -1,0 +1,321 @@
+package tasks_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/planner"
+	"legwork/store/memory"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+	"legwork/tools/builtin"
+)
+
+// phone is a chat platform whose messages last, with answers that only one
+// person sees and private chats that the bot can open by itself.
+type phone struct {
+	mu      sync.Mutex
+	posts   []enginetest.Post
+	answers []string            // to presses and commands with a token, as "KEY: TEXT"
+	hold    map[string]chan any // chats where a post waits until the channel is closed
+	refuse  map[string]bool     // chats where the bot cannot write
+}
+
+func (*phone) Name() string       { return "phone" }
+func (*phone) Limits() bot.Limits { return bot.Limits{Edits: true} }
+
+func (*phone) Run(ctx context.Context, _ func(context.Context, []bot.Message) error) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (p *phone) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
+	p.mu.Lock()
+	wait, refuse := p.hold[to.Key()], p.refuse[to.Key()]
+	p.mu.Unlock()
+	if refuse {
+		return "", bot.ErrGone
+	}
+	if wait != nil {
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	for _, b := range d.Buttons {
+		if len(b.Data) > 64 || b.Data == "" || b.Label == "" {
+			return "", fmt.Errorf("button %+v: the data must have 1 to 64 bytes, and there must be a label", b)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	id := fmt.Sprintf("p%d", len(p.posts)+1)
+	p.posts = append(p.posts, enginetest.Post{Draft: d, Chat: to, ID: id})
+	return id, nil
+}
+
+func (*phone) Edit(context.Context, bot.Chat, string, bot.Draft) error { return nil }
+
+func (p *phone) Answer(_ context.Context, m bot.Message, text string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers = append(p.answers, m.Key+": "+text)
+	return nil
+}
+
+func (*phone) Direct(_ context.Context, person string) (bot.Chat, error) {
+	if person == "gone" {
+		return bot.Chat{}, bot.ErrGone
+	}
+	return private(person), nil
+}
+
+// office is an inbox on a phone, with a clock that the test turns and nobody
+// who works on the tasks.
+type office struct {
+	t     *testing.T
+	inbox *tasks.Inbox
+	store *memory.Store
+	phone *phone
+	texts *i18n.Texts
+	rules tasks.Rules
+
+	mu  sync.Mutex
+	now time.Time
+	n   int
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	texts, err := i18n.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &office{t: t, texts: texts, phone: &phone{hold: map[string]chan any{}, refuse: map[string]bool{}}, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	o.store = memory.New(o.clock)
+	o.rules = tasks.Rules{
+		Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC", Models: []string{"main", "big"},
+		Access: tasks.Access{
+			Admins: []string{"phone:boss", "phone:chief"},
+			Doors:  map[string]tasks.Door{"phone": {Users: []string{"ann", "bob"}, Chats: []string{"hall"}, Teams: []string{"T1"}}},
+		},
+	}
+	o.restart()
+	return o
+}
+
+// restart makes a new inbox over the same store.
+func (o *office) restart() {
+	zones := builtin.NewZones()
+	o.inbox = tasks.NewInbox(tasks.InboxConfig{
+		Store: o.store, Wake: func(context.Context, tasks.ID) error { return nil }, Texts: o.texts,
+		Chats: tasks.Chats{"phone": o.phone}, Log: slog.New(slog.DiscardHandler), Now: o.clock, Tools: &enginetest.Tools{},
+		Zones: func(name string) ([]string, string) { return zones.Find(name, o.clock()) }, Rules: o.rules,
+	})
+}
+
+func (o *office) clock() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.now
+}
+
+func (o *office) pass(d time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now = o.now.Add(d)
+}
+
+func private(person string) bot.Chat { return bot.Chat{Platform: "phone", ID: person, Private: true} }
+
+func room(id string) bot.Chat { return bot.Chat{Platform: "phone", ID: id} }
+
+// by is a message of a person in a chat.
+func (o *office) by(person string, in bot.Chat, text string) bot.Message {
+	o.n++
+	key := fmt.Sprintf("k%d", o.n)
+	return bot.Message{
+		Key: key, ID: "i" + key, Chat: in, From: bot.Person{Platform: "phone", ID: person, Name: strings.ToUpper(person)}, Text: text, At: o.clock(),
+	}
+}
+
+// press is the press of a button.
+func (o *office) press(person string, in bot.Chat, data string) bot.Message {
+	m := o.by(person, in, "")
+	m.Press, m.Token = data, "token"
+	return m
+}
+
+// heard is what a message led to.
+type heard struct {
+	posts   []enginetest.Post
+	answers []string // without the key
+}
+
+// text is the only thing that was said, in the chat or as an answer.
+func (h heard) text() string {
+	var all []string
+	for _, p := range h.posts {
+		all = append(all, p.Text)
+	}
+	for _, a := range h.answers {
+		if a != "" {
+			all = append(all, a)
+		}
+	}
+	return strings.Join(all, " | ")
+}
+
+// data is what the button of that label carries.
+func (h heard) data(t *testing.T, label string) string {
+	t.Helper()
+	for _, p := range h.posts {
+		for _, b := range p.Buttons {
+			if b.Label == label {
+				return b.Data
+			}
+		}
+	}
+	t.Fatalf("no button %q in %+v", label, h.posts)
+	return ""
+}
+
+// send hands messages to the inbox and returns what it says to them.
+func (o *office) send(messages ...bot.Message) heard {
+	o.t.Helper()
+	o.phone.mu.Lock()
+	posts, answers := len(o.phone.posts), len(o.phone.answers)
+	o.phone.mu.Unlock()
+	if err := o.inbox.Handle(o.t.Context(), messages); err != nil {
+		o.t.Fatalf("handling %+v: %v", messages, err)
+	}
+	o.inbox.Flush(o.t.Context())
+	o.phone.mu.Lock()
+	defer o.phone.mu.Unlock()
+	h := heard{posts: slices.Clone(o.phone.posts[posts:])}
+	for _, a := range o.phone.answers[answers:] {
+		_, text, _ := strings.Cut(a, ": ")
+		h.answers = append(h.answers, text)
+	}
+	return h
+}
+
+// say sends one text and returns what is said to it.
+func (o *office) say(person string, in bot.Chat, text string) string {
+	o.t.Helper()
+	return o.send(o.by(person, in, text)).text()
+}
+
+func (o *office) text(key string, data map[string]any) string { return o.texts.Text("en", key, data) }
+
+// goals lists what the live tasks of a chat are about.
+func (o *office) goals(in bot.Chat) []string {
+	o.t.Helper()
+	var list []string
+	for _, id := range o.live(in) {
+		list = append(list, o.event(id, 1).Opening.Goal)
+	}
+	return list
+}
+
+func (o *office) live(in bot.Chat) []tasks.ID {
+	o.t.Helper()
+	live, err := o.store.Live(o.t.Context(), in.Key())
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	var ids []tasks.ID
+	for _, l := range live {
+		ids = append(ids, l.Task)
+	}
+	return ids
+}
+
+func (o *office) event(id tasks.ID, seq int) planner.Event {
+	o.t.Helper()
+	e, err := o.store.Event(o.t.Context(), id, seq)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return e
+}
+
+// said lists the guidance that a task holds.
+func (o *office) said(id tasks.ID) []string {
+	o.t.Helper()
+	var list []string
+	for _, seq := range o.state(id).Heard {
+		list = append(list, o.event(id, seq).Text)
+	}
+	return list
+}
+
+func (o *office) state(id tasks.ID) planner.State {
+	o.t.Helper()
+	s, err := o.store.State(o.t.Context(), id)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return s
+}
+
+func (o *office) add(id tasks.ID, events ...planner.Event) {
+	o.t.Helper()
+	if err := o.store.Append(o.t.Context(), id, -1, 0, events...); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// opens asks a question whose task nobody works on yet.
+func (o *office) opens(person string, in bot.Chat, text string) tasks.ID {
+	o.t.Helper()
+	before := o.live(in)
+	o.send(o.by(person, in, text))
+	for _, id := range o.live(in) {
+		if !slices.Contains(before, id) {
+			return id
+		}
+	}
+	o.t.Fatalf("%q opened no task", text)
+	return ""
+}
+
+// plans makes a task plan, and show its board as message "board".
+func (o *office) plans(id tasks.ID) {
+	o.t.Helper()
+	o.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(o.state(id))[0].ID, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{
+		{ID: "1/a", Name: "look", Description: "one"}, {ID: "1/b", Name: "look", Description: "two"},
+	}}}, planner.Event{Type: planner.Began, Slot: planner.SlotBoard}, planner.Event{Type: planner.Shown, Slot: planner.SlotBoard, Message: "board"})
+}
+
+// ends answers a task and shows the answer.
+func (o *office) ends(id tasks.ID, answer string) {
+	o.t.Helper()
+	s := o.state(id)
+	if s.Round > 0 {
+		for _, a := range planner.Todo(s) {
+			o.add(id, planner.Event{Type: planner.Replied, Action: a.ID, Reply: &planner.Reply{Text: "result"}})
+		}
+		s = o.state(id)
+	}
+	o.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(s)[0].ID, Reply: &planner.Reply{Text: answer}})
+	o.add(id, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer}, planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "answer", Last: true})
+}
+
+func (o *office) setting(owner, name string) string {
+	o.t.Helper()
+	v, err := o.store.Setting(o.t.Context(), owner, name)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return v
+}
