@@ -53,13 +53,15 @@ func (s *Server) linger(ctx context.Context, wait time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
+	case <-s.done:
+		return false
 	case <-time.After(wait):
 		return true
 	}
 }
 
 // shown are the arguments for the log.
-func (c call) shown() map[string]any {
+func (c *call) shown() map[string]any {
 	if c.args == nil {
 		return nil
 	}

@@ -126,7 +126,7 @@ func (s *Server) pursue(first *attempt, after chan struct{}) {
 			return
 		}
 		s.note(Entry{Event: EventTimeout, Method: a.d.Name, EventID: a.d.ID, Envelope: a.envelope, Attempt: a.n, Problem: reason})
-		if a.n >= len(s.o.Retries) || a.d.Kind != KindEvent || !retry || s.ctx.Err() != nil {
+		if a.n >= len(s.o.Retries) || a.d.Kind != KindEvent || !retry || s.closing() {
 			a.d.Lost = true
 			s.note(Entry{Event: EventLost, Method: a.d.Name, EventID: a.d.ID})
 			s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *Server) pursue(first *attempt, after chan struct{}) {
 		}
 		s.mu.Unlock()
 		select {
-		case <-s.ctx.Done():
+		case <-s.done:
 		case <-time.After(s.span(s.o.Retries[a.n])):
 		}
 		s.mu.Lock()
@@ -174,7 +174,7 @@ func (s *Server) attempt(a *attempt) (reason string, retry bool) {
 			reason = "connection_failed"
 		case <-timer.C:
 			reason = "timeout"
-		case <-s.ctx.Done():
+		case <-s.done:
 			reason = "closed"
 		}
 		return s.expire(a, reason), true

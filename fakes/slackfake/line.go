@@ -31,7 +31,7 @@ func (s *Server) Refresh() {
 	go func() {
 		defer s.busy.Done()
 		select {
-		case <-s.ctx.Done():
+		case <-s.done:
 		case <-time.After(s.span(warningGap)):
 		}
 		s.mu.Lock()

@@ -216,7 +216,7 @@ func (s *Server) remove(c call) (answer, *refusal) {
 }
 
 // wire is a message as the API tells it.
-func (m *Message) wire(c *Channel) answer {
+func (m Message) wire(c *Channel) answer {
 	w := answer{"type": "message", "user": m.User, "text": m.Text, "ts": m.TS, "team": Team}
 	if m.User == BotUser {
 		w["bot_id"], w["app_id"] = BotID, AppID

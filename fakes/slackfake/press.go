@@ -173,24 +173,8 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) {
 		s.note(Entry{Seq: seq, Event: EventFault, Method: "response_url"})
 		panic(http.ErrAbortHandler)
 	}
-	status, text := http.StatusOK, "ok"
-	h := s.hooks[r.PathValue("id")]
-	switch {
-	case err != nil || !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
-		s.violate("response_url: the body is no JSON")
-		status, text = http.StatusBadRequest, "invalid_payload"
-	case h == nil || s.o.Now().Sub(h.born) > s.span(hookLife):
-		status, text = http.StatusNotFound, "expired_url"
-	case h.uses >= hookUses:
-		s.violate("response_url: used %d times", h.uses+1)
-		status, text = http.StatusNotFound, "used_url"
-	default:
-		h.uses++
-		if refused := s.respondTo(h, raw); refused != nil {
-			s.violate("response_url: %s: %s", refused.code, refused.blame)
-			status, text = http.StatusBadRequest, refused.code
-		}
-	}
+	isJSON := err == nil && strings.HasPrefix(r.Header.Get("Content-Type"), "application/json")
+	status, text := s.useHook(s.hooks[r.PathValue("id")], raw, isJSON)
 	e := Entry{Seq: seq, Event: EventAnswer, Method: "response_url", Performed: status == http.StatusOK}
 	if !e.Performed {
 		e.Error = text
@@ -201,6 +185,27 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(status)
 	_, _ = fmt.Fprint(w, text)
+}
+
+// useHook takes one answer and returns the status and text for it. The caller
+// holds the lock.
+func (s *Server) useHook(h *hook, raw json.RawMessage, isJSON bool) (status int, text string) {
+	switch {
+	case !isJSON:
+		s.violate("response_url: the body is no JSON")
+		return http.StatusBadRequest, "invalid_payload"
+	case h == nil || s.o.Now().Sub(h.born) > s.span(hookLife):
+		return http.StatusNotFound, "expired_url"
+	case h.uses >= hookUses:
+		s.violate("response_url: used %d times", h.uses+1)
+		return http.StatusNotFound, "used_url"
+	}
+	h.uses++
+	if refused := s.respondTo(h, raw); refused != nil {
+		s.violate("response_url: %s: %s", refused.code, refused.blame)
+		return http.StatusBadRequest, refused.code
+	}
+	return http.StatusOK, "ok"
 }
 
 // respondAtOnce shows what an acknowledgement of a command or press carried.
@@ -219,18 +224,21 @@ func (s *Server) respondAtOnce(d *Delivery, payload json.RawMessage) {
 	}
 }
 
+// response is what an app answers to a command or press.
+type response struct {
+	Text    string          `json:"text"`
+	Blocks  json.RawMessage `json:"blocks"`
+	Type    string          `json:"response_type"`
+	Replace bool            `json:"replace_original"`
+	Delete  bool            `json:"delete_original"`
+	Thread  string          `json:"thread_ts"`
+}
+
 // respondTo shows an answer to a command or press: to its author alone, or to
 // the channel, or in place of the message that was pressed. The caller holds
 // the lock.
 func (s *Server) respondTo(h *hook, raw json.RawMessage) *refusal {
-	var r struct {
-		Text    string          `json:"text"`
-		Blocks  json.RawMessage `json:"blocks"`
-		Type    string          `json:"response_type"`
-		Replace bool            `json:"replace_original"`
-		Delete  bool            `json:"delete_original"`
-		Thread  string          `json:"thread_ts"`
-	}
+	var r response
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return blame("invalid_payload", "%v", err)
 	}

@@ -146,7 +146,7 @@ func (s *Server) page(c call, newest bool, fits func(*Message) bool) (answer, *r
 }
 
 // within reports whether a ts lies between oldest and latest.
-func (c call) within(ts string) bool {
+func (c *call) within(ts string) bool {
 	oldest, latest := c.text("oldest"), c.text("latest")
 	if c.flag("inclusive") && (ts == oldest || ts == latest) {
 		return true

@@ -21,21 +21,21 @@ type call struct {
 	args   map[string]any // without the token; decoded by kind: string, bool, int, json.RawMessage
 }
 
-func (c call) text(name string) string { value, _ := c.args[name].(string); return value }
-func (c call) flag(name string) bool   { value, _ := c.args[name].(bool); return value }
-func (c call) raw(name string) json.RawMessage {
+func (c *call) text(name string) string { value, _ := c.args[name].(string); return value }
+func (c *call) flag(name string) bool   { value, _ := c.args[name].(bool); return value }
+func (c *call) raw(name string) json.RawMessage {
 	value, _ := c.args[name].(json.RawMessage)
 	return value
 }
 
-func (c call) number(name string, usual int) int {
+func (c *call) number(name string, usual int) int {
 	if value, set := c.args[name].(int); set {
 		return value
 	}
 	return usual
 }
 
-func (c call) has(name string) bool { _, set := c.args[name]; return set }
+func (c *call) has(name string) bool { _, set := c.args[name]; return set }
 
 // refusal is an answer with ok false.
 type refusal struct {
@@ -61,10 +61,11 @@ const maxBody = 4 << 20
 // Content-Type; the token is in the header or, for forms, among the arguments.
 func readCall(r *http.Request, methods map[string]method) (call, *refusal) {
 	c := call{method: r.PathValue("method")}
-	known := false
-	if c.spec, known = methods[c.method]; !known {
+	spec, known := methods[c.method]
+	if !known {
 		return c, blame("unknown_method", "there is no method %s", c.method)
 	}
+	c.spec = spec
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil || len(body) > maxBody {
 		return c, refuse("request_timeout")
@@ -82,7 +83,6 @@ func readCall(r *http.Request, methods map[string]method) (call, *refusal) {
 // readBody returns the arguments undecoded: strings of forms, JSON values of
 // JSON.
 func readBody(r *http.Request, body []byte, spec method) (map[string]any, bool, *refusal) {
-	values := map[string]any{}
 	if r.Method == http.MethodGet {
 		return flat(r.URL.Query()), false, nil
 	}
@@ -95,7 +95,7 @@ func readBody(r *http.Request, body []byte, spec method) (map[string]any, bool, 
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case len(body) == 0 && (err != nil || kind == "application/json"):
-		return values, true, nil
+		return map[string]any{}, true, nil
 	case r.Header.Get("Content-Type") == "":
 		return nil, false, blame("missing_post_type", "a body without Content-Type")
 	case err != nil:
@@ -103,6 +103,11 @@ func readBody(r *http.Request, body []byte, spec method) (map[string]any, bool, 
 	case params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8"):
 		return nil, false, blame("invalid_charset", "charset %q", params["charset"])
 	}
+	return parseBody(kind, body, spec)
+}
+
+func parseBody(kind string, body []byte, spec method) (map[string]any, bool, *refusal) {
+	values := map[string]any{}
 	switch kind {
 	case "application/x-www-form-urlencoded":
 		form, err := url.ParseQuery(string(body))

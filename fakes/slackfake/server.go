@@ -73,8 +73,7 @@ type Server struct {
 	mux    *http.ServeMux
 	known  map[string]method
 	served chan struct{}
-	ctx    context.Context // ends with Close; every goroutine of the fake lives inside it
-	cancel context.CancelFunc
+	done   chan struct{}  // closed by Close; every goroutine of the fake ends then
 	busy   sync.WaitGroup // requests and deliveries
 
 	mu      sync.Mutex
@@ -132,9 +131,8 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("starting fake Slack: %w", err), log.close())
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{
-		o: o, served: make(chan struct{}), ctx: ctx, cancel: cancel, changed: make(chan struct{}), log: log, app: o.App,
+		o: o, served: make(chan struct{}), done: make(chan struct{}), changed: make(chan struct{}), log: log, app: o.App,
 		users: map[string]*User{}, channels: map[string]*Channel{}, messages: map[string][]*Message{},
 		statuses: map[string]*Status{}, revoked: map[string]string{}, hooks: map[string]*hook{},
 		windows: map[string]*window{}, byEnvelope: map[string]*attempt{}, tails: map[string]chan struct{}{},
@@ -144,7 +142,7 @@ func Start(o Options) (*Server, error) {
 	s.APIURL = s.URL + "/api/"
 	s.settle(o.World)
 	s.mux, s.known = s.routes(), methods()
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		defer close(s.served)
 		_ = s.http.Serve(listener) // ends with Close
@@ -179,9 +177,10 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Close ends all connections and deliveries and waits for them.
+// Close ends all connections and deliveries and waits for them. It is called
+// once.
 func (s *Server) Close() error {
-	s.cancel()
+	close(s.done)
 	err := s.http.Close()
 	s.closeSockets()
 	<-s.served
@@ -219,7 +218,7 @@ func (s *Server) WaitFor(ctx context.Context, what string, cond func() bool) err
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %s: %w", what, ctx.Err())
-		case <-s.ctx.Done():
+		case <-s.done:
 			return fmt.Errorf("waiting for %s: the fake was closed", what)
 		case <-changed:
 		}
@@ -241,6 +240,15 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("POST /hook/{id}", s.serveHook)
 	s.controls(mux)
 	return mux
+}
+
+func (s *Server) closing() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // change tells those who wait. The caller holds the lock.

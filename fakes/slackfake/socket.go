@@ -136,7 +136,7 @@ func disconnect(reason string) map[string]any {
 
 // writeSocket writes until the connection is closed; it is its only writer.
 func (s *Server) writeSocket(sock *socket) {
-	defer sock.conn.Close()
+	defer func() { _ = sock.conn.Close() }()
 	ping := time.NewTicker(max(s.span(pingGap), 50*time.Millisecond))
 	defer ping.Stop()
 	for {
@@ -144,7 +144,7 @@ func (s *Server) writeSocket(sock *socket) {
 		select {
 		case <-sock.closed:
 			return
-		case <-s.ctx.Done():
+		case <-s.done:
 			return
 		case <-ping.C:
 			pinging = true

@@ -38,25 +38,21 @@ func Sign(secret string, at time.Time, body []byte) http.Header {
 // visit makes one attempt over HTTP and says why it failed, if it did, and
 // whether another may follow.
 func (s *Server) visit(app string, a *attempt) (reason string, retry bool) {
-	path, kind, body := pathEvents, "application/json", []byte(a.d.Payload)
-	switch a.d.Kind {
-	case KindCommand:
-		path, kind, body = pathCommands, "application/x-www-form-urlencoded", formOf(a.d.Payload)
-	case KindPress:
-		path, kind = pathInteractions, "application/x-www-form-urlencoded"
-		body = []byte(url.Values{"payload": {string(a.d.Payload)}}.Encode())
-	}
-	header := Sign(s.o.SigningSecret, time.Now(), body)
-	header.Set("Content-Type", kind)
-	if a.n > 0 && a.d.Kind == KindEvent {
-		header.Set("X-Slack-Retry-Num", strconv.Itoa(a.n))
-		header.Set("X-Slack-Retry-Reason", or(a.reason, "http_timeout"))
-	}
+	path, header, body := s.webhook(a)
 	s.mu.Lock()
 	a.sent = time.Now()
 	s.note(Entry{Event: EventDeliver, Method: a.d.Name, EventID: a.d.ID, Envelope: a.envelope, Attempt: a.n})
 	s.mu.Unlock()
-	response, text, err := s.Knock(s.ctx, app+path, header, body)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.busy.Go(func() {
+		defer cancel()
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+		}
+	})
+	response, text, err := s.Knock(ctx, app+path, header, body)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "http_timeout", true
@@ -69,6 +65,25 @@ func (s *Server) visit(app string, a *attempt) (reason string, retry bool) {
 	defer s.mu.Unlock()
 	s.acknowledge(a, answerOf(response, text))
 	return "", true
+}
+
+// webhook is an attempt as a request: its path, headers and body.
+func (s *Server) webhook(a *attempt) (path string, header http.Header, body []byte) {
+	path, kind, body := pathEvents, "application/json", []byte(a.d.Payload)
+	switch a.d.Kind {
+	case KindCommand:
+		path, kind, body = pathCommands, "application/x-www-form-urlencoded", formOf(a.d.Payload)
+	case KindPress:
+		path, kind = pathInteractions, "application/x-www-form-urlencoded"
+		body = []byte(url.Values{"payload": {string(a.d.Payload)}}.Encode())
+	}
+	header = Sign(s.o.SigningSecret, time.Now(), body)
+	header.Set("Content-Type", kind)
+	if a.n > 0 && a.d.Kind == KindEvent {
+		header.Set("X-Slack-Retry-Num", strconv.Itoa(a.n))
+		header.Set("X-Slack-Retry-Reason", or(a.reason, "http_timeout"))
+	}
+	return path, header, body
 }
 
 // Knock posts any body with any headers to the app, for forged signatures and

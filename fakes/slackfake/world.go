@@ -126,8 +126,8 @@ type Message struct {
 	At        time.Time       `json:"at"`
 }
 
-func (m *Message) clone() Message {
-	c := *m
+func (m Message) clone() Message {
+	c := m
 	c.Reactions = slices.Clone(m.Reactions)
 	if m.Stream != nil {
 		stream := *m.Stream
