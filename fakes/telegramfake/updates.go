@@ -172,6 +172,7 @@ func (s *Server) startPoll(c *call, offset int64) (*poll, *refusal) {
 	}
 	q.poll = &poll{ended: make(chan struct{})}
 	c.entry.Done = true
+	s.change()
 	return q.poll, nil
 }
 

@@ -119,6 +119,9 @@ func (v View) Log() []Entry { return v.s.log }
 // Pending is the number of updates that are not confirmed.
 func (v View) Pending() int { return len(v.s.queue.pending) + len(v.s.queue.again) }
 
+// Polling reports whether a getUpdates waits.
+func (v View) Polling() bool { return v.s.queue.poll != nil }
+
 // Chat returns a chat as it is now; of one that does not exist, an empty one.
 func (s *Server) Chat(id int64) Chat {
 	s.mu.Lock()
