@@ -47,7 +47,7 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request, what string) {
 	case "GET events":
 		result = s.Events(chatID)
 	case "GET log":
-		result = s.Log()
+		result = append([]Entry{}, s.Log()...)
 	case "GET violations":
 		result = append([]string{}, s.Violations()...)
 	case "GET transcript":

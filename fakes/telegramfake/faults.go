@@ -118,7 +118,7 @@ func (s *Server) takeFault(c *call) *Fault {
 		met := *f
 		if met.Kind == FaultBusy {
 			m := s.methods[strings.ToLower(c.entry.Method)]
-			s.rates.lane(m, id).hold(s.o.Now(), s.seconds(met.RetryAfter))
+			s.rates.lane(m, m.chatOf(id)).hold(s.o.Now(), s.seconds(met.RetryAfter))
 		}
 		s.faults = slices.DeleteFunc(s.faults, func(f Fault) bool { return f.Count == 0 })
 		return &met

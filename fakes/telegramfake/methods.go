@@ -20,6 +20,16 @@ type method struct {
 	rated rated
 }
 
+func (m method) hasChat() bool { return slices.Contains(strings.Fields(m.known), "chat_id") }
+
+// chatOf is 0 for methods without a chat, whatever was given.
+func (m method) chatOf(id int64) int64 {
+	if !m.hasChat() {
+		return 0
+	}
+	return id
+}
+
 // call is one request on its way.
 type call struct {
 	method method
@@ -117,7 +127,7 @@ func (s *Server) execute(c *call) (any, *refusal) {
 	if !s.known(c) {
 		return nil, &refusal{Code: http.StatusNotFound, Text: "Not Found: method not found"}
 	}
-	if strings.Contains(" "+c.method.known+" ", " chat_id ") {
+	if c.method.hasChat() {
 		if why := s.findChat(c); why != nil {
 			return nil, why
 		}
