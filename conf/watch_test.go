@@ -1,0 +1,66 @@
+package conf_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"legwork/conf"
+)
+
+// TestWatch: a change of the config file or of .env is told, however it is
+// written; other files are not.
+func TestWatch(t *testing.T) {
+	replace := func(path, text string) error {
+		fresh := path + ".new"
+		if err := os.WriteFile(fresh, []byte(text), 0o600); err != nil {
+			return err
+		}
+		return os.Rename(fresh, path)
+	}
+	write := func(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
+	for _, test := range []struct {
+		name, file string
+		change     func(path, text string) error
+		want       bool
+	}{
+		{"written over", "config.yaml", write, true},
+		{"replaced", "config.yaml", replace, true},
+		{"variables", ".env", write, true},
+		{"another file", "notes.txt", write, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, "config.yaml")
+			if err := write(path, "language: en\n"); err != nil {
+				t.Fatal(err)
+			}
+			changed := make(chan struct{}, 1)
+			stop, err := conf.Watch(path, slog.New(slog.DiscardHandler), changed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			if err := test.change(filepath.Join(folder, test.file), "language: ru\n"); err != nil {
+				t.Fatal(err)
+			}
+			if !test.want { // what must be told comes after it
+				if err := write(path, "language: zh\n"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			select {
+			case <-changed:
+			case <-time.After(10 * time.Second):
+				t.Fatal("the change was not told within 10 s")
+			}
+			select {
+			case <-changed:
+				t.Error("one change was told twice")
+			case <-time.After(500 * time.Millisecond):
+			}
+		})
+	}
+}
