@@ -19,9 +19,11 @@ type claim struct {
 	tries []string // keys of the messages that had a wrong one
 }
 
-// How long a code holds and how often it may be wrong.
+// ClaimTime is how long a code of Claim holds.
+const ClaimTime = time.Hour
+
+// How often a code may be wrong, and how long it is.
 const (
-	claimTime   = time.Hour
 	claimTries  = 5
 	claimLength = 8
 )
@@ -36,7 +38,7 @@ func (in *Inbox) Claim(ctx context.Context) (code string, err error) {
 	}
 	in.claim.mu.Lock()
 	defer in.claim.mu.Unlock()
-	in.claim.code, in.claim.until, in.claim.tries = newCode(), in.Now().Add(claimTime), nil
+	in.claim.code, in.claim.until, in.claim.tries = newCode(), in.Now().Add(ClaimTime), nil
 	return in.claim.code, nil
 }
 

@@ -1,0 +1,420 @@
+package tasks_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// TestCommandNames: each has a description in every language.
+func TestCommandNames(t *testing.T) {
+	o := newOffice(t)
+	want := strings.Fields("start task plan stop status retry new forget history groups model lang timezone settings help")
+	if got := tasks.CommandNames(); !slices.Equal(got, want) {
+		t.Errorf("CommandNames = %q, want %q", got, want)
+	}
+	for _, name := range want {
+		for _, lang := range []string{"en", "zh", "ru"} {
+			if text := o.texts.Text(lang, "command."+name, nil); text == "command."+name {
+				t.Errorf("/%s has no description in %s", name, lang)
+			}
+		}
+		if help := o.text("help.chat", nil); name != "start" && !strings.Contains(help, "`/"+name) {
+			t.Errorf("the help does not name /%s", name)
+		}
+	}
+}
+
+// TestWordsOfCommands: how they may be written, and what is none.
+func TestWordsOfCommands(t *testing.T) {
+	o := newOffice(t)
+	unknown := func(command, near string) string {
+		return o.text("error.unknown_command", map[string]any{"Command": command, "Near": near})
+	}
+	for _, c := range []struct{ text, want string }{
+		{"/help", o.text("help.chat", nil)},
+		{"/HELP", o.text("help.chat", nil)},
+		{"/help@legwork_bot", o.text("help.chat", nil)},
+		{"/help\nme", o.text("help.chat", nil)},
+		{"/start", o.text("notice.start", nil) + "\n\n" + o.text("help.chat", nil)},
+		{"/start payload", o.text("notice.start", nil) + "\n\n" + o.text("help.chat", nil)},
+		{"/statsu", unknown("/statsu", "/status")},
+		{"/hlep", unknown("/hlep", "/help")},
+		{"/tsak do it", unknown("/tsak", "/task")},
+		{"/dance", unknown("/dance", "")},
+		{"/помощь", unknown("/помощь", "")},
+		{"/" + strings.Repeat("x", 100000), unknown("/"+strings.Repeat("x", 40), "")},
+		{"/status", o.text("statusline.none", nil)},
+		{"/stop", o.text("error.nothing_running", nil)},
+		{"/new", o.text("notice.new", nil)},
+		{"/retry", o.text("error.nothing_to_retry", nil)},
+		{"/history", o.text("history.none", nil)},
+		{"/task", o.text("error.empty_task", map[string]any{"Command": "/task"})},
+		{"/plan  ", o.text("error.empty_task", map[string]any{"Command": "/plan"})},
+		{"/task " + strings.Repeat("x", tasks.MaxGoal+1), o.text("error.goal_too_long", map[string]any{"Max": tasks.MaxGoal})},
+		{"/groups", o.text("groups.intro", nil) + "\n\n- **book**: Books things.\n- **locked**: Is locked.\n- **look**: Looks things up."},
+		{"", o.text("error.empty_goal", nil)},
+		{strings.Repeat("x", tasks.MaxGoal+1), o.text("error.goal_too_long", map[string]any{"Max": tasks.MaxGoal})},
+	} {
+		if got := o.say("ann", private("ann"), c.text); got != c.want {
+			t.Errorf("%.60q was answered %.300q, want %q", c.text, got, c.want)
+		}
+	}
+	if goals := o.goals(private("ann")); len(goals) != 0 {
+		t.Errorf("commands opened the tasks %q", goals)
+	}
+	for _, text := range []string{"/usr/bin is full", "//", "/", "/ help", "👍", "שלום עולם", strings.Repeat("ж", 50000), "/a.b"} {
+		o.pass(time.Minute)
+		o.opens("ann", room("hall"), text)
+	}
+}
+
+// TestGroupsByPerson: a group that is for somebody else is not shown.
+func TestGroupsByPerson(t *testing.T) {
+	o := newOffice(t)
+	m := o.by("bob", private("bob"), "/groups")
+	if got := o.send(m).text(); strings.Contains(got, "secret") {
+		t.Errorf("a group of another platform's person is shown: %q", got)
+	}
+}
+
+// TestMedia: what holds no text is told so.
+func TestMedia(t *testing.T) {
+	o := newOffice(t)
+	m := o.by("ann", private("ann"), "")
+	m.Media = "sticker"
+	if got := o.send(m).text(); got != o.text("error.no_text_in_media", nil) {
+		t.Errorf("a sticker was answered %q", got)
+	}
+	m = o.by("ann", private("ann"), "what is this?")
+	m.Media = "photo"
+	o.send(m)
+	if goals := o.goals(private("ann")); !slices.Equal(goals, []string{"what is this?"}) {
+		t.Errorf("goals = %q, want the photo's caption", goals)
+	}
+}
+
+// TestTaskApart: /task is a question of its own beside a running plan; what is
+// on further lines belongs to it.
+func TestTaskApart(t *testing.T) {
+	o := newOffice(t)
+	first := o.opens("ann", private("ann"), "go")
+	o.plans(first)
+	id := o.opens("ann", private("ann"), "/task compare\n\n- a\n- b")
+	if got := o.event(id, 1).Opening; got.Goal != "compare\n\n- a\n- b" || got.Preview {
+		t.Errorf("opening = %+v", got)
+	}
+	if heard := o.said(first); len(heard) != 0 {
+		t.Errorf("the running task heard %q", heard)
+	}
+}
+
+// TestPlanFirst: /plan shows the plan; Run, Edit and Cancel.
+func TestPlanFirst(t *testing.T) {
+	for _, in := range []bot.Chat{private("ann"), room("hall")} {
+		o := newOffice(t)
+		id := o.opens("ann", in, "/plan travel")
+		if !o.event(id, 1).Opening.Preview {
+			t.Fatal("the plan is not shown first")
+		}
+		o.plans(id)
+		button := func(choice int) string {
+			plan := o.state(id).Planned[0]
+			return fmt.Sprintf("a:%s:%d.%d.0:%d", id, planner.AtPlan, plan, choice)
+		}
+		old := button(0)
+		h := o.send(o.press("ann", in, button(1)))
+		if len(h.posts) != 1 || h.posts[0].Text != o.text("notice.edit_plan", nil) || !slices.Equal(h.answers, []string{""}) {
+			t.Fatalf("Edit was answered %+v, want a message and the end of the press", h)
+		}
+		if h := o.send(o.press("ann", in, button(1))); len(h.posts) != 0 || h.text() != o.text("notice.edit_plan", nil) {
+			t.Errorf("Edit again: %+v, want a short note", h)
+		}
+		o.pass(time.Minute)
+		reply := o.by("ann", in, "by train")
+		if !in.Private {
+			reply.ReplyTo = h.posts[0].ID
+		}
+		o.send(reply)
+		if heard := o.said(id); !slices.Equal(heard, []string{"by train"}) || o.state(id).Phase != planner.PhaseDeciding {
+			t.Fatalf("heard %q, phase %s; want another plan to be made", heard, o.state(id).Phase)
+		}
+		o.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(o.state(id))[0].ID, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: "1/a", Name: "look", Description: "trains"}}}})
+		if h := o.send(o.press("ann", in, old)); h.text() != o.text("error.too_late", nil) {
+			t.Errorf("the button of the plan before was answered %q", h.text())
+		}
+		if h := o.send(o.press("bob", in, button(0))); h.text() != o.text("error.not_yours", nil) {
+			t.Errorf("the press of somebody else was answered %q", h.text())
+		}
+		run := o.press("ann", in, button(0))
+		if h := o.send(run); h.text() != "" || len(h.answers) != 1 || o.state(id).Phase != planner.PhaseWorking {
+			t.Errorf("Run: %+v, phase %s", h, o.state(id).Phase)
+		}
+		if h := o.send(run); h.text() != "" || len(h.answers) != 1 {
+			t.Errorf("Run delivered again: %+v", h)
+		}
+		if h := o.send(o.press("ann", in, run.Press)); h.text() != o.text("error.too_late", nil) {
+			t.Errorf("Run pressed again: %q", h.text())
+		}
+	}
+}
+
+func TestPlanCancelled(t *testing.T) {
+	o := newOffice(t)
+	id := o.opens("ann", room("hall"), "/plan travel")
+	o.plans(id)
+	o.send(o.press("boss", room("hall"), fmt.Sprintf("a:%s:%d.%d.0:2", id, planner.AtPlan, o.state(id).Planned[0])))
+	if got := o.state(id).Outcome; got != planner.Halted {
+		t.Errorf("outcome = %q, want stopped", got)
+	}
+}
+
+// TestSettings: what people set for themselves, and what it changes.
+func TestSettings(t *testing.T) {
+	o := newOffice(t)
+	me := private("ann")
+	date := func(zone string) time.Time {
+		at, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.clock().In(at)
+	}
+	zone := func(name string) string {
+		return o.text("notice.timezone", map[string]any{"Name": name, "Date": date(name)})
+	}
+	noModel := o.text("error.no_model", map[string]any{"Allowed": "main, big"})
+	for _, c := range []struct{ text, want string }{
+		{"/timezone", o.text("notice.timezone_now", map[string]any{"Name": "UTC", "Date": date("UTC")})},
+		{"/timezone Tokyo", zone("Asia/Tokyo")},
+		{"/timezone america/new_york", zone("America/New_York")},
+		{"/timezone UTC+3", zone("Etc/GMT-3")},
+		{"/timezone Europe/Berlin", zone("Europe/Berlin")},
+		{"/timezone Local", o.text("error.no_timezone", map[string]any{"Name": "Local"})},
+		{"/timezone Amsterdm", o.text("error.no_timezone", map[string]any{"Name": "Amsterdm", "Near": "Amsterdam"})},
+		{"/timezone ../../etc/passwd", o.text("error.no_timezone", map[string]any{"Name": `\.\./\.\./etc/passwd`})},
+		{"/model", o.text("notice.model_now", map[string]any{"Allowed": "main, big"})},
+		{"/model BIG", o.text("notice.model", map[string]any{"Name": "big"})},
+		{"/model", o.text("notice.model_now", map[string]any{"Name": "big", "Allowed": "main, big"})},
+		{"/model huge", noModel},
+		{"/settings", "- Language: English\n- Time zone: Europe/Berlin\n- Model: big"},
+		{"/lang", o.text("notice.language_now", map[string]any{"Name": "English", "Allowed": "en, zh, ru"})},
+		{"/lang klingon", o.text("error.no_language", map[string]any{"Allowed": "en, zh, ru"})},
+	} {
+		if got := o.say("ann", me, c.text); got != c.want {
+			t.Errorf("%q was answered %q, want %q", c.text, got, c.want)
+		}
+	}
+	o.restart()
+	if got := o.event(o.opens("ann", me, "hello"), 1).Opening; got.Timezone != "Europe/Berlin" || got.Model != "big" {
+		t.Errorf("opening = %+v, want the person's time zone and model", got)
+	}
+	o.rules.Models = []string{"main"}
+	o.inbox.Use(o.rules)
+	o.pass(time.Minute)
+	if got := o.event(o.opens("ann", me, "hello again"), 1).Opening; got.Model != "" {
+		t.Errorf("model = %q, which is no longer configured", got.Model)
+	}
+	if got := o.say("ann", me, "/model"); got != o.text("notice.model_only", nil) {
+		t.Errorf("/model with one model: %q", got)
+	}
+	if got := o.event(o.opens("bob", private("bob"), "hello"), 1).Opening; got.Timezone != "UTC" || got.Model != "" {
+		t.Errorf("another person's opening = %+v", got)
+	}
+}
+
+// TestSettingsByButtons: each choice has one.
+func TestSettingsByButtons(t *testing.T) {
+	o := newOffice(t)
+	o.rules.Models = []string{"main", "big", strings.Repeat("long", 20)}
+	o.inbox.Use(o.rules)
+	me := private("ann")
+	h := o.send(o.by("ann", me, "/settings"))
+	lang := o.send(o.press("ann", me, h.data(t, o.text("button.language", nil))))
+	if got := o.send(o.press("ann", me, lang.data(t, "Русский"))); got.text() != o.texts.Text("ru", "notice.language", map[string]any{"Name": "Русский"}) || len(got.posts) != 0 {
+		t.Errorf("the language button was answered %+v, want a short note", got)
+	}
+	models := o.send(o.press("ann", me, h.data(t, o.text("button.model", nil))))
+	o.send(o.press("ann", me, models.data(t, "big")))
+	if got := o.setting("phone:ann", "model"); got != "big" {
+		t.Errorf("model = %q", got)
+	}
+	o.send(o.press("ann", me, models.data(t, o.texts.Text("ru", "button.usual", nil))))
+	if got := o.setting("phone:ann", "model"); got != "" {
+		t.Errorf("model = %q, want the usual one", got)
+	}
+	zones := o.send(o.by("ann", me, "/timezone Brazil"))
+	o.send(o.press("ann", me, zones.data(t, "America/Sao_Paulo")))
+	if got := o.setting("phone:ann", "timezone"); got != "America/Sao_Paulo" {
+		t.Errorf("timezone = %q", got)
+	}
+}
+
+// TestRetry: the person's newest question that has ended, again as a task.
+func TestRetry(t *testing.T) {
+	o := newOffice(t)
+	hall := room("hall")
+	long := strings.Repeat("a long question ", 1000)
+	first := o.opens("ann", hall, long)
+	o.ends(first, "no")
+	o.pass(time.Minute)
+	o.ends(o.opens("bob", hall, "of bob"), "yes")
+	o.pass(time.Minute)
+	running := o.opens("ann", hall, "running")
+	m := o.by("ann", hall, "/retry")
+	o.send(m)
+	o.send(m)
+	if got := o.goals(hall); !slices.Equal(got, []string{"running", strings.TrimSpace(long)}) {
+		t.Errorf("goals after /retry = %.100q, want the running one and the long one, once", got)
+	}
+	press := func(person string, id tasks.ID) heard { return o.send(o.press(person, hall, "r:"+string(id))) }
+	if h := press("ann", running); h.text() != o.text("error.still_running", nil) {
+		t.Errorf("Retry of a running task: %q", h.text())
+	}
+	if h := press("bob", first); h.text() != o.text("error.not_yours", nil) {
+		t.Errorf("Retry by somebody else: %q", h.text())
+	}
+	if h := o.send(o.press("ann", private("ann"), "r:"+string(first))); h.text() != o.text("error.too_late", nil) {
+		t.Errorf("Retry from another chat: %q", h.text())
+	}
+	for range 2 {
+		if h := press("boss", first); h.text() != "" || len(h.answers) != 1 {
+			t.Errorf("Retry: %+v", h)
+		}
+	}
+	if n := len(o.live(hall)); n != 3 {
+		t.Errorf("%d live tasks after pressing Retry twice, want 3", n)
+	}
+	if h := press("ann", "01NONSENSE"); h.text() != o.text("error.too_late", nil) {
+		t.Errorf("Retry of nothing: %q", h.text())
+	}
+}
+
+// TestHistory: one line for each exchange, the newest ten.
+func TestHistory(t *testing.T) {
+	o := newOffice(t)
+	for i := range 12 {
+		o.ends(o.opens("ann", room("hall"), fmt.Sprintf("question *%d*\nand more", i)), "an answer")
+		o.pass(time.Hour)
+	}
+	o.opens("bob", room("hall"), "running")
+	lines := strings.Split(o.say("bob", room("hall"), "/history"), "\n")
+	if len(lines) != 10 || lines[0] != `- 9 h 0 min ago: question \*3\* and more → an answer` || lines[9] != "- 0.0 s ago: running" {
+		t.Errorf("history = %q", lines)
+	}
+}
+
+// TestForget: asked first, by those who may, once and not long after.
+func TestForget(t *testing.T) {
+	o := newOffice(t)
+	me := private("ann")
+	o.ends(o.opens("ann", me, "one"), "1")
+	o.pass(time.Minute)
+	o.opens("ann", me, "running")
+	h := o.send(o.by("ann", me, "/forget"))
+	yes, no := h.data(t, o.text("button.forget", nil)), h.data(t, o.text("button.keep", nil))
+	if got := o.send(o.press("ann", me, no)); got.text() != o.text("notice.kept", nil) {
+		t.Errorf("Keep was answered %q", got.text())
+	}
+	if got := o.send(o.press("ann", me, yes)); got.text() != o.text("notice.forgotten", map[string]any{"Count": 1, "Text": "yes"}) {
+		t.Errorf("Forget was answered %q", got.text())
+	}
+	if turns, err := o.store.History(t.Context(), me.Key(), "", 1000); err != nil || len(turns) != 0 {
+		t.Errorf("history = %+v, %v; want none", turns, err)
+	}
+	if n := len(o.live(me)); n != 1 {
+		t.Errorf("%d live tasks, want the running one", n)
+	}
+	o.pass(time.Minute)
+	o.ends(o.opens("ann", me, "/task two"), "2")
+	if got := o.send(o.press("ann", me, yes)); got.text() != "" {
+		t.Errorf("pressed twice: %q", got.text())
+	}
+	if turns, err := o.store.History(t.Context(), me.Key(), "", 1000); err != nil || len(turns) != 1 {
+		t.Errorf("what was said since the first press is gone: %+v, %v", turns, err)
+	}
+	late := o.send(o.by("ann", me, "/forget")).data(t, o.text("button.forget", nil))
+	o.pass(time.Hour)
+	if got := o.send(o.press("ann", me, late)); got.text() != o.text("error.too_late", nil) {
+		t.Errorf("an hour later: %q", got.text())
+	}
+	command := o.by("ann", me, "/forget yes")
+	if got := o.send(command).text(); !strings.HasPrefix(got, "Deleted: 1 question") {
+		t.Errorf("/forget yes was answered %q", got)
+	}
+	o.pass(time.Minute)
+	o.ends(o.opens("ann", me, "/task three"), "3")
+	if got := o.send(command).text(); got != "" {
+		t.Errorf("delivered again: %q", got)
+	}
+	if got := o.say("ann", room("hall"), "/forget"); got != o.text("error.admins_only", nil) {
+		t.Errorf("in a group: %q", got)
+	}
+	h = o.send(o.by("boss", room("hall"), "/forget"))
+	if got := o.send(o.press("ann", room("hall"), h.data(t, o.text("button.forget", nil)))); got.text() != o.text("error.admins_only", nil) {
+		t.Errorf("the admin's button pressed by somebody else: %q", got.text())
+	}
+}
+
+// TestStopPress, TestDetails: the buttons of a task's messages.
+func TestStopPress(t *testing.T) {
+	o := newOffice(t)
+	id := o.opens("ann", room("hall"), "go")
+	o.plans(id)
+	stop := "s:" + string(id)
+	for _, c := range []struct {
+		person string
+		in     bot.Chat
+		want   string
+	}{
+		{"bob", room("hall"), "error.not_yours"},
+		{"ann", private("ann"), "error.too_late"},
+		{"ann", room("hall"), "notice.stopping"},
+		{"ann", room("hall"), "error.too_late"},
+	} {
+		if h := o.send(o.press(c.person, c.in, stop)); h.text() != o.text(c.want, nil) || len(h.posts) != 0 {
+			t.Errorf("Stop by %s in %s: %+v, want %s", c.person, c.in.Key(), h, c.want)
+		}
+	}
+	if got := o.state(id).Outcome; got != planner.Halted {
+		t.Errorf("outcome = %q, want stopped", got)
+	}
+}
+
+func TestDetails(t *testing.T) {
+	o := newOffice(t)
+	id := o.opens("ann", room("hall"), "go")
+	o.plans(id)
+	m := o.press("ann", room("hall"), "d:"+string(id))
+	h := o.send(m)
+	if len(h.posts) != 1 || !strings.Contains(h.posts[0].Text, "**one**") || h.posts[0].ReplyTo != m.ID || h.posts[0].Kind != bot.KindNotice || len(h.answers) != 1 {
+		t.Errorf("Details: %+v, want a notice under the message, and the end of the press", h)
+	}
+	if h := o.send(o.press("bob", room("hall"), m.Press)); h.text() != o.text("error.not_yours", nil) {
+		t.Errorf("Details by somebody else: %q", h.text())
+	}
+}
+
+// TestPressesThatNobodyMade are answered all the same.
+func TestPressesThatNobodyMade(t *testing.T) {
+	o := newOffice(t)
+	id := string(o.opens("ann", room("hall"), "go"))
+	for _, data := range []string{
+		"x", ":", "a", "a:", "a:" + id, "a:" + id + ":1.1:0", "a:" + id + ":9.9.9:0", "a:" + id + ":-2.1.0:0", "a:" + id + ":-1.0.0:0", "u:" + id, "u:" + id + ":x",
+		"u:" + id + ":1", "u:" + id + ":99", "x:" + id + ":-1", "c:", "c:forget", "f:yes:", "f:yes:99999999999", "g:a:nobody", "z:" + id, strings.Repeat("a:", 1000), "d:nothing", "s:",
+	} {
+		h := o.send(o.press("ann", room("hall"), data))
+		if len(h.answers) != 1 || len(h.posts) != 0 {
+			t.Errorf("%.40q: %+v, want one answer to the press", data, h)
+		}
+	}
+	if goals := o.goals(room("hall")); !slices.Equal(goals, []string{"go"}) || o.state(tasks.ID(id)).Settled() {
+		t.Errorf("tasks = %q", goals)
+	}
+}
