@@ -110,7 +110,7 @@ func (a Access) check(l *issues) {
 	l.ids("access.slack.users", a.Slack.Users, slackUserProblem)
 	l.ids("access.slack.channels", a.Slack.Channels, slackChannelProblem)
 	l.ids("access.slack.teams", a.Slack.Teams, slackTeamProblem)
-	l.ids("access.admins", a.Admins, adminProblem)
+	l.ids("access.admins", a.Admins, AdminProblem)
 }
 
 func (l *issues) ids(path string, ids []string, problem func(string) string) {
@@ -166,8 +166,9 @@ func slackTeamProblem(id string) string {
 	return fmt.Sprintf("%s is not a workspace id; %s", shown(id), findSlackTeam)
 }
 
-// adminProblem says why a text is not the key of one person.
-func adminProblem(key string) string {
+// AdminProblem says why a text is not the key of one person, as access.admins
+// takes it, and what is allowed; empty when it is one.
+func AdminProblem(key string) string {
 	const allowed = "allowed: telegram:NUMBER and slack:MEMBER, such as telegram:12345 or slack:U012AB3CD"
 	platform, id, found := strings.Cut(key, ":")
 	switch {

@@ -1,0 +1,86 @@
+// Package setup asks a person for a first configuration, tries each answer at
+// once, and writes a short config file and its secrets.
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"legwork/bot/slack"
+	"legwork/bot/telegram"
+	"legwork/i18n"
+	"legwork/llm"
+)
+
+// Options are what Run works with. All but those that say otherwise are needed.
+type Options struct {
+	// In is where answers come from: a terminal, or a line for each answer.
+	In io.Reader
+	// Out gets the questions and what came of the answers.
+	Out io.Writer
+	// Texts are what is said.
+	Texts *i18n.Texts
+	// Language of the questions until one is chosen; empty: the default one.
+	Language string
+	// Timezone is offered as the time zone.
+	Timezone string
+	// Config is the path of the file to write. Secrets go into EnvFile of the
+	// same folder.
+	Config string
+	// EnvFile is the name of the file with secrets.
+	EnvFile string
+	// Replace keeps a config file that exists as FILE.bak instead of refusing.
+	Replace bool
+	// Environment looks up a variable of the process, and Saved one of EnvFile.
+	Environment, Saved func(name string) (string, bool)
+	// TelegramAPI and SlackAPI are written and used as api_url; empty: the
+	// platforms' own.
+	TelegramAPI, SlackAPI string
+	// Try calls what was named.
+	Try Try
+	// Admin says why a text is not the key of a person; empty when it is one.
+	Admin func(key string) string
+}
+
+// Try calls what was named, once. The errors are read by the person and hold no
+// secrets.
+type Try struct {
+	Model    func(context.Context, llm.ModelConfig) error
+	Telegram func(context.Context, telegram.Config) (who string, err error)
+	Slack    func(context.Context, slack.Config) (who string, err error)
+}
+
+// ErrEnded is returned when the input ended before all questions were answered.
+// Nothing was written then.
+var ErrEnded = errors.New("the input ended before all questions were answered; nothing was written")
+
+// Outcome is what Run has written.
+type Outcome struct {
+	Config    string // path of the config file
+	EnvFile   string // path of the file with secrets; empty when there was none to write
+	Backup    string // path that the old config file has now; empty for none
+	Platforms bool   // at least one platform was named
+}
+
+// Run asks, tries and writes; everything is written after the last answer, or
+// nothing. It returns ErrEnded at the end of the input, and another error that
+// says so when ctx ends.
+func Run(ctx context.Context, o Options) (Outcome, error) {
+	if _, err := os.Stat(o.Config); err == nil && !o.Replace {
+		return Outcome{}, fmt.Errorf("%s exists already; with --force a new one is written and the old one kept as %s%s", o.Config, o.Config, backupEnd)
+	}
+	lines, done := newLines(ctx, o.In, o.Out)
+	defer done()
+	t := &talk{Options: o, ctx: ctx, lines: lines, language: i18n.Match(o.Language)}
+	a, err := t.ask()
+	if ctx.Err() != nil {
+		return Outcome{}, errInterrupted
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	return t.write(a)
+}

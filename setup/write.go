@@ -1,0 +1,149 @@
+package setup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// backupEnd is added to the name of a config file that is replaced.
+const backupEnd = ".bak"
+
+// write puts the secrets into the file for them, then the config file beside
+// it. Each file is there as a whole or not at all.
+func (t *talk) write(a answers) (Outcome, error) {
+	out := Outcome{Config: t.Config, Platforms: a.telegram.value != "" || a.slackBot.value != ""}
+	env, changed, err := t.env(a)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if changed {
+		out.EnvFile = filepath.Join(filepath.Dir(t.Config), t.EnvFile)
+		if err := replace(out.EnvFile, env, 0o600); err != nil {
+			return Outcome{}, fmt.Errorf("writing %s: %w", out.EnvFile, err)
+		}
+	}
+	if _, err := os.Stat(t.Config); err == nil {
+		out.Backup = t.Config + backupEnd
+		if err := os.Rename(t.Config, out.Backup); err != nil {
+			return Outcome{}, fmt.Errorf("keeping the old config file: %w", err)
+		}
+	}
+	if err := replace(t.Config, t.config(a), 0o644); err != nil {
+		return Outcome{}, fmt.Errorf("writing %s: %w", t.Config, err)
+	}
+	return out, nil
+}
+
+// replace writes a file beside its place and moves it there. What a link leads
+// to is replaced, not the link.
+func replace(path, text string, mode os.FileMode) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".legwork-init-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // gone already when all went well
+	_, err = file.WriteString(text)
+	err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// env is the file with secrets: all that it held, then what is new. Of two
+// lines with the same name the later one counts.
+func (t *talk) env(a answers) (text string, changed bool, err error) {
+	old, err := os.ReadFile(filepath.Join(filepath.Dir(t.Config), t.EnvFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", false, err
+	}
+	var b strings.Builder
+	b.Write(old)
+	if len(old) > 0 && old[len(old)-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	for _, c := range []credential{a.key, a.telegram, a.slackBot, a.slackApp} {
+		if c.value != "" && !c.set {
+			changed = true
+			fmt.Fprintf(&b, "%s=%s\n", c.variable, quoteEnv(c.value))
+		}
+	}
+	return b.String(), changed, nil
+}
+
+var plainEnv = regexp.MustCompile(`^[A-Za-z0-9_./:+=@%,-]+$`)
+
+// quoteEnv writes a value so that it is read back as it is.
+func quoteEnv(value string) string {
+	switch {
+	case plainEnv.MatchString(value):
+		return value
+	case !strings.Contains(value, "'"):
+		return "'" + value + "'"
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`).Replace(value) + `"`
+}
+
+// config is the text of the config file.
+func (t *talk) config(a answers) string {
+	var b strings.Builder
+	section := func(key, format string, values ...any) {
+		for line := range strings.Lines(t.Texts.Text(t.language, key, nil)) {
+			b.WriteString("# " + strings.TrimSuffix(line, "\n") + "\n")
+		}
+		fmt.Fprintf(&b, format+"\n", values...)
+	}
+	section("init.file_head", "language: %s\ntimezone: %s\n", a.language, quote(a.timezone))
+	section("init.file_models", "models:\n  main:\n    base_url: %s\n%s    model: %s\n", quote(a.url), a.key.line("    api_key"), quote(a.model))
+	if a.telegram.value != "" {
+		section("init.file_telegram", "telegram:\n%s%s", a.telegram.line("  token"), setting("  api_url", t.TelegramAPI))
+	}
+	if a.slackBot.value != "" {
+		section("init.file_slack", "slack:\n%s%s%s", a.slackBot.line("  bot_token"), a.slackApp.line("  app_token"), setting("  api_url", t.SlackAPI))
+	}
+	if len(a.admins) > 0 {
+		quoted := make([]string, len(a.admins))
+		for i, admin := range a.admins {
+			quoted[i] = quote(admin)
+		}
+		section("init.file_access", "access:\n  admins: [%s]\n", strings.Join(quoted, ", "))
+	}
+	section("init.file_servers", "servers:\n  clock: {builtin: clock}\n  math: {builtin: math}")
+	return b.String()
+}
+
+// line is a key that takes its value from the credential's variable; empty when
+// there is none.
+func (c credential) line(key string) string {
+	if c.value == "" {
+		return ""
+	}
+	return key + ": ${" + c.variable + "}\n"
+}
+
+// setting is a key with a value; empty for an empty value.
+func setting(key, value string) string {
+	if value == "" {
+		return ""
+	}
+	return key + ": " + quote(value) + "\n"
+}
+
+// quote writes a value so that YAML and the references in config files leave it
+// as it is.
+func quote(value string) string {
+	text, err := json.Marshal(strings.ReplaceAll(value, "$", "$$"))
+	if err != nil {
+		panic(err) // a text always has a form in JSON
+	}
+	return string(text)
+}
