@@ -1,0 +1,171 @@
+package slack_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/bot/slack"
+	"legwork/fakes/slackfake"
+)
+
+// TestRefreshes renews the connections a hundred times while people write: no
+// message is lost, none comes twice.
+func TestRefreshes(t *testing.T) {
+	p := start(t, set{fake: slackfake.Options{Second: 2 * time.Millisecond}, before: func(s *slack.Slack) {
+		slack.Pause(s, "linger", 30*time.Millisecond)
+	}}).ready(t)
+	const refreshes, perRefresh = 100, 5
+	for i := range refreshes {
+		p.Refresh()
+		for j := range perRefresh {
+			p.Say("DU1", "U1", fmt.Sprintf("%d.%d", i, j), "")
+		}
+		p.until(t, "a new connection", func() bool { return len(p.Calls("apps.connections.open")) > i+1 && p.s.Ready() == nil })
+	}
+	got := p.next(t, refreshes*perRefresh)
+	times := map[string]int{}
+	for _, m := range p.got() {
+		times[m.Text]++
+	}
+	for i := range refreshes {
+		for j := range perRefresh {
+			if text := fmt.Sprintf("%d.%d", i, j); times[text] == 0 {
+				t.Errorf("message %s was lost", text)
+			}
+		}
+	}
+	if len(got) != refreshes*perRefresh {
+		t.Errorf("got %d messages with different keys, want %d", len(got), refreshes*perRefresh)
+	}
+	p.until(t, "acknowledgements", p.Settled)
+}
+
+// TestSuccessorFirst: at a refresh the next connection is open before the old
+// one is closed.
+func TestSuccessorFirst(t *testing.T) {
+	p := start(t, set{fake: slackfake.Options{Second: 100 * time.Millisecond}}).ready(t)
+	p.Refresh()
+	p.until(t, "a second connection", func() bool { return p.Connections() == 2 })
+	p.until(t, "the end of the first", func() bool { return p.Connections() == 1 })
+	for _, e := range p.Entries() {
+		if e.Event == slackfake.EventClose {
+			return
+		}
+		if e.Event == slackfake.EventConnect && e.Socket > 1 {
+			p.Say("DU1", "U1", "after", "")
+			p.next(t, 1)
+			return
+		}
+	}
+	t.Error("the log shows no second connection before the first one was closed")
+}
+
+func TestDeaf(t *testing.T) {
+	for _, pings := range []bool{false, true} {
+		t.Run(fmt.Sprintf("pongs %v", pings), func(t *testing.T) {
+			p := start(t, set{fake: slackfake.Options{Second: 10 * time.Millisecond}, before: func(s *slack.Slack) {
+				slack.Pause(s, "ping", 20*time.Millisecond)
+				slack.Pause(s, "deaf", 100*time.Millisecond)
+				slack.Pause(s, "quiet", 300*time.Millisecond)
+			}}).ready(t)
+			opened := len(p.Calls("apps.connections.open"))
+			p.Deafen(pings)
+			p.Say("DU1", "U1", "anybody there?", "")
+			p.until(t, "another connection", func() bool { return len(p.Calls("apps.connections.open")) > opened })
+			if got := p.next(t, 1); got[0].Text != "anybody there?" {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestDownForLong(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	p.Down()
+	p.until(t, "Ready to tell", func() bool { return p.s.Ready() != nil })
+	p.Say("DU1", "U1", "while it was down", "")
+	tries := len(p.Entries())
+	p.until(t, "more tries", func() bool { return len(p.Entries()) > tries+3 })
+	p.Heal()
+	p.ready(t)
+	if got := p.next(t, 1); got[0].Text != "while it was down" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestTokens: Ready says what is wrong and what to do, and no token is in it.
+func TestTokens(t *testing.T) {
+	tests := []struct {
+		name, says string
+		change     func(*slack.Config)
+		revoke     string
+		code       string
+	}{
+		{name: "bot token of nobody", change: func(c *slack.Config) { c.BotToken = "xoxb-9-9-other" }, says: "bot_token"},
+		{name: "app token of nobody", change: func(c *slack.Config) { c.AppToken = "xapp-9-9-other" }, says: "app_token"},
+		{name: "revoked", revoke: slackfake.BotToken, code: "token_revoked", says: "install the app again"},
+		{name: "removed", revoke: slackfake.BotToken, code: "account_inactive", says: "install the app again"},
+		{name: "app token revoked", revoke: slackfake.AppToken, code: "token_revoked", says: "install the app again"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f := slackfake.New(t, slackfake.Options{Limits: map[string][]slackfake.Limit{}})
+			if test.revoke != "" {
+				f.Revoke(test.revoke, test.code)
+			}
+			cfg := config(f)
+			if test.change != nil {
+				test.change(&cfg)
+			}
+			s, err := slack.New(cfg, slack.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			slack.Pause(s, "denied", 10*time.Millisecond)
+			p := &place{Server: f, s: s, changed: make(chan struct{})}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); _ = s.Run(ctx, p.take) }()
+			defer func() { cancel(); <-done }()
+			p.until(t, "Ready to say "+test.says, func() bool {
+				err := s.Ready()
+				return err != nil && strings.Contains(err.Error(), test.says)
+			})
+			_, tried := slack.Try(t.Context(), cfg)
+			for _, err := range []error{s.Ready(), tried} {
+				if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "-other") || strings.Contains(err.Error(), "fakebot") || strings.Contains(err.Error(), "fakeapp") {
+					t.Errorf("got %v, want %q and no token", err, test.says)
+				}
+			}
+			if test.revoke != "" {
+				f.Revoke(test.revoke, "")
+				p.ready(t)
+			}
+		})
+	}
+}
+
+func TestTry(t *testing.T) {
+	f := slackfake.New(t, slackfake.Options{})
+	who, err := slack.Try(t.Context(), config(f))
+	if err != nil || !strings.HasPrefix(who, "@legwork in ") {
+		t.Errorf("got %q, %v", who, err)
+	}
+	f.Down()
+	if _, err := slack.Try(t.Context(), config(f)); err == nil || strings.Contains(err.Error(), slackfake.BotToken) {
+		t.Errorf("while it is down: %v", err)
+	}
+}
+
+// TestLinkDisabled: Socket Mode is off; it is said, and not tried in a loop.
+func TestLinkDisabled(t *testing.T) {
+	p := start(t, set{before: func(s *slack.Slack) { slack.Pause(s, "denied", time.Hour) }}).ready(t)
+	p.Disconnect("link_disabled")
+	p.until(t, "Ready to tell", func() bool { return p.s.Ready() != nil && strings.Contains(p.s.Ready().Error(), "Socket Mode is off") })
+	if n := len(p.Calls("apps.connections.open")); n != 1 {
+		t.Errorf("%d connections were opened, want 1", n)
+	}
+}
