@@ -172,7 +172,7 @@ func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func TestWebhooks(t *testing.T) {
 	a := newApp(t, func(int, http.ResponseWriter) {})
-	s := slackfake.New(t, slackfake.Options{App: a.url})
+	s := slackfake.New(t, slackfake.Options{App: a.url, Quiet: true})
 	if err := s.Verify(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -180,6 +180,10 @@ func TestWebhooks(t *testing.T) {
 		s.Say("C1", "U1", fmt.Sprint("hi ", i), "")
 	}
 	if _, err := s.Slash("/task", "do & it", "C1", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	posted := must(t, s, "chat.postMessage", "channel", "C1", "text", "a", "blocks", button(`,"value":"v & w"`)).TS
+	if _, err := s.Press("C1", posted, "Stop", "U1"); err != nil {
 		t.Fatal(err)
 	}
 	ts := s.Say("C1", "U1", "last", "")
@@ -193,8 +197,12 @@ func TestWebhooks(t *testing.T) {
 	if err != nil || form.Get("text") != "do & it" || form.Get("channel_id") != "C1" || a.seen[3].URL.Path != "/slack/commands" {
 		t.Errorf("got %s %s, want the command", a.seen[3].URL, a.bodies[3])
 	}
-	if !strings.Contains(a.bodies[4], ts) {
-		t.Errorf("got %s, want %s", a.bodies[4], ts)
+	form, err = url.ParseQuery(a.bodies[4])
+	if err != nil || !strings.Contains(form.Get("payload"), `"value":"v \u0026 w"`) || a.seen[4].URL.Path != "/slack/interactions" {
+		t.Errorf("got %s %s, want the press", a.seen[4].URL, a.bodies[4])
+	}
+	if !strings.Contains(a.bodies[5], ts) {
+		t.Errorf("got %s, want %s", a.bodies[5], ts)
 	}
 }
 

@@ -1,7 +1,6 @@
 package slackfake
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -23,7 +22,7 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, seq, c.method, fault)
 		return
 	}
-	if fault != nil && !s.linger(r.Context(), fault.Delay) {
+	if fault != nil && !s.linger(r.Context().Done(), fault.Delay) {
 		return
 	}
 	result, refused := s.perform(seq, c, refused)
@@ -48,10 +47,10 @@ func (s *Server) perform(seq int, c call, refused *refusal) (result answer, why 
 	return result, refused
 }
 
-// linger waits and reports whether the caller is still there.
-func (s *Server) linger(ctx context.Context, wait time.Duration) bool {
+// linger waits, and reports false when the client went away before.
+func (s *Server) linger(gone <-chan struct{}, wait time.Duration) bool {
 	select {
-	case <-ctx.Done():
+	case <-gone:
 		return false
 	case <-s.done:
 		return false

@@ -39,6 +39,7 @@ func (s *Server) Refresh() {
 		for _, sock := range old {
 			sock.dismiss("refresh_requested")
 		}
+		s.change()
 	}()
 }
 

@@ -26,7 +26,7 @@ type socket struct {
 	closed chan struct{}
 	wake   chan struct{} // has room for one
 	out    []any         // JSON values to be written, raw if []byte; under the server's lock
-	leave  bool          // close after out was written
+	leave  bool          // close soon after out was written
 	going  bool          // a refresh was requested: no more deliveries
 	deaf   bool          // reads and writes nothing that matters
 	mute   bool          // answers no pings either
@@ -124,7 +124,8 @@ func (sock *socket) push(v any) {
 	}
 }
 
-// dismiss says why and closes. The caller holds the server's lock.
+// dismiss says why, and closes when the client had time to acknowledge what it
+// has. The caller holds the server's lock.
 func (sock *socket) dismiss(reason string) {
 	sock.going, sock.leave = true, true
 	sock.push(disconnect(reason))
@@ -158,7 +159,11 @@ func (s *Server) writeSocket(sock *socket) {
 		}
 		pinging = pinging && !sock.mute
 		s.mu.Unlock()
-		if err := sock.write(out, pinging); err != nil || leave {
+		if err := sock.write(out, pinging); err != nil {
+			return
+		}
+		if leave {
+			s.linger(sock.closed, s.span(patience)) // for acknowledgements on the way
 			return
 		}
 	}
