@@ -27,6 +27,7 @@ type phone struct {
 	answers []string            // to presses and commands with a token, as "KEY: TEXT"
 	hold    map[string]chan any // chats where a post waits until the channel is closed
 	refuse  map[string]bool     // chats where the bot cannot write
+	sent    chan bot.Chat       // gets the chat of each post, unless nil
 }
 
 func (*phone) Name() string       { return "phone" }
@@ -60,6 +61,9 @@ func (p *phone) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 	defer p.mu.Unlock()
 	id := fmt.Sprintf("p%d", len(p.posts)+1)
 	p.posts = append(p.posts, enginetest.Post{Draft: d, Chat: to, ID: id})
+	if p.sent != nil {
+		p.sent <- to
+	}
 	return id, nil
 }
 
