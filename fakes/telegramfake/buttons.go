@@ -103,7 +103,7 @@ func (s *Server) Press(chatID int64, messageID int, button string, u User) strin
 	defer s.mu.Unlock()
 	c := s.mustChat(chatID)
 	s.nextPress++
-	p := &Press{ID: fmt.Sprintf("%d%04d", s.Bot.ID, s.nextPress), Chat: chatID, Message: messageID, User: u, Label: button, Data: button, At: s.o.Now()}
+	p := &Press{ID: fmt.Sprintf("%d%06d", s.Bot.ID, s.nextPress), Chat: chatID, Message: messageID, User: u, Label: button, Data: button, At: s.o.Now()}
 	shown := map[string]any{"chat": c.json(), "message_id": messageID, "date": 0}
 	if m := c.messages[messageID]; m != nil {
 		shown = s.messageJSON(c, m)
@@ -128,6 +128,13 @@ func (s *Server) Pressed(id string) Press {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return View{s}.Pressed(id)
+}
+
+// Presses are all presses so far, in order.
+func (s *Server) Presses() []Press {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return View{s}.Presses()
 }
 
 func (s *Server) answerCallbackQuery(c *call) (any, *refusal) {

@@ -24,7 +24,7 @@ const (
 	FaultHalf       = "half"        // it is done, and the answer ends in the middle
 )
 
-func (f Fault) known() bool {
+func (f *Fault) known() bool {
 	return slices.Contains([]string{
 		FaultDropBefore, FaultDropAfter, FaultDelay, FaultDelayAfter, FaultError,
 		FaultBusy, FaultDown, FaultRevoked, FaultGarbage, FaultHalf,

@@ -171,7 +171,7 @@ func TestOtherPrograms(t *testing.T) {
 		{"POST say", `{"user":{"id":7,"name":"Ann"},"text":"hello"}`, 200, `{"message_id":1}`},
 		{"POST say", `{"chat":-5,"user":{"id":7,"name":"Ann"},"text":"hello"}`, 400, "there is no such chat"},
 		{"POST say", `{"name":"Ann"}`, 400, "unknown field"},
-		{"POST press", `{"chat":7,"message":1,"button":"x","user":{"id":7,"name":"Ann"}}`, 200, `{"callback_query_id":"10000001"}`},
+		{"POST press", `{"chat":7,"message":1,"button":"x","user":{"id":7,"name":"Ann"}}`, 200, `{"callback_query_id":"1000000001"}`},
 		{"POST press", `{"chat":-5}`, 400, "there is no such chat"},
 		{"POST fault", `{"kind":"error","method":"getMe","count":-1}`, 200, "true"},
 		{"POST fault", `{"kind":"lightning"}`, 400, `no fault of kind "lightning"`},

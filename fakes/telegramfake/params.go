@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 const maxBody = 1 << 20
@@ -31,25 +32,39 @@ func readParams(r *http.Request) (params, *refusal) {
 	}
 	p := params{}
 	p.add(r.URL.Query())
+	if why := p.addBody(r, body); why != nil {
+		return nil, why
+	}
+	for _, text := range p {
+		if !utf8.ValidString(text) {
+			return nil, notUTF8()
+		}
+	}
+	return p, nil
+}
+
+func notUTF8() *refusal { return bad("strings must be encoded in UTF-8") }
+
+func (p params) addBody(r *http.Request, body []byte) *refusal {
 	kind, options, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case len(body) == 0:
 	case kind == "application/json":
-		return p, p.addJSON(body)
+		return p.addJSON(body)
 	case kind == "application/x-www-form-urlencoded":
 		values, err := url.ParseQuery(string(body))
 		if err != nil {
-			return nil, bad("can't parse form parameters")
+			return bad("can't parse form parameters")
 		}
 		p.add(values)
 	case kind == "multipart/form-data" && options["boundary"] != "":
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if err := r.ParseMultipartForm(maxBody); err != nil {
-			return nil, bad("can't parse multipart form data")
+			return bad("can't parse multipart form data")
 		}
 		p.add(r.MultipartForm.Value)
 	}
-	return p, nil
+	return nil
 }
 
 func (p params) add(values url.Values) {
@@ -59,6 +74,9 @@ func (p params) add(values url.Values) {
 }
 
 func (p params) addJSON(body []byte) *refusal {
+	if !utf8.Valid(body) {
+		return notUTF8() // the decoder would repair it
+	}
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(body, &values); err != nil {
 		return bad("can't parse request JSON object")

@@ -132,6 +132,9 @@ func TestPressIsAnsweredOnceAndInTime(t *testing.T) {
 	if r := do(t, s, "answerCallbackQuery", answer); r.Description != old {
 		t.Errorf("twice: got %+v", r)
 	}
+	if all := s.Presses(); len(all) != 2 || all[0].Answered || !all[1].Answered {
+		t.Errorf("got %+v, want the second of two answered", all)
+	}
 	late := s.Press(chat, 1, "Stop", ann)
 	now = now.Add(31 * time.Second)
 	if r := do(t, s, "answerCallbackQuery", fmt.Sprintf(`{"callback_query_id":%q}`, late)); r.Description != old {

@@ -73,6 +73,7 @@ func TestStrict(t *testing.T) {
 		{"unescaped", "sendMessage", `{"chat_id":7,"text":"a & b","parse_mode":"HTML"}`, "", "an ampersand that is no character reference"},
 		{"unknown parameter", "sendMessage", `{"chat_id":7,"text":"x","markdown":true}`, "", `no parameter "markdown"`},
 		{"null parameter", "sendMessage", `{"chat_id":7,"text":"x","reply_markup":null}`, "", ""},
+		{"no UTF-8", "sendMessage", "{\"chat_id\":7,\"text\":\"\xff\"}", "400 Bad Request: strings must be encoded in UTF-8", ""},
 		{"no JSON", "sendMessage", `{"chat_id":`, "400 Bad Request: can't parse request JSON object", ""},
 
 		{"unchanged", "editMessageText", `{"chat_id":7,"message_id":2,"text":"hi <b>Ann</b>","parse_mode":"HTML","reply_markup":{"inline_keyboard":[[{"text":"A","callback_data":"a"}]]}}`, "400 Bad Request: message is not modified: specified new message content", ""},

@@ -113,6 +113,16 @@ func (v View) Pressed(id string) Press {
 	return Press{ID: id}
 }
 
+// Presses are all presses so far, in order.
+func (v View) Presses() []Press {
+	var all []Press
+	for _, p := range v.s.presses {
+		all = append(all, *p)
+	}
+	slices.SortFunc(all, func(a, b Press) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
 // Log is what Server.Log returns. It must not be changed.
 func (v View) Log() []Entry { return v.s.log }
 
