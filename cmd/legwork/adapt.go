@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
+	"legwork/bot/slack"
+	"legwork/bot/telegram"
 	"legwork/conf"
 	"legwork/llm"
 	"legwork/tasks"
 	"legwork/tools"
+	"legwork/tools/builtin"
 )
 
 // toolbox shows the tool groups of the moment to package tasks.
@@ -47,6 +51,20 @@ func (t toolbox) Call(ctx context.Context, group, tool string, arguments json.Ra
 	return tasks.ToolResult{Text: r.Text, Failed: r.Failed, Unknown: r.Unknown, Bytes: r.Bytes, Show: r.Show}, err
 }
 
+// inboxRules are what a config says about messages: what may be asked, and by
+// whom.
+func inboxRules(c *conf.Config) tasks.Rules {
+	return tasks.Rules{
+		Limits: c.Limits.Task(), Language: c.Language, Timezone: c.Timezone, Models: slices.Sorted(maps.Keys(c.LLM.Models)),
+		Access: tasks.Access{Admins: c.Access.Admins, Doors: map[string]tasks.Door{
+			telegram.Name: {Users: c.Access.Telegram.Users, Chats: c.Access.Telegram.Chats},
+			slack.Name: {
+				Users: c.Access.Slack.Users, Chats: c.Access.Slack.Channels, Teams: c.Access.Slack.Teams, External: c.Access.Slack.External,
+			},
+		}},
+	}
+}
+
 // promptRules are what a config says about prompts.
 func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
 	return tasks.PromptRules{
@@ -65,9 +83,15 @@ func chatSettings(c *conf.Config) map[string]tasks.ChatSettings {
 // promptBytes bounds prompts by the context of the models that get them; nil
 // when it is not known.
 func promptBytes(model llm.Model) func(role string) int {
-	models, ok := model.(*llm.Models)
+	models, ok := model.(interface{ PromptBytes(role string) int })
 	if !ok {
 		return nil
 	}
 	return models.PromptBytes
+}
+
+// zones finds time zones by the names of places, for /timezone.
+func zones() func(name string) ([]string, string) {
+	z := builtin.NewZones()
+	return func(name string) ([]string, string) { return z.Find(name, time.Now()) }
 }

@@ -10,7 +10,7 @@ import (
 
 type checkCommand struct {
 	Config string `placeholder:"FILE" help:"The config file. Default: config.yaml, or the environment where there is none."`
-	Probe  bool   `help:"Also call each model once and start each server once, and print a table."`
+	Probe  bool   `help:"Also call each model and platform once and start each server once, and print a table."`
 }
 
 // Run prints every mistake in the configuration, or one line that there is

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -10,10 +11,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"legwork/bot"
 	"legwork/bot/terminal"
 	"legwork/conf"
 	"legwork/llm"
+	"legwork/tasks"
 )
 
 // conversation is what the commands that chat differ in.
@@ -66,18 +70,73 @@ func (talk conversation) run(ctx context.Context, c console, config *conf.Config
 		}
 		screen.In, screen.Text = bytes.NewReader(line), ""
 	}
-	a, err := newApp(ctx, config, model, talk, screen, log)
+	a, err := openApp(ctx, config, talk.command, log)
 	if err != nil {
 		return err
 	}
-	err = a.run(ctx)
+	t := talk.terminal(ctx, a, screen)
+	a.connect(model, t)
+	err = talk.chatIn(ctx, a, t)
 	if closed := a.close(); err == nil {
 		err = closed
 	}
-	if err == nil && a.terminal.Failed() && !screen.Interactive { // who sat there has read it
+	if err == nil && t.Failed() && !screen.Interactive { // who sat there has read it
 		return errFailed
 	}
 	return err
+}
+
+// chatIn works until the terminal is left or ctx ends, then stops the parts in
+// the opposite order of their start.
+func (talk conversation) chatIn(ctx context.Context, a *app, t *terminal.Terminal) error {
+	var parts stack
+	defer parts.stop(a.log)
+	a.start(&parts)
+	return t.Run(ctx, a.inbox.Handle)
+}
+
+// terminal makes the platform of a conversation. screen is filled in with what
+// the wiring knows.
+func (talk conversation) terminal(ctx context.Context, a *app, screen terminal.Config) *terminal.Terminal {
+	screen.Texts, screen.Person = a.texts, terminal.Login()
+	person := bot.Person{Platform: terminal.Name, ID: screen.Person}
+	screen.Language = func() string {
+		chosen, err := a.store.Setting(ctx, person.Key(), "language")
+		if err != nil {
+			chosen = ""
+		}
+		return cmp.Or(chosen, a.config.Language)
+	}
+	screen.History = filepath.Join(a.config.DataDir, "input_history")
+	if live, err := a.store.Live(ctx, ""); err == nil {
+		screen.Resumed = len(live)
+	}
+	if !talk.json && talk.text == "" {
+		screen.Banner = talk.greeting(a, screen)
+	}
+	var t *terminal.Terminal
+	screen.Wait = func(ctx context.Context) error {
+		if talk.json { // a program names conversations of its own
+			return tasks.Idle(ctx, a.store, "")
+		}
+		return tasks.Idle(ctx, a.store, t.Chat().Key())
+	}
+	t = terminal.New(screen)
+	return t
+}
+
+// greeting opens an interactive chat; it tells of tasks that an earlier run
+// left unfinished.
+func (talk conversation) greeting(a *app, screen terminal.Config) string {
+	data := map[string]any{"Version": readBuild().version, "Model": talk.model}
+	var lines []string
+	for _, key := range talk.banner {
+		lines = append(lines, a.texts.Text(screen.Language(), key, data))
+	}
+	if screen.Resumed > 0 {
+		lines = append(lines, a.texts.Text(screen.Language(), "terminal.resumed", map[string]any{"Count": screen.Resumed}))
+	}
+	return strings.Join(lines, "\n\n")
 }
 
 func newLog(l conf.Log, out io.Writer) *slog.Logger {

@@ -21,11 +21,14 @@ import (
 // file of its own.
 type commands struct {
 	Demo    demoCommand    `cmd:"" help:"Try it: no config, no keys, no network. With a question: answer it; without: chat."`
+	Init    initCommand    `cmd:"" help:"Make a first config file by questions; each answer is tried at once."`
+	Serve   serveCommand   `cmd:"" help:"Serve the configured chat platforms until it is told to stop."`
 	Chat    chatCommand    `cmd:"" help:"Chat in the terminal with the configured models and tools, or answer one question."`
 	Check   checkCommand   `cmd:"" help:"Check the configuration and tell everything that is wrong with it."`
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the config file."`
 	Plan    planCommand    `cmd:"" help:"Read a model's reply on standard input and print the plan in it."`
 	Render  renderCommand  `cmd:"" help:"Read Markdown on standard input and print the messages that would be sent."`
+	Slack   slackCommand   `cmd:"" help:"What Slack needs to know of the app."`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the Go version."`
 	Data    dataCommand    `cmd:"" hidden:""`
 }

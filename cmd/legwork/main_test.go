@@ -13,6 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"legwork/fakes/llmfake"
+	"legwork/fakes/slackfake"
+	"legwork/fakes/telegramfake"
 )
 
 var update = flag.Bool("update", false, "rewrite what testdata/script expects by cmp")
@@ -32,12 +34,19 @@ func TestScripts(t *testing.T) {
 	models := llmfake.New(t, llmfake.Options{Models: []string{"big", "small"}, Respond: func(llmfake.Request) llmfake.Response {
 		return llmfake.Say("ok")
 	}})
+	people := telegramfake.New(t, telegramfake.Options{Token: "123456:AAAAAAAAAABBBBBBBBBBCCCCCCCCCCDDDDD"})
+	team := slackfake.New(t, slackfake.Options{})
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("MODEL_URL", models.URL)
+			e.Setenv("TELEGRAM_URL", people.URL)
+			e.Setenv("TELEGRAM_TOKEN", people.Token)
+			e.Setenv("SLACK_URL", team.APIURL)
+			e.Setenv("SLACK_BOT", slackfake.BotToken)
+			e.Setenv("SLACK_APP", slackfake.AppToken)
 			return nil
 		},
 	})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"legwork/bot/slack"
+	"legwork/bot/telegram"
 	"legwork/conf"
 	"legwork/llm"
 	"legwork/tools"
@@ -31,8 +34,8 @@ type row struct {
 	asking             []string
 }
 
-// probe calls every model once and starts every server once, all at the same
-// time, and prints what came of it.
+// probe calls every model and platform once and starts every server once, and
+// prints what came of it.
 func probe(ctx context.Context, config *conf.Config, c console) error {
 	models, err := probeModels(ctx, config.LLM)
 	if err != nil {
@@ -42,7 +45,7 @@ func probe(ctx context.Context, config *conf.Config, c console) error {
 	if err != nil {
 		return err
 	}
-	rows := append(models, servers...)
+	rows := slices.Concat(models, probePlatforms(ctx, config), servers)
 	if err := printTable(c.out, rows); err != nil {
 		return err
 	}
@@ -92,6 +95,30 @@ func probeModel(ctx context.Context, models *llm.Models, name string) row {
 		r.problem = err.Error()
 	}
 	return r
+}
+
+// probePlatforms asks every platform whom the tokens belong to.
+func probePlatforms(ctx context.Context, config *conf.Config) []row {
+	tries := map[string]func(context.Context) (string, error){}
+	if c := config.Telegram; c != nil {
+		tries[telegram.Name] = func(ctx context.Context) (string, error) { return telegram.Try(ctx, *c) }
+	}
+	if c := config.Slack; c != nil {
+		tries[slack.Name] = func(ctx context.Context) (string, error) { return slack.Try(ctx, *c) }
+	}
+	var rows []row
+	for _, name := range slices.Sorted(maps.Keys(tries)) {
+		ctx, cancel := context.WithTimeout(ctx, probeTime)
+		start := time.Now()
+		who, err := tries[name](ctx)
+		cancel()
+		r := row{name: name, kind: "platform", speaks: cmp.Or(who, "-"), tools: "-", ask: "-", roundTrip: time.Since(start)}
+		if err != nil {
+			r.problem = err.Error()
+		}
+		rows = append(rows, r)
+	}
+	return rows
 }
 
 // probeServers starts the servers, waits for what they offer and stops them.

@@ -37,7 +37,11 @@ func (command renderCommand) parts(text string) []markdown.Part {
 	case "telegram":
 		return markdown.Telegram(text)
 	case "slack":
-		return markdown.Slack(text)
+		parts := markdown.Slack(text)
+		for i := range parts {
+			parts[i].Text = markdown.SlackEscape(parts[i].Text)
+		}
+		return parts
 	default:
 		return markdown.TerminalParts(text, command.Width, markdown.Style{Color: command.Color})
 	}

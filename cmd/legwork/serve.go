@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"legwork/bot"
+	"legwork/bot/pace"
+	"legwork/bot/slack"
+	"legwork/bot/telegram"
+	"legwork/conf"
+	"legwork/i18n"
+	"legwork/redact"
+	"legwork/tasks"
+	"legwork/web"
+)
+
+type serveCommand struct {
+	Config string `placeholder:"FILE" help:"The config file. Default: config.yaml, or the environment where there is none."`
+}
+
+// Run is the daemon: every configured platform, until ctx ends.
+func (command serveCommand) Run(ctx context.Context, c console) error {
+	config, source, err := loadConfig(command.Config, c)
+	if err != nil {
+		return err
+	}
+	if config.Telegram == nil && config.Slack == nil {
+		return fmt.Errorf("%s names no platform to serve; add telegram or slack (\"legwork init\" asks for what they need), or use \"legwork chat\" in the terminal", source)
+	}
+	hidden := redact.New(config.Secrets())
+	log := slog.New(redact.Handler(newLog(config.Log, c.err).Handler(), hidden))
+	d, err := newDaemon(ctx, config, log)
+	if err != nil {
+		return err
+	}
+	d.source, d.hidden, d.console = source, hidden, c
+	err = d.run(ctx)
+	if closed := d.app.close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// daemon is legwork with the platforms of its config.
+type daemon struct {
+	app       *app
+	models    *models
+	log       *slog.Logger
+	platforms []platform
+	web       *web.Server
+	language  string // of what is printed
+
+	console console
+	source  string // the config file, or "environment"
+	hidden  *redact.Redactor
+	broken  bool // the changed config has mistakes; only watch touches it
+}
+
+// platform is what the daemon needs of a bot.Platform beyond what tasks do.
+type platform interface {
+	bot.Platform
+	// Ready is nil while it is connected; otherwise it says what is wrong.
+	Ready() error
+}
+
+// newDaemon opens the store and wires everything; nothing runs before run. The
+// caller closes the daemon's app.
+func newDaemon(ctx context.Context, config *conf.Config, log *slog.Logger) (*daemon, error) {
+	d := &daemon{log: log, language: config.Language}
+	var err error
+	if d.models, err = newModels(config.LLM, log); err != nil {
+		return nil, err
+	}
+	if d.app, err = openApp(ctx, config, "legwork serve", log); err != nil {
+		return nil, err
+	}
+	if err := d.wire(config); err != nil {
+		return nil, errors.Join(err, d.app.close())
+	}
+	return d, nil
+}
+
+// wire makes the platforms and what listens for them.
+func (d *daemon) wire(config *conf.Config) error {
+	hooks := map[string]http.Handler{}
+	if c := config.Telegram; c != nil {
+		t, err := telegram.New(*c, telegram.Options{
+			Pacer: pace.New(pace.Telegram()...), Log: d.log, Now: time.Now, Commands: telegramCommands(d.app.texts),
+		})
+		if err != nil {
+			return err
+		}
+		d.platforms = append(d.platforms, t)
+		if h := t.Handler(); h != nil && c.Mode == telegram.ModeWebhook {
+			hooks["/telegram/webhook"] = h
+		}
+	}
+	if c := config.Slack; c != nil {
+		s, err := slack.New(*c, slack.Options{Pacer: pace.New(pace.Slack()...), Log: d.log, Now: time.Now})
+		if err != nil {
+			return err
+		}
+		d.platforms = append(d.platforms, s)
+		if c.Mode == slack.ModeHTTP {
+			for _, path := range []string{"/slack/events", "/slack/commands", "/slack/interactions"} {
+				hooks[path] = s.Handler()
+			}
+		}
+	}
+	platforms := make([]bot.Platform, 0, len(d.platforms))
+	for _, p := range d.platforms {
+		platforms = append(platforms, p)
+	}
+	d.app.connect(d.models, platforms...)
+	if config.HTTP.Listen == "" && config.HTTP.WebhookListen == "" {
+		return nil
+	}
+	var err error
+	d.web, err = web.New(web.Config{
+		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, Health: d.health, Webhooks: hooks, Log: d.log,
+	})
+	return err
+}
+
+// telegramCommands are the entries of the menu, by language.
+func telegramCommands(texts *i18n.Texts) map[string][]telegram.Command {
+	menu := map[string][]telegram.Command{}
+	for _, language := range i18n.Languages() {
+		for _, name := range tasks.CommandNames() {
+			menu[language.Code] = append(menu[language.Code], telegram.Command{
+				Name: name, Description: texts.Text(language.Code, "command."+name, nil),
+			})
+		}
+	}
+	return menu
+}
+
+// health says of each part what is wrong with it; nil for nothing.
+func (d *daemon) health() map[string]error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_, err := d.app.store.Setting(ctx, "legwork", "admins")
+	parts := map[string]error{"store": err}
+	for _, p := range d.platforms {
+		parts[p.Name()] = p.Ready()
+	}
+	return parts
+}
+
+// run works until ctx ends or a part fails, then stops the parts in the
+// opposite order of their start.
+func (d *daemon) run(ctx context.Context) error {
+	defer d.models.close()
+	var parts stack
+	defer parts.stop(d.log)
+	d.app.start(&parts)
+	if d.web != nil {
+		parts.start("http", d.web.Run)
+	}
+	for _, p := range d.platforms {
+		parts.start(p.Name(), func(ctx context.Context) error { return p.Run(ctx, d.app.inbox.Handle) })
+	}
+	parts.start("first admin", d.offerClaim)
+	parts.start("reload", d.watch)
+	d.log.Info("serving", "config", d.source, "version", readBuild().version, "pid", os.Getpid())
+	select {
+	case <-ctx.Done():
+		d.log.Info("stopping")
+		return nil
+	case err := <-parts.failed:
+		return err
+	}
+}
+
+// offerClaim prints the code by which the first admin claims the bot, and a new
+// one when it has expired, until there is an admin.
+func (d *daemon) offerClaim(ctx context.Context) error {
+	for {
+		code, err := d.app.inbox.Claim(ctx)
+		if err != nil {
+			return fmt.Errorf("making a code for the first admin: %w", err)
+		}
+		if code == "" {
+			return nil
+		}
+		fmt.Fprintln(d.console.out, d.app.texts.Text(d.language, "serve.claim", map[string]any{"Code": code}))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(tasks.ClaimTime):
+		}
+	}
+}
