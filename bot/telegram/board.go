@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -11,10 +12,11 @@ import (
 // How much of a board is shown. A message may hold 100 entities, and each row
 // takes up to two.
 const (
-	maxRows  = 24
-	maxTitle = 120
-	maxRow   = 100
-	maxDoing = 60
+	maxRows   = 24
+	maxTitle  = 120
+	maxStatus = 240
+	maxRow    = 100
+	maxDoing  = 60
 )
 
 // The icons of a sub-task's states, in the order in which counts are shown.
@@ -29,42 +31,47 @@ var icons = []struct{ state, icon string }{
 
 // board draws the live picture of a task; without sub-tasks it is one line.
 func board(b bot.Board) string {
-	title, status := line(b.Title, maxTitle), line(b.Status, maxTitle*2)
+	title, status := line(b.Title, maxTitle), line(b.Status, maxStatus)
 	if len(b.Items) == 0 {
-		if status == "" {
-			status = title
-		}
-		if status == "" {
-			return nothing
-		}
-		return escape(status)
+		return escape(cmp.Or(status, title, nothing))
 	}
-	var rows []string
+	var head []string
 	if title != "" {
-		rows = append(rows, "<b>"+escape(title)+"</b>")
+		head = append(head, "<b>"+escape(title)+"</b>")
 	}
 	if status != "" {
-		rows = append(rows, escape(status))
+		head = append(head, escape(status))
 	}
-	if len(rows) > 0 {
-		rows = append(rows, "")
+	if len(head) > 0 {
+		head = append(head, "")
 	}
-	from, to := window(b.Items)
+	for n := maxRows; ; n /= 2 {
+		if text := strings.Join(append(head, list(b.Items, n)...), "\n"); n < 2 || length(text) <= textLimit {
+			return text
+		}
+	}
+}
+
+// list is the rows of at most n sub-tasks, and of how many there are before and
+// after them.
+func list(items []bot.Item, n int) []string {
+	var rows []string
+	from, to := window(items, n)
 	if from > 0 {
-		rows = append(rows, counts(b.Items[:from]))
+		rows = append(rows, counts(items[:from]))
 	}
-	for _, it := range b.Items[from:to] {
+	for _, it := range items[from:to] {
 		rows = append(rows, row(it))
 	}
-	if to < len(b.Items) {
-		rows = append(rows, counts(b.Items[to:]))
+	if to < len(items) {
+		rows = append(rows, counts(items[to:]))
 	}
-	return strings.Join(rows, "\n")
+	return rows
 }
 
 // window is the part of a long list that is shown: around what goes on.
-func window(items []bot.Item) (from, to int) {
-	if len(items) <= maxRows {
+func window(items []bot.Item, n int) (from, to int) {
+	if len(items) <= n {
 		return 0, len(items)
 	}
 	for from < len(items) && !active(items[from]) {
@@ -75,8 +82,8 @@ func window(items []bot.Item) (from, to int) {
 			from++
 		}
 	}
-	from = max(0, min(from-2, len(items)-maxRows))
-	return from, from + maxRows
+	from = max(0, min(from-2, len(items)-n))
+	return from, from + n
 }
 
 func active(it bot.Item) bool { return it.State == "working" || it.State == "waiting" }
@@ -100,7 +107,7 @@ func counts(items []bot.Item) string {
 
 // row is the line of a sub-task.
 func row(it bot.Item) string {
-	words := []string{escape(line(it.Title, maxRow))}
+	words := []string{escape(cmp.Or(line(it.Title, maxRow), it.ID))}
 	if group := line(it.Group, maxDoing); group != "" {
 		words = append(words, "<i>"+escape(group)+"</i>")
 	}

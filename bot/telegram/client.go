@@ -95,7 +95,10 @@ func (c *client) send(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
-	if resp.StatusCode >= http.StatusMultipleChoices && !bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) {
+	var reply struct {
+		OK *bool `json:"ok"`
+	}
+	if resp.StatusCode >= http.StatusMultipleChoices && (json.Unmarshal(body, &reply) != nil || reply.OK == nil) {
 		return nil, statusError(resp.StatusCode)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))

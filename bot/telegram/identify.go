@@ -62,7 +62,8 @@ func (t *Telegram) register(ctx context.Context, language string, commands []Com
 		return // of texts only
 	}
 	params := tgbotapi.Params{"commands": string(data)}
-	params.AddNonEmpty("language_code", language)
+	base, _, _ := strings.Cut(language, "-") // Telegram knows languages, no regions
+	params.AddNonEmpty("language_code", base)
 	pause := newPause()
 	for {
 		err := t.api.call(ctx, callTimeout, "setMyCommands", params, nil)

@@ -22,6 +22,10 @@ const (
 	retryCap    = 25 * time.Second // longest pause between tries; a random part comes on top
 	conflictFor = 5 * time.Second  // shortest pause after another poller took over
 	refusedFor  = time.Minute      // pause after the token was refused
+
+	// A server that does not keep empty polls open is asked with pauses.
+	hasty      = 50 * time.Millisecond
+	hastyPause = 200 * time.Millisecond
 )
 
 // handler is what Run hands messages to.
@@ -38,9 +42,13 @@ func (t *Telegram) poll(ctx context.Context, handle handler) {
 	wait := pollFor
 	pause := newPause()
 	for ctx.Err() == nil {
+		asked := time.Now()
 		raw, err := t.updates(ctx, offset, wait)
 		if err == nil {
 			t.receiving(ctx, nil)
+			if len(raw) == 0 && wait > 0 && time.Since(asked) < hasty && !sleep(ctx, hastyPause) {
+				return
+			}
 			b := readBatch(raw, offset)
 			if err = t.take(ctx, b, handle); err == nil {
 				offset, wait = b.next, pollFor

@@ -33,8 +33,8 @@ func refused(err error) (r refusal, ok bool) {
 	return r, true
 }
 
-func (r refusal) says(any ...string) bool {
-	for _, text := range any {
+func (r refusal) says(texts ...string) bool {
+	for _, text := range texts {
 		if strings.Contains(r.text, text) {
 			return true
 		}

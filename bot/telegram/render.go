@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
 
@@ -77,12 +78,9 @@ func texts(d bot.Draft) []string {
 
 // warn marks a text that says what went wrong, unless it begins with markup.
 func warn(text string) string {
-	first := strings.TrimSpace(text)
-	for _, c := range first {
-		if unicode.IsLetter(c) {
-			return "⚠️ " + first
-		}
-		break
+	trimmed := strings.TrimSpace(text)
+	if first, _ := utf8.DecodeRuneInString(trimmed); unicode.IsLetter(first) {
+		return "⚠️ " + trimmed
 	}
 	return text
 }

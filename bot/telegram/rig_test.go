@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,7 +51,10 @@ func start(t *testing.T, o telegramfake.Options, change ...func(*telegram.Config
 
 func (r *rig) run(change ...func(*telegram.Config, *telegram.Options)) {
 	r.t.Helper()
-	cfg := telegram.Config{Token: token, APIURL: r.fake.URL}
+	cfg := telegram.Config{Token: token}
+	if r.fake != nil {
+		cfg.APIURL = r.fake.URL
+	}
 	options := telegram.Options{Pacer: r.pacer, Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	for _, c := range change {
 		c(&cfg, &options)
@@ -122,6 +126,13 @@ func (i *inbox) handle(_ context.Context, batch []bot.Message) error {
 	default:
 	}
 	return nil
+}
+
+// seen is how many batches came, and the messages of those that were taken.
+func (i *inbox) seen() (batches int, messages []bot.Message) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.batches, slices.Clone(i.messages)
 }
 
 func (i *inbox) refuse(n int) {

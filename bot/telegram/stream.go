@@ -72,7 +72,12 @@ func draftID(task string) int {
 // again.
 func (t *Telegram) sendDraft(ctx context.Context, frame shipment) error {
 	_, err := t.send(ctx, frame)
-	if r, ok := refused(err); ok && !errors.Is(err, bot.ErrGone) && (r.code == http.StatusNotFound || r.code == http.StatusBadRequest) {
+	r, ok := refused(err)
+	unknown := ok && !errors.Is(err, bot.ErrGone) && (r.code == http.StatusNotFound || r.code == http.StatusBadRequest)
+	if status, ok := errors.AsType[statusError](err); ok {
+		unknown = status == http.StatusNotFound || status == http.StatusNotImplemented
+	}
+	if unknown {
 		if t.streams.off.CompareAndSwap(false, true) {
 			t.log.WarnContext(ctx, "telegram: the server takes no drafts; answers grow in messages", "cause", err)
 		}

@@ -42,6 +42,16 @@ func NPM(t testing.TB, name string) string {
 	return path
 }
 
+// NPMPackage makes sure that a package of testing/npm without a program of its
+// own is there for Node to load.
+func NPMPackage(t testing.TB, name string) {
+	t.Helper()
+	path := filepath.Join(Root(t), "testing", "npm", "node_modules", name)
+	if _, err := os.Stat(path); err != nil {
+		miss(t, "%s is not installed: run npm ci --prefix testing/npm", name)
+	}
+}
+
 // Root returns the folder that holds go.mod, so that a test finds the
 // repository's files wherever its package moves.
 func Root(t testing.TB) string {

@@ -1,0 +1,94 @@
+package telegram_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/fakes/telegramfake"
+)
+
+func TestBoards(t *testing.T) {
+	states := []string{"done", "failed", "skipped", "working", "waiting", "todo"}
+	var some, many []bot.Item
+	for i, state := range states {
+		some = append(some, bot.Item{ID: fmt.Sprint("1/", i), Title: "Find <" + state + "> & tell", Group: "web", State: state})
+	}
+	some[0].Elapsed, some[0].Doing = 12*time.Second, "left.over"
+	some[3].Elapsed, some[3].Doing = 3723*time.Second, "clock.time_in, web.fetch"
+	for i := range 72 {
+		state := "done"
+		if i == 30 || i == 31 {
+			state = "working"
+		} else if i > 31 {
+			state = "todo"
+		}
+		many = append(many, bot.Item{ID: fmt.Sprint("1/", i), Title: fmt.Sprint("Step ", i), Group: "llm_tool", State: state})
+	}
+	ended := make([]bot.Item, 60)
+	for i := range ended {
+		ended[i] = bot.Item{Title: strings.Repeat("long title ", 30), Group: strings.Repeat("g", 300), Doing: strings.Repeat("d", 300), State: "done", Elapsed: time.Hour}
+	}
+	r := start(t, telegramfake.Options{NoLimits: true})
+	ann := r.fake.User(7, "Ann", "en")
+	dm := r.fake.Private(ann)
+	for name, b := range map[string]bot.Board{
+		"begin":  {Title: "What is 17*23?", Status: "Thinking"},
+		"some":   {Title: "Compare *two* things\nplease", Status: "Working: 3 of 6 done", Items: some},
+		"many":   {Title: "A long plan", Status: "Working: 30 of 72 done", Items: many},
+		"ended":  {Title: strings.Repeat("goal ", 100), Status: "Answering", Items: ended},
+		"folded": {Status: "Done: 3 sub-tasks, 12 s"},
+		"title":  {Title: "only a title"},
+		"empty":  {},
+		"odd":    {Status: "\x1b[31m\u202e<b>", Items: []bot.Item{{Title: "", State: "brand new"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := r.post(chatOf(dm), bot.Draft{Kind: bot.KindBoard, Text: b.Status, Board: &b, Buttons: []bot.Button{{Label: "Stop", Data: "s:1"}}})
+			all := r.fake.Chat(dm).Bots()
+			last := all[len(all)-1]
+			if strconv.Itoa(last.ID) != id || telegramfake.Length(last.Text) > telegramfake.MaxText || len(last.Entities) > 100 || last.Button("Stop") != "s:1" {
+				t.Errorf("the board is %+v", last)
+			}
+			golden(t, "board."+name, r.last("sendMessage").Params["text"]+"\n")
+		})
+	}
+}
+
+func TestBoardBecomesTheAnswer(t *testing.T) {
+	r := start(t, telegramfake.Options{NoLimits: true})
+	ann := r.fake.User(7, "Ann", "en")
+	team := r.fake.Group("Team", ann)
+	chat, ctx := chatOf(team), context.Background()
+	asked := r.fake.Say(team, ann, "@legwork_bot what is it?")
+	m := r.next()
+	id := r.post(chat, bot.Draft{Kind: bot.KindBoard, Task: "1", ReplyTo: m.ID, Board: &bot.Board{Title: "what is it?", Status: "Thinking"}, Buttons: []bot.Button{{Label: "Stop", Data: "s:1"}}})
+	for _, d := range []bot.Draft{
+		{Kind: bot.KindAnswer, Task: "1", Text: "It is `co", Partial: true},
+		{Kind: bot.KindAnswer, Task: "1", Text: "It is `code`.", Footer: "2 s"},
+	} {
+		if err := r.tg.Edit(ctx, chat, id, d); err != nil {
+			t.Fatalf("editing to %q: %v", d.Text, err)
+		}
+	}
+	all := r.fake.Chat(team).Bots()
+	if len(all) != 1 || all[0].Text != "It is code.\n\n2 s" || all[0].Buttons != nil || all[0].ReplyTo != asked || all[0].Edits != 2 {
+		t.Errorf("the group shows %+v, want one message that became the answer", all)
+	}
+}
+
+func TestFailuresAreMarked(t *testing.T) {
+	r := start(t, telegramfake.Options{NoLimits: true})
+	ann := r.fake.User(7, "Ann", "en")
+	dm := r.fake.Private(ann)
+	for text, want := range map[string]string{"Nothing was found.": "⚠️ Nothing was found.", "- a\n- b": "• a\n• b"} {
+		r.post(chatOf(dm), bot.Draft{Kind: bot.KindAnswer, Text: text, Failed: true})
+		all := r.shown(dm)
+		if got := all[len(all)-1]; got != want {
+			t.Errorf("the failure %q reads %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package telegram
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"legwork/bot"
+)
+
+// WithTransport lets a test answer requests without a socket.
+func (o Options) WithTransport(t http.RoundTripper) Options {
+	o.transport = t
+	return o
+}
+
+// Newest is the newest delivery of the webhook in a chat that is not done.
+func (t *Telegram) Newest(chat string) any {
+	t.hook.mu.Lock()
+	defer t.hook.mu.Unlock()
+	return t.hook.last[chat]
+}
+
+// Read reads the only update of a poll that began at offset.
+func Read(raw []byte, offset int64) (m bot.Message, ok bool, next int64) {
+	if !json.Valid(raw) {
+		return bot.Message{}, false, offset
+	}
+	b := readBatch([]json.RawMessage{raw}, offset)
+	if len(b.updates) == 0 {
+		return bot.Message{}, false, b.next
+	}
+	r := reader{account: "1000", me: user{ID: 1000, Username: "legwork_bot"}, now: time.Now}
+	m, ok = r.read(b.updates[0])
+	return m, ok, b.next
+}

@@ -1,0 +1,340 @@
+package telegram_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/bot/telegram"
+	"legwork/fakes/telegramfake"
+)
+
+func TestOffsetMovesAfterTheBatchIsStored(t *testing.T) {
+	r := start(t, telegramfake.Options{})
+	ann := r.fake.User(7, "Ann", "en")
+	dm := r.fake.Private(ann)
+	r.inbox.refuse(2)
+	for i := range 3 {
+		r.fake.Say(dm, ann, fmt.Sprint("question ", i))
+	}
+	var keys []string
+	for i := range 3 {
+		m := r.next()
+		if want := fmt.Sprint("question ", i); m.Text != want {
+			t.Errorf("message %d is %q, want %q: the order must hold", i, m.Text, want)
+		}
+		keys = append(keys, m.Key)
+	}
+	r.until("all is confirmed", func() bool { return r.fake.Pending() == 0 })
+	r.fake.Redeliver(3)
+	for _, want := range keys {
+		if m := r.next(); m.Key != want {
+			t.Errorf("a message came again with the key %q, want %q", m.Key, want)
+		}
+	}
+}
+
+func TestRestartGetsWhatWasNotConfirmed(t *testing.T) {
+	r := start(t, telegramfake.Options{})
+	ann := r.fake.User(7, "Ann", "en")
+	dm := r.fake.Private(ann)
+	r.fake.Say(dm, ann, "one")
+	key := r.next().Key
+	r.until("it is confirmed", func() bool { return r.fake.Pending() == 0 })
+	r.stop()
+	r.fake.Say(dm, ann, "two")
+	r.run()
+	if m := r.next(); m.Text != "two" || m.Key == key {
+		t.Errorf("after the restart came %+v, want the message that was sent meanwhile", m)
+	}
+}
+
+func TestPollingGoesOnAfterFaults(t *testing.T) {
+	kinds := []string{
+		telegramfake.FaultDropBefore, telegramfake.FaultDropAfter, telegramfake.FaultError, telegramfake.FaultBusy,
+		telegramfake.FaultGarbage, telegramfake.FaultHalf, telegramfake.FaultDown,
+	}
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := start(t, telegramfake.Options{})
+			ann := r.fake.User(7, "Ann", "en")
+			dm := r.fake.Private(ann)
+			r.ready()
+			r.fake.Fail(telegramfake.Fault{Kind: kind, Count: 2})
+			r.fake.Say(dm, ann, "are you there?")
+			if m := r.next(); m.Text != "are you there?" {
+				t.Errorf("after %s came %+v, want the message", kind, m)
+			}
+			r.ready()
+			r.until("it is confirmed", func() bool { return r.fake.Pending() == 0 })
+		})
+	}
+}
+
+func TestReadySaysWhatIsWrong(t *testing.T) {
+	t.Run("before Run", func(t *testing.T) {
+		tg, err := telegram.New(telegram.Config{Token: token}, telegram.Options{Pacer: &pacer{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tg.Ready() == nil {
+			t.Error("it is ready before it runs")
+		}
+	})
+	t.Run("token refused", func(t *testing.T) {
+		r := start(t, telegramfake.Options{Token: "1000:another"})
+		r.until("it tells of the token", func() bool { return says(r.tg.Ready(), "token is refused", "@BotFather") })
+		if n := r.count("getMe") + r.count("deleteWebhook"); n > 2 {
+			t.Errorf("a refused token was tried %d times at once, want a minute between", n)
+		}
+	})
+	t.Run("token revoked", func(t *testing.T) {
+		r := start(t, telegramfake.Options{})
+		r.ready()
+		r.fake.Fail(telegramfake.Fault{Kind: telegramfake.FaultRevoked, Count: telegramfake.Forever})
+		ann := r.fake.User(7, "Ann", "en")
+		r.fake.Say(r.fake.Private(ann), ann, "hello") // ends the poll that is open
+		r.until("it tells of the token", func() bool { return says(r.tg.Ready(), "token is refused") })
+	})
+	t.Run("another poller", func(t *testing.T) {
+		r := start(t, telegramfake.Options{Pollers: 2})
+		r.ready()
+		r.until("it polls", func() bool { return r.count("getMe") > 0 })
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		polled := make(chan struct{})
+		go func() {
+			defer close(polled)
+			for ctx.Err() == nil {
+				get(ctx, r.fake.URL+"/bot"+token+"/getUpdates?timeout=5")
+			}
+		}()
+		r.until("it tells of the other one", func() bool { return says(r.tg.Ready(), "another program") })
+		n := r.count("getUpdates")
+		cancel()
+		<-polled
+		if n > 8 {
+			t.Errorf("%d polls were made until then: it fights", n)
+		}
+	})
+	t.Run("somebody sets a webhook", func(t *testing.T) {
+		fake, err := telegramfake.Start(telegramfake.Options{Token: token}) // it holds the poll against us that cannot know
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = fake.Close() }() // it ended with the test
+		r := &rig{t: t, fake: fake, pacer: &pacer{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
+		r.run()
+		defer r.stop()
+		r.ready()
+		ann := r.fake.User(7, "Ann", "en")
+		get(context.Background(), r.fake.URL+"/bot"+token+"/setWebhook?url=https://bot.example.com/x&secret_token=s")
+		r.fake.Say(r.fake.Private(ann), ann, "hello")
+		r.until("it tells of the webhook", func() bool { return says(r.tg.Ready(), "webhook") })
+		if n := r.count("deleteWebhook"); n != 1 {
+			t.Errorf("the webhook was taken back %d times, want only at the start", n)
+		}
+	})
+	t.Run("nobody there", func(t *testing.T) {
+		r := start(t, telegramfake.Options{}, func(c *telegram.Config, _ *telegram.Options) { c.APIURL = "http://" + closedPort(t) })
+		r.until("it tells of the connection", func() bool { return says(r.tg.Ready(), "no connection") })
+	})
+}
+
+func says(err error, words ...string) bool {
+	for _, w := range words {
+		if err == nil || !strings.Contains(err.Error(), w) {
+			return false
+		}
+	}
+	return true
+}
+
+// get makes a request whose answer does not matter.
+func get(ctx context.Context, url string) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return
+	}
+	if resp, err := http.DefaultClient.Do(request); err == nil {
+		resp.Body.Close()
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// closedPort is an address that nobody listens at.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func TestWebhookThatIsSetIsTakenBack(t *testing.T) {
+	fake := telegramfake.New(t, telegramfake.Options{Token: token})
+	get(t.Context(), fake.URL+"/bot"+token+"/setWebhook?url=https://bot.example.com/x&secret_token=s")
+	ann := fake.User(7, "Ann", "en")
+	r := &rig{t: t, fake: fake, pacer: &pacer{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
+	r.run()
+	fake.Say(fake.Private(ann), ann, "kept")
+	if m := r.next(); m.Text != "kept" {
+		t.Errorf("the first message is %+v, want the one that waited", m)
+	}
+}
+
+func TestCommandsAreRegistered(t *testing.T) {
+	r := start(t, telegramfake.Options{}, func(_ *telegram.Config, o *telegram.Options) {
+		o.Commands = map[string][]telegram.Command{
+			"en": {{Name: "task", Description: "Do something"}, {Name: "help", Description: "Say what I can"}},
+			"de": {{Name: "task", Description: "Etwas tun"}},
+		}
+	})
+	r.until("three menus are registered", func() bool { return r.count("setMyCommands") == 3 })
+	for language, want := range map[string]string{"": "Do something", "en": "Do something", "de": "Etwas tun"} {
+		got := r.fake.Commands("default", language)
+		if len(got) == 0 || got[0].Command != "task" || got[0].Description != want {
+			t.Errorf("the menu of language %q is %+v, want it to begin with %q", language, got, want)
+		}
+	}
+}
+
+func TestTry(t *testing.T) {
+	fake := telegramfake.New(t, telegramfake.Options{Token: token, Name: "Legs", Username: "legs_bot"})
+	who, err := telegram.Try(t.Context(), telegram.Config{Token: token, APIURL: fake.URL + "/"})
+	if err != nil || who != "@legs_bot (Legs)" {
+		t.Errorf("Try gave %q and %v, want the bot's names", who, err)
+	}
+	for _, test := range []struct{ name, token, url, want string }{
+		{"other token", "1000:CANARY-canary_CANARY-canary_CANARY-2", fake.URL, "token is refused"},
+		{"no token", "", fake.URL, "telegram.token"},
+		{"wrong address", token, "http://" + closedPort(t), "no connection"},
+	} {
+		who, err := telegram.Try(t.Context(), telegram.Config{Token: test.token, APIURL: test.url})
+		if who != "" || !says(err, test.want) || says(err, "CANARY") {
+			t.Errorf("%s: Try gave %q and %v, want an error about %q without the token", test.name, who, err, test.want)
+		}
+	}
+}
+
+func TestMistakesAreRefused(t *testing.T) {
+	for name, cfg := range map[string]telegram.Config{
+		"no token":          {},
+		"no webhook secret": {Token: token, Mode: telegram.ModeWebhook, Webhook: telegram.Webhook{URL: "https://bot.example.com/x"}},
+		"no webhook url":    {Token: token, Mode: telegram.ModeWebhook, Webhook: telegram.Webhook{Secret: "s"}},
+		"unknown mode":      {Token: token, Mode: "both"},
+	} {
+		if _, err := telegram.New(cfg, telegram.Options{Pacer: &pacer{}}); !says(err, "telegram.") || says(err, "CANARY") {
+			t.Errorf("%s: New gave %v, want it refused without the token", name, err)
+		}
+	}
+	if _, err := telegram.New(telegram.Config{Token: token}, telegram.Options{}); err == nil {
+		t.Error("New took options without a pacer")
+	}
+}
+
+// TestTokenIsInNoError calls everything while the server fails in every way that
+// an address could get into an error or a log.
+func TestTokenIsInNoError(t *testing.T) {
+	echo := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprintf(w, body, r.URL.Path)
+		}
+	}
+	servers := map[string]http.HandlerFunc{
+		"echoes the address": echo(http.StatusBadRequest, `{"ok":false,"error_code":400,"description":"Bad Request: %s"}`),
+		"echoes as a page":   echo(http.StatusBadGateway, "<html>%s</html>"),
+		"echoes as success":  echo(http.StatusOK, "%s"),
+		"wrong result":       echo(http.StatusOK, `{"ok":true,"result":"%s"}`),
+		"half": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, "{")
+		},
+		"cuts": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"redirects": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1"+r.URL.Path, http.StatusFound)
+		},
+		"redirects badly": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", "http://%zz"+r.URL.Path)
+			w.WriteHeader(http.StatusMovedPermanently)
+		},
+		"speaks no HTTP": nil,
+		"is not there":   nil,
+	}
+	for name, handler := range servers {
+		t.Run(name, func(t *testing.T) {
+			address := closedPort(t)
+			if handler != nil {
+				server := httptest.NewServer(handler)
+				defer server.Close()
+				address = strings.TrimPrefix(server.URL, "http://")
+			}
+			scheme := "http://"
+			if name == "speaks no HTTP" {
+				scheme = "https://"
+			}
+			log := &log{}
+			tg, err := telegram.New(telegram.Config{Token: token, APIURL: scheme + address}, telegram.Options{
+				Pacer: &pacer{}, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+				Commands: map[string][]telegram.Command{"en": {{Name: "task", Description: "x"}}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			if err := tg.Run(ctx, func(context.Context, []bot.Message) error { return nil }); err != nil {
+				t.Errorf("Run returned %v, want nil", err)
+			}
+			dm := bot.Chat{Platform: "telegram", ID: "7", Private: true}
+			draft := bot.Draft{Kind: bot.KindAnswer, Task: "1", Text: "x"}
+			_, posted := tg.Post(t.Context(), dm, draft)
+			_, tried := telegram.Try(t.Context(), telegram.Config{Token: token, APIURL: scheme + address})
+			all := errors.Join(
+				posted, tried, tg.Edit(t.Context(), dm, "3", draft), tg.Stream(t.Context(), dm, draft),
+				tg.Answer(t.Context(), bot.Message{Token: "7"}, "x"), tg.Ready(),
+			)
+			text := fmt.Sprintf("%v %+v %q %s %s", all, all, log, tg, fmt.Sprintf("%v %+v", tg, tg))
+			for e := range chain(all) {
+				text += fmt.Sprintf(" %v %+v", e, e)
+			}
+			for _, secret := range []string{token, "CANARY"} {
+				if strings.Contains(text, secret) {
+					t.Errorf("the token is in an error or in the log:\n%s", text)
+				}
+			}
+			if tg.Ready() == nil {
+				t.Error("it is ready all the same")
+			}
+		})
+	}
+}
+
+// chain yields an error and everything it wraps.
+func chain(err error) func(func(error) bool) {
+	return func(yield func(error) bool) {
+		if err == nil || !yield(err) {
+			return
+		}
+		switch e := err.(type) { //nolint:errorlint // each step of the chain is wanted
+		case interface{ Unwrap() error }:
+			chain(e.Unwrap())(yield)
+		case interface{ Unwrap() []error }:
+			for _, one := range e.Unwrap() {
+				chain(one)(yield)
+			}
+		}
+	}
+}
