@@ -43,8 +43,8 @@ func (t *talk) write(a answers) (Outcome, error) {
 // replace writes a file beside its place and moves it there. What a link leads
 // to is replaced, not the link.
 func replace(path, text string, mode os.FileMode) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".legwork-init-*")
 	if err != nil {
