@@ -202,10 +202,15 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-func TestGetAndPut(t *testing.T) {
+func TestVerbsAndQueries(t *testing.T) {
 	s := start(t, slackfake.Options{})
-	for _, test := range []struct{ verb, want string }{{http.MethodGet, `"ok":true`}, {http.MethodPut, "invalid_arguments"}} {
-		request, err := http.NewRequestWithContext(t.Context(), test.verb, s.APIURL+"users.info?user=U1", http.NoBody)
+	for _, test := range []struct{ verb, query, want string }{
+		{http.MethodGet, "user=U1", `"ok":true`},
+		{http.MethodGet, "user=U1&token=" + slackfake.BotToken, "invalid_auth"},
+		{http.MethodPost, "user=U1", "invalid_arguments"},
+		{http.MethodPut, "", "invalid_arguments"},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), test.verb, s.APIURL+"users.info?"+test.query, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +224,7 @@ func TestGetAndPut(t *testing.T) {
 			t.Error(err)
 		}
 		if err != nil || !strings.Contains(string(text), test.want) {
-			t.Errorf("%s got %s, %v, want %s", test.verb, text, err, test.want)
+			t.Errorf("%s %s got %s, %v, want %s", test.verb, test.query, text, err, test.want)
 		}
 	}
 }

@@ -236,3 +236,40 @@ func TestEveryPayloadGoesToOneSocket(t *testing.T) {
 		t.Errorf("got deliveries over %d connections, want both used", len(used))
 	}
 }
+
+func TestCommandsAreNotRetried(t *testing.T) {
+	s := slackfake.New(t, slackfake.Options{Second: time.Millisecond})
+	conn := connect(t, s)
+	trigger, err := s.Slash("/task", "do it", "C1", "U1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := receive(t, conn)
+	until(t, s, "the end of patience", s.Settled)
+	if d := s.Deliveries()[0]; !d.Lost || d.Attempts != 1 || first.Payload.Trigger != trigger {
+		t.Errorf("got %+v and %+v, want it lost after one attempt", d, first)
+	}
+	if err := s.Repeat(trigger); err != nil {
+		t.Fatal(err)
+	}
+	if again := receive(t, conn); again.Payload.Trigger != trigger || again.ID == first.ID {
+		t.Errorf("got %+v, want %s in a new envelope", again, trigger)
+	}
+	until(t, s, "the end of patience", s.Settled)
+}
+
+func TestAcknowledgementOnAnotherConnectionDoesNotCount(t *testing.T) {
+	s := slackfake.New(t, slackfake.Options{Second: 20 * time.Millisecond})
+	first := connect(t, s)
+	s.Say("C1", "U1", "hello", "")
+	e := receive(t, first)
+	ack(t, connect(t, s), e.ID, "")
+	until(t, s, "a note of it", func() bool {
+		return slices.ContainsFunc(s.Entries(), func(l slackfake.Entry) bool {
+			return l.Envelope == e.ID && l.Problem != "" && l.Event == slackfake.EventAck
+		})
+	})
+	if d := s.Deliveries()[0]; d.Acked {
+		t.Errorf("got %+v, want it still open", d)
+	}
+}
