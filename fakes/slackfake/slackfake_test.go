@@ -207,7 +207,7 @@ func TestVerbsAndQueries(t *testing.T) {
 	for _, test := range []struct{ verb, query, want string }{
 		{http.MethodGet, "user=U1", `"ok":true`},
 		{http.MethodGet, "user=U1&token=" + slackfake.BotToken, "invalid_auth"},
-		{http.MethodPost, "user=U1", "invalid_arguments"},
+		{http.MethodPost, "user=U1", "arguments in the query"},
 		{http.MethodPut, "", "invalid_arguments"},
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), test.verb, s.APIURL+"users.info?"+test.query, http.NoBody)
