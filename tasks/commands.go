@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
 
@@ -65,7 +66,7 @@ func splitCommand(text string) (name, rest string, ok bool) {
 	}
 	name, _, _ = strings.Cut(name, "@")
 	odd := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	if name == "" || strings.IndexFunc(name, odd) >= 0 {
+	if first, _ := utf8.DecodeRuneInString(name); !unicode.IsLetter(first) || strings.IndexFunc(name, odd) >= 0 {
 		return "", "", false
 	}
 	return strings.ToLower(name), rest, true

@@ -69,7 +69,7 @@ func TestWordsOfCommands(t *testing.T) {
 	if goals := o.goals(private("ann")); len(goals) != 0 {
 		t.Errorf("commands opened the tasks %q", goals)
 	}
-	for _, text := range []string{"/usr/bin is full", "//", "/", "/ help", "👍", "שלום עולם", strings.Repeat("ж", 50000), "/a.b"} {
+	for _, text := range []string{"/usr/bin is full", "//", "/", "/ help", "👍", "שלום עולם", strings.Repeat("ж", 50000), "/a.b", "/5 of them"} {
 		o.pass(time.Minute)
 		o.opens("ann", room("hall"), text)
 	}

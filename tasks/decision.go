@@ -149,7 +149,7 @@ func (in *Inbox) unless(r routed, key string) func(context.Context, []Receipt) s
 func (in *Inbox) editPlan(r *routed, t liveTask, plan int) {
 	slot := fmt.Sprintf("edit.%d", plan)
 	if t.state.Slot(slot).Message != "" {
-		in.aside(r, "notice.edit_plan", nil)
+		in.aside(r, "notice.edit_plan")
 		return
 	}
 	s := in.sentence(*r, "notice.edit_plan", nil)

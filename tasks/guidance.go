@@ -57,7 +57,8 @@ func (r *routed) guided(sent, now time.Time) ID {
 	}
 	for _, t := range slices.Backward(r.live) {
 		own := t.From.Key() == m.From.Key()
-		if t.state.Settled() || !own && !(m.Within && r.admin) {
+		near := m.Within && r.admin
+		if t.state.Settled() || !own && !near {
 			continue
 		}
 		if own && t.state.Round == 0 && now.Sub(t.state.Opened) < burst && now.Sub(sent) < prompt {

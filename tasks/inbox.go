@@ -67,22 +67,6 @@ func (in *Inbox) Use(r Rules) { in.rules.Store(&r) }
 // MaxGoal is how long a question may be, in bytes.
 const MaxGoal = 256 << 10
 
-// routed is a message whose meaning is known: what to store, and what to say
-// when it is stored.
-type routed struct {
-	message bot.Message // its text made clean
-	rules   *Rules
-	lang    string
-	admin   bool       // its author is one
-	asker   bool       // it is not addressed to the bot, but its author may ask on
-	live    []liveTask // of its conversation, oldest first
-	fresh   *recent
-	store   []Inbound // the first one says whether it was delivered before
-	// reply, unless nil, tells what to say after the message was stored for the
-	// first time.
-	reply func(ctx context.Context, receipts []Receipt) said
-}
-
 // Handle stores a batch of messages in one transaction and wakes the tasks
 // they concern. After an error the batch must be delivered again: what was
 // stored already will be recognised. What is said to people may go out later;
@@ -115,7 +99,9 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) error {
 	fresh := &recent{}
 	for _, m := range messages {
 		r, err := in.route(ctx, m, fresh)
-		if err != nil {
+		if errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoTask) {
+			in.giveUp(ctx, &r, err)
+		} else if err != nil {
 			return fmt.Errorf("routing message %q: %w", m.Key, err)
 		}
 		list = append(list, r)
@@ -139,6 +125,17 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) error {
 		in.follow(ctx, r, own)
 	}
 	return nil
+}
+
+// giveUp tells the author of a message that it needs a record which is damaged
+// or was deleted just now. To have it delivered again would help nobody, and
+// hold up everybody.
+func (in *Inbox) giveUp(ctx context.Context, r *routed, err error) {
+	in.Log.ErrorContext(ctx, "a message could not be routed", "message", r.message.Key, "cause", err)
+	r.store, r.reply = nil, nil
+	if r.admitted {
+		in.say(r, "problem.damaged", nil)
+	}
 }
 
 // follow wakes tasks and answers messages after they are stored.
@@ -208,7 +205,7 @@ func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (route
 	if err != nil {
 		return r, err
 	}
-	if !admitted {
+	if r.admitted = admitted; !admitted {
 		in.stranger(&r)
 		return r, nil
 	}
@@ -264,54 +261,3 @@ func (in *Inbox) plain(ctx context.Context, r *routed) error {
 	}
 	return nil
 }
-
-// liveTask is a live task with its state.
-type liveTask struct {
-	Live
-	state planner.State
-}
-
-// liveIn lists the live tasks of a conversation, oldest first. A damaged one is
-// left out.
-func (in *Inbox) liveIn(ctx context.Context, conversation string) ([]liveTask, error) {
-	list, err := in.Store.Live(ctx, conversation)
-	if err != nil {
-		return nil, fmt.Errorf("listing tasks: %w", err)
-	}
-	out := make([]liveTask, 0, len(list))
-	for _, l := range list {
-		s, err := in.Store.State(ctx, l.Task)
-		if errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoTask) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading task %s: %w", l.Task, err)
-		}
-		out = append(out, liveTask{l, s})
-	}
-	return out, nil
-}
-
-// add stores an event of a task under a key of its own, since each task may be
-// over by then. The first has the message's, so that it is known when it comes
-// again.
-func (r *routed) add(id ID, e planner.Event) {
-	key := r.message.Key
-	if n := len(r.store); n > 0 {
-		key = fmt.Sprintf("%s#%d", key, n)
-	}
-	r.store = append(r.store, Inbound{Key: key, Chat: r.message.Chat, To: id, Event: e})
-}
-
-// find returns the live task of that id.
-func (r *routed) find(id ID) (liveTask, bool) {
-	for _, t := range r.live {
-		if t.Task == id {
-			return t, true
-		}
-	}
-	return liveTask{}, false
-}
-
-// steers reports that the message's author may steer a task.
-func (r *routed) steers(t liveTask) bool { return r.admin || t.From.Key() == r.message.From.Key() }

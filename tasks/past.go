@@ -114,7 +114,7 @@ func (in *Inbox) forget(_ context.Context, r *routed, rest string) error {
 // forgetPress is the answer to that. A yes counts once, and not for long.
 func (in *Inbox) forgetPress(r *routed, choice string) {
 	if !r.message.Chat.Private && !r.admin {
-		in.aside(r, "error.admins_only", nil)
+		in.aside(r, "error.admins_only")
 		return
 	}
 	yes, ok := strings.CutPrefix(choice, "yes:")

@@ -69,7 +69,7 @@ func (in *Inbox) taskPress(ctx context.Context, r *routed) error {
 	t, live := r.find(id)
 	if live {
 		if !r.steers(t) {
-			in.aside(r, "error.not_yours", nil)
+			in.aside(r, "error.not_yours")
 			return nil
 		}
 		switch {
@@ -112,18 +112,13 @@ func (in *Inbox) pastPress(ctx context.Context, r *routed, verb string, id ID, r
 	case o == nil:
 		in.say(r, "error.too_late", nil)
 	case !r.admin && o.From.Key() != r.message.From.Key():
-		in.aside(r, "error.not_yours", nil)
+		in.aside(r, "error.not_yours")
 	case verb == pressDetails:
 		return in.details(ctx, r, id)
 	case verb == pressRetry:
 		return in.askAgain(ctx, r, o, "retry:"+string(id))
 	default:
-		seq, err := strconv.Atoi(rest)
-		if err != nil {
-			in.say(r, "error.too_late", nil)
-			return nil
-		}
-		return in.guidancePress(ctx, r, verb, id, seq)
+		return in.guidancePress(ctx, r, verb, id, rest)
 	}
 	return nil
 }
@@ -166,11 +161,23 @@ func (in *Inbox) details(ctx context.Context, r *routed, id ID) error {
 
 // guidancePress takes guidance back that nothing has heeded yet. Separately, it
 // becomes a question of its own, whether it was heeded or not. Each counts once.
-func (in *Inbox) guidancePress(ctx context.Context, r *routed, verb string, id ID, seq int) error {
-	e, err := in.Store.Event(ctx, id, seq)
-	if err != nil || e.Type != planner.Said {
+func (in *Inbox) guidancePress(ctx context.Context, r *routed, verb string, id ID, rest string) error {
+	s, err := in.Store.State(ctx, id)
+	if err != nil {
+		return fmt.Errorf("reading task %s: %w", id, err)
+	}
+	seq, bad := strconv.Atoi(rest)
+	if made := bad == nil && seq >= 1 && seq <= s.Seq; !made {
 		in.say(r, "error.too_late", nil)
-		return nil //nolint:nilerr // a button that nobody made
+		return nil
+	}
+	e, err := in.Store.Event(ctx, id, seq)
+	if err != nil {
+		return fmt.Errorf("reading task %s: %w", id, err)
+	}
+	if e.Type != planner.Said {
+		in.say(r, "error.too_late", nil)
+		return nil
 	}
 	m := r.message
 	at := fmt.Sprintf("%s:%d", id, seq)

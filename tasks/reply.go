@@ -47,8 +47,8 @@ func (in *Inbox) reply(r *routed, s said) {
 
 // aside answers a press or a command where only its author sees it; elsewhere
 // it says nothing.
-func (in *Inbox) aside(r *routed, key string, data any) {
-	s := in.sentence(*r, key, data)
+func (in *Inbox) aside(r *routed, key string) {
+	s := in.sentence(*r, key, nil)
 	s.aside = true
 	in.reply(r, s)
 }

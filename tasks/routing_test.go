@@ -445,3 +445,35 @@ func TestUseKeepsWhatPeopleSet(t *testing.T) {
 		t.Errorf("who is no longer listed was answered %q", got)
 	}
 }
+
+// broken is a store where one task cannot be read, and no setting of a person.
+type broken struct {
+	tasks.Store
+	task   tasks.ID
+	person string
+}
+
+func (b broken) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event, error) {
+	if id == b.task {
+		return planner.Event{}, tasks.ErrDamaged
+	}
+	return b.Store.Event(ctx, id, seq)
+}
+
+func (b broken) Setting(ctx context.Context, owner, name string) (string, error) {
+	if owner == b.person {
+		return "{", nil
+	}
+	return b.Store.Setting(ctx, owner, name)
+}
+
+// TestDamagedRecord: a message that needs one holds up no others.
+func TestDamagedRecord(t *testing.T) {
+	o := newOffice(t)
+	id := o.opens("ann", room("hall"), "go")
+	o.inbox.Store = broken{o.store, id, "phone:eve"}
+	h := o.send(o.by("bob", room("hall"), "/status"), o.by("eve", private("eve"), "hi"), o.by("bob", private("bob"), "/help"))
+	if want := o.text("problem.damaged", nil) + " | " + o.text("help.chat", nil); h.text() != want {
+		t.Errorf("answers = %q, want %q", h.text(), want)
+	}
+}

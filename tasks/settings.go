@@ -90,7 +90,7 @@ func (in *Inbox) read(ctx context.Context, owner, name string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal([]byte(text), v); err != nil {
-		return fmt.Errorf("reading setting %q of %s: %w", name, owner, err)
+		return fmt.Errorf("reading setting %q of %s: %w: %w", name, owner, ErrDamaged, err)
 	}
 	return nil
 }

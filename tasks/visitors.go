@@ -219,7 +219,7 @@ func (in *Inbox) ignored(ctx context.Context, person string) bool {
 // in later.
 func (in *Inbox) judge(ctx context.Context, r *routed, verb, person string) error {
 	if !r.admin {
-		in.aside(r, "error.not_yours", nil)
+		in.aside(r, "error.not_yours")
 		return nil
 	}
 	in.visitors.mu.Lock()
