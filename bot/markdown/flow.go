@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -87,7 +88,7 @@ type lead struct {
 // newFlow lays out a whole document.
 func newFlow(markdown string, style flowStyle) *flow {
 	f := &flow{style: style}
-	f.links = &links{}
+	f.links = &links{telegram: !style.cells}
 	for _, s := range segments(markdown) {
 		if s.apart {
 			f.gap()
@@ -127,9 +128,7 @@ func (f *flow) block(n ast.Node, tight bool) {
 	case *ast.CodeBlock:
 		f.code(n, "")
 	case *ast.Blockquote:
-		f.quote++
-		f.nest(lead{first: f.style.quote, rest: f.style.quote}, func() { f.blocks(n, false) })
-		f.quote--
+		f.blockquote(n)
 	case *ast.List:
 		f.list(n)
 	case *extast.Table:
@@ -137,6 +136,25 @@ func (f *flow) block(n ast.Node, tight bool) {
 	default:
 		f.blocks(n, tight)
 	}
+}
+
+// blockquote shows a quote. Where it is a block of its own, it starts at the
+// margin, whatever it is in.
+func (f *flow) blockquote(n ast.Node) {
+	outer := f.leads
+	if f.style.quote == "" {
+		f.leads = nil
+		for i := range outer {
+			if !outer[i].used {
+				f.leads = append(f.leads, outer[i])
+				outer[i].used = true
+			}
+		}
+	}
+	f.quote++
+	f.nest(lead{first: f.style.quote, rest: f.style.quote}, func() { f.blocks(n, false) })
+	f.quote--
+	f.leads = outer
 }
 
 func (f *flow) heading(n *ast.Heading) {
@@ -157,8 +175,10 @@ func (f *flow) paragraph(spans []span, level int) {
 // code shows the lines of a code block as they are.
 func (f *flow) code(n ast.Node, info string) {
 	lines := n.Lines()
-	if lines.Len() == 0 && info != "" {
-		f.emit(line{spans: []span{{"[" + info + "]", 0}}})
+	if f.goOn == 0 && len(bytes.TrimSpace(lines.Value(f.src))) == 0 {
+		if info != "" {
+			f.emit(line{spans: []span{{"[" + info + "]", 0}}})
+		}
 		return
 	}
 	block := f.goOn
@@ -229,6 +249,9 @@ func (f *flow) emit(l line) {
 		l.above = noSpace
 	} else if last := f.lines[n-1]; l.block > 0 && last.block == l.block && last.kind == l.kind {
 		l.above = sameBlock
+	} else if (last.kind == rowLine || l.kind == rowLine) && l.above != blankLine {
+		l.above = blankLine // else they would be one table
+		f.gapAt = len(f.leads)
 	}
 	if l.above == blankLine {
 		for _, outer := range f.leads[:min(f.gapAt, len(f.leads))] {

@@ -52,6 +52,23 @@ func hostile(size int) map[string]string {
 		"spaces":         rep(" "),
 		"tabs":           rep("\t"),
 		"deep indent":    stairs(size),
+		"code marks":     rep("a `` b\n```x\n"),
+		"code spans":     rep("`a`*b*"),
+		"tiny links":     rep("[a](http://b) "),
+		"long addresses": rep("[a](http://b/" + strings.Repeat("c&", 400) + ") "),
+		"titles":         rep("[a](http://b \"" + strings.Repeat("t", 2000) + "\")"),
+		"mentions":       rep("<!channel> `<@U1>` "),
+		"ampersands":     rep("&lt;&amp;"),
+		"many tables":    rep("|a|b|\n|-|-|\n|c|d|\n\n"),
+		"many fences":    rep("```go\na\n```\n\n"),
+		"fence in quote": rep("> ```\n> a\n\n"),
+		"zero width":     rep("\u200b"),
+		"families":       rep("👩‍👩‍👧"),
+		"flags":          rep("🇩🇪"),
+		"one line code":  "```\n" + rep("a") + "\n```",
+		"tick lines":     "~~~~\n" + rep("```````````````\n") + "~~~~",
+		"long rows":      "|a|b|\n|-|-|\n|" + rep("c") + "|d|\n",
+		"long head":      "|" + rep("a") + "|b|\n|-|-|\n|c|d|\n",
 	}
 }
 
@@ -68,10 +85,12 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 	const limit = 50 * time.Millisecond
 	for name, text := range hostile(hostileSize) {
 		for way, render := range map[string]func(string) string{
-			"narrow":  func(s string) string { return Terminal(s, 20, Style{Color: true}) },
-			"wide":    func(s string) string { return Terminal(s, 100, Style{}) },
-			"plain":   Plain,
-			"partial": Partial,
+			"narrow":   func(s string) string { return Terminal(s, 20, Style{Color: true}) },
+			"wide":     func(s string) string { return Terminal(s, 100, Style{}) },
+			"plain":    Plain,
+			"partial":  Partial,
+			"telegram": func(s string) string { Telegram(s); return "" },
+			"slack":    func(s string) string { Slack(s); return "" },
 		} {
 			best := time.Hour
 			for try := 0; try < 20 && best > limit; try++ { // other work on the machine must not count

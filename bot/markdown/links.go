@@ -14,7 +14,8 @@ const maxAddress = 1000
 // links are the links of one document as chats show them: the text leads to the
 // address, and behind it stands the host unless the text shows it.
 type links struct {
-	marks []mark
+	telegram bool // its own addresses can be links
+	marks    []mark
 }
 
 // mark is what a span has beside its look. Its number is in the upper bits of
@@ -23,6 +24,7 @@ type mark struct {
 	to    string // the address that the span leads to
 	plain string // what stands in the span's place where no links can be shown
 	self  bool   // the span is that address
+	label bool   // the span names the language of the code block behind it
 	aside bool   // the span itself tells where the link before it leads
 }
 
@@ -49,7 +51,7 @@ func (a *links) add(label []span, to, title string, l look, out *[]span) {
 	if title != "" && title != text {
 		note = ` "` + title + `"`
 	}
-	address, host := target(to)
+	address, host := a.target(to)
 	if address == "" {
 		*out = append(*out, label...)
 		if where == text {
@@ -140,7 +142,7 @@ func (f *flow) plainSpan(b *strings.Builder, s span, struck look) look {
 
 // target is the address that a link may have, in its normal form, and the host
 // it leads to. An address that is not safe or not sure to work has none.
-func target(to string) (address, host string) {
+func (a *links) target(to string) (address, host string) {
 	if len(to) > maxAddress || strings.ContainsAny(to, "\\\"<>`|") {
 		return "", ""
 	}
@@ -150,17 +152,31 @@ func target(to string) (address, host string) {
 	}
 	switch strings.ToLower(u.Scheme) {
 	case "http", "https":
+		host = u.Hostname()
 	case "tg":
-		if strings.EqualFold(u.Host, "user") {
+		if !a.telegram || strings.EqualFold(u.Host, "user") {
 			return "", "" // it would notify that person
 		}
+		host = "tg://" + u.Host
 	default:
 		return "", ""
 	}
-	if address = u.String(); len(address) > maxAddress {
+	if address = written(u); len(address) > maxAddress {
 		return "", ""
 	}
-	return address, u.Hostname()
+	return address, host
+}
+
+// written is an address with all escaped that has to be, except for the host,
+// which browsers only know in its own letters.
+func written(u *url.URL) string {
+	host := u.Host
+	rest := *u
+	rest.Scheme, rest.Host, rest.User = "", "", nil
+	if u.User != nil {
+		host = u.User.String() + "@" + host
+	}
+	return strings.ToLower(u.Scheme) + "://" + host + rest.String()
 }
 
 // showsHost reports whether text names host and no other one.

@@ -23,8 +23,8 @@ const (
 // Part is one message as a platform would send it.
 type Part struct {
 	// Text is for a terminal and Telegram the message itself, in ParseMode. For
-	// Slack it is the message without markup: for notifications, and for the time
-	// when Slack refuses MarkdownText.
+	// Slack it is the message without markup, not escaped: for notifications, and
+	// for the case that Slack refuses MarkdownText.
 	Text string `json:"text"`
 	// ParseMode is ModeANSI or ModePlain for a terminal, ModeHTML or, for text
 	// without markup, empty for Telegram, and empty for Slack.

@@ -121,7 +121,7 @@ func cutLine(src string, limit int) int {
 	for limit > 1 && !utf8.RuneStart(src[limit]) {
 		limit--
 	}
-	return limit
+	return clusterEnd(src, limit)
 }
 
 // fenceAfter says which code fence is open after line, when open was before it.

@@ -27,8 +27,9 @@ var slackStyle = flowStyle{
 // cut is closed and opened again, the head of a cut table is repeated. Nothing
 // in it mentions anybody or loads an image; HTML is shown as text, and so are
 // links that lead elsewhere than to http and https. Behind a link stands its
-// host unless its text shows it. Text is the same without markup, escaped as
-// Slack's text has to be. Nothing of the text is lost. No text gives no parts.
+// host unless its text shows it. Text is the same without markup; SlackEscape
+// makes it fit for Slack's text. Nothing of the text is lost. No text gives no
+// parts.
 func Slack(markdown string) []Part {
 	f := newFlow(markdown, slackStyle)
 	s := slackWriter{flow: f, all: f.slackLines()}
@@ -38,7 +39,7 @@ func Slack(markdown string) []Part {
 		to := s.end(from)
 		text := s.plain(from, to)
 		if !blank(text) {
-			parts = append(parts, Part{Text: SlackEscape(text), MarkdownText: s.markdown(from, to)})
+			parts = append(parts, Part{Text: text, MarkdownText: s.markdown(from, to)})
 		}
 		from = to
 	}

@@ -32,7 +32,7 @@ func (f *flow) slackLines() []slackText {
 			all = append(all, t)
 			continue
 		}
-		for j, piece := range f.chunks(l.spans) {
+		for j, piece := range f.chunks(l) {
 			if j > 0 {
 				t.cut, t.glue, t.first = true, piece.glue, false
 			}
@@ -43,6 +43,9 @@ func (f *flow) slackLines() []slackText {
 				}
 			} else {
 				t.text = f.inlineText(piece.spans, &standardMarkdown)
+			}
+			if l.kind == codeLine && t.first && f.codes[l.block-1] != "" {
+				t.plain = "[" + f.codes[l.block-1] + "]\n" + t.plain
 			}
 			all = append(all, t)
 		}
@@ -101,7 +104,8 @@ type chunk struct {
 
 // chunks cuts a line whose Markdown may be too long for one part, after words
 // where it can.
-func (f *flow) chunks(spans []span) []chunk {
+func (f *flow) chunks(l *line) []chunk {
+	spans := l.spans
 	all := []chunk{{spans: spans}}
 	budget := slackLine
 	for i := 0; i < len(spans); i++ {
@@ -111,8 +115,8 @@ func (f *flow) chunks(spans []span) []chunk {
 		}
 		last := &all[len(all)-1]
 		n, glue := len(s.text), ""
-		if m := f.links.of(s.look); m == nil || !m.aside {
-			n, glue = cutSpan(s, (budget+5*units(s.text))/5)
+		if m := f.links.of(s.look); m == nil || !m.aside && !m.self {
+			n, glue = cutSpan(s, (budget+5*units(s.text))/5, l.kind == codeLine)
 		}
 		done := len(last.spans) - (len(spans) - i)
 		rest := append([]span{{s.text[n:], s.look}}, spans[i+1:]...)
@@ -136,13 +140,13 @@ func (f *flow) cost(s span) int {
 }
 
 // cutSpan says where a span of which room units fit is cut, and what then
-// joins its halves.
-func cutSpan(s span, room int) (n int, glue string) {
+// joins its halves: marks that meet would be read as others.
+func cutSpan(s span, room int, inCode bool) (n int, glue string) {
 	fits := prefixUnits(s.text, max(room, 2))
 	if n = afterWord(s.text[:fits]); n > 0 && s.text[n-1] == ' ' && s.look&code == 0 {
 		return n, " "
 	}
-	if n = clusterEnd(s.text, fits); s.look != 0 && s.look != code {
+	if n = clusterEnd(s.text, fits); s.look != 0 && !inCode {
 		return n, "\n"
 	}
 	return n, ""

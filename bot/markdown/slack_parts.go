@@ -2,7 +2,6 @@ package markdown
 
 import (
 	"strings"
-	"unicode"
 )
 
 // slackWriter cuts the lines of a document into parts and writes them.
@@ -202,13 +201,3 @@ func indentOf(lead string) int { return len(lead) - len(strings.TrimLeft(lead, "
 
 // dedent drops up to n spaces at the start of a lead.
 func dedent(lead string, n int) string { return lead[min(n, indentOf(lead)):] }
-
-// blank reports whether nothing of a text would be seen.
-func blank(text string) bool {
-	for _, c := range text {
-		if !unicode.IsSpace(c) && !unicode.Is(unicode.C, c) && !unicode.Is(unicode.Mn, c) {
-			return false
-		}
-	}
-	return true
-}

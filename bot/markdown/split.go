@@ -3,10 +3,6 @@ package markdown
 import (
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/clipperhouse/displaywidth"
 )
 
 // What a part of a Telegram message holds at most. The units are counted after
@@ -53,7 +49,7 @@ func (s *splitter) parts() [][]piece {
 		if len(s.rest) == 0 {
 			return all
 		}
-		if part := s.next(); !s.blank(part) {
+		if part := trimEnd(s.next()); !s.blank(part) {
 			all = append(all, part)
 		}
 	}
@@ -75,6 +71,24 @@ func (s *splitter) skip() {
 		}
 		s.rest = s.rest[1:]
 	}
+}
+
+// trimEnd drops the line breaks and spaces at the end of a part.
+func trimEnd(part []piece) []piece {
+	for len(part) > 0 {
+		last := &part[len(part)-1]
+		if last.code > 0 && last.end == inText {
+			return part
+		}
+		if last.text = strings.TrimRight(last.text, " \n"); last.text != "" {
+			return part
+		}
+		if last.look>>markShift != 0 {
+			return part // it holds plain text
+		}
+		part = part[:len(part)-1]
+	}
+	return part
 }
 
 // next takes the next part off the rest.
@@ -101,12 +115,15 @@ func (s *splitter) next() []piece {
 // one. It sets their formats.
 func (s *splitter) fit() (n, room int) {
 	var open format
-	used, entities, bytes := 0, 0, 0
+	used, entities, bytes, loose := 0, 0, 0, false
 	s.used = s.used[:0]
 	for i := range s.rest {
 		p := &s.rest[i]
 		s.used = append(s.used, used)
 		p.format = open
+		if m := s.links.of(p.look); m != nil && m.aside && (loose || m.label && entities == partEntities) {
+			p.text, loose = m.plain, false // there is no link or block that tells
+		}
 		cost := s.cost(*p)
 		if p.text != "" {
 			p.format = s.formatOf(*p)
@@ -115,7 +132,8 @@ func (s *splitter) fit() (n, room int) {
 				if used > partUnits/2 {
 					return i, 0
 				}
-				s.bare(p, same)
+				p.format = p.format.within(same)
+				loose = loose || s.links.of(p.look) != nil
 			}
 			entities += p.format.entities(same)
 			bytes += s.tagBytes(p.format, same) + escapedBytes(p.text)
@@ -142,12 +160,6 @@ func escapedBytes(text string) int {
 		}
 	}
 	return n
-}
-
-// bare takes the format from a piece that a part has no room for.
-func (s *splitter) bare(p *piece, same int) {
-	p.format = p.format.within(same)
-	p.text = s.plainPiece(*p)
 }
 
 // cost is what a piece counts, with or without markup.
@@ -236,86 +248,6 @@ func (c *candidates) offerText(piece int, text string, used int) {
 			c.offer(bySentence, piece, n, used+units(text[:n]))
 		}
 	}
-}
-
-// afterWord is where the word after the last space of text starts; 0 for none.
-func afterWord(text string) int {
-	n := strings.LastIndexByte(text, ' ') + 1
-	if wide := strings.LastIndexAny(text, "。！？，；、"); wide >= n {
-		n = wide + len("。")
-	}
-	return n
-}
-
-// afterSentence is where the last sentence of text starts; 0 for none.
-func afterSentence(text string) int {
-	for i := len(text); i > 0; {
-		c, size := utf8.DecodeLastRuneInString(text[:i])
-		switch c {
-		case '。', '！', '？':
-			return i
-		case '.', '!', '?', '…':
-			before, _ := utf8.DecodeLastRuneInString(text[:i-size])
-			if i < len(text) && text[i] == ' ' && !unicode.IsDigit(before) {
-				return i + 1
-			}
-		}
-		i -= size
-	}
-	return 0
-}
-
-// units is the length of text in UTF-16 units.
-func units(text string) int {
-	n := 0
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c >= 0xf0:
-			n += 2
-		case c < 0x80 || c >= 0xc0:
-			n++
-		}
-	}
-	return n
-}
-
-// prefixUnits is the length in bytes of the longest start of text that has at
-// most room units.
-func prefixUnits(text string, room int) int {
-	n := 0
-	for i, c := range text {
-		if n++; c > 0xffff {
-			n++
-		}
-		if n > room {
-			return i
-		}
-	}
-	return len(text)
-}
-
-// clusterEnd is the last place up to n that is between two characters as
-// people see them, or n when there is none near.
-func clusterEnd(text string, n int) int {
-	const near = 256
-	from := max(0, n-near)
-	for from > 0 && !utf8.RuneStart(text[from]) {
-		from--
-	}
-	to := min(len(text), n+near)
-	for to < len(text) && !utf8.RuneStart(text[to]) {
-		to++
-	}
-	best, pos := n, from
-	g := displaywidth.StringGraphemes(text[from:to])
-	for g.Next() && pos+len(g.Value()) <= n {
-		pos += len(g.Value())
-		best = pos
-	}
-	if best == from {
-		return n
-	}
-	return best
 }
 
 // blank reports whether nothing of a part would be seen; Telegram refuses that.

@@ -112,7 +112,7 @@ func (f *flow) opening(all []piece, l *line) []piece {
 		p.text = "[" + info + "]\n"
 		all = append(all, p)
 	default:
-		p.text, p.look = "", f.links.mark(0, mark{plain: "[" + info + "]\n", aside: true})
+		p.text, p.look = "", f.links.mark(0, mark{plain: "[" + info + "]\n", aside: true, label: true})
 		all = append(all, p)
 	}
 	return all

@@ -159,15 +159,22 @@ func (w *wrapper) addNarrow(text string, width int, l look) {
 }
 
 func (w *wrapper) addClusters(text string, l look) {
+	pos, start, narrow := 0, 0, 0 // of the clusters before and their columns
+	put := func() {
+		if start < pos {
+			w.addNarrow(text[start:pos], narrow, l)
+		}
+		narrow = 0
+	}
 	g := displaywidth.StringGraphemes(text)
 	for g.Next() {
 		c, width := g.Value(), g.Width()
-		switch {
-		case width < 2:
-			w.addNarrow(c, width, l)
+		if width < 2 {
+			pos, narrow = pos+len(c), narrow+width
 			continue
-		case strings.Contains(closers, c):
-		case w.end != endOpen:
+		}
+		put()
+		if !strings.Contains(closers, c) && w.end != endOpen {
 			w.flush()
 		}
 		w.word = append(w.word, span{c, l})
@@ -176,7 +183,10 @@ func (w *wrapper) addClusters(text string, l look) {
 		if strings.Contains(openers, c) {
 			w.end = endOpen
 		}
+		pos += len(c)
+		start = pos
 	}
+	put()
 }
 
 // Characters that East Asian typesetting keeps off the start and the end of a

@@ -1,0 +1,147 @@
+package markdown
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// codeText writes a code span. Where that would take too many marks it is text.
+func codeText(s string) string {
+	longest := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] == '`' {
+			n := run(s, i)
+			longest = max(longest, n)
+			i += n
+		}
+	}
+	if longest > 8 {
+		return strings.ReplaceAll(escapeText(s, nil), " ", "\u00a0")
+	}
+	fence := strings.Repeat("`", longest+1)
+	if s[0] == '`' || s[len(s)-1] == '`' || s[0] == ' ' && s[len(s)-1] == ' ' && strings.Trim(s, " ") != "" {
+		s = " " + s + " "
+	}
+	return fence + s + fence
+}
+
+// harmless breaks what Slack might take for a mention inside code.
+func harmless(s string) string {
+	if !strings.Contains(s, "<") {
+		return s
+	}
+	for _, mention := range []string{"<@", "<#", "<!"} {
+		s = strings.ReplaceAll(s, mention, "<\u2060"+mention[1:])
+	}
+	return s
+}
+
+// escapeText makes text mean itself in Markdown: no markup, no mention, no HTML.
+func escapeText(s string, w *inlineWriter) string {
+	start := w != nil && w.b.Len() == 0
+	m := w.inLink()
+	label := m != nil
+	if label && m.self {
+		return s
+	}
+	if !start && !label && !strings.ContainsAny(s, "\\`*_~]!<&") {
+		return s
+	}
+	var b strings.Builder
+	if n := startMark(s); start && n >= 0 {
+		b.WriteString(s[:n] + `\`)
+		b.WriteByte(s[n])
+		s = s[n+1:]
+	}
+	for i := 0; i < len(s); i++ {
+		if needsEscape(s, i, label) {
+			b.WriteByte('\\')
+		}
+		switch c := s[i]; {
+		case c == '<':
+			b.WriteString("&lt;")
+		case c == '>' && start && i == 0:
+			b.WriteString("&gt;")
+		case c == '&' && startsEntity(s[i+1:]):
+			b.WriteString("&amp;")
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// startMark is where in text at the start of a line a backslash has to be, so
+// that it starts no heading, list, rule or table; -1 for nowhere.
+func startMark(s string) int {
+	switch c := s[0]; c {
+	case '#', '-', '+':
+		if rest := strings.TrimLeft(s, s[:1]); rest == "" || rest[0] == ' ' || c != '#' && strings.Trim(s, "-: |") == "" {
+			return 0
+		}
+	case '=', '|', ':':
+		if strings.Trim(s, "=|:- ") == "" || c == '|' {
+			return 0
+		}
+	case '[':
+		return 0 // of a definition, which would not be shown
+	}
+	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	if n > 0 && n < len(s) && (s[n] == '.' || s[n] == ')') && (n+1 == len(s) || s[n+1] == ' ') {
+		return n
+	}
+	return -1
+}
+
+// needsEscape reports whether the character at i needs a backslash.
+func needsEscape(s string, i int, label bool) bool {
+	c := s[i]
+	next := byte(0)
+	if i+1 < len(s) {
+		next = s[i+1]
+	}
+	switch c {
+	case '`':
+		return true
+	case '\\':
+		return next == 0 || next < utf8.RuneSelf && unicode.IsPunct(rune(next)) || unicode.IsSymbol(rune(next))
+	case '~':
+		return i > 0 && s[i-1] != ' ' // nothing is closed, so what opens is harmless
+	case '*', '_':
+		before, _ := utf8.DecodeLastRuneInString(s[:i])
+		after, _ := utf8.DecodeRuneInString(s[i+1:])
+		switch {
+		case i > 0 && i+1 < len(s) && before == ' ' && after == ' ':
+			return false
+		case c == '_':
+			return !isWord(before) || !isWord(after)
+		}
+		return true
+	case '[':
+		return label
+	case ']':
+		return label || next == 0 || next == '(' || next == '['
+	case '!':
+		return next == 0
+	case ':':
+		return label && strings.HasPrefix(s[i:], "://")
+	case '.':
+		return label && i >= 3 && strings.EqualFold(s[i-3:i], "www")
+	case '@':
+		return label
+	}
+	return false
+}
+
+func isWord(c rune) bool { return c != utf8.RuneError && (unicode.IsLetter(c) || unicode.IsDigit(c)) }
+
+// startsEntity reports whether an ampersand before rest would start an entity.
+func startsEntity(rest string) bool {
+	name := strings.TrimPrefix(rest, "#")
+	n := 0
+	for n < len(name) && n < 40 && (name[n]|0x20 >= 'a' && name[n]|0x20 <= 'z' || name[n] >= '0' && name[n] <= '9') {
+		n++
+	}
+	return n > 0 && n < len(name) && name[n] == ';'
+}
