@@ -210,7 +210,7 @@ func TestPanic(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &p); err != nil || got.status != 500 || p.Status != 500 || strings.Contains(got.body, "luck") {
 		t.Errorf("a panic: got %+v, want a problem of status 500 that tells nothing", got)
 	}
-	resp, err := http.Post("http://"+at+"/half", "text/plain", nil) //nolint:noctx // of the test's own server
+	resp, err := http.Post("http://"+at+"/half", "text/plain", nil)
 	if err == nil {
 		_, err = io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
@@ -229,7 +229,7 @@ func TestPanic(t *testing.T) {
 }
 
 func TestAddressInUse(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // of the test
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestStop(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
 	for { // until nobody listens
-		c, err := net.Dial("tcp", at) //nolint:noctx // of the test
+		c, err := net.Dial("tcp", at)
 		if err != nil {
 			break
 		}
@@ -301,12 +301,12 @@ func TestStopInTime(t *testing.T) {
 			<-r.Context().Done()
 		}),
 	}})
-	mute, err := net.Dial("tcp", at) //nolint:noctx // of the test
+	mute, err := net.Dial("tcp", at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = mute.Close() }()
-	hangs, err := net.Dial("tcp", at) //nolint:noctx // of the test
+	hangs, err := net.Dial("tcp", at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -190,7 +190,7 @@ func play(t *testing.T, p *pace.Pacer, steps []step) {
 	start := time.Now()
 	var wg sync.WaitGroup
 	for i, s := range steps {
-		time.Sleep(s.at - time.Since(start))
+		<-time.After(s.at - time.Since(start))
 		wg.Go(func() {
 			err := p.Turn(t.Context(), s.r)
 			got := time.Since(start)
@@ -377,7 +377,7 @@ func TestPresets(t *testing.T) {
 					case err == nil:
 						sent++
 					case errors.As(err, &later):
-						time.Sleep(later.After)
+						<-time.After(later.After)
 					default:
 						t.Fatal(err)
 					}

@@ -6,7 +6,7 @@ import (
 	"legwork/bot"
 )
 
-// Telegram's rules: about one message a second in a chat, 20 a minute in a
+// Telegram returns the rules of that platform: about one message a second in a chat, 20 a minute in a
 // group, 30 a second in all. They are elastic; what the platform asks for by
 // retry_after comes in by Hold, and only that makes lasting messages wait for
 // other chats.
@@ -41,7 +41,7 @@ func shows(r bot.Request) bool {
 // arrive closer to each other.
 const minute = 61 * time.Second
 
-// Slack's rules: each method has a number of calls a minute in a workspace, and
+// Slack returns the rules of that platform: each method has a number of calls a minute in a workspace, and
 // posts about one a second in a channel. Frames of one method are spread, so
 // that they do not use up a minute's calls in its first seconds.
 func Slack() []Rule {

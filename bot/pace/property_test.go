@@ -96,7 +96,7 @@ func (s *schedule) run(t *testing.T, offers []offer) {
 	p, start := pace.New(s.rules...), time.Now()
 	var wg sync.WaitGroup
 	for _, o := range offers {
-		time.Sleep(o.pause)
+		<-time.After(o.pause)
 		if now := time.Since(start); o.hold > 0 {
 			p.Hold(bot.Request{Account: o.r.Account, Chat: o.r.Chat}, o.hold)
 			s.holds = append(s.holds, hold{o.r.Account, o.r.Chat, now, now + o.hold})
@@ -200,7 +200,7 @@ func offerAgain(t *testing.T, p *pace.Pacer, before []bot.Request, frame bot.Req
 			return vain
 		}
 		vain++
-		time.Sleep(later.After)
+		<-time.After(later.After)
 		synctest.Wait() // those whose turn comes in the same moment are first
 	}
 }

@@ -60,14 +60,14 @@ func (b *bucket) ready(r *Rule, reserve, ahead int, now time.Duration) time.Dura
 		return now
 	}
 	// Those ahead go as the ones Burst before them become past.
-	spans := time.Duration(1)
+	wait := r.Within
 	for ; last >= r.burst(); last -= r.burst() {
-		spans++
+		wait += r.Within
 	}
 	if last < len(sent) {
-		return sent[last] + spans*r.Within
+		return sent[last] + wait
 	}
-	return now + spans*r.Within
+	return now + wait
 }
 
 // take counts a request.

@@ -29,24 +29,30 @@ func forgetID(n int) tasks.ID { return tasks.ID(fmt.Sprintf("%026d", n)) }
 // talk fills one conversation with finished tasks that tell a secret.
 func talk(ctx context.Context, t *testing.T, s *bolt.Store, c bot.Chat) {
 	t.Helper()
-	batch := make([]tasks.Inbound, forgetTasks)
-	for n := range batch {
-		batch[n] = question(c, forgetID(n), fmt.Sprintf("%s %d %s", secret, n, strings.Repeat("x", n%300)))
+	var batch []tasks.Inbound
+	for n := range forgetTasks {
+		batch = append(batch, question(c, forgetID(n), fmt.Sprintf("%s %d %s", secret, n, strings.Repeat("x", n%300))))
+		for _, e := range ending() {
+			batch = append(batch, tasks.Inbound{To: forgetID(n), Event: e})
+		}
 	}
-	if _, err := s.Open(ctx, batch); err != nil {
+	receipts, err := s.Open(ctx, batch)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for n := range batch {
-		if err := end(ctx, s, forgetID(n)); err != nil {
-			t.Fatal(err)
+	for _, r := range receipts {
+		if r.Err != nil {
+			t.Fatalf("delivering: %+v", r)
 		}
 	}
 }
 
-func end(ctx context.Context, s *bolt.Store, id tasks.ID) error {
-	return s.Append(ctx, id, -1, 0, planner.Event{Type: planner.Stopped},
-		planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
-		planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true})
+func ending() []planner.Event {
+	return []planner.Event{
+		{Type: planner.Stopped},
+		{Type: planner.Began, Slot: planner.SlotAnswer},
+		{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true},
+	}
 }
 
 // TestForgotten: what is reachable in the file tells nothing any more; what is
@@ -204,7 +210,7 @@ func TestForgetDamaged(t *testing.T) {
 		t.Fatalf("live tasks that moved: got %+v, %v, want all but the damaged one", live, err)
 	}
 	for _, l := range live {
-		if err := end(t.Context(), s, l.Task); err != nil {
+		if err := s.Append(t.Context(), l.Task, -1, 0, ending()...); err != nil {
 			t.Fatalf("ending %s: %v", l.Task, err)
 		}
 	}

@@ -123,15 +123,32 @@ func testForgetRunning(b *bench) {
 	b.same("turns at the end", b.turns(chat("c")), []tasks.ID{"t6"})
 }
 
+// ending are the events that stop a task and bring that to the chat.
+func ending() []planner.Event {
+	return []planner.Event{
+		{Type: planner.Stopped},
+		{Type: planner.Began, Slot: planner.SlotAnswer},
+		{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true},
+	}
+}
+
 // testForgetLong has more turns than one transaction takes.
 func testForgetLong(b *bench) {
 	const n = 1201
+	var batch []tasks.Inbound
 	for i := range n {
 		id := tasks.ID(fmt.Sprintf("t%d", i))
-		b.deliver(b.question(chat("c"), id, strings.Repeat("long ", 10)))
-		if i%100 != 0 {
-			b.append(id, planner.Event{Type: planner.Stopped})
-			b.show(id)
+		batch = append(batch, b.question(chat("c"), id, strings.Repeat("long ", 10)))
+		if i%100 == 0 {
+			continue // it stays live
+		}
+		for _, e := range ending() {
+			batch = append(batch, tasks.Inbound{To: id, Event: e})
+		}
+	}
+	for _, r := range b.deliver(batch...) {
+		if r.Err != nil {
+			b.Fatalf("delivering: %+v", r)
 		}
 	}
 	b.forget(chat("c"), n-13)
@@ -170,15 +187,14 @@ func testForgetBesides(b *bench) {
 					b.Errorf("Open(%s): %v", id, err)
 					return
 				}
-				if err := b.store.Append(b.Context(), id, 1, 0, planner.Event{Type: planner.Stopped}); err != nil {
+				if err := b.store.Append(b.Context(), id, 1, 0, ending()[0]); err != nil {
 					b.Errorf("Append(%s), which is not over: %v", id, err)
 					return
 				}
 				if n%3 > 0 {
 					continue
 				}
-				if err := b.store.Append(b.Context(), id, -1, 0, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
-					planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true}); err != nil {
+				if err := b.store.Append(b.Context(), id, -1, 0, ending()[1:]...); err != nil {
 					b.Errorf("ending %s: %v", id, err)
 				}
 			}
