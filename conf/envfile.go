@@ -73,16 +73,21 @@ func parseEnv(file, text string) (map[string]string, *Error) {
 // repeats what stands there, which may be a secret, so it is not passed on.
 func badEnvLine(text string) (line int, problem string) {
 	const shape = "is not a line such as NAME=VALUE; a value with spaces or special characters stands in single quotes"
-	entry, at, line := "", 1, 0
+	entry, at, line, open := "", 1, 0, false
 	for piece := range strings.Lines(text) {
 		line++
 		entry += piece
+		if open && !strings.ContainsAny(piece, `'"`) {
+			continue
+		}
 		values, err := godotenv.Parse(strings.NewReader(entry))
 		switch {
 		case err == nil && namesFit(values):
-			entry, at = "", line+1
+			entry, at, open = "", line+1, false
 		case err == nil || !strings.HasPrefix(err.Error(), "unterminated quoted value"):
 			return at, shape
+		default:
+			open = true
 		}
 	}
 	return at, "a quote is opened here and never closed"

@@ -1,27 +1,18 @@
 package setup_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"legwork/bot/slack"
-	"legwork/bot/telegram"
-	"legwork/conf"
-	"legwork/fakes/llmfake"
 	"legwork/fakes/slackfake"
-	"legwork/fakes/telegramfake"
-	"legwork/i18n"
 	"legwork/llm"
 	"legwork/setup"
 )
@@ -39,128 +30,10 @@ const (
 	badToken = "123456:ZZZZZZZZZZBBBBBBBBBBCCCCCCCCCCDDDDD"
 )
 
-// bench is a folder and the services that answers are tried on.
-type bench struct {
-	t       *testing.T
-	folder  string
-	model   string // its address
-	options setup.Options
-	env     map[string]string
-	out     bytes.Buffer
-}
-
-func newBench(t *testing.T) *bench {
-	t.Helper()
-	models := llmfake.New(t, llmfake.Options{Models: []string{"big"}, Key: key, Respond: func(llmfake.Request) llmfake.Response {
-		return llmfake.Say("ok")
-	}})
-	people := telegramfake.New(t, telegramfake.Options{Token: botToken})
-	team := slackfake.New(t, slackfake.Options{})
-	texts, err := i18n.Load("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{t: t, folder: t.TempDir(), model: models.URL, env: map[string]string{}}
-	b.options = setup.Options{
-		Out: &b.out, Texts: texts, Language: "en", Timezone: "Asia/Tokyo", Config: b.file("config.yaml"), EnvFile: conf.EnvFile,
-		Environment: func(name string) (string, bool) { value, ok := b.env[name]; return value, ok },
-		TelegramAPI: people.URL, SlackAPI: team.APIURL, Admin: conf.AdminProblem,
-		Try: setup.Try{Model: call, Telegram: telegram.Try, Slack: slack.Try},
-	}
-	return b
-}
-
-// call asks a model for a word.
-func call(ctx context.Context, config llm.ModelConfig) error {
-	models, err := llm.New(llm.Config{Models: map[string]llm.ModelConfig{"main": config}}, llm.Options{})
-	if err != nil {
-		return err
-	}
-	defer models.Close()
-	_, err = models.Call(ctx, llm.Request{Role: llm.RoleAnswer, Messages: []llm.Message{{Role: llm.User, Content: "Hi"}}}, nil)
-	return err
-}
-
-func (b *bench) file(name string) string { return filepath.Join(b.folder, name) }
-
-func (b *bench) write(name, text string) {
-	b.t.Helper()
-	if err := os.WriteFile(b.file(name), []byte(text), 0o644); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b *bench) read(name string) string {
-	b.t.Helper()
-	text, err := os.ReadFile(b.file(name))
-	if err != nil {
-		b.t.Fatalf("%v; the talk was\n%s", err, b.out.String())
-	}
-	return string(text)
-}
-
-// run answers with lines over a pipe.
-func (b *bench) run(lines ...string) (setup.Outcome, error) {
-	b.t.Helper()
-	saved, _, err := conf.WithEnvFile(b.folder, func(string) (string, bool) { return "", false })
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.options.Saved = saved
-	in, pipe, err := os.Pipe()
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer in.Close()
-	if _, err := io.WriteString(pipe, strings.Join(lines, "\n")+"\n"); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := pipe.Close(); err != nil {
-		b.t.Fatal(err)
-	}
-	b.options.In = in
-	return setup.Run(b.t.Context(), b.options)
-}
-
-// load reads what was written as serve does.
-func (b *bench) load() *conf.Config {
-	b.t.Helper()
-	env, warning, err := conf.WithEnvFile(b.folder, b.options.Environment)
-	if err != nil || warning != "" {
-		b.t.Fatalf("reading .env: warning %q, error %v", warning, err)
-	}
-	config, err := conf.Load(b.file("config.yaml"), env)
-	if err != nil {
-		b.t.Fatalf("what was written does not load: %v\n%s", err, b.read("config.yaml"))
-	}
-	return config
-}
-
-// golden compares got with a file of testdata, without what differs from run to
-// run.
-func (b *bench) golden(name, got string) {
-	b.t.Helper()
-	got = strings.NewReplacer(b.model, "MODEL_URL", b.options.TelegramAPI, "TELEGRAM_URL", b.options.SlackAPI, "SLACK_URL", b.folder, "FOLDER").Replace(got)
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
-			b.t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		b.t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
-
 func TestEverything(t *testing.T) {
 	for _, language := range []string{"en", "zh", "ru"} {
 		t.Run(language, func(t *testing.T) {
-			b := newBench(t)
+			b := newRig(t)
 			outcome, err := b.run(language, b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:12345, slack:U012AB3CD", "Europe/Paris")
 			if err != nil {
 				t.Fatalf("%v\n%s", err, b.out.String())
@@ -269,7 +142,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newRig(t)
 			for name, value := range test.env {
 				b.env[name] = value
 			}
@@ -314,12 +187,12 @@ func TestAnswers(t *testing.T) {
 
 // TestEndInTheMiddle holds that nothing is written before the last answer.
 func TestEndInTheMiddle(t *testing.T) {
-	all := func(b *bench) []string {
+	all := func(b *rig) []string {
 		return []string{"en", b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:1", "UTC"}
 	}
 	for n := range 9 {
 		t.Run(fmt.Sprint(n, " answers"), func(t *testing.T) {
-			b := newBench(t)
+			b := newRig(t)
 			b.write(".env", "OTHER=1\n")
 			b.write("config.yaml", "old")
 			b.options.Replace = true
@@ -335,7 +208,7 @@ func TestEndInTheMiddle(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
-	b := newBench(t)
+	b := newRig(t)
 	b.write("config.yaml", "old")
 	if _, err := b.run(); err == nil || !strings.Contains(err.Error(), "--force") || b.out.Len() > 0 {
 		t.Errorf("Run returned %v after\n%s\nwant a refusal that names --force, and no question", err, b.out.String())
@@ -350,7 +223,7 @@ func TestReplace(t *testing.T) {
 
 // TestNotWritable holds that an error names the file.
 func TestNotWritable(t *testing.T) {
-	b := newBench(t)
+	b := newRig(t)
 	b.options.Config = b.file("missing/config.yaml")
 	if _, err := b.run("", b.model, key, "big", "", "", ""); err == nil || !strings.Contains(err.Error(), "writing "+b.file("missing/.env")) {
 		t.Errorf("Run returned %v, want one that names the file", err)
@@ -360,7 +233,7 @@ func TestNotWritable(t *testing.T) {
 // TestOddKey holds that any key that can be sent is read back as it was.
 func TestOddKey(t *testing.T) {
 	for _, odd := range []string{"a$HOME", "it's", `"quoted"`, `a'b"c$d\e`, "with#hash", `back\slash`} {
-		b := newBench(t)
+		b := newRig(t)
 		b.options.Try.Model = func(context.Context, llm.ModelConfig) error { return nil }
 		if _, err := b.run("", b.model, odd, "big$1", "", "", ""); err != nil {
 			t.Fatalf("%q: %v", odd, err)
