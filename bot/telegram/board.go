@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 )
 
 // How much of a board is shown. A message may hold 100 entities, and each row
@@ -33,14 +34,14 @@ var icons = []struct{ state, icon string }{
 func board(b bot.Board) string {
 	title, status := line(b.Title, maxTitle), line(b.Status, maxStatus)
 	if len(b.Items) == 0 {
-		return escape(cmp.Or(status, title, nothing))
+		return markdown.TelegramEscape(cmp.Or(status, title, nothing))
 	}
 	var head []string
 	if title != "" {
-		head = append(head, "<b>"+escape(title)+"</b>")
+		head = append(head, "<b>"+markdown.TelegramEscape(title)+"</b>")
 	}
 	if status != "" {
-		head = append(head, escape(status))
+		head = append(head, markdown.TelegramEscape(status))
 	}
 	if len(head) > 0 {
 		head = append(head, "")
@@ -107,12 +108,12 @@ func counts(items []bot.Item) string {
 
 // row is the line of a sub-task.
 func row(it bot.Item) string {
-	words := []string{escape(cmp.Or(line(it.Title, maxRow), it.ID))}
+	words := []string{markdown.TelegramEscape(cmp.Or(line(it.Title, maxRow), it.ID))}
 	if group := line(it.Group, maxDoing); group != "" {
-		words = append(words, "<i>"+escape(group)+"</i>")
+		words = append(words, "<i>"+markdown.TelegramEscape(group)+"</i>")
 	}
 	if doing := line(it.Doing, maxDoing); doing != "" && active(it) {
-		words = append(words, "<code>"+escape(doing)+"</code>")
+		words = append(words, "<code>"+markdown.TelegramEscape(doing)+"</code>")
 	}
 	if it.Elapsed > 0 {
 		words = append(words, clock(it.Elapsed))

@@ -36,6 +36,8 @@ func newClient(cfg Config, transport http.RoundTripper) *client {
 		own := http.DefaultTransport.(*http.Transport).Clone()
 		own.MaxIdleConnsPerHost, own.MaxIdleConns = 16, 16
 		own.IdleConnTimeout = time.Minute
+		// Everything may share one connection: it must not be dead for long.
+		own.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second}
 		transport = own
 	}
 	var pairs []string

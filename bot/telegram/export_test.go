@@ -14,11 +14,11 @@ func (o Options) WithTransport(t http.RoundTripper) Options {
 	return o
 }
 
-// Newest is the newest delivery of the webhook in a chat that is not done.
-func (t *Telegram) Newest(chat string) any {
+// Queued is how many deliveries of the webhook in a chat are not done.
+func (t *Telegram) Queued(chat string) int {
 	t.hook.mu.Lock()
 	defer t.hook.mu.Unlock()
-	return t.hook.last[chat]
+	return len(t.hook.lanes[chat])
 }
 
 // Read reads the only update of a poll that began at offset.

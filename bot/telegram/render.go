@@ -24,44 +24,73 @@ const (
 // maxData is the longest callback_data, in bytes.
 const maxData = 64
 
-// render returns the messages that a draft makes, at least one, as Telegram's
-// HTML. Most make one; a long text that nobody split makes several.
-func render(d bot.Draft) []string {
+// page is one message that a draft makes.
+type page struct {
+	html string
+	// plain is the same without markup, for the case that it is refused.
+	plain func() string
+}
+
+// render returns the messages that a draft makes, at least one. Most make one;
+// a long text that nobody split makes several.
+func render(d bot.Draft) []page {
+	texts := layOut(d, markdown.Telegram)
+	pages := make([]page, len(texts))
+	for i, text := range texts {
+		pages[i] = page{text, func() string {
+			if bare := layOut(d, markdown.TelegramPlain); len(bare) == len(texts) && d.Board == nil {
+				return bare[i]
+			}
+			return cut(plain(text), textLimit)
+		}}
+	}
+	return pages
+}
+
+// layOut divides a draft among messages; parts does so with its text.
+func layOut(d bot.Draft, parts func(string) []markdown.Part) []string {
 	if d.Kind == bot.KindBoard && d.Board != nil {
 		return []string{board(*d.Board)}
 	}
-	parts := texts(d)
-	switch {
-	case d.Part > len(parts):
-		parts = []string{""} // of the footer alone
-	case d.Part > 0:
-		parts = parts[d.Part-1 : d.Part]
-	case d.Partial && len(parts) > 0:
-		parts = parts[len(parts)-1:]
-	case len(parts) == 0:
-		parts = []string{""}
+	var texts []string
+	bare, measure := false, length
+	for _, p := range parts(source(d)) {
+		texts = append(texts, p.Text)
+		if bare = p.ParseMode == ""; bare {
+			measure = units
+		}
 	}
-	last := &parts[len(parts)-1]
-	if d.Partial && *last != "" && length(*last+cursor) <= textLimit {
+	switch {
+	case d.Part > len(texts):
+		texts = []string{""} // of the footer alone
+	case d.Part > 0:
+		texts = texts[d.Part-1 : d.Part]
+	case d.Partial && len(texts) > 0:
+		texts = texts[len(texts)-1:]
+	case len(texts) == 0:
+		texts = []string{""}
+	}
+	last := &texts[len(texts)-1]
+	if d.Partial && *last != "" && measure(*last+cursor) <= textLimit {
 		*last += cursor
 	}
-	if footer := foot(d.Footer); footer != "" {
-		if with := strings.TrimLeft(*last+"\n\n"+footer, "\n"); length(with) <= textLimit {
+	if footer := foot(d.Footer, bare); footer != "" {
+		if with := strings.TrimLeft(*last+"\n\n"+footer, "\n"); measure(with) <= textLimit {
 			*last = with
 		} else {
-			parts = append(parts, footer)
+			texts = append(texts, footer)
 		}
 	}
-	for i := range parts {
-		if strings.TrimSpace(plain(parts[i])) == "" {
-			parts[i] = nothing
+	for i := range texts {
+		if strings.TrimSpace(texts[i]) == "" {
+			texts[i] = nothing
 		}
 	}
-	return parts
+	return texts
 }
 
-// texts are the parts of a draft's text, none when it is empty.
-func texts(d bot.Draft) []string {
+// source is the Markdown of a draft.
+func source(d bot.Draft) string {
 	text := d.Text
 	if d.Partial {
 		text = markdown.Partial(text)
@@ -69,11 +98,7 @@ func texts(d bot.Draft) []string {
 	if d.Failed {
 		text = warn(text)
 	}
-	var parts []string
-	for _, p := range markdown.Telegram(text) {
-		parts = append(parts, p.Text)
-	}
-	return parts
+	return text
 }
 
 // warn marks a text that says what went wrong, unless it begins with markup.
@@ -85,11 +110,13 @@ func warn(text string) string {
 	return text
 }
 
-func foot(footer string) string {
-	if footer = line(footer, 300); footer == "" {
-		return ""
+// foot is the last line of an answer.
+func foot(footer string, bare bool) string {
+	footer = line(footer, 300)
+	if footer == "" || bare {
+		return footer
 	}
-	return "<i>" + escape(footer) + "</i>"
+	return "<i>" + markdown.TelegramEscape(footer) + "</i>"
 }
 
 // Split implements bot.Splitter. A footer that does not fit under the last part
@@ -110,29 +137,10 @@ func (t *Telegram) Split(d bot.Draft) []bot.Draft {
 	return parts
 }
 
-var (
-	tags  = regexp.MustCompile(`<[^>]*>`)
-	links = regexp.MustCompile(`<a href="([^"]*)">(.*?)</a>`)
-)
+var tags = regexp.MustCompile(`<[^>]*>`)
 
 // plain is the text of Telegram's HTML as people see it.
 func plain(s string) string { return html.UnescapeString(tags.ReplaceAllString(s, "")) }
-
-// wayOut is the text of a message whose markup was refused, with the addresses
-// of its links where they fit.
-func wayOut(s string) string {
-	with := plain(links.ReplaceAllStringFunc(s, func(link string) string {
-		found := links.FindStringSubmatch(link)
-		if plain(found[2]) == html.UnescapeString(found[1]) {
-			return found[2]
-		}
-		return found[2] + " (" + found[1] + ")"
-	}))
-	if units(with) <= textLimit {
-		return with
-	}
-	return cut(plain(s), textLimit)
-}
 
 // length is what Telegram counts of a message in HTML.
 func length(s string) int { return units(plain(s)) }
@@ -168,11 +176,6 @@ func cut(s string, limit int) string {
 // line makes one line of a text, at most limit code units long.
 func line(s string, limit int) string {
 	return cut(strings.Join(strings.Fields(bot.Clean(s)), " "), limit)
-}
-
-// escape makes a text safe inside HTML.
-func escape(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(s)
 }
 
 // A row of a keyboard holds two labels of at most this many columns, or one.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -16,7 +15,7 @@ import (
 // messages; the id is the last one's, which has the buttons.
 func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id string, err error) {
 	if d.Kind != bot.KindNotice {
-		t.streams.end(ctx, d.Task)
+		t.streams.end(d.Task)
 	}
 	if id, err = t.post(ctx, to, d, render(d)); err != nil {
 		return "", fmt.Errorf("posting %s: %w", d.Kind, err)
@@ -28,13 +27,13 @@ func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id strin
 }
 
 // post sends messages one after the other.
-func (t *Telegram) post(ctx context.Context, to bot.Chat, d bot.Draft, texts []string) (id string, err error) {
-	for i, text := range texts {
-		s := shipment{method: "sendMessage", to: to, html: text, urgency: urgency(d, true)}
+func (t *Telegram) post(ctx context.Context, to bot.Chat, d bot.Draft, pages []page) (id string, err error) {
+	for i, p := range pages {
+		s := shipment{method: "sendMessage", to: to, page: p, urgency: urgency(d, true)}
 		if i == 0 && d.Part <= 1 && positive(d.ReplyTo) {
 			s.replyTo = d.ReplyTo
 		}
-		if i == len(texts)-1 {
+		if i == len(pages)-1 {
 			s.keyboard = keyboard(d.Buttons)
 		}
 		if id, err = t.send(ctx, s); err != nil {
@@ -47,9 +46,9 @@ func (t *Telegram) post(ctx context.Context, to bot.Chat, d bot.Draft, texts []s
 // Edit implements bot.Platform. What does not fit one message goes on in new
 // ones. A message that is gone, or too old to be changed, is sent anew: *Moved.
 func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
-	texts := render(d)
-	s := shipment{method: "editMessageText", to: to, message: id, html: texts[0], urgency: urgency(d, false)}
-	if len(texts) == 1 {
+	pages := render(d)
+	s := shipment{method: "editMessageText", to: to, message: id, page: pages[0], urgency: urgency(d, false)}
+	if len(pages) == 1 {
 		s.keyboard = keyboard(d.Buttons)
 	}
 	missing := !positive(id) // none of ours
@@ -60,11 +59,11 @@ func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft
 		missing = ok && r.missing()
 	}
 	if missing {
-		if id, err = t.post(ctx, to, d, texts); err == nil {
+		if id, err = t.post(ctx, to, d, pages); err == nil {
 			return &bot.Moved{ID: id}
 		}
-	} else if err == nil && len(texts) > 1 {
-		_, err = t.post(ctx, to, d, texts[1:])
+	} else if err == nil && len(pages) > 1 {
+		_, err = t.post(ctx, to, d, pages[1:])
 	}
 	if err != nil {
 		return fmt.Errorf("editing %s: %w", d.Kind, err)
@@ -88,17 +87,17 @@ func urgency(d bot.Draft, fresh bool) bot.Urgency {
 
 // shipment is one message on its way.
 type shipment struct {
-	method   string
-	to       bot.Chat
-	message  string // of an edit
-	draft    int    // of a preview
-	html     string
+	method  string
+	to      bot.Chat
+	message string // of an edit
+	draft   int    // of a preview
+	page
 	replyTo  string
 	keyboard string
 	urgency  bot.Urgency
 
-	plain, rootless bool // what had to be left out: markup, topic
-	fixes           int  // how often something was left out
+	bare, rootless bool // what had to be left out: markup, topic
+	fixes          int  // how often something was left out
 }
 
 // maxFixes is more than can be wrong with one message.
@@ -106,8 +105,8 @@ const maxFixes = 6
 
 func (s shipment) params(chat string) tgbotapi.Params {
 	p := tgbotapi.Params{"chat_id": chat, "text": s.html}
-	if s.plain {
-		p["text"] = wayOut(s.html)
+	if s.bare {
+		p["text"] = s.plain()
 	} else if s.html != "" {
 		p["parse_mode"] = "HTML"
 	}
@@ -187,10 +186,10 @@ func (t *Telegram) mend(s *shipment, r bot.Request, err error) error {
 		s.method = ""
 	case why.moved != 0:
 		t.places.move(r.Chat, why.moved)
-	case why.badMarkup() && !s.plain:
-		s.plain = true
+	case why.badMarkup() && !s.bare && s.html != "":
+		s.bare = true
 	case why.emptyText() && s.html != nothing:
-		s.html = nothing
+		s.html, s.bare = nothing, false
 	case why.noThread() && s.to.Thread != "" && !s.rootless:
 		s.rootless = true
 	case why.noReply() && s.replyTo != "":
@@ -211,5 +210,3 @@ func (t *Telegram) shut(chat string, why refusal) {
 		t.places.close(chat)
 	}
 }
-
-const draftTimeout = 5 * time.Second

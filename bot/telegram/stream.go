@@ -17,6 +17,7 @@ import (
 const (
 	draftRefresh = 20 * time.Second
 	draftLife    = 15 * time.Minute
+	draftTimeout = 5 * time.Second // of one call: a later frame is as good
 )
 
 // streams are the drafts that are shown now, by task. It is safe for
@@ -54,7 +55,7 @@ func (t *Telegram) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
 	frame := shipment{method: "sendMessageDraft", to: to, draft: draftID(d.Task), urgency: bot.Frame}
 	if d.Text != "" {
 		d.Kind, d.Partial, d.Part, d.Footer = bot.KindAnswer, true, 0, ""
-		frame.html = render(d)[0]
+		frame.page = render(d)[0]
 	} else if d.Board == nil {
 		return t.streams.takeBack(ctx, d.Task, frame)
 	}
@@ -139,7 +140,7 @@ func (s *streams) takeBack(ctx context.Context, task string, empty shipment) err
 
 // end stops a task's draft, which the next message replaces, and waits until
 // nothing of it is on its way.
-func (s *streams) end(_ context.Context, task string) {
+func (s *streams) end(task string) {
 	s.mu.Lock()
 	one := s.live[task]
 	s.mu.Unlock()

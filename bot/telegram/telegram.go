@@ -97,6 +97,9 @@ func (t *Telegram) Name() string { return Name }
 // String names the bot and nothing secret.
 func (t *Telegram) String() string { return Name + ":" + t.account }
 
+// GoString is String, so that no way of printing shows the token.
+func (t *Telegram) GoString() string { return t.String() }
+
 // Limits implements bot.Platform. The least gap between frames is that of
 // drafts; the pacer keeps the longer ones.
 func (t *Telegram) Limits() bot.Limits {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +26,7 @@ type hook struct {
 	handle handler                                                     // nil while Run does not work
 	bound  func(context.Context) (context.Context, context.CancelFunc) // ends a context with that of Run as well
 	busy   sync.WaitGroup                                              // deliveries that Run waits for
-	last   map[string]chan struct{}                                    // by chat: closed when its newest delivery is done
+	lanes  map[string][]chan struct{}                                  // by chat: its deliveries, the first of which is worked on
 }
 
 // await has updates delivered until ctx ends. The webhook stays: what people
@@ -47,7 +48,7 @@ func (t *Telegram) await(ctx context.Context, handle handler) {
 func (h *hook) open(ctx context.Context, handle handler) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.handle, h.last = handle, map[string]chan struct{}{}
+	h.handle, h.lanes = handle, map[string][]chan struct{}{}
 	h.bound = func(of context.Context) (context.Context, context.CancelFunc) {
 		of, cancel := context.WithCancel(of)
 		stop := context.AfterFunc(ctx, cancel)
@@ -75,33 +76,31 @@ func (h *hook) enter(ctx context.Context) (_ context.Context, handle handler, le
 	return ctx, h.handle, func() { cancel(); h.busy.Done() }
 }
 
-// queue puts a delivery behind the earlier ones of its chat. wait returns when
-// they are done; done must be called afterwards, whatever wait returned.
-func (h *hook) queue(chat string) (wait func(context.Context) error, done func()) {
+// queue puts a delivery behind the earlier ones of its chat: its turn has come
+// when the channel is closed. leave must be called afterwards, also by one that
+// did not wait for its turn.
+func (h *hook) queue(chat string) (turn <-chan struct{}, leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	before, own := h.last[chat], make(chan struct{})
-	h.last[chat] = own
-	wait = func(ctx context.Context) error {
-		if before == nil {
-			return nil
-		}
-		select {
-		case <-before:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	done = func() {
-		h.mu.Lock()
-		if h.last[chat] == own {
-			delete(h.last, chat)
-		}
-		h.mu.Unlock()
+	own := make(chan struct{})
+	if h.lanes[chat] = append(h.lanes[chat], own); len(h.lanes[chat]) == 1 {
 		close(own)
 	}
-	return wait, done
+	return own, func() { h.leave(chat, own) }
+}
+
+// leave lets the next one go ahead when the first one leaves.
+func (h *hook) leave(chat string, own chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	lane := h.lanes[chat]
+	i := slices.Index(lane, own)
+	lane = slices.Delete(lane, i, i+1)
+	if h.lanes[chat] = lane; len(lane) == 0 {
+		delete(h.lanes, chat)
+	} else if i == 0 {
+		close(lane[0])
+	}
 }
 
 // Handler takes Telegram's deliveries in mode webhook: 401 without the secret,
@@ -153,9 +152,11 @@ func (t *Telegram) deliver(w http.ResponseWriter, r *http.Request) int {
 		t.log.WarnContext(ctx, "telegram: an update cannot be read and is left out", "cause", err)
 		return http.StatusOK
 	}
-	wait, done := t.hook.queue(u.chat())
+	turn, done := t.hook.queue(u.chat())
 	defer done()
-	if err := wait(ctx); err != nil {
+	select {
+	case <-turn:
+	case <-ctx.Done():
 		return http.StatusServiceUnavailable
 	}
 	if err := t.accept(ctx, u, handle); err != nil {

@@ -123,9 +123,9 @@ func TestWebhookKeepsTheOrderOfAChat(t *testing.T) {
 	r.ready()
 	r.inbox.mu.Lock() // the first delivery is held up here
 	codes := make(chan int)
-	deliver := func(id int) {
+	deliver := func(ctx context.Context, id int) {
 		body := fmt.Sprintf(`{"update_id":%d,"message":{%s,"text":"question %d"}}`, id, private, id)
-		request := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/", strings.NewReader(body))
+		request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(body))
 		request.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
 		w := httptest.NewRecorder()
 		r.tg.Handler().ServeHTTP(w, request)
@@ -133,9 +133,15 @@ func TestWebhookKeepsTheOrderOfAChat(t *testing.T) {
 	}
 	const n = 20
 	for id := range n {
-		before := r.tg.Newest("7")
-		go deliver(id + 1)
-		r.until("it stands in the queue", func() bool { return r.tg.Newest("7") != before })
+		go deliver(context.Background(), id+1)
+		r.until("it stands in the queue", func() bool { return r.tg.Queued("7") == id+1 })
+	}
+	hasty, hangUp := context.WithCancel(context.Background()) // one that does not wait lets nobody pass
+	go deliver(hasty, 99)
+	r.until("it stands in the queue", func() bool { return r.tg.Queued("7") == n+1 })
+	hangUp()
+	if code := <-codes; code != http.StatusServiceUnavailable {
+		t.Errorf("a delivery that was hung up on ended with %d, want 503", code)
 	}
 	r.inbox.mu.Unlock()
 	for range n {
