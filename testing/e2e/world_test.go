@@ -20,6 +20,7 @@ type world struct {
 	dir    string
 	models *llmfake.Server
 	texts  *i18n.Texts
+	config string // what configure wrote last
 }
 
 // plot says what is special about a world.
@@ -72,6 +73,7 @@ func later(r llmfake.Request) bool {
 // configure writes the config file: text and what all worlds share.
 func (w *world) configure(text string) {
 	w.t.Helper()
+	w.config = text
 	if err := os.WriteFile(w.file("config.yaml"), []byte("data_dir: data\n"+text), 0o600); err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,0 +1,181 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// serving is a running legwork serve whose http.listen is a port of its choice.
+type serving struct {
+	*program
+	w       *world
+	address string // of the first listener: "127.0.0.1:40000"
+}
+
+// serve starts legwork serve and waits until it listens. What it writes must
+// hold none of secrets, which is looked at when the test is over.
+func (w *world) serve(secrets ...string) *serving {
+	w.t.Helper()
+	s := &serving{program: w.start("serve"), w: w}
+	secrets = append(secrets, "sk-secret-e2e")
+	w.t.Cleanup(func() {
+		for _, secret := range secrets {
+			for name, text := range map[string]string{"stdout": s.out.String(), "stderr": s.err.String()} {
+				for _, hidden := range []string{secret, url.QueryEscape(secret), strings.Trim(string(asJSON(w.t, secret)), `"`)} {
+					if i := strings.Index(text, hidden); i >= 0 {
+						w.t.Errorf("a secret is on %s: %s", name, text[max(0, i-200):min(len(text), i+200)])
+					}
+				}
+			}
+		}
+	})
+	s.address = s.listens(1)[0]
+	return s
+}
+
+var listening = regexp.MustCompile(`(?m)msg=listening address=(\S+)`)
+
+// listens waits for n listeners and returns their addresses in order.
+func (s *serving) listens(n int) []string {
+	s.t.Helper()
+	var found [][]string
+	s.until("the addresses in the log", func() bool {
+		found = listening.FindAllStringSubmatch(s.err.String(), -1)
+		return len(found) >= n && strings.Contains(s.err.String(), "msg=serving")
+	})
+	var list []string
+	for _, f := range found {
+		list = append(list, f[1])
+	}
+	return list
+}
+
+// stops ends it by SIGTERM, which must be clean and take at most 10 s.
+func (s *serving) stops() {
+	s.t.Helper()
+	from := time.Now()
+	s.signal(syscall.SIGTERM)
+	if code, took := s.code(), time.Since(from); code != 0 || took > 10*time.Second {
+		s.t.Errorf("SIGTERM: got exit code %d after %v, want 0 within 10 s", code, took)
+	}
+	if text := s.err.String(); strings.Contains(text, "goroutine ") || strings.Contains(text, "panic") {
+		s.t.Errorf("the log of the end: %s", text[max(0, len(text)-3000):])
+	}
+}
+
+func (s *serving) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// readiness is what /readyz says.
+type readiness struct {
+	Code   int               `json:"-"`
+	Status string            `json:"status"`
+	Parts  map[string]string `json:"parts"`
+}
+
+// ready asks /readyz.
+func (s *serving) ready() readiness {
+	s.t.Helper()
+	code, body := s.get("/readyz")
+	r := readiness{Code: code}
+	if err := json.Unmarshal([]byte(body), &r); err != nil {
+		s.t.Fatalf("/readyz: got %d %q: %v", code, body, err)
+	}
+	return r
+}
+
+// becomes waits until /readyz says something. Nothing tells when that changes,
+// so it is asked again and again.
+func (s *serving) becomes(what string, within time.Duration, fits func(readiness) bool) {
+	s.t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(within)
+	for {
+		r := s.ready()
+		if fits(r) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-s.ended:
+			s.t.Fatalf("waiting until it is %s: legwork ended", what)
+		case <-late:
+			s.t.Fatalf("/readyz is not %s within %v: got %+v", what, within, r)
+		}
+	}
+}
+
+// readyAgain waits until everything is ready.
+func (s *serving) readyAgain(within time.Duration) {
+	s.t.Helper()
+	s.becomes("ready", within, func(r readiness) bool { return r.Code == http.StatusOK && r.Status == "ready" })
+}
+
+func (s *serving) get(path string) (code int, body string) {
+	s.t.Helper()
+	response, err := http.Get("http://" + s.address + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// front is a proxy in front of legwork, as webhooks come by one: its address is
+// known before legwork listens, and stays when legwork is started again.
+type front struct {
+	URL string
+	to  atomic.Pointer[url.URL]
+}
+
+func newFront(t *testing.T) *front {
+	t.Helper()
+	f := &front{}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(f.to.Load()) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.to.Load() == nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	f.URL = server.URL
+	return f
+}
+
+// leads has the proxy lead to an address.
+func (f *front) leads(address string) {
+	f.to.Store(&url.URL{Scheme: "http", Host: address})
+}
+
+func asJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
