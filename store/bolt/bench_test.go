@@ -268,3 +268,40 @@ func longJournal() []planner.Event {
 	}
 	return journal
 }
+
+// BenchmarkLongConversation moves and forgets a conversation of 10,000 finished
+// tasks.
+func BenchmarkLongConversation(b *testing.B) {
+	const n = 10_000
+	var moving, forgetting time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		s := open(b, b.TempDir(), bolt.Options{})
+		from, to := bot.Chat{Platform: "test", ID: "from"}, bot.Chat{Platform: "test", ID: "to"}
+		for part := 0; part < n; part += 500 {
+			var batch []tasks.Inbound
+			for i := part; i < part+500; i++ {
+				id := tasks.ID(fmt.Sprintf("%026d", i))
+				batch = append(batch, question(from, id, strings.Repeat("word ", 40)))
+				for _, e := range ending() {
+					batch = append(batch, tasks.Inbound{To: id, Event: e})
+				}
+			}
+			if _, err := s.Open(b.Context(), batch); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.StartTimer()
+		start := time.Now()
+		if err := s.Move(b.Context(), from.Key(), to); err != nil {
+			b.Fatal(err)
+		}
+		moved := time.Now()
+		if got, err := s.Forget(b.Context(), to.Key()); err != nil || got != n {
+			b.Fatalf("Forget: got %d, %v, want %d", got, err, n)
+		}
+		moving, forgetting = moving+moved.Sub(start), forgetting+time.Since(moved)
+	}
+	b.ReportMetric(float64(moving.Milliseconds())/float64(b.N), "ms/move")
+	b.ReportMetric(float64(forgetting.Milliseconds())/float64(b.N), "ms/forget")
+}

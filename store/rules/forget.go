@@ -55,45 +55,51 @@ func (s *Stage) forget(f *Forgetting) error {
 	if err != nil {
 		return err
 	}
-	for turns, events := 0, 0; turns < forgetTurns && events < forgetEvents; turns++ {
+	var gone []Row // written at the end: Turn looks through all that is written
+	for turns, events := 0, 0; turns < forgetTurns && events < forgetEvents && !f.done; turns++ {
 		rows, err := s.Turn(f.Conversation, f.after)
 		if err != nil {
 			return err
 		}
-		if len(rows) == 0 || rows[0].Order > f.until {
-			f.done = true
-			return s.uncut(f.Conversation)
+		if f.done = len(rows) == 0 || rows[0].Order > f.until; f.done {
+			break
 		}
 		f.after = rows[0].Order
-		n, err := s.forgetTurn(f, lane, rows)
+		deleted, n, err := s.forgetTask(f, lane, taskOf(rows))
 		if err != nil {
 			return err
 		}
+		if deleted {
+			gone = append(gone, rows...)
+		}
 		events += n
+	}
+	for _, r := range gone {
+		s.changes.Rows = append(s.changes.Rows, Row{Conversation: f.Conversation, Order: r.Order, Answer: r.Answer, Gone: true})
+	}
+	if f.done {
+		return s.uncut(f.Conversation)
 	}
 	return nil
 }
 
-// forgetTurn deletes a turn and its task, unless that is not over, and returns
+// forgetTask deletes the task of a turn, unless it is not over, and returns
 // how many events went with it.
-func (s *Stage) forgetTurn(f *Forgetting, lane tasks.Lane, rows []Row) (events int, err error) {
-	id := taskOf(rows)
+func (s *Stage) forgetTask(f *Forgetting, lane tasks.Lane, id tasks.ID) (deleted bool, events int, err error) {
 	live := slices.ContainsFunc(lane.Entries, func(e tasks.LaneEntry) bool { return e.Task == id })
 	task, ok, err := s.Task(id)
-	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
-		return 0, err
+	damaged := errors.Is(err, tasks.ErrDamaged)
+	if err != nil && !damaged {
+		return false, 0, err
 	}
-	if live || ok && !task.Over {
-		return 0, nil
+	if live || ok && !damaged && !task.Over {
+		return false, 0, nil
 	}
-	for _, r := range rows {
-		s.changes.Rows = append(s.changes.Rows, Row{Conversation: f.Conversation, Order: r.Order, Answer: r.Answer, Gone: true})
-	}
-	if ok || err != nil {
+	if ok || damaged {
 		s.changes.forget(id)
 		f.deleted++
 	}
-	return task.Last, nil
+	return true, task.Last, nil
 }
 
 // uncut deletes a conversation's cut when nothing is left that it hides.
