@@ -26,7 +26,7 @@ func TestFramesStayWithinTheRates(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	board := func(n int) bot.Draft {
-		return bot.Draft{Kind: bot.KindBoard, Task: "2", Board: &bot.Board{Status: fmt.Sprint("Working ", n)}}
+		return bot.Draft{Kind: bot.KindBoard, Task: "2", Partial: true, Board: &bot.Board{Status: fmt.Sprint("Working ", n)}}
 	}
 	id := r.post(chatOf(team), board(0))
 	var all sync.WaitGroup

@@ -116,7 +116,7 @@ func TestRetryAfter(t *testing.T) {
 	dm, other := r.fake.Private(ann), r.fake.Private(r.fake.User(8, "Bob", "en"))
 	id := r.post(chatOf(dm), bot.Draft{Kind: bot.KindBoard, Board: &bot.Board{Status: "1"}})
 	r.fake.Fail(telegramfake.Fault{Kind: telegramfake.FaultBusy, Chat: dm, RetryAfter: 1})
-	err := r.tg.Edit(context.Background(), chatOf(dm), id, bot.Draft{Kind: bot.KindBoard, Board: &bot.Board{Status: "2"}})
+	err := r.tg.Edit(context.Background(), chatOf(dm), id, bot.Draft{Kind: bot.KindBoard, Partial: true, Board: &bot.Board{Status: "2"}})
 	if later, ok := errors.AsType[*bot.Later](err); !ok || later.After <= 0 || later.After > time.Second {
 		t.Errorf("a frame in the middle of a rate limit gave %v, want it put off for the second", err)
 	}

@@ -71,15 +71,13 @@ func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft
 	return nil
 }
 
-// urgency is how a draft waits for its turn: frames of what is shown already
-// do not, outcomes and questions go first.
+// urgency is how a draft waits for its turn: a frame of what is shown already,
+// after which more follow, does not; outcomes and questions go first.
 func urgency(d bot.Draft, fresh bool) bot.Urgency {
 	switch {
-	case !fresh && (d.Kind == bot.KindBoard || d.Partial):
+	case d.Partial && !fresh:
 		return bot.Frame
-	case d.Partial:
-		return bot.Plain
-	case d.Kind == bot.KindAnswer || d.Kind == bot.KindQuestion:
+	case !d.Partial && (d.Kind == bot.KindAnswer || d.Kind == bot.KindQuestion):
 		return bot.First
 	}
 	return bot.Plain

@@ -182,7 +182,7 @@ func TestPacing(t *testing.T) {
 	ctx := context.Background()
 	var got []string
 	asked := func() bot.Request { return r.pacer.asked[len(r.pacer.asked)-1] }
-	for _, kind := range []bot.Kind{bot.KindAnswer, bot.KindQuestion, bot.KindNotice} {
+	for _, kind := range []bot.Kind{bot.KindAnswer, bot.KindQuestion, bot.KindNotice, bot.KindBoard} {
 		id := r.post(chatOf(team), bot.Draft{Kind: kind, Text: "a"})
 		got = append(got, fmt.Sprintf("post %s %d", kind, asked().Urgency))
 		for _, partial := range []bool{true, false} {
@@ -197,7 +197,8 @@ func TestPacing(t *testing.T) {
 	}
 	want := "post answer 2, edit answer partial true 0, edit answer partial false 2, " +
 		"post question 2, edit question partial true 0, edit question partial false 2, " +
-		"post notice 1, edit notice partial true 0, edit notice partial false 1"
+		"post notice 1, edit notice partial true 0, edit notice partial false 1, " +
+		"post board 1, edit board partial true 0, edit board partial false 1" // the last one folds it
 	if got := strings.Join(got, ", "); got != want {
 		t.Errorf("the urgencies were\n%s\nwant\n%s", got, want)
 	}
