@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"legwork/bot"
 	"legwork/bot/markdown"
@@ -23,7 +24,8 @@ const (
 	maxLabel    = 75
 	maxContext  = 2000
 	maxButtons  = 25
-	maxLines    = 60  // of a board
+	maxLines    = 8000 // of a board's items together
+	maxLine     = 200
 	maxCard     = 250 // of a card's title
 )
 
@@ -75,7 +77,7 @@ func pieces(d bot.Draft) []piece {
 	}
 	var all []piece
 	for _, p := range markdown.Slack(said) {
-		all = append(all, piece{rich: p.MarkdownText, plain: p.Text})
+		all = append(all, piece{rich: p.MarkdownText, plain: markdown.SlackEscape(p.Text)})
 	}
 	if len(all) == 0 {
 		all = append(all, piece{rich: "…", plain: "…"})
@@ -137,7 +139,7 @@ func board(b bot.Board, under []bot.Button) look {
 	if len(b.Items) > 0 && b.Title != "" {
 		l.blocks = append(l.blocks, slackgo.NewHeaderBlock(plainText(cut(oneLine(b.Title), maxHeader))))
 	}
-	for _, chunk := range chunks(escape(strings.Join(lines(b), "\n")), maxSection) {
+	for _, chunk := range chunks(strings.Join(lines(b), "\n"), maxSection) {
 		l.blocks = append(l.blocks, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, chunk, false, true), nil, nil))
 	}
 	if b.Status != "" {
@@ -150,18 +152,22 @@ func board(b bot.Board, under []bot.Button) look {
 // boardText is a board in words, for notifications.
 func boardText(b bot.Board) string {
 	if len(b.Items) == 0 {
-		return escape(oneLine(b.Status))
+		return markdown.SlackEscape(oneLine(b.Status))
 	}
-	return escape(strings.Join(append([]string{oneLine(b.Title), oneLine(b.Status)}, lines(b)...), "\n"))
+	head := []string{markdown.SlackEscape(oneLine(b.Title)), markdown.SlackEscape(oneLine(b.Status))}
+	return strings.Join(append(head, lines(b)...), "\n")
 }
 
+// lines are the items, escaped, as many as fit.
 func lines(b bot.Board) []string {
 	var all []string
-	for _, item := range b.Items[:min(len(b.Items), maxLines)] {
-		all = append(all, icon(item.State)+" "+describe(item, 200))
-	}
-	if rest := len(b.Items) - len(all); rest > 0 {
-		all = append(all, fmt.Sprintf("… +%d", rest))
+	length := 0
+	for i, item := range b.Items {
+		line := icon(item.State) + " " + markdown.SlackEscape(describe(item, maxLine))
+		if length += utf8.RuneCountInString(line) + 1; length > maxLines {
+			return append(all, fmt.Sprintf("… +%d", len(b.Items)-i))
+		}
+		all = append(all, line)
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 )
 
 // slash is a slash command, from a form or as JSON of Socket Mode.
@@ -59,7 +60,7 @@ func (s slash) arrival(c Commands, name func(id string) string) (arrival, error)
 		a.message.Text = "/start " + rest
 	}
 	if !private && rest != "" && (verb == "task" || verb == "plan") {
-		a.root = "<@" + s.User + ">: " + cut(escape(rest), 3000)
+		a.root = "<@" + s.User + ">: " + markdown.SlackEscape(cut(rest, 3000))
 	}
 	return a, nil
 }

@@ -23,7 +23,7 @@ func TestRefreshes(t *testing.T) {
 		for j := range perRefresh {
 			p.Say("DU1", "U1", fmt.Sprintf("%d.%d", i, j), "")
 		}
-		p.until(t, "a new connection", func() bool { return len(p.Calls("apps.connections.open")) > i+1 && p.s.Ready() == nil })
+		p.until(t, "a new connection", func() bool { return connects(p) > i+1 })
 	}
 	got := p.next(t, refreshes*perRefresh)
 	times := map[string]int{}
@@ -41,6 +41,17 @@ func TestRefreshes(t *testing.T) {
 		t.Errorf("got %d messages with different keys, want %d", len(got), refreshes*perRefresh)
 	}
 	p.until(t, "acknowledgements", p.Settled)
+}
+
+// connects is how many connections have been opened so far.
+func connects(p *place) int {
+	n := 0
+	for _, e := range p.Entries() {
+		if e.Event == slackfake.EventConnect {
+			n++
+		}
+	}
+	return n
 }
 
 // TestSuccessorFirst: at a refresh the next connection is open before the old
@@ -71,10 +82,10 @@ func TestDeaf(t *testing.T) {
 				slack.Pause(s, "deaf", 100*time.Millisecond)
 				slack.Pause(s, "quiet", 300*time.Millisecond)
 			}}).ready(t)
-			opened := len(p.Calls("apps.connections.open"))
+			opened := connects(p)
 			p.Deafen(pings)
 			p.Say("DU1", "U1", "anybody there?", "")
-			p.until(t, "another connection", func() bool { return len(p.Calls("apps.connections.open")) > opened })
+			p.until(t, "another connection", func() bool { return connects(p) > opened })
 			if got := p.next(t, 1); got[0].Text != "anybody there?" {
 				t.Errorf("got %+v", got)
 			}

@@ -101,20 +101,14 @@ func cardStatus(state string) slackgo.TaskCardStatus {
 // it goes on, as Slack gets it: words in a stream cannot be taken back.
 func steady(d bot.Draft) string {
 	d.Part = 0
-	d.Text = d.Text[:strings.LastIndexAny(d.Text, " \n")+1]
+	d.Text = settled(d.Text)
 	if strings.TrimSpace(d.Text) == "" {
 		return ""
 	}
-	if line := d.Text[strings.LastIndexByte(strings.TrimRight(d.Text, "\n"), '\n')+1:]; strings.ContainsAny(line, "[]<>`*_~|#!\\") {
-		d.Text = strings.TrimSuffix(d.Text, line) // markup may still be open in it
-	}
-	if strings.TrimSpace(d.Text) == "" {
-		return ""
-	}
-	plain, para := d, d
-	plain.Text += "x"
-	para.Text += "\n\nx"
-	a, b := part(plain).rich, part(para).rich
+	goesOn, anew := d, d
+	goesOn.Text += "x"
+	anew.Text += "\n\nz"
+	a, b := part(goesOn).rich, part(anew).rich
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
@@ -123,4 +117,22 @@ func steady(d bot.Draft) string {
 		n--
 	}
 	return strings.TrimRight(a[:n], "\n ")
+}
+
+// settled is a text up to where nothing is open that what follows could change:
+// not in the middle of a word, of a line with markup, or of a table.
+func settled(text string) string {
+	text = text[:strings.LastIndexAny(text, " \n")+1]
+	for text != "" {
+		start := strings.LastIndexByte(text[:len(text)-1], '\n') + 1
+		line := text[start:]
+		whole := strings.HasSuffix(line, "\n")
+		open := !whole && strings.ContainsAny(line, "[]<>`*_~#!\\") || strings.Contains(line, "|") ||
+			strings.Count(line, "`")%2 != 0 || strings.Count(line, "**")%2 != 0 || strings.Count(line, "[") != strings.Count(line, "]")
+		if !open {
+			return text
+		}
+		text = text[:start]
+	}
+	return ""
 }

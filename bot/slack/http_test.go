@@ -34,7 +34,9 @@ func TestForgedDeliveries(t *testing.T) {
 	h := p.s.Handler()
 	body := `{"type":"event_callback","team_id":"T1","event_id":"Ev1","event":{"type":"message","channel":"DU1","channel_type":"im","user":"U1","text":"hi","ts":"1700000000.000100"}}`
 	now := time.Now()
-	sign := func(at time.Time, said string) http.Header { return slackfake.Sign(slackfake.SigningSecret, at, []byte(said)) }
+	sign := func(at time.Time, said string) http.Header {
+		return slackfake.Sign(slackfake.SigningSecret, at, []byte(said))
+	}
 	other := sign(now, body)
 	other.Set("X-Slack-Signature", "v0="+strings.Repeat("ab", 32))
 	tests := []struct {

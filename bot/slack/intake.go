@@ -89,11 +89,10 @@ func (in *intake) take(ctx context.Context, batch []delivery) {
 	if len(now) == 0 {
 		return
 	}
-	var lookups sync.WaitGroup
+	in.s.people.meet(ctx, messages(now))
 	for _, d := range now {
-		lookups.Go(func() { in.s.prepare(ctx, d.arrivals) })
+		in.s.prepare(ctx, d.arrivals)
 	}
-	lookups.Wait()
 	in.store(ctx, now)
 }
 

@@ -3,6 +3,7 @@ package slack
 import (
 	"cmp"
 	"context"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -18,6 +19,7 @@ const (
 	keptPeople  = 10_000
 	personKept  = time.Hour
 	personAsked = time.Second // for how long a message waits to learn who wrote it
+	personRetry = 5 * time.Second
 )
 
 type person struct {
@@ -44,19 +46,32 @@ func (p *people) name(id string) string {
 	return who.name
 }
 
-// identify says in m who its author is. Whoever cannot be looked up counts as
-// external.
-func (p *people) identify(ctx context.Context, m *bot.Message) {
-	who, ok := p.known.Get(m.From.ID)
-	if !ok || p.s.now().After(who.until) {
-		var err error
-		if who, err = p.look(ctx, m.From.ID); err != nil {
-			p.s.log.WarnContext(ctx, "a person could not be looked up and counts as external", "person", m.From.Key(), "cause", err)
-			m.From.Name, m.External = who.name, true
-			return
+// meet looks up the authors of a batch, all at once and each of them once.
+func (p *people) meet(ctx context.Context, batch []bot.Message) {
+	var lookups sync.WaitGroup
+	asked := map[string]bool{}
+	for _, m := range batch {
+		if who, ok := p.known.Peek(m.From.ID); asked[m.From.ID] || ok && !p.s.now().After(who.until) {
+			continue
 		}
-		p.known.Add(m.From.ID, who)
+		asked[m.From.ID] = true
+		lookups.Go(func() {
+			who, err := p.look(ctx, m.From.ID)
+			if err != nil {
+				p.s.log.WarnContext(ctx, "a person could not be looked up and counts as external", "person", m.From.Key(), "cause", err)
+				who.external, who.until = true, p.s.now().Add(personRetry)
+			}
+			p.known.Add(m.From.ID, who)
+		})
 	}
+	lookups.Wait()
+}
+
+// identify says in m who its author is. Whoever cannot be looked up counts as
+// external for a moment.
+func (p *people) identify(ctx context.Context, m *bot.Message) {
+	p.meet(ctx, []bot.Message{*m})
+	who, _ := p.known.Get(m.From.ID)
 	m.From.Name, m.Language, m.External = who.name, who.locale, who.external
 }
 

@@ -24,31 +24,55 @@ func TestMessages(t *testing.T) {
 		channel, user, text, thread string // thread "root": under a message of Ben
 		want                        *bot.Message
 	}{
-		{name: "mention", channel: "C1", user: "U1", text: "<@UBOT> what is &lt;b&gt;?",
-			want: &bot.Message{Chat: channel("TS"), From: ann, ID: "TS", Text: "what is <b>?", Key: "slack:msg:C1:TS"}},
-		{name: "mention in the middle", channel: "C1", user: "U1", text: "hey <@UBOT>, ask <@U2>",
-			want: &bot.Message{Chat: channel("TS"), From: ann, ID: "TS", Text: "hey , ask @U2", Key: "slack:msg:C1:TS"}},
-		{name: "nothing but the mention", channel: "C1", user: "U1", text: "<@UBOT>",
-			want: &bot.Message{Chat: channel("TS"), From: ann, ID: "TS", Text: "/help", Key: "slack:msg:C1:TS"}},
+		{
+			name: "mention", channel: "C1", user: "U1", text: "<@UBOT> what is &lt;b&gt;?",
+			want: &bot.Message{Chat: channel("TS"), From: ann, ID: "TS", Text: "what is <b>?", Key: "slack:msg:C1:TS"},
+		},
+		{
+			name: "mention in the middle", channel: "C1", user: "U1", text: "hey <@UBOT>, ask <@U2>",
+			want: &bot.Message{Chat: channel("TS"), From: ann, ID: "TS", Text: "hey , ask @U2", Key: "slack:msg:C1:TS"},
+		},
+		{
+			name: "nothing but the mention", channel: "C1", user: "U1", text: "<@UBOT>",
+			want: &bot.Message{Chat: channel("TS"), From: ann, ID: "TS", Text: "/help", Key: "slack:msg:C1:TS"},
+		},
 		{name: "talk of others", channel: "C1", user: "U1", text: "lunch?"},
-		{name: "in a thread", channel: "C1", user: "U1", text: "and the other one", thread: "root",
-			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "and the other one", Key: "slack:msg:C1:TS", Overheard: true, Within: true}},
-		{name: "mention in a thread", channel: "C1", user: "U1", text: "<@UBOT> stop", thread: "root",
-			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "/stop", Key: "slack:msg:C1:TS", Within: true}},
-		{name: "word in a thread", channel: "C1", user: "U1", text: "!status", thread: "root",
-			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "/status", Key: "slack:msg:C1:TS", Overheard: true, Within: true}},
-		{name: "direct", channel: "DU1", user: "U1", text: "hello <https://a.example|there>",
-			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: "hello there (https://a.example)", Key: "slack:msg:DU1:TS"}},
-		{name: "claim", channel: "DU1", user: "U1", text: "claim ABCD1234",
-			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: "/start ABCD1234", Key: "slack:msg:DU1:TS"}},
-		{name: "guest", channel: "C1", user: "U3", text: "<@UBOT> hi",
-			want: &bot.Message{Chat: channel("TS"), From: bot.Person{Platform: "slack", ID: "U3", Name: "gus"}, ID: "TS", Text: "hi", Key: "slack:msg:C1:TS", External: true}},
-		{name: "another organisation", channel: "C4", user: "U4", text: "<@UBOT> hi",
-			want: &bot.Message{Chat: bot.Chat{Platform: "slack", ID: "C4", Thread: "TS"}, From: bot.Person{Platform: "slack", ID: "U4", Name: "eve"}, ID: "TS", Text: "hi", Key: "slack:msg:C4:TS", External: true, Team: "T2"}},
-		{name: "emoji and right to left", channel: "DU1", user: "U1", text: "🎉 שלום",
-			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: "🎉 שלום", Key: "slack:msg:DU1:TS"}},
-		{name: "100 KB", channel: "DU1", user: "U1", text: strings.Repeat("word ", 20_000),
-			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: strings.TrimSpace(strings.Repeat("word ", 20_000)), Key: "slack:msg:DU1:TS"}},
+		{
+			name: "in a thread", channel: "C1", user: "U1", text: "and the other one", thread: "root",
+			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "and the other one", Key: "slack:msg:C1:TS", Overheard: true, Within: true},
+		},
+		{
+			name: "mention in a thread", channel: "C1", user: "U1", text: "<@UBOT> stop", thread: "root",
+			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "/stop", Key: "slack:msg:C1:TS", Within: true},
+		},
+		{
+			name: "word in a thread", channel: "C1", user: "U1", text: "!status", thread: "root",
+			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "/status", Key: "slack:msg:C1:TS", Overheard: true, Within: true},
+		},
+		{
+			name: "direct", channel: "DU1", user: "U1", text: "hello <https://a.example|there>",
+			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: "hello there (https://a.example)", Key: "slack:msg:DU1:TS"},
+		},
+		{
+			name: "claim", channel: "DU1", user: "U1", text: "claim ABCD1234",
+			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: "/start ABCD1234", Key: "slack:msg:DU1:TS"},
+		},
+		{
+			name: "guest", channel: "C1", user: "U3", text: "<@UBOT> hi",
+			want: &bot.Message{Chat: channel("TS"), From: bot.Person{Platform: "slack", ID: "U3", Name: "gus"}, ID: "TS", Text: "hi", Key: "slack:msg:C1:TS", External: true},
+		},
+		{
+			name: "another organisation", channel: "C4", user: "U4", text: "<@UBOT> hi",
+			want: &bot.Message{Chat: bot.Chat{Platform: "slack", ID: "C4", Thread: "TS"}, From: bot.Person{Platform: "slack", ID: "U4", Name: "eve"}, ID: "TS", Text: "hi", Key: "slack:msg:C4:TS", External: true, Team: "T2"},
+		},
+		{
+			name: "emoji and right to left", channel: "DU1", user: "U1", text: "🎉 שלום",
+			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: "🎉 שלום", Key: "slack:msg:DU1:TS"},
+		},
+		{
+			name: "100 KB", channel: "DU1", user: "U1", text: strings.Repeat("word ", 20_000),
+			want: &bot.Message{Chat: dm, From: ann, ID: "TS", Text: strings.TrimSpace(strings.Repeat("word ", 20_000)), Key: "slack:msg:DU1:TS"},
+		},
 	}
 	p := start(t, set{}).ready(t)
 	root := p.Say("C1", "U2", "a thread", "")

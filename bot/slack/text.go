@@ -96,12 +96,6 @@ func unescape(text string) string {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(text)
 }
 
-// escape makes a text safe where Slack reads its own markup: nothing in it
-// mentions anybody or becomes a link with another face.
-func escape(text string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
-}
-
 // cut shortens a text to at most limit characters.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
