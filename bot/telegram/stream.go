@@ -54,8 +54,9 @@ func (t *Telegram) Streams(to bot.Chat) bool { return to.Private && !t.streams.o
 func (t *Telegram) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
 	frame := shipment{method: "sendMessageDraft", to: to, draft: draftID(d.Task), urgency: bot.Frame}
 	if d.Text != "" {
-		d.Kind, d.Partial, d.Part, d.Footer = bot.KindAnswer, true, 0, ""
-		frame.page = render(d)[0]
+		d.Kind, d.Partial, d.Part, d.Footer = bot.KindAnswer, d.Board == nil, 0, ""
+		pages := render(d)
+		frame.page = pages[len(pages)-1]
 	} else if d.Board == nil {
 		return t.streams.takeBack(ctx, d.Task, frame)
 	}
