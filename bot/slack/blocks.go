@@ -51,22 +51,22 @@ func quiet() slackgo.MsgOption {
 // blocks, as plain text in blocks, as plain text alone.
 func looks(d bot.Draft) []look {
 	if d.Board != nil && d.Text == "" || d.Kind == bot.KindBoard && d.Board != nil {
-		return []look{board(*d.Board, d.Buttons), {text: cut(boardText(*d.Board), maxPlain)}}
+		return []look{board(*d.Board, d.Buttons), {text: fit(boardText(*d.Board), maxFallback)}}
 	}
 	p := part(d)
-	rich := look{text: cut(p.plain, maxFallback), blocks: append([]slackgo.Block{slackgo.NewMarkdownBlock("", p.rich)}, foot(d)...)}
+	rich := look{text: fit(p.plain, maxFallback), blocks: append([]slackgo.Block{slackgo.NewMarkdownBlock("", p.rich)}, foot(d)...)}
 	var sections []slackgo.Block
 	for _, chunk := range chunks(p.plain, maxSection) {
-		sections = append(sections, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, chunk, false, true), nil, nil))
+		sections = append(sections, slackgo.NewSectionBlock(plainText(chunk), nil, nil))
 	}
 	bare := look{text: rich.text, blocks: append(sections, foot(d)...)}
-	return []look{rich, bare, {text: cut(p.plain, maxPlain)}}
+	return []look{rich, bare, {text: fit(p.plain, maxPlain)}}
 }
 
 // piece is the text of one message of a draft.
 type piece struct {
 	rich  string // Markdown for a markdown block
-	plain string // for mrkdwn, escaped
+	plain string // without markup, not escaped
 }
 
 // pieces splits a draft's text into messages; there is at least one.
@@ -77,7 +77,7 @@ func pieces(d bot.Draft) []piece {
 	}
 	var all []piece
 	for _, p := range markdown.Slack(said) {
-		all = append(all, piece{rich: p.MarkdownText, plain: markdown.SlackEscape(p.Text)})
+		all = append(all, piece{rich: p.MarkdownText, plain: p.Text})
 	}
 	if len(all) == 0 {
 		all = append(all, piece{rich: "…", plain: "…"})
@@ -135,12 +135,12 @@ func plainText(t string) *slackgo.TextBlockObject {
 
 // board draws a board as blocks; one without items is a line.
 func board(b bot.Board, under []bot.Button) look {
-	l := look{text: cut(boardText(b), maxFallback)}
+	l := look{text: fit(boardText(b), maxFallback)}
 	if len(b.Items) > 0 && b.Title != "" {
 		l.blocks = append(l.blocks, slackgo.NewHeaderBlock(plainText(cut(oneLine(b.Title), maxHeader))))
 	}
 	for _, chunk := range chunks(strings.Join(lines(b), "\n"), maxSection) {
-		l.blocks = append(l.blocks, slackgo.NewSectionBlock(slackgo.NewTextBlockObject(slackgo.MarkdownType, chunk, false, true), nil, nil))
+		l.blocks = append(l.blocks, slackgo.NewSectionBlock(plainText(chunk), nil, nil))
 	}
 	if b.Status != "" {
 		l.blocks = append(l.blocks, slackgo.NewContextBlock("", plainText(cut(oneLine(b.Status), maxContext))))
@@ -152,18 +152,17 @@ func board(b bot.Board, under []bot.Button) look {
 // boardText is a board in words, for notifications.
 func boardText(b bot.Board) string {
 	if len(b.Items) == 0 {
-		return markdown.SlackEscape(oneLine(b.Status))
+		return oneLine(b.Status)
 	}
-	head := []string{markdown.SlackEscape(oneLine(b.Title)), markdown.SlackEscape(oneLine(b.Status))}
-	return strings.Join(append(head, lines(b)...), "\n")
+	return strings.Join(append([]string{oneLine(b.Title), oneLine(b.Status)}, lines(b)...), "\n")
 }
 
-// lines are the items, escaped, as many as fit.
+// lines are the items, as many as fit.
 func lines(b bot.Board) []string {
 	var all []string
 	length := 0
 	for i, item := range b.Items {
-		line := icon(item.State) + " " + markdown.SlackEscape(describe(item, maxLine))
+		line := icon(item.State) + " " + describe(item, maxLine)
 		if length += utf8.RuneCountInString(line) + 1; length > maxLines {
 			return append(all, fmt.Sprintf("… +%d", len(b.Items)-i))
 		}
@@ -210,6 +209,25 @@ func clock(d time.Duration) string {
 		return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
 	}
 	return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
+}
+
+// fit escapes a text and cuts it so that the result has at most limit
+// characters.
+func fit(t string, limit int) string {
+	room := limit - 1
+	for i, r := range t {
+		size := 1
+		switch r {
+		case '&':
+			size = len("&amp;")
+		case '<', '>':
+			size = len("&lt;")
+		}
+		if room -= size; room < 0 {
+			return markdown.SlackEscape(t[:i]) + "…"
+		}
+	}
+	return markdown.SlackEscape(t)
 }
 
 func oneLine(t string) string { return strings.Join(strings.Fields(t), " ") }

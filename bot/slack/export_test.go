@@ -1,6 +1,10 @@
 package slack
 
-import "time"
+import (
+	"time"
+
+	"legwork/bot"
+)
 
 // Shorten makes every pause of s shorter by a factor, for tests that would
 // have to wait otherwise. It is called before Run.
@@ -29,8 +33,23 @@ var (
 	Clock   = clock
 	Cut     = cut
 	Steady  = steady
-	Place   = place
+	Fit     = fit
 )
+
+// Decode reads a payload as each kind of delivery.
+func Decode(payload []byte) []bot.Message {
+	s, err := New(Config{BotToken: "xoxb-1", AppToken: "xapp-1"}, Options{})
+	if err != nil {
+		panic(err)
+	}
+	s.identity.Store(&identity{team: "T1", user: "UBOT", bot: "B1"})
+	var all []bot.Message
+	for _, kind := range []string{kindEvent, kindCommand, kindInteraction} {
+		arrivals, _ := s.decode(kind, payload) // an error is a message that is not understood
+		all = append(all, messages([]delivery{{arrivals: arrivals}})...)
+	}
+	return all
+}
 
 // Live is how many native streams run.
 func Live(s *Slack) int {

@@ -232,7 +232,7 @@ func TestRefusedLooks(t *testing.T) {
 	for n := 1; n <= 2; n++ {
 		p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultError, Error: "invalid_blocks", Count: n})
 		m := p.message(t, channel(""), p.post(t, channel(""), answer("It is **here** & <there>.")))
-		if !strings.Contains(m.Text, "It is here &amp; &lt;there&gt;.") {
+		if !strings.Contains(m.Text, "It is here &amp; &lt;there&gt;.") || strings.Contains(string(m.Blocks), "**") {
 			t.Errorf("after %d refusals: %s", n, seen(m))
 		}
 		if hasButtons := len(m.Buttons()) > 0; hasButtons != (n == 1) {
