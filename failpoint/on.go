@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Hit marks a moment at which a test may kill the process. Names read like
@@ -18,6 +19,10 @@ func Hit(name string) { plan().hit(name) }
 // then does the wrong thing on purpose. It is always false in a release.
 func Fault(name string) bool { return plan().faults[name] }
 
+// Span is a span of the outside's time, such as that after which a platform
+// ends a stream: d itself, and less where a test has the outside in a hurry.
+func Span(d time.Duration) time.Duration { return d / time.Duration(plan().haste) }
+
 // plan is what the environment asks for. The process is the scope of a kill,
 // so its plan is one per process as well.
 var plan = sync.OnceValue(read)
@@ -26,11 +31,12 @@ type kills struct {
 	mu     sync.Mutex
 	left   map[string]int // hits until the kill
 	faults map[string]bool
+	haste  int      // from 1
 	log    *os.File // nil: hits are not logged
 }
 
 func read() *kills {
-	k := &kills{left: map[string]int{}, faults: map[string]bool{}}
+	k := &kills{left: map[string]int{}, faults: map[string]bool{}, haste: 1}
 	for _, word := range words(os.Getenv("LEGWORK_FAILPOINT")) {
 		at := strings.LastIndexByte(word, ':')
 		n, err := strconv.Atoi(word[at+1:])
@@ -41,6 +47,12 @@ func read() *kills {
 	}
 	for _, word := range words(os.Getenv("LEGWORK_FAULT")) {
 		k.faults[word] = true
+	}
+	if text := os.Getenv("LEGWORK_HASTE"); text != "" {
+		var err error
+		if k.haste, err = strconv.Atoi(text); err != nil || k.haste < 1 {
+			refuse(`reading LEGWORK_HASTE: %q is no number from 1`, text)
+		}
 	}
 	if path := os.Getenv("LEGWORK_FAILPOINT_LOG"); path != "" {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)

@@ -1,11 +1,13 @@
 // Command walk hits the failpoints that its arguments name and prints each one
-// that it survived. An argument that starts with ? asks for a planted fault.
+// that it survived. An argument that starts with ? asks for a planted fault, one
+// that starts with ~ for a span.
 package main
 
 import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"legwork/failpoint"
 )
@@ -14,6 +16,11 @@ func main() {
 	for _, name := range os.Args[1:] {
 		if fault, asks := strings.CutPrefix(name, "?"); asks {
 			fmt.Println(fault, failpoint.Fault(fault))
+			continue
+		}
+		if span, asks := strings.CutPrefix(name, "~"); asks {
+			d, err := time.ParseDuration(span)
+			fmt.Println(failpoint.Span(d), err)
 			continue
 		}
 		failpoint.Hit(name)
