@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 )
 
@@ -44,3 +45,22 @@ func build(m *testing.M) int {
 	}
 	return m.Run()
 }
+
+// hasty is the binary in which the platforms' time can go faster than the
+// clock's: see package failpoint.
+func hasty(t *testing.T) string {
+	t.Helper()
+	if err := hurry(); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(bin, "hasty")
+}
+
+// hurry builds it when the first test needs it.
+var hurry = sync.OnceValue(func() error {
+	out, err := exec.Command("go", "build", "-tags", "failpoints", "-o", filepath.Join(bin, "hasty"), "legwork/cmd/legwork").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("building the binary with failpoints: %w\n%s", err, out)
+	}
+	return nil
+})

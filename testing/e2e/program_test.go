@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -63,8 +64,14 @@ func (x *transcript) String() string {
 // own environment.
 func (w *world) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(bin, "legwork"), args...)
+	if w.haste > 0 {
+		cmd = exec.Command(hasty(w.t), args...)
+	}
 	cmd.Dir = w.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "USER=tester", "TMPDIR=" + os.TempDir()}
+	if w.haste > 0 {
+		cmd.Env = append(cmd.Env, fmt.Sprintf("LEGWORK_HASTE=%d", w.haste))
+	}
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }

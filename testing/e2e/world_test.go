@@ -20,6 +20,7 @@ type world struct {
 	dir    string
 	models *llmfake.Server
 	texts  *i18n.Texts
+	haste  int    // how many times faster the platforms' time goes than the clock's; 0: it does not
 	config string // what configure wrote last
 }
 
