@@ -83,6 +83,7 @@ func TestAnswersGolden(t *testing.T) {
 		golden(t, name+".slack.golden", joined(Slack(string(source)), func(p Part) string { return p.MarkdownText }))
 		checkTelegram(t, file, string(source))
 		checkSlack(t, file, string(source))
+		checkMarks(t, file, string(source))
 	}
 }
 
@@ -113,6 +114,7 @@ func TestEveryPrefixCanBeShown(t *testing.T) {
 			prefix := Partial(source[:n])
 			checkTelegram(t, fmt.Sprintf("%s to %d", file, n), prefix)
 			checkSlack(t, fmt.Sprintf("%s to %d", file, n), prefix)
+			checkMarks(t, fmt.Sprintf("%s to %d", file, n), prefix)
 		}
 		if t.Failed() {
 			break // one is enough to read

@@ -7,7 +7,7 @@ import (
 )
 
 // codeText writes a code span. Where that would take too many marks it is text.
-func codeText(s string) string {
+func (w *inlineWriter) codeText(s string) string {
 	longest := 0
 	for i := 0; i < len(s); i++ {
 		if s[i] == '`' {
@@ -17,7 +17,10 @@ func codeText(s string) string {
 		}
 	}
 	if longest > 8 {
-		return strings.ReplaceAll(escapeText(s, nil), " ", "\u00a0")
+		return strings.ReplaceAll(w.escape(s), " ", "\u00a0")
+	}
+	if w.cell {
+		s = strings.ReplaceAll(s, "|", `\|`)
 	}
 	fence := strings.Repeat("`", longest+1)
 	if s[0] == '`' || s[len(s)-1] == '`' || s[0] == ' ' && s[len(s)-1] == ' ' && strings.Trim(s, " ") != "" {
@@ -37,25 +40,28 @@ func harmless(s string) string {
 	return s
 }
 
-// escapeText makes text mean itself in Markdown: no markup, no mention, no HTML.
-func escapeText(s string, w *inlineWriter) string {
-	start := w != nil && w.b.Len() == 0
+// escape makes text mean itself in Markdown: no markup, no mention, no HTML.
+func (w *inlineWriter) escape(s string) string {
+	start := w.b.Len() == 0 && !w.cell
 	m := w.inLink()
 	label := m != nil
 	if label && m.self {
 		return s
 	}
-	if !start && !label && !strings.ContainsAny(s, "\\`*_~]!<&") {
+	if !start && !label && !w.cell && !strings.ContainsAny(s, "\\`*_~]!<&") {
 		return s
 	}
 	var b strings.Builder
+	if s[0] == '~' && strings.HasSuffix(w.b.String(), "~") {
+		b.WriteByte('\\') // else the marks would be three, which begin a code block
+	}
 	if n := startMark(s); start && n >= 0 {
 		b.WriteString(s[:n] + `\`)
 		b.WriteByte(s[n])
 		s = s[n+1:]
 	}
 	for i := 0; i < len(s); i++ {
-		if needsEscape(s, i, label) {
+		if needsEscape(s, i, label) || w.cell && s[i] == '|' {
 			b.WriteByte('\\')
 		}
 		switch c := s[i]; {
@@ -107,7 +113,7 @@ func needsEscape(s string, i int, label bool) bool {
 	case '\\':
 		return next == 0 || next < utf8.RuneSelf && unicode.IsPunct(rune(next)) || unicode.IsSymbol(rune(next))
 	case '~':
-		return i > 0 && s[i-1] != ' ' // nothing is closed, so what opens is harmless
+		return next == 0 || i > 0 && s[i-1] != ' ' // what opens is harmless when nothing closes
 	case '*', '_':
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
 		after, _ := utf8.DecodeRuneInString(s[i+1:])

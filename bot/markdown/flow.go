@@ -11,9 +11,8 @@ import (
 	"legwork/bot"
 )
 
-// chatDepth is how deep a chat shows nesting.
 const (
-	chatDepth = 6
+	chatDepth = 6 // how deep a chat shows nesting
 	chatRule  = "──────────"
 )
 
@@ -48,9 +47,9 @@ type flowStyle struct {
 type space uint8
 
 const (
-	noSpace space = iota
-	blankLine
-	sameBlock // like no space: both lines belong to one code block or table
+	noSpace   space = iota
+	blankLine       // an empty line
+	sameBlock       // none: both lines belong to one code block or table
 )
 
 // lineKind says what a line is.

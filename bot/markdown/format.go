@@ -4,9 +4,6 @@ import (
 	"strings"
 )
 
-// htmlText escapes text for Telegram's HTML.
-var htmlText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-
 // format is what a piece is inside of in Telegram's HTML, outermost first; 0
 // for none. Formats that differ from some place on are closed and opened there.
 type format [7]uint32
@@ -112,7 +109,7 @@ func (f *flow) tag(place int, value uint32, closing bool) string {
 		if closing {
 			return "</a>"
 		}
-		return `<a href="` + htmlText.Replace(f.links.marks[value-1].to) + `">`
+		return `<a href="` + TelegramEscape(f.links.marks[value-1].to) + `">`
 	}
 	name := [...]string{inQuote: "blockquote", inStrike: "s", inBold: "b", inItalic: "i", inSpan: "code"}[place]
 	if closing {

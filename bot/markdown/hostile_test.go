@@ -93,7 +93,7 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 			"slack":    func(s string) string { Slack(s); return "" },
 		} {
 			best := time.Hour
-			for try := 0; try < 20 && best > limit; try++ { // other work on the machine must not count
+			for try := 0; try < 50 && best > limit; try++ { // other work on the machine must not count
 				start := time.Now()
 				render(text)
 				best = min(best, time.Since(start))

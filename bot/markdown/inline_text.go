@@ -4,51 +4,18 @@ import (
 	"strings"
 )
 
-// syntax is how a kind of Markdown marks spans.
-type syntax struct {
-	bold, italic, strike string
-	link                 func(m *mark) (open, end string)
-	text                 func(s string, w *inlineWriter) string
-	code                 func(s string) string
-}
-
-var (
-	addressText = strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C", "*", "%2A")
-
-	standardMarkdown = syntax{
-		bold: "**", italic: "*", strike: "~~",
-		link: bracketLink, text: escapeText, code: codeText,
-	}
-	cellMarkdown = syntax{
-		bold: "**", italic: "*", strike: "~~",
-		link: bracketLink,
-		text: func(s string, w *inlineWriter) string {
-			return strings.ReplaceAll(escapeText(s, w), "|", `\|`)
-		},
-		code: func(s string) string { return strings.ReplaceAll(codeText(s), "|", `\|`) },
-	}
-	slackMarkup = syntax{
-		bold: "*", italic: "_", strike: "~",
-		link: func(m *mark) (string, string) {
-			return "<" + strings.ReplaceAll(htmlText.Replace(m.to), "|", "%7C") + "|", ">"
-		},
-		text: func(s string, _ *inlineWriter) string { return htmlText.Replace(s) },
-		code: func(s string) string { return "`" + htmlText.Replace(strings.ReplaceAll(s, "`", "'")) + "`" },
-	}
-)
-
 // inlineWriter writes the spans of one line.
 type inlineWriter struct {
 	*flow
-	*syntax
+	cell   bool // of a table, where a pipe would end the text
 	b      strings.Builder
 	open   []look // what is open, outermost first: one bit, or a mark
 	spaces string // to be written behind what is closed next
 }
 
-// inlineText writes spans in a syntax. Spaces at either end are dropped.
-func (f *flow) inlineText(spans []span, how *syntax) string {
-	w := inlineWriter{flow: f, syntax: how}
+// inlineText writes spans as Markdown. Spaces at either end are dropped.
+func (f *flow) inlineText(spans []span, cell bool) string {
+	w := inlineWriter{flow: f, cell: cell}
 	for i, s := range spans {
 		core := strings.Trim(s.text, " ")
 		if core == "" {
@@ -62,9 +29,9 @@ func (f *flow) inlineText(spans []span, how *syntax) string {
 		w.spaces += before
 		w.turn(spans[i:])
 		if s.look&code != 0 {
-			w.b.WriteString(how.code(harmless(core)))
+			w.b.WriteString(w.codeText(harmless(core)))
 		} else {
-			w.b.WriteString(how.text(core, &w))
+			w.b.WriteString(w.escape(core))
 		}
 		w.spaces = after
 	}
@@ -143,20 +110,17 @@ func without(l, one look) look {
 func (w *inlineWriter) marks(one look) (start, end string) {
 	switch one {
 	case bold:
-		return w.bold, w.bold
+		return "**", "**"
 	case italic:
-		return w.italic, w.italic
+		return "*", "*"
 	case strike:
-		return w.strike, w.strike
+		return "~~", "~~"
 	}
-	return w.link(w.links.of(one))
+	return bracketLink(w.links.of(one))
 }
 
 // inLink is the link that is open; nil for none.
 func (w *inlineWriter) inLink() *mark {
-	if w == nil {
-		return nil
-	}
 	for _, l := range w.open {
 		if l>>markShift != 0 {
 			return w.links.of(l)
@@ -169,7 +133,7 @@ func bracketLink(m *mark) (start, end string) {
 	if m.self {
 		return "<", ">"
 	}
-	to := addressText.Replace(m.to)
+	to := strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C", "*", "%2A").Replace(m.to)
 	if i := strings.IndexByte(to, '&'); i >= 0 && strings.Contains(to[i:], ";") {
 		to = strings.ReplaceAll(to, ";", "%3B") // else "&lt;" would be read as an entity
 	}

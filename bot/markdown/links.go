@@ -45,44 +45,47 @@ func (a *links) mark(l look, m mark) look {
 // add appends a link. Where the address is none that a chat may offer, it is
 // shown as text.
 func (a *links) add(label []span, to, title string, l look, out *[]span) {
-	text := spansText(label)
-	where := strings.TrimPrefix(to, "mailto:")
-	note := ""
+	text, where, note := spansText(label), strings.TrimPrefix(to, "mailto:"), ""
 	if title != "" && title != text {
 		note = ` "` + title + `"`
 	}
 	address, host := a.target(to)
 	if address == "" {
-		*out = append(*out, label...)
 		if where == text {
 			where = ""
 		}
-		if where+note != "" {
-			add(out, span{aside(text, where+note), l})
-		}
+		*out = append(*out, label...)
+		add(out, span{aside(text, where+note), l})
 		return
 	}
 	if strings.TrimSpace(text) == "" {
 		label, text = append(label, span{where, l}), where
 	}
-	own := a.mark(l, mark{to: address, self: text == address})
+	own := a.mark(0, mark{to: address, self: text == address})
 	for _, s := range label {
 		if s.look>>markShift == 0 {
-			s.look |= own &^ (1<<markShift - 1)
+			s.look |= own
 		}
 		add(out, s)
 	}
-	shown, plain, long := "", "", ""
-	if len(note) > maxAddress/4 {
-		note, long = "", note
-	}
-	if !showsHost(text, host) {
-		shown = host
-	}
+	var shown, plain string
 	if text != to && "http://"+text != to && "https://"+text != to {
 		plain = to
+		if !showsHost(text, host) {
+			shown = host
+		}
 	}
-	shown, plain = aside(text, shown+note), aside(text, plain+note)
+	a.addAside(text, shown, plain, note, l, out)
+}
+
+// addAside appends what stands behind a link: the host and a note or, where no
+// links can be shown, the address and the note.
+func (a *links) addAside(text, host, address, note string, l look, out *[]span) {
+	long := ""
+	if len(note) > maxAddress/4 { // the span is never cut
+		note, long = "", note
+	}
+	shown, plain := aside(text, host+note), aside(text, address+note)
 	if shown+plain != "" {
 		*out = append(*out, span{shown, a.mark(l, mark{plain: plain, aside: true})})
 	}

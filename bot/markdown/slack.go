@@ -46,5 +46,6 @@ func Slack(markdown string) []Part {
 	return parts
 }
 
-// SlackEscape makes plain text safe in a text field of Slack.
-func SlackEscape(text string) string { return htmlText.Replace(text) }
+// SlackEscape makes plain text safe in a text field of Slack, which knows the
+// same three escapes as Telegram.
+func SlackEscape(text string) string { return TelegramEscape(text) }

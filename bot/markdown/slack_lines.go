@@ -42,7 +42,7 @@ func (f *flow) slackLines() []slackText {
 					t.text = "\u2060" + t.text
 				}
 			} else {
-				t.text = f.inlineText(piece.spans, &standardMarkdown)
+				t.text = f.inlineText(piece.spans, false)
 			}
 			if l.kind == codeLine && t.first && f.codes[l.block-1] != "" {
 				t.plain = "[" + f.codes[l.block-1] + "]\n" + t.plain
@@ -59,7 +59,7 @@ func (f *flow) row(cells [][]span) (text, plain string) {
 	b.WriteString("|")
 	for i, cell := range cells {
 		cell = oneLineSpans(cell)
-		b.WriteString(" " + f.inlineText(cell, &cellMarkdown) + " |")
+		b.WriteString(" " + f.inlineText(cell, true) + " |")
 		if i > 0 {
 			p.WriteString(" | ")
 		}

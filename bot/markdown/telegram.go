@@ -53,7 +53,12 @@ func TelegramLength(text string) int {
 }
 
 // TelegramEscape makes plain text safe inside Telegram's HTML.
-func TelegramEscape(text string) string { return htmlText.Replace(text) }
+func TelegramEscape(text string) string {
+	if !strings.ContainsAny(text, "&<>") {
+		return text
+	}
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+}
 
 var telegramStyle = flowStyle{
 	bullets: []string{"• ", "◦ ", "▪ "},
@@ -121,10 +126,10 @@ func (f *flow) opening(all []piece, l *line) []piece {
 // separator is the line break between two lines.
 func separator(above, below *line) piece {
 	p := piece{text: "\n", end: endLine, quote: above.quote && below.quote}
-	switch {
-	case below.above == blankLine:
+	switch below.above {
+	case blankLine:
 		p.text, p.end = "\n\n", endParagraph
-	case below.above == sameBlock:
+	case sameBlock:
 		p.code = below.block
 	}
 	if above.kind != codeLine && (above.level > 0 || strings.HasSuffix(spansText(above.spans), ":")) {
@@ -158,7 +163,7 @@ func (f *flow) html(pieces []piece) string {
 		}
 		f.change(&b, open, p.format)
 		open = p.format
-		htmlText.WriteString(&b, p.text)
+		b.WriteString(TelegramEscape(p.text))
 	}
 	f.change(&b, open, format{})
 	return b.String()
