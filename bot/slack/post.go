@@ -83,7 +83,7 @@ func (s *Slack) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) e
 
 func (s *Slack) edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
 	if st := s.live.stream(to.ID, id); st != nil {
-		done, err := s.feed(ctx, st, to, id, d)
+		done, err := s.feed(ctx, st, d)
 		if done || err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft)
 	switch {
 	case err == nil && frame(d):
 		s.live.edited(to.ID, id, s.now())
-	case err == nil && (d.Kind != bot.KindBoard || len(d.Board.Items) == 0):
+	case err == nil:
 		s.live.settled(to.ID, id)
 	case code(err) == "streaming_state_conflict":
 		return s.unstream(ctx, to, id, d, err)
@@ -128,7 +128,7 @@ func (s *Slack) unstream(ctx context.Context, to bot.Chat, id string, d bot.Draf
 		_, _, err := s.api.StopStreamContext(ctx, to.ID, id)
 		return err
 	})
-	if _, wait := later(err); wait || ctx.Err() != nil {
+	if early(err) || ctx.Err() != nil {
 		return err
 	}
 	if err != nil && !broken(err) {
@@ -145,7 +145,7 @@ func (s *Slack) unstream(ctx context.Context, to bot.Chat, id string, d bot.Draf
 
 // frame reports whether a newer draft of the same message will come.
 func frame(d bot.Draft) bool {
-	return d.Partial || d.Kind == bot.KindBoard && d.Board != nil && len(d.Board.Items) > 0
+	return d.Partial
 }
 
 func urgency(d bot.Draft) bot.Urgency {

@@ -70,7 +70,7 @@ func (s *Slack) startStream(ctx context.Context, to bot.Chat, d bot.Draft) (stri
 // unstreamed says whether a board that could not be streamed can be posted as
 // a message instead; the error is nil then.
 func (s *Slack) unstreamed(ctx context.Context, err error) error {
-	if _, wait := later(err); wait {
+	if early(err) {
 		return nil
 	}
 	if code(err) == "" || gone(err) {
@@ -85,7 +85,7 @@ func (s *Slack) unstreamed(ctx context.Context, err error) error {
 
 // feed brings a draft to a stream. done: nothing is left to do; otherwise the
 // stream has ended and the message is to be changed as any other.
-func (s *Slack) feed(ctx context.Context, st *stream, to bot.Chat, id string, d bot.Draft) (done bool, err error) {
+func (s *Slack) feed(ctx context.Context, st *stream, d bot.Draft) (done bool, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	switch {
@@ -93,9 +93,9 @@ func (s *Slack) feed(ctx context.Context, st *stream, to bot.Chat, id string, d 
 		return false, nil
 	case d.Kind == bot.KindBoard && d.Board != nil && st.said != "",
 		s.now().Sub(st.started) >= s.pause.rotate,
-		d.Partial && d.Text == "":
+		d.Partial && d.Text == "" && d.Board == nil:
 		return false, s.stopStream(ctx, st, d, growth{}, nil) // words cannot be taken back in a stream
-	case frame(d) || d.Kind == bot.KindBoard && d.Board != nil && !st.planned:
+	case frame(d):
 		return s.grow(ctx, st, d)
 	}
 	next := growth{}
