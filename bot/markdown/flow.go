@@ -137,22 +137,24 @@ func (f *flow) block(n ast.Node, tight bool) {
 	}
 }
 
-// blockquote shows a quote. Where it is a block of its own, it starts at the
-// margin, whatever it is in.
+// blockquote shows a quote. Where it is a block of its own rather than marked
+// lines, it starts at the margin, whatever it is in.
 func (f *flow) blockquote(n ast.Node) {
+	f.quote++
+	defer func() { f.quote-- }()
+	if mark := f.style.quote; mark != "" {
+		f.nest(lead{first: mark, rest: mark}, func() { f.blocks(n, false) })
+		return
+	}
 	outer := f.leads
-	if f.style.quote == "" {
-		f.leads = nil
-		for i := range outer {
-			if !outer[i].used {
-				f.leads = append(f.leads, outer[i])
-				outer[i].used = true
-			}
+	f.leads = nil
+	for i := range outer {
+		if !outer[i].used {
+			f.leads = append(f.leads, outer[i])
+			outer[i].used = true
 		}
 	}
-	f.quote++
-	f.nest(lead{first: f.style.quote, rest: f.style.quote}, func() { f.blocks(n, false) })
-	f.quote--
+	f.blocks(n, false)
 	f.leads = outer
 }
 
