@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/failpoint"
 
 	slackgo "github.com/slack-go/slack"
 )
@@ -44,7 +45,9 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 		if err := s.pacer.Turn(ctx, turn); err != nil {
 			return err
 		}
+		failpoint.Hit("slack.before." + r.method)
 		err := do(ctx)
+		failpoint.Hit("slack.after." + r.method)
 		wait, limited := limit(err)
 		if !limited {
 			return s.clean(r.method, err)
@@ -75,12 +78,10 @@ func limit(err error) (time.Duration, bool) {
 	return 0, false
 }
 
-// later is the wait that a frame was told.
-func later(err error) (time.Duration, bool) {
-	if l, ok := errors.AsType[*bot.Later](err); ok {
-		return l.After, true
-	}
-	return 0, false
+// early reports whether a frame came before its turn.
+func early(err error) bool {
+	_, ok := errors.AsType[*bot.Later](err)
+	return ok
 }
 
 // code is Slack's own name of an error; empty when it is none of Slack's.
@@ -102,8 +103,8 @@ func (s *Slack) clean(method string, err error) error {
 			return fmt.Errorf("calling %s: the cause holds a secret and is left out", method)
 		}
 	}
-	if _, ok := errors.AsType[*url.Error](err); ok && method == hookMethod {
-		return fmt.Errorf("calling %s: %w", method, errors.Unwrap(err)) // its address is as good as a token
+	if failed, ok := errors.AsType[*url.Error](err); ok && method == hookMethod {
+		err = failed.Err // without the address, which is as good as a token
 	}
 	return fmt.Errorf("calling %s: %w", method, err)
 }

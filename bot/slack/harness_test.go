@@ -200,7 +200,7 @@ func (p *place) edit(t *testing.T, to bot.Chat, id string, d bot.Draft) string {
 	for {
 		err := p.s.Edit(t.Context(), to, id, d)
 		if later, ok := errors.AsType[*bot.Later](err); ok {
-			time.Sleep(later.After) // as long as the platform says, which is what is tested
+			<-time.After(later.After) // as long as the platform says, which is what is tested
 			continue
 		}
 		if moved, ok := errors.AsType[*bot.Moved](err); ok {

@@ -60,7 +60,7 @@ func TestForgedDeliveries(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			before := len(p.got())
-			r := httptest.NewRequest("POST", test.path, strings.NewReader(test.body))
+			r := httptest.NewRequest(http.MethodPost, test.path, strings.NewReader(test.body))
 			for name, values := range test.header {
 				r.Header[name] = values
 			}
@@ -76,7 +76,7 @@ func TestForgedDeliveries(t *testing.T) {
 func TestChallenge(t *testing.T) {
 	p := httpPlace(t, nil)
 	body := `{"type":"url_verification","challenge":"3eZbrw1aB"}`
-	r := httptest.NewRequest("POST", "/slack/events", strings.NewReader(body))
+	r := httptest.NewRequest(http.MethodPost, "/slack/events", strings.NewReader(body))
 	r.Header = slackfake.Sign(slackfake.SigningSecret, time.Now(), []byte(body))
 	w := httptest.NewRecorder()
 	p.s.Handler().ServeHTTP(w, r)
@@ -110,7 +110,7 @@ func TestBeforeConnected(t *testing.T) {
 		t.Fatal(err)
 	}
 	body, _ := json.Marshal(map[string]any{"type": "event_callback"})
-	r := httptest.NewRequest("POST", "/slack/events", strings.NewReader(string(body)))
+	r := httptest.NewRequest(http.MethodPost, "/slack/events", strings.NewReader(string(body)))
 	r.Header = slackfake.Sign("secret", time.Now(), body)
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, r)

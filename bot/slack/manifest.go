@@ -91,7 +91,7 @@ func publicBase(address string) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", errors.New("making the manifest: http.public_url is not an address for Slack; allowed: https://...")
+		return "", errors.New("making the manifest: http.public_url is not an address that Slack delivers to; allowed: https:// and a host")
 	}
 	return strings.TrimRight(address, "/"), nil
 }

@@ -173,7 +173,7 @@ func (c *connection) run(ctx context.Context) error {
 	}
 	c.ws = ws
 	defer context.AfterFunc(ctx, func() { _ = ws.Close() })()
-	defer ws.Close()
+	defer func() { _ = ws.Close() }()
 	ws.SetReadLimit(readLimit)
 	c.alive(greetSpan)
 	ws.SetPongHandler(func(string) error { c.alive(c.s.pause.deaf); return nil })

@@ -1,0 +1,172 @@
+package slack_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"legwork/bot"
+	"legwork/bot/slack"
+	"legwork/fakes/slackfake"
+)
+
+func TestCommands(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	tests := []struct {
+		name, command, text, channel, want string
+		root                               bool
+	}{
+		{name: "task", command: "/task", text: "find *it* <!channel> & <@U2>", channel: "C1", want: "/task find *it* @channel & @U2", root: true},
+		{name: "task without text", command: "/task", channel: "C1", want: "/task"},
+		{name: "verb", command: "/legwork", text: "lang de", channel: "C1", want: "/lang de"},
+		{name: "no verb", command: "/legwork", channel: "C1", want: "/help"},
+		{name: "verb task", command: "/legwork", text: "TASK do\nit", channel: "C1", want: "/task do\nit", root: true},
+		{name: "plan", command: "/legwork", text: "plan do it", channel: "C1", want: "/plan do it", root: true},
+		{name: "direct", command: "/task", text: "do it", channel: "DU1", want: "/task do it"},
+	}
+	for i, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := p.Slash(test.command, test.text, test.channel, "U1"); err != nil {
+				t.Fatal(err)
+			}
+			m := p.next(t, i+1)[i]
+			if m.Text != test.want || m.Token == "" || !strings.HasPrefix(m.Key, "slack:command:") || m.From.Name != "ann" {
+				t.Errorf("%s %s gave %+v, want the text %q", test.command, test.text, m, test.want)
+			}
+			if (m.Chat.Thread != "") != test.root || m.Chat.Private != (test.channel == "DU1") {
+				t.Errorf("%s %s belongs to %+v", test.command, test.text, m.Chat)
+			}
+			if !test.root {
+				return
+			}
+			above := p.message(t, m.Chat, m.Chat.Thread)
+			if m.ID != m.Chat.Thread || !strings.HasPrefix(above.Text, "<@U1>: ") || strings.Contains(above.Text[4:], "<") {
+				t.Errorf("the message above is %+v of %+v", above, m)
+			}
+		})
+	}
+}
+
+func TestCommandElsewhere(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	if _, err := p.Slash("/task", "find it", "C2", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	m := p.next(t, 1)[0]
+	if m.Chat.Thread != "" || !strings.HasPrefix(m.ID, "http") {
+		t.Fatalf("got %+v, want no thread and a response URL", m)
+	}
+	board := bot.Draft{Kind: bot.KindBoard, ReplyTo: m.ID, Board: &bot.Board{Status: "Thinking…"}}
+	id := p.post(t, m.Chat, board)
+	for range 10 {
+		board.Board = &bot.Board{Status: "Working", Items: []bot.Item{{ID: "1/a", Title: "look", State: "working"}}}
+		p.edit(t, m.Chat, id, board)
+	}
+	for range 6 { // more parts than a response URL takes: the rest goes to Ann
+		p.post(t, m.Chat, bot.Draft{Kind: bot.KindAnswer, ReplyTo: m.ID, Text: "It is **here**."})
+	}
+	var public, own int
+	for _, shown := range p.Posted("C2") {
+		if shown.To == "" {
+			public++
+		} else {
+			own++
+		}
+	}
+	if direct := len(p.Posted(p.DM("U1"))); own != 1 || public != 4 || direct != 2 {
+		t.Errorf("got %d for Ann alone, %d for all, %d direct; want 1, 4, 2", own, public, direct)
+	}
+}
+
+func TestPresses(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	root := p.Say("C1", "U1", "<@UBOT> go", "")
+	to := p.next(t, 1)[0].Chat
+	id := p.post(t, to, bot.Draft{Kind: bot.KindQuestion, Text: "Really?", Buttons: []bot.Button{{Label: "Yes", Data: "a:1:0"}, {Label: "No", Data: "a:1:1"}}})
+	if _, err := p.Press("C1", id, "No", "U2"); err != nil {
+		t.Fatal(err)
+	}
+	m := p.next(t, 2)[1]
+	if m.Press != "a:1:1" || m.From.ID != "U2" || m.Chat != channel(root) || m.ReplyTo != id || m.Token == "" || m.Text != "" {
+		t.Errorf("a press gave %+v", m)
+	}
+	if err := p.s.Answer(t.Context(), m, ""); err != nil {
+		t.Errorf("ending a press: %v", err)
+	}
+	if err := p.s.Answer(t.Context(), m, "Not **yours**."); err != nil {
+		t.Errorf("answering a press: %v", err)
+	}
+	all := p.Posted("C1")
+	if last := all[len(all)-1]; last.To != "U2" || !strings.Contains(last.Text, "yours") {
+		t.Errorf("the answer to a press is %+v", last)
+	}
+}
+
+// TestCommandOfAStranger: nothing is posted on behalf of somebody who may not
+// ask, while the command itself is handed on.
+func TestCommandOfAStranger(t *testing.T) {
+	p := start(t, set{options: slack.Options{Admit: func(_ context.Context, m bot.Message) bool { return !m.External }}}).ready(t)
+	if _, err := p.Slash("/task", "find it", "C1", "U3"); err != nil {
+		t.Fatal(err)
+	}
+	if m := p.next(t, 1)[0]; m.Text != "/task find it" || !m.External || m.Chat.Thread != "" || len(p.Posted("C1")) > 0 {
+		t.Errorf("got %+v, and posted %+v", m, p.Posted("C1"))
+	}
+}
+
+// TestUnknownPerson: who cannot be looked up counts as external.
+func TestUnknownPerson(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	p.Break(slackfake.Fault{Method: "users.info", Kind: slackfake.FaultStatus})
+	p.Say("DU1", "U1", "hi", "")
+	if m := p.next(t, 1)[0]; !m.External || m.From.Name != "" {
+		t.Errorf("got %+v", m)
+	}
+}
+
+// TestAnswers: where a response URL does not work, an ephemeral message does.
+func TestAnswers(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	if _, err := p.Slash("/legwork", "help", "C1", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	m := p.next(t, 1)[0]
+	for n := range 7 { // a response URL takes five
+		if err := p.s.Answer(t.Context(), m, fmt.Sprintf("answer %d", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Token = "here"
+	if err := p.s.Answer(t.Context(), m, "answer 7"); err != nil {
+		t.Fatal(err)
+	}
+	all := p.Posted("C1")
+	for i, shown := range all {
+		if shown.To != "U1" || !strings.Contains(shown.Text, fmt.Sprint("answer ", i)) || shown.Hooked != (i < 5) {
+			t.Errorf("answer %d is %s", i, seen(shown))
+		}
+	}
+	if len(all) != 8 {
+		t.Errorf("%d answers were shown, want 8", len(all))
+	}
+	m.Chat.ID = "C2"
+	if err := p.s.Answer(t.Context(), m, "nobody hears it"); !errors.Is(err, bot.ErrGone) {
+		t.Errorf("Answer where the bot is no member: %v, want ErrGone", err)
+	}
+}
+
+// TestSecretAddress: a response URL is as good as a token, and in no error.
+func TestSecretAddress(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	if _, err := p.Slash("/task", "find it", "C2", "U1"); err != nil {
+		t.Fatal(err)
+	}
+	m := p.next(t, 1)[0]
+	p.Break(slackfake.Fault{Method: "response_url", Kind: slackfake.FaultDropBefore})
+	_, err := p.s.Post(t.Context(), m.Chat, bot.Draft{Kind: bot.KindAnswer, ReplyTo: m.ID, Text: "It is here."})
+	if err == nil || strings.Contains(err.Error(), "/hook/") || errors.Is(err, bot.ErrGone) {
+		t.Errorf("got %v, want an error without the address that may pass", err)
+	}
+}

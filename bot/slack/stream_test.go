@@ -1,0 +1,212 @@
+package slack_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/bot/slack"
+	"legwork/fakes/slackfake"
+)
+
+func TestPlannedTaskStreams(t *testing.T) {
+	p := start(t, set{fake: slackfake.Options{AgentView: true}}).ready(t)
+	to := asked(t, p)
+	id := p.post(t, to, thinking())
+	m := p.message(t, to, id)
+	if m.Stream == nil || m.Stream.State != slackfake.StreamLive || m.Stream.Title != "Thinking…" || m.Stream.User != "U1" || m.Stream.Mode != "plan" || m.Thread != to.Thread {
+		t.Fatalf("the board is %s; log:\n%s", seen(m), p.log)
+	}
+	if got := m.Buttons(); len(got) != 1 || got[0] != "Stop" {
+		t.Errorf("the board has the buttons %q, want Stop", got)
+	}
+	p.edit(t, to, id, working(0))
+	p.edit(t, to, id, working(1))
+	var cards []string
+	for _, card := range p.message(t, to, id).Stream.Tasks {
+		cards = append(cards, card.Status+" "+card.Title)
+	}
+	if want := "complete Thinking…|complete Look it up · web · 0:01|in_progress Compare · web · 0:02"; strings.Join(cards, "|") != want {
+		t.Errorf("got the cards %q, want %q", strings.Join(cards, "|"), want)
+	}
+	p.edit(t, to, id, folded())
+	if m = p.message(t, to, id); m.Stream != nil || !strings.Contains(seen(m), "Done: 2 of 2") || strings.Contains(seen(m), "Look it up") || len(m.Buttons()) > 0 {
+		t.Errorf("the folded board is %s", seen(m))
+	}
+	if slack.Live(p.s) != 0 {
+		t.Errorf("%d streams are live, want 0", slack.Live(p.s))
+	}
+	last := p.message(t, to, p.post(t, to, answer("On **Friday**.")))
+	if last.Thread != to.Thread || !strings.Contains(seen(last), "2 sub-tasks · 3 s") || len(last.Buttons()) != 1 || last.Stream != nil {
+		t.Errorf("the answer is %s", seen(last))
+	}
+	p.until(t, "the session to be over", func() bool { return p.StatusOf("C1", to.Thread).Session == "active" })
+}
+
+func TestPlainAnswerStreams(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	to := asked(t, p)
+	id := p.post(t, to, thinking())
+	text := "It was on **Friday**, in the morning.\n\n```go\nfmt.Println(1)\n```\n\n- one\n- two [link](https://a.example/x)\n\nThat is all there is to say.\n"
+	streamed := 0
+	for end := range len(text) {
+		if end%15 != 14 {
+			continue
+		}
+		p.edit(t, to, id, bot.Draft{Kind: bot.KindAnswer, Task: "1", Text: text[:end], Partial: true})
+		m := p.message(t, to, id)
+		if m.Stream == nil {
+			t.Fatalf("after %q the stream is over: %s", text[:end], seen(m))
+		}
+		streamed = len(m.Stream.Text)
+	}
+	if streamed < len(text)/2 {
+		t.Errorf("only %d of %d bytes were streamed", streamed, len(text))
+	}
+	p.edit(t, to, id, answer(text))
+	m := p.message(t, to, id)
+	for _, part := range []string{"**Friday**", "fmt.Println(1)", "That is all", "2 sub-tasks · 3 s", "d:1", "1.answer.1"} {
+		if !strings.Contains(seen(m), part) {
+			t.Errorf("the answer lacks %q: %s", part, seen(m))
+		}
+	}
+	if m.Stream != nil || strings.Contains(seen(m), "Thinking") || strings.Contains(seen(m), `"Stop"`) {
+		t.Errorf("the answer still shows how it came about: %s", seen(m))
+	}
+}
+
+func TestRetracted(t *testing.T) {
+	tests := []struct {
+		name string
+		next bot.Draft
+		want string
+	}{
+		{"another text", answer("Something else altogether."), "Something else"},
+		{"a plan after all", working(0), "Look it up"},
+		{"it failed", bot.Draft{Kind: bot.KindAnswer, Text: "It did not work.", Failed: true}, "⚠️ It did not work."},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := start(t, set{}).ready(t)
+			to := asked(t, p)
+			id := p.post(t, to, thinking())
+			p.edit(t, to, id, bot.Draft{Kind: bot.KindAnswer, Text: "The first words are these and ", Partial: true})
+			if m := p.message(t, to, id); !strings.Contains(m.Stream.Text, "first words") {
+				t.Fatalf("not streamed: %s", seen(m))
+			}
+			p.edit(t, to, id, test.next)
+			if m := p.message(t, to, id); strings.Contains(seen(m), "first words") || !strings.Contains(seen(m), test.want) {
+				t.Errorf("got %s, want %q alone", seen(m), test.want)
+			}
+		})
+	}
+}
+
+func TestRotation(t *testing.T) {
+	p := start(t, set{before: func(s *slack.Slack) { slack.Pause(s, "rotate", 200*time.Millisecond) }}).ready(t)
+	to := asked(t, p)
+	id := p.post(t, to, working(0))
+	p.until(t, "the end of the stream", func() bool { return p.message(t, to, id).Stream.State == slackfake.StreamDone })
+	p.edit(t, to, id, working(1))
+	if m := p.message(t, to, id); m.Stream != nil || !strings.Contains(seen(m), "✅ Look it up") {
+		t.Errorf("after the rotation: %s", seen(m))
+	}
+	p.edit(t, to, id, folded())
+	if calls := p.Calls("chat.startStream"); len(calls) != 1 {
+		t.Errorf("%d streams were started, want 1", len(calls))
+	}
+}
+
+func TestDeadStream(t *testing.T) {
+	for _, last := range []bot.Draft{working(1), answer("Late, but **here**.")} {
+		p := start(t, set{fake: slackfake.Options{Second: time.Millisecond}, before: func(s *slack.Slack) { slack.Pause(s, "rotate", time.Hour) }}).ready(t)
+		to := asked(t, p)
+		id := p.post(t, to, thinking())
+		<-time.After(310 * time.Millisecond) // five of the fake's minutes
+		p.edit(t, to, id, last)
+		if m := p.message(t, to, id); m.Stream != nil || slack.Live(p.s) != 0 {
+			t.Errorf("after the stream died: %s, %d live", seen(m), slack.Live(p.s))
+		}
+	}
+}
+
+func TestOthersStream(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	to := asked(t, p)
+	id := p.post(t, to, thinking())
+	again, err := slack.New(p.cfg, slack.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Edit(t.Context(), to, id, answer("After the restart.")); err != nil {
+		t.Fatal(err)
+	}
+	if m := p.message(t, to, id); m.Stream != nil || !strings.Contains(seen(m), "After the restart.") {
+		t.Errorf("got %s", seen(m))
+	}
+	fresh, err := again.Post(t.Context(), to, thinking()) // nobody knows who asked
+	if err != nil || p.message(t, to, fresh).Stream != nil {
+		t.Errorf("a board of an unknown asker: %v", err)
+	}
+}
+
+func TestBudget(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	streams, gaps := 0, 0
+	for range 12 {
+		to := asked(t, p)
+		id := p.post(t, to, working(0))
+		if p.message(t, to, id).Stream != nil {
+			streams++
+		}
+		var later *bot.Later
+		if errors.As(p.s.Edit(t.Context(), to, id, working(1)), &later) {
+			gaps++
+		}
+	}
+	if streams != 10 || gaps != 12 {
+		t.Errorf("%d streams and %d frames told to wait, want 10 and 12", streams, gaps)
+	}
+}
+
+func TestStopButton(t *testing.T) {
+	p := start(t, set{fake: slackfake.Options{AgentView: true}}).ready(t)
+	to := asked(t, p)
+	id := p.post(t, to, working(0))
+	p.until(t, "the session", func() bool { return p.StatusOf("C1", to.Thread).Session == "processing" })
+	if err := p.Stop("C1", to.Thread, "U2"); err != nil {
+		t.Fatal(err)
+	}
+	p.until(t, "the stop", func() bool { all := p.got(); return all[len(all)-1].Text == "/stop" })
+	all := p.got()
+	if m := all[len(all)-1]; m.From.ID != "U2" || m.Chat != to || !m.Within {
+		t.Errorf("Stop gave %+v", m)
+	}
+	p.edit(t, to, id, folded())
+	if m := p.message(t, to, id); m.Stream != nil || !strings.Contains(seen(m), "Done: 2 of 2") {
+		t.Errorf("after Stop: %s", seen(m))
+	}
+}
+
+func TestSessions(t *testing.T) {
+	p := start(t, set{fake: slackfake.Options{AgentView: true}}).ready(t)
+	to := asked(t, p)
+	p.post(t, to, thinking())
+	p.post(t, to, bot.Draft{Kind: bot.KindQuestion, Text: "Really?", Buttons: stop})
+	p.until(t, "suspended", func() bool { return p.StatusOf("C1", to.Thread).Session == "suspended" })
+	p.post(t, to, answer("Yes."))
+	p.until(t, "active", func() bool { return p.StatusOf("C1", to.Thread).Session == "active" })
+
+	none := start(t, set{}).ready(t)
+	for range 3 {
+		none.post(t, asked(t, none), thinking())
+	}
+	none.until(t, "the refusal", func() bool { return len(none.Calls("agents.sessions.setStatus")) > 0 })
+	none.post(t, asked(t, none), answer("Yes."))
+	none.stop()
+	if n := len(none.Calls("agents.sessions.setStatus")); n != 1 {
+		t.Errorf("a workspace without sessions was asked %d times, want 1", n)
+	}
+}
