@@ -210,3 +210,43 @@ func TestSessions(t *testing.T) {
 		t.Errorf("a workspace without sessions was asked %d times, want 1", n)
 	}
 }
+
+// TestTyping: in a thread of direct messages Slack shows what the bot is doing,
+// once a minute at most.
+func TestTyping(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	root := p.Say(p.DM("U1"), "U1", "hello", "")
+	p.Say(p.DM("U1"), "U1", "and more", root)
+	to := p.next(t, 2)[1].Chat
+	id := p.post(t, to, thinking())
+	p.edit(t, to, id, working(0))
+	p.until(t, "the status", func() bool { return len(p.Calls("assistant.threads.setStatus")) > 0 })
+	p.stop()
+	if calls := p.Calls("assistant.threads.setStatus"); len(calls) != 1 || calls[0].Args["status"] != "Thinking…" || calls[0].Args["thread_ts"] != root {
+		t.Errorf("got %+v, want one call with the board's status", calls)
+	}
+}
+
+// TestSlackStopsTwice: the refusal of a frame and the event about it are the
+// same press of Stop, and have the same key.
+func TestSlackStopsTwice(t *testing.T) {
+	p := start(t, set{fake: slackfake.Options{AgentView: true}}).ready(t)
+	to := asked(t, p)
+	id := p.post(t, to, working(0))
+	p.Break(slackfake.Fault{Method: "chat.appendStream", Kind: slackfake.FaultError, Error: "stopped_by_user"})
+	p.edit(t, to, id, working(1))
+	stops := func() (all []bot.Message) {
+		for _, m := range p.got() {
+			if m.Text == "/stop" {
+				all = append(all, m)
+			}
+		}
+		return all
+	}
+	p.until(t, "the stop", func() bool { return len(stops()) == 1 })
+	p.Event("C1", "agent_session_stopped", map[string]any{"thread_ts": to.Thread, "user": "U1", "event_ts": "1700000000.000100", "streaming_message_ts": []string{id}})
+	p.until(t, "the event", func() bool { return len(stops()) == 2 })
+	if all := stops(); all[0].Key != all[1].Key || all[0].Chat != all[1].Chat || all[0].From != all[1].From {
+		t.Errorf("got %+v, want the same press twice", all)
+	}
+}
