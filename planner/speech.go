@@ -47,7 +47,7 @@ func Utterance(text string) string {
 		}
 		text = strings.TrimLeft(lenient.WithoutThinking(text), " \t\r\n")
 	}
-	if text == "" || len(text) < sure || strings.ContainsAny(text[:1], "{[`") {
+	if len(text) < sure || beginsData(text) {
 		return ""
 	}
 	for _, start := range []string{"\n{", "```json"} {
@@ -61,4 +61,21 @@ func Utterance(text string) string {
 		}
 	}
 	return text
+}
+
+// beginsData reports that a text begins as a plan may, bare or fenced. One that
+// begins with a link, a reference or a piece of code does not.
+func beginsData(text string) bool {
+	switch {
+	case strings.HasPrefix(text, "{"):
+		return true
+	case strings.HasPrefix(text, "["):
+		rest := strings.TrimLeft(text[1:], space)
+		return rest == "" || strings.HasPrefix(rest, "{")
+	case strings.HasPrefix(text, "```"):
+		language, _, whole := strings.Cut(text[3:], "\n")
+		language = strings.ToLower(strings.TrimSpace(language))
+		return !whole || language == "" || strings.HasPrefix(language, "json")
+	}
+	return false
 }

@@ -27,6 +27,14 @@ func TestUtterance(t *testing.T) {
 		{"<think>the time</think>It is five past eight in Tokyo.", "It is five past eight in Tokyo."},
 		{"<thi", ""},
 		{"[{\"name\": \"web\", \"description\": \"look\"}]", ""},
+		{"[                              ", ""},
+		{"[Go 1.26](https://go.dev) was released in February.", "[Go 1.26](https://go.dev) was released in February."},
+		{"[1] says that it was released in February.", "[1] says that it was released in February."},
+		{"`go fmt` formats the code of a package.", "`go fmt` formats the code of a package."},
+		{"```go\nfunc main() { println() }\n```", "```go\nfunc main() { println() }\n```"},
+		{"```\n{\"plan\": [{\"name\": \"web\"}]}", ""},
+		{"``` JSON\n{\"plan\": [{\"name\": \"web\"}]}", ""},
+		{"```some language without its end", ""},
 	} {
 		if got := planner.Utterance(c.text); got != c.want {
 			t.Errorf("Utterance(%q) = %q, want %q", c.text, got, c.want)
