@@ -175,6 +175,21 @@ func TestPlanCancelled(t *testing.T) {
 	}
 }
 
+// TestPressBeforeTheReceipt: a button can be pressed before the platform's word
+// has come that the question was sent; its message is known from then on.
+func TestPressBeforeTheReceipt(t *testing.T) {
+	o := newOffice(t)
+	id := o.opens("ann", room("hall"), "/plan travel")
+	o.plans(id)
+	ask := planner.Todo(o.state(id))[0].ID
+	o.add(id, planner.Event{Type: planner.Began, Slot: ask})
+	press := o.press("ann", room("hall"), fmt.Sprintf("a:%s:%d.%d.0:2", id, planner.AtPlan, o.state(id).Planned[0]))
+	o.send(press)
+	if got := o.state(id).Slot(ask).Message; got != press.ID {
+		t.Errorf("the question's message = %q, want %q", got, press.ID)
+	}
+}
+
 // TestSettings: what people set for themselves, and what it changes.
 func TestSettings(t *testing.T) {
 	o := newOffice(t)

@@ -107,6 +107,7 @@ func (in *Inbox) choose(ctx context.Context, r *routed, t liveTask, rest string)
 			decision = planner.Decision{Approve: true, Text: q.Choices[choice]}
 		}
 		in.decide(r, t.Task, a.ID, decision)
+		in.located(r, t, a.ID)
 		return nil
 	}
 	in.say(r, "error.too_late", nil)
@@ -132,6 +133,14 @@ func (in *Inbox) decide(r *routed, id ID, action string, d planner.Decision) {
 		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Decision: &d,
 	}}}
 	r.reply = in.unless(*r, "error.too_late")
+}
+
+// located notes which message a question is whose button was pressed before the
+// platform's word that it was sent had come, so that it can be closed.
+func (in *Inbox) located(r *routed, t liveTask, action string) {
+	if m := r.message; m.ID != "" && t.state.Slot(action).Name != "" && t.state.Slot(action).Message == "" {
+		r.add(t.Task, planner.Event{Type: planner.Shown, At: in.Now(), Slot: action, Message: m.ID})
+	}
 }
 
 // unless says a sentence when the message came too late, and nothing otherwise.

@@ -125,9 +125,13 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
 		if !strings.HasPrefix(slot.Name, "ask ") || slot.Message == "" || open[slot.Name] || p.closed[slot.Name] {
 			continue
 		}
-		p.closed[slot.Name] = true
 		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.decision(v, slot.Name), ReplyTo: v.Opening().Message}
-		if err := p.platform.Edit(ctx, p.chat, slot.Message, d); err != nil && ctx.Err() == nil {
+		err := p.platform.Edit(ctx, p.chat, slot.Message, d)
+		if ctx.Err() != nil {
+			return
+		}
+		p.closed[slot.Name] = true
+		if err != nil {
 			p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
 		}
 	}
