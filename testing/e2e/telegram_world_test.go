@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/fakes/telegramfake"
 )
@@ -32,11 +33,15 @@ type scene struct {
 	fake     telegramfake.Options
 	access   string // the config's; empty: Ann and Bob
 	telegram string // further keys of telegram, each after a comma
+	haste    int    // how many times faster Telegram's time goes; 0: as usual
 }
 
 func newTown(t *testing.T, s scene) *town {
 	t.Helper()
 	s.fake.Token, s.fake.NeedSecret = telegramToken, true
+	if s.haste > 0 {
+		s.fake.Second = time.Second / time.Duration(s.haste)
+	}
 	fake := telegramfake.New(t, s.fake)
 	if s.access == "" {
 		s.access = `{telegram: {users: ["2"]}, admins: ["telegram:1"]}`
@@ -44,6 +49,7 @@ func newTown(t *testing.T, s scene) *town {
 	s.more += fmt.Sprintf("telegram: {token: %q, api_url: %q%s}\naccess: %s\nhttp: {listen: \"127.0.0.1:0\"}\nlog: {level: debug}\n",
 		telegramToken, fake.URL, s.telegram, s.access)
 	b := &town{world: newWorld(t, s.plot), Server: fake}
+	b.haste = s.haste
 	b.ann, b.bob, b.eve = fake.User(1, "Ann", "en"), fake.User(2, "Bob", "en"), fake.User(3, "Eve", "en")
 	b.chats = []int64{b.Private(b.ann), b.Private(b.bob), b.Private(b.eve)}
 	t.Cleanup(func() {
