@@ -16,7 +16,7 @@ type Access struct {
 }
 
 // Door says who may talk to the bot on one platform: nobody who is not listed.
-// "*" lists everybody.
+// "*" lists everybody; among Chats it means every chat that is not private.
 type Door struct {
 	Users    []string // the platform's own ids
 	Chats    []string // everybody in them, also in their topics and threads
@@ -53,7 +53,8 @@ func (a Access) admits(g grant, m bot.Message) bool {
 	case m.External && !door.External:
 		return false
 	}
-	return slices.Contains(door.Users, everybody) || lists(door.Chats, m.Chat.ID) || lists(door.Teams, m.Team)
+	return slices.Contains(door.Users, everybody) || lists(door.Teams, m.Team) ||
+		slices.Contains(door.Chats, m.Chat.ID) || !m.Chat.Private && slices.Contains(door.Chats, everybody)
 }
 
 func lists(list []string, id string) bool {
@@ -84,6 +85,17 @@ func (in *Inbox) admit(ctx context.Context, r *routed) (bool, error) {
 		return false, err
 	}
 	return access.admits(g, m), nil
+}
+
+// Admits reports that a message's author may talk to the bot there. A store
+// that cannot be read admits nobody.
+func (in *Inbox) Admits(ctx context.Context, m bot.Message) bool {
+	r := routed{message: m, rules: in.rules.Load()}
+	ok, err := in.admit(ctx, &r)
+	if err != nil {
+		in.Log.ErrorContext(ctx, "it cannot be told who may talk to the bot", "chat", m.Chat.Key(), "cause", err)
+	}
+	return ok && err == nil
 }
 
 // admins lists the admins of the config and those of the store.

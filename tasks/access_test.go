@@ -37,7 +37,8 @@ func TestWhoIsHeard(t *testing.T) {
 		{"a guest where everybody may", "eve", room("yard"), func(m *bot.Message, d *tasks.Door) { m.External, d.Users = true, []string{"*"} }, false},
 		{"a guest where guests may", "eve", room("hall"), func(m *bot.Message, d *tasks.Door) { m.External, d.External = true, true }, true},
 		{"everybody", "eve", room("yard"), func(_ *bot.Message, d *tasks.Door) { d.Users = []string{"*"} }, true},
-		{"everybody, by chats", "eve", private("eve"), func(_ *bot.Message, d *tasks.Door) { d.Chats = []string{"*"} }, true},
+		{"everybody in groups", "eve", room("yard"), func(_ *bot.Message, d *tasks.Door) { d.Chats = []string{"*"} }, true},
+		{"every group is no private chat", "eve", private("eve"), func(_ *bot.Message, d *tasks.Door) { d.Chats = []string{"*"} }, false},
 		{"everybody, by teams", "eve", private("eve"), func(_ *bot.Message, d *tasks.Door) { d.Teams = []string{"*"} }, true},
 		{"a channel that is nobody's person", "", room("yard"), func(_ *bot.Message, d *tasks.Door) { d.Users = []string{""} }, false},
 	} {
@@ -50,6 +51,9 @@ func TestWhoIsHeard(t *testing.T) {
 			}
 			o.rules.Access.Doors = map[string]tasks.Door{"phone": door}
 			o.inbox.Use(o.rules)
+			if admitted := o.inbox.Admits(t.Context(), m); admitted != c.heard {
+				t.Errorf("Admits(%+v) = %v, want %v", m, admitted, c.heard)
+			}
 			o.send(m)
 			if opened := len(o.live(c.in)) == 1; opened != c.heard {
 				t.Errorf("%+v was heard: %v, want %v", m, opened, c.heard)

@@ -102,7 +102,10 @@ func (d *daemon) wire(config *conf.Config) error {
 		}
 	}
 	if c := config.Slack; c != nil {
-		s, err := slack.New(*c, slack.Options{Pacer: pace.New(pace.Slack()...), Log: d.log, Now: time.Now})
+		s, err := slack.New(*c, slack.Options{
+			Pacer: pace.New(pace.Slack()...), Log: d.log, Now: time.Now,
+			Admit: func(ctx context.Context, m bot.Message) bool { return d.app.inbox.Admits(ctx, m) },
+		})
 		if err != nil {
 			return err
 		}
