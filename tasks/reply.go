@@ -77,9 +77,11 @@ func (in *Inbox) tell(ctx context.Context, m bot.Message, s said) {
 }
 
 // quietly reports that something is said by answering the delivery itself.
+// Buttons cannot be: what a command says comes without them where others read,
+// since its text says what to write instead.
 func (in *Inbox) quietly(p bot.Platform, m bot.Message, s said) bool {
 	_, can := p.(bot.Answerer)
-	if !can || m.Token == "" || s.aloud || len(s.buttons) > 0 {
+	if !can || m.Token == "" || s.aloud || len(s.buttons) > 0 && (m.Press != "" || m.Chat.Private) {
 		return false
 	}
 	return m.Press == "" || utf8.RuneCountInString(s.text) <= maxToast && !strings.Contains(s.text, "\n")
