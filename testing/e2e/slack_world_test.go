@@ -47,6 +47,7 @@ type room struct {
 	slack  string // further keys of slack, each after a comma
 	http   bool   // deliveries over HTTP
 	haste  int    // how many times faster Slack's time goes; 0: as usual
+	held   *gate  // the model; nil: that of the plot
 }
 
 func newOffice(t *testing.T, r room) *office {
@@ -56,6 +57,9 @@ func newOffice(t *testing.T, r room) *office {
 	r.fake.AgentView = true
 	if r.haste > 0 {
 		r.fake.Second = time.Second / time.Duration(r.haste)
+	}
+	if r.held != nil {
+		r.think, r.wait, r.limit = r.held.think, time.Minute, time.Minute
 	}
 	if r.access == "" {
 		r.access = `{slack: {users: ["U2"]}, admins: ["slack:U1"]}`
@@ -70,6 +74,9 @@ func newOffice(t *testing.T, r room) *office {
 		slackSecrets[0], slackSecrets[1], slackSecrets[2], o.APIURL, r.slack, r.access)
 	o.world = newWorld(t, r.plot)
 	o.haste = r.haste
+	if r.held != nil {
+		t.Cleanup(r.held.opens) // before the model is closed
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			o.draw()
