@@ -22,12 +22,13 @@ const (
 	FaultRevoked    = "revoked"     // 401
 	FaultGarbage    = "garbage"     // it is done, and the answer is no JSON
 	FaultHalf       = "half"        // it is done, and the answer ends in the middle
+	FaultMarkup     = "markup"      // a text with a parse_mode is refused; others do not meet it
 )
 
 func (f *Fault) known() bool {
 	return slices.Contains([]string{
 		FaultDropBefore, FaultDropAfter, FaultDelay, FaultDelayAfter, FaultError,
-		FaultBusy, FaultDown, FaultRevoked, FaultGarbage, FaultHalf,
+		FaultBusy, FaultDown, FaultRevoked, FaultGarbage, FaultHalf, FaultMarkup,
 	}, f.Kind)
 }
 
@@ -105,7 +106,8 @@ func (s *Server) takeFault(c *call) *Fault {
 	id, _ := strconv.ParseInt(c.params["chat_id"], 10, 64)
 	for i := range s.faults {
 		f := &s.faults[i]
-		if f.Method != "" && !strings.EqualFold(f.Method, c.entry.Method) || f.Chat != 0 && f.Chat != id || f.Count == 0 {
+		if f.Method != "" && !strings.EqualFold(f.Method, c.entry.Method) || f.Chat != 0 && f.Chat != id || f.Count == 0 ||
+			f.Kind == FaultMarkup && c.params["parse_mode"] == "" {
 			continue
 		}
 		if f.Skip > 0 {
@@ -143,6 +145,8 @@ func (f *Fault) refusal() *refusal {
 		return &refusal{Code: f.Status, Text: http.StatusText(f.Status)}
 	case f.Kind == FaultBusy:
 		return busy(f.RetryAfter)
+	case f.Kind == FaultMarkup:
+		return bad("can't parse entities: unsupported start tag at byte offset 0")
 	case f.Kind == FaultRevoked:
 		return &refusal{Code: http.StatusUnauthorized, Text: "Unauthorized"}
 	}

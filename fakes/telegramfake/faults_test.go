@@ -77,6 +77,29 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestMarkupIsRefused: only texts that have markup are.
+func TestMarkupIsRefused(t *testing.T) {
+	s := start(t, telegramfake.Options{})
+	s.Private(s.User(7, "Ann", "en"))
+	s.Fail(telegramfake.Fault{Kind: telegramfake.FaultMarkup})
+	for _, c := range []struct {
+		params string
+		status int
+	}{{"chat_id=7&text=a", 200}, {"chat_id=7&text=a&parse_mode=HTML", 400}, {"chat_id=7&text=a&parse_mode=HTML", 200}} {
+		response, err := http.Post(s.URL+"/bot"+s.Token+"/sendMessage", "application/x-www-form-urlencoded", strings.NewReader(c.params))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != c.status || c.status == 400 && !strings.Contains(string(body), "can't parse entities") {
+			t.Errorf("%s: got %d %s, want %d", c.params, response.StatusCode, body, c.status)
+		}
+	}
+}
+
 func TestFaultsAreCounted(t *testing.T) {
 	s := start(t, telegramfake.Options{NoLimits: true})
 	s.Private(s.User(7, "Ann", "en"))
