@@ -100,10 +100,6 @@ func open(s State, e Event) State {
 // release lets a queued task go on: to its first decision, or to the plan that
 // it waits with.
 func release(s State, e Event) State {
-	if s.Phase == PhaseProposed {
-		s.Waits = false
-		return s
-	}
 	if s.Round > 0 {
 		s.Phase = PhaseWorking
 		return s
@@ -201,12 +197,13 @@ func planned(s State, e Event) State {
 		list = append(list, w)
 	}
 	s.Subtasks = list
-	s.Phase = PhaseWorking
-	if e.Reply.Queued {
+	switch {
+	case s.Preview:
+		s.Phase = PhaseProposed
+	case e.Reply.Queued:
 		s.Phase = PhaseQueued
-	}
-	if s.Preview {
-		s.Phase, s.Waits = PhaseProposed, e.Reply.Queued
+	default:
+		s.Phase = PhaseWorking
 	}
 	return s
 }
@@ -217,8 +214,8 @@ func approved(s State, e Event) State {
 	switch {
 	case !e.Decision.Approve:
 		return halt(s, e, WhyStopped)
-	case s.Waits:
-		s.Phase, s.Waits = PhaseQueued, false
+	case e.Decision.Queued:
+		s.Phase = PhaseQueued
 	default:
 		s.Phase = PhaseWorking
 	}
@@ -230,7 +227,7 @@ func approved(s State, e Event) State {
 func rejected(s State) State {
 	last := len(s.Planned) - 1
 	s.Rejected, s.Planned = append(slices.Clip(s.Rejected), s.Planned[last]), s.Planned[:last:last]
-	s.Round, s.Subtasks, s.Waits = 0, nil, false
+	s.Round, s.Subtasks = 0, nil
 	return s
 }
 

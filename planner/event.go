@@ -165,5 +165,6 @@ type Question struct {
 // Decision is the body of Decided.
 type Decision struct {
 	Approve bool   `json:"approve,omitempty"`
-	Text    string `json:"text,omitempty"` // the answer, or why not
+	Text    string `json:"text,omitempty"`   // the answer, or why not
+	Queued  bool   `json:"queued,omitempty"` // set by the store: the plan that is agreed to waits for Released
 }

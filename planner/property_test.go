@@ -147,13 +147,15 @@ func (w *world) event() planner.Event {
 		return planner.Event{Type: planner.Resumed}
 	case n == 7 && len(w.s.Heard) > 0:
 		return planner.Event{Type: planner.Unsaid, Of: rapid.SampledFrom(w.s.Heard).Draw(w.t, "of")}
-	case w.s.Phase == planner.PhaseQueued, w.s.Held() && n < 15:
+	case w.s.Held():
 		return planner.Event{Type: planner.Released}
 	}
 	a := rapid.SampledFrom(todo).Draw(w.t, "action")
 	switch a.Kind {
 	case planner.KindAsk:
-		return planner.Event{Type: planner.Decided, Action: a.ID, Decision: &planner.Decision{Approve: rapid.Bool().Draw(w.t, "yes")}}
+		return planner.Event{Type: planner.Decided, Action: a.ID, Decision: &planner.Decision{
+			Approve: rapid.Bool().Draw(w.t, "yes"), Queued: rapid.Bool().Draw(w.t, "queued"),
+		}}
 	case planner.KindTool:
 		switch rapid.IntRange(0, 3).Draw(w.t, "tool") {
 		case 0:

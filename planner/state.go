@@ -69,7 +69,6 @@ type State struct {
 	Begun bool  // its first words are out
 
 	Preview bool // a person decides about the first plan
-	Waits   bool // PhaseProposed: Released has to come, too, before the plan runs
 
 	Answer  int            // seq of the event whose text is the answer; 0 for none
 	Budget  string         // key of a budget that is reached and not yet extended
@@ -178,7 +177,7 @@ func (s State) Finished() bool { return s.Phase == PhaseOver }
 func (s State) Settled() bool { return s.Outcome != Pending }
 
 // Held reports that the task waits for Released.
-func (s State) Held() bool { return s.Phase == PhaseQueued || s.Phase == PhaseProposed && s.Waits }
+func (s State) Held() bool { return s.Phase == PhaseQueued }
 
 // Slot returns the slot of that name; its zero value when there is none.
 func (s State) Slot(name string) Slot {

@@ -14,7 +14,7 @@ func Takes(s State, e Event) bool {
 	}
 	switch e.Type {
 	case Released:
-		return s.Phase == PhaseQueued || s.Phase == PhaseProposed && s.Waits
+		return s.Held()
 	case Said:
 		return listens(s)
 	case Unsaid:

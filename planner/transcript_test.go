@@ -160,7 +160,7 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 			e.Question.Expires = at.Add(d)
 		}
 	case planner.Decided:
-		e.Decision = &planner.Decision{Approve: words[0] == "yes", Text: strings.Join(words[1:], " ")}
+		e.Decision = &planner.Decision{Approve: strings.HasSuffix(words[0], "yes"), Text: strings.Join(words[1:], " "), Queued: words[0] == "queuedyes"}
 	case planner.Said:
 		e.Text = strings.Join(words, " ")
 	case planner.Unsaid:

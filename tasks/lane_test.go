@@ -18,8 +18,13 @@ type conversation struct {
 }
 
 func (c *conversation) open(id tasks.ID) (queued bool) {
+	return c.begin(id, planner.Opening{})
+}
+
+func (c *conversation) begin(id tasks.ID, o planner.Opening) (queued bool) {
 	queued = c.lane.Open(id)
-	c.append(id, planner.Event{Type: planner.Opened, Opening: &planner.Opening{Limits: planner.DefaultLimits(), Queued: queued}})
+	o.Limits, o.Queued = planner.DefaultLimits(), queued
+	c.append(id, planner.Event{Type: planner.Opened, Opening: &o})
 	return queued
 }
 
@@ -27,7 +32,7 @@ func (c *conversation) append(id tasks.ID, e planner.Event) {
 	c.t.Helper()
 	s := c.states[id]
 	e.Seq, e.At = s.Seq+1, time.Unix(int64(s.Seq), 0)
-	if e.Type == planner.Replied {
+	if e.Type == planner.Replied || e.Type == planner.Decided {
 		e.Action = planner.Todo(s)[0].ID
 		c.lane.Amend(id, s, &e)
 	}
@@ -106,4 +111,31 @@ func TestLaneStoppedWhileWaiting(t *testing.T) {
 	c.phase("c", planner.PhaseQueued)
 	c.answer("a")
 	c.phase("c", planner.PhaseDeciding)
+}
+
+// TestLaneProposed: a plan that nobody has agreed to holds up no other one, and
+// waits for its place once somebody has.
+func TestLaneProposed(t *testing.T) {
+	c := &conversation{t: t, states: map[tasks.ID]planner.State{}}
+	yes := planner.Event{Type: planner.Decided, Decision: &planner.Decision{Approve: true}}
+	c.begin("a", planner.Opening{Preview: true})
+	c.open("b")
+	c.open("c")
+	c.plan("a")
+	c.phase("a", planner.PhaseProposed)
+	c.plan("b")
+	c.phase("b", planner.PhaseWorking)
+	c.append("a", planner.Event{Type: planner.Said, Text: "otherwise"})
+	c.plan("a")
+	c.append("a", yes)
+	c.phase("a", planner.PhaseQueued) // b works
+	c.plan("c")
+	c.phase("c", planner.PhaseQueued)
+	c.append("b", planner.Event{Type: planner.Replied, Reply: &planner.Reply{Text: "found"}})
+	c.show("b")
+	c.phase("a", planner.PhaseWorking)
+	c.phase("c", planner.PhaseQueued)
+	c.append("a", planner.Event{Type: planner.Stopped})
+	c.show("a")
+	c.phase("c", planner.PhaseWorking)
 }
