@@ -68,14 +68,14 @@ func measureIntake(ctx context.Context, dir string) ([]figure, error) {
 	}, nil
 }
 
-// pace is how a run of many senders went.
-type pace struct {
+// throughput is how a run of many senders went.
+type throughput struct {
 	rate float64 // per second
 	p99  time.Duration
 }
 
 // send lets 64 senders call one for each of their messages.
-func send(one func(sender, n int) error) (pace, error) {
+func send(one func(sender, n int) error) (throughput, error) {
 	took, errs := make([][]time.Duration, senders), make([]error, senders)
 	var wg sync.WaitGroup
 	start := time.Now()
@@ -92,15 +92,15 @@ func send(one func(sender, n int) error) (pace, error) {
 	}
 	wg.Wait()
 	elapsed := time.Since(start)
-	return pace{intake / elapsed.Seconds(), percentile(slices.Concat(took...), 0.99)}, errors.Join(errs...)
+	return throughput{intake / elapsed.Seconds(), percentile(slices.Concat(took...), 0.99)}, errors.Join(errs...)
 }
 
 // sendBare is what bbolt alone can do: the same senders and about as many
 // bytes, one record per message in order of arrival, commits shared.
-func sendBare(dir string) (pace, error) {
+func sendBare(dir string) (throughput, error) {
 	db, err := openBare(dir)
 	if err != nil {
-		return pace{}, err
+		return throughput{}, err
 	}
 	type job struct {
 		key  uint64

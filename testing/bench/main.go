@@ -58,11 +58,17 @@ func parts(messages int) []part {
 	return []part{
 		{"parallel", measureParallel},
 		{"question", measureQuestion},
+		{"feedback", measureFeedback},
+		{"crowd", measureCrowd},
+		{"order", measureOrder},
 		{"intake", measureIntake},
 		{"history", func(ctx context.Context, dir string) ([]figure, error) { return measureHistory(ctx, dir, messages) }},
 		{"process", measureProcess},
+		{"serve", measureServe},
+		{"load", measureLoad},
 		{"fold", measureFold},
 		{"plan", measurePlan},
+		{"render", measureRender},
 	}
 }
 

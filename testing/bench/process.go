@@ -69,15 +69,18 @@ func measureProcess(ctx context.Context, dir string) ([]figure, error) {
 	}
 	return []figure{
 		within("start and clean end, existing data", median(took), maxStart, short(median(bare))+" an empty Go program"),
-		memory("resident memory, idle after a question", used.resident, maxResident, least.resident),
-		memory("of it anonymous", used.anonymous, maxAnonymous, least.anonymous),
+		memory("resident memory, idle after a question", used.resident, maxResident, emptyUses(least.resident)),
+		memory("of it anonymous", used.anonymous, maxAnonymous, emptyUses(least.anonymous)),
 	}, nil
 }
 
-func memory(name string, got, limit, bare int) figure {
-	mib := func(kib int) string { return fmt.Sprintf("%.1f MiB", float64(kib)/1024) }
-	return figure{name: name, measured: mib(got), limit: mib(limit), machine: mib(bare) + " an empty Go program", ok: got <= limit}
+func memory(name string, got, limit int, machine string) figure {
+	return figure{name: name, measured: mib(got), limit: mib(limit), machine: machine, ok: got <= limit}
 }
+
+func emptyUses(kib int) string { return mib(kib) + " an empty Go program" }
+
+func mib(kib int) string { return fmt.Sprintf("%.1f MiB", float64(kib)/1024) }
 
 func build(ctx context.Context, out, what string) error {
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, what)

@@ -47,8 +47,21 @@ func groups() tools.Config {
 	}
 }
 
-// newRig starts everything. toolDelay is added to each tool call. Close it.
+// newRig starts everything, with the platform that only records. toolDelay is
+// added to each tool call. Close it.
 func newRig(dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration) (*rig, error) {
+	recorder := enginetest.NewRecorder()
+	r, err := assemble(dir, llmfake.Options{Respond: respond}, toolDelay, 8, recorder)
+	if err != nil {
+		return nil, err
+	}
+	r.platform = recorder
+	return r, nil
+}
+
+// assemble starts everything for those platforms, which the caller runs;
+// concurrent tasks work at a time.
+func assemble(dir string, fake llmfake.Options, toolDelay time.Duration, concurrent int, platforms ...bot.Platform) (*rig, error) {
 	log := slog.New(slog.DiscardHandler)
 	texts, err := i18n.Load("")
 	if err != nil {
@@ -58,8 +71,8 @@ func newRig(dir string, respond func(llmfake.Request) llmfake.Response, toolDela
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{platform: enginetest.NewRecorder()}
-	if r.fake, err = llmfake.Start(llmfake.Options{Respond: respond}); err != nil {
+	r := &rig{}
+	if r.fake, err = llmfake.Start(fake); err != nil {
 		return nil, err
 	}
 	r.models, err = llm.New(llm.Config{Models: map[string]llm.ModelConfig{"main": {BaseURL: r.fake.URL, APIKey: "bench", Model: "bench"}}}, llm.Options{})
@@ -69,12 +82,15 @@ func newRig(dir string, respond func(llmfake.Request) llmfake.Response, toolDela
 	if r.store, err = bolt.Open(context.Background(), dir, bolt.Options{}); err != nil {
 		return nil, err
 	}
-	chats := tasks.Chats{enginetest.Chat.Platform: r.platform}
+	chats := tasks.Chats{}
+	for _, p := range platforms {
+		chats[p.Name()] = p
+	}
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: r.store, Model: r.models, Tools: toolbox{manager, toolDelay}, Texts: texts, Chats: chats, Log: log, Now: time.Now,
 		Prompts: tasks.PromptRules{PromptBytes: r.models.PromptBytes},
 	})
-	r.engine = local.New(local.Config{Store: r.store, Executor: executor, Log: log, Now: time.Now, Concurrent: 8})
+	r.engine = local.New(local.Config{Store: r.store, Executor: executor, Log: log, Now: time.Now, Concurrent: concurrent})
 	r.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: r.store, Wake: r.engine.Wake, Texts: texts, Chats: chats, Log: log, Now: time.Now,
 		Rules: tasks.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin"},
