@@ -120,7 +120,7 @@ func (in *Inbox) task(ctx context.Context, r *routed, text string) error {
 	case len(text) > MaxGoal:
 		in.say(r, "error.goal_too_long", map[string]any{"Max": MaxGoal})
 	default:
-		r.message.Apart = true
+		r.message.Apart, r.message.Overheard = true, false // whoever writes this means the bot
 		return in.question(ctx, r, text)
 	}
 	return nil
