@@ -138,5 +138,5 @@ func (in *Inbox) help(lang string, chat bot.Chat) string {
 	if in.passing(chat) {
 		return in.Texts.Text(lang, "help.terminal", nil)
 	}
-	return in.Texts.Text(lang, "help.chat", nil)
+	return in.spell(chat, in.Texts.Text(lang, "help.chat", nil))
 }

@@ -79,7 +79,7 @@ func (in *Inbox) command(ctx context.Context, r *routed, name, rest string) erro
 			return c.run(in, ctx, r, rest)
 		}
 	}
-	in.say(r, "error.unknown_command", map[string]any{"Command": "/" + cut(name, maxCommand), "Near": nearestCommand(name)})
+	in.say(r, "error.unknown_command", map[string]any{"Command": in.spellName(r.message.Chat, cut(name, maxCommand)), "Near": nearestCommand(name)})
 	return nil
 }
 

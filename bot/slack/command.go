@@ -65,6 +65,21 @@ func (s slash) arrival(c Commands, name func(id string) string) (arrival, error)
 	return a, nil
 }
 
+// Spell is how a command is written: in threads, where Slack has no commands of
+// its own, "!NAME".
+func (s *Slack) Spell(to bot.Chat, name string) string {
+	commands := s.config.Commands
+	switch {
+	case name == "start" && to.Private:
+		return "claim"
+	case to.Thread != "":
+		return "!" + name
+	case name == "task":
+		return commands.Task
+	}
+	return commands.Main + " " + name
+}
+
 // press is what a button sends.
 type press struct {
 	Type        string      `json:"type"`

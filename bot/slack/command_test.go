@@ -64,6 +64,10 @@ func TestCommandElsewhere(t *testing.T) {
 		board.Board = &bot.Board{Status: "Working", Items: []bot.Item{{ID: "1/a", Title: "look", State: "working"}}}
 		p.edit(t, m.Chat, id, board)
 	}
+	half := bot.Draft{Kind: bot.KindAnswer, ReplyTo: m.ID, Text: "It is **he", Partial: true}
+	if got := p.post(t, m.Chat, half); got != m.ID { // a frame that could not be changed into the whole
+		t.Errorf("a frame got the id %q, want %q", got, m.ID)
+	}
 	for range 6 { // more parts than a response URL takes: the rest goes to Ann
 		p.post(t, m.Chat, bot.Draft{Kind: bot.KindAnswer, ReplyTo: m.ID, Text: "It is **here**."})
 	}
@@ -168,5 +172,31 @@ func TestSecretAddress(t *testing.T) {
 	_, err := p.s.Post(t.Context(), m.Chat, bot.Draft{Kind: bot.KindAnswer, ReplyTo: m.ID, Text: "It is here."})
 	if err == nil || strings.Contains(err.Error(), "/hook/") || errors.Is(err, bot.ErrGone) {
 		t.Errorf("got %v, want an error without the address that may pass", err)
+	}
+}
+
+// TestSpell: the form that works in each place.
+func TestSpell(t *testing.T) {
+	s, err := slack.New(slack.Config{BotToken: "xoxb-1", AppToken: "xapp-1", Commands: slack.Commands{Main: "/lw", Task: "/do"}}, slack.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	channel, direct := bot.Chat{Platform: "slack", ID: "C1"}, bot.Chat{Platform: "slack", ID: "D1", Private: true}
+	thread := channel
+	thread.Thread = "1.2"
+	for _, test := range []struct {
+		in         bot.Chat
+		name, want string
+	}{
+		{channel, "stop", "/lw stop"},
+		{channel, "task", "/do"},
+		{direct, "plan", "/lw plan"},
+		{direct, "start", "claim"},
+		{thread, "stop", "!stop"},
+		{thread, "task", "!task"},
+	} {
+		if got := s.Spell(test.in, test.name); got != test.want {
+			t.Errorf("Spell(%+v, %q) = %q, want %q", test.in, test.name, got, test.want)
+		}
 	}
 }

@@ -63,6 +63,9 @@ func (h *hooks) use(address string, now time.Time, keep int) bool {
 // is kept for an outcome; when there is none left, the message goes to the
 // person's direct messages.
 func (s *Slack) hooked(ctx context.Context, id string, d bot.Draft) (string, error) {
+	if d.Partial {
+		return id, nil // what was said through it cannot be changed; the whole follows
+	}
 	address, person, _ := strings.Cut(id, hookMark)
 	keep := 1
 	if d.Kind == bot.KindAnswer {

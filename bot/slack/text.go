@@ -119,8 +119,12 @@ func command(text string, private, thread bool) string {
 		switch word {
 		case "stop", "!stop":
 			return "/stop"
-		case "!status", "!retry", "!help":
+		case "!status", "!retry", "!help", "!new", "!history", "!groups", "!settings":
 			return "/" + word[1:]
+		}
+		switch verb, rest, _ := strings.Cut(text, " "); strings.ToLower(verb) {
+		case "!task", "!plan", "!model", "!lang", "!timezone", "!forget":
+			return strings.TrimSpace("/" + strings.ToLower(verb[1:]) + " " + strings.TrimSpace(rest))
 		}
 	}
 	if fields := strings.Fields(text); private && len(fields) == 2 && strings.EqualFold(fields[0], "claim") {
