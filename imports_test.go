@@ -37,7 +37,7 @@ store/control      |                                         |
 store/storetest    | bot planner tasks                       | go-cmp
 store/rules        | bot planner tasks                       |
 
-tasks              | bot i18n llm planner                    | ulid/v2 golang-lru/v2 levenshtein
+tasks              | bot bot/markdown i18n llm planner       | ulid/v2 golang-lru/v2 levenshtein
 
 planner            | bot i18n llm llm/lenient                | levenshtein
 tools              | tools/builtin                           | mcp-go jsonschema/v6 backoff/v5 x/sys levenshtein x/text

@@ -297,13 +297,14 @@ func TestFloodOfStrangers(t *testing.T) {
 	}
 }
 
-// TestNoAdminToAsk: without admins there is no button.
+// TestNoAdminToAsk: without admins there is no button, but what to do.
 func TestNoAdminToAsk(t *testing.T) {
 	o := newOffice(t)
 	o.rules.Access.Admins = nil
 	o.inbox.Use(o.rules)
-	if h := o.send(o.by("eve", private("eve"), "hello")); len(h.posts) != 1 || len(h.posts[0].Buttons) != 0 {
-		t.Errorf("posts = %+v, want one without a button", h.posts)
+	h := o.send(o.by("eve", private("eve"), "hello"))
+	if want := o.text("error.no_admin", nil); len(h.posts) != 1 || len(h.posts[0].Buttons) != 0 || h.text() != want {
+		t.Errorf("posts = %+v, want one without a button: %q", h.posts, want)
 	}
 }
 
@@ -401,7 +402,7 @@ func TestClaimEnds(t *testing.T) {
 			t.Errorf("wrong code %d: %q, want %q", i+1, got, want)
 		}
 	}
-	if got := o.say("f", private("f"), "/start "+code); got != o.text("error.not_allowed", nil) {
+	if got := o.say("f", private("f"), "/start "+code); got != o.text("error.no_admin", nil) {
 		t.Errorf("the right code after five wrong ones: %q", got)
 	}
 	if code, err = o.inbox.Claim(t.Context()); err != nil {

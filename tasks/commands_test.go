@@ -315,12 +315,12 @@ func TestRetry(t *testing.T) {
 func TestHistory(t *testing.T) {
 	o := newOffice(t)
 	for i := range 12 {
-		o.ends(o.opens("ann", room("hall"), fmt.Sprintf("question *%d*\nand more", i)), "an answer")
+		o.ends(o.opens("ann", room("hall"), fmt.Sprintf("question *%d*\nand more", i)), "# **An** answer\n\n- with `code`")
 		o.pass(time.Hour)
 	}
 	o.opens("bob", room("hall"), "running")
 	lines := strings.Split(o.say("bob", room("hall"), "/history"), "\n")
-	if len(lines) != 10 || lines[0] != `- 9 h 0 min ago: question \*3\* and more → an answer` || lines[9] != "- 0.0 s ago: running" {
+	if len(lines) != 10 || lines[0] != `- 9 h 0 min ago: question \*3\* and more → An answer • with code` || lines[9] != "- 0.0 s ago: running" {
 		t.Errorf("history = %q", lines)
 	}
 }

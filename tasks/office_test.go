@@ -24,6 +24,7 @@ import (
 type phone struct {
 	mu      sync.Mutex
 	posts   []enginetest.Post
+	edits   []enginetest.Post
 	answers []string            // to presses and commands with a token, as "KEY: TEXT"
 	hold    map[string]chan any // chats where a post waits until the channel is closed
 	refuse  map[string]bool     // chats where the bot cannot write
@@ -67,7 +68,12 @@ func (p *phone) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 	return id, nil
 }
 
-func (*phone) Edit(context.Context, bot.Chat, string, bot.Draft) error { return nil }
+func (p *phone) Edit(_ context.Context, to bot.Chat, id string, d bot.Draft) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.edits = append(p.edits, enginetest.Post{Draft: d, Chat: to, ID: id})
+	return nil
+}
 
 func (p *phone) Answer(_ context.Context, m bot.Message, text string) error {
 	p.mu.Lock()

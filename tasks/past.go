@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/bot/markdown"
 	"legwork/planner"
 )
 
@@ -35,7 +36,7 @@ func (in *Inbox) history(ctx context.Context, r *routed, _ string) error {
 	var lines []string
 	for _, t := range turns[max(0, len(turns)-pastTurns):] {
 		lines = append(lines, "- "+in.Texts.Text(r.lang, "history.turn", map[string]any{
-			"Elapsed": in.Now().Sub(t.At), "Goal": plainText(line(t.Goal)), "Answer": plainText(line(t.Answer)),
+			"Elapsed": in.Now().Sub(t.At), "Goal": plainText(line(t.Goal)), "Answer": plainText(line(markdown.Plain(t.Answer))),
 		}))
 	}
 	in.reply(r, said{text: strings.Join(lines, "\n")})
@@ -119,7 +120,9 @@ func (in *Inbox) forgetPress(r *routed, choice string) {
 	}
 	yes, ok := strings.CutPrefix(choice, "yes:")
 	if !ok {
-		in.say(r, "notice.kept", nil)
+		s := in.sentence(*r, "notice.kept", nil)
+		s.instead = true
+		in.reply(r, s)
 		return
 	}
 	asked, err := strconv.ParseInt(yes, 10, 64)
@@ -146,7 +149,7 @@ func (in *Inbox) forgets(r *routed, key string) {
 			running = "yes"
 		}
 		s := in.sentence(*r, "notice.forgotten", map[string]any{"Count": n, "Text": running})
-		s.aloud = true
+		s.aloud, s.instead = m.Press == "", true
 		return s
 	}
 }

@@ -190,7 +190,9 @@ func (in *Inbox) guidancePress(ctx context.Context, r *routed, verb string, id I
 			if receipts[0].Err != nil {
 				return in.sentence(*r, "error.undo_late", nil)
 			}
-			return in.sentence(*r, "notice.undone", nil)
+			s := in.sentence(*r, "notice.undone", nil)
+			s.instead = true
+			return s
 		}
 		return nil
 	}
@@ -202,7 +204,7 @@ func (in *Inbox) guidancePress(ctx context.Context, r *routed, verb string, id I
 	r.store = []Inbound{in.opens("apart:"+at, m.Chat, o), back}
 	r.reply = func(context.Context, []Receipt) said {
 		s := in.sentence(*r, "notice.separate", nil)
-		s.aside = true
+		s.aside, s.instead = true, true
 		return s
 	}
 	return nil

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ type said struct {
 	buttons []bot.Button
 	aloud   bool // a message in the chat, also when it replies to a press
 	aside   bool // only where its author alone sees it, or not at all
+	instead bool // also in place of the message whose button was pressed, as that is settled
 	kind    bot.Kind
 	sent    func(ctx context.Context, id string) // learns the id of the message
 }
@@ -30,7 +32,7 @@ const maxToast = 180
 
 // sentence says one text.
 func (in *Inbox) sentence(r routed, key string, data any) said {
-	return said{text: in.Texts.Text(r.lang, key, data)}
+	return said{text: in.spell(r.message.Chat, in.Texts.Text(r.lang, key, data))}
 }
 
 // say only answers with a sentence; the message's key is kept, so that a
@@ -111,9 +113,25 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, s s
 			}
 		}
 	}
+	if s.instead {
+		err = errors.Join(err, settle(ctx, p, m, s))
+	}
 	if err != nil && ctx.Err() == nil {
 		in.Log.WarnContext(ctx, "a notice could not be shown", "chat", m.Chat.Key(), "cause", err)
 	}
+}
+
+// settle says in place of the message whose button was pressed what came of it,
+// so that nobody presses it again. That the message is gone is as good.
+func settle(ctx context.Context, p bot.Platform, m bot.Message, s said) error {
+	if m.Press == "" || m.ID == "" || !p.Limits().Edits || p.Limits().Passing {
+		return nil
+	}
+	err := p.Edit(ctx, m.Chat, m.ID, bot.Draft{Kind: bot.KindNotice, Text: s.text})
+	if _, moved := errors.AsType[*bot.Moved](err); moved || errors.Is(err, bot.ErrGone) {
+		return nil
+	}
+	return err
 }
 
 func (in *Inbox) post(ctx context.Context, p bot.Platform, m bot.Message, s said) error {

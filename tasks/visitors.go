@@ -96,7 +96,10 @@ func (in *Inbox) turnAway(ctx context.Context, r routed) said {
 	}
 	s := in.sentence(r, "error.not_allowed", nil)
 	admins, err := in.admins(ctx)
-	if err == nil && len(admins) > 0 && list[i].Asked.IsZero() && len(pressAllow+m.From.Key()) <= maxPress {
+	if err == nil && len(admins) == 0 {
+		return in.sentence(r, "error.no_admin", nil)
+	}
+	if err == nil && list[i].Asked.IsZero() && len(pressAllow+m.From.Key()) <= maxPress {
 		s.buttons = []bot.Button{in.button(r.lang, "button.ask_admin", pressAsk)}
 	}
 	return s
@@ -274,13 +277,15 @@ func judged(verb string, v visitor, by string) grant {
 // announce tells the admin what was decided, and the stranger when they are in.
 func (in *Inbox) announce(r *routed, verb string, v visitor) {
 	key := map[string]string{pressAllow: "notice.allowed", pressOnlyHere: "notice.allowed_here", pressIgnore: "notice.ignored"}[verb]
-	in.say(r, key, map[string]any{"Name": v.name()})
+	s := in.sentence(*r, key, map[string]any{"Name": v.name()})
+	s.instead = true
+	in.reply(r, s)
 	if verb == pressIgnore {
 		return
 	}
 	answer := r.reply
 	r.reply = func(ctx context.Context, receipts []Receipt) said {
-		welcome := said{text: in.Texts.Text(v.Language, "notice.admitted", nil)}
+		welcome := said{text: in.spell(v.Chat, in.Texts.Text(v.Language, "notice.admitted", nil))}
 		in.tell(ctx, bot.Message{Chat: v.Chat, From: v.Person}, welcome)
 		return answer(ctx, receipts)
 	}

@@ -58,7 +58,7 @@ func TestTelegramWrongCodes(t *testing.T) {
 	b.Say(b.eve.ID, b.eve, "/start GUESS")
 	b.sees(b.eve.ID, b.says("error.claim_over", nil))
 	b.Say(b.ann.ID, b.ann, "/start "+code)
-	b.sees(b.ann.ID, b.says("error.not_allowed", nil))
+	b.sees(b.ann.ID, b.says("error.no_admin", nil))
 	s.stops()
 	again := b.opens()
 	if next := again.claimCode(); next == code {
