@@ -52,6 +52,8 @@ func (r *routed) guided(sent, now time.Time) ID {
 	}
 	for _, t := range slices.Backward(r.fresh.of(m)) {
 		if sent.Sub(t.at) < burst {
+			_, before := r.find(t.id) // then what the batch at hand has of it was added
+			r.pasted = before || r.pieces(t.id) > 1
 			return t.id
 		}
 	}
@@ -62,6 +64,7 @@ func (r *routed) guided(sent, now time.Time) ID {
 			continue
 		}
 		if own && t.state.Round == 0 && now.Sub(t.state.Opened) < burst && now.Sub(sent) < prompt {
+			r.pasted = len(t.state.Heard) > 0
 			return t.Task
 		}
 		if t.state.Round > 0 && (m.Chat.Private && own || m.Within) {
@@ -69,6 +72,17 @@ func (r *routed) guided(sent, now time.Time) ID {
 		}
 	}
 	return ""
+}
+
+// pieces is how many messages of the batch at hand went to a task so far.
+func (r *routed) pieces(id ID) int {
+	n := 0
+	for _, t := range r.fresh.tasks {
+		if t.id == id {
+			n++
+		}
+	}
+	return n
 }
 
 // speaks reports that the task sent the message of that id.
@@ -109,9 +123,9 @@ const (
 )
 
 // added says that a message was added to a running task, and what can be done
-// about it.
+// about it. Of a long text that an app sent in pieces, it is said once.
 func (in *Inbox) added(r routed, to ID, receipt Receipt) said {
-	if to == "" || receipt.Opened || receipt.Err != nil {
+	if to == "" || receipt.Opened || receipt.Err != nil || r.pasted {
 		return said{}
 	}
 	s := in.sentence(r, "notice.added", nil)

@@ -51,6 +51,30 @@ func TestAddedToTheTask(t *testing.T) {
 	}
 }
 
+// TestPasted: a long text that an app sends in pieces is one question, and
+// marked once, in however many batches the pieces come.
+func TestPasted(t *testing.T) {
+	for _, batches := range [][]int{{4}, {1, 1, 1, 1}, {2, 2}, {1, 3}} {
+		o := newOffice(t)
+		me, marked := private("ann"), 0
+		var id tasks.ID
+		for i, n := range batches {
+			var batch []bot.Message
+			for range n {
+				batch = append(batch, o.by("ann", me, "a piece"))
+			}
+			marked += len(o.send(batch...).posts)
+			if i == 0 {
+				id = o.live(me)[0]
+			}
+			o.pass(10 * time.Millisecond)
+		}
+		if heard, goals := o.said(id), o.goals(me); len(heard) != 3 || len(goals) != 1 || marked != 1 {
+			t.Errorf("in batches of %v: heard %q, asked %q, marked %d times; want three pieces, one question, one mark", batches, heard, goals, marked)
+		}
+	}
+}
+
 // TestUndoTooLate: guidance that the answer was written with stays.
 func TestUndoTooLate(t *testing.T) {
 	o := newOffice(t)
