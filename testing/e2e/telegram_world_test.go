@@ -63,8 +63,12 @@ func newTown(t *testing.T, s scene) *town {
 // draw logs what was seen in all chats.
 func (b *town) draw() {
 	for _, id := range b.chats {
-		if text := b.Frames(id); text != "" {
-			b.t.Logf("chat %d:\n%.6000s", id, text)
+		var text strings.Builder
+		for line := range strings.Lines(b.Frames(id)) {
+			fmt.Fprintf(&text, "%.200s\n", strings.TrimSuffix(line, "\n"))
+		}
+		if text.Len() > 0 {
+			b.t.Logf("chat %d:\n%.12000s", id, text.String())
 		}
 	}
 }
