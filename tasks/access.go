@@ -114,12 +114,18 @@ func (in *Inbox) admins(ctx context.Context) ([]string, error) {
 }
 
 // TellAdmins sends each admin the text of that key in their private chat, in
-// their language. Who cannot be reached is logged and left out.
+// their language. It does not wait for that; see Flush. Who cannot be reached is
+// logged and left out.
 func (in *Inbox) TellAdmins(ctx context.Context, key string, data any) {
-	in.toAdmins(ctx, func(lang string) bot.Draft {
-		return bot.Draft{Kind: bot.KindNotice, Text: in.Texts.Text(lang, key, data)}
+	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
+		in.toAdmins(ctx, func(lang string) bot.Draft {
+			return bot.Draft{Kind: bot.KindNotice, Text: in.Texts.Text(lang, key, data)}
+		})
 	})
 }
+
+// queueAdmins is the outbox's queue of what admins are told.
+const queueAdmins = "admins"
 
 // toAdmins posts a draft to each admin.
 func (in *Inbox) toAdmins(ctx context.Context, draft func(lang string) bot.Draft) {

@@ -329,6 +329,7 @@ func TestTellAdmins(t *testing.T) {
 	o.inbox.Use(o.rules)
 	o.say("chief", private("chief"), "/lang ru")
 	o.inbox.TellAdmins(t.Context(), "notice.model", map[string]any{"Name": "X"})
+	o.inbox.Flush(t.Context())
 	var got []string
 	for _, p := range o.phone.posts[1:] {
 		got = append(got, p.Chat.ID+": "+p.Text)

@@ -141,7 +141,7 @@ func (in *Inbox) request(ctx context.Context, r routed) said {
 		return quiet("problem.internal")
 	}
 	v := list[i]
-	in.outbox.add(ctx, "admins", func(ctx context.Context) {
+	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
 		in.toAdmins(ctx, func(lang string) bot.Draft { return in.requestDraft(v, lang) })
 	})
 	return quiet("notice.asked")

@@ -18,19 +18,26 @@ type models struct {
 
 func newModels(config llm.Config, log *slog.Logger) (*models, error) {
 	m := &models{log: log}
-	return m, m.use(config)
+	fresh, err := m.prepare(config)
+	if err != nil {
+		return nil, err
+	}
+	m.current.Store(fresh)
+	return m, nil
+}
+
+// prepare makes the models of a config, for use.
+func (m *models) prepare(config llm.Config) (*llm.Models, error) {
+	fresh, err := llm.New(config, llm.Options{Log: m.log})
+	if err != nil {
+		return nil, fmt.Errorf("preparing models: %w", err)
+	}
+	return fresh, nil
 }
 
 // use changes the models, from the next call on.
-func (m *models) use(config llm.Config) error {
-	fresh, err := llm.New(config, llm.Options{Log: m.log})
-	if err != nil {
-		return fmt.Errorf("preparing models: %w", err)
-	}
-	if old := m.current.Swap(fresh); old != nil {
-		old.Close() // closes idle connections only
-	}
-	return nil
+func (m *models) use(fresh *llm.Models) {
+	m.current.Swap(fresh).Close() // closes idle connections only
 }
 
 // Call implements llm.Model.

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"legwork/conf"
 )
@@ -25,20 +27,30 @@ func (d *daemon) watch(ctx context.Context) error {
 			defer stop()
 		}
 	}
+	told := news{config: d.source, tell: d.app.inbox.TellAdmins}
+	var now bulletin
+	later := time.NewTimer(time.Hour)
+	defer later.Stop()
 	for {
+		later.Stop()
+		if wait := told.report(ctx, time.Now(), now); wait > 0 {
+			later.Reset(wait)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-later.C:
+			continue
 		case <-hup:
 		case <-changed:
 		}
-		d.reload(ctx)
+		now = d.reload(ctx)
 	}
 }
 
 // reload reads the config again and uses it from the next message and call on.
-// One with mistakes changes nothing; the admins are told.
-func (d *daemon) reload(ctx context.Context) {
+// One with mistakes changes nothing.
+func (d *daemon) reload(ctx context.Context) bulletin {
 	path := d.source
 	if path == fromEnvironment {
 		path = ""
@@ -49,35 +61,39 @@ func (d *daemon) reload(ctx context.Context) {
 	}
 	if err != nil {
 		d.log.Error("the changed config has mistakes; the one before stays in use", "config", d.source, "cause", err)
-		d.app.inbox.TellAdmins(ctx, "admin.reload_failed", map[string]any{"Config": d.source, "Problem": firstLines(err.Error(), 5)})
-	} else if d.broken {
-		d.app.inbox.TellAdmins(ctx, "admin.reload_fixed", map[string]any{"Config": d.source})
+		return bulletin{problem: d.hidden.String(firstLines(err.Error(), 5))}
 	}
-	d.broken = err != nil
+	late := conf.Restart(d.started, d.app.config)
+	if len(late) > 0 {
+		d.log.Warn("some changes take effect only after a restart", "keys", late)
+	}
+	return bulletin{late: strings.Join(late, ", ")}
 }
 
-// use swaps in what a running daemon can change. What can fail comes first.
+// use swaps in what a running daemon can change. What can fail comes first: one
+// that cannot be used changes nothing. The secrets of all configs so far stay
+// hidden, since connections and calls under way hold on to theirs.
 func (d *daemon) use(ctx context.Context, next *conf.Config) error {
-	before := d.app.config
-	changed := conf.Changed(before, next)
+	changed := conf.Changed(d.app.config, next)
 	if len(changed) == 0 {
 		return nil
 	}
-	d.hidden.Set(append(before.Secrets(), next.Secrets()...))
+	d.secrets = append(d.secrets, next.Secrets()...)
+	slices.Sort(d.secrets)
+	d.secrets = slices.Compact(d.secrets)
+	d.hidden.Set(d.secrets)
+	fresh, err := d.models.prepare(next.LLM)
+	if err != nil {
+		return err
+	}
 	if err := d.app.tools.Reload(ctx, next.Tools); err != nil {
 		return fmt.Errorf("changing tools: %w", err)
 	}
-	if err := d.models.use(next.LLM); err != nil {
-		return err
-	}
+	d.models.use(fresh)
 	d.app.executor.Use(promptRules(next, d.models))
 	d.app.inbox.Use(inboxRules(next))
 	d.app.config = next
 	d.log.Info("the config was reloaded", "changed", changed)
-	if late := conf.Restart(before, next); len(late) > 0 {
-		d.log.Warn("some changes take effect only after a restart", "keys", late)
-		d.app.inbox.TellAdmins(ctx, "admin.reload_restart", map[string]any{"Keys": strings.Join(late, ", ")})
-	}
 	return nil
 }
 

@@ -36,15 +36,14 @@ func (command serveCommand) Run(ctx context.Context, c console) error {
 	hidden := redact.New(config.Secrets())
 	log := slog.New(redact.Handler(newLog(config.Log, c.err).Handler(), hidden))
 	d, err := newDaemon(ctx, config, log)
+	if err == nil {
+		d.source, d.hidden, d.console = source, hidden, c
+		err = errors.Join(d.run(ctx), d.app.close())
+	}
 	if err != nil {
-		return err
+		return errors.New(hidden.String(err.Error())) // it is printed as the log is
 	}
-	d.source, d.hidden, d.console = source, hidden, c
-	err = d.run(ctx)
-	if closed := d.app.close(); err == nil {
-		err = closed
-	}
-	return err
+	return nil
 }
 
 // daemon is legwork with the platforms of its config.
@@ -59,7 +58,10 @@ type daemon struct {
 	console console
 	source  string // the config file, or "environment"
 	hidden  *redact.Redactor
-	broken  bool // the changed config has mistakes; only watch touches it
+
+	// What follows is touched by watch only.
+	started *conf.Config // of the parts that a reload does not change
+	secrets []string     // of all configs so far
 }
 
 // platform is what the daemon needs of a bot.Platform beyond what tasks do.
@@ -72,7 +74,7 @@ type platform interface {
 // newDaemon opens the store and wires everything; nothing runs before run. The
 // caller closes the daemon's app.
 func newDaemon(ctx context.Context, config *conf.Config, log *slog.Logger) (*daemon, error) {
-	d := &daemon{log: log, language: config.Language}
+	d := &daemon{log: log, language: config.Language, started: config, secrets: config.Secrets()}
 	var err error
 	if d.models, err = newModels(config.LLM, log); err != nil {
 		return nil, err

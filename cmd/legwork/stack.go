@@ -41,7 +41,8 @@ func (s *stack) start(name string, run func(context.Context) error) {
 	}()
 }
 
-// stop ends the parts, the last one first, and says which did not end in time.
+// stop ends the parts, the last one first, and says which did not end in time:
+// then the rest is told to end and not waited for.
 func (s *stack) stop(log *slog.Logger) {
 	deadline := time.After(stopTime)
 	for i := len(s.parts) - 1; i >= 0; i-- {
@@ -54,6 +55,9 @@ func (s *stack) stop(log *slog.Logger) {
 			}
 		case <-deadline:
 			log.Error("a part did not stop in time", "part", p.name)
+			for _, p := range s.parts[:i] {
+				p.cancel()
+			}
 			return
 		}
 	}
