@@ -50,6 +50,7 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 		failpoint.Hit("slack.after." + r.method)
 		wait, limited := limit(err)
 		if !limited {
+			s.heed(ctx, r.method, err)
 			return s.clean(r.method, err)
 		}
 		s.pacer.Hold(bot.Request{Account: me.team, Chat: r.channel, Method: r.method}, wait)
@@ -63,6 +64,19 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 		if !sleep(ctx, wait) {
 			return ctx.Err()
 		}
+	}
+}
+
+// heed notes whether Slack still knows the bot's token: deliveries go on when it
+// was revoked, and only calls show it.
+func (s *Slack) heed(ctx context.Context, method string, err error) {
+	if r, known := s.revoked.Load(), slices.Contains([]string{"token_revoked", "account_inactive", "invalid_auth", "not_authed", "token_expired"}, code(err)); known {
+		problem := explain(s.clean(method, err))
+		if s.revoked.Store(&state{problem}); r == nil {
+			s.log.ErrorContext(ctx, "slack takes no calls", "cause", problem)
+		}
+	} else if err == nil && r != nil && method != hookMethod {
+		s.revoked.Store(nil)
 	}
 }
 

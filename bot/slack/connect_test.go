@@ -7,9 +7,34 @@ import (
 	"testing"
 	"time"
 
+	"legwork/bot"
 	"legwork/bot/slack"
 	"legwork/fakes/slackfake"
 )
+
+// TestRevokedWhileConnected: deliveries go on, so that only calls show it.
+func TestRevokedWhileConnected(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	to := bot.Chat{Platform: "slack", ID: "C1"}
+	p.Revoke(slackfake.BotToken, "token_revoked")
+	for range 2 {
+		if _, err := p.s.Post(t.Context(), to, bot.Draft{Kind: bot.KindNotice, Text: "hello"}); err == nil {
+			t.Error("a post with a revoked token is said to have gone out")
+		}
+	}
+	if err := p.s.Ready(); err == nil || !strings.Contains(err.Error(), "install the app again") {
+		t.Errorf("Ready() = %v, want what to do about the token", err)
+	}
+	p.Revoke(slackfake.BotToken, "")
+	p.post(t, to, bot.Draft{Kind: bot.KindNotice, Text: "hello"})
+	if err := p.s.Ready(); err != nil {
+		t.Errorf("Ready() = %v after a call that went well", err)
+	}
+	p.stop()
+	if n := strings.Count(p.log.String(), "takes no calls"); n != 1 {
+		t.Errorf("it is logged %d times, want once: %s", n, p.log)
+	}
+}
 
 // TestRefreshes renews the connections a hundred times while people write: no
 // message is lost, none comes twice.

@@ -62,6 +62,7 @@ type Slack struct {
 	identified sync.Mutex // held while auth.test is under way
 	identity   atomic.Pointer[identity]
 	state      atomic.Pointer[state]
+	revoked    atomic.Pointer[state] // what Slack says against the bot's token; nil: nothing
 	handler    atomic.Pointer[handler]
 	sessions   atomic.Bool // false once Slack said that this app has none
 	typing     atomic.Bool // likewise for the status of a thread
@@ -153,9 +154,14 @@ func (s *Slack) Name() string { return Name }
 // keeps to them.
 func (s *Slack) Limits() bot.Limits { return bot.Limits{Text: 12_000, Edits: true} }
 
-// Ready returns nil while deliveries arrive, and otherwise what is wrong and
-// what to do. No text holds a token.
-func (s *Slack) Ready() error { return s.state.Load().problem }
+// Ready returns nil while deliveries arrive and can be answered, and otherwise
+// what is wrong and what to do. No text holds a token.
+func (s *Slack) Ready() error {
+	if revoked := s.revoked.Load(); revoked != nil {
+		return revoked.problem
+	}
+	return s.state.Load().problem
+}
 
 // Run receives until ctx ends; it returns nil then. Problems with the network
 // or the tokens are told by Ready and tried again, forever.
