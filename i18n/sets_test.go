@@ -99,7 +99,7 @@ func sample() map[string]any {
 		"Elapsed": 125 * time.Second, "Goal": "Compare three phones", "Hours": 1, "Language": "en",
 		"Line": 7, "Max": 65536, "Minutes": 2, "Model": "offline", "Name": "English", "Offset": 32768, "Groups": "web, llm_tool",
 		"Near": "/status", "Path": "~/.legwork", "Person": "telegram:12345", "Reason": "the reason.", "Result": 41, "Round": 2, "Seconds": 5, "Shown": 16384, "State": "planning",
-		"Code": "ABCDEFGH", "Config": "config.yaml", "Keys": "slack, telegram", "Problem": "config.yaml:3:1: colour: unknown key",
+		"Code": "ABCDEFGH", "Config": "config.yaml", "Keys": "slack, telegram", "Was": "telegram:-42", "Chat": "telegram:-10042", "Problem": "config.yaml:3:1: colour: unknown key",
 		"Task": "01JD0000000000000000000000", "Tenths": 3, "Text": "yes", "Timezone": "Europe/Paris", "Tokens": 4512,
 		"Tool": "web.fetch", "URL": "http://127.0.0.1:8080", "Version": "1.0.0",
 	}

@@ -84,7 +84,10 @@ func (in *Inbox) admit(ctx context.Context, r *routed) (bool, error) {
 	if err := in.read(ctx, m.From.Key(), settingAccess, &g); err != nil {
 		return false, err
 	}
-	return access.admits(g, m), nil
+	if access.admits(g, m) {
+		return true, nil
+	}
+	return in.admitsMoved(ctx, access, g, m)
 }
 
 // Admits reports that a message's author may talk to the bot there. A store

@@ -82,9 +82,8 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 			return err
 		}
 		if messages = messages[n:]; len(messages) > 0 {
-			m := messages[0]
-			if err := in.Store.Move(ctx, m.Chat.Key(), *m.MovedTo); err != nil {
-				return fmt.Errorf("moving %s: %w", m.Chat.Key(), err)
+			if err := in.move(ctx, messages[0].Chat, *messages[0].MovedTo); err != nil {
+				return err
 			}
 			messages = messages[1:]
 		}
