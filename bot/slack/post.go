@@ -186,7 +186,7 @@ const (
 )
 
 // Find looks for a message that was posted with Mark, in the newest messages
-// of direct messages, and in all of a thread within reason. A board that streams has no mark until it ends.
+// of direct messages, and in all of a thread within reason.
 func (s *Slack) Find(ctx context.Context, to bot.Chat, mark string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, findSpan)
 	defer cancel()
@@ -197,7 +197,7 @@ func (s *Slack) Find(ctx context.Context, to bot.Chat, mark string) (string, err
 			return "", err
 		}
 		for _, m := range found {
-			if said, _ := m.Metadata.EventPayload["mark"].(string); m.Metadata.EventType == metadataType && said == mark {
+			if bears(m, mark) {
 				return m.Timestamp, nil
 			}
 		}

@@ -50,7 +50,7 @@ func (s *Slack) startStream(ctx context.Context, to bot.Chat, d bot.Draft) (stri
 	}
 	next := st.boardChunks(*d.Board)
 	if under := buttons(d.Buttons); len(under) > 0 {
-		next.chunks = append(next.chunks, slackgo.NewBlocksChunk(under...))
+		next.chunks = append(next.chunks, slackgo.NewBlocksChunk(signed(under, d.Mark)...))
 	}
 	options = append(options, slackgo.MsgOptionChunks(next.chunks...))
 	err := s.call(ctx, request{method: "chat.startStream", private: to.Private, urgency: bot.Frame}, func(ctx context.Context) (err error) {
@@ -65,6 +65,25 @@ func (s *Slack) startStream(ctx context.Context, to bot.Chat, d bot.Draft) (stri
 	st.started, st.last = s.now(), s.now()
 	s.live.add(st)
 	return st.id, nil
+}
+
+// signed puts a draft's mark where a stream can carry it: it gets metadata only
+// when it ends.
+func signed(under []slackgo.Block, mark string) []slackgo.Block {
+	for _, b := range under {
+		if actions, ok := b.(*slackgo.ActionBlock); ok {
+			actions.BlockID = mark
+		}
+	}
+	return under
+}
+
+// bears reports whether a message was posted with that mark.
+func bears(m slackgo.Message, mark string) bool {
+	if said, _ := m.Metadata.EventPayload["mark"].(string); m.Metadata.EventType == metadataType && said == mark {
+		return true
+	}
+	return mark != "" && slices.ContainsFunc(m.Blocks.BlockSet, func(b slackgo.Block) bool { return b.ID() == mark })
 }
 
 // unstreamed says whether a board that could not be streamed can be posted as

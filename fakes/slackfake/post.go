@@ -225,8 +225,8 @@ func (m Message) wire(c *Channel) answer {
 	if m.Thread != "" {
 		w["thread_ts"] = m.Thread
 	}
-	if m.Blocks != nil {
-		w["blocks"] = m.Blocks
+	if blocks := m.allBlocks(); blocks != nil {
+		w["blocks"] = blocks
 	}
 	if m.Edits > 0 {
 		w["edited"] = answer{"user": m.User, "ts": fmt.Sprintf("%d.000000", time.Now().Unix())}
