@@ -120,13 +120,26 @@ func TestCommandOfAStranger(t *testing.T) {
 	}
 }
 
-// TestUnknownPerson: who cannot be looked up counts as external.
+// TestUnknownPerson: who cannot be looked up counts as external; one error that
+// may pass makes nobody a stranger.
 func TestUnknownPerson(t *testing.T) {
-	p := start(t, set{}).ready(t)
-	p.Break(slackfake.Fault{Method: "users.info", Kind: slackfake.FaultStatus})
-	p.Say("DU1", "U1", "hi", "")
-	if m := p.next(t, 1)[0]; !m.External || m.From.Name != "" {
-		t.Errorf("got %+v", m)
+	for name, c := range map[string]struct {
+		fault slackfake.Fault
+		name  string
+	}{
+		"hidden":      {slackfake.Fault{Kind: slackfake.FaultError, Error: "user_not_visible"}, ""},
+		"unavailable": {slackfake.Fault{Kind: slackfake.FaultStatus}, "ann"},
+		"cut off":     {slackfake.Fault{Kind: slackfake.FaultDropBefore}, "ann"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, set{}).ready(t)
+			c.fault.Method = "users.info"
+			p.Break(c.fault)
+			p.Say("DU1", "U1", "hi", "")
+			if m := p.next(t, 1)[0]; m.External != (c.name == "") || m.From.Name != c.name {
+				t.Errorf("got %+v, want it to be by %q", m, c.name)
+			}
+		})
 	}
 }
 

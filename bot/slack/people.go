@@ -18,7 +18,7 @@ import (
 const (
 	keptPeople  = 10_000
 	personKept  = time.Hour
-	personAsked = time.Second // for how long a message waits to learn who wrote it
+	personAsked = 2500 * time.Millisecond // for how long a message waits to learn who wrote it
 	personRetry = 5 * time.Second
 )
 
@@ -82,11 +82,7 @@ func (p *people) look(ctx context.Context, id string) (person, error) {
 	if err != nil {
 		return person{}, err
 	}
-	var u *slackgo.User
-	err = p.s.call(ctx, request{method: "users.info", urgency: bot.First}, func(ctx context.Context) (err error) {
-		u, err = p.s.api.GetUserInfoContext(ctx, id, slackgo.GetUserInfoOptionIncludeLocale(true))
-		return err
-	})
+	u, err := p.ask(ctx, id)
 	if err != nil {
 		return person{}, err
 	}
@@ -97,4 +93,19 @@ func (p *people) look(ctx context.Context, id string) (person, error) {
 		external: u.IsRestricted || u.IsUltraRestricted || u.IsStranger || elsewhere,
 		until:    p.s.now().Add(personKept),
 	}, nil
+}
+
+// ask asks Slack about a person. What may pass is tried again as long as the
+// message can wait: whoever counts as external for want of an answer may not be
+// heard.
+func (p *people) ask(ctx context.Context, id string) (u *slackgo.User, err error) {
+	for pause := p.s.pause.first; ; pause *= 2 {
+		err = p.s.call(ctx, request{method: "users.info", urgency: bot.First}, func(ctx context.Context) (err error) {
+			u, err = p.s.api.GetUserInfoContext(ctx, id, slackgo.GetUserInfoOptionIncludeLocale(true))
+			return err
+		})
+		if err == nil || code(err) != "" && code(err) != "internal_error" || !sleep(ctx, pause) {
+			return u, err
+		}
+	}
 }
