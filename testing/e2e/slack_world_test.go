@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,11 +44,12 @@ type office struct {
 type room struct {
 	plot
 	fake   slackfake.Options
-	access string // the config's; empty: Ann and Ben
-	slack  string // further keys of slack, each after a comma
-	http   bool   // deliveries over HTTP
-	haste  int    // how many times faster Slack's time goes; 0: as usual
-	held   *gate  // the model; nil: that of the plot
+	access string        // the config's; empty: Ann and Ben
+	slack  string        // further keys of slack, each after a comma
+	http   bool          // deliveries over HTTP
+	haste  int           // how many times faster Slack's time goes; 0: as usual
+	second time.Duration // of Slack; 0: by haste
+	held   *gate         // the model; nil: that of the plot
 }
 
 func newOffice(t *testing.T, r room) *office {
@@ -56,7 +58,7 @@ func newOffice(t *testing.T, r room) *office {
 	r.fake.BotToken, r.fake.AppToken, r.fake.SigningSecret = slackSecrets[0], slackSecrets[1], slackSecrets[2]
 	r.fake.AgentView = true
 	if r.haste > 0 {
-		r.fake.Second = time.Second / time.Duration(r.haste)
+		r.fake.Second = cmp.Or(r.second, time.Second/time.Duration(r.haste))
 	}
 	if r.held != nil {
 		r.think, r.wait, r.limit = r.held.think, time.Minute, time.Minute
@@ -75,7 +77,7 @@ func newOffice(t *testing.T, r room) *office {
 	o.world = newWorld(t, r.plot)
 	o.haste = r.haste
 	if r.held != nil {
-		t.Cleanup(r.held.opens) // before the model is closed
+		t.Cleanup(r.held.opensAll) // before the model is closed
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -160,7 +162,7 @@ func (o *office) offers(p place, button string, words ...string) slackfake.Messa
 func (o *office) answers(p place, words ...string) slackfake.Message {
 	o.t.Helper()
 	return o.meets(p, fmt.Sprintf("a complete message with %q", words), func(m slackfake.Message) bool {
-		return holdsAll(o.Shown(m), words) && (m.Stream == nil || m.Stream.State != slackfake.StreamLive)
+		return m.Stream == nil && holdsAll(o.Shown(m), words)
 	})
 }
 
