@@ -52,6 +52,29 @@ func TestRestartGetsWhatWasNotConfirmed(t *testing.T) {
 	}
 }
 
+// TestIdsBeginAnew: after a week of silence Telegram counts updates from a
+// number of its choice, which may be lower than before.
+func TestIdsBeginAnew(t *testing.T) {
+	r := start(t, telegramfake.Options{})
+	ann := r.fake.User(7, "Ann", "en")
+	dm := r.fake.Private(ann)
+	r.fake.Renumber(700_000_000)
+	r.fake.Say(dm, ann, "before")
+	r.next()
+	r.until("it is confirmed", func() bool { return r.fake.Pending() == 0 })
+	r.fake.Renumber(100_000_000)
+	for _, text := range []string{"after", "and again"} {
+		r.fake.Say(dm, ann, text)
+		if m := r.next(); m.Text != text {
+			t.Errorf("got %+v, want %q", m, text)
+		}
+		r.until("it is confirmed", func() bool { return r.fake.Pending() == 0 })
+	}
+	if batches, messages := r.inbox.seen(); batches != 3 || len(messages) != 3 {
+		t.Errorf("%d batches brought %d messages, want each message once", batches, len(messages))
+	}
+}
+
 func TestPollingGoesOnAfterFaults(t *testing.T) {
 	kinds := []string{
 		telegramfake.FaultDropBefore, telegramfake.FaultDropAfter, telegramfake.FaultError, telegramfake.FaultBusy,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 )
 
 // The kinds of update that are asked for.
@@ -147,9 +148,12 @@ type batch struct {
 }
 
 // readBatch reads the result of a poll from offset on. What cannot be read
-// never stays in the way: the offset moves past it.
+// never stays in the way: the offset moves past it. Where ids begin anew, as
+// after a week without updates, it follows them down: Telegram takes one that is
+// too high for none, and brings the same updates for ever.
 func readBatch(raw []json.RawMessage, offset int64) batch {
 	b := batch{next: offset}
+	last := int64(0)
 	for _, one := range raw {
 		u, err := readUpdate(one)
 		if err != nil {
@@ -157,9 +161,12 @@ func readBatch(raw []json.RawMessage, offset int64) batch {
 		} else {
 			b.updates = append(b.updates, u)
 		}
-		b.next = max(b.next, u.ID+1)
+		last = max(last, u.ID)
 	}
-	if len(raw) > 0 && b.next == offset && offset > 0 {
+	switch {
+	case last > 0:
+		b.next = min(last, math.MaxInt64-1) + 1
+	case len(raw) > 0 && offset > 0:
 		b.next++ // not even a number: the first of what is left has this one
 	}
 	return b

@@ -19,6 +19,7 @@ type queue struct {
 	count     int      // of confirmed ones
 	allowed   []string // empty: the usual ones
 	offset    int64    // highest so far
+	told      int64    // one more than the last id that the last poll brought
 	poll      *poll
 	hook      *hook
 }
@@ -41,6 +42,8 @@ const (
 	// lastBreath is how long a poll that a newer one ended may need to turn out
 	// to be dead already.
 	lastBreath = 50 * time.Millisecond
+	// nearFuture is how far an offset may be ahead of the updates.
+	nearFuture = 10
 )
 
 // gone is the outcome of a call whose client left.
@@ -92,6 +95,14 @@ func (s *Server) Redeliver(n int) {
 	q := &s.queue
 	q.again = append(q.again, q.confirmed[max(0, len(q.confirmed)-n):]...)
 	s.change()
+}
+
+// Renumber lets the ids of updates begin anew, as the service does after a week
+// without any. An offset far above them counts for nothing then.
+func (s *Server) Renumber(next int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue.next = next
 }
 
 // Pending is the number of updates that are not confirmed.
@@ -161,12 +172,16 @@ func (s *Server) startPoll(c *call, offset int64) (*poll, *refusal) {
 		if n := len(q.pending) + int(offset); n > 0 {
 			s.confirm(int64(q.pending[n].id))
 		}
-	case offset > 0 && offset < q.offset:
+	case offset > 0 && offset < q.offset && offset != q.told:
 		s.violate("getUpdates with the offset %d after %d", offset, q.offset)
+	case offset > int64(q.next)+nearFuture: // as if there were none
 	default:
 		s.confirm(offset)
-		q.offset = max(q.offset, offset)
+		if offset > 0 {
+			q.offset = offset
+		}
 	}
+	q.told = 0
 	if q.poll != nil {
 		close(q.poll.ended)
 	}
@@ -227,6 +242,9 @@ func (s *Server) peek(mine *poll, limit int, late bool) (list []update, changed 
 	down = s.isDown()
 	if !down {
 		list = s.queue.take(limit)
+	}
+	if len(list) > 0 {
+		s.queue.told = int64(list[len(list)-1].id) + 1
 	}
 	if done = len(list) > 0 || late; done || down {
 		s.queue.poll = nil
