@@ -31,8 +31,10 @@ func TestRevokedWhileConnected(t *testing.T) {
 		t.Errorf("Ready() = %v after a call that went well", err)
 	}
 	p.stop()
-	if n := strings.Count(p.log.String(), "takes no calls"); n != 1 {
-		t.Errorf("it is logged %d times, want once: %s", n, p.log)
+	for _, news := range []string{"takes no calls", "is connected"} {
+		if n := strings.Count(p.log.String(), news); n != 1 {
+			t.Errorf("%q is logged %d times, want once: %s", news, n, p.log)
+		}
 	}
 }
 

@@ -179,7 +179,7 @@ func (s *Slack) Run(ctx context.Context, handle func(context.Context, []bot.Mess
 	s.handler.Store(&handler{handle})
 	defer s.handler.Store(nil)
 	if s.config.Mode == ModeHTTP {
-		s.become(nil)
+		s.connected(ctx)
 		<-ctx.Done()
 		s.become(errors.New("slack: stopped"))
 		return nil
@@ -235,6 +235,14 @@ func (s *Slack) me(ctx context.Context) (identity, error) {
 }
 
 func (s *Slack) become(problem error) { s.state.Store(&state{problem}) }
+
+// connected notes that deliveries arrive, and tells operators when that is news.
+func (s *Slack) connected(ctx context.Context) {
+	if me := s.identity.Load(); s.Ready() != nil && me != nil {
+		s.log.InfoContext(ctx, "slack is connected", "workspace", me.workspace, "mode", s.config.Mode)
+	}
+	s.become(nil)
+}
 
 // runAside makes the calls that nobody waits for, one after the other.
 func (s *Slack) runAside(ctx context.Context) {

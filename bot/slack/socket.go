@@ -82,7 +82,7 @@ func (k *sockets) heed(ctx context.Context, n news) {
 			k.current.retire(k.s.pause.linger)
 		}
 		k.current = n.c
-		k.s.become(nil)
+		k.s.connected(ctx)
 	case leaving:
 		if n.c == k.current {
 			k.open(ctx)
