@@ -43,6 +43,17 @@ func (t *Telegram) identify(ctx context.Context) {
 	}
 }
 
+// knows reports that a command, without its slash, is one of the bot's. Where
+// none were given, all are.
+func (t *Telegram) knows(command string) bool {
+	for _, menu := range t.commands {
+		if slices.ContainsFunc(menu, func(c Command) bool { return strings.EqualFold(c.Name, command) }) {
+			return true
+		}
+	}
+	return len(t.commands) == 0
+}
+
 // register sets the command menu of a language. A menu that Telegram refuses is
 // logged and left out: everything else works without it.
 func (t *Telegram) register(ctx context.Context, language string, commands []Command) {

@@ -20,6 +20,7 @@ const general = 1
 type reader struct {
 	account string // the bot's id, as the token begins with it
 	me      user
+	knows   func(command string) bool // that it is one of the bot's, without the slash
 	now     func() time.Time
 }
 
@@ -67,12 +68,12 @@ func (r reader) said(m message) (bot.Message, bool) {
 		out.ReplyTo = number(replied.ID)
 	}
 	text, mentioned := readable(m.Text+m.Caption, append(m.Entities, m.CaptionEntities...), r.me)
-	text, toOther := r.command(text)
-	if !out.Chat.Private {
-		toMe := replied != nil && replied.From != nil && replied.From.ID == r.me.ID
-		if toOther || !mentioned && !toMe && !strings.HasPrefix(text, "/") {
-			return bot.Message{}, false
-		}
+	text, to := r.command(text)
+	if !out.Chat.Private && (m.forwarded() || to == another || to == nobody && !mentioned && !r.wrote(replied)) {
+		return bot.Message{}, false
+	}
+	if m.forwarded() { // what somebody else said commands nothing
+		text = quote(text)
 	}
 	if text == "" {
 		out.Media = m.name()
@@ -88,7 +89,7 @@ func (r reader) said(m message) (bot.Message, bool) {
 // (an anonymous admin, a channel). Bots and posts of channels have none.
 func author(m message) (p bot.Person, language string, ok bool) {
 	switch {
-	case m.Forwarded || m.From == nil && m.SenderChat == nil:
+	case m.Linked || m.From == nil && m.SenderChat == nil:
 		return bot.Person{}, "", false
 	case m.SenderChat != nil:
 		return bot.Person{Platform: Name, ID: number(m.SenderChat.ID), Name: m.SenderChat.Title}, "", true
@@ -130,11 +131,14 @@ func (r reader) quoted(m message, replied *message) string {
 		return m.Quote.Text
 	case replied == nil || m.Chat.Type == "private":
 		return ""
-	case replied.From != nil && replied.From.ID == r.me.ID:
+	case r.wrote(replied):
 		return ""
 	}
 	return cmp.Or(replied.Text, replied.Caption)
 }
+
+// wrote reports that a message, which may be nil, is the bot's own.
+func (r reader) wrote(m *message) bool { return m != nil && m.From != nil && m.From.ID == r.me.ID }
 
 // takesText are the commands whose rest is a question.
 var takesText = regexp.MustCompile(`(?is)^/(task|plan)(\s+|$)`)
@@ -154,21 +158,46 @@ func within(text, quoted string) string {
 		}
 		head, text = "/"+found[1]+" ", text[len(found[0]):]
 	}
-	quoted = "> " + strings.ReplaceAll(quoted, "\n", "\n> ")
-	return strings.TrimSpace(head + quoted + "\n\n" + text)
+	return strings.TrimSpace(head + quote(quoted) + "\n\n" + text)
 }
 
-// addressed is a command with the name of the bot it is meant for.
-var addressed = regexp.MustCompile(`^(/[A-Za-z0-9_]+)@([A-Za-z0-9_]+)(\s|$)`)
-
-// command takes the bot's name out of a command; toOther says that it names
-// another bot.
-func (r reader) command(text string) (_ string, toOther bool) {
-	found := addressed.FindStringSubmatch(text)
-	if found == nil {
-		return text, false
+// quote marks words as somebody else's.
+func quote(words string) string {
+	if words == "" {
+		return ""
 	}
-	return found[1] + text[len(found[1])+1+len(found[2]):], !strings.EqualFold(found[2], r.me.Username)
+	return "> " + strings.ReplaceAll(words, "\n", "\n> ")
+}
+
+// addressee is whom a command is for.
+type addressee uint8
+
+const (
+	nobody  addressee = iota // it is no command, or none that is known
+	us                       // it names the bot, or is one of its own
+	another                  // it names another bot
+)
+
+// command is what a text begins with that is one, and the name of the bot it is
+// meant for.
+var command = regexp.MustCompile(`^/([A-Za-z0-9_]+)(@[A-Za-z0-9_]+)?(\s|$)`)
+
+// command takes the bot's name out of a command and says whom it is for.
+func (r reader) command(text string) (_ string, to addressee) {
+	found := command.FindStringSubmatch(text)
+	switch {
+	case found == nil:
+		return text, nobody
+	case found[2] == "" && r.knows(strings.ToLower(found[1])):
+		return text, us
+	case found[2] == "":
+		return text, nobody
+	}
+	text = "/" + found[1] + text[1+len(found[1])+len(found[2]):]
+	if !strings.EqualFold(found[2][1:], r.me.Username) {
+		return text, another
+	}
+	return text, us
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }

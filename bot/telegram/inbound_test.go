@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"legwork/bot"
+	"legwork/bot/telegram"
 	"legwork/fakes/telegramfake"
 )
 
@@ -59,6 +60,10 @@ func TestUpdates(t *testing.T) {
 		{"link behind words", `{"message":{` + private + `,"text":"see here, please","entities":[{"type":"text_link","offset":4,"length":4,"url":"https://go.dev/x"},{"type":"bold","offset":0,"length":8}]}}`, []bot.Message{said(dm, "see here (https://go.dev/x), please")}},
 		{"entities that do not fit", `{"message":{` + private + `,"text":"ab","entities":[{"type":"mention","offset":-1,"length":9},{"type":"mention","offset":1,"length":99},{"type":"text_link","offset":9223372036854775807,"length":9223372036854775807,"url":"x"}]}}`, []bot.Message{said(dm, "ab")}},
 
+		{"forwarded command", `{"message":{` + private + `,"text":"/stop","entities":[{"type":"bot_command","offset":0,"length":5}],"forward_origin":{"type":"user","date":1,"sender_user":{"id":8,"first_name":"Bob"}}}}`, []bot.Message{said(dm, "> /stop")}},
+		{"forwarded words", `{"message":{` + private + `,"text":"it rains\nhere","forward_origin":{"type":"channel"}}}`, []bot.Message{said(dm, "> it rains\n> here")}},
+		{"forwarded sticker", `{"message":{` + private + `,"sticker":{},"forward_origin":{"type":"hidden_user"}}}`, []bot.Message{with(said(dm, ""), func(m *bot.Message) { m.Media = "sticker" })}},
+
 		{"group talk", `{"message":{` + group + `,"text":"lunch?"}}`, nil},
 		{"mention", `{"message":{` + group + `,"text":"@legwork_bot, what time is it?",` + mention(0, 12) + `}}`, []bot.Message{said(team, "what time is it?")}},
 		{"mention after emoji", `{"message":{` + group + `,"text":"😀 hey @LEGWORK_BOT what now",` + mention(7, 12) + `}}`, []bot.Message{said(team, "😀 hey what now")}},
@@ -73,6 +78,7 @@ func TestUpdates(t *testing.T) {
 		{"reply to somebody else", `{"message":{` + group + `,"text":"yes","reply_to_message":{"message_id":3,"from":{"id":8,"first_name":"Bob"},"chat":{"id":-1001},"text":"so"}}}`, nil},
 		{"sticker in reply to the bot", `{"message":{` + group + `,"sticker":{},"reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":-1001}}}}`, []bot.Message{with(said(team, ""), func(m *bot.Message) { m.ReplyTo, m.Media = "3", "sticker" })}},
 		{"photo in a group", `{"message":{` + group + `,"photo":[{}]}}`, nil},
+		{"forwarded mention", `{"message":{` + group + `,"text":"@legwork_bot hi",` + mention(0, 12) + `,"forward_origin":{"type":"user"}}}`, nil},
 		{"plain command", `{"message":{` + group + `,"text":"/status"}}`, []bot.Message{said(team, "/status")}},
 		{"command for the bot", `{"message":{` + group + `,"text":"/task@legwork_bot\nfind it"}}`, []bot.Message{said(team, "/task\nfind it")}},
 		{"command for another bot", `{"message":{` + group + `,"text":"/task@other_bot find it","reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":-1001}}}}`, nil},
@@ -146,6 +152,53 @@ func TestAlbumSpeaksOnce(t *testing.T) {
 	}
 	if m := r.next(); m.Text != "after" {
 		t.Errorf("the album went on with %+v, want one message of it", m)
+	}
+}
+
+// TestAlbumWithWords: what is said about all of an album stands at its first
+// photo.
+func TestAlbumWithWords(t *testing.T) {
+	r := start(t, telegramfake.Options{})
+	for id, words := range []string{`"caption":"what are these?",`, "", ""} {
+		r.fake.Raw(fmt.Sprintf(`{"message":{"message_id":%d,"date":1,"chat":{"id":7,"type":"private"},%s,"media_group_id":"g",%s"photo":[{}]}}`, id+20, ann, words))
+	}
+	r.fake.Raw(`{"message":{` + private + `,"text":"after"}}`)
+	if m := r.next(); m.Text != "what are these?" {
+		t.Errorf("the album began with %+v, want its words", m)
+	}
+	if m := r.next(); m.Text != "after" {
+		t.Errorf("the album went on with %+v, want one message of it", m)
+	}
+}
+
+// TestCommandsOfOtherBots: a group may have many bots, and a slash alone speaks
+// to none of them.
+func TestCommandsOfOtherBots(t *testing.T) {
+	r := start(t, telegramfake.Options{}, func(_ *telegram.Config, o *telegram.Options) {
+		o.Commands = map[string][]telegram.Command{"en": {{Name: "status", Description: "x"}, {Name: "task", Description: "x"}}}
+	})
+	replied := `,"reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":-1001},"text":"so"}`
+	for _, test := range []struct {
+		in, text, rest string
+		heard          bool
+	}{
+		{group, "/status", "", true},
+		{group, "/TASK find it", "", true},
+		{group, "/play a song", "", false},
+		{group, "/play@legwork_bot", "", true},
+		{group, "/play", replied, true},
+		{group, "/usr/bin is full", "", false},
+		{private, "/play", "", true},
+	} {
+		r.fake.Raw(fmt.Sprintf(`{"message":{%s,"text":%q%s}}`, test.in, test.text, test.rest))
+		r.fake.Raw(`{"message":{` + private + `,"text":"mark"}}`)
+		heard := false
+		for m := r.next(); m.Text != "mark"; m = r.next() {
+			heard = true
+		}
+		if heard != test.heard {
+			t.Errorf("%q in %s was heard: %t, want %t", test.text, test.in, heard, test.heard)
+		}
 	}
 }
 

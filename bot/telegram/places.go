@@ -114,7 +114,7 @@ type albums struct {
 }
 
 func (a *albums) repeats(m *message) bool {
-	if m == nil || m.Album == "" || m.Text+m.Caption != "" {
+	if m == nil || m.Album == "" {
 		return false
 	}
 	a.mu.Lock()
@@ -128,5 +128,5 @@ func (a *albums) repeats(m *message) bool {
 	if !seen {
 		a.first[key] = m.ID
 	}
-	return seen && first != m.ID
+	return seen && first != m.ID && m.Text+m.Caption == ""
 }

@@ -96,7 +96,7 @@ func (t *Telegram) take(ctx context.Context, b batch, handle handler) error {
 	if err != nil {
 		return err
 	}
-	r := reader{account: t.account, me: me, now: t.now}
+	r := reader{account: t.account, me: me, knows: t.knows, now: t.now}
 	var messages []bot.Message
 	for _, u := range b.updates {
 		t.places.learn(u)

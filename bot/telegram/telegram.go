@@ -33,7 +33,8 @@ type Options struct {
 	Log   *slog.Logger     // nil: none
 	Now   func() time.Time // nil: time.Now
 	// Commands are registered at the start, by language ("en"). Those under ""
-	// are for people of every other language; without them, English ones are.
+	// are for people of every other language; without them, English ones are. In
+	// groups others that do not name the bot are not for it; without any, all are.
 	Commands map[string][]Command
 
 	transport http.RoundTripper // of tests; nil: the usual one

@@ -52,7 +52,7 @@ type message struct {
 	Chat       chat   `json:"chat"`
 	Date       int64  `json:"date"`
 	EditDate   int64  `json:"edit_date"`
-	Forwarded  bool   `json:"is_automatic_forward"` // a channel's post in its discussion group
+	Linked     bool   `json:"is_automatic_forward"` // a channel's post in its discussion group
 	Album      string `json:"media_group_id"`
 
 	Text            string   `json:"text"`
@@ -60,15 +60,19 @@ type message struct {
 	Caption         string   `json:"caption"`
 	CaptionEntities []entity `json:"caption_entities"`
 
-	ReplyTo *message `json:"reply_to_message"`
-	Quote   *quote   `json:"quote"`
+	Origin  json.RawMessage `json:"forward_origin"` // of what was said elsewhere before
+	ReplyTo *message        `json:"reply_to_message"`
+	Quote   *quotation      `json:"quote"`
 
 	MigrateTo int64 `json:"migrate_to_chat_id"`
 	media
 }
 
-// quote is the part of the replied message that the person selected.
-type quote struct {
+// forwarded reports that its author only passes on what it says.
+func (m message) forwarded() bool { return len(m.Origin) > 0 && string(m.Origin) != "null" }
+
+// quotation is the part of the replied message that the person selected.
+type quotation struct {
 	Text   string `json:"text"`
 	Manual bool   `json:"is_manual"`
 }
