@@ -120,3 +120,45 @@ func TestMarkupThatTelegramRefuses(t *testing.T) {
 		}
 	})
 }
+
+// TestUnknownRefusals: whatever Telegram has against how a message looks, its
+// words arrive.
+func TestUnknownRefusals(t *testing.T) {
+	for _, test := range []struct {
+		against string // the parameter that is not taken
+		want    string // which of the parameters that matter are left; empty: it fails
+	}{
+		{"parse_mode", "reply_markup"},
+		{"reply_markup", "-"},
+		{"text", ""},
+	} {
+		t.Run(test.against, func(t *testing.T) {
+			s := &script{answer: func(method string, params map[string]string) (string, error) {
+				if params[test.against] != "" && strings.HasPrefix(method, "send") {
+					return `{"ok":false,"error_code":400,"description":"Bad Request: SOMETHING_NEW"}`, nil
+				}
+				return usual(method, params)
+			}}
+			bubble(t, s, &inbox{}, func(t *testing.T, tg *telegram.Telegram) {
+				draft := bot.Draft{Kind: bot.KindAnswer, Text: "**yes**", Buttons: []bot.Button{{Label: "Details", Data: "d"}}}
+				_, err := tg.Post(t.Context(), bot.Chat{Platform: "telegram", ID: "-100"}, draft)
+				calls := s.of("sendMessage")
+				if test.want == "" {
+					if err == nil || errors.Is(err, bot.ErrGone) || len(calls) > 4 {
+						t.Errorf("got %v after %d calls, want an error that may pass", err, len(calls))
+					}
+					return
+				}
+				left := "-"
+				for _, name := range []string{"parse_mode", "reply_markup"} {
+					if calls[len(calls)-1].params[name] != "" {
+						left = name
+					}
+				}
+				if got := calls[len(calls)-1].params["text"]; err != nil || got != "yes" || left != test.want {
+					t.Errorf("got %v; %q went out with %s, want %q with %s", err, got, left, "yes", test.want)
+				}
+			})
+		})
+	}
+}

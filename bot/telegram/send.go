@@ -195,10 +195,25 @@ func (t *Telegram) mend(s *shipment, r bot.Request, err error) error {
 	case why.gone():
 		t.shut(r.Chat, why)
 		return fmt.Errorf("%w: %w", bot.ErrGone, err)
+	case why.unclear() && s.draft == 0 && s.strip():
+		t.log.Warn("telegram: a message is refused, its words are tried alone", "chat", r.Chat, "cause", err)
 	default:
 		return err
 	}
 	return nil
+}
+
+// strip leaves out what is not words; false when nothing is left to leave out.
+func (s *shipment) strip() bool {
+	switch {
+	case !s.bare && s.html != "":
+		s.bare = true
+	case s.keyboard != "":
+		s.keyboard = ""
+	default:
+		return false
+	}
+	return true
 }
 
 // shut remembers a chat that will not have the bot. A closed topic does not
