@@ -78,7 +78,7 @@ func (in *Inbox) taskPress(ctx context.Context, r *routed) error {
 		case verb == pressStop && !t.state.Settled():
 			in.stopTask(r, id)
 			return nil
-		case verb == pressRetry:
+		case verb == pressRetry && !t.state.Settled(): // its outcome may be seen before that is stored
 			in.say(r, "error.still_running", nil)
 			return nil
 		}

@@ -366,7 +366,8 @@ func TestMoved(t *testing.T) {
 }
 
 // TestAnswersToCommands: where only their author sees them, if the platform can;
-// in the chat otherwise, and where there are buttons.
+// in the chat otherwise, and in private chats where there are buttons, which
+// nobody else sees.
 func TestAnswersToCommands(t *testing.T) {
 	o := newOffice(t)
 	m := o.by("ann", room("hall"), "/status")
@@ -376,10 +377,15 @@ func TestAnswersToCommands(t *testing.T) {
 	}
 	m = o.by("ann", room("hall"), "/lang")
 	m.Token = "token"
+	if h := o.send(m); len(h.answers) != 1 || h.answers[0] == "" || len(h.posts) != 0 {
+		t.Errorf("with buttons among others: %+v, want an answer", h)
+	}
+	m = o.by("ann", private("ann"), "/lang")
+	m.Token = "token"
 	if h := o.send(m); len(h.posts) != 1 || len(h.answers) != 0 {
 		t.Errorf("with buttons: %+v, want a message", h)
 	}
-	o.phone.refuse["phone:hall"] = true
+	o.phone.refuse[private("ann").Key()] = true
 	m.Key = "where the bot cannot write"
 	if h := o.send(m); len(h.answers) != 1 || h.answers[0] == "" {
 		t.Errorf("where the bot cannot write: %+v, want an answer", h)
