@@ -27,15 +27,15 @@ type Presenter struct {
 	speech *Speech
 	doubt  map[string]bool // slots whose message may have been sent already
 
-	pen     chan struct{}   // holds one token, taken while something is drawn; guards what follows
-	frozen  bool            // the outcome is on its way, no more frames
-	board   bot.Board       // as it was drawn last
-	drawn   time.Time       // when that was
-	opened  bool            // the platform's stream says that work has begun
-	message string          // id of the board's message
-	words   string          // id of the message that the answer grows in
-	spoken  string          // text of the answer as it was shown last
-	closed  map[string]bool // questions whose messages say how they were decided
+	pen     chan struct{}  // holds one token, taken while something is drawn; guards what follows
+	frozen  bool           // the outcome is on its way, no more frames
+	board   bot.Board      // as it was drawn last
+	drawn   time.Time      // when that was
+	opened  bool           // the platform's stream says that work has begun
+	message string         // id of the board's message
+	words   string         // id of the message that the answer grows in
+	spoken  string         // text of the answer as it was shown last
+	closed  map[string]int // by question: tries to have its message say how it was decided
 }
 
 // Present makes the presenter of a task. chat must be one of a platform that
@@ -49,7 +49,7 @@ func (x *Executor) Present(id ID, chat bot.Chat) (*Presenter, error) {
 		chat.ID += "-other"
 	}
 	return &Presenter{
-		x: x, id: id, chat: chat, platform: platform, doubt: map[string]bool{}, closed: map[string]bool{},
+		x: x, id: id, chat: chat, platform: platform, doubt: map[string]bool{}, closed: map[string]int{},
 		poke: make(chan struct{}, 1), pen: make(chan struct{}, 1),
 	}, nil
 }

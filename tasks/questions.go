@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,19 +20,27 @@ const (
 )
 
 // Ask puts a question of the task to its chat. The answer comes by the inbox.
+// Where the chat is gone nobody will answer: the task is stopped.
 func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	d := p.question(v, a)
 	if !p.lasting() {
 		_, err := p.post(ctx, a.ID, d)
 		return err
 	}
-	if v.State.Slot(a.ID).Message != "" {
+	slot := v.State.Slot(a.ID)
+	if slot.Message != "" {
 		return nil
 	}
-	if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: a.ID}); err != nil {
-		return err
+	if slot.Name == "" {
+		if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: a.ID}); err != nil {
+			return err
+		}
 	}
 	id, err := p.post(ctx, a.ID, d)
+	if errors.Is(err, bot.ErrGone) {
+		p.x.Log.WarnContext(ctx, "nobody can be asked, the task ends", "task", p.id, "cause", err)
+		return p.append(ctx, planner.Event{Type: planner.Stopped})
+	}
 	if err != nil {
 		return err
 	}
@@ -111,8 +120,13 @@ func planLines(v *View, seq int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// closeTries is how often the message of a question that is over is tried to be
+// closed.
+const closeTries = 5
+
 // closeQuestions takes the buttons off questions that are over and says how
-// they were decided. What fails is left: a late press is refused anyway.
+// they were decided. What fails is tried again with the next frames, and left in
+// the end: a late press is refused anyway.
 func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
 	if !p.lasting() || !p.platform.Limits().Edits {
 		return
@@ -122,7 +136,7 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
 		open[a.ID] = true
 	}
 	for _, slot := range v.State.Slots {
-		if !strings.HasPrefix(slot.Name, "ask ") || slot.Message == "" || open[slot.Name] || p.closed[slot.Name] {
+		if !strings.HasPrefix(slot.Name, "ask ") || slot.Message == "" || open[slot.Name] || p.closed[slot.Name] >= closeTries {
 			continue
 		}
 		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.decision(v, slot.Name), ReplyTo: v.Opening().Message}
@@ -130,12 +144,18 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
 		if ctx.Err() != nil {
 			return
 		}
-		p.closed[slot.Name] = true
-		if err != nil {
-			p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
+		var moved *bot.Moved
+		if p.closed[slot.Name]++; err == nil || errors.As(err, &moved) || errors.Is(err, bot.ErrGone) {
+			p.closed[slot.Name] = closeTries
+			continue
 		}
+		p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
 	}
 }
+
+// closedText is how much is left of a question when it is over, in bytes: little
+// enough for one message.
+const closedText = 2000
 
 // decision is what a question's message says when it is over: what it asked and
 // how it ended.
@@ -152,7 +172,7 @@ func (p *Presenter) decision(v *View, action string) string {
 	default:
 		text = p.x.Texts.Text(lang, "question.denied", nil)
 	}
-	return strings.TrimPrefix(p.asks(v, action)+"\n\n"+text, "\n\n")
+	return strings.TrimPrefix(clipped(p.asks(v, action), closedText)+"\n\n"+text, "\n\n")
 }
 
 // decided finds what a person decided about an ask action; nil for nothing.

@@ -1,0 +1,117 @@
+package local_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+)
+
+// proposes opens a task whose first plan a person decides about.
+func proposes(t *testing.T, k *enginetest.Kit, goal string) tasks.ID {
+	t.Helper()
+	asked := enginetest.Message("1", goal, time.Now())
+	id := tasks.NewID(time.Now())
+	if _, err := k.Store.Open(t.Context(), []tasks.Inbound{{Key: "1", Chat: asked.Chat, ID: id, Open: &planner.Event{
+		Type: planner.Opened, At: time.Now(), Opening: &planner.Opening{
+			Goal: asked.Text, Chat: asked.Chat, From: asked.From, Language: "en", Timezone: "UTC", Limits: k.Limits, Preview: true,
+		},
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Engine.Wake(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestNobodyIsThereToAsk: a task with a question ends when its chat is gone.
+func TestNobodyIsThereToAsk(t *testing.T) {
+	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+		k.Model.Answer = slowly(enginetest.Planned(twoLooks))
+		tries := 0
+		m.before = func(_ bool, d bot.Draft) error {
+			if d.Kind == bot.KindBoard {
+				return nil
+			}
+			tries++
+			return fmt.Errorf("forbidden: %w", bot.ErrGone)
+		}
+		id := proposes(t, k, "find both")
+		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := k.Store.State(t.Context(), id); err != nil || s.Outcome != planner.Halted || tries > 3 {
+			t.Errorf("outcome %q, %v, after %d tries; want stopped after at most 3", s.Outcome, err, tries)
+		}
+	})
+}
+
+// TestQuestionIsAskedAtLast: a chat that is down for a day costs the journal no
+// event for each try, and the question is closed although that takes tries, too.
+func TestQuestionIsAskedAtLast(t *testing.T) {
+	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+		k.Model.Answer = slowly(enginetest.Planned(twoLooks))
+		start, closings := time.Now(), 0
+		m.before = func(edit bool, d bot.Draft) error {
+			if edit && d.Kind == bot.KindNotice {
+				if closings++; closings < 3 {
+					return errors.New("bad gateway")
+				}
+			}
+			if time.Since(start) < 24*time.Hour {
+				return errors.New("bad gateway")
+			}
+			return nil
+		}
+		id := proposes(t, k, "find both")
+		pass(25 * time.Hour)
+		if s, err := k.Store.State(t.Context(), id); err != nil || s.Seq > 10 {
+			t.Errorf("the journal has %d events, %v; want at most 10", s.Seq, err)
+		}
+		question := m.chat[len(m.chat)-1]
+		press := enginetest.Message("2", "", time.Now())
+		press.Press = question.Buttons[0].Data
+		k.Ask(t, press)
+		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.picture(); strings.Contains(got, "question: ") || !strings.Contains(got, "Agreed.") {
+			t.Errorf("the chat is\n%s\nwant the question closed", got)
+		}
+	})
+}
+
+// TestLongQuestionIsClosedInOneMessage however long it was.
+func TestLongQuestionIsClosedInOneMessage(t *testing.T) {
+	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+		k.Model.Answer = slowly(enginetest.Planned(strings.Replace(twoLooks, `"two"`, `"two `+strings.Repeat("long ", 2000)+`"`, 1)))
+		proposes(t, k, "find both")
+		pass(time.Minute)
+		question := m.chat[len(m.chat)-1]
+		if len(question.Text) < 10_000 {
+			t.Fatalf("the question has %d bytes, want the whole plan", len(question.Text))
+		}
+		press := enginetest.Message("2", "", time.Now())
+		press.Press = question.Buttons[0].Data
+		k.Ask(t, press)
+		pass(10 * time.Second)
+		n := 0
+		for _, d := range m.chat {
+			if strings.HasSuffix(d.Text, "Agreed.") {
+				if n++; len(d.Text) > 3000 {
+					t.Errorf("the closed question has %d bytes, want at most 3000", len(d.Text))
+				}
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d messages say how it was decided, want 1:\n%.1000s", n, m.picture())
+		}
+	})
+}
