@@ -185,7 +185,10 @@ func TestTelegramForget(t *testing.T) {
 	}
 	b.Say(b.bob.ID, b.bob, "/history")
 	b.sees(b.bob.ID, "4711", "→")
-	b.taps(b.bob, b.bob.ID, sure.ID, "Forget everything")
+	b.Say(b.bob.ID, b.bob, "/forget")
+	sure = b.offers(b.bob.ID, "Forget everything", "/forget yes")
+	yes := sure.Button("Forget everything")
+	b.taps(b.bob, b.bob.ID, sure.ID, yes)
 	b.once(b.bob.ID, b.says("notice.forgotten", map[string]any{"Count": 1, "Text": ""}))
 	b.Say(b.bob.ID, b.bob, "/history")
 	b.once(b.bob.ID, b.says("history.none", nil))
@@ -194,7 +197,7 @@ func TestTelegramForget(t *testing.T) {
 	if asked := b.asked("q2: what was it?"); strings.Contains(prompt(asked[0]), "4711") {
 		t.Errorf("a prompt after it holds what was forgotten: %.2000s", prompt(asked[0]))
 	}
-	b.taps(b.bob, b.bob.ID, sure.ID, "Forget everything") // once more forgets nothing more
+	b.taps(b.bob, b.bob.ID, sure.ID, yes) // once more forgets nothing more
 	b.Say(b.bob.ID, b.bob, "/history")
 	b.sees(b.bob.ID, "q2: what was it?", "→")
 

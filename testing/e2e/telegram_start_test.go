@@ -92,11 +92,11 @@ func TestTelegramStranger(t *testing.T) {
 			t.Errorf("the stranger reads %q, want that the admins were asked", p.Text)
 		}
 	}
-	request := plain(b.says("notice.request", map[string]any{"Name": "Eve", "Person": "telegram:3"}))
+	request := b.says("notice.request", map[string]any{"Name": "Eve", "Person": "telegram:3"})
 	asked, other := b.offers(b.ann.ID, "Allow", request), b.offers(b.bob.ID, "Allow", request)
 	first := b.Press(b.ann.ID, asked.ID, "Allow", b.ann)
 	second := b.Press(b.ann.ID, asked.ID, "Allow", b.ann)
-	if p := b.answered(first); p.Text != plain(b.says("notice.allowed", map[string]any{"Name": "Eve"})) {
+	if p := b.answered(first); p.Text != b.says("notice.allowed", map[string]any{"Name": "Eve"}) {
 		t.Errorf("the admin reads %q, want whom they let in", p.Text)
 	}
 	for what, p := range map[string]telegramfake.Press{
@@ -131,7 +131,7 @@ func TestTelegramGrants(t *testing.T) {
 			told := b.offers(b.eve.ID, b.says("button.ask_admin", nil))
 			b.taps(b.eve, b.eve.ID, told.ID, b.says("button.ask_admin", nil))
 			asked := b.offers(b.ann.ID, b.says(c.button, nil), "Eve")
-			if p, want := b.taps(b.ann, b.ann.ID, asked.ID, b.says(c.button, nil)), plain(b.says(c.key, map[string]any{"Name": "Eve"})); p.Text != want {
+			if p, want := b.taps(b.ann, b.ann.ID, asked.ID, b.says(c.button, nil)), b.says(c.key, map[string]any{"Name": "Eve"}); p.Text != want {
 				t.Errorf("the admin reads %q, want %q", p.Text, want)
 			}
 			b.Say(group, b.eve, "q1: hello in the group @legwork_bot")

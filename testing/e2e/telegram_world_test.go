@@ -203,9 +203,9 @@ func (b *town) sent(method string) []telegramfake.Entry {
 	return slices.DeleteFunc(slices.Clone(b.Log()), func(e telegramfake.Entry) bool { return e.Method != method || !e.Done })
 }
 
-// says is a text of the bot in English.
+// says is a text of the bot in English, as it is seen in a chat.
 func (b *town) says(key string, data map[string]any) string {
-	return b.texts.Text("en", key, data)
+	return plain(b.texts.Text("en", key, data))
 }
 
 // plain is a text as it is seen in a chat: without the marks of Markdown.
