@@ -48,13 +48,14 @@ func (s slash) arrival(c Commands, name func(id string) string) (arrival, error)
 		verb = strings.ToLower(strings.TrimLeft(verb, "/!"))
 	}
 	private := strings.HasPrefix(s.Channel, "D") || s.ChannelName == "directmessage"
-	a := arrival{hook: s.ResponseURL, message: bot.Message{
+	hook := cmp.Or(s.ResponseURL, tokenHere)
+	a := arrival{hook: hook, message: bot.Message{
 		Key:   "slack:command:" + s.Trigger,
 		Chat:  bot.Chat{Platform: Name, ID: s.Channel, Private: private},
 		From:  bot.Person{Platform: Name, ID: s.User},
 		Text:  strings.TrimSpace("/" + verb + " " + rest),
 		Team:  s.Team,
-		Token: s.ResponseURL,
+		Token: hook,
 	}}
 	if verb == "claim" && private {
 		a.message.Text = "/start " + rest

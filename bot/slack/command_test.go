@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"legwork/bot"
@@ -58,7 +62,7 @@ func TestCommandElsewhere(t *testing.T) {
 	if m.Chat.Thread != "" || !strings.HasPrefix(m.ID, "http") {
 		t.Fatalf("got %+v, want no thread and a response URL", m)
 	}
-	board := bot.Draft{Kind: bot.KindBoard, ReplyTo: m.ID, Board: &bot.Board{Status: "Thinking…"}}
+	board := bot.Draft{Kind: bot.KindBoard, ReplyTo: m.ID, Partial: true, Board: &bot.Board{Status: "Thinking…"}}
 	id := p.post(t, m.Chat, board)
 	for range 10 {
 		board.Board = &bot.Board{Status: "Working", Items: []bot.Item{{ID: "1/a", Title: "look", State: "working"}}}
@@ -171,6 +175,44 @@ func TestAnswers(t *testing.T) {
 	m.Chat.ID = "C2"
 	if err := p.s.Answer(t.Context(), m, "nobody hears it"); !errors.Is(err, bot.ErrGone) {
 		t.Errorf("Answer where the bot is no member: %v, want ErrGone", err)
+	}
+}
+
+// TestForeignAddress: only Slack's own response URLs are called, whatever a
+// delivery says.
+func TestForeignAddress(t *testing.T) {
+	var called atomic.Int64
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called.Add(1) }))
+	defer inside.Close()
+	p := start(t, set{}).ready(t)
+	own, err := url.Parse(p.cfg.APIURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{inside.URL + "/metadata", "http://hooks.slack.com/commands/1", "https://hooks.slack.com.evil.example/1", "https://" + own.Host + "/hook/1", "http://a@" + own.Host + "/hook/1", "http://[::1", ""} {
+		for n, raw := range []string{
+			`{"type":"slash_commands","envelope_id":"%%s","payload":{"command":"/legwork","text":"help","user_id":"U1","channel_id":"C1","team_id":"T1","trigger_id":"%[1]s","response_url":%[2]q}}`,
+			`{"type":"slash_commands","envelope_id":"%%s","payload":{"command":"/task","text":"find it","user_id":"U1","channel_id":"C2","team_id":"T1","trigger_id":"%[1]s2","response_url":%[2]q}}`,
+			`{"type":"interactive","envelope_id":"%%s","payload":{"type":"block_actions","trigger_id":"%[1]s","response_url":%[2]q,"user":{"id":"U1"},"channel":{"id":"C1"},"message":{"ts":"1.2"},"actions":[{"action_id":"legwork.0","value":"x"}]}}`,
+		} {
+			before := len(p.got())
+			if _, err := p.Raw(fmt.Sprintf(raw, fmt.Sprint("t", before), address)); err != nil {
+				t.Fatal(err)
+			}
+			p.until(t, "the delivery", func() bool { return len(p.got()) > before })
+			m := p.got()[before]
+			if m.Token != "here" || strings.Contains(m.ID, "/") {
+				t.Errorf("delivery %d with %q is answered at %q, its message is %q", n, address, m.Token, m.ID)
+			}
+			if m.Chat.ID == "C1" {
+				if err := p.s.Answer(t.Context(), m, "so"); err != nil {
+					t.Errorf("answering delivery %d with %q: %v", n, address, err)
+				}
+			}
+		}
+	}
+	if n := called.Load(); n > 0 {
+		t.Errorf("another server was called %d times", n)
 	}
 }
 

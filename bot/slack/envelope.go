@@ -88,6 +88,10 @@ func (s *Slack) decode(kind string, payload []byte) ([]arrival, error) {
 		arrivals, err = decodePress(payload)
 	}
 	finish(*me, s.people.name, s.now(), arrivals)
+	for i := range arrivals {
+		a := &arrivals[i]
+		a.hook, a.message.Token = s.config.answered(a.hook), s.config.answered(a.message.Token)
+	}
 	return arrivals, err
 }
 

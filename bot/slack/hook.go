@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,25 @@ const (
 	hookUses = 5
 	hookLife = 30 * time.Minute
 )
+
+// answered is where a delivery is answered: at its response URL when that is
+// Slack's own, and by an ephemeral message otherwise. What a delivery names is
+// called from inside of the network that legwork runs in.
+func (c Config) answered(address string) string {
+	if !strings.HasPrefix(address, "http") {
+		return address
+	}
+	to, err := url.Parse(address)
+	api, bad := url.Parse(c.APIURL)
+	if err != nil || bad != nil || to.User != nil {
+		return tokenHere
+	}
+	slacks := to.Scheme == "https" && (to.Host == "hooks.slack.com" || to.Host == "hooks."+api.Host)
+	if slacks || c.APIURL != DefaultAPIURL && to.Scheme == api.Scheme && to.Host == api.Host {
+		return address
+	}
+	return tokenHere
+}
 
 // hooks counts how often response URLs were used.
 type hooks struct {
@@ -63,7 +83,7 @@ func (h *hooks) use(address string, now time.Time, keep int) bool {
 // is kept for an outcome; when there is none left, the message goes to the
 // person's direct messages.
 func (s *Slack) hooked(ctx context.Context, id string, d bot.Draft) (string, error) {
-	if d.Partial {
+	if d.Partial && d.Kind == bot.KindAnswer {
 		return id, nil // what was said through it cannot be changed; the whole follows
 	}
 	address, person, _ := strings.Cut(id, hookMark)
