@@ -124,6 +124,13 @@ func written(me identity, e event) (arrival, bool) {
 	if len(e.Files) > 0 {
 		m.Media = "file"
 	}
+	if e.Edited != nil { // message_changed and another app_mention tell of it
+		m.Key += ":" + e.Edited.TS
+		m.Edited = true
+		if at := moment(e.Edited.TS); !at.IsZero() {
+			m.At = at
+		}
+	}
 	return arrival{message: m}, true
 }
 
@@ -143,16 +150,7 @@ func changed(me identity, e event) (arrival, bool) {
 	if e.Previous != nil && mentions(e.Previous.Text, me.user) {
 		now.Type = "app_mention" // it was meant for the bot and still is
 	}
-	a, ok := written(me, now)
-	if !ok {
-		return arrival{}, false
-	}
-	a.message.Key += ":" + now.Edited.TS
-	a.message.Edited = true
-	if at := moment(now.Edited.TS); !at.IsZero() {
-		a.message.At = at
-	}
-	return a, true
+	return written(me, now)
 }
 
 func deleted(me identity, e event, gone *event, ts string) (arrival, bool) {
@@ -160,7 +158,7 @@ func deleted(me identity, e event, gone *event, ts string) (arrival, bool) {
 		return arrival{}, false
 	}
 	old := *gone
-	old.Channel, old.ChannelType, old.TS = e.Channel, e.ChannelType, ts
+	old.Channel, old.ChannelType, old.TS, old.Edited = e.Channel, e.ChannelType, ts, nil
 	a, ok := written(me, old)
 	if !ok {
 		return arrival{}, false

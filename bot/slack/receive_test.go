@@ -132,6 +132,33 @@ func TestEditedAndDeleted(t *testing.T) {
 	}
 }
 
+// TestMentionByEdit: Slack tells of it as an edit and as a mention, which are
+// one message.
+func TestMentionByEdit(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	for _, thread := range []string{"", p.Say("C1", "U2", "a thread", "")} {
+		before := len(p.got())
+		ts := p.Say("C1", "U1", "what is it?", thread)
+		if err := p.Edit("C1", ts, "<@UBOT> what is it?"); err != nil {
+			t.Fatal(err)
+		}
+		p.until(t, "acknowledgements", p.Settled)
+		keys := map[string]bool{}
+		for _, m := range p.got()[before:] {
+			if m.Overheard {
+				continue
+			}
+			keys[m.Key] = true
+			if m.ID != ts || m.Text != "what is it?" || !m.Edited {
+				t.Errorf("got %+v, want an edit of %s", m, ts)
+			}
+		}
+		if len(keys) != 1 {
+			t.Errorf("in the thread %q the mention has the keys %v, want one", thread, keys)
+		}
+	}
+}
+
 func TestNoise(t *testing.T) {
 	p := start(t, set{}).ready(t)
 	for _, subtype := range []string{"channel_join", "bot_message", "channel_topic"} {

@@ -136,7 +136,8 @@ func (s *Server) echo(c *Channel, m *Message, subtype string) {
 	s.tell(c, BotUser, event)
 }
 
-// Edit lets the author change a message.
+// Edit lets the author change a message. Of one that names the app then, in a
+// channel, it is told twice, as of a new one.
 func (s *Server) Edit(channel, ts, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,6 +159,12 @@ func (s *Server) Edit(channel, ts, text string) error {
 		"type": "message", "subtype": "message_changed", "hidden": true, "channel": c.ID, "channel_type": c.kind(),
 		"ts": at, "event_ts": at, "message": after, "previous_message": before,
 	})
+	if c.User == "" && strings.Contains(text, "<@"+BotUser+">") {
+		mention := s.messageEvent(c, m)
+		mention["type"], mention["edited"] = "app_mention", after["edited"]
+		delete(mention, "channel_type")
+		s.tell(c, m.User, mention)
+	}
 	return nil
 }
 
