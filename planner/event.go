@@ -50,7 +50,7 @@ type Event struct {
 	Question *Question                  `json:"question,omitempty"`
 	Decision *Decision                  `json:"decision,omitempty"`
 	Text     string                     `json:"text,omitempty"`    // said
-	Message  string                     `json:"message,omitempty"` // said: platform id of the message; shown: id of what was sent
+	Message  string                     `json:"message,omitempty"` // said, decided: platform id of the message; shown: id of what was sent
 	Of       int                        `json:"of,omitempty"`      // unsaid: seq of the guidance
 	Instead  string                     `json:"instead,omitempty"` // shown: id of the slot's earlier message, whose place Message takes
 	Values   map[string]json.RawMessage `json:"values,omitempty"`  // set: null deletes

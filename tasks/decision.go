@@ -61,7 +61,8 @@ func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
 		item.ID, item.Open = "", nil
 	}
 	item.To, item.Event = id, planner.Event{
-		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Decision: &planner.Decision{Approve: true, Text: m.Text},
+		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Message: m.ID,
+		Decision: &planner.Decision{Approve: true, Text: m.Text},
 	}
 	r.store = []Inbound{item}
 	return true, nil

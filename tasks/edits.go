@@ -46,7 +46,7 @@ func (in *Inbox) edited(ctx context.Context, r *routed) (bool, error) {
 }
 
 // heardBy lists the events by which a task heard the message of that id: its
-// opening, or guidance that was not taken back.
+// opening, guidance that was not taken back, or the answer to a question.
 func (in *Inbox) heardBy(ctx context.Context, t liveTask, message string) ([]planner.Event, error) {
 	if message == "" {
 		return nil, nil
@@ -61,7 +61,14 @@ func (in *Inbox) heardBy(ctx context.Context, t liveTask, message string) ([]pla
 			list = append(list, e)
 		}
 	}
-	return list, nil
+	if len(list) > 0 {
+		return list, nil
+	}
+	all, err := in.Store.Load(ctx, t.Task, 0)
+	if err != nil {
+		return nil, fmt.Errorf("reading task %s: %w", t.Task, err)
+	}
+	return slices.DeleteFunc(all, func(e planner.Event) bool { return e.Type != planner.Decided || e.Message != message }), nil
 }
 
 // corrected tells a running task that a message it has heard reads otherwise
@@ -71,8 +78,11 @@ func (in *Inbox) corrected(ctx context.Context, r *routed, t liveTask, heard []p
 	now := in.Texts.Text(r.lang, "prompt.corrected", map[string]any{"Text": text})
 	last := heard[len(heard)-1]
 	before := last.Text
-	if last.Opening != nil {
+	switch last.Type {
+	case planner.Opened:
 		before = last.Opening.Goal
+	case planner.Decided:
+		before = last.Decision.Text
 	}
 	if before == text || before == now {
 		return nil
@@ -108,7 +118,7 @@ func (in *Inbox) deleted(ctx context.Context, r *routed) error {
 			case t.state.Settled() || m.From.ID != "" && e.By != m.From.Key():
 			case e.Type == planner.Opened:
 				r.add(t.Task, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
-			default:
+			case e.Type == planner.Said:
 				r.add(t.Task, planner.Event{Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: e.Seq})
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/planner"
 )
 
 // TestListedGroupMoves: everybody in a group that the config lists is heard on
@@ -41,6 +42,34 @@ func TestListedGroupMoves(t *testing.T) {
 	}
 	if n != 2 {
 		t.Errorf("two admins were told %d times in all", n)
+	}
+}
+
+// TestAnswerIsEdited: who mends a slip in an answer asks nothing new; the task
+// learns of it.
+func TestAnswerIsEdited(t *testing.T) {
+	o := newOffice(t)
+	me := private("ann")
+	id := o.opens("ann", me, "go")
+	o.plans(id)
+	o.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(o.state(id))[0].ID, Reply: &planner.Reply{Calls: []planner.Call{
+		{ID: "c", Name: planner.ToolAskPerson, Arguments: "{}", Ask: &planner.Question{Text: "Which city?"}},
+	}}})
+	o.pass(time.Minute)
+	m := o.by("ann", me, "Berln")
+	o.send(m)
+	m.Key, m.Text, m.Edited = "edited", "Berlin", true
+	o.send(m)
+	if got := o.goals(me); !slices.Equal(got, []string{"go"}) {
+		t.Errorf("tasks %q", got)
+	}
+	if got := o.said(id); len(got) != 1 || !strings.Contains(got[0], "Berlin") {
+		t.Errorf("the task heard %q", got)
+	}
+	m.Key, m.Deleted, m.Text = "deleted", true, ""
+	o.send(m)
+	if got := o.state(id); got.Settled() {
+		t.Errorf("the task ended when its answer was deleted: %q", got.Outcome)
 	}
 }
 
