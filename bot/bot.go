@@ -96,7 +96,7 @@ type Draft struct {
 	Task    string   `json:"task,omitempty"`    // id of the task it speaks of
 	Text    string   `json:"text"`              // Markdown
 	Part    int      `json:"part,omitempty"`    // which part of Text this message holds, from 1, as a Splitter counts; 0: all of it
-	Partial bool     `json:"partial,omitempty"` // more text follows in later drafts of the same message
+	Partial bool     `json:"partial,omitempty"` // a frame: more follows in later drafts of the same message
 	Failed  bool     `json:"failed,omitempty"`  // the text says what went wrong
 	Footer  string   `json:"footer,omitempty"`  // one plain line under an answer: sub-tasks, time, tokens
 	ReplyTo string   `json:"reply_to,omitempty"`
@@ -133,6 +133,9 @@ type Limits struct {
 	Text    int           // length of a message's text, in the platform's own units
 	Edits   bool          // posted messages can be changed
 	EditGap time.Duration // least time between two frames of one message
+	// Toasts says that Answerer.Answer shows a press a note that passes, and
+	// leaves no message behind.
+	Toasts bool
 	// Passing says that boards and questions are no lasting messages: after a
 	// restart nothing is left of them, so that they are posted anew and their
 	// ids need not be kept.

@@ -32,7 +32,7 @@ type phone struct {
 }
 
 func (*phone) Name() string       { return "phone" }
-func (*phone) Limits() bot.Limits { return bot.Limits{Edits: true} }
+func (*phone) Limits() bot.Limits { return bot.Limits{Edits: true, Toasts: true} }
 
 func (*phone) Run(ctx context.Context, _ func(context.Context, []bot.Message) error) error {
 	<-ctx.Done()

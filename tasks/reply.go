@@ -93,6 +93,11 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, s s
 	answerer, can := p.(bot.Answerer)
 	can = can && m.Token != ""
 	var err error
+	limits := p.Limits()
+	settles := s.instead && m.Press != "" && limits.Edits && !limits.Passing
+	if settles && !limits.Toasts && settle(ctx, p, m, s) == nil {
+		s.text = "" // it would be read twice
+	}
 	switch {
 	case s.text == "" || in.quietly(p, m, s):
 		if can {
@@ -113,7 +118,7 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, s s
 			}
 		}
 	}
-	if s.instead {
+	if settles && limits.Toasts {
 		err = errors.Join(err, settle(ctx, p, m, s))
 	}
 	if err != nil && ctx.Err() == nil {
@@ -122,13 +127,10 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, s s
 }
 
 // settle says in place of the message whose button was pressed what came of it,
-// so that nobody presses it again. That the message is gone is as good.
+// so that nobody presses it again.
 func settle(ctx context.Context, p bot.Platform, m bot.Message, s said) error {
-	if m.Press == "" || m.ID == "" || !p.Limits().Edits || p.Limits().Passing {
-		return nil
-	}
 	err := p.Edit(ctx, m.Chat, m.ID, bot.Draft{Kind: bot.KindNotice, Text: s.text})
-	if _, moved := errors.AsType[*bot.Moved](err); moved || errors.Is(err, bot.ErrGone) {
+	if _, moved := errors.AsType[*bot.Moved](err); moved {
 		return nil
 	}
 	return err

@@ -142,6 +142,38 @@ func TestSettledElsewhere(t *testing.T) {
 	}
 }
 
+// TestSettledOnce: where an answer to a press would stay in the chat, it is read
+// in place of the buttons alone, and as an answer only if that fails.
+func TestSettledOnce(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		on      func(*phone) bot.Platform
+		answers int
+	}{
+		{"shown", func(p *phone) bot.Platform { return staying{p} }, 0},
+		{"gone", func(p *phone) bot.Platform { return staying{deaf{p}} }, 1},
+	} {
+		o := newOffice(t)
+		_, _, h := guides(o)
+		o.inbox.Chats = tasks.Chats{"phone": c.on(o.phone)}
+		got := o.send(o.press("ann", private("ann"), h.data(t, o.text("button.undo", nil))))
+		if n := strings.Count(got.text(), o.text("notice.undone", nil)); n != c.answers || len(got.posts) > 0 {
+			t.Errorf("%s: answered %+v, want %d answers", c.name, got, c.answers)
+		}
+	}
+}
+
+// answering is what the inbox asks of a phone.
+type answering interface {
+	bot.Platform
+	bot.Answerer
+}
+
+// staying is a platform whose answers to presses stay in the chat.
+type staying struct{ answering }
+
+func (staying) Limits() bot.Limits { return bot.Limits{Edits: true} }
+
 // deaf is a phone whose messages are gone when they are to be changed.
 type deaf struct{ *phone }
 

@@ -104,7 +104,7 @@ func (t *Telegram) GoString() string { return t.String() }
 // Limits implements bot.Platform. The least gap between frames is that of
 // drafts; the pacer keeps the longer ones.
 func (t *Telegram) Limits() bot.Limits {
-	return bot.Limits{Text: textLimit, Edits: true, EditGap: time.Second}
+	return bot.Limits{Text: textLimit, Edits: true, EditGap: time.Second, Toasts: true}
 }
 
 // Ready is nil while the bot is known and its messages arrive; otherwise it
