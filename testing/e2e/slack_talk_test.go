@@ -111,14 +111,14 @@ func TestSlackVerbs(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, room{})
 	o.opens()
-	help := []string{"/task TEXT", "/timezone CITY"}
+	help := []string{"/task TEXT", "/legwork timezone CITY"}
 	for _, c := range []struct {
 		text string
 		want []string
 	}{
 		{"", help},
 		{"help", help},
-		{"start", []string{o.text("notice.start", nil), "/task TEXT"}},
+		{"start", append(help, o.text("notice.start", nil))},
 		{"status", []string{o.text("statusline.none", nil)}},
 		{"stop", []string{o.text("error.nothing_running", nil)}},
 		{"retry", []string{o.text("error.nothing_to_retry", nil)}},
@@ -131,9 +131,9 @@ func TestSlackVerbs(t *testing.T) {
 		{"settings", []string{"Europe/Berlin"}},
 		{"lang en", []string{o.text("notice.language", map[string]any{"Name": "English"})}},
 		{"forget", []string{o.text("error.admins_only", nil)}},
-		{"plan", []string{"/plan"}},
+		{"plan", []string{o.text("error.empty_task", map[string]any{"Command": "/legwork plan"})}},
 		{"STATUS", []string{o.text("statusline.none", nil)}},
-		{"satus", []string{"/satus", "/status"}},
+		{"satus", []string{"/legwork satus", "Did you mean /legwork status?"}},
 	} {
 		before := len(o.said(in(general)))
 		o.slash("/legwork", c.text, general, ben)
@@ -204,7 +204,7 @@ var slackWords = map[string]struct {
 	"Stop":    {word: "Stop", stops: true},
 	"!stop":   {word: "!stop", stops: true},
 	"!status": {word: "!status", want: "q1: desk held"},
-	"!help":   {word: "!help", want: "/task TEXT"},
+	"!help":   {word: "!help", want: "!status"},
 }
 
 // TestSlackWordsInThreads: Slack has no slash commands in threads.
