@@ -49,7 +49,7 @@ func (l *Lane) Amend(id ID, s planner.State, e *planner.Event) {
 		reply := *e.Reply
 		reply.Queued = l.planned(id, s.Preview)
 		e.Reply = &reply
-	case e.Type == planner.Decided && e.Decision != nil && e.Decision.Approve && s.Phase == planner.PhaseProposed:
+	case planner.Agrees(s, *e):
 		decision := *e.Decision
 		decision.Queued = l.planned(id, false)
 		e.Decision = &decision

@@ -1,0 +1,87 @@
+package planner
+
+import "slices"
+
+// What people say to a task and decide about it.
+
+// decided folds a person's decision: about a plan, a budget, or a call.
+func decided(s State, e Event) State {
+	switch {
+	case s.Budget != "" && e.Action == budgetID(s):
+		s.Budget, s.Over = "", 0
+		if e.Decision.Approve {
+			return s
+		}
+		return halt(s, e, WhyBudget)
+	case s.Phase == PhaseProposed:
+		return approved(s, e)
+	}
+	return called(s, e)
+}
+
+// Agrees reports that e is a person's yes to the plan that s proposes.
+func Agrees(s State, e Event) bool {
+	a, ok := wanted(s, e.Action)
+	return ok && a.Place.Subtask == AtPlan && e.Type == Decided && e.Decision != nil && e.Decision.Approve
+}
+
+// approved folds what a person decided about the plan.
+func approved(s State, e Event) State {
+	s.Preview = false
+	switch {
+	case !e.Decision.Approve:
+		return halt(s, e, WhyStopped)
+	case e.Decision.Queued:
+		s.Phase = PhaseQueued
+	default:
+		s.Phase = PhaseWorking
+	}
+	return s
+}
+
+// rejected drops the plan that a person decides about, because something was
+// said to it: another one is made.
+func rejected(s State) State {
+	last := len(s.Planned) - 1
+	s.Rejected, s.Planned = append(slices.Clip(s.Rejected), s.Planned[last]), s.Planned[:last:last]
+	s.Round, s.Subtasks = 0, nil
+	return s
+}
+
+// heard folds guidance: a decision that has said nothing yet is made again
+// with it, the next one sees it otherwise.
+func heard(s State, e Event) State {
+	s.Heard = append(slices.Clip(s.Heard), e.Seq)
+	switch s.Phase {
+	case PhaseDeciding, PhaseAnswering:
+		return decide(s, e.Seq)
+	case PhaseProposed:
+		return decide(rejected(s), e.Seq)
+	}
+	return s
+}
+
+// unheard folds that guidance was taken back: a decision that is being made
+// with it is made again without.
+func unheard(s State, e Event) State {
+	s.Heard = slices.DeleteFunc(slices.Clone(s.Heard), func(seq int) bool { return seq == e.Of })
+	if s.Phase == PhaseDeciding || s.Phase == PhaseAnswering {
+		return decide(s, e.Seq)
+	}
+	return s
+}
+
+// halt folds the wish to end: with an answer that tells what was found, if
+// anything was and no answer is being written already.
+func halt(s State, e Event, why string) State {
+	outcome := Failed
+	if why == WhyStopped {
+		outcome = Halted
+	}
+	worth := s.Found() && s.Phase != PhaseAnswering
+	s = skipRest(s, e)
+	if worth {
+		return answer(s, e.Seq, why)
+	}
+	return settle(s, outcome, why)
+}
