@@ -68,7 +68,7 @@ func Slack() []Rule {
 		{"conversations.info", 50, 0},
 		{"conversations.history", 50, 0},
 		{"conversations.replies", 50, 0},
-		{"users.info", 100, 0},
+		{"users.info", 100, 50},
 		{"team.info", 50, 0},
 		{"reactions.add", 50, 0},
 		{"reactions.remove", 50, 0},

@@ -55,34 +55,49 @@ func (p *people) meet(ctx context.Context, batch []bot.Message) {
 			continue
 		}
 		asked[m.From.ID] = true
-		lookups.Go(func() {
-			who, err := p.look(ctx, m.From.ID)
-			if err != nil {
-				p.s.log.WarnContext(ctx, "a person could not be looked up and counts as external", "person", m.From.Key(), "cause", err)
-				who.external, who.until = true, p.s.now().Add(personRetry)
-			}
-			p.known.Add(m.From.ID, who)
-		})
+		lookups.Go(func() { p.learn(ctx, m) })
 	}
 	lookups.Wait()
 }
 
-// identify says in m who its author is. Whoever cannot be looked up counts as
-// external for a moment.
+// learn looks up one author. Whoever cannot be looked up counts for a moment as
+// what they were, or as external.
+func (p *people) learn(ctx context.Context, m bot.Message) {
+	who, err := p.look(ctx, m)
+	if early(err) {
+		return // it was not said to the bot, and the next one that is asks at once
+	}
+	if err != nil {
+		p.s.log.WarnContext(ctx, "a person could not be looked up", "person", m.From.Key(), "cause", err)
+		known := false
+		if who, known = p.known.Peek(m.From.ID); !known {
+			who.external = true
+		}
+		who.until = p.s.now().Add(personRetry)
+	}
+	p.known.Add(m.From.ID, who)
+}
+
+// identify says in m who its author is. Who is not known counts as external.
 func (p *people) identify(ctx context.Context, m *bot.Message) {
 	p.meet(ctx, []bot.Message{*m})
-	who, _ := p.known.Get(m.From.ID)
+	who, known := p.known.Get(m.From.ID)
+	who.external = who.external || !known
 	m.From.Name, m.Language, m.External = who.name, who.locale, who.external
 }
 
-func (p *people) look(ctx context.Context, id string) (person, error) {
+func (p *people) look(ctx context.Context, m bot.Message) (person, error) {
 	ctx, cancel := context.WithTimeout(ctx, personAsked)
 	defer cancel()
 	me, err := p.s.me(ctx)
 	if err != nil {
 		return person{}, err
 	}
-	u, err := p.ask(ctx, id)
+	level := bot.First
+	if m.Overheard { // the talk of a large channel must not use up what others need
+		level = bot.Frame
+	}
+	u, err := p.ask(ctx, m.From.ID, level)
 	if err != nil {
 		return person{}, err
 	}
@@ -98,13 +113,13 @@ func (p *people) look(ctx context.Context, id string) (person, error) {
 // ask asks Slack about a person. What may pass is tried again as long as the
 // message can wait: whoever counts as external for want of an answer may not be
 // heard.
-func (p *people) ask(ctx context.Context, id string) (u *slackgo.User, err error) {
+func (p *people) ask(ctx context.Context, id string, level bot.Urgency) (u *slackgo.User, err error) {
 	for pause := p.s.pause.first; ; pause *= 2 {
-		err = p.s.call(ctx, request{method: "users.info", urgency: bot.First}, func(ctx context.Context) (err error) {
+		err = p.s.call(ctx, request{method: "users.info", urgency: level}, func(ctx context.Context) (err error) {
 			u, err = p.s.api.GetUserInfoContext(ctx, id, slackgo.GetUserInfoOptionIncludeLocale(true))
 			return err
 		})
-		if err == nil || code(err) != "" && code(err) != "internal_error" || !sleep(ctx, pause) {
+		if err == nil || early(err) || code(err) != "" && code(err) != "internal_error" || !sleep(ctx, pause) {
 			return u, err
 		}
 	}
