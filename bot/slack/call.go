@@ -32,6 +32,15 @@ type request struct {
 	urgency bot.Urgency
 }
 
+// limited is the channel whose limit a refusal tells of. Only posts have one in
+// each channel; the others are counted for the workspace.
+func (r request) limited() string {
+	if r.method == "chat.postMessage" {
+		return r.channel
+	}
+	return ""
+}
+
 // call makes one call of the Web API when its turn has come. A limit that Slack
 // names is told to the pacer and waited for, except for frames: their error is
 // a *bot.Later.
@@ -53,7 +62,7 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 			s.heed(ctx, r.method, err)
 			return s.clean(r.method, err)
 		}
-		s.pacer.Hold(bot.Request{Account: me.team, Chat: r.channel, Method: r.method}, wait)
+		s.pacer.Hold(bot.Request{Account: me.team, Chat: r.limited(), Method: r.method}, wait)
 		if r.urgency == bot.Frame {
 			return &bot.Later{After: wait}
 		}
@@ -70,12 +79,15 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 // heed notes whether Slack still knows the bot's token: deliveries go on when it
 // was revoked, and only calls show it.
 func (s *Slack) heed(ctx context.Context, method string, err error) {
+	if method == openMethod || method == hookMethod { // they go without that token
+		return
+	}
 	if r, known := s.revoked.Load(), slices.Contains([]string{"token_revoked", "account_inactive", "invalid_auth", "not_authed", "token_expired"}, code(err)); known {
 		problem := explain(s.clean(method, err))
 		if s.revoked.Store(&state{problem}); r == nil {
 			s.log.ErrorContext(ctx, "slack takes no calls", "cause", problem)
 		}
-	} else if err == nil && r != nil && method != hookMethod {
+	} else if err == nil && r != nil {
 		s.revoked.Store(nil)
 	}
 }

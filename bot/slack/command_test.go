@@ -8,8 +8,10 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"legwork/bot"
 	"legwork/bot/slack"
@@ -145,6 +147,59 @@ func TestUnknownPerson(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKnownPerson: who was looked up once stays who they are while Slack says
+// nothing, and the talk of others takes only the turns that are left over.
+func TestKnownPerson(t *testing.T) {
+	var later atomic.Bool
+	asked := &turns{}
+	p := start(t, set{options: slack.Options{Pacer: asked, Now: func() time.Time {
+		if later.Load() {
+			return time.Now().Add(2 * time.Hour)
+		}
+		return time.Now()
+	}}}).ready(t)
+	p.Say("DU1", "U1", "hi", "")
+	p.next(t, 1)
+	later.Store(true)
+	p.Break(slackfake.Fault{Method: "users.info", Kind: slackfake.FaultStatus, Count: -1})
+	p.Say("DU1", "U1", "hi again", "")
+	if m := p.next(t, 2)[1]; m.External || m.From.Name != "ann" {
+		t.Errorf("got %+v, want what was known of her", m)
+	}
+	p.Heal()
+	p.Say("C1", "U2", "only talk", p.Say("C1", "U3", "a thread", ""))
+	p.next(t, 3)
+	if got := asked.of("users.info"); got[len(got)-1] != bot.Frame || got[0] != bot.First {
+		t.Errorf("people were looked up with the urgencies %v, want the last as one that can be left out", got)
+	}
+}
+
+// turns writes down what is asked of a pacer.
+type turns struct {
+	mu  sync.Mutex
+	all []bot.Request
+}
+
+func (r *turns) Turn(_ context.Context, q bot.Request) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, q)
+	return nil
+}
+
+func (*turns) Hold(bot.Request, time.Duration) {}
+
+func (r *turns) of(method string) (levels []bot.Urgency) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, q := range r.all {
+		if q.Method == method {
+			levels = append(levels, q.Urgency)
+		}
+	}
+	return levels
 }
 
 // TestAnswers: where a response URL does not work, an ephemeral message does.

@@ -1,6 +1,7 @@
 package slack_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -120,6 +121,26 @@ func TestDeaf(t *testing.T) {
 	}
 }
 
+// TestNoHello: a connection that answers pings and nothing else does not stand in
+// the way of the next.
+func TestNoHello(t *testing.T) {
+	f := slackfake.New(t, slackfake.Options{})
+	f.Shy(1)
+	s, err := slack.New(config(f), slack.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slack.Shorten(s, 20)
+	slack.Pause(s, "ping", 10*time.Millisecond)
+	slack.Pause(s, "greet", 200*time.Millisecond)
+	p := &place{Server: f, s: s, log: &bytes.Buffer{}, changed: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Run(ctx, p.take) }()
+	defer func() { cancel(); <-done }()
+	p.ready(t)
+}
+
 func TestDownForLong(t *testing.T) {
 	p := start(t, set{}).ready(t)
 	p.Down()
@@ -182,6 +203,29 @@ func TestTokens(t *testing.T) {
 				f.Revoke(test.revoke, "")
 				p.ready(t)
 			}
+		})
+	}
+}
+
+// TestRevokedWhileIdle: Ready tells of a bot token that is taken back as soon as
+// Slack does, and when it is good again, without any other call.
+func TestRevokedWhileIdle(t *testing.T) {
+	for name, notice := range map[string]func(*place){
+		"tokens_revoked": func(p *place) {
+			p.Event("", "tokens_revoked", map[string]any{"tokens": map[string]any{"bot": []string{"UBOT"}}})
+		},
+		"app_uninstalled": func(p *place) { p.Event("", "app_uninstalled", nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := start(t, set{}).ready(t)
+			p.Revoke(slackfake.BotToken, "token_revoked")
+			notice(p)
+			p.until(t, "Ready to tell", func() bool {
+				err := p.s.Ready()
+				return err != nil && strings.Contains(err.Error(), "install the app again")
+			})
+			p.Revoke(slackfake.BotToken, "")
+			p.ready(t)
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	slackgo "github.com/slack-go/slack"
+
+	"legwork/failpoint"
 )
 
 // envelope is what comes over a Socket Mode connection.
@@ -63,6 +65,9 @@ func (c *connection) deliver(ctx context.Context, e envelope) {
 		c.acknowledge(e.ID)
 		return
 	}
+	if failpoint.Fault("ack-early") {
+		c.acknowledge(e.ID)
+	}
 	if !c.in.put(delivery{arrivals, func() { c.acknowledge(e.ID) }}) {
 		c.s.log.WarnContext(ctx, "too many deliveries wait; slack will bring this one again", "type", e.Type)
 	}
@@ -78,7 +83,9 @@ func (s *Slack) decode(kind string, payload []byte) ([]arrival, error) {
 	var err error
 	switch kind {
 	case kindEvent:
-		arrivals, err = decodeEvent(*me, payload)
+		if arrivals, err = decodeEvent(*me, payload); len(arrivals) == 0 && revokes(payload) {
+			s.later(s.check)
+		}
 	case kindCommand:
 		var a arrival
 		if a, err = decodeCommand(s.config.Commands, s.people.name, payload); err == nil {
@@ -101,6 +108,8 @@ func (c *connection) acknowledge(id string) {
 	if id == "" {
 		return
 	}
+	failpoint.Hit("slack.before.ack")
+	defer failpoint.Hit("slack.after.ack")
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	_ = c.ws.SetWriteDeadline(time.Now().Add(writeSpan))

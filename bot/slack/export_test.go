@@ -20,7 +20,7 @@ func Shorten(s *Slack, factor int) {
 // Pause lets a test set one of the pauses.
 func Pause(s *Slack, name string, d time.Duration) {
 	p := map[string]*time.Duration{
-		"ping": &s.pause.ping, "deaf": &s.pause.deaf, "quiet": &s.pause.quiet, "linger": &s.pause.linger,
+		"greet": &s.pause.greet, "ping": &s.pause.ping, "deaf": &s.pause.deaf, "quiet": &s.pause.quiet, "linger": &s.pause.linger,
 		"rotate": &s.pause.rotate, "append": &s.pause.append, "update": &s.pause.update, "denied": &s.pause.denied, "root": &s.pause.root,
 	}[name]
 	*p = d

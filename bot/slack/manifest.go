@@ -47,7 +47,10 @@ func Manifest(cfg Config, publicURL string) (string, error) {
 		Settings: slackgo.Settings{
 			EventSubscriptions: &slackgo.EventSubscriptions{
 				RequestUrl: at("/slack/events"),
-				BotEvents:  []string{"agent_session_stopped", "app_mention", "message.channels", "message.groups", "message.im", "message.mpim"},
+				BotEvents: []string{
+					"agent_session_stopped", "app_mention", "app_uninstalled", "message.channels", "message.groups", "message.im",
+					"message.mpim", "tokens_revoked",
+				},
 			},
 			Interactivity:     &slackgo.Interactivity{IsEnabled: true, RequestUrl: at("/slack/interactions")},
 			SocketModeEnabled: cfg.Mode == ModeSocket,

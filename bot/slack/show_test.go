@@ -130,6 +130,13 @@ func TestRateLimits(t *testing.T) {
 	p.Break(slackfake.Fault{Method: "chat.stopStream", Kind: slackfake.FaultBusy, RetryAfter: 1})
 	p.Break(slackfake.Fault{Method: "chat.update", Kind: slackfake.FaultBusy, RetryAfter: 1})
 	p.edit(t, to, id, answer("It was Friday."))
+	p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultBusy, RetryAfter: 1})
+	p.post(t, to, answer("And Monday."))
+	for _, held := range h.held { // only posts are counted in each channel
+		if (held.Chat != "") != (held.Method == "chat.postMessage") {
+			t.Errorf("the pacer was told to hold %+v", held)
+		}
+	}
 	if m := p.message(t, to, id); m.Stream != nil || !strings.Contains(seen(m), "It was Friday.") {
 		t.Errorf("got %s", seen(m))
 	}

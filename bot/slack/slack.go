@@ -80,6 +80,7 @@ type handler struct {
 
 // pauses are the spans that tests shorten.
 type pauses struct {
+	greet       time.Duration // for how long a new connection may say nothing
 	ping, deaf  time.Duration // between pings; silence after which a connection is given up
 	quiet       time.Duration // without a delivery, after which a connection is replaced by a fresh one
 	linger      time.Duration // for how long a connection is kept after its successor has come
@@ -93,7 +94,7 @@ type pauses struct {
 
 func usual() pauses {
 	p := pauses{
-		ping: 10 * time.Second, deaf: 30 * time.Second, quiet: 5 * time.Minute, linger: 10 * time.Second,
+		greet: 15 * time.Second, ping: 10 * time.Second, deaf: 30 * time.Second, quiet: 5 * time.Minute, linger: 10 * time.Second,
 		first: 250 * time.Millisecond, last: time.Minute, denied: time.Minute,
 		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 2 * time.Second,
 	}
@@ -173,6 +174,7 @@ func (s *Slack) Run(ctx context.Context, handle func(context.Context, []bot.Mess
 	defer cancel()
 	work.Go(func() { s.runAside(ctx) })
 	work.Go(func() { s.runRotation(ctx) })
+	work.Go(func() { s.runCheck(ctx) })
 	if !s.authenticate(ctx) {
 		return nil
 	}

@@ -153,7 +153,6 @@ type connection struct {
 const (
 	readLimit  = 4 << 20
 	writeSpan  = 5 * time.Second
-	greetSpan  = 15 * time.Second
 	writeBytes = 32 << 10 // an acknowledgement must go out as one frame
 )
 
@@ -163,7 +162,7 @@ func (c *connection) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: greetSpan, WriteBufferSize: writeBytes}
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: c.s.pause.greet, WriteBufferSize: writeBytes}
 	ws, answer, err := dialer.DialContext(ctx, address, nil)
 	if answer != nil {
 		_ = answer.Body.Close()
@@ -175,10 +174,15 @@ func (c *connection) run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { _ = ws.Close() })()
 	defer func() { _ = ws.Close() }()
 	ws.SetReadLimit(readLimit)
-	c.alive(greetSpan)
-	ws.SetPongHandler(func(string) error { c.alive(c.s.pause.deaf); return nil })
+	c.alive(c.s.pause.greet)
+	answered := func() {
+		if c.greeted { // until then nothing but the greeting will do
+			c.alive(c.s.pause.deaf)
+		}
+	}
+	ws.SetPongHandler(func(string) error { answered(); return nil })
 	ws.SetPingHandler(func(data string) error {
-		c.alive(c.s.pause.deaf)
+		answered()
 		_ = ws.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writeSpan))
 		return nil
 	})

@@ -70,6 +70,13 @@ func (s *Server) Deafen(pings bool) {
 	}
 }
 
+// Shy lets the next n connections open, answer pings and never say hello.
+func (s *Server) Shy(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shy = n
+}
+
 // Heal ends all faults: what was deafened hears, what was down is up.
 // Revoked tokens stay so.
 func (s *Server) Heal() {

@@ -92,6 +92,7 @@ type Server struct {
 	byEnvelope map[string]*attempt
 	tails      map[string]chan struct{} // end of the newest HTTP attempt, by channel
 	waiting    []*attempt               // for a connection
+	shy        int                      // connections that will not be greeted
 	sockets    []*socket
 	tickets    map[string]bool
 	lastTS     int64 // microseconds

@@ -79,6 +79,10 @@ func (s *Server) welcome(sock *socket) {
 		sock.dismiss("too_many_websockets")
 		return
 	}
+	if s.shy > 0 {
+		s.shy--
+		return
+	}
 	s.sockets = append(s.sockets, sock)
 	s.note(Entry{Event: EventConnect, Socket: sock.number})
 	sock.push(map[string]any{
