@@ -51,7 +51,7 @@ func (r *routed) guided(sent, now time.Time) ID {
 		}
 	}
 	for _, t := range slices.Backward(r.fresh.of(m)) {
-		if sent.Sub(t.at) < burst {
+		if sent.Sub(t.at) <= burst { // some platforms tell whole seconds only
 			_, before := r.find(t.id) // then what the batch at hand has of it was added
 			r.pasted = before || r.pieces(t.id) > 1
 			return t.id
@@ -63,7 +63,7 @@ func (r *routed) guided(sent, now time.Time) ID {
 		if t.state.Settled() || !own && !near {
 			continue
 		}
-		if own && t.state.Round == 0 && now.Sub(t.state.Opened) < burst && now.Sub(sent) < prompt {
+		if own && t.state.Round == 0 && now.Sub(t.lastSaid()) < burst && now.Sub(sent) < prompt {
 			r.pasted = len(t.state.Heard) > 0
 			return t.Task
 		}
@@ -72,6 +72,15 @@ func (r *routed) guided(sent, now time.Time) ID {
 		}
 	}
 	return ""
+}
+
+// lastSaid is when the newest part of a question that is not decided came, or
+// something that happened to the task since.
+func (t liveTask) lastSaid() time.Time {
+	if len(t.state.Heard) > 0 {
+		return t.state.Last
+	}
+	return t.state.Opened
 }
 
 // pieces is how many messages of the batch at hand went to a task so far.

@@ -47,8 +47,8 @@ func (in *Inbox) history(ctx context.Context, r *routed, _ string) error {
 func (in *Inbox) retry(ctx context.Context, r *routed, _ string) error {
 	var last *planner.Opening
 	err := in.eachPast(ctx, r, func(t Turn, o *planner.Opening) bool {
-		_, live := r.find(t.Task)
-		if o.From.Key() == r.message.From.Key() && !live {
+		running, live := r.find(t.Task) // an outcome may be seen before that is stored
+		if o.From.Key() == r.message.From.Key() && (!live || running.state.Settled()) {
 			last = o
 		}
 		return last == nil

@@ -52,26 +52,54 @@ func TestAddedToTheTask(t *testing.T) {
 }
 
 // TestPasted: a long text that an app sends in pieces is one question, and
-// marked once, in however many batches the pieces come.
+// marked once, in however many batches the pieces come, also where the platform
+// tells whole seconds only.
 func TestPasted(t *testing.T) {
-	for _, batches := range [][]int{{4}, {1, 1, 1, 1}, {2, 2}, {1, 3}} {
+	for _, c := range []struct {
+		batches []int
+		apart   time.Duration // one batch from the next
+		coarse  bool          // the second half of a batch has the next second
+	}{
+		{[]int{4}, 0, false},
+		{[]int{4}, 0, true},
+		{[]int{1, 1, 1, 1}, 10 * time.Millisecond, false},
+		{[]int{1, 1, 1, 1}, 600 * time.Millisecond, false},
+		{[]int{2, 2}, 10 * time.Millisecond, true},
+		{[]int{1, 3}, 900 * time.Millisecond, false},
+	} {
 		o := newOffice(t)
 		me, marked := private("ann"), 0
-		var id tasks.ID
-		for i, n := range batches {
+		for _, n := range c.batches {
 			var batch []bot.Message
-			for range n {
-				batch = append(batch, o.by("ann", me, "a piece"))
+			for i := range n {
+				m := o.by("ann", me, "a piece")
+				if c.coarse && i >= n/2 {
+					m.At = m.At.Add(time.Second)
+				}
+				batch = append(batch, m)
 			}
 			marked += len(o.send(batch...).posts)
-			if i == 0 {
-				id = o.live(me)[0]
-			}
-			o.pass(10 * time.Millisecond)
+			o.pass(c.apart)
 		}
+		id := o.live(me)[0]
 		if heard, goals := o.said(id), o.goals(me); len(heard) != 3 || len(goals) != 1 || marked != 1 {
-			t.Errorf("in batches of %v: heard %q, asked %q, marked %d times; want three pieces, one question, one mark", batches, heard, goals, marked)
+			t.Errorf("%+v: heard %q, asked %q, marked %d times; want three pieces, one question, one mark", c, heard, goals, marked)
 		}
+	}
+}
+
+// TestRetryAtOnce: an answer can be seen, and asked for again, before it is
+// stored that it was shown.
+func TestRetryAtOnce(t *testing.T) {
+	o := newOffice(t)
+	me := private("ann")
+	id := o.opens("ann", me, "go")
+	o.add(id, planner.Event{Type: planner.Replied, Action: planner.Todo(o.state(id))[0].ID, Reply: &planner.Reply{Text: "done"}})
+	if h := o.send(o.by("ann", me, "/retry")); h.text() != "" {
+		t.Errorf("/retry was answered %q", h.text())
+	}
+	if got := o.goals(me); !slices.Equal(got, []string{"go", "go"}) {
+		t.Errorf("asked: %q, want the question twice", got)
 	}
 }
 
