@@ -11,7 +11,6 @@ import (
 
 	"legwork/bot"
 	"legwork/llm"
-	"legwork/planner"
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
@@ -179,18 +178,7 @@ func TestPlanIsShownFirst(t *testing.T) {
 			calls++
 			return tasks.ToolResult{Text: "seen"}, nil
 		}
-		asked := enginetest.Message("1", "find both", time.Now())
-		id := tasks.NewID(time.Now())
-		if _, err := k.Store.Open(t.Context(), []tasks.Inbound{{Key: "1", Chat: asked.Chat, ID: id, Open: &planner.Event{
-			Type: planner.Opened, At: time.Now(), Opening: &planner.Opening{
-				Goal: asked.Text, Chat: asked.Chat, From: asked.From, Language: "en", Timezone: "UTC", Limits: k.Limits, Preview: true,
-			},
-		}}}); err != nil {
-			t.Fatal(err)
-		}
-		if err := k.Engine.Wake(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
+		proposes(t, k, "find both")
 		pass(time.Minute)
 		if got := m.picture(); calls > 0 || !strings.Contains(got, "question: This is the plan.") || !strings.Contains(got, "2. **look**: two") {
 			t.Fatalf("%d calls, the chat is\n%s\nwant no call and the plan as a question", calls, got)
