@@ -172,14 +172,14 @@ func (s *Server) startPoll(c *call, offset int64) (*poll, *refusal) {
 		if n := len(q.pending) + int(offset); n > 0 {
 			s.confirm(int64(q.pending[n].id))
 		}
-	case offset > 0 && offset < q.offset && offset != q.told:
+	case offset == 0:
+		q.offset = 0 // a client that begins knows of none
+	case offset < q.offset && offset != q.told:
 		s.violate("getUpdates with the offset %d after %d", offset, q.offset)
 	case offset > int64(q.next)+nearFuture: // as if there were none
 	default:
 		s.confirm(offset)
-		if offset > 0 {
-			q.offset = offset
-		}
+		q.offset = offset
 	}
 	q.told = 0
 	if q.poll != nil {

@@ -55,8 +55,9 @@ func TestUpdates(t *testing.T) {
 		{`{"offset":1002,"limit":1}`, []string{"1002 my_chat_member"}, ""},
 		{`{"offset":-1}`, []string{"1004 message"}, ""},
 		{`{"offset":1005,"timeout":1}`, []string{}, ""},
-		{`{"offset":0}`, []string{}, ""},
 		{`{"offset":1004}`, []string{}, "getUpdates with the offset 1004 after 1005"},
+		{`{"offset":0}`, []string{}, "getUpdates with the offset 1004 after 1005"},
+		{`{"offset":1004}`, []string{}, "getUpdates with the offset 1004 after 1005"}, // by a client that began after it
 	}
 	for _, step := range steps {
 		if diff := cmp.Diff(step.want, poll(t, s, step.body)); diff != "" {
