@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"legwork/bot"
+	"legwork/failpoint"
 	"legwork/planner"
 )
 
@@ -125,20 +126,27 @@ func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id 
 	}
 	if id = p.find(ctx, slot, d.Mark); id == "" {
 		p.sending(slot)
+		failpoint.Hit("post.before.board")
 		if id, err = p.platform.Post(ctx, p.chat, d); err != nil {
 			return "", err
 		}
+		failpoint.Hit("post.after.board")
 	}
 	if lasting {
 		err = p.append(ctx, planner.Event{Type: planner.Shown, Slot: slot, Message: id})
+		failpoint.Hit("keep.after.board")
 	}
 	return id, err
 }
 
-// change edits a slot's message. Where the platform shows the draft in another
-// message instead, that takes the slot.
+// change edits a slot's message.
 func (p *Presenter) change(ctx context.Context, slot string, id *string, d bot.Draft) error {
-	err := p.platform.Edit(ctx, p.chat, *id, d)
+	return p.moved(ctx, slot, id, p.platform.Edit(ctx, p.chat, *id, d))
+}
+
+// moved takes what an edit returned: where the platform shows the draft in
+// another message, that takes the slot.
+func (p *Presenter) moved(ctx context.Context, slot string, id *string, err error) error {
 	var moved *bot.Moved
 	if !errors.As(err, &moved) {
 		return err

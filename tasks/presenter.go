@@ -29,6 +29,7 @@ type Presenter struct {
 
 	pen     chan struct{}  // holds one token, taken while something is drawn; guards what follows
 	frozen  bool           // the outcome is on its way, no more frames
+	folded  bool           // the board's last frame is shown
 	board   bot.Board      // as it was drawn last
 	drawn   time.Time      // when that was
 	opened  bool           // the platform's stream says that work has begun
@@ -47,6 +48,9 @@ func (x *Executor) Present(id ID, chat bot.Chat) (*Presenter, error) {
 	}
 	if failpoint.Fault("wrong-chat") {
 		chat.ID += "-other"
+	}
+	if failpoint.Fault("wrong-thread") {
+		chat.Thread = ""
 	}
 	return &Presenter{
 		x: x, id: id, chat: chat, platform: platform, doubt: map[string]bool{}, closed: map[string]int{},

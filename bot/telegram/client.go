@@ -13,6 +13,8 @@ import (
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"legwork/failpoint"
 )
 
 // How long calls may take, and how long an answer may be.
@@ -70,7 +72,9 @@ func (c *client) call(ctx context.Context, timeout time.Duration, method string,
 		return c.send(r.WithContext(ctx))
 	})}
 	api.SetAPIEndpoint(c.endpoint)
+	failpoint.Hit("telegram.before." + method)
 	reply, err := api.MakeRequest(method, params)
+	failpoint.Hit("telegram.after." + method)
 	if err == nil && result != nil {
 		err = json.Unmarshal(reply.Result, result)
 	}
