@@ -162,27 +162,18 @@ func (in *Inbox) details(ctx context.Context, r *routed, id ID) error {
 // guidancePress takes guidance back that nothing has heeded yet. Separately, it
 // becomes a question of its own, whether it was heeded or not. Each counts once.
 func (in *Inbox) guidancePress(ctx context.Context, r *routed, verb string, id ID, rest string) error {
-	s, err := in.Store.State(ctx, id)
+	e, err := in.guidance(ctx, id, rest)
 	if err != nil {
-		return fmt.Errorf("reading task %s: %w", id, err)
-	}
-	seq, bad := strconv.Atoi(rest)
-	if made := bad == nil && seq >= 1 && seq <= s.Seq; !made {
-		in.say(r, "error.too_late", nil)
-		return nil
-	}
-	e, err := in.Store.Event(ctx, id, seq)
-	if err != nil {
-		return fmt.Errorf("reading task %s: %w", id, err)
+		return err
 	}
 	if e.Type != planner.Said {
 		in.say(r, "error.too_late", nil)
 		return nil
 	}
 	m := r.message
-	at := fmt.Sprintf("%s:%d", id, seq)
+	at := fmt.Sprintf("%s:%d", id, e.Seq)
 	back := Inbound{Key: "undo:" + at, Chat: m.Chat, To: id, Event: planner.Event{
-		Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: seq,
+		Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: e.Seq,
 	}}
 	if verb == pressUndo {
 		r.store = []Inbound{back}
@@ -208,4 +199,22 @@ func (in *Inbox) guidancePress(ctx context.Context, r *routed, verb string, id I
 		return s
 	}
 	return nil
+}
+
+// guidance reads the event of that number, which a button named; a zero one when
+// the task has none.
+func (in *Inbox) guidance(ctx context.Context, id ID, number string) (planner.Event, error) {
+	s, err := in.Store.State(ctx, id)
+	if err != nil {
+		return planner.Event{}, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	seq, err := strconv.Atoi(number)
+	if err != nil || seq < 1 || seq > s.Seq {
+		return planner.Event{}, nil
+	}
+	e, err := in.Store.Event(ctx, id, seq)
+	if err != nil {
+		return planner.Event{}, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	return e, nil
 }

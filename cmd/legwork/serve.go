@@ -118,6 +118,11 @@ func (d *daemon) wire(config *conf.Config) error {
 			}
 		}
 	}
+	return d.listen(config, hooks)
+}
+
+// listen connects the tasks to the platforms and opens the addresses.
+func (d *daemon) listen(config *conf.Config, hooks map[string]http.Handler) error {
 	platforms := make([]bot.Platform, 0, len(d.platforms))
 	for _, p := range d.platforms {
 		platforms = append(platforms, p)
