@@ -127,7 +127,7 @@ func TestSlackDown(t *testing.T) {
 	held.opens()
 	s.slackUnready("apps.connections.open")
 	tries := len(o.Calls("apps.connections.open"))
-	o.until("some tries", func() bool { return len(o.Calls("apps.connections.open")) > tries+8 })
+	o.until("some tries", func() bool { return len(o.Calls("apps.connections.open")) > tries+5 })
 	o.Say(annDM, ann, "one: are you there?", "")
 	o.Heal()
 	o.answers(in(annDM), "answers: one: are you there?")
