@@ -53,7 +53,8 @@ func (s *Slack) serve(kind string) http.HandlerFunc {
 	}
 }
 
-// accept stores a delivery before the empty 200 that acknowledges it.
+// accept stores a delivery, after the earlier ones of its conversation, before the
+// empty 200 that acknowledges it.
 func (s *Slack) accept(w http.ResponseWriter, r *http.Request, kind string, payload []byte) {
 	h := s.handler.Load()
 	if h == nil {
@@ -65,6 +66,14 @@ func (s *Slack) accept(w http.ResponseWriter, r *http.Request, kind string, payl
 		s.log.WarnContext(r.Context(), "slack sent what cannot be read", "type", kind, "cause", err)
 	}
 	if len(arrivals) == 0 {
+		return
+	}
+	turn, leave := s.lanes.Join(arrivals[0].message.Chat.Key())
+	defer leave()
+	select {
+	case <-turn:
+	case <-r.Context().Done():
+		http.Error(w, "not stored", http.StatusServiceUnavailable)
 		return
 	}
 	ctx := context.WithoutCancel(r.Context()) // once begun it is finished, also when Slack hangs up

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,27 @@ func TestUnstoredDelivery(t *testing.T) {
 	p.until(t, "the acknowledgement", p.Settled)
 	if d := p.Deliveries()[0]; d.Attempts != 3 || fails != 3 {
 		t.Errorf("stored in try %d of %d deliveries, want 3 and 3: every retry counts", fails, d.Attempts)
+	}
+}
+
+// TestOrderOfDeliveries: what takes longer to prepare is not passed by what came
+// after it in the same conversation, while others go on.
+func TestOrderOfDeliveries(t *testing.T) {
+	p := httpPlace(t, nil)
+	p.Break(slackfake.Fault{Method: "users.info", Kind: slackfake.FaultDelay, Delay: 500 * time.Millisecond})
+	asked := func() bool {
+		return slices.ContainsFunc(p.Entries(), func(e slackfake.Entry) bool { return e.Method == "users.info" })
+	}
+	p.Say("DU1", "U1", "one", "")
+	p.until(t, "the look-up of the author", asked)
+	p.Say("DU1", "U1", "two", "")
+	p.Say("DU2", "U2", "elsewhere", "")
+	var got []string
+	for _, m := range p.next(t, 3) {
+		got = append(got, m.Text)
+	}
+	if want := []string{"elsewhere", "one", "two"}; !slices.Equal(got, want) {
+		t.Errorf("the messages came as %q, want %q", got, want)
 	}
 }
 

@@ -54,6 +54,7 @@ type Slack struct {
 	people *people
 	live   *live
 	hooks  *hooks
+	lanes  bot.Lanes                      // of deliveries by HTTP, by conversation
 	askers *lru.Cache[string, asker]      // by conversation
 	roots  *lru.Cache[string, bot.Chat]   // where a command's task lives, by its key
 	moods  *lru.Cache[string, mood]       // what Slack shows about a conversation

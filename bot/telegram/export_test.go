@@ -15,11 +15,7 @@ func (o Options) WithTransport(t http.RoundTripper) Options {
 }
 
 // Queued is how many deliveries of the webhook in a chat are not done.
-func (t *Telegram) Queued(chat string) int {
-	t.hook.mu.Lock()
-	defer t.hook.mu.Unlock()
-	return len(t.hook.lanes[chat])
-}
+func (t *Telegram) Queued(chat string) int { return t.hook.lanes.Len(chat) }
 
 // Read reads the only update of a poll that began at offset.
 func Read(raw []byte, offset int64) (m bot.Message, ok bool, next int64) {

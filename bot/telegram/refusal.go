@@ -64,7 +64,9 @@ func (r refusal) missing() bool {
 	return r.says("message to edit not found", "message can't be edited", "message_id_invalid", "message identifier is not specified", "message_author_required", "message_edit_time_expired")
 }
 
-func (r refusal) noThread() bool { return r.says("message thread not found", "topic_deleted", "topic_id_invalid") }
+func (r refusal) noThread() bool {
+	return r.says("message thread not found", "topic_deleted", "topic_id_invalid")
+}
 
 func (r refusal) noReply() bool {
 	return r.says("message to be replied not found", "reply message not found", "replied message not found")
@@ -81,7 +83,9 @@ func (r refusal) gone() bool {
 
 // unclear reports that something about a message is not taken, and nobody knows
 // what.
-func (r refusal) unclear() bool { return r.code == http.StatusBadRequest && !r.missing() && !r.noThread() }
+func (r refusal) unclear() bool {
+	return r.code == http.StatusBadRequest && !r.missing() && !r.noThread()
+}
 
 // badToken reports that Telegram does not know the token.
 func (r refusal) badToken() bool {

@@ -7,11 +7,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"legwork/bot"
 )
 
 const (
@@ -26,7 +27,7 @@ type hook struct {
 	handle handler                                                     // nil while Run does not work
 	bound  func(context.Context) (context.Context, context.CancelFunc) // ends a context with that of Run as well
 	busy   sync.WaitGroup                                              // deliveries that Run waits for
-	lanes  map[string][]chan struct{}                                  // by chat: its deliveries, the first of which is worked on
+	lanes  bot.Lanes                                                   // by chat
 }
 
 // await has updates delivered until ctx ends. The webhook stays: what people
@@ -48,7 +49,7 @@ func (t *Telegram) await(ctx context.Context, handle handler) {
 func (h *hook) open(ctx context.Context, handle handler) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.handle, h.lanes = handle, map[string][]chan struct{}{}
+	h.handle = handle
 	h.bound = func(of context.Context) (context.Context, context.CancelFunc) {
 		of, cancel := context.WithCancel(of)
 		stop := context.AfterFunc(ctx, cancel)
@@ -74,33 +75,6 @@ func (h *hook) enter(ctx context.Context) (_ context.Context, handle handler, le
 	h.busy.Add(1)
 	ctx, cancel := h.bound(ctx)
 	return ctx, h.handle, func() { cancel(); h.busy.Done() }
-}
-
-// queue puts a delivery behind the earlier ones of its chat: its turn has come
-// when the channel is closed. leave must be called afterwards, also by one that
-// did not wait for its turn.
-func (h *hook) queue(chat string) (turn <-chan struct{}, leave func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	own := make(chan struct{})
-	if h.lanes[chat] = append(h.lanes[chat], own); len(h.lanes[chat]) == 1 {
-		close(own)
-	}
-	return own, func() { h.leave(chat, own) }
-}
-
-// leave lets the next one go ahead when the first one leaves.
-func (h *hook) leave(chat string, own chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	lane := h.lanes[chat]
-	i := slices.Index(lane, own)
-	lane = slices.Delete(lane, i, i+1)
-	if h.lanes[chat] = lane; len(lane) == 0 {
-		delete(h.lanes, chat)
-	} else if i == 0 {
-		close(lane[0])
-	}
 }
 
 // Handler takes Telegram's deliveries in mode webhook: 401 without the secret,
@@ -152,7 +126,7 @@ func (t *Telegram) deliver(w http.ResponseWriter, r *http.Request) int {
 		t.log.WarnContext(ctx, "telegram: an update cannot be read and is left out", "cause", err)
 		return http.StatusOK
 	}
-	turn, done := t.hook.queue(u.chat())
+	turn, done := t.hook.lanes.Join(u.chat())
 	defer done()
 	select {
 	case <-turn:
