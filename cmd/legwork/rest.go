@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -12,12 +13,20 @@ const (
 	restLook = 5 * time.Second
 	restMade = 1 << 20   // bytes allocated since the last rest that make one worth it
 	restCalm = 256 << 10 // bytes allocated within restLook that still count as nothing to do
+
+	// restGrow is by how many percent the heap may grow before it is collected.
+	// It is small, so that often collecting it costs little.
+	restGrow = 50
 )
 
-// rest gives memory back to the system whenever work has left some behind and
-// is over, the start of the process included: the runtime alone keeps the
-// first megabytes for good.
+// rest keeps the process small: it lets the heap grow by less than usual, and
+// gives memory back to the system whenever work has left some behind and
+// is over, the start of the process included: the runtime alone keeps the first
+// megabytes for good.
 func rest(ctx context.Context) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(restGrow)
+	}
 	ticker := time.NewTicker(restLook)
 	defer ticker.Stop()
 	var m runtime.MemStats

@@ -137,7 +137,7 @@ func (e *Engine) look(ctx context.Context, id tasks.ID, resumed bool) error {
 	if err != nil {
 		return fmt.Errorf("reading journal: %w", err)
 	}
-	if r.view.State.Finished() {
+	if r.over() {
 		return nil
 	}
 	r.presenter, err = e.cfg.Executor.Present(id, r.view.Opening().Chat)

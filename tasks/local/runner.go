@@ -61,14 +61,14 @@ func (r *runner) run(ctx context.Context, changed <-chan struct{}, resumed bool)
 	defer cancel()
 	defer r.free()
 	r.work.Go(func() { r.presenter.Run(ctx) })
-	if resumed && !planner.Deadline(r.view.State).IsZero() {
-		if err := r.append(ctx, planner.Event{Type: planner.Resumed}); err != nil && !errors.Is(err, tasks.ErrRefused) {
+	if resumed {
+		if err := r.resume(ctx); err != nil {
 			return err
 		}
 	}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for !r.view.State.Finished() {
+	for !r.over() {
 		if ctx.Err() != nil {
 			// What ended just now may not be in the view: nothing must start.
 			r.drain()
@@ -107,6 +107,22 @@ func (r *runner) run(ctx context.Context, changed <-chan struct{}, resumed bool)
 	r.cancelAll()
 	r.drain()
 	return nil
+}
+
+// over reports that nothing is left to do. It copies no state: what stands on
+// the stack of a task that waits is there as often as there are tasks.
+func (r *runner) over() bool { return r.view.State.Phase == planner.PhaseOver }
+
+// resume notes that the time before was nobody's work.
+func (r *runner) resume(ctx context.Context) error {
+	if planner.Deadline(r.view.State).IsZero() {
+		return nil
+	}
+	err := r.append(ctx, planner.Event{Type: planner.Resumed})
+	if errors.Is(err, tasks.ErrRefused) {
+		return nil
+	}
+	return err
 }
 
 // reconcile starts and cancels, and returns how long to wait at most.
