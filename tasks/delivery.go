@@ -114,7 +114,7 @@ func (p *Presenter) boardMessage(ctx context.Context, v *View) string {
 // it. A plain answer takes the place of its board where messages can be changed.
 func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name string, d bot.Draft) (string, error) {
 	limits := p.platform.Limits()
-	place := slot.Message
+	place, changed := slot.Message, true
 	if place == "" && name == planner.SlotAnswer && v.State.Round == 0 && limits.Edits && !limits.Passing {
 		place = p.boardMessage(ctx, v)
 	}
@@ -133,8 +133,13 @@ func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name s
 			return place, err
 		}
 		p.x.Log.WarnContext(ctx, "a message cannot be changed, a new one is sent", "task", p.id, "cause", err)
+		changed = errors.Is(err, bot.ErrGone)
 	}
-	return p.post(ctx, name, d)
+	tries := postTries
+	if !changed && p.lasting() {
+		tries = 1 // the chat may be down: what could not be changed comes first when it is back
+	}
+	return p.post(ctx, name, d, tries)
 }
 
 // How often and how long a refused outcome is sent again, and for how long the
@@ -166,7 +171,7 @@ func (p *Presenter) edit(ctx context.Context, id string, d bot.Draft) error {
 
 // post sends the message of a slot. What an earlier try may have sent is looked
 // for before the next one.
-func (p *Presenter) post(ctx context.Context, slot string, d bot.Draft) (string, error) {
+func (p *Presenter) post(ctx context.Context, slot string, d bot.Draft, tries int) (string, error) {
 	pause := postPause
 	for try := 1; ; try++ {
 		if id := p.find(ctx, slot, d.Mark); id != "" {
@@ -180,7 +185,7 @@ func (p *Presenter) post(ctx context.Context, slot string, d bot.Draft) (string,
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		if try == postTries || errors.Is(err, bot.ErrGone) {
+		if try >= tries || errors.Is(err, bot.ErrGone) {
 			return "", fmt.Errorf("%w: %w", errUnsendable, err)
 		}
 		if err := wait(ctx, pause); err != nil {

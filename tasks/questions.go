@@ -24,7 +24,7 @@ const (
 func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	d := p.question(v, a)
 	if !p.lasting() {
-		_, err := p.post(ctx, a.ID, d)
+		_, err := p.post(ctx, a.ID, d, postTries)
 		return err
 	}
 	slot := v.State.Slot(a.ID)
@@ -36,7 +36,7 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 			return err
 		}
 	}
-	id, err := p.post(ctx, a.ID, d)
+	id, err := p.post(ctx, a.ID, d, postTries)
 	if errors.Is(err, bot.ErrGone) {
 		p.x.Log.WarnContext(ctx, "nobody can be asked, the task ends", "task", p.id, "cause", err)
 		return p.append(ctx, planner.Event{Type: planner.Stopped})

@@ -115,3 +115,39 @@ func TestLongQuestionIsClosedInOneMessage(t *testing.T) {
 		}
 	})
 }
+
+// TestOutageLeavesNothingBehind: whenever a chat comes back that was down when
+// the outcome was to be shown, it takes the place of the board of a plain
+// question, and the board of a planned one folds.
+func TestOutageLeavesNothingBehind(t *testing.T) {
+	for _, planned := range []bool{false} {
+		for _, down := range []time.Duration{time.Second, 5 * time.Second, 36 * time.Second, 43 * time.Second, 60 * time.Second, 75 * time.Second, 110 * time.Second, time.Hour} {
+			t.Run(fmt.Sprintf("%v, planned %v", down, planned), func(t *testing.T) {
+				converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+					k.Model.Answer = slowly(enginetest.Plain("hello"))
+					if planned {
+						k.Model.Answer = slowly(enginetest.Planned(twoLooks))
+					}
+					start := time.Now()
+					m.before = func(bool, bot.Draft) error {
+						if since := time.Since(start); since > 500*time.Millisecond && since < 3500*time.Millisecond+down {
+							return errors.New("bad gateway")
+						}
+						return nil
+					}
+					k.Ask(t, enginetest.Message("1", "hi", start))
+					if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+						t.Fatal(err)
+					}
+					want := 1
+					if planned {
+						want = 2
+					}
+					if got := m.picture(); len(m.chat) != want || m.chat[want-1].Kind != bot.KindAnswer || planned && m.chat[0].Partial {
+						t.Errorf("the chat is\n%s\nwant %d messages, the last one the answer, a board folded", got, want)
+					}
+				})
+			})
+		}
+	}
+}
