@@ -69,11 +69,14 @@ func (a *links) add(label []span, to, title string, l look, out *[]span) {
 		add(out, s)
 	}
 	var shown, plain string
-	if text != to && "http://"+text != to && "https://"+text != to {
+	switch {
+	case text != to && "http://"+text != to && "https://"+text != to:
 		plain = to
 		if !showsHost(text, host) {
 			shown = host
 		}
+	case posing(address):
+		shown, plain = host, host
 	}
 	a.addAside(text, shown, plain, note, l, out)
 }
@@ -168,6 +171,13 @@ func (a *links) target(to string) (address, host string) {
 		return "", ""
 	}
 	return address, host
+}
+
+// posing reports that an address begins with a name, which people take for its
+// host: http://go.dev@example.com.
+func posing(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.User != nil
 }
 
 // written is an address with all escaped that has to be, except for the host,

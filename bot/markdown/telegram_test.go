@@ -197,6 +197,7 @@ func TestLinksShowWhereTheyLead(t *testing.T) {
 		{"another host", "[https://bank.com](https://evil.com)", `<a href="https://evil.com">https://bank.com</a> (evil.com)`, `[https\://bank.com](https://evil.com) (evil.com)`},
 		{"host in the path", "[bank.com/evil.com](https://evil.com)", `<a href="https://evil.com">bank.com/evil.com</a> (evil.com)`, "[bank.com/evil.com](https://evil.com) (evil.com)"},
 		{"user part", "[x](https://bank.com@evil.com)", `<a href="https://bank.com@evil.com">x</a> (evil.com)`, "[x](https://bank.com@evil.com) (evil.com)"},
+		{"user part in the open", "<https://bank.com@evil.com>", `<a href="https://bank.com@evil.com">https://bank.com@evil.com</a> (evil.com)`, "<https://bank.com@evil.com> (evil.com)"},
 		{"longer host", "[bank.com](https://bank.com.evil.com)", `<a href="https://bank.com.evil.com">bank.com</a> (bank.com.evil.com)`, "[bank.com](https://bank.com.evil.com) (bank.com.evil.com)"},
 		{"address in numbers", "[10.0.0.1](http://10.0.0.2)", `<a href="http://10.0.0.2">10.0.0.1</a> (10.0.0.2)`, "[10.0.0.1](http://10.0.0.2) (10.0.0.2)"},
 		{"script", "[x](javascript:alert)", "x (javascript:alert)", "x (javascript:alert)"},
