@@ -44,7 +44,7 @@ func TestTelegramCommands(t *testing.T) {
 		{"/timezone Nowhereville", []string{"There is no time zone or city called Nowhereville"}},
 		{"/timezone Tokyo", []string{"Asia/Tokyo"}},
 		{"/settings", []string{"Language: English", "Time zone: Asia/Tokyo"}},
-		{"/halp", []string{b.says("error.unknown_command", map[string]any{"Command": "/halp", "Near": "/help"})}},
+		{"/helb", []string{b.says("error.unknown_command", map[string]any{"Command": "/helb", "Near": "/help"})}},
 		{"/xyzzy", []string{b.says("error.unknown_command", map[string]any{"Command": "/xyzzy", "Near": ""})}},
 	} {
 		name, rest, _ := strings.Cut(c.write, " ")

@@ -221,6 +221,7 @@ func TestTelegramSecondPoller(t *testing.T) {
 		}
 		_ = response.Body.Close()
 	}
+	b.until("a poll of legwork's", telegramfake.View.Polling)
 	other()
 	s.unready("another program receives this bot's messages")
 	s.logged("level=WARN", "another program receives this bot's messages")

@@ -35,6 +35,7 @@ func TestTelegramRestart(t *testing.T) {
 			b.Say(group, b.bob, "/task first: one in a group")
 			board := b.working(b.bob.ID)
 			b.working(group)
+			b.passes() // until the ids of the boards are stored
 			end(s)
 			b.Say(b.ann.ID, b.ann, "later0: is anybody there?")
 			s = b.opens()

@@ -53,11 +53,25 @@ func newTown(t *testing.T, s scene) *town {
 	b.ann, b.bob, b.eve = fake.User(1, "Ann", "en"), fake.User(2, "Bob", "en"), fake.User(3, "Eve", "en")
 	b.chats = []int64{b.Private(b.ann), b.Private(b.bob), b.Private(b.eve)}
 	t.Cleanup(func() {
+		b.keptSecret()
 		if t.Failed() {
 			b.draw()
 		}
 	})
 	return b
+}
+
+// keptSecret checks that nobody in Telegram could read a secret.
+func (b *town) keptSecret() {
+	for _, e := range b.Log() {
+		for name, value := range e.Params {
+			for _, secret := range []string{telegramToken, telegramSecret, "sk-secret-e2e"} {
+				if name != "secret_token" && strings.Contains(value, secret) {
+					b.t.Errorf("a secret went out in %s of %s: %.300q", name, e.Method, value)
+				}
+			}
+		}
+	}
 }
 
 // draw logs what was seen in all chats.
@@ -196,11 +210,6 @@ func (b *town) goesOn(u telegramfake.User) {
 	goal := fmt.Sprintf("later%d: say hello", len(b.Chat(u.ID).Messages))
 	b.Say(u.ID, u, goal)
 	b.once(u.ID, "answers: "+goal)
-}
-
-// sent are the requests of a method that were done, in order.
-func (b *town) sent(method string) []telegramfake.Entry {
-	return slices.DeleteFunc(slices.Clone(b.Log()), func(e telegramfake.Entry) bool { return e.Method != method || !e.Done })
 }
 
 // says is a text of the bot in English, as it is seen in a chat.
