@@ -50,17 +50,26 @@ func Utterance(text string) string {
 	if len(text) < sure || beginsData(text) {
 		return ""
 	}
-	for _, start := range []string{"\n{", "```json"} {
-		if i := strings.Index(text, start); i >= 0 {
-			text = text[:i]
-		}
+	if i := strings.Index(text, "```json"); i >= 0 {
+		text = text[:i]
 	}
 	for i := range len(text) {
-		if text[i] == '{' && maybePlan(text[i+1:]) || text[i] == '[' && strings.HasPrefix(strings.TrimLeft(text[i+1:], space), "{") {
-			return text[:i]
+		rest := text[i+1:]
+		switch {
+		case text[i] == '{' && (maybePlan(rest) || text[i-1] == '\n' && maybeData(rest)),
+			text[i] == '[' && strings.HasPrefix(strings.TrimLeft(rest, space), "{"):
+			return strings.TrimSuffix(text[:i], "\n")
 		}
 	}
 	return text
+}
+
+// maybeData reports that what follows a brace at the beginning of a line is, or
+// may still become, a quoted key, as in a plan that begins with another key.
+// Code with braces on lines of their own goes on otherwise.
+func maybeData(rest string) bool {
+	rest = strings.TrimLeft(rest, space)
+	return rest == "" || strings.ContainsAny(rest[:1], `"'`)
 }
 
 // beginsData reports that a text begins as a plan may, bare or fenced. One that

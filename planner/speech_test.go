@@ -35,6 +35,9 @@ func TestUtterance(t *testing.T) {
 		{"```\n{\"plan\": [{\"name\": \"web\"}]}", ""},
 		{"``` JSON\n{\"plan\": [{\"name\": \"web\"}]}", ""},
 		{"```some language without its end", ""},
+		{"This is how a block looks in C:\n```c\nint main()\n{\n  return 0;\n}\n```", "This is how a block looks in C:\n```c\nint main()\n{\n  return 0;\n}\n```"},
+		{"This is how a block looks in C:\n```c\nint main()\n{", "This is how a block looks in C:\n```c\nint main()"},
+		{"These are the steps that I made:\n{ \"steps\": [", "These are the steps that I made:"},
 	} {
 		if got := planner.Utterance(c.text); got != c.want {
 			t.Errorf("Utterance(%q) = %q, want %q", c.text, got, c.want)
