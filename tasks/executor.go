@@ -70,9 +70,24 @@ func (x *Executor) Use(rules PromptRules) {
 // returns nil when the outcome is stored or no longer wanted. An error is the
 // context's, or says that the store did not take the outcome: then the action
 // is still wanted, and doing it again is safe for every action that is
-// repeatable or not yet started.
+// repeatable or not yet started. A panic is the failure of that action alone.
 func (x *Executor) Do(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
-	var err error
+	err := x.do(ctx, v, a, p)
+	var fault *panicked
+	if errors.As(err, &fault) {
+		err = x.faulted(ctx, v, a, fault)
+	}
+	if superseded(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("doing %q: %w", a.ID, err)
+	}
+	return nil
+}
+
+func (x *Executor) do(ctx context.Context, v *View, a planner.Action, p *Presenter) (err error) {
+	defer catch(&err)
 	switch a.Kind {
 	case planner.KindModel:
 		err = x.model(ctx, v, a, p)
@@ -85,13 +100,21 @@ func (x *Executor) Do(ctx context.Context, v *View, a planner.Action, p *Present
 	default:
 		err = fmt.Errorf("no such kind of action: %q", a.Kind)
 	}
-	if superseded(err) {
-		return nil
+	return err
+}
+
+// faulted ends an action that panicked: doing it again would pay for it again
+// and panic again. Only a question is put again.
+func (x *Executor) faulted(ctx context.Context, v *View, a planner.Action, fault *panicked) error {
+	x.Log.ErrorContext(ctx, "an action panicked", "task", v.ID, "action", a.ID, "panic", fault.Error(), "stack", fault.stack)
+	e := planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: fault.Error()}}
+	switch a.Kind {
+	case planner.KindTool:
+		e = planner.Event{Type: planner.Returned, Action: a.ID, Result: &planner.Result{Failed: true, Unknown: true}}
+	case planner.KindAsk:
+		return fault
 	}
-	if err != nil {
-		return fmt.Errorf("doing %q: %w", a.ID, err)
-	}
-	return nil
+	return x.append(ctx, v.ID, e)
 }
 
 // superseded reports that an outcome was not wanted any more when it came.

@@ -89,3 +89,20 @@ func TestCommandAboveAnothersTask(t *testing.T) {
 		}
 	}
 }
+
+// TestPanicIsOneMessagesOwn: a message that brings a fault to light is answered
+// once, and those that came with it are taken.
+func TestPanicIsOneMessagesOwn(t *testing.T) {
+	o := newOffice(t)
+	o.inbox.Zones = func(string) ([]string, string) { panic("planted") }
+	bad, good := o.by("ann", private("ann"), "/timezone nowhere"), o.by("bob", private("bob"), "go")
+	if got := o.send(bad, good).text(); got != o.text("problem.internal", nil) {
+		t.Errorf("said %q", got)
+	}
+	if got := o.send(bad, good).text(); got != "" {
+		t.Errorf("delivered again: said %q", got)
+	}
+	if got := o.goals(private("bob")); !slices.Equal(got, []string{"go"}) {
+		t.Errorf("what came with it: %q", got)
+	}
+}

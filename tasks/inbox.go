@@ -98,9 +98,14 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) error {
 	fresh := &recent{}
 	for _, m := range messages {
 		r, err := in.route(ctx, m, fresh)
-		if errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoTask) {
-			in.giveUp(ctx, &r, err)
-		} else if err != nil {
+		var fault *panicked
+		switch {
+		case errors.As(err, &fault):
+			in.Log.ErrorContext(ctx, "routing a message panicked", "message", m.Key, "stack", fault.stack)
+			in.giveUp(ctx, &r, "problem.internal", err)
+		case errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoTask):
+			in.giveUp(ctx, &r, "problem.damaged", err)
+		case err != nil:
 			return fmt.Errorf("routing message %q: %w", m.Key, err)
 		}
 		list = append(list, r)
@@ -126,14 +131,14 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) error {
 	return nil
 }
 
-// giveUp tells the author of a message that it needs a record which is damaged
-// or was deleted just now. To have it delivered again would help nobody, and
-// hold up everybody.
-func (in *Inbox) giveUp(ctx context.Context, r *routed, err error) {
+// giveUp tells the author of a message that it cannot be taken: it needs a record
+// which is damaged or was deleted just now, or brings a fault to light. To have
+// it delivered again would help nobody, and hold up everybody.
+func (in *Inbox) giveUp(ctx context.Context, r *routed, key string, err error) {
 	in.Log.ErrorContext(ctx, "a message could not be routed", "message", r.message.Key, "cause", err)
 	r.store, r.reply = nil, nil
 	if r.admitted {
-		in.say(r, "problem.damaged", nil)
+		in.say(r, key, nil)
 	}
 }
 
@@ -158,9 +163,22 @@ func (in *Inbox) follow(ctx context.Context, r routed, receipts []Receipt) {
 	case lost:
 		s = in.sentence(r, "problem.internal", nil)
 	case r.reply != nil && !again:
-		s = r.reply(ctx, receipts)
+		s = in.spoken(ctx, r, receipts)
 	}
 	in.tell(ctx, r.message, s)
+}
+
+// spoken is what the bot says to a message that is stored.
+func (in *Inbox) spoken(ctx context.Context, r routed, receipts []Receipt) (s said) {
+	var err error
+	defer func() {
+		if err != nil {
+			in.Log.ErrorContext(ctx, "a message could not be answered", "message", r.message.Key, "cause", err)
+			s = in.sentence(r, "problem.internal", nil)
+		}
+	}()
+	defer catch(&err)
+	return r.reply(ctx, receipts)
 }
 
 // told is an error that is also bot.ErrTold.
@@ -186,9 +204,10 @@ func (in *Inbox) apologise(ctx context.Context, list []routed, err error) {
 }
 
 // route finds the meaning of one message.
-func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (routed, error) {
+func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (r routed, err error) {
+	defer catch(&err)
 	m.Text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(m.Text, "\ufffd"), "\x00", ""))
-	r := routed{message: m, rules: in.rules.Load(), fresh: fresh}
+	r = routed{message: m, rules: in.rules.Load(), fresh: fresh}
 	r.lang = in.hint(m)
 	done, err := in.claims(ctx, &r)
 	if done || err != nil {

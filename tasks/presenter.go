@@ -143,7 +143,8 @@ func (p *Presenter) take(ctx context.Context) error {
 
 func (p *Presenter) release() { <-p.pen }
 
-func (p *Presenter) draw(ctx context.Context) error {
+func (p *Presenter) draw(ctx context.Context) (err error) {
+	defer catch(&err)
 	if err := p.take(ctx); err != nil {
 		return err
 	}

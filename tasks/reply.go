@@ -199,15 +199,20 @@ func (o *outbox) add(ctx context.Context, name string, job func(context.Context)
 	o.work.Go(func() {
 		defer cancel()
 		for job := o.next(name, q); job != nil; job = o.next(name, q) {
-			within(ctx, outboxTime, job)
+			if err := within(ctx, outboxTime, job); err != nil {
+				o.log.ErrorContext(ctx, "a notice could not be shown", "chat", name, "cause", err)
+			}
 		}
 	})
 }
 
-func within(ctx context.Context, limit time.Duration, job func(context.Context)) {
+// within does a job; its error is a panic.
+func within(ctx context.Context, limit time.Duration, job func(context.Context)) (err error) {
+	defer catch(&err)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	job(ctx)
+	return nil
 }
 
 // next takes the first job of a queue, which ends with its last.

@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
@@ -149,5 +151,49 @@ func TestOutageLeavesNothingBehind(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestPanicIsOneTasksOwn: what panics in one task ends that task, and the others
+// go on.
+func TestPanicIsOneTasksOwn(t *testing.T) {
+	for _, where := range []string{"model", "tool", "frame", "outcome"} {
+		t.Run(where, func(t *testing.T) {
+			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+				planted := 0
+				fault := func(here bool) {
+					if here {
+						planted++
+						panic("planted")
+					}
+				}
+				plan, calls := enginetest.Planned(twoLooks), 0
+				k.Model.Answer = slowly(func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+					calls++
+					fault(where == "model" && calls == 1)
+					if where == "tool" && r.Role == llm.RoleWork && r.Messages[len(r.Messages)-1].Role != llm.ToolRole {
+						return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: "{}"}}}, nil
+					}
+					return plan(ctx, r, s)
+				})
+				k.Tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
+					fault(where == "tool")
+					return tasks.ToolResult{Text: "seen"}, nil
+				}
+				m.before = func(_ bool, d bot.Draft) error {
+					fault(planted == 0 && (where == "frame" && d.Partial || where == "outcome" && d.Kind == bot.KindAnswer))
+					return nil
+				}
+				k.Ask(t, enginetest.Message("1", "find both", time.Now()))
+				pass(time.Minute)
+				k.Ask(t, enginetest.Message("2", "and again", time.Now()))
+				if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+					t.Fatal(err)
+				}
+				if got := m.picture(); !strings.Contains(got, "answer: ") || planted == 0 || calls > 20 {
+					t.Errorf("after %d panics and %d calls of the model the chat is\n%s", planted, calls, got)
+				}
+			})
+		})
 	}
 }

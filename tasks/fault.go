@@ -1,0 +1,22 @@
+package tasks
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// panicked is a panic as an error. What one chat has brought about must not end
+// the process for all of them, nor again each time that it is delivered.
+type panicked struct {
+	cause any
+	stack string
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.cause) }
+
+// catch, deferred, turns a panic into the error of a function.
+func catch(err *error) {
+	if cause := recover(); cause != nil {
+		*err = &panicked{cause, string(debug.Stack())}
+	}
+}
