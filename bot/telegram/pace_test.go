@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"legwork/bot"
@@ -161,4 +162,67 @@ func TestUnknownRefusals(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLongLimit: a chat that Telegram wants left alone for an hour holds up
+// nobody else, is asked again when the hour is over and not before, and does not
+// keep the program from stopping.
+func TestLongLimit(t *testing.T) {
+	var until time.Time
+	s := &script{}
+	s.answer = func(method string, params map[string]string) (string, error) {
+		if method != "sendMessage" || params["chat_id"] != "7" {
+			return usual(method, params)
+		}
+		if until.IsZero() {
+			until = time.Now().Add(time.Hour)
+		}
+		if left := time.Until(until); left > 0 {
+			return fmt.Sprintf(`{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 3600","parameters":{"retry_after":%d}}`, int(left.Seconds())), nil
+		}
+		return usual(method, params)
+	}
+	answer := bot.Draft{Kind: bot.KindAnswer, Text: "yes"}
+	bubbleWith(t, s, &inbox{}, func() bot.Pacer { return pace.New(pace.Telegram()...) }, func(t *testing.T, tg *telegram.Telegram) {
+		begun := time.Now()
+		shown := make(chan error)
+		go func() {
+			_, err := tg.Post(t.Context(), chatOf(7), answer)
+			shown <- err
+		}()
+		stopped, stop := context.WithCancel(t.Context())
+		gone := make(chan error)
+		go func() {
+			_, err := tg.Post(stopped, chatOf(7), answer)
+			gone <- err
+		}()
+		synctest.Wait()
+		for id := range int64(40) {
+			if _, err := tg.Post(t.Context(), chatOf(100+id), answer); err != nil {
+				t.Errorf("posting to another chat: %v", err)
+			}
+		}
+		if waited := time.Since(begun); waited > 2*time.Second {
+			t.Errorf("forty other chats had their answers after %s", waited)
+		}
+		stop()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("a post that was given up gave %v", err)
+		}
+		if err := <-shown; err != nil {
+			t.Errorf("after the limit: %v", err)
+		}
+		if waited := time.Since(begun); waited < time.Hour || waited > time.Hour+2*time.Second {
+			t.Errorf("the answer went out after %s, want an hour", waited)
+		}
+		tries := 0
+		for _, c := range s.of("sendMessage") {
+			if c.params["chat_id"] == "7" {
+				tries++
+			}
+		}
+		if tries > 4 { // the second post may be under way already when the first is refused
+			t.Errorf("the chat was tried %d times, want once before and once after", tries)
+		}
+	})
 }
