@@ -29,10 +29,8 @@ func (s *Stage) Append(id tasks.ID, after int, fence int64, events ...planner.Ev
 	if after >= 0 && after != state.Seq {
 		return fmt.Errorf("task %s, read up to %d, now at %d: %w", id, after, state.Seq, tasks.ErrConflict)
 	}
-	if fence > task.Fence {
-		task.Fence = fence
-		put(&s.changes.Tasks, id, task)
-	}
+	task.Fence = max(task.Fence, fence)
+	put(&s.changes.Tasks, id, task) // so that the base is read once
 	for _, e := range events {
 		if err := s.take(id, e); err != nil {
 			return err

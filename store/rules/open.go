@@ -84,12 +84,11 @@ func (s *Stage) route(in tasks.Inbound) (tasks.Receipt, error) {
 // event's number, or 0 with an error.
 func (s *Stage) hear(in tasks.Inbound) (seq int, err error) {
 	err = s.Try(func(s *Stage) error {
-		task, _, err := s.Task(in.To)
-		if err != nil {
+		if err := s.Append(in.To, -1, 0, in.Event); err != nil {
 			return err
 		}
-		seq = task.Last + 1
-		return s.Append(in.To, -1, 0, in.Event)
+		seq = s.changes.Records[0].Event.Seq // what follows from it comes after it
+		return nil
 	})
 	if err != nil {
 		return 0, err
