@@ -59,7 +59,7 @@ failpoint          |                                         |
 // every package: they put real parts together.
 const (
 	forTests       = "fakes testing store/storetest tasks/enginetest"
-	modulesOfTests = "go-cmp goleak gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term invopop/jsonschema"
+	modulesOfTests = "go-cmp goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term invopop/jsonschema"
 )
 
 // pure packages decide by values alone; impure is what they must not reach for.
