@@ -119,6 +119,9 @@ func (in *Inbox) request(ctx context.Context, r routed) said {
 	if err != nil || in.ignored(ctx, m.From.Key()) || len(pressAllow+m.From.Key()) > maxPress {
 		return said{}
 	}
+	if in.Admits(ctx, m) { // an admin was faster than a second press
+		return quiet("notice.admitted")
+	}
 	i := visitorIn(list, m.From.Key())
 	if i >= 0 && !list[i].Asked.IsZero() {
 		return quiet("notice.asked")
