@@ -22,10 +22,13 @@ func (p *Presenter) Show(ctx context.Context, v *View) error {
 	defer p.release()
 	if !p.frozen {
 		p.closeQuestions(ctx, v)
-		if err := p.drawLast(ctx, v); err != nil {
+		p.frozen = true
+	}
+	if !p.folded {
+		err := p.drawLast(ctx, v)
+		if p.folded = err == nil || errors.Is(err, bot.ErrGone); err != nil {
 			p.x.Log.WarnContext(ctx, "the last frame could not be shown", "task", p.id, "cause", err)
 		}
-		p.frozen = true
 	}
 	d := p.outcome(v)
 	parts := []bot.Draft{d}
@@ -80,7 +83,11 @@ func (p *Presenter) showPart(ctx context.Context, v *View, name string, part bot
 		return nil
 	}
 	shown.Message, shown.Instead = id, slot.Message
-	return p.append(ctx, shown)
+	if err := p.append(ctx, shown); err != nil {
+		return err
+	}
+	failpoint.Hit("keep.after.answer")
+	return nil
 }
 
 // drawLast draws the board as it stays: in one line where messages last, since
@@ -88,7 +95,7 @@ func (p *Presenter) showPart(ctx context.Context, v *View, name string, part bot
 // and one that was never posted is not missed.
 func (p *Presenter) drawLast(ctx context.Context, v *View) error {
 	switch {
-	case v.State.Round == 0:
+	case v.State.Round == 0, failpoint.Fault("board-left"):
 		return nil
 	case !p.lasting():
 		return p.drawBoard(ctx, v)
@@ -96,9 +103,11 @@ func (p *Presenter) drawLast(ctx context.Context, v *View) error {
 		return nil
 	}
 	board := folded(v, p.x.Texts)
-	return p.change(ctx, planner.SlotBoard, &p.message, bot.Draft{
+	d := bot.Draft{
 		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: p.boardMark(), ReplyTo: v.Opening().Message,
-	})
+	}
+	err := p.edit(ctx, p.message, d, foldTries)
+	return p.moved(ctx, planner.SlotBoard, &p.message, err)
 }
 
 // boardMessage is the id of the board's message, also when it became known after
@@ -114,7 +123,7 @@ func (p *Presenter) boardMessage(ctx context.Context, v *View) string {
 // it. A plain answer takes the place of its board where messages can be changed.
 func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name string, d bot.Draft) (string, error) {
 	limits := p.platform.Limits()
-	place, changed := slot.Message, true
+	place, changed := slot.Message, p.folded
 	if place == "" && name == planner.SlotAnswer && v.State.Round == 0 && limits.Edits && !limits.Passing {
 		place = p.boardMessage(ctx, v)
 	}
@@ -124,7 +133,7 @@ func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name s
 		}
 	}
 	if place != "" {
-		err := p.edit(ctx, place, d)
+		err := p.edit(ctx, place, d, postTries)
 		var moved *bot.Moved
 		if errors.As(err, &moved) {
 			return moved.ID, nil
@@ -146,6 +155,7 @@ func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name s
 // rounds of tries of a chat that lasts are repeated.
 const (
 	postTries = 8
+	foldTries = 5 // of a board's last frame: the outcome waits for it
 	postPause = 250 * time.Millisecond
 	patience  = 24 * time.Hour
 )
@@ -154,12 +164,17 @@ const (
 var errUnsendable = errors.New("the chat takes no message")
 
 // edit changes a message; a repeated change is harmless.
-func (p *Presenter) edit(ctx context.Context, id string, d bot.Draft) error {
+func (p *Presenter) edit(ctx context.Context, id string, d bot.Draft, tries int) error {
 	pause := postPause
 	for try := 1; ; try++ {
+		failpoint.Hit("edit.before.answer")
 		err := p.platform.Edit(ctx, p.chat, id, d)
+		failpoint.Hit("edit.after.answer")
+		if failpoint.Fault("failure-ignored") {
+			err = nil
+		}
 		var moved *bot.Moved
-		if err == nil || ctx.Err() != nil || try == postTries || errors.Is(err, bot.ErrGone) || errors.As(err, &moved) {
+		if err == nil || ctx.Err() != nil || try >= tries || errors.Is(err, bot.ErrGone) || errors.As(err, &moved) {
 			return err
 		}
 		if err := wait(ctx, pause); err != nil {
@@ -175,11 +190,16 @@ func (p *Presenter) post(ctx context.Context, slot string, d bot.Draft, tries in
 	pause := postPause
 	for try := 1; ; try++ {
 		if id := p.find(ctx, slot, d.Mark); id != "" {
-			return id, nil
+			return p.complete(ctx, id, d)
 		}
 		p.sending(slot)
+		failpoint.Hit("post.before.answer")
 		id, err := p.platform.Post(ctx, p.chat, d)
+		if failpoint.Fault("failure-ignored") && err != nil {
+			return "ignored", nil
+		}
 		if err == nil {
+			failpoint.Hit("post.after.answer")
 			return id, nil
 		}
 		if ctx.Err() != nil {
@@ -193,6 +213,20 @@ func (p *Presenter) post(ctx context.Context, slot string, d bot.Draft, tries in
 		}
 		pause *= 2
 	}
+}
+
+// complete brings a message that was found to what it has to be: it may hold the
+// first words only.
+func (p *Presenter) complete(ctx context.Context, id string, d bot.Draft) (string, error) {
+	err := p.edit(ctx, id, d, postTries)
+	var moved *bot.Moved
+	switch {
+	case errors.As(err, &moved):
+		return moved.ID, nil
+	case err == nil || ctx.Err() != nil:
+		return id, err
+	}
+	return "", fmt.Errorf("%w: %w", errUnsendable, err)
 }
 
 // sending notes that the message of a slot may be out from now on.
@@ -209,7 +243,7 @@ func (p *Presenter) find(ctx context.Context, slot, mark string) string {
 	doubt := p.doubt[slot]
 	p.mu.Unlock()
 	f, ok := p.platform.(bot.Finder)
-	if !doubt || !ok {
+	if !doubt || !ok || failpoint.Fault("find-off") {
 		return ""
 	}
 	id, err := f.Find(ctx, p.chat, mark)
