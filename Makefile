@@ -11,6 +11,7 @@ FUZZTIME  ?= 10s
 SOAK      ?= 10m
 KILLS     ?=
 SEED      ?= 1
+FRONT     ?= all
 
 .PHONY: help
 help: ## print this list
@@ -58,12 +59,12 @@ simulate: ## run the engine through 3,000 simulated worlds with crashes
 	$(GO) test -count=1 -run '^TestSimulation$$' ./tasks/local -seeds 3000
 
 .PHONY: kills
-kills: ## kill the real binary 100 times and judge what it lost
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 15m -v -run '^(TestKills|TestPlantedFaults)$$' ./testing/harness -kills 100 -faults
+kills: ## kill the real binary in the terminal, Telegram and Slack, 60 times each, and judge what it lost
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 15m -v -run '^(TestKills|TestPlantedFaults)$$' ./testing/harness -kills 60 -faults
 
 .PHONY: soak
-soak: ## kill it for SOAK=10m, or KILLS=5000 times, from SEED=1 on, and print a report
-	$(GO) run ./testing/harness/soak -seed $(SEED) $(if $(KILLS),-kills $(KILLS),-for $(SOAK))
+soak: ## kill it for SOAK=10m, or KILLS=5000 times, from SEED=1 on, in FRONT=terminal, telegram, slack or all, each, and print a report
+	$(GO) run ./testing/harness/soak -front $(FRONT) -seed $(SEED) $(if $(KILLS),-kills $(KILLS),-for $(SOAK))
 
 .PHONY: bench
 bench: ## measure, each figure next to its limit

@@ -1,7 +1,9 @@
 package harness
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -13,10 +15,11 @@ import (
 
 // Campaign is a series of runs with kills of all kinds.
 type Campaign struct {
+	Front    string        // of all runs; empty: Terminal
 	Seed     int64         // of the first run; the next ones count up
 	Kills    int           // end after so many; 0: no end
 	For      time.Duration // end after this time; 0: no end
-	Parallel int           // runs at once; 0: 3
+	Parallel int           // runs at once; 0: 3, or 6 where they wait for platforms
 	Fault    string        // planted faults
 	Patience time.Duration // of each run
 	First    bool          // end at the first violation
@@ -45,6 +48,9 @@ func (p Points) add(l Life) {
 func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 	if c.Parallel == 0 {
 		c.Parallel = 3
+		if c.Front == Telegram || c.Front == Slack {
+			c.Parallel = 6 // they wait for their turn most of the time
+		}
 	}
 	if c.Learn == 0 {
 		c.Learn = 4
@@ -52,7 +58,8 @@ func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
 	}
-	t := &tour{h: h, c: c, report: newReport(), next: c.Seed, points: maps.Clone(c.Points)}
+	c.Front = cmp.Or(c.Front, Terminal)
+	t := &tour{h: h, c: c, report: newReport(c.Front), next: c.Seed, points: maps.Clone(c.Points)}
 	if err := t.learn(ctx); err != nil {
 		return t.report, err
 	}
@@ -65,14 +72,22 @@ func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 			for !t.over() && ctx.Err() == nil {
 				if err := t.run(ctx, t.order()); err != nil {
 					cancel(err)
+				} else if c.First && t.over() {
+					cancel(errOver)
 				}
 			}
 		})
 	}
 	workers.Wait()
 	t.report.Took = time.Since(t.report.Began)
-	return t.report, context.Cause(ctx)
+	if err := context.Cause(ctx); !errors.Is(err, errOver) {
+		return t.report, err
+	}
+	return t.report, nil
 }
+
+// errOver ends the runs that go on when the first violation was found.
+var errOver = errors.New("a violation was found")
 
 // tour is a campaign under way.
 type tour struct {
@@ -91,12 +106,15 @@ func (t *tour) learn(ctx context.Context) error {
 		return nil
 	}
 	t.points = Points{}
-	for range t.c.Learn {
-		if err := t.run(ctx, Order{Seed: t.seed(), Fault: t.c.Fault, Patience: t.c.Patience}); err != nil {
-			return err
-		}
+	var runs sync.WaitGroup
+	failed := make([]error, t.c.Learn)
+	for i := range failed {
+		runs.Go(func() {
+			failed[i] = t.run(ctx, Order{Seed: t.seed(), Front: t.c.Front, Fault: t.c.Fault, Patience: t.c.Patience})
+		})
 	}
-	return nil
+	runs.Wait()
+	return errors.Join(failed...)
 }
 
 func (t *tour) seed() int64 {
@@ -117,7 +135,7 @@ func (t *tour) over() bool {
 // order chooses the kills of the next run: one to three, two thirds of them at
 // failpoints, the later ones soon after the start.
 func (t *tour) order() Order {
-	o := Order{Seed: t.seed(), Fault: t.c.Fault, Patience: t.c.Patience}
+	o := Order{Seed: t.seed(), Front: t.c.Front, Fault: t.c.Fault, Patience: t.c.Patience}
 	random := rand.New(rand.NewPCG(uint64(o.Seed), 2))
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -42,7 +42,10 @@ func (v Violation) String() string { return v.Rule + ": " + v.Text }
 // Verdict is what the judge found in one run.
 type Verdict struct {
 	Violations []Violation
+	Answers    int
 	Doubles    int   // answers that came twice, in the one window that allows it
+	Torn       int   // likewise, because the platform's reply to the first was lost
+	Orphans    int   // boards that stay as they were, for the same reasons
 	Unknown    int   // calls of book whose outcome a kill hid
 	LostModel  []int // model calls that were made again, per kill
 	LostTools  int   // tool calls that were made again, all kills
@@ -53,13 +56,15 @@ func Judge(r Record) Verdict {
 	j := &judge{r: r, answers: map[string][]Event{}, asked: exchanges(r.Model), doubled: map[int]int{}}
 	j.ends()
 	j.protocol()
+	j.chatRecord()
 	j.sort()
 	for _, in := range r.Inputs {
-		if in.Kind == Guidance {
+		switch {
+		case in.Kind == Guidance:
 			j.guidance(in)
-			continue
+		case in.question():
+			j.answered(in)
 		}
-		j.answered(in)
 	}
 	j.doubles()
 	j.order()
@@ -124,7 +129,11 @@ func (j *judge) sort() {
 	for _, e := range j.r.Events {
 		if e.Type == "answer" && !e.Bad {
 			id := mark(e.Text)
+			if e.question != "" {
+				id = e.question
+			}
 			j.answers[id] = append(j.answers[id], e)
+			j.Answers++
 		}
 	}
 }
@@ -153,8 +162,17 @@ func (j *judge) answered(in Input) {
 		if a.Chat != in.Chat {
 			j.violated(RuleChat, "%s was asked in %q and answered in %q", in.ID, in.Chat, a.Chat)
 		}
-		j.content(in, a)
+		if !halted(in, j.r.Inputs) {
+			j.content(in, a)
+		}
 		if i == 0 {
+			continue
+		}
+		if a.question != "" {
+			if j.again(in, answers[i-1]) {
+				j.Doubles++
+				j.doubled[answers[i-1].Life]++
+			}
 			continue
 		}
 		if !j.killedAfter(answers[i-1].Life, answers[i-1].At) || a.Life == answers[i-1].Life {
@@ -176,7 +194,11 @@ func (j *judge) doubles() {
 		}
 	}
 	for i, l := range j.r.Lives {
-		if free := sent[i] - passed(l, "shown"); len(l.Hits) > 0 && j.doubled[i] > max(0, free) {
+		free := sent[i] - passed(l, "shown")
+		if j.r.Front == Telegram {
+			free = count(l, "post.before.answer") - count(l, "keep.after.answer")
+		}
+		if len(l.Hits) > 0 && j.doubled[i] > max(0, free) {
 			j.violated(RuleOnce, "%d answers of life %d came again, but only %d of %d were not stored as sent", j.doubled[i], i, free, sent[i])
 		}
 	}
@@ -207,7 +229,7 @@ func (j *judge) content(in Input, a Event) {
 		}
 	}
 	for _, other := range j.r.Inputs {
-		if other.Kind != Guidance && other.ID != in.ID && strings.Contains(a.Text, "["+other.ID+"]") {
+		if other.question() && other.ID != in.ID && strings.Contains(a.Text, "["+other.ID+"]") {
 			j.violated(RuleContent, "the answer of %s speaks of %s: %q", in.ID, other.ID, a.Text)
 		}
 	}
@@ -272,7 +294,7 @@ func (j *judge) order() {
 	}
 	for i, in := range j.r.Inputs {
 		for _, before := range j.r.Inputs[:i] {
-			if in.Kind == Guidance || before.Kind == Guidance || in.Chat != before.Chat {
+			if !in.question() || !before.question() || in.Chat != before.Chat {
 				continue
 			}
 			if at, ok := decided[in.ID]; ok && at < decided[before.ID] {

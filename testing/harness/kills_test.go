@@ -2,6 +2,7 @@ package harness_test
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 var (
 	kills  = flag.Int("kills", 10, "how often TestKills kills")
 	faults = flag.Bool("faults", false, "run TestPlantedFaults")
+	front  = flag.String("front", "all", "where people talk to it: terminal, telegram, slack or all")
 	binary = flag.String("main", "./cmd/legwork", "package of the binary to be killed")
 	seed   = flag.Int64("seed", 1, "seed of the first run")
 )
@@ -41,45 +43,84 @@ func TestKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a while: run it without -short")
 	}
-	report, err := build(t).Campaign(t.Context(), harness.Campaign{Seed: *seed, Kills: *kills})
-	if err != nil {
-		t.Fatal(err)
+	h := build(t)
+	for _, name := range fronts() {
+		t.Run(name, func(t *testing.T) {
+			report, err := h.Campaign(t.Context(), harness.Campaign{Front: name, Seed: *seed, Kills: *kills})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s", report)
+			if len(report.Broken) > 0 {
+				t.Errorf("%d runs broke promises", len(report.Broken))
+			}
+			if report.Kills < *kills {
+				t.Errorf("only %d kills, want %d", report.Kills, *kills)
+			}
+			aimed := report.AtPoints["commit.before.shown"] + report.AtPoints["post.after.answer"] + report.AtPoints["telegram.after.sendMessage"]
+			if most := 2 + report.Kills/10 + aimed; report.Doubles > most {
+				t.Errorf("%d answers came twice in %d kills, want at most %d", report.Doubles, report.Kills, most)
+			}
+		})
 	}
-	t.Logf("%s", report)
-	if len(report.Broken) > 0 {
-		t.Errorf("%d runs broke promises", len(report.Broken))
+}
+
+// fronts are those that the tests are asked for.
+func fronts() []string {
+	if *front == "all" {
+		return harness.Fronts()
 	}
-	if report.Kills < *kills {
-		t.Errorf("only %d kills, want %d", report.Kills, *kills)
-	}
-	if most := 2 + report.Kills/10 + report.AtPoints["commit.before.shown"]; report.Doubles > most {
-		t.Errorf("%d answers came twice in %d kills, want at most %d", report.Doubles, report.Kills, most)
-	}
+	return []string{*front}
 }
 
 // planted are faults in the code itself, each at a failpoint.Fault of that
 // name, and the rules of which at least one must be found broken.
 var planted = []struct {
+	front string
 	fault string
 	what  string
 	rules []string
 }{
-	{"dedupe-off", "the store takes a message again", []string{harness.RuleOnce, harness.RuleGuidance}},
-	{"intake-not-stored", "a message is accepted before it is stored", []string{harness.RuleAnswered, harness.RuleGuidance}},
-	{"shown-not-stored", "that an answer went out is lost", []string{harness.RuleOnce, harness.RuleEnds}},
-	{"shown-too-early", "that an answer went out is stored before it does", []string{harness.RuleAnswered}},
-	{"started-not-stored", "a call that must not run twice leaves no trace before it is made", []string{harness.RuleBookOnce}},
-	{"unknown-repeats", "a call of unknown outcome is made again", []string{harness.RuleBookOnce}},
-	{"result-dropped", "a tool's result does not reach the prompts", []string{harness.RuleContent}},
-	{"returned-not-stored", "a tool's result is forgotten once in a while", []string{harness.RuleToolOnce, harness.RuleBookOnce}},
-	{"replied-not-stored", "a model's reply is forgotten once in a while", []string{harness.RuleModelOnce}},
-	{"resume-off", "live tasks are not taken up at the start", []string{harness.RuleAnswered, harness.RuleEnds}},
-	{"release-lost", "a queued task is never released", []string{harness.RuleAnswered, harness.RuleEnds}},
-	{"lane-off", "decisions do not wait for those before them", []string{harness.RuleOrder, harness.RuleHistory}},
-	{"history-lost", "answers do not enter the history", []string{harness.RuleHistory}},
-	{"guidance-lost", "guidance does not reach the prompts", []string{harness.RuleGuidance}},
-	{"wrong-chat", "answers go to another conversation", []string{harness.RuleChat}},
-	{"result-orphaned", "a tool call is sent without its result", []string{harness.RuleProtocol}},
+	{harness.Terminal, "dedupe-off", "the store takes a message again", []string{harness.RuleOnce, harness.RuleGuidance}},
+	{harness.Terminal, "intake-not-stored", "a message is accepted before it is stored", []string{harness.RuleAnswered, harness.RuleGuidance}},
+	{harness.Terminal, "shown-not-stored", "that an answer went out is lost", []string{harness.RuleOnce, harness.RuleEnds}},
+	{harness.Terminal, "shown-too-early", "that an answer went out is stored before it does", []string{harness.RuleAnswered}},
+	{harness.Terminal, "started-not-stored", "a call that must not run twice leaves no trace before it is made", []string{harness.RuleBookOnce}},
+	{harness.Terminal, "unknown-repeats", "a call of unknown outcome is made again", []string{harness.RuleBookOnce}},
+	{harness.Terminal, "result-dropped", "a tool's result does not reach the prompts", []string{harness.RuleContent}},
+	{harness.Terminal, "returned-not-stored", "a tool's result is forgotten once in a while", []string{harness.RuleToolOnce, harness.RuleBookOnce}},
+	{harness.Terminal, "replied-not-stored", "a model's reply is forgotten once in a while", []string{harness.RuleModelOnce}},
+	{harness.Terminal, "resume-off", "live tasks are not taken up at the start", []string{harness.RuleAnswered, harness.RuleEnds}},
+	{harness.Terminal, "release-lost", "a queued task is never released", []string{harness.RuleAnswered, harness.RuleEnds}},
+	{harness.Terminal, "lane-off", "decisions do not wait for those before them", []string{harness.RuleOrder, harness.RuleHistory}},
+	{harness.Terminal, "history-lost", "answers do not enter the history", []string{harness.RuleHistory}},
+	{harness.Terminal, "guidance-lost", "guidance does not reach the prompts", []string{harness.RuleGuidance}},
+	{harness.Terminal, "wrong-chat", "answers go to another conversation", []string{harness.RuleChat}},
+	{harness.Terminal, "result-orphaned", "a tool call is sent without its result", []string{harness.RuleProtocol}},
+	{harness.Telegram, "offset-early", "updates are confirmed before they are stored", []string{harness.RuleAnswered, harness.RuleGuidance}},
+	{harness.Telegram, "dedupe-off", "an update that comes again is taken again", []string{harness.RuleOnce, harness.RuleGuidance}},
+	{harness.Telegram, "shown-not-stored", "that an answer went out is lost", []string{harness.RuleOnce}},
+	{harness.Telegram, "board-left", "a board never folds", []string{harness.RuleTidy}},
+	{harness.Telegram, "failure-ignored", "what did not go out counts as shown", []string{harness.RuleAnswered, harness.RuleContent, harness.RuleTidy}},
+	{harness.Slack, "ack-early", "deliveries are acknowledged before they are stored", []string{harness.RuleAnswered, harness.RuleGuidance}},
+	{harness.Slack, "dedupe-off", "an event that comes again is taken again", []string{harness.RuleOnce, harness.RuleGuidance}},
+	{harness.Slack, "find-off", "a message that may be out is not looked for", []string{harness.RuleOnce, harness.RuleTidy}},
+	{harness.Slack, "wrong-thread", "answers leave the thread of their question", []string{harness.RuleChat}},
+	{harness.Slack, "stream-forgotten", "a stream that an earlier life began is never stopped", []string{harness.RuleTidy, harness.RuleAnswered, harness.RuleContent}},
+	{harness.Slack, "board-left", "a board never folds", []string{harness.RuleTidy}},
+	{harness.Slack, "failure-ignored", "what did not go out counts as shown", []string{harness.RuleAnswered, harness.RuleContent, harness.RuleTidy}},
+}
+
+// near are the failpoints at which a fault can be found: all, or a few where
+// only a kill there can show it.
+func near(all harness.Points, fault string) harness.Points {
+	intake := []string{"commit.before.opened", "commit.before.said"}
+	only := map[string][]string{
+		"offset-early": intake, "ack-early": intake, "unknown-repeats": {"commit.after.started", "commit.before.returned"},
+	}[fault]
+	some := maps.Clone(all)
+	maps.DeleteFunc(some, func(name string, _ int) bool { return only != nil && !slices.Contains(only, name) })
+	return some
 }
 
 // TestPlantedFaults proves that the judge sees what it is there for.
@@ -88,17 +129,24 @@ func TestPlantedFaults(t *testing.T) {
 		t.Skip("takes minutes: run it with go test ./testing/harness -run PlantedFaults -faults")
 	}
 	h := build(t)
-	clean, err := h.Campaign(t.Context(), harness.Campaign{Seed: *seed, Kills: 1, First: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(clean.Broken) > 0 {
-		t.Fatalf("without any fault: %s", clean)
+	points := map[string]harness.Points{}
+	for _, name := range fronts() {
+		clean, err := h.Campaign(t.Context(), harness.Campaign{Front: name, Seed: *seed, Kills: 1, First: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(clean.Broken) > 0 {
+			t.Fatalf("without any fault: %s", clean)
+		}
+		points[name] = clean.Points
 	}
 	for _, p := range planted {
-		t.Run(p.fault, func(t *testing.T) {
+		t.Run(p.front+" "+p.fault, func(t *testing.T) {
+			if points[p.front] == nil {
+				t.Skip("another front was asked for")
+			}
 			report, err := h.Campaign(t.Context(), harness.Campaign{
-				Seed: *seed, Kills: 60, First: true, Fault: p.fault, Patience: 5 * time.Second, Points: clean.Points,
+				Front: p.front, Seed: *seed, Kills: 20, First: true, Fault: p.fault, Patience: 3 * time.Second, Points: near(points[p.front], p.fault),
 			})
 			if err != nil {
 				t.Fatal(err)

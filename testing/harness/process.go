@@ -27,11 +27,11 @@ type process struct {
 // then calls wait.
 func (s *session) launch(n int, k Kill) (*process, error) {
 	p := &process{hits: filepath.Join(s.dir, fmt.Sprintf("hits.%d", n)), lines: make(chan Event, 64)}
-	p.cmd = exec.Command(s.h.Legwork, "chat", "--json", "--config", filepath.Join(s.dir, "config.yaml"))
+	p.cmd = exec.Command(s.h.Legwork, append(s.front.arguments(), "--config", filepath.Join(s.dir, "config.yaml"))...)
 	p.cmd.Dir = s.dir
 	p.cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + os.TempDir(),
-		"LEGWORK_FAILPOINT=" + k.Point, "LEGWORK_FAILPOINT_LOG=" + p.hits, "LEGWORK_FAULT=" + s.fault,
+		"LEGWORK_FAILPOINT=" + k.Point, "LEGWORK_FAILPOINT_LOG=" + p.hits, "LEGWORK_FAULT=" + s.fault, fmt.Sprintf("LEGWORK_HASTE=%d", haste),
 	}
 	p.cmd.WaitDelay = 5 * time.Second
 	stderr, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("stderr.%d", n)))
@@ -88,6 +88,9 @@ func (p *process) write(in Input) {
 		_, _ = p.stdin.Write(append(line, '\n'))
 	}
 }
+
+// terminate asks it to end.
+func (p *process) terminate() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }
 
 // kill ends it the hard way.
 func (p *process) kill() { _ = p.cmd.Process.Kill() }

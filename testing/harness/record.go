@@ -17,9 +17,13 @@ import (
 // Record is all that one run left on the wires.
 type Record struct {
 	Seed   int64
-	Inputs []Input // in the order of sending
-	Lives  []Life  // of the process, in order
-	Events []Event // of stdout, in order
+	Inputs []Input  // in the order of sending
+	Lives  []Life   // of the process, in order
+	Front  string   // Terminal, Telegram or Slack
+	Events []Event  // of stdout, in order
+	Posts  []Post   // of the bot in chats, as they stood in the end
+	Rude   []string // what the platform would call a bug of the client
+	Waits  []string // deliveries that the bot never confirmed
 	Model  []llmfake.Entry
 	Calls  []Call // of tools, in order
 }
@@ -32,18 +36,38 @@ const (
 	Plain    Kind = "plain"    // answered at once
 	Planned  Kind = "planned"  // needs sub-tasks
 	Guidance Kind = "guidance" // said while the planned question before it works
+	Stop     Kind = "stop"     // a press of the planned question's button
 )
 
-// Input is one line of stdin. Its ID is the message's id and, for questions,
-// the id that Brain finds in the text.
+// Input is one thing that a person does. Its ID is, for questions, the id that
+// Brain finds in the text; the terminal takes it for the message's as well.
 type Input struct {
-	Kind Kind
-	ID   string
-	Chat string
-	Text string
+	Kind  Kind
+	ID    string
+	Chat  string // the conversation: one of a front's own names
+	From  string // who; empty in the terminal
+	Text  string
+	Apart bool // asked beside what runs there: by a command
 	// Gate is the id of a question that this input waits for; empty: none.
-	// Guidance waits for its first sub-task, a question for its answer.
+	// Guidance waits for its first sub-task, a question for its answer, a press
+	// for its button.
 	Gate string
+}
+
+// question reports whether an answer is due.
+func (in Input) question() bool { return in.Kind == Plain || in.Kind == Planned }
+
+// Post is one message of the bot that stands in a chat.
+type Post struct {
+	Chat    string // the conversation, as Input names it; another name for places where nobody asked
+	ID      string
+	Text    string    // as people read it
+	To      string    // the input that it replies to; empty: none
+	Buttons []string  // labels
+	Live    bool      // it still streams, or is the preview of a message to come
+	Torn    bool      // the platform took it and its answer got lost on the way
+	Posted  time.Time // when it was first seen
+	At      time.Time // when its text was first what it is
 }
 
 // Life is one start of the process until its end.
@@ -68,6 +92,9 @@ type Event struct {
 	Chat    string    `json:"chat"`
 	Text    string    `json:"text"`
 	Failed  bool      `json:"failed"`
+
+	question string // in chats: the question that it answers
+	post     Post   // and the message
 }
 
 // Call is one call that reached the tool server.

@@ -10,6 +10,7 @@ import (
 
 // Report sums up a campaign.
 type Report struct {
+	Front     string
 	Began     time.Time
 	Took      time.Duration
 	Runs      int
@@ -19,6 +20,8 @@ type Report struct {
 	Questions int
 	Answers   int
 	Doubles   int // answers that came twice, in the one window that allows it
+	Torn      int // likewise, because the platform's reply to the first was lost
+	Orphans   int // boards that stay as they were, for the same reasons
 	Unknown   int // bookings whose outcome a kill hid
 	ModelLost int // model calls that kills cost, together
 	ModelMost int // and at most by one kill
@@ -29,6 +32,7 @@ type Report struct {
 
 // Broken is a run with violations.
 type Broken struct {
+	Front      string
 	Seed       int64
 	Kills      []Kill
 	Dir        string
@@ -37,7 +41,7 @@ type Broken struct {
 
 // again are the arguments that repeat the run, as far as chance lets it.
 func (b Broken) again() string {
-	args := fmt.Sprintf("-seed %d", b.Seed)
+	args := fmt.Sprintf("-front %s -seed %d", b.Front, b.Seed)
 	kills := make([]string, 0, len(b.Kills))
 	for _, k := range b.Kills {
 		kills = append(kills, k.String())
@@ -48,8 +52,8 @@ func (b Broken) again() string {
 	return args
 }
 
-func newReport() *Report {
-	return &Report{Began: time.Now(), AtPoints: map[string]int{}}
+func newReport(front string) *Report {
+	return &Report{Front: front, Began: time.Now(), AtPoints: map[string]int{}}
 }
 
 func (r *Report) add(record Record, v Verdict, o Order, dir string) {
@@ -66,29 +70,27 @@ func (r *Report) add(record Record, v Verdict, o Order, dir string) {
 		}
 	}
 	for _, in := range record.Inputs {
-		if in.Kind != Guidance {
+		if in.question() {
 			r.Questions++
 		}
 	}
-	for _, e := range record.Events {
-		if e.Type == "answer" {
-			r.Answers++
-		}
-	}
+	r.Answers += v.Answers
 	for _, n := range v.LostModel {
 		r.ModelLost += n
 		r.ModelMost = max(r.ModelMost, n)
 	}
 	r.Doubles += v.Doubles
+	r.Torn += v.Torn
+	r.Orphans += v.Orphans
 	r.Unknown += v.Unknown
 	r.ToolsLost += v.LostTools
 	if len(v.Violations) > 0 {
-		r.Broken = append(r.Broken, Broken{Seed: o.Seed, Kills: o.Kills, Dir: dir, Violations: v.Violations})
+		r.Broken = append(r.Broken, Broken{Front: r.Front, Seed: o.Seed, Kills: o.Kills, Dir: dir, Violations: v.Violations})
 	}
 }
 
 func (r *Report) line() string {
-	return fmt.Sprintf("%d runs, %d kills, %d with violations", r.Runs, r.Kills, len(r.Broken))
+	return fmt.Sprintf("%s: %d runs, %d kills, %d with violations", r.Front, r.Runs, r.Kills, len(r.Broken))
 }
 
 // Rules are the rules that were broken.
@@ -107,6 +109,9 @@ func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s in %v\n", r.line(), r.Took.Round(time.Second))
 	fmt.Fprintf(&b, "questions %d, answers %d, of them %d twice because a kill fell between sending and storing\n", r.Questions, r.Answers, r.Doubles)
+	if r.Front != Terminal {
+		fmt.Fprintf(&b, "answers twice because the platform's reply was lost %d, boards left for one of these reasons %d\n", r.Torn, r.Orphans)
+	}
 	fmt.Fprintf(&b, "model calls lost %d, at most %d by one kill; tool calls repeated %d; bookings with unknown outcome %d\n", r.ModelLost, r.ModelMost, r.ToolsLost, r.Unknown)
 	fmt.Fprintf(&b, "kills at random moments: %d\n", r.Random)
 	for _, name := range slices.Sorted(maps.Keys(r.Points)) {

@@ -2,68 +2,23 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"legwork/fakes/llmfake"
 )
 
-// Order is what one run is to do.
-type Order struct {
-	Seed  int64
-	Kills []Kill // one per life; a last life without a kill follows
-	Fault string // planted faults, separated by commas
-	// Patience is how long the wires may be silent before a life counts as
-	// hung; 0: 30 s.
-	Patience time.Duration
-}
-
-// Kill says when a life ends.
-type Kill struct {
-	Point string        // "name:n" of a failpoint; empty: by what follows
-	After int           // so many things were seen on the wires
-	Delay time.Duration // and this time went by
-}
-
-// String is the kill as ParseKills reads it; empty for none.
-func (k Kill) String() string {
-	switch {
-	case k.Point != "":
-		return k.Point
-	case k.After > 0:
-		return fmt.Sprintf("%d+%v", k.After, k.Delay)
-	}
-	return ""
-}
-
-// ParseKills reads a list such as "commit.after.replied:2,12+3ms": at the
-// second hit of a failpoint in the first life, and 3 ms after the twelfth
-// event in the second one.
-func ParseKills(list string) ([]Kill, error) {
-	var kills []Kill
-	for word := range strings.SplitSeq(list, ",") {
-		after, delay, random := strings.Cut(word, "+")
-		if !random {
-			kills = append(kills, Kill{Point: word})
-			continue
-		}
-		n, err := strconv.Atoi(after)
-		if err != nil {
-			return nil, fmt.Errorf("reading kill %q: %w", word, err)
-		}
-		d, err := time.ParseDuration(delay)
-		if err != nil {
-			return nil, fmt.Errorf("reading kill %q: %w", word, err)
-		}
-		kills = append(kills, Kill{After: n, Delay: d})
-	}
-	return kills, nil
-}
+// haste is how many times faster the time of the chat platforms goes, and
+// second how long one of their seconds lasts then.
+const (
+	haste  = 4
+	second = time.Second / haste
+)
 
 // session is a run in progress. One goroutine owns all but the notes.
 type session struct {
@@ -72,13 +27,17 @@ type session struct {
 	fault string
 	order Order
 	rand  *rand.Rand
+	front front
+	wire  string // the model's log
 
 	record   Record
 	sent     map[string]bool
 	accepted map[string]bool
 	gates    map[string]bool // "work q1", "answer q1"
 	seen     int             // things on the wires in this life
-	notes    chan string     // from the model's wire: "work q1", or "model"
+	all      int             // and in all lives
+	troubles []int           // how many of them come before the platform's next failures
+	notes    chan string     // of what was seen: "work q1", or nothing special
 }
 
 // Run does one run in dir, a new folder, which the caller removes.
@@ -90,49 +49,83 @@ func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err e
 	if err != nil {
 		return r, dir, err
 	}
-	random := rand.New(rand.NewPCG(uint64(o.Seed), 1))
 	s := &session{
-		h: h, dir: dir, fault: o.Fault, order: o, rand: random,
-		record: Record{Seed: o.Seed, Inputs: Scenario(random)},
-		sent:   map[string]bool{}, accepted: map[string]bool{}, gates: map[string]bool{},
+		h: h, dir: dir, fault: o.Fault, order: o, rand: rand.New(rand.NewPCG(uint64(o.Seed), 1)), wire: filepath.Join(dir, "model.jsonl"),
+		record: Record{Seed: o.Seed, Front: o.Front}, sent: map[string]bool{}, accepted: map[string]bool{}, gates: map[string]bool{},
 		notes: make(chan string, 4096),
 	}
+	if s.front, err = s.open(ctx, func() { s.tell(ctx, "") }); err != nil {
+		return r, dir, err
+	}
+	s.record.Inputs = s.front.scenario(s.rand)
+	for range s.rand.IntN(4) {
+		s.troubles = append(s.troubles, 10+s.rand.IntN(80))
+	}
+	err = s.serve(ctx)
+	s.front.collect(&s.record)
+	s.keepPosts()
+	if closed := s.front.close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = s.gather(&s.record)
+	}
+	return s.record, dir, err
+}
+
+// serve lets the model and legwork live.
+func (s *session) serve(ctx context.Context) error {
 	brain := llmfake.Brain{First: 5 * time.Millisecond, PerToken: 300 * time.Microsecond}
-	wire := filepath.Join(dir, "model.jsonl")
-	model, err := llmfake.Start(llmfake.Options{Models: []string{"fake"}, Log: wire, Respond: func(r llmfake.Request) llmfake.Response {
-		s.note(ctx, r)
+	if s.lasting() {
+		brain.PerToken = 8 * time.Millisecond // words are seen growing
+	}
+	model, err := llmfake.Start(llmfake.Options{Models: []string{"fake"}, Log: s.wire, Respond: func(r llmfake.Request) llmfake.Response {
+		note := "model"
+		if task, ok := r.Tagged("task"); ok {
+			id, _, _ := strings.Cut(task, " ")
+			note = "work " + id
+		}
+		s.tell(ctx, note)
 		return brain.Respond(r)
 	}})
 	if err != nil {
-		return r, dir, err
+		return err
 	}
 	err = s.run(ctx, model.URL)
 	if closed := model.Close(); err == nil {
 		err = closed
 	}
-	if err != nil {
-		return s.record, dir, err
-	}
-	if s.record.Model, err = llmfake.ReadLog(wire); err != nil {
-		return s.record, dir, err
-	}
-	for n := range s.record.Lives {
-		calls, err := readCalls(s.calls(n), n)
-		if err != nil {
-			return s.record, dir, err
-		}
-		s.record.Calls = append(s.record.Calls, calls...)
-	}
-	return s.record, dir, nil
+	return err
 }
 
-// note tells the run's goroutine of a request.
-func (s *session) note(ctx context.Context, r llmfake.Request) {
-	note := "model"
-	if task, ok := r.Tagged("task"); ok {
-		id, _, _ := strings.Cut(task, " ")
-		note = "work " + id
+// lasting reports that what is shown stays.
+func (s *session) lasting() bool { return s.order.Front == Telegram || s.order.Front == Slack }
+
+// keepPosts leaves what people see in the end to those who look into the folder.
+func (s *session) keepPosts() {
+	if text, err := json.MarshalIndent(s.record.Posts, "", "\t"); err == nil && s.lasting() {
+		_ = os.WriteFile(filepath.Join(s.dir, "posts.json"), text, 0o600) // it serves people only
 	}
+}
+
+// gather reads what the model and the tools were asked.
+func (s *session) gather(r *Record) (err error) {
+	if r.Model, err = llmfake.ReadLog(s.wire); err != nil {
+		return err
+	}
+	r.Calls = nil
+	for n := range r.Lives {
+		calls, err := readCalls(s.calls(n), n)
+		if err != nil {
+			return err
+		}
+		r.Calls = append(r.Calls, calls...)
+	}
+	return nil
+}
+
+// tell tells the run's goroutine that something was seen.
+func (s *session) tell(ctx context.Context, note string) {
 	select {
 	case s.notes <- note:
 	case <-ctx.Done():
@@ -180,93 +173,8 @@ groups:
   lookup: {description: Looks things up., servers: [desk], tools: [lookup], read_only: ["*"]}
   book: {description: Books things., servers: [desk], tools: [book], approve: never}
 `, filepath.Join(s.dir, "data"), url, lifeKey(n), s.h.Server, serverArgs(s.calls(n)))
-	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text), 0o600)
+	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.front.config()), 0o600)
 }
 
 // lifeKey is the API key of a life.
 func lifeKey(n int) string { return fmt.Sprintf("life-%d", n) }
-
-// live runs one life to its end.
-func (s *session) live(ctx context.Context, n int, k Kill) (Life, error) {
-	p, err := s.launch(n, k)
-	if err != nil {
-		return Life{}, err
-	}
-	s.seen = 0
-	delivered := map[string]bool{} // in this life
-	s.deliver(p, delivered)
-	silence := time.NewTimer(s.order.Patience)
-	defer silence.Stop()
-	killer := time.NewTimer(time.Hour)
-	defer killer.Stop()
-	for {
-		if len(s.accepted) == len(s.record.Inputs) {
-			_ = p.stdin.Close() // again and again does no harm
-		}
-		select {
-		case e, ok := <-p.lines:
-			if !ok {
-				return p.wait()
-			}
-			s.take(e)
-		case note := <-s.notes:
-			s.gates[note] = true
-		case <-killer.C:
-			p.kill()
-			continue
-		case <-silence.C:
-			p.life.Hung = true
-			p.kill()
-			continue
-		case <-ctx.Done():
-			p.kill()
-			for range p.lines { // it ends at once
-			}
-			life, _ := p.wait()
-			return life, ctx.Err()
-		}
-		silence.Reset(s.order.Patience)
-		if s.seen++; k.After > 0 && s.seen == k.After {
-			killer.Reset(k.Delay)
-		}
-		s.deliver(p, delivered)
-	}
-}
-
-// take notes an event of stdout.
-func (s *session) take(e Event) {
-	s.record.Events = append(s.record.Events, e)
-	switch e.Type {
-	case "accepted":
-		s.accepted[e.Message] = true
-	case "answer":
-		s.gates["answer "+mark(e.Text)] = true
-	}
-}
-
-// deliver sends what may be sent now: inputs that were never accepted, some of
-// the others once more, and new ones whose gate is open, each conversation in
-// its order.
-func (s *session) deliver(p *process, delivered map[string]bool) {
-	waiting := map[string]bool{} // conversations
-	for _, in := range s.record.Inputs {
-		if delivered[in.ID] || waiting[in.Chat] {
-			continue
-		}
-		if !s.sent[in.ID] && !s.open(in) {
-			waiting[in.Chat] = true
-			continue
-		}
-		delivered[in.ID] = true
-		if s.accepted[in.ID] && s.rand.IntN(3) > 0 {
-			continue
-		}
-		s.sent[in.ID] = true
-		p.write(in)
-	}
-}
-
-func (s *session) open(in Input) bool {
-	answered := s.gates["answer "+in.Gate]
-	return in.Gate == "" || answered || in.Kind == Guidance && s.gates["work "+in.Gate]
-}

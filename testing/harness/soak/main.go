@@ -16,11 +16,13 @@ import (
 
 func main() {
 	c := harness.Campaign{}
+	front := flag.String("front", "all", "terminal, telegram, slack or all, one after the other")
 	flag.Int64Var(&c.Seed, "seed", 1, "seed of the first run")
 	flag.IntVar(&c.Kills, "kills", 0, "end after so many kills")
 	flag.DurationVar(&c.For, "for", 0, "end after this time")
-	flag.IntVar(&c.Parallel, "parallel", 3, "runs at once")
+	flag.IntVar(&c.Parallel, "parallel", 0, "runs at once; 0: as many as the front bears")
 	flag.StringVar(&c.Fault, "fault", "", "planted faults, separated by commas")
+	flag.DurationVar(&c.Patience, "patience", 0, "after which silence a life counts as hung; 0: 30s")
 	flag.BoolVar(&c.First, "first", false, "end at the first violation")
 	at := flag.String("at", "", "do only the run of the seed, with these kills, such as commit.after.replied:2,12+3ms")
 	binary := flag.String("main", "./cmd/legwork", "package of the binary to be killed")
@@ -28,7 +30,11 @@ func main() {
 	if c.Kills == 0 && c.For == 0 {
 		c.For = 10 * time.Minute
 	}
-	code, err := soak(c, *binary, *at)
+	fronts := []string{*front}
+	if *front == "all" {
+		fronts = harness.Fronts()
+	}
+	code, err := soak(c, fronts, *binary, *at)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -36,7 +42,7 @@ func main() {
 	os.Exit(code)
 }
 
-func soak(c harness.Campaign, binary, at string) (int, error) {
+func soak(c harness.Campaign, fronts []string, binary, at string) (int, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	dir, err := os.MkdirTemp("", "legwork-soak-")
@@ -55,15 +61,20 @@ func soak(c harness.Campaign, binary, at string) (int, error) {
 		}
 	}
 	if at != "" {
+		c.Front = fronts[0]
 		return repeat(ctx, h, c, at)
 	}
-	report, err := h.Campaign(ctx, c)
-	if err != nil && ctx.Err() == nil {
-		return 1, err
+	code := 0
+	for _, c.Front = range fronts {
+		report, err := h.Campaign(ctx, c)
+		if err != nil && ctx.Err() == nil {
+			return 1, err
+		}
+		fmt.Println(report)
+		code = max(code, min(1, len(report.Broken)))
 	}
-	fmt.Print(report)
-	if len(report.Broken) > 0 {
-		return 1, nil
+	if code > 0 {
+		return code, nil
 	}
 	return 0, os.RemoveAll(dir)
 }
@@ -74,7 +85,7 @@ func repeat(ctx context.Context, h *harness.Harness, c harness.Campaign, at stri
 	if err != nil {
 		return 2, err
 	}
-	record, dir, err := h.Run(ctx, harness.Order{Seed: c.Seed, Kills: kills, Fault: c.Fault})
+	record, dir, err := h.Run(ctx, harness.Order{Front: c.Front, Seed: c.Seed, Kills: kills, Fault: c.Fault, Patience: c.Patience})
 	if err != nil {
 		return 1, err
 	}

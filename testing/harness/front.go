@@ -1,0 +1,218 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The fronts: where people talk to legwork.
+const (
+	Terminal = "terminal"
+	Telegram = "telegram"
+	Slack    = "slack"
+)
+
+// Fronts lists them.
+func Fronts() []string { return []string{Terminal, Telegram, Slack} }
+
+// front is the side of legwork that people are on. The run's goroutine calls
+// it, its own goroutines only tell that something was seen.
+type front interface {
+	// scenario makes what people will do.
+	scenario(r *rand.Rand) []Input
+	// arguments are those of legwork before its config file, config is what the
+	// file says of this front.
+	arguments() []string
+	config() string
+	// greet tells of a new life, before anything is said to it.
+	greet(p *process)
+	// can reports whether an input is possible now: the message that it replies
+	// to is there, the button that it presses.
+	can(in Input) bool
+	// say does an input, or has it delivered again. It reports whether it need
+	// not be done by a later life.
+	say(in Input) (done bool)
+	// trouble lets something go wrong between legwork and the platform.
+	trouble(r *rand.Rand)
+	// leave ends a life in which nothing more will be done; settled says that
+	// all is as it has to be. It reports whether the life was asked to end.
+	leave(p *process, settled func() bool) bool
+	// gates are what was seen of answers so far: "answer q1".
+	gates() []string
+	// collect adds what was seen to the record.
+	collect(r *Record)
+	close() error
+}
+
+// open starts a front. seen is called, from any goroutine, whenever something
+// is to be seen that was not before.
+func (s *session) open(ctx context.Context, seen func()) (front, error) {
+	switch s.order.Front {
+	case "", Terminal:
+		return &terminalFront{s: s}, nil
+	case Telegram:
+		return newTelegramFront(ctx, s, seen)
+	case Slack:
+		return newSlackFront(ctx, s, seen)
+	}
+	return nil, fmt.Errorf("there is no front %q; there are %v", s.order.Front, Fronts())
+}
+
+// chats is what Telegram and Slack have in common: messages that stay, and
+// people who look at them. watch keeps it up to date.
+type chats struct {
+	s    *session
+	seen func()
+
+	watching sync.WaitGroup
+	stop     context.CancelFunc
+
+	mu    sync.Mutex // guards what follows
+	posts map[string]Post
+	order []string          // keys of posts, oldest first
+	asked map[string]string // inputs by the platform's name of their message
+
+	said    map[string]bool // of the run's goroutine, as the rest
+	pressed map[string]bool // in this life
+}
+
+func newChats(s *session, seen func()) *chats {
+	return &chats{s: s, seen: seen, posts: map[string]Post{}, asked: map[string]string{}, said: map[string]bool{}, pressed: map[string]bool{}}
+}
+
+// watch notes what changes until the front is closed. wait returns when look
+// does or ctx ends.
+func (c *chats) watch(ctx context.Context, wait func(ctx context.Context, look func(now []Post))) {
+	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	c.watching.Go(func() { wait(ctx, c.look) })
+}
+
+// unwatch ends watch.
+func (c *chats) unwatch() {
+	c.stop()
+	c.watching.Wait()
+}
+
+// look takes all posts as they stand now.
+func (c *chats) look(now []Post) {
+	if c.note(now, time.Now()) {
+		c.seen()
+	}
+}
+
+func (c *chats) note(now []Post, at time.Time) (news bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stand := map[string]bool{}
+	for _, p := range now {
+		key := p.Chat + " " + p.ID
+		stand[key] = true
+		old, known := c.posts[key]
+		p.Posted, p.At = old.Posted, old.At
+		if !known {
+			c.order = append(c.order, key)
+			p.Posted = at
+		}
+		changed := !known || p.Text != old.Text
+		if changed {
+			p.At = at
+		}
+		news = news || changed || p.Live != old.Live || !slices.Equal(p.Buttons, old.Buttons)
+		c.posts[key] = p
+	}
+	c.order = slices.DeleteFunc(c.order, func(key string) bool {
+		gone := !stand[key]
+		if gone {
+			delete(c.posts, key)
+			news = true
+		}
+		return gone
+	})
+	return news
+}
+
+// list returns the posts as they were seen last.
+func (c *chats) list() []Post {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]Post, 0, len(c.order))
+	for _, key := range c.order {
+		p := c.posts[key]
+		p.To = c.asked[p.To]
+		all = append(all, p)
+	}
+	return all
+}
+
+// outcome returns the post that answers a question and is complete.
+func (c *chats) outcome(in Input) (Post, bool) {
+	for _, p := range c.list() {
+		if !p.Live && answers(p, in, c.s.record.Inputs) && (finished(in, p.Text) || halted(in, c.s.record.Inputs)) {
+			return p, true
+		}
+	}
+	return Post{}, false
+}
+
+func (c *chats) gates() []string {
+	var open []string
+	for _, in := range c.s.record.Inputs {
+		if in.question() && c.said[in.ID] {
+			if _, ok := c.outcome(in); ok {
+				open = append(open, "answer "+in.ID)
+			}
+		}
+	}
+	return open
+}
+
+// input returns the one with that id.
+func (c *chats) input(id string) Input {
+	for _, in := range c.s.record.Inputs {
+		if in.ID == id {
+			return in
+		}
+	}
+	return Input{}
+}
+
+// answered reports whether a question has its answer.
+func (c *chats) answered(id string) bool {
+	_, ok := c.outcome(c.input(id))
+	return ok
+}
+
+// board returns the message of the running task of a question: with Stop, and
+// if none has, one that replies to the question.
+func (c *chats) board(id string) (Post, bool) {
+	asked := c.input(id)
+	var found Post
+	for _, p := range c.list() {
+		if p.Chat != asked.Chat || p.To != "" && p.To != id || p.Live && !slices.Contains(p.Buttons, stopLabel) {
+			continue
+		}
+		switch {
+		case slices.Contains(p.Buttons, stopLabel):
+			return p, true
+		case p.To == id:
+			found = p
+		}
+	}
+	return found, found.ID != ""
+}
+
+// stopLabel is what the button of a running task says.
+const stopLabel = "Stop"
+
+// leave asks for a clean end when all is settled.
+func (c *chats) leave(p *process, settled func() bool) bool {
+	if !settled() {
+		return false
+	}
+	p.terminate()
+	return true
+}

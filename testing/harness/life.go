@@ -1,0 +1,167 @@
+package harness
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// still is how long nothing must be seen before a life may be over.
+const still = 150 * time.Millisecond
+
+// life is one life as it goes on.
+type life struct {
+	*session
+	n         int
+	p         *process
+	kill      Kill
+	delivered map[string]bool // inputs
+	silence   *time.Timer     // since something was seen: it hangs
+	calm      *time.Timer     // likewise: perhaps all is done
+	killer    *time.Timer
+	leaving   bool // it was asked to end
+}
+
+// live runs one life to its end.
+func (s *session) live(ctx context.Context, n int, k Kill) (Life, error) {
+	p, err := s.launch(n, k)
+	if err != nil {
+		return Life{}, err
+	}
+	s.seen = 0
+	s.front.greet(p)
+	l := &life{
+		session: s, n: n, p: p, kill: k, delivered: map[string]bool{},
+		silence: time.NewTimer(s.order.Patience), calm: time.NewTimer(still), killer: time.NewTimer(time.Hour),
+	}
+	defer l.silence.Stop()
+	defer l.calm.Stop()
+	defer l.killer.Stop()
+	old := time.AfterFunc(max(3*s.order.Patience, 20*time.Second), func() { s.tell(ctx, noteOld) })
+	defer old.Stop()
+	l.deliver()
+	return l.watch(ctx)
+}
+
+// noteOld says that a life is longer than any should be.
+const noteOld = "old"
+
+func (l *life) watch(ctx context.Context) (Life, error) {
+	for {
+		if !l.lasting() && len(l.accepted) == len(l.record.Inputs) {
+			l.front.leave(l.p, nil)
+		}
+		select {
+		case e, ok := <-l.p.lines:
+			if !ok {
+				return l.p.wait()
+			}
+			if !l.lasting() {
+				l.take(e)
+				l.stirred()
+			}
+		case note := <-l.notes:
+			if note == noteOld {
+				l.hang()
+				continue
+			}
+			l.gates[note] = true
+			l.stirred()
+		case <-l.killer.C:
+			l.p.kill()
+		case <-l.silence.C:
+			l.hang()
+		case <-l.calm.C:
+			l.calm.Reset(still)
+			if l.lasting() && !l.leaving && len(l.accepted) == len(l.record.Inputs) {
+				l.leaving = l.front.leave(l.p, l.settled)
+			} else {
+				l.deliver()
+			}
+		case <-ctx.Done():
+			l.p.kill()
+			for range l.p.lines { // it ends at once
+			}
+			life, _ := l.p.wait()
+			return life, ctx.Err()
+		}
+	}
+}
+
+func (l *life) hang() {
+	l.p.life.Hung = true
+	l.p.kill()
+}
+
+// stirred counts something that was seen, and does what comes after it.
+func (l *life) stirred() {
+	l.silence.Reset(l.order.Patience)
+	l.calm.Reset(still)
+	if l.seen++; l.kill.After > 0 && l.seen == l.kill.After {
+		l.killer.Reset(l.kill.Delay)
+	}
+	if l.all++; slices.Contains(l.troubles, l.all) {
+		l.front.trouble(l.rand)
+	}
+	for _, gate := range l.front.gates() {
+		l.gates[gate] = true
+	}
+	if !l.leaving {
+		l.deliver()
+	}
+}
+
+// take notes an event of stdout.
+func (s *session) take(e Event) {
+	s.record.Events = append(s.record.Events, e)
+	switch e.Type {
+	case "accepted":
+		s.accepted[e.Message] = true
+	case "answer":
+		s.gates["answer "+mark(e.Text)] = true
+	}
+}
+
+// deliver sends what may be sent now: inputs that were never accepted, some of
+// the others once more, and new ones whose gate is open, each conversation in
+// its order.
+func (l *life) deliver() {
+	waiting := map[string]bool{} // conversations
+	for _, in := range l.record.Inputs {
+		if l.delivered[in.ID] || waiting[in.Chat] {
+			continue
+		}
+		if !l.sent[in.ID] && !(l.ready(in) && l.front.can(in)) {
+			waiting[in.Chat] = true
+			continue
+		}
+		if l.accepted[in.ID] && l.rand.IntN(3) > 0 {
+			l.delivered[in.ID] = true
+			continue
+		}
+		l.sent[in.ID] = true
+		done := l.front.say(in)
+		if done {
+			l.accepted[in.ID] = true
+		}
+		l.delivered[in.ID] = done || in.Kind != Stop
+	}
+}
+
+// ready reports whether an input's gate is open.
+func (s *session) ready(in Input) bool {
+	answered := s.gates["answer "+in.Gate]
+	return in.Gate == "" || answered || (in.Kind == Guidance || in.Kind == Stop) && s.gates["work "+in.Gate]
+}
+
+// settled reports whether all is as it has to be in the end.
+func (l *life) settled() bool {
+	r := l.record
+	r.Lives = append(slices.Clone(r.Lives), Life{Start: l.p.life.Start, End: time.Now()})
+	l.front.collect(&r)
+	if err := l.gather(&r); err != nil {
+		return false // a line is being written
+	}
+	due := []string{RuleAnswered, RuleContent, RuleGuidance, RuleTidy}
+	return !slices.ContainsFunc(Judge(r).Violations, func(v Violation) bool { return slices.Contains(due, v.Rule) })
+}
