@@ -268,3 +268,62 @@ func TestTypingAtMostEveryFiveSeconds(t *testing.T) {
 		}
 	})
 }
+
+// TestWebhookThatDoesNotDeliver: Ready tells what Telegram says of its webhook,
+// and one that another program put in its place is set again.
+func TestWebhookThatDoesNotDeliver(t *testing.T) {
+	const mine = "https://bot.example.com/telegram/webhook"
+	type info struct {
+		url, failure string
+		waiting      int
+		ago          time.Duration
+	}
+	good := info{url: mine}
+	now := good
+	s := &script{}
+	s.answer = func(method string, params map[string]string) (string, error) {
+		switch method {
+		case "setWebhook":
+			now = good
+		case "getWebhookInfo":
+			failed := time.Now().Add(-now.ago).Unix()
+			return fmt.Sprintf(`{"ok":true,"result":{"url":%q,"pending_update_count":%d,"last_error_date":%d,"last_error_message":%q}}`, now.url, now.waiting, failed, now.failure), nil
+		}
+		return usual(method, params)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		cfg := telegram.Config{Token: token, Mode: telegram.ModeWebhook, Webhook: telegram.Webhook{URL: mine, Secret: "s"}}
+		tg, err := telegram.New(cfg, telegram.Options{Pacer: &pacer{}}.WithTransport(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- tg.Run(ctx, (&inbox{}).handle) }()
+		synctest.Wait()
+		for _, test := range []struct {
+			now   info
+			ready bool
+		}{
+			{good, true},
+			{info{mine, "Connection refused", 3, 10 * time.Second}, false},
+			{info{mine, "Connection refused", 3, time.Hour}, true},
+			{info{mine, "Connection refused", 0, time.Second}, true},
+			{info{"https://elsewhere.example.com", "", 0, 0}, true},
+			{info{"", "", 0, 0}, true},
+		} {
+			now = test.now
+			pass(90 * time.Second)
+			if err := tg.Ready(); (err == nil) != test.ready || err != nil && !strings.Contains(err.Error(), test.now.failure) {
+				t.Errorf("of %+v Ready says %v, want ready: %t", test.now, err, test.ready)
+			}
+		}
+		if n := len(s.of("setWebhook")); n != 3 {
+			t.Errorf("the webhook was set %d times, want at the start and after each of two changes", n)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run returned %v, want nil", err)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -19,6 +20,7 @@ const (
 	secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 	maxDelivery  = 1 << 20         // bytes of one update
 	waitForSelf  = 5 * time.Second // how long a delivery waits until the bot knows its name
+	hookLook     = time.Minute     // between two looks at the webhook
 )
 
 // hook is what deliveries need while Run works.
@@ -35,15 +37,50 @@ type hook struct {
 func (t *Telegram) await(ctx context.Context, handle handler) {
 	t.hook.open(ctx, handle)
 	defer t.hook.close()
+	for t.setHook(ctx) && t.watchHook(ctx) {
+		t.log.WarnContext(ctx, "telegram: another program changed the webhook, which is set again")
+	}
+}
+
+// setHook tells Telegram where to deliver; false when ctx ended before.
+func (t *Telegram) setHook(ctx context.Context) bool {
 	params := tgbotapi.Params{
 		"url":             t.cfg.Webhook.URL,
 		"secret_token":    t.cfg.Webhook.Secret,
 		"allowed_updates": allowedUpdates,
 	}
-	if t.insist(ctx, "setWebhook", params, func(problem error) { t.receiving(ctx, problem) }) {
-		t.receiving(ctx, nil)
-		<-ctx.Done()
+	if !t.insist(ctx, "setWebhook", params, func(problem error) { t.receiving(ctx, problem) }) {
+		return false
 	}
+	t.receiving(ctx, nil)
+	return true
+}
+
+// watchHook asks now and then whether Telegram can deliver: it tells nobody
+// else. It returns true when the webhook is another one, false when ctx ended.
+func (t *Telegram) watchHook(ctx context.Context) (changed bool) {
+	for sleep(ctx, hookLook) {
+		var info struct {
+			URL     string `json:"url"`
+			Waiting int    `json:"pending_update_count"`
+			Failed  int64  `json:"last_error_date"`
+			Why     string `json:"last_error_message"`
+		}
+		err := t.api.call(ctx, callTimeout, "getWebhookInfo", nil, &info)
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case err != nil:
+			t.receiving(ctx, explain(err))
+		case info.URL != t.cfg.Webhook.URL:
+			return true
+		case info.Waiting > 0 && t.now().Sub(when(info.Failed)) < 2*hookLook:
+			t.receiving(ctx, fmt.Errorf("telegram cannot deliver, see that telegram.webhook.url leads here: %s", info.Why))
+		default:
+			t.receiving(ctx, nil)
+		}
+	}
+	return false
 }
 
 func (h *hook) open(ctx context.Context, handle handler) {
