@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"legwork/bot"
 	"legwork/i18n"
 	"legwork/llm"
 	"legwork/planner"
@@ -18,7 +19,10 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 	if rules.PromptBytes != nil {
 		scene.MaxBytes = rules.PromptBytes(a.Role)
 	}
-	settings := x.settings(v)
+	settings, err := x.settings(ctx, v.Opening().Chat)
+	if err != nil {
+		return scene, nil, err
+	}
 	scene.ChatInstructions, scene.Model = settings.Instructions, settings.Model
 	if chosen := v.Opening().Model; slices.Contains(rules.Models, chosen) {
 		scene.Model = chosen
@@ -28,7 +32,6 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 		scene.Groups = append(scene.Groups, i18n.Group{Name: g.Name, Description: g.Description})
 	}
 	if a.Role != llm.RoleWork {
-		var err error
 		scene.History, err = x.history(ctx, v, scene.MaxBytes)
 		return scene, nil, err
 	}
@@ -83,17 +86,41 @@ func (x *Executor) own(ctx context.Context, v *View, earlier ID) bool {
 	return err == nil && e.Opening != nil && e.Opening.From.Key() == opening.From.Key()
 }
 
-func (x *Executor) settings(v *View) ChatSettings {
-	all, chat := x.rules.Load().ChatSettings, v.Opening().Chat
-	if own, ok := all[chat.Key()]; ok {
-		return own
+// settings are what the config says about a chat, also by the id that it had
+// before.
+func (x *Executor) settings(ctx context.Context, chat bot.Chat) (ChatSettings, error) {
+	all := x.rules.Load().ChatSettings
+	for range 2 {
+		for _, key := range []string{chat.Key(), chat.Room()} {
+			if own, ok := all[key]; ok {
+				return own, nil
+			}
+		}
+		if len(all) == 0 || chat.Private {
+			break
+		}
+		was, err := x.Store.Setting(ctx, chat.Room(), settingWas)
+		if err != nil {
+			return ChatSettings{}, fmt.Errorf("reading settings: %w", err)
+		}
+		if was == "" {
+			break
+		}
+		chat.ID = was
 	}
-	return all[chat.Room()]
+	return ChatSettings{}, nil
 }
 
-// groups lists what the asker can use in the task's chat.
+// groups lists what the asker can use in the task's chat: nothing when that
+// cannot be found out.
 func (x *Executor) groups(ctx context.Context, v *View) []Group {
-	named, opening := x.settings(v).Groups, v.Opening()
+	opening := v.Opening()
+	settings, err := x.settings(ctx, opening.Chat)
+	if err != nil {
+		x.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "task", v.ID, "cause", err)
+		return nil
+	}
+	named := settings.Groups
 	return slices.DeleteFunc(x.Tools.Groups(ctx), func(g Group) bool {
 		return len(named) > 0 && !slices.Contains(named, g.Name) || !g.open(opening.Chat, opening.From)
 	})

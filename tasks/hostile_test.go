@@ -1,13 +1,17 @@
 package tasks_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"legwork/bot"
+	"legwork/llm"
 	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
 )
 
 // TestListedGroupMoves: everybody in a group that the config lists is heard on
@@ -104,5 +108,30 @@ func TestPanicIsOneMessagesOwn(t *testing.T) {
 	}
 	if got := o.goals(private("bob")); !slices.Equal(got, []string{"go"}) {
 		t.Errorf("what came with it: %q", got)
+	}
+}
+
+// TestMovedGroupKeepsItsSettings: what the config allows in a group, and says to
+// the model there, holds on when the group has another id.
+func TestMovedGroupKeepsItsSettings(t *testing.T) {
+	d := newDesk(t)
+	old, grown := bot.Chat{Platform: "recorder", ID: "old"}, bot.Chat{Platform: "recorder", ID: "grown"}
+	d.Executor.Use(tasks.PromptRules{ChatSettings: map[string]tasks.ChatSettings{
+		old.Key(): {Groups: []string{"look"}, Instructions: "Be brief."},
+	}})
+	m := enginetest.Message("1", "go", time.Now())
+	m.Chat = grown
+	d.Ask(t, bot.Message{Key: "0", Chat: old, MovedTo: &grown}, m)
+	prompt := ""
+	d.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+		for _, m := range r.Messages {
+			prompt += m.Content
+		}
+		return llm.Reply{Text: "done"}, nil
+	}
+	id := d.live(grown)[0]
+	d.does(id, planner.Todo(d.state(id))[0].ID)
+	if !strings.Contains(prompt, "Be brief.") || !strings.Contains(prompt, "Looks things up.") || strings.Contains(prompt, "Books things.") {
+		t.Errorf("the prompt in the group's new place:\n%s", prompt)
 	}
 }

@@ -8,19 +8,15 @@ import (
 	"legwork/bot"
 )
 
-// settingWas is the platform's id that a group had before, which the config
-// lists. It belongs to the group's key.
+// settingWas is the platform's id that a group had before, by which the config
+// may name it. It belongs to the group's key.
 const settingWas = "was"
 
 // move takes account of a group that has another id now: what it holds goes
-// along, and so does its place in the config's list until that is changed.
+// along, and so does what the config says of it until that is changed.
 func (in *Inbox) move(ctx context.Context, from bot.Chat, to bot.Chat) error {
 	if err := in.Store.Move(ctx, from.Key(), to); err != nil {
 		return fmt.Errorf("moving %s: %w", from.Key(), err)
-	}
-	door := in.rules.Load().Access.Doors[from.Platform]
-	if !slices.Contains(door.Chats, from.ID) {
-		return nil
 	}
 	was, err := in.setting(ctx, to.Key(), settingWas)
 	if err != nil || was == from.ID {
@@ -29,7 +25,11 @@ func (in *Inbox) move(ctx context.Context, from bot.Chat, to bot.Chat) error {
 	if err := in.put(ctx, to.Key(), settingWas, from.ID); err != nil {
 		return err
 	}
-	in.Log.WarnContext(ctx, "a group that the config names has another id now", "was", from.Key(), "is", to.Key())
+	in.Log.InfoContext(ctx, "a group has another id now", "was", from.Key(), "is", to.Key())
+	door := in.rules.Load().Access.Doors[from.Platform]
+	if !slices.Contains(door.Chats, from.ID) {
+		return nil
+	}
 	in.TellAdmins(ctx, "admin.chat_moved", map[string]any{"Was": from.Key(), "Chat": to.Key()})
 	return nil
 }
