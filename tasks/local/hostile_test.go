@@ -122,7 +122,7 @@ func TestLongQuestionIsClosedInOneMessage(t *testing.T) {
 // the outcome was to be shown, it takes the place of the board of a plain
 // question, and the board of a planned one folds.
 func TestOutageLeavesNothingBehind(t *testing.T) {
-	for _, planned := range []bool{false} {
+	for _, planned := range []bool{false, true} {
 		for _, down := range []time.Duration{time.Second, 5 * time.Second, 36 * time.Second, 43 * time.Second, 60 * time.Second, 75 * time.Second, 110 * time.Second, time.Hour} {
 			t.Run(fmt.Sprintf("%v, planned %v", down, planned), func(t *testing.T) {
 				converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
