@@ -208,8 +208,8 @@ func (in *Inbox) guidance(ctx context.Context, id ID, number string) (planner.Ev
 	if err != nil {
 		return planner.Event{}, fmt.Errorf("reading task %s: %w", id, err)
 	}
-	seq, err := strconv.Atoi(number)
-	if err != nil || seq < 1 || seq > s.Seq {
+	seq, _ := strconv.Atoi(number) // 0 for what is none
+	if seq < 1 || seq > s.Seq {
 		return planner.Event{}, nil
 	}
 	e, err := in.Store.Event(ctx, id, seq)
