@@ -3,7 +3,6 @@ package slack
 import (
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"legwork/bot"
@@ -98,15 +97,7 @@ func (s *Slack) Split(d bot.Draft) []bot.Draft {
 	if d.Board != nil || n == 1 {
 		return []bot.Draft{d}
 	}
-	parts := make([]bot.Draft, n)
-	for i := range parts {
-		parts[i] = d
-		parts[i].Part = i + 1
-		if i < n-1 {
-			parts[i].Footer, parts[i].Buttons = "", nil
-		}
-	}
-	return parts
+	return d.Parts(n)
 }
 
 // foot is what stands under a text: the line about the work, and the buttons.
@@ -174,7 +165,11 @@ func lines(b bot.Board) []string {
 // describe is an item in one line: title, group, what is being called, time.
 func describe(i bot.Item, limit int) string {
 	var tail strings.Builder
-	for _, word := range []string{i.Group, i.Doing, clock(i.Elapsed)} {
+	spent := ""
+	if i.Elapsed > 0 {
+		spent = bot.Clock(i.Elapsed)
+	}
+	for _, word := range []string{i.Group, i.Doing, spent} {
 		if word != "" {
 			tail.WriteString(" · " + cut(oneLine(word), limit/5))
 		}
@@ -199,18 +194,6 @@ func icon(state string) string {
 	return "⬜"
 }
 
-// clock writes a duration as people read it on a watch: 0:12, 3:05, 1:02:03.
-func clock(d time.Duration) string {
-	if d <= 0 {
-		return ""
-	}
-	seconds := int(d.Round(time.Second) / time.Second)
-	if seconds < 3600 {
-		return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
-}
-
 // fit escapes a text and cuts it so that the result has at most limit
 // characters.
 func fit(t string, limit int) string {
@@ -230,7 +213,8 @@ func fit(t string, limit int) string {
 	return markdown.SlackEscape(t)
 }
 
-func oneLine(t string) string { return strings.Join(strings.Fields(t), " ") }
+// oneLine makes one line of a text, without marks that turn its direction.
+func oneLine(t string) string { return strings.Join(strings.Fields(bot.Clean(t)), " ") }
 
 // chunks cuts a text at line ends into pieces of at most limit characters.
 func chunks(t string, limit int) []string {

@@ -30,7 +30,6 @@ func Pause(s *Slack, name string, d time.Duration) {
 var (
 	Plain   = plain
 	Command = command
-	Clock   = clock
 	Cut     = cut
 	Steady  = steady
 	Fit     = fit

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"legwork/bot"
@@ -77,12 +76,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-func TestClockAndCut(t *testing.T) {
-	for d, want := range map[time.Duration]string{0: "", 400 * time.Millisecond: "0:00", 12 * time.Second: "0:12", 185 * time.Second: "3:05", 3723 * time.Second: "1:02:03"} {
-		if got := slack.Clock(d); got != want {
-			t.Errorf("Clock(%s) = %q, want %q", d, got, want)
-		}
-	}
+func TestCut(t *testing.T) {
 	for _, test := range []struct {
 		text  string
 		limit int

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"legwork/bot"
 	"legwork/bot/markdown"
@@ -116,7 +115,7 @@ func row(it bot.Item) string {
 		words = append(words, "<code>"+markdown.TelegramEscape(doing)+"</code>")
 	}
 	if it.Elapsed > 0 {
-		words = append(words, clock(it.Elapsed))
+		words = append(words, bot.Clock(it.Elapsed))
 	}
 	return icon(it.State) + " " + strings.Join(words, " · ")
 }
@@ -128,13 +127,4 @@ func icon(state string) string {
 		}
 	}
 	return "▫️"
-}
-
-// clock writes a duration as "0:12" or "1:02:03".
-func clock(d time.Duration) string {
-	s := int(d.Seconds())
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }

@@ -125,16 +125,7 @@ func (t *Telegram) Split(d bot.Draft) []bot.Draft {
 	if d.Part > 0 {
 		return []bot.Draft{d}
 	}
-	n := len(render(d))
-	parts := make([]bot.Draft, n)
-	for i := range parts {
-		parts[i] = d
-		parts[i].Part = i + 1
-		if i < n-1 {
-			parts[i].Buttons, parts[i].Footer = nil, ""
-		}
-	}
-	return parts
+	return d.Parts(len(render(d)))
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)

@@ -1,0 +1,29 @@
+package bot_test
+
+import (
+	"testing"
+	"time"
+
+	"legwork/bot"
+)
+
+func TestClock(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0:00", 900 * time.Millisecond: "0:00", 12 * time.Second: "0:12", 185 * time.Second: "3:05",
+		time.Hour - time.Millisecond: "59:59", 3723 * time.Second: "1:02:03", 100 * time.Hour: "100:00:00",
+	} {
+		if got := bot.Clock(d); got != want {
+			t.Errorf("Clock(%s) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestParts(t *testing.T) {
+	whole := bot.Draft{Kind: bot.KindAnswer, Text: "long", Footer: "2 s", Buttons: []bot.Button{{Label: "Details", Data: "d"}}}
+	for i, part := range whole.Parts(3) {
+		last := i == 2
+		if part.Part != i+1 || part.Text != "long" || (part.Footer != "") != last || (part.Buttons != nil) != last {
+			t.Errorf("part %d of 3 is %+v", i+1, part)
+		}
+	}
+}
