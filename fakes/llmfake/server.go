@@ -37,6 +37,8 @@ type Options struct {
 	// Log is the file that gets the wire log, one JSON Entry per line, each with
 	// one write; it is appended to. Empty: none.
 	Log string
+	// Idle is after how long a connection without requests is closed; 0: never.
+	Idle time.Duration
 	// Listen is the address; empty: a free port of the loopback.
 	Listen string
 }
@@ -103,7 +105,7 @@ func Start(o Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.URL = "http://" + listener.Addr().String() + "/v1"
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: o.Idle, BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() {
 		defer close(s.served)
 		_ = s.http.Serve(listener) // ends with Close

@@ -34,7 +34,7 @@ type hall struct {
 func newHall(ctx context.Context, dir string, respond func(llmfake.Request) llmfake.Response) (*hall, error) {
 	h := &hall{people: map[int64]telegramfake.User{}}
 	var err error
-	if h.telegram, h.slack, err = startFakes(); err != nil {
+	if h.telegram, h.slack, err = startFakes(0); err != nil {
 		return nil, err
 	}
 	t, err := telegram.New(telegram.Config{Token: telegramToken, APIURL: h.telegram.URL}, telegram.Options{Pacer: pace.New()})
@@ -58,9 +58,10 @@ func newHall(ctx context.Context, dir string, respond func(llmfake.Request) llmf
 	return h, ready(ctx, t.Ready, s.Ready)
 }
 
-// startFakes starts both fakes without rates.
-func startFakes() (*telegramfake.Server, *slackfake.Server, error) {
-	t, err := telegramfake.Start(telegramfake.Options{Token: telegramToken, NoLimits: true})
+// startFakes starts both fakes without rates. Telegram closes connections that
+// nobody used for idle; 0: it does not.
+func startFakes(idle time.Duration) (*telegramfake.Server, *slackfake.Server, error) {
+	t, err := telegramfake.Start(telegramfake.Options{Token: telegramToken, NoLimits: true, Idle: idle})
 	if err != nil {
 		return nil, nil, err
 	}
