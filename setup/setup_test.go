@@ -219,6 +219,11 @@ func TestReplace(t *testing.T) {
 		t.Errorf("Run returned %+v, %v; want the old file kept", outcome, err)
 	}
 	b.load()
+	outcome, err = b.run("", b.model, key, "big", "", "", "")
+	if err != nil || outcome.Backup != b.file("config.yaml.bak.2") || b.read("config.yaml.bak") != "old" {
+		t.Errorf("Run again returned %+v, %v; want the first file kept too", outcome, err)
+	}
+	b.load()
 }
 
 // TestNotWritable holds that an error names the file.

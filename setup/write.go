@@ -29,7 +29,7 @@ func (t *talk) write(a answers) (Outcome, error) {
 		}
 	}
 	if _, err := os.Stat(t.Config); err == nil {
-		out.Backup = t.Config + backupEnd
+		out.Backup = unused(t.Config + backupEnd)
 		if err := os.Rename(t.Config, out.Backup); err != nil {
 			return Outcome{}, fmt.Errorf("keeping the old config file: %w", err)
 		}
@@ -38,6 +38,17 @@ func (t *talk) write(a answers) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("writing %s: %w", t.Config, err)
 	}
 	return out, nil
+}
+
+// unused is path, or path with a number when there is such a file.
+func unused(path string) string {
+	name := path
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s.%d", path, n)
+	}
 }
 
 // replace writes a file beside its place and moves it there. What a link leads
