@@ -84,17 +84,19 @@ func TestSlackGrants(t *testing.T) {
 			o.taps(told, o.text("button.ask_admin", nil), kim)
 			request := o.offers(in(annDM), o.text(c.button, nil), "kim", "slack:U5")
 			o.taps(request, o.text(c.button, nil), ann)
-			o.sees(in(annDM), plain(o.text(c.key, map[string]any{"Name": "kim"}))[:7])
-			o.taps(request, o.text("button.allow", nil), ann)
+			o.until("the outcome in place of the request", func() bool {
+				m, _ := o.Message(annDM, request.TS)
+				return len(m.Buttons()) == 0 && plain(o.Shown(m)) == plain(o.text(c.key, map[string]any{"Name": "kim"}))
+			})
 			o.passes()
 			if n := o.count(in(kimDM), o.text("error.not_allowed", nil)); n != 1 {
 				t.Errorf("the stranger was turned away %d times, want once a day", n)
 			}
-			if n := o.count(in(annDM), "slack:U5"); n != 1 {
-				t.Errorf("the admin was asked %d times, want once", n)
+			if n := o.count(in(annDM), "slack:U5"); n > 0 {
+				t.Errorf("the admin was asked %d times more", n)
 			}
 			if c.private {
-				o.sees(in(kimDM), o.text("notice.admitted", nil))
+				o.sees(in(kimDM), "You may use this bot now.")
 			}
 			s.stops()
 			o.opens()

@@ -9,9 +9,6 @@ import (
 	"legwork/fakes/telegramfake"
 )
 
-// seconds are Slack's retries in a hurry.
-var seconds = []time.Duration{0, time.Second, time.Second, time.Second, time.Second, time.Second}
-
 // TestSlackEnds: however legwork ends in the middle of tasks, the next one goes
 // on, and each is answered once; nothing is left live.
 func TestSlackEnds(t *testing.T) {
@@ -24,7 +21,7 @@ func TestSlackEnds(t *testing.T) {
 			t.Run(name+" "+mode, func(t *testing.T) {
 				t.Parallel()
 				held := newGate(t)
-				o := newOffice(t, room{held: held, http: http, fake: slackfake.Options{Retries: seconds}})
+				o := newOffice(t, room{held: held, http: http})
 				s := o.opens()
 				thread := o.asks(general, ben, "q1: desk alpha; desk held")
 				o.offers(thread, "Stop", "✓ q1 desk alpha", "◐ q1 desk held")

@@ -33,14 +33,16 @@ func (o *office) connects() int {
 func TestSlackRefreshes(t *testing.T) {
 	t.Parallel()
 	const rooms, questions, refreshes = 30, 300, 100
-	o := newOffice(t, room{haste: 50, fake: slackfake.Options{World: manyChannels(rooms), Limits: map[string][]slackfake.Limit{}}})
+	o := newOffice(t, room{haste: 50, fake: slackfake.Options{
+		World: manyChannels(rooms), Limits: map[string][]slackfake.Limit{},
+	}})
 	o.opens()
 	for i := range questions {
 		o.Say(fmt.Sprintf("C%d", 100+i%rooms), ben, fmt.Sprintf("%sq%d: hello", bots, i), "")
 		if i%(questions/refreshes) == 0 {
 			before := o.connects()
 			o.Refresh()
-			o.until("a fresh connection", func() bool { return o.connects() > before })
+			o.until("a fresh connection", func() bool { return o.connects() > before && o.Connections() < 8 })
 		}
 	}
 	answered := func(i int) int {
@@ -92,7 +94,7 @@ func TestSlackDisconnects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOffice(t, room{haste: 30})
+			o := newOffice(t, room{haste: 60})
 			s := o.opens()
 			o.goesOn(ben)
 			before := o.connects()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -14,15 +13,13 @@ import (
 )
 
 // finish runs legwork to its end.
-func (w *world) finish(stdin string, args ...string) (code int, out, err string) {
+func (w *world) finish(stdin string, args ...string) (code int, out, said string) {
 	w.t.Helper()
 	cmd := w.command(args...)
 	var stdout, stderr strings.Builder
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
-	if problem := cmd.Run(); problem != nil {
-		if _, ended := problem.(*exec.ExitError); !ended {
-			w.t.Fatal(problem)
-		}
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		w.t.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }

@@ -32,6 +32,9 @@ const (
 	bots     = "<@" + slackfake.BotUser + "> " // begins a message to legwork in a channel
 )
 
+// seconds are Slack's retries in a hurry.
+var seconds = []time.Duration{0, time.Second, time.Second, time.Second, time.Second, time.Second}
+
 // office is a world in which people talk to legwork serve in a fake Slack. Ann
 // is an admin, Ben is listed by the config, unless it says otherwise.
 type office struct {
@@ -57,7 +60,11 @@ func newOffice(t *testing.T, r room) *office {
 	o := &office{}
 	r.fake.BotToken, r.fake.AppToken, r.fake.SigningSecret = slackSecrets[0], slackSecrets[1], slackSecrets[2]
 	r.fake.AgentView = true
+	if r.fake.Retries == nil {
+		r.fake.Retries = seconds
+	}
 	if r.haste > 0 {
+		r.fake.Retries = slices.Repeat([]time.Duration{time.Minute}, 20)
 		r.fake.Second = cmp.Or(r.second, time.Second/time.Duration(r.haste))
 	}
 	if r.held != nil {
@@ -206,14 +213,14 @@ func (o *office) slash(command, text, channel, user string) {
 }
 
 // passes waits until everything that was sent so far has been taken: Ann asks
-// for the help, which is answered after all that came before.
+// for her status, which is answered after all that came before.
 func (o *office) passes() {
 	o.t.Helper()
 	for range 2 {
 		o.until("all that was delivered", o.Settled)
 		before := len(o.Posted(annDM))
-		o.slash("/legwork", "settings", annDM, ann)
-		o.until("the settings", func() bool { return len(o.Posted(annDM)) > before })
+		o.slash("/legwork", "status", annDM, ann)
+		o.until("the status", func() bool { return len(o.Posted(annDM)) > before })
 	}
 }
 
@@ -243,15 +250,4 @@ func (o *office) goesOn(user string) {
 // asks mentions legwork in a channel; the answer comes under the message.
 func (o *office) asks(channel, user, text string) place {
 	return under(channel, o.Say(channel, user, bots+text, ""))
-}
-
-// called are the calls of a method that took effect.
-func (o *office) called(method string) []slackfake.Entry {
-	done := map[int]bool{}
-	for _, e := range o.Entries() {
-		if e.Event == slackfake.EventAnswer && e.Performed {
-			done[e.Seq] = true
-		}
-	}
-	return slices.DeleteFunc(o.Calls(method), func(e slackfake.Entry) bool { return !done[e.Seq] })
 }
