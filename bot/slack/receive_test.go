@@ -214,8 +214,6 @@ func TestStoredBeforeAcknowledged(t *testing.T) {
 	p.until(t, "the acknowledgement", p.Settled)
 }
 
-// TestCommandElsewhere: where the bot is no member, a task is answered through
-// the response URL: its board once, no frames, the outcome for all to see.
 func TestSignedDeliveries(t *testing.T) {
 	p := httpPlace(t, nil)
 	p.Say("DU1", "U1", "by the web", "")

@@ -63,9 +63,6 @@ func seen(m slackfake.Message) string {
 // the message is changed instead.
 // TestRotation: a stream is ended before Slack does it, and goes on by edits.
 // TestDeadStream: Slack has ended the stream; the message is rescued.
-// TestOthersStream: a stream that a process before this one began is ended and
-// its message changed.
-// TestBudget: ten streams at once, the rest by edits that keep their distance.
 // TestRefusedLooks: what Slack does not like is shown more plainly.
 func TestRefusedLooks(t *testing.T) {
 	p := start(t, set{}).ready(t)
@@ -78,6 +75,23 @@ func TestRefusedLooks(t *testing.T) {
 		if hasButtons := len(m.Buttons()) > 0; hasButtons != (n == 1) {
 			t.Errorf("after %d refusals the buttons are %q", n, m.Buttons())
 		}
+	}
+}
+
+// TestUnknownRefusals: the words arrive, whatever Slack has against their looks.
+func TestUnknownRefusals(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultError, Error: "something_new", Count: 2})
+	if m := p.message(t, channel(""), p.post(t, channel(""), answer("It was **Friday**."))); !strings.Contains(m.Text, "Friday") || m.Blocks != nil {
+		t.Errorf("got %s", seen(m))
+	}
+	p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultError, Error: "something_new", Count: 3})
+	if _, err := p.s.Post(t.Context(), channel(""), answer("two")); err == nil || errors.Is(err, bot.ErrGone) {
+		t.Errorf("got %v, want an error that may pass", err)
+	}
+	p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultError, Error: "internal_error"})
+	if _, err := p.s.Post(t.Context(), channel(""), answer("three")); err == nil {
+		t.Error("a post that Slack could not take just now was tried in another look")
 	}
 }
 

@@ -90,14 +90,14 @@ type pauses struct {
 	rotate      time.Duration // age at which a native stream is ended; Slack does it at 5 minutes
 	append      time.Duration // least gap between two frames of a stream
 	update      time.Duration // least gap between two frames of an edited message
-	root        time.Duration // for how long a command waits for its first message
+	root        time.Duration // for how long a command waits for its first message; with the look-up of its author less than 3 s
 }
 
 func usual() pauses {
 	p := pauses{
 		greet: 15 * time.Second, ping: 10 * time.Second, deaf: 30 * time.Second, quiet: 5 * time.Minute, linger: 10 * time.Second,
 		first: 250 * time.Millisecond, last: time.Minute, denied: time.Minute,
-		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 2 * time.Second,
+		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 1500 * time.Millisecond,
 	}
 	for _, span := range []*time.Duration{&p.ping, &p.deaf, &p.quiet, &p.linger, &p.first, &p.last, &p.denied, &p.rotate, &p.append, &p.update} {
 		*span = failpoint.Span(*span)
