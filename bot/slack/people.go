@@ -69,10 +69,9 @@ func (p *people) learn(ctx context.Context, m bot.Message) {
 	}
 	if err != nil {
 		p.s.log.WarnContext(ctx, "a person could not be looked up", "person", m.From.Key(), "cause", err)
-		known := false
-		if who, known = p.known.Peek(m.From.ID); !known {
-			who.external = true
-		}
+		before, known := p.known.Peek(m.From.ID)
+		who = before
+		who.external = who.external || !known
 		who.until = p.s.now().Add(personRetry)
 	}
 	p.known.Add(m.From.ID, who)

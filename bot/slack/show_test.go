@@ -59,10 +59,6 @@ func seen(m slackfake.Message) string {
 	return string(all)
 }
 
-// TestRetracted: words in a stream cannot be taken back, so that it ends and
-// the message is changed instead.
-// TestRotation: a stream is ended before Slack does it, and goes on by edits.
-// TestDeadStream: Slack has ended the stream; the message is rescued.
 // TestRefusedLooks: what Slack does not like is shown more plainly.
 func TestRefusedLooks(t *testing.T) {
 	p := start(t, set{}).ready(t)

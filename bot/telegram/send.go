@@ -195,7 +195,7 @@ func (t *Telegram) mend(s *shipment, r bot.Request, err error) error {
 	case why.gone():
 		t.shut(r.Chat, why)
 		return fmt.Errorf("%w: %w", bot.ErrGone, err)
-	case why.unclear() && s.draft == 0 && s.strip():
+	case why.unclear() && s.draft == 0 && strip(s):
 		t.log.Warn("telegram: a message is refused, its words are tried alone", "chat", r.Chat, "cause", err)
 	default:
 		return err
@@ -204,7 +204,7 @@ func (t *Telegram) mend(s *shipment, r bot.Request, err error) error {
 }
 
 // strip leaves out what is not words; false when nothing is left to leave out.
-func (s *shipment) strip() bool {
+func strip(s *shipment) bool {
 	switch {
 	case !s.bare && s.html != "":
 		s.bare = true
