@@ -24,12 +24,7 @@ func (p *Presenter) Show(ctx context.Context, v *View) error {
 		p.closeQuestions(ctx, v)
 		p.frozen = true
 	}
-	if !p.folded {
-		err := p.drawLast(ctx, v)
-		if p.folded = err == nil || errors.Is(err, bot.ErrGone); err != nil {
-			p.x.Log.WarnContext(ctx, "the last frame could not be shown", "task", p.id, "cause", err)
-		}
-	}
+	p.fold(ctx, v)
 	d := p.outcome(v)
 	parts := []bot.Draft{d}
 	if s, ok := p.platform.(bot.Splitter); ok {
@@ -82,12 +77,26 @@ func (p *Presenter) showPart(ctx context.Context, v *View, name string, part bot
 	if failpoint.Fault("shown-not-stored") || id == slot.Message && !last {
 		return nil
 	}
+	if last {
+		p.fold(ctx, v) // the chat is up, and after this nothing of the task is shown again
+	}
 	shown.Message, shown.Instead = id, slot.Message
 	if err := p.append(ctx, shown); err != nil {
 		return err
 	}
 	failpoint.Hit("keep.after.answer")
 	return nil
+}
+
+// fold brings the board to what stays of it, unless it is so already.
+func (p *Presenter) fold(ctx context.Context, v *View) {
+	if p.folded {
+		return
+	}
+	err := p.drawLast(ctx, v)
+	if p.folded = err == nil || errors.Is(err, bot.ErrGone); err != nil {
+		p.x.Log.WarnContext(ctx, "the last frame could not be shown", "task", p.id, "cause", err)
+	}
 }
 
 // drawLast draws the board as it stays: in one line where messages last, since

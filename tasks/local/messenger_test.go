@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -170,6 +171,60 @@ func TestBoardEndsDone(t *testing.T) {
 		}
 		if got, want := m.picture(), "board: Done: 2 sub-tasks in 4.0 s\nanswer: both\n"; got != want {
 			t.Errorf("the chat is\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// TestBoardFoldsAfterTrouble: a chat that takes no changes for a while gets the
+// answer, and no board is left as it was.
+func TestBoardFoldsAfterTrouble(t *testing.T) {
+	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+		k.Model.Answer = slowly(enginetest.Planned(twoLooks))
+		refused := 0
+		m.before = func(edit bool, d bot.Draft) error {
+			if edit && d.Kind == bot.KindBoard && !d.Partial && refused < 7 {
+				refused++
+				return errors.New("bad gateway")
+			}
+			return nil
+		}
+		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
+		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.picture(); !strings.HasPrefix(got, "board: Done: 2 sub-tasks") || strings.Count(got, "answer: ") != 1 || refused != 7 {
+			t.Errorf("after %d refused changes the chat is\n%s\nwant a folded board and one answer after 7", refused, got)
+		}
+	})
+}
+
+// TestFoundWordsAreFinished: a message that holds the first words of an answer,
+// and whose id got lost, becomes the whole answer.
+func TestFoundWordsAreFinished(t *testing.T) {
+	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+		plan := enginetest.Planned(twoLooks)
+		k.Model.Answer = slowly(func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+			if r.Role != llm.RoleReview {
+				return plan(ctx, r, stream)
+			}
+			stream(llm.Delta{Text: pieces[0]})
+			pass(200 * time.Millisecond)
+			return llm.Reply{Text: strings.Join(pieces, "")}, nil
+		})
+		lost := false
+		m.after = func(d bot.Draft) error {
+			if d.Kind == bot.KindAnswer && d.Partial {
+				lost = true
+				return errors.New("timeout")
+			}
+			return nil
+		}
+		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
+		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := m.picture(), "board: Done: 2 sub-tasks in 4.2 s\nanswer: "+strings.Join(pieces, "")+"\n"; got != want || !lost {
+			t.Errorf("the chat is\n%s\nwant\n%sand its first words lost, which is %v", got, want, lost)
 		}
 	})
 }

@@ -28,8 +28,10 @@ type telegramRoom struct {
 }
 
 func newTelegramFront(ctx context.Context, s *session, seen func()) (front, error) {
+	// Without limits: a life knows nothing of what the one before had sent, and
+	// would be told to wait for a minute of a group's.
 	fake, err := telegramfake.Start(telegramfake.Options{
-		Token: telegramToken, Second: second, Again: 7, Log: filepath.Join(s.dir, "telegram.jsonl"),
+		Token: telegramToken, Second: second, NoLimits: true, Again: 7, Log: filepath.Join(s.dir, "telegram.jsonl"),
 	})
 	if err != nil {
 		return nil, err
