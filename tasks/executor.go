@@ -106,7 +106,7 @@ func (x *Executor) do(ctx context.Context, v *View, a planner.Action, p *Present
 // faulted ends an action that panicked: doing it again would pay for it again
 // and panic again. Only a question is put again.
 func (x *Executor) faulted(ctx context.Context, v *View, a planner.Action, fault *panicked) error {
-	x.Log.ErrorContext(ctx, "an action panicked", "task", v.ID, "action", a.ID, "panic", fault.Error(), "stack", fault.stack)
+	x.Log.ErrorContext(ctx, "an action panicked", "task", v.ID, "action", a.ID, "cause", fault)
 	e := planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: fault.Error()}}
 	switch a.Kind {
 	case planner.KindTool:

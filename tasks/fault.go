@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 )
 
@@ -13,6 +14,11 @@ type panicked struct {
 }
 
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.cause) }
+
+// LogValue implements slog.LogValuer: operators need to know where it was.
+func (p *panicked) LogValue() slog.Value {
+	return slog.GroupValue(slog.Any("panic", p.cause), slog.String("stack", p.stack))
+}
 
 // catch, deferred, turns a panic into the error of a function.
 func catch(err *error) {

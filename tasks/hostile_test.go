@@ -1,7 +1,9 @@
 package tasks_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -99,6 +101,8 @@ func TestCommandAboveAnothersTask(t *testing.T) {
 func TestPanicIsOneMessagesOwn(t *testing.T) {
 	o := newOffice(t)
 	o.inbox.Zones = func(string) ([]string, string) { panic("planted") }
+	var log bytes.Buffer
+	o.inbox.Log = slog.New(slog.NewTextHandler(&log, nil))
 	bad, good := o.by("ann", private("ann"), "/timezone nowhere"), o.by("bob", private("bob"), "go")
 	if got := o.send(bad, good).text(); got != o.text("problem.internal", nil) {
 		t.Errorf("said %q", got)
@@ -108,6 +112,9 @@ func TestPanicIsOneMessagesOwn(t *testing.T) {
 	}
 	if got := o.goals(private("bob")); !slices.Equal(got, []string{"go"}) {
 		t.Errorf("what came with it: %q", got)
+	}
+	if got := log.String(); !strings.Contains(got, "planted") || !strings.Contains(got, "hostile_test.go") {
+		t.Errorf("the log does not say where it was: %s", got)
 	}
 }
 

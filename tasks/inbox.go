@@ -101,8 +101,7 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) error {
 		var fault *panicked
 		switch {
 		case errors.As(err, &fault):
-			in.Log.ErrorContext(ctx, "routing a message panicked", "message", m.Key, "stack", fault.stack)
-			in.giveUp(ctx, &r, "problem.internal", err)
+			in.giveUp(ctx, &r, "problem.internal", fault)
 		case errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoTask):
 			in.giveUp(ctx, &r, "problem.damaged", err)
 		case err != nil:
