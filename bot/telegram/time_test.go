@@ -279,9 +279,11 @@ func TestWebhookThatDoesNotDeliver(t *testing.T) {
 		ago          time.Duration
 	}
 	good := info{url: mine}
-	now := good
 	s := &script{}
+	now := good // with the lock of s
 	s.answer = func(method string, params map[string]string) (string, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		switch method {
 		case "setWebhook":
 			now = good
@@ -312,7 +314,9 @@ func TestWebhookThatDoesNotDeliver(t *testing.T) {
 			{info{"https://elsewhere.example.com", "", 0, 0}, true},
 			{info{"", "", 0, 0}, true},
 		} {
+			s.mu.Lock()
 			now = test.now
+			s.mu.Unlock()
 			pass(90 * time.Second)
 			if err := tg.Ready(); (err == nil) != test.ready || err != nil && !strings.Contains(err.Error(), test.now.failure) {
 				t.Errorf("of %+v Ready says %v, want ready: %t", test.now, err, test.ready)
