@@ -23,6 +23,7 @@ func (p *Presenter) Show(ctx context.Context, v *View) error {
 	if !p.frozen {
 		p.closeQuestions(ctx, v)
 		p.frozen = true
+		close(p.last)
 	}
 	p.fold(ctx, v)
 	d := p.outcome(v)

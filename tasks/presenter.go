@@ -21,6 +21,7 @@ type Presenter struct {
 	platform bot.Platform
 
 	poke chan struct{}
+	last chan struct{} // closed when the outcome is on its way
 
 	mu     sync.Mutex // guards what follows
 	view   *View
@@ -54,7 +55,7 @@ func (x *Executor) Present(id ID, chat bot.Chat) (*Presenter, error) {
 	}
 	return &Presenter{
 		x: x, id: id, chat: chat, platform: platform, doubt: map[string]bool{}, closed: map[string]int{},
-		poke: make(chan struct{}, 1), pen: make(chan struct{}, 1),
+		poke: make(chan struct{}, 1), last: make(chan struct{}), pen: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -79,9 +80,9 @@ func (p *Presenter) nudge() {
 	}
 }
 
-// Run draws frames until ctx ends, the newest one each time, no faster than
-// the platform's limits and its pacer allow. One that failed is drawn again
-// after a while.
+// Run draws frames until the outcome is on its way or ctx ends: the newest one
+// each time, no faster than the platform's limits and its pacer allow. One that
+// failed is drawn again after a while.
 func (p *Presenter) Run(ctx context.Context) {
 	limits := p.platform.Limits()
 	gap := max(limits.EditGap, 20*time.Millisecond)
@@ -97,6 +98,8 @@ func (p *Presenter) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			return
+		case <-p.last:
 			return
 		case <-p.poke:
 		case <-clock:
@@ -117,6 +120,8 @@ func (p *Presenter) Run(ctx context.Context) {
 		timer.Reset(pause)
 		select {
 		case <-ctx.Done():
+			return
+		case <-p.last:
 			return
 		case <-timer.C:
 		}
