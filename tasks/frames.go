@@ -119,7 +119,7 @@ func (p *Presenter) postBoard(ctx context.Context, d bot.Draft) error {
 // postSlot sends the message of a slot once and stores its id.
 func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id string, err error) {
 	lasting := p.lasting()
-	if lasting {
+	if lasting && !p.intended(slot) {
 		if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: slot}); err != nil {
 			return "", err
 		}
@@ -137,6 +137,15 @@ func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id 
 		failpoint.Hit("keep.after.board")
 	}
 	return id, err
+}
+
+// intended reports that the journal says already that the message of a slot is
+// about to be sent, and not that it was.
+func (p *Presenter) intended(slot string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.view.State.Slot(slot)
+	return s.Name != "" && s.Message == ""
 }
 
 // change edits a slot's message.

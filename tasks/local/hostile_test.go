@@ -197,3 +197,38 @@ func TestPanicIsOneTasksOwn(t *testing.T) {
 		})
 	}
 }
+
+// TestBoardIsMeantOnce: the tries to show a board in a chat that is down leave
+// no trace in the journal but that it was meant to be shown.
+func TestBoardIsMeantOnce(t *testing.T) {
+	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+		answer := enginetest.Plain("hello")
+		k.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+			pass(9 * time.Minute)
+			return answer(ctx, r, s)
+		}
+		start, tries := time.Now(), 0
+		m.before = func(bool, bot.Draft) error {
+			if tries++; time.Since(start) < 8*time.Minute {
+				return errors.New("bad gateway")
+			}
+			return nil
+		}
+		k.Ask(t, enginetest.Message("1", "hi", start))
+		pass(time.Second)
+		live, err := k.Store.Live(t.Context(), "")
+		if err != nil || len(live) != 1 {
+			t.Fatalf("live tasks %v, %v", live, err)
+		}
+		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := k.Store.State(t.Context(), live[0].Task)
+		if err != nil || s.Seq > 7 || tries < 10 {
+			t.Errorf("%d events in the journal after %d tries, %v; want at most 7", s.Seq, tries, err)
+		}
+		if got, want := m.picture(), "answer: hello\n"; got != want {
+			t.Errorf("the chat is\n%s\nwant\n%s", got, want)
+		}
+	})
+}
