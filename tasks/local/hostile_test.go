@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,24 +35,31 @@ func proposes(t *testing.T, k *enginetest.Kit, goal string) tasks.ID {
 	return id
 }
 
+// drafts are the messages of the chat as they are now.
+func (m *messenger) drafts() []bot.Draft {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.chat)
+}
+
 // TestNobodyIsThereToAsk: a task with a question ends when its chat is gone.
 func TestNobodyIsThereToAsk(t *testing.T) {
 	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
 		k.Model.Answer = slowly(enginetest.Planned(twoLooks))
-		tries := 0
+		var tries atomic.Int64
 		m.before = func(_ bool, d bot.Draft) error {
 			if d.Kind == bot.KindBoard {
 				return nil
 			}
-			tries++
+			tries.Add(1)
 			return fmt.Errorf("forbidden: %w", bot.ErrGone)
 		}
 		id := proposes(t, k, "find both")
 		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := k.Store.State(t.Context(), id); err != nil || s.Outcome != planner.Halted || tries > 3 {
-			t.Errorf("outcome %q, %v, after %d tries; want stopped after at most 3", s.Outcome, err, tries)
+		if s, err := k.Store.State(t.Context(), id); err != nil || s.Outcome != planner.Halted || tries.Load() > 3 {
+			t.Errorf("outcome %q, %v, after %d tries; want stopped after at most 3", s.Outcome, err, tries.Load())
 		}
 	})
 }
@@ -60,10 +69,11 @@ func TestNobodyIsThereToAsk(t *testing.T) {
 func TestQuestionIsAskedAtLast(t *testing.T) {
 	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
 		k.Model.Answer = slowly(enginetest.Planned(twoLooks))
-		start, closings := time.Now(), 0
+		start := time.Now()
+		var closings atomic.Int64
 		m.before = func(edit bool, d bot.Draft) error {
 			if edit && d.Kind == bot.KindNotice {
-				if closings++; closings < 3 {
+				if closings.Add(1) < 3 {
 					return errors.New("bad gateway")
 				}
 			}
@@ -77,7 +87,8 @@ func TestQuestionIsAskedAtLast(t *testing.T) {
 		if s, err := k.Store.State(t.Context(), id); err != nil || s.Seq > 10 {
 			t.Errorf("the journal has %d events, %v; want at most 10", s.Seq, err)
 		}
-		question := m.chat[len(m.chat)-1]
+		chat := m.drafts()
+		question := chat[len(chat)-1]
 		press := enginetest.Message("2", "", time.Now())
 		press.Press = question.Buttons[0].Data
 		k.Ask(t, press)
@@ -96,7 +107,8 @@ func TestLongQuestionIsClosedInOneMessage(t *testing.T) {
 		k.Model.Answer = slowly(enginetest.Planned(strings.Replace(twoLooks, `"two"`, `"two `+strings.Repeat("long ", 2000)+`"`, 1)))
 		proposes(t, k, "find both")
 		pass(time.Minute)
-		question := m.chat[len(m.chat)-1]
+		chat := m.drafts()
+		question := chat[len(chat)-1]
 		if len(question.Text) < 10_000 {
 			t.Fatalf("the question has %d bytes, want the whole plan", len(question.Text))
 		}
@@ -105,7 +117,7 @@ func TestLongQuestionIsClosedInOneMessage(t *testing.T) {
 		k.Ask(t, press)
 		pass(10 * time.Second)
 		n := 0
-		for _, d := range m.chat {
+		for _, d := range m.drafts() {
 			if strings.HasSuffix(d.Text, "Agreed.") {
 				if n++; len(d.Text) > 3000 {
 					t.Errorf("the closed question has %d bytes, want at most 3000", len(d.Text))
@@ -145,8 +157,8 @@ func TestOutageLeavesNothingBehind(t *testing.T) {
 					if planned {
 						want = 2
 					}
-					if got := m.picture(); len(m.chat) != want || m.chat[want-1].Kind != bot.KindAnswer || planned && m.chat[0].Partial {
-						t.Errorf("the chat is\n%s\nwant %d messages, the last one the answer, a board folded", got, want)
+					if chat := m.drafts(); len(chat) != want || chat[want-1].Kind != bot.KindAnswer || planned && chat[0].Partial {
+						t.Errorf("the chat is\n%s\nwant %d messages, the last one the answer, a board folded", m.picture(), want)
 					}
 				})
 			})
@@ -160,17 +172,16 @@ func TestPanicIsOneTasksOwn(t *testing.T) {
 	for _, where := range []string{"model", "tool", "frame", "outcome"} {
 		t.Run(where, func(t *testing.T) {
 			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-				planted := 0
+				var planted, calls atomic.Int64
 				fault := func(here bool) {
 					if here {
-						planted++
+						planted.Add(1)
 						panic("planted")
 					}
 				}
-				plan, calls := enginetest.Planned(twoLooks), 0
+				plan := enginetest.Planned(twoLooks)
 				k.Model.Answer = slowly(func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
-					calls++
-					fault(where == "model" && calls == 1)
+					fault(calls.Add(1) == 1 && where == "model")
 					if where == "tool" && r.Role == llm.RoleWork && r.Messages[len(r.Messages)-1].Role != llm.ToolRole {
 						return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: "{}"}}}, nil
 					}
@@ -181,7 +192,7 @@ func TestPanicIsOneTasksOwn(t *testing.T) {
 					return tasks.ToolResult{Text: "seen"}, nil
 				}
 				m.before = func(_ bool, d bot.Draft) error {
-					fault(planted == 0 && (where == "frame" && d.Partial || where == "outcome" && d.Kind == bot.KindAnswer))
+					fault(planted.Load() == 0 && (where == "frame" && d.Partial || where == "outcome" && d.Kind == bot.KindAnswer))
 					return nil
 				}
 				k.Ask(t, enginetest.Message("1", "find both", time.Now()))
@@ -190,8 +201,8 @@ func TestPanicIsOneTasksOwn(t *testing.T) {
 				if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
 					t.Fatal(err)
 				}
-				if got := m.picture(); !strings.Contains(got, "answer: ") || planted == 0 || calls > 20 {
-					t.Errorf("after %d panics and %d calls of the model the chat is\n%s", planted, calls, got)
+				if got := m.picture(); !strings.Contains(got, "answer: ") || planted.Load() == 0 || calls.Load() > 20 {
+					t.Errorf("after %d panics and %d calls of the model the chat is\n%s", planted.Load(), calls.Load(), got)
 				}
 			})
 		})
@@ -207,9 +218,10 @@ func TestBoardIsMeantOnce(t *testing.T) {
 			pass(9 * time.Minute)
 			return answer(ctx, r, s)
 		}
-		start, tries := time.Now(), 0
+		start := time.Now()
+		var tries atomic.Int64
 		m.before = func(bool, bot.Draft) error {
-			if tries++; time.Since(start) < 8*time.Minute {
+			if tries.Add(1); time.Since(start) < 8*time.Minute {
 				return errors.New("bad gateway")
 			}
 			return nil
@@ -224,8 +236,8 @@ func TestBoardIsMeantOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := k.Store.State(t.Context(), live[0].Task)
-		if err != nil || s.Seq > 7 || tries < 10 {
-			t.Errorf("%d events in the journal after %d tries, %v; want at most 7", s.Seq, tries, err)
+		if err != nil || s.Seq > 7 || tries.Load() < 10 {
+			t.Errorf("%d events in the journal after %d tries, %v; want at most 7", s.Seq, tries.Load(), err)
 		}
 		if got, want := m.picture(), "answer: hello\n"; got != want {
 			t.Errorf("the chat is\n%s\nwant\n%s", got, want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,25 +174,26 @@ func TestStreamNeedsNoBoard(t *testing.T) {
 func TestPlanIsShownFirst(t *testing.T) {
 	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
 		k.Model.Answer = slowly(enginetest.Planned(twoLooks))
-		calls := 0
+		var calls atomic.Int64
 		k.Tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
-			calls++
+			calls.Add(1)
 			return tasks.ToolResult{Text: "seen"}, nil
 		}
 		proposes(t, k, "find both")
 		pass(time.Minute)
-		if got := m.picture(); calls > 0 || !strings.Contains(got, "question: This is the plan.") || !strings.Contains(got, "2. **look**: two") {
-			t.Fatalf("%d calls, the chat is\n%s\nwant no call and the plan as a question", calls, got)
+		if got := m.picture(); calls.Load() > 0 || !strings.Contains(got, "question: This is the plan.") || !strings.Contains(got, "2. **look**: two") {
+			t.Fatalf("%d calls, the chat is\n%s\nwant no call and the plan as a question", calls.Load(), got)
 		}
-		question := m.chat[len(m.chat)-1]
+		chat := m.drafts()
+		question := chat[len(chat)-1]
 		press := enginetest.Message("2", "", time.Now())
 		press.Press = question.Buttons[0].Data
 		k.Ask(t, press)
 		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
 		}
-		if got := m.picture(); calls != 2 || !strings.Contains(got, "Agreed.") || strings.Contains(got, "question: ") {
-			t.Errorf("%d calls, the chat is\n%s\nwant two calls and the question closed", calls, got)
+		if got := m.picture(); calls.Load() != 2 || !strings.Contains(got, "Agreed.") || strings.Contains(got, "question: ") {
+			t.Errorf("%d calls, the chat is\n%s\nwant two calls and the question closed", calls.Load(), got)
 		}
 	})
 }
