@@ -3,6 +3,7 @@ package slack
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -116,7 +117,30 @@ func steady(d bot.Draft) string {
 	for n < len(a) && n > 0 && !utf8.RuneStart(a[n]) {
 		n--
 	}
-	return strings.TrimRight(a[:n], "\n ")
+	return strings.TrimRight(streamable(a[:n]), "\n ")
+}
+
+var (
+	linked  = regexp.MustCompile(`\[([^\[\]\n]+)\]\(https?://[^\s()]*\)`)
+	coded   = regexp.MustCompile("`[^`\n]*`")
+	spelled = regexp.MustCompile(`<(https?://[^\s<>` + "`" + `]*)>`)
+)
+
+// streamable is Markdown as a stream may show it, with words in the place of
+// links: Slack fetches what they lead to unless it is told not to, which it can
+// be of posted messages only. The message that the stream becomes has them.
+func streamable(markdown string) string {
+	markdown = linked.ReplaceAllString(markdown, "$1")
+	markdown = spelled.ReplaceAllString(markdown, "`$1`")
+	at := 0
+	for line := range strings.Lines(markdown) {
+		bare := coded.ReplaceAllString(line, "")
+		if strings.Contains(bare, "://") || strings.Contains(bare, "www.") {
+			return markdown[:at] // one that looks otherwise: the rest comes at the end
+		}
+		at += len(line)
+	}
+	return markdown
 }
 
 // settled is a text up to where nothing is open that what follows could change:

@@ -119,7 +119,7 @@ func (s *Slack) feed(ctx context.Context, st *stream, d bot.Draft) (done bool, e
 	}
 	next := growth{}
 	if d.Kind != bot.KindBoard {
-		if rest, ok := strings.CutPrefix(part(d).rich, st.said); ok {
+		if rest, ok := strings.CutPrefix(streamable(part(d).rich), st.said); ok {
 			next = st.wordChunks(rest)
 		}
 	} else if d.Board != nil {

@@ -2,6 +2,7 @@ package slack_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -105,6 +106,7 @@ func TestSteady(t *testing.T) {
 		"Look:\n\n```go\nif a < b {\n\treturn `x`\n}\n```\n\nThen <b>that</b> & more [here](https://a.example/x_y).\n\nDone.",
 		"A table:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\nAfter the table there is text.\n",
 		"> quoted\n> more\n\nNot quoted any more. 🎉 שלום\n",
+		"See [the docs](https://a.example/x?q=1) or https://b.example/y_z, then <https://c.example>.\n\n- [one](https://a.example) and two\n\nThe end of it.\n",
 	} {
 		said := ""
 		for end := range text {
@@ -115,6 +117,9 @@ func TestSteady(t *testing.T) {
 			if len(now) > len(said) {
 				said = now
 			}
+		}
+		if bare := regexp.MustCompile("(?s)```.*?```|`[^`]*`").ReplaceAllString(said, ""); strings.Contains(bare, "://") {
+			t.Errorf("%q was streamed with a link, which Slack may fetch", said)
 		}
 		if len(said) < len(text)/2 {
 			t.Errorf("of %q only %q was streamed", text, said)

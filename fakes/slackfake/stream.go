@@ -3,6 +3,7 @@ package slackfake
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -82,6 +83,7 @@ func (s *Server) startStream(c call) (answer, *refusal) {
 	if refused := m.Stream.feed(c, false); refused != nil {
 		return nil, refused
 	}
+	s.checkStream(c, m.Stream)
 	s.add(m)
 	s.endStatus(channel.ID, m.Thread)
 	s.echo(channel, m, "")
@@ -112,6 +114,7 @@ func (s *Server) appendStream(c call) (answer, *refusal) {
 	if refused != nil {
 		return nil, refused
 	}
+	s.checkStream(c, m.Stream)
 	m.Stream.Appends++
 	s.change()
 	return answer{"channel": channel.ID, "ts": m.TS}, nil
@@ -131,6 +134,7 @@ func (s *Server) stopStream(c call) (answer, *refusal) {
 	if refused := m.Stream.feed(c, false); refused != nil {
 		return nil, refused
 	}
+	s.checkStream(c, m.Stream)
 	if status := c.text("session_status"); status != "" {
 		if !s.o.AgentView {
 			return nil, refuse("not_authorized")
@@ -152,6 +156,12 @@ func (s *Server) stopStream(c call) (answer, *refusal) {
 	s.echo(channel, m, "message_changed")
 	return answer{"channel": channel.ID, "ts": m.TS, "message": m.wire(channel)}, nil
 }
+
+// link finds links, and inCode what is none because it is code.
+var (
+	link   = regexp.MustCompile(`https?://`)
+	inCode = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`")
+)
 
 // feed takes markdown_text or chunks, all of them or none.
 func (st *Stream) feed(c call, needed bool) *refusal {
@@ -198,6 +208,14 @@ func (st *Stream) say(text string) *refusal {
 	}
 	st.Text += text
 	return nil
+}
+
+// checkStream finds links in a stream: Slack's methods for streams know no way to
+// turn their previews off. The caller holds the lock.
+func (s *Server) checkStream(c call, st *Stream) {
+	if link.MatchString(inCode.ReplaceAllString(st.Text, "")) {
+		s.violate("%s: a link in a stream, whose preview cannot be turned off", c.method)
+	}
 }
 
 // chunk takes one chunk.
