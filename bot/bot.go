@@ -152,10 +152,9 @@ type Moved struct{ ID string }
 
 func (m *Moved) Error() string { return "the message is now " + m.ID }
 
-// Later is what Post, Edit and Stream return for a frame (a board that is
-// posted already, or a partial answer) whose turn has not come: nothing was
-// sent, and the newest frame should be offered again after that time. Drafts of
-// other kinds wait their turn instead.
+// Later is what Post, Edit and Stream return for a frame (Draft.Partial) whose
+// turn has not come: nothing was sent, and the newest frame should be offered
+// again after that time. Other drafts wait their turn instead.
 type Later struct{ After time.Duration }
 
 func (l *Later) Error() string { return "not before " + l.After.String() + " from now" }

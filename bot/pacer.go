@@ -36,6 +36,18 @@ type Urgency uint8
 // The urgencies.
 const (
 	Frame Urgency = iota // may be left out: a newer one will come
-	Plain                // boards' first posts, notices
+	Plain                // notices, boards that fold
 	First                // outcomes and questions
 )
+
+// Urgency is how a request that shows the draft waits for its turn: frames do
+// not, so that what is shown is never older than what comes after it.
+func (d Draft) Urgency() Urgency {
+	switch {
+	case d.Partial:
+		return Frame
+	case d.Kind == KindAnswer || d.Kind == KindQuestion:
+		return First
+	}
+	return Plain
+}

@@ -239,11 +239,18 @@ func (p *Presenter) complete(ctx context.Context, id string, d bot.Draft) (strin
 	return "", fmt.Errorf("%w: %w", errUnsendable, err)
 }
 
-// sending notes that the message of a slot may be out from now on.
-func (p *Presenter) sending(slot string) {
+// sending notes that the message of a slot may be out from now on. undo takes
+// that back, for when the platform sent nothing.
+func (p *Presenter) sending(slot string) (undo func()) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.doubt[slot]
 	p.doubt[slot] = true
-	p.mu.Unlock()
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.doubt[slot] = before
+	}
 }
 
 // find looks for a message that may have been sent before, where the platform

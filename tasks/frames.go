@@ -125,9 +125,12 @@ func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id 
 		}
 	}
 	if id = p.find(ctx, slot, d.Mark); id == "" {
-		p.sending(slot)
+		undo := p.sending(slot)
 		failpoint.Hit("post.before.board")
 		if id, err = p.platform.Post(ctx, p.chat, d); err != nil {
+			if _, later := errors.AsType[*bot.Later](err); later {
+				undo()
+			}
 			return "", err
 		}
 		failpoint.Hit("post.after.board")

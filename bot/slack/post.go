@@ -41,7 +41,7 @@ func (s *Slack) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 }
 
 func (s *Slack) postMessage(ctx context.Context, to bot.Chat, d bot.Draft) (id string, err error) {
-	r := request{method: "chat.postMessage", channel: to.ID, private: to.Private, urgency: max(urgency(d), bot.Plain)}
+	r := request{method: "chat.postMessage", channel: to.ID, private: to.Private, urgency: d.Urgency()}
 	err = s.shown(ctx, d, func(ctx context.Context, l look) error {
 		return s.call(ctx, r, func(ctx context.Context) (err error) {
 			_, id, err = s.api.PostMessageContext(ctx, to.ID, l.options(), thread(to), marked(d))
@@ -95,7 +95,7 @@ func (s *Slack) edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) e
 // update changes a message that does not stream. Frames keep their distance:
 // the more messages are being changed, the longer.
 func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
-	if frame(d) {
+	if d.Partial {
 		if wait := s.live.turn(to.ID, id, s.now(), s.pause.update); wait > 0 {
 			return &bot.Later{After: wait}
 		}
@@ -103,7 +103,7 @@ func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft)
 			d.Text = markdown.Partial(d.Text)
 		}
 	}
-	r := request{method: "chat.update", channel: to.ID, private: to.Private, urgency: urgency(d)}
+	r := request{method: "chat.update", channel: to.ID, private: to.Private, urgency: d.Urgency()}
 	err := s.shown(ctx, d, func(ctx context.Context, l look) error {
 		return s.call(ctx, r, func(ctx context.Context) error {
 			_, _, _, err := s.api.UpdateMessageContext(ctx, to.ID, id, l.options(), marked(d))
@@ -111,7 +111,7 @@ func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft)
 		})
 	})
 	switch {
-	case err == nil && frame(d):
+	case err == nil && d.Partial:
 		s.live.edited(to.ID, id, s.now())
 	case err == nil:
 		s.live.settled(to.ID, id)
@@ -127,7 +127,7 @@ func (s *Slack) unstream(ctx context.Context, to bot.Chat, id string, d bot.Draf
 	if failpoint.Fault("stream-forgotten") {
 		return nil
 	}
-	r := request{method: "chat.stopStream", channel: to.ID, private: to.Private, urgency: urgency(d)}
+	r := request{method: "chat.stopStream", channel: to.ID, private: to.Private, urgency: d.Urgency()}
 	err := s.call(ctx, r, func(ctx context.Context) error {
 		_, _, err := s.api.StopStreamContext(ctx, to.ID, id)
 		return err
@@ -145,21 +145,6 @@ func (s *Slack) unstream(ctx context.Context, to bot.Chat, id string, d bot.Draf
 			return err
 		})
 	})
-}
-
-// frame reports whether a newer draft of the same message will come.
-func frame(d bot.Draft) bool {
-	return d.Partial
-}
-
-func urgency(d bot.Draft) bot.Urgency {
-	switch {
-	case frame(d):
-		return bot.Frame
-	case d.Kind == bot.KindAnswer, d.Kind == bot.KindQuestion:
-		return bot.First
-	}
-	return bot.Plain
 }
 
 // thread puts a message where the conversation is.

@@ -114,7 +114,7 @@ func (s *Slack) feed(ctx context.Context, st *stream, d bot.Draft) (done bool, e
 		s.now().Sub(st.started) >= s.pause.rotate,
 		d.Partial && d.Text == "" && d.Board == nil:
 		return false, s.stopStream(ctx, st, d, growth{}, nil) // words cannot be taken back in a stream
-	case frame(d):
+	case d.Partial:
 		return s.grow(ctx, st, d)
 	}
 	next := growth{}
@@ -169,7 +169,7 @@ func (s *Slack) stopStream(ctx context.Context, st *stream, d bot.Draft, next gr
 	if len(under) > 0 {
 		options = append(options, slackgo.MsgOptionBlocks(under...))
 	}
-	level := urgency(d)
+	level := d.Urgency()
 	if level == bot.Frame {
 		level = bot.Plain // it is not worth a stream that Slack kills
 	}

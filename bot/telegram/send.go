@@ -29,7 +29,7 @@ func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id strin
 // post sends messages one after the other.
 func (t *Telegram) post(ctx context.Context, to bot.Chat, d bot.Draft, pages []page) (id string, err error) {
 	for i, p := range pages {
-		s := shipment{method: "sendMessage", to: to, page: p, urgency: urgency(d, true)}
+		s := shipment{method: "sendMessage", to: to, page: p, urgency: d.Urgency()}
 		if i == 0 && d.Part <= 1 && positive(d.ReplyTo) {
 			s.replyTo = d.ReplyTo
 		}
@@ -47,7 +47,7 @@ func (t *Telegram) post(ctx context.Context, to bot.Chat, d bot.Draft, pages []p
 // ones. A message that is gone, or too old to be changed, is sent anew: *Moved.
 func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
 	pages := render(d)
-	s := shipment{method: "editMessageText", to: to, message: id, page: pages[0], urgency: urgency(d, false)}
+	s := shipment{method: "editMessageText", to: to, message: id, page: pages[0], urgency: d.Urgency()}
 	if len(pages) == 1 {
 		s.keyboard = keyboard(d.Buttons)
 	}
@@ -69,18 +69,6 @@ func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft
 		return fmt.Errorf("editing %s: %w", d.Kind, err)
 	}
 	return nil
-}
-
-// urgency is how a draft waits for its turn: a frame of what is shown already,
-// after which more follow, does not; outcomes and questions go first.
-func urgency(d bot.Draft, fresh bool) bot.Urgency {
-	switch {
-	case d.Partial && !fresh:
-		return bot.Frame
-	case !d.Partial && (d.Kind == bot.KindAnswer || d.Kind == bot.KindQuestion):
-		return bot.First
-	}
-	return bot.Plain
 }
 
 // shipment is one message on its way.
