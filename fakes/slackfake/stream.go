@@ -157,10 +157,10 @@ func (s *Server) stopStream(c call) (answer, *refusal) {
 	return answer{"channel": channel.ID, "ts": m.TS, "message": m.wire(channel)}, nil
 }
 
-// link finds links, and inCode what is none because it is code.
+// address finds links, and inCode what is none because it is code.
 var (
-	link   = regexp.MustCompile(`https?://`)
-	inCode = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`")
+	address = regexp.MustCompile(`https?://`)
+	inCode  = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`")
 )
 
 // feed takes markdown_text or chunks, all of them or none.
@@ -213,7 +213,7 @@ func (st *Stream) say(text string) *refusal {
 // checkStream finds links in a stream: Slack's methods for streams know no way to
 // turn their previews off. The caller holds the lock.
 func (s *Server) checkStream(c call, st *Stream) {
-	if link.MatchString(inCode.ReplaceAllString(st.Text, "")) {
+	if address.MatchString(inCode.ReplaceAllString(st.Text, "")) {
 		s.violate("%s: a link in a stream, whose preview cannot be turned off", c.method)
 	}
 }
