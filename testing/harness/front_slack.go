@@ -46,8 +46,11 @@ func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) 
 
 func (f *slackFront) scenario(r *rand.Rand) []Input {
 	return chatScenario(r, []room{
-		{name: "DU1", people: []string{"U1"}}, {name: "DU2", people: []string{"U2"}},
-		{name: "thread 1", people: []string{"U1"}}, {name: "thread 2", people: []string{"U2"}}, {name: "thread 3", people: []string{"U1", "U2"}},
+		{name: "DU1", people: []string{"U1"}},
+		{name: "DU2", people: []string{"U2"}},
+		{name: "thread 1", people: []string{"U1"}},
+		{name: "thread 2", people: []string{"U2"}},
+		{name: "thread 3", people: []string{"U1", "U2"}},
 	})
 }
 

@@ -59,9 +59,11 @@ func newTelegramFront(ctx context.Context, s *session, seen func()) (front, erro
 
 func (f *telegramFront) scenario(r *rand.Rand) []Input {
 	return chatScenario(r, []room{
-		{name: "private ann", people: []string{"ann"}, apart: true}, {name: "private ben", people: []string{"ben"}, apart: true},
+		{name: "private ann", people: []string{"ann"}, apart: true},
+		{name: "private ben", people: []string{"ben"}, apart: true},
 		{name: "private cem", people: []string{"cem"}, apart: true},
-		{name: "crew", people: []string{"ann", "ben"}, apart: true}, {name: "trips", people: []string{"ann", "cem"}, apart: true},
+		{name: "crew", people: []string{"ann", "ben"}, apart: true},
+		{name: "trips", people: []string{"ann", "cem"}, apart: true},
 	})
 }
 

@@ -131,7 +131,7 @@ func (l *life) deliver() {
 		if l.delivered[in.ID] || waiting[in.Chat] {
 			continue
 		}
-		if !l.sent[in.ID] && !(l.ready(in) && l.front.can(in)) {
+		if !l.sent[in.ID] && (!l.ready(in) || !l.front.can(in)) {
 			waiting[in.Chat] = true
 			continue
 		}
