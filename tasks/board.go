@@ -3,6 +3,7 @@ package tasks
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,11 +114,16 @@ func sameBoard(a, b bot.Board) bool {
 	return true
 }
 
+// tried reports that at least one sub-task began.
+func tried(s planner.State) bool {
+	return slices.ContainsFunc(s.Subtasks, func(w planner.Work) bool { return !w.Began.IsZero() })
+}
+
 // outcome is the draft that brings a settled task to its chat.
 func outcome(v *View, texts *i18n.Texts) bot.Draft {
 	s, opening := v.State, v.Opening()
 	d := bot.Draft{Kind: bot.KindAnswer, Task: string(v.ID), ReplyTo: opening.Message}
-	if s.Round > 0 {
+	if tried(s) {
 		d.Footer = texts.Text(opening.Language, "answer.footer", map[string]any{
 			"Count": len(s.Subtasks), "Elapsed": s.Worked, "Tokens": s.Usage.Input + s.Usage.Output,
 		})

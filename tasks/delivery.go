@@ -46,7 +46,7 @@ func (p *Presenter) outcome(v *View) bot.Draft {
 	if !p.lasting() {
 		return d
 	}
-	if v.State.Round > 0 {
+	if tried(v.State) {
 		d.Buttons = append(d.Buttons, p.button(v, "button.details", pressDetails))
 	}
 	if v.State.Outcome == planner.Failed {

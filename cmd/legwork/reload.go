@@ -93,6 +93,10 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	d.app.executor.Use(promptRules(next, d.models))
 	d.app.inbox.Use(inboxRules(next))
 	d.app.config = next
+	select {
+	case d.reloaded <- struct{}{}:
+	default:
+	}
 	d.log.Info("the config was reloaded", "changed", changed)
 	return nil
 }

@@ -53,7 +53,8 @@ type daemon struct {
 	log       *slog.Logger
 	platforms []platform
 	web       *web.Server
-	language  string // of what is printed
+	language  string        // of what is printed
+	reloaded  chan struct{} // rung when the rules have changed; holds one
 
 	console console
 	source  string // the config file, or "environment"
@@ -74,7 +75,7 @@ type platform interface {
 // newDaemon opens the store and wires everything; nothing runs before run. The
 // caller closes the daemon's app.
 func newDaemon(ctx context.Context, config *conf.Config, log *slog.Logger) (*daemon, error) {
-	d := &daemon{log: log, language: config.Language, started: config, secrets: config.Secrets()}
+	d := &daemon{log: log, language: config.Language, reloaded: make(chan struct{}, 1), started: config, secrets: config.Secrets()}
 	var err error
 	if d.models, err = newModels(config.LLM, log); err != nil {
 		return nil, err
@@ -185,25 +186,5 @@ func (d *daemon) run(ctx context.Context) error {
 		return nil
 	case err := <-parts.failed:
 		return err
-	}
-}
-
-// offerClaim prints the code by which the first admin claims the bot, and a new
-// one when it has expired, until there is an admin.
-func (d *daemon) offerClaim(ctx context.Context) error {
-	for {
-		code, err := d.app.inbox.Claim(ctx)
-		if err != nil {
-			return fmt.Errorf("making a code for the first admin: %w", err)
-		}
-		if code == "" {
-			return nil
-		}
-		fmt.Fprintln(d.console.out, d.app.texts.Text(d.language, "serve.claim", map[string]any{"Code": code}))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(tasks.ClaimTime):
-		}
 	}
 }

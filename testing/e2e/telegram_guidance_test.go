@@ -111,7 +111,10 @@ func TestTelegramPlanFirst(t *testing.T) {
 		plan = b.offers(chat, "Cancel", "1. desk: find alpha")
 		b.taps(b.bob, chat, plan.ID, "Cancel")
 		b.closed(chat, plan.ID, b.says("question.denied", nil))
-		b.once(chat, b.says("problem.stopped", nil))
+		over := b.once(chat, b.says("problem.stopped", nil))
+		if strings.Contains(over.Text, "sub-task") || len(over.Buttons) > 0 {
+			t.Errorf("nothing was done, and the outcome is %q with %v", over.Text, over.Buttons)
+		}
 	}
 	if calls := b.calls("lookup"); len(calls) != 4 {
 		t.Errorf("got %d calls, want two in each chat", len(calls))

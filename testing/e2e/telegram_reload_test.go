@@ -61,6 +61,8 @@ func TestTelegramReload(t *testing.T) {
 	b.chats = append(b.chats, b.Private(wei))
 	b.Say(wei.ID, wei, "q5: hello")
 	b.sees(wei.ID, b.says("error.no_admin", nil))
+	b.Say(wei.ID, wei, "/start "+s.claimCode())
+	b.sees(wei.ID, b.says("notice.claimed", nil))
 }
 
 // TestTelegramBadReload: a config with mistakes changes nothing, and the admins
