@@ -244,3 +244,17 @@ func TestRatesAreOfOneChannel(t *testing.T) {
 	}
 	must(t, s, "chat.postMessage", "channel", "C4", "text", "hi")
 }
+
+// TestLinksInStreams: their previews cannot be turned off.
+func TestLinksInStreams(t *testing.T) {
+	for text, violation := range map[string]bool{
+		"see [it](https://a.example/x)": true, "http://a.example": true, "see `https://a.example`": false, "```\nhttps://a.example\n": false,
+	} {
+		s := start(t, slackfake.Options{})
+		_, ts := open(t, s, "markdown_text", "Well, ")
+		must(t, s, "chat.appendStream", "channel", "C1", "ts", ts, "markdown_text", text)
+		if violations := s.Violations(); (len(violations) > 0) != violation {
+			t.Errorf("%q: got the violations %q, want some: %v", text, violations, violation)
+		}
+	}
+}
