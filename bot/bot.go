@@ -146,18 +146,18 @@ type Limits struct {
 // the bot was blocked, the chat or the message deleted. Any other error may pass.
 var ErrGone = errors.New("the chat or message is gone")
 
-// Moved is what Edit returns when the draft is shown, but in another message
+// MovedError is what Edit returns when the draft is shown, but in another message
 // than the one that was to be changed: that one was gone, or could hold no more.
-type Moved struct{ ID string }
+type MovedError struct{ ID string }
 
-func (m *Moved) Error() string { return "the message is now " + m.ID }
+func (m *MovedError) Error() string { return "the message is now " + m.ID }
 
-// Later is what Post, Edit and Stream return for a frame (Draft.Partial) whose
+// LaterError is what Post, Edit and Stream return for a frame (Draft.Partial) whose
 // turn has not come: nothing was sent, and the newest frame should be offered
 // again after that time. Other drafts wait their turn instead.
-type Later struct{ After time.Duration }
+type LaterError struct{ After time.Duration }
 
-func (l *Later) Error() string { return "not before " + l.After.String() + " from now" }
+func (l *LaterError) Error() string { return "not before " + l.After.String() + " from now" }
 
 // ErrTold is what a handler returns, wrapped, when the people concerned have
 // read a sentence about it already: the rest is for operators.

@@ -11,7 +11,7 @@ import (
 type Pacer interface {
 	// Turn returns nil when the request may be sent, and counts it as sent. A
 	// request of urgency Frame never waits: when its turn has not come, or others
-	// wait for theirs, the error is a *Later. Others wait, those of urgency First
+	// wait for theirs, the error is a *LaterError. Others wait, those of urgency First
 	// before the rest, chats in turn and each chat's in order of arrival; their
 	// error is ctx's.
 	Turn(ctx context.Context, r Request) error

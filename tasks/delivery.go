@@ -144,7 +144,7 @@ func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name s
 	}
 	if place != "" {
 		err := p.edit(ctx, place, d, postTries)
-		var moved *bot.Moved
+		var moved *bot.MovedError
 		if errors.As(err, &moved) {
 			return moved.ID, nil
 		}
@@ -183,7 +183,7 @@ func (p *Presenter) edit(ctx context.Context, id string, d bot.Draft, tries int)
 		if failpoint.Fault("failure-ignored") {
 			err = nil
 		}
-		var moved *bot.Moved
+		var moved *bot.MovedError
 		if err == nil || ctx.Err() != nil || try >= tries || errors.Is(err, bot.ErrGone) || errors.As(err, &moved) {
 			return err
 		}
@@ -229,7 +229,7 @@ func (p *Presenter) post(ctx context.Context, slot string, d bot.Draft, tries in
 // first words only.
 func (p *Presenter) complete(ctx context.Context, id string, d bot.Draft) (string, error) {
 	err := p.edit(ctx, id, d, postTries)
-	var moved *bot.Moved
+	var moved *bot.MovedError
 	switch {
 	case errors.As(err, &moved):
 		return moved.ID, nil

@@ -128,7 +128,7 @@ func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id 
 		undo := p.sending(slot)
 		failpoint.Hit("post.before.board")
 		if id, err = p.platform.Post(ctx, p.chat, d); err != nil {
-			if _, later := errors.AsType[*bot.Later](err); later {
+			if _, later := errors.AsType[*bot.LaterError](err); later {
 				undo()
 			}
 			return "", err
@@ -159,7 +159,7 @@ func (p *Presenter) change(ctx context.Context, slot string, id *string, d bot.D
 // moved takes what an edit returned: where the platform shows the draft in
 // another message, that takes the slot.
 func (p *Presenter) moved(ctx context.Context, slot string, id *string, err error) error {
-	var moved *bot.Moved
+	var moved *bot.MovedError
 	if !errors.As(err, &moved) {
 		return err
 	}

@@ -105,7 +105,7 @@ func (p *Presenter) Run(ctx context.Context) {
 		case <-clock:
 		}
 		err := p.draw(ctx)
-		var later *bot.Later
+		var later *bot.LaterError
 		switch {
 		case err == nil || ctx.Err() != nil:
 			pause = gap

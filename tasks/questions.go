@@ -144,7 +144,7 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
 		if ctx.Err() != nil {
 			return
 		}
-		var moved *bot.Moved
+		var moved *bot.MovedError
 		if p.closed[slot.Name]++; err == nil || errors.As(err, &moved) || errors.Is(err, bot.ErrGone) {
 			p.closed[slot.Name] = closeTries
 			continue

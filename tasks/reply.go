@@ -130,7 +130,7 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, s s
 // so that nobody presses it again.
 func settle(ctx context.Context, p bot.Platform, m bot.Message, s said) error {
 	err := p.Edit(ctx, m.Chat, m.ID, bot.Draft{Kind: bot.KindNotice, Text: s.text})
-	if _, moved := errors.AsType[*bot.Moved](err); moved {
+	if _, moved := errors.AsType[*bot.MovedError](err); moved {
 		return nil
 	}
 	return err

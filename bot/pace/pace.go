@@ -153,7 +153,7 @@ func (p *Pacer) frame(r bot.Request, limits []limit, now time.Duration) error {
 		at = max(at, l.ready(l.Rule, l.reserve(), ahead, at))
 	}
 	if at > now {
-		return &bot.Later{After: at - now}
+		return &bot.LaterError{After: at - now}
 	}
 	for _, l := range limits {
 		l.take(l.Rule, now)

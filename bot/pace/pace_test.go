@@ -194,7 +194,7 @@ func play(t *testing.T, p *pace.Pacer, steps []step) {
 		wg.Go(func() {
 			err := p.Turn(t.Context(), s.r)
 			got := time.Since(start)
-			var later *bot.Later
+			var later *bot.LaterError
 			late := errors.As(err, &later)
 			if late {
 				got += later.After
@@ -372,7 +372,7 @@ func TestPresets(t *testing.T) {
 				p := pace.New(c.rules...)
 				sent, offers, start := 0, 0, time.Now()
 				for time.Since(start) < time.Minute {
-					var later *bot.Later
+					var later *bot.LaterError
 					switch err := p.Turn(t.Context(), c.frame); {
 					case err == nil:
 						sent++

@@ -105,7 +105,7 @@ func (s *schedule) run(t *testing.T, offers []offer) {
 			err := p.Turn(t.Context(), o.r)
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			var later *bot.Later
+			var later *bot.LaterError
 			switch {
 			case err == nil:
 				s.sent = append(s.sent, sent{time.Since(start), o.r})
@@ -195,7 +195,7 @@ func offerAgain(t *testing.T, p *pace.Pacer, before []bot.Request, frame bot.Req
 	defer wg.Wait()
 	synctest.Wait()
 	for {
-		var later *bot.Later
+		var later *bot.LaterError
 		if !errors.As(p.Turn(t.Context(), frame), &later) {
 			return vain
 		}

@@ -43,7 +43,7 @@ func (r request) limited() string {
 
 // call makes one call of the Web API when its turn has come. A limit that Slack
 // names is told to the pacer and waited for, except for frames: their error is
-// a *bot.Later.
+// a *bot.LaterError.
 func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context) error) error {
 	me, err := s.me(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 		}
 		s.pacer.Hold(bot.Request{Account: me.team, Chat: r.limited(), Method: r.method}, wait)
 		if r.urgency == bot.Frame {
-			return &bot.Later{After: wait}
+			return &bot.LaterError{After: wait}
 		}
 		s.log.DebugContext(ctx, "slack asks to wait", "method", r.method, "wait", wait)
 		if try == limitTries {
@@ -106,7 +106,7 @@ func limit(err error) (time.Duration, bool) {
 
 // early reports whether a frame came before its turn.
 func early(err error) bool {
-	_, ok := errors.AsType[*bot.Later](err)
+	_, ok := errors.AsType[*bot.LaterError](err)
 	return ok
 }
 

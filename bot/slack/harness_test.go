@@ -199,11 +199,11 @@ func (p *place) edit(t *testing.T, to bot.Chat, id string, d bot.Draft) string {
 	t.Helper()
 	for {
 		err := p.s.Edit(t.Context(), to, id, d)
-		if later, ok := errors.AsType[*bot.Later](err); ok {
+		if later, ok := errors.AsType[*bot.LaterError](err); ok {
 			<-time.After(later.After) // as long as the platform says, which is what is tested
 			continue
 		}
-		if moved, ok := errors.AsType[*bot.Moved](err); ok {
+		if moved, ok := errors.AsType[*bot.MovedError](err); ok {
 			return moved.ID
 		}
 		if err != nil {

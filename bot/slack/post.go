@@ -74,7 +74,7 @@ func (s *Slack) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) e
 		if err != nil {
 			return mark(err)
 		}
-		return &bot.Moved{ID: fresh}
+		return &bot.MovedError{ID: fresh}
 	}
 	if err == nil {
 		s.session(to, d)
@@ -97,7 +97,7 @@ func (s *Slack) edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) e
 func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
 	if d.Partial {
 		if wait := s.live.turn(to.ID, id, s.now(), s.pause.update); wait > 0 {
-			return &bot.Later{After: wait}
+			return &bot.LaterError{After: wait}
 		}
 		if d.Partial {
 			d.Text = markdown.Partial(d.Text)

@@ -103,7 +103,7 @@ func TestErrorsOfPostAndEdit(t *testing.T) {
 			t.Errorf("Edit in %s: %v, want ErrGone", channel, err)
 		}
 	}
-	var moved *bot.Moved
+	var moved *bot.MovedError
 	if err := p.s.Edit(t.Context(), channel(""), "1.000001", answer("two")); !errors.As(err, &moved) {
 		t.Fatalf("Edit of a deleted message: %v, want Moved", err)
 	}
@@ -129,8 +129,8 @@ func TestRateLimits(t *testing.T) {
 	to := asked(t, p)
 	id := p.post(t, to, thinking())
 	p.Break(slackfake.Fault{Method: "chat.appendStream", Kind: slackfake.FaultBusy, RetryAfter: 1})
-	var later *bot.Later
-	for err := error(&bot.Later{After: time.Millisecond}); errors.As(err, &later) && later.After < 900*time.Millisecond; {
+	var later *bot.LaterError
+	for err := error(&bot.LaterError{After: time.Millisecond}); errors.As(err, &later) && later.After < 900*time.Millisecond; {
 		<-time.After(later.After)
 		err = p.s.Edit(t.Context(), to, id, working(0))
 	}

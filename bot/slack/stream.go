@@ -131,7 +131,7 @@ func (s *Slack) feed(ctx context.Context, st *stream, d bot.Draft) (done bool, e
 // grow sends a frame: what has changed since the last one.
 func (s *Slack) grow(ctx context.Context, st *stream, d bot.Draft) (done bool, err error) {
 	if wait := s.live.gap(s.pause.append) - s.now().Sub(st.last); wait > 0 {
-		return true, &bot.Later{After: wait}
+		return true, &bot.LaterError{After: wait}
 	}
 	next := growth{}
 	if d.Kind == bot.KindBoard {

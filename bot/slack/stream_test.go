@@ -164,7 +164,7 @@ func TestBudget(t *testing.T) {
 		if p.message(t, to, id).Stream != nil {
 			streams++
 		}
-		var later *bot.Later
+		var later *bot.LaterError
 		if errors.As(p.s.Edit(t.Context(), to, id, working(1)), &later) {
 			gaps++
 		}

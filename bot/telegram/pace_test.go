@@ -34,7 +34,7 @@ func TestFramesStayWithinTheRates(t *testing.T) {
 	flood := func(frame func(n int) error) {
 		for n := 1; ctx.Err() == nil; n++ {
 			err := frame(n)
-			later, ok := errors.AsType[*bot.Later](err)
+			later, ok := errors.AsType[*bot.LaterError](err)
 			if err != nil && !ok && ctx.Err() == nil {
 				t.Errorf("frame %d: %v", n, err)
 			}
@@ -78,7 +78,7 @@ func TestRateLimitInTheMiddleOfAStream(t *testing.T) {
 	r.fake.Fail(telegramfake.Fault{Kind: telegramfake.FaultBusy, Method: "sendMessageDraft", RetryAfter: 1})
 	words.Text = "It is"
 	for range 2 {
-		if later, ok := errors.AsType[*bot.Later](r.tg.Stream(t.Context(), chatOf(dm), words)); !ok || later.After > time.Second {
+		if later, ok := errors.AsType[*bot.LaterError](r.tg.Stream(t.Context(), chatOf(dm), words)); !ok || later.After > time.Second {
 			t.Errorf("a frame in the middle of a rate limit gave %v, want it put off", later)
 		}
 	}

@@ -100,7 +100,7 @@ func TestGroupBecomesSupergroup(t *testing.T) {
 			r.post(chatOf(old), bot.Draft{Kind: bot.KindAnswer, Text: "here"})
 			board.Board.Status = "done"
 			err := r.tg.Edit(context.Background(), chatOf(old), id, board)
-			if _, ok := errors.AsType[*bot.Moved](err); !ok {
+			if _, ok := errors.AsType[*bot.MovedError](err); !ok {
 				t.Errorf("editing a message of the old group gave %v, want it moved", err)
 			}
 			if got := r.shown(now); len(got) != 2 || got[0] != "here" || got[1] != "done" {
@@ -117,7 +117,7 @@ func TestRetryAfter(t *testing.T) {
 	id := r.post(chatOf(dm), bot.Draft{Kind: bot.KindBoard, Board: &bot.Board{Status: "1"}})
 	r.fake.Fail(telegramfake.Fault{Kind: telegramfake.FaultBusy, Chat: dm, RetryAfter: 1})
 	err := r.tg.Edit(context.Background(), chatOf(dm), id, bot.Draft{Kind: bot.KindBoard, Partial: true, Board: &bot.Board{Status: "2"}})
-	if later, ok := errors.AsType[*bot.Later](err); !ok || later.After <= 0 || later.After > time.Second {
+	if later, ok := errors.AsType[*bot.LaterError](err); !ok || later.After <= 0 || later.After > time.Second {
 		t.Errorf("a frame in the middle of a rate limit gave %v, want it put off for the second", err)
 	}
 	r.post(chatOf(other), bot.Draft{Kind: bot.KindAnswer, Text: "meanwhile"})

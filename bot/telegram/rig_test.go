@@ -210,7 +210,7 @@ func (p *pacer) Turn(ctx context.Context, r bot.Request) error {
 	case rest <= 0:
 		return nil
 	case r.Urgency == bot.Frame:
-		return &bot.Later{After: rest}
+		return &bot.LaterError{After: rest}
 	}
 	timer := time.NewTimer(rest)
 	defer timer.Stop()

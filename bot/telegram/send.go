@@ -44,7 +44,7 @@ func (t *Telegram) post(ctx context.Context, to bot.Chat, d bot.Draft, pages []p
 }
 
 // Edit implements bot.Platform. What does not fit one message goes on in new
-// ones. A message that is gone, or too old to be changed, is sent anew: *Moved.
+// ones. A message that is gone, or too old to be changed, is sent anew: *MovedError.
 func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
 	pages := render(d)
 	s := shipment{method: "editMessageText", to: to, message: id, page: pages[0], urgency: d.Urgency()}
@@ -60,7 +60,7 @@ func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft
 	}
 	if missing {
 		if id, err = t.post(ctx, to, d, pages); err == nil {
-			return &bot.Moved{ID: id}
+			return &bot.MovedError{ID: id}
 		}
 	} else if err == nil && len(pages) > 1 {
 		_, err = t.post(ctx, to, d, pages[1:])
@@ -113,7 +113,7 @@ func (s shipment) params(chat string) tgbotapi.Params {
 }
 
 // send waits for its turn and sends, again without what Telegram refuses of it.
-// A frame is given up with *bot.Later when its turn has not come.
+// A frame is given up with *bot.LaterError when its turn has not come.
 func (t *Telegram) send(ctx context.Context, s shipment) (id string, err error) {
 	timeout := callTimeout
 	if s.draft != 0 {
@@ -160,7 +160,7 @@ func (t *Telegram) mend(s *shipment, r bot.Request, err error) error {
 	if why.rated() {
 		t.pacer.Hold(bot.Request{Account: r.Account, Chat: r.Chat}, why.after)
 		if s.urgency == bot.Frame {
-			return &bot.Later{After: why.after}
+			return &bot.LaterError{After: why.after}
 		}
 		return nil
 	}

@@ -82,7 +82,7 @@ func TestEdit(t *testing.T) {
 		}
 		before := len(r.shown(dm))
 		err := r.tg.Edit(ctx, chatOf(dm), lost, bot.Draft{Kind: bot.KindAnswer, Text: "It is " + lost + "!"})
-		moved, ok := errors.AsType[*bot.Moved](err)
+		moved, ok := errors.AsType[*bot.MovedError](err)
 		if all := r.fake.Chat(dm).Bots(); !ok || len(all) != before+1 || strconv.Itoa(all[before].ID) != moved.ID {
 			t.Errorf("editing the lost message %q gave %v and the chat %q, want it moved to a new message", lost, err, r.shown(dm))
 		}

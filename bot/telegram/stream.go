@@ -132,7 +132,7 @@ func (s *streams) takeBack(ctx context.Context, task string, empty shipment) err
 		return nil
 	}
 	err := s.send(ctx, empty)
-	if later, ok := errors.AsType[*bot.Later](err); ok {
+	if later, ok := errors.AsType[*bot.LaterError](err); ok {
 		return later
 	}
 	s.forget(task, one)
@@ -211,7 +211,7 @@ func (s *streams) repeat(ctx context.Context, task string, one *stream) time.Dur
 		return draftRefresh - now.Sub(one.sent)
 	}
 	if err := s.send(ctx, one.frame); err != nil {
-		if later, ok := errors.AsType[*bot.Later](err); ok {
+		if later, ok := errors.AsType[*bot.LaterError](err); ok {
 			return max(later.After, time.Second)
 		}
 		if _, ok := refused(err); ok {

@@ -78,7 +78,7 @@ func TestFramesGiveWay(t *testing.T) {
 				return nil
 			}
 			if wait := 2*time.Second - time.Since(last); wait > 0 {
-				return fmt.Errorf("editing: %w", &bot.Later{After: wait})
+				return fmt.Errorf("editing: %w", &bot.LaterError{After: wait})
 			}
 			last = time.Now()
 			return nil
@@ -118,7 +118,7 @@ func TestMovedMessage(t *testing.T) {
 			defer m.mu.Unlock()
 			m.chat[0] = bot.Draft{Kind: bot.KindNotice, Text: "gone"}
 			m.chat = append(m.chat, d)
-			return &bot.Moved{ID: fmt.Sprint(len(m.chat))}
+			return &bot.MovedError{ID: fmt.Sprint(len(m.chat))}
 		}
 		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
 		pass(1500 * time.Millisecond)
