@@ -84,9 +84,12 @@ type lead struct {
 	used        bool
 }
 
+// usualLines is for how many lines room is made at once.
+const usualLines = 1000
+
 // newFlow lays out a whole document.
 func newFlow(markdown string, style flowStyle) *flow {
-	f := &flow{style: style}
+	f := &flow{style: style, lines: make([]line, 0, min(strings.Count(markdown, "\n")+1, usualLines))}
 	f.links = &links{telegram: !style.cells}
 	for _, s := range segments(markdown) {
 		if s.apart {

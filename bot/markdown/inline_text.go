@@ -133,7 +133,10 @@ func bracketLink(m *mark) (start, end string) {
 	if m.self {
 		return "<", ">"
 	}
-	to := strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C", "*", "%2A").Replace(m.to)
+	to := m.to
+	if strings.ContainsAny(to, "()|*") {
+		to = strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C", "*", "%2A").Replace(to)
+	}
 	if i := strings.IndexByte(to, '&'); i >= 0 && strings.Contains(to[i:], ";") {
 		to = strings.ReplaceAll(to, ";", "%3B") // else "&lt;" would be read as an entity
 	}

@@ -57,7 +57,9 @@ func TelegramEscape(text string) string {
 	if !strings.ContainsAny(text, "&<>") {
 		return text
 	}
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+	text = strings.ReplaceAll(text, "&", "&amp;")
+	text = strings.ReplaceAll(text, "<", "&lt;")
+	return strings.ReplaceAll(text, ">", "&gt;")
 }
 
 var telegramStyle = flowStyle{
