@@ -36,7 +36,10 @@ func (command serveCommand) Run(ctx context.Context, c console) error {
 	hidden := redact.New(config.Secrets())
 	log := slog.New(redact.Handler(newLog(config.Log, c.err).Handler(), hidden))
 	d, err := newDaemon(ctx, config, log)
-	if err == nil {
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		err = nil // told to stop while the store was being opened
+	case err == nil:
 		d.source, d.hidden, d.console = source, hidden, c
 		err = errors.Join(d.run(ctx), d.app.close())
 	}

@@ -2,6 +2,7 @@ package bolt_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/bot"
 	"legwork/planner"
@@ -278,6 +280,12 @@ func TestSuspect(t *testing.T) {
 	missing := bolt.Options{CheckCommand: []string{filepath.Join(dir, "no-such-command")}}
 	if _, err := bolt.Open(t.Context(), dir, missing); err == nil || errors.Is(err, tasks.ErrDamaged) {
 		t.Fatalf("a command that cannot be run: got %v, want an error that is not damage", err)
+	}
+	impatient, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	slow := bolt.Options{CheckCommand: []string{"sh", "-c", "exec sleep 60"}}
+	if _, err := bolt.Open(impatient, dir, slow); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, tasks.ErrDamaged) {
+		t.Fatalf("a check that had to end: got %v, want the context's error and no damage", err)
 	}
 	s = open(t, dir, good)
 	if err := s.Close(); err != nil {

@@ -118,12 +118,16 @@ func check(ctx context.Context, path string, command []string) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	args := append(append([]string(nil), command[1:]...), path)
 	out, err := exec.CommandContext(ctx, command[0], args...).CombinedOutput()
 	if err == nil {
 		return nil
+	}
+	if whole.Err() != nil { // the child was ended, it found nothing
+		return fmt.Errorf("checking %s: %w", path, whole.Err())
 	}
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) && ctx.Err() == nil {
