@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -161,13 +162,19 @@ func (c *chats) outcome(in Input) (Post, bool) {
 func (c *chats) gates() []string {
 	var open []string
 	for _, in := range c.s.record.Inputs {
-		if in.question() && c.said[in.ID] {
-			if _, ok := c.outcome(in); ok {
-				open = append(open, "answer "+in.ID)
-			}
+		_, ok := c.outcome(in)
+		if c.said[in.ID] && (in.question() && ok || in.Kind == Guidance && c.heard(in.ID)) {
+			open = append(open, "answer "+in.ID)
 		}
 	}
 	return open
+}
+
+// heard reports whether an answer holds guidance.
+func (c *chats) heard(id string) bool {
+	return slices.ContainsFunc(c.list(), func(p Post) bool {
+		return !p.Live && strings.HasPrefix(p.Text, "[") && slices.Contains(strings.Fields(p.Text), id)
+	})
 }
 
 // input returns the one with that id.

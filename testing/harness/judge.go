@@ -162,7 +162,9 @@ func (j *judge) answered(in Input) {
 		if a.Chat != in.Chat {
 			j.violated(RuleChat, "%s was asked in %q and answered in %q", in.ID, in.Chat, a.Chat)
 		}
-		if !halted(in, j.r.Inputs) {
+		// In chats, what came before is held against the window alone: it may be
+		// the first words of the one that follows.
+		if !halted(in, j.r.Inputs) && (a.question == "" || i == len(answers)-1) {
 			j.content(in, a)
 		}
 		if i == 0 {
@@ -196,7 +198,7 @@ func (j *judge) doubles() {
 	for i, l := range j.r.Lives {
 		free := sent[i] - passed(l, "shown")
 		if j.r.Front == Telegram {
-			free = count(l, "post.before.answer") - count(l, "keep.after.answer")
+			free = unkept(l)
 		}
 		if len(l.Hits) > 0 && j.doubled[i] > max(0, free) {
 			j.violated(RuleOnce, "%d answers of life %d came again, but only %d of %d were not stored as sent", j.doubled[i], i, free, sent[i])

@@ -53,11 +53,16 @@ func (j *judge) chatRecord() {
 		}
 	}
 	for i, l := range j.r.Lives {
-		if free := count(l, "post.before.board") - count(l, "keep.after.board"); len(l.Hits) > 0 && boards[i] > max(0, free) {
+		if free := unkept(l); len(l.Hits) > 0 && boards[i] > max(0, free) {
 			j.violated(RuleTidy, "%d boards of life %d were left, but only %d were not stored as sent", boards[i], i, free)
 		}
 	}
 	slices.SortStableFunc(j.r.Events, func(a, b Event) int { return a.At.Compare(b.At) })
+}
+
+// unkept is how many messages a life may have sent whose ids it did not store.
+func unkept(l Life) int {
+	return count(l, "post.before.answer") + count(l, "post.before.board") - count(l, "keep.after.answer") - count(l, "keep.after.board")
 }
 
 // lifeAt is the life that did what was seen at that time.

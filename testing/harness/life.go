@@ -150,6 +150,9 @@ func (l *life) deliver() {
 
 // ready reports whether an input's gate is open.
 func (s *session) ready(in Input) bool {
+	if in.Heard != "" && !s.gates["answer "+in.Heard] {
+		return false
+	}
 	answered := s.gates["answer "+in.Gate]
 	return in.Gate == "" || answered || (in.Kind == Guidance || in.Kind == Stop) && s.gates["work "+in.Gate]
 }

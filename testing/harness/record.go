@@ -52,6 +52,9 @@ type Input struct {
 	// Guidance waits for its first sub-task, a question for its answer, a press
 	// for its button.
 	Gate string
+	// Heard is the id of guidance before it, of the same person, which must have
+	// been heard: what follows within a second would be taken for a part of it.
+	Heard string
 }
 
 // question reports whether an answer is due.

@@ -22,7 +22,8 @@ func chatScenario(r *rand.Rand, rooms []room) []Input {
 	for i := range rooms {
 		rooms[i].apart = rooms[i].apart && r.IntN(2) == 0
 	}
-	last, stops := map[string]string{}, map[string]bool{} // question by room; rooms with a Stop: what ends by it names no question
+	last, notes := map[string]string{}, map[string]string{} // question and guidance by room
+	stops := map[string]bool{}                              // rooms with a Stop: what ends by it names no question
 	var inputs []Input
 	for range 2 + r.IntN(4) {
 		at := rooms[r.IntN(len(rooms))]
@@ -30,7 +31,7 @@ func chatScenario(r *rand.Rand, rooms []room) []Input {
 			Kind: Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), Chat: at.name, From: at.people[r.IntN(len(at.people))], Apart: at.apart,
 		}
 		if !at.apart {
-			in.Gate = last[at.name]
+			in.Gate, in.Heard = last[at.name], notes[at.name]
 		}
 		last[at.name] = in.ID
 		if r.IntN(3) == 0 {
@@ -43,6 +44,7 @@ func chatScenario(r *rand.Rand, rooms []room) []Input {
 		switch n := r.IntN(6); {
 		case n < 2:
 			note := fmt.Sprintf("g%d", len(inputs)+1)
+			notes[in.Chat] = note
 			inputs = append(inputs, Input{Kind: Guidance, ID: note, Chat: in.Chat, From: in.From, Text: "note " + note + " " + words[r.IntN(len(words))], Gate: in.ID})
 		case n < 4 && !stops[in.Chat]:
 			stops[in.Chat] = true
