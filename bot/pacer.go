@@ -10,7 +10,7 @@ import (
 // together; in a cluster it is shared. It is safe for concurrent use.
 type Pacer interface {
 	// Turn returns nil when the request may be sent, and counts it as sent. A
-	// request of urgency Frame never waits: when its turn has not come, or others
+	// request of urgency Frame or Fresh never waits: when its turn has not come, or others
 	// wait for theirs, the error is a *LaterError. Others wait, those of urgency First
 	// before the rest, chats in turn and each chat's in order of arrival; their
 	// error is ctx's.
@@ -33,17 +33,24 @@ type Request struct {
 // Urgency is the order among requests that wait for the same turn.
 type Urgency uint8
 
-// The urgencies.
+// The urgencies. The first two never wait.
 const (
 	Frame Urgency = iota // may be left out: a newer one will come
+	Fresh                // the first frame of a message: it takes what frames have to leave for others
 	Plain                // notices, boards that fold
 	First                // outcomes and questions
 )
 
+// Waits reports that a request of that urgency waits for its turn.
+func (u Urgency) Waits() bool { return u > Fresh }
+
 // Urgency is how a request that shows the draft waits for its turn: frames do
-// not, so that what is shown is never older than what comes after it.
-func (d Draft) Urgency() Urgency {
+// not, so that what is shown is never older than what comes after it. fresh
+// says that the draft becomes a message of its own.
+func (d Draft) Urgency(fresh bool) Urgency {
 	switch {
+	case d.Partial && fresh:
+		return Fresh
 	case d.Partial:
 		return Frame
 	case d.Kind == KindAnswer || d.Kind == KindQuestion:

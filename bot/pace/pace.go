@@ -78,7 +78,7 @@ func (p *Pacer) Turn(ctx context.Context, r bot.Request) error {
 	now := p.now()
 	p.sweep(now)
 	limits := p.limits(r)
-	if r.Urgency == bot.Frame {
+	if !r.Urgency.Waits() {
 		defer p.mu.Unlock()
 		return p.frame(r, limits, now)
 	}
@@ -140,17 +140,29 @@ func (p *Pacer) held(r bot.Request) (until time.Duration) {
 // for the same turns will have had theirs. p.mu is held.
 func (p *Pacer) frame(r bot.Request, limits []limit, now time.Duration) error {
 	at := max(now, p.held(r))
-	for _, l := range limits {
-		at = max(at, l.ready(l.Rule, l.reserve(), 0, now))
+	leaves := func(l limit) (reserve int, counts bool) {
+		if r.Urgency == bot.Fresh {
+			return 0, !l.FramesOnly
+		}
+		return l.reserve(), true
 	}
 	for _, l := range limits {
+		if reserve, counts := leaves(l); counts {
+			at = max(at, l.ready(l.Rule, reserve, 0, now))
+		}
+	}
+	for _, l := range limits {
+		reserve, counts := leaves(l)
+		if !counts {
+			continue
+		}
 		ahead := 0
 		for _, w := range l.waiting {
 			if p.ready(w, l.bucket, now) <= at {
 				ahead++
 			}
 		}
-		at = max(at, l.ready(l.Rule, l.reserve(), ahead, at))
+		at = max(at, l.ready(l.Rule, reserve, ahead, at))
 	}
 	if at > now {
 		return &bot.LaterError{After: at - now}

@@ -37,6 +37,7 @@ func TestTurn(t *testing.T) {
 	}
 	plain := with(func(r *bot.Request) { r.Urgency = bot.Plain })
 	frame := with(func(r *bot.Request) { r.Urgency = bot.Frame })
+	fresh := with(func(r *bot.Request) { r.Urgency = bot.Fresh })
 	other := with(func(r *bot.Request) { r.Chat = "2" })
 	account := with(func(r *bot.Request) { r.Account = "b" })
 	edit := with(func(r *bot.Request) { r.Method = "edit" })
@@ -52,6 +53,14 @@ func TestTurn(t *testing.T) {
 			"burst, then one after the other",
 			[]pace.Rule{second},
 			[]step{{r: first}, {r: first}, {r: first, want: 1000 * ms}, {r: first, want: 2000 * ms}, {at: 10000 * ms, r: first, want: 10000 * ms}},
+		},
+		{
+			"the first frame of a message takes what the others leave, and never waits",
+			[]pace.Rule{{PerChat: true, Every: 1000 * ms, Burst: 3, Reserve: 1}, {PerChat: true, Every: 5000 * ms, FramesOnly: true}},
+			[]step{
+				{r: frame}, {r: first}, {r: frame, late: true, want: 5000 * ms}, {r: fresh},
+				{r: fresh, late: true, want: 1000 * ms}, {at: 1000 * ms, r: fresh, want: 1000 * ms},
+			},
 		},
 		{
 			"chats by themselves",

@@ -63,7 +63,7 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 			return s.clean(r.method, err)
 		}
 		s.pacer.Hold(bot.Request{Account: me.team, Chat: r.limited(), Method: r.method}, wait)
-		if r.urgency == bot.Frame {
+		if !r.urgency.Waits() {
 			return &bot.LaterError{After: wait}
 		}
 		s.log.DebugContext(ctx, "slack asks to wait", "method", r.method, "wait", wait)

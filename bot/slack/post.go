@@ -41,7 +41,7 @@ func (s *Slack) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 }
 
 func (s *Slack) postMessage(ctx context.Context, to bot.Chat, d bot.Draft) (id string, err error) {
-	r := request{method: "chat.postMessage", channel: to.ID, private: to.Private, urgency: d.Urgency()}
+	r := request{method: "chat.postMessage", channel: to.ID, private: to.Private, urgency: d.Urgency(true)}
 	err = s.shown(ctx, d, func(ctx context.Context, l look) error {
 		return s.call(ctx, r, func(ctx context.Context) (err error) {
 			_, id, err = s.api.PostMessageContext(ctx, to.ID, l.options(), thread(to), marked(d))
@@ -103,7 +103,7 @@ func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft)
 			d.Text = markdown.Partial(d.Text)
 		}
 	}
-	r := request{method: "chat.update", channel: to.ID, private: to.Private, urgency: d.Urgency()}
+	r := request{method: "chat.update", channel: to.ID, private: to.Private, urgency: d.Urgency(false)}
 	err := s.shown(ctx, d, func(ctx context.Context, l look) error {
 		return s.call(ctx, r, func(ctx context.Context) error {
 			_, _, _, err := s.api.UpdateMessageContext(ctx, to.ID, id, l.options(), marked(d))
@@ -127,7 +127,7 @@ func (s *Slack) unstream(ctx context.Context, to bot.Chat, id string, d bot.Draf
 	if failpoint.Fault("stream-forgotten") {
 		return nil
 	}
-	r := request{method: "chat.stopStream", channel: to.ID, private: to.Private, urgency: d.Urgency()}
+	r := request{method: "chat.stopStream", channel: to.ID, private: to.Private, urgency: d.Urgency(false)}
 	err := s.call(ctx, r, func(ctx context.Context) error {
 		_, _, err := s.api.StopStreamContext(ctx, to.ID, id)
 		return err

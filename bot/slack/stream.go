@@ -169,8 +169,8 @@ func (s *Slack) stopStream(ctx context.Context, st *stream, d bot.Draft, next gr
 	if len(under) > 0 {
 		options = append(options, slackgo.MsgOptionBlocks(under...))
 	}
-	level := d.Urgency()
-	if level == bot.Frame {
+	level := d.Urgency(false)
+	if !level.Waits() {
 		level = bot.Plain // it is not worth a stream that Slack kills
 	}
 	err := s.call(ctx, request{method: "chat.stopStream", private: st.to.Private, urgency: level}, func(ctx context.Context) error {

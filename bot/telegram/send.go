@@ -29,7 +29,7 @@ func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id strin
 // post sends messages one after the other.
 func (t *Telegram) post(ctx context.Context, to bot.Chat, d bot.Draft, pages []page) (id string, err error) {
 	for i, p := range pages {
-		s := shipment{method: "sendMessage", to: to, page: p, urgency: d.Urgency()}
+		s := shipment{method: "sendMessage", to: to, page: p, urgency: d.Urgency(true)}
 		if i == 0 && d.Part <= 1 && positive(d.ReplyTo) {
 			s.replyTo = d.ReplyTo
 		}
@@ -47,7 +47,7 @@ func (t *Telegram) post(ctx context.Context, to bot.Chat, d bot.Draft, pages []p
 // ones. A message that is gone, or too old to be changed, is sent anew: *MovedError.
 func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
 	pages := render(d)
-	s := shipment{method: "editMessageText", to: to, message: id, page: pages[0], urgency: d.Urgency()}
+	s := shipment{method: "editMessageText", to: to, message: id, page: pages[0], urgency: d.Urgency(false)}
 	if len(pages) == 1 {
 		s.keyboard = keyboard(d.Buttons)
 	}
@@ -159,7 +159,7 @@ func (t *Telegram) mend(s *shipment, r bot.Request, err error) error {
 	}
 	if why.rated() {
 		t.pacer.Hold(bot.Request{Account: r.Account, Chat: r.Chat}, why.after)
-		if s.urgency == bot.Frame {
+		if !s.urgency.Waits() {
 			return &bot.LaterError{After: why.after}
 		}
 		return nil

@@ -182,23 +182,24 @@ func TestPacing(t *testing.T) {
 	ctx := context.Background()
 	var got []string
 	asked := func() bot.Request { return r.pacer.asked[len(r.pacer.asked)-1] }
+	names := map[bot.Urgency]string{bot.Frame: "frame", bot.Fresh: "fresh", bot.Plain: "plain", bot.First: "first"}
 	for _, kind := range []bot.Kind{bot.KindAnswer, bot.KindQuestion, bot.KindNotice, bot.KindBoard} {
 		id := r.post(chatOf(team), bot.Draft{Kind: kind, Text: "a"})
-		got = append(got, fmt.Sprintf("post %s %d", kind, asked().Urgency))
+		got = append(got, fmt.Sprintf("post %s %s", kind, names[asked().Urgency]))
 		for _, partial := range []bool{true, false} {
 			if err := r.tg.Edit(ctx, chatOf(team), id, bot.Draft{Kind: kind, Text: "b", Partial: partial}); err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, fmt.Sprintf("edit %s partial %t %d", kind, partial, asked().Urgency))
+			got = append(got, fmt.Sprintf("edit %s partial %t %s", kind, partial, names[asked().Urgency]))
 		}
 	}
 	if r := asked(); r.Account != "1000" || !r.Group || r.Method != "editMessageText" || r.Chat != strconv.FormatInt(team, 10) {
 		t.Errorf("the pacer was asked for %+v", r)
 	}
-	want := "post answer 2, edit answer partial true 0, edit answer partial false 2, " +
-		"post question 2, edit question partial true 0, edit question partial false 2, " +
-		"post notice 1, edit notice partial true 0, edit notice partial false 1, " +
-		"post board 1, edit board partial true 0, edit board partial false 1" // the last one folds it
+	want := "post answer first, edit answer partial true frame, edit answer partial false first, " +
+		"post question first, edit question partial true frame, edit question partial false first, " +
+		"post notice plain, edit notice partial true frame, edit notice partial false plain, " +
+		"post board plain, edit board partial true frame, edit board partial false plain" // the last one folds it
 	if got := strings.Join(got, ", "); got != want {
 		t.Errorf("the urgencies were\n%s\nwant\n%s", got, want)
 	}

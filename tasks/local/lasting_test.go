@@ -103,6 +103,35 @@ func TestFramesGiveWay(t *testing.T) {
 	})
 }
 
+// TestBoardGivesWay: a board whose turn never comes while the task works is not
+// missed, and none comes after the answer.
+func TestBoardGivesWay(t *testing.T) {
+	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+		k.Model.Answer = writesSlowly(pieces...)
+		refused := 0
+		m.before = func(edit bool, d bot.Draft) error {
+			if d.Kind != bot.KindBoard {
+				return nil
+			}
+			if edit || !d.Partial {
+				t.Errorf("a board that was never posted is to show %q", d.Text)
+			}
+			refused++
+			return &bot.LaterError{After: time.Second}
+		}
+		k.Ask(t, enginetest.Message("1", "find both", time.Now()))
+		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := m.picture(), "answer: "+strings.Join(pieces, "")+"\n"; got != want {
+			t.Errorf("the chat is\n%s\nwant\n%s", got, want)
+		}
+		if refused < 3 || m.finds > 0 {
+			t.Errorf("offered a board %d times and looked for it %d times, want one a second and no look", refused, m.finds)
+		}
+	})
+}
+
 // TestMovedMessage: when a platform shows the board in another message, that is
 // the one that changes from then on, also after a restart.
 func TestMovedMessage(t *testing.T) {
