@@ -77,7 +77,8 @@ func (s *Server) Shy(n int) {
 	s.shy = n
 }
 
-// Heal ends all faults: what was deafened hears, what was down is up.
+// Heal ends all faults: what was deafened hears, what was down is up. That an
+// app was told to wait is forgotten, as a new life of it knows nothing of that.
 // Revoked tokens stay so.
 func (s *Server) Heal() {
 	s.mu.Lock()
@@ -85,6 +86,9 @@ func (s *Server) Heal() {
 	s.faults = nil
 	for _, sock := range s.sockets {
 		sock.deaf, sock.mute = false, false
+	}
+	for _, w := range s.windows {
+		w.closed = time.Time{}
 	}
 	s.change()
 }

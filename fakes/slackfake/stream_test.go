@@ -245,6 +245,21 @@ func TestRatesAreOfOneChannel(t *testing.T) {
 	must(t, s, "chat.postMessage", "channel", "C4", "text", "hi")
 }
 
+// TestHealForgetsWaits: a rate that is spent stays so, and whoever comes after
+// Heal is told of it anew.
+func TestHealForgetsWaits(t *testing.T) {
+	s := slackfake.New(t, slackfake.Options{})
+	for range 4 {
+		must(t, s, "chat.postMessage", "channel", "C1", "text", "hi")
+	}
+	for range 2 {
+		if got := do(t, s, "chat.postMessage", "channel", "C1", "text", "hi"); got.Error != "ratelimited" || len(s.Violations()) > 0 {
+			t.Fatalf("got %s and the violations %q, want a refusal and none", got.raw, s.Violations())
+		}
+		s.Heal()
+	}
+}
+
 // TestLinksInStreams: their previews cannot be turned off.
 func TestLinksInStreams(t *testing.T) {
 	for text, violation := range map[string]bool{
