@@ -1,13 +1,9 @@
 package llmfake
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"os"
 	"time"
+
+	"legwork/fakes/wire"
 )
 
 // What an Entry of the wire log tells.
@@ -31,37 +27,5 @@ type Entry struct {
 	Problem string    `json:"problem,omitempty"` // of EventRefused
 }
 
-func (s *Server) write(e Entry) {
-	if s.log == nil {
-		return
-	}
-	line, err := json.Marshal(e)
-	if err == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		_, err = s.log.Write(append(line, '\n'))
-	}
-	if err != nil {
-		// A judge that reads an incomplete log would acquit: never go on.
-		panic(fmt.Sprintf("writing wire log: %v", err))
-	}
-}
-
 // ReadLog reads a wire log.
-func ReadLog(path string) ([]Entry, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading wire log: %w", err)
-	}
-	defer file.Close()
-	var log []Entry
-	for decoder := json.NewDecoder(bufio.NewReader(file)); ; {
-		var e Entry
-		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
-			return log, nil
-		} else if err != nil {
-			return log, fmt.Errorf("reading wire log: %w", err)
-		}
-		log = append(log, e)
-	}
-}
+func ReadLog(path string) ([]Entry, error) { return wire.ReadLog[Entry](path) }

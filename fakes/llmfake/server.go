@@ -6,18 +6,17 @@
 package llmfake
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"legwork/fakes/wire"
 )
 
 // Options say how a fake behaves. The zero value knows every model, accepts any
@@ -47,16 +46,14 @@ type Options struct {
 type Server struct {
 	URL string // base URL with /v1, as it belongs into base_url
 
-	o      Options
-	http   *http.Server
-	served chan struct{}
-	cancel context.CancelFunc // ends hanging replies
-	busy   sync.WaitGroup
+	o    Options
+	wire *wire.Server
+	log  *wire.Log
+	busy sync.WaitGroup
 
 	mu         sync.Mutex
 	requests   []Request
 	violations []string
-	log        *os.File
 	seq        int
 }
 
@@ -68,14 +65,7 @@ func New(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, v := range s.Violations() {
-			t.Errorf("the model endpoint refused a request: %s", v)
-		}
-	})
+	wire.Guard(t, s, "the model endpoint refused a request")
 	return s
 }
 
@@ -84,45 +74,26 @@ func Start(o Options) (*Server, error) {
 	if o.Respond == nil {
 		o.Respond = Brain{}.Respond
 	}
-	if o.Listen == "" {
-		o.Listen = "127.0.0.1:0"
-	}
-	s := &Server{o: o, served: make(chan struct{})}
-	if o.Log != "" {
-		file, err := os.OpenFile(o.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("opening wire log: %w", err)
-		}
-		s.log = file
-	}
-	listener, err := net.Listen("tcp", o.Listen)
+	log, err := wire.OpenLog(o.Log)
 	if err != nil {
-		if s.log != nil {
-			err = errors.Join(err, s.log.Close())
-		}
-		return nil, fmt.Errorf("starting fake model: %w", err)
+		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel = cancel
-	s.URL = "http://" + listener.Addr().String() + "/v1"
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: o.Idle, BaseContext: func(net.Listener) context.Context { return ctx }}
-	go func() {
-		defer close(s.served)
-		_ = s.http.Serve(listener) // ends with Close
-	}()
+	s := &Server{o: o, log: log}
+	s.wire, err = wire.Serve(o.Listen, o.Idle, func(url string) http.Handler {
+		s.URL = url + "/v1"
+		return s
+	})
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
 	return s, nil
 }
 
 // Close ends all replies, also hanging ones, and waits for them.
 func (s *Server) Close() error {
-	s.cancel()
-	err := s.http.Close()
-	<-s.served
+	err := s.wire.Close()
 	s.busy.Wait()
-	if s.log != nil {
-		err = errors.Join(err, s.log.Close())
-	}
-	return err
+	return errors.Join(err, s.log.Close())
 }
 
 // Requests are the accepted requests so far, in order of arrival.
@@ -194,7 +165,7 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		response.ToolCalls = named(response.ToolCalls, request.Seq)
 	}
 	outcome := send(r.Context(), w, request, response)
-	s.write(Entry{Seq: request.Seq, At: time.Now(), Event: outcome, Reply: &response})
+	s.log.Add(Entry{Seq: request.Seq, At: time.Now(), Event: outcome, Reply: &response})
 	if outcome == EventBroken {
 		panic(http.ErrAbortHandler) // the connection ends here, visibly unfinished
 	}
@@ -206,7 +177,7 @@ func (s *Server) accept(r *Request) int {
 	r.Seq = s.seq
 	s.requests = append(s.requests, *r)
 	s.mu.Unlock()
-	s.write(Entry{Seq: r.Seq, At: r.At, Event: EventRequest, Request: r})
+	s.log.Add(Entry{Seq: r.Seq, At: r.At, Event: EventRequest, Request: r})
 	return r.Seq
 }
 
@@ -223,7 +194,7 @@ func (s *Server) refuse(r Request, why *refusal) {
 		s.violations = append(s.violations, fmt.Sprintf("%s (%s): request ends with: %s", why.Message, why.Param, head))
 		s.mu.Unlock()
 	}
-	s.write(Entry{At: time.Now(), Event: EventRefused, Problem: why.Message})
+	s.log.Add(Entry{At: time.Now(), Event: EventRefused, Problem: why.Message})
 }
 
 // named gives ids to the calls that have none.

@@ -1,14 +1,11 @@
 package slackfake
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"os"
 	"slices"
 	"time"
+
+	"legwork/fakes/wire"
 )
 
 // What an Entry of the wire log tells.
@@ -45,42 +42,12 @@ type Entry struct {
 	Problem   string          `json:"problem,omitempty"`
 }
 
-type logFile struct{ file *os.File }
-
-func openLog(path string) (*logFile, error) {
-	if path == "" {
-		return &logFile{}, nil
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("opening wire log: %w", err)
-	}
-	return &logFile{file}, nil
-}
-
-func (l *logFile) close() error {
-	if l.file == nil {
-		return nil
-	}
-	return l.file.Close()
-}
-
 // note adds an entry. The caller holds the lock.
 func (s *Server) note(e Entry) {
 	e.At = time.Now()
 	s.entries = append(s.entries, e)
 	s.change()
-	if s.log.file == nil {
-		return
-	}
-	line, err := json.Marshal(e)
-	if err == nil {
-		_, err = s.log.file.Write(append(line, '\n'))
-	}
-	if err != nil {
-		// A judge that reads an incomplete log would acquit: never go on.
-		panic(fmt.Sprintf("writing wire log: %v", err))
-	}
+	s.log.Add(e)
 }
 
 // Entries are the wire log so far.
@@ -103,20 +70,4 @@ func (s *Server) Calls(method string) []Entry {
 }
 
 // ReadLog reads a wire log.
-func ReadLog(path string) ([]Entry, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading wire log: %w", err)
-	}
-	defer file.Close()
-	var log []Entry
-	for decoder := json.NewDecoder(bufio.NewReader(file)); ; {
-		var e Entry
-		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
-			return log, nil
-		} else if err != nil {
-			return log, fmt.Errorf("reading wire log: %w", err)
-		}
-		log = append(log, e)
-	}
-}
+func ReadLog(path string) ([]Entry, error) { return wire.ReadLog[Entry](path) }

@@ -13,12 +13,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"legwork/fakes/wire"
 )
 
 // Options say how a fake behaves. The zero value is a workspace with a few
@@ -68,13 +69,12 @@ type Server struct {
 	URL    string // where it listens, without a path
 	APIURL string // base URL of the Web API, as it belongs into api_url
 
-	o      Options
-	http   *http.Server
-	mux    *http.ServeMux
-	known  map[string]method
-	served chan struct{}
-	done   chan struct{}  // closed by Close; every goroutine of the fake ends then
-	busy   sync.WaitGroup // requests and deliveries
+	o     Options
+	wire  *wire.Server
+	mux   *http.ServeMux
+	known map[string]method
+	done  chan struct{}  // closed by Close; every goroutine of the fake ends then
+	busy  sync.WaitGroup // requests and deliveries
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced at every change
@@ -98,7 +98,7 @@ type Server struct {
 	lastTS     int64 // microseconds
 	seq        int
 	entries    []Entry
-	log        *logFile
+	log        *wire.Log
 	violations []string
 }
 
@@ -110,44 +110,33 @@ func New(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, v := range s.Violations() {
-			t.Errorf("Slack would not have liked: %s", v)
-		}
-	})
+	wire.Guard(t, s, "Slack would not have liked")
 	return s
 }
 
 // Start starts a fake; the caller closes it and looks at Violations.
 func Start(o Options) (*Server, error) {
 	o = o.filled()
-	log, err := openLog(o.Log)
+	log, err := wire.OpenLog(o.Log)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", o.Listen)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("starting fake Slack: %w", err), log.close())
-	}
 	s := &Server{
-		o: o, served: make(chan struct{}), done: make(chan struct{}), changed: make(chan struct{}), log: log, app: o.App,
+		o: o, done: make(chan struct{}), changed: make(chan struct{}), log: log, app: o.App,
 		users: map[string]*User{}, channels: map[string]*Channel{}, messages: map[string][]*Message{},
 		statuses: map[string]*Status{}, revoked: map[string]string{}, hooks: map[string]*hook{},
 		windows: map[string]*window{}, byEnvelope: map[string]*attempt{}, tails: map[string]chan struct{}{},
 		tickets: map[string]bool{},
 	}
-	s.URL = "http://" + listener.Addr().String()
-	s.APIURL = s.URL + "/api/"
 	s.settle(o.World)
 	s.mux, s.known = s.routes(), methods()
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		defer close(s.served)
-		_ = s.http.Serve(listener) // ends with Close
-	}()
+	s.wire, err = wire.Serve(o.Listen, 0, func(url string) http.Handler {
+		s.URL, s.APIURL = url, url+"/api/"
+		return s
+	})
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
 	return s, nil
 }
 
@@ -155,7 +144,7 @@ func (o Options) filled() Options {
 	for _, d := range []struct {
 		value *string
 		usual string
-	}{{&o.BotToken, BotToken}, {&o.AppToken, AppToken}, {&o.SigningSecret, SigningSecret}, {&o.Listen, "127.0.0.1:0"}} {
+	}{{&o.BotToken, BotToken}, {&o.AppToken, AppToken}, {&o.SigningSecret, SigningSecret}} {
 		if *d.value == "" {
 			*d.value = d.usual
 		}
@@ -182,11 +171,10 @@ func (o Options) filled() Options {
 // once.
 func (s *Server) Close() error {
 	close(s.done)
-	err := s.http.Close()
+	err := s.wire.Close()
 	s.closeSockets()
-	<-s.served
 	s.busy.Wait()
-	return errors.Join(err, s.log.close())
+	return errors.Join(err, s.log.Close())
 }
 
 // Violations are what the client did wrong: calls that Slack would always

@@ -10,13 +10,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"legwork/fakes/wire"
 )
 
 // Options say how a fake behaves. The zero value is a bot with privacy mode on
@@ -66,15 +66,14 @@ type Server struct {
 
 	o       Options
 	methods map[string]method
-	http    *http.Server
-	served  chan struct{}
+	wire    *wire.Server
 	ctx     context.Context //nolint:containedctx // the life of the server, for polls and deliveries
 	cancel  context.CancelFunc
 	busy    sync.WaitGroup
 
 	mu         sync.Mutex
 	changed    chan struct{} // closed and replaced at every change
-	file       *os.File
+	file       *wire.Log
 	log        []Entry
 	violations []string
 
@@ -99,14 +98,7 @@ func New(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, v := range s.Violations() {
-			t.Errorf("Telegram would object: %s", v)
-		}
-	})
+	wire.Guard(t, s, "Telegram would object")
 	return s
 }
 
@@ -115,33 +107,24 @@ func Start(o Options) (*Server, error) {
 	o.fill()
 	s := &Server{
 		Token: o.Token, Bot: User{ID: botID(o.Token), Name: o.Name, Username: o.Username, bot: true},
-		o: o, methods: methods(), served: make(chan struct{}), changed: make(chan struct{}),
+		o: o, methods: methods(), changed: make(chan struct{}),
 		users: map[int64]User{}, chats: map[int64]*chat{}, commands: map[string][]Command{},
 		texts: map[string]string{}, presses: map[string]*Press{}, nextGroup: 100,
 	}
 	s.queue.next = o.FirstUpdate
 	s.users[s.Bot.ID] = s.Bot
-	if o.Log != "" {
-		file, err := os.OpenFile(o.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("opening wire log: %w", err)
-		}
-		s.file = file
-	}
-	listener, err := net.Listen("tcp", o.Listen)
-	if err != nil {
-		if s.file != nil {
-			err = errors.Join(err, s.file.Close())
-		}
-		return nil, fmt.Errorf("starting fake Telegram: %w", err)
+	var err error
+	if s.file, err = wire.OpenLog(o.Log); err != nil {
+		return nil, err
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.URL = "http://" + listener.Addr().String()
-	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: o.Idle, BaseContext: func(net.Listener) context.Context { return s.ctx }}
-	go func() {
-		defer close(s.served)
-		_ = s.http.Serve(listener) // ends with Close
-	}()
+	s.wire, err = wire.Serve(o.Listen, o.Idle, func(url string) http.Handler {
+		s.URL = url
+		return s
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.file.Close())
+	}
 	return s, nil
 }
 
@@ -149,7 +132,7 @@ func (o *Options) fill() {
 	for _, option := range []struct {
 		value *string
 		usual string
-	}{{&o.Token, "1000:TEST"}, {&o.Name, "Legwork"}, {&o.Username, "legwork_bot"}, {&o.Listen, "127.0.0.1:0"}} {
+	}{{&o.Token, "1000:TEST"}, {&o.Name, "Legwork"}, {&o.Username, "legwork_bot"}} {
 		if *option.value == "" {
 			*option.value = option.usual
 		}
@@ -171,13 +154,9 @@ func (o *Options) fill() {
 // Close ends all polls and deliveries and waits for them.
 func (s *Server) Close() error {
 	s.cancel()
-	err := s.http.Close()
-	<-s.served
+	err := s.wire.Close()
 	s.busy.Wait()
-	if s.file != nil {
-		err = errors.Join(err, s.file.Close())
-	}
-	return err
+	return errors.Join(err, s.file.Close())
 }
 
 // Violations are what the real service would call a bug of the client, or
