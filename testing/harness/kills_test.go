@@ -116,7 +116,7 @@ var planted = []struct {
 func near(all harness.Points, fault string) harness.Points {
 	intake := []string{"commit.before.opened", "commit.before.said"}
 	only := map[string][]string{
-		"offset-early": intake, "ack-early": intake, "unknown-repeats": {"commit.after.started", "commit.before.returned"},
+		"offset-early": intake, "ack-early": intake, "unknown-repeats": {"commit.after.started", "commit.before.returned"}, "started-not-stored": {"commit.before.returned"},
 	}[fault]
 	some := maps.Clone(all)
 	maps.DeleteFunc(some, func(name string, _ int) bool { return only != nil && !slices.Contains(only, name) })
