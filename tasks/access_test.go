@@ -308,6 +308,28 @@ func TestNoAdminToAsk(t *testing.T) {
 	}
 }
 
+// TestStrangerBeforeTheFirstAdmin: who wrote before there was an admin is asked
+// for once there is one, and is told no more than once of either.
+func TestStrangerBeforeTheFirstAdmin(t *testing.T) {
+	o := newOffice(t)
+	with := o.rules.Access.Admins
+	o.rules.Access.Admins = nil
+	o.inbox.Use(o.rules)
+	o.say("eve", private("eve"), "hello")
+	if got := o.say("eve", private("eve"), "again"); got != "" {
+		t.Errorf("the second answer without an admin = %q, want none", got)
+	}
+	o.rules.Access.Admins = with
+	o.inbox.Use(o.rules)
+	h := o.send(o.by("eve", private("eve"), "and now"))
+	if want := o.text("error.not_allowed", nil); len(h.posts) != 1 || len(h.posts[0].Buttons) != 1 || h.text() != want {
+		t.Errorf("posts with an admin = %+v, want one with a button: %q", h.posts, want)
+	}
+	if got := o.say("eve", private("eve"), "once more"); got != "" {
+		t.Errorf("the second answer with an admin = %q, want none", got)
+	}
+}
+
 // TestNamesAreHarmless: a stranger's name is shown, and nothing more.
 func TestNamesAreHarmless(t *testing.T) {
 	o := newOffice(t)

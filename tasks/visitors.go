@@ -17,6 +17,7 @@ type visitor struct {
 	Language string     `json:"language"`
 	Told     time.Time  `json:"told"`           // when they last read that they are not on the list
 	Asked    time.Time  `json:"asked,omitzero"` // when the admins were last asked; zero for never
+	Early    bool       `json:"early,omitzero"` // what they read was that there is no admin
 }
 
 // visitors guards what is decided about strangers, which is read, changed and
@@ -69,18 +70,26 @@ func (in *Inbox) stranger(r *routed) {
 	}
 }
 
-// turnAway tells a stranger once a day that they are not on the list.
+// turnAway tells a stranger once a day that they are not on the list, and who
+// came before there was an admin once more when there is one.
 func (in *Inbox) turnAway(ctx context.Context, r routed) said {
 	m := r.message
 	in.visitors.mu.Lock()
 	defer in.visitors.mu.Unlock()
+	admins, err := in.admins(ctx)
+	if err != nil {
+		in.Log.ErrorContext(ctx, "the admins could not be looked up", "cause", err)
+		return said{}
+	}
 	list, err := in.recentVisitors(ctx)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "strangers could not be looked up", "cause", err)
 		return said{}
 	}
+	early := len(admins) == 0
 	i := visitorIn(list, m.From.Key())
-	if i >= 0 && in.Now().Sub(list[i].Told) < visitorTold || in.ignored(ctx, m.From.Key()) {
+	told := i >= 0 && in.Now().Sub(list[i].Told) < visitorTold && list[i].Early == early
+	if told || in.ignored(ctx, m.From.Key()) {
 		return said{}
 	}
 	if i < 0 {
@@ -89,17 +98,16 @@ func (in *Inbox) turnAway(ctx context.Context, r routed) said {
 			return said{}
 		}
 	}
-	list[i].Told = in.Now()
+	list[i].Told, list[i].Early = in.Now(), early
 	if err := in.write(ctx, ownerLegwork, settingVisitors, list); err != nil {
 		in.Log.ErrorContext(ctx, "a stranger could not be noted", "cause", err)
 		return said{}
 	}
-	s := in.sentence(r, "error.not_allowed", nil)
-	admins, err := in.admins(ctx)
-	if err == nil && len(admins) == 0 {
+	if early {
 		return in.sentence(r, "error.no_admin", nil)
 	}
-	if err == nil && list[i].Asked.IsZero() && len(pressAllow+m.From.Key()) <= maxPress {
+	s := in.sentence(r, "error.not_allowed", nil)
+	if list[i].Asked.IsZero() && len(pressAllow+m.From.Key()) <= maxPress {
 		s.buttons = []bot.Button{in.button(r.lang, "button.ask_admin", pressAsk)}
 	}
 	return s
