@@ -54,8 +54,13 @@ func (t *Telegram) poll(ctx context.Context, handle handler) {
 				_, _ = t.updates(ctx, b.next, 0) // planted by a test: confirmed before it is stored
 			}
 			if err = t.take(ctx, b, handle); err == nil {
+				same := b.next == offset && len(raw) > 0
 				offset, wait = b.next, pollFor
-				pause.Reset()
+				if !same {
+					pause.Reset()
+				} else if !sleep(ctx, pause.NextBackOff()) { // a server that brings the same for ever
+					return
+				}
 				continue
 			}
 			t.log.ErrorContext(ctx, "telegram: messages were not taken and come again", "count", len(raw), "cause", err)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/bot/telegram"
 	"legwork/fakes/telegramfake"
@@ -72,6 +73,27 @@ func TestIdsBeginAnew(t *testing.T) {
 	}
 	if batches, messages := r.inbox.seen(); batches != 3 || len(messages) != 3 {
 		t.Errorf("%d batches brought %d messages, want each message once", batches, len(messages))
+	}
+}
+
+// TestServerThatBringsTheSameForEver: it is not asked without a pause. Here an
+// update says another id than the one that the server counts it by.
+func TestServerThatBringsTheSameForEver(t *testing.T) {
+	r := start(t, telegramfake.Options{})
+	r.ready()
+	r.fake.Raw(`{"update_id": 99999999}`)
+	var stuck []time.Time
+	r.until("it was polled often", func() bool {
+		stuck = nil
+		for _, e := range r.fake.Log() {
+			if e.Method == "getUpdates" && len(e.Updates) > 0 {
+				stuck = append(stuck, e.At)
+			}
+		}
+		return len(stuck) >= 4
+	})
+	if took := stuck[3].Sub(stuck[1]); took < 400*time.Millisecond {
+		t.Errorf("two polls that brought nothing new came within %v, want pauses that grow", took)
 	}
 }
 
