@@ -214,6 +214,9 @@ func (c *console) loop(ctx context.Context, out *os.File, pieces <-chan []byte) 
 	resized := make(chan os.Signal, 1)
 	stop := notifyResize(resized)
 	defer stop()
+	if err := c.resize(out); err != nil { // it may have changed before anybody listened
+		return err
+	}
 	ticker := time.NewTicker(spinEvery)
 	defer ticker.Stop()
 	var keys decoder

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -116,6 +117,10 @@ func (s *sitting) resize(width, height int) {
 	s.screen.Resize(width, height)
 	s.mu.Unlock()
 	if err := pty.Setsize(s.master, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)}); err != nil {
+		s.test.Fatal(err)
+	}
+	// The kernel tells the terminal's own processes only, and no test is one.
+	if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
 		s.test.Fatal(err)
 	}
 }
