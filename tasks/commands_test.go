@@ -165,6 +165,27 @@ func TestPlanFirst(t *testing.T) {
 	}
 }
 
+// TestForgottenPlan: plain words belong to a plan that was just shown, and no
+// longer to one that was left lying; a reply to it still does.
+func TestForgottenPlan(t *testing.T) {
+	o := newOffice(t)
+	id := o.opens("ann", private("ann"), "/plan travel")
+	o.plans(id)
+	plan := o.state(id).Planned[0]
+	o.send(o.press("ann", private("ann"), fmt.Sprintf("a:%s:%d.%d.0:1", id, planner.AtPlan, plan)))
+	o.pass(2 * time.Hour)
+	other := o.opens("ann", private("ann"), "who won?")
+	if heard := o.said(id); len(heard) != 0 || o.event(other, 1).Opening.Goal != "who won?" {
+		t.Errorf("two hours later the plan heard %q, want a question of its own", heard)
+	}
+	reply, now := o.by("ann", private("ann"), "by train"), o.state(id)
+	reply.ReplyTo = now.Slot(fmt.Sprintf("edit.%d", plan)).Message
+	o.send(reply)
+	if heard := o.said(id); !slices.Equal(heard, []string{"by train"}) {
+		t.Errorf("the plan heard %q, want what replied to it", heard)
+	}
+}
+
 func TestPlanCancelled(t *testing.T) {
 	o := newOffice(t)
 	id := o.opens("ann", room("hall"), "/plan travel")
@@ -185,7 +206,8 @@ func TestPressBeforeTheReceipt(t *testing.T) {
 	o.add(id, planner.Event{Type: planner.Began, Slot: ask})
 	press := o.press("ann", room("hall"), fmt.Sprintf("a:%s:%d.%d.0:2", id, planner.AtPlan, o.state(id).Planned[0]))
 	o.send(press)
-	if got := o.state(id).Slot(ask).Message; got != press.ID {
+	after := o.state(id)
+	if got := after.Slot(ask).Message; got != press.ID {
 		t.Errorf("the question's message = %q, want %q", got, press.ID)
 	}
 }
@@ -429,7 +451,7 @@ func TestPressesThatNobodyMade(t *testing.T) {
 			t.Errorf("%.40q: %+v, want one answer to the press", data, h)
 		}
 	}
-	if goals := o.goals(room("hall")); !slices.Equal(goals, []string{"go"}) || o.state(tasks.ID(id)).Settled() {
+	if goals := o.goals(room("hall")); !slices.Equal(goals, []string{"go"}) || o.state(tasks.ID(id)).Outcome != planner.Pending {
 		t.Errorf("tasks = %q", goals)
 	}
 }

@@ -39,6 +39,10 @@ const burst = time.Second
 // of a question which came just before it: those of an outage come all at once.
 const prompt = 10 * time.Second
 
+// planFresh is how long plain words in a private chat belong to a plan that waits
+// for Run; a reply to it does at any time.
+const planFresh = time.Hour
+
 // guided finds the running task that a plain message speaks to: one to whose
 // messages it replies, one that its author opened within the last second, one
 // that works by a plan in the message's own thread or, if it is its author's,
@@ -67,11 +71,17 @@ func (r *routed) guided(sent, now time.Time) ID {
 			r.pasted = len(t.state.Heard) > 0
 			return t.Task
 		}
-		if t.state.Round > 0 && (m.Chat.Private && own || m.Within) {
+		if t.state.Round > 0 && (m.Chat.Private && own && !t.shelved(now) || m.Within) {
 			return t.Task
 		}
 	}
 	return ""
+}
+
+// shelved reports that a plan was shown long ago and its person did nothing
+// about it: what they write next is about something else.
+func (t liveTask) shelved(now time.Time) bool {
+	return t.state.Phase == planner.PhaseProposed && now.Sub(t.state.Last) > planFresh
 }
 
 // lastSaid is when the newest part of a question that is not decided came, or
