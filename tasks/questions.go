@@ -98,6 +98,11 @@ func (p *Presenter) asks(v *View, action string) string {
 	return ""
 }
 
+// planLine is how much of a sub-task's description a person reads before Run, in
+// bytes: a whole plan takes a few messages then, also where a long text is to be
+// worked on.
+const planLine = 1000
+
 // planLines lists a plan as a person reads it.
 func planLines(v *View, seq int) string {
 	var b strings.Builder
@@ -105,7 +110,7 @@ func planLines(v *View, seq int) string {
 	number := map[string]int{}
 	for i, s := range plan {
 		number[s.ID] = i + 1
-		fmt.Fprintf(&b, "%d. **%s**: %s", i+1, s.Name, strings.Join(strings.Fields(s.Description), " "))
+		fmt.Fprintf(&b, "%d. **%s**: %s", i+1, s.Name, clipped(strings.Join(strings.Fields(s.Description), " "), planLine))
 		var after []string
 		for _, id := range s.After {
 			if n := number[id]; n > 0 {

@@ -67,6 +67,23 @@ func TestTelegramGuidance(t *testing.T) {
 	}
 }
 
+// TestTelegramPlanOfALongText: a plan that repeats a long text is shown in one
+// message all the same.
+func TestTelegramPlanOfALongText(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("beta ", 10_000)
+	b := newTown(t, scene{haste: 10, plot: plot{think: steps{plan: func(llmfake.Request) llmfake.Response {
+		return llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "find `+long+`"}]}`)
+	}}.think}})
+	b.opens()
+	b.Say(b.bob.ID, b.bob, "/plan q1: look at this: alpha")
+	plan := b.offers(b.bob.ID, "Run", b.says("question.plan", nil), "1. desk: find beta")
+	if got := len(plan.Text); got > 1200 || !strings.HasSuffix(plan.Text, "…") {
+		t.Errorf("the plan takes %d bytes: %.80q, want a beginning", got, plan.Text)
+	}
+	b.taps(b.bob, b.bob.ID, plan.ID, "Cancel")
+}
+
 // TestTelegramPlanFirst: /plan shows the plan before anything is done, and does
 // what is decided.
 func TestTelegramPlanFirst(t *testing.T) {
