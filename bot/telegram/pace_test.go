@@ -168,16 +168,13 @@ func TestUnknownRefusals(t *testing.T) {
 // nobody else, is asked again when the hour is over and not before, and does not
 // keep the program from stopping.
 func TestLongLimit(t *testing.T) {
-	var until time.Time
+	until := sync.OnceValue(func() time.Time { return time.Now().Add(time.Hour) }) // from the first message on
 	s := &script{}
 	s.answer = func(method string, params map[string]string) (string, error) {
 		if method != "sendMessage" || params["chat_id"] != "7" {
 			return usual(method, params)
 		}
-		if until.IsZero() {
-			until = time.Now().Add(time.Hour)
-		}
-		if left := time.Until(until); left > 0 {
+		if left := time.Until(until()); left > 0 {
 			return fmt.Sprintf(`{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 3600","parameters":{"retry_after":%d}}`, int(left.Seconds())), nil
 		}
 		return usual(method, params)
