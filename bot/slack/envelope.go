@@ -118,11 +118,14 @@ func (c *connection) acknowledge(id string) {
 	}{id})
 }
 
-var idShape = regexp.MustCompile(`"envelope_id"\s*:\s*"([^"\\]{1,200})"`)
+// maxID is more than the id of an envelope has bytes.
+const maxID = 200
+
+var idShape = regexp.MustCompile(`"envelope_id"\s*:\s*"([^"\\]+)"`)
 
 // findID looks for the id in an envelope that is no JSON.
 func findID(raw []byte) string {
-	if found := idShape.FindSubmatch(raw); found != nil {
+	if found := idShape.FindSubmatch(raw); found != nil && len(found[1]) <= maxID {
 		return string(found[1])
 	}
 	return ""
