@@ -35,23 +35,25 @@ func (t *Telegram) identify(ctx context.Context) {
 			return
 		}
 	}
-	for _, language := range slices.Sorted(maps.Keys(t.commands)) {
-		t.register(ctx, language, t.commands[language])
+	commands := t.commands()
+	for _, language := range slices.Sorted(maps.Keys(commands)) {
+		t.register(ctx, language, commands[language])
 	}
-	if _, given := t.commands[""]; !given {
-		t.register(ctx, "", t.commands["en"])
+	if _, given := commands[""]; !given {
+		t.register(ctx, "", commands["en"])
 	}
 }
 
 // knows reports that a command, without its slash, is one of the bot's. Where
 // none were given, all are.
 func (t *Telegram) knows(command string) bool {
-	for _, menu := range t.commands {
+	commands := t.commands()
+	for _, menu := range commands {
 		if slices.ContainsFunc(menu, func(c Command) bool { return strings.EqualFold(c.Name, command) }) {
 			return true
 		}
 	}
-	return len(t.commands) == 0
+	return len(commands) == 0
 }
 
 // register sets the command menu of a language. A menu that Telegram refuses is

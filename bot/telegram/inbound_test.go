@@ -175,7 +175,9 @@ func TestAlbumWithWords(t *testing.T) {
 // to none of them.
 func TestCommandsOfOtherBots(t *testing.T) {
 	r := start(t, telegramfake.Options{}, func(_ *telegram.Config, o *telegram.Options) {
-		o.Commands = map[string][]telegram.Command{"en": {{Name: "status", Description: "x"}, {Name: "task", Description: "x"}}}
+		o.Commands = func() map[string][]telegram.Command {
+			return map[string][]telegram.Command{"en": {{Name: "status", Description: "x"}, {Name: "task", Description: "x"}}}
+		}
 	})
 	replied := `,"reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":-1001},"text":"so"}`
 	for _, test := range []struct {

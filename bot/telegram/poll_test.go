@@ -236,9 +236,11 @@ func TestWebhookThatIsSetIsTakenBack(t *testing.T) {
 
 func TestCommandsAreRegistered(t *testing.T) {
 	r := start(t, telegramfake.Options{}, func(_ *telegram.Config, o *telegram.Options) {
-		o.Commands = map[string][]telegram.Command{
-			"en": {{Name: "task", Description: "Do something"}, {Name: "help", Description: "Say what I can"}},
-			"de": {{Name: "task", Description: "Etwas tun"}},
+		o.Commands = func() map[string][]telegram.Command {
+			return map[string][]telegram.Command{
+				"en": {{Name: "task", Description: "Do something"}, {Name: "help", Description: "Say what I can"}},
+				"de": {{Name: "task", Description: "Etwas tun"}},
+			}
 		}
 	})
 	r.until("three menus are registered", func() bool { return r.count("setMyCommands") == 3 })

@@ -32,10 +32,11 @@ type Options struct {
 	Pacer bot.Pacer        // needed; Account of its requests is the bot's id
 	Log   *slog.Logger     // nil: none
 	Now   func() time.Time // nil: time.Now
-	// Commands are registered at the start, by language ("en"). Those under ""
-	// are for people of every other language; without them, English ones are. In
-	// groups others that do not name the bot are not for it; without any, all are.
-	Commands map[string][]Command
+	// Commands tells once, after the first poll has begun, which are registered,
+	// by language ("en"). Those under "" are for people of every other language;
+	// without them, English ones are. In groups others that do not name the bot
+	// are not for it; without any, all are. Nil: there are none.
+	Commands func() map[string][]Command
 
 	transport http.RoundTripper // of tests; nil: the usual one
 }
@@ -47,7 +48,7 @@ type Telegram struct {
 	log      *slog.Logger
 	now      func() time.Time
 	pacer    bot.Pacer
-	commands map[string][]Command
+	commands func() map[string][]Command
 	api      *client
 	account  string // the bot's id
 
@@ -74,10 +75,13 @@ func New(cfg Config, o Options) (*Telegram, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Commands == nil {
+		o.Commands = func() map[string][]Command { return nil }
+	}
 	cfg = cfg.WithDefaults()
 	account, _, _ := strings.Cut(cfg.Token, ":")
 	t := &Telegram{
-		cfg: cfg, log: o.Log, now: o.Now, pacer: o.Pacer, commands: o.Commands, account: account,
+		cfg: cfg, log: o.Log, now: o.Now, pacer: o.Pacer, commands: sync.OnceValue(o.Commands), account: account,
 		api: newClient(cfg, o.transport), state: newState(), places: newPlaces(o.Now), typing: make(chan bot.Chat, 64),
 	}
 	t.streams = newStreams(t.sendDraft)

@@ -97,7 +97,8 @@ func (d *daemon) wire(config *conf.Config) error {
 	hooks := map[string]http.Handler{}
 	if c := config.Telegram; c != nil {
 		t, err := telegram.New(*c, telegram.Options{
-			Pacer: pace.New(pace.Telegram()...), Log: d.log, Now: time.Now, Commands: telegramCommands(d.app.texts),
+			Pacer: pace.New(pace.Telegram()...), Log: d.log, Now: time.Now,
+			Commands: func() map[string][]telegram.Command { return telegramCommands(config.TextsDir, d.log) },
 		})
 		if err != nil {
 			return err
@@ -142,9 +143,15 @@ func (d *daemon) listen(config *conf.Config, hooks map[string]http.Handler) erro
 	return err
 }
 
-// telegramCommands are the entries of the menu, by language.
-func telegramCommands(texts *i18n.Texts) map[string][]telegram.Command {
+// telegramCommands are the entries of the menu, by language. Their texts are not
+// the app's, so that languages that nobody speaks do not stay in memory.
+func telegramCommands(textsDir string, log *slog.Logger) map[string][]telegram.Command {
 	menu := map[string][]telegram.Command{}
+	texts, err := i18n.Load(textsDir)
+	if err != nil {
+		log.Error("the commands of the menu cannot be read", "cause", err)
+		return menu
+	}
 	for _, language := range i18n.Languages() {
 		for _, name := range tasks.CommandNames() {
 			menu[language.Code] = append(menu[language.Code], telegram.Command{
