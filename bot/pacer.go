@@ -47,7 +47,7 @@ func (u Urgency) Waits() bool { return u > Fresh }
 // Urgency is how a request that shows the draft waits for its turn: frames do
 // not, so that what is shown is never older than what comes after it. fresh
 // says that the draft becomes a message of its own.
-func (d Draft) Urgency(fresh bool) Urgency {
+func (d *Draft) Urgency(fresh bool) Urgency {
 	switch {
 	case d.Partial && fresh:
 		return Fresh

@@ -7,10 +7,10 @@ import (
 
 // Parts divides a draft among n messages: they differ in Part, and the last one
 // alone has the buttons and the footer.
-func (d Draft) Parts(n int) []Draft {
+func (d *Draft) Parts(n int) []Draft {
 	parts := make([]Draft, n)
 	for i := range parts {
-		parts[i] = d
+		parts[i] = *d
 		parts[i].Part = i + 1
 		if i < n-1 {
 			parts[i].Footer, parts[i].Buttons = "", nil

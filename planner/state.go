@@ -171,16 +171,16 @@ type Slot struct {
 }
 
 // Finished reports that nothing is wanted any more.
-func (s State) Finished() bool { return s.Phase == PhaseOver }
+func (s *State) Finished() bool { return s.Phase == PhaseOver }
 
 // Settled reports that the outcome is known, shown or not.
-func (s State) Settled() bool { return s.Outcome != Pending }
+func (s *State) Settled() bool { return s.Outcome != Pending }
 
 // Held reports that the task waits for Released.
-func (s State) Held() bool { return s.Phase == PhaseQueued }
+func (s *State) Held() bool { return s.Phase == PhaseQueued }
 
 // Slot returns the slot of that name; its zero value when there is none.
-func (s State) Slot(name string) Slot {
+func (s *State) Slot(name string) Slot {
 	for _, slot := range s.Slots {
 		if slot.Name == name {
 			return slot
@@ -192,12 +192,12 @@ func (s State) Slot(name string) Slot {
 // Lone reports that the task consists of one sub-task whose last turn is the
 // answer: its plan had one entry, and no guidance came that a review would
 // have to heed.
-func (s State) Lone() bool {
+func (s *State) Lone() bool {
 	return s.Round == 1 && len(s.Subtasks) == 1 && s.Heeded == len(s.Heard)
 }
 
 // Found reports that at least one sub-task has a result to tell of.
-func (s State) Found() bool {
+func (s *State) Found() bool {
 	for _, w := range s.Subtasks {
 		if w.State == SubDone {
 			return true
@@ -208,7 +208,7 @@ func (s State) Found() bool {
 
 // Status is the task's state in the words of the API: queued, planning,
 // working, waiting, answering, done, failed, stopped.
-func (s State) Status() string {
+func (s *State) Status() string {
 	switch s.Phase {
 	case PhaseDeciding:
 		if s.Budget != "" {
@@ -216,7 +216,7 @@ func (s State) Status() string {
 		}
 		return "planning"
 	case PhaseWorking:
-		if !busy(s) {
+		if !busy(*s) {
 			return "waiting"
 		}
 		return "working"

@@ -26,17 +26,22 @@ func (p *Presenter) Show(ctx context.Context, v *View) error {
 		close(p.last)
 	}
 	p.fold(ctx, v)
-	d := p.outcome(v)
-	parts := []bot.Draft{d}
-	if s, ok := p.platform.(bot.Splitter); ok {
-		parts = s.Split(d)
-	}
-	for i, part := range parts {
-		if err := p.showPart(ctx, v, fmt.Sprintf("answer.%d", i+1), part, i == len(parts)-1); err != nil {
+	parts := p.parts(v)
+	for i := range parts {
+		if err := p.showPart(ctx, v, fmt.Sprintf("answer.%d", i+1), &parts[i], i == len(parts)-1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// parts are the drafts of the messages that the outcome takes.
+func (p *Presenter) parts(v *View) []bot.Draft {
+	d := p.outcome(v)
+	if s, ok := p.platform.(bot.Splitter); ok {
+		return s.Split(d)
+	}
+	return []bot.Draft{d}
 }
 
 // outcome is the draft of the task's outcome, with what can be done about it
@@ -55,8 +60,11 @@ func (p *Presenter) outcome(v *View) bot.Draft {
 	return d
 }
 
-// showPart brings one part to the chat and stores that.
-func (p *Presenter) showPart(ctx context.Context, v *View, name string, part bot.Draft, last bool) error {
+// showPart brings one part to the chat and stores that. What it and those below
+// it hold on the stack is there for each task whose chat has to wait for its
+// turn: drafts are passed by address, and events are made in functions that have
+// returned by then.
+func (p *Presenter) showPart(ctx context.Context, v *View, name string, part *bot.Draft, last bool) error {
 	slot := v.State.Slot(name)
 	if name == planner.SlotAnswer && slot.Message == "" {
 		slot.Message = p.words
@@ -65,9 +73,8 @@ func (p *Presenter) showPart(ctx context.Context, v *View, name string, part bot
 		return nil
 	}
 	part.Mark = p.mark(name)
-	shown := planner.Event{Type: planner.Shown, Slot: name, Message: "early", Last: last}
 	if failpoint.Fault("shown-too-early") {
-		if err := p.append(ctx, shown); err != nil {
+		if err := p.shown(ctx, name, "early", "", last); err != nil {
 			return err
 		}
 	}
@@ -81,8 +88,7 @@ func (p *Presenter) showPart(ctx context.Context, v *View, name string, part bot
 	if last {
 		p.fold(ctx, v) // the chat is up, and after this nothing of the task is shown again
 	}
-	shown.Message, shown.Instead = id, slot.Message
-	if err := p.append(ctx, shown); err != nil {
+	if err := p.shown(ctx, name, id, slot.Message, last); err != nil {
 		return err
 	}
 	if id != slot.Message && id != p.message { // it was posted
@@ -118,7 +124,7 @@ func (p *Presenter) drawLast(ctx context.Context, v *View) error {
 	d := bot.Draft{
 		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: p.boardMark(), ReplyTo: v.Opening().Message,
 	}
-	err := p.edit(ctx, p.message, d, foldTries)
+	err := p.edit(ctx, p.message, &d, foldTries)
 	return p.moved(ctx, planner.SlotBoard, &p.message, err)
 }
 
@@ -133,27 +139,22 @@ func (p *Presenter) boardMessage(ctx context.Context, v *View) string {
 
 // send posts one part of the outcome, or changes the message that is there for
 // it. A plain answer takes the place of its board where messages can be changed.
-func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name string, d bot.Draft) (string, error) {
+func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name string, d *bot.Draft) (string, error) {
 	limits := p.platform.Limits()
 	place, changed := slot.Message, p.folded
 	if place == "" && name == planner.SlotAnswer && v.State.Round == 0 && limits.Edits && !limits.Passing {
 		place = p.boardMessage(ctx, v)
 	}
 	if slot.Name == "" {
-		if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: name}); err != nil {
+		if err := p.began(ctx, name); err != nil {
 			return "", err
 		}
 	}
 	if place != "" {
-		err := p.edit(ctx, place, d, postTries)
-		var moved *bot.MovedError
-		if errors.As(err, &moved) {
-			return moved.ID, nil
+		id, err := p.replace(ctx, place, d)
+		if id != "" {
+			return id, err
 		}
-		if err == nil || ctx.Err() != nil {
-			return place, err
-		}
-		p.x.Log.WarnContext(ctx, "a message cannot be changed, a new one is sent", "task", p.id, "cause", err)
 		changed = errors.Is(err, bot.ErrGone)
 	}
 	tries := postTries
@@ -161,6 +162,21 @@ func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name s
 		tries = 1 // the chat may be down: what could not be changed comes first when it is back
 	}
 	return p.post(ctx, name, d, tries)
+}
+
+// replace changes the message at place and returns the id of what shows the
+// draft then; empty when a new message has to.
+func (p *Presenter) replace(ctx context.Context, place string, d *bot.Draft) (string, error) {
+	err := p.edit(ctx, place, d, postTries)
+	var moved *bot.MovedError
+	if errors.As(err, &moved) {
+		return moved.ID, nil
+	}
+	if err == nil || ctx.Err() != nil {
+		return place, err
+	}
+	p.x.Log.WarnContext(ctx, "a message cannot be changed, a new one is sent", "task", p.id, "cause", err)
+	return "", err
 }
 
 // How often and how long a refused outcome is sent again, and for how long the
@@ -176,11 +192,11 @@ const (
 var errUnsendable = errors.New("the chat takes no message")
 
 // edit changes a message; a repeated change is harmless.
-func (p *Presenter) edit(ctx context.Context, id string, d bot.Draft, tries int) error {
+func (p *Presenter) edit(ctx context.Context, id string, d *bot.Draft, tries int) error {
 	pause := postPause
 	for try := 1; ; try++ {
 		failpoint.Hit("edit.before.answer")
-		err := p.platform.Edit(ctx, p.chat, id, d)
+		err := p.platform.Edit(ctx, p.chat, id, *d)
 		failpoint.Hit("edit.after.answer")
 		if failpoint.Fault("failure-ignored") {
 			err = nil
@@ -198,7 +214,7 @@ func (p *Presenter) edit(ctx context.Context, id string, d bot.Draft, tries int)
 
 // post sends the message of a slot. What an earlier try may have sent is looked
 // for before the next one.
-func (p *Presenter) post(ctx context.Context, slot string, d bot.Draft, tries int) (string, error) {
+func (p *Presenter) post(ctx context.Context, slot string, d *bot.Draft, tries int) (string, error) {
 	pause := postPause
 	for try := 1; ; try++ {
 		if id := p.find(ctx, slot, d.Mark); id != "" {
@@ -206,7 +222,7 @@ func (p *Presenter) post(ctx context.Context, slot string, d bot.Draft, tries in
 		}
 		p.sending(slot)
 		failpoint.Hit("post.before.answer")
-		id, err := p.platform.Post(ctx, p.chat, d)
+		id, err := p.platform.Post(ctx, p.chat, *d)
 		if failpoint.Fault("failure-ignored") && err != nil {
 			return "ignored", nil //nolint:nilerr // planted by a test
 		}
@@ -229,7 +245,7 @@ func (p *Presenter) post(ctx context.Context, slot string, d bot.Draft, tries in
 
 // complete brings a message that was found to what it has to be: it may hold the
 // first words only.
-func (p *Presenter) complete(ctx context.Context, id string, d bot.Draft) (string, error) {
+func (p *Presenter) complete(ctx context.Context, id string, d *bot.Draft) (string, error) {
 	err := p.edit(ctx, id, d, postTries)
 	var moved *bot.MovedError
 	switch {

@@ -120,7 +120,7 @@ func (p *Presenter) postBoard(ctx context.Context, d bot.Draft) error {
 func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id string, err error) {
 	lasting := p.lasting()
 	if lasting && !p.intended(slot) {
-		if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: slot}); err != nil {
+		if err := p.began(ctx, slot); err != nil {
 			return "", err
 		}
 	}
@@ -136,7 +136,7 @@ func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id 
 		failpoint.Hit("post.after.board")
 	}
 	if lasting {
-		err = p.append(ctx, planner.Event{Type: planner.Shown, Slot: slot, Message: id})
+		err = p.shown(ctx, slot, id, "", false)
 		failpoint.Hit("keep.after.board")
 	}
 	return id, err
@@ -165,7 +165,7 @@ func (p *Presenter) moved(ctx context.Context, slot string, id *string, err erro
 	}
 	was := *id
 	*id = moved.ID
-	return p.append(ctx, planner.Event{Type: planner.Shown, Slot: slot, Message: moved.ID, Instead: was})
+	return p.shown(ctx, slot, moved.ID, was, false)
 }
 
 // drawSpeech shows the answer's text so far, and takes it back when it turned

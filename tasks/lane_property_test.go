@@ -101,7 +101,7 @@ func TestLaneHoldsUpNobody(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			var live []tasks.ID
 			for _, id := range c.order {
-				if !c.states[id].Finished() {
+				if c.states[id].Phase != planner.PhaseOver {
 					live = append(live, id)
 				}
 			}

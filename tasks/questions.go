@@ -24,7 +24,7 @@ const (
 func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	d := p.question(v, a)
 	if !p.lasting() {
-		_, err := p.post(ctx, a.ID, d, postTries)
+		_, err := p.post(ctx, a.ID, &d, postTries)
 		return err
 	}
 	slot := v.State.Slot(a.ID)
@@ -32,11 +32,11 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 		return nil
 	}
 	if slot.Name == "" {
-		if err := p.append(ctx, planner.Event{Type: planner.Began, Slot: a.ID}); err != nil {
+		if err := p.began(ctx, a.ID); err != nil {
 			return err
 		}
 	}
-	id, err := p.post(ctx, a.ID, d, postTries)
+	id, err := p.post(ctx, a.ID, &d, postTries)
 	if errors.Is(err, bot.ErrGone) {
 		p.x.Log.WarnContext(ctx, "nobody can be asked, the task ends", "task", p.id, "cause", err)
 		return p.append(ctx, planner.Event{Type: planner.Stopped})
@@ -44,7 +44,7 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	if err != nil {
 		return err
 	}
-	return p.append(ctx, planner.Event{Type: planner.Shown, Slot: a.ID, Message: id})
+	return p.shown(ctx, a.ID, id, "", false)
 }
 
 // question is the draft that asks.

@@ -74,23 +74,30 @@ func (p *Pacer) Turn(ctx context.Context, r bot.Request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	w, err := p.enter(r)
+	if w == nil {
+		return err
+	}
+	return p.wait(ctx, w)
+}
+
+// enter lets a request go or says why not; one that has to wait comes back.
+func (p *Pacer) enter(r bot.Request) (*waiter, error) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	now := p.now()
 	p.sweep(now)
 	limits := p.limits(r)
 	if !r.Urgency.Waits() {
-		defer p.mu.Unlock()
-		return p.frame(r, limits, now)
+		return nil, p.frame(r, limits, now)
 	}
 	w := &waiter{request: r, limits: limits, since: now}
 	p.join(w)
 	p.serve(w, now)
-	granted := w.granted
-	p.mu.Unlock()
-	if granted {
-		return nil
+	if w.granted {
+		return nil, nil //nolint:nilnil // it need not wait
 	}
-	return p.wait(ctx, w)
+	return w, nil
 }
 
 // Hold implements bot.Pacer. A hold that lasts longer already stays.

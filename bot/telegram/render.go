@@ -33,7 +33,7 @@ type page struct {
 
 // render returns the messages that a draft makes, at least one. Most make one;
 // a long text that nobody split makes several.
-func render(d bot.Draft) []page {
+func render(d *bot.Draft) []page {
 	texts := layOut(d, markdown.Telegram)
 	pages := make([]page, len(texts))
 	for i, text := range texts {
@@ -48,7 +48,7 @@ func render(d bot.Draft) []page {
 }
 
 // layOut divides a draft among messages; parts does so with its text.
-func layOut(d bot.Draft, parts func(string) []markdown.Part) []string {
+func layOut(d *bot.Draft, parts func(string) []markdown.Part) []string {
 	if d.Kind == bot.KindBoard && d.Board != nil {
 		return []string{board(*d.Board)}
 	}
@@ -90,7 +90,7 @@ func layOut(d bot.Draft, parts func(string) []markdown.Part) []string {
 }
 
 // source is the Markdown of a draft.
-func source(d bot.Draft) string {
+func source(d *bot.Draft) string {
 	text := d.Text
 	if d.Partial {
 		text = markdown.Partial(text)
@@ -125,7 +125,7 @@ func (t *Telegram) Split(d bot.Draft) []bot.Draft {
 	if d.Part > 0 {
 		return []bot.Draft{d}
 	}
-	return d.Parts(len(render(d)))
+	return d.Parts(len(render(&d)))
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)

@@ -17,7 +17,7 @@ func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id strin
 	if d.Kind != bot.KindNotice {
 		t.streams.end(d.Task)
 	}
-	if id, err = t.post(ctx, to, d, render(d)); err != nil {
+	if id, err = t.post(ctx, to, &d, render(&d)); err != nil {
 		return "", fmt.Errorf("posting %s: %w", d.Kind, err)
 	}
 	if d.Kind == bot.KindBoard {
@@ -27,9 +27,9 @@ func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id strin
 }
 
 // post sends messages one after the other.
-func (t *Telegram) post(ctx context.Context, to bot.Chat, d bot.Draft, pages []page) (id string, err error) {
-	for i, p := range pages {
-		s := shipment{method: "sendMessage", to: to, page: p, urgency: d.Urgency(true)}
+func (t *Telegram) post(ctx context.Context, to bot.Chat, d *bot.Draft, pages []page) (id string, err error) {
+	for i := range pages {
+		s := &shipment{method: "sendMessage", to: to, page: pages[i], urgency: d.Urgency(true)}
 		if i == 0 && d.Part <= 1 && positive(d.ReplyTo) {
 			s.replyTo = d.ReplyTo
 		}
@@ -46,7 +46,7 @@ func (t *Telegram) post(ctx context.Context, to bot.Chat, d bot.Draft, pages []p
 // Edit implements bot.Platform. What does not fit one message goes on in new
 // ones. A message that is gone, or too old to be changed, is sent anew: *MovedError.
 func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
-	pages := render(d)
+	pages := render(&d)
 	s := shipment{method: "editMessageText", to: to, message: id, page: pages[0], urgency: d.Urgency(false)}
 	if len(pages) == 1 {
 		s.keyboard = keyboard(d.Buttons)
@@ -54,16 +54,16 @@ func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft
 	missing := !positive(id) // none of ours
 	var err error
 	if !missing {
-		_, err = t.send(ctx, s)
+		_, err = t.send(ctx, &s)
 		r, ok := refused(err)
 		missing = ok && r.missing()
 	}
 	if missing {
-		if id, err = t.post(ctx, to, d, pages); err == nil {
+		if id, err = t.post(ctx, to, &d, pages); err == nil {
 			return &bot.MovedError{ID: id}
 		}
 	} else if err == nil && len(pages) > 1 {
-		_, err = t.post(ctx, to, d, pages[1:])
+		_, err = t.post(ctx, to, &d, pages[1:])
 	}
 	if err != nil {
 		return fmt.Errorf("editing %s: %w", d.Kind, err)
@@ -89,7 +89,7 @@ type shipment struct {
 // maxFixes is more than can be wrong with one message.
 const maxFixes = 6
 
-func (s shipment) params(chat string) tgbotapi.Params {
+func (s *shipment) params(chat string) tgbotapi.Params {
 	p := tgbotapi.Params{"chat_id": chat, "text": s.html}
 	if s.bare {
 		p["text"] = s.plain()
@@ -114,7 +114,7 @@ func (s shipment) params(chat string) tgbotapi.Params {
 
 // send waits for its turn and sends, again without what Telegram refuses of it.
 // A frame is given up with *bot.LaterError when its turn has not come.
-func (t *Telegram) send(ctx context.Context, s shipment) (id string, err error) {
+func (t *Telegram) send(ctx context.Context, s *shipment) (id string, err error) {
 	timeout := callTimeout
 	if s.draft != 0 {
 		timeout = draftTimeout
@@ -138,7 +138,7 @@ func (t *Telegram) send(ctx context.Context, s shipment) (id string, err error) 
 		if err = t.api.call(ctx, timeout, s.method, s.params(chat), result); err == nil {
 			return number(sent.ID), nil
 		}
-		if err = t.mend(&s, r, err); err != nil {
+		if err = t.mend(s, r, err); err != nil {
 			return "", err
 		}
 		if s.done() {
@@ -148,7 +148,7 @@ func (t *Telegram) send(ctx context.Context, s shipment) (id string, err error) 
 }
 
 // done reports that there was nothing to change.
-func (s shipment) done() bool { return s.method == "" }
+func (s *shipment) done() bool { return s.method == "" }
 
 // mend takes out of a shipment what was refused, so that it can be sent again.
 // The error is nil then, and final otherwise.

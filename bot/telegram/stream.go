@@ -55,7 +55,7 @@ func (t *Telegram) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
 	frame := shipment{method: "sendMessageDraft", to: to, draft: draftID(d.Task), urgency: bot.Frame}
 	if d.Text != "" {
 		d.Kind, d.Partial, d.Part, d.Footer = bot.KindAnswer, d.Board == nil, 0, ""
-		pages := render(d)
+		pages := render(&d)
 		frame.page = pages[len(pages)-1]
 	} else if d.Board == nil {
 		return t.streams.takeBack(ctx, d.Task, frame)
@@ -73,7 +73,7 @@ func draftID(task string) int {
 // sendDraft sends a frame. A server that does not know drafts is not asked
 // again.
 func (t *Telegram) sendDraft(ctx context.Context, frame shipment) error {
-	_, err := t.send(ctx, frame)
+	_, err := t.send(ctx, &frame)
 	r, ok := refused(err)
 	unknown := ok && !errors.Is(err, bot.ErrGone) && (r.code == http.StatusNotFound || r.code == http.StatusBadRequest)
 	if status, ok := errors.AsType[statusError](err); ok {

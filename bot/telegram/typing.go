@@ -16,6 +16,8 @@ const (
 
 // works shows in a chat without drafts that the bot is at work. It never waits.
 // It is called for tasks only: who is not listened to sees nothing.
+//
+//go:noinline // its copies of the chat would be on the stack of each Post that waits
 func (t *Telegram) works(to bot.Chat) {
 	if t.Streams(to) {
 		return

@@ -111,18 +111,24 @@ func (e *Engine) start(ctx context.Context, id tasks.ID, resumed bool) {
 func (e *Engine) care(ctx context.Context, id tasks.ID, resumed bool) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := e.look(ctx, id, resumed)
-		if err == nil || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || !e.retries(ctx, id, err, pause) {
 			return
 		}
-		e.cfg.Log.ErrorContext(ctx, "a task cannot go on", "task", id, "cause", err)
-		if errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask) {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
+	}
+}
+
+// retries reports an error of a task and waits before the next look; false when
+// there is to be none.
+func (e *Engine) retries(ctx context.Context, id tasks.ID, err error, pause time.Duration) bool {
+	e.cfg.Log.ErrorContext(ctx, "a task cannot go on", "task", id, "cause", err)
+	if errors.Is(err, tasks.ErrDamaged) || errors.Is(err, tasks.ErrNoTask) {
+		return false
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
 	}
 }
 
@@ -130,26 +136,14 @@ func (e *Engine) care(ctx context.Context, id tasks.ID, resumed bool) {
 func (e *Engine) look(ctx context.Context, id tasks.ID, resumed bool) error {
 	r := newRunner(e, id)
 	changed := e.cfg.Store.Changed(id)
-	err := r.view.Refresh(ctx)
+	err := r.open(ctx)
+	if err == nil && !r.over() {
+		err = r.run(ctx, changed, resumed)
+	}
 	if errors.Is(err, tasks.ErrDamaged) {
 		return e.abandon(ctx, id, err)
 	}
-	if err != nil {
-		return fmt.Errorf("reading journal: %w", err)
-	}
-	if r.over() {
-		return nil
-	}
-	r.presenter, err = e.cfg.Executor.Present(id, r.view.Opening().Chat)
-	if err != nil {
-		return err
-	}
-	if err := r.run(ctx, changed, resumed); errors.Is(err, tasks.ErrDamaged) {
-		return e.abandon(ctx, id, err)
-	} else if err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
 // abandon takes a damaged task out of the way of those behind it and tells its

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -53,60 +54,61 @@ func newRunner(e *Engine, id tasks.ID) *runner {
 	}
 }
 
+// open reads the journal, and makes the presenter of a task that is not over.
+func (r *runner) open(ctx context.Context) (err error) {
+	if err = r.view.Refresh(ctx); err != nil {
+		return fmt.Errorf("reading journal: %w", err)
+	}
+	if !r.over() {
+		r.presenter, err = r.e.cfg.Executor.Present(r.id, r.view.Opening().Chat)
+	}
+	return err
+}
+
 // run reconciles until the task is over or ctx ends. The view has been read
 // after changed was taken.
 func (r *runner) run(ctx context.Context, changed <-chan struct{}, resumed bool) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer r.work.Wait()
-	defer cancel()
-	defer r.free()
+	timer := time.NewTimer(time.Hour)
+	defer func() { // one, as each takes room on the stack
+		timer.Stop()
+		r.free()
+		cancel()
+		r.work.Wait()
+	}()
 	r.work.Go(func() { r.presenter.Run(ctx) })
 	if resumed {
 		if err := r.resume(ctx); err != nil {
 			return err
 		}
 	}
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for !r.over() {
-		if ctx.Err() != nil {
-			// What ended just now may not be in the view: nothing must start.
-			r.drain()
-			return nil
-		}
+	var err error
+	for err == nil && !r.over() && ctx.Err() == nil { // what ended as ctx did may not be in the view: nothing must start
 		r.presenter.Update(r.view.Snapshot())
-		wake := r.reconcile(ctx)
-		timer.Reset(wake)
+		timer.Reset(r.reconcile(ctx))
 		select {
 		case <-ctx.Done():
-			r.drain()
-			return nil
+			continue
 		case <-changed:
 		case f := <-r.done:
-			if err := r.view.Refresh(ctx); err != nil && f.err == nil {
-				f.err = err
-			}
 			r.ended(ctx, f)
 		case r.wantSlot() <- struct{}{}:
 			r.slot = true
-			if err := r.fed(ctx); err != nil && ctx.Err() == nil {
-				r.cancelAll()
-				r.drain()
-				return err
-			}
+			err = r.fed(ctx)
 		case <-timer.C:
 			r.expire(ctx)
 		}
 		changed = r.e.cfg.Store.Changed(r.id)
-		if err := r.view.Refresh(ctx); err != nil && ctx.Err() == nil {
-			r.cancelAll()
-			r.drain()
-			return err
+		if err == nil {
+			err = r.view.Refresh(ctx)
 		}
 	}
 	r.cancelAll()
 	r.drain()
-	return nil
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // over reports that nothing is left to do. It copies no state: what stands on
@@ -242,6 +244,9 @@ func (r *runner) start(ctx context.Context, a planner.Action) {
 // ended takes note of an action that returned. One that is listed still has
 // either asked somebody, or could not store its outcome.
 func (r *runner) ended(ctx context.Context, f finished) {
+	if err := r.view.Refresh(ctx); err != nil && f.err == nil {
+		f.err = err
+	}
 	d := r.running[f.action]
 	if d != nil {
 		d.cancel()
