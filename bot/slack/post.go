@@ -41,6 +41,9 @@ func (s *Slack) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 }
 
 func (s *Slack) postMessage(ctx context.Context, to bot.Chat, d bot.Draft) (id string, err error) {
+	if d.Partial {
+		d.Text = markdown.Partial(d.Text)
+	}
 	r := request{method: "chat.postMessage", channel: to.ID, private: to.Private, urgency: d.Urgency(true)}
 	err = s.shown(ctx, d, func(ctx context.Context, l look) error {
 		return s.call(ctx, r, func(ctx context.Context) (err error) {
@@ -99,9 +102,7 @@ func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft)
 		if wait := s.live.turn(to.ID, id, s.now(), s.pause.update); wait > 0 {
 			return &bot.LaterError{After: wait}
 		}
-		if d.Partial {
-			d.Text = markdown.Partial(d.Text)
-		}
+		d.Text = markdown.Partial(d.Text)
 	}
 	r := request{method: "chat.update", channel: to.ID, private: to.Private, urgency: d.Urgency(false)}
 	err := s.shown(ctx, d, func(ctx context.Context, l look) error {

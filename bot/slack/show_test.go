@@ -204,6 +204,15 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
+// TestFirstWords: what a message begins with is whole, as its frames are.
+func TestFirstWords(t *testing.T) {
+	p := start(t, set{}).ready(t)
+	id := p.post(t, channel(""), bot.Draft{Kind: bot.KindAnswer, Text: "These are **the first ", Partial: true})
+	if m := p.message(t, channel(""), id); !strings.Contains(seen(m), "**the first**") {
+		t.Errorf("the first words: %s, want their emphasis closed", seen(m))
+	}
+}
+
 // TestBoardsByEdits: in a direct message there is no thread to stream into.
 func TestBoardsByEdits(t *testing.T) {
 	p := start(t, set{}).ready(t)
