@@ -129,7 +129,7 @@ func (s *splitter) fit() (n, room int) {
 			p.format = s.formatOf(*p)
 			same := open.common(p.format)
 			if entities+p.format.entities(same) > partEntities {
-				if used > partUnits/2 {
+				if used > partUnits/4 {
 					return i, 0
 				}
 				p.format = p.format.within(same)
@@ -175,15 +175,16 @@ func (s *splitter) cost(p piece) int {
 }
 
 // place chooses where a part ends that could hold n pieces and room units of
-// the next: after a paragraph, a line or a sentence when it is at least half
-// full, else after a word, else between two characters.
+// the next: after a paragraph, a line or a sentence when at least half of them
+// stay, else after a word, else between two characters.
 func (s *splitter) place(n, room int) (pieces, offset int) {
 	last := s.rest[n]
 	fitting := 0
 	if !s.whole(last) {
 		fitting = prefixUnits(last.text, room)
 	}
-	best := candidates{{least: partUnits / 2}, {least: partUnits / 2}, {least: partUnits / 2}, {least: partUnits / 8}}
+	full := s.used[n] + max(room, 0) // less than partUnits where entities or bytes are the limit
+	best := candidates{{least: full / 2}, {least: full / 2}, {least: full / 2}, {least: full / 8}}
 	for i := n; i >= 0 && !best[byParagraph].found; i-- {
 		p := s.rest[i]
 		switch {

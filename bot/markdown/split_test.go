@@ -48,15 +48,21 @@ func TestTelegramSplits(t *testing.T) {
 }
 
 // Telegram ignores entities beyond 100: a part that has so many ends early, or
-// shows the rest as text if it is not half full.
+// shows the rest as text if it is not a quarter full.
 func TestTelegramEntities(t *testing.T) {
 	parts := Telegram(strings.Repeat("*i* and some words more ", 200))
 	if n := strings.Count(parts[0].Text, "<i>"); n != 100 || len(parts) != 2 || strings.Count(parts[1].Text, "<i>") != 100 {
 		t.Errorf("got %d parts, the first one with %d entities, want 2 and 100", len(parts), n)
 	}
-	many := Telegram(strings.Repeat("[i](http://e.com) ", 150))
-	if n := strings.Count(many[0].Text, "</a> (e.com)"); n != 100 || !strings.Contains(many[0].Text, "</a> (e.com) i (http://e.com) i (http://e.com)") {
-		t.Errorf("got %d links, want 100 and then addresses as text: %s", n, many[0].Text)
+	many := Telegram(strings.Repeat("*i* ", 90) + strings.Repeat("[i](http://e.com) ", 30))
+	if n := strings.Count(many[0].Text, "</a> (e.com)"); n != 10 || !strings.Contains(many[0].Text, "</a> (e.com) i (http://e.com) i (http://e.com)") {
+		t.Errorf("got %d links, want 10 and then addresses as text: %s", n, many[0].Text)
+	}
+	rich := strings.Repeat("Some **bold**, _slanted_ and ~~struck~~ `words` in [one](https://e.com) paragraph.\n\n", 60)
+	for i, part := range Telegram(rich) {
+		if !strings.HasPrefix(part.Text, "Some <b>") || !strings.HasSuffix(part.Text, "paragraph.") || strings.Contains(part.Text, "bold,") {
+			t.Errorf("part %d is %q, want whole paragraphs with their format", i+1, part.Text)
+		}
 	}
 }
 
