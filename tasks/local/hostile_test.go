@@ -104,13 +104,17 @@ func TestQuestionIsAskedAtLast(t *testing.T) {
 // TestLongQuestionIsClosedInOneMessage however long it was.
 func TestLongQuestionIsClosedInOneMessage(t *testing.T) {
 	converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
-		k.Model.Answer = slowly(enginetest.Planned(strings.Replace(twoLooks, `"two"`, `"two `+strings.Repeat("long ", 2000)+`"`, 1)))
+		looks := make([]string, 10)
+		for i := range looks {
+			looks[i] = fmt.Sprintf(`{"id":"l%d","name":"llm_tool","description":"look %d %s"}`, i, i, strings.Repeat("long ", 300))
+		}
+		k.Model.Answer = slowly(enginetest.Planned("[" + strings.Join(looks, ",") + "]"))
 		proposes(t, k, "find both")
 		pass(time.Minute)
 		chat := m.drafts()
 		question := chat[len(chat)-1]
-		if len(question.Text) < 10_000 {
-			t.Fatalf("the question has %d bytes, want the whole plan", len(question.Text))
+		if len(question.Text) < 9_000 {
+			t.Fatalf("the question has %d bytes, want every sub-task of the plan", len(question.Text))
 		}
 		press := enginetest.Message("2", "", time.Now())
 		press.Press = question.Buttons[0].Data
