@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -155,7 +156,11 @@ func (in *Inbox) direct(ctx context.Context, person string, draft func(lang stri
 	if !ok {
 		return bot.ErrGone
 	}
-	lang, err := in.language(ctx, person, in.rules.Load().Language)
+	spoken, err := in.setting(ctx, person, settingSpoken)
+	if err != nil {
+		return err
+	}
+	lang, err := in.language(ctx, person, cmp.Or(spoken, in.rules.Load().Language))
 	if err != nil {
 		return err
 	}

@@ -343,20 +343,24 @@ func TestNamesAreHarmless(t *testing.T) {
 	}
 }
 
-// TestTellAdmins: each in their language; one who cannot be reached holds up no
-// other.
+// TestTellAdmins: each in the language that they chose or that their platform
+// tells; one who cannot be reached holds up no other.
 func TestTellAdmins(t *testing.T) {
 	o := newOffice(t)
 	o.rules.Access.Admins = []string{"phone:gone", "slack:U1", "phone:boss", "phone:chief", "nonsense"}
 	o.inbox.Use(o.rules)
 	o.say("chief", private("chief"), "/lang ru")
+	m := o.by("boss", room("yard"), "/status")
+	m.Language = "zh-CN"
+	o.send(m)
+	o.restart()
 	o.inbox.TellAdmins(t.Context(), "notice.model", map[string]any{"Name": "X"})
 	o.inbox.Flush(t.Context())
 	var got []string
-	for _, p := range o.phone.posts[1:] {
+	for _, p := range o.phone.posts[2:] {
 		got = append(got, p.Chat.ID+": "+p.Text)
 	}
-	want := []string{"boss: " + o.text("notice.model", map[string]any{"Name": "X"}), "chief: " + o.texts.Text("ru", "notice.model", map[string]any{"Name": "X"})}
+	want := []string{"boss: " + o.texts.Text("zh", "notice.model", map[string]any{"Name": "X"}), "chief: " + o.texts.Text("ru", "notice.model", map[string]any{"Name": "X"})}
 	if !slices.Equal(got, want) {
 		t.Errorf("the admins read %q, want %q", got, want)
 	}

@@ -18,7 +18,7 @@ const maxTitle = 80
 // Board draws the live picture of a task.
 func Board(v *View, texts *i18n.Texts, now time.Time) bot.Board {
 	s, opening := v.State, v.Opening()
-	b := bot.Board{Title: line(opening.Goal), Status: statusText(texts, opening.Language, s)}
+	b := bot.Board{Title: title(opening.Goal), Status: statusText(texts, opening.Language, s)}
 	for i, w := range s.Subtasks {
 		b.Items = append(b.Items, bot.Item{
 			ID: w.ID, Title: line(planner.Description(w, v.Event)), Group: w.Name,
@@ -60,7 +60,7 @@ func folded(v *View, texts *i18n.Texts) bot.Board {
 	if s.Outcome == planner.Done {
 		text = texts.Text(opening.Language, "board.done", map[string]any{"Count": len(s.Subtasks), "Elapsed": s.Worked})
 	}
-	return bot.Board{Title: line(opening.Goal), Status: text}
+	return bot.Board{Title: title(opening.Goal), Status: text}
 }
 
 func elapsed(w planner.Work, now time.Time) time.Duration {
@@ -88,6 +88,12 @@ func doing(v *View, subtask int) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// title is a goal in one short line, without what it quotes of others.
+func title(goal string) string {
+	own := slices.DeleteFunc(strings.Split(goal, "\n"), func(l string) bool { return strings.HasPrefix(l, ">") })
+	return cmp.Or(line(strings.Join(own, " ")), line(goal))
 }
 
 // line makes one short line of a text.

@@ -208,7 +208,7 @@ func (in *Inbox) status(ctx context.Context, r *routed, _ string) error {
 			return fmt.Errorf("reading task %s: %w", t.Task, err)
 		}
 		lines = append(lines, in.Texts.Text(r.lang, "statusline.task", map[string]any{
-			"Goal":    line(first.Opening.Goal),
+			"Goal":    title(first.Opening.Goal),
 			"State":   statusText(in.Texts, r.lang, t.state),
 			"Elapsed": in.Now().Sub(t.state.Opened),
 		}))

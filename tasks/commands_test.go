@@ -455,3 +455,17 @@ func TestPressesThatNobodyMade(t *testing.T) {
 		t.Errorf("tasks = %q", goals)
 	}
 }
+
+// TestTitlesQuoteNobody: what a question quotes of others is not what it is
+// called by.
+func TestTitlesQuoteNobody(t *testing.T) {
+	o := newOffice(t)
+	o.opens("ann", private("ann"), "> What is 11*11?\n> And 12*12?\nanswer that")
+	if got := o.say("ann", private("ann"), "/status"); !strings.Contains(got, "answer that") || strings.Contains(got, "11*11") {
+		t.Errorf("/status = %q, want the question without what it quotes", got)
+	}
+	o.opens("bob", private("bob"), "> only a quotation")
+	if got := o.say("bob", private("bob"), "/status"); !strings.Contains(got, "only a quotation") {
+		t.Errorf("/status = %q, want the quotation where there is nothing else", got)
+	}
+}

@@ -226,6 +226,11 @@ func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (r rou
 		in.stranger(&r)
 		return r, nil
 	}
+	if r.admin {
+		if err := in.listen(ctx, &r); err != nil {
+			return r, err
+		}
+	}
 	if r.lang, err = in.language(ctx, m.From.Key(), r.lang); err != nil {
 		return r, err
 	}

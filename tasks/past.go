@@ -36,7 +36,7 @@ func (in *Inbox) history(ctx context.Context, r *routed, _ string) error {
 	var lines []string
 	for _, t := range turns[max(0, len(turns)-pastTurns):] {
 		lines = append(lines, "- "+in.Texts.Text(r.lang, "history.turn", map[string]any{
-			"Elapsed": in.Now().Sub(t.At), "Goal": plainText(line(t.Goal)), "Answer": plainText(line(markdown.Plain(t.Answer))),
+			"Elapsed": in.Now().Sub(t.At), "Goal": plainText(title(t.Goal)), "Answer": plainText(line(markdown.Plain(t.Answer))),
 		}))
 	}
 	in.reply(r, said{text: strings.Join(lines, "\n")})

@@ -17,6 +17,7 @@ import (
 // belong to ownerLegwork.
 const (
 	settingLanguage = "language"
+	settingSpoken   = "spoken" // of admins: the language that their platform tells, for what reaches them unasked
 	settingTimezone = "timezone"
 	settingModel    = "model"
 	settingAccess   = "access" // what admins decided about the person: grant as JSON
@@ -120,6 +121,17 @@ func (in *Inbox) language(ctx context.Context, person, other string) (string, er
 		return other, err
 	}
 	return chosen, nil
+}
+
+// listen remembers the language of an admin who has chosen none: what is told
+// to admins unasked comes with no message of theirs.
+func (in *Inbox) listen(ctx context.Context, r *routed) error {
+	person := r.message.From.Key()
+	known, err := in.setting(ctx, person, settingSpoken)
+	if err != nil || r.message.Language == "" || known == r.lang {
+		return err
+	}
+	return in.put(ctx, person, settingSpoken, r.lang)
 }
 
 // timezone is what a person has chosen, or the default.
