@@ -58,8 +58,12 @@ func TestTurn(t *testing.T) {
 			"the first frame of a message takes what the others leave, and never waits",
 			[]pace.Rule{{PerChat: true, Every: 1000 * ms, Burst: 3, Reserve: 1}, {PerChat: true, Every: 5000 * ms, FramesOnly: true}},
 			[]step{
-				{r: frame}, {r: first}, {r: frame, late: true, want: 5000 * ms}, {r: fresh},
-				{r: fresh, late: true, want: 1000 * ms}, {at: 1000 * ms, r: fresh, want: 1000 * ms},
+				{r: frame},
+				{r: first},
+				{r: frame, late: true, want: 5000 * ms},
+				{r: fresh},
+				{r: fresh, late: true, want: 1000 * ms},
+				{at: 1000 * ms, r: fresh, want: 1000 * ms},
 			},
 		},
 		{
