@@ -209,7 +209,7 @@ func (p *pacer) Turn(ctx context.Context, r bot.Request) error {
 	switch {
 	case rest <= 0:
 		return nil
-	case r.Urgency == bot.Frame:
+	case !r.Urgency.Waits():
 		return &bot.LaterError{After: rest}
 	}
 	timer := time.NewTimer(rest)
