@@ -88,7 +88,7 @@ var planted = []struct {
 	{harness.Terminal, "started-not-stored", "a call that must not run twice leaves no trace before it is made", []string{harness.RuleBookOnce}},
 	{harness.Terminal, "unknown-repeats", "a call of unknown outcome is made again", []string{harness.RuleBookOnce}},
 	{harness.Terminal, "result-dropped", "a tool's result does not reach the prompts", []string{harness.RuleContent}},
-	{harness.Terminal, "returned-not-stored", "a tool's result is forgotten once in a while", []string{harness.RuleToolOnce, harness.RuleBookOnce}},
+	{harness.Terminal, "returned-not-stored", "a tool's result is forgotten once in a while", []string{harness.RuleToolOnce, harness.RuleBookOnce, harness.RuleContent}},
 	{harness.Terminal, "replied-not-stored", "a model's reply is forgotten once in a while", []string{harness.RuleModelOnce}},
 	{harness.Terminal, "resume-off", "live tasks are not taken up at the start", []string{harness.RuleAnswered, harness.RuleEnds}},
 	{harness.Terminal, "release-lost", "a queued task is never released", []string{harness.RuleAnswered, harness.RuleEnds}},
