@@ -85,7 +85,7 @@ func TestEnvFileMistakes(t *testing.T) {
 
 func TestEnvFileForAll(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("permissions are different there")
+		t.Skip("permissions are different on Windows: run the tests on another system")
 	}
 	tests := []struct {
 		mode os.FileMode

@@ -3,10 +3,11 @@ package slack
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	"legwork/bot"
 )
 
 // The values of Config.Mode.
@@ -90,7 +91,7 @@ func (c Config) Validate() []Issue {
 	add("bot_token", botTokenProblem(c.BotToken))
 	add("app_token", appTokenProblem(c.AppToken, mode))
 	add("signing_secret", signingSecretProblem(c.SigningSecret, mode))
-	add("api_url", addressProblem(c.APIURL))
+	add("api_url", bot.AddressProblem(c.APIURL))
 	if mode != ModeSocket && mode != ModeHTTP {
 		add("mode", fmt.Sprintf("unknown value %q; allowed: %s, %s", mode, ModeSocket, ModeHTTP))
 	}
@@ -154,24 +155,6 @@ func commandProblem(name string) string {
 		return fmt.Sprintf("%s is Slack's own; allowed: another name, such as /legwork-%s", name, strings.TrimPrefix(name, "/"))
 	case !commandShape.MatchString(name):
 		return fmt.Sprintf("%q is not the name of a command; allowed: a slash and up to 31 of a-z, 0-9, - and _, such as /task", name)
-	}
-	return ""
-}
-
-// addressProblem says why a text is no address of a server; empty when it is
-// one, or empty itself.
-func addressProblem(address string) string {
-	if address == "" {
-		return ""
-	}
-	u, err := url.Parse(address)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "is not an address; allowed: http://... or https://..."
-	case u.User != nil:
-		return "must not contain a user name or password"
-	case u.RawQuery != "" || u.Fragment != "":
-		return "must not contain ? or #"
 	}
 	return ""
 }

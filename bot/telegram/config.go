@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"legwork/bot"
 )
 
 // The values of Config.Mode.
@@ -74,9 +76,7 @@ func (c Config) Validate() []Issue {
 		}
 	}
 	add("token", c.tokenProblem())
-	if c.APIURL != "" {
-		add("api_url", addressProblem(c.APIURL))
-	}
+	add("api_url", bot.AddressProblem(c.APIURL))
 	mode := c.WithDefaults().Mode
 	if mode != ModePoll && mode != ModeWebhook {
 		add("mode", fmt.Sprintf("unknown value %q; allowed: %s, %s", mode, ModePoll, ModeWebhook))
@@ -118,7 +118,7 @@ func (c Config) webhookURLProblem(mode string) string {
 		}
 		return ""
 	}
-	if problem := addressProblem(c.Webhook.URL); problem != "" {
+	if problem := bot.AddressProblem(c.Webhook.URL); problem != "" {
 		return problem
 	}
 	u, err := url.Parse(c.Webhook.URL)
@@ -133,21 +133,6 @@ func (c Config) webhookURLProblem(mode string) string {
 		return fmt.Sprintf("has the port %s, which Telegram does not call; allowed: 443, 80, 88, 8443", u.Port())
 	case u.Hostname() == "localhost", isAddress == nil && (address.IsLoopback() || address.IsPrivate()):
 		return fmt.Sprintf("leads to %s, which Telegram cannot reach; %s", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")), allowed)
-	}
-	return ""
-}
-
-// addressProblem says why a text is no address of a server; empty when it is
-// one. An address that may hold a password is not repeated.
-func addressProblem(address string) string {
-	u, err := url.Parse(address)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "is not an address; allowed: http://... or https://..."
-	case u.User != nil:
-		return "must not contain a user name or password"
-	case u.RawQuery != "" || u.Fragment != "":
-		return "must not contain ? or #"
 	}
 	return ""
 }

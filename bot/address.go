@@ -1,0 +1,22 @@
+package bot
+
+import "net/url"
+
+// AddressProblem says why a configured text is no address of a server, and what
+// is allowed; empty when it is one, or empty itself. The text is not repeated:
+// it may hold a password.
+func AddressProblem(address string) string {
+	if address == "" {
+		return ""
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return "is not an address; allowed: http://... or https://..."
+	case u.User != nil:
+		return "must not contain a user name or password"
+	case u.RawQuery != "" || u.Fragment != "":
+		return "must not contain ? or #"
+	}
+	return ""
+}
