@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"legwork/fakes/slackfake"
+	"legwork/fakes/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,12 +29,7 @@ func start(t *testing.T, o slackfake.Options) *slackfake.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	wire.Retire(t, s)
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"legwork/fakes/telegramfake"
+	"legwork/fakes/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,12 +24,7 @@ func start(t *testing.T, o telegramfake.Options) *telegramfake.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	wire.Retire(t, s)
 	return s
 }
 

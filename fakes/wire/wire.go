@@ -127,6 +127,18 @@ type Fake interface {
 	Violations() []string
 }
 
+// Retire closes a fake at the end of a test, which looks at its violations
+// itself, and the connections that the default client keeps to it.
+func Retire(t testing.TB, f Fake) {
+	t.Helper()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Guard closes a fake at the end of a test, and fails the test for each
 // violation, with who complains before it.
 func Guard(t testing.TB, f Fake, who string) {
