@@ -103,13 +103,22 @@ type Draft struct {
 	Mark    string   `json:"mark,omitempty"` // unique per message of the task, for a Finder
 	Board   *Board   `json:"board,omitempty"`
 	Buttons []Button `json:"buttons,omitempty"`
+	File    *File    `json:"file,omitempty"` // only of a Filer, and only in Post: edits never send it again
 }
 
 // Button is one choice under a draft. Data comes back as Message.Press.
 type Button struct {
 	Label string `json:"label"`
 	Data  string `json:"data"`
+	Style string `json:"style,omitempty"` // StylePrimary or StyleDanger where the platform can show it; empty for a usual one
 }
+
+// The styles of buttons that are not the usual one. Their label says what they
+// do all the same: not every platform shows a style.
+const (
+	StylePrimary = "primary"
+	StyleDanger  = "danger"
+)
 
 // Board is the live picture of a task. Texts in it are translated already.
 type Board struct {

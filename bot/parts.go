@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Parts divides a draft among n messages: they differ in Part, and the last one
-// alone has the buttons and the footer.
+// Parts divides a draft among n messages: they differ in Part, the last one
+// alone has the buttons and the footer, and the first one alone the file.
 func (d *Draft) Parts(n int) []Draft {
 	parts := make([]Draft, n)
 	for i := range parts {
@@ -14,6 +14,9 @@ func (d *Draft) Parts(n int) []Draft {
 		parts[i].Part = i + 1
 		if i < n-1 {
 			parts[i].Footer, parts[i].Buttons = "", nil
+		}
+		if i > 0 {
+			parts[i].File = nil
 		}
 	}
 	return parts

@@ -19,10 +19,10 @@ func TestClock(t *testing.T) {
 }
 
 func TestParts(t *testing.T) {
-	whole := bot.Draft{Kind: bot.KindAnswer, Text: "long", Footer: "2 s", Buttons: []bot.Button{{Label: "Details", Data: "d"}}}
+	whole := bot.Draft{Kind: bot.KindAnswer, Text: "long", Footer: "2 s", Buttons: []bot.Button{{Label: "Details", Data: "d"}}, File: &bot.File{Name: "a.txt"}}
 	for i, part := range whole.Parts(3) {
 		last := i == 2
-		if part.Part != i+1 || part.Text != "long" || (part.Footer != "") != last || (part.Buttons != nil) != last {
+		if part.Part != i+1 || part.Text != "long" || (part.Footer != "") != last || (part.Buttons != nil) != last || (part.File != nil) != (i == 0) {
 			t.Errorf("part %d of 3 is %+v", i+1, part)
 		}
 	}
