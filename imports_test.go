@@ -51,6 +51,7 @@ llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient                         | go-openai
 i18n               |                                         | go-i18n/v2 x/text yaml/v3 levenshtein
 redact             |                                         |
+textindex          |                                         | kljensen/snowball x/text
 failpoint          |                                         |
 `
 
