@@ -31,7 +31,7 @@ func (s *Server) sendMessageDraft(c *call) (any, *refusal) {
 	case id == 0:
 		return nil, bad("draft_id must be non-zero")
 	}
-	text, entities, why := s.content(c)
+	text, entities, why := s.content(c, "text", "entities")
 	if why != nil {
 		return nil, why
 	}

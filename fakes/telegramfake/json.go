@@ -34,6 +34,9 @@ func (c *chat) shallowJSON(m *Message) map[string]any {
 	if m.Media != "" {
 		text, entities = "caption", "caption_entities"
 		j[m.Media] = mediaJSON(m.Media)
+		if m.File != nil {
+			j[m.Media] = m.File.json()
+		}
 	}
 	if m.Text != "" {
 		j[text] = m.Text

@@ -22,6 +22,7 @@ type Entry struct {
 	At      time.Time         `json:"at"`  // when the request arrived
 	Method  string            `json:"method"`
 	Params  map[string]string `json:"params,omitempty"`
+	File    *File             `json:"file,omitempty"` // that came along, without its content
 	Outcome string            `json:"outcome"`
 	Code    int               `json:"code,omitempty"`
 	Error   string            `json:"error,omitempty"`

@@ -15,9 +15,10 @@ const MaxText = 4096
 // Length is the length of a text as the service counts it: in UTF-16 units.
 func Length(text string) int { return len(utf16.Encode([]rune(text))) }
 
-// content reads the text of a call and its formatting.
-func (s *Server) content(c *call) (text string, entities []Entity, why *refusal) {
-	text = clean(c.params["text"])
+// content reads a text of a call and its formatting, which are parameters of
+// those names.
+func (s *Server) content(c *call, name, formatting string) (text string, entities []Entity, why *refusal) {
+	text = clean(c.params[name])
 	switch mode := strings.ToLower(c.params["parse_mode"]); mode {
 	case "html":
 		parsed, err := parseHTML(text)
@@ -29,7 +30,7 @@ func (s *Server) content(c *call) (text string, entities []Entity, why *refusal)
 		}
 		text, entities = parsed.text, parsed.entities
 	case "":
-		if _, why := c.params.object("entities", &entities); why != nil {
+		if _, why := c.params.object(formatting, &entities); why != nil {
 			return "", nil, why
 		}
 	default:
@@ -48,6 +49,11 @@ func (s *Server) sendMessage(c *call) (any, *refusal) {
 	if why != nil {
 		return nil, why
 	}
+	return s.send(c, m)
+}
+
+// send puts a message of the bot where the call wants it.
+func (s *Server) send(c *call, m Message) (any, *refusal) {
 	topic, why := s.topic(c)
 	if why != nil {
 		return nil, why
@@ -70,7 +76,7 @@ func (s *Server) sendMessage(c *call) (any, *refusal) {
 
 // compose puts the text and the buttons of a call into a message.
 func (s *Server) compose(c *call, m Message, tooLong string) (Message, *refusal) {
-	text, entities, why := s.content(c)
+	text, entities, why := s.content(c, "text", "entities")
 	switch {
 	case why != nil:
 		return m, why
@@ -166,6 +172,9 @@ func (s *Server) editMessageText(c *call) (any, *refusal) {
 	m, why := s.target(c)
 	if why != nil {
 		return nil, why
+	}
+	if m.Media != "" {
+		return nil, bad("there is no text in the message to edit")
 	}
 	changed, why := s.compose(c, *m, "MESSAGE_TOO_LONG")
 	if why != nil {

@@ -34,7 +34,8 @@ func (m method) chatOf(id int64) int64 {
 type call struct {
 	method method
 	params params
-	chat   *chat // of methods with a chat_id
+	files  map[string]File // by the name of their parameter
+	chat   *chat           // of methods with a chat_id
 	entry  Entry
 }
 
@@ -43,10 +44,13 @@ type call struct {
 func methods() map[string]method {
 	const send = "business_connection_id chat_id message_thread_id direct_messages_topic_id text parse_mode entities link_preview_options disable_notification protect_content allow_paid_broadcast message_effect_id suggested_post_parameters reply_parameters reply_markup" +
 		" reply_to_message_id allow_sending_without_reply disable_web_page_preview" // still taken from older clients
+	const sendFile = "business_connection_id chat_id message_thread_id direct_messages_topic_id document thumbnail caption parse_mode caption_entities disable_content_type_detection disable_notification protect_content allow_paid_broadcast message_effect_id suggested_post_parameters reply_parameters reply_markup" +
+		" reply_to_message_id allow_sending_without_reply"
 	byName := map[string]method{}
 	for _, m := range []method{
 		{"getMe", (*Server).getMe, "", unrated},
 		{"sendMessage", (*Server).sendMessage, send, sends},
+		{"sendDocument", (*Server).sendDocument, sendFile, sends},
 		{"editMessageText", (*Server).editMessageText, "business_connection_id chat_id message_id inline_message_id text parse_mode entities link_preview_options reply_markup disable_web_page_preview", sends},
 		{"editMessageReplyMarkup", (*Server).editMessageReplyMarkup, "business_connection_id chat_id message_id inline_message_id reply_markup", sends},
 		{"deleteMessage", (*Server).deleteMessage, "chat_id message_id", unrated},
@@ -85,8 +89,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, nil, &refusal{Code: http.StatusNotFound, Text: "Not Found"})
 		return
 	}
-	p, why := readParams(r)
-	c := &call{params: p, entry: Entry{At: time.Now(), Method: name, Params: p}}
+	p, files, why := readParams(r, s.o.MaxFile)
+	c := &call{params: p, files: files, entry: Entry{At: time.Now(), Method: name, Params: p, File: logged(files)}}
 	fault, cut := s.meet(r.Context(), c)
 	if cut {
 		panic(http.ErrAbortHandler)

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 )
 
+// The most that a request holds, and how much more its parameters take when
+// there is a file in it.
 const maxBody = 1 << 20
 
 // params are the parameters of a call as text, in whatever form they came: a
@@ -21,26 +23,36 @@ const maxBody = 1 << 20
 type params map[string]string
 
 // readParams takes the four forms that the service takes: the query string, a
-// form, a multipart form and a JSON object.
-func readParams(r *http.Request) (params, *refusal) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	if err != nil {
-		return nil, bad("can't read the request")
+// form, a multipart form and a JSON object. Only a multipart form has files, of
+// maxFile bytes at most.
+func readParams(r *http.Request, maxFile int64) (params, map[string]File, *refusal) {
+	most := int64(maxBody)
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		most += maxFile
 	}
-	if len(body) > maxBody {
-		return nil, &refusal{Code: http.StatusRequestEntityTooLarge, Text: "Request Entity Too Large"}
+	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	if err != nil {
+		return nil, nil, bad("can't read the request")
+	}
+	if int64(len(body)) > most {
+		return nil, nil, tooLarge()
 	}
 	p := params{}
 	p.add(r.URL.Query())
 	if why := p.addBody(r, body); why != nil {
-		return nil, why
+		return nil, nil, why
 	}
 	for _, text := range p {
 		if !utf8.ValidString(text) {
-			return nil, notUTF8()
+			return nil, nil, notUTF8()
 		}
 	}
-	return p, nil
+	files, why := readFiles(r.MultipartForm, maxFile)
+	return p, files, why
+}
+
+func tooLarge() *refusal {
+	return &refusal{Code: http.StatusRequestEntityTooLarge, Text: "Request Entity Too Large"}
 }
 
 func notUTF8() *refusal { return bad("strings must be encoded in UTF-8") }
@@ -59,7 +71,7 @@ func (p params) addBody(r *http.Request, body []byte) *refusal {
 		p.add(values)
 	case kind == "multipart/form-data" && options["boundary"] != "":
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		if err := r.ParseMultipartForm(maxBody); err != nil {
+		if err := r.ParseMultipartForm(int64(len(body)) + 1); err != nil {
 			return bad("can't parse multipart form data")
 		}
 		p.add(r.MultipartForm.Value)

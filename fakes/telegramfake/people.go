@@ -38,6 +38,7 @@ type chat struct {
 	closed  string // why the bot may not speak; empty: it may
 	deleted bool
 	moved   int64 // the id that it has now
+	noFiles bool  // the bot may not send any
 	refused int   // how often it refused the bot since it last let it speak
 
 	next     int

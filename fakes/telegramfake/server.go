@@ -47,6 +47,8 @@ type Options struct {
 	// Again makes every so many-th confirmed update come once more, as the
 	// service does now and then; 0: none does.
 	Again int
+	// MaxFile is the most that a file holds, in bytes. 0: 50 MiB.
+	MaxFile int64
 	// FirstUpdate is the id of the first update; 0: 1000.
 	FirstUpdate int
 	// Log is the file that gets the wire log, one JSON Entry per line, each with
@@ -145,6 +147,9 @@ func (o *Options) fill() {
 	}
 	if o.Pollers == 0 {
 		o.Pollers = 1
+	}
+	if o.MaxFile == 0 {
+		o.MaxFile = 50 << 20
 	}
 	if o.FirstUpdate == 0 {
 		o.FirstUpdate = 1000

@@ -19,7 +19,12 @@ type world struct {
 
 func build(t *testing.T) world {
 	t.Helper()
-	s := start(t, telegramfake.Options{NoLimits: true})
+	return buildWith(t, telegramfake.Options{NoLimits: true})
+}
+
+func buildWith(t *testing.T, o telegramfake.Options) world {
+	t.Helper()
+	s := start(t, o)
 	ann := s.User(7, "Ann", "en")
 	s.User(8, "Bob", "de")
 	s.Say(7, ann, "hello")

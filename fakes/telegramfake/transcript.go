@@ -74,7 +74,7 @@ func (c *chat) draw(b *strings.Builder, what string, m Message) {
 	b.WriteString(what + "\n")
 	text := Drawn(m.Text, m.Entities)
 	if m.Media != "" {
-		text = strings.TrimSpace("(" + m.Media + ") " + text)
+		text = strings.TrimSpace("(" + m.media() + ") " + text)
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		b.WriteString(strings.TrimRight("  "+line, " ") + "\n")

@@ -16,6 +16,7 @@ type Message struct {
 	Bot      bool       `json:"bot,omitempty"` // the bot wrote it
 	Text     string     `json:"text"`          // without markup; of media its caption
 	Media    string     `json:"media,omitempty"`
+	File     *File      `json:"file,omitempty"` // of a document that the bot sent
 	Entities []Entity   `json:"entities,omitempty"`
 	Buttons  [][]Button `json:"buttons,omitempty"` // rows
 	ReplyTo  int        `json:"reply_to,omitempty"`
