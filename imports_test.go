@@ -29,6 +29,7 @@ bot/terminal       | bot bot/markdown i18n                   | x/term x/sys disp
 bot/telegram       | bot bot/markdown                        | telegram-bot-api/v5 backoff/v5 displaywidth
 bot/slack          | bot bot/markdown                        | slack-go/slack gorilla/websocket golang-lru/v2
 web                |                                         |
+toolbox            | llm form tasks tools tools/client       |
 tasks/local        | bot i18n llm planner tasks              |
 tasks/enginetest   | bot i18n llm planner tasks              | pgregory.net/rapid go-cmp
 store/bolt         | bot planner tasks store/rules           | bbolt golang-lru/v2 flock
@@ -37,12 +38,17 @@ store/control      |                                         |
 store/storetest    | bot planner tasks                       | go-cmp
 store/rules        | bot planner tasks                       |
 
-tasks              | bot bot/markdown i18n llm planner       | ulid/v2 golang-lru/v2 levenshtein
+tasks              | bot bot/markdown form i18n llm planner  | ulid/v2 golang-lru/v2 levenshtein
 
-planner            | bot i18n llm llm/lenient                | levenshtein
-tools              | tools/builtin                           | mcp-go jsonschema/v6 backoff/v5 x/sys levenshtein x/text
+planner            | bot form i18n llm llm/lenient           | levenshtein
+tools              | tools/builtin tools/client              | mcp-go levenshtein
+tools/client       | form                                    | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
 tools/builtin      |                                         | mcp-go apd/v3 x/text levenshtein
+tools/builtin/caller |                                       | mcp-go
+tools/builtin/files | tools/builtin/caller                   | mcp-go doublestar/v4 x/sys x/text
+tools/builtin/memory | textindex tools/builtin/caller        | mcp-go bbolt
 
+form               |                                         |
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/pace           | bot                                     |

@@ -31,6 +31,13 @@ type Message struct {
 	Content    string     `json:"content"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Images     []Image    `json:"images,omitempty"` // of a user's message, after its Content
+}
+
+// Image is a picture that a model can look at.
+type Image struct {
+	Type string `json:"type"` // image/png, image/jpeg, image/gif or image/webp
+	Data []byte `json:"data"`
 }
 
 // ToolCall is a model's wish to call a tool.

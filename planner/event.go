@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/form"
 	"legwork/llm"
 )
 
@@ -25,6 +26,8 @@ const (
 	Decided  EventType = "decided"  // of an ask action: what the person decided
 	Said     EventType = "said"     // guidance from a person or another agent
 	Unsaid   EventType = "unsaid"   // guidance is taken back before anything heeded it
+	Prompted EventType = "prompted" // the server's prompt that the goal names was written out: Text is what is wanted
+	Revoked  EventType = "revoked"  // a standing grant of this task was taken back
 	Set      EventType = "set"      // the shared state was changed from outside
 	Stopped  EventType = "stopped"  // a person wants it to end
 	Expired  EventType = "expired"  // the time of Deadline has come
@@ -49,9 +52,10 @@ type Event struct {
 	Result   *Result                    `json:"result,omitempty"`
 	Question *Question                  `json:"question,omitempty"`
 	Decision *Decision                  `json:"decision,omitempty"`
-	Text     string                     `json:"text,omitempty"`    // said
+	Text     string                     `json:"text,omitempty"`    // said, prompted
 	Message  string                     `json:"message,omitempty"` // said, decided: platform id of the message; shown: id of what was sent
-	Of       int                        `json:"of,omitempty"`      // unsaid: seq of the guidance
+	Of       int                        `json:"of,omitempty"`      // unsaid: seq of the guidance; revoked: seq of the decision
+	Grant    string                     `json:"grant,omitempty"`   // started: which standing grant let the call be made
 	Instead  string                     `json:"instead,omitempty"` // shown: id of the slot's earlier message, whose place Message takes
 	Values   map[string]json.RawMessage `json:"values,omitempty"`  // set: null deletes
 	Budget   string                     `json:"budget,omitempty"`  // overdrew: key of the budget that is reached
@@ -71,6 +75,15 @@ type Opening struct {
 	Queued   bool       `json:"queued,omitempty"`  // set by the store: waits for Released before its first decision
 	Preview  bool       `json:"preview,omitempty"` // a person decides about the first plan before anything runs
 	Model    string     `json:"model,omitempty"`   // configured model that the person has chosen; empty for the usual ones
+	Groups   []string   `json:"groups,omitempty"`  // tool groups that were open to the person: once the task has read what outsiders wrote, it gains no others
+	Prompt   *PromptRef `json:"prompt,omitempty"`  // the goal is to be written out by a server first
+}
+
+// PromptRef names a prompt of a server.
+type PromptRef struct {
+	Group     string            `json:"group"`
+	Name      string            `json:"name"` // "server/prompt"
+	Arguments map[string]string `json:"arguments,omitempty"`
 }
 
 // Limits bound one task. They are written into its Opening, so that a change
@@ -146,25 +159,63 @@ type Problem struct {
 
 // Result is the body of Returned.
 type Result struct {
-	Text    string `json:"text"`
-	Failed  bool   `json:"failed,omitempty"`  // the text says what went wrong
-	Unknown bool   `json:"unknown,omitempty"` // it was started and its outcome is not known
-	Bytes   int    `json:"bytes,omitempty"`   // of the whole result when Text had to be cut
-	Show    int    `json:"show,omitempty"`    // how many bytes of Text go to the model at first
+	Text      string      `json:"text"`
+	Failed    bool        `json:"failed,omitempty"`    // the text says what went wrong
+	Unknown   bool        `json:"unknown,omitempty"`   // it was started and its outcome is not known
+	Bytes     int         `json:"bytes,omitempty"`     // of the whole result when Text had to be cut
+	Show      int         `json:"show,omitempty"`      // how many bytes of Text go to the model at first
+	Images    []llm.Image `json:"images,omitempty"`    // for a model that can see
+	Offers    []string    `json:"offers,omitempty"`    // tools that are offered to the sub-task from now on
+	Untrusted bool        `json:"untrusted,omitempty"` // words of outsiders: from now on the task gains nothing
+	Sources   bool        `json:"sources,omitempty"`   // addresses in it may be visited
+	Usage     llm.Usage   `json:"usage,omitzero"`      // of model calls that the server asked for
 }
 
 // Question is something a person must decide: the body of Asked, and an
-// ask_person call.
+// ask_person call. An asked question is about approvals (Calls), or it is the
+// server's own (Form).
 type Question struct {
-	Text    string    `json:"text"`
+	Text    string    `json:"text,omitempty"` // ask_person
 	Choices []string  `json:"choices,omitempty"`
-	Hash    string    `json:"hash,omitempty"` // of server, tool, definition and arguments: binds an approval
 	Expires time.Time `json:"expires,omitzero"`
+
+	Calls []Approval `json:"calls,omitempty"` // calls of one turn that are decided together; none: the action's own
+
+	Server string          `json:"server,omitempty"` // that asks Form
+	Form   *form.Question  `json:"form,omitempty"`
+	State  json.RawMessage `json:"state,omitempty"` // the server's, for going on with the answer; opaque
+	Live   bool            `json:"live,omitempty"`  // the call is under way and waits for the answer
+}
+
+// Approval is one call that a person is to allow: exactly this one.
+type Approval struct {
+	Call       int    `json:"call"`             // index in its turn
+	Tool       string `json:"tool"`             // "server.tool"
+	Definition string `json:"definition"`       // hash of what the tool says it does
+	Hash       string `json:"hash"`             // of tool, definition and arguments
+	Reason     string `json:"reason,omitempty"` // key of why it is asked although it usually would not be; empty: it may change things
+	Detail     string `json:"detail,omitempty"` // what the reason is about, such as a host
 }
 
 // Decision is the body of Decided.
 type Decision struct {
-	Approve bool   `json:"approve,omitempty"`
-	Text    string `json:"text,omitempty"`   // the answer, or why not
-	Queued  bool   `json:"queued,omitempty"` // set by the store: the plan that is agreed to waits for Released
+	Approve bool            `json:"approve,omitempty"`
+	Text    string          `json:"text,omitempty"`   // the answer, or why not
+	Value   json.RawMessage `json:"value,omitempty"`  // of a form's field; null: left out
+	Scope   string          `json:"scope,omitempty"`  // of an approval: this call, or more (ScopeTask, ScopeChat)
+	Grants  []Grant         `json:"grants,omitempty"` // what more it lets be called
+	Queued  bool            `json:"queued,omitempty"` // set by the store: the plan that is agreed to waits for Released
+}
+
+// The scopes of an approval; empty is this call alone.
+const (
+	ScopeTask = "task" // the same tool again, in this task
+	ScopeChat = "chat" // and in every later task of the chat
+)
+
+// Grant is a standing permission to call a tool as long as its definition
+// stays the same.
+type Grant struct {
+	Tool       string `json:"tool"`
+	Definition string `json:"definition"`
 }

@@ -19,7 +19,7 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action) error {
 		x.Log.WarnContext(ctx, "a call was cut off and its outcome is unknown", "task", v.ID, "tool", call.Tool, "action", a.ID)
 		return x.returned(ctx, v, a, planner.Result{Failed: true, Unknown: true})
 	}
-	verdict := x.Tools.Verdict(a.Group, call.Tool)
+	verdict := x.Tools.Verdict(ctx, a.Group, call.Tool)
 	if !slices.ContainsFunc(x.groups(ctx, v), func(g Group) bool { return g.Name == a.Group }) {
 		return x.returned(ctx, v, a, planner.Result{Text: errRevoked.Error(), Failed: true})
 	}
@@ -35,7 +35,7 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action) error {
 	if arguments == "" {
 		arguments = "{}"
 	}
-	result, err := x.Tools.Call(ctx, a.Group, call.Tool, json.RawMessage(arguments))
+	result, err := x.Tools.Call(ctx, ToolCall{Group: a.Group, Tool: call.Tool, Arguments: json.RawMessage(arguments)})
 	if err != nil {
 		return err
 	}

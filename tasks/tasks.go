@@ -14,6 +14,8 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"legwork/bot"
+	"legwork/form"
+	"legwork/llm"
 )
 
 // NewID makes an id for a task that starts at that time.
@@ -29,11 +31,23 @@ type Toolbox interface {
 	// Tools lists a group's tools. What cannot be reached is left out; an error
 	// means that nothing is left.
 	Tools(ctx context.Context, group string) ([]Tool, error)
-	// Verdict says whether a call may be made.
-	Verdict(group, tool string) Verdict
+	// Find returns the names of the tools of a group that a description in plain
+	// words fits best, the best first.
+	Find(ctx context.Context, group, query string) ([]string, error)
+	// Verdict says whether a call may be made, and how. It waits for a server
+	// that is still starting.
+	Verdict(ctx context.Context, group, tool string) Verdict
 	// Call makes it. Whatever goes wrong is a Result that a model can act on;
 	// the error is only that of ctx.
-	Call(ctx context.Context, group, tool string, arguments json.RawMessage) (ToolResult, error)
+	Call(ctx context.Context, c ToolCall) (ToolResult, error)
+	// Prompts lists the prompts of a group's servers.
+	Prompts(ctx context.Context, group string) ([]ServerPrompt, error)
+	// Prompt writes out one of them, named "server/prompt".
+	Prompt(ctx context.Context, group, name string, arguments map[string]string) (string, error)
+	// Changes lists the tools that are held back because their servers changed
+	// them, and Accept lets one of them be used again as it is now.
+	Changes(ctx context.Context) []ToolChange
+	Accept(ctx context.Context, change string) (ToolChange, error)
 }
 
 // Group is a tool group as the planner sees it.
@@ -70,7 +84,53 @@ type Tool struct {
 // Verdict says what the policy of a group makes of a tool.
 type Verdict struct {
 	Refusal    string // not empty: the call must not be made; for the model
+	Ask        bool   // a person must approve of the exact call first
+	Never      bool   // the admin wants nobody to be asked about this tool, whatever it does
 	Repeatable bool   // making it twice does no harm
+	Trusted    bool   // its results are no words of outsiders
+	Sources    bool   // addresses in its results may be visited: a search engine that the admin chose
+	Definition string // hash of what the tool says it does: an approval is bound to it
+}
+
+// ToolCall is one call of a tool.
+type ToolCall struct {
+	Group     string
+	Tool      string // "server.tool"
+	Arguments json.RawMessage
+	Chat      string // keys of where it is called and for whom; built-in servers alone are told
+	Person    string
+
+	Progress func(Progress) // how far it is, one report at a time; nil: nobody wants to know
+	// Ask brings a question that the server has in the midst of the call to a
+	// person, and waits for as long as that takes. Its error ends the call.
+	Ask func(context.Context, form.Question) (form.Answer, error)
+	// Sample makes a model call that the server asks for.
+	Sample func(context.Context, Sampling) (Sampled, error)
+	// Resume goes on with a call whose result was a question.
+	Resume *Resume
+}
+
+// Progress is how far a call is; Total is 0 where it is not known.
+type Progress struct {
+	Done, Total float64
+	Message     string
+}
+
+// Sampling is a model call that a server asks for.
+type Sampling struct {
+	Server    string
+	System    string
+	Messages  []llm.Message // of users and assistants
+	MaxTokens int
+}
+
+// Sampled is the reply to it.
+type Sampled struct{ Model, Text string }
+
+// Resume is the answer to the question that was a call's result.
+type Resume struct {
+	State  json.RawMessage // ToolResult.State
+	Answer form.Answer
 }
 
 // ToolResult is what a tool returned.
@@ -80,6 +140,34 @@ type ToolResult struct {
 	Unknown bool // it was sent, and nobody knows whether it took effect
 	Bytes   int  // size of the whole result when Text was cut; 0 otherwise
 	Show    int  // bytes of it that go to the model at first
+	Images  []llm.Image
+
+	// Question, when set, is what the server wants to know from a person before
+	// it goes on; nothing else is set then but State, which is opaque.
+	Question *form.Question
+	State    json.RawMessage
+}
+
+// ServerPrompt is a prompt that a server offers to people.
+type ServerPrompt struct {
+	Name        string // "server/prompt"
+	Title       string
+	Description string
+	Arguments   []PromptArgument
+}
+
+// PromptArgument is one argument of a ServerPrompt.
+type PromptArgument struct {
+	Name        string
+	Description string
+	Required    bool
+}
+
+// ToolChange is a tool whose definition is not the one that was agreed to.
+type ToolChange struct {
+	ID         string // short; names the tool and the new definition
+	Tool       string // "server.tool"
+	Difference string // in the form of a unified diff
 }
 
 // Chats finds the platform of a chat.

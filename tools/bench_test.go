@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"legwork/tools"
+	"legwork/tools/client"
 )
 
 // BenchmarkCall is the round trip of a small call, checks included.
@@ -27,7 +28,7 @@ func BenchmarkCall(b *testing.B) {
 			go func() { done <- m.Run(ctx) }()
 			b.ReportAllocs()
 			for b.Loop() {
-				if r, err := m.Set().Call(ctx, "g", c.tool, json.RawMessage(c.args)); err != nil || r.Failed {
+				if r, err := m.Set().Call(ctx, "g", tools.Call{Call: client.Call{Tool: c.tool, Arguments: json.RawMessage(c.args)}}); err != nil || r.Failed {
 					b.Fatalf("got %+v, %v", r, err)
 				}
 			}

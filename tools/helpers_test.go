@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"legwork/tools"
+	"legwork/tools/client"
 )
 
 // fakeServer is the program that misbehaves on demand, built once.
@@ -114,7 +115,7 @@ func withLog(l *log) func(*tools.Options) {
 // call calls a tool of server "s" in group "g".
 func call(t *testing.T, m *tools.Manager, tool, args string) tools.Result {
 	t.Helper()
-	r, err := m.Set().Call(t.Context(), "g", "s."+tool, json.RawMessage(args))
+	r, err := m.Set().Call(t.Context(), "g", tools.Call{Call: client.Call{Tool: "s." + tool, Arguments: json.RawMessage(args)}})
 	if err != nil {
 		t.Fatalf("Call(%s, %s): got error %v, want none", tool, args, err)
 	}
@@ -139,7 +140,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // ready waits for the server "s", so that short timeouts are about calls.
 func ready(t *testing.T, m *tools.Manager) {
 	t.Helper()
-	eventually(t, "the server is ready", func() bool { return m.Status()[0].State == tools.Ready })
+	eventually(t, "the server is ready", func() bool { return m.Status()[0].State == client.Ready })
 }
 
 func wantText(t *testing.T, input string, r tools.Result, failed bool, parts ...string) {

@@ -10,24 +10,33 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
-	mcpserver "github.com/mark3labs/mcp-go/server"
+	"legwork/tools/client"
 )
 
 // Set is an immutable snapshot of groups and their servers. A call uses the
 // rules of the Set it is made with; a Set that a reload replaced can still
 // call the servers that are configured as before.
 type Set struct {
-	servers map[string]*server
+	servers map[string]*client.Server
+	made    map[string]made // what they were made of
 	groups  map[string]*group
 	log     *slog.Logger
+}
+
+// made is what a server was made of: while it is the same, a reload keeps it.
+type made struct {
+	cfg  ServerConfig
+	keep int
 }
 
 // group is a group with its defaults filled in.
 type group struct {
 	name    string
 	cfg     GroupConfig
-	servers []*server
+	servers []*client.Server
+	trusts  map[string]bool // servers whose annotations are believed
 }
 
 // Group is what a planner needs to know of a group.
@@ -78,20 +87,20 @@ func (s *Set) Tools(ctx context.Context, name string) ([]Tool, error) {
 	var errs []error
 	var list []Tool
 	for _, sv := range g.servers {
-		if err := sv.settled(wait); err != nil {
+		if err := sv.Settled(wait); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			errs = append(errs, err)
 			continue
 		}
-		for tool, d := range sv.known().tools {
+		for tool, d := range sv.Catalog().Tools {
 			if !g.has(sv, tool) {
 				continue
 			}
 			v := g.verdict(sv, tool)
 			list = append(list, Tool{
-				Name: sv.name + "." + tool, Exposed: exposed(sv.name, tool), Description: d.Description,
+				Name: sv.Name() + "." + tool, Exposed: exposed(sv.Name(), tool), Description: d.Description,
 				Schema: d.InputSchema, ReadOnly: v.ReadOnly, Repeatable: v.Repeatable,
 			})
 		}
@@ -101,8 +110,8 @@ func (s *Set) Tools(ctx context.Context, name string) ([]Tool, error) {
 }
 
 // has tells whether the group offers a tool of one of its servers.
-func (g *group) has(s *server, tool string) bool {
-	return len(g.cfg.Tools) == 0 || matches(g.cfg.Tools, s.name, tool)
+func (g *group) has(s *client.Server, tool string) bool {
+	return len(g.cfg.Tools) == 0 || matches(g.cfg.Tools, s.Name(), tool)
 }
 
 func (g *group) readOnly() bool {
@@ -110,11 +119,11 @@ func (g *group) readOnly() bool {
 		if slices.Contains(g.cfg.ReadOnly, "*") && len(g.cfg.ReadOnly) == 1 {
 			continue
 		}
-		cat := s.known()
+		cat := s.Catalog()
 		if cat == nil {
 			return false
 		}
-		for tool := range cat.tools {
+		for tool := range cat.Tools {
 			if g.has(s, tool) && !g.verdict(s, tool).ReadOnly {
 				return false
 			}
@@ -131,15 +140,15 @@ func (g *group) description() string {
 	}
 	var said, names []string
 	for _, s := range g.servers {
-		cat := s.known()
+		cat := s.Catalog()
 		if cat == nil {
 			continue
 		}
-		if first, _, _ := strings.Cut(strings.TrimSpace(cat.instructions), "\n"); first != "" {
+		if first, _, _ := strings.Cut(strings.TrimSpace(cat.Instructions), "\n"); first != "" {
 			short, _ := cut(first, 300)
 			said = append(said, short)
 		}
-		for tool := range cat.tools {
+		for tool := range cat.Tools {
 			if g.has(s, tool) {
 				names = append(names, tool)
 			}
@@ -181,35 +190,13 @@ func fitting(s string) string {
 	}, s)
 }
 
-// staticCatalog is what a built-in server that is not running tells of itself:
-// the planner needs it before the first connection.
-func staticCatalog(b *mcpserver.MCPServer) (*catalog, error) {
-	hello := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"legwork","version":"1"}}}`
-	reply, err := json.Marshal(b.HandleMessage(context.Background(), json.RawMessage(hello)))
-	if err != nil {
-		return nil, err
+// cut returns the first n bytes of s, less what would part a rune.
+func cut(s string, n int) (string, bool) {
+	if len(s) <= n {
+		return s, false
 	}
-	var greeting struct {
-		Result struct {
-			Instructions string `json:"instructions"`
-		} `json:"result"`
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
 	}
-	if err := json.Unmarshal(reply, &greeting); err != nil {
-		return nil, err
-	}
-	page := struct {
-		Tools []any `json:"tools"`
-	}{}
-	for _, t := range b.ListTools() {
-		page.Tools = append(page.Tools, t.Tool)
-	}
-	raw, err := json.Marshal(page)
-	if err != nil {
-		return nil, err
-	}
-	cat, left := newCatalog(greeting.Result.Instructions, [][]byte{raw})
-	if len(left) > 0 {
-		return nil, errors.New(strings.Join(left, "; "))
-	}
-	return cat, nil
+	return s[:n], true
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"legwork/tools"
+	"legwork/tools/client"
 )
 
 func TestStdio(t *testing.T) {
@@ -31,7 +32,7 @@ func TestStdio(t *testing.T) {
 		t.Errorf("tools: got %q, want %q", got, want)
 	}
 	st := m.Status()[0]
-	if st.State != tools.Ready || st.Tools != 3 || st.Protocol != "2026-07-28" || st.RoundTrip <= 0 || st.Kind != "stdio" {
+	if st.State != client.Ready || st.Tools != 3 || st.Protocol != "2026-07-28" || st.RoundTrip <= 0 || st.Kind != "stdio" {
 		t.Errorf("status: got %+v, want ready, 3 tools, protocol 2026-07-28 and a round trip", st)
 	}
 }
@@ -118,7 +119,7 @@ func TestBadStarts(t *testing.T) {
 	t.Run("dies on start", func(t *testing.T) {
 		m := run(t, one(fake("-fault", "start")))
 		eventually(t, "a second attempt", func() bool { return m.Status()[0].Restarts > 0 })
-		eventually(t, "down", func() bool { return m.Status()[0].State == tools.Down })
+		eventually(t, "down", func() bool { return m.Status()[0].State == client.Down })
 		wantText(t, "lookup", call(t, m, "lookup", `{"key":"k"}`), true, `server "s" is down`, "cannot open the database")
 		list, err := m.Set().Tools(t.Context(), "g")
 		if len(list) != 0 || err == nil || !strings.Contains(err.Error(), `server "s" is down`) {
@@ -127,7 +128,7 @@ func TestBadStarts(t *testing.T) {
 	})
 	t.Run("no such program", func(t *testing.T) {
 		m := run(t, one(tools.ServerConfig{Command: "no-such-program"}))
-		eventually(t, "down", func() bool { return m.Status()[0].State == tools.Down })
+		eventually(t, "down", func() bool { return m.Status()[0].State == client.Down })
 		wantText(t, "lookup", call(t, m, "lookup", `{"key":"k"}`), true, "no-such-program")
 	})
 	t.Run("dies on the modern greeting", func(t *testing.T) {
@@ -148,7 +149,7 @@ func TestBadStarts(t *testing.T) {
 	})
 	t.Run("starts slowly", func(t *testing.T) {
 		m := run(t, one(fake("-delay", "300ms")))
-		if st := m.Status()[0]; st.State != tools.Starting {
+		if st := m.Status()[0]; st.State != client.Starting {
 			t.Errorf("got %s at first, want starting", st.State)
 		}
 		wantText(t, "lookup waits", call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
@@ -225,7 +226,7 @@ func TestCancel(t *testing.T) {
 		eventually(t, "the call arrived", func() bool { return strings.Contains(read(path), `"slow"`) })
 		cancel()
 	}()
-	_, err := m.Set().Call(ctx, "g", "s.slow", json.RawMessage(`{"ms":60000}`))
+	_, err := m.Set().Call(ctx, "g", tools.Call{Call: client.Call{Tool: "s.slow", Arguments: json.RawMessage(`{"ms":60000}`)}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"legwork/tools/builtin"
+	"legwork/tools/client"
 )
 
 // Options are what a Manager needs beside its Config. The zero value is usable.
@@ -33,7 +34,7 @@ type Options struct {
 type Manager struct {
 	o     Options
 	set   atomic.Pointer[Set]
-	guard *guard
+	guard *client.Guard
 
 	reload sync.Mutex // held by the one Reload that is under way
 
@@ -43,7 +44,7 @@ type Manager struct {
 }
 
 // order asks Run to start and to retire servers.
-type order struct{ start, retire []*server }
+type order struct{ start, retire []*client.Server }
 
 // reloadWait is how long a reload waits for new servers before it swaps.
 const reloadWait = 10 * time.Second
@@ -60,13 +61,7 @@ func New(cfg Config, o Options) (*Manager, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.RestartDelay == 0 {
-		o.RestartDelay = 500 * time.Millisecond
-	}
-	if o.ProbeTimeout == 0 {
-		o.ProbeTimeout = 5 * time.Second
-	}
-	m := &Manager{o: o, guard: &guard{log: o.Log}, stopped: make(chan struct{})}
+	m := &Manager{o: o, guard: client.NewGuard(o.Log), stopped: make(chan struct{})}
 	set, _, err := m.build(cfg, nil)
 	if err != nil {
 		return nil, err
@@ -83,15 +78,15 @@ func (m *Manager) Set() *Set { return m.set.Load() }
 // called once.
 func (m *Manager) Run(ctx context.Context) error {
 	var running sync.WaitGroup
-	defer m.guard.close()
+	defer m.guard.Close()
 	defer running.Wait()
 	defer close(m.stopped)
-	stop := map[*server]context.CancelFunc{}
-	launch := func(servers []*server) {
+	stop := map[*client.Server]context.CancelFunc{}
+	launch := func(servers []*client.Server) {
 		for _, s := range servers {
 			life, cancel := context.WithCancel(ctx)
 			stop[s] = cancel
-			running.Go(func() { s.run(life) })
+			running.Go(func() { s.Run(life) })
 		}
 	}
 	m.mu.Lock()
@@ -108,7 +103,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		case o := <-m.orders:
 			launch(o.start)
 			for _, s := range o.retire {
-				cancel, idle := stop[s], s.retire()
+				cancel, idle := stop[s], s.Retire()
 				delete(stop, s)
 				running.Go(func() {
 					select {
@@ -148,14 +143,14 @@ func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 	short, cancel := context.WithTimeout(ctx, reloadWait)
 	defer cancel()
 	for _, s := range fresh {
-		if err := s.settled(short); err != nil {
-			m.o.Log.Warn("a new server is not ready", "server", s.name, "err", err)
+		if err := s.Settled(short); err != nil {
+			m.o.Log.Warn("a new server is not ready", "server", s.Name(), "err", err)
 		}
 	}
 	m.set.Store(set)
-	var gone []*server
+	var gone []*client.Server
 	for _, s := range old.servers {
-		if set.servers[s.name] != s {
+		if set.servers[s.Name()] != s {
 			gone = append(gone, s)
 		}
 	}
@@ -175,7 +170,7 @@ func (m *Manager) tell(ctx context.Context, o order) error {
 
 // build makes the snapshot of cfg, taking over the servers of old that are
 // unchanged; fresh are the others.
-func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*server, err error) {
+func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server, err error) {
 	if issues := cfg.Validate(); len(issues) > 0 {
 		errs := make([]error, len(issues))
 		for i, is := range issues {
@@ -183,11 +178,12 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*server, err er
 		}
 		return nil, nil, errors.Join(errs...)
 	}
-	set = &Set{servers: map[string]*server{}, groups: map[string]*group{}, log: m.o.Log}
+	set = &Set{servers: map[string]*client.Server{}, made: map[string]made{}, groups: map[string]*group{}, log: m.o.Log}
 	for name, sc := range cfg.Servers {
 		keep := cfg.kept(name)
+		set.made[name] = made{sc, keep}
 		if old != nil {
-			if s := old.servers[name]; s != nil && s.dialer.keep == keep && reflect.DeepEqual(s.dialer.cfg, sc) {
+			if s := old.servers[name]; s != nil && old.made[name].keep == keep && reflect.DeepEqual(old.made[name].cfg, sc) {
 				set.servers[name] = s
 				continue
 			}
@@ -200,30 +196,32 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*server, err er
 		fresh = append(fresh, s)
 	}
 	for name, g := range cfg.allGroups() {
-		members := make([]*server, len(g.Servers))
+		members, trusts := make([]*client.Server, len(g.Servers)), map[string]bool{}
 		for i, s := range g.Servers {
-			members[i] = set.servers[s]
+			members[i], trusts[s] = set.servers[s], cfg.Servers[s].TrustAnnotations
 		}
-		set.groups[name] = &group{name: name, cfg: g, servers: members}
+		set.groups[name] = &group{name: name, cfg: g, servers: members, trusts: trusts}
 	}
 	return set, fresh, nil
 }
 
-func (m *Manager) newServer(name string, cfg ServerConfig, keep int) (*server, error) {
-	log := m.o.Log.With("server", name)
-	s := &server{
-		name: name, delay: m.o.RestartDelay, log: log, revision: cfg.Protocol,
-		state: Starting, moved: make(chan struct{}), idle: make(chan struct{}),
-		dialer: dialer{cfg: cfg, keep: keep, guard: m.guard, log: log, version: m.o.Version, probe: m.o.ProbeTimeout},
+func (m *Manager) newServer(name string, cfg ServerConfig, keep int) (*client.Server, error) {
+	c := client.Config{
+		Name: name, Command: cfg.Command, Args: cfg.Args, Env: cfg.Env, Cwd: cfg.Cwd,
+		URL: cfg.URL, Headers: cfg.Headers, SSE: cfg.Type == "sse", Protocol: cfg.Protocol, Keep: keep,
 	}
-	if cfg.Builtin == "" {
-		return s, nil
+	if cfg.Builtin != "" {
+		b, err := builtin.New(cfg.Builtin, cfg.Options, m.o.Now)
+		if err != nil {
+			return nil, fmt.Errorf("making server %q: %w", name, err)
+		}
+		c.Local = b
 	}
-	b, err := builtin.New(cfg.Builtin, cfg.Options, m.o.Now)
+	s, err := client.New(c, client.Options{
+		Log: m.o.Log, Version: m.o.Version, Guard: m.guard, RestartDelay: m.o.RestartDelay, ProbeTimeout: m.o.ProbeTimeout,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("making server %q: %w", name, err)
 	}
-	s.dialer.builtin = b
-	s.static, err = staticCatalog(b)
-	return s, err
+	return s, nil
 }

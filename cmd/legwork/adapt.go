@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -12,44 +10,8 @@ import (
 	"legwork/conf"
 	"legwork/llm"
 	"legwork/tasks"
-	"legwork/tools"
 	"legwork/tools/builtin"
 )
-
-// toolbox shows the tool groups of the moment to package tasks.
-type toolbox struct{ manager *tools.Manager }
-
-var _ tasks.Toolbox = toolbox{}
-
-func (t toolbox) Groups(context.Context) []tasks.Group {
-	groups := t.manager.Set().Groups()
-	list := make([]tasks.Group, 0, len(groups))
-	for _, g := range groups {
-		list = append(list, tasks.Group{
-			Name: g.Name, Description: g.Description, Instructions: g.Instructions, Model: g.Model, Allow: g.Allow, ReadOnly: g.ReadOnly,
-		})
-	}
-	return list
-}
-
-func (t toolbox) Tools(ctx context.Context, group string) ([]tasks.Tool, error) {
-	found, err := t.manager.Set().Tools(ctx, group)
-	list := make([]tasks.Tool, 0, len(found))
-	for _, f := range found {
-		list = append(list, tasks.Tool{Name: f.Name, Exposed: f.Exposed, Description: f.Description, Schema: f.Schema})
-	}
-	return list, err
-}
-
-func (t toolbox) Verdict(group, tool string) tasks.Verdict {
-	v, refusal := t.manager.Set().Verdict(group, tool)
-	return tasks.Verdict{Refusal: refusal, Repeatable: v.Repeatable}
-}
-
-func (t toolbox) Call(ctx context.Context, group, tool string, arguments json.RawMessage) (tasks.ToolResult, error) {
-	r, err := t.manager.Set().Call(ctx, group, tool, arguments)
-	return tasks.ToolResult{Text: r.Text, Failed: r.Failed, Unknown: r.Unknown, Bytes: r.Bytes, Show: r.Show}, err
-}
 
 // inboxRules are what a config says about messages: what may be asked, and by
 // whom.

@@ -17,6 +17,7 @@ import (
 	"legwork/store/control"
 	"legwork/tasks"
 	"legwork/tasks/local"
+	"legwork/toolbox"
 	"legwork/tools"
 )
 
@@ -67,14 +68,14 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 		chats[p.Name()] = p
 	}
 	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: a.store, Model: model, Tools: toolbox{a.tools}, Texts: a.texts, Chats: chats, Log: a.log, Now: time.Now,
+		Store: a.store, Model: model, Tools: toolbox.New(a.tools), Texts: a.texts, Chats: chats, Log: a.log, Now: time.Now,
 		Prompts: promptRules(a.config, model),
 	})
 	a.engine = local.New(local.Config{
 		Store: a.store, Executor: a.executor, Log: a.log, Now: time.Now, Concurrent: a.config.Limits.ConcurrentTasks,
 	})
 	a.inbox = tasks.NewInbox(tasks.InboxConfig{
-		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: time.Now, Tools: toolbox{a.tools},
+		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: time.Now, Tools: toolbox.New(a.tools),
 		Zones: zones(), Rules: inboxRules(a.config),
 	})
 }

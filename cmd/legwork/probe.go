@@ -20,6 +20,7 @@ import (
 	"legwork/conf"
 	"legwork/llm"
 	"legwork/tools"
+	"legwork/tools/client"
 )
 
 // probeTime bounds one model call of a probe.
@@ -144,7 +145,7 @@ func probeServers(ctx context.Context, config tools.Config) ([]row, error) {
 			name: s.Name, kind: s.Kind, speaks: s.Protocol, tools: strconv.Itoa(s.Tools),
 			asking: asking[s.Name], ask: strconv.Itoa(len(asking[s.Name])), roundTrip: s.RoundTrip, problem: s.Err,
 		}
-		if s.State != tools.Ready {
+		if s.State != client.Ready {
 			r.problem = cmp.Or(r.problem, fmt.Sprintf("still %s", s.State))
 			r.speaks, r.tools, r.ask = cmp.Or(r.speaks, "-"), "-", "-"
 		}
@@ -166,9 +167,9 @@ func askingTools(ctx context.Context, set *tools.Set) map[string][]string {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, tool := range list {
-				verdict, _ := set.Verdict(group.Name, tool.Name)
+				verdict := set.Verdict(ctx, group.Name, tool.Name)
 				server, name, _ := strings.Cut(tool.Name, ".")
-				if verdict.Refuse && !slices.Contains(asking[server], name) {
+				if verdict.Ask && !slices.Contains(asking[server], name) {
 					asking[server] = append(asking[server], name)
 				}
 			}

@@ -211,7 +211,7 @@ func (t *Tools) Tools(_ context.Context, group string) ([]tasks.Tool, error) {
 }
 
 // Verdict implements tasks.Toolbox.
-func (t *Tools) Verdict(group, _ string) tasks.Verdict {
+func (t *Tools) Verdict(_ context.Context, group, _ string) tasks.Verdict {
 	switch group {
 	case "look", "secret":
 		return tasks.Verdict{Repeatable: true}
@@ -222,11 +222,30 @@ func (t *Tools) Verdict(group, _ string) tasks.Verdict {
 }
 
 // Call implements tasks.Toolbox.
-func (t *Tools) Call(ctx context.Context, _, tool string, arguments json.RawMessage) (tasks.ToolResult, error) {
+func (t *Tools) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
 	t.mu.Lock()
-	t.calls = append(t.calls, tool+string(arguments))
+	t.calls = append(t.calls, c.Tool+string(c.Arguments))
 	t.mu.Unlock()
-	return t.Make(ctx, tool, string(arguments))
+	return t.Make(ctx, c.Tool, string(c.Arguments))
+}
+
+// Find implements tasks.Toolbox.
+func (t *Tools) Find(context.Context, string, string) ([]string, error) { return nil, nil }
+
+// Prompts implements tasks.Toolbox.
+func (t *Tools) Prompts(context.Context, string) ([]tasks.ServerPrompt, error) { return nil, nil }
+
+// Prompt implements tasks.Toolbox.
+func (t *Tools) Prompt(_ context.Context, _, name string, _ map[string]string) (string, error) {
+	return "", fmt.Errorf("no prompt %q", name)
+}
+
+// Changes implements tasks.Toolbox.
+func (t *Tools) Changes(context.Context) []tasks.ToolChange { return nil }
+
+// Accept implements tasks.Toolbox.
+func (t *Tools) Accept(_ context.Context, change string) (tasks.ToolChange, error) {
+	return tasks.ToolChange{}, fmt.Errorf("no change %q", change)
 }
 
 // Calls returns the calls so far as tool name and arguments.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +17,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/local"
+	"legwork/toolbox"
 	"legwork/tools"
 )
 
@@ -87,7 +87,7 @@ func assemble(dir string, fake llmfake.Options, toolDelay time.Duration, concurr
 		chats[p.Name()] = p
 	}
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: r.store, Model: r.models, Tools: toolbox{manager, toolDelay}, Texts: texts, Chats: chats, Log: log, Now: time.Now,
+		Store: r.store, Model: r.models, Tools: slowly{toolbox.New(manager), toolDelay}, Texts: texts, Chats: chats, Log: log, Now: time.Now,
 		Prompts: tasks.PromptRules{PromptBytes: r.models.PromptBytes},
 	})
 	r.engine = local.New(local.Config{Store: r.store, Executor: executor, Log: log, Now: time.Now, Concurrent: concurrent})
@@ -149,40 +149,17 @@ func (r *rig) ask(ctx context.Context, goal string) (time.Duration, string, erro
 	return took, answer.Text, tasks.Idle(ctx, r.store, message.Chat.Key())
 }
 
-// toolbox shows the groups of a manager to package tasks, and slows calls down.
-type toolbox struct {
-	manager *tools.Manager
-	delay   time.Duration
+// slowly makes each tool call take that much longer.
+type slowly struct {
+	tasks.Toolbox
+	delay time.Duration
 }
 
-func (t toolbox) Groups(context.Context) []tasks.Group {
-	var list []tasks.Group
-	for _, g := range t.manager.Set().Groups() {
-		list = append(list, tasks.Group{Name: g.Name, Description: g.Description, Instructions: g.Instructions, Model: g.Model, ReadOnly: g.ReadOnly})
-	}
-	return list
-}
-
-func (t toolbox) Tools(ctx context.Context, group string) ([]tasks.Tool, error) {
-	found, err := t.manager.Set().Tools(ctx, group)
-	var list []tasks.Tool
-	for _, f := range found {
-		list = append(list, tasks.Tool{Name: f.Name, Exposed: f.Exposed, Description: f.Description, Schema: f.Schema})
-	}
-	return list, err
-}
-
-func (t toolbox) Verdict(group, tool string) tasks.Verdict {
-	v, refusal := t.manager.Set().Verdict(group, tool)
-	return tasks.Verdict{Refusal: refusal, Repeatable: v.Repeatable}
-}
-
-func (t toolbox) Call(ctx context.Context, group, tool string, arguments json.RawMessage) (tasks.ToolResult, error) {
+func (t slowly) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
 	select {
 	case <-ctx.Done():
 		return tasks.ToolResult{}, ctx.Err()
 	case <-time.After(t.delay):
 	}
-	r, err := t.manager.Set().Call(ctx, group, tool, arguments)
-	return tasks.ToolResult{Text: r.Text, Failed: r.Failed, Unknown: r.Unknown, Bytes: r.Bytes, Show: r.Show}, err
+	return t.Toolbox.Call(ctx, c)
 }

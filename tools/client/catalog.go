@@ -1,7 +1,9 @@
-package tools
+package client
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,14 +22,14 @@ const (
 	maxSchema      = 64 << 10
 )
 
-// catalog is what a server offers; it is never changed once it is made.
-type catalog struct {
-	instructions string
-	tools        map[string]*definition
+// Catalog is what a server offers; it is never changed once it is made.
+type Catalog struct {
+	Instructions string
+	Tools        map[string]*Definition // by the server's names
 }
 
-// definition is one tool as its server describes it.
-type definition struct {
+// Definition is one tool as its server describes it.
+type Definition struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
@@ -36,13 +38,16 @@ type definition struct {
 		Idempotent bool `json:"idempotentHint"`
 	} `json:"annotations"`
 
+	Hash string          `json:"-"` // of the whole definition as it came, its order of keys aside
+	Raw  json.RawMessage `json:"-"` // the definition as it came
+
 	schema *jsonschema.Schema // nil when the server's schema cannot be used
 }
 
 // newCatalog reads the raw pages of tools/list. left says for each tool that
 // was left out, or whose arguments cannot be checked, why.
-func newCatalog(instructions string, pages [][]byte) (c *catalog, left []string) {
-	c = &catalog{instructions: clean(instructions), tools: map[string]*definition{}}
+func newCatalog(instructions string, pages [][]byte) (c *Catalog, left []string) {
+	c = &Catalog{Instructions: clean(instructions), Tools: map[string]*Definition{}}
 	for _, page := range pages {
 		var list struct {
 			Tools []json.RawMessage `json:"tools"`
@@ -52,7 +57,7 @@ func newCatalog(instructions string, pages [][]byte) (c *catalog, left []string)
 			continue
 		}
 		for _, raw := range list.Tools {
-			if len(c.tools) == maxTools {
+			if len(c.Tools) == maxTools {
 				return c, append(left, fmt.Sprintf("everything after %d tools", maxTools))
 			}
 			d, err := readDefinition(raw)
@@ -60,18 +65,19 @@ func newCatalog(instructions string, pages [][]byte) (c *catalog, left []string)
 				left = append(left, fmt.Sprintf("%q: %v", d.Name, err))
 			}
 			if d.Name != "" && len(d.InputSchema) <= maxSchema {
-				c.tools[d.Name] = d
+				c.Tools[d.Name] = d
 			}
 		}
 	}
 	return c, left
 }
 
-func readDefinition(raw json.RawMessage) (*definition, error) {
-	d := &definition{}
+func readDefinition(raw json.RawMessage) (*Definition, error) {
+	d := &Definition{}
 	if err := json.Unmarshal(raw, d); err != nil {
-		return &definition{}, fmt.Errorf("reading its definition: %w", err)
+		return &Definition{}, fmt.Errorf("reading its definition: %w", err)
 	}
+	d.Raw, d.Hash = raw, hash(raw)
 	d.Description, _ = cut(clean(d.Description), maxDescription)
 	if t := bytes.TrimSpace(d.InputSchema); len(t) == 0 || t[0] != '{' {
 		d.InputSchema = json.RawMessage(`{"type":"object"}`)
@@ -126,7 +132,7 @@ func compile(raw json.RawMessage) (*jsonschema.Schema, error) {
 
 // arguments returns what to send for args, or an error that tells a model what
 // to change. Nothing, null and an empty string are no arguments.
-func (d *definition) arguments(args json.RawMessage) (json.RawMessage, error) {
+func (d *Definition) arguments(args json.RawMessage) (json.RawMessage, error) {
 	if t := strings.TrimSpace(string(args)); t == "" || t == "null" || t == `""` {
 		args = json.RawMessage("{}")
 	}
@@ -162,4 +168,17 @@ func explain(e *jsonschema.ValidationError, sofar []string) []string {
 		at = `"` + strings.Join(e.InstanceLocation, ".") + `"`
 	}
 	return append(sofar, at+": "+e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+}
+
+// hash is the same for two definitions that differ only in white space and the
+// order of their keys.
+func hash(raw json.RawMessage) string {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err == nil {
+		if b, err := json.Marshal(doc); err == nil {
+			raw = b
+		}
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
 }

@@ -1,19 +1,32 @@
-package tools
+package client
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"legwork/form"
 )
 
 // Result is the outcome of a call, in words that a model can read.
 type Result struct {
-	Text    string // valid UTF-8, at most the group's max_result_bytes
+	Text    string // valid UTF-8, at most Call.Keep bytes
 	Failed  bool   // Text says what went wrong
 	Unknown bool   // the call was sent and nobody knows whether it took effect; Failed is set too
 	Bytes   int    // of the whole result when Text had to be cut; 0 otherwise
-	Show    int    // how many bytes of Text go to the model at first
+	Images  []Image
+
+	// Question, when set, is what the server wants to know from a person before
+	// it goes on; nothing else is set then but State. A call with Resume goes on.
+	Question *form.Question
+	State    json.RawMessage // opaque, for Resume
+}
+
+// Image is a picture of a result.
+type Image struct {
+	Type string // MIME type, such as image/png
+	Data []byte
 }
 
 // content is one entry of a result; the fields of all its types together.

@@ -1,4 +1,4 @@
-package tools
+package client
 
 import (
 	"context"
@@ -29,12 +29,12 @@ const (
 	listRest     = time.Second // between two listings
 )
 
-// server supervises one MCP server: it keeps a connection, and makes a new one
-// when it dies.
-type server struct {
+// Server supervises one MCP server: it keeps a connection, and makes a new one
+// when it dies. Its methods are safe for concurrent use.
+type Server struct {
 	name   string
 	dialer dialer
-	static *catalog // of a built-in server, known before it runs
+	static *Catalog // of a server in this process, known before it runs
 	delay  time.Duration
 	log    *slog.Logger
 
@@ -42,7 +42,7 @@ type server struct {
 	state    State
 	moved    chan struct{} // closed at the next change of state
 	conn     *connection   // when ready
-	cat      *catalog      // the last that was listed
+	cat      *Catalog      // the last that was listed
 	problem  error
 	restarts int
 	trip     time.Duration
@@ -51,11 +51,12 @@ type server struct {
 	inflight int
 	retired  bool
 	idle     chan struct{} // closed when retired and the last call returned
+	told     func()        // of each new catalog; nil: nobody
 }
 
-// run supervises until ctx ends, then closes everything and waits for the
-// calls that are under way.
-func (s *server) run(ctx context.Context) {
+// Run supervises until ctx ends, then closes everything and waits for the
+// calls that are under way. It is called once.
+func (s *Server) Run(ctx context.Context) {
 	b := &backoff.ExponentialBackOff{InitialInterval: s.delay, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: maxRestart}
 	failures := 0 // in a row, each soon after the last
 	for first := true; ctx.Err() == nil; first = false {
@@ -86,12 +87,12 @@ func (s *server) run(ctx context.Context) {
 		}
 	}
 	s.become(Down, nil, errors.New("legwork is stopping"))
-	<-s.retire()
+	<-s.Retire()
 }
 
 // session is the life of one connection. It returns when it was ready, zero
 // for never, and why it ended.
-func (s *server) session(ctx context.Context) (ready time.Time, err error) {
+func (s *Server) session(ctx context.Context) (ready time.Time, err error) {
 	begin, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	c, err := s.connect(begin)
@@ -112,7 +113,7 @@ func (s *server) session(ctx context.Context) (ready time.Time, err error) {
 
 // connect dials. A server that dies on a modern greeting is started again with
 // the old one, which is remembered.
-func (s *server) connect(ctx context.Context) (*connection, error) {
+func (s *Server) connect(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
 	revision := s.revision
 	s.mu.Unlock()
@@ -137,7 +138,7 @@ func (s *server) connect(ctx context.Context) (*connection, error) {
 }
 
 // follow keeps the list of tools fresh until the connection or ctx ends.
-func (s *server) follow(ctx context.Context, c *connection) error {
+func (s *Server) follow(ctx context.Context, c *connection) error {
 	changed := c.changed
 	rest := time.NewTimer(0)
 	defer rest.Stop()
@@ -162,7 +163,7 @@ func (s *server) follow(ctx context.Context, c *connection) error {
 	}
 }
 
-func (s *server) refresh(ctx context.Context, c *connection) error {
+func (s *Server) refresh(ctx context.Context, c *connection) error {
 	from := time.Now()
 	cat, left, err := c.list(ctx)
 	if err != nil {
@@ -172,13 +173,16 @@ func (s *server) refresh(ctx context.Context, c *connection) error {
 		s.log.Warn("part of the tools left out", "why", why)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.cat, s.trip = cat, time.Since(from)
+	s.mu.Unlock()
+	if s.told != nil {
+		s.told()
+	}
 	return nil
 }
 
 // become changes the state and wakes who waits for that.
-func (s *server) become(state State, c *connection, problem error) {
+func (s *Server) become(state State, c *connection, problem error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state, s.conn, s.problem = state, c, problem
@@ -186,9 +190,9 @@ func (s *server) become(state State, c *connection, problem error) {
 	s.moved = make(chan struct{})
 }
 
-// settled waits until the server is ready. It returns an error when the server
+// Settled waits until the server is ready. It returns an error when the server
 // is down, was retired, or when ctx ends.
-func (s *server) settled(ctx context.Context) error {
+func (s *Server) Settled(ctx context.Context) error {
 	for {
 		s.mu.Lock()
 		state, moved, problem, retired := s.state, s.moved, s.problem, s.retired
@@ -214,9 +218,9 @@ func (s *server) settled(ctx context.Context) error {
 
 // acquire waits for the server and takes part in its life: release must be
 // called once after the call. A retired server gives none.
-func (s *server) acquire(ctx context.Context) (c *connection, cat *catalog, release func(), err error) {
+func (s *Server) acquire(ctx context.Context) (c *connection, cat *Catalog, release func(), err error) {
 	for {
-		if err := s.settled(ctx); err != nil {
+		if err := s.Settled(ctx); err != nil {
 			return nil, nil, nil, err
 		}
 		s.mu.Lock()
@@ -230,7 +234,7 @@ func (s *server) acquire(ctx context.Context) (c *connection, cat *catalog, rele
 	}
 }
 
-func (s *server) release() {
+func (s *Server) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inflight--
@@ -239,9 +243,9 @@ func (s *server) release() {
 	}
 }
 
-// retire refuses new calls; the returned channel is closed when the last one
+// Retire refuses new calls; the returned channel is closed when the last one
 // has returned.
-func (s *server) retire() <-chan struct{} {
+func (s *Server) Retire() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.retired && s.inflight == 0 {
@@ -251,8 +255,9 @@ func (s *server) retire() <-chan struct{} {
 	return s.idle
 }
 
-// known is the newest list of tools, nil before there was one.
-func (s *server) known() *catalog {
+// Catalog is the newest list of what the server offers, nil before there was
+// one. It must not be changed.
+func (s *Server) Catalog() *Catalog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cat == nil {

@@ -1,4 +1,4 @@
-package tools
+package client
 
 import (
 	"bufio"
@@ -14,7 +14,6 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
 // oldProtocol is the newest revision with an initialize handshake.
@@ -29,7 +28,7 @@ type connection struct {
 	changed      chan struct{} // holds one token when the list of tools changed
 	dead         chan struct{} // closed when nothing can be called any more
 	stderr       *tail
-	drained      chan struct{} // closed when the error output is read to its end; nil for built-in servers
+	drained      chan struct{} // closed when the error output is read to its end; nil without a process
 
 	mu    sync.Mutex
 	cause error          // why it is dead
@@ -45,10 +44,8 @@ var errDied = errors.New("the process ended at the start")
 
 // dialer makes connections to one server.
 type dialer struct {
-	cfg     ServerConfig
-	keep    int                  // bytes kept of a result
-	builtin *mcpserver.MCPServer // nil for a command
-	guard   *guard
+	cfg     Config
+	guard   *Guard
 	log     *slog.Logger
 	version string        // of legwork
 	probe   time.Duration // how long a server may be silent on the modern probe
@@ -59,8 +56,8 @@ type dialer struct {
 func (d dialer) dial(ctx context.Context, revision string) (*connection, error) {
 	c := &connection{changed: make(chan struct{}, 1), dead: make(chan struct{}), stderr: &tail{}}
 	w := &wire{}
-	if d.builtin != nil {
-		w.Interface = transport.NewInProcessTransport(d.builtin)
+	if d.cfg.Local != nil {
+		w.Interface = transport.NewInProcessTransport(d.cfg.Local)
 	} else if err := d.attach(c, w); err != nil {
 		return nil, err
 	}
@@ -93,7 +90,7 @@ func (d dialer) attach(c *connection, w *wire) error {
 		d.log.Warn("the server writes other things than messages to its output", "sample", sample)
 	}
 	// A little more than is kept, so that the last rune is cut here and not there.
-	w.intake = newIntake(p.stdout, d.keep+16, noise, func(cause string) { c.fail(errors.New(cause)) })
+	w.intake = newIntake(p.stdout, d.cfg.Keep+16, noise, func(cause string) { c.fail(errors.New(cause)) })
 	w.Interface = transport.NewIO(w.intake, c.outbox, nil)
 	c.tasks.Go(c.outbox.run)
 	c.drained = make(chan struct{})
@@ -119,7 +116,7 @@ func (d dialer) greet(ctx context.Context, c *connection) error {
 		return fmt.Errorf("initialising: %w", err)
 	}
 	c.instructions = res.Instructions
-	if d.builtin == nil && mcp.IsModernProtocol(c.client.ProtocolVersion()) && res.Capabilities.Tools != nil && res.Capabilities.Tools.ListChanged {
+	if d.cfg.Local == nil && mcp.IsModernProtocol(c.client.ProtocolVersion()) && res.Capabilities.Tools != nil && res.Capabilities.Tools.ListChanged {
 		// A server of the modern revisions tells of changes only on request.
 		c.tasks.Go(func() {
 			if err := c.client.Listen(life, mcp.SubscriptionFilter{ToolsListChanged: true}); err != nil && life.Err() == nil {
@@ -206,7 +203,7 @@ func (c *connection) close(now bool) {
 }
 
 // list asks for all tools.
-func (c *connection) list(ctx context.Context) (cat *catalog, left []string, err error) {
+func (c *connection) list(ctx context.Context) (cat *Catalog, left []string, err error) {
 	var got captured
 	if _, err := c.client.ListTools(withCapture(ctx, &got), mcp.ListToolsRequest{}); err != nil {
 		return nil, nil, c.explained(fmt.Errorf("listing its tools: %w", err))

@@ -1,4 +1,4 @@
-package tools
+package client
 
 import (
 	"context"
@@ -22,12 +22,12 @@ done
 for id in $all; do kill -s KILL -- "-$id"; done 2>/dev/null
 exit 0`
 
-// guard is one small shell beside the daemon. When the daemon is killed, even
+// Guard is one small shell beside the daemon. When the daemon is killed, even
 // by SIGKILL, the guard's input ends and it kills the process groups of the
 // servers, grandchildren included, which the kernel's parent-death signal does
 // not reach. It starts with the first child; where there is no shell it does
 // nothing.
-type guard struct {
+type Guard struct {
 	log   *slog.Logger
 	mu    sync.Mutex
 	tried bool
@@ -35,7 +35,7 @@ type guard struct {
 	cmd   *exec.Cmd
 }
 
-func (g *guard) add(leader int) {
+func (g *Guard) add(leader int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.tried {
@@ -45,13 +45,13 @@ func (g *guard) add(leader int) {
 	g.tell("+", leader)
 }
 
-func (g *guard) remove(leader int) {
+func (g *Guard) remove(leader int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.tell("-", leader)
 }
 
-func (g *guard) start() {
+func (g *Guard) start() {
 	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", guardScript)
 	cmd.Env = []string{}
 	cmd.SysProcAttr = guardAttr()
@@ -67,14 +67,17 @@ func (g *guard) start() {
 }
 
 // tell ignores errors: without a guard there is still the parent-death signal.
-func (g *guard) tell(op string, leader int) {
+func (g *Guard) tell(op string, leader int) {
 	if g.in != nil {
 		_, _ = fmt.Fprintf(g.in, "%s %d\n", op, leader)
 	}
 }
 
-// close ends the guard, which kills the groups it still knows, and waits for it.
-func (g *guard) close() {
+// NewGuard makes a guard for the servers that are given it.
+func NewGuard(log *slog.Logger) *Guard { return &Guard{log: log} }
+
+// Close ends the guard, which kills the groups it still knows, and waits for it.
+func (g *Guard) Close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.in != nil {

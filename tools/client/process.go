@@ -1,4 +1,4 @@
-package tools
+package client
 
 import (
 	"context"
@@ -52,7 +52,7 @@ type process struct {
 	pid    int
 	gone   chan struct{} // closed when the child was waited for
 	once   sync.Once
-	guard  *guard
+	guard  *Guard
 }
 
 // graces of a child that is told to end: after its input was closed, and after
@@ -64,7 +64,7 @@ const (
 
 // start runs a server's command. The group it starts is killed by stop, and by
 // the guard or the kernel when this process dies.
-func start(cfg ServerConfig, g *guard) (*process, error) {
+func start(cfg Config, g *Guard) (*process, error) {
 	// No context: the whole group is ended, by stop.
 	cmd := exec.CommandContext(context.Background(), cfg.Command, cfg.Args...)
 	cmd.Dir = cfg.Cwd

@@ -1,0 +1,173 @@
+// Package client speaks to MCP servers: in this process, on standard input and
+// output, and by HTTP. A Server is supervised in the background, bounded in
+// everything that it may send, and costs nobody but its own calls when it is
+// dead, hangs, floods, lies or changes.
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"legwork/form"
+)
+
+// Config says how one server is reached: Local, Command or URL is set.
+type Config struct {
+	Name string // for logs and errors
+
+	Local *mcpserver.MCPServer // in this process
+
+	Command string            // a program on standard input and output; looked up in PATH
+	Args    []string          // its arguments
+	Env     map[string]string // added to the variables that it inherits (see EnvAllowed)
+	Cwd     string            // its working directory; empty: that of legwork
+
+	URL     string            // of a remote server: streamable HTTP, or SSE when that is set
+	Headers map[string]string // sent with each request to URL
+	SSE     bool              // URL speaks HTTP+SSE of revision 2024-11-05
+
+	Protocol string   // MCP revision such as 2025-11-25; empty: found out
+	Keep     int      // bytes kept of a result; 0: 1 MiB
+	Roots    []string // folders that the server is told of when it asks (roots/list); none: it is told of none
+	Sampling bool     // it may ask for calls of a model; whether one is made, Call.Sample decides
+}
+
+// Options are what servers share. The zero value is usable.
+type Options struct {
+	Log          *slog.Logger  // nil: nothing is logged
+	Version      string        // of legwork, told to servers
+	Guard        *Guard        // ends the processes when this one dies; nil: nothing does
+	RestartDelay time.Duration // before the first restart of a failed server, doubled up to a minute; 0: 500 ms
+	ProbeTimeout time.Duration // how long a server may be silent on the modern greeting; 0: 5 s
+	Changed      func()        // called, by one goroutine at a time, after each new Catalog; nil: nobody is told
+}
+
+// New prepares a server; Run starts it. A local one tells at once what it offers.
+func New(cfg Config, o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.RestartDelay == 0 {
+		o.RestartDelay = 500 * time.Millisecond
+	}
+	if o.ProbeTimeout == 0 {
+		o.ProbeTimeout = 5 * time.Second
+	}
+	if o.Guard == nil {
+		o.Guard = NewGuard(o.Log)
+	}
+	if cfg.Keep == 0 {
+		cfg.Keep = 1 << 20
+	}
+	log := o.Log.With("server", cfg.Name)
+	s := &Server{
+		name: cfg.Name, delay: o.RestartDelay, log: log, revision: cfg.Protocol,
+		state: Starting, moved: make(chan struct{}), idle: make(chan struct{}), told: o.Changed,
+		dialer: dialer{cfg: cfg, guard: o.Guard, log: log, version: o.Version, probe: o.ProbeTimeout},
+	}
+	if cfg.Local == nil {
+		return s, nil
+	}
+	var err error
+	s.static, err = staticCatalog(cfg.Local)
+	return s, err
+}
+
+// Call is one call of a tool.
+type Call struct {
+	Tool      string          // the server's name of it
+	Arguments json.RawMessage // a JSON object; empty: {}
+	Timeout   time.Duration   // working time: it does not run while a person is asked
+	Keep      int             // bytes kept of the result's text
+	Meta      map[string]any  // sent along as _meta
+
+	// Progress is told how far the call is, one report at a time; nil: it is not
+	// asked for.
+	Progress func(Progress)
+	// Ask brings a question that the server has in the midst of the call to a
+	// person, which may take hours; nil: such questions are declined. Its error
+	// ends the call.
+	Ask func(context.Context, form.Question) (form.Answer, error)
+	// Sample makes a model call that the server asks for; nil: refused.
+	Sample func(context.Context, Sampling) (Sampled, error)
+	// Resume goes on with a call whose Result had a Question; nil: a new call.
+	Resume *Resume
+}
+
+// Resume answers what a server asked for in place of a result, in the way of
+// the stateless revisions: hours or a restart later.
+type Resume struct {
+	State  json.RawMessage // Result.State of the call before
+	Answer form.Answer
+}
+
+// Progress is how far a call is. Total is 0 where it is not known.
+type Progress struct {
+	Done, Total float64
+	Message     string
+}
+
+// Sampling is a model call that a server asks for.
+type Sampling struct {
+	Server    string
+	System    string
+	Messages  []Said
+	MaxTokens int
+}
+
+// Said is one message of a Sampling; Role is user or assistant.
+type Said struct{ Role, Text string }
+
+// Sampled is the reply to a Sampling.
+type Sampled struct{ Model, Text string }
+
+// Prompt is a prompt that a server offers to people.
+type Prompt struct {
+	Name, Title, Description string
+	Arguments                []PromptArgument
+}
+
+// PromptArgument is one argument of a Prompt.
+type PromptArgument struct {
+	Name, Description string
+	Required          bool
+}
+
+// staticCatalog is what a server in this process that is not running tells of
+// itself: a planner needs it before the first connection.
+func staticCatalog(b *mcpserver.MCPServer) (*Catalog, error) {
+	hello := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"legwork","version":"1"}}}`
+	reply, err := json.Marshal(b.HandleMessage(context.Background(), json.RawMessage(hello)))
+	if err != nil {
+		return nil, err
+	}
+	var greeting struct {
+		Result struct {
+			Instructions string `json:"instructions"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(reply, &greeting); err != nil {
+		return nil, err
+	}
+	page := struct {
+		Tools []any `json:"tools"`
+	}{}
+	for _, t := range b.ListTools() {
+		page.Tools = append(page.Tools, t.Tool)
+	}
+	raw, err := json.Marshal(page)
+	if err != nil {
+		return nil, err
+	}
+	cat, left := newCatalog(greeting.Result.Instructions, [][]byte{raw})
+	if len(left) > 0 {
+		return nil, errors.New(strings.Join(left, "; "))
+	}
+	return cat, nil
+}
