@@ -40,7 +40,7 @@ func TestOverTheWire(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer c.Close()
+			defer func() { _ = c.Close() }()
 			if err := c.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
