@@ -64,6 +64,8 @@ func Slack() []Rule {
 		{"assistant.threads.setStatus", 600, 60},
 		{"agents.sessions.setStatus", 50, 10},
 		{"agents.sessions.rename", 50, 10},
+		{"files.getUploadURLExternal", 100, 0},
+		{"files.completeUploadExternal", 100, 0},
 		{"conversations.open", 50, 0},
 		{"conversations.info", 50, 0},
 		{"conversations.history", 50, 0},

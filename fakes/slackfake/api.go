@@ -112,6 +112,7 @@ func respond(w http.ResponseWriter, result answer, refused *refusal) {
 	status := http.StatusOK
 	if refused != nil {
 		body["error"] = refused.code
+		maps.Copy(body, refused.more)
 		if refused.detail != nil {
 			body["response_metadata"] = map[string]any{"messages": refused.detail}
 		}
@@ -137,24 +138,26 @@ type Limit struct {
 func DefaultLimits() map[string][]Limit {
 	minute := func(calls int) []Limit { return []Limit{{Calls: calls, Within: time.Minute}} }
 	return map[string][]Limit{
-		"chat.postMessage":            {{Calls: 4, Within: 4 * time.Second, Channel: true}, {Calls: 300, Within: time.Minute}},
-		"chat.postEphemeral":          minute(100),
-		"chat.update":                 minute(50),
-		"chat.delete":                 minute(50),
-		"chat.startStream":            minute(20),
-		"chat.appendStream":           minute(100),
-		"chat.stopStream":             minute(20),
-		"assistant.threads.setStatus": minute(600),
-		"agents.sessions.setStatus":   minute(50),
-		"agents.sessions.rename":      minute(50),
-		"conversations.open":          minute(50),
-		"conversations.info":          minute(50),
-		"conversations.history":       minute(50),
-		"conversations.replies":       minute(50),
-		"users.info":                  minute(100),
-		"team.info":                   minute(50),
-		"reactions.add":               minute(50),
-		"reactions.remove":            minute(50),
+		"chat.postMessage":             {{Calls: 4, Within: 4 * time.Second, Channel: true}, {Calls: 300, Within: time.Minute}},
+		"chat.postEphemeral":           minute(100),
+		"chat.update":                  minute(50),
+		"chat.delete":                  minute(50),
+		"chat.startStream":             minute(20),
+		"chat.appendStream":            minute(100),
+		"chat.stopStream":              minute(20),
+		"assistant.threads.setStatus":  minute(600),
+		"agents.sessions.setStatus":    minute(50),
+		"agents.sessions.rename":       minute(50),
+		"conversations.open":           minute(50),
+		"conversations.info":           minute(50),
+		"conversations.history":        minute(50),
+		"conversations.replies":        minute(50),
+		"users.info":                   minute(100),
+		"team.info":                    minute(50),
+		"files.getUploadURLExternal":   minute(100),
+		"files.completeUploadExternal": minute(100),
+		"reactions.add":                minute(50),
+		"reactions.remove":             minute(50),
 	}
 }
 

@@ -93,6 +93,9 @@ func (s *Server) Shown(m Message) string {
 	if m.Stream != nil {
 		parts = append(parts, m.Stream.draw())
 	}
+	for _, f := range m.Files {
+		parts = append(parts, fmt.Sprintf("📄 %s, %d bytes", f.Title, len(f.Content)))
+	}
 	var blocks []map[string]any
 	_ = json.Unmarshal(m.allBlocks(), &blocks) // checked before
 	for _, block := range blocks {

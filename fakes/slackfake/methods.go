@@ -74,6 +74,8 @@ func methods() map[string]method {
 	form("team.info", "team domain", (*Server).teamInfo)
 	both("reactions.add", "channel* name* timestamp:ts*", (*Server).react)
 	both("reactions.remove", "channel* name* timestamp:ts*", (*Server).unreact)
+	both("files.getUploadURLExternal", "filename* length:int* alt_txt snippet_type", scoped((*Server).askUpload))
+	both("files.completeUploadExternal", "files:array* channel_id channels thread_ts:ts initial_comment blocks:blocks", scoped((*Server).completeUpload))
 	open := table["apps.connections.open"]
 	open.app = true
 	table["apps.connections.open"] = open

@@ -234,6 +234,13 @@ func (m Message) wire(c *Channel) answer {
 	if m.Stream != nil {
 		w["streaming_state"], w["text"] = m.Stream.State, m.Stream.Text
 	}
+	if m.Files != nil {
+		var files []answer
+		for _, f := range m.Files {
+			files = append(files, answer{"id": f.ID, "name": f.Name, "title": f.Title, "size": len(f.Content), "user": m.User})
+		}
+		w["files"], w["upload"] = files, true
+	}
 	if m.Subtype != "" {
 		w["subtype"] = m.Subtype
 	}

@@ -43,6 +43,7 @@ type refusal struct {
 	detail  []string // of response_metadata.messages
 	blame   string   // why it is a violation; empty: it is none
 	status  int      // 0: 200
+	more    answer   // fields besides error
 	headers map[string]string
 }
 

@@ -48,6 +48,9 @@ type Options struct {
 	// Retries are the waits before an event that was not acknowledged is sent
 	// again; nil: none, a minute, 5 minutes, as Slack does.
 	Retries []time.Duration
+	// NoFiles says that the app was not given the scope files:write. GrantFiles
+	// changes it.
+	NoFiles bool
 	// Quiet keeps back the events about the app's own messages.
 	Quiet bool
 	// Log is the file that gets the wire log, one JSON Entry per line, each with
@@ -87,6 +90,7 @@ type Server struct {
 	revoked    map[string]string     // token to its error
 	hooks      map[string]*hook      // response URLs by id
 	faults     []*Fault
+	uploads    map[string]*upload // by id of the file
 	windows    map[string]*window // spent rates
 	deliveries []*Delivery
 	byEnvelope map[string]*attempt
@@ -126,7 +130,7 @@ func Start(o Options) (*Server, error) {
 		users: map[string]*User{}, channels: map[string]*Channel{}, messages: map[string][]*Message{},
 		statuses: map[string]*Status{}, revoked: map[string]string{}, hooks: map[string]*hook{},
 		windows: map[string]*window{}, byEnvelope: map[string]*attempt{}, tails: map[string]chan struct{}{},
-		tickets: map[string]bool{},
+		tickets: map[string]bool{}, uploads: map[string]*upload{},
 	}
 	s.settle(o.World)
 	s.mux, s.known = s.routes(), methods()
@@ -227,6 +231,7 @@ func (s *Server) routes() *http.ServeMux {
 	mux.HandleFunc("/api/{method}", s.serveAPI)
 	mux.HandleFunc("GET /socket", s.serveSocket)
 	mux.HandleFunc("POST /hook/{id}", s.serveHook)
+	mux.HandleFunc("POST /upload/v1/{ticket}", s.serveUpload)
 	s.controls(mux)
 	return mux
 }

@@ -55,15 +55,17 @@ func (c *clock) Pass(d time.Duration) {
 
 // reply is what a call got.
 type reply struct {
-	OK       bool
-	Error    string
-	TS       string
-	Channel  any
-	Messages []map[string]any
-	Metadata struct{ Messages []string } `json:"response_metadata"`
-	status   int
-	header   http.Header
-	raw      string
+	OK        bool
+	Error     string
+	TS        string
+	Channel   any
+	FileID    string `json:"file_id"`
+	UploadURL string `json:"upload_url"`
+	Messages  []map[string]any
+	Metadata  struct{ Messages []string } `json:"response_metadata"`
+	status    int
+	header    http.Header
+	raw       string
 }
 
 // call makes a request with any header and body.

@@ -116,6 +116,7 @@ type Message struct {
 	Markdown  bool            `json:"markdown,omitempty"` // Text came as markdown_text
 	Blocks    json.RawMessage `json:"blocks,omitempty"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	Files     []File          `json:"files,omitempty"`
 	To        string          `json:"to,omitempty"`     // of an ephemeral message: who alone sees it
 	Hooked    bool            `json:"hooked,omitempty"` // it came through a response URL
 	Subtype   string          `json:"subtype,omitempty"`
