@@ -21,8 +21,9 @@ import (
 const table = `
 package            | of this repository                      | modules
 cmd/legwork        | *                                       | kong yaml/v3
+examples/travel    |                                         | mcp-go flock levenshtein
 
-conf               | bot bot/slack bot/telegram i18n llm planner tools | yaml/v3 fsnotify levenshtein godotenv
+conf               | bot bot/slack bot/telegram i18n llm planner tools | yaml/v3 fsnotify levenshtein godotenv hujson
 setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
@@ -41,9 +42,9 @@ store/rules        | bot planner tasks                       |
 tasks              | bot bot/markdown form i18n llm planner  | ulid/v2 golang-lru/v2 levenshtein
 
 planner            | bot form i18n llm llm/lenient           | levenshtein
-tools              | tools/builtin tools/client              | mcp-go levenshtein
+tools              | textindex tools/builtin tools/builtin/caller tools/client | mcp-go levenshtein go-udiff
 tools/client       | form                                    | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
-tools/builtin      |                                         | mcp-go apd/v3 x/text levenshtein
+tools/builtin      | tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text levenshtein
 tools/builtin/caller |                                       | mcp-go
 tools/builtin/files | tools/builtin/caller                   | mcp-go doublestar/v4 x/sys x/text
 tools/builtin/memory | textindex tools/builtin/caller        | mcp-go bbolt
