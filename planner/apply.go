@@ -44,6 +44,8 @@ func usage(e Event) llm.Usage {
 		return e.Reply.Usage
 	case e.Problem != nil:
 		return e.Problem.Usage
+	case e.Result != nil:
+		return e.Result.Usage
 	}
 	return llm.Usage{}
 }
@@ -64,6 +66,11 @@ func applied(s State, e Event) State {
 		return heard(s, e)
 	case Unsaid:
 		return unheard(s, e)
+	case Prompted:
+		s.Unwritten, s.Prompted = false, e.Seq
+		return decide(s, e.Seq)
+	case Revoked:
+		s.Granted = slices.DeleteFunc(slices.Clone(s.Granted), func(g Standing) bool { return g.Seq == e.Of })
 	case Set:
 		return share(s, e.Seq, slices.Collect(maps.Keys(e.Values)))
 	case Stopped:
@@ -89,7 +96,7 @@ func applied(s State, e Event) State {
 
 func open(s State, e Event) State {
 	s.Limits, s.Opened, s.Last = e.Opening.Limits, e.At, e.At
-	s.Limit, s.Preview = s.Limits.TaskTimeout, e.Opening.Preview
+	s.Limit, s.Preview, s.Unwritten = s.Limits.TaskTimeout, e.Opening.Preview, e.Opening.Prompt != nil
 	s.Phase = PhaseQueued
 	if !e.Opening.Queued {
 		s = decide(s, e.Seq)

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"legwork/llm"
@@ -14,6 +15,7 @@ func merged(messages []llm.Message) []llm.Message {
 	for _, m := range messages {
 		if n := len(list); n > 0 && m.Role != llm.ToolRole && list[n-1].Role == m.Role && len(list[n-1].ToolCalls)+len(m.ToolCalls) == 0 {
 			list[n-1].Content += "\n\n" + m.Content
+			list[n-1].Images = append(slices.Clip(list[n-1].Images), m.Images...)
 			continue
 		}
 		list = append(list, m)

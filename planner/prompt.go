@@ -28,6 +28,7 @@ type Scene struct {
 	Tools             []llm.Tool   // work: the group's tools, without the machine's own
 	Missing           string       // work: what cannot be reached of the group's tools, and why
 	Model             string       // a configured model in place of the role's
+	Sees              bool         // work: a model of the role vision is there, for turns with images
 	History           []Exchange   // oldest first
 	MaxBytes          int          // of all messages together; 0 for no limit
 }
@@ -51,7 +52,7 @@ var ErrTooLong = errors.New("the question is too long for the model")
 func Prompt(s State, journal Journal, a Action, scene Scene) (llm.Request, error) {
 	b := builder{s: s, journal: journal, scene: scene, opening: journal(1)}
 	b.lang = b.opening.Opening.Language
-	if goal := len(b.opening.Opening.Goal); scene.MaxBytes > 0 && goal > scene.MaxBytes/4*3 {
+	if goal := len(b.goal()); scene.MaxBytes > 0 && goal > scene.MaxBytes/4*3 {
 		return llm.Request{}, fmt.Errorf("%w: %d bytes of %d", ErrTooLong, goal, scene.MaxBytes)
 	}
 	var err error
@@ -63,8 +64,12 @@ func Prompt(s State, journal Journal, a Action, scene Scene) (llm.Request, error
 	if err != nil {
 		return llm.Request{}, fmt.Errorf("building prompt of %q: %w", a.ID, err)
 	}
+	role := a.Role
+	if b.pictures {
+		role, b.model = llm.RoleVision, ""
+	}
 	return llm.Request{
-		Role: a.Role, Model: b.model, Tools: b.tools, TextTools: b.text("prompt.text_tools", nil),
+		Role: role, Model: b.model, Tools: b.tools, TextTools: b.text("prompt.text_tools", nil),
 		Messages: merged(fit(b.messages, scene.MaxBytes)),
 	}, nil
 }
@@ -79,6 +84,7 @@ type builder struct {
 	model    string
 	messages []llm.Message
 	tools    []llm.Tool
+	pictures bool // one of the messages holds images
 }
 
 func (b *builder) text(key string, data any) string { return b.scene.Texts.Text(b.lang, key, data) }
@@ -106,7 +112,7 @@ func (b *builder) decision(a Action) error {
 	}
 	b.history()
 	b.add(llm.User, b.person())
-	b.add(llm.User, tag("goal", b.opening.Opening.Goal))
+	b.add(llm.User, tag("goal", b.goal()))
 	heard := b.s.Heard
 	for _, plan := range b.s.Rejected {
 		heard = b.guidance(heard, plan)
@@ -130,6 +136,14 @@ func (b *builder) decision(a Action) error {
 	}
 	b.refused(b.s.Bad)
 	return nil
+}
+
+// goal is what the person wants, also where a server's prompt says it.
+func (b *builder) goal() string {
+	if b.s.Prompted > 0 {
+		return b.journal(b.s.Prompted).Text
+	}
+	return b.opening.Opening.Goal
 }
 
 // answerKey names the text that asks for the closing answer and says why it

@@ -25,7 +25,7 @@ func (b *builder) work(a Action) error {
 	b.add(llm.System, system)
 	b.add(llm.User, b.person())
 	if a.Final {
-		b.add(llm.User, tag("goal", b.opening.Opening.Goal))
+		b.add(llm.User, tag("goal", b.goal()))
 	}
 	if len(w.After) > 0 {
 		results := make([]string, 0, len(w.After))
@@ -72,6 +72,28 @@ func (b *builder) turn(w Work, t Turn) {
 	for i, c := range r.Calls {
 		b.messages = append(b.messages, llm.Message{
 			Role: llm.ToolRole, ToolCallID: c.ID, Content: b.callResult(w, c, t.Calls[i]),
+		})
+	}
+	if b.scene.Sees {
+		b.images(r.Calls, t)
+	}
+}
+
+// images adds the pictures that a turn's calls returned, each with the name of
+// its call: the messages of tools themselves can hold text alone.
+func (b *builder) images(calls []Call, t Turn) {
+	for i, c := range calls {
+		state := t.Calls[i]
+		if state.Kind != CallTool || state.Step != StepDone {
+			continue
+		}
+		e := b.journal(state.Result)
+		if e.Result == nil || len(e.Result.Images) == 0 {
+			continue
+		}
+		b.pictures = true
+		b.messages = append(b.messages, llm.Message{
+			Role: llm.User, Content: b.text("prompt.images", map[string]any{"Tool": c.Name}), Images: e.Result.Images,
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"legwork/form"
 	"legwork/i18n"
 	"legwork/llm"
 	"legwork/planner"
@@ -147,6 +148,8 @@ func (w *world) event() planner.Event {
 		return planner.Event{Type: planner.Resumed}
 	case n == 7 && len(w.s.Heard) > 0:
 		return planner.Event{Type: planner.Unsaid, Of: rapid.SampledFrom(w.s.Heard).Draw(w.t, "of")}
+	case n == 8 && len(w.s.Granted) > 0:
+		return planner.Event{Type: planner.Revoked, Of: w.s.Granted[0].Seq}
 	case w.s.Held():
 		return planner.Event{Type: planner.Released}
 	}
@@ -155,15 +158,18 @@ func (w *world) event() planner.Event {
 	case planner.KindAsk:
 		return planner.Event{Type: planner.Decided, Action: a.ID, Decision: &planner.Decision{
 			Approve: rapid.Bool().Draw(w.t, "yes"), Queued: rapid.Bool().Draw(w.t, "queued"),
+			Scope: rapid.SampledFrom([]string{"", planner.ScopeTask, planner.ScopeChat}).Draw(w.t, "scope"), Grants: []planner.Grant{{Tool: "server.x"}},
 		}}
 	case planner.KindTool:
 		switch rapid.IntRange(0, 3).Draw(w.t, "tool") {
 		case 0:
 			return planner.Event{Type: planner.Started, Action: a.ID}
 		case 1:
-			return planner.Event{Type: planner.Asked, Action: a.ID, Question: &planner.Question{Text: "?", Expires: w.at.Add(time.Hour)}}
+			return planner.Event{Type: planner.Asked, Action: a.ID, Question: w.question(a)}
 		}
-		return planner.Event{Type: planner.Returned, Action: a.ID, Result: &planner.Result{Text: "result", Unknown: a.Started}}
+		return planner.Event{Type: planner.Returned, Action: a.ID, Result: &planner.Result{
+			Text: "result", Unknown: a.Started, Untrusted: rapid.Bool().Draw(w.t, "untrusted"),
+		}}
 	case planner.KindShow:
 		if w.s.Slot(planner.SlotAnswer).Name == "" {
 			return planner.Event{Type: planner.Began, Slot: planner.SlotAnswer}
@@ -173,7 +179,27 @@ func (w *world) event() planner.Event {
 	if a.Final && rapid.IntRange(0, 3).Draw(w.t, "began") == 0 {
 		return planner.Event{Type: planner.Began, Action: a.ID}
 	}
+	if w.s.Unwritten {
+		return planner.Event{Type: planner.Prompted, Action: a.ID, Text: "written out"}
+	}
 	return w.reply(a)
+}
+
+// question draws what a tool action may ask: about calls of its turn, or for its
+// server.
+func (w *world) question(a planner.Action) *planner.Question {
+	q := &planner.Question{Expires: w.at.Add(time.Hour)}
+	if rapid.Bool().Draw(w.t, "form") {
+		q.Form = &form.Question{Message: "?", Fields: make([]form.Field, rapid.IntRange(0, 3).Draw(w.t, "fields"))}
+		q.Live = rapid.Bool().Draw(w.t, "live")
+		return q
+	}
+	for i := range w.s.Subtasks[a.Place.Subtask].Turns[a.Place.Turn].Calls {
+		if i == a.Place.Call || rapid.Bool().Draw(w.t, "too") {
+			q.Calls = append(q.Calls, planner.Approval{Call: i})
+		}
+	}
+	return q
 }
 
 func opening(t *rapid.T) planner.Event {
@@ -182,8 +208,12 @@ func opening(t *rapid.T) planner.Event {
 	limits.Turns = rapid.IntRange(1, 4).Draw(t, "turns")
 	limits.Parallel = rapid.IntRange(1, 3).Draw(t, "parallel")
 	limits.Subtasks = rapid.IntRange(1, 4).Draw(t, "subtasks")
+	var prompt *planner.PromptRef
+	if rapid.Bool().Draw(t, "prompt") {
+		prompt = &planner.PromptRef{Name: "server/prompt"}
+	}
 	return planner.Event{Type: planner.Opened, Opening: &planner.Opening{
-		Goal: "goal", Language: "en", Timezone: "UTC", Limits: limits, Queued: rapid.Bool().Draw(t, "queued"), Preview: rapid.Bool().Draw(t, "preview"),
+		Prompt: prompt, Goal: "goal", Language: "en", Timezone: "UTC", Limits: limits, Queued: rapid.Bool().Draw(t, "queued"), Preview: rapid.Bool().Draw(t, "preview"),
 	}}
 }
 

@@ -1,18 +1,16 @@
 package planner
 
+import "slices"
+
 // AsksPerson reports that the call at that place is an ask_person call, whose
 // answer may be any text.
 func AsksPerson(s State, at Place) bool { return callAt(s, at).Kind == CallAsk }
 
-// QuestionSeq is the seq of the event that holds the question of an ask action.
-func QuestionSeq(s State, at Place) int {
-	if c := callAt(s, at); c.Asked > 0 {
-		return c.Asked
-	}
-	return s.Subtasks[at.Subtask].Turns[at.Turn].Seq
-}
+// Call returns what the machine knows of the call at that place.
+func (s *State) Call(at Place) CallState { return callAt(*s, at) }
 
-// QuestionOf reads the question out of that event.
+// QuestionOf reads the question of an ask action out of its event, the one of
+// Action.Asked.
 func QuestionOf(e Event, at Place) Question {
 	switch {
 	case e.Question != nil:
@@ -23,6 +21,114 @@ func QuestionOf(e Event, at Place) Question {
 	return Question{}
 }
 
+// steps is how many answers a server's question takes: one for each field, and
+// one for an address or a question without fields.
+func (q *Question) steps() int { return max(1, len(q.Form.Fields)) }
+
 func callAt(s State, at Place) CallState {
 	return s.Subtasks[at.Subtask].Turns[at.Turn].Calls[at.Call]
+}
+
+// asks reports whether the tool action a may ask q: every call that it is about
+// must be wanted, and none may be asked about already.
+func asks(s State, a Action, q Question) bool {
+	if q.Form != nil {
+		return len(q.Calls) == 0 && callAt(s, a.Place).Step != StepAsked
+	}
+	turn := s.Subtasks[a.Place.Subtask].Turns[a.Place.Turn]
+	if q.Live || len(q.Calls) > 0 && !slices.ContainsFunc(q.Calls, func(c Approval) bool { return c.Call == a.Place.Call }) {
+		return false
+	}
+	for _, i := range q.about(a) {
+		if i < 0 || i >= len(turn.Calls) || turn.Calls[i].Kind != CallTool || turn.Calls[i].Step == StepAsked || turn.Calls[i].Step == StepDone {
+			return false
+		}
+	}
+	return true
+}
+
+// about lists the calls of a turn that are decided together.
+func (q *Question) about(a Action) []int {
+	if len(q.Calls) == 0 {
+		return []int{a.Place.Call}
+	}
+	list := make([]int, len(q.Calls))
+	for i, c := range q.Calls {
+		list[i] = c.Call
+	}
+	return list
+}
+
+// asked folds a question: about calls of one turn, or of the server of one.
+func asked(s State, e Event, a Action) State {
+	for _, i := range e.Question.about(a) {
+		var c *CallState
+		s, c = editCall(s, Place{a.Place.Subtask, a.Place.Turn, i})
+		if e.Question.Form != nil {
+			c.Elicited, c.Fields, c.Field = e.Seq, e.Question.steps(), 0
+			c.Live, c.Ran = e.Question.Live, c.Step == StepStarted
+		}
+		c.Step, c.Asked, c.Expires = StepAsked, e.Seq, e.Question.Expires
+	}
+	return s
+}
+
+// judged folds what a person decided about calls, or answered a server or a
+// model.
+func judged(s State, e Event, a Action) State {
+	c := callAt(s, a.Place)
+	switch {
+	case c.Kind == CallAsk:
+		return ended(s, e, a.Place)
+	case c.Fields > 0:
+		return filled(s, e, a.Place)
+	}
+	for i, other := range s.Subtasks[a.Place.Subtask].Turns[a.Place.Turn].Calls {
+		at := Place{a.Place.Subtask, a.Place.Turn, i}
+		switch {
+		case !other.together(c):
+		case e.Decision.Approve:
+			var allowed *CallState
+			s, allowed = editCall(s, at)
+			allowed.Step, allowed.Allowed, allowed.Approved = StepOpen, true, allowed.Asked
+			allowed.Attempt++
+		default:
+			s = ended(s, e, at)
+		}
+	}
+	if e.Decision.Approve && e.Decision.Scope == ScopeTask {
+		s.Granted = slices.Clip(s.Granted)
+		for _, g := range e.Decision.Grants {
+			s.Granted = append(s.Granted, Standing{Seq: e.Seq, By: e.By, Grant: g})
+		}
+	}
+	return s
+}
+
+// filled folds the answer to one field of a server's question. When it was the
+// last, or none is given at all, the call goes on: the same one where it is under
+// way, otherwise under the next attempt.
+func filled(s State, e Event, at Place) State {
+	s, c := editCall(s, at)
+	if c.Field++; e.Decision.Approve && c.Field < c.Fields {
+		return s
+	}
+	switch {
+	case c.Live && c.Ran:
+		c.Step = StepStarted
+	case c.Live:
+		c.Step = StepOpen
+	default:
+		c.Step = StepOpen
+		c.Attempt++
+	}
+	c.Fields, c.Field, c.Live, c.Ran = 0, 0, false, false
+	return s
+}
+
+// ended folds that an event is the result of a call.
+func ended(s State, e Event, at Place) State {
+	s, c := editCall(s, at)
+	c.Step, c.Result, c.Live = StepDone, e.Seq, false
+	return s
 }

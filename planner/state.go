@@ -70,6 +70,11 @@ type State struct {
 
 	Preview bool // a person decides about the first plan
 
+	Granted   []Standing
+	Tainted   int  // seq of the first result that holds words of outsiders; 0 while there is none
+	Unwritten bool // the goal is a server's prompt that is not written out yet
+	Prompted  int  // seq of the event that holds it
+
 	Answer  int            // seq of the event whose text is the answer; 0 for none
 	Budget  string         // key of a budget that is reached and not yet extended
 	Over    int            // seq of Overdrew while Budget is set
@@ -128,14 +133,28 @@ type Turn struct {
 
 // CallState is one tool call of a turn.
 type CallState struct {
-	Kind    CallKind
-	Step    CallStep
-	Attempt int
-	Result  int // seq of the event that ended it
-	Child   int // CallDelegate: index of the sub-task
-	Asked   int // StepAsked: seq of the question
-	Allowed bool
-	Expires time.Time // StepAsked: when the question lapses; zero for never
+	Kind     CallKind
+	Step     CallStep
+	Attempt  int
+	Result   int // seq of the event that ended it
+	Child    int // CallDelegate: index of the sub-task
+	Asked    int // seq of the last question about it; 0 for none
+	Allowed  bool
+	Approved int       // Allowed: seq of the question that was agreed to
+	Expires  time.Time // StepAsked: when the question lapses; zero for never
+
+	Elicited int  // seq of the last question of the server; 0 for none
+	Fields   int  // StepAsked, by the server: how many answers it wants; 0 for an approval
+	Field    int  // StepAsked, by the server: how many it has
+	Live     bool // StepAsked, by the server: the call is under way and waits
+	Ran      bool // Live: it was started, and must not be started again
+}
+
+// Standing is a grant that holds for the rest of the task.
+type Standing struct {
+	Seq int    // of the decision
+	By  string // key of who decided
+	Grant
 }
 
 // CallKind says who resolves a call.
@@ -156,7 +175,7 @@ type CallStep uint8
 // The steps of a call.
 const (
 	StepOpen    CallStep = iota // wanted
-	StepAsked                   // a person must allow it first
+	StepAsked                   // a person must allow it, or answer its server, first
 	StepStarted                 // started, and must not be started again
 	StepDone
 )

@@ -21,6 +21,8 @@ func Takes(s State, e Event) bool {
 		return listens(s) && slices.Contains(s.Heard[s.Heeded:], e.Of)
 	case Set:
 		return len(e.Values) > 0
+	case Revoked:
+		return slices.ContainsFunc(s.Granted, func(g Standing) bool { return g.Seq == e.Of })
 	case Stopped:
 		return s.Phase != PhaseShowing
 	case Expired:
@@ -75,19 +77,21 @@ func takesOutcome(s State, e Event) bool {
 	}
 	switch e.Type {
 	case Replied:
-		return a.Kind == KindModel && e.Reply != nil && fits(a, *e.Reply)
+		return a.Kind == KindModel && e.Reply != nil && !s.Unwritten && fits(a, *e.Reply)
 	case Garbled:
 		return a.Kind == KindModel && e.Problem != nil
 	case Broke:
 		return (a.Kind == KindModel || a.Kind == KindShow) && e.Problem != nil
+	case Prompted:
+		return a.Kind == KindModel && s.Unwritten && e.Text != ""
 	case Started:
-		return a.Kind == KindTool && !a.Started
+		return a.Kind == KindTool && callAt(s, a.Place).Step == StepOpen
 	case Returned:
 		return a.Kind == KindTool && e.Result != nil
 	case Asked:
 		// Also of a call that was allowed or started: a server may have a
 		// question of its own before it goes on.
-		return a.Kind == KindTool && e.Question != nil
+		return a.Kind == KindTool && e.Question != nil && asks(s, a, *e.Question)
 	case Decided:
 		return a.Kind == KindAsk && e.Decision != nil
 	}

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,6 +32,8 @@ type Action struct {
 	LastTurn bool   // work: the model must finish now, without tools
 	Started  bool   // tool: it was started before; when it is not running, its outcome is unknown
 	Allowed  bool   // tool: a person has allowed exactly this call
+	Asked    int    // ask: seq of the event that holds the question; 0 for a budget
+	Field    int    // ask, of a server's question: index of the field that is open
 	Hold     bool   // keep it when it runs, do not start it: a budget is reached, or there is no room
 }
 
@@ -48,7 +51,7 @@ func Todo(s State) []Action {
 		list = append(list, Action{ID: decisionID(s, llm.RoleAnswer), Kind: KindModel, Role: llm.RoleAnswer, Place: nowhere, Final: true})
 	case PhaseProposed:
 		seq := s.Planned[len(s.Planned)-1]
-		list = append(list, Action{ID: "ask plan " + strconv.Itoa(seq), Kind: KindAsk, Place: Place{Subtask: AtPlan, Turn: seq}})
+		list = append(list, Action{ID: "ask plan " + strconv.Itoa(seq), Kind: KindAsk, Place: Place{Subtask: AtPlan, Turn: seq}, Asked: seq})
 	case PhaseWorking:
 		for i := range s.Subtasks {
 			if w := &s.Subtasks[i]; w.State == SubWorking || w.State == SubWaiting {
@@ -94,13 +97,11 @@ const AtPlan = -2
 func workActions(list []Action, s State, i int, w Work) []Action {
 	open := false
 	if n := len(w.Turns); n > 0 {
-		for c, call := range w.Turns[n-1].Calls {
-			if call.Step == StepDone {
-				continue
-			}
-			open = true
-			if a, ok := callAction(w, Place{i, n - 1, c}, call); ok {
-				list = append(list, a)
+		turn := w.Turns[n-1]
+		for c, call := range turn.Calls {
+			if call.Step != StepDone {
+				open = true
+				list = callActions(list, w, turn, Place{i, n - 1, c})
 			}
 		}
 	}
@@ -113,18 +114,36 @@ func workActions(list []Action, s State, i int, w Work) []Action {
 	})
 }
 
-func callAction(w Work, at Place, call CallState) (Action, bool) {
-	a := Action{Place: at, Group: w.Name, Kind: KindAsk}
+// callActions adds what is wanted of a call that is not done.
+func callActions(list []Action, w Work, turn Turn, at Place) []Action {
+	call := turn.Calls[at.Call]
+	id := callID(w, at, call)
+	ask := Action{Kind: KindAsk, Place: at, Group: w.Name, Asked: call.Asked, Field: call.Field}
+	tool := Action{ID: "tool " + id, Kind: KindTool, Place: at, Group: w.Name, Started: call.Step == StepStarted, Allowed: call.Allowed}
 	switch {
 	case call.Kind == CallDelegate:
-		return a, false
-	case call.Kind == CallAsk, call.Step == StepAsked:
-		a.ID = "ask " + callID(w, at, call)
+		return list
+	case call.Kind == CallAsk:
+		ask.ID, ask.Asked = "ask "+id, turn.Seq
+	case call.Step != StepAsked:
+		return append(list, tool)
+	case call.Fields > 0:
+		ask.ID = fmt.Sprintf("ask form %d.%d", call.Asked, call.Field)
+		if call.Live {
+			tool.Started, tool.Hold = call.Ran, true
+			list = append(list, tool)
+		}
+	case slices.ContainsFunc(turn.Calls[:at.Call], func(c CallState) bool { return c.together(call) }):
+		return list // it is in the question about the earlier one
 	default:
-		a.ID = "tool " + callID(w, at, call)
-		a.Kind, a.Started, a.Allowed = KindTool, call.Step == StepStarted, call.Allowed
+		ask.ID = "ask approval " + strconv.Itoa(call.Asked)
 	}
-	return a, true
+	return append(list, ask)
+}
+
+// together reports that both calls wait for one decision.
+func (c *CallState) together(d CallState) bool {
+	return c.Step == StepAsked && c.Fields == 0 && d.Step == StepAsked && d.Fields == 0 && c.Asked == d.Asked
 }
 
 // callID is the part of an id that names a call and its attempt.

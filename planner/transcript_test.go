@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"legwork/form"
 	"legwork/llm"
 	"legwork/planner"
 )
@@ -73,6 +75,40 @@ func play(t *testing.T, script string) string {
 	return out.String()
 }
 
+// scriptedQuestion reads "72h", "calls:1,2", "form:3" and "live".
+func scriptedQuestion(t *testing.T, words []string, at time.Time) *planner.Question {
+	t.Helper()
+	q := &planner.Question{}
+	for _, w := range words {
+		kind, rest, _ := strings.Cut(w, ":")
+		switch kind {
+		case "calls":
+			for n := range strings.SplitSeq(rest, ",") {
+				call, err := strconv.Atoi(n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				q.Calls = append(q.Calls, planner.Approval{Call: call - 1, Tool: "book.it", Definition: "d1"})
+			}
+		case "form":
+			n, err := strconv.Atoi(rest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Form = &form.Question{Message: "which?", Fields: make([]form.Field, n)}
+		case "live":
+			q.Live = true
+		default:
+			d, err := time.ParseDuration(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Expires = at.Add(d)
+		}
+	}
+	return q
+}
+
 func describe(out *strings.Builder, s planner.State) {
 	fmt.Fprintf(out, "  %d %s", s.Seq, s.Status())
 	if s.Outcome != planner.Pending {
@@ -132,6 +168,8 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 			switch key {
 			case "queued":
 				e.Opening.Queued = true
+			case "prompt":
+				e.Opening.Prompt = &planner.PromptRef{Name: "s/p"}
 			case "preview":
 				e.Opening.Preview = true
 			case "rounds":
@@ -151,16 +189,19 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 	case planner.Returned:
 		e.Result = &planner.Result{Text: strings.Join(words, " ")}
 	case planner.Asked:
-		e.Question = &planner.Question{Text: "may I?"}
-		if len(words) > 0 {
-			d, err := time.ParseDuration(words[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			e.Question.Expires = at.Add(d)
-		}
+		e.Question = scriptedQuestion(t, words, at)
 	case planner.Decided:
-		e.Decision = &planner.Decision{Approve: strings.HasSuffix(words[0], "yes"), Text: strings.Join(words[1:], " "), Queued: words[0] == "queuedyes"}
+		e.By = "ann"
+		e.Decision = &planner.Decision{
+			Approve: strings.HasSuffix(words[0], "yes"), Text: strings.Join(words[1:], " "), Queued: words[0] == "queuedyes",
+		}
+		if words[0] == "taskyes" {
+			e.Decision.Scope, e.Decision.Grants = planner.ScopeTask, []planner.Grant{{Tool: "book.it", Definition: "d1"}}
+		}
+	case planner.Prompted:
+		e.Text = strings.Join(words, " ")
+	case planner.Revoked:
+		e.Of, _ = strconv.Atoi(words[0])
 	case planner.Said:
 		e.Text = strings.Join(words, " ")
 	case planner.Unsaid:

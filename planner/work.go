@@ -97,21 +97,20 @@ func called(s State, e Event) State {
 	if !ok {
 		return s
 	}
-	s, c := editCall(s, a.Place)
 	switch e.Type {
 	case Started:
+		var c *CallState
+		s, c = editCall(s, a.Place)
 		c.Step = StepStarted
 	case Returned:
-		c.Step, c.Result = StepDone, e.Seq
-	case Asked:
-		c.Step, c.Asked, c.Expires = StepAsked, e.Seq, e.Question.Expires
-	case Decided:
-		if c.Kind == CallTool && e.Decision.Approve {
-			c.Step, c.Allowed = StepOpen, true
-			c.Attempt++
-			return s
+		if e.Result.Untrusted && s.Tainted == 0 {
+			s.Tainted = e.Seq
 		}
-		c.Step, c.Result = StepDone, e.Seq
+		return ended(s, e, a.Place)
+	case Asked:
+		return asked(s, e, a)
+	case Decided:
+		return judged(s, e, a)
 	}
 	return s
 }
@@ -127,9 +126,7 @@ func lapse(s State, e Event) (_ State, ok bool) {
 			if call.Step != StepAsked || call.Expires.IsZero() || e.At.Before(call.Expires) {
 				continue
 			}
-			var p *CallState
-			s, p = editCall(s, Place{i, n - 1, c})
-			p.Step, p.Result, ok = StepDone, e.Seq, true
+			s, ok = ended(s, e, Place{i, n - 1, c}), true
 		}
 	}
 	return s, ok

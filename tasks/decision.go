@@ -120,8 +120,7 @@ func (in *Inbox) asked(ctx context.Context, t liveTask, a planner.Action) (plann
 	if a.Place.Subtask < 0 {
 		return planner.Question{}, nil
 	}
-	seq := planner.QuestionSeq(t.state, a.Place)
-	e, err := in.Store.Event(ctx, t.Task, seq)
+	e, err := in.Store.Event(ctx, t.Task, a.Asked)
 	if err != nil {
 		return planner.Question{}, fmt.Errorf("reading question: %w", err)
 	}

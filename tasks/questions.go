@@ -64,7 +64,7 @@ func (p *Presenter) question(v *View, a planner.Action) bot.Draft {
 			choices = append(choices, texts.Text(opening.Language, key, nil))
 		}
 	default:
-		choices = planner.QuestionOf(v.Event(planner.QuestionSeq(v.State, a.Place)), a.Place).Choices
+		choices = planner.QuestionOf(v.Event(a.Asked), a.Place).Choices
 	}
 	for i, choice := range choices {
 		d.Buttons = append(d.Buttons, bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)})
