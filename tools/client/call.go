@@ -16,6 +16,7 @@ var (
 	ErrUnavailable = errors.New("the server cannot be called") // down, closed, or not ready in time
 	ErrNoTool      = errors.New("the server has no such tool")
 	ErrArguments   = errors.New("the arguments do not fit") // the text says what to change
+	ErrChanged     = errors.New("the tool was changed by its server since the call was judged")
 )
 
 // Call waits for the server, checks the arguments and makes the call. After it
@@ -33,6 +34,10 @@ func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
 	if d == nil {
 		release()
 		return Result{}, fmt.Errorf("%w: %q", ErrNoTool, c.Tool)
+	}
+	if c.Definition != "" && c.Definition != d.Hash {
+		release()
+		return Result{}, fmt.Errorf("%w: %q", ErrChanged, c.Tool)
 	}
 	args, err := d.Check(c.Arguments)
 	if err != nil {

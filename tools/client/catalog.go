@@ -40,6 +40,7 @@ type Definition struct {
 
 	Hash string          `json:"-"` // of the whole definition as it came, its order of keys aside
 	Raw  json.RawMessage `json:"-"` // the definition as it came
+	Own  bool            `json:"-"` // not the server's: the client's way to its resources
 
 	schema *jsonschema.Schema // nil when the server's schema cannot be used
 }

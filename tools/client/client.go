@@ -81,11 +81,12 @@ func New(cfg Config, o Options) (*Server, error) {
 
 // Call is one call of a tool.
 type Call struct {
-	Tool      string          // the server's name of it
-	Arguments json.RawMessage // a JSON object; empty: {}
-	Timeout   time.Duration   // working time: it does not run while a person is asked
-	Keep      int             // bytes kept of the result's text
-	Meta      map[string]any  // sent along as _meta
+	Tool       string          // the server's name of it
+	Arguments  json.RawMessage // a JSON object; empty: {}
+	Definition string          // Hash that the tool must still have, see ErrChanged; empty: any
+	Timeout    time.Duration   // working time: it does not run while a person is asked
+	Keep       int             // bytes kept of the result's text
+	Meta       map[string]any  // sent along as _meta
 
 	// Progress is told how far the call is, one report at a time; nil: it is not
 	// asked for.
