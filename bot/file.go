@@ -1,11 +1,19 @@
 package bot
 
-import "errors"
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
 
 // File goes out before the message that refers to it, in the same chat, as a
 // document.
 type File struct {
-	Name    string `json:"name"`           // without folders: "arguments.json"
+	Name    string `json:"name"`           // "arguments.json"; platforms are given BaseName
 	Type    string `json:"type,omitempty"` // MIME type; empty for bytes nobody knows
 	Content []byte `json:"content"`        // not empty, at most MaxFile
 }
@@ -20,10 +28,91 @@ const MaxFile = 5 << 20
 var ErrNoFiles = errors.New("files cannot be sent here")
 
 // Filer is an ability of platforms that can send a file with a message. A file
-// whose upload was done while the answer to it got lost may come twice, and one
-// whose message is posted again after a failure comes again with it.
+// whose upload was done while the answer to it got lost comes twice, because
+// Post is tried again.
 type Filer interface {
 	// Files reports whether files can be sent in that chat, as far as is known.
 	// Where it is false, Post returns ErrNoFiles.
 	Files(to Chat) bool
+}
+
+// maxBase is the most characters of a BaseName.
+const maxBase = 80
+
+// BaseName is Name as every system takes it: without folders, and without
+// characters that hide or turn what it ends with.
+func (f *File) BaseName() string {
+	base := f.Name[strings.LastIndexAny(f.Name, `/\`)+1:]
+	base = strings.Map(func(c rune) rune {
+		if hidden(c) || strings.ContainsRune(`:*?"<>|`, c) {
+			return '_'
+		}
+		return c
+	}, strings.ToValidUTF8(base, "_"))
+	if all := []rune(base); len(all) > maxBase {
+		base = string(all[len(all)-maxBase:]) // its end says what it is
+	}
+	return cmp.Or(strings.Trim(base, ". "), "file")
+}
+
+// check returns ErrNoFiles, wrapped, for a file that no platform takes.
+func (f *File) check() error {
+	if n := len(f.Content); n == 0 || n > MaxFile {
+		return fmt.Errorf("sending %s of %d bytes, 1 to %d are taken: %w", f.BaseName(), n, MaxFile, ErrNoFiles)
+	}
+	return nil
+}
+
+// Uploads remember files whose message could not be posted, so that the next
+// try does not bring them again. The zero value is ready for use, by several
+// goroutines at once.
+type Uploads struct {
+	mu   sync.Mutex
+	done [][sha256.Size]byte // of the oldest try first
+}
+
+// maxUploads is how many files are remembered.
+const maxUploads = 100
+
+// Send sends the file of a draft, if it has one that is not there yet, and then
+// posts its message.
+func (u *Uploads) Send(to Chat, d *Draft, file func(*File) error, message func() (string, error)) (id string, err error) {
+	if d.File == nil {
+		return message()
+	}
+	if err := d.File.check(); err != nil {
+		return "", err
+	}
+	key := sha256.Sum256(slices.Concat([]byte(to.Key()+"\x00"+d.Task+"\x00"+d.Mark+"\x00"+d.File.Name+"\x00"), d.File.Content))
+	if !u.has(key) {
+		if err := file(d.File); err != nil {
+			return "", err
+		}
+		u.note(key)
+	}
+	if id, err = message(); err == nil {
+		u.forget(key)
+	}
+	return id, err
+}
+
+func (u *Uploads) has(key [sha256.Size]byte) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Contains(u.done, key)
+}
+
+func (u *Uploads) note(key [sha256.Size]byte) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.done) == maxUploads {
+		u.done = u.done[1:]
+	}
+	u.done = append(u.done, key)
+}
+
+func (u *Uploads) forget(key [sha256.Size]byte) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.done = slices.DeleteFunc(u.done, func(k [sha256.Size]byte) bool { return k == key })
 }
