@@ -205,6 +205,7 @@ type Decision struct {
 	Scope   string          `json:"scope,omitempty"`  // of an approval: this call, or more (ScopeTask, ScopeChat)
 	Grants  []Grant         `json:"grants,omitempty"` // what more it lets be called
 	Queued  bool            `json:"queued,omitempty"` // set by the store: the plan that is agreed to waits for Released
+	Name    string          `json:"name,omitempty"`   // what the person who decided is called; Event.By is who it is
 }
 
 // The scopes of an approval; empty is this call alone.

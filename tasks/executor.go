@@ -42,6 +42,8 @@ type PromptRules struct {
 	Models       []string                // configured ones that a person may choose
 	PromptBytes  func(role string) int   // what a prompt of that role may hold; nil or 0: no limit
 	HistoryBytes int                     // of earlier questions and answers in a prompt; 0: 16 KiB
+	Approvals    Approvals
+	Admins       []string // keys of the admins that the config names
 }
 
 // ChatSettings is what is special about one chat; zero values change nothing.

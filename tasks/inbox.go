@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,7 @@ type Inbox struct {
 	claim    claim
 	outbox   *outbox
 	sorry    *sorry
+	granting sync.Mutex // guards the grants of chats, which are read, changed and stored as one
 }
 
 // InboxConfig is what an Inbox works with as long as it lives. All fields but
@@ -52,6 +54,9 @@ type Rules struct {
 	Timezone string
 	Access   Access
 	Models   []string // configured names that /model offers
+	// ChatSettings are those of PromptRules: they say which groups a chat has.
+	ChatSettings map[string]ChatSettings
+	Approvals    Approvals
 }
 
 // NewInbox makes an inbox. Flush comes last.
