@@ -103,7 +103,8 @@ type Draft struct {
 	Mark    string   `json:"mark,omitempty"` // unique per message of the task, for a Finder
 	Board   *Board   `json:"board,omitempty"`
 	Buttons []Button `json:"buttons,omitempty"`
-	File    *File    `json:"file,omitempty"` // only of a Filer, and only in Post: edits never send it again
+	File    *File    `json:"file,omitempty"`  // only of a Filer, and only in Post: edits never send it again
+	Calls   []Call   `json:"calls,omitempty"` // that a question asks about, for programs: Text tells people
 }
 
 // Button is one choice under a draft. Data comes back as Message.Press.

@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,35 +14,27 @@ import (
 // Approvals are what the config says about calls that a person must allow, and
 // about questions of servers.
 type Approvals struct {
-	Expire  time.Duration // how long one can be decided; 0: DefaultExpire
-	Grants  time.Duration // how long "always in this chat" holds; 0: DefaultGrants
-	Private bool          // asked in the private chat of who asked, where the platform can write there
+	Expire  time.Duration // how long a question can be answered; 0: for ever
+	Grants  time.Duration // how long "Always in this chat" holds; 0: for ever
+	Private bool          // ask in the private chat of who asked, where the platform can write there
 }
-
-// How long an approval can be decided, and a standing grant of a chat holds,
-// unless the config says otherwise.
-const (
-	DefaultExpire = 72 * time.Hour
-	DefaultGrants = 90 * 24 * time.Hour
-)
 
 // ChatGrant is a standing permission to call a tool in a chat, in its threads
 // and topics too, as long as the tool's definition stays the same.
 type ChatGrant struct {
-	ID         string    `json:"id"`
-	Tool       string    `json:"tool"` // "server.tool"
-	Definition string    `json:"definition"`
+	ID string `json:"id"`
+	planner.Grant
 	By         string    `json:"by"` // key of the admin
 	Name       string    `json:"name,omitempty"`
 	At         time.Time `json:"at"`
-	Expires    time.Time `json:"expires"`
+	Expires    time.Time `json:"expires,omitzero"` // zero for never
 	RevokedBy  string    `json:"revoked_by,omitempty"`
 	RevokedAt  time.Time `json:"revoked_at,omitzero"`
 }
 
 // holds reports that a grant lets calls be made.
 func (g ChatGrant) holds(now time.Time) bool {
-	return g.RevokedAt.IsZero() && now.Before(g.Expires)
+	return g.RevokedAt.IsZero() && (g.Expires.IsZero() || now.Before(g.Expires))
 }
 
 // settingGrants is the list of a chat's grants; it belongs to the chat around a
@@ -109,15 +100,16 @@ func (in *Inbox) changeGrants(ctx context.Context, chat bot.Chat, change func([]
 // stored. What is granted already gets a new time.
 func (in *Inbox) grant(ctx context.Context, chat bot.Chat, by bot.Person, grants []planner.Grant) error {
 	now := in.Now()
-	expires := now.Add(cmp.Or(in.rules.Load().Approvals.Grants, DefaultGrants))
+	var expires time.Time
+	if d := in.rules.Load().Approvals.Grants; d > 0 {
+		expires = now.Add(d)
+	}
 	return in.changeGrants(ctx, chat, func(list []ChatGrant) ([]ChatGrant, bool) {
 		for _, g := range grants {
 			list = slices.DeleteFunc(list, func(old ChatGrant) bool {
-				return old.holds(now) && old.Tool == g.Tool && old.Definition == g.Definition
+				return old.holds(now) && old.Grant == g
 			})
-			list = append(list, ChatGrant{
-				ID: newGrantID(), Tool: g.Tool, Definition: g.Definition, By: by.Key(), Name: by.Name, At: now, Expires: expires,
-			})
+			list = append(list, ChatGrant{ID: newGrantID(), Grant: g, By: by.Key(), Name: by.Name, At: now, Expires: expires})
 		}
 		return list, len(grants) > 0
 	})

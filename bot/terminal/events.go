@@ -37,6 +37,7 @@ type event struct {
 	Footer  string       `json:"footer,omitempty"`
 	Board   *checklist   `json:"board,omitempty"`
 	Buttons []bot.Button `json:"buttons,omitempty"`
+	Calls   []bot.Call   `json:"calls,omitempty"` // question: that are to be allowed or not
 	Line    int          `json:"line,omitempty"`
 }
 
@@ -213,7 +214,7 @@ func (e *events) show(chat bot.Chat, id string, d bot.Draft, _ bool) error {
 		e.sent[id] = true
 		e.mu.Unlock()
 	}
-	ev := event{Type: string(d.Kind), Chat: e.name(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Buttons: d.Buttons}
+	ev := event{Type: string(d.Kind), Chat: e.name(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Buttons: d.Buttons, Calls: d.Calls}
 	switch {
 	case d.Kind == bot.KindBoard:
 		ev.Board = listOf(d.Board)
