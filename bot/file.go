@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"mime"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +54,15 @@ func (f *File) BaseName() string {
 		base = string(all[len(all)-maxBase:]) // its end says what it is
 	}
 	return cmp.Or(strings.Trim(base, ". "), "file")
+}
+
+// MediaType is Type where it is one, and the type of unknown bytes otherwise.
+func (f *File) MediaType() string {
+	kind, params, err := mime.ParseMediaType(f.Type)
+	if err != nil {
+		return "application/octet-stream"
+	}
+	return cmp.Or(mime.FormatMediaType(kind, params), "application/octet-stream")
 }
 
 // check returns ErrNoFiles, wrapped, for a file that no platform takes.

@@ -30,6 +30,22 @@ func TestBaseName(t *testing.T) {
 	}
 }
 
+func TestMediaType(t *testing.T) {
+	for kind, want := range map[string]string{
+		"application/json":           "application/json",
+		"text/plain; charset=utf-8":  "text/plain; charset=utf-8",
+		"":                           "application/octet-stream",
+		"nonsense/":                  "application/octet-stream",
+		"text/plain\r\nX-Evil: yes":  "application/octet-stream",
+		"text/plain; a=\"\r\nX: y\"": "application/octet-stream",
+	} {
+		f := bot.File{Type: kind}
+		if got := f.MediaType(); got != want {
+			t.Errorf("MediaType of %q is %q, want %q", kind, got, want)
+		}
+	}
+}
+
 func FuzzBaseName(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, name string) {

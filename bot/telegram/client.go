@@ -75,6 +75,11 @@ func (c *client) call(ctx context.Context, timeout time.Duration, method string,
 	failpoint.Hit("telegram.before." + method)
 	reply, err := api.MakeRequest(method, params)
 	failpoint.Hit("telegram.after." + method)
+	return c.conclude(method, reply, err, result)
+}
+
+// conclude decodes the result of a call that went well.
+func (c *client) conclude(method string, reply *tgbotapi.APIResponse, err error, result any) error {
 	if err == nil && result != nil {
 		err = json.Unmarshal(reply.Result, result)
 	}

@@ -169,31 +169,47 @@ func line(s string, limit int) string {
 	return cut(strings.Join(strings.Fields(bot.Clean(s)), " "), limit)
 }
 
-// A row of a keyboard holds two labels of at most this many columns, or one.
-const shortLabel = 18
+// How many columns the labels of a row may have at most: a phone cuts longer
+// ones.
+const (
+	shortLabel = 18 // of two
+	tinyLabel  = 9  // of three
+)
+
+// perRow is how many buttons may stand in a row with that label.
+func perRow(label string) int {
+	switch w := bot.TextWidth(label); {
+	case w <= tinyLabel:
+		return 3
+	case w <= shortLabel:
+		return 2
+	}
+	return 1
+}
 
 // keyboard is the reply_markup of buttons; empty when there are none. One
 // whose data Telegram would refuse is left out.
 func keyboard(buttons []bot.Button) string {
 	type key struct {
-		Text string `json:"text"`
-		Data string `json:"callback_data"`
+		Text  string `json:"text"`
+		Data  string `json:"callback_data"`
+		Style string `json:"style,omitempty"` // older clients and servers pass over it
 	}
 	var rows [][]key
-	room := false // the last row takes one more
+	room := 0 // how many more buttons the last row takes
 	for _, b := range buttons {
 		label := line(b.Label, 100)
 		if label == "" || b.Data == "" || len(b.Data) > maxData {
 			continue
 		}
-		short := bot.TextWidth(label) <= shortLabel
-		if room && short {
-			rows[len(rows)-1] = append(rows[len(rows)-1], key{label, b.Data})
-			room = false
+		k := key{label, b.Data, style(b.Style)}
+		if last := len(rows) - 1; room > 0 && perRow(label) > len(rows[last]) {
+			rows[last] = append(rows[last], k)
+			room = min(room-1, perRow(label)-len(rows[last]))
 			continue
 		}
-		rows = append(rows, []key{{label, b.Data}})
-		room = short
+		rows = append(rows, []key{k})
+		room = perRow(label) - 1
 	}
 	if len(rows) == 0 {
 		return ""
@@ -203,4 +219,13 @@ func keyboard(buttons []bot.Button) string {
 		return "" // of texts only
 	}
 	return string(data)
+}
+
+// style is a button's as Telegram names it: empty for those that it does not
+// know.
+func style(s string) string {
+	if s == bot.StylePrimary || s == bot.StyleDanger {
+		return s // the same words
+	}
+	return ""
 }

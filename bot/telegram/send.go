@@ -12,12 +12,18 @@ import (
 )
 
 // Post implements bot.Platform. A text that was not split goes out in several
-// messages; the id is the last one's, which has the buttons.
+// messages; the id is the last one's, which has the buttons. A file comes
+// before them, as a message of its own.
 func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id string, err error) {
 	if d.Kind != bot.KindNotice {
 		t.streams.end(d.Task)
 	}
-	if id, err = t.post(ctx, to, &d, render(&d)); err != nil {
+	id, err = t.uploads.Send(to, &d, func(f *bot.File) error {
+		return t.sendFile(ctx, to, &d, f)
+	}, func() (string, error) {
+		return t.post(ctx, to, &d, render(&d))
+	})
+	if err != nil {
 		return "", fmt.Errorf("posting %s: %w", d.Kind, err)
 	}
 	if d.Kind == bot.KindBoard {
@@ -30,8 +36,8 @@ func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id strin
 func (t *Telegram) post(ctx context.Context, to bot.Chat, d *bot.Draft, pages []page) (id string, err error) {
 	for i := range pages {
 		s := &shipment{method: "sendMessage", to: to, page: pages[i], urgency: d.Urgency(true)}
-		if i == 0 && d.Part <= 1 && positive(d.ReplyTo) {
-			s.replyTo = d.ReplyTo
+		if i == 0 {
+			s.replyTo = answered(d)
 		}
 		if i == len(pages)-1 {
 			s.keyboard = keyboard(d.Buttons)
@@ -41,6 +47,14 @@ func (t *Telegram) post(ctx context.Context, to bot.Chat, d *bot.Draft, pages []
 		}
 	}
 	return id, nil
+}
+
+// answered is the message that a draft replies to; empty for none.
+func answered(d *bot.Draft) string {
+	if d.Part <= 1 && positive(d.ReplyTo) {
+		return d.ReplyTo
+	}
+	return ""
 }
 
 // Edit implements bot.Platform. What does not fit one message goes on in new
@@ -77,6 +91,7 @@ type shipment struct {
 	to      bot.Chat
 	message string // of an edit
 	draft   int    // of a preview
+	file    *bot.File
 	page
 	replyTo  string
 	keyboard string
@@ -90,16 +105,22 @@ type shipment struct {
 const maxFixes = 6
 
 func (s *shipment) params(chat string) tgbotapi.Params {
-	p := tgbotapi.Params{"chat_id": chat, "text": s.html}
-	if s.bare {
+	p := tgbotapi.Params{"chat_id": chat}
+	switch {
+	case s.file != nil:
+		p["disable_content_type_detection"] = "true" // it is to stay a document
+	case s.bare:
 		p["text"] = s.plain()
-	} else if s.html != "" {
-		p["parse_mode"] = "HTML"
+	default:
+		p["text"] = s.html
+		if s.html != "" {
+			p["parse_mode"] = "HTML"
+		}
 	}
 	p.AddNonEmpty("message_id", s.message)
 	if s.draft != 0 {
 		p["draft_id"] = strconv.Itoa(s.draft)
-	} else {
+	} else if s.file == nil {
 		p["link_preview_options"] = `{"is_disabled":true}`
 	}
 	if s.message == "" && !s.rootless {
@@ -115,10 +136,6 @@ func (s *shipment) params(chat string) tgbotapi.Params {
 // send waits for its turn and sends, again without what Telegram refuses of it.
 // A frame is given up with *bot.LaterError when its turn has not come.
 func (t *Telegram) send(ctx context.Context, s *shipment) (id string, err error) {
-	timeout := callTimeout
-	if s.draft != 0 {
-		timeout = draftTimeout
-	}
 	for {
 		chat := t.places.current(s.to.ID)
 		if t.places.isClosed(chat) {
@@ -128,15 +145,8 @@ func (t *Telegram) send(ctx context.Context, s *shipment) (id string, err error)
 		if err := t.pacer.Turn(ctx, r); err != nil {
 			return "", err
 		}
-		var sent struct {
-			ID int64 `json:"message_id"`
-		}
-		var result any = &sent
-		if s.draft != 0 {
-			result = nil
-		}
-		if err = t.api.call(ctx, timeout, s.method, s.params(chat), result); err == nil {
-			return number(sent.ID), nil
+		if id, err = t.carry(ctx, s, chat); err == nil {
+			return id, nil
 		}
 		if err = t.mend(s, r, err); err != nil {
 			return "", err
@@ -147,12 +157,31 @@ func (t *Telegram) send(ctx context.Context, s *shipment) (id string, err error)
 	}
 }
 
+// carry makes the call that brings a shipment into a chat.
+func (t *Telegram) carry(ctx context.Context, s *shipment, chat string) (id string, err error) {
+	var sent struct {
+		ID int64 `json:"message_id"`
+	}
+	switch {
+	case s.file != nil:
+		err = t.api.upload(ctx, s.method, s.params(chat), s.file, &sent)
+	case s.draft != 0:
+		err = t.api.call(ctx, draftTimeout, s.method, s.params(chat), nil)
+	default:
+		err = t.api.call(ctx, callTimeout, s.method, s.params(chat), &sent)
+	}
+	return number(sent.ID), err
+}
+
 // done reports that there was nothing to change.
 func (s *shipment) done() bool { return s.method == "" }
 
 // mend takes out of a shipment what was refused, so that it can be sent again.
 // The error is nil then, and final otherwise.
 func (t *Telegram) mend(s *shipment, r bot.Request, err error) error {
+	if s.file != nil && declined(err) {
+		return fmt.Errorf("%w: %w", bot.ErrNoFiles, err)
+	}
 	why, ok := refused(err)
 	if !ok {
 		return err
@@ -183,6 +212,8 @@ func (t *Telegram) mend(s *shipment, r bot.Request, err error) error {
 	case why.gone():
 		t.shut(r.Chat, why)
 		return fmt.Errorf("%w: %w", bot.ErrGone, err)
+	case why.unclear() && s.file != nil:
+		return fmt.Errorf("%w: %w", bot.ErrNoFiles, err)
 	case why.unclear() && s.draft == 0 && strip(s):
 		t.log.Warn("telegram: a message is refused, its words are tried alone", "chat", r.Chat, "cause", err)
 	default:

@@ -56,7 +56,7 @@ func TestPost(t *testing.T) {
 	if m.ReplyTo != asked || m.Preview {
 		t.Errorf("the message replies to %d with preview %t, want %d without", m.ReplyTo, m.Preview, asked)
 	}
-	if got, want := fmt.Sprint(m.Buttons), "[[{Details d:1 } {Retry r:1 }] [{Something that is longer x }] [{Last "+strings.Repeat("x", 64)+" }]]"; got != want {
+	if got, want := fmt.Sprint(m.Buttons), "[[{Details d:1  } {Retry r:1  }] [{Something that is longer x  }] [{Last "+strings.Repeat("x", 64)+"  }]]"; got != want {
 		t.Errorf("the buttons are %s, want %s", got, want)
 	}
 }

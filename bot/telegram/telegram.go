@@ -41,7 +41,7 @@ type Options struct {
 	transport http.RoundTripper // of tests; nil: the usual one
 }
 
-// Telegram is a bot.Platform, and a bot.Streamer, Splitter, Answerer and
+// Telegram is a bot.Platform, and a bot.Streamer, Splitter, Filer, Answerer and
 // Director.
 type Telegram struct {
 	cfg      Config
@@ -57,6 +57,7 @@ type Telegram struct {
 	albums  albums
 	hook    hook
 	streams *streams
+	uploads bot.Uploads
 	typing  chan bot.Chat
 }
 

@@ -10,9 +10,10 @@ import (
 
 // Button is one under a message.
 type Button struct {
-	Text string `json:"text"`
-	Data string `json:"callback_data,omitempty"`
-	URL  string `json:"url,omitempty"`
+	Text  string `json:"text"`
+	Data  string `json:"callback_data,omitempty"`
+	URL   string `json:"url,omitempty"`
+	Style string `json:"style,omitempty"`
 }
 
 const (
@@ -54,7 +55,7 @@ func (s *Server) markup(c *call) ([][]Button, *refusal) {
 
 func (s *Server) button(c *call, fields map[string]json.RawMessage) (Button, *refusal) {
 	var b Button
-	for name, into := range map[string]*string{"text": &b.Text, "callback_data": &b.Data, "url": &b.URL} {
+	for name, into := range map[string]*string{"text": &b.Text, "callback_data": &b.Data, "url": &b.URL, "style": &b.Style} {
 		if raw, ok := fields[name]; ok && json.Unmarshal(raw, into) != nil {
 			return b, bad("can't parse inline keyboard button: field \"%s\" must be of type String", name)
 		}
@@ -63,6 +64,9 @@ func (s *Server) button(c *call, fields map[string]json.RawMessage) (Button, *re
 		if !slices.Contains([]string{"text", "callback_data", "url", "style", "icon_custom_emoji_id"}, name) {
 			s.violate("%s: an inline button has no field %q here", c.method.name, name)
 		}
+	}
+	if !slices.Contains([]string{"", "danger", "success", "primary"}, b.Style) {
+		s.violate("%s: there is no button style %q", c.method.name, b.Style)
 	}
 	_, data := fields["callback_data"]
 	_, link := fields["url"]

@@ -102,6 +102,8 @@ func TestStrict(t *testing.T) {
 		{"button without label", "sendMessage", button(`{"text":"","callback_data":"b"}`), "400 Bad Request: can't parse inline keyboard button", ""},
 		{"button to nowhere", "sendMessage", button(`{"text":"B","url":"nowhere"}`), "400 Bad Request: inline keyboard button URL", ""},
 		{"unknown field of a button", "sendMessage", button(`{"text":"B","callback_data":"b","color":"red"}`), "", `no field "color"`},
+		{"style", "sendMessage", button(`{"text":"B","callback_data":"b","style":"danger"}`), "", ""},
+		{"unknown style", "sendMessage", button(`{"text":"B","callback_data":"b","style":"loud"}`), "", `no button style "loud"`},
 		{"101 buttons", "sendMessage", button(strings.TrimSuffix(strings.Repeat(`{"text":"B","callback_data":"b"},`, 101), ",")), "400 Bad Request: reply markup is too long", ""},
 		{"markup of another type", "sendMessage", `{"chat_id":7,"text":"x","reply_markup":[1]}`, "400 Bad Request: can't parse reply_markup", ""},
 
