@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,10 +15,17 @@ import (
 // Approvals are what the config says about calls that a person must allow, and
 // about questions of servers.
 type Approvals struct {
-	Expire  time.Duration // how long a question can be answered; 0: for ever
-	Grants  time.Duration // how long "Always in this chat" holds; 0: for ever
+	Expire  time.Duration // how long a question can be answered; 0: DefaultExpire
+	Grants  time.Duration // how long "Always in this chat" holds; 0: DefaultGrants
 	Private bool          // ask in the private chat of who asked, where the platform can write there
 }
+
+// How long a question can be answered, and a standing grant of a chat holds,
+// unless the config says otherwise.
+const (
+	DefaultExpire = 72 * time.Hour
+	DefaultGrants = 90 * 24 * time.Hour
+)
 
 // ChatGrant is a standing permission to call a tool in a chat, in its threads
 // and topics too, as long as the tool's definition stays the same.
@@ -27,14 +35,14 @@ type ChatGrant struct {
 	By         string    `json:"by"` // key of the admin
 	Name       string    `json:"name,omitempty"`
 	At         time.Time `json:"at"`
-	Expires    time.Time `json:"expires,omitzero"` // zero for never
+	Expires    time.Time `json:"expires"`
 	RevokedBy  string    `json:"revoked_by,omitempty"`
 	RevokedAt  time.Time `json:"revoked_at,omitzero"`
 }
 
 // holds reports that a grant lets calls be made.
 func (g ChatGrant) holds(now time.Time) bool {
-	return g.RevokedAt.IsZero() && (g.Expires.IsZero() || now.Before(g.Expires))
+	return g.RevokedAt.IsZero() && now.Before(g.Expires)
 }
 
 // settingGrants is the list of a chat's grants; it belongs to the chat around a
@@ -100,10 +108,7 @@ func (in *Inbox) changeGrants(ctx context.Context, chat bot.Chat, change func([]
 // stored. What is granted already gets a new time.
 func (in *Inbox) grant(ctx context.Context, chat bot.Chat, by bot.Person, grants []planner.Grant) error {
 	now := in.Now()
-	var expires time.Time
-	if d := in.rules.Load().Approvals.Grants; d > 0 {
-		expires = now.Add(d)
-	}
+	expires := now.Add(cmp.Or(in.rules.Load().Approvals.Grants, DefaultGrants))
 	return in.changeGrants(ctx, chat, func(list []ChatGrant) ([]ChatGrant, bool) {
 		for _, g := range grants {
 			list = slices.DeleteFunc(list, func(old ChatGrant) bool {
