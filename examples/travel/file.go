@@ -90,11 +90,10 @@ func (f file) write(l ledger) error {
 	if err != nil {
 		return err
 	}
-	draft, err := os.CreateTemp(filepath.Dir(f.path), filepath.Base(f.path)+".*.new")
+	draft, err := os.OpenFile(f.path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(draft.Name()) //nolint:errcheck // it is gone after the renaming
 	_, err = draft.Write(append(text, '\n'))
 	if err := errors.Join(err, draft.Sync(), draft.Close()); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -125,6 +126,46 @@ func TestSeveralProcesses(t *testing.T) {
 	if len(numbers) != len(l.Orders) {
 		t.Errorf("the orders have %d numbers, want %d", len(numbers), len(l.Orders))
 	}
+}
+
+// TestKilled: a process that is killed in the middle of its work loses no order
+// that it has told of.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	db := newDB(t)
+	day := time.Now().AddDate(0, 0, 7)
+	told := 0
+	for round := range 3 {
+		c := command(t, "-db", db)
+		in, err := c.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		send := func(format string, args ...any) { _, _ = fmt.Fprintf(in, format+"\n", args...) }
+		send(`{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}`)
+		for i := range 30 {
+			h := hotels(cities[i%len(cities)], day.AddDate(0, 0, round), day.AddDate(0, 0, round+1), "USD")[0]
+			send(`{"jsonrpc": "2.0", "id": %d, "method": "tools/call", "params": {"name": "book_trip", "arguments": {"travelers": ["Ann Lee"], "hotel": %q}}}`, i+1, h.ID)
+		}
+		lines := bufio.NewScanner(out)
+		for n := 0; n < 12 && lines.Scan(); n++ {
+			told += strings.Count(lines.Text(), `"structuredContent"`)
+		}
+		_ = c.Process.Kill()
+		_ = c.Wait() // its outcome is the kill
+	}
+	l, err := file{db}.read()
+	if err != nil || told == 0 || len(l.Orders) < told {
+		t.Errorf("the file has %d orders (%v), want at least the %d that were told of", len(l.Orders), err, told)
+	}
+	get[Notification](open(t, db, noon), "send_notification", arguments{"to": "Ann", "message": "all is well"})
 }
 
 // TestHTTP: the same tools by streamable HTTP, until the process is told to end.
