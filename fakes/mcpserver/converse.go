@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// errCancelled ends a conversation that the client called off.
+var errCancelled = errors.New("cancelled")
+
+// capabilitiesKey is where a conversation keeps what the client declared.
+type capabilitiesKey struct{}
+
+// converse makes a call that asks the client the older way: its questions are
+// requests on the stream of the call, and the call goes on with the answers.
+func (f *fake) converse(x *exchange, handle server.ToolHandlerFunc) {
+	cancelled := f.cancels(x)
+	if x.http != nil {
+		x.http.stream = true
+	}
+	x.back.later(func() {
+		ctx := context.WithValue(x.ctx(), capabilitiesKey{}, f.gate.capabilities(x.session))
+		var r mcp.CallToolRequest
+		r.Params.Name, r.Params.Arguments = x.params.Name, x.params.Arguments
+		for {
+			result, err := handle(ctx, r)
+			if err == nil && result.NeedsInput() {
+				r.Params.InputResponses, err = f.put(x, result.InputRequests, cancelled)
+				r.Params.RequestState = result.RequestState
+			} else if err == nil {
+				b, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": x.ID, "result": result})
+				x.reply(string(b))
+				return
+			}
+			if errors.Is(err, errCancelled) {
+				return
+			}
+			if err != nil {
+				x.reply((&refusal{code: mcp.INTERNAL_ERROR, text: err.Error()}).message(x.ID))
+				return
+			}
+		}
+	})
+}
+
+// put asks questions one after the other.
+func (f *fake) put(x *exchange, questions mcp.InputRequests, cancelled <-chan struct{}) (mcp.InputResponses, error) {
+	answers := mcp.InputResponses{}
+	for name, q := range questions {
+		id := fmt.Sprintf("ask-%d", f.questions.Add(1))
+		message := map[string]any{"jsonrpc": "2.0", "id": id, "method": q.Method}
+		switch {
+		case q.Elicitation != nil:
+			message["params"] = q.Elicitation
+		case q.Sampling != nil:
+			message["params"] = q.Sampling
+		}
+		b, err := json.Marshal(message)
+		if err != nil {
+			return nil, fmt.Errorf("asking: %w", err)
+		}
+		wait := make(chan exchange, 1)
+		f.mu.Lock()
+		f.waiting[id] = wait
+		f.mu.Unlock()
+		x.reply(string(b))
+		select {
+		case a := <-wait:
+			if a.Result == nil {
+				return nil, fmt.Errorf("asking: the client answered with an error: %s", a.Error)
+			}
+			var answer mcp.InputResponse
+			if err := json.Unmarshal(a.Result, &answer); err != nil {
+				return nil, fmt.Errorf("reading the answer: %w", err)
+			}
+			answers[name] = answer
+		case <-cancelled:
+			x.reply(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"` + id + `","reason":"the call was cancelled"}}`)
+			return nil, errCancelled
+		}
+	}
+	return answers, nil
+}
+
+// answered brings an answer of the client to the question that waits for it.
+func (f *fake) answered(x *exchange) bool {
+	var id string
+	if x.Method != "" || json.Unmarshal(x.ID, &id) != nil {
+		return false
+	}
+	f.mu.Lock()
+	wait, ok := f.waiting[id]
+	delete(f.waiting, id)
+	f.mu.Unlock()
+	if ok {
+		wait <- *x
+		x.back.accept()
+	}
+	return ok
+}
