@@ -39,7 +39,7 @@ store/control      |                                         |
 store/storetest    | bot planner tasks                       | go-cmp
 store/rules        | bot planner tasks                       |
 
-tasks              | bot bot/markdown form i18n llm planner  | ulid/v2 golang-lru/v2 levenshtein
+tasks              | bot bot/markdown form i18n llm planner  | ulid/v2 golang-lru/v2 levenshtein x/net
 
 planner            | bot form i18n llm llm/lenient           | levenshtein
 tools              | textindex tools/builtin tools/builtin/caller tools/client | mcp-go levenshtein go-udiff

@@ -46,7 +46,8 @@ func (w *world) append(e planner.Event) bool {
 	if e.At.After(w.at) {
 		w.at = e.At
 	}
-	if e.Action != "" && e.Type != planner.Started && e.Type != planner.Began {
+	goesOn := e.Type == planner.Asked && e.Question.Live
+	if e.Action != "" && e.Type != planner.Started && e.Type != planner.Began && !goesOn {
 		w.ended[e.Action] = true
 	}
 	w.check()

@@ -40,7 +40,7 @@ func asks(s State, a Action, q Question) bool {
 		return false
 	}
 	for _, i := range q.about(a) {
-		if i < 0 || i >= len(turn.Calls) || turn.Calls[i].Kind != CallTool || turn.Calls[i].Step == StepAsked || turn.Calls[i].Step == StepDone {
+		if i < 0 || i >= len(turn.Calls) || turn.Calls[i].Kind != CallTool || turn.Calls[i].Step != StepOpen {
 			return false
 		}
 	}

@@ -41,9 +41,10 @@ type PromptRules struct {
 	ChatSettings map[string]ChatSettings // by chat key: what is special about it; a thread without an entry has its chat's
 	Models       []string                // configured ones that a person may choose
 	PromptBytes  func(role string) int   // what a prompt of that role may hold; nil or 0: no limit
+	Sees         bool                    // there is a model of the role vision
 	HistoryBytes int                     // of earlier questions and answers in a prompt; 0: 16 KiB
-	Approvals    Approvals
-	Admins       []string // keys of the admins that the config names
+	Approvals    Approvals               // how people are asked
+	Admins       []string                // keys of the admins that the config names
 }
 
 // ChatSettings is what is special about one chat; zero values change nothing.
@@ -94,7 +95,7 @@ func (x *Executor) do(ctx context.Context, v *View, a planner.Action, p *Present
 	case planner.KindModel:
 		err = x.model(ctx, v, a, p)
 	case planner.KindTool:
-		err = x.tool(ctx, v, a)
+		err = x.tool(ctx, v, a, p)
 	case planner.KindAsk:
 		err = p.Ask(ctx, v, a)
 	case planner.KindShow:

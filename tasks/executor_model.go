@@ -15,6 +15,9 @@ import (
 
 // model makes one model call and appends what it said.
 func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
+	if v.State.Unwritten {
+		return x.writeOut(ctx, v, a)
+	}
 	scene, tools, err := x.scene(ctx, v, a)
 	if err != nil {
 		return err
@@ -57,6 +60,27 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 		err = x.append(ctx, v.ID, e)
 	}
 	return err
+}
+
+// writeOut asks the server for the prompt that is the task's goal.
+func (x *Executor) writeOut(ctx context.Context, v *View, a planner.Action) error {
+	want := v.Opening().Prompt
+	err := errRevoked
+	text := ""
+	if x.has(ctx, v, want.Group) {
+		text, err = x.Tools.Prompt(ctx, want.Group, want.Name, want.Arguments)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err == nil && strings.TrimSpace(text) != "" {
+		return x.append(ctx, v.ID, planner.Event{Type: planner.Prompted, Action: a.ID, Text: text})
+	}
+	if err == nil {
+		err = errEmpty
+	}
+	x.Log.WarnContext(ctx, "a server's prompt cannot be written out", "task", v.ID, "prompt", want.Name, "cause", err)
+	return x.append(ctx, v.ID, planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "prompt", Reason: err.Error()}})
 }
 
 // noteRefusals logs the tool calls of a reply that cannot be made.

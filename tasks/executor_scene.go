@@ -15,7 +15,7 @@ import (
 // scene gathers what the prompt needs of the world.
 func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planner.Scene, []Tool, error) {
 	rules := x.rules.Load()
-	scene := planner.Scene{Texts: x.Texts, Instructions: rules.Instructions}
+	scene := planner.Scene{Texts: x.Texts, Instructions: rules.Instructions, Sees: rules.Sees}
 	if rules.PromptBytes != nil {
 		scene.MaxBytes = rules.PromptBytes(a.Role)
 	}
@@ -52,7 +52,8 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 		x.Log.WarnContext(ctx, "tools are missing", "task", v.ID, "group", a.Group, "cause", err)
 		scene.Missing = clipped(err.Error(), 500)
 	}
-	for _, t := range tools {
+	tools, offered := x.offer(v, a.Place.Subtask, tools, scene.MaxBytes)
+	for _, t := range offered {
 		scene.Tools = append(scene.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
 	}
 	return scene, tools, nil
@@ -120,8 +121,9 @@ func (x *Executor) groups(ctx context.Context, v *View) []Group {
 		x.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "task", v.ID, "cause", err)
 		return nil
 	}
-	named := settings.Groups
-	return slices.DeleteFunc(x.Tools.Groups(ctx), func(g Group) bool {
-		return len(named) > 0 && !slices.Contains(named, g.Name) || !g.open(opening.Chat, opening.From)
-	})
+	open := openGroups(x.Tools.Groups(ctx), settings.Groups, opening.Chat, opening.From)
+	if v.State.Tainted > 0 && opening.Groups != nil { // what outsiders write opens nothing
+		open = slices.DeleteFunc(open, func(g Group) bool { return !slices.Contains(opening.Groups, g.Name) })
+	}
+	return open
 }

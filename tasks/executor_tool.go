@@ -1,53 +1,89 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"legwork/failpoint"
 	"legwork/planner"
 )
 
-// tool makes one tool call, or finds out that it must not be made.
-func (x *Executor) tool(ctx context.Context, v *View, a planner.Action) error {
-	turn := v.State.Subtasks[a.Place.Subtask].Turns[a.Place.Turn]
-	call := v.Event(turn.Seq).Reply.Calls[a.Place.Call]
+// tool makes one tool call, or finds out that it must not be made, or that a
+// person has to be asked first.
+func (x *Executor) tool(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
+	call := callOf(v, a.Place)
 	if a.Started && !failpoint.Fault("unknown-repeats") {
-		x.Log.WarnContext(ctx, "a call was cut off and its outcome is unknown", "task", v.ID, "tool", call.Tool, "action", a.ID)
-		return x.returned(ctx, v, a, planner.Result{Failed: true, Unknown: true})
+		return x.unknown(ctx, v, a, call)
 	}
-	verdict := x.Tools.Verdict(ctx, a.Group, call.Tool)
-	if !slices.ContainsFunc(x.groups(ctx, v), func(g Group) bool { return g.Name == a.Group }) {
+	if !x.has(ctx, v, a.Group) {
 		return x.returned(ctx, v, a, planner.Result{Text: errRevoked.Error(), Failed: true})
 	}
-	if verdict.Refusal != "" && !a.Allowed {
-		return x.returned(ctx, v, a, planner.Result{Text: verdict.Refusal, Failed: true})
+	if call.Tool == findTool {
+		return x.find(ctx, v, a, call)
 	}
-	if !verdict.Repeatable && !a.Started && !failpoint.Fault("started-not-stored") {
-		if err := x.append(ctx, v.ID, planner.Event{Type: planner.Started, Action: a.ID}); err != nil {
+	j := x.judge(ctx, v, a.Group, call)
+	switch {
+	case j.verdict.Refusal != "":
+		return x.returned(ctx, v, a, planner.Result{Text: j.verdict.Refusal, Failed: true})
+	case j.ask && !agreed(v, a.Place, j) && !failpoint.Fault("approval-skipped"):
+		return x.askApproval(ctx, v, a)
+	}
+	if (!j.verdict.Repeatable || j.ask || j.grant != "") && !a.Started && !failpoint.Fault("started-not-stored") {
+		if err := x.append(ctx, v.ID, planner.Event{Type: planner.Started, Action: a.ID, Grant: j.grant}); err != nil {
 			return err
 		}
 	}
-	arguments := strings.TrimSpace(call.Arguments)
-	if arguments == "" {
-		arguments = "{}"
+	return x.make(ctx, v, a, j, p)
+}
+
+// callOf is the call at that place as its model wrote it.
+func callOf(v *View, at planner.Place) planner.Call {
+	return v.Event(v.State.Subtasks[at.Subtask].Turns[at.Turn].Seq).Reply.Calls[at.Call]
+}
+
+// unknown ends a call that was cut off.
+func (x *Executor) unknown(ctx context.Context, v *View, a planner.Action, call planner.Call) error {
+	x.Log.WarnContext(ctx, "a call was cut off and its outcome is unknown", "task", v.ID, "tool", call.Tool, "action", a.ID)
+	r := planner.Result{Failed: true, Unknown: true}
+	if v.State.Call(a.Place).Elicited > 0 {
+		r.Text = x.Texts.Text(v.Opening().Language, "prompt.result_interrupted", nil)
 	}
-	result, err := x.Tools.Call(ctx, ToolCall{Group: a.Group, Tool: call.Tool, Arguments: json.RawMessage(arguments)})
+	return x.returned(ctx, v, a, r)
+}
+
+// make makes a call that may be made.
+func (x *Executor) make(ctx context.Context, v *View, a planner.Action, j judgement, p *Presenter) error {
+	opening := v.Opening()
+	answers := x.answering(v, a, j.call)
+	result, err := x.Tools.Call(ctx, ToolCall{
+		Group: a.Group, Tool: j.call.Tool, Arguments: arguments(j.call), Definition: j.verdict.Definition,
+		Chat: opening.Chat.Key(), Person: opening.From.Key(),
+		Progress: func(g Progress) { p.Progress(a.ID, g) },
+		Ask:      answers.ask, Sample: answers.sample, Resume: answers.resume(),
+	})
 	if err != nil {
 		return err
 	}
+	if result.Question != nil {
+		return answers.later(ctx, result)
+	}
 	if result.Failed {
-		x.Log.InfoContext(ctx, "tool call failed", "task", v.ID, "tool", call.Tool, "cause", clipped(result.Text, 300))
+		x.Log.InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "cause", clipped(result.Text, 300))
 	}
 	if result.Bytes > 0 {
-		x.Log.InfoContext(ctx, "a tool's result was cut", "task", v.ID, "tool", call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
+		x.Log.InfoContext(ctx, "a tool's result was cut", "task", v.ID, "tool", j.call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
 	}
 	return x.returned(ctx, v, a, planner.Result{
-		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show,
+		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
+		Untrusted: !j.verdict.Trusted, Sources: j.verdict.Sources, Usage: answers.usage,
 	})
+}
+
+func arguments(call planner.Call) json.RawMessage {
+	return json.RawMessage(cmp.Or(strings.TrimSpace(call.Arguments), "{}"))
 }
 
 func (x *Executor) returned(ctx context.Context, v *View, a planner.Action, r planner.Result) error {

@@ -97,7 +97,10 @@ type ToolCall struct {
 	Group     string
 	Tool      string // "server.tool"
 	Arguments json.RawMessage
-	Chat      string // keys of where it is called and for whom; built-in servers alone are told
+	// Definition is the hash that Verdict gave: a tool that was changed since is
+	// not called.
+	Definition string
+	Chat       string // keys of where it is called and for whom; built-in servers alone are told
 	Person    string
 
 	Progress func(Progress) // how far it is, one report at a time; nil: nobody wants to know

@@ -41,9 +41,9 @@ func (v *View) Refresh(ctx context.Context) error {
 	}
 	for _, e := range fresh {
 		v.State = planner.Apply(v.State, e)
-		if e.Result != nil && len(e.Result.Text) > keptResult {
+		if e.Result != nil && (len(e.Result.Text) > keptResult || len(e.Result.Images) > 0) {
 			short := *e.Result
-			short.Text = short.Text[:keptResult]
+			short.Text, short.Images = short.Text[:min(len(short.Text), keptResult)], nil
 			e.Result = &short
 			v.cut.mu.Lock()
 			v.cut.seqs[e.Seq] = true

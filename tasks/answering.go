@@ -1,0 +1,203 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"legwork/bot"
+	"legwork/form"
+	"legwork/llm"
+	"legwork/planner"
+)
+
+// maxQuestions is how often a server may ask in the course of one call.
+const maxQuestions = 10
+
+// answering brings the questions of one call's server to people. A question in
+// the midst of the call keeps it waiting; after a restart, when the call is made
+// again, the answers that were given then are taken for the same questions.
+type answering struct {
+	x    *Executor
+	v    *View
+	a    planner.Action
+	call planner.Call
+
+	mu    sync.Mutex
+	given []given // before this run
+	asked int
+	usage llm.Usage // of model calls that the server asked for
+}
+
+// given is an answered question.
+type given struct {
+	question form.Question
+	answer   form.Answer
+	live     bool
+	state    json.RawMessage
+}
+
+func (x *Executor) answering(v *View, a planner.Action, call planner.Call) *answering {
+	s := &answering{x: x, v: v, a: a, call: call}
+	for _, e := range v.events {
+		if e.Type == planner.Asked && e.Question.Form != nil && sameCall(e.Action, a.ID) {
+			q := e.Question
+			s.given = append(s.given, given{*q.Form, answerOf(*q.Form, e.Seq, v.events[e.Seq:]), q.Live, q.State})
+		}
+	}
+	s.asked = len(s.given)
+	return s
+}
+
+// sameCall reports that two ids of tool actions name attempts of one call.
+func sameCall(a, b string) bool {
+	one, other := strings.LastIndexByte(a, '.'), strings.LastIndexByte(b, '.')
+	return one > 0 && other > 0 && a[:one] == b[:other]
+}
+
+// answerOf gathers what was decided about the question of that seq.
+func answerOf(q form.Question, seq int, later []planner.Event) form.Answer {
+	answer := form.Answer{Action: form.Cancel}
+	prefix := fmt.Sprintf("ask form %d.", seq)
+	for _, e := range later {
+		if e.Type != planner.Decided || !strings.HasPrefix(e.Action, prefix) {
+			continue
+		}
+		if !e.Decision.Approve {
+			return form.Answer{Action: form.Decline}
+		}
+		answer.Action = form.Accept
+		var field int
+		_, err := fmt.Sscanf(strings.TrimPrefix(e.Action, prefix), "%d", &field)
+		if v := e.Decision.Value; err == nil && field < len(q.Fields) && len(v) > 0 && string(v) != "null" {
+			if answer.Values == nil {
+				answer.Values = map[string]json.RawMessage{}
+			}
+			answer.Values[q.Fields[field].Name] = v
+		}
+	}
+	return answer
+}
+
+// resume is how to go on with a call whose last result was a question; nil for
+// a new call.
+func (s *answering) resume() *Resume {
+	if len(s.given) == 0 || s.given[len(s.given)-1].live {
+		return nil
+	}
+	last := s.given[len(s.given)-1]
+	return &Resume{State: last.state, Answer: last.answer}
+}
+
+// later notes a question that was the result of the call: it is made again with
+// the answer.
+func (s *answering) later(ctx context.Context, r ToolResult) error {
+	if s.asked >= maxQuestions {
+		return s.x.returned(ctx, s.v, s.a, planner.Result{Text: errAsksOn.Error(), Failed: true, Usage: s.usage})
+	}
+	return s.x.append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
+		Server: s.server(), Form: r.Question, State: r.State, Expires: s.x.expires(),
+	}})
+}
+
+var (
+	errAsksOn  = errors.New("the server keeps asking questions; the call was given up")
+	errRefused = errors.New("a person declined the model call")
+)
+
+func (s *answering) server() string {
+	name, _, _ := strings.Cut(s.call.Tool, ".")
+	return name
+}
+
+// ask brings a question in the midst of the call to a person and waits. One
+// question is open at a time.
+func (s *answering) ask(ctx context.Context, q form.Question) (form.Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.given, func(g given) bool { return g.live && same(g.question, q) }); i >= 0 {
+		answer := s.given[i].answer
+		s.given = slices.Delete(s.given, i, i+1)
+		return answer, nil
+	}
+	if s.asked++; s.asked > maxQuestions {
+		return form.Answer{Action: form.Cancel}, errAsksOn
+	}
+	err := s.x.append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
+		Server: s.server(), Form: &q, Live: true, Expires: s.x.expires(),
+	}})
+	if err != nil {
+		return form.Answer{Action: form.Cancel}, err
+	}
+	return s.await(ctx, q)
+}
+
+// same compares questions as they are stored.
+func same(a, b form.Question) bool {
+	one, err := json.Marshal(a)
+	other, bad := json.Marshal(b)
+	return err == nil && bad == nil && string(one) == string(other)
+}
+
+// await waits until the question that was just asked is decided.
+func (s *answering) await(ctx context.Context, q form.Question) (form.Answer, error) {
+	asked := 0
+	for {
+		changed := s.x.Store.Changed(s.v.ID)
+		state, err := s.x.Store.State(ctx, s.v.ID)
+		if err != nil {
+			return form.Answer{Action: form.Cancel}, fmt.Errorf("waiting for an answer: %w", err)
+		}
+		call := state.Call(s.a.Place)
+		if asked == 0 {
+			asked = call.Elicited
+		}
+		if call.Step != planner.StepAsked || call.Elicited != asked {
+			later, err := s.x.Store.Load(ctx, s.v.ID, asked)
+			if err != nil {
+				return form.Answer{Action: form.Cancel}, fmt.Errorf("reading an answer: %w", err)
+			}
+			return answerOf(q, asked, later), nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return form.Answer{Action: form.Cancel}, ctx.Err()
+		}
+	}
+}
+
+// sample makes a model call for the server, when a person agrees to it.
+func (s *answering) sample(ctx context.Context, want Sampling) (Sampled, error) {
+	lang := s.v.Opening().Language
+	var text strings.Builder
+	for _, m := range append([]llm.Message{{Role: llm.System, Content: want.System}}, want.Messages...) {
+		if m.Content != "" {
+			fmt.Fprintf(&text, "%s: %s\n", m.Role, m.Content)
+		}
+	}
+	message := s.x.Texts.Text(lang, "question.sampling", map[string]any{"Server": s.server()}) + "\n\n" + bot.Fence(bot.Visible(text.String()), "")
+	answer, err := s.ask(ctx, form.Question{Message: message})
+	if err != nil {
+		return Sampled{}, err
+	}
+	if answer.Action != form.Accept {
+		return Sampled{}, errRefused
+	}
+	request := llm.Request{Role: llm.RoleWork, Messages: want.Messages}
+	if want.System != "" {
+		request.Messages = append([]llm.Message{{Role: llm.System, Content: want.System}}, want.Messages...)
+	}
+	reply, err := s.x.Model.Call(ctx, request, nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.usage = s.usage.Add(reply.Usage)
+	if err != nil {
+		return Sampled{}, fmt.Errorf("calling a model for the server: %w", err)
+	}
+	return Sampled{Model: reply.Model, Text: reply.Text}, nil
+}
