@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -115,9 +116,22 @@ func buttons(all []bot.Button) []slackgo.Block {
 	}
 	var elements []slackgo.BlockElement
 	for i, b := range all[:min(len(all), maxButtons)] {
-		elements = append(elements, slackgo.NewButtonBlockElement(fmt.Sprintf("%s.%d", actionPrefix, i), b.Data, plainText(cut(b.Label, maxLabel))))
+		label := cut(cmp.Or(oneLine(b.Label), "…"), maxLabel)
+		button := slackgo.NewButtonBlockElement(fmt.Sprintf("%s.%d", actionPrefix, i), b.Data, plainText(label))
+		elements = append(elements, button.WithStyle(style(b.Style)))
 	}
 	return []slackgo.Block{slackgo.NewActionBlock("", elements...)}
+}
+
+// style is a button's as Slack names it: empty for those that it does not know.
+func style(s string) slackgo.Style {
+	switch s {
+	case bot.StylePrimary:
+		return slackgo.StylePrimary
+	case bot.StyleDanger:
+		return slackgo.StyleDanger
+	}
+	return slackgo.StyleDefault
 }
 
 func plainText(t string) *slackgo.TextBlockObject {

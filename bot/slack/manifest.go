@@ -41,8 +41,8 @@ func Manifest(cfg Config, publicURL string) (string, error) {
 			},
 		},
 		OAuthConfig: slackgo.OAuthConfig{Scopes: slackgo.OAuthScopes{Bot: []string{
-			"app_mentions:read", "assistant:write", "channels:history", "chat:write", "commands", "groups:history",
-			"im:history", "im:write", "mpim:history", "users:read",
+			"app_mentions:read", "assistant:write", "channels:history", "chat:write", "commands", "files:write",
+			"groups:history", "im:history", "im:write", "mpim:history", "users:read",
 		}}},
 		Settings: slackgo.Settings{
 			EventSubscriptions: &slackgo.EventSubscriptions{

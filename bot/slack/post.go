@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -15,11 +16,24 @@ import (
 
 // Post sends a new message and returns its ts. A board in a thread becomes a
 // native stream where Slack allows one. A draft that replies to a command given
-// where the bot is no member goes through the command's response URL.
+// where the bot is no member goes through the command's response URL, which
+// takes no files. A file comes before its message, as one of its own.
 func (s *Slack) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
-	if strings.HasPrefix(d.ReplyTo, "http") {
-		return s.hooked(ctx, d.ReplyTo, d)
-	}
+	hook := strings.HasPrefix(d.ReplyTo, "http")
+	return s.uploads.Send(to, &d, func(f *bot.File) error {
+		if hook {
+			return fmt.Errorf("answering a command where the app is no member: %w", bot.ErrNoFiles)
+		}
+		return s.sendFile(ctx, to, &d, f)
+	}, func() (string, error) {
+		if hook {
+			return s.hooked(ctx, d.ReplyTo, d)
+		}
+		return s.post(ctx, to, d)
+	})
+}
+
+func (s *Slack) post(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
 	if d.Kind == bot.KindBoard && d.Board != nil {
 		id, err := s.startStream(ctx, to, d)
 		if err == nil && id != "" {

@@ -60,14 +60,17 @@ type Slack struct {
 	moods  *lru.Cache[string, mood]       // what Slack shows about a conversation
 	aside  chan func(ctx context.Context) // calls that nobody waits for
 
+	uploads bot.Uploads
+
 	identified sync.Mutex // held while auth.test is under way
 	identity   atomic.Pointer[identity]
 	state      atomic.Pointer[state]
 	revoked    atomic.Pointer[state] // what Slack says against the bot's token; nil: nothing
 	handler    atomic.Pointer[handler]
-	sessions   atomic.Bool // false once Slack said that this app has none
-	typing     atomic.Bool // likewise for the status of a thread
-	streams    atomic.Bool // likewise for native streams
+	sessions   atomic.Bool               // false once Slack said that this app has none
+	typing     atomic.Bool               // likewise for the status of a thread
+	streams    atomic.Bool               // likewise for native streams
+	noFiles    atomic.Pointer[time.Time] // until when files are not tried; nil: they are
 }
 
 // asker is who asked last in a conversation: a stream is shown to somebody.
