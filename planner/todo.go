@@ -34,6 +34,7 @@ type Action struct {
 	Allowed  bool   // tool: a person has allowed exactly this call
 	Asked    int    // ask: seq of the event that holds the question; 0 for a budget
 	Field    int    // ask, of a server's question: index of the field that is open
+	Waits    bool   // tool: it is under way, and its server waits for a person
 	Hold     bool   // keep it when it runs, do not start it: a budget is reached, or there is no room
 }
 
@@ -130,7 +131,7 @@ func callActions(list []Action, w Work, turn Turn, at Place) []Action {
 	case call.Fields > 0:
 		ask.ID = fmt.Sprintf("ask form %d.%d", call.Asked, call.Field)
 		if call.Live {
-			tool.Started, tool.Hold = call.Ran, true
+			tool.Started, tool.Hold, tool.Waits = call.Ran, true, true
 			list = append(list, tool)
 		}
 	case slices.ContainsFunc(turn.Calls[:at.Call], func(c CallState) bool { return c.together(call) }):

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -185,6 +186,14 @@ func (m *Model) Invalid() error {
 type Tools struct {
 	// Make makes the call; it may wait for ctx.
 	Make func(ctx context.Context, tool, arguments string) (tasks.ToolResult, error)
+	// Serve, when set, makes the call in its place.
+	Serve func(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error)
+	// Judge, when set, judges tools in place of the rules above.
+	Judge func(group, tool string) tasks.Verdict
+	// Many, when set, are the tools of the group "look".
+	Many []tasks.Tool
+	// Written, when set, writes prompts out.
+	Written func(name string, arguments map[string]string) (string, error)
 
 	mu    sync.Mutex
 	calls []string
@@ -202,6 +211,9 @@ func (t *Tools) Groups(context.Context) []tasks.Group {
 
 // Tools implements tasks.Toolbox.
 func (t *Tools) Tools(_ context.Context, group string) ([]tasks.Tool, error) {
+	if group == "look" && t.Many != nil {
+		return t.Many, nil
+	}
 	names := map[string]string{"look": "look.up", "book": "book.it", "locked": "locked.away", "secret": "secret.it"}
 	name, ok := names[group]
 	if !ok {
@@ -211,7 +223,10 @@ func (t *Tools) Tools(_ context.Context, group string) ([]tasks.Tool, error) {
 }
 
 // Verdict implements tasks.Toolbox.
-func (t *Tools) Verdict(_ context.Context, group, _ string) tasks.Verdict {
+func (t *Tools) Verdict(_ context.Context, group, tool string) tasks.Verdict {
+	if t.Judge != nil {
+		return t.Judge(group, tool)
+	}
 	switch group {
 	case "look", "secret":
 		return tasks.Verdict{Repeatable: true}
@@ -226,17 +241,32 @@ func (t *Tools) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, e
 	t.mu.Lock()
 	t.calls = append(t.calls, c.Tool+string(c.Arguments))
 	t.mu.Unlock()
+	if t.Serve != nil {
+		return t.Serve(ctx, c)
+	}
 	return t.Make(ctx, c.Tool, string(c.Arguments))
 }
 
-// Find implements tasks.Toolbox.
-func (t *Tools) Find(context.Context, string, string) ([]string, error) { return nil, nil }
+// Find implements tasks.Toolbox: it finds the tools that have a word of the
+// query in their names.
+func (t *Tools) Find(_ context.Context, _, query string) ([]string, error) {
+	var names []string
+	for _, tool := range t.Many {
+		if slices.ContainsFunc(strings.Fields(query), func(w string) bool { return strings.Contains(tool.Name, w) }) {
+			names = append(names, tool.Name)
+		}
+	}
+	return names, nil
+}
 
 // Prompts implements tasks.Toolbox.
 func (t *Tools) Prompts(context.Context, string) ([]tasks.ServerPrompt, error) { return nil, nil }
 
 // Prompt implements tasks.Toolbox.
-func (t *Tools) Prompt(_ context.Context, _, name string, _ map[string]string) (string, error) {
+func (t *Tools) Prompt(_ context.Context, _, name string, arguments map[string]string) (string, error) {
+	if t.Written != nil {
+		return t.Written(name, arguments)
+	}
 	return "", fmt.Errorf("no prompt %q", name)
 }
 

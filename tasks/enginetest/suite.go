@@ -47,6 +47,16 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 		"a post that fails is tried again":                testPostFails,
 		"an answer is streamed, a plan never":             testStream,
 		"words of a turn that calls tools are taken back": testTakenBack,
+		"calls of a turn are allowed together":            testApproval,
+		"a denial reaches the model":                      testDenial,
+		"an approval is of the exact call":                testExactCall,
+		"a grant spares the next question":                testGrant,
+		"words of outsiders open nothing":                 testOutsiders,
+		"a server asks in the midst of a call":            testAskedInMidcall,
+		"a server asks in place of a result":              testAskedForLater,
+		"a server keeps asking":                           testAsksOn,
+		"a group of many tools is searched":               testManyTools,
+		"a server's prompt is the goal":                   testServerPrompt,
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := NewKit(t, open(t))
@@ -60,6 +70,8 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 	}
 	t.Run("a crash repeats nothing that is stored", func(t *testing.T) { testCrash(t, open(t), build) })
 	t.Run("a call cut off is not repeated", func(t *testing.T) { testUnknown(t, open(t), build) })
+	t.Run("a question survives the restart of its call", func(t *testing.T) { testAskedAcrossRestart(t, open(t), build) })
+	t.Run("a call that waits for a person makes room for others", func(t *testing.T) { testAskedMakesRoom(t, open(t), build) })
 	t.Run("the store failing for a while loses nothing", func(t *testing.T) { testStoreFails(t, open(t), build) })
 }
 

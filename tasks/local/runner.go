@@ -34,6 +34,7 @@ type deed struct {
 	cancel context.CancelFunc
 	parked bool // done, and listed still: a question that was asked
 	pays   bool // it needs the task's slot
+	waits  bool // it needs none now: it waits for a person
 }
 
 type finished struct {
@@ -133,6 +134,9 @@ func (r *runner) reconcile(ctx context.Context) time.Duration {
 	listed := make(map[string]bool, len(todo))
 	for _, a := range todo {
 		listed[a.ID] = true
+		if d := r.running[a.ID]; d != nil {
+			d.waits = a.Waits
+		}
 	}
 	for id, d := range r.running {
 		if !listed[id] {
@@ -190,7 +194,7 @@ func (r *runner) eligible(todo []planner.Action) bool {
 
 func (r *runner) busy() bool {
 	for _, d := range r.running {
-		if d.pays && !d.parked {
+		if d.pays && !d.parked && !d.waits {
 			return true
 		}
 	}
