@@ -5,11 +5,15 @@
 package need
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -40,6 +44,24 @@ func NPM(t testing.TB, name string) string {
 		miss(t, "%s is not installed: run npm ci --prefix testing/npm", name)
 	}
 	return path
+}
+
+// Node22 returns the path of Node 22 or later: the one pinned in testing/npm,
+// or the machine's where no such package is for it. The packages there run on
+// Node 20 too, but for the conformance suite.
+func Node22(t testing.TB) string {
+	t.Helper()
+	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
+	pinned := filepath.Join(Root(t), "testing", "npm", "node_modules", "node-"+runtime.GOOS+"-"+cmp.Or(arch, runtime.GOARCH), "bin", "node")
+	for _, name := range []string{pinned, "node"} {
+		version, err := exec.CommandContext(t.Context(), name, "--version").Output()
+		major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
+		if n, _ := strconv.Atoi(major); err == nil && n >= 22 {
+			return name
+		}
+	}
+	miss(t, "Node 22 or later is not installed: run npm ci --prefix testing/npm")
+	return ""
 }
 
 // NPMPackage makes sure that a package of testing/npm without a program of its

@@ -2,6 +2,7 @@ package need_test
 
 import (
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -33,6 +34,14 @@ func TestCommand(t *testing.T) {
 		if w.end != test.want || (path != "") != (test.want == "") {
 			t.Errorf("needing %q with LEGWORK_REQUIRE_ALL=%q gave %q and %q, want the end %q", test.name, test.required, path, w.end, test.want)
 		}
+	}
+}
+
+func TestNode22(t *testing.T) {
+	node := need.Node22(t)
+	out, err := exec.CommandContext(t.Context(), node, "-p", "parseInt(process.versions.node) >= 22").CombinedOutput()
+	if err != nil || string(out) != "true\n" {
+		t.Errorf("Node22 gave %q, which is of Node 22 or later: %q and %v, want true", node, out, err)
 	}
 }
 
