@@ -42,11 +42,13 @@ store/rules        | bot planner tasks                       |
 tasks              | bot bot/markdown form i18n llm planner  | ulid/v2 golang-lru/v2 levenshtein x/net
 
 planner            | bot form i18n llm llm/lenient           | levenshtein
-tools              | textindex tools/builtin tools/builtin/caller tools/client | mcp-go levenshtein go-udiff
+tools              | bot textindex tools/builtin tools/builtin/caller tools/client | mcp-go levenshtein go-udiff
 tools/client       | form                                    | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
 tools/builtin      | tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text levenshtein
 tools/builtin/caller |                                       | mcp-go
 tools/builtin/files | tools/builtin/caller                   | mcp-go doublestar/v4 x/sys x/text
+tools/builtin/web  |                                         | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net gogs/chardet golang-lru/v2
+tools/builtin/search |                                       | mcp-go x/net
 tools/builtin/memory | textindex tools/builtin/caller        | mcp-go bbolt
 
 form               |                                         |

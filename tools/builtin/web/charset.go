@@ -1,0 +1,70 @@
+package web
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gogs/chardet"
+	"golang.org/x/net/html/charset"
+)
+
+// decode turns a body into UTF-8. What the server or the page says of its
+// charset holds, then what the bytes look like. Characters that nobody sees but
+// a model are left out.
+func decode(body []byte, contentType string, isHTML bool) string {
+	e, _, certain := charset.DetermineEncoding(body, contentType)
+	switch {
+	case certain:
+	case validUTF8(body):
+		return visible(string(body))
+	default:
+		detector := chardet.NewTextDetector()
+		if isHTML {
+			detector = chardet.NewHtmlDetector()
+		}
+		if guess, err := detector.DetectBest(body[:min(len(body), 64<<10)]); err == nil {
+			if found, _ := charset.Lookup(guess.Charset); found != nil {
+				e = found
+			}
+		}
+	}
+	text, err := e.NewDecoder().Bytes(body)
+	if err != nil {
+		text = body
+	}
+	return visible(strings.ToValidUTF8(string(text), string(utf8.RuneError)))
+}
+
+// validUTF8 overlooks a last character that was cut.
+func validUTF8(b []byte) bool {
+	for i := range min(len(b), utf8.UTFMax) {
+		if last := b[len(b)-1-i]; utf8.RuneStart(last) {
+			if tail := b[len(b)-1-i:]; !utf8.FullRune(tail) {
+				b = b[:len(b)-1-i]
+			}
+			break
+		}
+	}
+	return utf8.Valid(b)
+}
+
+// visible leaves out control characters but line breaks and tabs, byte order
+// marks, and the tag characters of Unicode, which hide text from people.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if (unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r') || r == '\ufeff' || (0xe0000 <= r && r <= 0xe007f) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// clip is the beginning of s on one line.
+func clip(s string, most int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}

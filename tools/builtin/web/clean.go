@@ -1,0 +1,237 @@
+package web
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// Bounds on the tags of a page, so that no page takes more than a second or
+// 100 MB to turn into Markdown.
+const (
+	maxElements   = 50_000 // later tags are left out; their text stays
+	maxAttributes = 16     // of one element
+	maxAttribute  = 2 << 10
+	maxSpans      = 3000 // columns and rows that all cells of the page may span
+)
+
+// own marks elements that HTML parsers open again in every paragraph until they
+// are closed: some hundred of them multiply the page by as many. Under another
+// name they are ordinary elements; tidy gives them their names back.
+const own = "x-"
+
+// cleaner copies the tags and attributes of a page that matter for its text.
+// It reads token by token and takes memory and time in proportion to the page.
+type cleaner struct {
+	out           strings.Builder
+	elements      int
+	spans         int
+	limit         int             // of elements
+	open          map[string]bool // the own elements that are open
+	seen          map[string]bool // html, head, body and title
+	skip          string          // the element whose content is left out
+	base, refresh string          // what <base> and <meta http-equiv=refresh> say
+}
+
+// clean returns a page that is safe to parse, and what it says about itself.
+func clean(page string, limit int) *cleaner {
+	c := &cleaner{limit: limit, open: map[string]bool{}, seen: map[string]bool{}}
+	for z := html.NewTokenizer(strings.NewReader(page)); ; {
+		switch z.Next() {
+		case html.ErrorToken:
+			return c
+		case html.TextToken:
+			if c.skip == "" {
+				c.out.Write(z.Raw())
+			}
+		case html.StartTagToken:
+			name, more := z.TagName()
+			c.start(z, string(name), more)
+		case html.SelfClosingTagToken:
+			if name, more := z.TagName(); string(name) != "svg" { // others do not close themselves
+				c.start(z, string(name), more)
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			c.end(string(name))
+		}
+	}
+}
+
+func (c *cleaner) start(z *html.Tokenizer, name string, more bool) {
+	if c.skip != "" && (c.skip == "template" || !isBlock(name)) {
+		return
+	}
+	c.skip = ""
+	if isSkipped(name) {
+		c.skip = name
+		return
+	}
+	attributes := c.attributes(z, name, more)
+	if !isKept(name) || c.again(name) {
+		return
+	}
+	if c.elements++; c.elements > c.limit {
+		c.breakLine(name)
+		return
+	}
+	if isOwn(name) {
+		if c.open[name] {
+			c.out.WriteString("</" + own + name + ">")
+		}
+		c.open[name] = true
+		name = own + name
+	}
+	c.out.WriteString("<" + name + attributes + ">")
+}
+
+func (c *cleaner) end(name string) {
+	switch {
+	case c.skip != "":
+		if name == c.skip || (c.skip != "template" && isBlock(name)) {
+			c.skip = ""
+		}
+	case !isKept(name) || name == "html" || name == "body":
+	case c.elements > c.limit:
+		c.breakLine(name)
+	case isOwn(name):
+		if c.open[name] {
+			c.out.WriteString("</" + own + name + ">")
+		}
+		c.open[name] = false
+	default:
+		c.out.WriteString("</" + name + ">")
+	}
+}
+
+func (c *cleaner) breakLine(name string) {
+	if isBlock(name) {
+		c.out.WriteByte('\n')
+	}
+}
+
+// again reports of elements that a page has once that this is another one.
+func (c *cleaner) again(name string) bool {
+	switch name {
+	case "html", "head", "body", "title":
+		before := c.seen[name]
+		c.seen[name] = true
+		return before
+	}
+	return false
+}
+
+// attributes reads those of a tag and returns what is kept of them as HTML.
+func (c *cleaner) attributes(z *html.Tokenizer, name string, more bool) string {
+	var b strings.Builder
+	found := map[string]string{}
+	for count := 0; more; {
+		var key, value []byte
+		if key, value, more = z.TagAttr(); !isKeptAttribute(string(key)) || len(value) > maxAttribute || count >= maxAttributes {
+			continue
+		}
+		if _, twice := found[string(key)]; twice {
+			continue
+		}
+		count++
+		found[string(key)] = string(value)
+		if string(key) == "style" && hides(value) {
+			b.WriteString(` hidden=""`)
+		}
+		if !c.isWritten(string(key), value) {
+			continue
+		}
+		b.WriteString(" " + string(key) + `="` + html.EscapeString(string(value)) + `"`)
+	}
+	c.note(name, found)
+	if later := found["data-src"]; name == "img" && found["src"] == "" && later != "" {
+		b.WriteString(` src="` + html.EscapeString(later) + `"`)
+	}
+	return b.String()
+}
+
+// isWritten leaves out what only note or the caller needs, and spans that would
+// make tables larger than the page.
+func (c *cleaner) isWritten(key string, value []byte) bool {
+	switch key {
+	case "style", "data-src", "http-equiv":
+		return false
+	case "src":
+		return len(value) > 0
+	case "colspan", "rowspan":
+		span := 0
+		for _, digit := range bytes.TrimSpace(value) {
+			if digit < '0' || digit > '9' || span > maxSpans {
+				return false
+			}
+			span = span*10 + int(digit-'0')
+		}
+		c.spans += span
+		return c.spans <= maxSpans
+	}
+	return true
+}
+
+// note keeps what a page says about its own address.
+func (c *cleaner) note(name string, found map[string]string) {
+	switch {
+	case name == "base" && c.base == "":
+		c.base = found["href"]
+	case name == "meta" && strings.EqualFold(found["http-equiv"], "refresh") && c.refresh == "":
+		_, to, ok := strings.Cut(found["content"], "=")
+		if ok {
+			c.refresh = strings.Trim(to, " \t\"'")
+		}
+	}
+}
+
+// hides tells whether a style makes its element invisible.
+func hides(style []byte) bool {
+	s := strings.ToLower(strings.Join(strings.Fields(string(style)), ""))
+	return strings.Contains(s, "display:none") || strings.Contains(s, "visibility:hidden")
+}
+
+func isSkipped(name string) bool {
+	switch name {
+	case "script", "style", "template", "svg", "select", "textarea", "noscript", "iframe", "noembed", "noframes", "plaintext", "xmp":
+		return true
+	}
+	return false
+}
+
+func isOwn(name string) bool {
+	switch name {
+	case "a", "b", "strong", "em", "i", "code", "s", "strike", "tt":
+		return true
+	}
+	return false
+}
+
+// isBlock tells of elements that begin a line.
+func isBlock(name string) bool {
+	switch name {
+	case "html", "body", "article", "section", "main", "aside", "header", "footer", "nav", "div", "p", "h1", "h2", "h3", "h4", "h5", "h6",
+		"ul", "ol", "li", "dl", "dt", "dd", "blockquote", "pre", "hr", "br", "table", "tr", "caption", "figure", "figcaption", "address", "details", "summary", "form", "fieldset", "center":
+		return true
+	}
+	return false
+}
+
+func isKept(name string) bool {
+	switch name {
+	case "head", "title", "meta", "thead", "tbody", "tfoot", "td", "th", "img", "button",
+		"span", "q", "cite", "abbr", "time", "sub", "sup", "mark", "del", "ins", "kbd", "samp", "var", "dfn":
+		return true
+	}
+	return isBlock(name) || isOwn(name)
+}
+
+func isKeptAttribute(key string) bool {
+	switch key {
+	case "id", "class", "href", "src", "alt", "title", "role", "lang", "dir", "datetime", "itemprop", "itemtype", "rel", "property", "name", "content",
+		"start", "hidden", "aria-hidden", "data-src", "colspan", "rowspan", "style", "http-equiv":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,35 @@
+package web
+
+import (
+	"net"
+	"net/netip"
+	"time"
+)
+
+// With returns o with a resolver and a clock of tests.
+func (o Options) With(resolver *net.Resolver, now func() time.Time) Options {
+	o.resolver, o.now = resolver, now
+	return o
+}
+
+// ReadHTML is what fetch does with a page.
+var ReadHTML = func(page, at string, whole bool) (string, error) {
+	u, err := target(at)
+	if err != nil {
+		return "", err
+	}
+	d, err := readHTML(page, u, whole)
+	return d.text, err
+}
+
+// Permits tells whether a robots.txt lets a program fetch an address.
+func Permits(robots, product, at string) bool {
+	u, err := target(at)
+	return err == nil && permits(parseRobots(robots, product), robotsPath(u))
+}
+
+// Decode is what fetch does with bytes.
+var Decode = decode
+
+// CheckAddress tells why an address may not be contacted by default.
+func CheckAddress(a netip.Addr) error { return rules{}.checkAddress("host", a) }
