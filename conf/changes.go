@@ -44,6 +44,7 @@ func (c *Config) parts() map[string]any {
 		"language": c.Language, "timezone": c.Timezone, "data_dir": c.DataDir, "instructions": c.Instructions,
 		"texts_dir": c.TextsDir, "log": c.Log, "models": models.Models, "roles": models.Roles,
 		"http": c.HTTP, "access": c.Access, "chats": c.Chats, "servers": c.Tools.Servers, "groups": c.Tools.Groups,
+		"approvals": c.Approvals, "import_servers": c.ImportServers,
 		"limits": limits, "limits.concurrent_tasks": c.Limits.ConcurrentTasks, "engine": c.Engine, "store": c.Store,
 		"telegram": nil, "slack": nil,
 	}

@@ -64,6 +64,7 @@ servers: {math: {builtin: math}}
 		{"nothing", before, nil, nil},
 		{"a default written down", before + "language: en\nhttp: {listen: \"127.0.0.1:8080\"}\nroles: {plan: main}\n", nil, nil},
 		{"a default within a platform", strings.Replace(before, `"${TOKEN}"`, `"${TOKEN}", mode: poll`, 1), nil, nil},
+		{"approvals and imports", before + "approvals: {show_in: private}\nimport_servers: []\n", []string{"approvals"}, nil},
 		{"access", before + "access: {telegram: {users: [1]}}\n", []string{"access"}, nil},
 		{"a model", strings.Replace(before, "model: m", "model: n", 1), []string{"models"}, nil},
 		{"limits", strings.Replace(before, "rounds: 3", "rounds: 4, concurrent_tasks: 8", 1), []string{"limits", "limits.concurrent_tasks"}, []string{"limits.concurrent_tasks"}},

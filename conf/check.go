@@ -171,6 +171,25 @@ func (l *issues) upTo(path string, value, most int) {
 	}
 }
 
+// within demands a duration from least to most.
+func (l *issues) within(path string, d, least, most time.Duration) {
+	if d < least || d > most {
+		l.add(path, "%s is out of range; allowed: %s to %s", brief(d), brief(least), brief(most))
+	}
+}
+
+// brief writes a duration without its zeros at the end: 72h, not 72h0m0s.
+func brief(d time.Duration) string {
+	text := d.String()
+	if short, found := strings.CutSuffix(text, "m0s"); found {
+		text = short + "m"
+	}
+	if short, found := strings.CutSuffix(text, "h0m"); found {
+		text = short + "h"
+	}
+	return text
+}
+
 // own lists the mistakes in the keys that belong to no other package.
 func (c *Config) own() issues {
 	var l issues
@@ -190,7 +209,11 @@ func (c *Config) own() issues {
 	models := slices.Collect(maps.Keys(c.LLM.Models))
 	for _, name := range slices.Sorted(maps.Keys(c.Tools.Groups)) {
 		l.known("groups."+name+".model", "model", c.Tools.Groups[name].Model, models)
+		l.ids("groups."+name+".allow", c.Tools.Groups[name].Allow, allowProblem)
 	}
+	l.within("approvals.expire", c.Approvals.Expire, time.Minute, 90*24*time.Hour)
+	l.within("approvals.grants", c.Approvals.Grants, time.Minute, 10*365*24*time.Hour)
+	l.oneOf("approvals.show_in", c.Approvals.ShowIn, []string{ShowInChat, ShowInPrivate})
 	c.ownChats(&l, models)
 	c.ownPlatforms(&l)
 	c.ownLimits(&l)
@@ -205,9 +228,7 @@ func (c *Config) ownLimits(l *issues) {
 	l.upTo("limits.parallel", c.Limits.Parallel, 256)
 	l.upTo("limits.turns", c.Limits.Turns, 1000)
 	l.upTo("limits.concurrent_tasks", c.Limits.ConcurrentTasks, 10000)
-	if t := c.Limits.TaskTimeout; t < time.Second || t > 30*24*time.Hour {
-		l.add("limits.task_timeout", "%s is out of range; allowed: 1s to 720h", t)
-	}
+	l.within("limits.task_timeout", c.Limits.TaskTimeout, time.Second, 30*24*time.Hour)
 }
 
 func (c *Config) ownChats(l *issues, models []string) {

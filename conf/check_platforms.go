@@ -214,5 +214,16 @@ func chatKeyProblem(key string) string {
 	return "is not the key of a chat; " + allowed
 }
 
+// allowProblem says why a text names neither a person nor a chat.
+func allowProblem(who string) string {
+	if who == "*" || chatKeyProblem(who) == "" {
+		return ""
+	}
+	if platform, id, _ := strings.Cut(who, ":"); platform == "slack" && slackUser.MatchString(id) {
+		return ""
+	}
+	return fmt.Sprintf("%s is neither a person nor a chat; allowed: \"*\", and PLATFORM:ID of one, such as telegram:12345, telegram:-1001234567890, slack:U012AB3CD or slack:C012AB3CD", shown(who))
+}
+
 // platforms are those that a chat can be on.
 func platforms() []string { return []string{"slack", "telegram", "terminal"} }

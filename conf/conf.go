@@ -7,6 +7,7 @@ package conf
 import (
 	"path/filepath"
 	"reflect"
+	"slices"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -39,6 +40,10 @@ type Config struct {
 	// Chats holds what is special about single chats, by their keys, such as "telegram:12345", "slack:C012AB3CD" or "terminal:alice".
 	Chats map[string]Chat `yaml:"chats,omitempty"`
 	Tools tools.Config    `yaml:",inline"`
+	// ImportServers are files in the usual mcpServers format, or VS Code's, whose servers are added. Relative paths are seen from the config file's folder.
+	ImportServers []string `yaml:"import_servers,omitempty"`
+	// Approvals says how people are asked about tools that change things.
+	Approvals Approvals `yaml:"approvals,omitempty"`
 	// Limits bound every task.
 	Limits Limits `yaml:"limits,omitempty"`
 	// Engine runs the tasks.
@@ -46,8 +51,22 @@ type Config struct {
 	// Store keeps the tasks.
 	Store Store `yaml:"store,omitempty"`
 
-	filled []secret // what came from variables and files
+	folder   string   // of the config file
+	filled   []secret // what came from variables and files
+	imported []string // files that were read, or looked for, because of ImportServers
+	warnings Errors
 }
+
+// Folder is where relative paths are seen from: that of the config file, or the
+// working directory without one.
+func (c *Config) Folder() string { return c.folder }
+
+// Warnings are oddities that change nothing, such as unknown keys in imported
+// files, each at its place.
+func (c *Config) Warnings() Errors { return slices.Clone(c.warnings) }
+
+// Imported lists the files besides the config file that the servers come from.
+func (c *Config) Imported() []string { return slices.Clone(c.imported) }
 
 // Log says what is logged and how. Logs go to standard error.
 type Log struct {
@@ -66,6 +85,22 @@ type Chat struct {
 	// Model takes the place of the roles' models in this chat.
 	Model string `yaml:"model,omitempty"`
 }
+
+// Approvals says how people are asked about tools that change things.
+type Approvals struct {
+	// Expire is how long a question waits for a person. After that nothing is done.
+	Expire time.Duration `yaml:"expire,omitempty"`
+	// ShowIn is where a question is shown: in the chat of the task, or in private to the person who asked.
+	ShowIn string `yaml:"show_in,omitempty" jsonschema:"enum=chat,enum=private"`
+	// Grants is how long "Always in this chat" lasts.
+	Grants time.Duration `yaml:"grants,omitempty"`
+}
+
+// Where a question can be shown.
+const (
+	ShowInChat    = "chat"
+	ShowInPrivate = "private"
+)
 
 // Limits bound tasks, so that none runs for ever.
 type Limits struct {
@@ -134,6 +169,15 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	d.decode(root, "", reflect.ValueOf(config).Elem())
 	config.DataDir = beside(folder, config.DataDir)
 	config.TextsDir = beside(folder, config.TextsDir)
+	config.folder = folder
+	if len(config.ImportServers) == 0 {
+		config.ImportServers = nil // written down or not
+	}
+	for _, server := range config.Tools.Servers {
+		for i, root := range server.Roots {
+			server.Roots[i] = beside(folder, root)
+		}
+	}
 	config.filled = d.secrets
 	d.check(config)
 	faults := d.texts(config.TextsDir)

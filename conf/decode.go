@@ -43,7 +43,7 @@ const maxVisits = 1 << 18
 // search for a typing error.
 func absentKeys() []string {
 	return []string{
-		"http.tokens", "import_servers", "approvals", "budget", "retention", "backup", "telemetry", "alerts",
+		"http.tokens", "budget", "retention", "backup", "telemetry", "alerts",
 	}
 }
 

@@ -1,6 +1,8 @@
 package conf
 
 import (
+	"time"
+
 	"legwork/planner"
 	"legwork/tools"
 )
@@ -22,9 +24,11 @@ func Default() *Config {
 			TaskTimeout:     task.TaskTimeout,
 			ConcurrentTasks: 32,
 		},
+		Approvals: Approvals{Expire: 72 * time.Hour, ShowIn: ShowInChat, Grants: 30 * 24 * time.Hour},
 		Platforms: Platforms{HTTP: HTTP{Listen: DefaultListen}},
 		Engine:    Engine{Type: "local"},
 		Store:     Store{Type: "bolt"},
+		folder:    ".",
 	}
 }
 

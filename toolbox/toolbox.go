@@ -106,8 +106,8 @@ func (t Toolbox) Prompt(ctx context.Context, group, name string, arguments map[s
 }
 
 // Changes implements tasks.Toolbox.
-func (t Toolbox) Changes(context.Context) []tasks.ToolChange {
-	changes := t.manager.Changes()
+func (t Toolbox) Changes(ctx context.Context) []tasks.ToolChange {
+	changes := t.manager.Changes(ctx)
 	list := make([]tasks.ToolChange, len(changes))
 	for i, c := range changes {
 		list[i] = tasks.ToolChange(c)

@@ -1,21 +1,25 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"legwork/tools/builtin/caller"
 	"legwork/tools/client"
 )
 
-// Call is one call of "server.tool". Timeout, Keep and Meta are given by the Set.
+// Call is one call of "server.tool". Timeout, Keep and Meta are given by the
+// Set. Definition is that of the Verdict: when the tool has another one by now,
+// the call is refused.
 type Call struct {
 	client.Call
 	Chat, Person string // keys of where it is called and for whom; built-in servers alone are told
+	Private      bool   // nobody but this person is in the chat
 }
 
 // Result is the outcome of a call, in words that a model can read.
@@ -57,36 +61,66 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 	full := c.Tool
 	sv, name := g.find(full)
 	if sv == nil {
-		return g.unknown(full), errors.New("the group has no such tool")
+		return failed("%s", g.unknown(full)), client.ErrNoTool
 	}
-	c.Tool, c.Timeout, c.Keep = name, g.cfg.ToolTimeout, g.cfg.MaxResultBytes
+	c.Tool, c.Timeout, c.Keep, c.Meta = name, g.cfg.ToolTimeout, g.cfg.MaxResultBytes, nil
+	if sv.builtin != "" {
+		c.Meta = caller.Caller{Chat: c.Chat, Person: c.Person, Private: c.Private}.Meta()
+	}
+	from := time.Now()
+	short, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	if err := sv.Settled(short); err != nil {
+		return failed("%s", unavailable(full, err)), err
+	}
+	v := sv.view()
+	if refusal := v.refusal(full, name); refusal != "" {
+		return failed("%s", refusal), client.ErrChanged
+	}
+	d := v.tools[name]
+	if d == nil {
+		return failed("%s", g.unknown(full)), client.ErrNoTool
+	}
+	c.Definition, c.Timeout = cmp.Or(c.Definition, d.Hash), c.Timeout-time.Since(from).Truncate(10*time.Millisecond)
 	res, err := sv.Call(ctx, c.Call)
 	switch {
 	case errors.Is(err, client.ErrUnavailable):
-		return failed("The tool %s cannot be called now: %v. Try other tools, or go on without it.", full, err), err
+		return failed("%s", unavailable(full, err)), err
 	case errors.Is(err, client.ErrNoTool):
-		return g.unknown(full), err
+		return failed("%s", g.unknown(full)), err
+	case errors.Is(err, client.ErrChanged):
+		return failed("The tool %s was not called: its server has changed what it says about it since the call was judged. Call it again only if it still fits.", full), err
 	case errors.Is(err, client.ErrArguments):
 		return failed("The tool %s was not called: %v. Correct them and call it again.", full, err), err
 	}
 	return Result{Result: res}, err
 }
 
+func unavailable(tool string, err error) string {
+	return fmt.Sprintf("The tool %s cannot be called now: %v. Try other tools, or go on without it.", tool, err)
+}
+
 // unknown says what there is instead.
-func (g *group) unknown(tool string) Result {
+func (g *group) unknown(tool string) string {
+	const most = 50
 	var names []string
 	for _, s := range g.servers {
-		if cat := s.Catalog(); cat != nil {
-			for _, t := range slices.Sorted(maps.Keys(cat.Tools)) {
+		if v := s.view(); v != nil {
+			for t := range v.tools {
 				if g.has(s, t) {
-					names = append(names, s.Name()+"."+t)
+					names = append(names, s.full(t))
 				}
 			}
 		}
 	}
+	slices.Sort(names)
 	perhaps := ""
 	if near := nearest(tool, names); near != "" {
 		perhaps = fmt.Sprintf(" Perhaps %s was meant.", near)
 	}
-	return failed("There is no tool %q in the group %s.%s Its tools are: %s.", tool, g.name, perhaps, strings.Join(names, ", "))
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return fmt.Sprintf("There is no tool %q in the group %s.%s Its tools are: %s%s.", tool, g.name, perhaps, strings.Join(names, ", "), more)
 }

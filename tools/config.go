@@ -16,19 +16,21 @@ type Config struct {
 }
 
 // ServerConfig is one MCP server: a command that speaks MCP on its standard
-// input and output, or a built-in one.
+// input and output, a remote one, or a built-in one.
 type ServerConfig struct {
-	Type             string            `yaml:"type" json:"type,omitempty"`                           // stdio, http, streamable-http or sse; empty: follows from the other keys
+	Type             string            `yaml:"type" json:"type,omitempty"`                           // stdio, http, streamable-http (the same) or sse; empty: follows from the other keys
 	Command          string            `yaml:"command" json:"command,omitempty"`                     // program to start; looked up in PATH
 	Args             []string          `yaml:"args" json:"args,omitempty"`                           // its arguments
 	Env              map[string]string `yaml:"env" json:"env,omitempty"`                             // added to the few variables that it inherits (see EnvAllowed)
 	Cwd              string            `yaml:"cwd" json:"cwd,omitempty"`                             // working directory; empty: that of legwork
-	Protocol         string            `yaml:"protocol" json:"protocol,omitempty"`                   // MCP revision such as 2025-11-25; empty: found out
-	TrustAnnotations bool              `yaml:"trust_annotations" json:"trust_annotations,omitempty"` // believe the server's own readOnlyHint and idempotentHint
-	Builtin          string            `yaml:"builtin" json:"builtin,omitempty"`                     // name of a built-in server instead of a command
-	Options          map[string]any    `yaml:"options" json:"options,omitempty"`                     // options of the built-in server
 	URL              string            `yaml:"url" json:"url,omitempty"`                             // address of a remote server
 	Headers          map[string]string `yaml:"headers" json:"headers,omitempty"`                     // sent to a remote server
+	Protocol         string            `yaml:"protocol" json:"protocol,omitempty"`                   // MCP revision such as 2025-11-25; empty: found out
+	TrustAnnotations bool              `yaml:"trust_annotations" json:"trust_annotations,omitempty"` // believe the server's own readOnlyHint and idempotentHint
+	Roots            []string          `yaml:"roots" json:"roots,omitempty"`                         // folders that it is told to work in, when it asks; none: it is told of none
+	Sampling         bool              `yaml:"sampling" json:"sampling,omitempty"`                   // it may ask for calls of a model, within the task's budget
+	Builtin          string            `yaml:"builtin" json:"builtin,omitempty"`                     // name of a built-in server instead of a command
+	Options          map[string]any    `yaml:"options" json:"options,omitempty"`                     // options of the built-in server
 }
 
 // GroupConfig is what the planner can assign work to: tools of some servers
@@ -40,6 +42,7 @@ type GroupConfig struct {
 	Approve         Approve       `yaml:"approve" json:"approve,omitempty"`                     // never, writes (default), always, or patterns of the tools that need approval
 	ReadOnly        []string      `yaml:"read_only" json:"read_only,omitempty"`                 // patterns of tools that are known to change nothing
 	Instructions    string        `yaml:"instructions" json:"instructions,omitempty"`           // added to the prompts of its sub-tasks
+	Prompt          string        `yaml:"prompt" json:"prompt,omitempty"`                       // SERVER/PROMPT: a server's prompt whose text is added to them, too
 	Model           string        `yaml:"model" json:"model,omitempty"`                         // model for its sub-tasks; empty: that of the role work
 	Allow           []string      `yaml:"allow" json:"allow,omitempty"`                         // who may use it, as platform:user or platform:chat; empty or "*": everybody
 	ToolTimeout     time.Duration `yaml:"tool_timeout" json:"tool_timeout,omitempty"`           // for one call; 0: DefaultToolTimeout

@@ -20,7 +20,12 @@ servers:
   bad name: {builtin: clock}
   both: {builtin: math, command: x}
   nothing: {}
-  remote: {url: "https://mcp.example.com/mcp"}
+  remote: {url: "https://mcp.example.com/mcp", type: http, headers: {Authorization: "Bearer x"}}
+  legwork: {command: x}
+  ftp: {url: "ftp://mcp.example.com/mcp", headers: {"X Y": a, host: b, X: "a\nb"}, args: [x], options: {a: 1}}
+  mixed: {url: "https://mcp.example.com/mcp", type: stdio}
+  three: {url: "https://mcp.example.com/mcp", builtin: clock}
+  rooted: {command: x, roots: [/, /nowhere]}
   sse: {type: sse}
   odd: {type: pipe, command: x}
   search: {builtin: search}
@@ -39,6 +44,8 @@ groups:
     tool_timeout: -1s
     max_result_bytes: -1
     show_result_bytes: 999999999
+  asked: {servers: [clock, rooted], prompt: rooted/}
+  asking: {servers: [clock, rooted], prompt: rootd/x}
   pay: {servers: [clock], approve: [never, "b*"]}
   fine: {servers: [clock], approve: ["book_*", "!book_list"], tools: ["*", "!x"], tool_timeout: 5s}
 `
@@ -54,17 +61,28 @@ groups:
 		`servers.bad name: "bad name" cannot be a server's name; allowed are up to 32 letters, digits, - and _`,
 		`servers.both.builtin: a server has command or builtin, not both`,
 		`servers.hidden: no group uses this server, and group "hidden" has its name; list it under groups.hidden.servers`,
+		`servers.ftp.args: args is for servers with a command`,
+		`servers.ftp.headers.X: has a control character`,
+		`servers.ftp.headers.X Y: "X Y" cannot be the name of a header`,
+		`servers.ftp.headers.host: host belongs to the protocol`,
+		`servers.ftp.options: options is for servers with builtin`,
+		`servers.ftp.url: is not the address of a server`,
+		`servers.legwork: "legwork" is legwork itself`,
+		`servers.mixed.type: a server with a url is not of type stdio`,
+		`servers.rooted.roots[1]: there is no folder "/nowhere"`,
+		`servers.three.url: a server has command, url or builtin, and only one of them`,
+		`groups.asked.prompt: "rooted/" is not the name of a prompt`,
+		`groups.asking.prompt: no server is named "rootd"`,
 		`servers.math.args: args is for servers with a command`,
-		`servers.math.options: the built-in server "math" has no options; remove digits`,
-		`servers.nothing: command or builtin is missing; built-in servers are "clock", "math"`,
+		`servers.math.options.digits: the built-in server "math" has no options; remove it`,
+		`servers.nothing: command, url or builtin is missing; built-in servers are "clock", "math"`,
 		`servers.odd.type: "pipe" is unknown; allowed are "stdio", "http", "streamable-http", "sse"`,
 		`servers.old.env.A=B: "A=B" cannot be an environment variable`,
-		`servers.old.headers: headers are for servers with a url`,
-		`servers.old.options: options are for built-in servers`,
+		`servers.old.headers: headers is for servers with a url`,
+		`servers.old.options: options is for servers with builtin`,
 		`servers.old.protocol: "1999-01-01" is unknown`,
-		`servers.remote.url: this version has stdio and built-in servers only`,
 		`servers.search.builtin: "search" is unknown; allowed are "clock", "math"`,
-		`servers.sse.type: this version has stdio and built-in servers only`,
+		`servers.sse.type: a server of type sse needs a url`,
 		`groups.llm_tool: llm_tool is the model itself`,
 		`groups.none.servers: servers is missing; configured are "bad name"`,
 		`groups.pay.approve[0]: "never" stands alone`,
@@ -88,8 +106,8 @@ groups:
 	if len(got) > 0 {
 		t.Errorf("Validate: got more issues than wanted: %q", got)
 	}
-	if _, err := tools.New(cfg, tools.Options{}); err == nil || strings.Count(err.Error(), "\n") != 25 {
-		t.Errorf("New with 26 issues: got %v, want an error of 26 lines", err)
+	if _, err := tools.New(cfg, tools.Options{}); err == nil || strings.Count(err.Error(), "\n") != 36 {
+		t.Errorf("New with 37 issues: got %v, want an error of 37 lines", err)
 	}
 }
 

@@ -1,6 +1,101 @@
 package tools
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
 
-// Find returns the tools of a group, as "server.tool", that words describe best.
-func (s *Set) Find(context.Context, string, string) ([]string, error) { return nil, nil }
+	"legwork/textindex"
+	"legwork/tools/client"
+)
+
+// maxFound is how many tools a search returns.
+const maxFound = 8
+
+// index finds the tools of a group while its servers offer what they did when
+// it was made.
+type index struct {
+	views []*view
+	words *textindex.Index
+}
+
+// Find returns the tools of a group, as "server.tool", that a description in
+// plain words fits best, the best first, at most eight. It waits for servers
+// like Tools. What it looks at are names, titles, descriptions and the names of
+// parameters.
+func (s *Set) Find(ctx context.Context, name, query string) ([]string, error) {
+	g := s.groups[name]
+	if g == nil {
+		return nil, s.noGroup(name)
+	}
+	ready, views, err := g.settled(ctx)
+	if len(ready) == 0 && err != nil {
+		return nil, err
+	}
+	x := g.found.Load()
+	if x == nil || !slices.Equal(x.views, views) {
+		x = &index{views, g.indexed(ready, views)}
+		g.found.Store(x)
+	}
+	var names []string
+	for _, hit := range x.words.Search(query, maxFound) {
+		names = append(names, hit.ID)
+	}
+	return names, nil
+}
+
+func (g *group) indexed(servers []*member, views []*view) *textindex.Index {
+	var docs []textindex.Doc
+	for i, s := range servers {
+		for _, tool := range slices.Sorted(maps.Keys(views[i].tools)) {
+			if g.has(s, tool) {
+				docs = append(docs, textindex.Doc{ID: s.full(tool), Text: searched(views[i].tools[tool])})
+			}
+		}
+	}
+	return textindex.New(docs)
+}
+
+// searched is what a tool is found by.
+func searched(d *client.Definition) string {
+	var more struct {
+		Title       string `json:"title"`
+		Annotations struct {
+			Title string `json:"title"`
+		} `json:"annotations"`
+		InputSchema struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+		} `json:"inputSchema"`
+	}
+	_ = json.Unmarshal(d.Raw, &more) // what does not fit is not searched
+	parameters := slices.Sorted(maps.Keys(more.InputSchema.Properties))
+	return strings.Join([]string{d.Name, more.Title, more.Annotations.Title, d.Description, strings.Join(parameters, " ")}, "\n")
+}
+
+// settled waits for the group's servers, at most its tool timeout. It returns
+// those that are ready with what they offer; the error names the others. When
+// ctx ends first, nothing is returned but its error.
+func (g *group) settled(ctx context.Context) (ready []*member, views []*view, err error) {
+	wait, cancel := context.WithTimeout(ctx, g.cfg.ToolTimeout)
+	defer cancel()
+	var errs []error
+	for _, s := range g.servers {
+		if err := s.Settled(wait); err != nil {
+			if ctx.Err() != nil {
+				return nil, nil, ctx.Err()
+			}
+			errs = append(errs, err)
+			continue
+		}
+		v := s.view()
+		if v.problem != nil {
+			errs = append(errs, v.problem)
+			continue
+		}
+		ready, views = append(ready, s), append(views, v)
+	}
+	return ready, views, errors.Join(errs...)
+}

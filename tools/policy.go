@@ -23,8 +23,7 @@ type Verdict struct {
 }
 
 // Verdict judges a call of "server.tool" by a group. It waits for a server that
-// is still starting, at most the group's tool timeout: what is not known is
-// judged like a tool that changes things.
+// is still starting, at most the group's tool timeout.
 func (s *Set) Verdict(ctx context.Context, groupName, tool string) Verdict {
 	g := s.groups[groupName]
 	if g == nil {
@@ -32,30 +31,38 @@ func (s *Set) Verdict(ctx context.Context, groupName, tool string) Verdict {
 	}
 	sv, name := g.find(tool)
 	if sv == nil {
-		return Verdict{Refusal: g.unknown(tool).Text}
+		return Verdict{Refusal: g.unknown(tool)}
 	}
-	if sv.Catalog() == nil {
+	v := sv.view()
+	if v == nil {
 		short, cancel := context.WithTimeout(ctx, g.cfg.ToolTimeout)
 		defer cancel()
-		_ = sv.Settled(short) // what it is then is judged
-	}
-	return g.verdict(sv, name)
-}
-
-// verdict judges by the rules of the group and what is known of the tool.
-func (g *group) verdict(s *client.Server, tool string) Verdict {
-	var v Verdict
-	v.ReadOnly = matches(g.cfg.ReadOnly, s.Name(), tool)
-	v.Repeatable = v.ReadOnly
-	if cat := s.Catalog(); cat != nil {
-		if d := cat.Tools[tool]; d != nil {
-			v.Definition = d.Hash
-			if s.Local() || g.trusts[s.Name()] {
-				v.ReadOnly = v.ReadOnly || d.Annotations.ReadOnly
-				v.Repeatable = v.ReadOnly || d.Annotations.Idempotent
-			}
+		err := sv.Settled(short)
+		if v = sv.view(); v == nil {
+			return Verdict{Refusal: unavailable(tool, err)}
 		}
 	}
+	if refusal := v.refusal(tool, name); refusal != "" {
+		return Verdict{Refusal: refusal}
+	}
+	d := v.tools[name]
+	if d == nil {
+		return Verdict{Refusal: g.unknown(tool)}
+	}
+	return g.judged(sv, name, d)
+}
+
+// judged is what the rules of the group say about a tool of one of its servers.
+func (g *group) judged(s *member, tool string, d *client.Definition) Verdict {
+	v := Verdict{Definition: d.Hash}
+	v.ReadOnly = d.Own || g.readOnly.fit(s.Name(), tool)
+	if s.Local() || s.trusted {
+		v.ReadOnly = v.ReadOnly || d.Annotations.ReadOnly
+		v.Repeatable = d.Annotations.Idempotent
+	}
+	v.Repeatable = v.Repeatable || v.ReadOnly
+	v.Trusted = s.builtin == "clock" || s.builtin == "math"
+	v.Sources = s.builtin == "search"
 	switch g.cfg.Approve.word() {
 	case ApproveNever:
 		v.Never = true
@@ -64,19 +71,19 @@ func (g *group) verdict(s *client.Server, tool string) Verdict {
 	case ApproveWrites:
 		v.Ask = !v.ReadOnly
 	default:
-		v.Ask = matches(g.cfg.Approve, s.Name(), tool)
+		v.Ask = g.approve.fit(s.Name(), tool)
 	}
 	return v
 }
 
 // find splits "server.tool"; nil when the group offers no such thing. Servers'
 // names have no dots, tools' may.
-func (g *group) find(full string) (*client.Server, string) {
+func (g *group) find(full string) (*member, string) {
 	name, tool, ok := strings.Cut(full, ".")
 	if !ok {
 		return nil, ""
 	}
-	i := slices.IndexFunc(g.servers, func(s *client.Server) bool { return s.Name() == name })
+	i := slices.IndexFunc(g.servers, func(s *member) bool { return s.Name() == name })
 	if i < 0 || !g.has(g.servers[i], tool) {
 		return nil, ""
 	}

@@ -5,21 +5,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
-
-	"legwork/tools/client"
 )
 
 // Set is an immutable snapshot of groups and their servers. A call uses the
 // rules of the Set it is made with; a Set that a reload replaced can still
 // call the servers that are configured as before.
 type Set struct {
-	servers map[string]*client.Server
+	servers map[string]*member
 	made    map[string]made // what they were made of
 	groups  map[string]*group
 	log     *slog.Logger
@@ -35,8 +33,10 @@ type made struct {
 type group struct {
 	name    string
 	cfg     GroupConfig
-	servers []*client.Server
-	trusts  map[string]bool // servers whose annotations are believed
+	servers []*member
+	found   atomic.Pointer[index] // of its tools; nil before the first search
+
+	tools, readOnly, approve patterns // of cfg
 }
 
 // Group is what a planner needs to know of a group.
@@ -68,104 +68,64 @@ func (s *Set) Groups() []Group {
 		g := s.groups[name]
 		list = append(list, Group{
 			Name: name, Description: g.description(), Instructions: g.cfg.Instructions,
-			Model: g.cfg.Model, Allow: g.cfg.Allow, ReadOnly: g.readOnly(),
+			Model: g.cfg.Model, Allow: g.cfg.Allow, ReadOnly: g.onlyReads(),
 		})
 	}
 	return list
 }
 
-// Tools lists the tools of a group by name. It waits for servers that are
-// still starting, at most the group's tool timeout. The tools of a server that
-// is down are left out: the error names it, and the others are returned with it.
+// Tools lists the tools of a group by name, but for those that are held back.
+// It waits for servers that are still starting, at most the group's tool
+// timeout. The tools of a server that is down are left out: the error names it,
+// and the others are returned with it.
 func (s *Set) Tools(ctx context.Context, name string) ([]Tool, error) {
 	g := s.groups[name]
 	if g == nil {
 		return nil, s.noGroup(name)
 	}
-	wait, cancel := context.WithTimeout(ctx, g.cfg.ToolTimeout)
-	defer cancel()
-	var errs []error
+	ready, views, err := g.settled(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	var list []Tool
-	for _, sv := range g.servers {
-		if err := sv.Settled(wait); err != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			errs = append(errs, err)
-			continue
-		}
-		for tool, d := range sv.Catalog().Tools {
+	for i, sv := range ready {
+		for tool, d := range views[i].tools {
 			if !g.has(sv, tool) {
 				continue
 			}
-			v := g.verdict(sv, tool)
+			v := g.judged(sv, tool, d)
 			list = append(list, Tool{
-				Name: sv.Name() + "." + tool, Exposed: exposed(sv.Name(), tool), Description: d.Description,
+				Name: sv.full(tool), Exposed: exposed(sv.Name(), tool), Description: d.Description,
 				Schema: d.InputSchema, ReadOnly: v.ReadOnly, Repeatable: v.Repeatable,
 			})
 		}
 	}
 	slices.SortFunc(list, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
-	return list, errors.Join(errs...)
+	return list, err
 }
 
 // has tells whether the group offers a tool of one of its servers.
-func (g *group) has(s *client.Server, tool string) bool {
-	return len(g.cfg.Tools) == 0 || matches(g.cfg.Tools, s.Name(), tool)
+func (g *group) has(s *member, tool string) bool {
+	return g.tools.none() || g.tools.fit(s.Name(), tool)
 }
 
-func (g *group) readOnly() bool {
+// onlyReads tells that every tool is known to change nothing.
+func (g *group) onlyReads() bool {
+	if g.readOnly.all() {
+		return true
+	}
 	for _, s := range g.servers {
-		if slices.Contains(g.cfg.ReadOnly, "*") && len(g.cfg.ReadOnly) == 1 {
-			continue
-		}
-		cat := s.Catalog()
-		if cat == nil {
+		v := s.view()
+		if v == nil || v.problem != nil {
 			return false
 		}
-		for tool := range cat.Tools {
-			if g.has(s, tool) && !g.verdict(s, tool).ReadOnly {
+		for tool, d := range v.tools {
+			if g.has(s, tool) && !g.judged(s, tool, d).ReadOnly {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-// description falls back to what the servers say of themselves, then to the
-// names of the tools.
-func (g *group) description() string {
-	if g.cfg.Description != "" {
-		return g.cfg.Description
-	}
-	var said, names []string
-	for _, s := range g.servers {
-		cat := s.Catalog()
-		if cat == nil {
-			continue
-		}
-		if first, _, _ := strings.Cut(strings.TrimSpace(cat.Instructions), "\n"); first != "" {
-			short, _ := cut(first, 300)
-			said = append(said, short)
-		}
-		for tool := range cat.Tools {
-			if g.has(s, tool) {
-				names = append(names, tool)
-			}
-		}
-	}
-	if len(said) > 0 {
-		return strings.Join(said, " ")
-	}
-	if len(names) == 0 {
-		return "Tools of " + strings.Join(g.cfg.Servers, ", ")
-	}
-	slices.Sort(names)
-	short, more := cut(strings.Join(names, ", "), 300)
-	if more {
-		short += "..."
-	}
-	return "Tools: " + short
 }
 
 // exposed makes a name that models accept: "server__tool". Where characters

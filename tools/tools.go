@@ -1,7 +1,7 @@
 // Package tools gives groups of tools from MCP servers: built-in ones in the
-// process and others on standard input and output, started in the background,
-// supervised, bounded in everything they can take, and called by rules that
-// the config sets.
+// process, others on standard input and output or by HTTP. They run in the
+// background, are called by rules that the config sets, and are held to what
+// they said of their tools when these were first seen.
 package tools
 
 import (
@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"reflect"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,14 +25,22 @@ type Options struct {
 	Now          func() time.Time // the clock of the built-in servers; nil: time.Now
 	RestartDelay time.Duration    // before the first restart of a failed server, doubled up to a minute; 0: 500 ms
 	ProbeTimeout time.Duration    // how long a server may be silent on the modern greeting; 0: 5 s
+	Base         string           // folder that relative paths in options of built-in servers are seen from; empty: the working directory
+	Data         string           // folder for what built-in servers keep; empty: the working directory
+	Known        Known            // what servers said of their tools at first sight; nil: in memory
+	OnChange     func(Change)     // called for each tool that is held back since its server changed it, one at a time; nil: that is only logged
 }
 
 // Manager runs the servers of a Config and hands out snapshots of it. Its
 // methods are safe for concurrent use.
 type Manager struct {
-	o     Options
-	set   atomic.Pointer[Set]
-	guard *client.Guard
+	o      Options
+	set    atomic.Pointer[Set]
+	guard  *client.Guard
+	ledger *ledger
+
+	news     chan struct{}        // a catalog is new; holds one
+	lastTold map[string]time.Time // of changed tools, by name; tellChanges alone uses it
 
 	reload sync.Mutex // held by the one Reload that is under way
 
@@ -61,7 +67,10 @@ func New(cfg Config, o Options) (*Manager, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	m := &Manager{o: o, guard: client.NewGuard(o.Log), stopped: make(chan struct{})}
+	m := &Manager{
+		o: o, guard: client.NewGuard(o.Log), ledger: newLedger(o.Known, o.Log), stopped: make(chan struct{}),
+		news: make(chan struct{}, 1), lastTold: map[string]time.Time{},
+	}
 	set, _, err := m.build(cfg, nil)
 	if err != nil {
 		return nil, err
@@ -82,6 +91,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer running.Wait()
 	defer close(m.stopped)
 	stop := map[*client.Server]context.CancelFunc{}
+	running.Go(func() { m.attend(ctx) })
 	launch := func(servers []*client.Server) {
 		for _, s := range servers {
 			life, cancel := context.WithCancel(ctx)
@@ -91,7 +101,9 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	m.orders = make(chan order)
-	launch(slices.Collect(maps.Values(m.Set().servers)))
+	for _, s := range m.Set().servers {
+		launch([]*client.Server{s.Server})
+	}
 	m.mu.Unlock()
 	for {
 		select {
@@ -114,6 +126,26 @@ func (m *Manager) Run(ctx context.Context) error {
 				})
 			}
 		}
+	}
+}
+
+// attend looks at each new catalog, until ctx ends.
+func (m *Manager) attend(ctx context.Context) {
+	for {
+		m.tellChanges(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.news:
+		}
+	}
+}
+
+// ring wakes attend.
+func (m *Manager) ring() {
+	select {
+	case m.news <- struct{}{}:
+	default: // it is awake
 	}
 }
 
@@ -148,10 +180,11 @@ func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 		}
 	}
 	m.set.Store(set)
+	m.ring()
 	var gone []*client.Server
-	for _, s := range old.servers {
-		if set.servers[s.Name()] != s {
-			gone = append(gone, s)
+	for name, s := range old.servers {
+		if next := set.servers[name]; next == nil || next.Server != s.Server {
+			gone = append(gone, s.Server)
 		}
 	}
 	return m.tell(context.WithoutCancel(ctx), order{retire: gone})
@@ -178,47 +211,50 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server,
 		}
 		return nil, nil, errors.Join(errs...)
 	}
-	set = &Set{servers: map[string]*client.Server{}, made: map[string]made{}, groups: map[string]*group{}, log: m.o.Log}
+	set = &Set{servers: map[string]*member{}, made: map[string]made{}, groups: map[string]*group{}, log: m.o.Log}
 	for name, sc := range cfg.Servers {
-		keep := cfg.kept(name)
-		set.made[name] = made{sc, keep}
-		if old != nil {
-			if s := old.servers[name]; s != nil && old.made[name].keep == keep && reflect.DeepEqual(old.made[name].cfg, sc) {
-				set.servers[name] = s
-				continue
-			}
+		s := &member{builtin: sc.Builtin, trusted: sc.TrustAnnotations, ledger: m.ledger}
+		sc.TrustAnnotations = false // is no business of the server
+		now := made{sc, cfg.kept(name)}
+		set.servers[name], set.made[name] = s, now
+		if old != nil && old.servers[name] != nil && reflect.DeepEqual(old.made[name], now) {
+			s.Server = old.servers[name].Server
+			continue
 		}
-		s, err := m.newServer(name, sc, keep)
-		if err != nil {
+		if s.Server, err = m.newServer(name, now); err != nil {
 			return nil, nil, err
 		}
-		set.servers[name] = s
-		fresh = append(fresh, s)
+		fresh = append(fresh, s.Server)
 	}
 	for name, g := range cfg.allGroups() {
-		members, trusts := make([]*client.Server, len(g.Servers)), map[string]bool{}
+		members := make([]*member, len(g.Servers))
 		for i, s := range g.Servers {
-			members[i], trusts[s] = set.servers[s], cfg.Servers[s].TrustAnnotations
+			members[i] = set.servers[s]
 		}
-		set.groups[name] = &group{name: name, cfg: g, servers: members, trusts: trusts}
+		set.groups[name] = &group{
+			name: name, cfg: g, servers: members,
+			tools: compile(g.Tools), readOnly: compile(g.ReadOnly), approve: compile(g.Approve),
+		}
 	}
 	return set, fresh, nil
 }
 
-func (m *Manager) newServer(name string, cfg ServerConfig, keep int) (*client.Server, error) {
+func (m *Manager) newServer(name string, of made) (*client.Server, error) {
+	cfg := of.cfg
 	c := client.Config{
 		Name: name, Command: cfg.Command, Args: cfg.Args, Env: cfg.Env, Cwd: cfg.Cwd,
-		URL: cfg.URL, Headers: cfg.Headers, SSE: cfg.Type == "sse", Protocol: cfg.Protocol, Keep: keep,
+		URL: cfg.URL, Headers: cfg.Headers, SSE: cfg.Type == "sse", Protocol: cfg.Protocol, Keep: of.keep,
+		Roots: cfg.Roots, Sampling: cfg.Sampling,
 	}
 	if cfg.Builtin != "" {
-		b, err := builtin.New(cfg.Builtin, cfg.Options, m.o.Now)
+		b, err := builtin.New(cfg.Builtin, cfg.Options, builtin.Env{Now: m.o.Now, Base: m.o.Base, Data: m.o.Data})
 		if err != nil {
 			return nil, fmt.Errorf("making server %q: %w", name, err)
 		}
 		c.Local = b
 	}
 	s, err := client.New(c, client.Options{
-		Log: m.o.Log, Version: m.o.Version, Guard: m.guard, RestartDelay: m.o.RestartDelay, ProbeTimeout: m.o.ProbeTimeout,
+		Log: m.o.Log, Version: m.o.Version, Guard: m.guard, RestartDelay: m.o.RestartDelay, ProbeTimeout: m.o.ProbeTimeout, Changed: m.ring,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making server %q: %w", name, err)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/agnivade/levenshtein"
-	"github.com/mark3labs/mcp-go/mcp"
 
 	"legwork/tools/builtin"
 )
@@ -18,6 +17,9 @@ import (
 // nameRule is what servers and groups may be called: a plan names them and
 // tool names are made of them.
 const nameRule = "^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$"
+
+// reserved is the name by which legwork's own tools are known.
+const reserved = "legwork"
 
 // Validate returns everything that is wrong, ordered by path; nothing when the
 // config can be used.
@@ -45,30 +47,30 @@ func (v *validator) add(path, format string, args ...any) {
 
 func (v *validator) server(name string, s ServerConfig) {
 	at := "servers." + name
-	if !v.name.MatchString(name) {
+	switch {
+	case strings.EqualFold(name, reserved):
+		v.add(at, "%q is legwork itself and cannot be a server's name; choose another one", name)
+	case !v.name.MatchString(name):
 		v.add(at, "%q cannot be a server's name; allowed are up to 32 letters, digits, - and _", name)
 	}
-	if s.URL != "" || (s.Type != "" && s.Type != "stdio" && slices.Contains(types(), s.Type)) {
-		key := "url"
-		if s.URL == "" {
-			key = "type"
-		}
-		v.add(at+"."+key, "this version has stdio and built-in servers only; use command or builtin")
-		return
-	}
-	if s.Type != "" && s.Type != "stdio" {
-		v.add(at+".type", "%q is unknown; allowed are %s", s.Type, quoted(types()))
-	}
-	if len(s.Headers) > 0 {
-		v.add(at+".headers", "headers are for servers with a url")
-	}
+	remote := slices.Contains(remoteTypes(), s.Type)
 	switch {
+	case s.Type != "" && s.Type != "stdio" && !remote:
+		v.add(at+".type", "%q is unknown; allowed are %s", s.Type, quoted(append([]string{"stdio"}, remoteTypes()...)))
 	case s.Command != "" && s.Builtin != "":
 		v.add(at+".builtin", "a server has command or builtin, not both")
-	case s.Command == "" && s.Builtin == "":
-		v.add(at, "command or builtin is missing; built-in servers are %s", quoted(builtin.Names()))
+	case s.URL != "" && (s.Command != "" || s.Builtin != ""):
+		v.add(at+".url", "a server has command, url or builtin, and only one of them")
+	case s.URL == "" && remote:
+		v.add(at+".type", "a server of type %s needs a url", s.Type)
+	case s.URL != "" && s.Type == "stdio":
+		v.add(at+".type", "a server with a url is not of type stdio; allowed are %s", quoted(remoteTypes()))
+	case s.Command == "" && s.Builtin == "" && s.URL == "":
+		v.add(at, "command, url or builtin is missing; built-in servers are %s", quoted(builtin.Names()))
 	case s.Builtin != "":
 		v.builtin(at, s)
+	case s.URL != "":
+		v.remote(at, s)
 	default:
 		v.stdio(at, s)
 	}
@@ -86,40 +88,6 @@ func (v *validator) unreachable() {
 	for _, name := range slices.Sorted(maps.Keys(v.cfg.Servers)) {
 		if !used[name] {
 			v.add("servers."+name, "no group uses this server, and group %q has its name; list it under groups.%s.servers", name, name)
-		}
-	}
-}
-
-func types() []string { return []string{"stdio", "http", "streamable-http", "sse"} }
-
-func (v *validator) builtin(at string, s ServerConfig) {
-	if !slices.Contains(builtin.Names(), s.Builtin) {
-		v.add(at+".builtin", "%q is unknown; allowed are %s", s.Builtin, quoted(builtin.Names()))
-		return
-	}
-	for _, key := range []struct {
-		name string
-		set  bool
-	}{{"type", s.Type != ""}, {"args", len(s.Args) > 0}, {"env", len(s.Env) > 0}, {"cwd", s.Cwd != ""}, {"protocol", s.Protocol != ""}} {
-		if key.set {
-			v.add(at+"."+key.name, "%s is for servers with a command", key.name)
-		}
-	}
-	if _, err := builtin.New(s.Builtin, s.Options, time.Now); err != nil {
-		v.add(at+".options", "%v", err)
-	}
-}
-
-func (v *validator) stdio(at string, s ServerConfig) {
-	if len(s.Options) > 0 {
-		v.add(at+".options", "options are for built-in servers")
-	}
-	if s.Protocol != "" && !mcp.IsValidProtocolVersion(s.Protocol) {
-		v.add(at+".protocol", "%q is unknown; allowed are %s", s.Protocol, quoted(mcp.ValidProtocolVersions))
-	}
-	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
-		if key == "" || strings.ContainsAny(key, "=\x00") || strings.Contains(s.Env[key], "\x00") {
-			v.add(at+".env."+key, "%q cannot be an environment variable", key)
 		}
 	}
 }
@@ -148,6 +116,7 @@ func (v *validator) group(name string, g GroupConfig) {
 			v.add(p, "%q is listed twice", s)
 		}
 	}
+	v.prompt(at+".prompt", g.Prompt, known)
 	v.patterns(at+".tools", g.Tools)
 	v.patterns(at+".read_only", g.ReadOnly)
 	v.approve(at+".approve", g.Approve)

@@ -25,7 +25,7 @@ func newDesk(t *testing.T, now time.Time) desk {
 	t.Helper()
 	d := desk{"# Agents\n", map[string][]llm.Tool{}, map[string]*mcpclient.Client{}}
 	for _, name := range builtin.Names() {
-		s, err := builtin.New(name, nil, func() time.Time { return now })
+		s, err := builtin.New(name, nil, builtin.Env{Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}

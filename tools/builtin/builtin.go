@@ -1,6 +1,7 @@
-// Package builtin holds the MCP servers that are part of legwork: clock, which
-// knows times, time zones and dates, and math, which calculates exactly. They
-// run in the process, or on standard input and output like any other server.
+// Package builtin makes the MCP servers that are part of legwork. Two of them
+// are in it: clock, which knows times, time zones and dates, and math, which
+// calculates exactly. All run in the process, or on standard input and output
+// like any other server.
 package builtin
 
 import (
@@ -17,34 +18,53 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
+// Env is what built-in servers take from their surroundings. The zero value is
+// usable.
+type Env struct {
+	Now  func() time.Time // the present time; nil: time.Now
+	Base string           // folder that relative paths in options are seen from; empty: the working directory
+	Data string           // folder for what servers keep; empty: the working directory
+}
+
+// maker makes one kind of server of options as they stand in a config.
+type maker func(o options, env Env) (*server.MCPServer, error)
+
 // Names are the built-in servers, in order.
 func Names() []string { return slices.Sorted(maps.Keys(makers())) }
 
-func makers() map[string]func(now func() time.Time) *server.MCPServer {
-	return map[string]func(func() time.Time) *server.MCPServer{
-		"clock": newClock,
-		"math":  func(func() time.Time) *server.MCPServer { return newMath() },
+func makers() map[string]maker {
+	return map[string]maker{
+		"clock": func(o options, env Env) (*server.MCPServer, error) {
+			return newClock(env.Now), o.none()
+		},
+		"math": func(o options, _ Env) (*server.MCPServer, error) {
+			return newMath(), o.none()
+		},
 	}
 }
 
-// New makes a built-in server. now is what it takes for the present time.
-// Neither clock nor math has options: any is an error.
-func New(name string, options map[string]any, now func() time.Time) (*server.MCPServer, error) {
-	maker, ok := makers()[name]
+// New makes a built-in server. Making one has no effects: nothing is opened or
+// written before its first call. An error is a mistake in the options, where it
+// is one of a single option an *OptionError.
+func New(name string, values map[string]any, env Env) (*server.MCPServer, error) {
+	makeServer, ok := makers()[name]
 	if !ok {
 		return nil, fmt.Errorf("there is no built-in server %q; there are %s", name, strings.Join(Names(), ", "))
 	}
-	if len(options) > 0 {
-		keys := slices.Sorted(maps.Keys(options))
-		return nil, fmt.Errorf("the built-in server %q has no options; remove %s", name, strings.Join(keys, ", "))
+	if env.Now == nil {
+		env.Now = time.Now
 	}
-	return maker(now), nil
+	s, err := makeServer(options{name, values}, env)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // ServeStdio serves a built-in server over in and out until in ends or ctx is
 // cancelled, which is not an error. Only one can be served in a process.
-func ServeStdio(ctx context.Context, name string, in io.Reader, out io.Writer) error {
-	s, err := New(name, nil, time.Now)
+func ServeStdio(ctx context.Context, name string, values map[string]any, env Env, in io.Reader, out io.Writer) error {
+	s, err := New(name, values, env)
 	if err != nil {
 		return err
 	}

@@ -150,7 +150,7 @@ func TestServeStdio(t *testing.T) {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- builtin.ServeStdio(t.Context(), "math", inR, outW) }()
+	go func() { done <- builtin.ServeStdio(t.Context(), "math", nil, builtin.Env{}, inR, outW) }()
 	c := client.NewClient(transport.NewIO(outR, inW, nil))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 // tools: the text of the result, and whether it is an error.
 func caller(t testing.TB, name string, now func() time.Time) func(tool string, args map[string]any) (string, bool) {
 	t.Helper()
-	s, err := builtin.New(name, nil, now)
+	s, err := builtin.New(name, nil, builtin.Env{Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,9 +150,9 @@ func TestNew(t *testing.T) {
 		want    string
 	}{
 		{"calc", nil, "there are clock, math"},
-		{"math", map[string]any{"digits": 3}, "remove digits"},
+		{"math", map[string]any{"digits": 3}, "digits: the built-in server"},
 	} {
-		if _, err := builtin.New(c.name, c.options, time.Now); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := builtin.New(c.name, c.options, builtin.Env{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("New(%q, %v): got %v, want an error with %q", c.name, c.options, err, c.want)
 		}
 	}

@@ -1,0 +1,105 @@
+package tools
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds on what a server may say of itself to the planner.
+const (
+	maxSaid  = 300 // bytes of one server
+	maxGroup = 600 // bytes of a group
+)
+
+// description falls back to what the servers say of themselves, then to the
+// names of the tools.
+func (g *group) description() string {
+	if g.cfg.Description != "" {
+		return g.cfg.Description
+	}
+	var said, names []string
+	for _, s := range g.servers {
+		v := s.view()
+		if v == nil {
+			continue
+		}
+		if first := opening(v.catalog.Instructions, maxSaid); first != "" {
+			said = append(said, first)
+		}
+		for tool := range v.tools {
+			if g.has(s, tool) {
+				names = append(names, oneLine(tool))
+			}
+		}
+	}
+	if len(said) > 0 {
+		return opening(strings.Join(said, " "), maxGroup)
+	}
+	if len(names) == 0 {
+		return "Tools of " + strings.Join(g.cfg.Servers, ", ")
+	}
+	slices.Sort(names)
+	return "Tools: " + shortened(strings.Join(names, ", "), maxSaid)
+}
+
+// opening is the first sentences of a text that is not ours, on one line and
+// without headings. They go into a system prompt, so that nothing but words may
+// be in them.
+func opening(text string, limit int) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			lines = append(lines, line)
+		}
+	}
+	line := oneLine(strings.Join(lines, " "))
+	if len(line) <= limit {
+		return line
+	}
+	end := 0
+	for i, r := range line {
+		after := i + utf8.RuneLen(r)
+		if after > limit {
+			break
+		}
+		spaced := strings.ContainsRune(".!?", r) && line[after] == ' '
+		if spaced || strings.ContainsRune("。！？", r) {
+			end = after
+		}
+	}
+	if end > 0 {
+		return line[:end]
+	}
+	return shortened(line, limit)
+}
+
+// oneLine turns line breaks and runs of spaces into single spaces and leaves
+// out what cannot be seen.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			return ' '
+		case !unicode.IsPrint(r) || unicode.Is(unicode.Variation_Selector, r):
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// shortened cuts a text behind a word and says so. A text without spaces is cut
+// anywhere.
+func shortened(text string, limit int) string {
+	const dots = "..."
+	short, more := cut(text, limit-len(dots))
+	if !more {
+		return text
+	}
+	if i := strings.LastIndexByte(short, ' '); i > limit/2 {
+		short = strings.TrimRight(short[:i], " ,;:")
+	}
+	return short + dots
+}

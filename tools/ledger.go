@@ -1,0 +1,258 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"legwork/tools/client"
+)
+
+// Known keeps what the servers said of their tools when each was first seen,
+// so that a change is noticed across restarts too. It is safe for concurrent
+// use.
+type Known interface {
+	// Load returns what was saved last for a server; nil when nothing was.
+	Load(ctx context.Context, server string) ([]byte, error)
+	Save(ctx context.Context, server string, data []byte) error
+}
+
+// Bounds on what is remembered of one server. A tool beyond the first is held
+// back; of definitions beyond the second only the hashes are kept.
+const (
+	maxKnownTools = 4 * 1000
+	maxKnownBytes = 4 << 20
+	knownTimeout  = 10 * time.Second // for reading and writing them
+)
+
+// ledger holds servers to what they said of their tools at first sight. All
+// catalogs are seen through it, so that a changed tool is held back from the
+// moment its new definition can be seen.
+type ledger struct {
+	store Known
+	log   *slog.Logger
+	round atomic.Int64 // counts what admins agreed to: views of earlier rounds are out of date
+
+	mu    sync.Mutex
+	pages map[string]page // by server
+}
+
+// page is what is known of the tools of one server, by their names. In memory
+// the definitions themselves are left out.
+type page map[string]entry
+
+// entry is what is known of one tool.
+type entry struct {
+	Hash string          `json:"hash"`           // of the definition that is agreed to
+	Raw  json.RawMessage `json:"raw,omitempty"`  // that definition
+	Told string          `json:"told,omitempty"` // hash of the last change that was told
+}
+
+func newLedger(store Known, log *slog.Logger) *ledger {
+	if store == nil {
+		store = &forgetful{saved: map[string][]byte{}}
+	}
+	return &ledger{store: store, log: log, pages: map[string]page{}}
+}
+
+// judge takes in the tools that are new and holds back those that changed. The
+// servers of this process are taken as they are.
+func (l *ledger) judge(s *client.Server, cat *client.Catalog) *view {
+	v := &view{catalog: cat, tools: map[string]*client.Definition{}, held: map[string]*client.Definition{}, round: l.round.Load()}
+	if s.Local() {
+		v.tools = cat.Tools
+		return v
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v.round = l.round.Load()
+	p, err := l.page(s.Name())
+	if err != nil {
+		l.log.Error("what is known of a server's tools cannot be read; none of them is used", "server", s.Name(), "err", err)
+		v.problem = err
+		return v
+	}
+	fresh := page{}
+	for name, d := range cat.Tools {
+		known, seen := p[name]
+		switch {
+		case d.Own || seen && known.Hash == d.Hash:
+			v.tools[name] = d
+		case !seen && len(p)+len(fresh) < maxKnownTools:
+			v.tools[name] = d
+			fresh[name] = entry{Hash: d.Hash, Raw: d.Raw}
+		default:
+			v.held[name] = d
+		}
+	}
+	if len(fresh) == 0 {
+		return v
+	}
+	if err := l.write(context.Background(), s.Name(), func(p page) { maps.Copy(p, fresh) }); err != nil {
+		l.log.Error("new tools cannot be remembered; changes of them go unnoticed after a restart", "server", s.Name(), "err", err)
+		for name, e := range fresh {
+			e.Raw = nil
+			p[name] = e
+		}
+	}
+	return v
+}
+
+// page returns what is known of a server, read once. The caller holds mu.
+func (l *ledger) page(server string) (page, error) {
+	if p, ok := l.pages[server]; ok {
+		return p, nil
+	}
+	p, err := l.read(context.Background(), server)
+	if err != nil {
+		return nil, err
+	}
+	l.keep(server, p)
+	return p, nil
+}
+
+// keep holds a page in memory, without the definitions.
+func (l *ledger) keep(server string, p page) {
+	short := make(page, len(p))
+	for name, e := range p {
+		e.Raw = nil
+		short[name] = e
+	}
+	l.pages[server] = short
+}
+
+// read loads a page with its definitions.
+func (l *ledger) read(ctx context.Context, server string) (page, error) {
+	ctx, cancel := context.WithTimeout(ctx, knownTimeout)
+	defer cancel()
+	data, err := l.store.Load(ctx, server)
+	if err != nil {
+		return nil, fmt.Errorf("loading the known tools of server %q: %w", server, err)
+	}
+	p := page{}
+	if len(data) == 0 {
+		return p, nil
+	}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, fmt.Errorf("reading the known tools of server %q: %w", server, err)
+	}
+	return p, nil
+}
+
+// write changes the stored page of a server, then the one in memory. The caller
+// holds mu.
+func (l *ledger) write(ctx context.Context, server string, change func(page)) error {
+	p, err := l.read(ctx, server)
+	if err != nil {
+		return err
+	}
+	for name, e := range l.pages[server] {
+		if _, stored := p[name]; !stored {
+			p[name] = e // could not be saved when it was seen
+		}
+	}
+	change(p)
+	p.bound()
+	data, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("writing the known tools of server %q: %w", server, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, knownTimeout)
+	defer cancel()
+	if err := l.store.Save(ctx, server, data); err != nil {
+		return fmt.Errorf("saving the known tools of server %q: %w", server, err)
+	}
+	l.keep(server, p)
+	return nil
+}
+
+// bound drops definitions, the last by name first, until the rest fits.
+func (p page) bound() {
+	size := 0
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		e := p[name]
+		if size += len(e.Raw); size > maxKnownBytes {
+			size -= len(e.Raw)
+			e.Raw = nil
+			p[name] = e
+		}
+	}
+}
+
+// agree takes a tool's definition as the one that it is held to.
+func (l *ledger) agree(ctx context.Context, server, tool string, d *client.Definition) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.write(ctx, server, func(p page) { p[tool] = entry{Hash: d.Hash, Raw: d.Raw} }); err != nil {
+		return err
+	}
+	l.round.Add(1)
+	return nil
+}
+
+// agreed is the definition that a tool is held to; nil when it is not kept.
+func (l *ledger) agreed(ctx context.Context, server, tool string) json.RawMessage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p, err := l.read(ctx, server)
+	if err != nil {
+		l.log.Error("the former definition of a tool cannot be shown", "server", server, "tool", tool, "err", err)
+	}
+	return p[tool].Raw
+}
+
+// untold lists those of the changed tools of which nobody was told yet. Tools
+// that are held back because there are too many are in none of its lists.
+func (l *ledger) untold(server string, held map[string]*client.Definition) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(held)) {
+		if e, known := l.pages[server][name]; known && e.Told != held[name].Hash {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// told notes that a change was told. When that cannot be saved, it is told
+// again after a restart.
+func (l *ledger) told(server, tool, hash string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	note := func(p page) {
+		if e, ok := p[tool]; ok {
+			e.Told = hash
+			p[tool] = e
+		}
+	}
+	if err := l.write(context.Background(), server, note); err != nil {
+		l.log.Warn("it cannot be noted that a change was told", "server", server, "tool", tool, "err", err)
+		note(l.pages[server])
+	}
+}
+
+// forgetful is a Known in memory.
+type forgetful struct {
+	mu    sync.Mutex
+	saved map[string][]byte
+}
+
+func (f *forgetful) Load(_ context.Context, server string) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.saved[server], nil
+}
+
+func (f *forgetful) Save(_ context.Context, server string, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.saved[server] = data
+	return nil
+}
