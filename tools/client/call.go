@@ -78,7 +78,7 @@ func (s *Server) send(ctx context.Context, conn *connection, release func(), c C
 		a.err = ctx.Err()
 	}
 	if a.err == nil {
-		res, err := readResult(a.got.call, a.got.cut, c.Keep)
+		res, err := readResult(a.got.raw(), a.got.cut, c.Keep)
 		if err != nil {
 			return failed("The tool %s returned something that is not a result: %v.", s.full(c.Tool), err), err
 		}

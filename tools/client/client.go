@@ -67,7 +67,7 @@ func New(cfg Config, o Options) (*Server, error) {
 	}
 	log := o.Log.With("server", cfg.Name)
 	s := &Server{
-		name: cfg.Name, delay: o.RestartDelay, log: log, revision: cfg.Protocol,
+		name: cfg.Name, delay: o.RestartDelay, log: log, revision: cfg.Protocol, sse: cfg.SSE,
 		state: Starting, moved: make(chan struct{}), idle: make(chan struct{}), told: o.Changed,
 		dialer: dialer{cfg: cfg, guard: o.Guard, log: log, version: o.Version, probe: o.ProbeTimeout},
 	}

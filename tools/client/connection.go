@@ -22,19 +22,26 @@ const oldProtocol = mcp.LATEST_LEGACY_PROTOCOL_VERSION
 // connection is one running server and the client that speaks to it.
 type connection struct {
 	client       *client.Client
-	proc         *process // nil in-process
-	outbox       *outbox  // nil in-process
+	proc         *process // nil but on stdio
+	outbox       *outbox  // nil but on stdio
+	courier      *courier // nil but for a remote server
 	instructions string
-	changed      chan struct{} // holds one token when the list of tools changed
+	offers       mcp.ServerCapabilities
+	changed      chan struct{} // holds one token when a list changed
 	dead         chan struct{} // closed when nothing can be called any more
 	stderr       *tail
 	drained      chan struct{} // closed when the error output is read to its end; nil without a process
 
-	mu    sync.Mutex
-	cause error          // why it is dead
-	tasks sync.WaitGroup // goroutines of this connection
-	leave context.CancelFunc
+	life    context.Context //nolint:containedctx // ends with the connection, which is made before its first request
+	leave   context.CancelFunc
+	mu      sync.Mutex
+	cause   error          // why it is dead
+	tasks   sync.WaitGroup // goroutines of this connection
+	flights flights
 }
+
+// maxPictures is what is kept of the pictures in one result, in bytes.
+const maxPictures = 1 << 20
 
 // lastWords is how long the output of a process that ended is still read.
 const lastWords = 500 * time.Millisecond
@@ -53,20 +60,29 @@ type dialer struct {
 
 // dial starts the server and agrees on a protocol: revision when it is not
 // empty, else the newest that both know. ctx bounds the dialling only.
-func (d dialer) dial(ctx context.Context, revision string) (*connection, error) {
+func (d dialer) dial(ctx context.Context, revision string, sse bool) (*connection, error) {
 	c := &connection{changed: make(chan struct{}, 1), dead: make(chan struct{}), stderr: &tail{}}
+	c.life, c.leave = context.WithCancel(context.Background())
 	w := &wire{}
-	if d.cfg.Local != nil {
+	var line transport.Interface = w
+	switch {
+	case d.cfg.Local != nil:
 		w.Interface = transport.NewInProcessTransport(d.cfg.Local)
-	} else if err := d.attach(c, w); err != nil {
-		return nil, err
-	}
-	c.client = client.NewClient(w, client.WithProtocolVersion(revision), client.WithDiscoverTimeout(d.probe))
-	c.client.OnNotification(func(n mcp.JSONRPCNotification) {
-		if n.Method == string(mcp.MethodNotificationToolsListChanged) {
-			c.listChanged()
+	case d.cfg.URL != "":
+		if err := d.reach(c, w, sse); err != nil {
+			return nil, err
 		}
-	})
+		line = remoteWire{w, c}
+		if sse && revision == "" {
+			revision = oldProtocol // the transport is older than the modern revisions
+		}
+	default:
+		if err := d.attach(c, w); err != nil {
+			return nil, err
+		}
+	}
+	c.client = client.NewClient(line, client.WithProtocolVersion(revision), client.WithDiscoverTimeout(d.probe), client.WithClientCapabilities(d.capabilities()))
+	c.client.OnNotification(c.notified)
 	if err := d.greet(ctx, c); err != nil {
 		if c.died() || errors.Is(err, transport.ErrTransportClosed) || errors.Is(err, io.ErrClosedPipe) {
 			err = fmt.Errorf("%w: %w", errDied, err)
@@ -79,6 +95,19 @@ func (d dialer) dial(ctx context.Context, revision string) (*connection, error) 
 	return c, nil
 }
 
+// patience is how long the server may take until it is ready.
+func (d dialer) patience() time.Duration {
+	if d.cfg.URL != "" {
+		return reachTimeout
+	}
+	return startTimeout
+}
+
+// maxString is what is kept of each string that the server sends: text, or a
+// picture in Base64. It is a little more than is kept in the end, so that the
+// last rune is cut there and not here.
+func (d dialer) maxString() int { return max(d.cfg.Keep, maxPictures/3*4) + 16 }
+
 // attach starts the command and puts the bounded streams around it.
 func (d dialer) attach(c *connection, w *wire) error {
 	p, err := start(d.cfg, d.guard)
@@ -86,12 +115,15 @@ func (d dialer) attach(c *connection, w *wire) error {
 		return err
 	}
 	c.proc, c.outbox = p, newOutbox(p.stdin)
-	noise := func(sample string) {
-		d.log.Warn("the server writes other things than messages to its output", "sample", sample)
+	in := &intake{
+		src: p.stdout, scan: scan{maxString: d.maxString()}, cuts: &w.cuts,
+		noise: func(sample string) {
+			d.log.Warn("the server writes other things than messages to its output", "sample", sample)
+		},
+		asked: func(raw []byte) { c.asked(context.Background(), raw) },
+		ended: func(cause string) { c.fail(errors.New(cause)) },
 	}
-	// A little more than is kept, so that the last rune is cut here and not there.
-	w.intake = newIntake(p.stdout, d.cfg.Keep+16, noise, func(cause string) { c.fail(errors.New(cause)) })
-	w.Interface = transport.NewIO(w.intake, c.outbox, nil)
+	w.Interface = transport.NewIO(in, c.outbox, nil)
 	c.tasks.Go(c.outbox.run)
 	c.drained = make(chan struct{})
 	c.tasks.Go(func() {
@@ -102,29 +134,74 @@ func (d dialer) attach(c *connection, w *wire) error {
 	return nil
 }
 
-// greet starts the session and follows the list of tools.
+// greet starts the session and follows what the server offers.
 func (d dialer) greet(ctx context.Context, c *connection) error {
-	life, leave := context.WithCancel(context.Background())
-	c.leave = leave
-	if err := c.client.Start(life); err != nil {
-		return fmt.Errorf("starting the session: %w", err)
+	stop := context.AfterFunc(ctx, c.leave) // starting knows the life of the connection only
+	err := c.client.Start(c.life)
+	if stop(); err != nil {
+		return fmt.Errorf("starting the session: %w", plain(err))
 	}
 	hello := mcp.InitializeRequest{}
 	hello.Params.ClientInfo = mcp.Implementation{Name: "legwork", Version: d.version}
 	res, err := c.client.Initialize(ctx, hello)
 	if err != nil {
-		return fmt.Errorf("initialising: %w", err)
+		return fmt.Errorf("initialising: %w", plain(err))
 	}
-	c.instructions = res.Instructions
-	if d.cfg.Local == nil && mcp.IsModernProtocol(c.client.ProtocolVersion()) && res.Capabilities.Tools != nil && res.Capabilities.Tools.ListChanged {
-		// A server of the modern revisions tells of changes only on request.
-		c.tasks.Go(func() {
-			if err := c.client.Listen(life, mcp.SubscriptionFilter{ToolsListChanged: true}); err != nil && life.Err() == nil {
-				d.log.Debug("not told of changed tools", "err", err)
-			}
-		})
+	if want := d.cfg.Protocol; want != "" && mcp.IsModernProtocol(want) != c.modern() {
+		return fmt.Errorf("initialising: it speaks revision %s, and protocol in the config is %s", c.client.ProtocolVersion(), want)
+	}
+	c.instructions, c.offers = res.Instructions, res.Capabilities
+	if f := changes(c.offers); d.cfg.Local == nil && c.modern() && (f.ToolsListChanged || f.PromptsListChanged || f.ResourcesListChanged) {
+		c.tasks.Go(func() { c.listen(f) })
 	}
 	return nil
+}
+
+// changes are the kinds of changes that a server tells of.
+func changes(o mcp.ServerCapabilities) mcp.SubscriptionFilter {
+	return mcp.SubscriptionFilter{
+		ToolsListChanged:     o.Tools != nil && o.Tools.ListChanged,
+		PromptsListChanged:   o.Prompts != nil && o.Prompts.ListChanged,
+		ResourcesListChanged: o.Resources != nil && o.Resources.ListChanged,
+	}
+}
+
+// capabilities are what servers may ask of legwork. Questions to people are
+// always taken: where nobody can be asked they are declined.
+func (d dialer) capabilities() mcp.ClientCapabilities {
+	can := mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}}
+	if d.cfg.Sampling {
+		can.Sampling = &mcp.SamplingCapability{}
+	}
+	if len(d.cfg.Roots) > 0 {
+		can.Roots = &struct {
+			ListChanged bool `json:"listChanged,omitempty"`
+		}{}
+	}
+	return can
+}
+
+// modern tells whether the stateless revisions are spoken.
+func (c *connection) modern() bool { return mcp.IsModernProtocol(c.client.ProtocolVersion()) }
+
+// notified takes a notification; it is called where messages are read.
+func (c *connection) notified(n mcp.JSONRPCNotification) {
+	switch n.Method {
+	case string(mcp.MethodNotificationToolsListChanged), mcp.MethodNotificationPromptsListChanged, mcp.MethodNotificationResourcesListChanged:
+		c.listChanged()
+	case string(mcp.MethodNotificationProgress):
+		c.flights.progressed(n.Params.AdditionalFields)
+	}
+}
+
+// spawn runs f beside the connection, which waits for it when it is closed. A
+// dead connection runs nothing.
+func (c *connection) spawn(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause == nil {
+		c.tasks.Go(f)
+	}
 }
 
 // watch ends the connection when the process has ended but something that it
@@ -154,6 +231,7 @@ func (c *connection) fail(cause error) {
 	if c.cause == nil {
 		c.cause = cause
 		close(c.dead)
+		c.leave()
 	}
 }
 
@@ -191,24 +269,27 @@ func (c *connection) explained(err error) error {
 // close ends the session, the process and its group, and every goroutine of
 // the connection. now skips the polite part.
 func (c *connection) close(now bool) {
-	if c.leave != nil {
-		c.leave()
+	if c.courier != nil && now {
+		c.courier.mute.Store(true)
 	}
 	_ = c.client.Close() // closes the outbox and with it the server's input
 	if c.proc != nil {
 		c.proc.stop(now)
-		c.fail(errors.New("it was closed"))
 	}
+	c.fail(errors.New("it was closed"))
 	c.tasks.Wait()
+	if c.courier != nil {
+		c.courier.base.CloseIdleConnections()
+	}
 }
 
 // list asks for all tools.
 func (c *connection) list(ctx context.Context) (cat *Catalog, left []string, err error) {
 	var got captured
 	if _, err := c.client.ListTools(withCapture(ctx, &got), mcp.ListToolsRequest{}); err != nil {
-		return nil, nil, c.explained(fmt.Errorf("listing its tools: %w", err))
+		return nil, nil, c.explained(fmt.Errorf("listing its tools: %w", plain(err)))
 	}
-	cat, left = newCatalog(c.instructions, got.lists)
+	cat, left = newCatalog(c.instructions, got.pages)
 	return cat, left, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/mark3labs/mcp-go/client/transport"
 )
 
 // State is what a server is doing.
@@ -23,6 +24,7 @@ const (
 
 const (
 	startTimeout = 2 * time.Minute  // until the tools are listed; package runners download first
+	reachTimeout = 30 * time.Second // the same for a remote server
 	healthyAfter = 10 * time.Second // a server that lived this long has no failures behind it
 	maxRestart   = time.Minute
 	listTimeout  = 30 * time.Second
@@ -47,6 +49,7 @@ type Server struct {
 	restarts int
 	trip     time.Duration
 	revision string // to ask for; empty: the newest
+	sse      bool   // HTTP+SSE, by the config or because the server knows nothing else
 	agreed   string // of the last connection
 	inflight int
 	retired  bool
@@ -93,7 +96,7 @@ func (s *Server) Run(ctx context.Context) {
 // session is the life of one connection. It returns when it was ready, zero
 // for never, and why it ended.
 func (s *Server) session(ctx context.Context) (ready time.Time, err error) {
-	begin, cancel := context.WithTimeout(ctx, startTimeout)
+	begin, cancel := context.WithTimeout(ctx, s.dialer.patience())
 	defer cancel()
 	c, err := s.connect(begin)
 	if err != nil {
@@ -111,27 +114,38 @@ func (s *Server) session(ctx context.Context) (ready time.Time, err error) {
 	return ready, s.follow(ctx, c)
 }
 
-// connect dials. A server that dies on a modern greeting is started again with
-// the old one, which is remembered.
+// connect dials. What was found out about a server is remembered: one that dies
+// on a modern greeting is started again with the old one, and one that takes no
+// streamable HTTP is reached by the older HTTP+SSE.
 func (s *Server) connect(ctx context.Context) (*connection, error) {
 	s.mu.Lock()
-	revision := s.revision
+	revision, sse := s.revision, s.sse
 	s.mu.Unlock()
-	c, err := s.dialer.dial(ctx, revision)
-	if revision == "" && ctx.Err() == nil && errors.Is(err, errDied) {
+	c, err := s.dialer.dial(ctx, revision, sse)
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case revision == "" && errors.Is(err, errDied) && s.dialer.cfg.Command != "":
 		s.log.Debug("trying the older protocol", "err", err)
 		revision = oldProtocol
-		if c, err = s.dialer.dial(ctx, revision); err != nil {
-			return nil, err
+		c, err = s.dialer.dial(ctx, revision, sse)
+	case !sse && errors.Is(err, transport.ErrLegacySSEServer):
+		var also error
+		if c, also = s.dialer.dial(ctx, revision, true); also == nil {
+			sse, err = true, nil
 		}
-	}
-	if err != nil {
-		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agreed = c.client.ProtocolVersion()
-	if s.revision == "" && s.agreed != "" && s.agreed <= oldProtocol {
+	fixed := s.dialer.cfg.Protocol != ""
+	if err != nil {
+		if !fixed {
+			s.revision = "" // it may have become another since
+		}
+		s.sse = s.dialer.cfg.SSE
+		return nil, err
+	}
+	s.agreed, s.sse = c.client.ProtocolVersion(), sse
+	if !fixed && !c.modern() {
 		s.revision = oldProtocol // spares the probe next time
 	}
 	return c, nil

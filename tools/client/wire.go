@@ -3,7 +3,10 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -11,17 +14,35 @@ import (
 
 // wire is a transport that keeps results as they came. The library's own types
 // lose parts of a tool's schema and refuse whole results over one odd entry;
-// it negotiates, pages and cancels, and what it read is taken from here.
+// it negotiates, pages and frames, and what it read is taken from here.
 type wire struct {
 	transport.Interface
-	intake *intake // nil in-process
+	cuts cuts
 }
 
-// captured collects the raw results of the requests made with its context.
+// remoteWire is the wire to a remote server, which the library tells what was
+// agreed on.
+type remoteWire struct {
+	*wire
+	conn *connection
+}
+
+// captured is one request whose result is taken as it came.
 type captured struct {
-	lists [][]byte // results of tools/list, a page each
-	call  []byte   // result of tools/call
-	cut   int      // bytes that intake left out of it
+	set    map[string]any // members of params to add or to replace
+	pages  [][]byte       // raw results, several for a list
+	size   int            // of pages
+	more   bool           // there were more pages than are read
+	cut    int            // bytes that were left out of the results
+	flight *flight        // the call that it is part of; nil otherwise
+}
+
+// raw is the result of a request that is no list.
+func (c *captured) raw() []byte {
+	if len(c.pages) == 0 {
+		return nil
+	}
+	return c.pages[len(c.pages)-1]
 }
 
 type capturedKey struct{}
@@ -30,44 +51,145 @@ func withCapture(ctx context.Context, c *captured) context.Context {
 	return context.WithValue(ctx, capturedKey{}, c)
 }
 
+// sending is what the response to a request is read by.
+type sending struct {
+	id, method string
+	flight     *flight
+}
+
+type sendingKey struct{}
+
+func sentBy(ctx context.Context) sending {
+	s, _ := ctx.Value(sendingKey{}).(sending)
+	return s
+}
+
+// refusal is an error of JSON-RPC.
+type refusal struct {
+	code    int
+	message string
+	data    json.RawMessage
+}
+
+func (e *refusal) Error() string { return clean(e.message) }
+
+// Bounds on the pages of a list.
+const (
+	maxPages    = 100
+	maxListSize = 8 << 20
+)
+
 // SendRequest passes the request on, keeps a captured result, and gives the
 // library an empty one in its place.
 func (w *wire) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	c, _ := ctx.Value(capturedKey{}).(*captured)
-	if c == nil {
-		return w.Interface.SendRequest(ctx, r)
+	id := fmt.Sprint(r.ID.Value()) // as it is on the wire: the library counts its requests
+	s := sending{id: id, method: r.Method}
+	if c != nil {
+		s.flight = c.flight
+		r.Params = c.params(r.Params)
+		w.cuts.expect(id)
+		defer func() { c.cut += w.cuts.taken(id) }()
 	}
-	if w.intake != nil {
-		id := fmt.Sprint(r.ID.Value()) // as it is on the wire: the library counts its requests
-		w.intake.expect(id)
-		defer func() { c.cut = w.intake.taken(id) }()
-	}
-	resp, err := w.Interface.SendRequest(ctx, r)
-	if err != nil || resp.Error != nil {
-		return resp, err
-	}
-	var head struct {
-		NextCursor json.RawMessage `json:"nextCursor,omitempty"`
-		ResultType mcp.ResultType  `json:"resultType"`
-	}
-	_ = json.Unmarshal(resp.Result, &head)
+	resp, err := w.Interface.SendRequest(context.WithValue(ctx, sendingKey{}, s), r)
 	switch {
-	case r.Method == string(mcp.MethodToolsList):
-		c.lists = append(c.lists, resp.Result)
-		if head.NextCursor == nil {
-			head.NextCursor = json.RawMessage("null")
+	case err != nil:
+		return nil, err
+	case !resp.ID.IsNil() && resp.ID.String() != r.ID.String():
+		return nil, fmt.Errorf("it answered another request than %s", id)
+	case c == nil:
+		return resp, nil
+	case resp.Error != nil:
+		data, err := json.Marshal(resp.Error.Data)
+		if err != nil {
+			data = nil
 		}
-		resp.Result = fmt.Appendf(nil, `{"tools":[],"nextCursor":%s}`, head.NextCursor)
-	case r.Method == string(mcp.MethodToolsCall) && head.ResultType != mcp.ResultTypeInputRequired:
-		c.call = resp.Result
-		resp.Result = json.RawMessage(`{"content":[]}`)
+		return nil, &refusal{code: resp.Error.Code, message: resp.Error.Message, data: data}
 	}
+	resp.Result = c.keep(resp.Result, r.Method)
 	return resp, nil
 }
 
-// SetRequestHandler lets the library answer a server's requests, such as pings.
-func (w *wire) SetRequestHandler(h transport.RequestHandler) {
-	if b, ok := w.Interface.(transport.BidirectionalInterface); ok {
-		b.SetRequestHandler(h)
+// params adds what the library does not know of.
+func (c *captured) params(old any) any {
+	if len(c.set) == 0 {
+		return old
 	}
+	all := map[string]any{}
+	b, err := json.Marshal(old)
+	var have map[string]json.RawMessage
+	if err != nil || json.Unmarshal(b, &have) != nil {
+		return old
+	}
+	for k, v := range have {
+		all[k] = v
+	}
+	maps.Copy(all, c.set)
+	return all
+}
+
+// keep takes a result and returns what the library gets in its place.
+func (c *captured) keep(result []byte, method string) json.RawMessage {
+	c.pages = append(c.pages, result)
+	c.size += len(result)
+	empty := emptyResults()[method]
+	if empty == "" {
+		return json.RawMessage(`{"content":[]}`)
+	}
+	var head struct {
+		NextCursor json.RawMessage `json:"nextCursor,omitempty"`
+	}
+	_ = json.Unmarshal(result, &head)
+	if head.NextCursor == nil || len(c.pages) >= maxPages || c.size > maxListSize {
+		c.more = head.NextCursor != nil
+		head.NextCursor = json.RawMessage("null")
+	}
+	return fmt.Appendf(nil, `{%q:[],"nextCursor":%s}`, empty, head.NextCursor)
+}
+
+// emptyResults names what each list holds.
+func emptyResults() map[string]string {
+	return map[string]string{
+		string(mcp.MethodToolsList):              "tools",
+		string(mcp.MethodPromptsList):            "prompts",
+		string(mcp.MethodResourcesList):          "resources",
+		string(mcp.MethodResourcesTemplatesList): "resourceTemplates",
+	}
+}
+
+// SetProtocolVersion notes the revision for the headers of requests.
+func (w remoteWire) SetProtocolVersion(version string) {
+	if t, ok := w.Interface.(transport.HTTPConnection); ok {
+		t.SetProtocolVersion(version)
+	}
+	w.conn.courier.agreed.Store(&version)
+}
+
+// cancelTimeout is how long a server has to take the news that an answer is not
+// waited for.
+const cancelTimeout = 5 * time.Second
+
+// SendRequest also tells a server of the older revisions of a request that was
+// given up, which the library does only where closing the request does not.
+func (w remoteWire) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	resp, err := w.wire.SendRequest(ctx, r)
+	if err == nil || ctx.Err() == nil || w.conn.modern() || r.Method == string(mcp.MethodInitialize) || r.Method == string(mcp.MethodServerDiscover) {
+		return resp, err
+	}
+	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
+	n.Method = string(mcp.MethodNotificationCancelled)
+	n.Params.AdditionalFields = map[string]any{"requestId": r.ID, "reason": reason(ctx)}
+	w.conn.spawn(func() {
+		late, cancel := context.WithTimeout(w.conn.life, cancelTimeout)
+		defer cancel()
+		_ = w.Interface.SendNotification(late, n)
+	})
+	return resp, err
+}
+
+func reason(ctx context.Context) string {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return "it took too long"
+	}
+	return "the result is not needed any more"
 }

@@ -1,0 +1,99 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// request is what a server asks of legwork.
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// asked takes a request of the server; it is called where messages are read,
+// with the context of the request on whose response it came, if any.
+func (c *connection) asked(ctx context.Context, raw []byte) {
+	var r request
+	if json.Unmarshal(raw, &r) != nil || len(r.ID) == 0 {
+		return
+	}
+	f := sentBy(ctx).flight
+	c.spawn(func() {
+		result, err := c.fulfil(f, r)
+		_ = c.reply(r.ID, result, err) // a server that does not take it has its own time limit
+	})
+}
+
+// fulfil does what a server asks for, and returns the result or a refusal.
+func (c *connection) fulfil(_ *flight, r request) (any, error) {
+	if r.Method == string(mcp.MethodPing) {
+		return struct{}{}, nil
+	}
+	return nil, &refusal{code: mcp.METHOD_NOT_FOUND, message: "legwork does not offer " + r.Method}
+}
+
+// reply answers a request of the server.
+func (c *connection) reply(id json.RawMessage, result any, err error) error {
+	answer := map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": id}
+	var refused *refusal
+	switch {
+	case errors.As(err, &refused):
+		answer["error"] = map[string]any{"code": refused.code, "message": refused.message}
+	case err != nil:
+		answer["error"] = map[string]any{"code": mcp.INTERNAL_ERROR, "message": err.Error()}
+	default:
+		answer["result"] = result
+	}
+	b, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	if c.outbox != nil {
+		_, err := c.outbox.Write(append(b, '\n'))
+		return err
+	}
+	return c.courier.post(c.life, b)
+}
+
+// post sends one message that has no answer.
+func (k *courier) post(ctx context.Context, message []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
+	defer cancel()
+	to := k.address
+	if k.endpoint != nil {
+		to = k.endpoint()
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(message))
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if version := k.agreed.Load(); version != nil {
+		r.Header.Set(transport.HeaderKeyProtocolVersion, *version)
+	}
+	if k.session != nil && k.session() != "" {
+		r.Header.Set(transport.HeaderKeySessionID, k.session())
+	}
+	resp, err := (&http.Client{Transport: k, CheckRedirect: k.redirect}).Do(r)
+	if err != nil {
+		var address *url.Error
+		if errors.As(err, &address) {
+			err = address.Err
+		}
+		return fmt.Errorf("answering the server: %w", err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.Body.Close()
+}

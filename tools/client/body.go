@@ -1,0 +1,181 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxField is what is kept of a line of an event stream that is no message: the
+// id of an event, or the address that HTTP+SSE begins with.
+const maxField = 4 << 10
+
+var errFlood = errors.New("it sent more than a message may have")
+
+// body stands between a response of a remote server and the library, which
+// reads messages of any length into memory: it shortens them as scan does.
+// Requests of the server do not reach the library, nor what comes after the one
+// answer that a request has.
+type body struct {
+	src   io.ReadCloser
+	scan  scan
+	cuts  *cuts
+	want  string           // id of the request that is answered; empty: this stream answers many
+	asked func(raw []byte) // called with a request of the server
+
+	in, out []byte
+	err     error // met after out
+	done    bool  // the answer has come
+	waste   int   // bytes since the last message
+	finish  func() error
+	take    func(p []byte)
+
+	// of an event stream
+	events bool
+	line   []byte // the line, as long as it is not part of a message
+	data   bool   // this line is part of a message
+	seen   bool   // the event has a message
+	fields []byte // the other lines of the event
+}
+
+// jsonBody reads one message, which may be written over many lines.
+func jsonBody(src io.ReadCloser, maxString int, c *cuts, want string) *body {
+	b := &body{src: src, scan: scan{maxString: maxString}, cuts: c, want: want}
+	b.take = func(p []byte) {
+		for i, x := range p {
+			if x == '\n' || x == '\r' {
+				p[i] = ' '
+			}
+		}
+		b.scan.write(p)
+	}
+	b.finish = func() error { return b.message(b.scan.end()) }
+	return b
+}
+
+// eventBody reads a stream of events (text/event-stream).
+func eventBody(src io.ReadCloser, maxString int, c *cuts, want string, asked func([]byte)) *body {
+	b := &body{src: src, scan: scan{maxString: maxString}, cuts: c, want: want, asked: asked, events: true}
+	b.take, b.finish = b.lines, func() error {
+		b.endLine()
+		b.endEvent()
+		return io.EOF
+	}
+	return b
+}
+
+// Read gives the library what is left. At the end of the response, and after
+// the answer, it returns io.EOF.
+func (b *body) Read(p []byte) (int, error) {
+	if b.in == nil {
+		b.in = make([]byte, 16<<10)
+	}
+	for len(b.out) == 0 {
+		if b.err != nil || b.done {
+			b.out = nil
+			return 0, cmp.Or(b.err, io.EOF)
+		}
+		b.out = nil
+		n, err := b.src.Read(b.in)
+		b.waste += n
+		b.take(b.in[:n])
+		if errors.Is(err, io.EOF) {
+			err = b.finish()
+		} else if err == nil && b.waste > floodedLine {
+			err = errFlood
+		}
+		b.err = err
+	}
+	n := copy(p, b.out)
+	b.out = b.out[n:]
+	return n, nil
+}
+
+// Close closes the response.
+func (b *body) Close() error { return b.src.Close() }
+
+// message passes on what came of a message. It returns io.EOF when that was all
+// of a response.
+func (b *body) message(m packet) error {
+	switch {
+	case m.junk:
+		return fmt.Errorf("it answered with something that is not JSON-RPC: %q", m.sample)
+	case m.raw == nil || b.done:
+		return io.EOF
+	case m.request() && b.asked != nil:
+		b.asked(bytes.Clone(m.raw))
+		return io.EOF
+	case !m.method && b.want != "" && m.id != "null" && m.id != "" && m.id != b.want:
+		return fmt.Errorf("it answered the request %.40s in place of %s", m.id, b.want)
+	}
+	b.waste = 0
+	b.cuts.note(m)
+	b.done = !m.method && b.want != ""
+	if b.events {
+		b.out = append(append(append(append(b.out, b.fields...), "data: "...), m.raw...), "\n\n"...)
+	} else {
+		b.out = bytes.Clone(m.raw)
+	}
+	return io.EOF
+}
+
+func (b *body) lines(p []byte) {
+	for len(p) > 0 {
+		n := bytes.IndexByte(p, '\n')
+		if n < 0 {
+			b.piece(p)
+			return
+		}
+		b.piece(p[:n])
+		b.endLine()
+		p = p[n+1:]
+	}
+}
+
+// piece takes a part of a line.
+func (b *body) piece(p []byte) {
+	if !b.data {
+		keep := min(len(p), maxField-len(b.line))
+		b.line = append(b.line, p[:keep]...)
+		text, isData := bytes.CutPrefix(b.line, []byte("data:"))
+		text = bytes.TrimLeft(text, " \t")
+		if !isData || len(text) == 0 || text[0] != '{' && !b.seen {
+			return
+		}
+		b.data, b.seen = true, true
+		b.scan.write(text)
+		b.line, p = b.line[:0], p[keep:]
+	}
+	b.scan.write(p)
+}
+
+func (b *body) endLine() {
+	if b.data {
+		b.data = false
+		b.scan.write([]byte{' '}) // the lines of a message are joined
+		return
+	}
+	line := bytes.TrimRight(b.line, "\r")
+	switch {
+	case len(line) == 0:
+		b.endEvent()
+	case line[0] == ':': // a comment, which keeps the connection awake
+		b.waste = 0
+	case len(b.fields)+len(line) < 2*maxField:
+		b.fields = append(append(b.fields, line...), '\n')
+	}
+	b.line = b.line[:0]
+}
+
+func (b *body) endEvent() {
+	switch {
+	case b.seen:
+		_ = b.message(b.scan.end()) // a stream goes on after what is no message
+	case len(b.fields) > 0 && !b.done:
+		b.waste = 0
+		b.out = append(append(b.out, b.fields...), '\n')
+	}
+	b.fields, b.seen, b.data = b.fields[:0], false, false
+}

@@ -1,0 +1,223 @@
+package client_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"legwork/tools/client"
+)
+
+// fakeServer is the program that misbehaves on demand, built once.
+var fakeServer string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "client")
+	if err == nil {
+		fakeServer = filepath.Join(dir, "mcpserver")
+		var out []byte
+		if out, err = exec.Command("go", "build", "-o", fakeServer, "legwork/fakes/mcpserver").CombinedOutput(); err != nil {
+			err = fmt.Errorf("building the fake server: %w: %s", err, out)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// The ways in which the fake server is reached.
+const (
+	stdio = "stdio"
+	http  = "http"
+	sse   = "sse"
+)
+
+func transports() []string { return []string{stdio, http, sse} }
+
+// fake is the config of a fake server, which runs until the end of the test
+// where it is a remote one.
+func fake(t testing.TB, by string, args ...string) client.Config {
+	t.Helper()
+	if by == stdio {
+		return client.Config{Name: "s", Command: fakeServer, Args: args}
+	}
+	r := serve(t, by, "127.0.0.1:0", args...)
+	return client.Config{Name: "s", URL: r.url, SSE: by == sse}
+}
+
+// remote is a fake server in a process of its own.
+type remote struct {
+	url string
+	cmd *exec.Cmd
+	end func() // kills it; more than once is fine
+}
+
+func serve(t testing.TB, by, address string, args ...string) *remote {
+	t.Helper()
+	cmd := exec.Command(fakeServer, append([]string{"-" + by, address}, args...)...)
+	errOut, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(errOut)
+	url, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatalf("reading the address of the fake server: %v", err)
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, lines)
+	}()
+	r := &remote{url: strings.TrimSpace(url), cmd: cmd}
+	r.end = sync.OnceFunc(func() {
+		_ = cmd.Process.Kill()
+		<-drained
+		_ = cmd.Wait()
+	})
+	t.Cleanup(r.end)
+	return r
+}
+
+// log collects what is logged.
+type log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// run starts a server and stops it, and looks for what it left behind, at the
+// end of the test.
+func run(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		if err := goleak.Find(before); err != nil {
+			t.Error(err)
+		}
+	})
+	guard := client.NewGuard(slog.New(slog.DiscardHandler))
+	o := client.Options{Version: "test", RestartDelay: 5 * time.Millisecond, Guard: guard}
+	for _, f := range change {
+		f(&o)
+	}
+	s, err := client.New(cfg, o)
+	if err != nil {
+		t.Fatalf("New(%+v): %v", cfg, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(15 * time.Second):
+			t.Error("Run did not return within 15 s after its context ended")
+		}
+		guard.Close()
+	})
+	return s
+}
+
+func withLog(l *log) func(*client.Options) {
+	return func(o *client.Options) {
+		o.Log = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+}
+
+// ready runs a server and waits until it can be called.
+func ready(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
+	t.Helper()
+	s := run(t, cfg, change...)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := s.Settled(ctx); err != nil {
+		t.Fatalf("the server is not ready: %v", err)
+	}
+	return s
+}
+
+// call calls a tool and waits at most 20 s.
+func call(t testing.TB, s *client.Server, tool, args string, change ...func(*client.Call)) client.Result {
+	t.Helper()
+	r, err := try(t, s, tool, args, change...)
+	if err != nil && r.Text == "" {
+		t.Fatalf("Call(%s, %s): got error %v, want none", tool, args, err)
+	}
+	return r
+}
+
+func try(t testing.TB, s *client.Server, tool, args string, change ...func(*client.Call)) (client.Result, error) {
+	t.Helper()
+	c := client.Call{Tool: tool, Arguments: json.RawMessage(args), Timeout: 20 * time.Second, Keep: 1 << 20}
+	for _, f := range change {
+		f(&c)
+	}
+	return s.Call(context.Background(), c)
+}
+
+func within(d time.Duration) func(*client.Call) { return func(c *client.Call) { c.Timeout = d } }
+
+// eventually waits for a condition that another process brings about.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(15 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("not within 15 s: %s", what)
+		}
+	}
+}
+
+func wantText(t testing.TB, input string, r client.Result, failed bool, parts ...string) {
+	t.Helper()
+	if r.Failed != failed {
+		t.Errorf("%s: got Failed %v, want %v; text %q", input, r.Failed, failed, r.Text)
+	}
+	for _, p := range parts {
+		if !strings.Contains(r.Text, p) {
+			t.Errorf("%s: got %.2000q, want it to contain %q", input, r.Text, p)
+		}
+	}
+}
+
+func read(path string) string { b, _ := os.ReadFile(path); return string(b) }

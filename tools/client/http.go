@@ -1,0 +1,171 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+)
+
+// Limits on reaching a remote server. An answer may take as long as the call
+// has; these are about the way to it.
+const (
+	dialTimeout  = 10 * time.Second
+	leaveTimeout = time.Second // to end a session
+	replyTimeout = 10 * time.Second
+	maxRedirects = 3
+)
+
+// reach makes the transport to a remote server: streamable HTTP, or HTTP+SSE
+// when sse is set.
+func (d dialer) reach(c *connection, w *wire, sse bool) error {
+	address, err := url.Parse(d.cfg.URL)
+	if err != nil {
+		return errors.New("its url in the config is not an address")
+	}
+	k := &courier{
+		base: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}).DialContext,
+			TLSHandshakeTimeout: dialTimeout,
+			ForceAttemptHTTP2:   true,
+			MaxIdleConnsPerHost: 16,
+			IdleConnTimeout:     90 * time.Second,
+		},
+		address: address, headers: d.cfg.Headers, sse: sse, maxString: d.maxString(),
+		cuts: &w.cuts, asked: c.asked, lost: c.fail,
+	}
+	c.courier = k
+	hc := &http.Client{Transport: k, CheckRedirect: k.redirect}
+	silent := slog.New(slog.DiscardHandler) // what goes wrong is in errors, without the secrets that may be in its logs
+	if !sse {
+		// Listening does not rule out the modern revisions here: the wire does
+		// not tell the library that the transport asks for an older one.
+		listen := transport.WithContinuousListening() //nolint:staticcheck // what replaces it is of the modern revisions
+		t, err := transport.NewStreamableHTTP(d.cfg.URL, transport.WithHTTPBasicClient(hc), transport.WithHTTPLogger(silent), listen)
+		if err != nil {
+			return err
+		}
+		w.Interface, k.session = t, t.GetSessionId
+		return nil
+	}
+	t, err := transport.NewSSE(d.cfg.URL, transport.WithHTTPClient(hc), transport.WithSSELogger(silent), transport.WithResponseTimeout(100*time.Hour))
+	if err != nil {
+		return err
+	}
+	t.SetConnectionLostHandler(func(err error) {
+		c.fail(fmt.Errorf("the event stream of the server ended: %w", err))
+	})
+	w.Interface, k.endpoint = t, t.GetEndpoint
+	return nil
+}
+
+// courier carries the requests to one remote server, and bounds what comes
+// back before the library reads it. Its headers go to no other host.
+type courier struct {
+	base      *http.Transport
+	address   *url.URL
+	headers   map[string]string
+	sse       bool
+	maxString int
+	cuts      *cuts
+	asked     func(ctx context.Context, raw []byte)
+	lost      func(error) // the session is over
+
+	session  func() string   // of streamable HTTP
+	endpoint func() *url.URL // of HTTP+SSE
+	agreed   atomic.Pointer[string]
+	mute     atomic.Bool // no goodbye
+	listens  listens
+}
+
+// RoundTrip makes one request. Statuses that say what went wrong are errors
+// here, but for those that the library knows what to do with.
+func (k *courier) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, value := range k.headers {
+		r.Header.Set(name, value)
+	}
+	if host := r.Header.Get("Host"); host != "" {
+		r.Host = host
+	}
+	if r.Method == http.MethodDelete && k.mute.Load() {
+		return nil, transport.ErrTransportClosed
+	} else if r.Method == http.MethodDelete {
+		ctx, cancel := context.WithTimeout(r.Context(), leaveTimeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
+	listening := r.Method == http.MethodGet && !k.sse && r.Header.Get("Last-Event-ID") == ""
+	if listening {
+		if err := k.listens.rest(r.Context()); err != nil {
+			return nil, err
+		}
+	}
+	resp, err := k.base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.receive(r, resp, listening); err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// receive puts a bound around the body of a response, or says what is wrong
+// with it.
+func (k *courier) receive(r *http.Request, resp *http.Response, listening bool) error {
+	sent := sentBy(r.Context())
+	asked := func(raw []byte) { k.asked(r.Context(), raw) }
+	switch kind := mediaType(resp.Header); {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		return nil // the client follows, as redirect allows
+	case resp.StatusCode >= 400:
+		return k.refused(r, resp, listening)
+	case r.Method == http.MethodGet && kind == "text/event-stream":
+		if listening {
+			k.listens.open()
+		}
+		resp.Body = eventBody(resp.Body, k.maxString, k.cuts, sent.id, asked)
+	case r.Method == http.MethodDelete, k.sse && r.Method == http.MethodPost, resp.StatusCode == http.StatusAccepted, resp.StatusCode == http.StatusNoContent, sent.id == "":
+		resp.Body = short(resp.Body) // says no more than that it was taken
+	case kind == "text/event-stream":
+		resp.Body = eventBody(resp.Body, k.maxString, k.cuts, sent.id, asked)
+	case kind == "application/json":
+		resp.Body = jsonBody(resp.Body, k.maxString, k.cuts, sent.id)
+	default:
+		return &statusError{code: resp.StatusCode, text: "it answered with " + orUnknown(kind) + " in place of MCP; check its url in the config"}
+	}
+	return nil
+}
+
+// shortBody is the beginning of a response.
+type shortBody struct {
+	io.Reader
+	io.Closer
+}
+
+func short(b io.ReadCloser) io.ReadCloser { return shortBody{io.LimitReader(b, 64<<10), b} }
+
+// redirect follows to the same host only, since the headers hold secrets, and
+// only where the request stays what it is.
+func (k *courier) redirect(r *http.Request, via []*http.Request) error {
+	switch {
+	case r.URL.Scheme != k.address.Scheme || r.URL.Host != k.address.Host:
+		return &statusError{code: http.StatusTemporaryRedirect, text: fmt.Sprintf("it redirects to another host, %s://%s; if that is right, use it as its url in the config", r.URL.Scheme, r.URL.Host)}
+	case r.Method != via[0].Method:
+		return &statusError{code: http.StatusFound, text: "it redirects in a way that loses the request; check its url in the config"}
+	case len(via) > maxRedirects:
+		return &statusError{code: http.StatusTemporaryRedirect, text: "it redirects in a circle; check its url in the config"}
+	}
+	return nil
+}

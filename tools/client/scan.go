@@ -1,0 +1,274 @@
+package client
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"sync"
+	"unicode/utf8"
+)
+
+const (
+	lineSlack = 512 << 10 // what a message may have beyond its longest string
+	reusable  = 64 << 10  // a larger buffer is used for one message only
+)
+
+// scan takes in one JSON-RPC message after the other, in pieces and of any
+// length. It shortens every string to maxString bytes, so that a message stays
+// valid JSON and its beginning is kept, and drops messages that are too long
+// all the same: it holds maxString+lineSlack bytes at most.
+type scan struct {
+	maxString int
+	out       []byte
+	lineState
+}
+
+// lineState is what the scan knows of the message it is in.
+type lineState struct {
+	read        int
+	junk, over  bool // not a message; too long
+	depth       int
+	inString    bool
+	escape      int  // hex digits that are left of an escape sequence, or escapeOpen
+	rune        rune // of the hex digits so far
+	length      int  // decoded bytes of the current string
+	dropped     int  // decoded bytes left out of this message
+	expectKey   bool
+	inKey, inID bool
+	method      bool // it has a method: it is a request or a notification
+	key, id     []byte
+	sample      []byte // the beginning of what is no message
+}
+
+// packet is what came of one message.
+type packet struct {
+	raw     []byte // valid until the next write; nil when there is nothing to pass on
+	id      string // as it is on the wire; empty without
+	method  bool
+	dropped int  // decoded bytes left out of it
+	junk    bool // it was no message
+	sample  string
+	read    int
+}
+
+// request tells a request of the server from answers and notifications.
+func (m packet) request() bool { return m.method && m.id != "" }
+
+// write takes a piece of a message, which has no line ends in it.
+func (s *scan) write(p []byte) {
+	for len(p) > 0 {
+		if fast := s.takeMany(p); fast > 0 {
+			p = p[fast:]
+			continue
+		}
+		s.take(p[0])
+		p = p[1:]
+	}
+}
+
+// end ends the message and begins the next.
+func (s *scan) end() packet {
+	m := packet{id: string(bytes.TrimSpace(s.id)), method: s.method, dropped: s.dropped, read: s.read}
+	switch {
+	case s.junk || s.depth != 0 || s.inString:
+		m.junk, m.sample = true, string(s.sample)
+	case s.over:
+		if m.id != "" && !m.method {
+			m.raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, m.id, codeTooLarge, strconv.Quote(fmt.Sprintf("the result is too large (%d bytes); ask for less", s.read)))
+		}
+	case len(s.out) > 0:
+		m.raw = s.out
+	}
+	s.lineState = lineState{key: s.key[:0], id: s.id[:0]}
+	if s.out = s.out[:0]; cap(s.out) > reusable {
+		s.out = nil
+	}
+	return m
+}
+
+// codeTooLarge is the JSON-RPC error code of an answer that was left out.
+const codeTooLarge = -32099
+
+// takeMany takes the plain bytes of a string or of noise that p begins with.
+func (s *scan) takeMany(p []byte) int {
+	if s.junk && len(s.sample) >= 200 {
+		s.read += len(p)
+		return len(p)
+	}
+	if !s.inString || s.escape != 0 || s.inKey || s.inID || s.over {
+		return 0
+	}
+	n := bytes.IndexAny(p, "\"\\")
+	if n < 0 {
+		n = len(p)
+	}
+	keep := min(n, max(0, s.maxString-s.length), max(0, s.maxString+lineSlack-len(s.out)))
+	if keep < n && s.length+keep < s.maxString {
+		return 0 // the message becomes too long here
+	}
+	s.out = append(s.out, p[:keep]...)
+	s.read += n
+	s.length, s.dropped = s.length+n, s.dropped+n-keep
+	return n
+}
+
+func (s *scan) take(b byte) {
+	s.read++
+	if s.depth == 0 && !s.inString && !s.junk && len(s.out) == 0 {
+		switch b {
+		case ' ', '\t', '\r':
+			s.read--
+			return
+		case '{':
+		default:
+			s.junk = true
+		}
+	}
+	if s.junk {
+		if len(s.sample) < 200 {
+			s.sample = append(s.sample, b)
+		}
+		return
+	}
+	if keep := s.structure(b); keep {
+		s.emit(b)
+	}
+}
+
+// structure follows the message and tells whether b is kept.
+func (s *scan) structure(b byte) bool {
+	if s.inString {
+		return s.text(b)
+	}
+	if s.inID && (b == ',' || b == '}') && s.depth == 1 {
+		s.inID = false
+	}
+	switch b {
+	case '"':
+		s.inString, s.length = true, 0
+		if s.depth == 1 && s.expectKey {
+			s.inKey, s.expectKey, s.key = true, false, s.key[:0]
+		}
+	case '{', '[':
+		s.depth++
+		s.expectKey = b == '{' && s.depth == 1
+	case '}', ']':
+		s.depth--
+	case ',':
+		s.expectKey = s.depth == 1
+	case ':':
+		if s.depth == 1 && string(s.key) == "id" {
+			s.inID, s.id = true, s.id[:0]
+			return true
+		}
+		s.method = s.method || s.depth == 1 && string(s.key) == "method"
+	}
+	s.note(b)
+	return true
+}
+
+// text follows a string and leaves out what is too long, never parting an
+// escape sequence.
+func (s *scan) text(b byte) bool {
+	keep := s.length < s.maxString
+	size := 0
+	switch {
+	case s.escape == escapeOpen && b == 'u':
+		s.escape, s.rune = 4, 0
+	case s.escape == escapeOpen:
+		s.escape, size = 0, 1
+	case s.escape > 0:
+		s.escape--
+		s.rune = s.rune<<4 | hexValue(b)
+		if s.escape == 0 {
+			size = max(1, utf8.RuneLen(s.rune))
+		}
+	case b == '\\':
+		s.escape = escapeOpen
+	case b == '"':
+		s.inString, s.inKey = false, false
+		s.note(b)
+		return true
+	default:
+		size = 1
+	}
+	s.length += size
+	if !keep {
+		s.dropped += size
+		return false
+	}
+	if s.inKey && len(s.key) < 16 {
+		s.key = append(s.key, b)
+	}
+	s.note(b)
+	return true
+}
+
+// escapeOpen: a backslash was read and what follows it decides.
+const escapeOpen = -1
+
+func hexValue(b byte) rune {
+	switch {
+	case b >= '0' && b <= '9':
+		return rune(b - '0')
+	case b >= 'a' && b <= 'f':
+		return rune(b-'a') + 10
+	case b >= 'A' && b <= 'F':
+		return rune(b-'A') + 10
+	}
+	return 0
+}
+
+func (s *scan) note(b byte) {
+	if s.inID && len(s.id) < 64 {
+		s.id = append(s.id, b)
+	}
+}
+
+func (s *scan) emit(b byte) {
+	if s.over {
+		return
+	}
+	if len(s.out) >= s.maxString+lineSlack {
+		s.over, s.out = true, nil
+		return
+	}
+	s.out = append(s.out, b)
+}
+
+// cuts counts what is left out of the answers that are expected on a
+// connection. It is safe for concurrent use.
+type cuts struct {
+	mu sync.Mutex
+	by map[string]int // decoded bytes by the id of the request
+}
+
+// expect starts counting what is left out of the answer with this id.
+func (c *cuts) expect(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == nil {
+		c.by = map[string]int{}
+	}
+	c.by[id] = 0
+}
+
+// taken ends the counting and returns the bytes that were left out.
+func (c *cuts) taken(id string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.by[id]
+	delete(c.by, id)
+	return n
+}
+
+func (c *cuts) note(m packet) {
+	if m.dropped == 0 || m.method {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, expected := c.by[m.id]; expected {
+		c.by[m.id] += m.dropped
+	}
+}
