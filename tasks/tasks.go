@@ -101,7 +101,8 @@ type ToolCall struct {
 	// not called.
 	Definition string
 	Chat       string // keys of where it is called and for whom; built-in servers alone are told
-	Person    string
+	Person     string
+	Private    bool // nobody but the person is in the chat
 
 	Progress func(Progress) // how far it is, one report at a time; nil: nobody wants to know
 	// Ask brings a question that the server has in the midst of the call to a
