@@ -177,7 +177,7 @@ func newNames(t testing.TB, answers map[string][]string) (*names, *net.Resolver)
 			}
 		}
 	})
-	t.Cleanup(func() { conn.Close(); all.Wait() })
+	t.Cleanup(func() { _ = conn.Close(); all.Wait() })
 	return n, &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "udp", conn.LocalAddr().String())
 	}}
