@@ -308,7 +308,11 @@ func (c *console) scroll(lines []string) error {
 }
 
 func (c *console) painter() painter {
-	return painter{t: c.t, width: max(c.screen.width-1, 1), color: c.color, now: time.Now(), lastAsked: c.lastAsked}
+	p := painter{t: c.t, width: max(c.screen.width-1, 1), color: c.color, now: time.Now(), lastAsked: c.lastAsked}
+	if q := c.question(); q != nil {
+		p.open = q.id
+	}
+	return p
 }
 
 // setHint shows a sentence below the prompt for a while; mu is held.

@@ -14,6 +14,11 @@ func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	defer c.mu.Unlock()
 	defer c.touch()
 	delete(c.waiting, d.ReplyTo)
+	if d.File != nil && !c.over[d.Task] {
+		if err := c.scroll(append([]string{""}, sheet(d.File, min(c.painter().width, maxText))...)); err != nil {
+			return err
+		}
+	}
 	switch {
 	case d.Kind == bot.KindBoard:
 		if t := c.task(d.Task); t != nil && d.Board != nil {
@@ -27,8 +32,7 @@ func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 		}
 		return nil
 	case d.Kind == bot.KindQuestion && (len(d.Buttons) > 0 || !again):
-		c.ask(question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons})
-		return nil
+		return c.ask(question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons})
 	}
 	c.settle(id)
 	if c.shown.before(id, d) {
@@ -69,19 +73,26 @@ func (t *task) giveUp() {
 	}
 }
 
-// ask adds a question to its task, or replaces it.
-func (c *console) ask(q question) {
+// ask adds a question to its task, or replaces it. The text of one that would
+// not fit above the prompt goes to the scrollback, where all of it can be read.
+func (c *console) ask(q question) error {
 	t := c.task(q.task)
 	if t == nil {
-		return
+		return nil
 	}
-	for i := range t.questions {
-		if t.questions[i].id == q.id {
-			t.questions[i] = q
-			return
-		}
+	at := slices.IndexFunc(t.questions, func(old question) bool { return old.id == q.id })
+	if at < 0 {
+		at = len(t.questions)
+		t.questions = append(t.questions, question{})
 	}
-	t.questions = append(t.questions, q)
+	old := t.questions[at]
+	text := c.painter().markdown(q.text)
+	q.head, q.above = firstLine(q.text), len(text) > max(c.screen.height/3, 3)
+	t.questions[at] = q
+	if !q.above || old.above && old.text == q.text {
+		return nil
+	}
+	return c.scroll(append([]string{""}, text...))
 }
 
 // settle takes a question away that is decided.

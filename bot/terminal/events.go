@@ -38,6 +38,7 @@ type event struct {
 	Board   *checklist   `json:"board,omitempty"`
 	Buttons []bot.Button `json:"buttons,omitempty"`
 	Calls   []bot.Call   `json:"calls,omitempty"` // question: that are to be allowed or not
+	File    *bot.File    `json:"file,omitempty"`  // its content in base64
 	Line    int          `json:"line,omitempty"`
 }
 
@@ -214,7 +215,7 @@ func (e *events) show(chat bot.Chat, id string, d bot.Draft, _ bool) error {
 		e.sent[id] = true
 		e.mu.Unlock()
 	}
-	ev := event{Type: string(d.Kind), Chat: e.name(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Buttons: d.Buttons, Calls: d.Calls}
+	ev := event{Type: string(d.Kind), Chat: e.name(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Buttons: d.Buttons, Calls: d.Calls, File: d.File}
 	switch {
 	case d.Kind == bot.KindBoard:
 		ev.Board = listOf(d.Board)

@@ -33,12 +33,20 @@ type lines struct {
 	typed     bool            // a person types at In, and need not wait for answers
 }
 
+// sheetWidth is how wide the rules around a file are where nobody knows how
+// wide the screen is.
+const sheetWidth = 60
+
 // question is a draft that waits for a decision.
 type question struct {
 	id      string
 	task    string
 	text    string
 	buttons []bot.Button
+
+	// Of the console only.
+	head  string // the first line of the text, without markup
+	above bool   // the text stands in the scrollback
 }
 
 func newLines(t *Terminal) *lines {
@@ -200,6 +208,11 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 			return ErrClosed
 		}
 		l.own.note(d)
+	}
+	if d.File != nil && !l.over[d.Task] {
+		if err := l.progress(strings.Join(sheet(d.File, sheetWidth), "\n")); err != nil {
+			return err
+		}
 	}
 	switch {
 	case d.Kind == bot.KindBoard:

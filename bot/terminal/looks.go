@@ -52,6 +52,16 @@ func group(t *Terminal, it bot.Item) string {
 	return it.Group
 }
 
+// sheet is a file as lines between two rules, with nothing in it that cannot be
+// seen. Lines are not broken, so that they can be copied.
+func sheet(f *bot.File, width int) []string {
+	head := bot.CutText("── "+f.BaseName()+" ", width)
+	lines := []string{head + strings.Repeat("─", max(0, width-bot.TextWidth(head)))}
+	text := strings.ReplaceAll(bot.Visible(string(f.Content)), "\t", "    ")
+	lines = append(lines, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
+	return append(lines, strings.Repeat("─", width))
+}
+
 // Colours as ANSI codes.
 const (
 	plain  = ""

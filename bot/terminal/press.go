@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/bot/markdown"
 	"legwork/i18n"
 )
 
@@ -152,8 +151,7 @@ func (c *console) choose(typed string) bool {
 	}
 	m := c.t.message("", "")
 	m.Press, m.ReplyTo = q.buttons[n].Data, q.id
-	p := c.painter()
-	if err := c.scroll([]string{"", p.row(piece{"? ", yellow}, piece{oneLine(markdown.Plain(q.text)), plain}, piece{" → ", faint}, piece{oneLine(q.buttons[n].Label), bold})}); err != nil {
+	if err := c.scroll([]string{"", c.painter().chosen(*q, oneLine(q.buttons[n].Label))}); err != nil {
 		return true // the loop reports a broken terminal
 	}
 	c.submit(m)

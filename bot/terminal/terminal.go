@@ -59,7 +59,7 @@ type Config struct {
 	Wait func(context.Context) error
 }
 
-// Terminal is a bot.Platform and a bot.Streamer. Its drafts are shown when
+// Terminal is a bot.Platform, a bot.Streamer and a bot.Filer. Its drafts are shown when
 // their call returns; before Run began, calls wait for it.
 type Terminal struct {
 	cfg    Config
@@ -173,6 +173,9 @@ func (t *Terminal) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft
 	return t.put(ctx, to, id, d, true)
 }
 
+// Files implements bot.Filer: a file is shown in full, or is part of the event.
+func (t *Terminal) Files(bot.Chat) bool { return true }
+
 // Streams implements bot.Streamer.
 func (t *Terminal) Streams(bot.Chat) bool { return true }
 
@@ -199,6 +202,9 @@ func (t *Terminal) put(ctx context.Context, to bot.Chat, id string, d bot.Draft,
 	case <-t.closed:
 		return ErrClosed
 	default:
+	}
+	if again {
+		d.File = nil
 	}
 	if err := t.face.show(to, id, d, again); err != nil {
 		return fmt.Errorf("writing to the terminal: %w", err)

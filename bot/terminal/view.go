@@ -37,6 +37,7 @@ type painter struct {
 	now   time.Time
 
 	lastAsked string // id of the message whose echo is right above
+	open      string // id of the question that keys decide
 }
 
 // row is one line of the display.
@@ -187,27 +188,74 @@ func (p painter) stream(t *task) []string {
 	return t.rendered.lines
 }
 
-// questions are the rows of what a task wants to know.
+// questions are the rows of what a task wants to know. Keys decide one question
+// at a time; the others wait as one line each.
 func (p painter) questions(t *task) []string {
 	var rows []string
 	for _, q := range t.questions {
-		inner := p
-		inner.width = max(p.width-2, 1)
-		for i, line := range inner.markdown(q.text) {
-			mark := "  "
-			if i == 0 {
-				mark = p.row(piece{"? ", yellow})
-			}
-			rows = append(rows, mark+line)
+		if q.id != p.open {
+			rows = append(rows, p.row(piece{"? ", faint}, piece{q.head, faint}))
+			continue
 		}
+		rows = append(rows, p.asked(q)...)
 		for i, b := range q.buttons {
-			rows = append(rows, p.row(piece{fmt.Sprintf("  %d ", i+1), yellow}, piece{oneLine(b.Label), plain}))
+			rows = append(rows, p.row(piece{fmt.Sprintf("  %d ", i+1), yellow}, piece{oneLine(b.Label), keyTint(b.Style)}))
 		}
 		if len(q.buttons) > 0 {
 			rows = append(rows, p.row(piece{"  " + p.t.text("terminal.choose", nil), faint}))
 		}
 	}
 	return rows
+}
+
+// asked is the text of a question, or its first line when all of it stands in
+// the scrollback.
+func (p painter) asked(q question) []string {
+	if q.above {
+		return []string{p.row(piece{"? ", yellow}, piece{q.head + " …", plain})}
+	}
+	var rows []string
+	inner := p
+	inner.width = max(p.width-2, 1)
+	for i, line := range inner.markdown(q.text) {
+		mark := "  "
+		if i == 0 {
+			mark = p.row(piece{"? ", yellow})
+		}
+		rows = append(rows, mark+line)
+	}
+	return rows
+}
+
+// chosen is the row about a decision that was made by a key.
+func (p painter) chosen(q question, label string) string {
+	text := q.head + " …"
+	if !q.above {
+		text = oneLine(markdown.Plain(q.text))
+	}
+	text = bot.CutText(text, max(p.width-bot.TextWidth(label)-5, p.width/3))
+	return p.row(piece{"? ", yellow}, piece{text, plain}, piece{" → ", faint}, piece{label, bold})
+}
+
+// firstLine is the first line of Markdown that says something, without markup.
+func firstLine(text string) string {
+	for line := range strings.SplitSeq(markdown.Plain(text), "\n") {
+		if line = oneLine(line); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// keyTint is the colour of a button's label.
+func keyTint(style string) string {
+	switch style {
+	case bot.StylePrimary:
+		return bold
+	case bot.StyleDanger:
+		return red
+	}
+	return plain
 }
 
 // echo is what a person sent, for the scrollback.
