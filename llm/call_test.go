@@ -217,6 +217,56 @@ func TestRequestOnTheWire(t *testing.T) {
 	}
 }
 
+// TestImagesOnTheWire: images go as parts after the text, by models with and
+// without tool calling.
+func TestImagesOnTheWire(t *testing.T) {
+	for _, calls := range []string{llm.ToolCallsNative, llm.ToolCallsText} {
+		f := newFake(t, sse(whole()))
+		model := f.model()
+		model.ToolCalls = calls
+		m, _ := open(t, llm.Config{Models: map[string]llm.ModelConfig{"main": model, "eyes": model}, Roles: map[string]string{llm.RoleVision: "eyes"}})
+		reply, err := m.Call(t.Context(), llm.Request{Role: llm.RoleVision, Messages: []llm.Message{
+			{Role: llm.User, Content: "What is it?", Images: []llm.Image{{Type: "image/png", Data: []byte("abc")}, {Type: "image/jpeg", Data: []byte("de")}}},
+		}}, nil)
+		if err != nil || reply.Model != "eyes" {
+			t.Fatalf("%s: answered by %q, %v; want the model of the role vision", calls, reply.Model, err)
+		}
+		var sent struct{ Messages []json.RawMessage }
+		if err := json.Unmarshal([]byte(f.requests()[0]), &sent); err != nil {
+			t.Fatal(err)
+		}
+		sameJSON(t, string(sent.Messages[0]), `{"role":"user","content":[{"type":"text","text":"What is it?"},
+			{"type":"image_url","image_url":{"url":"data:image/png;base64,YWJj","detail":"auto"}},
+			{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,ZGU=","detail":"auto"}}]}`)
+	}
+}
+
+// TestSchemasOnTheWire: a schema goes as it is, with what endpoints insist on.
+func TestSchemasOnTheWire(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"object"}`: `{"type":"object","properties":{}}`,
+		`{}`:                `{"type":"object","properties":{}}`,
+		` {"oneOf":[{"required":["a"]}],"$defs":{"x":{}},"properties":{"a":{"default":1}}}`: `{"type":"object","oneOf":[{"required":["a"]}],"$defs":{"x":{}},"properties":{"a":{"default":1}}}`,
+	} {
+		f := newFake(t, sse(whole()))
+		m, _ := open(t, llm.Config{Models: map[string]llm.ModelConfig{"main": f.model()}})
+		if _, err := m.Call(t.Context(), llm.Request{
+			Role: llm.RoleWork, Messages: []llm.Message{{Role: llm.User, Content: "go"}}, Tools: []llm.Tool{{Name: "t", Schema: json.RawMessage(schema)}},
+		}, nil); err != nil {
+			t.Fatal(err)
+		}
+		var sent struct {
+			Tools []struct {
+				Function struct{ Parameters json.RawMessage }
+			}
+		}
+		if err := json.Unmarshal([]byte(f.requests()[0]), &sent); err != nil {
+			t.Fatal(err)
+		}
+		sameJSON(t, string(sent.Tools[0].Function.Parameters), want)
+	}
+}
+
 func sameJSON(t *testing.T, got, want string) {
 	t.Helper()
 	var g, w any

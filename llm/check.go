@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -85,12 +86,37 @@ func (h *history) take(m Message) error {
 	if m.Role != Assistant && len(m.ToolCalls) > 0 {
 		return errors.New("only an assistant calls tools")
 	}
+	if err := checkImages(m); err != nil {
+		return err
+	}
 	if m.Role != ToolRole && m.ToolCallID != "" {
 		return errors.New("only a tool message answers a call")
 	}
 	h.started = h.started || m.Role != System
 	h.last = m.Role
 	return err
+}
+
+// MaxImage is how large an image of a message can be, in bytes; OpenAI takes 20 MB,
+// others 5.
+const MaxImage = 5 << 20
+
+// ImageTypes are the types of image that models look at.
+func ImageTypes() []string { return []string{"image/png", "image/jpeg", "image/gif", "image/webp"} }
+
+func checkImages(m Message) error {
+	if len(m.Images) > 0 && m.Role != User {
+		return errors.New("only a user's message holds images")
+	}
+	for i, image := range m.Images {
+		if !slices.Contains(ImageTypes(), image.Type) {
+			return fmt.Errorf("image %d is of type %q; allowed: %s", i, image.Type, strings.Join(ImageTypes(), ", "))
+		}
+		if len(image.Data) == 0 || len(image.Data) > MaxImage {
+			return fmt.Errorf("image %d has %d bytes; allowed: 1 to %d", i, len(image.Data), MaxImage)
+		}
+	}
+	return nil
 }
 
 func (h *history) assistant(m Message) error {

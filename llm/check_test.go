@@ -47,6 +47,10 @@ func TestCheck(t *testing.T) {
 		{"call without id", []llm.Message{user, calls(""), result("")}, "has no id"},
 		{"call without name", []llm.Message{user, {Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "1"}}}, result("1")}, "names no tool"},
 		{"user calls", []llm.Message{{Role: llm.User, Content: "u", ToolCalls: calls("1").ToolCalls}}, "only an assistant calls tools"},
+		{"an image", []llm.Message{{Role: llm.User, Content: "see", Images: []llm.Image{{Type: "image/png", Data: []byte{1}}}}}, ""},
+		{"a film", []llm.Message{{Role: llm.User, Content: "see", Images: []llm.Image{{Type: "video/mp4", Data: []byte{1}}}}}, `image 0 is of type "video/mp4"; allowed: image/png`},
+		{"an empty image", []llm.Message{{Role: llm.User, Content: "see", Images: []llm.Image{{Type: "image/png"}}}}, "image 0 has 0 bytes"},
+		{"an image of a system", []llm.Message{{Role: llm.System, Content: "s", Images: []llm.Image{{Type: "image/png", Data: []byte{1}}}}, user}, "only a user's message"},
 		{"user answers", []llm.Message{{Role: llm.User, Content: "u", ToolCallID: "1"}}, "only a tool message answers"},
 	}
 	for _, tt := range tests {

@@ -1,7 +1,10 @@
 package llm
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,11 +92,23 @@ func nativeTools(tools []Tool) []openai.Tool {
 	return out
 }
 
+// schemaOf is a tool's schema as it was given, with what endpoints insist on: a
+// type, and properties even where there are none.
 func schemaOf(t Tool) json.RawMessage {
 	if len(t.Schema) == 0 {
 		return json.RawMessage(emptySchema)
 	}
-	return t.Schema
+	var known map[string]json.RawMessage
+	if json.Unmarshal(t.Schema, &known) != nil || len(known) == 0 {
+		return json.RawMessage(emptySchema)
+	}
+	schema := bytes.TrimSpace(t.Schema)
+	for _, needed := range []struct{ field, value string }{{"properties", `{}`}, {"type", `"object"`}} {
+		if known[needed.field] == nil {
+			schema = slices.Concat([]byte(`{"`+needed.field+`":`+needed.value+`,`), schema[1:])
+		}
+	}
+	return schema
 }
 
 // nativeMessages writes the history so that strict endpoints take it: ids that
@@ -125,10 +140,28 @@ func nativeMessages(messages []Message) []openai.ChatCompletionMessage {
 				w.Content = noOutput
 			}
 		}
-		out = append(out, w)
+		out = append(out, withImages(w, m.Images))
 	}
 	return out
 }
+
+// withImages is a message whose text is followed by images.
+func withImages(m openai.ChatCompletionMessage, images []Image) openai.ChatCompletionMessage {
+	if len(images) == 0 {
+		return m
+	}
+	m.MultiContent = []openai.ChatMessagePart{{Type: openai.ChatMessagePartTypeText, Text: m.Content}}
+	m.Content = ""
+	for _, i := range images {
+		m.MultiContent = append(m.MultiContent, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeImageURL, ImageURL: &openai.ChatMessageImageURL{
+			URL: "data:" + i.Type + ";base64," + base64.StdEncoding.EncodeToString(i.Data), Detail: openai.ImageURLDetailAuto,
+		}})
+	}
+	return m
+}
+
+// imageBytes is what an image counts as in a prompt's bytes: some 1,000 tokens.
+const imageBytes = 1000 * bytesPerToken
 
 // unusedID returns id, or id with a number when an earlier message used it.
 func unusedID(id string, used map[string]bool) string {
@@ -173,6 +206,12 @@ func promptBytes(out openai.ChatCompletionRequest) int {
 	n := 0
 	for _, m := range out.Messages {
 		n += len(m.Content)
+		for _, part := range m.MultiContent {
+			n += len(part.Text)
+			if part.ImageURL != nil {
+				n += imageBytes
+			}
+		}
 		for _, c := range m.ToolCalls {
 			n += len(c.Function.Name) + len(c.Function.Arguments)
 		}

@@ -25,7 +25,7 @@ type textCall struct {
 // are JSON in texts, and no two messages of one role follow each other, as
 // such models' templates refuse that.
 func textMessages(r Request) []openai.ChatCompletionMessage {
-	w := &textWriter{names: map[string]string{}}
+	w := &textWriter{names: map[string]string{}, images: map[int][]Image{}}
 	rest := r.Messages
 	for len(rest) > 0 && rest[0].Role == System {
 		w.add(System, rest[0].Content)
@@ -38,12 +38,16 @@ func textMessages(r Request) []openai.ChatCompletionMessage {
 	for _, m := range rest {
 		w.message(m)
 	}
+	for i, images := range w.images {
+		w.out[i] = withImages(w.out[i], images)
+	}
 	return w.out
 }
 
 type textWriter struct {
-	out   []openai.ChatCompletionMessage
-	names map[string]string // of the last calls, by id
+	out    []openai.ChatCompletionMessage
+	images map[int][]Image   // by index in out
+	names  map[string]string // of the last calls, by id
 }
 
 // add appends a text to the last message of the same role or begins one.
@@ -73,6 +77,9 @@ func (w *textWriter) message(m Message) {
 		}{w.names[m.ToolCallID], m.Content}))
 	default:
 		w.add(m.Role, m.Content)
+		if last := len(w.out) - 1; len(m.Images) > 0 {
+			w.images[last] = append(w.images[last], m.Images...)
+		}
 	}
 }
 

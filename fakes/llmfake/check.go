@@ -1,7 +1,9 @@
 package llmfake
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -275,9 +277,40 @@ func (m *message) readContent(at string) *refusal {
 		if p.Type != "text" && (p.Type != "image_url" || m.Role != "user" || p.Image == nil) {
 			return bad(at+".content", "Invalid '%s.content[%d]': a part of type %q is not allowed here.", at, i, p.Type)
 		}
+		if p.Image != nil {
+			image, err := readImage(p.Image)
+			if err != nil {
+				return bad(at+".content", "Invalid '%s.content[%d].image_url': %v.", at, i, err)
+			}
+			m.images = append(m.images, image)
+		}
 		m.text += p.Text
 	}
 	return nil
+}
+
+// readImage takes images in the request alone: the fake fetches nothing.
+func readImage(raw json.RawMessage) (Image, error) {
+	var image struct {
+		URL    string `json:"url"`
+		Detail string `json:"detail"`
+	}
+	if err := strict(raw, &image); err != nil {
+		return Image{}, err
+	}
+	kind, data, found := strings.Cut(strings.TrimPrefix(image.URL, "data:"), ";base64,")
+	content, err := base64.StdEncoding.DecodeString(data)
+	switch {
+	case !found || !strings.HasPrefix(image.URL, "data:"):
+		return Image{}, errors.New("expected a base64-encoded data URL")
+	case !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind):
+		return Image{}, fmt.Errorf("the MIME type %q is not supported", kind)
+	case err != nil || len(content) == 0:
+		return Image{}, errors.New("the data is no image")
+	case !slices.Contains([]string{"", "auto", "low", "high"}, image.Detail):
+		return Image{}, fmt.Errorf("the detail %q is unknown", image.Detail)
+	}
+	return Image{Type: kind, Data: content}, nil
 }
 
 func strict(raw json.RawMessage, into any) error {

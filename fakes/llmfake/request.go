@@ -31,6 +31,13 @@ type Message struct {
 	Content    string     `json:"content,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Images     []Image    `json:"images,omitempty"` // in the order of their parts
+}
+
+// Image is a picture that a user's message holds.
+type Image struct {
+	Type string `json:"type"`
+	Data []byte `json:"data"`
 }
 
 // ToolCall is a call that a model made. An empty ID in a Response gets one that
@@ -123,7 +130,8 @@ type message struct {
 	ToolCalls  *[]toolCall     `json:"tool_calls"`
 	ToolCallID string          `json:"tool_call_id"`
 
-	text string
+	text   string
+	images []Image
 }
 
 type toolCall struct {
@@ -188,7 +196,7 @@ func (s *Server) read(r *http.Request) (Request, *refusal) {
 }
 
 func (m *message) read() Message {
-	out := Message{Role: m.Role, Content: m.text, ToolCallID: m.ToolCallID}
+	out := Message{Role: m.Role, Content: m.text, ToolCallID: m.ToolCallID, Images: m.images}
 	if m.ToolCalls != nil {
 		for _, c := range *m.ToolCalls {
 			out.ToolCalls = append(out.ToolCalls, ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: *c.Function.Arguments})
