@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,14 +48,34 @@ func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
 	if m.Text == "" || strings.HasPrefix(m.Text, "/") || m.Apart || len(m.Text) > MaxGoal {
 		return false, nil
 	}
-	id, action, ok := r.answers()
+	w, ok := r.answers(r.live)
+	if !ok && m.Chat.Private {
+		away, err := in.away(ctx, r)
+		if err != nil {
+			return true, err
+		}
+		w, ok = r.answers(away)
+	}
 	if !ok {
 		return false, nil
 	}
-	// Words that come too late are a question of their own, of those who may ask.
+	switch w.about.kind {
+	case aboutApproval:
+		in.settle(r, w.task, w.about, planner.Decision{Text: m.Text})
+		return true, nil
+	case aboutForm:
+		return in.fill(ctx, r, w)
+	}
+	return true, in.answer(ctx, r, w.task.Task, w.action)
+}
+
+// answer takes words for the answer to a model's question. Those that come too
+// late are a question of their own, of those who may ask.
+func (in *Inbox) answer(ctx context.Context, r *routed, id ID, action string) error {
+	m := r.message
 	o, err := in.opening(ctx, r, m.Text)
 	if err != nil {
-		return true, err
+		return err
 	}
 	item := in.opens(m.Key, m.Chat, o)
 	if m.Overheard && !r.asker {
@@ -62,39 +83,79 @@ func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
 	}
 	item.To, item.Event = id, planner.Event{
 		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Message: m.ID,
-		Decision: &planner.Decision{Approve: true, Text: m.Text},
+		Decision: &planner.Decision{Approve: true, Text: m.Text, Name: m.From.Name},
 	}
 	r.store = []Inbound{item}
-	return true, nil
+	return nil
+}
+
+// words are what a message says to a question.
+type words struct {
+	task   liveTask
+	action string
+	about  subject
+	reply  bool // it replies to the question's message
 }
 
 // answers finds the question that a message's words answer: the one it replies
-// to, otherwise the oldest of its author's in a private chat or in a thread of
-// its own, where admins may answer too.
-func (r *routed) answers() (id ID, action string, ok bool) {
-	m := r.message
-	for _, t := range r.live {
+// to, otherwise one of its author's in a private chat, or in a thread of its own,
+// where admins may answer too: the one that a denial's reason was asked for last,
+// or else the oldest.
+func (r *routed) answers(list []liveTask) (best words, ok bool) {
+	for _, t := range list {
 		for _, a := range planner.Todo(t.state) {
-			if a.Kind != planner.KindAsk || a.Place.Subtask < 0 || !planner.AsksPerson(t.state, a.Place) {
-				continue
+			w, takes := r.speaksTo(t, a)
+			if takes && w.reply {
+				return w, true
 			}
-			if m.ReplyTo != "" && t.state.Slot(a.ID).Message == m.ReplyTo && r.steers(t) {
-				return t.Task, a.ID, true
-			}
-			near := m.Chat.Private && t.From.Key() == m.From.Key() || m.Within && r.steers(t)
-			if !ok && near {
-				id, action, ok = t.Task, a.ID, true
+			if takes && (!ok || w.about.kind == aboutApproval) {
+				best, ok = w, true
 			}
 		}
 	}
-	return id, action, ok
+	return best, ok
+}
+
+// speaksTo reports that the message's words answer an ask action. They are no
+// decision about calls, unless a reason was asked for.
+func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
+	if a.Kind != planner.KindAsk {
+		return w, false
+	}
+	m, s := r.message, t.state
+	w = words{task: t, action: a.ID, about: subjectOf(a.ID)}
+	messages := []string{s.Slot(a.ID).Message, s.Slot(privately + a.ID).Message}
+	switch w.about.kind {
+	case aboutApproval:
+		why := s.Slot(whySlot(w.about.seq))
+		if why.Name == "" {
+			return w, false
+		}
+		messages = append(messages, why.Message)
+	case aboutForm:
+	default:
+		if a.Place.Subtask < 0 || !planner.AsksPerson(s, a.Place) {
+			return w, false
+		}
+	}
+	if w.reply = m.ReplyTo != "" && slices.Contains(messages, m.ReplyTo) && r.steers(t); w.reply {
+		return w, true
+	}
+	if w.about.decides() && t.speaks(m.ReplyTo) { // to something else of the task
+		return w, false
+	}
+	own := t.From.Key() == m.From.Key()
+	if m.Chat.Key() != t.Chat.Key() {
+		return w, own && s.Slot(privately+a.ID).Name != ""
+	}
+	return w, m.Chat.Private && own || m.Within && r.steers(t)
 }
 
 // choose takes the press of a choice under a question.
 func (in *Inbox) choose(ctx context.Context, r *routed, t liveTask, rest string) error {
 	at, choice, ok := readAnswer(rest)
 	for _, a := range planner.Todo(t.state) {
-		if !ok || a.Kind != planner.KindAsk || spot(t.state, a) != at {
+		if !ok || a.Kind != planner.KindAsk || subjectOf(a.ID).decides() || spot(t.state, a) != at {
 			continue
 		}
 		if at.Subtask == planner.AtPlan && choice == choiceEdit {
@@ -129,6 +190,7 @@ func (in *Inbox) asked(ctx context.Context, t liveTask, a planner.Action) (plann
 
 func (in *Inbox) decide(r *routed, id ID, action string, d planner.Decision) {
 	m := r.message
+	d.Name = m.From.Name
 	r.store = []Inbound{{Key: m.Key, Chat: m.Chat, To: id, Event: planner.Event{
 		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Decision: &d,
 	}}}

@@ -124,7 +124,7 @@ func (p *Presenter) drawLast(ctx context.Context, v *View) error {
 	d := bot.Draft{
 		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: p.boardMark(), ReplyTo: v.Opening().Message,
 	}
-	err := p.edit(ctx, p.message, &d, foldTries)
+	err := p.edit(ctx, &p.chat, p.message, &d, foldTries)
 	return p.moved(ctx, planner.SlotBoard, &p.message, err)
 }
 
@@ -132,7 +132,7 @@ func (p *Presenter) drawLast(ctx context.Context, v *View) error {
 // v was taken or never; empty when there is none.
 func (p *Presenter) boardMessage(ctx context.Context, v *View) string {
 	if p.boardID(v) == "" {
-		p.message = p.find(ctx, planner.SlotBoard, p.boardMark())
+		p.message = p.find(ctx, &p.chat, planner.SlotBoard, p.boardMark())
 	}
 	return p.message
 }
@@ -161,13 +161,13 @@ func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name s
 	if !changed && p.lasting() {
 		tries = 1 // the chat may be down: what could not be changed comes first when it is back
 	}
-	return p.post(ctx, name, d, tries)
+	return p.post(ctx, &p.chat, name, d, tries)
 }
 
 // replace changes the message at place and returns the id of what shows the
 // draft then; empty when a new message has to.
 func (p *Presenter) replace(ctx context.Context, place string, d *bot.Draft) (string, error) {
-	err := p.edit(ctx, place, d, postTries)
+	err := p.edit(ctx, &p.chat, place, d, postTries)
 	var moved *bot.MovedError
 	if errors.As(err, &moved) {
 		return moved.ID, nil
@@ -192,11 +192,11 @@ const (
 var errUnsendable = errors.New("the chat takes no message")
 
 // edit changes a message; a repeated change is harmless.
-func (p *Presenter) edit(ctx context.Context, id string, d *bot.Draft, tries int) error {
+func (p *Presenter) edit(ctx context.Context, to *bot.Chat, id string, d *bot.Draft, tries int) error {
 	pause := postPause
 	for try := 1; ; try++ {
 		failpoint.Hit("edit.before.answer")
-		err := p.platform.Edit(ctx, p.chat, id, *d)
+		err := p.platform.Edit(ctx, *to, id, *d)
 		failpoint.Hit("edit.after.answer")
 		if failpoint.Fault("failure-ignored") {
 			err = nil
@@ -214,15 +214,15 @@ func (p *Presenter) edit(ctx context.Context, id string, d *bot.Draft, tries int
 
 // post sends the message of a slot. What an earlier try may have sent is looked
 // for before the next one.
-func (p *Presenter) post(ctx context.Context, slot string, d *bot.Draft, tries int) (string, error) {
+func (p *Presenter) post(ctx context.Context, to *bot.Chat, slot string, d *bot.Draft, tries int) (string, error) {
 	pause := postPause
 	for try := 1; ; try++ {
-		if id := p.find(ctx, slot, d.Mark); id != "" {
-			return p.complete(ctx, id, d)
+		if id := p.find(ctx, to, slot, d.Mark); id != "" {
+			return p.complete(ctx, to, id, d)
 		}
 		p.sending(slot)
 		failpoint.Hit("post.before.answer")
-		id, err := p.platform.Post(ctx, p.chat, *d)
+		id, err := p.platform.Post(ctx, *to, *d)
 		if failpoint.Fault("failure-ignored") && err != nil {
 			return "ignored", nil //nolint:nilerr // planted by a test
 		}
@@ -233,7 +233,7 @@ func (p *Presenter) post(ctx context.Context, slot string, d *bot.Draft, tries i
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		if try >= tries || errors.Is(err, bot.ErrGone) {
+		if try >= tries || errors.Is(err, bot.ErrGone) || errors.Is(err, bot.ErrNoFiles) {
 			return "", fmt.Errorf("%w: %w", errUnsendable, err)
 		}
 		if err := wait(ctx, pause); err != nil {
@@ -245,8 +245,8 @@ func (p *Presenter) post(ctx context.Context, slot string, d *bot.Draft, tries i
 
 // complete brings a message that was found to what it has to be: it may hold the
 // first words only.
-func (p *Presenter) complete(ctx context.Context, id string, d *bot.Draft) (string, error) {
-	err := p.edit(ctx, id, d, postTries)
+func (p *Presenter) complete(ctx context.Context, to *bot.Chat, id string, d *bot.Draft) (string, error) {
+	err := p.edit(ctx, to, id, d, postTries)
 	var moved *bot.MovedError
 	switch {
 	case errors.As(err, &moved):
@@ -273,7 +273,7 @@ func (p *Presenter) sending(slot string) (undo func()) {
 
 // find looks for a message that may have been sent before, where the platform
 // can; empty when there is none.
-func (p *Presenter) find(ctx context.Context, slot, mark string) string {
+func (p *Presenter) find(ctx context.Context, to *bot.Chat, slot, mark string) string {
 	p.mu.Lock()
 	doubt := p.doubt[slot]
 	p.mu.Unlock()
@@ -281,7 +281,7 @@ func (p *Presenter) find(ctx context.Context, slot, mark string) string {
 	if !doubt || !ok || failpoint.Fault("find-off") {
 		return ""
 	}
-	id, err := f.Find(ctx, p.chat, mark)
+	id, err := f.Find(ctx, *to, mark)
 	if err != nil && ctx.Err() == nil {
 		p.x.Log.WarnContext(ctx, "a sent message could not be looked for", "task", p.id, "cause", err)
 	}

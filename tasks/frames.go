@@ -124,7 +124,7 @@ func (p *Presenter) postSlot(ctx context.Context, slot string, d bot.Draft) (id 
 			return "", err
 		}
 	}
-	if id = p.find(ctx, slot, d.Mark); id == "" {
+	if id = p.find(ctx, &p.chat, slot, d.Mark); id == "" {
 		undo := p.sending(slot)
 		failpoint.Hit("post.before.board")
 		if id, err = p.platform.Post(ctx, p.chat, d); err != nil {

@@ -32,12 +32,12 @@ const (
 type ChatGrant struct {
 	ID string `json:"id"`
 	planner.Grant
-	By         string    `json:"by"` // key of the admin
-	Name       string    `json:"name,omitempty"`
-	At         time.Time `json:"at"`
-	Expires    time.Time `json:"expires"`
-	RevokedBy  string    `json:"revoked_by,omitempty"`
-	RevokedAt  time.Time `json:"revoked_at,omitzero"`
+	By        string    `json:"by"` // key of the admin
+	Name      string    `json:"name,omitempty"`
+	At        time.Time `json:"at"`
+	Expires   time.Time `json:"expires"`
+	RevokedBy string    `json:"revoked_by,omitempty"`
+	RevokedAt time.Time `json:"revoked_at,omitzero"`
 }
 
 // holds reports that a grant lets calls be made.

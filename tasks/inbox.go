@@ -228,8 +228,11 @@ func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (r rou
 		return r, err
 	}
 	if r.admitted = admitted; !admitted {
-		in.stranger(&r)
-		return r, nil
+		asked, err := in.askedInPrivate(ctx, &r)
+		if !asked && err == nil {
+			in.stranger(&r)
+		}
+		return r, err
 	}
 	if r.admin {
 		if err := in.listen(ctx, &r); err != nil {

@@ -66,6 +66,12 @@ func (in *Inbox) taskPress(ctx context.Context, r *routed) error {
 	verb, rest, _ := strings.Cut(r.message.Press, ":")
 	name, rest, _ := strings.Cut(rest, ":")
 	id := ID(name)
+	switch verb {
+	case pressApproval:
+		return in.decisionPress(ctx, r, aboutApproval, id, rest)
+	case pressField:
+		return in.decisionPress(ctx, r, aboutForm, id, rest)
+	}
 	t, live := r.find(id)
 	if live {
 		if !r.steers(t) {

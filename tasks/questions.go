@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/i18n"
 	"legwork/planner"
 )
 
@@ -19,57 +20,115 @@ const (
 	pressRetry   = "r"
 )
 
-// Ask puts a question of the task to its chat. The answer comes by the inbox.
-// Where the chat is gone nobody will answer: the task is stopped.
+// Ask puts a question of the task to its chat, or where it is to be asked in
+// private to the person's own. The answer comes by the inbox. Where the chat is
+// gone nobody will answer: the task is stopped.
 func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
-	d := p.question(v, a)
 	if !p.lasting() {
-		_, err := p.post(ctx, a.ID, &d, postTries)
+		d := p.question(ctx, v, a, p.chat)
+		_, err := p.post(ctx, &p.chat, a.ID, &d, postTries)
 		return err
 	}
-	slot := v.State.Slot(a.ID)
-	if slot.Message != "" {
-		return nil
+	err := p.askPrivately(ctx, v, a)
+	if errors.Is(err, errNotPrivate) {
+		err = p.put(ctx, v, a, &p.chat, a.ID)
 	}
-	if slot.Name == "" {
-		if err := p.began(ctx, a.ID); err != nil {
-			return err
-		}
-	}
-	id, err := p.post(ctx, a.ID, &d, postTries)
 	if errors.Is(err, bot.ErrGone) {
 		p.x.Log.WarnContext(ctx, "nobody can be asked, the task ends", "task", p.id, "cause", err)
 		return p.append(ctx, planner.Event{Type: planner.Stopped})
 	}
+	return err
+}
+
+// put asks in a chat, in as many messages as that takes; the last one has the
+// buttons and the slot. What was sent before is not sent again.
+func (p *Presenter) put(ctx context.Context, v *View, a planner.Action, to *bot.Chat, slot string) error {
+	if v.State.Slot(slot).Message != "" {
+		return nil
+	}
+	d := p.question(ctx, v, a, *to)
+	err := p.putParts(ctx, v, to, slot, d)
+	if d.File != nil && errors.Is(err, bot.ErrNoFiles) {
+		d = p.plainQuestion(ctx, v, a)
+		err = p.putParts(ctx, v, to, slot, d)
+	}
+	return err
+}
+
+func (p *Presenter) putParts(ctx context.Context, v *View, to *bot.Chat, slot string, d bot.Draft) error {
+	parts := []bot.Draft{d}
+	if s, ok := p.platform.(bot.Splitter); ok {
+		parts = s.Split(d)
+	}
+	for i := range parts {
+		name := slot
+		if i < len(parts)-1 {
+			name = fmt.Sprintf("part %d of %s", i+1, slot)
+		}
+		if err := p.putPart(ctx, v, to, name, &parts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Presenter) putPart(ctx context.Context, v *View, to *bot.Chat, name string, part *bot.Draft) error {
+	slot := v.State.Slot(name)
+	if slot.Message != "" {
+		return nil
+	}
+	if slot.Name == "" {
+		if err := p.began(ctx, name); err != nil && !superseded(err) { // begun by a try before this one
+			return err
+		}
+	}
+	part.Mark = p.mark(name)
+	id, err := p.post(ctx, to, name, part, postTries)
 	if err != nil {
 		return err
 	}
-	return p.shown(ctx, a.ID, id, "", false)
+	return p.shown(ctx, name, id, "", false)
 }
 
-// question is the draft that asks.
-func (p *Presenter) question(v *View, a planner.Action) bot.Draft {
-	opening, texts := v.Opening(), p.x.Texts
-	d := bot.Draft{
-		Kind: bot.KindQuestion, Task: string(p.id), Text: p.asks(v, a.ID), ReplyTo: opening.Message, Mark: p.mark(a.ID),
+// question is the draft that asks in a chat.
+func (p *Presenter) question(ctx context.Context, v *View, a planner.Action, to bot.Chat) bot.Draft {
+	if about := subjectOf(a.ID); about.kind == aboutApproval {
+		f, ok := p.platform.(bot.Filer)
+		return p.approval(ctx, v, about.seq, ok && f.Files(to))
 	}
-	var choices []string
-	switch {
-	case a.Place.Subtask == planner.AtPlan:
-		for _, key := range []string{"button.run", "button.edit", "button.cancel"} {
-			choices = append(choices, texts.Text(opening.Language, key, nil))
-		}
-	case a.Place.Subtask < 0:
-		for _, key := range []string{"question.yes", "question.no"} {
-			choices = append(choices, texts.Text(opening.Language, key, nil))
-		}
-	default:
-		choices = planner.QuestionOf(v.Event(a.Asked), a.Place).Choices
+	return p.plainQuestion(ctx, v, a)
+}
+
+// plainQuestion is the draft that asks without a file.
+func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action) bot.Draft {
+	about := subjectOf(a.ID)
+	switch about.kind {
+	case aboutApproval:
+		return p.approval(ctx, v, about.seq, false)
+	case aboutForm:
+		return p.form(v, about)
 	}
-	for i, choice := range choices {
+	opening := v.Opening()
+	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), Text: p.asks(v, a.ID), ReplyTo: opening.Message, Mark: p.mark(a.ID)}
+	for i, choice := range p.choices(v, a) {
 		d.Buttons = append(d.Buttons, bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)})
 	}
 	return d
+}
+
+// choices are what the buttons of a question of legwork or of a model say.
+func (p *Presenter) choices(v *View, a planner.Action) []string {
+	keys := []string{"question.yes", "question.no"}
+	switch {
+	case a.Place.Subtask >= 0:
+		return planner.QuestionOf(v.Event(a.Asked), a.Place).Choices
+	case a.Place.Subtask == planner.AtPlan:
+		keys = []string{"button.run", "button.edit", "button.cancel"}
+	}
+	for i, key := range keys {
+		keys[i] = p.x.Texts.Text(v.Opening().Language, key, nil)
+	}
+	return keys
 }
 
 // asks is the text of an ask action, open or over.
@@ -141,11 +200,12 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
 		open[a.ID] = true
 	}
 	for _, slot := range v.State.Slots {
-		if !strings.HasPrefix(slot.Name, "ask ") || slot.Message == "" || open[slot.Name] || p.closed[slot.Name] >= closeTries {
+		action, private := strings.CutPrefix(slot.Name, privately)
+		if !strings.HasPrefix(action, "ask ") || slot.Message == "" || open[action] || p.closed[slot.Name] >= closeTries {
 			continue
 		}
-		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.decision(v, slot.Name), ReplyTo: v.Opening().Message}
-		err := p.platform.Edit(ctx, p.chat, slot.Message, d)
+		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.decision(v, action)}
+		err := p.closeQuestion(ctx, v, private, slot.Message, d)
 		if ctx.Err() != nil {
 			return
 		}
@@ -158,6 +218,19 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
 	}
 }
 
+func (p *Presenter) closeQuestion(ctx context.Context, v *View, private bool, message string, d bot.Draft) error {
+	to := p.chat
+	if private {
+		var err error
+		if to, err = p.direct(ctx, v); err != nil {
+			return err
+		}
+	} else {
+		d.ReplyTo = v.Opening().Message
+	}
+	return p.platform.Edit(ctx, to, message, d)
+}
+
 // closedText is how much is left of a question when it is over, in bytes: little
 // enough for one message.
 const closedText = 2000
@@ -165,27 +238,30 @@ const closedText = 2000
 // decision is what a question's message says when it is over: what it asked and
 // how it ended.
 func (p *Presenter) decision(v *View, action string) string {
-	lang := v.Opening().Language
-	decision := v.decided(action)
-	text := p.x.Texts.Text(lang, "question.over", nil)
-	switch {
-	case decision == nil:
-	case decision.Text != "":
-		text = p.x.Texts.Text(lang, "question.answered", map[string]any{"Text": decision.Text})
-	case decision.Approve:
-		text = p.x.Texts.Text(lang, "question.agreed", nil)
-	default:
-		text = p.x.Texts.Text(lang, "question.denied", nil)
+	over := outcomeOf(v, p.x.Texts, v.Opening().Language, action)
+	switch about := subjectOf(action); about.kind {
+	case aboutApproval:
+		return p.decidedCalls(v, about.seq) + "\n\n" + over
+	case aboutForm:
+		return p.answeredField(v, about) + "\n\n" + over
 	}
-	return strings.TrimPrefix(clipped(p.asks(v, action), closedText)+"\n\n"+text, "\n\n")
+	return strings.TrimPrefix(clipped(p.asks(v, action), closedText)+"\n\n"+over, "\n\n")
 }
 
-// decided finds what a person decided about an ask action; nil for nothing.
-func (v *View) decided(action string) *planner.Decision {
-	for _, e := range slices.Backward(v.events) {
-		if e.Type == planner.Decided && e.Action == action {
-			return e.Decision
-		}
+// outcomeOf tells how the question of an ask action ended.
+func outcomeOf(v *View, texts *i18n.Texts, lang, action string) string {
+	about, e := subjectOf(action), v.decided(action)
+	switch {
+	case e == nil && about.decides() && v.lapsed(about.seq):
+		return texts.Text(lang, "question.expired", nil)
+	case e == nil:
+		return texts.Text(lang, "question.over", nil)
+	case about.decides():
+		return decidedLine(v, texts, lang, about, e)
+	case e.Decision.Text != "":
+		return texts.Text(lang, "question.answered", map[string]any{"Text": e.Decision.Text})
+	case e.Decision.Approve:
+		return texts.Text(lang, "question.agreed", nil)
 	}
-	return nil
+	return texts.Text(lang, "question.denied", nil)
 }

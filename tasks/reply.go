@@ -23,6 +23,7 @@ type said struct {
 	aside   bool // only where its author alone sees it, or not at all
 	instead bool // also in place of the message whose button was pressed, as that is settled
 	kind    bot.Kind
+	task    string                               // that the message belongs to
 	sent    func(ctx context.Context, id string) // learns the id of the message
 }
 
@@ -137,7 +138,7 @@ func settle(ctx context.Context, p bot.Platform, m bot.Message, s said) error {
 }
 
 func (in *Inbox) post(ctx context.Context, p bot.Platform, m bot.Message, s said) error {
-	d := bot.Draft{Kind: s.kind, Text: s.text, ReplyTo: m.ID, Buttons: s.buttons}
+	d := bot.Draft{Kind: s.kind, Task: s.task, Text: s.text, ReplyTo: m.ID, Buttons: s.buttons}
 	if d.Kind == "" {
 		d.Kind = bot.KindNotice
 	}

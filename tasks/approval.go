@@ -1,0 +1,290 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/planner"
+)
+
+// pressApproval begins what the buttons of an approval carry: the task's id and
+// the seq of the question follow, then one of the letters below.
+const pressApproval = "p"
+
+// What can be done about calls that wait for an approval.
+const (
+	verbOnce   = "o"
+	verbTask   = "t"
+	verbDeny   = "n"
+	verbWhy    = "w" // deny, and say why
+	verbAlways = "c"
+)
+
+// shownArguments is how long the arguments of the calls of one approval may be
+// to be read in the chat, in characters; longer ones come as a file where the
+// platform takes one.
+const shownArguments = 2500
+
+// callsOf lists the calls that the question of that seq is about.
+func callsOf(v *View, seq int) []bot.Call {
+	e := v.Event(seq)
+	if e.Question == nil {
+		return nil
+	}
+	made, own := turnOf(v, e.Action)
+	about := e.Question.Calls
+	if len(about) == 0 {
+		about = []planner.Approval{{Call: own}}
+	}
+	var list []bot.Call
+	for _, a := range about {
+		if a.Call >= 0 && a.Call < len(made) {
+			c := made[a.Call]
+			list = append(list, bot.Call{Tool: cmp.Or(a.Tool, c.Tool, c.Name), Arguments: jsonOf(c.Arguments), Reason: a.Reason, Detail: a.Detail})
+		}
+	}
+	return list
+}
+
+// turnOf finds the calls of the turn that a tool action's id names, and which of
+// them it is.
+func turnOf(v *View, action string) (made []planner.Call, call int) {
+	var subtask string
+	var turn int
+	if _, err := fmt.Sscanf(action, "tool %s turn %d call %d.", &subtask, &turn, &call); err != nil {
+		return nil, 0
+	}
+	for _, w := range v.State.Subtasks {
+		if w.ID == subtask && turn >= 1 && turn <= len(w.Turns) {
+			if reply := v.Event(w.Turns[turn-1].Seq).Reply; reply != nil {
+				return reply.Calls, call - 1
+			}
+		}
+	}
+	return nil, 0
+}
+
+// jsonOf is what a model wrote for arguments, as JSON whatever it is.
+func jsonOf(arguments string) json.RawMessage {
+	arguments = cmp.Or(strings.TrimSpace(arguments), "{}")
+	if json.Valid([]byte(arguments)) {
+		return json.RawMessage(arguments)
+	}
+	quoted, err := json.Marshal(arguments)
+	if err != nil {
+		return json.RawMessage(`""`)
+	}
+	return quoted
+}
+
+// approval is the draft that asks whether calls may be made: with their full
+// arguments, in it or in its file.
+func (p *Presenter) approval(ctx context.Context, v *View, seq int, files bool) bot.Draft {
+	opening := v.Opening()
+	calls := callsOf(v, seq)
+	d := bot.Draft{
+		Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: opening.Message, Mark: p.mark(askApprovalID(seq)), Calls: calls,
+		Buttons: p.approvalButtons(ctx, v, seq),
+	}
+	if files {
+		d.File = callsFile(calls, seq)
+	}
+	d.Text = strings.Join([]string{p.callsText(v, calls, d.File), p.approvalFoot(v, seq)}, "\n\n")
+	return d
+}
+
+func askApprovalID(seq int) string { return fmt.Sprintf("ask %s %d", aboutApproval, seq) }
+
+// callsFile is a file that holds calls, when they are too long for the chat.
+func callsFile(calls []bot.Call, seq int) *bot.File {
+	length := 0
+	for _, c := range calls {
+		length += utf8.RuneCountInString(bot.VisibleJSON(c.Arguments))
+	}
+	if length <= shownArguments {
+		return nil
+	}
+	all, err := json.Marshal(calls)
+	if err != nil {
+		return nil
+	}
+	content := bot.VisibleJSON(all) + "\n"
+	if len(content) > bot.MaxFile {
+		return nil
+	}
+	return &bot.File{Name: fmt.Sprintf("calls-%d.json", seq), Type: "application/json", Content: []byte(content)}
+}
+
+// callsText is what a person reads about each call. With a file, the arguments
+// are in it alone: a part of them might hide the rest.
+func (p *Presenter) callsText(v *View, calls []bot.Call, file *bot.File) string {
+	lang, texts := v.Opening().Language, p.x.Texts
+	lines := []string{"**" + texts.Text(lang, "approval.ask", map[string]any{"Count": len(calls)}) + "**"}
+	for i, c := range calls {
+		head := callLine(texts, lang, c) + ". " + reasonText(texts, lang, c)
+		if len(calls) > 1 {
+			head = fmt.Sprintf("**%d.** %s", i+1, head)
+		}
+		lines = append(lines, head)
+		if file == nil {
+			lines = append(lines, strings.TrimSuffix(bot.Fence(bot.VisibleJSON(c.Arguments), "json"), "\n"))
+		}
+	}
+	if file != nil {
+		lines = append(lines, texts.Text(lang, "approval.file", map[string]any{"Path": file.Name, "Bytes": len(file.Content)}))
+	}
+	return strings.Join(lines, "\n\n")
+}
+
+// callLine names the tool of a call, and its server.
+func callLine(texts *i18n.Texts, lang string, c bot.Call) string {
+	server, tool, ok := strings.Cut(c.Tool, ".")
+	if !ok {
+		return inCode(c.Tool)
+	}
+	return texts.Text(lang, "approval.call", map[string]any{"Server": inCode(server), "Tool": inCode(tool)})
+}
+
+// reasonText says why a call needs an approval.
+func reasonText(texts *i18n.Texts, lang string, c bot.Call) string {
+	key := "approval.writes"
+	switch c.Reason {
+	case ReasonHost, ReasonRecipient:
+		key = "approval." + c.Reason
+	}
+	return texts.Text(lang, key, map[string]any{"Text": inCode(c.Detail)})
+}
+
+// approvalFoot says for whom calls are made, and who can decide until when.
+func (p *Presenter) approvalFoot(v *View, seq int) string {
+	opening := v.Opening()
+	name := plainText(nameOf(opening.From.Name, opening.From.Key()))
+	lines := []string{p.x.Texts.Text(opening.Language, "approval.for", map[string]any{"Name": name, "Goal": plainText(title(opening.Goal))})}
+	if until := p.until(v, seq); until != "" {
+		lines = append(lines, until)
+	}
+	key := "approval.how"
+	if !p.lasting() {
+		key = "approval.how_here"
+	}
+	return strings.Join(append(lines, p.x.Texts.Text(opening.Language, key, map[string]any{"Name": name})), "\n")
+}
+
+// until says how long a question can be answered; empty for ever.
+func (p *Presenter) until(v *View, seq int) string {
+	q := v.Event(seq).Question
+	if q == nil || q.Expires.IsZero() {
+		return ""
+	}
+	opening := v.Opening()
+	return p.x.Texts.Text(opening.Language, "approval.until", map[string]any{"Date": inZone(q.Expires, opening.Timezone)})
+}
+
+// approvalButtons are the ways to decide. Always is for admins: it is left out
+// where none can press it.
+func (p *Presenter) approvalButtons(ctx context.Context, v *View, seq int) []bot.Button {
+	lang := v.Opening().Language
+	button := func(key, verb, style string) bot.Button {
+		return bot.Button{Label: p.x.Texts.Text(lang, key, nil), Data: decisionData(pressApproval, p.id, seq, 0, verb), Style: style}
+	}
+	list := []bot.Button{
+		button("button.allow_once", verbOnce, bot.StylePrimary),
+		button("button.allow_task", verbTask, ""),
+		button("button.deny", verbDeny, bot.StyleDanger),
+		button("button.deny_why", verbWhy, ""),
+	}
+	if !p.chat.Private || p.x.isAdmin(ctx, v.Opening().From.Key()) {
+		list = append(list, button("button.allow_chat", verbAlways, ""))
+	}
+	return list
+}
+
+// isAdmin reports that a person is an admin, by the config or by the store.
+func (x *Executor) isAdmin(ctx context.Context, person string) bool {
+	if slices.Contains(x.rules.Load().Admins, person) {
+		return true
+	}
+	var stored []string
+	text, err := x.Store.Setting(ctx, ownerLegwork, settingAdmins)
+	return err == nil && text != "" && json.Unmarshal([]byte(text), &stored) == nil && slices.Contains(stored, person)
+}
+
+// decidedCalls is what is left of an approval when it is over: the calls, and
+// their arguments as far as those stand in the chat.
+func (p *Presenter) decidedCalls(v *View, seq int) string {
+	lang := v.Opening().Language
+	calls := callsOf(v, seq)
+	whole := p.callsText(v, calls, callsFile(calls, seq))
+	_, whole, _ = strings.Cut(whole, "\n\n") // it asks nothing any more
+	if len(whole) <= closedText {
+		return whole
+	}
+	var lines []string
+	for _, c := range calls {
+		lines = append(lines, callLine(p.x.Texts, lang, c))
+	}
+	return clipped(strings.Join(lines, "\n"), closedText)
+}
+
+// decidedLine says who decided what and when.
+func decidedLine(v *View, texts *i18n.Texts, lang string, about subject, e *planner.Event) string {
+	data := map[string]any{"Name": decider(v, e), "Date": clockIn(e.At, v.Event(about.seq).At, v.Opening().Timezone), "Reason": plainText(line(e.Decision.Text))}
+	key := "approval.once"
+	switch {
+	case about.kind == aboutForm:
+		return filledLine(v, texts, lang, about, e, data)
+	case !e.Decision.Approve:
+		key = "approval.denied"
+	case e.Decision.Scope == planner.ScopeTask:
+		key = "approval.task"
+	case e.Decision.Scope == planner.ScopeChat:
+		key = "approval.chat"
+	}
+	return texts.Text(lang, key, data)
+}
+
+// decider is what the person who decided is called.
+func decider(v *View, e *planner.Event) string {
+	name := e.Decision.Name
+	if from := v.Opening().From; from.Key() == e.By {
+		name = cmp.Or(name, from.Name)
+	}
+	return plainText(nameOf(name, e.By))
+}
+
+// nameOf is how a person is shown: by their name, made harmless, otherwise by
+// their key.
+func nameOf(name, key string) string {
+	return cmp.Or(line(bot.Visible(name)), key)
+}
+
+// inCode shows a text of outsiders as it is, in one line.
+func inCode(s string) string {
+	return "`" + cmp.Or(strings.Join(strings.Fields(strings.ReplaceAll(bot.Visible(s), "`", "'")), " "), "?") + "`"
+}
+
+// inZone is a moment in a time zone.
+func inZone(at time.Time, zone string) time.Time {
+	if location, err := time.LoadLocation(zone); err == nil {
+		return at.In(location)
+	}
+	return at.UTC()
+}
+
+// clockIn writes a moment as a clock there shows it, with the date when that is
+// another than of the moment since.
+func clockIn(at, since time.Time, zone string) string {
+	at, since = inZone(at, zone), inZone(since, zone)
+	if at.Format(time.DateOnly) == since.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("2006-01-02 15:04")
+}

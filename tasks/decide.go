@@ -1,0 +1,315 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"legwork/bot"
+	"legwork/planner"
+)
+
+// decisionData names one way to decide about a question for a button: the event
+// that asks, the field of a form, and what is done.
+func decisionData(press string, id ID, seq, field int, verb string) string {
+	return fmt.Sprintf("%s:%s:%d.%d:%s", press, id, seq, field, verb)
+}
+
+// readDecisionData is the opposite of decisionData for what follows the task's id.
+func readDecisionData(kind, rest string) (about subject, verb string, ok bool) {
+	numbers, verb, _ := strings.Cut(rest, ":")
+	seq, field, _ := strings.Cut(numbers, ".")
+	n, bad := strconv.Atoi(seq)
+	f, worse := strconv.Atoi(field)
+	return subject{kind, n, f}, verb, bad == nil && worse == nil
+}
+
+// action is the id of the ask action about a subject that buttons name.
+func (s subject) action() string {
+	if s.kind == aboutForm {
+		return askFormID(s)
+	}
+	return askApprovalID(s.seq)
+}
+
+// decisionPress takes the press of a button under an approval or a server's
+// question, in whatever chat it stands: who pressed it decides.
+func (in *Inbox) decisionPress(ctx context.Context, r *routed, kind string, id ID, rest string) error {
+	about, verb, ok := readDecisionData(kind, rest)
+	t, known, err := in.anyTask(ctx, r, id)
+	switch {
+	case err != nil:
+		return err
+	case !ok || !known:
+		in.say(r, "error.too_late", nil)
+		return nil
+	case !r.steers(t):
+		in.aside(r, "error.not_yours")
+		return nil
+	}
+	if _, open := openAsk(t.state, about.action()); !open {
+		in.replyLater(r, func(ctx context.Context) said { return in.howDecided(ctx, r, id, about) })
+		return nil
+	}
+	e, err := in.Store.Event(ctx, id, about.seq)
+	if err != nil {
+		return fmt.Errorf("reading question: %w", err)
+	}
+	if kind == aboutForm {
+		in.fillPress(r, t, about, verb, e)
+		return nil
+	}
+	return in.approvalPress(ctx, r, t, about, verb, e)
+}
+
+// anyTask finds a task by its id, also one of another chat or one that is over.
+func (in *Inbox) anyTask(ctx context.Context, r *routed, id ID) (t liveTask, ok bool, err error) {
+	if t, ok = r.find(id); ok {
+		return t, true, nil
+	}
+	first, err := in.Store.Event(ctx, id, 1)
+	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) || err == nil && first.Opening == nil {
+		return t, false, nil
+	}
+	if err != nil {
+		return t, false, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	state, err := in.Store.State(ctx, id)
+	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) {
+		return t, false, nil
+	}
+	if err != nil {
+		return t, false, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	return liveTask{Live{id, first.Opening.Chat, first.Opening.From}, state}, true, nil
+}
+
+// replyLater only answers, with what is found out after the message is stored.
+func (in *Inbox) replyLater(r *routed, find func(context.Context) said) {
+	r.store = []Inbound{{Key: r.message.Key, Chat: r.message.Chat}}
+	r.reply = func(ctx context.Context, _ []Receipt) said { return find(ctx) }
+}
+
+// howDecided tells who comes too late how a question ended.
+func (in *Inbox) howDecided(ctx context.Context, r *routed, id ID, about subject) said {
+	v := NewView(in.Store, id)
+	if err := v.Refresh(ctx); err != nil {
+		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
+		return in.sentence(*r, "error.too_late", nil)
+	}
+	if v.decided(about.action()) == nil && !v.lapsed(about.seq) {
+		return in.sentence(*r, "error.too_late", nil)
+	}
+	return in.sentence(*r, "error.decided", map[string]any{"Text": outcomeOf(v, in.Texts, r.lang, about.action())})
+}
+
+// approvalPress decides about calls.
+func (in *Inbox) approvalPress(ctx context.Context, r *routed, t liveTask, about subject, verb string, e planner.Event) error {
+	d := planner.Decision{Approve: true, Grants: grantsOf(e.Question)}
+	switch verb {
+	case verbOnce:
+		d.Grants = nil
+	case verbTask:
+		d.Scope = planner.ScopeTask
+	case verbAlways:
+		if !r.admin {
+			in.aside(r, "error.admin_needed")
+			return nil
+		}
+		d.Scope = planner.ScopeChat
+	case verbDeny:
+		d = planner.Decision{Text: r.message.Text} // a terminal where nobody sits says so
+	case verbWhy:
+		in.askWhy(r, t, about)
+		return nil
+	default:
+		in.say(r, "error.too_late", nil)
+		return nil
+	}
+	in.settle(r, t, about, d)
+	if d.Scope != planner.ScopeChat {
+		return nil
+	}
+	decided := r.reply
+	r.reply = func(ctx context.Context, receipts []Receipt) said {
+		if receipts[0].Err == nil {
+			if err := in.grant(ctx, t.Chat, r.message.From, d.Grants); err != nil {
+				in.Log.ErrorContext(ctx, "what is always allowed could not be kept", "chat", t.Chat.Key(), "cause", err)
+				return in.sentence(*r, "problem.internal", nil)
+			}
+		}
+		return decided(ctx, receipts)
+	}
+	return nil
+}
+
+// grantsOf are the standing grants that would cover the calls of an approval.
+func grantsOf(q *planner.Question) []planner.Grant {
+	var list []planner.Grant
+	seen := map[planner.Grant]bool{}
+	if q == nil {
+		return nil
+	}
+	for _, a := range q.Calls {
+		g := planner.Grant{Tool: a.Tool, Definition: a.Definition}
+		if !seen[g] {
+			list = append(list, g)
+		}
+		seen[g] = true
+	}
+	return list
+}
+
+// settle stores a decision about a question. Who comes too late learns how it
+// was decided.
+func (in *Inbox) settle(r *routed, t liveTask, about subject, d planner.Decision) {
+	m := r.message
+	d.Name = m.From.Name
+	r.store = []Inbound{{Key: m.Key, Chat: m.Chat, To: t.Task, Event: planner.Event{
+		Type: planner.Decided, At: in.Now(), Action: about.action(), By: m.From.Key(), Decision: &d,
+	}}}
+	r.reply = func(ctx context.Context, receipts []Receipt) said {
+		if receipts[0].Err != nil {
+			return in.howDecided(ctx, r, t.Task, about)
+		}
+		return said{}
+	}
+	if m.Press != "" && m.Chat.Key() == t.Chat.Key() {
+		in.located(r, t, about.action())
+	}
+}
+
+// whySlot names the message that asks for the reason of a denial.
+func whySlot(seq int) string { return fmt.Sprintf("why.%d", seq) }
+
+// askWhy asks for the reason of a denial. Words in reply to that message, and in
+// a private chat or a thread of its own the next ones, are the reason.
+func (in *Inbox) askWhy(r *routed, t liveTask, about subject) {
+	slot := whySlot(about.seq)
+	passing := in.passing(r.message.Chat)
+	if t.state.Slot(slot).Message != "" && !passing {
+		in.aside(r, "approval.why")
+		return
+	}
+	s := in.sentence(*r, "approval.why", nil)
+	s.aloud = true
+	if passing { // the question has left the screen with the press
+		s.kind, s.task = bot.KindQuestion, string(t.Task)
+		s.buttons = []bot.Button{in.button(r.lang, "button.deny", decisionData(pressApproval, t.Task, about.seq, 0, verbDeny))}
+	}
+	s.sent = func(ctx context.Context, id string) {
+		if id == "" || passing {
+			return
+		}
+		err := in.Store.Append(ctx, t.Task, -1, 0, planner.Event{Type: planner.Shown, At: in.Now(), Slot: slot, Message: id})
+		if err != nil && ctx.Err() == nil {
+			in.Log.WarnContext(ctx, "a question about a denial could not be noted", "task", t.Task, "cause", err)
+		}
+	}
+	in.reply(r, s)
+	if t.state.Slot(slot).Name == "" {
+		r.store = nil
+		r.add(t.Task, planner.Event{Type: planner.Began, At: in.Now(), Slot: slot})
+	}
+}
+
+// fillPress answers a server's question by a button.
+func (in *Inbox) fillPress(r *routed, t liveTask, about subject, verb string, e planner.Event) {
+	_, field := formOf(e, about)
+	d := planner.Decision{Approve: true}
+	switch n, bad := strconv.Atoi(verb); {
+	case verb == verbDecline:
+		d = planner.Decision{Text: r.message.Text}
+	case verb == verbYes && field == nil, verb == verbOmit && field != nil && !field.Required:
+	case bad == nil && field != nil && n >= 0 && n < len(choicesOf(in.Texts, r.lang, *field)):
+		d.Value = choicesOf(in.Texts, r.lang, *field)[n].Value
+	default:
+		in.say(r, "error.too_late", nil)
+		return
+	}
+	in.settle(r, t, about, d)
+}
+
+// fill answers a field of a server's question by words. What does not fit is
+// said, and the field stays open. It reports false when the words are no answer:
+// where there is no field, and they do not reply to the question.
+func (in *Inbox) fill(ctx context.Context, r *routed, w words) (bool, error) {
+	e, err := in.Store.Event(ctx, w.task.Task, w.about.seq)
+	if err != nil {
+		return true, fmt.Errorf("reading question: %w", err)
+	}
+	_, field := formOf(e, w.about)
+	if field == nil {
+		if w.reply {
+			in.say(r, "form.press", nil)
+		}
+		return w.reply, nil
+	}
+	value, err := readField(*field, choicesOf(in.Texts, r.lang, *field), r.message.Text)
+	if err != nil {
+		in.say(r, "form.wrong", map[string]any{"Reason": plainText(line(bot.Visible(err.Error())))})
+		return true, nil
+	}
+	in.settle(r, w.task, w.about, planner.Decision{Approve: true, Value: value})
+	return true, nil
+}
+
+// away lists the tasks of other chats that ask a message's author in private.
+func (in *Inbox) away(ctx context.Context, r *routed) ([]liveTask, error) {
+	if !r.rules.Approvals.Private {
+		return nil, nil
+	}
+	all, err := in.Store.Live(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("listing tasks: %w", err)
+	}
+	var list []liveTask
+	for _, l := range all {
+		if l.From.Key() != r.message.From.Key() || l.Chat.Key() == r.message.Chat.Key() {
+			continue
+		}
+		s, err := in.Store.State(ctx, l.Task)
+		if errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoTask) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading task %s: %w", l.Task, err)
+		}
+		list = append(list, liveTask{l, s})
+	}
+	return list, nil
+}
+
+// askedInPrivate takes what somebody says in a private chat whom the bot hears
+// only elsewhere, when a task of theirs asks them there.
+func (in *Inbox) askedInPrivate(ctx context.Context, r *routed) (bool, error) {
+	m := r.message
+	if !m.Chat.Private || m.Edited || m.Deleted {
+		return false, nil
+	}
+	away, err := in.away(ctx, r)
+	if err != nil {
+		return true, err
+	}
+	verb, rest, _ := strings.Cut(m.Press, ":")
+	id, _, _ := strings.Cut(rest, ":")
+	for _, t := range away {
+		there := m
+		there.Chat, there.Press, there.Text = t.Chat, "", ""
+		pressed := (verb == pressApproval || verb == pressField) && ID(id) == t.Task
+		if _, said := r.answers([]liveTask{t}); !pressed && (m.Press != "" || !said) || !in.Admits(ctx, there) {
+			continue
+		}
+		r.admitted = true
+		if r.lang, err = in.language(ctx, m.From.Key(), r.lang); err != nil {
+			return true, err
+		}
+		if pressed {
+			return true, in.taskPress(ctx, r)
+		}
+		return in.answered(ctx, r)
+	}
+	return false, nil
+}

@@ -1,0 +1,243 @@
+package tasks
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"legwork/bot"
+	"legwork/form"
+	"legwork/i18n"
+	"legwork/planner"
+)
+
+// pressField begins what the buttons under a server's question carry: the task's
+// id, the seq of the question and the field follow, then the number of a choice
+// or one of the letters below.
+const pressField = "q"
+
+// What can be done about a field beside choosing.
+const (
+	verbYes     = "y" // there is no field: it is done, or agreed to
+	verbOmit    = "l"
+	verbDecline = "n"
+)
+
+// Bounds of choices that are buttons; more of them, or longer ones, are a list.
+const (
+	maxChoices = 10
+	maxChoice  = 40 // of a label, in characters
+)
+
+// formOf reads the server's question of that seq, and the field that about names;
+// the field is nil when the question has none.
+func formOf(e planner.Event, about subject) (q *form.Question, field *form.Field) {
+	if e.Question == nil || e.Question.Form == nil {
+		return &form.Question{}, nil
+	}
+	q = e.Question.Form
+	if q.URL == "" && about.field >= 0 && about.field < len(q.Fields) {
+		field = &q.Fields[about.field]
+	}
+	return q, field
+}
+
+// form is the draft that asks for one field of a server's question. What the
+// server wrote stands there as a quotation.
+func (p *Presenter) form(v *View, about subject) bot.Draft {
+	lang, texts := v.Opening().Language, p.x.Texts
+	q, field := formOf(v.Event(about.seq), about)
+	lines := []string{p.serverAsks(v, about)}
+	if q.Message != "" {
+		lines = append(lines, quoted(q.Message))
+	}
+	switch {
+	case q.URL != "":
+		lines = append(lines, texts.Text(lang, "form.url", map[string]any{"Text": inCode(hostOf(q.URL))}), strings.TrimSuffix(bot.Fence(bot.Visible(q.URL), ""), "\n"))
+	case field != nil:
+		lines = append(lines, fieldText(texts, lang, *field, about.field, len(q.Fields)))
+	}
+	foot := []string{p.until(v, about.seq), texts.Text(lang, "form.how", map[string]any{"Name": plainText(nameOf(v.Opening().From.Name, v.Opening().From.Key()))})}
+	lines = append(lines, strings.TrimPrefix(strings.Join(foot, "\n"), "\n"))
+	return bot.Draft{
+		Kind: bot.KindQuestion, Task: string(p.id), Text: strings.Join(lines, "\n\n"), ReplyTo: v.Opening().Message,
+		Mark: p.mark(askFormID(about)), Buttons: p.formButtons(v, about, q, field),
+	}
+}
+
+func askFormID(about subject) string {
+	return fmt.Sprintf("ask %s %d.%d", aboutForm, about.seq, about.field)
+}
+
+func (p *Presenter) serverAsks(v *View, about subject) string {
+	server := ""
+	if question := v.Event(about.seq).Question; question != nil {
+		server = question.Server
+	}
+	return "**" + p.x.Texts.Text(v.Opening().Language, "form.asks", map[string]any{"Server": inCode(server)}) + "**"
+}
+
+// fieldText is what a person reads about a field.
+func fieldText(texts *i18n.Texts, lang string, f form.Field, at, count int) string {
+	name := plainText(line(bot.Visible(cmp.Or(f.Title, f.Name))))
+	lines := []string{"**" + name + "**"}
+	if count > 1 {
+		lines[0] = texts.Text(lang, "form.field", map[string]any{"Name": name, "Done": at + 1, "Count": count})
+	}
+	if f.Description != "" {
+		lines = append(lines, quoted(f.Description))
+	}
+	choices := choicesOf(texts, lang, f)
+	how := "form.write"
+	if listed(f, choices) {
+		var list []string
+		for i, c := range choices {
+			list = append(list, fmt.Sprintf("%d. %s", i+1, plainText(strings.Join(strings.Fields(bot.Visible(c.Label)), " "))))
+		}
+		lines = append(lines, strings.Join(list, "\n"))
+		if how = "form.number"; f.Many {
+			how = "form.numbers"
+		}
+	} else if len(choices) > 0 {
+		how = "form.choose"
+	}
+	if len(f.Default) > 0 {
+		lines = append(lines, texts.Text(lang, "form.default", map[string]any{"Text": inCode(valueText(choices, f.Default))}))
+	}
+	return strings.Join(append(lines, texts.Text(lang, how, nil)), "\n\n")
+}
+
+// choicesOf are the values that a field can have, when they can be counted.
+func choicesOf(texts *i18n.Texts, lang string, f form.Field) []form.Choice {
+	if len(f.Choices) > 0 || !isBool(f) {
+		return f.Choices
+	}
+	return []form.Choice{
+		{Value: json.RawMessage("true"), Label: texts.Text(lang, "form.yes", nil)},
+		{Value: json.RawMessage("false"), Label: texts.Text(lang, "form.no", nil)},
+	}
+}
+
+// listed reports that choices are a list to be answered by number, and no
+// buttons.
+func listed(f form.Field, choices []form.Choice) bool {
+	if f.Many || len(choices) > maxChoices {
+		return len(choices) > 0
+	}
+	for _, c := range choices {
+		if utf8.RuneCountInString(bot.Visible(c.Label)) > maxChoice {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Presenter) formButtons(v *View, about subject, q *form.Question, field *form.Field) []bot.Button {
+	lang, texts := v.Opening().Language, p.x.Texts
+	var list []bot.Button
+	add := func(label, verb, style string) {
+		list = append(list, bot.Button{Label: label, Data: decisionData(pressField, p.id, about.seq, about.field, verb), Style: style})
+	}
+	switch {
+	case q.URL != "":
+		add(texts.Text(lang, "button.visited", nil), verbYes, bot.StylePrimary)
+	case field == nil:
+		add(texts.Text(lang, "button.agree", nil), verbYes, bot.StylePrimary)
+	default:
+		if choices := choicesOf(texts, lang, *field); !listed(*field, choices) {
+			for i, c := range choices {
+				add(cmp.Or(strings.Join(strings.Fields(bot.Visible(c.Label)), " "), strconv.Itoa(i+1)), strconv.Itoa(i), "")
+			}
+		}
+		if !field.Required {
+			add(texts.Text(lang, "button.omit", nil), verbOmit, "")
+		}
+	}
+	add(texts.Text(lang, "button.decline", nil), verbDecline, bot.StyleDanger)
+	return list
+}
+
+// answeredField is what is left of a server's question when it is over.
+func (p *Presenter) answeredField(v *View, about subject) string {
+	q, field := formOf(v.Event(about.seq), about)
+	lines := []string{p.serverAsks(v, about)}
+	switch {
+	case q.URL != "":
+		lines = append(lines, strings.TrimSuffix(bot.Fence(clipped(bot.Visible(q.URL), closedText/2), ""), "\n"))
+	case field != nil:
+		lines = append(lines, quoted(line(cmp.Or(field.Title, field.Name))))
+	default:
+		lines = append(lines, quoted(clipped(q.Message, closedText/2)))
+	}
+	return strings.Join(lines, "\n\n")
+}
+
+// filledLine says who answered a server's question what.
+func filledLine(v *View, texts *i18n.Texts, lang string, about subject, e *planner.Event, data map[string]any) string {
+	_, field := formOf(v.Event(about.seq), about)
+	key := "form.filled"
+	switch {
+	case !e.Decision.Approve:
+		key = "form.declined"
+	case field == nil:
+		key = "form.agreed"
+	case len(e.Decision.Value) == 0 || string(e.Decision.Value) == "null":
+		key = "form.omitted"
+	default:
+		data["Text"] = inCode(cut(valueText(choicesOf(texts, lang, *field), e.Decision.Value), closedText/4))
+	}
+	return texts.Text(lang, key, data)
+}
+
+// valueText is a value as a person reads it: by the label of its choice, without
+// the quotes of a text.
+func valueText(choices []form.Choice, value json.RawMessage) string {
+	for _, c := range choices {
+		if string(c.Value) == string(value) {
+			return c.Label
+		}
+	}
+	var many []json.RawMessage
+	if json.Unmarshal(value, &many) == nil {
+		parts := make([]string, len(many))
+		for i, one := range many {
+			parts[i] = valueText(choices, one)
+		}
+		return strings.Join(parts, ", ")
+	}
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
+
+// quoted is a text of outsiders as a quotation that shows it as it is.
+func quoted(s string) string {
+	lines := strings.Split(strings.TrimSpace(bot.Visible(s)), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight("> "+plainText(strings.ReplaceAll(l, "\t", " ")), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// hostOf is the host that an address leads to, as it is written in it.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return "?"
+	}
+	return u.Hostname()
+}
+
+// isBool reports that a field's value is true or false.
+func isBool(f form.Field) bool {
+	var schema struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(f.Schema, &schema) == nil && schema.Type == "boolean"
+}

@@ -1,0 +1,72 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"legwork/bot"
+	"legwork/planner"
+)
+
+// privately begins the slots of what is asked in the private chat of the task's
+// person, so that the journal says where a message is, whatever the config says
+// later.
+const privately = "privately "
+
+// errNotPrivate says that a question belongs into the task's own chat.
+var errNotPrivate = errors.New("it is not asked in private")
+
+// askPrivately puts an approval, or a server's question, to the person of the
+// task alone, and says so in the task's chat.
+func (p *Presenter) askPrivately(ctx context.Context, v *View, a planner.Action) error {
+	about, slot := subjectOf(a.ID), privately+a.ID
+	switch {
+	case !about.decides() || p.chat.Private:
+		return errNotPrivate
+	case v.State.Slot(slot).Message != "":
+	case !p.x.rules.Load().Approvals.Private || v.State.Slot(a.ID).Name != "":
+		return errNotPrivate
+	}
+	to, err := p.direct(ctx, v)
+	if err == nil {
+		err = p.put(ctx, v, a, &to, slot)
+	}
+	if errors.Is(err, bot.ErrGone) {
+		p.x.Log.InfoContext(ctx, "a person cannot be asked in private", "task", p.id, "cause", err)
+		return errNotPrivate
+	}
+	if err != nil {
+		return err
+	}
+	return p.tellPrivate(ctx, v, about)
+}
+
+// tellPrivate says in the task's chat, once for each question, that it waits in
+// private.
+func (p *Presenter) tellPrivate(ctx context.Context, v *View, about subject) error {
+	opening := v.Opening()
+	d := bot.Draft{
+		Kind: bot.KindNotice, Task: string(p.id), ReplyTo: opening.Message,
+		Text: p.x.Texts.Text(opening.Language, "approval.elsewhere", map[string]any{"Name": plainText(nameOf(opening.From.Name, opening.From.Key()))}),
+	}
+	err := p.putPart(ctx, v, &p.chat, fmt.Sprintf("told %d", about.seq), &d)
+	if errors.Is(err, errUnsendable) { // it waits all the same
+		p.x.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
+		return nil
+	}
+	return err
+}
+
+// direct is the private chat of the task's person.
+func (p *Presenter) direct(ctx context.Context, v *View) (bot.Chat, error) {
+	director, ok := p.platform.(bot.Director)
+	if !ok {
+		return bot.Chat{}, errNotPrivate
+	}
+	chat, err := director.Direct(ctx, v.Opening().From.ID)
+	if err != nil {
+		return chat, fmt.Errorf("finding the private chat of who asked: %w", err)
+	}
+	return chat, nil
+}

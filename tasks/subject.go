@@ -1,0 +1,78 @@
+package tasks
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"legwork/planner"
+)
+
+// subject is what an ask action is about, read out of its id: so also those that
+// are over can be told apart.
+type subject struct {
+	kind  string // one of the words below; empty for a question of a model
+	seq   int    // of the event that asks
+	field int    // of a form
+}
+
+// The kinds of ask action whose id does not name a call.
+const (
+	aboutPlan     = "plan"
+	aboutBudget   = "budget"
+	aboutApproval = "approval"
+	aboutForm     = "form"
+)
+
+// subjectOf reads the id of an ask action.
+func subjectOf(action string) subject {
+	kind, number, _ := strings.Cut(strings.TrimPrefix(action, "ask "), " ")
+	field := "0"
+	switch kind {
+	case aboutForm:
+		number, field, _ = strings.Cut(number, ".")
+	case aboutApproval, aboutPlan, aboutBudget:
+	default:
+		return subject{}
+	}
+	seq, bad := strconv.Atoi(number)
+	n, worse := strconv.Atoi(field)
+	if bad != nil || worse != nil {
+		return subject{}
+	}
+	return subject{kind, seq, n}
+}
+
+// decides reports that the subject is for buttons that name it by its event: an
+// approval or a server's question.
+func (s subject) decides() bool { return s.kind == aboutApproval || s.kind == aboutForm }
+
+// openAsk returns the ask action of that id, if it waits for somebody.
+func openAsk(s planner.State, id string) (planner.Action, bool) {
+	for _, a := range planner.Todo(s) {
+		if a.Kind == planner.KindAsk && a.ID == id {
+			return a, true
+		}
+	}
+	return planner.Action{}, false
+}
+
+// decided finds the event by which a person decided about an ask action; nil
+// when nobody did.
+func (v *View) decided(action string) *planner.Event {
+	for i := range slices.Backward(v.events) {
+		if e := &v.events[i]; e.Type == planner.Decided && e.Action == action {
+			return e
+		}
+	}
+	return nil
+}
+
+// lapsed reports that the time of the question of that seq was over before
+// anybody decided.
+func (v *View) lapsed(seq int) bool {
+	q := v.Event(seq).Question
+	return q != nil && !q.Expires.IsZero() && slices.ContainsFunc(v.events[min(seq, len(v.events)):], func(e planner.Event) bool {
+		return e.Type == planner.Expired && !e.At.Before(q.Expires)
+	})
+}
