@@ -31,6 +31,7 @@ type commands struct {
 	Slack   slackCommand   `cmd:"" help:"What Slack needs to know of the app."`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the Go version."`
 	Data    dataCommand    `cmd:"" hidden:""`
+	ReadPDF readPDFCommand `cmd:"" name:"read-pdf" hidden:""`
 }
 
 // console is what a command has to do with the outside.
