@@ -43,8 +43,9 @@ func TestSecretsOfHeaders(t *testing.T) {
 	server := config.Tools.Servers["math"]
 	server.Headers = map[string]string{"Authorization": "Bearer abc", "X-Api": "def"}
 	server.URL = "https://u:url-password@example.com"
+	server.Options = map[string]any{"headers": map[string]any{"X-Way": "in"}, "url": "https://u:option-password@example.com"}
 	config.Tools.Servers["math"] = server
-	if diff := cmp.Diff([]string{"Bearer abc", "abc", "def", "url-password"}, config.Secrets()); diff != "" {
+	if diff := cmp.Diff([]string{"Bearer abc", "abc", "def", "in", "option-password", "url-password"}, config.Secrets()); diff != "" {
 		t.Errorf("secrets (-want +got):\n%s", diff)
 	}
 }

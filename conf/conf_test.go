@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,8 @@ func TestFromEnv(t *testing.T) {
 		{"a key is enough", map[string]string{"OPENAI_API_KEY": "sk-1"}, ""},
 		{"an endpoint without a key", map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_MODEL": "x"}, ""},
 		{"nothing", nil, `environment: no model is configured; set OPENAI_API_KEY, or OPENAI_BASE_URL for any OpenAI-compatible endpoint (and OPENAI_MODEL), or name a config file with --config; "legwork init" writes one; "legwork demo" needs none of them`},
+		{"an endpoint for searches", map[string]string{"OPENAI_API_KEY": "sk-1", "LEGWORK_SEARCH_URL": "https://searx.example.com/search"}, ""},
+		{"a bad endpoint for searches", map[string]string{"OPENAI_API_KEY": "sk-1", "LEGWORK_SEARCH_URL": "searx"}, "environment: LEGWORK_SEARCH_URL: url is missing or no address; give that of a SearXNG search, such as https://searx.example.com/search"},
 		{"a bad address", map[string]string{"OPENAI_BASE_URL": "ftp://secret-host"}, "environment: OPENAI_BASE_URL: is not an address; allowed: http://... or https://..."},
 	}
 	for _, test := range tests {
@@ -158,8 +161,12 @@ func TestFromEnv(t *testing.T) {
 			if main.APIKey != test.env["OPENAI_API_KEY"] || main.BaseURL != test.env["OPENAI_BASE_URL"] || main.Model == "" {
 				t.Errorf("FromEnv(%v) made the model %+v", test.env, main)
 			}
-			if got.Tools.Servers["clock"].Builtin != "clock" || got.Tools.Servers["math"].Builtin != "math" {
-				t.Errorf("FromEnv(%v) made the servers %+v, want clock and math", test.env, got.Tools.Servers)
+			want := []string{"clock", "math", "web"}
+			if test.env["LEGWORK_SEARCH_URL"] != "" {
+				want = []string{"clock", "math", "search", "web"}
+			}
+			if diff := cmp.Diff(want, slices.Sorted(maps.Keys(got.Tools.Servers))); diff != "" {
+				t.Errorf("FromEnv(%v): servers (-want +got):\n%s", test.env, diff)
 			}
 		})
 	}

@@ -49,3 +49,14 @@ func builtinTools() tools.Config {
 		"math":  {Builtin: "math"},
 	}}
 }
+
+// envTools are the tool groups of a config without a file: the built-in ones,
+// reading web pages, and searching when there is an endpoint for it.
+func envTools(searchURL string) tools.Config {
+	config := builtinTools()
+	config.Servers["web"] = tools.ServerConfig{Builtin: "web"}
+	if searchURL != "" {
+		config.Servers["search"] = tools.ServerConfig{Builtin: "search", Options: map[string]any{"url": searchURL}}
+	}
+	return config
+}

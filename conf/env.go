@@ -20,6 +20,7 @@ const (
 	envSlackApp       = "SLACK_APP_TOKEN"         //nolint:gosec // the name of a variable
 	envSlackSecret    = "SLACK_SIGNING_SECRET"    //nolint:gosec // the name of a variable
 	envAdmins         = "LEGWORK_ADMINS"
+	envSearch         = "LEGWORK_SEARCH_URL"
 )
 
 // defaultModel is asked for when the environment names none.
@@ -30,7 +31,8 @@ const defaultModel = "gpt-5-mini"
 // an Errors that names variables.
 //
 // OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL give the one model, which
-// plays every role; the tool groups are the built-in ones.
+// plays every role. The tool groups are clock, math and web, and search when
+// LEGWORK_SEARCH_URL is the address of a SearXNG-compatible endpoint.
 //
 // TELEGRAM_BOT_TOKEN connects to Telegram. TELEGRAM_WEBHOOK_SECRET is checked
 // and kept, but messages are still asked for: having them delivered takes a
@@ -56,7 +58,7 @@ func FromEnv(env func(string) (string, bool)) (*Config, error) {
 	}
 	config := Default()
 	config.LLM.Models = map[string]llm.ModelConfig{"main": {BaseURL: url, APIKey: key, Model: model}}
-	config.Tools = builtinTools()
+	config.Tools = envTools(get(envSearch))
 	config.Platforms.fromEnv(get)
 	if errs := config.envMistakes(); len(errs) > 0 {
 		return nil, errs
@@ -93,12 +95,18 @@ func (c *Config) envMistakes() Errors {
 		"slack.bot_token":         envSlackBot,
 		"slack.app_token":         envSlackApp,
 		"slack.signing_secret":    envSlackSecret,
+
+		"servers.search.options":     envSearch,
+		"servers.search.options.url": envSearch,
 	}
 	for i := range c.Access.Admins {
 		variables[fmt.Sprintf("access.admins[%d]", i)] = envAdmins
 	}
 	var l issues
 	for _, i := range c.LLM.Validate() {
+		l.add(i.Path, "%s", i.Problem)
+	}
+	for _, i := range c.Tools.Validate() {
 		l.add(i.Path, "%s", i.Problem)
 	}
 	c.ownPlatforms(&l)

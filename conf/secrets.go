@@ -67,6 +67,15 @@ func (s secretSet) addServer(c tools.ServerConfig) {
 	}
 	s.addPassword(c.URL)
 	s.addNamed(c.Options)
+	headers, _ := c.Options["headers"].(map[string]any)
+	for _, value := range headers {
+		if text, ok := value.(string); ok {
+			s.add(text)
+		}
+	}
+	if address, ok := c.Options["url"].(string); ok {
+		s.addPassword(address)
+	}
 }
 
 // addPassword adds the password of an address.

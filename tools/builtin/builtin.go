@@ -16,6 +16,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"legwork/tools/builtin/search"
+	"legwork/tools/builtin/web"
 )
 
 // Env is what built-in servers take from their surroundings. The zero value is
@@ -40,6 +43,8 @@ func makers() map[string]maker {
 		"math": func(o options, _ Env) (*server.MCPServer, error) {
 			return newMath(), o.none()
 		},
+		"search": func(o options, _ Env) (*server.MCPServer, error) { return build(o, search.New) },
+		"web":    func(o options, _ Env) (*server.MCPServer, error) { return build(o, web.New) },
 	}
 }
 

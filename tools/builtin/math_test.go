@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"legwork/tools/builtin"
 )
 
 func TestCalculate(t *testing.T) {
@@ -138,22 +136,4 @@ func FuzzCalculate(f *testing.F) {
 			t.Errorf("calculate(%q): took %v", s, took)
 		}
 	})
-}
-
-func TestNew(t *testing.T) {
-	if got := strings.Join(builtin.Names(), " "); got != "clock math" {
-		t.Errorf("Names: got %q, want %q", got, "clock math")
-	}
-	for _, c := range []struct {
-		name    string
-		options map[string]any
-		want    string
-	}{
-		{"calc", nil, "there are clock, math"},
-		{"math", map[string]any{"digits": 3}, "digits: the built-in server"},
-	} {
-		if _, err := builtin.New(c.name, c.options, builtin.Env{}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("New(%q, %v): got %v, want an error with %q", c.name, c.options, err, c.want)
-		}
-	}
 }

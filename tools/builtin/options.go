@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agnivade/levenshtein"
+	"github.com/mark3labs/mcp-go/server"
 )
 
 // OptionError is a mistake in one option of a built-in server.
@@ -20,7 +21,7 @@ type OptionError struct {
 }
 
 func (e *OptionError) Error() string {
-	if e.Key == "" {
+	if e.Key == "" || strings.HasPrefix(e.Problem, e.Key+" ") {
 		return e.Problem
 	}
 	return e.Key + ": " + e.Problem
@@ -38,6 +39,24 @@ func (o options) none() error {
 		return nil
 	}
 	return &OptionError{slices.Sorted(maps.Keys(o.values))[0], fmt.Sprintf("the built-in server %q has no options; remove it", o.server)}
+}
+
+// build reads the options into a struct and makes the server of them. A mistake
+// whose text begins with the name of an option belongs to that option.
+func build[T any](o options, makeServer func(T) (*server.MCPServer, error)) (*server.MCPServer, error) {
+	into, err := decode[T](o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := makeServer(into)
+	if err != nil {
+		key, _, _ := strings.Cut(err.Error(), " ")
+		if _, set := o.values[key]; !set {
+			key = ""
+		}
+		return nil, &OptionError{key, err.Error()}
+	}
+	return s, nil
 }
 
 // decode reads the options into a struct with json tags. A key without a value
