@@ -43,7 +43,7 @@ tasks              | bot bot/markdown form i18n llm planner  | ulid/v2 golang-lr
 
 planner            | bot form i18n llm llm/lenient           | levenshtein
 tools              | bot textindex tools/builtin tools/builtin/caller tools/client | mcp-go levenshtein go-udiff
-tools/client       | form                                    | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
+tools/client       | form redact                             | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
 tools/builtin      | tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text levenshtein
 tools/builtin/caller |                                       | mcp-go
 tools/builtin/files | tools/builtin/caller                   | mcp-go doublestar/v4 x/sys x/text
@@ -51,7 +51,7 @@ tools/builtin/web  |                                         | mcp-go go-readabi
 tools/builtin/search |                                       | mcp-go x/net
 tools/builtin/memory | textindex tools/builtin/caller        | mcp-go bbolt
 
-form               |                                         |
+form               |                                         | jsonschema/v6
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/pace           | bot                                     |
