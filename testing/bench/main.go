@@ -31,6 +31,13 @@ func main() {
 	messages := flag.Int("messages", 1_000_000, "messages in the store whose history is read")
 	profile := flag.String("cpuprofile", "", "write a CPU profile to this file")
 	flag.Parse()
+	if desk := os.Getenv(manyServer); desk != "" {
+		if err := serveDesk(desk); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	if *profile != "" {
 		file, err := os.Create(*profile)
@@ -63,6 +70,8 @@ func parts(messages int) []part {
 		{"order", measureOrder},
 		{"intake", measureIntake},
 		{"history", func(ctx context.Context, dir string) ([]figure, error) { return measureHistory(ctx, dir, messages) }},
+		{"tools", measureTools},
+		{"prompts", measureMany},
 		{"process", measureProcess},
 		{"serve", measureServe},
 		{"load", measureLoad},

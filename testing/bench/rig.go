@@ -50,8 +50,13 @@ func groups() tools.Config {
 // newRig starts everything, with the platform that only records. toolDelay is
 // added to each tool call. Close it.
 func newRig(dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration) (*rig, error) {
+	return newRigOf(groups(), dir, respond, toolDelay)
+}
+
+// newRigOf is newRig with other groups.
+func newRigOf(groups tools.Config, dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration) (*rig, error) {
 	recorder := enginetest.NewRecorder()
-	r, err := assemble(dir, llmfake.Options{Respond: respond}, toolDelay, 8, recorder)
+	r, err := assemble(groups, dir, llmfake.Options{Respond: respond}, toolDelay, 8, recorder)
 	if err != nil {
 		return nil, err
 	}
@@ -59,15 +64,15 @@ func newRig(dir string, respond func(llmfake.Request) llmfake.Response, toolDela
 	return r, nil
 }
 
-// assemble starts everything for those platforms, which the caller runs;
+// assemble starts everything, with those groups, for those platforms, which the caller runs;
 // concurrent tasks work at a time.
-func assemble(dir string, fake llmfake.Options, toolDelay time.Duration, concurrent int, platforms ...bot.Platform) (*rig, error) {
+func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay time.Duration, concurrent int, platforms ...bot.Platform) (*rig, error) {
 	log := slog.New(slog.DiscardHandler)
 	texts, err := i18n.Load("")
 	if err != nil {
 		return nil, err
 	}
-	manager, err := tools.New(groups(), tools.Options{})
+	manager, err := tools.New(groups, tools.Options{})
 	if err != nil {
 		return nil, err
 	}
