@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 )
 
@@ -145,9 +144,12 @@ func (f *fake) refuse(x *exchange, r *refusal) {
 		x.http.refuse(x.ID, r)
 		return
 	}
-	if len(x.ID) > 0 || r.code == mcp.PARSE_ERROR {
-		x.back.later(func() { x.reply(r.message(x.ID)) })
-	} else if x.http != nil {
+	switch answered := len(x.ID) > 0 || x.wrong != ""; {
+	case answered && x.http == nil:
+		x.reply(r.message(validID(x.ID)))
+	case answered:
+		x.back.later(func() { x.reply(r.message(validID(x.ID))) })
+	default:
 		x.back.accept()
 	}
 }

@@ -33,6 +33,8 @@ type place struct {
 	url string // "" on stdio
 	log string
 	cmd []string
+
+	patience time.Duration // with one request
 }
 
 // start starts a fake on a transport: stdio, http or sse.
