@@ -1,0 +1,13 @@
+//go:build unix && !linux
+
+package files
+
+import (
+	"os"
+	"syscall"
+)
+
+// nonblock keeps opening a pipe from waiting for its other end.
+const nonblock = syscall.O_NONBLOCK
+
+func unreal(*os.File) bool { return false }
