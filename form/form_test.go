@@ -151,7 +151,7 @@ func TestRead(t *testing.T) {
 		{"days", "Sunday\nsaturday", `["sun","sat"]`, ""},
 	} {
 		got, err := by[c.field].Read(c.written)
-		var invalid *form.Invalid
+		var invalid *form.ValueError
 		switch {
 		case c.key == "" && (err != nil || string(got) != c.want):
 			t.Errorf("%s %q: got %s, %v; want %s", c.field, c.written, got, err, c.want)
