@@ -38,7 +38,7 @@ func build(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(bin) //nolint:errcheck // a temporary folder
-	command := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "legwork/cmd/legwork", "legwork/fakes/mcpserver")
+	command := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "legwork/cmd/legwork", "legwork/fakes/mcpserver", "legwork/examples/travel")
 	if out, err := command.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the binaries: %v\n%s", err, out)
 		return 1
