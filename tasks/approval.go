@@ -188,20 +188,21 @@ func (p *Presenter) until(v *View, seq int) string {
 	return p.x.Texts.Text(opening.Language, "approval.until", map[string]any{"Date": inZone(q.Expires, opening.Timezone)})
 }
 
-// approvalButtons are the ways to decide. Always is for admins: it is left out
-// where none can press it.
+// approvalButtons are the ways to decide. What would be granted for longer is
+// offered where that would spare the next question, and always is for admins: it
+// is left out where none can press it.
 func (p *Presenter) approvalButtons(ctx context.Context, v *View, seq int) []bot.Button {
 	lang := v.Opening().Language
 	button := func(key, verb, style string) bot.Button {
 		return bot.Button{Label: p.x.Texts.Text(lang, key, nil), Data: decisionData(pressApproval, p.id, seq, 0, verb), Style: style}
 	}
-	list := []bot.Button{
-		button("button.allow_once", verbOnce, bot.StylePrimary),
-		button("button.allow_task", verbTask, ""),
-		button("button.deny", verbDeny, bot.StyleDanger),
-		button("button.deny_why", verbWhy, ""),
+	list := []bot.Button{button("button.allow_once", verbOnce, bot.StylePrimary)}
+	grants := len(grantsOf(v.Event(seq).Question)) > 0
+	if grants {
+		list = append(list, button("button.allow_task", verbTask, ""))
 	}
-	if !p.chat.Private || p.x.isAdmin(ctx, v.Opening().From.Key()) {
+	list = append(list, button("button.deny", verbDeny, bot.StyleDanger), button("button.deny_why", verbWhy, ""))
+	if grants && (!p.chat.Private || p.x.isAdmin(ctx, v.Opening().From.Key())) {
 		list = append(list, button("button.allow_chat", verbAlways, ""))
 	}
 	return list

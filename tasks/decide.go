@@ -108,6 +108,9 @@ func (in *Inbox) howDecided(ctx context.Context, r *routed, id ID, about subject
 // approvalPress decides about calls.
 func (in *Inbox) approvalPress(ctx context.Context, r *routed, t liveTask, about subject, verb string, e planner.Event) error {
 	d := planner.Decision{Approve: true, Grants: grantsOf(e.Question)}
+	if len(d.Grants) == 0 && (verb == verbTask || verb == verbAlways) {
+		verb = "" // there is no such button
+	}
 	switch verb {
 	case verbOnce:
 		d.Grants = nil
@@ -145,7 +148,9 @@ func (in *Inbox) approvalPress(ctx context.Context, r *routed, t liveTask, about
 	return nil
 }
 
-// grantsOf are the standing grants that would cover the calls of an approval.
+// grantsOf are the standing grants that would cover the calls of an approval: not
+// those that are asked about for another reason than that they change things,
+// since that is asked about again whatever is granted.
 func grantsOf(q *planner.Question) []planner.Grant {
 	var list []planner.Grant
 	seen := map[planner.Grant]bool{}
@@ -154,10 +159,10 @@ func grantsOf(q *planner.Question) []planner.Grant {
 	}
 	for _, a := range q.Calls {
 		g := planner.Grant{Tool: a.Tool, Definition: a.Definition}
-		if !seen[g] {
+		if !seen[g] && a.Reason == "" {
 			list = append(list, g)
 		}
-		seen[g] = true
+		seen[g] = seen[g] || a.Reason == ""
 	}
 	return list
 }

@@ -29,6 +29,8 @@ type phone struct {
 	hold    map[string]chan any // chats where a post waits until the channel is closed
 	refuse  map[string]bool     // chats where the bot cannot write
 	sent    chan bot.Chat       // gets the chat of each post, unless nil
+	files   bool                // it can send files
+	noFiles bool                // and refuses each of them
 }
 
 func (*phone) Name() string       { return "phone" }
@@ -52,6 +54,9 @@ func (p *phone) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
+	}
+	if d.File != nil && (p.noFiles || !p.files) {
+		return "", bot.ErrNoFiles
 	}
 	for _, b := range d.Buttons {
 		if len(b.Data) > 64 || b.Data == "" || b.Label == "" {
@@ -82,6 +87,8 @@ func (p *phone) Answer(_ context.Context, m bot.Message, text string) error {
 	return nil
 }
 
+func (p *phone) Files(bot.Chat) bool { return p.files }
+
 func (*phone) Direct(_ context.Context, person string) (bot.Chat, error) {
 	if person == "gone" {
 		return bot.Chat{}, bot.ErrGone
@@ -99,6 +106,9 @@ type office struct {
 	texts *i18n.Texts
 	rules tasks.Rules
 
+	toolbox tasks.Toolbox
+	wake    func(context.Context, tasks.ID) error
+
 	mu  sync.Mutex
 	now time.Time
 	n   int
@@ -111,6 +121,7 @@ func newOffice(t *testing.T) *office {
 		t.Fatal(err)
 	}
 	o := &office{t: t, texts: texts, phone: &phone{hold: map[string]chan any{}, refuse: map[string]bool{}}, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	o.toolbox, o.wake = &enginetest.Tools{}, func(context.Context, tasks.ID) error { return nil }
 	o.store = memory.New(o.clock)
 	o.rules = tasks.Rules{
 		Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC", Models: []string{"main", "big"},
@@ -127,8 +138,8 @@ func newOffice(t *testing.T) *office {
 func (o *office) restart() {
 	zones := builtin.NewZones()
 	o.inbox = tasks.NewInbox(tasks.InboxConfig{
-		Store: o.store, Wake: func(context.Context, tasks.ID) error { return nil }, Texts: o.texts,
-		Chats: tasks.Chats{"phone": o.phone}, Log: slog.New(slog.DiscardHandler), Now: o.clock, Tools: &enginetest.Tools{},
+		Store: o.store, Wake: func(ctx context.Context, id tasks.ID) error { return o.wake(ctx, id) }, Texts: o.texts,
+		Chats: tasks.Chats{"phone": o.phone}, Log: slog.New(slog.DiscardHandler), Now: o.clock, Tools: o.toolbox,
 		Zones: func(name string) ([]string, string) { return zones.Find(name, o.clock()) }, Rules: o.rules,
 	})
 }

@@ -49,13 +49,15 @@ func (p *Presenter) put(ctx context.Context, v *View, a planner.Action, to *bot.
 	d := p.question(ctx, v, a, *to)
 	err := p.putParts(ctx, v, to, slot, d)
 	if d.File != nil && errors.Is(err, bot.ErrNoFiles) {
-		d = p.plainQuestion(ctx, v, a)
-		err = p.putParts(ctx, v, to, slot, d)
+		err = p.putParts(ctx, v, to, slot, p.plainQuestion(ctx, v, a))
 	}
 	return err
 }
 
 func (p *Presenter) putParts(ctx context.Context, v *View, to *bot.Chat, slot string, d bot.Draft) error {
+	if to.Key() != p.chat.Key() {
+		d.ReplyTo = "" // that message is in another chat
+	}
 	parts := []bot.Draft{d}
 	if s, ok := p.platform.(bot.Splitter); ok {
 		parts = s.Split(d)

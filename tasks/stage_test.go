@@ -1,0 +1,240 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+	"legwork/tasks/local"
+)
+
+// stage is an office where the tasks are worked on: by a model whose sub-tasks
+// call one tool after the other, each of which must be allowed.
+type stage struct {
+	*office
+	tools *gated
+	calls [][]string // arguments of the calls of each turn of a sub-task
+
+	mu     sync.Mutex
+	seen   []string // what models read as results of their calls
+	engine *local.Engine
+	stop   func()
+}
+
+// scripted is enginetest's toolbox under a name that is no method's.
+type scripted = enginetest.Tools
+
+// gated is a toolbox whose tool "book.it" must be allowed.
+type gated struct {
+	scripted
+
+	mu         sync.Mutex
+	definition string
+	made       []string
+}
+
+func (j *gated) Verdict(_ context.Context, group, _ string) tasks.Verdict {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return tasks.Verdict{Ask: group == "book", Repeatable: group != "book", Trusted: true, Definition: j.definition}
+}
+
+func (j *gated) Call(_ context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.made = append(j.made, string(c.Arguments))
+	return tasks.ToolResult{Text: "done " + string(c.Arguments)}, nil
+}
+
+// calls lists the arguments of the calls that were made.
+func (j *gated) calls() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.made)
+}
+
+// newStage opens the curtain; turns are the arguments of the calls that each
+// turn of a sub-task makes.
+func newStage(t *testing.T, turns ...[]string) *stage {
+	t.Helper()
+	s := &stage{office: newOffice(t), tools: &gated{definition: "d1"}, calls: turns}
+	s.rules.Approvals.Expire = tasks.DefaultExpire
+	s.play()
+	t.Cleanup(func() { s.stop() })
+	return s
+}
+
+// play works on the tasks until stop; it is what a process does from its start
+// to its end.
+func (s *stage) play() {
+	executor := tasks.NewExecutor(tasks.ExecutorConfig{
+		Store: s.store, Model: &enginetest.Model{Answer: s.answer}, Tools: s.tools, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone},
+		Log: slog.New(slog.DiscardHandler), Now: s.clock,
+		Prompts: tasks.PromptRules{Approvals: s.rules.Approvals, Admins: s.rules.Access.Admins},
+	})
+	s.engine = local.New(local.Config{Store: s.store, Executor: executor, Log: slog.New(slog.DiscardHandler), Now: s.clock, Concurrent: 8})
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = s.engine.Run(ctx)
+	}()
+	s.stop = func() { cancel(); <-over }
+	s.toolbox, s.wake = s.tools, s.engine.Wake
+	s.restart()
+}
+
+// again ends the process and starts another one over the same store.
+func (s *stage) again() {
+	s.stop()
+	s.play()
+}
+
+// answer is the model: a plan of one booking, its calls turn by turn, and an
+// answer.
+func (s *stage) answer(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+	if r.Role != llm.RoleWork {
+		if r.Role == llm.RolePlan {
+			return llm.Reply{Text: `{"plan":[{"name":"book","description":"book it"}]}`}, nil
+		}
+		return llm.Reply{Text: "that is all"}, nil
+	}
+	turn := 0
+	for _, m := range r.Messages {
+		if len(m.ToolCalls) > 0 {
+			turn++
+		}
+		if m.Role == llm.ToolRole {
+			s.mu.Lock()
+			s.seen = append(s.seen, m.Content)
+			s.mu.Unlock()
+		}
+	}
+	if turn >= len(s.calls) {
+		return llm.Reply{Text: "that is all"}, nil
+	}
+	reply := llm.Reply{}
+	for i, a := range s.calls[turn] {
+		reply.ToolCalls = append(reply.ToolCalls, llm.ToolCall{ID: fmt.Sprintf("c%d.%d", turn, i), Name: "book", Arguments: a})
+	}
+	return reply, nil
+}
+
+// read is everything that models read as results so far.
+func (s *stage) read() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.seen, "\n")
+}
+
+// until waits for the task to become as ok says.
+func (s *stage) until(id tasks.ID, what string, ok func(planner.State) bool) planner.State {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	for {
+		changed := s.store.Changed(id)
+		state := s.state(id)
+		if ok(state) {
+			return state
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			s.t.Fatalf("waiting until %s: todo %+v, slots %+v", what, planner.Todo(state), state.Slots)
+		}
+	}
+}
+
+// asked opens a task and waits until its first question is in a chat; private
+// says that it is not in the task's own.
+func (s *stage) asks(person string, in bot.Chat, text string) (tasks.ID, enginetest.Post) {
+	s.t.Helper()
+	id := s.opens(person, in, text)
+	return id, s.card(id, "")
+}
+
+// card waits for the message of a question other than the one before.
+func (s *stage) card(id tasks.ID, before string) enginetest.Post {
+	s.t.Helper()
+	var message string
+	s.until(id, "a question is asked", func(state planner.State) bool {
+		for _, a := range planner.Todo(state) {
+			for _, slot := range []string{a.ID, "privately " + a.ID} {
+				if m := state.Slot(slot).Message; a.Kind == planner.KindAsk && m != "" && m != before {
+					message = m
+				}
+			}
+		}
+		return message != ""
+	})
+	s.phone.mu.Lock()
+	defer s.phone.mu.Unlock()
+	for _, p := range s.phone.posts {
+		if p.ID == message {
+			return p
+		}
+	}
+	s.t.Fatalf("no post has the id %q", message)
+	return enginetest.Post{}
+}
+
+// over waits for the end of a task.
+func (s *stage) over(id tasks.ID) {
+	s.t.Helper()
+	s.until(id, "the task is over", func(state planner.State) bool { return state.Finished() })
+}
+
+// closed is the last text of a message.
+func (s *stage) last(message string) bot.Draft {
+	s.phone.mu.Lock()
+	defer s.phone.mu.Unlock()
+	for _, p := range slices.Backward(s.phone.edits) {
+		if p.ID == message {
+			return p.Draft
+		}
+	}
+	return bot.Draft{}
+}
+
+// label is the data of a button.
+func label(t *testing.T, d bot.Draft, text string) string {
+	t.Helper()
+	for _, b := range d.Buttons {
+		if b.Label == text {
+			return b.Data
+		}
+	}
+	t.Fatalf("no button %q in %+v", text, d.Buttons)
+	return ""
+}
+
+// decisions are the decisions of a task's journal, with who took them.
+func (s *stage) decisions(id tasks.ID) []planner.Event {
+	s.t.Helper()
+	all, err := s.store.Load(s.t.Context(), id, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(e planner.Event) bool { return e.Type != planner.Decided })
+}
+
+func object(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
