@@ -47,7 +47,7 @@ tools/client       | form redact                             | mcp-go jsonschema
 tools/builtin      | tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text levenshtein
 tools/builtin/caller |                                       | mcp-go
 tools/builtin/files | tools/builtin/caller                   | mcp-go doublestar/v4 x/sys x/text
-tools/builtin/web  |                                         | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net gogs/chardet golang-lru/v2
+tools/builtin/web  |                                         | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text gogs/chardet golang-lru/v2
 tools/builtin/search |                                       | mcp-go x/net
 tools/builtin/memory | textindex tools/builtin/caller        | mcp-go bbolt
 

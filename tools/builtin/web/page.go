@@ -67,7 +67,7 @@ func readHTML(page string, at *url.URL, whole bool) (document, error) {
 // article adds the main text and what is known of it, if there is one.
 func (d document) article(root *html.Node, t *tidier) document {
 	p := readability.NewParser()
-	p.DisableJSONLD = true
+	p.DisableJSONLD, p.KeepClasses = true, true
 	a, err := p.ParseDocument(root, t.base)
 	if err != nil || a.Node == nil || a.Length < minArticle || len(a.TextContent)*100 < minShare*t.text {
 		return d

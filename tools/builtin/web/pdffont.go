@@ -3,12 +3,16 @@ package web
 import (
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ledongthuc/pdf"
 )
 
 // maxWidths bounds a font's table of widths: there are no more codes.
 const maxWidths = 1 << 16
+
+// ligatures are letters that hang together in print and in no dictionary.
+var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
 
 // font tells what the codes of a string mean and how wide they are.
 type font struct {
@@ -71,12 +75,12 @@ func (f *font) wideWidths(list pdf.Value) {
 func (f *font) decode(raw string) string {
 	text, ok := f.known[raw]
 	if !ok {
-		text = strings.Map(func(r rune) rune {
-			if r < ' ' {
+		text = ligatures.Replace(strings.Map(func(r rune) rune {
+			if r < ' ' || r == utf8.RuneError {
 				return -1
 			}
 			return r
-		}, f.encoding.Decode(raw))
+		}, f.encoding.Decode(raw)))
 		if len(f.known) < 10_000 {
 			f.known[strings.Clone(raw)] = text
 		}
