@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/form"
 	"legwork/planner"
 )
 
@@ -59,9 +60,10 @@ func (in *Inbox) decisionPress(ctx context.Context, r *routed, kind string, id I
 	}
 	if kind == aboutForm {
 		in.fillPress(r, t, about, verb, e)
-		return nil
+	} else {
+		in.approvalPress(r, t, about, verb, e)
 	}
-	return in.approvalPress(ctx, r, t, about, verb, e)
+	return nil
 }
 
 // anyTask finds a task by its id, also one of another chat or one that is over.
@@ -106,7 +108,7 @@ func (in *Inbox) howDecided(ctx context.Context, r *routed, id ID, about subject
 }
 
 // approvalPress decides about calls.
-func (in *Inbox) approvalPress(ctx context.Context, r *routed, t liveTask, about subject, verb string, e planner.Event) error {
+func (in *Inbox) approvalPress(r *routed, t liveTask, about subject, verb string, e planner.Event) {
 	d := planner.Decision{Approve: true, Grants: grantsOf(e.Question)}
 	if len(d.Grants) == 0 && (verb == verbTask || verb == verbAlways) {
 		verb = "" // there is no such button
@@ -119,21 +121,21 @@ func (in *Inbox) approvalPress(ctx context.Context, r *routed, t liveTask, about
 	case verbAlways:
 		if !r.admin {
 			in.aside(r, "error.admin_needed")
-			return nil
+			return
 		}
 		d.Scope = planner.ScopeChat
 	case verbDeny:
 		d = planner.Decision{Text: r.message.Text} // a terminal where nobody sits says so
 	case verbWhy:
 		in.askWhy(r, t, about)
-		return nil
+		return
 	default:
 		in.say(r, "error.too_late", nil)
-		return nil
+		return
 	}
 	in.settle(r, t, about, d)
 	if d.Scope != planner.ScopeChat {
-		return nil
+		return
 	}
 	decided := r.reply
 	r.reply = func(ctx context.Context, receipts []Receipt) said {
@@ -145,7 +147,6 @@ func (in *Inbox) approvalPress(ctx context.Context, r *routed, t liveTask, about
 		}
 		return decided(ctx, receipts)
 	}
-	return nil
 }
 
 // grantsOf are the standing grants that would cover the calls of an approval: not
@@ -227,7 +228,9 @@ func (in *Inbox) fillPress(r *routed, t liveTask, about subject, verb string, e 
 	switch n, bad := strconv.Atoi(verb); {
 	case verb == verbDecline:
 		d = planner.Decision{Text: r.message.Text}
-	case verb == verbYes && field == nil, verb == verbOmit && field != nil && !field.Required:
+	case verb == verbYes && field == nil:
+	case verb == verbOmit && field != nil && mayOmit(*field):
+		d.Value = field.Default
 	case bad == nil && field != nil && n >= 0 && n < len(choicesOf(in.Texts, r.lang, *field)):
 		d.Value = choicesOf(in.Texts, r.lang, *field)[n].Value
 	default:
@@ -252,13 +255,27 @@ func (in *Inbox) fill(ctx context.Context, r *routed, w words) (bool, error) {
 		}
 		return w.reply, nil
 	}
-	value, err := readField(*field, choicesOf(in.Texts, r.lang, *field), r.message.Text)
+	chosen := *field
+	chosen.Choices = choicesOf(in.Texts, r.lang, chosen)
+	value, err := chosen.Read(r.message.Text)
 	if err != nil {
-		in.say(r, "form.wrong", map[string]any{"Reason": plainText(line(bot.Visible(err.Error())))})
+		in.say(r, "form.wrong", map[string]any{"Reason": in.misfit(r, err)})
 		return true, nil
 	}
 	in.settle(r, w.task, w.about, planner.Decision{Approve: true, Value: value})
 	return true, nil
+}
+
+// misfit says why an answer does not fit its field.
+func (in *Inbox) misfit(r *routed, err error) string {
+	why, limit := form.Other, ""
+	if bad, ok := errors.AsType[*form.ValueError](err); ok {
+		why, limit = bad.Key, inCode(bad.Limit)
+	}
+	if why == form.DateTime {
+		why = "time"
+	}
+	return in.Texts.Text(r.lang, "form.bad_"+why, map[string]any{"Text": limit})
 }
 
 // away lists the tasks of other chats that ask a message's author in private.

@@ -153,7 +153,7 @@ func (p *Presenter) formButtons(v *View, about subject, q *form.Question, field 
 				add(cmp.Or(strings.Join(strings.Fields(bot.Visible(c.Label)), " "), strconv.Itoa(i+1)), strconv.Itoa(i), "")
 			}
 		}
-		if !field.Required {
+		if mayOmit(*field) {
 			add(texts.Text(lang, "button.omit", nil), verbOmit, "")
 		}
 	}
@@ -233,6 +233,9 @@ func hostOf(address string) string {
 	}
 	return u.Hostname()
 }
+
+// mayOmit reports that a field can be left out.
+func mayOmit(f form.Field) bool { return !f.Required || len(f.Default) > 0 }
 
 // isBool reports that a field's value is true or false.
 func isBool(f form.Field) bool {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/form"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -41,18 +42,37 @@ type gated struct {
 
 	mu         sync.Mutex
 	definition string
+	open       bool           // nothing must be allowed
+	question   *form.Question // what the server of each call wants to know
+	live       bool           // in the midst of the call, not as its result
 	made       []string
+	answers    []form.Answer
 }
 
 func (j *gated) Verdict(_ context.Context, group, _ string) tasks.Verdict {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return tasks.Verdict{Ask: group == "book", Repeatable: group != "book", Trusted: true, Definition: j.definition}
+	return tasks.Verdict{Ask: group == "book" && !j.open, Repeatable: group != "book", Trusted: true, Definition: j.definition}
 }
 
-func (j *gated) Call(_ context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+func (j *gated) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	switch {
+	case j.question == nil:
+	case c.Resume != nil:
+		j.answers = append(j.answers, c.Resume.Answer)
+	case j.live:
+		j.mu.Unlock()
+		answer, err := c.Ask(ctx, *j.question)
+		j.mu.Lock()
+		if err != nil {
+			return tasks.ToolResult{}, err
+		}
+		j.answers = append(j.answers, answer)
+	default:
+		return tasks.ToolResult{Question: j.question, State: json.RawMessage(`"state"`)}, nil
+	}
 	j.made = append(j.made, string(c.Arguments))
 	return tasks.ToolResult{Text: "done " + string(c.Arguments)}, nil
 }
