@@ -44,8 +44,14 @@ func (d *decoder) issue(path, problem string) {
 		}
 	}
 	at, known := place{}, false
+	rest := ""
 	for key := path; !known; key = parent(key) {
 		at, known = d.places[key]
+		rest = path[len(key):]
+	}
+	if at.file != "" {
+		d.imported = append(d.imported, Error{at.file, at.line, at.column, at.key + rest, d.redact(path, problem)})
+		return
 	}
 	d.errors = append(d.errors, Error{d.file, at.line, at.column, path, d.redact(path, problem)})
 }

@@ -160,7 +160,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 		file:     path,
 		expander: expander{env: env, folder: folder},
 		failed:   map[string]bool{},
-		places:   map[string]place{"": {root.Line, root.Column}},
+		places:   map[string]place{"": {line: root.Line, column: root.Column}},
 	}
 	if root.Kind != yaml.MappingNode {
 		d.fail(root, "", "a config file holds keys and values, not %s", kindName(root))
@@ -178,10 +178,11 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 			server.Roots[i] = beside(folder, root)
 		}
 	}
+	d.importServers(config, folder)
 	config.filled = d.secrets
 	d.check(config)
 	faults := d.texts(config.TextsDir)
-	if errs := append(d.errors.within(text).sorted(), faults...); len(errs) > 0 {
+	if errs := slices.Concat(d.errors.within(text).sorted(), d.imported.byFile(), faults); len(errs) > 0 {
 		return nil, errs
 	}
 	return config, nil

@@ -25,10 +25,15 @@ type decoder struct {
 	visits   int          // of nodes and what is in them
 	spent    bool         // there were more than maxVisits
 	open     []*yaml.Node // aliases that are being followed
+	imported Errors       // in files of import_servers
 }
 
-// place is a position in the file.
-type place struct{ line, column int }
+// place is a position in the config file, or in another one, where the key has
+// another name.
+type place struct {
+	line, column int
+	file, key    string // empty: the config file, and the key as it is
+}
 
 // secret is an expanded value and the key it was expanded in.
 type secret struct {
@@ -140,7 +145,7 @@ func (d *decoder) entry(e entry, key string, v reflect.Value) {
 	if at.Kind == yaml.MappingNode || at.Kind == yaml.SequenceNode || at.Line == 0 {
 		at = e.key
 	}
-	d.places[key] = place{at.Line, at.Column}
+	d.places[key] = place{line: at.Line, column: at.Column}
 	d.decode(e.value, key, v)
 }
 
@@ -194,7 +199,7 @@ func (d *decoder) sequence(n *yaml.Node, key string, v reflect.Value) {
 	out := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
 	for i, item := range n.Content {
 		at := key + "[" + strconv.Itoa(i) + "]"
-		d.places[at] = place{item.Line, item.Column}
+		d.places[at] = place{line: item.Line, column: item.Column}
 		if item.Kind == yaml.ScalarNode && item.ShortTag() == "!!null" {
 			d.fail(item, at, "an entry of the list is empty")
 			continue

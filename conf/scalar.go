@@ -225,7 +225,7 @@ func (d *decoder) plainCopy(n *yaml.Node, key string) *yaml.Node {
 		at := key
 		if n.Kind == yaml.SequenceNode {
 			at += "[" + strconv.Itoa(i) + "]"
-			d.places[at] = place{child.Line, child.Column}
+			d.places[at] = place{line: child.Line, column: child.Column}
 		}
 		out.Content = append(out.Content, d.plainCopy(child, at))
 	}

@@ -38,11 +38,11 @@ func TestWatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			changed := make(chan struct{}, 1)
-			stop, err := conf.Watch(path, slog.New(slog.DiscardHandler), changed)
+			w, err := conf.Watch(path, slog.New(slog.DiscardHandler), changed)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer stop()
+			defer w.Close()
 			if err := test.change(filepath.Join(folder, test.file), "language: ru\n"); err != nil {
 				t.Fatal(err)
 			}
@@ -63,4 +63,50 @@ func TestWatch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWatchImports: imported files are watched as long as they are imported,
+// and the config file all the time.
+func TestWatchImports(t *testing.T) {
+	folder, other := t.TempDir(), t.TempDir()
+	path, imported := filepath.Join(folder, "config.yaml"), filepath.Join(other, "mcp.json")
+	write := func(path string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(path)
+	write(imported)
+	changed := make(chan struct{}, 1)
+	w, err := conf.Watch(path, slog.New(slog.DiscardHandler), changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	told := func(what string) {
+		t.Helper()
+		select {
+		case <-changed:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("a change of %s was not told within 10 s", what)
+		}
+	}
+	w.Also(imported, filepath.Join(folder, "more.json"))
+	write(imported)
+	told("the imported file")
+	write(filepath.Join(folder, "more.json"))
+	told("a file beside the config")
+	write(path)
+	told("the config file")
+	w.Also()
+	write(imported)
+	write(filepath.Join(folder, "more.json"))
+	select {
+	case <-changed:
+		t.Error("a change of a file that is no longer imported was told")
+	case <-time.After(600 * time.Millisecond):
+	}
+	write(path)
+	told("the config file")
 }

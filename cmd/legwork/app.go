@@ -46,7 +46,9 @@ func openApp(ctx context.Context, config *conf.Config, command string, log *slog
 	if a.texts, err = i18n.Load(config.TextsDir); err != nil {
 		return nil, fmt.Errorf("loading texts: %w", err)
 	}
-	if a.tools, err = tools.New(config.Tools, tools.Options{Log: log, Version: readBuild().version}); err != nil {
+	if a.tools, err = tools.New(config.Tools, tools.Options{
+		Log: log, Version: readBuild().version, Base: config.Folder(), Data: config.DataDir,
+	}); err != nil {
 		return nil, fmt.Errorf("preparing tools: %w", err)
 	}
 	check, err := os.Executable()

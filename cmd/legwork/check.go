@@ -25,6 +25,9 @@ func (command checkCommand) Run(ctx context.Context, c console) error {
 	case err != nil:
 		return err
 	}
+	for _, w := range config.Warnings() {
+		fmt.Fprintf(c.out, "warning: %v\n", w)
+	}
 	fmt.Fprintf(c.out, "%s: no mistakes; models: %d, servers: %d, groups: %d\n", source,
 		len(config.LLM.Models), len(config.Tools.Servers), len(config.GroupNames()))
 	if command.Probe {

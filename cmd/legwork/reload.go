@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,14 +20,17 @@ func (d *daemon) watch(ctx context.Context) error {
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
 	changed := make(chan struct{}, 1)
+	also := func(...string) {}
 	if d.source != fromEnvironment {
-		stop, err := conf.Watch(d.source, d.log, changed)
+		watcher, err := conf.Watch(d.source, d.log, changed)
 		if err != nil {
 			d.log.Warn("the config file cannot be watched; send SIGHUP after changing it", "cause", err)
 		} else {
-			defer stop()
+			defer watcher.Close()
+			also = watcher.Also
 		}
 	}
+	also(d.app.config.Imported()...)
 	told := news{config: d.source, tell: d.app.inbox.TellAdmins}
 	var now bulletin
 	later := time.NewTimer(time.Hour)
@@ -44,13 +48,16 @@ func (d *daemon) watch(ctx context.Context) error {
 		case <-hup:
 		case <-changed:
 		}
-		now = d.reload(ctx)
+		var files []string
+		now, files = d.reload(ctx)
+		also(files...)
 	}
 }
 
 // reload reads the config again and uses it from the next message and call on.
-// One with mistakes changes nothing.
-func (d *daemon) reload(ctx context.Context) bulletin {
+// One with mistakes changes nothing. files are those beside the config file whose
+// change is one of the config.
+func (d *daemon) reload(ctx context.Context) (now bulletin, files []string) {
 	path := d.source
 	if path == fromEnvironment {
 		path = ""
@@ -61,13 +68,15 @@ func (d *daemon) reload(ctx context.Context) bulletin {
 	}
 	if err != nil {
 		d.log.Error("the changed config has mistakes; the one before stays in use", "config", d.source, "cause", err)
-		return bulletin{problem: d.hidden.String(firstLines(err.Error(), 5))}
+		var mistakes conf.Errors
+		_ = errors.As(err, &mistakes) // a file with mistakes is about to be corrected
+		return bulletin{problem: d.hidden.String(firstLines(err.Error(), 5))}, append(d.app.config.Imported(), mistakes.Files()...)
 	}
 	late := conf.Restart(d.started, d.app.config)
 	if len(late) > 0 {
 		d.log.Warn("some changes take effect only after a restart", "keys", late)
 	}
-	return bulletin{late: strings.Join(late, ", ")}
+	return bulletin{late: strings.Join(late, ", ")}, d.app.config.Imported()
 }
 
 // use swaps in what a running daemon can change. What can fail comes first: one
@@ -98,7 +107,15 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	default:
 	}
 	d.log.Info("the config was reloaded", "changed", changed)
+	d.warn(next)
 	return nil
+}
+
+// warn logs the oddities of a config.
+func (d *daemon) warn(config *conf.Config) {
+	for _, w := range config.Warnings() {
+		d.log.Warn("an oddity in the config", "where", w.Error())
+	}
 }
 
 // firstLines shortens a list of mistakes for a chat.

@@ -189,6 +189,7 @@ func (d *daemon) run(ctx context.Context) error {
 	}
 	parts.start("first admin", d.offerClaim)
 	parts.start("reload", d.watch)
+	d.warn(d.app.config)
 	d.log.Info("serving", "config", d.source, "version", readBuild().version, "pid", os.Getpid())
 	select {
 	case <-ctx.Done():

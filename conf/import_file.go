@@ -1,0 +1,263 @@
+package conf
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/tailscale/hujson"
+
+	"legwork/tools"
+)
+
+// importFile is a file of MCP servers as other programs keep it: JSON, comments
+// allowed.
+type importFile struct {
+	path      string
+	folder    string // of the file, from the root
+	workspace string // what ${workspaceFolder} stands for
+	text      []byte
+	env       func(string) (string, bool)
+	inputs    map[string]input
+
+	servers  []importedServer
+	envFiles []string
+	errors   Errors
+	warnings Errors
+	secrets  []secret
+}
+
+// importedServer is one entry of the file.
+type importedServer struct {
+	name   string // in the file
+	config tools.ServerConfig
+	at     Error            // its place, without a problem
+	places map[string]Error // of its keys, as servers.NAME has them
+	failed bool             // has mistakes
+}
+
+// maxNotes is how many mistakes, and how many warnings, are told of one file.
+const maxNotes = 100
+
+// readImport reads a file of servers. The error says why it cannot be read;
+// mistakes in it are in the result.
+func readImport(path string, env func(string) (string, bool)) (*importFile, error) {
+	text, err := readBounded(path)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	f := &importFile{path: path, folder: folder, workspace: folder, env: env, inputs: map[string]input{}}
+	switch filepath.Base(folder) {
+	case ".vscode", ".cursor":
+		f.workspace = filepath.Dir(folder)
+	}
+	f.text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	f.parse()
+	return f, nil
+}
+
+var hujsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): (.*)$`)
+
+// maxDepth bounds how deep values may be nested: the parser calls itself.
+const maxDepth = 100
+
+func (f *importFile) parse() {
+	if at := invalidUTF8(f.text); at >= 0 {
+		f.fail(at, "", "is not UTF-8 text from here on")
+		return
+	}
+	if at := tooDeep(f.text); at >= 0 {
+		f.fail(at, "", "is nested more than %d deep", maxDepth)
+		return
+	}
+	root, err := hujson.Parse(f.text)
+	if err != nil {
+		e := Error{File: f.path, Line: 1, Column: 1, Problem: "is not valid JSON: " + err.Error()}
+		if m := hujsonPlace.FindStringSubmatch(err.Error()); m != nil {
+			e.Line, _ = strconv.Atoi(m[1])
+			e.Column, _ = strconv.Atoi(m[2])
+			e.Problem = "is not valid JSON: " + m[3]
+		}
+		f.errors = append(f.errors, e)
+		return
+	}
+	if !f.sections(&root, "") && len(f.errors) == 0 {
+		f.fail(root.StartOffset, "", `has no servers; they stand under "mcpServers", or under "servers" as VS Code has them`)
+	}
+}
+
+// tooDeep is the offset where brackets are nested too deep, or -1. Those in
+// texts and comments count, too: no file has that many of them open.
+func tooDeep(text []byte) int {
+	depth := 0
+	for i, b := range text {
+		switch b {
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return i
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return -1
+}
+
+// sections reads the lists of servers and tells whether there was one.
+func (f *importFile) sections(v *hujson.Value, key string) bool {
+	found := false
+	members := f.members(v, key)
+	for _, m := range members {
+		if m.name == "inputs" {
+			f.readInputs(m)
+		}
+	}
+	for _, m := range members {
+		switch {
+		case m.name == "mcpServers" || m.name == "servers":
+			found = true
+			for _, s := range f.members(m.value, m.key) {
+				f.server(s)
+			}
+		case m.name == "mcp" && key == "": // settings of VS Code
+			found = f.sections(m.value, m.key) || found
+		case m.name != "inputs" && m.name != "$schema":
+			f.warn(m.at, m.key, "unknown key; it is left out")
+		}
+	}
+	return found
+}
+
+// member is one key of an object with its value.
+type member struct {
+	name  string
+	key   string // with those around it: mcpServers.github.url
+	at    int    // where it is said that something is wrong with it
+	value *hujson.Value
+}
+
+// members lists the keys of an object; anything else is a mistake.
+func (f *importFile) members(v *hujson.Value, key string) []member {
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		f.fail(v.StartOffset, key, "want keys and values below it, not %s", jsonKind(v))
+		return nil
+	}
+	list := make([]member, 0, len(object.Members))
+	seen := map[string]bool{}
+	for i := range object.Members {
+		m := &object.Members[i]
+		name := m.Name.Value.(hujson.Literal).String()
+		at := m.Value.StartOffset
+		if k := m.Value.Value.Kind(); k == '{' || k == '[' {
+			at = m.Name.StartOffset
+		}
+		if seen[name] {
+			f.fail(m.Name.StartOffset, join(key, name), "is set twice")
+			continue
+		}
+		seen[name] = true
+		list = append(list, member{name, join(key, name), at, &m.Value})
+	}
+	return list
+}
+
+func (f *importFile) fail(at int, key, format string, values ...any) {
+	if len(f.errors) < maxNotes {
+		f.errors = append(f.errors, f.errorAt(at, key, fmt.Sprintf(format, values...)))
+	}
+}
+
+func (f *importFile) warn(at int, key, format string, values ...any) {
+	if len(f.warnings) < maxNotes {
+		f.warnings = append(f.warnings, f.errorAt(at, key, fmt.Sprintf(format, values...)))
+	}
+}
+
+func (f *importFile) errorAt(at int, key, problem string) Error {
+	e := errorAt(f.path, f.text, at, problem)
+	e.Key = key
+	return e
+}
+
+// jsonKind says what a value is, for people.
+func jsonKind(v *hujson.Value) string {
+	switch v.Value.Kind() {
+	case '{':
+		return "keys and values"
+	case '[':
+		return "a list"
+	case '"':
+		return "a text"
+	case 't', 'f':
+		return "true or false"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// isNull tells a value that stands for its default.
+func isNull(v *hujson.Value) bool { return v.Value.Kind() == 'n' }
+
+// written is a value that must be a text.
+func (f *importFile) written(m member) string {
+	literal, ok := m.value.Value.(hujson.Literal)
+	if !ok || literal.Kind() != '"' {
+		f.fail(m.at, m.key, "want a text, not %s", jsonKind(m.value))
+		return ""
+	}
+	return literal.String()
+}
+
+// phrase is a value that must be a text, with its references replaced.
+func (f *importFile) phrase(m member) string { return f.expand(f.written(m), m) }
+
+// texts is a value that must be a list of texts.
+func (f *importFile) texts(m member) []string {
+	array, ok := m.value.Value.(*hujson.Array)
+	if !ok {
+		f.fail(m.at, m.key, "want a list of texts, not %s", jsonKind(m.value))
+		return nil
+	}
+	list := make([]string, 0, len(array.Elements))
+	for i := range array.Elements {
+		e := &array.Elements[i]
+		list = append(list, f.phrase(member{key: m.key + "[" + strconv.Itoa(i) + "]", at: e.StartOffset, value: e}))
+	}
+	return list
+}
+
+// named is a value that must be texts by names; numbers and switches are taken
+// as texts, and names without a value left out.
+func (f *importFile) named(m member) map[string]string {
+	texts := map[string]string{}
+	for _, one := range f.members(m.value, m.key) {
+		literal, ok := one.value.Value.(hujson.Literal)
+		switch {
+		case isNull(one.value):
+		case ok && literal.Kind() != '"':
+			texts[one.name] = strings.TrimSpace(literal.String())
+		default:
+			texts[one.name] = f.phrase(one)
+		}
+	}
+	return texts
+}
+
+// flag is a value that must be true or false.
+func (f *importFile) flag(m member) bool {
+	literal, ok := m.value.Value.(hujson.Literal)
+	if !ok || literal.Kind() != 't' && literal.Kind() != 'f' {
+		f.fail(m.at, m.key, "want true or false, not %s", jsonKind(m.value))
+		return false
+	}
+	return literal.Bool()
+}
