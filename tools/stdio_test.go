@@ -53,7 +53,7 @@ func TestBadResults(t *testing.T) {
 		{"binary", false, []string{"a\uFFFD\uFFFDbc"}},
 		{"fail", true, []string{"the shop is closed"}},
 		{"structured", false, []string{`{"answer":42}`}},
-		{"odd", false, []string{"first\n[image: image/png, 3 bytes, not shown]\n[audio: unknown type, 6 bytes, not shown]\ninside\n[resource: file:///b, unknown type, 3 bytes, not shown]\n[resource: c file:///c]\n[content of type \"hologram\", not shown]\n[an entry that cannot be read]"}},
+		{"odd", false, []string{"first\n[image: image/png, 3 bytes, not shown]\n[audio: unknown type, 6 bytes, not shown]\n[resource: file:///a.txt]\ninside\n[resource: file:///b, unknown type, 3 bytes, not shown]\n[resource: c file:///c]\n[content of type \"hologram\", not shown]\n[an entry that cannot be read]"}},
 		{"nothing", true, []string{"no tool \"s.nothing\"", "s.lookup"}},
 	} {
 		t.Run(c.tool, func(t *testing.T) {

@@ -14,6 +14,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
+// maxAsked is how many requests of a server are answered at once.
+const maxAsked = 32
+
 // request is what a server asks of legwork.
 type request struct {
 	ID     json.RawMessage `json:"id"`
@@ -29,18 +32,49 @@ func (c *connection) asked(ctx context.Context, raw []byte) {
 		return
 	}
 	f := sentBy(ctx).flight
+	if c.open.Add(1) > maxAsked {
+		c.open.Add(-1)
+		c.log.Debug("the server asks too much at once", "method", r.Method)
+		return
+	}
 	c.spawn(func() {
+		defer c.open.Add(-1)
 		result, err := c.fulfil(f, r)
-		_ = c.reply(r.ID, result, err) // a server that does not take it has its own time limit
+		if err := c.reply(r.ID, result, err); err != nil {
+			c.log.Debug("the server does not take an answer", "method", r.Method, "err", err)
+		}
 	})
 }
 
-// fulfil does what a server asks for, and returns the result or a refusal.
-func (c *connection) fulfil(_ *flight, r request) (any, error) {
-	if r.Method == string(mcp.MethodPing) {
+// fulfil does what a server asks for, in the midst of the call f or at any time,
+// and returns the result or a refusal.
+func (c *connection) fulfil(f *flight, r request) (any, error) {
+	switch r.Method {
+	case string(mcp.MethodPing):
 		return struct{}{}, nil
+	case string(mcp.MethodListRoots):
+		return c.roots()
+	case string(mcp.MethodElicitationCreate):
+		return c.elicit(c.belongs(f, r, func(f *flight) bool { return f.call.Ask != nil }), r.Params)
+	case string(mcp.MethodSamplingCreateMessage):
+		return c.sample(c.belongs(f, r, func(f *flight) bool { return f.call.Sample != nil }), r.Params)
 	}
-	return nil, &refusal{code: mcp.METHOD_NOT_FOUND, message: "legwork does not offer " + r.Method}
+	return nil, &refusal{code: mcp.METHOD_NOT_FOUND, message: "legwork does not offer " + clean(r.Method)}
+}
+
+// belongs finds the call that a request is part of: that on whose response it
+// came, or else what the connection knows.
+func (c *connection) belongs(f *flight, r request, can func(*flight) bool) *flight {
+	if f != nil {
+		return f
+	}
+	var p struct {
+		Meta struct {
+			Token string `json:"progressToken"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(r.Params, &p)
+	return c.flights.which(p.Meta.Token, can)
 }
 
 // reply answers a request of the server.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -19,56 +21,138 @@ var (
 	ErrChanged     = errors.New("the tool was changed by its server since the call was judged")
 )
 
+// maxAtOnce is how many calls one server carries out at once; others wait.
+const maxAtOnce = 16
+
 // Call waits for the server, checks the arguments and makes the call. After it
 // was sent, whatever goes wrong is a Result with Failed set and a sentence for
 // a model; err is the cause, for the log. Before, the Result is empty and err is
 // one of the refusals above. When ctx ends first, err is its error.
 func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
+	ctx, clock := newClock(ctx, c.Timeout)
+	defer clock.stop()
+	free, err := s.place(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer free()
+	f := &flight{call: c, clock: clock, ctx: ctx, free: free}
+	if c.Progress != nil {
+		f.token, f.reports = s.tokens.next(), newReports(c.Progress)
+		defer f.reports.close()
+	}
+	later := newBackoff(time.Second)
+	for sessions := 0; ; {
+		res, err := s.attempt(ctx, f)
+		var status *statusError
+		switch {
+		case errors.Is(err, transport.ErrSessionTerminated) && sessions == 0:
+			sessions++ // the server knew nothing of the session, so it did nothing: a new one is on its way
+		case errors.As(err, &status) && status.later():
+			pause := max(status.after, later.NextBackOff())
+			if pause >= clock.remaining() || sleep(ctx, pause) != nil {
+				return res, err
+			}
+		default:
+			return res, err
+		}
+	}
+}
+
+// place waits for one of the places that calls have. free gives it back; more
+// than once is fine.
+func (s *Server) place(ctx context.Context) (free func(), err error) {
+	if s.places == nil {
+		return func() {}, nil
+	}
+	select {
+	case s.places <- struct{}{}:
+		return sync.OnceFunc(func() { <-s.places }), nil
+	default:
+	}
+	select {
+	case s.places <- struct{}{}:
+		return sync.OnceFunc(func() { <-s.places }), nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("server %q has %d calls under way: %w", s.name, maxAtOnce, context.Cause(ctx))
+	}
+}
+
+// attempt makes the call once.
+func (s *Server) attempt(ctx context.Context, f *flight) (Result, error) {
 	conn, cat, release, err := s.acquire(ctx)
 	if err != nil {
 		return Result{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	d := cat.Tools[c.Tool]
-	if d == nil {
-		release()
-		return Result{}, fmt.Errorf("%w: %q", ErrNoTool, c.Tool)
-	}
-	if c.Definition != "" && c.Definition != d.Hash {
-		release()
-		return Result{}, fmt.Errorf("%w: %q", ErrChanged, c.Tool)
-	}
-	args, err := d.Check(c.Arguments)
+	d, args, err := cat.check(f.call)
 	if err != nil {
 		release()
-		return Result{}, fmt.Errorf("%w: %w", ErrArguments, err)
+		return Result{}, err
 	}
-	c.Arguments = args
-	return s.send(ctx, conn, release, c)
+	do := conn.tool(f, args)
+	if d.Own {
+		do = conn.resource(d.Name, args)
+	}
+	return s.send(ctx, conn, release, f, d, do)
+}
+
+// check finds the tool of a call, and what to send it.
+func (c *Catalog) check(call Call) (*Definition, json.RawMessage, error) {
+	d := c.Tools[call.Tool]
+	switch {
+	case d == nil:
+		return nil, nil, fmt.Errorf("%w: %q", ErrNoTool, call.Tool)
+	case call.Definition != "" && call.Definition != d.Hash:
+		return nil, nil, fmt.Errorf("%w: %q", ErrChanged, call.Tool)
+	}
+	args, err := d.Check(call.Arguments)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrArguments, err)
+	}
+	return d, args, nil
+}
+
+// Check returns what to send for arguments, or an error that tells a model what
+// to change. Nothing, null and an empty string are no arguments: {}.
+func (d *Definition) Check(args json.RawMessage) (json.RawMessage, error) { return d.arguments(args) }
+
+// do makes one request and captures its result.
+type do func(ctx context.Context, got *captured) error
+
+// tool makes the request of a tool call.
+func (c *connection) tool(f *flight, args json.RawMessage) do {
+	return func(ctx context.Context, got *captured) error {
+		r := mcp.CallToolRequest{}
+		r.Params.Name, r.Params.Arguments = f.call.Tool, args
+		if len(f.call.Meta) > 0 || f.token != "" {
+			r.Params.Meta = &mcp.Meta{AdditionalFields: f.call.Meta}
+		}
+		if f.token != "" {
+			r.Params.Meta.ProgressToken = f.token
+		}
+		_, err := c.client.CallTool(withCapture(ctx, got), r)
+		return err
+	}
 }
 
 // send makes the call in a goroutine, because a handler in this process may
 // not honour its context. The server waits for release, which ends it.
-func (s *Server) send(ctx context.Context, conn *connection, release func(), c Call) (Result, error) {
+func (s *Server) send(ctx context.Context, conn *connection, release func(), f *flight, d *Definition, request do) (Result, error) {
 	type answer struct {
-		got captured
+		outcome
 		err error
 	}
 	mark := int64(0)
 	if conn.outbox != nil {
 		mark = conn.outbox.progress()
 	}
+	conn.flights.add(f)
 	done := make(chan answer, 1)
 	go func() {
 		defer release()
+		defer conn.flights.remove(f)
 		var a answer
-		r := mcp.CallToolRequest{}
-		r.Params.Name, r.Params.Arguments = c.Tool, c.Arguments
-		if len(c.Meta) > 0 {
-			r.Params.Meta = &mcp.Meta{AdditionalFields: c.Meta}
-		}
-		_, a.err = conn.client.CallTool(withCapture(ctx, &a.got), r)
+		a.outcome, a.err = conn.rounds(ctx, f, request)
 		done <- a
 	}()
 	var a answer
@@ -77,39 +161,68 @@ func (s *Server) send(ctx context.Context, conn *connection, release func(), c C
 	case <-ctx.Done():
 		a.err = ctx.Err()
 	}
+	if a.err == nil && a.question != nil {
+		return Result{Question: a.question, State: a.state}, nil
+	}
 	if a.err == nil {
-		res, err := readResult(a.got.raw(), a.got.cut, c.Keep)
+		res, err := s.result(a.got, d, f.call)
 		if err != nil {
-			return failed("The tool %s returned something that is not a result: %v.", s.full(c.Tool), err), err
+			return failed("The tool %s returned something that is not a result: %v.", s.full(d.Name), err), err
 		}
 		return res, nil
 	}
+	if ctx.Err() != nil {
+		a.err = context.Cause(ctx)
+	}
+	a.err = plain(a.err)
 	if errors.Is(a.err, context.DeadlineExceeded) && conn.outbox != nil && conn.outbox.stuckSince(mark) {
 		conn.fail(errNotReading)
 	}
-	return excuse(conn, s.full(c.Tool), c.Timeout, a.err), a.err
+	if lost(a.err) {
+		conn.fail(a.err)
+	}
+	return s.excuse(conn, s.full(d.Name), f.call.Timeout, a.err), a.err
+}
+
+// lost tells that the connection is of no use any more.
+func lost(err error) bool {
+	var status *statusError
+	if errors.As(err, &status) {
+		return status.code == http.StatusUnauthorized || status.code == http.StatusForbidden
+	}
+	return untouched(err) && !errors.Is(err, errNotReading)
 }
 
 // full is a tool's name among all servers.
 func (s *Server) full(tool string) string { return s.name + "." + tool }
 
 // excuse is what the model reads about a call without a result.
-func excuse(conn *connection, tool string, timeout time.Duration, err error) Result {
+func (s *Server) excuse(conn *connection, tool string, timeout time.Duration, err error) Result {
 	unknown := "It is not known whether it took effect: check before you call it again."
+	var refused *refusal
 	var res Result
 	switch {
+	case errors.As(err, &refused):
+		return s.failed("The tool %s failed: %v", tool, err)
+	case errors.Is(err, errAsking), errors.Is(err, errRounds):
+		return s.failed("The tool %s was given up: %v. %s", tool, err, unknown)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		res = failed("The tool %s did not answer within %v and was given up. %s", tool, timeout, unknown)
-		res.Unknown = true
+		res = s.failed("The tool %s did not answer within %v and was given up. %s", tool, timeout, unknown)
+	case untouched(err):
+		return s.failed("The tool %s was not carried out: %v. Try again later, or go on without it.", tool, err)
 	case errors.Is(err, transport.ErrTransportClosed), conn.died():
-		res = failed("The server of the tool %s stopped during the call; it is being started again. %s", tool, unknown)
-		res.Unknown = true
-	case errors.Is(err, errNotReading):
-		res = failed("The server of the tool %s is not taking calls. Try again later, or go on without it.", tool)
+		res = s.failed("The server of the tool %s stopped during the call; it is being started again. %s", tool, unknown)
 	default:
-		res = failed("The tool %s failed: %v", tool, err)
+		res = s.failed("The tool %s failed: %v. %s", tool, err, unknown)
 	}
+	res.Unknown = true
 	return res
+}
+
+// failed is a Result that says what went wrong, without the secrets of the
+// config that a server may have repeated.
+func (s *Server) failed(format string, args ...any) Result {
+	return failed("%s", s.secrets.String(fmt.Sprintf(format, args...)))
 }
 
 func failed(format string, args ...any) Result {
@@ -117,7 +230,3 @@ func failed(format string, args ...any) Result {
 	text, _ = cut(text, 4<<10)
 	return Result{Text: text, Failed: true}
 }
-
-// Check returns what to send for arguments, or an error that tells a model what
-// to change. Nothing, null and an empty string are no arguments: {}.
-func (d *Definition) Check(args json.RawMessage) (json.RawMessage, error) { return d.arguments(args) }

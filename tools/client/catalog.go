@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -26,16 +27,21 @@ const (
 type Catalog struct {
 	Instructions string
 	Tools        map[string]*Definition // by the server's names
+	Resources    bool                   // the server has resources; Tools has two of legwork's own for them then
+	Prompts      []Prompt               // in the server's order
 }
 
 // Definition is one tool as its server describes it.
 type Definition struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"inputSchema"`
-	Annotations struct {
-		ReadOnly   bool `json:"readOnlyHint"`
-		Idempotent bool `json:"idempotentHint"`
+	Name         string          `json:"name"`
+	Title        string          `json:"title"` // for people
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"` // of structured output; empty: none is announced
+	Annotations  struct {
+		Title      string `json:"title"`
+		ReadOnly   bool   `json:"readOnlyHint"`
+		Idempotent bool   `json:"idempotentHint"`
 	} `json:"annotations"`
 
 	Hash string          `json:"-"` // of the whole definition as it came, its order of keys aside
@@ -43,6 +49,7 @@ type Definition struct {
 	Own  bool            `json:"-"` // not the server's: the client's way to its resources
 
 	schema *jsonschema.Schema // nil when the server's schema cannot be used
+	output *jsonschema.Schema // nil when structured output cannot be checked
 }
 
 // newCatalog reads the raw pages of tools/list. left says for each tool that
@@ -80,6 +87,7 @@ func readDefinition(raw json.RawMessage) (*Definition, error) {
 	}
 	d.Raw, d.Hash = raw, hash(raw)
 	d.Description, _ = cut(clean(d.Description), maxDescription)
+	d.Title, _ = cut(clean(cmp.Or(d.Title, d.Annotations.Title)), 200)
 	if t := bytes.TrimSpace(d.InputSchema); len(t) == 0 || t[0] != '{' {
 		d.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
@@ -91,6 +99,11 @@ func readDefinition(raw json.RawMessage) (*Definition, error) {
 		return d, fmt.Errorf("its arguments are not checked: %w", err)
 	}
 	d.schema = schema
+	if t := bytes.TrimSpace(d.OutputSchema); len(t) > 0 && t[0] == '{' && len(t) <= maxSchema {
+		if d.output, err = compile(t); err != nil {
+			return d, fmt.Errorf("its results are not checked: %w", err)
+		}
+	}
 	return d, nil
 }
 

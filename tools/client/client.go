@@ -9,12 +9,16 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"legwork/form"
+	"legwork/redact"
 )
 
 // Config says how one server is reached: Local, Command or URL is set.
@@ -45,6 +49,7 @@ type Options struct {
 	Guard        *Guard        // ends the processes when this one dies; nil: nothing does
 	RestartDelay time.Duration // before the first restart of a failed server, doubled up to a minute; 0: 500 ms
 	ProbeTimeout time.Duration // how long a server may be silent on the modern greeting; 0: 5 s
+	Health       time.Duration // between two looks at an idle server; 0: 1 minute
 	Changed      func()        // called, by one goroutine at a time, after each new Catalog; nil: nobody is told
 }
 
@@ -59,6 +64,9 @@ func New(cfg Config, o Options) (*Server, error) {
 	if o.ProbeTimeout == 0 {
 		o.ProbeTimeout = 5 * time.Second
 	}
+	if o.Health == 0 {
+		o.Health = time.Minute
+	}
 	if o.Guard == nil {
 		o.Guard = NewGuard(o.Log)
 	}
@@ -67,16 +75,39 @@ func New(cfg Config, o Options) (*Server, error) {
 	}
 	log := o.Log.With("server", cfg.Name)
 	s := &Server{
-		name: cfg.Name, delay: o.RestartDelay, log: log, revision: cfg.Protocol, sse: cfg.SSE,
+		name: cfg.Name, delay: o.RestartDelay, log: log, revision: cfg.Protocol, sse: cfg.SSE, health: o.Health,
 		state: Starting, moved: make(chan struct{}), idle: make(chan struct{}), told: o.Changed,
-		dialer: dialer{cfg: cfg, guard: o.Guard, log: log, version: o.Version, probe: o.ProbeTimeout},
+		secrets: redact.New(cfg.secrets()),
+		dialer:  dialer{cfg: cfg, guard: o.Guard, log: log, version: o.Version, probe: o.ProbeTimeout},
 	}
 	if cfg.Local == nil {
+		s.places = make(chan struct{}, maxAtOnce)
 		return s, nil
 	}
 	var err error
 	s.static, err = staticCatalog(cfg.Local)
 	return s, err
+}
+
+// secrets are the values of the config that errors must not repeat.
+func (c Config) secrets() []string {
+	all := slices.AppendSeq(slices.Collect(maps.Values(c.Env)), maps.Values(c.Headers))
+	for _, v := range c.Headers {
+		if _, token, ok := strings.Cut(v, " "); ok {
+			all = append(all, token)
+		}
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return all
+	}
+	for _, values := range u.Query() {
+		all = append(all, values...)
+	}
+	if password, ok := u.User.Password(); ok {
+		all = append(all, password)
+	}
+	return all
 }
 
 // Call is one call of a tool.

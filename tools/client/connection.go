@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -38,6 +39,9 @@ type connection struct {
 	cause   error          // why it is dead
 	tasks   sync.WaitGroup // goroutines of this connection
 	flights flights
+	open    atomic.Int32 // requests of the server that are not answered yet
+	cfg     Config
+	log     *slog.Logger
 }
 
 // maxPictures is what is kept of the pictures in one result, in bytes.
@@ -61,13 +65,14 @@ type dialer struct {
 // dial starts the server and agrees on a protocol: revision when it is not
 // empty, else the newest that both know. ctx bounds the dialling only.
 func (d dialer) dial(ctx context.Context, revision string, sse bool) (*connection, error) {
-	c := &connection{changed: make(chan struct{}, 1), dead: make(chan struct{}), stderr: &tail{}}
+	c := &connection{changed: make(chan struct{}, 1), dead: make(chan struct{}), stderr: &tail{}, cfg: d.cfg, log: d.log}
 	c.life, c.leave = context.WithCancel(context.Background())
 	w := &wire{}
 	var line transport.Interface = w
 	switch {
 	case d.cfg.Local != nil:
-		w.Interface = transport.NewInProcessTransport(d.cfg.Local)
+		asker := localAsker{c}
+		w.Interface = transport.NewInProcessTransportWithOptions(d.cfg.Local, transport.WithElicitationHandler(asker), transport.WithSamplingHandler(asker))
 	case d.cfg.URL != "":
 		if err := d.reach(c, w, sse); err != nil {
 			return nil, err
@@ -103,10 +108,10 @@ func (d dialer) patience() time.Duration {
 	return startTimeout
 }
 
-// maxString is what is kept of each string that the server sends: text, or a
-// picture in Base64. It is a little more than is kept in the end, so that the
+// maxString is what is kept of each string that the server sends, be it text or
+// a picture in Base64. It is a little more than is kept in the end, so that the
 // last rune is cut there and not here.
-func (d dialer) maxString() int { return max(d.cfg.Keep, maxPictures/3*4) + 16 }
+func (d dialer) maxString() int { return max(d.cfg.Keep, 1<<20) + 16 }
 
 // attach starts the command and puts the bounded streams around it.
 func (d dialer) attach(c *connection, w *wire) error {
@@ -281,16 +286,6 @@ func (c *connection) close(now bool) {
 	if c.courier != nil {
 		c.courier.base.CloseIdleConnections()
 	}
-}
-
-// list asks for all tools.
-func (c *connection) list(ctx context.Context) (cat *Catalog, left []string, err error) {
-	var got captured
-	if _, err := c.client.ListTools(withCapture(ctx, &got), mcp.ListToolsRequest{}); err != nil {
-		return nil, nil, c.explained(fmt.Errorf("listing its tools: %w", plain(err)))
-	}
-	cat, left = newCatalog(c.instructions, got.pages)
-	return cat, left, nil
 }
 
 // drain logs what the server writes to its error output, each line shortened,

@@ -1,14 +1,100 @@
 package client
 
-import "sync"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"legwork/form"
+)
 
 // flight is a call that is under way.
-type flight struct{}
+type flight struct {
+	call    Call
+	clock   *clock
+	ctx     context.Context //nolint:containedctx // of the call: questions of the server that come by another way end with it
+	token   string          // by which the server reports progress; empty: it is not asked to
+	reports *reports        // nil: nobody wants them
+	free    func()          // gives its place among the calls to another; more than once is fine
+	asking  sync.Mutex      // a person is asked one question after the other
+}
 
-// flights are the calls that are under way on one connection.
+// errAsking is the end of a call whose question could not be asked.
+var errAsking = errors.New("its question could not be asked")
+
+// ask brings a question to a person. While it waits, the call's time stands
+// still and another call may take its place.
+func (f *flight) ask(q form.Question) (form.Answer, error) {
+	f.clock.pause()
+	defer f.clock.resume()
+	f.free()
+	f.asking.Lock()
+	defer f.asking.Unlock()
+	a, err := f.call.Ask(f.ctx, q)
+	if err != nil && f.ctx.Err() == nil {
+		f.clock.end(fmt.Errorf("%w: %w", errAsking, err))
+	}
+	return a, err
+}
+
+// flights are the calls that are under way on one connection, oldest first.
 type flights struct {
 	mu  sync.Mutex
 	all []*flight
 }
 
-func (f *flights) progressed(map[string]any) {}
+func (l *flights) add(f *flight) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, f)
+}
+
+func (l *flights) remove(f *flight) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = slices.DeleteFunc(l.all, func(x *flight) bool { return x == f })
+}
+
+// which finds the call that a request of the server belongs to, when it came by
+// a way that many share: the one that is named by its progress token, or the
+// oldest that can do what is asked. nil: there is none.
+func (l *flights) which(token string, can func(*flight) bool) *flight {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, f := range l.all {
+		if token != "" && f.token == token {
+			return f
+		}
+	}
+	for _, f := range l.all {
+		if can(f) {
+			return f
+		}
+	}
+	return nil
+}
+
+// progressed passes on a report of progress.
+func (l *flights) progressed(fields map[string]any) {
+	token, _ := fields["progressToken"].(string)
+	if token == "" {
+		return
+	}
+	var p Progress
+	p.Done, _ = fields["progress"].(float64)
+	p.Total, _ = fields["total"].(float64)
+	text, _ := fields["message"].(string)
+	p.Message, _ = cut(clean(text), maxReport)
+	if f := l.which(token, func(*flight) bool { return false }); f != nil && f.reports != nil {
+		f.reports.put(p)
+	}
+}
+
+// tokens numbers the calls that are reported on.
+type tokens struct{ last atomic.Int64 }
+
+func (t *tokens) next() string { return "call-" + strconv.FormatInt(t.last.Add(1), 10) }

@@ -8,8 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/mark3labs/mcp-go/client/transport"
+
+	"legwork/redact"
 )
 
 // State is what a server is doing.
@@ -27,6 +28,7 @@ const (
 	reachTimeout = 30 * time.Second // the same for a remote server
 	healthyAfter = 10 * time.Second // a server that lived this long has no failures behind it
 	maxRestart   = time.Minute
+	maxAway      = 10 * time.Minute // for a server that asks to be left alone
 	listTimeout  = 30 * time.Second
 	listRest     = time.Second // between two listings
 )
@@ -38,6 +40,7 @@ type Server struct {
 	dialer dialer
 	static *Catalog // of a server in this process, known before it runs
 	delay  time.Duration
+	health time.Duration
 	log    *slog.Logger
 
 	mu       sync.Mutex
@@ -55,12 +58,15 @@ type Server struct {
 	retired  bool
 	idle     chan struct{} // closed when retired and the last call returned
 	told     func()        // of each new catalog; nil: nobody
+	places   chan struct{} // one for each call under way; nil: any number
+	tokens   tokens
+	secrets  *redact.Redactor // of the config
 }
 
 // Run supervises until ctx ends, then closes everything and waits for the
 // calls that are under way. It is called once.
 func (s *Server) Run(ctx context.Context) {
-	b := &backoff.ExponentialBackOff{InitialInterval: s.delay, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: maxRestart}
+	b := newBackoff(s.delay)
 	failures := 0 // in a row, each soon after the last
 	for first := true; ctx.Err() == nil; first = false {
 		if !first {
@@ -73,7 +79,7 @@ func (s *Server) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			break
 		}
-		s.log.Warn("server is down", "err", err)
+		s.log.Warn("server is down", "err", s.discreet(err))
 		if !ready.IsZero() && time.Since(ready) > healthyAfter {
 			failures = 0
 			b.Reset()
@@ -82,15 +88,19 @@ func (s *Server) Run(ctx context.Context) {
 			continue // it worked: the calls that wait get a new process at once
 		}
 		s.become(Down, nil, err)
-		wait := time.NewTimer(min(b.NextBackOff(), maxRestart))
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
-		}
+		_ = sleep(ctx, max(min(b.NextBackOff(), maxRestart), asksFor(err)))
 	}
 	s.become(Down, nil, errors.New("legwork is stopping"))
 	<-s.Retire()
+}
+
+// asksFor is how long the server wants to be left alone.
+func asksFor(err error) time.Duration {
+	var status *statusError
+	if errors.As(err, &status) {
+		return min(status.after, maxAway)
+	}
+	return 0
 }
 
 // session is the life of one connection. It returns when it was ready, zero
@@ -151,15 +161,21 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 	return c, nil
 }
 
-// follow keeps the list of tools fresh until the connection or ctx ends.
+// follow keeps what the server offers fresh, and looks after it, until the connection or ctx ends.
 func (s *Server) follow(ctx context.Context, c *connection) error {
 	changed := c.changed
 	rest := time.NewTimer(0)
 	defer rest.Stop()
+	look := time.NewTicker(s.health)
+	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-look.C:
+			if err := s.alive(ctx, c); err != nil {
+				return err
+			}
 		case <-c.dead:
 			return c.explained(c.cause)
 		case <-rest.C:
@@ -167,11 +183,8 @@ func (s *Server) follow(ctx context.Context, c *connection) error {
 		case <-changed:
 			changed = nil
 			rest.Reset(listRest)
-			short, cancel := context.WithTimeout(ctx, listTimeout)
-			err := s.refresh(short, c)
-			cancel()
-			if err != nil {
-				s.log.Warn("keeping the known tools", "err", err)
+			if err := within(ctx, c, listTimeout, s.refresh); err != nil {
+				s.log.Warn("keeping what the server offered before", "err", s.discreet(err))
 			}
 		}
 	}
@@ -184,7 +197,7 @@ func (s *Server) refresh(ctx context.Context, c *connection) error {
 		return err
 	}
 	for _, why := range left {
-		s.log.Warn("part of the tools left out", "why", why)
+		s.log.Warn("part of what the server offers is left out", "why", why)
 	}
 	s.mu.Lock()
 	s.cat, s.trip = cat, time.Since(from)
@@ -199,9 +212,20 @@ func (s *Server) refresh(ctx context.Context, c *connection) error {
 func (s *Server) become(state State, c *connection, problem error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state, s.conn, s.problem = state, c, problem
+	s.state, s.conn, s.problem = state, c, s.discreet(problem)
 	close(s.moved)
 	s.moved = make(chan struct{})
+}
+
+// discreet is err without the secrets of the config.
+func (s *Server) discreet(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := s.secrets.String(err.Error()); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
 }
 
 // Settled waits until the server is ready. It returns an error when the server

@@ -20,7 +20,11 @@ func (s *Server) Status() Status {
 	defer s.mu.Unlock()
 	st := Status{Name: s.name, Kind: s.dialer.cfg.kind(), State: s.state, Protocol: s.agreed, Restarts: s.restarts, RoundTrip: s.trip}
 	if s.cat != nil {
-		st.Tools = len(s.cat.Tools)
+		for _, d := range s.cat.Tools {
+			if !d.Own {
+				st.Tools++
+			}
+		}
 	}
 	if s.problem != nil {
 		st.Err = s.problem.Error()

@@ -35,6 +35,9 @@ type captured struct {
 	more   bool           // there were more pages than are read
 	cut    int            // bytes that were left out of the results
 	flight *flight        // the call that it is part of; nil otherwise
+
+	mirrored bool            // arguments may have to go into headers
+	headers  map[string]bool // the tools that ask for it
 }
 
 // raw is the result of a request that is no list.
@@ -134,7 +137,7 @@ func (c *captured) keep(result []byte, method string) json.RawMessage {
 	c.size += len(result)
 	empty := emptyResults()[method]
 	if empty == "" {
-		return json.RawMessage(`{"content":[]}`)
+		return json.RawMessage(`{"content":[],"contents":[],"messages":[]}`)
 	}
 	var head struct {
 		NextCursor json.RawMessage `json:"nextCursor,omitempty"`
@@ -144,7 +147,15 @@ func (c *captured) keep(result []byte, method string) json.RawMessage {
 		c.more = head.NextCursor != nil
 		head.NextCursor = json.RawMessage("null")
 	}
-	return fmt.Appendf(nil, `{%q:[],"nextCursor":%s}`, empty, head.NextCursor)
+	items := []json.RawMessage{}
+	if method == string(mcp.MethodToolsList) {
+		items = c.mirror(result)
+	}
+	b, err := json.Marshal(map[string]any{empty: items, "nextCursor": head.NextCursor})
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return b
 }
 
 // emptyResults names what each list holds.

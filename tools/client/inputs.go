@@ -1,0 +1,285 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/form"
+)
+
+// inputs is what a server wants to know before it goes on, in the way of the
+// stateless revisions: it returned questions in place of a result, and wants the
+// same request again with the answers. As JSON it is a Result's State.
+type inputs struct {
+	State    json.RawMessage            `json:"state,omitempty"` // of the server, given back as it came
+	Requests []input                    `json:"requests,omitempty"`
+	Answers  map[string]json.RawMessage `json:"answers,omitempty"` // by id of the request
+	Visit    bool                       `json:"visit,omitempty"`   // the one request is an address; then the call is made anew
+}
+
+// input is one thing that a server wants to know.
+type input struct {
+	ID     string          `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params,omitempty"`
+}
+
+const maxRounds = 20 // of questions and answers in one call
+
+var (
+	errRounds  = errors.New("it asks without end")
+	errNoVisit = errors.New("the person did not open the address that it needs")
+)
+
+// outcome is what a request led to: a result, or a question.
+type outcome struct {
+	got      captured
+	question *form.Question
+	state    json.RawMessage
+}
+
+// rounds makes a request, and makes it again with what the server wants to know
+// as long as no person has to be asked.
+func (c *connection) rounds(ctx context.Context, f *flight, request do) (outcome, error) {
+	in, err := f.resumed()
+	if err != nil {
+		return outcome{}, err
+	}
+	if in.waits() {
+		return in.outcome()
+	}
+	busy := newBackoff(500 * time.Millisecond)
+	for range maxRounds {
+		got := captured{flight: f, set: in.params()}
+		if err := request(ctx, &got); err != nil {
+			if visit, ok := addresses(err); ok {
+				return visit.outcome()
+			}
+			return outcome{}, err
+		}
+		next, asks, err := readInputs(got.raw())
+		switch {
+		case err != nil:
+			return outcome{}, err
+		case !asks:
+			return outcome{got: got}, nil
+		case got.cut > 0:
+			return outcome{}, errors.New("its question is too long")
+		case len(next.Requests) == 0:
+			if err := sleep(ctx, busy.NextBackOff()); err != nil { // it is busy
+				return outcome{}, err
+			}
+		}
+		c.fill(f, &next)
+		if next.waits() {
+			return next.outcome()
+		}
+		in = next
+	}
+	return outcome{}, errRounds
+}
+
+// resumed is what was answered since the call before.
+func (f *flight) resumed() (inputs, error) {
+	if f.call.Resume == nil {
+		return inputs{}, nil
+	}
+	in := inputs{Answers: map[string]json.RawMessage{}}
+	if err := json.Unmarshal(f.call.Resume.State, &in); err != nil {
+		return inputs{}, fmt.Errorf("reading where the call was left: %w", err)
+	}
+	if err := in.answer(f.call.Resume.Answer); err != nil {
+		return inputs{}, err
+	}
+	if in.Visit {
+		if f.call.Resume.Answer.Action != form.Accept {
+			return inputs{}, errNoVisit
+		}
+		return inputs{}, nil
+	}
+	return in, nil
+}
+
+// readInputs reads what a server wants to know out of a result, in its order.
+func readInputs(result []byte) (in inputs, asks bool, err error) {
+	if !bytes.Contains(result, []byte(`"resultType"`)) {
+		return inputs{}, false, nil
+	}
+	var r struct {
+		Type     mcp.ResultType  `json:"resultType"`
+		State    json.RawMessage `json:"requestState"`
+		Requests json.RawMessage `json:"inputRequests"`
+	}
+	_ = json.Unmarshal(result, &r) // what is wrong with a result, its reader says
+	if r.Type != mcp.ResultTypeInputRequired {
+		return inputs{}, false, nil
+	}
+	in = inputs{State: r.State, Answers: map[string]json.RawMessage{}}
+	if len(r.Requests) == 0 || string(r.Requests) == "null" {
+		return in, true, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(r.Requests))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return inputs{}, true, errors.New("reading its questions: they are not an object")
+	}
+	for d.More() && len(in.Requests) <= maxRounds {
+		t, err := d.Token()
+		if err != nil {
+			return inputs{}, true, fmt.Errorf("reading its questions: %w", err)
+		}
+		var one input
+		if err := d.Decode(&one); err != nil {
+			return inputs{}, true, fmt.Errorf("reading its questions: %w", err)
+		}
+		one.ID, _ = t.(string)
+		in.Requests = append(in.Requests, one)
+	}
+	return in, true, nil
+}
+
+// addresses reads the error by which a server of 2025-11-25 says that a person
+// has to visit an address first. Others come with the next try.
+func addresses(err error) (inputs, bool) {
+	var refused *refusal
+	var data struct {
+		Elicitations []json.RawMessage `json:"elicitations"`
+	}
+	if !errors.As(err, &refused) || refused.code != mcp.URL_ELICITATION_REQUIRED || json.Unmarshal(refused.data, &data) != nil {
+		return inputs{}, false
+	}
+	for _, e := range data.Elicitations {
+		if q, err := readElicitation(e); err == nil && q.URL != "" {
+			return inputs{Visit: true, Requests: []input{{ID: "visit", Method: string(mcp.MethodElicitationCreate), Params: e}}, Answers: map[string]json.RawMessage{}}, true
+		}
+	}
+	return inputs{}, false
+}
+
+// fill answers what no person is needed for, and declines questions that cannot
+// be shown.
+func (c *connection) fill(f *flight, in *inputs) {
+	for _, r := range in.Requests {
+		var result any
+		var err error
+		if r.Method == string(mcp.MethodElicitationCreate) {
+			if _, err = readElicitation(r.Params); err == nil {
+				continue
+			}
+			c.log.Warn("a question of the server cannot be shown", "err", err)
+			result, err = elicited{Action: form.Decline}, nil
+		} else {
+			result, err = c.fulfil(f, request{Method: r.Method, Params: r.Params})
+		}
+		if err != nil {
+			c.log.Warn("the server is refused what it asks for", "method", r.Method, "err", err)
+			continue // it is not among the answers; the server says what that means
+		}
+		if b, err := json.Marshal(result); err == nil {
+			in.Answers[r.ID] = b
+		}
+	}
+}
+
+// part is one elicitation of a question. prefix is put before the names of its
+// fields.
+type part struct {
+	input
+	question form.Question
+	prefix   string
+}
+
+// parts are the elicitations that are asked next: all forms together, then one
+// address after the other.
+func (in inputs) parts() []part {
+	var forms, visits []part
+	for _, r := range in.Requests {
+		if _, done := in.Answers[r.ID]; done || r.Method != string(mcp.MethodElicitationCreate) {
+			continue
+		}
+		q, err := readElicitation(r.Params)
+		switch {
+		case err != nil: // it was declined
+		case q.URL != "":
+			visits = append(visits, part{input: r, question: q})
+		default:
+			forms = append(forms, part{input: r, question: q, prefix: r.ID + "."})
+		}
+	}
+	switch {
+	case len(forms) == 1:
+		forms[0].prefix = ""
+		return forms
+	case len(forms) > 1:
+		return forms
+	case len(visits) > 1:
+		return visits[:1]
+	}
+	return visits
+}
+
+// waits tells that a person has to be asked.
+func (in inputs) waits() bool { return len(in.parts()) > 0 }
+
+// outcome is the question to a person, and the state by which it goes on.
+func (in inputs) outcome() (outcome, error) {
+	var q form.Question
+	var texts []string
+	for _, p := range in.parts() {
+		texts = append(texts, p.question.Message)
+		q.URL = p.question.URL
+		for _, f := range p.question.Fields {
+			f.Name = p.prefix + f.Name
+			q.Fields = append(q.Fields, f)
+		}
+	}
+	q.Message = strings.Join(texts, "\n\n")
+	state, err := json.Marshal(in)
+	return outcome{question: &q, state: state}, err
+}
+
+// answer takes an answer apart again. Who declines is asked nothing more.
+func (in inputs) answer(a form.Answer) error {
+	parts := in.parts()
+	if a.Action != form.Accept {
+		for _, r := range in.Requests {
+			if _, done := in.Answers[r.ID]; !done && r.Method == string(mcp.MethodElicitationCreate) {
+				parts = append(parts, part{input: r})
+			}
+		}
+	}
+	for _, p := range parts {
+		mine := form.Answer{Action: a.Action, Values: map[string]json.RawMessage{}}
+		for name, v := range a.Values {
+			if own, ok := strings.CutPrefix(name, p.prefix); ok {
+				mine.Values[own] = v
+			}
+		}
+		e, err := readAnswer(p.question, mine)
+		if err != nil {
+			return err
+		}
+		if in.Answers[p.ID], err = json.Marshal(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// params are what the request is made again with.
+func (in inputs) params() map[string]any {
+	set := map[string]any{}
+	if len(in.Answers) > 0 {
+		set["inputResponses"] = in.Answers
+	}
+	if len(in.State) > 0 && string(in.State) != "null" {
+		set["requestState"] = in.State
+	}
+	return set
+}

@@ -1,0 +1,127 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+const (
+	maxPrompts    = 200              // of one server
+	promptTimeout = 30 * time.Second // for one to be written out
+	maxPrompt     = 64 << 10         // bytes of one that was written out
+)
+
+// readPrompts reads the raw pages of prompts/list.
+func readPrompts(pages [][]byte) []Prompt {
+	var all []Prompt
+	for _, page := range pages {
+		var p struct {
+			Prompts []json.RawMessage `json:"prompts"`
+		}
+		_ = json.Unmarshal(page, &p)
+		for _, raw := range p.Prompts {
+			if one, ok := readPrompt(raw); ok && len(all) < maxPrompts {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+func readPrompt(raw json.RawMessage) (Prompt, bool) {
+	var p struct {
+		Name, Title, Description string
+		Arguments                []struct {
+			Name, Description string
+			Required          bool
+		}
+	}
+	if json.Unmarshal(raw, &p) != nil || p.Name == "" {
+		return Prompt{}, false
+	}
+	one := Prompt{Name: clean(p.Name), Title: clean(p.Title)}
+	one.Description, _ = cut(clean(p.Description), maxDescription)
+	for _, a := range p.Arguments {
+		text, _ := cut(clean(a.Description), maxDescription)
+		one.Arguments = append(one.Arguments, PromptArgument{Name: clean(a.Name), Description: text, Required: a.Required})
+	}
+	return one, true
+}
+
+// Prompt has a server write one of its prompts out, as one text: who says what
+// is marked when there is more than one message, and what is not text is told of
+// in words. It waits for the server, half a minute at most.
+func (s *Server) Prompt(ctx context.Context, name string, args map[string]string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, promptTimeout)
+	defer cancel()
+	conn, cat, release, err := s.acquire(ctx)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer release()
+	if err := cat.fits(name, args); err != nil {
+		return "", fmt.Errorf("writing the prompt %s out: %w", s.full(name), err)
+	}
+	r := mcp.GetPromptRequest{}
+	r.Params.Name, r.Params.Arguments = name, args
+	var got captured
+	if _, err := conn.client.GetPrompt(withCapture(ctx, &got), r); err != nil {
+		return "", fmt.Errorf("writing the prompt %s out: %w", s.full(name), plain(err))
+	}
+	if _, asks, _ := readInputs(got.raw()); asks {
+		return "", fmt.Errorf("writing the prompt %s out: it asks questions of its own, which prompts cannot", s.full(name))
+	}
+	text, err := messages(got.raw())
+	if err != nil {
+		return "", fmt.Errorf("writing the prompt %s out: %w", s.full(name), err)
+	}
+	return text, nil
+}
+
+// fits tells whether a prompt exists and has what it needs.
+func (c *Catalog) fits(name string, args map[string]string) error {
+	for _, p := range c.Prompts {
+		if p.Name != name {
+			continue
+		}
+		for _, a := range p.Arguments {
+			if a.Required && args[a.Name] == "" {
+				return fmt.Errorf("it needs the argument %q", a.Name)
+			}
+		}
+		return nil
+	}
+	return errors.New("the server has no such prompt")
+}
+
+// messages is the result of prompts/get as one text.
+func messages(raw []byte) (string, error) {
+	var r struct {
+		Messages []struct {
+			Role    string          `json:"role"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return "", fmt.Errorf("reading it: %w", err)
+	}
+	var parts []string
+	for _, m := range r.Messages {
+		text := inWords([]json.RawMessage{m.Content})
+		if len(r.Messages) > 1 {
+			text = m.Role + ": " + text
+		}
+		parts = append(parts, text)
+	}
+	text, short := cut(clean(strings.Join(parts, "\n\n")), maxPrompt)
+	if short {
+		return "", fmt.Errorf("it is longer than %d bytes", maxPrompt)
+	}
+	return text, nil
+}
