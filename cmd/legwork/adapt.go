@@ -31,7 +31,7 @@ func inboxRules(c *conf.Config) tasks.Rules {
 func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
 	return tasks.PromptRules{
 		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
-		Sees: c.LLM.Roles[llm.RoleVision] != "",
+		Sees: c.LLM.Roles[llm.RoleVision] != "", Admins: c.Access.Admins,
 	}
 }
 

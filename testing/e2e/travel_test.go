@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,6 +118,33 @@ func TestTravelOthers(t *testing.T) {
 	a.taps(a.bob, chat, a.asks(chat, "process_payment").ID, "Allow once")
 	a.offers(chat, "Details", "TRV-", "is booked and paid")
 	a.goesOn(a.bob)
+}
+
+// TestTravelAlways: an admin can let a tool be called in a chat for good; other
+// tools still ask.
+func TestTravelAlways(t *testing.T) {
+	t.Parallel()
+	a := newAgency(t)
+	s := a.opens()
+	chat := a.ann.ID
+	a.Say(chat, a.ann, wish)
+	a.taps(a.ann, chat, a.asks(chat, "book_trip").ID, "Always in this chat")
+	a.sees(chat, "book_trip", "Always allowed in this chat by Ann")
+	a.taps(a.ann, chat, a.asks(chat, "process_payment").ID, "Allow once")
+	a.offers(chat, "Details", "TRV-", "is booked and paid")
+	a.cards(chat, 2)
+
+	s.kill()
+	a.opens()
+	a.Say(chat, a.ann, strings.ReplaceAll(wish, "Ann Lee", "Cyd Lee"))
+	a.taps(a.ann, chat, a.asks(chat, "process_payment").ID, "Allow once")
+	l := a.ledger()
+	if len(l.Orders) != 2 || !slices.Equal(l.Orders[1].Travelers, []string{"Cyd Lee"}) {
+		t.Fatalf("the orders are %+v, want a second one for Cyd Lee", l.Orders)
+	}
+	a.offers(chat, "Details", l.Orders[1].Order, "is booked and paid")
+	a.cards(chat, 3)
+	a.goesOn(a.ann)
 }
 
 // asks waits for the card that asks about a tool.

@@ -115,6 +115,7 @@ func (a *agency) ledger() (l ledger) {
 
 // What the model finds in a text, be it JSON or what it wrote itself.
 var (
+	fullName    = regexp.MustCompile(`I am (\w+ \w+)\.`)
 	orderNumber = regexp.MustCompile(`TRV-[2-9A-Z]{6}`)
 	flightOffer = regexp.MustCompile(`[A-Z]{2}\d+-[A-Z]{3}-[A-Z]{3}-\d{4}-\d\d-\d\d`)
 	hotelOffer  = regexp.MustCompile(`H\d-[A-Z]{3}-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d`)
@@ -137,21 +138,21 @@ func (a *agency) review(r llmfake.Request) llmfake.Response {
 	switch _, round := llmfake.StepOf(r); {
 	case round == 1:
 		return llmfake.Call("plan", fmt.Sprintf(`{"plan": [
-			{"id": "b", "name": "travel", "description": "Book flight %s and hotel %s as one order for Ann Lee"},
+			{"id": "b", "name": "travel", "description": "Book flight %s and hotel %s as one order. I am %s."},
 			{"id": "p", "name": "payment", "description": "Pay the order that was just booked", "after": ["b"]}]}`,
-			flightOffer.FindString(text), hotelOffer.FindString(text)))
+			flightOffer.FindString(text), hotelOffer.FindString(text), a.traveler(r, "goal")))
 	case round == 2 && paymentDone.MatchString(text):
 		return llmfake.Call("plan", fmt.Sprintf(`{"plan": [
 			{"id": "c", "name": "calendar", "description": "Enter the flight of order %[1]s", "after": ["2/b"]},
-			{"id": "n", "name": "alert", "description": "Notify Ann Lee that order %[1]s is booked and paid", "after": []}]}`,
-			orderNumber.FindString(text)))
+			{"id": "n", "name": "alert", "description": "Notify %[2]s that order %[1]s is booked and paid", "after": []}]}`,
+			newest(orderNumber, text), a.traveler(r, "goal")))
 	}
 	return a.answer(r)
 }
 
 func (a *agency) answer(r llmfake.Request) llmfake.Response {
 	text := prompt(r)
-	order, state := orderNumber.FindString(text), "booked and paid"
+	order, state := newest(orderNumber, text), "booked and paid"
 	if order == "" {
 		return llmfake.Say("I booked nothing. " + refusal(text))
 	}
@@ -159,6 +160,23 @@ func (a *agency) answer(r llmfake.Request) llmfake.Response {
 		state = "booked, but not paid. " + refusal(text)
 	}
 	return llmfake.Say("Your trip " + order + " is " + state)
+}
+
+// newest is the last match in a text: a prompt may begin with earlier questions.
+func newest(what *regexp.Regexp, text string) string {
+	all := append([]string{""}, what.FindAllString(text, -1)...)
+	return all[len(all)-1]
+}
+
+// traveler is who says in a tag of the prompt who they are.
+func (a *agency) traveler(r llmfake.Request, tag string) string {
+	text, _ := r.Tagged(tag)
+	found := fullName.FindStringSubmatch(text)
+	if found == nil {
+		a.t.Errorf("nobody says who they are in the %s %q", tag, text)
+		return "Nobody"
+	}
+	return found[1]
 }
 
 // refusal repeats what the sub-tasks told of a refused call.
@@ -182,7 +200,7 @@ func (a *agency) work(r llmfake.Request) llmfake.Response {
 	call := func(tool string, arguments map[string]any) llmfake.Response {
 		return llmfake.Call(exposed(r, tool), string(asJSON(a.t, arguments)))
 	}
-	order := orderNumber.FindString(before)
+	order := newest(orderNumber, before)
 	switch {
 	case strings.HasPrefix(task, "Search flights"):
 		return call("search_flights", map[string]any{"from": "Beijing", "to": "Shanghai", "date": a.day})
@@ -190,7 +208,7 @@ func (a *agency) work(r llmfake.Request) llmfake.Response {
 		return call("search_hotels", map[string]any{"city": "Shanghai", "check_in": a.day, "check_out": a.after(a.day)})
 	case strings.HasPrefix(task, "Book"):
 		return call("book_trip", map[string]any{
-			"travelers": []string{"Ann Lee"}, "flights": []string{flightOffer.FindString(task)}, "hotel": hotelOffer.FindString(task),
+			"travelers": []string{a.traveler(r, "task")}, "flights": []string{flightOffer.FindString(task)}, "hotel": hotelOffer.FindString(task),
 		})
 	case order == "":
 		return llmfake.Say("There is no order.")
