@@ -75,7 +75,7 @@ type Opening struct {
 	Queued   bool       `json:"queued,omitempty"`  // set by the store: waits for Released before its first decision
 	Preview  bool       `json:"preview,omitempty"` // a person decides about the first plan before anything runs
 	Model    string     `json:"model,omitempty"`   // configured model that the person has chosen; empty for the usual ones
-	Groups   []string   `json:"groups,omitempty"`  // tool groups that were open to the person: once the task has read what outsiders wrote, it gains no others
+	Groups   []string   `json:"groups,omitzero"`   // tool groups that were open to the person: once the task has read what outsiders wrote, it gains no others
 	Prompt   *PromptRef `json:"prompt,omitempty"`  // the goal is to be written out by a server first
 }
 

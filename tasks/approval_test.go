@@ -202,7 +202,7 @@ func TestExpiredApproval(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`})
 	id, card := s.asks("ann", private("ann"), "book")
 	s.stop()
-	s.pass(tasks.DefaultExpire + time.Minute)
+	s.pass(expire + time.Minute)
 	s.play()
 	s.over(id)
 	if closed := s.last(card.ID); !strings.Contains(closed.Text, s.text("question.expired", nil)) || len(closed.Buttons) > 0 {

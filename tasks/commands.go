@@ -223,13 +223,13 @@ func (in *Inbox) status(ctx context.Context, r *routed, _ string) error {
 
 // groups lists the tool groups that the person may use in this chat.
 func (in *Inbox) groups(ctx context.Context, r *routed, _ string) error {
+	open, err := in.groupsFor(ctx, r)
+	if err != nil {
+		return err
+	}
 	var lines []string
-	if in.Tools != nil {
-		for _, g := range in.Tools.Groups(ctx) {
-			if g.open(r.message.Chat, r.message.From) {
-				lines = append(lines, strings.TrimSuffix(fmt.Sprintf("- **%s**: %s", g.Name, line(g.Description)), ": "))
-			}
-		}
+	for _, g := range open {
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("- **%s**: %s", g.Name, line(g.Description)), ": "))
 	}
 	if len(lines) == 0 {
 		in.say(r, "groups.none", nil)
@@ -251,9 +251,17 @@ func (in *Inbox) opening(ctx context.Context, r *routed, goal string) (*planner.
 	if err != nil {
 		return nil, err
 	}
+	open, err := in.groupsFor(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	groups := make([]string, 0, len(open)) // not nil: none is open then
+	for _, g := range open {
+		groups = append(groups, g.Name)
+	}
 	return &planner.Opening{
 		Goal: goal, Chat: m.Chat, From: m.From, Message: m.ID,
-		Language: r.lang, Timezone: timezone, Limits: r.rules.Limits, Model: model,
+		Language: r.lang, Timezone: timezone, Limits: r.rules.Limits, Model: model, Groups: groups,
 	}, nil
 }
 

@@ -87,29 +87,9 @@ func (x *Executor) own(ctx context.Context, v *View, earlier ID) bool {
 	return err == nil && e.Opening != nil && e.Opening.From.Key() == opening.From.Key()
 }
 
-// settings are what the config says about a chat, also by the id that it had
-// before.
+// settings are what the config says about a chat.
 func (x *Executor) settings(ctx context.Context, chat bot.Chat) (ChatSettings, error) {
-	all := x.rules.Load().ChatSettings
-	for range 2 {
-		for _, key := range []string{chat.Key(), chat.Room()} {
-			if own, ok := all[key]; ok {
-				return own, nil
-			}
-		}
-		if len(all) == 0 || chat.Private {
-			break
-		}
-		was, err := x.Store.Setting(ctx, chat.Room(), settingWas)
-		if err != nil {
-			return ChatSettings{}, fmt.Errorf("reading settings: %w", err)
-		}
-		if was == "" {
-			break
-		}
-		chat.ID = was
-	}
-	return ChatSettings{}, nil
+	return settingsOf(ctx, x.Store, x.rules.Load().ChatSettings, chat)
 }
 
 // groups lists what the asker can use in the task's chat: nothing when that

@@ -154,7 +154,7 @@ func TestAddressQuestion(t *testing.T) {
 func TestFormExpires(t *testing.T) {
 	s, id, card := asksForm(t, form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}, false, private("ann"))
 	s.stop()
-	s.pass(tasks.DefaultExpire + time.Minute)
+	s.pass(expire + time.Minute)
 	s.play()
 	s.over(id)
 	if closed := s.last(card.ID); !strings.Contains(closed.Text, s.text("question.expired", nil)) {

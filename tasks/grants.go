@@ -15,17 +15,14 @@ import (
 // Approvals are what the config says about calls that a person must allow, and
 // about questions of servers.
 type Approvals struct {
-	Expire  time.Duration // how long a question can be answered; 0: DefaultExpire
+	Expire  time.Duration // how long a question can be answered; 0: for ever
 	Grants  time.Duration // how long "Always in this chat" holds; 0: DefaultGrants
 	Private bool          // ask in the private chat of who asked, where the platform can write there
 }
 
-// How long a question can be answered, and a standing grant of a chat holds,
-// unless the config says otherwise.
-const (
-	DefaultExpire = 72 * time.Hour
-	DefaultGrants = 90 * 24 * time.Hour
-)
+// DefaultGrants is how long a standing grant of a chat holds unless the config
+// says otherwise.
+const DefaultGrants = 30 * 24 * time.Hour
 
 // ChatGrant is a standing permission to call a tool in a chat, in its threads
 // and topics too, as long as the tool's definition stays the same.

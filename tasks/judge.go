@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"legwork/bot"
 	"legwork/planner"
 )
 
@@ -132,11 +131,4 @@ func (x *Executor) expires() time.Time {
 // has reports that the asker can use a group, or the model alone, in the chat.
 func (x *Executor) has(ctx context.Context, v *View, group string) bool {
 	return slices.ContainsFunc(x.groups(ctx, v), func(g Group) bool { return g.Name == group })
-}
-
-// openGroups leaves those groups that a person can use in a chat.
-func openGroups(all []Group, named []string, chat bot.Chat, person bot.Person) []Group {
-	return slices.DeleteFunc(all, func(g Group) bool {
-		return len(named) > 0 && !slices.Contains(named, g.Name) || !g.open(chat, person)
-	})
 }

@@ -84,12 +84,15 @@ func (j *gated) calls() []string {
 	return slices.Clone(j.made)
 }
 
+// expire is how long questions wait on a stage.
+const expire = 72 * time.Hour
+
 // newStage opens the curtain; turns are the arguments of the calls that each
 // turn of a sub-task makes.
 func newStage(t *testing.T, turns ...[]string) *stage {
 	t.Helper()
 	s := &stage{office: newOffice(t), tools: &gated{definition: "d1"}, calls: turns}
-	s.rules.Approvals.Expire = tasks.DefaultExpire
+	s.rules.Approvals.Expire = expire
 	s.play()
 	t.Cleanup(func() { s.stop() })
 	return s
