@@ -1,0 +1,129 @@
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// book is the file of all notes. It is opened for each use, since others may
+// use it as well.
+type book struct {
+	path    string
+	mu      sync.RWMutex                // keeps goroutines of this process from waiting for its own lock
+	damaged atomic.Pointer[fs.FileInfo] // the file as it was when it was found damaged
+}
+
+var errDamaged = errors.New("the memory file is damaged")
+
+// lockWait is how long a book that another process uses is waited for.
+const lockWait = 2 * time.Second
+
+// read shows the book to do. In one that does not exist there is nothing.
+func (b *book) read(do func(*page) error) error {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	info, err := os.Stat(b.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return do(&page{})
+	} else if err != nil {
+		return err
+	}
+	return b.use(bbolt.Options{ReadOnly: true}, (*bbolt.DB).View, do)
+}
+
+// write lets do change the book: all of it, or nothing when do fails.
+func (b *book) write(do func(*page) error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
+		return err
+	}
+	return b.use(bbolt.Options{FreelistType: bbolt.FreelistMapType}, (*bbolt.DB).Update, do)
+}
+
+// use opens the book for one transaction. Damaged pages make bbolt panic, by
+// memory faults too, and leave its locks held. Such a file is let go of without
+// being closed, and not opened again until it is another one.
+func (b *book) use(o bbolt.Options, transact func(*bbolt.DB, func(*bbolt.Tx) error) error, do func(*page) error) (err error) {
+	info, statErr := os.Stat(b.path)
+	if was := b.damaged.Load(); was != nil && statErr == nil && same(*was, info) {
+		return errDamaged
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errDamaged, p)
+			if statErr == nil {
+				b.damaged.Store(&info)
+			}
+		}
+	}()
+	o.Timeout, o.NoStatistics = lockWait, true
+	db, err := bbolt.Open(b.path, 0o600, &o)
+	if err != nil && strings.HasPrefix(err.Error(), "file size too small") { // has no error of its own
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	} else if err != nil {
+		return err
+	}
+	err = transact(db, func(tx *bbolt.Tx) error {
+		if info, err := os.Stat(b.path); err == nil && info.Size() < tx.Size() {
+			return fmt.Errorf("%w: it has %d bytes of %d", errDamaged, info.Size(), tx.Size())
+		}
+		return do(&page{tx: tx})
+	})
+	return errors.Join(err, db.Close())
+}
+
+func same(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// explain turns trouble with the file into a sentence that tells a model what
+// to do, without paths of the host. Other errors are such sentences already.
+func explain(err error) error {
+	for _, bad := range []error{errDamaged, bolterrors.ErrInvalid, bolterrors.ErrInvalidMapping, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
+		if errors.Is(err, bad) {
+			return fmt.Errorf("the memory file %s is damaged and was left as it is; tell the person that an administrator has to restore it from a backup, or move it away to begin anew", FileName)
+		}
+	}
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return errors.New("the memory is in use by another program; try again in a moment")
+	case errors.Is(err, syscall.ENOSPC) || strings.HasSuffix(err.Error(), syscall.ENOSPC.Error()):
+		return errors.New("the disk is full and nothing was changed; tell the person")
+	case errors.As(err, &path):
+		return fmt.Errorf("opening the memory file %s: %w; tell the person that an administrator has to look at it", FileName, path.Err)
+	}
+	return err
+}
+
+// Forget deletes all notes of a person, or all that were told in a chat, from
+// the file in dir, and returns how many there were. who is a key such as
+// "telegram:12345". No file is no notes.
+func Forget(dir, who string) (notes int, err error) {
+	b := &book{path: filepath.Join(dir, FileName)}
+	if _, err := os.Stat(b.path); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	err = b.write(func(p *page) error {
+		notes, err = p.erase(who)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("forgetting notes of %s: %w", who, explain(err))
+	}
+	return notes, nil
+}
