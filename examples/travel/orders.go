@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,8 +83,25 @@ func order() mcp.ToolOption {
 }
 
 func (a *agency) bookTrip(ctx context.Context, b booking) (Order, error) {
+	o, err := a.draft(b)
+	if err != nil {
+		return Order{}, err
+	}
+	err = a.file.change(ctx, func(l *ledger) error {
+		if err := l.room(o); err != nil {
+			return err
+		}
+		o.Number = newNumber("TRV", func(n string) bool { _, err := l.order(n); return err == nil })
+		l.Orders = append(l.Orders, o)
+		return nil
+	})
+	return o, err
+}
+
+// draft is the order that a booking would make, without a number.
+func (a *agency) draft(b booking) (Order, error) {
 	if len(b.Flights) == 0 && b.Hotel == "" {
-		return Order{}, fmt.Errorf("there is nothing to book: give ids of flights, of a hotel, or both")
+		return Order{}, errors.New("there is nothing to book: give ids of flights, of a hotel, or both")
 	}
 	o := Order{Status: booked, Travelers: b.Travelers, Currency: cmp.Or(b.Currency, "USD"), BookedAt: a.now().UTC().Truncate(time.Second)}
 	for _, id := range b.Flights {
@@ -112,15 +130,7 @@ func (a *agency) bookTrip(ctx context.Context, b booking) (Order, error) {
 		o.Hotel = &h
 		o.Total += h.Price * h.Nights * rooms(len(b.Travelers))
 	}
-	err := a.file.change(ctx, func(l *ledger) error {
-		if err := l.room(o); err != nil {
-			return err
-		}
-		o.Number = newNumber("TRV", func(n string) bool { _, err := l.order(n); return err == nil })
-		l.Orders = append(l.Orders, o)
-		return nil
-	})
-	return o, err
+	return o, nil
 }
 
 func (a *agency) tripDetails(_ context.Context, q orderNumber) (Order, error) {
