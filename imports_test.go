@@ -32,7 +32,7 @@ bot/slack          | bot bot/markdown                        | slack-go/slack go
 web                |                                         |
 toolbox            | llm form tasks tools tools/client       |
 tasks/local        | bot i18n llm planner tasks              |
-tasks/enginetest   | bot i18n llm planner tasks              | pgregory.net/rapid go-cmp
+tasks/enginetest   | bot form i18n llm planner tasks         | pgregory.net/rapid go-cmp
 store/bolt         | bot planner tasks store/rules           | bbolt golang-lru/v2 flock
 store/memory       | bot planner tasks store/rules           |
 store/control      |                                         |
