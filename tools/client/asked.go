@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -32,30 +33,70 @@ func (c *connection) asked(ctx context.Context, raw []byte) {
 		return
 	}
 	f := sentBy(ctx).flight
-	if c.open.Add(1) > maxAsked {
-		c.open.Add(-1)
+	ctx, forget, ok := c.questions.open(c.life, string(r.ID))
+	if !ok {
 		c.log.Debug("the server asks too much at once", "method", r.Method)
 		return
 	}
 	c.spawn(func() {
-		defer c.open.Add(-1)
-		result, err := c.fulfil(f, r)
+		defer forget()
+		result, err := c.fulfil(ctx, f, r)
 		if err := c.reply(r.ID, result, err); err != nil {
 			c.log.Debug("the server does not take an answer", "method", r.Method, "err", err)
 		}
 	})
 }
 
+// questions are the requests of a server that are not answered yet.
+type questions struct {
+	mu sync.Mutex
+	by map[string]context.CancelFunc // by their ids as they are on the wire
+}
+
+// open notes a question. Its context ends with forget, and when the server asks
+// no more. ok is false when too many are open.
+func (q *questions) open(life context.Context, id string) (ctx context.Context, forget func(), ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.by) >= maxAsked {
+		return nil, nil, false
+	}
+	if q.by == nil {
+		q.by = map[string]context.CancelFunc{}
+	}
+	ctx, cancel := context.WithCancel(life)
+	q.by[id] = cancel
+	return ctx, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		cancel()
+		delete(q.by, id)
+	}, true
+}
+
+// withdrawn ends a question that the server does not want an answer to.
+func (q *questions) withdrawn(id any) {
+	key, err := json.Marshal(id)
+	if err != nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if cancel := q.by[string(key)]; cancel != nil {
+		cancel()
+	}
+}
+
 // fulfil does what a server asks for, in the midst of the call f or at any time,
 // and returns the result or a refusal.
-func (c *connection) fulfil(f *flight, r request) (any, error) {
+func (c *connection) fulfil(ctx context.Context, f *flight, r request) (any, error) {
 	switch r.Method {
 	case string(mcp.MethodPing):
 		return struct{}{}, nil
 	case string(mcp.MethodListRoots):
 		return c.roots()
 	case string(mcp.MethodElicitationCreate):
-		return c.elicit(c.belongs(f, r, func(f *flight) bool { return f.call.Ask != nil }), r.Params)
+		return c.elicit(ctx, c.belongs(f, r, func(f *flight) bool { return f.call.Ask != nil }), r.Params)
 	case string(mcp.MethodSamplingCreateMessage):
 		return c.sample(c.belongs(f, r, func(f *flight) bool { return f.call.Sample != nil }), r.Params)
 	}

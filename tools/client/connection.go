@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -39,9 +38,10 @@ type connection struct {
 	cause   error          // why it is dead
 	tasks   sync.WaitGroup // goroutines of this connection
 	flights flights
-	open    atomic.Int32 // requests of the server that are not answered yet
 	cfg     Config
 	log     *slog.Logger
+
+	questions questions
 }
 
 // maxPictures is what is kept of the pictures in one result, in bytes.
@@ -196,6 +196,8 @@ func (c *connection) notified(n mcp.JSONRPCNotification) {
 		c.listChanged()
 	case string(mcp.MethodNotificationProgress):
 		c.flights.progressed(n.Params.AdditionalFields)
+	case string(mcp.MethodNotificationCancelled):
+		c.questions.withdrawn(n.Params.AdditionalFields["requestId"])
 	}
 }
 

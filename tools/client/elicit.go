@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,11 +53,11 @@ func readElicitation(params json.RawMessage) (form.Question, error) {
 // elicited is the answer as servers want it.
 type elicited struct {
 	Action  string                     `json:"action"`
-	Content map[string]json.RawMessage `json:"content,omitempty"`
+	Content map[string]json.RawMessage `json:"content,omitzero"`
 }
 
 // readAnswer checks a person's answer against the question, so that nothing
-// reaches the server that it did not ask for.
+// reaches the server that it did not ask for. What was left out has its default.
 func readAnswer(q form.Question, a form.Answer) (elicited, error) {
 	switch a.Action {
 	case form.Decline, form.Cancel:
@@ -71,6 +72,9 @@ func readAnswer(q form.Question, a form.Answer) (elicited, error) {
 	content := map[string]json.RawMessage{}
 	for _, f := range q.Fields {
 		v := a.Values[f.Name]
+		if len(v) == 0 {
+			v = f.Default
+		}
 		switch {
 		case len(v) == 0 && f.Required:
 			return elicited{}, fmt.Errorf("the answer lacks %q", f.Name)
@@ -86,7 +90,7 @@ func readAnswer(q form.Question, a form.Answer) (elicited, error) {
 }
 
 // elicit brings a question that came in the midst of a call to a person.
-func (c *connection) elicit(f *flight, params json.RawMessage) (any, error) {
+func (c *connection) elicit(ctx context.Context, f *flight, params json.RawMessage) (any, error) {
 	q, err := readElicitation(params)
 	if err != nil {
 		return nil, invalid(err)
@@ -94,9 +98,9 @@ func (c *connection) elicit(f *flight, params json.RawMessage) (any, error) {
 	if f == nil || f.call.Ask == nil {
 		return elicited{Action: form.Decline}, nil
 	}
-	a, err := f.ask(q)
+	a, err := f.ask(ctx, q)
 	if err != nil {
-		return elicited{Action: form.Cancel}, nil //nolint:nilerr // the call ends with it
+		return elicited{Action: form.Cancel}, nil //nolint:nilerr // the call ends with it, or the server asks no more
 	}
 	e, err := readAnswer(q, a)
 	if err != nil {

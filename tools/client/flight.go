@@ -27,15 +27,19 @@ type flight struct {
 var errAsking = errors.New("its question could not be asked")
 
 // ask brings a question to a person. While it waits, the call's time stands
-// still and another call may take its place.
-func (f *flight) ask(q form.Question) (form.Answer, error) {
+// still and another call may take its place. The question is withdrawn when ctx
+// ends: the server does not want to know any more.
+func (f *flight) ask(ctx context.Context, q form.Question) (form.Answer, error) {
 	f.clock.pause()
 	defer f.clock.resume()
 	f.free()
 	f.asking.Lock()
 	defer f.asking.Unlock()
-	a, err := f.call.Ask(f.ctx, q)
-	if err != nil && f.ctx.Err() == nil {
+	both, cancel := context.WithCancel(f.ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	a, err := f.call.Ask(both, q)
+	if err != nil && both.Err() == nil {
 		f.clock.end(fmt.Errorf("%w: %w", errAsking, err))
 	}
 	return a, err

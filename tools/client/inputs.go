@@ -77,7 +77,7 @@ func (c *connection) rounds(ctx context.Context, f *flight, request do) (outcome
 				return outcome{}, err
 			}
 		}
-		c.fill(f, &next)
+		c.fill(ctx, f, &next)
 		if next.waits() {
 			return next.outcome()
 		}
@@ -164,7 +164,7 @@ func addresses(err error) (inputs, bool) {
 
 // fill answers what no person is needed for, and declines questions that cannot
 // be shown.
-func (c *connection) fill(f *flight, in *inputs) {
+func (c *connection) fill(ctx context.Context, f *flight, in *inputs) {
 	for _, r := range in.Requests {
 		var result any
 		var err error
@@ -175,7 +175,7 @@ func (c *connection) fill(f *flight, in *inputs) {
 			c.log.Warn("a question of the server cannot be shown", "err", err)
 			result, err = elicited{Action: form.Decline}, nil
 		} else {
-			result, err = c.fulfil(f, request{Method: r.Method, Params: r.Params})
+			result, err = c.fulfil(ctx, f, request{Method: r.Method, Params: r.Params})
 		}
 		if err != nil {
 			c.log.Warn("the server is refused what it asks for", "method", r.Method, "err", err)

@@ -26,7 +26,7 @@ func answerLocal[T any](ctx context.Context, c *connection, method mcp.MCPMethod
 	if err != nil {
 		return nil, err
 	}
-	result, err := c.fulfil(sentBy(ctx).flight, request{Method: string(method), Params: raw})
+	result, err := c.fulfil(ctx, sentBy(ctx).flight, request{Method: string(method), Params: raw})
 	if err != nil {
 		return nil, err
 	}

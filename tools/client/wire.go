@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -101,7 +102,7 @@ func (w *wire) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*tr
 	case !resp.ID.IsNil() && resp.ID.String() != r.ID.String():
 		return nil, fmt.Errorf("it answered another request than %s", id)
 	case c == nil:
-		return resp, nil
+		return greeted(r.Method, resp), nil
 	case resp.Error != nil:
 		data, err := json.Marshal(resp.Error.Data)
 		if err != nil {
@@ -111,6 +112,21 @@ func (w *wire) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*tr
 	}
 	resp.Result = c.keep(resp.Result, r.Method)
 	return resp, nil
+}
+
+// greeted makes a refusal of an answer to the modern greeting that names no
+// modern revision: some servers and gateways say {} to everything.
+func greeted(method string, resp *transport.JSONRPCResponse) *transport.JSONRPCResponse {
+	if method != string(mcp.MethodServerDiscover) || resp.Error != nil {
+		return resp
+	}
+	var r struct {
+		Versions []string `json:"supportedVersions"`
+	}
+	if json.Unmarshal(resp.Result, &r) == nil && slices.ContainsFunc(r.Versions, mcp.IsModernProtocol) {
+		return resp
+	}
+	return transport.NewJSONRPCErrorResponse(resp.ID, mcp.METHOD_NOT_FOUND, "the answer to the greeting names no revision", nil)
 }
 
 // params adds what the library does not know of.
