@@ -50,6 +50,12 @@ func (b *book) write(do func(*page) error) error {
 	if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
 		return err
 	}
+	if info, err := os.Stat(b.path); err == nil && info.Size() > 0 {
+		err := b.use(bbolt.Options{ReadOnly: true}, (*bbolt.DB).View, func(p *page) error { return sound(p.tx, b.path) })
+		if err != nil {
+			return err
+		}
+	}
 	return b.use(bbolt.Options{FreelistType: bbolt.FreelistMapType}, (*bbolt.DB).Update, do)
 }
 

@@ -135,6 +135,40 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// TestDamagedSizes makes the list of free pages so long that no memory holds
+// it: reading it would end the process.
+func TestDamagedSizes(t *testing.T) {
+	d := open(t, memory.Options{}, t.TempDir())
+	for i := range 20 {
+		d.must(nobody, "remember", args{"text": fmt.Sprintf("note %d %s", i, strings.Repeat("tea ", 200))})
+	}
+	path := filepath.Join(d.dir, memory.FileName)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pageSize, head, kind, count, free = 4096, 16, 8, 10, 0x10
+	found := 0
+	for at := 0; at < len(whole); at += pageSize {
+		if whole[at+kind] == free && whole[at+kind+1] == 0 {
+			found++
+			copy(whole[at+count:], "\xff\xff")
+			copy(whole[at+head:], "\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00")
+		}
+	}
+	if found == 0 {
+		t.Skip("the pages of this machine are of another size")
+	}
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(d.must(nobody, "recall", args{"limit": 50})); len(strings.Fields(got)) != 20 {
+		t.Errorf("reading needs no free pages, but found %q", got)
+	}
+	d.mustFail(nobody, "remember", args{"text": "a"}, "memory.db is damaged and was left as it is")
+	d.mustFail(nobody, "forget", args{"id": "p1"}, "memory.db is damaged and was left as it is")
+}
+
 // TestDamagedPages damages bytes here and there: the process lives on, and what
 // is shown is what was stored.
 func TestDamagedPages(t *testing.T) {
