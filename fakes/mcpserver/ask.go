@@ -23,6 +23,18 @@ const form = `{"type":"object","properties":{
 	"note":{"type":"string","title":"Note","maxLength":40}},
 	"required":["class","bags","email"]}`
 
+// choices holds the newer ways to choose, and the other formats of a text.
+const choices = `{"type":"object","properties":{
+	"seat":{"type":"string","title":"Seat","oneOf":[{"const":"w","title":"At the window"},{"const":"a","title":"At the aisle"}]},
+	"meals":{"type":"array","title":"Meals","items":{"type":"string","enum":["breakfast","lunch","dinner"]},"minItems":1,"maxItems":2,"default":["lunch"]},
+	"extras":{"type":"array","title":"Extras","items":{"anyOf":[{"const":"p","title":"Pillow"},{"const":"b","title":"Blanket"}]}},
+	"price":{"type":"number","title":"At most","exclusiveMinimum":0,"maximum":999.5,"default":99.5},
+	"day":{"type":"string","title":"Day","format":"date"},
+	"at":{"type":"string","title":"At","format":"date-time"},
+	"site":{"type":"string","title":"Site","format":"uri"},
+	"code":{"type":"string","title":"Code","minLength":2,"maxLength":4,"default":"none"}},
+	"required":["seat"]}`
+
 const confirm = `{"type":"object","properties":{"sure":{"type":"boolean","title":"Really?"}},"required":["sure"]}`
 
 // offerQuestions offers tools that ask the client: people, its model, or where
@@ -36,7 +48,9 @@ func (f *fake) offerQuestions() {
 	add("ask_url", "Asks to sign in.", f.asks(question{id: "login", url: "https://shop.example.com/login?next=%2Fpay&id=7#top", message: "Please sign in to the shop."}))
 	add("ask_twice", "Asks for a seat, then whether it is meant.", f.asks(
 		question{id: "seat", form: form, message: "Which seat would you like?"}, question{id: "sure", form: confirm, message: "Shall I book it?"}))
+	add("ask_choices", "Asks for many things that have choices.", f.asks(question{id: "choices", form: choices, message: "How would you like to travel?"}))
 	add("ask_both", "Asks for a seat and whether it is meant, at once.", f.both)
+	add("ask_first", "Wants a person to sign in before the first call.", f.first)
 	add("sample", "Has the client's model write a poem.", f.sample)
 	add("roots", "Asks which folders it may use.", f.roots)
 }
@@ -175,6 +189,14 @@ func (f *fake) both(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolRe
 	b, _ := json.Marshal(told)
 	f.log.write(entry{Event: "told", Tool: r.Params.Name, Args: b})
 	return mcp.NewToolResultText(string(b)), nil
+}
+
+// first fails the first call with the error that tells where to sign in.
+func (f *fake) first(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if f.signedIn.Swap(true) {
+		return mcp.NewToolResultText("signed in"), nil
+	}
+	return nil, mcp.URLElicitationRequiredError{Elicitations: []mcp.ElicitationParams{{Mode: mcp.ElicitationModeURL, Message: "Please sign in.", ElicitationID: "first", URL: "https://shop.example.com/login?first=1"}}}
 }
 
 func (f *fake) sample(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {

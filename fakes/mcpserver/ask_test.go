@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
@@ -74,6 +76,53 @@ func TestMutate(t *testing.T) {
 		}
 		if got, err := e.next(); err != nil || !strings.Contains(got, want) {
 			t.Errorf("%s: heard %q and %v, want %s", tool, got, err, want)
+		}
+	}
+}
+
+// TestAside: with -aside a question comes on the stream of the client's GET,
+// as servers do that tie it to no call.
+func TestAside(t *testing.T) {
+	p := start(t, "http", "-full", "-era", "legacy", "-aside")
+	tr, err := transport.NewStreamableHTTP(p.url, transport.WithContinuousListening()) //nolint:staticcheck // of the legacy era, as the server
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client.NewClient(tr, client.WithElicitationHandler(&people{}), client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if _, err := c.Initialize(t.Context(), mcp.InitializeRequest{Params: mcp.InitializeParams{ClientInfo: mcp.Implementation{Name: "test", Version: "1"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t, c, "ask_form", nil); !strings.Contains(got, "ann@example.com") {
+		t.Errorf("ask_form: got %s", got)
+	}
+}
+
+// TestRetry: a call whose stream ends early is answered to who comes back.
+func TestRetry(t *testing.T) {
+	p := start(t, "http", "-fault", "retry", "-era", "legacy")
+	c := connect(t, p, "http", "legacy", &people{})
+	if got := call(t, c, "lookup", map[string]any{"key": "k"}); !strings.Contains(got, "value of k") {
+		t.Errorf("lookup: got %s", got)
+	}
+	if v := logged(t, p, "violation"); len(v) != 0 {
+		t.Errorf("violations: got %+v, want none", v)
+	}
+}
+
+// TestSignInFirst: the error that names an address to visit, in both eras.
+func TestSignInFirst(t *testing.T) {
+	for _, era := range []string{"modern", "legacy"} {
+		p := start(t, "http", "-full", "-era", era)
+		c := connect(t, p, "http", era, &people{})
+		if got := call(t, c, "ask_first", nil); !strings.Contains(got, "https://shop.example.com/login?first=1") && !strings.Contains(got, "elicitation") {
+			t.Errorf("%s: first call: got %s, want an error with the address", era, got)
+		}
+		if got := call(t, c, "ask_first", nil); !strings.Contains(got, "signed in") {
+			t.Errorf("%s: second call: got %s, want it to pass", era, got)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -41,11 +42,20 @@ func (f *fake) converse(x *exchange, handle server.ToolHandlerFunc) {
 				return
 			}
 			if err != nil {
-				x.reply((&refusal{code: mcp.INTERNAL_ERROR, text: err.Error()}).message(x.ID))
+				x.reply(failure(err).message(x.ID))
 				return
 			}
 		}
 	})
+}
+
+// failure is the error of a call as the client gets it.
+func failure(err error) *refusal {
+	var visit mcp.URLElicitationRequiredError
+	if errors.As(err, &visit) {
+		return &refusal{code: mcp.URL_ELICITATION_REQUIRED, text: "a person must sign in first", data: map[string]any{"elicitations": visit.Elicitations}}
+	}
+	return &refusal{code: mcp.INTERNAL_ERROR, text: err.Error()}
 }
 
 // put asks questions one after the other.
@@ -68,7 +78,7 @@ func (f *fake) put(x *exchange, questions mcp.InputRequests, cancelled <-chan st
 		f.mu.Lock()
 		f.waiting[id] = wait
 		f.mu.Unlock()
-		x.reply(string(b))
+		f.ask(x, string(b))
 		select {
 		case a := <-wait:
 			if a.Result == nil {
@@ -85,6 +95,26 @@ func (f *fake) put(x *exchange, questions mcp.InputRequests, cancelled <-chan st
 		}
 	}
 	return answers, nil
+}
+
+// ask brings a question: on the stream of the call, or, with -aside, on that
+// of the client's GET once it is there.
+func (f *fake) ask(x *exchange, question string) {
+	if !f.aside || f.http == "" {
+		x.reply(question)
+		return
+	}
+	for {
+		if s := f.streams.find(x.session); s != nil {
+			s.event(question, "", 0, "")
+			return
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-x.ctx().Done():
+			return
+		}
+	}
 }
 
 // answered brings an answer of the client to the question that waits for it.

@@ -22,16 +22,19 @@ type fake struct {
 	mutated atomic.Bool // lookup has another description now
 	pages   atomic.Int64
 
-	askers    map[string]server.ToolHandlerFunc // the tools that ask the client
+	own       map[string]func(*fake, *exchange) bool // tools that write by themselves
+	askers    map[string]server.ToolHandlerFunc      // the tools that ask the client
 	questions atomic.Int64
+	signedIn  atomic.Bool // ask_first was called
 
 	mu        sync.Mutex
+	kept      map[string]string        // answers for who comes back, by session
 	waiting   map[string]chan exchange // for the answer of a client, by id of the question
 	cancelled map[string]chan struct{} // by session and id of a request; closed when its cancel comes
 }
 
 func newFake(o options, j *journal) *fake {
-	f := &fake{options: o, log: j, streams: newStreams(), askers: map[string]server.ToolHandlerFunc{}, waiting: map[string]chan exchange{}, cancelled: map[string]chan struct{}{}}
+	f := &fake{options: o, log: j, streams: newStreams(), own: map[string]func(*fake, *exchange) bool{}, askers: map[string]server.ToolHandlerFunc{}, waiting: map[string]chan exchange{}, kept: map[string]string{}, cancelled: map[string]chan struct{}{}}
 	f.gate = newGate(o, j)
 	f.trigger = newTrigger(o)
 	f.mcp = f.newServer()
@@ -81,6 +84,9 @@ func (f *fake) take(x *exchange) bool {
 	if fault, ok := f.due(x); ok {
 		f.log.write(entry{Event: "fault", ID: x.ID, Note: fault.name})
 		return fault.message(f, x)
+	}
+	if own := f.own[x.params.Name]; own != nil && x.Method == "tools/call" {
+		return own(f, x)
 	}
 	if ask := f.askers[x.params.Name]; ask != nil && x.Method == "tools/call" && x.version() == "" {
 		f.converse(x, ask)

@@ -23,6 +23,7 @@ func TestHTTPFaults(t *testing.T) {
 		"401":           {nil, 401, []string{"Bearer"}, false},
 		"403":           {nil, 403, []string{"insufficient_scope"}, false},
 		"404":           {nil, 404, nil, false},
+		"405":           {[]string{"-on", "tools/call"}, 405, []string{"Allow:POST"}, false},
 		"429":           {nil, 429, []string{"Retry-After:1"}, false},
 		"500":           {nil, 500, nil, false},
 		"502":           {nil, 502, []string{"text/html", "Bad Gateway"}, false},

@@ -136,8 +136,17 @@ func (f *fake) serveHTTP(addr string) error {
 		http.Redirect(w, r, "/loop", http.StatusTemporaryRedirect)
 	})
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		session := r.Header.Get(mcp.HeaderSessionID)
+		if r.Method == http.MethodGet && session != "" {
+			ctx, cut := context.WithCancel(r.Context())
+			defer cut()
+			one := &stream{ResponseWriter: w, cut: cut}
+			w, r = one, r.WithContext(ctx)
+			f.streams.add(session, one)
+			defer f.streams.remove(session, one)
+		}
 		h := &httpExchange{w: w, r: r, stream: f.stream}
-		f.front(&exchange{session: r.Header.Get(mcp.HeaderSessionID), back: h, http: h}, library)
+		f.front(&exchange{session: session, back: h, http: h}, library)
 	})
 	return f.listen(addr, "/mcp", mux)
 }
@@ -163,7 +172,7 @@ func (f *fake) front(x *exchange, library http.Handler) {
 		stop := context.AfterFunc(r.Context(), func() { f.cancel(x.session, x.ID) })
 		defer stop()
 	}
-	if !f.take(x) {
+	if !f.take(x) || f.resume(x) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(x.raw))

@@ -32,6 +32,7 @@ type options struct {
 	fault, on            string
 	after, times         int
 	faults, full, stream bool
+	aside                bool
 	delay                time.Duration
 	era                  string
 	http, sse, addrFile  string
@@ -49,6 +50,7 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&o.faults, "faults", false, "offer the misbehaving tools")
 	flags.BoolVar(&o.full, "full", false, "offer all well-behaved tools, resources and prompts")
 	flags.BoolVar(&o.stream, "stream", false, "give the answers of faults on -http as event streams, not as JSON bodies")
+	flags.BoolVar(&o.aside, "aside", false, "ask clients of the legacy era on the stream of their GET, not on that of the call")
 	flags.DurationVar(&o.delay, "delay", 0, "wait before reading anything, or before listening")
 	flags.StringVar(&o.era, "era", "both", "modern (2026-07-28), legacy (before it) or both")
 	flags.StringVar(&o.http, "http", "", "serve streamable HTTP at `ADDR`, path /mcp")

@@ -19,13 +19,31 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// TestMain runs the fake itself when a test asks for it.
+// built is the fake without the race detector, which starts fast: most tests
+// start one each.
+var built string
+
+// TestMain builds the fake, and runs it when a test asks for it.
 func TestMain(m *testing.M) {
 	if os.Getenv("MCPSERVER_TEST") != "" {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "mcpserver")
+	if err == nil {
+		built = filepath.Join(dir, "mcpserver")
+		var out []byte
+		if out, err = exec.Command("go", "build", "-o", built, "legwork/fakes/mcpserver").CombinedOutput(); err != nil {
+			err = fmt.Errorf("building the fake: %w: %s", err, out)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
 
 // place is where a fake is to be reached.
@@ -40,14 +58,21 @@ type place struct {
 // start starts a fake on a transport: stdio, http or sse.
 func start(t *testing.T, on string, args ...string) place {
 	t.Helper()
+	return startProgram(t, built, on, args...)
+}
+
+// startProgram starts the fake as it was built, or, as os.Args[0], with the
+// race detector when the tests have it.
+func startProgram(t *testing.T, program, on string, args ...string) place {
+	t.Helper()
 	dir := t.TempDir()
 	p := place{log: filepath.Join(dir, "log.jsonl")}
 	args = append([]string{"-log", p.log}, args...)
 	if on == "stdio" {
-		p.cmd = append([]string{os.Args[0]}, args...)
+		p.cmd = append([]string{program}, args...)
 		return p
 	}
-	cmd := exec.Command(os.Args[0], append(args, "-"+on, "127.0.0.1:0")...)
+	cmd := exec.Command(program, append(args, "-"+on, "127.0.0.1:0")...)
 	cmd.Env = append(os.Environ(), "MCPSERVER_TEST=1")
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
@@ -185,7 +210,7 @@ func TestGood(t *testing.T) {
 	for _, e := range everywhere {
 		t.Run(fmt.Sprintf("%s/server %s/client %s", e.on, e.server, e.client), func(t *testing.T) {
 			t.Parallel()
-			p := start(t, e.on, "-full", "-era", e.server)
+			p := startProgram(t, os.Args[0], e.on, "-full", "-era", e.server)
 			c := connect(t, p, e.on, e.client, &people{})
 			if got := c.ProtocolVersion(); got != e.version {
 				t.Errorf("version: got %q, want %q", got, e.version)

@@ -46,29 +46,35 @@ func (f *fake) offerMedia() {
 			mcp.NewResourceLink("note://tomorrow", "tomorrow", "The note of tomorrow.", "text/plain"),
 		}}, nil
 	})
-	add(mcp.NewTool("steps", mcp.WithDescription("Takes n steps of ms each and tells its progress."), mcp.WithNumber("n", mcp.Required()), mcp.WithNumber("ms", mcp.Required())), steps)
+	f.own["steps"] = steps
+	f.offer("steps", "Takes n steps of ms each and tells its progress.", `{"type":"object","properties":{"n":{"type":"number"},"ms":{"type":"number"}},"required":["n","ms"]}`)
 }
 
-// steps tells its progress to a client that gave a token for it.
-func steps(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	n := r.GetInt("n", 1)
-	for i := range n {
-		select {
-		case <-time.After(time.Duration(r.GetInt("ms", 0)) * time.Millisecond):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		if r.Params.Meta == nil || r.Params.Meta.ProgressToken == nil {
-			continue
-		}
-		err := server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/progress", map[string]any{
-			"progressToken": r.Params.Meta.ProgressToken, "progress": i + 1, "total": n, "message": fmt.Sprintf("step %d of %d", i+1, n),
-		})
-		if err != nil {
-			return nil, fmt.Errorf("telling progress: %w", err)
-		}
+// steps answers a call after n steps, each of which it tells to a client that
+// gave a token. It writes by itself: the library may lose the last word before
+// an answer.
+func steps(f *fake, x *exchange) bool {
+	var args struct{ N, MS float64 }
+	_ = json.Unmarshal(x.params.Arguments, &args)
+	cancelled, token := f.cancels(x), x.params.Meta["progressToken"]
+	if x.http != nil {
+		x.http.stream = true
 	}
-	return mcp.NewToolResultText(fmt.Sprintf("took %d steps", n)), nil
+	x.back.later(func() {
+		for i := range int(args.N) {
+			select {
+			case <-time.After(time.Duration(args.MS) * time.Millisecond):
+			case <-cancelled:
+				return
+			}
+			if token != nil {
+				x.reply(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":%d,"message":"step %d of %d"}}`, token, i+1, int(args.N), i+1, int(args.N)))
+			}
+		}
+		f.log.write(entry{Event: "done", ID: x.ID, Tool: x.params.Name, Args: x.params.Arguments})
+		x.reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"took %d steps"}]}}`, x.ID, int(args.N)))
+	})
+	return false
 }
 
 // square is a red PNG of 16 by 16.

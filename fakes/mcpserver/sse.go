@@ -6,34 +6,64 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// streams are the open event streams of -sse by session.
+// streams are the open event streams by session: those of -sse, and those of a
+// GET on -http.
 type streams struct {
 	mu   sync.Mutex
 	open map[string]*stream
 }
 
-// stream is an event stream to which the library and the faults write.
+// stream is an event stream to which the library and the fake write.
 type stream struct {
 	http.ResponseWriter
-	mu  sync.Mutex
-	cut context.CancelFunc // ends the stream
+	begun atomic.Bool // the header is out
+	mu    sync.Mutex
+	cut   context.CancelFunc // ends the stream
 }
 
 func newStreams() *streams { return &streams{open: map[string]*stream{}} }
 
+func (s *streams) add(session string, one *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[session] = one
+}
+
+// remove forgets a stream that ended, unless another took its place.
+func (s *streams) remove(session string, one *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[session] == one {
+		delete(s.open, session)
+	}
+}
+
+// find returns the stream of a session once it has begun, or nil.
 func (s *streams) find(session string) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open[session]
+	if one := s.open[session]; one != nil && one.begun.Load() {
+		return one
+	}
+	return nil
+}
+
+func (s *stream) WriteHeader(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ResponseWriter.WriteHeader(status)
+	s.begun.Store(status == http.StatusOK)
 }
 
 func (s *stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.begun.Store(true)
 	return s.ResponseWriter.Write(p)
 }
 
@@ -87,9 +117,7 @@ func (f *fake) serveSSE(addr string) error {
 		x, _ := r.Context().Value(exchangeKey{}).(*exchange)
 		id := sessionPrefix + rand.Text()
 		if s, ok := x.http.w.(*stream); ok {
-			f.streams.mu.Lock()
-			f.streams.open[id] = s
-			f.streams.mu.Unlock()
+			f.streams.add(id, s)
 		}
 		return id, nil
 	}))

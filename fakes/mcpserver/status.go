@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // httpFaults happen to one HTTP request.
@@ -13,6 +15,7 @@ func httpFaults() []fault {
 		{name: "401", does: "ask for a token", message: status(http.StatusUnauthorized, "application/json", `{"error":"invalid_token"}`, "WWW-Authenticate", `Bearer realm="fake", error="invalid_token"`)},
 		{name: "403", does: "forbid it, in need of another scope", message: status(http.StatusForbidden, "application/json", `{"error":"insufficient_scope"}`, "WWW-Authenticate", `Bearer error="insufficient_scope", scope="admin"`)},
 		{name: "404", does: "know nothing of it", message: status(http.StatusNotFound, "text/plain", "404 page not found")},
+		{name: "405", does: "allow POST alone", on: "GET", message: status(http.StatusMethodNotAllowed, "text/plain", "method not allowed", "Allow", "POST")},
 		{name: "429", does: "ask to come again in a second", message: status(http.StatusTooManyRequests, "text/plain", "slow down", "Retry-After", "1")},
 		{name: "500", does: "break down", message: status(http.StatusInternalServerError, "text/plain", "panic: the shop burnt down")},
 		{name: "502", does: "answer like a proxy in front of a dead server", message: status(http.StatusBadGateway, "text/html", page("502 Bad Gateway"))},
@@ -23,6 +26,7 @@ func httpFaults() []fault {
 		{name: "accepted", does: "answer 202 to a request, and nothing ever comes", message: status(http.StatusAccepted, "", "")},
 		{name: "cut", does: "break the event stream in the middle of an event", message: cut},
 		{name: "end", does: "end the event stream before the answer", message: status(http.StatusOK, "text/event-stream", ": soon\n\n")},
+		{name: "retry", does: "end the event stream of a call with an id and a retry of 200 ms; the answer is for who comes back with Last-Event-ID", message: retry},
 		{name: "bomb", does: "bring 1 GiB as a gzip body of 1 MB", message: bomb},
 		{name: "redirect", does: "lead to -to, a loopback address of its own by default", message: func(f *fake, x *exchange) bool { return redirect(x, f.to) }},
 		{name: "redirect-file", does: "lead to a file", message: func(_ *fake, x *exchange) bool { return redirect(x, "file:///etc/passwd") }},
@@ -65,7 +69,7 @@ func wrongType(f *fake, x *exchange) bool {
 
 // cut breaks the connection; on -sse that is the stream of the session.
 func cut(f *fake, x *exchange) bool {
-	if s := f.streams.find(x.session); s != nil {
+	if s := f.streams.find(x.session); s != nil && x.http.plain {
 		x.back.later(func() {
 			x.back.part(`{"jsonrpc":"2.0",`)
 			s.cut()
@@ -76,6 +80,34 @@ func cut(f *fake, x *exchange) bool {
 	_, _ = io.WriteString(x.http.w, "event: message\ndata: {\"jsonrpc\":\"2.0\",")
 	x.http.flush()
 	panic(http.ErrAbortHandler)
+}
+
+// retry keeps the answer for the client to fetch, as servers of the legacy era
+// may; the modern one has no such way.
+func retry(f *fake, x *exchange) bool {
+	if x.session == "" || x.http.plain {
+		return f.patch(x)
+	}
+	text := f.answer(x)
+	f.mu.Lock()
+	f.kept[x.session] = text
+	f.mu.Unlock()
+	return status(http.StatusOK, "text/event-stream", "id: kept\nretry: 200\ndata: \n\n")(f, x)
+}
+
+// resume brings a kept answer to a GET that asks for it.
+func (f *fake) resume(x *exchange) bool {
+	if x.http.r.Header.Get(mcp.HeaderLastEventID) != "kept" {
+		return false
+	}
+	f.mu.Lock()
+	text := f.kept[x.session]
+	delete(f.kept, x.session)
+	f.mu.Unlock()
+	x.http.stream = true
+	x.reply(text)
+	<-x.ctx().Done()
+	return true
 }
 
 func bomb(_ *fake, x *exchange) bool {
