@@ -114,7 +114,7 @@ func (l *ledger) page(server string) (page, error) {
 		return nil, err
 	}
 	l.keep(server, p)
-	return p, nil
+	return l.pages[server], nil
 }
 
 // keep holds a page in memory, without the definitions.

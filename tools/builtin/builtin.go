@@ -17,6 +17,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"legwork/tools/builtin/files"
+	"legwork/tools/builtin/memory"
 	"legwork/tools/builtin/search"
 	"legwork/tools/builtin/web"
 )
@@ -40,8 +42,14 @@ func makers() map[string]maker {
 		"clock": func(o options, env Env) (*server.MCPServer, error) {
 			return newClock(env.Now), o.none()
 		},
+		"files": func(o options, env Env) (*server.MCPServer, error) {
+			return build(o, func(f files.Options) (*server.MCPServer, error) { return files.New(f, env.Base) })
+		},
 		"math": func(o options, _ Env) (*server.MCPServer, error) {
 			return newMath(), o.none()
+		},
+		"memory": func(o options, env Env) (*server.MCPServer, error) {
+			return build(o, func(m memory.Options) (*server.MCPServer, error) { return memory.New(m, env.Data, env.Now) })
 		},
 		"search": func(o options, _ Env) (*server.MCPServer, error) { return build(o, search.New) },
 		"web":    func(o options, _ Env) (*server.MCPServer, error) { return build(o, web.New) },

@@ -9,7 +9,7 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	if got, want := strings.Join(builtin.Names(), " "), "clock math search web"; got != want {
+	if got, want := strings.Join(builtin.Names(), " "), "clock files math memory search web"; got != want {
 		t.Errorf("Names: got %q, want %q", got, want)
 	}
 }
@@ -34,6 +34,11 @@ func TestNew(t *testing.T) {
 		{"web", values{"max_bytes": 1.5}, "max_bytes", "want a whole number, not such a number"},
 		{"web", values{"allow_ranges": "10.0.0.0/8"}, "allow_ranges", "want a list such as [a, b], not a text"},
 		{"search", values{"url": "https://searx.example.com/search", "headers": values{"Authorization": "Bearer x"}}, "", ""},
+		{"files", values{"root": "x/{chat}", "write": true, "max_files": 10}, "", ""},
+		{"files", values{"roots": "x"}, "roots", "the nearest known one is root;"},
+		{"files", values{"max_files": -1}, "", "must not be negative"},
+		{"memory", nil, "", ""},
+		{"memory", values{"x": 1}, "x", "the nearest known one is"},
 		{"search", nil, "", "url"},
 		{"search", values{"url": "ftp://x"}, "url", "no address"},
 	} {

@@ -1,0 +1,145 @@
+package tools_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"legwork/tools"
+)
+
+// shop is an MCP server by HTTP whose tools can be changed while it runs.
+type shop struct {
+	*server.MCPServer
+	url string
+
+	mu    sync.Mutex
+	calls []mcp.CallToolRequest
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{MCPServer: server.NewMCPServer("shop", "1", server.WithToolCapabilities(true), server.WithPromptCapabilities(true),
+		server.WithInstructions("Sells things.\nBuy with care."))}
+	h := httptest.NewServer(server.NewStreamableHTTPServer(s.MCPServer))
+	t.Cleanup(func() {
+		h.CloseClientConnections()
+		h.Close()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	})
+	s.url = h.URL + "/mcp"
+	return s
+}
+
+// sell offers a tool, or takes the place of one of that name.
+func (s *shop) sell(name, description string, more ...mcp.ToolOption) {
+	s.AddTool(mcp.NewTool(name, append([]mcp.ToolOption{mcp.WithDescription(description)}, more...)...),
+		func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.calls = append(s.calls, r)
+			return mcp.NewToolResultText("sold"), nil
+		})
+}
+
+// change sells and waits for what comes of it. A server tells of changes only
+// while somebody listens, so that it says it again now and then.
+func (s *shop) change(t *testing.T, name, description, what string, ok func() bool) {
+	t.Helper()
+	var last time.Time
+	eventually(t, what, func() bool {
+		if time.Since(last) > 500*time.Millisecond {
+			s.sell(name, description)
+			last = time.Now()
+		}
+		return ok()
+	})
+}
+
+func (s *shop) called() []mcp.CallToolRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+// config has the shop as the server "s" in the group "g".
+func (s *shop) config() tools.Config { return one(tools.ServerConfig{URL: s.url}) }
+
+// names are the tools of the group "g".
+func names(t *testing.T, m *tools.Manager) []string {
+	t.Helper()
+	list, err := m.Set().Tools(t.Context(), "g")
+	if err != nil {
+		t.Fatalf("Tools: %v", err)
+	}
+	got := []string{}
+	for _, x := range list {
+		got = append(got, x.Name)
+	}
+	return got
+}
+
+// shelf is a tools.Known that outlives a manager.
+type shelf struct {
+	mu         sync.Mutex
+	saved      map[string][]byte
+	load, save error
+}
+
+func (k *shelf) Load(_ context.Context, server string) ([]byte, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.saved[server], k.load
+}
+
+func (k *shelf) Save(_ context.Context, server string, data []byte) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.save != nil {
+		return k.save
+	}
+	if k.saved == nil {
+		k.saved = map[string][]byte{}
+	}
+	k.saved[server] = data
+	return nil
+}
+
+// fail makes loading and saving fail with an error; nil: work again.
+func (k *shelf) fail(load, save error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.load, k.save = load, save
+}
+
+// runShop runs a manager of the shop until the returned function is called.
+func (s *shop) run(t *testing.T, o tools.Options) (m *tools.Manager, stop func()) {
+	t.Helper()
+	o.RestartDelay = 5 * time.Millisecond
+	m, err := tools.New(s.config(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- m.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("Run: got %v, want nil", err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("Run did not return within 10 s after its context ended")
+		}
+	})
+	t.Cleanup(stop)
+	return m, stop
+}
