@@ -174,6 +174,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("read of an old encoding gave %q", got)
 	}
 	d.mustFail("read", args{"path": "small.txt", "offset": -1}, "offset")
+	d.mustFail("read", args{"path": "small.txt", "offset": 1e300}, "offset")
 	d.mustFail("read", args{}, "path")
 	d.mustFail("read", args{"path": "a", "patth": "b"}, "patth")
 }
@@ -234,6 +235,7 @@ func TestSearch(t *testing.T) {
 	}{
 		{args{"text": "budget"}, "a.md:2: The Budget is 10.5 EUR\nnotes/b.md:1: no budget\nnotes/b.md:2: budget two"},
 		{args{"text": "budget", "match_case": true, "path": "notes"}, "notes/b.md:1: no budget\nnotes/b.md:2: budget two"},
+		{args{"text": "budget", "path": "a.md"}, "a.md:2: The Budget is 10.5 EUR"},
 		{args{"text": "БЮДЖЕТ"}, "notes/deep/c.txt:1: бюджет и Бюджет"},
 		{args{"text": "预算"}, "notes/deep/c.txt:2: 预算是十"},
 		{args{"text": "10.5"}, "a.md:2: The Budget is 10.5 EUR"},
@@ -281,4 +283,25 @@ func TestInfo(t *testing.T) {
 		}
 	}
 	d.mustFail("info", args{"path": "none"}, "does not exist")
+}
+
+// BenchmarkWrite writes a small file into a workspace of many.
+func BenchmarkWrite(b *testing.B) {
+	d := open(b, files.Options{Write: true})
+	many := map[string]string{}
+	for i := range 1000 {
+		many[fmt.Sprintf("d%d/f%d.txt", i%20, i)] = "text"
+	}
+	plant(b, d.home(), many)
+	for b.Loop() {
+		d.must("write", args{"path": "d1/new.txt", "content": "hello"})
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	d := open(b, files.Options{})
+	plant(b, d.home(), map[string]string{"f.txt": strings.Repeat("a line of text\n", 600)})
+	for b.Loop() {
+		d.must("read", args{"path": "f.txt"})
+	}
 }

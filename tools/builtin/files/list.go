@@ -24,8 +24,8 @@ func (f *files) addReaders(s *server.MCPServer) {
 	s.AddTool(mcp.NewTool("read", mcp.WithTitleAnnotation("Read a file"), reads, strict,
 		mcp.WithDescription("Returns the text of a file, or an image. Long files come in pieces."),
 		mcp.WithString("path", mcp.Required(), mcp.Description(pathHelp)),
-		mcp.WithInteger("offset", mcp.Min(0), mcp.Description("Lines to skip. Default: 0.")),
-		mcp.WithInteger("limit", mcp.Min(1), mcp.Description("Lines to return. Default: 1000.")),
+		mcp.WithInteger("offset", mcp.Min(0), mcp.Max(1e15), mcp.Description("Lines to skip. Default: 0.")),
+		mcp.WithInteger("limit", mcp.Min(1), mcp.Max(1e6), mcp.Description("Lines to return. Default: 1000.")),
 		mcp.WithString("unit", mcp.Enum("lines", "bytes"), mcp.Description("What offset and limit count. Default: lines."))), f.read(read))
 	s.AddTool(mcp.NewTool("search", mcp.WithTitleAnnotation("Search files"), reads, strict,
 		mcp.WithDescription("Finds lines with a text in all files, or files by name, or lines in files of some name."),
@@ -33,7 +33,7 @@ func (f *files) addReaders(s *server.MCPServer) {
 		mcp.WithBoolean("regex", mcp.Description("text is a regular expression (RE2).")),
 		mcp.WithBoolean("match_case", mcp.Description("Capitals matter.")),
 		mcp.WithString("glob", mcp.MaxLength(maxPattern), mcp.Description(`Names of files, such as "*.md" or "notes/**/*.{txt,md}".`)),
-		mcp.WithString("path", mcp.Description("A folder to stay in. Default: the workspace.")),
+		mcp.WithString("path", mcp.Description("A folder or file to stay in. Default: the workspace.")),
 		mcp.WithInteger("limit", mcp.Min(1), mcp.Max(maxHits), mcp.Description("Lines or files to return. Default: 100."))), f.read(search))
 	s.AddTool(mcp.NewTool("info", mcp.WithTitleAnnotation("About a file"), reads, strict,
 		mcp.WithDescription("Tells type, size and times of a file or folder; of the workspace also how full it is."),

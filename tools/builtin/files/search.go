@@ -45,7 +45,7 @@ func search(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.Call
 	if err := h.prepare(r.GetString("text", ""), r.GetBool("regex", false), r.GetBool("match_case", false)); err != nil {
 		return nil, err
 	}
-	more, err := w.walk(ctx, dir, within(maxDepth), func(name string, info fs.FileInfo) error { return h.visit(ctx, dir, name, info) })
+	more, err := h.run(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) && dir == "." {
 		err = nil // nobody has written anything yet
 	}
@@ -53,6 +53,19 @@ func search(ctx context.Context, w *workspace, r mcp.CallToolRequest) (*mcp.Call
 		return nil, trouble("searching", dir, err)
 	}
 	return say("%s", h.report(more))
+}
+
+// run looks through a folder, or at a single file.
+func (h *hunt) run(ctx context.Context, top string) (more bool, err error) {
+	if info, err := h.w.lstat(top); err == nil && info.Mode().IsRegular() {
+		if err := h.visit(ctx, ".", top, info); !errors.Is(err, errEnough) {
+			return false, err
+		}
+		return true, nil
+	}
+	return h.w.walk(ctx, top, within(maxDepth), func(name string, info fs.FileInfo) error {
+		return h.visit(ctx, top, name, info)
+	})
 }
 
 func (h *hunt) prepare(text string, regex, matchCase bool) error {
