@@ -7,11 +7,12 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Bounds on the tags of a page, so that no page takes more than a second or
-// 100 MB to turn into Markdown.
+// Bounds on a page, so that none takes more than some seconds or some 100 MB to
+// turn into Markdown. What was measured stands in TestHostilePages.
 const (
-	maxElements   = 50_000 // later tags are left out; their text stays
-	maxAttributes = 16     // of one element
+	maxCleaned    = 2 << 20 // bytes; what is left out of a page does not count
+	maxElements   = 50_000  // later tags are left out; their text stays
+	maxAttributes = 16      // of one element
 	maxAttribute  = 2 << 10
 	maxSpans      = 3000 // columns and rows that all cells of the page may span
 )
@@ -31,19 +32,20 @@ type cleaner struct {
 	open          map[string]bool // the own elements that are open
 	seen          map[string]bool // html, head, body and title
 	skip          string          // the element whose content is left out
+	cut           bool            // the page was too long
 	base, refresh string          // what <base> and <meta http-equiv=refresh> say
 }
 
 // clean returns a page that is safe to parse, and what it says about itself.
 func clean(page string, limit int) *cleaner {
 	c := &cleaner{limit: limit, open: map[string]bool{}, seen: map[string]bool{}}
-	for z := html.NewTokenizer(strings.NewReader(page)); ; {
+	for z := html.NewTokenizer(strings.NewReader(page)); !c.cut; {
 		switch z.Next() {
 		case html.ErrorToken:
 			return c
 		case html.TextToken:
 			if c.skip == "" {
-				c.out.Write(z.Raw())
+				c.text(z.Raw())
 			}
 		case html.StartTagToken:
 			name, more := z.TagName()
@@ -56,7 +58,17 @@ func clean(page string, limit int) *cleaner {
 			name, _ := z.TagName()
 			c.end(string(name))
 		}
+		c.cut = c.cut || c.out.Len() > maxCleaned
 	}
+	return c
+}
+
+// text adds as much of a text as there is room for.
+func (c *cleaner) text(raw []byte) {
+	if room := maxCleaned - c.out.Len(); len(raw) > room {
+		raw, c.cut = raw[:max(0, room)], true
+	}
+	c.out.Write(raw)
 }
 
 func (c *cleaner) start(z *html.Tokenizer, name string, more bool) {

@@ -24,8 +24,9 @@ const (
 // known, so that no name, redirect or second lookup leads to a private one.
 type fetcher struct {
 	settings
-	site    *robots       // what sites allow; nil: not asked
-	readers chan struct{} // holds a token for each page that is being read
+	site  *robots       // what sites allow; nil: not asked
+	pages chan struct{} // holds a token for each page that is being read
+	pdfs  chan struct{} // and for each PDF
 }
 
 // response is what a server answered after all redirects.

@@ -10,10 +10,12 @@ import (
 	"time"
 )
 
-// How pages are turned into text: that many at once, that long at most.
+// How pages are turned into text: that many at once, for the sake of memory,
+// and that long at most.
 const (
-	readers    = 2
-	readerTime = 10 * time.Second
+	pageReaders = 1
+	pdfReaders  = 2
+	readerTime  = 10 * time.Second
 )
 
 // What a page can be.
@@ -83,25 +85,27 @@ func (f *fetcher) document(ctx context.Context, r *response, format string) (doc
 		if r.cut {
 			return document{}, name, fmt.Errorf("%s is a PDF of more than %d bytes, which is too large to be read", r.url(), f.maxBytes)
 		}
-		d, err := f.reading(ctx, func(ctx context.Context) (document, error) { return readPDF(ctx, f.reader, r.body) })
+		d, err := f.bounded(ctx, f.pdfs, func(ctx context.Context) (document, error) { return readPDF(ctx, f.reader, r.body) })
 		return d, name, err
 	}
-	text := decode(r.body, contentType, how == asHTML)
-	if how == asText || format == formatSource {
-		return document{text: strings.ReplaceAll(text, "\r\n", "\n")}, name, nil
-	}
-	d, err := f.reading(ctx, func(context.Context) (document, error) { return readHTML(text, r.url(), format == formatPage) })
+	d, err := f.bounded(ctx, f.pages, func(context.Context) (document, error) {
+		text := decode(r.body, contentType, how == asHTML)
+		if how == asText || format == formatSource {
+			return document{text: strings.ReplaceAll(text, "\r\n", "\n")}, nil
+		}
+		return readHTML(text, r.url(), format == formatPage)
+	})
 	return d, name, err
 }
 
-// reading runs work, which may be given a hostile page, and waits for it as
-// long as ctx lasts and readerTime. Work that takes longer goes on by itself,
+// bounded runs work, which may be given a hostile page, and waits for it as
+// long as ctx and patience last. Work that takes longer goes on by itself,
 // though the bounds on pages let none take much longer, and keeps its place
 // among the readers, so that there are never more.
-func (f *fetcher) reading(ctx context.Context, work func(context.Context) (document, error)) (document, error) {
-	ctx, cancel := context.WithTimeout(ctx, readerTime)
+func (f *fetcher) bounded(ctx context.Context, readers chan struct{}, work func(context.Context) (document, error)) (document, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.patience)
 	select {
-	case f.readers <- struct{}{}:
+	case readers <- struct{}{}:
 	case <-ctx.Done():
 		cancel()
 		return document{}, fmt.Errorf("too many pages are being read; try again later")
@@ -117,7 +121,7 @@ func (f *fetcher) reading(ctx context.Context, work func(context.Context) (docum
 				done <- outcome{err: fmt.Errorf("the page cannot be read: it is damaged; use another source")}
 			}
 			cancel()
-			<-f.readers
+			<-readers
 		}()
 		d, err := work(ctx)
 		done <- outcome{d, err}
@@ -130,7 +134,7 @@ func (f *fetcher) reading(ctx context.Context, work func(context.Context) (docum
 		case o := <-done: // cancel came after it
 			return o.d, o.err
 		default:
-			return document{}, fmt.Errorf("the page takes more than %v to read; use another source", readerTime)
+			return document{}, fmt.Errorf("the page takes more than %v to read; use another source", f.patience)
 		}
 	}
 }

@@ -12,6 +12,12 @@ func (o Options) With(resolver *net.Resolver, now func() time.Time) Options {
 	return o
 }
 
+// Patient returns o with a time that pages may take to be read.
+func (o Options) Patient(d time.Duration) Options {
+	o.patience = d
+	return o
+}
+
 // ReadHTML is what fetch does with a page.
 var ReadHTML = func(page, at string, whole bool) (string, error) {
 	u, err := target(at)

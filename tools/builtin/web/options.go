@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -36,6 +37,7 @@ type Options struct {
 
 	resolver *net.Resolver    // nil: the system's
 	now      func() time.Time // nil: time.Now
+	patience time.Duration    // with a page that is read; 0: readerTime
 }
 
 // What a zero value in Options means.
@@ -63,13 +65,14 @@ type settings struct {
 	reader    []string
 	resolver  *net.Resolver
 	now       func() time.Time
+	patience  time.Duration
 }
 
 // check tells the first mistake in o and what is allowed there.
 func (o Options) check() (settings, error) {
 	s := settings{
 		maxBytes: DefaultMaxBytes, timeout: DefaultTimeout, robots: o.Robots == nil || *o.Robots,
-		userAgent: DefaultUserAgent, reader: o.Reader, resolver: o.resolver, now: o.now,
+		userAgent: DefaultUserAgent, reader: o.Reader, resolver: o.resolver, now: o.now, patience: cmp.Or(o.patience, readerTime),
 	}
 	var err error
 	if s.rules, err = o.rules(); err != nil {

@@ -51,15 +51,20 @@ func readHTML(page string, at *url.URL, whole bool) (document, error) {
 		if d.text, err = markdown(root); err != nil {
 			return d, err
 		}
-		if !whole {
+		if d.text == "" {
+			d.note = "it may be shown by a script only"
+		} else if !whole {
 			d.note = "this is the whole page with its menus, as no main text was found"
 		}
 	}
-	if c.elements > c.limit {
+	switch {
+	case c.cut:
+		d.note = "the page is very large: its end is left out"
+	case c.elements > c.limit:
 		d.note = "the page is very large: its end has lost its form"
 	}
 	if next, err := t.base.Parse(c.refresh); err == nil && c.refresh != "" {
-		d.note = "the page leads on to " + next.String()
+		d.note = join(d.note, "the page leads on to "+next.String())
 	}
 	return d, nil
 }

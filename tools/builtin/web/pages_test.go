@@ -79,7 +79,7 @@ func TestKinds(t *testing.T) {
 		{"application/vnd.openxmlformats-officedocument.wordprocessingml.document", "PK", "which has no text to read", true},
 		{"TEXT/HTML; charset=UTF-8; x=", "<p>upper", "upper", false},
 		{"text/html", "", "is empty", true},
-		{"text/html", "<script>document.write('x')</script>", "has no text (text/html, 36 bytes): it may be shown by a script only", true},
+		{"text/html", "<script>document.write('x')</script>", "has no text (text/html, 36 bytes); it may be shown by a script only; use another source", true},
 		{"text/html", `<meta http-equiv=refresh content="0; url=/next"><p>`, "leads on to http://HOST/next", true},
 	} {
 		s := serve(t, c.contentType, c.body)
@@ -274,9 +274,12 @@ func TestSlowPages(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
+	ended := make(chan struct{})
 	call := caller(t, loopback())
-	go func() { _, err := call(ctx, map[string]any{"url": s.URL + "/drip"}); ended <- err }()
+	go func() {
+		defer close(ended)
+		_, _ = call(ctx, map[string]any{"url": s.URL + "/drip"})
+	}()
 	cancel()
 	select {
 	case <-ended:

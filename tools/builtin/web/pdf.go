@@ -19,13 +19,11 @@ const maxReading = 16 << 20
 
 // readPDF has a process of its own read a PDF. A hostile file can make any PDF
 // library loop, fill the memory or overflow the stack, and the last two cannot
-// be recovered from.
+// be recovered from. The process ends with ctx.
 func readPDF(ctx context.Context, reader []string, file []byte) (document, error) {
 	if len(reader) == 0 {
 		return document{}, errors.New("the page is a PDF, and this program cannot read PDFs; look for the same text as a web page")
 	}
-	ctx, cancel := context.WithTimeout(ctx, readerTime)
-	defer cancel()
 	c := exec.CommandContext(ctx, reader[0], reader[1:]...)
 	c.Env = []string{} // none of the daemon's secrets
 	c.Stdin = bytes.NewReader(file)
@@ -39,7 +37,7 @@ func readPDF(ctx context.Context, reader []string, file []byte) (document, error
 	}
 	switch {
 	case ctx.Err() != nil:
-		return document{}, fmt.Errorf("the PDF takes more than %v to read; use another source", readerTime)
+		return document{}, errors.New("the PDF takes too long to read; use another source")
 	case err != nil:
 		return document{}, errors.New("the PDF cannot be read: it is damaged or needs too much memory; use another source")
 	case got.Problem != "":
@@ -47,11 +45,11 @@ func readPDF(ctx context.Context, reader []string, file []byte) (document, error
 	}
 	d := document{title: got.Title, author: got.Author, text: visible(got.Text)}
 	switch {
-	case got.Pages == 0 || got.Text == "":
-		d.note = "it may consist of pictures"
+	case got.Text == "":
+		d.note = "it may consist of pictures, or be damaged"
 	case got.Read < got.Pages:
 		d.note = fmt.Sprintf("the text of %d of %d pages", got.Read, got.Pages)
-	default:
+	case got.Pages > 1:
 		d.note = fmt.Sprintf("%d pages", got.Pages)
 	}
 	return d, nil

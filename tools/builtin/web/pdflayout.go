@@ -14,7 +14,8 @@ const (
 	lineGap = 0.4  // up or down
 	paraGap = 1.7  // down
 
-	maxForms = 10 // drawings within drawings
+	maxDrawings = 1000 // on one page
+	maxInside   = 5    // drawings within drawings
 )
 
 // matrix is a transformation of PDF: a, b, c, d, e, f.
@@ -43,6 +44,7 @@ type writer struct {
 
 	x, y, height float64 // where the last letter ended, and its size
 	began        bool
+	drawings     int // so far
 }
 
 // draw follows the content of a page, or of a drawing on it.
@@ -78,7 +80,7 @@ func (w *writer) do(operator string, args []pdf.Value, resources pdf.Value, dept
 	case "cm":
 		w.drawing = matrix(n).times(w.drawing)
 	case "Do":
-		if form := resources.Key("XObject").Key(name(args)); form.Key("Subtype").Name() == "Form" && depth < maxForms {
+		if form := resources.Key("XObject").Key(name(args)); form.Key("Subtype").Name() == "Form" && depth < maxInside && w.drawings < maxDrawings {
 			w.form(form, resources, depth)
 		}
 	case "BT":
@@ -121,6 +123,7 @@ func (w *writer) do(operator string, args []pdf.Value, resources pdf.Value, dept
 
 // form follows a drawing that is used like a letter.
 func (w *writer) form(form, resources pdf.Value, depth int) {
+	w.drawings++
 	before := w.drawing
 	if m := form.Key("Matrix"); m.Len() == 6 {
 		var six matrix

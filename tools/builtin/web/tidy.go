@@ -36,7 +36,7 @@ func (t *tidier) tidy(n *html.Node, in around) {
 			t.text += len(c.Data)
 		case html.ElementNode:
 			if in.depth >= maxDepth && c.FirstChild != nil {
-				next = hoist(c)
+				next = flatten(c)
 				break
 			}
 			t.element(c, in)
@@ -115,13 +115,32 @@ func (t *tidier) image(n *html.Node) {
 	}
 }
 
-// hoist puts the content of an element in its place and returns the first of
-// it.
-func hoist(n *html.Node) *html.Node {
-	first := n.FirstChild
-	for c := first; c != nil; c = n.FirstChild {
-		n.RemoveChild(c)
-		n.Parent.InsertBefore(c, n)
+// flatten puts the text, pictures and line breaks of an element in its place
+// and returns the first of them.
+func flatten(n *html.Node) *html.Node {
+	first := &html.Node{Type: html.TextNode, Data: " "}
+	n.Parent.InsertBefore(first, n)
+	var leaves []*html.Node
+	var walk func(*html.Node)
+	walk = func(n *html.Node) {
+		if _, hidden := attribute(n, "hidden"); hidden || n.Data == "button" {
+			return
+		}
+		if n.Type == html.TextNode || n.Data == "img" || n.Data == "br" {
+			leaves = append(leaves, n)
+		} else if isBlock(n.Data) {
+			leaves = append(leaves, &html.Node{Type: html.ElementNode, Data: "br", DataAtom: atom.Br})
+		}
+		for c := range n.ChildNodes() {
+			walk(c)
+		}
+	}
+	walk(n)
+	for _, leaf := range leaves {
+		if leaf.Parent != nil {
+			leaf.Parent.RemoveChild(leaf)
+		}
+		n.Parent.InsertBefore(leaf, n)
 	}
 	n.Parent.RemoveChild(n)
 	return first

@@ -44,7 +44,7 @@ func New(o Options) (*server.MCPServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &browser{fetcher{settings: s, readers: make(chan struct{}, readers)}, make(chan struct{}, calls)}
+	b := &browser{fetcher{settings: s, pages: make(chan struct{}, pageReaders), pdfs: make(chan struct{}, pdfReaders)}, make(chan struct{}, calls)}
 	if s.robots {
 		b.site = newRobots()
 	}
@@ -115,7 +115,7 @@ func (b *browser) answer(ctx context.Context, r mcp.CallToolRequest) (string, er
 // head.
 func (d document) page(res *response, name string, offset, most int) (string, error) {
 	if strings.TrimSpace(d.text) == "" {
-		return "", errors.New(join(fmt.Sprintf("%s has no text (%s, %d bytes): it may be shown by a script only; use another source", res.url(), name, len(res.body)), d.note))
+		return "", errors.New(join(fmt.Sprintf("%s has no text (%s, %d bytes)", res.url(), name, len(res.body)), join(d.note, "use another source")))
 	}
 	var head []string
 	add := func(key, value string) {
