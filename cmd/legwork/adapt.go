@@ -24,14 +24,20 @@ func inboxRules(c *conf.Config) tasks.Rules {
 				Users: c.Access.Slack.Users, Chats: c.Access.Slack.Channels, Teams: c.Access.Slack.Teams, External: c.Access.Slack.External,
 			},
 		}},
+		Approvals: approvals(c),
 	}
+}
+
+// approvals are how people are asked about calls.
+func approvals(c *conf.Config) tasks.Approvals {
+	return tasks.Approvals{Expire: c.Approvals.Expire, Grants: c.Approvals.Grants, Private: c.Approvals.ShowIn == conf.ShowInPrivate}
 }
 
 // promptRules are what a config says about prompts.
 func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
 	return tasks.PromptRules{
 		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
-		Sees: c.LLM.Roles[llm.RoleVision] != "", Admins: c.Access.Admins,
+		Sees: c.LLM.Roles[llm.RoleVision] != "", Admins: c.Access.Admins, Approvals: approvals(c),
 	}
 }
 
