@@ -13,6 +13,7 @@ import (
 // Verdict is what the rules say about calling a tool.
 type Verdict struct {
 	Refusal    string // not empty: the call must not be made; a sentence for the model
+	Held       bool   // it is refused because the server has changed the tool
 	Ask        bool   // a person must approve of the exact call first
 	Never      bool   // the admin wants nobody to be asked about this tool, whatever it does
 	ReadOnly   bool   // known to change nothing
@@ -43,7 +44,7 @@ func (s *Set) Verdict(ctx context.Context, groupName, tool string) Verdict {
 		}
 	}
 	if refusal := v.refusal(tool, name); refusal != "" {
-		return Verdict{Refusal: refusal}
+		return Verdict{Refusal: refusal, Held: v.held[name] != nil}
 	}
 	d := v.tools[name]
 	if d == nil {

@@ -1,8 +1,13 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
 
 	"legwork/tools/client"
 )
@@ -13,11 +18,123 @@ type Prompt struct {
 	client.Prompt
 }
 
-// Prompts lists the prompts of a group's servers, waiting for those that are
-// still starting, at most the group's tool timeout.
-func (s *Set) Prompts(context.Context, string) ([]Prompt, error) { return nil, nil }
+// Prompts lists the prompts of a group's servers, by server and then as the
+// server has them. It waits for servers that are still starting, at most the
+// group's tool timeout. Those of a server that is down are left out: the error
+// names it, and the others are returned with it.
+func (s *Set) Prompts(ctx context.Context, name string) ([]Prompt, error) {
+	g := s.groups[name]
+	if g == nil {
+		return nil, s.noGroup(name)
+	}
+	ready, views, err := g.settled(ctx)
+	var list []Prompt
+	for i, sv := range ready {
+		for _, p := range views[i].catalog.Prompts {
+			list = append(list, Prompt{sv.Name(), p})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Prompt) int { return cmp.Compare(a.Server, b.Server) })
+	return list, err
+}
 
 // Prompt writes out the prompt "server/prompt" of a group.
-func (s *Set) Prompt(context.Context, string, string, map[string]string) (string, error) {
-	return "", errors.New("no prompts yet")
+func (s *Set) Prompt(ctx context.Context, group, name string, arguments map[string]string) (string, error) {
+	g := s.groups[group]
+	if g == nil {
+		return "", s.noGroup(group)
+	}
+	server, prompt, _ := strings.Cut(name, "/")
+	i := slices.IndexFunc(g.servers, func(sv *member) bool { return sv.Name() == server })
+	if i < 0 {
+		return "", fmt.Errorf("writing the prompt %q out: the group %s has no server %q", name, group, server)
+	}
+	short, cancel := context.WithTimeout(ctx, g.cfg.ToolTimeout)
+	defer cancel()
+	return g.servers[i].Prompt(short, prompt, arguments)
+}
+
+// maxScript bounds the text of a prompt that is part of a group's instructions.
+const maxScript = 16 << 10
+
+// scripts are the texts of the prompts that are part of groups' instructions,
+// by "server/prompt".
+type scripts struct {
+	mu    sync.Mutex
+	known map[string]script
+}
+
+type script struct {
+	catalog *client.Catalog // that it was read for; nil: for none
+	busy    bool            // it is being read
+	text    string
+}
+
+// text is what was read last; empty for nothing.
+func (k *scripts) text(name string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.known[name].text
+}
+
+// due tells whether a prompt has to be read for a catalog, and that the caller
+// does it.
+func (k *scripts) due(name string, cat *client.Catalog) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.known[name]
+	if cat == nil || s.busy || s.catalog == cat {
+		return false
+	}
+	s.busy = true
+	k.known[name] = s
+	return true
+}
+
+// put ends a reading; an error keeps the text of before.
+func (k *scripts) put(name string, cat *client.Catalog, text string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := script{catalog: cat, text: text}
+	if err != nil {
+		s.text = k.known[name].text
+	}
+	k.known[name] = s
+}
+
+// readPrompts reads the prompts of a set's groups whose servers have a new
+// catalog, each in a goroutine of running.
+func (m *Manager) readPrompts(ctx context.Context, set *Set, running *sync.WaitGroup) {
+	for _, g := range set.groups {
+		name := g.cfg.Prompt
+		server, prompt, _ := strings.Cut(name, "/")
+		s := set.servers[server]
+		if name == "" || s == nil {
+			continue
+		}
+		cat := s.Catalog()
+		if !m.scripts.due(name, cat) {
+			continue
+		}
+		running.Go(func() {
+			text, err := s.Prompt(ctx, prompt, nil)
+			if ctx.Err() != nil {
+				cat, err = nil, ctx.Err() // to be tried again
+			}
+			short, _ := cut(text, maxScript)
+			m.scripts.put(name, cat, short, err)
+			if err != nil && !errors.Is(err, context.Canceled) {
+				m.o.Log.Warn("the instructions of a group lack a prompt", "group", g.name, "prompt", name, "err", err)
+			}
+			m.ring() // the server may have listed anew meanwhile
+		})
+	}
+}
+
+// instructions are those of the config and the prompt's.
+func (g *group) instructions(k *scripts) string {
+	if g.cfg.Prompt == "" {
+		return g.cfg.Instructions
+	}
+	return strings.Trim(g.cfg.Instructions+"\n\n"+k.text(g.cfg.Prompt), "\n")
 }

@@ -20,6 +20,7 @@ type Set struct {
 	servers map[string]*member
 	made    map[string]made // what they were made of
 	groups  map[string]*group
+	scripts *scripts
 	log     *slog.Logger
 }
 
@@ -67,7 +68,7 @@ func (s *Set) Groups() []Group {
 	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
 		g := s.groups[name]
 		list = append(list, Group{
-			Name: name, Description: g.description(), Instructions: g.cfg.Instructions,
+			Name: name, Description: g.description(), Instructions: g.instructions(s.scripts),
 			Model: g.cfg.Model, Allow: g.cfg.Allow, ReadOnly: g.onlyReads(),
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+	"go.uber.org/goleak"
 
 	"legwork/tools"
 )
@@ -25,6 +26,7 @@ type shop struct {
 
 func newShop(t *testing.T) *shop {
 	t.Helper()
+	t.Cleanup(func() { goleak.VerifyNone(t) })
 	s := &shop{MCPServer: server.NewMCPServer("shop", "1", server.WithToolCapabilities(true), server.WithPromptCapabilities(true),
 		server.WithInstructions("Sells things.\nBuy with care."))}
 	h := httptest.NewServer(server.NewStreamableHTTPServer(s.MCPServer))
@@ -118,11 +120,18 @@ func (k *shelf) fail(load, save error) {
 	k.load, k.save = load, save
 }
 
-// runShop runs a manager of the shop until the returned function is called.
+// run runs a manager of the shop until the returned function is called.
 func (s *shop) run(t *testing.T, o tools.Options) (m *tools.Manager, stop func()) {
 	t.Helper()
+	return start(t, s.config(), o)
+}
+
+// start runs a manager until the returned function is called, at the latest to
+// the end of the test.
+func start(t *testing.T, cfg tools.Config, o tools.Options) (m *tools.Manager, stop func()) {
+	t.Helper()
 	o.RestartDelay = 5 * time.Millisecond
-	m, err := tools.New(s.config(), o)
+	m, err := tools.New(cfg, o)
 	if err != nil {
 		t.Fatal(err)
 	}

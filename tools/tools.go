@@ -34,10 +34,11 @@ type Options struct {
 // Manager runs the servers of a Config and hands out snapshots of it. Its
 // methods are safe for concurrent use.
 type Manager struct {
-	o      Options
-	set    atomic.Pointer[Set]
-	guard  *client.Guard
-	ledger *ledger
+	o       Options
+	set     atomic.Pointer[Set]
+	guard   *client.Guard
+	ledger  *ledger
+	scripts *scripts
 
 	news     chan struct{}        // a catalog is new; holds one
 	lastTold map[string]time.Time // of changed tools, by name; tellChanges alone uses it
@@ -68,7 +69,7 @@ func New(cfg Config, o Options) (*Manager, error) {
 		o.Now = time.Now
 	}
 	m := &Manager{
-		o: o, guard: client.NewGuard(o.Log), ledger: newLedger(o.Known, o.Log), stopped: make(chan struct{}),
+		o: o, guard: client.NewGuard(o.Log), ledger: newLedger(o.Known, o.Log), scripts: &scripts{known: map[string]script{}}, stopped: make(chan struct{}),
 		news: make(chan struct{}, 1), lastTold: map[string]time.Time{},
 	}
 	set, _, err := m.build(cfg, nil)
@@ -91,7 +92,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer running.Wait()
 	defer close(m.stopped)
 	stop := map[*client.Server]context.CancelFunc{}
-	running.Go(func() { m.attend(ctx) })
+	running.Go(func() { m.attend(ctx, &running) })
 	launch := func(servers []*client.Server) {
 		for _, s := range servers {
 			life, cancel := context.WithCancel(ctx)
@@ -130,8 +131,9 @@ func (m *Manager) Run(ctx context.Context) error {
 }
 
 // attend looks at each new catalog, until ctx ends.
-func (m *Manager) attend(ctx context.Context) {
+func (m *Manager) attend(ctx context.Context, running *sync.WaitGroup) {
 	for {
+		m.readPrompts(ctx, m.Set(), running)
 		m.tellChanges(ctx)
 		select {
 		case <-ctx.Done():
@@ -179,6 +181,9 @@ func (m *Manager) Reload(ctx context.Context, cfg Config) error {
 			m.o.Log.Warn("a new server is not ready", "server", s.Name(), "err", err)
 		}
 	}
+	var reading sync.WaitGroup
+	m.readPrompts(short, set, &reading)
+	reading.Wait()
 	m.set.Store(set)
 	m.ring()
 	var gone []*client.Server
@@ -211,7 +216,7 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server,
 		}
 		return nil, nil, errors.Join(errs...)
 	}
-	set = &Set{servers: map[string]*member{}, made: map[string]made{}, groups: map[string]*group{}, log: m.o.Log}
+	set = &Set{servers: map[string]*member{}, made: map[string]made{}, groups: map[string]*group{}, scripts: m.scripts, log: m.o.Log}
 	for name, sc := range cfg.Servers {
 		s := &member{builtin: sc.Builtin, trusted: sc.TrustAnnotations, ledger: m.ledger}
 		sc.TrustAnnotations = false // is no business of the server
