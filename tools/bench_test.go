@@ -3,6 +3,7 @@ package tools_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"legwork/tools"
@@ -37,5 +38,28 @@ func BenchmarkCall(b *testing.B) {
 				b.Fatal(err)
 			}
 		})
+	}
+}
+
+// BenchmarkVerdict is what the rules cost for each call: 60 tools, groups with
+// patterns of every kind. The limit is 10 us.
+func BenchmarkVerdict(b *testing.B) {
+	s := newShop(b)
+	for i := range 60 {
+		s.sell(fmt.Sprintf("do_thing_%d", i), "Does a thing.")
+	}
+	cfg := s.config()
+	cfg.Groups["g"] = tools.GroupConfig{
+		Servers: []string{"s"}, Tools: []string{"*", "!x*", "!s.y?"}, ReadOnly: []string{"get_*", "list_*", "s.see_*", "do_*_59"}, Approve: tools.Approve{"do_*", "pay_*", "!do_thing_7"},
+	}
+	m, _ := start(b, cfg, tools.Options{})
+	if list, err := m.Set().Tools(b.Context(), "g"); err != nil || len(list) != 60 {
+		b.Fatalf("Tools: got %d, %v; want 60", len(list), err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if v := m.Set().Verdict(b.Context(), "g", "s.do_thing_33"); v.Refusal != "" || !v.Ask {
+			b.Fatalf("Verdict: got %+v", v)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,18 +62,12 @@ func (g *group) indexed(servers []*member, views []*view) *textindex.Index {
 
 // searched is what a tool is found by.
 func searched(d *client.Definition) string {
-	var more struct {
-		Title       string `json:"title"`
-		Annotations struct {
-			Title string `json:"title"`
-		} `json:"annotations"`
-		InputSchema struct {
-			Properties map[string]json.RawMessage `json:"properties"`
-		} `json:"inputSchema"`
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	_ = json.Unmarshal(d.Raw, &more) // what does not fit is not searched
-	parameters := slices.Sorted(maps.Keys(more.InputSchema.Properties))
-	return strings.Join([]string{d.Name, more.Title, more.Annotations.Title, d.Description, strings.Join(parameters, " ")}, "\n")
+	_ = json.Unmarshal(d.InputSchema, &schema) // without names of parameters it is found by the rest
+	parameters := slices.Sorted(maps.Keys(schema.Properties))
+	return strings.Join([]string{d.Name, cmp.Or(d.Title, d.Annotations.Title), d.Description, strings.Join(parameters, " ")}, "\n")
 }
 
 // settled waits for the group's servers, at most its tool timeout. It returns

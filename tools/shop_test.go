@@ -24,9 +24,12 @@ type shop struct {
 	calls []mcp.CallToolRequest
 }
 
-func newShop(t *testing.T) *shop {
+func newShop(t testing.TB) *shop {
 	t.Helper()
-	t.Cleanup(func() { goleak.VerifyNone(t) })
+	if _, isTest := t.(*testing.T); isTest {
+		before := goleak.IgnoreCurrent() // another shop may be open
+		t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	}
 	s := &shop{MCPServer: server.NewMCPServer("shop", "1", server.WithToolCapabilities(true), server.WithPromptCapabilities(true),
 		server.WithInstructions("Sells things.\nBuy with care."))}
 	h := httptest.NewServer(server.NewStreamableHTTPServer(s.MCPServer))
@@ -128,7 +131,7 @@ func (s *shop) run(t *testing.T, o tools.Options) (m *tools.Manager, stop func()
 
 // start runs a manager until the returned function is called, at the latest to
 // the end of the test.
-func start(t *testing.T, cfg tools.Config, o tools.Options) (m *tools.Manager, stop func()) {
+func start(t testing.TB, cfg tools.Config, o tools.Options) (m *tools.Manager, stop func()) {
 	t.Helper()
 	o.RestartDelay = 5 * time.Millisecond
 	m, err := tools.New(cfg, o)

@@ -2,7 +2,11 @@ package tools
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"legwork/tools/client"
 )
@@ -15,4 +19,72 @@ func (m *Manager) Status() []client.Status {
 	}
 	slices.SortFunc(list, func(a, b client.Status) int { return cmp.Compare(a.Name, b.Name) })
 	return list
+}
+
+// Probed is what a try of a server brought to light.
+type Probed struct {
+	client.Status
+	Problem string   // why it cannot be used; empty: it can
+	Asks    []string // its tools that need an approval in one of the groups, by the server's names
+	Held    []string // its tools that are held back because it changed them
+}
+
+// Probe waits for all servers of the newest snapshot at once, for each at most
+// wait, and tells how they are, by name. The manager has to be running.
+func (m *Manager) Probe(ctx context.Context, wait time.Duration) []Probed {
+	set := m.Set()
+	var mu sync.Mutex
+	var list []Probed
+	var probes sync.WaitGroup
+	for _, s := range set.servers {
+		probes.Go(func() {
+			p := set.probe(ctx, s, wait)
+			mu.Lock()
+			defer mu.Unlock()
+			list = append(list, p)
+		})
+	}
+	probes.Wait()
+	slices.SortFunc(list, func(a, b Probed) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+func (s *Set) probe(ctx context.Context, m *member, wait time.Duration) Probed {
+	short, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	err := m.Settled(short)
+	p := Probed{Status: m.Status()}
+	switch {
+	case err != nil && p.State == client.Starting && short.Err() != nil:
+		p.Problem = fmt.Sprintf("not ready after %v: it does not answer, or needs longer to start", wait)
+		return p
+	case err != nil:
+		p.Problem = cmp.Or(p.Err, err.Error())
+		return p
+	}
+	v := m.view()
+	if v.problem != nil {
+		p.Problem = v.problem.Error()
+	}
+	for tool := range v.held {
+		p.Held = append(p.Held, tool)
+	}
+	for tool, d := range v.tools {
+		if s.asks(m, tool, d) {
+			p.Asks = append(p.Asks, tool)
+		}
+	}
+	slices.Sort(p.Held)
+	slices.Sort(p.Asks)
+	return p
+}
+
+// asks tells whether a tool needs an approval in one of the groups.
+func (s *Set) asks(m *member, tool string, d *client.Definition) bool {
+	for _, g := range s.groups {
+		if slices.Contains(g.servers, m) && g.has(m, tool) && g.judged(m, tool, d).Ask {
+			return true
+		}
+	}
+	return false
 }

@@ -1,0 +1,48 @@
+package tools_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"legwork/tools"
+	"legwork/tools/client"
+)
+
+// TestCaller: built-in servers are told for whom they are called, others are
+// not.
+func TestCaller(t *testing.T) {
+	s, root := newShop(t), t.TempDir()
+	s.sell("pay", "Pays a bill.")
+	cfg := s.config()
+	cfg.Servers["files"] = tools.ServerConfig{Builtin: "files", Options: map[string]any{"root": filepath.Join("work", "{chat}"), "write": true}}
+	cfg.Groups["files"] = tools.GroupConfig{Approve: tools.Approve{"never"}}
+	m, _ := start(t, cfg, tools.Options{Base: root})
+	do := func(group, tool, args, chat string) {
+		t.Helper()
+		r, err := m.Set().Call(t.Context(), group, tools.Call{
+			Call: client.Call{Tool: tool, Arguments: json.RawMessage(args), Meta: map[string]any{"legwork/chat": "slack:C666"}},
+			Chat: chat, Person: "telegram:1", Private: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantText(t, tool+" of "+chat, r, false)
+	}
+	do("files", "files.write", `{"path":"a.txt","content":"hi"}`, "telegram:1")
+	do("files", "files.write", `{"path":"a.txt","content":"ho"}`, "telegram:-2")
+	folders, err := os.ReadDir(filepath.Join(root, "work"))
+	if err != nil || len(folders) != 2 {
+		t.Errorf("folders of two chats: got %v, %v; want two", folders, err)
+	}
+	do("g", "s.pay", `{}`, "telegram:1")
+	if meta := s.called()[0].Params.Meta; meta != nil {
+		for key := range meta.AdditionalFields {
+			if strings.HasPrefix(key, "legwork") {
+				t.Errorf("a foreign server was told %v", meta.AdditionalFields)
+			}
+		}
+	}
+}
