@@ -96,7 +96,7 @@ func judged(s State, e Event, a Action) State {
 			s = ended(s, e, at)
 		}
 	}
-	if e.Decision.Approve && e.Decision.Scope == ScopeTask {
+	if e.Decision.Approve && e.Decision.Scope != "" { // of the chat: what is kept for it is kept after this
 		s.Granted = slices.Clip(s.Granted)
 		for _, g := range e.Decision.Grants {
 			s.Granted = append(s.Granted, Standing{Seq: e.Seq, By: e.By, Grant: g})

@@ -147,27 +147,32 @@ func (in *Inbox) toAdmins(ctx context.Context, draft func(lang string) bot.Draft
 
 // direct posts a draft to the private chat of a person.
 func (in *Inbox) direct(ctx context.Context, person string, draft func(lang string) bot.Draft) error {
-	platform, id, _ := strings.Cut(person, ":")
-	p, err := in.Chats.Platform(bot.Chat{Platform: platform})
-	if err != nil {
-		return err
-	}
-	director, ok := p.(bot.Director)
-	if !ok {
-		return bot.ErrGone
-	}
-	spoken, err := in.setting(ctx, person, settingSpoken)
-	if err != nil {
-		return err
-	}
-	lang, err := in.language(ctx, person, cmp.Or(spoken, in.rules.Load().Language))
-	if err != nil {
-		return err
-	}
-	chat, err := director.Direct(ctx, id)
+	p, chat, lang, err := in.reach(ctx, person)
 	if err != nil {
 		return err
 	}
 	_, err = p.Post(ctx, chat, draft(lang))
 	return err
+}
+
+// reach finds the private chat with a person, and the language of what they read
+// there unasked.
+func (in *Inbox) reach(ctx context.Context, person string) (p bot.Platform, chat bot.Chat, lang string, err error) {
+	platform, id, _ := strings.Cut(person, ":")
+	if p, err = in.Chats.Platform(bot.Chat{Platform: platform}); err != nil {
+		return p, chat, "", err
+	}
+	director, ok := p.(bot.Director)
+	if !ok {
+		return p, chat, "", bot.ErrGone
+	}
+	spoken, err := in.setting(ctx, person, settingSpoken)
+	if err != nil {
+		return p, chat, "", err
+	}
+	if lang, err = in.language(ctx, person, cmp.Or(spoken, in.rules.Load().Language)); err != nil {
+		return p, chat, "", err
+	}
+	chat, err = director.Direct(ctx, id)
+	return p, chat, lang, err
 }

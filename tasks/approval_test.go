@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,19 +94,19 @@ func TestOneDecision(t *testing.T) {
 	id, card := s.asks("ann", room("hall"), "book")
 	allow, deny := label(t, card.Draft, "Allow once"), label(t, card.Draft, "Deny")
 	s.again()
-	if got := s.send(s.press("bob", room("hall"), allow)).text(); got != s.text("error.not_yours", nil) {
+	if got := s.send(s.press("bob", room("hall"), allow)).words(); got != s.text("error.not_yours", nil) {
 		t.Errorf("a stranger to the task heard %q", got)
 	}
 	got := s.send(s.press("boss", room("hall"), deny), s.press("ann", room("hall"), allow), s.press("ann", room("hall"), allow))
-	if want := s.text("error.decided", map[string]any{"Text": "Denied by BOSS, 12:00."}); got.text() != want+" | "+want {
-		t.Errorf("heard %q, want %q twice", got.text(), want)
+	if want := s.text("error.decided", map[string]any{"Text": "Denied by BOSS, 12:00."}); got.words() != want+" | "+want {
+		t.Errorf("heard %q, want %q twice", got.words(), want)
 	}
 	s.over(id)
 	if d := s.decisions(id); len(d) != 1 || d[0].Decision.Approve || d[0].By != "phone:boss" {
 		t.Errorf("decisions = %+v, want the denial alone", d)
 	}
 	s.again()
-	if got := s.send(s.press("ann", room("hall"), allow)).text(); !strings.Contains(got, "Denied by BOSS") {
+	if got := s.send(s.press("ann", room("hall"), allow)).words(); !strings.Contains(got, "Denied by BOSS") {
 		t.Errorf("a press after the end heard %q", got)
 	}
 	if got := s.tools.calls(); len(got) != 0 {
@@ -124,15 +125,15 @@ func TestDenyWithReason(t *testing.T) {
 			s := newStage(t, []string{`{"n":1}`})
 			id, card := s.asks("ann", at, "book")
 			asked := s.send(s.press("ann", at, label(t, card.Draft, "Deny with a reason")))
-			if asked.text() != s.text("approval.why", nil) {
-				t.Fatalf("the press was answered %q", asked.text())
+			if asked.words() != s.text("approval.why", nil) {
+				t.Fatalf("the press was answered %q", asked.words())
 			}
 			if got := s.say("ann", at, "/status"); got == "" || len(s.decisions(id)) != 0 {
 				t.Fatalf("a command got %q and decided %v", got, s.decisions(id))
 			}
 			why := s.by("ann", at, "too dear")
 			if !at.Private {
-				why.ReplyTo = asked.posts[0].ID
+				why.ReplyTo = asked.notice(t).ID
 				if s.send(s.by("bob", at, "me too")); len(s.decisions(id)) != 0 {
 					t.Fatal("somebody else's words decided")
 				}
@@ -178,7 +179,7 @@ func TestStandingGrants(t *testing.T) {
 	}
 	id, card = s.asks("ann", room("hall"), "book again")
 	always := label(t, card.Draft, "Always in this chat")
-	if got := s.send(s.press("ann", room("hall"), always)).text(); got != s.text("error.admin_needed", nil) || len(s.decisions(id)) != 0 {
+	if got := s.send(s.press("ann", room("hall"), always)).words(); got != s.text("error.admin_needed", nil) || len(s.decisions(id)) != 0 {
 		t.Fatalf("somebody who is no admin heard %q and decided %v", got, s.decisions(id))
 	}
 	s.send(s.press("boss", room("hall"), always))
@@ -208,7 +209,7 @@ func TestExpiredApproval(t *testing.T) {
 	if closed := s.last(card.ID); !strings.Contains(closed.Text, s.text("question.expired", nil)) || len(closed.Buttons) > 0 {
 		t.Errorf("closed card = %+v", closed)
 	}
-	got := s.send(s.press("ann", private("ann"), label(t, card.Draft, "Allow once"))).text()
+	got := s.send(s.press("ann", private("ann"), label(t, card.Draft, "Allow once"))).words()
 	if got != s.text("error.decided", map[string]any{"Text": s.text("question.expired", nil)}) || len(s.tools.calls()) != 0 {
 		t.Errorf("a late press heard %q, calls %q", got, s.tools.calls())
 	}
@@ -224,7 +225,9 @@ func TestPrivateApproval(t *testing.T) {
 	if card.Chat.Key() != "phone:eve" || card.ReplyTo != "" {
 		t.Fatalf("the card is in %s in reply to %q", card.Chat.Key(), card.ReplyTo)
 	}
-	s.until(id, "the group is told", func(state planner.State) bool { return len(state.Slots) > 2 })
+	s.until(id, "the group is told", func(state planner.State) bool {
+		return slices.ContainsFunc(state.Slots, func(slot planner.Slot) bool { return strings.HasPrefix(slot.Name, "told ") && slot.Message != "" })
+	})
 	s.phone.mu.Lock()
 	told := 0
 	for _, p := range s.phone.posts {
@@ -237,10 +240,10 @@ func TestPrivateApproval(t *testing.T) {
 		t.Errorf("the group was told %d times, want once", told)
 	}
 	deny := label(t, card.Draft, "Deny with a reason")
-	if got := s.send(s.press("mallory", private("mallory"), deny)).text(); got != s.text("error.not_yours", nil) {
+	if got := s.send(s.press("mallory", private("mallory"), deny)).words(); got != s.text("error.not_yours", nil) {
 		t.Errorf("somebody else heard %q", got)
 	}
-	if got := s.send(s.press("eve", private("eve"), deny)).text(); got != s.text("approval.why", nil) {
+	if got := s.send(s.press("eve", private("eve"), deny)).words(); got != s.text("approval.why", nil) {
 		t.Fatalf("the press was answered %q", got)
 	}
 	s.send(s.by("eve", private("eve"), "too dear"))

@@ -17,12 +17,17 @@ const maxTitle = 80
 
 // Board draws the live picture of a task.
 func Board(v *View, texts *i18n.Texts, now time.Time) bot.Board {
+	return boardWith(v, texts, now, nil)
+}
+
+// boardWith draws it with what servers report of their calls, by action.
+func boardWith(v *View, texts *i18n.Texts, now time.Time, reports map[string]Progress) bot.Board {
 	s, opening := v.State, v.Opening()
 	b := bot.Board{Title: title(opening.Goal), Status: statusText(texts, opening.Language, s)}
 	for i, w := range s.Subtasks {
 		b.Items = append(b.Items, bot.Item{
 			ID: w.ID, Title: line(planner.Description(w, v.Event)), Group: w.Name,
-			State: string(w.State), Elapsed: elapsed(w, now), Doing: doing(v, i),
+			State: string(w.State), Elapsed: elapsed(w, now), Doing: doing(v, i, texts, reports),
 		})
 	}
 	return b
@@ -73,8 +78,8 @@ func elapsed(w planner.Work, now time.Time) time.Duration {
 	return max(0, now.Sub(w.Began))
 }
 
-// doing names the tools that a sub-task waits for now.
-func doing(v *View, subtask int) string {
+// doing names the tools that a sub-task waits for now, with how far they are.
+func doing(v *View, subtask int, texts *i18n.Texts, reports map[string]Progress) string {
 	w := v.State.Subtasks[subtask]
 	if w.State.Ended() || len(w.Turns) == 0 {
 		return ""
@@ -84,7 +89,11 @@ func doing(v *View, subtask int) string {
 	for i, c := range turn.Calls {
 		if c.Step != planner.StepDone {
 			call := v.Event(turn.Seq).Reply.Calls[i]
-			names = append(names, cmp.Or(call.Tool, call.Name))
+			name := cmp.Or(call.Tool, call.Name)
+			if g, ok := reports[fmt.Sprintf("tool %s turn %d call %d.%d", w.ID, len(w.Turns), i+1, c.Attempt)]; ok {
+				name = g.under(name, texts, v.Opening().Language)
+			}
+			names = append(names, name)
 		}
 	}
 	return strings.Join(names, ", ")

@@ -35,6 +35,8 @@ func commands() []command {
 		{"forget", (*Inbox).forget},
 		{"history", (*Inbox).history},
 		{"groups", (*Inbox).groups},
+		{"approvals", (*Inbox).approvals},
+		{"prompt", (*Inbox).prompt},
 		{"model", (*Inbox).model},
 		{"lang", (*Inbox).lang},
 		{"timezone", (*Inbox).zone},
@@ -72,8 +74,17 @@ func splitCommand(text string) (name, rest string, ok bool) {
 	return strings.ToLower(name), rest, true
 }
 
-// command runs one, or names the nearest.
+// command runs one, or names the nearest. It ends the asking for what a prompt
+// needs.
 func (in *Inbox) command(ctx context.Context, r *routed, name, rest string) error {
+	left, err := in.leavePrompt(ctx, r)
+	if err != nil {
+		return err
+	}
+	if left && name == "cancel" {
+		in.say(r, "prompts.over", nil)
+		return nil
+	}
 	for _, c := range commands() {
 		if c.name == name {
 			return c.run(in, ctx, r, rest)

@@ -108,13 +108,13 @@ func TestForm(t *testing.T) {
 func TestFormIsForTheAsker(t *testing.T) {
 	s, id, card := asksForm(t, form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}, false, room("hall"))
 	single, decline := label(t, card.Draft, "Single"), label(t, card.Draft, "Decline")
-	if got := s.send(s.press("bob", room("hall"), single)).text(); got != s.text("error.not_yours", nil) {
+	if got := s.send(s.press("bob", room("hall"), single)).words(); got != s.text("error.not_yours", nil) {
 		t.Errorf("somebody else heard %q", got)
 	}
 	other := s.by("bob", room("hall"), "Single")
 	other.ReplyTo = card.ID
 	s.send(other)
-	got := s.send(s.press("boss", room("hall"), decline), s.press("ann", room("hall"), single)).text()
+	got := s.send(s.press("boss", room("hall"), decline), s.press("ann", room("hall"), single)).words()
 	if want := s.text("error.decided", map[string]any{"Text": "Declined by BOSS, 12:00."}); got != want {
 		t.Errorf("the second press heard %q, want %q", got, want)
 	}
@@ -140,7 +140,7 @@ func TestAddressQuestion(t *testing.T) {
 	}
 	m := s.by("ann", private("ann"), "done")
 	m.ReplyTo = card.ID
-	if got := s.send(m).text(); got != s.text("form.press", nil) {
+	if got := s.send(m).words(); got != s.text("form.press", nil) {
 		t.Errorf("a reply got %q", got)
 	}
 	s.send(s.press("ann", private("ann"), label(t, card.Draft, "I have done it")))

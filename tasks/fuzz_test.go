@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"legwork/bot"
+	"legwork/tasks"
 )
 
 // FuzzInbox hands it texts and presses as platforms may bring them: each batch
@@ -21,6 +22,10 @@ func FuzzInbox(f *testing.F) {
 		{"//", "g:a:phone:eve"},
 		{"/lang \u202eru", "r:TASK"},
 		{strings.Repeat("/", 1000), "d:TASK"},
+		{"/approvals revoke \x00", "p:TASK:1.0:o"},
+		{"/approvals accept -", "q:TASK:-1.9:1"},
+		{"/prompt a b=c", "v:-1"},
+		{"/cancel", "t:a:"},
 	} {
 		f.Add(seed[0], seed[1], false, false)
 		f.Add(seed[0], seed[1], true, true)
@@ -46,6 +51,32 @@ func FuzzInbox(f *testing.F) {
 		for _, p := range o.phone.posts {
 			if p.Kind != bot.KindNotice || p.Text == "" || !utf8.ValidString(p.Text) {
 				t.Errorf("posted %+v", p)
+			}
+		}
+	})
+}
+
+// FuzzPrompt takes what may be written after the name of a prompt: the task that
+// it opens has arguments that the prompt knows, each of them with a value.
+func FuzzPrompt(f *testing.F) {
+	for _, seed := range []string{"", "city=Rome days=2", "Rome days=", `days="2" mood='a b`, "city=city=x\nmood=\u202e", "=", "days=1 days=2 days="} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		o := newOffice(t)
+		o.toolbox = &gated{prompts: []tasks.ServerPrompt{{Name: "travel/plan", Arguments: []tasks.PromptArgument{{Name: "city"}, {Name: "days"}, {Name: "mood"}}}}}
+		o.restart()
+		o.send(o.by("ann", private("ann"), "/prompt plan "+text))
+		for _, id := range o.live(private("ann")) {
+			opening := o.event(id, 1).Opening
+			if opening.Prompt == nil {
+				t.Fatalf("%q opened %q", text, opening.Goal)
+			}
+			for name, value := range opening.Prompt.Arguments {
+				made := strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "")
+				if name != "city" && name != "days" && name != "mood" || value == "" || !strings.Contains(made, value) {
+					t.Errorf("%q gave %s=%q", text, name, value)
+				}
 			}
 		}
 	})

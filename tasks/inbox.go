@@ -28,6 +28,7 @@ type Inbox struct {
 	outbox   *outbox
 	sorry    *sorry
 	granting sync.Mutex // guards the grants of chats, which are read, changed and stored as one
+	changing sync.Mutex // and so what was told of changed tools
 }
 
 // InboxConfig is what an Inbox works with as long as it lives. All fields but
@@ -264,6 +265,9 @@ func (in *Inbox) understand(ctx context.Context, r *routed) error {
 		if meant, err := in.meant(ctx, r); !meant || err != nil {
 			return err
 		}
+	}
+	if taken, err := in.argument(ctx, r); taken || err != nil {
+		return err
 	}
 	if answered, err := in.answered(ctx, r); answered || err != nil {
 		return err

@@ -29,6 +29,7 @@ type phone struct {
 	hold    map[string]chan any // chats where a post waits until the channel is closed
 	refuse  map[string]bool     // chats where the bot cannot write
 	sent    chan bot.Chat       // gets the chat of each post, unless nil
+	frames  chan bot.Draft      // gets each edit, unless nil
 	files   bool                // it can send files
 	noFiles bool                // and refuses each of them
 }
@@ -77,6 +78,9 @@ func (p *phone) Edit(_ context.Context, to bot.Chat, id string, d bot.Draft) err
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.edits = append(p.edits, enginetest.Post{Draft: d, Chat: to, ID: id})
+	if p.frames != nil {
+		p.frames <- d
+	}
 	return nil
 }
 
@@ -194,6 +198,24 @@ func (h heard) text() string {
 		}
 	}
 	return strings.Join(all, " | ")
+}
+
+// words is what was said to the messages, without what tasks show meanwhile.
+func (h heard) words() string {
+	h.posts = slices.DeleteFunc(slices.Clone(h.posts), func(p enginetest.Post) bool { return p.Task != "" })
+	return h.text()
+}
+
+// notice is the only post that belongs to no task.
+func (h heard) notice(t *testing.T) enginetest.Post {
+	t.Helper()
+	for _, p := range h.posts {
+		if p.Task == "" {
+			return p
+		}
+	}
+	t.Fatalf("no notice in %+v", h.posts)
+	return enginetest.Post{}
 }
 
 // data is what the button of that label carries.

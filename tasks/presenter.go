@@ -23,10 +23,11 @@ type Presenter struct {
 	poke chan struct{}
 	last chan struct{} // closed when the outcome is on its way
 
-	mu     sync.Mutex // guards what follows
-	view   *View
-	speech *Speech
-	doubt  map[string]bool // slots whose message may have been sent already
+	mu       sync.Mutex // guards what follows
+	view     *View
+	speech   *Speech
+	doubt    map[string]bool     // slots whose message may have been sent already
+	progress map[string]Progress // of tool calls, by action
 
 	pen     chan struct{}  // holds one token, taken while something is drawn; guards what follows
 	frozen  bool           // the outcome is on its way, no more frames

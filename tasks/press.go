@@ -28,6 +28,10 @@ func (in *Inbox) press(ctx context.Context, r *routed) error {
 		{pressAllow, func(ctx context.Context, r *routed, who string) error { return in.judge(ctx, r, pressAllow, who) }},
 		{pressOnlyHere, func(ctx context.Context, r *routed, who string) error { return in.judge(ctx, r, pressOnlyHere, who) }},
 		{pressIgnore, func(ctx context.Context, r *routed, who string) error { return in.judge(ctx, r, pressIgnore, who) }},
+		{pressRevoke, in.revokes},
+		{pressAccept, func(ctx context.Context, r *routed, id string) error { return in.change(ctx, r, pressAccept, id) }},
+		{pressLeave, func(ctx context.Context, r *routed, id string) error { return in.change(ctx, r, pressLeave, id) }},
+		{pressShow, func(ctx context.Context, r *routed, id string) error { return in.change(ctx, r, pressShow, id) }},
 	} {
 		if rest, ok := strings.CutPrefix(data, p.prefix); ok {
 			return p.take(ctx, r, rest)

@@ -23,8 +23,15 @@ type said struct {
 	aside   bool // only where its author alone sees it, or not at all
 	instead bool // also in place of the message whose button was pressed, as that is settled
 	kind    bot.Kind
-	task    string                               // that the message belongs to
-	sent    func(ctx context.Context, id string) // learns the id of the message
+	task    string // that the message belongs to
+	// file, where it can be sent, holds what text holds as well, and brief stands
+	// in place of text then.
+	file  *bot.File
+	brief string
+	// later, unless nil, finds out what is said: beside the chat, since that may
+	// take a while.
+	later func(ctx context.Context) said
+	sent  func(ctx context.Context, id string) // learns the id of the message
 }
 
 // maxToast is how much text fits the short note that a press is answered with,
@@ -60,12 +67,16 @@ func (in *Inbox) aside(r *routed, key string) {
 // Platforms whose messages last may have it wait for its turn; then it goes out
 // in the background, in order within its chat.
 func (in *Inbox) tell(ctx context.Context, m bot.Message, s said) {
-	if s.text == "" && (m.Press == "" || m.Token == "") {
+	if s.text == "" && s.later == nil && (m.Press == "" || m.Token == "") {
 		return
 	}
 	p, err := in.Chats.Platform(m.Chat)
 	if err != nil {
 		in.Log.WarnContext(ctx, "a notice could not be shown", "chat", m.Chat.Key(), "cause", err)
+		return
+	}
+	if s.later != nil {
+		in.outbox.add(ctx, m.Key, func(ctx context.Context) { in.deliver(ctx, p, m, s.later(ctx)) })
 		return
 	}
 	if p.Limits().Passing {
@@ -138,15 +149,42 @@ func settle(ctx context.Context, p bot.Platform, m bot.Message, s said) error {
 }
 
 func (in *Inbox) post(ctx context.Context, p bot.Platform, m bot.Message, s said) error {
-	d := bot.Draft{Kind: s.kind, Task: s.task, Text: s.text, ReplyTo: m.ID, Buttons: s.buttons}
+	d := bot.Draft{Kind: s.kind, Task: s.task, Text: s.text, ReplyTo: m.ID, Buttons: s.buttons, File: s.file}
 	if d.Kind == "" {
 		d.Kind = bot.KindNotice
 	}
-	id, err := p.Post(ctx, m.Chat, d)
+	id, err := postWhole(ctx, p, m.Chat, d, s.brief)
 	if err == nil && s.sent != nil {
 		s.sent(ctx, id)
 	}
 	return err
+}
+
+// postWhole posts a draft in as many messages as it takes, or where its file can
+// be sent with that and the brief text; it returns the id of the last one.
+func postWhole(ctx context.Context, p bot.Platform, to bot.Chat, d bot.Draft, brief string) (id string, err error) {
+	file, full := d.File, d.Text
+	if f, ok := p.(bot.Filer); ok && file != nil && f.Files(to) {
+		d.Text = brief
+		if id, err = postParts(ctx, p, to, d); !errors.Is(err, bot.ErrNoFiles) {
+			return id, err
+		}
+	}
+	d.File, d.Text = nil, full
+	return postParts(ctx, p, to, d)
+}
+
+func postParts(ctx context.Context, p bot.Platform, to bot.Chat, d bot.Draft) (id string, err error) {
+	parts := []bot.Draft{d}
+	if s, ok := p.(bot.Splitter); ok {
+		parts = s.Split(d)
+	}
+	for _, part := range parts {
+		if id, err = p.Post(ctx, to, part); err != nil {
+			return "", err
+		}
+	}
+	return id, nil
 }
 
 // Flush returns when everything that was to be said has gone out. When ctx ends

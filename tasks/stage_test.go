@@ -47,6 +47,49 @@ type gated struct {
 	live       bool           // in the midst of the call, not as its result
 	made       []string
 	answers    []form.Answer
+
+	changes  []tasks.ToolChange
+	accepted []string
+	prompts  []tasks.ServerPrompt // of the group "book"
+	slow     chan any             // the prompts of the group "look" wait for it
+	report   *tasks.Progress      // what a call reports before hold is closed
+	hold     chan any
+}
+
+func (j *gated) Changes(context.Context) []tasks.ToolChange {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.changes)
+}
+
+func (j *gated) Accept(_ context.Context, id string) (tasks.ToolChange, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	i := slices.IndexFunc(j.changes, func(c tasks.ToolChange) bool { return c.ID == id })
+	if i < 0 {
+		return tasks.ToolChange{}, fmt.Errorf("no change %q", id)
+	}
+	c := j.changes[i]
+	j.changes, j.accepted = slices.Delete(j.changes, i, i+1), append(j.accepted, id)
+	return c, nil
+}
+
+func (j *gated) Prompts(ctx context.Context, group string) ([]tasks.ServerPrompt, error) {
+	switch {
+	case group == "book":
+		return j.prompts, nil
+	case group == "look" && j.slow != nil:
+		select {
+		case <-j.slow:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return nil, nil
+}
+
+func (j *gated) Prompt(_ context.Context, group, name string, arguments map[string]string) (string, error) {
+	return fmt.Sprintf("%s %s %v", group, name, arguments), nil
 }
 
 func (j *gated) Verdict(_ context.Context, group, _ string) tasks.Verdict {
@@ -72,6 +115,10 @@ func (j *gated) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, e
 		j.answers = append(j.answers, answer)
 	default:
 		return tasks.ToolResult{Question: j.question, State: json.RawMessage(`"state"`)}, nil
+	}
+	if j.report != nil {
+		c.Progress(*j.report)
+		<-j.hold
 	}
 	j.made = append(j.made, string(c.Arguments))
 	return tasks.ToolResult{Text: "done " + string(c.Arguments)}, nil

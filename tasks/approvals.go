@@ -1,0 +1,271 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"legwork/bot"
+	"legwork/planner"
+)
+
+// pressRevoke begins what the buttons carry that take a standing grant back: the
+// code of the grant follows.
+const pressRevoke = "v:"
+
+// maxListed is how many entries of each kind /approvals lists.
+const maxListed = 20
+
+// approvals tells what waits for a decision and what is allowed without being
+// asked, or takes something of that back.
+func (in *Inbox) approvals(ctx context.Context, r *routed, rest string) error {
+	verb, code, _ := strings.Cut(rest, " ")
+	code = strings.TrimSpace(code)
+	switch strings.ToLower(verb) {
+	case "revoke":
+		return in.revokes(ctx, r, code)
+	case "show":
+		return in.change(ctx, r, pressShow, code)
+	case "accept":
+		return in.change(ctx, r, pressAccept, code)
+	}
+	return in.listApprovals(ctx, r)
+}
+
+// listing is the reply to /approvals while it is put together.
+type listing struct {
+	in      *Inbox
+	r       *routed
+	zone    string
+	parts   []string
+	buttons []bot.Button
+}
+
+func (in *Inbox) listApprovals(ctx context.Context, r *routed) error {
+	near, err := in.nearby(ctx, r)
+	if err != nil {
+		return err
+	}
+	zone, err := in.timezone(ctx, r)
+	if err != nil {
+		return err
+	}
+	l := &listing{in: in, r: r, zone: zone}
+	if err := l.waiting(ctx, near); err != nil {
+		return err
+	}
+	if err := l.granted(ctx, near); err != nil {
+		return err
+	}
+	if r.admin && r.message.Chat.Private {
+		l.changed(ctx)
+	}
+	if len(l.parts) == 0 {
+		in.say(r, "approvals.none", nil)
+		return nil
+	}
+	in.reply(r, said{text: in.spell(r.message.Chat, strings.Join(l.parts, "\n\n")), buttons: l.buttons})
+	return nil
+}
+
+// nearby lists the live tasks whose approvals a message's author may see: those
+// of the chat around threads and topics; in a private chat all that are their
+// own, for admins everybody's.
+func (in *Inbox) nearby(ctx context.Context, r *routed) ([]liveTask, error) {
+	all, err := in.Store.Live(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("listing tasks: %w", err)
+	}
+	m := r.message
+	var list []liveTask
+	for _, live := range all {
+		if live.Chat.Room() != m.Chat.Room() && (!m.Chat.Private || live.From.Key() != m.From.Key() && !r.admin) {
+			continue
+		}
+		s, err := in.Store.State(ctx, live.Task)
+		if errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoTask) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading task %s: %w", live.Task, err)
+		}
+		list = append(list, liveTask{live, s})
+	}
+	return list, nil
+}
+
+// add puts a list under its heading.
+func (l *listing) add(heading string, lines []string, how string) {
+	if len(lines) == 0 {
+		return
+	}
+	text := l.text(heading, nil)
+	if more := len(lines) - maxListed; more > 0 {
+		lines = append(lines[:maxListed], l.text("board.more", map[string]any{"Count": more}))
+	}
+	text += "\n\n- " + strings.Join(lines, "\n- ")
+	if how != "" {
+		text += "\n\n" + l.text(how, nil)
+	}
+	l.parts = append(l.parts, text)
+}
+
+func (l *listing) text(key string, data any) string { return l.in.Texts.Text(l.r.lang, key, data) }
+
+// waiting lists what waits for a decision, and where.
+func (l *listing) waiting(ctx context.Context, near []liveTask) error {
+	var lines []string
+	for _, t := range near {
+		for _, a := range planner.Todo(t.state) {
+			if a.Kind != planner.KindAsk || !subjectOf(a.ID).decides() {
+				continue
+			}
+			line, err := l.waits(ctx, t, a)
+			if err != nil {
+				return err
+			}
+			lines = append(lines, line)
+		}
+	}
+	l.add("approvals.waiting", lines, "")
+	return nil
+}
+
+func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (string, error) {
+	e, err := l.in.Store.Event(ctx, t.Task, a.Asked)
+	if err != nil {
+		return "", fmt.Errorf("reading question: %w", err)
+	}
+	goal, err := l.goal(ctx, t)
+	if err != nil {
+		return "", err
+	}
+	data := map[string]any{"Goal": goal}
+	if q := e.Question; q != nil && q.Form != nil {
+		data["Tool"] = l.text("approvals.asks", map[string]any{"Server": inCode(q.Server)})
+	} else if q != nil {
+		data["Tool"] = toolNames(q.Calls)
+	}
+	if e.Question != nil && !e.Question.Expires.IsZero() {
+		data["Date"] = inZone(e.Question.Expires, l.zone)
+	}
+	switch {
+	case t.state.Slot(privately+a.ID).Message != "":
+		data["Chat"] = l.text("approvals.private", nil)
+	case t.Chat.Key() != l.r.message.Chat.Key():
+		data["Chat"] = inCode(t.Chat.Key())
+	}
+	return l.text("approvals.waits", data), nil
+}
+
+func (l *listing) goal(ctx context.Context, t liveTask) (string, error) {
+	first, err := l.in.Store.Event(ctx, t.Task, 1)
+	if err != nil {
+		return "", fmt.Errorf("reading task %s: %w", t.Task, err)
+	}
+	return plainText(title(first.Opening.Goal)), nil
+}
+
+// toolNames names the tools of calls, each once.
+func toolNames(calls []planner.Approval) string {
+	var names []string
+	for _, c := range calls {
+		if name := inCode(c.Tool); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// granted lists what is allowed without being asked, with a button each to take
+// it back.
+func (l *listing) granted(ctx context.Context, near []liveTask) error {
+	grants, err := chatGrants(ctx, l.in.Store, l.r.message.Chat, l.in.Now())
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, t := range near {
+		own, err := l.grantedTask(ctx, t, grants)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, own...)
+	}
+	for _, g := range grants {
+		lines = append(lines, l.text("approvals.chat", map[string]any{
+			"Code": g.ID, "Tool": inCode(g.Tool), "Name": plainText(nameOf(g.Name, g.By)), "Date": inZone(g.At, l.zone),
+		}))
+		l.revocable(g.ID)
+	}
+	l.add("approvals.granted", lines, "approvals.revoke")
+	return nil
+}
+
+// grantedTask lists what is allowed in a task alone, decision by decision.
+func (l *listing) grantedTask(ctx context.Context, t liveTask, everywhere []ChatGrant) ([]string, error) {
+	var lines []string
+	seen := 0
+	for _, g := range t.state.Granted {
+		if g.Seq == seen || slices.ContainsFunc(everywhere, func(c ChatGrant) bool { return c.Grant == g.Grant }) {
+			continue
+		}
+		seen = g.Seq
+		e, err := l.in.Store.Event(ctx, t.Task, g.Seq)
+		if err != nil {
+			return nil, fmt.Errorf("reading decision: %w", err)
+		}
+		goal, err := l.goal(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		name := g.By
+		if e.Decision != nil {
+			name = nameOf(e.Decision.Name, g.By)
+		}
+		code := taskGrantCode(t.Task, g.Seq)
+		lines = append(lines, l.text("approvals.task", map[string]any{
+			"Code": code, "Tool": grantedTools(t.state, g.Seq), "Goal": goal, "Name": plainText(name), "Date": inZone(e.At, l.zone),
+		}))
+		if l.r.steers(t) {
+			l.revocable(code)
+		}
+	}
+	return lines, nil
+}
+
+// grantedTools names what a decision granted for its task.
+func grantedTools(s planner.State, seq int) string {
+	var names []string
+	for _, g := range s.Granted {
+		if g.Seq == seq {
+			names = append(names, inCode(g.Tool))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (l *listing) revocable(code string) {
+	if len(l.buttons) < maxListed {
+		l.buttons = append(l.buttons, bot.Button{Label: l.text("button.revoke", map[string]any{"Code": code}), Data: pressRevoke + code})
+	}
+}
+
+// changed lists the tools that are held back.
+func (l *listing) changed(ctx context.Context) {
+	if l.in.Tools == nil {
+		return
+	}
+	var lines []string
+	for _, c := range l.in.Tools.Changes(ctx) {
+		lines = append(lines, l.text("approvals.change", map[string]any{"Code": c.ID, "Tool": inCode(c.Tool)}))
+		if data := map[string]any{"Code": c.ID}; len(lines) <= maxListed/2 && len(pressShow+c.ID) <= maxPress {
+			l.buttons = append(l.buttons,
+				bot.Button{Label: l.text("button.show", data), Data: pressShow + c.ID},
+				bot.Button{Label: l.text("button.accept_code", data), Data: pressAccept + c.ID})
+		}
+	}
+	l.add("approvals.changed", lines, "approvals.accept")
+}

@@ -1,0 +1,202 @@
+package tasks
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+)
+
+// What the buttons about changed tools carry; the change's id follows.
+const (
+	pressAccept = "t:a:"
+	pressLeave  = "t:l:"
+	pressShow   = "t:s:"
+)
+
+// settingChanges is the list of the changes of tools that admins were told of.
+const (
+	settingChanges = "changes"
+	keptChanges    = 500
+	changeTime     = 30 * time.Second // for accepting one
+)
+
+// toldChange is a change of a tool that admins were told of.
+type toldChange struct {
+	ID       string    `json:"id"`
+	Tool     string    `json:"tool"`
+	At       time.Time `json:"at"`
+	By       string    `json:"by,omitempty"` // key of the admin who accepted it
+	Name     string    `json:"name,omitempty"`
+	Accepted time.Time `json:"accepted,omitzero"`
+}
+
+// ToolChanged tells all admins, once for each change, that a tool is held back
+// because its server changed it, and asks whether it is to be used as it is now.
+// It does not wait for that; see Flush.
+func (in *Inbox) ToolChanged(ctx context.Context, c ToolChange) {
+	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
+		in.changing.Lock()
+		defer in.changing.Unlock()
+		var told []toldChange
+		if err := in.read(ctx, ownerLegwork, settingChanges, &told); err != nil {
+			in.Log.ErrorContext(ctx, "it cannot be told which changes of tools were told", "cause", err)
+			return
+		}
+		if slices.ContainsFunc(told, func(t toldChange) bool { return t.ID == c.ID }) {
+			return
+		}
+		in.Log.WarnContext(ctx, "a tool was changed by its server and is held back", "tool", c.Tool, "change", c.ID)
+		if !in.tellChange(ctx, c) {
+			return // there is nobody yet; /approvals shows it
+		}
+		told = append(told, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now()})
+		if err := in.write(ctx, ownerLegwork, settingChanges, told[max(0, len(told)-keptChanges):]); err != nil {
+			in.Log.ErrorContext(ctx, "it could not be noted that a change of a tool was told", "cause", err)
+		}
+	})
+}
+
+// tellChange tells the admins; it reports false when none of them could be.
+func (in *Inbox) tellChange(ctx context.Context, c ToolChange) (told bool) {
+	admins, err := in.admins(ctx)
+	if err != nil {
+		in.Log.ErrorContext(ctx, "the admins could not be told", "cause", err)
+	}
+	for _, admin := range admins {
+		p, chat, lang, err := in.reach(ctx, admin)
+		if err == nil {
+			d, brief := in.changeDraft(c, lang, p.Limits().Passing)
+			_, err = postWhole(ctx, p, chat, d, brief)
+		}
+		if err != nil && ctx.Err() == nil {
+			in.Log.WarnContext(ctx, "an admin could not be told", "admin", admin, "cause", err)
+		}
+		told = told || err == nil
+	}
+	return told
+}
+
+// changeDraft asks an admin about a change. Where questions do not last, it says
+// what to write instead.
+func (in *Inbox) changeDraft(c ToolChange, lang string, passing bool) (d bot.Draft, brief string) {
+	d = bot.Draft{Kind: bot.KindQuestion, File: changeFile(c)}
+	d.Text, brief = in.changeTexts(c, lang)
+	d.Buttons = in.changeButtons(c, lang)
+	if passing {
+		d.Kind, d.Buttons = bot.KindNotice, nil
+	}
+	return d, brief
+}
+
+// changeTexts tell of a change: with the difference, and for beside its file.
+func (in *Inbox) changeTexts(c ToolChange, lang string) (full, brief string) {
+	server, tool, _ := strings.Cut(c.Tool, ".")
+	intro := in.Texts.Text(lang, "change.told", map[string]any{"Server": inCode(server), "Tool": inCode(tool)})
+	how := in.Texts.Text(lang, "change.how", map[string]any{"Code": c.ID})
+	full = intro + "\n\n" + bot.Fence(bot.Visible(c.Difference), "diff") + "\n" + how
+	if f := changeFile(c); f != nil {
+		brief = intro + "\n\n" + in.Texts.Text(lang, "change.file", map[string]any{"Path": f.Name}) + "\n\n" + how
+	}
+	return full, brief
+}
+
+// changeFile holds a long difference; nil for a short one.
+func changeFile(c ToolChange) *bot.File {
+	content := bot.Visible(c.Difference)
+	if len(content) <= shownArguments || len(content) > bot.MaxFile {
+		return nil
+	}
+	return &bot.File{Name: "change-" + c.ID + ".diff", Type: "text/plain", Content: []byte(content)}
+}
+
+func (in *Inbox) changeButtons(c ToolChange, lang string) []bot.Button {
+	if len(pressAccept+c.ID) > maxPress {
+		return nil
+	}
+	accept := in.button(lang, "button.accept", pressAccept+c.ID)
+	accept.Style = bot.StylePrimary
+	return []bot.Button{accept, in.button(lang, "button.leave", pressLeave+c.ID)}
+}
+
+// change does what an admin wants about a changed tool.
+func (in *Inbox) change(ctx context.Context, r *routed, verb, id string) error {
+	if !r.admin {
+		in.aside(r, "error.admin_needed")
+		return nil
+	}
+	var c ToolChange
+	if in.Tools != nil {
+		list := in.Tools.Changes(ctx)
+		if i := slices.IndexFunc(list, func(c ToolChange) bool { return strings.EqualFold(c.ID, id) }); i >= 0 {
+			c = list[i]
+		}
+	}
+	switch {
+	case c.ID == "":
+		in.replyLater(r, func(ctx context.Context) said { return in.changeOver(ctx, r, id) })
+	case verb == pressAccept:
+		in.replyLater(r, func(ctx context.Context) said { return in.acceptChange(ctx, r, c) })
+	case verb == pressLeave:
+		s := in.sentence(*r, "change.left", map[string]any{"Tool": inCode(c.Tool)})
+		s.instead = true
+		in.reply(r, s)
+	default:
+		full, brief := in.changeTexts(c, r.lang)
+		in.reply(r, said{text: full, brief: brief, file: changeFile(c), buttons: in.changeButtons(c, r.lang), kind: bot.KindQuestion, aloud: true})
+	}
+	return nil
+}
+
+// acceptChange lets a tool be used as it is now.
+func (in *Inbox) acceptChange(ctx context.Context, r *routed, c ToolChange) said {
+	ctx, cancel := context.WithTimeout(ctx, changeTime)
+	defer cancel()
+	by := r.message.From
+	accepted, err := in.Tools.Accept(ctx, c.ID)
+	if err != nil {
+		in.Log.ErrorContext(ctx, "a change of a tool could not be accepted", "tool", c.Tool, "change", c.ID, "cause", err)
+		return in.sentence(*r, "change.failed", map[string]any{"Tool": inCode(c.Tool), "Reason": inCode(clipped(err.Error(), 200))})
+	}
+	in.Log.InfoContext(ctx, "a change of a tool was accepted", "tool", accepted.Tool, "change", c.ID, "by", by.Key())
+	in.noteAccepted(ctx, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now(), By: by.Key(), Name: by.Name, Accepted: in.Now()})
+	s := in.sentence(*r, "change.accepted", map[string]any{"Tool": inCode(c.Tool), "Name": plainText(nameOf(by.Name, by.Key()))})
+	s.instead = true
+	return s
+}
+
+// noteAccepted keeps who accepted a change and when.
+func (in *Inbox) noteAccepted(ctx context.Context, done toldChange) {
+	in.changing.Lock()
+	defer in.changing.Unlock()
+	var told []toldChange
+	err := in.read(ctx, ownerLegwork, settingChanges, &told)
+	if err == nil {
+		if i := slices.IndexFunc(told, func(t toldChange) bool { return t.ID == done.ID }); i >= 0 {
+			done.At = told[i].At
+			told = slices.Delete(told, i, i+1)
+		}
+		told = append(told, done)
+		err = in.write(ctx, ownerLegwork, settingChanges, told[max(0, len(told)-keptChanges):])
+	}
+	if err != nil {
+		in.Log.ErrorContext(ctx, "it could not be noted who accepted a change of a tool", "cause", err)
+	}
+}
+
+// changeOver tells an admin who comes too late what became of a change.
+func (in *Inbox) changeOver(ctx context.Context, r *routed, id string) said {
+	var told []toldChange
+	if err := in.read(ctx, ownerLegwork, settingChanges, &told); err != nil {
+		in.Log.ErrorContext(ctx, "it cannot be told what became of a change of a tool", "cause", err)
+	}
+	i := slices.IndexFunc(told, func(t toldChange) bool { return strings.EqualFold(t.ID, id) && !t.Accepted.IsZero() })
+	if i < 0 {
+		return in.sentence(*r, "error.no_grant", nil)
+	}
+	s := in.sentence(*r, "change.accepted", map[string]any{"Tool": inCode(told[i].Tool), "Name": plainText(nameOf(told[i].Name, told[i].By))})
+	s.instead = true
+	return s
+}

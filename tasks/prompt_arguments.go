@@ -1,0 +1,174 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+)
+
+// wantedPrompt is a prompt whose arguments a person is asked for.
+type wantedPrompt struct {
+	Group     string            `json:"group"`
+	Name      string            `json:"name"` // "server/prompt"
+	Arguments map[string]string `json:"arguments,omitempty"`
+	Missing   []PromptArgument  `json:"missing,omitempty"`
+	Message   string            `json:"message,omitempty"` // id of the one that asks
+	Taken     string            `json:"taken,omitempty"`   // key of the message that brought the last argument
+	At        time.Time         `json:"at"`
+}
+
+// settingPrompt begins the name of a chat's setting that holds the wantedPrompt
+// of the person whose key follows.
+const settingPrompt = "prompt "
+
+func (in *Inbox) keepPrompt(ctx context.Context, r *routed, w wantedPrompt) error {
+	return in.write(ctx, r.message.Chat.Key(), settingPrompt+r.message.From.Key(), w)
+}
+
+// leavePrompt forgets what a person was asked for; it reports whether there was
+// anything.
+func (in *Inbox) leavePrompt(ctx context.Context, r *routed) (bool, error) {
+	owner, name := r.message.Chat.Key(), settingPrompt+r.message.From.Key()
+	text, err := in.setting(ctx, owner, name)
+	if err != nil || text == "" {
+		return false, err
+	}
+	return true, in.put(ctx, owner, name, "")
+}
+
+// argument takes words for the argument of a prompt that was asked for: those in
+// reply to the question, in private chats and in a thread of its own the next
+// ones. It reports false when they are none.
+func (in *Inbox) argument(ctx context.Context, r *routed) (bool, error) {
+	m := r.message
+	if m.Text == "" || m.Apart || m.Edited || strings.HasPrefix(m.Text, "/") || len(m.Text) > MaxGoal {
+		return false, nil
+	}
+	var w wantedPrompt
+	if err := in.read(ctx, m.Chat.Key(), settingPrompt+m.From.Key(), &w); err != nil || w.Name == "" {
+		return false, err
+	}
+	again := w.Taken == m.Key // it was not stored then
+	switch {
+	case again:
+	case len(w.Missing) == 0 || in.Now().Sub(w.At) > planFresh:
+		return false, nil
+	case m.ReplyTo != "" && m.ReplyTo == w.Message:
+	case m.ReplyTo != "" && !in.passing(m.Chat), !m.Chat.Private && !m.Within:
+		return false, nil
+	}
+	if !again {
+		if w.Arguments == nil {
+			w.Arguments = map[string]string{}
+		}
+		w.Arguments[w.Missing[0].Name] = m.Text
+		w.Missing, w.Taken, w.At, w.Message = w.Missing[1:], m.Key, in.Now(), ""
+		if err := in.keepPrompt(ctx, r, w); err != nil {
+			return true, err
+		}
+	}
+	if len(w.Missing) > 0 {
+		in.reply(r, in.askArgument(r, w))
+		return true, nil
+	}
+	item, err := in.promptTask(ctx, r, w)
+	if err != nil {
+		return true, err
+	}
+	r.store = []Inbound{item}
+	r.reply = func(ctx context.Context, _ []Receipt) said {
+		if _, err := in.leavePrompt(ctx, r); err != nil {
+			in.Log.WarnContext(ctx, "the arguments of a prompt could not be forgotten", "message", m.Key, "cause", err)
+		}
+		return said{}
+	}
+	return true, nil
+}
+
+// askArgument asks for the next argument of a prompt.
+func (in *Inbox) askArgument(r *routed, w wantedPrompt) said {
+	a := w.Missing[0]
+	s := in.sentence(*r, "prompts.ask", map[string]any{
+		"Name": "**" + plainText(line(bot.Visible(a.Name))) + "**", "Tool": inCode(w.Name), "Text": plainText(line(bot.Visible(a.Description))),
+	})
+	s.text += "\n\n" + in.Texts.Text(r.lang, "prompts.how", nil)
+	s.text = in.spell(r.message.Chat, s.text)
+	s.aloud = true
+	if in.passing(r.message.Chat) {
+		s.kind = bot.KindQuestion // the next line answers it
+		return s
+	}
+	s.sent = func(ctx context.Context, id string) {
+		w.Message = id
+		if err := in.keepPrompt(ctx, r, w); err != nil && ctx.Err() == nil {
+			in.Log.WarnContext(ctx, "a question about a prompt could not be noted", "message", r.message.Key, "cause", err)
+		}
+	}
+	return s
+}
+
+// promptTask is the delivery that opens the task of a prompt.
+func (in *Inbox) promptTask(ctx context.Context, r *routed, w wantedPrompt) (Inbound, error) {
+	goal := "/prompt " + w.Name
+	for _, name := range slices.Sorted(maps.Keys(w.Arguments)) {
+		goal += fmt.Sprintf(" %s=%s", name, w.Arguments[name])
+	}
+	o, err := in.opening(ctx, r, cut(goal, MaxGoal))
+	if err != nil {
+		return Inbound{}, err
+	}
+	o.Prompt = &planner.PromptRef{Group: w.Group, Name: w.Name, Arguments: w.Arguments}
+	return in.opens(r.message.Key, r.message.Chat, o), nil
+}
+
+// readArguments reads "key=value key=several words" for the arguments that a
+// prompt has. What stands before the first key is for the first argument that no
+// key names.
+func readArguments(text string, known []PromptArgument) map[string]string {
+	given := map[string]string{}
+	name, from := "", 0
+	take := func(to int) {
+		if value := unquoted(strings.TrimSpace(text[from:to])); value != "" {
+			given[name] = value
+		}
+	}
+	for i := range len(text) {
+		if i > 0 && text[i-1] != ' ' && text[i-1] != '\n' && text[i-1] != '\t' {
+			continue
+		}
+		for _, a := range known {
+			if a.Name != "" && strings.HasPrefix(text[i:], a.Name+"=") {
+				take(i)
+				name, from = a.Name, i+len(a.Name)+1
+				break
+			}
+		}
+	}
+	take(len(text))
+	if value, ok := given[""]; ok {
+		delete(given, "")
+		for _, a := range known {
+			if _, taken := given[a.Name]; !taken {
+				given[a.Name] = value
+				break
+			}
+		}
+	}
+	return given
+}
+
+// unquoted takes quotes off that are around a whole value.
+func unquoted(value string) string {
+	for _, q := range []string{`"`, "'"} {
+		if len(value) >= 2 && strings.HasPrefix(value, q) && strings.HasSuffix(value, q) {
+			return value[1 : len(value)-1]
+		}
+	}
+	return value
+}

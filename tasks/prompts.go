@@ -1,0 +1,173 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/agnivade/levenshtein"
+
+	"legwork/bot"
+)
+
+// promptTime is how long servers may take to tell of their prompts.
+const promptTime = 15 * time.Second
+
+// foundPrompt is a prompt of a server, and the group by which it is open.
+type foundPrompt struct {
+	group string
+	ServerPrompt
+}
+
+// prompt lists the prompts of the servers, or uses one. Servers are asked beside
+// the chat: they may be slow.
+func (in *Inbox) prompt(_ context.Context, r *routed, rest string) error {
+	in.reply(r, said{later: func(ctx context.Context) said {
+		ctx, cancel := context.WithTimeout(ctx, promptTime)
+		defer cancel()
+		if rest == "" {
+			return in.listPrompts(ctx, r)
+		}
+		return in.usePrompt(ctx, r, rest)
+	}})
+	return nil
+}
+
+// promptsFor asks the servers of the groups that are open to a message's author
+// there, all at once; missed are the groups that did not answer.
+func (in *Inbox) promptsFor(ctx context.Context, r *routed) (list []foundPrompt, missed []string) {
+	groups, err := in.groupsFor(ctx, r)
+	if err != nil {
+		in.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "chat", r.message.Chat.Key(), "cause", err)
+	}
+	found, failed := make([][]ServerPrompt, len(groups)), make([]error, len(groups))
+	var asking sync.WaitGroup
+	for i, g := range groups {
+		asking.Go(func() {
+			defer catch(&failed[i])
+			found[i], failed[i] = in.Tools.Prompts(ctx, g.Name)
+		})
+	}
+	asking.Wait()
+	for i, g := range groups {
+		if failed[i] != nil {
+			in.Log.WarnContext(ctx, "prompts are missing", "group", g.Name, "cause", failed[i])
+			missed = append(missed, g.Name)
+		}
+		for _, p := range found[i] {
+			if !slices.ContainsFunc(list, func(known foundPrompt) bool { return known.Name == p.Name }) {
+				list = append(list, foundPrompt{g.Name, p})
+			}
+		}
+	}
+	return list, missed
+}
+
+func (in *Inbox) listPrompts(ctx context.Context, r *routed) said {
+	list, missed := in.promptsFor(ctx, r)
+	var lines []string
+	for _, p := range list {
+		usage := p.Name
+		for _, a := range p.Arguments {
+			if a.Required {
+				usage += " " + a.Name + "=…"
+			} else {
+				usage += " [" + a.Name + "=…]"
+			}
+		}
+		about := plainText(line(bot.Visible(cmp.Or(p.Description, p.Title))))
+		lines = append(lines, strings.TrimSuffix("- "+inCode(usage)+": "+about, ": "))
+	}
+	var parts []string
+	if len(lines) > 0 {
+		parts = append(parts, in.Texts.Text(r.lang, "prompts.intro", nil)+"\n\n"+strings.Join(lines, "\n"))
+	}
+	if len(missed) > 0 {
+		parts = append(parts, in.Texts.Text(r.lang, "prompts.missed", map[string]any{"Groups": strings.Join(missed, ", ")}))
+	}
+	if len(parts) == 0 {
+		return in.sentence(*r, "prompts.none", nil)
+	}
+	return said{text: in.spell(r.message.Chat, strings.Join(parts, "\n\n"))}
+}
+
+// usePrompt opens the task of a prompt, or asks for its first missing argument.
+func (in *Inbox) usePrompt(ctx context.Context, r *routed, rest string) said {
+	name, given := rest, ""
+	if end := strings.IndexFunc(rest, unicode.IsSpace); end >= 0 {
+		name, given = rest[:end], rest[end:]
+	}
+	list, missed := in.promptsFor(ctx, r)
+	p, near := pickPrompt(list, name)
+	if p == nil {
+		s := in.sentence(*r, "prompts.unknown", map[string]any{"Name": inCode(cut(name, maxCommand)), "Near": near})
+		if len(missed) > 0 {
+			s.text += "\n\n" + in.Texts.Text(r.lang, "prompts.missed", map[string]any{"Groups": strings.Join(missed, ", ")})
+		}
+		return s
+	}
+	w := wantedPrompt{Group: p.group, Name: p.Name, Arguments: readArguments(given, p.Arguments), At: in.Now()}
+	for _, a := range p.Arguments {
+		if _, ok := w.Arguments[a.Name]; !ok && a.Required {
+			w.Missing = append(w.Missing, a)
+		}
+	}
+	if len(w.Missing) > 0 {
+		if err := in.keepPrompt(ctx, r, w); err != nil {
+			return in.promptFailed(ctx, r, err)
+		}
+		return in.askArgument(r, w)
+	}
+	item, err := in.promptTask(ctx, r, w)
+	if err != nil {
+		return in.promptFailed(ctx, r, err)
+	}
+	item.Key += "#prompt" // the command itself is stored already
+	receipts, err := in.Store.Open(ctx, []Inbound{item})
+	if err == nil {
+		err = in.Wake(ctx, receipts[0].Task)
+	}
+	if err != nil {
+		return in.promptFailed(ctx, r, err)
+	}
+	return said{}
+}
+
+func (in *Inbox) promptFailed(ctx context.Context, r *routed, err error) said {
+	in.Log.ErrorContext(ctx, "a prompt could not be used", "message", r.message.Key, "cause", err)
+	if errors.Is(err, ErrFull) {
+		return in.sentence(*r, "problem.disk_full", nil)
+	}
+	return in.sentence(*r, "problem.internal", nil)
+}
+
+// pickPrompt finds a prompt by its name, also without its server's where that is
+// clear; near is the one that may have been meant.
+func pickPrompt(list []foundPrompt, name string) (found *foundPrompt, near string) {
+	least := len(name)/2 + 1
+	short := 0
+	for i, p := range list {
+		_, own, _ := strings.Cut(p.Name, "/")
+		switch {
+		case strings.EqualFold(p.Name, name):
+			return &list[i], ""
+		case strings.EqualFold(own, name):
+			found, short = &list[i], short+1
+		}
+		if len(name) > maxCommand || len(own) > maxCommand {
+			continue
+		}
+		if d := min(levenshtein.ComputeDistance(name, own), levenshtein.ComputeDistance(name, p.Name)); d < least {
+			near, least = inCode(p.Name), d
+		}
+	}
+	if short > 1 {
+		return nil, near
+	}
+	return found, near
+}
