@@ -81,9 +81,9 @@ func hostilePages(size int) map[string]string {
 // Every page is answered within seconds and without filling the memory, with
 // its text or with an error.
 func TestHostilePages(t *testing.T) {
-	size := web.DefaultMaxBytes
+	size := 2 << 20
 	if testing.Short() || raceEnabled {
-		size = 256 << 10
+		size = 64 << 10
 	}
 	fetch := fetcher(t, loopback())
 	for name, page := range hostilePages(size) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -99,14 +100,28 @@ Page one`
 	}
 }
 
+// onePage is a PDF with one content stream.
+func onePage(entries, data string) string {
+	return pdfFile("", catalog, pages, page, stream(entries, data), "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+}
+
+const (
+	catalog = "<< /Type /Catalog /Pages 2 0 R >>"
+	pages   = "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
+	page    = "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
+)
+
+// bombs are small files that unpack to hundreds of megabytes.
+func bombs() map[string]string {
+	return map[string]string{
+		"bomb":               onePage("/Filter [/FlateDecode /FlateDecode]", deflate(deflate(strings.Repeat("\x00", 256<<20)))),
+		"bomb in a string":   onePage("/Filter /FlateDecode", deflate("("+strings.Repeat("a", 512<<20))),
+		"bomb of shown text": onePage("/Filter /FlateDecode", deflate("BT /F1 9 Tf "+strings.Repeat("(abcdefgh) Tj ", 10<<20))),
+	}
+}
+
 // hostilePDFs end, fill or hang the process that reads them.
 func hostilePDFs() map[string]string {
-	const catalog, pages, page = "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>"
-	content := func(entries, data string) string {
-		return pdfFile("", catalog, pages, page, stream(entries, data), "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
-	}
-	zeros := strings.Repeat("\x00", 64<<20)
-	bomb := deflate(deflate(zeros + zeros + zeros + zeros))
 	good := twoPages()
 	return map[string]string{
 		"only the mark":           "%PDF-1.7",
@@ -114,26 +129,23 @@ func hostilePDFs() map[string]string {
 		"no trailer":              strings.ReplaceAll(good, "trailer", "trailor"),
 		"huge numbers":            strings.ReplaceAll(good, "/Length ", "/Length 99999999999999999999"),
 		"negative length":         strings.ReplaceAll(good, "/Length ", "/Length -"),
-		"deep arrays":             content("", strings.Repeat("[", 1<<20)),
-		"deep dictionaries":       content("", strings.Repeat("<</a", 1<<20)),
+		"deep arrays":             onePage("", strings.Repeat("[", 1<<20)),
+		"deep dictionaries":       onePage("", strings.Repeat("<</a", 1<<20)),
 		"deep objects":            pdfFile("", strings.Repeat("1 0 obj ", 1<<19)),
-		"string without end":      content("", "("+strings.Repeat("(", 1<<20)),
-		"bomb":                    content("/Filter [/FlateDecode /FlateDecode]", bomb),
-		"bomb in a string":        content("/Filter /FlateDecode", deflate("("+strings.Repeat("a", 512<<20))),
-		"bomb of shown text":      content("/Filter /FlateDecode", deflate("BT /F1 9 Tf "+strings.Repeat("(abcdefgh) Tj ", 10<<20))),
-		"wide predictor":          content("/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 9000000000 >>", deflate("x")),
-		"very wide predictor":     content("/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 9000000000000000000 >>", deflate("x")),
+		"string without end":      onePage("", "("+strings.Repeat("(", 1<<20)),
+		"wide predictor":          onePage("/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 9000000000 >>", deflate("x")),
+		"very wide predictor":     onePage("/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 9000000000000000000 >>", deflate("x")),
 		"pages in themselves":     pdfFile("", catalog, "<< /Type /Pages /Kids [2 0 R] /Count 5 >>"),
 		"parent of itself":        pdfFile("", catalog, pages, "<< /Type /Page /Parent 3 0 R /Contents 4 0 R >>", stream("", "BT ET")),
 		"many pages":              pdfFile("", catalog, "<< /Type /Pages /Kids [3 0 R] /Count 999999999 >>", page, stream("", "BT ET")),
 		"length of itself":        pdfFile("", catalog, pages, page, "<< /Length 4 0 R >>\nstream\nBT ET\nendstream"),
 		"object stream of itself": objectStreamOfItself(),
 		"table of itself":         strings.ReplaceAll(good, "/Root 1 0 R", fmt.Sprintf("/Prev %d /Root 1 0 R", strings.Index(good, "xref\n0"))),
-		"too few operands":        content("", "BT Tf Td Tm Tj TJ ' \" cm Do Q Q Q ET"),
-		"strange operands":        content("", "BT [1] 2 Tf (a) (b) Td 1 TJ [[[]]] TJ /x Tj << >> ' /F1 1e308 Tf (a) Tj /F1 -0 Tf (b) Tj ET"),
+		"too few operands":        onePage("", "BT Tf Td Tm Tj TJ ' \" cm Do Q Q Q ET"),
+		"strange operands":        onePage("", "BT [1] 2 Tf (a) (b) Td 1 TJ [[[]]] TJ /x Tj << >> ' /F1 1e308 Tf (a) Tj /F1 -0 Tf (b) Tj ET"),
 		"drawing of itself": pdfFile("", catalog, pages, "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /XObject << /X 5 0 R >> >> >>", stream("", "/X Do"),
 			stream("/Subtype /Form /Resources << /XObject << /X 5 0 R >> >>", strings.Repeat("/X Do ", 1000))),
-		"operators without content": content("", strings.Repeat("q ", 1<<20)),
+		"operators without content": onePage("", strings.Repeat("q ", 1<<20)),
 		"password":                  strings.ReplaceAll(good, "/Root 1 0 R", "/Encrypt << /Filter /Standard /V 1 /R 2 /O ("+strings.Repeat("o", 32)+") /U ("+strings.Repeat("u", 32)+") /P 0 >> /ID [(x) (y)] /Root 1 0 R"),
 	}
 }
@@ -155,7 +167,11 @@ func objectStreamOfItself() string {
 }
 
 func TestHostilePDFs(t *testing.T) {
-	for name, file := range hostilePDFs() {
+	files := hostilePDFs()
+	if !raceEnabled && !testing.Short() { // to make them takes a minute there
+		maps.Copy(files, bombs())
+	}
+	for name, file := range files {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, "application/pdf", file)
