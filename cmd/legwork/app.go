@@ -39,27 +39,43 @@ type app struct {
 const stopTime = 10 * time.Second
 
 // openApp opens the store and prepares the tools. The caller connects the app
-// to platforms, and closes it.
+// to platforms before it starts it, and closes it.
 func openApp(ctx context.Context, config *conf.Config, command string, log *slog.Logger) (*app, error) {
 	a := &app{config: config, command: command, log: log}
 	var err error
 	if a.texts, err = i18n.Load(config.TextsDir); err != nil {
 		return nil, fmt.Errorf("loading texts: %w", err)
 	}
-	if a.tools, err = tools.New(config.Tools, tools.Options{
-		Log: log, Version: readBuild().version, Base: config.Folder(), Data: config.DataDir,
-	}); err != nil {
-		return nil, fmt.Errorf("preparing tools: %w", err)
+	if a.store, err = openStore(ctx, config, command, log); err != nil {
+		return nil, err
 	}
+	options := toolOptions(config, log)
+	options.Known, options.OnChange = known{a.store}, func(c tools.Change) {
+		a.inbox.ToolChanged(context.Background(), tasks.ToolChange(c)) // which stops with Flush
+	}
+	if a.tools, err = tools.New(config.Tools, options); err != nil {
+		return nil, errors.Join(fmt.Errorf("preparing tools: %w", err), a.store.Close())
+	}
+	return a, nil
+}
+
+// openStore opens the data for a command that others read of while it holds
+// them.
+func openStore(ctx context.Context, config *conf.Config, command string, log *slog.Logger) (*bolt.Store, error) {
 	check, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding the own program: %w", err)
 	}
-	a.store, err = bolt.Open(ctx, config.DataDir, bolt.Options{Command: command, Log: log, CheckCommand: []string{check, "data", "verify", "--quick"}})
+	store, err := bolt.Open(ctx, config.DataDir, bolt.Options{Command: command, Log: log, CheckCommand: []string{check, "data", "verify", "--quick"}})
 	if errors.Is(err, tasks.ErrDamaged) {
 		return nil, fmt.Errorf("%w; put a backup of %s in its place, or move the file away to start with empty data", err, bolt.FileName)
 	}
-	return a, err
+	return store, err
+}
+
+// toolOptions are those of every command that runs tool servers.
+func toolOptions(config *conf.Config, log *slog.Logger) tools.Options {
+	return tools.Options{Log: log, Version: readBuild().version, Base: config.Folder(), Data: config.DataDir}
 }
 
 // connect wires the tasks to a model and to the platforms that people are on.
@@ -106,6 +122,7 @@ func (a *app) serveControl(parts *stack) error {
 		live, err := a.store.Live(ctx, "")
 		return control.Status{PID: os.Getpid(), Command: a.command, Version: readBuild().version, Since: since, Live: len(live)}, err
 	})
+	a.handleTools(mux)
 	server, err := control.Listen(a.config.DataDir, mux)
 	if err != nil {
 		return err

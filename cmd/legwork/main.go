@@ -28,6 +28,8 @@ type commands struct {
 	Schema  schemaCommand  `cmd:"" help:"Print the JSON Schema of the config file."`
 	Plan    planCommand    `cmd:"" help:"Read a model's reply on standard input and print the plan in it."`
 	Render  renderCommand  `cmd:"" help:"Read Markdown on standard input and print the messages that would be sent."`
+	Tools   toolsCommand   `cmd:"" help:"List and call tools apart from any model."`
+	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Serve a built-in tool server on standard input and output."`
 	Slack   slackCommand   `cmd:"" help:"What Slack needs to know of the app."`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the Go version."`
 	Data    dataCommand    `cmd:"" hidden:""`

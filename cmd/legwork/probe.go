@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,7 +18,6 @@ import (
 	"legwork/bot/telegram"
 	"legwork/conf"
 	"legwork/llm"
-	"legwork/tools"
 	"legwork/tools/client"
 )
 
@@ -31,18 +29,18 @@ type row struct {
 	name, kind, speaks string
 	tools, ask         string
 	roundTrip          time.Duration
-	problem            string // empty: it works
-	asking             []string
+	problem            string   // empty: it works
+	asking, held       []string // tools
 }
 
 // probe calls every model and platform once and starts every server once, and
 // prints what came of it.
-func probe(ctx context.Context, config *conf.Config, c console) error {
+func probe(ctx context.Context, config *conf.Config, wait time.Duration, c console) error {
 	models, err := probeModels(ctx, config.LLM)
 	if err != nil {
 		return err
 	}
-	servers, err := probeServers(ctx, config.Tools)
+	servers, err := probeServers(ctx, config, wait, c)
 	if err != nil {
 		return err
 	}
@@ -123,60 +121,26 @@ func probePlatforms(ctx context.Context, config *conf.Config) []row {
 }
 
 // probeServers starts the servers, waits for what they offer and stops them.
-func probeServers(ctx context.Context, config tools.Config) ([]row, error) {
-	manager, err := tools.New(config, tools.Options{Log: slog.New(slog.DiscardHandler), Version: readBuild().version})
+func probeServers(ctx context.Context, config *conf.Config, wait time.Duration, c console) ([]row, error) {
+	if len(config.Tools.Servers) == 0 {
+		return nil, nil
+	}
+	i, err := take(ctx, config, recalled(ctx, config, c), wait)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	var ended error
-	running.Go(func() { ended = manager.Run(ctx) })
-	asking := askingTools(ctx, manager.Set())
-	status := manager.Status()
-	cancel()
-	running.Wait()
-	if ended != nil {
-		return nil, ended
-	}
-	rows := make([]row, len(status))
-	for i, s := range status {
+	rows := make([]row, len(i.Servers))
+	for n, s := range i.Servers {
 		r := row{
-			name: s.Name, kind: s.Kind, speaks: s.Protocol, tools: strconv.Itoa(s.Tools),
-			asking: asking[s.Name], ask: strconv.Itoa(len(asking[s.Name])), roundTrip: s.RoundTrip, problem: s.Err,
+			name: s.Name, kind: s.Kind, speaks: cmp.Or(s.Protocol, "-"), tools: strconv.Itoa(s.Tools), ask: strconv.Itoa(len(s.Asks)),
+			asking: s.Asks, held: s.Held, problem: s.Problem, roundTrip: time.Duration(s.RoundTrip * float64(time.Millisecond)),
 		}
 		if s.State != client.Ready {
-			r.problem = cmp.Or(r.problem, fmt.Sprintf("still %s", s.State))
-			r.speaks, r.tools, r.ask = cmp.Or(r.speaks, "-"), "-", "-"
+			r.tools, r.ask = "-", "-"
 		}
-		rows[i] = r
+		rows[n] = r
 	}
 	return rows, nil
-}
-
-// askingTools waits until every group has listed its tools and returns, by
-// server, those that need an approval in some group. What is wrong with a
-// server shows in its status.
-func askingTools(ctx context.Context, set *tools.Set) map[string][]string {
-	var mu sync.Mutex
-	asking := map[string][]string{}
-	var listings sync.WaitGroup
-	for _, group := range set.Groups() {
-		listings.Go(func() {
-			list, _ := set.Tools(ctx, group.Name)
-			mu.Lock()
-			defer mu.Unlock()
-			for _, tool := range list {
-				verdict := set.Verdict(ctx, group.Name, tool.Name)
-				server, name, _ := strings.Cut(tool.Name, ".")
-				if verdict.Ask && !slices.Contains(asking[server], name) {
-					asking[server] = append(asking[server], name)
-				}
-			}
-		})
-	}
-	listings.Wait()
-	return asking
 }
 
 func printTable(out io.Writer, rows []row) error {
@@ -185,7 +149,7 @@ func printTable(out io.Writer, rows []row) error {
 	for _, r := range rows {
 		result := "ok"
 		if r.problem != "" {
-			result = strings.Join(strings.Fields(r.problem), " ")
+			result = flat(r.problem)
 		}
 		roundTrip := "-"
 		if r.roundTrip > 0 {
@@ -198,8 +162,10 @@ func printTable(out io.Writer, rows []row) error {
 	}
 	for _, r := range rows {
 		if len(r.asking) > 0 {
-			slices.Sort(r.asking)
-			fmt.Fprintf(out, "%s: need approval, which this version cannot ask for, so they are refused: %s\n", r.name, strings.Join(r.asking, ", "))
+			fmt.Fprintf(out, "%s: these ask for approval: %s\n", r.name, flat(strings.Join(r.asking, ", ")))
+		}
+		if len(r.held) > 0 {
+			fmt.Fprintf(out, "%s: these are held back, because it has changed them: %s; \"legwork tools accept\" shows how\n", r.name, flat(strings.Join(r.held, ", ")))
 		}
 	}
 	return nil

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"legwork/tools/builtin"
+)
+
+type mcpCommand struct {
+	Name    string `arg:"" help:"The built-in server: clock, files, math, memory, search or web."`
+	Options string `placeholder:"JSON" default:"{}" help:"Its options, as they stand in the config under servers.NAME.options."`
+	Data    string `placeholder:"DIR" default:"data" help:"The folder for what it keeps."`
+}
+
+// Run serves until standard input ends.
+func (command mcpCommand) Run(ctx context.Context, c console) error {
+	if names := builtin.Names(); !slices.Contains(names, command.Name) {
+		perhaps := ""
+		if near := nearest(command.Name, names); near != "" {
+			perhaps = fmt.Sprintf(", the nearest one is %q", near)
+		}
+		return misuse(fmt.Sprintf("there is no built-in server %q%s; there are: %s", command.Name, perhaps, strings.Join(names, ", ")))
+	}
+	var options map[string]any
+	decoder := json.NewDecoder(bytes.NewReader([]byte(command.Options)))
+	if err := decoder.Decode(&options); err != nil || decoder.More() {
+		return misuse(`--options is not a JSON object; write one such as '{"root": "docs"}'`)
+	}
+	env := builtin.Env{Data: command.Data}
+	var wrong *builtin.OptionError
+	if _, err := builtin.New(command.Name, options, env); errors.As(err, &wrong) {
+		return misuse("--options: " + wrong.Error())
+	}
+	return builtin.ServeStdio(ctx, command.Name, options, env, c.in, c.out)
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/muesli/cancelreader"
+
+	"legwork/bot"
+	"legwork/bot/terminal"
+	"legwork/form"
+	"legwork/i18n"
+	"legwork/tools/client"
+)
+
+// prompter asks the person at the terminal. Where there is none, nothing is
+// approved of, and questions of servers are declined. Safe for concurrent use:
+// one question is put at a time.
+type prompter struct {
+	mu  sync.Mutex
+	in  *bufio.Reader // nil: there is nobody
+	out io.Writer
+}
+
+// newPrompter reads from standard input until ctx ends, unless that is taken.
+// done gives it back.
+func newPrompter(ctx context.Context, c console, taken bool) (p *prompter, done func()) {
+	p, done = &prompter{out: c.err}, func() {}
+	in, isIn := c.in.(*os.File)
+	out, isOut := c.err.(*os.File)
+	if taken || !isIn || !isOut || !terminal.IsTerminal(in, out) {
+		return p, done
+	}
+	reader, err := cancelreader.NewReader(in)
+	if err != nil {
+		return p, done
+	}
+	p.in = bufio.NewReader(reader)
+	stop := context.AfterFunc(ctx, func() { reader.Cancel() })
+	return p, func() {
+		stop()
+		_ = reader.Close() // it leaves in open
+	}
+}
+
+// errNobody is returned where a person would have to say yes.
+var errNobody = errors.New("it needs approval and nobody is here to ask; call it in a terminal, or with --yes")
+
+// errDenied is a person's no.
+var errDenied = errors.New("it was not called: nobody approved of it")
+
+// approve shows a call in full and asks whether it is to be made.
+func (p *prompter) approve(tool, group string, arguments json.RawMessage) error {
+	if p.in == nil {
+		return fmt.Errorf("calling %s by the rules of the group %q: %w", tool, group, errNobody)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, "The group %q wants a person's yes for this call:\n  %s\n%s\n", group, bot.Visible(tool), indented(bot.VisibleJSON(arguments)))
+	yes, err := p.confirm("Call it?")
+	if err == nil && !yes {
+		err = errDenied
+	}
+	return err
+}
+
+// confirm asks a question that is answered with yes or no. Enter is no.
+func (p *prompter) confirm(question string) (bool, error) {
+	answer, err := p.line(question + " [y/N] ")
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		return err == nil, err
+	}
+	return false, err
+}
+
+// line reads what is written behind a question. io.EOF is Ctrl-D.
+func (p *prompter) line(question string) (string, error) {
+	fmt.Fprint(p.out, question)
+	text, err := p.in.ReadString('\n')
+	if err != nil {
+		fmt.Fprintln(p.out)
+	}
+	if errors.Is(err, cancelreader.ErrCanceled) {
+		err = context.Canceled
+	}
+	return strings.TrimSpace(text), err
+}
+
+// progress tells how far a call is.
+func (p *prompter) progress(r client.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	how := fmt.Sprintf("%g", r.Done)
+	if r.Total > 0 {
+		how += fmt.Sprintf(" of %g", r.Total)
+	}
+	fmt.Fprintln(p.out, strings.TrimSpace(how+" "+flat(r.Message)))
+}
+
+// answer brings a server's question to the person. Its error is that of the
+// terminal, or of a context that ended.
+func (p *prompter) answer(ctx context.Context, server string, q form.Question) (form.Answer, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.out, "The server %q asks:\n", server)
+	if q.Message != "" {
+		fmt.Fprintln(p.out, indented(bot.Visible(q.Message)))
+	}
+	if p.in == nil {
+		fmt.Fprintln(p.out, "Declined, since nobody is here to answer; call the tool in a terminal.")
+		return form.Answer{Action: form.Decline}, nil
+	}
+	a, err := p.decide(q)
+	if ctx.Err() != nil {
+		return form.Answer{}, ctx.Err()
+	}
+	if errors.Is(err, io.EOF) {
+		return form.Answer{Action: form.Cancel}, nil
+	}
+	return a, err
+}
+
+// decide gets an answer to a question that is shown.
+func (p *prompter) decide(q form.Question) (form.Answer, error) {
+	if q.URL != "" {
+		return p.visit(q.URL)
+	}
+	if len(q.Fields) > 0 {
+		fmt.Fprintln(p.out, "What you write goes to the server. Ctrl-D breaks off; a single ! declines.")
+		return p.fill(q.Fields)
+	}
+	yes, err := p.confirm("Agree?")
+	if !yes {
+		return form.Answer{Action: form.Decline}, err
+	}
+	return form.Answer{Action: form.Accept}, err
+}
+
+// visit shows an address, which is never fetched.
+func (p *prompter) visit(address string) (form.Answer, error) {
+	host := "?"
+	if u, err := url.Parse(address); err == nil {
+		host = cmp.Or(u.Hostname(), host)
+	}
+	fmt.Fprintf(p.out, "It wants you to open this address, on the host %s. Open it only if you trust it: legwork has not looked at it.\n%s\n",
+		bot.Visible(host), indented(bot.Visible(address)))
+	yes, err := p.confirm("Have you opened it, or will you?")
+	if !yes {
+		return form.Answer{Action: form.Decline}, err
+	}
+	return form.Answer{Action: form.Accept}, err
+}
+
+// decline is what is written in place of a value to decline a form.
+const decline = "!"
+
+// fill asks for the fields of a form, each until its value fits.
+func (p *prompter) fill(fields []form.Field) (form.Answer, error) {
+	texts, err := i18n.Load("")
+	if err != nil {
+		return form.Answer{}, fmt.Errorf("loading texts: %w", err)
+	}
+	a := form.Answer{Action: form.Accept, Values: map[string]json.RawMessage{}}
+	for i, f := range fields {
+		fmt.Fprintf(p.out, "%s (%d of %d)\n%s", flat(cmp.Or(f.Title, f.Name)), i+1, len(fields), described(f))
+		for {
+			written, err := p.line("> ")
+			if err != nil {
+				return form.Answer{}, err
+			}
+			if written == decline {
+				return form.Answer{Action: form.Decline}, nil
+			}
+			value, err := f.Read(plainBool(f, written))
+			var wrong *form.ValueError
+			if errors.As(err, &wrong) {
+				fmt.Fprintln(p.out, texts.Text(i18n.Default, wrongKey(wrong), map[string]any{"Text": wrong.Limit}))
+				continue
+			}
+			if err != nil {
+				return form.Answer{}, err
+			}
+			if value != nil {
+				a.Values[f.Name] = value
+			}
+			break
+		}
+	}
+	return a, nil
+}
+
+// wrongKey is the key of the text about a value that does not fit.
+func wrongKey(e *form.ValueError) string {
+	if e.Key == form.DateTime {
+		return "form.bad_time"
+	}
+	return "form.bad_" + e.Key
+}
+
+// described is what a person needs to know of a field.
+func described(f form.Field) string {
+	var b strings.Builder
+	if f.Description != "" {
+		fmt.Fprintln(&b, indented(bot.Visible(f.Description)))
+	}
+	for i, choice := range f.Choices {
+		fmt.Fprintf(&b, "  %d. %s\n", i+1, flat(choice.Label))
+	}
+	switch {
+	case f.Many:
+		fmt.Fprintln(&b, "  Write the numbers of your choices, such as 1, 3.")
+	case len(f.Choices) > 0:
+		fmt.Fprintln(&b, "  Write the number of your choice.")
+	case isBool(f):
+		fmt.Fprintln(&b, "  Write yes or no.")
+	}
+	switch {
+	case len(f.Default) > 0:
+		fmt.Fprintf(&b, "  Enter: %s\n", bot.Visible(string(f.Default)))
+	case !f.Required:
+		fmt.Fprintln(&b, "  Enter: leave it out.")
+	}
+	return b.String()
+}
+
+// isBool reports that a field's value is true or false.
+func isBool(f form.Field) bool {
+	var schema struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(f.Schema, &schema) == nil && schema.Type == "boolean"
+}
+
+// plainBool is what was written, with yes and no for true and false.
+func plainBool(f form.Field, written string) string {
+	if isBool(f) {
+		switch strings.ToLower(written) {
+		case "y", "yes":
+			return "true"
+		case "n", "no":
+			return "false"
+		}
+	}
+	return written
+}
+
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
+}
