@@ -37,6 +37,7 @@ func (d *decoder) importServers(c *Config, folder string) {
 			d.importServer(c, s, sources)
 		}
 	}
+	c.warnings = c.warnings.byFile()
 }
 
 // importServer adds one server under a name that fits.
