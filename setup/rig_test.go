@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +23,7 @@ import (
 	"legwork/i18n"
 	"legwork/llm"
 	"legwork/setup"
+	"legwork/tools/builtin/search"
 )
 
 // rig is a folder and the services that answers are tried on.
@@ -28,6 +31,7 @@ type rig struct {
 	t       *testing.T
 	folder  string
 	model   string // its address
+	search  string // its address
 	options setup.Options
 	env     map[string]string
 	out     bytes.Buffer
@@ -44,12 +48,16 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &rig{t: t, folder: t.TempDir(), model: models.URL, env: map[string]string{}}
+	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"results": []}`)
+	}))
+	t.Cleanup(pages.Close)
+	b := &rig{t: t, folder: t.TempDir(), model: models.URL, search: pages.URL + "/search?key=a$b", env: map[string]string{}}
 	b.options = setup.Options{
 		Out: &b.out, Texts: texts, Language: "en", Timezone: "Asia/Tokyo", Config: b.file("config.yaml"), EnvFile: conf.EnvFile,
 		Environment: func(name string) (string, bool) { value, ok := b.env[name]; return value, ok },
-		TelegramAPI: people.URL, SlackAPI: team.APIURL, Admin: conf.AdminProblem,
-		Try: setup.Try{Model: call, Telegram: telegram.Try, Slack: slack.Try},
+		TelegramAPI: people.URL, SlackAPI: team.APIURL, Admin: conf.AdminProblem, Endpoint: endpointProblem,
+		Try: setup.Try{Model: call, Telegram: telegram.Try, Slack: slack.Try, Search: find},
 	}
 	return b
 }
@@ -63,6 +71,30 @@ func call(ctx context.Context, config llm.ModelConfig) error {
 	defer models.Close()
 	_, err = models.Call(ctx, llm.Request{Role: llm.RoleAnswer, Messages: []llm.Message{{Role: llm.User, Content: "Hi"}}}, nil)
 	return err
+}
+
+// find asks a search for an answer.
+func find(ctx context.Context, url string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		return "", errors.New(reply.Status)
+	}
+	return url, nil
+}
+
+func endpointProblem(url string) string {
+	if _, err := search.New(search.Options{URL: url}); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func (b *rig) file(name string) string { return filepath.Join(b.folder, name) }
@@ -124,7 +156,7 @@ func (b *rig) load() *conf.Config {
 // run.
 func (b *rig) golden(name, got string) {
 	b.t.Helper()
-	got = strings.NewReplacer(b.model, "MODEL_URL", b.options.TelegramAPI, "TELEGRAM_URL", b.options.SlackAPI, "SLACK_URL", b.folder, "FOLDER").Replace(got)
+	got = strings.NewReplacer(b.model, "MODEL_URL", strings.ReplaceAll(b.search, "$", "$$"), "SEARCH_URL", b.search, "SEARCH_URL", b.options.TelegramAPI, "TELEGRAM_URL", b.options.SlackAPI, "SLACK_URL", b.folder, "FOLDER").Replace(got)
 	path := filepath.Join("testdata", name)
 	if *update {
 		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {

@@ -11,8 +11,8 @@ import (
 	"legwork/llm"
 )
 
-// The variables that hold secrets; the model's address and name are offered
-// from the environment too.
+// The variables that hold secrets; the addresses of the model and the search, and
+// the model's name, are offered from the environment too.
 const (
 	modelKey      = "OPENAI_API_KEY"
 	modelURL      = "OPENAI_BASE_URL"
@@ -20,6 +20,7 @@ const (
 	telegramToken = "TELEGRAM_BOT_TOKEN" //nolint:gosec // the name of a variable
 	slackBotToken = "SLACK_BOT_TOKEN"    //nolint:gosec // the name of a variable
 	slackAppToken = "SLACK_APP_TOKEN"    //nolint:gosec // the name of a variable
+	searchURL     = "LEGWORK_SEARCH_URL"
 )
 
 // What is offered when nothing else is known.
@@ -168,4 +169,32 @@ func (t *talk) askSlackTokens(a *answers) error {
 
 func (a *answers) slack(api string) slack.Config {
 	return slack.Config{BotToken: a.slackBot.value, AppToken: a.slackApp.value, APIURL: api}
+}
+
+// askSearch asks for the address of a search; none is fine.
+func (t *talk) askSearch(a *answers) error {
+	known := t.found(searchURL)
+	for {
+		key := "init.search"
+		if known != "" {
+			key += "_known"
+		}
+		var err error
+		a.search, err = t.line(key, nil, known)
+		if a.search == skip {
+			a.search = ""
+		}
+		if err != nil || a.search == "" {
+			return err
+		}
+		if problem := t.Endpoint(a.search); problem != "" {
+			t.note("init.problem", map[string]any{"Reason": problem})
+			continue
+		}
+		again, err := t.try(func(ctx context.Context) (string, error) { return t.Try.Search(ctx, a.search) })
+		if err != nil || !again {
+			return err
+		}
+		known = a.search
+	}
 }

@@ -43,6 +43,9 @@ type Options struct {
 	Try Try
 	// Admin says why a text is not the key of a person; empty when it is one.
 	Admin func(key string) string
+	// Endpoint says why a text is not the address of a search; empty when it is
+	// one.
+	Endpoint func(url string) string
 }
 
 // Try calls what was named, once. The errors are read by the person and hold no
@@ -51,6 +54,7 @@ type Try struct {
 	Model    func(context.Context, llm.ModelConfig) error
 	Telegram func(context.Context, telegram.Config) (who string, err error)
 	Slack    func(context.Context, slack.Config) (who string, err error)
+	Search   func(ctx context.Context, url string) (who string, err error)
 }
 
 // ErrEnded is returned when the input ended before all questions were answered.

@@ -34,7 +34,7 @@ func TestEverything(t *testing.T) {
 	for _, language := range []string{"en", "zh", "ru"} {
 		t.Run(language, func(t *testing.T) {
 			b := newRig(t)
-			outcome, err := b.run(language, b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:12345, slack:U012AB3CD", "Europe/Paris")
+			outcome, err := b.run(language, b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:12345, slack:U012AB3CD", b.search, "Europe/Paris")
 			if err != nil {
 				t.Fatalf("%v\n%s", err, b.out.String())
 			}
@@ -47,7 +47,8 @@ func TestEverything(t *testing.T) {
 			b.golden("everything.env", b.read(".env"))
 			got := b.load()
 			if got.Language != language || got.Timezone != "Europe/Paris" || got.LLM.Models["main"].APIKey != key ||
-				got.Telegram.Token != botToken || got.Slack.AppToken != slackfake.AppToken || len(got.Access.Admins) != 2 {
+				got.Telegram.Token != botToken || got.Slack.AppToken != slackfake.AppToken || len(got.Access.Admins) != 2 ||
+				got.Tools.Servers["search"].Options["url"] != b.search {
 				t.Errorf("what was written means %+v", got)
 			}
 			if info, err := os.Stat(b.file(".env")); err != nil || info.Mode().Perm() != 0o600 {
@@ -79,61 +80,73 @@ func TestAnswers(t *testing.T) {
 		after  string            // in .env
 	}{
 		{
-			name: "no platform", lines: []string{"", "MODEL", key, "big", "", "", ""},
+			name: "no platform", lines: []string{"", "MODEL", key, "big", "", "", "", ""},
 			talk:   []string{"It works: big"},
 			config: []string{"language: en", `timezone: "Asia/Tokyo"`, "api_key: ${OPENAI_API_KEY}", "!telegram:", "!slack:", "!access:"},
 			after:  "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
-			name: "all from the environment", env: known, lines: []string{"", "MODEL", "", "", "", "", "", "", ""},
+			name: "all from the environment", env: known, lines: []string{"", "MODEL", "", "", "", "", "", "", "", ""},
 			talk:   []string{"It works: big", "It works: @legwork_bot", "It works: @"},
 			config: []string{"token: ${TELEGRAM_BOT_TOKEN}", "bot_token: ${SLACK_BOT_TOKEN}", "app_token: ${SLACK_APP_TOKEN}", "!access:"},
 		},
 		{
-			name: "known, but declined", env: known, lines: []string{"", "MODEL", "", "", "-", "-", ""},
+			name: "known, but declined", env: known, lines: []string{"", "MODEL", "", "", "-", "-", "", ""},
 			config: []string{"!telegram:", "!slack:"},
 		},
 		{
-			name: "from .env, which is kept", saved: "# mine\nOTHER='1 2'\nOPENAI_API_KEY=" + key, lines: []string{"", "MODEL", "", "big", botToken, "", "", ""},
+			name: "from .env, which is kept", saved: "# mine\nOTHER='1 2'\nOPENAI_API_KEY=" + key, lines: []string{"", "MODEL", "", "big", botToken, "", "", "", ""},
 			config: []string{"api_key: ${OPENAI_API_KEY}", "token: ${TELEGRAM_BOT_TOKEN}"},
 			after:  "# mine\nOTHER='1 2'\nOPENAI_API_KEY=" + key + "\nTELEGRAM_BOT_TOKEN=" + botToken + "\n",
 		},
 		{
-			name: "another value than in .env", saved: "OPENAI_API_KEY=sk-old\n", lines: []string{"", "MODEL", key, "big", "", "", ""},
+			name: "another value than in .env", saved: "OPENAI_API_KEY=sk-old\n", lines: []string{"", "MODEL", key, "big", "", "", "", ""},
 			after: "OPENAI_API_KEY=sk-old\nOPENAI_API_KEY=" + key + "\n",
 		},
 		{
-			name: "another value than in the environment", env: map[string]string{"OPENAI_API_KEY": "sk-old"}, lines: []string{"", "MODEL", key, "big", "", "", ""},
+			name: "another value than in the environment", env: map[string]string{"OPENAI_API_KEY": "sk-old"}, lines: []string{"", "MODEL", key, "big", "", "", "", ""},
 			talk:  []string{"Mind that OPENAI_API_KEY is set in the environment"},
 			after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
-			name: "a wrong key, then the right one", lines: []string{"", "MODEL", "sk-wrong", "big", "", "", key, "", "", "", ""},
+			name: "a wrong key, then the right one", lines: []string{"", "MODEL", "sk-wrong", "big", "", "", key, "", "", "", "", ""},
 			talk:  []string{"It does not work: ", "Enter: answer again", "[MODEL]", "It works: big"},
 			after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
-			name: "not reachable, used anyway", lines: []string{"", "http://127.0.0.1:1/v1", "", "m", "u", "", "", ""},
+			name: "not reachable, used anyway", lines: []string{"", "http://127.0.0.1:1/v1", "", "m", "u", "", "", "", ""},
 			talk:   []string{"It does not work: ", "u: use it anyway"},
 			config: []string{`base_url: "http://127.0.0.1:1/v1"`, "!api_key", `model: "m"`},
 		},
 		{
-			name: "values of the wrong shape", lines: []string{"klingon", "en", "ftp://x", "MODEL", "two words", key, "big", "not-a-token", botToken, "", "alice", "telegram:1", "Mars/Olympus", "UTC"},
+			name: "values of the wrong shape", lines: []string{"klingon", "en", "ftp://x", "MODEL", "two words", key, "big", "not-a-token", botToken, "", "alice", "telegram:1", "searx", "SEARCH", "Mars/Olympus", "UTC"},
 			talk: []string{
 				"There are no texts in that language", "That cannot be right: is not an address", "That cannot be right: contains a space",
-				"That cannot be right: is not the token of a bot", "That cannot be right: \"alice\"", "There is no such time zone",
+				"That cannot be right: is not the token of a bot", "That cannot be right: \"alice\"", "That cannot be right: url is missing or no address", "It works: SEARCH", "There is no such time zone",
 			},
 			config: []string{`timezone: "UTC"`, `admins: ["telegram:1"]`},
 			after:  "OPENAI_API_KEY=" + key + "\nTELEGRAM_BOT_TOKEN=" + botToken + "\n",
 		},
 		{
-			name: "a wrong token of Telegram, then none", lines: []string{"", "MODEL", key, "big", badToken, "", "-", "", ""},
+			name: "a known search", env: map[string]string{"LEGWORK_SEARCH_URL": "http://127.0.0.1:1/search"},
+			lines:  []string{"", "MODEL", key, "big", "", "", "", "", "SEARCH", ""},
+			talk:   []string{"A single - means no search", "[http://127.0.0.1:1/search]", "It does not work: ", "[http://127.0.0.1:1/search]", "It works: SEARCH"},
+			config: []string{"web: {builtin: web}", "search: {builtin: search, options: {url: "},
+			after:  "OPENAI_API_KEY=" + key + "\n",
+		},
+		{
+			name: "a known search, but declined", env: map[string]string{"LEGWORK_SEARCH_URL": "http://127.0.0.1:1/search"},
+			lines:  []string{"", "MODEL", key, "big", "", "", "-", ""},
+			config: []string{"web: {builtin: web}", "!builtin: search"}, after: "OPENAI_API_KEY=" + key + "\n",
+		},
+		{
+			name: "a wrong token of Telegram, then none", lines: []string{"", "MODEL", key, "big", badToken, "", "-", "", "", ""},
 			talk:   []string{"It does not work: ", "A single - means no Telegram"},
 			config: []string{"!telegram:"}, after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
 			name:  "Slack's tokens the wrong way round, then unknown ones, then right",
-			lines: []string{"", "MODEL", key, "big", "", slackfake.AppToken, "xoxb-nobody", slackfake.BotToken, slackfake.AppToken, "", slackfake.BotToken, slackfake.AppToken, "", ""},
+			lines: []string{"", "MODEL", key, "big", "", slackfake.AppToken, "xoxb-nobody", slackfake.BotToken, slackfake.AppToken, "", slackfake.BotToken, slackfake.AppToken, "", "", ""},
 			talk: []string{
 				"That cannot be right: is the app-level token", "That cannot be right: is the bot token", "It does not work: ", "It works: @",
 			},
@@ -149,10 +162,13 @@ func TestAnswers(t *testing.T) {
 			if test.saved != "" {
 				b.write(".env", test.saved)
 			}
-			fill := strings.NewReplacer("MODEL", b.model)
+			fill := strings.NewReplacer("MODEL", b.model, "SEARCH", b.search)
 			for i, line := range test.lines {
-				if line == "MODEL" {
+				switch line {
+				case "MODEL":
 					test.lines[i] = b.model
+				case "SEARCH":
+					test.lines[i] = b.search
 				}
 			}
 			if _, err := b.run(test.lines...); err != nil {
@@ -188,9 +204,9 @@ func TestAnswers(t *testing.T) {
 // TestEndInTheMiddle holds that nothing is written before the last answer.
 func TestEndInTheMiddle(t *testing.T) {
 	all := func(b *rig) []string {
-		return []string{"en", b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:1", "UTC"}
+		return []string{"en", b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:1", b.search, "UTC"}
 	}
-	for n := range 9 {
+	for n := range 10 {
 		t.Run(fmt.Sprint(n, " answers"), func(t *testing.T) {
 			b := newRig(t)
 			b.write(".env", "OTHER=1\n")
@@ -214,12 +230,12 @@ func TestReplace(t *testing.T) {
 		t.Errorf("Run returned %v after\n%s\nwant a refusal that names --force, and no question", err, b.out.String())
 	}
 	b.options.Replace = true
-	outcome, err := b.run("", b.model, key, "big", "", "", "")
+	outcome, err := b.run("", b.model, key, "big", "", "", "", "")
 	if err != nil || outcome.Backup != b.file("config.yaml.bak") || b.read("config.yaml.bak") != "old" {
 		t.Errorf("Run returned %+v, %v; want the old file kept", outcome, err)
 	}
 	b.load()
-	outcome, err = b.run("", b.model, key, "big", "", "", "")
+	outcome, err = b.run("", b.model, key, "big", "", "", "", "")
 	if err != nil || outcome.Backup != b.file("config.yaml.bak.2") || b.read("config.yaml.bak") != "old" {
 		t.Errorf("Run again returned %+v, %v; want the first file kept too", outcome, err)
 	}
@@ -230,7 +246,7 @@ func TestReplace(t *testing.T) {
 func TestNotWritable(t *testing.T) {
 	b := newRig(t)
 	b.options.Config = b.file("missing/config.yaml")
-	if _, err := b.run("", b.model, key, "big", "", "", ""); err == nil || !strings.Contains(err.Error(), "writing "+b.file("missing/.env")) {
+	if _, err := b.run("", b.model, key, "big", "", "", "", ""); err == nil || !strings.Contains(err.Error(), "writing "+b.file("missing/.env")) {
 		t.Errorf("Run returned %v, want one that names the file", err)
 	}
 }
@@ -240,7 +256,7 @@ func TestOddKey(t *testing.T) {
 	for _, odd := range []string{"a$HOME", "it's", `"quoted"`, `a'b"c$d\e`, "with#hash", `back\slash`} {
 		b := newRig(t)
 		b.options.Try.Model = func(context.Context, llm.ModelConfig) error { return nil }
-		if _, err := b.run("", b.model, odd, "big$1", "", "", ""); err != nil {
+		if _, err := b.run("", b.model, odd, "big$1", "", "", "", ""); err != nil {
 			t.Fatalf("%q: %v", odd, err)
 		}
 		if got := b.load().LLM.Models["main"]; got.APIKey != odd || got.Model != "big$1" {

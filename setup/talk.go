@@ -25,6 +25,7 @@ type answers struct {
 	telegram           credential
 	slackBot, slackApp credential
 	admins             []string
+	search             string // address of a search; empty: none
 }
 
 // credential is a secret and the variable that holds it.
@@ -44,7 +45,7 @@ func (t *talk) ask() (answers, error) {
 	var a answers
 	t.say("init.welcome", nil)
 	for _, step := range []func(*answers) error{
-		t.askLanguage, t.askModel, t.askTelegram, t.askSlack, t.askAdmins, t.askTimezone,
+		t.askLanguage, t.askModel, t.askTelegram, t.askSlack, t.askAdmins, t.askSearch, t.askTimezone,
 	} {
 		if err := step(&a); err != nil {
 			return answers{}, err

@@ -113,6 +113,7 @@ func TestTerminal(t *testing.T) {
 	answer("Telegram", botToken+"\r")
 	answer("Slack", "\r")
 	answer("admin", "telegram:1\n")
+	answer("Web search", "\n")
 	answer("time zone", "UTC\n")
 	if err := end(); err != nil {
 		t.Fatal(err)

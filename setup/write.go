@@ -128,7 +128,11 @@ func (t *talk) config(a answers) string {
 		}
 		section("init.file_access", "access:\n  admins: [%s]\n", strings.Join(quoted, ", "))
 	}
-	section("init.file_servers", "servers:\n  clock: {builtin: clock}\n  math: {builtin: math}")
+	search := ""
+	if a.search != "" {
+		search = "\n  search: {builtin: search, options: {url: " + quote(a.search) + "}}"
+	}
+	section("init.file_servers", "servers:\n  clock: {builtin: clock}\n  math: {builtin: math}\n  web: {builtin: web}%s", search)
 	return b.String()
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"legwork/i18n"
 	"legwork/llm"
 	"legwork/setup"
+	"legwork/tools"
 )
 
 type initCommand struct {
@@ -45,8 +47,8 @@ func (command initCommand) Run(ctx context.Context, c console) error {
 	options := setup.Options{
 		In: c.in, Out: c.out, Texts: texts, Language: locale(c.env), Timezone: timezone(c.env),
 		Config: command.Config, EnvFile: conf.EnvFile, Replace: command.Force, Environment: c.env, Saved: saved,
-		TelegramAPI: command.TelegramAPI, SlackAPI: command.SlackAPI, Admin: conf.AdminProblem,
-		Try: setup.Try{Model: tryModel, Telegram: telegram.Try, Slack: slack.Try},
+		TelegramAPI: command.TelegramAPI, SlackAPI: command.SlackAPI, Admin: conf.AdminProblem, Endpoint: endpointProblem,
+		Try: setup.Try{Model: tryModel, Telegram: telegram.Try, Slack: slack.Try, Search: trySearch},
 	}
 	written, err := setup.Run(ctx, options)
 	if err != nil {
@@ -86,6 +88,39 @@ func tryModel(ctx context.Context, config llm.ModelConfig) error {
 		err = errors.New(rows[0].problem)
 	}
 	return err
+}
+
+// searchWith is the built-in server that asks the search at that address.
+func searchWith(url string) tools.ServerConfig {
+	return tools.ServerConfig{Builtin: "search", Options: map[string]any{"url": url}}
+}
+
+func endpointProblem(url string) string {
+	for _, issue := range (tools.Config{Servers: map[string]tools.ServerConfig{"search": searchWith(url)}}).Validate() {
+		return issue.Problem
+	}
+	return ""
+}
+
+// toModel is what a failed search tells a model, in front of what an admin has
+// to do.
+const toModel = "work without searching and tell the person that an admin has to "
+
+// trySearch searches once.
+func trySearch(ctx context.Context, url string) (found string, err error) {
+	manager, err := tools.New(tools.Config{Servers: map[string]tools.ServerConfig{"search": searchWith(url)}}, tools.Options{})
+	if err != nil {
+		return "", err
+	}
+	ended := during(ctx, manager, func(ctx context.Context) {
+		call := tools.Call{}
+		call.Tool, call.Arguments = "search.search", json.RawMessage(`{"query": "weather", "limit": 1}`)
+		var result tools.Result
+		if result, err = manager.Set().Call(ctx, "search", call); err == nil && result.Failed {
+			err = errors.New(strings.Replace(flat(result.Text), toModel, "", 1))
+		}
+	})
+	return url, errors.Join(err, ended)
 }
 
 // locale is the language of the environment, or the default one.

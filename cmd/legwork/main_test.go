@@ -4,6 +4,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -36,6 +39,12 @@ func TestScripts(t *testing.T) {
 	}})
 	people := telegramfake.New(t, telegramfake.Options{Token: "123456:AAAAAAAAAABBBBBBBBBBCCCCCCCCCCDDDDD"})
 	team := slackfake.New(t, slackfake.Options{})
+	pages := http.NewServeMux()
+	pages.HandleFunc("GET /search", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"results": [{"url": "https://example.com/", "title": "Weather", "content": "Rain."}]}`)
+	})
+	search := httptest.NewServer(pages)
+	t.Cleanup(search.Close)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       *update,
@@ -45,6 +54,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("TELEGRAM_URL", people.URL)
 			e.Setenv("TELEGRAM_TOKEN", people.Token)
 			e.Setenv("SLACK_URL", team.APIURL)
+			e.Setenv("SEARCH_URL", search.URL+"/search")
 			e.Setenv("SLACK_BOT", slackfake.BotToken)
 			e.Setenv("SLACK_APP", slackfake.AppToken)
 			return nil
