@@ -27,7 +27,9 @@ func (f *fake) converse(x *exchange, handle server.ToolHandlerFunc) {
 	x.back.later(func() {
 		ctx := context.WithValue(x.ctx(), capabilitiesKey{}, f.gate.capabilities(x.session))
 		var r mcp.CallToolRequest
-		r.Params.Name, r.Params.Arguments = x.params.Name, x.params.Arguments
+		var arguments map[string]any
+		_ = json.Unmarshal(x.params.Arguments, &arguments) // the tool misses what it needs
+		r.Params.Name, r.Params.Arguments = x.params.Name, arguments
 		for {
 			result, err := handle(ctx, r)
 			if err == nil && result.NeedsInput() {

@@ -71,19 +71,24 @@ func (f *fake) take(x *exchange) bool {
 	if x.Method == "notifications/cancelled" {
 		f.cancel(x.session, x.params.RequestID)
 	}
-	if refusal := f.gate.admit(x); refusal != nil {
+	refusal := f.gate.admit(x)
+	if refusal != nil && refusal.violation {
 		f.refuse(x, refusal)
 		return false
 	}
-	if f.answered(x) {
+	if refusal == nil && f.answered(x) {
 		return false
 	}
-	if x.Method == "tools/call" {
+	if refusal == nil && x.Method == "tools/call" {
 		f.log.write(entry{Event: "call", ID: x.ID, Tool: x.params.Name, Args: x.params.Arguments})
 	}
 	if fault, ok := f.due(x); ok {
 		f.log.write(entry{Event: "fault", ID: x.ID, Note: fault.name})
 		return fault.message(f, x)
+	}
+	if refusal != nil {
+		f.refuse(x, refusal)
+		return false
 	}
 	if own := f.own[x.params.Name]; own != nil && x.Method == "tools/call" {
 		return own(f, x)

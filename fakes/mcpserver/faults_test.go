@@ -116,6 +116,18 @@ func TestLines(t *testing.T) {
 
 const modernList = `{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{` + meta + `}}`
 
+// TestSilent: a server of the legacy era may ignore the modern greeting, too.
+func TestSilent(t *testing.T) {
+	p := start(t, "stdio", "-fault", "silent", "-era", "legacy")
+	discover := `{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{` + meta + `}}`
+	if got := p.speak(t, discover+"\n"+greeting); strings.Contains(got, `"id":0`) || !strings.Contains(got, `"id":1`) {
+		t.Errorf("got %q, want an answer to the second message alone", got)
+	}
+	if f, v := logged(t, p, "fault"), logged(t, p, "violation"); len(f) != 1 || len(v) != 0 {
+		t.Errorf("got faults %+v and violations %+v, want one fault", f, v)
+	}
+}
+
 // TestTools: with -faults, faults are tools; beside them the others stay good.
 func TestTools(t *testing.T) {
 	p := start(t, "stdio", "-faults")

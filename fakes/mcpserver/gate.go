@@ -62,7 +62,7 @@ func (g *gate) admit(x *exchange) *refusal {
 // violation logs what a client did wrong.
 func (g *gate) violation(x *exchange, status int, text string) *refusal {
 	g.log.write(entry{Event: "violation", ID: validID(x.ID), Tool: x.params.Name, Note: strings.TrimSpace(x.Method + ": " + text)})
-	return &refusal{code: mcp.INVALID_REQUEST, status: status, text: text}
+	return &refusal{code: mcp.INVALID_REQUEST, status: status, text: text, violation: true}
 }
 
 func validID(id json.RawMessage) json.RawMessage {

@@ -108,6 +108,8 @@ func (p *people) Elicit(_ context.Context, r mcp.ElicitationRequest) (*mcp.Elici
 		content = nil
 	case strings.Contains(r.Params.Message, "Shall"):
 		content = map[string]any{"sure": true}
+	case strings.Contains(r.Params.Message, "colour"):
+		content = map[string]any{"colour": "green"}
 	}
 	return &mcp.ElicitationResult{ElicitationResponse: mcp.ElicitationResponse{Action: "accept", Content: content}}, nil
 }

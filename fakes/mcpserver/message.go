@@ -105,6 +105,8 @@ type refusal struct {
 	status int // of HTTP
 	text   string
 	data   any
+
+	violation bool // the client is to blame
 }
 
 // message is the refusal as an answer to a request.

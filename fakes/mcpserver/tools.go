@@ -18,6 +18,9 @@ func (f *fake) newServer() *server.MCPServer {
 	if f.full {
 		o = append(o, server.WithResourceCapabilities(true, true), server.WithPromptCapabilities(true), server.WithElicitation(), server.WithRoots(), server.WithLogging())
 	}
+	if f.counter && !f.full {
+		o = append(o, server.WithElicitation())
+	}
 	f.mcp = server.NewMCPServer("fake", "1", o...)
 	f.offerBasics()
 	if f.full {
@@ -25,6 +28,9 @@ func (f *fake) newServer() *server.MCPServer {
 		f.offerQuestions()
 		f.offerResources()
 		f.offerPrompts()
+	}
+	if f.counter {
+		f.offerCounter()
 	}
 	if f.faults {
 		f.offerFaults()
