@@ -1,6 +1,10 @@
 package planner
 
-import "slices"
+import (
+	"slices"
+
+	"legwork/failpoint"
+)
 
 // AsksPerson reports that the call at that place is an ask_person call, whose
 // answer may be any text.
@@ -86,7 +90,7 @@ func judged(s State, e Event, a Action) State {
 	for i, other := range s.Subtasks[a.Place.Subtask].Turns[a.Place.Turn].Calls {
 		at := Place{a.Place.Subtask, a.Place.Turn, i}
 		switch {
-		case !other.together(c):
+		case !other.together(c) && !failpoint.Fault("decision-twice"):
 		case e.Decision.Approve:
 			var allowed *CallState
 			s, allowed = editCall(s, at)

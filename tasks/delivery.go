@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"legwork/bot"
@@ -221,13 +222,13 @@ func (p *Presenter) post(ctx context.Context, to *bot.Chat, slot string, d *bot.
 			return p.complete(ctx, to, id, d)
 		}
 		p.sending(slot)
-		failpoint.Hit("post.before.answer")
+		failpoint.Hit("post.before." + nature(slot))
 		id, err := p.platform.Post(ctx, *to, *d)
 		if failpoint.Fault("failure-ignored") && err != nil {
 			return "ignored", nil //nolint:nilerr // planted by a test
 		}
 		if err == nil {
-			failpoint.Hit("post.after.answer")
+			failpoint.Hit("post.after." + nature(slot))
 			return id, nil
 		}
 		if ctx.Err() != nil {
@@ -241,6 +242,14 @@ func (p *Presenter) post(ctx context.Context, to *bot.Chat, slot string, d *bot.
 		}
 		pause *= 2
 	}
+}
+
+// nature is what the message of a slot is: an answer, or a question.
+func nature(slot string) string {
+	if strings.HasPrefix(slot, "answer.") {
+		return "answer"
+	}
+	return "question"
 }
 
 // complete brings a message that was found to what it has to be: it may hold the

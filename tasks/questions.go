@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/failpoint"
 	"legwork/i18n"
 	"legwork/planner"
 )
@@ -89,7 +90,11 @@ func (p *Presenter) putPart(ctx context.Context, v *View, to *bot.Chat, name str
 	if err != nil {
 		return err
 	}
-	return p.shown(ctx, name, id, "", false)
+	if err := p.shown(ctx, name, id, "", false); err != nil {
+		return err
+	}
+	failpoint.Hit("keep.after.question")
+	return nil
 }
 
 // question is the draft that asks in a chat.
@@ -203,7 +208,7 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
 	}
 	for _, slot := range v.State.Slots {
 		action, private := strings.CutPrefix(slot.Name, privately)
-		if !strings.HasPrefix(action, "ask ") || slot.Message == "" || open[action] || p.closed[slot.Name] >= closeTries {
+		if !strings.HasPrefix(action, "ask ") || slot.Message == "" || open[action] || p.closed[slot.Name] >= closeTries || failpoint.Fault("card-left") {
 			continue
 		}
 		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.decision(v, action)}
