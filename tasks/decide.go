@@ -200,17 +200,11 @@ func (in *Inbox) askWhy(r *routed, t liveTask, about subject) {
 		in.aside(r, "approval.why")
 		return
 	}
-	key := "approval.why"
-	if passing {
-		key = "approval.why_here"
-	}
-	s := in.sentence(*r, key, nil)
+	s := in.sentence(*r, "approval.why", nil)
 	s.aloud = true
 	if passing { // the question has left the screen with the press
 		s.kind, s.task = bot.KindQuestion, string(t.Task)
-		deny := in.button(r.lang, "button.deny", decisionData(pressApproval, t.Task, about.seq, 0, verbDeny))
-		deny.Style = bot.StyleDanger
-		s.buttons, s.words = []bot.Button{deny}, true
+		s.buttons = []bot.Button{in.button(r.lang, "button.deny", decisionData(pressApproval, t.Task, about.seq, 0, verbDeny))}
 	}
 	s.sent = func(ctx context.Context, id string) {
 		if id == "" || passing {
