@@ -105,6 +105,7 @@ type Draft struct {
 	Buttons []Button `json:"buttons,omitempty"`
 	File    *File    `json:"file,omitempty"`  // only of a Filer, and only in Post: edits never send it again
 	Calls   []Call   `json:"calls,omitempty"` // that a question asks about, for programs: Text tells people
+	Words   bool     `json:"words,omitempty"` // any words may be the answer, a number too: digits must not press Buttons
 }
 
 // Button is one choice under a draft. Data comes back as Message.Press.

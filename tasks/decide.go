@@ -200,11 +200,17 @@ func (in *Inbox) askWhy(r *routed, t liveTask, about subject) {
 		in.aside(r, "approval.why")
 		return
 	}
-	s := in.sentence(*r, "approval.why", nil)
+	key := "approval.why"
+	if passing {
+		key = "approval.why_here"
+	}
+	s := in.sentence(*r, key, nil)
 	s.aloud = true
 	if passing { // the question has left the screen with the press
 		s.kind, s.task = bot.KindQuestion, string(t.Task)
-		s.buttons = []bot.Button{in.button(r.lang, "button.deny", decisionData(pressApproval, t.Task, about.seq, 0, verbDeny))}
+		deny := in.button(r.lang, "button.deny", decisionData(pressApproval, t.Task, about.seq, 0, verbDeny))
+		deny.Style = bot.StyleDanger
+		s.buttons, s.words = []bot.Button{deny}, true
 	}
 	s.sent = func(ctx context.Context, id string) {
 		if id == "" || passing {

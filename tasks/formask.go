@@ -29,7 +29,7 @@ const (
 
 // Bounds of choices that are buttons; more of them, or longer ones, are a list.
 const (
-	maxChoices = 10
+	maxChoices = 7
 	maxChoice  = 40 // of a label, in characters
 )
 
@@ -59,13 +59,13 @@ func (p *Presenter) form(v *View, about subject) bot.Draft {
 	case q.URL != "":
 		lines = append(lines, texts.Text(lang, "form.url", map[string]any{"Text": inCode(hostOf(q.URL))}), strings.TrimSuffix(bot.Fence(bot.Visible(q.URL), ""), "\n"))
 	case field != nil:
-		lines = append(lines, fieldText(texts, lang, *field, about.field, len(q.Fields)))
+		lines = append(lines, p.fieldText(lang, *field, about.field, len(q.Fields)))
 	}
 	foot := []string{p.until(v, about.seq), texts.Text(lang, "form.how", map[string]any{"Name": plainText(nameOf(v.Opening().From.Name, v.Opening().From.Key()))})}
 	lines = append(lines, strings.TrimPrefix(strings.Join(foot, "\n"), "\n"))
 	return bot.Draft{
 		Kind: bot.KindQuestion, Task: string(p.id), Text: strings.Join(lines, "\n\n"), ReplyTo: v.Opening().Message,
-		Mark: p.mark(askFormID(about)), Buttons: p.formButtons(v, about, q, field),
+		Mark: p.mark(askFormID(about)), Buttons: p.formButtons(v, about, q, field), Words: field != nil && !pressable(*field, choicesOf(texts, lang, *field)),
 	}
 }
 
@@ -82,7 +82,8 @@ func (p *Presenter) serverAsks(v *View, about subject) string {
 }
 
 // fieldText is what a person reads about a field.
-func fieldText(texts *i18n.Texts, lang string, f form.Field, at, count int) string {
+func (p *Presenter) fieldText(lang string, f form.Field, at, count int) string {
+	texts := p.x.Texts
 	name := plainText(line(bot.Visible(cmp.Or(f.Title, f.Name))))
 	lines := []string{"**" + name + "**"}
 	if count > 1 {
@@ -102,8 +103,11 @@ func fieldText(texts *i18n.Texts, lang string, f form.Field, at, count int) stri
 		if how = "form.number"; f.Many {
 			how = "form.numbers"
 		}
-	} else if len(choices) > 0 {
+	} else if pressable(f, choices) {
 		how = "form.choose"
+	}
+	if !p.lasting() {
+		how += "_here"
 	}
 	if len(f.Default) > 0 {
 		lines = append(lines, texts.Text(lang, "form.default", map[string]any{"Text": inCode(valueText(choices, f.Default))}))
@@ -136,6 +140,11 @@ func listed(f form.Field, choices []form.Choice) bool {
 	return false
 }
 
+// pressable reports that a field's choices are buttons.
+func pressable(f form.Field, choices []form.Choice) bool {
+	return len(choices) > 0 && !listed(f, choices)
+}
+
 func (p *Presenter) formButtons(v *View, about subject, q *form.Question, field *form.Field) []bot.Button {
 	lang, texts := v.Opening().Language, p.x.Texts
 	var list []bot.Button
@@ -148,7 +157,7 @@ func (p *Presenter) formButtons(v *View, about subject, q *form.Question, field 
 	case field == nil:
 		add(texts.Text(lang, "button.agree", nil), verbYes, bot.StylePrimary)
 	default:
-		if choices := choicesOf(texts, lang, *field); !listed(*field, choices) {
+		if choices := choicesOf(texts, lang, *field); pressable(*field, choices) {
 			for i, c := range choices {
 				add(cmp.Or(strings.Join(strings.Fields(bot.Visible(c.Label)), " "), strconv.Itoa(i+1)), strconv.Itoa(i), "")
 			}

@@ -97,7 +97,11 @@ func (in *Inbox) askArgument(r *routed, w wantedPrompt) said {
 	s := in.sentence(*r, "prompts.ask", map[string]any{
 		"Name": "**" + plainText(line(bot.Visible(a.Name))) + "**", "Tool": inCode(w.Name), "Text": plainText(line(bot.Visible(a.Description))),
 	})
-	s.text += "\n\n" + in.Texts.Text(r.lang, "prompts.how", nil)
+	how := "prompts.how"
+	if in.passing(r.message.Chat) {
+		how = "prompts.how_here"
+	}
+	s.text += "\n\n" + in.Texts.Text(r.lang, how, nil)
 	s.text = in.spell(r.message.Chat, s.text)
 	s.aloud = true
 	if in.passing(r.message.Chat) {

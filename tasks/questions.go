@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,7 +28,12 @@ const (
 func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	if !p.lasting() {
 		d := p.question(ctx, v, a, p.chat)
-		_, err := p.post(ctx, &p.chat, a.ID, &d, postTries)
+		id, err := p.post(ctx, &p.chat, a.ID, &d, postTries)
+		if err == nil && subjectOf(a.ID).decides() {
+			p.mu.Lock()
+			p.passing[a.ID] = id
+			p.mu.Unlock()
+		}
 		return err
 	}
 	err := p.askPrivately(ctx, v, a)
@@ -199,12 +205,16 @@ const closeTries = 5
 // they were decided. What fails is tried again with the next frames, and left in
 // the end: a late press is refused anyway.
 func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
-	if !p.lasting() || !p.platform.Limits().Edits {
+	if !p.platform.Limits().Edits {
 		return
 	}
 	open := map[string]bool{}
 	for _, a := range planner.Todo(v.State) {
 		open[a.ID] = true
+	}
+	if !p.lasting() {
+		p.settlePassing(ctx, v, open)
+		return
 	}
 	for _, slot := range v.State.Slots {
 		action, private := strings.CutPrefix(slot.Name, privately)
@@ -222,6 +232,26 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
 			continue
 		}
 		p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
+	}
+}
+
+// settlePassing says of questions that are over how they ended, where they do
+// not last.
+func (p *Presenter) settlePassing(ctx context.Context, v *View, open map[string]bool) {
+	p.mu.Lock()
+	over := map[string]string{}
+	for action, id := range p.passing {
+		if !open[action] {
+			over[action] = id
+			delete(p.passing, action)
+		}
+	}
+	p.mu.Unlock()
+	for _, action := range slices.Sorted(maps.Keys(over)) {
+		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: outcomeOf(v, p.x.Texts, v.Opening().Language, action)}
+		if err := p.platform.Edit(ctx, p.chat, over[action], d); err != nil && ctx.Err() == nil {
+			p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
+		}
 	}
 }
 

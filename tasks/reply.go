@@ -24,6 +24,7 @@ type said struct {
 	instead bool // also in place of the message whose button was pressed, as that is settled
 	kind    bot.Kind
 	task    string // that the message belongs to
+	words   bool   // any words may be the answer
 	// file, where it can be sent, holds what text holds as well, and brief stands
 	// in place of text then.
 	file  *bot.File
@@ -74,6 +75,9 @@ func (in *Inbox) tell(ctx context.Context, m bot.Message, s said) {
 	if err != nil {
 		in.Log.WarnContext(ctx, "a notice could not be shown", "chat", m.Chat.Key(), "cause", err)
 		return
+	}
+	if s.later != nil && p.Limits().Passing {
+		s = s.later(ctx) // there is one person, who waits for it
 	}
 	if s.later != nil {
 		in.outbox.add(ctx, m.Key, func(ctx context.Context) { in.deliver(ctx, p, m, s.later(ctx)) })
@@ -149,7 +153,7 @@ func settle(ctx context.Context, p bot.Platform, m bot.Message, s said) error {
 }
 
 func (in *Inbox) post(ctx context.Context, p bot.Platform, m bot.Message, s said) error {
-	d := bot.Draft{Kind: s.kind, Task: s.task, Text: s.text, ReplyTo: m.ID, Buttons: s.buttons, File: s.file}
+	d := bot.Draft{Kind: s.kind, Task: s.task, Text: s.text, ReplyTo: m.ID, Buttons: s.buttons, Words: s.words, File: s.file}
 	if d.Kind == "" {
 		d.Kind = bot.KindNotice
 	}

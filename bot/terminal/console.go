@@ -44,7 +44,8 @@ type console struct {
 	looking   *lookup // the search through the history, when it is on
 	live      []*task // in order of appearance
 	over      map[string]bool
-	waiting   map[string]bool // ids of messages that are not stored yet
+	waiting   map[string]bool     // ids of messages that are not stored yet
+	replied   map[string]question // by the id of the words that answered them
 	shown     shown
 	lastAsked string
 	hint      string
@@ -57,7 +58,7 @@ type console struct {
 func newScreenFace(t *Terminal) *console {
 	return &console{
 		t: t, color: Color(t.cfg.Out), dirty: make(chan struct{}, 1), outbox: make(chan bot.Message, outboxSize),
-		over: map[string]bool{}, waiting: map[string]bool{}, shown: shown{}, history: &history{}, quit: make(chan struct{}),
+		over: map[string]bool{}, waiting: map[string]bool{}, replied: map[string]question{}, shown: shown{}, history: &history{}, quit: make(chan struct{}),
 	}
 }
 

@@ -32,7 +32,11 @@ func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 		}
 		return nil
 	case d.Kind == bot.KindQuestion && (len(d.Buttons) > 0 || !again):
-		return c.ask(question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons})
+		return c.ask(questionOf(id, d))
+	}
+	if q, ok := c.replied[d.ReplyTo]; ok && d.Kind == bot.KindNotice && d.ReplyTo != "" {
+		delete(c.replied, d.ReplyTo)
+		defer func() { _ = c.ask(q) }() // the words settled nothing; the loop reports a broken terminal
 	}
 	c.settle(id)
 	if c.shown.before(id, d) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,6 +21,9 @@ type events struct {
 	spoken map[string]string // streamed text by task
 	shown  shown             // final answers
 	sent   map[string]bool   // ids of boards and questions
+	open   []question        // that nobody has answered
+	ended  bool              // the input is over
+	wake   chan struct{}     // there are questions that nobody will answer
 }
 
 // event is one line of output. Fields that do not belong to its type are left
@@ -83,7 +87,7 @@ type request struct {
 }
 
 func newEvents(t *Terminal) *events {
-	return &events{t: t, spoken: map[string]string{}, shown: shown{}, sent: map[string]bool{}}
+	return &events{t: t, spoken: map[string]string{}, shown: shown{}, sent: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
 func (e *events) run(ctx context.Context, handle handler) error {
@@ -103,10 +107,71 @@ func (e *events) run(ctx context.Context, handle handler) error {
 	if err := stop(); err != nil {
 		return fmt.Errorf("reading input: %w", err)
 	}
+	return e.finish(ctx, handle)
+}
+
+// finish waits until everything is answered, and says no in nobody's name to
+// what is asked meanwhile.
+func (e *events) finish(ctx context.Context, handle handler) error {
+	e.mu.Lock()
+	e.ended = true
+	e.mu.Unlock()
+	e.ring()
 	if e.t.cfg.Wait == nil {
 		return nil
 	}
-	return e.t.cfg.Wait(ctx)
+	over := make(chan error, 1)
+	go func() { over <- e.t.cfg.Wait(ctx) }()
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-e.wake:
+			if err := e.decline(ctx, handle); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// decline answers what nobody will answer any more.
+func (e *events) decline(ctx context.Context, handle handler) error {
+	e.mu.Lock()
+	open := e.open
+	e.open = nil
+	e.mu.Unlock()
+	for _, q := range open {
+		if q.task == "" {
+			continue
+		}
+		if err := handle(ctx, []bot.Message{e.t.nobody(q)}); err != nil && ctx.Err() == nil {
+			if err := e.write(event{Type: "error", Text: ptr(err.Error())}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (e *events) ring() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// note keeps account of which questions are open.
+func (e *events) note(id string, d bot.Draft) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open = slices.DeleteFunc(e.open, func(q question) bool {
+		return q.id == id || d.Kind == bot.KindAnswer && !d.Partial && q.task == d.Task
+	})
+	if d.Kind == bot.KindQuestion {
+		if e.open = append(e.open, questionOf(id, d)); e.ended {
+			e.ring()
+		}
+	}
 }
 
 // take hands lines on as one batch and says which messages are stored.
@@ -194,6 +259,10 @@ func (e *events) message(r request) bot.Message {
 	m.Press, m.ReplyTo = r.Press, r.ReplyTo
 	e.mu.Lock()
 	m.Apart = !e.sent[r.ReplyTo]
+	e.open = slices.DeleteFunc(e.open, func(q question) bool {
+		pressed := slices.ContainsFunc(q.buttons, func(b bot.Button) bool { return b.Data == r.Press && r.Press != "" })
+		return pressed || q.id == r.ReplyTo && !q.lasts()
+	})
 	e.mu.Unlock()
 	if r.Apart != nil {
 		m.Apart = *r.Apart
@@ -210,6 +279,7 @@ func (e *events) message(r request) bot.Message {
 
 // show shows a draft of any conversation that the program has named.
 func (e *events) show(chat bot.Chat, id string, d bot.Draft, _ bool) error {
+	e.note(id, d)
 	if d.Kind == bot.KindBoard || d.Kind == bot.KindQuestion {
 		e.mu.Lock()
 		e.sent[id] = true

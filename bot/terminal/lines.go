@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -36,18 +35,6 @@ type lines struct {
 // sheetWidth is how wide the rules around a file are where nobody knows how
 // wide the screen is.
 const sheetWidth = 60
-
-// question is a draft that waits for a decision.
-type question struct {
-	id      string
-	task    string
-	text    string
-	buttons []bot.Button
-
-	// Of the console only.
-	head  string // the first line of the text, without markup
-	above bool   // the text stands in the scrollback
-}
 
 func newLines(t *Terminal) *lines {
 	return &lines{
@@ -135,17 +122,50 @@ func (l *lines) message(text string) bot.Message {
 	defer l.mu.Unlock()
 	m := l.t.message("", text)
 	l.mine[m.ID] = true
-	if len(l.questions) == 0 || strings.HasPrefix(text, "/") {
+	i := l.next()
+	if i < 0 || strings.HasPrefix(text, "/") {
 		m.Apart = true
 		return m
 	}
-	q := l.questions[0]
-	l.questions = l.questions[1:]
+	q := &l.questions[i]
 	m.ReplyTo = q.id
-	if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n >= 1 && n <= len(q.buttons) {
-		m.Press, m.Text = q.buttons[n-1].Data, ""
+	b, pressed := q.typed(text)
+	if pressed {
+		m.Press, m.Text = b.Data, ""
+	}
+	if q.reply = m.ID; pressed || !q.lasts() {
+		l.questions = slices.Delete(l.questions, i, i+1)
 	}
 	return m
+}
+
+// next is the index of the question that the next line answers: the first one
+// that got no answer, or else the last that may not have been settled by its own;
+// -1 for none.
+func (l *lines) next() int {
+	if i := slices.IndexFunc(l.questions, func(q question) bool { return q.reply == "" }); i >= 0 {
+		return i
+	}
+	return len(l.questions) - 1
+}
+
+// reopen takes account of words that are replied to with a notice: they settled
+// nothing.
+func (l *lines) reopen(reply string) {
+	for i := range l.questions {
+		if q := &l.questions[i]; reply != "" && q.reply == reply {
+			q.reply = ""
+			l.ring()
+		}
+	}
+}
+
+// ring says that there is a question to be answered.
+func (l *lines) ring() {
+	select {
+	case l.asked <- struct{}{}:
+	default:
+	}
 }
 
 func (l *lines) send(ctx context.Context, handle handler, messages []bot.Message) {
@@ -166,7 +186,9 @@ func (l *lines) finish(ctx context.Context, handle handler) error {
 	l.mu.Lock()
 	l.ended = true
 	for _, q := range l.questions {
-		l.decline(q)
+		if q.reply == "" {
+			l.decline(q)
+		}
 	}
 	l.questions = nil
 	l.mu.Unlock()
@@ -191,8 +213,13 @@ func (l *lines) finish(ctx context.Context, handle handler) error {
 
 // decline replies to a question in nobody's name; mu is held.
 func (l *lines) decline(q question) {
-	m := l.t.message("", l.t.text("terminal.nobody", nil))
-	m.ReplyTo = q.id
+	if q.task == "" {
+		return // of a command, which is over with its input
+	}
+	m := l.t.nobody(q)
+	if q.calls {
+		_ = l.progress("✗ " + m.Text) // nowhere to report it
+	}
 	l.replies = append(l.replies, m)
 	select {
 	case l.wake <- struct{}{}:
@@ -222,6 +249,7 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	case d.Partial:
 		return nil
 	}
+	l.reopen(d.ReplyTo)
 	// What is left is no question any more, if it was one.
 	l.questions = slices.DeleteFunc(l.questions, func(q question) bool { return q.id == id })
 	switch {
@@ -234,11 +262,11 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 }
 
 func (l *lines) question(id string, d bot.Draft) error {
+	q := questionOf(id, d)
 	text := "? " + markdown.Plain(d.Text)
 	for i, b := range d.Buttons {
-		text += fmt.Sprintf("\n  %d) %s", i+1, bot.Clean(b.Label))
+		text += fmt.Sprintf("\n  %s) %s", q.key(i), bot.Clean(b.Label))
 	}
-	q := question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons}
 	if l.shown.before(id, d) || l.over[d.Task] {
 		return nil
 	}
@@ -246,10 +274,7 @@ func (l *lines) question(id string, d bot.Draft) error {
 		l.decline(q)
 	} else {
 		l.questions = append(l.questions, q)
-		select {
-		case l.asked <- struct{}{}:
-		default:
-		}
+		defer l.ring()
 	}
 	return l.progress(text)
 }

@@ -111,12 +111,27 @@ func (c *console) enter() {
 	}
 	m := c.t.message("", text)
 	if q := c.question(); q != nil && !strings.HasPrefix(text, "/") {
-		m.ReplyTo = q.id
+		m = c.answers(*q, m)
 	}
 	c.lastAsked = m.ID
 	if c.scroll(c.painter().echo(text)) == nil { // the loop reports a broken terminal
 		c.submit(m)
 	}
+}
+
+// answers makes a written message the answer to a question, which is gone from
+// the screen with it unless words cannot settle it.
+func (c *console) answers(q question, m bot.Message) bot.Message {
+	m.ReplyTo = q.id
+	b, pressed := q.typed(m.Text)
+	if pressed {
+		m.Press, m.Text = b.Data, ""
+	}
+	if pressed || q.task == "" || q.lasts() && !q.calls {
+		c.settle(q.id)
+		c.replied[m.ID] = q
+	}
+	return m
 }
 
 // submit queues a message for handing on.
@@ -142,7 +157,7 @@ func (c *console) question() *question {
 // choose presses the button whose number was typed into an empty prompt.
 func (c *console) choose(typed string) bool {
 	q := c.question()
-	if q == nil || len(c.edit.text) > 0 || len(typed) != 1 {
+	if q == nil || q.words || len(c.edit.text) > 0 || len(typed) != 1 {
 		return false
 	}
 	n := int(typed[0] - '1')

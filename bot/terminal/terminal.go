@@ -176,6 +176,14 @@ func (t *Terminal) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft
 // Files implements bot.Filer: a file is shown in full, or is part of the event.
 func (t *Terminal) Files(bot.Chat) bool { return true }
 
+// Direct implements bot.Director: there is one person, and one chat with them.
+func (t *Terminal) Direct(_ context.Context, person string) (bot.Chat, error) {
+	if person != t.Person().ID {
+		return bot.Chat{}, fmt.Errorf("nobody but %q is at this terminal: %w", t.Person().ID, bot.ErrGone)
+	}
+	return t.Chat(), nil
+}
+
 // Streams implements bot.Streamer.
 func (t *Terminal) Streams(bot.Chat) bool { return true }
 

@@ -199,7 +199,7 @@ func (p painter) questions(t *task) []string {
 		}
 		rows = append(rows, p.asked(q)...)
 		for i, b := range q.buttons {
-			rows = append(rows, p.row(piece{fmt.Sprintf("  %d ", i+1), yellow}, piece{oneLine(b.Label), keyTint(b.Style)}))
+			rows = append(rows, p.row(piece{"  " + q.key(i) + " ", yellow}, piece{oneLine(b.Label), keyTint(b.Style)}))
 		}
 		if len(q.buttons) > 0 {
 			rows = append(rows, p.row(piece{"  " + p.t.text("terminal.choose", nil), faint}))

@@ -1,0 +1,82 @@
+package terminal
+
+import (
+	"strconv"
+	"strings"
+
+	"legwork/bot"
+)
+
+// question is a draft that waits for a decision.
+type question struct {
+	id      string
+	task    string // empty for one of a command
+	text    string
+	buttons []bot.Button
+	words   bool   // a number may be its answer, and presses no button
+	calls   bool   // it is about calls of tools, which words do not decide
+	reply   string // id of the message that answers it; empty while there is none
+
+	// Of the console only.
+	head  string // the first line of the text, without markup
+	above bool   // the text stands in the scrollback
+}
+
+func questionOf(id string, d bot.Draft) question {
+	return question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons, words: d.Words, calls: len(d.Calls) > 0}
+}
+
+// refusal is the button that says no; there may be none.
+func (q *question) refusal() (bot.Button, bool) {
+	for _, b := range q.buttons {
+		if b.Style == bot.StyleDanger {
+			return b, true
+		}
+	}
+	return bot.Button{}, false
+}
+
+// lasts reports that words may leave the question open: when it is settled, its
+// message says so.
+func (q *question) lasts() bool {
+	_, ok := q.refusal()
+	return ok
+}
+
+// key is what a person types for a button: its number, or where numbers are
+// answers a dash, and two of them to say no.
+func (q *question) key(i int) string {
+	switch {
+	case !q.words:
+		return strconv.Itoa(i + 1)
+	case q.buttons[i].Style == bot.StyleDanger:
+		return "--"
+	}
+	return "-"
+}
+
+// typed finds the button that a text presses.
+func (q *question) typed(text string) (bot.Button, bool) {
+	text = strings.TrimSpace(text)
+	n, err := strconv.Atoi(text)
+	for i, b := range q.buttons {
+		if q.key(i) == text || !q.words && err == nil && n == i+1 {
+			return b, true
+		}
+	}
+	return bot.Button{}, false
+}
+
+// nobody answers a question in nobody's name: with a no where there is one.
+func (t *Terminal) nobody(q question) bot.Message {
+	key := "terminal.nobody"
+	if q.calls {
+		key = "terminal.unapproved"
+	}
+	m := t.message("", t.text(key, nil))
+	m.ReplyTo = q.id
+	if b, ok := q.refusal(); ok {
+		m.Press = b.Data
+	}
+	return m
+}
