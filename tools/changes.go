@@ -21,9 +21,12 @@ type Change struct {
 	Difference string // in the form of a unified diff; characters that cannot be seen are written as escapes
 }
 
-// tellAgain is how long a tool whose change was told is left alone, although
-// its server changed it again.
-const tellAgain = time.Hour
+// A server that changes its tools again and again, or many at once, must not
+// drown the admins.
+const (
+	tellAgain = time.Hour // before a tool is told of again that its server changed once more
+	tellMost  = 10        // changes of one server in that time; the others are logged, and in Changes
+)
 
 // Changes are the tools of the newest snapshot that are held back, by name.
 func (m *Manager) Changes(ctx context.Context) []Change {
@@ -33,8 +36,12 @@ func (m *Manager) Changes(ctx context.Context) []Change {
 		if v == nil {
 			continue
 		}
+		if len(v.held) == 0 {
+			continue
+		}
+		before := m.ledger.agreed(ctx, s.Name())
 		for tool, d := range v.held {
-			list = append(list, m.change(ctx, s, tool, d))
+			list = append(list, change(s, tool, before, d))
 		}
 	}
 	slices.SortFunc(list, func(a, b Change) int { return cmp.Compare(a.Tool, b.Tool) })
@@ -54,7 +61,7 @@ func (m *Manager) Accept(ctx context.Context, id string) (Change, error) {
 			if changeID(s.full(tool), d) != id {
 				continue
 			}
-			c := m.change(ctx, s, tool, d)
+			c := change(s, tool, m.ledger.agreed(ctx, s.Name()), d)
 			if err := m.ledger.agree(ctx, s.Name(), tool, d); err != nil {
 				return Change{}, fmt.Errorf("accepting the change of %s: %w", c.Tool, err)
 			}
@@ -65,11 +72,10 @@ func (m *Manager) Accept(ctx context.Context, id string) (Change, error) {
 	return Change{}, fmt.Errorf("accepting a change of a tool: there is no change %q; look at the list again, as the tool may have changed since", id)
 }
 
-func (m *Manager) change(ctx context.Context, s *member, tool string, d *client.Definition) Change {
-	return Change{
-		ID: changeID(s.full(tool), d), Tool: s.full(tool),
-		Difference: difference(s.full(tool), m.ledger.agreed(ctx, s.Name(), tool), d.Raw),
-	}
+// change is how a tool differs from what was agreed to before.
+func change(s *member, tool string, before page, d *client.Definition) Change {
+	full := s.full(tool)
+	return Change{ID: changeID(full, d), Tool: full, Difference: difference(full, before[tool].Raw, d.Raw)}
 }
 
 func changeID(full string, d *client.Definition) string {
@@ -84,21 +90,27 @@ func (m *Manager) tellChanges(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		s := servers[name]
 		v := s.view()
-		if v == nil || len(v.held) == 0 {
+		if v == nil || len(v.held) == 0 || ctx.Err() != nil {
 			continue
 		}
-		for _, tool := range m.ledger.untold(name, v.held) {
-			full := s.full(tool)
-			if last, ok := m.lastTold[full]; ok && time.Since(last) < tellAgain || ctx.Err() != nil {
-				continue
-			}
-			m.lastTold[full] = time.Now()
-			c := m.change(ctx, s, tool, v.held[tool])
-			m.o.Log.Warn("a tool is held back, because its server has changed it", "tool", full, "change", c.ID)
-			if m.o.OnChange != nil {
-				m.o.OnChange(c)
-			}
-			m.ledger.told(name, tool, v.held[tool].Hash)
+		if m.lastTold[name] == nil {
+			m.lastTold[name] = map[string]time.Time{}
 		}
+		recent := m.lastTold[name]
+		maps.DeleteFunc(recent, func(_ string, at time.Time) bool { return time.Since(at) > tellAgain })
+		untold := without(m.ledger.untold(name, v.held), slices.Collect(maps.Keys(recent)))
+		if len(untold) == 0 {
+			continue
+		}
+		before, now := m.ledger.agreed(ctx, name), map[string]string{}
+		for _, tool := range untold {
+			now[tool] = v.held[tool].Hash
+			m.o.Log.Warn("a tool is held back, because its server has changed it", "tool", s.full(tool), "change", changeID(s.full(tool), v.held[tool]))
+			if m.o.OnChange != nil && len(recent) < tellMost {
+				m.o.OnChange(change(s, tool, before, v.held[tool]))
+			}
+			recent[tool] = time.Now()
+		}
+		m.ledger.told(name, now)
 	}
 }

@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -200,5 +201,31 @@ func TestKnownFails(t *testing.T) {
 	known.fail(nil, nil)
 	if _, err := m.Accept(t.Context(), changes[0].ID); err != nil {
 		t.Errorf("Accept: %v", err)
+	}
+}
+
+// TestManyChanges: a server that changes all its tools does not drown the admins.
+func TestManyChanges(t *testing.T) {
+	s, known := newShop(t), &shelf{}
+	for i := range 30 {
+		s.sell(fmt.Sprintf("tool_%02d", i), "Does something.")
+	}
+	m, stop := s.run(t, tools.Options{Known: known})
+	if got := names(t, m); len(got) != 30 {
+		t.Fatalf("tools: got %d, want 30", len(got))
+	}
+	stop()
+	for i := range 30 {
+		s.sell(fmt.Sprintf("tool_%02d", i), "Does something else.")
+	}
+	var news told
+	m, stop = s.run(t, tools.Options{Known: known, OnChange: news.add})
+	eventually(t, "ten changes are told", func() bool { return len(news.changes()) == 10 })
+	if got := m.Changes(t.Context()); len(got) != 30 {
+		t.Errorf("Changes: got %d, want all 30", len(got))
+	}
+	stop()
+	if got := news.changes(); len(got) != 10 {
+		t.Errorf("told: got %d changes, want 10", len(got))
 	}
 }

@@ -27,7 +27,7 @@ type Known interface {
 // back; of definitions beyond the second only the hashes are kept.
 const (
 	maxKnownTools = 4 * 1000
-	maxKnownBytes = 4 << 20
+	maxKnownBytes = 1 << 20
 	knownTimeout  = 10 * time.Second // for reading and writing them
 )
 
@@ -196,15 +196,16 @@ func (l *ledger) agree(ctx context.Context, server, tool string, d *client.Defin
 	return nil
 }
 
-// agreed is the definition that a tool is held to; nil when it is not kept.
-func (l *ledger) agreed(ctx context.Context, server, tool string) json.RawMessage {
+// agreed are the definitions that the tools of a server are held to, as far as
+// they are kept.
+func (l *ledger) agreed(ctx context.Context, server string) page {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p, err := l.read(ctx, server)
 	if err != nil {
-		l.log.Error("the former definition of a tool cannot be shown", "server", server, "tool", tool, "err", err)
+		l.log.Error("the former definitions of tools cannot be shown", "server", server, "err", err)
 	}
-	return p[tool].Raw
+	return p
 }
 
 // untold lists those of the changed tools of which nobody was told yet. Tools
@@ -221,19 +222,21 @@ func (l *ledger) untold(server string, held map[string]*client.Definition) []str
 	return names
 }
 
-// told notes that a change was told. When that cannot be saved, it is told
-// again after a restart.
-func (l *ledger) told(server, tool, hash string) {
+// told notes the changes, by tool and hash, that were told. When that cannot be
+// saved, they are told again after a restart.
+func (l *ledger) told(server string, changes map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	note := func(p page) {
-		if e, ok := p[tool]; ok {
-			e.Told = hash
-			p[tool] = e
+		for tool, hash := range changes {
+			if e, ok := p[tool]; ok {
+				e.Told = hash
+				p[tool] = e
+			}
 		}
 	}
 	if err := l.write(context.Background(), server, note); err != nil {
-		l.log.Warn("it cannot be noted that a change was told", "server", server, "tool", tool, "err", err)
+		l.log.Warn("it cannot be noted that changes of tools were told", "server", server, "err", err)
 		note(l.pages[server])
 	}
 }

@@ -39,8 +39,8 @@ func TestLedgerIsBounded(t *testing.T) {
 		}
 	}
 	data, err := store.Load(context.Background(), "s")
-	if err != nil || len(data) > 6<<20 {
-		t.Errorf("saved: got %d bytes, %v; want at most 6 MiB", len(data), err)
+	if err != nil || len(data) > 3<<19 {
+		t.Errorf("saved: got %d bytes, %v; want at most 1.5 MiB", len(data), err)
 	}
 	changed := catalog(0)
 	changed.Tools["t0-1"].Hash = "other"

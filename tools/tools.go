@@ -40,8 +40,8 @@ type Manager struct {
 	ledger  *ledger
 	scripts *scripts
 
-	news     chan struct{}        // a catalog is new; holds one
-	lastTold map[string]time.Time // of changed tools, by name; tellChanges alone uses it
+	news     chan struct{}                   // a catalog is new; holds one
+	lastTold map[string]map[string]time.Time // of changed tools, by server and tool; tellChanges alone uses it
 
 	reload sync.Mutex // held by the one Reload that is under way
 
@@ -70,7 +70,7 @@ func New(cfg Config, o Options) (*Manager, error) {
 	}
 	m := &Manager{
 		o: o, guard: client.NewGuard(o.Log), ledger: newLedger(o.Known, o.Log), scripts: &scripts{known: map[string]script{}}, stopped: make(chan struct{}),
-		news: make(chan struct{}, 1), lastTold: map[string]time.Time{},
+		news: make(chan struct{}, 1), lastTold: map[string]map[string]time.Time{},
 	}
 	set, _, err := m.build(cfg, nil)
 	if err != nil {
