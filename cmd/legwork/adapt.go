@@ -24,7 +24,7 @@ func inboxRules(c *conf.Config) tasks.Rules {
 				Users: c.Access.Slack.Users, Chats: c.Access.Slack.Channels, Teams: c.Access.Slack.Teams, External: c.Access.Slack.External,
 			},
 		}},
-		Approvals: approvals(c),
+		ChatSettings: chatSettings(c), Approvals: approvals(c),
 	}
 }
 

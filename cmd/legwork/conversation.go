@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"legwork/bot"
@@ -75,6 +76,7 @@ func (talk conversation) run(ctx context.Context, c console, config *conf.Config
 		return err
 	}
 	t := talk.terminal(ctx, a, screen)
+	config.Access.Admins = append(slices.Clip(config.Access.Admins), t.Person().Key()) // who sits here owns the data
 	a.connect(model, t)
 	err = talk.chatIn(ctx, a, t)
 	if closed := a.close(); err == nil {
