@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // maxField is what is kept of a line of an event stream that is no message: the
 // id of an event, or the address that HTTP+SSE begins with.
 const maxField = 4 << 10
 
-var errFlood = errors.New("it sent more than a message may have")
+const errFlood = answerError("it sent more than a message may have")
 
 // body stands between a response of a remote server and the library, which
 // reads messages of any length into memory: it shortens them as scan does.
@@ -42,7 +43,7 @@ type body struct {
 
 // jsonBody reads one message, which may be written over many lines.
 func jsonBody(src io.ReadCloser, maxString int, c *cuts, want string) *body {
-	b := &body{src: src, scan: scan{maxString: maxString}, cuts: c, want: want}
+	b := &body{src: src, scan: scan{maxString: maxString, cuts: c}, cuts: c, want: want}
 	b.take = func(p []byte) {
 		for i, x := range p {
 			if x == '\n' || x == '\r' {
@@ -57,7 +58,7 @@ func jsonBody(src io.ReadCloser, maxString int, c *cuts, want string) *body {
 
 // eventBody reads a stream of events (text/event-stream).
 func eventBody(src io.ReadCloser, maxString int, c *cuts, want string, asked func([]byte)) *body {
-	b := &body{src: src, scan: scan{maxString: maxString}, cuts: c, want: want, asked: asked, events: true}
+	b := &body{src: src, scan: scan{maxString: maxString, cuts: c}, cuts: c, want: want, asked: asked, events: true}
 	b.take, b.finish = b.lines, func() error {
 		b.endLine()
 		b.endEvent()
@@ -101,22 +102,26 @@ func (b *body) Close() error { return b.src.Close() }
 func (b *body) message(m packet) error {
 	switch {
 	case m.junk:
-		return fmt.Errorf("it answered with something that is not JSON-RPC: %q", m.sample)
+		return answerError(fmt.Sprintf("it answered with something that is not JSON-RPC: %q", clean(m.sample)))
+	case m.raw == nil && !b.events && b.want != "":
+		return answerError("it answered with nothing")
 	case m.raw == nil || b.done:
 		return io.EOF
 	case m.request() && b.asked != nil:
 		b.asked(bytes.Clone(m.raw))
 		return io.EOF
 	case !m.method && b.want != "" && m.id != "null" && m.id != "" && m.id != b.want:
-		return fmt.Errorf("it answered the request %.40s in place of %s", m.id, b.want)
+		return answerError(fmt.Sprintf("it answered the request %.40s in place of %s", m.id, b.want))
+	case !m.method && m.id == "" && b.want != "":
+		return answerError("it answered with a message that answers no request")
 	}
 	b.waste = 0
 	b.cuts.note(m)
 	b.done = !m.method && b.want != ""
 	if b.events {
-		b.out = append(append(append(append(b.out, b.fields...), "data: "...), m.raw...), "\n\n"...)
+		b.out = slices.Concat(b.out, b.fields, []byte("data: "), m.raw, []byte("\n\n"))
 	} else {
-		b.out = bytes.Clone(m.raw)
+		b.out = m.raw // the only message
 	}
 	return io.EOF
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
+	"net"
 	"sync"
 	"time"
 
@@ -175,22 +175,24 @@ func (s *Server) send(ctx context.Context, conn *connection, release func(), f *
 		a.err = context.Cause(ctx)
 	}
 	a.err = plain(a.err)
-	if errors.Is(a.err, context.DeadlineExceeded) && conn.outbox != nil && conn.outbox.stuckSince(mark) {
-		conn.fail(errNotReading)
-	}
-	if lost(a.err) {
-		conn.fail(a.err)
-	}
+	conn.suspect(a.err, mark)
 	return s.excuse(conn, s.full(d.Name), f.call.Timeout, a.err), a.err
 }
 
-// lost tells that the connection is of no use any more.
-func lost(err error) bool {
-	var status *statusError
-	if errors.As(err, &status) {
-		return status.code == http.StatusUnauthorized || status.code == http.StatusForbidden
+// suspect gives the connection up when a failed call shows that it is of no use
+// to others either. mark is what the server had taken before the call.
+func (c *connection) suspect(err error, mark int64) {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && c.outbox != nil && c.outbox.stuckSince(mark):
+		c.fail(errNotReading)
+	case errors.Is(err, context.DeadlineExceeded) && c.intake != nil && c.intake.stuck():
+		c.fail(errHalf)
+	case errors.Is(err, transport.ErrSessionTerminated):
+		c.fail(sessionError{})
+	case errors.As(err, &op) && op.Op == "dial":
+		c.fail(err)
 	}
-	return untouched(err) && !errors.Is(err, errNotReading)
 }
 
 // full is a tool's name among all servers.

@@ -73,11 +73,12 @@ func New(cfg Config, o Options) (*Server, error) {
 	if cfg.Keep == 0 {
 		cfg.Keep = 1 << 20
 	}
-	log := o.Log.With("server", cfg.Name)
+	secrets := redact.New(cfg.secrets())
+	log := slog.New(redact.Handler(o.Log.Handler(), secrets)).With("server", cfg.Name)
 	s := &Server{
 		name: cfg.Name, delay: o.RestartDelay, log: log, revision: cfg.Protocol, sse: cfg.SSE, health: o.Health,
 		state: Starting, moved: make(chan struct{}), idle: make(chan struct{}), told: o.Changed,
-		secrets: redact.New(cfg.secrets()),
+		secrets: secrets,
 		dialer:  dialer{cfg: cfg, guard: o.Guard, log: log, version: o.Version, probe: o.ProbeTimeout},
 	}
 	if cfg.Local == nil {

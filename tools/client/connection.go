@@ -24,6 +24,7 @@ type connection struct {
 	client       *client.Client
 	proc         *process // nil but on stdio
 	outbox       *outbox  // nil but on stdio
+	intake       *intake  // nil but on stdio
 	courier      *courier // nil but for a remote server
 	instructions string
 	offers       mcp.ServerCapabilities
@@ -121,13 +122,14 @@ func (d dialer) attach(c *connection, w *wire) error {
 	}
 	c.proc, c.outbox = p, newOutbox(p.stdin)
 	in := &intake{
-		src: p.stdout, scan: scan{maxString: d.maxString()}, cuts: &w.cuts,
+		src: p.stdout, scan: scan{maxString: d.maxString(), cuts: &w.cuts}, cuts: &w.cuts,
 		noise: func(sample string) {
 			d.log.Warn("the server writes other things than messages to its output", "sample", sample)
 		},
 		asked: func(raw []byte) { c.asked(context.Background(), raw) },
 		ended: func(cause string) { c.fail(errors.New(cause)) },
 	}
+	c.intake = in
 	w.Interface = transport.NewIO(in, c.outbox, nil)
 	c.tasks.Go(c.outbox.run)
 	c.drained = make(chan struct{})

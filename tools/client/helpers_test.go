@@ -117,9 +117,8 @@ func (l *log) String() string {
 	return l.b.String()
 }
 
-// run starts a server and stops it, and looks for what it left behind, at the
-// end of the test.
-func run(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
+// leaves looks at the end of the test for what it left behind.
+func leaves(t testing.TB) {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
@@ -127,6 +126,19 @@ func run(t testing.TB, cfg client.Config, change ...func(*client.Options)) *clie
 			t.Error(err)
 		}
 	})
+}
+
+// run starts a server and stops it, and looks for what it left behind, at the
+// end of the test.
+func run(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
+	t.Helper()
+	leaves(t)
+	return start(t, cfg, change...)
+}
+
+// start is run beside other tests.
+func start(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
+	t.Helper()
 	guard := client.NewGuard(slog.New(slog.DiscardHandler))
 	o := client.Options{Version: "test", RestartDelay: 5 * time.Millisecond, Guard: guard}
 	for _, f := range change {
@@ -163,7 +175,11 @@ func withLog(l *log) func(*client.Options) {
 // ready runs a server and waits until it can be called.
 func ready(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
 	t.Helper()
-	s := run(t, cfg, change...)
+	return settled(t, run(t, cfg, change...))
+}
+
+func settled(t testing.TB, s *client.Server) *client.Server {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	if err := s.Settled(ctx); err != nil {

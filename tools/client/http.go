@@ -136,7 +136,9 @@ func (k *courier) receive(r *http.Request, resp *http.Response, listening bool) 
 			k.listens.open()
 		}
 		resp.Body = eventBody(resp.Body, k.maxString, k.cuts, sent.id, asked)
-	case r.Method == http.MethodDelete, k.sse && r.Method == http.MethodPost, resp.StatusCode == http.StatusAccepted, resp.StatusCode == http.StatusNoContent, sent.id == "":
+	case sent.id != "" && !k.sse && (resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent):
+		return answerError("it took the request and answers nothing")
+	case r.Method == http.MethodDelete, k.sse && r.Method == http.MethodPost, sent.id == "":
 		resp.Body = short(resp.Body) // says no more than that it was taken
 	case kind == "text/event-stream":
 		resp.Body = eventBody(resp.Body, k.maxString, k.cuts, sent.id, asked)
@@ -161,7 +163,7 @@ func short(b io.ReadCloser) io.ReadCloser { return shortBody{io.LimitReader(b, 6
 func (k *courier) redirect(r *http.Request, via []*http.Request) error {
 	switch {
 	case r.URL.Scheme != k.address.Scheme || r.URL.Host != k.address.Host:
-		return &statusError{code: http.StatusTemporaryRedirect, text: fmt.Sprintf("it redirects to another host, %s://%s; if that is right, use it as its url in the config", r.URL.Scheme, r.URL.Host)}
+		return &statusError{code: http.StatusTemporaryRedirect, text: "it redirects to another host, " + r.URL.Scheme + "://" + r.URL.Host + "; if that is right, use it as its url in the config"}
 	case r.Method != via[0].Method:
 		return &statusError{code: http.StatusFound, text: "it redirects in a way that loses the request; check its url in the config"}
 	case len(via) > maxRedirects:

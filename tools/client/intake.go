@@ -2,7 +2,10 @@ package client
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"sync/atomic"
+	"time"
 )
 
 // Bounds on what a server may write. A line is one JSON-RPC message.
@@ -27,6 +30,35 @@ type intake struct {
 	cause   string // why the server must be stopped; set before Read returns io.EOF
 	wasted  int    // bytes of noise since the last message
 	noisy   bool
+
+	began atomic.Int64 // when the message began that is not complete, in Unix nanoseconds; 0: there is none
+	size  atomic.Int64 // what has come of it
+}
+
+// A message that is this small after that long keeps all others from coming.
+const (
+	stuckAfter = 250 * time.Millisecond
+	stuckBelow = 64 << 10
+)
+
+// errHalf: what the server writes next cannot be told from the rest of that.
+var errHalf = errors.New("it stopped in the middle of a message")
+
+// stuck tells that the server does not go on with a message.
+func (t *intake) stuck() bool {
+	began := t.began.Load()
+	return began != 0 && time.Since(time.Unix(0, began)) > stuckAfter && t.size.Load() < stuckBelow
+}
+
+// note keeps what stuck looks at.
+func (t *intake) note() {
+	t.size.Store(int64(t.scan.read))
+	switch {
+	case t.scan.read == 0:
+		t.began.Store(0)
+	case t.began.Load() == 0:
+		t.began.Store(time.Now().UnixNano())
+	}
 }
 
 // Read gives the library clean lines. Its only error is io.EOF.
@@ -41,6 +73,7 @@ func (t *intake) Read(p []byte) (int, error) {
 		t.out = nil
 		n, err := t.src.Read(t.in)
 		t.lines(t.in[:n])
+		t.note()
 		wasted := t.wasted
 		if t.scan.junk {
 			wasted += t.scan.read

@@ -113,7 +113,7 @@ func messages(raw []byte) (string, error) {
 	}
 	var parts []string
 	for _, m := range r.Messages {
-		text := inWords([]json.RawMessage{m.Content})
+		text := inWords(m.Content)
 		if len(r.Messages) > 1 {
 			text = m.Role + ": " + text
 		}

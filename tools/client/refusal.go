@@ -148,19 +148,35 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
+// answerError is an answer that is none, in words.
+type answerError string
+
+func (e answerError) Error() string { return string(e) }
+
+// sessionError is the library's error for it, in words.
+type sessionError struct{}
+
+func (sessionError) Error() string { return "it does not know its own session any more" }
+func (sessionError) Unwrap() error { return transport.ErrSessionTerminated }
+
 // plain is what went wrong without the wrapping of the library and the address,
 // which may hold secrets.
 func plain(err error) error {
 	var status *statusError
 	var address *url.Error
 	var wrapped *transport.Error
+	var bad answerError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &status):
 		return status
-	case errors.Is(err, transport.ErrLegacySSEServer), errors.Is(err, transport.ErrSessionTerminated):
-		return err
+	case errors.As(err, &bad):
+		return bad
+	case errors.Is(err, transport.ErrSessionTerminated):
+		return sessionError{}
+	case strings.HasSuffix(err.Error(), "unexpected nil response"): // the library's word for it
+		return answerError("it ended its answer before the result")
 	case errors.As(err, &address):
 		return fmt.Errorf("reaching it: %w", address.Err)
 	case errors.As(err, &wrapped):

@@ -112,9 +112,9 @@ type reader struct {
 // call reads a result of tools/call.
 func (r *reader) call(raw []byte, most int) (Result, json.RawMessage, error) {
 	var c struct {
-		Content    []json.RawMessage `json:"content"`
-		Structured json.RawMessage   `json:"structuredContent"`
-		IsError    bool              `json:"isError"`
+		Content    []entry         `json:"content"`
+		Structured json.RawMessage `json:"structuredContent"`
+		IsError    bool            `json:"isError"`
 	}
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return Result{}, nil, fmt.Errorf("reading the result: %w", err)
@@ -166,22 +166,37 @@ func finish(whole string, most, dropped int) Result {
 	return res
 }
 
-// inWords is the content of messages, without pictures.
-func inWords(entries []json.RawMessage) string {
+// inWords is the content of a message, one entry or several, without pictures.
+func inWords(raw json.RawMessage) string {
+	var entries []entry
+	if json.Unmarshal(raw, &entries) != nil {
+		entries = make([]entry, 1)
+		_ = json.Unmarshal(raw, &entries[0])
+	}
 	parts, _ := (&reader{}).entries(entries)
 	return clean(strings.Join(parts, "\n"))
 }
 
+// entry is content of which one that cannot be read does not spoil the rest.
+type entry struct {
+	content
+	bad bool
+}
+
+func (e *entry) UnmarshalJSON(b []byte) error {
+	e.bad = json.Unmarshal(b, &e.content) != nil
+	return nil
+}
+
 // entries are the entries of a result as text; whether one of them is text of
 // its own accord.
-func (r *reader) entries(raw []json.RawMessage) (parts []string, text bool) {
-	for _, one := range raw {
-		var c content
-		if err := json.Unmarshal(one, &c); err != nil {
+func (r *reader) entries(all []entry) (parts []string, text bool) {
+	for _, e := range all {
+		if e.bad {
 			parts = append(parts, "[an entry that cannot be read]")
 			continue
 		}
-		part, words := r.words(c)
+		part, words := r.words(e.content)
 		text = text || words
 		if part != "" {
 			parts = append(parts, part)

@@ -58,12 +58,7 @@ func readSampling(params json.RawMessage) (Sampling, error) {
 		if m.Role != "user" && m.Role != "assistant" {
 			return Sampling{}, fmt.Errorf("messages of the role %q are not known", clean(m.Role))
 		}
-		entries := []json.RawMessage{m.Content}
-		var several []json.RawMessage
-		if json.Unmarshal(m.Content, &several) == nil {
-			entries = several
-		}
-		s.Messages = append(s.Messages, Said{Role: m.Role, Text: inWords(entries)})
+		s.Messages = append(s.Messages, Said{Role: m.Role, Text: inWords(m.Content)})
 	}
 	return s, nil
 }

@@ -10,22 +10,24 @@ import (
 
 const (
 	lineSlack = 512 << 10 // what a message may have beyond its longest string
+	listSlack = 4 << 20   // the same while a list is waited for, so that one large entry does not cost the others
 	reusable  = 64 << 10  // a larger buffer is used for one message only
 )
 
 // scan takes in one JSON-RPC message after the other, in pieces and of any
 // length. It shortens every string to maxString bytes, so that a message stays
 // valid JSON and its beginning is kept, and drops messages that are too long
-// all the same: it holds maxString+lineSlack bytes at most.
+// all the same: it holds maxString+lineSlack bytes at most, or maxString+listSlack.
 type scan struct {
 	maxString int
+	cuts      *cuts // tells when a list is on its way, which may be longer; nil: never
 	out       []byte
 	lineState
 }
 
 // lineState is what the scan knows of the message it is in.
 type lineState struct {
-	read        int
+	read, most  int  // bytes that came, and that may be kept
 	junk, over  bool // not a message; too long
 	depth       int
 	inString    bool
@@ -71,7 +73,7 @@ func (s *scan) end() packet {
 	m := packet{id: string(bytes.TrimSpace(s.id)), method: s.method, dropped: s.dropped, read: s.read}
 	switch {
 	case s.junk || s.depth != 0 || s.inString:
-		m.junk, m.sample = true, string(s.sample)
+		m.junk, m.sample = true, string(s.sample)+string(s.out[:min(len(s.out), 200)])
 	case s.over:
 		if m.id != "" && !m.method {
 			m.raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, m.id, codeTooLarge, strconv.Quote(fmt.Sprintf("the result is too large (%d bytes); ask for less", s.read)))
@@ -102,10 +104,11 @@ func (s *scan) takeMany(p []byte) int {
 	if n < 0 {
 		n = len(p)
 	}
-	keep := min(n, max(0, s.maxString-s.length), max(0, s.maxString+lineSlack-len(s.out)))
+	keep := min(n, max(0, s.maxString-s.length), max(0, s.most-len(s.out)))
 	if keep < n && s.length+keep < s.maxString {
 		return 0 // the message becomes too long here
 	}
+	s.grow(keep)
 	s.out = append(s.out, p[:keep]...)
 	s.read += n
 	s.length, s.dropped = s.length+n, s.dropped+n-keep
@@ -120,6 +123,7 @@ func (s *scan) take(b byte) {
 			s.read--
 			return
 		case '{':
+			s.most = s.maxString + s.cuts.slack()
 		default:
 			s.junk = true
 		}
@@ -229,18 +233,53 @@ func (s *scan) emit(b byte) {
 	if s.over {
 		return
 	}
-	if len(s.out) >= s.maxString+lineSlack {
+	if len(s.out) >= s.most {
 		s.over, s.out = true, nil
 		return
 	}
+	s.grow(1)
 	s.out = append(s.out, b)
+}
+
+// grow makes room for n bytes, in few steps once a message is large: what is
+// left behind by each is not used again.
+func (s *scan) grow(n int) {
+	if c := cap(s.out); c >= reusable && len(s.out)+n > c {
+		s.out = append(make([]byte, 0, max(len(s.out)+n, min(4*c, s.most))), s.out...)
+	}
 }
 
 // cuts counts what is left out of the answers that are expected on a
 // connection. It is safe for concurrent use.
 type cuts struct {
-	mu sync.Mutex
-	by map[string]int // decoded bytes by the id of the request
+	mu    sync.Mutex
+	by    map[string]int // decoded bytes by the id of the request
+	lists int            // that are waited for
+}
+
+// list notes that a list is waited for, until done.
+func (c *cuts) list() (done func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lists++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.lists--
+	}
+}
+
+// slack is what a message may have beyond its longest string.
+func (c *cuts) slack() int {
+	if c == nil {
+		return lineSlack
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lists > 0 {
+		return listSlack
+	}
+	return lineSlack
 }
 
 // expect starts counting what is left out of the answer with this id.

@@ -87,7 +87,9 @@ func (s *Server) Run(ctx context.Context) {
 		if failures++; failures == 1 && !ready.IsZero() {
 			continue // it worked: the calls that wait get a new process at once
 		}
-		s.become(Down, nil, err)
+		if !errors.Is(err, transport.ErrSessionTerminated) { // else calls wait for the new session
+			s.become(Down, nil, err)
+		}
 		_ = sleep(ctx, max(min(b.NextBackOff(), maxRestart), asksFor(err)))
 	}
 	s.become(Down, nil, errors.New("legwork is stopping"))

@@ -94,6 +94,9 @@ func (w *wire) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*tr
 		r.Params = c.params(r.Params)
 		w.cuts.expect(id)
 		defer func() { c.cut += w.cuts.taken(id) }()
+		if r.Method == string(mcp.MethodToolsList) {
+			defer w.cuts.list()()
+		}
 	}
 	resp, err := w.Interface.SendRequest(context.WithValue(ctx, sendingKey{}, s), r)
 	switch {
