@@ -72,7 +72,7 @@ func (f *fake) take(x *exchange) bool {
 		f.cancel(x.session, x.params.RequestID)
 	}
 	refusal := f.gate.admit(x)
-	if refusal != nil && refusal.violation {
+	if refusal != nil && refusal.final {
 		f.refuse(x, refusal)
 		return false
 	}

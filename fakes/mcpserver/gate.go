@@ -62,7 +62,7 @@ func (g *gate) admit(x *exchange) *refusal {
 // violation logs what a client did wrong.
 func (g *gate) violation(x *exchange, status int, text string) *refusal {
 	g.log.write(entry{Event: "violation", ID: validID(x.ID), Tool: x.params.Name, Note: strings.TrimSpace(x.Method + ": " + text)})
-	return &refusal{code: mcp.INVALID_REQUEST, status: status, text: text, violation: true}
+	return &refusal{code: mcp.INVALID_REQUEST, status: status, text: text, final: true}
 }
 
 func validID(id json.RawMessage) json.RawMessage {
@@ -145,7 +145,7 @@ func (g *gate) gone(x *exchange) *refusal {
 		return g.violation(x, http.StatusNotFound, "a session that no server gave: "+x.session)
 	}
 	g.log.write(entry{Event: "session", ID: x.ID, Note: "refused " + x.session})
-	return &refusal{code: mcp.INVALID_REQUEST, status: http.StatusNotFound, text: "session not found"}
+	return &refusal{code: mcp.INVALID_REQUEST, status: http.StatusNotFound, text: "session not found", final: true}
 }
 
 // greet judges initialize, and begins the session where there is one per
@@ -208,8 +208,8 @@ func (g *gate) listening(x *exchange) *refusal {
 	switch {
 	case g.era == "modern" || mcp.IsModernProtocol(x.http.version()):
 		return &refusal{code: mcp.INVALID_REQUEST, status: http.StatusMethodNotAllowed, text: "only POST"}
-	case x.session == "":
-		return g.violation(x, http.StatusBadRequest, "no "+mcp.HeaderSessionID)
+	case x.session == "": // clients look for HTTP+SSE in this way
+		return &refusal{code: mcp.INVALID_REQUEST, status: http.StatusMethodNotAllowed, text: "no stream without a session"}
 	case s == nil || s.ended:
 		return g.gone(x)
 	default:

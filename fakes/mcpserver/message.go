@@ -106,7 +106,7 @@ type refusal struct {
 	text   string
 	data   any
 
-	violation bool // the client is to blame
+	final bool // no fault comes before it: a violation, or a session that is over
 }
 
 // message is the refusal as an answer to a request.
