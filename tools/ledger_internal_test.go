@@ -117,3 +117,15 @@ func FuzzOpening(f *testing.F) {
 		}
 	})
 }
+
+// FuzzDifference: whatever a server says, people can read what they are shown.
+func FuzzDifference(f *testing.F) {
+	f.Add(`{"description":"a\u202eb","inputSchema":{"a":[1,{}]}}`, `{"description":5,"x":"y\u0000"}`)
+	f.Add(`[]`, `{"title":"\ud800"}`)
+	f.Fuzz(func(t *testing.T, before, after string) {
+		got := difference("s.pay", json.RawMessage(before), json.RawMessage(after))
+		if len(got) > 6*2*maxRendered+4096 || strings.ContainsAny(got, "\x00\x1b\u202e\u200b") {
+			t.Errorf("difference(%q, %q): got %d bytes: %q", before, after, len(got), got)
+		}
+	})
+}

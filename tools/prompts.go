@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"legwork/bot"
 	"legwork/tools/client"
 )
 
@@ -121,7 +122,7 @@ func (m *Manager) readPrompts(ctx context.Context, set *Set, running *sync.WaitG
 			if ctx.Err() != nil {
 				cat, err = nil, ctx.Err() // to be tried again
 			}
-			short, _ := cut(text, maxScript)
+			short, _ := cut(bot.Visible(text), maxScript)
 			m.scripts.put(name, cat, short, err)
 			if err != nil && !errors.Is(err, context.Canceled) {
 				m.o.Log.Warn("the instructions of a group lack a prompt", "group", g.name, "prompt", name, "err", err)

@@ -63,7 +63,7 @@ func TestPrompts(t *testing.T) {
 func TestGroupPrompt(t *testing.T) {
 	s := newShop(t)
 	s.sell("pay", "Pays a bill.")
-	s.advise("house", "Always haggle.")
+	s.advise("house", "Always\nhaggle.\u202e")
 	cfg := s.config()
 	g := cfg.Groups["g"]
 	g.Instructions, g.Prompt = "Be brief.", "s/house"
@@ -73,7 +73,7 @@ func TestGroupPrompt(t *testing.T) {
 	is := func(want string) func() bool {
 		return func() bool { return m.Set().Groups()[0].Instructions == want }
 	}
-	eventually(t, "the prompt is read", is("Be brief.\n\nAlways haggle."))
+	eventually(t, "the prompt is read", is("Be brief.\n\nAlways\nhaggle.\\u202e"))
 	s.advise("house", "Never haggle.")
 	s.change(t, "pay", "Pays a bill.", "the new text is read", is("Be brief.\n\nNever haggle."))
 	s.advise("other", "Haggle.")
