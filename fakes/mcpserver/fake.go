@@ -18,6 +18,7 @@ type fake struct {
 	mcp     *server.MCPServer
 	gate    *gate
 	trigger *trigger
+	known   map[string]fault // the table by name, made once
 	streams *streams
 	mutated atomic.Bool // lookup has another description now
 	pages   atomic.Int64
@@ -34,9 +35,14 @@ type fake struct {
 }
 
 func newFake(o options, j *journal) *fake {
-	f := &fake{options: o, log: j, streams: newStreams(), own: map[string]func(*fake, *exchange) bool{}, askers: map[string]server.ToolHandlerFunc{}, waiting: map[string]chan exchange{}, kept: map[string]string{}, cancelled: map[string]chan struct{}{}}
-	f.gate = newGate(o, j)
-	f.trigger = newTrigger(o)
+	f := &fake{
+		options: o, log: j, gate: newGate(o, j), trigger: newTrigger(o), streams: newStreams(), known: map[string]fault{},
+		own: map[string]func(*fake, *exchange) bool{}, askers: map[string]server.ToolHandlerFunc{},
+		kept: map[string]string{}, waiting: map[string]chan exchange{}, cancelled: map[string]chan struct{}{},
+	}
+	for _, one := range table() {
+		f.known[one.name] = one
+	}
 	f.mcp = f.newServer()
 	return f
 }
@@ -104,11 +110,11 @@ func (f *fake) take(x *exchange) bool {
 // one that the called tool stands for.
 func (f *fake) due(x *exchange) (fault, bool) {
 	if f.faults && x.Method == "tools/call" {
-		if fault, ok := find(x.params.Name); ok && fault.message != nil && (fault.only == "" || x.http != nil) {
+		if fault := f.known[x.params.Name]; fault.message != nil && (fault.only == "" || x.http != nil) {
 			return fault, true
 		}
 	}
-	if fault, ok := find(f.fault); ok && fault.message != nil && f.trigger.pull(x.Method) {
+	if fault := f.known[f.fault]; fault.message != nil && f.trigger.pull(x.Method) {
 		return fault, true
 	}
 	return fault{}, false
