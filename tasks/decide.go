@@ -174,9 +174,11 @@ func grantsOf(q *planner.Question) []planner.Grant {
 func (in *Inbox) settle(r *routed, t liveTask, about subject, d planner.Decision) {
 	m := r.message
 	d.Name = m.From.Name
-	r.store = []Inbound{{Key: m.Key, Chat: m.Chat, To: t.Task, Event: planner.Event{
-		Type: planner.Decided, At: in.Now(), Action: about.action(), By: m.From.Key(), Decision: &d,
-	}}}
+	e := planner.Event{Type: planner.Decided, At: in.Now(), Action: about.action(), By: m.From.Key(), Decision: &d}
+	if m.Press == "" {
+		e.Message = m.ID // it may be edited
+	}
+	r.store = []Inbound{{Key: m.Key, Chat: m.Chat, To: t.Task, Event: e}}
 	r.reply = func(ctx context.Context, receipts []Receipt) said {
 		if receipts[0].Err != nil {
 			return in.howDecided(ctx, r, t.Task, about)

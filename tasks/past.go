@@ -89,7 +89,7 @@ func (in *Inbox) askAgain(ctx context.Context, r *routed, before *planner.Openin
 	if err != nil {
 		return err
 	}
-	o.Message, o.Preview = before.Message, before.Preview
+	o.Message, o.Preview, o.Prompt = before.Message, before.Preview, before.Prompt
 	r.store = []Inbound{in.opens(key, r.message.Chat, o)}
 	return nil
 }
