@@ -38,6 +38,8 @@ func TestTelegramCommands(t *testing.T) {
 		{"/history", []string{"q1: hello → [q1] answers: q1: hello"}},
 		{"/new", []string{b.says("notice.new", nil)}},
 		{"/groups", []string{b.says("groups.intro", nil), "desk: Looks things up.", "safe"}},
+		{"/approvals", []string{b.says("approvals.none", nil)}},
+		{"/prompt", []string{b.says("prompts.none", nil)}},
 		{"/lang", []string{"English", "en, zh, ru"}},
 		{"/lang tlh", []string{b.says("error.no_language", map[string]any{"Allowed": "en, zh, ru"})}},
 		{"/timezone", []string{"UTC"}},

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -86,8 +87,8 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
-// TestWriteNeedsApproval: a tool that is not known to read only is refused with
-// a sentence that says what an admin can do.
+// TestWriteNeedsApproval: a tool that is not known to read only is not called
+// before somebody allowed it, and the model reads that nobody did.
 func TestWriteNeedsApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plot{
@@ -103,7 +104,14 @@ func TestWriteNeedsApproval(t *testing.T) {
 		more: "  shop: {description: Books things., servers: [desk], tools: [book]}\n",
 	})
 	p := w.start("chat", "--json")
-	p.says(p.ask("q", "first: a question"), false, "read_only")
+	p.send("q", "first: a question")
+	denial := regexp.MustCompile(`"label":"Deny","data":"([^"]+)"`)
+	p.until("the approval", func() bool { return denial.MatchString(p.out.String()) })
+	if out := p.out.String(); !strings.Contains(out, `"calls":[{"tool":"desk.book","arguments":{"item":"a boat"}}]`) {
+		t.Errorf("the question holds no calls: %s", out)
+	}
+	p.write(`{"id": "d", "press": "` + denial.FindStringSubmatch(p.out.String())[1] + `"}` + "\n")
+	p.says(p.answer("q"), false, "declined")
 	if calls := w.calls("book"); len(calls) > 0 {
 		t.Errorf("the call was made: %q", calls)
 	}
