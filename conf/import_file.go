@@ -79,18 +79,28 @@ func (f *importFile) parse() {
 	}
 	root, err := hujson.Parse(f.text)
 	if err != nil {
-		e := Error{File: f.path, Line: 1, Column: 1, Problem: "is not valid JSON: " + err.Error()}
-		if m := hujsonPlace.FindStringSubmatch(err.Error()); m != nil {
-			e.Line, _ = strconv.Atoi(m[1])
-			e.Column, _ = strconv.Atoi(m[2])
-			e.Problem = "is not valid JSON: " + m[3]
+		at, problem := 0, err.Error()
+		if m := hujsonPlace.FindStringSubmatch(problem); m != nil {
+			at, problem = f.offset(m[1], m[2]), m[3]
 		}
-		f.errors = append(f.errors, e)
+		f.fail(at, "", "is not valid JSON: %s", problem)
 		return
 	}
 	if !f.sections(&root, "") && len(f.errors) == 0 {
 		f.fail(root.StartOffset, "", `has no servers; they stand under "mcpServers", or under "servers" as VS Code has them`)
 	}
+}
+
+// offset finds a place as the parser counts them: lines that end in \n, columns
+// in bytes.
+func (f *importFile) offset(line, column string) int {
+	n, _ := strconv.Atoi(line)
+	c, _ := strconv.Atoi(column)
+	at := 0
+	for range n - 1 {
+		at += bytes.IndexByte(f.text[at:], '\n') + 1
+	}
+	return min(max(at+c-1, 0), len(f.text))
 }
 
 // tooDeep is the offset where brackets are nested too deep, or -1. Those in

@@ -113,6 +113,7 @@ func FuzzImport(f *testing.F) {
 	}
 	f.Add(strings.Repeat("[", 200))
 	f.Add(`{"servers":{"":{"url":"${TOKEN}"},"a\u0000":{}}}`)
+	f.Add("\r{}}\n{\"servers\": {}}\x17")
 	const secret = "a-value-from-outside"
 	env := func(name string) (string, bool) { return secret, !strings.HasPrefix(name, "NO") }
 	folder := f.TempDir()
