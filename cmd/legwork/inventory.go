@@ -156,27 +156,25 @@ func (i inventory) failing() bool {
 func entryOf(p tools.Probed, wait time.Duration) serverEntry {
 	e := serverEntry{
 		Name: p.Name, Kind: p.Kind, State: p.State, Protocol: p.Protocol, Tools: p.Tools, Asks: p.Asks, Held: p.Held,
-		RoundTrip: float64(p.RoundTrip.Round(time.Millisecond/10)) / float64(time.Millisecond), Problem: p.Problem,
-	}
-	if p.State != client.Ready {
-		e.Problem = trouble(p.Status, wait)
+		RoundTrip: float64(p.RoundTrip.Round(time.Millisecond/10)) / float64(time.Millisecond), Problem: trouble(p, wait),
 	}
 	return e
 }
 
-// trouble says why a server cannot be used, and what to do about it.
-func trouble(s client.Status, wait time.Duration) string {
+// trouble says why a server cannot be used, and what to do about it; empty when
+// it can.
+func trouble(p tools.Probed, wait time.Duration) string {
 	switch {
-	case s.Err == "":
+	case p.State == client.Starting && p.Problem != "":
 		text := fmt.Sprintf("it did not answer within %v: it is slow to start, hangs, or does not speak MCP", wait)
-		if s.Kind == "stdio" {
+		if p.Kind == "stdio" {
 			return text + "; start its command by hand to see, or give it longer with --wait 2m (package runners download first)"
 		}
-		return text + "; check its url, or give it longer with --wait 1m"
-	case strings.Contains(s.Err, "executable file not found"):
-		return s.Err + "; install it, or write its full path as the command"
-	case strings.Contains(s.Err, "connection refused"), strings.Contains(s.Err, "no such host"):
-		return s.Err + "; check its url in the config, and that it is running"
+		return text + "; check its url in the config, or give it longer with --wait 1m"
+	case strings.Contains(p.Problem, "executable file not found"):
+		return p.Problem + "; install it, or write its full path as the command"
+	case strings.Contains(p.Problem, "connection refused"), strings.Contains(p.Problem, "no such host"):
+		return p.Problem + "; check its url in the config, and that it is running"
 	}
-	return s.Err
+	return p.Problem
 }

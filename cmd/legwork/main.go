@@ -103,6 +103,8 @@ func finish(c console, err error) int {
 	case errors.As(err, &wrong):
 		fmt.Fprintln(c.err, "legwork:", wrong)
 		return exitMisuse
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(c.err, "legwork: interrupted")
 	case errors.As(err, &config):
 		fmt.Fprintln(c.err, config)
 	default:

@@ -76,7 +76,7 @@ func (command toolsAcceptCommand) here(ctx context.Context, c console, p *prompt
 	err = during(ctx, manager, func(ctx context.Context) {
 		for _, s := range manager.Probe(ctx, command.Wait) {
 			if s.Problem != "" {
-				fmt.Fprintf(c.err, "legwork: the server %q cannot be looked at: %s\n", s.Name, flat(trouble(s.Status, command.Wait)))
+				fmt.Fprintf(c.err, "legwork: the server %q cannot be looked at: %s\n", s.Name, flat(trouble(s, command.Wait)))
 			}
 		}
 		work = command.review(ctx, c, p, own{manager})

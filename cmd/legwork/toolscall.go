@@ -123,7 +123,11 @@ func (command toolsCallCommand) call(ctx context.Context, c console, manager *to
 	}
 	full := command.Server + "." + command.Tool
 	if verdict.Ask && !command.Yes {
-		if err := p.approve(full, group, arguments); err != nil {
+		err := p.approve(full, group, arguments)
+		if errors.Is(err, context.Canceled) {
+			return errors.New("interrupted; it was not called")
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -137,7 +141,7 @@ func (command toolsCallCommand) call(ctx context.Context, c console, manager *to
 	for {
 		result, err := manager.Set().Call(ctx, group, call)
 		if err != nil {
-			return err
+			return errors.New("interrupted; it is not known whether the call took effect")
 		}
 		if result.Question == nil {
 			return command.show(c, result)
@@ -154,10 +158,13 @@ func (command toolsCallCommand) call(ctx context.Context, c console, manager *to
 // asks decides.
 func (command toolsCallCommand) judge(ctx context.Context, manager *tools.Manager) (group string, verdict tools.Verdict, err error) {
 	set, full := manager.Set(), command.Server+"."+command.Tool
-	wait, cancel := context.WithTimeout(ctx, command.Wait)
-	defer cancel()
+	for _, server := range manager.Probe(ctx, command.Wait) {
+		if server.Problem != "" && ctx.Err() == nil {
+			return "", verdict, fmt.Errorf("the server %q cannot be used: %s", command.Server, flat(trouble(server, command.Wait)))
+		}
+	}
 	for _, g := range set.Groups() {
-		v := set.Verdict(wait, g.Name, full)
+		v := set.Verdict(ctx, g.Name, full)
 		switch {
 		case ctx.Err() != nil:
 			return "", v, ctx.Err()
@@ -166,9 +173,6 @@ func (command toolsCallCommand) judge(ctx context.Context, manager *tools.Manage
 		case v.Refusal == "" && (group == "" || v.Ask && !verdict.Ask):
 			group, verdict = g.Name, v
 		}
-	}
-	if status := manager.Status()[0]; group == "" && status.State != client.Ready {
-		return "", verdict, fmt.Errorf("the server %q cannot be used: %s", command.Server, flat(trouble(status, command.Wait)))
 	}
 	if group == "" {
 		return "", verdict, command.noTool(ctx, set)

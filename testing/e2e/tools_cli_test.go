@@ -1,0 +1,285 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"legwork/i18n"
+)
+
+// bench is a world without chats: a tool server that can do everything, and the
+// group shop beside it, whose calls are all asked about.
+func bench(t *testing.T, servers string, flags ...string) *world {
+	t.Helper()
+	texts, err := i18n.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, dir: t.TempDir(), texts: texts}
+	args, err := json.Marshal(append([]string{"-full", "-faults", "-log", w.file("calls.jsonl")}, flags...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.configure(fmt.Sprintf(`models: {main: {base_url: "http://127.0.0.1:1/v1", model: fake}}
+servers:
+  desk: {command: %q, args: %s}
+%sgroups:
+  desk: {description: Looks things up., read_only: [lookup], tool_timeout: 5s}
+  shop: {description: Books things., servers: [desk], tools: [book], approve: always, tool_timeout: 5s}
+`, filepath.Join(bin, "mcpserver"), args, servers))
+	return w
+}
+
+// listing is what tools list --json prints, as far as it is looked at.
+type listing struct {
+	Groups  []listed
+	Servers []struct {
+		Name, State, Protocol, Problem string
+		Tools                          int
+		HeldBack                       []string `json:"held_back"`
+	}
+}
+
+type listed struct {
+	Name  string
+	Tools []struct {
+		Name     string
+		Asks     bool
+		HeldBack bool `json:"held_back"`
+		Schema   json.RawMessage
+	}
+}
+
+func (w *world) listing(args ...string) (l listing, code int) {
+	w.t.Helper()
+	code, out, said := w.finish("", append([]string{"tools", "list", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &l); err != nil {
+		w.t.Fatalf("%v: %q, %q", err, out, said)
+	}
+	return l, code
+}
+
+// TestToolsList: every group is listed with what its tools do and whether they
+// ask; servers that cannot be used are said to be so in time, and hold up
+// nothing else.
+func TestToolsList(t *testing.T) {
+	t.Parallel()
+	w := bench(t, fmt.Sprintf("  clock: {builtin: clock}\n  mute: {command: %q, args: [-fault, mute]}\n  gone: {command: no-such-program}\n", filepath.Join(bin, "mcpserver")))
+	from := time.Now()
+	code, out, _ := w.finish("", "tools", "list", "--wait", "3s")
+	if took := time.Since(from); code != 1 || took > 12*time.Second {
+		t.Errorf("got exit code %d after %v, want 1 within the wait and the time to stop servers", code, took)
+	}
+	for _, want := range []string{
+		"desk: Looks things up.\n", "shop: Books things.\n", "clock: ",
+		"not answer within 3s", "--wait 2m", `"no-such-program"`, "install it, or write its full path",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the list lacks %q:\n%s", want, out)
+		}
+	}
+	for _, words := range [][]string{
+		{"desk.lookup", "reads", "runs", "Looks up a key."},
+		{"desk.book", "may change", "asks"},
+		{"clock.time_in", "reads", "runs"},
+		{"desk ", "stdio", "2026-07-28", "ready"},
+		{"mute ", "cannot be used"},
+		{"gone ", "cannot be used"},
+	} {
+		if !hasLine(out, words...) {
+			t.Errorf("the list lacks a line with %q:\n%s", words, out)
+		}
+	}
+	l, code := w.listing("--wait", "3s")
+	if code != 1 || len(l.Groups) != 5 || len(l.Servers) != 4 {
+		t.Fatalf("got exit code %d, %+v; want 1, five groups and four servers", code, l)
+	}
+	shop := l.Groups[slices.IndexFunc(l.Groups, func(g listed) bool { return g.Name == "shop" })]
+	if len(shop.Tools) != 1 || shop.Tools[0].Name != "desk.book" || !shop.Tools[0].Asks || !strings.Contains(string(shop.Tools[0].Schema), `"item"`) {
+		t.Errorf("got the group shop %+v, want book, which asks, with its schema", shop)
+	}
+}
+
+// TestToolsCall: the result goes to standard output, what goes wrong to standard
+// error with a sentence that says what to do, and the exit code tells them apart.
+func TestToolsCall(t *testing.T) {
+	t.Parallel()
+	w := bench(t, fmt.Sprintf("  mute: {command: %q, args: [-fault, mute]}\n", filepath.Join(bin, "mcpserver")))
+	for name, c := range map[string]struct {
+		args  []string
+		stdin string
+		code  int
+		out   string // all of it
+		said  string // in standard error
+	}{
+		"a tool that reads":       {args: []string{"desk", "lookup", `{"key": "x"}`}, out: "value of x\n"},
+		"arguments from a pipe":   {args: []string{"desk", "lookup", "-"}, stdin: "{\"key\":\n\"piped\"}", out: "value of piped\n"},
+		"no arguments":            {args: []string{"desk", "pid", "--yes", "--group", "desk"}, out: "*"},
+		"an approval given":       {args: []string{"desk", "book", `{"item": "a boat"}`, "--yes"}, out: "booked a boat\n"},
+		"an approval not given":   {args: []string{"desk", "book", `{"item": "a plane"}`}, code: 1, said: "--yes"},
+		"a failure of the tool":   {args: []string{"desk", "fail", "--yes"}, code: 1, said: "the shop is closed"},
+		"progress":                {args: []string{"desk", "steps", `{"n": 2, "ms": 10}`, "--yes"}, out: "took 2 steps\n", said: "2 of 2"},
+		"death in mid-call":       {args: []string{"desk", "die", "--yes"}, code: 1, said: "stopped during the call"},
+		"an unknown server":       {args: []string{"dsk", "lookup"}, code: 1, said: `the nearest one is "desk"`},
+		"an unknown tool":         {args: []string{"desk", "lokup"}, code: 1, said: `the nearest one is "lookup"`},
+		"an unknown group":        {args: []string{"desk", "lookup", "--group", "dsk"}, code: 1, said: "it is in desk, shop"},
+		"a tool of another group": {args: []string{"desk", "lookup", "--group", "shop"}, code: 1, said: "offered: book"},
+		"arguments that are none": {args: []string{"desk", "lookup", `[1]`}, code: 2, said: "not a JSON object"},
+		"arguments cut off":       {args: []string{"desk", "lookup", `{"key": `}, code: 2, said: "unexpected end"},
+		"arguments that misfit":   {args: []string{"desk", "lookup", `{"kee": 1}`}, code: 1, said: "missing property 'key'"},
+		"no server at all":        {args: []string{"mute", "x", "--wait", "1s"}, code: 1, said: "did not answer within 1s"},
+		"too long a wait":         {args: []string{"desk", "lookup", "--wait", "1h"}, code: 2, said: "1s to 10m"},
+		"a question and nobody":   {args: []string{"desk", "ask_form", "--yes"}, out: "[{\"action\":\"decline\"}]\n", said: "Which seat would you like?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, out, said := w.finish(c.stdin, append([]string{"tools", "call"}, c.args...)...)
+			if code != c.code || c.out != "*" && out != c.out || !strings.Contains(said, c.said) {
+				t.Errorf("got exit code %d, %q, %q; want %d, %q, %q", code, out, said, c.code, c.out, c.said)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if calls := strings.Join(w.calls("book"), ""); strings.Count(calls, "\n") != 1 || strings.Contains(calls, "plane") {
+			t.Errorf("book was called as %q, want once, for the boat", calls)
+		}
+	})
+}
+
+// TestToolsCallImages: images become files, and no file is replaced.
+func TestToolsCallImages(t *testing.T) {
+	t.Parallel()
+	w := bench(t, "")
+	for range 2 {
+		if code, _, said := w.finish("", "tools", "call", "desk", "picture", "--yes", "--out", "pictures/new"); code != 0 || !strings.Contains(said, "Saved: pictures/new/desk.picture-") {
+			t.Fatalf("got exit code %d, %q; want a saved picture", code, said)
+		}
+	}
+	for _, name := range []string{"desk.picture-1.png", "desk.picture-2.png"} {
+		data, err := os.ReadFile(filepath.Join(w.dir, "pictures", "new", name))
+		if err != nil || http.DetectContentType(data) != "image/png" {
+			t.Errorf("%s: got %.20q, %v; want a PNG", name, data, err)
+		}
+	}
+	if code, _, said := w.finish("", "tools", "call", "desk", "picture", "--yes"); code != 0 || !strings.Contains(said, "--out DIR saves them") {
+		t.Errorf("got exit code %d, %q; want to be told of --out", code, said)
+	}
+}
+
+// TestToolsAccept: a tool that its server has changed is held back from people
+// at the command line too, until one has seen the difference and agreed: with
+// nobody at work, and beside a process that is.
+func TestToolsAccept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plot{think: uses("lookup", `{"key": "x"}`)})
+	honest := w.config
+	p := w.start("chat", "--json")
+	p.says(p.ask("q", "first: a question"), false, "value of x")
+	p.end()
+	w.configure(strings.Replace(honest, "args: [-faults", "args: [-fault, lies, -faults", 1))
+
+	l, _ := w.listing()
+	if held := l.Servers[0].HeldBack; !slices.Contains(held, "lookup") || !slices.Contains(held, "book") {
+		t.Fatalf("held back are %q, want all that the server changed", held)
+	}
+	for _, g := range l.Groups {
+		if len(g.Tools) != 1 || !g.Tools[0].HeldBack || g.Tools[0].Name != "desk.lookup" {
+			t.Errorf("got the group %+v, want lookup held back", g)
+		}
+	}
+	if code, _, said := w.finish("", "tools", "call", "desk", "lookup", `{"key": "x"}`); code != 1 || !strings.Contains(said, "legwork tools accept desk.lookup") {
+		t.Errorf("calling it: got exit code %d, %q; want what to do", code, said)
+	}
+	if code, out, _ := w.finish("", "check", "--probe"); code != 0 || !strings.Contains(out, "held back, because it has changed them: ") {
+		t.Errorf("the probe: got exit code %d, %q; want to be told", code, out)
+	}
+	if code, _, said := w.finish("", "tools", "accept", "desk.lookup"); code != 1 || !strings.Contains(said, "nobody is here to ask") {
+		t.Errorf("accepting in a pipe: got exit code %d, %q", code, said)
+	}
+	s := w.sit("tools", "accept", "desk.lookup")
+	s.sees("Use desk.lookup as it is now? [y/N]", `+  "destructiveHint": false`)
+	s.types("y\r")
+	s.sees("Accepted: desk.lookup")
+	s.exit(0)
+	if code, out, said := w.finish("", "tools", "call", "desk", "lookup", `{"key": "y"}`); code != 0 || out != "value of y\n" {
+		t.Errorf("calling it: got exit code %d, %q, %q; want its result", code, out, said)
+	}
+
+	w.configure(honest) // is a change once more
+	p = w.start("chat", "--json")
+	p.says(p.ask("q2", "first: another question"), false, `there is no tool "lookup" here`)
+	if code, _, said := w.finish("", "tools", "accept", "desk.lokup", "--yes"); code != 1 || !strings.Contains(said, "held back: desk.lookup") {
+		t.Errorf("accepting what is not held back: got exit code %d, %q", code, said)
+	}
+	if code, out, said := w.finish("", "tools", "accept", "desk.lookup", "--yes"); code != 0 || !strings.Contains(out, "Accepted: desk.lookup") {
+		t.Fatalf("accepting beside a process: got exit code %d, %q, %q", code, out, said)
+	}
+	p.says(p.ask("q3", "first: the question again"), false, "value of x")
+	p.end()
+}
+
+// TestMCP: the built-in servers are servers like any other on standard input and
+// output, and end with it and on a signal.
+func TestMCP(t *testing.T) {
+	t.Parallel()
+	w := bench(t, fmt.Sprintf("  sums: {command: %[1]q, args: [mcp, math]}\n  papers: {command: %[1]q, args: [mcp, files, --options, '{\"root\": \"papers\", \"write\": true}']}\n", filepath.Join(bin, "legwork")))
+	if code, out, said := w.finish("", "tools", "call", "sums", "calculate", `{"expression": "6*7"}`, "--yes"); code != 0 || out != "42\n" {
+		t.Errorf("calculating: got exit code %d, %q, %q; want 42", code, out, said)
+	}
+	if code, _, said := w.finish("", "tools", "call", "papers", "write", `{"path": "a.txt", "content": "hello"}`, "--yes"); code != 0 {
+		t.Errorf("writing: got exit code %d, %q", code, said)
+	}
+	if text, err := os.ReadFile(w.file("papers/a.txt")); err != nil || string(text) != "hello" {
+		t.Errorf("the file holds %q, %v; want hello", text, err)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		said string
+	}{
+		"an unknown server":     {[]string{"clok"}, `the nearest one is "clock"`},
+		"options that are none": {[]string{"math", "--options", "[]"}, "not a JSON object"},
+		"an unknown option":     {[]string{"files", "--options", `{"rot": "x"}`}, "the nearest known one is root"},
+		"a missing option":      {[]string{"search"}, "url is missing"},
+	} {
+		if code, out, said := w.finish("", append([]string{"mcp"}, c.args...)...); code != 2 || out != "" || !strings.Contains(said, c.said) {
+			t.Errorf("%s: got exit code %d, %q, %q; want 2 and %q", name, code, out, said, c.said)
+		}
+	}
+	p := w.start("mcp", "clock")
+	p.write(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"e2e","version":"1"}}}` + "\n")
+	p.until("a greeting", func() bool { return strings.Contains(p.out.String(), `"legwork-clock"`) })
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.code(); code != 0 {
+		t.Errorf("the exit code after SIGTERM is %d, want 0", code)
+	}
+}
+
+// TestProbeMute: a server that takes connections and says nothing is told from
+// one that refuses them, and from one that wants to know who calls.
+func TestProbeMute(t *testing.T) {
+	t.Parallel()
+	quiet, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer quiet.Close()
+	w := bench(t, fmt.Sprintf("  quiet: {url: \"http://%s/mcp\"}\n  closed: {url: \"http://127.0.0.1:1/mcp\"}\n", quiet.Addr()))
+	code, out, _ := w.finish("", "check", "--probe", "--wait", "2s")
+	if code != 1 || !hasLine(out, "quiet", "did not answer within 2s", "check its url") || !hasLine(out, "closed", "connection refused", "check its url") {
+		t.Errorf("got exit code %d,\n%s\nwant both told apart", code, out)
+	}
+	if !hasLine(out, "desk", "2026-07-28", "ok") || !hasLine(out, "desk: these ask for approval: ", "book") {
+		t.Errorf("got\n%s\nwant what the server speaks and which of its tools ask", out)
+	}
+}
