@@ -69,7 +69,7 @@ func TestRevokedInChat(t *testing.T) {
 	}
 	_, code, _ := strings.Cut(got, "- `")
 	code, _, _ = strings.Cut(code, "`")
-	if got := s.say("ann", thread, "/approvals revoke "+code); got != "" {
+	if got := s.say("ann", thread, "/approvals revoke "+code); got != s.text("error.admin_needed", nil) {
 		t.Errorf("somebody who is no admin heard %q", got)
 	}
 	s.restart()

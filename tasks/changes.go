@@ -124,7 +124,7 @@ func (in *Inbox) changeButtons(c ToolChange, lang string) []bot.Button {
 // change does what an admin wants about a changed tool.
 func (in *Inbox) change(ctx context.Context, r *routed, verb, id string) error {
 	if !r.admin {
-		in.aside(r, "error.admin_needed")
+		in.refuse(r, "error.admin_needed")
 		return nil
 	}
 	var c ToolChange

@@ -232,25 +232,6 @@ func (in *Inbox) status(ctx context.Context, r *routed, _ string) error {
 	return nil
 }
 
-// groups lists the tool groups that the person may use in this chat.
-func (in *Inbox) groups(ctx context.Context, r *routed, _ string) error {
-	open, err := in.groupsFor(ctx, r)
-	if err != nil {
-		return err
-	}
-	var lines []string
-	for _, g := range open {
-		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("- **%s**: %s", g.Name, line(g.Description)), ": "))
-	}
-	if len(lines) == 0 {
-		in.say(r, "groups.none", nil)
-		return nil
-	}
-	text := in.Texts.Text(r.lang, "groups.intro", nil) + "\n\n" + strings.Join(lines, "\n")
-	in.reply(r, said{text: text})
-	return nil
-}
-
 // opening is what a new task of the message's author begins with.
 func (in *Inbox) opening(ctx context.Context, r *routed, goal string) (*planner.Opening, error) {
 	m := r.message

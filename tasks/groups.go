@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"legwork/bot"
 )
@@ -51,4 +52,23 @@ func (in *Inbox) groupsFor(ctx context.Context, r *routed) ([]Group, error) {
 		return nil, err
 	}
 	return openGroups(in.Tools.Groups(ctx), settings.Groups, r.message.Chat, r.message.From), nil
+}
+
+// groups lists the tool groups that the person may use in this chat.
+func (in *Inbox) groups(ctx context.Context, r *routed, _ string) error {
+	open, err := in.groupsFor(ctx, r)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, g := range open {
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("- **%s**: %s", g.Name, line(g.Description)), ": "))
+	}
+	if len(lines) == 0 {
+		in.say(r, "groups.none", nil)
+		return nil
+	}
+	text := in.Texts.Text(r.lang, "groups.intro", nil) + "\n\n" + strings.Join(lines, "\n")
+	in.reply(r, said{text: text})
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"legwork/bot"
 	"legwork/planner"
@@ -69,4 +70,62 @@ func (p *Presenter) direct(ctx context.Context, v *View) (bot.Chat, error) {
 		return chat, fmt.Errorf("finding the private chat of who asked: %w", err)
 	}
 	return chat, nil
+}
+
+// away lists the tasks of other chats that ask a message's author in private.
+func (in *Inbox) away(ctx context.Context, r *routed) ([]liveTask, error) {
+	if !r.rules.Approvals.Private {
+		return nil, nil
+	}
+	all, err := in.Store.Live(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("listing tasks: %w", err)
+	}
+	var list []liveTask
+	for _, l := range all {
+		if l.From.Key() != r.message.From.Key() || l.Chat.Key() == r.message.Chat.Key() {
+			continue
+		}
+		s, err := in.Store.State(ctx, l.Task)
+		if errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoTask) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading task %s: %w", l.Task, err)
+		}
+		list = append(list, liveTask{l, s})
+	}
+	return list, nil
+}
+
+// askedInPrivate takes what somebody says in a private chat whom the bot hears
+// only elsewhere, when a task of theirs asks them there.
+func (in *Inbox) askedInPrivate(ctx context.Context, r *routed) (bool, error) {
+	m := r.message
+	if !m.Chat.Private || m.Edited || m.Deleted {
+		return false, nil
+	}
+	away, err := in.away(ctx, r)
+	if err != nil {
+		return true, err
+	}
+	verb, rest, _ := strings.Cut(m.Press, ":")
+	id, _, _ := strings.Cut(rest, ":")
+	for _, t := range away {
+		there := m
+		there.Chat, there.Press, there.Text = t.Chat, "", ""
+		pressed := (verb == pressApproval || verb == pressField) && ID(id) == t.Task
+		if _, said := r.answers([]liveTask{t}); !pressed && (m.Press != "" || !said) || !in.Admits(ctx, there) {
+			continue
+		}
+		r.admitted = true
+		if r.lang, err = in.language(ctx, m.From.Key(), r.lang); err != nil {
+			return true, err
+		}
+		if pressed {
+			return true, in.taskPress(ctx, r)
+		}
+		return in.answered(ctx, r)
+	}
+	return false, nil
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"legwork/bot"
 	"legwork/failpoint"
-	"legwork/i18n"
 	"legwork/planner"
 )
 
@@ -195,110 +193,4 @@ func planLines(v *View, seq int) string {
 		b.WriteByte('\n')
 	}
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// closeTries is how often the message of a question that is over is tried to be
-// closed.
-const closeTries = 5
-
-// closeQuestions takes the buttons off questions that are over and says how
-// they were decided. What fails is tried again with the next frames, and left in
-// the end: a late press is refused anyway.
-func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
-	if !p.platform.Limits().Edits {
-		return
-	}
-	open := map[string]bool{}
-	for _, a := range planner.Todo(v.State) {
-		open[a.ID] = true
-	}
-	if !p.lasting() {
-		p.settlePassing(ctx, v, open)
-		return
-	}
-	for _, slot := range v.State.Slots {
-		action, private := strings.CutPrefix(slot.Name, privately)
-		if !strings.HasPrefix(action, "ask ") || slot.Message == "" || open[action] || p.closed[slot.Name] >= closeTries || failpoint.Fault("card-left") {
-			continue
-		}
-		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.decision(v, action)}
-		err := p.closeQuestion(ctx, v, private, slot.Message, d)
-		if ctx.Err() != nil {
-			return
-		}
-		var moved *bot.MovedError
-		if p.closed[slot.Name]++; err == nil || errors.As(err, &moved) || errors.Is(err, bot.ErrGone) {
-			p.closed[slot.Name] = closeTries
-			continue
-		}
-		p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
-	}
-}
-
-// settlePassing says of questions that are over how they ended, where they do
-// not last.
-func (p *Presenter) settlePassing(ctx context.Context, v *View, open map[string]bool) {
-	p.mu.Lock()
-	over := map[string]string{}
-	for action, id := range p.passing {
-		if !open[action] {
-			over[action] = id
-			delete(p.passing, action)
-		}
-	}
-	p.mu.Unlock()
-	for _, action := range slices.Sorted(maps.Keys(over)) {
-		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: outcomeOf(v, p.x.Texts, v.Opening().Language, action)}
-		if err := p.platform.Edit(ctx, p.chat, over[action], d); err != nil && ctx.Err() == nil {
-			p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
-		}
-	}
-}
-
-func (p *Presenter) closeQuestion(ctx context.Context, v *View, private bool, message string, d bot.Draft) error {
-	to := p.chat
-	if private {
-		var err error
-		if to, err = p.direct(ctx, v); err != nil {
-			return err
-		}
-	} else {
-		d.ReplyTo = v.Opening().Message
-	}
-	return p.platform.Edit(ctx, to, message, d)
-}
-
-// closedText is how much is left of a question when it is over, in bytes: little
-// enough for one message.
-const closedText = 2000
-
-// decision is what a question's message says when it is over: what it asked and
-// how it ended.
-func (p *Presenter) decision(v *View, action string) string {
-	over := outcomeOf(v, p.x.Texts, v.Opening().Language, action)
-	switch about := subjectOf(action); about.kind {
-	case aboutApproval:
-		return p.decidedCalls(v, about.seq) + "\n\n" + over
-	case aboutForm:
-		return p.answeredField(v, about) + "\n\n" + over
-	}
-	return strings.TrimPrefix(clipped(p.asks(v, action), closedText)+"\n\n"+over, "\n\n")
-}
-
-// outcomeOf tells how the question of an ask action ended.
-func outcomeOf(v *View, texts *i18n.Texts, lang, action string) string {
-	about, e := subjectOf(action), v.decided(action)
-	switch {
-	case e == nil && about.decides() && v.lapsed(about.seq):
-		return texts.Text(lang, "question.expired", nil)
-	case e == nil:
-		return texts.Text(lang, "question.over", nil)
-	case about.decides():
-		return decidedLine(v, texts, lang, about, e)
-	case e.Decision.Text != "":
-		return texts.Text(lang, "question.answered", map[string]any{"Text": e.Decision.Text})
-	case e.Decision.Approve:
-		return texts.Text(lang, "question.agreed", nil)
-	}
-	return texts.Text(lang, "question.denied", nil)
 }

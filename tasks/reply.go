@@ -64,6 +64,16 @@ func (in *Inbox) aside(r *routed, key string) {
 	in.reply(r, s)
 }
 
+// refuse says why something is not done: a press gets that where its author alone
+// sees it, a command must not be met with silence.
+func (in *Inbox) refuse(r *routed, key string) {
+	if r.message.Press != "" {
+		in.aside(r, key)
+		return
+	}
+	in.say(r, key, nil)
+}
+
 // tell says something to a message's author, and ends the waiting of a press.
 // Platforms whose messages last may have it wait for its turn; then it goes out
 // in the background, in order within its chat.

@@ -28,7 +28,7 @@ func (in *Inbox) revokes(ctx context.Context, r *routed, code string) error {
 				continue
 			}
 			if !r.steers(t) {
-				in.aside(r, "error.not_yours")
+				in.refuse(r, "error.not_yours")
 				return nil
 			}
 			in.revokesTask(r, t, g.Seq)
@@ -44,7 +44,7 @@ func (in *Inbox) revokes(ctx context.Context, r *routed, code string) error {
 	case i < 0:
 		in.say(r, "error.no_grant", nil)
 	case !r.admin && !r.message.Chat.Private && grants[i].By != r.message.From.Key():
-		in.aside(r, "error.admin_needed")
+		in.refuse(r, "error.admin_needed")
 	default:
 		in.replyLater(r, func(ctx context.Context) said { return in.revokesChat(ctx, r, grants[i].ID) })
 		for _, t := range near { // a task whose person allowed it always has it for itself as well

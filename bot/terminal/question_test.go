@@ -105,3 +105,41 @@ func TestDirect(t *testing.T) {
 		t.Error("Direct(you) found a chat")
 	}
 }
+
+// TestConsoleApproval: words leave an approval on the screen, an answer to a
+// server's question takes it away until a notice says that it did not fit, and a
+// dash presses where a number is an answer.
+func TestConsoleApproval(t *testing.T) {
+	s := sit(t, nil)
+	s.script = func(m bot.Message) {
+		switch m.Text {
+		case "cheaper":
+			mustPost(t, s.t, bot.Draft{Kind: bot.KindNotice, Text: "Added.", ReplyTo: m.ID})
+		case "many":
+			mustPost(t, s.t, bot.Draft{Kind: bot.KindNotice, Text: "No number.", ReplyTo: m.ID})
+		}
+	}
+	s.seeText("›")
+	mustPost(t, s.t, board("t", "go", "Waiting", "waiting"))
+	asked := mustPost(t, s.t, payment)
+	s.keys("cheaper\r")
+	s.seeText("Added.")
+	s.keys("2")
+	s.seeText("→ Deny")
+	if _, err := s.t.Post(t.Context(), s.t.Chat(), bot.Draft{Kind: bot.KindQuestion, Task: "t", Text: "How many?", Words: true, Buttons: []bot.Button{
+		{Label: "Leave out", Data: "omit"}, {Label: "Decline", Data: "decline", Style: bot.StyleDanger},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	s.seeText("-- Decline")
+	s.keys("many\r")
+	s.seeText("No number.")
+	s.seeText("-- Decline")
+	s.keys("-\r")
+	s.see("the question is gone", func(screen string) bool { return !strings.Contains(screen, "-- Decline") })
+	s.keys("\x04")
+	s.leaves()
+	if len(s.got) != 4 || s.got[0].ReplyTo != asked || s.got[1].Press != "no" || s.got[2].Text != "many" || s.got[3].Press != "omit" || s.got[3].Text != "" {
+		t.Errorf("messages: got %+v", s.got)
+	}
+}
