@@ -132,11 +132,11 @@ func (b *builder) returned(c Call, seq int) string {
 	e := b.journal(seq)
 	switch {
 	case e.Type == Expired:
-		return b.text("prompt.result_denied", map[string]any{"Reason": b.text("question.expired", nil)})
+		return b.text("prompt.result_expired", nil)
 	case e.Decision != nil && c.Ask != nil:
 		return tag("guidance", e.Decision.Text)
 	case e.Decision != nil:
-		return b.text("prompt.result_denied", map[string]any{"Reason": e.Decision.Text})
+		return b.text("prompt.result_denied", map[string]any{"Reason": strings.TrimRight(e.Decision.Text, " .。")})
 	case e.Result == nil, failpoint.Fault("result-dropped"):
 		return b.text("prompt.result_missing", nil)
 	case e.Result.Unknown && e.Result.Text == "":
