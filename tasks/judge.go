@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"legwork/failpoint"
 	"legwork/planner"
 )
 
@@ -122,7 +123,7 @@ func (x *Executor) askApproval(ctx context.Context, v *View, a planner.Action) e
 
 // expires is when a question that is asked now lapses; zero for never.
 func (x *Executor) expires() time.Time {
-	if d := x.rules.Load().Approvals.Expire; d > 0 {
+	if d := failpoint.Span(x.rules.Load().Approvals.Expire); d > 0 {
 		return x.Now().Add(d)
 	}
 	return time.Time{}
