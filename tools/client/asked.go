@@ -115,7 +115,13 @@ func (c *connection) belongs(f *flight, r request, can func(*flight) bool) *flig
 		} `json:"_meta"`
 	}
 	_ = json.Unmarshal(r.Params, &p)
-	return c.flights.which(p.Meta.Token, can)
+	if f = c.flights.named(p.Meta.Token); f == nil {
+		f = c.flights.likely(can)
+	}
+	if f == nil {
+		c.log.Warn("the server asks something in the course of no call in particular", "method", r.Method)
+	}
+	return f
 }
 
 // reply answers a request of the server.

@@ -314,3 +314,31 @@ func TestRoots(t *testing.T) {
 		})
 	}
 }
+
+// TestWrongPerson: a question that may be part of the calls of two people is put
+// to neither.
+func TestWrongPerson(t *testing.T) {
+	for _, by := range []string{stdio, sse} {
+		t.Run(by, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "log")
+			s := ready(t, fake(t, by, "-full", "-era", "legacy", "-log", path))
+			never := func(context.Context, form.Question) (form.Answer, error) {
+				t.Error("somebody was asked")
+				return form.Answer{Action: form.Cancel}, nil
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			slow := make(chan error, 1)
+			go func() {
+				_, err := s.Call(ctx, client.Call{Tool: "slow", Arguments: json.RawMessage(`{"ms":60000}`), Timeout: time.Minute, Keep: 1 << 20, Ask: never, Whom: "ann"})
+				slow <- err
+			}()
+			eventually(t, "the call arrived", func() bool { return strings.Contains(read(path), `"slow"`) })
+			r := call(t, s, "ask_form", "{}", func(c *client.Call) { c.Ask, c.Whom = never, "bob" })
+			wantText(t, "ask_form", r, false, `"action":"decline"`)
+			cancel()
+			if err := <-slow; !errors.Is(err, context.Canceled) {
+				t.Errorf("slow: got %v, want %v", err, context.Canceled)
+			}
+		})
+	}
+}

@@ -127,6 +127,9 @@ type Call struct {
 	// person, which may take hours; nil: such questions are declined. Its error
 	// ends the call.
 	Ask func(context.Context, form.Question) (form.Answer, error)
+	// Whom says who is asked by Ask. Where a server does not tell which of several
+	// calls its question is part of, it is put only when all would ask the same.
+	Whom string
 	// Sample makes a model call that the server asks for; nil: refused.
 	Sample func(context.Context, Sampling) (Sampled, error)
 	// Resume goes on with a call whose Result had a Question; nil: a new call.

@@ -26,7 +26,7 @@ type fault struct {
 }
 
 const (
-	givenUp = "did not answer within 600ms"
+	givenUp = "did not answer within 400ms"
 	lost    = "stopped during the call"
 )
 
@@ -106,11 +106,11 @@ func checkFault(t *testing.T, f fault, by string, args []string) {
 	t.Helper()
 	s := settled(t, start(t, fake(t, by, append([]string{"-faults", "-full"}, args...)...)))
 	from := time.Now()
-	r := call(t, s, f.name, `{"ms":5000}`, within(600*time.Millisecond), func(c *client.Call) {
+	r := call(t, s, f.name, `{"ms":5000}`, within(400*time.Millisecond), func(c *client.Call) {
 		if !strings.Contains(strings.Join(f.want, ""), givenUp) {
 			c.Timeout = 20 * time.Second
 			if f.name == "429" || f.name == "503" {
-				c.Timeout = 600 * time.Millisecond
+				c.Timeout = 400 * time.Millisecond
 			}
 		}
 	})

@@ -21,6 +21,7 @@ type flight struct {
 	reports *reports        // nil: nobody wants them
 	free    func()          // gives its place among the calls to another; more than once is fine
 	asking  sync.Mutex      // a person is asked one question after the other
+	asked   atomic.Bool     // a person is being asked
 }
 
 // errAsking is the end of a call whose question could not be asked.
@@ -35,6 +36,8 @@ func (f *flight) ask(ctx context.Context, q form.Question) (form.Answer, error) 
 	f.free()
 	f.asking.Lock()
 	defer f.asking.Unlock()
+	f.asked.Store(true)
+	defer f.asked.Store(false)
 	both, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
@@ -63,10 +66,8 @@ func (l *flights) remove(f *flight) {
 	l.all = slices.DeleteFunc(l.all, func(x *flight) bool { return x == f })
 }
 
-// which finds the call that a request of the server belongs to, when it came by
-// a way that many share: the one that is named by its progress token, or the
-// oldest that can do what is asked. nil: there is none.
-func (l *flights) which(token string, can func(*flight) bool) *flight {
+// named finds the call of a progress token; nil: there is none.
+func (l *flights) named(token string) *flight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, f := range l.all {
@@ -74,12 +75,27 @@ func (l *flights) which(token string, can func(*flight) bool) *flight {
 			return f
 		}
 	}
+	return nil
+}
+
+// likely finds the call that a request of the server is part of when it came by
+// a way that many share: the oldest that can do what is asked and does not wait
+// for a person already. nil: there is none, or several that would ask different
+// people.
+func (l *flights) likely(can func(*flight) bool) *flight {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var oldest *flight
 	for _, f := range l.all {
-		if can(f) {
-			return f
+		switch {
+		case !can(f) || f.asked.Load():
+		case oldest == nil:
+			oldest = f
+		case oldest.call.Whom != f.call.Whom:
+			return nil
 		}
 	}
-	return nil
+	return oldest
 }
 
 // progressed passes on a report of progress.
@@ -93,7 +109,7 @@ func (l *flights) progressed(fields map[string]any) {
 	p.Total, _ = fields["total"].(float64)
 	text, _ := fields["message"].(string)
 	p.Message, _ = cut(clean(text), maxReport)
-	if f := l.which(token, func(*flight) bool { return false }); f != nil && f.reports != nil {
+	if f := l.named(token); f != nil && f.reports != nil {
 		f.reports.put(p)
 	}
 }
