@@ -27,29 +27,18 @@ import (
 // one question is put at a time.
 type prompter struct {
 	mu  sync.Mutex
-	in  *bufio.Reader // nil: there is nobody
+	in  *os.File // nil: there is nobody
 	out io.Writer
 }
 
-// newPrompter reads from standard input until ctx ends, unless that is taken.
-// done gives it back.
-func newPrompter(ctx context.Context, c console, taken bool) (p *prompter, done func()) {
-	p, done = &prompter{out: c.err}, func() {}
+// newPrompter reads from standard input, unless that is taken.
+func newPrompter(c console, taken bool) *prompter {
 	in, isIn := c.in.(*os.File)
 	out, isOut := c.err.(*os.File)
 	if taken || !isIn || !isOut || !terminal.IsTerminal(in, out) {
-		return p, done
+		in = nil
 	}
-	reader, err := cancelreader.NewReader(in)
-	if err != nil {
-		return p, done
-	}
-	p.in = bufio.NewReader(reader)
-	stop := context.AfterFunc(ctx, func() { reader.Cancel() })
-	return p, func() {
-		stop()
-		_ = reader.Close() // it leaves in open
-	}
+	return &prompter{in: in, out: c.err}
 }
 
 // errNobody is returned where a person would have to say yes.
@@ -59,39 +48,48 @@ var errNobody = errors.New("it needs approval and nobody is here to ask; call it
 var errDenied = errors.New("it was not called: nobody approved of it")
 
 // approve shows a call in full and asks whether it is to be made.
-func (p *prompter) approve(tool, group string, arguments json.RawMessage) error {
+func (p *prompter) approve(ctx context.Context, tool, group string, arguments json.RawMessage) error {
 	if p.in == nil {
 		return fmt.Errorf("calling %s by the rules of the group %q: %w", tool, group, errNobody)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintf(p.out, "The group %q wants a person's yes for this call:\n  %s\n%s\n", group, bot.Visible(tool), indented(bot.VisibleJSON(arguments)))
-	yes, err := p.confirm("Call it?")
+	yes, err := p.confirm(ctx, "Call it?")
 	if err == nil && !yes {
 		err = errDenied
 	}
 	return err
 }
 
-// confirm asks a question that is answered with yes or no. Enter is no.
-func (p *prompter) confirm(question string) (bool, error) {
-	answer, err := p.line(question + " [y/N] ")
-	switch strings.ToLower(answer) {
-	case "y", "yes":
-		return err == nil, err
+// confirm asks a question that is answered with yes or no. Enter and Ctrl-D are
+// no.
+func (p *prompter) confirm(ctx context.Context, question string) (bool, error) {
+	answer, err := p.line(ctx, question+" [y/N] ")
+	if errors.Is(err, io.EOF) {
+		return false, nil
 	}
-	return false, err
+	answer = strings.ToLower(answer)
+	return err == nil && (answer == "y" || answer == "yes"), err
 }
 
-// line reads what is written behind a question. io.EOF is Ctrl-D.
-func (p *prompter) line(question string) (string, error) {
+// line reads what is written behind a question, which may be withdrawn: then the
+// error is that of ctx. io.EOF is Ctrl-D.
+func (p *prompter) line(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(p.out, question)
-	text, err := p.in.ReadString('\n')
+	reader, err := cancelreader.NewReader(p.in)
+	if err != nil {
+		return "", fmt.Errorf("reading from the terminal: %w", err)
+	}
+	defer reader.Close()
+	stop := context.AfterFunc(ctx, func() { reader.Cancel() })
+	defer stop()
+	text, err := bufio.NewReader(reader).ReadString('\n')
 	if err != nil {
 		fmt.Fprintln(p.out)
 	}
-	if errors.Is(err, cancelreader.ErrCanceled) {
-		err = context.Canceled
+	if ctx.Err() != nil {
+		return "", ctx.Err()
 	}
 	return strings.TrimSpace(text), err
 }
@@ -120,10 +118,7 @@ func (p *prompter) answer(ctx context.Context, server string, q form.Question) (
 		fmt.Fprintln(p.out, "Declined, since nobody is here to answer; call the tool in a terminal.")
 		return form.Answer{Action: form.Decline}, nil
 	}
-	a, err := p.decide(q)
-	if ctx.Err() != nil {
-		return form.Answer{}, ctx.Err()
-	}
+	a, err := p.decide(ctx, q)
 	if errors.Is(err, io.EOF) {
 		return form.Answer{Action: form.Cancel}, nil
 	}
@@ -131,15 +126,15 @@ func (p *prompter) answer(ctx context.Context, server string, q form.Question) (
 }
 
 // decide gets an answer to a question that is shown.
-func (p *prompter) decide(q form.Question) (form.Answer, error) {
+func (p *prompter) decide(ctx context.Context, q form.Question) (form.Answer, error) {
 	if q.URL != "" {
-		return p.visit(q.URL)
+		return p.visit(ctx, q.URL)
 	}
 	if len(q.Fields) > 0 {
 		fmt.Fprintln(p.out, "What you write goes to the server. Ctrl-D breaks off; a single ! declines.")
-		return p.fill(q.Fields)
+		return p.fill(ctx, q.Fields)
 	}
-	yes, err := p.confirm("Agree?")
+	yes, err := p.confirm(ctx, "Agree?")
 	if !yes {
 		return form.Answer{Action: form.Decline}, err
 	}
@@ -147,14 +142,14 @@ func (p *prompter) decide(q form.Question) (form.Answer, error) {
 }
 
 // visit shows an address, which is never fetched.
-func (p *prompter) visit(address string) (form.Answer, error) {
+func (p *prompter) visit(ctx context.Context, address string) (form.Answer, error) {
 	host := "?"
 	if u, err := url.Parse(address); err == nil {
 		host = cmp.Or(u.Hostname(), host)
 	}
 	fmt.Fprintf(p.out, "It wants you to open this address, on the host %s. Open it only if you trust it: legwork has not looked at it.\n%s\n",
 		bot.Visible(host), indented(bot.Visible(address)))
-	yes, err := p.confirm("Have you opened it, or will you?")
+	yes, err := p.confirm(ctx, "Have you opened it, or will you?")
 	if !yes {
 		return form.Answer{Action: form.Decline}, err
 	}
@@ -165,7 +160,7 @@ func (p *prompter) visit(address string) (form.Answer, error) {
 const decline = "!"
 
 // fill asks for the fields of a form, each until its value fits.
-func (p *prompter) fill(fields []form.Field) (form.Answer, error) {
+func (p *prompter) fill(ctx context.Context, fields []form.Field) (form.Answer, error) {
 	texts, err := i18n.Load("")
 	if err != nil {
 		return form.Answer{}, fmt.Errorf("loading texts: %w", err)
@@ -174,7 +169,7 @@ func (p *prompter) fill(fields []form.Field) (form.Answer, error) {
 	for i, f := range fields {
 		fmt.Fprintf(p.out, "%s (%d of %d)\n%s", flat(cmp.Or(f.Title, f.Name)), i+1, len(fields), described(f))
 		for {
-			written, err := p.line("> ")
+			written, err := p.line(ctx, "> ")
 			if err != nil {
 				return form.Answer{}, err
 			}

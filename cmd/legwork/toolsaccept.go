@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"legwork/conf"
@@ -43,8 +45,7 @@ func (command toolsAcceptCommand) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	p, done := newPrompter(ctx, c, false)
-	defer done()
+	p := newPrompter(c, false)
 	owner := control.NewClient(config.DataDir)
 	defer owner.Close()
 	switch _, err := owner.Status(ctx); {
@@ -67,7 +68,8 @@ func (command toolsAcceptCommand) here(ctx context.Context, c console, p *prompt
 		return err
 	}
 	options := toolOptions(config, slog.New(slog.DiscardHandler))
-	options.Known = known{store}
+	sparing := &careful{known: known{store}}
+	options.Known = sparing
 	manager, err := tools.New(command.one(config.Tools), options)
 	if err != nil {
 		return errors.Join(fmt.Errorf("preparing tools: %w", err), store.Close())
@@ -79,7 +81,7 @@ func (command toolsAcceptCommand) here(ctx context.Context, c console, p *prompt
 				fmt.Fprintf(c.err, "legwork: the server %q cannot be looked at: %s\n", s.Name, flat(trouble(s, command.Wait)))
 			}
 		}
-		work = command.review(ctx, c, p, own{manager})
+		work = command.review(ctx, c, p, own{manager, sparing})
 	})
 	return errors.Join(work, err, store.Close())
 }
@@ -119,7 +121,7 @@ func (command toolsAcceptCommand) review(ctx context.Context, c console, p *prom
 		if p.in == nil {
 			return fmt.Errorf("accepting the change of %s: nobody is here to ask; call it in a terminal, or with --yes", command.Tool)
 		}
-		yes, err := p.confirm("Use " + flat(command.Tool) + " as it is now?")
+		yes, err := p.confirm(ctx, "Use "+flat(command.Tool)+" as it is now?")
 		if err != nil {
 			return err
 		}
@@ -160,13 +162,45 @@ func (e elsewhere) Accept(ctx context.Context, id string) error {
 }
 
 // own is this process.
-type own struct{ manager *tools.Manager }
+type own struct {
+	manager *tools.Manager
+	known   *careful
+}
 
 func (o own) Changes(ctx context.Context) ([]tools.Change, error) { return o.manager.Changes(ctx), nil }
 
 func (o own) Accept(ctx context.Context, id string) error {
+	o.known.agreed.Store(true)
 	_, err := o.manager.Accept(ctx, id)
 	return err
+}
+
+// careful saves nothing but what the person agrees to: not that changes were
+// told, since no admin in the chats was, and no tools that were never seen at
+// work.
+type careful struct {
+	known
+	agreed atomic.Bool
+}
+
+// Save implements tools.Known.
+func (k *careful) Save(ctx context.Context, server string, data []byte) error {
+	if !k.agreed.Load() {
+		return nil
+	}
+	stored, err := k.Load(ctx, server)
+	if err != nil || len(stored) == 0 {
+		return err
+	}
+	var before, now map[string]json.RawMessage // by the names of tools
+	if err := errors.Join(json.Unmarshal(stored, &before), json.Unmarshal(data, &now)); err != nil {
+		return fmt.Errorf("reading what is known of the server %q: %w", server, err)
+	}
+	maps.DeleteFunc(now, func(tool string, _ json.RawMessage) bool { return before[tool] == nil })
+	if data, err = json.Marshal(now); err != nil {
+		return err
+	}
+	return k.known.Save(ctx, server, data)
 }
 
 // nothing is where no tools were ever seen.

@@ -61,8 +61,7 @@ func (command toolsCallCommand) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return fmt.Errorf("preparing the server %q: %w", command.Server, err)
 	}
-	p, done := newPrompter(ctx, c, command.Arguments == "-")
-	defer done()
+	p := newPrompter(c, command.Arguments == "-")
 	work := errFailed
 	err = during(ctx, manager, func(ctx context.Context) {
 		work = command.call(ctx, c, manager, p, arguments)
@@ -115,6 +114,9 @@ func (command toolsCallCommand) alone(c tools.Config) (tools.Config, error) {
 	return one, nil
 }
 
+// maxQuestions is how often a server may answer a call by a question.
+const maxQuestions = 20
+
 // call makes the call when everybody agrees to it.
 func (command toolsCallCommand) call(ctx context.Context, c console, manager *tools.Manager, p *prompter, arguments json.RawMessage) error {
 	group, verdict, err := command.judge(ctx, manager)
@@ -123,7 +125,7 @@ func (command toolsCallCommand) call(ctx context.Context, c console, manager *to
 	}
 	full := command.Server + "." + command.Tool
 	if verdict.Ask && !command.Yes {
-		err := p.approve(full, group, arguments)
+		err := p.approve(ctx, full, group, arguments)
 		if errors.Is(err, context.Canceled) {
 			return errors.New("interrupted; it was not called")
 		}
@@ -138,7 +140,7 @@ func (command toolsCallCommand) call(ctx context.Context, c console, manager *to
 	call.Ask = func(ctx context.Context, q form.Question) (form.Answer, error) {
 		return p.answer(ctx, command.Server, q)
 	}
-	for {
+	for range maxQuestions {
 		result, err := manager.Set().Call(ctx, group, call)
 		if err != nil {
 			return errors.New("interrupted; it is not known whether the call took effect")
@@ -152,6 +154,7 @@ func (command toolsCallCommand) call(ctx context.Context, c console, manager *to
 		}
 		call.Resume = &client.Resume{State: result.State, Answer: answer}
 	}
+	return fmt.Errorf("the server %q asks more than %d questions for one call; it is given up, and it is not known whether it took effect", command.Server, maxQuestions)
 }
 
 // judge finds the group by whose rules the tool is called. Of several, one that

@@ -205,6 +205,9 @@ func TestToolsAccept(t *testing.T) {
 	if code, _, said := w.finish("", "tools", "accept", "desk.lookup"); code != 1 || !strings.Contains(said, "nobody is here to ask") {
 		t.Errorf("accepting in a pipe: got exit code %d, %q", code, said)
 	}
+	p = w.start("chat", "--json")
+	p.notice("The server `desk` changed what its tool `book` says it does.") // the command has not told it in their place
+	p.end()
 	s := w.sit("tools", "accept", "desk.lookup")
 	s.sees("Use desk.lookup as it is now? [y/N]", `+  "destructiveHint": false`)
 	s.types("y\r")
