@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,9 @@ import (
 type orders struct {
 	words map[string]string // what stands for texts that no goal can hold
 }
+
+// results are those of sub-tasks in a prompt.
+var results = regexp.MustCompile(`(?s)<result .*?</result>`)
 
 func (o orders) think(r llmfake.Request) llmfake.Response {
 	step, _ := llmfake.StepOf(r)
@@ -38,7 +42,7 @@ func (o orders) think(r llmfake.Request) llmfake.Response {
 	case llmfake.StepWork:
 		return o.work(r)
 	}
-	return llmfake.Say("[" + id + "] " + strings.Join(r.AllTagged("result"), "\n"))
+	return llmfake.Say("[" + id + "] " + strings.Join(results.FindAllString(prompt(r), -1), "\n"))
 }
 
 // work makes the calls of the turn that is due, or repeats the results.
