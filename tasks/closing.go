@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"legwork/bot"
 	"legwork/failpoint"
@@ -13,14 +14,15 @@ import (
 	"legwork/planner"
 )
 
-// closeTries is how often the message of a question that is over is tried to be
-// closed.
+// closeTries is how often the frames of a task try to close the message of a
+// question that is over.
 const closeTries = 5
 
 // closeQuestions takes the buttons off questions that are over and says how
-// they were decided. What fails is tried again with the next frames, and left in
-// the end: a late press is refused anyway.
-func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
+// they were decided. What fails is tried again with the next frames, and at the
+// end, when tries is more than 1, so often; left after that, since a late press
+// is refused anyway.
+func (p *Presenter) closeQuestions(ctx context.Context, v *View, tries int) {
 	if !p.platform.Limits().Edits {
 		return
 	}
@@ -34,20 +36,21 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View) {
 	}
 	for _, slot := range v.State.Slots {
 		action, private := strings.CutPrefix(slot.Name, privately)
-		if !strings.HasPrefix(action, "ask ") || slot.Message == "" || open[action] || p.closed[slot.Name] >= closeTries || failpoint.Fault("card-left") {
+		if !strings.HasPrefix(action, "ask ") || slot.Message == "" || open[action] || p.closed[slot.Name] || failpoint.Fault("card-left") {
 			continue
 		}
-		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.decision(v, action)}
-		err := p.closeQuestion(ctx, v, private, slot.Message, d)
+		if tries == 1 && p.misses[slot.Name] >= closeTries {
+			continue
+		}
+		err := p.closeQuestion(ctx, v, private, action, slot.Message, tries)
 		if ctx.Err() != nil {
 			return
 		}
-		var moved *bot.MovedError
-		if p.closed[slot.Name]++; err == nil || errors.As(err, &moved) || errors.Is(err, bot.ErrGone) {
-			p.closed[slot.Name] = closeTries
-			continue
+		if p.closed[slot.Name] = err == nil; err != nil {
+			p.misses[slot.Name]++
+			tries = 1 // the chat may be down: the others need not wait as long
+			p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
 		}
-		p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
 	}
 }
 
@@ -71,8 +74,10 @@ func (p *Presenter) settlePassing(ctx context.Context, v *View, open map[string]
 	}
 }
 
-func (p *Presenter) closeQuestion(ctx context.Context, v *View, private bool, message string, d bot.Draft) error {
-	to := p.chat
+// closeQuestion brings one message to what stays of its question. One that is
+// gone needs nothing more.
+func (p *Presenter) closeQuestion(ctx context.Context, v *View, private bool, action, message string, tries int) error {
+	to, d := p.chat, bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.decision(v, action)}
 	if private {
 		var err error
 		if to, err = p.direct(ctx, v); err != nil {
@@ -81,8 +86,36 @@ func (p *Presenter) closeQuestion(ctx context.Context, v *View, private bool, me
 	} else {
 		d.ReplyTo = v.Opening().Message
 	}
-	return p.platform.Edit(ctx, to, message, d)
+	err := p.edit(ctx, &to, message, &d, tries)
+	var moved *bot.MovedError
+	if errors.As(err, &moved) || errors.Is(err, bot.ErrGone) {
+		return nil
+	}
+	return err
 }
+
+// closeSpare closes a question's message when another one has the slot by now:
+// one that was sent before a crash, and whose button was pressed while this one
+// was on its way. It outlives the question, which nobody wants any more.
+func (p *Presenter) closeSpare(ctx context.Context, slot, message string) {
+	action, private := strings.CutPrefix(slot, privately)
+	if !strings.HasPrefix(action, "ask ") {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spareTime)
+	defer cancel()
+	v := NewView(p.x.Store, p.id)
+	err := v.Refresh(ctx)
+	if err == nil {
+		err = p.closeQuestion(ctx, v, private, action, message, closeTries)
+	}
+	if err != nil {
+		p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
+	}
+}
+
+// spareTime is how long closing a message may take that is one too many.
+const spareTime = 10 * time.Second
 
 // closedText is how much is left of a question when it is over, in bytes: little
 // enough for one message.

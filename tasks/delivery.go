@@ -22,7 +22,7 @@ func (p *Presenter) Show(ctx context.Context, v *View) error {
 	}
 	defer p.release()
 	if !p.frozen {
-		p.closeQuestions(ctx, v)
+		p.closeQuestions(ctx, v, foldTries)
 		p.frozen = true
 		close(p.last)
 	}
@@ -184,7 +184,7 @@ func (p *Presenter) replace(ctx context.Context, place string, d *bot.Draft) (st
 // rounds of tries of a chat that lasts are repeated.
 const (
 	postTries = 8
-	foldTries = 5 // of a board's last frame: the outcome waits for it
+	foldTries = 5 // of a board's last frame, and of questions that are over: the outcome waits for them
 	postPause = 250 * time.Millisecond
 	patience  = 24 * time.Hour
 )

@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -32,6 +33,8 @@ type phone struct {
 	frames  chan bot.Draft      // gets each edit, unless nil
 	files   bool                // it can send files
 	noFiles bool                // and refuses each of them
+	late    chan any            // if not nil: of a question, it takes a value when that is sent, and another before Post returns
+	misses  int                 // so many edits fail
 }
 
 func (*phone) Name() string       { return "phone" }
@@ -64,6 +67,9 @@ func (p *phone) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 			return "", fmt.Errorf("button %+v: the data must have 1 to 64 bytes, and there must be a label", b)
 		}
 	}
+	if p.late != nil && d.Kind == bot.KindQuestion {
+		defer func() { p.late <- nil; p.late <- nil }()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	id := fmt.Sprintf("p%d", len(p.posts)+1)
@@ -77,6 +83,10 @@ func (p *phone) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 func (p *phone) Edit(_ context.Context, to bot.Chat, id string, d bot.Draft) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.misses > 0 {
+		p.misses--
+		return errors.New("the line is dead")
+	}
 	p.edits = append(p.edits, enginetest.Post{Draft: d, Chat: to, ID: id})
 	if p.frames != nil {
 		p.frames <- d

@@ -30,16 +30,17 @@ type Presenter struct {
 	progress map[string]Progress // of tool calls, by action
 	passing  map[string]string   // ids of questions that do not last, by action
 
-	pen     chan struct{}  // holds one token, taken while something is drawn; guards what follows
-	frozen  bool           // the outcome is on its way, no more frames
-	folded  bool           // the board's last frame is shown
-	board   bot.Board      // as it was drawn last
-	drawn   time.Time      // when that was
-	opened  bool           // the platform's stream says that work has begun
-	message string         // id of the board's message
-	words   string         // id of the message that the answer grows in
-	spoken  string         // text of the answer as it was shown last
-	closed  map[string]int // by question: tries to have its message say how it was decided
+	pen     chan struct{}   // holds one token, taken while something is drawn; guards what follows
+	frozen  bool            // the outcome is on its way, no more frames
+	folded  bool            // the board's last frame is shown
+	board   bot.Board       // as it was drawn last
+	drawn   time.Time       // when that was
+	opened  bool            // the platform's stream says that work has begun
+	message string          // id of the board's message
+	words   string          // id of the message that the answer grows in
+	spoken  string          // text of the answer as it was shown last
+	closed  map[string]bool // questions whose message says how they were decided
+	misses  map[string]int  // and how often that failed
 }
 
 // Present makes the presenter of a task. chat must be one of a platform that
@@ -56,7 +57,7 @@ func (x *Executor) Present(id ID, chat bot.Chat) (*Presenter, error) {
 		chat.Thread = ""
 	}
 	return &Presenter{
-		x: x, id: id, chat: chat, platform: platform, doubt: map[string]bool{}, passing: map[string]string{}, closed: map[string]int{},
+		x: x, id: id, chat: chat, platform: platform, doubt: map[string]bool{}, passing: map[string]string{}, closed: map[string]bool{}, misses: map[string]int{},
 		poke: make(chan struct{}, 1), last: make(chan struct{}), pen: make(chan struct{}, 1),
 	}, nil
 }
@@ -162,7 +163,7 @@ func (p *Presenter) draw(ctx context.Context) (err error) {
 	if p.frozen || view == nil || view.State.Settled() {
 		return nil
 	}
-	p.closeQuestions(ctx, view)
+	p.closeQuestions(ctx, view, 1)
 	if err := p.drawBoard(ctx, view); err != nil {
 		return err
 	}

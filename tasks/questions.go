@@ -94,11 +94,14 @@ func (p *Presenter) putPart(ctx context.Context, v *View, to *bot.Chat, name str
 	if err != nil {
 		return err
 	}
-	if err := p.shown(ctx, name, id, "", false); err != nil {
-		return err
+	err = p.shown(ctx, name, id, "", false)
+	if superseded(err) {
+		p.closeSpare(ctx, name, id)
 	}
-	failpoint.Hit("keep.after.question")
-	return nil
+	if err == nil {
+		failpoint.Hit("keep.after.question")
+	}
+	return err
 }
 
 // question is the draft that asks in a chat.
