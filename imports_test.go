@@ -60,7 +60,7 @@ llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient                         | go-openai
 i18n               |                                         | go-i18n/v2 x/text yaml/v3 levenshtein
 redact             |                                         |
-textindex          |                                         | kljensen/snowball x/text
+textindex          |                                         | blugelabs/bluge blugelabs/ice blugelabs/bluge_segment_api kljensen/snowball x/text
 failpoint          |                                         |
 `
 

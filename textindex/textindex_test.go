@@ -28,6 +28,26 @@ func docs(texts ...string) []textindex.Doc {
 	return list
 }
 
+// index makes an index that must be possible.
+func index(t testing.TB, list []textindex.Doc) *textindex.Index {
+	t.Helper()
+	x, err := textindex.New(list)
+	if err != nil {
+		t.Fatalf("New of %d texts: %v", len(list), err)
+	}
+	return x
+}
+
+// search finds what must be possible to look for.
+func search(t testing.TB, x *textindex.Index, query string, limit int) []textindex.Hit {
+	t.Helper()
+	hits, err := x.Search(query, limit)
+	if err != nil {
+		t.Errorf("Search(%q): %v", query, err)
+	}
+	return hits
+}
+
 func TestSearch(t *testing.T) {
 	notes := docs(
 		"My dog is called Rex and is allergic to chicken",                  // a
@@ -43,7 +63,7 @@ func TestSearch(t *testing.T) {
 		"HTTPServer restarts; sha256 of v2 is in repository legwork-tools", // k
 		"서울에서 커피를 마신다",                                                     // l
 	)
-	x := textindex.New(notes)
+	x := index(t, notes)
 	tests := []struct{ name, query, want string }{
 		{"English forms", "dogs", "a"},
 		{"English verb", "leaving flight", "b"},
@@ -80,7 +100,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := ids(x.Search(test.query, 3)); got != test.want {
+			if got := ids(search(t, x, test.query, 3)); got != test.want {
 				t.Errorf("Search(%q) found %q, want %q", test.query, got, test.want)
 			}
 		})
@@ -102,32 +122,44 @@ func TestRank(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := ids(textindex.New(docs(test.texts...)).Search(test.query, 0)); got != test.want {
+			if got := ids(search(t, index(t, docs(test.texts...)), test.query, 0)); got != test.want {
 				t.Errorf("Search(%q) in %q found %q, want %q", test.query, test.texts, got, test.want)
 			}
 		})
 	}
 }
 
+// A word that few of many texts have weighs more than two that every other has.
+func TestRareAmongMany(t *testing.T) {
+	var list []textindex.Doc
+	for i := range 400 {
+		list = append(list, textindex.Doc{ID: fmt.Sprint(i), Text: []string{"closes the branch", "lists the issues"}[i%2]})
+	}
+	list[250].Text = "exports the invoices"
+	if got := ids(search(t, index(t, list), "list issues invoices", 1)); got != "250" {
+		t.Errorf("of 400 texts, one with the rare word, %q was found first, want 250", got)
+	}
+}
+
 func TestLimit(t *testing.T) {
-	x := textindex.New(docs("tea", "tea", "tea", "tea"))
+	x := index(t, docs("tea", "tea", "tea", "tea"))
 	for limit, want := range map[int]int{-1: 4, 0: 4, 1: 1, 3: 3, 9: 4} {
-		if got := len(x.Search("tea", limit)); got != want {
+		if got := len(search(t, x, "tea", limit)); got != want {
 			t.Errorf("Search with limit %d found %d, want %d", limit, got, want)
 		}
 	}
-	if hits := textindex.New(nil).Search("tea", 5); len(hits) != 0 {
+	if hits := search(t, index(t, nil), "tea", 5); len(hits) != 0 {
 		t.Errorf("an empty index found %v, want nothing", hits)
 	}
 }
 
 func TestSearchAtOnce(t *testing.T) {
-	x := textindex.New(tools(200))
-	want := ids(x.Search("list issues", 5))
+	x := index(t, tools(200))
+	want := ids(search(t, x, "list issues", 5))
 	var g sync.WaitGroup
 	for range 8 {
 		g.Go(func() {
-			if got := ids(x.Search("list issues", 5)); got != want {
+			if got := ids(search(t, x, "list issues", 5)); got != want {
 				t.Errorf("found %q, want %q", got, want)
 			}
 		})
@@ -140,15 +172,15 @@ func FuzzSearch(f *testing.F) {
 	f.Add("\xff\u0301é ё", "́")
 	f.Add(strings.Repeat("a", 300), strings.Repeat("a", 70))
 	f.Fuzz(func(t *testing.T, text, query string) {
-		x := textindex.New([]textindex.Doc{{ID: "text", Text: text}, {ID: "both", Text: text + " " + query}})
-		hits := x.Search(query, 0)
+		x := index(t, []textindex.Doc{{ID: "text", Text: text}, {ID: "both", Text: text + " " + query}})
+		hits := search(t, x, query, 0)
 		for i, h := range hits {
 			if math.IsNaN(h.Score) || h.Score <= 0 || i > 0 && h.Score > hits[i-1].Score {
 				t.Errorf("Search(%q) rated %v", query, hits)
 			}
 		}
 		found := slices.ContainsFunc(hits, func(h textindex.Hit) bool { return h.ID == "both" })
-		if alone := textindex.New([]textindex.Doc{{Text: query}}); len(alone.Search(query, 0)) > 0 && !found {
+		if alone := index(t, []textindex.Doc{{Text: query}}); len(search(t, alone, query, 0)) > 0 && !found {
 			t.Errorf("Search(%q) did not find a text that ends with it: %q", query, text+" "+query)
 		}
 	})
@@ -171,14 +203,14 @@ func tools(n int) []textindex.Doc {
 func BenchmarkNew(b *testing.B) {
 	list := tools(500)
 	for b.Loop() {
-		textindex.New(list)
+		index(b, list)
 	}
 }
 
 func BenchmarkSearch(b *testing.B) {
-	x := textindex.New(tools(500))
+	x := index(b, tools(500))
 	for b.Loop() {
-		if len(x.Search("merge a pull request", 10)) != 10 {
+		if len(search(b, x, "merge a pull request", 10)) != 10 {
 			b.Fatal("found too few")
 		}
 	}

@@ -38,17 +38,22 @@ func (s *Set) Find(ctx context.Context, name, query string) ([]string, error) {
 	}
 	x := g.found.Load()
 	if x == nil || !slices.Equal(x.views, views) {
-		x = &index{views, g.indexed(ready, views)}
+		words, err := g.indexed(ready, views)
+		if err != nil {
+			return nil, err
+		}
+		x = &index{views, words}
 		g.found.Store(x)
 	}
+	hits, err := x.words.Search(query, maxFound)
 	var names []string
-	for _, hit := range x.words.Search(query, maxFound) {
+	for _, hit := range hits {
 		names = append(names, hit.ID)
 	}
-	return names, nil
+	return names, err
 }
 
-func (g *group) indexed(servers []*member, views []*view) *textindex.Index {
+func (g *group) indexed(servers []*member, views []*view) (*textindex.Index, error) {
 	var docs []textindex.Doc
 	for i, s := range servers {
 		for _, tool := range slices.Sorted(maps.Keys(views[i].tools)) {

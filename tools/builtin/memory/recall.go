@@ -25,7 +25,9 @@ func (m *memory) recall(who caller.Caller, r mcp.CallToolRequest) (string, error
 	}
 	query, all := r.GetString("query", ""), len(notes)
 	if strings.TrimSpace(query) != "" {
-		notes = find(notes, query)
+		if notes, err = find(notes, query); err != nil {
+			return "", err
+		}
 	} else {
 		slices.SortStableFunc(notes, func(a, b note) int { return b.At.Compare(a.At) })
 	}
@@ -68,18 +70,23 @@ func (m *memory) visible(who caller.Caller, scope string) (notes []note, broken 
 }
 
 // find returns the notes that match, best first, and of equal ones the latest.
-func find(notes []note, query string) []note {
+func find(notes []note, query string) ([]note, error) {
 	slices.SortStableFunc(notes, func(a, b note) int { return b.At.Compare(a.At) })
 	docs, byName := make([]textindex.Doc, len(notes)), map[string]note{}
 	for i, n := range notes {
 		docs[i] = textindex.Doc{ID: n.name(), Text: n.Text + " " + strings.Join(n.About, " ")}
 		byName[n.name()] = n
 	}
+	x, err := textindex.New(docs)
+	if err != nil {
+		return nil, err
+	}
+	hits, err := x.Search(query, 0)
 	var found []note
-	for _, hit := range textindex.New(docs).Search(query, 0) {
+	for _, hit := range hits {
 		found = append(found, byName[hit.ID])
 	}
-	return found
+	return found, err
 }
 
 func (m *memory) forget(who caller.Caller, r mcp.CallToolRequest) (string, error) {
@@ -98,7 +105,11 @@ func (m *memory) forget(who caller.Caller, r mcp.CallToolRequest) (string, error
 		if err != nil {
 			return "", err
 		}
-		if id, err = only(find(notes, query)); err != nil || id == "" {
+		found, err := find(notes, query)
+		if err != nil {
+			return "", err
+		}
+		if id, err = only(found); err != nil || id == "" {
 			return "There was nothing to forget.", err
 		}
 	}
