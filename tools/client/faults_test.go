@@ -161,6 +161,7 @@ func startFaults() []startFault {
 		{"restarts and forgets its sessions", "A new session is made; a call that was refused for it is made once more.", "TestLostSession"},
 		{"hangs while nobody calls it", "Two looks in two ways within the minute, then it is connected anew.", "TestHealth"},
 		{"changes its tools", "They are listed anew, within a second where it tells of it.", "TestListChanges"},
+		{"changes its tools and keeps quiet", "They are listed anew every ten minutes; a call that was judged before is refused.", "TestQuietChange"},
 		{"lists tools without end", "A hundred pages or 8 MiB are read, 1000 tools kept.", "TestOddTools"},
 		{"offers tools that cannot be used", "They are left out, and it is logged why; the others stay.", "TestOddTools"},
 		{"repeats a secret of its config in an error", "It is masked.", "TestSecrets"},

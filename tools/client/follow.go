@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	listTimeout = 30 * time.Second
-	listRest    = time.Second // between two listings
+	looksPerList = 10 // looks at a server between two listings that it did not ask for
+	listTimeout  = 30 * time.Second
+	listRest     = time.Second // between two listings
 )
 
 // follow keeps what the server offers fresh, and looks after it, until the connection or ctx ends.
@@ -17,6 +18,7 @@ func (s *Server) follow(ctx context.Context, c *connection) error {
 	defer rest.Stop()
 	look := time.NewTicker(s.health)
 	defer look.Stop()
+	looks := 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -24,6 +26,9 @@ func (s *Server) follow(ctx context.Context, c *connection) error {
 		case <-look.C:
 			if err := s.alive(ctx, c); err != nil {
 				return err
+			}
+			if looks++; looks%looksPerList == 0 && !s.Local() {
+				c.listChanged() // not every server tells
 			}
 		case <-c.dead:
 			return c.explained(c.cause)

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -296,6 +297,18 @@ func TestListChanges(t *testing.T) {
 				t.Errorf("got %d restarts, want none", s.Status().Restarts)
 			}
 		})
+	}
+}
+
+// TestQuietChange: a server that does not tell of a change is listed anew all
+// the same, after ten looks.
+func TestQuietChange(t *testing.T) {
+	s := ready(t, fake(t, http, "-faults"), func(o *client.Options) { o.Health = 20 * time.Millisecond })
+	hash := s.Catalog().Tools["lookup"].Hash
+	call(t, s, "mutate-silent", "{}")
+	eventually(t, "the new description", func() bool { return s.Catalog().Tools["lookup"].Hash != hash })
+	if _, err := try(t, s, "lookup", `{"key":"k"}`, func(c *client.Call) { c.Definition = hash }); !errors.Is(err, client.ErrChanged) {
+		t.Errorf("a call that was judged before: got %v, want %v", err, client.ErrChanged)
 	}
 }
 
