@@ -183,7 +183,10 @@ func TestDeaf(t *testing.T) {
 	m := run(t, cfg)
 	ready(t, m)
 	first := call(t, m, "pid", "{}").Text
-	pid, _ := strconv.Atoi(first)
+	pid, err := strconv.Atoi(first)
+	if err != nil { // 0 would stop the test itself
+		t.Fatalf("pid: got %q, want a number", first)
+	}
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
