@@ -14,6 +14,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"legwork/plainjson"
 )
 
 // Bounds on what one server may offer.
@@ -121,6 +123,9 @@ func (anything) MatchString(string) bool { return true }
 func (a anything) String() string        { return string(a) }
 
 func compile(raw json.RawMessage) (*jsonschema.Schema, error) {
+	if err := holdable(raw); err != nil {
+		return nil, fmt.Errorf("reading its schema: %w", err)
+	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("reading its schema: %w", err)
@@ -154,6 +159,12 @@ func (d *Definition) arguments(args json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("they are not valid JSON (%w)", err)
 	}
+	if key, twice := plainjson.RepeatedKey(args); twice {
+		return nil, fmt.Errorf("the key %q stands twice in one object", key)
+	}
+	if err := holdable(args); err != nil {
+		return nil, err
+	}
 	if _, ok := v.(map[string]any); !ok {
 		return nil, errors.New("they must be a JSON object")
 	}
@@ -167,6 +178,16 @@ func (d *Definition) arguments(args json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	return args, nil
+}
+
+// holdable is an error for numbers that take the longer to be compared the
+// shorter they are written: 1e999999.
+func holdable(raw []byte) error {
+	if n, found := plainjson.HugeNumber(raw); found {
+		n, _ = cut(n, 20)
+		return fmt.Errorf("the number %s is too large, or has too many digits", n)
+	}
+	return nil
 }
 
 // explain lists the innermost reasons, at most five.
@@ -185,10 +206,12 @@ func explain(e *jsonschema.ValidationError, sofar []string) []string {
 }
 
 // hash is the same for two definitions that differ only in white space and the
-// order of their keys.
+// order of their keys. Where a key comes again, the order says which value counts,
+// and the other ones reach a model too: such a definition has to stay as it is to
+// the byte.
 func hash(raw json.RawMessage) string {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err == nil {
+	if _, again := plainjson.SimilarKey(raw); err == nil && !again {
 		if b, err := json.Marshal(doc); err == nil {
 			raw = b
 		}

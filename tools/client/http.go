@@ -41,7 +41,7 @@ func (d dialer) reach(c *connection, w *wire, sse bool) error {
 			IdleConnTimeout:     90 * time.Second,
 		},
 		address: address, headers: d.cfg.Headers, sse: sse, maxString: d.maxString(),
-		cuts: &w.cuts, asked: c.asked, lost: c.fail,
+		cuts: &w.cuts, asked: c.asked, lost: c.fail, missed: c.listChanged,
 	}
 	c.courier = k
 	hc := &http.Client{Transport: k, CheckRedirect: k.redirect}
@@ -79,6 +79,7 @@ type courier struct {
 	cuts      *cuts
 	asked     func(ctx context.Context, raw []byte)
 	lost      func(error) // the session is over
+	missed    func()      // the server may have told of changes meanwhile
 
 	session  func() string   // of streamable HTTP
 	endpoint func() *url.URL // of HTTP+SSE
@@ -132,8 +133,8 @@ func (k *courier) receive(r *http.Request, resp *http.Response, listening bool) 
 	case resp.StatusCode >= 400:
 		return k.refused(r, resp, listening)
 	case r.Method == http.MethodGet && kind == "text/event-stream":
-		if listening {
-			k.listens.open()
+		if listening && k.listens.open() {
+			k.missed()
 		}
 		resp.Body = eventBody(resp.Body, k.maxString, k.cuts, sent.id, asked)
 	case sent.id != "" && !k.sse && (resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent):

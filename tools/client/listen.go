@@ -41,10 +41,12 @@ func (l *listens) worked() bool {
 	return l.opened
 }
 
-func (l *listens) open() {
+// open notes that the stream is open, and tells whether it was before.
+func (l *listens) open() (again bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.opened = true
+	again, l.opened = l.opened, true
+	return again
 }
 
 func newBackoff(first time.Duration) *backoff.ExponentialBackOff {

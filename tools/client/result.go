@@ -70,6 +70,9 @@ func (d *Definition) checkOutput(structured json.RawMessage) error {
 	if len(structured) == 0 {
 		return errors.New("it has no structured part")
 	}
+	if err := holdable(structured); err != nil {
+		return err
+	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
 	if err != nil {
 		return err

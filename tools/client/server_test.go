@@ -300,6 +300,27 @@ func TestListChanges(t *testing.T) {
 	}
 }
 
+// TestListensAgain: when the stream breaks on which a server tells of changes, it
+// is opened again, and what was missed is caught up with.
+func TestListensAgain(t *testing.T) {
+	for _, era := range []string{"modern", "legacy"} {
+		t.Run(era, func(t *testing.T) {
+			r := serve(t, http, "127.0.0.1:0", "-faults", "-era", era)
+			p := newProxy(t, strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/mcp"))
+			leaves(t)
+			s := settled(t, start(t, client.Config{Name: "s", URL: "http://" + p.address + "/mcp"}))
+			other := settled(t, start(t, client.Config{Name: "other", URL: r.url}))
+			p.cut()
+			call(t, other, "grow", "{}")
+			p.mend()
+			eventually(t, "the tool that was missed", func() bool { return s.Catalog().Tools["grown"] != nil })
+			if s.Status().Restarts != 0 {
+				t.Errorf("got %d restarts, want none", s.Status().Restarts)
+			}
+		})
+	}
+}
+
 // TestQuietChange: a server that does not tell of a change is listed anew all
 // the same, after ten looks.
 func TestQuietChange(t *testing.T) {
