@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,7 +34,7 @@ func measureTools(ctx context.Context, dir string) (figures []figure, err error)
 	if err := build(ctx, fake, "./fakes/mcpserver"); err != nil {
 		return nil, err
 	}
-	url, stop, err := serveFake(ctx, fake, dir)
+	url, stop, err := serveFake(ctx, fake)
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +50,9 @@ func measureTools(ctx context.Context, dir string) (figures []figure, err error)
 }
 
 // serveFake runs the server for tests on a socket.
-func serveFake(ctx context.Context, fake, dir string) (url string, stop func(), err error) {
-	file := filepath.Join(dir, "address")
+func serveFake(ctx context.Context, fake string) (url string, stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, fake, "-http", "127.0.0.1:0", "-faults", "-addrfile", file)
+	cmd := exec.CommandContext(ctx, fake, "-http", "127.0.0.1:0", "-faults")
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -65,18 +65,14 @@ func serveFake(ctx context.Context, fake, dir string) (url string, stop func(), 
 		cancel()
 		_ = cmd.Wait() // killed
 	}
-	first := make([]byte, 1) // its first line on stderr comes when it listens
-	if _, err := io.ReadFull(stderr, first); err != nil {
-		stop()
-		return "", nil, fmt.Errorf("waiting for the server for tests: %w", err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, stderr) }()
-	address, err := os.ReadFile(file) //nolint:gosec // our own
+	lines := bufio.NewReader(stderr)
+	address, err := lines.ReadString('\n')
 	if err != nil {
 		stop()
-		return "", nil, fmt.Errorf("reading the address of the server for tests: %w", err)
+		return "", nil, fmt.Errorf("waiting for the address of the server for tests: %w", err)
 	}
-	return strings.TrimSpace(string(address)), stop, nil
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	return strings.TrimSpace(address), stop, nil
 }
 
 // running starts the servers of a config; end stops them.
