@@ -100,7 +100,7 @@ type ToolCall struct {
 	// Definition is the hash that Verdict gave: a tool that was changed since is
 	// not called.
 	Definition string
-	Chat       string // keys of where it is called and for whom; built-in servers alone are told
+	Chat       string // keys of where it is called, threads and topics aside, and for whom; built-in servers alone are told
 	Person     string
 	Private    bool // nobody but the person is in the chat
 
