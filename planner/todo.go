@@ -136,7 +136,9 @@ func callActions(list []Action, w Work, turn Turn, at Place) []Action {
 	case call.Fields > 0:
 		ask.ID = fmt.Sprintf("ask form %d.%d", call.Asked, call.Field)
 		if call.Live {
-			tool.Started, tool.Hold, tool.Waits = call.Ran, true, true
+			// One that must not run twice and does not run was cut off: its answer
+			// would reach nobody, so that is found out before a person gives it.
+			tool.Started, tool.Hold, tool.Waits = call.Ran, !call.Ran, true
 			list = append(list, tool)
 		}
 	case slices.ContainsFunc(turn.Calls[:at.Call], func(c CallState) bool { return c.together(call) }):
