@@ -45,7 +45,7 @@ func (f *fake) offerQuestions() {
 		f.mcp.AddTool(mcp.NewTool(name, mcp.WithDescription(description)), f.askers[name])
 	}
 	add("ask_form", "Asks for a seat.", f.asks(question{id: "seat", form: form, message: "Which seat would you like?"}))
-	add("ask_url", "Asks to sign in.", f.asks(question{id: "login", url: "https://shop.example.com/login?next=%2Fpay&id=7#top", message: "Please sign in to the shop."}))
+	add("ask_url", "Asks to sign in.", f.asks(question{id: "login", url: f.login, message: "Please sign in to the shop."}))
 	add("ask_twice", "Asks for a seat, then whether it is meant.", f.asks(
 		question{id: "seat", form: form, message: "Which seat would you like?"}, question{id: "sure", form: confirm, message: "Shall I book it?"}))
 	add("ask_choices", "Asks for many things that have choices.", f.asks(question{id: "choices", form: choices, message: "How would you like to travel?"}))

@@ -37,7 +37,7 @@ type options struct {
 	delay                time.Duration
 	era                  string
 	http, sse, addrFile  string
-	token, to            string
+	token, to, login     string
 	logFile, pidFile     string
 }
 
@@ -60,6 +60,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.addrFile, "addrfile", "", "write the URL to this file once it is known; it is also the first line on stderr")
 	flags.StringVar(&o.token, "token", "", "answer 401 to HTTP requests without this bearer token")
 	flags.StringVar(&o.to, "to", "http://127.0.0.2:1/mcp", "where -fault redirect leads")
+	flags.StringVar(&o.login, "login", "https://shop.example.com/login?next=%2Fpay&id=7#top", "the address that ask_url asks people to open")
 	flags.StringVar(&o.logFile, "log", "", "append what happens to this file")
 	flags.StringVar(&o.pidFile, "pidfile", "", "where -fault child writes the grandchild's process id")
 	flags.Usage = func() {

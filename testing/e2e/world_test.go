@@ -88,17 +88,23 @@ func (w *world) text(key string, data map[string]any) string { return w.texts.Te
 // calls are the lines of the tool server's log that begin a call of a tool.
 func (w *world) calls(tool string) []string {
 	w.t.Helper()
-	text, err := os.ReadFile(w.file("calls.jsonl"))
-	if err != nil && !os.IsNotExist(err) {
-		w.t.Fatal(err)
-	}
 	var calls []string
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(w.read("calls.jsonl")) {
 		if strings.Contains(line, `"event":"call"`) && strings.Contains(line, fmt.Sprintf(`"tool":%q`, tool)) {
 			calls = append(calls, line)
 		}
 	}
 	return calls
+}
+
+// read is what a file holds; empty when there is none.
+func (w *world) read(name string) string {
+	w.t.Helper()
+	text, err := os.ReadFile(w.file(name))
+	if err != nil && !os.IsNotExist(err) {
+		w.t.Fatal(err)
+	}
+	return string(text)
 }
 
 // asked are the requests to the model whose prompt holds text.
