@@ -39,11 +39,11 @@ store/control      |                                         |
 store/storetest    | bot planner tasks                       | go-cmp
 store/rules        | bot planner tasks                       |
 
-tasks              | bot bot/markdown form i18n llm planner  | ulid/v2 golang-lru/v2 levenshtein x/net
+tasks              | bot bot/markdown form i18n llm planner plainjson | ulid/v2 golang-lru/v2 levenshtein x/net
 
 planner            | bot form i18n llm llm/lenient           | levenshtein
-tools              | bot textindex tools/builtin tools/builtin/caller tools/client | mcp-go levenshtein go-udiff
-tools/client       | form redact                             | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
+tools              | bot plainjson textindex tools/builtin tools/builtin/caller tools/client | mcp-go levenshtein go-udiff
+tools/client       | form plainjson redact                   | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
 tools/builtin      | tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text levenshtein
 tools/builtin/caller |                                       | mcp-go
 tools/builtin/files | tools/builtin/caller                   | mcp-go doublestar/v4 x/sys x/text
@@ -52,6 +52,7 @@ tools/builtin/search |                                       | mcp-go x/net
 tools/builtin/memory | textindex tools/builtin/caller        | mcp-go bbolt
 
 form               |                                         | jsonschema/v6
+plainjson          |                                         |
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/pace           | bot                                     |

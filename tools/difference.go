@@ -11,6 +11,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"legwork/bot"
+	"legwork/plainjson"
 )
 
 // maxRendered bounds what is compared of a definition.
@@ -28,12 +29,25 @@ func difference(tool string, before, after json.RawMessage) string {
 	return udiff.Unified(tool+" as agreed to", tool+" now", old, young)
 }
 
-// rendered is a definition as people read it: what it says first, then the rest
-// in a fixed order.
+// rendered is a definition as people read it.
 func rendered(raw json.RawMessage) string {
+	text := ordered(raw)
+	if short, more := cut(text, maxRendered); more {
+		text = fmt.Sprintf("%s\n(%d bytes more)\n", short, len(text)-len(short))
+	}
+	return bot.Visible(strings.ReplaceAll(text, "\t", "  "))
+}
+
+// ordered is what a definition says first, then the rest in a fixed order. One
+// with a key that comes again is as it came, since the order would leave
+// something out.
+func ordered(raw json.RawMessage) string {
+	if _, again := plainjson.SimilarKey(raw); again {
+		return bot.VisibleJSON(raw) + "\n"
+	}
 	var parts map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &parts); err != nil {
-		return bot.Visible(string(raw)) + "\n"
+		return string(raw) + "\n"
 	}
 	delete(parts, "name")
 	var b strings.Builder
@@ -43,11 +57,7 @@ func rendered(raw json.RawMessage) string {
 			fmt.Fprintf(&b, "%s:\n%s\n", key, readable(part))
 		}
 	}
-	text := b.String()
-	if short, more := cut(text, maxRendered); more {
-		text = fmt.Sprintf("%s\n(%d bytes more)\n", short, len(text)-len(short))
-	}
-	return bot.Visible(strings.ReplaceAll(text, "\t", "  "))
+	return b.String()
 }
 
 // readable writes a text as it is and everything else as JSON with its keys in

@@ -288,6 +288,7 @@ func TestArguments(t *testing.T) {
 		{`[1]`, true, "must be a JSON object"},
 		{`{"key":`, true, "not valid JSON"},
 		{"\xff", true, "not valid JSON"},
+		{`{"key":"k","\u006bey":"l"}`, true, `the key "key" stands twice`},
 	} {
 		wantText(t, c.args, call(t, m, "lookup", c.args), c.failed, c.want)
 	}

@@ -1,0 +1,90 @@
+package plainjson_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"legwork/plainjson"
+)
+
+func TestKeys(t *testing.T) {
+	for _, c := range []struct{ raw, repeated, similar string }{
+		{`{}`, "no", "no"},
+		{``, "no", "no"},
+		{`{"a":1,"b":{"a":2},"c":[{"a":3},{"a":4}]}`, "no", "no"},
+		{`{"a":1,"a":2}`, "a", "a"},
+		{`{"a":1,"\u0061":2}`, "a", "a"},
+		{`{"a":["a","a"],"b":"a"}`, "no", "no"},
+		{`[{"b":{"c":[0,{"x":[],"y":{},"x":null}]}}]`, "x", "x"},
+		{`{"description":1,"Description":2}`, "no", "Description"},
+		{`{"description":1,"deſcription":2}`, "no", "deſcription"},
+		{`{"key":1,"Key":2}`, "no", "Key"},
+		{`{"":1,"":2}`, "", ""},
+		{`{"a":1,"a":`, "a", "a"},
+		{`{"a":1,b:2,"a":3}`, "no", "no"},
+	} {
+		repeated, found := plainjson.RepeatedKey([]byte(c.raw))
+		if !found {
+			repeated = "no"
+		}
+		similar, found := plainjson.SimilarKey([]byte(c.raw))
+		if !found {
+			similar = "no"
+		}
+		if repeated != c.repeated || similar != c.similar {
+			t.Errorf("%s: got %q and %q, want %q and %q", c.raw, repeated, similar, c.repeated, c.similar)
+		}
+	}
+}
+
+func TestHugeNumber(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"a":[1,-2.5e10,1e400,0.000001]}`: "",
+		`{"a":{"b":[1,1e401]}}`:            "1e401",
+		`1E+999999999`:                     "1E+999999999",
+		`[1e-99999]`:                       "1e-99999",
+		`[1e99999999999999999999]`:         "1e99999999999999999999",
+		`{"1e999":"1e999"}`:                "",
+		`not JSON`:                         "",
+	} {
+		if got, found := plainjson.HugeNumber([]byte(raw)); got != want || found != (want != "") {
+			t.Errorf("%s: got %q, %v; want %q", raw, got, found, want)
+		}
+	}
+	if _, found := plainjson.HugeNumber([]byte("[" + strings.Repeat("9", 1000) + "]")); !found {
+		t.Error("a number of a thousand digits passes")
+	}
+}
+
+// FuzzKeys: whatever is written is read to an end, and an object whose keys are
+// all different keeps them all.
+func FuzzKeys(f *testing.F) {
+	f.Add([]byte(`{"a":{"b":[1,2e3,"x"],"c":null},"d":true}`))
+	f.Add([]byte(`{"a":1,"A":2,"a":3}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		plainjson.HugeNumber(raw)
+		repeated, found := plainjson.RepeatedKey(raw)
+		if _, similar := plainjson.SimilarKey(raw); found && !similar {
+			t.Errorf("%q: %q stands twice, and yet nothing like it", raw, repeated)
+		}
+		var keys map[string]json.RawMessage
+		if found || json.Unmarshal(raw, &keys) != nil || keys == nil {
+			return
+		}
+		twice, err := json.Marshal(keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key := range keys {
+			name, err := json.Marshal(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			more := strings.TrimSuffix(string(twice), "}") + "," + string(name) + ":0}"
+			if _, found := plainjson.RepeatedKey([]byte(more)); !found {
+				t.Errorf("%s: %q stands twice and is not found", more, key)
+			}
+		}
+	})
+}

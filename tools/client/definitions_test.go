@@ -1,0 +1,64 @@
+package client_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestDefinitionsReadTwoWays: a definition in which a key comes again is held to
+// every byte of it, since the order of the values, and those that do not count,
+// reach models too. Otherwise the order of keys is nobody's business.
+func TestDefinitionsReadTwoWays(t *testing.T) {
+	hash := func(tool string) string {
+		s := ready(t, byHand(t, tool, func(asked) string { return done }))
+		d := s.Catalog().Tools["do"]
+		if d == nil {
+			t.Fatalf("%s: there is no tool", tool)
+		}
+		return d.Hash
+	}
+	for _, c := range []struct {
+		one, other string
+		same       bool
+	}{
+		{`{"name":"do","description":"x","inputSchema":{"type":"object"}}`, `{"inputSchema": {"type":"object"}, "description":"x","name":"do"}`, true},
+		{`{"name":"do","Description":"y","description":"x","inputSchema":{}}`, `{"name":"do","description":"x","Description":"y","inputSchema":{}}`, false},
+		{`{"name":"do","inputSchema":{"$comment":"x"}}`, `{"name":"do","inputSchema":{"$comment":"y","$comment":"x"}}`, false},
+		{`{"name":"do","inputSchema":{"$comment":"z","$comment":"x"}}`, `{"name":"do","inputSchema":{"$comment":"y","$comment":"x"}}`, false},
+		{`{"name":"do","inputSchema":{},"annotations":{"ReadOnlyHint":true,"readOnlyHint":false}}`, `{"name":"do","inputSchema":{},"annotations":{"readOnlyHint":false,"ReadOnlyHint":true}}`, false},
+	} {
+		if same := hash(c.one) == hash(c.other); same != c.same {
+			t.Errorf("%s and %s: the same %v, want %v", c.one, c.other, same, c.same)
+		}
+	}
+}
+
+// TestHugeNumbers: numbers that would take seconds to be compared are refused, in
+// arguments, in results and in schemas.
+func TestHugeNumbers(t *testing.T) {
+	numbers := "[" + strings.TrimSuffix(strings.Repeat("1e999999,", 50_000), ",") + "]"
+	const list = `{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer","minimum":1}}}}`
+	tool := fmt.Sprintf(`{"name":"do","inputSchema":%s,"outputSchema":%s}`, list, list)
+	s := ready(t, byHand(t, tool, func(asked) string {
+		return `{"content":[{"type":"text","text":"done"}],"structuredContent":{"a":` + numbers + `}}`
+	}))
+	from := time.Now()
+	d := s.Catalog().Tools["do"]
+	for _, args := range []string{`{"a":` + numbers + `}`, `{"a":[1e999999999]}`} {
+		if _, err := d.Check(json.RawMessage(args)); err == nil || !strings.Contains(err.Error(), "too large") {
+			t.Errorf("%.30s: got %v, want that it is too large", args, err)
+		}
+	}
+	if _, err := d.Check(json.RawMessage(`{"a":[1e20]}`)); err != nil {
+		t.Errorf("a number that many programs can hold: %v", err)
+	}
+	wantText(t, "do", call(t, s, "do", `{"a":[1]}`), false, "too large")
+	odd := ready(t, byHand(t, `{"name":"do","inputSchema":{"type":"object","properties":{"a":{"enum":`+numbers[:20_000]+`1]}}}}`, func(asked) string { return done }))
+	wantText(t, "a schema that cannot be used", call(t, odd, "do", `{"a":1}`), false, "done")
+	if d := time.Since(from); d > 10*time.Second {
+		t.Errorf("all of it took %v", d)
+	}
+}
