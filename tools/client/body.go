@@ -116,12 +116,12 @@ func (b *body) message(m packet) error {
 		return answerError("it answered with a message that answers no request")
 	}
 	b.waste = 0
-	b.cuts.note(m)
+	raw := b.cuts.note(m)
 	b.done = !m.method && b.want != ""
 	if b.events {
-		b.out = slices.Concat(b.out, b.fields, []byte("data: "), m.raw, []byte("\n\n"))
+		b.out = slices.Concat(b.out, b.fields, []byte("data: "), raw, []byte("\n\n"))
 	} else {
-		b.out = m.raw // the only message
+		b.out = raw // the only message
 	}
 	return io.EOF
 }

@@ -119,11 +119,11 @@ func (t *intake) endLine() {
 		t.asked(bytes.Clone(m.raw))
 	default:
 		t.wasted = 0
-		t.cuts.note(m)
-		if len(t.out) == 0 && cap(m.raw) > reusable {
-			t.out = append(m.raw, '\n') // the scan does not use so long a buffer again
+		raw := t.cuts.note(m)
+		if len(t.out) == 0 && cap(raw) > reusable {
+			t.out = append(raw, '\n') // the scan does not use so long a buffer again
 			return
 		}
-		t.out = append(append(t.out, m.raw...), '\n')
+		t.out = append(append(t.out, raw...), '\n')
 	}
 }

@@ -25,7 +25,7 @@ func through(t testing.TB, text string, maxString int, expect ...string) (out st
 		t.Fatalf("reading through the intake: %v; input %.100q", err, text)
 	}
 	for _, id := range expect {
-		left = append(left, in.cuts.taken(id))
+		left = append(left, in.cuts.taken(id).cut)
 	}
 	return string(b), left, noise
 }
@@ -61,6 +61,29 @@ func TestIntakeOfTooLongLines(t *testing.T) {
 	want := fmt.Sprintf(`{"jsonrpc":"2.0","id":"seven","error":{"code":%d,"message":"the result is too large (%d bytes); ask for less"}}`, codeTooLarge, strings.Index(long, "\n"))
 	if len(lines) != 2 || lines[0] != want || lines[1] != `{"id":8}` {
 		t.Errorf("got %d lines, the first %.200q; want %q and %q", len(lines), lines[0], want, `{"id":8}`)
+	}
+}
+
+// A large answer does not go through the library, which would copy it again and
+// again; what the library would not understand is left to it.
+func TestIntakeOfLargeAnswers(t *testing.T) {
+	large := func(id, member, text string) string {
+		return `{"id":` + id + `,"` + member + `":"` + strings.Repeat(text, reusable) + `"}` + "\n"
+	}
+	first, second := large("7", "result", "a"), large("7", "result", "b")
+	for _, c := range []struct{ name, in, out, held string }{
+		{"the first of two answers is held", first + second, `{"jsonrpc":"2.0","id":7,"result":{}}` + "\n" + second, strings.TrimSpace(first)},
+		{"what nobody waits for passes", large("8", "result", "a"), large("8", "result", "a"), ""},
+		{"errors pass", large("7", "error", "a"), large("7", "error", "a"), ""},
+		{"what is no JSON passes", large("7", "result", "\\x"), large("7", "result", "\\x"), ""},
+	} {
+		in := &intake{src: strings.NewReader(c.in), scan: scan{maxString: 1 << 20}, cuts: &cuts{}, ended: func(string) {}}
+		in.cuts.expect("7")
+		out, err := io.ReadAll(in)
+		held := in.cuts.taken("7").whole
+		if err != nil || string(out) != c.out || string(held) != c.held {
+			t.Errorf("%s: the library got %d bytes, %.60q, and %d bytes were held, %v; want %d, %.60q and %d", c.name, len(out), out, len(held), err, len(c.out), c.out, len(c.held))
+		}
 	}
 }
 

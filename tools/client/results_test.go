@@ -222,7 +222,7 @@ func TestMemory(t *testing.T) {
 				t.Errorf("got failed %v, %d bytes of %d, want 1 MiB of 100 MiB", r.Failed, len(r.Text), r.Bytes)
 			}
 			t.Logf("100 MiB result: heap grew by %.1f MiB at most", float64(grown)/(1<<20))
-			if limit := uint64(8 << 20); grown > limit {
+			if limit := uint64(6 << 20); grown > limit {
 				t.Errorf("memory: grew by %d bytes at most during the call, want at most %d", grown, limit)
 			}
 		})

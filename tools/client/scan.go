@@ -37,6 +37,7 @@ type lineState struct {
 	expectKey   bool
 	inKey, inID bool
 	method      bool // it has a method: it is a request or a notification
+	result      bool // it has a result
 	key, id     []byte
 	sample      []byte // the beginning of what is no message
 }
@@ -46,6 +47,7 @@ type packet struct {
 	raw     []byte // valid until the next write; nil when there is nothing to pass on
 	id      string // as it is on the wire; empty without
 	method  bool
+	result  bool
 	dropped int  // decoded bytes left out of it
 	junk    bool // it was no message
 	sample  string
@@ -69,7 +71,7 @@ func (s *scan) write(p []byte) {
 
 // end ends the message and begins the next.
 func (s *scan) end() packet {
-	m := packet{id: string(bytes.TrimSpace(s.id)), method: s.method, dropped: s.dropped, read: s.read}
+	m := packet{id: string(bytes.TrimSpace(s.id)), method: s.method, result: s.result, dropped: s.dropped, read: s.read}
 	switch {
 	case s.junk || s.depth != 0 || s.inString:
 		m.junk, m.sample = true, string(s.sample)+string(s.out[:min(len(s.out), 200)])
@@ -165,6 +167,7 @@ func (s *scan) structure(b byte) bool {
 			return true
 		}
 		s.method = s.method || s.depth == 1 && string(s.key) == "method"
+		s.result = s.result || s.depth == 1 && string(s.key) == "result"
 	}
 	s.note(b)
 	return true
@@ -244,6 +247,6 @@ func (s *scan) emit(b byte) {
 // left behind by each is not used again.
 func (s *scan) grow(n int) {
 	if c := cap(s.out); c >= reusable && len(s.out)+n > c {
-		s.out = append(make([]byte, 0, max(len(s.out)+n, min(4*c, s.most))), s.out...)
+		s.out = append(make([]byte, 0, max(len(s.out)+n, min(8*c, s.most))), s.out...)
 	}
 }

@@ -93,12 +93,18 @@ func (w *wire) SendRequest(ctx context.Context, r transport.JSONRPCRequest) (*tr
 		s.flight = c.flight
 		r.Params = c.params(r.Params)
 		w.cuts.expect(id)
-		defer func() { c.cut += w.cuts.taken(id) }()
 		if r.Method == string(mcp.MethodToolsList) {
 			defer w.cuts.list()()
 		}
 	}
 	resp, err := w.Interface.SendRequest(context.WithValue(ctx, sendingKey{}, s), r)
+	if c != nil {
+		a := w.cuts.taken(id)
+		c.cut += a.cut
+		if a.whole != nil && err == nil {
+			err = json.Unmarshal(a.whole, resp)
+		}
+	}
 	switch {
 	case err != nil:
 		return nil, err
