@@ -111,7 +111,8 @@ func special(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Pattern: durationPattern}
 	case reflect.TypeFor[tools.Approve]():
 		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
-			{Type: "string"},
+			{Enum: []any{tools.ApproveNever, tools.ApproveWrites, tools.ApproveAlways}},
+			{Type: "string", Pattern: `[*?[.]|\$\{`},
 			{Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 		}}
 	case reflect.TypeFor[conf.IDs]():

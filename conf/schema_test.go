@@ -182,6 +182,9 @@ func TestSchemaAgrees(t *testing.T) {
 		{"a number for a duration", models + "limits: {task_timeout: 90}\n", false},
 		{"an unknown level", models + "log: {level: loud}\n", false},
 		{"a list for a mapping", models + "servers: []\n", false},
+		{"approve as one pattern", models + "servers: {math: {builtin: math}}\ngroups: {math: {approve: \"x*\"}}\n", true},
+		{"true for approve", models + "servers: {math: {builtin: math}}\ngroups: {math: {approve: true}}\n", false},
+		{"another word for approve", models + "servers: {math: {builtin: math}}\ngroups: {math: {approve: ask}}\n", false},
 		{"a mapping for approve", models + "servers: {math: {builtin: math}}\ngroups: {math: {approve: {a: b}}}\n", false},
 	}
 	schema := compiled(t)

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,11 +78,16 @@ const maxResultLimit = 64 << 20
 // "groups.web.servers[1]"; Problem says what is wrong and what is allowed.
 type Issue struct{ Path, Problem string }
 
-// UnmarshalYAML takes a word, a pattern, or a list of patterns.
+// UnmarshalYAML takes a word, a list of patterns, or a pattern by itself when it
+// has a wildcard or a dot. Any other word, such as true or ask, would be a
+// pattern that fits no tool, and let everything run.
 func (a *Approve) UnmarshalYAML(decode func(any) error) error {
 	var one string
 	if err := decode(&one); err == nil {
 		*a = Approve{one}
+		if one != "" && a.word() == "" && !strings.ContainsAny(one, "*?[.") {
+			return errors.New(unknownApprove(one))
+		}
 		return nil
 	}
 	var many []string

@@ -39,7 +39,7 @@ groups:
   web:
     servers: [clock, clokc, clock]
     tools: ["[", "!"]
-    approve: nevr
+    approve: [nevr]
     read_only: ["x["]
     tool_timeout: -1s
     max_result_bytes: -1

@@ -132,15 +132,31 @@ func (v *validator) approve(at string, a Approve) {
 			v.add(fmt.Sprintf("%s[%d]", at, i), "%q stands alone; a list holds patterns over tool names", p)
 		}
 	}
-	for _, word := range []string{ApproveNever, ApproveWrites, ApproveAlways} {
-		// A misspelt "never" would be a pattern that fits no tool, and let
-		// everything run.
-		if len(a) == 1 && levenshtein.ComputeDistance(strings.ToLower(a[0]), word) <= 2 {
-			v.add(at, "%q is unknown, perhaps %q; allowed are never, writes, always or a list of patterns (SERVER.TOOL for a tool of that name)", a[0], word)
-			return
-		}
+	// A misspelt "always" in a list would let everything run as well.
+	if len(a) == 1 && nearApprove(a[0]) != "" {
+		v.add(at, "%s", unknownApprove(a[0]))
+		return
 	}
 	v.patterns(at, a)
+}
+
+// unknownApprove is what is wrong with a word that an Approve cannot be.
+func unknownApprove(word string) string {
+	perhaps := ""
+	if near := nearApprove(word); near != "" {
+		perhaps = fmt.Sprintf(", perhaps %q", near)
+	}
+	return fmt.Sprintf("%q is unknown%s; allowed are never, writes, always or a list of patterns (SERVER.TOOL for a tool of that name)", word, perhaps)
+}
+
+// nearApprove is the keyword that was probably meant, or "".
+func nearApprove(word string) string {
+	for _, known := range []string{ApproveNever, ApproveWrites, ApproveAlways} {
+		if levenshtein.ComputeDistance(strings.ToLower(word), known) <= 2 {
+			return known
+		}
+	}
+	return ""
 }
 
 func (v *validator) patterns(at string, list []string) {
