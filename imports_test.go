@@ -51,8 +51,7 @@ tools/builtin/web  |                                         | mcp-go go-readabi
 tools/builtin/search |                                       | mcp-go x/net
 tools/builtin/memory | textindex tools/builtin/caller        | mcp-go bbolt
 
-form               |                                         | jsonschema/v6
-plainjson          |                                         |
+form               | plainjson                               | jsonschema/v6
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/pace           | bot                                     |
@@ -63,6 +62,8 @@ i18n               |                                         | go-i18n/v2 x/text
 redact             |                                         |
 textindex          |                                         | blugelabs/bluge blugelabs/ice blugelabs/bluge_segment_api kljensen/snowball x/text
 failpoint          |                                         |
+
+plainjson          |                                         |
 `
 
 // forTests are packages that only tests import, and modules that only tests

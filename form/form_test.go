@@ -83,6 +83,8 @@ func TestParseRefuses(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"type":"integer","enum":[1]}}}`, "choices of type"},
 		{`{"type":"object","properties":{"a":{"type":"string"},"a":{"type":"string"}}}`, "twice"},
 		{`{"type":"object","properties":{"a":{"type":"string","$ref":"file:///etc/passwd"}}}`, "outside of the form"},
+		{`{"type":"object","properties":{"a":{"type":"number","minimum":0,"default":1e999999999}}}`, "too large"},
+		{`{"type":"object","properties":{"a":{"type":"integer","maximum":1e999999}}}`, "too large"},
 		{many + `"z":{"type":"string"}}}`, "more than 50 fields"},
 	} {
 		if _, err := form.Parse(json.RawMessage(c.schema)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -131,6 +133,7 @@ func TestRead(t *testing.T) {
 		{"budget", "1,234", "", "number"},
 		{"budget", "1e3", "1000", ""},
 		{"budget", "1e999999999", "", "number"},
+		{"budget", "1e500", "", "number"},
 		{"budget", "NaN", "", "number"},
 		{"budget", "-,5", "", "number"},
 		{"breakfast", "", "true", ""},
@@ -157,6 +160,20 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s %q: got %s, %v; want %s", c.field, c.written, got, err, c.want)
 		case c.key != "" && (!errors.As(err, &invalid) || invalid.Error() != c.key):
 			t.Errorf("%s %q: got %s, %v; want the error %q", c.field, c.written, got, err, c.key)
+		}
+	}
+}
+
+// TestCheck: what somebody else filled in is looked at as well.
+func TestCheck(t *testing.T) {
+	by := fields(t)
+	for value, want := range map[string]string{`1`: "", `1e999999999`: "number", `1e-999999`: "number", `0`: "small 0.5", `"1"`: "number"} {
+		got := ""
+		if err := by["budget"].Check(json.RawMessage(value)); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", value, got, want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"legwork/plainjson"
 )
 
 // Bounds on what one form may ask.
@@ -38,6 +40,9 @@ type option struct {
 func Parse(schema json.RawMessage) ([]Field, error) {
 	if len(schema) > maxSchema {
 		return nil, fmt.Errorf("the form has %d bytes; the limit is %d", len(schema), maxSchema)
+	}
+	if n, found := plainjson.HugeNumber(schema); found {
+		return nil, fmt.Errorf("the form has the number %.20s, which is too large or too long", n)
 	}
 	var s struct {
 		Type       string          `json:"type"`

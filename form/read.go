@@ -13,6 +13,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"legwork/plainjson"
 )
 
 // ValueError says why a value does not fit a field. Key is for translated
@@ -144,6 +146,9 @@ func (f Field) choice(written string) (json.RawMessage, error) {
 
 // Check tells whether a value fits the field. An error is an *ValueError.
 func (f Field) Check(value json.RawMessage) error {
+	if _, found := plainjson.HugeNumber(value); found {
+		return &ValueError{Key: NotNumber}
+	}
 	schema, err := compiled(f.Schema)
 	if err != nil {
 		return &ValueError{Key: Other}
