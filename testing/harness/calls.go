@@ -12,42 +12,74 @@ import (
 )
 
 // serverArgs are the tool server's arguments, as items of a YAML list.
-func serverArgs(log string) string { return fmt.Sprintf("-log, %q", log) }
+func serverArgs(log string) string { return fmt.Sprintf("-counter, -log, %q", log) }
 
-// Output is what the tool server returns for a call.
+// Output is what a sub-task with that description reports of its call, when the
+// person decides about it as they do.
 func Output(tool, text string) string {
-	if tool == book {
+	chosen := Choice(text)
+	switch {
+	case tool == book:
 		return "booked " + text
+	case tool == pay && chosen == labelDeny:
+		return text + " => " + deniedText
+	case tool == pay:
+		return "paid " + text
+	case (tool == ask || tool == inquire) && chosen == labelDecline:
+		return "nobody chose a colour for " + text
+	case tool == ask || tool == inquire:
+		return "the colour of " + text + " is " + strings.ToLower(chosen)
 	}
 	return "value of " + text
 }
 
-// readCalls reads the tool server's log of a life. There is no file when it was never
-// started.
-func readCalls(path string, life int) ([]Call, error) {
+// readCalls adds the tool servers' log of a life. There is no file when none was
+// ever started.
+func (r *Record) readCalls(path string, life int) error {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading calls: %w", err)
+		return fmt.Errorf("reading calls: %w", err)
 	}
 	defer file.Close()
-	var calls []Call
 	for decoder := json.NewDecoder(bufio.NewReader(file)); ; {
 		var line struct {
 			Time      time.Time
 			Event     string
 			Tool      string
-			Arguments map[string]string
+			Note      string
+			Arguments arguments
 		}
 		if err := decoder.Decode(&line); errors.Is(err, io.EOF) {
-			return calls, nil
+			return nil
 		} else if err != nil {
-			return calls, fmt.Errorf("reading calls: %w", err)
+			return fmt.Errorf("reading calls: %w", err)
 		}
-		if line.Event == "call" {
-			calls = append(calls, Call{At: line.Time, Life: life, Tool: line.Tool, Text: strings.TrimSpace(line.Arguments["key"] + line.Arguments["item"])})
+		a := line.Arguments
+		switch {
+		case line.Event == "call":
+			r.Calls = append(r.Calls, Call{At: line.Time, Life: life, Tool: line.Tool, Text: strings.TrimSpace(a.Key + a.Item + a.Order)})
+		case line.Event == talkAsked, line.Event == talkTold:
+			r.Talks = append(r.Talks, Talk{At: line.Time, Life: life, Event: line.Event, Key: line.Note, Value: a.Content.Colour})
+		case line.Event == talkDone && line.Tool == choose:
+			r.Talks = append(r.Talks, Talk{At: line.Time, Life: life, Event: line.Event, Key: a.Key})
+		case line.Event == "violation":
+			r.Rude = append(r.Rude, line.Note)
 		}
 	}
 }
+
+// arguments are those of all tools, and what a person told a server.
+type arguments struct {
+	Key, Item, Order string
+	Content          struct{ Colour string }
+}
+
+// What happens in a Talk.
+const (
+	talkAsked = "asked"
+	talkTold  = "told"
+	talkDone  = "done"
+)

@@ -31,6 +31,8 @@ type front interface {
 	config() string
 	// greet tells of a new life, before anything is said to it.
 	greet(p *process)
+	// hear takes an event of stdout.
+	hear(e Event)
 	// can reports whether an input is possible now: the message that it replies
 	// to is there, the button that it presses.
 	can(in Input) bool
@@ -54,7 +56,7 @@ type front interface {
 func (s *session) open(ctx context.Context, seen func()) (front, error) {
 	switch s.order.Front {
 	case "", Terminal:
-		return &terminalFront{s: s}, nil
+		return &terminalFront{s: s, buttons: map[string][]Button{}}, nil
 	case Telegram:
 		return newTelegramFront(ctx, s, seen)
 	case Slack:
@@ -77,8 +79,9 @@ type chats struct {
 	order []string          // keys of posts, oldest first
 	asked map[string]string // inputs by the platform's name of their message
 
-	said    map[string]bool // of the run's goroutine, as the rest
-	pressed map[string]bool // in this life
+	people  map[string][]string // by room
+	said    map[string]bool     // of the run's goroutine, as the rest
+	pressed map[string]bool     // in this life
 }
 
 func newChats(s *session, seen func()) *chats {
@@ -113,7 +116,13 @@ func (c *chats) note(now []Post, at time.Time) (news bool) {
 		key := p.Chat + " " + p.ID
 		stand[key] = true
 		old, known := c.posts[key]
-		p.Posted, p.At = old.Posted, old.At
+		p.Posted, p.At, p.Card = old.Posted, old.At, old.Card
+		if p.Card == "" && isCard(p.Buttons) {
+			p.Card = p.Text
+		}
+		if len(p.data) == 0 {
+			p.data = old.data
+		}
 		if !known {
 			c.order = append(c.order, key)
 			p.Posted = at
@@ -199,7 +208,7 @@ func (c *chats) board(id string) (Post, bool) {
 	asked := c.input(id)
 	var found Post
 	for _, p := range c.list() {
-		if p.Chat != asked.Chat || p.To != "" && p.To != id || p.Live && !slices.Contains(p.Buttons, stopLabel) {
+		if p.Chat != asked.Chat || p.Card != "" || p.To != "" && p.To != id || p.Live && !slices.Contains(p.Buttons, stopLabel) {
 			continue
 		}
 		switch {
@@ -214,6 +223,8 @@ func (c *chats) board(id string) (Post, bool) {
 
 // stopLabel is what the button of a running task says.
 const stopLabel = "Stop"
+
+func (*chats) hear(Event) {}
 
 // leave asks for a clean end when all is settled.
 func (c *chats) leave(p *process, settled func() bool) bool {

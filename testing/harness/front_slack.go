@@ -20,6 +20,8 @@ type slackFront struct {
 	fake  *slackfake.Server
 	ts    map[string]string // of inputs
 	roots map[string]string // ts of a thread's first message by its room
+	// triggers are the newest presses of what is decided, by input.
+	triggers map[string]string
 }
 
 // The rooms of Slack: threads of a channel, and direct messages.
@@ -34,7 +36,7 @@ func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) 
 	if err != nil {
 		return nil, err
 	}
-	f := &slackFront{chats: newChats(s, seen), fake: fake, ts: map[string]string{}, roots: map[string]string{}}
+	f := &slackFront{chats: newChats(s, seen), fake: fake, ts: map[string]string{}, roots: map[string]string{}, triggers: map[string]string{}}
 	f.watch(ctx, func(ctx context.Context, look func([]Post)) {
 		_ = fake.WaitFor(ctx, "the end", func() bool { // its error is ctx's
 			look(f.view())
@@ -45,13 +47,15 @@ func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) 
 }
 
 func (f *slackFront) scenario(r *rand.Rand) []Input {
-	return chatScenario(r, []room{
+	rooms := []room{
 		{name: "DU1", people: []string{"U1"}},
 		{name: "DU2", people: []string{"U2"}},
 		{name: "thread 1", people: []string{"U1"}},
 		{name: "thread 2", people: []string{"U2"}},
 		{name: "thread 3", people: []string{"U1", "U2"}},
-	})
+	}
+	f.settle(rooms)
+	return chatScenario(r, rooms)
 }
 
 func (*slackFront) arguments() []string { return []string{"serve"} }
@@ -67,7 +71,11 @@ func (f *slackFront) greet(*process) {
 }
 
 func (f *slackFront) can(in Input) bool {
-	if in.Kind != Stop {
+	switch in.Kind {
+	case Stop:
+	case Decide:
+		return f.asks(in)
+	default:
 		return true
 	}
 	_, ok := f.board(in.Gate)
@@ -78,6 +86,8 @@ func (f *slackFront) say(in Input) bool {
 	switch {
 	case in.Kind == Stop:
 		return f.press(in)
+	case in.Kind == Decide:
+		return f.decideAgain(in)
 	case f.said[in.ID]:
 		f.again(in)
 		return true
@@ -122,6 +132,34 @@ func (f *slackFront) press(in Input) bool {
 		}
 		if _, err := f.fake.Press(channel, p.ID, stopLabel, in.From); err == nil {
 			f.pressed[in.ID] = true
+		}
+	}
+	return false
+}
+
+// decideAgain is decide where Slack may tell people that a press did not get
+// through: then they press again.
+func (f *slackFront) decideAgain(in Input) bool {
+	if f.lost(in.ID) {
+		delete(f.pressed, in.ID)
+	}
+	return f.decide(in, func(p Post, label, by string) {
+		channel := p.Chat
+		if strings.HasPrefix(p.Chat, "thread ") {
+			channel = slackChannel
+		}
+		if trigger, err := f.fake.Press(channel, p.ID, label, by); err == nil && by == in.From {
+			f.triggers[in.ID] = trigger
+		}
+	})
+}
+
+// lost reports that the newest press for an input got no acknowledgement in
+// time.
+func (f *slackFront) lost(id string) bool {
+	for _, d := range f.fake.Deliveries() {
+		if d.ID == f.triggers[id] && d.Kind == slackfake.KindPress {
+			return d.Lost
 		}
 	}
 	return false

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -58,13 +59,15 @@ func newTelegramFront(ctx context.Context, s *session, seen func()) (front, erro
 }
 
 func (f *telegramFront) scenario(r *rand.Rand) []Input {
-	return chatScenario(r, []room{
+	rooms := []room{
 		{name: "private ann", people: []string{"ann"}, apart: true},
 		{name: "private ben", people: []string{"ben"}, apart: true},
 		{name: "private cem", people: []string{"cem"}, apart: true},
 		{name: "crew", people: []string{"ann", "ben"}, apart: true},
 		{name: "trips", people: []string{"ann", "cem"}, apart: true},
-	})
+	}
+	f.settle(rooms)
+	return chatScenario(r, rooms)
 }
 
 func (*telegramFront) arguments() []string { return []string{"serve"} }
@@ -81,7 +84,11 @@ func (f *telegramFront) greet(*process) {
 
 // can: in groups, the message that guidance replies to must be there.
 func (f *telegramFront) can(in Input) bool {
-	if in.Kind != Guidance && in.Kind != Stop {
+	switch in.Kind {
+	case Guidance, Stop:
+	case Decide:
+		return f.asks(in)
+	default:
 		return true
 	}
 	_, ok := f.board(in.Gate)
@@ -94,6 +101,8 @@ func (f *telegramFront) say(in Input) bool {
 	switch {
 	case in.Kind == Stop:
 		return f.press(in)
+	case in.Kind == Decide:
+		return f.decide(in, f.push)
 	case f.said[in.ID]:
 		f.fake.Redeliver(1 + len(in.ID)%3)
 		return true
@@ -137,6 +146,12 @@ func (f *telegramFront) press(in Input) bool {
 	return false
 }
 
+// push presses a button of a question, also one that is gone: old clients show
+// it still.
+func (f *telegramFront) push(p Post, label, by string) {
+	f.fake.Press(f.rooms[p.Chat].chat, number(p.ID), cmp.Or(p.data[label], label), f.people[by])
+}
+
 // message names one in all of Telegram.
 func message(chat int64, id int) string { return fmt.Sprintf("%d/%d", chat, id) }
 
@@ -177,10 +192,11 @@ func (f *telegramFront) view(v telegramfake.View) []Post {
 			if !m.Bot {
 				continue
 			}
-			p := Post{Chat: f.place(room.chat, m.Topic), ID: strconv.Itoa(m.ID), Text: m.Text, To: message(room.chat, m.ReplyTo), Torn: torn[[2]int64{room.chat, int64(m.ID)}]}
+			p := Post{Chat: f.place(room.chat, m.Topic), ID: strconv.Itoa(m.ID), Text: m.Text, To: message(room.chat, m.ReplyTo), Torn: torn[[2]int64{room.chat, int64(m.ID)}], data: map[string]string{}}
 			for _, row := range m.Buttons {
 				for _, b := range row {
 					p.Buttons = append(p.Buttons, b.Text)
+					p.data[b.Text] = b.Data
 				}
 			}
 			all = append(all, p)

@@ -1,12 +1,18 @@
 package harness
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"strings"
+)
 
 // terminalFront is legwork chat --json: what goes in on stdin and comes out on
 // stdout. What was not accepted is said again to the next life.
 type terminalFront struct {
-	s *session
-	p *process
+	s       *session
+	p       *process
+	asked   map[string][]Button // under questions that this life has shown, by what they are about
+	buttons map[string][]Button // and any life
+	pressed map[string]bool     // inputs, in this life
 }
 
 func (*terminalFront) scenario(r *rand.Rand) []Input { return Scenario(r) }
@@ -15,13 +21,61 @@ func (*terminalFront) arguments() []string { return []string{"chat", "--json"} }
 
 func (*terminalFront) config() string { return "" }
 
-func (f *terminalFront) greet(p *process) { f.p = p }
+func (f *terminalFront) greet(p *process) {
+	f.p, f.asked, f.pressed = p, map[string][]Button{}, map[string]bool{}
+}
 
-func (*terminalFront) can(Input) bool { return true }
+// hear notes what asks for a decision. Who presses twice does so when the first
+// press was taken.
+func (f *terminalFront) hear(e Event) {
+	for _, in := range f.s.record.Inputs {
+		switch {
+		case in.Kind != Decide:
+		case e.Type == "question" && strings.Contains(e.Text, in.Key):
+			f.asked[in.Key], f.buttons[in.Key] = e.Buttons, e.Buttons
+		case e.Type == "accepted" && e.Message == in.ID && habitOf(in.Key) == twice:
+			f.press(in, in.ID+" again", Choice(in.Key))
+		}
+	}
+}
+
+func (f *terminalFront) can(in Input) bool {
+	return in.Kind != Decide || len(f.asked[in.Key]) > 0 || f.answered(in)
+}
+
+// answered reports that what an input belongs to has its answer.
+func (f *terminalFront) answered(in Input) bool { return f.s.gates["answer "+in.Gate] }
 
 func (f *terminalFront) say(in Input) bool {
+	if in.Kind == Decide {
+		return f.decide(in)
+	}
 	f.p.write(in)
 	return false // stdout tells
+}
+
+// decide presses once in each life that asks, and too late as well. There is
+// nobody else at the terminal.
+func (f *terminalFront) decide(in Input) bool {
+	late := f.s.accepted[in.ID] || f.answered(in)
+	if f.pressed[in.ID] || !late && len(f.asked[in.Key]) == 0 {
+		return late
+	}
+	f.pressed[in.ID] = true
+	f.press(in, in.ID, Choice(in.Key))
+	if habitOf(in.Key) == wavering {
+		f.press(in, in.ID+" else", other(in.Key))
+	}
+	return late
+}
+
+func (f *terminalFront) press(in Input, id, label string) {
+	for _, b := range f.buttons[in.Key] {
+		if b.Label == label {
+			f.s.pushes(in.Key, label, in.From)
+			f.p.press(id, in.Chat, b.Data)
+		}
+	}
 }
 
 func (*terminalFront) trouble(*rand.Rand) {}

@@ -46,7 +46,8 @@ type Verdict struct {
 	Doubles    int   // answers that came twice, in the one window that allows it
 	Torn       int   // likewise, because the platform's reply to the first was lost
 	Orphans    int   // boards that stay as they were, for the same reasons
-	Unknown    int   // calls of book whose outcome a kill hid
+	CardsAgain int   // questions that came twice, likewise
+	Unknown    int   // calls of book and pay whose outcome a kill hid
 	LostModel  []int // model calls that were made again, per kill
 	LostTools  int   // tool calls that were made again, all kills
 }
@@ -67,6 +68,7 @@ func Judge(r Record) Verdict {
 		}
 	}
 	j.doubles()
+	j.people()
 	j.order()
 	j.tools()
 	j.models()
@@ -104,6 +106,9 @@ func (j *judge) protocol() {
 		if e.Event == llmfake.EventRefused {
 			j.violated(RuleProtocol, "the model endpoint refused a request: %s", e.Problem)
 		}
+	}
+	for _, rude := range j.r.Rude {
+		j.violated(RuleProtocol, "a platform or a server says: %s", rude)
 	}
 	for _, e := range j.r.Events {
 		// A kill may cut the last line; it may not cut any other.
@@ -219,12 +224,12 @@ func (j *judge) content(in Input, a Event) {
 			tool, _, _ := strings.Cut(part, " ")
 			task := in.ID + " " + part
 			switch {
-			case tool != lookup && tool != book:
+			case !slices.Contains(tools, tool):
 				if !strings.Contains(a.Text, part) {
 					j.violated(RuleContent, "the answer of %s lacks %q: %q", in.ID, part, a.Text)
 				}
 			case strings.Contains(a.Text, Output(tool, task)):
-			case tool == book && j.cutOff(task):
+			case risky(tool) && Choice(task) != labelDeny && j.cutOff(task):
 			default:
 				j.violated(RuleContent, "the answer of %s lacks the result of %q: %q", in.ID, task, a.Text)
 			}
@@ -237,7 +242,7 @@ func (j *judge) content(in Input, a Event) {
 	}
 }
 
-// cutOff reports whether a kill can have hidden the outcome of a call of book:
+// cutOff reports whether a kill can have hidden the outcome of a risky call:
 // it fell after the call was made and before the model was told its result, or
 // between the mark that the call starts and the call itself.
 func (j *judge) cutOff(task string) bool {
@@ -248,9 +253,9 @@ func (j *judge) cutOff(task string) bool {
 			wanted = min(wanted, x.life)
 		}
 	}
-	calls := make([]int, len(j.r.Lives)) // of book
+	calls := make([]int, len(j.r.Lives)) // risky ones
 	for _, c := range j.r.Calls {
-		if c.Tool != book {
+		if !risky(c.Tool) {
 			continue
 		}
 		calls[c.Life]++

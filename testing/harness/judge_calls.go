@@ -85,7 +85,7 @@ func (j *judge) models() {
 		switch {
 		case life == x.life:
 			j.violated(RuleModelOnce, "%s was asked twice in life %d", x.key, life)
-		case earlier.delivered && !j.killedAfter(life, earlier.done):
+		case earlier.delivered && !j.killedAfter(life, earlier.done) && !pending(j.r.Lives[life], "replied"):
 			j.violated(RuleModelOnce, "%s was asked again in life %d, long after its reply in life %d", x.key, x.life, life)
 		default:
 			lost[life]++
@@ -109,6 +109,10 @@ func (j *judge) models() {
 // passed counts the events of a type that a life stored.
 func passed(l Life, event string) int { return count(l, "commit.after."+event) }
 
+// pending reports whether a life was storing such an event when it ended: the
+// disk may take its time.
+func pending(l Life, event string) bool { return count(l, "commit.before."+event) > passed(l, event) }
+
 func count(l Life, point string) int {
 	n := 0
 	for _, hit := range l.Hits {
@@ -125,6 +129,9 @@ func (j *judge) tools() {
 	before := map[string]Call{}
 	lost, begun := make([]int, len(j.r.Lives)), make([]int, len(j.r.Lives))
 	for _, c := range j.r.Calls {
+		if c.Tool == choose {
+			continue // people judges it
+		}
 		begun[c.Life]++
 		key := c.Tool + " " + c.Text
 		earlier, again := before[key]
@@ -134,13 +141,13 @@ func (j *judge) tools() {
 		}
 		life := earlier.Life
 		switch {
-		case c.Tool == book:
-			j.violated(RuleBookOnce, "%q was booked in life %d and again in life %d", c.Text, life, c.Life)
+		case risky(c.Tool):
+			j.violated(RuleBookOnce, "%s was called in life %d and again in life %d", key, life, c.Life)
 		case life == c.Life:
 			j.violated(RuleToolOnce, "%s was called twice in life %d", key, life)
 		case j.reported(c.Text, earlier.At, c.At):
 			j.violated(RuleToolOnce, "%s was called again in life %d after the model had been told its result", key, c.Life)
-		case !j.killedAfter(life, earlier.At):
+		case !j.killedAfter(life, earlier.At) && !pending(j.r.Lives[life], "returned"):
 			j.violated(RuleToolOnce, "%s was called again in life %d, long after the call in life %d", key, c.Life, life)
 		default:
 			lost[life]++
@@ -149,7 +156,7 @@ func (j *judge) tools() {
 	}
 	for i, l := range j.r.Lives {
 		// A call whose outcome an earlier kill hid is stored without being made.
-		stored := passed(l, "returned") - j.hidden(i)
+		stored := passed(l, "returned") - j.hidden(i) - j.talks("", talkDone, i)
 		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > max(0, free) {
 			j.violated(RuleToolOnce, "the kill of life %d at %s cost %d tool calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
 		}
@@ -172,7 +179,7 @@ func (j *judge) reported(task string, from, to time.Time) bool {
 }
 
 // hidden is how many outcomes can have been declared unknown in a life: no
-// more than calls of book that earlier lives had started.
+// more than risky calls that earlier lives had started.
 func (j *judge) hidden(life int) int {
 	n := 0
 	for _, l := range j.r.Lives[:life] {
@@ -183,16 +190,16 @@ func (j *judge) hidden(life int) int {
 	return n
 }
 
-// unknown counts the bookings of a question whose outcome was hidden.
+// unknown counts the risky calls of a question whose outcome was hidden.
 func (j *judge) unknown(in Input) {
 	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
 		for _, part := range round {
 			task := in.ID + " " + part
-			if !strings.HasPrefix(part, book+" ") {
+			if !risky(toolOf(task)) {
 				continue
 			}
 			for _, a := range j.answers[in.ID] {
-				if !strings.Contains(a.Text, Output(book, task)) {
+				if !strings.Contains(a.Text, Output(toolOf(task), task)) {
 					j.Unknown++
 					break
 				}

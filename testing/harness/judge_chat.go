@@ -9,7 +9,7 @@ import (
 )
 
 // RuleTidy is broken by what is left in a chat when nothing goes on any more.
-const RuleTidy = "tidy" // no board with Stop, no stream, no preview, no delivery that was not confirmed
+const RuleTidy = "tidy" // no board with Stop, no question, no stream, no preview, no delivery that was not confirmed
 
 // stoppedText is what a task says that was stopped before anything was found.
 const stoppedText = "The task was stopped."
@@ -25,16 +25,13 @@ func (j *judge) chatRecord() {
 	if j.r.Front != Telegram && j.r.Front != Slack {
 		return
 	}
-	for _, rude := range j.r.Rude {
-		j.violated(RuleProtocol, "%s says: %s", j.r.Front, rude)
-	}
 	for _, d := range j.r.Waits {
 		j.violated(RuleTidy, "never confirmed: %s", d)
 	}
-	boards := make([]int, len(j.r.Lives)) // that were left, by life
+	boards := make([]int, len(j.r.Lives)) // that were left, and questions, by life
 	for _, p := range j.r.Posts {
 		life := j.lifeAt(p.Posted)
-		if p.Live || slices.Contains(p.Buttons, stopLabel) {
+		if p.Live || slices.Contains(p.Buttons, stopLabel) || isCard(p.Buttons) {
 			switch {
 			case j.r.Front == Telegram && p.Torn:
 				j.Orphans++
@@ -54,7 +51,7 @@ func (j *judge) chatRecord() {
 	}
 	for i, l := range j.r.Lives {
 		if free := unkept(l); len(l.Hits) > 0 && boards[i] > max(0, free) {
-			j.violated(RuleTidy, "%d boards of life %d were left, but only %d were not stored as sent", boards[i], i, free)
+			j.violated(RuleTidy, "%d boards and questions of life %d were left, but only %d were not stored as sent", boards[i], i, free)
 		}
 	}
 	slices.SortStableFunc(j.r.Events, func(a, b Event) int { return a.At.Compare(b.At) })
@@ -62,7 +59,7 @@ func (j *judge) chatRecord() {
 
 // unkept is how many messages a life may have sent whose ids it did not store.
 func unkept(l Life) int {
-	return count(l, "post.before.answer") + count(l, "post.before.board") - count(l, "keep.after.answer") - count(l, "keep.after.board")
+	return unstored(l) + count(l, "post.before.answer") + count(l, "post.before.board") - count(l, "keep.after.answer") - count(l, "keep.after.board")
 }
 
 // lifeAt is the life that did what was seen at that time.
@@ -116,7 +113,7 @@ func halted(in Input, inputs []Input) bool {
 func finished(in Input, text string) bool {
 	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
 		for _, part := range round {
-			if tool, _, _ := strings.Cut(part, " "); tool == lookup || tool == book {
+			if tool, _, _ := strings.Cut(part, " "); slices.Contains(tools, tool) {
 				part = in.ID + " " + part
 			}
 			if !strings.Contains(text, part) {

@@ -97,6 +97,15 @@ var planted = []struct {
 	{harness.Terminal, "guidance-lost", "guidance does not reach the prompts", []string{harness.RuleGuidance}},
 	{harness.Terminal, "wrong-chat", "answers go to another conversation", []string{harness.RuleChat}},
 	{harness.Terminal, "result-orphaned", "a tool call is sent without its result", []string{harness.RuleProtocol}},
+	{harness.Terminal, "approval-skipped", "a call that needs a yes is made without asking", []string{harness.RuleApproved}},
+	{harness.Terminal, "answer-forgotten", "what was answered in the midst of a call is forgotten by a restart", []string{harness.RuleAskedOnce, harness.RuleAnswered}},
+	{harness.Terminal, "answer-swapped", "a server is told something else than what was pressed", []string{harness.RuleTold}},
+	{harness.Terminal, "decision-twice", "a call is made again for a second press", []string{harness.RuleBookOnce}},
+	{harness.Telegram, "anybody-decides", "a press of somebody else counts", []string{harness.RuleApproved, harness.RuleTold}},
+	{harness.Telegram, "card-left", "a question that is over keeps its buttons", []string{harness.RuleTidy}},
+	{harness.Slack, "anybody-decides", "a press of somebody else counts", []string{harness.RuleApproved, harness.RuleTold}},
+	{harness.Slack, "answer-forgotten", "what was answered in the midst of a call is forgotten by a restart", []string{harness.RuleAskedOnce}},
+	{harness.Slack, "card-left", "a question that is over keeps its buttons", []string{harness.RuleTidy}},
 	{harness.Telegram, "offset-early", "updates are confirmed before they are stored", []string{harness.RuleAnswered, harness.RuleGuidance}},
 	{harness.Telegram, "dedupe-off", "an update that comes again is taken again", []string{harness.RuleOnce, harness.RuleGuidance}},
 	{harness.Telegram, "shown-not-stored", "that an answer went out is lost", []string{harness.RuleOnce}},
@@ -117,6 +126,7 @@ func near(all harness.Points, fault string) harness.Points {
 	intake := []string{"commit.before.opened", "commit.before.said"}
 	only := map[string][]string{
 		"offset-early": intake, "ack-early": intake, "unknown-repeats": {"commit.after.started", "commit.before.returned"}, "started-not-stored": {"commit.before.returned"},
+		"answer-forgotten": {"commit.after.decided", "commit.before.returned"},
 	}[fault]
 	some := maps.Clone(all)
 	maps.DeleteFunc(some, func(name string, _ int) bool { return only != nil && !slices.Contains(only, name) })

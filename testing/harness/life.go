@@ -39,7 +39,7 @@ func (s *session) live(ctx context.Context, n int, k Kill) (Life, error) {
 	defer l.killer.Stop()
 	old := time.AfterFunc(max(3*s.order.Patience, 20*time.Second), func() { s.tell(ctx, noteOld) })
 	defer old.Stop()
-	l.deliver()
+	l.deliver(false)
 	return l.watch(ctx)
 }
 
@@ -58,6 +58,7 @@ func (l *life) watch(ctx context.Context) (Life, error) {
 			}
 			if !l.lasting() {
 				l.take(e)
+				l.front.hear(e)
 				l.stirred()
 			}
 		case note := <-l.notes:
@@ -76,7 +77,7 @@ func (l *life) watch(ctx context.Context) (Life, error) {
 			if l.lasting() && !l.leaving && len(l.accepted) == len(l.record.Inputs) {
 				l.leaving = l.front.leave(l.p, l.settled)
 			} else {
-				l.deliver()
+				l.deliver(true)
 			}
 		case <-ctx.Done():
 			l.p.kill()
@@ -107,7 +108,7 @@ func (l *life) stirred() {
 		l.gates[gate] = true
 	}
 	if !l.leaving {
-		l.deliver()
+		l.deliver(false)
 	}
 }
 
@@ -116,7 +117,9 @@ func (s *session) take(e Event) {
 	s.record.Events = append(s.record.Events, e)
 	switch e.Type {
 	case "accepted":
-		s.accepted[e.Message] = true
+		if slices.ContainsFunc(s.record.Inputs, func(in Input) bool { return in.ID == e.Message }) {
+			s.accepted[e.Message] = true
+		}
 	case "answer":
 		s.gates["answer "+mark(e.Text)] = true
 	}
@@ -124,15 +127,19 @@ func (s *session) take(e Event) {
 
 // deliver sends what may be sent now: inputs that were never accepted, some of
 // the others once more, and new ones whose gate is open, each conversation in
-// its order.
-func (l *life) deliver() {
+// its order. Decisions wait for nothing but what asks for them; some people take
+// the time until all is calm.
+func (l *life) deliver(calm bool) {
 	waiting := map[string]bool{} // conversations
 	for _, in := range l.record.Inputs {
-		if l.delivered[in.ID] || waiting[in.Chat] {
+		if l.delivered[in.ID] || waiting[in.Chat] && in.Kind != Decide {
 			continue
 		}
 		if !l.sent[in.ID] && (!l.ready(in) || !l.front.can(in)) {
-			waiting[in.Chat] = true
+			waiting[in.Chat] = waiting[in.Chat] || in.Kind != Decide
+			continue
+		}
+		if in.Kind == Decide && !calm && slow(in.Key) && !l.gates["answer "+in.Gate] {
 			continue
 		}
 		if l.accepted[in.ID] && l.rand.IntN(3) > 0 {
@@ -144,7 +151,7 @@ func (l *life) deliver() {
 		if done {
 			l.accepted[in.ID] = true
 		}
-		l.delivered[in.ID] = done || in.Kind != Stop
+		l.delivered[in.ID] = done || in.Kind != Stop && in.Kind != Decide
 	}
 }
 
@@ -154,7 +161,7 @@ func (s *session) ready(in Input) bool {
 		return false
 	}
 	answered := s.gates["answer "+in.Gate]
-	return in.Gate == "" || answered || (in.Kind == Guidance || in.Kind == Stop) && s.gates["work "+in.Gate]
+	return in.Gate == "" || answered || in.Kind == Decide || (in.Kind == Guidance || in.Kind == Stop) && s.gates["work "+in.Gate]
 }
 
 // settled reports whether all is as it has to be in the end.

@@ -83,7 +83,16 @@ func (p *process) read(n int, stdout io.Reader, seen *os.File) {
 // write sends one input. A process that is gone takes none: the input counts as
 // sent and not accepted.
 func (p *process) write(in Input) {
-	line, err := json.Marshal(map[string]any{"id": in.ID, "chat": in.Chat, "text": in.Text, "apart": in.Kind != Guidance})
+	p.send(map[string]any{"id": in.ID, "chat": in.Chat, "text": in.Text, "apart": in.Kind != Guidance})
+}
+
+// press sends the press of a button.
+func (p *process) press(id, chat, data string) {
+	p.send(map[string]any{"id": id, "chat": chat, "press": data})
+}
+
+func (p *process) send(request map[string]any) {
+	line, err := json.Marshal(request)
 	if err == nil {
 		_, _ = p.stdin.Write(append(line, '\n'))
 	}

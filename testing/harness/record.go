@@ -9,6 +9,7 @@
 package harness
 
 import (
+	"encoding/json"
 	"time"
 
 	"legwork/fakes/llmfake"
@@ -26,6 +27,8 @@ type Record struct {
 	Waits  []string // deliveries that the bot never confirmed
 	Model  []llmfake.Entry
 	Calls  []Call // of tools, in order
+	Talks  []Talk // of people with tool servers, in order
+	Pushes []Push // of the buttons of questions, in order
 }
 
 // Kind is what an Input is for.
@@ -37,6 +40,7 @@ const (
 	Planned  Kind = "planned"  // needs sub-tasks
 	Guidance Kind = "guidance" // said while the planned question before it works
 	Stop     Kind = "stop"     // a press of the planned question's button
+	Decide   Kind = "decide"   // a press of a button under what the planned question has to ask
 )
 
 // Input is one thing that a person does. Its ID is, for questions, the id that
@@ -52,6 +56,9 @@ type Input struct {
 	// Guidance waits for its first sub-task, a question for its answer, a press
 	// for its button.
 	Gate string
+	// Key is what is decided about: the description of the sub-task that asks,
+	// such as "q2 pay beta".
+	Key string
 	// Heard is the id of guidance before it, of the same person, which must have
 	// been heard: what follows within a second would be taken for a part of it.
 	Heard string
@@ -64,13 +71,15 @@ func (in Input) question() bool { return in.Kind == Plain || in.Kind == Planned 
 type Post struct {
 	Chat    string // the conversation, as Input names it; another name for places where nobody asked
 	ID      string
-	Text    string    // as people read it
-	To      string    // the input that it replies to; empty: none
-	Buttons []string  // labels
-	Live    bool      // it still streams, or is the preview of a message to come
-	Torn    bool      // the platform took it and its answer got lost on the way
-	Posted  time.Time // when it was first seen
-	At      time.Time // when its text was first what it is
+	Text    string            // as people read it
+	To      string            // the input that it replies to; empty: none
+	Buttons []string          // labels
+	Live    bool              // it still streams, or is the preview of a message to come
+	Torn    bool              // the platform took it and its answer got lost on the way
+	Card    string            // its text when it first asked to decide about something; empty: it never did
+	data    map[string]string // of its buttons, by label
+	Posted  time.Time         // when it was first seen
+	At      time.Time         // when its text was first what it is
 }
 
 // Life is one start of the process until its end.
@@ -95,9 +104,19 @@ type Event struct {
 	Chat    string    `json:"chat"`
 	Text    string    `json:"text"`
 	Failed  bool      `json:"failed"`
+	Buttons []Button  `json:"buttons"`
+	Calls   []struct {
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"calls"`
 
 	question string // in chats: the question that it answers
 	post     Post   // and the message
+}
+
+// Button is one under a question on stdout.
+type Button struct {
+	Label string `json:"label"`
+	Data  string `json:"data"`
 }
 
 // Call is one call that reached the tool server.
@@ -106,4 +125,21 @@ type Call struct {
 	Life int // index into Record.Lives: each life has a log of its own
 	Tool string
 	Text string // the argument: the sub-task's description
+}
+
+// Talk is what a tool server had with a person in the course of a call.
+type Talk struct {
+	At    time.Time
+	Life  int
+	Event string // asked, told, or done: the call is over
+	Key   string // the sub-task's description
+	Value string // told: what was chosen; empty: declined
+}
+
+// Push is one press of a button under a question.
+type Push struct {
+	At    time.Time
+	Key   string // what it is about
+	Label string
+	By    string
 }

@@ -21,8 +21,10 @@ type Report struct {
 	Answers   int
 	Doubles   int // answers that came twice, in the one window that allows it
 	Torn      int // likewise, because the platform's reply to the first was lost
-	Orphans   int // boards that stay as they were, for the same reasons
-	Unknown   int // bookings whose outcome a kill hid
+	Orphans   int // boards and questions that stay as they were, for the same reasons
+	Decisions int // that people were to make
+	CardsMore int // questions that came twice, because a kill fell between sending and storing or the reply was lost
+	Unknown   int // bookings and payments whose outcome a kill hid
 	ModelLost int // model calls that kills cost, together
 	ModelMost int // and at most by one kill
 	ToolsLost int
@@ -70,8 +72,11 @@ func (r *Report) add(record Record, v Verdict, o Order, dir string) {
 		}
 	}
 	for _, in := range record.Inputs {
-		if in.question() {
+		switch {
+		case in.question():
 			r.Questions++
+		case in.Kind == Decide:
+			r.Decisions++
 		}
 	}
 	r.Answers += v.Answers
@@ -83,6 +88,7 @@ func (r *Report) add(record Record, v Verdict, o Order, dir string) {
 	r.Torn += v.Torn
 	r.Orphans += v.Orphans
 	r.Unknown += v.Unknown
+	r.CardsMore += v.CardsAgain
 	r.ToolsLost += v.LostTools
 	if len(v.Violations) > 0 {
 		r.Broken = append(r.Broken, Broken{Front: r.Front, Seed: o.Seed, Kills: o.Kills, Dir: dir, Violations: v.Violations})
@@ -110,9 +116,10 @@ func (r *Report) String() string {
 	fmt.Fprintf(&b, "%s in %v\n", r.line(), r.Took.Round(time.Second))
 	fmt.Fprintf(&b, "questions %d, answers %d, of them %d twice because a kill fell between sending and storing\n", r.Questions, r.Answers, r.Doubles)
 	if r.Front != Terminal {
-		fmt.Fprintf(&b, "answers twice because the platform's reply was lost %d, boards left for one of these reasons %d\n", r.Torn, r.Orphans)
+		fmt.Fprintf(&b, "answers twice because the platform's reply was lost %d, boards and questions left for one of these reasons %d\n", r.Torn, r.Orphans)
 	}
-	fmt.Fprintf(&b, "model calls lost %d, at most %d by one kill; tool calls repeated %d; bookings with unknown outcome %d\n", r.ModelLost, r.ModelMost, r.ToolsLost, r.Unknown)
+	fmt.Fprintf(&b, "decisions %d, questions that came twice %d\n", r.Decisions, r.CardsMore)
+	fmt.Fprintf(&b, "model calls lost %d, at most %d by one kill; tool calls repeated %d; bookings and payments with unknown outcome %d\n", r.ModelLost, r.ModelMost, r.ToolsLost, r.Unknown)
 	fmt.Fprintf(&b, "kills at random moments: %d\n", r.Random)
 	for _, name := range slices.Sorted(maps.Keys(r.Points)) {
 		fmt.Fprintf(&b, "kills at %-32s %d\n", name+":", r.AtPoints[name])

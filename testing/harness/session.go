@@ -113,13 +113,11 @@ func (s *session) gather(r *Record) (err error) {
 	if r.Model, err = llmfake.ReadLog(s.wire); err != nil {
 		return err
 	}
-	r.Calls = nil
+	r.Calls, r.Talks = nil, nil
 	for n := range r.Lives {
-		calls, err := readCalls(s.calls(n), n)
-		if err != nil {
+		if err := r.readCalls(s.calls(n), n); err != nil {
 			return err
 		}
-		r.Calls = append(r.Calls, calls...)
 	}
 	return nil
 }
@@ -168,10 +166,14 @@ models:
   main: {base_url: %q, api_key: %q, model: fake}
 roles: {plan: main, review: main, work: main, answer: main}
 servers:
-  desk: {command: %q, args: [%s]}
+  desk: {command: %[4]q, args: [%[5]s]}
+  old: {command: %[4]q, args: [-era, legacy, %[5]s], protocol: "2025-11-25"}
 groups:
   lookup: {description: Looks things up., servers: [desk], tools: [lookup], read_only: ["*"]}
   book: {description: Books things., servers: [desk], tools: [book], approve: never}
+  pay: {description: Pays for things., servers: [desk], tools: [pay], approve: writes}
+  ask: {description: Asks people., servers: [old], tools: [choose], read_only: ["*"]}
+  inquire: {description: Asks people in the newer way., servers: [desk], tools: [choose], read_only: ["*"]}
 `, filepath.Join(s.dir, "data"), url, lifeKey(n), s.h.Server, serverArgs(s.calls(n)))
 	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.front.config()), 0o600)
 }

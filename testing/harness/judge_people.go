@@ -1,0 +1,213 @@
+package harness
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// The rules about what people decide.
+const (
+	RuleApproved  = "approved"   // a call that needs a yes is made after it alone, as it was shown, never after a no
+	RuleTold      = "told"       // servers are told what was pressed, by who was asked, and the card says so
+	RuleAskedOnce = "asked once" // a question is on the screen once, and not again when it was decided
+)
+
+// risky reports whether a tool must not be called again.
+func risky(tool string) bool { return tool == book || tool == pay }
+
+// people judges what was asked and decided.
+func (j *judge) people() {
+	again := make([]int, len(j.r.Lives)) // cards that came again, by the life of the one before
+	for _, in := range j.r.Inputs {
+		if in.Kind != Decide {
+			continue
+		}
+		if j.r.Front == Telegram || j.r.Front == Slack {
+			j.cards(in, again)
+		} else {
+			j.questions(in)
+		}
+		if toolOf(in.Key) == pay {
+			j.paid(in)
+		} else {
+			j.told(in)
+			j.chosen(in)
+		}
+	}
+	for i, l := range j.r.Lives {
+		if free := unstored(l); len(l.Hits) > 0 && again[i] > max(0, free) {
+			j.violated(RuleAskedOnce, "%d questions of life %d came again, but only %d were not stored as sent", again[i], i, free)
+		}
+	}
+}
+
+// unstored is how many questions a life may have sent whose ids it did not
+// store.
+func unstored(l Life) int { return count(l, "post.before.question") - count(l, "keep.after.question") }
+
+// cards looks at the messages that asked for a decision.
+func (j *judge) cards(in Input, again []int) {
+	var list []Post
+	for _, p := range j.r.Posts {
+		if isAbout(p, in) {
+			list = append(list, p)
+		}
+	}
+	for i, p := range list {
+		if p.Chat != in.Chat {
+			j.violated(RuleChat, "%q was asked about in %q, not in %q", in.Key, p.Chat, in.Chat)
+		}
+		if !isCard(p.Buttons) {
+			j.says(in, p)
+		}
+		if i == 0 {
+			continue
+		}
+		j.CardsAgain++
+		switch before := list[i-1]; {
+		case j.r.Front == Slack:
+			j.violated(RuleAskedOnce, "%q was asked about twice in %s", in.Key, p.Chat)
+		case before.Torn:
+		case !j.killedAfter(j.lifeAt(before.Posted), before.Posted):
+			j.violated(RuleAskedOnce, "%q was asked about again, and no kill fell right after life %d had done so", in.Key, j.lifeAt(before.Posted))
+		default:
+			again[j.lifeAt(before.Posted)]++
+		}
+	}
+}
+
+// says holds what is left of a question against what was decided.
+func (j *judge) says(in Input, p Post) {
+	want := map[string]string{labelAllow: "Allowed once by", labelDeny: "Denied by", labelDecline: "Declined by"}[Choice(in.Key)]
+	if want == "" {
+		want = "Answered by"
+	}
+	if !strings.Contains(p.Text, want) && !stopped(in, j.r.Inputs) {
+		j.violated(RuleTold, "about %q it says %q, want %q", in.Key, p.Text, want)
+	}
+}
+
+// stopped reports whether somebody stops what asked for a decision.
+func stopped(in Input, inputs []Input) bool {
+	return halted(Input{ID: in.Gate}, inputs)
+}
+
+// questions looks at the questions on stdout: one in each life, none after the
+// decision was taken.
+func (j *judge) questions(in Input) {
+	decided := time.Time{}
+	lives := map[int]bool{}
+	for _, e := range j.r.Events {
+		switch {
+		case e.Type == "accepted" && e.Message == in.ID && decided.IsZero():
+			decided = e.At
+		case e.Type != "question" || !strings.Contains(e.Text, in.Key):
+		case lives[e.Life]:
+			j.violated(RuleAskedOnce, "%q was asked about twice in life %d", in.Key, e.Life)
+		case !decided.IsZero():
+			j.violated(RuleAskedOnce, "%q was asked about in life %d, after it had been decided", in.Key, e.Life)
+		default:
+			lives[e.Life] = true
+		}
+		if e.Type == "question" && strings.Contains(e.Text, in.Key) && e.Chat != in.Chat {
+			j.violated(RuleChat, "%q was asked about in %q, not in %q", in.Key, e.Chat, in.Chat)
+		}
+	}
+}
+
+// paid holds the calls that need a yes against what was shown and pressed.
+func (j *judge) paid(in Input) {
+	for _, c := range j.r.Calls {
+		if c.Tool != pay || c.Text != in.Key {
+			continue
+		}
+		switch {
+		case Choice(in.Key) != labelAllow:
+			j.violated(RuleApproved, "%q was called in life %d, though it was denied", in.Key, c.Life)
+		case !j.pressed(in, c.At):
+			j.violated(RuleApproved, "%q was called in life %d before it was allowed", in.Key, c.Life)
+		case !j.shown(in, c.At):
+			j.violated(RuleApproved, "%q was called in life %d, and nobody had been shown that", in.Key, c.Life)
+		}
+	}
+}
+
+// pressed reports whether the person who was asked had pressed what they choose.
+func (j *judge) pressed(in Input, before time.Time) bool {
+	return slices.ContainsFunc(j.r.Pushes, func(p Push) bool {
+		return p.Key == in.Key && p.Label == Choice(in.Key) && p.By == in.From && p.At.Before(before)
+	})
+}
+
+// shown reports whether exactly these arguments were shown.
+func (j *judge) shown(in Input, before time.Time) bool {
+	whole := `"order": "` + in.Key + `"`
+	return slices.ContainsFunc(j.r.Posts, func(p Post) bool {
+		return strings.Contains(p.Card, whole) && p.Posted.Before(before)
+	}) || slices.ContainsFunc(j.r.Events, func(e Event) bool {
+		return e.Type == "question" && len(e.Calls) == 1 && strings.Contains(e.Text, whole) && e.At.Before(before) &&
+			strings.Join(strings.Fields(string(e.Calls[0].Arguments)), "") == strings.ReplaceAll(`{"order":"`+in.Key+`"}`, " ", "")
+	})
+}
+
+// told holds what a server was told against what was pressed.
+func (j *judge) told(in Input) {
+	want := strings.ToLower(Choice(in.Key))
+	if want == strings.ToLower(labelDecline) {
+		want = ""
+	}
+	for _, t := range j.r.Talks {
+		switch {
+		case t.Key != in.Key || t.Event != talkTold:
+		case t.Value != want && !stopped(in, j.r.Inputs):
+			j.violated(RuleTold, "about %q the server was told %q in life %d, want %q", in.Key, t.Value, t.Life, want)
+		case !j.pressed(in, t.At) && !stopped(in, j.r.Inputs):
+			j.violated(RuleTold, "about %q the server was told %q in life %d before anything was pressed", in.Key, t.Value, t.Life)
+		}
+	}
+}
+
+// chosen looks for calls that ask and were made too often: as long as nobody has
+// answered they go on, or begin again after a restart.
+func (j *judge) chosen(in Input) {
+	var before []Call
+	for _, c := range j.r.Calls {
+		if c.Tool != choose || c.Text != in.Key {
+			continue
+		}
+		most := 1 // in one life
+		if toolOf(in.Key) == inquire {
+			most += j.talks(in.Key, talkAsked, c.Life)
+		}
+		same := 1
+		for _, b := range before {
+			if b.Life == c.Life {
+				same++
+			}
+			if j.reported(in.Key, b.At, c.At) {
+				j.violated(RuleToolOnce, "%q was called again in life %d after the model had been told its result", in.Key, c.Life)
+			}
+		}
+		for _, t := range j.r.Talks {
+			if t.Key == in.Key && t.Event == talkDone && t.At.Before(c.At) && !j.killedAfter(t.Life, t.At) && !pending(j.r.Lives[t.Life], "returned") {
+				j.violated(RuleToolOnce, "%q was called again in life %d, long after it was done in life %d", in.Key, c.Life, t.Life)
+			}
+		}
+		if same > most {
+			j.violated(RuleToolOnce, "%q was called %d times in life %d, want at most %d", in.Key, same, c.Life, most)
+		}
+		before = append(before, c)
+	}
+}
+
+// talks counts what servers had with people in a life; an empty key is all.
+func (j *judge) talks(key, event string, life int) int {
+	n := 0
+	for _, t := range j.r.Talks {
+		if (key == "" || t.Key == key) && t.Event == event && t.Life == life {
+			n++
+		}
+	}
+	return n
+}
