@@ -56,7 +56,7 @@ func (t Toolbox) Verdict(ctx context.Context, group, tool string) tasks.Verdict 
 // Call implements tasks.Toolbox.
 func (t Toolbox) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
 	call := tools.Call{
-		Call: client.Call{Tool: c.Tool, Arguments: c.Arguments, Definition: c.Definition, Ask: c.Ask},
+		Call: client.Call{Tool: c.Tool, Arguments: c.Arguments, Definition: c.Definition, Ask: c.Ask, Whom: c.Chat + " " + c.Person},
 		Chat: c.Chat, Person: c.Person, Private: c.Private,
 	}
 	if c.Progress != nil {
