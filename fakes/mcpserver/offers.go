@@ -12,14 +12,14 @@ import (
 // offerResources offers notes: a text, a blob, any day's by a template, and one
 // of 8 MiB.
 func (f *fake) offerResources() {
-	note := func(uri, name, text string) {
+	note := func(uri, name, text string, times int) {
 		f.mcp.AddResource(mcp.NewResource(uri, name, mcp.WithResourceDescription("A note: "+name+"."), mcp.WithMIMEType("text/plain")),
 			func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-				return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: "text/plain", Text: text}}, nil
+				return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: "text/plain", Text: strings.Repeat(text, times)}}, nil
 			})
 	}
-	note("note://today", "today", "Buy bread.")
-	note("note://huge", "huge", strings.Repeat("Buy bread. ", 8<<20/11))
+	note("note://today", "today", "Buy bread.", 1)
+	note("note://huge", "huge", "Buy bread. ", 8<<20/11)
 	f.mcp.AddResource(mcp.NewResource("note://square.png", "square", mcp.WithMIMEType("image/png")), func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		b, err := square()
 		if err != nil {

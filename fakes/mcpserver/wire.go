@@ -22,15 +22,15 @@ func wireFaults() []fault {
 			name: "unasked", does: "before the answer, bring an answer that nobody waits for, and a notification and a request of unknown methods",
 			message: before(`{"jsonrpc":"2.0","id":424242,"result":{}}`, `{"jsonrpc":"2.0","method":"notifications/odd","params":{}}`, `{"jsonrpc":"2.0","id":424243,"method":"odd/request","params":{}}`),
 		},
-		{name: "huge", does: "answer with 100 MiB of text", message: made(`{"type":"text","text":"`, strings.Repeat("x", 1<<20), 100, `"}`)},
-		{name: "pieces", does: "answer with half a million small texts", message: made("", strings.Repeat(`{"type":"text","text":"x"},`, 1<<15), 16, `{"type":"text","text":"x"}`)},
-		{name: "flood", does: "write without end and without newline", message: made("", strings.Repeat("x", 1<<20), 1<<20, "")},
+		{name: "huge", does: "answer with 100 MiB of text", message: made(`{"type":"text","text":"`, "x", 1<<20, 100, `"}`)},
+		{name: "pieces", does: "answer with half a million small texts", message: made("", `{"type":"text","text":"x"},`, 1<<15, 16, `{"type":"text","text":"x"}`)},
+		{name: "flood", does: "write without end and without newline", message: made("", "x", 1<<20, 1<<20, "")},
 		{name: "binary", does: "answer with bytes that are no UTF-8, and a NUL", message: content("{\"type\":\"text\",\"text\":\"a\xff\xfeb\\u0000c\"}")},
 		{name: "empty", does: "answer with the result {}", on: "*", message: says(`{"jsonrpc":"2.0","id":ID,"result":{}}`)},
 		{name: "bare", does: "answer with nothing but {}", on: "*", message: says(`{}`)},
 		{name: "null", does: "answer with the result null", message: says(`{"jsonrpc":"2.0","id":ID,"result":null}`)},
 		{name: "error", does: "answer with an error", message: says(`{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"the shop burnt down","data":{"retry":false}}}`)},
-		{name: "rant", does: "answer with an error of 1 MiB with terminal codes", message: says(`{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"` + strings.Repeat(`\u001b[31mno `, 1<<17) + `"}}`)},
+		{name: "rant", does: "answer with an error of 1 MiB with terminal codes", message: rant},
 		{name: "wrong-id", does: "answer to another id", message: wrongID},
 		{name: "twice", does: "answer twice", message: twice},
 		{name: "late", does: "answer once the call is cancelled", message: late},
@@ -104,11 +104,16 @@ func content(items ...string) func(*fake, *exchange) bool {
 	return says(`{"jsonrpc":"2.0","id":ID,"result":{"content":[` + strings.Join(items, "") + `]}}`)
 }
 
-// made answers a call with content made of begin, n times piece and end.
-func made(begin, piece string, n int, end string) func(*fake, *exchange) bool {
+func rant(f *fake, x *exchange) bool {
+	return says(`{"jsonrpc":"2.0","id":ID,"error":{"code":-32603,"message":"`+strings.Repeat(`\u001b[31mno `, 1<<17)+`"}}`)(f, x)
+}
+
+// made answers a call with content made of begin, n blocks of so many pieces,
+// and end. A block is made when it is needed: the fake should start fast.
+func made(begin, piece string, block, n int, end string) func(*fake, *exchange) bool {
 	return func(_ *fake, x *exchange) bool {
 		x.back.later(func() {
-			x.back.write(`{"jsonrpc":"2.0","result":{"content":[`+begin, piece, n, end+`]},"id":`+x.id()+"}")
+			x.back.write(`{"jsonrpc":"2.0","result":{"content":[`+begin, strings.Repeat(piece, block), n, end+`]},"id":`+x.id()+"}")
 		})
 		return false
 	}
