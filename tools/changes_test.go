@@ -61,6 +61,9 @@ func TestChangedTool(t *testing.T) {
 	if diff := cmp.Diff([]string{"s.list"}, names(t, m)); diff != "" {
 		t.Errorf("tools while it is held back (-want +got):\n%s", diff)
 	}
+	if g := m.Set().Groups()[0]; !strings.Contains(g.Instructions, `Held back, because their server has changed what it says about them: "s.pay".`) {
+		t.Errorf("instructions while it is held back: got %q, want that models read of it", g.Instructions)
+	}
 	if v := m.Set().Verdict(t.Context(), "g", "s.pay"); !strings.Contains(v.Refusal, "s.pay is held back") {
 		t.Errorf("Verdict: got %+v, want a refusal that says it is held back", v)
 	}

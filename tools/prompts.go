@@ -132,10 +132,12 @@ func (m *Manager) readPrompts(ctx context.Context, set *Set, running *sync.WaitG
 	}
 }
 
-// instructions are those of the config and the prompt's.
+// instructions are those of the config and the prompt's, and what is to be known
+// of tools that are held back.
 func (g *group) instructions(k *scripts) string {
-	if g.cfg.Prompt == "" {
-		return g.cfg.Instructions
+	parts := []string{g.cfg.Instructions, "", g.withheld()}
+	if g.cfg.Prompt != "" {
+		parts[1] = strings.Trim(k.text(g.cfg.Prompt), "\n")
 	}
-	return strings.Trim(g.cfg.Instructions+"\n\n"+k.text(g.cfg.Prompt), "\n")
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
 }
