@@ -13,13 +13,18 @@ import (
 	"unicode"
 
 	"github.com/agnivade/levenshtein"
-	"golang.org/x/text/language"
-	"golang.org/x/text/language/display"
 	"golang.org/x/text/unicode/norm"
 )
 
 //go:embed zones.txt
 var zonesText string // per line: a country's ISO 3166 code and its IANA zones
+
+// countriesText has per line, parted by tabs: a country's ISO 3166 code of two
+// letters, its names in the languages of the interface, English first, and its
+// code of three letters.
+//
+//go:embed countries.txt
+var countriesText string
 
 //go:embed cities.txt
 var citiesText string // per line: a zone, a colon, and names that mean it
@@ -169,17 +174,19 @@ func (p *places) index() {
 
 // indexCountries goes on where index stopped; names that are set already stay.
 func (p *places) indexCountries(set func(name string, zones ...string)) {
-	namers := []display.Namer{display.English.Regions(), display.SimplifiedChinese.Regions(), display.TraditionalChinese.Regions(), display.Russian.Regions()}
+	names := map[string][]string{}
+	for line := range strings.Lines(countriesText) {
+		c := strings.Split(strings.TrimSpace(line), "\t")
+		names[c[0]] = c[1:]
+	}
 	var countries [][]string
 	for line := range strings.Lines(zonesText) {
 		c := strings.Fields(line)
 		countries = append(countries, c)
-		region := language.MustParseRegion(c[0])
-		for _, namer := range namers {
-			set(namer.Name(region), c[1:]...)
+		for _, name := range names[c[0]] {
+			set(name, c[1:]...)
 		}
-		p.names = append(p.names, namers[0].Name(region))
-		set(region.ISO3(), c[1:]...)
+		p.names = append(p.names, names[c[0]][0])
 	}
 	for _, name := range []string{"USA", "US", "America", "США"} {
 		set(name, p.zones["unitedstates"]...)
