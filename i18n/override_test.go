@@ -138,11 +138,11 @@ func TestOverrideFaults(t *testing.T) {
 		}},
 		{
 			"all at once",
-			map[string]string{"en/work.md": "{{.X", "ru/texts.yaml": "partial.noone: x\nstatus.done: '{{.Y}}'\n", "fr/": ""},
+			map[string]string{"en/work.md": "{{.X", "ru/texts.yaml": "partial.intros: x\nstatus.done: '{{.Y}}'\n", "fr/": ""},
 			[]string{
 				"en/work.md:1: is not a valid template: unclosed action",
 				"fr: is not the folder of a language; those are en, zh, ru",
-				"ru/texts.yaml:1:1: partial.noone: is not known; the nearest is partial.none",
+				"ru/texts.yaml:1:1: partial.intros: is not known; the nearest is partial.intro",
 				"ru/texts.yaml:2:14: status.done: has no field .Y; none is allowed here",
 			},
 		},

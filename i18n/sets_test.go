@@ -98,7 +98,7 @@ func sample() map[string]any {
 		"Allowed": "en, zh, ru", "Answer": "The first is the best", "Bytes": 1048576, "Command": "/dance", "Count": 3, "Date": "2026-11-20 14:05", "Days": 3, "Done": 2,
 		"Elapsed": 125 * time.Second, "Goal": "Compare three phones", "Hours": 1, "Language": "en",
 		"Line": 7, "Max": 65536, "Minutes": 2, "Model": "offline", "Name": "English", "Offset": 32768, "Groups": "web, llm_tool",
-		"Near": "/status", "Path": "~/.legwork", "Person": "telegram:12345", "Reason": "the reason.", "Result": 41, "Round": 2, "Seconds": 5, "Shown": 16384, "State": "planning",
+		"Near": "/status", "Path": "~/.legwork", "Person": "telegram:12345", "Reason": "the reason.", "Result": 41, "Seconds": 5, "Shown": 16384, "State": "planning",
 		"Code": "ABCDEFGH", "Config": "config.yaml", "Keys": "slack, telegram", "Was": "telegram:-42", "Chat": "telegram:-10042", "Problem": "config.yaml:3:1: colour: unknown key",
 		"Task": "01JD0000000000000000000000", "Tenths": 3, "Text": "yes", "Timezone": "Europe/Paris", "Tokens": 4512,
 		"Tool": "web.fetch", "Server": "tickets", "URL": "http://127.0.0.1:8080", "Version": "1.0.0",
