@@ -67,7 +67,7 @@ func applied(s State, e Event) State {
 	case Unsaid:
 		return unheard(s, e)
 	case Prompted:
-		s.Unwritten, s.Prompted = false, e.Seq
+		s.Unwritten, s.Prompted, s.Tainted = false, e.Seq, e.Seq
 		return decide(s, e.Seq)
 	case Revoked:
 		s.Granted = slices.DeleteFunc(slices.Clone(s.Granted), func(g Standing) bool { return g.Seq == e.Of })

@@ -71,7 +71,7 @@ type State struct {
 	Preview bool // a person decides about the first plan
 
 	Granted   []Standing
-	Tainted   int  // seq of the first result that holds words of outsiders; 0 while there is none
+	Tainted   int  // seq of the first result, or of the goal, that holds words of outsiders; 0 while there is none
 	Unwritten bool // the goal is a server's prompt that is not written out yet
 	Prompted  int  // seq of the event that holds it
 

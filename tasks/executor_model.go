@@ -10,6 +10,7 @@ import (
 
 	"legwork/failpoint"
 	"legwork/llm"
+	"legwork/plainjson"
 	"legwork/planner"
 )
 
@@ -271,6 +272,10 @@ func match(c planner.Call, tools []Tool, groups []string, delegated bool) planne
 	names := make([]string, 0, len(tools))
 	for _, t := range tools {
 		if t.Exposed == c.Name || t.Name == c.Name {
+			if key, twice := plainjson.RepeatedKey([]byte(c.Arguments)); twice {
+				c.Refusal = fmt.Sprintf("the arguments have the key %q twice in one object, and can be read in two ways: write it once", key)
+				return c
+			}
 			c.Tool = t.Name
 			return c
 		}

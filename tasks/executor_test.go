@@ -64,6 +64,20 @@ func TestModelAloneHasNoTools(t *testing.T) {
 	}
 }
 
+// TestArgumentsReadTwoWays: of a key that comes twice a person may read one value
+// and the server the other, so such a call is given back.
+func TestArgumentsReadTwoWays(t *testing.T) {
+	d := newDesk(t)
+	id := d.planned("look")
+	d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
+		return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: `{"to":"ann","\u0074o":"mallory"}`}}}, nil
+	}
+	got := d.does(id, "work 1/a turn 1.0")
+	if len(got) != 1 || len(got[0].Reply.Calls) != 1 || got[0].Reply.Calls[0].Tool != "" || !strings.Contains(got[0].Reply.Calls[0].Refusal, `"to" twice`) {
+		t.Errorf("events = %+v, want a call that is refused for its key", got)
+	}
+}
+
 // TestRevokedGroup: a group that the asker may no longer use gives no tools, and
 // a call that was wanted before is not made.
 func TestRevokedGroup(t *testing.T) {

@@ -150,6 +150,15 @@ func TestAddressQuestion(t *testing.T) {
 	}
 }
 
+// TestAddressOfLookAlikes: a host in letters that look like others is shown by what
+// it is.
+func TestAddressOfLookAlikes(t *testing.T) {
+	_, _, card := asksForm(t, form.Question{Message: "Sign in", URL: "https://b\u0430nk.example/"}, false, private("ann"))
+	if !strings.Contains(card.Text, "`xn--bnk-6cd.example`") {
+		t.Errorf("the question does not tell the host:\n%s", card.Text)
+	}
+}
+
 // TestFormExpires: a question that nobody answered is cancelled.
 func TestFormExpires(t *testing.T) {
 	s, id, card := asksForm(t, form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}, false, private("ann"))

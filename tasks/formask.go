@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -234,14 +233,9 @@ func quoted(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// hostOf is the host that an address leads to, as it is written in it.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" {
-		return "?"
-	}
-	return u.Hostname()
-}
+// hostOf is the host that an address leads to, in the letters that are no others'
+// look-alikes.
+func hostOf(address string) string { return cmp.Or(inAddress(address).host, "?") }
 
 // mayOmit reports that a field can be left out.
 func mayOmit(f form.Field) bool { return !f.Required || len(f.Default) > 0 }

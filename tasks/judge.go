@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,16 +72,9 @@ func (x *Executor) standing(ctx context.Context, v *View, tool, definition strin
 }
 
 // callHash binds an approval to one call: another tool, another definition of it
-// or other arguments are another call.
+// or other arguments, to the byte, are another call.
 func callHash(call planner.Call, definition string) string {
-	var args any
-	text := string(arguments(call))
-	if json.Unmarshal([]byte(text), &args) == nil {
-		if b, err := json.Marshal(args); err == nil {
-			text = string(b)
-		}
-	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{call.Tool, definition, text}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{call.Tool, definition, string(arguments(call))}, "\x00")))
 	return hex.EncodeToString(sum[:])
 }
 
