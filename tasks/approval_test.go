@@ -197,6 +197,26 @@ func TestStandingGrants(t *testing.T) {
 	s.over(id)
 }
 
+// TestGrantOfFormerAdmin: what somebody allowed as an admin holds as long as they
+// are one.
+func TestGrantOfFormerAdmin(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`}, []string{`{"n":2}`})
+	id, card := s.asks("ann", room("hall"), "book")
+	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Always in this chat")))
+	s.over(id)
+	s.rules.Access.Admins = []string{"phone:other"}
+	s.again()
+	if got := s.say("ann", room("hall"), "/approvals"); strings.Contains(got, "always in this chat") {
+		t.Errorf("approvals = %q, want no grant", got)
+	}
+	id, _ = s.asks("ann", room("hall"), "book again")
+	if got := s.tools.calls(); len(got) != 2 {
+		t.Errorf("calls = %q, want none beyond the first two", got)
+	}
+	s.send(s.by("ann", room("hall"), "/stop"))
+	s.over(id)
+}
+
 // TestExpiredApproval: nobody decided in time; the card says so, and so does a
 // late press.
 func TestExpiredApproval(t *testing.T) {

@@ -186,6 +186,11 @@ func (l *listing) granted(ctx context.Context, near []liveTask) error {
 	if err != nil {
 		return err
 	}
+	admins, err := l.in.admins(ctx)
+	if err != nil {
+		return err
+	}
+	grants = slices.DeleteFunc(grants, func(g ChatGrant) bool { return !slices.Contains(admins, g.By) })
 	var lines []string
 	for _, t := range near {
 		own, err := l.grantedTask(ctx, t, grants)

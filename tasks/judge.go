@@ -51,11 +51,12 @@ func (x *Executor) judge(ctx context.Context, v *View, group string, call planne
 	return j
 }
 
-// standing names the grant that covers a tool; empty for none.
+// standing names the grant that covers a tool; empty for none. Those of an admin
+// hold as long as they are one.
 func (x *Executor) standing(ctx context.Context, v *View, tool, definition string) string {
 	covers := planner.Grant{Tool: tool, Definition: definition}
 	for _, g := range v.State.Granted {
-		if g.Grant == covers {
+		if g.Grant == covers && (g.By == v.Opening().From.Key() || x.isAdmin(ctx, g.By)) {
 			return fmt.Sprintf("task:%d", g.Seq)
 		}
 	}
@@ -64,7 +65,7 @@ func (x *Executor) standing(ctx context.Context, v *View, tool, definition strin
 		x.Log.ErrorContext(ctx, "the grants of a chat cannot be read", "task", v.ID, "cause", err)
 	}
 	for _, g := range grants {
-		if g.Grant == covers {
+		if g.Grant == covers && x.isAdmin(ctx, g.By) {
 			return "chat:" + g.ID
 		}
 	}
