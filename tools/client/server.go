@@ -66,6 +66,7 @@ type Server struct {
 func (s *Server) Run(ctx context.Context) {
 	b := newBackoff(s.delay)
 	failures := 0 // in a row, each soon after the last
+	said := ""    // in the log since it was ready
 	for first := true; ctx.Err() == nil; first = false {
 		if !first {
 			s.mu.Lock()
@@ -77,7 +78,10 @@ func (s *Server) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			break
 		}
-		s.log.Warn("server is down", "err", s.discreet(err))
+		if cause := s.discreet(err).Error(); !ready.IsZero() || cause != said {
+			s.log.Warn("server is down", "err", cause)
+			said = cause
+		}
 		if !ready.IsZero() && time.Since(ready) > healthyAfter {
 			failures = 0
 			b.Reset()
@@ -120,6 +124,9 @@ func (s *Server) session(ctx context.Context) (ready time.Time, err error) {
 		return time.Time{}, err
 	}
 	s.become(Ready, c, nil)
+	if status := s.Status(); status.Restarts > 0 {
+		s.log.Info("server is ready", "restarts", status.Restarts)
+	}
 	ready = time.Now()
 	return ready, s.follow(ctx, c)
 }

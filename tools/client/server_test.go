@@ -127,8 +127,12 @@ func TestComesBack(t *testing.T) {
 			address := strings.TrimPrefix(strings.SplitAfter(r.url, r.url[strings.LastIndex(r.url, "/"):])[0], "http://")
 			address = address[:strings.LastIndex(address, "/")]
 			r.end()
-			s := run(t, client.Config{Name: "s", URL: r.url, SSE: by == sse})
-			eventually(t, "down", func() bool { return s.Status().State == client.Down })
+			l := new(log)
+			s := run(t, client.Config{Name: "s", URL: r.url, SSE: by == sse}, withLog(l))
+			eventually(t, "down", func() bool { return s.Status().State == client.Down && s.Status().Restarts > 1 })
+			if n := strings.Count(l.String(), "server is down"); n != 1 {
+				t.Errorf("%d restarts for one reason: it is logged %d times, want once:\n%s", s.Status().Restarts, n, l)
+			}
 			for range 2 {
 				r = serve(t, by, address)
 				eventually(t, "ready", func() bool { return s.Status().State == client.Ready })
@@ -138,6 +142,9 @@ func TestComesBack(t *testing.T) {
 					res, err := try(t, s, "lookup", `{"key":"k"}`, within(time.Second))
 					return err != nil && !res.Failed
 				})
+			}
+			if n := strings.Count(l.String(), "server is ready"); n < 2 {
+				t.Errorf("it came back twice: logged %d times:\n%s", n, l)
 			}
 		})
 	}
@@ -369,9 +376,10 @@ func TestSecrets(t *testing.T) {
 	cfg.Command, cfg.Args = "/bin/sh", []string{"-c", "echo cannot log in as $SHOP_KEY >&2; exit 1"}
 	cfg.Env = map[string]string{"SHOP_KEY": "hunter2-hunter2"}
 	s := run(t, cfg, withLog(l))
-	eventually(t, "down", func() bool { return s.Status().State == client.Down })
+	var down client.Status // it is started again at once
+	eventually(t, "down", func() bool { down = s.Status(); return down.State == client.Down })
 	_, err := try(t, s, "lookup", `{"key":"k"}`)
-	for _, text := range []string{s.Status().Err, fmt.Sprint(err)} {
+	for _, text := range []string{down.Err, fmt.Sprint(err)} {
 		if strings.Contains(text, "hunter2") || !strings.Contains(text, "cannot log in as ***") {
 			t.Errorf("got %q, want the key masked", text)
 		}
