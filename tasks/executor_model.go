@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"legwork/failpoint"
@@ -285,5 +286,8 @@ func match(c planner.Call, tools []Tool, groups []string, delegated bool) planne
 		return own
 	}
 	c.Refusal = fmt.Sprintf("there is no tool %q here; the tools are %v", c.Name, names)
+	if slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == findTool }) {
+		c.Refusal = fmt.Sprintf("there is no tool %q here; find_tools finds the tools that there are", c.Name)
+	}
 	return c
 }
