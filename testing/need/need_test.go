@@ -19,6 +19,8 @@ func (w *witness) Helper() {}
 
 func (w *witness) Skipf(format string, a ...any) { w.end = "skipped: " + fmt.Sprintf(format, a...) }
 
+func (w *witness) Fatal(a ...any) { w.end = "failed: " + fmt.Sprint(a...) }
+
 func (w *witness) Fatalf(format string, a ...any) { w.end = "failed: " + fmt.Sprintf(format, a...) }
 
 func TestCommand(t *testing.T) {

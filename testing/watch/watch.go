@@ -1,0 +1,100 @@
+// Package watch looks on while tests and measurements run: until something has
+// come about, at goroutines that stay behind, at what is logged, and at the
+// memory that work takes.
+package watch
+
+import (
+	"bytes"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// patience is how long a busy machine may take for what takes a moment.
+const patience = 20 * time.Second
+
+// Until waits for what another process or goroutine brings about, and ends the
+// test when it does not come.
+func Until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(patience)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+// Leaks fails the test when goroutines that began after this call are there at
+// its end, after all that was told to Cleanup later.
+func Leaks(t testing.TB) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		err := goleak.Find(before)
+		for late := time.Now().Add(patience); err != nil && time.Now().Before(late); {
+			err = goleak.Find(before) // it waits itself, but not long enough for a busy machine
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Log collects what is written. It is safe for concurrent use, and its zero
+// value is empty.
+type Log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// String returns what was written so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// Memory returns by how many bytes objects and stacks grew at most while do ran.
+func Memory(do func()) int64 {
+	runtime.GC()
+	before := inUse()
+	most, done, stopped := before, make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(200 * time.Microsecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				most = max(most, inUse())
+			case <-done:
+				return
+			}
+		}
+	}()
+	do()
+	close(done)
+	<-stopped
+	return most - before
+}
+
+func inUse() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64() + sample[1].Value.Uint64())
+}
