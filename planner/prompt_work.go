@@ -125,12 +125,14 @@ func (b *builder) callResult(w Work, c Call, state CallState) string {
 	case state.Kind == CallDelegate:
 		return b.result(b.s.Subtasks[state.Child])
 	}
-	return b.returned(c, state.Result)
+	return b.returned(c, state)
 }
 
-func (b *builder) returned(c Call, seq int) string {
-	e := b.journal(seq)
+func (b *builder) returned(c Call, state CallState) string {
+	e := b.journal(state.Result)
 	switch {
+	case e.Type == Expired && state.Elicited > 0 && state.Elicited == state.Asked: // the server asked, so it knows of the call
+		return b.text("prompt.result_unanswered", nil)
 	case e.Type == Expired:
 		return b.text("prompt.result_expired", nil)
 	case e.Decision != nil && c.Ask != nil:
@@ -142,7 +144,7 @@ func (b *builder) returned(c Call, seq int) string {
 	case e.Result.Unknown && e.Result.Text == "":
 		return b.text("prompt.result_unknown", nil)
 	}
-	return tag("data", b.cut(e.Result.Text, e.Result.Show, e.Result.Bytes, seq))
+	return tag("data", b.cut(e.Result.Text, e.Result.Show, e.Result.Bytes, state.Result))
 }
 
 // readBytes is how much one read_result returns.

@@ -169,4 +169,7 @@ func TestFormExpires(t *testing.T) {
 	if closed := s.last(card.ID); !strings.Contains(closed.Text, s.text("question.expired", nil)) {
 		t.Errorf("closed = %+v", closed)
 	}
+	if !strings.Contains(s.read(), "nobody answered in time") {
+		t.Errorf("the model read %q, want that the call may have taken effect", s.read())
+	}
 }
