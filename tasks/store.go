@@ -85,6 +85,7 @@ type Store interface {
 	// Event returns one event.
 	Event(ctx context.Context, id ID, seq int) (planner.Event, error)
 	// State returns the folded journal, from the store's cache when it is there.
+	// It is never older than what Load has returned before.
 	State(ctx context.Context, id ID) (planner.State, error)
 	// Drop takes a task whose journal is damaged out of the live ones and out of
 	// its conversation's lane, releasing those behind it. Its records stay.

@@ -25,12 +25,19 @@ func (s *Store) view(ctx context.Context, do func(base) error) error {
 	}))
 }
 
-// Load implements tasks.Store.
+// Load implements tasks.Store. What was committed a moment ago and is not in the
+// remembered state yet comes the next time: who has seen an event must not meet
+// a state that is older.
 func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
 	var events []planner.Event
 	err := s.view(ctx, func(b base) (err error) { events, err = b.events(id, from); return err })
 	if err != nil {
 		return nil, fmt.Errorf("loading journal: %w", err)
+	}
+	if state, ok := s.cache.state(id); ok {
+		for n := len(events); n > 0 && events[n-1].Seq > state.Seq; n-- {
+			events = events[:n-1]
+		}
 	}
 	return events, nil
 }

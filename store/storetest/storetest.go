@@ -58,6 +58,7 @@ func Run(t *testing.T, open Opener) {
 		{"state", testState},
 		{"changed", testChanged},
 		{"no lost wake-up", testWakeUps},
+		{"state behind its journal", testBehind},
 		{"senders", testSenders},
 		{"workers", testWorkers},
 		{"context", testContext},

@@ -88,6 +88,35 @@ func testWakeUps(b *bench) {
 	wg.Wait()
 }
 
+// testBehind: no state is older than what was read of its journal before.
+func testBehind(b *bench) {
+	b.ask(chat("c"), "t", "goal")
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				events, err := b.store.Load(b.Context(), "t", 0)
+				state, bad := b.store.State(b.Context(), "t")
+				if err != nil || bad != nil || len(events) > state.Seq {
+					b.Errorf("%d events were read, %v, and then the state of %d, %v", len(events), err, state.Seq, bad)
+					return
+				}
+			}
+		})
+	}
+	for i := range 25 {
+		b.append("t", said(fmt.Sprint(i)))
+	}
+	close(done)
+	wg.Wait()
+}
+
 // testSenders: many senders, each message delivered twice, some together.
 func testSenders(b *bench) {
 	const senders, each = 16, 20
