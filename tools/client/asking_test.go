@@ -291,6 +291,15 @@ func TestModelCalls(t *testing.T) {
 			cfg.Sampling = true
 			s := ready(t, cfg)
 			wantText(t, "on", call(t, s, "sample", "{}", func(c *client.Call) { c.Sample = sample }), false, "Crust.", "m-1")
+			slowly := func(ctx context.Context, q client.Sampling) (client.Sampled, error) {
+				select {
+				case <-time.After(time.Second):
+					return sample(ctx, q)
+				case <-ctx.Done():
+					return client.Sampled{}, ctx.Err()
+				}
+			}
+			wantText(t, "somebody thinks it over", call(t, s, "sample", "{}", func(c *client.Call) { c.Sample, c.Timeout = slowly, 500*time.Millisecond }), false, "Crust.")
 			if r := call(t, s, "sample", "{}"); !r.Failed {
 				t.Errorf("without Sample: got %q, want a failure", r.Text)
 			}

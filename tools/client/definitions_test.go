@@ -1,11 +1,14 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"legwork/tools/client"
 )
 
 // TestDefinitionsReadTwoWays: a definition in which a key comes again is held to
@@ -61,4 +64,25 @@ func TestHugeNumbers(t *testing.T) {
 	if d := time.Since(from); d > 10*time.Second {
 		t.Errorf("all of it took %v", d)
 	}
+}
+
+// TestLongSampling: a model call that nobody could read before agreeing to it is
+// refused.
+func TestLongSampling(t *testing.T) {
+	long := strings.Repeat("word ", 10_000)
+	cfg := byHand(t, doTool, func(a asked) string {
+		if answers := string(a.params["inputResponses"]); answers != "" || len(a.params["requestState"]) > 0 {
+			return `{"content":[{"type":"text","text":"got ` + strings.ReplaceAll(answers, `"`, "'") + `"}]}`
+		}
+		return `{"resultType":"input_required","requestState":"s","inputRequests":{"q":{"method":"sampling/createMessage","params":{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"` + long + `"}}]}}}}`
+	})
+	cfg.Sampling = true
+	s := ready(t, cfg)
+	r := call(t, s, "do", "{}", func(c *client.Call) {
+		c.Sample = func(context.Context, client.Sampling) (client.Sampled, error) {
+			t.Error("somebody was asked")
+			return client.Sampled{}, nil
+		}
+	})
+	wantText(t, "do", r, false, "got ")
 }

@@ -19,8 +19,12 @@ type elicitation struct {
 	URL     string          `json:"url"`
 }
 
-// maxQuestion is what is shown of a question's text, in bytes.
-const maxQuestion = 4 << 10
+// maxQuestion is what is shown of a question's text, and maxAddress how long the
+// address may be that it is about, in bytes: that is shown whole or not at all.
+const (
+	maxQuestion = 4 << 10
+	maxAddress  = 8 << 10
+)
 
 // readElicitation reads the params of elicitation/create and makes the question
 // of them.
@@ -42,6 +46,9 @@ func readElicitation(params json.RawMessage) (form.Question, error) {
 		u, err := url.Parse(e.URL)
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 			return form.Question{}, errors.New("the question has an address that is not one of the web")
+		}
+		if len(e.URL) > maxAddress {
+			return form.Question{}, fmt.Errorf("the question has an address of %d bytes; the limit is %d", len(e.URL), maxAddress)
 		}
 		q.URL = e.URL
 	default:

@@ -202,6 +202,7 @@ func TestQuestionsThatAreNone(t *testing.T) {
 		"no form": {Message: "?", RequestedSchema: json.RawMessage(`[]`)},
 		"script":  {Message: "?", Mode: "url", ElicitationID: "1", URL: "javascript:alert(1)"},
 		"file":    {Message: "?", Mode: "url", ElicitationID: "1", URL: "file:///etc/passwd"},
+		"long":    {Message: "?", Mode: "url", ElicitationID: "1", URL: "https://x.example/" + strings.Repeat("a", 10_000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := ready(t, client.Config{Name: "s", Protocol: "2025-11-25", Local: local(params)})

@@ -26,6 +26,9 @@ func (c *connection) sample(f *flight, params json.RawMessage) (any, error) {
 		return nil, invalid(err)
 	}
 	s.Server = c.cfg.Name
+	f.clock.pause() // people may have to agree, and the model takes its own time
+	defer f.clock.resume()
+	f.free()
 	out, err := f.call.Sample(f.ctx, s)
 	if err != nil {
 		return nil, &refusal{code: -1, message: "the model call was refused or failed"} // why is not the server's business
@@ -35,6 +38,10 @@ func (c *connection) sample(f *flight, params json.RawMessage) (any, error) {
 		"content": map[string]string{"type": "text", "text": out.Text},
 	}, nil
 }
+
+// maxSampling is how long a model call may be that a server asks for, in bytes: a
+// person has to read it.
+const maxSampling = 32 << 10
 
 // readSampling reads the params of sampling/createMessage. What is not text is
 // told of in words.
@@ -60,7 +67,18 @@ func readSampling(params json.RawMessage) (Sampling, error) {
 		}
 		s.Messages = append(s.Messages, Said{Role: m.Role, Text: inWords(m.Content)})
 	}
+	if size := s.size(); size > maxSampling {
+		return Sampling{}, fmt.Errorf("a model call of %d bytes; the limit is %d", size, maxSampling)
+	}
 	return s, nil
+}
+
+func (s Sampling) size() int {
+	n := len(s.System)
+	for _, m := range s.Messages {
+		n += len(m.Text)
+	}
+	return n
 }
 
 // roots tells a server which folders it is to work in.
