@@ -30,6 +30,7 @@ type groupEntry struct {
 	Allow       []string    `json:"allow,omitempty"` // nobody named: everybody
 	ReadOnly    bool        `json:"read_only"`       // no tool of it changes anything
 	Tools       []toolEntry `json:"tools"`
+	Idle        []string    `json:"idle_patterns,omitempty"` // of its config, that fit no tool
 }
 
 type toolEntry struct {
@@ -81,6 +82,7 @@ func take(ctx context.Context, config *conf.Config, pages remembered, wait time.
 		for n, g := range set.Groups() { // now the servers have described themselves
 			e := &i.Groups[n]
 			e.Name, e.Description, e.Allow, e.ReadOnly, e.Servers = g.Name, g.Description, g.Allow, g.ReadOnly, bounded.Groups[g.Name].Servers
+			e.Idle = set.Idle(g.Name)
 			e.addHeld(ctx, set, i.Servers)
 		}
 	})

@@ -40,13 +40,16 @@ func probe(ctx context.Context, config *conf.Config, wait time.Duration, c conso
 	if err != nil {
 		return err
 	}
-	servers, err := probeServers(ctx, config, wait, c)
+	servers, idle, err := probeServers(ctx, config, wait, c)
 	if err != nil {
 		return err
 	}
 	rows := slices.Concat(models, probePlatforms(ctx, config), servers)
 	if err := printTable(c.out, rows); err != nil {
 		return err
+	}
+	for _, pattern := range idle {
+		fmt.Fprintln(c.out, flat(pattern), "fits no tool")
 	}
 	if slices.ContainsFunc(rows, func(r row) bool { return r.problem != "" }) {
 		return errFailed
@@ -121,15 +124,21 @@ func probePlatforms(ctx context.Context, config *conf.Config) []row {
 }
 
 // probeServers starts the servers, waits for what they offer and stops them.
-func probeServers(ctx context.Context, config *conf.Config, wait time.Duration, c console) ([]row, error) {
+// idle are the patterns of groups that fit no tool.
+func probeServers(ctx context.Context, config *conf.Config, wait time.Duration, c console) (rows []row, idle []string, err error) {
 	if len(config.Tools.Servers) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	i, err := take(ctx, config, recalled(ctx, config, c), wait)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	rows := make([]row, len(i.Servers))
+	for _, g := range i.Groups {
+		for _, pattern := range g.Idle {
+			idle = append(idle, fmt.Sprintf("groups.%s.%s", g.Name, pattern))
+		}
+	}
+	rows = make([]row, len(i.Servers))
 	for n, s := range i.Servers {
 		r := row{
 			name: s.Name, kind: s.Kind, speaks: cmp.Or(s.Protocol, "-"), tools: strconv.Itoa(s.Tools), ask: strconv.Itoa(len(s.Asks)),
@@ -140,7 +149,7 @@ func probeServers(ctx context.Context, config *conf.Config, wait time.Duration, 
 		}
 		rows[n] = r
 	}
-	return rows, nil
+	return rows, idle, nil
 }
 
 func printTable(out io.Writer, rows []row) error {

@@ -97,6 +97,9 @@ func (i inventory) print(out io.Writer) error {
 		if err := table.Flush(); err != nil {
 			return err
 		}
+		for _, pattern := range g.Idle {
+			fmt.Fprintf(out, "  %s fits no tool\n", line(pattern))
+		}
 		fmt.Fprintln(out)
 	}
 	return i.printServers(out)
