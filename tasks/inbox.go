@@ -261,13 +261,13 @@ func (in *Inbox) understand(ctx context.Context, r *routed) error {
 			return err
 		}
 	}
+	if taken, err := in.argument(ctx, r); taken || err != nil {
+		return err
+	}
 	if m.Overheard {
 		if meant, err := in.meant(ctx, r); !meant || err != nil {
 			return err
 		}
-	}
-	if taken, err := in.argument(ctx, r); taken || err != nil {
-		return err
 	}
 	if answered, err := in.answered(ctx, r); answered || err != nil {
 		return err

@@ -155,3 +155,29 @@ func TestPromptLeftOff(t *testing.T) {
 		t.Errorf("the reply got %q", got)
 	}
 }
+
+// TestPromptArgumentInThread: in a thread the next words of who was asked are
+// the argument without naming the bot, and nobody else's are.
+func TestPromptArgumentInThread(t *testing.T) {
+	s := promptStage(t)
+	thread := room("hall")
+	thread.Thread = "7"
+	s.send(s.by("ann", thread, "/prompt plan_trip days=2"))
+	overheard := func(who, text string) bot.Message {
+		m := s.by(who, thread, text)
+		m.Overheard, m.Within = true, true
+		return m
+	}
+	s.send(overheard("bob", "Paris"))
+	s.send(overheard("ann", "Oslo"))
+	if got := s.prompt(s.newest(thread.Key())); !maps.Equal(got.Arguments, map[string]string{"city": "Oslo", "days": "2"}) {
+		t.Errorf("prompt = %+v, want the words of who was asked", got)
+	}
+	chatter := s.by("ann", room("hall"), "/prompt plan_trip days=2")
+	s.send(chatter)
+	beside := s.by("ann", room("hall"), "Rome, perhaps")
+	beside.Overheard = true
+	if got := s.send(beside).words(); got != "" {
+		t.Errorf("words beside the question got %q", got)
+	}
+}

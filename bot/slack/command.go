@@ -60,8 +60,13 @@ func (s slash) arrival(c Commands, name func(id string) string) (arrival, error)
 	if verb == "claim" && private {
 		a.message.Text = "/start " + rest
 	}
-	if !private && rest != "" && (verb == "task" || verb == "plan") {
-		a.root = "<@" + s.User + ">: " + markdown.SlackEscape(cut(rest, 3000))
+	if !private && rest != "" {
+		switch verb {
+		case "task", "plan":
+			a.root = "<@" + s.User + ">: " + markdown.SlackEscape(cut(rest, 3000))
+		case "prompt": // what it lacks is asked for in the thread
+			a.root = "<@" + s.User + ">: " + markdown.SlackEscape(cut(c.Main+" prompt "+rest, 3000))
+		}
 	}
 	return a, nil
 }

@@ -30,6 +30,8 @@ func TestCommands(t *testing.T) {
 		{name: "no verb", command: "/legwork", channel: "C1", want: "/help"},
 		{name: "verb task", command: "/legwork", text: "TASK do\nit", channel: "C1", want: "/task do\nit", root: true},
 		{name: "plan", command: "/legwork", text: "plan do it", channel: "C1", want: "/plan do it", root: true},
+		{name: "prompt", command: "/legwork", text: "prompt trips/plan city=Rome", channel: "C1", want: "/prompt trips/plan city=Rome", root: true},
+		{name: "list of prompts", command: "/legwork", text: "prompt", channel: "C1", want: "/prompt"},
 		{name: "direct", command: "/task", text: "do it", channel: "DU1", want: "/task do it"},
 	}
 	for i, test := range tests {
