@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"legwork/fakes/telegramfake"
@@ -15,6 +16,13 @@ import (
 // returns its address; its log is that of the world.
 func (w *world) remote(args ...string) (url string) {
 	w.t.Helper()
+	url, _ = w.stoppable(args...)
+	return url
+}
+
+// stoppable is remote, and ends the server when stop is called.
+func (w *world) stoppable(args ...string) (url string, stop func()) {
+	w.t.Helper()
 	cmd := exec.Command(filepath.Join(bin, "mcpserver"), append([]string{"-log", w.file("calls.jsonl")}, args...)...)
 	out, err := cmd.StderrPipe()
 	if err == nil {
@@ -23,15 +31,16 @@ func (w *world) remote(args ...string) (url string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+	w.t.Cleanup(stop)
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		w.t.Fatalf("reading the address of the tool server: %v", err)
 	}
-	return strings.TrimSpace(line)
+	return strings.TrimSpace(line), stop
 }
 
 var deskLine = regexp.MustCompile(`(?m)^  desk: \{command: .*$`)
