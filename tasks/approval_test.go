@@ -266,6 +266,11 @@ func TestPrivateApproval(t *testing.T) {
 	if got := s.send(s.press("eve", private("eve"), deny)).words(); got != s.text("approval.why", nil) {
 		t.Fatalf("the press was answered %q", got)
 	}
+	other := s.by("boss", room("hall"), "that one")
+	other.ReplyTo = card.ID // in this chat it is another message
+	if s.send(other); len(s.decisions(id)) != 0 {
+		t.Errorf("decisions = %+v, want none by what is said to another message", s.decisions(id))
+	}
 	s.send(s.by("eve", private("eve"), "too dear"))
 	s.over(id)
 	if d := s.decisions(id); len(d) != 1 || d[0].Decision.Text != "too dear" || d[0].By != "phone:eve" {

@@ -124,7 +124,11 @@ func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
 	}
 	m, s := r.message, t.state
 	w = words{task: t, action: a.ID, about: subjectOf(a.ID)}
-	messages := []string{s.Slot(a.ID).Message, s.Slot(privately + a.ID).Message}
+	slot := a.ID
+	if m.Chat.Key() != t.Chat.Key() { // there are messages of the same id in other chats
+		slot = privately + a.ID
+	}
+	messages := []string{s.Slot(slot).Message}
 	switch w.about.kind {
 	case aboutApproval:
 		why := s.Slot(whySlot(w.about.seq))
