@@ -17,7 +17,7 @@ func BenchmarkCall(b *testing.B) {
 		server           tools.ServerConfig
 	}{
 		{"in-process", "s.calculate", `{"expression":"17*23"}`, tools.ServerConfig{Builtin: "math"}},
-		{"stdio", "s.lookup", `{"key":"k"}`, fake()},
+		{"stdio", "s.lookup", `{"key":"k"}`, fake(b)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			m, err := tools.New(one(c.server), tools.Options{})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"legwork/testing/watch"
 	"legwork/tools"
 	"legwork/tools/client"
 )
@@ -111,9 +112,9 @@ func TestChangeAndBack(t *testing.T) {
 	are := func(want []string) func() bool {
 		return func() bool { return slices.Equal(names(t, m), want) }
 	}
-	eventually(t, "both are there", are(all))
+	watch.Until(t, "both are there", are(all))
 	s.change(t, "pay", "Pays a bill twice.", "it is held back", are(some))
-	eventually(t, "it is told", func() bool { return len(news.changes()) == 1 })
+	watch.Until(t, "it is told", func() bool { return len(news.changes()) == 1 })
 	s.change(t, "pay", "Pays a bill.", "it is as it was", are(all))
 	s.DeleteTools("pay")
 	s.change(t, "list", "Lists bills.", "it is gone", are(some))
@@ -143,7 +144,7 @@ func TestChangeAcrossRestarts(t *testing.T) {
 	if got := names(t, m); len(got) != 0 {
 		t.Errorf("tools after a restart: got %v, want none", got)
 	}
-	eventually(t, "the change is told", func() bool { return len(news.changes()) == 1 })
+	watch.Until(t, "the change is told", func() bool { return len(news.changes()) == 1 })
 	if d := news.changes()[0].Difference; !strings.Contains(d, "-Pays a bill.\n+Pays another bill.\n") {
 		t.Errorf("the difference across a restart:\n%s", d)
 	}
@@ -223,7 +224,7 @@ func TestManyChanges(t *testing.T) {
 	}
 	var news told
 	m, stop = s.run(t, tools.Options{Known: known, OnChange: news.add})
-	eventually(t, "ten changes are told", func() bool { return len(news.changes()) == 10 })
+	watch.Until(t, "ten changes are told", func() bool { return len(news.changes()) == 10 })
 	if got := m.Changes(t.Context()); len(got) != 30 {
 		t.Errorf("Changes: got %d, want all 30", len(got))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"legwork/testing/watch"
 	"legwork/tools"
 	"legwork/tools/client"
 )
@@ -151,7 +152,7 @@ func TestPolicy(t *testing.T) {
 		{"asks for some", false, tools.GroupConfig{Approve: tools.Approve{"b*", "s.slow"}}, "lookup", false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := fake()
+			s := fake(t)
 			s.TrustAnnotations = c.trust
 			cfg := one(s)
 			c.group.Servers = []string{"s"}
@@ -192,7 +193,7 @@ func TestPolicy(t *testing.T) {
 // TestBuiltinGroups: built-in servers are known before they run.
 func TestBuiltinGroups(t *testing.T) {
 	cfg := tools.Config{
-		Servers: map[string]tools.ServerConfig{"clock": {Builtin: "clock"}, "math": {Builtin: "math"}, "far": fake()},
+		Servers: map[string]tools.ServerConfig{"clock": {Builtin: "clock"}, "math": {Builtin: "math"}, "far": fake(t)},
 		Groups:  map[string]tools.GroupConfig{"numbers": {Servers: []string{"math"}, Description: "Counts.", Instructions: "Be exact.", Model: "small", Allow: []string{"slack:C1"}}},
 	}
 	m, err := tools.New(cfg, tools.Options{})
@@ -233,8 +234,8 @@ func TestBuiltinCall(t *testing.T) {
 // TestReload: calls under way keep their server until they return; what is
 // unchanged keeps running; what is new is there.
 func TestReload(t *testing.T) {
-	cfg := one(fake("-faults"))
-	cfg.Servers["keep"] = fake("-faults")
+	cfg := one(fake(t, "-faults"))
+	cfg.Servers["keep"] = fake(t, "-faults")
 	m := run(t, cfg)
 	pid := func(group, tool string) string {
 		r, err := m.Set().Call(t.Context(), group, tools.Call{Call: client.Call{Tool: tool}})
@@ -257,10 +258,10 @@ func TestReload(t *testing.T) {
 		slow <- r
 	}()
 	next := tools.Config{
-		Servers: map[string]tools.ServerConfig{"keep": cfg.Servers["keep"], "new": fake("-faults")},
+		Servers: map[string]tools.ServerConfig{"keep": cfg.Servers["keep"], "new": fake(t, "-faults")},
 		Groups:  map[string]tools.GroupConfig{"h": {Servers: []string{"keep", "new"}, Approve: tools.Approve{"never"}}},
 	}
-	eventually(t, "the slow call is under way", func() bool { return old.Busy("s") })
+	watch.Until(t, "the slow call is under way", func() bool { return old.Busy("s") })
 	if err := m.Reload(t.Context(), next); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +269,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("unchanged server: got process %s after the reload, want %s", got, kept)
 	}
 	wantText(t, "call under way", <-slow, false, "at last")
-	eventually(t, "the old server is closed", func() bool {
+	watch.Until(t, "the old server is closed", func() bool {
 		r, _ := old.Call(t.Context(), "g", tools.Call{Call: client.Call{Tool: "s.lookup", Arguments: json.RawMessage(`{"key":"k"}`)}})
 		return r.Failed && strings.Contains(r.Text, "closed")
 	})

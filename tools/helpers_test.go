@@ -1,53 +1,40 @@
 package tools_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"legwork/testing/need"
+	"legwork/testing/watch"
 	"legwork/tools"
 	"legwork/tools/client"
 )
 
-// fakeServer is the program that misbehaves on demand, built once.
-var fakeServer string
+var programs need.Programs
 
 func TestMain(m *testing.M) {
 	if os.Getenv("TOOLS_TEST_DAEMON") != "" {
 		daemon()
 		return
 	}
-	dir, err := os.MkdirTemp("", "tools")
-	if err == nil {
-		fakeServer = filepath.Join(dir, "mcpserver")
-		var out []byte
-		if out, err = exec.Command("go", "build", "-o", fakeServer, "legwork/fakes/mcpserver").CombinedOutput(); err != nil {
-			err = fmt.Errorf("building the fake server: %w: %s", err, out)
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(programs.Run(m))
+}
+
+// fakeServer is the program that misbehaves on demand.
+func fakeServer(t testing.TB) string {
+	t.Helper()
+	return programs.Path(t, "legwork/fakes/mcpserver")
 }
 
 // fake is a config of the fake server.
-func fake(args ...string) tools.ServerConfig {
-	return tools.ServerConfig{Command: fakeServer, Args: args}
+func fake(t testing.TB, args ...string) tools.ServerConfig {
+	t.Helper()
+	return tools.ServerConfig{Command: fakeServer(t), Args: args}
 }
 
 // one is a config of one server "s" in a group "g" that may do everything.
@@ -58,30 +45,12 @@ func one(s tools.ServerConfig) tools.Config {
 	}
 }
 
-// log collects what is logged.
-type log struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // run starts a manager and stops it, and looks for what it left behind, at the
 // end of the test.
 func run(t *testing.T, cfg tools.Config, change ...func(*tools.Options)) *tools.Manager {
 	t.Helper()
-	t.Cleanup(func() { goleak.VerifyNone(t) })
-	o := tools.Options{Version: "test", RestartDelay: 5 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&log{}, nil))}
+	watch.Leaks(t)
+	o := tools.Options{Version: "test", RestartDelay: 5 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&watch.Log{}, nil))}
 	for _, f := range change {
 		f(&o)
 	}
@@ -106,7 +75,7 @@ func run(t *testing.T, cfg tools.Config, change ...func(*tools.Options)) *tools.
 	return m
 }
 
-func withLog(l *log) func(*tools.Options) {
+func withLog(l *watch.Log) func(*tools.Options) {
 	return func(o *tools.Options) {
 		o.Log = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
@@ -122,25 +91,10 @@ func call(t *testing.T, m *tools.Manager, tool, args string) tools.Result {
 	return r
 }
 
-// eventually waits for a condition that another process brings about.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(15 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("not within 15 s: %s", what)
-		}
-	}
-}
-
 // ready waits for the server "s", so that short timeouts are about calls.
 func ready(t *testing.T, m *tools.Manager) {
 	t.Helper()
-	eventually(t, "the server is ready", func() bool { return m.Status()[0].State == client.Ready })
+	watch.Until(t, "the server is ready", func() bool { return m.Status()[0].State == client.Ready })
 }
 
 func wantText(t *testing.T, input string, r tools.Result, failed bool, parts ...string) {

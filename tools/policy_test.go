@@ -21,7 +21,7 @@ func TestBuiltinVerdicts(t *testing.T) {
 		"hours": {Builtin: "clock"}, "sums": {Builtin: "math"}, "web": {Builtin: "web"}, "notes": {Builtin: "memory"},
 		"finder": {Builtin: "search", Options: map[string]any{"url": "https://searx.example.com/search"}},
 		"files":  {Builtin: "files", Options: map[string]any{"write": true}},
-		"math":   fake(),
+		"math":   fake(t),
 	}}
 	m, _ := start(t, cfg, tools.Options{Base: t.TempDir(), Data: t.TempDir()})
 	type verdict struct{ Ask, Trusted, Sources bool }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"legwork/testing/watch"
 	"legwork/tools"
 	"legwork/tools/client"
 )
@@ -68,19 +69,19 @@ func TestGroupPrompt(t *testing.T) {
 	g := cfg.Groups["g"]
 	g.Instructions, g.Prompt = "Be brief.", "s/house"
 	cfg.Groups["g"] = g
-	var logged log
+	var logged watch.Log
 	m, _ := start(t, cfg, tools.Options{Log: slog.New(slog.NewTextHandler(&logged, nil))})
 	is := func(want string) func() bool {
 		return func() bool { return m.Set().Groups()[0].Instructions == want }
 	}
-	eventually(t, "the prompt is read", is("Be brief.\n\nAlways\nhaggle.\\u202e"))
+	watch.Until(t, "the prompt is read", is("Be brief.\n\nAlways\nhaggle.\\u202e"))
 	s.advise("house", "Never haggle.")
 	s.change(t, "pay", "Pays a bill.", "the new text is read", is("Be brief.\n\nNever haggle."))
 	s.advise("other", "Haggle.")
 	s.sell("pay", "Pays a bill.")
 	g.Prompt = "s/other"
 	cfg.Groups["g"] = g
-	eventually(t, "the server lists the other prompt", func() bool {
+	watch.Until(t, "the server lists the other prompt", func() bool {
 		list, _ := m.Set().Prompts(t.Context(), "g")
 		return len(list) == 2
 	})

@@ -16,7 +16,7 @@ import (
 // call, and only what a server itself is told of starts it anew.
 func TestReloadKeys(t *testing.T) {
 	base := func() (tools.ServerConfig, tools.GroupConfig) {
-		return fake("-faults"), tools.GroupConfig{Servers: []string{"s"}, Approve: tools.Approve{"never"}, ToolTimeout: 10 * time.Second}
+		return fake(t, "-faults"), tools.GroupConfig{Servers: []string{"s"}, Approve: tools.Approve{"never"}, ToolTimeout: 10 * time.Second}
 	}
 	s, g := base()
 	m := run(t, tools.Config{Servers: map[string]tools.ServerConfig{"s": s}, Groups: map[string]tools.GroupConfig{"g": g}})

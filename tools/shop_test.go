@@ -10,8 +10,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-	"go.uber.org/goleak"
 
+	"legwork/testing/watch"
 	"legwork/tools"
 )
 
@@ -27,8 +27,7 @@ type shop struct {
 func newShop(t testing.TB) *shop {
 	t.Helper()
 	if _, isTest := t.(*testing.T); isTest {
-		before := goleak.IgnoreCurrent() // another shop may be open
-		t.Cleanup(func() { goleak.VerifyNone(t, before) })
+		watch.Leaks(t)
 	}
 	s := &shop{MCPServer: server.NewMCPServer("shop", "1", server.WithToolCapabilities(true), server.WithPromptCapabilities(true),
 		server.WithInstructions("Sells things.\nBuy with care."))}
@@ -58,7 +57,7 @@ func (s *shop) sell(name, description string, more ...mcp.ToolOption) {
 func (s *shop) change(t *testing.T, name, description, what string, ok func() bool) {
 	t.Helper()
 	var last time.Time
-	eventually(t, what, func() bool {
+	watch.Until(t, what, func() bool {
 		if time.Since(last) > 500*time.Millisecond {
 			s.sell(name, description)
 			last = time.Now()

@@ -13,12 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"legwork/testing/watch"
 	"legwork/tools"
 	"legwork/tools/client"
 )
 
 func TestStdio(t *testing.T) {
-	m := run(t, one(fake()))
+	m := run(t, one(fake(t)))
 	wantText(t, "lookup", call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
 	list, err := m.Set().Tools(t.Context(), "g")
 	if err != nil {
@@ -57,7 +58,7 @@ func TestBadResults(t *testing.T) {
 		{"nothing", true, []string{"no tool \"s.nothing\"", "s.lookup"}},
 	} {
 		t.Run(c.tool, func(t *testing.T) {
-			cfg := one(fake("-faults"))
+			cfg := one(fake(t, "-faults"))
 			g := cfg.Groups["g"]
 			if c.tool == "garbage" || c.tool == "hang" {
 				g.ToolTimeout = 300 * time.Millisecond
@@ -72,7 +73,7 @@ func TestBadResults(t *testing.T) {
 }
 
 func TestUnknownOutcome(t *testing.T) {
-	m := run(t, one(fake("-faults")))
+	m := run(t, one(fake(t, "-faults")))
 	if r := call(t, m, "die", "{}"); !r.Unknown || !r.Failed {
 		t.Errorf("dies in mid-call: got %+v, want Failed and Unknown", r)
 	}
@@ -83,10 +84,10 @@ func TestUnknownOutcome(t *testing.T) {
 
 // TestHugeResult bounds the memory that a result of 100 MiB takes.
 func TestHugeResult(t *testing.T) {
-	m := run(t, one(fake("-faults")))
+	m := run(t, one(fake(t, "-faults")))
 	call(t, m, "lookup", `{"key":"k"}`)
 	var r tools.Result
-	grown := peak(func() { r = call(t, m, "huge", "{}") })
+	grown := watch.Memory(func() { r = call(t, m, "huge", "{}") })
 	if r.Failed || len(r.Text) != 1<<20 || r.Bytes != 100<<20 || strings.Trim(r.Text, "x") != "" {
 		t.Errorf("huge: got failed %v, %d bytes of %d, want 1 MiB of 100 MiB", r.Failed, len(r.Text), r.Bytes)
 	}
@@ -97,7 +98,7 @@ func TestHugeResult(t *testing.T) {
 }
 
 func TestCutOnRune(t *testing.T) {
-	cfg := one(fake("-faults"))
+	cfg := one(fake(t, "-faults"))
 	cfg.Groups["g"] = tools.GroupConfig{Servers: []string{"s"}, Approve: tools.Approve{"never"}, MaxResultBytes: 12, ShowResultBytes: 5}
 	m := run(t, cfg)
 	r := call(t, m, "lookup", `{"key":"日本語"}`)
@@ -110,16 +111,16 @@ func TestFlood(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 128 MiB; run without -short")
 	}
-	m := run(t, one(fake("-faults")))
+	m := run(t, one(fake(t, "-faults")))
 	wantText(t, "flood", call(t, m, "flood", "{}"), true, "stopped during the call")
 	wantText(t, "lookup after flood", call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
 }
 
 func TestBadStarts(t *testing.T) {
 	t.Run("dies on start", func(t *testing.T) {
-		m := run(t, one(fake("-fault", "start")))
-		eventually(t, "a second attempt", func() bool { return m.Status()[0].Restarts > 0 })
-		eventually(t, "down", func() bool { return m.Status()[0].State == client.Down })
+		m := run(t, one(fake(t, "-fault", "start")))
+		watch.Until(t, "a second attempt", func() bool { return m.Status()[0].Restarts > 0 })
+		watch.Until(t, "down", func() bool { return m.Status()[0].State == client.Down })
 		wantText(t, "lookup", call(t, m, "lookup", `{"key":"k"}`), true, `server "s" is down`, "cannot open the database")
 		list, err := m.Set().Tools(t.Context(), "g")
 		if len(list) != 0 || err == nil || !strings.Contains(err.Error(), `server "s" is down`) {
@@ -128,11 +129,11 @@ func TestBadStarts(t *testing.T) {
 	})
 	t.Run("no such program", func(t *testing.T) {
 		m := run(t, one(tools.ServerConfig{Command: "no-such-program"}))
-		eventually(t, "down", func() bool { return m.Status()[0].State == client.Down })
+		watch.Until(t, "down", func() bool { return m.Status()[0].State == client.Down })
 		wantText(t, "lookup", call(t, m, "lookup", `{"key":"k"}`), true, "no-such-program")
 	})
 	t.Run("dies on the modern greeting", func(t *testing.T) {
-		m := run(t, one(fake("-fault", "probe", "-faults")))
+		m := run(t, one(fake(t, "-fault", "probe", "-faults")))
 		wantText(t, "lookup", call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
 		if st := m.Status()[0]; st.Protocol != "2025-11-25" || st.Restarts != 0 {
 			t.Errorf("got %+v, want protocol 2025-11-25 without a restart", st)
@@ -141,14 +142,14 @@ func TestBadStarts(t *testing.T) {
 		wantText(t, "lookup after death", call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
 	})
 	t.Run("is silent on the modern greeting", func(t *testing.T) {
-		m := run(t, one(fake("-fault", "silent", "-faults")), func(o *tools.Options) { o.ProbeTimeout = 100 * time.Millisecond })
+		m := run(t, one(fake(t, "-fault", "silent", "-faults")), func(o *tools.Options) { o.ProbeTimeout = 100 * time.Millisecond })
 		wantText(t, "lookup", call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
 		if st := m.Status()[0]; st.Protocol != "2025-11-25" {
 			t.Errorf("got protocol %s, want 2025-11-25", st.Protocol)
 		}
 	})
 	t.Run("starts slowly", func(t *testing.T) {
-		m := run(t, one(fake("-delay", "300ms")))
+		m := run(t, one(fake(t, "-delay", "300ms")))
 		if st := m.Status()[0]; st.State != client.Starting {
 			t.Errorf("got %s at first, want starting", st.State)
 		}
@@ -156,17 +157,17 @@ func TestBadStarts(t *testing.T) {
 	})
 	for _, fault := range []string{"mute", "deaf"} {
 		t.Run("never answers: "+fault, func(t *testing.T) {
-			cfg := one(fake("-fault", fault))
+			cfg := one(fake(t, "-fault", fault))
 			cfg.Groups["g"] = tools.GroupConfig{Servers: []string{"s"}, ToolTimeout: 100 * time.Millisecond}
 			m := run(t, cfg)
 			wantText(t, "lookup", call(t, m, "lookup", `{"key":"k"}`), true, "still starting")
 		})
 	}
 	t.Run("floods its error output", func(t *testing.T) {
-		l := &log{}
-		m := run(t, one(fake("-fault", "stderr")), withLog(l))
+		l := &watch.Log{}
+		m := run(t, one(fake(t, "-fault", "stderr")), withLog(l))
 		wantText(t, "lookup", call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
-		eventually(t, "the flood is cut", func() bool { return strings.Contains(l.String(), "more than is logged") })
+		watch.Until(t, "the flood is cut", func() bool { return strings.Contains(l.String(), "more than is logged") })
 		if n := len(l.String()); n > 1<<20 {
 			t.Errorf("the log has %d bytes, want less than 1 MiB", n)
 		}
@@ -176,7 +177,7 @@ func TestBadStarts(t *testing.T) {
 // TestDeaf is about a server that stops reading: calls cost their timeout,
 // never more, and it is started again.
 func TestDeaf(t *testing.T) {
-	cfg := one(fake("-faults"))
+	cfg := one(fake(t, "-faults"))
 	g := cfg.Groups["g"]
 	g.ToolTimeout = 500 * time.Millisecond
 	cfg.Groups["g"] = g
@@ -196,7 +197,7 @@ func TestDeaf(t *testing.T) {
 	if took := time.Since(from); took > 2*time.Second {
 		t.Errorf("the call took %v, want about 500ms", took)
 	}
-	eventually(t, "a new process", func() bool {
+	watch.Until(t, "a new process", func() bool {
 		r := call(t, m, "pid", "{}")
 		return !r.Failed && r.Text != first
 	})
@@ -205,7 +206,7 @@ func TestDeaf(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("LEGWORK_SECRET", "do not tell")
 	t.Setenv("LC_ALL", "C")
-	s := fake("-faults")
+	s := fake(t, "-faults")
 	s.Env = map[string]string{"GIVEN": "yes", "HOME": "/elsewhere"}
 	got := call(t, run(t, one(s)), "env", "{}").Text
 	for _, want := range []string{"GIVEN=yes", "HOME=/elsewhere", "PATH=", "LC_ALL=C"} {
@@ -222,28 +223,28 @@ func TestEnvironment(t *testing.T) {
 // once, and the server is told.
 func TestCancel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	m := run(t, one(fake("-log", path)))
+	m := run(t, one(fake(t, "-log", path)))
 	call(t, m, "lookup", `{"key":"k"}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		eventually(t, "the call arrived", func() bool { return strings.Contains(read(path), `"slow"`) })
+		watch.Until(t, "the call arrived", func() bool { return strings.Contains(read(path), `"slow"`) })
 		cancel()
 	}()
 	_, err := m.Set().Call(ctx, "g", tools.Call{Call: client.Call{Tool: "s.slow", Arguments: json.RawMessage(`{"ms":60000}`)}})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
-	eventually(t, "the server is told", func() bool { return strings.Contains(read(path), `"cancelled"`) })
+	watch.Until(t, "the server is told", func() bool { return strings.Contains(read(path), `"cancelled"`) })
 }
 
 func TestChangedTools(t *testing.T) {
 	for _, protocol := range []string{"", "2025-11-25"} {
 		t.Run("protocol "+protocol, func(t *testing.T) {
-			s := fake("-faults")
+			s := fake(t, "-faults")
 			s.Protocol = protocol
 			m := run(t, one(s))
 			wantText(t, "grown before", call(t, m, "grown", "{}"), true, "no tool")
-			eventually(t, "the new tool", func() bool {
+			watch.Until(t, "the new tool", func() bool {
 				call(t, m, "grow", "{}")
 				return !call(t, m, "grown", "{}").Failed
 			})
@@ -253,7 +254,7 @@ func TestChangedTools(t *testing.T) {
 
 // TestWholeSchema: nothing of a tool's schema is lost on the way to the model.
 func TestWholeSchema(t *testing.T) {
-	m := run(t, one(fake("-faults")))
+	m := run(t, one(fake(t, "-faults")))
 	list, err := m.Set().Tools(t.Context(), "g")
 	if err != nil {
 		t.Fatal(err)
@@ -274,7 +275,7 @@ func TestWholeSchema(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	m := run(t, one(fake("-faults")))
+	m := run(t, one(fake(t, "-faults")))
 	for _, c := range []struct {
 		args   string
 		failed bool
@@ -299,13 +300,13 @@ func TestArguments(t *testing.T) {
 func TestGrandchildren(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pid")
 	t.Run("closed", func(t *testing.T) {
-		m := run(t, one(fake("-fault", "child", "-pidfile", path)))
+		m := run(t, one(fake(t, "-fault", "child", "-pidfile", path)))
 		call(t, m, "lookup", `{"key":"k"}`)
 	})
-	eventually(t, "the grandchild ended", func() bool { return !alive(path) })
+	watch.Until(t, "the grandchild ended", func() bool { return !alive(path) })
 
 	t.Run("leader died", func(t *testing.T) {
-		m := run(t, one(fake("-fault", "child", "-pidfile", path, "-faults")))
+		m := run(t, one(fake(t, "-fault", "child", "-pidfile", path, "-faults")))
 		wantText(t, "die", call(t, m, "die", ""), true, "stopped during the call")
 		wantText(t, "lookup after die", call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
 	})
@@ -313,16 +314,16 @@ func TestGrandchildren(t *testing.T) {
 	t.Run("daemon killed", func(t *testing.T) {
 		_ = os.Remove(path)
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), "TOOLS_TEST_DAEMON="+fakeServer, "TOOLS_TEST_PIDFILE="+path)
+		cmd.Env = append(os.Environ(), "TOOLS_TEST_DAEMON="+fakeServer(t), "TOOLS_TEST_PIDFILE="+path)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the grandchild started", func() bool { return alive(path) })
+		watch.Until(t, "the grandchild started", func() bool { return alive(path) })
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait()
-		eventually(t, "the grandchild ended", func() bool { return !alive(path) })
+		watch.Until(t, "the grandchild ended", func() bool { return !alive(path) })
 	})
 }
 
