@@ -198,11 +198,11 @@ func explain(e *jsonschema.ValidationError, sofar []string) []string {
 	if len(e.Causes) > 0 || len(sofar) >= 5 {
 		return sofar
 	}
-	at := "the arguments"
+	at := "" // of all arguments
 	if len(e.InstanceLocation) > 0 {
-		at = `"` + strings.Join(e.InstanceLocation, ".") + `"`
+		at = `"` + strings.Join(e.InstanceLocation, ".") + `": `
 	}
-	return append(sofar, at+": "+e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+	return append(sofar, at+e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
 }
 
 // hash is the same for two definitions that differ only in white space and the

@@ -235,7 +235,7 @@ func (r *reader) link(c content) string {
 	if err != nil {
 		return "[resource: " + about + "]"
 	}
-	return fmt.Sprintf("[resource: %s. Read it with %s %s]", about, r.read, args)
+	return fmt.Sprintf("[resource: %s. Read it with %s %s]", strings.TrimSuffix(about, "."), r.read, args)
 }
 
 func (r *reader) embedded(one *resource) (string, bool) {

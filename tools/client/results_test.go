@@ -34,7 +34,7 @@ func TestMedia(t *testing.T) {
 			}
 			wantText(t, "sound", call(t, s, "sound", "{}"), false, "a tone\n[audio: audio/wav, 0.1 seconds, 844 bytes, not shown]")
 			wantText(t, "document", call(t, s, "document", "{}"), false,
-				"[resource: note://today]\nBuy bread.\n[resource: tomorrow note://tomorrow The note of tomorrow.. Read it with s.read_resource {\"uri\":\"note://tomorrow\"}]")
+				"[resource: note://today]\nBuy bread.\n[resource: tomorrow note://tomorrow The note of tomorrow. Read it with s.read_resource {\"uri\":\"note://tomorrow\"}]")
 			wantText(t, "weather", call(t, s, "weather", `{"place":"Rome"}`), false, `{"celsius":21.5,"sky":"clear"}`)
 			if d := s.Catalog().Tools["weather"]; !strings.Contains(string(d.OutputSchema), "celsius") {
 				t.Errorf("output schema: got %s", d.OutputSchema)
