@@ -14,6 +14,7 @@ import (
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
+	"legwork/bot"
 	"legwork/failpoint"
 )
 
@@ -63,9 +64,18 @@ func newClient(cfg Config, transport http.RoundTripper) *client {
 
 func (c *client) close() { c.http.CloseIdleConnections() }
 
+// sentWait is how long the answer to a message that is on its way is waited for
+// when nobody wants the message any more: without its id it could not be changed.
+const sentWait = 2 * time.Second
+
 // call calls a method within timeout and decodes its result, unless result is
 // nil. An answer that is not ok is a *tgbotapi.Error inside the error.
 func (c *client) call(ctx context.Context, timeout time.Duration, method string, params tgbotapi.Params, result any) error {
+	if method == "sendMessage" {
+		var done context.CancelFunc
+		ctx, done = bot.Linger(ctx, sentWait)
+		defer done()
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	api := &tgbotapi.BotAPI{Token: c.token, Client: sender(func(r *http.Request) (*http.Response, error) {

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -64,12 +65,10 @@ func TestQuestionsInTerminal(t *testing.T) {
 				s.types(step[1] + "\r")
 			}
 			s.exit(0)
-			screen := strings.ReplaceAll(s.text(), "\n", "")
-			for _, want := range []string{`"action":"accept"`, `"class":"business"`, `"window":false`, `"bags":1`, `"email":"a@example.com"`} {
-				if !strings.Contains(screen, want) {
-					t.Errorf("the server was not told %s; the screen is\n%s", want, s.text())
-				}
-			}
+			told := []string{`"action":"accept"`, `"class":"business"`, `"window":false`, `"bags":1`, `"email":"a@example.com"`}
+			s.until(fmt.Sprintf("that the server was told %q", told), func(screen string) bool {
+				return holdsAll(strings.ReplaceAll(screen, "\n", ""), told)
+			})
 			s = w.sit("tools", "call", "desk", "ask_form", "--yes")
 			s.sees("Class (1 of 5)")
 			s.types("!\r")
