@@ -1,8 +1,9 @@
 // Package harness kills the real legwork with SIGKILL, at every boundary of
 // its journal and at random moments, starts it again and judges what people
 // and services saw, by the logs of the wires alone: what went in on stdin and
-// came out on stdout, what the model endpoint was asked, which calls the tool
-// server got. It never looks into legwork's store.
+// came out on stdout or stands in chats, what people pressed, what the model
+// endpoint was asked, which calls the tool servers got and what they were told.
+// It never looks into legwork's store.
 //
 // Everything follows from a seed: the questions, where the kills fall, what is
 // delivered again. A violation prints its seed.
