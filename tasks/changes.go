@@ -68,7 +68,7 @@ func (in *Inbox) tellChange(ctx context.Context, c ToolChange) (told bool) {
 	for _, admin := range admins {
 		p, chat, lang, err := in.reach(ctx, admin)
 		if err == nil {
-			d, brief := in.changeDraft(c, lang, p.Limits().Passing)
+			d, brief := in.changeDraft(p, chat, c, lang)
 			_, err = postWhole(ctx, p, chat, d, brief)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -81,21 +81,22 @@ func (in *Inbox) tellChange(ctx context.Context, c ToolChange) (told bool) {
 
 // changeDraft asks an admin about a change. Where questions do not last, it says
 // what to write instead.
-func (in *Inbox) changeDraft(c ToolChange, lang string, passing bool) (d bot.Draft, brief string) {
+func (in *Inbox) changeDraft(p bot.Platform, to bot.Chat, c ToolChange, lang string) (d bot.Draft, brief string) {
+	how := spelled(p, to, in.Texts.Text(lang, "change.how", map[string]any{"Code": c.ID}))
 	d = bot.Draft{Kind: bot.KindQuestion, File: changeFile(c)}
-	d.Text, brief = in.changeTexts(c, lang)
+	d.Text, brief = in.changeTexts(c, lang, how)
 	d.Buttons = in.changeButtons(c, lang)
-	if passing {
+	if p.Limits().Passing {
 		d.Kind, d.Buttons = bot.KindNotice, nil
 	}
 	return d, brief
 }
 
 // changeTexts tell of a change: with the difference, and for beside its file.
-func (in *Inbox) changeTexts(c ToolChange, lang string) (full, brief string) {
+// how says what to do about it.
+func (in *Inbox) changeTexts(c ToolChange, lang, how string) (full, brief string) {
 	server, tool, _ := strings.Cut(c.Tool, ".")
 	intro := in.Texts.Text(lang, "change.told", map[string]any{"Server": inCode(server), "Tool": inCode(tool)})
-	how := in.Texts.Text(lang, "change.how", map[string]any{"Code": c.ID})
 	full = intro + "\n\n" + bot.Fence(bot.Visible(c.Difference), "diff") + "\n" + how
 	if f := changeFile(c); f != nil {
 		brief = intro + "\n\n" + in.Texts.Text(lang, "change.file", map[string]any{"Path": f.Name}) + "\n\n" + how
@@ -144,7 +145,7 @@ func (in *Inbox) change(ctx context.Context, r *routed, verb, id string) error {
 		s.instead = true
 		in.reply(r, s)
 	default:
-		full, brief := in.changeTexts(c, r.lang)
+		full, brief := in.changeTexts(c, r.lang, in.Texts.Text(r.lang, "change.how", map[string]any{"Code": c.ID}))
 		in.reply(r, said{text: full, brief: brief, file: changeFile(c), buttons: in.changeButtons(c, r.lang), kind: bot.KindQuestion, aloud: true})
 	}
 	return nil
