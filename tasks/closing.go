@@ -94,18 +94,25 @@ func (p *Presenter) closeQuestion(ctx context.Context, v *View, private bool, ac
 	return err
 }
 
-// closeSpare closes a question's message when another one has the slot by now:
-// one that was sent before a crash, and whose button was pressed while this one
-// was on its way. It outlives the question, which nobody wants any more.
-func (p *Presenter) closeSpare(ctx context.Context, slot, message string) {
+// closeLate closes a question's message that became known when the question was
+// over: the task was stopped while it was on its way, or a button was pressed
+// under the message of an earlier life. It outlives the action that asks, which
+// nobody wants any more.
+func (p *Presenter) closeLate(ctx context.Context, slot, message string) {
 	action, private := strings.CutPrefix(slot, privately)
 	if !strings.HasPrefix(action, "ask ") {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spareTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateTime)
 	defer cancel()
+	state, err := p.x.Store.State(ctx, p.id)
+	if _, open := openAsk(state, action); open {
+		return
+	}
 	v := NewView(p.x.Store, p.id)
-	err := v.Refresh(ctx)
+	if err == nil {
+		err = v.Refresh(ctx)
+	}
 	if err == nil {
 		err = p.closeQuestion(ctx, v, private, action, message, closeTries)
 	}
@@ -114,8 +121,8 @@ func (p *Presenter) closeSpare(ctx context.Context, slot, message string) {
 	}
 }
 
-// spareTime is how long closing a message may take that is one too many.
-const spareTime = 10 * time.Second
+// lateTime is how long closing a message may take that nobody waits for.
+const lateTime = 10 * time.Second
 
 // closedText is how much is left of a question when it is over, in bytes: little
 // enough for one message.

@@ -1,8 +1,11 @@
 package tasks_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"legwork/planner"
 )
 
 // TestClosedAtLast: a question's message is closed although the chat is down
@@ -40,5 +43,31 @@ func TestSpareCard(t *testing.T) {
 		if closed := s.last(message); len(closed.Buttons) > 0 || !strings.Contains(closed.Text, "Denied by ANN") {
 			t.Errorf("closed card %s = %+v", message, closed)
 		}
+	}
+}
+
+// TestStoppedWhileAsking: a question whose task is stopped while its message is
+// on its way is closed when that has arrived, also when the end is being shown.
+func TestStoppedWhileAsking(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`})
+	s.phone.late = make(chan any)
+	id := s.opens("ann", private("ann"), "book it")
+	<-s.phone.late
+	hold := make(chan any)
+	s.phone.mu.Lock()
+	card := s.phone.posts[len(s.phone.posts)-1]
+	s.phone.hold[private("ann").Key()] = hold
+	s.phone.mu.Unlock()
+	s.add(id, planner.Event{Type: planner.Stopped, By: "phone:ann"})
+	s.until(id, "the end is about to be shown", func(state planner.State) bool { return state.Slot(planner.SlotAnswer).Name != "" })
+	<-s.phone.late
+	s.until(id, "the question's message is known", func(state planner.State) bool {
+		return slices.ContainsFunc(state.Slots, func(slot planner.Slot) bool { return slot.Message == card.ID })
+	})
+	close(hold)
+	s.over(id)
+	s.stop()
+	if closed := s.last(card.ID); len(closed.Buttons) > 0 || !strings.Contains(closed.Text, s.text("question.over", nil)) {
+		t.Errorf("closed card = %+v", closed)
 	}
 }

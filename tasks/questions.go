@@ -95,11 +95,11 @@ func (p *Presenter) putPart(ctx context.Context, v *View, to *bot.Chat, name str
 		return err
 	}
 	err = p.shown(ctx, name, id, "", false)
-	if superseded(err) {
-		p.closeSpare(ctx, name, id)
-	}
 	if err == nil {
 		failpoint.Hit("keep.after.question")
+	}
+	if err == nil || superseded(err) {
+		p.closeLate(ctx, name, id)
 	}
 	return err
 }
