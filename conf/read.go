@@ -107,7 +107,7 @@ func syntaxHints() []syntaxHint {
 		{"did not find expected key", "look at the indentation and at quotes on this line and the one above"},
 		{"did not find expected alphabetic or numeric", "a text that begins with * or & needs quotes"},
 		{"unexpected end of stream", "a quote that is opened here is never closed"},
-		{"did not find expected ','", "a bracket or brace is not closed, or a comma is missing"},
+		{"did not find expected ','", "a bracket or brace is not closed, or a comma is missing; inside of { } a ${NAME} needs quotes"},
 		{"unknown anchor", "an alias needs its anchor before it; a text that begins with * needs quotes"},
 		{"control characters", "remove the invisible character"},
 	}
