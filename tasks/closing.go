@@ -106,7 +106,7 @@ func (p *Presenter) closeLate(ctx context.Context, slot, message string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateTime)
 	defer cancel()
 	state, err := p.x.Store.State(ctx, p.id)
-	if _, open := openAsk(state, action); open {
+	if openAsk(state, action) {
 		return
 	}
 	v := NewView(p.x.Store, p.id)

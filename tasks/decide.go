@@ -51,7 +51,7 @@ func (in *Inbox) decisionPress(ctx context.Context, r *routed, kind string, id I
 		in.aside(r, "error.not_yours")
 		return nil
 	}
-	if _, open := openAsk(t.state, about.action()); !open {
+	if !openAsk(t.state, about.action()) {
 		in.replyLater(r, func(ctx context.Context) said { return in.howDecided(ctx, r, id, about) })
 		return nil
 	}

@@ -47,14 +47,9 @@ func subjectOf(action string) subject {
 // approval or a server's question.
 func (s subject) decides() bool { return s.kind == aboutApproval || s.kind == aboutForm }
 
-// openAsk returns the ask action of that id, if it waits for somebody.
-func openAsk(s planner.State, id string) (planner.Action, bool) {
-	for _, a := range planner.Todo(s) {
-		if a.Kind == planner.KindAsk && a.ID == id {
-			return a, true
-		}
-	}
-	return planner.Action{}, false
+// openAsk reports that the ask action of that id waits for somebody.
+func openAsk(s planner.State, id string) bool {
+	return slices.ContainsFunc(planner.Todo(s), func(a planner.Action) bool { return a.Kind == planner.KindAsk && a.ID == id })
 }
 
 // decided finds the event by which a person decided about an ask action; nil
