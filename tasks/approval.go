@@ -129,7 +129,7 @@ func (p *Presenter) callsText(v *View, calls []bot.Call, file *bot.File) string 
 	lang, texts := v.Opening().Language, p.x.Texts
 	lines := []string{"**" + texts.Text(lang, "approval.ask", map[string]any{"Count": len(calls)}) + "**"}
 	for i, c := range calls {
-		head := callLine(texts, lang, c) + ". " + reasonText(texts, lang, c)
+		head := texts.Text(lang, "approval.line", map[string]any{"Tool": callLine(texts, lang, c), "Reason": reasonText(texts, lang, c)})
 		if len(calls) > 1 {
 			head = fmt.Sprintf("**%d.** %s", i+1, head)
 		}

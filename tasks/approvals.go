@@ -202,6 +202,7 @@ func (l *listing) granted(ctx context.Context, near []liveTask) error {
 	for _, g := range grants {
 		lines = append(lines, l.text("approvals.chat", map[string]any{
 			"Code": g.ID, "Tool": inCode(g.Tool), "Name": plainText(nameOf(g.Name, g.By)), "Date": inZone(g.At, l.zone),
+			"Until": inZone(g.Expires, l.zone),
 		}))
 		l.revocable(g.ID)
 	}

@@ -64,7 +64,7 @@ func TestRevokedInChat(t *testing.T) {
 	thread := bot.Chat{Platform: "phone", ID: "hall", Thread: "9"}
 	list := s.send(s.by("ann", thread, "/approvals"))
 	got := list.words()
-	if !strings.Contains(got, "`book.it`, always in this chat (by BOSS, Friday, 2026-11-20 12:00)") {
+	if !strings.Contains(got, "`book.it`, always in this chat (by BOSS, Friday, 2026-11-20 12:00), until Sunday, 2026-12-20 12:00") {
 		t.Fatalf("/approvals said %q", got)
 	}
 	_, code, _ := strings.Cut(got, "- `")
@@ -171,5 +171,26 @@ func TestProgress(t *testing.T) {
 	close(s.tools.hold)
 	if !strings.HasPrefix(doing, `book.it 40 %: half\x1b[2J way xxx`) || len(doing) > 100 {
 		t.Errorf("doing = %q", doing)
+	}
+}
+
+// TestSameToolTwice: the board names a tool that a turn calls twice once.
+func TestSameToolTwice(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`, `{"n":2}`})
+	frames := make(chan bot.Draft, 1000)
+	s.phone.mu.Lock()
+	s.phone.frames = frames
+	s.phone.mu.Unlock()
+	s.asks("ann", private("ann"), "book both")
+	deadline, doing := time.After(time.Minute), ""
+	for doing != "book.it × 2" {
+		select {
+		case <-deadline:
+			t.Fatalf("doing = %q, want the tool once, with how often", doing)
+		case d := <-frames:
+			if d.Board != nil && len(d.Board.Items) > 0 {
+				doing = d.Board.Items[0].Doing
+			}
+		}
 	}
 }

@@ -86,6 +86,7 @@ func doing(v *View, subtask int, texts *i18n.Texts, reports map[string]Progress)
 	}
 	turn := w.Turns[len(w.Turns)-1]
 	var names []string
+	times := map[string]int{}
 	for i, c := range turn.Calls {
 		if c.Step != planner.StepDone {
 			call := v.Event(turn.Seq).Reply.Calls[i]
@@ -93,7 +94,14 @@ func doing(v *View, subtask int, texts *i18n.Texts, reports map[string]Progress)
 			if g, ok := reports[fmt.Sprintf("tool %s turn %d call %d.%d", w.ID, len(w.Turns), i+1, c.Attempt)]; ok {
 				name = g.under(name, texts, v.Opening().Language)
 			}
-			names = append(names, name)
+			if times[name]++; times[name] == 1 {
+				names = append(names, name)
+			}
+		}
+	}
+	for i, name := range names {
+		if n := times[name]; n > 1 {
+			names[i] = fmt.Sprintf("%s × %d", name, n)
 		}
 	}
 	return strings.Join(names, ", ")

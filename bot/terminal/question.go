@@ -55,6 +55,17 @@ func (q *question) key(i int) string {
 	return "-"
 }
 
+// how is the text that says how to answer.
+func (q *question) how() string {
+	switch {
+	case q.calls: // words decide nothing about these
+		return "terminal.decide"
+	case q.words:
+		return "terminal.dashes"
+	}
+	return "terminal.choose"
+}
+
 // typed finds the button that a text presses.
 func (q *question) typed(text string) (bot.Button, bool) {
 	text = strings.TrimSpace(text)

@@ -122,6 +122,7 @@ func TestConsoleApproval(t *testing.T) {
 	s.seeText("›")
 	mustPost(t, s.t, board("t", "go", "Waiting", "waiting"))
 	asked := mustPost(t, s.t, payment)
+	s.seeText("Press a number to choose.") // and no word of typing an answer
 	s.keys("cheaper\r")
 	s.seeText("Added.")
 	s.keys("2")
@@ -132,6 +133,7 @@ func TestConsoleApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.seeText("-- Decline")
+	s.seeText("one of these signs")
 	s.keys("many\r")
 	s.seeText("No number.")
 	s.seeText("-- Decline")

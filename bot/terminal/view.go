@@ -202,7 +202,7 @@ func (p painter) questions(t *task) []string {
 			rows = append(rows, p.row(piece{"  " + q.key(i) + " ", yellow}, piece{oneLine(b.Label), keyTint(b.Style)}))
 		}
 		if len(q.buttons) > 0 {
-			rows = append(rows, p.row(piece{"  " + p.t.text("terminal.choose", nil), faint}))
+			rows = append(rows, p.row(piece{"  " + p.t.text(q.how(), nil), faint}))
 		}
 	}
 	return rows
