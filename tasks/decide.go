@@ -183,6 +183,11 @@ func (in *Inbox) settle(r *routed, t liveTask, about subject, d planner.Decision
 		if receipts[0].Err != nil {
 			return in.howDecided(ctx, r, t.Task, about)
 		}
+		what := "a person answered a server"
+		if about.kind == aboutApproval {
+			what = "a person decided about calls"
+		}
+		in.Log.InfoContext(ctx, what, "task", t.Task, "action", about.action(), "by", m.From.Key(), "approved", d.Approve, "scope", d.Scope)
 		return said{}
 	}
 	if m.Press != "" && m.Chat.Key() == t.Chat.Key() {

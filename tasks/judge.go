@@ -110,8 +110,15 @@ func (x *Executor) askApproval(ctx context.Context, v *View, a planner.Action) e
 			})
 		}
 	}
-	x.Log.InfoContext(ctx, "a person is asked for approval", "task", v.ID, "action", a.ID, "calls", len(q.Calls))
-	return x.append(ctx, v.ID, planner.Event{Type: planner.Asked, Action: a.ID, Question: &q})
+	if err := x.append(ctx, v.ID, planner.Event{Type: planner.Asked, Action: a.ID, Question: &q}); err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range q.Calls {
+		names = append(names, c.Tool)
+	}
+	x.Log.InfoContext(ctx, "a person is asked for approval", "task", v.ID, "action", a.ID, "tools", names)
+	return nil
 }
 
 // expires is when a question that is asked now lapses; zero for never.
