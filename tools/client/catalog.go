@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -50,8 +49,8 @@ type Definition struct {
 	Raw  json.RawMessage `json:"-"` // the definition as it came
 	Own  bool            `json:"-"` // not the server's: the client's way to its resources
 
-	schema *jsonschema.Schema // nil when the server's schema cannot be used
-	output *jsonschema.Schema // nil when structured output cannot be checked
+	schema *schema // nil when the server's schema cannot be used
+	output *schema // nil when structured output cannot be checked
 }
 
 // newCatalog reads the raw pages of tools/list. left says for each tool that
@@ -96,57 +95,16 @@ func readDefinition(raw json.RawMessage) (*Definition, error) {
 	if len(d.InputSchema) > maxSchema {
 		return d, fmt.Errorf("its schema has %d bytes; the limit is %d", len(d.InputSchema), maxSchema)
 	}
-	schema, err := compile(d.InputSchema)
-	if err != nil {
+	var err error
+	if d.schema, err = compile(d.InputSchema); err != nil {
 		return d, fmt.Errorf("its arguments are not checked: %w", err)
 	}
-	d.schema = schema
 	if t := bytes.TrimSpace(d.OutputSchema); len(t) > 0 && t[0] == '{' && len(t) <= maxSchema {
 		if d.output, err = compile(t); err != nil {
 			return d, fmt.Errorf("its results are not checked: %w", err)
 		}
 	}
 	return d, nil
-}
-
-// noLoader keeps a schema from reading files or addresses.
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%q is outside of the schema", url)
-}
-
-// anything stands for a pattern that Go cannot compile.
-type anything string
-
-func (anything) MatchString(string) bool { return true }
-func (a anything) String() string        { return string(a) }
-
-func compile(raw json.RawMessage) (*jsonschema.Schema, error) {
-	if err := holdable(raw); err != nil {
-		return nil, fmt.Errorf("reading its schema: %w", err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		return nil, fmt.Errorf("reading its schema: %w", err)
-	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(func(s string) (jsonschema.Regexp, error) {
-		re, err := regexp.Compile(s)
-		if err != nil {
-			return anything(s), nil //nolint:nilerr // a pattern of another dialect cannot be checked and must not refuse the tool
-		}
-		return re, nil
-	})
-	if err := c.AddResource("tool:///schema.json", doc); err != nil {
-		return nil, fmt.Errorf("reading its schema: %w", err)
-	}
-	s, err := c.Compile("tool:///schema.json")
-	if err != nil {
-		return nil, fmt.Errorf("compiling its schema: %w", err)
-	}
-	return s, nil
 }
 
 // arguments returns what to send for args, or an error that tells a model what
@@ -162,32 +120,13 @@ func (d *Definition) arguments(args json.RawMessage) (json.RawMessage, error) {
 	if key, twice := plainjson.RepeatedKey(args); twice {
 		return nil, fmt.Errorf("the key %q stands twice in one object", key)
 	}
-	if err := holdable(args); err != nil {
-		return nil, err
-	}
 	if _, ok := v.(map[string]any); !ok {
 		return nil, errors.New("they must be a JSON object")
 	}
 	if d.schema == nil {
-		return args, nil
+		return args, holdable(args)
 	}
-	var bad *jsonschema.ValidationError
-	if err := d.schema.Validate(v); errors.As(err, &bad) {
-		return nil, errors.New(strings.Join(explain(bad, nil), "; "))
-	} else if err != nil {
-		return nil, err
-	}
-	return args, nil
-}
-
-// holdable is an error for numbers that take the longer to be compared the
-// shorter they are written: 1e999999.
-func holdable(raw []byte) error {
-	if n, found := plainjson.HugeNumber(raw); found {
-		n, _ = cut(n, 20)
-		return fmt.Errorf("the number %s is too large, or has too many digits", n)
-	}
-	return nil
+	return args, d.schema.check(v, args)
 }
 
 // explain lists the innermost reasons, at most five.

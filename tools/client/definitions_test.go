@@ -66,6 +66,30 @@ func TestHugeNumbers(t *testing.T) {
 	}
 }
 
+// TestEndlessChecks: a schema that doubles its work with each level costs a moment,
+// and the call is refused.
+func TestEndlessChecks(t *testing.T) {
+	defs := `"d60":{"type":"object"}`
+	for i := range 60 {
+		defs += fmt.Sprintf(`,"d%d":{"anyOf":[{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}]}`, i, i+1, i+1)
+	}
+	recursive := `{"type":"object","properties":{"a":{"$ref":"#"}},"patternProperties":{"a":{"$ref":"#"}}}`
+	for name, c := range map[string]struct{ schema, args string }{
+		"references": {`{"type":"object","$ref":"#/$defs/d0","$defs":{` + defs + `}}`, `{"a":1}`},
+		"nested":     {recursive, strings.Repeat(`{"a":`, 60) + `{}` + strings.Repeat(`}`, 60)},
+	} {
+		s := ready(t, byHand(t, `{"name":"do","inputSchema":`+c.schema+`}`, func(asked) string { return done }))
+		from := time.Now()
+		_, err := s.Catalog().Tools["do"].Check(json.RawMessage(c.args))
+		if d := time.Since(from); err == nil || !strings.Contains(err.Error(), "too long") || d > 10*time.Second {
+			t.Errorf("%s: got %v after %v, want that it takes too long", name, err, d)
+		}
+		if _, err := s.Catalog().Tools["do"].Check(json.RawMessage(`{}`)); name == "nested" && err != nil {
+			t.Errorf("%s: a value that is checked soon: %v", name, err)
+		}
+	}
+}
+
 // TestLongSampling: a model call that nobody could read before agreeing to it is
 // refused.
 func TestLongSampling(t *testing.T) {

@@ -70,18 +70,11 @@ func (d *Definition) checkOutput(structured json.RawMessage) error {
 	if len(structured) == 0 {
 		return errors.New("it has no structured part")
 	}
-	if err := holdable(structured); err != nil {
-		return err
-	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(structured))
 	if err != nil {
 		return err
 	}
-	var bad *jsonschema.ValidationError
-	if err := d.output.Validate(v); errors.As(err, &bad) {
-		return errors.New(strings.Join(explain(bad, nil), "; "))
-	}
-	return err
+	return d.output.check(v, structured)
 }
 
 // content is one entry of a result; the fields of all its types together.
