@@ -77,8 +77,9 @@ func (s *Server) Shy(n int) {
 	s.shy = n
 }
 
-// Heal ends all faults: what was deafened hears, what was down is up. That an
-// app was told to wait is forgotten, as a new life of it knows nothing of that.
+// Heal ends all faults: what was deafened hears, what was down is up. What an
+// app has called, and that it was told to wait, is forgotten, as a new life of
+// it knows nothing of that.
 // Revoked tokens stay so.
 func (s *Server) Heal() {
 	s.mu.Lock()
@@ -88,7 +89,7 @@ func (s *Server) Heal() {
 		sock.deaf, sock.mute = false, false
 	}
 	for _, w := range s.windows {
-		w.closed = time.Time{}
+		w.calls, w.closed = nil, time.Time{}
 	}
 	s.change()
 }
