@@ -134,7 +134,7 @@ func TestApproveForTask(t *testing.T) {
 // and for a task, by word; from then on it is asked again.
 func TestApproveRevoked(t *testing.T) {
 	t.Parallel()
-	b := newTown(t, scene{plot: shopping(orders{}, "book, slow")})
+	b := newTown(t, scene{plot: shopping(orders{}, "book, slow"), haste: 5})
 	b.opens()
 	chat := b.ann.ID
 	b.Say(chat, b.ann, "q1: "+boat)

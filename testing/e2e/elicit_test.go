@@ -72,7 +72,7 @@ func TestForm(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{plot: asking(", -era, " + era)})
+			b := newTown(t, scene{plot: asking(", -era, " + era), haste: 5})
 			b.opens()
 			chat := b.bob.ID
 			b.Say(chat, b.bob, "q1: desk ask_form {}")
@@ -130,7 +130,7 @@ func TestFormRestarted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{plot: asking(", -era, " + c.era)})
+			b := newTown(t, scene{plot: asking(", -era, " + c.era), haste: 5})
 			s := b.opens()
 			chat := b.bob.ID
 			b.Say(chat, b.bob, "q1: "+c.group+" ask_form {}")
@@ -165,7 +165,7 @@ func TestFormTwice(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
-			b := newTown(t, scene{plot: asking(", -era, " + era)})
+			b := newTown(t, scene{plot: asking(", -era, " + era), haste: 5})
 			b.opens()
 			chat := b.bob.ID
 			b.Say(chat, b.bob, "q1: desk ask_twice {}")
