@@ -165,7 +165,12 @@ func DefaultLimits() map[string][]Limit {
 type window struct {
 	calls  []time.Time
 	closed time.Time // calls before are refused, and violations
+	told   time.Time // when an app heard of that first
 }
+
+// underway is how long after it was told to wait an app's calls may still come
+// that it had sent before.
+const underway = 100 * time.Millisecond
 
 // spend counts a call against its rates. The caller holds the lock.
 func (s *Server) spend(c call) *refusal {
@@ -182,6 +187,9 @@ func (s *Server) spend(c call) *refusal {
 			s.windows[key] = w
 		}
 		if now.Before(w.closed) {
+			if now.Sub(w.told) < underway {
+				return limited(w.closed.Sub(now))
+			}
 			s.violate("%s: called again %v before the end of Retry-After", c.method, w.closed.Sub(now).Round(time.Millisecond))
 			return limited(w.closed.Sub(now))
 		}
@@ -190,7 +198,7 @@ func (s *Server) spend(c call) *refusal {
 			w.calls = w.calls[1:]
 		}
 		if len(w.calls) >= limit.Calls {
-			w.closed = w.calls[0].Add(span)
+			w.closed, w.told = w.calls[0].Add(span), now
 			return limited(w.closed.Sub(now))
 		}
 		open = append(open, w)

@@ -77,9 +77,8 @@ func (s *Server) Shy(n int) {
 	s.shy = n
 }
 
-// Heal ends all faults: what was deafened hears, what was down is up. What an
-// app has called, and that it was told to wait, is forgotten, as a new life of
-// it knows nothing of that.
+// Heal ends all faults: what was deafened hears, what was down is up. That an
+// app was told to wait is forgotten, as a new life of it knows nothing of that.
 // Revoked tokens stay so.
 func (s *Server) Heal() {
 	s.mu.Lock()
@@ -89,7 +88,7 @@ func (s *Server) Heal() {
 		sock.deaf, sock.mute = false, false
 	}
 	for _, w := range s.windows {
-		w.calls, w.closed = nil, time.Time{}
+		w.closed = time.Time{}
 	}
 	s.change()
 }

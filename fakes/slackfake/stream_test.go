@@ -225,7 +225,11 @@ func TestRates(t *testing.T) {
 			if v := s.Violations(); len(v) > 0 {
 				t.Errorf("got the violations %q for the first call over the rate, want none", v)
 			}
-			at.Pass(time.Duration(seconds)*time.Second - time.Millisecond)
+			at.Pass(50 * time.Millisecond)
+			if got := do(t, s, test.method, test.pairs...); got.Error != "ratelimited" || len(s.Violations()) > 0 {
+				t.Errorf("on its way got %s and the violations %q, want a refusal and none", got.raw, s.Violations())
+			}
+			at.Pass(time.Duration(seconds)*time.Second - 51*time.Millisecond)
 			if got := do(t, s, test.method, test.pairs...); got.Error != "ratelimited" || len(s.Violations()) != 1 {
 				t.Errorf("too early got %s and the violations %q, want a refusal and one", got.raw, s.Violations())
 			}
