@@ -5,9 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mark3labs/mcp-go/client"
-	"github.com/mark3labs/mcp-go/mcp"
-
+	"legwork/testing/servers"
 	"legwork/tools/builtin"
 )
 
@@ -19,31 +17,12 @@ func caller(t testing.TB, name string, now func() time.Time) func(tool string, a
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.NewInProcessClient(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := context.Background()
-	if err := c.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if _, err := c.Initialize(ctx, mcp.InitializeRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	c := servers.Connect(t, s)
 	return func(tool string, args map[string]any) (string, bool) {
-		r := mcp.CallToolRequest{}
-		r.Params.Name, r.Params.Arguments = tool, args
-		res, err := c.CallTool(ctx, r)
+		res, err := servers.Call(context.Background(), c, tool, args, nil)
 		if err != nil {
 			return err.Error(), true
 		}
-		text := ""
-		for _, part := range res.Content {
-			if p, ok := part.(mcp.TextContent); ok {
-				text += p.Text
-			}
-		}
-		return text, res.IsError
+		return servers.Text(res), res.IsError
 	}
 }

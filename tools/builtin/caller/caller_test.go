@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"legwork/testing/servers"
 	"legwork/tools/builtin/caller"
 )
 
@@ -36,23 +36,7 @@ func TestOverTheWire(t *testing.T) {
 				got = caller.From(r)
 				return mcp.NewToolResultText("ok"), nil
 			})
-			c, err := client.NewInProcessClient(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = c.Close() }()
-			if err := c.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := c.Initialize(t.Context(), mcp.InitializeRequest{}); err != nil {
-				t.Fatal(err)
-			}
-			r := mcp.CallToolRequest{}
-			r.Params.Name = "who"
-			if test.meta != nil {
-				r.Params.Meta = &mcp.Meta{AdditionalFields: test.meta}
-			}
-			if _, err := c.CallTool(t.Context(), r); err != nil {
+			if _, err := servers.Call(t.Context(), servers.Connect(t, s), "who", nil, test.meta); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

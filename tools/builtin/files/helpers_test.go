@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"legwork/testing/servers"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/builtin/files"
 )
@@ -38,18 +39,7 @@ func openIn(t testing.TB, o files.Options, base string) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.NewInProcessClient(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if _, err := c.Initialize(context.Background(), mcp.InitializeRequest{}); err != nil {
-		t.Fatal(err)
-	}
-	return &desk{t, base, c}
+	return &desk{t, base, servers.Connect(t, s)}
 }
 
 // result calls a tool for somebody.
@@ -57,33 +47,18 @@ func (d *desk) result(who caller.Caller, tool string, a args) *mcp.CallToolResul
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	r := mcp.CallToolRequest{}
-	r.Params.Name, r.Params.Arguments = tool, a
-	if who != (caller.Caller{}) {
-		r.Params.Meta = &mcp.Meta{AdditionalFields: who.Meta()}
-	}
-	res, err := d.client.CallTool(ctx, r)
+	res, err := servers.Call(ctx, d.client, tool, a, who.Meta())
 	if err != nil {
 		d.t.Fatalf("calling %s with %v: %v", tool, a, err)
 	}
 	return res
 }
 
-func text(r *mcp.CallToolResult) string {
-	var parts []string
-	for _, part := range r.Content {
-		if p, ok := part.(mcp.TextContent); ok {
-			parts = append(parts, p.Text)
-		}
-	}
-	return strings.Join(parts, "\n")
-}
-
 // call calls a tool in the chat "local".
 func (d *desk) call(tool string, a args) (answer string, failed bool) {
 	d.t.Helper()
 	r := d.result(caller.Caller{}, tool, a)
-	return text(r), r.IsError
+	return servers.Text(r), r.IsError
 }
 
 // must calls a tool that has to work.

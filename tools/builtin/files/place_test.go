@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"legwork/testing/servers"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/builtin/files"
 )
@@ -53,16 +54,16 @@ func TestChatsApart(t *testing.T) {
 		d := open(t, files.Options{Root: root, Write: true})
 		for i, chat := range lookalikes {
 			who := caller.Caller{Chat: chat, Person: "p"}
-			if got := text(d.result(who, "list", args{})); got != "The folder is empty." {
+			if got := servers.Text(d.result(who, "list", args{})); got != "The folder is empty." {
 				t.Errorf("with root %q %q sees %q of another chat", root, chat, got)
 			}
 			if r := d.result(who, "write", args{"path": "own.txt", "content": fmt.Sprint(i)}); r.IsError {
-				t.Errorf("with root %q %q cannot write: %s", root, chat, text(r))
+				t.Errorf("with root %q %q cannot write: %s", root, chat, servers.Text(r))
 			}
 		}
 		for i, chat := range lookalikes {
 			who := caller.Caller{Chat: chat, Person: "p"}
-			if got := text(d.result(who, "read", args{"path": "own.txt"})); got != fmt.Sprint(i) {
+			if got := servers.Text(d.result(who, "read", args{"path": "own.txt"})); got != fmt.Sprint(i) {
 				t.Errorf("with root %q %q reads %q, want %d", root, chat, got, i)
 			}
 		}
@@ -72,7 +73,7 @@ func TestChatsApart(t *testing.T) {
 func TestShared(t *testing.T) {
 	d := open(t, files.Options{Root: "docs", Write: true})
 	d.result(caller.Caller{Chat: "a:1", Person: "a:2"}, "write", args{"path": "f.txt", "content": "for all"})
-	if got := text(d.result(caller.Caller{Chat: "b:1", Person: "b:2"}, "read", args{"path": "f.txt"})); got != "for all" {
+	if got := servers.Text(d.result(caller.Caller{Chat: "b:1", Person: "b:2"}, "read", args{"path": "f.txt"})); got != "for all" {
 		t.Errorf("another chat reads %q from a root without {chat}", got)
 	}
 	if _, err := os.Stat(filepath.Join(d.base, "docs", "f.txt")); err != nil {
@@ -80,11 +81,11 @@ func TestShared(t *testing.T) {
 	}
 	private := openIn(t, files.Options{Root: "{person}", Write: true}, d.base)
 	private.result(caller.Caller{Chat: "a:1", Person: "a:2"}, "write", args{"path": "f.txt", "content": "mine"})
-	if got := text(private.result(caller.Caller{Chat: "a:9", Person: "a:2"}, "read", args{"path": "f.txt"})); got != "mine" {
+	if got := servers.Text(private.result(caller.Caller{Chat: "a:9", Person: "a:2"}, "read", args{"path": "f.txt"})); got != "mine" {
 		t.Errorf("the same person in another chat reads %q from {person}", got)
 	}
 	if r := private.result(caller.Caller{Chat: "a:1", Person: "a:3"}, "read", args{"path": "f.txt"}); !r.IsError {
-		t.Errorf("another person reads %q from {person}", text(r))
+		t.Errorf("another person reads %q from {person}", servers.Text(r))
 	}
 }
 
@@ -115,7 +116,7 @@ func FuzzFolder(f *testing.F) {
 		d := open(t, files.Options{Root: "w/{chat}", Write: true})
 		for _, chat := range []string{a, b} {
 			if r := d.result(caller.Caller{Chat: chat, Person: "p"}, "make_dir", args{"path": "own"}); r.IsError {
-				t.Fatalf("%q has no folder: %s", chat, text(r))
+				t.Fatalf("%q has no folder: %s", chat, servers.Text(r))
 			}
 		}
 		made, err := os.ReadDir(filepath.Join(d.base, "w"))

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/testing/servers"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/builtin/files"
 )
@@ -91,8 +92,8 @@ func TestKernelFiles(t *testing.T) {
 		d := openIn(t, files.Options{Root: root}, "")
 		for _, tool := range []string{"list", "read", "info"} {
 			r := d.result(caller.Caller{}, tool, args{"path": "version"})
-			if !r.IsError || !strings.Contains(text(r), "holds no files") {
-				t.Errorf("%s in %s said %q, want that it holds no files", tool, root, text(r))
+			if !r.IsError || !strings.Contains(servers.Text(r), "holds no files") {
+				t.Errorf("%s in %s said %q, want that it holds no files", tool, root, servers.Text(r))
 			}
 		}
 	}

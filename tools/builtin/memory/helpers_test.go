@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
-	"github.com/mark3labs/mcp-go/mcp"
 
+	"legwork/testing/servers"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/builtin/memory"
 )
@@ -34,18 +34,7 @@ func open(t testing.TB, o memory.Options, dir string) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.NewInProcessClient(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if _, err := c.Initialize(context.Background(), mcp.InitializeRequest{}); err != nil {
-		t.Fatal(err)
-	}
-	return &desk{t, dir, c}
+	return &desk{t, dir, servers.Connect(t, s)}
 }
 
 // call calls a tool for somebody.
@@ -53,20 +42,11 @@ func (d *desk) call(who caller.Caller, tool string, a args) (answer string, fail
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	r := mcp.CallToolRequest{}
-	r.Params.Name, r.Params.Arguments = tool, a
-	if who != (caller.Caller{}) {
-		r.Params.Meta = &mcp.Meta{AdditionalFields: who.Meta()}
-	}
-	res, err := d.client.CallTool(ctx, r)
+	res, err := servers.Call(ctx, d.client, tool, a, who.Meta())
 	if err != nil {
 		d.t.Fatalf("calling %s with %v: %v", tool, a, err)
 	}
-	for _, part := range res.Content {
-		if p, ok := part.(mcp.TextContent); ok {
-			answer += p.Text
-		}
-	}
+	answer = servers.Text(res)
 	if d.dir != "" && strings.Contains(answer, d.dir) {
 		d.t.Errorf("%s with %v shows a path of the host: %q", tool, a, answer)
 	}

@@ -10,9 +10,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/mark3labs/mcp-go/client"
-	"github.com/mark3labs/mcp-go/mcp"
-
+	"legwork/testing/servers"
 	"legwork/tools/builtin/search"
 )
 
@@ -23,31 +21,13 @@ func searcher(t testing.TB, o search.Options) func(args map[string]any) (string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.NewInProcessClient(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if err := c.Start(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Initialize(context.Background(), mcp.InitializeRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	c := servers.Connect(t, s)
 	return func(args map[string]any) (string, bool) {
-		r := mcp.CallToolRequest{}
-		r.Params.Name, r.Params.Arguments = "search", args
-		res, err := c.CallTool(context.Background(), r)
+		res, err := servers.Call(context.Background(), c, "search", args, nil)
 		if err != nil {
 			return err.Error(), true
 		}
-		text := ""
-		for _, part := range res.Content {
-			if p, ok := part.(mcp.TextContent); ok {
-				text += p.Text
-			}
-		}
-		return text, res.IsError
+		return servers.Text(res), res.IsError
 	}
 }
 

@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 	"golang.org/x/net/dns/dnsmessage"
 
+	"legwork/testing/servers"
 	"legwork/tools/builtin/web"
 )
 
@@ -56,7 +56,7 @@ func fetcher(t testing.TB, o web.Options) func(args ...any) (string, bool) {
 		if err != nil {
 			return err.Error(), true
 		}
-		return textOf(res), res.IsError
+		return servers.Text(res), res.IsError
 	}
 }
 
@@ -66,32 +66,10 @@ func caller(t testing.TB, o web.Options) func(context.Context, map[string]any) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.NewInProcessClient(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if err := c.Start(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Initialize(context.Background(), mcp.InitializeRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	c := servers.Connect(t, s)
 	return func(ctx context.Context, args map[string]any) (*mcp.CallToolResult, error) {
-		r := mcp.CallToolRequest{}
-		r.Params.Name, r.Params.Arguments = "fetch", args
-		return c.CallTool(ctx, r)
+		return servers.Call(ctx, c, "fetch", args, nil)
 	}
-}
-
-func textOf(res *mcp.CallToolResult) string {
-	text := ""
-	for _, part := range res.Content {
-		if p, ok := part.(mcp.TextContent); ok {
-			text += p.Text
-		}
-	}
-	return text
 }
 
 // serve answers every path but robots.txt with a body.

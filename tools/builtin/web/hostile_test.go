@@ -2,11 +2,11 @@ package web_test
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"legwork/testing/watch"
 	"legwork/tools/builtin/web"
 )
 
@@ -89,10 +89,11 @@ func TestHostilePages(t *testing.T) {
 	for name, page := range hostilePages(size) {
 		s := serve(t, "text/html", page)
 		for _, format := range []string{"article", "page"} {
-			stop := peak()
+			var got string
+			var failed bool
 			began := time.Now()
-			got, failed := fetch(s.URL, "format", format)
-			took, used := time.Since(began), stop()
+			used := watch.Memory(func() { got, failed = fetch(s.URL, "format", format) })
+			took := time.Since(began)
 			t.Logf("%s as %s: %v, %d MiB, failed %v, %d bytes", name, format, took.Round(time.Millisecond), used>>20, failed, len(got))
 			if took > 5*time.Second || used > 400<<20 || (failed && !strings.Contains(got, "has no text")) {
 				t.Errorf("%s as %s: took %v and %d MiB, failed %v: %.300s", name, format, took, used>>20, failed, got)
@@ -100,30 +101,6 @@ func TestHostilePages(t *testing.T) {
 		}
 		s.Close()
 	}
-}
-
-// peak watches how much more memory objects take than at first.
-func peak() func() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	first, most := m.HeapAlloc, m.HeapAlloc
-	end, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(10 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-end:
-				return
-			case <-tick.C:
-				runtime.ReadMemStats(&m)
-				most = max(most, m.HeapAlloc)
-			}
-		}
-	}()
-	return func() uint64 { close(end); <-ended; return most - first }
 }
 
 // What cannot be shown in its form keeps its text.
