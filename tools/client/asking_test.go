@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"legwork/form"
+	"legwork/testing/watch"
 	"legwork/tools/client"
 )
 
@@ -341,7 +342,7 @@ func TestWrongPerson(t *testing.T) {
 				_, err := s.Call(ctx, client.Call{Tool: "slow", Arguments: json.RawMessage(`{"ms":60000}`), Timeout: time.Minute, Keep: 1 << 20, Ask: never, Whom: "ann"})
 				slow <- err
 			}()
-			eventually(t, "the call arrived", func() bool { return strings.Contains(read(path), `"slow"`) })
+			watch.Until(t, "the call arrived", func() bool { return strings.Contains(read(path), `"slow"`) })
 			r := call(t, s, "ask_form", "{}", func(c *client.Call) { c.Ask, c.Whom = never, "bob" })
 			wantText(t, "ask_form", r, false, `"action":"decline"`)
 			cancel()

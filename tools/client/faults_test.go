@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/testing/watch"
 	"legwork/tools/client"
 )
 
@@ -80,7 +81,7 @@ func callFaults() []fault {
 
 // TestFaults: a server that misbehaves in a call costs that call only.
 func TestFaults(t *testing.T) {
-	leaves(t)
+	watch.Leaks(t)
 	t.Run("", testFaults)
 }
 

@@ -1,45 +1,29 @@
 package client_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"legwork/testing/need"
+	"legwork/testing/servers"
+	"legwork/testing/watch"
 	"legwork/tools/client"
 )
 
-// fakeServer is the program that misbehaves on demand, built once.
-var fakeServer string
+var programs need.Programs
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "client")
-	if err == nil {
-		fakeServer = filepath.Join(dir, "mcpserver")
-		var out []byte
-		if out, err = exec.Command("go", "build", "-o", fakeServer, "legwork/fakes/mcpserver").CombinedOutput(); err != nil {
-			err = fmt.Errorf("building the fake server: %w: %s", err, out)
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+func TestMain(m *testing.M) { os.Exit(programs.Run(m)) }
+
+// fakeServer is the program that misbehaves on demand.
+func fakeServer(t testing.TB) string {
+	t.Helper()
+	return programs.Path(t, "legwork/fakes/mcpserver")
 }
 
 // The ways in which the fake server is reached.
@@ -56,7 +40,7 @@ func transports() []string { return []string{stdio, http, sse} }
 func fake(t testing.TB, by string, args ...string) client.Config {
 	t.Helper()
 	if by == stdio {
-		return client.Config{Name: "s", Command: fakeServer, Args: args}
+		return client.Config{Name: "s", Command: fakeServer(t), Args: args}
 	}
 	r := serve(t, by, "127.0.0.1:0", args...)
 	return client.Config{Name: "s", URL: r.url, SSE: by == sse}
@@ -65,78 +49,25 @@ func fake(t testing.TB, by string, args ...string) client.Config {
 // remote is a fake server in a process of its own.
 type remote struct {
 	url string
-	cmd *exec.Cmd
 	end func() // kills it; more than once is fine
 }
 
 func serve(t testing.TB, by, address string, args ...string) *remote {
 	t.Helper()
-	cmd := exec.Command(fakeServer, append([]string{"-" + by, address}, args...)...)
-	errOut, err := cmd.StderrPipe()
+	url, end, err := servers.Listen(exec.Command(fakeServer(t), append([]string{"-" + by, address}, args...)...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewReader(errOut)
-	url, err := lines.ReadString('\n')
-	if err != nil {
-		t.Fatalf("reading the address of the fake server: %v", err)
-	}
-	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		_, _ = io.Copy(io.Discard, lines)
-	}()
-	r := &remote{url: strings.TrimSpace(url), cmd: cmd}
-	r.end = sync.OnceFunc(func() {
-		_ = cmd.Process.Kill()
-		<-drained
-		_ = cmd.Wait()
-	})
+	r := &remote{url, end}
 	t.Cleanup(r.end)
 	return r
-}
-
-// log collects what is logged.
-type log struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-// leaves looks at the end of the test for what it left behind.
-func leaves(t testing.TB) {
-	t.Helper()
-	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() {
-		err := goleak.Find(before)
-		for late := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(late); {
-			err = goleak.Find(before) // it waits itself, but not long enough for a busy machine
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // run starts a server and stops it, and looks for what it left behind, at the
 // end of the test.
 func run(t testing.TB, cfg client.Config, change ...func(*client.Options)) *client.Server {
 	t.Helper()
-	leaves(t)
+	watch.Leaks(t)
 	return start(t, cfg, change...)
 }
 
@@ -170,7 +101,7 @@ func start(t testing.TB, cfg client.Config, change ...func(*client.Options)) *cl
 	return s
 }
 
-func withLog(l *log) func(*client.Options) {
+func withLog(l *watch.Log) func(*client.Options) {
 	return func(o *client.Options) {
 		o.Log = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
@@ -212,21 +143,6 @@ func try(t testing.TB, s *client.Server, tool, args string, change ...func(*clie
 }
 
 func within(d time.Duration) func(*client.Call) { return func(c *client.Call) { c.Timeout = d } }
-
-// eventually waits for a condition that another process brings about.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(15 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("not within 15 s: %s", what)
-		}
-	}
-}
 
 func wantText(t testing.TB, input string, r client.Result, failed bool, parts ...string) {
 	t.Helper()

@@ -19,6 +19,7 @@ import (
 
 	"legwork/form"
 	"legwork/testing/need"
+	"legwork/testing/watch"
 	"legwork/tools/client"
 )
 
@@ -67,7 +68,7 @@ func TestServerEverything(t *testing.T) {
 			cfg := everything(t, by)
 			cfg.Sampling, cfg.Roots = true, []string{t.TempDir()}
 			s := run(t, cfg)
-			eventually(t, "ready", func() bool { return s.Status().State == client.Ready })
+			watch.Until(t, "ready", func() bool { return s.Status().State == client.Ready })
 			names := slices.Sorted(maps.Keys(s.Catalog().Tools))
 			t.Logf("%s: revision %s, tools %v, %d prompts", by, s.Status().Protocol, names, len(s.Catalog().Prompts))
 			wantText(t, "echo", call(t, s, "echo", `{"message":"hello"}`), false, "hello")

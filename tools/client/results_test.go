@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"image/png"
 	"path/filepath"
-	"runtime"
-	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"legwork/testing/watch"
 	"legwork/tools/client"
 )
 
@@ -149,7 +148,7 @@ func TestCancel(t *testing.T) {
 			s := ready(t, fake(t, w.by, "-era", w.era, "-log", path))
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
-				eventually(t, "the call arrived", func() bool { return strings.Contains(read(path), `"slow"`) })
+				watch.Until(t, "the call arrived", func() bool { return strings.Contains(read(path), `"slow"`) })
 				cancel()
 			}()
 			_, err := s.Call(ctx, client.Call{Tool: "slow", Arguments: []byte(`{"ms":60000}`), Timeout: time.Minute, Keep: 1 << 20})
@@ -157,7 +156,7 @@ func TestCancel(t *testing.T) {
 				t.Errorf("got %v, want %v", err, context.Canceled)
 			}
 			if w.by != http || w.era == "legacy" {
-				eventually(t, "the server is told", func() bool { return strings.Contains(read(path), `"cancelled"`) })
+				watch.Until(t, "the server is told", func() bool { return strings.Contains(read(path), `"cancelled"`) })
 			}
 			wantText(t, "lookup", call(t, s, "lookup", `{"key":"k"}`), false, "value of k")
 		})
@@ -217,40 +216,14 @@ func TestMemory(t *testing.T) {
 			s := ready(t, fake(t, w.by, append([]string{"-faults"}, w.args...)...))
 			call(t, s, "lookup", `{"key":"k"}`)
 			var r client.Result
-			grown := peak(func() { r = call(t, s, "huge", "{}") })
+			grown := watch.Memory(func() { r = call(t, s, "huge", "{}") })
 			if r.Failed || len(r.Text) != 1<<20 || r.Bytes != 100<<20 {
 				t.Errorf("got failed %v, %d bytes of %d, want 1 MiB of 100 MiB", r.Failed, len(r.Text), r.Bytes)
 			}
 			t.Logf("100 MiB result: heap grew by %.1f MiB at most", float64(grown)/(1<<20))
-			if limit := uint64(6 << 20); grown > limit {
+			if limit := int64(6 << 20); grown > limit {
 				t.Errorf("memory: grew by %d bytes at most during the call, want at most %d", grown, limit)
 			}
 		})
 	}
-}
-
-// peak runs f and returns by how many bytes the memory of objects grew at most.
-func peak(f func()) uint64 {
-	runtime.GC()
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	use := func() uint64 { metrics.Read(sample); return sample[0].Value.Uint64() }
-	before := use()
-	most, stop, done := before, make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(200 * time.Microsecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				most = max(most, use())
-			case <-stop:
-				return
-			}
-		}
-	}()
-	f()
-	close(stop)
-	<-done
-	return most - before
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/testing/watch"
 	"legwork/tools/client"
 )
 
@@ -34,7 +35,7 @@ func TestBadStarts(t *testing.T) {
 		t.Run(c.by+" "+c.name, func(t *testing.T) {
 			s := run(t, fake(t, c.by, c.args...))
 			if c.want != "still starting" {
-				eventually(t, "down", func() bool { return s.Status().State == client.Down })
+				watch.Until(t, "down", func() bool { return s.Status().State == client.Down })
 			}
 			if _, err := try(t, s, "lookup", `{"key":"k"}`, within(200*time.Millisecond)); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
@@ -57,10 +58,10 @@ func TestBadStarts(t *testing.T) {
 		})
 	}
 	t.Run("floods its error output", func(t *testing.T) {
-		l := &log{}
+		l := &watch.Log{}
 		s := ready(t, fake(t, stdio, "-fault", "stderr"), withLog(l))
 		wantText(t, "lookup", call(t, s, "lookup", `{"key":"k"}`), false, "value of k")
-		eventually(t, "the flood is cut", func() bool { return strings.Contains(l.String(), "more than is logged") })
+		watch.Until(t, "the flood is cut", func() bool { return strings.Contains(l.String(), "more than is logged") })
 	})
 	t.Run("does not end when asked", func(t *testing.T) {
 		s := ready(t, fake(t, stdio, "-fault", "stubborn"))
@@ -80,7 +81,7 @@ func TestOneHangs(t *testing.T) {
 				}
 				all = append(all, fake(t, by, args...))
 			}
-			leaves(t)
+			watch.Leaks(t)
 			from := time.Now()
 			var wait sync.WaitGroup
 			for i, cfg := range all {
@@ -109,7 +110,7 @@ func TestToken(t *testing.T) {
 	for _, by := range []string{http, sse} {
 		cfg := fake(t, by, "-token", "open-sesame")
 		s := run(t, cfg)
-		eventually(t, "down", func() bool { return s.Status().State == client.Down })
+		watch.Until(t, "down", func() bool { return s.Status().State == client.Down })
 		if got := s.Status().Err; !strings.Contains(got, "401 Unauthorized") || !strings.Contains(got, "set its headers in the config") {
 			t.Errorf("%s: got %q, want the headers named", by, got)
 		}
@@ -127,18 +128,18 @@ func TestComesBack(t *testing.T) {
 			address := strings.TrimPrefix(strings.SplitAfter(r.url, r.url[strings.LastIndex(r.url, "/"):])[0], "http://")
 			address = address[:strings.LastIndex(address, "/")]
 			r.end()
-			l := new(log)
+			l := new(watch.Log)
 			s := run(t, client.Config{Name: "s", URL: r.url, SSE: by == sse}, withLog(l))
-			eventually(t, "down", func() bool { return s.Status().State == client.Down && s.Status().Restarts > 1 })
+			watch.Until(t, "down", func() bool { return s.Status().State == client.Down && s.Status().Restarts > 1 })
 			if n := strings.Count(l.String(), "server is down"); n != 1 {
 				t.Errorf("%d restarts for one reason: it is logged %d times, want once:\n%s", s.Status().Restarts, n, l)
 			}
 			for range 2 {
 				r = serve(t, by, address)
-				eventually(t, "ready", func() bool { return s.Status().State == client.Ready })
+				watch.Until(t, "ready", func() bool { return s.Status().State == client.Ready })
 				wantText(t, "there", call(t, s, "lookup", `{"key":"k"}`), false, "value of k")
 				r.end()
-				eventually(t, "down again", func() bool {
+				watch.Until(t, "down again", func() bool {
 					res, err := try(t, s, "lookup", `{"key":"k"}`, within(time.Second))
 					return err != nil && !res.Failed
 				})
@@ -172,7 +173,7 @@ func TestLostSession(t *testing.T) {
 		wantText(t, "before", call(t, s, "lookup", `{"key":"k"}`), false, "value of k")
 		r.end()
 		serve(t, http, strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/mcp"), "-era", "legacy")
-		eventually(t, "a call succeeds", func() bool {
+		watch.Until(t, "a call succeeds", func() bool {
 			res, _ := try(t, s, "lookup", `{"key":"k"}`, within(2*time.Second))
 			return res.Text == "value of k"
 		})
@@ -198,9 +199,9 @@ func TestHealth(t *testing.T) {
 		s := ready(t, client.Config{Name: "s", URL: "http://" + p.address + "/mcp"}, func(o *client.Options) { o.Health = 20 * time.Millisecond })
 		wantText(t, "before", call(t, s, "lookup", `{"key":"k"}`), false, "value of k")
 		p.cut()
-		eventually(t, "it is noticed", func() bool { return s.Status().State != client.Ready })
+		watch.Until(t, "it is noticed", func() bool { return s.Status().State != client.Ready })
 		p.mend()
-		eventually(t, "it is back", func() bool { return s.Status().State == client.Ready })
+		watch.Until(t, "it is back", func() bool { return s.Status().State == client.Ready })
 		wantText(t, "after", call(t, s, "lookup", `{"key":"k"}`), false, "value of k")
 	})
 }
@@ -297,9 +298,9 @@ func TestListChanges(t *testing.T) {
 			s := ready(t, fake(t, w.by, "-faults", "-era", w.era))
 			hash := s.Catalog().Tools["lookup"].Hash
 			call(t, s, "grow", "{}")
-			eventually(t, "the new tool", func() bool { return s.Catalog().Tools["grown"] != nil })
+			watch.Until(t, "the new tool", func() bool { return s.Catalog().Tools["grown"] != nil })
 			call(t, s, "mutate", "{}")
-			eventually(t, "the new description", func() bool { return s.Catalog().Tools["lookup"].Hash != hash })
+			watch.Until(t, "the new description", func() bool { return s.Catalog().Tools["lookup"].Hash != hash })
 			if s.Status().Restarts != 0 {
 				t.Errorf("got %d restarts, want none", s.Status().Restarts)
 			}
@@ -314,13 +315,13 @@ func TestListensAgain(t *testing.T) {
 		t.Run(era, func(t *testing.T) {
 			r := serve(t, http, "127.0.0.1:0", "-faults", "-era", era)
 			p := newProxy(t, strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), "/mcp"))
-			leaves(t)
+			watch.Leaks(t)
 			s := settled(t, start(t, client.Config{Name: "s", URL: "http://" + p.address + "/mcp"}))
 			other := settled(t, start(t, client.Config{Name: "other", URL: r.url}))
 			p.cut()
 			call(t, other, "grow", "{}")
 			p.mend()
-			eventually(t, "the tool that was missed", func() bool { return s.Catalog().Tools["grown"] != nil })
+			watch.Until(t, "the tool that was missed", func() bool { return s.Catalog().Tools["grown"] != nil })
 			if s.Status().Restarts != 0 {
 				t.Errorf("got %d restarts, want none", s.Status().Restarts)
 			}
@@ -334,7 +335,7 @@ func TestQuietChange(t *testing.T) {
 	s := ready(t, fake(t, http, "-faults"), func(o *client.Options) { o.Health = 20 * time.Millisecond })
 	hash := s.Catalog().Tools["lookup"].Hash
 	call(t, s, "mutate-silent", "{}")
-	eventually(t, "the new description", func() bool { return s.Catalog().Tools["lookup"].Hash != hash })
+	watch.Until(t, "the new description", func() bool { return s.Catalog().Tools["lookup"].Hash != hash })
 	if _, err := try(t, s, "lookup", `{"key":"k"}`, func(c *client.Call) { c.Definition = hash }); !errors.Is(err, client.ErrChanged) {
 		t.Errorf("a call that was judged before: got %v, want %v", err, client.ErrChanged)
 	}
@@ -371,13 +372,13 @@ func TestOddTools(t *testing.T) {
 
 // TestSecrets: what a server repeats of its config in an error is masked.
 func TestSecrets(t *testing.T) {
-	l := &log{}
+	l := &watch.Log{}
 	cfg := fake(t, stdio, "-fault", "start")
 	cfg.Command, cfg.Args = "/bin/sh", []string{"-c", "echo cannot log in as $SHOP_KEY >&2; exit 1"}
 	cfg.Env = map[string]string{"SHOP_KEY": "hunter2-hunter2"}
 	s := run(t, cfg, withLog(l))
 	var down client.Status // it is started again at once
-	eventually(t, "down", func() bool { down = s.Status(); return down.State == client.Down })
+	watch.Until(t, "down", func() bool { down = s.Status(); return down.State == client.Down })
 	_, err := try(t, s, "lookup", `{"key":"k"}`)
 	for _, text := range []string{down.Err, fmt.Sprint(err)} {
 		if strings.Contains(text, "hunter2") || !strings.Contains(text, "cannot log in as ***") {
@@ -389,7 +390,7 @@ func TestSecrets(t *testing.T) {
 	}
 
 	r := run(t, client.Config{Name: "s", URL: "http://127.0.0.1:1/mcp?key=hunter2-hunter2", Headers: map[string]string{"X-Key": "hunter2-hunter2"}})
-	eventually(t, "down", func() bool { return r.Status().State == client.Down })
+	watch.Until(t, "down", func() bool { return r.Status().State == client.Down })
 	if text := r.Status().Err; strings.Contains(text, "hunter2") || !strings.Contains(text, "refused") {
 		t.Errorf("got %q, want the reason without the key", text)
 	}
