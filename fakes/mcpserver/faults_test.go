@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"legwork/testing/watch"
 )
 
 // TestHTTPFaults: each fault is on the wire what the table says.
@@ -178,12 +180,12 @@ func TestCancel(t *testing.T) {
 			}
 			answered <- err
 		}()
-		eventually(t, "the call is made", func() bool { return len(logged(t, p, "call")) == 1 })
+		watch.Until(t, "the call is made", func() bool { return len(logged(t, p, "call")) == 1 })
 		stop()
 		if err := <-answered; err == nil {
 			t.Error("slow: got an answer, want none")
 		}
-		eventually(t, "the call has ended", func() bool { return len(logged(t, p, "done")) == 1 })
+		watch.Until(t, "the call has ended", func() bool { return len(logged(t, p, "done")) == 1 })
 		if c := logged(t, p, "cancelled"); len(c) != 1 || string(c[0].ID) != "7" {
 			t.Errorf("cancelled: got %+v, want one of 7", c)
 		}
@@ -197,7 +199,7 @@ func TestStart(t *testing.T) {
 	if _, _, _, err := p.post(t, modernList, nil); err == nil {
 		t.Error("a server that starts answered at once")
 	}
-	eventually(t, "the server is up", func() bool {
+	watch.Until(t, "the server is up", func() bool {
 		status, _, _, err := p.post(t, modernList, nil)
 		return err == nil && status == 200
 	})

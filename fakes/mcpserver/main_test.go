@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,33 +16,20 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/testing/need"
+	"legwork/testing/servers"
 )
 
-// built is the fake without the race detector, which starts fast: most tests
-// start one each.
-var built string
+var programs need.Programs
 
-// TestMain builds the fake, and runs it when a test asks for it.
+// TestMain runs the fake instead of the tests when a test asks for it.
 func TestMain(m *testing.M) {
 	if os.Getenv("MCPSERVER_TEST") != "" {
 		main()
 		return
 	}
-	dir, err := os.MkdirTemp("", "mcpserver")
-	if err == nil {
-		built = filepath.Join(dir, "mcpserver")
-		var out []byte
-		if out, err = exec.Command("go", "build", "-o", built, "legwork/fakes/mcpserver").CombinedOutput(); err != nil {
-			err = fmt.Errorf("building the fake: %w: %s", err, out)
-		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	os.Exit(programs.Run(m))
 }
 
 // place is where a fake is to be reached.
@@ -55,10 +41,11 @@ type place struct {
 	patience time.Duration // with one request
 }
 
-// start starts a fake on a transport: stdio, http or sse.
+// start starts a fake on a transport: stdio, http or sse. It is built without
+// the race detector, so that it starts fast: most tests start one each.
 func start(t *testing.T, on string, args ...string) place {
 	t.Helper()
-	return startProgram(t, built, on, args...)
+	return startProgram(t, programs.Path(t, "legwork/fakes/mcpserver"), on, args...)
 }
 
 // startProgram starts the fake as it was built, or, as os.Args[0], with the
@@ -74,21 +61,12 @@ func startProgram(t *testing.T, program, on string, args ...string) place {
 	}
 	cmd := exec.Command(program, append(args, "-"+on, "127.0.0.1:0")...)
 	cmd.Env = append(os.Environ(), "MCPSERVER_TEST=1")
-	stderr, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	url, stop, err := servers.Listen(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	if p.url, err = bufio.NewReader(stderr).ReadString('\n'); err != nil {
-		t.Fatalf("reading the address: %v", err)
-	}
-	p.url = strings.TrimSpace(p.url)
+	t.Cleanup(stop)
+	p.url = url
 	return p
 }
 

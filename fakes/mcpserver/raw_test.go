@@ -116,21 +116,6 @@ func (p place) greet(t *testing.T) string {
 	return session
 }
 
-// eventually waits for what another process brings about.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(20 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
-}
-
 // events reads the events of a stream one by one: the data of each.
 type events struct{ r *bufio.Reader }
 
