@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/form"
 )
@@ -120,7 +121,17 @@ func TestRead(t *testing.T) {
 		{"day", "2026-02-28", `"2026-02-28"`, ""},
 		{"day", "2026-02-30", "", "date"},
 		{"at", "2026-02-28T10:00:00Z", `"2026-02-28T10:00:00Z"`, ""},
+		{"day", "31.12.2026", `"2026-12-31"`, ""},
+		{"day", "2026年1月2日", `"2026-01-02"`, ""},
+		{"day", "31.2.2026", "", "date"},
+		{"day", "3/4/2026", "", "date"},
 		{"at", "noon", "", "date-time"},
+		{"at", "2026-02-28 10:00", `"2026-02-28T10:00:00+03:00"`, ""},
+		{"at", "28.02.2026, 9:30", `"2026-02-28T09:30:00+03:00"`, ""},
+		{"at", "2026年2月28日 9：30", `"2026-02-28T09:30:00+03:00"`, ""},
+		{"at", "2026-02-28T10:00:30", `"2026-02-28T10:00:30+03:00"`, ""},
+		{"at", "2026-02-28", "", "date-time"},
+		{"city", "31.12.2026", `"31.12.2026"`, ""},
 		{"code", "AB", `"AB"`, ""},
 		{"code", "ab", "", "pattern ^[A-Z]{2}$"},
 		{"budget", "0.5", "", "small 0.5"},
@@ -153,7 +164,7 @@ func TestRead(t *testing.T) {
 		{"extras", ",", "", "few 1"},
 		{"days", "Sunday\nsaturday", `["sun","sat"]`, ""},
 	} {
-		got, err := by[c.field].Read(c.written)
+		got, err := by[c.field].Read(c.written, time.FixedZone("", 3*60*60))
 		var invalid *form.ValueError
 		switch {
 		case c.key == "" && (err != nil || string(got) != c.want):
@@ -189,7 +200,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, field := range all {
-			v, err := field.Read(written)
+			v, err := field.Read(written, time.UTC)
 			if err == nil && v != nil && !json.Valid(v) {
 				t.Errorf("field %+v, %q: got %q, want JSON", field, written, v)
 			}
@@ -202,15 +213,21 @@ func FuzzParse(f *testing.F) {
 
 // FuzzRead: whatever is written, what comes out is a number in JSON.
 func FuzzRead(f *testing.F) {
-	for _, s := range []string{"1", "-1.5e3", "1,234.5", "00.1", "+.5", "１，５"} {
+	for _, s := range []string{"1", "-1.5e3", "1,234.5", "00.1", "+.5", "１，５", "28.02.2026, 9:30", "2026年2月28日 9：30"} {
 		f.Add(s)
 	}
 	field := form.Field{Name: "n", Schema: json.RawMessage(`{"type":"number"}`)}
+	at := form.Field{Name: "at", Schema: json.RawMessage(`{"type":"string","format":"date-time"}`)}
 	f.Fuzz(func(t *testing.T, written string) {
-		v, err := field.Read(written)
+		v, err := field.Read(written, time.UTC)
 		var n json.Number
 		if err == nil && v != nil && json.Unmarshal(v, &n) != nil {
 			t.Errorf("%q: got %q, want a number", written, v)
+		}
+		v, err = at.Read(written, time.UTC)
+		var text string
+		if err == nil && v != nil && json.Unmarshal(v, &text) != nil {
+			t.Errorf("%q: got %q, want a text", written, v)
 		}
 	})
 }

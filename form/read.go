@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -47,21 +48,22 @@ const (
 	Email      = "email"      // no address of mail
 	URI        = "uri"        // no address
 	Date       = "date"       // no date as 2026-01-31
-	DateTime   = "date-time"  // no time as 2026-01-31T09:00:00Z
+	DateTime   = "date-time"  // no time as 2026-01-31 09:00
 	Pattern    = "pattern"    // not of the form that Limit says
 	Missing    = "missing"    // nothing, and it is required
 	Other      = "unexpected" // does not fit in another way
 )
 
-// Read makes a value of what a person wrote or chose: a choice by its label, its
-// value or its number from 1, several parted by commas or lines, a number as it
-// is written in most places. An error is an *ValueError.
-func (f Field) Read(written string) (json.RawMessage, error) {
+// Read makes a value of what a person in zone wrote or chose: a choice by its
+// label, its value or its number from 1, several parted by commas or lines, a
+// number, a day or a time as it is written in most places. An error is an
+// *ValueError.
+func (f Field) Read(written string, zone *time.Location) (json.RawMessage, error) {
 	written = strings.TrimSpace(written)
 	if written == "" {
 		return f.empty()
 	}
-	value, err := f.read(written)
+	value, err := f.read(f.moment(written, zone))
 	if err != nil {
 		return nil, err
 	}

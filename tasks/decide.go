@@ -271,7 +271,11 @@ func (in *Inbox) fill(ctx context.Context, r *routed, w words) (bool, error) {
 	}
 	chosen := *field
 	chosen.Choices = choicesOf(in.Texts, r.lang, chosen)
-	value, err := chosen.Read(r.message.Text)
+	zone, err := in.zoneOf(ctx, r)
+	if err != nil {
+		return true, err
+	}
+	value, err := chosen.Read(r.message.Text, zone)
 	if err != nil {
 		in.say(r, "form.wrong", map[string]any{"Reason": in.misfit(r, err)})
 		return true, nil

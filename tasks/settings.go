@@ -142,3 +142,16 @@ func (in *Inbox) timezone(ctx context.Context, r *routed) (string, error) {
 	}
 	return chosen, nil
 }
+
+// zoneOf is timezone as a place in time; UTC where it is none.
+func (in *Inbox) zoneOf(ctx context.Context, r *routed) (*time.Location, error) {
+	name, err := in.timezone(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return time.UTC, nil //nolint:nilerr // as dates are shown
+	}
+	return zone, nil
+}

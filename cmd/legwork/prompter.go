@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/muesli/cancelreader"
 
@@ -176,7 +177,7 @@ func (p *prompter) fill(ctx context.Context, fields []form.Field) (form.Answer, 
 			if written == decline {
 				return form.Answer{Action: form.Decline}, nil
 			}
-			value, err := f.Read(plainBool(f, written))
+			value, err := f.Read(plainBool(f, written), time.Local)
 			var wrong *form.ValueError
 			if errors.As(err, &wrong) {
 				fmt.Fprintln(p.out, texts.Text(i18n.Default, wrongKey(wrong), map[string]any{"Text": wrong.Limit}))
