@@ -169,7 +169,7 @@ func measureLoad(ctx context.Context, dir string) ([]figure, error) {
 	var peak usage
 	ended := make(chan struct{})
 	var watching sync.WaitGroup
-	watching.Go(func() { peak = watch(d.Process.Pid, ended) })
+	watching.Go(func() { peak = lookAt(d.Process.Pid, ended) })
 	err = h.crowd(ctx)
 	close(ended)
 	watching.Wait()
@@ -231,8 +231,8 @@ func (h *house) crowd(ctx context.Context) error {
 	return nil
 }
 
-// watch looks at a process's memory until ended, and returns the most.
-func watch(pid int, ended <-chan struct{}) (most usage) {
+// lookAt looks at a process's memory until ended, and returns the most.
+func lookAt(pid int, ended <-chan struct{}) (most usage) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
