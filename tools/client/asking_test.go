@@ -301,6 +301,14 @@ func TestModelCalls(t *testing.T) {
 				}
 			}
 			wantText(t, "somebody thinks it over", call(t, s, "sample", "{}", func(c *client.Call) { c.Sample, c.Timeout = slowly, 500*time.Millisecond }), false, "Crust.")
+			refusals := 0
+			refuse := func(context.Context, client.Sampling) (client.Sampled, error) {
+				refusals++
+				return client.Sampled{}, errors.New("no")
+			}
+			if r := call(t, s, "sample", "{}", func(c *client.Call) { c.Sample = refuse }); !r.Failed || refusals != 1 {
+				t.Errorf("after a no: got %q, failed %v, asked %d times; want a failure and one question", r.Text, r.Failed, refusals)
+			}
 			if r := call(t, s, "sample", "{}"); !r.Failed {
 				t.Errorf("without Sample: got %q, want a failure", r.Text)
 			}

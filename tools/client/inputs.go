@@ -36,6 +36,7 @@ const maxRounds = 20 // of questions and answers in one call
 var (
 	errRounds  = errors.New("it asks without end")
 	errNoVisit = errors.New("the person did not open the address that it needs")
+	errInsists = errors.New("it goes on asking for what it was refused")
 )
 
 // outcome is what a request led to: a result, or a question.
@@ -56,6 +57,7 @@ func (c *connection) rounds(ctx context.Context, f *flight, request do) (outcome
 		return in.outcome()
 	}
 	busy := newBackoff(500 * time.Millisecond)
+	refused := map[string]bool{}
 	for range maxRounds {
 		got := captured{flight: f, set: in.params()}
 		if err := request(ctx, &got); err != nil {
@@ -77,7 +79,9 @@ func (c *connection) rounds(ctx context.Context, f *flight, request do) (outcome
 				return outcome{}, err
 			}
 		}
-		c.fill(ctx, f, &next)
+		if err := c.fill(ctx, f, &next, refused); err != nil {
+			return outcome{}, err
+		}
 		if next.waits() {
 			return next.outcome()
 		}
@@ -162,9 +166,11 @@ func addresses(err error) (inputs, bool) {
 	return inputs{}, false
 }
 
-// fill answers what no person is needed for, and declines questions that cannot
-// be shown.
-func (c *connection) fill(ctx context.Context, f *flight, in *inputs) {
+// fill answers what no form is needed for, and declines questions that cannot be
+// shown. Methods that are refused are put into refused: a server that asks by one
+// of them again, for which a person may have said no, ends the call.
+func (c *connection) fill(ctx context.Context, f *flight, in *inputs, refused map[string]bool) error {
+	var now []string
 	for _, r := range in.Requests {
 		var result any
 		var err error
@@ -174,17 +180,24 @@ func (c *connection) fill(ctx context.Context, f *flight, in *inputs) {
 			}
 			c.log.Warn("a question of the server cannot be shown", "err", err)
 			result, err = elicited{Action: form.Decline}, nil
+		} else if refused[r.Method] {
+			return errInsists
 		} else {
 			result, err = c.fulfil(ctx, f, request{Method: r.Method, Params: r.Params})
 		}
 		if err != nil {
 			c.log.Warn("the server is refused what it asks for", "method", r.Method, "err", err)
+			now = append(now, r.Method)
 			continue // it is not among the answers; the server says what that means
 		}
 		if b, err := json.Marshal(result); err == nil {
 			in.Answers[r.ID] = b
 		}
 	}
+	for _, method := range now {
+		refused[method] = true
+	}
+	return nil
 }
 
 // part is one elicitation of a question. prefix is put before the names of its
