@@ -31,7 +31,9 @@ type answering struct {
 	mu    sync.Mutex
 	given []given // before this run
 	asked int
-	usage llm.Usage // of model calls that the server asked for
+
+	paying sync.Mutex // mu is held while a person answers
+	usage  llm.Usage  // of model calls that the server asked for
 }
 
 // given is an answered question.
@@ -105,11 +107,18 @@ func (s *answering) resume() *Resume {
 // the answer.
 func (s *answering) later(ctx context.Context, r ToolResult) error {
 	if s.asked >= maxQuestions {
-		return s.x.returned(ctx, s.v, s.a, planner.Result{Text: errAsksOn.Error(), Failed: true, Usage: s.usage})
+		return s.x.returned(ctx, s.v, s.a, planner.Result{Text: errAsksOn.Error(), Failed: true, Usage: s.used()})
 	}
 	return s.x.append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
 		Server: s.server(), Form: r.Question, State: r.State, Expires: s.x.expires(),
 	}})
+}
+
+// used is what the model calls that the server asked for have cost so far.
+func (s *answering) used() llm.Usage {
+	s.paying.Lock()
+	defer s.paying.Unlock()
+	return s.usage
 }
 
 var (
@@ -201,8 +210,8 @@ func (s *answering) sample(ctx context.Context, want Sampling) (Sampled, error) 
 		request.Messages = append([]llm.Message{{Role: llm.System, Content: want.System}}, want.Messages...)
 	}
 	reply, err := s.x.Model.Call(ctx, request, nil)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.paying.Lock()
+	defer s.paying.Unlock()
 	s.usage = s.usage.Add(reply.Usage)
 	if err != nil {
 		return Sampled{}, fmt.Errorf("calling a model for the server: %w", err)

@@ -148,6 +148,9 @@ func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
 	if w.about.decides() && t.speaks(m.ReplyTo) { // to something else of the task
 		return w, false
 	}
+	if w.about.decides() && m.At.Sub(s.Last) > planFresh { // they may be about anything by now
+		return w, false
+	}
 	own := t.From.Key() == m.From.Key()
 	if m.Chat.Key() != t.Chat.Key() {
 		return w, own && s.Slot(privately+a.ID).Name != ""

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"legwork/clip"
 	"legwork/failpoint"
 	"legwork/planner"
 )
@@ -71,14 +72,14 @@ func (x *Executor) make(ctx context.Context, v *View, a planner.Action, j judgem
 		return answers.later(ctx, result)
 	}
 	if result.Failed {
-		x.Log.InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "cause", clipped(result.Text, 300))
+		x.Log.InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "cause", clip.Marked(result.Text, 300))
 	}
 	if result.Bytes > 0 {
 		x.Log.InfoContext(ctx, "a tool's result was cut", "task", v.ID, "tool", j.call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
 	}
 	return x.returned(ctx, v, a, planner.Result{
 		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
-		Untrusted: !j.verdict.Trusted, Sources: j.verdict.Sources, Usage: answers.usage,
+		Untrusted: !j.verdict.Trusted, Sources: j.verdict.Sources, Usage: answers.used(),
 	})
 }
 
@@ -94,12 +95,4 @@ func (x *Executor) returned(ctx context.Context, v *View, a planner.Action, r pl
 		return nil
 	}
 	return x.append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})
-}
-
-// clipped shortens a text for a log line.
-func clipped(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

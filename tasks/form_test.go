@@ -173,3 +173,21 @@ func TestFormExpires(t *testing.T) {
 		t.Errorf("the model read %q, want that the call may have taken effect", s.read())
 	}
 }
+
+// TestLateWordsAnswerNoServer: words that come an hour after a server's question,
+// and do not reply to it, go nowhere near the server.
+func TestLateWordsAnswerNoServer(t *testing.T) {
+	q := form.Question{Message: "A note?", Fields: fieldsOf(t, `{"type":"object","properties":{"note":{"type":"string"}}}`)}
+	s, id, card := asksForm(t, q, false, private("ann"))
+	s.pass(2 * time.Hour)
+	s.send(s.by("ann", private("ann"), "my password is 1234"))
+	if list := s.decisions(id); len(list) != 0 {
+		t.Errorf("late words became %+v", list)
+	}
+	reply := s.by("ann", private("ann"), "window seat")
+	reply.ReplyTo = card.ID
+	s.send(reply)
+	if list := s.decisions(id); len(list) != 1 || string(list[0].Decision.Value) != `"window seat"` {
+		t.Errorf("the reply became %+v", list)
+	}
+}
