@@ -88,7 +88,7 @@ func TestServerEverything(t *testing.T) {
 				a := form.Answer{Action: form.Accept, Values: map[string]json.RawMessage{}}
 				for _, f := range q.Fields {
 					if f.Required && len(f.Default) == 0 {
-						a.Values[f.Name], _ = f.Read("somebody")
+						a.Values[f.Name], _ = f.Read("somebody", time.UTC)
 					}
 				}
 				return a, nil
