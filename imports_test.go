@@ -37,25 +37,25 @@ store/bolt         | bot planner tasks store/rules           | bbolt golang-lru/
 store/memory       | bot planner tasks store/rules           |
 store/control      |                                         |
 store/storetest    | bot planner tasks                       | go-cmp
-store/rules        | bot planner tasks                       |
+store/rules        | bot clip planner tasks                  |
 
-tasks              | bot bot/markdown form i18n llm planner plainjson | ulid/v2 golang-lru/v2 levenshtein x/net
+tasks              | bot bot/markdown clip form i18n llm planner plainjson | ulid/v2 golang-lru/v2 levenshtein x/net
 
-planner            | bot form i18n llm llm/lenient           | levenshtein
-tools              | bot plainjson textindex tools/builtin tools/builtin/caller tools/client | mcp-go levenshtein go-udiff
-tools/client       | form plainjson redact                   | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
+planner            | bot clip form i18n llm llm/lenient      | levenshtein
+tools              | bot clip plainjson textindex tools/builtin tools/builtin/caller tools/client | mcp-go levenshtein go-udiff
+tools/client       | clip form plainjson redact                   | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
 tools/builtin      | tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text levenshtein
 tools/builtin/caller |                                       | mcp-go
 tools/builtin/files | tools/builtin/caller                   | mcp-go doublestar/v4 x/sys x/text
-tools/builtin/web  |                                         | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text gogs/chardet golang-lru/v2
-tools/builtin/search |                                       | mcp-go x/net
+tools/builtin/web  | clip                                    | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text gogs/chardet golang-lru/v2
+tools/builtin/search | clip                                  | mcp-go x/net
 tools/builtin/memory | textindex tools/builtin/caller        | mcp-go bbolt
 
 form               | plainjson                               | jsonschema/v6
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/pace           | bot                                     |
-llm                | llm/lenient                             | go-openai backoff/v5
+llm                | clip llm/lenient                        | go-openai backoff/v5
 llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient                         | go-openai
 i18n               |                                         | go-i18n/v2 x/text yaml/v3 levenshtein
@@ -63,6 +63,7 @@ redact             |                                         |
 textindex          |                                         | blugelabs/bluge blugelabs/ice blugelabs/bluge_segment_api kljensen/snowball x/text
 failpoint          |                                         |
 
+clip               |                                         |
 plainjson          |                                         |
 `
 

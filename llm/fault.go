@@ -14,7 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
+
+	"legwork/clip"
 )
 
 // fault is why one attempt failed, and whether another one may do better.
@@ -252,9 +253,5 @@ func shorten(s string) string {
 	if len(s) <= most {
 		return s
 	}
-	cut := most
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "..."
+	return clip.Bytes(s, most) + "..."
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"legwork/clip"
 	"legwork/llm"
 )
 
@@ -69,7 +70,7 @@ func shield(body, name string) string {
 
 // closes reports that what follows a "<" makes it the end of that tag.
 func closes(rest, name string) bool {
-	rest, ok := strings.CutPrefix(strings.TrimLeft(clip(rest, 64), " \t\r\n"), "/")
+	rest, ok := strings.CutPrefix(strings.TrimLeft(clip.Bytes(rest, 64), " \t\r\n"), "/")
 	if !ok {
 		return false
 	}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"legwork/clip"
 )
 
 // shownMistakes is how many mistakes a reason spells out.
@@ -147,13 +148,5 @@ func subtask(i int, id string) string {
 
 // cited shows at most the beginning of what a model wrote.
 func cited(s string) string {
-	const most = 60
-	if len(s) > most {
-		cut := most
-		for !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut] + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(clip.Marked(s, 60))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"legwork/clip"
 	"legwork/failpoint"
 	"legwork/i18n"
 	"legwork/llm"
@@ -244,7 +245,7 @@ func (b *builder) cut(text string, show, whole, seq int) string {
 	if show <= 0 || len(text) <= show && whole == len(text) {
 		return text
 	}
-	head := clip(text, show)
+	head := clip.Bytes(text, show)
 	return head + "\n" + b.text("prompt.result_cut", map[string]any{"Shown": len(head), "Bytes": whole, "Result": seq})
 }
 

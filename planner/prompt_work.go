@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"legwork/clip"
 	"legwork/failpoint"
 	"legwork/i18n"
 	"legwork/llm"
@@ -168,7 +169,7 @@ func (b *builder) read(w Work, r Read) string {
 	for r.Offset > 0 && !utf8.RuneStart(text[r.Offset]) {
 		r.Offset--
 	}
-	part := clip(text[r.Offset:], readBytes)
+	part := clip.Bytes(text[r.Offset:], readBytes)
 	if end := r.Offset + len(part); end < len(text) {
 		return tag("data", part) + "\n" + b.text("prompt.result_more", map[string]any{"Offset": end, "Bytes": len(text), "Result": r.Result})
 	}
@@ -197,17 +198,6 @@ func (b *builder) mayRead(w Work, seq int) bool {
 	return false
 }
 
-// clip shortens a text to at most n bytes at a rune's boundary.
-func clip(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
-
 // fit shortens the longest contents until all messages together have at most
 // limit bytes; the system message and calls stay whole.
 func fit(messages []llm.Message, limit int) []llm.Message {
@@ -234,7 +224,7 @@ func fit(messages []llm.Message, limit int) []llm.Message {
 		m := &messages[longest]
 		before := len(m.Content)
 		keep := max(100, min(before/2, before-(total-limit)))
-		head, tail := clip(m.Content, keep*2/3), m.Content[before-keep/3:]
+		head, tail := clip.Bytes(m.Content, keep*2/3), m.Content[before-keep/3:]
 		for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
 			tail = tail[1:]
 		}

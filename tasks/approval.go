@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"legwork/bot"
+	"legwork/clip"
 	"legwork/i18n"
 	"legwork/planner"
 )
@@ -232,7 +233,7 @@ func (p *Presenter) decidedCalls(v *View, seq int) string {
 	for _, c := range calls {
 		lines = append(lines, callLine(p.x.Texts, lang, c))
 	}
-	return clipped(strings.Join(lines, "\n"), closedText)
+	return clip.Marked(strings.Join(lines, "\n"), closedText)
 }
 
 // decidedLine says who decided what and when.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/clip"
 )
 
 // What the buttons about changed tools carry; the change's id follows.
@@ -159,7 +160,7 @@ func (in *Inbox) acceptChange(ctx context.Context, r *routed, c ToolChange) said
 	accepted, err := in.Tools.Accept(ctx, c.ID)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "a change of a tool could not be accepted", "tool", c.Tool, "change", c.ID, "cause", err)
-		return in.sentence(*r, "change.failed", map[string]any{"Tool": inCode(c.Tool), "Reason": inCode(clipped(err.Error(), 200))})
+		return in.sentence(*r, "change.failed", map[string]any{"Tool": inCode(c.Tool), "Reason": inCode(clip.Marked(err.Error(), 200))})
 	}
 	in.Log.InfoContext(ctx, "a change of a tool was accepted", "tool", accepted.Tool, "change", c.ID, "by", by.Key())
 	in.noteAccepted(ctx, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now(), By: by.Key(), Name: by.Name, Accepted: in.Now()})

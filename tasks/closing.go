@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/clip"
 	"legwork/failpoint"
 	"legwork/i18n"
 	"legwork/planner"
@@ -138,7 +139,7 @@ func (p *Presenter) decision(v *View, action string) string {
 	case aboutForm:
 		return p.answeredField(v, about) + "\n\n" + over
 	}
-	return strings.TrimPrefix(clipped(p.asks(v, action), closedText)+"\n\n"+over, "\n\n")
+	return strings.TrimPrefix(clip.Marked(p.asks(v, action), closedText)+"\n\n"+over, "\n\n")
 }
 
 // outcomeOf tells how the question of an ask action ended.

@@ -12,6 +12,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"legwork/bot"
+	"legwork/clip"
 	"legwork/planner"
 )
 
@@ -90,7 +91,7 @@ func (in *Inbox) command(ctx context.Context, r *routed, name, rest string) erro
 			return c.run(in, ctx, r, rest)
 		}
 	}
-	in.say(r, "error.unknown_command", map[string]any{"Command": in.spellName(r.message.Chat, cut(name, maxCommand)), "Near": nearestCommand(name)})
+	in.say(r, "error.unknown_command", map[string]any{"Command": in.spellName(r.message.Chat, clip.Bytes(name, maxCommand)), "Near": nearestCommand(name)})
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"legwork/clip"
 	"legwork/failpoint"
 	"legwork/llm"
 	"legwork/plainjson"
@@ -92,7 +93,7 @@ func (x *Executor) noteRefusals(ctx context.Context, v *View, a planner.Action, 
 	}
 	for _, c := range e.Reply.Calls {
 		if c.Refusal != "" {
-			x.Log.InfoContext(ctx, "a tool call cannot be made", "task", v.ID, "action", a.ID, "tool", clipped(c.Name, 100), "reason", clipped(c.Refusal, 300))
+			x.Log.InfoContext(ctx, "a tool call cannot be made", "task", v.ID, "action", a.ID, "tool", clip.Marked(c.Name, 100), "reason", clip.Marked(c.Refusal, 300))
 		}
 	}
 }
@@ -137,7 +138,7 @@ func (x *Executor) read(v *View, a planner.Action, r llm.Reply, tools []Tool) pl
 	for _, c := range r.ToolCalls {
 		text += "\n" + c.Arguments
 	}
-	problem := &planner.Problem{Code: planner.WhyUnreadable, Reason: err.Error(), Text: clipped(text, 4000), Usage: r.Usage}
+	problem := &planner.Problem{Code: planner.WhyUnreadable, Reason: err.Error(), Text: clip.Marked(text, 4000), Usage: r.Usage}
 	return planner.Event{Type: planner.Garbled, Action: a.ID, Problem: problem}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"legwork/bot"
+	"legwork/clip"
 	"legwork/i18n"
 	"legwork/llm"
 	"legwork/planner"
@@ -50,7 +51,7 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 	}
 	if err != nil {
 		x.Log.WarnContext(ctx, "tools are missing", "task", v.ID, "group", a.Group, "cause", err)
-		scene.Missing = clipped(err.Error(), 500)
+		scene.Missing = clip.Marked(err.Error(), 500)
 	}
 	tools, offered := x.offer(v, a.Place.Subtask, tools, scene.MaxBytes)
 	for _, t := range offered {

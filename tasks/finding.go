@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"legwork/clip"
 	"legwork/planner"
 )
 
@@ -84,7 +85,7 @@ func (x *Executor) find(ctx context.Context, v *View, a planner.Action, call pla
 	text := x.Texts.Text(lang, "prompt.found_tools", nil)
 	for _, name := range names {
 		if i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name }); i >= 0 {
-			text += fmt.Sprintf("\n- %s: %s", tools[i].Exposed, clipped(tools[i].Description, 300))
+			text += fmt.Sprintf("\n- %s: %s", tools[i].Exposed, clip.Marked(tools[i].Description, 300))
 		}
 	}
 	return x.returned(ctx, v, a, planner.Result{Text: text, Offers: names})

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"legwork/bot"
+	"legwork/clip"
 	"legwork/form"
 	"legwork/i18n"
 	"legwork/planner"
@@ -175,11 +176,11 @@ func (p *Presenter) answeredField(v *View, about subject) string {
 	lines := []string{p.serverAsks(v, about)}
 	switch {
 	case q.URL != "":
-		lines = append(lines, strings.TrimSuffix(bot.Fence(clipped(bot.Visible(q.URL), closedText/2), ""), "\n"))
+		lines = append(lines, strings.TrimSuffix(bot.Fence(clip.Marked(bot.Visible(q.URL), closedText/2), ""), "\n"))
 	case field != nil:
 		lines = append(lines, quoted(line(cmp.Or(field.Title, field.Name))))
 	default:
-		lines = append(lines, quoted(clipped(q.Message, closedText/2)))
+		lines = append(lines, quoted(clip.Marked(q.Message, closedText/2)))
 	}
 	return strings.Join(lines, "\n\n")
 }
@@ -196,7 +197,7 @@ func filledLine(v *View, texts *i18n.Texts, lang string, about subject, e *plann
 	case len(e.Decision.Value) == 0 || string(e.Decision.Value) == "null":
 		key = "form.omitted"
 	default:
-		data["Text"] = inCode(cut(valueText(choicesOf(texts, lang, *field), e.Decision.Value), closedText/4))
+		data["Text"] = inCode(clip.Bytes(valueText(choicesOf(texts, lang, *field), e.Decision.Value), closedText/4))
 	}
 	return texts.Text(lang, key, data)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/clip"
 	"legwork/i18n"
 )
 
@@ -119,7 +120,7 @@ func (in *Inbox) chosenModel(ctx context.Context, r *routed) (string, error) {
 
 // zone changes the person's time zone, or tells which it is.
 func (in *Inbox) zone(ctx context.Context, r *routed, name string) error {
-	name = cut(name, maxZone)
+	name = clip.Bytes(name, maxZone)
 	if name == "" {
 		zone, err := in.timezone(ctx, r)
 		if err != nil {

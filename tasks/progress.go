@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/clip"
 	"legwork/i18n"
 )
 
@@ -39,7 +40,7 @@ func (g Progress) under(tool string, texts *i18n.Texts, lang string) string {
 	if percent := 100 * g.Done / g.Total; g.Total > 0 && percent >= 0 && !math.IsInf(percent, 0) {
 		data["Done"] = strconv.Itoa(int(min(percent, 100)))
 	}
-	said := strings.Join(strings.Fields(bot.Visible(strings.ToValidUTF8(cut(g.Message, 4*maxProgress), ""))), " ")
+	said := strings.Join(strings.Fields(bot.Visible(strings.ToValidUTF8(clip.Bytes(g.Message, 4*maxProgress), ""))), " ")
 	if said != "" {
 		data["Text"] = bot.CutText(said, maxProgress)
 	}

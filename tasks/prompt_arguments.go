@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/clip"
 	"legwork/planner"
 )
 
@@ -123,7 +124,7 @@ func (in *Inbox) promptTask(ctx context.Context, r *routed, w wantedPrompt) (Inb
 	for _, name := range slices.Sorted(maps.Keys(w.Arguments)) {
 		goal += fmt.Sprintf(" %s=%s", name, w.Arguments[name])
 	}
-	o, err := in.opening(ctx, r, cut(goal, MaxGoal))
+	o, err := in.opening(ctx, r, clip.Bytes(goal, MaxGoal))
 	if err != nil {
 		return Inbound{}, err
 	}

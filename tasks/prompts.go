@@ -13,6 +13,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"legwork/bot"
+	"legwork/clip"
 )
 
 // promptTime is how long servers may take to tell of their prompts.
@@ -105,7 +106,7 @@ func (in *Inbox) usePrompt(ctx context.Context, r *routed, rest string) said {
 	list, missed := in.promptsFor(ctx, r)
 	p, near := pickPrompt(list, name)
 	if p == nil {
-		s := in.sentence(*r, "prompts.unknown", map[string]any{"Name": inCode(cut(name, maxCommand)), "Near": near})
+		s := in.sentence(*r, "prompts.unknown", map[string]any{"Name": inCode(clip.Bytes(name, maxCommand)), "Near": near})
 		if len(missed) > 0 {
 			s.text += "\n\n" + in.Texts.Text(r.lang, "prompts.missed", map[string]any{"Groups": strings.Join(missed, ", ")})
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"legwork/bot"
+	"legwork/clip"
 	"legwork/failpoint"
 	"legwork/planner"
 )
@@ -183,7 +184,7 @@ func planLines(v *View, seq int) string {
 	number := map[string]int{}
 	for i, s := range plan {
 		number[s.ID] = i + 1
-		fmt.Fprintf(&b, "%d. **%s**: %s", i+1, s.Name, clipped(strings.Join(strings.Fields(s.Description), " "), planLine))
+		fmt.Fprintf(&b, "%d. **%s**: %s", i+1, s.Name, clip.Marked(strings.Join(strings.Fields(s.Description), " "), planLine))
 		var after []string
 		for _, id := range s.After {
 			if n := number[id]; n > 0 {

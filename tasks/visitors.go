@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/clip"
 )
 
 // visitor is a stranger who wrote of late.
@@ -210,16 +211,8 @@ func (in *Inbox) enter(list []visitor, r routed) ([]visitor, int) {
 		return list, -1
 	}
 	v := visitor{Person: m.From, Chat: m.Chat, Language: r.lang, Told: in.Now()}
-	v.Person.Name = cut(v.Person.Name, maxVisitorField)
+	v.Person.Name = clip.Bytes(v.Person.Name, maxVisitorField)
 	return append(list, v), len(list)
-}
-
-// cut shortens a text to at most n bytes at a rune's boundary.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "")
 }
 
 // ignored reports that an admin wants a person to get no answer.

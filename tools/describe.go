@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"legwork/clip"
 )
 
 // Bounds on what a server may say of itself to the planner.
@@ -94,8 +96,8 @@ func oneLine(text string) string {
 // anywhere.
 func shortened(text string, limit int) string {
 	const dots = "..."
-	short, more := cut(text, limit-len(dots))
-	if !more {
+	short := clip.Bytes(text, limit-len(dots))
+	if len(short) == len(text) {
 		return text
 	}
 	if i := strings.LastIndexByte(short, ' '); i > limit/2 {

@@ -11,6 +11,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"legwork/bot"
+	"legwork/clip"
 	"legwork/plainjson"
 )
 
@@ -32,7 +33,7 @@ func difference(tool string, before, after json.RawMessage) string {
 // rendered is a definition as people read it.
 func rendered(raw json.RawMessage) string {
 	text := ordered(raw)
-	if short, more := cut(text, maxRendered); more {
+	if short := clip.Bytes(text, maxRendered); len(short) < len(text) {
 		text = fmt.Sprintf("%s\n(%d bytes more)\n", short, len(text)-len(short))
 	}
 	return bot.Visible(strings.ReplaceAll(text, "\t", "  "))

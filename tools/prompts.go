@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"legwork/bot"
+	"legwork/clip"
 	"legwork/tools/client"
 )
 
@@ -122,7 +123,7 @@ func (m *Manager) readPrompts(ctx context.Context, set *Set, running *sync.WaitG
 			if ctx.Err() != nil {
 				cat, err = nil, ctx.Err() // to be tried again
 			}
-			short, _ := cut(bot.Visible(text), maxScript)
+			short := clip.Bytes(bot.Visible(text), maxScript)
 			m.scripts.put(name, cat, short, err)
 			if err != nil && !errors.Is(err, context.Canceled) {
 				m.o.Log.Warn("the instructions of a group lack a prompt", "group", g.name, "prompt", name, "err", err)

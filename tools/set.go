@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 )
 
 // Set is an immutable snapshot of groups and their servers. A call uses the
@@ -149,15 +148,4 @@ func fitting(s string) string {
 		}
 		return '_'
 	}, s)
-}
-
-// cut returns the first n bytes of s, less what would part a rune.
-func cut(s string, n int) (string, bool) {
-	if len(s) <= n {
-		return s, false
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n], true
 }

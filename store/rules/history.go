@@ -2,8 +2,8 @@ package rules
 
 import (
 	"slices"
-	"unicode/utf8"
 
+	"legwork/clip"
 	"legwork/tasks"
 )
 
@@ -37,12 +37,7 @@ func shorten(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	const mark = "…"
-	n = max(0, n-len(mark))
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + mark
+	return clip.Marked(text, max(0, n-len(clip.Mark)))
 }
 
 // Turns returns what was collected, oldest first.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/clip"
 )
 
 // Refusals of a call before anything was sent. They are wrapped.
@@ -229,6 +231,6 @@ func (s *Server) failed(format string, args ...any) Result {
 
 func failed(format string, args ...any) Result {
 	text := clean(fmt.Sprintf(format, args...))
-	text, _ = cut(text, 4<<10)
+	text = clip.Bytes(text, 4<<10)
 	return Result{Text: text, Failed: true}
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"legwork/clip"
 	"legwork/plainjson"
 )
 
@@ -87,8 +88,8 @@ func readDefinition(raw json.RawMessage) (*Definition, error) {
 		return &Definition{}, fmt.Errorf("reading its definition: %w", err)
 	}
 	d.Raw, d.Hash = raw, hash(raw)
-	d.Description, _ = cut(clean(d.Description), maxDescription)
-	d.Title, _ = cut(clean(cmp.Or(d.Title, d.Annotations.Title)), 200)
+	d.Description = clip.Bytes(clean(d.Description), maxDescription)
+	d.Title = clip.Bytes(clean(cmp.Or(d.Title, d.Annotations.Title)), 200)
 	if t := bytes.TrimSpace(d.InputSchema); len(t) == 0 || t[0] != '{' {
 		d.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 
+	"legwork/clip"
 	"legwork/form"
 )
 
@@ -34,7 +35,7 @@ func readElicitation(params json.RawMessage) (form.Question, error) {
 		return form.Question{}, fmt.Errorf("reading the question: %w", err)
 	}
 	var q form.Question
-	q.Message, _ = cut(clean(e.Message), maxQuestion)
+	q.Message = clip.Bytes(clean(e.Message), maxQuestion)
 	switch e.Mode {
 	case "", "form":
 		fields, err := form.Parse(e.Schema)

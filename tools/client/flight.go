@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"legwork/clip"
 	"legwork/form"
 )
 
@@ -108,7 +109,7 @@ func (l *flights) progressed(fields map[string]any) {
 	p.Done, _ = fields["progress"].(float64)
 	p.Total, _ = fields["total"].(float64)
 	text, _ := fields["message"].(string)
-	p.Message, _ = cut(clean(text), maxReport)
+	p.Message = clip.Bytes(clean(text), maxReport)
 	if f := l.named(token); f != nil && f.reports != nil {
 		f.reports.put(p)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/clip"
 )
 
 const (
@@ -46,9 +48,9 @@ func readPrompt(raw json.RawMessage) (Prompt, bool) {
 		return Prompt{}, false
 	}
 	one := Prompt{Name: clean(p.Name), Title: clean(p.Title)}
-	one.Description, _ = cut(clean(p.Description), maxDescription)
+	one.Description = clip.Bytes(clean(p.Description), maxDescription)
 	for _, a := range p.Arguments {
-		text, _ := cut(clean(a.Description), maxDescription)
+		text := clip.Bytes(clean(a.Description), maxDescription)
 		one.Arguments = append(one.Arguments, PromptArgument{Name: clean(a.Name), Description: text, Required: a.Required})
 	}
 	return one, true
@@ -119,8 +121,8 @@ func messages(raw []byte) (string, error) {
 		}
 		parts = append(parts, text)
 	}
-	text, short := cut(clean(strings.Join(parts, "\n\n")), maxPrompt)
-	if short {
+	text := clean(strings.Join(parts, "\n\n"))
+	if len(text) > maxPrompt {
 		return "", fmt.Errorf("it is longer than %d bytes", maxPrompt)
 	}
 	return text, nil

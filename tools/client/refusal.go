@@ -16,6 +16,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/clip"
 )
 
 // statusError is a refusal in the words of HTTP. Its text holds no headers.
@@ -127,7 +129,7 @@ func words(h http.Header, begin []byte) string {
 	} else if kind == "text/plain" || strings.HasSuffix(kind, "json") {
 		text = string(begin)
 	}
-	text, _ = cut(strings.Join(strings.Fields(clean(text)), " "), 300)
+	text = clip.Bytes(strings.Join(strings.Fields(clean(text)), " "), 300)
 	return text
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/clip"
 )
 
 // The tools by which the resources of a server are reached.
@@ -144,6 +146,6 @@ func (r resourceLine) String() string {
 	if r.Description != "" {
 		b.WriteString(". " + r.Description)
 	}
-	line, _ := cut(strings.Join(strings.Fields(b.String()), " "), 500)
+	line := clip.Bytes(strings.Join(strings.Fields(b.String()), " "), 500)
 	return line
 }

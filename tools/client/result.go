@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"legwork/clip"
 	"legwork/form"
 )
 
@@ -56,7 +56,7 @@ func (s *Server) result(got captured, d *Definition, call Call) (Result, error) 
 	}
 	if err := d.checkOutput(structured); err != nil {
 		s.log.Warn("a result does not fit what the server announced", "tool", d.Name, "err", err)
-		note, _ := cut(clean(fmt.Sprintf("\n[This does not fit the form of results that the server announced: %v]", err)), 500)
+		note := clip.Bytes(clean(fmt.Sprintf("\n[This does not fit the form of results that the server announced: %v]", err)), 500)
 		res.Text += note
 	}
 	return res, nil
@@ -151,9 +151,8 @@ func (r *reader) contents(raw []byte, most int) (Result, error) {
 
 // finish cuts a text.
 func finish(whole string, most, dropped int) Result {
-	res := Result{}
-	var short bool
-	if res.Text, short = cut(whole, most); short || dropped > 0 {
+	res := Result{Text: clip.Bytes(whole, most)}
+	if len(res.Text) < len(whole) || dropped > 0 {
 		res.Bytes = len(whole) + dropped
 	}
 	if whole == "" {
@@ -249,15 +248,4 @@ func (r *reader) embedded(one *resource) (string, bool) {
 func clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "")
-}
-
-// cut returns the first n bytes of s, less what would part a rune.
-func cut(s string, n int) (string, bool) {
-	if len(s) <= n {
-		return s, false
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n], true
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"legwork/clip"
 	"legwork/plainjson"
 )
 
@@ -128,7 +129,7 @@ func (s *schema) check(v any, raw json.RawMessage) (err error) {
 // shorter they are written: 1e999999.
 func holdable(raw []byte) error {
 	if n, found := plainjson.HugeNumber(raw); found {
-		n, _ = cut(n, 20)
+		n = clip.Bytes(n, 20)
 		return fmt.Errorf("the number %s is too large, or has too many digits", n)
 	}
 	return nil

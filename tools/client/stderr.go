@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"legwork/clip"
 )
 
 // drain logs what the server writes to its error output, each line shortened,
@@ -47,7 +49,7 @@ type tail struct {
 func (t *tail) set(s string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.line, _ = cut(s, 300)
+	t.line = clip.Bytes(s, 300)
 }
 
 func (t *tail) last() string {

@@ -13,6 +13,8 @@ import (
 	"unicode"
 
 	"golang.org/x/net/html"
+
+	"legwork/clip"
 )
 
 // Bounds on an answer of the endpoint and on what is shown of one result.
@@ -95,7 +97,7 @@ func check(res *http.Response, body []byte) error {
 	case status == http.StatusTooManyRequests:
 		wait := ""
 		if after := res.Header.Get("Retry-After"); after != "" {
-			wait = " (Retry-After: " + clip(after, 40) + ")"
+			wait = " (Retry-After: " + clip.Line(after, 40) + ")"
 		}
 		return fmt.Errorf("the search engine wants fewer requests%s; go on with what is found, or search again later", wait)
 	case status == http.StatusUnauthorized:
@@ -143,9 +145,9 @@ func (a answer) text(query string, page, limit int) (string, error) {
 
 // nothing says that nothing was found, why, and what to try.
 func (a answer) nothing(query string, page int) string {
-	text := fmt.Sprintf("nothing was found for %q", clip(query, 100))
+	text := fmt.Sprintf("nothing was found for %q", clip.Line(query, 100))
 	if page > 1 {
-		return fmt.Sprintf("there is nothing more on page %d for %q; use what the pages before it showed", page, clip(query, 100))
+		return fmt.Sprintf("there is nothing more on page %d for %q; use what the pages before it showed", page, clip.Line(query, 100))
 	}
 	if len(a.Unresponsive) > 0 {
 		text += fmt.Sprintf(" (%d of its sources did not answer, so there may be results later)", len(a.Unresponsive))
@@ -164,9 +166,9 @@ func read(raw json.RawMessage) (result, bool) {
 	}
 	field := func(key string) string { text, _ := fields[key].(string); return text }
 	r := result{
-		title:     clip(plain(field("title")), maxTitle),
+		title:     clip.Line(plain(field("title")), maxTitle),
 		address:   strings.TrimSpace(field("url")),
-		snippet:   clip(plain(field("content")), maxSnippet),
+		snippet:   clip.Line(plain(field("content")), maxSnippet),
 		published: field("publishedDate"),
 	}
 	u, err := url.Parse(r.address)
@@ -186,7 +188,7 @@ func read(raw json.RawMessage) (result, bool) {
 func (r result) text(number int) string {
 	text := fmt.Sprintf("%d. %s\n%s", number, r.title, r.address)
 	if r.published != "" {
-		text += "\nPublished: " + clip(r.published, 20)
+		text += "\nPublished: " + clip.Line(r.published, 20)
 	}
 	if r.snippet != "" {
 		text += "\n" + r.snippet
@@ -207,7 +209,7 @@ func short(list []json.RawMessage, key string, most int) []string {
 			}
 			text, _ = fields[key].(string)
 		}
-		if text = clip(plain(text), most); text != "" {
+		if text = clip.Line(plain(text), most); text != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -241,13 +243,4 @@ func plain(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// clip is the beginning of s on one line.
-func clip(s string, most int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > most {
-		return strings.TrimSpace(string(runes[:most])) + "…"
-	}
-	return s
 }

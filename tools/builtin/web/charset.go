@@ -72,12 +72,3 @@ func visible(s string) string {
 		return r
 	}, s)
 }
-
-// clip is the beginning of s on one line.
-func clip(s string, most int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return s
-}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"legwork/clip"
 )
 
 const (
@@ -167,7 +169,7 @@ func (f *fetcher) read(res *http.Response, r *response) error {
 	defer res.Body.Close()
 	r.status, r.header = res.StatusCode, res.Header
 	if coding := res.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return fmt.Errorf("%s sent the page in the encoding %s, which was not asked for and cannot be read", r.url().Host, clip(coding, 40))
+		return fmt.Errorf("%s sent the page in the encoding %s, which was not asked for and cannot be read", r.url().Host, clip.Line(coding, 40))
 	}
 	if readable(kind(res.Header.Get("Content-Type"))) == "" {
 		return nil

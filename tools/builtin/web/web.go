@@ -13,6 +13,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"legwork/clip"
 )
 
 // What fetch can return of a page.
@@ -119,7 +121,7 @@ func (d document) page(res *response, name string, offset, most int) (string, er
 	}
 	var head []string
 	add := func(key, value string) {
-		if value = clip(value, 500); value != "" {
+		if value = clip.Line(value, 500); value != "" {
 			head = append(head, key+": "+value)
 		}
 	}
@@ -174,7 +176,7 @@ func cut(text string, offset, most int) (part string, from, end, total int) {
 func refused(res *response) error {
 	said := ""
 	if readable(kind(res.header.Get("Content-Type"))) == asText {
-		if text := clip(decode(res.body, res.header.Get("Content-Type"), false), 500); text != "" {
+		if text := clip.Line(decode(res.body, res.header.Get("Content-Type"), false), 500); text != "" {
 			said = ". It says: " + text
 		}
 	}
@@ -186,7 +188,7 @@ func refused(res *response) error {
 		advice = "the page is not for everybody; use another source"
 	case res.status == http.StatusTooManyRequests || res.status == http.StatusServiceUnavailable:
 		advice = "the server wants fewer requests; use another source or come back later"
-		if wait := clip(res.header.Get("Retry-After"), 40); wait != "" {
+		if wait := clip.Line(res.header.Get("Retry-After"), 40); wait != "" {
 			advice += " (Retry-After: " + wait + ")"
 		}
 	case res.status >= 500:

@@ -1,0 +1,48 @@
+// Package clip shortens text without parting its characters.
+package clip
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Mark stands where text was left out.
+const Mark = "…"
+
+// Bytes returns the beginning of text that has at most n bytes, less what would
+// part a character.
+func Bytes(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	end := max(n, 0)
+	for end > 0 && n-end < utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+// Marked is Bytes with Mark behind what was shortened: up to n bytes and the
+// mark.
+func Marked(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return Bytes(text, n) + Mark
+}
+
+// Line returns at most n characters of text, and Mark where there are more, on
+// one line: line breaks and runs of spaces become single spaces.
+func Line(text string, n int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= n {
+		return text
+	}
+	for i := range text {
+		if n == 0 {
+			return strings.TrimSpace(text[:i]) + Mark
+		}
+		n--
+	}
+	return text
+}
