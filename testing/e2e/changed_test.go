@@ -1,15 +1,13 @@
 package e2e_test
 
 import (
-	"bufio"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"legwork/fakes/telegramfake"
+	"legwork/testing/servers"
 )
 
 // remote runs the tool server apart from legwork, so that it outlives it, and
@@ -23,24 +21,12 @@ func (w *world) remote(args ...string) (url string) {
 // stoppable is remote, and ends the server when stop is called.
 func (w *world) stoppable(args ...string) (url string, stop func()) {
 	w.t.Helper()
-	cmd := exec.Command(filepath.Join(bin, "mcpserver"), append([]string{"-log", w.file("calls.jsonl")}, args...)...)
-	out, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	url, stop, err := servers.Listen(exec.Command(toolServer(w.t), append([]string{"-log", w.file("calls.jsonl")}, args...)...))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	stop = sync.OnceFunc(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
 	w.t.Cleanup(stop)
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		w.t.Fatalf("reading the address of the tool server: %v", err)
-	}
-	return strings.TrimSpace(line), stop
+	return url, stop
 }
 
 var deskLine = regexp.MustCompile(`(?m)^  desk: \{command: .*$`)

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +19,7 @@ func (w *world) desks(servers, groups string) {
 	text += "servers:\n" + servers + "groups:\n" + groups
 	log := regexp.MustCompile(`LOG\((\w+)\)`)
 	text = log.ReplaceAllStringFunc(text, func(s string) string {
-		return fmt.Sprintf("command: %q, args: [-log, %q", filepath.Join(bin, "mcpserver"), w.file(log.FindStringSubmatch(s)[1]+".jsonl"))
+		return fmt.Sprintf("command: %q, args: [-log, %q", toolServer(w.t), w.file(log.FindStringSubmatch(s)[1]+".jsonl"))
 	})
 	w.configure(text)
 }
@@ -140,7 +139,7 @@ func TestImportedServers(t *testing.T) {
 	file(`{"mcpServers": {}}`)
 	s := b.opens()
 	before := countLines(s.err.String(), []string{"the config was reloaded"})
-	file(fmt.Sprintf(`{"mcpServers": {"Extra (new)": {"command": %q, "args": ["-log", %q], "autoApprove": ["*"]}}}`, filepath.Join(bin, "mcpserver"), b.file("extra.jsonl")))
+	file(fmt.Sprintf(`{"mcpServers": {"Extra (new)": {"command": %q, "args": ["-log", %q], "autoApprove": ["*"]}}}`, toolServer(b.t), b.file("extra.jsonl")))
 	s.until("that the file was read", func() bool { return countLines(s.err.String(), []string{"the config was reloaded"}) > before })
 	b.Say(b.bob.ID, b.bob, `q1: Extra-new book {"item":"a kite"}`)
 	card := b.asks(b.bob.ID, "book of the server Extra-new") // autoApprove means nothing here

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -120,7 +119,7 @@ groups:
   files: {servers: [files]}
   desk: {servers: [desk], tools: [lookup, book], read_only: [lookup]}
   vault: {servers: [vault], read_only: ["*"], allow: ["telegram:9"]}
-`, w.models.URL, filepath.Join(bin, "mcpserver"), w.file("calls.jsonl"), filepath.Join(bin, "mcpserver"), w.file("vault.jsonl")))
+`, w.models.URL, toolServer(t), w.file("calls.jsonl"), toolServer(t), w.file("vault.jsonl")))
 	p := w.start("chat", "How many people live in Paris? Read "+good+"/paris")
 	p.end()
 	if got := p.out.String(); !strings.Contains(got, "All done as the page said.") {

@@ -8,16 +8,15 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
-	"sync"
 	"testing"
+
+	"legwork/testing/need"
 )
 
-// bin is the folder of the binaries that TestMain builds.
-var bin string
+// programs are the binaries that are looked at, and those around them.
+var programs need.Programs
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -27,40 +26,24 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}
-	os.Exit(build(m))
+	os.Exit(programs.Run(m))
 }
 
-// build builds the binaries, runs the tests and removes the binaries.
-func build(m *testing.M) int {
-	var err error
-	if bin, err = os.MkdirTemp("", "legwork-e2e-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(bin) //nolint:errcheck // a temporary folder
-	command := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "legwork/cmd/legwork", "legwork/fakes/mcpserver", "legwork/examples/travel")
-	if out, err := command.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the binaries: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+// legwork returns the path of the binary.
+func legwork(t *testing.T) string {
+	t.Helper()
+	return programs.Path(t, "legwork/cmd/legwork")
 }
 
 // hasty is the binary in which the platforms' time can go faster than the
 // clock's: see package failpoint.
 func hasty(t *testing.T) string {
 	t.Helper()
-	if err := hurry(); err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(bin, "hasty")
+	return programs.Path(t, "legwork/cmd/legwork", "failpoints")
 }
 
-// hurry builds it when the first test needs it.
-var hurry = sync.OnceValue(func() error {
-	out, err := exec.Command("go", "build", "-tags", "failpoints", "-o", filepath.Join(bin, "hasty"), "legwork/cmd/legwork").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("building the binary with failpoints: %w\n%s", err, out)
-	}
-	return nil
-})
+// toolServer returns the path of the tool server that misbehaves on demand.
+func toolServer(t *testing.T) string {
+	t.Helper()
+	return programs.Path(t, "legwork/fakes/mcpserver")
+}

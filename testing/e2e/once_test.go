@@ -71,18 +71,7 @@ func TestTextRefused(t *testing.T) {
 // is denied, and the person reads which key lets it run.
 func TestNobodyApproves(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{
-		think: steps{
-			plan: always(llmfake.Call("plan", `{"plan": [{"name": "shop", "description": "buy"}]}`)),
-			work: func(r llmfake.Request) llmfake.Response {
-				if said, ok := toolResult(r); ok {
-					return llmfake.Say("The tool said: " + said)
-				}
-				return llmfake.Call(exposed(r, "book"), `{"item": "a boat"}`)
-			},
-		}.think,
-		more: "  shop: {description: Books things., servers: [desk], tools: [book]}\n",
-	})
+	w := newWorld(t, purchase())
 	for _, args := range [][]string{{"chat", "buy a boat"}, {"chat", "--json", "buy a boat"}} {
 		code, out, said := w.finish("", args...)
 		if code != 0 || !strings.Contains(out, "declined") || !strings.Contains(out+said, "approve: never") {

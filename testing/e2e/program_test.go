@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -63,10 +62,11 @@ func (x *transcript) String() string {
 // command prepares legwork in the world's folder, with nothing of the test's
 // own environment.
 func (w *world) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(bin, "legwork"), args...)
+	binary := legwork
 	if w.haste > 0 {
-		cmd = exec.Command(hasty(w.t), args...)
+		binary = hasty
 	}
+	cmd := exec.Command(binary(w.t), args...)
 	cmd.Dir = w.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir, "USER=tester", "TMPDIR=" + os.TempDir()}
 	if w.haste > 0 {

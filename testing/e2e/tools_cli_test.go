@@ -35,7 +35,7 @@ servers:
 %sgroups:
   desk: {description: Looks things up., read_only: [lookup], tool_timeout: 5s}
   shop: {description: Books things., servers: [desk], tools: [book], approve: always, tool_timeout: 5s}
-`, filepath.Join(bin, "mcpserver"), args, servers))
+`, toolServer(t), args, servers))
 	return w
 }
 
@@ -73,7 +73,7 @@ func (w *world) listing(args ...string) (l listing, code int) {
 // nothing else.
 func TestToolsList(t *testing.T) {
 	t.Parallel()
-	w := bench(t, fmt.Sprintf("  clock: {builtin: clock}\n  mute: {command: %q, args: [-fault, mute]}\n  gone: {command: no-such-program}\n", filepath.Join(bin, "mcpserver")))
+	w := bench(t, fmt.Sprintf("  clock: {builtin: clock}\n  mute: {command: %q, args: [-fault, mute]}\n  gone: {command: no-such-program}\n", toolServer(t)))
 	from := time.Now()
 	code, out, _ := w.finish("", "tools", "list", "--wait", "3s")
 	if took := time.Since(from); code != 1 || took > 12*time.Second {
@@ -113,7 +113,7 @@ func TestToolsList(t *testing.T) {
 // error with a sentence that says what to do, and the exit code tells them apart.
 func TestToolsCall(t *testing.T) {
 	t.Parallel()
-	w := bench(t, fmt.Sprintf("  mute: {command: %q, args: [-fault, mute]}\n", filepath.Join(bin, "mcpserver")))
+	w := bench(t, fmt.Sprintf("  mute: {command: %q, args: [-fault, mute]}\n", toolServer(t)))
 	for name, c := range map[string]struct {
 		args  []string
 		stdin string
@@ -234,7 +234,7 @@ func TestToolsAccept(t *testing.T) {
 // output, and end with it and on a signal.
 func TestMCP(t *testing.T) {
 	t.Parallel()
-	w := bench(t, fmt.Sprintf("  sums: {command: %[1]q, args: [mcp, math]}\n  papers: {command: %[1]q, args: [mcp, files, --options, '{\"root\": \"papers\", \"write\": true}']}\n", filepath.Join(bin, "legwork")))
+	w := bench(t, fmt.Sprintf("  sums: {command: %[1]q, args: [mcp, math]}\n  papers: {command: %[1]q, args: [mcp, files, --options, '{\"root\": \"papers\", \"write\": true}']}\n", legwork(t)))
 	if code, out, said := w.finish("", "tools", "call", "sums", "calculate", `{"expression": "6*7"}`, "--yes"); code != 0 || out != "42\n" {
 		t.Errorf("calculating: got exit code %d, %q, %q; want 42", code, out, said)
 	}

@@ -87,11 +87,10 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
-// TestWriteNeedsApproval: a tool that is not known to read only is not called
-// before somebody allowed it, and the model reads that nobody did.
-func TestWriteNeedsApproval(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, plot{
+// purchase is a plot in which a sub-task books a boat, which asks first, and
+// tells what the tool said.
+func purchase() plot {
+	return plot{
 		think: steps{
 			plan: always(llmfake.Call("plan", `{"plan": [{"name": "shop", "description": "buy"}]}`)),
 			work: func(r llmfake.Request) llmfake.Response {
@@ -102,7 +101,14 @@ func TestWriteNeedsApproval(t *testing.T) {
 			},
 		}.think,
 		more: "  shop: {description: Books things., servers: [desk], tools: [book]}\n",
-	})
+	}
+}
+
+// TestWriteNeedsApproval: a tool that is not known to read only is not called
+// before somebody allowed it, and the model reads that nobody did.
+func TestWriteNeedsApproval(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, purchase())
 	p := w.start("chat", "--json")
 	p.send("q", "first: a question")
 	denial := regexp.MustCompile(`"label":"Deny","data":"([^"]+)"`)

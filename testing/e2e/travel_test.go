@@ -153,20 +153,6 @@ func (a *agency) asks(chat int64, tool string, words ...string) telegramfake.Mes
 	return a.offers(chat, a.says("button.allow_once", nil), append(words, a.says("approval.call", map[string]any{"Tool": tool, "Server": "travel"}))...)
 }
 
-// cards checks how many calls people were asked about.
-func (a *agency) cards(chat int64, want int) {
-	a.t.Helper()
-	seen := map[int]bool{}
-	for _, e := range a.Events(chat) {
-		if e.Message.Button("Allow once") != "" {
-			seen[e.Message.ID] = true
-		}
-	}
-	if len(seen) != want {
-		a.t.Errorf("there were %d cards, want %d", len(seen), want)
-	}
-}
-
 // denies says no to a card and why.
 func (a *agency) denies(chat int64, card telegramfake.Message, why string) {
 	a.t.Helper()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -67,7 +66,7 @@ func (a *agency) adopt(example string) {
 		config[key] = own[key]
 	}
 	server := config["servers"].(map[string]any)["travel"].(map[string]any)
-	server["command"], server["args"] = filepath.Join(bin, "travel"), []string{"-db", a.file("travel.json")}
+	server["command"], server["args"] = programs.Path(a.t, "legwork/examples/travel"), []string{"-db", a.file("travel.json")}
 	if text, err = yaml.Marshal(config); err != nil {
 		a.t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ servers:
 groups:
   desk: {description: Looks things up., servers: [desk], tools: [lookup%s], read_only: ["*"], tool_timeout: %v}
   safe: {description: Looks things up safely., servers: [desk], tools: [lookup], read_only: ["*"], tool_timeout: 10s}
-%s`, w.models.URL, 12*p.wait, p.wait, p.wait, p.model, filepath.Join(bin, "mcpserver"), w.file("calls.jsonl"), p.desk, p.tools, p.limit, p.more))
+%s`, w.models.URL, 12*p.wait, p.wait, p.wait, p.model, toolServer(t), w.file("calls.jsonl"), p.desk, p.tools, p.limit, p.more))
 	return w
 }
 
