@@ -21,14 +21,15 @@ import (
 // them. It is safe for concurrent use.
 type Inbox struct {
 	InboxConfig
-	rules    atomic.Pointer[Rules]
-	settings *settings
-	visitors visitors
-	claim    claim
-	outbox   *outbox
-	sorry    *sorry
-	granting sync.Mutex // guards the grants of chats, which are read, changed and stored as one
-	changing sync.Mutex // and so what was told of changed tools
+	rules     atomic.Pointer[Rules]
+	settings  *settings
+	visitors  visitors
+	claim     claim
+	outbox    *outbox
+	sorry     *sorry
+	granting  sync.Mutex // guards the grants of chats, which are read, changed and stored as one
+	changing  sync.Mutex // and so what was told of changed tools
+	prompting sync.Mutex // and so what a prompt still lacks
 }
 
 // InboxConfig is what an Inbox works with as long as it lives. All fields but

@@ -29,12 +29,33 @@ type wantedPrompt struct {
 const settingPrompt = "prompt "
 
 func (in *Inbox) keepPrompt(ctx context.Context, r *routed, w wantedPrompt) error {
+	in.prompting.Lock()
+	defer in.prompting.Unlock()
 	return in.write(ctx, r.message.Chat.Key(), settingPrompt+r.message.From.Key(), w)
+}
+
+// noteAsked keeps the id of the message that asks for the next argument of a
+// prompt, unless it was answered before its id was known.
+func (in *Inbox) noteAsked(ctx context.Context, r *routed, w wantedPrompt, id string) error {
+	in.prompting.Lock()
+	defer in.prompting.Unlock()
+	owner, name := r.message.Chat.Key(), settingPrompt+r.message.From.Key()
+	var now wantedPrompt
+	if err := in.read(ctx, owner, name, &now); err != nil {
+		return err
+	}
+	if now.Name != w.Name || !now.At.Equal(w.At) || len(now.Missing) != len(w.Missing) {
+		return nil
+	}
+	now.Message = id
+	return in.write(ctx, owner, name, now)
 }
 
 // leavePrompt forgets what a person was asked for; it reports whether there was
 // anything.
 func (in *Inbox) leavePrompt(ctx context.Context, r *routed) (bool, error) {
+	in.prompting.Lock()
+	defer in.prompting.Unlock()
 	owner, name := r.message.Chat.Key(), settingPrompt+r.message.From.Key()
 	text, err := in.setting(ctx, owner, name)
 	if err != nil || text == "" {
@@ -110,8 +131,7 @@ func (in *Inbox) askArgument(r *routed, w wantedPrompt) said {
 		return s
 	}
 	s.sent = func(ctx context.Context, id string) {
-		w.Message = id
-		if err := in.keepPrompt(ctx, r, w); err != nil && ctx.Err() == nil {
+		if err := in.noteAsked(ctx, r, w, id); err != nil && ctx.Err() == nil {
 			in.Log.WarnContext(ctx, "a question about a prompt could not be noted", "message", r.message.Key, "cause", err)
 		}
 	}

@@ -181,3 +181,40 @@ func TestPromptArgumentInThread(t *testing.T) {
 		t.Errorf("words beside the question got %q", got)
 	}
 }
+
+// TestPromptAnsweredAtOnce: who answers before the id of the question is known
+// is not asked for the same again by it.
+func TestPromptAnsweredAtOnce(t *testing.T) {
+	s := promptStage(t)
+	me := private("ann")
+	held := make(chan any)
+	s.phone.mu.Lock()
+	s.phone.hold = map[string]chan any{me.Key(): held}
+	s.phone.mu.Unlock()
+	if err := s.inbox.Handle(t.Context(), []bot.Message{s.by("ann", me, "/prompt plan_trip days=2")}); err != nil {
+		t.Fatal(err)
+	}
+	deadline, look := time.After(time.Minute), time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for s.setting(me.Key(), "prompt "+me.Key()) == "" {
+		select {
+		case <-deadline:
+			t.Fatal("nothing is asked for")
+		case <-look.C:
+		}
+	}
+	if err := s.inbox.Handle(t.Context(), []bot.Message{s.by("ann", me, "Oslo")}); err != nil {
+		t.Fatal(err)
+	}
+	close(held)
+	s.inbox.Flush(t.Context())
+	id := s.newest(me.Key())
+	if got := s.prompt(id); got.Arguments["city"] != "Oslo" {
+		t.Fatalf("prompt = %+v", got)
+	}
+	s.over(id)
+	s.send(s.by("ann", me, "something else"))
+	if o := s.event(s.newest(me.Key()), 1).Opening; o.Goal != "something else" {
+		t.Errorf("the next words opened %q", o.Goal)
+	}
+}
