@@ -18,6 +18,16 @@ func (o Options) Patient(d time.Duration) Options {
 	return o
 }
 
+// Host is the host that fetch contacts first for an address; an error means
+// that it refuses it.
+func Host(at string) (string, error) {
+	u, err := target(at)
+	if err != nil {
+		return "", err
+	}
+	return u.Hostname(), nil
+}
+
 // ReadHTML is what fetch does with a page.
 var ReadHTML = func(page, at string, whole bool) (string, error) {
 	u, err := target(at)

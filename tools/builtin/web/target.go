@@ -16,17 +16,6 @@ import (
 // maxURL is longer than any address that servers take.
 const maxURL = 8 << 10
 
-// Host is the host that a call of fetch with this url contacts first: in lower
-// case, in ASCII, without port and final dot. An error means that the call
-// would be refused. Redirects may lead to other hosts; the result names them.
-func Host(rawURL string) (string, error) {
-	u, err := target(rawURL)
-	if err != nil {
-		return "", err
-	}
-	return u.Hostname(), nil
-}
-
 // target reads the address of a page. There is one way to read what it
 // accepts: what programs understand differently is refused.
 func target(raw string) (*url.URL, error) {
