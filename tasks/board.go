@@ -15,13 +15,9 @@ import (
 // maxTitle is how much of a goal or description fits a line, in runes.
 const maxTitle = 80
 
-// Board draws the live picture of a task.
-func Board(v *View, texts *i18n.Texts, now time.Time) bot.Board {
-	return boardWith(v, texts, now, nil)
-}
-
-// boardWith draws it with what servers report of their calls, by action.
-func boardWith(v *View, texts *i18n.Texts, now time.Time, reports map[string]Progress) bot.Board {
+// boardOf draws the live picture of a task, with what servers report of their
+// calls, by action.
+func boardOf(v *View, texts *i18n.Texts, now time.Time, reports map[string]Progress) bot.Board {
 	s, opening := v.State, v.Opening()
 	b := bot.Board{Title: title(opening.Goal), Status: statusText(texts, opening.Language, s)}
 	for i, w := range s.Subtasks {

@@ -26,7 +26,7 @@ func (p *Presenter) lasting() bool { return !p.platform.Limits().Passing }
 // drawBoard shows how the task stands. Where a stream can say that work has
 // begun, a task without a plan leaves no board behind.
 func (p *Presenter) drawBoard(ctx context.Context, v *View) error {
-	board := boardWith(v, p.x.Texts, p.x.Now(), p.reports())
+	board := boardOf(v, p.x.Texts, p.x.Now(), p.reports())
 	streamer := p.streamer()
 	switch {
 	case !p.lasting():
