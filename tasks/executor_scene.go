@@ -44,10 +44,15 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 		scene.Missing = errRevoked.Error()
 		return scene, nil, nil
 	}
-	scene.GroupInstructions, scene.Model = groups[i].Instructions, cmp.Or(groups[i].Model, scene.Model)
+	scene.Model = cmp.Or(groups[i].Model, scene.Model)
 	tools, err := x.Tools.Tools(ctx, a.Group)
 	if ctx.Err() != nil {
 		return scene, nil, ctx.Err()
+	}
+	for _, g := range x.Tools.Groups(ctx) { // once its servers are there: a prompt of theirs may be among them
+		if g.Name == a.Group {
+			scene.GroupInstructions = g.Instructions
+		}
 	}
 	if err != nil {
 		x.Log.WarnContext(ctx, "tools are missing", "task", v.ID, "group", a.Group, "cause", err)

@@ -28,6 +28,7 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action, p *Prese
 	j := x.judge(ctx, v, a.Group, call)
 	switch {
 	case j.verdict.Refusal != "":
+		x.Log.InfoContext(ctx, "a tool call is not made", "task", v.ID, "tool", call.Tool, "cause", clip.Marked(j.verdict.Refusal, 300))
 		return x.returned(ctx, v, a, planner.Result{Text: j.verdict.Refusal, Failed: true})
 	case j.ask && !agreed(v, a.Place, j) && !failpoint.Fault("approval-skipped"):
 		return x.askApproval(ctx, v, a)

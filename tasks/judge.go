@@ -34,7 +34,7 @@ const (
 // grants cover a tool as long as its definition stays; once the task has read
 // words of outsiders, they cover nobody that it did not know of before.
 func (x *Executor) judge(ctx context.Context, v *View, group string, call planner.Call) judgement {
-	j := judgement{call: call, verdict: x.Tools.Verdict(ctx, group, call.Tool)}
+	j := judgement{call: call, verdict: x.Tools.Verdict(ctx, group, call.Tool, arguments(call))}
 	j.hash = callHash(call, j.verdict.Definition)
 	j.ask = j.verdict.Ask
 	if v.State.Tainted > 0 && !j.verdict.Never {

@@ -92,7 +92,7 @@ func (j *gated) Prompt(_ context.Context, group, name string, arguments map[stri
 	return fmt.Sprintf("%s %s %v", group, name, arguments), nil
 }
 
-func (j *gated) Verdict(_ context.Context, group, _ string) tasks.Verdict {
+func (j *gated) Verdict(_ context.Context, group, _ string, _ json.RawMessage) tasks.Verdict {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return tasks.Verdict{Ask: group == "book" && !j.open, Repeatable: group != "book", Trusted: true, Definition: j.definition}

@@ -34,9 +34,10 @@ type Toolbox interface {
 	// Find returns the names of the tools of a group that a description in plain
 	// words fits best, the best first.
 	Find(ctx context.Context, group, query string) ([]string, error)
-	// Verdict says whether a call may be made, and how. It waits for a server
-	// that is still starting.
-	Verdict(ctx context.Context, group, tool string) Verdict
+	// Verdict says whether a call may be made, and how: one whose arguments do
+	// not fit is refused before anybody is asked. It waits for a server that is
+	// still starting.
+	Verdict(ctx context.Context, group, tool string, arguments json.RawMessage) Verdict
 	// Call makes it. Whatever goes wrong is a Result that a model can act on;
 	// the error is only that of ctx.
 	Call(ctx context.Context, c ToolCall) (ToolResult, error)

@@ -3,6 +3,7 @@ package toolbox
 
 import (
 	"context"
+	"encoding/json"
 
 	"legwork/llm"
 	"legwork/tasks"
@@ -46,8 +47,12 @@ func (t Toolbox) Find(ctx context.Context, group, query string) ([]string, error
 }
 
 // Verdict implements tasks.Toolbox.
-func (t Toolbox) Verdict(ctx context.Context, group, tool string) tasks.Verdict {
-	v := t.manager.Set().Verdict(ctx, group, tool)
+func (t Toolbox) Verdict(ctx context.Context, group, tool string, arguments json.RawMessage) tasks.Verdict {
+	set := t.manager.Set()
+	v := set.Verdict(ctx, group, tool)
+	if v.Refusal == "" {
+		v.Refusal = set.Misfit(group, tool, arguments)
+	}
 	return tasks.Verdict{
 		Refusal: v.Refusal, Ask: v.Ask, Never: v.Never, Repeatable: v.Repeatable, Trusted: v.Trusted, Sources: v.Sources, Definition: v.Definition,
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -91,9 +92,35 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 	case errors.Is(err, client.ErrChanged):
 		return failed("The tool %s was not called: its server has changed what it says about it since the call was judged. Call it again only if it still fits.", full), err
 	case errors.Is(err, client.ErrArguments):
-		return failed("The tool %s was not called: %v. Correct them and call it again.", full, err), err
+		return failed("%s", misfit(full, err)), err
 	}
 	return Result{Result: res}, err
+}
+
+func misfit(tool string, err error) string {
+	return fmt.Sprintf("The tool %s was not called: %v. Correct them and call it again.", tool, err)
+}
+
+// Misfit says, in a sentence for the model, why a call of "server.tool" would be
+// refused for its arguments: nobody should be asked about such a call. It is empty
+// when they fit, and while it is not known what the tool wants.
+func (s *Set) Misfit(groupName, tool string, arguments json.RawMessage) string {
+	g := s.groups[groupName]
+	if g == nil {
+		return ""
+	}
+	sv, name := g.find(tool)
+	if sv == nil {
+		return ""
+	}
+	v := sv.view()
+	if v == nil || v.tools[name] == nil {
+		return ""
+	}
+	if _, err := v.tools[name].Check(arguments); err != nil {
+		return misfit(tool, fmt.Errorf("%w: %w", client.ErrArguments, err))
+	}
+	return ""
 }
 
 func unavailable(tool string, err error) string {

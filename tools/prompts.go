@@ -64,7 +64,10 @@ const maxScript = 16 << 10
 type scripts struct {
 	mu    sync.Mutex
 	known map[string]script
+	moved chan struct{} // closed when one was read
 }
+
+func newScripts() *scripts { return &scripts{known: map[string]script{}, moved: make(chan struct{})} }
 
 type script struct {
 	catalog *client.Catalog // that it was read for; nil: for none
@@ -77,6 +80,23 @@ func (k *scripts) text(name string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.known[name].text
+}
+
+// await waits until a prompt was read once, or could not be.
+func (k *scripts) await(ctx context.Context, name string) {
+	for {
+		k.mu.Lock()
+		read, moved := k.known[name].catalog != nil, k.moved
+		k.mu.Unlock()
+		if read {
+			return
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // due tells whether a prompt has to be read for a catalog, and that the caller
@@ -102,6 +122,8 @@ func (k *scripts) put(name string, cat *client.Catalog, text string, err error) 
 		s.text = k.known[name].text
 	}
 	k.known[name] = s
+	close(k.moved)
+	k.moved = make(chan struct{})
 }
 
 // readPrompts reads the prompts of a set's groups whose servers have a new
@@ -141,4 +163,17 @@ func (g *group) instructions(k *scripts) string {
 		parts[1] = strings.Trim(k.text(g.cfg.Prompt), "\n")
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n")
+}
+
+// awaitPrompt waits, at most the tool timeout, until the prompt in the group's
+// instructions was read, if its server is there: who asks for the tools is about
+// to use them by these instructions.
+func (g *group) awaitPrompt(ctx context.Context, k *scripts, ready []*member) {
+	server, _, _ := strings.Cut(g.cfg.Prompt, "/")
+	if !slices.ContainsFunc(ready, func(s *member) bool { return s.Name() == server }) {
+		return
+	}
+	short, cancel := context.WithTimeout(ctx, g.cfg.ToolTimeout)
+	defer cancel()
+	k.await(short, g.cfg.Prompt)
 }

@@ -87,6 +87,7 @@ func (s *Set) Tools(ctx context.Context, name string) ([]Tool, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	g.awaitPrompt(ctx, s.scripts, ready)
 	var list []Tool
 	for i, sv := range ready {
 		for tool, d := range views[i].tools {

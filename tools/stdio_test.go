@@ -291,7 +291,12 @@ func TestArguments(t *testing.T) {
 		{"\xff", true, "not valid JSON"},
 		{`{"key":"k","\u006bey":"l"}`, true, `the key "key" stands twice`},
 	} {
-		wantText(t, c.args, call(t, m, "lookup", c.args), c.failed, c.want)
+		r := call(t, m, "lookup", c.args)
+		wantText(t, c.args, r, c.failed, c.want)
+		before := m.Set().Misfit("g", "s.lookup", json.RawMessage(c.args))
+		if c.failed && before != r.Text || !c.failed && before != "" {
+			t.Errorf("%s: before the call it is said %q, after it %q", c.args, before, r.Text)
+		}
 	}
 	wantText(t, "no arguments", call(t, m, "pid", ""), false)
 }

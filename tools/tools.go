@@ -69,7 +69,7 @@ func New(cfg Config, o Options) (*Manager, error) {
 		o.Now = time.Now
 	}
 	m := &Manager{
-		o: o, guard: client.NewGuard(o.Log), ledger: newLedger(o.Known, o.Log), scripts: &scripts{known: map[string]script{}}, stopped: make(chan struct{}),
+		o: o, guard: client.NewGuard(o.Log), ledger: newLedger(o.Known, o.Log), scripts: newScripts(), stopped: make(chan struct{}),
 		news: make(chan struct{}, 1), lastTold: map[string]map[string]time.Time{},
 	}
 	set, _, err := m.build(cfg, nil)

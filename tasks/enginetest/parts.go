@@ -223,7 +223,7 @@ func (t *Tools) Tools(_ context.Context, group string) ([]tasks.Tool, error) {
 }
 
 // Verdict implements tasks.Toolbox.
-func (t *Tools) Verdict(_ context.Context, group, tool string) tasks.Verdict {
+func (t *Tools) Verdict(_ context.Context, group, tool string, _ json.RawMessage) tasks.Verdict {
 	if t.Judge != nil {
 		return t.Judge(group, tool)
 	}
