@@ -187,7 +187,7 @@ func testForgetBesides(b *bench) {
 					b.Errorf("Open(%s): %v", id, err)
 					return
 				}
-				if err := b.store.Append(b.Context(), id, 1, 0, ending()[0]); err != nil {
+				if err := b.store.Append(b.Context(), id, -1, 0, ending()[0]); err != nil {
 					b.Errorf("Append(%s), which is not over: %v", id, err)
 					return
 				}
