@@ -179,9 +179,15 @@ func TestBadStarts(t *testing.T) {
 func TestDeaf(t *testing.T) {
 	cfg := one(fake(t, "-faults"))
 	g := cfg.Groups["g"]
-	g.ToolTimeout = 500 * time.Millisecond
+	g.ToolTimeout = time.Second
 	cfg.Groups["g"] = g
-	m := run(t, cfg)
+	var l watch.Log
+	m := run(t, cfg, withLog(&l))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("logged:\n%s\nstatus: %+v", l.String(), m.Status())
+		}
+	})
 	ready(t, m)
 	first := call(t, m, "pid", "{}").Text
 	pid, err := strconv.Atoi(first)
@@ -191,11 +197,12 @@ func TestDeaf(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	big, _ := json.Marshal(map[string]string{"key": strings.Repeat("k", 1<<20)})
+	// More than a pipe holds, and checked in no time: otherwise it is not written.
+	big, _ := json.Marshal(map[string]string{"key": strings.Repeat("k", 256<<10)})
 	from := time.Now()
-	wantText(t, "lookup", call(t, m, "lookup", string(big)), true, "did not answer within 500ms")
-	if took := time.Since(from); took > 2*time.Second {
-		t.Errorf("the call took %v, want about 500ms", took)
+	wantText(t, "lookup", call(t, m, "lookup", string(big)), true, "did not answer within 1s")
+	if took := time.Since(from); took > 3*time.Second {
+		t.Errorf("the call took %v, want about 1s", took)
 	}
 	watch.Until(t, "a new process", func() bool {
 		r := call(t, m, "pid", "{}")
