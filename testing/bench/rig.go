@@ -97,7 +97,7 @@ func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay t
 	})
 	r.engine = local.New(local.Config{Store: r.store, Executor: executor, Log: log, Now: time.Now, Concurrent: concurrent})
 	r.inbox = tasks.NewInbox(tasks.InboxConfig{
-		Store: r.store, Wake: r.engine.Wake, Texts: texts, Chats: chats, Log: log, Now: time.Now,
+		Store: r.store, Wake: r.engine.Wake, Texts: texts, Chats: chats, Log: log, Now: time.Now, Tools: toolbox.New(manager),
 		Rules: tasks.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin"},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
