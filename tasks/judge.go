@@ -129,7 +129,7 @@ func (x *Executor) expires() time.Time {
 	return time.Time{}
 }
 
-// has reports that the asker can use a group, or the model alone, in the chat.
+// has reports that the asker can use a group in the chat.
 func (x *Executor) has(ctx context.Context, v *View, group string) bool {
 	return slices.ContainsFunc(x.groups(ctx, v), func(g Group) bool { return g.Name == group })
 }
