@@ -76,15 +76,19 @@ type Delta struct {
 // Usage counts tokens: of one call with all its attempts, or of several calls
 // together.
 type Usage struct {
-	Input       int  `json:"input,omitempty"` // of these, CachedInput were cached
-	CachedInput int  `json:"cached_input,omitempty"`
-	Output      int  `json:"output,omitempty"`
-	Estimated   bool `json:"estimated,omitempty"` // the endpoint reported none
+	Input       int   `json:"input,omitempty"` // of these, CachedInput were cached
+	CachedInput int   `json:"cached_input,omitempty"`
+	Output      int   `json:"output,omitempty"`
+	Estimated   bool  `json:"estimated,omitempty"` // the endpoint reported none
+	Cost        int64 `json:"cost,omitempty"`      // millionths of a US dollar; without those of models whose price is not known
 }
+
+// Tokens is how many were used in all.
+func (u Usage) Tokens() int64 { return int64(u.Input) + int64(u.Output) }
 
 // Add sums two usages.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.Input + v.Input, u.CachedInput + v.CachedInput, u.Output + v.Output, u.Estimated || v.Estimated}
+	return Usage{u.Input + v.Input, u.CachedInput + v.CachedInput, u.Output + v.Output, u.Estimated || v.Estimated, u.Cost + v.Cost}
 }
 
 // Reply is a complete reply. A reply that was cut off is an error instead.

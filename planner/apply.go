@@ -78,7 +78,12 @@ func applied(s State, e Event) State {
 	case Expired:
 		return expire(s, e)
 	case Overdrew:
-		s.Budget, s.Over = e.Budget, e.Seq
+		s.Budget, s.Over, s.Overdraft = e.Budget, e.Seq, Overdraft{}
+		if e.Overdraft != nil {
+			s.Overdraft = *e.Overdraft
+		}
+	case Renewed:
+		s = afford(s)
 	case Began:
 		if e.Slot == "" {
 			s.Begun = true
@@ -124,7 +129,7 @@ func decide(s State, cause int) State {
 // short; otherwise the answer gets a time of its own.
 func answer(s State, cause int, why string) State {
 	s.Phase, s.Cause, s.Tries, s.Bad, s.Begun, s.Why = PhaseAnswering, cause, 0, nil, false, why
-	s.Budget, s.Over = "", 0
+	s = afford(s)
 	if why != "" || s.Limit-s.Used < s.Limits.AnswerTime {
 		s.Used, s.Limit = 0, s.Limits.AnswerTime
 	}
@@ -138,8 +143,7 @@ func settle(s State, o Outcome, why string) State {
 		o, why = Halted, WhyStopped
 	}
 	s.Phase, s.Outcome, s.Why = PhaseShowing, o, why
-	s.Budget, s.Over = "", 0
-	return s
+	return afford(s)
 }
 
 // concluded folds what came of a model action, or a show action that failed.
@@ -204,6 +208,7 @@ func planned(s State, e Event) State {
 		list = append(list, w)
 	}
 	s.Subtasks = list
+	s.Preview = s.Preview || e.Reply.Confirm && s.Round == 1
 	switch {
 	case s.Preview:
 		s.Phase = PhaseProposed
@@ -229,6 +234,12 @@ func expire(s State, e Event) State {
 		return settle(s, Failed, s.Why)
 	}
 	return halt(s, e, WhyExpired)
+}
+
+// afford drops that a budget is reached.
+func afford(s State) State {
+	s.Budget, s.Over, s.Overdraft = "", 0, Overdraft{}
+	return s
 }
 
 func share(s State, seq int, keys []string) State {

@@ -31,7 +31,8 @@ const (
 	Set      EventType = "set"      // the shared state was changed from outside
 	Stopped  EventType = "stopped"  // a person wants it to end
 	Expired  EventType = "expired"  // the time of Deadline has come
-	Overdrew EventType = "overdrew" // a budget is reached
+	Overdrew EventType = "overdrew" // a budget is reached: nothing that costs is begun until a person decides, or it is renewed
+	Renewed  EventType = "renewed"  // the budget that was reached has room again: it was extended elsewhere, or a new day has begun
 	Began    EventType = "began"    // of a model action: its first words go out; of a show slot: about to be sent
 	Shown    EventType = "shown"    // of a show slot: it was sent
 	Resumed  EventType = "resumed"  // a driver took the task up again, or had no room for it before: the time since the last event was nobody's work
@@ -46,21 +47,22 @@ type Event struct {
 	Action string    `json:"action,omitempty"`
 	By     string    `json:"by,omitempty"` // person's key, "agent:NAME", or empty for legwork itself
 
-	Opening  *Opening                   `json:"opening,omitempty"`
-	Reply    *Reply                     `json:"reply,omitempty"`
-	Problem  *Problem                   `json:"problem,omitempty"` // garbled, broke
-	Result   *Result                    `json:"result,omitempty"`
-	Question *Question                  `json:"question,omitempty"`
-	Decision *Decision                  `json:"decision,omitempty"`
-	Text     string                     `json:"text,omitempty"`    // said, prompted
-	Message  string                     `json:"message,omitempty"` // said, decided: platform id of the message; shown: id of what was sent
-	Of       int                        `json:"of,omitempty"`      // unsaid: seq of the guidance; revoked: seq of the decision
-	Grant    string                     `json:"grant,omitempty"`   // started: which standing grant let the call be made
-	Instead  string                     `json:"instead,omitempty"` // shown: id of the slot's earlier message, whose place Message takes
-	Values   map[string]json.RawMessage `json:"values,omitempty"`  // set: null deletes
-	Budget   string                     `json:"budget,omitempty"`  // overdrew: key of the budget that is reached
-	Slot     string                     `json:"slot,omitempty"`    // began, shown: "board" or "answer.1"
-	Last     bool                       `json:"last,omitempty"`    // shown: nothing of the outcome is left to show
+	Opening   *Opening                   `json:"opening,omitempty"`
+	Reply     *Reply                     `json:"reply,omitempty"`
+	Problem   *Problem                   `json:"problem,omitempty"` // garbled, broke
+	Result    *Result                    `json:"result,omitempty"`
+	Question  *Question                  `json:"question,omitempty"`
+	Decision  *Decision                  `json:"decision,omitempty"`
+	Text      string                     `json:"text,omitempty"`      // said, prompted
+	Message   string                     `json:"message,omitempty"`   // said, decided: platform id of the message; shown: id of what was sent
+	Of        int                        `json:"of,omitempty"`        // unsaid: seq of the guidance; revoked: seq of the decision
+	Grant     string                     `json:"grant,omitempty"`     // started: which standing grant let the call be made
+	Instead   string                     `json:"instead,omitempty"`   // shown: id of the slot's earlier message, whose place Message takes
+	Values    map[string]json.RawMessage `json:"values,omitempty"`    // set: null deletes
+	Budget    string                     `json:"budget,omitempty"`    // overdrew: key of the budget that is reached
+	Overdraft *Overdraft                 `json:"overdraft,omitempty"` // overdrew: what is known of it
+	Slot      string                     `json:"slot,omitempty"`      // began, shown: "board" or "answer.1"
+	Last      bool                       `json:"last,omitempty"`      // shown: nothing of the outcome is left to show
 }
 
 // Opening is the body of Opened.
@@ -93,9 +95,12 @@ type Limits struct {
 	Subtasks    int           `json:"subtasks"`
 	Parallel    int           `json:"parallel"`
 	Turns       int           `json:"turns"`
-	Garbles     int           `json:"garbles"`      // refused replies in a row before giving up
-	TaskTimeout time.Duration `json:"task_timeout"` // working time
-	AnswerTime  time.Duration `json:"answer_time"`  // for the closing answer after it
+	Garbles     int           `json:"garbles"`               // refused replies in a row before giving up
+	TaskTimeout time.Duration `json:"task_timeout"`          // working time
+	AnswerTime  time.Duration `json:"answer_time"`           // for the closing answer after it
+	StateKeys   int           `json:"state_keys,omitempty"`  // of the shared state; 0: no limit
+	StateBytes  int           `json:"state_bytes,omitempty"` // of all its keys and values together; 0: no limit
+	Asks        int           `json:"asks,omitempty"`        // ask_person calls; 0: no limit
 }
 
 // DefaultLimits are those of a config that names none: six rounds of twelve
@@ -113,6 +118,29 @@ type Reply struct {
 	Calls  []Call    `json:"calls,omitempty"`
 	Usage  llm.Usage `json:"usage,omitzero"`
 	Model  string    `json:"model,omitempty"`
+
+	Thought  string    `json:"thought,omitempty"`  // what was said beside a plan or calls; shortened
+	Estimate *Estimate `json:"estimate,omitempty"` // of a plan: what carrying it out may cost
+	Confirm  bool      `json:"confirm,omitempty"`  // of a plan: it is so large that a person decides about it first; counts for the first plan alone
+}
+
+// Estimate is what a plan may cost until the answer is there.
+type Estimate struct {
+	Tokens int64 `json:"tokens"`
+	Cost   int64 `json:"cost,omitempty"` // millionths of a US dollar; 0 where no price is known
+}
+
+// Overdraft is the body of Overdrew: a budget that has no room for the next
+// call. Amounts of budgets in money are millionths of a US dollar, of others
+// tokens.
+type Overdraft struct {
+	Budget string `json:"budget"`           // its key in the config: "task_usd"
+	Day    string `json:"day,omitempty"`    // of a day's budget: "2026-11-20"
+	Who    string `json:"who,omitempty"`    // of a person's or a chat's: whose
+	Limit  int64  `json:"limit"`            // as it is now, extensions included
+	Spent  int64  `json:"spent"`            // what was spent or is reserved by calls under way
+	Wanted int64  `json:"wanted,omitempty"` // what the next call may take
+	Extend int64  `json:"extend,omitempty"` // by how much a yes extends it
 }
 
 // Subtask is one entry of a plan after it was read and its dependencies were
@@ -133,6 +161,7 @@ type Call struct {
 	Tool      string    `json:"tool,omitempty"`    // "server.tool"
 	Refusal   string    `json:"refusal,omitempty"` // why it is not made: unknown tool, unreadable arguments
 	Update    *Update   `json:"update,omitempty"`
+	Get       *Get      `json:"get,omitempty"`
 	Read      *Read     `json:"read,omitempty"`
 	Ask       *Question `json:"ask,omitempty"`
 	Delegate  *Subtask  `json:"delegate,omitempty"` // ID and After are given by the fold
@@ -143,10 +172,22 @@ type Update struct {
 	Values map[string]json.RawMessage `json:"values"`
 }
 
-// Read is a call of the machine's tool read_result.
+// Get is a call of the machine's tool get_state.
+type Get struct {
+	Keys []string `json:"keys,omitempty"` // none: all
+}
+
+// Read is a call of the machine's tool read_result: of a result of this task,
+// by Result, or of an earlier task of the same chat, by Earlier. What an earlier
+// task says is copied into the event, since it may be forgotten meanwhile.
 type Read struct {
-	Result int `json:"result"` // seq of the event that holds it
-	Offset int `json:"offset"` // in bytes
+	Result int `json:"result,omitempty"` // seq of the event that holds it
+	Offset int `json:"offset"`           // in bytes
+
+	Earlier   string `json:"earlier,omitempty"`   // reference of the result, as the prompt lists it
+	Text      string `json:"text,omitempty"`      // of Earlier, from Offset on
+	Bytes     int    `json:"bytes,omitempty"`     // of the whole of it
+	Untrusted bool   `json:"untrusted,omitempty"` // it holds words of outsiders
 }
 
 // Problem is the body of Garbled and Broke.

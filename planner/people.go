@@ -1,6 +1,9 @@
 package planner
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // What people say to a task and decide about it.
 
@@ -8,15 +11,29 @@ import "slices"
 func decided(s State, e Event) State {
 	switch {
 	case s.Budget != "" && e.Action == budgetID(s):
-		s.Budget, s.Over = "", 0
-		if e.Decision.Approve {
-			return s
+		over := s.Overdraft
+		s = afford(s)
+		if !e.Decision.Approve {
+			return halt(s, e, WhyBudget)
 		}
-		return halt(s, e, WhyBudget)
+		return extended(s, over)
 	case s.Phase == PhaseProposed:
 		return approved(s, e)
 	}
 	return called(s, e)
+}
+
+// extended notes that a person extended a budget of the task's own. Those of a
+// day are kept by the store, for all tasks.
+func extended(s State, over Overdraft) State {
+	if over.Day == "" && over.Budget != "" {
+		s.Extended = maps.Clone(s.Extended)
+		if s.Extended == nil {
+			s.Extended = map[string]int64{}
+		}
+		s.Extended[over.Budget] += over.Extend
+	}
+	return s
 }
 
 // Agrees reports that e is a person's yes to the plan that s proposes.

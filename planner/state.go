@@ -75,13 +75,15 @@ type State struct {
 	Unwritten bool // the goal is a server's prompt that is not written out yet
 	Prompted  int  // seq of the event that holds it
 
-	Answer  int            // seq of the event whose text is the answer; 0 for none
-	Budget  string         // key of a budget that is reached and not yet extended
-	Over    int            // seq of Overdrew while Budget is set
-	Shared  map[string]int // key of the shared state: seq of the event that set it
-	Version int            // of the shared state: grows with each change
-	Slots   []Slot
-	Usage   llm.Usage // of all calls so far
+	Answer    int              // seq of the event whose text is the answer; 0 for none
+	Budget    string           // key of a budget that is reached and not yet extended
+	Over      int              // seq of Overdrew while Budget is set
+	Overdraft Overdraft        // what Overdrew said, while Budget is set
+	Extended  map[string]int64 // by how much people extended the task's own budgets, by key
+	Shared    map[string]int   // key of the shared state: seq of the event that set it
+	Version   int              // of the shared state: grows with each change
+	Slots     []Slot
+	Usage     llm.Usage // of all calls so far
 
 	Opened time.Time
 	Last   time.Time     // of the last event

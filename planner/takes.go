@@ -31,6 +31,8 @@ func Takes(s State, e Event) bool {
 	case Overdrew:
 		declined := s.Phase == PhaseAnswering && s.Why == WhyBudget
 		return s.Budget == "" && e.Budget != "" && busy(s) && !declined
+	case Renewed:
+		return s.Budget != ""
 	case Resumed:
 		return s.Phase != PhaseQueued
 	case Began, Shown:

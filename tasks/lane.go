@@ -47,7 +47,7 @@ func (l *Lane) Amend(id ID, s planner.State, e *planner.Event) {
 	switch {
 	case e.Type == planner.Replied && e.Reply != nil && len(e.Reply.Plan) > 0 && s.Round == 0:
 		reply := *e.Reply
-		reply.Queued = l.planned(id, s.Preview)
+		reply.Queued = l.planned(id, s.Preview || reply.Confirm)
 		e.Reply = &reply
 	case planner.Agrees(s, *e):
 		decision := *e.Decision

@@ -35,6 +35,8 @@ type Inbound struct {
 	Open *planner.Event
 	// Cut forgets the conversation so far for later prompts (/new).
 	Cut bool
+	// Fire, when set, is the fire time of a schedule that Open is for.
+	Fire *Firing
 	// Chat is the conversation; it must be set when Open or Cut is.
 	Chat bot.Chat
 }
@@ -51,6 +53,7 @@ type Receipt struct {
 // Turn is one finished or running exchange of a conversation.
 type Turn struct {
 	Task   ID
+	Order  uint64 // of opening, over all conversations, from 1
 	At     time.Time
 	Goal   string
 	Answer string // empty while there is none
@@ -67,6 +70,9 @@ type Live struct {
 // Store keeps journals, conversations and settings. It is the only truth: a
 // method that returned nil has made its change durable. Safe for concurrent use.
 type Store interface {
+	Ledger
+	Schedules
+	Summaries
 	// Open stores a batch of deliveries in one transaction: dedupe keys, new
 	// journals, conversation queue and history rows. A receipt per delivery, in
 	// order. ctx only bounds the waiting: after it ended the batch may still be

@@ -1,0 +1,98 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"legwork/llm"
+	"legwork/planner"
+)
+
+// The budgets of the config, by their keys there. An Overdraft names one.
+const (
+	BudgetTaskTokens = "task_tokens"
+	BudgetTaskUSD    = "task_usd"
+	BudgetUserDayUSD = "user_day_usd"
+	BudgetChatDayUSD = "chat_day_usd"
+	BudgetDayUSD     = "day_usd"
+	BudgetDayTokens  = "day_tokens"
+)
+
+// Budgets are limits of what tasks may cost. Amounts of money are millionths of
+// a US dollar. Zero means no limit.
+type Budgets struct {
+	TaskTokens, TaskUSD int64
+	UserDayUSD          int64
+	ChatDayUSD          int64
+	DayUSD, DayTokens   int64
+}
+
+// ErrBudget says that a budget has no room for a call; BudgetError tells which.
+var ErrBudget = errors.New("a budget is reached")
+
+// BudgetError is what Reserve returns when a budget has no room.
+type BudgetError struct{ Overdraft planner.Overdraft }
+
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("budget %s: %d of %d are spent or reserved, %d wanted", e.Overdraft.Budget, e.Overdraft.Spent, e.Overdraft.Limit, e.Overdraft.Wanted)
+}
+
+func (e *BudgetError) Unwrap() error { return ErrBudget }
+
+// Reservation is what an action may cost at most. Of each action there is one:
+// reserving again for the same one, as after a crash, counts what was reserved
+// before as spent, because it may have been.
+type Reservation struct {
+	Action string    // id of the action
+	Day    string    // whose budgets it counts for, "2026-11-20" in the time zone of the config
+	User   string    // key of the person on whose behalf it is
+	Chat   string    // room of the task's chat, threads aside
+	Model  string    // configured model
+	Most   llm.Usage // what it may cost at most
+	// Hold is kept back for the closing answer of the task from its first
+	// reservation with a Hold on, once, and must have room, too. Nil: nothing.
+	Hold *llm.Usage
+	// Closing says that this is the closing answer: it takes what is kept back,
+	// and has room as long as it needs no more than that, whatever was spent.
+	Closing bool
+	Budgets Budgets // as they are now
+}
+
+// Spent is what was spent on a day, by one person in one chat with one model.
+type Spent struct {
+	Day   string
+	User  string
+	Chat  string
+	Model string
+	Calls int
+	Usage llm.Usage
+}
+
+// SpentQuery chooses rows of the ledger; empty fields choose all.
+type SpentQuery struct {
+	From, To   string // days, both included
+	User, Chat string
+}
+
+// Ledger keeps what calls cost. What is reserved counts as spent until it is
+// settled. An event of an action that has a reservation and a usage (replied,
+// garbled, broke, returned) settles it in the transaction of its Append; a
+// decision that extends a day's budget (see planner.Overdraft) is kept there in
+// the same way. What a task that is over has left reserved counts as spent to
+// the amount of its input.
+type Ledger interface {
+	// Reserve makes a reservation, unless a budget has no room for it: then it is
+	// a *BudgetError, which names the first such budget in the order of the
+	// constants, and nothing has changed. ErrNoTask.
+	Reserve(ctx context.Context, id ID, r Reservation) error
+	// Settle replaces a reservation by what the action has cost, where no event
+	// does so: it was cancelled. Without a reservation it does nothing.
+	Settle(ctx context.Context, id ID, action string, cost llm.Usage) error
+	// Spent lists what was spent, in the order of day, user, chat and model. What
+	// is only reserved is not in it.
+	Spent(ctx context.Context, q SpentQuery) ([]Spent, error)
+	// Room is what a reservation would be told: nil, or a *BudgetError. It changes
+	// nothing.
+	Room(ctx context.Context, id ID, r Reservation) error
+}

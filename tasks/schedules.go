@@ -1,0 +1,50 @@
+package tasks
+
+import (
+	"context"
+	"time"
+
+	"legwork/bot"
+)
+
+// Schedule opens a task again and again, or once, at given times.
+type Schedule struct {
+	ID       string
+	Chat     bot.Chat
+	From     bot.Person // on whose behalf
+	Goal     string
+	Spec     string // canonical form of package schedule
+	Words    string // as the person wrote it
+	Timezone string // IANA name
+	Language string // of the texts
+	CatchUp  bool   // when fire times were missed, the last one is made up for
+	Paused   bool
+	Config   bool // it comes from the config file, which alone changes it
+	Made     time.Time
+	Next     time.Time // wall-clock time of the next one; zero: none
+	Last     time.Time // fire time of the last one; zero: none yet
+	LastTask ID
+}
+
+// Firing is a fire time of a schedule that a delivery is for. The store takes
+// the delivery only while the schedule is not paused and its Next is At, and
+// moves it to Next in the same transaction; otherwise the Receipt is ErrRefused.
+type Firing struct {
+	Schedule string
+	At       time.Time
+	Next     time.Time // zero: there is no further one
+}
+
+// Schedules is the table of what is due.
+type Schedules interface {
+	// Schedules lists those of a conversation, or all when it is empty, in the
+	// order of their making.
+	Schedules(ctx context.Context, conversation string) ([]Schedule, error)
+	// PutSchedule stores one, in place of that with the same id.
+	PutSchedule(ctx context.Context, s Schedule) error
+	// DropSchedule deletes one; of that which is not there, nothing.
+	DropSchedule(ctx context.Context, id string) error
+	// Due lists at most limit schedules whose Next has come, the earliest first,
+	// and tells the Next of the first one that follows; zero when none does.
+	Due(ctx context.Context, now time.Time, limit int) (due []Schedule, next time.Time, err error)
+}
