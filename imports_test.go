@@ -55,7 +55,7 @@ form               | plainjson                               | jsonschema/v6
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/pace           | bot                                     |
-llm                | clip llm/lenient                        | go-openai backoff/v5
+llm                | clip llm/lenient                        | go-openai backoff/v5 sony/gobreaker/v2
 llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient                         | go-openai
 i18n               |                                         | go-i18n/v2 x/text yaml/v3 levenshtein
