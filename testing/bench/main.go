@@ -75,6 +75,8 @@ func parts(messages int) []part {
 		{"process", measureProcess},
 		{"serve", measureServe},
 		{"load", measureLoad},
+		{"burst", measureBurst},
+		{"stop", measureStop},
 		{"fold", measureFold},
 		{"plan", measurePlan},
 		{"render", measureRender},

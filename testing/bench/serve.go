@@ -38,8 +38,17 @@ type house struct {
 	line     []string // the command
 }
 
-// newHouse builds the binary and writes a config. Close it.
-func newHouse(ctx context.Context, dir string) (h *house, err error) {
+// newHouse builds the binary and writes a config; the model says at once that
+// it has reached the end of a question. Close it.
+func newHouse(ctx context.Context, dir string) (*house, error) {
+	return newHouseOf(ctx, dir, "", func(r llmfake.Request) llmfake.Response {
+		goal, _ := r.Tagged("goal")
+		return llmfake.Say("end of " + goal)
+	})
+}
+
+// newHouseOf is newHouse with another model and more tool servers, in YAML.
+func newHouseOf(ctx context.Context, dir, servers string, respond func(llmfake.Request) llmfake.Response) (h *house, err error) {
 	h = &house{line: []string{filepath.Join(dir, "legwork"), "serve", "--config", filepath.Join(dir, "config.yaml")}}
 	if err := build(ctx, h.line[0], "./cmd/legwork"); err != nil {
 		return nil, err
@@ -47,11 +56,7 @@ func newHouse(ctx context.Context, dir string) (h *house, err error) {
 	if h.telegram, h.slack, err = startFakes(hangUp); err != nil {
 		return nil, err
 	}
-	h.model, err = llmfake.Start(llmfake.Options{Idle: hangUp, Respond: func(r llmfake.Request) llmfake.Response {
-		goal, _ := r.Tagged("goal")
-		return llmfake.Say("end of " + goal)
-	}})
-	if err != nil {
+	if h.model, err = llmfake.Start(llmfake.Options{Idle: hangUp, Respond: respond, Log: filepath.Join(dir, "model.jsonl")}); err != nil {
 		return nil, err
 	}
 	text := fmt.Sprintf(`data_dir: data
@@ -61,10 +66,10 @@ models:
 servers:
   clock: {builtin: clock}
   math: {builtin: math}
-telegram: {token: %q, api_url: %q}
+%stelegram: {token: %q, api_url: %q}
 slack: {bot_token: %q, app_token: %q, api_url: %q}
 access: {telegram: {users: ["*"]}, slack: {users: ["*"]}, admins: ["telegram:1"]}
-`, h.model.URL, telegramToken, h.telegram.URL, slackfake.BotToken, slackfake.AppToken, h.slack.APIURL)
+`, h.model.URL, servers, telegramToken, h.telegram.URL, slackfake.BotToken, slackfake.AppToken, h.slack.APIURL)
 	return h, os.WriteFile(h.line[3], []byte(text), 0o600)
 }
 

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"legwork/fakes/llmfake"
+	"legwork/fakes/telegramfake"
+)
+
+const (
+	burstSize  = 10_000
+	burstDelay = 20 * time.Millisecond // of the model
+	burstLimit = 2 * time.Minute       // until everybody has heard something
+	burstCalm  = 6 * time.Second       // without a message: nothing more comes
+	maxBurst   = 64 << 10              // KiB
+)
+
+// measureBurst sends 10,000 messages in the same moment to a daemon with
+// nothing to do: one from each of 10,000 people, 100 from each of 100, and all
+// from one. Each must be answered, or its chat told that it is too much.
+func measureBurst(ctx context.Context, dir string) ([]figure, error) {
+	h, err := newHouseOf(ctx, dir, "", func(r llmfake.Request) llmfake.Response {
+		goal, _ := r.Tagged("goal")
+		return llmfake.Response{Text: "end of " + goal, First: burstDelay}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var figures []figure
+	for _, people := range []int{burstSize, 100, 1} {
+		got, err := h.burst(ctx, people)
+		if err != nil {
+			return nil, errors.Join(err, h.close())
+		}
+		figures = append(figures, got.figures(people)...)
+		if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
+			return nil, err
+		}
+	}
+	return figures, h.close()
+}
+
+// outburst is what came of a burst.
+type outburst struct {
+	idle, peak usage
+	took       time.Duration
+	answered   int
+	told       int // messages without an answer whose chat was told so
+	disordered int // answers that came before one to an earlier question of their chat
+}
+
+func (o outburst) figures(people int) []figure {
+	name := fmt.Sprintf("burst of %d messages in %d chats", burstSize, people)
+	return []figure{
+		memory(name+": resident memory more at its peak", o.peak.resident-o.idle.resident, maxBurst,
+			fmt.Sprintf("%s of it anonymous, %s before", mib(o.peak.anonymous-o.idle.anonymous), mib(o.idle.resident))),
+		{
+			name: "the same: answered or told", measured: fmt.Sprint(o.answered + o.told), limit: fmt.Sprint(burstSize),
+			machine: fmt.Sprintf("%d answered in %s", o.answered, short(o.took)), ok: o.answered+o.told == burstSize,
+		},
+		{name: "the same: answers out of order", measured: fmt.Sprint(o.disordered), limit: "0", ok: o.disordered == 0},
+	}
+}
+
+// burst starts a daemon and lets so many people say everything at once.
+func (h *house) burst(ctx context.Context, people int) (o outburst, err error) {
+	d, err := h.start(ctx)
+	if err != nil {
+		return o, err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	if o.idle, err = settled(ctx, d.Process.Pid); err != nil {
+		return o, err
+	}
+	ended := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { o.peak = lookAt(d.Process.Pid, ended) })
+	defer watching.Wait()
+	defer close(ended)
+	each := burstSize / people
+	base := int64(people) * 1_000_000 // nobody is in two bursts
+	seen := len(h.telegram.Log())
+	for i := range int64(people) {
+		who := h.telegram.User(base+i, fmt.Sprint("P", base+i), "en")
+		for n := range each {
+			h.telegram.Say(who.ID, who, fmt.Sprintf("%d.%d", who.ID, n))
+		}
+	}
+	return o, h.hear(ctx, &o, seen, each)
+}
+
+// hear waits until everybody is answered or told, or nothing more comes.
+func (h *house) hear(ctx context.Context, o *outburst, seen, each int) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, burstLimit)
+	defer cancel()
+	last, answers, told := map[int64]int{}, map[int64]int{}, map[int64]bool{}
+	for o.answered < burstSize {
+		calm, stop := context.WithTimeout(ctx, burstCalm)
+		err := h.telegram.WaitFor(calm, func(v telegramfake.View) bool {
+			before := seen
+			for _, e := range v.Log()[seen:] {
+				seen++
+				if !e.Done || e.Method != "sendMessage" && e.Method != "editMessageText" {
+					continue
+				}
+				n, answer := answerNumber(e.Params["text"])
+				switch {
+				case !answer:
+					told[e.Chat] = true
+				case answers[e.Chat] > 0 && n <= last[e.Chat]:
+					o.disordered++
+					fallthrough
+				default:
+					o.answered++
+					answers[e.Chat]++
+					last[e.Chat], o.took = n, time.Since(began)
+				}
+			}
+			return seen > before
+		})
+		stop()
+		if ctx.Err() != nil || err != nil && h.telegram.Pending() == 0 {
+			break
+		}
+	}
+	for chat := range told {
+		o.told += each - answers[chat]
+	}
+	return nil
+}
+
+// answerNumber reads the number of the question that an answer is for.
+func answerNumber(text string) (n int, ok bool) {
+	_, goal, ok := strings.Cut(text, "end of ")
+	if !ok {
+		return 0, false
+	}
+	_, number, _ := strings.Cut(strings.TrimSpace(goal), ".")
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	return n, err == nil
+}
