@@ -50,6 +50,7 @@ type call struct {
 	stream   func(Delta)
 	streamed bool // deltas went out since the last Reset
 	usage    Usage
+	partial  string // the longest text that was cut off
 }
 
 func (c *call) run(ctx context.Context, chain []*endpoint) (Reply, error) {
@@ -69,7 +70,7 @@ func (c *call) run(ctx context.Context, chain []*endpoint) (Reply, error) {
 			return Reply{Model: e.name}, ctx.Err()
 		}
 		failed = e
-		last = f.describe(e.name, c.usage, last)
+		last = f.describe(e.name, c, last)
 	}
 	return Reply{Model: last.Model}, last
 }
@@ -86,19 +87,47 @@ func mayHelp(f *fault, from, to *endpoint) bool {
 }
 
 // describe makes the error of a call; before is that of the model tried before.
-func (f *fault) describe(model string, usage Usage, before *Error) *Error {
+func (f *fault) describe(model string, c *call, before *Error) *Error {
 	err := f.err
 	if before != nil {
 		err = fmt.Errorf("%w; before that, %s", err, before.Error())
 	}
 	return &Error{
 		Problem: f.problem, Model: model, Status: f.status, Hint: f.hint,
-		Usage: usage, Partial: f.partial, Err: err,
+		Usage: c.usage, Partial: c.longest(f), Err: err,
 	}
 }
 
-// try makes attempts at one model until one succeeds or none will.
+// longest is the text to keep beside a fault. What a filter stopped is not
+// mixed with what other attempts wrote.
+func (c *call) longest(f *fault) string {
+	if f.problem != Filtered && len(c.partial) > len(f.partial) {
+		return c.partial
+	}
+	return f.partial
+}
+
+// try calls one model, unless its endpoint is left alone.
 func (c *call) try(ctx context.Context, e *endpoint, fallback bool) (Reply, *fault) {
+	leave, f := e.breaker.enter()
+	if f != nil {
+		c.models.log.DebugContext(ctx, "a model is passed over", "model", e.name, "cause", f.err)
+		return Reply{}, f
+	}
+	outcome := errGivenUp
+	defer func() { leave(outcome) }() // also when the stream panics
+	reply, f := c.tries(ctx, e, fallback)
+	switch {
+	case f == nil:
+		outcome = nil
+	case ctx.Err() == nil:
+		outcome = f
+	}
+	return reply, f
+}
+
+// tries makes attempts at one model until one succeeds or none will.
+func (c *call) tries(ctx context.Context, e *endpoint, fallback bool) (Reply, *fault) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.config.Timeout, errTimeout)
 	defer cancel()
 	deadline, _ := ctx.Deadline()
@@ -108,6 +137,7 @@ func (c *call) try(ctx context.Context, e *endpoint, fallback bool) (Reply, *fau
 		if f == nil {
 			return reply, nil
 		}
+		c.partial = c.longest(f)
 		wait, again := p.next(f, time.Until(deadline), fallback)
 		again = again && ctx.Err() == nil
 		if errors.Is(ctx.Err(), context.Canceled) {
@@ -128,8 +158,12 @@ func (c *call) try(ctx context.Context, e *endpoint, fallback bool) (Reply, *fau
 }
 
 // attempt makes one attempt, and a second at once when the endpoint refused a
-// field that can be left out.
+// field that can be left out. While the endpoint wants to be left alone, as it
+// said to this call or to another one, the attempt fails without a request.
 func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
+	if left := e.quiet.left(c.models.now()); left > 0 {
+		return Reply{}, &fault{problem: Busy, retry: true, wait: left, err: errQuiet}
+	}
 	if c.streamed {
 		c.stream(Delta{Reset: true})
 		c.streamed = false
@@ -139,6 +173,9 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	for f != nil && e.adapt(out, f) {
 		out = e.wire(c.request)
 		d, f = e.send(ctx, out, c.emit())
+	}
+	if f != nil && f.wait > 0 {
+		e.quiet.ask(c.models.now(), f.wait)
 	}
 	usage, paid := e.bill(d, promptBytes(out), f == nil)
 	if paid {
@@ -150,6 +187,8 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	reply, f := e.reply(d, c.request)
 	return reply, f
 }
+
+var errQuiet = errors.New("the endpoint has asked to be left alone")
 
 // emit hands deltas on and remembers that some went out.
 func (c *call) emit() func(Delta) {

@@ -48,11 +48,12 @@ type doer struct {
 	name   string // of the model in the config
 	config ModelConfig
 	client *http.Client
+	now    func() time.Time
 	extra  []byte // members to add to each request's JSON object, with a leading comma
 }
 
-func newDoer(name string, config ModelConfig, client *http.Client) (*doer, error) {
-	d := &doer{name: name, config: config, client: client}
+func newDoer(name string, config ModelConfig, client *http.Client, now func() time.Time) (*doer, error) {
+	d := &doer{name: name, config: config, client: client, now: now}
 	keys := make([]string, 0, len(config.ExtraBody))
 	for key, value := range config.ExtraBody {
 		if value != nil {

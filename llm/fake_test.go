@@ -144,24 +144,33 @@ func whole() string { return says("Hello") + says(" there") + ends("stop") + cou
 
 func quote(s string) string { b, _ := json.Marshal(s); return string(b) }
 
-// waits records what a call would have waited between attempts.
+// waits records what a call would have waited between attempts, and turns the
+// clock on by that.
 type waits struct {
 	mu   sync.Mutex
 	list []time.Duration
+	past time.Duration
 }
 
 func (w *waits) sleep(ctx context.Context, d time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.list = append(w.list, d)
+	w.past += d
 	return ctx.Err()
+}
+
+func (w *waits) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.past)
 }
 
 // open makes the models of a config that do not wait between attempts.
 func open(t testing.TB, cfg llm.Config) (*llm.Models, *waits) {
 	t.Helper()
 	w := &waits{}
-	m, err := llm.New(cfg, llm.Options{Sleep: w.sleep})
+	m, err := llm.New(cfg, llm.Options{Sleep: w.sleep, Now: w.now})
 	if err != nil {
 		t.Fatalf("New: %v", err)
 	}

@@ -38,7 +38,7 @@ func (d *doer) refusal(resp *http.Response, body []byte) *fault {
 	said := readComplaint(body)
 	f := d.judge(resp.StatusCode, said)
 	f.status = resp.StatusCode
-	f.wait = retryAfter(resp.Header, time.Now())
+	f.wait = retryAfter(resp.Header, d.now())
 	if resp.StatusCode/100 == 3 {
 		f.hint = d.key("base_url") + " redirects to " + quote(redactURL(resp.Header.Get("Location"))) + "; use that address"
 	}
@@ -54,6 +54,8 @@ func (d *doer) refusal(resp *http.Response, body []byte) *fault {
 func (d *doer) judge(status int, said complaint) *fault {
 	f := &fault{problem: Invalid}
 	switch {
+	case status == http.StatusForbidden && said.is("moderation", "flagged", "content_policy"):
+		f.problem = Filtered
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		f.problem, f.hint = Refused, d.keyHint()
 	case status == http.StatusPaymentRequired, said.is("insufficient_quota", "insufficient credit", "insufficient balance"):
@@ -228,6 +230,7 @@ func (c complaint) tooLong() bool {
 const longestWish = 7 * 24 * time.Hour
 
 // retryAfter reads how long an endpoint wants to be left alone; 0 for no wish.
+// A date counts from the reply's own, where it has one.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
@@ -236,10 +239,14 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 {
 		return seconds(s)
 	}
-	if at, err := http.ParseTime(value); err == nil && at.After(now) {
-		return min(at.Sub(now), longestWish)
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
 	}
-	return 0
+	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = sent // its clock need not be ours
+	}
+	return min(max(at.Sub(now), 0), longestWish)
 }
 
 func seconds(s float64) time.Duration {

@@ -25,6 +25,14 @@ type Options struct {
 	// Sleep waits between two attempts and returns early, with an error, when
 	// ctx ends; nil: it really waits.
 	Sleep func(ctx context.Context, d time.Duration) error
+	// Now is the time, which goes on while Sleep waits; nil: time.Now.
+	Now func() time.Time
+	// Cooldown is how long a model is left alone whose endpoint failed again
+	// and again; 0: 30 seconds.
+	Cooldown time.Duration
+	// OnHealth hears, once each, that a model is left alone from now on and
+	// that it answers again. It must not wait or call the models.
+	OnHealth func(model string, h Health)
 }
 
 // Models are the configured models. They implement Model and are safe for
@@ -35,6 +43,9 @@ type Models struct {
 	client *http.Client
 	log    *slog.Logger
 	sleep  func(context.Context, time.Duration) error
+	now    func() time.Time
+
+	onHealth func(string, Health)
 }
 
 // endpoint is one configured model and what was learnt about it.
@@ -45,6 +56,9 @@ type endpoint struct {
 	client *openai.Client
 	gauge  gauge
 	quirks quirks
+
+	breaker *breaker
+	quiet   quiet
 }
 
 // quirks are what an endpoint has refused and is spared from then on.
@@ -64,34 +78,46 @@ func New(cfg Config, opts Options) (*Models, error) {
 		}
 		return nil, fmt.Errorf("reading the models' config: %s", strings.Join(texts, "; "))
 	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
-	if opts.Transport == nil {
-		opts.Transport = newTransport()
-	}
-	if opts.Sleep == nil {
-		opts.Sleep = sleep
-	}
+	opts = opts.withDefaults()
 	m := &Models{
-		config: cfg.WithDefaults(), byName: map[string]*endpoint{}, log: opts.Log, sleep: opts.Sleep,
+		config: cfg.WithDefaults(), byName: map[string]*endpoint{}, log: opts.Log, sleep: opts.Sleep, now: opts.Now,
+		onHealth: opts.OnHealth,
 		client: &http.Client{
 			Transport:     opts.Transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 	for name, config := range m.config.Models {
-		e, err := newEndpoint(name, config, m.client)
+		e, err := newEndpoint(name, config, m.client, m.now)
 		if err != nil {
 			return nil, fmt.Errorf("preparing model %q: %w", name, err)
 		}
+		e.breaker = newBreaker(name, opts.Cooldown, m.now(), func(down bool) { m.turned(e, down) })
 		m.byName[name] = e
 	}
 	return m, nil
 }
 
-func newEndpoint(name string, config ModelConfig, client *http.Client) (*endpoint, error) {
-	d, err := newDoer(name, config, client)
+// withDefaults fills in what production uses.
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Transport == nil {
+		o.Transport = newTransport()
+	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	or(&o.Cooldown, cooldown)
+	return o
+}
+
+func newEndpoint(name string, config ModelConfig, client *http.Client, now func() time.Time) (*endpoint, error) {
+	d, err := newDoer(name, config, client, now)
 	if err != nil {
 		return nil, err
 	}
