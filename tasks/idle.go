@@ -1,22 +1,46 @@
 package tasks
 
-import "context"
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+)
 
-// Idle returns when no task of a conversation is live; its error is the
-// store's or the context's.
+// Idle returns when no task of a conversation is live, or of all of them when
+// none is named; its error is the store's or the context's.
 func Idle(ctx context.Context, store Store, conversation string) error {
+	var awaited atomic.Value
+	awaited.Store(ID(""))
+	changed := make(chan struct{}, 1)
+	defer store.Follow(func(id ID) {
+		if id != awaited.Load() {
+			return
+		}
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})()
 	for {
 		live, err := store.Live(ctx, conversation)
 		if err != nil || len(live) == 0 {
 			return err
 		}
-		changed := store.Changed(live[0].Task)
-		s, err := store.State(ctx, live[0].Task)
-		if err != nil {
-			return err
+		for _, l := range live {
+			awaited.Store(l.Task)
+			if err := gone(ctx, store, l, changed); err != nil {
+				return err
+			}
 		}
-		if s.Finished() {
-			continue
+	}
+}
+
+// gone returns when a task is no longer live where it was.
+func gone(ctx context.Context, store Store, l Live, changed <-chan struct{}) error {
+	for {
+		here, err := store.Live(ctx, l.Chat.Key())
+		if err != nil || !slices.ContainsFunc(here, func(other Live) bool { return other.Task == l.Task }) {
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -99,6 +99,10 @@ type Store interface {
 	// Changed returns a channel that is closed at the task's next event after
 	// this call. Call it before Load to miss nothing.
 	Changed(id ID) <-chan struct{}
+	// Follow has heard called for each task that a transaction changed, until
+	// stop was called: what has begun of it by then ends first. heard must return
+	// at once, and must not call the store.
+	Follow(heard func(ID)) (stop func())
 	// Live lists the tasks that are not over, oldest first: all of them, or
 	// those of one conversation.
 	Live(ctx context.Context, conversation string) ([]Live, error)

@@ -16,8 +16,26 @@ const maxWatched = 1 << 16
 // which none changes, it closes the channel of an arbitrary one: its watchers
 // look once in vain, and memory stays bounded.
 type Watch struct {
-	mu   sync.Mutex
-	wait map[tasks.ID]chan struct{}
+	mu      sync.Mutex
+	wait    map[tasks.ID]chan struct{}
+	follows map[*follower]bool
+}
+
+// follower hears of every change.
+type follower struct{ heard func(tasks.ID) }
+
+// Follow has heard called for each changed task from now on, until stop was
+// called.
+func (w *Watch) Follow(heard func(tasks.ID)) (stop func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := &follower{heard}
+	put(&w.follows, f, true)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.follows, f)
+	}
 }
 
 // Changed returns a channel that is closed at the task's next event.
@@ -55,6 +73,9 @@ func (w *Watch) Tell(c *Changes) {
 }
 
 func (w *Watch) tell(id tasks.ID) {
+	for f := range w.follows {
+		f.heard(id)
+	}
 	if c, ok := w.wait[id]; ok {
 		close(c)
 		delete(w.wait, id)

@@ -57,6 +57,7 @@ func Run(t *testing.T, open Opener) {
 		{"move nothing", testMoveNothing},
 		{"state", testState},
 		{"changed", testChanged},
+		{"follow", testFollow},
 		{"no lost wake-up", testWakeUps},
 		{"state behind its journal", testBehind},
 		{"senders", testSenders},
