@@ -21,11 +21,18 @@ const (
 	burstLimit = 2 * time.Minute       // until everybody has heard something
 	burstCalm  = 6 * time.Second       // without a message: nothing more comes
 	maxBurst   = 64 << 10              // KiB
+	stopButton = "Stop"                // under the board of a task that runs or waits
 )
 
+// crowds are those who send the burst. What one person writes within a second
+// belongs together; with command it is a question of its own.
+var crowds = []struct {
+	people  int
+	command string
+}{{burstSize, ""}, {100, "/task "}, {1, "/task "}, {1, ""}}
+
 // measureBurst sends 10,000 messages in the same moment to a daemon with
-// nothing to do: one from each of 10,000 people, 100 from each of 100, and all
-// from one. Each must be answered, or its chat told that it is too much.
+// nothing to do. Each must be answered, or its chat told what became of it.
 func measureBurst(ctx context.Context, dir string) ([]figure, error) {
 	h, err := newHouseOf(ctx, dir, "", func(r llmfake.Request) llmfake.Response {
 		goal, _ := r.Tagged("goal")
@@ -35,12 +42,12 @@ func measureBurst(ctx context.Context, dir string) ([]figure, error) {
 		return nil, err
 	}
 	var figures []figure
-	for _, people := range []int{burstSize, 100, 1} {
-		got, err := h.burst(ctx, people)
+	for n, c := range crowds {
+		got, err := h.burst(ctx, int64(n), c.people, c.command)
 		if err != nil {
 			return nil, errors.Join(err, h.close())
 		}
-		figures = append(figures, got.figures(people)...)
+		figures = append(figures, got.figures(c.people, c.command)...)
 		if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
 			return nil, err
 		}
@@ -57,8 +64,8 @@ type outburst struct {
 	disordered int // answers that came before one to an earlier question of their chat
 }
 
-func (o outburst) figures(people int) []figure {
-	name := fmt.Sprintf("burst of %d messages in %d chats", burstSize, people)
+func (o outburst) figures(people int, command string) []figure {
+	name := fmt.Sprintf("burst of %d messages %sin %d chats", burstSize, command, people)
 	return []figure{
 		memory(name+": resident memory more at its peak", o.peak.resident-o.idle.resident, maxBurst,
 			fmt.Sprintf("%s of it anonymous, %s before", mib(o.peak.anonymous-o.idle.anonymous), mib(o.idle.resident))),
@@ -71,7 +78,7 @@ func (o outburst) figures(people int) []figure {
 }
 
 // burst starts a daemon and lets so many people say everything at once.
-func (h *house) burst(ctx context.Context, people int) (o outburst, err error) {
+func (h *house) burst(ctx context.Context, nth int64, people int, command string) (o outburst, err error) {
 	d, err := h.start(ctx)
 	if err != nil {
 		return o, err
@@ -86,19 +93,20 @@ func (h *house) burst(ctx context.Context, people int) (o outburst, err error) {
 	defer watching.Wait()
 	defer close(ended)
 	each := burstSize / people
-	base := int64(people) * 1_000_000 // nobody is in two bursts
+	base := (1 + nth) * 1_000_000 // nobody is in two bursts
 	seen := len(h.telegram.Log())
 	for i := range int64(people) {
 		who := h.telegram.User(base+i, fmt.Sprint("P", base+i), "en")
 		for n := range each {
-			h.telegram.Say(who.ID, who, fmt.Sprintf("%d.%d", who.ID, n))
+			h.telegram.Say(who.ID, who, fmt.Sprintf("%s%d.%d", command, who.ID, n))
 		}
 	}
-	return o, h.hear(ctx, &o, seen, each)
+	h.hear(ctx, &o, seen, each)
+	return o, nil
 }
 
 // hear waits until everybody is answered or told, or nothing more comes.
-func (h *house) hear(ctx context.Context, o *outburst, seen, each int) error {
+func (h *house) hear(ctx context.Context, o *outburst, seen, each int) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, burstLimit)
 	defer cancel()
@@ -114,6 +122,7 @@ func (h *house) hear(ctx context.Context, o *outburst, seen, each int) error {
 				}
 				n, answer := answerNumber(e.Params["text"])
 				switch {
+				case !answer && strings.Contains(e.Params["reply_markup"], stopButton):
 				case !answer:
 					told[e.Chat] = true
 				case answers[e.Chat] > 0 && n <= last[e.Chat]:
@@ -135,7 +144,6 @@ func (h *house) hear(ctx context.Context, o *outburst, seen, each int) error {
 	for chat := range told {
 		o.told += each - answers[chat]
 	}
-	return nil
 }
 
 // answerNumber reads the number of the question that an answer is for.
