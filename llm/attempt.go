@@ -156,12 +156,12 @@ func (e *endpoint) bill(d *draft, prompt int, complete bool) (u Usage, paid bool
 	case d == nil || !d.pieces && !d.counted:
 		return Usage{}, false
 	case !d.counted:
-		return Usage{Input: e.tokens(prompt), Output: e.tokens(d.size()), Estimated: true}, true
+		return e.priced(Usage{Input: e.tokens(prompt), Output: e.tokens(d.size()), Estimated: true}), true
 	}
 	if complete {
 		e.gauge.learn(prompt, d.usage.Input)
 	}
-	return d.usage, true
+	return e.priced(d.usage), true
 }
 
 // adapt learns from a refusal which field the endpoint does not know. It

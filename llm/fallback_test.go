@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"legwork/llm"
 )
 
@@ -238,28 +236,57 @@ func TestCancelWhileWaiting(t *testing.T) {
 	}
 }
 
-func TestCost(t *testing.T) {
+// TestQuote: a quote is for the dearest model that may be called, with the
+// longest reply; a model without a price costs nothing that is known.
+func TestQuote(t *testing.T) {
 	cached := 0.5
 	cfg := llm.Config{Models: map[string]llm.ModelConfig{
-		"main":   {Model: "a", Price: &llm.Price{Input: 2, CachedInput: &cached, Output: 10}},
-		"plain":  {Model: "b", Price: &llm.Price{Input: 2, Output: 10}},
-		"free":   {Model: "c", Price: &llm.Price{}},
-		"secret": {Model: "d"},
+		"main":   {Model: "a", Price: &llm.Price{Input: 2, CachedInput: &cached, Output: 10}, Fallback: []string{"dear"}, MaxOutputTokens: 1000},
+		"dear":   {Model: "b", Price: &llm.Price{Input: 20, Output: 5}, MaxOutputTokens: 500},
+		"secret": {Model: "d", MaxOutputTokens: 100},
 	}}
 	m, _ := open(t, cfg)
-	u := llm.Usage{Input: 1000000, CachedInput: 500000, Output: 100000}
-	type cost struct {
-		USD   float64
-		Known bool
+	ask := func(model string, most int) llm.Request {
+		return llm.Request{Role: llm.RoleWork, Model: model, MaxOutput: most, Messages: []llm.Message{{Role: llm.User, Content: strings.Repeat("word", 100)}}}
 	}
-	got := map[string]cost{}
-	for _, name := range append(m.Names(), "nobody") {
-		usd, known := m.Cost(name, u)
-		got[name] = cost{usd, known}
+	for _, c := range []struct {
+		name string
+		got  llm.Usage
+		want llm.Usage
+	}{
+		{"the chain", m.Quote(ask("main", 0)), llm.Usage{Input: 100, Output: 1000, Cost: 10200, Estimated: true}},
+		{"a bounded reply", m.Quote(ask("main", 10)), llm.Usage{Input: 100, Output: 10, Cost: 2050, Estimated: true}},
+		{"no price", m.Quote(ask("secret", 0)), llm.Usage{Input: 100, Output: 100, Estimated: true}},
+		{"nobody", m.Quote(ask("nobody", 0)), llm.Usage{}},
+		{"tokens", m.QuoteTokens("main", 1000000, -1), llm.Usage{Input: 1000000, Output: 1000, Cost: 20002500, Estimated: true}},
+		{"tokens of a role", m.QuoteTokens(llm.RolePlan, 100, 5), llm.Usage{Input: 100, Output: 5, Cost: 2025, Estimated: true}},
+		{"tokens of nobody", m.QuoteTokens("nobody", 100, -1), llm.Usage{Input: 100, Estimated: true}},
+	} {
+		if c.got != c.want {
+			t.Errorf("quote of %s = %+v, want %+v", c.name, c.got, c.want)
+		}
 	}
-	want := map[string]cost{"main": {2.25, true}, "plain": {3, true}, "free": {0, true}, "secret": {}, "nobody": {}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("cost of %+v (-want +got):\n%s", u, diff)
+}
+
+// TestCost: each attempt costs what the model takes that was called, with what
+// it has cached; the limit of a reply is sent.
+func TestCost(t *testing.T) {
+	cached := 0.5
+	f := newFake(t, sse(says("Hi")+ends("stop")+`data: {"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":400}}}`+"\n\n"+done))
+	cfg := f.config()
+	for name, c := range cfg.Models {
+		c.Price = &llm.Price{Input: 2, CachedInput: &cached, Output: 10}
+		cfg.Models[name] = c
+	}
+	m, _ := open(t, cfg)
+	r := ask()
+	r.MaxOutput = 33
+	reply, err := m.Call(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (llm.Usage{Input: 1000, CachedInput: 400, Output: 7, Cost: 1470}); reply.Usage != want {
+		t.Errorf("usage = %+v, want %+v", reply.Usage, want)
 	}
 }
 

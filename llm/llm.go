@@ -64,6 +64,9 @@ type Request struct {
 	// its text. It is added to the system message only for such models; the
 	// tools' definitions follow it.
 	TextTools string
+	// MaxOutput bounds the reply, in tokens, where that is less than what the
+	// model's max_output_tokens allows; 0 leaves it at that.
+	MaxOutput int
 }
 
 // Delta is a piece of a streamed reply.

@@ -33,20 +33,20 @@ func (e *endpoint) wire(r Request) openai.ChatCompletionRequest {
 		out.Messages = nativeMessages(r.Messages)
 		out.Tools = nativeTools(r.Tools)
 	}
-	e.limit(&out)
+	e.limit(&out, r.MaxOutput)
 	e.leaveOut(&out)
 	return out
 }
 
 // limit sets how long the reply may be, in the field that the endpoint knows,
 // or nowhere when extra_body sets it or the endpoint knows neither.
-func (e *endpoint) limit(out *openai.ChatCompletionRequest) {
+func (e *endpoint) limit(out *openai.ChatCompletionRequest, most int) {
 	switch {
 	case e.replaced("max_tokens"), e.replaced("max_completion_tokens"), e.quirks.noLimit.Load():
 	case e.wantsCompletionTokens():
-		out.MaxCompletionTokens = e.config.MaxOutputTokens
+		out.MaxCompletionTokens = e.output(most)
 	default:
-		out.MaxTokens = e.config.MaxOutputTokens //nolint:staticcheck // what endpoints other than OpenAI's know
+		out.MaxTokens = e.output(most) //nolint:staticcheck // what endpoints other than OpenAI's know
 	}
 }
 

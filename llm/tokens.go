@@ -90,22 +90,6 @@ func (m *Models) PromptBytes(role string) int {
 	return m.Bytes(role, max(tokens, e.config.ContextTokens/4))
 }
 
-// Cost is the price of a usage of the model with that name in the config, in
-// US dollars; known is false when the config has no price for it.
-func (m *Models) Cost(model string, u Usage) (usd float64, known bool) {
-	e, ok := m.byName[model]
-	if !ok || e.config.Price == nil {
-		return 0, false
-	}
-	p := e.config.Price
-	cached := p.Input
-	if p.CachedInput != nil {
-		cached = *p.CachedInput
-	}
-	sum := float64(u.Input-u.CachedInput)*p.Input + float64(u.CachedInput)*cached + float64(u.Output)*p.Output
-	return sum / 1e6, true
-}
-
 func (e *endpoint) tokens(bytes int) int {
 	n := float64(max(bytes, 0)) * e.gauge.perByte()
 	if whole := int(n); float64(whole) == n {
