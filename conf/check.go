@@ -223,6 +223,7 @@ func (c *Config) own() issues {
 	c.ownChats(&l, models)
 	c.ownPlatforms(&l)
 	c.ownLimits(&l)
+	c.ownBudget(&l)
 	l.oneOf("engine.type", c.Engine.Type, []string{"local"}, "temporal")
 	l.oneOf("store.type", c.Store.Type, []string{"bolt"}, "postgres")
 	return l

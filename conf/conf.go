@@ -46,6 +46,8 @@ type Config struct {
 	Approvals Approvals `yaml:"approvals,omitempty"`
 	// Limits bound every task.
 	Limits Limits `yaml:"limits,omitempty"`
+	// Budget limits what tasks may cost.
+	Budget Budget `yaml:"budget,omitempty"`
 	// Engine runs the tasks.
 	Engine Engine `yaml:"engine,omitempty"`
 	// Store keeps the tasks.
@@ -181,6 +183,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	d.importServers(config, folder)
 	config.filled = d.secrets
 	d.check(config)
+	d.unpriced(config)
 	faults := d.texts(config.TextsDir)
 	if errs := slices.Concat(d.errors.within(text).sorted(), d.imported.byFile(), faults); len(errs) > 0 {
 		return nil, errs

@@ -24,6 +24,7 @@ func Default() *Config {
 			TaskTimeout:     task.TaskTimeout,
 			ConcurrentTasks: 32,
 		},
+		Budget:    defaultBudget(),
 		Approvals: Approvals{Expire: 72 * time.Hour, ShowIn: ShowInChat, Grants: 30 * 24 * time.Hour},
 		Platforms: Platforms{HTTP: HTTP{Listen: DefaultListen}},
 		Engine:    Engine{Type: "local"},
