@@ -78,6 +78,8 @@ func (c *call) run(ctx context.Context, chain []*endpoint) (Reply, error) {
 // mayHelp reports whether to can do what from could not.
 func mayHelp(f *fault, from, to *endpoint) bool {
 	switch {
+	case f.problem == Held:
+		return false
 	case f.problem == TooLong:
 		return to.config.ContextTokens > from.config.ContextTokens
 	case f.length:
@@ -120,7 +122,7 @@ func (c *call) try(ctx context.Context, e *endpoint, fallback bool) (Reply, *fau
 	switch {
 	case f == nil:
 		outcome = nil
-	case ctx.Err() == nil:
+	case ctx.Err() == nil && f.problem != Held:
 		outcome = f
 	}
 	return reply, f
@@ -161,6 +163,9 @@ func (c *call) tries(ctx context.Context, e *endpoint, fallback bool) (Reply, *f
 // field that can be left out. While the endpoint wants to be left alone, as it
 // said to this call or to another one, the attempt fails without a request.
 func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
+	if f := c.models.held(); f != nil {
+		return Reply{}, f
+	}
 	if left := e.quiet.left(c.models.now()); left > 0 {
 		return Reply{}, &fault{problem: Busy, retry: true, wait: left, err: errQuiet}
 	}

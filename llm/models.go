@@ -30,6 +30,9 @@ type Options struct {
 	// Cooldown is how long a model is left alone whose endpoint failed again
 	// and again; 0: 30 seconds.
 	Cooldown time.Duration
+	// Gate is asked before each attempt: while it returns an error, none is made,
+	// and the call ends with the Problem Held. Nil: they are always made.
+	Gate func() error
 	// OnHealth hears, once each, that a model is left alone from now on and
 	// that it answers again. It must not wait or call the models.
 	OnHealth func(model string, h Health)
@@ -46,6 +49,7 @@ type Models struct {
 	now    func() time.Time
 
 	onHealth func(string, Health)
+	gate     func() error
 }
 
 // endpoint is one configured model and what was learnt about it.
@@ -81,7 +85,7 @@ func New(cfg Config, opts Options) (*Models, error) {
 	opts = opts.withDefaults()
 	m := &Models{
 		config: cfg.WithDefaults(), byName: map[string]*endpoint{}, log: opts.Log, sleep: opts.Sleep, now: opts.Now,
-		onHealth: opts.OnHealth,
+		onHealth: opts.OnHealth, gate: opts.Gate,
 		client: &http.Client{
 			Transport:     opts.Transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
