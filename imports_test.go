@@ -33,11 +33,12 @@ web                |                                         |
 toolbox            | llm form tasks tools tools/client       |
 tasks/local        | bot i18n llm planner tasks              |
 tasks/enginetest   | bot form i18n llm planner tasks         | pgregory.net/rapid go-cmp
-store/bolt         | bot planner tasks store/rules           | bbolt golang-lru/v2 flock
-store/memory       | bot planner tasks store/rules           |
+store/bolt         | bot llm planner tasks store/rules       | bbolt golang-lru/v2 flock
+store/memory       | bot llm planner tasks store/rules       |
 store/control      |                                         |
-store/storetest    | bot planner tasks                       | go-cmp
-store/rules        | bot clip planner tasks                  |
+store/disk         |                                         |
+store/storetest    | bot llm planner tasks                   | go-cmp
+store/rules        | bot clip llm planner tasks              |
 
 tasks              | bot bot/markdown clip form i18n llm planner plainjson | ulid/v2 golang-lru/v2 levenshtein x/net
 

@@ -7,7 +7,8 @@
 // bbolt leaves the bytes of the pages that it frees in the file until a later
 // transaction reuses them, and the file never shrinks. Writing other values
 // before the deletion would not change that: bbolt never writes to a page that
-// is in use, so the old page stays as it was.
+// is in use, so the old page stays as it was. Compact copies what is left into a
+// new file.
 package bolt
 
 import (
@@ -15,9 +16,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -54,20 +58,27 @@ type Options struct {
 
 // Store implements tasks.Store.
 type Store struct {
-	db    *bbolt.DB
+	db    atomic.Pointer[bbolt.DB] // a compaction replaces it
+	path  string
+	size  int // Options.MaxSize
 	lock  *lock
 	now   func() time.Time
 	log   *slog.Logger
 	watch rules.Watch
 
 	jobs    chan *job
+	pauses  chan func() // run by the writer between two transactions
 	closing chan struct{}
 	close   sync.Once
 	done    chan struct{} // closed when the writer has ended
 	closed  error
 
-	cache *cache // the writer's
-	lost  error  // the writer's: why nothing can be written any more
+	cache *cache    // the writer's
+	lost  error     // the writer's: why nothing can be written any more
+	also  *recorder // the writer's: what it writes while the file is copied; nil: nobody copies it
+
+	copying sync.Mutex  // held by a compaction
+	freed   atomic.Bool // something was deleted whose bytes are still in the file
 }
 
 var _ tasks.Store = (*Store)(nil)
@@ -89,15 +100,17 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := openFile(ctx, filepath.Join(dir, FileName), l.suspect, o)
+	path := filepath.Join(dir, FileName)
+	db, err := openFile(ctx, path, l.suspect, o)
 	if err != nil {
 		return nil, errors.Join(err, l.release(l.suspect || errors.Is(err, tasks.ErrDamaged)))
 	}
 	s := &Store{
-		db: db, lock: l, now: o.Now, log: o.Log,
-		jobs: make(chan *job, maxJobs), closing: make(chan struct{}), done: make(chan struct{}),
+		path: path, size: o.MaxSize, lock: l, now: o.Now, log: o.Log,
+		jobs: make(chan *job, maxJobs), pauses: make(chan func()), closing: make(chan struct{}), done: make(chan struct{}),
 		cache: newCache(),
 	}
+	s.db.Store(db)
 	go s.write()
 	return s, nil
 }
@@ -112,11 +125,9 @@ func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt
 	}
 	var db *bbolt.DB
 	err := guard(func() error {
+		removeCopies(path)
 		var err error
-		db, err = bbolt.Open(path, 0o600, &bbolt.Options{
-			Timeout: lockWait, FreelistType: bbolt.FreelistMapType, MaxSize: o.MaxSize, NoStatistics: true,
-		})
-		if err != nil {
+		if db, err = openDB(path, o.MaxSize, 0); err != nil {
 			return err
 		}
 		if err := whole(db); err != nil {
@@ -136,6 +147,27 @@ func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt
 	return nil, fmt.Errorf("opening %s: %w", path, classify(err))
 }
 
+// headroom is how much a large file may grow before its mapping must: that waits
+// for all who read, such as a backup, and everybody who writes waits for it. A
+// small file is read in a moment, and bbolt would make it larger at once.
+const (
+	headroom = 1 << 30
+	large    = 64 << 20
+)
+
+// openDB opens a file as a store does, or makes one that is going to have about
+// size bytes.
+func openDB(path string, maxSize int, size int64) (*bbolt.DB, error) {
+	o := &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, MaxSize: maxSize, NoStatistics: true}
+	if info, err := os.Stat(path); err == nil {
+		size = info.Size()
+	}
+	if size >= large && runtime.GOOS != "windows" && math.MaxInt > math.MaxInt32 {
+		o.InitialMmapSize = int(size) + headroom // addresses only, no memory
+	}
+	return bbolt.Open(path, 0o600, o)
+}
+
 // Changed implements tasks.Store.
 func (s *Store) Changed(id tasks.ID) <-chan struct{} { return s.watch.Changed(id) }
 
@@ -145,7 +177,7 @@ func (s *Store) Close() error {
 	s.close.Do(func() {
 		close(s.closing)
 		<-s.done
-		s.closed = errors.Join(guard(s.db.Close), s.lock.release(s.lost != nil))
+		s.closed = errors.Join(guard(s.db.Load().Close), s.lock.release(s.lost != nil))
 		if s.closed != nil {
 			s.closed = fmt.Errorf("closing store: %w", s.closed)
 		}

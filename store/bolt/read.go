@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,12 +18,19 @@ import (
 
 // view runs do over what is committed.
 func (s *Store) view(ctx context.Context, do func(base) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		db := s.db.Load()
+		err := classify(guard(func() error {
+			return db.View(func(tx *bbolt.Tx) error { return do(base{tx: tx, log: s.log}) })
+		}))
+		if !errors.Is(err, ErrClosed) || s.db.Load() == db {
+			return err
+		}
+		// A compaction took the file away before the transaction began.
 	}
-	return classify(guard(func() error {
-		return s.db.View(func(tx *bbolt.Tx) error { return do(base{tx: tx, log: s.log}) })
-	}))
 }
 
 // Load implements tasks.Store. What was committed a moment ago and is not in the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
@@ -144,6 +145,9 @@ func (s *Store) write() {
 		case j := <-s.jobs:
 			s.settle(s.run([]*job{j}, s.jobs))
 			continue
+		case do := <-s.pauses:
+			do()
+			continue
 		case <-s.closing:
 		}
 		select {
@@ -174,17 +178,18 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 		return fail(jobs, s.lost)
 	}
 	var tx *bbolt.Tx
-	err := guard(func() (err error) { tx, err = s.db.Begin(true); return err })
+	err := guard(func() (err error) { tx, err = s.db.Load().Begin(true); return err })
 	if err != nil {
 		return fail(jobs, s.broken(err))
 	}
 	b := base{tx, s.cache, s.log}
-	stage := rules.NewStage(b, s.now())
+	now := s.now()
+	stage := rules.NewStage(b, now)
 	jobs = collect(stage, jobs, more)
 	changes := stage.Changes()
 	var lanes map[string][]liveRow
 	if !changes.Empty() {
-		lanes, err = s.commit(b, changes)
+		lanes, err = s.commit(b, changes, now)
 	}
 	if rollback := guard(tx.Rollback); rollback != nil && !errors.Is(rollback, bolterrors.ErrTxClosed) {
 		err = errors.Join(err, rollback)
@@ -193,6 +198,7 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 		return fail(jobs, s.broken(err))
 	}
 	s.cache.committed(changes, lanes)
+	s.note(changes, now)
 	s.watch.Tell(changes)
 	return jobs
 }
@@ -216,8 +222,8 @@ func collect(stage *rules.Stage, jobs []*job, more <-chan *job) []*job {
 
 // commit writes what the jobs changed and makes it durable. It returns the lanes
 // among it as they are stored.
-func (s *Store) commit(b base, changes *rules.Changes) (lanes map[string][]liveRow, err error) {
-	err = guard(func() (err error) { lanes, err = put(b, changes, s.now()); return err })
+func (s *Store) commit(b base, changes *rules.Changes, now time.Time) (lanes map[string][]liveRow, err error) {
+	err = guard(func() (err error) { lanes, err = put(b, changes, now); return err })
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,298 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/failpoint"
+	"legwork/store/disk"
+	"legwork/store/rules"
+)
+
+// Bounds of a compaction.
+const (
+	copyBytes   = 4 << 20   // of one transaction of the copy
+	recordBytes = 256 << 20 // written while the file is copied
+	soonBytes   = 1 << 20   // left to be written while the writer waits
+	maxRounds   = 20        // of catching up
+)
+
+// copySuffix ends the names of copies that are not finished.
+const copySuffix = ".compact"
+
+// ErrBusy says that a compaction was given up, because too much is being written.
+var ErrBusy = errors.New("too much is being written to copy the data file; try again later")
+
+// Compacted tells of a compaction.
+type Compacted struct {
+	Before, After int64         // size of the data file
+	Took          time.Duration // all of it
+	Waited        time.Duration // of which nothing could be written
+}
+
+// Compact copies what the store holds into a new file that takes the place of
+// the old one: what was deleted before the call is in no file afterwards, and
+// the file is as small as it can be. Others read and write meanwhile; writers
+// wait only while the files change places. A kill leaves the old file or the new
+// one, both whole.
+func (s *Store) Compact(ctx context.Context) (c Compacted, err error) {
+	s.copying.Lock()
+	defer s.copying.Unlock()
+	start := time.Now()
+	freed := s.freed.Swap(false)
+	if err = s.compact(ctx, &c); err != nil {
+		s.freed.CompareAndSwap(false, freed)
+		return c, fmt.Errorf("compacting %s: %w", s.path, full(err))
+	}
+	c.Took = time.Since(start)
+	return c, nil
+}
+
+// Freed reports that something was deleted since the last compaction, so that
+// its bytes may still be in the file.
+func (s *Store) Freed() bool { return s.freed.Load() }
+
+func (s *Store) compact(ctx context.Context, c *Compacted) error {
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	c.Before = info.Size()
+	var source *bbolt.Tx
+	r := &recorder{}
+	// From this moment on all that is written is written to the copy as well.
+	err = s.between(ctx, func() (err error) {
+		if s.lost != nil {
+			return s.lost
+		}
+		source, err = s.db.Load().Begin(false)
+		if err == nil {
+			s.also = r
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	failpoint.Hit("compact.before.copy")
+	path := s.path + copySuffix
+	target, err := copyTo(ctx, path, source, s.size, c.Before)
+	err = errors.Join(err, source.Rollback())
+	if err == nil {
+		err = s.catchUp(ctx, target, r)
+	}
+	if err == nil {
+		old := s.db.Load()
+		if err = s.between(ctx, func() error { return s.exchange(target, r, c) }); err == nil {
+			return guard(old.Close) // waits for those who read it
+		}
+	}
+	stopped := s.between(context.WithoutCancel(ctx), func() error { s.also = nil; return nil })
+	if errors.Is(stopped, ErrClosed) {
+		stopped = nil
+	}
+	if target != nil && s.db.Load() != target {
+		err = errors.Join(err, guard(target.Close), os.Remove(path))
+	}
+	return errors.Join(err, stopped)
+}
+
+// between runs do in the writer's place, between two transactions.
+func (s *Store) between(ctx context.Context, do func() error) error {
+	ended := make(chan error, 1)
+	select {
+	case s.pauses <- func() { ended <- do() }:
+		return <-ended
+	case <-s.done:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// copyTo copies all records into a new file.
+func copyTo(ctx context.Context, path string, source *bbolt.Tx, maxSize int, size int64) (*bbolt.DB, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	target, err := openDB(path, maxSize, size)
+	if err != nil {
+		return nil, err
+	}
+	target.NoSync = true // until it is whole; nobody uses it before
+	err = guard(func() error {
+		return source.ForEach(func(name []byte, from *bbolt.Bucket) error {
+			return copyBucket(ctx, target, name, from.Cursor())
+		})
+	})
+	target.NoSync = false
+	if err == nil {
+		err = target.Sync()
+	}
+	if err != nil {
+		return nil, errors.Join(err, guard(target.Close), os.Remove(path))
+	}
+	return target, nil
+}
+
+// copyBucket copies the records of a bucket in order, which fills its pages.
+func copyBucket(ctx context.Context, target *bbolt.DB, name []byte, from *bbolt.Cursor) error {
+	k, v := from.First()
+	for first := true; first || k != nil; first = false {
+		err := target.Update(func(tx *bbolt.Tx) error {
+			to, err := tx.CreateBucketIfNotExists(name)
+			if err != nil {
+				return err
+			}
+			to.FillPercent = 1
+			for size := 0; k != nil && size < copyBytes; k, v = from.Next() {
+				size += len(k) + len(v)
+				if err := to.Put(k, v); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := errors.Join(err, ctx.Err(), disk.Fits(filepath.Dir(target.Path()), 0)); err != nil {
+			return err
+		}
+		if err := target.Sync(); err != nil { // small ones, that nobody waits for long
+			return err
+		}
+	}
+	return nil
+}
+
+// catchUp writes to the copy what was written meanwhile, until only little is
+// left.
+func (s *Store) catchUp(ctx context.Context, target *bbolt.DB, r *recorder) error {
+	for range maxRounds {
+		var list []recorded
+		var bytes int
+		err := s.between(ctx, func() (err error) { list, bytes, err = r.take(); return err })
+		if err == nil && len(list) > 0 {
+			err = s.replay(target, list)
+		}
+		if err != nil {
+			return err
+		}
+		if bytes < soonBytes {
+			return nil
+		}
+	}
+	return ErrBusy
+}
+
+// exchange runs in the writer's place: it writes the rest, and puts the copy in
+// the place of the file.
+func (s *Store) exchange(target *bbolt.DB, r *recorder, c *Compacted) error {
+	start := time.Now()
+	list, _, err := r.take()
+	if err == nil && len(list) > 0 {
+		err = s.replay(target, list)
+	}
+	if err != nil {
+		return err
+	}
+	failpoint.Hit("compact.before.rename")
+	if err := os.Rename(s.path+copySuffix, s.path); err != nil {
+		return err
+	}
+	failpoint.Hit("compact.after.rename")
+	s.db.Store(target)
+	s.also = nil
+	if err := disk.Sync(filepath.Dir(s.path)); err != nil {
+		// After a power cut the old file could be back, without what is written
+		// from now on.
+		return s.broken(err)
+	}
+	c.Waited = time.Since(start)
+	if info, err := os.Stat(s.path); err == nil {
+		c.After = info.Size()
+	}
+	return nil
+}
+
+// replay writes changes to the copy as they were written to the file.
+func (s *Store) replay(target *bbolt.DB, list []recorded) error {
+	known := newCache()
+	return guard(func() error {
+		return target.Update(func(tx *bbolt.Tx) error {
+			for _, r := range list {
+				lanes, err := put(base{tx, known, s.log}, r.changes, r.at)
+				if err != nil {
+					return err
+				}
+				known.committed(r.changes, lanes)
+			}
+			return nil
+		})
+	})
+}
+
+// recorder keeps what is written while the file is copied.
+type recorder struct {
+	list  []recorded
+	bytes int
+	over  bool
+}
+
+type recorded struct {
+	changes *rules.Changes
+	at      time.Time
+}
+
+// take returns what was kept since the last call.
+func (r *recorder) take() (list []recorded, bytes int, err error) {
+	if r.over {
+		return nil, 0, ErrBusy
+	}
+	list, bytes = r.list, r.bytes
+	r.list, r.bytes = nil, 0
+	return list, bytes, nil
+}
+
+// note keeps a transaction for those who copy the file.
+func (s *Store) note(changes *rules.Changes, now time.Time) {
+	if deletes(changes) {
+		s.freed.Store(true)
+	}
+	r := s.also
+	if r == nil || r.over || changes.Empty() {
+		return
+	}
+	r.list = append(r.list, recorded{changes, now})
+	r.bytes += changes.Bytes + 512*len(changes.Records)
+	if r.bytes > recordBytes {
+		r.list, r.over = nil, true
+	}
+}
+
+// deletes reports that changes take away what people wrote.
+func deletes(changes *rules.Changes) bool {
+	if len(changes.Gone) > 0 {
+		return true
+	}
+	for _, r := range changes.Rows {
+		if r.Gone {
+			return true
+		}
+	}
+	for _, value := range changes.Settings {
+		if value == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// removeCopies removes what a compaction left when it was killed.
+func removeCopies(path string) {
+	_ = os.Remove(path + copySuffix) // the next compaction says what is wrong with it
+}
