@@ -71,9 +71,9 @@ type Texts struct {
 
 // Load prepares the embedded texts and, unless dir is "", replaces those that
 // dir holds others for. dir has the layout of this package's folder:
-// LANGUAGE/texts.yaml, LANGUAGE/plan.md, review.md, work.md and answer.md, each
-// of them optional, but at least one language. Everything in it is checked at
-// once; the error then joins a *Error for each mistake.
+// LANGUAGE/texts.yaml, LANGUAGE/plan.md, review.md, work.md, answer.md and
+// summary.md, each of them optional, but at least one language. Everything in it
+// is checked at once; the error then joins a *Error for each mistake.
 func Load(dir string) (*Texts, error) {
 	t := &Texts{editions: map[string]*edition{}}
 	for _, l := range Languages() {
@@ -106,8 +106,8 @@ func (t *Texts) Text(lang, key string, data any) string {
 	return key
 }
 
-// Prompt returns the system prompt called name: "plan", "review", "work" or
-// "answer". It depends on its arguments alone, so the prompts of one task can
+// Prompt returns the system prompt called name: "plan", "review", "work",
+// "answer" or "summary". It depends on its arguments alone, so the prompts of one task can
 // be cached by whoever serves the model. lang is treated as in Text. The error
 // tells that there is no such prompt, or that an override cannot be filled in.
 func (t *Texts) Prompt(lang, name string, data PromptData) (string, error) {

@@ -94,7 +94,7 @@ func TestOverrideFaults(t *testing.T) {
 		{"unknown language", map[string]string{"de/plan.md": "x", "en/": ""}, []string{"de: is not the folder of a language; those are en, zh, ru"}},
 		{"prompt beside the folders", map[string]string{"plan.md": "x", "en/": ""}, []string{"plan.md: is not the folder of a language; those are en, zh, ru"}},
 		{"a file for a folder", map[string]string{"en": "x"}, []string{"en: cannot be read: not a directory"}},
-		{"unknown file", map[string]string{"en/palm.md": "x"}, []string{"en/palm.md: is not known; allowed are texts.yaml, plan.md, review.md, work.md, answer.md"}},
+		{"unknown file", map[string]string{"en/palm.md": "x"}, []string{"en/palm.md: is not known; allowed are texts.yaml, plan.md, review.md, work.md, answer.md, summary.md"}},
 		{"a folder for a file", map[string]string{"en/plan.md/": ""}, []string{"en/plan.md: cannot be read: is a directory"}},
 		{"empty prompt", map[string]string{"en/plan.md": ""}, []string{"en/plan.md: is empty"}},
 		{"prompt of definitions", map[string]string{"en/plan.md": "{{define \"a\"}}x{{end}}"}, []string{"en/plan.md: gives an empty prompt"}},

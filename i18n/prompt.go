@@ -26,7 +26,7 @@ type Group struct {
 }
 
 // promptNames lists the prompts of each language.
-func promptNames() []string { return []string{"plan", "review", "work", "answer"} }
+func promptNames() []string { return []string{"plan", "review", "work", "answer", "summary"} }
 
 type prompt struct{ template *template.Template }
 

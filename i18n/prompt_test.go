@@ -34,6 +34,7 @@ func TestPrompts(t *testing.T) {
 			{"work-final", "work", fullData()},
 			{"plan-bare", "plan", i18n.PromptData{MaxSubtasks: 1}},
 			{"work-bare", "work", i18n.PromptData{}},
+			{"summary", "summary", i18n.PromptData{}},
 		} {
 			got, err := texts.Prompt(l.Code, test.name, test.data)
 			if err != nil {
@@ -53,10 +54,11 @@ func TestPromptsNameTheirParts(t *testing.T) {
 		"`plan`", `{"plan": []}`, `"after": []`, `"1/`, "<goal>", "<guidance>", "<result>", "<data>", "<state>", " 12", "Use metric units.", "Be brief here.",
 	}
 	parts := map[string][]string{
-		"plan":   planning,
-		"review": planning,
-		"work":   {"<task>", "<goal>", "<result>", "<data>", "<state>", "Markdown", "Prefer official pages.", "Use metric units."},
-		"answer": {"<goal>", "<guidance>", "<result>", "<data>", "<state>", "Markdown", "Use metric units.", "Be brief here."},
+		"plan":    planning,
+		"review":  planning,
+		"work":    {"<task>", "<goal>", "<result>", "<data>", "<state>", "Markdown", "Prefer official pages.", "Use metric units."},
+		"answer":  {"<goal>", "<guidance>", "<result>", "<data>", "<state>", "Markdown", "Use metric units.", "Be brief here."},
+		"summary": {"<summary>", "<question>", "<answer>"},
 	}
 	for _, l := range i18n.Languages() {
 		for name, words := range parts {
@@ -69,7 +71,7 @@ func TestPromptsNameTheirParts(t *testing.T) {
 					t.Errorf("prompt %s in %s lacks %q:\n%s", name, l.Code, word, got)
 				}
 			}
-			if lines := strings.Count(got, "\n- "); name != "answer" && name != "work" && lines != 3 {
+			if lines := strings.Count(got, "\n- "); name != "answer" && name != "work" && name != "summary" && lines != 3 {
 				t.Errorf("prompt %s in %s has %d lines that look like groups, want 3:\n%s", name, l.Code, lines, got)
 			}
 		}
@@ -81,10 +83,11 @@ func TestPromptsNameTheirParts(t *testing.T) {
 func TestPromptSizes(t *testing.T) {
 	texts := load(t, "")
 	limits := map[string]map[string]int{
-		"plan":   {"en": 3600, "zh": 3600, "ru": 6400},
-		"review": {"en": 2700, "zh": 2700, "ru": 4700},
-		"work":   {"en": 700, "zh": 700, "ru": 1300},
-		"answer": {"en": 1600, "zh": 1500, "ru": 2800},
+		"plan":    {"en": 3600, "zh": 3600, "ru": 6400},
+		"review":  {"en": 2700, "zh": 2700, "ru": 4700},
+		"work":    {"en": 700, "zh": 700, "ru": 1300},
+		"answer":  {"en": 1600, "zh": 1500, "ru": 2800},
+		"summary": {"en": 1600, "zh": 1500, "ru": 2800},
 	}
 	for name, languages := range limits {
 		for lang, limit := range languages {

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"maps"
 	"slices"
 
 	"legwork/llm"
@@ -72,7 +71,7 @@ func applied(s State, e Event) State {
 	case Revoked:
 		s.Granted = slices.DeleteFunc(slices.Clone(s.Granted), func(g Standing) bool { return g.Seq == e.Of })
 	case Set:
-		return share(s, e.Seq, slices.Collect(maps.Keys(e.Values)))
+		return share(s, e.Seq, -1, e.Values)
 	case Stopped:
 		return halt(s, e, WhyStopped)
 	case Expired:
@@ -239,21 +238,6 @@ func expire(s State, e Event) State {
 // afford drops that a budget is reached.
 func afford(s State) State {
 	s.Budget, s.Over, s.Overdraft = "", 0, Overdraft{}
-	return s
-}
-
-func share(s State, seq int, keys []string) State {
-	if len(keys) == 0 {
-		return s
-	}
-	s.Shared = maps.Clone(s.Shared)
-	if s.Shared == nil {
-		s.Shared = map[string]int{}
-	}
-	for _, k := range keys {
-		s.Shared[k] = seq
-	}
-	s.Version++
 	return s
 }
 

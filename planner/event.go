@@ -101,12 +101,16 @@ type Limits struct {
 	StateKeys   int           `json:"state_keys,omitempty"`  // of the shared state; 0: no limit
 	StateBytes  int           `json:"state_bytes,omitempty"` // of all its keys and values together; 0: no limit
 	Asks        int           `json:"asks,omitempty"`        // ask_person calls; 0: no limit
+	Reads       int           `json:"reads,omitempty"`       // read_result calls of earlier tasks' results; 0: no limit
 }
 
 // DefaultLimits are those of a config that names none: six rounds of twelve
 // sub-tasks.
 func DefaultLimits() Limits {
-	return Limits{Rounds: 6, Subtasks: 12, Parallel: 6, Turns: 20, Garbles: 2, TaskTimeout: 15 * time.Minute, AnswerTime: 2 * time.Minute}
+	return Limits{
+		Rounds: 6, Subtasks: 12, Parallel: 6, Turns: 20, Garbles: 2, TaskTimeout: 15 * time.Minute, AnswerTime: 2 * time.Minute,
+		StateKeys: 100, StateBytes: 64 << 10, Asks: 5, Reads: 40,
+	}
 }
 
 // Reply is the body of Replied: what a model said, read already.

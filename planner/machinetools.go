@@ -3,9 +3,11 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"legwork/clip"
 	"legwork/llm"
 )
 
@@ -13,6 +15,7 @@ import (
 // server.
 const (
 	ToolPlan        = "plan"
+	ToolGetState    = "get_state"
 	ToolUpdateState = "update_state"
 	ToolReadResult  = "read_result"
 	ToolAskPerson   = "ask_person"
@@ -72,11 +75,15 @@ func (b *builder) machineTools(w Work) []llm.Tool {
 
 func (b *builder) ownTools(w Work) []llm.Tool {
 	list := []llm.Tool{
+		{Name: ToolGetState, Description: b.text("tool.get_state", nil), Schema: schema([]property{
+			{"keys", "strings", true},
+		})},
 		{Name: ToolUpdateState, Description: b.text("tool.update_state", nil), Schema: schema([]property{
 			{"values", "object", false},
 		})},
 		{Name: ToolReadResult, Description: b.text("tool.read_result", nil), Schema: schema([]property{
-			{"result", "integer", false},
+			{"result", "integer", true},
+			{"earlier", "string", true},
 			{"offset", "integer", true},
 		})},
 		{Name: ToolAskPerson, Description: b.text("tool.ask_person", nil), Schema: schema([]property{
@@ -106,43 +113,108 @@ func (b *builder) groupNames() string {
 // on. groups are the names that delegate accepts.
 func MachineCall(c Call, groups []string, delegated bool) (_ Call, ok bool) {
 	switch c.Name {
+	case ToolGetState:
+		return getCall(c), true
 	case ToolUpdateState:
-		var u Update
-		if err := json.Unmarshal([]byte(c.Arguments), &u); err != nil || len(u.Values) == 0 {
-			return refuse(c, `update_state needs {"values": {KEY: VALUE, …}}; a null deletes a key`), true
-		}
-		c.Update = &u
+		return updateCall(c), true
 	case ToolReadResult:
-		r := Read{}
-		if err := json.Unmarshal([]byte(c.Arguments), &r); err != nil || r.Result < 1 || r.Offset < 0 {
-			return refuse(c, `read_result needs {"result": NUMBER, "offset": BYTES}`), true
-		}
-		c.Read = &r
+		return readCall(c), true
 	case ToolAskPerson:
-		var q struct {
-			Question string   `json:"question"`
-			Choices  []string `json:"choices"`
-		}
-		if err := json.Unmarshal([]byte(c.Arguments), &q); err != nil || strings.TrimSpace(q.Question) == "" {
-			return refuse(c, `ask_person needs {"question": TEXT, "choices": [TEXT, …]}`), true
-		}
-		c.Ask = &Question{Text: q.Question, Choices: q.Choices}
+		return askCall(c), true
 	case ToolDelegate:
-		var d Subtask
-		if err := json.Unmarshal([]byte(c.Arguments), &d); err != nil || strings.TrimSpace(d.Description) == "" {
-			return refuse(c, `delegate needs {"name": GROUP, "description": TEXT}`), true
-		}
-		if delegated {
-			return refuse(c, "a delegated sub-task cannot delegate: do the work yourself"), true
-		}
-		if d.Name != LLMTool && !slices.Contains(groups, d.Name) {
-			return refuse(c, fmt.Sprintf("there is no group %q; the groups are %s", d.Name, strings.Join(append(slices.Clone(groups), LLMTool), ", "))), true
-		}
-		c.Delegate = &Subtask{Name: d.Name, Description: d.Description}
-	default:
-		return c, false
+		return delegateCall(c, groups, delegated), true
 	}
-	return c, true
+	return c, false
+}
+
+func getCall(c Call) Call {
+	var g Get
+	if strings.TrimSpace(c.Arguments) != "" && json.Unmarshal([]byte(c.Arguments), &g) != nil {
+		return refuse(c, `get_state needs {"keys": [KEY, …]}, or {} for the whole state`)
+	}
+	c.Get = &g
+	return c
+}
+
+// Bounds of one update_state, in bytes. Those of the whole state are Limits.
+const (
+	maxKey   = 100
+	maxValue = 8 << 10
+)
+
+func updateCall(c Call) Call {
+	var u Update
+	if err := json.Unmarshal([]byte(c.Arguments), &u); err != nil || len(u.Values) == 0 {
+		return refuse(c, `update_state needs {"values": {KEY: VALUE, …}}; a null deletes a key`)
+	}
+	for _, key := range slices.Sorted(maps.Keys(u.Values)) {
+		switch n := len(u.Values[key]); {
+		case strings.TrimSpace(key) == "" || len(key) > maxKey:
+			return refuse(c, fmt.Sprintf("nothing was changed: a key has 1 to %d bytes, and %q has %d", maxKey, clip.Marked(key, 20), len(key)))
+		case n > maxValue:
+			return refuse(c, fmt.Sprintf("nothing was changed: the value of %q has %d bytes, at most %d are kept; share the finding itself, shortened, or put it into your result", key, n, maxValue))
+		}
+	}
+	c.Update = &u
+	return c
+}
+
+func readCall(c Call) Call {
+	var args struct {
+		Result  int    `json:"result"`
+		Earlier string `json:"earlier"`
+		Offset  int    `json:"offset"`
+	}
+	err := json.Unmarshal([]byte(c.Arguments), &args)
+	if err != nil || (args.Result < 1) == (args.Earlier == "") || args.Offset < 0 {
+		return refuse(c, `read_result needs {"result": NUMBER, "offset": BYTES} for a result of this task, or {"earlier": REFERENCE, "offset": BYTES} for one of an earlier task`)
+	}
+	c.Read = &Read{Result: max(args.Result, 0), Earlier: args.Earlier, Offset: args.Offset}
+	return c
+}
+
+// Bounds of an ask_person call: what people read, and press, in a chat.
+const (
+	maxQuestion = 2000 // bytes
+	maxChoices  = 10
+	maxChoice   = 200 // bytes
+)
+
+func askCall(c Call) Call {
+	var q struct {
+		Question string   `json:"question"`
+		Choices  []string `json:"choices"`
+	}
+	if err := json.Unmarshal([]byte(c.Arguments), &q); err != nil || strings.TrimSpace(q.Question) == "" {
+		return refuse(c, `ask_person needs {"question": TEXT, "choices": [TEXT, …]}`)
+	}
+	if len(q.Question) > maxQuestion {
+		return refuse(c, fmt.Sprintf("the person was not asked: the question has %d bytes, at most %d are shown; ask shorter", len(q.Question), maxQuestion))
+	}
+	seen := map[string]bool{}
+	for _, choice := range q.Choices {
+		if strings.TrimSpace(choice) == "" || len(choice) > maxChoice || seen[choice] || len(q.Choices) > maxChoices {
+			return refuse(c, fmt.Sprintf("the person was not asked: there can be at most %d choices, all different, each of 1 to %d bytes", maxChoices, maxChoice))
+		}
+		seen[choice] = true
+	}
+	c.Ask = &Question{Text: q.Question, Choices: q.Choices}
+	return c
+}
+
+func delegateCall(c Call, groups []string, delegated bool) Call {
+	var d Subtask
+	if err := json.Unmarshal([]byte(c.Arguments), &d); err != nil || strings.TrimSpace(d.Description) == "" {
+		return refuse(c, `delegate needs {"name": GROUP, "description": TEXT}`)
+	}
+	if delegated {
+		return refuse(c, "a delegated sub-task cannot delegate: do the work yourself")
+	}
+	if d.Name != LLMTool && !slices.Contains(groups, d.Name) {
+		return refuse(c, fmt.Sprintf("there is no group %q; the groups are %s", d.Name, strings.Join(append(slices.Clone(groups), LLMTool), ", ")))
+	}
+	c.Delegate = &Subtask{Name: d.Name, Description: d.Description}
+	return c
 }
 
 func refuse(c Call, reason string) Call {

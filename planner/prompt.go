@@ -1,11 +1,8 @@
 package planner
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,16 +27,9 @@ type Scene struct {
 	Missing           string       // work: what cannot be reached of the group's tools, and why
 	Model             string       // a configured model in place of the role's
 	Sees              bool         // work: a model of the role vision is there, for turns with images
-	History           []Exchange   // oldest first
+	Past                           // plan, review and answer
+	Earlier           []Earlier    // plan, review and work: results of earlier tasks, the newest first
 	MaxBytes          int          // of all messages together; 0 for no limit
-}
-
-// Exchange is an earlier question of the conversation and its answer, empty
-// while there is none.
-type Exchange struct {
-	Goal, Answer string
-	Failed       bool // it ended, though without an answer
-	Other        bool // somebody else asked: what they wrote is data
 }
 
 // ErrTooLong says that a question does not fit into the model's context.
@@ -111,7 +101,10 @@ func (b *builder) decision(a Action) error {
 	if a.Role != llm.RoleAnswer {
 		b.tools = []llm.Tool{b.planTool()}
 	}
-	b.history()
+	b.past()
+	if a.Role != llm.RoleAnswer {
+		b.earlier("prompt.earlier_plan")
+	}
 	b.add(llm.User, b.person())
 	b.add(llm.User, tag("goal", b.goal()))
 	heard := b.s.Heard
@@ -131,7 +124,7 @@ func (b *builder) decision(a Action) error {
 		}
 	}
 	b.guidance(heard, b.s.Seq+1)
-	b.sharedState()
+	b.sharedState(stateInDecision)
 	if a.Role == llm.RoleAnswer {
 		b.add(llm.User, b.text(answerKey(b.s.Why), nil))
 	}
@@ -159,23 +152,6 @@ func answerKey(why string) string {
 		return "prompt.answer_unreadable"
 	}
 	return "prompt.answer_broken"
-}
-
-func (b *builder) history() {
-	for _, h := range b.scene.History {
-		if h.Other {
-			h.Goal = tag("data", h.Goal)
-		}
-		b.add(llm.User, h.Goal)
-		switch {
-		case h.Answer != "":
-		case h.Failed:
-			h.Answer = b.text("prompt.failed", nil)
-		default:
-			h.Answer = b.text("prompt.unfinished", nil)
-		}
-		b.add(llm.Assistant, h.Answer)
-	}
 }
 
 // person tells language, time zone and the date at which the task was opened;
@@ -249,16 +225,6 @@ func (b *builder) cut(text string, show, whole, seq int) string {
 	return head + "\n" + b.text("prompt.result_cut", map[string]any{"Shown": len(head), "Bytes": whole, "Result": seq})
 }
 
-func (b *builder) sharedState() {
-	if len(b.s.Shared) == 0 {
-		return
-	}
-	state, err := json.Marshal(SharedState(b.s, b.journal))
-	if err == nil {
-		b.add(llm.User, b.text("prompt.state_intro", nil)+"\n"+tag("state", string(state)))
-	}
-}
-
 // refused adds the replies that could not be used and why.
 func (b *builder) refused(seqs []int) {
 	for _, seq := range seqs {
@@ -266,35 +232,4 @@ func (b *builder) refused(seqs []int) {
 		b.add(llm.Assistant, p.Text)
 		b.add(llm.User, b.text("prompt.garbled", map[string]any{"Reason": p.Reason}))
 	}
-}
-
-// SharedState gathers the values of a task's shared state; deleted keys are
-// left out.
-func SharedState(s State, journal Journal) map[string]json.RawMessage {
-	values := map[string]json.RawMessage{}
-	for _, key := range slices.Sorted(maps.Keys(s.Shared)) {
-		if v := sharedValue(journal(s.Shared[key]), key); len(v) > 0 && string(v) != "null" {
-			values[key] = v
-		}
-	}
-	return values
-}
-
-// sharedValue is the value that an event gave to a key: the last one, when a
-// turn set it more than once.
-func sharedValue(e Event, key string) json.RawMessage {
-	if v, ok := e.Values[key]; ok {
-		return v
-	}
-	var last json.RawMessage
-	if e.Reply != nil {
-		for _, c := range e.Reply.Calls {
-			if c.Update != nil {
-				if v, ok := c.Update.Values[key]; ok {
-					last = v
-				}
-			}
-		}
-	}
-	return last
 }

@@ -186,7 +186,7 @@ func TestQuestionTooLong(t *testing.T) {
 // taken for one that is still at work.
 func TestHistoryTellsHowItEnded(t *testing.T) {
 	st := begin(t)
-	_, all := st.prompt("plan 1.0", planner.Scene{History: []planner.Exchange{{Goal: "first", Failed: true}, {Goal: "second"}}})
+	_, all := st.prompt("plan 1.0", planner.Scene{Past: planner.Past{History: []planner.Exchange{{Goal: "first", Failed: true}, {Goal: "second"}}}})
 	texts, err := i18n.Load("")
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,9 @@ func (b *builder) work(a Action) error {
 	}
 	b.model = b.scene.Model
 	b.add(llm.System, system)
+	if w.Name != LLMTool {
+		b.earlier("prompt.earlier_work")
+	}
 	b.add(llm.User, b.person())
 	if a.Final {
 		b.add(llm.User, tag("goal", b.goal()))
@@ -39,7 +42,7 @@ func (b *builder) work(a Action) error {
 	for _, turn := range w.Turns {
 		b.turn(w, turn)
 	}
-	b.sharedState()
+	b.sharedState(stateInWork)
 	if b.scene.Missing != "" {
 		b.add(llm.User, b.text("prompt.tool_unavailable", map[string]any{"Tool": w.Name, "Reason": b.scene.Missing}))
 	}
@@ -114,11 +117,13 @@ func arguments(s string) string {
 func (b *builder) callResult(w Work, c Call, state CallState) string {
 	switch {
 	case state.Kind == CallTooMany:
-		return b.text("prompt.too_many_delegated", nil)
+		return b.tooMany(c)
 	case c.Refusal != "":
 		return c.Refusal
 	case c.Update != nil:
-		return b.text("prompt.state_updated", nil)
+		return b.text("prompt.state_updated", map[string]any{"Version": state.Version})
+	case c.Get != nil:
+		return b.gotten(*c.Get, state)
 	case c.Read != nil:
 		return b.read(w, *c.Read)
 	case state.Step != StepDone:
@@ -129,9 +134,25 @@ func (b *builder) callResult(w Work, c Call, state CallState) string {
 	return b.returned(c, state)
 }
 
+// tooMany tells that a call was not made because a limit of the task is reached.
+func (b *builder) tooMany(c Call) string {
+	limits := b.s.Limits
+	switch {
+	case c.Update != nil:
+		return b.text("prompt.state_full", map[string]any{"Max": limits.StateKeys, "Bytes": limits.StateBytes})
+	case c.Ask != nil:
+		return b.text("prompt.too_many_asked", map[string]any{"Max": limits.Asks})
+	case c.Read != nil:
+		return b.text("prompt.too_many_read", map[string]any{"Max": limits.Reads})
+	}
+	return b.text("prompt.too_many_delegated", nil)
+}
+
 func (b *builder) returned(c Call, state CallState) string {
 	e := b.journal(state.Result)
 	switch {
+	case e.Type == Expired && c.Ask != nil:
+		return b.text("prompt.ask_expired", nil)
 	case e.Type == Expired && state.Elicited > 0 && state.Elicited == state.Asked: // the server asked, so it knows of the call
 		return b.text("prompt.result_unanswered", nil)
 	case e.Type == Expired:
@@ -148,11 +169,17 @@ func (b *builder) returned(c Call, state CallState) string {
 	return tag("data", b.cut(e.Result.Text, e.Result.Show, e.Result.Bytes, state.Result))
 }
 
-// readBytes is how much one read_result returns.
-const readBytes = 16 << 10
+// ReadBytes is how much one read_result returns.
+const ReadBytes = 16 << 10
 
 // read resolves a read_result call of a sub-task.
 func (b *builder) read(w Work, r Read) string {
+	if r.Earlier != "" {
+		if end := r.Offset + len(r.Text); end < r.Bytes {
+			return tag("data", r.Text) + "\n" + b.text("prompt.earlier_more", map[string]any{"Offset": end, "Bytes": r.Bytes, "Name": r.Earlier})
+		}
+		return tag("data", r.Text)
+	}
 	if !b.mayRead(w, r.Result) {
 		return b.text("prompt.no_result", map[string]any{"Result": r.Result})
 	}
@@ -163,17 +190,26 @@ func (b *builder) read(w Work, r Read) string {
 	case e.Reply != nil:
 		text = e.Reply.Text
 	}
-	if r.Offset < 0 || r.Offset >= len(text) {
+	part, offset := Portion(text, r.Offset)
+	if part == "" {
 		return b.text("prompt.no_result", map[string]any{"Result": r.Result})
 	}
-	for r.Offset > 0 && !utf8.RuneStart(text[r.Offset]) {
-		r.Offset--
-	}
-	part := clip.Bytes(text[r.Offset:], readBytes)
-	if end := r.Offset + len(part); end < len(text) {
+	if end := offset + len(part); end < len(text) {
 		return tag("data", part) + "\n" + b.text("prompt.result_more", map[string]any{"Offset": end, "Bytes": len(text), "Result": r.Result})
 	}
 	return tag("data", part)
+}
+
+// Portion is what one read_result gives of a text from an offset on, and where
+// that begins: no character is parted. It is empty when nothing is there.
+func Portion(text string, offset int) (part string, from int) {
+	if offset < 0 || offset >= len(text) {
+		return "", offset
+	}
+	for offset > 0 && !utf8.RuneStart(text[offset]) {
+		offset--
+	}
+	return clip.Bytes(text[offset:], ReadBytes), offset
 }
 
 // mayRead reports that the event of that seq holds a result which the sub-task

@@ -246,8 +246,8 @@ func TestEveryPrefixGivesValidPrompts(t *testing.T) {
 	}
 	scene := planner.Scene{
 		Texts: texts, Groups: []i18n.Group{{Name: "math", Description: "Exact arithmetic."}},
-		Tools:   []llm.Tool{{Name: "math_x", Description: "x", Schema: json.RawMessage(`{"type":"object"}`)}},
-		History: []planner.Exchange{{Goal: "before", Answer: ""}},
+		Tools: []llm.Tool{{Name: "math_x", Description: "x", Schema: json.RawMessage(`{"type":"object"}`)}},
+		Past:  planner.Past{History: []planner.Exchange{{Goal: "before", Answer: ""}}},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, at: t0, ended: map[string]bool{}}

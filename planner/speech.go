@@ -3,6 +3,7 @@ package planner
 import (
 	"strings"
 
+	"legwork/clip"
 	"legwork/llm/lenient"
 )
 
@@ -10,6 +11,31 @@ import (
 // and surrounding space.
 func Spoken(text string) string {
 	return strings.TrimSpace(lenient.WithoutThinking(text))
+}
+
+// maxThought is how much is kept of what a model said beside a plan or calls, in
+// bytes.
+const maxThought = 2000
+
+// Thought is what a model said beside its plan or its calls: the text without
+// them, or, where there is none, what it thought, shortened.
+func Thought(text, thinking string) string {
+	text = Spoken(text)
+	var out strings.Builder
+	from := 0
+	for _, v := range lenient.Values(text) {
+		if v.Start < from {
+			continue
+		}
+		out.WriteString(text[from:v.Start])
+		from = v.End
+	}
+	out.WriteString(text[min(from, len(text)):])
+	said := strings.TrimSpace(strings.NewReplacer("```json", "", "```", "").Replace(out.String()))
+	if said == "" {
+		said = strings.TrimSpace(thinking)
+	}
+	return clip.Marked(said, maxThought)
 }
 
 // sure is how many bytes of a growing text must be there before it is taken

@@ -80,8 +80,10 @@ type State struct {
 	Over      int              // seq of Overdrew while Budget is set
 	Overdraft Overdraft        // what Overdrew said, while Budget is set
 	Extended  map[string]int64 // by how much people extended the task's own budgets, by key
-	Shared    map[string]int   // key of the shared state: seq of the event that set it
+	Shared    map[string]Value // the shared state by key; never written to, only replaced
 	Version   int              // of the shared state: grows with each change
+	Asks      int              // ask_person calls so far
+	Reads     int              // of results of earlier tasks, so far
 	Slots     []Slot
 	Usage     llm.Usage // of all calls so far
 
@@ -143,13 +145,24 @@ type CallState struct {
 	Asked    int // seq of the last question about it; 0 for none
 	Allowed  bool
 	Approved int       // Allowed: seq of the question that was agreed to
-	Expires  time.Time // StepAsked: when the question lapses; zero for never
+	Expires  time.Time // of the last question: when it lapses; zero for never
 
 	Elicited int  // seq of the last question of the server; 0 for none
 	Fields   int  // StepAsked, by the server: how many answers it wants; 0 for an approval
 	Field    int  // StepAsked, by the server: how many it has
 	Live     bool // StepAsked, by the server: the call is under way and waits
 	Ran      bool // Live: it was started, and must not be started again
+
+	Version int              // get_state, update_state: of the shared state after the call
+	Shared  map[string]Value // get_state: the shared state that it read, as in State
+}
+
+// lapses is when the call's question lapses; zero when none is open, or never.
+func (c *CallState) lapses() time.Time {
+	if c.Step == StepAsked || c.Kind == CallAsk && c.Step == StepOpen {
+		return c.Expires
+	}
+	return time.Time{}
 }
 
 // Standing is a grant that holds for the rest of the task.
@@ -165,10 +178,10 @@ type CallKind uint8
 // The kinds of call.
 const (
 	CallTool     CallKind = iota // a server
-	CallInstant                  // the fold: refused, update_state, read_result
+	CallInstant                  // the fold: refused, get_state, update_state, read_result
 	CallAsk                      // a person, by ask_person
 	CallDelegate                 // a sub-task
-	CallTooMany                  // nobody: one delegation too many
+	CallTooMany                  // nobody: a limit of the task is reached
 )
 
 // CallStep says how far a call is.

@@ -20,7 +20,7 @@ func Takes(s State, e Event) bool {
 	case Unsaid:
 		return listens(s) && slices.Contains(s.Heard[s.Heeded:], e.Of)
 	case Set:
-		return len(e.Values) > 0
+		return len(e.Values) > 0 && hasRoom(s, e.Values)
 	case Revoked:
 		return slices.ContainsFunc(s.Granted, func(g Standing) bool { return g.Seq == e.Of })
 	case Stopped:

@@ -208,8 +208,8 @@ func Deadline(s State) time.Time {
 	for _, w := range s.Subtasks {
 		if n := len(w.Turns); n > 0 && !w.State.Ended() {
 			for _, c := range w.Turns[n-1].Calls {
-				if c.Step == StepAsked && !c.Expires.IsZero() && (at.IsZero() || c.Expires.Before(at)) {
-					at = c.Expires
+				if lapses := c.lapses(); !lapses.IsZero() && (at.IsZero() || lapses.Before(at)) {
+					at = lapses
 				}
 			}
 		}

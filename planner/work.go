@@ -2,7 +2,6 @@ package planner
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -41,21 +40,59 @@ func requested(s State, e Event, at Place) State {
 	for i, c := range e.Reply.Calls {
 		at.Call = i
 		call := CallState{}
-		switch {
-		case c.Refusal != "", c.Read != nil:
-			call = CallState{Kind: CallInstant, Step: StepDone, Result: e.Seq}
-		case c.Update != nil:
-			call = CallState{Kind: CallInstant, Step: StepDone, Result: e.Seq}
-			s = share(s, e.Seq, slices.Collect(maps.Keys(c.Update.Values)))
-		case c.Ask != nil:
-			call.Kind = CallAsk
-		case c.Delegate != nil:
+		if c.Refusal != "" {
+			call = instant(e)
+		} else if c.Delegate != nil {
 			s, call = delegated(s, e, at, c.Delegate)
+		} else if c.Tool == "" {
+			s, call = own(s, e, i)
 		}
 		s.Subtasks[at.Subtask].Turns[at.Turn].Calls[i] = call
 	}
 	return s
 }
+
+// instant is a call that is done with the turn that made it.
+func instant(e Event) CallState { return CallState{Kind: CallInstant, Step: StepDone, Result: e.Seq} }
+
+// own folds the call of that index, of a machine's tool that needs no sub-task,
+// within the limits of the task.
+func own(s State, e Event, i int) (State, CallState) {
+	c, call := e.Reply.Calls[i], instant(e)
+	switch {
+	case c.Update != nil:
+		if !hasRoom(s, c.Update.Values) {
+			call.Kind = CallTooMany
+			return s, call
+		}
+		s = share(s, e.Seq, i, c.Update.Values)
+		call.Version = s.Version
+	case c.Get != nil:
+		call.Shared, call.Version = s.Shared, s.Version
+	case c.Read != nil && c.Read.Earlier != "":
+		if full(s.Reads, s.Limits.Reads) {
+			call.Kind = CallTooMany
+			return s, call
+		}
+		s.Reads++
+		if c.Read.Untrusted && s.Tainted == 0 {
+			s.Tainted = e.Seq
+		}
+	case c.Ask != nil:
+		if full(s.Asks, s.Limits.Asks) {
+			call.Kind = CallTooMany
+			return s, call
+		}
+		s.Asks++
+		call = CallState{Kind: CallAsk, Expires: c.Ask.Expires}
+	case c.Read == nil: // a call that names no tool: of a journal that a later version wrote
+		return s, CallState{}
+	}
+	return s, call
+}
+
+// full reports that a limit has no room for one more; 0 is no limit.
+func full(n, limit int) bool { return limit > 0 && n >= limit }
 
 // delegated adds the sub-task that a call asks for, within the limit of
 // sub-tasks of a round. s.Subtasks is fresh already.
@@ -123,7 +160,7 @@ func lapse(s State, e Event) (_ State, ok bool) {
 			continue
 		}
 		for c, call := range w.Turns[n-1].Calls {
-			if call.Step != StepAsked || call.Expires.IsZero() || e.At.Before(call.Expires) {
+			if lapses := call.lapses(); lapses.IsZero() || e.At.Before(lapses) {
 				continue
 			}
 			s, ok = ended(s, e, Place{i, n - 1, c}), true

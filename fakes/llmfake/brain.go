@@ -55,7 +55,7 @@ var (
 )
 
 // The machine's own tools are offered after a group's; Brain leaves them alone.
-var ownTools = []string{"update_state", "read_result", "ask_person", "delegate"}
+var ownTools = []string{"get_state", "update_state", "read_result", "ask_person", "delegate"}
 
 // ReadQuestion splits a goal.
 func ReadQuestion(goal string) Question {

@@ -1,0 +1,131 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+
+	"legwork/clip"
+	"legwork/i18n"
+	"legwork/llm"
+)
+
+// Past is what a prompt holds of the conversation before the task.
+type Past struct {
+	Summary        string     // of the turns before History; empty for none
+	SummaryTainted bool       // it holds words of outsiders, or of other people of the chat
+	History        []Exchange // the turns since, oldest first
+}
+
+// Exchange is an earlier question of the conversation and its answer, empty
+// while there is none.
+type Exchange struct {
+	Goal, Answer string
+	Failed       bool // it ended, though without an answer
+	Other        bool // somebody else asked: what they wrote is data
+	Tainted      bool // outsiders' words went into the answer, which is data therefore
+}
+
+// Earlier is the result of a sub-task of an earlier task of the conversation.
+type Earlier struct {
+	Reference   string // what read_result is given
+	Group       string
+	Description string // shortened
+	Bytes       int
+}
+
+// past adds the conversation before the task: its summary and the turns since.
+func (b *builder) past() {
+	if past := b.scene.Past; past.Summary != "" && past.SummaryTainted {
+		b.add(llm.User, b.text("prompt.summary_others", nil)+"\n"+tag("data", past.Summary))
+	} else if past.Summary != "" {
+		b.add(llm.User, b.text("prompt.summary", nil)+"\n"+tag("summary", past.Summary))
+	}
+	for _, h := range b.scene.History {
+		if h.Other {
+			h.Goal = tag("data", h.Goal)
+		}
+		b.add(llm.User, h.Goal)
+		if h.Tainted && h.Answer != "" {
+			// As a message of the model it would be taken for its own words.
+			b.add(llm.User, b.text("prompt.answered_then", nil)+"\n"+tag("data", h.Answer))
+			continue
+		}
+		b.add(llm.Assistant, b.answerOf(h))
+	}
+}
+
+// answerOf is the answer of an exchange, or what became of it.
+func (b *builder) answerOf(h Exchange) string {
+	switch {
+	case h.Answer != "":
+		return h.Answer
+	case h.Failed:
+		return b.text("prompt.failed", nil)
+	}
+	return b.text("prompt.unfinished", nil)
+}
+
+// earlier lists the results of earlier tasks, introduced by the text of that key.
+func (b *builder) earlier(key string) {
+	if len(b.scene.Earlier) == 0 {
+		return
+	}
+	lines := make([]string, len(b.scene.Earlier))
+	for i, e := range b.scene.Earlier {
+		lines[i] = fmt.Sprintf("%s · %s · %d · %s", e.Reference, e.Group, e.Bytes, e.Description)
+	}
+	b.add(llm.User, b.text(key, nil)+"\n"+tag("data", strings.Join(lines, "\n")))
+}
+
+// Digest is what a summary is made of.
+type Digest struct {
+	Texts    *i18n.Texts
+	Language string     // of the person, and of the summary
+	Before   string     // the summary so far
+	Turns    []Exchange // what was said since, oldest first
+	MaxBytes int        // of the prompt; 0 for no limit
+}
+
+// SummaryPrompt is the request for a summary that takes the place of the one so
+// far and of the turns since. Texts that are too long for it are shortened, the
+// longest first.
+func SummaryPrompt(d Digest) (llm.Request, error) {
+	b := builder{lang: d.Language, scene: Scene{Texts: d.Texts}}
+	system, err := d.Texts.Prompt(d.Language, "summary", i18n.PromptData{})
+	if err != nil {
+		return llm.Request{}, fmt.Errorf("building prompt of a summary: %w", err)
+	}
+	b.add(llm.System, system)
+	if d.Before != "" {
+		b.add(llm.User, b.text("prompt.summary_before", nil)+"\n"+tag("summary", d.Before))
+	}
+	room := d.MaxBytes - len(system) - len(d.Before) - 1000
+	longest := 0
+	for _, h := range d.Turns {
+		longest = max(longest, len(h.Goal), len(h.Answer))
+	}
+	for d.MaxBytes > 0 && longest > minSummarised && sizeOf(d.Turns, longest) > room {
+		longest = longest * 3 / 4
+	}
+	turns := make([]string, len(d.Turns))
+	for i, h := range d.Turns {
+		turns[i] = tag("question", clip.Marked(h.Goal, longest)) + "\n" + tag("answer", clip.Marked(b.answerOf(h), max(longest, minSummarised)))
+	}
+	b.add(llm.User, b.text("prompt.summary_turns", nil)+"\n"+strings.Join(turns, "\n"))
+	b.add(llm.User, b.text("prompt.summary_now", nil))
+	return llm.Request{Role: llm.RoleAnswer, Messages: merged(b.messages)}, nil
+}
+
+// minSummarised is what is left at least of a text that goes into a summary, in
+// bytes.
+const minSummarised = 200
+
+// sizeOf is how many bytes turns take when no text has more than so many, with
+// the marks around them.
+func sizeOf(turns []Exchange, longest int) int {
+	n := 0
+	for _, h := range turns {
+		n += min(len(h.Goal), longest) + min(len(h.Answer), longest) + 80
+	}
+	return n
+}
