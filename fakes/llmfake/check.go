@@ -1,15 +1,14 @@
 package llmfake
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // The top-level fields of OpenAI's chat completions.
@@ -19,9 +18,16 @@ const known = `model messages tools tool_choice parallel_tool_calls functions fu
  reasoning_effort verbosity metadata store service_tier modalities audio prediction
  web_search_options prompt_cache_key prompt_cache_retention safety_identifier`
 
-const maxTools = 128
+// What OpenAI takes at most.
+const (
+	maxTools = 128
+	maxImage = 20 << 20
+)
 
-var goodName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var (
+	goodName   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	goodAuthor = regexp.MustCompile(`^[^\s<|\\/>]{1,64}$`)
+)
 
 func (s *Server) authorise(r *http.Request) *refusal {
 	key, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -67,7 +73,7 @@ func (s *Server) check(b *body) *refusal {
 
 // reasons tells the models that refuse max_tokens and a temperature.
 func reasons(model string) bool {
-	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5"} {
+	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
 		if strings.HasPrefix(model, prefix) {
 			return true
 		}
@@ -154,6 +160,43 @@ func checkTools(b *body) *refusal {
 			return refusal
 		}
 	}
+	return checkChoice(b.ToolChoice, seen)
+}
+
+// checkLengths looks at what fits one endpoint and not another: a client cannot
+// know that before.
+func (s *Server) checkLengths(b *body, size int) *refusal {
+	for i, t := range b.Tools {
+		if n := utf8.RuneCountInString(t.Function.Description); s.o.Description > 0 && n > s.o.Description {
+			at := fmt.Sprintf("tools[%d].function.description", i)
+			why := bad(at, "Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", at, s.o.Description, n)
+			why.Code, why.lawful = "string_above_max_length", true
+			return why
+		}
+	}
+	if n := s.o.ContextTokens; n > 0 && size/4 > n {
+		why := bad("messages", "This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.", n, size/4)
+		why.Code, why.lawful = "context_length_exceeded", true
+		return why
+	}
+	return nil
+}
+
+// checkChoice looks at which tool a model must call.
+func checkChoice(choice json.RawMessage, names map[string]bool) *refusal {
+	var word string
+	if choice == nil || json.Unmarshal(choice, &word) == nil && slices.Contains([]string{"none", "auto", "required"}, word) {
+		return nil
+	}
+	var named struct {
+		Type     string `json:"type"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if err := strict(choice, &named); err != nil || named.Type != "function" || !names[named.Function.Name] {
+		return bad("tool_choice", "Invalid value for 'tool_choice': %s is neither none, auto or required, nor one of the tools.", choice)
+	}
 	return nil
 }
 
@@ -169,152 +212,4 @@ func checkSchema(at string, t tool) *refusal {
 		return bad(at+".function.parameters", "Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"' with properties, got %s", t.Function.Name, t.Function.Parameters)
 	}
 	return nil
-}
-
-// checkMessages walks the conversation. open are the ids of the last
-// assistant's calls that have no result yet.
-func checkMessages(b *body) *refusal {
-	if len(b.Messages) == 0 {
-		return bad("messages", "Invalid 'messages': empty array. Expected an array with minimum length 1.")
-	}
-	used, open := map[string]bool{}, map[string]bool{}
-	for i := range b.Messages {
-		m, at := &b.Messages[i], fmt.Sprintf("messages[%d]", i)
-		if m.Role != "tool" && len(open) > 0 {
-			return unanswered(open)
-		}
-		if refusal := m.readContent(at); refusal != nil {
-			return refusal
-		}
-		if m.Role != "assistant" && m.ToolCalls != nil {
-			return bad(at+".tool_calls", "Unknown parameter: '%s.tool_calls' of role '%s'.", at, m.Role)
-		}
-		switch m.Role {
-		case "system", "developer", "user":
-			if strings.TrimSpace(m.text) == "" {
-				return bad(at+".content", "Invalid '%s.content': it is empty.", at)
-			}
-		case "assistant":
-			if refusal := m.checkCalls(at, used, open); refusal != nil {
-				return refusal
-			}
-		case "tool":
-			if !open[m.ToolCallID] {
-				return bad(at+".role", "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls': %q is not one of its calls or has its result already.", m.ToolCallID)
-			}
-			delete(open, m.ToolCallID)
-		default:
-			return bad(at+".role", "Invalid value: '%s'. Supported values are: 'system', 'developer', 'user', 'assistant', and 'tool'.", m.Role)
-		}
-	}
-	if len(open) > 0 {
-		return unanswered(open)
-	}
-	return nil
-}
-
-func unanswered(open map[string]bool) *refusal {
-	return bad("messages", "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s",
-		strings.Join(slices.Sorted(maps.Keys(open)), ", "))
-}
-
-// checkCalls also wants ids that are unique in the whole prompt: OpenAI does
-// not care, endpoints that find a result's call by its id alone do.
-func (m *message) checkCalls(at string, used, open map[string]bool) *refusal {
-	if m.ToolCalls == nil {
-		if m.text == "" {
-			return bad(at+".content", "Invalid '%s': an assistant message needs content or tool_calls.", at)
-		}
-		return nil
-	}
-	if len(*m.ToolCalls) == 0 {
-		return bad(at+".tool_calls", "Invalid '%s.tool_calls': empty array. Expected an array with minimum length 1.", at)
-	}
-	for i, c := range *m.ToolCalls {
-		at := fmt.Sprintf("%s.tool_calls[%d]", at, i)
-		switch {
-		case c.ID == "" || len(c.ID) > 64:
-			return bad(at+".id", "Invalid '%s.id': %q has not 1 to 64 characters.", at, c.ID)
-		case used[c.ID]:
-			return bad(at+".id", "Duplicate value for 'tool_call_id': %q.", c.ID)
-		case c.Type != "function":
-			return bad(at+".type", "Invalid value: %q. Supported values are: 'function'.", c.Type)
-		case !goodName.MatchString(c.Function.Name):
-			return bad(at+".function.name", "Invalid '%s.function.name': %q does not match '%s'.", at, c.Function.Name, goodName)
-		case c.Function.Arguments == nil || !isObject(*c.Function.Arguments):
-			return bad(at+".function.arguments", "Invalid '%s.function.arguments': not a JSON object.", at)
-		}
-		used[c.ID], open[c.ID] = true, true
-	}
-	return nil
-}
-
-func isObject(text string) bool {
-	var object map[string]json.RawMessage
-	return json.Unmarshal([]byte(text), &object) == nil && object != nil
-}
-
-// readContent fills text from a string or from text parts.
-func (m *message) readContent(at string) *refusal {
-	if m.Content == nil || string(m.Content) == "null" {
-		if m.Role == "assistant" && m.ToolCalls != nil {
-			return nil
-		}
-		return bad(at+".content", "Invalid value for 'content': expected a string, got null.")
-	}
-	if json.Unmarshal(m.Content, &m.text) == nil {
-		return nil
-	}
-	var parts []struct {
-		Type  string          `json:"type"`
-		Text  string          `json:"text"`
-		Image json.RawMessage `json:"image_url"`
-	}
-	if err := json.Unmarshal(m.Content, &parts); err != nil || len(parts) == 0 {
-		return bad(at+".content", "Invalid type for '%s.content': expected a string or an array of content parts.", at)
-	}
-	for i, p := range parts {
-		if p.Type != "text" && (p.Type != "image_url" || m.Role != "user" || p.Image == nil) {
-			return bad(at+".content", "Invalid '%s.content[%d]': a part of type %q is not allowed here.", at, i, p.Type)
-		}
-		if p.Image != nil {
-			image, err := readImage(p.Image)
-			if err != nil {
-				return bad(at+".content", "Invalid '%s.content[%d].image_url': %v.", at, i, err)
-			}
-			m.images = append(m.images, image)
-		}
-		m.text += p.Text
-	}
-	return nil
-}
-
-// readImage takes images in the request alone: the fake fetches nothing.
-func readImage(raw json.RawMessage) (Image, error) {
-	var image struct {
-		URL    string `json:"url"`
-		Detail string `json:"detail"`
-	}
-	if err := strict(raw, &image); err != nil {
-		return Image{}, err
-	}
-	kind, data, found := strings.Cut(strings.TrimPrefix(image.URL, "data:"), ";base64,")
-	content, err := base64.StdEncoding.DecodeString(data)
-	switch {
-	case !found || !strings.HasPrefix(image.URL, "data:"):
-		return Image{}, errors.New("expected a base64-encoded data URL")
-	case !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind):
-		return Image{}, fmt.Errorf("the MIME type %q is not supported", kind)
-	case err != nil || len(content) == 0:
-		return Image{}, errors.New("the data is no image")
-	case !slices.Contains([]string{"", "auto", "low", "high"}, image.Detail):
-		return Image{}, fmt.Errorf("the detail %q is unknown", image.Detail)
-	}
-	return Image{Type: kind, Data: content}, nil
-}
-
-func strict(raw json.RawMessage, into any) error {
-	decoder := json.NewDecoder(strings.NewReader(string(raw)))
-	decoder.DisallowUnknownFields()
-	return decoder.Decode(into)
 }

@@ -107,12 +107,22 @@ func TestRefuses(t *testing.T) {
 		{"max_tokens of a reasoning model", `{"model":"o3","messages":[` + user + `],"max_tokens":5}`, "Use 'max_completion_tokens'"},
 		{"max_completion_tokens of another", with(`"max_completion_tokens":5`), "Use 'max_tokens'"},
 		{"temperature of a reasoning model", `{"model":"o3","messages":[` + user + `],"temperature":0.2}`, "Only the default"},
+		{"a message's unknown field", messages(`{"role":"user","content":"hi","at":1}`), "Unknown parameter: 'messages[0].at'"},
+		{"an author's name", messages(`{"role":"user","content":"hi","name":"ann b"}`), "Invalid 'messages[0].name'"},
+		{"system in the midst", messages(user, `{"role":"system","content":"hi"}`), "must be at the beginning"},
+		{"assistant first", messages(`{"role":"assistant","content":"hi"}`, user), "the user speaks before"},
+		{"user twice", messages(user, user), "two messages of role 'user'"},
+		{"assistant last", messages(user, `{"role":"assistant","content":"hi"}`), "nothing is left to reply to"},
+		{"empty result", messages(user, call, strings.Replace(tool, "found", "", 1)), "it is empty"},
+		{"a user's call", messages(`{"role":"user","content":"hi","tool_call_id":"c1"}`), "of role 'user'"},
+		{"tool named twice", with(`"tools":[` + strings.Repeat(`{"type":"function","function":{"name":"a"}},`, 2) + `{"type":"function","function":{"name":"b"}}]`), "must be unique"},
+		{"choice of a tool", with(def + `,"tool_choice":{"type":"function","function":{"name":"look_up"}}`), ""},
+		{"choice of no tool", with(def + `,"tool_choice":{"type":"function","function":{"name":"look_down"}}`), "nor one of the tools"},
 		{"no room", with(`"max_tokens":0`), "below minimum"},
-		{"too long", messages(`{"role":"user","content":"` + strings.Repeat("a", 5000) + `"}`), "maximum context length"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := start(t, llmfake.Options{ContextTokens: 1000, Respond: llmfake.Script(llmfake.Say("fine"))})
+			s := start(t, llmfake.Options{Respond: llmfake.Script(llmfake.Say("fine"))})
 			response, text, err := post(t, s, test.body)
 			if err != nil {
 				t.Fatal(err)
@@ -133,6 +143,24 @@ func TestRefuses(t *testing.T) {
 				t.Errorf("got %d %q and violations %q for %s, want 400, a message with %q and one violation", response.StatusCode, text, s.Violations(), test.body, test.want)
 			}
 		})
+	}
+}
+
+// TestTooLong: what does not fit the endpoint is refused, and no violation.
+func TestTooLong(t *testing.T) {
+	s := start(t, llmfake.Options{ContextTokens: 1000, Description: 10, Respond: llmfake.Script(llmfake.Say("fine"))})
+	for body, want := range map[string]string{
+		`{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("a", 5000) + `"}]}`:                                                          "maximum context length",
+		`{"model":"m","messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"a","description":"a tool like others"}}]}`: "string too long",
+		`{"model":"m","messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"a","description":"a tool"}}]}`:             "fine",
+	} {
+		_, text, err := post(t, s, body)
+		if err != nil || !strings.Contains(text, want) {
+			t.Errorf("got %q, error %v for %.200s, want %q", text, err, body, want)
+		}
+	}
+	if v := s.Violations(); len(v) > 0 {
+		t.Errorf("violations %q, want none", v)
 	}
 }
 
@@ -235,6 +263,8 @@ func TestStream(t *testing.T) {
 		{"no done", llmfake.Broken(llmfake.FaultNoDone, 0, "a"), heard{Text: "a", Finish: "stop", Chunks: 4, Usage: true}},
 		{"ended", llmfake.Broken(llmfake.FaultEnd, 2, "a b c"), heard{Text: "a ", Chunks: 2}},
 		{"ended after all", llmfake.Broken(llmfake.FaultEnd, 99, "a"), heard{Text: "a", Finish: "stop", Chunks: 4, Usage: true}},
+		{"a body of its own", llmfake.Response{Body: "data: [DONE]\n\n"}, heard{Done: true}},
+		{"flood", llmfake.Response{Text: "a", Fault: llmfake.Fault{Kind: llmfake.FaultFlood, Message: ": still here\n\n", After: 3}}, heard{Text: "a", Finish: "stop", Chunks: 4, Usage: true, Done: true}},
 		{"slow", llmfake.Response{Text: "a", Fault: llmfake.Fault{Kind: llmfake.FaultSlow, Every: time.Microsecond}}, heard{Text: "a", Finish: "stop", Chunks: 4, Usage: true, Done: true}},
 	}
 	for _, test := range tests {
@@ -245,6 +275,18 @@ func TestStream(t *testing.T) {
 				t.Errorf("read %q, %v; heard (-want +got):\n%s", text, err, diff)
 			}
 		})
+	}
+}
+
+// TestBreaksAtAByte: a stream can be cut within an event, after exactly so many
+// bytes.
+func TestBreaksAtAByte(t *testing.T) {
+	for kind, want := range map[llmfake.FaultKind]error{llmfake.FaultEnd: nil, llmfake.FaultCut: io.ErrUnexpectedEOF, llmfake.FaultReset: syscall.ECONNRESET} {
+		s := start(t, llmfake.Options{Respond: llmfake.Script(llmfake.Response{Text: "a b c", Fault: llmfake.Fault{Kind: kind, Bytes: 17}})})
+		_, text, err := post(t, s, streamed)
+		if len(text) > 17 || kind != llmfake.FaultReset && len(text) < 17 || !errors.Is(err, want) {
+			t.Errorf("%s: read %q and error %v, want 17 bytes and %v", kind, text, err, want)
+		}
 	}
 }
 
@@ -268,6 +310,10 @@ func TestFaults(t *testing.T) {
 		header   string // Retry-After
 		err      error  // of reading
 	}{
+		{name: "milliseconds", response: llmfake.Busy("300ms"), status: 429, text: "Rate limit"},
+		{name: "a page", response: llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultStatus, Status: 502, Type: "text/html", Message: "<h1>Bad gateway</h1>"}}, status: 502, text: "<h1>Bad gateway</h1>"},
+		{name: "reset before all", response: llmfake.Broken(llmfake.FaultReset, 0, "a"), err: syscall.ECONNRESET},
+		{name: "reset after the headers", response: llmfake.Response{Text: "a", Fault: llmfake.Fault{Kind: llmfake.FaultReset, Begun: true}}, status: 200, err: syscall.ECONNRESET},
 		{name: "401", response: llmfake.Status(401), status: 401, text: "invalid_api_key"},
 		{name: "403", response: llmfake.Status(403), status: 403, text: "unsupported_country"},
 		{name: "404", response: llmfake.Status(404), status: 404, text: "model_not_found"},

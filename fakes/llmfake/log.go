@@ -14,6 +14,7 @@ const (
 	EventBroken  = "broken"  // the fake cut the connection
 	EventGone    = "gone"    // the client went away before the end
 	EventRefused = "refused" // it violated the protocol
+	EventTooLong = "long"    // it was refused for its length alone
 )
 
 // Entry is one line of the wire log. Seq joins a request with its outcome; it

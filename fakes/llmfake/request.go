@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -126,12 +128,31 @@ type body struct {
 type message struct {
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
-	Name       string          `json:"name"`
+	Name       *string         `json:"name"`
 	ToolCalls  *[]toolCall     `json:"tool_calls"`
 	ToolCallID string          `json:"tool_call_id"`
 
-	text   string
-	images []Image
+	strange []string // members that no message has
+	text    string
+	images  []Image
+}
+
+// UnmarshalJSON remembers the members that are not known.
+func (m *message) UnmarshalJSON(raw []byte) error {
+	type plain message
+	if err := json.Unmarshal(raw, (*plain)(m)); err != nil {
+		return err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !slices.Contains([]string{"role", "content", "name", "tool_calls", "tool_call_id", "refusal"}, name) {
+			m.strange = append(m.strange, name)
+		}
+	}
+	return nil
 }
 
 type toolCall struct {
@@ -187,10 +208,8 @@ func (s *Server) read(r *http.Request) (Request, *refusal) {
 	for _, t := range b.Tools {
 		request.Tools = append(request.Tools, Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters})
 	}
-	if n := s.o.ContextTokens; n > 0 && len(raw)/4 > n {
-		why := bad("messages", "This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.", n, len(raw)/4)
-		why.Code = "context_length_exceeded"
-		return request, why
+	if refusal := s.checkLengths(&b, len(raw)); refusal != nil {
+		return request, refusal
 	}
 	return request, nil
 }
@@ -212,6 +231,7 @@ type refusal struct {
 	Type    string `json:"type"`
 	Param   string `json:"-"`
 	Code    string `json:"-"`
+	lawful  bool   // the client could not know
 }
 
 func bad(param, format string, a ...any) *refusal {

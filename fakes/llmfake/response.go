@@ -20,8 +20,12 @@ type Response struct {
 	Token int `json:"-"`
 	// Split flushes a stream after each so many bytes, in the middle of lines
 	// and characters; 0: after each event.
-	Split int   `json:"-"`
-	Fault Fault `json:"fault,omitzero"`
+	Split int `json:"-"`
+	// Body is sent in place of all that, as it is, with Type as its content
+	// type; empty: a stream's.
+	Body  string `json:"body,omitempty"`
+	Type  string `json:"type,omitempty"`
+	Fault Fault  `json:"fault,omitzero"`
 }
 
 // Usage is OpenAI's token count.
@@ -44,6 +48,8 @@ const (
 	FaultReset   FaultKind = "reset"   // the connection is reset after After events
 	FaultStall   FaultKind = "stall"   // nothing follows after After events until the client goes
 	FaultHang    FaultKind = "hang"    // not even a status comes until the client goes
+	FaultHead    FaultKind = "head"    // a status and headers, and no body until the client goes
+	FaultFlood   FaultKind = "flood"   // Message as it is, After times or until the client goes, before the reply
 	FaultSlow    FaultKind = "slow"    // each byte takes Every
 	FaultError   FaultKind = "error"   // an error object within the stream after After events
 	FaultNoDone  FaultKind = "no_done" // a complete stream without [DONE]
@@ -54,10 +60,13 @@ const (
 type Fault struct {
 	Kind       FaultKind     `json:"kind,omitempty"`
 	Status     int           `json:"status,omitempty"`
-	Message    string        `json:"message,omitempty"`     // of FaultStatus and FaultError; empty: a usual one
+	Message    string        `json:"message,omitempty"`     // of FaultStatus and FaultError; empty: a usual one. Of FaultStatus with Type: the body
+	Type       string        `json:"type,omitempty"`        // content type of FaultStatus; empty: JSON
 	Code       string        `json:"code,omitempty"`        // OpenAI's error code; empty: the usual one
-	RetryAfter string        `json:"retry_after,omitempty"` // header of FaultStatus
+	RetryAfter string        `json:"retry_after,omitempty"` // header of FaultStatus; with "ms" at its end Retry-After-Ms
 	After      int           `json:"after,omitempty"`       // events sent before
+	Bytes      int           `json:"bytes,omitempty"`       // bytes of a stream sent before, in place of After
+	Begun      bool          `json:"begun,omitempty"`       // status and headers are out, also when no event is
 	Every      time.Duration `json:"every,omitempty"`       // of FaultSlow; 0: 20 ms
 }
 
@@ -74,7 +83,7 @@ func Status(code int) Response {
 	return Response{Fault: Fault{Kind: FaultStatus, Status: code}}
 }
 
-// Busy answers 429 with a Retry-After header, in seconds or as a date.
+// Busy answers 429 with a Retry-After header, in seconds, in "300ms" or as a date.
 func Busy(retryAfter string) Response {
 	return Response{Fault: Fault{Kind: FaultStatus, Status: 429, RetryAfter: retryAfter}}
 }

@@ -2,11 +2,11 @@ package llmfake
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -17,6 +17,9 @@ import (
 // errBroken tells that the fake broke the reply off as it was asked to.
 var errBroken = errors.New("broken off")
 
+// errEnded tells that the reply has properly ended before its time.
+var errEnded = errors.New("ended early")
+
 // reply writes one response.
 type reply struct {
 	Response
@@ -25,6 +28,7 @@ type reply struct {
 	start   time.Time
 	tokens  int
 	events  int
+	sent    int    // bytes
 	held    []byte // written and not flushed yet
 }
 
@@ -36,7 +40,7 @@ func send(ctx context.Context, w http.ResponseWriter, request Request, response 
 	switch {
 	case errors.Is(err, errBroken):
 		return EventBroken
-	case err != nil:
+	case err != nil && !errors.Is(err, errEnded):
 		return EventGone
 	case response.Fault.Kind != "":
 		return EventFault
@@ -54,10 +58,19 @@ func (r *reply) write(ctx context.Context) error {
 	switch r.Fault.Kind {
 	case FaultStatus:
 		return r.status()
+	case FaultHead:
+		r.w.WriteHeader(http.StatusOK)
+		if err := http.NewResponseController(r.w).Flush(); err != nil {
+			return err
+		}
+		return wait(ctx, nil)
 	case FaultGarbage:
 		return r.page(ctx, "application/json", `{"status":"ok","data":[1,2,3]}`)
 	case FaultHTML:
 		return r.page(ctx, "text/html; charset=utf-8", "<!doctype html><html><title>Sign in</title><p>Please sign in.</html>")
+	}
+	if r.Body != "" {
+		return r.page(ctx, cmp.Or(r.Type, "text/event-stream"), r.Body)
 	}
 	if r.request.Stream {
 		return r.stream(ctx)
@@ -73,34 +86,6 @@ func wait(ctx context.Context, c <-chan time.Time) error {
 	case <-c:
 		return nil
 	}
-}
-
-func (r *reply) status() error {
-	why := refusal{Status: r.Fault.Status, Message: r.Fault.Message, Code: r.Fault.Code, Type: "server_error"}
-	usual := map[int]refusal{
-		400: {Type: "invalid_request_error", Message: "Invalid request."},
-		401: {Type: "invalid_request_error", Code: "invalid_api_key", Message: "Incorrect API key provided."},
-		403: {Type: "invalid_request_error", Code: "unsupported_country_region_territory", Message: "Country, region, or territory not supported."},
-		404: {Type: "invalid_request_error", Code: "model_not_found", Message: "The model does not exist or you do not have access to it."},
-		429: {Type: "requests", Code: "rate_limit_exceeded", Message: "Rate limit reached."},
-	}
-	if u, ok := usual[why.Status]; ok {
-		why.Type = u.Type
-		if why.Code == "" {
-			why.Code = u.Code
-		}
-		if why.Message == "" {
-			why.Message = u.Message
-		}
-	}
-	if why.Message == "" {
-		why.Message = "The server had an error while processing your request. Sorry about that!"
-	}
-	if r.Fault.RetryAfter != "" {
-		r.w.Header().Set("Retry-After", r.Fault.RetryAfter)
-	}
-	why.write(r.w)
-	return nil
 }
 
 func (r *reply) page(ctx context.Context, contentType, text string) error {
@@ -178,45 +163,6 @@ func (r *reply) usage() map[string]any {
 	}
 }
 
-// breakOff ends the reply as the fault says.
-func (r *reply) breakOff(ctx context.Context) error {
-	if err := r.flush(ctx); err != nil {
-		return err
-	}
-	switch r.Fault.Kind {
-	case FaultStall:
-		return wait(ctx, nil)
-	case FaultReset:
-		r.reset()
-		return errBroken
-	case FaultCut:
-		return errBroken
-	case FaultError:
-		message := r.Fault.Message
-		if message == "" {
-			message = "The server had an error while processing your request. Sorry about that!"
-		}
-		text, err := json.Marshal(map[string]any{"error": map[string]any{"message": message, "type": "server_error", "param": nil, "code": orNull(r.Fault.Code)}})
-		if err != nil {
-			return err
-		}
-		return r.put(ctx, append(append([]byte("data: "), text...), "\n\n"...))
-	}
-	return nil
-}
-
-// reset makes the peer see ECONNRESET instead of an orderly end.
-func (r *reply) reset() {
-	conn, _, err := http.NewResponseController(r.w).Hijack()
-	if err != nil {
-		return
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	_ = conn.Close()
-}
-
 // put writes bytes, one by one when the reply is slow, and flushes them.
 func (r *reply) put(ctx context.Context, text []byte) error {
 	r.held = append(r.held, text...)
@@ -258,10 +204,23 @@ func (r *reply) raw(ctx context.Context, text []byte) error {
 	if err := ctx.Err(); err != nil || len(text) == 0 {
 		return err
 	}
+	room := r.Fault.Bytes - r.sent
+	cut := r.Fault.Bytes > 0 && len(text) >= room
+	if cut {
+		text = text[:room]
+	}
+	r.sent += len(text)
 	if _, err := r.w.Write(text); err != nil {
 		return err
 	}
-	return http.NewResponseController(r.w).Flush()
+	if err := http.NewResponseController(r.w).Flush(); err != nil || !cut {
+		return err
+	}
+	r.held, r.Fault.Bytes = nil, 0
+	if err := r.breakOff(ctx); err != nil {
+		return err
+	}
+	return errEnded
 }
 
 // tokens cuts text into pieces of n characters, or into words with the space

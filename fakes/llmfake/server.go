@@ -28,6 +28,9 @@ type Options struct {
 	Models []string
 	// ContextTokens bounds a prompt at four bytes per token; 0: no bound.
 	ContextTokens int
+	// Description bounds the description of a tool, in characters; 0: no bound.
+	// OpenAI's is 1024.
+	Description int
 	// Extra are top-level request fields that are accepted besides OpenAI's.
 	Extra []string
 	// Respond answers a valid request. It is called from many goroutines at
@@ -96,6 +99,16 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.log.Close())
 }
 
+// Finish is Close with an error that lists the violations, for programs that are
+// no tests.
+func (s *Server) Finish() error {
+	err := s.Close()
+	for _, v := range s.Violations() {
+		err = errors.Join(err, fmt.Errorf("the model endpoint refused a request: %s", v))
+	}
+	return err
+}
+
 // Requests are the accepted requests so far, in order of arrival.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
@@ -104,8 +117,8 @@ func (s *Server) Requests() []Request {
 }
 
 // Violations are the refused requests: what was wrong and how they began.
-// Wrong keys and unknown models are not among them: those are faults of the
-// configuration, not of the client.
+// Wrong keys, unknown models and what is too long for the endpoint are not among
+// them: those are faults of the configuration, not of the client.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +198,7 @@ func (s *Server) refuse(r Request, why *refusal) {
 	if why.Status == statusGone {
 		return
 	}
-	if why.Status != http.StatusNotFound {
+	if why.Status != http.StatusNotFound && !why.lawful {
 		head := r.Raw
 		if len(head) > 2000 {
 			head = head[len(head)-2000:]
@@ -194,7 +207,11 @@ func (s *Server) refuse(r Request, why *refusal) {
 		s.violations = append(s.violations, fmt.Sprintf("%s (%s): request ends with: %s", why.Message, why.Param, head))
 		s.mu.Unlock()
 	}
-	s.log.Add(Entry{At: time.Now(), Event: EventRefused, Problem: why.Message})
+	event := EventRefused
+	if why.lawful {
+		event = EventTooLong
+	}
+	s.log.Add(Entry{At: time.Now(), Event: event, Problem: why.Message})
 }
 
 // named gives ids to the calls that have none.

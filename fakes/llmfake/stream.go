@@ -1,6 +1,7 @@
 package llmfake
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -9,7 +10,10 @@ import (
 // stream writes the reply as server-sent events the way OpenAI does: the role,
 // the pieces, the finish reason, the usage, [DONE].
 func (r *reply) stream(ctx context.Context) error {
-	r.w.Header().Set("Content-Type", "text/event-stream")
+	r.w.Header().Set("Content-Type", cmp.Or(r.Type, "text/event-stream"))
+	if err := r.flood(ctx); err != nil {
+		return err
+	}
 	broken, err := r.pieces(ctx)
 	if err != nil || broken {
 		return err
@@ -48,14 +52,6 @@ func (r *reply) pieces(ctx context.Context) (broken bool, err error) {
 		return true, r.breakOff(ctx)
 	}
 	return false, nil
-}
-
-func (r *reply) breaks() bool {
-	switch r.Fault.Kind {
-	case FaultEnd, FaultCut, FaultReset, FaultStall, FaultError:
-		return true
-	}
-	return false
 }
 
 type event struct {

@@ -73,7 +73,7 @@ access: {telegram: {users: ["*"]}, slack: {users: ["*"]}, admins: ["telegram:1"]
 	return h, os.WriteFile(h.line[3], []byte(text), 0o600)
 }
 
-func (h *house) close() error { return errors.Join(closeFakes(h.telegram, h.slack), h.model.Close()) }
+func (h *house) close() error { return errors.Join(closeFakes(h.telegram, h.slack), h.model.Finish()) }
 
 // daemon is a running legwork serve.
 type daemon struct {
