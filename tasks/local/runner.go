@@ -246,7 +246,8 @@ func (r *runner) start(ctx context.Context, a planner.Action) {
 }
 
 // ended takes note of an action that returned. One that is listed still has
-// either asked somebody, or could not store its outcome.
+// asked somebody, must wait because a budget is reached, or could not store its
+// outcome.
 func (r *runner) ended(ctx context.Context, f finished) {
 	if err := r.view.Refresh(ctx); err != nil && f.err == nil {
 		f.err = err
@@ -255,15 +256,15 @@ func (r *runner) ended(ctx context.Context, f finished) {
 	if d != nil {
 		d.cancel()
 	}
-	kind := r.listed(f.action)
-	if kind == planner.KindAsk && f.err == nil {
+	a := r.listed(f.action)
+	if a.Kind == planner.KindAsk && f.err == nil {
 		d.parked = true
 		return
-	} else if kind != "" && f.err == nil {
+	} else if a.Kind != "" && f.err == nil && !a.Hold {
 		f.err = errStuck
 	}
 	delete(r.running, f.action)
-	if f.err == nil || kind == "" || ctx.Err() != nil { // what is not wanted any more was cancelled
+	if f.err == nil || a.Kind == "" || ctx.Err() != nil { // what is not wanted any more was cancelled
 		r.pause = firstPause
 		return
 	}
@@ -275,14 +276,14 @@ func (r *runner) ended(ctx context.Context, f finished) {
 // errStuck says that an action left no trace in the journal.
 var errStuck = errors.New("it is done and yet still wanted")
 
-// listed is the kind of an action that is still wanted; empty for none.
-func (r *runner) listed(action string) planner.Kind {
+// listed is an action that is still wanted; its zero value for none.
+func (r *runner) listed(action string) planner.Action {
 	for _, a := range planner.Todo(r.view.State) {
 		if a.ID == action {
-			return a.Kind
+			return a
 		}
 	}
-	return ""
+	return planner.Action{}
 }
 
 func (r *runner) expire(ctx context.Context) {
