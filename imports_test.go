@@ -33,7 +33,7 @@ web                |                                         |
 toolbox            | llm form tasks tools tools/client       |
 tasks/local        | bot i18n llm planner tasks              |
 tasks/enginetest   | bot form i18n llm planner tasks         | pgregory.net/rapid go-cmp
-store/bolt         | bot llm planner tasks store/rules       | bbolt golang-lru/v2 flock
+store/bolt         | bot llm planner tasks store/rules store/disk | bbolt golang-lru/v2 flock
 store/memory       | bot llm planner tasks store/rules       |
 store/control      |                                         |
 store/disk         |                                         |
