@@ -44,12 +44,15 @@ func (e *BudgetError) Unwrap() error { return ErrBudget }
 // reserving again for the same one, as after a crash, counts what was reserved
 // before as spent, because it may have been.
 type Reservation struct {
-	Action string    // id of the action
+	Action string    // id of the action; "ID/NAME" of a call that is made within an action: the event of that action settles it, too
 	Day    string    // whose budgets it counts for, "2026-11-20" in the time zone of the config
 	User   string    // key of the person on whose behalf it is
 	Chat   string    // room of the task's chat, threads aside
 	Model  string    // configured model
 	Most   llm.Usage // what it may cost at most
+	// Least is what it has cost when it was begun and nothing more is known of
+	// it: its input. Zero: the input of Most, with its part of the cost by tokens.
+	Least llm.Usage
 	// Hold is kept back for the closing answer of the task from its first
 	// reservation with a Hold on, once, and must have room, too. Nil: nothing.
 	Hold *llm.Usage
@@ -84,7 +87,7 @@ type SpentQuery struct {
 type Ledger interface {
 	// Reserve makes a reservation, unless a budget has no room for it: then it is
 	// a *BudgetError, which names the first such budget in the order of the
-	// constants, and nothing has changed. ErrNoTask.
+	// constants, and nothing has changed. ErrNoTask; ErrRefused when it is over.
 	Reserve(ctx context.Context, id ID, r Reservation) error
 	// Settle replaces a reservation by what the action has cost, where no event
 	// does so: it was cancelled. Without a reservation it does nothing.

@@ -27,13 +27,14 @@ type cache struct {
 	mu         sync.Mutex
 	live, over *simplelru.LRU[tasks.ID, planner.State]
 	lanes      *simplelru.LRU[string, []liveRow] // lists that are never changed
+	altered    *simplelru.LRU[string, uint64]    // rules.Base.Altered
 }
 
 func newCache() *cache {
 	return &cache{
 		live:  newLRU[tasks.ID, planner.State](cachedLive),
 		over:  newLRU[tasks.ID, planner.State](cachedOver),
-		lanes: newLRU[string, []liveRow](cachedLanes),
+		lanes: newLRU[string, []liveRow](cachedLanes), altered: newLRU[string, uint64](cachedLanes),
 	}
 }
 
@@ -95,6 +96,9 @@ func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for conversation, order := range changes.Altered {
+		c.altered.Add(conversation, order)
+	}
 	for conversation, rows := range lanes {
 		if len(rows) == 0 {
 			c.lanes.Remove(conversation)

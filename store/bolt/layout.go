@@ -15,12 +15,15 @@ import (
 	"legwork/tasks"
 )
 
-// format is the version of the layout below.
+// format is the version of the layout below. It grows when a version of legwork
+// could no longer read what another one wrote. A new bucket is no reason: what
+// is missing in an older file is made when it is opened, its name is noted under
+// "added", and from then on it must be there.
 const format = 1
 
 // The buckets. Every value is sealed: CRC-32C of key and body, then the body.
 const (
-	bucketMeta     = "meta"     // "format": number; "order": the order number given last
+	bucketMeta     = "meta"     // "format": number; "order": the order number given last; "added": names of added buckets
 	bucketJournal  = "journal"  // task id, seq -> planner.Event as JSON
 	bucketTasks    = "tasks"    // task id -> rules.Task as JSON
 	bucketLive     = "live"     // conversation, order -> liveRow as JSON: the conversation's lane
@@ -31,12 +34,30 @@ const (
 	bucketSettings = "settings" // owner, name -> text
 )
 
-func buckets() []string {
+// Buckets that the first files do not have.
+const (
+	bucketAccounts  = "accounts"  // task id -> rules.Account as JSON, until it is over
+	bucketSums      = "sums"      // day, kind, person or chat -> rules.Sum as JSON
+	bucketSpent     = "spent"     // day, person, chat, model -> calls and usage, binary
+	bucketSchedules = "schedules" // id -> tasks.Schedule as JSON
+	bucketDue       = "due"       // time, id of a schedule -> nothing: those that wait for it
+	bucketSummaries = "summaries" // conversation -> tasks.Summary as JSON
+)
+
+// first are the buckets that every file has.
+func first() []string {
 	return []string{
 		bucketMeta, bucketJournal, bucketTasks, bucketLive, bucketSeen,
 		bucketExpiry, bucketHistory, bucketCuts, bucketSettings,
 	}
 }
+
+// added are the buckets that files of earlier versions do not have.
+func added() []string {
+	return []string{bucketAccounts, bucketSums, bucketSpent, bucketSchedules, bucketDue, bucketSummaries}
+}
+
+func buckets() []string { return append(first(), added()...) }
 
 // liveRow is one entry of a conversation's lane: a task that is not over.
 type liveRow struct {
@@ -157,51 +178,6 @@ func historyRow(key, value []byte) (rules.Row, error) {
 	r.At = time.Unix(0, int64(binary.BigEndian.Uint64(body[2:10]))).UTC()
 	r.Task, r.Text = tasks.ID(body[10:text]), string(body[text:])
 	return r, nil
-}
-
-// prepare creates the buckets of a new file, and refuses one of another layout.
-func prepare(db *bbolt.DB) error {
-	ready := false
-	err := db.View(func(tx *bbolt.Tx) error {
-		meta := tx.Bucket([]byte(bucketMeta))
-		if meta == nil && fresh(tx) {
-			return nil
-		}
-		if meta == nil {
-			return fmt.Errorf("%w: bucket %q is missing", tasks.ErrDamaged, bucketMeta)
-		}
-		ready = true
-		key := []byte("format")
-		var found int
-		if err := unsealJSON(key, meta.Get(key), &found); err != nil {
-			return fmt.Errorf("reading format: %w", err)
-		}
-		if found != format {
-			return fmt.Errorf("the file has format %d, this version of legwork reads %d", found, format)
-		}
-		for _, name := range buckets() {
-			if tx.Bucket([]byte(name)) == nil {
-				return fmt.Errorf("%w: bucket %q is missing", tasks.ErrDamaged, name)
-			}
-		}
-		return nil
-	})
-	if err != nil || ready {
-		return err
-	}
-	return db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range buckets() {
-			if _, err := tx.CreateBucket([]byte(name)); err != nil {
-				return err
-			}
-		}
-		key := []byte("format")
-		value, err := sealJSON(key, format)
-		if err != nil {
-			return err
-		}
-		return tx.Bucket([]byte(bucketMeta)).Put(key, value)
-	})
 }
 
 // fresh reports that nothing was ever committed to the file: bbolt gives a new

@@ -1,44 +1,218 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
-	"time"
+	"errors"
+	"fmt"
 
 	"legwork/llm"
+	"legwork/planner"
+	"legwork/store/rules"
 	"legwork/tasks"
 )
 
 // Reserve implements tasks.Ledger.
-func (s *Store) Reserve(context.Context, tasks.ID, tasks.Reservation) error { return nil }
-
-// Settle implements tasks.Ledger.
-func (s *Store) Settle(context.Context, tasks.ID, string, llm.Usage) error { return nil }
-
-// Spent implements tasks.Ledger.
-func (s *Store) Spent(context.Context, tasks.SpentQuery) ([]tasks.Spent, error) { return nil, nil }
-
-// Room implements tasks.Ledger.
-func (s *Store) Room(context.Context, tasks.ID, tasks.Reservation) error { return nil }
-
-// Schedules implements tasks.Schedules.
-func (s *Store) Schedules(context.Context, string) ([]tasks.Schedule, error) { return nil, nil }
-
-// PutSchedule implements tasks.Schedules.
-func (s *Store) PutSchedule(context.Context, tasks.Schedule) error { return nil }
-
-// DropSchedule implements tasks.Schedules.
-func (s *Store) DropSchedule(context.Context, string) error { return nil }
-
-// Due implements tasks.Schedules.
-func (s *Store) Due(context.Context, time.Time, int) ([]tasks.Schedule, time.Time, error) {
-	return nil, time.Time{}, nil
+func (s *Store) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
+	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Reserve(id, r) }); err != nil {
+		return fmt.Errorf("reserving: %w", err)
+	}
+	return nil
 }
 
-// Summary implements tasks.Summaries.
-func (s *Store) Summary(context.Context, string) (tasks.Summary, error) { return tasks.Summary{}, nil }
+// Settle implements tasks.Ledger.
+func (s *Store) Settle(ctx context.Context, id tasks.ID, action string, cost llm.Usage) error {
+	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Settle(id, action, cost) }); err != nil {
+		return fmt.Errorf("settling: %w", err)
+	}
+	return nil
+}
 
-// PutSummary implements tasks.Summaries.
-func (s *Store) PutSummary(context.Context, string, uint64, tasks.Summary) error { return nil }
+// Room implements tasks.Ledger.
+func (s *Store) Room(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
+	state, err := s.State(ctx, id)
+	if err == nil {
+		err = s.view(ctx, func(b base) error {
+			return rules.NewStage(folded{b, state}, s.now()).Reserve(id, r)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("looking for room: %w", err)
+	}
+	return nil
+}
 
-// Turns implements tasks.Summaries.
-func (s *Store) Turns(context.Context, string, uint64, int) ([]tasks.Turn, error) { return nil, nil }
+// folded is what is committed, with the state of the one task that is looked at.
+type folded struct {
+	base
+	state planner.State
+}
+
+// State implements rules.Base.
+func (f folded) State(tasks.ID) (planner.State, error) { return f.state, nil }
+
+// Spent implements tasks.Ledger. A damaged row is left out.
+func (s *Store) Spent(ctx context.Context, q tasks.SpentQuery) ([]tasks.Spent, error) {
+	var list []tasks.Spent
+	err := s.view(ctx, func(b base) error {
+		c := b.bucket(bucketSpent).Cursor()
+		for k, v := c.Seek([]byte(q.From)); k != nil; k, v = c.Next() {
+			row, ok := spentRow(k)
+			if ok && q.To != "" && row.Day > q.To {
+				return nil
+			}
+			if ok && (q.User != "" && row.User != q.User || q.Chat != "" && row.Chat != q.Chat) {
+				continue
+			}
+			spent, err := spentValue(row, k, v)
+			if err != nil || !ok {
+				b.log.Error("leaving out what was spent", "record", describe(bucketSpent, k), "error", err)
+				continue
+			}
+			list = append(list, spent)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the ledger: %w", err)
+	}
+	return list, nil
+}
+
+// Account implements rules.Base. A damaged one costs what its task has spent
+// and reserved; the rest of the task goes on.
+func (b base) Account(id tasks.ID) (rules.Account, error) {
+	var a rules.Account
+	if id == "" {
+		return a, nil
+	}
+	_, err := b.row(bucketAccounts, []byte(id), &a)
+	if errors.Is(err, tasks.ErrDamaged) {
+		b.log.Error("counting the cost of a task anew", "error", err)
+		return rules.Account{}, nil
+	}
+	return a, err
+}
+
+// Sum implements rules.Base. A damaged one is added up anew from the rows of its
+// day; by how much it was extended is lost.
+func (b base) Sum(of rules.Sums) (rules.Sum, error) {
+	var sum rules.Sum
+	_, err := b.row(bucketSums, sumKey(of), &sum)
+	if errors.Is(err, tasks.ErrDamaged) {
+		b.log.Error("adding up a day's budget anew", "error", err)
+		return b.addUp(of)
+	}
+	return sum, err
+}
+
+// addUp computes a sum from what was spent and what tasks have reserved.
+func (b base) addUp(of rules.Sums) (sum rules.Sum, err error) {
+	err = guard(func() error {
+		c := b.bucket(bucketSpent).Cursor()
+		day := ordered(nil, of.Day)
+		for k, v := c.Seek(day); bytes.HasPrefix(k, day); k, v = c.Next() {
+			row, _ := spentRow(k)
+			if spent, err := spentValue(row, k, v); err == nil {
+				sum = sum.Plus(of, spent)
+			}
+		}
+		c = b.bucket(bucketAccounts).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			var a rules.Account
+			if unsealJSON(k, v, &a) == nil {
+				sum = sum.With(of, a)
+			}
+		}
+		return nil
+	})
+	return sum, err
+}
+
+// Spent implements rules.Base. A damaged row begins anew.
+func (b base) Spent(row rules.SpentRow) (spent tasks.Spent, err error) {
+	key := spentKey(row)
+	spent = tasks.Spent{Day: row.Day, User: row.User, Chat: row.Chat, Model: row.Model}
+	err = guard(func() error {
+		value := b.bucket(bucketSpent).Get(key)
+		if value == nil {
+			return nil
+		}
+		stored, err := spentValue(row, key, value)
+		if err != nil {
+			b.log.Error("losing what was spent", "record", describe(bucketSpent, key), "error", err)
+			return nil
+		}
+		spent = stored
+		return nil
+	})
+	return spent, err
+}
+
+// putLedger writes accounts, sums and what was spent.
+func putLedger(b base, c *rules.Changes) error {
+	for id, a := range c.Accounts {
+		write := func() error { return putJSON(b.tx, bucketAccounts, []byte(id), a) }
+		if a.Empty() {
+			write = func() error { return b.bucket(bucketAccounts).Delete([]byte(id)) }
+		}
+		if err := write(); err != nil {
+			return err
+		}
+	}
+	for of, sum := range c.Sums {
+		if err := putSum(b, of, sum); err != nil {
+			return err
+		}
+	}
+	for row, spent := range c.Spent {
+		key := spentKey(row)
+		if err := b.bucket(bucketSpent).Put(key, seal(key, spentBody(spent))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keptDays is how many days' sums are kept. They are counted by days that are
+// there, not by the clock: one that jumps and comes back finds its budgets as
+// they were.
+const keptDays = 32
+
+// putSum writes a sum. The first one of a day makes place for it.
+func putSum(b base, of rules.Sums, sum rules.Sum) error {
+	key := sumKey(of)
+	begins := of == rules.Sums{Day: of.Day} && b.bucket(bucketSums).Get(key) == nil
+	if err := putJSON(b.tx, bucketSums, key, sum); err != nil || !begins {
+		return err
+	}
+	var days [][]byte
+	c := b.bucket(bucketSums).Cursor()
+	for k, _ := c.First(); k != nil; {
+		day, _, _ := bytes.Cut(k, []byte{0})
+		day = append(bytes.Clone(day), 0)
+		days = append(days, day)
+		k, _ = c.Seek(append(bytes.Clone(day), 0xff))
+	}
+	for _, day := range days[:max(0, len(days)-keptDays)] {
+		if err := deleteAll(b, bucketSums, day); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteAll deletes the records whose keys have a prefix.
+func deleteAll(b base, bucket string, prefix []byte) error {
+	var keys [][]byte
+	c := b.bucket(bucket).Cursor()
+	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		keys = append(keys, bytes.Clone(k))
+	}
+	for _, k := range keys {
+		if err := b.bucket(bucket).Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -32,8 +32,10 @@ func put(b base, c *rules.Changes, now time.Time) (map[string][]liveRow, error) 
 	if err := putSeen(b.tx, c.Seen, now); err != nil {
 		return nil, err
 	}
-	if err := putRest(b.tx, c); err != nil {
-		return nil, err
+	for _, put := range []func(base, *rules.Changes) error{putRest, putLedger, putSchedules, putSummaries} {
+		if err := put(b, c); err != nil {
+			return nil, err
+		}
 	}
 	return putLanes(b, c)
 }
@@ -53,8 +55,10 @@ func deleteTasks(tx *bbolt.Tx, gone map[tasks.ID]bool) error {
 				return err
 			}
 		}
-		if err := tx.Bucket([]byte(bucketTasks)).Delete([]byte(id)); err != nil {
-			return err
+		for _, name := range []string{bucketTasks, bucketAccounts} {
+			if err := tx.Bucket([]byte(name)).Delete([]byte(id)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -86,7 +90,8 @@ func putRecords(b base, c *rules.Changes) error {
 }
 
 // putRest writes cuts, settings and the order number.
-func putRest(tx *bbolt.Tx, c *rules.Changes) error {
+func putRest(base base, c *rules.Changes) error {
+	tx := base.tx
 	for conversation, order := range c.Cuts {
 		write := func() error { return putJSON(tx, bucketCuts, []byte(conversation), order) }
 		if order == 0 {

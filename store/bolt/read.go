@@ -151,7 +151,7 @@ func (b base) turns(conversation string, cut, end uint64, budget *rules.Budget) 
 		case row.Answer:
 			answer = row
 		default:
-			t := tasks.Turn{Task: row.Task, At: row.At, Goal: row.Text}
+			t := tasks.Turn{Task: row.Task, Order: row.Order, At: row.At, Goal: row.Text}
 			if answer.Order == row.Order {
 				t.Answer, t.Failed = answer.Text, answer.Failed
 			}

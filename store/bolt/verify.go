@@ -19,6 +19,7 @@ const (
 	maxFindings  = 100              // reported by Verify
 	quickRecords = 2000             // read from either end of a bucket by VerifyQuick
 	checkTime    = 20 * time.Second // given to the child process
+	verifyTime   = 30 * time.Minute // given to one that reads the whole file
 )
 
 // Verify reads every page and every record of a data file that no process
@@ -68,7 +69,7 @@ func VerifyQuick(path string) error {
 func walk(tx *bbolt.Tx, name string, report func(error), visit func(c *bbolt.Cursor, check func(k, v []byte) error)) {
 	b := tx.Bucket([]byte(name))
 	if b == nil {
-		report(fmt.Errorf("%w: bucket %q is missing", tasks.ErrDamaged, name))
+		report(missing(tx, name))
 		return
 	}
 	visit(b.Cursor(), func(k, v []byte) error {
@@ -86,7 +87,7 @@ func verify(path string, look func(tx *bbolt.Tx, report func(error))) error {
 	}
 	var findings []error
 	report := func(err error) {
-		if len(findings) < maxFindings {
+		if err != nil && len(findings) < maxFindings {
 			findings = append(findings, err)
 		}
 	}
@@ -112,14 +113,28 @@ func verify(path string, look func(tx *bbolt.Tx, report func(error))) error {
 	return nil
 }
 
-// check runs the command that looks at a suspect file, in a child process. What
-// the child said last goes into the error.
+// Examine verifies a whole file in a child process, by a command to which the
+// path is appended; in this one when there is no command. ErrDamaged.
+func Examine(ctx context.Context, path string, command []string) error {
+	if len(command) == 0 {
+		return Verify(path)
+	}
+	return examine(ctx, path, command, verifyTime)
+}
+
+// check looks at a suspect file in a child process.
 func check(ctx context.Context, path string, command []string) error {
+	return examine(ctx, path, command, checkTime)
+}
+
+// examine runs the command that looks at a suspect file, in a child process. What
+// the child said last goes into the error.
+func examine(ctx context.Context, path string, command []string, most time.Duration) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	args := append(append([]string(nil), command[1:]...), path)
 	out, err := exec.CommandContext(ctx, command[0], args...).CombinedOutput()

@@ -23,6 +23,13 @@ type contents struct {
 	cuts     map[string]uint64
 	settings map[rules.Setting]string
 	order    uint64
+
+	accounts  map[tasks.ID]rules.Account
+	sums      map[rules.Sums]rules.Sum
+	spent     map[rules.SpentRow]tasks.Spent
+	schedules map[string]tasks.Schedule
+	summaries map[string]tasks.Summary
+	altered   map[string]uint64
 }
 
 // turn is an exchange of a conversation; what is missing is nil.
@@ -31,11 +38,22 @@ type turn struct {
 	goal, answer *rules.Row
 }
 
+// whole is the turn as it is told; it must have a goal.
+func (t turn) whole() tasks.Turn {
+	whole := tasks.Turn{Task: t.goal.Task, Order: t.order, At: t.goal.At, Goal: t.goal.Text}
+	if t.answer != nil {
+		whole.Answer, whole.Failed = t.answer.Text, t.answer.Failed
+	}
+	return whole
+}
+
 func newContents() *contents {
 	return &contents{
 		journals: map[tasks.ID][][]byte{}, states: map[tasks.ID]planner.State{}, tasks: map[tasks.ID]rules.Task{},
 		seen: map[string]rules.Seen{}, lanes: map[string]tasks.Lane{}, history: map[string][]turn{},
 		cuts: map[string]uint64{}, settings: map[rules.Setting]string{},
+		accounts: map[tasks.ID]rules.Account{}, sums: map[rules.Sums]rules.Sum{}, spent: map[rules.SpentRow]tasks.Spent{},
+		schedules: map[string]tasks.Schedule{}, summaries: map[string]tasks.Summary{}, altered: map[string]uint64{},
 	}
 }
 
@@ -137,11 +155,7 @@ func (c *contents) turns(conversation string, before tasks.ID, budget *rules.Bud
 		if t.order >= end || t.goal == nil {
 			continue
 		}
-		whole := tasks.Turn{Task: t.goal.Task, At: t.goal.At, Goal: t.goal.Text}
-		if t.answer != nil {
-			whole.Answer, whole.Failed = t.answer.Text, t.answer.Failed
-		}
-		if !budget.Add(whole) {
+		if !budget.Add(t.whole()) {
 			break
 		}
 	}
@@ -154,6 +168,7 @@ func (c *contents) commit(changes *rules.Changes, now time.Time) {
 		delete(c.journals, id)
 		delete(c.states, id)
 		delete(c.tasks, id)
+		delete(c.accounts, id)
 	}
 	for _, r := range changes.Records {
 		c.journals[r.Task] = append(c.journals[r.Task], r.Body)
@@ -189,6 +204,7 @@ func (c *contents) commit(changes *rules.Changes, now time.Time) {
 		}
 	}
 	c.order = max(c.order, changes.Order)
+	c.commitMore(changes)
 	c.note(changes.Seen, now)
 }
 

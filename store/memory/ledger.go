@@ -1,44 +1,177 @@
 package memory
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"legwork/llm"
+	"legwork/store/rules"
 	"legwork/tasks"
 )
 
 // Reserve implements tasks.Ledger.
-func (s *Store) Reserve(context.Context, tasks.ID, tasks.Reservation) error { return nil }
+func (s *Store) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
+	return doing("reserving", s.change(ctx, func(stage *rules.Stage) error { return stage.Reserve(id, r) }))
+}
 
 // Settle implements tasks.Ledger.
-func (s *Store) Settle(context.Context, tasks.ID, string, llm.Usage) error { return nil }
-
-// Spent implements tasks.Ledger.
-func (s *Store) Spent(context.Context, tasks.SpentQuery) ([]tasks.Spent, error) { return nil, nil }
+func (s *Store) Settle(ctx context.Context, id tasks.ID, action string, cost llm.Usage) error {
+	return doing("settling", s.change(ctx, func(stage *rules.Stage) error { return stage.Settle(id, action, cost) }))
+}
 
 // Room implements tasks.Ledger.
-func (s *Store) Room(context.Context, tasks.ID, tasks.Reservation) error { return nil }
+func (s *Store) Room(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
+	err := s.view(ctx, func(c *contents) error { return rules.NewStage(c, s.now()).Reserve(id, r) })
+	return doing("looking for room", err)
+}
+
+// Spent implements tasks.Ledger.
+func (s *Store) Spent(ctx context.Context, q tasks.SpentQuery) ([]tasks.Spent, error) {
+	var list []tasks.Spent
+	err := s.view(ctx, func(c *contents) error {
+		for row, spent := range c.spent {
+			late := q.To != "" && row.Day > q.To
+			other := q.User != "" && row.User != q.User || q.Chat != "" && row.Chat != q.Chat
+			if row.Day >= q.From && !late && !other {
+				list = append(list, spent)
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(list, func(a, b tasks.Spent) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.User, b.User), cmp.Compare(a.Chat, b.Chat), cmp.Compare(a.Model, b.Model))
+	})
+	return list, doing("reading the ledger", err)
+}
 
 // Schedules implements tasks.Schedules.
-func (s *Store) Schedules(context.Context, string) ([]tasks.Schedule, error) { return nil, nil }
+func (s *Store) Schedules(ctx context.Context, conversation string) ([]tasks.Schedule, error) {
+	var list []tasks.Schedule
+	err := s.view(ctx, func(c *contents) (err error) { list, err = c.Schedules(conversation); return err })
+	return rules.InOrder(list), doing("listing schedules", err)
+}
 
 // PutSchedule implements tasks.Schedules.
-func (s *Store) PutSchedule(context.Context, tasks.Schedule) error { return nil }
+func (s *Store) PutSchedule(ctx context.Context, v tasks.Schedule) error {
+	return doing("storing schedule", s.change(ctx, func(stage *rules.Stage) error { return stage.PutSchedule(v) }))
+}
 
 // DropSchedule implements tasks.Schedules.
-func (s *Store) DropSchedule(context.Context, string) error { return nil }
+func (s *Store) DropSchedule(ctx context.Context, id string) error {
+	return doing("deleting schedule", s.change(ctx, func(stage *rules.Stage) error { return stage.DropSchedule(id) }))
+}
 
 // Due implements tasks.Schedules.
-func (s *Store) Due(context.Context, time.Time, int) ([]tasks.Schedule, time.Time, error) {
-	return nil, time.Time{}, nil
+func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []tasks.Schedule, next time.Time, err error) {
+	var waiting []tasks.Schedule
+	err = s.view(ctx, func(c *contents) error {
+		waiting = slices.Collect(maps.Values(c.schedules))
+		return nil
+	})
+	waiting = slices.DeleteFunc(waiting, func(v tasks.Schedule) bool { return !rules.Waits(v) })
+	slices.SortFunc(waiting, func(a, b tasks.Schedule) int { return cmp.Or(a.Next.Compare(b.Next), cmp.Compare(a.ID, b.ID)) })
+	for _, v := range waiting {
+		if v.Next.After(now) || len(due) >= limit {
+			next = v.Next
+			break
+		}
+		due = append(due, v)
+	}
+	return due, next, doing("reading the due-table", err)
 }
 
 // Summary implements tasks.Summaries.
-func (s *Store) Summary(context.Context, string) (tasks.Summary, error) { return tasks.Summary{}, nil }
+func (s *Store) Summary(ctx context.Context, conversation string) (tasks.Summary, error) {
+	var v tasks.Summary
+	err := s.view(ctx, func(c *contents) (err error) { v, err = rules.Summary(c, conversation); return err })
+	return v, doing("reading summary", err)
+}
 
 // PutSummary implements tasks.Summaries.
-func (s *Store) PutSummary(context.Context, string, uint64, tasks.Summary) error { return nil }
+func (s *Store) PutSummary(ctx context.Context, conversation string, before uint64, v tasks.Summary) error {
+	err := s.change(ctx, func(stage *rules.Stage) error { return stage.PutSummary(conversation, before, v) })
+	return doing("storing summary", err)
+}
 
 // Turns implements tasks.Summaries.
-func (s *Store) Turns(context.Context, string, uint64, int) ([]tasks.Turn, error) { return nil, nil }
+func (s *Store) Turns(ctx context.Context, conversation string, after uint64, limit int) ([]tasks.Turn, error) {
+	var list []tasks.Turn
+	err := s.view(ctx, func(c *contents) error {
+		for _, t := range c.history[conversation] {
+			if t.order > max(after, c.cuts[conversation]) && t.goal != nil && len(list) < limit {
+				list = append(list, t.whole())
+			}
+		}
+		return nil
+	})
+	return list, doing("reading turns", err)
+}
+
+// Account implements rules.Base.
+func (c *contents) Account(id tasks.ID) (rules.Account, error) { return c.accounts[id], nil }
+
+// Sum implements rules.Base.
+func (c *contents) Sum(of rules.Sums) (rules.Sum, error) { return c.sums[of], nil }
+
+// Spent implements rules.Base.
+func (c *contents) Spent(row rules.SpentRow) (tasks.Spent, error) {
+	if spent, ok := c.spent[row]; ok {
+		return spent, nil
+	}
+	return tasks.Spent{Day: row.Day, User: row.User, Chat: row.Chat, Model: row.Model}, nil
+}
+
+// Schedule implements rules.Base.
+func (c *contents) Schedule(id string) (tasks.Schedule, bool, error) {
+	v, ok := c.schedules[id]
+	return v, ok, nil
+}
+
+// Schedules implements rules.Base; of all conversations when it is empty.
+func (c *contents) Schedules(conversation string) ([]tasks.Schedule, error) {
+	var list []tasks.Schedule
+	for _, v := range c.schedules {
+		if conversation == "" || v.Chat.Key() == conversation {
+			list = append(list, v)
+		}
+	}
+	return list, nil
+}
+
+// Summary implements rules.Base.
+func (c *contents) Summary(conversation string) (tasks.Summary, error) {
+	return c.summaries[conversation], nil
+}
+
+// Altered implements rules.Base.
+func (c *contents) Altered(conversation string) (uint64, error) { return c.altered[conversation], nil }
+
+// commitMore takes over what a transaction changed of the ledger, schedules and
+// summaries.
+func (c *contents) commitMore(changes *rules.Changes) {
+	for id, a := range changes.Accounts {
+		c.accounts[id] = a
+		if a.Empty() {
+			delete(c.accounts, id)
+		}
+	}
+	maps.Copy(c.sums, changes.Sums)
+	maps.Copy(c.spent, changes.Spent)
+	maps.Copy(c.altered, changes.Altered)
+	for id, v := range changes.Schedules {
+		if v == nil {
+			delete(c.schedules, id)
+			continue
+		}
+		c.schedules[id] = *v
+	}
+	for conversation, v := range changes.Summaries {
+		c.summaries[conversation] = v
+		if v == (tasks.Summary{}) {
+			delete(c.summaries, conversation)
+		}
+	}
+}

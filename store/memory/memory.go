@@ -46,6 +46,7 @@ func (s *Store) Reopen() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	clear(s.data.altered)
 	return &Store{now: s.now, data: s.data}
 }
 

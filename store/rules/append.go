@@ -65,7 +65,27 @@ func (s *Stage) take(id tasks.ID, e planner.Event) error {
 	}
 	task.Last, task.Over = e.Seq, task.Over || after.Finished()
 	put(&s.changes.Tasks, id, task)
+	if err := s.account(id, task, before, after, e); err != nil {
+		return err
+	}
 	return s.release(lane.Note(id, after))
+}
+
+// account writes what an event means for the ledger.
+func (s *Stage) account(id tasks.ID, task Task, before, after planner.State, e planner.Event) error {
+	if err := s.settle(id, task, e); err != nil {
+		return err
+	}
+	if err := s.grant(before, e); err != nil {
+		return err
+	}
+	switch {
+	case task.Over:
+		return s.close(id)
+	case after.Settled() && !before.Settled():
+		return s.done(id)
+	}
+	return nil
 }
 
 // fold gives e its number and time, checks that it fits, and records it. It
@@ -128,6 +148,9 @@ func (s *Stage) Drop(id tasks.ID) error {
 	}
 	task.Over = true
 	put(&s.changes.Tasks, id, task)
+	if err := s.close(id); err != nil {
+		return err
+	}
 	s.changes.Dropped = append(s.changes.Dropped, id)
 	s.changes.Rows = append(s.changes.Rows, Row{
 		Conversation: task.Chat.Key(), Order: task.Order, Task: id, Answer: true, Failed: true, At: s.now, Fallback: true,

@@ -51,6 +51,9 @@ func (s *Stage) forget(f *Forgetting) error {
 	if f.until == 0 {
 		f.until = order
 	}
+	if err := s.dropSummary(f.Conversation, order); err != nil {
+		return err
+	}
 	lane, err := s.Lane(f.Conversation)
 	if err != nil {
 		return err
@@ -77,10 +80,13 @@ func (s *Stage) forget(f *Forgetting) error {
 	for _, r := range gone {
 		s.changes.Rows = append(s.changes.Rows, Row{Conversation: f.Conversation, Order: r.Order, Answer: r.Answer, Gone: true})
 	}
-	if f.done {
-		return s.uncut(f.Conversation)
+	if !f.done {
+		return nil
 	}
-	return nil
+	if err := s.forgetFirings(f.Conversation); err != nil {
+		return err
+	}
+	return s.uncut(f.Conversation)
 }
 
 // forgetTask deletes the task of a turn, unless it is not over, and returns
@@ -96,6 +102,9 @@ func (s *Stage) forgetTask(f *Forgetting, lane tasks.Lane, id tasks.ID) (deleted
 		return false, 0, nil
 	}
 	if ok || damaged {
+		if err := s.close(id); err != nil {
+			return false, 0, err
+		}
 		s.changes.forget(id)
 		f.deleted++
 	}

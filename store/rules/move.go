@@ -19,7 +19,7 @@ func (s *Stage) Move(from string, to bot.Chat) error {
 		return err
 	}
 	return s.Try(func(s *Stage) error {
-		for _, step := range []func(string, bot.Chat) error{s.moveLane, s.moveTurns, s.moveCut, s.moveSettings} {
+		for _, step := range []func(string, bot.Chat) error{s.moveLane, s.moveSummary, s.moveTurns, s.moveCut, s.moveSettings, s.moveSchedules} {
 			if err := step(from, to); err != nil {
 				return err
 			}
@@ -44,6 +44,13 @@ func (s *Stage) moveTurns(from string, to bot.Chat) error {
 			break
 		}
 		all, after = append(all, rows...), rows[0].Order
+	}
+	if len(all) > 0 {
+		now, err := s.Order()
+		if err != nil {
+			return err
+		}
+		put(&s.changes.Altered, to.Key(), now)
 	}
 	for _, r := range all {
 		gone := Row{Conversation: from, Order: r.Order, Answer: r.Answer, Gone: true}

@@ -32,8 +32,8 @@ func (s *Stage) deliver(in tasks.Inbound) (tasks.Receipt, error) {
 		if err != nil {
 			return tasks.Receipt{}, err
 		}
-		if ok && s.now.Sub(before.At) < KeepSeen && !failpoint.Fault("dedupe-off") {
-			return before.receipt(), nil
+		if ok && s.now.Sub(before.At) < KeepSeen && !failpoint.Fault("dedupe-off") && !firesTwice(in) {
+			return before.receipt(), s.passed(in.Fire)
 		}
 	}
 	var r tasks.Receipt
@@ -45,7 +45,7 @@ func (s *Stage) deliver(in tasks.Inbound) (tasks.Receipt, error) {
 	if err != nil {
 		r = tasks.Receipt{Err: err}
 	}
-	known := r.Err == nil || errors.Is(r.Err, tasks.ErrRefused) || errors.Is(r.Err, tasks.ErrNoTask)
+	known := r.Err == nil || errors.Is(r.Err, tasks.ErrNoTask) || errors.Is(r.Err, tasks.ErrRefused) && in.Fire == nil
 	if in.Key != "" && known {
 		put(&s.changes.Seen, in.Key, seen(r, s.now))
 	}
@@ -73,6 +73,9 @@ func (s *Stage) route(in tasks.Inbound) (tasks.Receipt, error) {
 	}
 	if in.Open == nil {
 		return tasks.Receipt{}, nil
+	}
+	if err := s.fire(in); err != nil {
+		return tasks.Receipt{}, err
 	}
 	if err := s.start(in); err != nil {
 		return tasks.Receipt{}, err

@@ -8,6 +8,7 @@ package rules
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -41,6 +42,27 @@ type Base interface {
 	Cut(conversation string) (uint64, error)
 	// Settings returns the names and values that are stored for an owner.
 	Settings(owner string) (map[string]string, error)
+
+	// Account returns what a task has spent and reserved; its zero value when it
+	// has nothing, or is over.
+	Account(id tasks.ID) (Account, error)
+	// Sum returns what was spent and reserved of a budget.
+	Sum(of Sums) (Sum, error)
+	// Spent returns the amounts of a row of the ledger; the row's keys when there
+	// is none.
+	Spent(row SpentRow) (tasks.Spent, error)
+
+	// Schedule returns the schedule of that id.
+	Schedule(id string) (tasks.Schedule, bool, error)
+	// Schedules returns those of a conversation, in no order.
+	Schedules(conversation string) ([]tasks.Schedule, error)
+	// Summary returns that of a conversation, cut or not; its zero value when
+	// there is none.
+	Summary(conversation string) (tasks.Summary, error)
+	// Altered returns up to which order turns of a conversation were forgotten, or
+	// given to it by another one, since the store was opened; 0 when none were.
+	// Who has read them before may know what is gone, or not know what is there.
+	Altered(conversation string) (uint64, error)
 }
 
 // Task is a task's row: everything about it that is not in its journal.
@@ -105,15 +127,24 @@ type Changes struct {
 	Settings map[Setting]string     // empty: deleted
 	Dropped  []tasks.ID             // over without an event of their own
 	Order    uint64                 // the order number given last; 0 when none was given
+
+	Accounts  map[tasks.ID]Account // empty: deleted
+	Sums      map[Sums]Sum
+	Spent     map[SpentRow]tasks.Spent
+	Schedules map[string]*tasks.Schedule // nil: deleted
+	Summaries map[string]tasks.Summary   // zero: deleted
+	Altered   map[string]uint64          // remembered until the store is closed, not written
+	Deeds     map[string]bool            // what was done that is no event: reserved, settled, fired, summarised
 }
 
 // Empty reports that there is nothing to write.
 func (c *Changes) Empty() bool {
-	return len(c.Gone)+len(c.Records)+len(c.Rows)+len(c.Tasks)+len(c.Seen)+len(c.Lanes)+len(c.Cuts)+len(c.Settings) == 0
+	return len(c.Gone)+len(c.Records)+len(c.Rows)+len(c.Tasks)+len(c.Seen)+len(c.Lanes)+len(c.Cuts)+len(c.Settings)+
+		len(c.Accounts)+len(c.Sums)+len(c.Spent)+len(c.Schedules)+len(c.Summaries) == 0
 }
 
-// Steps names what is written, for failpoints: the types of the events, and
-// "forgotten" and "moved".
+// Steps names what is written, for failpoints: the types of the events, the
+// deeds, and "forgotten" and "moved".
 func (c *Changes) Steps() []string {
 	var steps []string
 	for _, r := range c.Records {
@@ -125,7 +156,7 @@ func (c *Changes) Steps() []string {
 	if c.Moved > 0 {
 		steps = append(steps, "moved")
 	}
-	return steps
+	return slices.AppendSeq(steps, maps.Keys(c.Deeds))
 }
 
 // forget takes a task out of what is written, and has it deleted.
@@ -133,6 +164,7 @@ func (c *Changes) forget(id tasks.ID) {
 	c.Records = slices.DeleteFunc(c.Records, func(r Record) bool { return r.Task == id })
 	delete(c.Tasks, id)
 	delete(c.States, id)
+	delete(c.Accounts, id)
 	put(&c.Gone, id, true)
 }
 
@@ -152,6 +184,13 @@ func (c *Changes) add(later *Changes) {
 	merge(&c.Lanes, later.Lanes)
 	merge(&c.Cuts, later.Cuts)
 	merge(&c.Settings, later.Settings)
+	merge(&c.Accounts, later.Accounts)
+	merge(&c.Sums, later.Sums)
+	merge(&c.Spent, later.Spent)
+	merge(&c.Schedules, later.Schedules)
+	merge(&c.Summaries, later.Summaries)
+	merge(&c.Altered, later.Altered)
+	merge(&c.Deeds, later.Deeds)
 	c.Order = max(c.Order, later.Order)
 }
 

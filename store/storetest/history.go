@@ -20,7 +20,7 @@ func testHistory(b *bench) {
 	}
 	turn := func(i int, answer string, failed bool) tasks.Turn {
 		return tasks.Turn{
-			Task: tasks.ID(fmt.Sprintf("t%d", i)), At: start.Add(time.Duration(i-1) * time.Minute),
+			Task: tasks.ID(fmt.Sprintf("t%d", i)), Order: uint64(i), At: start.Add(time.Duration(i-1) * time.Minute),
 			Goal: fmt.Sprintf("goal %d", i), Answer: answer, Failed: failed,
 		}
 	}

@@ -1,0 +1,81 @@
+package bolt
+
+import (
+	"fmt"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/tasks"
+)
+
+// prepare creates the buckets of a new file, and those that an earlier version
+// did not have. It refuses a file of another layout, and one that lost a bucket.
+func prepare(db *bbolt.DB) error {
+	var create []string
+	err := db.View(func(tx *bbolt.Tx) (err error) {
+		create, err = lacking(tx)
+		return err
+	})
+	if err != nil || len(create) == 0 {
+		return err
+	}
+	return db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range create {
+			if _, err := tx.CreateBucket([]byte(name)); err != nil {
+				return err
+			}
+		}
+		if err := putJSON(tx, bucketMeta, []byte("added"), added()); err != nil {
+			return err
+		}
+		return putJSON(tx, bucketMeta, []byte("format"), format)
+	})
+}
+
+// lacking lists the buckets that are to be created.
+func lacking(tx *bbolt.Tx) ([]string, error) {
+	meta := tx.Bucket([]byte(bucketMeta))
+	if meta == nil && fresh(tx) {
+		return buckets(), nil
+	}
+	if meta == nil {
+		return nil, missing(tx, bucketMeta)
+	}
+	key := []byte("format")
+	var found int
+	if err := unsealJSON(key, meta.Get(key), &found); err != nil {
+		return nil, fmt.Errorf("reading format: %w", err)
+	}
+	if found != format {
+		return nil, fmt.Errorf("the file has format %d, this version of legwork reads %d", found, format)
+	}
+	var create []string
+	for _, name := range buckets() {
+		if tx.Bucket([]byte(name)) != nil {
+			continue
+		}
+		if err := missing(tx, name); err != nil {
+			return nil, err
+		}
+		create = append(create, name)
+	}
+	return create, nil
+}
+
+// missing says what it means that a file has no bucket of that name: damage, or
+// nothing, because an earlier version wrote the file.
+func missing(tx *bbolt.Tx, name string) error {
+	if meta := tx.Bucket([]byte(bucketMeta)); meta != nil && !slices.Contains(first(), name) {
+		key := []byte("added")
+		value := meta.Get(key)
+		if value == nil {
+			return nil
+		}
+		var had []string
+		if err := unsealJSON(key, value, &had); err == nil && !slices.Contains(had, name) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: bucket %q is missing", tasks.ErrDamaged, name)
+}

@@ -1,0 +1,176 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// Schedules implements tasks.Schedules. A damaged one is left out.
+func (s *Store) Schedules(ctx context.Context, conversation string) ([]tasks.Schedule, error) {
+	var list []tasks.Schedule
+	err := s.view(ctx, func(b base) (err error) { list, err = b.Schedules(conversation); return err })
+	if err != nil {
+		return nil, fmt.Errorf("listing schedules: %w", err)
+	}
+	return rules.InOrder(list), nil
+}
+
+// PutSchedule implements tasks.Schedules.
+func (s *Store) PutSchedule(ctx context.Context, v tasks.Schedule) error {
+	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.PutSchedule(v) }); err != nil {
+		return fmt.Errorf("storing schedule: %w", err)
+	}
+	return nil
+}
+
+// DropSchedule implements tasks.Schedules.
+func (s *Store) DropSchedule(ctx context.Context, id string) error {
+	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.DropSchedule(id) }); err != nil {
+		return fmt.Errorf("deleting schedule: %w", err)
+	}
+	return nil
+}
+
+// Due implements tasks.Schedules. It reads as far into the due-table as it
+// returns schedules.
+func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []tasks.Schedule, next time.Time, err error) {
+	err = s.view(ctx, func(b base) error {
+		c := b.bucket(bucketDue).Cursor()
+		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+			v, err := b.waiting(k)
+			switch {
+			case err != nil:
+				return err
+			case v == nil:
+				continue
+			case v.Next.After(now) || len(due) >= limit:
+				next = v.Next
+				return nil
+			}
+			due = append(due, *v)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("reading the due-table: %w", err)
+	}
+	return due, next, nil
+}
+
+// waiting returns the schedule that an entry of the due-table is for; nil when
+// it does not wait for that time, or is damaged.
+func (b base) waiting(key []byte) (*tasks.Schedule, error) {
+	if len(key) <= dueTime {
+		return nil, nil //nolint:nilnil // the entry is for nothing
+	}
+	v, ok, err := b.Schedule(string(key[dueTime:]))
+	switch {
+	case errors.Is(err, tasks.ErrDamaged):
+		b.log.Error("leaving out a schedule", "error", err)
+	case err != nil:
+		return nil, err
+	case ok && rules.Waits(v) && bytes.Equal(dueKey(v), key):
+		return &v, nil
+	}
+	return nil, nil //nolint:nilnil // the entry is for nothing
+}
+
+// Schedule implements rules.Base.
+func (b base) Schedule(id string) (v tasks.Schedule, found bool, err error) {
+	if id == "" {
+		return v, false, nil
+	}
+	found, err = b.row(bucketSchedules, []byte(id), &v)
+	return v, found, err
+}
+
+// Schedules implements rules.Base; of all conversations when it is empty.
+func (b base) Schedules(conversation string) (list []tasks.Schedule, err error) {
+	err = guard(func() error {
+		c := b.bucket(bucketSchedules).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			var s tasks.Schedule
+			if err := unsealJSON(k, v, &s); err != nil {
+				b.log.Error("leaving out a schedule", "record", describe(bucketSchedules, k), "error", err)
+				continue
+			}
+			if conversation == "" || s.Chat.Key() == conversation {
+				list = append(list, s)
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// putSchedules writes schedules and their places in the due-table.
+func putSchedules(b base, c *rules.Changes) error {
+	for id, v := range c.Schedules {
+		if err := b.unwait(id); err != nil {
+			return err
+		}
+		if v == nil {
+			if err := b.bucket(bucketSchedules).Delete([]byte(id)); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := putJSON(b.tx, bucketSchedules, []byte(id), v); err != nil {
+			return err
+		}
+		if !rules.Waits(*v) {
+			continue
+		}
+		key := dueKey(*v)
+		if err := b.bucket(bucketDue).Put(key, seal(key, nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unwait takes a schedule out of the due-table: that of a damaged one, which
+// does not tell its time, is looked for.
+func (b base) unwait(id string) error {
+	old, found, err := b.Schedule(id)
+	due := b.bucket(bucketDue)
+	switch {
+	case errors.Is(err, tasks.ErrDamaged):
+		var keys [][]byte
+		c := due.Cursor()
+		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+			if len(k) > dueTime && string(k[dueTime:]) == id {
+				keys = append(keys, bytes.Clone(k))
+			}
+		}
+		for _, k := range keys {
+			if err := due.Delete(k); err != nil {
+				return err
+			}
+		}
+		return nil
+	case err != nil:
+		return err
+	case found && rules.Waits(old):
+		return due.Delete(dueKey(old))
+	}
+	return nil
+}
+
+// dueTime is how many bytes of a key of the due-table are its time.
+const dueTime = 12
+
+// dueKey is a schedule's place in the due-table: seconds, such that those before
+// 1970 come first, nanoseconds, id.
+func dueKey(v tasks.Schedule) []byte {
+	key := binary.BigEndian.AppendUint64(make([]byte, 0, dueTime+len(v.ID)), uint64(v.Next.Unix())^1<<63)
+	key = binary.BigEndian.AppendUint32(key, uint32(v.Next.Nanosecond()))
+	return append(key, v.ID...)
+}

@@ -1,0 +1,128 @@
+package rules
+
+import (
+	"slices"
+
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// limit is one budget and how far it is used.
+type limit struct {
+	key    string
+	day    Sums // of a day's budget
+	amount int64
+	extra  int64 // by how much it was extended
+	used   int64 // spent and reserved
+	wanted int64
+}
+
+// room returns a *tasks.BudgetError when a budget has no room for h, and for
+// what is to be kept back with it.
+func (s *Stage) room(id tasks.ID, account Account, h Held, keep *Held, b tasks.Budgets) error {
+	wanted := amount(h.Most)
+	if keep != nil {
+		wanted = wanted.plus(amount(keep.Most))
+	}
+	list, err := s.limits(id, account, h, b)
+	if err != nil {
+		return err
+	}
+	for _, l := range list {
+		l.wanted = wanted.Cost
+		if l.tokens() {
+			l.wanted = wanted.Tokens
+		}
+		// What wants nothing of a budget does not wait for it: a model without a
+		// price costs no money that could be counted.
+		if l.amount > 0 && l.wanted > 0 && l.used+l.wanted > l.amount+l.extra {
+			return &tasks.BudgetError{Overdraft: l.overdraft()}
+		}
+	}
+	return nil
+}
+
+// limits lists the budgets that h counts for, in the order in which a reached
+// one is named.
+func (s *Stage) limits(id tasks.ID, account Account, h Held, b tasks.Budgets) ([]limit, error) {
+	state, err := s.State(id)
+	if err != nil {
+		return nil, err
+	}
+	own := account.Spent.plus(account.reserved())
+	list := []limit{
+		{key: tasks.BudgetTaskTokens, amount: b.TaskTokens, used: own.Tokens, extra: state.Extended[tasks.BudgetTaskTokens]},
+		{key: tasks.BudgetTaskUSD, amount: b.TaskUSD, used: own.Cost, extra: state.Extended[tasks.BudgetTaskUSD]},
+	}
+	for _, l := range []limit{
+		{key: tasks.BudgetUserDayUSD, amount: b.UserDayUSD, day: Sums{Day: h.Day, User: h.User}},
+		{key: tasks.BudgetChatDayUSD, amount: b.ChatDayUSD, day: Sums{Day: h.Day, Chat: h.Chat}},
+		{key: tasks.BudgetDayUSD, amount: b.DayUSD, day: Sums{Day: h.Day}},
+		{key: tasks.BudgetDayTokens, amount: b.DayTokens, day: Sums{Day: h.Day}},
+	} {
+		if !slices.Contains(h.sums(), l.day) {
+			continue
+		}
+		sum, err := s.Sum(l.day)
+		if err != nil {
+			return nil, err
+		}
+		used := sum.Spent.plus(sum.Reserved)
+		l.used, l.extra = used.Cost, sum.Extra.Cost
+		if l.tokens() {
+			l.used, l.extra = used.Tokens, sum.Extra.Tokens
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// tokens reports that the budget counts tokens, not money.
+func (l limit) tokens() bool {
+	return l.key == tasks.BudgetTaskTokens || l.key == tasks.BudgetDayTokens
+}
+
+// overdraft tells what a person decides about. A yes extends the budget by half
+// of what the config gives, and always so far that the call has room.
+func (l limit) overdraft() planner.Overdraft {
+	total := l.amount + l.extra
+	return planner.Overdraft{
+		Budget: l.key, Day: l.day.Day, Who: l.day.User + l.day.Chat,
+		Limit: total, Spent: l.used, Wanted: l.wanted,
+		Extend: max((l.amount+1)/2, l.wanted, l.used+l.wanted-total),
+	}
+}
+
+// grant extends a day's budget that before has reached, when e is a person's
+// yes to that. Those of the task itself are extended in its fold.
+func (s *Stage) grant(before planner.State, e planner.Event) error {
+	over := before.Overdraft
+	if before.Budget == "" || over.Day == "" || e.Type != planner.Decided || e.Decision == nil || !e.Decision.Approve {
+		return nil
+	}
+	asked := slices.ContainsFunc(planner.Todo(before), func(a planner.Action) bool {
+		return a.ID == e.Action && a.Kind == planner.KindAsk && a.Asked == 0
+	})
+	if !asked {
+		return nil
+	}
+	of, extra := Sums{Day: over.Day}, Amount{Cost: over.Extend}
+	switch over.Budget {
+	case tasks.BudgetUserDayUSD:
+		of.User = over.Who
+	case tasks.BudgetChatDayUSD:
+		of.Chat = over.Who
+	case tasks.BudgetDayTokens:
+		extra = Amount{Tokens: over.Extend}
+	case tasks.BudgetDayUSD:
+	default:
+		return nil
+	}
+	sum, err := s.Sum(of)
+	if err != nil {
+		return err
+	}
+	sum.Extra = sum.Extra.plus(extra)
+	put(&s.changes.Sums, of, sum)
+	return nil
+}

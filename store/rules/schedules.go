@@ -1,0 +1,165 @@
+package rules
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"legwork/bot"
+	"legwork/failpoint"
+	"legwork/tasks"
+)
+
+// Schedule implements Base.
+func (s *Stage) Schedule(id string) (tasks.Schedule, bool, error) {
+	if v, ok := s.changes.Schedules[id]; ok {
+		if v == nil {
+			return tasks.Schedule{}, false, nil
+		}
+		return *v, true, nil
+	}
+	return s.base.Schedule(id)
+}
+
+// Schedules implements Base.
+func (s *Stage) Schedules(conversation string) ([]tasks.Schedule, error) {
+	list, err := s.base.Schedules(conversation)
+	if err != nil {
+		return nil, err
+	}
+	var all []tasks.Schedule
+	for _, v := range list {
+		if _, ok := s.changes.Schedules[v.ID]; !ok {
+			all = append(all, v)
+		}
+	}
+	for _, v := range s.changes.Schedules {
+		if v != nil && v.Chat.Key() == conversation {
+			all = append(all, *v)
+		}
+	}
+	return all, nil
+}
+
+// PutSchedule stores a schedule.
+func (s *Stage) PutSchedule(v tasks.Schedule) error {
+	if v.ID == "" || len(v.ID) > MaxName {
+		return fmt.Errorf("schedule with an id of %d bytes: it must have one of at most %d", len(v.ID), MaxName)
+	}
+	if err := checkConversation(v.Chat); err != nil {
+		return err
+	}
+	v.Made, v.Next, v.Last = v.Made.Round(0).UTC(), v.Next.Round(0).UTC(), v.Last.Round(0).UTC()
+	put(&s.changes.Schedules, v.ID, &v)
+	return nil
+}
+
+// DropSchedule deletes a schedule.
+func (s *Stage) DropSchedule(id string) error {
+	put(&s.changes.Schedules, id, nil)
+	return nil
+}
+
+// Waits reports that a schedule has a place in the due-table.
+func Waits(v tasks.Schedule) bool { return !v.Paused && !v.Next.IsZero() }
+
+// fire moves the schedule on that a delivery is for, unless it is not due at
+// that time any more.
+func (s *Stage) fire(in tasks.Inbound) error {
+	if in.Fire == nil {
+		return nil
+	}
+	v, err := s.firing(*in.Fire)
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		return fmt.Errorf("schedule %q, fire time %s: %w", in.Fire.Schedule, in.Fire.At.UTC(), tasks.ErrRefused)
+	}
+	put(&s.changes.Deeds, "fired", true)
+	if !failpoint.Fault("fire-twice") || v.Last.Equal(in.Fire.At) {
+		v.Next = in.Fire.Next
+	}
+	v.Last, v.LastTask = in.Fire.At, in.ID
+	return s.PutSchedule(*v)
+}
+
+// passed moves a schedule on whose fire time has been stored before, so that
+// the due-table does not name it for ever.
+func (s *Stage) passed(f *tasks.Firing) error {
+	if f == nil {
+		return nil
+	}
+	v, err := s.firing(*f)
+	if err != nil || v == nil {
+		return err
+	}
+	v.Next = f.Next
+	return s.PutSchedule(*v)
+}
+
+// firing returns the schedule that is due at the time of f; nil when none is.
+func (s *Stage) firing(f tasks.Firing) (*tasks.Schedule, error) {
+	v, ok, err := s.Schedule(f.Schedule)
+	switch {
+	case errors.Is(err, tasks.ErrDamaged):
+		return nil, nil //nolint:nilnil // nobody can say when it is due
+	case err != nil:
+		return nil, err
+	case !ok || !Waits(v) || !v.Next.Equal(f.At):
+		return nil, nil //nolint:nilnil // none is due
+	}
+	return &v, nil
+}
+
+// firesTwice is a planted fault: a fire time is taken again.
+func firesTwice(in tasks.Inbound) bool { return in.Fire != nil && failpoint.Fault("fire-twice") }
+
+// moveSchedules gives the schedules of a conversation to another one.
+func (s *Stage) moveSchedules(from string, to bot.Chat) error {
+	list, err := s.Schedules(from)
+	if err != nil {
+		return err
+	}
+	for _, v := range list {
+		v.Chat = to
+		if err := s.PutSchedule(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetFirings takes tasks that are gone out of a conversation's schedules.
+func (s *Stage) forgetFirings(conversation string) error {
+	list, err := s.Schedules(conversation)
+	if err != nil {
+		return err
+	}
+	for _, v := range list {
+		if v.LastTask == "" {
+			continue
+		}
+		_, ok, err := s.Task(v.LastTask)
+		if ok || errors.Is(err, tasks.ErrDamaged) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		v.LastTask = ""
+		if err := s.PutSchedule(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// InOrder sorts schedules in the order of their making.
+func InOrder(list []tasks.Schedule) []tasks.Schedule {
+	slices.SortFunc(list, func(a, b tasks.Schedule) int {
+		return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.ID, b.ID))
+	})
+	return list
+}
