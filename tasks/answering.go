@@ -209,6 +209,9 @@ func (s *answering) sample(ctx context.Context, want Sampling) (Sampled, error) 
 	if want.System != "" {
 		request.Messages = append([]llm.Message{{Role: llm.System, Content: want.System}}, want.Messages...)
 	}
+	if err := s.x.Pause.Wait(ctx); err != nil {
+		return Sampled{}, err
+	}
 	reply, err := s.x.Model.Call(ctx, request, nil)
 	s.paying.Lock()
 	defer s.paying.Unlock()

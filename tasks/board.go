@@ -29,6 +29,11 @@ func boardOf(v *View, texts *i18n.Texts, now time.Time, reports map[string]Progr
 	return b
 }
 
+// stands reports that a task has work which a Pause holds up.
+func stands(s planner.State) bool {
+	return !s.Settled() && !s.Begun && s.Status() != "waiting"
+}
+
 // statusText tells people what a task does now.
 func statusText(texts *i18n.Texts, lang string, s planner.State) string {
 	done := 0

@@ -42,6 +42,8 @@ func commands() []command {
 		{"lang", (*Inbox).lang},
 		{"timezone", (*Inbox).zone},
 		{"settings", (*Inbox).preferences},
+		{"pause", (*Inbox).halt},
+		{"resume", (*Inbox).proceed},
 		{"help", (*Inbox).showHelp},
 	}
 }
@@ -214,6 +216,13 @@ func (r *routed) stoppable() []ID {
 // status tells what runs in the conversation.
 func (in *Inbox) status(ctx context.Context, r *routed, _ string) error {
 	var lines []string
+	paused, err := in.pausedLine(ctx, r)
+	if err != nil {
+		return err
+	}
+	if paused != "" {
+		lines = append(lines, paused)
+	}
 	for _, t := range r.live {
 		first, err := in.Store.Event(ctx, t.Task, 1)
 		if err != nil {
@@ -290,8 +299,15 @@ func (in *Inbox) question(ctx context.Context, r *routed, goal string) error {
 			item.ID, item.Open = "", nil
 		}
 	}
-	r.fresh.tasks = append(r.fresh.tasks, opened{id: cmp.Or(item.To, item.ID), from: m.From.Key(), chat: m.Chat.Key(), at: sent})
+	r.fresh.add(m, cmp.Or(item.To, item.ID), item.To == "", sent)
 	r.store = []Inbound{item}
-	r.reply = func(_ context.Context, receipts []Receipt) said { return in.added(*r, item.To, receipts[0]) }
+	r.reply = func(ctx context.Context, receipts []Receipt) said {
+		if receipts[0].Opened {
+			if s, ok := in.standstill(ctx, *r); ok {
+				return s
+			}
+		}
+		return in.added(*r, item.To, receipts[0])
+	}
 	return nil
 }

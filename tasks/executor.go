@@ -22,8 +22,8 @@ type Executor struct {
 	full  fullTasks
 }
 
-// ExecutorConfig is what an Executor works with. All fields but Prompts are
-// needed.
+// ExecutorConfig is what an Executor works with. All fields but Pause and
+// Prompts are needed.
 type ExecutorConfig struct {
 	Store   Store
 	Model   llm.Model
@@ -32,6 +32,7 @@ type ExecutorConfig struct {
 	Chats   Chats
 	Log     *slog.Logger
 	Now     func() time.Time
+	Pause   *Pause      // the switch for everything; nil: never set
 	Prompts PromptRules // the first ones; Use changes them
 }
 
@@ -57,6 +58,7 @@ type ChatSettings struct {
 // NewExecutor makes an executor.
 func NewExecutor(cfg ExecutorConfig) *Executor {
 	x := &Executor{ExecutorConfig: cfg}
+	x.Model = gated{cfg.Model, cfg.Pause}
 	x.Use(cfg.Prompts)
 	return x
 }
@@ -74,6 +76,7 @@ func (x *Executor) Use(rules PromptRules) {
 // context's, or says that the store did not take the outcome: then the action
 // is still wanted, and doing it again is safe for every action that is
 // repeatable or not yet started. A panic is the failure of that action alone.
+// While everything is paused, what calls a model or a tool is ErrPaused.
 func (x *Executor) Do(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
 	err := x.do(ctx, v, a, p)
 	var fault *panicked
@@ -91,6 +94,11 @@ func (x *Executor) Do(ctx context.Context, v *View, a planner.Action, p *Present
 
 func (x *Executor) do(ctx context.Context, v *View, a planner.Action, p *Presenter) (err error) {
 	defer catch(&err)
+	if a.Kind == planner.KindModel || a.Kind == planner.KindTool {
+		if err := x.Pause.Gate(); err != nil {
+			return err
+		}
+	}
 	switch a.Kind {
 	case planner.KindModel:
 		err = x.model(ctx, v, a, p)

@@ -43,6 +43,9 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if errors.Is(err, ErrPaused) {
+			return err // it is made again when nothing is paused
+		}
 		return x.broke(ctx, v, a, err)
 	}
 	e := x.read(v, a, reply, tools)

@@ -27,6 +27,9 @@ func (p *Presenter) lasting() bool { return !p.platform.Limits().Passing }
 // begun, a task without a plan leaves no board behind.
 func (p *Presenter) drawBoard(ctx context.Context, v *View) error {
 	board := boardOf(v, p.x.Texts, p.x.Now(), p.reports())
+	if _, paused := p.x.Pause.State(); paused && stands(v.State) {
+		board.Status = p.x.Texts.Text(v.Opening().Language, "status.paused", nil)
+	}
 	streamer := p.streamer()
 	switch {
 	case !p.lasting():
@@ -96,7 +99,7 @@ func (p *Presenter) drawBegin(ctx context.Context, streamer bot.Streamer, v *Vie
 		return nil
 	}
 	d := bot.Draft{Kind: bot.KindBoard, Task: string(p.id), Board: &board, Partial: true}
-	if v.State.Held() {
+	if _, paused := p.x.Pause.State(); paused || v.State.Held() {
 		d.Text = board.Status
 	}
 	if err := streamer.Stream(ctx, p.chat, d); err != nil {

@@ -10,27 +10,6 @@ import (
 	"legwork/planner"
 )
 
-// recent remembers the tasks that the questions of the batch at hand go to.
-type recent struct{ tasks []opened }
-
-type opened struct {
-	id   ID
-	from string
-	chat string
-	at   time.Time // when the question was sent
-}
-
-// of returns those of a message's author in its chat, oldest first.
-func (r *recent) of(m bot.Message) []opened {
-	var list []opened
-	for _, t := range r.tasks {
-		if t.from == m.From.Key() && t.chat == m.Chat.Key() {
-			list = append(list, t)
-		}
-	}
-	return list
-}
-
 // burst is how long after a question a further message of the same person is
 // taken for a part of it.
 const burst = time.Second
@@ -57,7 +36,7 @@ func (r *routed) guided(sent, now time.Time) ID {
 	for _, t := range slices.Backward(r.fresh.of(m)) {
 		if sent.Sub(t.at) <= burst { // some platforms tell whole seconds only
 			_, before := r.find(t.id) // then what the batch at hand has of it was added
-			r.pasted = before || r.pieces(t.id) > 1
+			r.pasted = before || r.fresh.pieces[t.id] > 1
 			return t.id
 		}
 	}
@@ -91,17 +70,6 @@ func (t liveTask) lastSaid() time.Time {
 		return t.state.Last
 	}
 	return t.state.Opened
-}
-
-// pieces is how many messages of the batch at hand went to a task so far.
-func (r *routed) pieces(id ID) int {
-	n := 0
-	for _, t := range r.fresh.tasks {
-		if t.id == id {
-			n++
-		}
-	}
-	return n
 }
 
 // speaks reports that the task sent the message of that id.

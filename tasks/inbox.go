@@ -27,13 +27,14 @@ type Inbox struct {
 	claim     claim
 	outbox    *outbox
 	sorry     *sorry
+	once      *once
 	granting  sync.Mutex // guards the grants of chats, which are read, changed and stored as one
 	changing  sync.Mutex // and so what was told of changed tools
 	prompting sync.Mutex // and so what a prompt still lacks
 }
 
 // InboxConfig is what an Inbox works with as long as it lives. All fields but
-// Tools and Zones are needed.
+// Tools, Zones, Pause and Load are needed.
 type InboxConfig struct {
 	Store Store
 	Wake  func(ctx context.Context, id ID) error // the engine's
@@ -46,6 +47,10 @@ type InboxConfig struct {
 	// that of a city; near is a known name that is spelt almost alike when there
 	// are none. Nil: only IANA names are understood.
 	Zones func(name string) (zones []string, near string)
+	// Pause is the switch for everything; nil: one that nobody else asks.
+	Pause *Pause
+	// Load is how many tasks the engine has to look after. Nil: few.
+	Load  func() int
 	Rules Rules // the first ones
 }
 
@@ -63,7 +68,10 @@ type Rules struct {
 
 // NewInbox makes an inbox. Flush comes last.
 func NewInbox(cfg InboxConfig) *Inbox {
-	in := &Inbox{InboxConfig: cfg, settings: newSettings(), outbox: newOutbox(cfg.Log), sorry: newSorry()}
+	in := &Inbox{InboxConfig: cfg, settings: newSettings(), outbox: newOutbox(cfg.Log), sorry: newSorry(), once: newOnce()}
+	if in.Pause == nil {
+		in.Pause = newPause(cfg.Store)
+	}
 	in.Use(cfg.Rules)
 	return in
 }
@@ -102,7 +110,7 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 func (in *Inbox) take(ctx context.Context, messages []bot.Message) error {
 	list := make([]routed, 0, len(messages))
 	var batch []Inbound
-	fresh := &recent{}
+	fresh := newRecent()
 	for _, m := range messages {
 		r, err := in.route(ctx, m, fresh)
 		var fault *panicked
@@ -247,7 +255,11 @@ func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (r rou
 	if r.live, err = in.liveIn(ctx, m.Chat.Key()); err != nil {
 		return r, err
 	}
-	return r, in.understand(ctx, &r)
+	if err := in.understand(ctx, &r); err != nil {
+		return r, err
+	}
+	in.bound(&r)
+	return r, nil
 }
 
 // understand routes the message of somebody who may talk to the bot: a press

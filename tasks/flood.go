@@ -1,0 +1,78 @@
+package tasks
+
+import (
+	"time"
+
+	"legwork/planner"
+)
+
+// How much is taken on: questions of one conversation that wait for legwork,
+// tasks of one conversation with those that wait for people, tasks in all, and
+// messages that one task hears.
+const (
+	maxWaiting   = 20
+	maxLane      = 100
+	maxLive      = 10_000
+	maxAdditions = 100
+)
+
+// telling is how long a chat is not told again that its questions cannot be
+// taken just now.
+const telling = time.Minute
+
+// bound refuses what there is no room for: it is acknowledged and not stored,
+// and the chat is told, though not for each message.
+func (in *Inbox) bound(r *routed) {
+	for _, item := range r.store {
+		key, data := "", map[string]any{}
+		switch {
+		case item.To != "" && item.Event.Type == planner.Said:
+			if in.additions(r, item.To) > maxAdditions {
+				key = "error.crowded_task"
+			}
+		case item.Open != nil && item.To == "":
+			key, data = in.crowded(r, item.ID)
+		}
+		if key == "" {
+			continue
+		}
+		r.fresh.drop(r.message, item.ID)
+		if in.once.first(key+" "+r.message.Chat.Key(), telling, in.Now()) {
+			in.say(r, key, data)
+		} else {
+			in.reply(r, said{})
+		}
+		return
+	}
+}
+
+// additions is how many messages a task has heard with those of the batch at
+// hand.
+func (in *Inbox) additions(r *routed, id ID) int {
+	n := r.fresh.pieces[id]
+	if t, ok := r.find(id); ok {
+		n += len(t.state.Heard)
+	}
+	return n
+}
+
+// crowded says that a new task has no room; empty when it has.
+func (in *Inbox) crowded(r *routed, id ID) (key string, data map[string]any) {
+	waiting, all := r.fresh.opened(r.message.Chat.Key(), id), r.fresh.opened("", id)
+	if in.Load != nil {
+		all += in.Load()
+	}
+	lane := waiting + len(r.live)
+	for _, t := range r.live {
+		if t.state.Status() != "waiting" {
+			waiting++
+		}
+	}
+	switch {
+	case waiting >= maxWaiting || lane >= maxLane:
+		return "error.crowded", map[string]any{"Count": waiting}
+	case all >= maxLive:
+		return "error.crowded_all", nil
+	}
+	return "", nil
+}

@@ -1,0 +1,77 @@
+package tasks
+
+import "context"
+
+// halt pauses everything. The command is /pause.
+func (in *Inbox) halt(ctx context.Context, r *routed, _ string) error {
+	if !r.admin {
+		in.refuse(r, "error.admin_needed")
+		return nil
+	}
+	if by, on := in.Pause.State(); on {
+		return in.sayPaused(ctx, r, "error.paused_already", by)
+	}
+	from := r.message.From
+	by, err := in.Pause.Set(ctx, Paused{By: from.Key(), Name: nameOf(from.Name, from.Key()), At: in.Now()})
+	if err != nil {
+		return err
+	}
+	in.Log.WarnContext(ctx, "everything is paused", "by", by.By)
+	return in.sayPaused(ctx, r, "notice.paused", by)
+}
+
+// proceed lets everything go on. The command is /resume.
+func (in *Inbox) proceed(ctx context.Context, r *routed, _ string) error {
+	if !r.admin {
+		in.refuse(r, "error.admin_needed")
+		return nil
+	}
+	_, was, err := in.Pause.Lift(ctx)
+	if err != nil {
+		return err
+	}
+	if !was {
+		in.say(r, "error.not_paused", nil)
+		return nil
+	}
+	in.Log.WarnContext(ctx, "everything goes on", "by", r.message.From.Key())
+	in.say(r, "notice.resumed", nil)
+	return nil
+}
+
+func (in *Inbox) sayPaused(ctx context.Context, r *routed, key string, by Paused) error {
+	data, err := in.pausedData(ctx, r, by)
+	if err == nil {
+		in.say(r, key, data)
+	}
+	return err
+}
+
+func (in *Inbox) pausedData(ctx context.Context, r *routed, by Paused) (map[string]any, error) {
+	zone, err := in.zoneOf(ctx, r)
+	return map[string]any{"Name": plainText(by.Name), "Date": by.At.In(zone)}, err
+}
+
+// standstill is said once in each chat where a question is asked while
+// everything is paused: nothing otherwise.
+func (in *Inbox) standstill(ctx context.Context, r routed) (said, bool) {
+	by, on := in.Pause.State()
+	if !on || !in.once.first("paused "+r.message.Chat.Key(), in.Now().Sub(by.At), in.Now()) {
+		return said{}, false
+	}
+	data, err := in.pausedData(ctx, &r, by)
+	if err != nil {
+		return said{}, false
+	}
+	return in.sentence(r, "notice.waits_paused", data), true
+}
+
+// pausedLine tells in /status that everything is paused; empty otherwise.
+func (in *Inbox) pausedLine(ctx context.Context, r *routed) (string, error) {
+	by, on := in.Pause.State()
+	if !on {
+		return "", nil
+	}
+	data, err := in.pausedData(ctx, r, by)
+	return in.Texts.Text(r.lang, "statusline.paused", data), err
+}
