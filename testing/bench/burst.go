@@ -34,25 +34,26 @@ var crowds = []struct {
 // measureBurst sends 10,000 messages in the same moment to a daemon with
 // nothing to do. Each must be answered, or its chat told what became of it.
 func measureBurst(ctx context.Context, dir string) ([]figure, error) {
-	h, err := newHouseOf(ctx, dir, "", func(r llmfake.Request) llmfake.Response {
-		goal, _ := r.Tagged("goal")
-		return llmfake.Response{Text: "end of " + goal, First: burstDelay}
-	})
-	if err != nil {
-		return nil, err
-	}
 	var figures []figure
 	for n, c := range crowds {
-		got, err := h.burst(ctx, int64(n), c.people, c.command)
-		if err != nil {
-			return nil, errors.Join(err, h.close())
-		}
-		figures = append(figures, got.figures(c.people, c.command)...)
-		if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
+		place := filepath.Join(dir, strconv.Itoa(n))
+		if err := os.Mkdir(place, 0o700); err != nil {
 			return nil, err
 		}
+		h, err := newHouseOf(ctx, place, "", func(r llmfake.Request) llmfake.Response {
+			goal, _ := r.Tagged("goal")
+			return llmfake.Response{Text: "end of " + goal, First: burstDelay}
+		})
+		if err != nil {
+			return nil, err
+		}
+		got, err := h.burst(ctx, c.people, c.command)
+		if err := errors.Join(err, h.close()); err != nil {
+			return nil, err
+		}
+		figures = append(figures, got.figures(c.people, c.command)...)
 	}
-	return figures, h.close()
+	return figures, nil
 }
 
 // outburst is what came of a burst.
@@ -78,7 +79,7 @@ func (o outburst) figures(people int, command string) []figure {
 }
 
 // burst starts a daemon and lets so many people say everything at once.
-func (h *house) burst(ctx context.Context, nth int64, people int, command string) (o outburst, err error) {
+func (h *house) burst(ctx context.Context, people int, command string) (o outburst, err error) {
 	d, err := h.start(ctx)
 	if err != nil {
 		return o, err
@@ -93,10 +94,9 @@ func (h *house) burst(ctx context.Context, nth int64, people int, command string
 	defer watching.Wait()
 	defer close(ended)
 	each := burstSize / people
-	base := (1 + nth) * 1_000_000 // nobody is in two bursts
 	seen := len(h.telegram.Log())
 	for i := range int64(people) {
-		who := h.telegram.User(base+i, fmt.Sprint("P", base+i), "en")
+		who := h.telegram.User(firstPerson+i, fmt.Sprint("P", firstPerson+i), "en")
 		for n := range each {
 			h.telegram.Say(who.ID, who, fmt.Sprintf("%s%d.%d", command, who.ID, n))
 		}

@@ -19,14 +19,15 @@ type Campaign struct {
 	Seed     int64         // of the first run; the next ones count up
 	Kills    int           // end after so many; 0: no end
 	For      time.Duration // end after this time; 0: no end
-	Parallel int           // runs at once; 0: 3, or 6 where they wait for platforms
+	Parallel int           // runs at once; 0: 8, or 10 where they wait for platforms
 	Fault    string        // planted faults
 	Patience time.Duration // of each run
 	First    bool          // end at the first violation
 	// Learn is how many runs without kills come first, to find out which
-	// failpoints there are; 0: 4. Points skips them.
+	// failpoints there are and how long a life lasts; 0: 4. Points skips them.
 	Learn  int
 	Points Points
+	Span   time.Duration                 // of a life, where Points are given; 0: 2 s
 	Log    func(format string, a ...any) // progress; nil: none
 }
 
@@ -47,9 +48,9 @@ func (p Points) add(l Life) {
 // named in the report. An error means that the harness itself did not work.
 func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 	if c.Parallel == 0 {
-		c.Parallel = 3
+		c.Parallel = 8
 		if c.Front == Telegram || c.Front == Slack {
-			c.Parallel = 6 // they wait for their turn most of the time
+			c.Parallel = 10 // they wait for their turn most of the time
 		}
 	}
 	if c.Learn == 0 {
@@ -59,11 +60,11 @@ func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 		c.Log = func(string, ...any) {}
 	}
 	c.Front = cmp.Or(c.Front, Terminal)
-	t := &tour{h: h, c: c, report: newReport(c.Front), next: c.Seed, points: maps.Clone(c.Points)}
+	t := &tour{h: h, c: c, report: newReport(c.Front, c.Seed), next: c.Seed, points: maps.Clone(c.Points), span: cmp.Or(c.Span, 2*time.Second)}
 	if err := t.learn(ctx); err != nil {
 		return t.report, err
 	}
-	t.report.Points = t.points
+	t.report.Points, t.report.Span = t.points, t.span
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var workers sync.WaitGroup
@@ -97,6 +98,8 @@ type tour struct {
 	mu     sync.Mutex
 	report *Report
 	points Points
+	span   time.Duration // of a life without a kill
+	lived  []time.Duration
 	next   int64
 }
 
@@ -114,6 +117,9 @@ func (t *tour) learn(ctx context.Context) error {
 		})
 	}
 	runs.Wait()
+	if len(t.lived) > 0 {
+		t.span = slices.Sorted(slices.Values(t.lived))[len(t.lived)/2]
+	}
 	return errors.Join(failed...)
 }
 
@@ -132,30 +138,37 @@ func (t *tour) over() bool {
 		t.c.First && len(t.report.Broken) > 0
 }
 
-// order chooses the kills of the next run: one to three, two thirds of them at
-// failpoints, the later ones soon after the start.
+// order chooses the kills of the next run: two to five, half of them at
+// failpoints, some soon after something was seen, the others at moments that
+// nothing chooses; those after the first one come early in their lives.
 func (t *tour) order() Order {
 	o := Order{Seed: t.seed(), Front: t.c.Front, Fault: t.c.Fault, Patience: t.c.Patience}
 	random := rand.New(rand.NewPCG(uint64(o.Seed), 2))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	names := slices.Sorted(maps.Keys(t.points))
-	for range 1 + random.IntN(3) {
-		soon := len(o.Kills) > 0
-		if len(names) == 0 || random.IntN(3) == 0 {
+	for range 2 + random.IntN(4) {
+		span, soon := t.span, len(o.Kills) > 0
+		if soon {
+			span /= 2
+		}
+		k := Kill{At: time.Duration(random.Int64N(int64(span))).Round(time.Millisecond) + time.Millisecond}
+		switch kind := random.IntN(10); {
+		case kind < 5 && len(names) > 0:
+			name := names[(int(o.Seed)*3+len(o.Kills))%len(names)] // each gets its kills
+			most := t.points[name]
+			if soon {
+				most = min(most, 3)
+			}
+			k = Kill{Point: fmt.Sprintf("%s:%d", name, 1+random.IntN(most)), At: span} // it may not come there
+		case kind < 7:
 			after := 1 + random.IntN(60)
 			if soon {
 				after = 1 + random.IntN(12)
 			}
-			o.Kills = append(o.Kills, Kill{After: after, Delay: time.Duration(random.IntN(15000)) * time.Microsecond})
-			continue
+			k = Kill{After: after, Delay: time.Duration(random.IntN(15000)) * time.Microsecond}
 		}
-		name := names[(int(o.Seed)*2+len(o.Kills))%len(names)] // each gets its kills
-		most := t.points[name]
-		if soon {
-			most = min(most, 3)
-		}
-		o.Kills = append(o.Kills, Kill{Point: fmt.Sprintf("%s:%d", name, 1+random.IntN(most))})
+		o.Kills = append(o.Kills, k)
 	}
 	return o
 }
@@ -175,6 +188,7 @@ func (t *tour) run(ctx context.Context, o Order) error {
 	if len(o.Kills) == 0 {
 		for _, l := range record.Lives {
 			t.points.add(l)
+			t.lived = append(t.lived, l.End.Sub(l.Start))
 		}
 	}
 	t.report.add(record, verdict, o, dir)

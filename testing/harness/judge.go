@@ -50,11 +50,14 @@ type Verdict struct {
 	Unknown    int   // calls of book and pay whose outcome a kill hid
 	LostModel  []int // model calls that were made again, per kill
 	LostTools  int   // tool calls that were made again, all kills
+	Doubled    []int // of Doubles, by the life that showed the first
+	Left       []int // of Orphans and CardsAgain, by the life that showed them
 }
 
 // Judge looks for broken promises in what a run left on the wires.
 func Judge(r Record) Verdict {
-	j := &judge{r: r, answers: map[string][]Event{}, asked: exchanges(r.Model), doubled: map[int]int{}}
+	j := &judge{r: r, answers: map[string][]Event{}, asked: exchanges(r.Model)}
+	j.Doubled, j.Left = make([]int, len(r.Lives)), make([]int, len(r.Lives))
 	j.ends()
 	j.protocol()
 	j.chatRecord()
@@ -80,7 +83,6 @@ type judge struct {
 	r       Record
 	answers map[string][]Event // by id of the question
 	asked   []exchange         // of the model, in order
-	doubled map[int]int        // answers that came again, by the life of the first
 }
 
 func (j *judge) violated(rule, format string, a ...any) {
@@ -178,7 +180,7 @@ func (j *judge) answered(in Input) {
 		if a.question != "" {
 			if j.again(in, answers[i-1]) {
 				j.Doubles++
-				j.doubled[answers[i-1].Life]++
+				j.Doubled[answers[i-1].Life]++
 			}
 			continue
 		}
@@ -187,7 +189,7 @@ func (j *judge) answered(in Input) {
 			continue
 		}
 		j.Doubles++
-		j.doubled[answers[i-1].Life]++
+		j.Doubled[answers[i-1].Life]++
 	}
 }
 
@@ -205,8 +207,8 @@ func (j *judge) doubles() {
 		if j.r.Front == Telegram {
 			free = unkept(l)
 		}
-		if len(l.Hits) > 0 && j.doubled[i] > max(0, free) {
-			j.violated(RuleOnce, "%d answers of life %d came again, but only %d of %d were not stored as sent", j.doubled[i], i, free, sent[i])
+		if len(l.Hits) > 0 && j.Doubled[i] > max(0, free) {
+			j.violated(RuleOnce, "%d answers of life %d came again, but only %d of %d were not stored as sent", j.Doubled[i], i, free, sent[i])
 		}
 	}
 }

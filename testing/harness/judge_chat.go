@@ -50,6 +50,7 @@ func (j *judge) chatRecord() {
 		}
 	}
 	for i, l := range j.r.Lives {
+		j.Left[i] += boards[i]
 		if free := unkept(l); len(l.Hits) > 0 && boards[i] > max(0, free) {
 			j.violated(RuleTidy, "%d boards and questions of life %d were left, but only %d were not stored as sent", boards[i], i, free)
 		}

@@ -36,6 +36,7 @@ func (j *judge) people() {
 		}
 	}
 	for i, l := range j.r.Lives {
+		j.Left[i] += again[i]
 		if free := unstored(l); len(l.Hits) > 0 && again[i] > max(0, free) {
 			j.violated(RuleAskedOnce, "%d questions of life %d came again, but only %d were not stored as sent", again[i], i, free)
 		}

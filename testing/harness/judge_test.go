@@ -238,11 +238,23 @@ func TestJudgeAccuses(t *testing.T) {
 }
 
 func TestParseKills(t *testing.T) {
-	kills, err := harness.ParseKills("commit.after.replied:2,12+3ms")
-	if want := (harness.Kill{After: 12, Delay: 3 * time.Millisecond}); err != nil || len(kills) != 2 || kills[0].Point != "commit.after.replied:2" || kills[1] != want {
-		t.Errorf("got %+v, %v", kills, err)
+	const text = "commit.after.replied:2,12+3ms,@850ms,post.after.answer:1@2s"
+	want := []harness.Kill{
+		{Point: "commit.after.replied:2"},
+		{After: 12, Delay: 3 * time.Millisecond},
+		{At: 850 * time.Millisecond},
+		{Point: "post.after.answer:1", At: 2 * time.Second},
 	}
-	for _, bad := range []string{"x+3ms", "3+x"} {
+	kills, err := harness.ParseKills(text)
+	if err != nil || !slices.Equal(kills, want) {
+		t.Errorf("ParseKills(%q) gave %+v, %v, want %+v", text, kills, err, want)
+	}
+	for i, word := range strings.Split(text, ",") {
+		if got := want[i].String(); got != word {
+			t.Errorf("a kill reads %q, want %q", got, word)
+		}
+	}
+	for _, bad := range []string{"x+3ms", "3+x", "@x"} {
 		if kills, err := harness.ParseKills(bad); err == nil {
 			t.Errorf("ParseKills(%q) gave %v, want an error", bad, kills)
 		}

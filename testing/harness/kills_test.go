@@ -57,9 +57,8 @@ func TestKills(t *testing.T) {
 			if report.Kills < *kills {
 				t.Errorf("only %d kills, want %d", report.Kills, *kills)
 			}
-			aimed := report.AtPoints["commit.before.shown"] + report.AtPoints["post.after.answer"] + report.AtPoints["telegram.after.sendMessage"]
-			if most := 2 + report.Kills/10 + aimed; report.Doubles > most {
-				t.Errorf("%d answers came twice in %d kills, want at most %d", report.Doubles, report.Kills, most)
+			if random := report.By["random"]; float64(random.Doubled) > max(2, float64(random.Kills)/100) {
+				t.Errorf("%d answers came twice by %d kills at random moments, want less than 1 %%", random.Doubled, random.Kills)
 			}
 		})
 	}
@@ -142,24 +141,24 @@ func TestPlantedFaults(t *testing.T) {
 		t.Skip("takes minutes: run it with go test ./testing/harness -run PlantedFaults -faults")
 	}
 	h := build(t)
-	points := map[string]harness.Points{}
+	clean := map[string]*harness.Report{}
 	for _, name := range fronts() {
-		clean, err := h.Campaign(t.Context(), harness.Campaign{Front: name, Seed: *seed, Kills: 1, First: true})
+		report, err := h.Campaign(t.Context(), harness.Campaign{Front: name, Seed: *seed, Kills: 1, First: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(clean.Broken) > 0 {
-			t.Fatalf("without any fault: %s", clean)
+		if len(report.Broken) > 0 {
+			t.Fatalf("without any fault: %s", report)
 		}
-		points[name] = clean.Points
+		clean[name] = report
 	}
 	for _, p := range planted {
 		t.Run(p.front+" "+p.fault, func(t *testing.T) {
-			if points[p.front] == nil {
+			if clean[p.front] == nil {
 				t.Skip("another front was asked for")
 			}
 			report, err := h.Campaign(t.Context(), harness.Campaign{
-				Front: p.front, Seed: *seed, Kills: enough, First: true, Fault: p.fault, Patience: 3 * time.Second, Points: near(points[p.front], p.fault),
+				Front: p.front, Seed: *seed, Kills: enough, First: true, Fault: p.fault, Patience: 3 * time.Second, Points: near(clean[p.front].Points, p.fault), Span: clean[p.front].Span,
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -37,6 +37,9 @@ func (s *session) live(ctx context.Context, n int, k Kill) (Life, error) {
 	defer l.silence.Stop()
 	defer l.calm.Stop()
 	defer l.killer.Stop()
+	if k.At > 0 {
+		l.killer.Reset(k.At)
+	}
 	old := time.AfterFunc(max(3*s.order.Patience, 20*time.Second), func() { s.tell(ctx, noteOld) })
 	defer old.Stop()
 	l.deliver(false)

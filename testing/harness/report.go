@@ -11,12 +11,13 @@ import (
 // Report sums up a campaign.
 type Report struct {
 	Front     string
+	Seed      int64 // of the first run
 	Began     time.Time
 	Took      time.Duration
 	Runs      int
 	Kills     int
-	AtPoints  map[string]int // kills by failpoint
-	Random    int            // kills at random moments
+	AtPoints  map[string]int   // kills by failpoint
+	By        map[string]*Cost // what kills of each kind cost
 	Questions int
 	Answers   int
 	Doubles   int // answers that came twice, in the one window that allows it
@@ -29,7 +30,16 @@ type Report struct {
 	ModelMost int // and at most by one kill
 	ToolsLost int
 	Points    Points
+	Span      time.Duration // of a life without a kill
 	Broken    []Broken
+}
+
+// Cost is what kills of one kind cost because they fell between sending a
+// message and storing that it was sent.
+type Cost struct {
+	Kills   int
+	Doubled int // answers that were shown twice
+	Left    int // boards and questions that stayed, or came twice
 }
 
 // Broken is a run with violations.
@@ -54,21 +64,19 @@ func (b Broken) again() string {
 	return args
 }
 
-func newReport(front string) *Report {
-	return &Report{Front: front, Began: time.Now(), AtPoints: map[string]int{}}
+func newReport(front string, seed int64) *Report {
+	r := &Report{Front: front, Seed: seed, Began: time.Now(), AtPoints: map[string]int{}, By: map[string]*Cost{}}
+	for _, kind := range []string{aimedKill, soonKill, randomKill} {
+		r.By[kind] = &Cost{}
+	}
+	return r
 }
 
 func (r *Report) add(record Record, v Verdict, o Order, dir string) {
 	r.Runs++
 	for i, l := range record.Lives {
-		if !l.Killed || i >= len(o.Kills) {
-			continue
-		}
-		r.Kills++
-		if point := o.Kills[i].Point; point != "" {
-			r.AtPoints[point[:strings.LastIndexByte(point, ':')]]++
-		} else {
-			r.Random++
+		if l.Killed && i < len(o.Kills) {
+			r.killed(o.Kills[i], l, v.Doubled[i], v.Left[i])
 		}
 	}
 	for _, in := range record.Inputs {
@@ -95,6 +103,26 @@ func (r *Report) add(record Record, v Verdict, o Order, dir string) {
 	}
 }
 
+// killed counts a kill and what it cost.
+func (r *Report) killed(k Kill, l Life, doubled, left int) {
+	r.Kills++
+	kind := k.kind(l)
+	if name, _, ok := cutPoint(k.Point); ok && kind == aimedKill {
+		r.AtPoints[name]++
+	}
+	c := r.By[kind]
+	c.Kills++
+	c.Doubled += doubled
+	c.Left += left
+}
+
+// Window is the share of kills at random moments, in percent, that fell between
+// sending an answer and storing that it was sent, so that it came twice.
+func (r *Report) Window() float64 {
+	c := r.By[randomKill]
+	return 100 * float64(c.Doubled) / float64(max(1, c.Kills))
+}
+
 func (r *Report) line() string {
 	return fmt.Sprintf("%s: %d runs, %d kills, %d with violations", r.Front, r.Runs, r.Kills, len(r.Broken))
 }
@@ -112,23 +140,21 @@ func (r *Report) Rules() []string {
 
 // String is the report as people read it.
 func (r *Report) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s in %v\n", r.line(), r.Took.Round(time.Second))
-	fmt.Fprintf(&b, "questions %d, answers %d, of them %d twice because a kill fell between sending and storing\n", r.Questions, r.Answers, r.Doubles)
-	if r.Front != Terminal {
-		fmt.Fprintf(&b, "answers twice because the platform's reply was lost %d, boards and questions left for one of these reasons %d\n", r.Torn, r.Orphans)
-	}
-	fmt.Fprintf(&b, "decisions %d, questions that came twice %d\n", r.Decisions, r.CardsMore)
-	fmt.Fprintf(&b, "model calls lost %d, at most %d by one kill; tool calls repeated %d; bookings and payments with unknown outcome %d\n", r.ModelLost, r.ModelMost, r.ToolsLost, r.Unknown)
-	fmt.Fprintf(&b, "kills at random moments: %d\n", r.Random)
-	for _, name := range slices.Sorted(maps.Keys(r.Points)) {
-		fmt.Fprintf(&b, "kills at %-32s %d\n", name+":", r.AtPoints[name])
-	}
+	text := Table(r) + r.boundaries()
 	for _, broken := range r.Broken {
-		fmt.Fprintf(&b, "%s; repeat it: go run ./testing/harness/soak %s\n", broken.Dir, broken.again())
+		text += fmt.Sprintf("%s; repeat it: go run ./testing/harness/soak %s\n", broken.Dir, broken.again())
 		for _, v := range broken.Violations {
-			fmt.Fprintf(&b, "  %s\n", v)
+			text += fmt.Sprintf("  %s\n", v)
 		}
 	}
-	return b.String()
+	return text
+}
+
+// boundaries lists how often kills fell at each.
+func (r *Report) boundaries() string {
+	list := make([]string, 0, len(r.Points))
+	for _, name := range slices.Sorted(maps.Keys(r.Points)) {
+		list = append(list, fmt.Sprintf("%s %d", name, r.AtPoints[name]))
+	}
+	return "\nKills at boundaries in " + r.Front + ": " + strings.Join(list, ", ") + ".\n"
 }

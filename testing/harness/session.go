@@ -75,7 +75,7 @@ func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err e
 
 // serve lets the model and legwork live.
 func (s *session) serve(ctx context.Context) error {
-	brain := llmfake.Brain{First: 5 * time.Millisecond, PerToken: 300 * time.Microsecond}
+	brain := llmfake.Brain{First: 20 * time.Millisecond, PerToken: 3 * time.Millisecond} // some ten times faster than real ones
 	if s.lasting() {
 		brain.PerToken = 8 * time.Millisecond // words are seen growing
 	}

@@ -24,7 +24,7 @@ func main() {
 	flag.StringVar(&c.Fault, "fault", "", "planted faults, separated by commas")
 	flag.DurationVar(&c.Patience, "patience", 0, "after which silence a life counts as hung; 0: 30s")
 	flag.BoolVar(&c.First, "first", false, "end at the first violation")
-	at := flag.String("at", "", "do only the run of the seed, with these kills, such as commit.after.replied:2,12+3ms")
+	at := flag.String("at", "", "do only the run of the seed, with these kills, such as commit.after.replied:2,12+3ms,@850ms")
 	binary := flag.String("main", "./cmd/legwork", "package of the binary to be killed")
 	flag.Parse()
 	if c.Kills == 0 && c.For == 0 {
