@@ -23,7 +23,7 @@ package            | of this repository                      | modules
 cmd/legwork        | *                                       | kong yaml/v3 levenshtein cancelreader
 examples/travel    |                                         | mcp-go flock levenshtein
 
-conf               | bot bot/slack bot/telegram i18n llm planner tools | yaml/v3 fsnotify levenshtein godotenv hujson
+conf               | bot bot/slack bot/telegram i18n llm planner schedule tools | yaml/v3 fsnotify levenshtein godotenv hujson
 setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
@@ -40,7 +40,7 @@ store/disk         |                                         |
 store/storetest    | bot llm planner tasks                   | go-cmp
 store/rules        | bot clip llm planner tasks              |
 
-tasks              | bot bot/markdown clip form i18n llm planner plainjson | ulid/v2 golang-lru/v2 levenshtein x/net
+tasks              | bot bot/markdown clip form i18n llm planner plainjson schedule | ulid/v2 golang-lru/v2 levenshtein x/net
 
 planner            | bot clip form i18n llm llm/lenient      | levenshtein
 tools              | bot clip plainjson textindex tools/builtin tools/builtin/caller tools/client | mcp-go levenshtein go-udiff
@@ -61,6 +61,7 @@ llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient                         | go-openai
 i18n               |                                         | go-i18n/v2 x/text yaml/v3 levenshtein
 redact             |                                         |
+schedule           |                                         | adhocore/gronx
 textindex          |                                         | blugelabs/bluge blugelabs/ice blugelabs/bluge_segment_api kljensen/snowball x/text
 failpoint          |                                         |
 
