@@ -20,6 +20,10 @@ type Executor struct {
 	ExecutorConfig
 	rules atomic.Pointer[PromptRules]
 	full  fullTasks
+
+	earlier     earlier
+	remembering *remembering
+	traffic     traffic
 }
 
 // ExecutorConfig is what an Executor works with. All fields but Pause and
@@ -57,7 +61,7 @@ type ChatSettings struct {
 
 // NewExecutor makes an executor.
 func NewExecutor(cfg ExecutorConfig) *Executor {
-	x := &Executor{ExecutorConfig: cfg}
+	x := &Executor{ExecutorConfig: cfg, earlier: newEarlier(), remembering: newRemembering()}
 	x.Model = gated{cfg.Model, cfg.Pause}
 	x.Use(cfg.Prompts)
 	return x
@@ -101,13 +105,17 @@ func (x *Executor) do(ctx context.Context, v *View, a planner.Action, p *Present
 	}
 	switch a.Kind {
 	case planner.KindModel:
+		x.traffic.begin()
+		defer x.traffic.end()
 		err = x.model(ctx, v, a, p)
 	case planner.KindTool:
 		err = x.tool(ctx, v, a, p)
 	case planner.KindAsk:
 		err = p.Ask(ctx, v, a)
 	case planner.KindShow:
-		err = p.Show(ctx, v)
+		if err = p.Show(ctx, v); err == nil {
+			x.remembering.note(v.Opening().Chat.Key(), v.ID)
+		}
 	default:
 		err = fmt.Errorf("no such kind of action: %q", a.Kind)
 	}

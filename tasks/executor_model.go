@@ -49,6 +49,10 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 		return x.broke(ctx, v, a, err)
 	}
 	e := x.read(v, a, reply, tools)
+	keepThought(e, reply.Text, reply.Thinking)
+	if err := x.fetch(ctx, v, e); err != nil {
+		return err
+	}
 	if e.Type == planner.Garbled {
 		x.Log.InfoContext(ctx, "a reply cannot be used", "task", v.ID, "action", a.ID, "model", reply.Model, "reason", e.Problem.Reason)
 	}
@@ -263,7 +267,11 @@ func (x *Executor) readWork(out *planner.Reply, v *View, a planner.Action, r llm
 			call.ID = fmt.Sprintf("call_%d_%d", v.State.Seq, i)
 		}
 		seen[call.ID] = true
-		out.Calls = append(out.Calls, match(call, tools, groups, delegated))
+		call = match(call, tools, groups, delegated)
+		if call.Ask != nil {
+			call.Ask.Expires = x.expires()
+		}
+		out.Calls = append(out.Calls, call)
 	}
 	return nil
 }

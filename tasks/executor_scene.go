@@ -3,7 +3,6 @@ package tasks
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"legwork/bot"
@@ -32,12 +31,8 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 	for _, g := range groups {
 		scene.Groups = append(scene.Groups, i18n.Group{Name: g.Name, Description: g.Description})
 	}
-	if a.Role != llm.RoleWork {
-		scene.History, err = x.history(ctx, v, scene.MaxBytes)
+	if err := x.recall(ctx, v, a, &scene); err != nil || a.Role != llm.RoleWork || a.Group == planner.LLMTool {
 		return scene, nil, err
-	}
-	if a.Group == planner.LLMTool {
-		return scene, nil, nil
 	}
 	i := slices.IndexFunc(groups, func(g Group) bool { return g.Name == a.Group })
 	if i < 0 {
@@ -63,34 +58,6 @@ func (x *Executor) scene(ctx context.Context, v *View, a planner.Action) (planne
 		scene.Tools = append(scene.Tools, llm.Tool{Name: t.Exposed, Description: t.Description, Schema: t.Schema})
 	}
 	return scene, tools, nil
-}
-
-// history is what was asked and answered before in the task's chat.
-func (x *Executor) history(ctx context.Context, v *View, maxBytes int) ([]planner.Exchange, error) {
-	budget := x.rules.Load().HistoryBytes
-	if maxBytes > 0 {
-		budget = min(budget, maxBytes/3)
-	}
-	turns, err := x.Store.History(ctx, v.Opening().Chat.Key(), v.ID, budget)
-	if err != nil {
-		return nil, fmt.Errorf("reading history: %w", err)
-	}
-	list := make([]planner.Exchange, 0, len(turns))
-	for _, t := range turns {
-		list = append(list, planner.Exchange{Goal: t.Goal, Answer: t.Answer, Failed: t.Failed, Other: !x.own(ctx, v, t.Task)})
-	}
-	return list, nil
-}
-
-// own reports that an earlier task of the chat came from the person who asks
-// now; one that cannot be read did not.
-func (x *Executor) own(ctx context.Context, v *View, earlier ID) bool {
-	opening := v.Opening()
-	if opening.Chat.Private {
-		return true
-	}
-	e, err := x.Store.Event(ctx, earlier, 1)
-	return err == nil && e.Opening != nil && e.Opening.From.Key() == opening.From.Key()
 }
 
 // settings are what the config says about a chat.

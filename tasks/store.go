@@ -58,6 +58,9 @@ type Turn struct {
 	Goal   string
 	Answer string // empty while there is none
 	Failed bool   // it ended without doing what was asked: stopped, or something went wrong
+
+	From    string // key of the person who asked; empty when it is not known
+	Tainted bool   // words of outsiders may have gone into the answer
 }
 
 // Live is a task that is not over.
