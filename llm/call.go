@@ -96,7 +96,7 @@ func (f *fault) describe(model string, c *call, before *Error) *Error {
 	}
 	return &Error{
 		Problem: f.problem, Model: model, Status: f.status, Hint: f.hint,
-		Usage: c.usage, Partial: c.longest(f), Err: err,
+		Usage: c.usage, Partial: c.longest(f), Err: err, Wait: f.wait,
 	}
 }
 

@@ -135,8 +135,10 @@ type Error struct {
 	Status  int    // HTTP status; 0 for none
 	Hint    string // what an admin can do, in English; may be empty
 	Usage   Usage  // tokens that were paid for nevertheless
-	Partial string // text received before it was cut off
+	Partial string // the longest text received before it was cut off
 	Err     error
+	// Wait is how long a Busy endpoint wants to be left alone; 0: it did not say.
+	Wait time.Duration
 }
 
 func (e *Error) Error() string {

@@ -164,6 +164,10 @@ func concluded(s State, e Event) State {
 		}
 		return answer(s, e.Seq, WhyUnreadable)
 	case e.Type == Broke:
+		s.Broken = e.Seq
+		if e.Problem.Text != "" {
+			s.Cut = e.Seq
+		}
 		if a.Role == llm.RoleReview && s.Found() {
 			return answer(s, e.Seq, e.Problem.Code)
 		}

@@ -198,8 +198,10 @@ type Read struct {
 type Problem struct {
 	Code   string    `json:"code"`             // key of the sentence for people
 	Reason string    `json:"reason,omitempty"` // garbled: for the model; broke: for operators
-	Text   string    `json:"text,omitempty"`   // garbled: what the model had written, shortened
+	Text   string    `json:"text,omitempty"`   // garbled: what the model had written, shortened; broke: the beginning of an answer or result that it had
 	Usage  llm.Usage `json:"usage,omitzero"`
+
+	Wait time.Duration `json:"wait,omitempty"` // broke: how long the model's endpoint wants to be left alone
 }
 
 // Result is the body of Returned.

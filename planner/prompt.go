@@ -61,7 +61,7 @@ func Prompt(s State, journal Journal, a Action, scene Scene) (llm.Request, error
 	}
 	return llm.Request{
 		Role: role, Model: b.model, Tools: b.tools, TextTools: b.text("prompt.text_tools", nil),
-		Messages: merged(fit(b.messages, scene.MaxBytes)),
+		Messages: merged(b.fitting()),
 	}, nil
 }
 
@@ -75,7 +75,9 @@ type builder struct {
 	model    string
 	messages []llm.Message
 	tools    []llm.Tool
-	pictures bool // one of the messages holds images
+	pictures bool  // one of the messages holds images
+	pastEnd  int   // messages before that index, but for the system's, are of the time before the task
+	results  []int // indexes of messages with results, the oldest first
 }
 
 func (b *builder) text(key string, data any) string { return b.scene.Texts.Text(b.lang, key, data) }
@@ -102,6 +104,7 @@ func (b *builder) decision(a Action) error {
 		b.tools = []llm.Tool{b.planTool()}
 	}
 	b.past()
+	b.pastEnd = len(b.messages)
 	if a.Role != llm.RoleAnswer {
 		b.earlier("prompt.earlier_plan")
 	}
@@ -188,6 +191,7 @@ func (b *builder) round(n int) {
 		}
 	}
 	if len(results) > 0 {
+		b.results = append(b.results, len(b.messages))
 		b.add(llm.User, b.text("prompt.results_intro", nil)+"\n"+strings.Join(results, "\n"))
 	}
 }
@@ -208,6 +212,8 @@ func (b *builder) outcome(w Work) string {
 		return e.Reply.Text
 	case w.State == SubFailed && e.Reply != nil && e.Reply.Text != "":
 		return b.text("prompt.subtask_turns", nil) + "\n" + e.Reply.Text
+	case w.State == SubFailed && e.Type == Broke && e.Problem.Text != "":
+		return b.text("prompt.subtask_cut", map[string]any{"Reason": b.text("problem."+w.Why, nil)}) + "\n" + e.Problem.Text
 	case w.State == SubFailed:
 		return b.text("prompt.subtask_failed", map[string]any{"Reason": b.text("problem."+w.Why, nil)})
 	}

@@ -74,6 +74,7 @@ func (b *builder) turn(w Work, t Turn) {
 	}
 	b.messages = append(b.messages, m)
 	for i, c := range r.Calls {
+		b.results = append(b.results, len(b.messages))
 		b.messages = append(b.messages, llm.Message{
 			Role: llm.ToolRole, ToolCallID: c.ID, Content: b.callResult(w, c, t.Calls[i]),
 		})
@@ -232,40 +233,4 @@ func (b *builder) mayRead(w Work, seq int) bool {
 		}
 	}
 	return false
-}
-
-// fit shortens the longest contents until all messages together have at most
-// limit bytes; the system message and calls stay whole.
-func fit(messages []llm.Message, limit int) []llm.Message {
-	if limit <= 0 {
-		return messages
-	}
-	total := 0
-	for _, m := range messages {
-		total += len(m.Content)
-		for _, c := range m.ToolCalls {
-			total += len(c.Arguments) + len(c.Name)
-		}
-	}
-	for total > limit {
-		longest := -1
-		for i, m := range messages {
-			if i > 0 && (longest < 0 || len(m.Content) > len(messages[longest].Content)) {
-				longest = i
-			}
-		}
-		if longest < 0 || len(messages[longest].Content) < 200 {
-			return messages
-		}
-		m := &messages[longest]
-		before := len(m.Content)
-		keep := max(100, min(before/2, before-(total-limit)))
-		head, tail := clip.Bytes(m.Content, keep*2/3), m.Content[before-keep/3:]
-		for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
-			tail = tail[1:]
-		}
-		m.Content = head + "\n[…]\n" + tail
-		total -= before - len(m.Content)
-	}
-	return messages
 }

@@ -76,6 +76,8 @@ type State struct {
 	Prompted  int  // seq of the event that holds it
 
 	Answer    int              // seq of the event whose text is the answer; 0 for none
+	Broken    int              // seq of the last model call for all to read that failed; 0 for none
+	Cut       int              // and of the last of these that had begun to write; 0 for none
 	Budget    string           // key of a budget that is reached and not yet extended
 	Over      int              // seq of Overdrew while Budget is set
 	Overdraft Overdraft        // what Overdrew said, while Budget is set
@@ -274,14 +276,18 @@ func Fold(events []Event) State {
 }
 
 // Settles tells the store whether e, which led from before to after, settled
-// the task: then text is its answer, empty where there is none, and failed says
-// that it ended without doing what was asked.
+// the task: then text is its answer, empty where there is none and its beginning
+// where it was cut off, and failed says that it ended without doing what was
+// asked.
 func Settles(before, after State, e Event) (text string, failed, settled bool) {
 	if before.Settled() || !after.Settled() {
 		return "", false, false
 	}
 	if after.Answer == e.Seq && e.Reply != nil {
 		text = e.Reply.Text
+	}
+	if after.Cut == e.Seq && e.Problem != nil {
+		text = e.Problem.Text + " […]"
 	}
 	return text, after.Outcome == Failed || text == "", true
 }

@@ -159,10 +159,7 @@ func outcome(v *View, texts *i18n.Texts) bot.Draft {
 		}
 	} else {
 		d.Failed = s.Outcome == planner.Failed
-		d.Text = texts.Text(opening.Language, "problem."+s.Why, map[string]any{"Task": string(v.ID)})
-		if found := found(v); found != "" {
-			d.Text += "\n\n" + texts.Text(opening.Language, "partial.intro", nil) + "\n\n" + found
-		}
+		d.Text = apology(v, texts)
 	}
 	for _, tool := range unknown(v) {
 		d.Text += "\n\n" + texts.Text(opening.Language, "partial.unknown", map[string]any{"Tool": tool})
@@ -186,18 +183,4 @@ func unknown(v *View) []string {
 		}
 	}
 	return names
-}
-
-// found lists the results of the sub-tasks that are done: work that was done
-// is never thrown away.
-func found(v *View) string {
-	var b strings.Builder
-	for _, w := range v.State.Subtasks {
-		inside := w.Parent != nil && v.State.Subtasks[w.Parent.Subtask].State == planner.SubDone
-		if w.State == planner.SubDone && !inside {
-			fmt.Fprintf(&b, "- **%s**\n\n  %s\n", line(planner.Description(w, v.Event)),
-				strings.ReplaceAll(v.Event(w.End).Reply.Text, "\n", "\n  "))
-		}
-	}
-	return b.String()
 }

@@ -21,11 +21,7 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 	if v.State.Unwritten {
 		return x.writeOut(ctx, v, a)
 	}
-	scene, tools, err := x.scene(ctx, v, a)
-	if err != nil {
-		return err
-	}
-	request, err := planner.Prompt(v.State, v.Journal(ctx), a, scene)
+	request, tools, err := x.prompt(ctx, v, a, 0)
 	if errors.Is(err, planner.ErrTooLong) {
 		return x.broke(ctx, v, a, &llm.Error{Problem: llm.TooLong, Err: err, Hint: "a model with more context_tokens would take it"})
 	}
@@ -38,7 +34,7 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 		defer speech.Close()
 		stream = speech.Hear
 	}
-	reply, err := x.Model.Call(ctx, request, stream)
+	reply, tools, err := x.call(ctx, v, a, request, tools, stream)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -112,17 +108,6 @@ func (x *Executor) names(v *View) []string {
 		list = append(list, g.Name)
 	}
 	return list
-}
-
-// broke turns a failed call into its event.
-func (x *Executor) broke(ctx context.Context, v *View, a planner.Action, err error) error {
-	e := planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
-	var failed *llm.Error
-	if errors.As(err, &failed) {
-		e.Problem.Code, e.Problem.Usage = string(failed.Problem), failed.Usage
-	}
-	x.Log.ErrorContext(ctx, "model call failed", "task", v.ID, "action", a.ID, "cause", err)
-	return x.append(ctx, v.ID, e)
 }
 
 // read turns a reply into its event: the plan is parsed and its dependencies

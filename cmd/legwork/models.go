@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"legwork/llm"
@@ -13,11 +14,15 @@ import (
 // end with the models that they began with.
 type models struct {
 	log     *slog.Logger
+	tell    func(key string, data map[string]any) // tells the admins
 	current atomic.Pointer[llm.Models]
+
+	mu       sync.Mutex
+	stranded map[string]bool // models whose failing the admins were told of
 }
 
-func newModels(config llm.Config, log *slog.Logger) (*models, error) {
-	m := &models{log: log}
+func newModels(config llm.Config, log *slog.Logger, tell func(key string, data map[string]any)) (*models, error) {
+	m := &models{log: log, tell: tell, stranded: map[string]bool{}}
 	fresh, err := m.prepare(config)
 	if err != nil {
 		return nil, err
@@ -28,7 +33,7 @@ func newModels(config llm.Config, log *slog.Logger) (*models, error) {
 
 // prepare makes the models of a config, for use.
 func (m *models) prepare(config llm.Config) (*llm.Models, error) {
-	fresh, err := llm.New(config, llm.Options{Log: m.log})
+	fresh, err := llm.New(config, llm.Options{Log: m.log, OnHealth: m.changed})
 	if err != nil {
 		return nil, fmt.Errorf("preparing models: %w", err)
 	}
@@ -38,7 +43,28 @@ func (m *models) prepare(config llm.Config) (*llm.Models, error) {
 // use changes the models, from the next call on.
 func (m *models) use(fresh *llm.Models) {
 	m.current.Swap(fresh).Close() // closes idle connections only
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.stranded)
 }
+
+// changed tells the admins that a model fails for which there is no other, and
+// that it answers again.
+func (m *models) changed(model string, h llm.Health) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case h.Stranded:
+		m.stranded[model] = true
+		m.tell("admin.model_down", map[string]any{"Model": model, "Problem": h.Cause, "Reason": h.Hint})
+	case m.stranded[model] && !h.Down:
+		delete(m.stranded, model)
+		m.tell("admin.model_up", map[string]any{"Model": model})
+	}
+}
+
+// Health tells how each model stands, by its name in the config.
+func (m *models) Health() map[string]llm.Health { return m.current.Load().Health() }
 
 // Call implements llm.Model.
 func (m *models) Call(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {

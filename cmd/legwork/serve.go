@@ -80,7 +80,7 @@ type platform interface {
 func newDaemon(ctx context.Context, config *conf.Config, log *slog.Logger) (*daemon, error) {
 	d := &daemon{log: log, language: config.Language, reloaded: make(chan struct{}, 1), started: config, secrets: config.Secrets()}
 	var err error
-	if d.models, err = newModels(config.LLM, log); err != nil {
+	if d.models, err = newModels(config.LLM, log, d.tellAdmins); err != nil {
 		return nil, err
 	}
 	if d.app, err = openApp(ctx, config, "legwork serve", log); err != nil {
@@ -90,6 +90,16 @@ func newDaemon(ctx context.Context, config *conf.Config, log *slog.Logger) (*dae
 		return nil, errors.Join(err, d.app.close())
 	}
 	return d, nil
+}
+
+// tellAdmins tells the admins something that may hold secrets of the config.
+func (d *daemon) tellAdmins(key string, data map[string]any) {
+	for name, value := range data {
+		if text, ok := value.(string); ok {
+			data[name] = d.hidden.String(text)
+		}
+	}
+	d.app.inbox.TellAdmins(context.Background(), key, data) // which stops with Flush
 }
 
 // wire makes the platforms and what listens for them.

@@ -1,0 +1,61 @@
+package tasks
+
+import (
+	"fmt"
+	"strings"
+
+	"legwork/i18n"
+	"legwork/planner"
+)
+
+// apology is what people read of a task without an answer: one honest sentence,
+// the beginning of the answer where it was cut off, and what was found so far.
+func apology(v *View, texts *i18n.Texts) string {
+	s, lang := v.State, v.Opening().Language
+	data := map[string]any{"Task": string(v.ID)}
+	if p := v.Event(s.Broken).Problem; p != nil && p.Wait > 0 && p.Code == s.Why {
+		data["Elapsed"] = p.Wait
+	}
+	text := texts.Text(lang, "problem."+s.Why, data)
+	if begun := v.Event(s.Cut).Problem; begun != nil {
+		text += "\n\n" + texts.Text(lang, "partial.answer", nil) + "\n\n" + unfinished(begun.Text)
+	}
+	if found := found(v, texts); found != "" {
+		text += "\n\n" + texts.Text(lang, "partial.intro", nil) + "\n\n" + found
+	}
+	return text
+}
+
+// found lists what the sub-tasks found: work that was done is never thrown away,
+// and what one had written when it was cut off is marked as incomplete.
+func found(v *View, texts *i18n.Texts) string {
+	var b strings.Builder
+	for _, w := range v.State.Subtasks {
+		inside := w.Parent != nil && v.State.Subtasks[w.Parent.Subtask].State == planner.SubDone
+		if inside {
+			continue
+		}
+		name, text := line(planner.Description(w, v.Event)), ""
+		switch e := v.Event(w.End); {
+		case w.State == planner.SubDone && e.Reply != nil:
+			text = e.Reply.Text
+		case w.State == planner.SubFailed && e.Type == planner.Broke && e.Problem.Text != "":
+			name = texts.Text(v.Opening().Language, "partial.subtask", map[string]any{"Name": name})
+			text = unfinished(e.Problem.Text)
+		default:
+			continue
+		}
+		fmt.Fprintf(&b, "- **%s**\n\n  %s\n", name, strings.ReplaceAll(text, "\n", "\n  "))
+	}
+	return b.String()
+}
+
+// unfinished is a text that was cut off, with code that it began closed and a
+// mark at its end.
+func unfinished(text string) string {
+	text = strings.TrimRight(text, " \t\r\n")
+	if strings.Count("\n"+text, "\n```")%2 == 1 {
+		return text + "\n```\n[…]"
+	}
+	return text + " […]"
+}

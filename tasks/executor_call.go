@@ -1,0 +1,79 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"legwork/clip"
+	"legwork/llm"
+	"legwork/planner"
+)
+
+// shrinks is how often a prompt that is too long for its model is built anew
+// with less in it, each time half as long.
+const shrinks = 2
+
+// call makes a model call. A prompt that the endpoint finds too long is built
+// anew, shorter; tools are those of the prompt that was taken.
+func (x *Executor) call(ctx context.Context, v *View, a planner.Action, r llm.Request, tools []Tool, stream func(llm.Delta)) (llm.Reply, []Tool, error) {
+	reply, err := x.Model.Call(ctx, r, stream)
+	var paid llm.Usage
+	for try := 0; try < shrinks; try++ {
+		var failed *llm.Error
+		if !errors.As(err, &failed) || failed.Problem != llm.TooLong {
+			break
+		}
+		size := planner.Bytes(r.Messages)
+		shorter, fewer, bad := x.prompt(ctx, v, a, size/2)
+		if bad != nil || planner.Bytes(shorter.Messages) >= size {
+			break
+		}
+		x.Log.InfoContext(ctx, "a prompt is too long for its model and is made shorter", "task", v.ID, "action", a.ID,
+			"model", failed.Model, "bytes", size, "now", planner.Bytes(shorter.Messages), "cause", failed.Err)
+		paid = paid.Add(failed.Usage)
+		r, tools = shorter, fewer
+		reply, err = x.Model.Call(ctx, r, stream)
+	}
+	reply.Usage = reply.Usage.Add(paid)
+	return reply, tools, err
+}
+
+// prompt builds the request of an action, with at most so many bytes of
+// messages where that is less than its model's context holds; 0: no other limit.
+func (x *Executor) prompt(ctx context.Context, v *View, a planner.Action, most int) (llm.Request, []Tool, error) {
+	scene, tools, err := x.scene(ctx, v, a)
+	if err != nil {
+		return llm.Request{}, nil, err
+	}
+	if most > 0 && (scene.MaxBytes == 0 || most < scene.MaxBytes) {
+		scene.MaxBytes = most
+	}
+	request, err := planner.Prompt(v.State, v.Journal(ctx), a, scene)
+	return request, tools, err
+}
+
+// longestPartial is how much is kept of an answer that was cut off, in bytes,
+// and shortWait the longest wait that people are not told of.
+const (
+	longestPartial = 48 << 10
+	shortWait      = time.Minute
+)
+
+// broke turns a failed call into its event. What people could read of an answer
+// stays, but for what a filter stopped.
+func (x *Executor) broke(ctx context.Context, v *View, a planner.Action, err error) error {
+	e := planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "internal", Reason: err.Error()}}
+	var failed *llm.Error
+	if errors.As(err, &failed) {
+		e.Problem.Code, e.Problem.Usage = string(failed.Problem), failed.Usage
+		if failed.Problem != llm.Filtered {
+			e.Problem.Text = clip.Bytes(planner.Utterance(failed.Partial), longestPartial)
+		}
+		if failed.Wait >= shortWait {
+			e.Problem.Wait = failed.Wait
+		}
+	}
+	x.Log.ErrorContext(ctx, "model call failed", "task", v.ID, "action", a.ID, "cause", err)
+	return x.append(ctx, v.ID, e)
+}
