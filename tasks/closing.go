@@ -146,7 +146,7 @@ func (p *Presenter) decision(v *View, action string) string {
 func outcomeOf(v *View, texts *i18n.Texts, lang, action string) string {
 	about, e := subjectOf(action), v.decided(action)
 	switch {
-	case e == nil && about.decides() && v.lapsed(about.seq):
+	case e == nil && (about.decides() && v.lapsed(about.seq) || v.unanswered(action)):
 		return texts.Text(lang, "question.expired", nil)
 	case e == nil:
 		return texts.Text(lang, "question.over", nil)

@@ -1,25 +1,38 @@
 package tasks
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"legwork/clip"
 	"legwork/i18n"
 	"legwork/planner"
 )
 
-// Bounds of what Details tells, in runes: of one result, and of all of it.
+// Bounds of what Details tells: in characters of one result and of one thought,
+// in bytes of all of it and of the task's notes.
 const (
-	detailResult = 280
-	detailsMax   = 12000
+	detailResult  = 280
+	detailThought = 200
+	detailNote    = 120
+	detailsMax    = 12000
+	notesMax      = 2000
 )
 
 // Details tells how a task came to its answer, as Markdown: each sub-task with
-// its state and time, the tools it called, and the beginning of its result.
+// its state and time, the tools it called, what its model thought meanwhile, and
+// the beginning of its result; then what the sub-tasks noted for each other.
 func Details(v *View, texts *i18n.Texts, lang string) string {
 	var b strings.Builder
+	round := 0
 	for i, w := range v.State.Subtasks {
+		if w.Round > round && w.Round <= len(v.State.Planned) {
+			round = w.Round
+			thought(&b, texts, lang, "", v.Event(v.State.Planned[round-1]))
+		}
 		if b.Len() > detailsMax {
 			b.WriteString(texts.Text(lang, "board.more", map[string]any{"Count": len(v.State.Subtasks) - i}))
 			break
@@ -32,15 +45,56 @@ func Details(v *View, texts *i18n.Texts, lang string) string {
 		if calls := calls(v, w); calls != "" {
 			b.WriteString("\n   " + calls)
 		}
+		for _, turn := range w.Turns {
+			thought(&b, texts, lang, "   ", v.Event(turn.Seq))
+		}
 		if text := result(v, w); text != "" {
 			b.WriteString("\n   " + text)
 		}
 		b.WriteByte('\n')
 	}
+	notes(&b, v, texts, lang)
 	if b.Len() == 0 {
 		return texts.Text(lang, "details.none", nil)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// thought adds a line with what a model said beside its plan or its calls.
+func thought(b *strings.Builder, texts *i18n.Texts, lang, indent string, e planner.Event) {
+	if e.Reply == nil || b.Len() > detailsMax {
+		return
+	}
+	said := e.Reply.Thought
+	if !e.Reply.IsPlan {
+		said = cmp.Or(e.Reply.Text, said)
+	}
+	if said = clip.Line(said, detailThought); said == "" {
+		return
+	}
+	line := texts.Text(lang, "details.thought", map[string]any{"Text": plainText(said)})
+	if indent == "" {
+		b.WriteString(line + "\n\n")
+	} else {
+		b.WriteString("\n" + indent + line)
+	}
+}
+
+// notes adds the state that the sub-tasks share.
+func notes(b *strings.Builder, v *View, texts *i18n.Texts, lang string) {
+	values := planner.SharedState(v.State, v.Event)
+	if len(values) == 0 {
+		return
+	}
+	b.WriteString("\n" + texts.Text(lang, "details.notes", nil) + "\n")
+	from := b.Len()
+	for i, key := range slices.Sorted(maps.Keys(values)) {
+		if b.Len()-from > notesMax {
+			b.WriteString("- " + texts.Text(lang, "board.more", map[string]any{"Count": len(values) - i}) + "\n")
+			break
+		}
+		b.WriteString("- " + plainText(clip.Line(key, detailNote)) + ": " + plainText(clip.Line(string(values[key]), detailNote)) + "\n")
+	}
 }
 
 // calls counts the calls of a sub-task by tool.

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,6 +62,22 @@ func (v *View) decided(action string) *planner.Event {
 		}
 	}
 	return nil
+}
+
+// unanswered reports that the time of a model's question was over before anybody
+// answered it.
+func (v *View) unanswered(action string) bool {
+	var subtask string
+	var turn, call int
+	if _, err := fmt.Sscanf(action, "ask %s turn %d call %d.", &subtask, &turn, &call); err != nil {
+		return false
+	}
+	for _, w := range v.State.Subtasks {
+		if w.ID == subtask && turn <= len(w.Turns) && call <= len(w.Turns[turn-1].Calls) {
+			return v.Event(w.Turns[turn-1].Calls[call-1].Result).Type == planner.Expired
+		}
+	}
+	return false
 }
 
 // lapsed reports that the time of the question of that seq was over before
