@@ -21,7 +21,11 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 	if v.State.Unwritten {
 		return x.writeOut(ctx, v, a)
 	}
-	request, tools, err := x.prompt(ctx, v, a, 0)
+	scene, tools, err := x.scene(ctx, v, a)
+	if err != nil {
+		return err
+	}
+	request, err := planner.Prompt(v.State, v.Journal(ctx), a, scene)
 	if errors.Is(err, planner.ErrTooLong) {
 		return x.broke(ctx, v, a, &llm.Error{Problem: llm.TooLong, Err: err, Hint: "a model with more context_tokens would take it"})
 	}
