@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"legwork/bot"
@@ -22,6 +23,9 @@ type Presenter struct {
 
 	poke chan struct{}
 	last chan struct{} // closed when the outcome is on its way
+
+	frames             chan struct{} // rings when a frame was drawn, or failed
+	asked, tried, done atomic.Uint64 // which wish for a frame came last, was tried last, is fulfilled
 
 	mu       sync.Mutex // guards what follows
 	view     *View
@@ -58,7 +62,7 @@ func (x *Executor) Present(id ID, chat bot.Chat) (*Presenter, error) {
 	}
 	return &Presenter{
 		x: x, id: id, chat: chat, platform: platform, doubt: map[string]bool{}, passing: map[string]string{}, closed: map[string]bool{}, misses: map[string]int{},
-		poke: make(chan struct{}, 1), last: make(chan struct{}), pen: make(chan struct{}, 1),
+		poke: make(chan struct{}, 1), last: make(chan struct{}), pen: make(chan struct{}, 1), frames: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -73,6 +77,13 @@ func (p *Presenter) Update(v *View) {
 	}
 	p.view = v
 	p.mu.Unlock()
+	p.Again()
+}
+
+// Again draws the newest snapshot once more: what it is drawn from besides has
+// changed.
+func (p *Presenter) Again() {
+	p.asked.Add(1)
 	p.nudge()
 }
 
@@ -107,7 +118,9 @@ func (p *Presenter) Run(ctx context.Context) {
 		case <-p.poke:
 		case <-clock:
 		}
+		wish := p.asked.Load()
 		err := p.draw(ctx)
+		p.drew(wish, err == nil)
 		var later *bot.LaterError
 		switch {
 		case err == nil || ctx.Err() != nil:

@@ -21,6 +21,8 @@ type Setup struct {
 	Log        *slog.Logger
 	Now        func() time.Time
 	Concurrent int
+	Room       int          // tasks of a platform in memory; 0: as the engine likes
+	Pause      *tasks.Pause // the switch for everything; nil: there is none
 }
 
 // Kit is a whole legwork but for the engine: parts that follow a script around
@@ -60,11 +62,11 @@ func NewKit(t testing.TB, store tasks.Store) *Kit {
 func (k *Kit) Use(store tasks.Store) {
 	k.Store = store
 	k.Executor = tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now,
+		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Pause: k.Pause,
 	})
 	k.Inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return k.Engine.Wake(ctx, id) },
-		Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Tools: k.Tools,
+		Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Tools: k.Tools, Pause: k.Pause,
 		Rules: tasks.Rules{Limits: k.Limits, Language: "en", Timezone: "UTC"},
 	})
 }

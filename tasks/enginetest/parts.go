@@ -39,6 +39,8 @@ type Recorder struct {
 	// Deaf makes it post even when the caller has gone, as a request that is
 	// on its way already does.
 	Deaf atomic.Bool
+	// Keeps makes it a chat whose messages last and can be changed.
+	Keeps bool
 
 	mu     sync.Mutex
 	posts  []Post
@@ -52,8 +54,8 @@ func NewRecorder() *Recorder { return &Recorder{heard: make(chan struct{})} }
 // Name is the platform of Chat.
 func (r *Recorder) Name() string { return Chat.Platform }
 
-// Limits are those of a terminal: nothing lasts.
-func (r *Recorder) Limits() bot.Limits { return bot.Limits{Passing: true} }
+// Limits are those of a terminal, where nothing lasts, unless it Keeps.
+func (r *Recorder) Limits() bot.Limits { return bot.Limits{Passing: !r.Keeps, Edits: r.Keeps} }
 
 // Run is not used: the suite hands messages to the inbox itself.
 func (r *Recorder) Run(ctx context.Context, _ func(context.Context, []bot.Message) error) error {

@@ -1,5 +1,6 @@
-// Package local is the engine of a single process: one goroutine per live
-// task, which starts what the journal wants and stops what it no longer wants.
+// Package local is the engine of a single process: a goroutine for each task
+// that has something to do, which starts what the journal wants and stops what it
+// no longer wants. Those that wait are names in a line.
 package local
 
 import (
@@ -19,99 +20,105 @@ import (
 type Engine struct {
 	cfg   Config
 	slots chan struct{} // one per task that may work at a time
-
-	mu      sync.Mutex
-	running map[tasks.ID]bool
-	woken   []tasks.ID    // not yet looked at by Run
-	bell    chan struct{} // rings when woken has something
-	work    sync.WaitGroup
+	desk  *desk
+	work  sync.WaitGroup
 }
 
-// Config is what an Engine works with. All fields are needed.
+// Config is what an Engine works with. All fields but Pause and Room are needed.
 type Config struct {
 	Store      tasks.Store
 	Executor   *tasks.Executor
 	Log        *slog.Logger
 	Now        func() time.Time
-	Concurrent int // tasks that work at a time; further ones wait their turn
+	Concurrent int          // tasks that work at a time; further ones wait their turn
+	Pause      *tasks.Pause // the switch for everything; nil: never set
+	// Room is how many tasks of a platform are in memory at a time, those that
+	// wait for their turn to work included. 0: four times Concurrent, and at
+	// least 64.
+	Room int
 }
 
 // New makes an engine; nothing happens before Run.
 func New(cfg Config) *Engine {
-	return &Engine{
-		cfg: cfg, slots: make(chan struct{}, max(1, cfg.Concurrent)),
-		running: map[tasks.ID]bool{}, bell: make(chan struct{}, 1),
+	cfg.Concurrent = max(1, cfg.Concurrent)
+	if cfg.Room == 0 {
+		cfg.Room = max(64, 4*cfg.Concurrent)
 	}
+	return &Engine{cfg: cfg, slots: make(chan struct{}, cfg.Concurrent), desk: newDesk(cfg.Room, cfg.Now)}
 }
 
 // Wake makes sure that a task is looked after, as soon as Run runs. It returns
 // at once.
 func (e *Engine) Wake(_ context.Context, id tasks.ID) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.running[id] {
-		return nil
-	}
-	e.woken = append(e.woken, id)
-	select {
-	case e.bell <- struct{}{}:
-	default:
-	}
+	e.desk.changed(id, true)
 	return nil
 }
+
+// Load is how many live tasks there are.
+func (e *Engine) Load() int { return e.desk.load() }
 
 // Run takes up every live task of the store, then those that are woken, until
 // ctx ends; it returns after all their goroutines have.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.work.Wait()
+	defer e.cfg.Store.Follow(func(id tasks.ID) { e.desk.changed(id, false) })()
+	paused := e.cfg.Pause.Changed()
 	live, err := e.cfg.Store.Live(ctx, "")
 	if err != nil {
 		return fmt.Errorf("listing live tasks: %w", err)
 	}
 	for _, l := range live {
 		if !failpoint.Fault("resume-off") {
-			e.start(ctx, l.Task, true)
+			e.desk.admit(l.Task, l.Chat, true)
 		}
 	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-e.bell:
-			e.mu.Lock()
-			woken := e.woken
-			e.woken = nil
-			e.mu.Unlock()
-			for _, id := range woken {
-				e.start(ctx, id, false)
-			}
+		case <-paused:
+			paused = e.cfg.Pause.Changed()
+			e.desk.stirAll()
+		case <-e.desk.bell:
+		case <-timer.C:
+		}
+		for _, id := range e.desk.unknown() {
+			e.admit(ctx, id)
+		}
+		timer.Reset(e.desk.due())
+		for f := e.desk.next(); f != nil; f = e.desk.next() {
+			e.work.Go(func() { e.care(ctx, f) })
 		}
 	}
 }
 
-// start looks after a task in a goroutine of its own, unless one does already.
-func (e *Engine) start(ctx context.Context, id tasks.ID, resumed bool) {
-	e.mu.Lock()
-	known := e.running[id]
-	e.running[id] = true
-	e.mu.Unlock()
-	if known {
-		return
+// admit finds out where a task belongs. What cannot be read is looked at all the
+// same, so that it is dropped in order.
+func (e *Engine) admit(ctx context.Context, id tasks.ID) {
+	first, err := e.cfg.Store.Event(ctx, id, 1)
+	switch {
+	case errors.Is(err, tasks.ErrNoTask):
+		e.desk.forget(id)
+	case err != nil || first.Opening == nil:
+		e.desk.admit(id, bot.Chat{}, false)
+	default:
+		e.desk.admit(id, first.Opening.Chat, false)
 	}
-	e.work.Go(func() {
-		e.care(ctx, id, resumed)
-		e.mu.Lock()
-		delete(e.running, id)
-		e.mu.Unlock()
-	})
 }
 
 // care looks after a task, again and again while its journal cannot be read or
 // written.
-func (e *Engine) care(ctx context.Context, id tasks.ID, resumed bool) {
+func (e *Engine) care(ctx context.Context, f *file) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		err := e.look(ctx, id, resumed)
-		if err == nil || ctx.Err() != nil || !e.retries(ctx, id, err, pause) {
+		rest, err := e.look(ctx, f)
+		if err == nil && rest != nil {
+			e.desk.rest(f, *rest)
+			return
+		}
+		if err == nil || ctx.Err() != nil || !e.retries(ctx, f.id, err, pause) {
+			e.desk.close(f)
 			return
 		}
 	}
@@ -132,18 +139,18 @@ func (e *Engine) retries(ctx context.Context, id tasks.ID, err error, pause time
 	}
 }
 
-// look runs one task until it is over or ctx ends.
-func (e *Engine) look(ctx context.Context, id tasks.ID, resumed bool) error {
-	r := newRunner(e, id)
-	changed := e.cfg.Store.Changed(id)
+// look works on a task until it is over, ctx ends, or it can rest.
+func (e *Engine) look(ctx context.Context, f *file) (*rest, error) {
+	r := newRunner(e, f)
 	err := r.open(ctx)
+	var rests *rest
 	if err == nil && !r.over() {
-		err = r.run(ctx, changed, resumed)
+		rests, err = r.run(ctx)
 	}
 	if errors.Is(err, tasks.ErrDamaged) {
-		return e.abandon(ctx, id, err)
+		return nil, e.abandon(ctx, f.id, err)
 	}
-	return err
+	return rests, err
 }
 
 // abandon takes a damaged task out of the way of those behind it and tells its

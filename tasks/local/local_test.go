@@ -14,7 +14,7 @@ type store struct{ *memory.Store }
 func (s store) Again() enginetest.Reopener { return store{s.Reopen()} }
 
 func build(s enginetest.Setup) tasks.Engine {
-	return local.New(local.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
+	return local.New(local.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent, Room: s.Room, Pause: s.Pause})
 }
 
 func TestEngine(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 // not running, and cancels what runs and is no longer listed.
 type runner struct {
 	e         *Engine
+	file      *file
 	id        tasks.ID
 	view      *tasks.View
 	presenter *tasks.Presenter
@@ -23,7 +24,9 @@ type runner struct {
 	running map[string]*deed // by action id; only run touches it
 	done    chan finished
 	slot    bool      // holds one of the engine's slots
-	starved time.Time // since when it waits for one; zero when it does not
+	starved time.Time // since when it waits for one, or for the end of a pause; zero when it does not
+	told    int       // seq up to which the presenter knows the journal
+	paused  bool      // everything is, as reconcile saw it
 	work    sync.WaitGroup
 	pause   time.Duration // before a failed action is tried again
 	again   time.Time     // no action starts before; zero: at once
@@ -48,11 +51,15 @@ const (
 	lastPause  = 30 * time.Second
 )
 
-func newRunner(e *Engine, id tasks.ID) *runner {
-	return &runner{
-		e: e, id: id, view: tasks.NewView(e.cfg.Store, id),
-		running: map[string]*deed{}, done: make(chan finished), pause: firstPause,
+func newRunner(e *Engine, f *file) *runner {
+	r := &runner{
+		e: e, file: f, id: f.id, view: tasks.NewView(e.cfg.Store, f.id),
+		running: map[string]*deed{}, done: make(chan finished), pause: max(firstPause, f.pause), starved: f.starved,
 	}
+	if r.starved.IsZero() && !f.resumed {
+		r.starved = f.since
+	}
+	return r
 }
 
 // open reads the journal, and makes the presenter of a task that is not over.
@@ -63,12 +70,14 @@ func (r *runner) open(ctx context.Context) (err error) {
 	if !r.over() {
 		r.presenter, err = r.e.cfg.Executor.Present(r.id, r.view.Opening().Chat)
 	}
+	if err == nil && r.presenter != nil {
+		r.presenter.Recall(r.file.seen)
+	}
 	return err
 }
 
-// run reconciles until the task is over or ctx ends. The view has been read
-// after changed was taken.
-func (r *runner) run(ctx context.Context, changed <-chan struct{}, resumed bool) error {
+// run reconciles until the task is over, ctx ends or the task can rest.
+func (r *runner) run(ctx context.Context) (rests *rest, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	timer := time.NewTimer(time.Hour)
 	defer func() { // one, as each takes room on the stack
@@ -78,19 +87,24 @@ func (r *runner) run(ctx context.Context, changed <-chan struct{}, resumed bool)
 		r.work.Wait()
 	}()
 	r.work.Go(func() { r.presenter.Run(ctx) })
-	if resumed {
+	if r.file.resumed {
 		if err := r.resume(ctx); err != nil {
-			return err
+			return nil, err
 		}
+		r.file.resumed = false
 	}
-	var err error
 	for err == nil && !r.over() && ctx.Err() == nil { // what ended as ctx did may not be in the view: nothing must start
-		r.presenter.Update(r.view.Snapshot())
+		r.tell()
 		timer.Reset(r.reconcile(ctx))
+		if rests = r.rests(); rests != nil {
+			return rests, nil
+		}
 		select {
 		case <-ctx.Done():
 			continue
-		case <-changed:
+		case <-r.presenter.Frames():
+			continue
+		case <-r.file.poke:
 		case f := <-r.done:
 			r.ended(ctx, f)
 		case r.wantSlot() <- struct{}{}:
@@ -99,7 +113,6 @@ func (r *runner) run(ctx context.Context, changed <-chan struct{}, resumed bool)
 		case <-timer.C:
 			r.expire(ctx)
 		}
-		changed = r.e.cfg.Store.Changed(r.id)
 		if err == nil {
 			err = r.view.Refresh(ctx)
 		}
@@ -107,9 +120,17 @@ func (r *runner) run(ctx context.Context, changed <-chan struct{}, resumed bool)
 	r.cancelAll()
 	r.drain()
 	if ctx.Err() != nil {
-		return nil
+		return nil, nil //nolint:nilnil // it is not over, and does not rest: the engine ends
 	}
-	return err
+	return nil, err
+}
+
+// tell shows the presenter what is new.
+func (r *runner) tell() {
+	if r.told != r.view.State.Seq {
+		r.told = r.view.State.Seq
+		r.presenter.Update(r.view.Snapshot())
+	}
 }
 
 // over reports that nothing is left to do. It copies no state: what stands on
@@ -146,18 +167,20 @@ func (r *runner) reconcile(ctx context.Context) time.Duration {
 			}
 		}
 	}
-	if !r.busy() && !r.eligible(todo) {
+	r.notePause()
+	hungry := r.eligible(todo)
+	if !r.busy() && (!hungry || r.paused) {
 		r.free()
 	}
 	now := r.e.cfg.Now()
-	if r.wantSlot() == nil {
+	if !hungry || r.slot && !r.paused {
 		r.starved = time.Time{}
 	} else if r.starved.IsZero() {
 		r.starved = now
 	}
 	if !now.Before(r.again) {
 		for _, a := range todo {
-			if r.running[a.ID] == nil && !a.Hold && (r.slot || !pays(a)) {
+			if r.running[a.ID] == nil && !a.Hold && (r.slot && !r.paused || !pays(a)) {
 				r.start(ctx, a)
 			}
 		}
@@ -177,6 +200,14 @@ func (r *runner) next(now time.Time) time.Duration {
 		wait = min(wait, pause)
 	}
 	return wait
+}
+
+// notePause has the board say so when everything was paused or goes on.
+func (r *runner) notePause() {
+	if _, paused := r.e.cfg.Pause.State(); paused != r.paused {
+		r.paused = paused
+		r.presenter.Again()
+	}
 }
 
 // pays reports that an action works, and so needs the task's slot.
@@ -222,7 +253,7 @@ func (r *runner) fed(ctx context.Context) error {
 // wantSlot is the engine's slots while this task has work and no slot, nil
 // otherwise.
 func (r *runner) wantSlot() chan<- struct{} {
-	if r.slot || !r.eligible(planner.Todo(r.view.State)) {
+	if r.slot || r.paused || !r.eligible(planner.Todo(r.view.State)) {
 		return nil
 	}
 	return r.e.slots
@@ -255,6 +286,10 @@ func (r *runner) ended(ctx context.Context, f finished) {
 	d := r.running[f.action]
 	if d != nil {
 		d.cancel()
+	}
+	if errors.Is(f.err, tasks.ErrPaused) { // it was about to begin in that moment
+		delete(r.running, f.action)
+		return
 	}
 	a := r.listed(f.action)
 	if a.Kind == planner.KindAsk && f.err == nil {

@@ -75,6 +75,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w.kit.Limits.Rounds, w.kit.Limits.Turns, w.kit.Limits.Parallel = 3, 5, 1+w.draw(3)
 	w.kit.Limits.TaskTimeout = time.Duration(20+w.draw(100)) * time.Second
 	w.kit.Concurrent = 1 + w.draw(3)
+	w.kit.Room, w.kit.Platform.Keeps = 1+int(seed/2%4), seed%2 == 0
 	w.kit.Use(w.store)
 	w.kit.Model.Answer = w.answer
 	w.kit.Tools.Make = w.tool
@@ -139,6 +140,7 @@ func (w *world) live() {
 		w.decide()
 	}
 	w.people.Wait()
+	w.kit.Inbox.Flush(context.Background())
 	w.kit.Stop()
 }
 
@@ -183,6 +185,7 @@ func (w *world) crash() {
 		}
 	}
 	w.kit.Stop()
+	w.kit.Inbox.Flush(context.Background())
 	w.store = again
 	w.kit.Use(again)
 	w.kit.Start(build)
@@ -193,6 +196,7 @@ func (w *world) crash() {
 func (w *world) restart() {
 	w.kit.Platform.Deaf.Store(true)
 	w.kit.Stop()
+	w.kit.Inbox.Flush(context.Background())
 	w.kit.Platform.Deaf.Store(false)
 	w.mu.Lock()
 	for token := range w.now {
@@ -349,9 +353,12 @@ func (w *world) judge() {
 			w.t.Errorf("%s was made without an approval", key)
 		}
 	}
-	answers := map[tasks.ID]int{}
+	answers, known := map[tasks.ID]int{}, map[string]bool{}
 	for _, p := range w.kit.Platform.Posts(bot.KindAnswer) {
-		answers[tasks.ID(p.Task)]++
+		if !known[p.ID] {
+			answers[tasks.ID(p.Task)]++
+		}
+		known[p.ID] = true
 		if strings.Contains(p.Text, `"plan"`) {
 			w.t.Errorf("a person saw a plan: %q", p.Text)
 		}
