@@ -52,6 +52,14 @@ type Options struct {
 	// end a process in a way that it cannot prevent. Exit code 0 means sound; it
 	// should call VerifyQuick. Empty: the file is not checked.
 	CheckCommand []string
+	// VerifyCommand is like CheckCommand, for whole files; it should call Verify.
+	// Empty: this process reads them.
+	VerifyCommand []string
+	// Backups lists backups of the data file, the newest first. A file that cannot
+	// be trusted is moved aside, and replaced by what can be read of it and, for
+	// the rest, by the first backup that is good; a damaged event of a journal is
+	// taken from there as well. Nil: such a file is an error of Open.
+	Backups func() []string
 	// Log hears of damage that is worked around. Nil: nobody does.
 	Log *slog.Logger
 }
@@ -60,8 +68,9 @@ type Options struct {
 type Store struct {
 	db    atomic.Pointer[bbolt.DB] // a compaction replaces it
 	path  string
-	size  int // Options.MaxSize
 	lock  *lock
+	loss  *Loss
+	o     Options
 	now   func() time.Time
 	log   *slog.Logger
 	watch rules.Watch
@@ -87,12 +96,7 @@ var _ tasks.Store = (*Store)(nil)
 // missing, for their owner's eyes only. A directory in use is a *LockedError; a
 // file that cannot be trusted is tasks.ErrDamaged. ctx bounds the opening only.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o = o.filled()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating data directory: %w", full(err))
 	}
@@ -102,17 +106,34 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	}
 	path := filepath.Join(dir, FileName)
 	db, err := openFile(ctx, path, l.suspect, o)
+	var loss *Loss
+	if errors.Is(err, tasks.ErrDamaged) && o.Backups != nil {
+		if loss, err = restore(ctx, path, err, o); err == nil {
+			db, err = openFile(ctx, path, false, o)
+		}
+	}
 	if err != nil {
 		return nil, errors.Join(err, l.release(l.suspect || errors.Is(err, tasks.ErrDamaged)))
 	}
 	s := &Store{
-		path: path, size: o.MaxSize, lock: l, now: o.Now, log: o.Log,
+		path: path, lock: l, loss: loss, o: o, now: o.Now, log: o.Log,
 		jobs: make(chan *job, maxJobs), pauses: make(chan func()), closing: make(chan struct{}), done: make(chan struct{}),
 		cache: newCache(),
 	}
 	s.db.Store(db)
 	go s.write()
 	return s, nil
+}
+
+// filled are the options with their defaults.
+func (o Options) filled() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
 }
 
 // openFile opens the data file, after a look at it from a child process when

@@ -82,7 +82,7 @@ func (s *Store) compact(ctx context.Context, c *Compacted) error {
 	}
 	failpoint.Hit("compact.before.copy")
 	path := s.path + copySuffix
-	target, err := copyTo(ctx, path, source, s.size, c.Before)
+	target, err := copyTo(ctx, path, source, s.o.MaxSize, c.Before)
 	err = errors.Join(err, source.Rollback())
 	if err == nil {
 		err = s.catchUp(ctx, target, r)
@@ -294,5 +294,7 @@ func deletes(changes *rules.Changes) bool {
 
 // removeCopies removes what a compaction left when it was killed.
 func removeCopies(path string) {
-	_ = os.Remove(path + copySuffix) // the next compaction says what is wrong with it
+	for _, suffix := range []string{copySuffix, restoringSuffix} {
+		_ = os.Remove(path + suffix) // the next one says what is wrong with it
+	}
 }

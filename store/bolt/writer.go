@@ -45,7 +45,11 @@ func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receip
 
 // Append implements tasks.Store.
 func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
-	err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Append(id, after, fence, e...) })
+	change := func(stage *rules.Stage) error { return stage.Append(id, after, fence, e...) }
+	err := s.submit(ctx, change)
+	if s.repair(ctx, id, err) {
+		err = s.submit(ctx, change)
+	}
 	if err != nil {
 		return fmt.Errorf("appending events: %w", err)
 	}
@@ -92,17 +96,10 @@ func (s *Store) State(ctx context.Context, id tasks.ID) (planner.State, error) {
 	if state, ok := s.cache.state(id); ok {
 		return state, nil
 	}
-	var state planner.State
-	err := s.submit(ctx, func(stage *rules.Stage) error {
-		_, ok, err := stage.Task(id)
-		if err == nil && !ok {
-			err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
-		}
-		if err == nil {
-			state, err = stage.State(id)
-		}
-		return err
-	})
+	state, err := s.fold(ctx, id)
+	if s.repair(ctx, id, err) {
+		state, err = s.fold(ctx, id)
+	}
 	if err != nil {
 		return planner.State{}, fmt.Errorf("folding journal: %w", err)
 	}
