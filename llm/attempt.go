@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
+
+	"legwork/clip"
 )
 
 // lingerTime is how long a reply that is complete waits for its usage.
@@ -23,7 +26,7 @@ func (e *endpoint) send(ctx context.Context, out openai.ChatCompletionRequest, e
 		return nil, e.unsent(err)
 	}
 	defer func() { _ = s.Close() }()
-	d := &draft{stream: emit}
+	d := &draft{stream: emit, most: max(leastBound, 16*e.config.MaxOutputTokens)}
 	var linger *time.Timer
 	for err == nil {
 		var data []byte
@@ -60,7 +63,7 @@ func (e *endpoint) verdict(d *draft, end error) *fault {
 		return nil
 	}
 	f.paid = d.pieces || d.counted
-	f.partial = d.text.String()
+	f.partial = clip.Bytes(d.text.String(), d.most)
 	f.err = errors.New(e.doer.redact(f.err.Error()))
 	return f
 }
@@ -84,6 +87,8 @@ func (e *endpoint) judgeEnd(d *draft, end error) *fault {
 		return &fault{problem: Garbage, retry: true, err: errNoChoices, hint: e.doer.addressHint(complaint{})}
 	case errors.Is(end, errCut):
 		return &fault{problem: CutOff, retry: true, err: end}
+	case errors.Is(end, errTooMuch), errors.Is(end, errReplyTooLong) && d.pieces:
+		return &fault{problem: CutOff, err: end, hint: "the endpoint does not keep to " + e.doer.key("max_output_tokens")}
 	case errors.Is(end, errNotJSON), errors.Is(end, errEventTooLong), errors.Is(end, errReplyTooLong), errors.Is(end, errCalls):
 		return &fault{problem: Garbage, retry: errors.Is(end, errNotJSON), err: end}
 	}
@@ -155,7 +160,7 @@ func (e *endpoint) bill(d *draft, prompt int, complete bool) (u Usage, paid bool
 	switch {
 	case d == nil || !d.pieces && !d.counted:
 		return Usage{}, false
-	case !d.counted:
+	case !d.counted || !e.plausible(d.usage, prompt, d.size()):
 		return e.priced(Usage{Input: e.tokens(prompt), Output: e.tokens(d.size()), Estimated: true}), true
 	}
 	if complete {
@@ -168,6 +173,11 @@ func (e *endpoint) bill(d *draft, prompt int, complete bool) (u Usage, paid bool
 // reports whether the request is worth making again without it.
 func (e *endpoint) adapt(sent openai.ChatCompletionRequest, f *fault) bool {
 	text := strings.ToLower(f.err.Error())
+	if f.status == http.StatusBadRequest && len(sent.Tools) > 0 && !e.quirks.briefTools.Load() &&
+		strings.Contains(text, "description") && strings.Contains(text, "too long") {
+		e.quirks.briefTools.Store(true)
+		return true
+	}
 	if f.problem != Invalid || f.status == 0 {
 		return false
 	}

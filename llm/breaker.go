@@ -199,6 +199,9 @@ type quiet struct {
 const longestQuiet = 24 * time.Hour
 
 func (q *quiet) ask(now time.Time, wait time.Duration) {
+	if wait <= 0 {
+		return
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if until := now.Add(min(wait, longestQuiet)); until.After(q.until) {

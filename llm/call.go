@@ -81,9 +81,9 @@ func mayHelp(f *fault, from, to *endpoint) bool {
 	case f.problem == Held:
 		return false
 	case f.problem == TooLong:
-		return to.config.ContextTokens > from.config.ContextTokens
+		return to.context() > from.context()
 	case f.length:
-		return to.config.MaxOutputTokens > from.config.MaxOutputTokens
+		return to.maxOutput() > from.maxOutput()
 	}
 	return true
 }
@@ -175,11 +175,11 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	}
 	out := e.wire(c.request)
 	d, f := e.send(ctx, out, c.emit())
-	for f != nil && e.adapt(out, f) {
+	for f != nil && (e.adapt(out, f) || e.learnContext(f, promptBytes(out), c.models.log)) {
 		out = e.wire(c.request)
 		d, f = e.send(ctx, out, c.emit())
 	}
-	if f != nil && f.wait > 0 {
+	if f != nil {
 		e.quiet.ask(c.models.now(), f.wait)
 	}
 	usage, paid := e.bill(d, promptBytes(out), f == nil)

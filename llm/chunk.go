@@ -96,7 +96,7 @@ func (a *arguments) UnmarshalJSON(raw []byte) error {
 }
 
 // readUsage understands the field in all its spellings; ok is false when it
-// is missing or counts nothing.
+// is missing, counts nothing or less than nothing.
 func readUsage(raw json.RawMessage) (u Usage, ok bool) {
 	var said struct {
 		Prompt     float64 `json:"prompt_tokens"`
@@ -107,6 +107,9 @@ func readUsage(raw json.RawMessage) (u Usage, ok bool) {
 		} `json:"prompt_tokens_details"`
 	}
 	if len(raw) == 0 || json.Unmarshal(raw, &said) != nil {
+		return Usage{}, false
+	}
+	if said.Prompt < 0 || said.Completion < 0 {
 		return Usage{}, false
 	}
 	u.Input = count(said.Prompt)

@@ -18,6 +18,8 @@ type draft struct {
 	counted  bool   // the endpoint reported usage
 	finish   string // its reason to finish; empty: not yet
 	pieces   bool   // a delta was seen
+	most     int    // bytes that the reply may have
+	bytes    int    // that it has
 	choices  bool   // an event of the protocol was seen
 }
 
@@ -27,6 +29,12 @@ type callDraft struct {
 	id, name  string
 	arguments strings.Builder
 }
+
+// leastBound is how long every reply may be, in bytes, whatever its model's
+// limit of tokens.
+const leastBound = 1 << 20
+
+var errTooMuch = errors.New("the reply is far longer than its model may write")
 
 // mostCalls is how many tool calls one reply may hold.
 const mostCalls = 256
@@ -69,6 +77,9 @@ func (d *draft) take(data []byte) error {
 		if err := d.add(part); err != nil {
 			return err
 		}
+		if d.bytes > d.most {
+			return errTooMuch
+		}
 		if choice.FinishReason != "" {
 			d.finish = choice.FinishReason
 		}
@@ -102,6 +113,7 @@ func (d *draft) emit(text, thinking string) {
 	}
 	d.text.WriteString(text)
 	d.thinking.WriteString(thinking)
+	d.bytes += len(text) + len(thinking)
 	if d.stream != nil {
 		d.stream(Delta{Text: text, Thinking: thinking})
 	}
@@ -128,6 +140,7 @@ func (d *draft) call(part callPart) error {
 	or(&c.id, part.ID)
 	or(&c.name, part.Function.Name)
 	c.arguments.WriteString(string(part.Function.Arguments))
+	d.bytes += len(part.Function.Name) + len(part.Function.Arguments)
 	return nil
 }
 

@@ -70,6 +70,8 @@ type quirks struct {
 	completionTokens atomic.Bool // wants max_completion_tokens
 	noLimit          atomic.Bool // knows neither limit
 	noStreamOptions  atomic.Bool
+	briefTools       atomic.Bool  // takes short descriptions of tools only
+	context          atomic.Int64 // holds fewer tokens than the config says; 0: not known
 }
 
 // New makes the models of a config. It does not connect. The error lists every

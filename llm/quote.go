@@ -51,9 +51,9 @@ func (e *endpoint) quote(prompt, most int) Usage {
 // output is how many tokens a reply may have; most is what the request says.
 func (e *endpoint) output(most int) int {
 	if most <= 0 {
-		return e.config.MaxOutputTokens
+		return e.maxOutput()
 	}
-	return min(most, e.config.MaxOutputTokens)
+	return min(most, e.maxOutput())
 }
 
 // priced adds what a usage costs, as far as the price is known. A part of a

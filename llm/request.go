@@ -10,6 +10,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
+	"legwork/clip"
 	"legwork/llm/lenient"
 )
 
@@ -31,7 +32,7 @@ func (e *endpoint) wire(r Request) openai.ChatCompletionRequest {
 		out.Messages = textMessages(r)
 	} else {
 		out.Messages = nativeMessages(r.Messages)
-		out.Tools = nativeTools(r.Tools)
+		out.Tools = e.nativeTools(r.Tools)
 	}
 	e.limit(&out, r.MaxOutput)
 	e.leaveOut(&out)
@@ -82,9 +83,16 @@ func (e *endpoint) replaced(field string) bool {
 	return ok
 }
 
-func nativeTools(tools []Tool) []openai.Tool {
+// briefDescription is how long a tool's description may be where that is bounded,
+// in bytes, and so in characters.
+const briefDescription = 1000
+
+func (e *endpoint) nativeTools(tools []Tool) []openai.Tool {
 	var out []openai.Tool
 	for _, t := range tools {
+		if e.quirks.briefTools.Load() {
+			t.Description = clip.Marked(t.Description, briefDescription)
+		}
 		out = append(out, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
 			Name: t.Name, Description: t.Description, Parameters: schemaOf(t),
 		}})

@@ -66,10 +66,10 @@ func (m *Models) Bytes(role string, tokens int) int {
 }
 
 // Context is the context_tokens of the model of a role, or of a model's name
-// in the config; 0 when there is none.
+// in the config, or less where its endpoint has said so; 0 when there is none.
 func (m *Models) Context(role string) int {
 	if e := m.find(role); e != nil {
-		return e.config.ContextTokens
+		return e.context()
 	}
 	return 0
 }
@@ -86,8 +86,8 @@ func (m *Models) PromptBytes(role string) int {
 	if e == nil {
 		return 0
 	}
-	tokens := e.config.ContextTokens - e.config.MaxOutputTokens - promptReserve
-	return m.Bytes(role, max(tokens, e.config.ContextTokens/4))
+	tokens := e.context() - e.maxOutput() - promptReserve
+	return m.Bytes(role, max(tokens, e.context()/4))
 }
 
 func (e *endpoint) tokens(bytes int) int {
