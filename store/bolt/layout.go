@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"os"
 	"time"
 
@@ -144,17 +145,35 @@ func expiryKey(at time.Time, seen []byte) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(at.UnixNano())), seen...)
 }
 
-// historyValue is the sealed form of a row: flags, time, task, text.
+// The flags of a row of the history.
+const (
+	rowFailed  = 1 << iota
+	rowTainted // of an answer
+	rowFrom    // who asked stands before the text
+)
+
+// historyValue is the sealed form of a row: flags, time, task, who asked where
+// that is told, text.
 func historyValue(key []byte, r rules.Row) []byte {
-	body := make([]byte, 0, 11+len(r.Task)+len(r.Text))
+	body := make([]byte, 0, 12+len(r.Task)+len(r.From)+len(r.Text))
 	flags := byte(0)
 	if r.Failed {
-		flags = 1
+		flags |= rowFailed
+	}
+	if r.Tainted {
+		flags |= rowTainted
+	}
+	tells := r.From != "" && len(r.From) <= math.MaxUint8
+	if tells {
+		flags |= rowFrom
 	}
 	body = append(body, flags, byte(len(r.Task)))
 	body = binary.BigEndian.AppendUint64(body, uint64(r.At.UnixNano()))
-	body = append(append(body, r.Task...), r.Text...)
-	return seal(key, body)
+	body = append(body, r.Task...)
+	if tells {
+		body = append(append(body, byte(len(r.From))), r.From...)
+	}
+	return seal(key, append(body, r.Text...))
 }
 
 // historyRow reads what historyValue wrote; key must be a whole key of the
@@ -174,9 +193,18 @@ func historyRow(key, value []byte) (rules.Row, error) {
 		return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
 	}
 	text := 10 + int(body[1])
-	r.Failed = body[0]&1 != 0
+	r.Failed, r.Tainted = body[0]&rowFailed != 0, body[0]&rowTainted != 0
 	r.At = time.Unix(0, int64(binary.BigEndian.Uint64(body[2:10]))).UTC()
-	r.Task, r.Text = tasks.ID(body[10:text]), string(body[text:])
+	r.Task = tasks.ID(body[10:text])
+	if body[0]&rowFrom != 0 {
+		if len(body) <= text || len(body) < text+1+int(body[text]) {
+			return r, fmt.Errorf("%w: history row", tasks.ErrDamaged)
+		}
+		from := text + 1
+		text = from + int(body[text])
+		r.From = string(body[from:text])
+	}
+	r.Text = string(body[text:])
 	return r, nil
 }
 

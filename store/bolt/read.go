@@ -151,9 +151,9 @@ func (b base) turns(conversation string, cut, end uint64, budget *rules.Budget) 
 		case row.Answer:
 			answer = row
 		default:
-			t := tasks.Turn{Task: row.Task, Order: row.Order, At: row.At, Goal: row.Text}
+			t := rules.Asked(row)
 			if answer.Order == row.Order {
-				t.Answer, t.Failed = answer.Text, answer.Failed
+				t = rules.Answered(t, answer)
 			}
 			if !budget.Add(t) {
 				return nil

@@ -51,11 +51,11 @@ func (s *Store) Turns(ctx context.Context, conversation string, after uint64, li
 			case err != nil:
 				b.log.Error("leaving out a text of the history", "record", describe(bucketHistory, k), "error", err)
 			case row.Answer && n > 0 && list[n-1].Order == order:
-				list[n-1].Answer, list[n-1].Failed = row.Text, row.Failed
+				list[n-1] = rules.Answered(list[n-1], row)
 			case !row.Answer && n >= limit:
 				return nil
 			case !row.Answer:
-				list = append(list, tasks.Turn{Task: row.Task, Order: order, At: row.At, Goal: row.Text})
+				list = append(list, rules.Asked(row))
 			}
 		}
 		return nil

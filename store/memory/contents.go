@@ -40,9 +40,9 @@ type turn struct {
 
 // whole is the turn as it is told; it must have a goal.
 func (t turn) whole() tasks.Turn {
-	whole := tasks.Turn{Task: t.goal.Task, Order: t.order, At: t.goal.At, Goal: t.goal.Text}
+	whole := rules.Asked(*t.goal)
 	if t.answer != nil {
-		whole.Answer, whole.Failed = t.answer.Text, t.answer.Failed
+		whole = rules.Answered(whole, *t.answer)
 	}
 	return whole
 }

@@ -60,7 +60,7 @@ func (s *Stage) take(id tasks.ID, e planner.Event) error {
 	}
 	if text, failed, ok := planner.Settles(before, after, e); ok && !failpoint.Fault("history-lost") {
 		s.changes.Rows = append(s.changes.Rows, Row{
-			Conversation: task.Chat.Key(), Order: task.Order, Task: id, Answer: true, Failed: failed, At: e.At, Text: text,
+			Conversation: task.Chat.Key(), Order: task.Order, Task: id, Answer: true, Failed: failed, Tainted: after.Tainted > 0, At: e.At, Text: text,
 		})
 	}
 	task.Last, task.Over = e.Seq, task.Over || after.Finished()

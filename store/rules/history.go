@@ -7,6 +7,17 @@ import (
 	"legwork/tasks"
 )
 
+// Asked is the turn that begins with a goal's row.
+func Asked(r Row) tasks.Turn {
+	return tasks.Turn{Task: r.Task, Order: r.Order, At: r.At, Goal: r.Text, From: r.From}
+}
+
+// Answered is the turn with its answer's row.
+func Answered(t tasks.Turn, r Row) tasks.Turn {
+	t.Answer, t.Failed, t.Tainted = r.Text, r.Failed, r.Tainted
+	return t
+}
+
 // Budget collects turns from the newest to the oldest until their goals and
 // answers together would exceed a number of bytes.
 type Budget struct {

@@ -134,7 +134,7 @@ func (s *Stage) start(in tasks.Inbound) error {
 		return err
 	}
 	s.changes.Rows = append(s.changes.Rows, Row{
-		Conversation: in.Chat.Key(), Order: task.Order, Task: in.ID, At: first.At, Text: first.Opening.Goal,
+		Conversation: in.Chat.Key(), Order: task.Order, Task: in.ID, From: task.From.Key(), At: first.At, Text: first.Opening.Goal,
 	})
 	return nil
 }

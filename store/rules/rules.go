@@ -103,6 +103,8 @@ type Row struct {
 	Task         tasks.ID
 	Answer       bool // the answer; otherwise the goal
 	Failed       bool
+	Tainted      bool   // of an answer: words of outsiders may have gone into it
+	From         string // of a goal: key of the person who asked
 	At           time.Time
 	Text         string
 	Fallback     bool // not written when the half is there already

@@ -21,7 +21,7 @@ func testHistory(b *bench) {
 	turn := func(i int, answer string, failed bool) tasks.Turn {
 		return tasks.Turn{
 			Task: tasks.ID(fmt.Sprintf("t%d", i)), Order: uint64(i), At: start.Add(time.Duration(i-1) * time.Minute),
-			Goal: fmt.Sprintf("goal %d", i), Answer: answer, Failed: failed,
+			Goal: fmt.Sprintf("goal %d", i), Answer: answer, Failed: failed, From: "test:ann",
 		}
 	}
 	b.same("running", b.history(chat("c"), "", 1000), []tasks.Turn{turn(1, "", false), turn(2, "", false), turn(3, "", false), turn(4, "", false)})
@@ -36,8 +36,21 @@ func testHistory(b *bench) {
 	b.same("stopped and failed", b.history(chat("c"), "", 1000), want)
 	b.same("before the first", b.history(chat("c"), "t1", 1000), []tasks.Turn(nil))
 	b.same("before the last", b.history(chat("c"), "t4", 1000), want[:3])
+	b.show("t1")
+	b.show("t3")
+	b.plan("t4")
+	b.append("t4", planner.Event{Type: planner.Replied, Action: "work 1/a turn 1.0", Reply: &planner.Reply{Calls: []planner.Call{{ID: "c", Name: "up", Tool: "web.up"}}}},
+		planner.Event{Type: planner.Returned, Action: "tool 1/a turn 1 call 1.0", Result: &planner.Result{Text: "x", Untrusted: true}},
+		planner.Event{Type: planner.Stopped})
+	want[3].Failed, want[3].Tainted = true, true
+	b.same("with words of outsiders", b.history(chat("c"), "", 1000), want)
 	b.store = b.reopen()
 	b.same("after reopening", b.history(chat("c"), "", 1000), want)
+	turns, err := b.store.Turns(b.Context(), chat("c").Key(), 0, 10)
+	if err != nil {
+		b.Fatalf("listing turns: %v", err)
+	}
+	b.same("as a list", turns, want)
 	if turns, err := b.store.History(b.Context(), chat("c").Key(), "nobody", 1000); !errors.Is(err, tasks.ErrNoTask) {
 		b.Fatalf("History before nobody: got %+v, %v, want ErrNoTask", turns, err)
 	}
