@@ -79,6 +79,7 @@ type Opening struct {
 	Model    string     `json:"model,omitempty"`   // configured model that the person has chosen; empty for the usual ones
 	Groups   []string   `json:"groups,omitzero"`   // tool groups that were open to the person: once the task has read what outsiders wrote, it gains no others
 	Prompt   *PromptRef `json:"prompt,omitempty"`  // the goal is to be written out by a server first
+	Intro    string     `json:"intro,omitempty"`   // a line that the outcome begins with, where no message asked for it
 }
 
 // PromptRef names a prompt of a server.

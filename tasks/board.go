@@ -164,7 +164,17 @@ func outcome(v *View, texts *i18n.Texts) bot.Draft {
 	for _, tool := range unknown(v) {
 		d.Text += "\n\n" + texts.Text(opening.Language, "partial.unknown", map[string]any{"Tool": tool})
 	}
+	d.Text = introduced(v, d.Text)
 	return d
+}
+
+// introduced is a text of the outcome with the line that it begins with.
+func introduced(v *View, text string) string {
+	intro := v.Opening().Intro
+	if intro == "" || text == "" {
+		return text
+	}
+	return intro + "\n\n" + text
 }
 
 // unknown names the tools that had been called and must not be called twice

@@ -37,6 +37,7 @@ func commands() []command {
 		{"history", (*Inbox).history},
 		{"groups", (*Inbox).groups},
 		{"approvals", (*Inbox).approvals},
+		{"schedule", (*Inbox).schedule},
 		{"prompt", (*Inbox).prompt},
 		{"model", (*Inbox).model},
 		{"lang", (*Inbox).lang},

@@ -192,7 +192,7 @@ func (p *Presenter) drawSpeech(ctx context.Context, v *View, s *Speech) error {
 			return err
 		}
 	}
-	d := bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Text: text, Partial: true, ReplyTo: v.Opening().Message}
+	d := bot.Draft{Kind: bot.KindAnswer, Task: string(p.id), Text: introduced(v, text), Partial: true, ReplyTo: v.Opening().Message}
 	if streamer := p.streamer(); streamer != nil {
 		if err := streamer.Stream(ctx, p.chat, d); err != nil {
 			return err

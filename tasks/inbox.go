@@ -25,6 +25,7 @@ type Inbox struct {
 	settings  *settings
 	visitors  visitors
 	claim     claim
+	agenda    agenda
 	outbox    *outbox
 	sorry     *sorry
 	once      *once
@@ -80,6 +81,7 @@ func NewInbox(cfg InboxConfig) *Inbox {
 func (in *Inbox) Use(r Rules) { in.rules.Store(&r) }
 
 // MaxGoal is how long a question may be, in bytes.
+	in.agenda.changed = make(chan struct{}, 1)
 const MaxGoal = 256 << 10
 
 // Handle stores a batch of messages in one transaction and wakes the tasks

@@ -29,6 +29,7 @@ func (in *Inbox) press(ctx context.Context, r *routed) error {
 		{pressOnlyHere, func(ctx context.Context, r *routed, who string) error { return in.judge(ctx, r, pressOnlyHere, who) }},
 		{pressIgnore, func(ctx context.Context, r *routed, who string) error { return in.judge(ctx, r, pressIgnore, who) }},
 		{pressRevoke, in.revokes},
+		{pressSchedule, in.pressedSchedule},
 		{pressAccept, func(ctx context.Context, r *routed, id string) error { return in.change(ctx, r, pressAccept, id) }},
 		{pressLeave, func(ctx context.Context, r *routed, id string) error { return in.change(ctx, r, pressLeave, id) }},
 		{pressShow, func(ctx context.Context, r *routed, id string) error { return in.change(ctx, r, pressShow, id) }},

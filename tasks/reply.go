@@ -19,9 +19,10 @@ import (
 type said struct {
 	text    string
 	buttons []bot.Button
-	aloud   bool // a message in the chat, also when it replies to a press
-	aside   bool // only where its author alone sees it, or not at all
-	instead bool // also in place of the message whose button was pressed, as that is settled
+	aloud   bool       // a message in the chat, also when it replies to a press
+	aside   bool       // only where its author alone sees it, or not at all
+	instead bool       // also in place of the message whose button was pressed, as that is settled
+	becomes *bot.Draft // with instead: what that message is from now on; nil: the text
 	kind    bot.Kind
 	task    string // that the message belongs to
 	words   bool   // any words may be the answer
@@ -155,7 +156,11 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, s s
 // settle says in place of the message whose button was pressed what came of it,
 // so that nobody presses it again.
 func settle(ctx context.Context, p bot.Platform, m bot.Message, s said) error {
-	err := p.Edit(ctx, m.Chat, m.ID, bot.Draft{Kind: bot.KindNotice, Text: s.text})
+	d := bot.Draft{Kind: bot.KindNotice, Text: s.text}
+	if s.becomes != nil {
+		d = *s.becomes
+	}
+	err := p.Edit(ctx, m.Chat, m.ID, d)
 	if _, moved := errors.AsType[*bot.MovedError](err); moved {
 		return nil
 	}

@@ -24,7 +24,21 @@ type Schedule struct {
 	Next     time.Time // wall-clock time of the next one; zero: none
 	Last     time.Time // fire time of the last one; zero: none yet
 	LastTask ID
+
+	Team     string    // of From and Chat, as the platform told when it was made
+	External bool      // and so, whether From is a guest
+	Name     string    // in the config
+	Skipped  time.Time // newest fire time that was left out since Last; zero: none
+	Why      string    // why it was, or why legwork itself paused it: one of the constants
 }
+
+// Why a fire time was left out, or a schedule paused.
+const (
+	WhyMissed  = "missed"  // legwork was not running
+	WhyRunning = "running" // the task of the one before still was
+	WhyAccess  = "access"  // its person may not use legwork there any more
+	WhyBroken  = "broken"  // this version cannot read when it is due
+)
 
 // Firing is a fire time of a schedule that a delivery is for. The store takes
 // the delivery only while the schedule is not paused and its Next is At, and

@@ -1,0 +1,199 @@
+package tasks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"legwork/bot"
+	"legwork/clip"
+	"legwork/schedule"
+)
+
+// agenda guards the schedules, which are read, changed and stored as one.
+type agenda struct {
+	mu      sync.Mutex
+	changed chan struct{} // rung when one was changed; holds one
+}
+
+// ring tells the scheduler that another one may be due.
+func (a *agenda) ring() {
+	select {
+	case a.changed <- struct{}{}:
+	default:
+	}
+}
+
+// How many schedules there may be that were made in one chat, with its threads
+// and topics, and in all chats. Those of the config are not counted.
+const (
+	MaxSchedules    = 20
+	MaxAllSchedules = 200
+)
+
+// schedule makes one, lists them, or does something about one by its number in
+// the list.
+func (in *Inbox) schedule(ctx context.Context, r *routed, rest string) error {
+	words := strings.Fields(strings.ToLower(rest))
+	if len(words) == 0 || len(words) == 1 && words[0] == "list" {
+		return in.listSchedules(ctx, r)
+	}
+	verb, known := map[string]string{"pause": verbPause, "resume": verbResume, "delete": verbDelete, "run": verbRun, "show": verbShow}[words[0]]
+	if !known || len(words) > 3 || len(words) == 3 && (words[2] != "yes" || verb != verbDelete) {
+		return in.addSchedule(ctx, r, rest)
+	}
+	if len(words) == 3 {
+		verb = verbDeleted
+	}
+	here, err := in.schedulesHere(ctx, r.message.Chat)
+	if err != nil {
+		return err
+	}
+	n := 0
+	if len(words) > 1 {
+		n, _ = strconv.Atoi(words[1]) // 0 for what is none
+	}
+	if n < 1 || n > len(here) {
+		in.say(r, "error.no_schedule", nil)
+		return nil
+	}
+	return in.aboutSchedule(ctx, r, verb, here[n-1].ID)
+}
+
+// schedulesHere lists those of a chat with its threads and topics, in the order
+// of their making.
+func (in *Inbox) schedulesHere(ctx context.Context, chat bot.Chat) ([]Schedule, error) {
+	all, err := in.Store.Schedules(ctx, "")
+	if err != nil {
+		return nil, fmt.Errorf("listing schedules: %w", err)
+	}
+	var here []Schedule
+	for _, s := range all {
+		if s.Chat.Room() == chat.Room() {
+			here = append(here, s)
+		}
+	}
+	return here, nil
+}
+
+// addSchedule makes a schedule of "WHEN WHAT".
+func (in *Inbox) addSchedule(ctx context.Context, r *routed, text string) error {
+	zone, err := in.timezone(ctx, r)
+	if err != nil {
+		return err
+	}
+	place, err := time.LoadLocation(zone)
+	if err != nil {
+		zone, place = "UTC", time.UTC
+	}
+	when, catchUp := cutCatchUp(text)
+	spec, goal, err := schedule.Parse(when, in.Now(), place)
+	if bad, ok := errors.AsType[*schedule.Error](err); ok {
+		in.reply(r, in.notUnderstood(r, bad))
+		return nil
+	}
+	switch {
+	case err != nil:
+		return err
+	case goal == "":
+		in.say(r, "schedule.no_goal", map[string]any{"Text": comes(in.Texts, r.lang, spec)})
+		return nil
+	case len(goal) > MaxGoal:
+		in.say(r, "error.goal_too_long", map[string]any{"Max": MaxGoal})
+		return nil
+	}
+	m := r.message
+	s := Schedule{
+		ID: scheduleID(m), Chat: m.Chat, From: m.From, Goal: goal, Spec: spec.String(), Words: strings.TrimSpace(strings.TrimSuffix(when, goal)),
+		Timezone: zone, Language: r.lang, CatchUp: catchUp || !spec.Again(), // what comes once must not be lost
+		Made: in.Now(), Next: spec.Next(in.Now()), Team: m.Team, External: m.External,
+	}
+	s.Words = clip.Bytes(s.Words, maxWords)
+	return in.keepSchedule(ctx, r, s)
+}
+
+// maxWords is how much of what somebody wrote about the time is kept, in bytes.
+const maxWords = 400
+
+// cutCatchUp takes the wish off that a missed time be made up for.
+func cutCatchUp(text string) (rest string, wanted bool) {
+	for _, wish := range []string{"catch up", "catch-up", "наверстать", "наверстывая", "补做"} {
+		if len(text) >= len(wish) && strings.EqualFold(text[:len(wish)], wish) {
+			return strings.TrimLeft(text[len(wish):], " ,:，：\t"), true
+		}
+	}
+	return text, false
+}
+
+// scheduleID is the same whenever a message is delivered, and short enough for a
+// button.
+func scheduleID(m bot.Message) string {
+	sum := sha256.Sum256([]byte(m.Chat.Key() + "\x00" + m.Key))
+	return "s" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:12])
+}
+
+// keepSchedule stores a new one, when there is room for it.
+func (in *Inbox) keepSchedule(ctx context.Context, r *routed, s Schedule) error {
+	in.agenda.mu.Lock()
+	defer in.agenda.mu.Unlock()
+	all, err := in.Store.Schedules(ctx, "")
+	if err != nil {
+		return fmt.Errorf("listing schedules: %w", err)
+	}
+	here, everywhere := 0, 0
+	for _, other := range all {
+		if other.Config || other.ID == s.ID || over(other) {
+			continue
+		}
+		everywhere++
+		if other.Chat.Room() == s.Chat.Room() {
+			here++
+		}
+	}
+	switch {
+	case here >= MaxSchedules:
+		in.say(r, "error.many_schedules", map[string]any{"Count": MaxSchedules})
+		return nil
+	case everywhere >= MaxAllSchedules:
+		in.say(r, "error.all_schedules", map[string]any{"Count": MaxAllSchedules})
+		return nil
+	}
+	if err := in.putSchedule(ctx, s); err != nil {
+		return err
+	}
+	in.Log.InfoContext(ctx, "a schedule was made", "schedule", s.ID, "chat", s.Chat.Key(), "by", s.From.Key(), "spec", s.Spec, "next", s.Next)
+	c, err := in.card(ctx, r, s)
+	if err != nil {
+		return err
+	}
+	in.reply(r, said{text: in.Texts.Text(r.lang, "schedule.made", nil) + "\n\n" + c.Text, buttons: c.Buttons, aloud: !s.Chat.Private})
+	return nil
+}
+
+// over reports that a schedule will never come again by itself.
+func over(s Schedule) bool { return s.Next.IsZero() && !s.Paused }
+
+// putSchedule stores one and tells the scheduler.
+func (in *Inbox) putSchedule(ctx context.Context, s Schedule) error {
+	if err := in.Store.PutSchedule(ctx, s); err != nil {
+		return fmt.Errorf("storing schedule: %w", err)
+	}
+	in.agenda.ring()
+	return nil
+}
+
+// notUnderstood says why a text tells no time, and what is understood.
+func (in *Inbox) notUnderstood(r *routed, bad *schedule.Error) said {
+	data := map[string]any{"Text": inCode(clip.Marked(bad.Text, 100)), "Allowed": strings.Join(bad.Among, ", ")}
+	if bad.Code == schedule.BadField {
+		data["Name"] = in.Texts.Text(r.lang, "schedule.field_"+strings.ReplaceAll(bad.Field, " ", "_"), nil)
+	}
+	text := in.Texts.Text(r.lang, "schedule.bad_"+bad.Code, data) + "\n\n" + in.Texts.Text(r.lang, "schedule.how", nil)
+	return said{text: in.spell(r.message.Chat, text)}
+}

@@ -1,0 +1,108 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"legwork/bot"
+	"legwork/schedule"
+)
+
+// ConfigSchedule is one that the config file makes. Its name is what it is known
+// by: everything else may change.
+type ConfigSchedule struct {
+	Name     string
+	When     string // without what is to be done
+	Goal     string
+	Chat     bot.Chat
+	As       bot.Person // whose rights and budgets it has
+	Timezone string
+	Language string
+	CatchUp  bool
+}
+
+// configID begins the ids of schedules of the config.
+const configID = "c:"
+
+// Schedule brings the schedules of the config into the store: what is new is
+// added, what is gone deleted, and of what was changed stays whether it is
+// paused, and what became of the last time. One that cannot be taken is in the
+// error, and the others are taken all the same.
+func (in *Inbox) Schedule(ctx context.Context, list []ConfigSchedule) error {
+	in.agenda.mu.Lock()
+	defer in.agenda.mu.Unlock()
+	all, err := in.Store.Schedules(ctx, "")
+	if err != nil {
+		return fmt.Errorf("listing schedules: %w", err)
+	}
+	before := map[string]Schedule{}
+	for _, s := range all {
+		if s.Config {
+			before[s.ID] = s
+		}
+	}
+	var errs []error
+	for _, c := range list {
+		id := configID + c.Name
+		old, known := before[id]
+		delete(before, id)
+		s, err := in.configured(c, old, known)
+		if err == nil && (!known || s != old) {
+			err = in.putSchedule(ctx, s)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("schedule %q of the config: %w", c.Name, err))
+		}
+	}
+	for id := range before {
+		if err := in.Store.DropSchedule(ctx, id); err != nil {
+			errs = append(errs, fmt.Errorf("deleting schedule %q: %w", id, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// configured is a schedule of the config as it is stored. As long as its time is
+// written the same, its next one stays: an interval is not counted anew.
+func (in *Inbox) configured(c ConfigSchedule, old Schedule, known bool) (Schedule, error) {
+	s := old
+	s.ID, s.Name, s.Config = configID+c.Name, c.Name, true
+	s.Chat, s.From, s.Goal, s.Language, s.CatchUp = c.Chat, c.As, c.Goal, c.Language, c.CatchUp
+	if s.Why == WhyAccess && (old.From != s.From || old.Chat != s.Chat) {
+		s.Paused, s.Why = false, "" // that is what it was changed for
+	}
+	if known && old.Words == c.When && old.Timezone == c.Timezone && s.Paused == old.Paused {
+		return s, nil
+	}
+	spec, err := ReadConfigTime(c.When, c.Timezone, in.Now())
+	if err != nil {
+		return s, err
+	}
+	if !known {
+		s.Made = in.Now()
+	}
+	s.Words, s.Timezone, s.Spec, s.Next = c.When, c.Timezone, spec.String(), spec.Next(in.Now())
+	return s, nil
+}
+
+// ReadConfigTime reads the time of a schedule of the config, which must come
+// again and again: what comes once would be over at the next start.
+func ReadConfigTime(when, timezone string, now time.Time) (schedule.Spec, error) {
+	zone, err := time.LoadLocation(timezone)
+	if err != nil {
+		return schedule.Spec{}, fmt.Errorf("reading the time zone: %w", err)
+	}
+	spec, rest, err := schedule.Parse(when, now, zone)
+	bad := new(schedule.Error)
+	switch {
+	case errors.As(err, &bad) && bad.Code == schedule.Past, err == nil && !spec.Again():
+		return spec, fmt.Errorf("%q comes only once; allowed: what comes again (a single time is set with /schedule in the chat)", when)
+	case err != nil:
+		return spec, err
+	case rest != "":
+		return spec, fmt.Errorf("%q is no part of a time; allowed: a time alone, such as \"every weekday 9:00\"", rest)
+	}
+	return spec, nil
+}

@@ -1,0 +1,178 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+)
+
+// pressSchedule begins what the buttons about schedules carry: a verb and an id.
+const pressSchedule = "s:"
+
+// The verbs of those buttons.
+const (
+	verbShow    = "i"
+	verbPause   = "p"
+	verbResume  = "r"
+	verbRun     = "n"
+	verbDelete  = "d"
+	verbDeleted = "x" // delete was confirmed
+	verbList    = "l"
+)
+
+// listSchedules lists those of the chat, with a button each.
+func (in *Inbox) listSchedules(ctx context.Context, r *routed) error {
+	d, err := in.scheduleList(ctx, r)
+	if err != nil {
+		return err
+	}
+	in.replyWith(r, "", d)
+	return nil
+}
+
+func (in *Inbox) scheduleList(ctx context.Context, r *routed) (bot.Draft, error) {
+	here, err := in.schedulesHere(ctx, r.message.Chat)
+	if err != nil {
+		return bot.Draft{}, err
+	}
+	if len(here) == 0 {
+		text := in.Texts.Text(r.lang, "schedule.none", nil) + "\n\n" + in.Texts.Text(r.lang, "schedule.how", nil)
+		return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.message.Chat, text)}, nil
+	}
+	zone, err := in.zoneOf(ctx, r)
+	if err != nil {
+		return bot.Draft{}, err
+	}
+	var lines []string
+	var buttons []bot.Button
+	for i, s := range here {
+		state, err := in.scheduleState(ctx, r, s, zone)
+		if err != nil {
+			return bot.Draft{}, err
+		}
+		lines = append(lines, fmt.Sprintf("%d. ", i+1)+in.Texts.Text(r.lang, "schedule.line", map[string]any{
+			"Text": s.comes(in.Texts, r.lang), "Goal": plainText(title(s.Goal)), "State": strings.Join(state, " · "), "Chat": elsewhere(s, r.message.Chat),
+		}))
+		if data := pressSchedule + verbShow + ":" + s.ID; len(buttons) < maxListed && len(data) <= maxPress {
+			buttons = append(buttons, bot.Button{Label: fmt.Sprintf("%d", i+1), Data: data})
+		}
+	}
+	text := in.Texts.Text(r.lang, "schedule.list", map[string]any{"Timezone": zone.String()}) + "\n\n" + strings.Join(lines, "\n") +
+		"\n\n" + in.Texts.Text(r.lang, "schedule.commands", nil)
+	return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.message.Chat, text), Buttons: buttons}, nil
+}
+
+// elsewhere names the thread or topic that a schedule answers in, where that is
+// another one.
+func elsewhere(s Schedule, here bot.Chat) string {
+	if s.Chat.Key() == here.Key() {
+		return ""
+	}
+	return inCode(s.Chat.Key())
+}
+
+// scheduleState says how a schedule stands: when it comes next, and what became
+// of the last time.
+func (in *Inbox) scheduleState(ctx context.Context, r *routed, s Schedule, zone *time.Location) ([]string, error) {
+	text := func(key string, at time.Time, state string) string {
+		data := map[string]any{"State": state}
+		if !at.IsZero() {
+			data["Date"] = at.In(zone)
+		}
+		return in.Texts.Text(r.lang, key, data)
+	}
+	var parts []string
+	switch {
+	case s.Paused && (s.Why == WhyAccess || s.Why == WhyBroken):
+		parts = append(parts, text("schedule.paused_"+s.Why, time.Time{}, ""))
+	case s.Paused:
+		parts = append(parts, text("schedule.paused_now", time.Time{}, ""))
+	case s.Next.IsZero():
+		parts = append(parts, text("schedule.over", time.Time{}, ""))
+	default:
+		parts = append(parts, text("schedule.next", s.Next, ""))
+	}
+	if s.LastTask != "" {
+		state, err := in.Store.State(ctx, s.LastTask)
+		switch {
+		case err == nil:
+			parts = append(parts, text("schedule.last", s.Last, statusText(in.Texts, r.lang, state)))
+		case !errors.Is(err, ErrNoTask) && !errors.Is(err, ErrDamaged):
+			return nil, fmt.Errorf("reading task %s: %w", s.LastTask, err)
+		}
+	}
+	if !s.Skipped.IsZero() && (s.Why == WhyMissed || s.Why == WhyRunning) {
+		parts = append(parts, text("schedule.left_out_"+s.Why, s.Skipped, ""))
+	}
+	return parts, nil
+}
+
+// card tells all about one schedule, with what can be done about it.
+func (in *Inbox) card(ctx context.Context, r *routed, s Schedule) (bot.Draft, error) {
+	zone, err := in.zoneOf(ctx, r)
+	if err != nil {
+		return bot.Draft{}, err
+	}
+	state, err := in.scheduleState(ctx, r, s, zone)
+	if err != nil {
+		return bot.Draft{}, err
+	}
+	text := func(key string, data map[string]any) string { return in.Texts.Text(r.lang, key, data) }
+	lines := slices.Concat(
+		[]string{text("schedule.card", map[string]any{"Text": s.comes(in.Texts, r.lang), "Timezone": s.Timezone, "Goal": plainText(title(s.Goal))})},
+		state,
+	)
+	maker := "schedule.maker"
+	if s.Config {
+		maker = "schedule.from_config"
+	}
+	lines = append(lines, text(maker, map[string]any{"Name": plainText(nameOf(s.Name+s.From.Name, s.From.Key()))}))
+	if s.CatchUp && !s.Config && !over(s) {
+		lines = append(lines, text("schedule.catches_up", nil))
+	}
+	return bot.Draft{Kind: bot.KindNotice, Text: strings.Join(lines, "\n- "), Buttons: in.cardButtons(r, s)}, nil
+}
+
+func (in *Inbox) cardButtons(r *routed, s Schedule) []bot.Button {
+	button := func(key, verb string) bot.Button { return in.button(r.lang, key, pressSchedule+verb+":"+s.ID) }
+	buttons := []bot.Button{}
+	if r.mayChange(s) {
+		switch {
+		case s.Paused:
+			buttons = append(buttons, button("button.schedule_resume", verbResume))
+		case !s.Next.IsZero():
+			buttons = append(buttons, button("button.schedule_pause", verbPause))
+		}
+		buttons = append(buttons, button("button.run_now", verbRun))
+		if !s.Config {
+			buttons = append(buttons, button("button.delete", verbDelete))
+		}
+	}
+	return append(buttons, button("button.schedules", verbList))
+}
+
+// mayChange reports that a message's author may change a schedule: who made it,
+// or an admin.
+func (r *routed) mayChange(s Schedule) bool {
+	return r.admin || !s.Config && s.From.Key() == r.message.From.Key()
+}
+
+// lastRuns reports that the task of a schedule's last time is not over.
+func (in *Inbox) lastRuns(ctx context.Context, s Schedule) (bool, error) {
+	if s.LastTask == "" {
+		return false, nil
+	}
+	state, err := in.Store.State(ctx, s.LastTask)
+	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading task %s: %w", s.LastTask, err)
+	}
+	return !state.Finished(), nil
+}

@@ -1,0 +1,59 @@
+package tasks
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"legwork/i18n"
+	"legwork/schedule"
+)
+
+// comes says in a language when a schedule comes: "Every weekday at 09:00".
+func comes(texts *i18n.Texts, lang string, spec schedule.Spec) string {
+	p := spec.Phrase()
+	join := texts.Text(lang, "schedule.and", nil)
+	data := map[string]any{"Text": strings.Join(p.Times, join), "Count": p.Count}
+	key := p.Kind
+	switch p.Kind {
+	case schedule.Once:
+		data["Date"] = p.At
+	case schedule.Interval:
+		key, data["Count"] = "minutes", int(p.Every/time.Minute)
+		if p.Every%time.Hour == 0 {
+			key, data["Count"] = "hours", int(p.Every/time.Hour)
+		}
+	case schedule.Weekly:
+		var days []string
+		for _, d := range p.Days {
+			days = append(days, texts.Text(lang, fmt.Sprintf("schedule.day_%d", d), nil))
+		}
+		data["Days"] = strings.Join(days, join)
+	case schedule.Monthly:
+		data["Days"] = p.Day
+	case schedule.Yearly:
+		data["Days"], data["Name"] = p.Day, texts.Text(lang, fmt.Sprintf("schedule.month_%d", p.Month), nil)
+	case schedule.Cron:
+		data["Text"] = p.Cron
+	}
+	return texts.Text(lang, "schedule."+key, data)
+}
+
+// readSpec reads when a schedule comes, in its zone.
+func (s Schedule) readSpec() (schedule.Spec, error) {
+	zone, err := time.LoadLocation(s.Timezone)
+	if err != nil {
+		return schedule.Spec{}, fmt.Errorf("reading the time zone of schedule %s: %w", s.ID, err)
+	}
+	return schedule.Read(s.Spec, zone)
+}
+
+// comes says when a schedule comes; what cannot be read is told as it was
+// written.
+func (s Schedule) comes(texts *i18n.Texts, lang string) string {
+	spec, err := s.readSpec()
+	if err != nil {
+		return inCode(s.Words)
+	}
+	return comes(texts, lang, spec)
+}
