@@ -2,9 +2,11 @@ package rules
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"legwork/failpoint"
 	"legwork/llm"
@@ -249,7 +251,7 @@ func least(most, told llm.Usage) llm.Usage {
 	if told == (llm.Usage{}) {
 		told = llm.Usage{Input: most.Input, CachedInput: most.CachedInput}
 		if n := most.Tokens(); n > 0 {
-			told.Cost = int64(float64(most.Cost) * float64(most.Input) / float64(n))
+			told.Cost = int64(math.Ceil(float64(most.Cost) * float64(most.Input) / float64(n)))
 		}
 	}
 	told.Estimated = true
@@ -271,8 +273,8 @@ func checkReservation(r tasks.Reservation) error {
 		}
 	}
 	for _, name := range []string{r.Action, r.User, r.Chat, r.Model} {
-		if len(name) > MaxName {
-			return fmt.Errorf("reserving under a name of %d bytes: at most %d", len(name), MaxName)
+		if len(name) > MaxName || !utf8.ValidString(name) {
+			return fmt.Errorf("reserving under a name of %d bytes: it must be UTF-8 of at most %d", len(name), MaxName)
 		}
 	}
 	if strings.TrimSpace(r.Action) == "" {

@@ -1,0 +1,266 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// books is what a ledger must say, kept in the plainest way.
+type books struct {
+	spent  map[[4]string]tasks.Spent
+	held   map[tasks.ID]map[string]tasks.Reservation
+	tokens map[tasks.ID]int64 // spent by tasks
+	said   llm.Usage          // by events and settlements
+}
+
+// testAnyLedger: in any order of reserving, settling, events, ends and
+// reopening, what is used of each budget is what was spent and is reserved, and
+// what was spent is what events said and the input of what was lost.
+func testAnyLedger(b *bench) {
+	round := 0
+	rapid.Check(b.T, func(r *rapid.T) {
+		round++
+		w := &world{b: b, r: r, round: round, books: books{
+			spent: map[[4]string]tasks.Spent{}, held: map[tasks.ID]map[string]tasks.Reservation{}, tokens: map[tasks.ID]int64{},
+		}}
+		w.open()
+		r.Repeat(map[string]func(*rapid.T){
+			"open":    func(*rapid.T) { w.open() },
+			"reserve": func(*rapid.T) { w.reserve() },
+			"settle":  func(*rapid.T) { w.settle() },
+			"say":     func(*rapid.T) { w.say() },
+			"end":     func(*rapid.T) { w.end() },
+			"check":   func(*rapid.T) { w.check() },
+			"reopen": func(r *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(r, "seldom") == 0 {
+					b.store = b.reopen()
+				}
+			},
+		})
+		w.check()
+	})
+}
+
+// world is one run of the property: tasks, and the books beside them. Its days
+// are its own, so that runs share a store.
+type world struct {
+	b      *bench
+	r      *rapid.T
+	round  int
+	opened int
+	live   []tasks.ID
+	books
+}
+
+func (w *world) open() {
+	id := tasks.ID(fmt.Sprintf("w%d.%d", w.round, w.opened))
+	w.opened++
+	w.b.ask(chat(string(id)), id, "goal")
+	w.live, w.held[id] = append(w.live, id), map[string]tasks.Reservation{}
+}
+
+func (w *world) day(n int) string { return fmt.Sprintf("%04d-01-%02d", 2000+w.round%7000, 1+n) }
+
+func (w *world) task() tasks.ID {
+	if len(w.live) == 0 {
+		w.open()
+	}
+	return rapid.SampledFrom(w.live).Draw(w.r, "task")
+}
+
+// action draws the one that is wanted, or another one.
+func (w *world) action(id tasks.ID) string {
+	if todo := planner.Todo(w.b.state(id)); len(todo) > 0 && rapid.Bool().Draw(w.r, "wanted") {
+		return todo[0].ID
+	}
+	return rapid.SampledFrom([]string{"x", "y", "x/1"}).Draw(w.r, "action")
+}
+
+func (w *world) size() llm.Usage { return use(rapid.IntRange(0, 60).Draw(w.r, "size")) }
+
+func (w *world) reserve() {
+	id := w.task()
+	r := tasks.Reservation{
+		Action: w.action(id), Day: w.day(rapid.IntRange(0, 1).Draw(w.r, "day")),
+		User: rapid.SampledFrom([]string{"", "ann", "bob"}).Draw(w.r, "user"), Chat: rapid.SampledFrom([]string{"c", "d"}).Draw(w.r, "chat"),
+		Model: "m", Most: w.size(), Budgets: tasks.Budgets{DayTokens: int64(rapid.IntRange(0, 400).Draw(w.r, "limit"))},
+	}
+	old, again := w.held[id][r.Action]
+	after := w.used(r.Day, "", "") + r.Most.Tokens()
+	if again && old.Day == r.Day {
+		after += input(int(old.Most.Tokens())).Tokens() - old.Most.Tokens()
+	}
+	room := r.Budgets.DayTokens == 0 || r.Most.Tokens() == 0 || after <= r.Budgets.DayTokens
+	err := w.b.store.Reserve(w.b.Context(), id, r)
+	if room != (err == nil) || !room && !errors.Is(err, tasks.ErrBudget) {
+		w.r.Fatalf("Reserve: got %v, while %d of %d would be used", err, after, r.Budgets.DayTokens)
+	}
+	if !room {
+		return
+	}
+	if again {
+		w.spend(id, old, input(int(old.Most.Tokens())))
+	}
+	w.held[id][r.Action] = r
+}
+
+func (w *world) settle() {
+	id := w.task()
+	action, cost := w.action(id), w.size()
+	w.b.settle(id, action, cost)
+	w.release(id, action, cost, "", nil)
+}
+
+// say appends an event that tells what the wanted action has cost.
+func (w *world) say() {
+	id := w.task()
+	state := w.b.state(id)
+	todo := planner.Todo(state)
+	if len(todo) == 0 || state.Phase != planner.PhaseDeciding {
+		return
+	}
+	cost := w.size()
+	e := planner.Event{Type: planner.Garbled, Action: todo[0].ID, Problem: &planner.Problem{Code: "x", Usage: cost}}
+	if rapid.Bool().Draw(w.r, "answer") {
+		e = planner.Event{Type: planner.Replied, Action: todo[0].ID, Reply: &planner.Reply{Text: "x", Usage: cost, Model: "other"}}
+	}
+	w.b.append(id, e)
+	model := ""
+	if e.Reply != nil {
+		model = "other"
+	}
+	w.release(id, e.Action, cost, model, &tasks.Reservation{Day: today, User: "test:ann", Chat: chat(string(id)).Room()})
+}
+
+// release does in the books what a settlement does. without is what it counts
+// for when nothing was reserved; nil for nothing.
+func (w *world) release(id tasks.ID, action string, cost llm.Usage, model string, without *tasks.Reservation) {
+	r, ok := w.held[id][action]
+	inner, within := w.held[id][action+"/1"]
+	switch {
+	case ok:
+	case within:
+		r = inner
+	case without == nil || cost == (llm.Usage{}):
+		return
+	default:
+		r = *without
+	}
+	if model != "" {
+		r.Model = model
+	}
+	delete(w.held[id], action)
+	delete(w.held[id], action+"/1")
+	w.spend(id, r, cost)
+}
+
+func (w *world) spend(id tasks.ID, r tasks.Reservation, cost llm.Usage) {
+	key := [4]string{r.Day, r.User, r.Chat, r.Model}
+	s := w.spent[key]
+	s.Day, s.User, s.Chat, s.Model, s.Usage = r.Day, r.User, r.Chat, r.Model, s.Usage.Add(cost)
+	w.spent[key] = s
+	w.tokens[id] += cost.Tokens()
+	w.said = w.said.Add(cost)
+}
+
+func (w *world) end() {
+	id := w.task()
+	if rapid.Bool().Draw(w.r, "drop") {
+		if err := w.b.store.Drop(w.b.Context(), id); err != nil {
+			w.r.Fatal(err)
+		}
+	} else {
+		if s := w.b.state(id); !s.Settled() {
+			w.b.append(id, planner.Event{Type: planner.Stopped})
+		}
+		w.b.show(id)
+	}
+	for _, r := range w.held[id] {
+		w.spend(id, r, input(int(r.Most.Tokens())))
+	}
+	delete(w.held, id)
+	w.live = slices.DeleteFunc(w.live, func(other tasks.ID) bool { return other == id })
+}
+
+// used is what the books say of a day, and of a person or chat on it.
+func (w *world) used(day, user, room string) (tokens int64) {
+	counts := func(d, u, c string) bool {
+		return d == day && (user == "" || u == user) && (room == "" || c == room)
+	}
+	for _, s := range w.spent {
+		if counts(s.Day, s.User, s.Chat) {
+			tokens += s.Usage.Tokens()
+		}
+	}
+	for _, list := range w.held {
+		for _, r := range list {
+			if counts(r.Day, r.User, r.Chat) {
+				tokens += r.Most.Tokens()
+			}
+		}
+	}
+	return tokens
+}
+
+// check holds the store against the books.
+func (w *world) check() {
+	list := w.b.spent(tasks.SpentQuery{From: w.day(0), To: w.day(1)})
+	for n := range w.opened { // what was not reserved for counts for their own chats
+		room := chat(fmt.Sprintf("w%d.%d", w.round, n)).Room()
+		list = append(list, w.b.spent(tasks.SpentQuery{From: today, To: today, Chat: room})...)
+	}
+	var sum llm.Usage
+	for _, s := range list {
+		sum = sum.Add(s.Usage)
+		if got, want := s.Usage, w.spent[[4]string{s.Day, s.User, s.Chat, s.Model}].Usage; got != want {
+			w.r.Fatalf("spent on %s by %q in %q with %q: got %+v, want %+v", s.Day, s.User, s.Chat, s.Model, got, want)
+		}
+	}
+	if sum != w.said {
+		w.r.Fatalf("spent in all: got %+v, want %+v", sum, w.said)
+	}
+	if len(w.live) == 0 {
+		return
+	}
+	probe := w.live[0]
+	for n := range 2 {
+		for _, of := range [][2]string{{}, {"ann"}, {"bob"}, {"", "c"}, {"", "d"}} {
+			if got, want := w.probe(probe, w.day(n), of[0], of[1]), w.used(w.day(n), of[0], of[1]); got != want {
+				w.r.Fatalf("used on day %d by %q in %q: got %d, want %d", n, of[0], of[1], got, want)
+			}
+		}
+	}
+	reserved := int64(0)
+	for r := range maps.Values(w.held[probe]) {
+		reserved += r.Most.Tokens()
+	}
+	if got, want := w.b.used(probe, tasks.Budgets{TaskTokens: 1}), w.tokens[probe]+reserved; got != want {
+		w.r.Fatalf("used by task %s: got %d, want %d", probe, got, want)
+	}
+}
+
+// probe asks the store how much is used: a call that wants very much is told.
+func (w *world) probe(id tasks.ID, day, user, room string) int64 {
+	r := tasks.Reservation{Action: "probe", Day: day, User: user, Chat: room, Most: llm.Usage{Input: 1 << 40, Cost: 1 << 40}}
+	switch {
+	case user != "":
+		r.Budgets.UserDayUSD = 1
+	case room != "":
+		r.Budgets.ChatDayUSD = 1
+	default:
+		r.Budgets.DayUSD = 1
+	}
+	var reached *tasks.BudgetError
+	if err := w.b.store.Room(w.b.Context(), id, r); !errors.As(err, &reached) {
+		w.r.Fatalf("Room for very much: got %v, want a BudgetError", err)
+	}
+	return reached.Overdraft.Spent / 2
+}

@@ -1,0 +1,180 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// testKeptBack: the closing answer has its room, whatever was spent meanwhile.
+func testKeptBack(b *bench) {
+	budgets := tasks.Budgets{TaskTokens: 100, DayTokens: 100}
+	hold := use(30)
+	b.ask(chat("c"), "t", "goal")
+	first := reservation("a", 71, budgets)
+	first.Hold = &hold
+	b.overdrawn("t", first, planner.Overdraft{Budget: tasks.BudgetTaskTokens, Limit: 100, Wanted: 101, Extend: 101})
+	first.Most = use(60)
+	b.reserve("t", first)
+	b.same("used", b.used("t", budgets), int64(90))
+	second := reservation("b", 10, budgets)
+	second.Hold = &hold // once
+	b.reserve("t", second)
+	b.settle("t", "a", use(200)) // misjudged
+	b.same("overshot", b.used("t", budgets), int64(240))
+	b.overdrawn("t", reservation("c", 1, budgets), planner.Overdraft{
+		Budget: tasks.BudgetTaskTokens, Limit: 100, Spent: 240, Wanted: 1, Extend: 141,
+	})
+	b.store = b.reopen()
+	closing := reservation("answer", 30, budgets)
+	closing.Closing, closing.Hold = true, &hold
+	b.reserve("t", closing)
+	b.same("while it answers", b.used("t", budgets), int64(240))
+	b.store = b.reopen()
+	b.reserve("t", closing) // the same after a crash
+	b.same("after a crash", b.used("t", budgets), int64(255))
+	other := closing
+	other.Action = "answer again"
+	b.overdrawn("t", other, planner.Overdraft{Budget: tasks.BudgetTaskTokens, Limit: 100, Spent: 255, Wanted: 30, Extend: 185})
+}
+
+// testKeptBackTooLittle: a closing answer that needs more than was kept back
+// must have room for all of it.
+func testKeptBackTooLittle(b *bench) {
+	budgets, hold := tasks.Budgets{DayTokens: 100}, use(30)
+	b.ask(chat("c"), "t", "goal")
+	first := reservation("a", 60, budgets)
+	first.Hold = &hold
+	b.reserve("t", first)
+	closing := reservation("answer", 41, budgets)
+	closing.Closing = true
+	b.overdrawn("t", closing, planner.Overdraft{Budget: tasks.BudgetDayTokens, Day: today, Limit: 100, Spent: 60, Wanted: 41, Extend: 50})
+	b.same("still kept back", b.used("t", budgets), int64(90))
+	closing.Most = use(40)
+	b.reserve("t", closing)
+	b.same("used", b.used("t", budgets), int64(100))
+}
+
+// testLeftOver: what a task that is over has left reserved counts as spent to
+// the amount of its input, and what it kept back for its answer is free.
+func testLeftOver(b *bench) {
+	day, hold := tasks.Budgets{DayTokens: 1}, use(1000)
+	for _, id := range []tasks.ID{"shown", "dropped"} {
+		b.ask(chat("c"), id, "goal")
+		r := reservation("a", 100, tasks.Budgets{})
+		r.Hold = &hold
+		b.reserve(id, r)
+		b.reserve(id, reservation("b", 20, tasks.Budgets{}))
+	}
+	b.ask(chat("d"), "probe", "goal")
+	b.same("reserved", b.used("probe", day), int64(2240))
+	b.append("shown", planner.Event{Type: planner.Stopped})
+	b.same("stopped, nothing to tell", b.used("probe", day), int64(1240))
+	b.settle("shown", "b", use(15)) // cancelled
+	b.show("shown")
+	b.same("over", b.used("probe", day), int64(1120+15+50))
+	if err := b.store.Drop(b.Context(), "dropped"); err != nil {
+		b.Fatal(err)
+	}
+	b.same("dropped", b.used("probe", day), int64(15+50+50+10))
+	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(4, use(15).Add(input(100)).Add(input(100)).Add(input(20)))})
+	b.forget(chat("c"), 2)
+	b.same("after forgetting", b.used("probe", day), int64(125))
+
+	if err := b.store.Settle(b.Context(), "shown", "a", use(5)); err != nil {
+		b.Fatalf("Settle of a task that is gone: %v", err)
+	}
+	b.finished(chat("c"), "done")
+	for id, want := range map[tasks.ID]error{"nobody": tasks.ErrNoTask, "done": tasks.ErrRefused} {
+		r := reservation("late", 1, tasks.Budgets{})
+		if err := b.store.Reserve(b.Context(), id, r); !errors.Is(err, want) {
+			b.Fatalf("Reserve for %s: got %v, want %v", id, err, want)
+		}
+		if err := b.store.Room(b.Context(), id, r); !errors.Is(err, want) {
+			b.Fatalf("Room for %s: got %v, want %v", id, err, want)
+		}
+	}
+}
+
+// testExtended: a yes extends the budget that it is about, once.
+func testExtended(b *bench) {
+	for i, c := range []struct {
+		budgets tasks.Budgets
+		extend  bool
+	}{
+		{tasks.Budgets{TaskTokens: 10}, true},
+		{tasks.Budgets{TaskUSD: 20}, true},
+		{tasks.Budgets{UserDayUSD: 20}, true},
+		{tasks.Budgets{ChatDayUSD: 20}, true},
+		{tasks.Budgets{DayUSD: 20}, true},
+		{tasks.Budgets{DayTokens: 10}, true},
+		{tasks.Budgets{DayTokens: 10}, false},
+	} {
+		id, name := tasks.ID(fmt.Sprintf("t%d", i)), fmt.Sprint(i)
+		b.ask(chat(name), id, "goal")
+		r := reservation("a", 10, c.budgets)
+		r.User, r.Chat, r.Day = "test:u"+name, "test:"+name, fmt.Sprintf("2026-11-%02d", i+1)
+		b.reserve(id, r)
+		r.Action = "b"
+		err := b.store.Reserve(b.Context(), id, r)
+		var reached *tasks.BudgetError
+		if !errors.As(err, &reached) {
+			b.Fatalf("Reserve beyond %+v: got %v, want a BudgetError", c.budgets, err)
+		}
+		over := reached.Overdraft
+		b.append(id, planner.Event{Type: planner.Overdrew, Budget: over.Budget, Overdraft: &over})
+		todo := planner.Todo(b.state(id))
+		b.append(id, planner.Event{Type: planner.Decided, Action: todo[len(todo)-1].ID, By: "test:ann", Decision: &planner.Decision{Approve: c.extend}})
+		b.store = b.reopen()
+		if !c.extend {
+			b.overdrawn(id, r, over)
+			continue
+		}
+		b.reserve(id, r)
+		r.Action = "c"
+		over.Limit, over.Spent = over.Limit+over.Extend, 2*over.Spent
+		b.overdrawn(id, r, over)
+	}
+}
+
+// testBudgetRush: of a thousand calls at once only those get room that there is
+// room for, and what is overshot is what they turn out to be larger.
+func testBudgetRush(b *bench) {
+	const callers, fit, size = 1000, 37, 100
+	budgets := tasks.Budgets{DayTokens: fit*size + size - 1}
+	var batch []tasks.Inbound
+	for n := range callers {
+		batch = append(batch, b.question(chat(fmt.Sprint(n)), tasks.ID(fmt.Sprintf("t%d", n)), "goal"))
+	}
+	b.deliver(batch...)
+	var mu sync.Mutex
+	var had []tasks.ID
+	var wg sync.WaitGroup
+	for n := range callers {
+		wg.Go(func() {
+			id := tasks.ID(fmt.Sprintf("t%d", n))
+			err := b.store.Reserve(b.Context(), id, reservation("plan 1.0", size, budgets))
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				had = append(had, id)
+			} else if !errors.Is(err, tasks.ErrBudget) {
+				b.Errorf("Reserve: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	b.same("calls that had room", len(had), fit)
+	b.same("reserved", b.used("t0", budgets), int64(fit*size))
+	for _, id := range had {
+		b.reply(id, planner.Reply{Text: "x", Usage: use(2 * size), Model: "main"})
+	}
+	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(fit, llm.Usage{
+		Input: fit * size, Output: fit * size, Cost: fit * size * 4,
+	})})
+	b.same("overshot", b.used("t0", budgets)-budgets.DayTokens, int64(fit*size-size+1))
+}

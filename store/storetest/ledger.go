@@ -1,0 +1,296 @@
+package storetest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+const today = "2026-11-20"
+
+// use is a usage of so many tokens, half of them input, at two millionths of a
+// dollar each.
+func use(tokens int) llm.Usage {
+	return llm.Usage{Input: tokens / 2, Output: tokens - tokens/2, Cost: int64(2 * tokens)}
+}
+
+// input is what is counted for a call of which only its input is known.
+func input(tokens int) llm.Usage {
+	return llm.Usage{Input: tokens / 2, Cost: int64(2 * (tokens / 2)), Estimated: true}
+}
+
+// reservation is one of ann in chat c.
+func reservation(action string, tokens int, budgets tasks.Budgets) tasks.Reservation {
+	return tasks.Reservation{
+		Action: action, Day: today, User: "test:ann", Chat: "test:c", Model: "main", Most: use(tokens), Budgets: budgets,
+	}
+}
+
+func (b *bench) reserve(id tasks.ID, r tasks.Reservation) {
+	b.Helper()
+	if err := b.store.Room(b.Context(), id, r); err != nil {
+		b.Fatalf("Room(%s, %+v): %v", id, r, err)
+	}
+	if err := b.store.Reserve(b.Context(), id, r); err != nil {
+		b.Fatalf("Reserve(%s, %+v): %v", id, r, err)
+	}
+}
+
+// overdrawn expects that a budget has no room, and that this changes nothing.
+func (b *bench) overdrawn(id tasks.ID, r tasks.Reservation, want planner.Overdraft) {
+	b.Helper()
+	for range 2 {
+		for what, err := range map[string]error{
+			"Room": b.store.Room(b.Context(), id, r), "Reserve": b.store.Reserve(b.Context(), id, r),
+		} {
+			var reached *tasks.BudgetError
+			if !errors.As(err, &reached) || !errors.Is(err, tasks.ErrBudget) {
+				b.Fatalf("%s(%s, %+v): got %v, want a BudgetError", what, id, r, err)
+			}
+			b.same(what+" tells", reached.Overdraft, want)
+		}
+	}
+}
+
+func (b *bench) settle(id tasks.ID, action string, cost llm.Usage) {
+	b.Helper()
+	if err := b.store.Settle(b.Context(), id, action, cost); err != nil {
+		b.Fatalf("Settle(%s, %s, %+v): %v", id, action, cost, err)
+	}
+}
+
+// used is what is spent and reserved of a budget, in tokens of use: what a call
+// that wants more than anybody has is told.
+func (b *bench) used(id tasks.ID, budgets tasks.Budgets) int64 {
+	b.Helper()
+	const wanted = 1 << 40
+	r := reservation("probe", 0, budgets)
+	r.Most = llm.Usage{Input: wanted, Cost: wanted}
+	var reached *tasks.BudgetError
+	if err := b.store.Room(b.Context(), id, r); !errors.As(err, &reached) {
+		b.Fatalf("Room(%s) for very much: got %v, want a BudgetError", id, err)
+	}
+	if strings.HasSuffix(reached.Overdraft.Budget, "_usd") {
+		return reached.Overdraft.Spent / 2
+	}
+	return reached.Overdraft.Spent
+}
+
+func (b *bench) spent(q tasks.SpentQuery) []tasks.Spent {
+	b.Helper()
+	list, err := b.store.Spent(b.Context(), q)
+	if err != nil {
+		b.Fatalf("Spent(%+v): %v", q, err)
+	}
+	return list
+}
+
+// row is what ann spent in chat c today with the model main.
+func row(calls int, u llm.Usage) tasks.Spent {
+	return tasks.Spent{Day: today, User: "test:ann", Chat: "test:c", Model: "main", Calls: calls, Usage: u}
+}
+
+// testBudgets: each budget counts what it is for, and is named in the order of
+// the constants.
+func testBudgets(b *bench) {
+	b.ask(chat("c"), "t1", "one")
+	b.ask(chat("c"), "t2", "another task of the chat")
+	b.ask(chat("c"), "t3", "the same")
+	b.reserve("t1", reservation("a", 100, tasks.Budgets{}))
+	elsewhere := reservation("a", 50, tasks.Budgets{})
+	elsewhere.Chat = "test:d"
+	b.reserve("t2", elsewhere)
+	other := reservation("b", 20, tasks.Budgets{})
+	other.User = "test:bob"
+	b.reserve("t2", other)
+	yesterday := reservation("c", 1000, tasks.Budgets{})
+	yesterday.Day = "2026-11-19"
+	b.reserve("t2", yesterday)
+	for _, c := range []struct {
+		task     tasks.ID
+		budgets  tasks.Budgets // of which the first is reached
+		key, who string
+		day      string
+		used     int64 // of what the budget counts
+	}{
+		{"t1", tasks.Budgets{TaskTokens: 105, TaskUSD: 1, DayTokens: 1}, tasks.BudgetTaskTokens, "", "", 100},
+		{"t1", tasks.Budgets{TaskTokens: 110, TaskUSD: 210, DayUSD: 1}, tasks.BudgetTaskUSD, "", "", 200},
+		{"t3", tasks.Budgets{TaskTokens: 10, UserDayUSD: 310, ChatDayUSD: 1}, tasks.BudgetUserDayUSD, "test:ann", today, 300},
+		{"t3", tasks.Budgets{UserDayUSD: 320, ChatDayUSD: 250, DayUSD: 1}, tasks.BudgetChatDayUSD, "test:c", today, 240},
+		{"t3", tasks.Budgets{ChatDayUSD: 260, DayUSD: 359, DayTokens: 1}, tasks.BudgetDayUSD, "", today, 340},
+		{"t3", tasks.Budgets{DayUSD: 360, DayTokens: 171}, tasks.BudgetDayTokens, "", today, 170},
+	} {
+		limit, wanted := limitOf(c.budgets, c.key), int64(10)
+		if strings.HasSuffix(c.key, "_usd") {
+			wanted = 20
+		}
+		b.overdrawn(c.task, reservation("new", 10, c.budgets), planner.Overdraft{
+			Budget: c.key, Day: c.day, Who: c.who, Limit: limit, Spent: c.used, Wanted: wanted, Extend: max((limit+1)/2, wanted),
+		})
+	}
+	b.reserve("t3", reservation("new", 10, tasks.Budgets{
+		TaskTokens: 10, TaskUSD: 20, UserDayUSD: 320, ChatDayUSD: 260, DayUSD: 360, DayTokens: 180,
+	}))
+	free := reservation("free", 0, tasks.Budgets{TaskUSD: 1, DayUSD: 1})
+	free.Most = llm.Usage{Input: 5, Output: 5} // of a model without a price
+	b.reserve("t3", free)
+	b.same("what is only reserved", b.spent(tasks.SpentQuery{}), []tasks.Spent(nil))
+}
+
+func limitOf(b tasks.Budgets, key string) int64 {
+	return map[string]int64{
+		tasks.BudgetTaskTokens: b.TaskTokens, tasks.BudgetTaskUSD: b.TaskUSD, tasks.BudgetUserDayUSD: b.UserDayUSD,
+		tasks.BudgetChatDayUSD: b.ChatDayUSD, tasks.BudgetDayUSD: b.DayUSD, tasks.BudgetDayTokens: b.DayTokens,
+	}[key]
+}
+
+// testSettle: what an event says takes the place of what was reserved, and so
+// does Settle; it counts for the day, person and chat of the reservation.
+func testSettle(b *bench) {
+	b.ask(chat("c"), "t", "goal")
+	action := func() string { return planner.Todo(b.state("t"))[0].ID }
+	day := tasks.Budgets{DayTokens: 1}
+
+	r := reservation(action(), 100, tasks.Budgets{})
+	r.Day = "2026-11-19" // in the time zone of the config it is still yesterday
+	b.reserve("t", r)
+	b.append("t", planner.Event{Type: planner.Garbled, Action: action(), Problem: &planner.Problem{Code: "x", Usage: use(30)}})
+	first := row(1, use(30))
+	first.Day = r.Day
+	b.same("after an event", b.spent(tasks.SpentQuery{}), []tasks.Spent{first})
+	b.same("today", b.used("t", day), int64(0))
+	b.same("of the task", b.used("t", tasks.Budgets{TaskTokens: 1}), int64(30))
+
+	b.reserve("t", reservation("side", 50, tasks.Budgets{}))
+	b.settle("t", "side", use(40))
+	b.settle("t", "side", use(40)) // there is none any more
+	b.settle("t", "never", use(40))
+	b.same("after Settle", b.spent(tasks.SpentQuery{}), []tasks.Spent{first, row(1, use(40))})
+	b.reserve("t", reservation("side", 50, tasks.Budgets{}))
+	b.settle("t", "side", llm.Usage{}) // it was cancelled before it began
+	b.same("nothing was spent", b.used("t", day), int64(40))
+
+	b.store = b.reopen()
+	b.reserve("t", reservation(action(), 100, tasks.Budgets{}))
+	b.reserve("t", reservation(action()+"/1", 100, tasks.Budgets{}))
+	b.same("reserved", b.used("t", day), int64(240))
+	b.append("t", planner.Event{Type: planner.Garbled, Action: action(), Problem: &planner.Problem{Code: "x", Usage: use(60)}})
+	b.same("after the event of both", b.spent(tasks.SpentQuery{}), []tasks.Spent{first, row(2, use(100))})
+	b.same("used", b.used("t", day), int64(100))
+
+	// Another model answered than it was reserved for; more than was reserved.
+	b.reserve("t", reservation(action(), 10, tasks.Budgets{}))
+	b.reply("t", planner.Reply{Text: "answer", Usage: use(500), Model: "backup"})
+	backup := row(1, use(500))
+	backup.Model = "backup"
+	b.same("of two models", b.spent(tasks.SpentQuery{From: today}), []tasks.Spent{backup, row(2, use(100))})
+	b.same("used at last", b.used("t", day), int64(600))
+}
+
+// testUnreserved: an event that nothing was reserved for counts for its own day.
+func testUnreserved(b *bench) {
+	c := bot.Chat{Platform: "test", ID: "c", Thread: "7"}
+	b.ask(c, "t", "goal")
+	at := time.Date(2026, 11, 20, 1, 0, 0, 0, time.FixedZone("east", 2*3600)) // the day before in UTC
+	b.append("t", planner.Event{
+		Type: planner.Garbled, At: at, Action: planner.Todo(b.state("t"))[0].ID, Problem: &planner.Problem{Code: "x", Usage: use(10)},
+	})
+	b.reply("t", planner.Reply{Text: "answer", Usage: use(20), Model: "main"})
+	unknown := row(1, use(10))
+	unknown.Day, unknown.Model = "2026-11-19", ""
+	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{unknown, row(1, use(20))})
+}
+
+// testReserveAgain: what was reserved for an action before may have been spent.
+func testReserveAgain(b *bench) {
+	b.ask(chat("c"), "t", "goal")
+	b.reserve("t", reservation("a", 100, tasks.Budgets{}))
+	b.store = b.reopen()
+	again := reservation("a", 60, tasks.Budgets{DayTokens: 109})
+	b.overdrawn("t", again, planner.Overdraft{Budget: tasks.BudgetDayTokens, Day: today, Limit: 109, Spent: 50, Wanted: 60, Extend: 60})
+	b.same("after a refusal", b.used("t", tasks.Budgets{DayTokens: 1}), int64(100))
+	again.Budgets.DayTokens, again.Least = 110, llm.Usage{Input: 30, Cost: 7}
+	b.reserve("t", again)
+	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(1, input(100))})
+	again.Budgets = tasks.Budgets{}
+	b.reserve("t", again)
+	sum := input(100).Add(again.Least)
+	b.same("spent by its input", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(2, sum)})
+	b.settle("t", "a", use(10))
+	b.same("settled", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(3, sum.Add(use(10)))})
+	b.same("used", b.used("t", tasks.Budgets{TaskTokens: 1}), int64(90))
+}
+
+// testSpent: the ledger is read by days, people and chats, in order, however
+// they are called.
+func testSpent(b *bench) {
+	b.ask(chat("c"), "t", "goal")
+	names := []string{"", "a", "a\x00", "a\x00\x01", "aa", "群"}
+	var want []tasks.Spent
+	for _, day := range []string{"2026-11-19", "2026-11-20", "2026-11-21"} {
+		for _, user := range names {
+			for _, model := range names {
+				want = append(want, tasks.Spent{Day: day, User: user, Chat: "c" + user, Model: model, Calls: 1, Usage: use(10)})
+			}
+		}
+	}
+	slices.SortFunc(want, func(x, y tasks.Spent) int {
+		return cmp.Or(cmp.Compare(x.Day, y.Day), cmp.Compare(x.User, y.User), cmp.Compare(x.Chat, y.Chat), cmp.Compare(x.Model, y.Model))
+	})
+	for _, n := range rand.New(rand.NewPCG(5, 6)).Perm(len(want)) {
+		s := want[n]
+		b.reserve("t", tasks.Reservation{Action: "a", Day: s.Day, User: s.User, Chat: s.Chat, Model: s.Model, Most: use(20)})
+		b.settle("t", "a", s.Usage)
+	}
+	for range 2 {
+		for _, q := range []tasks.SpentQuery{
+			{},
+			{From: "2026-11-20"},
+			{To: "2026-11-20"},
+			{From: "2026-11-20", To: "2026-11-20"},
+			{From: "2026-11-22"},
+			{To: "2026-11-18"},
+			{User: "a"},
+			{Chat: "ca\x00"},
+			{User: "a", Chat: "c"},
+			{From: "2026-11-21", User: "群"},
+		} {
+			chosen := slices.Clone(want)
+			chosen = slices.DeleteFunc(chosen, func(s tasks.Spent) bool {
+				return s.Day < q.From || q.To != "" && s.Day > q.To || q.User != "" && s.User != q.User || q.Chat != "" && s.Chat != q.Chat
+			})
+			b.same(fmt.Sprintf("Spent(%+v)", q), b.spent(q), chosen)
+		}
+		b.store = b.reopen()
+	}
+}
+
+// testBadReservations: what cannot be counted is refused.
+func testBadReservations(b *bench) {
+	b.ask(chat("c"), "t", "goal")
+	for name, spoil := range map[string]func(*tasks.Reservation){
+		"no action":       func(r *tasks.Reservation) { r.Action = "" },
+		"no day":          func(r *tasks.Reservation) { r.Day = "" },
+		"another day":     func(r *tasks.Reservation) { r.Day = "today" },
+		"less than zero":  func(r *tasks.Reservation) { r.Most.Output = -1 },
+		"a negative cost": func(r *tasks.Reservation) { r.Hold = &llm.Usage{Cost: -1} },
+		"a long name":     func(r *tasks.Reservation) { r.User = strings.Repeat("u", 100000) },
+		"no UTF-8":        func(r *tasks.Reservation) { r.Model = "a\xff" },
+	} {
+		r := reservation("a", 10, tasks.Budgets{})
+		spoil(&r)
+		if err := b.store.Reserve(b.Context(), "t", r); err == nil {
+			b.Errorf("Reserve with %s: got no error", name)
+		}
+	}
+	b.same("used", b.used("t", tasks.Budgets{DayTokens: 1}), int64(0))
+}
