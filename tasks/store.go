@@ -76,6 +76,7 @@ type Store interface {
 	Ledger
 	Schedules
 	Summaries
+	Care
 	// Open stores a batch of deliveries in one transaction: dedupe keys, new
 	// journals, conversation queue and history rows. A receipt per delivery, in
 	// order. ctx only bounds the waiting: after it ended the batch may still be
@@ -114,12 +115,12 @@ type Store interface {
 	// which were opened before the task before (all when empty). When the newest
 	// alone is longer, its texts are shortened.
 	History(ctx context.Context, conversation string, before ID, maxBytes int) ([]Turn, error)
-	// Forget deletes what a conversation holds: its history, its cut and the
-	// journals of its finished tasks. Tasks that are not over stay, with their
+	// Forget deletes what a conversation holds: its history, its cut, its summary,
+	// its PassingSettings and the journals of its finished tasks. Tasks that are not over stay, with their
 	// turns; dedupe keys stay, so that a redelivery opens nothing. It takes as many
 	// transactions as the conversation is long, each deleting turns whole, from the
 	// oldest on: after an error or a kill another call deletes the rest. It returns
-	// how many tasks were deleted, also with an error. Their ids are ErrNoTask from
+	// how many turns were deleted, also with an error. Their ids are ErrNoTask from
 	// then on; the store's engine may keep the bytes of freed pages for a while.
 	Forget(ctx context.Context, conversation string) (int, error)
 	// Move gives all that a conversation holds to another one, whose own turns it

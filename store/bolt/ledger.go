@@ -165,6 +165,11 @@ func putLedger(b base, c *rules.Changes) error {
 			return err
 		}
 	}
+	for _, row := range c.SpentGone {
+		if err := b.bucket(bucketSpent).Delete(spentKey(row)); err != nil {
+			return err
+		}
+	}
 	for row, spent := range c.Spent {
 		key := spentKey(row)
 		if err := b.bucket(bucketSpent).Put(key, seal(key, spentBody(spent))); err != nil {

@@ -38,7 +38,11 @@ func (s *Store) view(ctx context.Context, do func(base) error) error {
 // a state that is older.
 func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
 	var events []planner.Event
-	err := s.view(ctx, func(b base) (err error) { events, err = b.events(id, from); return err })
+	read := func(b base) (err error) { events, err = b.events(id, from); return err }
+	err := s.view(ctx, read)
+	if s.repair(ctx, id, err) {
+		err = s.view(ctx, read)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("loading journal: %w", err)
 	}
@@ -53,7 +57,7 @@ func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Even
 // Event implements tasks.Store.
 func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event, error) {
 	var e planner.Event
-	err := s.view(ctx, func(b base) (err error) {
+	read := func(b base) (err error) {
 		task, err := b.existing(id)
 		if err != nil {
 			return err
@@ -66,7 +70,11 @@ func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event,
 			return fmt.Errorf("task %s, event %d: %w", id, seq, err)
 		}
 		return nil
-	})
+	}
+	err := s.view(ctx, read)
+	if s.repair(ctx, id, err) {
+		err = s.view(ctx, read)
+	}
 	if err != nil {
 		return e, fmt.Errorf("loading event: %w", err)
 	}

@@ -159,6 +159,9 @@ func (c *contents) commitMore(changes *rules.Changes) {
 		}
 	}
 	maps.Copy(c.sums, changes.Sums)
+	for _, row := range changes.SpentGone {
+		delete(c.spent, row)
+	}
 	maps.Copy(c.spent, changes.Spent)
 	maps.Copy(c.altered, changes.Altered)
 	for id, v := range changes.Schedules {

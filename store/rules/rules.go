@@ -63,6 +63,19 @@ type Base interface {
 	// given to it by another one, since the store was opened; 0 when none were.
 	// Who has read them before may know what is gone, or not know what is there.
 	Altered(conversation string) (uint64, error)
+
+	// Tasks lists at most n tasks after that one, in the order of their ids. One
+	// whose row is damaged is left out.
+	Tasks(after tasks.ID, n int) ([]Listed, error)
+	// Ended tells when a task's last event came; zero when that cannot be read.
+	Ended(id tasks.ID, t Task) (time.Time, error)
+	// Conversations lists at most n conversations with turns after that one, in an
+	// order of their own.
+	Conversations(after string, n int) ([]string, error)
+	// AllSettings returns every stored value.
+	AllSettings() (map[Setting]string, error)
+	// SpentRows lists at most n rows of the ledger that match.
+	SpentRows(match func(SpentRow) bool, n int) ([]SpentRow, error)
 }
 
 // Task is a task's row: everything about it that is not in its journal.
@@ -133,6 +146,7 @@ type Changes struct {
 	Accounts  map[tasks.ID]Account // empty: deleted
 	Sums      map[Sums]Sum
 	Spent     map[SpentRow]tasks.Spent
+	SpentGone []SpentRow                 // deleted, before others are written
 	Schedules map[string]*tasks.Schedule // nil: deleted
 	Summaries map[string]tasks.Summary   // zero: deleted
 	Altered   map[string]uint64          // remembered until the store is closed, not written
@@ -142,7 +156,7 @@ type Changes struct {
 // Empty reports that there is nothing to write.
 func (c *Changes) Empty() bool {
 	return len(c.Gone)+len(c.Records)+len(c.Rows)+len(c.Tasks)+len(c.Seen)+len(c.Lanes)+len(c.Cuts)+len(c.Settings)+
-		len(c.Accounts)+len(c.Sums)+len(c.Spent)+len(c.Schedules)+len(c.Summaries) == 0
+		len(c.Accounts)+len(c.Sums)+len(c.Spent)+len(c.SpentGone)+len(c.Schedules)+len(c.Summaries) == 0
 }
 
 // Steps names what is written, for failpoints: the types of the events, the
@@ -188,6 +202,10 @@ func (c *Changes) add(later *Changes) {
 	merge(&c.Settings, later.Settings)
 	merge(&c.Accounts, later.Accounts)
 	merge(&c.Sums, later.Sums)
+	for _, row := range later.SpentGone {
+		delete(c.Spent, row)
+	}
+	c.SpentGone = append(c.SpentGone, later.SpentGone...)
 	merge(&c.Spent, later.Spent)
 	merge(&c.Schedules, later.Schedules)
 	merge(&c.Summaries, later.Summaries)

@@ -1,0 +1,132 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// ForgetWho implements tasks.Care. The bytes go with the next compaction.
+func (s *Store) ForgetWho(ctx context.Context, who string) (tasks.Deleted, error) {
+	d, err := s.keeper(ctx).ForgetWho(who)
+	if err != nil {
+		return d, fmt.Errorf("forgetting %s: %w", who, err)
+	}
+	return d, nil
+}
+
+// Retain implements tasks.Care. The bytes go with the next compaction.
+func (s *Store) Retain(ctx context.Context, tasksBefore, historyBefore time.Time) (tasks.Deleted, error) {
+	d, err := s.keeper(ctx).Retain(tasksBefore, historyBefore)
+	if err != nil {
+		return d, fmt.Errorf("deleting old data: %w", err)
+	}
+	return d, nil
+}
+
+func (s *Store) keeper(ctx context.Context) rules.Keeper {
+	return rules.Keeper{
+		View:   func(do func(rules.Base) error) error { return s.view(ctx, func(b base) error { return do(b) }) },
+		Change: func(do func(*rules.Stage) error) error { return s.submit(ctx, do) },
+	}
+}
+
+// Tasks implements rules.Base.
+func (b base) Tasks(after tasks.ID, n int) (list []rules.Listed, err error) {
+	err = guard(func() error {
+		c := b.bucket(bucketTasks).Cursor()
+		k, v := c.Seek(append([]byte(after), 0))
+		for ; k != nil && len(list) < n; k, v = c.Next() {
+			t := rules.Listed{ID: tasks.ID(k)}
+			if err := unsealJSON(k, v, &t.Task); err != nil {
+				b.log.Error("leaving out a task", "record", describe(bucketTasks, k), "error", err)
+				continue
+			}
+			list = append(list, t)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Ended implements rules.Base.
+func (b base) Ended(id tasks.ID, t rules.Task) (at time.Time, err error) {
+	err = guard(func() error {
+		key := journalKey(id, t.Last)
+		if e, err := event(key, b.bucket(bucketJournal).Get(key)); err == nil {
+			at = e.At
+		}
+		return nil
+	})
+	return at, err
+}
+
+// Conversations implements rules.Base.
+func (b base) Conversations(after string, n int) (list []string, err error) {
+	err = guard(func() error {
+		c := b.bucket(bucketHistory).Cursor()
+		k, _ := c.First()
+		if after != "" {
+			k, _ = c.Seek(behind(after))
+		}
+		for k != nil && len(list) < n {
+			name := conversationOf(k)
+			list = append(list, name)
+			k, _ = c.Seek(behind(name))
+		}
+		return nil
+	})
+	return list, err
+}
+
+// behind is a key of the history after all of a conversation.
+func behind(conversation string) []byte {
+	return append(owned(conversation), bytes.Repeat([]byte{0xff}, 10)...)
+}
+
+// conversationOf is the name that an owned key begins with.
+func conversationOf(key []byte) string {
+	if len(key) < 2 {
+		return ""
+	}
+	n := int(binary.BigEndian.Uint16(key))
+	return string(key[2:min(2+n, len(key))])
+}
+
+// AllSettings implements rules.Base. A damaged one is left out.
+func (b base) AllSettings() (map[rules.Setting]string, error) {
+	all := map[rules.Setting]string{}
+	err := guard(func() error {
+		c := b.bucket(bucketSettings).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			body, err := unseal(k, v)
+			if err != nil {
+				b.log.Error("leaving out a setting", "record", describe(bucketSettings, k), "error", err)
+				continue
+			}
+			owner := conversationOf(k)
+			all[rules.Setting{Owner: owner, Name: string(k[min(2+len(owner), len(k)):])}] = string(body)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// SpentRows implements rules.Base.
+func (b base) SpentRows(match func(rules.SpentRow) bool, n int) (list []rules.SpentRow, err error) {
+	err = guard(func() error {
+		c := b.bucket(bucketSpent).Cursor()
+		for k, _ := c.First(); k != nil && len(list) < n; k, _ = c.Next() {
+			if row, ok := spentRow(k); ok && match(row) {
+				list = append(list, row)
+			}
+		}
+		return nil
+	})
+	return list, err
+}

@@ -1,0 +1,78 @@
+package memory
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// ForgetWho implements tasks.Care.
+func (s *Store) ForgetWho(ctx context.Context, who string) (tasks.Deleted, error) {
+	d, err := s.keeper(ctx).ForgetWho(who)
+	return d, doing("forgetting "+who, err)
+}
+
+// Retain implements tasks.Care.
+func (s *Store) Retain(ctx context.Context, tasksBefore, historyBefore time.Time) (tasks.Deleted, error) {
+	d, err := s.keeper(ctx).Retain(tasksBefore, historyBefore)
+	return d, doing("deleting old data", err)
+}
+
+func (s *Store) keeper(ctx context.Context) rules.Keeper {
+	return rules.Keeper{
+		View:   func(do func(rules.Base) error) error { return s.view(ctx, func(c *contents) error { return do(c) }) },
+		Change: func(do func(*rules.Stage) error) error { return s.change(ctx, do) },
+	}
+}
+
+// after are at most n of the sorted keys of a map that come after one.
+func after[K ~string, V any](m map[K]V, last K, n int) []K {
+	keys := slices.Sorted(maps.Keys(m))
+	at, found := slices.BinarySearch(keys, last)
+	if found {
+		at++
+	}
+	return keys[at:min(at+n, len(keys))]
+}
+
+// Tasks implements rules.Base.
+func (c *contents) Tasks(last tasks.ID, n int) ([]rules.Listed, error) {
+	var list []rules.Listed
+	for _, id := range after(c.tasks, last, n) {
+		list = append(list, rules.Listed{ID: id, Task: c.tasks[id]})
+	}
+	return list, nil
+}
+
+// Ended implements rules.Base.
+func (c *contents) Ended(id tasks.ID, t rules.Task) (time.Time, error) {
+	events, err := c.events(id, t.Last-1)
+	if err != nil || len(events) == 0 {
+		return time.Time{}, err
+	}
+	return events[0].At, nil
+}
+
+// Conversations implements rules.Base.
+func (c *contents) Conversations(last string, n int) ([]string, error) {
+	return after(c.history, last, n), nil
+}
+
+// AllSettings implements rules.Base.
+func (c *contents) AllSettings() (map[rules.Setting]string, error) {
+	return maps.Clone(c.settings), nil
+}
+
+// SpentRows implements rules.Base.
+func (c *contents) SpentRows(match func(rules.SpentRow) bool, n int) (list []rules.SpentRow, err error) {
+	for row := range c.spent {
+		if len(list) < n && match(row) {
+			list = append(list, row)
+		}
+	}
+	return list, nil
+}
