@@ -32,22 +32,21 @@ func found(v *View, texts *i18n.Texts) string {
 	var b strings.Builder
 	for _, w := range v.State.Subtasks {
 		inside := w.Parent != nil && v.State.Subtasks[w.Parent.Subtask].State == planner.SubDone
-		if inside {
-			continue
-		}
-		name, text := line(planner.Description(w, v.Event)), ""
-		switch e := v.Event(w.End); {
+		name, e := line(planner.Description(w, v.Event)), v.Event(w.End)
+		switch {
+		case inside:
 		case w.State == planner.SubDone && e.Reply != nil:
-			text = e.Reply.Text
+			tell(&b, name, e.Reply.Text)
 		case w.State == planner.SubFailed && e.Type == planner.Broke && e.Problem.Text != "":
-			name = texts.Text(v.Opening().Language, "partial.subtask", map[string]any{"Name": name})
-			text = unfinished(e.Problem.Text)
-		default:
-			continue
+			tell(&b, texts.Text(v.Opening().Language, "partial.subtask", map[string]any{"Name": name}), unfinished(e.Problem.Text))
 		}
-		fmt.Fprintf(&b, "- **%s**\n\n  %s\n", name, strings.ReplaceAll(text, "\n", "\n  "))
 	}
 	return b.String()
+}
+
+// tell adds what one sub-task found to a list.
+func tell(b *strings.Builder, name, text string) {
+	fmt.Fprintf(b, "- **%s**\n\n  %s\n", name, strings.ReplaceAll(text, "\n", "\n  "))
 }
 
 // unfinished is a text that was cut off, with code that it began closed and a
