@@ -18,6 +18,8 @@ func newParser(t *Texts, lang string) parser {
 		"languages": codes,
 		"number":    func(v any) string { return t.number(lang, v) },
 		"tokens":    func(v any) string { return t.tokens(lang, v) },
+		"roughly":   func(v any) string { return t.roughly(lang, v) },
+		"money":     func(v any) string { return t.money(lang, v) },
 		"elapsed":   func(v any) string { return t.elapsed(lang, v) },
 		"date":      func(v any) string { return t.date(lang, v) },
 		"language":  languageName,

@@ -71,3 +71,12 @@ func (e *endpoint) priced(u Usage) Usage {
 	u.Cost = int64(math.Ceil(min(max(sum-1e-6, 0), math.MaxInt64/2)))
 	return u
 }
+
+// Chosen is the configured name of the model that a request asks for; empty
+// where there is none.
+func (m *Models) Chosen(r Request) string {
+	if e, err := m.choose(r); err == nil {
+		return e.name
+	}
+	return ""
+}

@@ -245,11 +245,11 @@ func (s *State) Found() bool {
 // Status is the task's state in the words of the API: queued, planning,
 // working, waiting, answering, done, failed, stopped.
 func (s *State) Status() string {
+	if s.Budget != "" {
+		return "waiting"
+	}
 	switch s.Phase {
 	case PhaseDeciding:
-		if s.Budget != "" {
-			return "waiting"
-		}
 		return "planning"
 	case PhaseWorking:
 		if !busy(*s) {

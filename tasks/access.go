@@ -121,10 +121,13 @@ func (in *Inbox) admins(ctx context.Context) ([]string, error) {
 // their language. It does not wait for that; see Flush. Who cannot be reached is
 // logged and left out.
 func (in *Inbox) TellAdmins(ctx context.Context, key string, data any) {
+	in.tellAdmins(ctx, func(lang string) string { return in.Texts.Text(lang, key, data) })
+}
+
+// tellAdmins is TellAdmins for a text that is written for each language.
+func (in *Inbox) tellAdmins(ctx context.Context, text func(lang string) string) {
 	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
-		in.toAdmins(ctx, func(lang string) bot.Draft {
-			return bot.Draft{Kind: bot.KindNotice, Text: in.Texts.Text(lang, key, data)}
-		})
+		in.toAdmins(ctx, func(lang string) bot.Draft { return bot.Draft{Kind: bot.KindNotice, Text: text(lang)} })
 	})
 }
 

@@ -32,8 +32,9 @@ type answering struct {
 	given []given // before this run
 	asked int
 
-	paying sync.Mutex // mu is held while a person answers
-	usage  llm.Usage  // of model calls that the server asked for
+	paying  sync.Mutex // mu is held while a person answers
+	usage   llm.Usage  // of model calls that the server asked for
+	samples int
 }
 
 // given is an answered question.
@@ -124,6 +125,8 @@ func (s *answering) used() llm.Usage {
 var (
 	errAsksOn  = errors.New("the server keeps asking questions; the call was given up")
 	errRefused = errors.New("a person declined the model call")
+
+	errNoBudget = errors.New("the budget has no room for the model call")
 )
 
 func (s *answering) server() string {
@@ -212,10 +215,17 @@ func (s *answering) sample(ctx context.Context, want Sampling) (Sampled, error) 
 	if err := s.x.Pause.Wait(ctx); err != nil {
 		return Sampled{}, err
 	}
-	reply, err := s.x.Model.Call(ctx, request, nil)
+	s.paying.Lock()
+	s.samples++
+	name := fmt.Sprintf("%s/sampling %d", s.a.ID, s.samples)
+	s.paying.Unlock()
+	reply, err := s.x.spend(ctx, s.v, name, request)
 	s.paying.Lock()
 	defer s.paying.Unlock()
 	s.usage = s.usage.Add(reply.Usage)
+	if errors.Is(err, ErrBudget) {
+		return Sampled{}, errNoBudget
+	}
 	if err != nil {
 		return Sampled{}, fmt.Errorf("calling a model for the server: %w", err)
 	}

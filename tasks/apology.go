@@ -17,6 +17,9 @@ func apology(v *View, texts *i18n.Texts) string {
 		data["Elapsed"] = p.Wait
 	}
 	text := texts.Text(lang, "problem."+s.Why, data)
+	if s.Why == planner.WhyBudget {
+		text = budgetProblem(v, texts)
+	}
 	if begun := v.Event(s.Cut).Problem; begun != nil {
 		text += "\n\n" + texts.Text(lang, "partial.answer", nil) + "\n\n" + unfinished(begun.Text)
 	}

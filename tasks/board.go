@@ -149,7 +149,7 @@ func outcome(v *View, texts *i18n.Texts) bot.Draft {
 	d := bot.Draft{Kind: bot.KindAnswer, Task: string(v.ID), ReplyTo: opening.Message}
 	if tried(s) {
 		d.Footer = texts.Text(opening.Language, "answer.footer", map[string]any{
-			"Count": len(s.Subtasks), "Elapsed": s.Worked, "Tokens": s.Usage.Input + s.Usage.Output,
+			"Count": len(s.Subtasks), "Elapsed": s.Worked, "Tokens": s.Usage.Tokens(), "Cost": s.Usage.Cost,
 		})
 	}
 	if s.Answer > 0 {

@@ -146,6 +146,8 @@ func (p *Presenter) decision(v *View, action string) string {
 func outcomeOf(v *View, texts *i18n.Texts, lang, action string) string {
 	about, e := subjectOf(action), v.decided(action)
 	switch {
+	case about.kind == aboutBudget:
+		return overdraftOver(v, texts, lang, action)
 	case e == nil && (about.decides() && v.lapsed(about.seq) || v.unanswered(action)):
 		return texts.Text(lang, "question.expired", nil)
 	case e == nil:

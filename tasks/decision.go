@@ -165,6 +165,10 @@ func (in *Inbox) choose(ctx context.Context, r *routed, t liveTask, rest string)
 		if !ok || a.Kind != planner.KindAsk || subjectOf(a.ID).decides() || spot(t.state, a) != at {
 			continue
 		}
+		if subjectOf(a.ID).kind == aboutBudget {
+			in.overdraftPress(r, t, a, choice)
+			return nil
+		}
 		if at.Subtask == planner.AtPlan && choice == choiceEdit {
 			in.editPlan(r, t, at.Turn)
 			return nil

@@ -19,6 +19,8 @@ import (
 type Executor struct {
 	ExecutorConfig
 	rules atomic.Pointer[PromptRules]
+	till  till
+	price Pricer
 	full  fullTasks
 
 	earlier     earlier
@@ -26,17 +28,19 @@ type Executor struct {
 	traffic     traffic
 }
 
-// ExecutorConfig is what an Executor works with. All fields but Pause and
-// Prompts are needed.
+// ExecutorConfig is what an Executor works with. All fields but Pause,
+// Reached and Prompts are needed.
 type ExecutorConfig struct {
-	Store   Store
-	Model   llm.Model
-	Tools   Toolbox
-	Texts   *i18n.Texts
-	Chats   Chats
-	Log     *slog.Logger
-	Now     func() time.Time
-	Pause   *Pause      // the switch for everything; nil: never set
+	Store Store
+	Model llm.Model
+	Tools Toolbox
+	Texts *i18n.Texts
+	Chats Chats
+	Log   *slog.Logger
+	Now   func() time.Time
+	Pause *Pause // the switch for everything; nil: never set
+	// Reached hears that a budget has no room; nil: nobody does.
+	Reached func(context.Context, planner.Overdraft)
 	Prompts PromptRules // the first ones; Use changes them
 }
 
@@ -49,6 +53,7 @@ type PromptRules struct {
 	Sees         bool                    // there is a model of the role vision
 	HistoryBytes int                     // of earlier questions and answers in a prompt; 0: 16 KiB
 	Approvals    Approvals               // how people are asked
+	Budget       BudgetRules             // what tasks may cost
 	Admins       []string                // keys of the admins that the config names
 }
 
@@ -62,6 +67,7 @@ type ChatSettings struct {
 // NewExecutor makes an executor.
 func NewExecutor(cfg ExecutorConfig) *Executor {
 	x := &Executor{ExecutorConfig: cfg, earlier: newEarlier(), remembering: newRemembering()}
+	x.price = pricerOf(cfg.Model)
 	x.Model = gated{cfg.Model, cfg.Pause}
 	x.Use(cfg.Prompts)
 	return x

@@ -32,6 +32,14 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 	if err != nil {
 		return err
 	}
+	request, leave, err := x.afford(ctx, v, a, scene, request)
+	if over, reached := errors.AsType[*BudgetError](err); reached {
+		return x.overdrawn(ctx, v, a, over.Overdraft)
+	}
+	if err != nil {
+		return err
+	}
+	defer leave()
 	var stream func(llm.Delta)
 	if a.Final {
 		speech := p.Speech(a)
@@ -39,15 +47,22 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 		stream = speech.Hear
 	}
 	reply, tools, err := x.call(ctx, v, a, request, tools, stream)
-	if err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if errors.Is(err, ErrPaused) {
-			return err // it is made again when nothing is paused
-		}
-		return x.broke(ctx, v, a, err)
+	switch {
+	case err == nil:
+		err = x.replied(ctx, v, a, reply, tools)
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case !errors.Is(err, ErrPaused): // then it is made again when nothing is paused
+		err = x.broke(ctx, v, a, err)
 	}
+	if err != nil { // no event tells what it has cost
+		x.settle(ctx, v.ID, a.ID, reply.Usage)
+	}
+	return err
+}
+
+// replied appends what a model said.
+func (x *Executor) replied(ctx context.Context, v *View, a planner.Action, reply llm.Reply, tools []Tool) error {
 	e := x.read(v, a, reply, tools)
 	keepThought(e, reply.Text, reply.Thinking)
 	if err := x.fetch(ctx, v, e); err != nil {
@@ -65,7 +80,7 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 	if failpoint.Fault("replied-not-stored") && rand.N(4) == 0 {
 		return nil
 	}
-	err = x.append(ctx, v.ID, events...)
+	err := x.append(ctx, v.ID, events...)
 	if len(events) > 1 && superseded(err) {
 		err = x.append(ctx, v.ID, e)
 	}

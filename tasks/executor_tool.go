@@ -9,6 +9,7 @@ import (
 
 	"legwork/clip"
 	"legwork/failpoint"
+	"legwork/llm"
 	"legwork/planner"
 )
 
@@ -32,6 +33,9 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action, p *Prese
 		return x.returned(ctx, v, a, planner.Result{Text: j.verdict.Refusal, Failed: true})
 	case j.ask && !agreed(v, a.Place, j) && !failpoint.Fault("approval-skipped"):
 		return x.askApproval(ctx, v, a)
+	}
+	if err := x.Pause.Gate(); err != nil { // that took a while, perhaps
+		return err
 	}
 	if (!j.verdict.Repeatable || j.ask || j.grant != "") && !a.Started && !failpoint.Fault("started-not-stored") {
 		if err := x.append(ctx, v.ID, planner.Event{Type: planner.Started, Action: a.ID, Grant: j.grant}); err != nil {
@@ -67,6 +71,9 @@ func (x *Executor) make(ctx context.Context, v *View, a planner.Action, j judgem
 		Ask:      answers.ask, Sample: answers.sample, Resume: answers.resume(),
 	})
 	if err != nil {
+		if used := answers.used(); used != (llm.Usage{}) {
+			x.settle(ctx, v.ID, a.ID, used) // no event tells of it
+		}
 		return err
 	}
 	if result.Question != nil {

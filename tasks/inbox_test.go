@@ -27,7 +27,7 @@ func newDesk(t *testing.T) *desk {
 	store := memory.New(nil)
 	d := &desk{Kit: enginetest.NewKit(t, store), t: t, store: store}
 	d.Engine = d
-	d.Inbox.Use(tasks.Rules{Limits: d.Limits, Language: "en", Timezone: "UTC", Access: tasks.Access{Admins: []string{"recorder:boss"}}})
+	d.Inbox.Use(tasks.Rules{Limits: d.Limits, Language: "en", Timezone: "UTC", Access: tasks.Access{Admins: []string{"recorder:boss"}}, Budget: tasks.BudgetRules{Asker: true}})
 	return d
 }
 

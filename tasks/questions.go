@@ -28,7 +28,7 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	if !p.lasting() {
 		d := p.question(ctx, v, a, p.chat)
 		id, err := p.post(ctx, &p.chat, a.ID, &d, postTries)
-		if err == nil && subjectOf(a.ID).decides() {
+		if about := subjectOf(a.ID); err == nil && (about.decides() || about.kind == aboutBudget) {
 			p.mu.Lock()
 			p.passing[a.ID] = id
 			p.mu.Unlock()
@@ -122,6 +122,8 @@ func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action
 		return p.approval(ctx, v, about.seq, false)
 	case aboutForm:
 		return p.form(v, about)
+	case aboutBudget:
+		return p.overdraft(v, a)
 	}
 	opening := v.Opening()
 	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), Text: p.asks(v, a.ID), ReplyTo: opening.Message, Mark: p.mark(a.ID)}
@@ -133,13 +135,10 @@ func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action
 
 // choices are what the buttons of a question of legwork or of a model say.
 func (p *Presenter) choices(v *View, a planner.Action) []string {
-	keys := []string{"question.yes", "question.no"}
-	switch {
-	case a.Place.Subtask >= 0:
+	if a.Place.Subtask >= 0 {
 		return planner.QuestionOf(v.Event(a.Asked), a.Place).Choices
-	case a.Place.Subtask == planner.AtPlan:
-		keys = []string{"button.run", "button.edit", "button.cancel"}
 	}
+	keys := []string{"button.run", "button.edit", "button.cancel"}
 	for i, key := range keys {
 		keys[i] = p.x.Texts.Text(v.Opening().Language, key, nil)
 	}
@@ -154,8 +153,11 @@ func (p *Presenter) asks(v *View, action string) string {
 	if _, err := fmt.Sscanf(action, "ask plan %d", &seq); err == nil {
 		return p.x.Texts.Text(lang, "question.plan", nil) + "\n\n" + planLines(v, seq)
 	}
+	if about := subjectOf(action); about.kind == aboutBudget {
+		return p.overdraftText(v, overdraftOf(v, about.seq))
+	}
 	if _, err := fmt.Sscanf(action, "ask %s turn %d call %d.", &subtask, &turn, &call); err != nil {
-		return p.x.Texts.Text(lang, "question.budget", nil)
+		return ""
 	}
 	asked := "tool " + strings.TrimPrefix(action, "ask ")
 	for _, e := range slices.Backward(v.events) {

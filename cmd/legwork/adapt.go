@@ -24,7 +24,7 @@ func inboxRules(c *conf.Config) tasks.Rules {
 				Users: c.Access.Slack.Users, Chats: c.Access.Slack.Channels, Teams: c.Access.Slack.Teams, External: c.Access.Slack.External,
 			},
 		}},
-		ChatSettings: chatSettings(c), Approvals: approvals(c),
+		ChatSettings: chatSettings(c), Approvals: approvals(c), Budget: budget(c),
 	}
 }
 
@@ -37,7 +37,7 @@ func approvals(c *conf.Config) tasks.Approvals {
 func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
 	return tasks.PromptRules{
 		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
-		Sees: c.LLM.Roles[llm.RoleVision] != "", Admins: c.Access.Admins, Approvals: approvals(c),
+		Sees: c.LLM.Roles[llm.RoleVision] != "", Admins: c.Access.Admins, Approvals: approvals(c), Budget: budget(c),
 	}
 }
 

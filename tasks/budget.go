@@ -1,0 +1,258 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"legwork/llm"
+	"legwork/planner"
+)
+
+// BudgetRules are what the config says about budgets.
+type BudgetRules struct {
+	Budgets
+	Zone  *time.Location // whose midnights part the days; nil: UTC
+	Asker bool           // who asked may extend a reached budget, too, not admins alone
+}
+
+// day is the one whose budgets count at a moment.
+func (r BudgetRules) day(at time.Time) string {
+	return at.In(cmp.Or(r.Zone, time.UTC)).Format(time.DateOnly)
+}
+
+// Pricer is a Model that tells what calls may cost. Without one, tokens are
+// estimated by the length of prompts, and nothing costs money.
+type Pricer interface {
+	// Quote is the most that a request may take.
+	Quote(r llm.Request) llm.Usage
+	// QuoteTokens is what so many tokens of prompt and reply cost at most with the
+	// model of a role or a configured name. Negative output stands for the longest
+	// reply.
+	QuoteTokens(roleOrName string, input, output int) llm.Usage
+	// Chosen is the configured name of the model that a request asks for.
+	Chosen(r llm.Request) string
+	// Bytes is how many bytes of a prompt so many tokens hold.
+	Bytes(roleOrName string, tokens int) int
+}
+
+// guess stands in for a model that quotes nothing.
+type guess struct{}
+
+var _ Pricer = guess{}
+
+// guessedOutput is how long the longest reply is taken to be, in tokens.
+const guessedOutput = 4000
+
+func (g guess) Quote(r llm.Request) llm.Usage {
+	bytes := 0
+	for _, m := range r.Messages {
+		bytes += len(m.Content)
+	}
+	return llm.Usage{Input: llm.EstimateTokens(bytes), Output: min(cmp.Or(r.MaxOutput, guessedOutput), guessedOutput), Estimated: true}
+}
+
+func (g guess) QuoteTokens(_ string, input, output int) llm.Usage {
+	if output < 0 {
+		output = guessedOutput
+	}
+	return llm.Usage{Input: input, Output: output, Estimated: true}
+}
+
+func (g guess) Chosen(r llm.Request) string { return cmp.Or(r.Model, r.Role) }
+
+func (g guess) Bytes(_ string, tokens int) int { return 4 * tokens }
+
+// pricerOf is the model itself where it tells what calls may cost.
+func pricerOf(model llm.Model) Pricer {
+	if p, ok := model.(Pricer); ok {
+		return p
+	}
+	return guess{}
+}
+
+// till knows the calls of this process that are under way: what they set aside
+// and do not use comes free when they end.
+type till struct {
+	mu    sync.Mutex
+	calls []*payment
+	freed chan struct{} // closed when one ends; nil while nobody waits
+}
+
+// payment is one call under way.
+type payment struct {
+	task ID
+	Reservation
+}
+
+// enter notes a call that begins; leave that it has ended and is settled.
+func (t *till) enter(id ID, r Reservation) (leave func()) {
+	p := &payment{id, r}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls = append(t.calls, p)
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if i := slices.Index(t.calls, p); i >= 0 {
+			t.calls = slices.Delete(t.calls, i, i+1)
+		}
+		if t.freed != nil {
+			close(t.freed)
+			t.freed = nil
+		}
+	}
+}
+
+// next is closed when the next call ends.
+func (t *till) next() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.freed == nil {
+		t.freed = make(chan struct{})
+	}
+	return t.freed
+}
+
+// mayFree reports that the calls under way have set so much aside that their
+// end may make room in a budget.
+func (t *till) mayFree(id ID, over planner.Overdraft) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var aside int64
+	for _, p := range t.calls {
+		if p.counts(id, over) {
+			aside += amountOf(over.Budget, p.Most)
+			if p.Hold != nil {
+				aside += amountOf(over.Budget, *p.Hold)
+			}
+		}
+	}
+	return aside > 0 && over.Spent+over.Wanted-aside <= over.Limit
+}
+
+// counts reports that a call counts for the budget that has no room for the
+// task.
+func (p *payment) counts(id ID, over planner.Overdraft) bool {
+	switch over.Budget {
+	case BudgetTaskTokens, BudgetTaskUSD:
+		return p.task == id
+	case BudgetUserDayUSD:
+		return p.Day == over.Day && p.User == over.Who
+	case BudgetChatDayUSD:
+		return p.Day == over.Day && p.Chat == over.Who
+	}
+	return p.Day == over.Day
+}
+
+// inTokens reports that a budget counts tokens, others money.
+func inTokens(budget string) bool { return budget == BudgetTaskTokens || budget == BudgetDayTokens }
+
+// amountOf is what a usage takes of a budget.
+func amountOf(budget string, u llm.Usage) int64 {
+	if inTokens(budget) {
+		return u.Tokens()
+	}
+	return u.Cost
+}
+
+// reservation is what a request takes of the budgets, under the name of an
+// action.
+func (x *Executor) reservation(v *View, action string, r llm.Request) Reservation {
+	opening, rules := v.Opening(), x.rules.Load().Budget
+	return Reservation{
+		Action: action, Day: rules.day(x.Now()), User: opening.From.Key(), Chat: opening.Chat.Room(),
+		Model: x.price.Chosen(r), Most: x.price.Quote(r), Budgets: rules.Budgets,
+	}
+}
+
+// reserve sets aside what a call may take, and waits where calls under way have
+// set aside what they will not all use. Otherwise a budget without room is a
+// *BudgetError. leave is called when the call is settled.
+func (x *Executor) reserve(ctx context.Context, id ID, r Reservation) (leave func(), err error) {
+	for {
+		freed := x.till.next()
+		err := x.Store.Reserve(ctx, id, r)
+		if err == nil {
+			return x.till.enter(id, r), nil
+		}
+		over, reached := errors.AsType[*BudgetError](err)
+		if !reached || !x.till.mayFree(id, over.Overdraft) {
+			return nil, err
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// settle counts what a call has cost whose outcome no event tells of. Like an
+// outcome it is worth a moment after the call was cancelled.
+func (x *Executor) settle(ctx context.Context, id ID, action string, cost llm.Usage) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := x.Store.Settle(ctx, id, action, cost); err != nil && !errors.Is(err, ErrNoTask) {
+		x.Log.WarnContext(ctx, "what a call has cost could not be counted", "task", id, "action", action, "cause", err)
+	}
+}
+
+// spend makes a model call for a task that is no action of its own, under a name
+// within an action: "ID/NAME". What it has cost is told by the event that ends
+// the action.
+func (x *Executor) spend(ctx context.Context, v *View, name string, r llm.Request) (llm.Reply, error) {
+	leave, err := x.reserve(ctx, v.ID, x.reservation(v, name, r))
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	defer leave()
+	return x.Model.Call(ctx, r, nil)
+}
+
+// What a closing answer is given to read and to write at most, when a budget
+// has room for no more, and the part of a budget that is kept back for it.
+const (
+	closingInput  = 8000 // tokens
+	closingOutput = 8000
+	closingPart   = 4 // a fourth
+	leastOutput   = 100
+)
+
+// closingSize is how many tokens are kept back for the closing answer of a task:
+// less where the budgets are small, and none where they are so small that no
+// answer would come of it. model is a configured one in place of the role's.
+func (x *Executor) closingSize(model string) (input, output int, ok bool) {
+	b := x.rules.Load().Budget.Budgets
+	whole := x.price.QuoteTokens(cmp.Or(model, llm.RoleAnswer), closingInput, -1)
+	whole.Output = min(whole.Output, closingOutput)
+	part := 1.0
+	for _, limit := range []struct{ most, needs int64 }{
+		{b.TaskTokens, whole.Tokens()},
+		{b.DayTokens, whole.Tokens()},
+		{b.TaskUSD, whole.Cost},
+		{b.UserDayUSD, whole.Cost},
+		{b.ChatDayUSD, whole.Cost},
+		{b.DayUSD, whole.Cost},
+	} {
+		if limit.most > 0 && limit.needs > 0 {
+			part = min(part, float64(limit.most)/closingPart/float64(limit.needs))
+		}
+	}
+	input, output = int(math.Floor(float64(whole.Input)*part)), int(math.Floor(float64(whole.Output)*part))
+	return input, output, output >= leastOutput
+}
+
+// kept is what is kept back for the closing answer; nil for nothing.
+func (x *Executor) kept(model string) *llm.Usage {
+	input, output, ok := x.closingSize(model)
+	if !ok {
+		return nil
+	}
+	hold := x.price.QuoteTokens(cmp.Or(model, llm.RoleAnswer), input, output)
+	return &hold
+}

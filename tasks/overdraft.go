@@ -1,0 +1,155 @@
+package tasks
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/planner"
+)
+
+// The choices about a reached budget, in the order of their buttons.
+const (
+	choiceExtend = iota
+	choiceConclude
+)
+
+// overdraftOf is what is known of a reached budget: the event of that seq.
+func overdraftOf(v *View, seq int) planner.Overdraft {
+	if e := v.Event(seq); e.Overdraft != nil {
+		return *e.Overdraft
+	}
+	return planner.Overdraft{Budget: v.Event(seq).Budget}
+}
+
+// overdraft is the draft that asks about a reached budget.
+func (p *Presenter) overdraft(v *View, a planner.Action) bot.Draft {
+	lang, over := v.Opening().Language, overdraftOf(v, subjectOf(a.ID).seq)
+	at := spot(v.State, a)
+	extend := p.x.Texts.Text(lang, "button.extend", map[string]any{"Text": amountText(p.x.Texts, lang, over.Budget, over.Extend)})
+	return bot.Draft{
+		Kind: bot.KindQuestion, Task: string(p.id), Text: p.overdraftText(v, over) + "\n\n" + p.overdraftFoot(v),
+		ReplyTo: v.Opening().Message, Mark: p.mark(a.ID),
+		Buttons: []bot.Button{
+			{Label: extend, Data: pressData(p.id, at, choiceExtend), Style: bot.StylePrimary},
+			{Label: p.x.Texts.Text(lang, "button.conclude", nil), Data: pressData(p.id, at, choiceConclude), Style: bot.StyleDanger},
+		},
+	}
+}
+
+// overdraftText says which budget is reached, and how far it goes.
+func (p *Presenter) overdraftText(v *View, over planner.Overdraft) string {
+	lang, texts := v.Opening().Language, p.x.Texts
+	if over.Limit == 0 {
+		return texts.Text(lang, "question.budget", nil)
+	}
+	amount := func(n int64) string { return amountText(texts, lang, over.Budget, n) }
+	return texts.Text(lang, "budget."+scopeOf(over.Budget), map[string]any{"Name": p.asker(v)}) + "\n" +
+		texts.Text(lang, "budget.figures", map[string]any{"Spent": amount(over.Spent), "Limit": amount(over.Limit), "Text": amount(over.Wanted)})
+}
+
+// overdraftFoot says for whom the money is spent, and who decides.
+func (p *Presenter) overdraftFoot(v *View) string {
+	opening := v.Opening()
+	key := "budget.admins"
+	if p.x.rules.Load().Budget.Asker {
+		key = "budget.asker"
+	}
+	who := map[string]any{"Name": p.asker(v), "Goal": plainText(title(opening.Goal))}
+	lines := []string{p.x.Texts.Text(opening.Language, "budget.for", who)}
+	if p.lasting() {
+		lines = append(lines, p.x.Texts.Text(opening.Language, key, who))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// asker is what the person is called who asked.
+func (p *Presenter) asker(v *View) string {
+	from := v.Opening().From
+	return plainText(nameOf(from.Name, from.Key()))
+}
+
+// amountText writes an amount of a budget.
+func amountText(texts *i18n.Texts, lang, budget string, amount int64) string {
+	if inTokens(budget) {
+		return texts.Roughly(lang, amount)
+	}
+	return texts.Money(lang, amount)
+}
+
+// scopeOf is whose a budget is, as texts have it.
+func scopeOf(budget string) string {
+	switch budget {
+	case BudgetTaskTokens, BudgetTaskUSD:
+		return "task"
+	case BudgetUserDayUSD:
+		return "user"
+	case BudgetChatDayUSD:
+		return "chat"
+	}
+	return "day"
+}
+
+// overdraftOver says how the question about a reached budget ended.
+func overdraftOver(v *View, texts *i18n.Texts, lang, action string) string {
+	seq := subjectOf(action).seq
+	if e := v.decided(action); e != nil {
+		over := overdraftOf(v, seq)
+		key := "budget.declined"
+		if e.Decision.Approve {
+			key = "budget.extended"
+		}
+		return texts.Text(lang, key, map[string]any{
+			"Name": decider(v, e), "Text": amountText(texts, lang, over.Budget, over.Extend), "Date": clockIn(e.At, v.Event(seq).At, v.Opening().Timezone),
+		})
+	}
+	for _, e := range v.events[min(seq, len(v.events)):] {
+		switch e.Type {
+		case planner.Renewed:
+			return texts.Text(lang, "budget.renewed", nil)
+		case planner.Overdrew:
+			return texts.Text(lang, "question.over", nil)
+		}
+	}
+	return texts.Text(lang, "question.over", nil)
+}
+
+// budgetProblem is the sentence of a task that a budget has ended.
+func budgetProblem(v *View, texts *i18n.Texts) string {
+	lang := v.Opening().Language
+	for _, e := range slices.Backward(v.events) {
+		if over := e.Overdraft; over != nil && over.Limit > 0 {
+			return texts.Text(lang, "problem.budget_"+scopeOf(over.Budget), map[string]any{
+				"Limit": amountText(texts, lang, over.Budget, over.Limit), "Keys": "budget." + over.Budget,
+			})
+		}
+	}
+	return texts.Text(lang, "problem."+planner.WhyBudget, nil)
+}
+
+// overdraftPress takes the press of a button under the question about a reached
+// budget, of somebody who may steer the task.
+func (in *Inbox) overdraftPress(r *routed, t liveTask, a planner.Action, choice int) {
+	if choice != choiceExtend && choice != choiceConclude {
+		in.say(r, "error.too_late", nil)
+		return
+	}
+	if choice == choiceExtend && !r.admin && !r.rules.Budget.Asker {
+		in.aside(r, "error.admin_needed")
+		return
+	}
+	in.decide(r, t.Task, a.ID, planner.Decision{Approve: choice == choiceExtend})
+	in.located(r, t, a.ID)
+	over, told := t.state.Overdraft, r.reply
+	r.reply = func(ctx context.Context, receipts []Receipt) said {
+		if receipts[0].Err == nil {
+			in.Log.InfoContext(ctx, "a person decided about a budget", "task", t.Task, "by", r.message.From.Key(), "budget", over.Budget, "extended", choice == choiceExtend, "amount", over.Extend)
+			if choice == choiceExtend {
+				in.budgets.ring()
+			}
+		}
+		return told(ctx, receipts)
+	}
+}

@@ -1,0 +1,127 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"legwork/llm"
+	"legwork/planner"
+)
+
+// afford sets aside what the call of a model action may take. A closing answer
+// for which there is not enough is cut to what is kept back for it. The error is
+// a *BudgetError when there is no room.
+func (x *Executor) afford(ctx context.Context, v *View, a planner.Action, scene planner.Scene, request llm.Request) (llm.Request, func(), error) {
+	r := x.reservation(v, a.ID, request)
+	model, err := x.decider(ctx, v)
+	if err != nil {
+		return request, nil, err
+	}
+	if a.Role != llm.RoleAnswer {
+		r.Hold = x.kept(model)
+		leave, err := x.reserve(ctx, v.ID, r)
+		return request, leave, err
+	}
+	r.Closing = true
+	leave, err := x.reserve(ctx, v.ID, r)
+	input, output, ok := x.closingSize(model)
+	for ; ok && errors.Is(err, ErrBudget) && output >= leastOutput; input, output = input/2, output/2 {
+		small, failed := x.smaller(ctx, v, a, scene, input, output)
+		if failed != nil {
+			return request, nil, err
+		}
+		if r.Most = x.price.Quote(small); r.Most.Tokens() <= int64(input+output) {
+			request = small
+			leave, err = x.reserve(ctx, v.ID, r)
+		}
+	}
+	return request, leave, err
+}
+
+// smaller is the closing answer's request with so many tokens to read and to
+// write.
+func (x *Executor) smaller(ctx context.Context, v *View, a planner.Action, scene planner.Scene, input, output int) (llm.Request, error) {
+	const margin = 10 // per cent: tokens are estimated
+	most := x.price.Bytes(llm.RoleAnswer, input*(100-margin)/100)
+	if scene.MaxBytes == 0 || most < scene.MaxBytes {
+		scene.MaxBytes = most
+	}
+	request, err := planner.Prompt(v.State, v.Journal(ctx), a, scene)
+	request.MaxOutput = output
+	return request, err
+}
+
+// decider is the configured model that decides and answers for a task in place
+// of the roles'; empty for those.
+func (x *Executor) decider(ctx context.Context, v *View) (string, error) {
+	opening := v.Opening()
+	if slices.Contains(x.rules.Load().Models, opening.Model) {
+		return opening.Model, nil
+	}
+	settings, err := x.settings(ctx, opening.Chat)
+	return settings.Model, err
+}
+
+// overdrawn notes that a budget has no room for an action: a person decides then,
+// or the task ends with a sentence about it where nobody would be helped by a
+// question.
+func (x *Executor) overdrawn(ctx context.Context, v *View, a planner.Action, over planner.Overdraft) error {
+	over.Extend = extension(over)
+	x.Log.InfoContext(ctx, "a budget is reached", "task", v.ID, "action", a.ID, "budget", over.Budget, "whose", over.Who, "limit", over.Limit, "spent", over.Spent, "wanted", over.Wanted)
+	if x.Reached != nil {
+		x.Reached(ctx, over)
+	}
+	asks, err := x.asksToExtend(ctx, v, a)
+	if err != nil {
+		return err
+	}
+	if asks {
+		return x.append(ctx, v.ID, planner.Event{Type: planner.Overdrew, Budget: over.Budget, Overdraft: &over})
+	}
+	return x.append(ctx, v.ID, planner.Event{
+		Type: planner.Broke, Action: a.ID, Overdraft: &over,
+		Problem: &planner.Problem{Code: planner.WhyBudget, Reason: (&BudgetError{over}).Error()},
+	})
+}
+
+// asksToExtend reports that somebody is to be asked about a reached budget: not
+// when the task ends anyway, and not about a question that nothing was done for
+// yet, unless it stands in the private chat of somebody who may extend the
+// budget, and they are not asked there already.
+func (x *Executor) asksToExtend(ctx context.Context, v *View, a planner.Action) (bool, error) {
+	s, opening := v.State, v.Opening()
+	if a.Role == llm.RoleAnswer {
+		return s.Why == "" || s.Why == planner.WhyRounds, nil
+	}
+	if s.Round > 0 {
+		return true, nil
+	}
+	if !opening.Chat.Private || !x.rules.Load().Budget.Asker && !x.isAdmin(ctx, opening.From.Key()) {
+		return false, nil
+	}
+	live, err := x.Store.Live(ctx, opening.Chat.Key())
+	if err != nil {
+		return false, err
+	}
+	for _, l := range live {
+		if other, err := x.Store.State(ctx, l.Task); err == nil && l.Task != v.ID && other.Budget != "" {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// extension rounds up by how much a yes extends a budget, so that its amount can
+// be written on a button as it is: to cents, or to two digits below them, and to
+// thousands of tokens.
+func extension(over planner.Overdraft) int64 {
+	step := int64(10_000)
+	if inTokens(over.Budget) {
+		step = 1000
+	}
+	for step > 1 && over.Extend < 10*step {
+		step /= 10
+	}
+	return (over.Extend + step - 1) / step * step
+}
