@@ -1,0 +1,303 @@
+package bolt_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/bot"
+	"legwork/llm"
+	"legwork/store/bolt"
+	"legwork/tasks"
+)
+
+// added are the buckets that files of the first versions do not have.
+func added() []string {
+	return []string{"accounts", "sums", "spent", "schedules", "due", "summaries"}
+}
+
+var rowsChat = bot.Chat{Platform: "test", ID: "c"}
+
+const rowsDay = "2026-11-20"
+
+// reserved is what a call of 100 tokens reserves, bounded by what the day may
+// cost in tokens.
+func reserved(action string, dayTokens int64) tasks.Reservation {
+	return tasks.Reservation{
+		Action: action, Day: rowsDay, User: "test:ann", Chat: "test:c", Model: "main",
+		Most: llm.Usage{Input: 60, Output: 40}, Budgets: tasks.Budgets{DayTokens: dayTokens},
+	}
+}
+
+// ledgerFile makes a data directory in which 100 tokens are spent on a day and
+// 100 reserved, two schedules wait, and a summary is there.
+func ledgerFile(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	s := open(t, dir, bolt.Options{})
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := s.Open(t.Context(), []tasks.Inbound{question(rowsChat, "t", "goal")})
+	must(err)
+	must(s.Reserve(t.Context(), "t", reserved("a", 0)))
+	must(s.Settle(t.Context(), "t", "a", llm.Usage{Input: 60, Output: 40}))
+	must(s.Reserve(t.Context(), "t", reserved("b", 0)))
+	for n := range 2 {
+		must(s.PutSchedule(t.Context(), tasks.Schedule{
+			ID: fmt.Sprintf("s%d", n), Chat: rowsChat, Goal: "goal", Next: time.Date(2026, 11, 21, n, 0, 0, 0, time.UTC),
+		}))
+	}
+	must(s.PutSummary(t.Context(), rowsChat.Key(), 0, tasks.Summary{Until: 1, Text: "goal"}))
+	must(s.Close())
+	return dir
+}
+
+// edit changes a data file that no store has open.
+func edit(t *testing.T, dir string, change func(*bbolt.Tx) error) {
+	t.Helper()
+	db, err := bbolt.Open(filepath.Join(dir, bolt.FileName), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(change), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// flip spoils the records of a bucket whose keys have a prefix.
+func flip(t *testing.T, dir, bucket, prefix string) {
+	t.Helper()
+	n := 0
+	edit(t, dir, func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte(bucket))
+		spoilt := map[string][]byte{}
+		c := b.Cursor()
+		for k, v := c.Seek([]byte(prefix)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = c.Next() {
+			v = bytes.Clone(v)
+			v[len(v)-1] ^= 1
+			spoilt[string(k)] = v
+		}
+		n = len(spoilt)
+		for k, v := range spoilt {
+			if err := b.Put([]byte(k), v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if n == 0 {
+		t.Fatalf("bucket %q holds nothing that begins with %q", bucket, prefix)
+	}
+}
+
+// TestEarlierFile: a file of a version that knew no budgets, schedules and
+// summaries is sound, and gets them.
+func TestEarlierFile(t *testing.T) {
+	dir := sound(t)
+	edit(t, dir, func(tx *bbolt.Tx) error {
+		for _, name := range added() {
+			if err := tx.DeleteBucket([]byte(name)); err != nil {
+				return fmt.Errorf("bucket %q: %w", name, err)
+			}
+		}
+		return tx.Bucket([]byte("meta")).Delete([]byte("added"))
+	})
+	for what, verify := range map[string]func(string) error{"Verify": bolt.Verify, "VerifyQuick": bolt.VerifyQuick} {
+		if err := verify(damageFile(dir)); err != nil {
+			t.Errorf("%s of an earlier file: %v", what, err)
+		}
+	}
+	for range 2 {
+		s := open(t, dir, bolt.Options{})
+		if events, err := s.Load(t.Context(), damageTask(3), 0); err != nil || len(events) != 2 {
+			t.Fatalf("an earlier task has %d events, %v, want 2", len(events), err)
+		}
+		if err := s.Reserve(t.Context(), damageTask(3), reserved("a", 1000)); err != nil {
+			t.Fatalf("Reserve: %v", err)
+		}
+		if err := s.PutSchedule(t.Context(), tasks.Schedule{ID: "s", Chat: rowsChat, Next: time.Now()}); err != nil {
+			t.Fatalf("PutSchedule: %v", err)
+		}
+		if _, err := s.Summary(t.Context(), rowsChat.Key()); err != nil {
+			t.Fatalf("Summary: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := bolt.Verify(damageFile(dir)); err != nil {
+		t.Errorf("Verify at the end: %v", err)
+	}
+}
+
+// TestLostBucket: a file that had an added bucket and has it no more is damaged;
+// it is not taken for one of an earlier version.
+func TestLostBucket(t *testing.T) {
+	for _, name := range added() {
+		dir := ledgerFile(t)
+		edit(t, dir, func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte(name)) })
+		if err := bolt.Verify(damageFile(dir)); !errors.Is(err, tasks.ErrDamaged) || !strings.Contains(err.Error(), name) {
+			t.Errorf("Verify without bucket %q: got %v, want it named", name, err)
+		}
+		if _, err := bolt.Open(t.Context(), dir, bolt.Options{}); !errors.Is(err, tasks.ErrDamaged) {
+			t.Errorf("Open without bucket %q: got %v, want ErrDamaged", name, err)
+		}
+	}
+}
+
+// TestDamagedLedger: a damaged row costs itself. The sum of a day is added up
+// anew; what a task has spent begins anew.
+func TestDamagedLedger(t *testing.T) {
+	for _, c := range []struct {
+		bucket string
+		used   int64 // of the day, after the damage
+		spent  int   // tokens that the ledger tells of
+	}{
+		{"sums", 200, 100}, {"accounts", 200, 100}, {"spent", 200, 0},
+	} {
+		dir := ledgerFile(t)
+		flip(t, dir, c.bucket, "")
+		if err := bolt.Verify(damageFile(dir)); !errors.Is(err, tasks.ErrDamaged) || !strings.Contains(err.Error(), c.bucket) {
+			t.Errorf("Verify with a damaged row of %q: got %v, want it named", c.bucket, err)
+		}
+		s := open(t, dir, bolt.Options{})
+		var reached *tasks.BudgetError
+		if err := s.Room(t.Context(), "t", reserved("c", 1)); !errors.As(err, &reached) || reached.Overdraft.Spent != c.used {
+			t.Errorf("Room with a damaged row of %q: got %v, want %d used", c.bucket, err, c.used)
+		}
+		list, err := s.Spent(t.Context(), tasks.SpentQuery{})
+		tokens := 0
+		for _, row := range list {
+			tokens += int(row.Usage.Tokens())
+		}
+		if err != nil || tokens != c.spent {
+			t.Errorf("Spent with a damaged row of %q: got %+v, %v, want %d tokens", c.bucket, list, err, c.spent)
+		}
+		if err := s.Reserve(t.Context(), "t", reserved("c", 300)); err != nil {
+			t.Errorf("Reserve with a damaged row of %q: %v", c.bucket, err)
+		}
+		if err := s.Append(t.Context(), "t", -1, 0, ending()...); err != nil {
+			t.Errorf("ending the task with a damaged row of %q: %v", c.bucket, err)
+		}
+	}
+}
+
+// TestDamagedSchedule: a damaged schedule does not fire, others do, and it can
+// be replaced and deleted.
+func TestDamagedSchedule(t *testing.T) {
+	dir := ledgerFile(t)
+	flip(t, dir, "schedules", "s0")
+	s := open(t, dir, bolt.Options{})
+	late := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	due := func() (ids []string) {
+		t.Helper()
+		list, _, err := s.Due(t.Context(), late, 10)
+		if err != nil {
+			t.Fatalf("Due: %v", err)
+		}
+		for _, v := range list {
+			ids = append(ids, v.ID)
+		}
+		return ids
+	}
+	if got := due(); !slices.Equal(got, []string{"s1"}) {
+		t.Fatalf("due: got %q, want s1 alone", got)
+	}
+	if list, err := s.Schedules(t.Context(), ""); err != nil || len(list) != 1 || list[0].ID != "s1" {
+		t.Fatalf("Schedules: got %+v, %v, want s1 alone", list, err)
+	}
+	in := question(rowsChat, "t2", "goal")
+	in.Fire = &tasks.Firing{Schedule: "s0", At: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}
+	if got, err := s.Open(t.Context(), []tasks.Inbound{in}); err != nil || !errors.Is(got[0].Err, tasks.ErrRefused) {
+		t.Fatalf("firing a damaged schedule: got %+v, %v, want ErrRefused", got, err)
+	}
+	again := tasks.Schedule{ID: "s0", Chat: rowsChat, Next: late}
+	if err := s.PutSchedule(t.Context(), again); err != nil {
+		t.Fatalf("PutSchedule in place of a damaged one: %v", err)
+	}
+	if got := due(); !slices.Equal(got, []string{"s1", "s0"}) {
+		t.Fatalf("due: got %q, want s1 and the new s0", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	flip(t, dir, "schedules", "s0")
+	s = open(t, dir, bolt.Options{})
+	if err := s.DropSchedule(t.Context(), "s0"); err != nil {
+		t.Fatalf("DropSchedule of a damaged one: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := bolt.Verify(damageFile(dir)); err != nil {
+		t.Fatalf("Verify: %v, want nothing left of the damaged one", err)
+	}
+}
+
+// TestDamagedSummary: a damaged summary is none, and another takes its place.
+func TestDamagedSummary(t *testing.T) {
+	dir := ledgerFile(t)
+	flip(t, dir, "summaries", "")
+	s := open(t, dir, bolt.Options{})
+	if got, err := s.Summary(t.Context(), rowsChat.Key()); err != nil || got.Until != 0 {
+		t.Fatalf("Summary: got %+v, %v, want none", got, err)
+	}
+	want := tasks.Summary{Until: 1, Text: "anew"}
+	if err := s.PutSummary(t.Context(), rowsChat.Key(), 0, want); err != nil {
+		t.Fatalf("PutSummary: %v", err)
+	}
+	if got, err := s.Summary(t.Context(), rowsChat.Key()); err != nil || got != want {
+		t.Fatalf("Summary then: got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+// TestOldSums: sums of days long ago go, whatever the clock says; those of the
+// newest days stay, and what was spent is kept.
+func TestOldSums(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, bolt.Options{})
+	if _, err := s.Open(t.Context(), []tasks.Inbound{question(rowsChat, "t", "goal")}); err != nil {
+		t.Fatal(err)
+	}
+	const days = 40
+	day := func(n int) string { return time.Date(2026, 1, 1+n, 0, 0, 0, 0, time.UTC).Format(time.DateOnly) }
+	for n := range days {
+		r := reserved("a", 0)
+		r.Day = day(n)
+		if err := s.Reserve(t.Context(), "t", r); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Settle(t.Context(), "t", "a", llm.Usage{Input: 7}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err := s.Spent(t.Context(), tasks.SpentQuery{}); err != nil || len(list) != days {
+		t.Fatalf("Spent: got %d rows, %v, want %d", len(list), err, days)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	edit(t, dir, func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("sums")).ForEach(func(k, _ []byte) error {
+			if d := string(k[:len(rowsDay)]); !slices.Contains(kept, d) {
+				kept = append(kept, d)
+			}
+			return nil
+		})
+	})
+	if len(kept) != 32 || kept[0] != day(days-32) || kept[31] != day(days-1) {
+		t.Fatalf("sums are kept of %d days, %q to %q; want the newest 32", len(kept), kept[0], kept[len(kept)-1])
+	}
+}
