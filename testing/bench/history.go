@@ -25,9 +25,11 @@ const (
 	historySize = 16 << 10 // bytes, as the executor asks for
 )
 
-// measureHistory fills a store and reads the newest turns of random chats.
+// measureHistory fills a store, reads the newest turns of random chats, writes
+// while it is backed up, and starts the daemon on it, also after a kill.
 func measureHistory(ctx context.Context, dir string, messages int) ([]figure, error) {
-	store, err := bolt.Open(ctx, dir, bolt.Options{})
+	data := filepath.Join(dir, "data")
+	store, err := bolt.Open(ctx, data, bolt.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +37,31 @@ func measureHistory(ctx context.Context, dir string, messages int) ([]figure, er
 	if err := fill(ctx, store, turns); err != nil {
 		return nil, err
 	}
+	took, err := readHistory(ctx, store, turns)
+	if err != nil {
+		return nil, err
+	}
+	saved, err := writeWhileSaving(ctx, store, turns, filepath.Join(dir, "backup.db"))
+	if err := errors.Join(err, store.Close()); err != nil {
+		return nil, err
+	}
+	bare, err := readBare(filepath.Join(data, bolt.FileName))
+	if err != nil {
+		return nil, err
+	}
+	starts, err := measureStarts(ctx, dir, messages)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("history of %d KiB read among %d messages", historySize>>10, messages)
+	return append(append([]figure{
+		within(name, median(took), 100*time.Microsecond, short(median(bare))+" a bare transaction"),
+		within("the same, 99th percentile", percentile(took, 0.99), 2*time.Millisecond, short(percentile(bare, 0.99))),
+	}, saved...), starts...), nil
+}
+
+// readHistory reads the newest turns of random chats.
+func readHistory(ctx context.Context, store *bolt.Store, turns int) ([]time.Duration, error) {
 	took := make([]time.Duration, 0, reads)
 	for range reads {
 		c := chat(rand.IntN(chats)) //nolint:gosec // any will do
@@ -45,18 +72,7 @@ func measureHistory(ctx context.Context, dir string, messages int) ([]figure, er
 			return nil, fmt.Errorf("history of %s has %d turns, error %w", c.Key(), len(got), err)
 		}
 	}
-	if err := store.Close(); err != nil {
-		return nil, err
-	}
-	bare, err := readBare(filepath.Join(dir, bolt.FileName))
-	if err != nil {
-		return nil, err
-	}
-	name := fmt.Sprintf("history of %d KiB read among %d messages", historySize>>10, messages)
-	return []figure{
-		within(name, median(took), 100*time.Microsecond, short(median(bare))+" a bare transaction"),
-		within("the same, 99th percentile", percentile(took, 0.99), 2*time.Millisecond, short(percentile(bare, 0.99))),
-	}, nil
+	return took, nil
 }
 
 func chat(n int) bot.Chat { return bot.Chat{Platform: "bench", ID: fmt.Sprint(n), Private: true} }
@@ -84,15 +100,20 @@ func fill(ctx context.Context, s *bolt.Store, turns int) error {
 				if _, errs[w] = s.Open(ctx, []tasks.Inbound{opening(chat(n%chats), id, goal)}); errs[w] != nil {
 					return
 				}
-				errs[w] = s.Append(ctx, id, -1, 0,
-					planner.Event{Type: planner.Replied, Action: "plan 1.0", Reply: &planner.Reply{Text: answer}},
-					planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
-					planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true})
+				errs[w] = finish(ctx, s, id, answer)
 			}
 		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// finish answers a question.
+func finish(ctx context.Context, s *bolt.Store, id tasks.ID, answer string) error {
+	return s.Append(ctx, id, -1, 0,
+		planner.Event{Type: planner.Replied, Action: "plan 1.0", Reply: &planner.Reply{Text: answer}},
+		planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
+		planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true})
 }
 
 // readBare opens and ends read transactions, with one seek each.

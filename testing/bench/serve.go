@@ -68,6 +68,7 @@ servers:
   math: {builtin: math}
 %stelegram: {token: %q, api_url: %q}
 slack: {bot_token: %q, app_token: %q, api_url: %q}
+http: {listen: "127.0.0.1:0"}
 access: {telegram: {users: ["*"]}, slack: {users: ["*"]}, admins: ["telegram:1"]}
 `, h.model.URL, servers, telegramToken, h.telegram.URL, slackfake.BotToken, slackfake.AppToken, h.slack.APIURL)
 	return h, os.WriteFile(h.line[3], []byte(text), 0o600)
@@ -85,18 +86,33 @@ type daemon struct {
 // start starts legwork serve and returns when it polls Telegram and Slack has a
 // connection.
 func (h *house) start(ctx context.Context) (*daemon, error) {
-	d := &daemon{Cmd: exec.CommandContext(ctx, h.line[0], h.line[1:]...), seen: len(h.telegram.Log())}
-	d.Stderr = os.Stderr
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
 	from := time.Now()
-	if err := d.Start(); err != nil {
+	d, err := h.launch(ctx)
+	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
 	var polled time.Time
-	err := h.telegram.WaitFor(ctx, func(v telegramfake.View) bool { polled = time.Now(); return v.Polling() })
+	err = h.telegram.WaitFor(ctx, func(v telegramfake.View) bool { polled = time.Now(); return v.Polling() })
 	d.took = polled.Sub(from)
 	return d, errors.Join(err, h.slack.WaitFor(ctx, "a connection", func() bool { return h.slack.Connections() > 0 }))
+}
+
+// launch starts legwork serve.
+func (h *house) launch(ctx context.Context) (*daemon, error) {
+	d := &daemon{Cmd: exec.CommandContext(ctx, h.line[0], h.line[1:]...), seen: len(h.telegram.Log())}
+	d.Stderr = os.Stderr
+	return d, d.Start()
+}
+
+// kill ends it the hard way.
+func (d *daemon) kill() error {
+	if err := d.Process.Kill(); err != nil {
+		return err
+	}
+	_ = d.Wait() // it was killed
+	return nil
 }
 
 // stop ends it as an operator does.

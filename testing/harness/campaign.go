@@ -23,6 +23,7 @@ type Campaign struct {
 	Fault    string        // planted faults
 	Patience time.Duration // of each run
 	First    bool          // end at the first violation
+	Want     []string      // of one of these rules; none: of any
 	// Learn is how many runs without kills come first, to find out which
 	// failpoints there are and how long a life lasts; 0: 4. Points skips them.
 	Learn  int
@@ -135,7 +136,13 @@ func (t *tour) over() bool {
 	defer t.mu.Unlock()
 	return t.c.Kills > 0 && t.report.Kills >= t.c.Kills ||
 		t.c.For > 0 && time.Since(t.report.Began) >= t.c.For ||
-		t.c.First && len(t.report.Broken) > 0
+		t.c.First && t.found()
+}
+
+// found reports whether a violation that is looked for was seen.
+func (t *tour) found() bool {
+	rules := t.report.Rules()
+	return len(rules) > 0 && (len(t.c.Want) == 0 || slices.ContainsFunc(rules, func(rule string) bool { return slices.Contains(t.c.Want, rule) }))
 }
 
 // order chooses the kills of the next run: two to five, half of them at
@@ -148,7 +155,7 @@ func (t *tour) order() Order {
 	defer t.mu.Unlock()
 	names := slices.Sorted(maps.Keys(t.points))
 	for range 2 + random.IntN(4) {
-		span, soon := t.span, len(o.Kills) > 0
+		span, soon := t.span.Round(time.Millisecond), len(o.Kills) > 0
 		if soon {
 			span /= 2
 		}

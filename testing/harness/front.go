@@ -176,7 +176,17 @@ func (c *chats) gates() []string {
 			open = append(open, "answer "+in.ID)
 		}
 	}
+	for _, in := range c.s.record.Inputs {
+		if in.Kind == Halt && c.switched(in) {
+			open = append(open, "paused "+in.ID)
+		}
+	}
 	return open
+}
+
+// switched reports whether it was said that everything is paused, or goes on.
+func (c *chats) switched(in Input) bool {
+	return slices.ContainsFunc(c.list(), func(p Post) bool { return p.Chat == in.Chat && saysSwitched(p, in.Kind) })
 }
 
 // heard reports whether an answer holds guidance.

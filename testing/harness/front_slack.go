@@ -36,6 +36,7 @@ func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) 
 	if err != nil {
 		return nil, err
 	}
+	fake.AddUser(slackfake.User{ID: "U9", Name: "zoe"})
 	f := &slackFront{chats: newChats(s, seen), fake: fake, ts: map[string]string{}, roots: map[string]string{}, triggers: map[string]string{}}
 	f.watch(ctx, func(ctx context.Context, look func([]Post)) {
 		_ = fake.WaitFor(ctx, "the end", func() bool { // its error is ctx's
@@ -55,7 +56,7 @@ func (f *slackFront) scenario(r *rand.Rand) []Input {
 		{name: "thread 3", people: []string{"U1", "U2"}},
 	}
 	f.settle(rooms)
-	return chatScenario(r, rooms)
+	return chatScenario(r, rooms, room{name: "DU9", people: []string{"U9"}})
 }
 
 func (*slackFront) arguments() []string { return []string{"serve"} }
@@ -88,6 +89,8 @@ func (f *slackFront) say(in Input) bool {
 		return f.press(in)
 	case in.Kind == Decide:
 		return f.decideAgain(in)
+	case in.Kind == Halt, in.Kind == Proceed:
+		return f.command(in)
 	case f.said[in.ID]:
 		f.again(in)
 		return true
@@ -109,6 +112,19 @@ func (f *slackFront) say(in Input) bool {
 		f.roots[in.Chat] = ts
 	}
 	return true
+}
+
+// command uses a slash command, once in each life until its answer is there.
+// Slack does not repeat those.
+func (f *slackFront) command(in Input) bool {
+	if f.switched(in) {
+		return true
+	}
+	if !f.pressed[in.ID] {
+		_, err := f.fake.Slash("/legwork", in.Text, in.Chat, in.From)
+		f.pressed[in.ID] = err == nil
+	}
+	return false
 }
 
 // again has the events about a message delivered once more.
@@ -199,9 +215,9 @@ var escaped = regexp.MustCompile(`\\([[:punct:]])`)
 // view is what stands in the channel and in the direct messages.
 func (f *slackFront) view() []Post {
 	var all []Post
-	for _, channel := range []string{slackChannel, "DU1", "DU2"} {
+	for _, channel := range []string{slackChannel, "DU1", "DU2", "DU9"} {
 		for _, m := range f.fake.Posted(channel) {
-			if m.To != "" {
+			if m.To != "" && channel != "DU9" {
 				continue // a note that only one person sees
 			}
 			all = append(all, Post{

@@ -38,10 +38,10 @@ func newTelegramFront(ctx context.Context, s *session, seen func()) (front, erro
 		return nil, err
 	}
 	f := &telegramFront{chats: newChats(s, seen), fake: fake}
-	f.people = map[string]telegramfake.User{"ann": fake.User(1, "Ann", "en"), "ben": fake.User(2, "Ben", "en"), "cem": fake.User(3, "Cem", "en")}
+	f.people = map[string]telegramfake.User{"eve": fake.User(99, "Eve", "en"), "ann": fake.User(1, "Ann", "en"), "ben": fake.User(2, "Ben", "en"), "cem": fake.User(3, "Cem", "en")}
 	crew, trips := fake.Group("Crew", f.people["ann"], f.people["ben"]), fake.Forum("Work", f.people["ann"], f.people["cem"])
 	f.rooms = map[string]telegramRoom{
-		"private ann": {chat: 1}, "private ben": {chat: 2}, "private cem": {chat: 3},
+		"private ann": {chat: 1}, "private ben": {chat: 2}, "private cem": {chat: 3}, "private eve": {chat: 99},
 		"crew": {chat: crew}, "trips": {chat: trips, topic: fake.Topic(trips, "Trips")},
 	}
 	for name := range f.rooms {
@@ -67,7 +67,7 @@ func (f *telegramFront) scenario(r *rand.Rand) []Input {
 		{name: "trips", people: []string{"ann", "cem"}, apart: true},
 	}
 	f.settle(rooms)
-	return chatScenario(r, rooms)
+	return chatScenario(r, rooms, room{name: "private eve", people: []string{"eve"}})
 }
 
 func (*telegramFront) arguments() []string { return []string{"serve"} }
@@ -114,6 +114,8 @@ func (f *telegramFront) say(in Input) bool {
 		opts = append(opts, telegramfake.InTopic(room.topic))
 	}
 	switch {
+	case in.Kind == Halt, in.Kind == Proceed:
+		text = "/" + text
 	case in.Kind == Guidance:
 		if p, ok := f.board(in.Gate); ok && (!f.private(in) || len(in.ID)%2 == 0) {
 			opts = append(opts, telegramfake.ReplyTo(number(p.ID)))

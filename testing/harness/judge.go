@@ -72,6 +72,7 @@ func Judge(r Record) Verdict {
 	}
 	j.doubles()
 	j.people()
+	j.paused()
 	j.order()
 	j.tools()
 	j.models()

@@ -158,7 +158,7 @@ func TestPlantedFaults(t *testing.T) {
 				t.Skip("another front was asked for")
 			}
 			report, err := h.Campaign(t.Context(), harness.Campaign{
-				Front: p.front, Seed: *seed, Kills: enough, First: true, Fault: p.fault, Patience: 3 * time.Second, Points: near(clean[p.front].Points, p.fault), Span: clean[p.front].Span,
+				Front: p.front, Seed: *seed, Kills: enough, First: true, Want: p.rules, Fault: p.fault, Patience: 4 * time.Second, Points: near(clean[p.front].Points, p.fault), Span: clean[p.front].Span,
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -19,6 +19,7 @@ type life struct {
 	silence   *time.Timer     // since something was seen: it hangs
 	calm      *time.Timer     // likewise: perhaps all is done
 	killer    *time.Timer
+	calms     int  // how often in a row all was calm
 	leaving   bool // it was asked to end
 }
 
@@ -77,6 +78,7 @@ func (l *life) watch(ctx context.Context) (Life, error) {
 			l.hang()
 		case <-l.calm.C:
 			l.calm.Reset(still)
+			l.calms++
 			if l.lasting() && !l.leaving && len(l.accepted) == len(l.record.Inputs) {
 				l.leaving = l.front.leave(l.p, l.settled)
 			} else {
@@ -101,6 +103,7 @@ func (l *life) hang() {
 func (l *life) stirred() {
 	l.silence.Reset(l.order.Patience)
 	l.calm.Reset(still)
+	l.calms = 0
 	if l.seen++; l.kill.After > 0 && l.seen == l.kill.After {
 		l.killer.Reset(l.kill.Delay)
 	}
@@ -142,19 +145,21 @@ func (l *life) deliver(calm bool) {
 			waiting[in.Chat] = waiting[in.Chat] || in.Kind != Decide
 			continue
 		}
-		if in.Kind == Decide && !calm && slow(in.Key) && !l.gates["answer "+in.Gate] {
+		if in.Kind == Decide && !calm && slow(in.Key) && !l.gates["answer "+in.Gate] || in.Kind == Proceed && !l.rested(in) {
 			continue
 		}
 		if l.accepted[in.ID] && l.rand.IntN(3) > 0 {
 			l.delivered[in.ID] = true
 			continue
 		}
-		l.sent[in.ID] = true
+		if !l.sent[in.ID] {
+			l.sent[in.ID], l.record.Said[in.ID] = true, time.Now()
+		}
 		done := l.front.say(in)
 		if done {
 			l.accepted[in.ID] = true
 		}
-		l.delivered[in.ID] = done || in.Kind != Stop && in.Kind != Decide
+		l.delivered[in.ID] = done || !in.repeated()
 	}
 }
 
@@ -164,7 +169,13 @@ func (s *session) ready(in Input) bool {
 		return false
 	}
 	answered := s.gates["answer "+in.Gate]
-	return in.Gate == "" || answered || in.Kind == Decide || (in.Kind == Guidance || in.Kind == Stop) && s.gates["work "+in.Gate]
+	return in.Gate == "" || answered || in.Kind == Decide || in.Kind == Proceed || !in.question() && s.gates["work "+in.Gate]
+}
+
+// rested reports that it is time to let everything go on: nothing has happened
+// for a while since it was seen to be paused, or for long.
+func (l *life) rested(in Input) bool {
+	return l.sent[in.Key] && (l.calms > 0 && l.gates["paused "+in.Key] || l.calms >= 8)
 }
 
 // settled reports whether all is as it has to be in the end.

@@ -122,5 +122,8 @@ func (p *process) wait() (Life, error) {
 		return p.life, fmt.Errorf("reading failpoints: %w", err)
 	}
 	p.life.Hits = strings.Fields(string(hits))
+	if ok && status.Signaled() && status.Signal() == syscall.SIGTERM && len(p.life.Hits) == 0 {
+		p.life.Exit = 0 // it was asked to end before it had begun
+	}
 	return p.life, nil
 }

@@ -27,9 +27,10 @@ type Record struct {
 	Rude   []string // what the platform would call a bug of the client
 	Waits  []string // deliveries that the bot never confirmed
 	Model  []llmfake.Entry
-	Calls  []Call // of tools, in order
-	Talks  []Talk // of people with tool servers, in order
-	Pushes []Push // of the buttons of questions, in order
+	Calls  []Call               // of tools, in order
+	Talks  []Talk               // of people with tool servers, in order
+	Pushes []Push               // of the buttons of questions, in order
+	Said   map[string]time.Time // when people did what they did, by the id of the input
 }
 
 // Kind is what an Input is for.
@@ -42,6 +43,8 @@ const (
 	Guidance Kind = "guidance" // said while the planned question before it works
 	Stop     Kind = "stop"     // a press of the planned question's button
 	Decide   Kind = "decide"   // a press of a button under what the planned question has to ask
+	Halt     Kind = "halt"     // an admin pauses everything while the planned question works
+	Proceed  Kind = "proceed"  // and lets it go on, when all is calm
 )
 
 // Input is one thing that a person does. Its ID is, for questions, the id that
@@ -58,7 +61,7 @@ type Input struct {
 	// for its button.
 	Gate string
 	// Key is what is decided about: the description of the sub-task that asks,
-	// such as "q2 pay beta".
+	// such as "q2 pay beta"; of Proceed, the id of its Halt.
 	Key string
 	// Heard is the id of guidance before it, of the same person, which must have
 	// been heard: what follows within a second would be taken for a part of it.
@@ -67,6 +70,12 @@ type Input struct {
 
 // question reports whether an answer is due.
 func (in Input) question() bool { return in.Kind == Plain || in.Kind == Planned }
+
+// repeated reports whether an input is done in each life until it has taken
+// effect, as people do who see that nothing happens.
+func (in Input) repeated() bool {
+	return in.Kind == Stop || in.Kind == Decide || in.Kind == Halt || in.Kind == Proceed
+}
 
 // Post is one message of the bot that stands in a chat.
 type Post struct {

@@ -15,9 +15,10 @@ type room struct {
 
 // chatScenario makes the inputs of a run on a chat platform: in a few of its
 // rooms plain and planned questions, decisions that they need, guidance, and a
-// press of Stop now and then. Where questions are not asked apart, each one waits for the answer of
-// the one before it.
-func chatScenario(r *rand.Rand, rooms []room) []Input {
+// press of Stop now and then. Where questions are not asked apart, each one waits
+// for the answer of the one before it. An admin, who is in a room of their own,
+// may pause everything.
+func chatScenario(r *rand.Rand, rooms []room, admin room) []Input {
 	r.Shuffle(len(rooms), func(i, j int) { rooms[i], rooms[j] = rooms[j], rooms[i] })
 	rooms = rooms[:1+r.IntN(3)]
 	for i := range rooms {
@@ -53,5 +54,23 @@ func chatScenario(r *rand.Rand, rooms []room) []Input {
 			inputs = append(inputs, Input{Kind: Stop, ID: fmt.Sprintf("s%d", len(inputs)+1), Chat: in.Chat, From: in.From, Gate: in.ID})
 		}
 	}
-	return inputs
+	return halts(r, inputs, admin)
+}
+
+// halts lets an admin pause everything while one of the planned questions
+// works, in a quarter of the runs.
+func halts(r *rand.Rand, inputs []Input, admin room) []Input {
+	var planned []string
+	for _, in := range inputs {
+		if in.Kind == Planned {
+			planned = append(planned, in.ID)
+		}
+	}
+	if len(planned) == 0 || r.IntN(4) > 0 {
+		return inputs
+	}
+	halt := Input{Kind: Halt, ID: fmt.Sprintf("h%d", len(inputs)+1), Chat: admin.name, From: admin.people[0], Text: "pause", Gate: planned[r.IntN(len(planned))]}
+	return append(inputs, halt, Input{
+		Kind: Proceed, ID: fmt.Sprintf("r%d", len(inputs)+2), Chat: halt.Chat, From: halt.From, Text: "resume", Gate: halt.Gate, Key: halt.ID,
+	})
 }

@@ -51,7 +51,7 @@ func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err e
 	}
 	s := &session{
 		h: h, dir: dir, fault: o.Fault, order: o, rand: rand.New(rand.NewPCG(uint64(o.Seed), 1)), wire: filepath.Join(dir, "model.jsonl"),
-		record: Record{Seed: o.Seed, Front: o.Front}, sent: map[string]bool{}, accepted: map[string]bool{}, gates: map[string]bool{},
+		record: Record{Seed: o.Seed, Front: o.Front, Said: map[string]time.Time{}}, sent: map[string]bool{}, accepted: map[string]bool{}, gates: map[string]bool{},
 		notes: make(chan string, 4096),
 	}
 	if s.front, err = s.open(ctx, func() { s.tell(ctx, "") }); err != nil {
