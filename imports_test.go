@@ -37,6 +37,7 @@ store/bolt         | bot llm planner tasks store/rules store/disk | bbolt golang
 store/memory       | bot llm planner tasks store/rules       |
 store/control      |                                         |
 store/disk         |                                         |
+store/care         | store/disk                              |
 store/storetest    | bot llm planner tasks                   | go-cmp
 store/rules        | bot clip llm planner tasks              |
 

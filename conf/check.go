@@ -222,8 +222,10 @@ func (c *Config) own() issues {
 	l.oneOf("approvals.show_in", c.Approvals.ShowIn, []string{ShowInChat, ShowInPrivate})
 	c.ownChats(&l, models)
 	c.ownPlatforms(&l)
+	c.ownSchedules(&l, languages)
 	c.ownLimits(&l)
 	c.ownBudget(&l)
+	c.ownCare(&l)
 	l.oneOf("engine.type", c.Engine.Type, []string{"local"}, "temporal")
 	l.oneOf("store.type", c.Store.Type, []string{"bolt"}, "postgres")
 	return l

@@ -44,10 +44,16 @@ type Config struct {
 	ImportServers []string `yaml:"import_servers,omitempty"`
 	// Approvals says how people are asked about tools that change things.
 	Approvals Approvals `yaml:"approvals,omitempty"`
+	// Schedules are done again and again without anybody asking.
+	Schedules []Schedule `yaml:"schedules,omitempty"`
 	// Limits bound every task.
 	Limits Limits `yaml:"limits,omitempty"`
 	// Budget limits what tasks may cost.
 	Budget Budget `yaml:"budget,omitempty"`
+	// Retention says how long what is over is kept.
+	Retention Retention `yaml:"retention,omitempty"`
+	// Backup says how the data is backed up.
+	Backup Backup `yaml:"backup,omitempty"`
 	// Engine runs the tasks.
 	Engine Engine `yaml:"engine,omitempty"`
 	// Store keeps the tasks.

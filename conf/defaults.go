@@ -27,6 +27,8 @@ func Default() *Config {
 		Budget:    defaultBudget(),
 		Approvals: Approvals{Expire: 72 * time.Hour, ShowIn: ShowInChat, Grants: 30 * 24 * time.Hour},
 		Platforms: Platforms{HTTP: HTTP{Listen: DefaultListen}},
+		Retention: Retention{Tasks: 90 * day, History: 365 * day},
+		Backup:    Backup{Every: day, Keep: 7},
 		Engine:    Engine{Type: "local"},
 		Store:     Store{Type: "bolt"},
 		folder:    ".",
@@ -39,6 +41,7 @@ func Demo(dataDir string) *Config {
 	config := Default()
 	config.DataDir = dataDir
 	config.Tools = builtinTools()
+	config.Backup.Every = 0 // nobody misses the data of a demo
 	return config
 }
 

@@ -36,8 +36,8 @@ func TestSchemaIsCurrent(t *testing.T) {
 // what it will be is known only when the config is loaded.
 const filledPattern = `\$\{.+\}`
 
-// durationPattern matches what time.ParseDuration takes, but for a sign.
-const durationPattern = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))*$`
+// durationPattern matches what time.ParseDuration takes, but for a sign, and days.
+const durationPattern = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h|d)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h|d))*$`
 
 // generate makes the JSON Schema of the config file from the types and the
 // comments of their fields.

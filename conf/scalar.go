@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"math"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -115,7 +116,7 @@ func assign(t text, v reflect.Value) (hint string, fits bool) {
 	isNumber := tag == "!!int" || tag == "!!float"
 	switch {
 	case v.Type() == durationType:
-		length, err := time.ParseDuration(t.value)
+		length, err := time.ParseDuration(inHours(t.value))
 		if err == nil {
 			v.SetInt(int64(length))
 		} else if isNumber {
@@ -230,4 +231,18 @@ func (d *decoder) plainCopy(n *yaml.Node, key string) *yaml.Node {
 		out.Content = append(out.Content, d.plainCopy(child, at))
 	}
 	return &out
+}
+
+// days are days in a duration, which the library's have not.
+var days = regexp.MustCompile(`([0-9]+(?:\.[0-9]*)?|\.[0-9]+)d`)
+
+// inHours writes the days of a duration as hours of 24 to the day.
+func inHours(duration string) string {
+	return days.ReplaceAllStringFunc(duration, func(d string) string {
+		n, err := strconv.ParseFloat(d[:len(d)-1], 64)
+		if err != nil {
+			return d
+		}
+		return strconv.FormatFloat(24*n, 'f', -1, 64) + "h"
+	})
 }

@@ -101,7 +101,7 @@ func TestExampleShowsDefaults(t *testing.T) {
 	}
 	want := conf.Default()
 	want.DataDir = "../data"
-	want.LLM, want.Tools, want.Chats, want.Access = got.LLM, got.Tools, got.Chats, got.Access
+	want.LLM, want.Tools, want.Chats, want.Access, want.Schedules = got.LLM, got.Tools, got.Chats, got.Access, got.Schedules
 	bareTelegram := telegram.Config{Token: got.Telegram.Token, Webhook: got.Telegram.Webhook}.WithDefaults()
 	bareSlack := slack.Config{BotToken: got.Slack.BotToken, AppToken: got.Slack.AppToken, SigningSecret: got.Slack.SigningSecret}.WithDefaults()
 	want.Telegram, want.Slack = &bareTelegram, &bareSlack
