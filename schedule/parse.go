@@ -1,7 +1,8 @@
 package schedule
 
 import (
-	"slices"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -42,6 +43,22 @@ func Parse(text string, now time.Time, zone *time.Location) (s Spec, rest string
 	}
 	s.zone = zone
 	return s, trimmed(p.rest() + text[len(head):]), nil
+}
+
+// ParseAgain reads a text that is nothing but a time which comes again and again.
+// Its errors are for who writes config files.
+func ParseAgain(text string, now time.Time, zone *time.Location) (Spec, error) {
+	s, rest, err := Parse(text, now, zone)
+	bad, ok := errors.AsType[*Error](err)
+	switch {
+	case ok && bad.Code == Past, err == nil && !s.Again():
+		return Spec{}, fmt.Errorf("%q comes only once; allowed: what comes again, such as \"every weekday 9:00\"", text)
+	case err != nil:
+		return Spec{}, err
+	case rest != "":
+		return Spec{}, fmt.Errorf("%q is no part of a time; allowed: a time alone, such as \"every weekday 9:00\"", rest)
+	}
+	return s, nil
 }
 
 // trimmed is a text without the signs that part it from the time.
@@ -146,194 +163,6 @@ func (p *parser) spec() Spec {
 	}
 	return p.wall()
 }
-
-// closing is the sign that ends what the next one begins; 0 when that is no
-// quotation mark.
-func (p *parser) closing() rune {
-	return map[rune]rune{'"': '"', '\'': '\'', '`': '`', '“': '”', '«': '»', '„': '“', '「': '」'}[p.peek()]
-}
-
-func (p *parser) quoted(end rune) Spec {
-	from := p.at + 1
-	n := slices.Index(p.lower[from:], end)
-	if n < 0 {
-		p.fail(Unquoted, p.begun())
-		return Spec{}
-	}
-	inner := &parser{scanner: newScanner(string(p.text[from : from+n])), now: p.now, zone: p.zone}
-	if inner.space(); inner.closing() != 0 {
-		p.fail(Unknown, p.begun())
-		return Spec{}
-	}
-	s := inner.spec()
-	if inner.err == nil && trimmed(inner.rest()) != "" {
-		inner.fail(UnknownIn, string(inner.text))
-	}
-	p.err, p.at = inner.err, from+n+1
-	return s
-}
-
-func (p *parser) tag() Spec {
-	from := p.at
-	for p.at++; unicode.IsLetter(p.peek()); p.at++ {
-	}
-	name := string(p.lower[from:p.at])
-	fields := strings.Fields(tags[name])
-	if len(fields) == 0 {
-		p.fail(BadTag, p.read(from))
-		return Spec{}
-	}
-	c, _ := readCron(fields) // it is one of ours
-	return Spec{kind: kindCron, crons: []cron{c}}
-}
-
-// cronFields reads five fields, when the text begins with what can only be meant
-// as such: signs and numbers that are no time and no date.
-func (p *parser) cronFields() []string {
-	before := p.at
-	var fields []string
-	stars := false
-	for len(fields) < 5 {
-		p.space()
-		from := p.at
-		for c := p.peek(); c != 0 && !unicode.IsSpace(c); c = p.peek() {
-			p.at++
-		}
-		field := p.read(from)
-		if !cronLike(field, len(fields)) {
-			break
-		}
-		stars = stars || strings.HasPrefix(field, "*")
-		fields = append(fields, field)
-	}
-	if len(fields) < 5 {
-		p.at = before
-		if len(fields) > 0 && (stars || len(fields) > 2) {
-			p.fail(BadCron, strings.Join(fields, " "))
-		}
-		return nil
-	}
-	return fields
-}
-
-// cronLike reports that a word may be that field.
-func cronLike(word string, field int) bool {
-	signs := "0123456789*/,-?"
-	if field >= monthDay {
-		signs += "LW#lw"
-	}
-	rest := strings.Trim(word, signs)
-	if word == "" || field < month {
-		return word != "" && rest == ""
-	}
-	for _, part := range strings.FieldsFunc(strings.ToUpper(word), func(c rune) bool { return strings.ContainsRune("0123456789*/,-?L#", c) }) {
-		if named[field].Replace(part) == part {
-			return false
-		}
-	}
-	return true
-}
-
-// interval reads a distance: "every 2 hours", or a time so far from now: "in 2
-// hours".
-func (p *parser) interval() (Spec, bool) {
-	before := p.at
-	if _, ok := p.take(hourly); ok {
-		return p.apart(before, time.Hour), true
-	}
-	if p.has(every) || p.once() {
-		if m, ok := p.take(half); ok {
-			return p.apart(before, time.Duration(m)*time.Minute), true
-		}
-		n, counted := p.take(other)
-		if !counted {
-			n, counted = p.number()
-		}
-		if unit, ok := p.take(units); ok && unit <= unitHour {
-			if !counted {
-				n = 1
-			}
-			return p.apart(before, time.Duration(n)*unitTime(unit)), true
-		}
-		p.at = before
-	}
-	return p.fromNow()
-}
-
-// once reads "раз в", which says every.
-func (p *parser) once() bool { return p.has(same(0, "раз в", "once every", "once a", "once an")) }
-
-func unitTime(unit int) time.Duration {
-	return map[int]time.Duration{unitSecond: time.Second, unitMinute: time.Minute, unitHour: time.Hour}[unit]
-}
-
-// apart is what comes again at a distance, counted from now.
-func (p *parser) apart(from int, d time.Duration) Spec {
-	switch {
-	case d < Shortest || d%time.Minute != 0:
-		p.fail(TooShort, p.read(from))
-	case d > longest:
-		p.fail(TooLong, p.read(from))
-	}
-	return Spec{kind: kindInterval, start: p.now.Truncate(time.Minute), step: d}
-}
-
-// fromNow reads "in 2 hours", "через 3 дня", "2小时后".
-func (p *parser) fromNow() (Spec, bool) {
-	before := p.at
-	said := p.has(in)
-	unit := unitMinute
-	n, ok := p.take(half)
-	if !ok {
-		n, ok = p.number()
-		if !ok {
-			n = 1 // "через час"
-		}
-		unit, ok = p.take(units)
-	}
-	if !ok || p.sees(ago) || said == p.has(after) { // one of them must say so
-		p.at = before
-		return Spec{}, false
-	}
-	text := p.read(before)
-	if n < 1 || n > maxDays {
-		p.fail(TooLong, text)
-		return Spec{}, true
-	}
-	at := p.now.Add(time.Duration(n) * unitTime(unit))
-	if unit >= unitDay {
-		days := map[int][3]int{unitDay: {0, 0, n}, unitWeek: {0, 0, 7 * n}, unitMonth: {0, n, 0}, unitYear: {n, 0, 0}}[unit]
-		at = p.dayFromNow(days)
-	}
-	if unit == unitSecond {
-		p.fail(TooShort, text)
-	}
-	if at.After(p.now.AddDate(maxYears, 0, 0)) {
-		p.fail(TooLong, text)
-	}
-	return Spec{kind: kindOnce, start: at}, true
-}
-
-// dayFromNow is a day so far away, at the time that follows, or that of now.
-func (p *parser) dayFromNow(days [3]int) time.Time {
-	wall := wallOf(p.now)
-	day := time.Date(wall.Year()+days[0], wall.Month()+time.Month(days[1]), 1, wall.Hour(), wall.Minute(), wall.Second(), 0, time.UTC)
-	last := time.Date(day.Year(), day.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
-	day = day.AddDate(0, 0, min(wall.Day(), last)-1+days[2]) // a month after the 31st is the last of the next
-	if times, ok := p.times(anyPart); ok {
-		day = time.Date(day.Year(), day.Month(), day.Day(), times[0].hour, times[0].minute, 0, 0, time.UTC)
-		if len(times) > 1 {
-			p.fail(TooMuch, p.begun())
-		}
-	}
-	return moment(day, p.zone)
-}
-
-// How far ahead a single time may be, and how many days may be between two.
-const (
-	maxYears = 10
-	maxDays  = 3660
-)
 
 // wall reads days and times of the clock, in either order.
 func (p *parser) wall() Spec {

@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -175,6 +176,23 @@ func TestParse(t *testing.T) {
 		again, err := schedule.Read(got.String(), berlin)
 		if err != nil || again.String() != c.spec || !again.Next(friday).Equal(got.Next(friday)) {
 			t.Errorf("Read(%q) = %q, %v; want the same", c.spec, again, err)
+		}
+	}
+}
+
+func TestParseAgain(t *testing.T) {
+	for text, want := range map[string]string{
+		"every weekday 9:00":      "",
+		"0 9 * * 1-5":             "",
+		"@daily":                  "",
+		"every weekday 9:00 news": `"news" is no part of a time`,
+		"tomorrow 9:00":           "comes only once",
+		"2020-01-01 9:00":         "comes only once",
+		"sometimes":               "no time that is understood",
+	} {
+		s, err := schedule.ParseAgain(text, friday, time.UTC)
+		if want == "" && (err != nil || !s.Again()) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("ParseAgain(%q) = %q, %v; want the error %q", text, s, err, want)
 		}
 	}
 }

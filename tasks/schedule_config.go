@@ -76,7 +76,7 @@ func (in *Inbox) configured(c ConfigSchedule, old Schedule, known bool) (Schedul
 	if known && old.Words == c.When && old.Timezone == c.Timezone && s.Paused == old.Paused {
 		return s, nil
 	}
-	spec, err := ReadConfigTime(c.When, c.Timezone, in.Now())
+	spec, err := readAgain(c.When, c.Timezone, in.Now())
 	if err != nil {
 		return s, err
 	}
@@ -87,22 +87,10 @@ func (in *Inbox) configured(c ConfigSchedule, old Schedule, known bool) (Schedul
 	return s, nil
 }
 
-// ReadConfigTime reads the time of a schedule of the config, which must come
-// again and again: what comes once would be over at the next start.
-func ReadConfigTime(when, timezone string, now time.Time) (schedule.Spec, error) {
+func readAgain(when, timezone string, now time.Time) (schedule.Spec, error) {
 	zone, err := time.LoadLocation(timezone)
 	if err != nil {
 		return schedule.Spec{}, fmt.Errorf("reading the time zone: %w", err)
 	}
-	spec, rest, err := schedule.Parse(when, now, zone)
-	bad := new(schedule.Error)
-	switch {
-	case errors.As(err, &bad) && bad.Code == schedule.Past, err == nil && !spec.Again():
-		return spec, fmt.Errorf("%q comes only once; allowed: what comes again (a single time is set with /schedule in the chat)", when)
-	case err != nil:
-		return spec, err
-	case rest != "":
-		return spec, fmt.Errorf("%q is no part of a time; allowed: a time alone, such as \"every weekday 9:00\"", rest)
-	}
-	return spec, nil
+	return schedule.ParseAgain(when, now, zone)
 }

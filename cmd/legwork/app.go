@@ -122,6 +122,8 @@ func (a *app) serveControl(parts *stack) error {
 		live, err := a.store.Live(ctx, "")
 		return control.Status{PID: os.Getpid(), Command: a.command, Version: readBuild().version, Since: since, Live: len(live)}, err
 	})
+	parts.start("schedules", tasks.NewScheduler(a.inbox, time.Now).Run)
+	parts.start("budgets", a.inbox.WatchBudgets)
 	a.handleTools(mux)
 	server, err := control.Listen(a.config.DataDir, mux)
 	if err != nil {

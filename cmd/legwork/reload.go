@@ -101,6 +101,9 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	d.models.use(fresh)
 	d.app.executor.Use(promptRules(next, d.models))
 	d.app.inbox.Use(inboxRules(next))
+	if err := d.app.inbox.Schedule(ctx, configSchedules(next)); err != nil {
+		d.log.Error("not all schedules of the changed config can be taken", "cause", err)
+	}
 	d.app.config = next
 	select {
 	case d.reloaded <- struct{}{}:

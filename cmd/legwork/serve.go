@@ -190,6 +190,9 @@ func (d *daemon) run(ctx context.Context) error {
 	defer d.models.close()
 	var parts stack
 	defer parts.stop(d.log)
+	if err := d.app.inbox.Schedule(ctx, configSchedules(d.app.config)); err != nil {
+		d.log.Error("not all schedules of the config can be taken", "cause", err)
+	}
 	d.app.start(&parts)
 	if d.web != nil {
 		parts.start("http", d.web.Run)
