@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"context"
 	"time"
 
 	"legwork/planner"
@@ -22,7 +23,8 @@ const telling = time.Minute
 
 // bound refuses what there is no room for: it is acknowledged and not stored,
 // and the chat is told, though not for each message.
-func (in *Inbox) bound(r *routed) {
+func (in *Inbox) bound(ctx context.Context, r *routed) {
+	in.freeze(ctx, r)
 	for _, item := range r.store {
 		key, data := "", map[string]any{}
 		switch {

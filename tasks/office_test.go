@@ -134,9 +134,10 @@ type office struct {
 	toolbox tasks.Toolbox
 	wake    func(context.Context, tasks.ID) error
 
-	mu  sync.Mutex
-	now time.Time
-	n   int
+	mu   sync.Mutex
+	now  time.Time
+	n    int
+	load int // tasks that the engine says it has
 }
 
 func newOffice(t *testing.T) *office {
@@ -166,6 +167,7 @@ func (o *office) restart() {
 		Store: o.store, Wake: func(ctx context.Context, id tasks.ID) error { return o.wake(ctx, id) }, Texts: o.texts,
 		Chats: tasks.Chats{"phone": o.phone}, Log: slog.New(slog.DiscardHandler), Now: o.clock, Tools: o.toolbox,
 		Zones: func(name string) ([]string, string) { return zones.Find(name, o.clock()) }, Rules: o.rules,
+		Load: func() int { return o.load },
 	})
 }
 

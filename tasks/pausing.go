@@ -1,6 +1,11 @@
 package tasks
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"legwork/planner"
+)
 
 // halt pauses everything. The command is /pause.
 func (in *Inbox) halt(ctx context.Context, r *routed, _ string) error {
@@ -64,6 +69,23 @@ func (in *Inbox) standstill(ctx context.Context, r routed) (said, bool) {
 		return said{}, false
 	}
 	return in.sentence(r, "notice.waits_paused", data), true
+}
+
+// freeze notes for the tasks that a message speaks to while everything is paused
+// that the time until now was nobody's work: what it adds would count it.
+func (in *Inbox) freeze(ctx context.Context, r *routed) {
+	if _, on := in.Pause.State(); !on {
+		return
+	}
+	for _, item := range r.store {
+		if item.To == "" {
+			continue
+		}
+		err := in.Store.Append(ctx, item.To, -1, 0, planner.Event{Type: planner.Resumed, At: in.Now()})
+		if err != nil && !errors.Is(err, ErrRefused) {
+			in.Log.WarnContext(ctx, "the time of a pause will count", "task", item.To, "cause", err)
+		}
+	}
 }
 
 // pausedLine tells in /status that everything is paused; empty otherwise.

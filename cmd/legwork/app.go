@@ -33,6 +33,7 @@ type app struct {
 	executor *tasks.Executor
 	engine   *local.Engine
 	inbox    *tasks.Inbox
+	pause    *tasks.Pause
 }
 
 // stopTime is how long the parts may take to stop.
@@ -48,6 +49,9 @@ func openApp(ctx context.Context, config *conf.Config, command string, log *slog
 	}
 	if a.store, err = openStore(ctx, config, command, log); err != nil {
 		return nil, err
+	}
+	if a.pause, err = tasks.OpenPause(ctx, a.store); err != nil {
+		return nil, errors.Join(err, a.store.Close())
 	}
 	options := toolOptions(config, log)
 	options.Known, options.OnChange = known{a.store}, func(c tools.Change) {
@@ -81,20 +85,23 @@ func toolOptions(config *conf.Config, log *slog.Logger) tools.Options {
 // connect wires the tasks to a model and to the platforms that people are on.
 // Nothing runs before start.
 func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
+	if m, ok := model.(*models); ok {
+		m.pause.Store(a.pause)
+	}
 	chats := tasks.Chats{}
 	for _, p := range platforms {
 		chats[p.Name()] = p
 	}
 	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: a.store, Model: model, Tools: toolbox.New(a.tools), Texts: a.texts, Chats: chats, Log: a.log, Now: time.Now,
-		Prompts: promptRules(a.config, model),
+		Pause: a.pause, Prompts: promptRules(a.config, model),
 	})
 	a.engine = local.New(local.Config{
-		Store: a.store, Executor: a.executor, Log: a.log, Now: time.Now, Concurrent: a.config.Limits.ConcurrentTasks,
+		Store: a.store, Executor: a.executor, Log: a.log, Now: time.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
 	})
 	a.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: time.Now, Tools: toolbox.New(a.tools),
-		Zones: zones(), Rules: inboxRules(a.config),
+		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Rules: inboxRules(a.config),
 	})
 }
 
@@ -120,10 +127,13 @@ func (a *app) serveControl(parts *stack) error {
 	mux, since := http.NewServeMux(), time.Now()
 	control.HandleStatus(mux, func(ctx context.Context) (control.Status, error) {
 		live, err := a.store.Live(ctx, "")
-		return control.Status{PID: os.Getpid(), Command: a.command, Version: readBuild().version, Since: since, Live: len(live)}, err
+		status := control.Status{PID: os.Getpid(), Command: a.command, Version: readBuild().version, Since: since, Live: len(live)}
+		if by, on := a.pause.State(); on {
+			status.Paused = fmt.Sprintf("by %s since %s", by.Name, by.At.Format(time.RFC3339))
+		}
+		return status, err
 	})
-	parts.start("schedules", tasks.NewScheduler(a.inbox, time.Now).Run)
-	parts.start("budgets", a.inbox.WatchBudgets)
+	a.handlePause(mux)
 	a.handleTools(mux)
 	server, err := control.Listen(a.config.DataDir, mux)
 	if err != nil {

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
-
-	"legwork/llm"
 )
 
 type chatCommand struct {
@@ -45,10 +42,10 @@ func (command chatCommand) Run(ctx context.Context, c console) error {
 		return err
 	}
 	defer closeLog()
-	models, err := llm.New(config.LLM, llm.Options{Log: log})
+	models, err := newModels(config.LLM, log, func(string, map[string]any) {}) // who sits there reads it in the answer
 	if err != nil {
-		return fmt.Errorf("preparing models: %w", err)
+		return err
 	}
-	defer models.Close()
+	defer models.close()
 	return talk.run(ctx, c, config, models, log)
 }

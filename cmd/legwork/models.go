@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"legwork/llm"
+	"legwork/tasks"
 )
 
 // models are the configured language models, which a reload can change. Calls
@@ -16,6 +17,7 @@ type models struct {
 	log     *slog.Logger
 	tell    func(key string, data map[string]any) // tells the admins
 	current atomic.Pointer[llm.Models]
+	pause   atomic.Pointer[tasks.Pause] // the switch for everything, once it is known
 
 	mu       sync.Mutex
 	stranded map[string]bool // models whose failing the admins were told of
@@ -33,7 +35,7 @@ func newModels(config llm.Config, log *slog.Logger, tell func(key string, data m
 
 // prepare makes the models of a config, for use.
 func (m *models) prepare(config llm.Config) (*llm.Models, error) {
-	fresh, err := llm.New(config, llm.Options{Log: m.log, OnHealth: m.changed})
+	fresh, err := llm.New(config, llm.Options{Log: m.log, Gate: func() error { return m.pause.Load().Gate() }, OnHealth: m.changed})
 	if err != nil {
 		return nil, fmt.Errorf("preparing models: %w", err)
 	}

@@ -272,11 +272,12 @@ func (d *desk) stirAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, f := range d.files {
-		switch {
-		case f.stage == works:
+		switch f.stage {
+		case works:
 			f.stir()
-		case f.stage == dormant:
+		case dormant:
 			d.rouse(f, false)
+		case waits:
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (r *runner) still() bool {
 	}
 	later := r.again.After(r.e.cfg.Now())
 	for _, a := range planner.Todo(r.view.State) {
-		if r.running[a.ID] == nil && !a.Hold && !later && !(r.paused && pays(a)) {
+		if r.running[a.ID] == nil && !a.Hold && !later && (!r.paused || !pays(a)) {
 			return false
 		}
 	}

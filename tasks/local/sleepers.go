@@ -3,12 +3,17 @@ package local
 // sleepers are the tasks that rest until a time, the first one first: a heap.
 type sleepers []*file
 
-func (s sleepers) Len() int           { return len(s) }
-func (s sleepers) Less(i, j int) bool { return s[i].until.Before(s[j].until) }
+// Len implements heap.Interface.
+func (s *sleepers) Len() int { return len(*s) }
 
-func (s sleepers) Swap(i, j int) {
-	s[i], s[j] = s[j], s[i]
-	s[i].place, s[j].place = i, j
+// Less implements heap.Interface.
+func (s *sleepers) Less(i, j int) bool { return (*s)[i].until.Before((*s)[j].until) }
+
+// Swap implements heap.Interface.
+func (s *sleepers) Swap(i, j int) {
+	list := *s
+	list[i], list[j] = list[j], list[i]
+	list[i].place, list[j].place = i, j
 }
 
 // Push implements heap.Interface.

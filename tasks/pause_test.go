@@ -1,0 +1,134 @@
+package tasks_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/tasks"
+)
+
+// TestPauseByAdmins: only admins pause and resume; questions are taken all the
+// same, and each chat is told once who has paused.
+func TestPauseByAdmins(t *testing.T) {
+	o := newOffice(t)
+	hall := room("hall")
+	for _, command := range []string{"/pause", "/resume"} {
+		if got := o.say("ann", hall, command); got != o.text("error.admin_needed", nil) {
+			t.Errorf("%s by somebody: %q", command, got)
+		}
+	}
+	if got := o.say("boss", private("boss"), "/resume"); got != o.text("error.not_paused", nil) {
+		t.Errorf("/resume with nothing paused: %q", got)
+	}
+	if got := o.say("boss", private("boss"), "/pause"); got != o.text("notice.paused", nil) {
+		t.Errorf("/pause: %q", got)
+	}
+	by := map[string]any{"Name": "BOSS", "Date": o.clock()}
+	if got := o.say("chief", private("chief"), "/pause"); got != o.text("error.paused_already", by) {
+		t.Errorf("/pause again: %q", got)
+	}
+	o.pass(time.Minute)
+	waits := o.text("notice.waits_paused", by)
+	if got := o.say("ann", hall, "one?"); got != waits {
+		t.Errorf("a question in the pause: %q, want %q", got, waits)
+	}
+	if got := o.say("bob", hall, "two?"); got != "" || len(o.goals(hall)) != 2 {
+		t.Errorf("the next one: %q, goals %q; want silence, and both taken", got, o.goals(hall))
+	}
+	if got := o.say("ann", private("ann"), "three?"); got != waits {
+		t.Errorf("in another chat: %q, want %q", got, waits)
+	}
+	if got := o.say("ann", hall, "/status"); !strings.HasPrefix(got, o.text("statusline.paused", by)+"\n") {
+		t.Errorf("/status: %q", got)
+	}
+	pause, err := tasks.OpenPause(t.Context(), o.store)
+	if was, on := pause.State(); err != nil || !on || was.Name != "BOSS" {
+		t.Errorf("after a restart: %+v, %v, %v; want it kept", was, on, err)
+	}
+	if got := o.say("chief", hall, "/resume"); got != o.text("notice.resumed", nil) {
+		t.Errorf("/resume: %q", got)
+	}
+	if got := o.say("ann", private("ann"), "/task four?"); got != "" {
+		t.Errorf("a question after it: %q", got)
+	}
+}
+
+// TestFlood: a conversation takes 20 questions that wait, however they come, in
+// order; the rest is told once a minute, opens nothing, and comes too late again
+// when it is delivered again.
+func TestFlood(t *testing.T) {
+	for name, size := range map[string]int{"one by one": 1, "all at once": 1000, "in batches": 100} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t)
+			hall := room("hall")
+			full := o.text("error.crowded", map[string]any{"Count": 20})
+			var batch, all []bot.Message
+			told := 0
+			for i := range 1000 {
+				m := o.by("ann", hall, fmt.Sprintf("question %d", i))
+				m.Apart = true
+				all = append(all, m)
+				if batch = append(batch, m); len(batch) == size {
+					told += strings.Count(o.send(batch...).text(), full)
+					batch = nil
+				}
+			}
+			if goals := o.goals(hall); len(goals) != 20 || goals[0] != "question 0" || goals[19] != "question 19" {
+				t.Errorf("goals %q, want the first 20 in order", goals)
+			}
+			if told != 1 {
+				t.Errorf("told %d times, want once", told)
+			}
+			if got := o.send(all...).text(); got != "" || len(o.goals(hall)) != 20 {
+				t.Errorf("delivered again: %q, %d tasks; want silence and 20", got, len(o.goals(hall)))
+			}
+			o.pass(2 * time.Minute)
+			if got := o.say("ann", hall, "/task and now?"); got != full {
+				t.Errorf("after a while: %q, want %q", got, full)
+			}
+			if got := o.say("bob", private("bob"), "elsewhere?"); got != "" || len(o.live(private("bob"))) != 1 {
+				t.Errorf("in another chat: %q, want the question taken", got)
+			}
+			o.ends(o.live(hall)[0], "an answer")
+			if o.say("ann", hall, "/task room?"); len(o.goals(hall)) != 20 {
+				t.Errorf("%d tasks after one was answered and one was asked, want 20", len(o.goals(hall)))
+			}
+		})
+	}
+}
+
+// TestFloodOfAdditions: one task hears a hundred messages, and its author is
+// told of the rest once.
+func TestFloodOfAdditions(t *testing.T) {
+	o := newOffice(t)
+	var batch []bot.Message
+	for i := range 1000 {
+		batch = append(batch, o.by("ann", private("ann"), fmt.Sprintf("line %d", i)))
+	}
+	got := o.send(batch...).text()
+	live := o.live(private("ann"))
+	if len(live) != 1 || strings.Count(got, o.text("error.crowded_task", nil)) != 1 {
+		t.Fatalf("%d tasks, told %q; want one task, and to be told once", len(live), got)
+	}
+	if said := o.said(live[0]); len(said) < 50 || len(said) > 100 {
+		t.Errorf("%d additions, want at most 100", len(said))
+	}
+}
+
+// TestFloodOfChats: when the engine has all it can take, nobody's question is
+// taken, and each chat is told.
+func TestFloodOfChats(t *testing.T) {
+	o := newOffice(t)
+	o.load = 10_000
+	for _, who := range []string{"ann", "bob"} {
+		if got := o.say(who, private(who), "room?"); got != o.text("error.crowded_all", nil) || len(o.live(private(who))) > 0 {
+			t.Errorf("%s: %q, want to be told, and no task", who, got)
+		}
+	}
+	if o.load = 9_999; o.say("ann", private("ann"), "and now?") != "" {
+		t.Error("a question is refused although there is room")
+	}
+}
