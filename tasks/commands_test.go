@@ -359,8 +359,9 @@ func TestForget(t *testing.T) {
 	if got := o.send(o.press("ann", me, no)); got.text() != o.text("notice.kept", nil) {
 		t.Errorf("Keep was answered %q", got.text())
 	}
-	if got := o.send(o.press("ann", me, yes)); got.text() != o.text("notice.forgotten", map[string]any{"Count": 1, "Text": "yes"}) {
-		t.Errorf("Forget was answered %q", got.text())
+	want := o.text("notice.forgotten", map[string]any{"Count": 1}) + " " + o.text("notice.forgotten_running", map[string]any{"Goal": "running"})
+	if got := o.send(o.press("ann", me, yes)); got.text() != want {
+		t.Errorf("Forget was answered %q, want %q", got.text(), want)
 	}
 	if turns, err := o.store.History(t.Context(), me.Key(), "", 1000); err != nil || len(turns) != 0 {
 		t.Errorf("history = %+v, %v; want none", turns, err)

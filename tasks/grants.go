@@ -98,6 +98,9 @@ func (in *Inbox) changeGrants(ctx context.Context, chat bot.Chat, change func([]
 		}
 		return drop
 	})
+	if len(list) == 0 {
+		return in.put(ctx, chat.Room(), settingGrants, "")
+	}
 	return in.write(ctx, chat.Room(), settingGrants, list)
 }
 

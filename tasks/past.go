@@ -5,22 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
-	"legwork/bot"
 	"legwork/bot/markdown"
 	"legwork/planner"
 )
 
 // How much of a conversation the commands about its past read and show.
 const (
-	pastBytes   = 512 << 10
-	pastTurns   = 10
-	pastLooked  = 50 // turns among which a question is looked for
-	forgetTime  = 10 * time.Minute
-	pressForget = "f:" // "yes:UNIX-TIME" or "no" follows
+	pastBytes  = 512 << 10
+	pastTurns  = 10
+	pastLooked = 50 // turns among which a question is looked for
 )
 
 // history lists the newest exchanges of the conversation.
@@ -92,64 +87,4 @@ func (in *Inbox) askAgain(ctx context.Context, r *routed, before *planner.Openin
 	o.Message, o.Preview, o.Prompt = before.Message, before.Preview, before.Prompt
 	r.store = []Inbound{in.opens(key, r.message.Chat, o)}
 	return nil
-}
-
-// forget asks whether the conversation is to be deleted, or deletes it.
-func (in *Inbox) forget(_ context.Context, r *routed, rest string) error {
-	switch {
-	case !r.message.Chat.Private && !r.admin:
-		in.say(r, "error.admins_only", nil)
-	case strings.EqualFold(rest, "yes"):
-		in.forgets(r, r.message.Key)
-	default:
-		s := in.sentence(*r, "notice.forget", nil)
-		s.buttons = []bot.Button{
-			in.button(r.lang, "button.forget", pressForget+"yes:"+strconv.FormatInt(in.Now().Unix(), 10)),
-			in.button(r.lang, "button.keep", pressForget+"no"),
-		}
-		in.reply(r, s)
-	}
-	return nil
-}
-
-// forgetPress is the answer to that. A yes counts once, and not for long.
-func (in *Inbox) forgetPress(r *routed, choice string) {
-	if !r.message.Chat.Private && !r.admin {
-		in.aside(r, "error.admins_only")
-		return
-	}
-	yes, ok := strings.CutPrefix(choice, "yes:")
-	if !ok {
-		s := in.sentence(*r, "notice.kept", nil)
-		s.instead = true
-		in.reply(r, s)
-		return
-	}
-	asked, err := strconv.ParseInt(yes, 10, 64)
-	if age := in.Now().Sub(time.Unix(asked, 0)); err != nil || age < -forgetTime || age > forgetTime {
-		in.say(r, "error.too_late", nil)
-		return
-	}
-	in.forgets(r, "forget:"+r.message.Chat.Key()+":"+yes)
-}
-
-// forgets deletes what the conversation holds, once its message is stored: a
-// delivery that comes again deletes nothing that was said since.
-func (in *Inbox) forgets(r *routed, key string) {
-	m := r.message
-	r.store = []Inbound{{Key: key, Chat: m.Chat, Cut: true}}
-	r.reply = func(ctx context.Context, _ []Receipt) said {
-		n, err := in.Store.Forget(ctx, m.Chat.Key())
-		if err != nil {
-			in.Log.ErrorContext(ctx, "a conversation could not be deleted", "chat", m.Chat.Key(), "cause", err)
-			return in.sentence(*r, "problem.internal", nil)
-		}
-		running := ""
-		if live, err := in.Store.Live(ctx, m.Chat.Key()); err == nil && len(live) > 0 {
-			running = "yes"
-		}
-		s := in.sentence(*r, "notice.forgotten", map[string]any{"Count": n, "Text": running})
-		s.aloud, s.instead = m.Press == "", true
-		return s
-	}
 }

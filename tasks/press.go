@@ -24,7 +24,7 @@ func (in *Inbox) press(ctx context.Context, r *routed) error {
 		{pressLanguage, in.lang},
 		{pressZone, in.zone},
 		{pressModel, in.pressedModel},
-		{pressForget, func(_ context.Context, r *routed, rest string) error { in.forgetPress(r, rest); return nil }},
+		{pressForget, func(ctx context.Context, r *routed, rest string) error { in.forgetPress(ctx, r, rest); return nil }},
 		{pressAllow, func(ctx context.Context, r *routed, who string) error { return in.judge(ctx, r, pressAllow, who) }},
 		{pressOnlyHere, func(ctx context.Context, r *routed, who string) error { return in.judge(ctx, r, pressOnlyHere, who) }},
 		{pressIgnore, func(ctx context.Context, r *routed, who string) error { return in.judge(ctx, r, pressIgnore, who) }},

@@ -84,6 +84,12 @@ func (in *Inbox) put(ctx context.Context, owner, name, value string) error {
 	return nil
 }
 
+// forget reads all anew from now on: some were deleted.
+func (s *settings) forget() {
+	s.changes.Add(1)
+	s.kept.Purge()
+}
+
 // read reads a setting that is JSON; v stays as it is when there is none.
 func (in *Inbox) read(ctx context.Context, owner, name string, v any) error {
 	text, err := in.setting(ctx, owner, name)

@@ -21,12 +21,12 @@ type Forgetting struct {
 	Conversation string
 
 	after, until uint64 // orders: what is done, what was there at the beginning
-	deleted      int    // tasks
+	deleted      int    // turns
 	done         bool
 }
 
 // Run lets change, which runs one transaction, do what is left, and returns how
-// many tasks were deleted in all.
+// many turns were deleted in all.
 func (f Forgetting) Run(change func(func(*Stage) error) error) (int, error) {
 	for !f.done {
 		var next Forgetting
@@ -86,7 +86,25 @@ func (s *Stage) forget(f *Forgetting) error {
 	if err := s.forgetFirings(f.Conversation); err != nil {
 		return err
 	}
+	if err := s.forgetPassing(f.Conversation); err != nil {
+		return err
+	}
 	return s.uncut(f.Conversation)
+}
+
+// forgetPassing deletes the settings that are about what is being said in a
+// conversation.
+func (s *Stage) forgetPassing(conversation string) error {
+	all, err := s.Settings(conversation)
+	if err != nil {
+		return err
+	}
+	for name := range all {
+		if tasks.PassingSetting(name) {
+			put(&s.changes.Settings, Setting{conversation, name}, "")
+		}
+	}
+	return nil
 }
 
 // forgetTask deletes the task of a turn, unless it is not over, and returns
@@ -106,8 +124,8 @@ func (s *Stage) forgetTask(f *Forgetting, lane tasks.Lane, id tasks.ID) (deleted
 			return false, 0, err
 		}
 		s.changes.forget(id)
-		f.deleted++
 	}
+	f.deleted++
 	return true, task.Last, nil
 }
 

@@ -1,0 +1,156 @@
+package tasks
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/clip"
+)
+
+const (
+	forgetTime  = 10 * time.Minute // how long a yes counts
+	pressForget = "f:"             // "yes:UNIX-TIME" or "no" follows
+)
+
+// forget asks whether the conversation is to be deleted, or deletes it.
+func (in *Inbox) forget(ctx context.Context, r *routed, rest string) error {
+	switch {
+	case !r.message.Chat.Private && !r.admin:
+		in.say(r, "error.admins_only", nil)
+	case strings.EqualFold(rest, "yes"):
+		in.forgets(ctx, r, r.message.Key)
+	default:
+		s := in.sentence(*r, "notice.forget", nil)
+		s.buttons = []bot.Button{
+			in.button(r.lang, "button.forget", pressForget+"yes:"+strconv.FormatInt(in.Now().Unix(), 10)),
+			in.button(r.lang, "button.keep", pressForget+"no"),
+		}
+		in.reply(r, s)
+	}
+	return nil
+}
+
+// forgetPress is the answer to that. A yes counts once, and not for long.
+func (in *Inbox) forgetPress(ctx context.Context, r *routed, choice string) {
+	if !r.message.Chat.Private && !r.admin {
+		in.aside(r, "error.admins_only")
+		return
+	}
+	yes, ok := strings.CutPrefix(choice, "yes:")
+	if !ok {
+		s := in.sentence(*r, "notice.kept", nil)
+		s.instead = true
+		in.reply(r, s)
+		return
+	}
+	asked, err := strconv.ParseInt(yes, 10, 64)
+	if age := in.Now().Sub(time.Unix(asked, 0)); err != nil || age < -forgetTime || age > forgetTime {
+		in.say(r, "error.too_late", nil)
+		return
+	}
+	in.forgets(ctx, r, "forget:"+r.message.Chat.Key()+":"+yes)
+}
+
+// forgets deletes what the conversation holds, once its message is stored: a
+// delivery that comes again deletes nothing that was said since.
+func (in *Inbox) forgets(ctx context.Context, r *routed, key string) {
+	m := r.message
+	summary, err := in.Store.Summary(ctx, m.Chat.Key()) // which the cut hides
+	if err != nil {
+		in.Log.WarnContext(ctx, "the summary of a conversation cannot be read", "chat", m.Chat.Key(), "cause", err)
+	}
+	r.store = []Inbound{{Key: key, Chat: m.Chat, Cut: true}}
+	r.reply = func(ctx context.Context, _ []Receipt) said {
+		s, err := in.erase(ctx, r, summary.Text != "")
+		if err != nil {
+			in.Log.ErrorContext(ctx, "a conversation could not be deleted", "chat", m.Chat.Key(), "cause", err)
+			return in.sentence(*r, "problem.internal", nil)
+		}
+		s.aloud, s.instead = m.Press == "", true
+		return s
+	}
+}
+
+// erase deletes and tells people what: questions with their answers and
+// journals, the summary, and of a whole chat, not of a thread in it, what was
+// allowed there and what tools keep of it.
+func (in *Inbox) erase(ctx context.Context, r *routed, summarised bool) (said, error) {
+	chat := r.message.Chat
+	n, err := in.Store.Forget(ctx, chat.Key())
+	in.settings.forget()
+	if err != nil {
+		return said{}, err
+	}
+	lines := []string{in.Texts.Text(r.lang, "notice.forgotten", map[string]any{"Count": n})}
+	tell := func(key string, n int) {
+		if n > 0 {
+			lines = append(lines, in.Texts.Text(r.lang, key, map[string]any{"Count": n}))
+		}
+	}
+	if summarised {
+		tell("notice.forgotten_summary", 1)
+	}
+	if chat.Key() == chat.Room() {
+		grants, err := in.forgetGrants(ctx, chat)
+		if err != nil {
+			return said{}, err
+		}
+		tell("notice.forgotten_grants", grants)
+		if in.Notes != nil {
+			notes, err := in.Notes(ctx, chat)
+			if err != nil {
+				return said{}, err
+			}
+			tell("notice.forgotten_notes", notes)
+		}
+	}
+	if in.Forgotten != nil {
+		in.Forgotten()
+	}
+	if running := in.unfinished(ctx, chat); running != "" {
+		lines = append(lines, in.Texts.Text(r.lang, "notice.forgotten_running", map[string]any{"Goal": running}))
+	}
+	return said{text: in.spell(chat, strings.Join(lines, " "))}, nil
+}
+
+// forgetGrants deletes what was allowed in a chat, and returns how much of it
+// still held.
+func (in *Inbox) forgetGrants(ctx context.Context, chat bot.Chat) (held int, err error) {
+	err = in.changeGrants(ctx, chat, func(list []ChatGrant) ([]ChatGrant, bool) {
+		for _, g := range list {
+			if g.holds(in.Now()) {
+				held++
+			}
+		}
+		return nil, len(list) > 0
+	})
+	return held, err
+}
+
+// unfinished names what goes on in a chat, and stays; empty when that is nothing, or
+// cannot be told.
+func (in *Inbox) unfinished(ctx context.Context, chat bot.Chat) string {
+	live, err := in.Store.Live(ctx, chat.Key())
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, l := range live {
+		if first, err := in.Store.Event(ctx, l.Task, 1); err == nil && first.Opening != nil {
+			names = append(names, plainText(clip.Line(title(first.Opening.Goal), runningName)))
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), "; ")
+}
+
+// runningName is how much of a running task's question names it, in characters.
+const runningName = 60
+
+// PassingSetting reports that a setting of a conversation is about what is being
+// said in it, and goes when that is forgotten.
+func PassingSetting(name string) bool { return strings.HasPrefix(name, settingPrompt) }

@@ -1,0 +1,90 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// TestForgetDeletesAllOfTheChat: with the questions go the summary, what was
+// allowed, what prompts still lacked and the notes of tools; all of it is told,
+// and nothing of another chat goes.
+func TestForgetDeletesAllOfTheChat(t *testing.T) {
+	o := newOffice(t)
+	noted, compacted := []bot.Chat{}, 0
+	o.notes = func(_ context.Context, chat bot.Chat) (int, error) { noted = append(noted, chat); return 3, nil }
+	o.forgotten = func() { compacted++ }
+	o.restart()
+	hall, other := room("hall"), private("ann")
+	for _, chat := range []bot.Chat{hall, other} {
+		o.ends(o.opens("ann", chat, "a question of "+chat.ID), "an answer")
+		turns, err := o.store.Turns(t.Context(), chat.Key(), 0, 10)
+		if err != nil || len(turns) != 1 {
+			t.Fatalf("turns = %+v, %v", turns, err)
+		}
+		if err := o.store.PutSummary(t.Context(), chat.Key(), 0, tasks.Summary{Until: turns[0].Order, Text: "what was said", At: o.clock()}); err != nil {
+			t.Fatal(err)
+		}
+		grants, err := json.Marshal([]tasks.ChatGrant{{ID: "abcde", Grant: planner.Grant{Tool: "book.it", Definition: "d1"}, By: "phone:boss", Expires: o.clock().Add(time.Hour)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.store.PutSetting(t.Context(), chat.Key(), "grants", string(grants)); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.store.PutSetting(t.Context(), chat.Key(), "prompt phone:bob", `{"name":"x"}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.opens("ann", hall, "what still *runs*")
+
+	got := o.say("boss", hall, "/forget yes")
+	for _, want := range []string{
+		o.text("notice.forgotten", map[string]any{"Count": 1}), o.text("notice.forgotten_summary", nil),
+		o.text("notice.forgotten_grants", map[string]any{"Count": 1}), o.text("notice.forgotten_notes", map[string]any{"Count": 3}),
+		o.text("notice.forgotten_running", map[string]any{"Goal": `what still \*runs\*`}),
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("/forget says %q, want in it %q", got, want)
+		}
+	}
+	if compacted != 1 || !slices.Equal(noted, []bot.Chat{hall}) {
+		t.Errorf("told %d times that something was deleted, notes deleted of %v; want once, and of %v", compacted, noted, hall)
+	}
+	for chat, kept := range map[bot.Chat]bool{hall: false, other: true} {
+		summary, err := o.store.Summary(t.Context(), chat.Key())
+		if err != nil || (summary.Text != "") != kept {
+			t.Errorf("summary of %s = %+v, %v; want it kept: %v", chat.ID, summary, err, kept)
+		}
+		for _, name := range []string{"grants", "prompt phone:bob"} {
+			if v := o.setting(chat.Key(), name); (v != "") != kept {
+				t.Errorf("setting %q of %s = %q, want it kept: %v", name, chat.ID, v, kept)
+			}
+		}
+	}
+}
+
+// TestForgetInAThread: what was allowed in the chat around a thread, and noted of
+// it, is not the thread's.
+func TestForgetInAThread(t *testing.T) {
+	o := newOffice(t)
+	o.notes = func(context.Context, bot.Chat) (int, error) { t.Error("notes are deleted"); return 0, nil }
+	o.restart()
+	thread := room("hall")
+	thread.Thread = "7"
+	o.ends(o.opens("boss", thread, "a question"), "an answer")
+	if err := o.store.PutSetting(t.Context(), room("hall").Key(), "grants", `[{"id":"abcde"}]`); err != nil {
+		t.Fatal(err)
+	}
+	want := o.text("notice.forgotten", map[string]any{"Count": 1})
+	if got := o.say("boss", thread, "/forget yes"); got != want || o.setting(room("hall").Key(), "grants") == "" {
+		t.Errorf("/forget says %q and leaves the grants %q, want %q and all of them", got, o.setting(room("hall").Key(), "grants"), want)
+	}
+}
