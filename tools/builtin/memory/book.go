@@ -77,7 +77,7 @@ func (b *book) use(o bbolt.Options, transact func(*bbolt.DB, func(*bbolt.Tx) err
 		}
 	}()
 	o.Timeout, o.NoStatistics = lockWait, true
-	db, err := bbolt.Open(b.path, 0o600, &o)
+	db, err := open(b.path, o)
 	if err != nil && strings.HasPrefix(err.Error(), "file size too small") { // has no error of its own
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	} else if err != nil {
@@ -90,6 +90,31 @@ func (b *book) use(o bbolt.Options, transact func(*bbolt.DB, func(*bbolt.Tx) err
 		return do(&page{tx: tx})
 	})
 	return errors.Join(err, db.Close())
+}
+
+// open opens the file that has the name once it is locked: while it was waited
+// for, another one may have taken its place.
+func open(path string, o bbolt.Options) (*bbolt.DB, error) {
+	for {
+		var file *os.File
+		o.OpenFile = func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
+			f, err = os.OpenFile(name, flag, mode)
+			file = f
+			return f, err
+		}
+		db, err := bbolt.Open(path, 0o600, &o)
+		if err != nil {
+			return nil, err
+		}
+		named, err := os.Stat(path)
+		opened, errOpened := file.Stat()
+		if err == nil && errOpened == nil && os.SameFile(named, opened) {
+			return db, nil
+		}
+		if err := errors.Join(err, errOpened, db.Close()); err != nil {
+			return nil, err
+		}
+	}
 }
 
 func same(a, b fs.FileInfo) bool {
