@@ -69,6 +69,13 @@ func (w *world) check() {
 	if !w.s.Finished() && w.s.Phase != planner.PhaseQueued && len(seen) == 0 {
 		w.t.Fatalf("nothing is wanted in phase %s and the task is not over: %+v", w.s.Phase, w.s.Subtasks)
 	}
+	if w.s.Budget != "" {
+		for _, a := range planner.Todo(w.s) {
+			if !a.Hold && (a.Kind == planner.KindModel || a.Kind == planner.KindTool) {
+				w.t.Fatalf("%q is to be begun although a budget is reached", a.ID)
+			}
+		}
+	}
 	if again := planner.Fold(w.journal); !reflect.DeepEqual(again, w.s) {
 		w.t.Fatalf("folding the journal anew gives another state\ngot  %+v\nwant %+v", again, w.s)
 	}
@@ -96,7 +103,7 @@ func (w *world) reply(a planner.Action) planner.Event {
 		}
 		return e
 	}
-	e.Reply.IsPlan = true
+	e.Reply.IsPlan, e.Reply.Confirm = true, rapid.IntRange(0, 3).Draw(w.t, "confirm") == 0
 	ids := []string{}
 	for _, sub := range w.s.Subtasks {
 		ids = append(ids, sub.ID)
@@ -140,7 +147,10 @@ func (w *world) event() planner.Event {
 	case n == 1 || n == 2:
 		return planner.Event{Type: planner.Said, Text: "also"}
 	case n == 3:
-		return planner.Event{Type: planner.Overdrew, Budget: "task_usd"}
+		day := rapid.SampledFrom([]string{"", "2026-11-20"}).Draw(w.t, "day")
+		return planner.Event{Type: planner.Overdrew, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd", Day: day, Extend: 50}}
+	case n == 9 && w.s.Budget != "":
+		return planner.Event{Type: planner.Renewed}
 	case n == 4:
 		return planner.Event{Type: planner.Set, Values: map[string]json.RawMessage{"k": json.RawMessage("null")}}
 	case n == 5:

@@ -117,6 +117,9 @@ func describe(out *strings.Builder, s planner.State) {
 	if s.Why != "" {
 		fmt.Fprintf(out, " why=%s", s.Why)
 	}
+	if len(s.Extended) > 0 {
+		fmt.Fprintf(out, " extended=%v", s.Extended)
+	}
 	if d := planner.Deadline(s); !d.IsZero() {
 		fmt.Fprintf(out, " deadline=+%s", d.Sub(t0))
 	}
@@ -212,6 +215,12 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 		e.At = planner.Deadline(s)
 	case planner.Overdrew:
 		e.Budget = words[0]
+		if len(words) > 1 { // "day" for a day's budget, and by how much it can be extended
+			e.Overdraft = &planner.Overdraft{Budget: words[0], Limit: 100, Extend: 50}
+			if words[1] == "day" {
+				e.Overdraft.Day = "2026-11-20"
+			}
+		}
 	case planner.Shown:
 		e.Slot, e.Message, e.Last = words[0], "m1", len(words) > 1 && words[1] == "last"
 		if len(words) > 2 && words[1] == "instead" {
@@ -225,7 +234,8 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 	return e
 }
 
-// scriptedReply reads "text WORDS", "plan ID:GROUP<DEP,DEP …" or
+// scriptedReply reads "text WORDS", "plan ID:GROUP<DEP,DEP …" (largeplan: one
+// that a person is to confirm) or
 // "calls TOOL …", where TOOL is a name, or update, read, ask, delegate:GROUP or
 // refused.
 func scriptedReply(t *testing.T, s planner.State, words []string, line string) *planner.Reply {
@@ -234,8 +244,8 @@ func scriptedReply(t *testing.T, s planner.State, words []string, line string) *
 	switch words[0] {
 	case "text":
 		r.Text = strings.Join(words[1:], " ")
-	case "queuedplan", "plan":
-		r.IsPlan, r.Queued = true, words[0] == "queuedplan"
+	case "queuedplan", "plan", "largeplan":
+		r.IsPlan, r.Queued, r.Confirm = true, words[0] == "queuedplan", words[0] == "largeplan"
 		for _, w := range words[1:] {
 			head, deps, _ := strings.Cut(w, "<")
 			id, group, _ := strings.Cut(head, ":")
