@@ -9,6 +9,7 @@ import (
 
 	"legwork/clip"
 	"legwork/failpoint"
+	"legwork/llm"
 	"legwork/planner"
 )
 
@@ -70,6 +71,9 @@ func (x *Executor) make(ctx context.Context, v *View, a planner.Action, j judgem
 		Ask:      answers.ask, Sample: answers.sample, Resume: answers.resume(),
 	})
 	if err != nil {
+		if used := answers.used(); used != (llm.Usage{}) {
+			x.settle(ctx, v.ID, a.ID, used) // no event tells of it
+		}
 		return err
 	}
 	if result.Question != nil {

@@ -25,8 +25,10 @@ type Inbox struct {
 	settings  *settings
 	visitors  visitors
 	claim     claim
+	agenda    agenda
 	outbox    *outbox
 	sorry     *sorry
+	budgets   *budgetWatch
 	once      *once
 	granting  sync.Mutex // guards the grants of chats, which are read, changed and stored as one
 	changing  sync.Mutex // and so what was told of changed tools
@@ -34,7 +36,7 @@ type Inbox struct {
 }
 
 // InboxConfig is what an Inbox works with as long as it lives. All fields but
-// Tools, Zones, Pause and Load are needed.
+// Tools, Zones, Pause, Load, Notes and Forgotten are needed.
 type InboxConfig struct {
 	Store Store
 	Wake  func(ctx context.Context, id ID) error // the engine's
@@ -50,8 +52,14 @@ type InboxConfig struct {
 	// Pause is the switch for everything; nil: one that nobody else asks.
 	Pause *Pause
 	// Load is how many tasks the engine has to look after. Nil: few.
-	Load  func() int
-	Rules Rules // the first ones
+	Load func() int
+	// Notes deletes what tools keep of what was told in a chat, and returns how
+	// many notes that were. Nil: there is nothing.
+	Notes func(ctx context.Context, chat bot.Chat) (int, error)
+	// Forgotten hears that a conversation was deleted: so that what is left of its
+	// bytes goes soon. It returns at once. Nil: nobody hears of it.
+	Forgotten func()
+	Rules     Rules // the first ones
 }
 
 // Rules are what may change while an Inbox works.
@@ -64,14 +72,16 @@ type Rules struct {
 	// ChatSettings are those of PromptRules: they say which groups a chat has.
 	ChatSettings map[string]ChatSettings
 	Approvals    Approvals
+	Budget       BudgetRules // those of PromptRules
 }
 
 // NewInbox makes an inbox. Flush comes last.
 func NewInbox(cfg InboxConfig) *Inbox {
-	in := &Inbox{InboxConfig: cfg, settings: newSettings(), outbox: newOutbox(cfg.Log), sorry: newSorry(), once: newOnce()}
+	in := &Inbox{InboxConfig: cfg, settings: newSettings(), outbox: newOutbox(cfg.Log), sorry: newSorry(), budgets: newBudgetWatch(), once: newOnce()}
 	if in.Pause == nil {
 		in.Pause = newPause(cfg.Store)
 	}
+	in.agenda.changed = make(chan struct{}, 1)
 	in.Use(cfg.Rules)
 	return in
 }

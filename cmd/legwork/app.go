@@ -134,6 +134,8 @@ func (a *app) serveControl(parts *stack) error {
 		return status, err
 	})
 	a.handlePause(mux)
+	parts.start("schedules", tasks.NewScheduler(a.inbox, time.Now).Run)
+	parts.start("budgets", a.inbox.WatchBudgets)
 	a.handleTools(mux)
 	server, err := control.Listen(a.config.DataDir, mux)
 	if err != nil {

@@ -89,6 +89,8 @@ type Status struct {
 	Since   time.Time `json:"since"`
 	Live    int       `json:"live_tasks"`
 	Paused  string    `json:"paused,omitempty"` // by whom and since when; empty: nothing is paused
+
+	Goroutines int `json:"goroutines"` // of the process
 }
 
 // HandleStatus answers GET /status on mux with what status returns.
