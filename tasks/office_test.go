@@ -134,6 +134,9 @@ type office struct {
 	toolbox tasks.Toolbox
 	wake    func(context.Context, tasks.ID) error
 
+	notes     func(context.Context, bot.Chat) (int, error)
+	forgotten func()
+
 	mu   sync.Mutex
 	now  time.Time
 	n    int
@@ -167,6 +170,7 @@ func (o *office) restart() {
 		Store: o.store, Wake: func(ctx context.Context, id tasks.ID) error { return o.wake(ctx, id) }, Texts: o.texts,
 		Chats: tasks.Chats{"phone": o.phone}, Log: slog.New(slog.DiscardHandler), Now: o.clock, Tools: o.toolbox,
 		Zones: func(name string) ([]string, string) { return zones.Find(name, o.clock()) }, Rules: o.rules,
+		Notes: o.notes, Forgotten: o.forgotten,
 		Load: func() int { return o.load },
 	})
 }

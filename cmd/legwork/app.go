@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime"
 	"time"
 
 	"legwork/bot"
 	"legwork/conf"
 	"legwork/i18n"
 	"legwork/llm"
+	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/store/control"
 	"legwork/tasks"
@@ -94,7 +96,7 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 	}
 	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: a.store, Model: model, Tools: toolbox.New(a.tools), Texts: a.texts, Chats: chats, Log: a.log, Now: time.Now,
-		Pause: a.pause, Prompts: promptRules(a.config, model),
+		Pause: a.pause, Prompts: promptRules(a.config, model), Reached: func(ctx context.Context, over planner.Overdraft) { a.inbox.BudgetReached(ctx, over) },
 	})
 	a.engine = local.New(local.Config{
 		Store: a.store, Executor: a.executor, Log: a.log, Now: time.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
@@ -120,6 +122,8 @@ func (a *app) start(parts *stack) {
 		a.inbox.Flush(ctx)
 		return nil
 	})
+	parts.start("schedules", tasks.NewScheduler(a.inbox, time.Now).Run)
+	parts.start("budgets", a.inbox.WatchBudgets)
 }
 
 // serveControl answers a second process that asks who holds the data.
@@ -127,15 +131,13 @@ func (a *app) serveControl(parts *stack) error {
 	mux, since := http.NewServeMux(), time.Now()
 	control.HandleStatus(mux, func(ctx context.Context) (control.Status, error) {
 		live, err := a.store.Live(ctx, "")
-		status := control.Status{PID: os.Getpid(), Command: a.command, Version: readBuild().version, Since: since, Live: len(live)}
+		status := control.Status{PID: os.Getpid(), Command: a.command, Version: readBuild().version, Since: since, Live: len(live), Goroutines: runtime.NumGoroutine()}
 		if by, on := a.pause.State(); on {
 			status.Paused = fmt.Sprintf("by %s since %s", by.Name, by.At.Format(time.RFC3339))
 		}
 		return status, err
 	})
 	a.handlePause(mux)
-	parts.start("schedules", tasks.NewScheduler(a.inbox, time.Now).Run)
-	parts.start("budgets", a.inbox.WatchBudgets)
 	a.handleTools(mux)
 	server, err := control.Listen(a.config.DataDir, mux)
 	if err != nil {
