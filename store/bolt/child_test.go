@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"legwork/bot"
+	"legwork/llm"
 	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/tasks"
@@ -97,7 +98,16 @@ func childWrites(ctx context.Context, dir string) {
 					leave(err)
 				}
 				say("%s 1", id)
-				for seq := 2; seq < 6; seq++ {
+				if err := s.Reserve(ctx, id, reserved("plan 1.0", 0)); err != nil {
+					leave(err)
+				}
+				if err := s.Append(ctx, id, 1, 0, planner.Event{
+					Type: planner.Garbled, Action: "plan 1.0", Problem: &planner.Problem{Code: "x", Usage: llm.Usage{Input: 30, Output: 7}},
+				}); err != nil {
+					leave(err)
+				}
+				say("%s 2", id)
+				for seq := 3; seq < 6; seq++ {
 					if err := s.Append(ctx, id, seq-1, 0, planner.Event{Type: planner.Said, Text: fmt.Sprint(seq)}); err != nil {
 						leave(err)
 					}

@@ -2,6 +2,8 @@ package bolt_test
 
 import (
 	"bufio"
+	"errors"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
@@ -36,6 +38,7 @@ func TestKilled(t *testing.T) {
 			}
 		}
 		checkLive(t, s)
+		checkLedger(t, s, acknowledged)
 		if err := s.Close(); err != nil {
 			t.Fatalf("kill %d: Close: %v", kill, err)
 		}
@@ -86,5 +89,49 @@ func checkLive(t *testing.T, s *bolt.Store) {
 		if err != nil || state.Finished() {
 			t.Fatalf("live task %s: phase %q, %v", l.Task, state.Phase, err)
 		}
+	}
+}
+
+// checkLedger holds what was spent against what the journals say, and what is
+// used against what tasks can have reserved that are not over. acknowledged are
+// all tasks but such as are live.
+func checkLedger(t *testing.T, s *bolt.Store, acknowledged map[tasks.ID]int) {
+	t.Helper()
+	live, err := s.Live(t.Context(), "")
+	if err != nil {
+		t.Fatalf("Live: %v", err)
+	}
+	ids := maps.Clone(acknowledged)
+	for _, l := range live {
+		ids[l.Task] = 0
+	}
+	var said, spent int64
+	for id := range ids {
+		state, err := s.State(t.Context(), id)
+		if err != nil {
+			t.Fatalf("State(%s): %v", id, err)
+		}
+		said += state.Usage.Tokens()
+	}
+	list, err := s.Spent(t.Context(), tasks.SpentQuery{})
+	if err != nil {
+		t.Fatalf("Spent: %v", err)
+	}
+	for _, row := range list {
+		spent += row.Usage.Tokens()
+	}
+	if spent != said {
+		t.Fatalf("%d tokens are spent, events of %d tasks tell of %d", spent, len(ids), said)
+	}
+	if len(live) == 0 {
+		return
+	}
+	probe, used := reserved("probe", 1), int64(0)
+	var reached *tasks.BudgetError
+	if err := s.Room(t.Context(), live[0].Task, probe); errors.As(err, &reached) {
+		used = reached.Overdraft.Spent
+	}
+	if held := used - spent; held%probe.Most.Tokens() != 0 || held < 0 || held > int64(len(live))*probe.Most.Tokens() {
+		t.Fatalf("%d tokens are used of which %d are spent; %d tasks are live", used, spent, len(live))
 	}
 }
