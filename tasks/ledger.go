@@ -59,6 +59,9 @@ type Reservation struct {
 	// Closing says that this is the closing answer: it takes what is kept back,
 	// and has room as long as it needs no more than that, whatever was spent.
 	Closing bool
+	// After says that the task is over: what follows it, such as a summary of its
+	// conversation, counts for it.
+	After   bool
 	Budgets Budgets // as they are now
 }
 
@@ -87,7 +90,8 @@ type SpentQuery struct {
 type Ledger interface {
 	// Reserve makes a reservation, unless a budget has no room for it: then it is
 	// a *BudgetError, which names the first such budget in the order of the
-	// constants, and nothing has changed. ErrNoTask; ErrRefused when it is over.
+	// constants, and nothing has changed. ErrNoTask; ErrRefused when it is over,
+	// unless the reservation is After it.
 	Reserve(ctx context.Context, id ID, r Reservation) error
 	// Settle replaces a reservation by what the action has cost, where no event
 	// does so: it was cancelled. Without a reservation it does nothing.

@@ -129,7 +129,7 @@ func (x *Executor) remember(ctx context.Context, conversation string, id ID) (er
 	}
 	for range summaryRounds {
 		more, err := x.summarise(ctx, conversation, id, first.Opening)
-		if errors.Is(err, ErrConflict) || errors.Is(err, ErrBudget) {
+		if errors.Is(err, ErrConflict) || errors.Is(err, ErrBudget) || errors.Is(err, ErrPaused) || errors.Is(err, ErrNoTask) {
 			x.Log.InfoContext(ctx, "a summary is left out", "task", id, "cause", err)
 			return nil
 		}
@@ -161,7 +161,7 @@ func (x *Executor) summarise(ctx context.Context, conversation string, id ID, op
 	if err != nil {
 		return false, err
 	}
-	text, err := x.callForSummary(ctx, request)
+	text, err := x.callForSummary(ctx, id, opening, request)
 	if err != nil {
 		return false, err
 	}
@@ -208,12 +208,29 @@ func (x *Executor) digest(before Summary, turns []Turn, opening *planner.Opening
 	return d
 }
 
-// callForSummary makes the model call, when no people wait for theirs.
-func (x *Executor) callForSummary(ctx context.Context, r llm.Request) (string, error) {
+// callForSummary makes the model call, when no people wait for theirs, as long as
+// the budgets of the day have room for it.
+func (x *Executor) callForSummary(ctx context.Context, id ID, opening *planner.Opening, r llm.Request) (string, error) {
 	if err := x.traffic.idle(ctx, summaryPatient); err != nil {
 		return "", err
 	}
+	rules := x.rules.Load().Budget
+	budgets := rules.Budgets
+	budgets.TaskTokens, budgets.TaskUSD = 0, 0 // the task is over
+	leave, err := x.reserve(ctx, id, Reservation{
+		Action: "summary", Day: rules.day(x.Now()), User: opening.From.Key(), Chat: opening.Chat.Room(),
+		Model: x.price.Chosen(r), Most: x.price.Quote(r), After: true, Budgets: budgets,
+	})
+	if err != nil {
+		return "", fmt.Errorf("setting aside what a summary may cost: %w", err)
+	}
+	defer leave()
 	reply, err := x.Model.Call(ctx, r, nil)
+	cost := reply.Usage
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		cost = failed.Usage
+	}
+	x.settle(ctx, id, "summary", cost)
 	if err != nil {
 		return "", fmt.Errorf("calling a model: %w", err)
 	}

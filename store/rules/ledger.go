@@ -164,7 +164,7 @@ func (s *Stage) Reserve(id tasks.ID, r tasks.Reservation) error {
 		return err
 	case !ok:
 		return fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
-	case task.Over:
+	case task.Over && !r.After:
 		return fmt.Errorf("task %s is over: %w", id, tasks.ErrRefused)
 	}
 	if err := s.abandon(id, exactly(r.Action)); err != nil {

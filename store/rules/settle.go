@@ -19,7 +19,13 @@ func (s *Stage) Settle(id tasks.ID, action string, cost llm.Usage) error {
 			return err
 		}
 		put(&s.changes.Deeds, "settled", true)
-		return s.spend(id, h, cost, cost != llm.Usage{})
+		if err := s.spend(id, h, cost, cost != llm.Usage{}); err != nil {
+			return err
+		}
+		if task, ok, err := s.Task(id); err != nil || !ok || !task.Over {
+			return err
+		}
+		return s.close(id) // it was made after the task
 	})
 }
 
