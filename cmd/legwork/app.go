@@ -21,6 +21,7 @@ import (
 	"legwork/tasks/local"
 	"legwork/toolbox"
 	"legwork/tools"
+	"legwork/tools/builtin/memory"
 )
 
 // app is legwork but for its platforms: what keeps tasks, does them and knows
@@ -103,8 +104,13 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 	})
 	a.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: time.Now, Tools: toolbox.New(a.tools),
-		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Rules: inboxRules(a.config),
+		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: a.notes, Rules: inboxRules(a.config),
 	})
+}
+
+// notes deletes what the built-in memory keeps of what was told in a chat.
+func (a *app) notes(_ context.Context, chat bot.Chat) (int, error) {
+	return memory.Forget(a.config.DataDir, chat.Room())
 }
 
 // start runs what every command needs.
@@ -115,6 +121,7 @@ func (a *app) start(parts *stack) {
 	parts.start("rest", rest)
 	parts.start("tools", a.tools.Run)
 	parts.start("engine", a.engine.Run)
+	parts.start("summaries", a.executor.Remember)
 	parts.start("notices", func(ctx context.Context) error {
 		<-ctx.Done()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime/2)
