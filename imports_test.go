@@ -65,6 +65,7 @@ redact             |                                         |
 schedule           |                                         | adhocore/gronx
 textindex          |                                         | blugelabs/bluge blugelabs/ice blugelabs/bluge_segment_api kljensen/snowball x/text
 failpoint          |                                         |
+clock              |                                         | x/sys
 
 clip               |                                         |
 plainjson          |                                         |
