@@ -7,9 +7,11 @@ GOLANGCI  := v2.15.0
 GOFUMPT   := v0.12.0
 FUZZTIME  ?= 10s
 
-# make soak: how long, or how many kills when KILLS is set, and where it starts.
+# make soak: how long in each front, or how many kills in all when KILLS is set,
+# and where it starts; without kills for HOURS when that is set.
 SOAK      ?= 10m
 KILLS     ?=
+HOURS     ?=
 SEED      ?= 1
 FRONT     ?= all
 
@@ -59,12 +61,12 @@ simulate: ## run the engine through 3,000 simulated worlds with crashes
 	$(GO) test -count=1 -run '^TestSimulation$$' ./tasks/local -seeds 3000
 
 .PHONY: kills
-kills: ## kill the real binary in the terminal, Telegram and Slack, 60 times each, and judge what it lost
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 15m -v -run '^(TestKills|TestPlantedFaults)$$' ./testing/harness -kills 60 -faults
+kills: ## kill the real binary in the terminal, Telegram and Slack, 70 times each, and judge what it lost
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 15m -v -run '^(TestKills|TestPlantedFaults)$$' ./testing/harness -kills 70 -faults
 
 .PHONY: soak
-soak: ## kill it for SOAK=10m, or KILLS=5000 times, from SEED=1 on, in FRONT=terminal, telegram, slack or all, each, and print a report
-	$(GO) run ./testing/harness/soak -front $(FRONT) -seed $(SEED) $(if $(KILLS),-kills $(KILLS),-for $(SOAK))
+soak: ## kill it for SOAK=10m, or KILLS=10000 times, from SEED=1 on, in FRONT=terminal, telegram, slack or all, or look for growth for HOURS=1, and print a report
+	$(GO) run ./testing/harness/soak -front $(FRONT) -seed $(SEED) $(if $(HOURS),-steady $(HOURS)h,$(if $(KILLS),-kills $(KILLS),-for $(SOAK)))
 
 .PHONY: bench
 bench: ## measure, each figure next to its limit

@@ -140,7 +140,12 @@ func (r *Report) Rules() []string {
 
 // String is the report as people read it.
 func (r *Report) String() string {
-	text := Table(r) + r.boundaries()
+	return Table(r) + "\n" + r.Details()
+}
+
+// Details tell where the kills fell, and how to repeat what went wrong.
+func (r *Report) Details() string {
+	text := r.boundaries()
 	for _, broken := range r.Broken {
 		text += fmt.Sprintf("%s; repeat it: go run ./testing/harness/soak %s\n", broken.Dir, broken.again())
 		for _, v := range broken.Violations {
@@ -156,5 +161,5 @@ func (r *Report) boundaries() string {
 	for _, name := range slices.Sorted(maps.Keys(r.Points)) {
 		list = append(list, fmt.Sprintf("%s %d", name, r.AtPoints[name]))
 	}
-	return "\nKills at boundaries in " + r.Front + ": " + strings.Join(list, ", ") + ".\n"
+	return "Kills at boundaries in " + r.Front + ": " + strings.Join(list, ", ") + ".\n"
 }
