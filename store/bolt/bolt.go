@@ -139,10 +139,8 @@ func (o Options) filled() Options {
 // openFile opens the data file, after a look at it from a child process when
 // it is suspect.
 func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt.DB, error) {
-	if suspect && len(o.CheckCommand) > 0 {
-		if err := check(ctx, path, o.CheckCommand); err != nil {
-			return nil, err
-		}
+	if err := distrust(ctx, path, suspect, o); err != nil {
+		return nil, err
 	}
 	var db *bbolt.DB
 	err := guard(func() error {
@@ -166,6 +164,34 @@ func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt
 		return nil, &LockedError{Dir: filepath.Dir(path)}
 	}
 	return nil, fmt.Errorf("opening %s: %w", path, classify(err))
+}
+
+// suspectSuffix ends the name of a file that is there while the data file is
+// known to be damaged.
+const suspectSuffix = ".suspect"
+
+// Suspect notes that the file was found to be damaged: the next one to open it
+// reads all of it first, and replaces it if that is so; see Options.Backups.
+func (s *Store) Suspect() error {
+	if err := os.WriteFile(s.path+suspectSuffix, nil, 0o600); err != nil {
+		return fmt.Errorf("noting that the data file is damaged: %w", full(err))
+	}
+	return nil
+}
+
+// distrust looks at a file that may be damaged: at all of it when somebody found
+// that it is.
+func distrust(ctx context.Context, path string, suspect bool, o Options) error {
+	if _, err := os.Stat(path + suspectSuffix); err == nil {
+		if err := Examine(ctx, path, o.VerifyCommand); err != nil {
+			return err
+		}
+		return os.Remove(path + suspectSuffix)
+	}
+	if suspect && len(o.CheckCommand) > 0 {
+		return check(ctx, path, o.CheckCommand)
+	}
+	return nil
 }
 
 // headroom is how much a large file may grow before its mapping must: that waits

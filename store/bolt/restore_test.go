@@ -272,6 +272,39 @@ func TestRepaired(t *testing.T) {
 	}
 }
 
+// TestSuspected: damage that is found while the store is in use is mended when
+// it is opened again, though it was closed well.
+func TestSuspected(t *testing.T) {
+	dir := sound(t)
+	s := open(t, dir, bolt.Options{})
+	backup := backUp(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	spoilText(t, dir, 5)
+	options := bolt.Options{Backups: func() []string { return []string{backup} }}
+	s = open(t, dir, options)
+	if s.Loss() != nil {
+		t.Fatalf("a file that nobody suspects was replaced: %+v", s.Loss())
+	}
+	if err := errors.Join(s.Suspect(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, options)
+	if loss := s.Loss(); loss == nil || loss.Gaps != 1 || loss.Filled != 1 || len(loss.Dropped)+len(loss.Broken) > 0 {
+		t.Fatalf("the loss is %+v, want one gap filled", loss)
+	}
+	if turns, err := s.History(t.Context(), damageChat(5).Key(), "", 1<<20); err != nil || len(turns) != damageTasks/damageChats {
+		t.Fatalf("history: got %d turns, %v, want all", len(turns), err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s = open(t, dir, options); s.Loss() != nil {
+		t.Errorf("it was replaced again: %+v", s.Loss())
+	}
+}
+
 // FuzzRemains: no file ends the process that looks for what is left of it, and
 // what is put together of it can be used.
 func FuzzRemains(f *testing.F) {
