@@ -1,6 +1,7 @@
 package bolt_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"legwork/bot"
+	"legwork/llm"
 	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/store/memory"
@@ -25,7 +27,8 @@ func TestSameAsMemory(t *testing.T) {
 		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 		now := func() time.Time { return at }
 		dir := t.TempDir()
-		p := &pair{memory: memory.New(now), t: t}
+		inMemory := memory.New(now)
+		p := &pair{memory: inMemory, t: t}
 		reopen := func() {
 			s, err := bolt.Open(t.Context(), dir, bolt.Options{Now: now})
 			if err != nil {
@@ -60,7 +63,12 @@ func TestSameAsMemory(t *testing.T) {
 					r.Fatal(err)
 				}
 				reopen()
+				inMemory = inMemory.Reopen()
+				p.memory = inMemory
 			},
+			"spend":     p.spend,
+			"schedule":  p.schedule,
+			"summarise": p.summarise,
 		})
 		p.check(r)
 	})
@@ -114,6 +122,10 @@ func (p *pair) deliver(r *rapid.T) {
 		}
 		batch = append(batch, in)
 	}
+	p.open(r, batch)
+}
+
+func (p *pair) open(r *rapid.T, batch []tasks.Inbound) {
 	p.same(r, "Open", func(s tasks.Store) (any, error) {
 		receipts, err := s.Open(p.t.Context(), batch)
 		for i, receipt := range receipts {
@@ -159,6 +171,85 @@ func (p *pair) check(r *rapid.T) {
 		c := bot.Chat{Platform: "test", ID: fmt.Sprint(n)}.Key()
 		p.same(r, "Live", func(s tasks.Store) (any, error) { return s.Live(p.t.Context(), c) })
 		p.same(r, "History", func(s tasks.Store) (any, error) { return s.History(p.t.Context(), c, "", 100) })
+		p.same(r, "Turns", func(s tasks.Store) (any, error) { return s.Turns(p.t.Context(), c, 2, 3) })
+		p.same(r, "Summary", func(s tasks.Store) (any, error) { return s.Summary(p.t.Context(), c) })
+		p.same(r, "Schedules", func(s tasks.Store) (any, error) { return s.Schedules(p.t.Context(), c) })
 	}
+	for _, limit := range []int{1, 100} {
+		p.same(r, "Due", func(s tasks.Store) (any, error) {
+			due, next, err := s.Due(p.t.Context(), p.times(3), limit)
+			return []any{due, next}, err
+		})
+	}
+	p.same(r, "Spent", func(s tasks.Store) (any, error) { return s.Spent(p.t.Context(), tasks.SpentQuery{}) })
+	id := p.id(r)
+	p.same(r, "Room", func(s tasks.Store) (any, error) { return p.reserved(s.Room, id, "probe", 1000, 1) })
 	p.same(r, "Live of all", func(s tasks.Store) (any, error) { return s.Live(p.t.Context(), "") })
+}
+
+// spend reserves, settles or asks for room.
+func (p *pair) spend(r *rapid.T) {
+	id, tokens := p.id(r), rapid.IntRange(0, 50).Draw(r, "tokens")
+	action := rapid.SampledFrom([]string{"plan 1.0", "x", "x/1"}).Draw(r, "action")
+	if rapid.Bool().Draw(r, "settle") {
+		p.same(r, "Settle", func(s tasks.Store) (any, error) {
+			return nil, s.Settle(p.t.Context(), id, action, llm.Usage{Input: tokens, Cost: int64(tokens)})
+		})
+		return
+	}
+	limit := rapid.Int64Range(0, 300).Draw(r, "limit")
+	p.same(r, "Reserve", func(s tasks.Store) (any, error) { return p.reserved(s.Reserve, id, action, tokens, limit) })
+}
+
+// reserved makes a reservation, or asks for room, and returns what it is told.
+func (p *pair) reserved(do func(context.Context, tasks.ID, tasks.Reservation) error, id tasks.ID, action string, tokens int, limit int64) (any, error) {
+	v := reserved(action, limit)
+	v.Most = llm.Usage{Input: tokens, Output: tokens, Cost: int64(tokens)}
+	v.Hold, v.Closing = &llm.Usage{Input: 5}, action == "x"
+	err := do(p.t.Context(), id, v)
+	var reached *tasks.BudgetError
+	if errors.As(err, &reached) {
+		return reached.Overdraft, nil
+	}
+	return nil, err
+}
+
+// times are those that schedules are due at.
+func (p *pair) times(n int) time.Time { return time.Date(2026, 11, 20, n, 0, 0, 0, time.UTC) }
+
+// schedule stores, deletes or fires one of a few schedules.
+func (p *pair) schedule(r *rapid.T) {
+	id := fmt.Sprintf("s%d", rapid.IntRange(0, 3).Draw(r, "schedule"))
+	at := p.times(rapid.IntRange(0, 5).Draw(r, "at"))
+	switch rapid.IntRange(0, 3).Draw(r, "what") {
+	case 0:
+		p.same(r, "DropSchedule", func(s tasks.Store) (any, error) { return nil, s.DropSchedule(p.t.Context(), id) })
+	case 1:
+		v := tasks.Schedule{ID: id, Chat: p.chat(r), Goal: "goal", Made: at, Next: at, Paused: rapid.Bool().Draw(r, "paused")}
+		p.same(r, "PutSchedule", func(s tasks.Store) (any, error) { return nil, s.PutSchedule(p.t.Context(), v) })
+	default:
+		p.opened++
+		in := question(p.chat(r), tasks.ID(fmt.Sprintf("t%d", p.opened)), "goal")
+		in.Key, in.Fire = fmt.Sprintf("fire:%s:%d", id, at.Unix()), &tasks.Firing{Schedule: id, At: at, Next: at.Add(2 * time.Hour)}
+		p.open(r, []tasks.Inbound{in})
+	}
+}
+
+// summarise stores a summary that may fit.
+func (p *pair) summarise(r *rapid.T) {
+	c := p.chat(r).Key()
+	now, err := p.memory.Summary(p.t.Context(), c)
+	if err != nil {
+		r.Fatal(err)
+	}
+	turns, err := p.memory.Turns(p.t.Context(), c, now.Until, rapid.IntRange(1, 3).Draw(r, "turns"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	v := tasks.Summary{Until: rapid.Uint64Range(0, 9).Draw(r, "until"), Text: c}
+	if n := len(turns); n > 0 && rapid.Bool().Draw(r, "fits") {
+		v.Until = turns[n-1].Order
+	}
+	before := now.Until + uint64(rapid.IntRange(0, 4).Draw(r, "off")/4)
+	p.same(r, "PutSummary", func(s tasks.Store) (any, error) { return nil, s.PutSummary(p.t.Context(), c, before, v) })
 }
