@@ -32,6 +32,9 @@ func Thought(text, thinking string) string {
 	}
 	out.WriteString(text[min(from, len(text)):])
 	said := strings.TrimSpace(strings.NewReplacer("```json", "", "```", "").Replace(out.String()))
+	for strings.Contains(said, "\n\n\n") {
+		said = strings.ReplaceAll(said, "\n\n\n", "\n\n")
+	}
 	if said == "" {
 		said = strings.TrimSpace(thinking)
 	}

@@ -1,11 +1,14 @@
 package planner_test
 
 import (
+	stdcmp "cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,6 +126,12 @@ func describe(out *strings.Builder, s planner.State) {
 	if d := planner.Deadline(s); !d.IsZero() {
 		fmt.Fprintf(out, " deadline=+%s", d.Sub(t0))
 	}
+	if s.Version > 0 {
+		fmt.Fprintf(out, " state=%d:%s", s.Version, strings.Join(slices.Sorted(maps.Keys(s.Shared)), ","))
+	}
+	if s.Tainted > 0 {
+		fmt.Fprintf(out, " tainted=%d", s.Tainted)
+	}
 	out.WriteByte('\n')
 	for _, w := range s.Subtasks {
 		fmt.Fprintf(out, "    %s %s %s", w.ID, w.Name, w.State)
@@ -130,6 +139,7 @@ func describe(out *strings.Builder, s planner.State) {
 			fmt.Fprintf(out, " (%s)", w.Why)
 		}
 		out.WriteByte('\n')
+		describeCalls(out, w)
 	}
 	for _, a := range planner.Todo(s) {
 		fmt.Fprintf(out, "  -> %s", a.ID)
@@ -149,6 +159,22 @@ func describe(out *strings.Builder, s planner.State) {
 			out.WriteString(" hold")
 		}
 		out.WriteByte('\n')
+	}
+}
+
+// describeCalls tells what became of the calls of the last turn that need no
+// server, where that is not plain.
+func describeCalls(out *strings.Builder, w planner.Work) {
+	if len(w.Turns) == 0 {
+		return
+	}
+	for i, c := range w.Turns[len(w.Turns)-1].Calls {
+		switch {
+		case c.Kind == planner.CallTooMany:
+			fmt.Fprintf(out, "      call %d: one too many\n", i+1)
+		case c.Kind == planner.CallInstant && c.Shared != nil:
+			fmt.Fprintf(out, "      call %d: reads state %d: %s\n", i+1, c.Version, strings.Join(slices.Sorted(maps.Keys(c.Shared)), ","))
+		}
 	}
 }
 
@@ -175,6 +201,14 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 				e.Opening.Prompt = &planner.PromptRef{Name: "s/p"}
 			case "preview":
 				e.Opening.Preview = true
+			case "asks":
+				e.Opening.Limits.Asks = n
+			case "reads":
+				e.Opening.Limits.Reads = n
+			case "keys":
+				e.Opening.Limits.StateKeys = n
+			case "bytes":
+				e.Opening.Limits.StateBytes = n
 			case "rounds":
 				e.Opening.Limits.Rounds = n
 			case "parallel":
@@ -210,7 +244,7 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 	case planner.Unsaid:
 		_, _ = fmt.Sscan(words[0], &e.Of)
 	case planner.Set:
-		e.Values = map[string]json.RawMessage{words[0]: json.RawMessage(`1`)}
+		e.Values = scriptedValues(words[0])
 	case planner.Expired:
 		e.At = planner.Deadline(s)
 	case planner.Overdrew:
@@ -234,10 +268,21 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 	return e
 }
 
+// scriptedValues reads "KEY=JSON,KEY=JSON"; a value that is left out is 1, and no
+// words at all are k=2.
+func scriptedValues(words string) map[string]json.RawMessage {
+	values := map[string]json.RawMessage{}
+	for w := range strings.SplitSeq(stdcmp.Or(words, "k=2"), ",") {
+		key, value, _ := strings.Cut(w, "=")
+		values[key] = json.RawMessage(stdcmp.Or(value, "1"))
+	}
+	return values
+}
+
 // scriptedReply reads "text WORDS", "plan ID:GROUP<DEP,DEP …" (largeplan: one
 // that a person is to confirm) or
-// "calls TOOL …", where TOOL is a name, or update, read, ask, delegate:GROUP or
-// refused.
+// "calls TOOL …", where TOOL is a name, or get, update:KEY=JSON, read,
+// earlier:untrusted, ask:DURATION, delegate:GROUP or refused.
 func scriptedReply(t *testing.T, s planner.State, words []string, line string) *planner.Reply {
 	t.Helper()
 	r := &planner.Reply{}
@@ -266,11 +311,18 @@ func scriptedReply(t *testing.T, s planner.State, words []string, line string) *
 			name, group, _ := strings.Cut(w, ":")
 			switch name {
 			case "update":
-				c.Update = &planner.Update{Values: map[string]json.RawMessage{"k": json.RawMessage("2")}}
+				c.Update = &planner.Update{Values: scriptedValues(group)}
+			case "get":
+				c.Get = &planner.Get{}
 			case "read":
 				c.Read = &planner.Read{Result: 1}
+			case "earlier":
+				c.Read = &planner.Read{Earlier: "ABC/1/a", Text: "found", Bytes: 5, Untrusted: group == "untrusted"}
 			case "ask":
 				c.Ask = &planner.Question{Text: "which?"}
+				if d, err := time.ParseDuration(group); err == nil {
+					c.Ask.Expires = s.Last.Add(d)
+				}
 			case "delegate":
 				c.Delegate = &planner.Subtask{Name: group, Description: "sub"}
 			case "refused":
