@@ -12,7 +12,7 @@ import (
 )
 
 // pressSchedule begins what the buttons about schedules carry: a verb and an id.
-const pressSchedule = "s:"
+const pressSchedule = "sched:"
 
 // The verbs of those buttons.
 const (
