@@ -19,7 +19,7 @@ func Apply(s State, e Event) State {
 		s.Used, s.Worked = s.Used+spent, s.Worked+spent
 	}
 	s.Seq = e.Seq
-	if e.At.After(s.Last) {
+	if e.At.After(s.Last) || e.Type == Resumed { // the clock may have been set back meanwhile
 		s.Last = e.At
 	}
 	s.Usage = s.Usage.Add(usage(e))

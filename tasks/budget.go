@@ -165,7 +165,7 @@ func amountOf(budget string, u llm.Usage) int64 {
 func (x *Executor) reservation(v *View, action string, r llm.Request) Reservation {
 	opening, rules := v.Opening(), x.rules.Load().Budget
 	return Reservation{
-		Action: action, Day: rules.day(x.Now()), User: opening.From.Key(), Chat: opening.Chat.Room(),
+		Action: action, Day: rules.day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
 		Model: x.price.Chosen(r), Most: x.price.Quote(r), Budgets: rules.Budgets,
 	}
 }

@@ -107,7 +107,7 @@ func (in *Inbox) renewTask(ctx context.Context, l Live, over planner.Overdraft) 
 		wants = llm.Usage{Input: int(over.Wanted)}
 	}
 	err := in.Store.Room(ctx, l.Task, Reservation{
-		Action: "room", Day: rules.day(in.Now()), User: l.From.Key(), Chat: l.Chat.Room(), Most: wants, Budgets: rules.Budgets,
+		Action: "room", Day: rules.day(in.Wall()), User: l.From.Key(), Chat: l.Chat.Room(), Most: wants, Budgets: rules.Budgets,
 	})
 	if errors.Is(err, ErrBudget) || errors.Is(err, ErrNoTask) || errors.Is(err, ErrRefused) {
 		return nil
@@ -143,7 +143,7 @@ type toldBudgets struct {
 // up, and once that it is reached.
 func (in *Inbox) tellOfBudgets(ctx context.Context) error {
 	rules := in.rules.Load().Budget
-	today := rules.day(in.Now())
+	today := rules.day(in.Wall())
 	spent, err := in.Store.Spent(ctx, SpentQuery{From: today, To: today})
 	if err != nil {
 		return fmt.Errorf("reading what was spent: %w", err)

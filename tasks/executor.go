@@ -28,7 +28,7 @@ type Executor struct {
 	traffic     traffic
 }
 
-// ExecutorConfig is what an Executor works with. All fields but Pause,
+// ExecutorConfig is what an Executor works with. All fields but Wall, Pause,
 // Reached and Prompts are needed.
 type ExecutorConfig struct {
 	Store Store
@@ -37,8 +37,9 @@ type ExecutorConfig struct {
 	Texts *i18n.Texts
 	Chats Chats
 	Log   *slog.Logger
-	Now   func() time.Time
-	Pause *Pause // the switch for everything; nil: never set
+	Now   func() time.Time // by which things expire and working time counts
+	Wall  func() time.Time // by which days are counted; nil: Now
+	Pause *Pause           // the switch for everything; nil: never set
 	// Reached hears that a budget has no room; nil: nobody does.
 	Reached func(context.Context, planner.Overdraft)
 	Prompts PromptRules // the first ones; Use changes them
@@ -68,6 +69,9 @@ type ChatSettings struct {
 func NewExecutor(cfg ExecutorConfig) *Executor {
 	x := &Executor{ExecutorConfig: cfg, earlier: newEarlier(), remembering: newRemembering()}
 	x.price = pricerOf(cfg.Model)
+	if x.Wall == nil {
+		x.Wall = x.Now
+	}
 	x.Model = gated{cfg.Model, cfg.Pause}
 	x.Use(cfg.Prompts)
 	return x

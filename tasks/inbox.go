@@ -36,15 +36,16 @@ type Inbox struct {
 }
 
 // InboxConfig is what an Inbox works with as long as it lives. All fields but
-// Tools, Zones, Pause, Load, Notes and Forgotten are needed.
+// Wall, Tools, Zones, Pause, Load, Notes and Forgotten are needed.
 type InboxConfig struct {
 	Store Store
 	Wake  func(ctx context.Context, id ID) error // the engine's
 	Texts *i18n.Texts
 	Chats Chats
 	Log   *slog.Logger
-	Now   func() time.Time
-	Tools Toolbox // for /groups
+	Now   func() time.Time // by which things expire
+	Wall  func() time.Time // by which days are counted and schedules fire; nil: Now
+	Tools Toolbox          // for /groups
 	// Zones finds the IANA time zones that a person may mean by a name, such as
 	// that of a city; near is a known name that is spelt almost alike when there
 	// are none. Nil: only IANA names are understood.
@@ -78,6 +79,9 @@ type Rules struct {
 // NewInbox makes an inbox. Flush comes last.
 func NewInbox(cfg InboxConfig) *Inbox {
 	in := &Inbox{InboxConfig: cfg, settings: newSettings(), outbox: newOutbox(cfg.Log), sorry: newSorry(), budgets: newBudgetWatch(), once: newOnce()}
+	if in.Wall == nil {
+		in.Wall = in.Now
+	}
 	if in.Pause == nil {
 		in.Pause = newPause(cfg.Store)
 	}

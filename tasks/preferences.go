@@ -173,7 +173,7 @@ func (in *Inbox) dateIn(zone string) time.Time {
 	if err != nil {
 		at = time.UTC
 	}
-	return in.Now().In(at)
+	return in.Wall().In(at)
 }
 
 // preferences tells what the person has set.

@@ -218,7 +218,7 @@ func (x *Executor) callForSummary(ctx context.Context, id ID, opening *planner.O
 	budgets := rules.Budgets
 	budgets.TaskTokens, budgets.TaskUSD = 0, 0 // the task is over
 	leave, err := x.reserve(ctx, id, Reservation{
-		Action: "summary", Day: rules.day(x.Now()), User: opening.From.Key(), Chat: opening.Chat.Room(),
+		Action: "summary", Day: rules.day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
 		Model: x.price.Chosen(r), Most: x.price.Quote(r), After: true, Budgets: budgets,
 	})
 	if err != nil {

@@ -93,7 +93,7 @@ func (in *Inbox) addSchedule(ctx context.Context, r *routed, text string) error 
 		zone, place = "UTC", time.UTC
 	}
 	when, catchUp := cutCatchUp(text)
-	spec, goal, err := schedule.Parse(when, in.Now(), place)
+	spec, goal, err := schedule.Parse(when, in.Wall(), place)
 	if bad, ok := errors.AsType[*schedule.Error](err); ok {
 		in.reply(r, in.notUnderstood(r, bad))
 		return nil
@@ -112,7 +112,7 @@ func (in *Inbox) addSchedule(ctx context.Context, r *routed, text string) error 
 	s := Schedule{
 		ID: scheduleID(m), Chat: m.Chat, From: m.From, Goal: goal, Spec: spec.String(), Words: strings.TrimSpace(strings.TrimSuffix(when, goal)),
 		Timezone: zone, Language: r.lang, CatchUp: catchUp || !spec.Again(), // what comes once must not be lost
-		Made: in.Now(), Next: spec.Next(in.Now()), Team: m.Team, External: m.External,
+		Made: in.Wall(), Next: spec.Next(in.Wall()), Team: m.Team, External: m.External,
 	}
 	s.Words = clip.Bytes(s.Words, maxWords)
 	return in.keepSchedule(ctx, r, s)

@@ -76,14 +76,14 @@ func (in *Inbox) configured(c ConfigSchedule, old Schedule, known bool) (Schedul
 	if known && old.Words == c.When && old.Timezone == c.Timezone && s.Paused == old.Paused {
 		return s, nil
 	}
-	spec, err := readAgain(c.When, c.Timezone, in.Now())
+	spec, err := readAgain(c.When, c.Timezone, in.Wall())
 	if err != nil {
 		return s, err
 	}
 	if !known {
-		s.Made = in.Now()
+		s.Made = in.Wall()
 	}
-	s.Words, s.Timezone, s.Spec, s.Next = c.When, c.Timezone, spec.String(), spec.Next(in.Now())
+	s.Words, s.Timezone, s.Spec, s.Next = c.When, c.Timezone, spec.String(), spec.Next(in.Wall())
 	return s, nil
 }
 

@@ -105,7 +105,7 @@ func (in *Inbox) resumeSchedule(ctx context.Context, r *routed, s Schedule) erro
 			in.say(r, "problem.internal", nil)
 			return nil
 		}
-		s.Paused, s.Why, s.Next = false, "", spec.Next(in.Now())
+		s.Paused, s.Why, s.Next = false, "", spec.Next(in.Wall())
 		if err := in.putSchedule(ctx, s); err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func (in *Inbox) ran(ctx context.Context, id string, task ID) {
 	all, err := in.Store.Schedules(ctx, "")
 	i := slices.IndexFunc(all, func(s Schedule) bool { return s.ID == id })
 	if err == nil && i >= 0 {
-		all[i].LastTask, all[i].Last = task, in.Now()
+		all[i].LastTask, all[i].Last = task, in.Wall()
 		err = in.Store.PutSchedule(ctx, all[i])
 	}
 	if err != nil {
