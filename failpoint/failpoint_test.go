@@ -23,10 +23,10 @@ func build(t *testing.T, tags string) string {
 func TestWithTag(t *testing.T) {
 	bin := build(t, "failpoints")
 	tests := []struct {
-		name, points, faults, haste, args string
-		out, log                          string
-		signal                            syscall.Signal // 0: it ends by itself
-		exit                              int
+		name, points, faults, haste, ahead, args string
+		out, log                                 string
+		signal                                   syscall.Signal // 0: it ends by itself
+		exit                                     int
 	}{
 		{name: "nothing asked", args: "a b ?x", out: "a b x false", log: "a b"},
 		{name: "first hit", points: "a:1", args: "a b", log: "a", signal: syscall.SIGKILL},
@@ -37,6 +37,9 @@ func TestWithTag(t *testing.T) {
 		{name: "faults", faults: "x, y", args: "?x ?y ?z", out: "x true y true z false"},
 		{name: "no haste", args: "~1m", out: "1m0s <nil>"},
 		{name: "haste", haste: "60", args: "~1m", out: "1s <nil>"},
+		{name: "in time", args: "now", out: "0s"},
+		{name: "ahead", ahead: "37s", args: "now", out: "37s"},
+		{name: "no time", ahead: "soon", args: "now", exit: 2},
 		{name: "no haste at all", haste: "0", args: "~1m", exit: 2},
 		{name: "no number", points: "a", args: "a", exit: 2},
 		{name: "zero", points: "a:0", args: "a", exit: 2},
@@ -45,7 +48,7 @@ func TestWithTag(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			log := filepath.Join(t.TempDir(), "hits")
 			walk := exec.Command(bin, strings.Fields(test.args)...)
-			walk.Env = append(os.Environ(), "LEGWORK_FAILPOINT="+test.points, "LEGWORK_FAULT="+test.faults, "LEGWORK_HASTE="+test.haste, "LEGWORK_FAILPOINT_LOG="+log)
+			walk.Env = append(os.Environ(), "LEGWORK_FAILPOINT="+test.points, "LEGWORK_FAULT="+test.faults, "LEGWORK_HASTE="+test.haste, "LEGWORK_AHEAD="+test.ahead, "LEGWORK_FAILPOINT_LOG="+log)
 			out, _ := walk.Output()
 			status, _ := walk.ProcessState.Sys().(syscall.WaitStatus)
 			if status.Signaled() != (test.signal != 0) || status.Signaled() && status.Signal() != test.signal || status.Exited() && status.ExitStatus() != test.exit {
@@ -63,10 +66,10 @@ func TestWithTag(t *testing.T) {
 }
 
 func TestWithoutTag(t *testing.T) {
-	walk := exec.Command(build(t, ""), "a", "?x", "~1m")
-	walk.Env = append(os.Environ(), "LEGWORK_FAILPOINT=a:1", "LEGWORK_FAULT=x", "LEGWORK_HASTE=60")
+	walk := exec.Command(build(t, ""), "a", "?x", "~1m", "now")
+	walk.Env = append(os.Environ(), "LEGWORK_FAILPOINT=a:1", "LEGWORK_FAULT=x", "LEGWORK_HASTE=60", "LEGWORK_AHEAD=37s")
 	out, err := walk.CombinedOutput()
-	if got, want := string(out), "a\nx false\n1m0s <nil>\n"; err != nil || got != want {
+	if got, want := string(out), "a\nx false\n1m0s <nil>\n0s\n"; err != nil || got != want {
 		t.Errorf("a release printed %q and ended with %v, want %q and nil", got, err, want)
 	}
 }

@@ -15,3 +15,7 @@ func Fault(name string) bool { return false }
 // Span is a span of the outside's time, such as that after which a platform
 // ends a stream: d itself, and less where a test has the outside in a hurry.
 func Span(d time.Duration) time.Duration { return d }
+
+// Wall is the time on the wall: that of the system, and of another moment where
+// a test wants it to be later.
+func Wall() time.Time { return time.Now() }

@@ -23,6 +23,10 @@ func Fault(name string) bool { return plan().faults[name] }
 // ends a stream: d itself, and less where a test has the outside in a hurry.
 func Span(d time.Duration) time.Duration { return d / time.Duration(plan().haste) }
 
+// Wall is the time on the wall: that of the system, and of another moment where
+// a test wants it to be later.
+func Wall() time.Time { return time.Now().Add(plan().ahead) }
+
 // plan is what the environment asks for. The process is the scope of a kill,
 // so its plan is one per process as well.
 var plan = sync.OnceValue(read)
@@ -31,7 +35,8 @@ type kills struct {
 	mu     sync.Mutex
 	left   map[string]int // hits until the kill
 	faults map[string]bool
-	haste  int      // from 1
+	haste  int // from 1
+	ahead  time.Duration
 	log    *os.File // nil: hits are not logged
 }
 
@@ -52,6 +57,12 @@ func read() *kills {
 		var err error
 		if k.haste, err = strconv.Atoi(text); err != nil || k.haste < 1 {
 			refuse(`reading LEGWORK_HASTE: %q is no number from 1`, text)
+		}
+	}
+	if text := os.Getenv("LEGWORK_AHEAD"); text != "" {
+		var err error
+		if k.ahead, err = time.ParseDuration(text); err != nil {
+			refuse("reading LEGWORK_AHEAD: %q is no duration", text)
 		}
 	}
 	if path := os.Getenv("LEGWORK_FAILPOINT_LOG"); path != "" {

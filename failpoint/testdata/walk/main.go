@@ -1,6 +1,6 @@
 // Command walk hits the failpoints that its arguments name and prints each one
 // that it survived. An argument that starts with ? asks for a planted fault, one
-// that starts with ~ for a span.
+// that starts with ~ for a span, "now" for how far the wall clock is ahead.
 package main
 
 import (
@@ -21,6 +21,10 @@ func main() {
 		if span, asks := strings.CutPrefix(name, "~"); asks {
 			d, err := time.ParseDuration(span)
 			fmt.Println(failpoint.Span(d), err)
+			continue
+		}
+		if name == "now" {
+			fmt.Println(time.Until(failpoint.Wall()).Round(time.Second))
 			continue
 		}
 		failpoint.Hit(name)
