@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/clock"
 	"legwork/conf"
+	"legwork/failpoint"
 	"legwork/i18n"
 	"legwork/llm"
 	"legwork/planner"
@@ -37,6 +39,7 @@ type app struct {
 	engine   *local.Engine
 	inbox    *tasks.Inbox
 	pause    *tasks.Pause
+	clock    *clock.Steady // by which things expire
 }
 
 // stopTime is how long the parts may take to stop.
@@ -45,7 +48,7 @@ const stopTime = 10 * time.Second
 // openApp opens the store and prepares the tools. The caller connects the app
 // to platforms before it starts it, and closes it.
 func openApp(ctx context.Context, config *conf.Config, command string, log *slog.Logger) (*app, error) {
-	a := &app{config: config, command: command, log: log}
+	a := &app{config: config, command: command, log: log, clock: clock.New()}
 	var err error
 	if a.texts, err = i18n.Load(config.TextsDir); err != nil {
 		return nil, fmt.Errorf("loading texts: %w", err)
@@ -66,20 +69,6 @@ func openApp(ctx context.Context, config *conf.Config, command string, log *slog
 	return a, nil
 }
 
-// openStore opens the data for a command that others read of while it holds
-// them.
-func openStore(ctx context.Context, config *conf.Config, command string, log *slog.Logger) (*bolt.Store, error) {
-	check, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("finding the own program: %w", err)
-	}
-	store, err := bolt.Open(ctx, config.DataDir, bolt.Options{Command: command, Log: log, CheckCommand: []string{check, "data", "verify", "--quick"}})
-	if errors.Is(err, tasks.ErrDamaged) {
-		return nil, fmt.Errorf("%w; put a backup of %s in its place, or move the file away to start with empty data", err, bolt.FileName)
-	}
-	return store, err
-}
-
 // toolOptions are those of every command that runs tool servers.
 func toolOptions(config *conf.Config, log *slog.Logger) tools.Options {
 	return tools.Options{Log: log, Version: readBuild().version, Base: config.Folder(), Data: config.DataDir}
@@ -96,14 +85,14 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 		chats[p.Name()] = p
 	}
 	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: a.store, Model: model, Tools: toolbox.New(a.tools), Texts: a.texts, Chats: chats, Log: a.log, Now: time.Now,
+		Store: a.store, Model: model, Tools: toolbox.New(a.tools), Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now,
 		Pause: a.pause, Prompts: promptRules(a.config, model), Reached: func(ctx context.Context, over planner.Overdraft) { a.inbox.BudgetReached(ctx, over) },
 	})
 	a.engine = local.New(local.Config{
-		Store: a.store, Executor: a.executor, Log: a.log, Now: time.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
+		Store: a.store, Executor: a.executor, Log: a.log, Now: a.clock.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
 	})
 	a.inbox = tasks.NewInbox(tasks.InboxConfig{
-		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: time.Now, Tools: toolbox.New(a.tools),
+		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: toolbox.New(a.tools),
 		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: a.notes, Rules: inboxRules(a.config),
 	})
 }
@@ -119,6 +108,8 @@ func (a *app) start(parts *stack) {
 		a.log.Warn("the control socket cannot be opened", "cause", err)
 	}
 	parts.start("rest", rest)
+	config := a.config // a reload changes nothing of it
+	parts.start("care", func(ctx context.Context) error { return a.care(ctx, config) })
 	parts.start("tools", a.tools.Run)
 	parts.start("engine", a.engine.Run)
 	parts.start("summaries", a.executor.Remember)
@@ -129,7 +120,7 @@ func (a *app) start(parts *stack) {
 		a.inbox.Flush(ctx)
 		return nil
 	})
-	parts.start("schedules", tasks.NewScheduler(a.inbox, time.Now).Run)
+	parts.start("schedules", tasks.NewScheduler(a.inbox, failpoint.Wall).Run)
 	parts.start("budgets", a.inbox.WatchBudgets)
 }
 
@@ -145,6 +136,7 @@ func (a *app) serveControl(parts *stack) error {
 		return status, err
 	})
 	a.handlePause(mux)
+	a.handleData(mux)
 	a.handleTools(mux)
 	server, err := control.Listen(a.config.DataDir, mux)
 	if err != nil {

@@ -34,7 +34,7 @@ type commands struct {
 	Pause   pauseCommand   `cmd:"" help:"Stop all work: no model and no tool is called until it is resumed."`
 	Resume  resumeCommand  `cmd:"" help:"Let everything go on."`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the Go version."`
-	Data    dataCommand    `cmd:"" hidden:""`
+	Data    dataCommand    `cmd:"" help:"Back up, verify, compact, forget and restore the stored data."`
 	ReadPDF readPDFCommand `cmd:"" name:"read-pdf" hidden:""`
 }
 

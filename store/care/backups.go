@@ -97,7 +97,7 @@ func Copy(ctx context.Context, path string, f File) (size int64, err error) {
 	case err != nil:
 		return 0, fmt.Errorf("looking at %s: %w", f.Name, err)
 	case size == 0:
-		return 0, fmt.Errorf("%s: %w", f.Name, errNoData)
+		return 0, fmt.Errorf("%s: %w", f.Name, ErrNoData)
 	}
 	if err := disk.Fits(filepath.Dir(path), size); err != nil {
 		return 0, err

@@ -158,7 +158,7 @@ func (c *Carer) backup(ctx context.Context, f File) {
 	switch {
 	case ctx.Err() != nil:
 		return
-	case errors.Is(err, errNoData):
+	case errors.Is(err, ErrNoData):
 		return
 	case errors.Is(err, disk.ErrNoRoom):
 		c.tell(ctx, NoticeNoRoom, f, err)
@@ -199,7 +199,7 @@ func split(name string) (base, ext string) {
 // ErrBad says that a copy was made and is damaged.
 var ErrBad = errors.New("the copy is damaged")
 
-// errNoData says that there is nothing to copy.
-var errNoData = errors.New("there is no data yet")
+// ErrNoData says that there is nothing to copy.
+var ErrNoData = errors.New("there is no data yet")
 
 func bad(err error) error { return fmt.Errorf("%w: %w", ErrBad, err) }

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"legwork/conf"
+	"legwork/store/bolt"
+	"legwork/store/care"
+	"legwork/tools/builtin/memory"
+)
+
+// care looks after the data until ctx ends.
+func (a *app) care(ctx context.Context, config *conf.Config) error {
+	if loss := a.store.Loss(); loss != nil {
+		a.tellLoss(ctx, *loss)
+	}
+	d := a.desk(config.DataDir)
+	return care.New(care.Config{
+		Dir: backupsOf(d.dir), Files: d.files(), Every: config.Backup.Every, Keep: config.Backup.Keep,
+		Retain: func(ctx context.Context) error { return a.retain(ctx, config.Retention) }, Freed: a.store.Freed,
+		Compact: func(ctx context.Context) error {
+			c, err := a.store.Compact(ctx)
+			if err == nil {
+				a.log.InfoContext(ctx, "the bytes of deleted data are gone", "before", c.Before, "after", c.After, "took", c.Took.Round(time.Millisecond), "waited", c.Waited.Round(time.Microsecond))
+			}
+			return err
+		},
+		Now: time.Now, Log: a.log, Tell: a.tellCare,
+	}).Run(ctx)
+}
+
+// desk works on the data of a running app.
+func (a *app) desk(dir string) desk {
+	return desk{dir: dir, store: a.store, log: a.log, wake: a.engine.Wake}
+}
+
+// retain deletes what is older than the config wants.
+func (a *app) retain(ctx context.Context, keep conf.Retention) error {
+	before := func(age time.Duration) time.Time {
+		if age == 0 {
+			return time.Time{}
+		}
+		return time.Now().Add(-age)
+	}
+	d, err := a.store.Retain(ctx, before(keep.Tasks), before(keep.History))
+	if !d.Empty() {
+		a.log.InfoContext(ctx, "old data was deleted", "tasks", d.Tasks, "turns", d.Turns, "summaries", d.Summaries, "spent", d.Spent)
+	}
+	return err
+}
+
+// tellCare tells the admins what is wrong with backups. A copy that is damaged
+// means that the data is: the next start reads all of it.
+func (a *app) tellCare(ctx context.Context, n care.Notice) {
+	if n.Kind == care.NoticeDamaged && n.File == bolt.FileName {
+		if err := a.store.Suspect(); err != nil {
+			a.log.ErrorContext(ctx, "the next start does not know of the damage", "cause", err)
+		}
+	}
+	key := "admin.backup_failed"
+	switch {
+	case n.Kind == care.NoticeNoRoom:
+		key = "admin.backup_no_room"
+	case n.Kind == care.NoticeDamaged && n.File == memory.FileName:
+		key = "admin.notes_damaged"
+	case n.Kind == care.NoticeDamaged:
+		key = "admin.data_damaged"
+	}
+	a.inbox.TellAdmins(ctx, key, map[string]any{"Path": n.File, "Problem": firstLines(n.Text, 5)})
+}
+
+// tellLoss tells the admins that the data file was replaced.
+func (a *app) tellLoss(ctx context.Context, l bolt.Loss) {
+	data := map[string]any{"Path": l.Aside, "Count": len(l.Dropped), "Text": idList(l.Dropped), "Until": l.To.Format("2006-01-02 15:04"), "Date": ""}
+	if !l.From.IsZero() {
+		data["Date"] = l.From.Format("2006-01-02 15:04")
+	}
+	a.inbox.TellAdmins(ctx, "admin.data_restored", data)
+}

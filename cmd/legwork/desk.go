@@ -1,0 +1,351 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"legwork/bot/terminal"
+	"legwork/conf"
+	"legwork/planner"
+	"legwork/store/bolt"
+	"legwork/store/care"
+	"legwork/store/disk"
+	"legwork/tasks"
+	"legwork/tools/builtin/memory"
+)
+
+// Bounds of what is done with the data by hand.
+const (
+	endTime    = 15 * time.Second // for tasks that are stopped to be deleted
+	verifyTime = 30 * time.Minute
+)
+
+// desk does what can be done with the data of a directory for the process that
+// holds it.
+type desk struct {
+	dir   string
+	store *bolt.Store
+	log   *slog.Logger
+	// wake tells of an event of a task. Nil: nothing runs, so that tasks do not end.
+	wake func(context.Context, tasks.ID) error
+}
+
+// backupsOf is the folder of a data directory's backups.
+func backupsOf(dir string) string { return filepath.Join(dir, "backups") }
+
+// openStore opens the data for a command that others read of while it holds
+// them. A damaged file is replaced where there is a good backup.
+func openStore(ctx context.Context, config *conf.Config, command string, log *slog.Logger) (*bolt.Store, error) {
+	o, err := storeOptions(config.DataDir, command, log)
+	if err != nil {
+		return nil, err
+	}
+	store, err := bolt.Open(ctx, config.DataDir, o)
+	if errors.Is(err, tasks.ErrDamaged) {
+		return nil, fmt.Errorf("%w; \"legwork data restore\" keeps what can still be read of it, and so does --from with a backup that is elsewhere; or move %s away to start with empty data", err, bolt.FileName)
+	}
+	if err == nil && store.Loss() != nil {
+		log.ErrorContext(ctx, "the data file was damaged and was replaced", "loss", lossText(*store.Loss()))
+	}
+	return store, err
+}
+
+func storeOptions(dir, command string, log *slog.Logger) (bolt.Options, error) {
+	check, err := os.Executable()
+	if err != nil {
+		return bolt.Options{}, fmt.Errorf("finding the own program: %w", err)
+	}
+	return bolt.Options{
+		Command: command, Log: log,
+		CheckCommand:  []string{check, "data", "verify", "--quick"},
+		VerifyCommand: []string{check, "data", "verify"},
+		Backups:       func() []string { return care.Paths(care.List(backupsOf(dir), bolt.FileName)) },
+	}, nil
+}
+
+// lossText says for operators what a replaced file has cost.
+func lossText(l bolt.Loss) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d records were kept", l.Kept)
+	if l.Backup != "" {
+		fmt.Fprintf(&b, ", %d came from %s", l.Filled, l.Backup)
+	}
+	fmt.Fprintf(&b, "; %d stretches could not be read", l.Gaps)
+	if l.Gaps > 0 {
+		since := "ever"
+		if !l.From.IsZero() {
+			since = l.From.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(&b, ", and what was stored in them between %s and %s is lost", since, l.To.Local().Format(time.DateTime))
+	}
+	fmt.Fprintf(&b, "; the history has %d turns", l.Turns)
+	if n := len(l.Dropped); n > 0 {
+		fmt.Fprintf(&b, "; %d tasks were under way and cannot go on: %s", n, idList(l.Dropped))
+	}
+	if n := len(l.Broken); n > 0 {
+		fmt.Fprintf(&b, "; %d finished tasks lost a part of what they did: %s", n, idList(l.Broken))
+	}
+	fmt.Fprintf(&b, "; the damaged file is %s", l.Aside)
+	return b.String()
+}
+
+// idList names tasks, at most twenty.
+func idList(ids []tasks.ID) string {
+	words := make([]string, 0, len(ids))
+	for _, id := range ids[:min(20, len(ids))] {
+		words = append(words, string(id))
+	}
+	if more := len(ids) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, ", ")
+}
+
+// files are what is backed up.
+func (d desk) files() []care.File {
+	return []care.File{
+		{Name: bolt.FileName, Write: d.store.Snapshot, Size: d.store.Size, Verify: verifyInChild},
+		{
+			Name:   memory.FileName,
+			Write:  func(ctx context.Context, w io.Writer) error { return memory.Snapshot(ctx, d.dir, w) },
+			Size:   func() (int64, error) { return memory.Size(d.dir) },
+			Verify: verifyInChild,
+		},
+	}
+}
+
+// verifyInChild reads a whole file in a process of its own, which a damaged one
+// may end.
+func verifyInChild(ctx context.Context, path string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding the own program: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, verifyTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, self, "data", "verify", path).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, firstLines(strings.TrimSpace(string(out)), 10))
+	}
+	return nil
+}
+
+// copied is a file that was copied or verified.
+type copied struct {
+	Name    string `json:"name"`
+	Path    string `json:"path,omitempty"`
+	Bytes   int64  `json:"bytes"`
+	Problem string `json:"problem,omitempty"`
+}
+
+// backup copies the data to a file, and the notes to one beside it.
+func (d desk) backup(ctx context.Context, path string) (list []copied, err error) {
+	for _, f := range d.files() {
+		to := path
+		if f.Name != bolt.FileName {
+			ext := filepath.Ext(path)
+			to = strings.TrimSuffix(path, ext) + "-" + strings.TrimSuffix(f.Name, filepath.Ext(f.Name)) + ext
+		}
+		if size, err := f.Size(); err != nil {
+			return list, err
+		} else if size == 0 {
+			continue
+		}
+		if _, err := os.Lstat(to); err == nil {
+			return list, fmt.Errorf("%s exists already; choose another name", to)
+		}
+		size, err := care.Copy(ctx, to, f)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, copied{Name: f.Name, Path: to, Bytes: size})
+	}
+	return list, nil
+}
+
+// verify reads copies of the data in processes of their own.
+func (d desk) verify(ctx context.Context) (list []copied, err error) {
+	for _, f := range d.files() {
+		path := filepath.Join(d.dir, "."+f.Name+".verify")
+		size, err := care.Copy(ctx, path, f)
+		result := copied{Name: f.Name, Bytes: size}
+		switch {
+		case errors.Is(err, care.ErrNoData):
+			continue
+		case errors.Is(err, care.ErrBad):
+			result.Problem = err.Error()
+		case err != nil:
+			return list, err
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return list, fmt.Errorf("removing a copy: %w", err)
+		}
+		list = append(list, result)
+	}
+	return list, nil
+}
+
+// compacted tells what became of the files.
+type compacted struct {
+	Name   string        `json:"name"`
+	Before int64         `json:"before"`
+	After  int64         `json:"after"`
+	Took   time.Duration `json:"took"`
+	Waited time.Duration `json:"waited"`
+}
+
+// compact takes the bytes of what was deleted out of the files.
+func (d desk) compact(ctx context.Context) ([]compacted, error) {
+	c, err := d.store.Compact(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []compacted{{bolt.FileName, c.Before, c.After, c.Took, c.Waited}}
+	before, err := memory.Size(d.dir)
+	if err != nil || before == 0 {
+		return list, err
+	}
+	start := time.Now()
+	if err := memory.Compact(d.dir); err != nil {
+		return list, err
+	}
+	after, err := memory.Size(d.dir)
+	return append(list, compacted{memory.FileName, before, after, time.Since(start), 0}), err
+}
+
+// forgetting says whom to forget.
+type forgetting struct {
+	Who     string `json:"who"`
+	Backups bool   `json:"backups,omitempty"` // and delete the backups
+}
+
+// forgotten tells what was deleted.
+type forgotten struct {
+	tasks.Deleted
+	Stopped int         `json:"stopped"` // tasks that were stopped for it
+	Notes   int         `json:"notes"`
+	Input   bool        `json:"input,omitempty"` // what was typed in the terminal
+	Files   []compacted `json:"files"`
+	Backups []string    `json:"backups"`         // made before
+	Gone    bool        `json:"gone,omitempty"`  // and deleted
+	Fresh   string      `json:"fresh,omitempty"` // the backup that was made in their place
+}
+
+// forget deletes what there is of a person or a chat, down to the bytes.
+func (d desk) forget(ctx context.Context, in forgetting) (out forgotten, err error) {
+	if out.Deleted, err = d.store.ForgetWho(ctx, in.Who); err != nil {
+		return out, err
+	}
+	if len(out.Live) > 0 {
+		out.Stopped = d.end(ctx, out.Live)
+		rest, err := d.store.ForgetWho(ctx, in.Who)
+		out.Deleted = out.plus(rest)
+		if err != nil {
+			return out, err
+		}
+	}
+	if out.Notes, err = memory.Forget(d.dir, in.Who); err != nil {
+		return out, err
+	}
+	if platform, _, _ := strings.Cut(in.Who, ":"); platform == terminal.Name {
+		err := os.Remove(filepath.Join(d.dir, "input_history"))
+		if out.Input = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return out, fmt.Errorf("deleting what was typed: %w", err)
+		}
+	}
+	if out.Files, err = d.compact(ctx); err != nil {
+		return out, err
+	}
+	return out, d.forgetBackups(ctx, in.Backups, &out)
+}
+
+// plus adds what another look deleted; what is live now is what it found.
+func (f forgotten) plus(d tasks.Deleted) tasks.Deleted {
+	a := f.Deleted
+	return tasks.Deleted{
+		Tasks: a.Tasks + d.Tasks, Turns: a.Turns + d.Turns, Summaries: a.Summaries + d.Summaries,
+		Settings: a.Settings + d.Settings, Schedules: a.Schedules + d.Schedules, Spent: a.Spent + d.Spent, Live: d.Live,
+	}
+}
+
+// end stops tasks and waits for their end. Where nothing runs they are over at
+// once, and their chats hear nothing of it.
+func (d desk) end(ctx context.Context, ids []tasks.ID) (ended int) {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	for _, id := range ids {
+		err := d.store.Append(ctx, id, -1, 0, planner.Event{Type: planner.Stopped})
+		if d.wake == nil {
+			err = d.store.Drop(ctx, id)
+		} else if err == nil {
+			err = d.wake(ctx, id)
+		}
+		if err != nil && !errors.Is(err, tasks.ErrRefused) {
+			d.log.WarnContext(ctx, "a task that is to be deleted could not be stopped", "task", id, "cause", err)
+		}
+	}
+	for _, id := range ids {
+		if d.over(ctx, id) {
+			ended++
+		}
+	}
+	return ended
+}
+
+// over waits until a task is over; false when that takes too long.
+func (d desk) over(ctx context.Context, id tasks.ID) bool {
+	for d.wake != nil {
+		changed := d.store.Changed(id)
+		s, err := d.store.State(ctx, id)
+		if err != nil || s.Finished() {
+			return err == nil
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-changed:
+		}
+	}
+	return true
+}
+
+// forgetBackups names what was copied before, and deletes it when that is
+// wanted: then there is a new backup first.
+func (d desk) forgetBackups(ctx context.Context, remove bool, out *forgotten) error {
+	dir := backupsOf(d.dir)
+	for _, f := range d.files() {
+		out.Backups = append(out.Backups, care.Paths(care.List(dir, f.Name))...)
+	}
+	before := len(out.Backups)
+	out.Backups = append(out.Backups, bolt.Asides(d.dir)...)
+	if !remove || len(out.Backups) == 0 {
+		return nil
+	}
+	if before > 0 {
+		for _, f := range d.files() {
+			b, err := care.Make(ctx, dir, f, time.Now())
+			switch {
+			case err == nil && f.Name == bolt.FileName:
+				out.Fresh = b.Path
+			case err != nil && !errors.Is(err, care.ErrNoData):
+				return fmt.Errorf("making a backup in place of the others: %w", err)
+			}
+		}
+	}
+	for _, path := range out.Backups {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("deleting a backup: %w", err)
+		}
+	}
+	out.Gone = true
+	return disk.Sync(d.dir)
+}
