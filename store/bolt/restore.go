@@ -18,6 +18,9 @@ import (
 	"legwork/tasks"
 )
 
+// maxAsides is how many files of one second are kept.
+const maxAsides = 100
+
 // Suffixes of names beside the data file.
 const (
 	restoringSuffix = ".restoring" // a file that is being put together
@@ -114,8 +117,15 @@ func (r *restoration) run(ctx context.Context, cause error, backup string) (_ Lo
 // aside gives the damaged file a second name, under which it stays: at no
 // moment is there no data file, for which a new one would be made.
 func (r *restoration) aside() error {
-	r.loss.Aside = r.path + damagedMark + r.o.Now().UTC().Format("20060102-150405")
-	return os.Link(r.path, r.loss.Aside)
+	name := r.path + damagedMark + r.o.Now().UTC().Format("20060102-150405")
+	r.loss.Aside = name
+	for n := 2; ; n++ {
+		err := os.Link(r.path, r.loss.Aside)
+		if !errors.Is(err, os.ErrExist) || n > maxAsides {
+			return err
+		}
+		r.loss.Aside = fmt.Sprintf("%s-%d", name, n)
+	}
 }
 
 // build makes the new file.
