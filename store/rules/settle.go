@@ -86,7 +86,8 @@ func within(action string) func(Held) bool {
 	return func(h Held) bool { return h.Action == action || strings.HasPrefix(h.Action, action+"/") }
 }
 
-// free takes back the reservations that are chosen, and returns the first.
+// free takes back the reservations that are chosen, and returns the first: that
+// of the action itself, before those of calls within it.
 func (s *Stage) free(id tasks.ID, chosen func(Held) bool) (first Held, found bool, err error) {
 	account, err := s.Account(id)
 	if err != nil || !slices.ContainsFunc(account.Held, chosen) {
@@ -98,7 +99,7 @@ func (s *Stage) free(id tasks.ID, chosen func(Held) bool) (first Held, found boo
 			left = append(left, h)
 			continue
 		}
-		if !found {
+		if !found || len(h.Action) < len(first.Action) {
 			first, found = h, true
 		}
 		err := s.count(h, func(sum *Sum) { sum.Reserved = sum.Reserved.minus(amount(h.Most)) })
