@@ -33,6 +33,11 @@ func TestMain(m *testing.M) {
 		childHolds(context.Background(), os.Args[1])
 	case "forget":
 		childForgets(context.Background(), os.Args[1])
+	case "compact":
+		childCompacts(context.Background(), os.Args[1])
+	case "restore":
+		_, err := bolt.Restore(context.Background(), os.Args[1], []string{os.Args[2]}, bolt.Options{})
+		leave(err)
 	case "verify":
 		leave(bolt.Verify(os.Args[1]))
 	case "verify quick":

@@ -1,0 +1,157 @@
+//go:build unix
+
+package bolt_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/store/bolt"
+	"legwork/tasks"
+)
+
+// withFailpoints builds this test with failpoints, to be run as a child.
+func withFailpoints(t *testing.T) func(point, task string, args ...string) *exec.Cmd {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "bolt.test")
+	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags", "failpoints", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("building: %v: %s", err, out)
+	}
+	return func(point, task string, args ...string) *exec.Cmd {
+		c := exec.CommandContext(t.Context(), binary, args...)
+		c.Env = append(os.Environ(), childTask+"="+task, "LEGWORK_FAILPOINT="+point)
+		return c
+	}
+}
+
+// killed fails unless a child was killed.
+func killed(t *testing.T, c *exec.Cmd, err error) {
+	t.Helper()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		t.Fatalf("the child ended with %v, want a kill", err)
+	}
+	if status, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		t.Fatalf("the child ended with %v, want a kill", c.ProcessState)
+	}
+}
+
+// TestKilledCompacting kills a process that compacts and writes, at each moment
+// that counts: there is one file, whole, with all that was acknowledged.
+func TestKilledCompacting(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds a binary")
+	}
+	build := withFailpoints(t)
+	for _, point := range []string{"compact.before.copy:2", "compact.before.rename:1", "compact.before.rename:3", "compact.after.rename:1", "compact.after.rename:3"} {
+		t.Run(point, func(t *testing.T) {
+			dir := t.TempDir()
+			c := build(point, "compact", dir)
+			out, err := c.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			acknowledged := map[tasks.ID]int{}
+			for scan := bufio.NewScanner(out); scan.Scan(); {
+				id, seq, _ := strings.Cut(scan.Text(), " ")
+				if n, err := strconv.Atoi(seq); err == nil {
+					acknowledged[tasks.ID(id)] = n
+				}
+			}
+			killed(t, c, c.Wait())
+			if len(acknowledged) < 5 {
+				t.Fatalf("only %d tasks were acknowledged", len(acknowledged))
+			}
+			if err := bolt.Verify(damageFile(dir)); err != nil {
+				t.Fatal(err)
+			}
+			s := open(t, dir, bolt.Options{})
+			for id, seq := range acknowledged {
+				if events, err := s.Load(t.Context(), id, 0); err != nil || len(events) < seq {
+					t.Errorf("task %s has %d events, %v; %d were acknowledged", id, len(events), err, seq)
+				}
+			}
+			checkLive(t, s)
+			if left, err := filepath.Glob(damageFile(dir) + ".*"); err != nil || len(left) > 0 {
+				t.Errorf("left beside the file: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// childCompacts compacts again and again while others write and say what was
+// acknowledged.
+func childCompacts(ctx context.Context, dir string) {
+	s, err := bolt.Open(ctx, dir, bolt.Options{})
+	if err != nil {
+		leave(err)
+	}
+	var out sync.Mutex
+	started := make(chan struct{}, 3)
+	for w := range 3 {
+		go func() {
+			for n := 0; ; n++ {
+				id := tasks.ID(fmt.Sprintf("%d.%d", w, n))
+				c := bot.Chat{Platform: "test", ID: fmt.Sprint(w)}
+				if _, err := s.Open(ctx, []tasks.Inbound{question(c, id, "goal")}); err != nil {
+					leave(err)
+				}
+				if err := s.Append(ctx, id, 1, 0, planner.Event{Type: planner.Said, Text: "more"}); err != nil {
+					leave(err)
+				}
+				out.Lock()
+				fmt.Printf("%s 2\n", id)
+				out.Unlock()
+				if n == 5 {
+					started <- struct{}{}
+				}
+			}
+		}()
+	}
+	for range 3 {
+		<-started
+	}
+	for {
+		if _, err := s.Compact(ctx); err != nil {
+			leave(err)
+		}
+	}
+}
+
+// TestKilledRestoring kills a process that restores a file: the next one finds
+// the damaged file or the restored one, and never none.
+func TestKilledRestoring(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds a binary")
+	}
+	build := withFailpoints(t)
+	source, backup := aged(t)
+	broken := read(t, damageFile(source))
+	broken = broken[:len(broken)/2]
+	for _, point := range []string{"restore.before.aside:1", "restore.before.rename:1", "restore.after.rename:1"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(damageFile(dir), broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := build(point, "restore", dir, backup)
+		killed(t, c, c.Run())
+		if !restored(t, point, dir, backup) && point != "restore.after.rename:1" {
+			t.Errorf("%s: the damaged file was used", point)
+		}
+	}
+}
