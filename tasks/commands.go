@@ -42,6 +42,7 @@ func commands() []command {
 		{"model", (*Inbox).model},
 		{"lang", (*Inbox).lang},
 		{"timezone", (*Inbox).zone},
+		{"usage", (*Inbox).usage},
 		{"settings", (*Inbox).preferences},
 		{"pause", (*Inbox).halt},
 		{"resume", (*Inbox).proceed},

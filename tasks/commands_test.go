@@ -15,7 +15,7 @@ import (
 // TestCommandNames: each has a description in every language.
 func TestCommandNames(t *testing.T) {
 	o := newOffice(t)
-	want := strings.Fields("start task plan stop status retry new forget history groups approvals schedule prompt model lang timezone settings pause resume help")
+	want := strings.Fields("start task plan stop status retry new forget history groups approvals schedule prompt model lang timezone usage settings pause resume help")
 	if got := tasks.CommandNames(); !slices.Equal(got, want) {
 		t.Errorf("CommandNames = %q, want %q", got, want)
 	}

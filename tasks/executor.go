@@ -90,7 +90,8 @@ func (x *Executor) Use(rules PromptRules) {
 // context's, or says that the store did not take the outcome: then the action
 // is still wanted, and doing it again is safe for every action that is
 // repeatable or not yet started. A panic is the failure of that action alone.
-// While everything is paused, what calls a model or a tool is ErrPaused.
+// While everything is paused, what calls a model or a tool is ErrPaused, and
+// what a budget has no room for ErrHeld.
 func (x *Executor) Do(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
 	err := x.do(ctx, v, a, p)
 	var fault *panicked

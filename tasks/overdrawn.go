@@ -21,6 +21,10 @@ func (x *Executor) afford(ctx context.Context, v *View, a planner.Action, scene 
 	if a.Role != llm.RoleAnswer {
 		r.Hold = x.kept(model)
 		leave, err := x.reserve(ctx, v.ID, r)
+		if r.Hold != nil && a.Role == llm.RolePlan && errors.Is(err, ErrBudget) {
+			r.Hold = nil // it may be answered at once
+			leave, err = x.reserve(ctx, v.ID, r)
+		}
 		return request, leave, err
 	}
 	r.Closing = true
@@ -77,12 +81,33 @@ func (x *Executor) overdrawn(ctx context.Context, v *View, a planner.Action, ove
 		return err
 	}
 	if asks {
-		return x.append(ctx, v.ID, planner.Event{Type: planner.Overdrew, Budget: over.Budget, Overdraft: &over})
+		return x.overdraw(ctx, v, over)
 	}
 	return x.append(ctx, v.ID, planner.Event{
 		Type: planner.Broke, Action: a.ID, Overdraft: &over,
 		Problem: &planner.Problem{Code: planner.WhyBudget, Reason: (&BudgetError{over}).Error()},
 	})
+}
+
+// ErrHeld is what Do returns for an action that waits because a budget is
+// reached: it is listed with Hold until there is room again.
+var ErrHeld = errors.New("a budget holds the action")
+
+// overdraw notes that a person is to decide about a budget. Of several actions
+// that have no room the first one's is asked about.
+func (x *Executor) overdraw(ctx context.Context, v *View, over planner.Overdraft) error {
+	err := x.append(ctx, v.ID, planner.Event{Type: planner.Overdrew, Budget: over.Budget, Overdraft: &over})
+	if err == nil {
+		return ErrHeld
+	}
+	if !superseded(err) {
+		return err
+	}
+	state, failed := x.Store.State(ctx, v.ID)
+	if failed == nil && state.Budget != "" {
+		return ErrHeld
+	}
+	return err
 }
 
 // asksToExtend reports that somebody is to be asked about a reached budget: not

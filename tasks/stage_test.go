@@ -26,6 +26,7 @@ type stage struct {
 	*office
 	tools *gated
 	calls [][]string // arguments of the calls of each turn of a sub-task
+	model llm.Model  // in place of the stage's own, unless nil
 
 	mu     sync.Mutex
 	seen   []string // what models read as results of their calls
@@ -148,10 +149,15 @@ func newStage(t *testing.T, turns ...[]string) *stage {
 // play works on the tasks until stop; it is what a process does from its start
 // to its end.
 func (s *stage) play() {
+	model := s.model
+	if model == nil {
+		model = &enginetest.Model{Answer: s.answer}
+	}
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: s.store, Model: &enginetest.Model{Answer: s.answer}, Tools: s.tools, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone},
+		Store: s.store, Model: model, Tools: s.tools, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone},
 		Log: slog.New(slog.DiscardHandler), Now: s.clock,
-		Prompts: tasks.PromptRules{Approvals: s.rules.Approvals, Admins: s.rules.Access.Admins},
+		Prompts: tasks.PromptRules{Approvals: s.rules.Approvals, Admins: s.rules.Access.Admins, Budget: s.rules.Budget},
+		Reached: func(ctx context.Context, over planner.Overdraft) { s.inbox.BudgetReached(ctx, over) },
 	})
 	s.engine = local.New(local.Config{Store: s.store, Executor: executor, Log: slog.New(slog.DiscardHandler), Now: s.clock, Concurrent: 8})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -277,8 +277,7 @@ func (r *runner) start(ctx context.Context, a planner.Action) {
 }
 
 // ended takes note of an action that returned. One that is listed still has
-// asked somebody, must wait because a budget is reached, or could not store its
-// outcome.
+// asked somebody, waits for a switch or a budget, or could not store its outcome.
 func (r *runner) ended(ctx context.Context, f finished) {
 	if err := r.view.Refresh(ctx); err != nil && f.err == nil {
 		f.err = err
@@ -287,7 +286,7 @@ func (r *runner) ended(ctx context.Context, f finished) {
 	if d != nil {
 		d.cancel()
 	}
-	if errors.Is(f.err, tasks.ErrPaused) { // it was about to begin in that moment
+	if errors.Is(f.err, tasks.ErrPaused) || errors.Is(f.err, tasks.ErrHeld) { // it was about to begin in that moment
 		delete(r.running, f.action)
 		return
 	}
@@ -295,7 +294,7 @@ func (r *runner) ended(ctx context.Context, f finished) {
 	if a.Kind == planner.KindAsk && f.err == nil {
 		d.parked = true
 		return
-	} else if a.Kind != "" && f.err == nil && !a.Hold {
+	} else if a.Kind != "" && f.err == nil {
 		f.err = errStuck
 	}
 	delete(r.running, f.action)

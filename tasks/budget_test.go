@@ -1,0 +1,385 @@
+package tasks_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+)
+
+// dear is a model whose calls cost ten cents, which are 1,000 tokens, or less
+// where the reply is bounded. It quotes twice as much when it is told to.
+type dear struct {
+	enginetest.Model
+	subtasks int
+	wary     bool
+	under    atomic.Int64 // calls under way
+	most     atomic.Int64 // and as many as there were at once
+	wait     chan any     // calls of sub-tasks take a value from it, unless nil
+
+	mu    sync.Mutex
+	spent llm.Usage
+	roles []string
+}
+
+// cent is a cent in millionths of a dollar.
+const cent = 10_000
+
+func (m *dear) use(r llm.Request) llm.Usage {
+	u := llm.Usage{Input: 500, Output: 500}
+	if r.MaxOutput > 0 {
+		u.Output = min(u.Output, r.MaxOutput)
+		u.Input = min(u.Input, r.MaxOutput) // its prompt is cut as well
+	}
+	return m.QuoteTokens("", u.Input, u.Output)
+}
+
+func (m *dear) Quote(r llm.Request) llm.Usage {
+	u := m.use(r)
+	if m.wary && r.MaxOutput == 0 {
+		u = u.Add(u)
+	}
+	return u
+}
+
+func (*dear) QuoteTokens(_ string, input, output int) llm.Usage {
+	if output < 0 {
+		output = 8000
+	}
+	return llm.Usage{Input: input, Output: output, Cost: int64(input+output) * cent / 100}
+}
+
+func (*dear) Chosen(llm.Request) string { return "main" }
+
+func (*dear) Bytes(_ string, tokens int) int { return 100 * tokens }
+
+// Call implements llm.Model.
+func (m *dear) Call(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+	n := m.under.Add(1)
+	defer m.under.Add(-1)
+	for old := m.most.Load(); n > old && !m.most.CompareAndSwap(old, n); old = m.most.Load() {
+	}
+	reply, err := m.Model.Call(ctx, r, stream)
+	if err == nil {
+		reply.Usage, reply.Model = m.use(r), "main"
+		m.mu.Lock()
+		m.spent, m.roles = m.spent.Add(reply.Usage), append(m.roles, r.Role)
+		m.mu.Unlock()
+	}
+	return reply, err
+}
+
+func (m *dear) total() llm.Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.spent
+}
+
+// newShop is a stage with a dear model, whose plans are of so many sub-tasks.
+func newShop(t *testing.T, subtasks int, budget tasks.BudgetRules) (*stage, *dear) {
+	t.Helper()
+	m := &dear{subtasks: subtasks}
+	m.Answer = func(ctx context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+		switch {
+		case r.Role == llm.RolePlan && m.subtasks > 0:
+			var entries []string
+			for i := range m.subtasks {
+				entries = append(entries, fmt.Sprintf(`{"name":"look","description":"part %d","after":[]}`, i))
+			}
+			return llm.Reply{Text: `{"plan":[` + strings.Join(entries, ",") + `]}`}, nil
+		case r.Role == llm.RoleWork && m.wait != nil:
+			select {
+			case <-m.wait:
+			case <-ctx.Done():
+				return llm.Reply{}, ctx.Err()
+			}
+		}
+		return llm.Reply{Text: "found by " + r.Role}, nil
+	}
+	s := &stage{office: newOffice(t), tools: &gated{definition: "d1", open: true}, model: m}
+	s.rules.Budget = budget
+	s.play()
+	t.Cleanup(func() { s.stop() })
+	return s, m
+}
+
+// spent is what the ledger says of all.
+func (s *stage) spent() llm.Usage {
+	s.t.Helper()
+	rows, err := s.store.Spent(s.t.Context(), tasks.SpentQuery{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var sum llm.Usage
+	for _, row := range rows {
+		sum = sum.Add(row.Usage)
+	}
+	return sum
+}
+
+// starts asks a question whose task may be over at once.
+func (s *stage) starts(person string, in bot.Chat, text string) tasks.ID {
+	s.t.Helper()
+	s.send(s.by(person, in, text))
+	turns, err := s.store.History(s.t.Context(), in.Key(), "", 1<<20)
+	if err != nil || len(turns) == 0 || turns[len(turns)-1].Goal != strings.TrimPrefix(text, "/task ") {
+		s.t.Fatalf("%q opened no task: %+v, %v", text, turns, err)
+	}
+	return turns[len(turns)-1].Task
+}
+
+// answers are the texts that ended tasks.
+func (s *stage) answers(id tasks.ID) []string {
+	s.phone.mu.Lock()
+	defer s.phone.mu.Unlock()
+	list := map[string]string{}
+	var order []string
+	for _, p := range slices.Concat(s.phone.posts, s.phone.edits) {
+		if p.Kind == bot.KindAnswer && p.Task == string(id) && !p.Partial {
+			if _, known := list[p.ID]; !known {
+				order = append(order, p.ID)
+			}
+			list[p.ID] = p.Text + "\n" + p.Footer
+		}
+	}
+	for i, id := range order {
+		order[i] = list[id]
+	}
+	return order
+}
+
+func dollars(n float64) int64 { return int64(n * 100 * cent) }
+
+// TestBudgetExtendedByTap: a task that reaches its budget asks, nobody but an
+// admin extends it, once, and it goes on to its answer.
+func TestBudgetExtendedByTap(t *testing.T) {
+	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
+	id, card := s.asks("ann", room("hall"), "find it")
+	want := "**The budget of this task has no room for its next step.**\n$0.55 of $0.60 are spent or set aside; the next step may take up to $0.10.\n\nFor ANN: find it\nOnly an admin can extend it. ANN or an admin can have it answered with what there is."
+	if card.Text != want {
+		t.Errorf("the card says\n%s\nwant\n%s", card.Text, want)
+	}
+	extend := label(t, card.Draft, "Extend by $0.30")
+	for person, want := range map[string]string{"ann": s.text("error.admin_needed", nil), "bob": s.text("error.not_yours", nil)} {
+		if got := s.send(s.press(person, room("hall"), extend)).words(); got != want {
+			t.Errorf("%s's press was answered %q, want %q", person, got, want)
+		}
+	}
+	if s.state(id).Budget == "" {
+		t.Fatal("the budget was extended by somebody who may not")
+	}
+	s.again() // the question stays over a restart
+	s.send(s.press("boss", room("hall"), extend), s.press("chief", room("hall"), extend))
+	s.over(id)
+	if got := s.last(card.ID).Text; !strings.HasSuffix(got, "Extended by $0.30 by BOSS, 12:00.") {
+		t.Errorf("the card was closed with %q", got)
+	}
+	if got := s.state(id).Extended[tasks.BudgetTaskUSD]; got != dollars(0.30) {
+		t.Errorf("extended by %d, want 30 cents, once", got)
+	}
+	if got := s.answers(id); len(got) != 1 || !strings.Contains(got[0], "found by review") || !strings.Contains(got[0], "7k tokens · $0.70") {
+		t.Errorf("answers = %q, want one with what it has cost", got)
+	}
+	if got, want := s.spent(), m.total(); got != want {
+		t.Errorf("the ledger has %+v, the model %+v", got, want)
+	}
+}
+
+// TestBudgetDeclined: declined, what was found is told out of what was kept back
+// for that, within the budget.
+func TestBudgetDeclined(t *testing.T) {
+	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
+	id, card := s.asks("ann", room("hall"), "find it")
+	s.send(s.press("ann", room("hall"), label(t, card.Draft, "Answer with what there is")))
+	s.over(id)
+	if got := s.last(card.ID).Text; !strings.HasSuffix(got, "ANN, 12:00: answered with what there is.") {
+		t.Errorf("the card was closed with %q", got)
+	}
+	if got := s.answers(id); len(got) != 1 || !strings.Contains(got[0], "found by answer") {
+		t.Errorf("answers = %q, want the closing one", got)
+	}
+	if got := m.total().Cost; got > dollars(0.60) || s.spent() != m.total() {
+		t.Errorf("the model had %+v, the ledger %+v of 60 cents", m.total(), s.spent())
+	}
+}
+
+// TestBudgetTooSmallForAnAnswer: where so little was kept back that no answer
+// would come of it, no model is called, and the sentence names the budget.
+func TestBudgetTooSmallForAnAnswer(t *testing.T) {
+	s, m := newShop(t, 2, tasks.BudgetRules{Asker: true, Budgets: tasks.Budgets{TaskTokens: 1500}})
+	id, card := s.asks("ann", private("ann"), "find it")
+	before := m.total()
+	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Answer with what there is")))
+	s.over(id)
+	if got := s.answers(id); len(got) != 1 || !strings.HasPrefix(got[0], "The budget of this task is used up (1.5k tokens). Ask for less at once, or let an admin raise budget.task_tokens.") {
+		t.Errorf("answers = %q, want a sentence that names the budget", got)
+	}
+	if m.total() != before {
+		t.Errorf("a model was called after the budget was declined: %v", m.roles)
+	}
+}
+
+// TestDayBudgetEndsQuestions: a plain question for which the day has no room gets
+// one sentence, and the admins one notice, however many come.
+func TestDayBudgetEndsQuestions(t *testing.T) {
+	s, m := newShop(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 2600}})
+	for i := range 6 {
+		id := s.starts("ann", room("hall"), fmt.Sprintf("/task question %d", i))
+		s.over(id)
+		want := "found by plan"
+		if i >= 2 {
+			want = "Today's budget for everybody is used up (2.6k tokens). Ask again tomorrow, or let an admin raise budget.day_tokens."
+		}
+		if got := s.answers(id); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+			t.Errorf("question %d was answered %q, want %q", i, got, want)
+		}
+	}
+	if got := m.total().Tokens(); got != 2000 {
+		t.Errorf("%d tokens were spent, want 2000 of 2600", got)
+	}
+	for range 3 {
+		if err := s.inbox.LookAtBudgets(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.inbox.Flush(t.Context())
+	if got := s.told("boss"); len(got) != 1 || !strings.Contains(got[0], "Used up today, so that questions are refused or wait:\n\n* everybody together: 2k tokens of 2.6k tokens (budget.day_tokens)") {
+		t.Errorf("the admin was told %q", got)
+	}
+	s.pass(24 * time.Hour)
+	id := s.starts("ann", room("hall"), "/task the day after")
+	s.over(id)
+	if got := s.answers(id); len(got) != 1 || !strings.HasPrefix(got[0], "found by plan") {
+		t.Errorf("the day after, the answer is %q", got)
+	}
+}
+
+// told are the notices in a person's private chat.
+func (s *stage) told(person string) []string {
+	s.phone.mu.Lock()
+	defer s.phone.mu.Unlock()
+	var list []string
+	for _, p := range s.phone.posts {
+		if p.Chat.Key() == private(person).Key() && p.Kind == bot.KindNotice {
+			list = append(list, p.Text)
+		}
+	}
+	return list
+}
+
+// TestBudgetNearlyUsedUp: admins hear of a day's budget at four fifths.
+func TestBudgetNearlyUsedUp(t *testing.T) {
+	s, _ := newShop(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(1)}})
+	for i := range 8 {
+		if err := s.inbox.LookAtBudgets(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.inbox.Flush(t.Context())
+		if got := s.told("boss"); len(got) != 0 {
+			t.Fatalf("after %d questions the admin was told %q", i, got)
+		}
+		s.over(s.starts("ann", room("hall"), fmt.Sprintf("/task question %d", i)))
+	}
+	for range 2 {
+		if err := s.inbox.LookAtBudgets(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.inbox.Flush(t.Context())
+	if got := s.told("boss"); len(got) != 1 || !strings.Contains(got[0], "`phone:ann`: $0.80 of $1.00 (budget.user_day_usd)") {
+		t.Errorf("the admin was told %q", got)
+	}
+}
+
+// TestBudgetRenewed: what waits for a day's budget goes on when another task's
+// question extends it, or a new day begins, and its question is closed.
+func TestBudgetRenewed(t *testing.T) {
+	s, _ := newShop(t, 8, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60)}})
+	first, card := s.asks("ann", room("hall"), "find it")
+	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Extend by $0.30")))
+	second := s.card(first, card.ID) // the next one, when that is used up
+	if err := s.inbox.LookAtBudgets(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s.state(first).Budget == "" {
+		t.Fatal("the task goes on without room")
+	}
+	s.pass(24 * time.Hour)
+	if err := s.inbox.LookAtBudgets(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.over(first)
+	if got := s.last(second.ID).Text; !strings.HasSuffix(got, s.text("budget.renewed", nil)) {
+		t.Errorf("the question was closed with %q", got)
+	}
+	if got := s.last(card.ID).Text; !strings.HasSuffix(got, "Extended by $0.30 by BOSS, 12:00.") {
+		t.Errorf("the first question was closed with %q", got)
+	}
+}
+
+// TestCallsWaitForRoom: calls that are wary of what they may take wait for each
+// other rather than for people, and none goes beyond the budget.
+func TestCallsWaitForRoom(t *testing.T) {
+	s, m := newShop(t, 6, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(1.20)}})
+	m.wary = true
+	id := s.starts("ann", room("hall"), "find it")
+	s.over(id)
+	if got := s.state(id); got.Outcome != planner.Done || got.Budget != "" {
+		t.Fatalf("the task ended as %s, budget %q", got.Outcome, got.Budget)
+	}
+	if got := m.total(); got.Cost != dollars(0.80) || s.spent() != got {
+		t.Errorf("the model had %+v, the ledger %+v; want 80 cents", got, s.spent())
+	}
+	if got := m.most.Load(); got > 4 {
+		t.Errorf("%d calls of up to 20 cents were under way at once, within 90 cents", got)
+	}
+}
+
+// TestUsage: people see what they have spent, groups what their chat has, admins
+// in private all of it.
+func TestUsage(t *testing.T) {
+	s, _ := newShop(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(2), DayUSD: dollars(5)}})
+	for _, q := range []struct {
+		person string
+		chat   bot.Chat
+	}{{"ann", room("hall")}, {"ann", private("ann")}, {"bob", room("hall")}} {
+		s.over(s.starts(q.person, q.chat, "/task how are you"))
+	}
+	s.pass(24 * time.Hour)
+	s.over(s.starts("ann", private("ann"), "/task how are you"))
+	mine := "**You**\n* today: 1k tokens, $0.10 of $2.00\n* this month: 3k tokens, $0.30\n* in all: 3k tokens, $0.30"
+	if got := s.say("ann", private("ann"), "/usage"); got != mine {
+		t.Errorf("in private /usage said\n%s\nwant\n%s", got, mine)
+	}
+	here := "\n\n**This chat**\n* today: 0 tokens\n* this month: 2k tokens, $0.20\n* in all: 2k tokens, $0.20"
+	if got := s.say("ann", room("hall"), "/usage"); got != mine+here {
+		t.Errorf("in a group /usage said\n%s\nwant\n%s", got, mine+here)
+	}
+	s.pass(20 * 24 * time.Hour)
+	all := "**You**\n* today: 0 tokens of $2.00\n* this month: 0 tokens\n* in all: 0 tokens\n\n**Everybody**\n* today: 0 tokens of $5.00\n* this month: 0 tokens\n* in all: 4k tokens, $0.40"
+	if got := s.say("boss", private("boss"), "/usage"); got != all {
+		t.Errorf("an admin's /usage said\n%s\nwant\n%s", got, all)
+	}
+	s.pass(-20 * 24 * time.Hour)
+	parts := []string{
+		"**By person, 2026-11**\n* `phone:ann`: 3k tokens, $0.30\n* `phone:bob`: 1k tokens, $0.10",
+		"**By chat, 2026-11**\n* `phone:ann`: 2k tokens, $0.20\n* `phone:hall`: 2k tokens, $0.20",
+		"**By model, 2026-11**\n* `main`: 4k tokens, $0.40",
+	}
+	got := s.say("boss", private("boss"), "/usage")
+	for _, part := range parts {
+		if !strings.Contains(got, part) {
+			t.Errorf("an admin's /usage said\n%s\nwant in it\n%s", got, part)
+		}
+	}
+}

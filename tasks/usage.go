@@ -1,0 +1,162 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"legwork/llm"
+)
+
+// usageRows is how many persons, chats and models an admin is shown.
+const usageRows = 10
+
+// usage tells what was spent: by the person who asks, and where others read
+// along by their chat; to admins in private by everybody, and by whom.
+func (in *Inbox) usage(ctx context.Context, r *routed, _ string) error {
+	m, rules := r.message, r.rules.Budget
+	today := rules.day(in.Wall())
+	own, err := in.spending(ctx, SpentQuery{User: m.From.Key()}, today)
+	if err != nil {
+		return err
+	}
+	lines := []string{in.usageLines(r.lang, "usage.mine", own, budgetLeft{BudgetUserDayUSD, rules.UserDayUSD})}
+	if !m.Chat.Private {
+		here, err := in.spending(ctx, SpentQuery{Chat: m.Chat.Room()}, today)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, in.usageLines(r.lang, "usage.chat", here, budgetLeft{BudgetChatDayUSD, rules.ChatDayUSD}))
+	}
+	if r.admin && m.Chat.Private {
+		all, err := in.usageOfAll(ctx, r.lang, today, rules)
+		if err != nil {
+			return err
+		}
+		lines = append(lines, all...)
+	}
+	in.reply(r, said{text: strings.Join(lines, "\n\n")})
+	return nil
+}
+
+// spending is what was spent today, in this month and at all.
+type spending struct{ today, month, ever llm.Usage }
+
+func (s *spending) add(row Spent, today string) {
+	s.ever = s.ever.Add(row.Usage)
+	if monthOf(row.Day) == monthOf(today) {
+		s.month = s.month.Add(row.Usage)
+	}
+	if row.Day == today {
+		s.today = s.today.Add(row.Usage)
+	}
+}
+
+// monthOf is the month of a day: "2026-11".
+func monthOf(day string) string { return day[:min(len(day), len("2006-01"))] }
+
+func (in *Inbox) spending(ctx context.Context, q SpentQuery, today string) (spending, error) {
+	rows, err := in.Store.Spent(ctx, q)
+	if err != nil {
+		return spending{}, fmt.Errorf("reading what was spent: %w", err)
+	}
+	var s spending
+	for _, row := range rows {
+		s.add(row, today)
+	}
+	return s, nil
+}
+
+// budgetLeft is a day's budget beside what was spent of it; 0: no limit.
+type budgetLeft struct {
+	budget string
+	limit  int64
+}
+
+// usageLines are a head and what was spent under it.
+func (in *Inbox) usageLines(lang, key string, s spending, of budgetLeft) string {
+	today := in.spentText(lang, s.today)
+	if of.limit > 0 {
+		today = in.Texts.Text(lang, "usage.of", map[string]any{"Spent": today, "Limit": amountText(in.Texts, lang, of.budget, of.limit)})
+	}
+	return strings.Join([]string{
+		"**" + in.Texts.Text(lang, key, nil) + "**",
+		in.Texts.Text(lang, "usage.today", map[string]any{"Text": today}),
+		in.Texts.Text(lang, "usage.month", map[string]any{"Text": in.spentText(lang, s.month)}),
+		in.Texts.Text(lang, "usage.ever", map[string]any{"Text": in.spentText(lang, s.ever)}),
+	}, "\n")
+}
+
+// spentText writes tokens and money.
+func (in *Inbox) spentText(lang string, u llm.Usage) string {
+	return costText(in.Texts.Roughly, in.Texts.Money, lang, u.Tokens(), u.Cost)
+}
+
+// costText writes tokens, and money where some is known.
+func costText(tokens, money func(lang string, n int64) string, lang string, n, cost int64) string {
+	text := tokens(lang, n)
+	if cost > 0 {
+		text += ", " + money(lang, cost)
+	}
+	return text
+}
+
+// usageOfAll tells admins what all have spent, and in this month who, where and
+// with which model.
+func (in *Inbox) usageOfAll(ctx context.Context, lang, today string, rules BudgetRules) ([]string, error) {
+	rows, err := in.Store.Spent(ctx, SpentQuery{})
+	if err != nil {
+		return nil, fmt.Errorf("reading what was spent: %w", err)
+	}
+	var all spending
+	parts := []struct {
+		key  string
+		name func(Spent) string
+		sums *sums
+	}{
+		{"usage.by_user", func(s Spent) string { return s.User }, newSums()},
+		{"usage.by_chat", func(s Spent) string { return s.Chat }, newSums()},
+		{"usage.by_model", func(s Spent) string { return s.Model }, newSums()},
+	}
+	for _, row := range rows {
+		all.add(row, today)
+		for _, p := range parts {
+			if monthOf(row.Day) == monthOf(today) {
+				p.sums.add(p.name(row), row.Usage)
+			}
+		}
+	}
+	of := budgetLeft{BudgetDayUSD, rules.DayUSD}
+	if of.limit == 0 {
+		of = budgetLeft{BudgetDayTokens, rules.DayTokens}
+	}
+	lines := []string{in.usageLines(lang, "usage.all", all, of)}
+	for _, p := range parts {
+		if part := in.usagePart(lang, p.key, p.sums); part != "" {
+			lines = append(lines, part)
+		}
+	}
+	return lines, nil
+}
+
+// usagePart lists those who have spent most.
+func (in *Inbox) usagePart(lang, key string, s *sums) string {
+	if len(s.names) == 0 {
+		return ""
+	}
+	names := slices.SortedStableFunc(slices.Values(s.names), func(a, b string) int {
+		x, y := s.usage[a], s.usage[b]
+		return cmp.Or(cmp.Compare(y.Cost, x.Cost), cmp.Compare(y.Tokens(), x.Tokens()), cmp.Compare(a, b))
+	})
+	more := max(0, len(names)-usageRows)
+	lines := []string{"**" + in.Texts.Text(lang, key, map[string]any{"Date": monthOf(in.rules.Load().Budget.day(in.Wall()))}) + "**"}
+	for _, name := range names[:len(names)-more] {
+		lines = append(lines, in.Texts.Text(lang, "usage.row", map[string]any{"Name": inCode(name), "Text": in.spentText(lang, s.usage[name])}))
+	}
+	if more > 0 {
+		lines = append(lines, in.Texts.Text(lang, "board.more", map[string]any{"Count": more}))
+	}
+	return strings.Join(lines, "\n")
+}
