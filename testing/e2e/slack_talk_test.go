@@ -125,6 +125,7 @@ func TestSlackVerbs(t *testing.T) {
 		{"new", []string{o.text("notice.new", nil)}},
 		{"history", []string{o.text("history.none", nil)}},
 		{"groups", []string{"desk", "Looks things up safely."}},
+		{"schedule", []string{o.text("schedule.none", nil), "/legwork schedule every weekday 9:00"}},
 		{"model", []string{o.text("notice.model_only", nil)}},
 		{"lang de", []string{o.text("error.no_language", map[string]any{"Allowed": "en, zh, ru"})}},
 		{"timezone Berlin", []string{"Europe/Berlin"}},

@@ -40,6 +40,7 @@ func TestTelegramCommands(t *testing.T) {
 		{"/groups", []string{b.says("groups.intro", nil), "desk: Looks things up.", "safe"}},
 		{"/approvals", []string{b.says("approvals.none", nil)}},
 		{"/prompt", []string{b.says("prompts.none", nil)}},
+		{"/schedule", []string{b.says("schedule.none", nil), "every weekday 9:00"}},
 		{"/lang", []string{"English", "en, zh, ru"}},
 		{"/lang tlh", []string{b.says("error.no_language", map[string]any{"Allowed": "en, zh, ru"})}},
 		{"/timezone", []string{"UTC"}},
