@@ -134,12 +134,24 @@ func sweep(dir, name string) error {
 	return nil
 }
 
-// prune deletes the oldest good backups of a file but for the newest keep.
-func prune(dir, name string, keep int) error {
-	list := List(dir, name)
+// prune deletes the oldest good backups of a file but for the newest keep. Those
+// of the future were made by a clock that was wrong, and go first.
+func prune(dir, name string, keep int, now time.Time) error {
+	all := List(dir, name)
+	past := until(all, now)
+	list := slices.Concat(past, all[:len(all)-len(past)])
 	var err error
 	for _, b := range list[min(keep, len(list)):] {
 		err = errors.Join(err, os.Remove(b.Path))
 	}
 	return err
+}
+
+// until are the backups that are not of the future; names tell whole seconds.
+func until(list []Backup, now time.Time) []Backup {
+	at := slices.IndexFunc(list, func(b Backup) bool { return !b.At.After(now) })
+	if at < 0 {
+		return nil
+	}
+	return list[at:]
 }

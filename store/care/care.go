@@ -46,9 +46,6 @@ type Config struct {
 	Log *slog.Logger
 	// Tell tells the admins, at most once a day of each kind.
 	Tell func(context.Context, Notice)
-	// Tick is how often it is looked whether something is due. 0: every few
-	// seconds, and not at once.
-	Tick time.Duration
 }
 
 // File is a data file.
@@ -92,11 +89,7 @@ func New(c Config) *Carer {
 
 // Run works until ctx ends.
 func (c *Carer) Run(ctx context.Context) error {
-	wait, every := settle, tick
-	if c.Tick > 0 {
-		wait, every = 0, c.Tick
-	}
-	timer := time.NewTimer(wait)
+	timer := time.NewTimer(settle)
 	defer timer.Stop()
 	for {
 		select {
@@ -105,7 +98,7 @@ func (c *Carer) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		c.look(ctx)
-		timer.Reset(every)
+		timer.Reset(tick)
 	}
 }
 
@@ -147,8 +140,8 @@ func (c *Carer) due(f File, now time.Time) bool {
 	if !over(c.tried[f.Name], now, min(retryGap, c.Every)) {
 		return false
 	}
-	list := List(c.Dir, f.Name)
-	return len(list) == 0 || over(list[0].At, now, c.Every)
+	list := until(List(c.Dir, f.Name), now)
+	return len(list) == 0 || now.Sub(list[0].At) >= c.Every
 }
 
 // backup makes a backup of a file and lets the oldest go.
@@ -171,7 +164,7 @@ func (c *Carer) backup(ctx context.Context, f File) {
 		return
 	}
 	c.Log.InfoContext(ctx, "the data was backed up", "file", b.Path, "bytes", b.Size, "took", c.Now().Sub(start).Round(time.Millisecond))
-	if err := prune(c.Dir, f.Name, max(1, c.Keep)); err != nil {
+	if err := prune(c.Dir, f.Name, max(1, c.Keep), c.Now()); err != nil {
 		c.Log.WarnContext(ctx, "an old backup could not be deleted", "cause", err)
 	}
 }
