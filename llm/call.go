@@ -139,7 +139,9 @@ func (c *call) tries(ctx context.Context, e *endpoint, fallback bool) (Reply, *f
 		if f == nil {
 			return reply, nil
 		}
-		c.partial = c.longest(f)
+		if f.problem != Filtered {
+			c.partial = c.longest(f)
+		}
 		wait, again := p.next(f, time.Until(deadline), fallback)
 		again = again && ctx.Err() == nil
 		if errors.Is(ctx.Err(), context.Canceled) {

@@ -94,7 +94,7 @@ func (d *doer) Do(req *http.Request) (*http.Response, error) {
 		return fail(d.refusal(resp, body))
 	}
 	live := &liveBody{cause: func() error { return context.Cause(ctx) }, cancel: cancel, body: resp.Body, wait: wait, idle: d.config.IdleTimeout}
-	resp.Body = &stream{body: live, events: newEvents(live)}
+	resp.Body = &stream{body: live, events: newEvents(live, d.config.MaxOutputTokens)}
 	return resp, nil
 }
 

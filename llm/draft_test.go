@@ -22,7 +22,7 @@ func FuzzDraft(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var text, thinking string
 		d := &draft{stream: func(delta Delta) { text += delta.Text; thinking += delta.Thinking }}
-		events := newEvents(bytes.NewReader(in))
+		events := newEvents(bytes.NewReader(in), 0)
 		for {
 			data, err := events.next()
 			if err != nil {
@@ -78,7 +78,7 @@ func FuzzRetryAfter(f *testing.F) {
 // The events of a reply that fills its bound are read without keeping them.
 func TestReplyHasABound(t *testing.T) {
 	line := []byte("data: {\"choices\":[]}\n\n")
-	events := newEvents(bytes.NewReader(bytes.Repeat(line, longestReply/len(line)+1)))
+	events := newEvents(bytes.NewReader(bytes.Repeat(line, longestReply/len(line)+1)), 0)
 	var err error
 	for err == nil {
 		_, err = events.next()

@@ -156,7 +156,7 @@ func TestAddressesThatDoNotAnswer(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
-	const short, long = 60 * time.Millisecond, time.Minute
+	const short, long = 150 * time.Millisecond, time.Minute
 	forever := func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			_, _ = io.WriteString(w, ": still here\n\n")

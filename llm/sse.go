@@ -10,12 +10,13 @@ import (
 // Bounds on what an endpoint may send, so that none can fill the memory.
 const (
 	longestEvent = 4 << 20
-	longestReply = 32 << 20
+	longestReply = 8 << 20 // and bytesOfToken for each token that it may have
+	bytesOfToken = 1 << 10 // that an event with a single one takes, at most
 )
 
 var (
 	errEventTooLong = errors.New("an event of the stream is longer than 4 MiB")
-	errReplyTooLong = errors.New("the reply is longer than 32 MiB")
+	errReplyTooLong = errors.New("the stream is longer than a reply of max_output_tokens can be")
 )
 
 // utf8BOM may stand before the first byte of a stream.
@@ -30,7 +31,8 @@ const doneMark = "[DONE]"
 // there as bare JSON, and a server that does not stream sends one JSON document.
 type events struct {
 	in      *bufio.Reader
-	read    int     // bytes taken from in
+	most    int     // bytes to take from in
+	read    int     // bytes taken
 	line    []byte  // the line being read
 	data    []byte  // the data of the event being read
 	json    nesting // of data
@@ -39,8 +41,9 @@ type events struct {
 	strange []byte  // the first bytes that are not of the protocol, for errors
 }
 
-func newEvents(r io.Reader) *events {
-	return &events{in: bufio.NewReaderSize(r, 4096)}
+// newEvents reads a reply that may have so many tokens.
+func newEvents(r io.Reader, tokens int) *events {
+	return &events{in: bufio.NewReaderSize(r, 4096), most: longestReply + bytesOfToken*tokens}
 }
 
 // next returns the data of the next event, valid until the next call. At the
@@ -114,7 +117,7 @@ func (e *events) readLine() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if e.read++; e.read > longestReply {
+		if e.read++; e.read > e.most {
 			return nil, errReplyTooLong
 		}
 		skip := e.skipLF

@@ -14,7 +14,7 @@ import (
 
 // drain reads every event of r.
 func drain(r io.Reader) (list []string, err error) {
-	e := newEvents(r)
+	e := newEvents(r, 0)
 	for {
 		data, err := e.next()
 		if errors.Is(err, io.EOF) {
@@ -49,7 +49,7 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 		// What the stream offers to go-openai is one line for each event.
-		out, err := io.ReadAll(&stream{events: newEvents(bytes.NewReader(in))})
+		out, err := io.ReadAll(&stream{events: newEvents(bytes.NewReader(in), 0)})
 		if err == nil && !bytes.HasSuffix(out, []byte("data: [DONE]\n\n")) {
 			t.Fatalf("a success without the mark of the end: %q; input %q", out, in)
 		}

@@ -54,6 +54,8 @@ type Server struct {
 	log  *wire.Log
 	busy sync.WaitGroup
 
+	close func() error
+
 	mu         sync.Mutex
 	requests   []Request
 	violations []string
@@ -89,15 +91,17 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
+	s.close = sync.OnceValue(func() error {
+		err := s.wire.Close()
+		s.busy.Wait()
+		return errors.Join(err, s.log.Close())
+	})
 	return s, nil
 }
 
-// Close ends all replies, also hanging ones, and waits for them.
-func (s *Server) Close() error {
-	err := s.wire.Close()
-	s.busy.Wait()
-	return errors.Join(err, s.log.Close())
-}
+// Close ends all replies, also hanging ones, and waits for them. It can be
+// called again.
+func (s *Server) Close() error { return s.close() }
 
 // Finish is Close with an error that lists the violations, for programs that are
 // no tests.
