@@ -38,7 +38,7 @@ store/memory       | bot llm planner tasks store/rules       |
 store/control      |                                         |
 store/disk         |                                         |
 store/care         | store/disk                              |
-store/storetest    | bot llm planner tasks                   | go-cmp
+store/storetest    | bot llm planner tasks                   | pgregory.net/rapid go-cmp
 store/rules        | bot clip llm planner tasks              |
 
 tasks              | bot bot/markdown clip form i18n llm planner plainjson schedule | ulid/v2 golang-lru/v2 levenshtein x/net

@@ -106,6 +106,20 @@ func (b base) Sum(of rules.Sums) (rules.Sum, error) {
 	return sum, err
 }
 
+// AllSums implements rules.Base.
+func (b base) AllSums() (list []rules.Sums, err error) {
+	err = guard(func() error {
+		c := b.bucket(bucketSums).Cursor()
+		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+			if of, ok := sumOf(k); ok {
+				list = append(list, of)
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
 // addUp computes a sum from what was spent and what tasks have reserved.
 func (b base) addUp(of rules.Sums) (sum rules.Sum, err error) {
 	err = guard(func() error {
@@ -187,6 +201,9 @@ const keptDays = 32
 // putSum writes a sum. The first one of a day makes place for it.
 func putSum(b base, of rules.Sums, sum rules.Sum) error {
 	key := sumKey(of)
+	if sum == (rules.Sum{}) {
+		return b.bucket(bucketSums).Delete(key)
+	}
 	begins := of == rules.Sums{Day: of.Day} && b.bucket(bucketSums).Get(key) == nil
 	if err := putJSON(b.tx, bucketSums, key, sum); err != nil || !begins {
 		return err

@@ -42,19 +42,31 @@ func sumKey(of rules.Sums) []byte {
 	return ordered(ordered(ordered(nil, of.Day), of.User), of.Chat)
 }
 
+// sumOf reads what sumKey wrote.
+func sumOf(key []byte) (of rules.Sums, ok bool) {
+	ok = names(key, &of.Day, &of.User, &of.Chat)
+	return of, ok
+}
+
 func spentKey(r rules.SpentRow) []byte {
 	return ordered(ordered(ordered(ordered(nil, r.Day), r.User), r.Chat), r.Model)
 }
 
 // spentRow reads what spentKey wrote.
 func spentRow(key []byte) (r rules.SpentRow, ok bool) {
-	ok = true
-	for _, part := range []*string{&r.Day, &r.User, &r.Chat, &r.Model} {
+	ok = names(key, &r.Day, &r.User, &r.Chat, &r.Model)
+	return r, ok
+}
+
+// names reads the names that a key consists of.
+func names(key []byte, parts ...*string) bool {
+	ok := true
+	for _, part := range parts {
 		if ok {
 			*part, key, ok = unordered(key)
 		}
 	}
-	return r, ok
+	return ok
 }
 
 // spentBody is calls, input, cached input, output, cost and whether some of it

@@ -116,6 +116,9 @@ func (c *contents) Account(id tasks.ID) (rules.Account, error) { return c.accoun
 // Sum implements rules.Base.
 func (c *contents) Sum(of rules.Sums) (rules.Sum, error) { return c.sums[of], nil }
 
+// AllSums implements rules.Base.
+func (c *contents) AllSums() ([]rules.Sums, error) { return slices.Collect(maps.Keys(c.sums)), nil }
+
 // Spent implements rules.Base.
 func (c *contents) Spent(row rules.SpentRow) (tasks.Spent, error) {
 	if spent, ok := c.spent[row]; ok {
@@ -158,7 +161,12 @@ func (c *contents) commitMore(changes *rules.Changes) {
 			delete(c.accounts, id)
 		}
 	}
-	maps.Copy(c.sums, changes.Sums)
+	for of, sum := range changes.Sums {
+		c.sums[of] = sum
+		if sum == (rules.Sum{}) {
+			delete(c.sums, of)
+		}
+	}
 	for _, row := range changes.SpentGone {
 		delete(c.spent, row)
 	}

@@ -126,3 +126,20 @@ func (s *Stage) grant(before planner.State, e planner.Event) error {
 	put(&s.changes.Sums, of, sum)
 	return nil
 }
+
+// forgetSums deletes what was spent by a person, or in a chat, of the budgets of
+// days; the sums of all together stay.
+func (k Keeper) forgetSums(who string) error {
+	return k.Change(func(s *Stage) error {
+		all, err := s.AllSums()
+		if err != nil {
+			return err
+		}
+		for _, of := range all {
+			if of.User == who || inChat(of.Chat, who) {
+				put(&s.changes.Sums, of, Sum{})
+			}
+		}
+		return nil
+	})
+}

@@ -144,10 +144,24 @@ func (s *Stage) Sum(of Sums) (Sum, error) {
 	return s.base.Sum(of)
 }
 
+// AllSums implements Base.
+func (s *Stage) AllSums() ([]Sums, error) {
+	list, err := s.base.AllSums()
+	for of := range s.changes.Sums {
+		if !slices.Contains(list, of) {
+			list = append(list, of)
+		}
+	}
+	return list, err
+}
+
 // Spent implements Base.
 func (s *Stage) Spent(row SpentRow) (tasks.Spent, error) {
 	if v, ok := s.changes.Spent[row]; ok {
 		return v, nil
+	}
+	if slices.Contains(s.changes.SpentGone, row) {
+		return tasks.Spent{Day: row.Day, User: row.User, Chat: row.Chat, Model: row.Model}, nil
 	}
 	return s.base.Spent(row)
 }

@@ -48,13 +48,16 @@ type Base interface {
 	Account(id tasks.ID) (Account, error)
 	// Sum returns what was spent and reserved of a budget.
 	Sum(of Sums) (Sum, error)
+	// AllSums lists the budgets of which there are sums.
+	AllSums() ([]Sums, error)
 	// Spent returns the amounts of a row of the ledger; the row's keys when there
 	// is none.
 	Spent(row SpentRow) (tasks.Spent, error)
 
 	// Schedule returns the schedule of that id.
 	Schedule(id string) (tasks.Schedule, bool, error)
-	// Schedules returns those of a conversation, in no order.
+	// Schedules returns those of a conversation, of all when it is empty, in no
+	// order.
 	Schedules(conversation string) ([]tasks.Schedule, error)
 	// Summary returns that of a conversation, cut or not; its zero value when
 	// there is none.
@@ -144,7 +147,7 @@ type Changes struct {
 	Order    uint64                 // the order number given last; 0 when none was given
 
 	Accounts  map[tasks.ID]Account // empty: deleted
-	Sums      map[Sums]Sum
+	Sums      map[Sums]Sum         // zero: deleted
 	Spent     map[SpentRow]tasks.Spent
 	SpentGone []SpentRow                 // deleted, before others are written
 	Schedules map[string]*tasks.Schedule // nil: deleted

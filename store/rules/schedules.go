@@ -35,7 +35,7 @@ func (s *Stage) Schedules(conversation string) ([]tasks.Schedule, error) {
 		}
 	}
 	for _, v := range s.changes.Schedules {
-		if v != nil && v.Chat.Key() == conversation {
+		if v != nil && (conversation == "" || v.Chat.Key() == conversation) {
 			all = append(all, *v)
 		}
 	}

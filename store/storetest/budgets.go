@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"legwork/llm"
@@ -177,4 +178,43 @@ func testBudgetRush(b *bench) {
 		Input: fit * size, Output: fit * size, Cost: fit * size * 4,
 	})})
 	b.same("overshot", b.used("t0", budgets)-budgets.DayTokens, int64(fit*size-size+1))
+}
+
+// testSpentForgotten: nothing tells any more what a person has spent who is
+// forgotten, but the sum of the day holds for everybody.
+func testSpentForgotten(b *bench) {
+	b.ask(chat("c"), "t", "goal")
+	b.reserve("t", reservation("plan 1.0", 100, tasks.Budgets{}))
+	b.reply("t", planner.Reply{Text: "answer", Usage: use(80)})
+	b.show("t")
+	b.ask(chat("d"), "probe", "goal")
+	b.same("of her", b.used("probe", tasks.Budgets{UserDayUSD: 1}), int64(80))
+	if _, err := b.store.ForgetWho(b.Context(), "test:ann"); err != nil {
+		b.Fatalf("ForgetWho: %v", err)
+	}
+	b.store = b.reopen()
+	b.same("rows", b.spent(tasks.SpentQuery{}), []tasks.Spent(nil))
+	b.same("of her", b.used("probe", tasks.Budgets{UserDayUSD: 1}), int64(0))
+	b.same("of all", b.used("probe", tasks.Budgets{DayUSD: 1}), int64(80))
+}
+
+// testBadReservations: what cannot be counted is refused.
+func testBadReservations(b *bench) {
+	b.ask(chat("c"), "t", "goal")
+	for name, spoil := range map[string]func(*tasks.Reservation){
+		"no action":       func(r *tasks.Reservation) { r.Action = "" },
+		"no day":          func(r *tasks.Reservation) { r.Day = "" },
+		"another day":     func(r *tasks.Reservation) { r.Day = "today" },
+		"less than zero":  func(r *tasks.Reservation) { r.Most.Output = -1 },
+		"a negative cost": func(r *tasks.Reservation) { r.Hold = &llm.Usage{Cost: -1} },
+		"a long name":     func(r *tasks.Reservation) { r.User = strings.Repeat("u", 100000) },
+		"no UTF-8":        func(r *tasks.Reservation) { r.Model = "a\xff" },
+	} {
+		r := reservation("a", 10, tasks.Budgets{})
+		spoil(&r)
+		if err := b.store.Reserve(b.Context(), "t", r); err == nil {
+			b.Errorf("Reserve with %s: got no error", name)
+		}
+	}
+	b.same("used", b.used("t", tasks.Budgets{DayTokens: 1}), int64(0))
 }

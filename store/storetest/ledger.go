@@ -273,24 +273,3 @@ func testSpent(b *bench) {
 		b.store = b.reopen()
 	}
 }
-
-// testBadReservations: what cannot be counted is refused.
-func testBadReservations(b *bench) {
-	b.ask(chat("c"), "t", "goal")
-	for name, spoil := range map[string]func(*tasks.Reservation){
-		"no action":       func(r *tasks.Reservation) { r.Action = "" },
-		"no day":          func(r *tasks.Reservation) { r.Day = "" },
-		"another day":     func(r *tasks.Reservation) { r.Day = "today" },
-		"less than zero":  func(r *tasks.Reservation) { r.Most.Output = -1 },
-		"a negative cost": func(r *tasks.Reservation) { r.Hold = &llm.Usage{Cost: -1} },
-		"a long name":     func(r *tasks.Reservation) { r.User = strings.Repeat("u", 100000) },
-		"no UTF-8":        func(r *tasks.Reservation) { r.Model = "a\xff" },
-	} {
-		r := reservation("a", 10, tasks.Budgets{})
-		spoil(&r)
-		if err := b.store.Reserve(b.Context(), "t", r); err == nil {
-			b.Errorf("Reserve with %s: got no error", name)
-		}
-	}
-	b.same("used", b.used("t", tasks.Budgets{DayTokens: 1}), int64(0))
-}

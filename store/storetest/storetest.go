@@ -80,6 +80,7 @@ func Run(t *testing.T, open Opener) {
 		{"a rush on a budget", testBudgetRush},
 		{"spent", testSpent},
 		{"bad reservations", testBadReservations},
+		{"what was spent is forgotten", testSpentForgotten},
 		{"any ledger", testAnyLedger},
 		{"schedules", testSchedules},
 		{"due", testDue},
