@@ -30,10 +30,11 @@ type mind struct {
 	tools    *enginetest.Tools
 	executor *tasks.Executor
 	put      chan error // gets what became of each summary
-	work     func(llm.Request) (llm.Reply, bool)
-	hold     chan any    // unless nil, it gets a value when a summary is wanted, and another lets it be made
-	usage    llm.Usage   // of each answer
-	logged   chan string // gets what is logged
+	working  sync.Mutex
+	work     func(llm.Request) (llm.Reply, bool) // one call at a time
+	hold     chan any                            // unless nil, it gets a value when a summary is wanted, and another lets it be made
+	usage    llm.Usage                           // of each answer
+	logged   chan string                         // gets what is logged
 }
 
 // hearing is a log that tells what is written.
@@ -68,6 +69,9 @@ func newMind(t *testing.T, rules tasks.PromptRules) *mind {
 	t.Helper()
 	m := &mind{office: newOffice(t), tools: &enginetest.Tools{}, put: make(chan error, 1000), logged: make(chan string, 1000)}
 	m.model = &enginetest.Model{Answer: m.answer}
+	m.tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
+		return tasks.ToolResult{Text: "what was found"}, nil
+	}
 	store := noting{m.store, m.put}
 	m.executor = tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: store, Model: m.model, Tools: m.tools, Texts: m.texts, Chats: tasks.Chats{"phone": m.phone},
@@ -135,6 +139,8 @@ func (m *mind) answer(ctx context.Context, r llm.Request, _ func(llm.Delta)) (ll
 		return llm.Reply{Text: "remembered: " + strings.Join(canaries(text(r)), " "), Usage: llm.Usage{Input: 1000, Output: 100, Cost: 77}}, nil
 	}
 	if m.work != nil {
+		m.working.Lock()
+		defer m.working.Unlock()
 		if reply, ok := m.work(r); ok {
 			return reply, nil
 		}
@@ -379,9 +385,6 @@ func TestOthersWordsInSummaries(t *testing.T) {
 	}{{private("ann"), false, false}, {private("ann"), true, true}, {room("hall"), false, true}} {
 		m := newMind(t, tasks.PromptRules{HistoryBytes: 300})
 		if c.tainted {
-			m.tools.Make = func(context.Context, string, string) (tasks.ToolResult, error) {
-				return tasks.ToolResult{Text: "words of a page"}, nil
-			}
 			m.tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Repeatable: true} }
 			m.work = looksUp
 		}
