@@ -19,7 +19,9 @@ func TestCare(t *testing.T) {
 	}{
 		{"", conf.Retention{Tasks: 90 * day, History: 365 * day}, conf.Backup{Every: day, Keep: 7}, ""},
 		{
-			"retention: {tasks: 30d, history: 1.5d12h}\n", conf.Retention{}, conf.Backup{},
+			"retention: {tasks: 30d, history: 1.5d12h}\n",
+			conf.Retention{},
+			conf.Backup{},
 			"retention.tasks: a task cannot be kept for longer than its question and answer; allowed: up to 48h",
 		},
 		{"retention: {tasks: 2d12h, history: 0d}\nbackup: {every: 6h, keep: 2}\n", conf.Retention{Tasks: 60 * time.Hour}, conf.Backup{Every: 6 * time.Hour, Keep: 2}, ""},

@@ -64,6 +64,9 @@ func (in *Inbox) crowded(r *routed, id ID) (key string, data map[string]any) {
 	if in.Load != nil {
 		all += in.Load()
 	}
+	if in.Full != nil && in.Full() {
+		return "problem.disk_full", nil
+	}
 	lane := waiting + len(r.live)
 	for _, t := range r.live {
 		if t.state.Status() != "waiting" {

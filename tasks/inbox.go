@@ -60,7 +60,10 @@ type InboxConfig struct {
 	// Forgotten hears that a conversation was deleted: so that what is left of its
 	// bytes goes soon. It returns at once. Nil: nobody hears of it.
 	Forgotten func()
-	Rules     Rules // the first ones
+	// Full reports that the disk has no room for new work: what is left is for that
+	// which has begun. Nil: it always has.
+	Full  func() bool
+	Rules Rules // the first ones
 }
 
 // Rules are what may change while an Inbox works.
@@ -225,7 +228,7 @@ func (in *Inbox) apologise(ctx context.Context, list []routed, err error) {
 	}
 	in.Log.ErrorContext(ctx, "messages could not be stored", "count", len(list), "cause", err)
 	for _, r := range list {
-		if len(r.store) > 0 && in.sorry.first(r.message.Key) {
+		if len(r.store) > 0 && in.sorry.first(r.message.Key) && in.once.first(key+" "+r.message.Chat.Key(), telling, in.Now()) {
 			in.tell(ctx, r.message, in.sentence(r, key, nil))
 		}
 	}

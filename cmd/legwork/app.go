@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"legwork/bot"
@@ -40,6 +41,8 @@ type app struct {
 	inbox    *tasks.Inbox
 	pause    *tasks.Pause
 	clock    *clock.Steady // by which things expire
+
+	forgotten atomic.Bool // something was deleted whose bytes may still be there
 }
 
 // stopTime is how long the parts may take to stop.
@@ -93,7 +96,8 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 	})
 	a.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: toolbox.New(a.tools),
-		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: a.notes, Rules: inboxRules(a.config),
+		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: a.notes, Forgotten: func() { a.forgotten.Store(true) },
+		Full: a.full(a.config.DataDir), Rules: inboxRules(a.config),
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"legwork/conf"
 	"legwork/store/bolt"
 	"legwork/store/care"
+	"legwork/store/disk"
 	"legwork/tools/builtin/memory"
 )
 
@@ -17,17 +18,24 @@ func (a *app) care(ctx context.Context, config *conf.Config) error {
 	}
 	d := a.desk(config.DataDir)
 	return care.New(care.Config{
-		Dir: backupsOf(d.dir), Files: d.files(), Every: config.Backup.Every, Keep: config.Backup.Keep,
-		Retain: func(ctx context.Context) error { return a.retain(ctx, config.Retention) }, Freed: a.store.Freed,
+		Low: a.full(config.DataDir), Dir: backupsOf(d.dir), Files: d.files(), Every: config.Backup.Every, Keep: config.Backup.Keep,
+		Retain: func(ctx context.Context) error { return a.retain(ctx, config.Retention) },
+		Freed:  func() bool { return a.store.Freed() || a.forgotten.Load() },
 		Compact: func(ctx context.Context) error {
-			c, err := a.store.Compact(ctx)
-			if err == nil {
-				a.log.InfoContext(ctx, "the bytes of deleted data are gone", "before", c.Before, "after", c.After, "took", c.Took.Round(time.Millisecond), "waited", c.Waited.Round(time.Microsecond))
+			a.forgotten.Store(false)
+			list, err := d.compact(ctx)
+			for _, f := range list {
+				a.log.InfoContext(ctx, "the bytes of deleted data are gone", "file", f.Name, "before", f.Before, "after", f.After, "took", f.Took.Round(time.Millisecond), "waited", f.Waited.Round(time.Microsecond))
 			}
 			return err
 		},
 		Now: time.Now, Log: a.log, Tell: a.tellCare,
 	}).Run(ctx)
+}
+
+// full reports that the disk of the data has no room for new work.
+func (a *app) full(dir string) func() bool {
+	return func() bool { return disk.Low(dir) }
 }
 
 // desk works on the data of a running app.
@@ -60,6 +68,8 @@ func (a *app) tellCare(ctx context.Context, n care.Notice) {
 	}
 	key := "admin.backup_failed"
 	switch {
+	case n.Kind == care.NoticeLow:
+		key = "admin.disk_low"
 	case n.Kind == care.NoticeNoRoom:
 		key = "admin.backup_no_room"
 	case n.Kind == care.NoticeDamaged && n.File == memory.FileName:

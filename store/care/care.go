@@ -41,6 +41,8 @@ type Config struct {
 	// Compact takes them out.
 	Freed   func() bool
 	Compact func(context.Context) error
+	// Low reports that the disk has no room for new work. Nil: it always has.
+	Low func() bool
 	// Now is the wall clock: backups are named by it.
 	Now func() time.Time
 	Log *slog.Logger
@@ -65,6 +67,7 @@ const (
 	NoticeDamaged = "damaged" // a copy of the data is damaged, so the data is
 	NoticeNoRoom  = "no_room" // there is no room for a backup
 	NoticeFailed  = "failed"  // a backup could not be made
+	NoticeLow     = "low"     // new work is refused until there is room on the disk
 )
 
 // Notice is what admins should know.
@@ -118,6 +121,9 @@ func (c *Carer) look(ctx context.Context) {
 			c.Log.ErrorContext(ctx, "the bytes of deleted data are still in the data file", "cause", err)
 		}
 	}
+	if c.Low != nil && c.Low() {
+		c.tell(ctx, Notice{Kind: NoticeLow, File: c.Dir, Text: "the disk is full"}, "new work is refused until there is room on the disk")
+	}
 	if c.Every <= 0 {
 		return
 	}
@@ -154,13 +160,13 @@ func (c *Carer) backup(ctx context.Context, f File) {
 	case errors.Is(err, ErrNoData):
 		return
 	case errors.Is(err, disk.ErrNoRoom):
-		c.tell(ctx, NoticeNoRoom, f, err)
+		c.failed(ctx, NoticeNoRoom, f, err)
 		return
 	case errors.Is(err, ErrBad):
-		c.tell(ctx, NoticeDamaged, f, err)
+		c.failed(ctx, NoticeDamaged, f, err)
 		return
 	case err != nil:
-		c.tell(ctx, NoticeFailed, f, err)
+		c.failed(ctx, NoticeFailed, f, err)
 		return
 	}
 	c.Log.InfoContext(ctx, "the data was backed up", "file", b.Path, "bytes", b.Size, "took", c.Now().Sub(start).Round(time.Millisecond))
@@ -169,12 +175,17 @@ func (c *Carer) backup(ctx context.Context, f File) {
 	}
 }
 
-// tell logs what is wrong, and tells the admins unless they were told today.
-func (c *Carer) tell(ctx context.Context, kind string, f File, err error) {
-	c.Log.ErrorContext(ctx, "the data could not be backed up", "file", f.Name, "cause", err)
-	if key, now := kind+" "+f.Name, c.Now(); over(c.told[key], now, tellGap) {
+// failed tells that a backup could not be made.
+func (c *Carer) failed(ctx context.Context, kind string, f File, err error) {
+	c.tell(ctx, Notice{Kind: kind, File: f.Name, Text: err.Error()}, "the data could not be backed up")
+}
+
+// tell logs what is wrong, and tells the admins, unless that was done today.
+func (c *Carer) tell(ctx context.Context, n Notice, what string) {
+	if key, now := n.Kind+" "+n.File, c.Now(); over(c.told[key], now, tellGap) {
 		c.told[key] = now
-		c.Tell(ctx, Notice{Kind: kind, File: f.Name, Text: err.Error()})
+		c.Log.ErrorContext(ctx, what, "file", n.File, "cause", n.Text)
+		c.Tell(ctx, n)
 	}
 }
 

@@ -23,6 +23,16 @@ const portion = 4 << 20
 // left less than Reserve.
 var ErrNoRoom = errors.New("there is no room on the disk for a copy")
 
+// Spare is what new work leaves free on a disk, so that what has begun can be
+// brought to its end.
+const Spare = 32 << 20
+
+// Low reports that a directory has less room than Spare.
+func Low(dir string) bool {
+	free, known := Room(dir)
+	return known && free < Spare
+}
+
 // Fits returns ErrNoRoom when size bytes more would leave less than Reserve in a
 // directory. Where the system does not tell, everything fits.
 func Fits(dir string, size int64) error {
