@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/planner"
 )
 
 // pressSchedule begins what the buttons about schedules carry: a verb and an id.
@@ -88,7 +89,7 @@ func (in *Inbox) scheduleState(ctx context.Context, r *routed, s Schedule, zone 
 	}
 	var parts []string
 	switch {
-	case s.Paused && (s.Why == WhyAccess || s.Why == WhyBroken):
+	case s.Paused && (s.Why == WhyAccess || s.Why == WhyBroken || s.Why == WhyUnseen):
 		parts = append(parts, text("schedule.paused_"+s.Why, time.Time{}, ""))
 	case s.Paused:
 		parts = append(parts, text("schedule.paused_now", time.Time{}, ""))
@@ -175,4 +176,23 @@ func (in *Inbox) lastRuns(ctx context.Context, s Schedule) (bool, error) {
 		return false, fmt.Errorf("reading task %s: %w", s.LastTask, err)
 	}
 	return !state.Finished(), nil
+}
+
+// lastUnseen reports that the chat took no answer of a schedule's last time.
+func (in *Inbox) lastUnseen(ctx context.Context, s Schedule) (bool, error) {
+	if s.LastTask == "" {
+		return false, nil
+	}
+	state, err := in.Store.State(ctx, s.LastTask)
+	var last planner.Event
+	if err == nil {
+		last, err = in.Store.Event(ctx, s.LastTask, state.Seq)
+	}
+	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading task %s: %w", s.LastTask, err)
+	}
+	return last.Type == planner.Broke && last.Action == planner.ShowID, nil
 }

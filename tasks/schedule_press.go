@@ -105,6 +105,9 @@ func (in *Inbox) resumeSchedule(ctx context.Context, r *routed, s Schedule) erro
 			in.say(r, "problem.internal", nil)
 			return nil
 		}
+		if s.Why == WhyUnseen {
+			s.LastTask = "" // or it would be paused again
+		}
 		s.Paused, s.Why, s.Next = false, "", spec.Next(in.Wall())
 		if err := in.putSchedule(ctx, s); err != nil {
 			return err

@@ -128,8 +128,7 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 	spec, err := v.readSpec()
 	if err != nil {
 		s.in.Log.ErrorContext(ctx, "a schedule cannot be read and is paused", "schedule", id, "cause", err)
-		v.Paused, v.Why = true, WhyBroken
-		return s.in.putSchedule(ctx, v)
+		return s.pause(ctx, v, WhyBroken)
 	}
 	at := spec.Newest(v.Next, now)
 	if at.IsZero() {
@@ -146,7 +145,20 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 	if busy {
 		return s.leaveOut(ctx, v, WhyRunning, at, next)
 	}
+	unseen, err := s.in.lastUnseen(ctx, v)
+	if err != nil {
+		return err
+	}
+	if unseen { // nobody would read the next one either, and it would cost
+		s.in.Log.WarnContext(ctx, "the last answer of a schedule could not be shown; it is paused", "schedule", id, "chat", v.Chat.Key())
+		return s.pause(ctx, v, WhyUnseen)
+	}
 	return s.open(ctx, v, now, at, next)
+}
+
+func (s *Scheduler) pause(ctx context.Context, v Schedule, why string) error {
+	v.Paused, v.Why = true, why
+	return s.in.putSchedule(ctx, v)
 }
 
 // leaveOut moves a schedule on without a task.
@@ -196,8 +208,7 @@ func (s *Scheduler) open(ctx context.Context, v Schedule, now, at, next time.Tim
 // says so in its chat.
 func (s *Scheduler) lose(ctx context.Context, v Schedule) error {
 	s.in.Log.WarnContext(ctx, "a schedule's person may not use legwork there any more; it is paused", "schedule", v.ID, "person", v.From.Key(), "chat", v.Chat.Key())
-	v.Paused, v.Why = true, WhyAccess
-	if err := s.in.putSchedule(ctx, v); err != nil {
+	if err := s.pause(ctx, v, WhyAccess); err != nil {
 		return err
 	}
 	lang, err := s.in.language(ctx, v.From.Key(), v.Language)

@@ -37,6 +37,7 @@ const (
 	WhyMissed  = "missed"  // legwork was not running
 	WhyRunning = "running" // the task of the one before still was
 	WhyAccess  = "access"  // its person may not use legwork there any more
+	WhyUnseen  = "unseen"  // its chat took no answer the last time
 	WhyBroken  = "broken"  // this version cannot read when it is due
 )
 

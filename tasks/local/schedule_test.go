@@ -281,6 +281,24 @@ func TestScheduleWithoutAccess(t *testing.T) {
 	})
 }
 
+// TestScheduleUnseen: a chat that takes no answer has nothing more done for it,
+// until somebody there wants it again.
+func TestScheduleUnseen(t *testing.T) {
+	withSchedules(t, "2026-11-20T08:55:00Z", func(t *testing.T, p *planned) {
+		p.say("/schedule every 10 minutes look")
+		p.chat.before = func(bool, bot.Draft) error { return fmt.Errorf("posting: %w", bot.ErrGone) }
+		p.until("2026-11-20T09:40:00Z")
+		p.want("2026-11-20 09:05 look")
+		p.chat.before = nil
+		if got := p.say("/schedule"); !strings.Contains(got, "paused, because the last answer could not be shown here") {
+			t.Errorf("the list is %q", got)
+		}
+		p.say("/schedule resume 1")
+		p.until("2026-11-20T10:00:00Z")
+		p.want("2026-11-20 09:05 look", "2026-11-20 09:45 look", "2026-11-20 09:55 look")
+	})
+}
+
 // TestConfigSchedules: what the config says is done, changed and taken away; what
 // people did about it stays as long as its name does.
 func TestConfigSchedules(t *testing.T) {
