@@ -18,6 +18,7 @@ import (
 	"legwork/fakes/llmfake"
 	"legwork/fakes/slackfake"
 	"legwork/fakes/telegramfake"
+	"legwork/testing/leaks"
 )
 
 var update = flag.Bool("update", false, "rewrite what testdata/script expects by cmp")
@@ -25,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite what testdata/script expects by
 // TestMain lets scripts run the real command line, and an MCP server with one
 // tool that reads and two that change things.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(leaks.Runner{Tests: m}, map[string]func(){
 		"legwork":   main,
 		"mcpserver": serveMCP,
 		"repeat":    repeat,

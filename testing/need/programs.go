@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"legwork/testing/leaks"
 )
 
 // Programs are programs of this repository that the tests of a package run.
@@ -31,7 +33,7 @@ func (p *Programs) Run(m *testing.M) int {
 	p.mu.Lock()
 	p.dir = dir
 	p.mu.Unlock()
-	return m.Run()
+	return leaks.Runner{Tests: m}.Run()
 }
 
 // Path returns the path of the program whose package is given, such as

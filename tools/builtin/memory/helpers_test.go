@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
+	"go.uber.org/goleak"
 
 	"legwork/testing/servers"
 	"legwork/tools/builtin/caller"
@@ -87,7 +88,7 @@ func TestMain(m *testing.M) {
 	task, dir, _ := strings.Cut(os.Getenv(childTask), " ")
 	switch task {
 	case "":
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
 	case "remember":
 		os.Exit(childRemembers(dir))
 	case "hold":

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/goleak"
 	"golang.org/x/net/dns/dnsmessage"
 
 	"legwork/testing/servers"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // loopback are the options of tests that serve their own pages.
