@@ -94,6 +94,30 @@ func (b base) Account(id tasks.ID) (rules.Account, error) {
 	return a, err
 }
 
+// Accounts implements rules.Base.
+func (b base) Accounts() (ids []tasks.ID, err error) {
+	err = guard(func() error {
+		c := b.bucket(bucketAccounts).Cursor()
+		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+			ids = append(ids, tasks.ID(k))
+		}
+		return nil
+	})
+	return ids, err
+}
+
+// tidy is the first thing that the writer of a store does. What it cannot tidy
+// is left reserved for its day.
+func (s *Store) tidy() *job {
+	return &job{done: make(chan struct{}), do: func(stage *rules.Stage) error {
+		err := stage.Tidy()
+		if err != nil {
+			s.log.Error("leaving what was reserved as it is", "error", err)
+		}
+		return err
+	}}
+}
+
 // Sum implements rules.Base. A damaged one is added up anew from the rows of its
 // day; by how much it was extended is lost.
 func (b base) Sum(of rules.Sums) (rules.Sum, error) {

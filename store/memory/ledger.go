@@ -113,6 +113,11 @@ func (s *Store) Turns(ctx context.Context, conversation string, after uint64, li
 // Account implements rules.Base.
 func (c *contents) Account(id tasks.ID) (rules.Account, error) { return c.accounts[id], nil }
 
+// Accounts implements rules.Base.
+func (c *contents) Accounts() ([]tasks.ID, error) {
+	return slices.Sorted(maps.Keys(c.accounts)), nil
+}
+
 // Sum implements rules.Base.
 func (c *contents) Sum(of rules.Sums) (rules.Sum, error) { return c.sums[of], nil }
 

@@ -47,7 +47,9 @@ func (s *Store) Reopen() *Store {
 	defer s.mu.Unlock()
 	s.closed = true
 	clear(s.data.altered)
-	return &Store{now: s.now, data: s.data}
+	again := &Store{now: s.now, data: s.data}
+	_ = again.change(context.Background(), (*rules.Stage).Tidy) // nothing is ever damaged here
+	return again
 }
 
 // change runs do as a transaction.

@@ -46,6 +46,9 @@ type Base interface {
 	// Account returns what a task has spent and reserved; its zero value when it
 	// has nothing, or is over.
 	Account(id tasks.ID) (Account, error)
+	// Accounts lists the tasks that have spent or reserved something and are not
+	// over, and those that what followed them left there.
+	Accounts() ([]tasks.ID, error)
 	// Sum returns what was spent and reserved of a budget.
 	Sum(of Sums) (Sum, error)
 	// AllSums lists the budgets of which there are sums.

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -196,6 +197,29 @@ func (s *Stage) letGo(id tasks.ID, account Account, by string) error {
 	account.Taken = by
 	put(&s.changes.Accounts, id, account)
 	return s.count(kept, func(sum *Sum) { sum.Reserved = sum.Reserved.minus(amount(kept.Most)) })
+}
+
+// Tidy ends the accounts of tasks that are over, or gone: a call that followed
+// its task was cut off with the process that made it. It is for a store that was
+// just opened.
+func (s *Stage) Tidy() error {
+	ids, err := s.base.Accounts()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		task, ok, err := s.Task(id)
+		if errors.Is(err, tasks.ErrDamaged) || ok && !task.Over {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.close(id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bounded cuts a name that is too long to be part of a key.

@@ -101,6 +101,24 @@ func testLeftOver(b *bench) {
 	}
 }
 
+// testAfter: a call that follows its task counts for the day, also when it is
+// cut off.
+func testAfter(b *bench) {
+	b.ask(chat("d"), "probe", "goal")
+	b.finished(chat("c"), "t")
+	after := reservation("summary", 100, tasks.Budgets{DayTokens: 120})
+	after.After = true
+	b.reserve("t", after)
+	b.settle("t", "summary", use(20))
+	b.same("settled", b.used("probe", tasks.Budgets{DayTokens: 1}), int64(20))
+	b.reserve("t", after)
+	b.same("reserved", b.used("probe", tasks.Budgets{DayTokens: 1}), int64(120))
+	b.store = b.reopen()
+	b.same("cut off", b.used("probe", tasks.Budgets{DayTokens: 1}), int64(70))
+	b.settle("t", "summary", use(20))
+	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(2, use(20).Add(input(100)))})
+}
+
 // testExtended: a yes extends the budget that it is about, once.
 func testExtended(b *bench) {
 	for i, c := range []struct {

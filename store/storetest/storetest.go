@@ -77,6 +77,7 @@ func Run(t *testing.T, open Opener) {
 		{"too little kept back", testKeptBackTooLittle},
 		{"left over", testLeftOver},
 		{"extended budgets", testExtended},
+		{"after a task", testAfter},
 		{"a rush on a budget", testBudgetRush},
 		{"spent", testSpent},
 		{"bad reservations", testBadReservations},
