@@ -172,7 +172,7 @@ func (c *chats) gates() []string {
 	var open []string
 	for _, in := range c.s.record.Inputs {
 		_, ok := c.outcome(in)
-		if c.said[in.ID] && (in.question() && ok || in.Kind == Guidance && c.heard(in.ID)) {
+		if (c.said[in.ID] || in.Fired) && (in.question() && ok || in.Kind == Guidance && c.heard(in.ID)) {
 			open = append(open, "answer "+in.ID)
 		}
 	}

@@ -37,6 +37,9 @@ func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) 
 		return nil, err
 	}
 	fake.AddUser(slackfake.User{ID: "U9", Name: "zoe"})
+	for _, who := range []string{"U1", "U2", "U9"} {
+		fake.DM(who) // a schedule may be the first to write there
+	}
 	f := &slackFront{chats: newChats(s, seen), fake: fake, ts: map[string]string{}, roots: map[string]string{}, triggers: map[string]string{}}
 	f.watch(ctx, func(ctx context.Context, look func([]Post)) {
 		_ = fake.WaitFor(ctx, "the end", func() bool { // its error is ctx's
@@ -49,8 +52,8 @@ func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) 
 
 func (f *slackFront) scenario(r *rand.Rand) []Input {
 	rooms := []room{
-		{name: "DU1", people: []string{"U1"}},
-		{name: "DU2", people: []string{"U2"}},
+		{name: "DU1", key: "slack:DU1", as: "slack:U1", people: []string{"U1"}},
+		{name: "DU2", key: "slack:DU2", as: "slack:U2", people: []string{"U2"}},
 		{name: "thread 1", people: []string{"U1"}},
 		{name: "thread 2", people: []string{"U2"}},
 		{name: "thread 3", people: []string{"U1", "U2"}},
@@ -85,6 +88,8 @@ func (f *slackFront) can(in Input) bool {
 
 func (f *slackFront) say(in Input) bool {
 	switch {
+	case in.Fired:
+		return true
 	case in.Kind == Stop:
 		return f.press(in)
 	case in.Kind == Decide:

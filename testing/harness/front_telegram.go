@@ -60,10 +60,10 @@ func newTelegramFront(ctx context.Context, s *session, seen func()) (front, erro
 
 func (f *telegramFront) scenario(r *rand.Rand) []Input {
 	rooms := []room{
-		{name: "private ann", people: []string{"ann"}, apart: true},
-		{name: "private ben", people: []string{"ben"}, apart: true},
-		{name: "private cem", people: []string{"cem"}, apart: true},
-		{name: "crew", people: []string{"ann", "ben"}, apart: true},
+		{name: "private ann", key: "telegram:1", as: "telegram:1", people: []string{"ann"}, apart: true},
+		{name: "private ben", key: "telegram:2", as: "telegram:2", people: []string{"ben"}, apart: true},
+		{name: "private cem", key: "telegram:3", as: "telegram:3", people: []string{"cem"}, apart: true},
+		{name: "crew", key: fmt.Sprintf("telegram:%d", f.rooms["crew"].chat), as: "telegram:1", people: []string{"ann", "ben"}, apart: true},
 		{name: "trips", people: []string{"ann", "cem"}, apart: true},
 	}
 	f.settle(rooms)
@@ -99,6 +99,8 @@ func (*telegramFront) private(in Input) bool { return strings.HasPrefix(in.Chat,
 
 func (f *telegramFront) say(in Input) bool {
 	switch {
+	case in.Fired:
+		return true
 	case in.Kind == Stop:
 		return f.press(in)
 	case in.Kind == Decide:

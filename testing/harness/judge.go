@@ -73,6 +73,7 @@ func Judge(r Record) Verdict {
 	j.doubles()
 	j.people()
 	j.paused()
+	j.fired()
 	j.order()
 	j.tools()
 	j.models()
@@ -146,10 +147,14 @@ func (j *judge) sort() {
 	}
 }
 
-// mark is the id in the brackets that Brain's answers begin with, empty for
-// other texts.
+// mark is the id in the brackets that Brain's answers begin with, those of
+// schedules after a line of their own; empty for other texts.
 func mark(text string) string {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "[")
+	text = strings.TrimSpace(text)
+	if intro, answer, ok := strings.Cut(text, "\n"); ok && strings.Contains(intro, scheduledIntro) {
+		text = strings.TrimSpace(answer)
+	}
+	rest, ok := strings.CutPrefix(text, "[")
 	id, _, closed := strings.Cut(rest, "]")
 	if !ok || !closed {
 		return ""

@@ -33,7 +33,7 @@ func (j *judge) order() {
 	}
 	for i, in := range j.r.Inputs {
 		for _, before := range j.r.Inputs[:i] {
-			if !in.question() || !before.question() || in.Chat != before.Chat {
+			if !in.question() || !before.question() || in.Chat != before.Chat || in.Fired || before.Fired {
 				continue
 			}
 			if at, ok := decided[in.ID]; ok && at < decided[before.ID] {

@@ -153,7 +153,10 @@ func (l *life) deliver(calm bool) {
 			continue
 		}
 		if !l.sent[in.ID] {
-			l.sent[in.ID], l.record.Said[in.ID] = true, time.Now()
+			l.sent[in.ID] = true
+			if !in.Fired {
+				l.record.Said[in.ID] = time.Now()
+			}
 		}
 		done := l.front.say(in)
 		if done {

@@ -31,7 +31,7 @@ func (s *session) launch(n int, k Kill) (*process, error) {
 	p.cmd.Dir = s.dir
 	p.cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + os.TempDir(),
-		"LEGWORK_FAILPOINT=" + k.Point, "LEGWORK_FAILPOINT_LOG=" + p.hits, "LEGWORK_FAULT=" + s.fault, fmt.Sprintf("LEGWORK_HASTE=%d", haste),
+		"LEGWORK_FAILPOINT=" + k.Point, "LEGWORK_FAILPOINT_LOG=" + p.hits, "LEGWORK_FAULT=" + s.fault, fmt.Sprintf("LEGWORK_HASTE=%d", haste), "LEGWORK_AHEAD=" + s.ahead.String(),
 	}
 	p.cmd.WaitDelay = 5 * time.Second
 	stderr, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("stderr.%d", n)))

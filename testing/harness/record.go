@@ -55,7 +55,10 @@ type Input struct {
 	Chat  string // the conversation: one of a front's own names
 	From  string // who; empty in the terminal
 	Text  string
-	Apart bool // asked beside what runs there: by a command
+	Apart bool   // asked beside what runs there: by a command
+	Fired bool   // asked by a schedule of the config, nobody says it
+	Place string // of Fired: the chat and the person as the config names them
+	As    string
 	// Gate is the id of a question that this input waits for; empty: none.
 	// Guidance waits for its first sub-task, a question for its answer, a press
 	// for its button.

@@ -3,11 +3,14 @@ package harness
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // room is a conversation of a chat platform.
 type room struct {
 	name   string
+	key    string // of the chat in legwork's config; empty: it has none
+	as     string // likewise the first of its people
 	people []string
 	apart  bool // questions can be asked beside each other there
 	talk   bool // servers ask there, and nobody guides
@@ -20,7 +23,8 @@ type room struct {
 // may pause everything.
 func chatScenario(r *rand.Rand, rooms []room, admin room) []Input {
 	r.Shuffle(len(rooms), func(i, j int) { rooms[i], rooms[j] = rooms[j], rooms[i] })
-	rooms = rooms[:1+r.IntN(3)]
+	busy := 1 + r.IntN(3)
+	rooms, idle := rooms[:busy], rooms[busy:]
 	for i := range rooms {
 		rooms[i].apart, rooms[i].talk = rooms[i].apart && r.IntN(2) == 0, r.IntN(2) == 0
 	}
@@ -54,7 +58,20 @@ func chatScenario(r *rand.Rand, rooms []room, admin room) []Input {
 			inputs = append(inputs, Input{Kind: Stop, ID: fmt.Sprintf("s%d", len(inputs)+1), Chat: in.Chat, From: in.From, Gate: in.ID})
 		}
 	}
-	return halts(r, inputs, admin)
+	return halts(r, fires(r, inputs, idle), admin)
+}
+
+// fires adds a question that a schedule asks, in a third of the runs, in a room
+// where nobody else asks.
+func fires(r *rand.Rand, inputs []Input, idle []room) []Input {
+	idle = slices.DeleteFunc(slices.Clone(idle), func(at room) bool { return at.key == "" })
+	if len(idle) == 0 || r.IntN(3) > 0 {
+		return inputs
+	}
+	at, cards := idle[0], deck{r: r}
+	in := Input{Kind: Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), Chat: at.name, From: at.people[0], Fired: true, Place: at.key, As: at.as}
+	in.Text = in.ID + ": " + cards.parts(false)
+	return decisions(append(inputs, in))
 }
 
 // halts lets an admin pause everything while one of the planned questions

@@ -30,6 +30,8 @@ type session struct {
 	front front
 	wire  string // the model's log
 
+	ahead    time.Duration // of legwork's clock on the wall
+	due      string        // when its schedules fire, as the config says it
 	record   Record
 	sent     map[string]bool
 	accepted map[string]bool
@@ -61,6 +63,7 @@ func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err e
 	for range s.rand.IntN(4) {
 		s.troubles = append(s.troubles, 10+s.rand.IntN(80))
 	}
+	s.arrange()
 	err = s.serve(ctx)
 	s.front.collect(&s.record)
 	s.keepPosts()
@@ -175,7 +178,7 @@ groups:
   ask: {description: Asks people., servers: [old], tools: [choose], read_only: ["*"]}
   inquire: {description: Asks people in the newer way., servers: [desk], tools: [choose], read_only: ["*"]}
 `, filepath.Join(s.dir, "data"), url, lifeKey(n), s.h.Server, serverArgs(s.calls(n)))
-	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.front.config()), 0o600)
+	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.front.config()+s.schedules()), 0o600)
 }
 
 // lifeKey is the API key of a life.

@@ -1,0 +1,105 @@
+package e2e_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// runs runs legwork to its end, which must be good, and checks what it says.
+func (w *world) runs(words []string, args ...string) {
+	w.t.Helper()
+	code, out, said := w.finish("", args...)
+	if code != 0 || !holdsAll(out, words) {
+		w.t.Fatalf("legwork %s: exit code %d, %q, %q; want 0 and %q", strings.Join(args, " "), code, out, said, words)
+	}
+}
+
+// stored lists the files of the data folder that hold a text.
+func (w *world) stored(text string) (files []string) {
+	w.t.Helper()
+	err := filepath.WalkDir(w.file("data"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(text)) {
+			files = append(files, filepath.Base(path))
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return files
+}
+
+// TestDataBeside: while legwork serves, its data are backed up, verified, made
+// small, and somebody is forgotten down to the bytes; everybody else goes on.
+func TestDataBeside(t *testing.T) {
+	t.Parallel()
+	b := newTown(t, scene{})
+	s := b.opens()
+	group := b.group(b.Supergroup("Friends", b.bob, b.ann))
+	b.Say(b.bob.ID, b.bob, "later0: tattletale")
+	b.once(b.bob.ID, "answers: later0: tattletale")
+	b.Say(group, b.bob, "/task later1: tattletale again")
+	b.once(group, "answers: later1: tattletale again")
+	b.Say(group, b.ann, "/task later2: keepsake")
+	b.once(group, "answers: later2: keepsake")
+	b.Say(b.bob.ID, b.bob, "/timezone Paris")
+	b.runs([]string{"legwork.db: ", ", good."}, "data", "verify")
+	b.runs([]string{"outside.db: ", "read again and good"}, "data", "backup", "outside.db")
+	b.runs([]string{"legwork.db: ", "nothing could be written for"}, "data", "compact")
+	if files := b.stored("tattletale"); len(files) != 1 {
+		t.Fatalf("the secret is in %q, want the data file", files)
+	}
+	b.runs([]string{"tasks with all they did", "2\n", "questions and answers", "settings and permissions"}, "data", "forget", "--yes", "telegram:2")
+	if files := b.stored("tattletale"); len(files) > 0 {
+		t.Errorf("the secret is still in %q", files)
+	}
+	if len(b.stored("keepsake")) == 0 {
+		t.Error("what another person asked is gone")
+	}
+	if code, _, said := b.finish("", "data", "backup", "outside.db"); code != 1 || !strings.Contains(said, "exists already") {
+		t.Errorf("a backup over another one: got exit code %d, %q", code, said)
+	}
+	b.goesOn(b.bob)
+	b.goesOn(b.ann)
+	s.alive()
+	s.end()
+	b.runs(nil, "data", "verify", "outside.db")
+}
+
+// TestDataRestored: a data file that is damaged by a crash is replaced at the
+// next start, the admins read what that has cost, and everything goes on.
+func TestDataRestored(t *testing.T) {
+	t.Parallel()
+	b := newTown(t, scene{})
+	s := b.opens()
+	b.goesOn(b.ann)
+	if err := os.MkdirAll(b.file("data/backups"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.runs([]string{"good"}, "data", "backup", "data/backups/legwork-20260101-000000.db")
+	b.goesOn(b.bob)
+	s.kill()
+	file := b.file("data/legwork.db")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(whole[2*4096 : len(whole)/2])
+	if err := os.WriteFile(file, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = b.opens()
+	b.sees(b.ann.ID, "The stored data was damaged and was put together anew", "legwork.db.damaged-")
+	s.logged("level=ERROR", "the data file was damaged and was replaced", "records were kept")
+	b.goesOn(b.bob)
+	b.goesOn(b.ann)
+	s.end()
+	b.runs([]string{"legwork.db: ", ", good."}, "data", "verify")
+}
