@@ -19,7 +19,7 @@ const maxTitle = 80
 // calls, by action.
 func boardOf(v *View, texts *i18n.Texts, now time.Time, reports map[string]Progress) bot.Board {
 	s, opening := v.State, v.Opening()
-	b := bot.Board{Title: title(opening.Goal), Status: statusText(texts, opening.Language, s)}
+	b := bot.Board{Title: title(opening.Goal), Status: statusText(texts, opening.Language, s) + boardEstimate(v, texts)}
 	for i, w := range s.Subtasks {
 		b.Items = append(b.Items, bot.Item{
 			ID: w.ID, Title: line(planner.Description(w, v.Event)), Group: w.Name,

@@ -138,6 +138,14 @@ func (s *stage) starts(person string, in bot.Chat, text string) tasks.ID {
 	return turns[len(turns)-1].Task
 }
 
+// runs asks for something whose plan is so large that it is confirmed first.
+func (s *stage) runs(person string, in bot.Chat, text string) (tasks.ID, enginetest.Post) {
+	s.t.Helper()
+	id, card := s.asks(person, in, text)
+	s.send(s.press(person, in, label(s.t, card.Draft, "Run")))
+	return id, card
+}
+
 // answers are the texts that ended tasks.
 func (s *stage) answers(id tasks.ID) []string {
 	s.phone.mu.Lock()
@@ -164,7 +172,8 @@ func dollars(n float64) int64 { return int64(n * 100 * cent) }
 // admin extends it, once, and it goes on to its answer.
 func TestBudgetExtendedByTap(t *testing.T) {
 	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
-	id, card := s.asks("ann", room("hall"), "find it")
+	id, plan := s.runs("ann", room("hall"), "find it")
+	card := s.card(id, plan.ID)
 	want := "**The budget of this task has no room for its next step.**\n$0.55 of $0.60 are spent or set aside; the next step may take up to $0.10.\n\nFor ANN: find it\nOnly an admin can extend it. ANN or an admin can have it answered with what there is."
 	if card.Text != want {
 		t.Errorf("the card says\n%s\nwant\n%s", card.Text, want)
@@ -195,11 +204,53 @@ func TestBudgetExtendedByTap(t *testing.T) {
 	}
 }
 
+// TestLargePlan: a plan that may take more than half of the budget is shown with
+// what it may cost, and waits. What was learnt of a group counts for the next
+// one, whose estimate is on the board.
+func TestLargePlan(t *testing.T) {
+	s, m := newShop(t, 3, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(3)}})
+	id, card := s.runs("ann", room("hall"), "find it")
+	if want := "It may take about 34k tokens, $3.37: more than half of the task's budget"; !strings.Contains(card.Text, want) {
+		t.Errorf("the plan says\n%s\nwant in it %s", card.Text, want)
+	}
+	s.over(id)
+	m.wait = make(chan any)
+	frames, posts := make(chan bot.Draft, 1000), make(chan bot.Chat, 1000)
+	s.phone.mu.Lock()
+	s.phone.frames, s.phone.sent = frames, posts
+	s.phone.mu.Unlock()
+	id = s.starts("ann", room("hall"), "and that")
+	for told := false; !told; { // the board says it while the sub-tasks work
+		d := bot.Draft{}
+		select {
+		case d = <-frames:
+		case <-posts:
+			s.phone.mu.Lock()
+			d = s.phone.posts[len(s.phone.posts)-1].Draft
+			s.phone.mu.Unlock()
+		case <-time.After(30 * time.Second):
+			t.Fatal("no board said what the plan may take")
+		}
+		told = d.Kind == bot.KindBoard && strings.Contains(d.Text, "0 of 3 sub-tasks done · about 9k tokens, $0.90")
+	}
+	for range 3 {
+		m.wait <- nil
+	}
+	s.over(id)
+	if s.state(id).Round != 1 || len(s.decisions(id)) != 0 {
+		t.Errorf("the next plan of the group was confirmed")
+	}
+	if e := s.event(id, s.state(id).Planned[0]).Reply.Estimate; e == nil || *e != (planner.Estimate{Tokens: 9000, Cost: dollars(0.90)}) {
+		t.Errorf("its estimate is %+v, want 9,000 tokens: 4,000 were learnt, 5,000 are usual for an answer", e)
+	}
+}
+
 // TestBudgetDeclined: declined, what was found is told out of what was kept back
 // for that, within the budget.
 func TestBudgetDeclined(t *testing.T) {
 	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
-	id, card := s.asks("ann", room("hall"), "find it")
+	id, plan := s.runs("ann", room("hall"), "find it")
+	card := s.card(id, plan.ID)
 	s.send(s.press("ann", room("hall"), label(t, card.Draft, "Answer with what there is")))
 	s.over(id)
 	if got := s.last(card.ID).Text; !strings.HasSuffix(got, "ANN, 12:00: answered with what there is.") {
@@ -217,7 +268,8 @@ func TestBudgetDeclined(t *testing.T) {
 // would come of it, no model is called, and the sentence names the budget.
 func TestBudgetTooSmallForAnAnswer(t *testing.T) {
 	s, m := newShop(t, 2, tasks.BudgetRules{Asker: true, Budgets: tasks.Budgets{TaskTokens: 1500}})
-	id, card := s.asks("ann", private("ann"), "find it")
+	id, plan := s.runs("ann", private("ann"), "find it")
+	card := s.card(id, plan.ID)
 	before := m.total()
 	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Answer with what there is")))
 	s.over(id)
@@ -305,7 +357,8 @@ func TestBudgetNearlyUsedUp(t *testing.T) {
 // question extends it, or a new day begins, and its question is closed.
 func TestBudgetRenewed(t *testing.T) {
 	s, _ := newShop(t, 8, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60)}})
-	first, card := s.asks("ann", room("hall"), "find it")
+	first, plan := s.runs("ann", room("hall"), "find it")
+	card := s.card(first, plan.ID)
 	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Extend by $0.30")))
 	second := s.card(first, card.ID) // the next one, when that is used up
 	if err := s.inbox.LookAtBudgets(t.Context()); err != nil {
@@ -332,7 +385,7 @@ func TestBudgetRenewed(t *testing.T) {
 func TestCallsWaitForRoom(t *testing.T) {
 	s, m := newShop(t, 6, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(1.20)}})
 	m.wary = true
-	id := s.starts("ann", room("hall"), "find it")
+	id, _ := s.runs("ann", room("hall"), "find it")
 	s.over(id)
 	if got := s.state(id); got.Outcome != planner.Done || got.Budget != "" {
 		t.Fatalf("the task ended as %s, budget %q", got.Outcome, got.Budget)

@@ -21,7 +21,9 @@ type Executor struct {
 	rules atomic.Pointer[PromptRules]
 	till  till
 	price Pricer
-	full  fullTasks
+
+	averages averages
+	full     fullTasks
 
 	earlier     earlier
 	remembering *remembering

@@ -72,6 +72,11 @@ func (x *Executor) replied(ctx context.Context, v *View, a planner.Action, reply
 		x.Log.InfoContext(ctx, "a reply cannot be used", "task", v.ID, "action", a.ID, "model", reply.Model, "reason", e.Problem.Reason)
 	}
 	x.noteRefusals(ctx, v, a, e)
+	if e.Reply != nil && len(e.Reply.Plan) > 0 {
+		if err := x.weigh(ctx, v, e.Reply); err != nil {
+			x.Log.WarnContext(ctx, "it cannot be told what a plan may cost", "task", v.ID, "cause", err)
+		}
+	}
 	events := []planner.Event{e}
 	if next := planner.Apply(v.State, e); next.Phase == planner.PhaseShowing && next.Slot(planner.SlotAnswer).Name == "" {
 		// The intent to show goes into the same commit as what is shown.
@@ -83,6 +88,9 @@ func (x *Executor) replied(ctx context.Context, v *View, a planner.Action, reply
 	err := x.append(ctx, v.ID, events...)
 	if len(events) > 1 && superseded(err) {
 		err = x.append(ctx, v.ID, e)
+	}
+	if err == nil {
+		x.learn(v, a, e)
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	if !p.lasting() {
 		d := p.question(ctx, v, a, p.chat)
 		id, err := p.post(ctx, &p.chat, a.ID, &d, postTries)
-		if about := subjectOf(a.ID); err == nil && (about.decides() || about.kind == aboutBudget) {
+		if about := subjectOf(a.ID); err == nil && about.kind != "" {
 			p.mu.Lock()
 			p.passing[a.ID] = id
 			p.mu.Unlock()
@@ -128,7 +128,11 @@ func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action
 	opening := v.Opening()
 	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), Text: p.asks(v, a.ID), ReplyTo: opening.Message, Mark: p.mark(a.ID)}
 	for i, choice := range p.choices(v, a) {
-		d.Buttons = append(d.Buttons, bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)})
+		b := bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)}
+		if a.Place.Subtask == planner.AtPlan && i == choiceCancel {
+			b.Style = bot.StyleDanger // what is said where nobody is there
+		}
+		d.Buttons = append(d.Buttons, b)
 	}
 	return d
 }
@@ -151,7 +155,7 @@ func (p *Presenter) asks(v *View, action string) string {
 	var subtask string
 	var seq, turn, call int
 	if _, err := fmt.Sscanf(action, "ask plan %d", &seq); err == nil {
-		return p.x.Texts.Text(lang, "question.plan", nil) + "\n\n" + planLines(v, seq)
+		return p.x.Texts.Text(lang, "question.plan", nil) + "\n\n" + planLines(v, seq) + planCost(v, p.x.Texts, seq)
 	}
 	if about := subjectOf(action); about.kind == aboutBudget {
 		return p.overdraftText(v, overdraftOf(v, about.seq))

@@ -1,0 +1,184 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"legwork/i18n"
+	"legwork/llm"
+	"legwork/planner"
+)
+
+// averages are what work has taken in this process, by what it was. The zero
+// value knows nothing yet.
+type averages struct {
+	mu   sync.Mutex
+	list map[string]*average
+}
+
+type average struct {
+	tokens, cost float64
+	seen         int
+}
+
+// memory is how many of the last ones an average is about.
+const memory = 20
+
+func (a *averages) learn(what string, u llm.Usage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.list == nil {
+		a.list = map[string]*average{}
+	}
+	one := a.list[what]
+	if one == nil {
+		one = &average{}
+		a.list[what] = one
+	}
+	one.seen = min(one.seen+1, memory)
+	share := 1 / float64(one.seen)
+	one.tokens += (float64(u.Tokens()) - one.tokens) * share
+	one.cost += (float64(u.Cost) - one.cost) * share
+}
+
+func (a *averages) of(what string) (e planner.Estimate, known bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	one := a.list[what]
+	if one == nil {
+		return e, false
+	}
+	return planner.Estimate{Tokens: int64(one.tokens), Cost: int64(one.cost)}, true
+}
+
+// usual is what is taken for granted before anything was learnt, in tokens of
+// prompts and of replies: a sub-task with tools takes some three turns.
+func usual(role string) (input, output int) {
+	switch role {
+	case planner.LLMTool:
+		return 2000, 600
+	case llm.RoleReview:
+		return 3000, 500
+	case llm.RoleAnswer:
+		return 4000, 1000
+	}
+	return 7500, 900
+}
+
+// learn takes note of what a sub-task, a review or an answer has taken, when it
+// is done.
+func (x *Executor) learn(v *View, a planner.Action, e planner.Event) {
+	switch {
+	case e.Reply == nil || len(e.Reply.Calls) > 0:
+	case a.Role == llm.RoleWork:
+		turns := "work " + v.State.Subtasks[a.Place.Subtask].ID + " turn "
+		sum := e.Reply.Usage
+		for _, before := range v.events {
+			switch {
+			case !strings.HasPrefix(before.Action, turns):
+			case before.Reply != nil:
+				sum = sum.Add(before.Reply.Usage)
+			case before.Problem != nil:
+				sum = sum.Add(before.Problem.Usage)
+			}
+		}
+		x.averages.learn(a.Group, sum)
+	case a.Role == llm.RoleReview || a.Role == llm.RoleAnswer:
+		x.averages.learn("role "+a.Role, e.Reply.Usage)
+	}
+}
+
+// estimate tells what a plan may cost until the answer is there.
+func (x *Executor) estimate(groups []Group, plan []planner.Subtask, model string) *planner.Estimate {
+	var sum planner.Estimate
+	add := func(what, role, model string) {
+		e, known := x.averages.of(what)
+		if !known {
+			input, output := usual(role)
+			u := x.price.QuoteTokens(model, input, output)
+			e = planner.Estimate{Tokens: u.Tokens(), Cost: u.Cost}
+		}
+		sum.Tokens, sum.Cost = sum.Tokens+e.Tokens, sum.Cost+e.Cost
+	}
+	for _, s := range plan {
+		role, by := llm.RoleWork, cmp.Or(model, llm.RoleWork)
+		if s.Name == planner.LLMTool {
+			role = planner.LLMTool
+		}
+		if i := slices.IndexFunc(groups, func(g Group) bool { return g.Name == s.Name }); i >= 0 {
+			by = cmp.Or(groups[i].Model, by)
+		}
+		add(s.Name, role, by)
+	}
+	if len(plan) > 1 { // a single one answers by itself
+		add("role "+llm.RoleReview, llm.RoleReview, cmp.Or(model, llm.RoleReview))
+		add("role "+llm.RoleAnswer, llm.RoleAnswer, cmp.Or(model, llm.RoleAnswer))
+	}
+	return &sum
+}
+
+// weigh estimates what the plan of a reply costs, and has a person confirm the
+// first one when it is large: more than half of the task's budget, or more than
+// is left of any.
+func (x *Executor) weigh(ctx context.Context, v *View, out *planner.Reply) error {
+	model, err := x.decider(ctx, v)
+	if err != nil {
+		return err
+	}
+	out.Estimate = x.estimate(x.groups(ctx, v), out.Plan, model)
+	if v.State.Round > 0 {
+		return nil
+	}
+	e, b := *out.Estimate, x.rules.Load().Budget
+	if b.TaskTokens > 0 && 2*e.Tokens > b.TaskTokens || b.TaskUSD > 0 && 2*e.Cost > b.TaskUSD {
+		out.Confirm = true
+		return nil
+	}
+	opening := v.Opening()
+	err = x.Store.Room(ctx, v.ID, Reservation{
+		Action: "plan", Day: b.day(x.Now()), User: opening.From.Key(), Chat: opening.Chat.Room(), Budgets: b.Budgets,
+		Most: llm.Usage{Input: int(e.Tokens), Cost: e.Cost},
+	})
+	out.Confirm = errors.Is(err, ErrBudget)
+	if err != nil && !out.Confirm {
+		return err
+	}
+	return nil
+}
+
+// estimatedFrom is how many sub-tasks a plan has whose estimate is on the board.
+const estimatedFrom = 3
+
+// boardEstimate is what the board says of a plan that is not small.
+func boardEstimate(v *View, texts *i18n.Texts) string {
+	s := v.State
+	if s.Settled() || len(s.Planned) == 0 {
+		return ""
+	}
+	reply := v.Event(s.Planned[len(s.Planned)-1]).Reply
+	if reply == nil || reply.Estimate == nil || len(reply.Plan) < estimatedFrom {
+		return ""
+	}
+	return " · " + texts.Text(v.Opening().Language, "board.estimate", map[string]any{"Text": estimateText(texts, v.Opening().Language, *reply.Estimate)})
+}
+
+func estimateText(texts *i18n.Texts, lang string, e planner.Estimate) string {
+	return costText(texts.Roughly, texts.Money, lang, e.Tokens, e.Cost)
+}
+
+// planCost is what the question about a plan says of its cost.
+func planCost(v *View, texts *i18n.Texts, seq int) string {
+	reply, lang := v.Event(seq).Reply, v.Opening().Language
+	if reply == nil || reply.Estimate == nil {
+		return ""
+	}
+	key := "question.plan_cost"
+	if reply.Confirm {
+		key = "question.plan_large"
+	}
+	return "\n\n" + texts.Text(lang, key, map[string]any{"Text": estimateText(texts, lang, *reply.Estimate)})
+}
