@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"strings"
 	"time"
 
 	"legwork/llm"
@@ -287,7 +288,7 @@ func Settles(before, after State, e Event) (text string, failed, settled bool) {
 		text = e.Reply.Text
 	}
 	if after.Cut == e.Seq && e.Problem != nil {
-		text = e.Problem.Text + " […]"
+		text = strings.TrimSpace(e.Problem.Text) + " […]"
 	}
 	return text, after.Outcome == Failed || text == "", true
 }

@@ -24,7 +24,6 @@ func TestModelFaults(t *testing.T) {
 		"403":           {llmfake.Status(403), "problem.refused", []string{"403"}},
 		"404":           {llmfake.Status(404), "problem.not_found", []string{"404", "models.main.model"}},
 		"429":           {llmfake.Busy("1"), "problem.busy", []string{"429"}},
-		"429 for hours": {llmfake.Busy("7200"), "problem.busy", []string{"429", "2h0m0s"}},
 		"500":           {llmfake.Status(500), "problem.unreachable", []string{"500"}},
 		"garbage":       {llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultGarbage}}, "problem.garbage", []string{"no choices"}},
 		"web page":      {llmfake.Response{Fault: llmfake.Fault{Kind: llmfake.FaultHTML}}, "problem.garbage", []string{"<!doctype html>", "models.main.base_url"}},
