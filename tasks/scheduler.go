@@ -27,7 +27,8 @@ func NewScheduler(in *Inbox, wall func() time.Time) *Scheduler {
 // How often the wall clock is looked at, since it may be set; how late a missed
 // time is made up for without being asked to; from when on a task says that it
 // is late; how long a schedule stays in the list when it is over; and how many
-// are due at once at most.
+// are due at once at most; by how much the clock may be set back before what was
+// done at later times counts as done by mistake.
 const (
 	wallGap      = time.Minute
 	makeUp       = time.Hour
@@ -35,6 +36,7 @@ const (
 	overKept     = 7 * 24 * time.Hour
 	maxDue       = 1000
 	clockWarning = 5 * time.Minute
+	clockAhead   = 26 * time.Hour // more than a day, and an hour in autumn
 )
 
 // Run works until ctx ends.
@@ -68,6 +70,9 @@ func (s *Scheduler) look(ctx context.Context) (wait time.Duration, err error) {
 	if err := s.clean(ctx, now); err != nil {
 		return wait, err
 	}
+	if failpoint.Fault("fire-early") {
+		now = now.Add(time.Minute)
+	}
 	due, next, err := s.in.Store.Due(ctx, now, maxDue)
 	if err != nil {
 		return wait, fmt.Errorf("reading what is due: %w", err)
@@ -86,7 +91,8 @@ func (s *Scheduler) look(ctx context.Context) (wait time.Duration, err error) {
 	return wait, nil
 }
 
-// clean drops what was over long ago, once an hour.
+// clean drops what was over long ago, and sets right what was moved on by a clock
+// that was far ahead for a while: once an hour, and when the clock is set back.
 func (s *Scheduler) clean(ctx context.Context, now time.Time) error {
 	if gone := now.Sub(s.cleaned); gone >= 0 && gone < time.Hour {
 		return nil
@@ -99,6 +105,10 @@ func (s *Scheduler) clean(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("listing schedules: %w", err)
 	}
 	for _, v := range all {
+		if ahead := v.Last.Sub(now); ahead > clockAhead && !over(v) {
+			s.rearm(ctx, v, now)
+			continue
+		}
 		ended := v.Last
 		for _, t := range []time.Time{v.Skipped, v.Made} {
 			if t.After(ended) {
@@ -113,6 +123,19 @@ func (s *Scheduler) clean(ctx context.Context, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// rearm lets a schedule come again that was done at a time far ahead of now.
+func (s *Scheduler) rearm(ctx context.Context, v Schedule, now time.Time) {
+	spec, err := v.readSpec()
+	if err == nil {
+		s.in.Log.WarnContext(ctx, "a schedule was done when the clock was far ahead; it goes on from now", "schedule", v.ID, "last", v.Last)
+		v.Last, v.Next = now, spec.Next(now)
+		err = s.in.Store.PutSchedule(ctx, v)
+	}
+	if err != nil {
+		s.in.Log.ErrorContext(ctx, "a schedule cannot be set right", "schedule", v.ID, "cause", err)
+	}
 }
 
 // fire opens the task of a schedule that is due, or leaves that out. What was
@@ -142,7 +165,7 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 	if err != nil {
 		return err
 	}
-	if busy {
+	if busy || failpoint.Fault("fire-lost") {
 		return s.leaveOut(ctx, v, WhyRunning, at, next)
 	}
 	unseen, err := s.in.lastUnseen(ctx, v)

@@ -197,6 +197,18 @@ func TestClockJumps(t *testing.T) {
 	})
 }
 
+// TestClockFarAhead: what was done while the clock was a year ahead goes on when
+// that is set right, and not in a year.
+func TestClockFarAhead(t *testing.T) {
+	withSchedules(t, "2027-11-20T08:59:00Z", func(t *testing.T, p *planned) {
+		p.say("/schedule every day at 9:00 look")
+		p.until("2027-11-20T09:01:00Z")
+		p.set(-365 * 24 * time.Hour)
+		p.until("2026-11-21T09:01:00Z")
+		p.want("2027-11-20 09:00 look", "2026-11-21 09:00 look")
+	})
+}
+
 // TestMissedWhileDown: what was missed less than an hour ago is made up for, once,
 // older things are left out, and what comes only once is never lost.
 func TestMissedWhileDown(t *testing.T) {
