@@ -32,9 +32,9 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 	if err != nil {
 		return err
 	}
-	request, leave, err := x.afford(ctx, v, a, scene, request)
+	request, aside, leave, err := x.afford(ctx, v, a, scene, request)
 	if over, reached := errors.AsType[*BudgetError](err); reached {
-		return x.overdrawn(ctx, v, a, over.Overdraft)
+		return x.overdrawn(ctx, v, a, aside, over.Overdraft)
 	}
 	if err != nil {
 		return err

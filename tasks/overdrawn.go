@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -12,35 +13,35 @@ import (
 // afford sets aside what the call of a model action may take. A closing answer
 // for which there is not enough is cut to what is kept back for it. The error is
 // a *BudgetError when there is no room.
-func (x *Executor) afford(ctx context.Context, v *View, a planner.Action, scene planner.Scene, request llm.Request) (llm.Request, func(), error) {
-	r := x.reservation(v, a.ID, request)
+func (x *Executor) afford(ctx context.Context, v *View, a planner.Action, scene planner.Scene, request llm.Request) (_ llm.Request, r Reservation, leave func(), err error) {
+	r = x.reservation(v, a.ID, request)
 	model, err := x.decider(ctx, v)
 	if err != nil {
-		return request, nil, err
+		return request, r, nil, err
 	}
 	if a.Role != llm.RoleAnswer {
 		r.Hold = x.kept(model)
-		leave, err := x.reserve(ctx, v.ID, r)
+		leave, err = x.reserve(ctx, v.ID, r)
 		if r.Hold != nil && a.Role == llm.RolePlan && errors.Is(err, ErrBudget) {
 			r.Hold = nil // it may be answered at once
 			leave, err = x.reserve(ctx, v.ID, r)
 		}
-		return request, leave, err
+		return request, r, leave, err
 	}
 	r.Closing = true
-	leave, err := x.reserve(ctx, v.ID, r)
+	leave, err = x.reserve(ctx, v.ID, r)
 	input, output, ok := x.closingSize(model)
 	for ; ok && errors.Is(err, ErrBudget) && output >= leastOutput; input, output = input/2, output/2 {
 		small, failed := x.smaller(ctx, v, a, scene, input, output)
 		if failed != nil {
-			return request, nil, err
+			return request, r, nil, err
 		}
 		if r.Most = x.price.Quote(small); r.Most.Tokens() <= int64(input+output) {
 			request = small
 			leave, err = x.reserve(ctx, v.ID, r)
 		}
 	}
-	return request, leave, err
+	return request, r, leave, err
 }
 
 // smaller is the closing answer's request with so many tokens to read and to
@@ -70,7 +71,7 @@ func (x *Executor) decider(ctx context.Context, v *View) (string, error) {
 // overdrawn notes that a budget has no room for an action: a person decides then,
 // or the task ends with a sentence about it where nobody would be helped by a
 // question.
-func (x *Executor) overdrawn(ctx context.Context, v *View, a planner.Action, over planner.Overdraft) error {
+func (x *Executor) overdrawn(ctx context.Context, v *View, a planner.Action, r Reservation, over planner.Overdraft) error {
 	over.Extend = extension(over)
 	x.Log.InfoContext(ctx, "a budget is reached", "task", v.ID, "action", a.ID, "budget", over.Budget, "whose", over.Who, "limit", over.Limit, "spent", over.Spent, "wanted", over.Wanted)
 	if x.Reached != nil {
@@ -81,7 +82,7 @@ func (x *Executor) overdrawn(ctx context.Context, v *View, a planner.Action, ove
 		return err
 	}
 	if asks {
-		return x.overdraw(ctx, v, over)
+		return x.overdraw(ctx, v.ID, r)
 	}
 	return x.append(ctx, v.ID, planner.Event{
 		Type: planner.Broke, Action: a.ID, Overdraft: &over,
@@ -94,20 +95,30 @@ func (x *Executor) overdrawn(ctx context.Context, v *View, a planner.Action, ove
 var ErrHeld = errors.New("a budget holds the action")
 
 // overdraw notes that a person is to decide about a budget. Of several actions
-// that have no room the first one's is asked about.
-func (x *Executor) overdraw(ctx context.Context, v *View, over planner.Overdraft) error {
-	err := x.append(ctx, v.ID, planner.Event{Type: planner.Overdrew, Budget: over.Budget, Overdraft: &over})
-	if err == nil {
-		return ErrHeld
+// that have no room the first one's is asked about, and nobody is asked when
+// room was made meanwhile.
+func (x *Executor) overdraw(ctx context.Context, id ID, r Reservation) error {
+	for {
+		state, err := x.Store.State(ctx, id)
+		if err != nil {
+			return err
+		}
+		if state.Budget != "" {
+			return ErrHeld
+		}
+		r.Day = x.rules.Load().Budget.day(x.Now())
+		err = x.Store.Room(ctx, id, r)
+		reached, ok := errors.AsType[*BudgetError](err)
+		if !ok {
+			return cmp.Or(err, ErrHeld) // it begins anew
+		}
+		over := reached.Overdraft
+		over.Extend = extension(over)
+		err = x.Store.Append(ctx, id, state.Seq, 0, planner.Event{Type: planner.Overdrew, At: x.Now(), Budget: over.Budget, Overdraft: &over})
+		if !errors.Is(err, ErrConflict) {
+			return cmp.Or(err, ErrHeld)
+		}
 	}
-	if !superseded(err) {
-		return err
-	}
-	state, failed := x.Store.State(ctx, v.ID)
-	if failed == nil && state.Budget != "" {
-		return ErrHeld
-	}
-	return err
 }
 
 // asksToExtend reports that somebody is to be asked about a reached budget: not
