@@ -176,19 +176,26 @@ func (m *mind) asks(person string, in bot.Chat, question string) tasks.ID {
 	return id
 }
 
+// over waits for the end of a task.
 func (m *mind) over(id tasks.ID) {
+	m.t.Helper()
+	m.until(id, "it is over", func(s planner.State) bool { return s.Finished() })
+}
+
+// until waits for a task to become as ok says.
+func (m *mind) until(id tasks.ID, what string, ok func(planner.State) bool) {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
 	defer cancel()
 	for {
 		changed := m.store.Changed(id)
-		if s := m.state(id); s.Finished() {
+		if ok(m.state(id)) {
 			return
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			m.t.Fatalf("task %s does not end: %+v", id, planner.Todo(m.state(id)))
+			m.t.Fatalf("task %s, until %s: todo %+v", id, what, planner.Todo(m.state(id)))
 		}
 	}
 }

@@ -1,0 +1,93 @@
+package tasks_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// wonders is a model whose first sub-task asks a person, in as many turns as
+// there are arguments of ask_person, and tells then what it heard.
+func wonders(arguments ...string) func(llm.Request) (llm.Reply, bool) {
+	return func(r llm.Request) (llm.Reply, bool) {
+		if r.Role != llm.RoleWork {
+			return looksUp(r)
+		}
+		var heard []string
+		for _, m := range r.Messages {
+			if m.Role == llm.ToolRole {
+				heard = append(heard, m.Content)
+			}
+		}
+		if len(heard) < len(arguments) && slices.ContainsFunc(r.Tools, func(t llm.Tool) bool { return t.Name == planner.ToolAskPerson }) {
+			return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c1", Name: planner.ToolAskPerson, Arguments: arguments[len(heard)]}}}, true
+		}
+		return llm.Reply{Text: "heard " + strings.Join(heard, " and ")}, true
+	}
+}
+
+// TestModelQuestionLapses: what a model asks is not waited for longer than the
+// config says; its message tells so, and so does a late press.
+func TestModelQuestionLapses(t *testing.T) {
+	m := newMind(t, tasks.PromptRules{Approvals: tasks.Approvals{Expire: 50 * time.Millisecond}})
+	m.work = wonders(`{"question": "Which one?", "choices": ["red", "blue"]}`)
+	id := m.opens("ann", private("ann"), "paint it")
+	var card string
+	m.until(id, "it asks", func(s planner.State) bool {
+		card = s.Slot("ask 1/a turn 1 call 1.0").Message
+		return card != "" && s.Slot("ask 1/b turn 1 call 1.0").Message != ""
+	})
+	data := ""
+	for _, p := range m.phone.posts {
+		if p.ID == card {
+			data = label(t, p.Draft, "red")
+		}
+	}
+	m.pass(time.Second)
+	m.over(id)
+	expired := m.texts.Text("en", "prompt.ask_expired", nil)
+	if last := m.event(id, m.state(id).Subtasks[0].End).Reply.Text; last != "heard "+expired {
+		t.Errorf("the model heard %q, want %q", last, expired)
+	}
+	closed := ""
+	for _, p := range m.phone.edits {
+		if p.ID == card {
+			closed = p.Text
+		}
+	}
+	if !strings.Contains(closed, "Which one?") || !strings.Contains(closed, m.text("question.expired", nil)) {
+		t.Errorf("the question's message reads %q", closed)
+	}
+	if got := m.send(m.press("ann", private("ann"), data)).words(); got == "" || strings.Contains(got, "red") {
+		t.Errorf("a late press heard %q", got)
+	}
+}
+
+// TestModelAsksTooMuch: the questions of a task are limited, and the model is
+// told to go on without.
+func TestModelAsksTooMuch(t *testing.T) {
+	m := newMind(t, tasks.PromptRules{})
+	m.rules.Limits.Asks = 1
+	m.restart()
+	first := `{"question": "Which one?"}`
+	m.work = wonders(first, `{"question": "And then?"}`)
+	id := m.opens("ann", private("ann"), "paint it")
+	m.until(id, "it asks", func(s planner.State) bool {
+		return s.Asks == 1 && len(s.Subtasks) == 2 && s.Subtasks[1].State.Ended() != s.Subtasks[0].State.Ended()
+	})
+	m.send(m.by("ann", private("ann"), "red"))
+	m.over(id)
+	full := m.texts.Text("en", "prompt.too_many_asked", map[string]any{"Max": 1})
+	told := 0
+	for _, w := range m.state(id).Subtasks {
+		told += strings.Count(m.event(id, w.End).Reply.Text, full)
+	}
+	if told != 3 { // one of the first sub-task, two of the other
+		t.Errorf("models were told %d times that they ask too much, want 3", told)
+	}
+}
