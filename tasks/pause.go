@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"legwork/failpoint"
 	"legwork/llm"
 )
 
@@ -46,7 +47,7 @@ func OpenPause(ctx context.Context, store Store) (*Pause, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading whether everything is paused: %w", err)
 	}
-	if text == "" {
+	if text == "" || failpoint.Fault("pause-forgotten") {
 		return p, nil
 	}
 	p.set = &Paused{}
@@ -73,7 +74,7 @@ func (p *Pause) State() (Paused, bool) {
 
 // Gate is ErrPaused while everything is paused, otherwise nil.
 func (p *Pause) Gate() error {
-	if _, on := p.State(); on {
+	if _, on := p.State(); on && !failpoint.Fault("pause-leaky") {
 		return ErrPaused
 	}
 	return nil
@@ -117,6 +118,9 @@ func (p *Pause) Set(ctx context.Context, by Paused) (Paused, error) {
 	if err != nil {
 		return by, fmt.Errorf("pausing: %w", err)
 	}
+	if failpoint.Fault("pause-not-stored") {
+		text = nil
+	}
 	p.turn(&by) // calls end to begin before it is stored, and the answer says that it is
 	if err := p.store.PutSetting(ctx, ownerLegwork, settingPaused, string(text)); err != nil {
 		p.turn(nil)
@@ -134,8 +138,10 @@ func (p *Pause) Lift(ctx context.Context) (Paused, bool, error) {
 	if !on {
 		return before, false, nil
 	}
-	if err := p.store.PutSetting(ctx, ownerLegwork, settingPaused, ""); err != nil {
-		return before, true, fmt.Errorf("resuming: %w", err)
+	if !failpoint.Fault("lift-not-stored") {
+		if err := p.store.PutSetting(ctx, ownerLegwork, settingPaused, ""); err != nil {
+			return before, true, fmt.Errorf("resuming: %w", err)
+		}
 	}
 	p.turn(nil)
 	return before, true, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/failpoint"
 	"legwork/tasks"
 )
 
@@ -87,7 +88,7 @@ func (d *desk) changed(id tasks.ID, isNew bool) {
 		d.ring()
 	case f.stage == works:
 		f.stir()
-	case f.stage == dormant:
+	case f.stage == dormant && !failpoint.Fault("wake-lost"):
 		d.rouse(f, !f.held)
 	}
 }
