@@ -63,6 +63,9 @@ func (m *Model) reply(r llm.Request) llm.Reply {
 	case llm.RoleWork:
 		return m.work(p)
 	}
+	if summary, ok := m.rules.digest(r); ok {
+		return llm.Reply{Text: summary}
+	}
 	return llm.Reply{Text: m.answer(p)}
 }
 

@@ -185,6 +185,17 @@ func TestAnswersAreBuiltFromResults(t *testing.T) {
 	}
 }
 
+func TestAConversationIsSummarised(t *testing.T) {
+	turns := "What was said since:\n<question>\nWhat is 17*23?\n</question>\n<answer>\n391\n\nThat is all.\n</answer>\n<question>\nAnd now?\n</question>\n<answer>\nNothing.\n</answer>\n\nWrite the new summary now."
+	got := ask(t, llm.Request{Role: llm.RoleAnswer, Messages: []llm.Message{
+		{Role: llm.System, Content: "You keep the memory."},
+		{Role: llm.User, Content: "The summary so far:\n<summary>\n- Ann wants metric units.\n</summary>\n\n" + turns},
+	}}).Text
+	if want := "- Ann wants metric units.\n- What is 17*23? → 391 That is all.\n- And now? → Nothing."; got != want {
+		t.Errorf("the summary is %q, want %q", got, want)
+	}
+}
+
 func tool(name, description, schema string) llm.Tool {
 	return llm.Tool{Name: name, Description: description, Schema: json.RawMessage(schema)}
 }
@@ -202,6 +213,7 @@ func tools() []llm.Tool {
 		tool("echo", "Echoes a message.", `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`),
 		tool("get-sum", "Returns the sum of two numbers.", `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`),
 		tool("paint", "Paints in a colour.", `{"type":"object","properties":{"colour":{"enum":["red","blue"]}},"required":["colour"]}`),
+		tool("get_state", "Reads the state that the task's agents share: all, or some keys.", `{"type":"object","properties":{"keys":{"type":"array","items":{"type":"string"}}},"required":[]}`),
 		tool("read_result", "Reads on in a result that was cut.", `{"type":"object","properties":{"result":{"type":"integer"}},"required":["result"]}`),
 		tool("ask_person", "Asks the person and waits.", `{"type":"object","properties":{"question":{"type":"string"}},"required":["question"]}`),
 		tool("broken", "Echoes.", `{"type":"object","properties":3}`),

@@ -8,6 +8,7 @@ import (
 // rules are the patterns by which texts are understood.
 type rules struct {
 	tag, state                          *regexp.Regexp
+	turn, before                        *regexp.Regexp // of what is to be summarised
 	url, zone, date, time, path, place  *regexp.Regexp
 	number                              *regexp.Regexp
 	expression, percent, amount, quoted *regexp.Regexp
@@ -21,13 +22,15 @@ func newRules() *rules {
 	const number = `\d+(?:[.,]\d+)*`
 	const month = `(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|January|February|March|April|May|June|July|August|September|October|November|December)`
 	return &rules{
-		tag:   re(`(?s)<(goal|task|guidance|result|data)\b([^>]*)>(.*?)</(?:goal|task|guidance|result|data)>`),
-		state: re(`state="([^"]*)"`),
-		url:   re(`https?://[^\s<>"'，。）)]+[^\s<>"'，。）).,;:!?]`),
-		zone:  re(`\b(?:(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Za-z_/+0-9-]+|(?:UTC|GMT)(?:[+-]\d{1,2}(?::\d\d)?)?)`),
-		date:  re(`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?|\d{4}年\d{1,2}月\d{1,2}日|\b\d{1,2}\.\d{1,2}\.\d{4}\b|(?i)\b(?:\d{1,2} ` + month + `|` + month + ` \d{1,2},?) \d{4}\b|\b(?:tomorrow|yesterday)\b|завтра|вчера|明天|昨天`),
-		time:  re(`(?i)\b\d{1,2}(?::\d\d){1,2}(?: ?[ap]m)?\b|\b\d{1,2} ?[ap]m\b`),
-		path:  re(`(?:[\w.-]*/)*[\w-]+\.(?:txt|md|csv|json|ya?ml|pdf|go|log|html?|docx?|xlsx?|png|jpe?g)\b`),
+		turn:   re(`(?s)<question>\n(.*?)\n</question>\s*<answer>\n(.*?)\n</answer>`),
+		before: re(`(?s)<summary>\n(.*?)\n</summary>`),
+		tag:    re(`(?s)<(goal|task|guidance|result|data)\b([^>]*)>(.*?)</(?:goal|task|guidance|result|data)>`),
+		state:  re(`state="([^"]*)"`),
+		url:    re(`https?://[^\s<>"'，。）)]+[^\s<>"'，。）).,;:!?]`),
+		zone:   re(`\b(?:(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)/[A-Za-z_/+0-9-]+|(?:UTC|GMT)(?:[+-]\d{1,2}(?::\d\d)?)?)`),
+		date:   re(`\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?|\d{4}年\d{1,2}月\d{1,2}日|\b\d{1,2}\.\d{1,2}\.\d{4}\b|(?i)\b(?:\d{1,2} ` + month + `|` + month + ` \d{1,2},?) \d{4}\b|\b(?:tomorrow|yesterday)\b|завтра|вчера|明天|昨天`),
+		time:   re(`(?i)\b\d{1,2}(?::\d\d){1,2}(?: ?[ap]m)?\b|\b\d{1,2} ?[ap]m\b`),
+		path:   re(`(?:[\w.-]*/)*[\w-]+\.(?:txt|md|csv|json|ya?ml|pdf|go|log|html?|docx?|xlsx?|png|jpe?g)\b`),
 		// In order: behind a preposition or a time of day, the whole text, behind "in" in small letters, before 现在 and the like.
 		place:      re(`(?:\b(?i:in|at|for|of|from|to) |\x00 |(?:^|\s)[Вв]о? )(\p{Han}+|\p{Lu}[\p{L}'’.-]*(?: \p{Lu}[\p{L}'’.-]*)*)|^(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)$|\btime .*\bin ([a-z' -]+)$|(?:[请請][问問]|[现現]在|在)*(\p{Han}{2,8}?)(?:[现現]在|[当當][前地]|的?[时時][间間]|[几幾][点點])`),
 		months:     re(`^(?:January|February|March|April|May|June|July|August|September|October|November|December|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)`),
