@@ -121,7 +121,7 @@ func (in *Inbox) pastPress(ctx context.Context, r *routed, verb string, id ID, r
 	}
 	switch {
 	case o == nil:
-		in.say(r, "error.too_late", nil)
+		in.say(r, "error.task_gone", nil)
 	case !r.admin && o.From.Key() != r.message.From.Key():
 		in.aside(r, "error.not_yours")
 	case verb == pressDetails:

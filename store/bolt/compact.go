@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -274,22 +275,13 @@ func (s *Store) note(changes *rules.Changes, now time.Time) {
 	}
 }
 
-// deletes reports that changes take away what people wrote.
+// deletes reports that changes take away what people wished to be gone, or what
+// is too old. What is only replaced or done with waits for that.
 func deletes(changes *rules.Changes) bool {
-	if len(changes.Gone) > 0 {
+	if len(changes.Gone)+len(changes.SpentGone) > 0 {
 		return true
 	}
-	for _, r := range changes.Rows {
-		if r.Gone {
-			return true
-		}
-	}
-	for _, value := range changes.Settings {
-		if value == "" {
-			return true
-		}
-	}
-	return false
+	return changes.Moved == 0 && slices.ContainsFunc(changes.Rows, func(r rules.Row) bool { return r.Gone })
 }
 
 // removeCopies removes what a compaction left when it was killed.
