@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ const endingProgram = "package main\n\nfunc main() {}\n"
 
 // measureProcess builds the binary as releases are, and measures its start and
 // its memory.
-func measureProcess(ctx context.Context, dir string) ([]figure, error) {
+func measureProcess(ctx context.Context, dir string) (figures []figure, err error) {
 	binary, empty, ending := filepath.Join(dir, "legwork"), filepath.Join(dir, "empty"), filepath.Join(dir, "ending")
 	if err := build(ctx, binary, "./cmd/legwork"); err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func measureProcess(ctx context.Context, dir string) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer fake.Close() //nolint:errcheck // it only listens
+	defer func() { err = errors.Join(err, fake.Finish()) }()
 	config := filepath.Join(dir, "config.yaml")
 	text := fmt.Sprintf("data_dir: data\nlog: {level: warn}\nmodels:\n  main: {base_url: %q, api_key: bench, model: bench}\n"+
 		"servers:\n  clock: {builtin: clock}\n  math: {builtin: math}\n", fake.URL)

@@ -264,3 +264,22 @@ func TestModelIsLeftAlone(t *testing.T) {
 		t.Errorf("the admin was told %d times, want once", told)
 	}
 }
+
+// TestCutAnswerIsTriedAgain: in the chat the message that the answer grew in
+// says what happened and keeps what came of it; Retry brings the whole answer.
+func TestCutAnswerIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	const attempts = 3 // of one call
+	b := newTown(t, scene{haste: 20, plot: plot{think: func(r llmfake.Request) llmfake.Response {
+		if r.Seq <= attempts {
+			return cutAfter(12)
+		}
+		return llmfake.Say(story)
+	}}})
+	b.opens()
+	b.Say(b.bob.ID, b.bob, "tell me a story")
+	retry := b.says("button.retry", nil)
+	m := b.offers(b.bob.ID, retry, b.text("problem.cut_off", nil), b.text("partial.answer", nil), "a river that ran uphill, because […]")
+	b.taps(b.bob, b.bob.ID, m.ID, retry)
+	b.sees(b.bob.ID, "because nobody had told it otherwise.")
+}

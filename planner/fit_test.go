@@ -1,0 +1,90 @@
+package planner_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"legwork/planner"
+)
+
+// talked is a scene with a summary and six turns of some 1,000 bytes before the
+// task, and a bound on the prompt.
+func talked(most int) planner.Scene {
+	scene := planner.Scene{MaxBytes: most}
+	scene.Past.Summary = "they spoke of rivers"
+	for i := range 6 {
+		scene.History = append(scene.History, planner.Exchange{Goal: fmt.Sprintf("turn %d", i), Answer: strings.Repeat("so it is. ", 100)})
+	}
+	return scene
+}
+
+// TestWhatGoesFirst: a prompt that must be shorter loses the oldest turns of the
+// conversation first, its summary last of them, then the middle of old results,
+// and the newest result last of all. Roles take turns all the while.
+func TestWhatGoesFirst(t *testing.T) {
+	st := begin(t)
+	for _, name := range []string{"a", "b"} {
+		st.plan(planner.Subtask{ID: name, Name: planner.LLMTool, Description: "find " + name}, planner.Subtask{ID: name + "2", Name: planner.LLMTool, Description: "find more", After: []string{name}})
+		st.text("work "+name+" turn 1.0", name+" begins"+strings.Repeat(" and goes on", 300)+" and ends.")
+		st.text("work "+name+"2 turn 1.0", "little")
+	}
+	action := planner.Todo(st.s)[0].ID
+	r, whole := st.prompt(action, talked(0))
+	size := planner.Bytes(r.Messages)
+	marks := []string{"turn 0", "turn 1", "turn 5", "they spoke of rivers", "a begins" + strings.Repeat(" and goes on", 300), "b begins" + strings.Repeat(" and goes on", 300)}
+	gone := 0 // of the marks
+	for most := size; most > 6000; most -= 100 {
+		r, text := st.prompt(action, talked(most)) // checks that it is valid
+		if got := planner.Bytes(r.Messages); got > most+50 {
+			t.Errorf("%d bytes, want at most %d", got, most)
+		}
+		if !strings.Contains(text, "goal") || !strings.Contains(text, "a begins") || !strings.Contains(text, "and ends.") {
+			t.Fatalf("with %d bytes of %d: the goal or both ends of a result are missing:\n%s", most, size, text)
+		}
+		for i, mark := range marks {
+			if !strings.Contains(whole, mark) {
+				t.Fatalf("the whole prompt has no %.20q", mark)
+			}
+			if has := strings.Contains(text, mark); has != (i >= gone) {
+				if has || i > gone {
+					t.Fatalf("with %d bytes of %d: %.20q is there: %v, %d marks before are gone", most, size, mark, has, gone)
+				}
+				gone = i + 1
+			}
+		}
+	}
+	if gone < 5 {
+		t.Errorf("%d marks are gone at last, want five at least", gone)
+	}
+}
+
+// TestCutAnswer: a task whose answer was cut off has its beginning, which the
+// next ones see; a sub-task's beginning is part of what the others see.
+func TestCutAnswer(t *testing.T) {
+	broke := func(st *story, action, text string) (planner.State, planner.Event) {
+		before := st.s
+		st.add(planner.Event{Type: planner.Broke, Action: action, Problem: &planner.Problem{Code: "cut_off", Text: text}})
+		return before, st.events[len(st.events)-1]
+	}
+	st := begin(t)
+	before, e := broke(st, planner.Todo(st.s)[0].ID, "Once upon a time ")
+	if st.s.Cut != e.Seq || st.s.Broken != e.Seq || st.s.Outcome != planner.Failed {
+		t.Errorf("state %+v, want it failed with the beginning of seq %d", st.s, e.Seq)
+	}
+	text, failed, settled := planner.Settles(before, st.s, e)
+	if text != "Once upon a time […]" || !failed || !settled {
+		t.Errorf("settles with %q, failed %v, %v; want the beginning, marked, and a failure", text, failed, settled)
+	}
+
+	st = begin(t)
+	st.plan(planner.Subtask{ID: "a", Name: planner.LLMTool, Description: "find a"}, planner.Subtask{ID: "b", Name: planner.LLMTool, Description: "find b", After: []string{"a"}})
+	broke(st, "work a turn 1.0", "The first half")
+	_, prompt := st.prompt("work b turn 1.0", planner.Scene{})
+	if !strings.Contains(prompt, "The first half") || !strings.Contains(prompt, "incomplete") {
+		t.Errorf("the prompt does not say what the cut sub-task had written:\n%s", prompt)
+	}
+	if st.s.Cut != 0 {
+		t.Errorf("the beginning of a sub-task's result is taken for the task's answer")
+	}
+}
