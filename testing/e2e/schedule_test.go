@@ -119,3 +119,27 @@ func TestSlackSchedule(t *testing.T) {
 	o.taps(card, "Delete", ben)
 	o.sees(in(general), "Deleted: Every weekday at 09:00")
 }
+
+// TestScheduleReload: schedules of the config come, change and go with it. Who has
+// not made them leaves them alone, an admin may pause them.
+func TestScheduleReload(t *testing.T) {
+	t.Parallel()
+	b := newTown(t, scene{})
+	s := b.opens()
+	chat := b.group(b.Supergroup("Friends", b.ann, b.bob))
+	entry := fmt.Sprintf("schedules:\n  - {name: news, when: every weekday 9:00, text: say the news, chat: 'telegram:%d', timezone: Europe/Berlin}\n", chat)
+	b.changes(s, "log: {level: debug}", entry+"log: {level: debug}", "the config was reloaded", "schedules")
+	b.Say(chat, b.bob, "/schedule@legwork_bot")
+	b.sees(chat, "1. Every weekday at 09:00: say the news")
+	b.Say(chat, b.bob, "/schedule@legwork_bot pause 1")
+	b.sees(chat, b.says("error.admin_needed", nil))
+	b.Say(chat, b.ann, "/schedule@legwork_bot pause 1")
+	b.sees(chat, "Paused.", "from the configuration: news")
+	b.changes(s, "say the news", "say the weather", "the config was reloaded", "schedules")
+	b.Say(chat, b.ann, "/schedule@legwork_bot show 1")
+	b.sees(chat, "say the weather", "paused")
+	b.changes(s, "when: every weekday 9:00", "when: every weekday", "the changed config has mistakes", "names no time of the day")
+	b.changes(s, strings.Replace(strings.Replace(entry, "say the news", "say the weather", 1), "every weekday 9:00", "every weekday", 1), "", "the config was reloaded", "schedules")
+	b.Say(chat, b.ann, "/schedule@legwork_bot")
+	b.sees(chat, b.says("schedule.none", nil))
+}
