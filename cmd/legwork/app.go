@@ -42,11 +42,12 @@ type app struct {
 	pause    *tasks.Pause
 	clock    *clock.Steady // by which things expire
 
-	forgotten atomic.Bool // something was deleted whose bytes may still be there
+	forgotten atomic.Bool  // something was deleted whose bytes may still be there
+	suspected atomic.Int64 // when admins were last told of a damaged task, in Unix seconds
 }
 
 // stopTime is how long the parts may take to stop.
-const stopTime = 10 * time.Second
+const stopTime = 9 * time.Second
 
 // openApp opens the store and prepares the tools. The caller connects the app
 // to platforms before it starts it, and closes it.
@@ -93,6 +94,7 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 	})
 	a.engine = local.New(local.Config{
 		Store: a.store, Executor: a.executor, Log: a.log, Now: a.clock.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
+		Damaged: a.damaged,
 	})
 	a.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: toolbox.New(a.tools),

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -61,12 +62,30 @@ type misuse string
 
 func (m misuse) Error() string { return string(m) }
 
+// exitTime is how long after a signal the process is there at most: the parts of
+// a command have less, so that they can say which of them did not end.
+const exitTime = stopTime + time.Second/2
+
 func main() {
 	surviveFileLimit()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	code := run(ctx, os.Args[1:], console{os.Stdin, os.Stdout, os.Stderr, os.LookupEnv})
 	stop()
 	os.Exit(code)
+}
+
+// untilSignal is a context that ends when the process is to stop. From then on the
+// next signal ends the process at once, and so does exitTime.
+func untilSignal() (ctx context.Context, stop func()) {
+	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() {
+		stop()
+		time.AfterFunc(exitTime, func() {
+			fmt.Fprintln(os.Stderr, "legwork: it did not stop in time; what was cut off goes on at the next start")
+			os.Exit(exitFailed)
+		})
+	})
+	return ctx, stop
 }
 
 // run executes one command line and returns its exit code.
