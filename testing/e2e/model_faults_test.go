@@ -32,6 +32,48 @@ func TestAskedToBeLeftAlone(t *testing.T) {
 	p.end()
 }
 
+// TestNobodyThere: an address where nobody listens, or speaks otherwise, is
+// named in the log.
+func TestNobodyThere(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		base func(w *world) string
+		hint string
+	}{
+		"nobody listens": {func(*world) string { return "http://127.0.0.1:1/v1" }, "nothing listens at models.main.base_url"},
+		"no TLS":         {func(w *world) string { return strings.Replace(w.models.URL, "http:", "https:", 1) }, "should begin with http://"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, plot{})
+			w.configure(fmt.Sprintf("models: {main: {base_url: %q, api_key: sk-secret-e2e, model: fake}}\n", c.base(w)))
+			p := w.start("chat", "--json")
+			answer := p.ask("q", "hello")
+			p.says(answer, true, w.text("problem.unreachable", nil))
+			p.logged("level=ERROR", "task="+answer.Task, c.hint)
+			p.end()
+		})
+	}
+}
+
+// TestEndlessAnswer: a reply that does not end is cut, and the beginning of it
+// is all that people get.
+func TestEndlessAnswer(t *testing.T) {
+	t.Parallel()
+	words := fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", strings.Repeat("word ", 1<<12))
+	w := newWorld(t, plot{wait: 3 * time.Second, think: always(llmfake.Response{
+		Text: "the end", Fault: llmfake.Fault{Kind: llmfake.FaultFlood, Message: words, After: 100 << 20 / len(words)},
+	})})
+	p := w.start("chat", "--json")
+	answer := p.ask("q", "first: say something")
+	p.says(answer, true, w.text("problem.cut_off", nil))
+	if n := len(answer.Text); n < 10_000 || n > 60_000 {
+		t.Errorf("an answer of %d bytes, want the beginning of it", n)
+	}
+	p.logged("level=ERROR", "task="+answer.Task, "far longer than its model may write", "models.main.max_output_tokens")
+	p.goesOn()
+}
+
 // TestCutAnswerIsKept: what came of an answer before it was cut off for good
 // stays, marked as incomplete, and the next question sees it.
 func TestCutAnswerIsKept(t *testing.T) {
@@ -153,88 +195,6 @@ func TestPromptThatNeverFits(t *testing.T) {
 		t.Errorf("%d requests, want three at most", n)
 	}
 	p.goesOn()
-}
-
-// TestOddReplies: what models write instead of what they should.
-func TestOddReplies(t *testing.T) {
-	t.Parallel()
-	desk := func(what string) string {
-		return fmt.Sprintf(`{"plan": [{"name": "desk", "description": "%s"}, {"name": "desk", "description": "%s too"}]}`, what, what)
-	}
-	for name, c := range map[string]struct {
-		plan   llmfake.Response
-		failed bool
-		want   string // key of a text, or words
-		calls  string // part of the tool's arguments; empty: it is not called
-	}{
-		"whitespace":             {llmfake.Say(" \n\t "), true, "problem.garbage", ""},
-		"thinking alone":         {llmfake.Response{Thinking: story}, true, "problem.garbage", ""},
-		"two plans in the text":  {llmfake.Say("First " + desk("old") + " or rather " + desk("new")), false, "value of new", "new"},
-		"two plans as calls":     {llmfake.Response{ToolCalls: []llmfake.ToolCall{{Name: "plan", Arguments: desk("old")}, {Name: "plan", Arguments: desk("new")}}}, false, "value of new", "new"},
-		"a plan that is cut off": {llmfake.Response{ToolCalls: []llmfake.ToolCall{{Name: "plan", Arguments: desk("old")[:60]}}, Finish: "length"}, true, "problem.cut_off", ""},
-		"a plan cut in the text": {llmfake.Response{Text: desk("old")[:60], Finish: "length"}, true, "problem.cut_off", ""},
-		"a plan cut by the line": {llmfake.Response{Text: desk("old"), Fault: llmfake.Fault{Kind: llmfake.FaultCut, After: 4}}, true, "problem.cut_off", ""},
-		"thinking, then a plan":  {llmfake.Response{Text: "<think>" + desk("old") + "</think>" + desk("new")}, false, "value of new", "new"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, plot{think: steps{plan: always(c.plan)}.think})
-			p := w.start("chat", "--json")
-			answer := p.ask("q", "first: a question")
-			if strings.HasPrefix(c.want, "problem.") {
-				c.want = w.text(c.want, nil)
-			}
-			p.says(answer, c.failed, c.want)
-			calls := w.calls("lookup")
-			for _, call := range calls {
-				if c.calls == "" || !strings.Contains(call, c.calls) {
-					t.Errorf("a call of what was not to be done: %s", call)
-				}
-			}
-			for _, e := range p.events() {
-				if strings.Contains(e.Text, `"plan"`) || strings.Contains(e.Text, "river") {
-					t.Errorf("a person saw %q", e.Text)
-				}
-			}
-			p.goesOn()
-		})
-	}
-}
-
-// TestOddCalls: a sub-task's model is told what is wrong with its calls, and
-// corrects them.
-func TestOddCalls(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ tool, arguments, told string }{
-		"an unknown tool":       {"crystal_ball", `{"key": "x"}`, "there is no tool"},
-		"arguments cut off":     {"desk__lookup", `{"key": "x`, ""},
-		"arguments of no JSON":  {"desk__lookup", `key = x`, ""},
-		"arguments that do not": {"desk__lookup", `{"keys": 7}`, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, plot{think: steps{
-				plan: always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "alpha"}, {"name": "desk", "description": "beta"}]}`)),
-				work: func(r llmfake.Request) llmfake.Response {
-					task, _ := r.Tagged("task")
-					said, ok := toolResult(r)
-					switch {
-					case !ok:
-						return llmfake.Call(c.tool, c.arguments)
-					case strings.Contains(said, "value of"):
-						return llmfake.Say("found: " + said)
-					}
-					if !strings.Contains(said, c.told) {
-						t.Errorf("the model is told %q, want %q", said, c.told)
-					}
-					return llmfake.Call(exposed(r, "lookup"), fmt.Sprintf(`{"key": %q}`, task))
-				},
-			}.think})
-			p := w.start("chat", "--json")
-			p.says(p.ask("q", "first: a question"), false, "value of beta")
-			p.goesOn()
-		})
-	}
 }
 
 // TestModelIsLeftAlone: after three failures nothing is asked of the endpoint,
