@@ -61,7 +61,7 @@ func newPause(store Store) *Pause { return &Pause{store: store, changed: make(ch
 
 // State tells whether everything is paused, and by whom.
 func (p *Pause) State() (Paused, bool) {
-	if p == nil {
+	if p == nil || failpoint.Fault("pause-leaky") {
 		return Paused{}, false
 	}
 	p.mu.Lock()
@@ -74,7 +74,7 @@ func (p *Pause) State() (Paused, bool) {
 
 // Gate is ErrPaused while everything is paused, otherwise nil.
 func (p *Pause) Gate() error {
-	if _, on := p.State(); on && !failpoint.Fault("pause-leaky") {
+	if _, on := p.State(); on {
 		return ErrPaused
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/failpoint"
 	"legwork/tasks"
 )
 
@@ -88,7 +87,7 @@ func (d *desk) changed(id tasks.ID, isNew bool) {
 		d.ring()
 	case f.stage == works:
 		f.stir()
-	case f.stage == dormant && !failpoint.Fault("wake-lost"):
+	case f.stage == dormant:
 		d.rouse(f, !f.held)
 	}
 }
