@@ -178,7 +178,7 @@ func (s *session) ready(in Input) bool {
 // rested reports that it is time to let everything go on: nothing has happened
 // for a while since it was seen to be paused, or for long.
 func (l *life) rested(in Input) bool {
-	return l.sent[in.Key] && (l.calms > 0 && l.gates["paused "+in.Key] || l.calms >= 8)
+	return l.sent[in.Key] && (l.calms > 3 && l.gates["paused "+in.Key] || l.calms > 8)
 }
 
 // settled reports whether all is as it has to be in the end.

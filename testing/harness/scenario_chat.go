@@ -75,7 +75,7 @@ func fires(r *rand.Rand, inputs []Input, idle []room) []Input {
 }
 
 // halts lets an admin pause everything while one of the planned questions
-// works, in a quarter of the runs.
+// works, in a third of the runs.
 func halts(r *rand.Rand, inputs []Input, admin room) []Input {
 	var planned []string
 	for _, in := range inputs {
@@ -83,7 +83,7 @@ func halts(r *rand.Rand, inputs []Input, admin room) []Input {
 			planned = append(planned, in.ID)
 		}
 	}
-	if len(planned) == 0 || r.IntN(4) > 0 {
+	if len(planned) == 0 || r.IntN(3) > 0 {
 		return inputs
 	}
 	halt := Input{Kind: Halt, ID: fmt.Sprintf("h%d", len(inputs)+1), Chat: admin.name, From: admin.people[0], Text: "pause", Gate: planned[r.IntN(len(planned))]}

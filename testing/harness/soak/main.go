@@ -79,7 +79,7 @@ func soak(o order) (int, error) {
 			fmt.Fprintf(os.Stderr, format+"\n", a...)
 		}
 	}
-	code := 0
+	var code int
 	switch {
 	case o.at != "":
 		o.campaign.Front = o.fronts[0]
