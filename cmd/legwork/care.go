@@ -8,6 +8,7 @@ import (
 	"legwork/store/bolt"
 	"legwork/store/care"
 	"legwork/store/disk"
+	"legwork/tasks"
 	"legwork/tools/builtin/memory"
 )
 
@@ -78,6 +79,19 @@ func (a *app) tellCare(ctx context.Context, n care.Notice) {
 		key = "admin.data_damaged"
 	}
 	a.inbox.TellAdmins(ctx, key, map[string]any{"Path": n.File, "Problem": firstLines(n.Text, 5)})
+}
+
+// damaged tells the admins of a damaged task, though not of each: more of them
+// may come. The next start reads all of the file.
+func (a *app) damaged(ctx context.Context, id tasks.ID, cause error) {
+	if err := a.store.Suspect(); err != nil {
+		a.log.ErrorContext(ctx, "the next start does not know of the damage", "cause", err)
+	}
+	last, now := a.suspected.Load(), a.clock.Now().Unix()
+	if last != 0 && now-last < int64(time.Hour/time.Second) || !a.suspected.CompareAndSwap(last, now) {
+		return
+	}
+	a.inbox.TellAdmins(ctx, "admin.task_damaged", map[string]any{"Task": string(id), "Problem": firstLines(cause.Error(), 3)})
 }
 
 // tellLoss tells the admins that the data file was replaced.

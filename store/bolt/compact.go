@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -45,6 +46,17 @@ type Compacted struct {
 func (s *Store) Compact(ctx context.Context) (c Compacted, err error) {
 	s.copying.Lock()
 	defer s.copying.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	var closing sync.WaitGroup
+	defer closing.Wait()
+	defer cancel()
+	closing.Go(func() { // a store that is to be closed waits for nobody
+		select {
+		case <-s.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
 	start := time.Now()
 	freed := s.freed.Swap(false)
 	if err = s.compact(ctx, &c); err != nil {

@@ -194,7 +194,20 @@ func (m *mending) lanes() error {
 			return err
 		}
 	}
-	return nil
+	return m.accounts()
+}
+
+// accounts deletes those of tasks that are over.
+func (m *mending) accounts() error {
+	b := m.base.bucket(bucketAccounts)
+	var keys [][]byte
+	c := b.Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if _, live := m.live[tasks.ID(k)]; !live {
+			keys = append(keys, bytes.Clone(k))
+		}
+	}
+	return deleteKeys(b, keys)
 }
 
 // dues writes the due-table anew.

@@ -36,6 +36,9 @@ type Config struct {
 	// wait for their turn to work included. 0: four times Concurrent, and at
 	// least 64.
 	Room int
+	// Damaged hears of each task that was dropped because a record of it is
+	// damaged. Nil: nobody does.
+	Damaged func(ctx context.Context, id tasks.ID, cause error)
 }
 
 // New makes an engine; nothing happens before Run.
@@ -168,6 +171,9 @@ func (e *Engine) abandon(ctx context.Context, id tasks.ID, cause error) error {
 	}
 	if err := e.cfg.Store.Drop(ctx, id); err != nil {
 		return errors.Join(cause, fmt.Errorf("dropping task: %w", err))
+	}
+	if e.cfg.Damaged != nil {
+		e.cfg.Damaged(ctx, id, cause)
 	}
 	if chat != nil {
 		if p, err := e.cfg.Executor.Present(id, *chat); err == nil {
