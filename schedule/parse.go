@@ -106,6 +106,12 @@ func (p *parser) check(s Spec) {
 		return
 	}
 	before := p.at
+	if p.qualified() {
+		p.fail(TooMuch, strings.TrimSpace(string(p.text[before:min(before+20, len(p.text))])))
+		p.at = before
+		return
+	}
+	p.at = before
 	joined := p.has(and) || p.has(to) || p.has(past)
 	start := p.at
 	if !joined {
@@ -139,7 +145,33 @@ func (p *parser) more(joined bool) bool {
 	if _, n := p.digits(5); n > 0 {
 		return true
 	}
-	return p.has(every) || p.has(oneDay) || p.has(manyDays) || p.has(near) || p.has(months)
+	return p.has(every) || p.namesDays() || p.has(near) || p.has(months)
+}
+
+func (p *parser) namesDays() bool {
+	return p.has(workdays) || p.has(weekends) || p.has(oneDay) || p.has(manyDays)
+}
+
+// qualified reports that days or a time zone come next, which would be taken for
+// a part of what is to be done.
+func (p *parser) qualified() bool {
+	before := p.at
+	if p.has(by) && p.namesDays() {
+		return true
+	}
+	p.at = before
+	p.space()
+	name := p.at
+	for c := p.peek(); unicode.IsLetter(c) && c < unicode.MaxASCII || c == '/' || c == '_'; c = p.peek() {
+		p.at++
+	}
+	zone := string(p.text[name:p.at])
+	upper := zone != "" && strings.ToUpper(zone) == zone
+	if !upper && !strings.Contains(zone, "/") || p.at-name < 3 {
+		return false
+	}
+	_, err := time.LoadLocation(zone)
+	return err == nil
 }
 
 // spec reads the time.
@@ -182,7 +214,7 @@ func (p *parser) wall() Spec {
 		p.at = before
 	}
 	if !timed {
-		times, timed = p.times(d.part)
+		times, timed = p.timesAfter(d)
 	}
 	switch {
 	case p.err != nil:
@@ -194,6 +226,21 @@ func (p *parser) wall() Spec {
 		return p.combine(d, times)
 	}
 	return Spec{}
+}
+
+// timesAfter reads the times of days that were read, perhaps after a comma.
+func (p *parser) timesAfter(d days) ([]clock, bool) {
+	if times, ok := p.times(d.part); ok || p.err != nil {
+		return times, ok
+	}
+	before := p.at
+	if p.has(same(0, ",")) {
+		if times, ok := p.times(d.part); ok || p.err != nil {
+			return times, ok
+		}
+	}
+	p.at = before
+	return nil, false
 }
 
 // combine makes the Spec of days and times.

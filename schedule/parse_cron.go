@@ -72,7 +72,16 @@ func (p *parser) cronFields() []string {
 		}
 		return nil
 	}
+	if more := p.field(); more == "*" || more == "?" || strings.HasPrefix(more, "*/") {
+		p.fail(BadCron, strings.Join(append(fields, more), " "))
+	}
 	return fields
+}
+
+// field reads the next word without reading on.
+func (p *parser) field() string {
+	word, _, _ := strings.Cut(strings.TrimSpace(p.rest()), " ")
+	return word
 }
 
 // cronLike reports that a word may be that field.

@@ -62,8 +62,14 @@ func (p *parser) afterEvery(start int) (days, bool) {
 	if part, ok := p.take(partEvery); ok {
 		return days{cron: everyDay, part: part}, true
 	}
-	if d, ok := p.nth(); ok {
-		return d, ok
+	if d, ok := p.everyOther(); ok {
+		return d, true
+	}
+	if d, ofMonth, ok := p.nth(); ok {
+		if !ofMonth && strings.HasSuffix(d.cron, "#2") { // every other one, or the second of the month
+			p.fail(Unclear, p.read(start))
+		}
+		return d, true
 	}
 	if d, ok := p.named(); ok {
 		return d, true
@@ -113,6 +119,18 @@ func (p *parser) afterEvery(start int) (days, bool) {
 }
 
 var dayMark = same(0, "of", "числа")
+
+// everyOther reads "other monday".
+func (p *parser) everyOther() (days, bool) {
+	before := p.at
+	if p.has(same(0, "other")) {
+		if n, ok := p.take(oneDay); ok {
+			return p.everyWeeks(2, 1<<n), true
+		}
+	}
+	p.at = before
+	return days{}, false
+}
 
 // everyDays is "every day" or every so many days, from the next time on.
 func (p *parser) everyDays(n int) (days, bool) {
@@ -209,9 +227,17 @@ func (p *parser) ofWeek(start, n int) (days, bool) {
 	case list&(list-1) != 0:
 		p.fail(TooMuch, p.read(start))
 	}
+	if !ok {
+		return days{}, false
+	}
+	return p.everyWeeks(n, list), true
+}
+
+// everyWeeks is one day of every so many weeks, from the next such day on.
+func (p *parser) everyWeeks(n int, day uint64) days {
 	first := wallOf(p.now)
-	for ok && list&(1<<first.Weekday()) == 0 {
+	for day&(1<<first.Weekday()) == 0 {
 		first = first.AddDate(0, 0, 1)
 	}
-	return days{every: 7 * n, date: first, step: 7}, ok
+	return days{every: 7 * n, date: first, step: 7}
 }

@@ -19,9 +19,9 @@ func (p *parser) interval() (Spec, bool) {
 		}
 		if unit, ok := p.take(units); ok && unit <= unitHour {
 			if !counted {
-				n = 1
+				return p.apart(before, unitTime(unit)), true
 			}
-			return p.apart(before, time.Duration(n)*unitTime(unit)), true
+			return p.apart(before, time.Duration(n)*unitTime(unit)+p.further(unit)), true
 		}
 		p.at = before
 	}
@@ -30,6 +30,21 @@ func (p *parser) interval() (Spec, bool) {
 
 // once reads "раз в", which says every.
 func (p *parser) once() bool { return p.has(same(0, "раз в", "once every", "once a", "once an")) }
+
+// further reads the minutes after hours: "1 hour 30 minutes".
+func (p *parser) further(unit int) time.Duration {
+	before := p.at
+	if unit == unitHour {
+		p.has(and)
+		if n, ok := p.number(); ok {
+			if unit, ok := p.take(units); ok && unit == unitMinute {
+				return time.Duration(n) * time.Minute
+			}
+		}
+	}
+	p.at = before
+	return 0
+}
 
 func unitTime(unit int) time.Duration {
 	return map[int]time.Duration{unitSecond: time.Second, unitMinute: time.Minute, unitHour: time.Hour}[unit]
@@ -59,6 +74,10 @@ func (p *parser) fromNow() (Spec, bool) {
 		}
 		unit, ok = p.take(units)
 	}
+	var more time.Duration
+	if ok {
+		more = p.further(unit)
+	}
 	if !ok || p.sees(ago) || said == p.has(after) { // one of them must say so
 		p.at = before
 		return Spec{}, false
@@ -68,7 +87,7 @@ func (p *parser) fromNow() (Spec, bool) {
 		p.fail(TooLong, text)
 		return Spec{}, true
 	}
-	at := p.now.Add(time.Duration(n) * unitTime(unit))
+	at := p.now.Add(time.Duration(n)*unitTime(unit) + more)
 	if unit >= unitDay {
 		days := map[int][3]int{unitDay: {0, 0, n}, unitWeek: {0, 0, 7 * n}, unitMonth: {0, n, 0}, unitYear: {n, 0, 0}}[unit]
 		at = p.dayFromNow(days)

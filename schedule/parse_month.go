@@ -9,7 +9,7 @@ import (
 func (p *parser) ofMonth(start int) (days, bool) {
 	p.has(on)
 	p.has(on)
-	if d, ok := p.nth(); ok {
+	if d, _, ok := p.nth(); ok {
 		return d, true
 	}
 	if p.has(lastDay) {
@@ -57,9 +57,11 @@ func (p *parser) dayOfEvery(start int) (days, bool) {
 func (p *parser) ofEveryMonth() (days, bool) {
 	start := p.at
 	p.has(on)
-	if d, ok := p.nth(); ok {
+	if d, ofMonth, ok := p.nth(); ok && ofMonth {
 		return d, true
 	}
+	p.at = start
+	p.has(on)
 	n, last := 0, p.has(lastDay)
 	if !last {
 		var ok bool
@@ -88,28 +90,30 @@ func (p *parser) everyUnit() (int, bool) {
 	return p.take(units)
 }
 
-// nth reads "first monday of the month".
-func (p *parser) nth() (days, bool) {
+// nth reads "first monday of the month". Without the month, ofMonth is false.
+func (p *parser) nth() (d days, ofMonth, ok bool) {
 	before := p.at
 	n, ok := p.take(ordinals)
 	if !ok {
-		return days{}, false
+		return days{}, false, false
 	}
 	day, ok := p.take(oneDay)
 	if !ok {
 		p.at = before
-		return days{}, false
+		return days{}, false, false
 	}
+	d = days{cron: fmt.Sprintf("* * %d#%d", day, n)}
+	if n == lastOf {
+		d.cron = fmt.Sprintf("* * %dL", day)
+	}
+	before = p.at
 	p.has(of)
 	p.has(every)
-	if unit, ok := p.take(units); ok && unit != unitMonth {
-		p.at = before
-		return days{}, false
+	if unit, ok := p.take(units); ok && unit == unitMonth {
+		return d, true, true
 	}
-	if n == lastOf {
-		return days{cron: fmt.Sprintf("* * %dL", day)}, true
-	}
-	return days{cron: fmt.Sprintf("* * %d#%d", day, n)}, true
+	p.at = before
+	return d, false, true
 }
 
 // ofYear reads the date of "every year".

@@ -66,7 +66,7 @@ func (p *parser) minutes(h int, said bool) (c clock, explicit bool) {
 	if sign == ':' || sign == '.' && said {
 		p.at++
 		if m, n := p.digits(2); n == 2 && p.lower[p.at-3] == sign && p.peek() != '.' {
-			if p.peek() == ':' {
+			if c := p.ahead(1); p.peek() == ':' && c >= '0' && c <= '9' {
 				m = 60 // seconds are not kept
 			}
 			return clock{h, m}, true

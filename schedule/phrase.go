@@ -11,7 +11,8 @@ import (
 type Phrase struct {
 	Kind  string         // one of the constants
 	Times []string       // of the day: "09:00"
-	Days  []time.Weekday // of Weekly
+	Days  []time.Weekday // of Weekly and Nth
+	Nth   int            // of Nth: which one of the month, from 1; 0: the last
 	Day   int            // of Monthly and Yearly: of the month
 	Month time.Month     // of Yearly
 	At    time.Time      // of Once: when; of Steps: the first time, on the wall clock
@@ -31,6 +32,7 @@ const (
 	Weekly    = "weekly"
 	Monthly   = "monthly"
 	MonthEnds = "month_ends"
+	Nth       = "nth"
 	Yearly    = "yearly"
 	Cron      = "cron"
 )
@@ -104,6 +106,8 @@ func phraseOf(c cron) (p Phrase, ok bool) {
 			p.Days = append(p.Days[1:], time.Sunday)
 		}
 		return p, true
+	case anyDay && anyMonth && len(c.fields[weekDay]) >= 2:
+		return nthOf(c.fields[weekDay])
 	case !anyWeekDay:
 	case anyMonth && c.fields[monthDay] == "L":
 		return Phrase{Kind: MonthEnds}, true
@@ -114,4 +118,18 @@ func phraseOf(c cron) (p Phrase, ok bool) {
 		return Phrase{Kind: Yearly, Day: day, Month: time.Month(m)}, err == nil
 	}
 	return p, false
+}
+
+// nthOf reads "1#2", the second Monday, and "5L", the last Friday.
+func nthOf(field string) (p Phrase, ok bool) {
+	day, n, numbered := strings.Cut(field, "#")
+	p.Kind = Nth
+	if !numbered {
+		day = strings.TrimSuffix(field, "L")
+	} else if p.Nth, ok = digits(n); !ok {
+		return p, false
+	}
+	d, ok := digits(day)
+	p.Days = []time.Weekday{time.Weekday(d % 7)}
+	return p, ok
 }

@@ -291,7 +291,8 @@ func TestPhrase(t *testing.T) {
 		"cron 0 8 24 12 *":                         "yearly 08:00 24 December",
 		"cron */5 8-18 * * *":                      "cron */5 8-18 * * *",
 		"cron 0 8 1 * 1":                           "cron 0 8 1 * 1",
-		"cron 0 8 * * 1#1":                         "cron 0 8 * * 1#1",
+		"cron 0 8 * * 1#1":                         "nth 08:00 Monday #1",
+		"cron 0 8 * * 5L":                          "nth 08:00 Friday #0",
 		"cron 0 * * * *":                           "cron 0 * * * *",
 		"every 1h30m0s since 2026-11-20T09:00:00Z": "interval 1h30m0s",
 		"days 14 since 2026-11-20T09:00":           "steps 09:00 14",
@@ -317,6 +318,9 @@ func TestPhrase(t *testing.T) {
 		}
 		if p.Month > 0 {
 			got += " " + p.Month.String()
+		}
+		if p.Kind == schedule.Nth {
+			got += fmt.Sprintf(" #%d", p.Nth)
 		}
 		if p.Count > 0 {
 			got += fmt.Sprintf(" %d", p.Count)

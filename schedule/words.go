@@ -120,7 +120,7 @@ var (
 		same(night, "at night", "ночи"),
 	)
 	partEvery = slices.Concat(
-		same(morning, "morning", "утро"), same(afternoon, "afternoon"), same(evening, "evening", "вечер"), same(night, "night", "ночь"),
+		same(morning, "morning", "утро", "早", "早上", "早晨", "天早上"), same(afternoon, "afternoon"), same(evening, "evening", "вечер", "晚", "晚上", "天晚上"), same(night, "night", "ночь"),
 	)
 	halves    = slices.Concat(same(0, "am", "a.m.", "a.m"), same(12, "pm", "p.m.", "p.m"))
 	points    = same(0, "点", "點", "时", "時", "点钟", "点整")
@@ -134,7 +134,7 @@ var (
 // A day that is near: the value is how far, and a hundred for each part of the
 // day.
 var near = slices.Concat(
-	same(0, "today", "сегодня", "今天", "今日"), same(evening*100, "tonight", "今晚"),
+	same(0, "today", "сегодня", "今天", "今日"), same(evening*100, "tonight", "this evening", "сегодня вечером", "今晚"),
 	same(1, "tomorrow", "завтра", "明天", "明日"), same(morning*100+1, "明早", "tomorrow morning", "завтра утром"),
 	same(evening*100+1, "明晚", "tomorrow evening", "завтра вечером"),
 	same(2, "day after tomorrow", "the day after tomorrow", "послезавтра", "后天", "後天"), same(3, "大后天"),

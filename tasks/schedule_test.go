@@ -229,20 +229,20 @@ func TestManySchedules(t *testing.T) {
 func TestScheduleLanguages(t *testing.T) {
 	specs := []string{
 		"every weekday 9:00", "weekends 10:00", "по понедельникам и четвергам в 18:30", "每月1号8:00", "каждый год 24 декабря в 18:00",
-		"every 2 hours", "every minute", "every 3 days at 7:00", "on the last day of every month at 20:00", "*/5 8-18 * * *", "tomorrow 9:00", "every day at 9:00 and 17:30",
+		"every 2 hours", "every minute", "every 3 days at 7:00", "on the last day of every month at 20:00", "*/5 8-18 * * *", "tomorrow 9:00", "every day at 9:00 and 17:30", "every first monday of the month at 8:00", "every last friday at 8:00",
 	}
 	want := map[string][]string{
 		"en": {
 			"Every weekday at 09:00", "Every Saturday and Sunday at 10:00", "Every Monday, Thursday at 18:30", "On day 1 of every month at 08:00", "Every year on 24 December at 18:00",
-			"Every 2 hours", "Every minute", "Every 3 days at 07:00", "On the last day of every month at 20:00", "Cron expression `*/5 8-18 * * *`", "Once, Saturday, 2026-11-21 09:00", "Every day at 09:00, 17:30",
+			"Every 2 hours", "Every minute", "Every 3 days at 07:00", "On the last day of every month at 20:00", "Cron expression `*/5 8-18 * * *`", "Once, Saturday, 2026-11-21 09:00", "Every day at 09:00, 17:30", "On the first Monday of every month at 08:00", "On the last Friday of every month at 08:00",
 		},
 		"ru": {
 			"По будням в 09:00", "По субботам и воскресеньям в 10:00", "По понедельникам, четвергам в 18:30", "1 числа каждого месяца в 08:00", "Каждый год 24 декабря в 18:00",
-			"Каждые 2 часа", "Каждую 1 минуту", "Каждые 3 дня в 07:00", "В последний день каждого месяца в 20:00", "Выражение cron `*/5 8-18 * * *`", "Один раз, ", "Каждый день в 09:00, 17:30",
+			"Каждые 2 часа", "Каждую 1 минуту", "Каждые 3 дня в 07:00", "В последний день каждого месяца в 20:00", "Выражение cron `*/5 8-18 * * *`", "Один раз, ", "Каждый день в 09:00, 17:30", "По понедельникам (1-й раз в месяце) в 08:00", "По пятницам (последний раз в месяце) в 08:00",
 		},
 		"zh": {
 			"每个工作日 09:00", "每周六、周日 10:00", "每逢周一、周四 18:30", "每月 1 日 08:00", "每年12月24日 18:00",
-			"每 2 小时", "每 1 分钟", "每 3 天 07:00", "每月最后一天 20:00", "cron 表达式 `*/5 8-18 * * *`", "一次，", "每天 09:00、17:30",
+			"每 2 小时", "每 1 分钟", "每 3 天 07:00", "每月最后一天 20:00", "cron 表达式 `*/5 8-18 * * *`", "一次，", "每天 09:00、17:30", "每月第一个周一 08:00", "每月最后一个周五 08:00",
 		},
 	}
 	for lang, words := range want {

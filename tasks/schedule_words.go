@@ -29,6 +29,9 @@ func comes(texts *i18n.Texts, lang string, spec schedule.Spec) string {
 			days = append(days, texts.Text(lang, fmt.Sprintf("schedule.day_%d", d), nil))
 		}
 		data["Days"] = strings.Join(days, join)
+	case schedule.Nth:
+		data["Days"] = texts.Text(lang, fmt.Sprintf("schedule.day_%d", p.Days[0]), nil)
+		data["Name"] = texts.Text(lang, fmt.Sprintf("schedule.nth_%d", p.Nth), nil)
 	case schedule.Monthly:
 		data["Days"] = p.Day
 	case schedule.Yearly:
