@@ -121,7 +121,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		cache: newCache(),
 	}
 	s.db.Store(db)
-	s.jobs <- s.tidy()
+	s.tidy()
 	go s.write()
 	return s, nil
 }

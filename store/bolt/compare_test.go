@@ -204,6 +204,7 @@ func (p *pair) spend(r *rapid.T) {
 // reserved makes a reservation, or asks for room, and returns what it is told.
 func (p *pair) reserved(do func(context.Context, tasks.ID, tasks.Reservation) error, id tasks.ID, action string, tokens int, limit int64) (any, error) {
 	v := reserved(action, limit)
+	v.Chat = fmt.Sprint("test:", 1+tokens%2) // one of the chats that move
 	v.Most = llm.Usage{Input: tokens, Output: tokens, Cost: int64(tokens)}
 	v.Hold, v.Closing = &llm.Usage{Input: 5}, action == "x"
 	err := do(p.t.Context(), id, v)

@@ -106,16 +106,14 @@ func (b base) Accounts() (ids []tasks.ID, err error) {
 	return ids, err
 }
 
-// tidy is the first thing that the writer of a store does. What it cannot tidy
-// is left reserved for its day.
-func (s *Store) tidy() *job {
-	return &job{done: make(chan struct{}), do: func(stage *rules.Stage) error {
-		err := stage.Tidy()
-		if err != nil {
-			s.log.Error("leaving what was reserved as it is", "error", err)
+// tidy is done before anything else is written. What it cannot tidy stays
+// reserved for its day.
+func (s *Store) tidy() {
+	for _, j := range s.run([]*job{{do: (*rules.Stage).Tidy}}, nil) {
+		if j.err != nil {
+			s.log.Error("leaving what was reserved as it is", "error", j.err)
 		}
-		return err
-	}}
+	}
 }
 
 // Sum implements rules.Base. A damaged one is added up anew from the rows of its

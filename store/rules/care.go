@@ -243,8 +243,7 @@ func (k Keeper) dropSpent(match func(SpentRow) bool, d *tasks.Deleted) error {
 		}
 		err = k.Change(func(s *Stage) error {
 			for _, r := range rows {
-				delete(s.changes.Spent, r)
-				s.changes.SpentGone = append(s.changes.SpentGone, r)
+				s.dropSpentRow(r)
 			}
 			return nil
 		})
@@ -525,8 +524,3 @@ func (s *Stage) Conversations(after string, n int) ([]string, error) {
 
 // AllSettings implements Base, of what is committed.
 func (s *Stage) AllSettings() (map[Setting]string, error) { return s.base.AllSettings() }
-
-// SpentRows implements Base, of what is committed.
-func (s *Stage) SpentRows(match func(SpentRow) bool, n int) ([]SpentRow, error) {
-	return s.base.SpentRows(match, n)
-}

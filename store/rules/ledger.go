@@ -136,9 +136,6 @@ func (s *Stage) Account(id tasks.ID) (Account, error) {
 	return s.base.Account(id)
 }
 
-// Accounts implements Base, of what is committed.
-func (s *Stage) Accounts() ([]tasks.ID, error) { return s.base.Accounts() }
-
 // Sum implements Base.
 func (s *Stage) Sum(of Sums) (Sum, error) {
 	if v, ok := s.changes.Sums[of]; ok {

@@ -19,7 +19,7 @@ func (s *Stage) Move(from string, to bot.Chat) error {
 		return err
 	}
 	return s.Try(func(s *Stage) error {
-		for _, step := range []func(string, bot.Chat) error{s.moveLane, s.moveSummary, s.moveTurns, s.moveCut, s.moveSettings, s.moveSchedules} {
+		for _, step := range []func(string, bot.Chat) error{s.moveLane, s.moveSummary, s.moveTurns, s.moveCut, s.moveSettings, s.moveSchedules, s.moveLedger} {
 			if err := step(from, to); err != nil {
 				return err
 			}

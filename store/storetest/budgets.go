@@ -198,6 +198,45 @@ func testBudgetRush(b *bench) {
 	b.same("overshot", b.used("t0", budgets)-budgets.DayTokens, int64(fit*size-size+1))
 }
 
+// testSpentMoved: a chat that goes on under another id goes on with its budget.
+func testSpentMoved(b *bench) {
+	budgets, hold := tasks.Budgets{ChatDayUSD: 1}, use(5)
+	b.ask(chat("old"), "t", "goal")
+	b.ask(chat("new"), "probe", "goal")
+	for i, room := range []string{"test:old", "test:new"} {
+		r := reservation("a", 100, tasks.Budgets{})
+		r.Chat = room
+		b.reserve("t", r)
+		b.settle("t", "a", use(10+i))
+	}
+	held := reservation("held", 100, tasks.Budgets{})
+	held.Chat, held.Hold = "test:old", &hold
+	b.reserve("t", held)
+	chatUsed := func(room string) int64 {
+		b.Helper()
+		r := reservation("probe", 0, budgets)
+		r.Chat, r.Most = room, llm.Usage{Cost: 1 << 40}
+		var reached *tasks.BudgetError
+		if err := b.store.Room(b.Context(), "probe", r); !errors.As(err, &reached) {
+			b.Fatalf("Room for very much in %s: got %v, want a BudgetError", room, err)
+		}
+		return reached.Overdraft.Spent / 2
+	}
+	for range 2 {
+		b.move(chat("old"), chat("new"))
+		b.store = b.reopen()
+		b.same("used by the old one", chatUsed("test:old"), int64(0))
+		b.same("used by the new one", chatUsed("test:new"), int64(10+11+100+5))
+		moved := row(2, use(10).Add(use(11)))
+		moved.Chat = "test:new"
+		b.same("rows", b.spent(tasks.SpentQuery{}), []tasks.Spent{moved})
+		b.same("of all", b.used("probe", tasks.Budgets{DayUSD: 1}), int64(126))
+	}
+	b.settle("t", "held", use(7))
+	b.append("t", planner.Event{Type: planner.Stopped})
+	b.same("at the end", chatUsed("test:new"), int64(10+11+7))
+}
+
 // testSpentForgotten: nothing tells any more what a person has spent who is
 // forgotten, but the sum of the day holds for everybody.
 func testSpentForgotten(b *bench) {

@@ -82,6 +82,7 @@ func Run(t *testing.T, open Opener) {
 		{"spent", testSpent},
 		{"bad reservations", testBadReservations},
 		{"what was spent is forgotten", testSpentForgotten},
+		{"what was spent moves", testSpentMoved},
 		{"any ledger", testAnyLedger},
 		{"schedules", testSchedules},
 		{"due", testDue},
