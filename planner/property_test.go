@@ -257,7 +257,7 @@ func TestEveryPrefixGivesValidPrompts(t *testing.T) {
 	scene := planner.Scene{
 		Texts: texts, Groups: []i18n.Group{{Name: "math", Description: "Exact arithmetic."}},
 		Tools: []llm.Tool{{Name: "math_x", Description: "x", Schema: json.RawMessage(`{"type":"object"}`)}},
-		Past:  planner.Past{History: []planner.Exchange{{Goal: "before", Answer: ""}}},
+		Past:  planner.Past{Summary: "they talked", History: []planner.Exchange{{Goal: "before", Answer: ""}, {Goal: strings.Repeat("long ", 200), Answer: "so", Tainted: true}}},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, at: t0, ended: map[string]bool{}}
@@ -269,16 +269,30 @@ func TestEveryPrefixGivesValidPrompts(t *testing.T) {
 				if a.Kind != planner.KindModel {
 					continue
 				}
-				r, err := planner.Prompt(w.s, journal, a, scene)
-				if err != nil {
-					t.Fatalf("Prompt(%s): %v", a.ID, err)
-				}
-				if err := llm.Check(r); err != nil {
-					t.Fatalf("Prompt(%s) is not valid: %v\n%+v", a.ID, err, r.Messages)
+				for _, most := range []int{0, 6000, 4500, 3000} {
+					scene.MaxBytes = most
+					r, err := planner.Prompt(w.s, journal, a, scene)
+					if err != nil {
+						t.Fatalf("Prompt(%s) of %d bytes: %v", a.ID, most, err)
+					}
+					if err := llm.Check(r); err != nil {
+						t.Fatalf("Prompt(%s) of %d bytes is not valid: %v\n%+v", a.ID, most, err, r.Messages)
+					}
+					takeTurns(t, r.Messages)
 				}
 			}
 		}
 	})
+}
+
+// takeTurns checks that neither people nor models speak twice in succession, as
+// the templates of some models want it.
+func takeTurns(t *rapid.T, messages []llm.Message) {
+	for i, m := range messages[1:] {
+		if before := messages[i]; m.Role == before.Role && m.Role != llm.ToolRole {
+			t.Fatalf("two messages of the %s follow each other: %+v and %+v", m.Role, before, m)
+		}
+	}
 }
 
 // TestPromptsGrowAtTheEnd: each prompt of a role begins with at least 90 % of

@@ -40,11 +40,22 @@ func found(v *View, texts *i18n.Texts) string {
 		case inside:
 		case w.State == planner.SubDone && e.Reply != nil:
 			tell(&b, name, e.Reply.Text)
-		case w.State == planner.SubFailed && e.Type == planner.Broke && e.Problem.Text != "":
-			tell(&b, texts.Text(v.Opening().Language, "partial.subtask", map[string]any{"Name": name}), unfinished(e.Problem.Text))
+		case w.State == planner.SubFailed && begun(e) != "":
+			tell(&b, texts.Text(v.Opening().Language, "partial.subtask", map[string]any{"Name": name}), unfinished(begun(e)))
 		}
 	}
 	return b.String()
+}
+
+// begun is what a sub-task that failed with this event had written.
+func begun(e planner.Event) string {
+	switch {
+	case e.Type == planner.Broke:
+		return e.Problem.Text
+	case e.Reply != nil: // with calls, in its last turn
+		return e.Reply.Text
+	}
+	return ""
 }
 
 // tell adds what one sub-task found to a list.

@@ -89,3 +89,41 @@ func TestOddCalls(t *testing.T) {
 		})
 	}
 }
+
+// TestCallsInTheAnswer: who writes the closing answer has no tools; one that
+// calls some all the same is told, and never makes people read calls.
+func TestCallsInTheAnswer(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]llmfake.Response{
+		"by the protocol": llmfake.Call("desk__lookup", `{"key": "more"}`),
+		"in the text":     llmfake.Say(`{"tool_calls": [{"name": "desk__lookup", "arguments": {"key": "more"}}]}`),
+		"a plan":          llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "more"}]}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, plot{think: steps{
+				plan:   always(llmfake.Call("plan", `{"plan": [{"name": "desk", "description": "alpha"}, {"name": "desk", "description": "beta"}]}`)),
+				review: always(llmfake.Call("plan", `{"plan": []}`)),
+				answer: func(r llmfake.Request) llmfake.Response {
+					if strings.Contains(prompt(r), "Your last reply could not be used") {
+						return llmfake.Brain{}.Respond(r)
+					}
+					return call
+				},
+			}.think})
+			p := w.start("chat", "--json")
+			answer := p.ask("q", "first: a question")
+			p.says(answer, false, "value of alpha")
+			p.logged("task="+answer.Task, "a reply cannot be used")
+			if calls := w.calls("lookup"); len(calls) != 2 {
+				t.Errorf("got the calls %q, want one for each sub-task", calls)
+			}
+			for _, e := range p.events() {
+				if strings.Contains(e.Text, "tool_calls") || strings.Contains(e.Text, `"plan"`) {
+					t.Errorf("a person saw %q", e.Text)
+				}
+			}
+			p.goesOn()
+		})
+	}
+}
