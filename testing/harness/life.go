@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -111,6 +112,10 @@ func (l *life) stirred() {
 		l.front.trouble(l.rand)
 	}
 	for _, gate := range l.front.gates() {
+		if strings.HasPrefix(gate, "paused ") && !l.gates[gate] && l.kill != (Kill{}) {
+			l.p.life.Halted = true // a pause is short: kills that nothing aims would miss it
+			l.killer.Reset(time.Duration(100+l.rand.IntN(400)) * time.Millisecond)
+		}
 		l.gates[gate] = true
 	}
 	if !l.leaving {

@@ -50,7 +50,7 @@ func (k Kill) kind(l Life) string {
 	if name, n, ok := cutPoint(k.Point); ok && count(l, name) >= n {
 		return aimedKill
 	}
-	if k.After > 0 && (k.At == 0 || l.End.Sub(l.Start) < k.At) {
+	if l.Halted || k.After > 0 && (k.At == 0 || l.End.Sub(l.Start) < k.At) {
 		return soonKill
 	}
 	return randomKill

@@ -103,6 +103,7 @@ type Life struct {
 	Hits       []string // the failpoints it passed, in order
 	Exit       int      // when it was not killed
 	Hung       bool     // it did not end in time
+	Halted     bool     // its kill fell soon after everything was paused
 }
 
 // Event is one line of stdout.

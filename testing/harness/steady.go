@@ -238,7 +238,10 @@ func (c *crowd) hear(e telegramfake.Entry) {
 	p, text, keys := c.people[at], e.Params["text"], e.Params["reply_markup"]
 	if _, planned := c.plans["["+mark(text)+"]"]; planned && e.Method == "sendMessage" {
 		c.plans["["+mark(text)+"]"]++
-		return
+		if p.mark == "" || !strings.Contains(text, strings.Trim(p.mark, "[]")) {
+			return
+		} // what was said while it was decided belongs to it
+		c.report.Joined++
 	}
 	press := func(label string) { go c.fake.Press(e.Chat, e.Message, label, p.User) } // when the lock is free
 	switch {
@@ -248,7 +251,7 @@ func (c *crowd) hear(e telegramfake.Entry) {
 		p.stops = false
 		press(stopLabel)
 	case p.doing == "" || strings.Contains(keys, stopLabel):
-	case p.mark != "" && !strings.Contains(text, p.mark):
+	case p.mark != "" && !strings.Contains(text, strings.Trim(p.mark, "[]")) || mark(text) == "" && p.mark != "":
 	case p.doing == "cancel" && !strings.Contains(text, stoppedText) && !strings.Contains(text, "[p"):
 	default:
 		c.report.took(time.Since(p.due.Add(-patience)))

@@ -31,6 +31,7 @@ type SteadyReport struct {
 	Samples []Sample
 	Said    map[string]int // by what people wanted
 	Fired   int            // answers that a schedule brought
+	Joined  int            // questions that were taken for a part of what a schedule asked in that moment
 	Lost    []string       // what was not answered in time
 	Rude    []string       // what the outside would call a bug of legwork
 	answers []time.Duration
@@ -176,7 +177,7 @@ func (r *SteadyReport) String() string {
 	for _, kind := range slices.Sorted(maps.Keys(r.Said)) {
 		kinds = append(kinds, fmt.Sprintf("%s %d", kind, r.Said[kind]))
 	}
-	fmt.Fprintf(&b, "%v with %d people, the first %v of it warm-up: %s; answers brought by schedules %d; not answered within %v: %d.", r.Order.For, r.Order.People, r.Order.Warm, strings.Join(kinds, ", "), r.Fired, patience, len(r.Lost))
+	fmt.Fprintf(&b, "%v with %d people, the first %v of it warm-up: %s; answers brought by schedules %d, to which %d other messages were added; not answered within %v: %d.", r.Order.For, r.Order.People, r.Order.Warm, strings.Join(kinds, ", "), r.Fired, r.Joined, patience, len(r.Lost))
 	if len(r.answers) > 0 {
 		fmt.Fprintf(&b, " Answers took %v (median).", medianOf(r.answers).Round(time.Millisecond))
 	}
