@@ -23,6 +23,12 @@ func NewID(at time.Time) ID {
 	return ID(ulid.MustNew(ulid.Timestamp(at), rand.Reader).String())
 }
 
+// Made is when the id was made; false when NewID has not made it.
+func (id ID) Made() (at time.Time, known bool) {
+	u, err := ulid.ParseStrict(string(id))
+	return u.Timestamp(), err == nil
+}
+
 // Toolbox gives access to the tool groups as they are at the moment of a call.
 // It is safe for concurrent use.
 type Toolbox interface {

@@ -54,6 +54,9 @@ func (k Keeper) eachTask(d *tasks.Deleted, choose func(Base, []Listed) ([]Listed
 			}
 			return err
 		})
+		if errors.Is(err, errEnough) {
+			return k.inTurns(chosen, d, do)
+		}
 		if err != nil || len(all) == 0 {
 			return err
 		}
@@ -90,9 +93,16 @@ func (k Keeper) inTurns(list []Listed, d *tasks.Deleted, do func(*Stage, Listed,
 	return nil
 }
 
-// ended picks tasks whose last event came before a time.
+// errEnough says that no further task is of interest.
+var errEnough = errors.New("enough")
+
+// ended picks tasks whose last event came before a time. Ids come in the order
+// of time: after the first one that was made later there is none.
 func ended(b Base, list []Listed, before time.Time) (old []Listed, err error) {
 	for _, t := range list {
+		if made, known := t.ID.Made(); known && !made.Before(before) {
+			return old, errEnough
+		}
 		if !t.Task.Over {
 			continue
 		}

@@ -228,3 +228,22 @@ func testRetain(b *bench) {
 	b.store = b.reopen()
 	b.there("a2", "a3")
 }
+
+// testRetainByTime: the ids that tasks get tell when there is nothing older.
+func testRetainByTime(b *bench) {
+	begin := b.clock.now()
+	var ids []tasks.ID
+	for day := range 4 {
+		id := tasks.NewID(b.clock.now())
+		b.asks(chat(fmt.Sprint(day)), id, "ann", true)
+		ids = append(ids, id)
+		b.clock.add(24 * time.Hour)
+	}
+	d, err := b.store.Retain(b.Context(), begin.Add(36*time.Hour), time.Time{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.same("deleted", d, tasks.Deleted{Tasks: 2})
+	b.none(ids[:2]...)
+	b.there(ids[2:]...)
+}

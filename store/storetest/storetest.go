@@ -55,6 +55,7 @@ func Run(t *testing.T, open Opener) {
 		{"forget a chat", testForgetChat},
 		{"forget many", testForgetMany},
 		{"retain", testRetain},
+		{"retain by time", testRetainByTime},
 		{"move", testMove},
 		{"move onto another conversation", testMoveOnto},
 		{"move and go on", testMoveGoOn},
