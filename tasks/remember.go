@@ -22,6 +22,7 @@ import (
 const (
 	summarisers    = 2           // conversations that are summarised at a time
 	summarisedNext = 500         // turns that are looked at together
+	summaryReach   = 8           // times the budget: what a conversation may have without a summary
 	summaryShare   = 4           // what part of the budget the summary itself may be
 	summaryRounds  = 20          // summaries in a row, of a conversation that has long been without
 	summaryPatient = time.Minute // how long people's calls come first
@@ -147,12 +148,12 @@ func (x *Executor) summarise(ctx context.Context, conversation string, id ID, op
 	if err != nil {
 		return false, fmt.Errorf("reading a summary: %w", err)
 	}
-	turns, err := x.Store.Turns(ctx, conversation, before.Until, summarisedNext)
+	size := x.promptBytes(llm.RoleAnswer)
+	budget := x.historyBudget(size)
+	turns, err := x.unsummarised(ctx, conversation, before.Until, budget)
 	if err != nil {
 		return false, fmt.Errorf("reading turns: %w", err)
 	}
-	size := x.promptBytes(llm.RoleAnswer)
-	budget := x.historyBudget(size)
 	turns = oldest(turns, budget, size/2)
 	if len(turns) == 0 {
 		return false, nil
@@ -176,10 +177,20 @@ func (x *Executor) summarise(ctx context.Context, conversation string, id ID, op
 	return true, nil
 }
 
+// unsummarised are the turns after a summary. Of a conversation that has none
+// the oldest are left out when it is long: to read all of what prompts have done
+// without would cost a lot at once.
+func (x *Executor) unsummarised(ctx context.Context, conversation string, until uint64, budget int) ([]Turn, error) {
+	if until > 0 {
+		return x.Store.Turns(ctx, conversation, until, summarisedNext)
+	}
+	return x.Store.History(ctx, conversation, "", summaryReach*budget)
+}
+
 // oldest are the turns that go into the next summary: none as long as all fit
 // into the budget, otherwise so many that the rest takes half of it. The newest
-// stays, and so does one without an outcome yet, and those after it. most bounds
-// what goes into one summary; 0: nothing does.
+// stays, and so does one without an outcome yet, and those after it, unless they
+// have become too many. most bounds what goes into one summary; 0: nothing does.
 func oldest(turns []Turn, budget, most int) []Turn {
 	left := 0
 	for _, t := range turns {
@@ -192,7 +203,8 @@ func oldest(turns []Turn, budget, most int) []Turn {
 	for n < len(turns)-1 && left > budget/2 {
 		t := turns[n]
 		size := len(t.Goal) + len(t.Answer)
-		if t.Answer == "" && !t.Failed || n > 0 && most > 0 && taken+size > most {
+		unfinished := t.Answer == "" && !t.Failed
+		if unfinished && left <= summaryReach*budget && len(turns) < summarisedNext || n > 0 && most > 0 && taken+size > most {
 			break
 		}
 		taken, left, n = taken+size, left-size, n+1

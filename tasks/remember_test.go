@@ -286,6 +286,76 @@ func TestOlderTurnsAreSummarisedOnce(t *testing.T) {
 	}
 }
 
+// before stores tasks that ended before the engine knew of them; one with no
+// answer goes on.
+func (m *mind) before(in bot.Chat, goal, answer string) tasks.ID {
+	m.t.Helper()
+	id := tasks.NewID(m.clock())
+	_, err := m.store.Open(m.t.Context(), []tasks.Inbound{{Key: string(id), ID: id, Chat: in, Open: &planner.Event{Type: planner.Opened, At: m.clock(), Opening: &planner.Opening{
+		Goal: goal, Chat: in, From: bot.Person{Platform: "phone", ID: "ann"}, Language: "en", Timezone: "UTC", Limits: planner.DefaultLimits(),
+	}}}})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if answer != "" {
+		m.ends(id, answer)
+	}
+	return id
+}
+
+// TestLongPastIsNotReadAtOnce: a conversation that has long been without a
+// summary gets one of what is not too old.
+func TestLongPastIsNotReadAtOnce(t *testing.T) {
+	const budget = 1000
+	m := newMind(t, tasks.PromptRules{HistoryBytes: budget})
+	me := private("ann")
+	for i := range 200 {
+		m.before(me, fmt.Sprintf("turn-%d %s", i, strings.Repeat("words ", 15)), "an answer")
+	}
+	m.asks("ann", me, "turn-200")
+	if err := m.remembered(); err != nil {
+		t.Fatal(err)
+	}
+	for size(m.turns(me, m.summary(me).Until)) > budget {
+		if err := m.remembered(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := 0
+	var told []string
+	for _, r := range m.model.Requests("") {
+		if summarises(r) {
+			since := between(text(r), "What was said since:", "Write the new summary now.")
+			read, told = read+len(since), append(told, canaries(since)...)
+		}
+	}
+	if read > 10*budget+len(told)*80 || len(told) < 50 || told[len(told)-1] < "turn-19" {
+		t.Errorf("%d bytes of %v were read for the first summary, with a budget of %d", read, told, budget)
+	}
+}
+
+// TestWaitingTaskDoesNotEndMemory: a question without an answer stays out of the
+// summary as long as there is room for what came after it.
+func TestWaitingTaskDoesNotEndMemory(t *testing.T) {
+	m := newMind(t, tasks.PromptRules{HistoryBytes: 500})
+	me := private("ann")
+	m.plans(m.before(me, "turn-0 that waits", ""))
+	for n, until := range []int{20, 60} {
+		for i := n*20 + 1; i < until; i++ {
+			m.before(me, fmt.Sprintf("turn-%d %s", i, strings.Repeat("words ", 15)), "an answer")
+		}
+		m.asks("ann", me, fmt.Sprintf("/task turn-%d", until))
+	}
+	if err := m.remembered(); err != nil {
+		t.Fatal(err)
+	}
+	all := m.model.Requests("")
+	first := text(all[slices.IndexFunc(all, summarises)])
+	if got := canaries(first); len(got) < 25 {
+		t.Errorf("the first summary is of %v, want one when there is too much after the question that waits", got)
+	}
+}
+
 func size(turns []tasks.Turn) int {
 	n := 0
 	for _, t := range turns {
