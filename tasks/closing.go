@@ -37,13 +37,21 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View, tries int) {
 	}
 	for _, slot := range v.State.Slots {
 		action, private := strings.CutPrefix(slot.Name, privately)
-		if !strings.HasPrefix(action, "ask ") || slot.Message == "" || open[action] || p.closed[slot.Name] || failpoint.Fault("card-left") {
+		if !strings.HasPrefix(action, "ask ") || open[action] || p.closed[slot.Name] || failpoint.Fault("card-left") {
 			continue
 		}
 		if tries == 1 && p.misses[slot.Name] >= closeTries {
 			continue
 		}
-		err := p.closeQuestion(ctx, v, private, action, slot.Message, tries)
+		message := slot.Message
+		if message == "" {
+			message = p.stray(ctx, v, private, slot.Name)
+		}
+		if message == "" {
+			p.misses[slot.Name]++
+			continue
+		}
+		err := p.closeQuestion(ctx, v, private, action, message, tries)
 		if ctx.Err() != nil {
 			return
 		}
@@ -53,6 +61,22 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View, tries int) {
 			p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
 		}
 	}
+}
+
+// stray finds the message of a question that is over and whose id is not known,
+// since a kill fell between its sending and that; empty when there is none.
+func (p *Presenter) stray(ctx context.Context, v *View, private bool, slot string) string {
+	p.mu.Lock()
+	doubt := p.doubt[slot]
+	p.mu.Unlock()
+	to := p.chat
+	if private && doubt {
+		var err error
+		if to, err = p.direct(ctx, v); err != nil {
+			return ""
+		}
+	}
+	return p.find(ctx, &to, slot, p.mark(slot))
 }
 
 // settlePassing says of questions that are over how they ended, where they do
