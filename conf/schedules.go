@@ -113,6 +113,8 @@ func (c *Config) ownSchedulePlace(l *issues, path string, s Schedule) {
 	case chatKeyProblem(s.Chat) != "":
 		l.add(path+".chat", "%s", chatKeyProblem(s.Chat))
 		return
+	case platform == "telegram" && c.Telegram == nil, platform == "slack" && c.Slack == nil:
+		l.add(path+".chat", "is on a platform that the config does not have; add its section %s", platform)
 	case s.As == "" && c.Person(s) == "":
 		l.add(path+".as", "must name whose rights it has, such as %s:ID, since access.admins names nobody on that platform", platform)
 	case s.As != "" && (!strings.HasPrefix(s.As, platform+":") || len(s.As) == len(platform)+1):

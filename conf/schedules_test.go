@@ -12,8 +12,12 @@ import (
 // scheduled loads a config with one schedule, or more, as YAML flow entries.
 func scheduled(t *testing.T, admins, entries string) (*conf.Config, error) {
 	t.Helper()
+	slack := "slack: {bot_token: xoxb-1-2-a, app_token: xapp-1-A1-2-a}\n"
+	if strings.Contains(entries, "nowhere") {
+		slack = ""
+	}
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	text := "models: {main: {model: m, base_url: http://127.0.0.1:1/v1}}\ntimezone: Europe/Berlin\naccess: {admins: [" + admins + "]}\nschedules:\n" + entries
+	text := "models: {main: {model: m, base_url: http://127.0.0.1:1/v1}}\ntelegram: {token: \"" + botToken + "\"}\n" + slack + "timezone: Europe/Berlin\naccess: {admins: [" + admins + "]}\nschedules:\n" + entries
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +50,7 @@ func TestScheduleMistakes(t *testing.T) {
 		{`{name: a, when: 0 0 30 2 *, text: x, chat: "slack:C1"}`, "never comes"},
 		{`{name: a, when: "@daily", text: " ", chat: "slack:C1"}`, "schedules[0].text: must say what"},
 		{`{name: a, when: "@daily", text: x, chat: "terminal:main"}`, "schedules[0].chat"},
+		{`{name: nowhere, when: "@daily", text: x, chat: "slack:C1"}`, "schedules[0].chat: is on a platform that the config does not have"},
 		{`{name: a, when: "@daily", text: x, chat: C1}`, "schedules[0].chat"},
 		{`{name: a, when: "@daily", text: x, chat: "telegram:12"}`, "schedules[0].as: must name whose rights"},
 		{`{name: a, when: "@daily", text: x, chat: "slack:C1", as: "telegram:7"}`, "nobody on the chat's platform"},
