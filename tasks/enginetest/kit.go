@@ -37,6 +37,7 @@ type Kit struct {
 	Engine   tasks.Engine
 	Chats    tasks.Chats // holds Platform; Use takes it over
 	Limits   planner.Limits
+	Budget   tasks.BudgetRules
 	stop     func()
 }
 
@@ -63,11 +64,12 @@ func (k *Kit) Use(store tasks.Store) {
 	k.Store = store
 	k.Executor = tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Pause: k.Pause,
+		Prompts: tasks.PromptRules{Budget: k.Budget},
 	})
 	k.Inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return k.Engine.Wake(ctx, id) },
 		Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Tools: k.Tools, Pause: k.Pause,
-		Rules: tasks.Rules{Limits: k.Limits, Language: "en", Timezone: "UTC"},
+		Rules: tasks.Rules{Limits: k.Limits, Language: "en", Timezone: "UTC", Budget: k.Budget},
 	})
 }
 

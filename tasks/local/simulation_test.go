@@ -75,6 +75,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w.kit.Limits.Rounds, w.kit.Limits.Turns, w.kit.Limits.Parallel = 3, 5, 1+w.draw(3)
 	w.kit.Limits.TaskTimeout = time.Duration(20+w.draw(100)) * time.Second
 	w.kit.Concurrent = 1 + w.draw(3)
+	if w.chance(50) { // a call is taken to need some 6,000 tokens, and takes up to 1,500
+		w.kit.Budget = tasks.BudgetRules{Asker: true, Budgets: tasks.Budgets{TaskTokens: int64(8000 + w.draw(15000)), DayTokens: int64(10000 + w.draw(40000))}}
+	}
 	w.kit.Room, w.kit.Platform.Keeps = 1+int(seed/2%4), seed%2 == 0
 	w.kit.Use(w.store)
 	w.kit.Model.Answer = w.answer
@@ -138,6 +141,9 @@ func (w *world) live() {
 			w.crash()
 		}
 		w.decide()
+		if err := w.kit.Inbox.LookAtBudgets(ctx); err != nil {
+			w.t.Fatal(err)
+		}
 	}
 	w.people.Wait()
 	w.kit.Inbox.Flush(context.Background())
@@ -161,7 +167,7 @@ func (w *world) decide() {
 		if len(q.Buttons) == 0 {
 			continue
 		}
-		m := enginetest.Message(fmt.Sprintf("press %d %d", i, w.draw(3)), "", time.Now())
+		m := enginetest.Message(fmt.Sprintf("press %d %d", i, w.draw(30)), "", time.Now())
 		m.Press = q.Buttons[w.draw(len(q.Buttons))].Data
 		if err := w.kit.Inbox.Handle(context.Background(), []bot.Message{m}); err != nil {
 			w.t.Fatalf("pressing: %v", err)
@@ -222,7 +228,7 @@ func (w *world) refuse(d bot.Draft) error {
 
 // answer is the model.
 func (w *world) answer(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
-	usage := llm.Usage{Input: 100, Output: 10}
+	usage := llm.Usage{Input: 100 + w.draw(900), Output: w.draw(500)}
 	if w.chance(60) {
 		for range w.draw(4) {
 			stream(llm.Delta{Text: "some words of a longer answer "})
@@ -373,6 +379,7 @@ func (w *world) judge() {
 		}
 	}
 	w.heard(turns)
+	w.paid(turns)
 }
 
 // heard checks that each message became a task or guidance of one, once.
