@@ -48,7 +48,8 @@ type Question struct {
 }
 
 var (
-	resultTag = regexp.MustCompile(`(?s)<result\b([^>]*)>(.*?)</result>`)
+	// resultTag also finds material, which what looks like results may be in.
+	resultTag = regexp.MustCompile(`(?s)<data>.*?</data>|<result\b([^>]*)>(.*?)</result>`)
 	idInTag   = regexp.MustCompile(`\bid="(\d+)/`)
 	groupLine = regexp.MustCompile(`(?m)^- ([^\s:]+): `)
 	goodID    = regexp.MustCompile(`^\w+$`)
@@ -83,8 +84,8 @@ func StepOf(r Request) (step Step, round int) {
 		if m.Role != "user" {
 			continue
 		}
-		for _, match := range resultTag.FindAllStringSubmatch(m.Content, -1) {
-			if id := idInTag.FindStringSubmatch(match[1]); id != nil {
+		for _, found := range results(m.Content) {
+			if id := idInTag.FindStringSubmatch(found.tag); id != nil {
 				round = max(round, number(id[1]))
 			}
 		}
@@ -100,6 +101,18 @@ func StepOf(r Request) (step Step, round int) {
 		return StepWork, round
 	}
 	return StepAnswer, round
+}
+
+type result struct{ tag, text string }
+
+// results are those of sub-tasks in a message.
+func results(content string) (all []result) {
+	for _, match := range resultTag.FindAllStringSubmatch(content, -1) {
+		if strings.HasPrefix(match[0], "<result") {
+			all = append(all, result{match[1], match[2]})
+		}
+	}
+	return all
 }
 
 func number(digits string) int {
@@ -173,8 +186,8 @@ func (q Question) answer(goal string, r Request) string {
 		if m.Role != "user" {
 			continue
 		}
-		for _, match := range resultTag.FindAllStringSubmatch(m.Content, -1) {
-			b.WriteString("\n- " + strings.TrimSpace(match[2]))
+		for _, result := range results(m.Content) {
+			b.WriteString("\n- " + strings.TrimSpace(result.text))
 			found = true
 		}
 	}
