@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,11 +122,29 @@ func (r *restoration) aside() error {
 	r.loss.Aside = name
 	for n := 2; ; n++ {
 		err := os.Link(r.path, r.loss.Aside)
-		if !errors.Is(err, os.ErrExist) || n > maxAsides {
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, os.ErrExist): // a file system without second names
+			return r.copyAside()
+		case n > maxAsides:
 			return err
 		}
 		r.loss.Aside = fmt.Sprintf("%s-%d", name, n)
 	}
+}
+
+// copyAside copies the damaged file.
+func (r *restoration) copyAside() error {
+	damaged, err := os.Open(r.path)
+	if err != nil {
+		return err
+	}
+	_, err = disk.Write(context.Background(), r.loss.Aside, func(w io.Writer) error {
+		_, err := io.Copy(w, damaged)
+		return err
+	})
+	return errors.Join(err, damaged.Close())
 }
 
 // build makes the new file.

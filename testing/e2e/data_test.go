@@ -56,7 +56,10 @@ func TestDataBeside(t *testing.T) {
 	if files := b.stored("tattletale"); len(files) != 1 {
 		t.Fatalf("the secret is in %q, want the data file", files)
 	}
-	b.runs([]string{"tasks with all they did", "2\n", "questions and answers", "settings and permissions"}, "data", "forget", "--yes", "telegram:2")
+	b.Say(b.bob.ID, b.bob, "/plan q3: desk tattletale")
+	b.offers(b.bob.ID, "Run")
+	b.runs([]string{"tasks with all they did", "3\n", "questions and answers", "settings and permissions", "1 running tasks were stopped"},
+		"data", "forget", "--yes", "telegram:2")
 	if files := b.stored("tattletale"); len(files) > 0 {
 		t.Errorf("the secret is still in %q", files)
 	}
