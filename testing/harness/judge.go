@@ -74,6 +74,9 @@ func Judge(r Record) Verdict {
 	j.people()
 	j.paused()
 	j.fired()
+	for _, damage := range r.Damage {
+		j.violated(RuleData, "%s", damage)
+	}
 	j.order()
 	j.tools()
 	j.models()

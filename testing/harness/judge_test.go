@@ -224,6 +224,7 @@ func TestJudgeAccuses(t *testing.T) {
 		{"an invalid prompt", harness.RuleProtocol, map[string]func(*tape){"end": func(t *tape) { t.Model = append(t.Model, llmfake.Entry{Event: llmfake.EventRefused, Problem: "bad"}) }}},
 		{"garbage on stdout", harness.RuleProtocol, map[string]func(*tape){"decided": func(t *tape) { t.out("", "", "", ""); t.Events[2].Bad = true }}},
 		{"an error on stdout", harness.RuleProtocol, map[string]func(*tape){"decided": func(t *tape) { t.out("error", "", "", "no") }}},
+		{"damaged data", harness.RuleData, map[string]func(*tape){"end": func(t *tape) { t.Damage = append(t.Damage, "the data: a sum is wrong") }}},
 		{"it hangs", harness.RuleEnds, map[string]func(*tape){"end": func(t *tape) { t.Lives[0].Hung = true }}},
 		{"it fails", harness.RuleEnds, map[string]func(*tape){"end": func(t *tape) { t.Lives[0].Exit = 1 }}},
 	}

@@ -64,7 +64,7 @@ func (l *life) watch(ctx context.Context) (Life, error) {
 			if !l.lasting() {
 				l.take(e)
 				l.front.hear(e)
-				l.stirred()
+				l.stirred(ctx)
 			}
 		case note := <-l.notes:
 			if note == noteOld {
@@ -72,7 +72,7 @@ func (l *life) watch(ctx context.Context) (Life, error) {
 				continue
 			}
 			l.gates[note] = true
-			l.stirred()
+			l.stirred(ctx)
 		case <-l.killer.C:
 			l.p.kill()
 		case <-l.silence.C:
@@ -101,7 +101,7 @@ func (l *life) hang() {
 }
 
 // stirred counts something that was seen, and does what comes after it.
-func (l *life) stirred() {
+func (l *life) stirred(ctx context.Context) {
 	l.silence.Reset(l.order.Patience)
 	l.calm.Reset(still)
 	l.calms = 0
@@ -110,6 +110,9 @@ func (l *life) stirred() {
 	}
 	if l.all++; slices.Contains(l.troubles, l.all) {
 		l.front.trouble(l.rand)
+	}
+	if slices.Contains(l.tends, l.all) {
+		l.tend(ctx)
 	}
 	for _, gate := range l.front.gates() {
 		if strings.HasPrefix(gate, "paused ") && !l.gates[gate] && l.kill != (Kill{}) {

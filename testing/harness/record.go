@@ -30,6 +30,7 @@ type Record struct {
 	Calls  []Call               // of tools, in order
 	Talks  []Talk               // of people with tool servers, in order
 	Pushes []Push               // of the buttons of questions, in order
+	Damage []string             // what cannot be read in the end, of the data and of backups
 	Said   map[string]time.Time // when people did what they did, by the id of the input
 }
 

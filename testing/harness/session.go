@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"legwork/fakes/llmfake"
@@ -39,7 +40,11 @@ type session struct {
 	seen     int             // things on the wires in this life
 	all      int             // and in all lives
 	troubles []int           // how many of them come before the platform's next failures
-	notes    chan string     // of what was seen: "work q1", or nothing special
+	tends    []int           // how many come before an operator tends the data
+	tended   int
+	tending  sync.WaitGroup
+	backups  chan string // files that were reported as made
+	notes    chan string // of what was seen: "work q1", or nothing special
 }
 
 // Run does one run in dir, a new folder, which the caller removes.
@@ -54,7 +59,7 @@ func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err e
 	s := &session{
 		h: h, dir: dir, fault: o.Fault, order: o, rand: rand.New(rand.NewPCG(uint64(o.Seed), 1)), wire: filepath.Join(dir, "model.jsonl"),
 		record: Record{Seed: o.Seed, Front: o.Front, Said: map[string]time.Time{}}, sent: map[string]bool{}, accepted: map[string]bool{}, gates: map[string]bool{},
-		notes: make(chan string, 4096),
+		notes: make(chan string, 4096), backups: make(chan string, 8),
 	}
 	if s.front, err = s.open(ctx, func() { s.tell(ctx, "") }); err != nil {
 		return r, dir, err
@@ -62,6 +67,9 @@ func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err e
 	s.record.Inputs = s.front.scenario(s.rand)
 	for range s.rand.IntN(4) {
 		s.troubles = append(s.troubles, 10+s.rand.IntN(80))
+	}
+	if s.rand.IntN(3) == 0 {
+		s.tends = []int{5 + s.rand.IntN(60), 65 + s.rand.IntN(60)}
 	}
 	s.arrange()
 	err = s.serve(ctx)
@@ -144,6 +152,10 @@ func (s *session) run(ctx context.Context, url string) error {
 		}
 		life, err := s.live(ctx, n, kill)
 		s.record.Lives = append(s.record.Lives, life)
+		s.tending.Wait() // the next life must not find the data in use
+		if err == nil && !life.Killed {
+			s.inspect(ctx)
+		}
 		if err != nil || !life.Killed {
 			return err
 		}

@@ -105,7 +105,7 @@ func kill(ctx context.Context, h *harness.Harness, o order) (code int, err error
 		if err != nil && ctx.Err() == nil {
 			return 1, err
 		}
-		fmt.Fprintf(os.Stderr, "%s\n", report)
+		o.campaign.Log("%s", report.Details())
 		reports = append(reports, report)
 		code = max(code, min(1, len(report.Broken)))
 	}

@@ -1,0 +1,52 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// RuleData is broken by data, or a backup, that cannot be read whole.
+const RuleData = "data"
+
+// tend lets an operator back up or compact the data beside the life that goes on
+// now. It may be killed meanwhile, and the operator is told so.
+func (s *session) tend(ctx context.Context) {
+	s.tended++
+	args, backup := []string{"compact"}, ""
+	if s.rand.IntN(2) == 0 {
+		backup = filepath.Join(s.dir, fmt.Sprintf("backup.%d.db", s.tended))
+		args = []string{"backup", backup}
+	}
+	s.tending.Go(func() {
+		if _, err := s.data(ctx, args...); err == nil && backup != "" {
+			s.backups <- backup
+		}
+	})
+}
+
+// inspect has all that is stored in the end read, and each backup that was
+// reported as made.
+func (s *session) inspect(ctx context.Context) {
+	s.tending.Wait()
+	if out, err := s.data(ctx, "verify"); err != nil {
+		s.record.Damage = append(s.record.Damage, fmt.Sprintf("the data: %v: %s", err, out))
+	}
+	for len(s.backups) > 0 {
+		file := <-s.backups
+		if out, err := s.data(ctx, "verify", file); err != nil {
+			s.record.Damage = append(s.record.Damage, fmt.Sprintf("%s: %v: %s", filepath.Base(file), err, out))
+		}
+	}
+}
+
+// data runs legwork data.
+func (s *session) data(ctx context.Context, args ...string) (out []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	c := exec.CommandContext(ctx, s.h.Legwork, append(append([]string{"data"}, args...), "--config", filepath.Join(s.dir, "config.yaml"))...)
+	c.Dir, c.Env = s.dir, []string{"HOME=" + s.dir}
+	return c.CombinedOutput()
+}
