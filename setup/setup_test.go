@@ -34,7 +34,7 @@ func TestEverything(t *testing.T) {
 	for _, language := range []string{"en", "zh", "ru"} {
 		t.Run(language, func(t *testing.T) {
 			b := newRig(t)
-			outcome, err := b.run(language, b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:12345, slack:U012AB3CD", b.search, "Europe/Paris")
+			outcome, err := b.run(language, b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:12345, slack:U012AB3CD", b.search, "Europe/Paris", "lots", "$5", "cheap", "0.25 2.00")
 			if err != nil {
 				t.Fatalf("%v\n%s", err, b.out.String())
 			}
@@ -150,7 +150,22 @@ func TestAnswers(t *testing.T) {
 			talk: []string{
 				"That cannot be right: is the app-level token", "That cannot be right: is the bot token", "It does not work: ", "It works: @",
 			},
-			after: "OPENAI_API_KEY=" + key + "\nSLACK_BOT_TOKEN=" + slackfake.BotToken + "\nSLACK_APP_TOKEN=" + slackfake.AppToken + "\n",
+			config: []string{"budget:\n  day_tokens: 2000000"},
+			after:  "OPENAI_API_KEY=" + key + "\nSLACK_BOT_TOKEN=" + slackfake.BotToken + "\nSLACK_APP_TOKEN=" + slackfake.AppToken + "\n",
+		},
+		{
+			name: "a budget in tokens", lines: []string{"", "MODEL", key, "big", "", "", "", "", "5 euros", "1,500,000"},
+			talk: []string{"[2000000]", "Write a number of tokens"}, config: []string{"day_tokens: 1500000", "!price", "!day_usd"},
+			after: "OPENAI_API_KEY=" + key + "\n",
+		},
+		{
+			name: "no budget", lines: []string{"", "MODEL", key, "big", "", "", "", "", "-"},
+			config: []string{"!budget"}, after: "OPENAI_API_KEY=" + key + "\n",
+		},
+		{
+			name: "a budget in dollars", lines: []string{"", "MODEL", key, "big", "", "", "", "", "$2.50", "2", "2 ten", "0.25 10"},
+			talk:   []string{"per million tokens", "Write two numbers"},
+			config: []string{"budget:\n  day_usd: 2.5", "price: {input: 0.25, output: 10}", "!day_tokens"}, after: "OPENAI_API_KEY=" + key + "\n",
 		},
 	}
 	for _, test := range tests {
@@ -161,6 +176,9 @@ func TestAnswers(t *testing.T) {
 			}
 			if test.saved != "" {
 				b.write(".env", test.saved)
+			}
+			if !strings.Contains(test.name, "budget") { // the usual one
+				test.lines = append(test.lines, "")
 			}
 			fill := strings.NewReplacer("MODEL", b.model, "SEARCH", b.search)
 			for i, line := range test.lines {
@@ -230,12 +248,12 @@ func TestReplace(t *testing.T) {
 		t.Errorf("Run returned %v after\n%s\nwant a refusal that names --force, and no question", err, b.out.String())
 	}
 	b.options.Replace = true
-	outcome, err := b.run("", b.model, key, "big", "", "", "", "")
+	outcome, err := b.run("", b.model, key, "big", "", "", "", "", "")
 	if err != nil || outcome.Backup != b.file("config.yaml.bak") || b.read("config.yaml.bak") != "old" {
 		t.Errorf("Run returned %+v, %v; want the old file kept", outcome, err)
 	}
 	b.load()
-	outcome, err = b.run("", b.model, key, "big", "", "", "", "")
+	outcome, err = b.run("", b.model, key, "big", "", "", "", "", "")
 	if err != nil || outcome.Backup != b.file("config.yaml.bak.2") || b.read("config.yaml.bak") != "old" {
 		t.Errorf("Run again returned %+v, %v; want the first file kept too", outcome, err)
 	}
@@ -246,7 +264,7 @@ func TestReplace(t *testing.T) {
 func TestNotWritable(t *testing.T) {
 	b := newRig(t)
 	b.options.Config = b.file("missing/config.yaml")
-	if _, err := b.run("", b.model, key, "big", "", "", "", ""); err == nil || !strings.Contains(err.Error(), "writing "+b.file("missing/.env")) {
+	if _, err := b.run("", b.model, key, "big", "", "", "", "", ""); err == nil || !strings.Contains(err.Error(), "writing "+b.file("missing/.env")) {
 		t.Errorf("Run returned %v, want one that names the file", err)
 	}
 }
@@ -256,7 +274,7 @@ func TestOddKey(t *testing.T) {
 	for _, odd := range []string{"a$HOME", "it's", `"quoted"`, `a'b"c$d\e`, "with#hash", `back\slash`} {
 		b := newRig(t)
 		b.options.Try.Model = func(context.Context, llm.ModelConfig) error { return nil }
-		if _, err := b.run("", b.model, odd, "big$1", "", "", "", ""); err != nil {
+		if _, err := b.run("", b.model, odd, "big$1", "", "", "", "", ""); err != nil {
 			t.Fatalf("%q: %v", odd, err)
 		}
 		if got := b.load().LLM.Models["main"]; got.APIKey != odd || got.Model != "big$1" {

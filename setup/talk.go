@@ -26,6 +26,7 @@ type answers struct {
 	slackBot, slackApp credential
 	admins             []string
 	search             string // address of a search; empty: none
+	budget             budget
 }
 
 // credential is a secret and the variable that holds it.
@@ -45,7 +46,7 @@ func (t *talk) ask() (answers, error) {
 	var a answers
 	t.say("init.welcome", nil)
 	for _, step := range []func(*answers) error{
-		t.askLanguage, t.askModel, t.askTelegram, t.askSlack, t.askAdmins, t.askSearch, t.askTimezone,
+		t.askLanguage, t.askModel, t.askTelegram, t.askSlack, t.askAdmins, t.askSearch, t.askTimezone, t.askBudget,
 	} {
 		if err := step(&a); err != nil {
 			return answers{}, err

@@ -115,6 +115,7 @@ func TestTerminal(t *testing.T) {
 	answer("admin", "telegram:1\n")
 	answer("Web search", "\n")
 	answer("time zone", "UTC\n")
+	answer("may use in a day", "\n")
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}

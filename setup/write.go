@@ -114,7 +114,7 @@ func (t *talk) config(a answers) string {
 		fmt.Fprintf(&b, format+"\n", values...)
 	}
 	section("init.file_head", "language: %s\ntimezone: %s\n", a.language, quote(a.timezone))
-	section("init.file_models", "models:\n  main:\n    base_url: %s\n%s    model: %s\n", quote(a.url), a.key.line("    api_key"), quote(a.model))
+	section("init.file_models", "models:\n  main:\n    base_url: %s\n%s    model: %s\n%s", quote(a.url), a.key.line("    api_key"), quote(a.model), a.budget.price())
 	if a.telegram.value != "" {
 		section("init.file_telegram", "telegram:\n%s%s", a.telegram.line("  token"), setting("  api_url", t.TelegramAPI))
 	}
@@ -127,6 +127,9 @@ func (t *talk) config(a answers) string {
 			quoted[i] = quote(admin)
 		}
 		section("init.file_access", "access:\n  admins: [%s]\n", strings.Join(quoted, ", "))
+	}
+	if line := a.budget.line(); line != "" {
+		section("init.file_budget", "budget:\n%s\n", line)
 	}
 	search := ""
 	if a.search != "" {
