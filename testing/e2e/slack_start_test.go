@@ -122,7 +122,7 @@ func TestInitWithBoth(t *testing.T) {
 		telegramToken[:len(telegramToken)-3] + "xyz", "", // wrong: asked again
 		telegramToken,
 		slackSecrets[0], "xapp-1-A1-2-wrong", "", slackSecrets[0], slackSecrets[1],
-		"slack:U1,telegram:1", "", "Europe/Berlin",
+		"slack:U1,telegram:1", "", "Europe/Berlin", "",
 	}
 	code, out, stderr := w.finish(strings.Join(answers, "\n")+"\n", "init", "--telegram-api", telegram.URL, "--slack-api", slack.APIURL)
 	if code != 0 {
