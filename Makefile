@@ -57,8 +57,8 @@ race: ## run all tests with the race detector, the integration tests included
 	LEGWORK_REQUIRE_ALL=1 $(GO) test -race -count=1 ./...
 
 .PHONY: simulate
-simulate: ## run the engine through 3,000 simulated worlds with crashes
-	$(GO) test -count=1 -run '^TestSimulation$$' ./tasks/local -seeds 3000
+simulate: ## run the engine through 3,000 simulated worlds with crashes, and 10,000 tasks
+	$(GO) test -count=1 -run '^(TestSimulation|TestManyTasksLeaveNothing)$$' ./tasks/local -seeds 3000 -crowd 10000
 
 .PHONY: kills
 kills: ## kill the real binary in the terminal, Telegram and Slack, 70 times each, and judge what it lost

@@ -81,3 +81,10 @@ func (w *Watch) tell(id tasks.ID) {
 		delete(w.wait, id)
 	}
 }
+
+// Len is how many tasks are watched.
+func (w *Watch) Len() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.wait) + len(w.follows)
+}
