@@ -145,7 +145,7 @@ func New(cfg Config, o Options) (*Slack, error) {
 func client(cfg Config) (*http.Client, *slackgo.Client) {
 	h := &http.Client{
 		Timeout:       30 * time.Second,
-		Transport:     http.DefaultTransport.(*http.Transport).Clone(),
+		Transport:     bounded{http.DefaultTransport.(*http.Transport).Clone()},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return h, slackgo.New(cfg.BotToken, slackgo.OptionAPIURL(cfg.APIURL), slackgo.OptionAppLevelToken(cfg.AppToken),

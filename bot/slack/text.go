@@ -119,11 +119,11 @@ func command(text string, private, thread bool) string {
 		switch word {
 		case "stop", "!stop":
 			return "/stop"
-		case "!status", "!retry", "!help", "!new", "!history", "!groups", "!settings":
+		case "!status", "!retry", "!help", "!new", "!history", "!groups", "!settings", "!pause", "!resume":
 			return "/" + word[1:]
 		}
 		switch verb, rest, _ := strings.Cut(text, " "); strings.ToLower(verb) {
-		case "!task", "!plan", "!model", "!lang", "!timezone", "!forget", "!approvals", "!prompt":
+		case "!task", "!plan", "!model", "!lang", "!timezone", "!forget", "!approvals", "!prompt", "!schedule", "!usage":
 			return strings.TrimSpace("/" + strings.ToLower(verb[1:]) + " " + strings.TrimSpace(rest))
 		}
 	}

@@ -61,6 +61,8 @@ func TestWords(t *testing.T) {
 		{"!Lang  ru", false, true, "/lang ru"},
 		{"!approvals", false, true, "/approvals"},
 		{"!approvals revoke SQSJX", false, true, "/approvals revoke SQSJX"},
+		{"!pause", false, true, "/pause"},
+		{"!schedule every day 9:00 look", false, true, "/schedule every day 9:00 look"},
 		{"!prompt trips/plan city=Rome", true, false, "/prompt trips/plan city=Rome"},
 		{"!plan compare *both*", false, true, "/plan compare *both*"},
 		{"!new idea: look again", false, true, "!new idea: look again"},
