@@ -18,6 +18,9 @@ type BudgetRules struct {
 	Budgets
 	Zone  *time.Location // whose midnights part the days; nil: UTC
 	Asker bool           // who asked may extend a reached budget, too, not admins alone
+	// Unattended says that nobody is there to confirm large plans: the budgets
+	// alone bound them.
+	Unattended bool
 }
 
 // day is the one whose budgets count at a moment.

@@ -245,6 +245,38 @@ func TestLargePlan(t *testing.T) {
 	}
 }
 
+// TestLargePlanWithNobodyThere: where nobody can confirm it, the budget alone
+// bounds a large plan.
+func TestLargePlanWithNobodyThere(t *testing.T) {
+	s, _ := newShop(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(1)}})
+	id := s.starts("ann", room("hall"), "find it")
+	s.over(id)
+	if got := s.answers(id); len(got) != 1 || !strings.Contains(got[0], "found by review") || len(s.decisions(id)) != 0 {
+		t.Errorf("answers = %q with %d decisions, want one that nobody was asked for", got, len(s.decisions(id)))
+	}
+}
+
+// TestThousandQuestions: however many come at once, the day's budget is used up
+// and not exceeded: calls wait for what others set aside and leave.
+func TestThousandQuestions(t *testing.T) {
+	s, m := newShop(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 100_000}})
+	m.wary = true
+	var batch []bot.Message
+	for i := range 1000 {
+		q := s.by("ann", bot.Chat{Platform: "phone", ID: "hall", Thread: fmt.Sprint(i)}, "/task how are you")
+		batch = append(batch, q)
+	}
+	s.send(batch...)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := tasks.Idle(ctx, s.store, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.total().Tokens(); got != 99_000 && got != 100_000 || s.spent() != m.total() {
+		t.Errorf("%d tokens of 100,000 were spent; the ledger has %+v", got, s.spent())
+	}
+}
+
 // TestBudgetDeclined: declined, what was found is told out of what was kept back
 // for that, within the budget.
 func TestBudgetDeclined(t *testing.T) {

@@ -130,10 +130,10 @@ func (x *Executor) weigh(ctx context.Context, v *View, out *planner.Reply) error
 		return err
 	}
 	out.Estimate = x.estimate(x.groups(ctx, v), out.Plan, model)
-	if v.State.Round > 0 {
+	e, b := *out.Estimate, x.rules.Load().Budget
+	if v.State.Round > 0 || b.Unattended {
 		return nil
 	}
-	e, b := *out.Estimate, x.rules.Load().Budget
 	if b.TaskTokens > 0 && 2*e.Tokens > b.TaskTokens || b.TaskUSD > 0 && 2*e.Cost > b.TaskUSD {
 		out.Confirm = true
 		return nil

@@ -30,17 +30,18 @@ import (
 // app is legwork but for its platforms: what keeps tasks, does them and knows
 // the tools.
 type app struct {
-	config   *conf.Config
-	command  string // what a second process reads when it finds the data in use
-	log      *slog.Logger
-	texts    *i18n.Texts
-	store    *bolt.Store
-	tools    *tools.Manager
-	executor *tasks.Executor
-	engine   *local.Engine
-	inbox    *tasks.Inbox
-	pause    *tasks.Pause
-	clock    *clock.Steady // by which things expire
+	config     *conf.Config
+	command    string // what a second process reads when it finds the data in use
+	log        *slog.Logger
+	texts      *i18n.Texts
+	store      *bolt.Store
+	tools      *tools.Manager
+	executor   *tasks.Executor
+	engine     *local.Engine
+	inbox      *tasks.Inbox
+	unattended bool // one question is asked, and nobody answers another
+	pause      *tasks.Pause
+	clock      *clock.Steady // by which things expire
 
 	forgotten atomic.Bool  // something was deleted whose bytes may still be there
 	suspected atomic.Int64 // when admins were last told of a damaged task, in Unix seconds
@@ -81,6 +82,8 @@ func toolOptions(config *conf.Config, log *slog.Logger) tools.Options {
 // connect wires the tasks to a model and to the platforms that people are on.
 // Nothing runs before start.
 func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
+	prompts := promptRules(a.config, model)
+	prompts.Budget.Unattended = a.unattended
 	if m, ok := model.(*models); ok {
 		m.pause.Store(a.pause)
 	}
@@ -90,7 +93,7 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 	}
 	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: a.store, Model: model, Tools: toolbox.New(a.tools), Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now,
-		Pause: a.pause, Prompts: promptRules(a.config, model), Reached: func(ctx context.Context, over planner.Overdraft) { a.inbox.BudgetReached(ctx, over) },
+		Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { a.inbox.BudgetReached(ctx, over) },
 	})
 	a.engine = local.New(local.Config{
 		Store: a.store, Executor: a.executor, Log: a.log, Now: a.clock.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,

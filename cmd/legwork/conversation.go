@@ -75,6 +75,7 @@ func (talk conversation) run(ctx context.Context, c console, config *conf.Config
 	if err != nil {
 		return err
 	}
+	a.unattended = talk.text != ""
 	t := talk.terminal(ctx, a, screen)
 	config.Access.Admins = append(slices.Clip(config.Access.Admins), t.Person().Key()) // who sits here owns the data
 	a.connect(model, t)
