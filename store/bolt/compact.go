@@ -46,14 +46,14 @@ type Compacted struct {
 func (s *Store) Compact(ctx context.Context) (c Compacted, err error) {
 	s.copying.Lock()
 	defer s.copying.Unlock()
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	var closing sync.WaitGroup
 	defer closing.Wait()
-	defer cancel()
+	defer cancel(nil)
 	closing.Go(func() { // a store that is to be closed waits for nobody
 		select {
 		case <-s.closing:
-			cancel()
+			cancel(ErrClosed)
 		case <-ctx.Done():
 		}
 	})
@@ -125,7 +125,7 @@ func (s *Store) between(ctx context.Context, do func() error) error {
 	case <-s.done:
 		return ErrClosed
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 
@@ -172,7 +172,7 @@ func copyBucket(ctx context.Context, target *bbolt.DB, name []byte, from *bbolt.
 			}
 			return nil
 		})
-		if err := errors.Join(err, ctx.Err(), disk.Fits(filepath.Dir(target.Path()), 0)); err != nil {
+		if err := errors.Join(err, context.Cause(ctx), disk.Fits(filepath.Dir(target.Path()), 0)); err != nil {
 			return err
 		}
 		if err := target.Sync(); err != nil { // small ones, that nobody waits for long
