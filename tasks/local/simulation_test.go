@@ -58,6 +58,7 @@ type world struct {
 	store   *memory.Store
 	calls   map[string]int // tool calls by their token
 	crashes int
+	halts   bool           // everything is paused at times
 	flying  map[string]int // tokens of calls that were cut off by a crash
 	now     map[string]bool
 	late    []string          // calls that were made again after their result was stored
@@ -78,8 +79,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if w.chance(50) { // a call is taken to need some 6,000 tokens, and takes up to 1,500
 		w.kit.Budget = tasks.BudgetRules{Asker: true, Budgets: tasks.Budgets{TaskTokens: int64(8000 + w.draw(15000)), DayTokens: int64(10000 + w.draw(40000))}}
 	}
+	w.halts = seed%3 == 0
 	w.kit.Room, w.kit.Platform.Keeps = 1+int(seed/2%4), seed%2 == 0
-	w.kit.Use(w.store)
+	w.use(w.store)
 	w.kit.Model.Answer = w.answer
 	w.kit.Tools.Make = w.tool
 	w.kit.Platform.Refuse = w.refuse
@@ -116,6 +118,8 @@ func (w *world) live() {
 			w.crash()
 		case w.chance(15):
 			w.restart()
+		case w.halts && w.chance(20):
+			w.halt()
 		case w.chance(20):
 			w.say(fmt.Sprintf("m%d", i), "/stop", false)
 		default:
@@ -193,7 +197,7 @@ func (w *world) crash() {
 	w.kit.Stop()
 	w.kit.Inbox.Flush(context.Background())
 	w.store = again
-	w.kit.Use(again)
+	w.use(again)
 	w.kit.Start(build)
 }
 
@@ -211,8 +215,45 @@ func (w *world) restart() {
 	w.now = map[string]bool{}
 	w.mu.Unlock()
 	w.store = w.store.Reopen()
-	w.kit.Use(w.store)
+	w.use(w.store)
 	w.kit.Start(build)
+}
+
+// use puts the parts around a store.
+func (w *world) use(store *memory.Store) {
+	var err error
+	if w.kit.Pause, err = tasks.OpenPause(context.Background(), store); err != nil {
+		w.t.Fatal(err)
+	}
+	w.kit.Use(store)
+}
+
+// halt pauses everything for a while, at times over a crash.
+func (w *world) halt() {
+	if _, err := w.kit.Pause.Set(context.Background(), tasks.Paused{Name: "Boss", At: time.Now()}); err != nil {
+		w.t.Fatal(err)
+	}
+	for range 2 {
+		if err := w.pause(context.Background(), 20*time.Second); err != nil {
+			w.t.Fatal(err)
+		}
+		if w.chance(30) {
+			w.crash()
+		}
+	}
+	if _, was, err := w.kit.Pause.Lift(context.Background()); !was || err != nil {
+		w.t.Fatalf("lifting the pause: %v, %v", was, err)
+	}
+}
+
+// begins notes a call of a model or a tool that is made although everything is
+// paused; one that was about to begin in that moment is none.
+func (w *world) begins(what string) {
+	if by, on := w.kit.Pause.State(); on && !by.At.Equal(time.Now()) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.late = append(w.late, what+" in a pause")
+	}
 }
 
 // refuse makes the chat slow and at times unwilling.
@@ -228,6 +269,7 @@ func (w *world) refuse(d bot.Draft) error {
 
 // answer is the model.
 func (w *world) answer(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+	w.begins("a model")
 	usage := llm.Usage{Input: 100 + w.draw(900), Output: w.draw(500)}
 	if w.chance(60) {
 		for range w.draw(4) {
@@ -293,6 +335,7 @@ func (w *world) toolCalls(r llm.Request) []llm.ToolCall {
 // tool is every tool; the token in its arguments names the call.
 func (w *world) tool(ctx context.Context, tool, arguments string) (tasks.ToolResult, error) {
 	key := tool + arguments
+	w.begins(key)
 	w.mu.Lock()
 	w.calls[key]++
 	if w.stored(key) {
@@ -346,7 +389,7 @@ func (w *world) judge() {
 		w.t.Errorf("a request was not valid: %v", err)
 	}
 	if len(w.late) > 0 {
-		w.t.Errorf("made again after their results were stored: %q", w.late)
+		w.t.Errorf("made again after their results were stored, or in a pause: %q", w.late)
 	}
 	for key, n := range w.calls {
 		if strings.HasPrefix(key, "book.") && n > 1 {
