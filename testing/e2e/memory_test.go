@@ -192,3 +192,77 @@ func TestEarlierResult(t *testing.T) {
 		t.Errorf("the earlier result was read %d times, want once", read)
 	}
 }
+
+// hasEnded reports that the process is over.
+func (p *program) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// hasAnswered reports that a question of talk has its answer.
+func (p *program) hasAnswered(n int) bool {
+	p.t.Helper()
+	return slices.ContainsFunc(p.events(), func(e event) bool { return e.Type == "answer" && e.ReplyTo == fmt.Sprintf("q%d", n) })
+}
+
+// TestSummaryKilled: killed between the call and the storing of a summary, or
+// right after it, legwork makes it again or goes on from it, and stores each turn
+// in one summary only.
+func TestSummaryKilled(t *testing.T) {
+	t.Parallel()
+	for _, moment := range []string{"commit.before.summarised", "commit.after.summarised"} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, plot{think: remembers, model: smallContext})
+			w.haste = 1
+			cmd := w.command("chat", "--json")
+			cmd.Env = append(cmd.Env, "LEGWORK_FAILPOINT="+moment+":1")
+			p := w.launch(cmd)
+			n, over := 0, false
+			for ; !over && n < 60; n++ {
+				// It may be killed at any moment: then nobody reads this.
+				_, _ = fmt.Fprintf(p.stdin, `{"id": "q%d", "text": "q%[1]d: remember canary%[1]d. %s"}`+"\n", n, strings.Repeat("More words. ", 10))
+				p.until("the answer or the end", func() bool {
+					over = p.hasEnded()
+					return over || p.hasAnswered(n)
+				})
+			}
+			if !p.hasAnswered(n - 1) {
+				n-- // it may not even have been read
+			}
+			first := w.summaries()
+			if len(first) != 1 {
+				t.Fatalf("%d summaries were made until the kill, want one", len(first))
+			}
+			p = w.start("chat", "--json")
+			p.talk(n, n+20)
+			p.end()
+			all := w.summaries()
+			if len(all) < 2 {
+				t.Fatalf("no summary was made after the kill")
+			}
+			again := canaries(prompt(all[1]))[0] == "canary0" && !strings.Contains(prompt(all[1]), "Remembered:")
+			if want := moment == "commit.before.summarised"; again != want {
+				t.Errorf("after the kill the summary begins anew: %v, want %v: %.300s", again, want, prompt(all[1]))
+			}
+			stored := 0
+			for i, r := range all[1:] {
+				_, since, _ := strings.Cut(prompt(r), "What was said since:")
+				if i == 0 && again {
+					stored = 0
+				} else if i == 0 {
+					_, before, _ := strings.Cut(prompt(first[0]), "What was said since:")
+					stored = len(canaries(before))
+				}
+				if got, want := canaries(since)[0], fmt.Sprintf("canary%d", stored); got != want {
+					t.Errorf("a summary goes on with %s, want %s", got, want)
+				}
+				stored += len(canaries(since))
+			}
+		})
+	}
+}
