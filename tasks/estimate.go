@@ -140,7 +140,7 @@ func (x *Executor) weigh(ctx context.Context, v *View, out *planner.Reply) error
 	}
 	opening := v.Opening()
 	err = x.Store.Room(ctx, v.ID, Reservation{
-		Action: "plan", Day: b.day(x.Now()), User: opening.From.Key(), Chat: opening.Chat.Room(), Budgets: b.Budgets,
+		Action: "plan", Day: b.day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(), Budgets: b.Budgets,
 		Most: llm.Usage{Input: int(e.Tokens), Cost: e.Cost},
 	})
 	out.Confirm = errors.Is(err, ErrBudget)

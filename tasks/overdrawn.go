@@ -36,10 +36,9 @@ func (x *Executor) afford(ctx context.Context, v *View, a planner.Action, scene 
 		if failed != nil {
 			return request, r, nil, err
 		}
-		if r.Most = x.price.Quote(small); r.Most.Tokens() <= int64(input+output) {
-			request = small
-			leave, err = x.reserve(ctx, v.ID, r)
-		}
+		// A prompt may not get as short as it should: whether it fits, the store says.
+		request, r.Most = small, x.price.Quote(small)
+		leave, err = x.reserve(ctx, v.ID, r)
 	}
 	return request, r, leave, err
 }
@@ -106,7 +105,7 @@ func (x *Executor) overdraw(ctx context.Context, id ID, r Reservation) error {
 		if state.Budget != "" {
 			return ErrHeld
 		}
-		r.Day = x.rules.Load().Budget.day(x.Now())
+		r.Day = x.rules.Load().Budget.day(x.Wall())
 		err = x.Store.Room(ctx, id, r)
 		reached, ok := errors.AsType[*BudgetError](err)
 		if !ok {

@@ -27,6 +27,7 @@ type stage struct {
 	tools *gated
 	calls [][]string // arguments of the calls of each turn of a sub-task
 	model llm.Model  // in place of the stage's own, unless nil
+	wall  func() time.Time // by which its days are counted; nil: clock
 
 	mu     sync.Mutex
 	seen   []string // what models read as results of their calls
@@ -155,7 +156,7 @@ func (s *stage) play() {
 	}
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: s.store, Model: model, Tools: s.tools, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone},
-		Log: slog.New(slog.DiscardHandler), Now: s.clock,
+		Log: slog.New(slog.DiscardHandler), Now: s.clock, Wall: s.wall,
 		Prompts: tasks.PromptRules{Approvals: s.rules.Approvals, Admins: s.rules.Access.Admins, Budget: s.rules.Budget},
 		Reached: func(ctx context.Context, over planner.Overdraft) { s.inbox.BudgetReached(ctx, over) },
 	})
