@@ -86,13 +86,23 @@ func (p *Presenter) showPart(ctx context.Context, v *View, name string, part *bo
 	if failpoint.Fault("shown-not-stored") || id == slot.Message && !last {
 		return nil
 	}
+	posted := id != slot.Message && id != p.message
+	if last && posted && !p.folded && p.platform.Limits().Edits {
+		// The board may have to wait for its turn, and a kill meanwhile would have
+		// the answer sent again.
+		if err := p.shown(ctx, name, id, slot.Message, false); err != nil {
+			return err
+		}
+		failpoint.Hit("keep.after.answer")
+		slot.Message, posted = id, false
+	}
 	if last {
 		p.fold(ctx, v) // the chat is up, and after this nothing of the task is shown again
 	}
 	if err := p.shown(ctx, name, id, slot.Message, last); err != nil {
 		return err
 	}
-	if id != slot.Message && id != p.message { // it was posted
+	if posted {
 		failpoint.Hit("keep.after.answer")
 	}
 	return nil
