@@ -317,7 +317,7 @@ func TestRetry(t *testing.T) {
 	if h := press("bob", first); h.text() != o.text("error.not_yours", nil) {
 		t.Errorf("Retry by somebody else: %q", h.text())
 	}
-	if h := o.send(o.press("ann", private("ann"), "r:"+string(first))); h.text() != o.text("error.too_late", nil) {
+	if h := o.send(o.press("ann", private("ann"), "r:"+string(first))); h.text() != o.text("error.task_gone", nil) {
 		t.Errorf("Retry from another chat: %q", h.text())
 	}
 	for range 2 {
@@ -328,7 +328,7 @@ func TestRetry(t *testing.T) {
 	if n := len(o.live(hall)); n != 3 {
 		t.Errorf("%d live tasks after pressing Retry twice, want 3", n)
 	}
-	if h := press("ann", "01NONSENSE"); h.text() != o.text("error.too_late", nil) {
+	if h := press("ann", "01NONSENSE"); h.text() != o.text("error.task_gone", nil) {
 		t.Errorf("Retry of nothing: %q", h.text())
 	}
 }

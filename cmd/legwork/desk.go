@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"legwork/bot/terminal"
+	"legwork/clock"
 	"legwork/conf"
 	"legwork/planner"
 	"legwork/store/bolt"
@@ -43,12 +44,14 @@ type desk struct {
 func backupsOf(dir string) string { return filepath.Join(dir, "backups") }
 
 // openStore opens the data for a command that others read of while it holds
-// them. A damaged file is replaced where there is a good backup.
+// them. A damaged file is replaced where there is a good backup. What the store
+// forgets by age it forgets by a clock that nobody can set.
 func openStore(ctx context.Context, config *conf.Config, command string, log *slog.Logger) (*bolt.Store, error) {
 	o, err := storeOptions(config.DataDir, command, log)
 	if err != nil {
 		return nil, err
 	}
+	o.Now = clock.New().Now
 	store, err := bolt.Open(ctx, config.DataDir, o)
 	if errors.Is(err, tasks.ErrDamaged) {
 		return nil, fmt.Errorf("%w; \"legwork data restore\" keeps what can still be read of it, and so does --from with a backup that is elsewhere; or move %s away to start with empty data", err, bolt.FileName)
