@@ -31,12 +31,12 @@ func (s *session) tend(ctx context.Context) {
 // reported as made.
 func (s *session) inspect(ctx context.Context) {
 	s.tending.Wait()
-	if out, err := s.data(ctx, "verify"); err != nil {
+	if out, err := s.data(ctx, "verify"); err != nil && ctx.Err() == nil {
 		s.record.Damage = append(s.record.Damage, fmt.Sprintf("the data: %v: %s", err, out))
 	}
 	for len(s.backups) > 0 {
 		file := <-s.backups
-		if out, err := s.data(ctx, "verify", file); err != nil {
+		if out, err := s.data(ctx, "verify", file); err != nil && ctx.Err() == nil {
 			s.record.Damage = append(s.record.Damage, fmt.Sprintf("%s: %v: %s", filepath.Base(file), err, out))
 		}
 	}
