@@ -181,7 +181,7 @@ func (s *Stage) Reserve(id tasks.ID, r tasks.Reservation) error {
 	case task.Over && !r.After:
 		return fmt.Errorf("task %s is over: %w", id, tasks.ErrRefused)
 	}
-	if err := s.abandon(id, exactly(r.Action)); err != nil {
+	if err := s.abandon(id, within(r.Action)); err != nil {
 		return err
 	}
 	covered := false

@@ -37,6 +37,11 @@ func (s *Stage) settle(id tasks.ID, task Task, e planner.Event) error {
 	if e.Action == "" || !outcome(e) || failpoint.Fault("settle-lost") {
 		return nil
 	}
+	if !called { // of calls within it, it tells nothing
+		if err := s.abandon(id, inside(e.Action)); err != nil {
+			return err
+		}
+	}
 	h, ok, err := s.free(id, within(e.Action))
 	if err != nil {
 		return err
@@ -77,10 +82,14 @@ func costOf(e planner.Event) (cost llm.Usage, model string, called bool) {
 	return cost, "", cost != llm.Usage{}
 }
 
-// exactly chooses the reservation of an action; within also those of the calls
-// that were made within it.
+// exactly chooses the reservation of an action, inside those of the calls that
+// were made within it, and within both.
 func exactly(action string) func(Held) bool {
 	return func(h Held) bool { return h.Action == action }
+}
+
+func inside(action string) func(Held) bool {
+	return func(h Held) bool { return strings.HasPrefix(h.Action, action+"/") }
 }
 
 func within(action string) func(Held) bool {

@@ -93,10 +93,12 @@ func (w *world) reserve() {
 		User: rapid.SampledFrom([]string{"", "ann", "bob"}).Draw(w.r, "user"), Chat: rapid.SampledFrom([]string{"c", "d"}).Draw(w.r, "chat"),
 		Model: "m", Most: w.size(), Budgets: tasks.Budgets{DayTokens: int64(rapid.IntRange(0, 400).Draw(w.r, "limit"))},
 	}
-	old, again := w.held[id][r.Action]
 	after := w.used(r.Day, "", "") + r.Most.Tokens()
-	if again && old.Day == r.Day {
-		after += input(int(old.Most.Tokens())).Tokens() - old.Most.Tokens()
+	before := []string{r.Action, r.Action + "/1"} // what was begun of it
+	for _, action := range before {
+		if old, again := w.held[id][action]; again && old.Day == r.Day {
+			after += input(int(old.Most.Tokens())).Tokens() - old.Most.Tokens()
+		}
 	}
 	room := r.Budgets.DayTokens == 0 || r.Most.Tokens() == 0 || after <= r.Budgets.DayTokens
 	err := w.b.store.Reserve(w.b.Context(), id, r)
@@ -106,8 +108,11 @@ func (w *world) reserve() {
 	if !room {
 		return
 	}
-	if again {
-		w.spend(id, old, input(int(old.Most.Tokens())))
+	for _, action := range before {
+		if old, again := w.held[id][action]; again {
+			w.spend(id, old, input(int(old.Most.Tokens())))
+			delete(w.held[id], action)
+		}
 	}
 	w.held[id][r.Action] = r
 }

@@ -273,3 +273,23 @@ func testSpent(b *bench) {
 		b.store = b.reopen()
 	}
 }
+
+// testCutOffWithin: what a call within an action has cost that nothing tells of
+// counts by its input, when the action begins anew and when it ends.
+func testCutOffWithin(b *bench) {
+	b.ask(chat("c"), "t", "goal")
+	action := planner.Todo(b.state("t"))[0].ID
+	b.reserve("t", reservation(action, 100, tasks.Budgets{}))
+	b.reserve("t", reservation(action+"/2", 60, tasks.Budgets{}))
+	b.reserve("t", reservation(action+"1", 10, tasks.Budgets{})) // another action
+	b.store = b.reopen()
+	b.reserve("t", reservation(action, 40, tasks.Budgets{}))
+	b.same("used", b.used("t", tasks.Budgets{DayTokens: 1}), int64(50+30+10+40))
+	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(2, input(100).Add(input(60)))})
+
+	b.reserve("t", reservation(action+"/1", 20, tasks.Budgets{}))
+	b.store = b.reopen()
+	b.append("t", planner.Event{Type: planner.Garbled, Action: action, Problem: &planner.Problem{Code: "x"}})
+	b.same("spent at its end", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(3, input(100).Add(input(60)).Add(input(20)))})
+	b.same("used at its end", b.used("t", tasks.Budgets{DayTokens: 1}), int64(50+30+10+10))
+}

@@ -74,6 +74,7 @@ func Run(t *testing.T, open Opener) {
 		{"settle", testSettle},
 		{"spent without a reservation", testUnreserved},
 		{"reserve again", testReserveAgain},
+		{"cut off within", testCutOffWithin},
 		{"kept back for the answer", testKeptBack},
 		{"too little kept back", testKeptBackTooLittle},
 		{"left over", testLeftOver},
