@@ -51,6 +51,8 @@ type call struct {
 	streamed bool // deltas went out since the last Reset
 	usage    Usage
 	partial  string // the longest text that was cut off
+	paid     bool   // an attempt was paid for since the call was let go on
+	enough   bool   // it is not let go on
 }
 
 func (c *call) run(ctx context.Context, chain []*endpoint) (Reply, error) {
@@ -60,6 +62,9 @@ func (c *call) run(ctx context.Context, chain []*endpoint) (Reply, error) {
 	for i, e := range chain {
 		if f != nil && !mayHelp(f, failed, e) {
 			continue
+		}
+		if f != nil && !c.goOn(ctx, failed) {
+			break
 		}
 		var reply Reply
 		reply, f = c.try(ctx, e, i+1 < len(chain))
@@ -143,7 +148,7 @@ func (c *call) tries(ctx context.Context, e *endpoint, fallback bool) (Reply, *f
 			c.partial = c.longest(f)
 		}
 		wait, again := p.next(f, time.Until(deadline), fallback)
-		again = again && ctx.Err() == nil
+		again = again && ctx.Err() == nil && c.goOn(ctx, e)
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return Reply{}, f // the caller has no use for it any more
 		}
@@ -186,13 +191,28 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	}
 	usage, paid := e.bill(d, promptBytes(out), f == nil)
 	if paid {
-		c.usage = c.usage.Add(usage)
+		c.usage, c.paid = c.usage.Add(usage), true
 	}
 	if f != nil {
 		return Reply{}, f
 	}
 	reply, f := e.reply(d, c.request)
 	return reply, f
+}
+
+// goOn reports that another attempt may be made after one at that model, which
+// may have been paid for.
+func (c *call) goOn(ctx context.Context, after *endpoint) bool {
+	if c.enough || !c.paid || c.request.Again == nil {
+		return !c.enough
+	}
+	if err := c.request.Again(); err != nil {
+		c.models.log.WarnContext(ctx, "a model is not called again", "model", after.name, "cause", err)
+		c.enough = true
+		return false
+	}
+	c.paid = false
+	return true
 }
 
 var errQuiet = errors.New("the endpoint has asked to be left alone")

@@ -67,6 +67,10 @@ type Request struct {
 	// MaxOutput bounds the reply, in tokens, where that is less than what the
 	// model's max_output_tokens allows; 0 leaves it at that.
 	MaxOutput int
+	// Again is asked before each attempt that follows one which was paid for, at
+	// the same model or at a fallback: after an error there is none, and the call
+	// ends as that one did. Nil: it is never asked.
+	Again func() error `json:"-"`
 }
 
 // Delta is a piece of a streamed reply.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -209,12 +210,27 @@ func (x *Executor) settle(ctx context.Context, id ID, action string, cost llm.Us
 // within an action: "ID/NAME". What it has cost is told by the event that ends
 // the action.
 func (x *Executor) spend(ctx context.Context, v *View, name string, r llm.Request) (llm.Reply, error) {
-	leave, err := x.reserve(ctx, v.ID, x.reservation(v, name, r))
+	aside := x.reservation(v, name, r)
+	leave, err := x.reserve(ctx, v.ID, aside)
 	if err != nil {
 		return llm.Reply{}, err
 	}
 	defer leave()
+	r.Again = x.again(ctx, v.ID, aside)
 	return x.Model.Call(ctx, r, nil)
+}
+
+// again sets aside what one more attempt of a call may take for which the
+// reservation was made, each time that it is called. It does not wait: the call
+// itself holds what it would wait for.
+func (x *Executor) again(ctx context.Context, id ID, r Reservation) func() error {
+	attempt := 1
+	return func() error {
+		attempt++
+		more := r
+		more.Action, more.Hold, more.Closing = fmt.Sprintf("%s/attempt %d", r.Action, attempt), nil, false
+		return x.Store.Reserve(ctx, id, more)
+	}
 }
 
 // What a closing answer is given to read and to write at most, when a budget

@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -61,5 +62,38 @@ func TestDayBudgetAfterTheClockWasSet(t *testing.T) {
 	s.card(id, plan.ID)
 	if over := s.state(id).Overdraft; over.Budget != tasks.BudgetDayUSD || over.Day != "2026-11-23" {
 		t.Errorf("the question is about %+v, want the budget of the 23rd", over)
+	}
+}
+
+// breaking is a dear model whose endpoint breaks every call off, each of which
+// is made three times as long as the request agrees.
+type breaking struct{ *dear }
+
+func (m breaking) Call(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+	var paid llm.Usage
+	for range 3 {
+		if paid != (llm.Usage{}) && r.Again != nil && r.Again() != nil {
+			break
+		}
+		paid = paid.Add(m.use(r))
+		m.mu.Lock()
+		m.spent = m.spent.Add(m.use(r))
+		m.mu.Unlock()
+	}
+	return llm.Reply{}, &llm.Error{Problem: llm.CutOff, Model: "main", Usage: paid}
+}
+
+// TestAttemptsKeepWithinTheBudget: a call that is made again takes of the budget
+// again, so that none is exceeded by endpoints that break off.
+func TestAttemptsKeepWithinTheBudget(t *testing.T) {
+	s, m := newShop(t, 0, tasks.BudgetRules{Budgets: tasks.Budgets{DayTokens: 8000}})
+	s.stop()
+	s.model = breaking{m}
+	s.play()
+	for i := range 6 {
+		s.over(s.starts("ann", room("hall"), fmt.Sprintf("/task question %d", i)))
+	}
+	if got := m.total(); got.Tokens() > 8000 || got.Tokens() < 7000 || s.spent() != got {
+		t.Errorf("the model had %+v, the ledger %+v of 8,000 tokens", got, s.spent())
 	}
 }

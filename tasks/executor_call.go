@@ -26,9 +26,10 @@ func (x *Executor) call(ctx context.Context, v *View, a planner.Action, r llm.Re
 		}
 		size := planner.Bytes(r.Messages)
 		shorter, fewer, bad := x.prompt(ctx, v, a, size/2)
-		if bad != nil || planner.Bytes(shorter.Messages) >= size {
+		if bad != nil || planner.Bytes(shorter.Messages) >= size || failed.Usage != (llm.Usage{}) && r.Again() != nil {
 			break
 		}
+		shorter.Again, shorter.MaxOutput = r.Again, r.MaxOutput
 		x.Log.InfoContext(ctx, "a prompt is too long for its model and is made shorter", "task", v.ID, "action", a.ID,
 			"model", failed.Model, "bytes", size, "now", planner.Bytes(shorter.Messages), "cause", failed.Err)
 		paid = paid.Add(failed.Usage)
@@ -36,6 +37,12 @@ func (x *Executor) call(ctx context.Context, v *View, a planner.Action, r llm.Re
 		reply, err = x.Model.Call(ctx, r, stream)
 	}
 	reply.Usage = reply.Usage.Add(paid)
+	var failed *llm.Error
+	if paid != (llm.Usage{}) && errors.As(err, &failed) {
+		whole := *failed
+		whole.Usage = whole.Usage.Add(paid)
+		err = &whole
+	}
 	return reply, tools, err
 }
 

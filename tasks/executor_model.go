@@ -40,6 +40,7 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 		return err
 	}
 	defer leave()
+	request.Again = x.again(ctx, v.ID, aside)
 	var stream func(llm.Delta)
 	if a.Final {
 		speech := p.Speech(a)

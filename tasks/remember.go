@@ -229,14 +229,16 @@ func (x *Executor) callForSummary(ctx context.Context, id ID, opening *planner.O
 	rules := x.rules.Load().Budget
 	budgets := rules.Budgets
 	budgets.TaskTokens, budgets.TaskUSD = 0, 0 // the task is over
-	leave, err := x.reserve(ctx, id, Reservation{
+	aside := Reservation{
 		Action: "summary", Day: rules.day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
 		Model: x.price.Chosen(r), Most: x.price.Quote(r), After: true, Budgets: budgets,
-	})
+	}
+	leave, err := x.reserve(ctx, id, aside)
 	if err != nil {
 		return "", fmt.Errorf("setting aside what a summary may cost: %w", err)
 	}
 	defer leave()
+	r.Again = x.again(ctx, id, aside)
 	reply, err := x.Model.Call(ctx, r, nil)
 	cost := reply.Usage
 	if failed, ok := errors.AsType[*llm.Error](err); ok {

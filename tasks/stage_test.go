@@ -25,8 +25,8 @@ import (
 type stage struct {
 	*office
 	tools *gated
-	calls [][]string // arguments of the calls of each turn of a sub-task
-	model llm.Model  // in place of the stage's own, unless nil
+	calls [][]string       // arguments of the calls of each turn of a sub-task
+	model llm.Model        // in place of the stage's own, unless nil
 	wall  func() time.Time // by which its days are counted; nil: clock
 
 	mu     sync.Mutex
