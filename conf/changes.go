@@ -46,7 +46,7 @@ func (c *Config) parts() map[string]any {
 		"http": c.HTTP, "access": c.Access, "chats": c.Chats, "servers": c.Tools.Servers, "groups": c.Tools.Groups,
 		"approvals": c.Approvals, "schedules": c.Schedules, "import_servers": c.ImportServers,
 		"limits": limits, "limits.concurrent_tasks": c.Limits.ConcurrentTasks, "engine": c.Engine, "store": c.Store,
-		"retention": c.Retention, "backup": c.Backup,
+		"retention": c.Retention, "backup": c.Backup, "budget": c.Budget,
 		"telegram": nil, "slack": nil,
 	}
 	if c.Telegram != nil {

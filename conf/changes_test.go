@@ -66,6 +66,8 @@ servers: {math: {builtin: math}}
 		{"a default written down", before + "language: en\nhttp: {listen: \"127.0.0.1:8080\"}\nroles: {plan: main}\n", nil, nil},
 		{"a default within a platform", strings.Replace(before, `"${TOKEN}"`, `"${TOKEN}", mode: poll`, 1), nil, nil},
 		{"approvals and imports", before + "approvals: {show_in: private}\nimport_servers: []\n", []string{"approvals"}, nil},
+		{"budgets", before + "budget: {day_tokens: 5}\n", []string{"budget"}, nil},
+		{"the care of the data", before + "backup: {keep: 3}\nretention: {tasks: 1d}\n", []string{"backup", "retention"}, []string{"backup", "retention"}},
 		{"access", before + "access: {telegram: {users: [1]}}\n", []string{"access"}, nil},
 		{"a model", strings.Replace(before, "model: m", "model: n", 1), []string{"models"}, nil},
 		{"limits", strings.Replace(before, "rounds: 3", "rounds: 4, concurrent_tasks: 8", 1), []string{"limits", "limits.concurrent_tasks"}, []string{"limits.concurrent_tasks"}},
