@@ -110,9 +110,18 @@ func (s *answering) later(ctx context.Context, r ToolResult) error {
 	if s.asked >= maxQuestions {
 		return s.x.returned(ctx, s.v, s.a, planner.Result{Text: errAsksOn.Error(), Failed: true, Usage: s.used()})
 	}
+	s.settle(ctx) // the event that asks does not tell of it
 	return s.x.append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
 		Server: s.server(), Form: r.Question, State: r.State, Expires: s.x.expires(),
 	}})
+}
+
+// settle counts what the model calls have cost that the server asked for, where
+// no event tells of it.
+func (s *answering) settle(ctx context.Context) {
+	if used := s.used(); used != (llm.Usage{}) {
+		s.x.settle(ctx, s.v.ID, s.a.ID, used)
+	}
 }
 
 // used is what the model calls that the server asked for have cost so far.
@@ -208,7 +217,7 @@ func (s *answering) sample(ctx context.Context, want Sampling) (Sampled, error) 
 	if answer.Action != form.Accept {
 		return Sampled{}, errRefused
 	}
-	request := llm.Request{Role: llm.RoleWork, Messages: want.Messages}
+	request := llm.Request{Role: llm.RoleWork, Messages: want.Messages, MaxOutput: max(0, want.MaxTokens)}
 	if want.System != "" {
 		request.Messages = append([]llm.Message{{Role: llm.System, Content: want.System}}, want.Messages...)
 	}

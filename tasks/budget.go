@@ -185,6 +185,9 @@ func (x *Executor) reserve(ctx context.Context, id ID, r Reservation) (leave fun
 			return x.till.enter(id, r), nil
 		}
 		over, reached := errors.AsType[*BudgetError](err)
+		if !reached && ctx.Err() != nil {
+			x.settle(ctx, id, r.Action, llm.Usage{}) // it may be stored all the same
+		}
 		if !reached || !x.till.mayFree(id, over.Overdraft) {
 			return nil, err
 		}
@@ -217,7 +220,14 @@ func (x *Executor) spend(ctx context.Context, v *View, name string, r llm.Reques
 	}
 	defer leave()
 	r.Again = x.again(ctx, v.ID, aside)
-	return x.Model.Call(ctx, r, nil)
+	reply, err := x.Model.Call(ctx, r, nil)
+	if failed, ok := errors.AsType[*llm.Error](err); ok {
+		reply.Usage = failed.Usage
+	}
+	if reply.Usage == (llm.Usage{}) {
+		x.settle(ctx, v.ID, aside.Action, reply.Usage)
+	}
+	return reply, err
 }
 
 // again sets aside what one more attempt of a call may take for which the

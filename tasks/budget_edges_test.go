@@ -2,12 +2,17 @@ package tasks_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"legwork/form"
 	"legwork/llm"
+	"legwork/planner"
+	"legwork/store/memory"
 	"legwork/tasks"
 )
 
@@ -95,5 +100,63 @@ func TestAttemptsKeepWithinTheBudget(t *testing.T) {
 	}
 	if got := m.total(); got.Tokens() > 8000 || got.Tokens() < 7000 || s.spent() != got {
 		t.Errorf("the model had %+v, the ledger %+v of 8,000 tokens", got, s.spent())
+	}
+}
+
+// TestSamplingBeforeAQuestion: what a server has a model called for is counted
+// also when its call ends with a question, and not only when the task is over.
+func TestSamplingBeforeAQuestion(t *testing.T) {
+	s := &stage{
+		office: newOffice(t), calls: [][]string{{`{}`}},
+		tools: &gated{definition: "d1", open: true, sample: true, question: &form.Question{Message: "Really?"}},
+	}
+	m := &dear{}
+	m.Answer, s.model = s.answer, m
+	s.play()
+	t.Cleanup(func() { s.stop() })
+	id, card := s.asks("ann", private("ann"), "book it")
+	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Yes, go on")))
+	s.card(id, card.ID)
+	if got := m.total(); got.Tokens() != 3000 || s.spent() != got {
+		t.Errorf("the model had %+v, the ledger %+v; want 3,000 tokens", got, s.spent())
+	}
+}
+
+// lateStore reserves, but says so to nobody: the call was given up meanwhile.
+type lateStore struct {
+	*memory.Store
+	giveUp context.CancelFunc
+}
+
+func (s lateStore) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
+	if err := s.Store.Reserve(ctx, id, r); err != nil {
+		return err
+	}
+	s.giveUp()
+	return ctx.Err()
+}
+
+// TestReservationGivenUp: what was set aside for a call that was cancelled in
+// that moment does not stay so.
+func TestReservationGivenUp(t *testing.T) {
+	s, m := newShop(t, 0, tasks.BudgetRules{})
+	s.stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	x := tasks.NewExecutor(tasks.ExecutorConfig{
+		Store: lateStore{s.store, cancel}, Model: m, Tools: s.tools, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone},
+		Log: slog.New(slog.DiscardHandler), Now: s.clock,
+		Prompts: tasks.PromptRules{Budget: tasks.BudgetRules{Budgets: tasks.Budgets{TaskTokens: 1000}}}, // too little to keep any back
+	})
+	id := s.opens("ann", private("ann"), "how are you")
+	v := tasks.NewView(s.store, id)
+	if err := v.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Do(ctx, v, planner.Todo(v.State)[0], nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Do: got %v, want that it was cancelled", err)
+	}
+	whole := tasks.Reservation{Action: "a", Day: "2026-11-20", Most: llm.Usage{Input: 1000}, Budgets: tasks.Budgets{DayTokens: 1000}}
+	if err := s.store.Room(t.Context(), id, whole); err != nil {
+		t.Errorf("Room for all of the day's budget: %v", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"legwork/clip"
 	"legwork/failpoint"
-	"legwork/llm"
 	"legwork/planner"
 )
 
@@ -71,9 +70,7 @@ func (x *Executor) make(ctx context.Context, v *View, a planner.Action, j judgem
 		Ask:      answers.ask, Sample: answers.sample, Resume: answers.resume(),
 	})
 	if err != nil {
-		if used := answers.used(); used != (llm.Usage{}) {
-			x.settle(ctx, v.ID, a.ID, used) // no event tells of it
-		}
+		answers.settle(ctx)
 		return err
 	}
 	if result.Question != nil {
@@ -85,10 +82,14 @@ func (x *Executor) make(ctx context.Context, v *View, a planner.Action, j judgem
 	if result.Bytes > 0 {
 		x.Log.InfoContext(ctx, "a tool's result was cut", "task", v.ID, "tool", j.call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
 	}
-	return x.returned(ctx, v, a, planner.Result{
+	err = x.returned(ctx, v, a, planner.Result{
 		Text: result.Text, Failed: result.Failed, Unknown: result.Unknown, Bytes: result.Bytes, Show: result.Show, Images: result.Images,
 		Untrusted: !j.verdict.Trusted, Sources: j.verdict.Sources, Usage: answers.used(),
 	})
+	if err != nil { // it was stopped, perhaps
+		answers.settle(ctx)
+	}
+	return err
 }
 
 func arguments(call planner.Call) json.RawMessage {

@@ -47,6 +47,7 @@ type gated struct {
 	open       bool           // nothing must be allowed
 	question   *form.Question // what the server of each call wants to know
 	live       bool           // in the midst of the call, not as its result
+	sample     bool           // each call has a model called before that
 	made       []string
 	answers    []form.Answer
 
@@ -107,6 +108,11 @@ func (j *gated) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, e
 	case j.question == nil:
 	case c.Resume != nil:
 		j.answers = append(j.answers, c.Resume.Answer)
+	case j.sample:
+		j.mu.Unlock()
+		_, err := c.Sample(ctx, tasks.Sampling{Messages: []llm.Message{{Role: llm.User, Content: "what now?"}}})
+		j.mu.Lock()
+		return tasks.ToolResult{Question: j.question}, err
 	case j.live:
 		j.mu.Unlock()
 		answer, err := c.Ask(ctx, *j.question)
