@@ -30,8 +30,8 @@ type Care interface {
 	// "telegram:123" or "slack:C1". Of a chat that is everything in it and in its
 	// threads; of a person, everything in their private chats, the tasks that they
 	// opened anywhere, their schedules, what they set, and what admins decided
-	// about them. The sums of budgets stay until they are of no use, so that nobody
-	// gets a new budget by being forgotten; dedupe keys stay as with Forget.
+	// about them, and what they have spent. The sums that the budgets of all
+	// together count stay; dedupe keys stay as with Forget.
 	ForgetWho(ctx context.Context, who string) (Deleted, error)
 	// Retain deletes what is old: the journals of tasks that were over before
 	// tasksBefore, whose ids are ErrNoTask from then on and whose turns stay, and

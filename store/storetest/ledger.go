@@ -293,3 +293,21 @@ func testCutOffWithin(b *bench) {
 	b.same("spent at its end", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(3, input(100).Add(input(60)).Add(input(20)))})
 	b.same("used at its end", b.used("t", tasks.Budgets{DayTokens: 1}), int64(50+30+10+10))
 }
+
+// testClockFarAhead: after a month by a clock that was far ahead, what is spent
+// by the right one counts.
+func testClockFarAhead(b *bench) {
+	b.ask(chat("c"), "t", "goal")
+	for i := range 40 {
+		r := reservation("a", 10, tasks.Budgets{})
+		r.Day = time.Date(2031, 1, 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+		b.reserve("t", r)
+		b.settle("t", "a", use(10))
+	}
+	for i := range 3 {
+		b.reserve("t", reservation(fmt.Sprintf("b%d", i), 100, tasks.Budgets{}))
+		b.store = b.reopen()
+		b.same("used of all", b.used("t", tasks.Budgets{DayTokens: 1}), int64(100*(i+1)))
+		b.same("used of her", b.used("t", tasks.Budgets{UserDayUSD: 1}), int64(100*(i+1)))
+	}
+}

@@ -75,6 +75,7 @@ func Run(t *testing.T, open Opener) {
 		{"spent without a reservation", testUnreserved},
 		{"reserve again", testReserveAgain},
 		{"cut off within", testCutOffWithin},
+		{"clock far ahead", testClockFarAhead},
 		{"kept back for the answer", testKeptBack},
 		{"too little kept back", testKeptBackTooLittle},
 		{"left over", testLeftOver},
