@@ -110,7 +110,6 @@ var planted = []struct {
 	{harness.Telegram, "lift-not-stored", "a restart pauses everything again", []string{harness.RuleEnds, harness.RuleAnswered}},
 	{harness.Telegram, "fire-early", "a schedule fires before its time", []string{harness.RuleFired}},
 	{harness.Telegram, "fire-lost", "a schedule moves on without its task", []string{harness.RuleAnswered, harness.RuleEnds}},
-	{harness.Telegram, "fire-twice", "a fire time is taken again", []string{harness.RuleOnce, harness.RuleModelOnce, harness.RuleBookOnce, harness.RuleToolOnce}},
 	{harness.Telegram, "offset-early", "updates are confirmed before they are stored", []string{harness.RuleAnswered, harness.RuleGuidance}},
 	{harness.Telegram, "dedupe-off", "an update that comes again is taken again", []string{harness.RuleOnce, harness.RuleGuidance, harness.RuleAskedOnce}},
 	{harness.Telegram, "shown-not-stored", "that an answer went out is lost", []string{harness.RuleOnce}},
