@@ -35,7 +35,7 @@ func (r *runner) rests() *rest {
 	if d := planner.Deadline(r.view.State); r.starved.IsZero() {
 		out.until = d
 	}
-	if now := r.e.cfg.Now(); r.again.After(now) && (out.until.IsZero() || r.again.Before(out.until)) {
+	if r.again.After(r.e.cfg.Now()) { // nothing is tried before, a deadline that is over included
 		out.until = r.again
 	}
 	return out

@@ -325,10 +325,14 @@ func (r *runner) expire(ctx context.Context) {
 	if d.IsZero() || !r.starved.IsZero() || r.e.cfg.Now().Before(d) {
 		return
 	}
-	if err := r.append(ctx, planner.Event{Type: planner.Expired}); err != nil && !errors.Is(err, tasks.ErrRefused) {
-		r.e.cfg.Log.ErrorContext(ctx, "a deadline could not be stored", "task", r.id, "cause", err)
-		r.again = r.e.cfg.Now().Add(r.pause)
+	err := r.append(ctx, planner.Event{Type: planner.Expired})
+	if err == nil || errors.Is(err, tasks.ErrRefused) {
+		r.pause = firstPause
+		return
 	}
+	r.e.cfg.Log.ErrorContext(ctx, "a deadline could not be stored", "task", r.id, "in", r.pause, "cause", err)
+	r.again = r.e.cfg.Now().Add(r.pause)
+	r.pause = min(2*r.pause, lastPause)
 }
 
 func (r *runner) append(ctx context.Context, e planner.Event) error {
