@@ -1,8 +1,11 @@
 package llm_test
 
 import (
+	"context"
 	"errors"
+	"net/http"
 	"testing"
+	"time"
 
 	"legwork/llm"
 )
@@ -50,6 +53,42 @@ func TestAgainIsAskedBeforeWhatCostsMore(t *testing.T) {
 			}
 			if n := len(f.requests()); n != c.requests || asked != c.asked || text != c.text {
 				t.Errorf("%d requests, asked %d times, %q; want %d, %d and %q", n, asked, text, c.requests, c.asked, c.text)
+			}
+		})
+	}
+}
+
+// TestCancelledBeforeTheReply: a request that an endpoint has taken is counted by
+// its prompt when nobody waits for the reply any more; one that it refused, or
+// that was not made, is not.
+func TestCancelledBeforeTheReply(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		begins func(w http.ResponseWriter)
+		want   llm.Usage
+	}{
+		{"no answer at all", func(http.ResponseWriter) {}, llm.Usage{Input: 3, Estimated: true}},
+		{"nothing of the reply", func(w http.ResponseWriter) { w.(http.Flusher).Flush() }, llm.Usage{Input: 3, Estimated: true}},
+		{"refused", func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }, llm.Usage{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
+				c.begins(w)
+				if c.want != (llm.Usage{}) {
+					cancel()
+					<-r.Context().Done()
+				}
+			})
+			m, err := llm.New(f.config(), llm.Options{Sleep: func(context.Context, time.Duration) error { cancel(); return ctx.Err() }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			reply, err := m.Call(ctx, ask(), nil)
+			if !errors.Is(err, context.Canceled) || reply.Usage != c.want {
+				t.Errorf("usage %+v, error %v; want %+v and that it was cancelled", reply.Usage, err, c.want)
 			}
 		})
 	}

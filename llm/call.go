@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http/httptrace"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -181,6 +183,7 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 		c.streamed = false
 	}
 	out := e.wire(c.request)
+	ctx, given := watched(ctx)
 	d, f := e.send(ctx, out, c.emit())
 	for f != nil && (e.adapt(out, f) || e.learnContext(f, promptBytes(out), c.models.log)) {
 		out = e.wire(c.request)
@@ -190,6 +193,10 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 		e.quiet.ask(c.models.now(), f.wait)
 	}
 	usage, paid := e.bill(d, promptBytes(out), f == nil)
+	if !paid && f != nil && f.status == 0 && given.Load() && errors.Is(ctx.Err(), context.Canceled) {
+		// Nobody waits for the reply any more, but the endpoint works on it.
+		usage, paid = e.priced(Usage{Input: e.tokens(promptBytes(out)), Estimated: true}), true
+	}
 	if paid {
 		c.usage, c.paid = c.usage.Add(usage), true
 	}
@@ -198,6 +205,16 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	}
 	reply, f := e.reply(d, c.request)
 	return reply, f
+}
+
+// watched tells whether a request was written out that is made with the context.
+func watched(ctx context.Context) (_ context.Context, given *atomic.Bool) {
+	given = new(atomic.Bool)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) {
+		if i.Err == nil {
+			given.Store(true)
+		}
+	}}), given
 }
 
 // goOn reports that another attempt may be made after one at that model, which
