@@ -40,9 +40,19 @@ func (m *messenger) Run(ctx context.Context, _ func(context.Context, []bot.Messa
 	return nil
 }
 
+// from has before called from now on, while others send.
+func (m *messenger) from(before func(edit bool, d bot.Draft) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before = before
+}
+
 func (m *messenger) do(edit bool, d bot.Draft, change func()) error {
-	if m.before != nil {
-		if err := m.before(edit, d); err != nil {
+	m.mu.Lock()
+	before := m.before
+	m.mu.Unlock()
+	if before != nil {
+		if err := before(edit, d); err != nil {
 			return err
 		}
 	}

@@ -298,10 +298,10 @@ func TestScheduleWithoutAccess(t *testing.T) {
 func TestScheduleUnseen(t *testing.T) {
 	withSchedules(t, "2026-11-20T08:55:00Z", func(t *testing.T, p *planned) {
 		p.say("/schedule every 10 minutes look")
-		p.chat.before = func(bool, bot.Draft) error { return fmt.Errorf("posting: %w", bot.ErrGone) }
+		p.chat.from(func(bool, bot.Draft) error { return fmt.Errorf("posting: %w", bot.ErrGone) })
 		p.until("2026-11-20T09:40:00Z")
 		p.want("2026-11-20 09:05 look")
-		p.chat.before = nil
+		p.chat.from(nil)
 		if got := p.say("/schedule"); !strings.Contains(got, "paused, because the last answer could not be shown here") {
 			t.Errorf("the list is %q", got)
 		}
