@@ -77,7 +77,8 @@ func newMind(t *testing.T, rules tasks.PromptRules) *mind {
 		Store: store, Model: m.model, Tools: m.tools, Texts: m.texts, Chats: tasks.Chats{"phone": m.phone},
 		Log: slog.New(hearing{slog.DiscardHandler, m.logged}), Now: m.clock, Prompts: rules,
 	})
-	engine := local.New(local.Config{Store: m.store, Executor: m.executor, Log: slog.New(slog.DiscardHandler), Now: m.clock, Concurrent: 4})
+	listed := make(chan any)
+	engine := local.New(local.Config{Store: listing{m.store, sync.OnceFunc(func() { close(listed) })}, Executor: m.executor, Log: slog.New(slog.DiscardHandler), Now: m.clock, Concurrent: 4})
 	ctx, cancel := context.WithCancel(context.Background())
 	var over sync.WaitGroup
 	for _, run := range []func(context.Context) error{engine.Run, m.executor.Remember} {
@@ -90,7 +91,20 @@ func newMind(t *testing.T, rules tasks.PromptRules) *mind {
 	t.Cleanup(func() { cancel(); over.Wait() })
 	m.toolbox, m.wake = m.tools, engine.Wake
 	m.restart()
+	<-listed
 	return m
+}
+
+// listing tells that an engine has seen which tasks there are when it begins: of
+// those that a test stores from then on it knows nothing.
+type listing struct {
+	tasks.Store
+	done func()
+}
+
+func (l listing) Live(ctx context.Context, conversation string) ([]tasks.Live, error) {
+	defer l.done()
+	return l.Store.Live(ctx, conversation)
 }
 
 // summarises reports that a request is for a summary.
