@@ -444,6 +444,18 @@ func TestConsoleWithoutColour(t *testing.T) {
 	}
 }
 
+// TestConsoleBreaksFailuresBetweenWords: the cross takes no room from the words
+// of its row.
+func TestConsoleBreaksFailuresBetweenWords(t *testing.T) {
+	s := sit(t, nil)
+	s.seeText("›")
+	text := strings.Repeat("a", 54) + " end."
+	mustPost(t, s.t, bot.Draft{Kind: bot.KindAnswer, Task: "t", Text: text, Failed: true})
+	s.seeText("✗ " + strings.Repeat("a", 54) + "\nend.")
+	s.keys("\x04")
+	s.leaves()
+}
+
 func TestDumbTerminalsGetLines(t *testing.T) {
 	t.Setenv("TERM", "dumb")
 	if _, ok := New(Config{Interactive: true}).face.(*lines); !ok {

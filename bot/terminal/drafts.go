@@ -127,16 +127,26 @@ func (c *console) answer(d bot.Draft) error {
 	if d.Task != "" {
 		c.over[d.Task] = true
 	}
-	text := p.markdown(d.Text)
 	if d.Failed {
 		c.t.failed.Store(true)
 	}
-	if d.Failed && len(text) > 0 {
-		text[0] = p.row(piece{"✗", red}) + " " + text[0]
-	}
-	lines = append(lines, text...)
+	lines = append(lines, p.outcome(d)...)
 	if d.Footer != "" {
 		lines = append(lines, "", p.row(piece{oneLine(d.Footer), faint}))
 	}
 	return c.scroll(lines)
+}
+
+// outcome is the text of an answer, after a cross if it failed.
+func (p painter) outcome(d bot.Draft) []string {
+	if !d.Failed {
+		return p.markdown(d.Text)
+	}
+	cross := p.row(piece{"✗", red}) + " "
+	p.width = max(p.width-2, 1) // the cross takes its place in the first row
+	text := p.markdown(d.Text)
+	if len(text) > 0 {
+		text[0] = cross + text[0]
+	}
+	return text
 }
