@@ -451,7 +451,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("in a group /usage said\n%s\nwant\n%s", got, mine+here)
 	}
 	s.pass(20 * 24 * time.Hour)
-	all := "**You**\n* today: 0 tokens of $2.00\n* this month: 0 tokens\n* in all: 0 tokens\n\n**Everybody**\n* today: 0 tokens of $5.00\n* this month: 0 tokens\n* in all: 4k tokens, $0.40"
+	all := "**You**\n* today: 0 tokens, $0.00 of $2.00\n* this month: 0 tokens\n* in all: 0 tokens\n\n**Everybody**\n* today: 0 tokens, $0.00 of $5.00\n* this month: 0 tokens\n* in all: 4k tokens, $0.40"
 	if got := s.say("boss", private("boss"), "/usage"); got != all {
 		t.Errorf("an admin's /usage said\n%s\nwant\n%s", got, all)
 	}
