@@ -123,6 +123,9 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	s.db.Store(db)
 	s.tidy()
 	go s.write()
+	if err := s.disown(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 

@@ -244,6 +244,7 @@ func (m *mending) meta() error {
 		return err
 	}
 	return errors.Join(
+		m.tx.Bucket([]byte(bucketMeta)).Delete([]byte(metaCopied)), // a backup's: its tasks were looked at one by one
 		putJSON(m.tx, bucketMeta, []byte("order"), max(order, m.last)),
 		putJSON(m.tx, bucketMeta, []byte("format"), format),
 		putJSON(m.tx, bucketMeta, []byte("added"), added()),

@@ -26,6 +26,9 @@ func (s *Stage) Append(id tasks.ID, after int, fence int64, events ...planner.Ev
 	if err != nil {
 		return err
 	}
+	if task.Over && !state.Finished() { // it was dropped, and is not to go on, whoever speaks to it
+		return fmt.Errorf("task %s was dropped: %w", id, tasks.ErrRefused)
+	}
 	if after >= 0 && after != state.Seq {
 		return fmt.Errorf("task %s, read up to %d, now at %d: %w", id, after, state.Seq, tasks.ErrConflict)
 	}

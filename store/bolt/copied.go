@@ -1,0 +1,89 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// metaCopied is there, with its time, in a file that is a copy.
+const metaCopied = "copied"
+
+// dropAtOnce bounds how many tasks one transaction drops.
+const dropAtOnce = 500
+
+// MarkCopy notes in a copy of a data file, which nobody uses, when it was made. A
+// store that is opened with such a file does not take up the tasks of that time
+// again: nobody knows what they did after it, and they could do so twice.
+func MarkCopy(path string, at time.Time) error {
+	var db *bbolt.DB
+	err := guard(func() (err error) {
+		if db, err = openDB(path, 0, 0); err != nil {
+			return err
+		}
+		return db.Update(func(tx *bbolt.Tx) error {
+			if tx.Bucket([]byte(bucketMeta)) == nil {
+				return missing(tx, bucketMeta)
+			}
+			return putJSON(tx, bucketMeta, []byte(metaCopied), at.UTC())
+		})
+	})
+	if db != nil {
+		err = errors.Join(err, guard(db.Close))
+	}
+	if err != nil {
+		return fmt.Errorf("marking %s as a copy: %w", path, classify(err))
+	}
+	return nil
+}
+
+// disown drops the tasks that were under way when the file was copied, if it is
+// a copy. A kill leaves the mark for the next start.
+func (s *Store) disown(ctx context.Context) error {
+	var at time.Time
+	var copied bool
+	err := s.view(ctx, func(b base) (err error) {
+		copied, err = b.row(bucketMeta, []byte(metaCopied), &at)
+		return err
+	})
+	if !copied {
+		return err
+	}
+	live, err := s.Live(ctx, "")
+	if err != nil {
+		return err
+	}
+	ids := make([]tasks.ID, 0, len(live))
+	for _, l := range live {
+		ids = append(ids, l.Task)
+	}
+	for list := range slices.Chunk(ids, dropAtOnce) {
+		err := s.submit(ctx, func(stage *rules.Stage) error {
+			for _, id := range list {
+				if err := stage.Drop(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("dropping tasks of a copy: %w", err)
+		}
+	}
+	s.log.ErrorContext(ctx, "the data file is a backup: what was under way when it was made is not taken up again", "made", at, "tasks", ids)
+	return s.between(ctx, func() error { return s.unmark() })
+}
+
+// unmark runs in the writer's place: the file is no copy any more.
+func (s *Store) unmark() error {
+	return classify(guard(func() error {
+		return s.db.Load().Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte(bucketMeta)).Delete([]byte(metaCopied)) })
+	}))
+}
