@@ -19,7 +19,7 @@ func (a *app) care(ctx context.Context, config *conf.Config) error {
 	}
 	d := a.desk(config.DataDir)
 	return care.New(care.Config{
-		Low: a.full(config.DataDir), Dir: backupsOf(d.dir), Files: d.files(), Every: config.Backup.Every, Keep: config.Backup.Keep,
+		Low: a.full(config.DataDir), Unsound: a.unsound, Dir: backupsOf(d.dir), Files: d.files(), Every: config.Backup.Every, Keep: config.Backup.Keep,
 		Retain: func(ctx context.Context) error { return a.retain(ctx, config.Retention) },
 		Freed:  func() bool { return a.store.Freed() || a.forgotten.Load() },
 		Compact: func(ctx context.Context) error {
@@ -38,6 +38,9 @@ func (a *app) care(ctx context.Context, config *conf.Config) error {
 func (a *app) full(dir string) func() bool {
 	return func() bool { return disk.Low(dir) }
 }
+
+// unsound tells which data file was found to be damaged by who needed it.
+func (a *app) unsound() (file string, err error) { return bolt.FileName, a.store.Unsound() }
 
 // desk works on the data of a running app.
 func (a *app) desk(dir string) desk {
@@ -59,8 +62,8 @@ func (a *app) retain(ctx context.Context, keep conf.Retention) error {
 	return err
 }
 
-// tellCare tells the admins what is wrong with backups. A copy that is damaged
-// means that the data is: the next start reads all of it.
+// tellCare tells the admins what is wrong with backups, or with the data: then
+// the next start reads all of it.
 func (a *app) tellCare(ctx context.Context, n care.Notice) {
 	if n.Kind == care.NoticeDamaged && n.File == bolt.FileName {
 		if err := a.store.Suspect(); err != nil {

@@ -54,7 +54,7 @@ func openStore(ctx context.Context, config *conf.Config, command string, log *sl
 	o.Now = clock.New().Now
 	store, err := bolt.Open(ctx, config.DataDir, o)
 	if errors.Is(err, tasks.ErrDamaged) {
-		return nil, fmt.Errorf("%w; \"legwork data restore\" keeps what can still be read of it, and so does --from with a backup that is elsewhere; or move %s away to start with empty data", err, bolt.FileName)
+		return nil, fmt.Errorf("%w; \"legwork data restore\" keeps what can still be read of it, and so does --from with a backup that is elsewhere; or move %s and its backups away to start with empty data", err, bolt.FileName)
 	}
 	if err == nil && store.Loss() != nil {
 		log.ErrorContext(ctx, "the data file was damaged and was replaced", "loss", lossText(*store.Loss()))

@@ -176,7 +176,10 @@ func telegramCommands(textsDir string, log *slog.Logger) map[string][]telegram.C
 func (d *daemon) health() map[string]error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	_, err := d.app.store.Setting(ctx, "legwork", "admins")
+	err := d.app.store.Unsound()
+	if err == nil {
+		_, err = d.app.store.Setting(ctx, "legwork", "admins")
+	}
 	parts := map[string]error{"store": err}
 	for _, p := range d.platforms {
 		parts[p.Name()] = p.Ready()

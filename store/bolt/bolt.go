@@ -86,6 +86,8 @@ type Store struct {
 	lost  error     // the writer's: why nothing can be written any more
 	also  *recorder // the writer's: what it writes while the file is copied; nil: nobody copies it
 
+	unsound atomic.Pointer[error] // the first damage of the file itself that was met
+
 	copying sync.Mutex  // held by a compaction
 	freed   atomic.Bool // something was deleted whose bytes are still in the file
 }
@@ -105,7 +107,10 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, FileName)
-	db, err := openFile(ctx, path, l.suspect, o)
+	var db *bbolt.DB
+	if err = absent(path, o); err == nil {
+		db, err = openFile(ctx, path, l.suspect, o)
+	}
 	var loss *Loss
 	if errors.Is(err, tasks.ErrDamaged) && o.Backups != nil {
 		if loss, err = restore(ctx, path, err, o); err == nil {
@@ -138,6 +143,16 @@ func (o Options) filled() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
+}
+
+// absent is the damage that there is no data, though there are backups of some: a
+// new file would be a silent loss.
+func absent(path string, o Options) error {
+	info, err := os.Stat(path)
+	if o.Backups == nil || err == nil && info.Size() > 0 || err != nil && !errors.Is(err, os.ErrNotExist) || len(o.Backups()) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is missing or empty, and there are backups of it", tasks.ErrDamaged, path)
 }
 
 // openFile opens the data file, after a look at it from a child process when
@@ -181,6 +196,28 @@ func (s *Store) Suspect() error {
 		return fmt.Errorf("noting that the data file is damaged: %w", full(err))
 	}
 	return nil
+}
+
+// Unsound is the damage of the file itself, past that of single records, that was
+// met since it was opened: work that needs the place fails until legwork is
+// started again, which replaces the file. Nil: none was met.
+func (s *Store) Unsound() error {
+	if met := s.unsound.Load(); met != nil {
+		return *met
+	}
+	return nil
+}
+
+// met remembers damage of the file itself, and lets the next one to open it know.
+func (s *Store) met(err error) error {
+	if err == nil || !errors.Is(err, errPage) || !s.unsound.CompareAndSwap(nil, &err) {
+		return err
+	}
+	s.log.Error("the data file is damaged; the next start puts it together anew", "error", err)
+	if noted := s.Suspect(); noted != nil {
+		s.log.Error("the next start does not know of the damage", "error", noted)
+	}
+	return err
 }
 
 // distrust looks at a file that may be damaged: at all of it when somebody found

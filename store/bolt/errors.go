@@ -12,6 +12,9 @@ import (
 	"legwork/tasks"
 )
 
+// errPage marks damage of the file itself, which no record of its own confines.
+var errPage = errors.New("reading the data file")
+
 // guard runs do, which touches the mapped file, and turns the panics that a
 // damaged page causes, memory faults among them, into tasks.ErrDamaged. do must
 // not run code that can panic for another reason.
@@ -19,7 +22,7 @@ func guard(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: reading the data file: %v", tasks.ErrDamaged, p)
+			err = fmt.Errorf("%w: %w: %v", tasks.ErrDamaged, errPage, p)
 		}
 	}()
 	return do()

@@ -27,7 +27,7 @@ func (s *Store) view(ctx context.Context, do func(base) error) error {
 			return db.View(func(tx *bbolt.Tx) error { return do(base{tx: tx, log: s.log}) })
 		}))
 		if !errors.Is(err, ErrClosed) || s.db.Load() == db {
-			return err
+			return s.met(err)
 		}
 		// A compaction took the file away before the transaction began.
 	}

@@ -19,6 +19,9 @@ import (
 	"legwork/tasks"
 )
 
+// backupName is that of a regular backup, with its time in UTC.
+const backupName = "legwork-20060102-150405.db"
+
 // maxAsides is how many files of one second are kept.
 const maxAsides = 100
 
@@ -91,7 +94,11 @@ func (r *restoration) choose(ctx context.Context, backups []string) string {
 // run replaces the file. A kill leaves the damaged file or the new one.
 func (r *restoration) run(ctx context.Context, cause error, backup string) (_ Loss, err error) {
 	r.loss, r.rows = Loss{Cause: cause.Error(), Backup: backup}, map[tasks.ID]bool{}
-	damaged, err := os.Open(r.path)
+	flag := os.O_RDONLY
+	if backup != "" {
+		flag |= os.O_CREATE // all of it comes from there when the file is gone
+	}
+	damaged, err := os.OpenFile(r.path, flag, 0o600)
 	if err != nil {
 		return r.loss, fmt.Errorf("opening the damaged file: %w", err)
 	}
@@ -155,9 +162,7 @@ func (r *restoration) build(ctx context.Context, damaged *os.File, fresh string)
 	}
 	r.loss.To = info.ModTime()
 	if r.loss.Backup != "" {
-		if info, err := os.Stat(r.loss.Backup); err == nil {
-			r.loss.From = info.ModTime()
-		}
+		r.loss.From = madeAt(r.loss.Backup)
 		if r.backup, err = bbolt.Open(r.loss.Backup, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockWait}); err != nil {
 			return err
 		}
@@ -178,6 +183,19 @@ func (r *restoration) build(ctx context.Context, damaged *os.File, fresh string)
 		err = r.target.Sync()
 	}
 	return errors.Join(err, r.target.Close())
+}
+
+// madeAt is when a backup was made: its name says it, also of a copy that has
+// another time. That of the file when the name does not.
+func madeAt(backup string) time.Time {
+	if at, err := time.Parse(backupName, filepath.Base(backup)); err == nil {
+		return at
+	}
+	info, err := os.Stat(backup)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // fill copies all records: those that can be read, and in the stretches between

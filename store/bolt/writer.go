@@ -121,14 +121,14 @@ func (s *Store) submit(ctx context.Context, do func(*rules.Stage) error) error {
 	}
 	select {
 	case <-j.done:
-		return j.err
+		return s.met(j.err)
 	case <-s.done:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
 	case <-j.done: // it was in the writer's last transaction
-		return j.err
+		return s.met(j.err)
 	default:
 		return ErrClosed
 	}

@@ -43,6 +43,9 @@ type Config struct {
 	Compact func(context.Context) error
 	// Low reports that the disk has no room for new work. Nil: it always has.
 	Low func() bool
+	// Unsound tells of a file in which damage was met outside the backups, and what
+	// it is. Nil: nobody meets any.
+	Unsound func() (file string, err error)
 	// Now is the wall clock: backups are named by it.
 	Now func() time.Time
 	Log *slog.Logger
@@ -64,7 +67,7 @@ type File struct {
 
 // Kinds of notices.
 const (
-	NoticeDamaged = "damaged" // a copy of the data is damaged, so the data is
+	NoticeDamaged = "damaged" // the data is damaged, since a copy is or somebody met it
 	NoticeNoRoom  = "no_room" // there is no room for a backup
 	NoticeFailed  = "failed"  // a backup could not be made
 	NoticeLow     = "low"     // new work is refused until there is room on the disk
@@ -123,6 +126,11 @@ func (c *Carer) look(ctx context.Context) {
 	}
 	if c.Low != nil && c.Low() {
 		c.tell(ctx, Notice{Kind: NoticeLow, File: c.Dir, Text: "the disk is full"}, "new work is refused until there is room on the disk")
+	}
+	if c.Unsound != nil {
+		if file, err := c.Unsound(); err != nil {
+			c.tell(ctx, Notice{Kind: NoticeDamaged, File: file, Text: err.Error()}, "the data is damaged")
+		}
 	}
 	if c.Every <= 0 {
 		return

@@ -34,7 +34,8 @@ type world struct {
 	content   string
 	broken    error // what writing it ends with
 	damaged   bool
-	always    bool // there is always something to compact
+	unsound   error // what somebody met in the data
+	always    bool  // there is always something to compact
 	compacted int
 	retained  int
 	told      []care.Notice
@@ -65,6 +66,7 @@ func (w *world) config() care.Config {
 				return err
 			},
 		}},
+		Unsound: func() (file string, err error) { locked(func() { err = w.unsound }); return "legwork.db", err },
 		Retain:  func(context.Context) error { locked(func() { w.retained++ }); return nil },
 		Freed:   func() (yes bool) { locked(func() { yes = w.always }); return yes },
 		Compact: func(context.Context) error { locked(func() { w.compacted++ }); return nil },
@@ -277,4 +279,27 @@ func TestWrite(t *testing.T) {
 	if err := disk.Fits(dir, 1<<60); !errors.Is(err, disk.ErrNoRoom) {
 		t.Errorf("an exbibyte: got %v", err)
 	}
+}
+
+// TestUnsound: damage that somebody met is told within a minute, once a day, also
+// where no backups are made.
+func TestUnsound(t *testing.T) {
+	inTime(t, func(w *world) {
+		w.run(time.Minute)
+		if len(w.told) > 0 {
+			w.Fatalf("told without damage: %+v", w.told)
+		}
+		w.unsound = errors.New("page 7 cannot be read")
+		config := w.config()
+		config.Every = 0
+		ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+		defer cancel()
+		if err := care.New(config).Run(ctx); err != nil {
+			w.Fatal(err)
+		}
+		want := []care.Notice{{Kind: care.NoticeDamaged, File: "legwork.db", Text: "page 7 cannot be read"}}
+		if !slices.Equal(w.told, want) {
+			w.Errorf("told %+v, want %+v", w.told, want)
+		}
+	})
 }

@@ -110,3 +110,27 @@ func TestDataRestored(t *testing.T) {
 	s.stops()
 	b.runs([]string{"legwork.db: ", ", good."}, "data", "verify")
 }
+
+// TestDataGone: a data file that is gone does not make an empty bot while there
+// are backups: its conversations come back, and the admins read what was lost.
+func TestDataGone(t *testing.T) {
+	t.Parallel()
+	b := newTown(t, scene{})
+	s := b.opens()
+	b.Say(b.bob.ID, b.bob, "gone0: keepsake")
+	b.once(b.bob.ID, "answers: gone0: keepsake")
+	if err := os.MkdirAll(b.file("data/backups"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.runs([]string{"good"}, "data", "backup", "data/backups/legwork-20260101-000000.db")
+	s.stops()
+	if err := os.Remove(b.file("data/legwork.db")); err != nil {
+		t.Fatal(err)
+	}
+	s = b.opens()
+	b.sees(b.ann.ID, "The stored data was damaged and was put together anew", "between 2026-01-01 00:00 and")
+	s.logged("level=ERROR", "the data file was damaged and was replaced", "legwork-20260101-000000.db")
+	b.Say(b.bob.ID, b.bob, "/history")
+	b.sees(b.bob.ID, "gone0: keepsake →")
+	s.stops()
+}
