@@ -116,7 +116,10 @@ func idList(ids []tasks.ID) string {
 // files are what is backed up.
 func (d desk) files() []care.File {
 	return []care.File{
-		{Name: bolt.FileName, Write: d.store.Snapshot, Size: d.store.Size, Verify: verifyInChild},
+		{
+			Name: bolt.FileName, Write: d.store.Snapshot, Size: d.store.Size, Verify: verifyInChild,
+			Mark: func(path string) error { return bolt.MarkCopy(path, time.Now()) },
+		},
 		{
 			Name:   memory.FileName,
 			Write:  func(ctx context.Context, w io.Writer) error { return memory.Snapshot(ctx, d.dir, w) },
@@ -131,11 +134,15 @@ func (d desk) files() []care.File {
 func verifyInChild(ctx context.Context, path string) error {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("finding the own program: %w", err)
+		return fmt.Errorf("%w: finding the own program: %w", care.ErrUnread, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, self, "data", "verify", path).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || ctx.Err() != nil) { // as when the program was replaced by a newer one
+		return fmt.Errorf("%w: %w", care.ErrUnread, err)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, firstLines(strings.TrimSpace(string(out)), 10))
 	}

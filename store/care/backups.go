@@ -106,11 +106,20 @@ func Copy(ctx context.Context, path string, f File) (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := f.Verify(ctx, path); err != nil {
-		if ctx.Err() != nil {
-			return 0, errors.Join(ctx.Err(), os.Remove(path))
-		}
-		return size, bad(err)
+	if f.Mark != nil {
+		err = f.Mark(path)
+	}
+	bad := f.Verify(ctx, path)
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case errors.Is(bad, ErrUnread):
+		err = bad
+	case bad != nil:
+		return size, fmt.Errorf("%w: %w", ErrBad, bad)
+	}
+	if err != nil {
+		return 0, errors.Join(err, os.Remove(path))
 	}
 	return size, nil
 }

@@ -6,7 +6,6 @@ package care
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -60,8 +59,10 @@ type File struct {
 	// Size is about how large a copy is; 0 for no data yet, of which there is no
 	// backup.
 	Size func() (int64, error)
+	// Mark notes in a copy that it is one, before it is read again. Nil: nothing is.
+	Mark func(path string) error
 	// Verify reads a copy and tells what is wrong with it, in a process of its own
-	// where reading can end one.
+	// where reading can end one. ErrUnread.
 	Verify func(ctx context.Context, path string) error
 }
 
@@ -211,7 +212,8 @@ func split(name string) (base, ext string) {
 // ErrBad says that a copy was made and is damaged.
 var ErrBad = errors.New("the copy is damaged")
 
+// ErrUnread says that nobody could read a copy, so that nothing is known of it.
+var ErrUnread = errors.New("the copy could not be read again")
+
 // ErrNoData says that there is nothing to copy.
 var ErrNoData = errors.New("there is no data yet")
-
-func bad(err error) error { return fmt.Errorf("%w: %w", ErrBad, err) }
