@@ -165,7 +165,7 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 	if err != nil {
 		return err
 	}
-	if busy || failpoint.Fault("fire-lost") {
+	if busy && !failpoint.Fault("fire-twice") || failpoint.Fault("fire-lost") {
 		return s.leaveOut(ctx, v, WhyRunning, at, next)
 	}
 	unseen, err := s.in.lastUnseen(ctx, v)

@@ -80,6 +80,7 @@ func Judge(r Record) Verdict {
 	j.order()
 	j.tools()
 	j.models()
+	j.ledger()
 	return j.Verdict
 }
 

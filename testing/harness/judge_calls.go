@@ -20,6 +20,7 @@ type exchange struct {
 	at        time.Time
 	done      time.Time // zero: it was still in flight when the log ended
 	delivered bool      // the whole reply was sent
+	usage     llmfake.Usage
 }
 
 // exchanges joins requests with their outcomes, in order of the requests.
@@ -34,6 +35,9 @@ func exchanges(log []llmfake.Entry) []exchange {
 		}
 		if i, ok := place[e.Seq]; ok {
 			list[i].done, list[i].delivered = e.At, e.Event == llmfake.EventReply
+			if e.Reply != nil && e.Reply.Usage != nil {
+				list[i].usage = *e.Reply.Usage
+			}
 		}
 	}
 	return list
@@ -62,6 +66,12 @@ func newExchange(r llmfake.Request, at time.Time) exchange {
 	}
 	x.key = fmt.Sprintf("%s of %q, round %d, after %d replies, %d results and %d words of guidance", step, x.id, round, replies, x.results, len(r.AllTagged("guidance")))
 	return x
+}
+
+// question is the id of the question that a request belongs to.
+func (x exchange) question() string {
+	id, _, _ := strings.Cut(x.id, " ")
+	return id
 }
 
 // lifeOf reads what lifeKey wrote.

@@ -100,6 +100,8 @@ var planted = []struct {
 	{harness.Terminal, "answer-forgotten", "what was answered in the midst of a call is forgotten by a restart", []string{harness.RuleAskedOnce, harness.RuleAnswered}},
 	{harness.Terminal, "answer-swapped", "a server is told something else than what was pressed", []string{harness.RuleTold}},
 	{harness.Terminal, "decision-twice", "a second press counts as well", []string{harness.RuleBookOnce, harness.RuleContent}},
+	{harness.Terminal, "reserve-lost", "nothing is set aside for a call", []string{harness.RuleLedger}},
+	{harness.Terminal, "settle-lost", "what a call has cost does not take the place of what was set aside", []string{harness.RuleLedger}},
 	{harness.Telegram, "anybody-decides", "a press of somebody else counts", []string{harness.RuleApproved, harness.RuleTold}},
 	{harness.Telegram, "card-left", "a question that is over keeps its buttons", []string{harness.RuleTidy}},
 	{harness.Slack, "answer-forgotten", "what was answered in the midst of a call is forgotten by a restart", []string{harness.RuleAskedOnce}},
@@ -110,6 +112,7 @@ var planted = []struct {
 	{harness.Telegram, "lift-not-stored", "a restart pauses everything again", []string{harness.RuleEnds, harness.RuleAnswered}},
 	{harness.Telegram, "fire-early", "a schedule fires before its time", []string{harness.RuleFired}},
 	{harness.Telegram, "fire-lost", "a schedule moves on without its task", []string{harness.RuleAnswered, harness.RuleEnds}},
+	{harness.Telegram, "fire-twice", "a fire time is taken again", []string{harness.RuleOnce, harness.RuleModelOnce, harness.RuleBookOnce, harness.RuleToolOnce}},
 	{harness.Telegram, "offset-early", "updates are confirmed before they are stored", []string{harness.RuleAnswered, harness.RuleGuidance}},
 	{harness.Telegram, "dedupe-off", "an update that comes again is taken again", []string{harness.RuleOnce, harness.RuleGuidance, harness.RuleAskedOnce}},
 	{harness.Telegram, "shown-not-stored", "that an answer went out is lost", []string{harness.RuleOnce}},
@@ -130,7 +133,7 @@ func near(all harness.Points, fault string) harness.Points {
 	intake := []string{"commit.before.opened", "commit.before.said"}
 	only := map[string][]string{
 		"offset-early": intake, "ack-early": intake, "unknown-repeats": {"commit.after.started", "commit.before.returned"}, "started-not-stored": {"commit.before.returned"},
-		"answer-forgotten": {"commit.after.decided", "commit.before.returned"},
+		"answer-forgotten": {"commit.after.decided", "commit.before.returned"}, "fire-twice": {"commit.after.fired"},
 	}[fault]
 	some := maps.Clone(all)
 	maps.DeleteFunc(some, func(name string, _ int) bool { return only != nil && !slices.Contains(only, name) })

@@ -3,7 +3,8 @@
 // and services saw, by the logs of the wires alone: what went in on stdin and
 // came out on stdout or stands in chats, what people pressed, what the model
 // endpoint was asked, which calls the tool servers got and what they were told.
-// It never looks into legwork's store.
+// Of legwork's store it reads the ledger alone, when all is over, to hold it
+// against the model's wire.
 //
 // Everything follows from a seed: the questions, where the kills fall, what is
 // delivered again. A violation prints its seed.
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"legwork/fakes/llmfake"
+	"legwork/tasks"
 )
 
 // Record is all that one run left on the wires.
@@ -31,6 +33,7 @@ type Record struct {
 	Talks  []Talk               // of people with tool servers, in order
 	Pushes []Push               // of the buttons of questions, in order
 	Damage []string             // what cannot be read in the end, of the data and of backups
+	Ledger []tasks.Spent        // in the end; nil: not read
 	Said   map[string]time.Time // when people did what they did, by the id of the input
 }
 

@@ -97,7 +97,9 @@ func (s *session) serve(ctx context.Context) error {
 			note = "work " + id
 		}
 		s.tell(ctx, note)
-		return brain.Respond(r)
+		response := brain.Respond(r)
+		response.Usage = usageOf(r, response)
+		return response
 	}})
 	if err != nil {
 		return err
@@ -155,6 +157,9 @@ func (s *session) run(ctx context.Context, url string) error {
 		s.tending.Wait() // the next life must not find the data in use
 		if err == nil && !life.Killed {
 			s.inspect(ctx)
+			if s.record.Ledger, err = s.ledger(ctx); err != nil {
+				s.record.Damage, err = append(s.record.Damage, err.Error()), nil
+			}
 		}
 		if err != nil || !life.Killed {
 			return err
@@ -178,7 +183,7 @@ timezone: UTC
 data_dir: %q
 log: {level: debug}
 models:
-  main: {base_url: %q, api_key: %q, model: fake}
+  main: {base_url: %q, api_key: %q, model: fake, max_output_tokens: 500, price: {input: 1, output: 2}}
 roles: {plan: main, review: main, work: main, answer: main}
 servers:
   desk: {command: %[4]q, args: [%[5]s]}
