@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -115,15 +116,25 @@ type verifyCommand struct {
 // Run fails with what is wrong. It also serves the store, which lets a process
 // of its own look at a file that may end the one that reads it.
 func (command verifyCommand) Run(ctx context.Context, c console) error {
-	switch {
-	case command.File == "":
+	if command.File == "" {
 		return command.all(ctx, c)
-	case strings.Contains(filepath.Base(command.File), strings.TrimSuffix(memory.FileName, ".db")):
-		return memory.Verify(command.File)
-	case command.Quick:
-		return bolt.VerifyQuick(command.File)
 	}
-	return bolt.Verify(command.File)
+	info, err := os.Stat(command.File)
+	if err != nil {
+		return fmt.Errorf("verifying: %w", err)
+	}
+	read := bolt.Verify
+	switch {
+	case strings.Contains(filepath.Base(command.File), strings.TrimSuffix(memory.FileName, ".db")) && !bolt.Holds(command.File):
+		read = memory.Verify
+	case command.Quick:
+		read = bolt.VerifyQuick
+	}
+	if err := read(command.File); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "%s: %s, good.\n", command.File, size(info.Size()))
+	return nil
 }
 
 // all reads the data of a config.

@@ -65,6 +65,23 @@ func VerifyQuick(path string) error {
 	})
 }
 
+// Holds reports that a file is one of this package, sound or not, as far as its
+// first page tells.
+func Holds(path string) (yes bool) {
+	_ = guard(func() error {
+		db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockWait})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = db.Close() }() // it was only read
+		return db.View(func(tx *bbolt.Tx) error {
+			yes = tx.Bucket([]byte(bucketMeta)) != nil || tx.Bucket([]byte(bucketJournal)) != nil
+			return nil
+		})
+	})
+	return yes
+}
+
 // walk lets visit go over a bucket; check is the damage of a record.
 func walk(tx *bbolt.Tx, name string, report func(error), visit func(c *bbolt.Cursor, check func(k, v []byte) error)) {
 	b := tx.Bucket([]byte(name))

@@ -65,6 +65,9 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 	if err != nil {
 		return fmt.Errorf("reading reply to %s %s: %w", method, path, err)
 	}
+	if reply.StatusCode == http.StatusInternalServerError {
+		return errors.New(strings.TrimSpace(string(text))) // the owner's own words: see Reply
+	}
 	if reply.StatusCode >= 300 {
 		return fmt.Errorf("calling %s %s: %s: %s", method, path, reply.Status, strings.TrimSpace(string(text)))
 	}

@@ -73,7 +73,20 @@ func TestDataBeside(t *testing.T) {
 	b.goesOn(b.ann)
 	s.alive()
 	s.stops()
-	b.runs(nil, "data", "verify", "outside.db")
+	b.runs([]string{"outside.db: ", ", good."}, "data", "verify", "outside.db")
+	copied, err := os.ReadFile(b.file("outside.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied[bytes.Index(copied, []byte("keepsake"))] ^= 1
+	if err := os.WriteFile(b.file("memory-of-outside.db"), copied, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{"memory-of-outside.db": "damaged", "nowhere.db": "no such file"} {
+		if code, out, said := b.finish("", "data", "verify", file); code != 1 || out != "" || !strings.Contains(said, want) {
+			t.Errorf("verifying %s: got exit code %d, %q, %q; want 1 and %q", file, code, out, said, want)
+		}
+	}
 }
 
 // TestDataRestored: a data file that is damaged by a crash is replaced at the
