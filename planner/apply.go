@@ -225,6 +225,9 @@ func planned(s State, e Event) State {
 
 // expire folds the end of a question's time, or of the task's.
 func expire(s State, e Event) State {
+	if asked := s.Overdraft.Expires; !asked.IsZero() && !e.At.Before(asked) {
+		return halt(afford(s), e, WhyBudget)
+	}
 	if s.Phase == PhaseWorking {
 		if lapsed, ok := lapse(s, e); ok {
 			return lapsed

@@ -146,6 +146,8 @@ type Overdraft struct {
 	Spent  int64  `json:"spent"`            // what was spent or is reserved by calls under way
 	Wanted int64  `json:"wanted,omitempty"` // what the next call may take
 	Extend int64  `json:"extend,omitempty"` // by how much a yes extends it
+
+	Expires time.Time `json:"expires,omitzero"` // when nobody's decision counts as a no; zero: never
 }
 
 // Subtask is one entry of a plan after it was read and its dependencies were

@@ -198,7 +198,7 @@ func busy(s State) bool {
 // or when an unanswered question lapses. Zero means never: only people are
 // awaited, or nothing is.
 func Deadline(s State) time.Time {
-	var at time.Time
+	at := s.Overdraft.Expires // of the question about a budget
 	if busy(s) {
 		at = s.Last.Add(s.Limit - s.Used)
 	}

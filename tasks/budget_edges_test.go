@@ -160,3 +160,24 @@ func TestReservationGivenUp(t *testing.T) {
 		t.Errorf("Room for all of the day's budget: %v", err)
 	}
 }
+
+// TestBudgetQuestionExpires: where nobody decides about a reached budget, the task
+// is answered with what there is, so that it does not hold up its chat for ever.
+func TestBudgetQuestionExpires(t *testing.T) {
+	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
+	s.stop()
+	s.rules.Approvals.Expire = expire
+	s.play()
+	id, plan := s.runs("ann", room("hall"), "find it")
+	card := s.card(id, plan.ID)
+	s.stop()
+	s.pass(expire + time.Minute)
+	s.play()
+	s.over(id)
+	if got := s.answers(id); len(got) != 1 || !strings.Contains(got[0], "found by answer") || m.total().Cost > dollars(0.60) {
+		t.Errorf("answers = %q for %+v, want the closing one within the budget", got, m.total())
+	}
+	if got := s.last(card.ID); !strings.HasSuffix(got.Text, s.text("question.expired", nil)) || len(got.Buttons) > 0 {
+		t.Errorf("the card was closed as %+v", got)
+	}
+}

@@ -109,6 +109,8 @@ func overdraftOver(v *View, texts *i18n.Texts, lang, action string) string {
 		switch e.Type {
 		case planner.Renewed:
 			return texts.Text(lang, "budget.renewed", nil)
+		case planner.Expired:
+			return texts.Text(lang, "question.expired", nil)
 		case planner.Overdrew:
 			return texts.Text(lang, "question.over", nil)
 		}

@@ -112,7 +112,7 @@ func (x *Executor) overdraw(ctx context.Context, id ID, r Reservation) error {
 			return cmp.Or(err, ErrHeld) // it begins anew
 		}
 		over := reached.Overdraft
-		over.Extend = extension(over)
+		over.Extend, over.Expires = extension(over), x.expires()
 		err = x.Store.Append(ctx, id, state.Seq, 0, planner.Event{Type: planner.Overdrew, At: x.Now(), Budget: over.Budget, Overdraft: &over})
 		if !errors.Is(err, ErrConflict) {
 			return cmp.Or(err, ErrHeld)
