@@ -115,6 +115,9 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if errors.Is(err, tasks.ErrDamaged) && o.Backups != nil {
 		if loss, err = restore(ctx, path, err, o); err == nil {
 			db, err = openFile(ctx, path, false, o)
+		} else if errors.Is(err, errNoBackup) && bearable(ctx, path, o) {
+			o.Log.ErrorContext(ctx, "the data file has damaged records, and no backup has them", "cause", err)
+			db, err = openFile(ctx, path, false, o)
 		}
 	}
 	if err != nil {

@@ -293,12 +293,25 @@ func (b *batch) flush() error {
 	return err
 }
 
+// errNoBackup says that there is nothing to replace a damaged file with.
+var errNoBackup = errors.New("no good backup was found")
+
+// bearable reports that a file in which damage was found can be used all the
+// same, since that costs single records alone: without a backup of them nobody
+// is helped by a refusal.
+func bearable(ctx context.Context, path string, o Options) bool {
+	if _, err := os.Stat(path + suspectSuffix); err != nil || len(o.CheckCommand) == 0 {
+		return false
+	}
+	return check(ctx, path, o.CheckCommand) == nil && os.Remove(path+suspectSuffix) == nil
+}
+
 // restore is what Open does about a file that it cannot trust.
 func restore(ctx context.Context, path string, cause error, o Options) (*Loss, error) {
 	r := restoration{path: path, o: o}
 	backup := r.choose(ctx, o.Backups())
 	if backup == "" {
-		return nil, fmt.Errorf("%w; no good backup was found", cause)
+		return nil, fmt.Errorf("%w; %w", cause, errNoBackup)
 	}
 	loss, err := r.run(ctx, cause, backup)
 	if err != nil {
