@@ -57,7 +57,7 @@ func (in *Inbox) scheduleList(ctx context.Context, r *routed) (bot.Draft, error)
 			return bot.Draft{}, err
 		}
 		lines = append(lines, fmt.Sprintf("%d. ", i+1)+in.Texts.Text(r.lang, "schedule.line", map[string]any{
-			"Text": s.comes(in.Texts, r.lang), "Goal": plainText(title(s.Goal)), "State": strings.Join(state, " · "), "Chat": elsewhere(s, r.message.Chat),
+			"Text": s.comes(in.Texts, r.lang), "Goal": plainText(title(s.Goal)), "State": strings.Join(state, " · "), "Chat": in.elsewhere(r.lang, s, r.message.Chat),
 		}))
 		if data := pressSchedule + verbShow + ":" + s.ID; len(buttons) < maxListed && len(data) <= maxPress {
 			buttons = append(buttons, bot.Button{Label: fmt.Sprintf("%d", i+1), Data: data})
@@ -68,13 +68,12 @@ func (in *Inbox) scheduleList(ctx context.Context, r *routed) (bot.Draft, error)
 	return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.message.Chat, text), Buttons: buttons}, nil
 }
 
-// elsewhere names the thread or topic that a schedule answers in, where that is
-// another one.
-func elsewhere(s Schedule, here bot.Chat) string {
+// elsewhere says that a schedule answers in another thread or topic of the chat.
+func (in *Inbox) elsewhere(lang string, s Schedule, here bot.Chat) string {
 	if s.Chat.Key() == here.Key() {
 		return ""
 	}
-	return inCode(s.Chat.Key())
+	return in.Texts.Text(lang, "schedule.elsewhere", nil)
 }
 
 // scheduleState says how a schedule stands: when it comes next, and what became
