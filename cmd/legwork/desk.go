@@ -159,6 +159,8 @@ type copied struct {
 
 // backup copies the data to a file, and the notes to one beside it.
 func (d desk) backup(ctx context.Context, path string) (list []copied, err error) {
+	var files []care.File
+	var paths []string
 	for _, f := range d.files() {
 		to := path
 		if f.Name != bolt.FileName {
@@ -166,13 +168,17 @@ func (d desk) backup(ctx context.Context, path string) (list []copied, err error
 			to = strings.TrimSuffix(path, ext) + "-" + strings.TrimSuffix(f.Name, filepath.Ext(f.Name)) + ext
 		}
 		if size, err := f.Size(); err != nil {
-			return list, err
+			return nil, err
 		} else if size == 0 {
 			continue
 		}
 		if _, err := os.Lstat(to); err == nil {
-			return list, fmt.Errorf("%s exists already; choose another name", to)
+			return nil, fmt.Errorf("%s exists already; choose another name", to)
 		}
+		files, paths = append(files, f), append(paths, to)
+	}
+	for n, f := range files {
+		to := paths[n]
 		size, err := care.Copy(ctx, to, f)
 		if err != nil {
 			return list, err
