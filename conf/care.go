@@ -21,17 +21,11 @@ type Backup struct {
 const day = 24 * time.Hour
 
 func (c *Config) ownCare(l *issues) {
-	if c.Retention.Tasks != 0 {
-		l.within("retention.tasks", c.Retention.Tasks, day, 100*365*day)
-	}
-	if c.Retention.History != 0 {
-		l.within("retention.history", c.Retention.History, day, 100*365*day)
-	}
+	l.zeroOr("retention.tasks", "for ever", c.Retention.Tasks, day, 100*365*day)
+	l.zeroOr("retention.history", "for ever", c.Retention.History, day, 100*365*day)
 	if c.Retention.History != 0 && (c.Retention.Tasks == 0 || c.Retention.Tasks > c.Retention.History) {
 		l.add("retention.tasks", "a task cannot be kept for longer than its question and answer; allowed: up to %s", brief(c.Retention.History))
 	}
-	if c.Backup.Every != 0 {
-		l.within("backup.every", c.Backup.Every, time.Minute, 365*day)
-	}
+	l.zeroOr("backup.every", "for none", c.Backup.Every, time.Minute, 365*day)
 	l.upTo("backup.keep", c.Backup.Keep, 1000)
 }

@@ -184,6 +184,13 @@ func (l *issues) within(path string, d, least, most time.Duration) {
 	}
 }
 
+// zeroOr demands a duration from least to most, or 0, and says what that means.
+func (l *issues) zeroOr(path, zero string, d, least, most time.Duration) {
+	if d != 0 && (d < least || d > most) {
+		l.add(path, "%s is out of range; allowed: 0 %s, or %s to %s", brief(d), zero, brief(least), brief(most))
+	}
+}
+
 // brief writes a duration without its zeros at the end: 72h, not 72h0m0s.
 func brief(d time.Duration) string {
 	text := d.String()
