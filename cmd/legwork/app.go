@@ -101,14 +101,15 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 	})
 	a.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: toolbox.New(a.tools),
-		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: a.notes, Forgotten: func() { a.forgotten.Store(true) },
+		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: notes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
 		Full: a.full(a.config.DataDir), Rules: inboxRules(a.config),
 	})
 }
 
-// notes deletes what the built-in memory keeps of what was told in a chat.
-func (a *app) notes(_ context.Context, chat bot.Chat) (int, error) {
-	return memory.Forget(a.config.DataDir, chat.Room())
+// notes deletes what the built-in memory keeps in a folder of what was told in a
+// chat.
+func notes(dir string) func(context.Context, bot.Chat) (int, error) {
+	return func(_ context.Context, chat bot.Chat) (int, error) { return memory.Forget(dir, chat.Room()) }
 }
 
 // start runs what every command needs.

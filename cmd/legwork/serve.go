@@ -204,8 +204,8 @@ func (d *daemon) run(ctx context.Context) error {
 		parts.start(p.Name(), func(ctx context.Context) error { return p.Run(ctx, d.app.inbox.Handle) })
 	}
 	parts.start("first admin", d.offerClaim)
-	parts.start("reload", d.watch)
 	d.warn(d.app.config)
+	parts.start("reload", d.watch) // from now on the config is its
 	d.log.Info("serving", "config", d.source, "version", readBuild().version, "pid", os.Getpid())
 	select {
 	case <-ctx.Done():
