@@ -4,20 +4,15 @@ package bolt_test
 
 import (
 	"bufio"
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
-	"legwork/bot"
-	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/tasks"
 )
@@ -91,45 +86,6 @@ func TestKilledCompacting(t *testing.T) {
 				t.Errorf("left beside the file: %v, %v", left, err)
 			}
 		})
-	}
-}
-
-// childCompacts compacts again and again while others write and say what was
-// acknowledged.
-func childCompacts(ctx context.Context, dir string) {
-	s, err := bolt.Open(ctx, dir, bolt.Options{})
-	if err != nil {
-		leave(err)
-	}
-	var out sync.Mutex
-	started := make(chan struct{}, 3)
-	for w := range 3 {
-		go func() {
-			for n := 0; ; n++ {
-				id := tasks.ID(fmt.Sprintf("%d.%d", w, n))
-				c := bot.Chat{Platform: "test", ID: fmt.Sprint(w)}
-				if _, err := s.Open(ctx, []tasks.Inbound{question(c, id, "goal")}); err != nil {
-					leave(err)
-				}
-				if err := s.Append(ctx, id, 1, 0, planner.Event{Type: planner.Said, Text: "more"}); err != nil {
-					leave(err)
-				}
-				out.Lock()
-				fmt.Printf("%s 2\n", id)
-				out.Unlock()
-				if n == 5 {
-					started <- struct{}{}
-				}
-			}
-		}()
-	}
-	for range 3 {
-		<-started
-	}
-	for {
-		if _, err := s.Compact(ctx); err != nil {
-			leave(err)
-		}
 	}
 }
 
