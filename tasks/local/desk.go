@@ -251,6 +251,10 @@ func (d *desk) forget(id tasks.ID) {
 	delete(d.files, id)
 }
 
+// longestWait is how long the desk looks at no clock at most: timers stand still
+// while the machine is suspended, and times do not.
+const longestWait = time.Minute
+
 // due wakes the tasks whose time has come, and returns how long it is until the
 // next one's.
 func (d *desk) due() time.Duration {
@@ -260,11 +264,11 @@ func (d *desk) due() time.Duration {
 	for len(d.asleep) > 0 {
 		f := d.asleep[0]
 		if wait := f.until.Sub(now); wait > 0 {
-			return wait
+			return min(wait, longestWait)
 		}
 		d.rouse(f, true)
 	}
-	return time.Hour
+	return longestWait
 }
 
 // stirAll has every task looked at.

@@ -192,9 +192,9 @@ func (r *runner) reconcile(ctx context.Context) time.Duration {
 // be tried again.
 func (r *runner) next(now time.Time) time.Duration {
 	pause := r.again.Sub(now)
-	wait := time.Hour
+	wait := longestWait
 	if d := planner.Deadline(r.view.State); !d.IsZero() && r.starved.IsZero() {
-		wait = max(d.Sub(now), pause, 0)
+		wait = min(wait, max(d.Sub(now), pause, 0))
 	}
 	if pause > 0 {
 		wait = min(wait, pause)
