@@ -60,7 +60,7 @@ func (m *mending) tasks() error {
 		id := tasks.ID(k)
 		m.last = max(m.last, t.Order)
 		whole := m.contiguous(id)
-		if whole != t.Last || m.r.rows[id] {
+		if whole != t.Last || m.r.rows[id] || m.r.behind && !t.Over {
 			t = m.correct(id, t, whole)
 		}
 		if !t.Over {
@@ -107,7 +107,7 @@ func (m *mending) correct(id tasks.ID, t rules.Task, whole int) rules.Task {
 
 // lost reports that there may have been an event that nobody can read any more.
 func (m *mending) lost(key []byte) bool {
-	return slices.ContainsFunc(m.r.gaps, func(gap span) bool { return gap.holds(key) })
+	return m.r.behind || slices.ContainsFunc(m.r.gaps, func(gap span) bool { return gap.holds(key) })
 }
 
 // state folds a journal.

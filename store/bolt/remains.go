@@ -37,6 +37,7 @@ type remains struct {
 	page  int64
 	root  uint64
 	pages int64 // that may still be read: a tree in circles ends
+	heads int   // headers that are whole, of two
 }
 
 // lookInto finds the newer one of the file's headers that is whole.
@@ -56,6 +57,7 @@ func lookInto(file io.ReaderAt, size int64) (*remains, error) {
 			if word(meta) != boltMagic || word(meta[4:]) != boltVersion || int64(word(meta[8:])) != page || long(meta[56:]) != sum.Sum64() {
 				continue
 			}
+			r.heads++
 			if txid := long(meta[48:]); r.page == 0 || txid > newest {
 				newest, r.page, r.root = txid, page, long(meta[16:])
 			}

@@ -74,6 +74,7 @@ type restoration struct {
 	loss   Loss
 	rows   map[tasks.ID]bool // tasks whose rows came from the backup
 	gaps   []span            // of the journals
+	behind bool              // the file may lack what was written last
 }
 
 // choose returns the first backup that is good; empty when none is.
@@ -205,7 +206,7 @@ func (r *restoration) fill(ctx context.Context, damaged *os.File, size int64) er
 	entries := map[string][]byte{}
 	left, err := lookInto(damaged, size)
 	if err == nil {
-		entries = left.buckets()
+		entries, r.behind = left.buckets(), left.heads < 2 // the other one may have been the newer
 	}
 	for _, name := range buckets() {
 		into := &batch{db: r.target, name: []byte(name)}
