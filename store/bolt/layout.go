@@ -16,11 +16,16 @@ import (
 	"legwork/tasks"
 )
 
-// format is the version of the layout below. It grows when a version of legwork
-// could no longer read what another one wrote. A new bucket is no reason: what
-// is missing in an older file is made when it is opened, its name is noted under
-// "added", and from then on it must be there.
-const format = 1
+// format is the version of the layout below, and oldest the one from which on
+// files are read: opening one brings it to format. It grows when earlier versions
+// of legwork would misread what this one writes: 2 tells of each turn who asked,
+// and its journals hold events that they do not know. A new bucket is no reason:
+// what is missing in an older file is made when it is opened, its name is noted
+// under "added", and from then on it must be there.
+const (
+	format = 2
+	oldest = 1
+)
 
 // The buckets. Every value is sealed: CRC-32C of key and body, then the body.
 const (

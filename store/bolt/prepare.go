@@ -13,11 +13,12 @@ import (
 // did not have. It refuses a file of another layout, and one that lost a bucket.
 func prepare(db *bbolt.DB) error {
 	var create []string
+	found := 0
 	err := db.View(func(tx *bbolt.Tx) (err error) {
-		create, err = lacking(tx)
+		create, found, err = lacking(tx)
 		return err
 	})
-	if err != nil || len(create) == 0 {
+	if err != nil || len(create) == 0 && found == format {
 		return err
 	}
 	return db.Update(func(tx *bbolt.Tx) error {
@@ -33,34 +34,33 @@ func prepare(db *bbolt.DB) error {
 	})
 }
 
-// lacking lists the buckets that are to be created.
-func lacking(tx *bbolt.Tx) ([]string, error) {
+// lacking lists the buckets that are to be created in a file, and tells its
+// format.
+func lacking(tx *bbolt.Tx) (create []string, found int, err error) {
 	meta := tx.Bucket([]byte(bucketMeta))
 	if meta == nil && fresh(tx) {
-		return buckets(), nil
+		return buckets(), 0, nil
 	}
 	if meta == nil {
-		return nil, missing(tx, bucketMeta)
+		return nil, 0, missing(tx, bucketMeta)
 	}
 	key := []byte("format")
-	var found int
 	if err := unsealJSON(key, meta.Get(key), &found); err != nil {
-		return nil, fmt.Errorf("reading format: %w", err)
+		return nil, 0, fmt.Errorf("reading format: %w", err)
 	}
-	if found != format {
-		return nil, fmt.Errorf("the file has format %d, this version of legwork reads %d", found, format)
+	if found > format || found < oldest {
+		return nil, found, fmt.Errorf("the file has format %d, this version of legwork reads %d to %d: use the version that wrote it, or a newer one", found, oldest, format)
 	}
-	var create []string
 	for _, name := range buckets() {
 		if tx.Bucket([]byte(name)) != nil {
 			continue
 		}
 		if err := missing(tx, name); err != nil {
-			return nil, err
+			return nil, found, err
 		}
 		create = append(create, name)
 	}
-	return create, nil
+	return create, found, nil
 }
 
 // missing says what it means that a file has no bucket of that name: damage, or

@@ -2,8 +2,10 @@ package bolt_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -299,5 +301,50 @@ func TestOldSums(t *testing.T) {
 	})
 	if len(kept) != 32 || kept[0] != day(days-32) || kept[31] != day(days-1) {
 		t.Fatalf("sums are kept of %d days, %q to %q; want the newest 32", len(kept), kept[0], kept[len(kept)-1])
+	}
+}
+
+// TestFormats: a file of the first format is brought to the present one, and one
+// of a later format is refused with what to do.
+func TestFormats(t *testing.T) {
+	dir := t.TempDir()
+	if err := open(t, dir, bolt.Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, bolt.FileName)
+	setFormat := func(n string) {
+		t.Helper()
+		key := []byte("format")
+		db, err := bbolt.Open(path, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := crc32.MakeTable(crc32.Castagnoli)
+		value := binary.BigEndian.AppendUint32(nil, crc32.Update(crc32.Checksum(key, table), table, []byte(n)))
+		err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("meta")).Put(key, append(value, n...)) })
+		if err := errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	setFormat("1")
+	if err := open(t, dir, bolt.Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = db.View(func(tx *bbolt.Tx) error {
+		if got := string(tx.Bucket([]byte("meta")).Get([]byte("format"))[4:]); got != "2" {
+			t.Errorf("the format is %s after opening, want 2", got)
+		}
+		return nil
+	})
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	setFormat("3")
+	if _, err := bolt.Open(t.Context(), dir, bolt.Options{}); err == nil || !strings.Contains(err.Error(), "format 3") || errors.Is(err, tasks.ErrDamaged) {
+		t.Errorf("opening a file of format 3: %v, want a refusal that is no damage", err)
 	}
 }
