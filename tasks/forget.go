@@ -108,6 +108,9 @@ func (in *Inbox) erase(ctx context.Context, r *routed, summarised bool) (said, e
 			tell("notice.forgotten_notes", notes)
 		}
 	}
+	if schedules, err := in.Store.Schedules(ctx, chat.Key()); err == nil {
+		tell("notice.forgotten_not_schedules", len(schedules))
+	}
 	if in.Forgotten != nil {
 		in.Forgotten()
 	}

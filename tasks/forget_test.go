@@ -44,11 +44,15 @@ func TestForgetDeletesAllOfTheChat(t *testing.T) {
 		}
 	}
 	o.opens("ann", hall, "what still *runs*")
+	if err := o.store.PutSchedule(t.Context(), tasks.Schedule{ID: "s1", Chat: hall, Goal: "the news", Spec: "0 9 * * *", Timezone: "UTC", Made: o.clock()}); err != nil {
+		t.Fatal(err)
+	}
 
 	got := o.say("boss", hall, "/forget yes")
 	for _, want := range []string{
 		o.text("notice.forgotten", map[string]any{"Count": 1}), o.text("notice.forgotten_summary", nil),
 		o.text("notice.forgotten_grants", map[string]any{"Count": 1}), o.text("notice.forgotten_notes", map[string]any{"Count": 3}),
+		o.text("notice.forgotten_not_schedules", map[string]any{"Count": 1}),
 		o.text("notice.forgotten_running", map[string]any{"Goal": `what still \*runs\*`}),
 	} {
 		if !strings.Contains(got, want) {
