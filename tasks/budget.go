@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -254,26 +254,40 @@ const (
 
 // closingSize is how many tokens are kept back for the closing answer of a task:
 // less where the budgets are small, and none where they are so small that no
-// answer would come of it. model is a configured one in place of the role's.
+// answer would come of it. Of what is kept back at most half is for the reply,
+// and the rest for the prompt. model is a configured one in place of the role's.
 func (x *Executor) closingSize(model string) (input, output int, ok bool) {
-	b := x.rules.Load().Budget.Budgets
-	whole := x.price.QuoteTokens(cmp.Or(model, llm.RoleAnswer), closingInput, -1)
-	whole.Output = min(whole.Output, closingOutput)
-	part := 1.0
+	by, b := cmp.Or(model, llm.RoleAnswer), x.rules.Load().Budget.Budgets
+	output = largest(min(closingOutput, x.price.QuoteTokens(by, closingInput, -1).Output), func(n int) bool {
+		return b.allow(2*closingPart, x.price.QuoteTokens(by, 0, n))
+	})
+	input = largest(closingInput, func(n int) bool {
+		return b.allow(closingPart, x.price.QuoteTokens(by, n, output))
+	})
+	return input, output, output >= leastOutput
+}
+
+// allow reports that a usage is at most a part of each budget: a fourth for 4.
+func (b Budgets) allow(part int64, u llm.Usage) bool {
 	for _, limit := range []struct{ most, needs int64 }{
-		{b.TaskTokens, whole.Tokens()},
-		{b.DayTokens, whole.Tokens()},
-		{b.TaskUSD, whole.Cost},
-		{b.UserDayUSD, whole.Cost},
-		{b.ChatDayUSD, whole.Cost},
-		{b.DayUSD, whole.Cost},
+		{b.TaskTokens, u.Tokens()},
+		{b.DayTokens, u.Tokens()},
+		{b.TaskUSD, u.Cost},
+		{b.UserDayUSD, u.Cost},
+		{b.ChatDayUSD, u.Cost},
+		{b.DayUSD, u.Cost},
 	} {
-		if limit.most > 0 && limit.needs > 0 {
-			part = min(part, float64(limit.most)/closingPart/float64(limit.needs))
+		if limit.most > 0 && limit.needs > limit.most/part {
+			return false
 		}
 	}
-	input, output = int(math.Floor(float64(whole.Input)*part)), int(math.Floor(float64(whole.Output)*part))
-	return input, output, output >= leastOutput
+	return true
+}
+
+// largest is the largest number up to most that fits, where all below one that
+// fits do, too; 0 fits.
+func largest(most int, fits func(int) bool) int {
+	return sort.Search(most, func(n int) bool { return !fits(n + 1) })
 }
 
 // kept is what is kept back for the closing answer; nil for nothing.

@@ -55,6 +55,35 @@ func TestClosingAnswerThatHardlyShrinks(t *testing.T) {
 	}
 }
 
+// terse is a dear model whose replies have 500 tokens at most.
+type terse struct{ *dear }
+
+func (m terse) QuoteTokens(role string, input, output int) llm.Usage {
+	if output < 0 {
+		output = 500
+	}
+	return m.dear.QuoteTokens(role, input, output)
+}
+
+// TestClosingAnswerOfATerseModel: short replies are not cut in the proportion of
+// the prompt, so that a small budget, too, keeps back what an answer needs.
+func TestClosingAnswerOfATerseModel(t *testing.T) {
+	s, m := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(0.60)}})
+	s.stop()
+	s.model = terse{m}
+	s.play()
+	id, plan := s.runs("ann", room("hall"), "find it")
+	card := s.card(id, plan.ID)
+	s.send(s.press("ann", room("hall"), label(t, card.Draft, "Answer with what there is")))
+	s.over(id)
+	if got := s.answers(id); len(got) != 1 || !strings.Contains(got[0], "found by answer") {
+		t.Errorf("answers = %q, want the closing one", got)
+	}
+	if got := m.total(); got.Cost > dollars(0.60) || s.spent() != got {
+		t.Errorf("the model had %+v, the ledger %+v of 60 cents", got, s.spent())
+	}
+}
+
 // TestDayBudgetAfterTheClockWasSet: a day's budget that is reached is asked about
 // also when the clock on the wall tells another day than the one by which
 // things expire.

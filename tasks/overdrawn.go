@@ -31,8 +31,8 @@ func (x *Executor) afford(ctx context.Context, v *View, a planner.Action, scene 
 	r.Closing = true
 	leave, err = x.reserve(ctx, v.ID, r)
 	input, output, ok := x.closingSize(model)
-	for ; ok && errors.Is(err, ErrBudget) && output >= leastOutput; input, output = input/2, output/2 {
-		small, failed := x.smaller(ctx, v, a, scene, input, output)
+	for try := 0; ok && errors.Is(err, ErrBudget) && try < closingTries; try++ {
+		small, failed := x.smaller(ctx, v, a, scene, input>>try, max(output>>try, leastOutput))
 		if failed != nil {
 			return request, r, nil, err
 		}
@@ -43,11 +43,14 @@ func (x *Executor) afford(ctx context.Context, v *View, a planner.Action, scene 
 	return request, r, leave, err
 }
 
+// closingTries is how often a closing answer is cut, by half each time.
+const closingTries = 5
+
 // smaller is the closing answer's request with so many tokens to read and to
 // write.
 func (x *Executor) smaller(ctx context.Context, v *View, a planner.Action, scene planner.Scene, input, output int) (llm.Request, error) {
 	const margin = 10 // per cent: tokens are estimated
-	most := x.price.Bytes(llm.RoleAnswer, input*(100-margin)/100)
+	most := x.price.Bytes(cmp.Or(scene.Model, llm.RoleAnswer), input*(100-margin)/100)
 	if scene.MaxBytes == 0 || most < scene.MaxBytes {
 		scene.MaxBytes = most
 	}

@@ -24,6 +24,15 @@ func priced(budget string) plot {
 	}
 }
 
+// honest is a world whose model takes what its prompts and replies hold, at $100
+// and $10 for a million tokens, under budgets.
+func honest(budget string) plot {
+	return plot{
+		model: ", max_output_tokens: 500, price: {input: 100, output: 10}",
+		more:  "budget: " + budget + "\n",
+	}
+}
+
 // charged is what the model reported in all, in dollars and in tokens.
 func (w *world) charged() (usd float64, tokens int) {
 	for range w.models.Requests() {
@@ -118,6 +127,31 @@ func TestBudgetDecline(t *testing.T) {
 	})
 	if usd, _ := b.charged(); usd > 0.9 {
 		t.Errorf("the model was paid $%.3f of $0.90", usd)
+	}
+}
+
+// TestBudgetDeclineAnswered: declined, a model writes the answer from what was
+// found, with what was kept back for it.
+func TestBudgetDeclineAnswered(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []string{"0.53", "0.66"} {
+		t.Run(limit, func(t *testing.T) {
+			t.Parallel()
+			b := newTown(t, scene{plot: honest("{task_usd: " + limit + ", user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})
+			b.opens()
+			chat := b.bob.ID
+			b.Say(chat, b.bob, threeParts)
+			plan := b.offers(chat, "Run", "desk alpha")
+			b.taps(b.bob, chat, plan.ID, "Run")
+			card := b.offers(chat, "Answer with what there is", "The budget of this task has no room")
+			b.taps(b.bob, chat, card.ID, "Answer with what there is")
+			answer := b.meets(chat, "an answer or a sentence", func(m telegramfake.Message) bool {
+				return strings.Contains(m.Text, "[q1]") || strings.Contains(m.Text, "⚠️")
+			})
+			if !strings.HasPrefix(answer.Text, "[q1]") || !strings.Contains(answer.Text, "value of q1 desk") {
+				t.Errorf("it was answered\n%s\nwant what a model wrote from what was found", answer.Text)
+			}
+		})
 	}
 }
 
