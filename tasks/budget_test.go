@@ -305,7 +305,7 @@ func TestBudgetTooSmallForAnAnswer(t *testing.T) {
 	before := m.total()
 	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Answer with what there is")))
 	s.over(id)
-	if got := s.answers(id); len(got) != 1 || !strings.HasPrefix(got[0], "The budget of this task is used up (1.5k tokens). Ask for less at once, or let an admin raise budget.task_tokens.") {
+	if got := s.answers(id); len(got) != 1 || !strings.HasPrefix(got[0], "The budget of this task has no room for the next step (1.4k tokens of 1.5k tokens are spent or set aside). Ask for less at once, or let an admin raise budget.task_tokens.") {
 		t.Errorf("answers = %q, want a sentence that names the budget", got)
 	}
 	if m.total() != before {
@@ -322,7 +322,7 @@ func TestDayBudgetEndsQuestions(t *testing.T) {
 		s.over(id)
 		want := "found by plan"
 		if i >= 2 {
-			want = "Today's budget for everybody is used up (2.6k tokens). Ask again tomorrow, or let an admin raise budget.day_tokens."
+			want = "Today's budget for everybody has no room for the next step (2k tokens of 2.6k tokens are spent or set aside). Ask again tomorrow, or let an admin raise budget.day_tokens."
 		}
 		if got := s.answers(id); len(got) != 1 || !strings.HasPrefix(got[0], want) {
 			t.Errorf("question %d was answered %q, want %q", i, got, want)
@@ -337,7 +337,7 @@ func TestDayBudgetEndsQuestions(t *testing.T) {
 		}
 	}
 	s.inbox.Flush(t.Context())
-	if got := s.told("boss"); len(got) != 1 || !strings.Contains(got[0], "Used up today, so that questions are refused or wait:\n\n* everybody together: 2k tokens of 2.6k tokens (budget.day_tokens)") {
+	if got := s.told("boss"); len(got) != 1 || !strings.Contains(got[0], "No room for the next step today, so that questions are refused or wait:\n\n* everybody together: 2k tokens of 2.6k tokens (budget.day_tokens)") {
 		t.Errorf("the admin was told %q", got)
 	}
 	s.pass(24 * time.Hour)

@@ -124,7 +124,7 @@ func budgetProblem(v *View, texts *i18n.Texts) string {
 	for _, e := range slices.Backward(v.events) {
 		if over := e.Overdraft; over != nil && over.Limit > 0 {
 			return texts.Text(lang, "problem.budget_"+scopeOf(over.Budget), map[string]any{
-				"Limit": amountText(texts, lang, over.Budget, over.Limit), "Keys": "budget." + over.Budget,
+				"Spent": amountText(texts, lang, over.Budget, over.Spent), "Limit": amountText(texts, lang, over.Budget, over.Limit), "Keys": "budget." + over.Budget,
 			})
 		}
 	}

@@ -119,7 +119,7 @@ func TestBudgetDecline(t *testing.T) {
 	})
 	b.until("an answer or a sentence", func(v telegramfake.View) bool {
 		for _, m := range v.Chat(chat).Bots() {
-			if strings.Contains(m.Text, "[q1]") || strings.Contains(m.Text, "The budget of this task is used up") {
+			if strings.Contains(m.Text, "[q1]") || strings.Contains(m.Text, "The budget of this task has no room for the next step (") {
 				return true
 			}
 		}
@@ -161,7 +161,7 @@ func TestBudgetOfTheDay(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, scene{plot: priced("{day_tokens: 4000, user_day_usd: 0, chat_day_usd: 0, day_usd: 0}")})
 	b.opens()
-	const refused = "Today's budget for everybody is used up (4k tokens)"
+	const refused = "Today's budget for everybody has no room for the next step ("
 	answered := 0
 	for i := range 5 {
 		b.Say(b.bob.ID, b.bob, fmt.Sprintf("q%d: hello", i))
@@ -179,5 +179,5 @@ func TestBudgetOfTheDay(t *testing.T) {
 	}
 	b.Say(b.ann.ID, b.ann, "/usage")
 	b.sees(b.ann.ID, "Everybody", fmt.Sprintf("%.1fk tokens", float64(answered)*1.1))
-	b.sees(b.ann.ID, "Used up today") // the admins were told
+	b.sees(b.ann.ID, "No room for the next step today") // the admins were told
 }
