@@ -116,9 +116,9 @@ func (c *chats) note(now []Post, at time.Time) (news bool) {
 		key := p.Chat + " " + p.ID
 		stand[key] = true
 		old, known := c.posts[key]
-		p.Posted, p.At, p.Card = old.Posted, old.At, old.Card
+		p.Posted, p.At, p.Card, p.Asked = old.Posted, old.At, old.Card, old.Asked
 		if p.Card == "" && isCard(p.Buttons) {
-			p.Card = p.Text
+			p.Card, p.Asked = p.Text, p.Buttons
 		}
 		if len(p.data) == 0 {
 			p.data = old.data

@@ -79,6 +79,8 @@ func (f *slackFront) can(in Input) bool {
 	case Stop:
 	case Decide:
 		return f.asks(in)
+	case Afford:
+		return f.costs(in)
 	default:
 		return true
 	}
@@ -94,6 +96,8 @@ func (f *slackFront) say(in Input) bool {
 		return f.press(in)
 	case in.Kind == Decide:
 		return f.decideAgain(in)
+	case in.Kind == Afford:
+		return f.affordAgain(in)
 	case in.Kind == Halt, in.Kind == Proceed:
 		return f.command(in)
 	case f.said[in.ID]:
@@ -125,9 +129,12 @@ func (f *slackFront) command(in Input) bool {
 	if f.switched(in) {
 		return true
 	}
+	if f.lost(in.ID) {
+		delete(f.pressed, in.ID) // Slack says so to who wrote it, who writes it again
+	}
 	if !f.pressed[in.ID] {
-		_, err := f.fake.Slash("/legwork", in.Text, in.Chat, in.From)
-		f.pressed[in.ID] = err == nil
+		trigger, err := f.fake.Slash("/legwork", in.Text, in.Chat, in.From)
+		f.pressed[in.ID], f.triggers[in.ID] = err == nil, trigger
 	}
 	return false
 }
@@ -164,7 +171,20 @@ func (f *slackFront) decideAgain(in Input) bool {
 	if f.lost(in.ID) {
 		delete(f.pressed, in.ID)
 	}
-	return f.decide(in, func(p Post, label, by string) {
+	return f.decide(in, f.push(in))
+}
+
+// affordAgain is likewise afford.
+func (f *slackFront) affordAgain(in Input) bool {
+	if f.lost(in.ID) {
+		f.forgetPresses(in)
+	}
+	return f.afford(in, f.push(in))
+}
+
+// push presses buttons for an input, and notes the press of who is to decide.
+func (f *slackFront) push(in Input) func(p Post, label, by string) {
+	return func(p Post, label, by string) {
 		channel := p.Chat
 		if strings.HasPrefix(p.Chat, "thread ") {
 			channel = slackChannel
@@ -172,14 +192,14 @@ func (f *slackFront) decideAgain(in Input) bool {
 		if trigger, err := f.fake.Press(channel, p.ID, label, by); err == nil && by == in.From {
 			f.triggers[in.ID] = trigger
 		}
-	})
+	}
 }
 
-// lost reports that the newest press for an input got no acknowledgement in
-// time.
+// lost reports that the newest press or command for an input got no
+// acknowledgement in time.
 func (f *slackFront) lost(id string) bool {
 	for _, d := range f.fake.Deliveries() {
-		if d.ID == f.triggers[id] && d.Kind == slackfake.KindPress {
+		if d.ID == f.triggers[id] && d.Kind != slackfake.KindEvent {
 			return d.Lost
 		}
 	}

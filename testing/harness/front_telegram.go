@@ -88,6 +88,8 @@ func (f *telegramFront) can(in Input) bool {
 	case Guidance, Stop:
 	case Decide:
 		return f.asks(in)
+	case Afford:
+		return f.costs(in)
 	default:
 		return true
 	}
@@ -105,6 +107,8 @@ func (f *telegramFront) say(in Input) bool {
 		return f.press(in)
 	case in.Kind == Decide:
 		return f.decide(in, f.push)
+	case in.Kind == Afford:
+		return f.afford(in, f.push)
 	case f.said[in.ID]:
 		f.fake.Redeliver(1 + len(in.ID)%3)
 		return true

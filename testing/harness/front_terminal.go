@@ -13,6 +13,8 @@ type terminalFront struct {
 	asked   map[string][]Button // under questions that this life has shown, by what they are about
 	buttons map[string][]Button // and any life
 	pressed map[string]bool     // inputs, in this life
+	presses int                 // about costs, in any life
+	costs   map[string][]Event  // questions about costs that were not pressed yet, by input
 }
 
 func (*terminalFront) scenario(r *rand.Rand) []Input { return Scenario(r) }
@@ -22,7 +24,7 @@ func (*terminalFront) arguments() []string { return []string{"chat", "--json"} }
 func (*terminalFront) config() string { return "" }
 
 func (f *terminalFront) greet(p *process) {
-	f.p, f.asked, f.pressed = p, map[string][]Button{}, map[string]bool{}
+	f.p, f.asked, f.pressed, f.costs = p, map[string][]Button{}, map[string]bool{}, map[string][]Event{}
 }
 
 // hear notes what asks for a decision. Who presses twice does so when the first
@@ -30,7 +32,9 @@ func (f *terminalFront) greet(p *process) {
 func (f *terminalFront) hear(e Event) {
 	for _, in := range f.s.record.Inputs {
 		switch {
-		case in.Kind != Decide:
+		case in.Kind == Afford && e.Type == "question" && asksCost(e, in):
+			f.costs[in.ID] = append(f.costs[in.ID], e)
+		case in.Kind != Decide || ofCost(labels(e.Buttons)):
 		case e.Type == "question" && strings.Contains(e.Text, in.Key):
 			f.asked[in.Key], f.buttons[in.Key] = e.Buttons, e.Buttons
 		case e.Type == "accepted" && e.Message == in.ID && habitOf(in.Key) == twice:
@@ -40,7 +44,7 @@ func (f *terminalFront) hear(e Event) {
 }
 
 func (f *terminalFront) can(in Input) bool {
-	return in.Kind != Decide || len(f.asked[in.Key]) > 0 || f.answered(in)
+	return !in.decides() || len(f.costs[in.ID]) > 0 || len(f.asked[in.Key]) > 0 || f.answered(in)
 }
 
 // answered reports that what an input belongs to has its answer.
@@ -49,6 +53,9 @@ func (f *terminalFront) answered(in Input) bool { return f.s.gates["answer "+in.
 func (f *terminalFront) say(in Input) bool {
 	if in.Kind == Decide {
 		return f.decide(in)
+	}
+	if in.Kind == Afford {
+		return f.afford(in)
 	}
 	f.p.write(in)
 	return false // stdout tells

@@ -47,6 +47,7 @@ type Verdict struct {
 	Torn       int   // likewise, because the platform's reply to the first was lost
 	Orphans    int   // boards that stay as they were, for the same reasons
 	CardsAgain int   // questions that came twice, likewise
+	Overdrawn  int   // questions about costs
 	Unknown    int   // calls of book and pay whose outcome a kill hid
 	LostModel  []int // model calls that were made again, per kill
 	LostTools  int   // tool calls that were made again, all kills
@@ -81,6 +82,7 @@ func Judge(r Record) Verdict {
 	j.tools()
 	j.models()
 	j.ledger()
+	j.afforded()
 	return j.Verdict
 }
 
@@ -141,7 +143,7 @@ func (j *judge) isLast(e Event) bool {
 func (j *judge) sort() {
 	for _, e := range j.r.Events {
 		if e.Type == "answer" && !e.Bad {
-			id := mark(e.Text)
+			id := e.about()
 			if e.question != "" {
 				id = e.question
 			}
@@ -149,6 +151,15 @@ func (j *judge) sort() {
 			j.Answers++
 		}
 	}
+}
+
+// about is the id of the question that an answer on stdout belongs to: a task
+// that its budget ended says no more than that.
+func (e Event) about() string {
+	if strings.Contains(e.Text, spentText) {
+		return e.ReplyTo
+	}
+	return mark(e.Text)
 }
 
 // mark is the id in the brackets that Brain's answers begin with, those of
@@ -173,7 +184,7 @@ func (j *judge) answered(in Input) {
 		return
 	}
 	for i, a := range answers {
-		if a.Failed {
+		if a.Failed && !halted(in, j.r.Inputs) {
 			j.violated(RuleContent, "the answer of %s says that it failed: %q", in.ID, a.Text)
 		}
 		if a.Chat != in.Chat {

@@ -96,7 +96,7 @@ func answers(p Post, in Input, inputs []Input) bool {
 	if id := mark(p.Text); id != "" {
 		return id == in.ID
 	}
-	if !strings.Contains(p.Text, stoppedText) || p.Chat != in.Chat || !halted(in, inputs) {
+	if !strings.Contains(p.Text, stoppedText) && !strings.Contains(p.Text, spentText) || p.Chat != in.Chat || !halted(in, inputs) {
 		return false
 	}
 	if p.To != "" {
@@ -105,9 +105,12 @@ func answers(p Post, in Input, inputs []Input) bool {
 	return true
 }
 
-// halted reports whether somebody stops a question.
+// halted reports whether somebody stops a question, or has it answered with what
+// there is when its budget is reached.
 func halted(in Input, inputs []Input) bool {
-	return slices.ContainsFunc(inputs, func(other Input) bool { return other.Kind == Stop && other.Gate == in.ID })
+	return slices.ContainsFunc(inputs, func(other Input) bool {
+		return other.Gate == in.ID && (other.Kind == Stop || other.Kind == Afford && !other.Extends)
+	})
 }
 
 // finished reports whether an answer holds all that it has to, guidance aside.

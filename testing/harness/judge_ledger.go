@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"legwork/fakes/llmfake"
@@ -111,5 +112,6 @@ const parallelReserves = 6
 // counted reports that the reply to a call was stored for certain: no kill fell
 // soon after it, and nobody stops its task.
 func (j *judge) counted(x exchange) bool {
-	return x.delivered && !j.killedAfter(x.life, x.done) && !halted(Input{ID: x.question()}, j.r.Inputs)
+	return x.delivered && !j.killedAfter(x.life, x.done) &&
+		!slices.ContainsFunc(j.r.Inputs, func(in Input) bool { return in.Kind == Stop && in.Gate == x.question() })
 }

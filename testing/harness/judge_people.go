@@ -103,7 +103,7 @@ func (j *judge) questions(in Input) {
 		switch {
 		case e.Type == "accepted" && e.Message == in.ID && decided.IsZero():
 			decided = e.At
-		case e.Type != "question" || !strings.Contains(e.Text, in.Key):
+		case e.Type != "question" || ofCost(labels(e.Buttons)) || !strings.Contains(e.Text, in.Key):
 		case lives[e.Life]:
 			j.violated(RuleAskedOnce, "%q was asked about twice in life %d", in.Key, e.Life)
 		case !decided.IsZero():
@@ -111,7 +111,7 @@ func (j *judge) questions(in Input) {
 		default:
 			lives[e.Life] = true
 		}
-		if e.Type == "question" && strings.Contains(e.Text, in.Key) && e.Chat != in.Chat {
+		if e.Type == "question" && !ofCost(labels(e.Buttons)) && strings.Contains(e.Text, in.Key) && e.Chat != in.Chat {
 			j.violated(RuleChat, "%q was asked about in %q, not in %q", in.Key, e.Chat, in.Chat)
 		}
 	}

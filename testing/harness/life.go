@@ -135,7 +135,7 @@ func (s *session) take(e Event) {
 			s.accepted[e.Message] = true
 		}
 	case "answer":
-		s.gates["answer "+mark(e.Text)] = true
+		s.gates["answer "+e.about()] = true
 	}
 }
 
@@ -146,14 +146,14 @@ func (s *session) take(e Event) {
 func (l *life) deliver(calm bool) {
 	waiting := map[string]bool{} // conversations
 	for _, in := range l.record.Inputs {
-		if l.delivered[in.ID] || waiting[in.Chat] && in.Kind != Decide {
+		if l.delivered[in.ID] || waiting[in.Chat] && !in.decides() {
 			continue
 		}
 		if !l.sent[in.ID] && (!l.ready(in) || !l.front.can(in)) {
-			waiting[in.Chat] = waiting[in.Chat] || in.Kind != Decide
+			waiting[in.Chat] = waiting[in.Chat] || !in.decides()
 			continue
 		}
-		if in.Kind == Decide && !calm && slow(in.Key) && !l.gates["answer "+in.Gate] || in.Kind == Proceed && !l.rested(in) {
+		if in.decides() && !calm && slow(in.Key) && !l.gates["answer "+in.Gate] || in.Kind == Proceed && !l.rested(in) {
 			continue
 		}
 		if l.accepted[in.ID] && l.rand.IntN(3) > 0 {
@@ -180,7 +180,7 @@ func (s *session) ready(in Input) bool {
 		return false
 	}
 	answered := s.gates["answer "+in.Gate]
-	return in.Gate == "" || answered || in.Kind == Decide || in.Kind == Proceed || !in.question() && s.gates["work "+in.Gate]
+	return in.Gate == "" || answered || in.decides() || in.Kind == Proceed || !in.question() && s.gates["work "+in.Gate]
 }
 
 // rested reports that it is time to let everything go on: nothing has happened

@@ -72,11 +72,13 @@ func (s *session) pushes(key, label, by string) {
 }
 
 // isAbout reports whether a message asks, or asked, for a decision.
-func isAbout(p Post, in Input) bool { return p.Card != "" && strings.Contains(p.Card, in.Key) }
+func isAbout(p Post, in Input) bool {
+	return p.Card != "" && !ofCost(p.Asked) && strings.Contains(p.Card, in.Key)
+}
 
 // isCard reports whether a message can be decided about by its buttons.
 func isCard(buttons []string) bool {
 	return slices.ContainsFunc(buttons, func(label string) bool {
-		return label == labelAllow || label == labelDeny || label == labelDecline
+		return label == labelAllow || label == labelDeny || label == labelDecline || label == labelRun || label == labelConclude
 	})
 }

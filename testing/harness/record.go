@@ -34,6 +34,7 @@ type Record struct {
 	Pushes []Push               // of the buttons of questions, in order
 	Damage []string             // what cannot be read in the end, of the data and of backups
 	Ledger []tasks.Spent        // in the end; nil: not read
+	Budget Budget               // of each task
 	Said   map[string]time.Time // when people did what they did, by the id of the input
 }
 
@@ -48,6 +49,7 @@ const (
 	Stop     Kind = "stop"     // a press of the planned question's button
 	Decide   Kind = "decide"   // a press of a button under what the planned question has to ask
 	Halt     Kind = "halt"     // an admin pauses everything while the planned question works
+	Afford   Kind = "afford"   // presses under what the planned question asks about its cost
 	Proceed  Kind = "proceed"  // and lets it go on, when all is calm
 )
 
@@ -73,6 +75,9 @@ type Input struct {
 	// Heard is the id of guidance before it, of the same person, which must have
 	// been heard: what follows within a second would be taken for a part of it.
 	Heard string
+	// Extends says, of Afford, that budgets are extended; else the planned question
+	// is to be answered with what there is.
+	Extends bool
 }
 
 // question reports whether an answer is due.
@@ -81,8 +86,11 @@ func (in Input) question() bool { return in.Kind == Plain || in.Kind == Planned 
 // repeated reports whether an input is done in each life until it has taken
 // effect, as people do who see that nothing happens.
 func (in Input) repeated() bool {
-	return in.Kind == Stop || in.Kind == Decide || in.Kind == Halt || in.Kind == Proceed
+	return in.Kind == Stop || in.decides() || in.Kind == Halt || in.Kind == Proceed
 }
+
+// decides reports whether an input waits for nothing but for what asks for it.
+func (in Input) decides() bool { return in.Kind == Decide || in.Kind == Afford }
 
 // Post is one message of the bot that stands in a chat.
 type Post struct {
@@ -94,6 +102,7 @@ type Post struct {
 	Live    bool              // it still streams, or is the preview of a message to come
 	Torn    bool              // the platform took it and its answer got lost on the way
 	Card    string            // its text when it first asked to decide about something; empty: it never did
+	Asked   []string          // labels of its buttons then
 	data    map[string]string // of its buttons, by label
 	Posted  time.Time         // when it was first seen
 	At      time.Time         // when its text was first what it is
@@ -121,6 +130,7 @@ type Event struct {
 	Task    string    `json:"task"`
 	Chat    string    `json:"chat"`
 	Text    string    `json:"text"`
+	ReplyTo string    `json:"reply_to"`
 	Failed  bool      `json:"failed"`
 	Buttons []Button  `json:"buttons"`
 	Calls   []struct {

@@ -23,6 +23,7 @@ type Report struct {
 	Doubles   int // answers that came twice, in the one window that allows it
 	Torn      int // likewise, because the platform's reply to the first was lost
 	Orphans   int // boards and questions that stay as they were, for the same reasons
+	Costs     int // questions about what tasks cost
 	Decisions int // that people were to make
 	CardsMore int // questions that came twice, because a kill fell between sending and storing or the reply was lost
 	Unknown   int // bookings and payments whose outcome a kill hid
@@ -96,6 +97,7 @@ func (r *Report) add(record Record, v Verdict, o Order, dir string) {
 	r.Torn += v.Torn
 	r.Orphans += v.Orphans
 	r.Unknown += v.Unknown
+	r.Costs += v.Overdrawn
 	r.CardsMore += v.CardsAgain
 	r.ToolsLost += v.LostTools
 	if len(v.Violations) > 0 {

@@ -25,6 +25,7 @@ func Table(reports ...*Report) string {
 		{"runs with violations", func(r *Report) string { return fmt.Sprint(len(r.Broken)) }},
 		{"questions, answers", func(r *Report) string { return fmt.Sprintf("%d, %d", r.Questions, r.Answers) }},
 		{"decisions about calls, answers to servers", func(r *Report) string { return fmt.Sprint(r.Decisions) }},
+		{"questions about what a plan may cost, and about budgets that were reached", func(r *Report) string { return fmt.Sprint(r.Costs) }},
 		{"answers shown twice, because the kill fell between sending and storing that it was sent", func(r *Report) string { return fmt.Sprint(r.Doubles) }},
 		{"by kills at a boundary, soon after something was seen, at random moments", func(r *Report) string {
 			return fmt.Sprintf("%d, %d, %d", r.By[aimedKill].Doubled, r.By[soonKill].Doubled, r.By[randomKill].Doubled)

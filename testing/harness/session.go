@@ -65,6 +65,7 @@ func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err e
 		return r, dir, err
 	}
 	s.record.Inputs = s.front.scenario(s.rand)
+	s.bound()
 	for range s.rand.IntN(4) {
 		s.troubles = append(s.troubles, 10+s.rand.IntN(80))
 	}
@@ -195,7 +196,7 @@ groups:
   ask: {description: Asks people., servers: [old], tools: [choose], read_only: ["*"]}
   inquire: {description: Asks people in the newer way., servers: [desk], tools: [choose], read_only: ["*"]}
 `, filepath.Join(s.dir, "data"), url, lifeKey(n), s.h.Server, serverArgs(s.calls(n)))
-	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.front.config()+s.schedules()), 0o600)
+	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.front.config()+s.schedules()+s.record.Budget.config()), 0o600)
 }
 
 // lifeKey is the API key of a life.
