@@ -284,6 +284,28 @@ func (b Budgets) allow(part int64, u llm.Usage) bool {
 	return true
 }
 
+// extendedBy is the budgets of a person's day, a chat's and everybody's with what
+// they were extended by; one without a limit stays so.
+func (b Budgets) extendedBy(list []Extended, user, chat string) Budgets {
+	add := func(limit *int64, more int64) {
+		if *limit > 0 {
+			*limit += more
+		}
+	}
+	for _, e := range list {
+		switch (Extended{User: e.User, Chat: e.Chat}) {
+		case Extended{}:
+			add(&b.DayUSD, e.Cost)
+			add(&b.DayTokens, e.Tokens)
+		case Extended{User: user}:
+			add(&b.UserDayUSD, e.Cost)
+		case Extended{Chat: chat}:
+			add(&b.ChatDayUSD, e.Cost)
+		}
+	}
+	return b
+}
+
 // largest is the largest number up to most that fits, where all below one that
 // fits do, too; 0 fits.
 func largest(most int, fits func(int) bool) int {

@@ -385,6 +385,31 @@ func TestBudgetNearlyUsedUp(t *testing.T) {
 	}
 }
 
+// TestUsageOfAnExtendedBudget: /usage and the notice to admins count with what a
+// day's budget was extended by.
+func TestUsageOfAnExtendedBudget(t *testing.T) {
+	s, _ := newShop(t, 5, tasks.BudgetRules{Budgets: tasks.Budgets{UserDayUSD: dollars(0.60), ChatDayUSD: dollars(5), DayUSD: dollars(5)}})
+	id, plan := s.runs("ann", room("hall"), "find it")
+	card := s.card(id, plan.ID)
+	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Extend by $0.30")))
+	s.over(id)
+	if got := s.say("ann", private("ann"), "/usage"); !strings.Contains(got, "$0.70 of $0.90") {
+		t.Errorf("/usage said\n%s\nwant in it $0.70 of $0.90", got)
+	}
+	s.again() // it does not know any more that the budget was reached
+	if err := s.inbox.LookAtBudgets(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.inbox.Flush(t.Context())
+	if got := s.told("boss"); slices.ContainsFunc(got, func(text string) bool { return strings.Contains(text, "Nearly used up") }) {
+		t.Errorf("the admin was told %q of 70 cents of 90", got)
+	}
+	s.pass(24 * time.Hour)
+	if got := s.say("ann", private("ann"), "/usage"); !strings.Contains(got, "$0.00 of $0.60") {
+		t.Errorf("the day after, /usage said\n%s\nwant in it $0.00 of $0.60", got)
+	}
+}
+
 // TestBudgetRenewed: what waits for a day's budget goes on when another task's
 // question extends it, or a new day begins, and its question is closed.
 func TestBudgetRenewed(t *testing.T) {

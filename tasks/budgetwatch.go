@@ -148,6 +148,10 @@ func (in *Inbox) tellOfBudgets(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading what was spent: %w", err)
 	}
+	extended, err := in.Store.Extended(ctx, today)
+	if err != nil {
+		return fmt.Errorf("reading by how much budgets were extended: %w", err)
+	}
 	var told toldBudgets
 	if err := in.read(ctx, ownerLegwork, settingBudgetsTold, &told); err != nil {
 		return err
@@ -157,7 +161,7 @@ func (in *Inbox) tellOfBudgets(ctx context.Context) error {
 	}
 	before := len(told.Keys)
 	reached := told.fresh("reached", in.budgets.take())
-	near := told.fresh("near", nearBudgets(rules.Budgets, today, spent))
+	near := told.fresh("near", nearBudgets(rules.Budgets, today, spent, extended))
 	if len(told.Keys) == before {
 		return nil
 	}
@@ -190,7 +194,7 @@ func budgetKey(over planner.Overdraft) string {
 }
 
 // nearBudgets lists the budgets of a day that are nearly used up.
-func nearBudgets(b Budgets, day string, spent []Spent) []planner.Overdraft {
+func nearBudgets(b Budgets, day string, spent []Spent, extended []Extended) []planner.Overdraft {
 	var list []planner.Overdraft
 	add := func(budget, who string, limit, used int64) {
 		if limit > 0 && used >= limit/100*nearPart {
@@ -204,13 +208,14 @@ func nearBudgets(b Budgets, day string, spent []Spent) []planner.Overdraft {
 		users.add(s.User, s.Usage)
 		chats.add(s.Chat, s.Usage)
 	}
-	add(BudgetDayUSD, "", b.DayUSD, all.Cost)
-	add(BudgetDayTokens, "", b.DayTokens, all.Tokens())
+	whole := b.extendedBy(extended, "", "")
+	add(BudgetDayUSD, "", whole.DayUSD, all.Cost)
+	add(BudgetDayTokens, "", whole.DayTokens, all.Tokens())
 	for _, who := range users.names {
-		add(BudgetUserDayUSD, who, b.UserDayUSD, users.usage[who].Cost)
+		add(BudgetUserDayUSD, who, b.extendedBy(extended, who, "").UserDayUSD, users.usage[who].Cost)
 	}
 	for _, who := range chats.names {
-		add(BudgetChatDayUSD, who, b.ChatDayUSD, chats.usage[who].Cost)
+		add(BudgetChatDayUSD, who, b.extendedBy(extended, "", who).ChatDayUSD, chats.usage[who].Cost)
 	}
 	return list
 }

@@ -81,6 +81,13 @@ type SpentQuery struct {
 	User, Chat string
 }
 
+// Extended is by how much people have extended a day's budget: of one person, of
+// one chat, or of everybody where both are empty.
+type Extended struct {
+	User, Chat   string
+	Tokens, Cost int64
+}
+
 // Ledger keeps what calls cost. What is reserved counts as spent until it is
 // settled. An event of an action that has a reservation and a usage (replied,
 // garbled, broke, returned) settles it in the transaction of its Append; a
@@ -99,6 +106,9 @@ type Ledger interface {
 	// Spent lists what was spent, in the order of day, user, chat and model. What
 	// is only reserved is not in it.
 	Spent(ctx context.Context, q SpentQuery) ([]Spent, error)
+	// Extended lists the budgets of a day that people have extended, in the order
+	// of user and chat.
+	Extended(ctx context.Context, day string) ([]Extended, error)
 	// Room is what a reservation would be told: nil, or a *BudgetError. It changes
 	// nothing.
 	Room(ctx context.Context, id ID, r Reservation) error

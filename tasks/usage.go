@@ -18,6 +18,11 @@ const usageRows = 10
 func (in *Inbox) usage(ctx context.Context, r *routed, _ string) error {
 	m, rules := r.message, r.rules.Budget
 	today := rules.day(in.Wall())
+	extended, err := in.Store.Extended(ctx, today)
+	if err != nil {
+		return fmt.Errorf("reading by how much budgets were extended: %w", err)
+	}
+	rules.Budgets = rules.extendedBy(extended, m.From.Key(), m.Chat.Room())
 	own, err := in.spending(ctx, SpentQuery{User: m.From.Key()}, today)
 	if err != nil {
 		return err

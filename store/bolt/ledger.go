@@ -79,6 +79,15 @@ func (s *Store) Spent(ctx context.Context, q tasks.SpentQuery) ([]tasks.Spent, e
 	return list, nil
 }
 
+// Extended implements tasks.Ledger.
+func (s *Store) Extended(ctx context.Context, day string) (list []tasks.Extended, err error) {
+	err = s.view(ctx, func(b base) (err error) { list, err = rules.Extended(b, day); return err })
+	if err != nil {
+		return nil, fmt.Errorf("reading by how much budgets were extended: %w", err)
+	}
+	return list, nil
+}
+
 // Account implements rules.Base. A damaged one costs what its task has spent
 // and reserved; the rest of the task goes on.
 func (b base) Account(id tasks.ID) (rules.Account, error) {

@@ -47,6 +47,12 @@ func (s *Store) Spent(ctx context.Context, q tasks.SpentQuery) ([]tasks.Spent, e
 	return list, doing("reading the ledger", err)
 }
 
+// Extended implements tasks.Ledger.
+func (s *Store) Extended(ctx context.Context, day string) (list []tasks.Extended, err error) {
+	err = s.view(ctx, func(c *contents) (err error) { list, err = rules.Extended(c, day); return err })
+	return list, doing("reading by how much budgets were extended", err)
+}
+
 // Schedules implements tasks.Schedules.
 func (s *Store) Schedules(ctx context.Context, conversation string) ([]tasks.Schedule, error) {
 	var list []tasks.Schedule

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 
 	"legwork/planner"
@@ -125,6 +126,31 @@ func (s *Stage) grant(before planner.State, e planner.Event) error {
 	sum.Extra = sum.Extra.plus(extra)
 	put(&s.changes.Sums, of, sum)
 	return nil
+}
+
+// Extended lists the budgets of a day that people have extended.
+func Extended(b Base, day string) ([]tasks.Extended, error) {
+	all, err := b.AllSums()
+	if err != nil {
+		return nil, err
+	}
+	var list []tasks.Extended
+	for _, of := range all {
+		if of.Day != day {
+			continue
+		}
+		sum, err := b.Sum(of)
+		if err != nil {
+			return nil, err
+		}
+		if sum.Extra != (Amount{}) {
+			list = append(list, tasks.Extended{User: of.User, Chat: of.Chat, Tokens: sum.Extra.Tokens, Cost: sum.Extra.Cost})
+		}
+	}
+	slices.SortFunc(list, func(a, b tasks.Extended) int {
+		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Chat, b.Chat))
+	})
+	return list, nil
 }
 
 // forgetSums deletes what was spent by a person, or in a chat, of the budgets of

@@ -149,6 +149,7 @@ func testExtended(b *bench) {
 		todo := planner.Todo(b.state(id))
 		b.append(id, planner.Event{Type: planner.Decided, Action: todo[len(todo)-1].ID, By: "test:ann", Decision: &planner.Decision{Approve: c.extend}})
 		b.store = b.reopen()
+		b.extended(over, r.Day, c.extend)
 		if !c.extend {
 			b.overdrawn(id, r, over)
 			continue
@@ -158,6 +159,27 @@ func testExtended(b *bench) {
 		over.Limit, over.Spent = over.Limit+over.Extend, 2*over.Spent
 		b.overdrawn(id, r, over)
 	}
+}
+
+// extended expects what the store tells of a day on which a person has decided
+// about one budget.
+func (b *bench) extended(over planner.Overdraft, day string, yes bool) {
+	b.Helper()
+	want := map[string]tasks.Extended{
+		tasks.BudgetUserDayUSD: {User: over.Who, Cost: over.Extend},
+		tasks.BudgetChatDayUSD: {Chat: over.Who, Cost: over.Extend},
+		tasks.BudgetDayUSD:     {Cost: over.Extend},
+		tasks.BudgetDayTokens:  {Tokens: over.Extend},
+	}
+	var list []tasks.Extended // of a task's own budgets nothing
+	if one, ofDay := want[over.Budget]; ofDay && yes {
+		list = []tasks.Extended{one}
+	}
+	got, err := b.store.Extended(b.Context(), day)
+	if err != nil {
+		b.Fatalf("Extended(%s): %v", day, err)
+	}
+	b.same("extended by", got, list)
 }
 
 // testBudgetRush: of a thousand calls at once only those get room that there is
