@@ -160,6 +160,10 @@ func (l *life) deliver(calm bool) {
 			l.delivered[in.ID] = true
 			continue
 		}
+		if l.undone(in) {
+			l.accepted[in.ID], l.delivered[in.ID] = true, true
+			continue
+		}
 		if !l.sent[in.ID] {
 			l.sent[in.ID] = true
 			if !in.Fired {
@@ -181,6 +185,12 @@ func (s *session) ready(in Input) bool {
 	}
 	answered := s.gates["answer "+in.Gate]
 	return in.Gate == "" || answered || in.decides() || in.Kind == Proceed || !in.question() && s.gates["work "+in.Gate]
+}
+
+// undone reports that everything was let go on already: who wrote that does not
+// pause everything once more because no reply to the first word was seen.
+func (l *life) undone(in Input) bool {
+	return in.Kind == Halt && slices.ContainsFunc(l.record.Inputs, func(p Input) bool { return p.Kind == Proceed && p.Key == in.ID && l.sent[p.ID] })
 }
 
 // rested reports that it is time to let everything go on: nothing has happened
