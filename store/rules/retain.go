@@ -1,0 +1,126 @@
+package rules
+
+import (
+	"time"
+
+	"legwork/tasks"
+)
+
+// Retain is tasks.Care's.
+func (k Keeper) Retain(tasksBefore, historyBefore time.Time) (d tasks.Deleted, err error) {
+	if !tasksBefore.IsZero() {
+		old := func(b Base, list []Listed) ([]Listed, error) { return ended(b, list, tasksBefore) }
+		if err = k.eachTask(&d, old, (*Stage).reduce); err != nil {
+			return d, err
+		}
+	}
+	if !historyBefore.IsZero() {
+		err = k.retainHistory(historyBefore, &d)
+	}
+	return d, err
+}
+
+// ended picks tasks whose last event came before a time. Ids come in the order
+// of time: after the first one that was made later there is none.
+func ended(b Base, list []Listed, before time.Time) (old []Listed, err error) {
+	for _, t := range list {
+		if made, known := t.ID.Made(); known && !made.Before(before) {
+			return old, errEnough
+		}
+		if !t.Task.Over {
+			continue
+		}
+		at, err := b.Ended(t.ID, t.Task)
+		if err != nil {
+			return nil, err
+		}
+		if at.Before(before) {
+			old = append(old, t)
+		}
+	}
+	return old, nil
+}
+
+// reduce deletes a task that is over; its turn stays.
+func (s *Stage) reduce(t Listed, d *tasks.Deleted) error {
+	task, ok, err := s.Task(t.ID)
+	if err != nil || !ok || !task.Over {
+		return err
+	}
+	if err := s.close(t.ID); err != nil {
+		return err
+	}
+	s.changes.forget(t.ID)
+	d.Tasks++
+	return nil
+}
+
+// retainHistory deletes old turns and summaries, conversation by conversation,
+// and old rows of the ledger.
+func (k Keeper) retainHistory(before time.Time, d *tasks.Deleted) error {
+	err := k.eachConversation(func(conversation string) error { return k.retainTurns(conversation, before, d) })
+	if err != nil {
+		return err
+	}
+	day := before.UTC().Format(time.DateOnly)
+	return k.dropSpent(func(r SpentRow) bool { return r.Day < day }, d)
+}
+
+// retainTurns deletes a conversation's turns from before a time: they come in
+// the order of time.
+func (k Keeper) retainTurns(conversation string, before time.Time, d *tasks.Deleted) error {
+	for more := true; more; {
+		var turns [][]Row
+		var summary tasks.Summary
+		err := k.View(func(b Base) (err error) {
+			if turns, err = oldTurns(b, conversation, before); err == nil {
+				summary, err = b.Summary(conversation)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		stale := summary.Until > 0 && summary.At.Before(before)
+		if len(turns) == 0 && !stale {
+			return nil
+		}
+		more = len(turns) == careAtOnce
+		counted := *d
+		err = k.Change(func(s *Stage) error {
+			counted = *d // do may run again
+			if stale {
+				put(&s.changes.Summaries, conversation, tasks.Summary{})
+				counted.Summaries++
+			}
+			for _, rows := range turns {
+				if err := s.dropTurn(conversation, taskOf(rows), rows, &counted); err != nil {
+					return err
+				}
+			}
+			return s.uncut(conversation)
+		})
+		if err != nil {
+			return err
+		}
+		*d = counted
+	}
+	return nil
+}
+
+// oldTurns lists turns from before a time.
+func oldTurns(b Base, conversation string, before time.Time) (turns [][]Row, err error) {
+	after := uint64(0)
+	for len(turns) < careAtOnce {
+		rows, err := b.Turn(conversation, after)
+		if err != nil || len(rows) == 0 {
+			return turns, err
+		}
+		after = rows[0].Order
+		if at := rows[0].At; !at.IsZero() && !at.Before(before) {
+			return turns, nil
+		}
+		turns = append(turns, rows)
+	}
+	return turns, nil
+}
