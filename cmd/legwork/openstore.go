@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"legwork/clock"
+	"legwork/conf"
+	"legwork/store/bolt"
+	"legwork/store/care"
+	"legwork/tasks"
+)
+
+// openStore opens the data for a command that others read of while it holds
+// them. A damaged file is replaced where there is a good backup. What the store
+// forgets by age it forgets by a clock that nobody can set.
+func openStore(ctx context.Context, config *conf.Config, command string, log *slog.Logger) (*bolt.Store, error) {
+	o, err := storeOptions(config.DataDir, command, log)
+	if err != nil {
+		return nil, err
+	}
+	o.Now = clock.New().Now
+	store, err := bolt.Open(ctx, config.DataDir, o)
+	if errors.Is(err, tasks.ErrDamaged) {
+		return nil, fmt.Errorf("%w; \"legwork data restore\" keeps what can still be read of it, and so does --from with a backup that is elsewhere; or move %s and its backups away to start with empty data", err, bolt.FileName)
+	}
+	if err == nil && store.Loss() != nil {
+		log.ErrorContext(ctx, "the data file was damaged and was replaced", "loss", lossText(*store.Loss()))
+	}
+	return store, err
+}
+
+func storeOptions(dir, command string, log *slog.Logger) (bolt.Options, error) {
+	check, err := os.Executable()
+	if err != nil {
+		return bolt.Options{}, fmt.Errorf("finding the own program: %w", err)
+	}
+	return bolt.Options{
+		Command: command, Log: log,
+		CheckCommand:  []string{check, "data", "verify", "--quick"},
+		VerifyCommand: []string{check, "data", "verify"},
+		Backups:       func() []string { return care.Paths(care.List(backupsOf(dir), bolt.FileName)) },
+	}, nil
+}
+
+// lossText says for operators what a replaced file has cost.
+func lossText(l bolt.Loss) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d records were kept", l.Kept)
+	if l.Backup != "" {
+		fmt.Fprintf(&b, ", %d came from %s", l.Filled, l.Backup)
+	}
+	fmt.Fprintf(&b, "; %d stretches could not be read", l.Gaps)
+	if l.Gaps > 0 {
+		since := "ever"
+		if !l.From.IsZero() {
+			since = l.From.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(&b, ", and what was stored in them between %s and %s is lost", since, l.To.Local().Format(time.DateTime))
+	}
+	fmt.Fprintf(&b, "; the history has %d turns", l.Turns)
+	if n := len(l.Dropped); n > 0 {
+		fmt.Fprintf(&b, "; %d tasks were under way and cannot go on: %s", n, idList(l.Dropped))
+	}
+	if n := len(l.Broken); n > 0 {
+		fmt.Fprintf(&b, "; %d finished tasks lost a part of what they did: %s", n, idList(l.Broken))
+	}
+	fmt.Fprintf(&b, "; the damaged file is %s", l.Aside)
+	return b.String()
+}
+
+// idList names tasks, at most twenty.
+func idList(ids []tasks.ID) string {
+	words := make([]string, 0, len(ids))
+	for _, id := range ids[:min(20, len(ids))] {
+		words = append(words, string(id))
+	}
+	if more := len(ids) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, ", ")
+}
