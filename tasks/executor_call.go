@@ -61,10 +61,10 @@ func (x *Executor) prompt(ctx context.Context, v *View, a planner.Action, most i
 }
 
 // longestPartial is how much is kept of an answer that was cut off, in bytes,
-// and shortWait the longest wait that people are not told of.
+// and shortWait the wait from which on people are told of it, in whole seconds.
 const (
 	longestPartial = 48 << 10
-	shortWait      = time.Minute
+	shortWait      = 10 * time.Second
 )
 
 // broke turns a failed call into its event. What people could read of an answer
@@ -78,7 +78,7 @@ func (x *Executor) broke(ctx context.Context, v *View, a planner.Action, err err
 			e.Problem.Text = clip.Bytes(planner.Utterance(failed.Partial), longestPartial)
 		}
 		if failed.Wait >= shortWait {
-			e.Problem.Wait = failed.Wait
+			e.Problem.Wait = (failed.Wait + time.Second - 1).Truncate(time.Second)
 		}
 	}
 	x.Log.ErrorContext(ctx, "model call failed", "task", v.ID, "action", a.ID, "cause", err)

@@ -32,6 +32,15 @@ func TestAskedToBeLeftAlone(t *testing.T) {
 	p.end()
 }
 
+// TestAskedToBeLeftAloneBriefly: half a minute is told as half a minute.
+func TestAskedToBeLeftAloneBriefly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plot{think: always(llmfake.Busy("30"))})
+	p := w.start("chat", "--json")
+	p.says(p.ask("q1", "first: say something"), true, w.text("problem.busy", map[string]any{"Elapsed": 30 * time.Second}))
+	p.end()
+}
+
 // TestNobodyThere: an address where nobody listens, or speaks otherwise, is
 // named in the log.
 func TestNobodyThere(t *testing.T) {
