@@ -119,6 +119,10 @@ func (c *chats) costs(in Input) bool {
 	return c.answered(in.Gate) || slices.ContainsFunc(c.list(), func(p Post) bool { return costCard(p, in) })
 }
 
+func (c *chats) owes(in Input) bool {
+	return slices.ContainsFunc(c.list(), func(p Post) bool { return costCard(p, in) && isCard(p.Buttons) })
+}
+
 // costCard reports whether a message asks about the cost of an input's question.
 func costCard(p Post, in Input) bool {
 	return p.Chat == in.Chat && p.Card != "" && ofCost(p.Asked) && names(p.Card, in.Gate)

@@ -36,6 +36,9 @@ type front interface {
 	// can reports whether an input is possible now: the message that it replies
 	// to is there, the button that it presses.
 	can(in Input) bool
+	// owes reports that a question about costs waits for an input, though that
+	// was done before: a life that lost work may ask once more.
+	owes(in Input) bool
 	// say does an input, or has it delivered again. It reports whether it need
 	// not be done by a later life.
 	say(in Input) (done bool)

@@ -47,6 +47,8 @@ func (f *terminalFront) can(in Input) bool {
 	return !in.decides() || len(f.costs[in.ID]) > 0 || len(f.asked[in.Key]) > 0 || f.answered(in)
 }
 
+func (f *terminalFront) owes(in Input) bool { return len(f.costs[in.ID]) > 0 }
+
 // answered reports that what an input belongs to has its answer.
 func (f *terminalFront) answered(in Input) bool { return f.s.gates["answer "+in.Gate] }
 

@@ -146,6 +146,10 @@ func (s *session) take(e Event) {
 func (l *life) deliver(calm bool) {
 	waiting := map[string]bool{} // conversations
 	for _, in := range l.record.Inputs {
+		if in.Kind == Afford && l.sent[in.ID] && l.front.owes(in) {
+			delete(l.accepted, in.ID)
+			delete(l.delivered, in.ID)
+		}
 		if l.delivered[in.ID] || waiting[in.Chat] && !in.decides() {
 			continue
 		}
