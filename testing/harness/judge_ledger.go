@@ -16,8 +16,9 @@ import (
 // wire.
 const RuleLedger = "ledger"
 
-// misjudged is how many times larger or smaller the estimate of a prompt may be
-// than what the model counts, of calls whose outcome nobody could store.
+// misjudged is how many times larger or smaller the estimate of a prompt, or of
+// what had come of a reply, may be than what the model counts, of calls whose
+// outcome nobody could store.
 const misjudged = 2
 
 // usageOf is what the model reports of a call: a token for each four bytes.
@@ -59,7 +60,8 @@ func (b *bill) add(u llmfake.Usage) {
 // ledger holds what was counted in the end against the model's wire. A call
 // whose reply was sent and stored counts by what the model reported. One whose
 // reply may not be stored, because of a kill or because its task was stopped,
-// counts by what the model reported, or by its input, as it was estimated. What
+// counts by what the model reported, or by its input and by what had come of the
+// reply when it was stopped, as they were estimated. What
 // a killed life had set aside for a call that it did not come to make counts in
 // the same way.
 func (j *judge) ledger() {
@@ -90,7 +92,7 @@ func (j *judge) ledger() {
 		}
 	}
 	least := bill{sure.calls + doubtful.calls, sure.input + doubtful.input/misjudged, sure.output}
-	most := bill{least.calls + unmade, sure.input + misjudged*(doubtful.input+unmade*largest), sure.output + doubtful.output}
+	most := bill{least.calls + unmade, sure.input + misjudged*(doubtful.input+unmade*largest), sure.output + misjudged*doubtful.output}
 	for _, part := range []struct {
 		what           string
 		got, min, most int
