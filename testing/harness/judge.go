@@ -103,6 +103,7 @@ func (j *judge) ends() {
 		switch {
 		case life.Hung:
 			j.violated(RuleEnds, "life %d did not end in time", i)
+		case !life.Killed && life.Exit == 1 && j.ranOut(""): // chat says so of a last answer that is none
 		case !life.Killed && life.Exit != 0:
 			j.violated(RuleEnds, "life %d ended with exit code %d", i, life.Exit)
 		case last && life.Killed:

@@ -17,9 +17,17 @@ func (j *judge) guidance(in Input) {
 			}
 		}
 	}
-	if len(heard) != 1 {
+	if len(heard) != 1 && (len(heard) > 0 || !j.ranOut(in.Gate)) {
 		j.violated(RuleGuidance, "%q is in the answers of %d tasks, want 1", in.Text, len(heard))
 	}
+}
+
+// ranOut reports whether a question, or any when id is empty, ended at a terminal
+// with nothing but that its budget has no room.
+func (j *judge) ranOut(id string) bool {
+	return slices.ContainsFunc(j.r.Events, func(e Event) bool {
+		return e.Type == "answer" && strings.Contains(e.Text, spentText) && (id == "" || e.about() == id)
+	})
 }
 
 // order compares the decisions and the plain answers of each conversation with
