@@ -51,6 +51,7 @@ type visitor struct {
 	mark  string    // that the answer begins with; empty: anything is one
 	due   time.Time // when they lose patience, or say something again
 	stops bool      // they press Stop as soon as they can
+	said  string    // the id in what they said last
 }
 
 // Steady lets legwork work and looks at it until the time is over.
@@ -194,7 +195,7 @@ func (c *crowd) act(p *visitor) {
 	}
 	p.asked++
 	id := fmt.Sprintf("p%dq%d", p.ID-1000, p.asked)
-	p.mark, p.stops, p.due = "["+id+"]", false, time.Now().Add(patience)
+	p.mark, p.said, p.stops, p.due = "["+id+"]", id, false, time.Now().Add(patience)
 	kind, text := c.wish(p, id)
 	p.doing = kind
 	c.report.count(kind)
@@ -238,7 +239,7 @@ func (c *crowd) hear(e telegramfake.Entry) {
 	p, text, keys := c.people[at], e.Params["text"], e.Params["reply_markup"]
 	if _, planned := c.plans["["+mark(text)+"]"]; planned && e.Method == "sendMessage" {
 		c.plans["["+mark(text)+"]"]++
-		if p.mark == "" || !strings.Contains(text, strings.Trim(p.mark, "[]")) {
+		if p.said == "" || !strings.Contains(text, p.said) {
 			return
 		} // what was said while it was decided belongs to it
 		c.report.Joined++
