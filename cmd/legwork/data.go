@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -56,6 +57,9 @@ func atDesk[In, Out any](ctx context.Context, of dataConfig, c console, path str
 	if !errors.Is(err, control.ErrNobody) {
 		return out, err
 	}
+	if empty(config.DataDir) {
+		return out, nil // and none are made: "good" would be a lie
+	}
 	log := newLog(config.Log, c.err)
 	store, err := openStore(ctx, config, "legwork"+strings.ReplaceAll(path, "/", " "), log)
 	if err != nil {
@@ -63,6 +67,16 @@ func atDesk[In, Out any](ctx context.Context, of dataConfig, c console, path str
 	}
 	out, err = do(desk{dir: config.DataDir, store: store, log: slog.New(slog.DiscardHandler)}, ctx, in)
 	return out, errors.Join(err, store.Close())
+}
+
+// empty reports that a directory holds neither data nor backups of them.
+func empty(dir string) bool {
+	for _, name := range []string{filepath.Join(dir, bolt.FileName), filepath.Join(dir, memory.FileName), backupsOf(dir)} {
+		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // handleData lets a second process work on the data.
@@ -165,6 +179,9 @@ func (command compactCommand) Run(ctx context.Context, c console) error {
 	for _, f := range list {
 		fmt.Fprintf(c.out, "%s: %s before, %s after; took %v, of which nothing could be written for %v.\n",
 			f.Name, size(f.Before), size(f.After), f.Took.Round(time.Millisecond), f.Waited.Round(100*time.Microsecond))
+	}
+	if err == nil && len(list) == 0 {
+		fmt.Fprintln(c.out, "There is no data yet.")
 	}
 	return err
 }
