@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,19 @@ type Pause struct {
 	mu      sync.Mutex
 	set     *Paused // nil: nothing is paused
 	changed chan struct{}
+
+	words []string // keys of the newest messages that switched it; guarded by switching
+}
+
+// mostWords is how many messages are known that switched a Pause: one that a
+// platform delivers again must not undo a later one.
+const mostWords = 32
+
+// kept is how a Pause is stored.
+type kept struct {
+	Paused
+	Off   bool     `json:"off,omitempty"`
+	Words []string `json:"words,omitempty"`
 }
 
 // Paused tells who has set a Pause, and when.
@@ -50,9 +64,12 @@ func OpenPause(ctx context.Context, store Store) (*Pause, error) {
 	if text == "" || failpoint.Fault("pause-forgotten") {
 		return p, nil
 	}
-	p.set = &Paused{}
-	if err := json.Unmarshal([]byte(text), p.set); err != nil {
+	var k kept
+	if err := json.Unmarshal([]byte(text), &k); err != nil {
 		return nil, fmt.Errorf("reading whether everything is paused: %w: %w", ErrDamaged, err)
+	}
+	if p.words = k.Words; !k.Off {
+		p.set = &k.Paused
 	}
 	return p, nil
 }
@@ -109,42 +126,77 @@ func (p *Pause) Wait(ctx context.Context) error {
 // Set pauses everything, unless it is paused already; it returns who has paused
 // it. When it returns without an error, that is stored.
 func (p *Pause) Set(ctx context.Context, by Paused) (Paused, error) {
+	by, _, err := p.setBy(ctx, "", by)
+	return by, err
+}
+
+// setBy is Set by the message of a key. It does nothing, and reports false, when
+// the message did it before and everything was let go on since.
+func (p *Pause) setBy(ctx context.Context, word string, by Paused) (_ Paused, on bool, err error) {
 	p.switching.Lock()
 	defer p.switching.Unlock()
-	if before, on := p.State(); on {
-		return before, nil
-	}
-	text, err := json.Marshal(by)
-	if err != nil {
-		return by, fmt.Errorf("pausing: %w", err)
-	}
-	if failpoint.Fault("pause-not-stored") {
-		text = nil
+	before, was := p.State()
+	switch {
+	case p.knows(word):
+		return before, was, nil
+	case was && word == "":
+		return before, true, nil
+	case was:
+		return before, true, p.keep(ctx, word, kept{Paused: before})
 	}
 	p.turn(&by) // calls end to begin before it is stored, and the answer says that it is
-	if err := p.store.PutSetting(ctx, ownerLegwork, settingPaused, string(text)); err != nil {
-		p.turn(nil)
-		return by, fmt.Errorf("pausing: %w", err)
+	if failpoint.Fault("pause-not-stored") {
+		return by, true, nil
 	}
-	return by, nil
+	if err := p.keep(ctx, word, kept{Paused: by}); err != nil {
+		p.turn(nil)
+		return by, false, fmt.Errorf("pausing: %w", err)
+	}
+	return by, true, nil
 }
 
 // Lift lets everything go on, and returns who had paused it; false when nothing
 // was paused.
-func (p *Pause) Lift(ctx context.Context) (Paused, bool, error) {
+func (p *Pause) Lift(ctx context.Context) (Paused, bool, error) { return p.liftBy(ctx, "") }
+
+// liftBy is Lift by the message of a key. It does nothing when the message did it
+// before and everything was paused anew since.
+func (p *Pause) liftBy(ctx context.Context, word string) (Paused, bool, error) {
 	p.switching.Lock()
 	defer p.switching.Unlock()
 	before, on := p.State()
-	if !on {
+	switch {
+	case p.knows(word), !on && word == "":
 		return before, false, nil
+	case !on:
+		return before, false, p.keep(ctx, word, kept{Off: true})
 	}
 	if !failpoint.Fault("lift-not-stored") {
-		if err := p.store.PutSetting(ctx, ownerLegwork, settingPaused, ""); err != nil {
+		if err := p.keep(ctx, word, kept{Off: true}); err != nil {
 			return before, true, fmt.Errorf("resuming: %w", err)
 		}
 	}
 	p.turn(nil)
 	return before, true, nil
+}
+
+func (p *Pause) knows(word string) bool { return word != "" && slices.Contains(p.words, word) }
+
+// keep stores how the Pause is, and that a message made it so, as one.
+func (p *Pause) keep(ctx context.Context, word string, k kept) error {
+	words := slices.Clone(p.words)
+	if word != "" {
+		words = append(words, word)
+	}
+	k.Words = words[max(0, len(words)-mostWords):]
+	text, err := json.Marshal(k)
+	if err == nil {
+		err = p.store.PutSetting(ctx, ownerLegwork, settingPaused, string(text))
+	}
+	if err == nil {
+		p.words = k.Words
+	}
+	return err
 }
 
 func (p *Pause) turn(to *Paused) {

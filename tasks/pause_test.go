@@ -132,3 +132,38 @@ func TestFloodOfChats(t *testing.T) {
 		t.Error("a question is refused although there is room")
 	}
 }
+
+// TestPauseAgainDelivered: a /pause that a platform delivers again after a
+// /resume pauses nothing, also when a restart lies between, and so the other way
+// round.
+func TestPauseAgainDelivered(t *testing.T) {
+	o := newOffice(t)
+	pause, resume := o.by("boss", private("boss"), "/pause"), o.by("boss", private("boss"), "/resume")
+	paused := func() bool {
+		p, err := tasks.OpenPause(t.Context(), o.store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, on := p.State()
+		return on
+	}
+	again := func(m bot.Message) { // as after a kill that fell before its key was stored
+		t.Helper()
+		m.Text += " "
+		o.send(m)
+	}
+	o.send(pause)
+	if !paused() {
+		t.Fatal("nothing is paused after /pause")
+	}
+	o.send(resume)
+	again(pause)
+	if paused() {
+		t.Error("a /pause that came again paused everything anew")
+	}
+	o.send(o.by("boss", private("boss"), "/pause"))
+	again(resume)
+	if !paused() {
+		t.Error("a /resume that came again let everything go on")
+	}
+}

@@ -13,13 +13,18 @@ func (in *Inbox) halt(ctx context.Context, r *routed, _ string) error {
 		in.refuse(r, "error.admin_needed")
 		return nil
 	}
-	if by, on := in.Pause.State(); on {
-		return in.sayPaused(ctx, r, "error.paused_already", by)
-	}
 	from := r.message.From
-	by, err := in.Pause.Set(ctx, Paused{By: from.Key(), Name: nameOf(from.Name, from.Key()), At: in.Now()})
+	_, was := in.Pause.State()
+	by, on, err := in.Pause.setBy(ctx, r.message.Key, Paused{By: from.Key(), Name: nameOf(from.Name, from.Key()), At: in.Now()})
 	if err != nil {
 		return err
+	}
+	if !on { // delivered again, and undone since
+		in.say(r, "error.not_paused", nil)
+		return nil
+	}
+	if was {
+		return in.sayPaused(ctx, r, "error.paused_already", by)
 	}
 	in.Log.WarnContext(ctx, "everything is paused", "by", by.By)
 	return in.sayPaused(ctx, r, "notice.paused", by)
@@ -31,7 +36,7 @@ func (in *Inbox) proceed(ctx context.Context, r *routed, _ string) error {
 		in.refuse(r, "error.admin_needed")
 		return nil
 	}
-	_, was, err := in.Pause.Lift(ctx)
+	_, was, err := in.Pause.liftBy(ctx, r.message.Key)
 	if err != nil {
 		return err
 	}
