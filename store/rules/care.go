@@ -94,6 +94,28 @@ func (k Keeper) eachConversation(do func(conversation string) error) error {
 	}
 }
 
+// dropTurns deletes turns of a conversation in one transaction, after what first
+// does in it.
+func (k Keeper) dropTurns(conversation string, turns [][]Row, d *tasks.Deleted, first func(*Stage, *tasks.Deleted) error) error {
+	counted := *d
+	err := k.Change(func(s *Stage) error {
+		counted = *d // it may run again
+		if err := first(s, &counted); err != nil {
+			return err
+		}
+		for _, rows := range turns {
+			if err := s.dropTurn(conversation, taskOf(rows), rows, &counted); err != nil {
+				return err
+			}
+		}
+		return s.uncut(conversation)
+	})
+	if err == nil {
+		*d = counted
+	}
+	return err
+}
+
 // dropTurn deletes a turn with its task, unless that is not over.
 func (s *Stage) dropTurn(conversation string, id tasks.ID, rows []Row, d *tasks.Deleted) error {
 	task, ok, err := s.Task(id)

@@ -131,23 +131,10 @@ func (k Keeper) forgetTurnsOf(who, conversation string, d *tasks.Deleted) error 
 			return err
 		}
 		end = len(turns) < careAtOnce
-		counted := *d
-		err = k.Change(func(s *Stage) error {
-			counted = *d // do may run again
-			if err := s.dropSummaryOf(conversation, &counted); err != nil {
-				return err
-			}
-			for _, rows := range turns {
-				if err := s.dropTurn(conversation, taskOf(rows), rows, &counted); err != nil {
-					return err
-				}
-			}
-			return s.uncut(conversation)
-		})
+		err = k.dropTurns(conversation, turns, d, func(s *Stage, d *tasks.Deleted) error { return s.dropSummaryOf(conversation, d) })
 		if err != nil {
 			return err
 		}
-		*d = counted
 	}
 	return nil
 }

@@ -86,24 +86,16 @@ func (k Keeper) retainTurns(conversation string, before time.Time, d *tasks.Dele
 			return nil
 		}
 		more = len(turns) == careAtOnce
-		counted := *d
-		err = k.Change(func(s *Stage) error {
-			counted = *d // do may run again
+		err = k.dropTurns(conversation, turns, d, func(s *Stage, d *tasks.Deleted) error {
 			if stale {
 				put(&s.changes.Summaries, conversation, tasks.Summary{})
-				counted.Summaries++
+				d.Summaries++
 			}
-			for _, rows := range turns {
-				if err := s.dropTurn(conversation, taskOf(rows), rows, &counted); err != nil {
-					return err
-				}
-			}
-			return s.uncut(conversation)
+			return nil
 		})
 		if err != nil {
 			return err
 		}
-		*d = counted
 	}
 	return nil
 }
