@@ -147,10 +147,10 @@ func TestPauseAgainDelivered(t *testing.T) {
 		_, on := p.State()
 		return on
 	}
-	again := func(m bot.Message) { // as after a kill that fell before its key was stored
+	again := func(m bot.Message) heard { // as after a kill that fell before its key was stored
 		t.Helper()
 		m.Text += " "
-		o.send(m)
+		return o.send(m)
 	}
 	o.send(pause)
 	if !paused() {
@@ -162,8 +162,7 @@ func TestPauseAgainDelivered(t *testing.T) {
 		t.Error("a /pause that came again paused everything anew")
 	}
 	o.send(o.by("boss", private("boss"), "/pause"))
-	again(resume)
-	if !paused() {
-		t.Error("a /resume that came again let everything go on")
+	if h := again(resume); !paused() || h.text() == o.text("error.not_paused", nil) {
+		t.Errorf("a /resume that came again let everything go on, or says so: %q", h.text())
 	}
 }

@@ -40,6 +40,9 @@ func (in *Inbox) proceed(ctx context.Context, r *routed, _ string) error {
 	if err != nil {
 		return err
 	}
+	if by, on := in.Pause.State(); !was && on { // delivered again, and everything was paused anew
+		return in.sayPaused(ctx, r, "error.paused_already", by)
+	}
 	if !was {
 		in.say(r, "error.not_paused", nil)
 		return nil
