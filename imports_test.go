@@ -29,7 +29,10 @@ setup              | bot/slack bot/telegram i18n llm         | x/term cancelread
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown                        | telegram-bot-api/v5 backoff/v5 displaywidth
 bot/slack          | bot bot/markdown                        | slack-go/slack gorilla/websocket golang-lru/v2
-web                |                                         |
+web                | tasks/contexts                          | x/time
+web/api            | bot llm planner tasks tasks/contexts    | huma/v2
+web/mcp            | bot planner tasks tasks/contexts        | mcp-go
+alerts             | bot planner redact tasks                | standard-webhooks backoff/v5
 toolbox            | llm form tasks tools tools/client       |
 tasks/local        | bot i18n llm planner tasks              |
 tasks/enginetest   | bot form i18n llm planner tasks         | pgregory.net/rapid go-cmp
@@ -40,6 +43,8 @@ store/disk         |                                         |
 store/care         | store/disk                              |
 store/storetest    | bot llm planner tasks                   | pgregory.net/rapid go-cmp
 store/rules        | bot clip llm planner tasks              |
+
+tasks/contexts     | bot clip form i18n llm planner tasks    |
 
 tasks              | bot bot/markdown clip form i18n llm planner plainjson schedule | ulid/v2 golang-lru/v2 levenshtein x/net
 

@@ -29,6 +29,8 @@ const (
 	Prompted EventType = "prompted" // the server's prompt that the goal names was written out: Text is what is wanted
 	Revoked  EventType = "revoked"  // a standing grant of this task was taken back
 	Set      EventType = "set"      // the shared state was changed from outside
+	Noted    EventType = "noted"    // something was added to the context from outside: data for the next decision, never a wish
+	Answered EventType = "answered" // of a task that agents from outside work on: one of them hands in the answer
 	Stopped  EventType = "stopped"  // a person wants it to end
 	Expired  EventType = "expired"  // the time of Deadline has come
 	Overdrew EventType = "overdrew" // a budget is reached: nothing that costs is begun until a person decides, or it is renewed
@@ -53,12 +55,13 @@ type Event struct {
 	Result    *Result                    `json:"result,omitempty"`
 	Question  *Question                  `json:"question,omitempty"`
 	Decision  *Decision                  `json:"decision,omitempty"`
-	Text      string                     `json:"text,omitempty"`      // said, prompted
+	Note      *Note                      `json:"note,omitempty"`      // noted
+	Text      string                     `json:"text,omitempty"`      // said, prompted, answered
 	Message   string                     `json:"message,omitempty"`   // said, decided: platform id of the message; shown: id of what was sent
 	Of        int                        `json:"of,omitempty"`        // unsaid: seq of the guidance; revoked: seq of the decision
 	Grant     string                     `json:"grant,omitempty"`     // started: which standing grant let the call be made
 	Instead   string                     `json:"instead,omitempty"`   // shown: id of the slot's earlier message, whose place Message takes
-	Values    map[string]json.RawMessage `json:"values,omitempty"`    // set: null deletes
+	Values    map[string]json.RawMessage `json:"values,omitempty"`    // set, and decided of a review: null deletes
 	Budget    string                     `json:"budget,omitempty"`    // overdrew: key of the budget that is reached
 	Overdraft *Overdraft                 `json:"overdraft,omitempty"` // overdrew: what is known of it
 	Slot      string                     `json:"slot,omitempty"`      // began, shown: "board" or "answer.1"
@@ -80,7 +83,35 @@ type Opening struct {
 	Groups   []string   `json:"groups,omitzero"`   // tool groups that were open to the person: once the task has read what outsiders wrote, it gains no others
 	Prompt   *PromptRef `json:"prompt,omitempty"`  // the goal is to be written out by a server first
 	Intro    string     `json:"intro,omitempty"`   // a line that the outcome begins with, where no message asked for it
+
+	External bool     `json:"external,omitempty"` // no model works on it: agents from outside do, and one hands in the answer
+	Notify   *Notify  `json:"notify,omitempty"`   // where the outcome goes, too
+	Only     []string `json:"only,omitempty"`     // of the tool groups that are open to the asker, only these
+	Trace    string   `json:"trace,omitempty"`    // W3C traceparent of what asked for it
 }
+
+// Notify says where the outcome of a task that was started by a program goes.
+// At most one of its fields is set.
+type Notify struct {
+	Chat    *bot.Chat `json:"chat,omitempty"`
+	Webhook string    `json:"webhook,omitempty"` // name in the config
+}
+
+// Note is the body of Noted.
+type Note struct {
+	Type    string          `json:"type"` // of the message: "thought", "observation", ...
+	Content json.RawMessage `json:"content"`
+}
+
+// The shared state's key that says whether a person is needed, and its values:
+// setting the first makes the task wait for a person, whose decision sets one of
+// the others.
+const (
+	KeyStatus        = "status"
+	NeedsHumanReview = "NEEDS_HUMAN_REVIEW"
+	ReviewApproved   = "APPROVED"
+	ReviewRejected   = "CHANGES_REQUESTED"
+)
 
 // PromptRef names a prompt of a server.
 type PromptRef struct {
@@ -96,13 +127,15 @@ type Limits struct {
 	Subtasks    int           `json:"subtasks"`
 	Parallel    int           `json:"parallel"`
 	Turns       int           `json:"turns"`
-	Garbles     int           `json:"garbles"`               // refused replies in a row before giving up
-	TaskTimeout time.Duration `json:"task_timeout"`          // working time
-	AnswerTime  time.Duration `json:"answer_time"`           // for the closing answer after it
-	StateKeys   int           `json:"state_keys,omitempty"`  // of the shared state; 0: no limit
-	StateBytes  int           `json:"state_bytes,omitempty"` // of all its keys and values together; 0: no limit
-	Asks        int           `json:"asks,omitempty"`        // ask_person calls; 0: no limit
-	Reads       int           `json:"reads,omitempty"`       // read_result calls of earlier tasks' results; 0: no limit
+	Garbles     int           `json:"garbles"`                // refused replies in a row before giving up
+	TaskTimeout time.Duration `json:"task_timeout"`           // working time
+	AnswerTime  time.Duration `json:"answer_time"`            // for the closing answer after it
+	StateKeys   int           `json:"state_keys,omitempty"`   // of the shared state; 0: no limit
+	StateBytes  int           `json:"state_bytes,omitempty"`  // of all its keys and values together; 0: no limit
+	Asks        int           `json:"asks,omitempty"`         // ask_person calls; 0: no limit
+	Reads       int           `json:"reads,omitempty"`        // read_result calls of earlier tasks' results; 0: no limit
+	Notes       int           `json:"notes,omitempty"`        // messages of others in the context; 0: no limit
+	IdleTimeout time.Duration `json:"idle_timeout,omitempty"` // of an External task: it ends when nothing happened for so long; 0: never
 }
 
 // DefaultLimits are those of a config that names none: six rounds of twelve

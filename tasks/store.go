@@ -77,6 +77,9 @@ type Store interface {
 	Schedules
 	Summaries
 	Care
+	Index
+	Audit
+	Deliveries
 	// Open stores a batch of deliveries in one transaction: dedupe keys, new
 	// journals, conversation queue and history rows. A receipt per delivery, in
 	// order. ctx only bounds the waiting: after it ended the batch may still be

@@ -1,0 +1,37 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"legwork/tasks"
+)
+
+var errNotYet = errors.New("not there yet")
+
+func (*Store) Tasks(context.Context, tasks.TaskQuery) ([]tasks.Row, bool, error) {
+	return nil, false, errNotYet
+}
+
+func (*Store) Row(context.Context, tasks.ID) (tasks.Row, error) { return tasks.Row{}, errNotYet }
+
+func (*Store) Counts(context.Context) (map[string]int, error) { return nil, errNotYet }
+
+func (*Store) Feed(context.Context, uint64, int) ([]tasks.FeedEntry, uint64, uint64, error) {
+	return nil, 0, 0, errNotYet
+}
+
+func (*Store) Record(context.Context, tasks.AuditEntry) error { return errNotYet }
+
+func (*Store) AuditLog(context.Context, uint64, int) ([]tasks.AuditEntry, error) {
+	return nil, errNotYet
+}
+
+func (*Store) Queue(context.Context, ...tasks.Delivery) error { return errNotYet }
+
+func (*Store) Outgoing(context.Context, time.Time, int) ([]tasks.Delivery, time.Time, error) {
+	return nil, time.Time{}, errNotYet
+}
+
+func (*Store) Tried(context.Context, string, time.Time) error { return errNotYet }
