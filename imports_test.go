@@ -20,7 +20,7 @@ import (
 // failpoint. "*" means every package that is below.
 const table = `
 package            | of this repository                      | modules
-cmd/legwork        | *                                       | kong yaml/v3 levenshtein cancelreader
+cmd/legwork        | *                                       | kong yaml/v3 levenshtein cancelreader x/sys
 examples/travel    |                                         | mcp-go flock levenshtein
 
 conf               | bot bot/slack bot/telegram i18n llm planner schedule tools | yaml/v3 fsnotify levenshtein godotenv hujson
