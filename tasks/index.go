@@ -83,9 +83,9 @@ type Audit interface {
 
 // Delivery is a request to a webhook that has to arrive.
 type Delivery struct {
-	ID      string    `json:"id"`      // tells deliveries apart, also to the receiver: one that is queued again is the same
-	Webhook string    `json:"webhook"` // name in the config
-	Kind    string    `json:"kind"`    // "task.done", "task.failed", "task.waiting", "server.down", "budget.near", "reload.failed"
+	ID      string    `json:"id"`      // tells deliveries apart, also to the receiver: one that is queued again is the same; without a full stop
+	Webhook string    `json:"webhook"` // name in the config; empty: the admins' chats
+	Kind    string    `json:"kind"`    // package alerts names them: "task.done", "server.down", ...
 	Task    ID        `json:"task,omitempty"`
 	Body    []byte    `json:"body"` // JSON
 	At      time.Time `json:"at"`   // queued
@@ -98,9 +98,10 @@ type Deliveries interface {
 	// Queue adds deliveries; one whose id was ever queued in the last 48 h changes
 	// nothing.
 	Queue(ctx context.Context, d ...Delivery) error
-	// Outgoing returns at most limit deliveries whose time has come, the oldest first,
-	// and when the next one is due after that; zero when there is none.
-	Outgoing(ctx context.Context, now time.Time, limit int) (due []Delivery, next time.Time, err error)
+	// Outgoing returns at most limit deliveries whose time has come, in the order in
+	// which they were queued, and when the next one is due after that; zero when there
+	// is none. Those to the webhooks of the names in except are left out of both.
+	Outgoing(ctx context.Context, now time.Time, limit int, except ...string) (due []Delivery, next time.Time, err error)
 	// Tried notes how a delivery went: it is done with when next is zero, and tried
 	// again then otherwise.
 	Tried(ctx context.Context, id string, next time.Time) error

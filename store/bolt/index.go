@@ -30,7 +30,7 @@ func (*Store) AuditLog(context.Context, uint64, int) ([]tasks.AuditEntry, error)
 
 func (*Store) Queue(context.Context, ...tasks.Delivery) error { return errNotYet }
 
-func (*Store) Outgoing(context.Context, time.Time, int) ([]tasks.Delivery, time.Time, error) {
+func (*Store) Outgoing(context.Context, time.Time, int, ...string) ([]tasks.Delivery, time.Time, error) {
 	return nil, time.Time{}, errNotYet
 }
 
