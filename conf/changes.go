@@ -30,7 +30,7 @@ func Restart(before, after *Config) []string {
 // NeedsRestart lists the keys that a running process cannot change.
 func NeedsRestart() []string {
 	return []string{
-		"backup", "data_dir", "engine", "http", "limits.concurrent_tasks", "log", "retention", "slack", "store", "telegram", "texts_dir",
+		"backup", "data_dir", "engine", "http.listen", "http.public_url", "http.webhook_listen", "limits.concurrent_tasks", "log", "retention", "slack", "store", "telegram", "texts_dir",
 	}
 }
 
@@ -43,7 +43,9 @@ func (c *Config) parts() map[string]any {
 	parts := map[string]any{
 		"language": c.Language, "timezone": c.Timezone, "data_dir": c.DataDir, "instructions": c.Instructions,
 		"texts_dir": c.TextsDir, "log": c.Log, "models": models.Models, "roles": models.Roles,
-		"http": c.HTTP, "access": c.Access, "chats": c.Chats, "servers": c.Tools.Servers, "groups": c.Tools.Groups,
+		"http":        []any{c.HTTP.Proxies, c.HTTP.Rate, c.HTTP.Tokens},
+		"http.listen": c.HTTP.Listen, "http.public_url": c.HTTP.PublicURL, "http.webhook_listen": c.HTTP.WebhookListen,
+		"access": c.Access, "chats": c.Chats, "servers": c.Tools.Servers, "groups": c.Tools.Groups,
 		"approvals": c.Approvals, "schedules": c.Schedules, "import_servers": c.ImportServers,
 		"limits": limits, "limits.concurrent_tasks": c.Limits.ConcurrentTasks, "engine": c.Engine, "store": c.Store,
 		"retention": c.Retention, "backup": c.Backup, "budget": c.Budget,

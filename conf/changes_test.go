@@ -72,6 +72,8 @@ servers: {math: {builtin: math}}
 		{"a model", strings.Replace(before, "model: m", "model: n", 1), []string{"models"}, nil},
 		{"limits", strings.Replace(before, "rounds: 3", "rounds: 4, concurrent_tasks: 8", 1), []string{"limits", "limits.concurrent_tasks"}, []string{"limits.concurrent_tasks"}},
 		{"a token", strings.Replace(before, "TOKEN", "OTHER", 1), []string{"telegram"}, []string{"telegram"}},
+		{"tokens", before + "http: {rate: 5, tokens: [{name: a, role: viewer, sha256: " + strings.Repeat("a", 64) + "}]}\n", []string{"http"}, nil},
+		{"an address", before + "http: {listen: \"127.0.0.1:1\"}\n", []string{"http.listen"}, []string{"http.listen"}},
 		{"a platform more", before + "slack: {bot_token: xoxb-1, app_token: xapp-1}\n", []string{"slack"}, []string{"slack"}},
 		{"a folder and a server", strings.Replace(strings.Replace(before, "/var/lib/legwork", "/srv", 1), "math: {builtin: math}", "clock: {builtin: clock}", 1), []string{"data_dir", "servers"}, []string{"data_dir"}},
 	}

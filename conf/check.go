@@ -229,6 +229,7 @@ func (c *Config) own() issues {
 	l.oneOf("approvals.show_in", c.Approvals.ShowIn, []string{ShowInChat, ShowInPrivate})
 	c.ownChats(&l, models)
 	c.ownPlatforms(&l)
+	c.ownTokens(&l)
 	c.ownSchedules(&l, languages)
 	c.ownLimits(&l)
 	c.ownBudget(&l)

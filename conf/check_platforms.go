@@ -64,9 +64,13 @@ func (h HTTP) check(l *issues) {
 	switch {
 	case problem != "":
 		l.add("http.listen", "%s", problem)
-	case h.Listen != "" && !loopback(host):
-		l.add("http.listen", "would be open to other machines, but this version has no tokens that could protect it; allowed: an address of this machine alone, such as %s; webhooks can have an open one at webhook_listen", DefaultListen)
+	case h.Listen != "" && !loopback(host) && len(h.Tokens) == 0:
+		l.add("http.listen", "would be open to other machines without any token; allowed: an address of this machine alone, such as %s, or tokens (\"legwork token new\"); webhooks can have an open one at webhook_listen", DefaultListen)
+	case h.Listen == "" && len(h.Tokens) > 0:
+		l.add("http.tokens", "are of no use without http.listen; allowed: an address there, such as %s, or no tokens", DefaultListen)
 	}
+	l.upTo("http.rate", h.Rate, 100_000)
+	l.ids("http.proxies", h.Proxies, proxyProblem)
 	_, problem = listenProblem(h.WebhookListen)
 	switch {
 	case problem != "":
@@ -97,6 +101,27 @@ func listenProblem(address string) (host, problem string) {
 		return "", fmt.Sprintf("%s is not a port; allowed: 1 to 65535, or 0 for a free one", shown(port))
 	}
 	return host, ""
+}
+
+// proxyProblem says why a text is neither an address nor a network.
+func proxyProblem(proxy string) string {
+	prefix, err := ParseProxy(proxy)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s is neither an address nor a network; allowed: such as 127.0.0.1 or 10.0.0.0/8", shown(proxy))
+	case prefix.Bits() == 0:
+		return fmt.Sprintf("%s would believe everybody; allowed: the proxies alone, such as 127.0.0.1 or 10.0.0.0/8", shown(proxy))
+	}
+	return ""
+}
+
+// ParseProxy reads an entry of http.proxies.
+func ParseProxy(proxy string) (netip.Prefix, error) {
+	if address, err := netip.ParseAddr(proxy); err == nil {
+		return netip.PrefixFrom(address.Unmap(), address.Unmap().BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(proxy)
+	return prefix.Masked(), err
 }
 
 func loopback(host string) bool {
@@ -190,7 +215,7 @@ func AdminProblem(key string) string {
 
 // chatKeyProblem says why a text is not the key of a chat.
 func chatKeyProblem(key string) string {
-	const allowed = "allowed: telegram:NUMBER, telegram:NUMBER/TOPIC, slack:CHANNEL, slack:CHANNEL/THREAD, terminal:NAME"
+	const allowed = "allowed: telegram:NUMBER, telegram:NUMBER/TOPIC, slack:CHANNEL, slack:CHANNEL/THREAD, terminal:NAME, api:TOKEN"
 	platform, id, _ := strings.Cut(key, ":")
 	id, thread, threaded := strings.Cut(id, "/")
 	fits := false
@@ -201,6 +226,8 @@ func chatKeyProblem(key string) string {
 		fits = slackChannel.MatchString(id) && (!threaded || slackThread.MatchString(thread))
 	case "terminal":
 		fits = id != ""
+	case "api":
+		fits = tokenName.MatchString(id) && !threaded
 	case "web":
 		return "this version does not have the platform web yet; " + allowed
 	default:
@@ -219,11 +246,11 @@ func allowProblem(who string) string {
 	if who == "*" || chatKeyProblem(who) == "" {
 		return ""
 	}
-	if platform, id, _ := strings.Cut(who, ":"); platform == "slack" && slackUser.MatchString(id) {
+	if platform, id, _ := strings.Cut(who, ":"); platform == "slack" && slackUser.MatchString(id) || platform == "agent" && tokenName.MatchString(id) {
 		return ""
 	}
-	return fmt.Sprintf("%s is neither a person nor a chat; allowed: \"*\", and PLATFORM:ID of one, such as telegram:12345, telegram:-1001234567890, slack:U012AB3CD or slack:C012AB3CD", shown(who))
+	return fmt.Sprintf("%s is neither a person nor a chat; allowed: \"*\", and PLATFORM:ID of one, such as telegram:12345, telegram:-1001234567890, slack:U012AB3CD or slack:C012AB3CD; of tokens api:NAME, agent:NAME for those of role agent", shown(who))
 }
 
 // platforms are those that a chat can be on.
-func platforms() []string { return []string{"slack", "telegram", "terminal"} }
+func platforms() []string { return []string{"api", "slack", "telegram", "terminal"} }

@@ -190,6 +190,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	config.filled = d.secrets
 	d.check(config)
 	d.unpriced(config)
+	d.weakTokens(config)
 	faults := d.texts(config.TextsDir)
 	if errs := slices.Concat(d.errors.within(text).sorted(), d.imported.byFile(), faults); len(errs) > 0 {
 		return nil, errs

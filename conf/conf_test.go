@@ -212,7 +212,7 @@ func TestPlatformsFromEnv(t *testing.T) {
 			if err != nil {
 				t.Fatalf("FromEnv(%v): %v", env, err)
 			}
-			test.want.HTTP.Listen = conf.DefaultListen
+			test.want.HTTP = conf.Default().HTTP
 			if diff := cmp.Diff(test.want, got.Platforms); diff != "" {
 				t.Errorf("platforms from %v (-want +got):\n%s", env, diff)
 			}

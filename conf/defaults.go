@@ -26,7 +26,7 @@ func Default() *Config {
 		},
 		Budget:    defaultBudget(),
 		Approvals: Approvals{Expire: 72 * time.Hour, ShowIn: ShowInChat, Grants: 30 * 24 * time.Hour},
-		Platforms: Platforms{HTTP: HTTP{Listen: DefaultListen}},
+		Platforms: Platforms{HTTP: HTTP{Listen: DefaultListen, Rate: defaultRate}},
 		Retention: Retention{Tasks: 90 * day, History: 365 * day},
 		Backup:    Backup{Every: day, Keep: 7},
 		Engine:    Engine{Type: "local"},

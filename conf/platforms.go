@@ -21,14 +21,23 @@ type Platforms struct {
 // DefaultListen is where legwork listens unless the config says otherwise.
 const DefaultListen = "127.0.0.1:8080"
 
+// defaultRate is http.rate unless the config says otherwise.
+const defaultRate = 100
+
 // HTTP says where legwork listens.
 type HTTP struct {
-	// Listen is the address of health checks, and of webhooks unless webhook_listen is set: one of this machine's own, such as 127.0.0.1:8080. Empty: none.
+	// Listen is the address of the API, of health checks, and of webhooks unless webhook_listen is set: one of this machine's own, such as 127.0.0.1:8080; with tokens any. Empty: none.
 	Listen string `yaml:"listen"`
 	// WebhookListen is an address for the platforms' webhooks alone, so that only they are exposed; any address of the machine, such as :8443. Empty: they are at listen.
 	WebhookListen string `yaml:"webhook_listen,omitempty"`
 	// PublicURL is how others reach legwork, for links and callbacks. Empty: they do not.
 	PublicURL string `yaml:"public_url,omitempty" jsonschema:"example=https://bot.example.com"`
+	// Proxies are addresses of reverse proxies, or networks such as 10.0.0.0/8, whose X-Forwarded-For is believed: it tells who called. Default: none.
+	Proxies []string `yaml:"proxies,omitempty"`
+	// Rate is how many requests per second each token may make, over some seconds.
+	Rate int `yaml:"rate,omitempty" jsonschema:"minimum=1,maximum=100000"`
+	// Tokens let programs use the API; "legwork token new" makes one. None: nobody does.
+	Tokens []Token `yaml:"tokens,omitempty"`
 }
 
 // Access says who may talk to the bot. What admins allow in the chat is added

@@ -1,0 +1,53 @@
+package conf_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"legwork/conf"
+)
+
+func TestTokens(t *testing.T) {
+	config, err := conf.Load(write(t, minimal+`
+http:
+  listen: 0.0.0.0:8080
+  tokens:
+    - {name: ops, role: admin, sha256: "`+conf.HashToken("lw_ops")+`"}
+    - {name: scout, role: agent, sha256: "`+strings.ToUpper(conf.HashToken("lw_scout"))+`"}
+    - {name: eye, role: viewer, sha256: "`+conf.HashToken("eye")+`", chats: ["slack:C1"]}
+    - {name: tea, role: viewer, sha256: "`+conf.HashToken("password\n")+`"}
+`), variables(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"*"}, {"api:*"}, {"slack:C1"}, {"*"}}
+	for i, token := range config.HTTP.Tokens {
+		if got := token.Visible(); !slices.Equal(got, want[i]) {
+			t.Errorf("the token %s sees %q, want %q", token.Name, got, want[i])
+		}
+	}
+	var warned []string
+	for _, w := range config.Warnings() {
+		warned = append(warned, w.Key)
+		if w.Line == 0 {
+			t.Errorf("a warning without a place: %v", w)
+		}
+	}
+	if want := []string{"http.tokens[2].sha256", "http.tokens[3].sha256", "http.listen"}; !slices.Equal(warned, want) {
+		t.Errorf("got warnings of %q, want %q", warned, want)
+	}
+}
+
+// TestTokenAtLoopback: an address of this machine alone is no oddity.
+func TestTokenAtLoopback(t *testing.T) {
+	for _, listen := range []string{"127.0.0.1:0", "localhost:0", "[::1]:0"} {
+		config, err := conf.Load(write(t, minimal+`http: {listen: "`+listen+`", tokens: [{name: ops, role: admin, sha256: "`+conf.HashToken("lw_ops")+`"}]}`), variables(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := config.Warnings(); len(w) > 0 {
+			t.Errorf("at %s: got warnings %v", listen, w)
+		}
+	}
+}
