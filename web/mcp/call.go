@@ -1,0 +1,134 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"legwork/tasks"
+	"legwork/tasks/contexts"
+)
+
+type startIn struct {
+	Goal     string   `json:"goal"`
+	Groups   []string `json:"groups"`
+	Language string   `json:"language"`
+	Run      *bool    `json:"run"`
+	Key      string   `json:"idempotency_key"`
+}
+
+func (d *desk) start(ctx context.Context, p contexts.Principal, in startIn) (contexts.Task, error) {
+	t, _, err := d.Start(ctx, p, contexts.NewTask{
+		Goal: in.Goal, Groups: in.Groups, Language: in.Language, External: in.Run != nil && !*in.Run, Key: in.Key,
+	})
+	return t, err
+}
+
+type listIn struct {
+	State  states   `json:"state"`
+	Chat   string   `json:"chat"`
+	Limit  int      `json:"limit"`
+	Cursor tasks.ID `json:"cursor"`
+}
+
+// states are one state, or several.
+type states []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *states) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*s = states{one}
+		return nil
+	}
+	return json.Unmarshal(b, (*[]string)(s))
+}
+
+type listOut struct {
+	Items []contexts.Listed `json:"items"`
+	Next  *tasks.ID         `json:"next_cursor"`
+}
+
+const defaultPage = 20
+
+func (d *desk) list(ctx context.Context, p contexts.Principal, in listIn) (listOut, error) {
+	if in.Limit == 0 {
+		in.Limit = defaultPage
+	}
+	items, next, err := d.List(ctx, p, contexts.Query{States: in.State, Chat: in.Chat, Before: in.Cursor, Limit: in.Limit})
+	out := listOut{Items: append([]contexts.Listed{}, items...)}
+	if next != "" {
+		out.Next = &next
+	}
+	return out, err
+}
+
+type messageIn struct {
+	Task    tasks.ID        `json:"task_id"`
+	Type    string          `json:"type"`
+	Content json.RawMessage `json:"content"`
+	Key     string          `json:"idempotency_key"`
+}
+
+func (d *desk) message(ctx context.Context, p contexts.Principal, in messageIn) (contexts.Message, error) {
+	return d.Add(ctx, p, in.Task, contexts.NewMessage{Type: in.Type, Content: in.Content, Key: in.Key})
+}
+
+type sharedIn struct {
+	Task  tasks.ID `json:"task_id"`
+	Keys  []string `json:"keys"`
+	After *int     `json:"after_version"`
+	Wait  float64  `json:"wait_seconds"`
+}
+
+func (d *desk) shared(ctx context.Context, p contexts.Principal, in sharedIn) (contexts.Shared, error) {
+	s, err := d.Shared(ctx, p, in.Task)
+	if err == nil && in.Wait > 0 {
+		after := s.Version
+		if in.After != nil {
+			after = *in.After
+		}
+		waiting, cancel := d.patience(ctx, in.Wait)
+		defer cancel()
+		s, err = d.AwaitShared(waiting, p, in.Task, in.Keys, after)
+	}
+	return only(s, in.Keys), err
+}
+
+// only is the shared state with no other keys; none: all.
+func only(s contexts.Shared, keys []string) contexts.Shared {
+	s.Values, s.Versions = orEmpty(s.Values), orEmpty(s.Versions)
+	if len(keys) == 0 {
+		return s
+	}
+	maps.DeleteFunc(s.Values, func(k string, _ json.RawMessage) bool { return !slices.Contains(keys, k) })
+	maps.DeleteFunc(s.Versions, func(k string, _ int) bool { return !slices.Contains(keys, k) })
+	return s
+}
+
+// orEmpty is a copy that is never nil.
+func orEmpty[V any](m map[string]V) map[string]V {
+	own := make(map[string]V, len(m))
+	maps.Copy(own, m)
+	return own
+}
+
+type mergeIn struct {
+	Task   tasks.ID                   `json:"task_id"`
+	Values map[string]json.RawMessage `json:"values"`
+	Match  *int                       `json:"if_version"`
+}
+
+func (d *desk) merge(ctx context.Context, p contexts.Principal, in mergeIn) (contexts.Shared, error) {
+	s, err := d.Merge(ctx, p, in.Task, in.Match, in.Values)
+	return only(s, nil), err
+}
+
+type cancelIn struct {
+	Task tasks.ID `json:"task_id"`
+}
+
+func (d *desk) cancel(ctx context.Context, p contexts.Principal, in cancelIn) (contexts.Task, error) {
+	return d.Cancel(ctx, p, in.Task)
+}
