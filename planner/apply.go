@@ -70,8 +70,13 @@ func applied(s State, e Event) State {
 		return decide(s, e.Seq)
 	case Revoked:
 		s.Granted = slices.DeleteFunc(slices.Clone(s.Granted), func(g Standing) bool { return g.Seq == e.Of })
+	case Noted:
+		return noted(s, e)
+	case Answered:
+		s.Answer, s.Heeded = e.Seq, len(s.Heard)
+		return settle(tainted(s, e), Done, "")
 	case Set:
-		return share(s, e.Seq, -1, e.Values)
+		return set(s, e)
 	case Stopped:
 		return halt(s, e, WhyStopped)
 	case Expired:
@@ -101,8 +106,12 @@ func applied(s State, e Event) State {
 func open(s State, e Event) State {
 	s.Limits, s.Opened, s.Last = e.Opening.Limits, e.At, e.At
 	s.Limit, s.Preview, s.Unwritten = s.Limits.TaskTimeout, e.Opening.Preview, e.Opening.Prompt != nil
-	s.Phase = PhaseQueued
-	if !e.Opening.Queued {
+	switch {
+	case e.Opening.External:
+		s.Phase = PhaseShared
+	case e.Opening.Queued:
+		s.Phase = PhaseQueued
+	default:
 		s = decide(s, e.Seq)
 	}
 	return s
@@ -142,7 +151,7 @@ func settle(s State, o Outcome, why string) State {
 		o, why = Halted, WhyStopped
 	}
 	s.Phase, s.Outcome, s.Why = PhaseShowing, o, why
-	return afford(s)
+	return afford(reviewed(s, 0))
 }
 
 // concluded folds what came of a model action, or a show action that failed.
@@ -187,6 +196,7 @@ func answered(s State, e Event) State {
 // planned folds a plan. An empty one means that enough is known.
 func planned(s State, e Event) State {
 	s.Heeded = len(s.Heard)
+	s.Attended, _ = slices.BinarySearch(s.Noted, s.Cause) // what came while it was made may not have been seen
 	if len(e.Reply.Plan) == 0 {
 		return answer(s, e.Seq, "")
 	}
@@ -232,6 +242,9 @@ func expire(s State, e Event) State {
 		if lapsed, ok := lapse(s, e); ok {
 			return lapsed
 		}
+	}
+	if s.Phase == PhaseShared {
+		return settle(s, Failed, WhyIdle)
 	}
 	if s.Phase == PhaseAnswering && s.Why == "" {
 		return settle(skipRest(s, e), Failed, WhyExpired)

@@ -24,7 +24,7 @@ const (
 	Returned EventType = "returned" // of a tool action: its result, or why there is none
 	Asked    EventType = "asked"    // of a tool action: a person must decide first
 	Decided  EventType = "decided"  // of an ask action: what the person decided
-	Said     EventType = "said"     // guidance from a person or another agent
+	Said     EventType = "said"     // guidance from a person; agents only note
 	Unsaid   EventType = "unsaid"   // guidance is taken back before anything heeded it
 	Prompted EventType = "prompted" // the server's prompt that the goal names was written out: Text is what is wanted
 	Revoked  EventType = "revoked"  // a standing grant of this task was taken back
@@ -88,6 +88,7 @@ type Opening struct {
 	Notify   *Notify  `json:"notify,omitempty"`   // where the outcome goes, too
 	Only     []string `json:"only,omitempty"`     // of the tool groups that are open to the asker, only these
 	Trace    string   `json:"trace,omitempty"`    // W3C traceparent of what asked for it
+	Request  string   `json:"request,omitempty"`  // hash of what a program asked for, where it named a key: the same key stands for nothing else
 }
 
 // Notify says where the outcome of a task that was started by a program goes.
@@ -102,16 +103,6 @@ type Note struct {
 	Type    string          `json:"type"` // of the message: "thought", "observation", ...
 	Content json.RawMessage `json:"content"`
 }
-
-// The shared state's key that says whether a person is needed, and its values:
-// setting the first makes the task wait for a person, whose decision sets one of
-// the others.
-const (
-	KeyStatus        = "status"
-	NeedsHumanReview = "NEEDS_HUMAN_REVIEW"
-	ReviewApproved   = "APPROVED"
-	ReviewRejected   = "CHANGES_REQUESTED"
-)
 
 // PromptRef names a prompt of a server.
 type PromptRef struct {
@@ -135,6 +126,7 @@ type Limits struct {
 	Asks        int           `json:"asks,omitempty"`         // ask_person calls; 0: no limit
 	Reads       int           `json:"reads,omitempty"`        // read_result calls of earlier tasks' results; 0: no limit
 	Notes       int           `json:"notes,omitempty"`        // messages of others in the context; 0: no limit
+	Reviews     int           `json:"reviews,omitempty"`      // how often people may be asked to review the shared state; 0: never, so that older journals fold as they did
 	IdleTimeout time.Duration `json:"idle_timeout,omitempty"` // of an External task: it ends when nothing happened for so long; 0: never
 }
 
@@ -143,7 +135,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Rounds: 6, Subtasks: 12, Parallel: 6, Turns: 20, Garbles: 2, TaskTimeout: 15 * time.Minute, AnswerTime: 2 * time.Minute,
-		StateKeys: 100, StateBytes: 64 << 10, Asks: 5, Reads: 40,
+		StateKeys: 100, StateBytes: 64 << 10, Asks: 5, Reads: 40, Notes: 1000, Reviews: 100, IdleTimeout: 7 * 24 * time.Hour,
 	}
 }
 

@@ -17,6 +17,8 @@ func decided(s State, e Event) State {
 			return halt(s, e, WhyBudget)
 		}
 		return extended(s, over)
+	case s.Review > 0 && e.Action == reviewID(s):
+		return verdict(s, e)
 	case s.Phase == PhaseProposed:
 		return approved(s, e)
 	}
@@ -96,7 +98,7 @@ func halt(s State, e Event, why string) State {
 		outcome = Halted
 	}
 	worth := s.Found() && s.Phase != PhaseAnswering
-	s = skipRest(s, e)
+	s = skipRest(reviewed(s, e.Seq), e)
 	if worth {
 		return answer(s, e.Seq, why)
 	}

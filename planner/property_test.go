@@ -43,6 +43,7 @@ func (w *world) append(e planner.Event) bool {
 		w.t.Fatalf("Apply(%s %q) changed the state it was given\nbefore %s\nafter  %s", e.Type, e.Action, before, after)
 	}
 	w.journal = append(w.journal, e)
+	w.behaves(old, e)
 	if e.At.After(w.at) {
 		w.at = e.At
 	}
@@ -66,18 +67,42 @@ func (w *world) check() {
 			w.t.Fatalf("%q is wanted again after its outcome", a.ID)
 		}
 	}
-	if !w.s.Finished() && w.s.Phase != planner.PhaseQueued && len(seen) == 0 {
+	if !w.s.Finished() && w.s.Phase != planner.PhaseQueued && w.s.Phase != planner.PhaseShared && len(seen) == 0 {
 		w.t.Fatalf("nothing is wanted in phase %s and the task is not over: %+v", w.s.Phase, w.s.Subtasks)
 	}
-	if w.s.Budget != "" {
+	if w.s.Budget != "" || w.s.Review > 0 {
 		for _, a := range planner.Todo(w.s) {
 			if !a.Hold && (a.Kind == planner.KindModel || a.Kind == planner.KindTool) {
-				w.t.Fatalf("%q is to be begun although a budget is reached", a.ID)
+				w.t.Fatalf("%q is to be begun although people are awaited: budget %q, review %d", a.ID, w.s.Budget, w.s.Review)
 			}
 		}
 	}
 	if again := planner.Fold(w.journal); !reflect.DeepEqual(again, w.s) {
 		w.t.Fatalf("folding the journal anew gives another state\ngot  %+v\nwant %+v", again, w.s)
+	}
+}
+
+// behaves holds what agents from outside may not do, and how their tasks end.
+func (w *world) behaves(before planner.State, e planner.Event) {
+	agent := planner.ByAgent(e)
+	switch {
+	case agent && (e.Type == planner.Decided || e.Type == planner.Said):
+		w.t.Fatalf("an agent's %s was taken", e.Type)
+	case agent && before.Review > 0 && w.s.Review == 0 && e.Type != planner.Stopped:
+		w.t.Fatalf("an agent's %s ended the review %d", e.Type, before.Review)
+	case agent && (e.Type == planner.Noted || e.Type == planner.Set) && w.s.Tainted == 0:
+		w.t.Fatalf("an agent's %s is taken for words of people", e.Type)
+	case before.Review > 0 && (e.Type == planner.Started || e.Type == planner.Overdrew):
+		w.t.Fatalf("%s %q while a person reviews", e.Type, e.Action)
+	}
+	if before.Phase != planner.PhaseShared || w.s.Phase == planner.PhaseShared {
+		return
+	}
+	if e.Type != planner.Answered && e.Type != planner.Stopped && e.Type != planner.Expired {
+		w.t.Fatalf("%s ended what agents from outside work on", e.Type)
+	}
+	if text, failed, settled := planner.Settles(before, w.s, e); !settled || text != e.Text || failed != (e.Type != planner.Answered) {
+		w.t.Fatalf("Settles(%s) = %q, %v, %v", e.Type, text, failed, settled)
 	}
 }
 
@@ -125,7 +150,7 @@ func (w *world) call(i int) planner.Call {
 	case 0:
 		c.Refusal = "no"
 	case 1:
-		c.Update = &planner.Update{Values: map[string]json.RawMessage{"k": json.RawMessage("1")}}
+		c.Update = &planner.Update{Values: w.values()}
 	case 2:
 		c.Read = &planner.Read{Result: rapid.IntRange(0, 30).Draw(w.t, "result"), Offset: rapid.IntRange(0, 9).Draw(w.t, "offset")}
 	case 3:
@@ -145,14 +170,18 @@ func (w *world) event() planner.Event {
 	case n == 0:
 		return planner.Event{Type: planner.Stopped}
 	case n == 1 || n == 2:
-		return planner.Event{Type: planner.Said, Text: "also"}
+		return planner.Event{Type: planner.Said, By: w.by(), Text: "also"}
 	case n == 3:
 		day := rapid.SampledFrom([]string{"", "2026-11-20"}).Draw(w.t, "day")
 		return planner.Event{Type: planner.Overdrew, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd", Day: day, Extend: 50}}
 	case n == 9 && w.s.Budget != "":
 		return planner.Event{Type: planner.Renewed}
-	case n == 4:
-		return planner.Event{Type: planner.Set, Values: map[string]json.RawMessage{"k": json.RawMessage("null")}}
+	case n == 4 || n == 10:
+		return planner.Event{Type: planner.Set, By: w.by(), Values: w.values()}
+	case n == 11 || n == 12:
+		return planner.Event{Type: planner.Noted, By: w.by(), Note: &planner.Note{Type: "thought", Content: json.RawMessage(`"hm"`)}}
+	case n == 13:
+		return planner.Event{Type: planner.Answered, By: w.by(), Text: "answer"}
 	case n == 5:
 		return planner.Event{Type: planner.Expired, At: planner.Deadline(w.s)}
 	case n == 6:
@@ -164,11 +193,19 @@ func (w *world) event() planner.Event {
 	case w.s.Held():
 		return planner.Event{Type: planner.Released}
 	}
+	if len(todo) == 0 {
+		return planner.Event{Type: planner.Resumed}
+	}
 	a := rapid.SampledFrom(todo).Draw(w.t, "action")
 	switch a.Kind {
 	case planner.KindAsk:
-		return planner.Event{Type: planner.Decided, Action: a.ID, Decision: &planner.Decision{
-			Approve: rapid.Bool().Draw(w.t, "yes"), Queued: rapid.Bool().Draw(w.t, "queued"),
+		yes := rapid.Bool().Draw(w.t, "yes")
+		var values map[string]json.RawMessage
+		if a.Place.Subtask == planner.AtReview {
+			values = planner.ReviewValues(yes)
+		}
+		return planner.Event{Type: planner.Decided, By: w.by(), Action: a.ID, Values: values, Decision: &planner.Decision{
+			Text: rapid.SampledFrom([]string{"", "shorter"}).Draw(w.t, "words"), Approve: yes, Queued: rapid.Bool().Draw(w.t, "queued"),
 			Scope: rapid.SampledFrom([]string{"", planner.ScopeTask, planner.ScopeChat}).Draw(w.t, "scope"), Grants: []planner.Grant{{Tool: "server.x"}},
 		}}
 	case planner.KindTool:
@@ -194,6 +231,18 @@ func (w *world) event() planner.Event {
 		return planner.Event{Type: planner.Prompted, Action: a.ID, Text: "written out"}
 	}
 	return w.reply(a)
+}
+
+// by draws who interferes.
+func (w *world) by() string {
+	return rapid.SampledFrom([]string{"telegram:1", "api:ops", "agent:x"}).Draw(w.t, "by")
+}
+
+// values draws a change of the shared state.
+func (w *world) values() map[string]json.RawMessage {
+	key := rapid.SampledFrom([]string{"k", planner.KeyStatus}).Draw(w.t, "key")
+	value := rapid.SampledFrom([]string{"null", "1", `"NEEDS_HUMAN_REVIEW"`, `"APPROVED"`}).Draw(w.t, "value")
+	return map[string]json.RawMessage{key: json.RawMessage(value)}
 }
 
 // question draws what a tool action may ask: about calls of its turn, or for its
@@ -225,6 +274,7 @@ func opening(t *rapid.T) planner.Event {
 	}
 	return planner.Event{Type: planner.Opened, Opening: &planner.Opening{
 		Prompt: prompt, Goal: "goal", Language: "en", Timezone: "UTC", Limits: limits, Queued: rapid.Bool().Draw(t, "queued"), Preview: rapid.Bool().Draw(t, "preview"),
+		External: rapid.IntRange(0, 7).Draw(t, "external") == 0,
 	}}
 }
 

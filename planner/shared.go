@@ -65,6 +65,7 @@ func share(s State, seq, call int, values map[string]json.RawMessage) State {
 	}
 	s.Shared = shared
 	s.Version++
+	s.Changes = append(slices.Clip(s.Changes), seq)
 	return s
 }
 

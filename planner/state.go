@@ -19,6 +19,7 @@ const (
 	PhaseAnswering Phase = "answering" // a model writes the closing answer
 	PhaseShowing   Phase = "showing"   // the outcome is on its way to the chat
 	PhaseOver      Phase = "over"      // nothing is wanted any more
+	PhaseShared    Phase = "shared"    // agents from outside work (Opening.External); the only one before Showing
 )
 
 // Outcome is how a task ended; empty while it is open.
@@ -42,6 +43,7 @@ const (
 	WhyUnreadable = "plan_unreadable"
 	WhyTurns      = "turns"
 	WhyUnusable   = "garbage"
+	WhyIdle       = "idle" // agents from outside have left it alone for too long
 )
 
 // LLMTool is the name of the group that has no tools: the model alone.
@@ -63,6 +65,8 @@ type State struct {
 	Rejected []int // seqs of first plans that a person wanted changed
 	Heard    []int // seqs of guidance, all of it but what was taken back
 	Heeded   int   // how many of Heard the last plan or reply had seen
+	Noted    []int // seqs of what others added to the context
+	Attended int   // how many of Noted the last plan had surely seen
 
 	Cause int   // seq of what the current decision follows; part of its id
 	Tries int   // unusable replies of the current decision
@@ -70,6 +74,10 @@ type State struct {
 	Begun bool  // its first words are out
 
 	Preview bool // a person decides about the first plan
+
+	Review   int    // seq of what asked for the review that is open; 0 while none is
+	Reviewer *Place // the call that asked for it; nil when that came from outside
+	Reviews  int    // how many there were
 
 	Granted   []Standing
 	Tainted   int  // seq of the first result, or of the goal, that holds words of outsiders; 0 while there is none
@@ -85,6 +93,7 @@ type State struct {
 	Extended  map[string]int64 // by how much people extended the task's own budgets, by key
 	Shared    map[string]Value // the shared state by key; never written to, only replaced
 	Version   int              // of the shared state: grows with each change
+	Changes   []int            // seqs of the events that changed it, one for each version
 	Asks      int              // ask_person calls so far
 	Reads     int              // of results of earlier tasks, so far
 	Slots     []Slot
@@ -156,6 +165,8 @@ type CallState struct {
 	Live     bool // StepAsked, by the server: the call is under way and waits
 	Ran      bool // Live: it was started, and must not be started again
 
+	Reviewed int // update_state that asked for a review: seq of what ended it
+
 	Version int              // get_state, update_state: of the shared state after the call
 	Shared  map[string]Value // get_state: the shared state that it read, as in State
 }
@@ -185,6 +196,7 @@ const (
 	CallAsk                      // a person, by ask_person
 	CallDelegate                 // a sub-task
 	CallTooMany                  // nobody: a limit of the task is reached
+	CallGuarded                  // nobody: a person reviews, and what they are to decide cannot be changed meanwhile
 )
 
 // CallStep says how far a call is.
@@ -227,10 +239,11 @@ func (s *State) Slot(name string) Slot {
 }
 
 // Lone reports that the task consists of one sub-task whose last turn is the
-// answer: its plan had one entry, and no guidance came that a review would
-// have to heed.
+// answer: its plan had one entry, and nothing came that a review would have to
+// heed. What comes after the answer's first words is too late for it.
 func (s *State) Lone() bool {
-	return s.Round == 1 && len(s.Subtasks) == 1 && s.Heeded == len(s.Heard)
+	return s.Round == 1 && len(s.Subtasks) == 1 && s.Heeded == len(s.Heard) &&
+		(s.Begun || s.Review == 0 && s.Attended == len(s.Noted))
 }
 
 // Found reports that at least one sub-task has a result to tell of.
@@ -246,12 +259,14 @@ func (s *State) Found() bool {
 // Status is the task's state in the words of the API: queued, planning,
 // working, waiting, answering, done, failed, stopped.
 func (s *State) Status() string {
-	if s.Budget != "" {
+	if s.Budget != "" || s.Review > 0 {
 		return "waiting"
 	}
 	switch s.Phase {
 	case PhaseDeciding:
 		return "planning"
+	case PhaseShared:
+		return "working"
 	case PhaseWorking:
 		if !busy(*s) {
 			return "waiting"
@@ -276,6 +291,18 @@ func Fold(events []Event) State {
 	return s
 }
 
+// AnswerOf is the text of the event that State.Answer names: a model's reply, or
+// what an agent from outside handed in.
+func AnswerOf(e Event) string {
+	if e.Type == Answered {
+		return e.Text
+	}
+	if e.Reply == nil {
+		return ""
+	}
+	return e.Reply.Text
+}
+
 // Settles tells the store whether e, which led from before to after, settled
 // the task: then text is its answer, empty where there is none and its beginning
 // where it was cut off, and failed says that it ended without doing what was
@@ -284,8 +311,8 @@ func Settles(before, after State, e Event) (text string, failed, settled bool) {
 	if before.Settled() || !after.Settled() {
 		return "", false, false
 	}
-	if after.Answer == e.Seq && e.Reply != nil {
-		text = e.Reply.Text
+	if after.Answer == e.Seq {
+		text = AnswerOf(e)
 	}
 	if after.Cut == e.Seq && e.Problem != nil {
 		text = strings.TrimSpace(e.Problem.Text) + " […]"

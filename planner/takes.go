@@ -1,6 +1,9 @@
 package planner
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Takes reports whether e still fits s. Stores call it at append, under the
 // task's lock: what it refuses is never written, so a second click, a late
@@ -16,11 +19,15 @@ func Takes(s State, e Event) bool {
 	case Released:
 		return s.Held()
 	case Said:
-		return listens(s)
+		return listens(s) && !ByAgent(e)
 	case Unsaid:
 		return listens(s) && slices.Contains(s.Heard[s.Heeded:], e.Of)
+	case Noted:
+		return e.Note != nil && !s.Settled() && !full(len(s.Noted), s.Limits.Notes)
+	case Answered:
+		return s.Phase == PhaseShared && e.Text != "" && (s.Review == 0 || !ByAgent(e))
 	case Set:
-		return len(e.Values) > 0 && hasRoom(s, e.Values)
+		return len(e.Values) > 0 && hasRoom(s, e.Values) && maySet(s, e)
 	case Revoked:
 		return slices.ContainsFunc(s.Granted, func(g Standing) bool { return g.Seq == e.Of })
 	case Stopped:
@@ -34,7 +41,7 @@ func Takes(s State, e Event) bool {
 	case Renewed:
 		return s.Budget != ""
 	case Resumed:
-		return s.Phase != PhaseQueued
+		return s.Phase != PhaseQueued && s.Phase != PhaseShared
 	case Began, Shown:
 		return takesShow(s, e)
 	}
@@ -45,7 +52,7 @@ func Takes(s State, e Event) bool {
 // of a decision are out, or while sub-tasks work that a review will judge.
 func listens(s State) bool {
 	switch s.Phase {
-	case PhaseQueued, PhaseDeciding, PhaseProposed, PhaseWorking:
+	case PhaseQueued, PhaseDeciding, PhaseProposed, PhaseWorking, PhaseShared:
 		return !s.Begun
 	case PhaseAnswering:
 		return !s.Begun && s.Why == ""
@@ -95,10 +102,14 @@ func takesOutcome(s State, e Event) bool {
 		// question of its own before it goes on.
 		return a.Kind == KindTool && e.Question != nil && asks(s, a, *e.Question)
 	case Decided:
-		return a.Kind == KindAsk && e.Decision != nil
+		return a.Kind == KindAsk && e.Decision != nil && !ByAgent(e) && (a.Place.Subtask != AtReview || gives(e, *e.Decision))
 	}
 	return false
 }
+
+// ByAgent reports that an outside agent is behind the event. Agents add to a
+// task; they never guide it, and never decide.
+func ByAgent(e Event) bool { return strings.HasPrefix(e.By, "agent:") }
 
 // fits reports whether the reply is of a form that the action can have.
 func fits(a Action, r Reply) bool {

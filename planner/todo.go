@@ -33,10 +33,10 @@ type Action struct {
 	LastTurn bool   // work: the model must finish now, without tools
 	Started  bool   // tool: it was started before; when it is not running, its outcome is unknown
 	Allowed  bool   // tool: a person has allowed exactly this call
-	Asked    int    // ask: seq of the event that holds the question; 0 for a budget
+	Asked    int    // ask: seq of the event that holds the question, or asked for the review; 0 for a budget
 	Field    int    // ask, of a server's question: index of the field that is open
 	Waits    bool   // tool: it is under way, and its server waits for a person
-	Hold     bool   // keep it when it runs, do not start it: a budget is reached, or there is no room
+	Hold     bool   // keep it when it runs, do not start it: a budget is reached, a person reviews, or there is no room
 }
 
 // Todo lists everything that is wanted now, running or not, in a fixed order.
@@ -71,6 +71,10 @@ func Todo(s State) []Action {
 		hold(list)
 		list = append(list, Action{ID: budgetID(s), Kind: KindAsk, Place: nowhere})
 	}
+	if s.Review > 0 {
+		hold(list)
+		list = append(list, Action{ID: reviewID(s), Kind: KindAsk, Place: Place{Subtask: AtReview, Turn: s.Review}, Asked: s.Review})
+	}
 	return list
 }
 
@@ -95,6 +99,10 @@ var nowhere = Place{Subtask: -1}
 // AtPlan is the Place.Subtask of the ask action about a plan; its Turn is the
 // seq of the plan.
 const AtPlan = -2
+
+// AtReview is the Place.Subtask of the ask action about a review of the shared
+// state; its Turn is the seq of what asked for it.
+const AtReview = -3
 
 func workActions(list []Action, s State, i int, w Work) []Action {
 	open := false
@@ -165,6 +173,8 @@ func decisionID(s State, role string) string {
 
 func budgetID(s State) string { return fmt.Sprintf("ask budget %d", s.Over) }
 
+func reviewID(s State) string { return fmt.Sprintf("ask review %d", s.Review) }
+
 // wanted returns the action of that id from Todo.
 func wanted(s State, id string) (Action, bool) {
 	for _, a := range Todo(s) {
@@ -178,7 +188,7 @@ func wanted(s State, id string) (Action, bool) {
 // busy reports that somebody other than a person is to work now: then the
 // task's time runs.
 func busy(s State) bool {
-	if s.Budget != "" {
+	if s.Budget != "" || s.Review > 0 {
 		return false
 	}
 	switch s.Phase {
@@ -195,9 +205,13 @@ func busy(s State) bool {
 }
 
 // Deadline is when the driver appends Expired: at the end of the working time,
-// or when an unanswered question lapses. Zero means never: only people are
-// awaited, or nothing is.
+// when an unanswered question lapses, or when agents from outside have left
+// their task alone for too long. Zero means never: only people are awaited, or
+// nothing is.
 func Deadline(s State) time.Time {
+	if s.Phase == PhaseShared && s.Limits.IdleTimeout > 0 {
+		return s.Last.Add(s.Limits.IdleTimeout)
+	}
 	at := s.Overdraft.Expires // of the question about a budget
 	if busy(s) {
 		at = s.Last.Add(s.Limit - s.Used)

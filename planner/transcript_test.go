@@ -132,6 +132,9 @@ func describe(out *strings.Builder, s planner.State) {
 	if s.Tainted > 0 {
 		fmt.Fprintf(out, " tainted=%d", s.Tainted)
 	}
+	if len(s.Noted) > 0 {
+		fmt.Fprintf(out, " noted=%d", len(s.Noted))
+	}
 	out.WriteByte('\n')
 	for _, w := range s.Subtasks {
 		fmt.Fprintf(out, "    %s %s %s", w.ID, w.Name, w.State)
@@ -172,13 +175,17 @@ func describeCalls(out *strings.Builder, w planner.Work) {
 		switch {
 		case c.Kind == planner.CallTooMany:
 			fmt.Fprintf(out, "      call %d: one too many\n", i+1)
+		case c.Kind == planner.CallGuarded:
+			fmt.Fprintf(out, "      call %d: a person reviews\n", i+1)
+		case c.Reviewed > 0:
+			fmt.Fprintf(out, "      call %d: reviewed by %d\n", i+1, c.Reviewed)
 		case c.Kind == planner.CallInstant && c.Shared != nil:
 			fmt.Fprintf(out, "      call %d: reads state %d: %s\n", i+1, c.Version, strings.Join(slices.Sorted(maps.Keys(c.Shared)), ","))
 		}
 	}
 }
 
-// scripted reads one line: TYPE [ACTION in quotes] [WORD…].
+// scripted reads one line: TYPE [ACTION in brackets] [WORD…]; the word "by=KEY" says who.
 func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.Event {
 	t.Helper()
 	kind, rest, _ := strings.Cut(line, " ")
@@ -186,7 +193,13 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 	if strings.HasPrefix(rest, "[") {
 		e.Action, rest, _ = strings.Cut(rest[1:], "]")
 	}
-	words := strings.Fields(rest)
+	words := slices.DeleteFunc(strings.Fields(rest), func(w string) bool {
+		by, ok := strings.CutPrefix(w, "by=")
+		if ok {
+			e.By = by
+		}
+		return ok
+	})
 	switch e.Type {
 	case planner.Opened:
 		e.Opening = &planner.Opening{Goal: "goal", Language: "en", Timezone: "UTC", Limits: planner.DefaultLimits()}
@@ -215,6 +228,12 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 				e.Opening.Limits.Parallel = n
 			case "turns":
 				e.Opening.Limits.Turns = n
+			case "notes":
+				e.Opening.Limits.Notes = n
+			case "reviews":
+				e.Opening.Limits.Reviews = n
+			case "external":
+				e.Opening.External = true
 			default:
 				t.Fatalf("unknown word %q in %q", w, line)
 			}
@@ -228,7 +247,10 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 	case planner.Asked:
 		e.Question = scriptedQuestion(t, words, at)
 	case planner.Decided:
-		e.By = "ann"
+		e.By = stdcmp.Or(e.By, "ann")
+		if strings.HasPrefix(e.Action, "ask review") {
+			e.Values = planner.ReviewValues(words[0] == "yes")
+		}
 		e.Decision = &planner.Decision{
 			Approve: strings.HasSuffix(words[0], "yes"), Text: strings.Join(words[1:], " "), Queued: words[0] == "queuedyes",
 		}
@@ -243,6 +265,10 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 		e.Text = strings.Join(words, " ")
 	case planner.Unsaid:
 		_, _ = fmt.Sscan(words[0], &e.Of)
+	case planner.Noted:
+		e.Note = &planner.Note{Type: words[0], Content: json.RawMessage(`"found"`)}
+	case planner.Answered:
+		e.Text = strings.Join(words, " ")
 	case planner.Set:
 		e.Values = scriptedValues(words[0])
 	case planner.Expired:

@@ -45,7 +45,7 @@ func requested(s State, e Event, at Place) State {
 		} else if c.Delegate != nil {
 			s, call = delegated(s, e, at, c.Delegate)
 		} else if c.Tool == "" {
-			s, call = own(s, e, i)
+			s, call = own(s, e, at)
 		}
 		s.Subtasks[at.Subtask].Turns[at.Turn].Calls[i] = call
 	}
@@ -55,18 +55,13 @@ func requested(s State, e Event, at Place) State {
 // instant is a call that is done with the turn that made it.
 func instant(e Event) CallState { return CallState{Kind: CallInstant, Step: StepDone, Result: e.Seq} }
 
-// own folds the call of that index, of a machine's tool that needs no sub-task,
+// own folds the call at that place, of a machine's tool that needs no sub-task,
 // within the limits of the task.
-func own(s State, e Event, i int) (State, CallState) {
-	c, call := e.Reply.Calls[i], instant(e)
+func own(s State, e Event, at Place) (State, CallState) {
+	c, call := e.Reply.Calls[at.Call], instant(e)
 	switch {
 	case c.Update != nil:
-		if !hasRoom(s, c.Update.Values) {
-			call.Kind = CallTooMany
-			return s, call
-		}
-		s = share(s, e.Seq, i, c.Update.Values)
-		call.Version = s.Version
+		return updated(s, e, at, call)
 	case c.Get != nil:
 		call.Shared, call.Version = s.Shared, s.Version
 	case c.Read != nil && c.Read.Earlier != "":
