@@ -1,0 +1,83 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"legwork/bot"
+	"legwork/clip"
+)
+
+// News is one of the things that admins are told in one message.
+type News struct {
+	Key string // of its text
+	// Data are the fields of the text. Texts among them, but for Task, are shown as
+	// they are written.
+	Data map[string]any
+	// Why is the key of a problem, without "problem.", whose sentence becomes the
+	// field Reason; empty: there is none.
+	Why string
+}
+
+// newsAtOnce is how many things one message to the admins lists.
+const newsAtOnce = 10
+
+// newsLine is how much of a goal or of what is wrong one of them shows, in runes.
+const newsLine = 200
+
+// TellNews posts one message to each admin, in their language, and waits for that:
+// other than TellAdmins, so that the caller can keep what nobody got. An admin who
+// cannot be reached is logged and left out; the error is that none of them can.
+func (in *Inbox) TellNews(ctx context.Context, list []News) error {
+	admins, err := in.admins(ctx)
+	if err != nil {
+		return fmt.Errorf("looking up the admins: %w", err)
+	}
+	var failed []error
+	for _, admin := range admins {
+		err := in.direct(ctx, admin, func(lang string) bot.Draft {
+			return bot.Draft{Kind: bot.KindNotice, Text: in.newsText(lang, list)}
+		})
+		if err != nil {
+			failed = append(failed, fmt.Errorf("telling %s: %w", admin, err))
+		}
+	}
+	if len(failed) == len(admins) {
+		return errors.Join(failed...)
+	}
+	for _, err := range failed {
+		in.Log.WarnContext(ctx, "an admin could not be told", "cause", err)
+	}
+	return nil
+}
+
+// newsText is one text, or the first of many as a list.
+func (in *Inbox) newsText(lang string, list []News) string {
+	if len(list) == 1 {
+		return in.newsItem(lang, list[0])
+	}
+	var lines []string
+	for _, n := range list[:min(len(list), newsAtOnce)] {
+		lines = append(lines, "* "+strings.ReplaceAll(in.newsItem(lang, n), "\n", "\n  "))
+	}
+	if more := len(list) - len(lines); more > 0 {
+		lines = append(lines, "* "+in.Texts.Text(lang, "board.more", map[string]any{"Count": more}))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (in *Inbox) newsItem(lang string, n News) string {
+	data := maps.Clone(n.Data)
+	for name, value := range data {
+		if text, ok := value.(string); ok && name != "Task" {
+			data[name] = plainText(clip.Line(bot.Visible(text), newsLine))
+		}
+	}
+	if n.Why != "" {
+		data["Reason"] = in.Texts.Text(lang, "problem."+n.Why, map[string]any{"Task": data["Task"]})
+	}
+	return in.Texts.Text(lang, n.Key, data)
+}
