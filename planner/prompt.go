@@ -110,13 +110,15 @@ func (b *builder) decision(a Action) error {
 	}
 	b.add(llm.User, b.person())
 	b.add(llm.User, tag("goal", b.goal()))
-	heard := b.s.Heard
+	heard, notes := b.s.Heard, b.noteworthy()
 	for _, plan := range b.s.Rejected {
+		notes = b.notes(notes, plan)
 		heard = b.guidance(heard, plan)
 		b.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
 		b.add(llm.User, b.text("prompt.plan_rejected", nil))
 	}
 	for i, plan := range b.s.Planned {
+		notes = b.notes(notes, plan)
 		heard = b.guidance(heard, plan)
 		if a.Role != llm.RoleAnswer {
 			b.add(llm.Assistant, planText(b.journal(plan).Reply.Plan))
@@ -126,6 +128,7 @@ func (b *builder) decision(a Action) error {
 			b.add(llm.User, b.text("prompt.review", nil))
 		}
 	}
+	b.notes(notes, b.s.Seq+1)
 	b.guidance(heard, b.s.Seq+1)
 	b.sharedState(stateInDecision)
 	if a.Role == llm.RoleAnswer {
@@ -174,10 +177,18 @@ func (b *builder) person() string {
 // guidance adds what was said before the event of that seq, and returns the rest.
 func (b *builder) guidance(heard []int, before int) []int {
 	for len(heard) > 0 && heard[0] < before && !failpoint.Fault("guidance-lost") {
-		b.add(llm.User, b.text("prompt.guidance", nil)+"\n"+tag("guidance", b.journal(heard[0]).Text))
+		b.add(llm.User, b.said(b.journal(heard[0])))
 		heard = heard[1:]
 	}
 	return heard
+}
+
+// said is guidance as a prompt holds it.
+func (b *builder) said(e Event) string {
+	if e.Decision == nil {
+		return b.text("prompt.guidance", nil) + "\n" + tag("guidance", e.Text)
+	}
+	return b.verdict(*e.Decision)
 }
 
 // round adds the results of one round's sub-tasks, in order. What was

@@ -119,6 +119,10 @@ func (b *builder) callResult(w Work, c Call, state CallState) string {
 	switch {
 	case state.Kind == CallTooMany:
 		return b.tooMany(c)
+	case state.Kind == CallGuarded:
+		return b.text("prompt.state_guarded", nil)
+	case state.Reviewed > 0:
+		return b.reviewed(state)
 	case c.Refusal != "":
 		return c.Refusal
 	case c.Update != nil:
@@ -139,6 +143,8 @@ func (b *builder) callResult(w Work, c Call, state CallState) string {
 func (b *builder) tooMany(c Call) string {
 	limits := b.s.Limits
 	switch {
+	case c.Update != nil && b.s.Reviews >= limits.Reviews && limits.Reviews > 0 && wantsReview(c.Update.Values):
+		return b.text("prompt.too_many_reviews", map[string]any{"Max": limits.Reviews})
 	case c.Update != nil:
 		return b.text("prompt.state_full", map[string]any{"Max": limits.StateKeys, "Bytes": limits.StateBytes})
 	case c.Ask != nil:

@@ -179,7 +179,7 @@ func (w *world) event() planner.Event {
 	case n == 4 || n == 10:
 		return planner.Event{Type: planner.Set, By: w.by(), Values: w.values()}
 	case n == 11 || n == 12:
-		return planner.Event{Type: planner.Noted, By: w.by(), Note: &planner.Note{Type: "thought", Content: json.RawMessage(`"hm"`)}}
+		return planner.Event{Type: planner.Noted, By: w.by(), Note: &planner.Note{Type: "thought", Content: json.RawMessage(fmt.Sprintf(`"note %d."`, w.s.Seq+1))}}
 	case n == 13:
 		return planner.Event{Type: planner.Answered, By: w.by(), Text: "answer"}
 	case n == 5:
@@ -329,10 +329,26 @@ func TestEveryPrefixGivesValidPrompts(t *testing.T) {
 						t.Fatalf("Prompt(%s) of %d bytes is not valid: %v\n%+v", a.ID, most, err, r.Messages)
 					}
 					takeTurns(t, r.Messages)
+					if a.Role != llm.RoleWork && most == 0 {
+						hasNotes(t, w.s, r.Messages)
+					}
 				}
 			}
 		}
 	})
+}
+
+// hasNotes checks that a decision sees everything that others have added.
+func hasNotes(t *rapid.T, s planner.State, messages []llm.Message) {
+	var text strings.Builder
+	for _, m := range messages {
+		text.WriteString(m.Content)
+	}
+	for _, seq := range s.Noted {
+		if note := fmt.Sprintf("note %d.", seq); strings.Count(text.String(), note) != 1 {
+			t.Fatalf("%q is in the prompt %d times, want once", note, strings.Count(text.String(), note))
+		}
+	}
 }
 
 // takeTurns checks that neither people nor models speak twice in succession, as

@@ -94,7 +94,7 @@ func takesOutcome(s State, e Event) bool {
 	case Prompted:
 		return a.Kind == KindModel && s.Unwritten && e.Text != ""
 	case Started:
-		return a.Kind == KindTool && callAt(s, a.Place).Step == StepOpen
+		return a.Kind == KindTool && callAt(s, a.Place).Step == StepOpen && s.Review == 0
 	case Returned:
 		return a.Kind == KindTool && e.Result != nil
 	case Asked:
