@@ -27,30 +27,30 @@ conf               | bot bot/slack bot/telegram i18n llm planner schedule tools 
 setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
-bot/telegram       | bot bot/markdown                        | telegram-bot-api/v5 backoff/v5 displaywidth
-bot/slack          | bot bot/markdown                        | slack-go/slack gorilla/websocket golang-lru/v2
-web                | tasks/contexts                          | x/time
-web/api            | bot llm planner tasks tasks/contexts    | huma/v2
-web/mcp            | bot planner tasks tasks/contexts        | mcp-go
-alerts             | bot planner redact tasks                | standard-webhooks backoff/v5
-toolbox            | llm form tasks tools tools/client       |
-tasks/local        | bot i18n llm planner tasks              |
+bot/telegram       | bot bot/markdown telemetry              | telegram-bot-api/v5 backoff/v5 displaywidth
+bot/slack          | bot bot/markdown telemetry              | slack-go/slack gorilla/websocket golang-lru/v2
+web                | tasks/contexts telemetry                | x/time
+web/api            | bot llm planner tasks tasks/contexts telemetry | huma/v2
+web/mcp            | bot planner tasks tasks/contexts telemetry | mcp-go
+alerts             | bot planner redact tasks telemetry      | standard-webhooks backoff/v5
+toolbox            | llm form tasks tools tools/client telemetry |
+tasks/local        | bot i18n llm planner tasks telemetry    |
 tasks/enginetest   | bot form i18n llm planner tasks         | pgregory.net/rapid go-cmp
-store/bolt         | bot llm planner tasks store/rules store/disk | bbolt golang-lru/v2 flock
+store/bolt         | bot llm planner tasks store/rules store/disk telemetry | bbolt golang-lru/v2 flock
 store/memory       | bot llm planner tasks store/rules       |
 store/control      |                                         |
 store/disk         |                                         |
 store/care         | store/disk                              |
 store/storetest    | bot llm planner tasks                   | pgregory.net/rapid go-cmp
-store/rules        | bot clip llm planner tasks              |
+store/rules        | bot clip llm planner tasks telemetry    |
 
-tasks/contexts     | bot clip form i18n llm planner tasks    |
+tasks/contexts     | bot clip form i18n llm planner tasks telemetry |
 
-tasks              | bot bot/markdown clip form i18n llm planner plainjson schedule | ulid/v2 golang-lru/v2 levenshtein x/net
+tasks              | bot bot/markdown clip form i18n llm planner plainjson schedule telemetry | ulid/v2 golang-lru/v2 levenshtein x/net
 
 planner            | bot clip form i18n llm llm/lenient      | levenshtein
-tools              | bot clip plainjson textindex tools/builtin tools/builtin/caller tools/client | mcp-go levenshtein go-udiff
-tools/client       | clip form plainjson redact                   | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
+tools              | bot clip plainjson textindex tools/builtin tools/builtin/caller tools/client telemetry | mcp-go levenshtein go-udiff
+tools/client       | clip form plainjson redact telemetry    | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
 tools/builtin      | tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text levenshtein
 tools/builtin/caller |                                       | mcp-go
 tools/builtin/files | tools/builtin/caller                   | mcp-go doublestar/v4 x/sys x/text
@@ -61,8 +61,8 @@ tools/builtin/memory | textindex tools/builtin/caller        | mcp-go bbolt
 form               | plainjson                               | jsonschema/v6
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
-bot/pace           | bot                                     |
-llm                | clip llm/lenient                        | go-openai backoff/v5 sony/gobreaker/v2
+bot/pace           | bot telemetry                           |
+llm                | clip llm/lenient telemetry              | go-openai backoff/v5 sony/gobreaker/v2
 llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient                         | go-openai
 i18n               |                                         | go-i18n/v2 x/text yaml/v3 levenshtein
@@ -71,6 +71,9 @@ schedule           |                                         | adhocore/gronx
 textindex          |                                         | blugelabs/bluge blugelabs/ice blugelabs/bluge_segment_api kljensen/snowball x/text
 failpoint          |                                         |
 clock              |                                         | x/sys
+
+telemetry          | clip telemetry/prom                     | go.opentelemetry.io/otel backoff/v5
+telemetry/prom     | clip                                    |
 
 clip               |                                         |
 plainjson          |                                         |

@@ -1,0 +1,237 @@
+package telemetry
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"legwork/telemetry/prom"
+)
+
+// Metrics counts what happens. It is safe for concurrent use; on nil it counts
+// nothing.
+type Metrics struct {
+	families
+
+	registry prom.Registry
+	now      func() time.Time
+	read     func(context.Context) (Readings, error)
+	scraping sync.Mutex // guards the gauges that are read for each scrape
+	process  process
+}
+
+// MetricsConfig says what Metrics show beside what they count.
+type MetricsConfig struct {
+	Build Build
+	Now   func() time.Time // the wall clock
+	// Read looks at what is counted elsewhere, for each scrape. Nil: nothing is.
+	Read func(context.Context) (Readings, error)
+	// Clean keeps secrets out of label values. Nil: they stay as they are.
+	Clean func(string) string
+}
+
+// NewMetrics makes metrics in which nothing has happened.
+func NewMetrics(c MetricsConfig) *Metrics {
+	m := &Metrics{now: c.Now, read: c.Read}
+	m.registry.Clean = c.Clean
+	m.families = newFamilies(&m.registry)
+	m.process = newProcess(&m.registry)
+	m.build.Set(1, c.Build.Version, c.Build.Commit, c.Build.Go)
+	m.started.Set(seconds(c.Now()))
+	m.reloaded.Set(seconds(c.Now()))
+	m.reloadedWell.Set(1)
+	return m
+}
+
+// TaskOpened counts a task that came from a platform.
+func (m *Metrics) TaskOpened(platform string) {
+	if m != nil {
+		m.opened.Inc(platform)
+	}
+}
+
+// TaskEnded counts one that is over. outcome is its state: done, failed or
+// stopped; took is the time since it was opened.
+func (m *Metrics) TaskEnded(platform, outcome string, took time.Duration) {
+	if m != nil {
+		m.finished.Inc(platform, outcome)
+		m.taskTime.Observe(took.Seconds(), outcome)
+	}
+}
+
+// SlotWaited notes for how long a task waited until it could work.
+func (m *Metrics) SlotWaited(d time.Duration) {
+	if m != nil {
+		m.slotWait.Observe(d.Seconds())
+	}
+}
+
+// SubtaskEnded counts a sub-task that is over. took is 0 for one that never
+// began.
+func (m *Metrics) SubtaskEnded(group, outcome string, took time.Duration) {
+	if m == nil {
+		return
+	}
+	m.subtasks.Inc(group, outcome)
+	if took > 0 {
+		m.subtaskTime.Observe(took.Seconds(), group)
+	}
+}
+
+// Decided counts what a person, or the end of the time for it, decided.
+func (m *Metrics) Decided(decision string, waited time.Duration) {
+	if m != nil {
+		m.approvals.Inc(decision)
+		m.approvalTime.Observe(waited.Seconds())
+	}
+}
+
+// Tokens is what a model call used; Cost is in millionths of a US dollar.
+type Tokens struct {
+	Input, CachedInput, Output int
+	Cost                       int64
+}
+
+// ModelCalled counts a call of a model with all its attempts.
+func (m *Metrics) ModelCalled(model, role, outcome string, took time.Duration) {
+	if m != nil {
+		m.modelCalls.Inc(model, role, outcome)
+		m.modelTime.Observe(took.Seconds(), model, role)
+	}
+}
+
+// ModelTried counts one attempt, and what it used.
+func (m *Metrics) ModelTried(model, outcome string, used Tokens) {
+	if m == nil {
+		return
+	}
+	m.attempts.Inc(model, outcome)
+	if used == (Tokens{}) {
+		return
+	}
+	m.tokens.Add(float64(used.Input), model, "input")
+	m.tokens.Add(float64(used.CachedInput), model, "cached_input")
+	m.tokens.Add(float64(used.Output), model, "output")
+	m.cost.Add(float64(used.Cost)/1e6, model)
+}
+
+// FirstToken notes how long an attempt took to begin its reply.
+func (m *Metrics) FirstToken(model string, after time.Duration) {
+	if m != nil {
+		m.firstToken.Observe(after.Seconds(), model)
+	}
+}
+
+// ToolCalled counts a call of "server.tool".
+func (m *Metrics) ToolCalled(tool, outcome string, took time.Duration) {
+	if m != nil {
+		server, name, _ := strings.Cut(tool, ".")
+		m.toolCalls.Inc(server, name, outcome)
+		m.toolTime.Observe(took.Seconds(), server)
+	}
+}
+
+// Received counts messages that came from a platform.
+func (m *Metrics) Received(platform string, n int) {
+	if m != nil {
+		m.messages.Add(float64(n), platform)
+	}
+}
+
+// PlatformCalled counts a request to a platform.
+func (m *Metrics) PlatformCalled(platform, method, outcome string, took time.Duration) {
+	if m != nil {
+		m.platformCalls.Inc(platform, method, outcome)
+		m.platformTime.Observe(took.Seconds(), platform)
+	}
+}
+
+// Paced notes for how long a request waited for its turn.
+func (m *Metrics) Paced(platform string, waited time.Duration) {
+	if m != nil {
+		m.paceWait.Observe(waited.Seconds(), platform)
+	}
+}
+
+// FrameSkipped counts a frame whose turn had not come.
+func (m *Metrics) FrameSkipped(platform string) {
+	if m != nil {
+		m.frames.Inc(platform)
+	}
+}
+
+// Committed counts a transaction that changes callers shared.
+func (m *Metrics) Committed(changes int, took time.Duration) {
+	if m != nil {
+		m.commitTime.Observe(took.Seconds())
+		m.batch.Observe(float64(changes))
+	}
+}
+
+// NotCommitted counts one that did not come about.
+func (m *Metrics) NotCommitted() {
+	if m != nil {
+		m.commitErrors.Inc()
+	}
+}
+
+// Stored counts an event of a journal.
+func (m *Metrics) Stored(event string) {
+	if m != nil {
+		m.events.Inc(event)
+	}
+}
+
+// Requested counts an HTTP request by the pattern of its route. took is 0 for one
+// that lasted for as long as its caller wanted: its duration says nothing.
+func (m *Metrics) Requested(route, method string, status int, took time.Duration) {
+	if m == nil {
+		return
+	}
+	m.requests.Inc(route, method, strconv.Itoa(status))
+	if took > 0 {
+		m.requestTime.Observe(took.Seconds(), route, method)
+	}
+}
+
+// Followed notes an event stream that was opened; left ends it.
+func (m *Metrics) Followed() (left func()) {
+	if m == nil {
+		return func() {}
+	}
+	m.followers.Add(1)
+	return sync.OnceFunc(func() { m.followers.Add(-1) })
+}
+
+// Delivered counts a try to deliver to a webhook.
+func (m *Metrics) Delivered(webhook, outcome string) {
+	if m != nil {
+		m.webhooks.Inc(webhook, outcome)
+	}
+}
+
+// Reloaded counts a reload of the config; err is why it changed nothing.
+func (m *Metrics) Reloaded(err error) {
+	switch {
+	case m == nil:
+	case err != nil:
+		m.reloads.Inc(Failed)
+		m.reloadedWell.Set(0)
+	default:
+		m.reloads.Inc(OK)
+		m.reloadedWell.Set(1)
+		m.reloaded.Set(seconds(m.now()))
+	}
+}
+
+// spansDone counts spans that were handed on, or could not be.
+func (m *Metrics) spansDone(outcome string, n int) {
+	if m != nil {
+		m.spans.Add(float64(n), outcome)
+	}
+}
+
+// seconds is a time as Prometheus has it: seconds since 1970.
+func seconds(at time.Time) float64 { return float64(at.UnixMilli()) / 1000 }

@@ -1,0 +1,20 @@
+// Package telemetry makes a process observable: metrics for Prometheus, and
+// traces for what speaks OpenTelemetry. Whoever is measured is given a *Metrics;
+// whoever begins a trace, a *Tracer; everybody else finds the trace in the
+// context. All of their methods do nothing on nil, and cost next to nothing then.
+package telemetry
+
+// Outcomes of calls, as labels. Model calls have the names of their problems,
+// HTTP requests their status.
+const (
+	OK      = "ok"
+	Failed  = "failed"
+	Refused = "refused" // it was not made: it may not be, or its arguments do not fit
+	Limited = "limited" // the other side wants less of that
+	Unknown = "unknown" // it was sent, and nobody knows whether it took effect
+	Gone    = "gone"    // there is nobody any more to take it
+	Given   = "given_up"
+)
+
+// Build says what is running.
+type Build struct{ Version, Commit, Go string }

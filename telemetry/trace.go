@@ -1,0 +1,173 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Tracer begins traces and hands their spans on. It is safe for concurrent use;
+// on nil there are no traces.
+type Tracer struct {
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+	log      *slog.Logger
+}
+
+// TraceConfig says where spans go.
+type TraceConfig struct {
+	// Endpoint is the base address of an OTLP receiver, as
+	// OTEL_EXPORTER_OTLP_ENDPOINT has it; spans go to /v1/traces below it. Empty:
+	// there are no traces.
+	Endpoint string
+	// Headers go with every request, such as the key of the receiver.
+	Headers map[string]string
+	// Sample is the part of the traces that begin here which is kept, from 0 to 1.
+	// One that came from outside is kept when it is there.
+	Sample  float64
+	Version string
+	// Clean keeps secrets out of what is said of spans. Nil: it stays as it is.
+	Clean   func(string) string
+	Metrics *Metrics     // counts spans; may be nil
+	Log     *slog.Logger // hears of spans that are lost; nil: nobody does
+}
+
+// exportEvery is how long spans wait for company.
+const exportEvery = 2 * time.Second
+
+// NewTracer makes a tracer; nil, without an error, when there is no endpoint. It
+// does not connect. Run or Close ends it.
+func NewTracer(c TraceConfig) (*Tracer, error) {
+	if c.Endpoint == "" {
+		return nil, nil //nolint:nilnil // a nil Tracer is one that does nothing
+	}
+	out, err := newExporter(c)
+	if err != nil {
+		return nil, err
+	}
+	about := resource.NewSchemaless(attribute.String("service.name", "legwork"), attribute.String("service.version", c.Version))
+	limits := sdktrace.NewSpanLimits()
+	limits.AttributeValueLengthLimit = 1024
+	p := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(out, sdktrace.WithBatchTimeout(exportEvery), sdktrace.WithExportTimeout(exportTime)),
+		sdktrace.WithResource(about), sdktrace.WithIDGenerator(ids{}), sdktrace.WithRawSpanLimits(limits),
+		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(c.Sample))),
+	)
+	return &Tracer{p, p.Tracer("legwork"), out.log}, nil
+}
+
+// Run waits for the end of ctx and hands on what is left.
+func (t *Tracer) Run(ctx context.Context) error {
+	<-ctx.Done()
+	t.Close(context.WithoutCancel(ctx))
+	return nil
+}
+
+// closeTime is what the last spans are given.
+const closeTime = 3 * time.Second
+
+// Close hands on what is left and ends the tracer: later spans go nowhere.
+func (t *Tracer) Close(ctx context.Context) {
+	if t == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	if err := t.provider.Shutdown(ctx); err != nil {
+		t.log.WarnContext(ctx, "the last spans are lost", "cause", err)
+	}
+}
+
+// Flush hands on the spans that have ended.
+func (t *Tracer) Flush(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	return t.provider.ForceFlush(ctx)
+}
+
+// tracing is the key of the tracer of a context.
+type tracing struct{}
+
+// Begin begins the span of something that came from outside. It belongs to the
+// trace of the traceparent that came with it, and is the first of a new one
+// without. Spans that are started with the context belong to it.
+func (t *Tracer) Begin(ctx context.Context, kind Kind, name, traceparent string) (context.Context, *Span) {
+	if t == nil {
+		return ctx, nil
+	}
+	ctx = trace.ContextWithRemoteSpanContext(context.WithValue(ctx, tracing{}, t), parse(traceparent))
+	return t.start(ctx, kind, name)
+}
+
+func (t *Tracer) start(ctx context.Context, kind Kind, name string) (context.Context, *Span) {
+	ctx, s := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKind(kind)))
+	return ctx, &Span{s}
+}
+
+// Resume lets the spans that are started with the context belong to a task, be it
+// that another process has begun it. traceparent is that of what the task came of;
+// empty for one that came of nothing that was traced.
+func (t *Tracer) Resume(ctx context.Context, task, traceparent string) context.Context {
+	if t == nil {
+		return ctx
+	}
+	of := origin(task, traceparent).WithSpanID(spanOf(task))
+	return trace.ContextWithRemoteSpanContext(context.WithValue(ctx, tracing{}, t), of)
+}
+
+// Task tells of a task that is over: the span above all that were started with
+// the context of Resume, from its opening to now. To tell of it twice does no
+// harm, as it has the same id.
+func (t *Tracer) Task(ctx context.Context, task, traceparent string, opened time.Time) *Span {
+	if t == nil {
+		return nil
+	}
+	of := origin(task, traceparent)
+	ctx = context.WithValue(trace.ContextWithRemoteSpanContext(ctx, of), fixed{}, of.WithSpanID(spanOf(task)))
+	_, s := t.tracer.Start(ctx, "task", trace.WithTimestamp(opened))
+	return &Span{s}
+}
+
+// origin is the trace that a task belongs to.
+func origin(task, traceparent string) trace.SpanContext {
+	if from := parse(traceparent); from.IsValid() {
+		return from
+	}
+	sum := sha256.Sum256([]byte("trace " + task))
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(sum[:16]), TraceFlags: trace.FlagsSampled, Remote: true})
+}
+
+// spanOf is the id of the span of a task, which whoever takes it up again must
+// know.
+func spanOf(task string) trace.SpanID {
+	sum := sha256.Sum256([]byte("task " + task))
+	return trace.SpanID(sum[:8])
+}
+
+// parse reads a traceparent; what is none is not valid.
+func parse(traceparent string) trace.SpanContext {
+	if traceparent == "" {
+		return trace.SpanContext{}
+	}
+	carrier := propagation.MapCarrier{"traceparent": traceparent}
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+}
+
+// Traceparent is what to send along so that the other side's spans belong to
+// this trace; empty where there is none.
+func Traceparent(ctx context.Context) string {
+	at := trace.SpanContextFromContext(ctx)
+	if !at.IsValid() {
+		return ""
+	}
+	return fmt.Sprintf("00-%s-%s-%s", at.TraceID(), at.SpanID(), at.TraceFlags()&trace.FlagsSampled)
+}
