@@ -29,9 +29,12 @@ type Row struct {
 // TaskQuery chooses tasks; empty fields choose all.
 type TaskQuery struct {
 	Statuses []string
-	Rooms    []string // bot.Chat.Room of their chats; nil: all. One that ends with ":*" chooses a platform
-	Before   ID       // only older ones: the last of the page before
-	Limit    int      // at most so many; 0: 50
+	// Rooms are bot.Chat.Room of their chats, "PLATFORM:*" for all of a platform, or
+	// "*". Nil chooses all; a list that is empty, none.
+	Rooms  []string
+	Waits  bool // only those that wait for a person's decision, whatever their status
+	Before ID   // only older ones: the last of the page before, which may be gone
+	Limit  int  // at most so many; 0: 50
 }
 
 // FeedEntry is one event of one task in the order in which all events of all
@@ -45,8 +48,9 @@ type FeedEntry struct {
 // Index is what the store keeps over all tasks. All of it is written in the
 // transactions of the events.
 type Index interface {
-	// Tasks lists rows, the newest task first. more says that older ones match.
-	// The time it takes depends on Limit, not on how many tasks there are.
+	// Tasks lists rows, the newest task first, by their ids. more says that older
+	// ones match. The time it takes depends on Limit and on how many rooms and
+	// statuses are asked for, not on how many tasks there are.
 	Tasks(ctx context.Context, q TaskQuery) (rows []Row, more bool, err error)
 	// Row returns one. ErrNoTask.
 	Row(ctx context.Context, id ID) (Row, error)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"legwork/planner"
+	"legwork/store/rules"
 	"legwork/tasks"
 )
 
@@ -35,3 +37,13 @@ func (*Store) Outgoing(context.Context, time.Time, int, ...string) ([]tasks.Deli
 }
 
 func (*Store) Tried(context.Context, string, time.Time) error { return errNotYet }
+
+func (b base) Listing(id tasks.ID) (rules.Listing, bool, error)             { return rules.Listing{}, false, nil }
+func (b base) Counts() (map[string]int, error)                              { return nil, nil }
+func (b base) Fed() (uint64, error)                                         { return 0, nil }
+func (b base) Audited() (uint64, error)                                     { return 0, nil }
+func (b base) AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error) { return nil, nil }
+func (b base) Delivery(id string) (tasks.Delivery, bool, error)             { return tasks.Delivery{}, false, nil }
+func (b base) AllDeliveries() (map[string]tasks.ID, error)                  { return nil, nil }
+func (b base) Journal(id tasks.ID) ([]planner.Event, error)                 { return b.events(id, 0) }
+func (b base) Event(id tasks.ID, seq int) (planner.Event, error)            { return planner.Event{}, nil }

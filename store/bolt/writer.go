@@ -183,7 +183,10 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 	now := s.now()
 	stage := rules.NewStage(b, now)
 	jobs = collect(stage, jobs, more)
-	changes := stage.Changes()
+	changes, err := stage.Finish()
+	if err != nil {
+		return fail(jobs, errors.Join(classify(err), guard(tx.Rollback))) // nothing was written
+	}
 	var lanes map[string][]liveRow
 	if !changes.Empty() {
 		lanes, err = s.commit(b, changes, now)
@@ -205,7 +208,7 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 func collect(stage *rules.Stage, jobs []*job, more <-chan *job) []*job {
 	for i := 0; i < len(jobs); i++ {
 		jobs[i].err = stage.Try(jobs[i].do)
-		if i+1 < len(jobs) || len(jobs) == maxJobs || stage.Changes().Bytes > maxBytes {
+		if i+1 < len(jobs) || len(jobs) == maxJobs || stage.Bytes() > maxBytes {
 			continue
 		}
 		select {

@@ -30,6 +30,8 @@ type contents struct {
 	schedules map[string]tasks.Schedule
 	summaries map[string]tasks.Summary
 	altered   map[string]uint64
+
+	index index
 }
 
 // turn is an exchange of a conversation; what is missing is nil.
@@ -54,6 +56,7 @@ func newContents() *contents {
 		cuts: map[string]uint64{}, settings: map[rules.Setting]string{},
 		accounts: map[tasks.ID]rules.Account{}, sums: map[rules.Sums]rules.Sum{}, spent: map[rules.SpentRow]tasks.Spent{},
 		schedules: map[string]tasks.Schedule{}, summaries: map[string]tasks.Summary{}, altered: map[string]uint64{},
+		index: newIndex(),
 	}
 }
 
@@ -205,6 +208,7 @@ func (c *contents) commit(changes *rules.Changes, now time.Time) {
 	}
 	c.order = max(c.order, changes.Order)
 	c.commitMore(changes)
+	c.index.commit(changes)
 	c.note(changes.Seen, now)
 }
 

@@ -1,37 +1,231 @@
 package memory
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
+	"legwork/planner"
+	"legwork/store/rules"
 	"legwork/tasks"
 )
 
-var errNotYet = errors.New("not there yet")
-
-func (*Store) Tasks(context.Context, tasks.TaskQuery) ([]tasks.Row, bool, error) {
-	return nil, false, errNotYet
+// index is what contents holds of tasks.Index, tasks.Audit and tasks.Deliveries.
+type index struct {
+	listings   map[tasks.ID]rules.Listing
+	feed       []tasks.FeedEntry
+	fed        uint64
+	audit      []tasks.AuditEntry // in order of Seq
+	audited    uint64
+	deliveries map[string]tasks.Delivery
 }
 
-func (*Store) Row(context.Context, tasks.ID) (tasks.Row, error) { return tasks.Row{}, errNotYet }
-
-func (*Store) Counts(context.Context) (map[string]int, error) { return nil, errNotYet }
-
-func (*Store) Feed(context.Context, uint64, int) ([]tasks.FeedEntry, uint64, uint64, error) {
-	return nil, 0, 0, errNotYet
+func newIndex() index {
+	return index{listings: map[tasks.ID]rules.Listing{}, deliveries: map[string]tasks.Delivery{}}
 }
 
-func (*Store) Record(context.Context, tasks.AuditEntry) error { return errNotYet }
-
-func (*Store) AuditLog(context.Context, uint64, int) ([]tasks.AuditEntry, error) {
-	return nil, errNotYet
+// Tasks implements tasks.Index.
+func (s *Store) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row, more bool, err error) {
+	limit := rules.PageSize(q)
+	err = s.view(ctx, func(c *contents) error {
+		ids := slices.Sorted(maps.Keys(c.index.listings))
+		for _, id := range slices.Backward(ids) {
+			row := c.index.listings[id].Row
+			if !rules.Chosen(q, row) {
+				continue
+			}
+			if more = len(rows) == limit; more {
+				return nil
+			}
+			rows = append(rows, row)
+		}
+		return nil
+	})
+	return rows, more, doing("listing tasks", err)
 }
 
-func (*Store) Queue(context.Context, ...tasks.Delivery) error { return errNotYet }
-
-func (*Store) Outgoing(context.Context, time.Time, int, ...string) ([]tasks.Delivery, time.Time, error) {
-	return nil, time.Time{}, errNotYet
+// Row implements tasks.Index.
+func (s *Store) Row(ctx context.Context, id tasks.ID) (row tasks.Row, err error) {
+	err = s.view(ctx, func(c *contents) error {
+		l, ok := c.index.listings[id]
+		if !ok {
+			return fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
+		}
+		row = l.Row
+		return nil
+	})
+	return row, doing("reading a task's row", err)
 }
 
-func (*Store) Tried(context.Context, string, time.Time) error { return errNotYet }
+// Counts implements tasks.Index.
+func (s *Store) Counts(ctx context.Context) (counts map[string]int, err error) {
+	err = s.view(ctx, func(c *contents) (err error) { counts, err = c.Counts(); return err })
+	return counts, doing("counting tasks", err)
+}
+
+// Feed implements tasks.Index.
+func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []tasks.FeedEntry, oldest, newest uint64, err error) {
+	err = s.view(ctx, func(c *contents) error {
+		feed := c.index.feed
+		if newest = c.index.fed; len(feed) == 0 {
+			return nil
+		}
+		oldest = feed[0].Cursor
+		at := min(max(after+1, oldest)-oldest, uint64(len(feed)))
+		end := min(at+uint64(max(limit, 0)), uint64(len(feed)))
+		entries = slices.Clone(feed[at:end])
+		return nil
+	})
+	return entries, oldest, newest, doing("reading the feed", err)
+}
+
+// Record implements tasks.Audit.
+func (s *Store) Record(ctx context.Context, e tasks.AuditEntry) error {
+	return doing("entering into the audit log", s.change(ctx, func(stage *rules.Stage) error { return stage.Record(e) }))
+}
+
+// AuditLog implements tasks.Audit.
+func (s *Store) AuditLog(ctx context.Context, before uint64, limit int) (list []tasks.AuditEntry, err error) {
+	err = s.view(ctx, func(c *contents) error {
+		for _, e := range slices.Backward(c.index.audit) {
+			if (before == 0 || e.Seq < before) && len(list) < limit {
+				list = append(list, e)
+			}
+		}
+		return nil
+	})
+	return list, doing("reading the audit log", err)
+}
+
+// Queue implements tasks.Deliveries.
+func (s *Store) Queue(ctx context.Context, d ...tasks.Delivery) error {
+	return doing("queueing deliveries", s.change(ctx, func(stage *rules.Stage) error { return stage.Queue(d...) }))
+}
+
+// Outgoing implements tasks.Deliveries.
+func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except ...string) (due []tasks.Delivery, next time.Time, err error) {
+	err = s.view(ctx, func(c *contents) error {
+		for _, d := range slices.SortedFunc(maps.Values(c.index.deliveries), rules.ByTime) {
+			switch {
+			case slices.Contains(except, d.Webhook):
+			case !d.Next.After(now) && len(due) < limit:
+				d.Body = slices.Clone(d.Body)
+				due = append(due, d)
+			case next.IsZero() || d.Next.Before(next):
+				next = d.Next
+			}
+		}
+		return nil
+	})
+	return due, next, doing("reading what is to be delivered", err)
+}
+
+// Tried implements tasks.Deliveries.
+func (s *Store) Tried(ctx context.Context, id string, next time.Time) error {
+	return doing("noting a delivery", s.change(ctx, func(stage *rules.Stage) error { return stage.Tried(id, next) }))
+}
+
+// Listing implements rules.Base.
+func (c *contents) Listing(id tasks.ID) (rules.Listing, bool, error) {
+	l, ok := c.index.listings[id]
+	return l, ok, nil
+}
+
+// Counts implements rules.Base.
+func (c *contents) Counts() (map[string]int, error) {
+	counts := map[string]int{}
+	for _, l := range c.index.listings {
+		counts[l.Status]++
+	}
+	return counts, nil
+}
+
+// Fed implements rules.Base.
+func (c *contents) Fed() (uint64, error) { return c.index.fed, nil }
+
+// Audited implements rules.Base.
+func (c *contents) Audited() (uint64, error) { return c.index.audited, nil }
+
+// AuditEntries implements rules.Base.
+func (c *contents) AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error) {
+	at, found := slices.BinarySearchFunc(c.index.audit, after, bySeq)
+	if found {
+		at++
+	}
+	return slices.Clone(c.index.audit[at:min(at+n, len(c.index.audit))]), nil
+}
+
+func bySeq(e tasks.AuditEntry, seq uint64) int { return cmp.Compare(e.Seq, seq) }
+
+// Delivery implements rules.Base.
+func (c *contents) Delivery(id string) (tasks.Delivery, bool, error) {
+	d, ok := c.index.deliveries[id]
+	return d, ok, nil
+}
+
+// AllDeliveries implements rules.Base.
+func (c *contents) AllDeliveries() (map[string]tasks.ID, error) {
+	all := map[string]tasks.ID{}
+	for id, d := range c.index.deliveries {
+		all[id] = d.Task
+	}
+	return all, nil
+}
+
+// Journal implements rules.Base.
+func (c *contents) Journal(id tasks.ID) ([]planner.Event, error) { return c.events(id, 0) }
+
+// Event implements rules.Base.
+func (c *contents) Event(id tasks.ID, seq int) (planner.Event, error) {
+	bodies := c.journals[id]
+	if seq < 1 || seq > len(bodies) {
+		return planner.Event{}, fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
+	}
+	return rules.Decode(bodies[seq-1])
+}
+
+// commit takes over what a transaction changed.
+func (x *index) commit(c *rules.Changes) {
+	for id, l := range c.Index.Listings {
+		if l.After == nil {
+			delete(x.listings, id)
+			continue
+		}
+		kept := *l.After
+		kept.Goal = strings.Clone(kept.Goal) // not the whole of it
+		x.listings[id] = kept
+	}
+	for i, r := range c.Records {
+		x.fed = c.Index.Feed + uint64(i)
+		x.feed = append(x.feed, tasks.FeedEntry{Cursor: x.fed, Task: r.Task, Seq: r.Event.Seq})
+	}
+	if len(x.feed) > rules.KeepFeed*5/4 {
+		x.feed = slices.Clone(x.feed[len(x.feed)-rules.KeepFeed:])
+	}
+	for _, e := range c.Index.Audit {
+		x.audit, x.audited = append(x.audit, e), e.Seq
+	}
+	for seq, e := range c.Index.Reaudited {
+		at, found := slices.BinarySearchFunc(x.audit, seq, bySeq)
+		switch {
+		case !found:
+		case e == nil:
+			x.audit = slices.Delete(x.audit, at, at+1)
+		default:
+			x.audit[at] = *e
+		}
+	}
+	for id, d := range c.Index.Deliveries {
+		if d == nil {
+			delete(x.deliveries, id)
+			continue
+		}
+		kept := *d
+		kept.Body = slices.Clone(d.Body)
+		x.deliveries[id] = kept
+	}
+}

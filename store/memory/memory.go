@@ -67,8 +67,12 @@ func (s *Store) change(ctx context.Context, do func(*rules.Stage) error) error {
 	if err := stage.Try(do); err != nil {
 		return err
 	}
-	s.data.commit(stage.Changes(), now)
-	s.watch.Tell(stage.Changes())
+	changes, err := stage.Finish()
+	if err != nil {
+		return err
+	}
+	s.data.commit(changes, now)
+	s.watch.Tell(changes)
 	return nil
 }
 

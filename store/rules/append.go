@@ -109,7 +109,8 @@ func (s *Stage) fold(id tasks.ID, before planner.State, e planner.Event) (planne
 	s.changes.Records = append(s.changes.Records, Record{Task: id, Event: e, Body: body})
 	s.changes.Bytes += len(body)
 	put(&s.changes.States, id, after)
-	return e, after, nil
+	s.changes.Index.note(id, before, after, e)
+	return e, after, s.audit(id, e)
 }
 
 // release lets tasks of a conversation go on. One that has gone on by itself is
@@ -155,6 +156,9 @@ func (s *Stage) Drop(id tasks.ID) error {
 		return err
 	}
 	s.changes.Dropped = append(s.changes.Dropped, id)
+	if state, err := s.State(id); err != nil || !state.Settled() {
+		put(&s.changes.Index.settled, id, string(planner.Failed))
+	}
 	s.changes.Rows = append(s.changes.Rows, Row{
 		Conversation: task.Chat.Key(), Order: task.Order, Task: id, Answer: true, Failed: true, At: s.now, Fallback: true,
 	})

@@ -19,6 +19,8 @@ func (k Keeper) ForgetWho(who string) (d tasks.Deleted, err error) {
 		func() error { return k.forgetSchedules(who, &d) },
 		func() error { return k.forgetSettings(who, private, &d) },
 		func() error { return k.forgetSums(who) },
+		func() error { return k.forgetAudit(who) },
+		k.forgetDeliveries,
 		func() error {
 			return k.dropSpent(func(r SpentRow) bool { return r.User == who || inChat(r.Chat, who) }, &d)
 		},

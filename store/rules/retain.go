@@ -56,10 +56,13 @@ func (s *Stage) reduce(t Listed, d *tasks.Deleted) error {
 }
 
 // retainHistory deletes old turns and summaries, conversation by conversation,
-// and old rows of the ledger.
+// and old entries of the audit log and rows of the ledger.
 func (k Keeper) retainHistory(before time.Time, d *tasks.Deleted) error {
 	err := k.eachConversation(func(conversation string) error { return k.retainTurns(conversation, before, d) })
 	if err != nil {
+		return err
+	}
+	if err := k.retainAudit(before); err != nil {
 		return err
 	}
 	day := before.UTC().Format(time.DateOnly)

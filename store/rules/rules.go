@@ -19,6 +19,8 @@ import (
 
 // Base is what is committed. What it returns is shared and must not be changed.
 type Base interface {
+	Index
+
 	// Seen returns what became of the delivery with that key.
 	Seen(key string) (Seen, bool, error)
 	// Task returns a task's row.
@@ -157,12 +159,14 @@ type Changes struct {
 	Summaries map[string]tasks.Summary   // zero: deleted
 	Altered   map[string]uint64          // remembered until the store is closed, not written
 	Deeds     map[string]bool            // what was done that is no event: reserved, settled, fired, summarised
+
+	Index IndexChanges
 }
 
 // Empty reports that there is nothing to write.
 func (c *Changes) Empty() bool {
 	return len(c.Gone)+len(c.Records)+len(c.Rows)+len(c.Tasks)+len(c.Seen)+len(c.Lanes)+len(c.Cuts)+len(c.Settings)+
-		len(c.Accounts)+len(c.Sums)+len(c.Spent)+len(c.SpentGone)+len(c.Schedules)+len(c.Summaries) == 0
+		len(c.Accounts)+len(c.Sums)+len(c.Spent)+len(c.SpentGone)+len(c.Schedules)+len(c.Summaries) == 0 && c.Index.empty()
 }
 
 // Steps names what is written, for failpoints: the types of the events, the
@@ -187,6 +191,7 @@ func (c *Changes) forget(id tasks.ID) {
 	delete(c.Tasks, id)
 	delete(c.States, id)
 	delete(c.Accounts, id)
+	c.Index.forget(id)
 	put(&c.Gone, id, true)
 }
 
@@ -217,6 +222,7 @@ func (c *Changes) add(later *Changes) {
 	merge(&c.Summaries, later.Summaries)
 	merge(&c.Altered, later.Altered)
 	merge(&c.Deeds, later.Deeds)
+	c.Index.add(&later.Index)
 	c.Order = max(c.Order, later.Order)
 }
 

@@ -24,9 +24,8 @@ func NewStage(base Base, now time.Time) *Stage {
 	return &Stage{base: base, now: now.Round(0).UTC()}
 }
 
-// Changes returns what the transaction writes. The stage must not be used
-// after it.
-func (s *Stage) Changes() *Changes { return &s.changes }
+// Bytes is how long the journal records are that the transaction writes so far.
+func (s *Stage) Bytes() int { return s.changes.Bytes }
 
 // Try calls do with a stage on top of s and keeps its changes only when do
 // returned nil: what is refused leaves no trace.

@@ -1,0 +1,176 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/clip"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Forgotten stands in the audit log for somebody who was forgotten.
+const Forgotten = "forgotten"
+
+// Bounds of an entry of the audit log, in bytes.
+const (
+	auditName   = 256  // who, role, action, target, address
+	auditDetail = 1024 // one line
+)
+
+// Record enters what is no event of a task into the audit log.
+func (s *Stage) Record(e tasks.AuditEntry) error {
+	if e.Action == "" {
+		return fmt.Errorf("audit entry about %q: it has no action", e.Target)
+	}
+	if e.At.IsZero() {
+		e.At = s.now
+	}
+	e.At = e.At.Round(0).UTC()
+	for _, text := range []*string{&e.Who, &e.Role, &e.Action, &e.Target, &e.From} {
+		*text = clip.Line(clip.Bytes(*text, auditName), auditName)
+	}
+	e.Detail = clip.Line(clip.Bytes(e.Detail, auditDetail), auditDetail)
+	s.changes.Index.Audit = append(s.changes.Index.Audit, e)
+	return nil
+}
+
+// audit enters an event that the audit log tells of.
+func (s *Stage) audit(id tasks.ID, e planner.Event) error {
+	action, detail := audited(e)
+	if action == "" {
+		return nil
+	}
+	who := e.By
+	if e.Opening != nil {
+		who = e.Opening.From.Key()
+	}
+	return s.Record(tasks.AuditEntry{At: e.At, Who: who, Action: action, Target: string(id), Detail: detail})
+}
+
+// audited names what an event is in the audit log; empty for one that it does not
+// tell of. The detail holds nothing of what was said.
+func audited(e planner.Event) (action, detail string) {
+	switch e.Type {
+	case planner.Opened:
+		if e.Opening != nil && e.Opening.Chat.Platform == "api" {
+			return "task.start", ""
+		}
+	case planner.Decided:
+		return "task.decide", decided(e)
+	case planner.Revoked:
+		return "grant.revoke", fmt.Sprintf("of decision %d", e.Of)
+	case planner.Stopped:
+		return "task.cancel", ""
+	case planner.Answered:
+		return "task.answer", ""
+	case planner.Set:
+		return "state.set", keys(e.Values)
+	case planner.Released:
+		if e.By != "" {
+			return "task.release", ""
+		}
+	}
+	return "", ""
+}
+
+// decided tells a decision: about what, which way, and how far it reaches.
+func decided(e planner.Event) string {
+	about, _, _ := strings.Cut(strings.TrimPrefix(e.Action, "ask "), " ")
+	if e.Decision == nil {
+		return about
+	}
+	parts := []string{about, "deny"}
+	if e.Decision.Approve {
+		parts[1] = "approve"
+	}
+	if e.Decision.Scope != "" {
+		parts = append(parts, "scope "+e.Decision.Scope)
+	}
+	for _, g := range e.Decision.Grants {
+		parts = append(parts, g.Tool)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// keys tells which keys of a shared state were set.
+func keys(values map[string]json.RawMessage) string {
+	names := slices.Sorted(maps.Keys(values))
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%q", clip.Marked(name, 80))
+	}
+	return strings.Join(names, ", ")
+}
+
+// number gives the entries that were added their numbers.
+func (s *Stage) number() error {
+	list := s.changes.Index.Audit
+	if len(list) == 0 {
+		return nil
+	}
+	last, err := s.base.Audited()
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		last++
+		list[i].Seq = last
+	}
+	return nil
+}
+
+// forgetAudit takes somebody's name out of the audit log.
+func (k Keeper) forgetAudit(who string) error {
+	return k.eachEntry(func(e tasks.AuditEntry) (*tasks.AuditEntry, bool) {
+		without := e
+		if e.Who == who {
+			without.Who, without.From = Forgotten, ""
+		}
+		if inChat(e.Target, who) {
+			without.Target = Forgotten
+		}
+		without.Detail = strings.ReplaceAll(e.Detail, who, Forgotten)
+		return &without, without != e
+	}, nil)
+}
+
+// retainAudit deletes entries from before a time.
+func (k Keeper) retainAudit(before time.Time) error {
+	return k.eachEntry(
+		func(tasks.AuditEntry) (*tasks.AuditEntry, bool) { return nil, true },
+		func(e tasks.AuditEntry) bool { return !e.At.Before(before) })
+}
+
+// eachEntry changes entries of the audit log, or deletes them, up to one that is
+// the end.
+func (k Keeper) eachEntry(change func(tasks.AuditEntry) (*tasks.AuditEntry, bool), end func(tasks.AuditEntry) bool) error {
+	for after, over := uint64(0), false; !over; {
+		var list []tasks.AuditEntry
+		err := k.View(func(b Base) (err error) { list, err = b.AuditEntries(after, careAtOnce); return err })
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		changed := map[uint64]*tasks.AuditEntry{}
+		for _, e := range list {
+			if over = end != nil && end(e); over {
+				break
+			}
+			after = e.Seq
+			if to, yes := change(e); yes {
+				changed[e.Seq] = to
+			}
+		}
+		if len(changed) == 0 {
+			continue
+		}
+		err = k.Change(func(s *Stage) error { merge(&s.changes.Index.Reaudited, changed); return nil })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

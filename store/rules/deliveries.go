@@ -1,0 +1,100 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"legwork/tasks"
+)
+
+// queuedKey is the dedupe key of a delivery.
+func queuedKey(id string) string { return "delivery:" + id }
+
+// Queue adds deliveries that were not queued lately.
+func (s *Stage) Queue(list ...tasks.Delivery) error {
+	for _, d := range list {
+		if d.ID == "" || len(d.ID) > MaxName {
+			return fmt.Errorf("delivery with an id of %d bytes: it must have one of at most %d", len(d.ID), MaxName)
+		}
+		key := queuedKey(d.ID)
+		before, ok, err := s.Seen(key)
+		if err != nil {
+			return err
+		}
+		_, waits, err := s.Delivery(d.ID)
+		if err != nil && !errors.Is(err, tasks.ErrDamaged) {
+			return err
+		}
+		if waits || ok && s.now.Sub(before.At) < KeepSeen {
+			continue
+		}
+		if d.At.IsZero() {
+			d.At = s.now
+		}
+		if d.Next.IsZero() {
+			d.Next = d.At
+		}
+		d.At, d.Next = d.At.Round(0).UTC(), d.Next.Round(0).UTC()
+		put(&s.changes.Seen, key, Seen{Task: d.Task, At: s.now})
+		put(&s.changes.Index.Deliveries, d.ID, &d)
+	}
+	return nil
+}
+
+// Tried notes how a delivery went. One that is gone stays so.
+func (s *Stage) Tried(id string, next time.Time) error {
+	d, ok, err := s.Delivery(id)
+	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
+		return err
+	}
+	switch {
+	case next.IsZero(), err != nil:
+		if ok || err != nil {
+			put(&s.changes.Index.Deliveries, id, nil)
+		}
+	case ok:
+		d.Next, d.Tries = next.Round(0).UTC(), d.Tries+1
+		put(&s.changes.Index.Deliveries, id, &d)
+	}
+	return nil
+}
+
+// Delivery implements Base.
+func (s *Stage) Delivery(id string) (tasks.Delivery, bool, error) {
+	if d, ok := s.changes.Index.Deliveries[id]; ok {
+		if d == nil {
+			return tasks.Delivery{}, false, nil
+		}
+		return *d, true, nil
+	}
+	return s.base.Delivery(id)
+}
+
+// forgetDeliveries deletes those about tasks that are gone: nothing of them is to
+// leave the house any more.
+func (k Keeper) forgetDeliveries() error {
+	var all map[string]tasks.ID
+	err := k.View(func(b Base) (err error) { all, err = b.AllDeliveries(); return err })
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	return k.Change(func(s *Stage) error {
+		for id, task := range all {
+			if task == "" {
+				continue
+			}
+			_, ok, err := s.Task(task)
+			if ok || errors.Is(err, tasks.ErrDamaged) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if err := s.Tried(id, time.Time{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
