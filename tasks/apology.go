@@ -12,11 +12,7 @@ import (
 // the beginning of the answer where it was cut off, and what was found so far.
 func apology(v *View, texts *i18n.Texts) string {
 	s, lang := v.State, v.Opening().Language
-	data := map[string]any{"Task": string(v.ID)}
-	if p := v.Event(s.Broken).Problem; p != nil && p.Wait > 0 && p.Code == s.Why {
-		data["Elapsed"] = p.Wait
-	}
-	text := texts.Text(lang, "problem."+s.Why, data)
+	text := problem(texts, lang, v.ID, s, v.Event(s.Broken).Problem)
 	if s.Why == planner.WhyBudget {
 		text = budgetProblem(v, texts)
 	}

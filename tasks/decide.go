@@ -110,27 +110,27 @@ func (in *Inbox) howDecided(ctx context.Context, r *routed, id ID, about subject
 
 // approvalPress decides about calls.
 func (in *Inbox) approvalPress(r *routed, t liveTask, about subject, verb string, e planner.Event) {
-	d := planner.Decision{Approve: true, Grants: grantsOf(e.Question)}
-	if len(d.Grants) == 0 && (verb == verbTask || verb == verbAlways) {
-		verb = "" // there is no such button
-	}
+	var d planner.Decision
+	ok := true
 	switch verb {
 	case verbOnce:
-		d.Grants = nil
+		d, ok = allows(e.Question, "")
 	case verbTask:
-		d.Scope = planner.ScopeTask
+		d, ok = allows(e.Question, planner.ScopeTask)
 	case verbAlways:
-		if !r.admin {
+		if d, ok = allows(e.Question, planner.ScopeChat); ok && !r.admin {
 			in.aside(r, "error.admin_needed")
 			return
 		}
-		d.Scope = planner.ScopeChat
 	case verbDeny:
 		d = planner.Decision{Text: r.message.Text} // a terminal where nobody sits says so
 	case verbWhy:
 		in.askWhy(r, t, about)
 		return
 	default:
+		ok = false
+	}
+	if !ok {
 		in.say(r, "error.too_late", nil)
 		return
 	}
@@ -148,6 +148,16 @@ func (in *Inbox) approvalPress(r *routed, t liveTask, about subject, verb string
 		}
 		return decided(ctx, receipts)
 	}
+}
+
+// allows is the decision that lets calls be made, and more of them as far as the
+// scope goes; false when nothing could be granted.
+func allows(q *planner.Question, scope string) (planner.Decision, bool) {
+	d := planner.Decision{Approve: true, Scope: scope}
+	if scope != "" {
+		d.Grants = grantsOf(q)
+	}
+	return d, scope == "" || len(d.Grants) > 0
 }
 
 // grantsOf are the standing grants that would cover the calls of an approval: not
@@ -183,16 +193,24 @@ func (in *Inbox) settle(r *routed, t liveTask, about subject, d planner.Decision
 		if receipts[0].Err != nil {
 			return in.howDecided(ctx, r, t.Task, about)
 		}
-		what := "a person answered a server"
-		if about.kind == aboutApproval {
-			what = "a person decided about calls"
-		}
-		in.Log.InfoContext(ctx, what, "task", t.Task, "action", about.action(), "by", m.From.Key(), "approved", d.Approve, "scope", d.Scope)
+		in.noteDecision(ctx, t.Task, about.action(), m.From.Key(), d)
 		return said{}
 	}
 	if m.Press != "" && m.Chat.Key() == t.Chat.Key() {
 		in.located(r, t, about.action())
 	}
+}
+
+// noteDecision tells operators of a decision.
+func (in *Inbox) noteDecision(ctx context.Context, id ID, action, by string, d planner.Decision) {
+	what := "a person decided"
+	switch subjectOf(action).kind {
+	case aboutForm:
+		what = "a person answered a server"
+	case aboutApproval:
+		what = "a person decided about calls"
+	}
+	in.Log.InfoContext(ctx, what, "task", id, "action", action, "by", by, "approved", d.Approve, "scope", d.Scope)
 }
 
 // whySlot names the message that asks for the reason of a denial.

@@ -58,6 +58,7 @@ type PromptRules struct {
 	Approvals    Approvals               // how people are asked
 	Budget       BudgetRules             // what tasks may cost
 	Admins       []string                // keys of the admins that the config names
+	Deciders     []string                // keys of the programs ("api:NAME") whose tokens let them decide about calls
 }
 
 // ChatSettings is what is special about one chat; zero values change nothing.

@@ -25,27 +25,34 @@ const telling = time.Minute
 // and the chat is told, though not for each message.
 func (in *Inbox) bound(ctx context.Context, r *routed) {
 	in.freeze(ctx, r)
+	item, key, data := in.excess(r)
+	if key == "" {
+		return
+	}
+	r.fresh.drop(r.message, item.ID)
+	if in.once.first(key+" "+r.message.Chat.Key(), telling, in.Now()) {
+		in.say(r, key, data)
+	} else {
+		in.reply(r, said{})
+	}
+}
+
+// excess finds the first of what is to be stored that there is no room for, and
+// the sentence that says so; its key is empty when there is room for all.
+func (in *Inbox) excess(r *routed) (item Inbound, key string, data map[string]any) {
 	for _, item := range r.store {
-		key, data := "", map[string]any{}
 		switch {
 		case item.To != "" && item.Event.Type == planner.Said:
 			if in.additions(r, item.To) > maxAdditions {
-				key = "error.crowded_task"
+				return item, "error.crowded_task", map[string]any{}
 			}
 		case item.Open != nil && item.To == "":
-			key, data = in.crowded(r, item.ID)
+			if key, data := in.crowded(r, item.ID); key != "" {
+				return item, key, data
+			}
 		}
-		if key == "" {
-			continue
-		}
-		r.fresh.drop(r.message, item.ID)
-		if in.once.first(key+" "+r.message.Chat.Key(), telling, in.Now()) {
-			in.say(r, key, data)
-		} else {
-			in.reply(r, said{})
-		}
-		return
 	}
+	return item, "", nil
 }
 
 // additions is how many messages a task has heard with those of the batch at

@@ -96,6 +96,12 @@ func NewInbox(cfg InboxConfig) *Inbox {
 // Use changes the rules. Messages that are being handled keep to those before.
 func (in *Inbox) Use(r Rules) { in.rules.Store(&r) }
 
+// Clean is a text as tasks take it from people and programs: without what no
+// text holds, and without the space around it.
+func Clean(text string) string {
+	return strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", ""))
+}
+
 // MaxGoal is how long a question may be, in bytes.
 const MaxGoal = 256 << 10
 
@@ -237,7 +243,7 @@ func (in *Inbox) apologise(ctx context.Context, list []routed, err error) {
 // route finds the meaning of one message.
 func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (r routed, err error) {
 	defer catch(&err)
-	m.Text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(m.Text, "\ufffd"), "\x00", ""))
+	m.Text = Clean(m.Text)
 	r = routed{message: m, rules: in.rules.Load(), fresh: fresh}
 	r.lang = in.hint(m)
 	done, err := in.claims(ctx, &r)

@@ -51,12 +51,12 @@ func (x *Executor) judge(ctx context.Context, v *View, group string, call planne
 	return j
 }
 
-// standing names the grant that covers a tool; empty for none. Those of an admin
-// hold as long as they are one.
+// standing names the grant that covers a tool; empty for none. Those of an admin,
+// or of a program's token, hold as long as they are one.
 func (x *Executor) standing(ctx context.Context, v *View, tool, definition string) string {
 	covers := planner.Grant{Tool: tool, Definition: definition}
 	for _, g := range v.State.Granted {
-		if g.Grant == covers && (g.By == v.Opening().From.Key() || x.isAdmin(ctx, g.By)) {
+		if g.Grant == covers && (g.By == v.Opening().From.Key() || slices.Contains(x.rules.Load().Deciders, g.By) || x.isAdmin(ctx, g.By)) {
 			return fmt.Sprintf("task:%d", g.Seq)
 		}
 	}

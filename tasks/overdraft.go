@@ -131,6 +131,9 @@ func budgetProblem(v *View, texts *i18n.Texts) string {
 	return texts.Text(lang, "problem."+planner.WhyBudget, nil)
 }
 
+// extends reports that somebody who may steer a task may extend its budget.
+func (r BudgetRules) extends(admin bool) bool { return admin || r.Asker }
+
 // overdraftPress takes the press of a button under the question about a reached
 // budget, of somebody who may steer the task.
 func (in *Inbox) overdraftPress(r *routed, t liveTask, a planner.Action, choice int) {
@@ -138,7 +141,7 @@ func (in *Inbox) overdraftPress(r *routed, t liveTask, a planner.Action, choice 
 		in.say(r, "error.too_late", nil)
 		return
 	}
-	if choice == choiceExtend && !r.admin && !r.rules.Budget.Asker {
+	if choice == choiceExtend && !r.rules.Budget.extends(r.admin) {
 		in.aside(r, "error.admin_needed")
 		return
 	}
@@ -147,11 +150,17 @@ func (in *Inbox) overdraftPress(r *routed, t liveTask, a planner.Action, choice 
 	over, told := t.state.Overdraft, r.reply
 	r.reply = func(ctx context.Context, receipts []Receipt) said {
 		if receipts[0].Err == nil {
-			in.Log.InfoContext(ctx, "a person decided about a budget", "task", t.Task, "by", r.message.From.Key(), "budget", over.Budget, "extended", choice == choiceExtend, "amount", over.Extend)
-			if choice == choiceExtend {
-				in.budgets.ring()
-			}
+			in.extended(ctx, t.Task, r.message.From.Key(), over, choice == choiceExtend)
 		}
 		return told(ctx, receipts)
+	}
+}
+
+// extended tells operators of a decision about a budget, and lets tasks go on
+// that wait for it.
+func (in *Inbox) extended(ctx context.Context, id ID, by string, over planner.Overdraft, yes bool) {
+	in.Log.InfoContext(ctx, "a person decided about a budget", "task", id, "by", by, "budget", over.Budget, "extended", yes, "amount", over.Extend)
+	if yes {
+		in.budgets.ring()
 	}
 }

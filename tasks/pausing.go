@@ -82,17 +82,20 @@ func (in *Inbox) standstill(ctx context.Context, r routed) (said, bool) {
 // freeze notes for the tasks that a message speaks to while everything is paused
 // that the time until now was nobody's work: what it adds would count it.
 func (in *Inbox) freeze(ctx context.Context, r *routed) {
+	for _, item := range r.store {
+		if item.To != "" {
+			in.freezeTask(ctx, item.To)
+		}
+	}
+}
+
+func (in *Inbox) freezeTask(ctx context.Context, id ID) {
 	if _, on := in.Pause.State(); !on {
 		return
 	}
-	for _, item := range r.store {
-		if item.To == "" {
-			continue
-		}
-		err := in.Store.Append(ctx, item.To, -1, 0, planner.Event{Type: planner.Resumed, At: in.Now()})
-		if err != nil && !errors.Is(err, ErrRefused) {
-			in.Log.WarnContext(ctx, "the time of a pause will count", "task", item.To, "cause", err)
-		}
+	err := in.Store.Append(ctx, id, -1, 0, planner.Event{Type: planner.Resumed, At: in.Now()})
+	if err != nil && !errors.Is(err, ErrRefused) {
+		in.Log.WarnContext(ctx, "the time of a pause will count", "task", id, "cause", err)
 	}
 }
 

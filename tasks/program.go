@@ -1,0 +1,188 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"legwork/bot"
+	"legwork/planner"
+)
+
+// What programs ask for. They have tokens in place of chats, and the rules of
+// the inbox hold for them as for people.
+
+// PlatformAPI is the platform of the chats of tasks that programs start: each
+// has one of its own, in the room of the program. PlatformAgent is that of the
+// persons that outside agents are.
+const (
+	PlatformAPI   = "api"
+	PlatformAgent = "agent"
+)
+
+// ErrCrowded says that there is no room for something now.
+var ErrCrowded = errors.New("there is too much to do")
+
+// Order is a task that a program wants. The inbox looks at what there is room
+// for; what the program may name is known already.
+type Order struct {
+	From     bot.Person // the program
+	Key      string     // dedupe key; empty: none
+	Request  string     // see planner.Opening
+	Goal     string
+	Language string   // empty: the config's
+	Only     []string // nil: all groups that are open to it
+	Notify   *planner.Notify
+	External bool
+	Trace    string
+}
+
+// maxOfProgram is how many tasks of one program may be live.
+const maxOfProgram = 2000
+
+// Start opens a task. It is in a conversation of its own, so that it waits for
+// no other. ErrFull, ErrCrowded.
+func (in *Inbox) Start(ctx context.Context, o Order) (Receipt, error) {
+	id := NewID(in.Now())
+	chat := bot.Chat{Platform: PlatformAPI, ID: o.From.ID, Thread: string(id), Private: true}
+	if err := in.crowdedProgram(ctx, chat.Room()); err != nil {
+		return Receipt{}, err
+	}
+	r := in.speaks(o, chat)
+	opening, err := in.opening(ctx, &r, o.Goal)
+	if err != nil {
+		return Receipt{}, err
+	}
+	opening.Notify, opening.External = o.Notify, o.External
+	item := in.opens(o.Key, chat, opening)
+	item.ID = id
+	return in.order(ctx, &r, o, item)
+}
+
+// Again opens a task anew with the question of an earlier one that was asked in
+// a chat, and in that chat, so that what was said there before is known.
+func (in *Inbox) Again(ctx context.Context, o Order, chat bot.Chat, before *planner.Opening) (Receipt, error) {
+	if _, err := in.Chats.Platform(chat); err != nil {
+		return Receipt{}, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	r := in.speaks(o, chat)
+	var err error
+	if r.live, err = in.liveIn(ctx, chat.Key()); err != nil {
+		return Receipt{}, err
+	}
+	if err := in.askAgain(ctx, &r, before, o.Key); err != nil {
+		return Receipt{}, err
+	}
+	return in.order(ctx, &r, o, r.store[0])
+}
+
+// speaks is a program's wish in the place of a person's message.
+func (in *Inbox) speaks(o Order, chat bot.Chat) routed {
+	rules := in.rules.Load()
+	lang := o.Language
+	if lang == "" {
+		lang = rules.Language
+	}
+	return routed{message: bot.Message{Key: o.Key, Chat: chat, From: o.From, Text: o.Goal}, rules: rules, lang: lang, admitted: true, fresh: newRecent()}
+}
+
+// crowdedProgram is ErrCrowded when a program has as many tasks as it may.
+func (in *Inbox) crowdedProgram(ctx context.Context, room string) error {
+	rows, _, err := in.Store.Tasks(ctx, TaskQuery{Statuses: liveStatuses(), Rooms: []string{room}, Limit: maxOfProgram})
+	if err != nil {
+		return fmt.Errorf("counting tasks: %w", err)
+	}
+	if len(rows) >= maxOfProgram {
+		return fmt.Errorf("%w: %d tasks of this token are not over", ErrCrowded, len(rows))
+	}
+	return nil
+}
+
+// liveStatuses are those of tasks that are not over.
+func liveStatuses() []string {
+	return []string{"queued", "planning", "working", "waiting", "answering"}
+}
+
+// order stores the opening of a task.
+func (in *Inbox) order(ctx context.Context, r *routed, o Order, item Inbound) (Receipt, error) {
+	opening := item.Open.Opening
+	opening.Request, opening.Trace = o.Request, o.Trace
+	if o.Only != nil {
+		opening.Only = o.Only
+		opening.Groups = slices.DeleteFunc(opening.Groups, func(g string) bool { return !slices.Contains(o.Only, g) })
+	}
+	r.store = []Inbound{item}
+	return in.submit(ctx, r)
+}
+
+// submit stores what a program wants to add, as far as there is room, and wakes
+// the task.
+func (in *Inbox) submit(ctx context.Context, r *routed) (Receipt, error) {
+	in.freeze(ctx, r)
+	switch _, key, _ := in.excess(r); key {
+	case "":
+	case "problem.disk_full":
+		return Receipt{}, ErrFull
+	case "error.crowded_task":
+		return Receipt{}, fmt.Errorf("%w: the task has heard %d messages, which is the most", ErrCrowded, maxAdditions)
+	case "error.crowded":
+		return Receipt{}, fmt.Errorf("%w: too many tasks of the conversation wait", ErrCrowded)
+	default:
+		return Receipt{}, fmt.Errorf("%w: too many tasks are not over", ErrCrowded)
+	}
+	receipts, err := in.Store.Open(ctx, r.store)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("storing what a program wants: %w", err)
+	}
+	if receipts[0].Err == nil && receipts[0].Task != "" { // one that came again may have been stored without anybody being told
+		in.rouse(ctx, receipts[0].Task)
+	}
+	return receipts[0], nil
+}
+
+func (in *Inbox) rouse(ctx context.Context, id ID) {
+	if err := in.Wake(ctx, id); err != nil {
+		in.Log.ErrorContext(ctx, "a task could not be woken", "task", id, "cause", err)
+	}
+}
+
+// Tell adds an event to a running task, under a dedupe key unless that is empty.
+// What the task does not take is the receipt's error.
+func (in *Inbox) Tell(ctx context.Context, id ID, key string, e planner.Event) (Receipt, error) {
+	s, err := in.Store.State(ctx, id)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("reading task %s: %w", id, err)
+	}
+	e.At = in.Now()
+	r := routed{rules: in.rules.Load(), fresh: newRecent(), live: []liveTask{{Live{Task: id}, s}}, store: []Inbound{{Key: key, To: id, Event: e}}}
+	return in.submit(ctx, &r)
+}
+
+// Change appends what decide makes of a task as it stands, and wakes the task;
+// nothing when that is nothing. decide is called again when the task went on
+// meanwhile. ErrRefused, ErrNoTask, and errors of decide.
+func (in *Inbox) Change(ctx context.Context, id ID, decide func(planner.State) ([]planner.Event, error)) error {
+	for {
+		in.freezeTask(ctx, id)
+		s, err := in.Store.State(ctx, id)
+		if err != nil {
+			return fmt.Errorf("reading task %s: %w", id, err)
+		}
+		events, err := decide(s)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		for i := range events {
+			events[i].At = in.Now()
+		}
+		err = in.Store.Append(ctx, id, s.Seq, 0, events...)
+		if errors.Is(err, ErrConflict) {
+			continue
+		}
+		if err == nil {
+			in.rouse(ctx, id)
+		}
+		return err
+	}
+}

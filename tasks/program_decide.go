@@ -1,0 +1,212 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"legwork/form"
+	"legwork/planner"
+)
+
+// Ruling is what a person decides by a program about an open question.
+type Ruling struct {
+	By      string // key of the program
+	Name    string // what it is called
+	Admin   bool
+	Own     bool // the program has started the task
+	Approve bool
+	Text    string                     // why, or the answer to a model
+	Values  map[string]json.RawMessage // of a server's form, by field
+	Scope   string                     // empty: this once; planner.ScopeTask
+}
+
+// MisfitError says what of a ruling does not fit its question.
+type MisfitError struct {
+	Field  string // "comment", "value", "value.NAME" or "scope"
+	Detail string
+}
+
+func (e *MisfitError) Error() string { return e.Field + ": " + e.Detail }
+
+// ErrAdminNeeded says that an admin alone may decide so.
+var ErrAdminNeeded = errors.New("only an admin may decide this")
+
+// Ask is what a question of a task is called by: the seq of the event that asks,
+// and the number of the call in it that a model asks by.
+type Ask struct{ Seq, Call int }
+
+// AskOf is the Ask of an ask action. All fields of a server's form are one.
+func AskOf(s planner.State, a planner.Action) Ask {
+	switch subjectOf(a.ID).kind {
+	case "":
+		return Ask{a.Asked, a.Place.Call}
+	case aboutBudget:
+		return Ask{Seq: s.Over}
+	}
+	return Ask{Seq: a.Asked}
+}
+
+// Kinds of question as programs know them.
+const (
+	AskCalls    = "calls"
+	AskQuestion = "question"
+	AskForm     = "form"
+	AskPlan     = "plan"
+	AskBudget   = "budget"
+	AskReview   = "review"
+)
+
+// KindOf is the kind of question that an ask action is.
+func KindOf(a planner.Action) string {
+	switch subjectOf(a.ID).kind {
+	case aboutApproval:
+		return AskCalls
+	case aboutForm:
+		return AskForm
+	case aboutPlan:
+		return AskPlan
+	case aboutBudget:
+		return AskBudget
+	}
+	if a.Place.Subtask == planner.AtReview {
+		return AskReview
+	}
+	return AskQuestion
+}
+
+// Rule decides about a question, as the press of a button does. *MisfitError,
+// ErrAdminNeeded; ErrRefused when it is not open any more.
+func (in *Inbox) Rule(ctx context.Context, id ID, ask Ask, r Ruling) error {
+	var told func()
+	err := in.Change(ctx, id, func(s planner.State) ([]planner.Event, error) {
+		todo := planner.Todo(s)
+		i := slices.IndexFunc(todo, func(a planner.Action) bool { return a.Kind == planner.KindAsk && AskOf(s, a) == ask })
+		if i < 0 {
+			return nil, ErrRefused
+		}
+		a := todo[i]
+		events, err := in.rulings(ctx, id, s, a, r)
+		told = func() {
+			if KindOf(a) == AskBudget {
+				in.extended(ctx, id, r.By, s.Overdraft, r.Approve)
+			} else {
+				in.noteDecision(ctx, id, a.ID, r.By, *events[0].Decision)
+			}
+		}
+		return events, err
+	})
+	if err == nil {
+		told()
+	}
+	return err
+}
+
+// rulings are the events of a decision.
+func (in *Inbox) rulings(ctx context.Context, id ID, s planner.State, a planner.Action, r Ruling) ([]planner.Event, error) {
+	d := planner.Decision{Approve: r.Approve, Text: r.Text}
+	kind := KindOf(a)
+	if r.Scope != "" && (kind != AskCalls || !r.Approve || r.Scope != planner.ScopeTask) {
+		return nil, &MisfitError{"scope", `"task" is allowed when calls are approved, otherwise there is none`}
+	}
+	if len(r.Values) > 0 && kind != AskForm {
+		return nil, &MisfitError{"value", "only the fields of a form take values"}
+	}
+	var e planner.Event
+	if kind == AskCalls || kind == AskForm {
+		var err error
+		if e, err = in.Store.Event(ctx, id, a.Asked); err != nil {
+			return nil, fmt.Errorf("reading question: %w", err)
+		}
+	}
+	switch kind {
+	case AskForm:
+		return r.fields(a, e)
+	case AskCalls:
+		if r.Approve {
+			granted, ok := allows(e.Question, r.Scope)
+			if !ok {
+				return nil, &MisfitError{"scope", "these calls are asked about each time; leave it out"}
+			}
+			d.Scope, d.Grants = granted.Scope, granted.Grants
+		}
+	case AskQuestion:
+		if d.Text == "" {
+			return nil, &MisfitError{"comment", "is needed: it is the answer"}
+		}
+		d.Approve = true
+	case AskBudget:
+		if r.Approve && !in.rules.Load().Budget.extends(r.Admin) || r.Approve && !r.Admin && !r.Own {
+			return nil, fmt.Errorf("%w: the budget is extended by an admin", ErrAdminNeeded)
+		}
+	}
+	return r.event(s, a, d), nil
+}
+
+// event is the decision about a question, as one event.
+func (r Ruling) event(s planner.State, a planner.Action, d planner.Decision) []planner.Event {
+	d.Name = r.Name
+	e := planner.Event{Type: planner.Decided, Action: a.ID, By: r.By, Decision: &d}
+	if KindOf(a) == AskReview {
+		e.Values = planner.ReviewValues(d.Approve)
+	}
+	return []planner.Event{e}
+}
+
+// fields are the answers to all fields of a server's question that are open.
+func (r Ruling) fields(a planner.Action, e planner.Event) ([]planner.Event, error) {
+	about := subjectOf(a.ID)
+	q, _ := formOf(e, about)
+	if q.URL != "" {
+		q = &form.Question{URL: q.URL}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
+		if !slices.ContainsFunc(q.Fields, func(f form.Field) bool { return f.Name == name }) {
+			return nil, &MisfitError{"value", fmt.Sprintf("the form has no field %q; %s", name, namesOf(q.Fields))}
+		}
+	}
+	if !r.Approve || len(q.Fields) == 0 {
+		return r.event(planner.State{}, a, planner.Decision{Approve: r.Approve, Text: r.Text}), nil
+	}
+	var events []planner.Event
+	for i := about.field; i < len(q.Fields); i++ {
+		value, err := filledIn(q.Fields[i], r.Values)
+		if err != nil {
+			return nil, err
+		}
+		about.field = i
+		a.ID = askFormID(about)
+		events = append(events, r.event(planner.State{}, a, planner.Decision{Approve: true, Value: value})...)
+	}
+	return events, nil
+}
+
+// filledIn is the value of a field; nil for one that is left out.
+func filledIn(f form.Field, values map[string]json.RawMessage) (json.RawMessage, error) {
+	v := values[f.Name]
+	if len(v) == 0 || string(v) == "null" {
+		if !mayOmit(f) {
+			return nil, &MisfitError{"value." + f.Name, "is needed"}
+		}
+		return f.Default, nil
+	}
+	if err := f.Check(v); err != nil {
+		return nil, &MisfitError{"value." + f.Name, "does not fit the field's schema " + string(f.Schema)}
+	}
+	return v, nil
+}
+
+func namesOf(fields []form.Field) string {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.Name)
+	}
+	if len(names) == 0 {
+		return "it has none"
+	}
+	return "it has " + strings.Join(names, ", ")
+}

@@ -1,0 +1,61 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/planner"
+)
+
+// Problem is the sentence that people read of what cut a task short; empty for
+// none. It is in the task's language.
+func (in *Inbox) Problem(ctx context.Context, id ID, s planner.State, opening *planner.Opening) (string, error) {
+	if s.Why == "" || !s.Settled() {
+		return "", nil
+	}
+	if s.Why == planner.WhyBudget {
+		v := NewView(in.Store, id)
+		if err := v.Refresh(ctx); err != nil {
+			return "", fmt.Errorf("reading task %s: %w", id, err)
+		}
+		return budgetProblem(v, in.Texts), nil
+	}
+	var broken planner.Event
+	if s.Broken > 0 {
+		var err error
+		if broken, err = in.Store.Event(ctx, id, s.Broken); err != nil {
+			return "", fmt.Errorf("reading task %s: %w", id, err)
+		}
+	}
+	return problem(in.Texts, opening.Language, id, s, broken.Problem), nil
+}
+
+// problem says what cut a task short; broken is the last model call that failed,
+// if any did.
+func problem(texts *i18n.Texts, lang string, id ID, s planner.State, broken *planner.Problem) string {
+	data := map[string]any{"Task": string(id)}
+	if broken != nil && broken.Wait > 0 && broken.Code == s.Why {
+		data["Elapsed"] = broken.Wait
+	}
+	return texts.Text(lang, "problem."+s.Why, data)
+}
+
+// Language is a language's code by whatever names it ("de" is none); that of the
+// config for an empty name.
+func (in *Inbox) Language(name string) (code string, ok bool) {
+	if name == "" {
+		return in.rules.Load().Language, true
+	}
+	code = i18n.Match(name)
+	return code, code != ""
+}
+
+// OpenGroups lists the tool groups that a person can use in a chat.
+func (in *Inbox) OpenGroups(ctx context.Context, chat bot.Chat, person bot.Person) ([]Group, error) {
+	return in.groupsFor(ctx, &routed{message: bot.Message{Chat: chat, From: person}, rules: in.rules.Load()})
+}
+
+// Today is the day whose budgets count now: "2026-11-20".
+func (in *Inbox) Today() string { return in.rules.Load().Budget.day(in.Wall()) }
