@@ -1,39 +1,76 @@
 package web
 
 import (
-	"encoding/json"
-	"errors"
+	"maps"
 	"net/http"
-	"runtime/debug"
+	"strings"
 )
 
-// routes are what is served, by exact path.
+// routes are what is open to all, by exact path.
 type routes map[string]route
 
 type route struct {
 	method string // GET also serves HEAD
 	http.Handler
+	anyHost bool // whatever host the request names
+}
+
+// mount is what is served at one address.
+type mount struct {
+	routes
+	hosts
+	door *door // to what needs a token; nil where there is nothing of it
 }
 
 // ServeHTTP implements http.Handler.
-func (to routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	one, ok := to[r.URL.Path]
-	if !ok {
-		problem(w, http.StatusNotFound, "")
+func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	one, open := m.routes[r.URL.Path]
+	if !one.anyHost && !m.answers(r.Host) {
+		problem(w, codeHost, "Nothing is served here under the name that the request gives as its host. If others are to reach legwork under it, set http.public_url to it in the config.")
 		return
+	}
+	switch {
+	case open:
+		one.serve(w, r)
+	case m.door != nil && m.door.leads(r.URL.Path):
+		m.door.ServeHTTP(w, r)
+	default:
+		problem(w, codeNotFound, "")
+	}
+}
+
+func (one route) serve(w http.ResponseWriter, r *http.Request) {
+	allow := one.method
+	if allow == http.MethodGet {
+		allow = "GET, HEAD"
 	}
 	if r.Method != one.method && (one.method != http.MethodGet || r.Method != http.MethodHead) {
-		w.Header().Set("Allow", one.method)
-		problem(w, http.StatusMethodNotAllowed, "")
+		w.Header().Set("Allow", allow)
+		problem(w, codeMethod, "")
 		return
 	}
+	r.Pattern = one.method + " " + r.URL.Path
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	one.ServeHTTP(w, r)
+}
+
+// add serves more.
+func (m mount) add(more routes) { maps.Copy(m.routes, more) }
+
+// docs adds the pages about the API.
+func (m mount) docs(h http.Handler) {
+	if h == nil {
+		return
+	}
+	for _, path := range []string{"/openapi.json", "/docs"} {
+		m.routes[path] = route{method: http.MethodGet, Handler: h}
+	}
 }
 
 func webhooks(hooks map[string]http.Handler) routes {
 	to := routes{}
 	for path, h := range hooks {
-		to[path] = route{http.MethodPost, h}
+		to[path] = route{http.MethodPost, h, true}
 	}
 	return to
 }
@@ -47,10 +84,10 @@ func probes(health func() map[string]error) routes {
 	return routes{
 		"/healthz": {http.MethodGet, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			reply(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok"))
-		})},
+		}), true},
 		"/readyz": {http.MethodGet, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			ready(w, health())
-		})},
+		}), false},
 	}
 }
 
@@ -70,73 +107,18 @@ func ready(w http.ResponseWriter, health map[string]error) {
 	replyJSON(w, status, "application/json", answer)
 }
 
-// problem is an error as RFC 9457 has it.
-func problem(w http.ResponseWriter, status int, detail string) {
-	replyJSON(w, status, "application/problem+json", struct {
-		Type   string `json:"type"`
-		Title  string `json:"title"`
-		Status int    `json:"status"`
-		Detail string `json:"detail,omitempty"`
-	}{"about:blank", http.StatusText(status), status, detail})
-}
+// leads reports whether a path is behind the door.
+func (d *door) leads(path string) bool { return d.behind(path) != nil }
 
-func replyJSON(w http.ResponseWriter, status int, kind string, v any) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // only texts and numbers come here
+// behind is what serves a path; nil for nothing.
+func (d *door) behind(path string) http.Handler {
+	switch {
+	case strings.HasPrefix(path, "/v1/"):
+		return d.api
+	case path == "/mcp":
+		return d.mcp
+	case path == "/metrics":
+		return d.metrics
 	}
-	reply(w, status, kind, append(body, '\n'))
-}
-
-func reply(w http.ResponseWriter, status int, kind string, body []byte) {
-	h := w.Header()
-	h.Set("Content-Type", kind)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // who asked may be gone
-}
-
-// guard turns a panic of a handler into a line of the log and, when nothing was
-// written yet, a 500.
-func (s *Server) guard(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen := &writer{ResponseWriter: w}
-		defer func() {
-			p := recover()
-			if p == nil {
-				return
-			}
-			if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-				panic(p) // how a handler asks for the connection to be closed
-			}
-			s.log.ErrorContext(r.Context(), "a handler panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-			if seen.wrote {
-				panic(http.ErrAbortHandler) // so that half a reply is not taken for a whole one
-			}
-			problem(w, http.StatusInternalServerError, "")
-		}()
-		h.ServeHTTP(seen, r)
-	})
-}
-
-// writer knows whether a reply has begun.
-type writer struct {
-	http.ResponseWriter
-	wrote bool
-}
-
-// Unwrap lets http.ResponseController reach what is below.
-func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// WriteHeader implements http.ResponseWriter.
-func (w *writer) WriteHeader(status int) {
-	w.wrote = w.wrote || status >= http.StatusOK
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements http.ResponseWriter.
-func (w *writer) Write(b []byte) (int, error) {
-	w.wrote = true
-	return w.ResponseWriter.Write(b)
+	return nil
 }

@@ -1,5 +1,7 @@
-// Package web answers over HTTP: whether the process is alive and ready, and
-// the platforms that deliver by webhooks.
+// Package web answers over HTTP: whether the process is alive and ready, the
+// platforms that deliver by webhooks, and, to those who have a token, the API.
+// It knows who calls and how much they may; what they may see and do is decided
+// behind it.
 package web
 
 import (
@@ -12,29 +14,40 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"legwork/tasks/contexts"
 )
 
 // Bounds of a request.
 const (
 	headerTime = 10 * time.Second
 	bodyTime   = 30 * time.Second
-	replyTime  = 60 * time.Second // from the end of the header to the end of the reply
+	replyTime  = 60 * time.Second // from the end of the header to the end of the reply; of the API, for each part of it
 	idleTime   = 2 * time.Minute  // between two requests of a connection
 	maxHeader  = 64 << 10
 	maxBody    = 1 << 20
 )
 
-// stopTime is what requests under way are given after the end of Run's context.
-const stopTime = 5 * time.Second
+// stopTime is what requests under way are given after the end of Run's context,
+// waitTime what those have of it that only wait for something.
+const (
+	stopTime = 5 * time.Second
+	waitTime = time.Second
+)
 
 // Config says where to listen and what to serve there.
 type Config struct {
-	// Listen is the address of /healthz and /readyz, and of the webhooks unless
-	// WebhookListen is set. Empty: none.
+	// Listen is the address of everything but the webhooks, and of those unless
+	// WebhookListen is set. Empty: none. Where it is one of this machine alone, only
+	// requests that name this machine or PublicURL as their host are answered, so
+	// that no page can reach it under a name of its own; but /healthz and webhooks
+	// are for all.
 	Listen string
 	// WebhookListen is an address for the webhooks alone. Empty: they are at
 	// Listen.
 	WebhookListen string
+	// PublicURL is how others reach Listen; empty when they do not.
+	PublicURL string
 	// Health says of each part of the process what is wrong with it, nil for
 	// nothing. It is called for each request of /readyz and may be called several
 	// times at once; what it says is readable to whoever reaches Listen. Nil: there
@@ -43,13 +56,33 @@ type Config struct {
 	// Webhooks are called with POST requests of exactly these paths. Bodies end
 	// with an error after 1 MiB.
 	Webhooks map[string]http.Handler
-	// Log hears of panics and of what could not be served. Nil: nobody does.
+	// Docs is served at /openapi.json and /docs, to everybody. Nil: nothing is.
+	Docs http.Handler
+
+	// Access says who may use what follows; Server.Use changes it.
+	Access Access
+	// API is served below /v1/, MCP at /mcp, and Metrics at /metrics to all but
+	// agents; nil: nothing is. Their requests come with contexts.Caller and the whole
+	// body, at most 1 MiB, so that no deadline ends them while they take long.
+	// Their contexts end when the client is gone, the token is taken back or Run
+	// ends; what a handler writes after that is lost unless Run ended.
+	API, MCP, Metrics http.Handler
+	// Refused hears of requests that were answered by 403, of each token and route
+	// at most once a minute. Nil: nobody does.
+	Refused func(ctx context.Context, p contexts.Principal, route string)
+	// Served hears of every request at Listen when it is over: route is its pattern,
+	// empty when there is none. Nil: nobody does.
+	Served func(route, method string, status int, took time.Duration)
+
+	// Log hears of panics, of what could not be served, of wrong tokens, and at
+	// level debug of every request. Nil: nobody does.
 	Log *slog.Logger
 }
 
 // Server listens on the addresses of its Config.
 type Server struct {
 	log       *slog.Logger
+	door      *door
 	listeners []*listener
 }
 
@@ -67,28 +100,35 @@ func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	public, err := publicHost(c.PublicURL)
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{log: c.Log}
-	hooks, probes := webhooks(c.Webhooks), probes(c.Health)
+	if s.door, err = newDoor(c); err != nil {
+		return nil, err
+	}
+	main := mount{routes: probes(c.Health), hosts: hosts{public: public}, door: s.door}
+	hooks := mount{routes: webhooks(c.Webhooks)}
+	main.docs(c.Docs)
 	if c.WebhookListen == "" {
-		for path, r := range hooks {
-			probes[path] = r
-		}
+		main.add(hooks.routes)
 	}
 	for _, l := range []struct {
 		key, address string
-		routes       routes
-	}{{"http.listen", c.Listen, probes}, {"http.webhook_listen", c.WebhookListen, hooks}} {
+		mount        mount
+	}{{"http.listen", c.Listen, main}, {"http.webhook_listen", c.WebhookListen, hooks}} {
 		if l.address == "" {
 			continue
 		}
-		if err := s.listen(l.key, l.address, l.routes); err != nil {
+		if err := s.listen(l.key, l.address, l.mount, c); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
 	return s, nil
 }
 
-func (s *Server) listen(key, address string, to routes) error {
+func (s *Server) listen(key, address string, to mount, c Config) error {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -98,8 +138,9 @@ func (s *Server) listen(key, address string, to routes) error {
 	case err != nil:
 		return fmt.Errorf("listening on %s, which is %s: %w", address, key, err)
 	}
+	to.hosts.checked = to.door != nil && isLoopback(l.Addr())
 	s.listeners = append(s.listeners, &listener{Listener: l, key: key, server: &http.Server{
-		Handler:           s.guard(http.MaxBytesHandler(to, maxBody)),
+		Handler:           front{next: to, log: s.log, served: c.Served},
 		ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: replyTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -119,8 +160,13 @@ func (s *Server) Address(key string) string {
 	return ""
 }
 
-// Run serves until ctx ends, then lets requests under way end for at most 5 s.
-// After that their connections are closed and their contexts end. It returns earlier, with an
+// Use changes who may call from the next request on. Requests under way whose
+// token is gone, or may do other things now, are cut off.
+func (s *Server) Use(a Access) { s.door.keys.use(a) }
+
+// Run serves until ctx ends, then lets requests under way end for at most 5 s;
+// those that only wait or follow are told to end at once. After that their
+// connections are closed and their contexts end. It returns earlier, with an
 // error, when an address cannot be served any more.
 func (s *Server) Run(ctx context.Context) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -149,6 +195,9 @@ func (s *Server) Run(ctx context.Context) error {
 // stop ends all servers side by side. Connections are closed before the contexts
 // of their requests end, so that no platform takes what was cut off for done.
 func (s *Server) stop(ctx context.Context) {
+	s.door.keys.end(false)
+	waits := time.AfterFunc(waitTime, func() { s.door.keys.end(true) })
+	defer waits.Stop()
 	patience, done := context.WithTimeout(ctx, stopTime)
 	defer done()
 	var stopping sync.WaitGroup

@@ -112,8 +112,8 @@ func TestRoutes(t *testing.T) {
 	if none != "" {
 		t.Errorf("address of no webhook_listen: got %q", none)
 	}
-	missing := `{"type":"about:blank","title":"Not Found","status":404}` + "\n"
-	refused := `{"type":"about:blank","title":"Method Not Allowed","status":405}` + "\n"
+	missing := `{"type":"urn:legwork:problem:not_found","title":"There is nothing here","status":404,"code":"not_found"}` + "\n"
+	refused := `{"type":"urn:legwork:problem:method_not_allowed","title":"Another method is needed","status":405,"code":"method_not_allowed"}` + "\n"
 	for _, c := range []struct {
 		method, at, path string
 		status           int

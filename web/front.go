@@ -1,0 +1,158 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+)
+
+// front is what all requests pass first and last: it gives them a number, turns
+// a panic into a line of the log and, when nothing was written yet, a 500, and
+// notes what came of each.
+type front struct {
+	next   http.Handler
+	log    *slog.Logger
+	served func(route, method string, status int, took time.Duration)
+}
+
+// ServeHTTP implements http.Handler.
+func (f front) ServeHTTP(to http.ResponseWriter, r *http.Request) {
+	begun, id := time.Now(), requestID(r)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	w := &writer{ResponseWriter: to}
+	if r.Method == http.MethodHead {
+		w.flushed = cancel // there is nothing more to come
+	}
+	for name, value := range map[string]string{
+		"X-Request-Id":                 id,
+		"X-Content-Type-Options":       "nosniff",
+		"X-Frame-Options":              "DENY",
+		"Referrer-Policy":              "no-referrer",
+		"Cross-Origin-Resource-Policy": "same-origin",
+		"Content-Security-Policy":      "default-src 'none'; frame-ancestors 'none'",
+		"Cache-Control":                "no-store",
+	} {
+		w.Header().Set(name, value)
+	}
+	r = r.WithContext(ctx)
+	defer f.note(w, r, id, begun)
+	defer f.guard(w, r, id)
+	f.next.ServeHTTP(w, r)
+}
+
+func (f front) guard(w *writer, r *http.Request, id string) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(p) // how a handler asks for the connection to be closed
+	}
+	f.log.ErrorContext(r.Context(), "a handler panicked", "method", r.Method, "path", r.URL.Path, "request", id, "panic", p, "stack", string(debug.Stack()))
+	if w.status != 0 {
+		panic(http.ErrAbortHandler) // so that half a reply is not taken for a whole one
+	}
+	problem(w, codeInternal, "")
+}
+
+func (f front) note(w *writer, r *http.Request, id string, begun time.Time) {
+	took, status := time.Since(begun), w.status
+	if status == 0 {
+		status = http.StatusOK // as net/http has it
+	}
+	if f.served != nil {
+		f.served(r.Pattern, r.Method, status, took)
+	}
+	f.log.DebugContext(r.Context(), "a request was answered", "method", r.Method, "route", r.Pattern, "status", status,
+		"ms", took.Milliseconds(), "token", w.token, "request", id)
+}
+
+// requestID is the name of a request in the log: the one that the client, or a
+// proxy before us, gave it, when it is harmless, or one made up.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	harmless := len(id) > 0 && len(id) <= 64
+	for _, c := range []byte(id) {
+		harmless = harmless && (c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_' || c == '.')
+	}
+	if harmless {
+		return id
+	}
+	return rand.Text()[:16]
+}
+
+// writer knows what became of a reply.
+type writer struct {
+	http.ResponseWriter
+	status  int // 0: the reply has not begun
+	token   string
+	flushed func()       // called when what there is was sent
+	before  func() error // of each write, which it can forbid
+}
+
+// Unwrap lets http.ResponseController reach what is below.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *writer) WriteHeader(status int) {
+	if w.before != nil && w.before() != nil {
+		return
+	}
+	if status >= http.StatusOK && w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *writer) Write(b []byte) (int, error) {
+	if w.before != nil {
+		if err := w.before(); err != nil {
+			return 0, err
+		}
+	}
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (w *writer) Flush() { _ = w.FlushError() }
+
+// FlushError is what http.ResponseController calls.
+func (w *writer) FlushError() error {
+	if w.before != nil {
+		if err := w.before(); err != nil {
+			return err
+		}
+	}
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	err := http.NewResponseController(w.ResponseWriter).Flush()
+	if w.flushed != nil {
+		w.flushed()
+	}
+	return err
+}
+
+func replyJSON(w http.ResponseWriter, status int, kind string, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // only texts and numbers come here
+	}
+	reply(w, status, kind, append(body, '\n'))
+}
+
+func reply(w http.ResponseWriter, status int, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // who asked may be gone
+}
