@@ -23,7 +23,7 @@ package            | of this repository                      | modules
 cmd/legwork        | *                                       | kong yaml/v3 levenshtein cancelreader x/sys
 examples/travel    |                                         | mcp-go flock levenshtein
 
-conf               | bot bot/slack bot/telegram i18n llm planner schedule tools | yaml/v3 fsnotify levenshtein godotenv hujson
+conf               | alerts bot bot/slack bot/telegram i18n llm planner schedule tools | yaml/v3 fsnotify levenshtein godotenv hujson
 setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
@@ -84,7 +84,7 @@ plainjson          |                                         |
 // every package: they put real parts together.
 const (
 	forTests       = "fakes testing store/storetest tasks/enginetest"
-	modulesOfTests = "go-cmp goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term invopop/jsonschema"
+	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term invopop/jsonschema"
 )
 
 // pure packages decide by values alone; impure is what they must not reach for.

@@ -1,0 +1,146 @@
+package alerts
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config says who is told of what. It is the section alerts of the config file.
+type Config struct {
+	// After is how long a task may wait for a person before the admins are told. 0: they are not. A task that asks for a review is told of at once.
+	After time.Duration `yaml:"after,omitempty"`
+	// Chat says whether the admins read in their private chats, too, of tasks that wait or failed, and of servers that are down.
+	Chat bool `yaml:"chat"`
+	// Webhooks are addresses of programs that are told, by names of your choice. Tasks that programs start can have their outcome sent to them as well.
+	Webhooks map[string]Webhook `yaml:"webhooks,omitempty"`
+}
+
+// Webhook is the address of a program that is told by signed requests
+// (standardwebhooks.com).
+type Webhook struct {
+	// URL gets POST requests. It is https, or http within this machine or its private network.
+	URL string `yaml:"url" jsonschema:"required,example=https://example.com/legwork"`
+	// Secret is what the requests are signed with: whsec_ and the base64 of 24 to 64 bytes, or any text of at least 24 characters.
+	Secret string `yaml:"secret" jsonschema:"required"`
+	// Kinds of alerts that are sent; "task.*" means all that begin so. Default: all.
+	Kinds []string `yaml:"kinds,omitempty"`
+}
+
+// Issue is a mistake in a Config: the key, seen from the section, and what is
+// wrong with its value.
+type Issue struct{ Path, Problem string }
+
+// maxAfter is longer than any question waits.
+const maxAfter = 90 * 24 * time.Hour
+
+// maxWebhooks bounds what can be sent at once.
+const maxWebhooks = 50
+
+var webhookName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+
+// Validate lists what is wrong but for unknown kinds, which Unknown finds.
+func (c Config) Validate() []Issue {
+	var list []Issue
+	add := func(path, format string, values ...any) {
+		list = append(list, Issue{path, fmt.Sprintf(format, values...)})
+	}
+	if c.After != 0 && (c.After < time.Second || c.After > maxAfter) {
+		add("after", "%s is out of range; allowed: 0 for never, or 1s to 90d", c.After)
+	}
+	if len(c.Webhooks) > maxWebhooks {
+		add("webhooks", "there are %d; allowed: up to %d", len(c.Webhooks), maxWebhooks)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Webhooks)) {
+		path, w := "webhooks."+name, c.Webhooks[name]
+		if !webhookName.MatchString(name) {
+			add(path, "is not a name for a webhook; allowed: up to 40 lower-case letters, digits, _ and -")
+		}
+		if problem := urlProblem(w.URL); problem != "" {
+			add(path+".url", "%s", problem)
+		}
+		if _, problem := key(w.Secret); problem != "" {
+			add(path+".secret", "%s", problem)
+		}
+	}
+	return list
+}
+
+// Secrets lists what must not show in a log. Addresses are among them: who knows
+// one can often write to it.
+func (c Config) Secrets() []string {
+	var list []string
+	for _, w := range c.Webhooks {
+		list = append(list, w.URL, w.Secret, strings.TrimPrefix(w.Secret, secretPrefix))
+	}
+	return list
+}
+
+// wants reports whether a webhook is to be told of that kind.
+func (w Webhook) wants(kind string) bool {
+	if len(w.Kinds) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(w.Kinds, func(k string) bool {
+		family, all := strings.CutSuffix(k, "*")
+		return k == kind || all && strings.HasPrefix(kind, family)
+	})
+}
+
+func urlProblem(address string) string {
+	const allowed = "allowed: an address such as https://example.com/legwork"
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "":
+		return "is not the address of a program; " + allowed
+	case u.Fragment != "":
+		return "has a fragment (#), which is never sent; " + allowed
+	case u.Scheme == "https", u.Scheme == "http" && near(u.Hostname()):
+		return ""
+	case u.Scheme == "http":
+		return "would carry what it tells over the open network in plain text; allowed: https, and http to this machine or its private network"
+	}
+	return fmt.Sprintf("has the scheme %q; %s", u.Scheme, allowed)
+}
+
+// near reports that a host is this machine, or by its name or address one of a
+// private network: nothing to it crosses the open network.
+func near(host string) bool {
+	if address, err := netip.ParseAddr(host); err == nil {
+		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast()
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	private := []string{".localhost", ".local", ".internal", ".home.arpa", ".svc"} // RFC 6761, 6762, 8375, Kubernetes
+	return !strings.Contains(host, ".") ||
+		slices.ContainsFunc(private, func(end string) bool { return strings.HasSuffix(host, end) })
+}
+
+// secretPrefix is that of keys in base64, and these are bounds of the
+// specification for the length of a key in bytes.
+const (
+	secretPrefix = "whsec_"
+	shortestKey  = 24
+	longestKey   = 64
+)
+
+// key is what a secret signs with, or why it cannot.
+func key(secret string) (raw []byte, problem string) {
+	text, encoded := strings.CutPrefix(secret, secretPrefix)
+	if !encoded {
+		if len(secret) < shortestKey {
+			return nil, fmt.Sprintf("has %d characters, which can be guessed; allowed: at least %d, best \"%s\" and what \"openssl rand -base64 32\" prints", len(secret), shortestKey, secretPrefix)
+		}
+		return []byte(secret), ""
+	}
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(raw) < shortestKey || len(raw) > longestKey {
+		return nil, fmt.Sprintf("begins with %s, but the base64 of %d to %d bytes does not follow; allowed: what \"openssl rand -base64 32\" prints", secretPrefix, shortestKey, longestKey)
+	}
+	return raw, ""
+}

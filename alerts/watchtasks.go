@@ -1,0 +1,311 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"legwork/clip"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+const (
+	// gather is how long events are waited for after one, so that a busy time is
+	// read in few pieces.
+	gather = 250 * time.Millisecond
+	// keepEvery is how often it is stored how far the events were read. What is read
+	// twice is told once all the same.
+	keepEvery = 30 * time.Second
+	// feedPage and rowPage are how much is read at once.
+	feedPage = 1000
+	rowPage  = 200
+	// mostMissed bounds how many tasks are looked through after a gap.
+	mostMissed = 10_000
+)
+
+// place is how far the events of all tasks were read.
+type place struct {
+	Cursor uint64    `json:"cursor"`
+	At     time.Time `json:"at"`
+}
+
+// watch follows the tasks. Only watchTasks touches it.
+type watch struct {
+	*Alerts
+	read    place
+	kept    place
+	waiting map[tasks.ID]wait
+}
+
+// wait is a task that waits for a person.
+type wait struct {
+	since  time.Time
+	review int  // seq of what asked for a review; 0: nothing did
+	told   bool // that it has waited for too long
+}
+
+// watchTasks tells of tasks that fail, wait for too long or ask for a review,
+// until ctx ends.
+func (a *Alerts) watchTasks(ctx context.Context) {
+	changed := make(chan struct{}, 1)
+	stop := a.Store.Follow(func(tasks.ID) { ring(changed) })
+	defer stop()
+	w := &watch{Alerts: a, waiting: map[tasks.ID]wait{}}
+	begun := false
+	for {
+		idle := storeWait
+		err := w.begin(ctx, &begun)
+		if err == nil {
+			idle, err = w.look(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			a.Log.WarnContext(ctx, "the tasks cannot be watched; it is tried again", "cause", err)
+			idle = storeWait
+		}
+		timer := time.NewTimer(idle)
+		select {
+		case <-ctx.Done():
+			w.keep(ctx)
+			timer.Stop()
+			return
+		case <-timer.C:
+		case <-a.moved:
+		case <-changed:
+			pause(ctx, gather)
+		}
+		timer.Stop()
+	}
+}
+
+// begin finds out, once, where the last run has stopped and who waits.
+func (w *watch) begin(ctx context.Context, begun *bool) error {
+	if *begun {
+		return nil
+	}
+	if err := w.Alerts.read(ctx, settingFeed, &w.read); err != nil {
+		return err
+	}
+	if w.read.At.IsZero() { // nothing was watched before: the past is nobody's news
+		_, _, newest, err := w.Store.Feed(ctx, 0, 1)
+		if err != nil {
+			return fmt.Errorf("reading the newest event: %w", err)
+		}
+		w.read = place{newest, w.Now()}
+	}
+	if err := w.findWaiting(ctx); err != nil {
+		return err
+	}
+	*begun = true
+	return nil
+}
+
+// findWaiting reads which tasks wait for a person.
+func (w *watch) findWaiting(ctx context.Context) error {
+	return w.rows(ctx, tasks.TaskQuery{Waits: true}, -1, func(row tasks.Row) (bool, error) { return true, w.consider(ctx, row) })
+}
+
+// rows reads tasks, the newest first, until visit has enough or most were read.
+func (w *watch) rows(ctx context.Context, query tasks.TaskQuery, most int, visit func(tasks.Row) (more bool, err error)) error {
+	query.Limit = rowPage
+	for {
+		rows, more, err := w.Store.Tasks(ctx, query)
+		if err != nil {
+			return fmt.Errorf("listing tasks: %w", err)
+		}
+		for _, row := range rows {
+			if on, err := visit(row); err != nil || !on {
+				return err
+			}
+			query.Before = row.Task
+		}
+		if most -= len(rows); !more || len(rows) == 0 || most == 0 {
+			return nil
+		}
+	}
+}
+
+// look reads what has happened since the last time and tells what has to be told.
+// It returns when the next task will have waited for too long.
+func (w *watch) look(ctx context.Context) (idle time.Duration, err error) {
+	for more := true; more; {
+		if more, err = w.readOn(ctx); err != nil {
+			return 0, err
+		}
+	}
+	if w.read.At.Sub(w.kept.At) >= keepEvery {
+		w.keep(ctx)
+	}
+	return w.tellWaiting(ctx)
+}
+
+// readOn reads one page of events.
+func (w *watch) readOn(ctx context.Context) (more bool, err error) {
+	now := w.Now()
+	entries, oldest, newest, err := w.Store.Feed(ctx, w.read.Cursor, feedPage)
+	if err != nil {
+		return false, fmt.Errorf("reading the events of all tasks: %w", err)
+	}
+	if newest < w.read.Cursor || oldest > w.read.Cursor+1 && newest > 0 {
+		if err := w.catchUp(ctx); err != nil {
+			return false, err
+		}
+		w.read = place{newest, now}
+		return false, nil
+	}
+	seen := map[tasks.ID]bool{}
+	for _, e := range entries {
+		if seen[e.Task] {
+			continue
+		}
+		seen[e.Task] = true
+		row, err := w.Store.Row(ctx, e.Task)
+		if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) {
+			delete(w.waiting, e.Task)
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("reading task %s: %w", e.Task, err)
+		}
+		if err := w.consider(ctx, row); err != nil {
+			return false, err
+		}
+	}
+	if len(entries) > 0 {
+		w.read.Cursor = entries[len(entries)-1].Cursor
+	}
+	w.read.At = now
+	return len(entries) == feedPage, nil
+}
+
+// catchUp finds what was missed: the data was replaced, or there were too many
+// events meanwhile.
+func (w *watch) catchUp(ctx context.Context) error {
+	w.Log.WarnContext(ctx, "some events of tasks were missed; failed tasks are looked for in the list", "since", w.read.At)
+	clear(w.waiting)
+	if err := w.findWaiting(ctx); err != nil {
+		return err
+	}
+	return w.rows(ctx, tasks.TaskQuery{Statuses: []string{string(planner.Failed)}}, mostMissed, func(row tasks.Row) (bool, error) {
+		if row.Changed.Before(w.read.At) {
+			return true, nil
+		}
+		return true, w.consider(ctx, row)
+	})
+}
+
+// consider notes how a task stands that has changed, and tells what need not wait.
+func (w *watch) consider(ctx context.Context, row tasks.Row) error {
+	if row.Status == string(planner.Failed) {
+		delete(w.waiting, row.Task)
+		return w.tellFailed(ctx, row)
+	}
+	if !row.Waits {
+		delete(w.waiting, row.Task)
+		return nil
+	}
+	was := w.waiting[row.Task]
+	is := wait{since: row.Since, told: was.told && was.since.Equal(row.Since)}
+	s, err := w.Store.State(ctx, row.Task)
+	switch {
+	case errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading task %s: %w", row.Task, err)
+	}
+	if is.review = s.Review; is.review != 0 && is.review != was.review {
+		err = w.tellTask(ctx, row, TaskReview, fmt.Sprintf("%s-%d", row.Task, s.Review), "Task %s needs a review by a person.", "", "")
+	}
+	if err == nil {
+		w.waiting[row.Task] = is
+	}
+	return err
+}
+
+func (w *watch) tellFailed(ctx context.Context, row tasks.Row) error {
+	s, err := w.Store.State(ctx, row.Task)
+	var opened planner.Event
+	if err == nil {
+		opened, err = w.Store.Event(ctx, row.Task, 1)
+	}
+	if err != nil && !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged) {
+		return fmt.Errorf("reading task %s: %w", row.Task, err)
+	}
+	skip := ""
+	if o := opened.Opening; o != nil && o.Notify != nil {
+		skip = o.Notify.Webhook
+	}
+	return w.tellTask(ctx, row, TaskFailed, string(row.Task), "Task %s failed.", s.Why, skip)
+}
+
+// tellWaiting tells of tasks that have waited for too long.
+func (w *watch) tellWaiting(ctx context.Context) (idle time.Duration, err error) {
+	idle = time.Hour
+	after := w.config.Load().After
+	if after == 0 {
+		return idle, nil
+	}
+	for id, is := range w.waiting {
+		if is.told {
+			continue
+		}
+		if left := is.since.Add(after).Sub(w.Now()); left > 0 {
+			idle = min(idle, left)
+			continue
+		}
+		row, err := w.Store.Row(ctx, id)
+		if err == nil && row.Waits {
+			err = w.tellTask(ctx, row, TaskWaiting, fmt.Sprintf("%s-%d", id, is.since.Unix()), "Task %s has been waiting for a person for "+after.String()+" or longer.", "", "")
+		}
+		if err != nil && !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged) {
+			return 0, err
+		}
+		is.told = true
+		w.waiting[id] = is
+	}
+	return idle, nil
+}
+
+// shownGoal is how much of a goal is told, in runes.
+const shownGoal = 200
+
+// tellTask queues that something is with a task; skip is the webhook that gets the
+// outcome anyway.
+func (w *watch) tellTask(ctx context.Context, row tasks.Row, kind, id, summary, problem, skip string) error {
+	t := Task{
+		ID: row.Task, State: row.Status, Goal: clip.Line(row.Goal, shownGoal), Chat: row.Chat.Key(), From: row.From.Key(),
+		Created: row.Opened.UTC(), Updated: row.Changed.UTC(), Problem: problem,
+	}
+	if row.Waits {
+		since := row.Since.UTC()
+		t.Since = &since
+	}
+	return w.queue(ctx, w.deliveries(occasion{
+		kind: kind, id: id, skip: skip, data: Data{Summary: fmt.Sprintf(summary, row.Task), Task: object(t)},
+	}))
+}
+
+// keep stores how far the events were read.
+func (w *watch) keep(ctx context.Context) {
+	if w.read.Cursor == w.kept.Cursor && !w.kept.At.IsZero() || w.read.At.IsZero() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
+	defer cancel()
+	if err := w.write(ctx, settingFeed, w.read); err != nil {
+		w.Log.WarnContext(ctx, "it could not be stored how far the tasks were watched", "cause", err)
+		return
+	}
+	w.kept = w.read
+}
+
+// pause waits, less when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
