@@ -13,6 +13,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"legwork/failpoint"
+	"legwork/telemetry"
 )
 
 // How often and how patiently one model is tried within one call.
@@ -38,10 +39,12 @@ func (m *Models) Call(ctx context.Context, r Request, stream func(Delta)) (Reply
 	if failpoint.Fault("result-orphaned") {
 		r.Messages = slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool { return m.Role == ToolRole })
 	}
-	c := &call{models: m, request: r, stream: stream}
+	ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.Chat+" "+first.config.Model)
+	c := &call{models: m, request: r, stream: stream, span: span}
 	reply, err := c.run(ctx, m.chain(first))
 	reply.Usage = c.usage
 	reply.Elapsed = time.Since(begin)
+	c.tell(first, reply, err)
 	return reply, err
 }
 
@@ -52,6 +55,8 @@ type call struct {
 	stream   func(Delta)
 	streamed bool // deltas went out since the last Reset
 	usage    Usage
+	attempts int
+	span     *telemetry.Span
 	partial  string // the longest text that was cut off
 	paid     bool   // an attempt was paid for since the call was let go on
 	enough   bool   // it is not let go on
@@ -184,9 +189,10 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	}
 	out := e.wire(c.request)
 	ctx, given := watched(ctx)
+	begin := time.Now()
 	d, f := e.send(ctx, out, c.emit())
 	for f != nil && (e.adapt(out, f) || e.learnContext(f, promptBytes(out), c.models.log)) {
-		out = e.wire(c.request)
+		out, begin = e.wire(c.request), time.Now()
 		d, f = e.send(ctx, out, c.emit())
 	}
 	if f != nil {
@@ -200,6 +206,7 @@ func (c *call) attempt(ctx context.Context, e *endpoint) (Reply, *fault) {
 	if paid {
 		c.usage, c.paid = c.usage.Add(usage), true
 	}
+	c.tried(ctx, e, begin, d, f, usage)
 	if f != nil {
 		return Reply{}, f
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // draft is a reply while it comes in.
@@ -15,12 +16,13 @@ type draft struct {
 	thinking strings.Builder
 	calls    []*callDraft
 	usage    Usage
-	counted  bool   // the endpoint reported usage
-	finish   string // its reason to finish; empty: not yet
-	pieces   bool   // a delta was seen
-	most     int    // bytes that the reply may have
-	bytes    int    // that it has
-	choices  bool   // an event of the protocol was seen
+	counted  bool      // the endpoint reported usage
+	finish   string    // its reason to finish; empty: not yet
+	pieces   bool      // a delta was seen
+	began    time.Time // when the first one was; zero before
+	most     int       // bytes that the reply may have
+	bytes    int       // that it has
+	choices  bool      // an event of the protocol was seen
 }
 
 // callDraft is a tool call while it comes in.
@@ -73,7 +75,9 @@ func (d *draft) take(data []byte) error {
 		if part.empty() && !d.pieces {
 			part = choice.Message
 		}
-		d.pieces = d.pieces || !part.empty()
+		if !d.pieces && !part.empty() {
+			d.pieces, d.began = true, time.Now()
+		}
 		if err := d.add(part); err != nil {
 			return err
 		}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
+
+	"legwork/telemetry"
 )
 
 // Options are what the config does not say. The zero value is for production.
@@ -36,6 +38,8 @@ type Options struct {
 	// OnHealth hears, once each, that a model is left alone from now on and
 	// that it answers again. It must not wait or call the models.
 	OnHealth func(model string, h Health)
+	// Metrics count calls and what they used; may be nil.
+	Metrics *telemetry.Metrics
 }
 
 // Models are the configured models. They implement Model and are safe for
@@ -50,6 +54,7 @@ type Models struct {
 
 	onHealth func(string, Health)
 	gate     func() error
+	metrics  *telemetry.Metrics
 }
 
 // endpoint is one configured model and what was learnt about it.
@@ -87,7 +92,7 @@ func New(cfg Config, opts Options) (*Models, error) {
 	opts = opts.withDefaults()
 	m := &Models{
 		config: cfg.WithDefaults(), byName: map[string]*endpoint{}, log: opts.Log, sleep: opts.Sleep, now: opts.Now,
-		onHealth: opts.OnHealth, gate: opts.Gate,
+		onHealth: opts.OnHealth, gate: opts.Gate, metrics: opts.Metrics,
 		client: &http.Client{
 			Transport:     opts.Transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

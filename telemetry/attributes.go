@@ -15,6 +15,8 @@ const (
 	ToolCallID   = "gen_ai.tool.call.id"
 	ErrorType    = "error.type"
 
+	ServerAddress = "server.address"
+
 	Method     = "http.request.method"
 	Route      = "http.route"
 	StatusCode = "http.response.status_code"
@@ -29,6 +31,7 @@ const (
 	OutcomeKey  = "legwork.outcome"
 	Rounds      = "legwork.rounds"
 	Attempts    = "legwork.attempts"
+	EventsKey   = "legwork.events"
 )
 
 // The operations of gen_ai.operation.name.

@@ -81,10 +81,9 @@ func (m *Metrics) SubtaskEnded(group, outcome string, took time.Duration) {
 }
 
 // Decided counts what a person, or the end of the time for it, decided.
-func (m *Metrics) Decided(decision string, waited time.Duration) {
+func (m *Metrics) Decided(decision string) {
 	if m != nil {
 		m.approvals.Inc(decision)
-		m.approvalTime.Observe(waited.Seconds())
 	}
 }
 

@@ -10,7 +10,6 @@ type families struct {
 	subtasks              *prom.Counter
 	subtaskTime           *prom.Histogram
 	approvals             *prom.Counter
-	approvalTime          *prom.Histogram
 	modelCalls            *prom.Counter
 	modelTime, firstToken *prom.Histogram
 	attempts              *prom.Counter
@@ -80,7 +79,6 @@ func (f *families) ofTasks(r *prom.Registry) {
 	f.subtasks = r.Counter("legwork_subtasks_total", "Sub-tasks that ended, by tool group and outcome.", "group", "outcome")
 	f.subtaskTime = r.Histogram("legwork_subtask_duration_seconds", "From the first call of a sub-task to its end.", workBounds(), "group")
 	f.approvals = r.Counter("legwork_approvals_total", "Questions to people that were decided, by what was decided.", "decision")
-	f.approvalTime = r.Histogram("legwork_approval_wait_seconds", "How long a question waited for a person's decision.", workBounds())
 	f.approvalsWaiting = r.Gauge("legwork_approvals_waiting", "Tasks that wait for a person.")
 	f.oldestApproval = r.Gauge("legwork_approvals_oldest_seconds", "For how long the first of the tasks that wait for a person has been waiting.")
 	f.budgetLimit = r.Gauge("legwork_budget_limit_usd", "The money that may be spent today, extensions included.", "budget")

@@ -29,6 +29,7 @@ import (
 
 	"legwork/store/rules"
 	"legwork/tasks"
+	"legwork/telemetry"
 )
 
 // FileName is the data file's name in the data directory.
@@ -62,6 +63,8 @@ type Options struct {
 	Backups func() []string
 	// Log hears of damage that is worked around. Nil: nobody does.
 	Log *slog.Logger
+	// Metrics count transactions and what they mean for tasks; may be nil.
+	Metrics *telemetry.Metrics
 }
 
 // Store implements tasks.Store.

@@ -14,6 +14,7 @@ import (
 	"legwork/planner"
 	"legwork/store/rules"
 	"legwork/tasks"
+	"legwork/telemetry"
 )
 
 // Bounds of one transaction.
@@ -32,11 +33,13 @@ type job struct {
 
 // Open implements tasks.Store.
 func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receipt, error) {
+	ctx, span := telemetry.Start(ctx, telemetry.Internal, "store open")
 	var receipts []tasks.Receipt
 	err := s.submit(ctx, func(stage *rules.Stage) (err error) {
 		receipts, err = stage.Open(batch)
 		return err
 	})
+	span.End(err)
 	if err != nil {
 		return nil, fmt.Errorf("storing %d messages: %w", len(batch), err)
 	}
@@ -45,10 +48,18 @@ func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receip
 
 // Append implements tasks.Store.
 func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
+	ctx, span := telemetry.Start(ctx, telemetry.Internal, "store append")
 	change := func(stage *rules.Stage) error { return stage.Append(id, after, fence, e...) }
 	err := s.submit(ctx, change)
 	if s.repair(ctx, id, err) {
 		err = s.submit(ctx, change)
+	}
+	span.Number(telemetry.EventsKey, len(e))
+	if errors.Is(err, tasks.ErrRefused) || errors.Is(err, tasks.ErrConflict) {
+		span.Text(telemetry.OutcomeKey, telemetry.Refused) // it is not wanted any more
+		span.End(nil)
+	} else {
+		span.End(err)
 	}
 	if err != nil {
 		return fmt.Errorf("appending events: %w", err)
@@ -189,7 +200,7 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 	}
 	var lanes map[string][]liveRow
 	if !changes.Empty() {
-		lanes, err = s.commit(b, changes, now)
+		lanes, err = s.measured(b, changes, now, len(jobs))
 	}
 	if rollback := guard(tx.Rollback); rollback != nil && !errors.Is(rollback, bolterrors.ErrTxClosed) {
 		err = errors.Join(err, rollback)
@@ -218,6 +229,19 @@ func collect(stage *rules.Stage, jobs []*job, more <-chan *job) []*job {
 		}
 	}
 	return jobs
+}
+
+// measured is commit, counted.
+func (s *Store) measured(b base, changes *rules.Changes, now time.Time, jobs int) (map[string][]liveRow, error) {
+	m, begin := s.o.Metrics, time.Now()
+	lanes, err := s.commit(b, changes, now)
+	if err != nil {
+		m.NotCommitted()
+		return nil, err
+	}
+	m.Committed(jobs, time.Since(begin))
+	changes.Measure(m, s.cache.state)
+	return lanes, nil
 }
 
 // commit writes what the jobs changed and makes it durable. It returns the lanes

@@ -1,0 +1,70 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	"legwork/telemetry"
+)
+
+// tried counts one attempt, which began then.
+func (c *call) tried(ctx context.Context, e *endpoint, begin time.Time, d *draft, f *fault, used Usage) {
+	c.attempts++
+	outcome := telemetry.OK
+	switch {
+	case f != nil && ctx.Err() != nil:
+		outcome = telemetry.Given
+	case f != nil:
+		outcome = string(f.problem)
+		c.span.Event("attempt failed: " + outcome)
+	}
+	c.models.metrics.ModelTried(e.name, outcome, telemetry.Tokens{
+		Input: used.Input, CachedInput: used.CachedInput, Output: used.Output, Cost: used.Cost,
+	})
+	if d != nil && !d.began.IsZero() {
+		c.models.metrics.FirstToken(e.name, d.began.Sub(begin))
+		c.span.Event("first token")
+	}
+}
+
+// tell counts the whole call and ends its span.
+func (c *call) tell(first *endpoint, reply Reply, err error) {
+	outcome := telemetry.OK
+	var failed *Error
+	switch {
+	case errors.As(err, &failed):
+		outcome = string(failed.Problem)
+		c.span.Fail(outcome)
+	case err != nil:
+		outcome = telemetry.Given
+	}
+	model := reply.Model
+	if model == "" {
+		model = first.name
+	}
+	role := c.request.Role
+	c.models.metrics.ModelCalled(model, role, outcome, reply.Elapsed)
+	c.describe(first, model, reply)
+	c.span.End(nil)
+}
+
+func (c *call) describe(first *endpoint, model string, reply Reply) {
+	if c.span == nil {
+		return
+	}
+	used := c.models.byName[model]
+	c.span.Text(telemetry.Operation, telemetry.Chat)
+	c.span.Text(telemetry.Provider, "openai") // its protocol, whoever speaks it
+	c.span.Text(telemetry.Model, first.config.Model)
+	c.span.Text(telemetry.ModelUsed, used.config.Model)
+	if u, err := url.Parse(used.config.BaseURL); err == nil {
+		c.span.Text(telemetry.ServerAddress, u.Hostname())
+	}
+	c.span.Text(telemetry.RoleKey, c.request.Role)
+	c.span.Number(telemetry.Attempts, c.attempts)
+	c.span.Number(telemetry.InputTokens, reply.Usage.Input)
+	c.span.Number(telemetry.CachedTokens, reply.Usage.CachedInput)
+	c.span.Number(telemetry.OutputTokens, reply.Usage.Output)
+}

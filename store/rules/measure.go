@@ -1,0 +1,65 @@
+package rules
+
+import (
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/telemetry"
+)
+
+// Measure counts what a transaction that is durable meant for its tasks. before
+// is how a task was, as far as that is known.
+func (c *Changes) Measure(m *telemetry.Metrics, before func(tasks.ID) (planner.State, bool)) {
+	if m == nil {
+		return
+	}
+	for i := range c.Records {
+		e := &c.Records[i].Event
+		m.Stored(string(e.Type))
+		switch {
+		case e.Opening != nil:
+			m.TaskOpened(e.Opening.Chat.Platform)
+		case e.Decision != nil:
+			m.Decided(decision(e))
+		}
+	}
+	for id, now := range c.States {
+		was, known := before(id)
+		if !known {
+			was = planner.State{}
+		}
+		c.measure(m, id, &was, &now)
+	}
+	for _, id := range c.Dropped {
+		m.TaskEnded(c.Tasks[id].Chat.Platform, string(planner.Failed), 0)
+	}
+}
+
+func (c *Changes) measure(m *telemetry.Metrics, id tasks.ID, was, now *planner.State) {
+	for i := range now.Subtasks {
+		w := &now.Subtasks[i]
+		if !over(w.State) || i < len(was.Subtasks) && over(was.Subtasks[i].State) {
+			continue
+		}
+		m.SubtaskEnded(w.Name, string(w.State), w.Ended.Sub(w.Began))
+	}
+	if now.Finished() && !was.Finished() {
+		m.TaskEnded(c.Tasks[id].Chat.Platform, string(now.Outcome), now.Last.Sub(now.Opened))
+	}
+}
+
+func over(s planner.SubState) bool {
+	return s == planner.SubDone || s == planner.SubFailed || s == planner.SubSkipped
+}
+
+// decision is what a person said, or that nobody did in time.
+func decision(e *planner.Event) string {
+	switch {
+	case e.By == "":
+		return "lapsed"
+	case e.Decision.Approve:
+		return "approved"
+	case len(e.Decision.Value) > 0 || e.Decision.Text != "":
+		return "answered"
+	}
+	return "denied"
+}
