@@ -109,6 +109,7 @@ func (d *door) letIn(w *writer, r *http.Request, c *call) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.Pattern = r.Method + " " + mounted(r.URL.Path)
 	d.behind(r.URL.Path).ServeHTTP(w, r)
+	w.route = r.Pattern
 	w.before = nil
 	_ = control.SetWriteDeadline(time.Now().Add(replyTime))
 	switch {
@@ -116,8 +117,8 @@ func (d *door) letIn(w *writer, r *http.Request, c *call) {
 		panic(http.ErrAbortHandler) // so that half a reply is not taken for a whole one
 	case c.revoked():
 		unauthorized(w, true, gone)
-	case w.status == http.StatusForbidden && d.refused != nil && c.news(r.Pattern, time.Now()):
-		d.refused(context.WithoutCancel(r.Context()), contexts.Caller(r.Context()), r.Pattern)
+	case w.status == http.StatusForbidden && d.refused != nil && c.news(w.route, time.Now()):
+		d.refused(context.WithoutCancel(r.Context()), contexts.Caller(r.Context()), w.route)
 	}
 }
 

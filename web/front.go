@@ -67,9 +67,9 @@ func (f front) note(w *writer, r *http.Request, id string, begun time.Time) {
 		status = http.StatusOK // as net/http has it
 	}
 	if f.served != nil {
-		f.served(r.Pattern, r.Method, status, took)
+		f.served(w.route, r.Method, status, took)
 	}
-	f.log.DebugContext(r.Context(), "a request was answered", "method", r.Method, "route", r.Pattern, "status", status,
+	f.log.DebugContext(r.Context(), "a request was answered", "method", r.Method, "route", w.route, "status", status,
 		"ms", took.Milliseconds(), "token", w.token, "request", id)
 }
 
@@ -90,10 +90,18 @@ func requestID(r *http.Request) string {
 // writer knows what became of a reply.
 type writer struct {
 	http.ResponseWriter
-	status  int // 0: the reply has not begun
-	token   string
+	status  int          // 0: the reply has not begun
+	token   string       // name of the one that it was asked with
+	route   string       // pattern of what answers
 	flushed func()       // called when what there is was sent
 	before  func() error // of each write, which it can forbid
+}
+
+// routed notes the pattern of what answers a request.
+func routed(w http.ResponseWriter, pattern string) {
+	if w, ok := w.(*writer); ok {
+		w.route = pattern
+	}
 }
 
 // Unwrap lets http.ResponseController reach what is below.

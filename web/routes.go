@@ -49,7 +49,7 @@ func (one route) serve(w http.ResponseWriter, r *http.Request) {
 		problem(w, codeMethod, "")
 		return
 	}
-	r.Pattern = one.method + " " + r.URL.Path
+	routed(w, one.method+" "+r.URL.Path)
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	one.ServeHTTP(w, r)
 }
