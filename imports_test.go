@@ -22,6 +22,7 @@ const table = `
 package            | of this repository                      | modules
 cmd/legwork        | *                                       | kong yaml/v3 levenshtein cancelreader x/sys
 examples/travel    |                                         | mcp-go flock levenshtein
+examples/agents/reviewer |                                   |
 
 conf               | alerts bot bot/slack bot/telegram i18n llm planner schedule tools | yaml/v3 fsnotify levenshtein godotenv hujson
 setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
