@@ -42,7 +42,6 @@ func explained() []explanation {
 		{contexts.ErrConflict, "The task takes this no longer: it is over, or it waits for a person to decide. get_task tells its state."},
 		{contexts.ErrKeyReused, "This idempotency_key was used before, with other arguments. Use a new one for a new call."},
 		{contexts.ErrBusy, "legwork has too much to do at the moment. Wait a minute and try again."},
-		{contexts.ErrPaused, "legwork was paused by an admin and takes no new work. Try again later, or tell your user."},
 		{tasks.ErrFull, "legwork's disk is full, and it takes no new work. Tell your user: an admin must make room."},
 		{tasks.ErrDamaged, "What is stored of this task is damaged and cannot be read. Start another task."},
 	}

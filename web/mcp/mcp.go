@@ -4,13 +4,12 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/mark3labs/mcp-go/server"
 
@@ -28,15 +27,12 @@ type Config struct {
 	Log *slog.Logger
 }
 
-const (
-	maxBody   = 1 << 20
-	writeTime = 30 * time.Second // of one write, after which the client is taken for gone
-)
-
 // New makes the handler of /mcp: streamable HTTP, in the current and the older
 // revisions of the protocol. Who calls is contexts.Caller of each request's
 // context. It keeps no sessions, so that a request may come after a restart, or
 // to another replica, and no request can use what another one brought along.
+// Whoever mounts it bounds bodies and the time of each write, not that of a
+// request: calls wait as long as they are asked to.
 func New(c Config) http.Handler {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -45,7 +41,8 @@ func New(c Config) http.Handler {
 	s := server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false), server.WithInputSchemaValidation(),
 		server.WithInstructions(d.Instructions), server.WithRecovery(), server.WithLogger(c.Log))
 	(&desk{Service: c.Service, log: c.Log, stop: c.Stop, server: s}).add(d)
-	return &handler{http: server.NewStreamableHTTPServer(s, server.WithStateLess(true), server.WithStreamableHTTPLogger(c.Log))}
+	return &handler{http: server.NewStreamableHTTPServer(s, server.WithStateLess(true),
+		server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(c.Log))} // package web looks at Host
 }
 
 // handler stands between net/http and the protocol.
@@ -60,43 +57,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This MCP server has no sessions; send requests with POST.", http.StatusMethodNotAllowed)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		http.Error(w, "The request has more than 1 MiB.", http.StatusRequestEntityTooLarge)
-		return
-	case err != nil:
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
 		http.Error(w, "The request ended too early.", http.StatusBadRequest)
 		return
 	}
-	// A call may wait longer than a request usually may take.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	h.http.Handle(&writer{w, http.NewResponseController(w)}, &server.HTTPRequest{
-		Method: r.Method, URL: r.URL, Header: r.Header, Body: body,
-		Context: context.WithValue(r.Context(), argumentsKey{}, argumentsOf(body)),
-	})
+	r = r.WithContext(context.WithValue(r.Context(), argumentsKey{}, argumentsOf(body)))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	h.http.ServeHTTP(w, r)
 }
-
-// writer gives each write a time of its own, and finds what flushes below other
-// writers.
-type writer struct {
-	http.ResponseWriter
-	control *http.ResponseController
-}
-
-// Write implements server.HTTPResponseWriter.
-func (w *writer) Write(b []byte) (int, error) {
-	//nolint:forbidigo // sockets go by the clock of the process
-	_ = w.control.SetWriteDeadline(time.Now().Add(writeTime)) // without it the server's own holds
-	return w.ResponseWriter.Write(b)
-}
-
-// Flush implements server.HTTPResponseWriter.
-func (w *writer) Flush() { _ = w.control.Flush() }
-
-// CanStream implements server.HTTPResponseWriter.
-func (w *writer) CanStream() bool { return true }
 
 type argumentsKey struct{}
 

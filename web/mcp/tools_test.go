@@ -1,0 +1,230 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/llm"
+	"legwork/tasks"
+	"legwork/tasks/contexts"
+	"legwork/testing/servers"
+)
+
+type list struct {
+	Items []contexts.Listed `json:"items"`
+	Next  *string           `json:"next_cursor"`
+}
+
+// external starts a context without a task of legwork's own.
+func (h *house) external(token, goal string) tasks.ID {
+	h.t.Helper()
+	return into[contexts.Task](h.t, h.call(token, "start_task", map[string]any{"goal": goal, "run": false})).ID
+}
+
+func TestTaskIsDone(t *testing.T) {
+	h := newHouse(t)
+	started := into[contexts.Task](t, h.call("agent", "start_task", map[string]any{"goal": "Say hello", "language": "en"}))
+	if started.Goal != "Say hello" || !started.Run || started.From != "agent:agent" {
+		t.Errorf("the task started as %+v", started)
+	}
+	done := into[contexts.Task](t, h.call("agent", "get_task", map[string]any{"task_id": started.ID, "wait_seconds": 20}))
+	if done.State != "done" || done.Answer == nil || *done.Answer != "hello" || done.Finished == nil {
+		t.Errorf("the task ended as %+v, want it done with the answer hello", done)
+	}
+}
+
+func TestWaitingEnds(t *testing.T) {
+	h := newHouse(t)
+	id := h.external("agent", "Write something")
+	for _, token := range []string{"", "wait"} {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		meta := map[string]any{"progressToken": token}
+		if token == "" {
+			meta = nil
+		}
+		got := into[contexts.Task](t, h.read(servers.Call(ctx, h.as("agent"), "get_task", map[string]any{"task_id": id, "wait_seconds": 0.1}, meta)))
+		cancel()
+		if got.State != "working" || got.Answer != nil {
+			t.Errorf("after the time the task is %+v, want it as it stands", got)
+		}
+	}
+}
+
+func TestWaitingEndsWithLegwork(t *testing.T) {
+	h := newHouse(t)
+	id := h.external("agent", "Write something")
+	for tool, arguments := range map[string]map[string]any{
+		"get_task":  {"task_id": id, "wait_seconds": 300},
+		"get_state": {"task_id": id, "wait_seconds": 300},
+	} {
+		c := h.as("agent")
+		got := make(chan result, 1)
+		go func() {
+			r, err := servers.Call(context.Background(), c, tool, arguments, nil)
+			got <- h.read(r, err)
+		}()
+		if tool == "get_state" {
+			close(h.stop)
+		}
+		defer func() {
+			select {
+			case r := <-got:
+				if r.refused != "" {
+					t.Errorf("%s: %s", tool, r.refused)
+				}
+			case <-time.After(20 * time.Second):
+				t.Errorf("%s still waits after the end", tool)
+			}
+		}()
+	}
+}
+
+func TestWaiterIsGone(t *testing.T) {
+	h := newHouse(t)
+	id := h.external("agent", "Write something")
+	heard := make(chan string, 10)
+	c := h.as("agent")
+	c.OnNotification(func(n mcp.JSONRPCNotification) { heard <- n.Method })
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan error, 1)
+	go func() {
+		_, err := servers.Call(ctx, c, "get_task", map[string]any{"task_id": id, "wait_seconds": 300}, map[string]any{"progressToken": 1})
+		over <- err
+	}()
+	if method := <-heard; method != "notifications/progress" {
+		t.Errorf("the first notification is %s, want progress", method)
+	}
+	cancel()
+	if err := <-over; err == nil {
+		t.Error("a call that was given up returned a result")
+	}
+	// That nothing is left of it is what the end of the tests looks at.
+}
+
+func TestStateIsShared(t *testing.T) {
+	h := newHouse(t)
+	id := h.external("agent", "Write something")
+	set := into[contexts.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"outline": []string{"a"}, "big": json.RawMessage("12345678901234567890")}}))
+	if string(set.Values["big"]) != "12345678901234567890" || set.Version == 0 {
+		t.Errorf("the state became %s at version %d, want every digit kept", set.Values, set.Version)
+	}
+	waiting := make(chan result, 1)
+	go func() {
+		waiting <- h.call("other", "get_state", map[string]any{"task_id": id, "keys": []string{"draft"}, "after_version": set.Version, "wait_seconds": 20})
+	}()
+	into[contexts.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"outline": nil}}))
+	into[contexts.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": "words"}}))
+	got := into[contexts.Shared](t, <-waiting)
+	if len(got.Values) != 1 || string(got.Values["draft"]) != `"words"` {
+		t.Errorf("who waits for the draft got %s, want it alone", got.Values)
+	}
+	if r := h.call("other", "update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": "mine"}, "if_version": set.Version}); !strings.Contains(r.refused, "get_state") {
+		t.Errorf("a change of an old version gave %+v, want to be told to read it again", r)
+	}
+	all := into[contexts.Shared](t, h.call("other", "get_state", map[string]any{"task_id": id}))
+	if _, ok := all.Values["outline"]; ok || string(all.Values["draft"]) != `"words"` {
+		t.Errorf("the state is %s, want the draft and no outline", all.Values)
+	}
+}
+
+func TestMessagesAreAdded(t *testing.T) {
+	h := newHouse(t)
+	id := h.external("agent", "Write something")
+	content := `{"to":"other","text":"Write the draft","page":12345678901234567890}`
+	m := into[contexts.Message](t, h.call("agent", "add_message", map[string]any{"task_id": id, "type": "delegation", "content": json.RawMessage(content), "idempotency_key": "k"}))
+	if m.Type != "delegation" || m.SenderID != "agent:agent" || m.SenderType != "agent" || !strings.Contains(string(m.Content), "12345678901234567890") {
+		t.Errorf("the message is %+v, want it as it was added", m)
+	}
+	again := into[contexts.Message](t, h.call("agent", "add_message", map[string]any{"task_id": id, "type": "delegation", "content": json.RawMessage(content), "idempotency_key": "k"}))
+	if again.Seq != m.Seq {
+		t.Errorf("the same key added %d and %d", m.Seq, again.Seq)
+	}
+}
+
+func TestListsArePaged(t *testing.T) {
+	h := newHouse(t)
+	var want []tasks.ID
+	for i := range 5 {
+		want = append([]tasks.ID{h.external("agent", fmt.Sprint("Write ", i))}, want...)
+	}
+	var got []tasks.ID
+	arguments := map[string]any{"limit": 2, "state": []string{"working", "waiting"}}
+	for range 4 {
+		page := into[list](t, h.call("viewer", "list_tasks", arguments))
+		for _, item := range page.Items {
+			got = append(got, item.ID)
+		}
+		if page.Next == nil {
+			break
+		}
+		arguments["cursor"] = *page.Next
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the pages held %v, want %v", got, want)
+	}
+	if none := into[list](t, h.call("viewer", "list_tasks", map[string]any{"state": "failed"})); none.Items == nil || len(none.Items) != 0 || none.Next != nil {
+		t.Errorf("of the failed tasks there are %+v, want an empty list", none)
+	}
+}
+
+// TestRoles calls every tool with a token of every role, about a task that the
+// role agent started, and as an agent that did not.
+func TestRoles(t *testing.T) {
+	h := newHouse(t)
+	h.Model.Answer = func(ctx context.Context, _ llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+		<-ctx.Done() // a task that goes on
+		return llm.Reply{}, ctx.Err()
+	}
+	const forbidden, hidden = "may not do this", "not one that you may see"
+	tests := []struct {
+		tool      string
+		arguments map[string]any // besides the task's id
+		want      map[string]string
+	}{
+		{"start_task", map[string]any{"goal": "x", "run": false}, map[string]string{"viewer": forbidden, "operator": "", "admin": "", "agent": "", "other": "", "": forbidden}},
+		{"get_task", nil, map[string]string{"viewer": "", "operator": "", "admin": "", "agent": "", "other": "", "": hidden}},
+		{"get_state", nil, map[string]string{"viewer": "", "operator": "", "admin": "", "agent": "", "other": "", "": hidden}},
+		{"add_message", map[string]any{"type": "observation", "content": "x"}, map[string]string{"viewer": forbidden, "operator": "", "admin": "", "agent": "", "other": ""}},
+		{"update_state", map[string]any{"values": map[string]any{"a": 1}}, map[string]string{"viewer": forbidden, "operator": "", "admin": "", "agent": "", "other": ""}},
+		{"cancel_task", nil, map[string]string{"viewer": forbidden, "operator": "", "admin": "", "agent": "", "other": forbidden}},
+	}
+	for _, test := range tests {
+		for role, want := range test.want {
+			arguments := map[string]any{}
+			for k, v := range test.arguments {
+				arguments[k] = v
+			}
+			if test.tool != "start_task" {
+				arguments["task_id"] = h.external("agent", "Write something")
+			}
+			got := h.call(role, test.tool, arguments)
+			if (got.refused == "") != (want == "") || !strings.Contains(got.refused, want) {
+				t.Errorf("%s with the role %q gave %+v, want a refusal with %q", test.tool, role, got, want)
+			}
+		}
+	}
+	for role, want := range map[string]bool{"viewer": true, "agent": true, "": false} {
+		if got := into[list](t, h.call(role, "list_tasks", nil)); (len(got.Items) > 0) != want {
+			t.Errorf("the role %q lists %d tasks", role, len(got.Items))
+		}
+	}
+}
+
+// TestRightsAreThoseOfTheRequest uses what one token was given with another.
+func TestRightsAreThoseOfTheRequest(t *testing.T) {
+	h := newHouse(t)
+	id := h.external("agent", "Write something")
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cancel_task","arguments":{"task_id":%q}}}`, id)
+	for _, session := range []string{"", "agent", "*"} {
+		if _, got := h.post(http.MethodPost, "viewer", map[string]string{"Mcp-Session-Id": session}, body); !strings.Contains(got, "may not do this") {
+			t.Errorf("with the session %q a viewer got %s", session, got)
+		}
+	}
+}
