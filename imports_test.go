@@ -31,7 +31,7 @@ bot/terminal       | bot bot/markdown i18n                   | x/term x/sys disp
 bot/telegram       | bot bot/markdown telemetry              | telegram-bot-api/v5 backoff/v5 displaywidth
 bot/slack          | bot bot/markdown telemetry              | slack-go/slack gorilla/websocket golang-lru/v2
 web                | tasks/contexts telemetry                | x/time
-web/api            | bot llm planner tasks tasks/contexts telemetry | huma/v2
+web/api            | clip planner plainjson tasks tasks/contexts telemetry | huma/v2
 web/mcp            | bot planner tasks tasks/contexts telemetry | mcp-go
 alerts             | bot planner redact tasks telemetry      | standard-webhooks backoff/v5
 toolbox            | llm form tasks tools tools/client telemetry |

@@ -1,0 +1,119 @@
+// Package api serves what programs can do with tasks over HTTP: the calls under
+// /v1, their OpenAPI document, and a page that tells it to people.
+package api
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"legwork/tasks/contexts"
+)
+
+// Config says what to serve.
+type Config struct {
+	// Service does what is asked for. Who asks is contexts.Caller of a request's
+	// context.
+	Service *contexts.Service
+	// Version is that of the program, for the document. Empty: "dev".
+	Version string
+	// Public is the address that programs reach it by, for the document. Empty: the
+	// one that the document was fetched from.
+	Public string
+	// Stop is closed when the process begins to stop: then streams and long polls
+	// end. Nil: they end with their requests alone.
+	Stop <-chan struct{}
+	// Heartbeat is how often a stream without messages says that it is alive. 0:
+	// 15 s.
+	Heartbeat time.Duration
+	// Log hears of what went wrong inside. Nil: nobody does.
+	Log *slog.Logger
+}
+
+// API is the calls of a Config.
+type API struct {
+	calls calls
+	// routes is made at the first request, since a process whose API nobody uses
+	// needs no schemas in memory.
+	routes func() routes
+}
+
+// routes leads requests to calls, and describes them.
+type routes struct {
+	mux      *http.ServeMux
+	document *huma.OpenAPI
+}
+
+// calls are the handlers.
+type calls struct{ Config }
+
+// New makes an API.
+func New(c Config) *API {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Version == "" {
+		c.Version = "dev"
+	}
+	if c.Heartbeat == 0 {
+		c.Heartbeat = 15 * time.Second
+	}
+	a := &API{calls: calls{c}}
+	a.routes = sync.OnceValue(a.build)
+	return a
+}
+
+// build registers all calls.
+func (a *API) build() routes {
+	mux := http.NewServeMux()
+	h := humago.New(mux, huma.Config{
+		OpenAPI:                      a.calls.document(),
+		Formats:                      map[string]huma.Format{"application/json": format(), "json": format()},
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true,
+		Transformers:                 []huma.Transformer{a.calls.asProblem},
+	})
+	c := &a.calls
+	c.registerTasks(h)
+	c.registerContext(h)
+	c.registerState(h)
+	c.registerStreams(h)
+	c.registerApprovals(h)
+	c.registerReports(h)
+	complete(h.OpenAPI())
+	return routes{mux, h.OpenAPI()}
+}
+
+// format is JSON as it is read and written here. What is read was looked at by
+// checkBody before.
+func format() huma.Format {
+	return huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: json.Unmarshal}
+}
+
+// OpenAPI is the document, as JSON.
+func (a *API) OpenAPI() ([]byte, error) { return json.Marshal(a.routes().document) }
+
+// Handler serves every path under /v1/, those that lead nowhere included.
+func (a *API) Handler() http.Handler { return http.HandlerFunc(a.serve) }
+
+func (a *API) serve(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	mux := a.routes().mux
+	if h, pattern := mux.Handler(r); pattern == "" || !clean(r.URL.Path) {
+		a.unrouted(w, r, h)
+		return
+	}
+	for _, check := range []func(http.ResponseWriter, *http.Request) *ProblemError{checkQuery, checkBody} {
+		if p := check(w, r); p != nil {
+			p.Write(w)
+			return
+		}
+	}
+	mux.ServeHTTP(w, r)
+}

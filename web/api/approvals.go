@@ -1,0 +1,73 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/contexts"
+)
+
+// Decision is the body that decides about an approval.
+type Decision struct {
+	Decision string          `json:"decision" enum:"approve,deny"`
+	Comment  string          `json:"comment,omitempty" maxLength:"65536"`
+	Value    json.RawMessage `json:"value,omitempty"`
+	Scope    string          `json:"scope,omitempty" enum:"call,task,chat"`
+}
+
+type (
+	approvalsRequest struct {
+		Task string `query:"task" maxLength:"200"`
+	}
+	approvalsReply struct {
+		Body Page[contexts.Approval]
+	}
+	decideRequest struct {
+		ID   string `path:"id"`
+		Body Decision
+	}
+)
+
+func (c *calls) approvals(ctx context.Context, in *approvalsRequest) (*approvalsReply, error) {
+	items, err := c.Service.Approvals(ctx, contexts.Caller(ctx), tasks.ID(in.Task))
+	return &approvalsReply{page(items, nil)}, err
+}
+
+func (c *calls) decide(ctx context.Context, in *decideRequest) (*taskReply, error) {
+	t, err := c.Service.Decide(ctx, contexts.Caller(ctx), in.ID, contexts.Decision{
+		Approve: in.Body.Decision == "approve", Comment: in.Body.Comment, Value: in.Body.Value, Scope: scope(in.Body.Scope),
+	})
+	return &taskReply{t}, err
+}
+
+// scope is how far a yes goes, as the machine has it.
+func scope(name string) string {
+	switch name {
+	case "task":
+		return planner.ScopeTask
+	case "chat":
+		return planner.ScopeChat
+	}
+	return ""
+}
+
+func (c *calls) registerApprovals(h huma.API) {
+	register(c, h, operation{
+		method: http.MethodGet, path: "/v1/approvals", id: "listApprovals", tag: "approvals",
+		summary: "List what waits for a person", roles: "viewer, operator, admin",
+		text:   "Calls of tools, questions, plans, budgets and reviews, the oldest first.",
+		answer: page([]contexts.Approval{exampleApproval()}, nil),
+	}, c.approvals)
+	register(c, h, operation{
+		method: http.MethodPost, path: "/v1/approvals/{id}", id: "decideApproval", tag: "approvals",
+		summary: "Decide", roles: "operator, admin; never agent",
+		text: "One decision each: who comes second gets a conflict. `comment` is the answer to a question, or why not; `value` holds the fields of a form; " +
+			"`scope` is how far a yes to calls goes: this `call`, the same tools in this `task`, or in the `chat` (for admins).",
+		problems: []code{codeConflict}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),
+	}, c.decide)
+}

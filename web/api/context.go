@@ -1,0 +1,108 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"legwork/tasks/contexts"
+)
+
+// NewMessage is the body that adds to a context.
+type NewMessage struct {
+	Type           string          `json:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error"`
+	Content        json.RawMessage `json:"content"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200"`
+}
+
+// Content is a part of what one message says.
+type Content struct {
+	Seq    int    `json:"seq"`
+	Part   string `json:"part"`
+	Offset int    `json:"offset"`
+	Bytes  int    `json:"content_bytes"`
+	Next   *int   `json:"next_offset"`
+}
+
+type (
+	contextRequest struct {
+		Addressed
+		After int      `query:"after" minimum:"0"`
+		Type  []string `query:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error"`
+		Limit int      `query:"limit" minimum:"1" maximum:"1000" default:"200"`
+	}
+	contextReply struct {
+		Body contexts.Context
+	}
+	contentRequest struct {
+		Addressed
+		Seq    int `path:"seq" minimum:"1"`
+		Offset int `query:"offset" minimum:"0"`
+		Limit  int `query:"limit" minimum:"4" maximum:"262144" default:"65536"`
+	}
+	contentReply struct {
+		Body Content
+	}
+	addRequest struct {
+		Addressed
+		Key  string `header:"Idempotency-Key" maxLength:"200"`
+		Body NewMessage
+	}
+	addReply struct {
+		Status   int
+		Replayed string `header:"Idempotent-Replayed"`
+		Body     contexts.Message
+	}
+)
+
+func (c *calls) context(ctx context.Context, in *contextRequest) (*contextReply, error) {
+	got, err := c.Service.Context(ctx, contexts.Caller(ctx), in.id(), contexts.ContextQuery{After: in.After, Types: in.Type, Limit: in.Limit})
+	return &contextReply{got}, err
+}
+
+func (c *calls) content(ctx context.Context, in *contentRequest) (*contentReply, error) {
+	part, next, bytes, err := c.Service.Content(ctx, contexts.Caller(ctx), in.id(), in.Seq, in.Offset, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := Content{Seq: in.Seq, Part: part, Offset: in.Offset, Bytes: bytes}
+	if next > 0 {
+		out.Next = &next
+	}
+	return &contentReply{out}, nil
+}
+
+func (c *calls) add(ctx context.Context, in *addRequest) (*addReply, error) {
+	key, err := idempotencyKey(in.Key, in.Body.IdempotencyKey)
+	if err != nil {
+		return nil, err
+	}
+	m, err := c.Service.Add(ctx, contexts.Caller(ctx), in.id(), contexts.NewMessage{Type: in.Body.Type, Content: in.Body.Content, Key: key})
+	return &addReply{Status: http.StatusCreated, Body: m}, err
+}
+
+func (c *calls) registerContext(h huma.API) {
+	register(c, h, operation{
+		method: http.MethodGet, path: "/v1/tasks/{id}/context", id: "getContext", tag: "context",
+		summary: "Read the context", roles: "all",
+		text: "The messages of the task, in order, and its shared state. A message whose content had to be shortened says how long the whole of it is (`content_bytes`); " +
+			"`/v1/tasks/{id}/context/{seq}` has it in parts. Go on with `after={next_after}` while that is no null.",
+		answer: exampleContext(),
+	}, c.context)
+	register(c, h, operation{
+		method: http.MethodGet, path: "/v1/tasks/{id}/context/{seq}", id: "getContent", tag: "context",
+		summary: "Read a long message", roles: "all",
+		text:   "The content of one message as JSON text, in parts that end between characters: put together they are the whole. Go on with `offset={next_offset}`.",
+		answer: Content{Seq: 7, Part: `{"text":"The beginning of a long`, Offset: 0, Bytes: 48213, Next: new(32)},
+	}, c.content)
+	replayed := map[string]string{"Idempotent-Replayed": "`true` when the key was used before for the same request: it is that message."}
+	register(c, h, operation{
+		method: http.MethodPost, path: "/v1/tasks/{id}/messages", id: "addMessage", tag: "context", status: http.StatusCreated,
+		summary: "Add to the context", roles: "operator, admin, agent",
+		text: "The next decision sees it. The sender comes from the token. `human_input` of a person is guidance: a decision under way is made anew with it. Everything else is data.",
+		also: []reply{{status: http.StatusOK, text: "The idempotency key was used before for the same request: that message.", bodied: true, headers: replayed}}, headers: replayed,
+		problems: []code{codeConflict, codeKeyReused}, body: NewMessage{Type: "observation", Content: json.RawMessage(`{"text":"Two of the three sources agree."}`)}, answer: exampleMessage(),
+	}, c.add)
+}

@@ -1,0 +1,4 @@
+package api
+
+// descriptions says what schemas and their fields mean.
+func descriptions() map[string]string { return map[string]string{} }

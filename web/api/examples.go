@@ -1,0 +1,93 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"legwork/tasks"
+	"legwork/tasks/contexts"
+)
+
+// exampleID is the task of all examples.
+const exampleID = "01KAHE0A1B2C3D4E5F6G7H8J9K"
+
+func exampleTime() time.Time { return time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC) }
+
+func exampleNewTask() NewTask {
+	return NewTask{Goal: "Compare the release dates of Go 1.25 and Go 1.26.", Groups: []string{"web"}, Notify: &Notify{Webhook: "ops"}, IdempotencyKey: "compare-1"}
+}
+
+func exampleTask() contexts.Task {
+	began, ended := exampleTime(), exampleTime().Add(time.Minute)
+	answer, result := "Go 1.25 came out in August 2025, Go 1.26 in February 2026.", "Go 1.26 was released in February 2026."
+	return contexts.Task{
+		ID: exampleID, State: "done", Goal: exampleNewTask().Goal, Chat: "api:ops", From: "api:ops", Run: true, Rounds: 1,
+		Subtasks: []contexts.Subtask{{
+			ID: "1/a", Name: "web", Description: "Find the release dates on go.dev", After: []string{}, State: "done", Round: 1,
+			Result: &result, Started: &began, Ended: &ended,
+		}},
+		Answer: &answer, Notify: json.RawMessage(`{"webhook":"ops"}`), Usage: exampleSpent(), Version: 0, Seq: 12,
+		Created: began, Updated: ended, Finished: &ended, Worked: 41.5,
+	}
+}
+
+func exampleSpent() contexts.Usage {
+	return contexts.Usage{Calls: 4, InputTokens: 5210, CachedTokens: 1024, OutputTokens: 811, USD: 0.0031}
+}
+
+func exampleListed() contexts.Listed {
+	return contexts.Listed{
+		ID: exampleID, State: "working", Goal: exampleNewTask().Goal, Chat: "api:ops", From: "api:ops", Run: true, Rounds: 1,
+		Created: exampleTime(), Updated: exampleTime().Add(time.Minute),
+	}
+}
+
+func exampleMessage() contexts.Message {
+	return contexts.Message{
+		Seq: 3, SenderID: "agent:reviewer", SenderType: "agent", Type: "observation",
+		Content: json.RawMessage(`{"text":"Two of the three sources agree."}`), Timestamp: exampleTime(),
+	}
+}
+
+func exampleContext() contexts.Context {
+	return contexts.Context{
+		TaskID: exampleID, Created: exampleTime(), Messages: []contexts.Message{exampleMessage()},
+		Shared: exampleState().Values, Version: exampleState().Version,
+	}
+}
+
+func exampleState() contexts.Shared {
+	return contexts.Shared{
+		Values:  map[string]json.RawMessage{"status": json.RawMessage(`"NEEDS_HUMAN_REVIEW"`), "sources": json.RawMessage(`["RFC 9110","RFC 9457"]`)},
+		Version: 2, Versions: map[string]int{"status": 2, "sources": 1},
+	}
+}
+
+func exampleApproval() contexts.Approval {
+	expires := exampleTime().Add(72 * time.Hour)
+	return contexts.Approval{
+		ID: exampleID + ".7.0", TaskID: exampleID, Kind: "calls", Asked: exampleTime(), Expires: &expires,
+		Calls: []contexts.ApprovalCall{{Tool: "tickets.create", Arguments: json.RawMessage(`{"title":"Broken link on the start page"}`)}},
+		Goal:  "File a ticket about the broken link.", Chat: "slack:C1", AskedFor: "slack:U1",
+	}
+}
+
+func exampleGroup() contexts.Group {
+	return contexts.Group{
+		Name: "web", Description: "Reads public web pages and returns their text.", Approve: "writes",
+		Servers: []contexts.GroupServer{{
+			Name: "web", Healthy: true,
+			Tools: []contexts.GroupTool{{Name: "web.fetch", Description: "Fetches a page as Markdown.", ReadOnly: true}},
+		}},
+	}
+}
+
+func exampleUsage() contexts.UsageRow {
+	return contexts.UsageRow{User: "api:ops", Day: "2026-11-21", Usage: exampleSpent()}
+}
+
+func exampleAudit() tasks.AuditEntry {
+	return tasks.AuditEntry{
+		Seq: 41, At: exampleTime(), Who: "api:ops", Role: "operator", Action: "task.decide", Target: exampleID, Detail: "approve", From: "127.0.0.1",
+	}
+}

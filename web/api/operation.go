@@ -1,0 +1,110 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+// operation is what the document says of a call.
+type operation struct {
+	method, path string
+	id           string
+	summary      string
+	text         string // more about it
+	roles        string // who may call it
+	tag          string
+	status       int // of success; 0: 200
+	also         []reply
+	problems     []code // beside those that follow from its method and path
+	body         any    // an example
+	answer       any    // an example
+	headers      map[string]string
+	waits        bool // with the header Prefer
+}
+
+// reply is one that is no problem and no usual success.
+type reply struct {
+	status  int
+	text    string
+	bodied  bool // as the usual one
+	headers map[string]string
+}
+
+// register leads requests to a handler, and its errors to one place.
+func register[I, O any](c *calls, h huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
+	op := o.huma()
+	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, c.failed(ctx, o.method, err)
+		}
+		return out, nil
+	})
+	o.describe(h.OpenAPI())
+}
+
+// huma is the operation as the library has it. The body was read within the
+// server's time already (checkBody), so no further limit is set on reading: one
+// would end a request that waits for something.
+func (o operation) huma() huma.Operation {
+	if o.status == 0 {
+		o.status = http.StatusOK
+	}
+	op := huma.Operation{
+		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, Tags: []string{o.tag},
+		Description:   o.text + "\n\nRoles: " + o.roles + ".",
+		DefaultStatus: o.status, MaxBodyBytes: maxBody + 1, BodyReadTimeout: -1,
+		Security:  []map[string][]string{{"token": {}}},
+		Responses: map[string]*huma.Response{},
+	}
+	for status, problems := range o.statuses() {
+		op.Responses[strconv.Itoa(status)] = problemResponse(problems)
+	}
+	if o.waits {
+		op.Middlewares = append(op.Middlewares, patient)
+	}
+	return op
+}
+
+// statuses are all problems that the call can answer with, by status.
+func (o operation) statuses() map[int][]code {
+	all := append([]code{codeUnauthorized, codeForbidden, codeInvalid, codeMany, codeInternal, codeStopping}, o.problems...)
+	if len(o.path) > len("/v1/") && hasParameter(o.path) {
+		all = append(all, codeNotFound, codeDamaged)
+	}
+	if o.method != http.MethodGet {
+		all = append(all, codeMalformed, codeSlow, codeLarge, codeMedia, codeFull)
+	}
+	by := map[int][]code{}
+	for _, one := range all {
+		status := kinds()[one].status
+		by[status] = append(by[status], one)
+	}
+	return by
+}
+
+// patient lifts the server's limits from requests that may have to wait; the
+// reply still has to go out in time.
+func patient(ctx huma.Context, next func(huma.Context)) {
+	wait := waiting(ctx.Header("Prefer"))
+	if wait > 0 {
+		_, w := humago.Unwrap(ctx)
+		rc := http.NewResponseController(w)
+		_ = rc.SetReadDeadline(time.Time{}) // a server without deadlines needs none lifted
+		_ = rc.SetWriteDeadline(soon(wait + writeTime))
+	}
+	next(ctx)
+}
+
+// soon is when a span of time is over, by the clock that connections go by.
+func soon(span time.Duration) time.Time {
+	return time.Now().Add(span)
+}
+
+// writeTime is how long one write to a client may take.
+const writeTime = 30 * time.Second

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"legwork/tasks"
+	"legwork/tasks/contexts"
+)
+
+// Me is what a token is.
+type Me struct {
+	Name   string   `json:"name"`
+	Role   string   `json:"role"`
+	Chats  []string `json:"chats"`
+	Groups []string `json:"groups,omitempty"`
+}
+
+type (
+	meReply struct {
+		Body Me
+	}
+	groupsReply struct {
+		Body Page[contexts.Group]
+	}
+	usageRequest struct {
+		By   []string `query:"by" enum:"user,chat,model,day"`
+		From string   `query:"from" format:"date"`
+		To   string   `query:"to" format:"date"`
+	}
+	usageReply struct {
+		Body Page[contexts.UsageRow]
+	}
+	auditRequest struct {
+		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+		Cursor string `query:"cursor" maxLength:"200"`
+	}
+	auditReply struct {
+		Body Page[tasks.AuditEntry]
+	}
+)
+
+func (c *calls) me(ctx context.Context, _ *struct{}) (*meReply, error) {
+	p := contexts.Caller(ctx)
+	return &meReply{Me{Name: p.Name, Role: string(p.Role), Chats: append([]string{}, p.Chats...), Groups: p.Groups}}, nil
+}
+
+func (c *calls) groups(ctx context.Context, _ *struct{}) (*groupsReply, error) {
+	items, err := c.Service.Groups(ctx, contexts.Caller(ctx))
+	return &groupsReply{page(items, nil)}, err
+}
+
+func (c *calls) usage(ctx context.Context, in *usageRequest) (*usageReply, error) {
+	items, err := c.Service.Usage(ctx, contexts.Caller(ctx), in.By, in.From, in.To)
+	return &usageReply{page(items, nil)}, err
+}
+
+func (c *calls) audit(ctx context.Context, in *auditRequest) (*auditReply, error) {
+	text, err := after("audit", in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	var before uint64
+	if text != "" {
+		if before, err = strconv.ParseUint(text, 10, 64); err != nil {
+			return nil, invalid("query.cursor", "not a next_cursor of this list; leave it out to begin at the newest")
+		}
+	}
+	items, err := c.Service.AuditLog(ctx, contexts.Caller(ctx), before, in.Limit)
+	if err != nil {
+		return nil, err
+	}
+	last := ""
+	if n := len(items); n == in.Limit && items[n-1].Seq > 1 {
+		last = strconv.FormatUint(items[n-1].Seq, 10)
+	}
+	return &auditReply{page(items, cursor("audit", last))}, nil
+}
+
+func (c *calls) registerReports(h huma.API) {
+	register(c, h, operation{
+		method: http.MethodGet, path: "/v1/me", id: "getMe", tag: "reports",
+		summary: "Read what the token is", text: "Its name, its role, and whose tasks it may see.", roles: "all",
+		answer: Me{Name: "ops", Role: "operator", Chats: []string{"*"}},
+	}, c.me)
+	register(c, h, operation{
+		method: http.MethodGet, path: "/v1/groups", id: "listGroups", tag: "reports",
+		summary: "List tool groups", text: "The groups that the token's tasks may use, for admins all: their servers, how these are, and their tools.", roles: "all",
+		answer: page([]contexts.Group{exampleGroup()}, nil),
+	}, c.groups)
+	register(c, h, operation{
+		method: http.MethodGet, path: "/v1/usage", id: "listUsage", tag: "reports",
+		summary: "Sum up tokens and money", roles: "viewer, operator, admin",
+		text:   "What was spent between two days, both included (none named: the last 30 days), by any of user, chat, model, day.",
+		answer: page([]contexts.UsageRow{exampleUsage()}, nil),
+	}, c.usage)
+	register(c, h, operation{
+		method: http.MethodGet, path: "/v1/audit", id: "listAudit", tag: "reports",
+		summary: "Read the audit log", text: "Who decided and changed what, the newest first.", roles: "admin",
+		answer: page([]tasks.AuditEntry{exampleAudit()}, cursor("audit", "41")),
+	}, c.audit)
+}

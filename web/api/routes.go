@@ -1,0 +1,66 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// clean reports whether a path is as it is documented; the mux would redirect
+// others.
+func clean(p string) bool { return path.Clean(p) == p }
+
+// unrouted answers requests that lead to no call. What the mux would answer tells
+// whether another method would have led to one.
+func (a *API) unrouted(w http.ResponseWriter, r *http.Request, mux http.Handler) {
+	probe := &headers{header: http.Header{}}
+	if clean(r.URL.Path) {
+		mux.ServeHTTP(probe, r)
+	}
+	allow := probe.header.Get("Allow")
+	switch {
+	case allow == "":
+		problem(codeNotFound, "There is no call at this address; /docs lists all of them.").Write(w)
+	case r.Method == http.MethodOptions:
+		w.Header().Set("Allow", allow)
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		w.Header().Set("Allow", allow)
+		problem(codeMethod, "This address takes "+allow+".").Write(w)
+	}
+}
+
+// headers keeps the headers of a reply and nothing else.
+type headers struct{ header http.Header }
+
+// Header implements http.ResponseWriter.
+func (h *headers) Header() http.Header { return h.header }
+
+// Write implements http.ResponseWriter.
+func (h *headers) Write(b []byte) (int, error) { return len(b), nil }
+
+// WriteHeader implements http.ResponseWriter.
+func (h *headers) WriteHeader(int) {}
+
+// checkQuery refuses what would be read one way by some and another by others.
+func checkQuery(_ http.ResponseWriter, r *http.Request) *ProblemError {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return problem(codeInvalid, "The query of the address cannot be read: write it as name=value&name=value with percent encoding.")
+	}
+	for name, values := range query {
+		if len(values) > 1 {
+			return invalid("query."+name, "given more than once; several values are one, with commas between them")
+		}
+		if !readable(name) || !readable(values[0]) {
+			return invalid("query", "has a NUL, or is not UTF-8")
+		}
+	}
+	return nil
+}
+
+// readable reports whether a text is one that journals can hold.
+func readable(text string) bool {
+	return strings.ToValidUTF8(text, "") == text && !strings.ContainsRune(text, 0)
+}

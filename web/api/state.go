@@ -1,0 +1,238 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"legwork/tasks"
+	"legwork/tasks/contexts"
+)
+
+type (
+	stateRequest struct {
+		Addressed
+		Keys        []string `query:"keys" maxItems:"100" minLength:"1" maxLength:"256"`
+		After       optional `query:"after"`
+		IfNoneMatch string   `header:"If-None-Match"`
+		Prefer      string   `header:"Prefer"`
+	}
+	stateReply struct {
+		Status  int
+		ETag    string `header:"ETag"`
+		Applied string `header:"Preference-Applied"`
+		Body    contexts.Shared
+	}
+	mergeRequest struct {
+		Addressed
+		IfMatch string                     `header:"If-Match"`
+		Body    map[string]json.RawMessage `minProperties:"1" maxProperties:"100"`
+	}
+	patchRequest struct {
+		Addressed
+		IfMatch     string                     `header:"If-Match"`
+		ContentType string                     `header:"Content-Type" hidden:"true"`
+		Body        map[string]json.RawMessage `minProperties:"1" maxProperties:"100"`
+	}
+	mergeReply struct {
+		ETag string `header:"ETag"`
+		Body contexts.Shared
+	}
+)
+
+// state reads the shared state: at once, or as soon as something of it has changed
+// since a version that the request names.
+func (c *calls) state(ctx context.Context, in *stateRequest) (*stateReply, error) {
+	known, err := readTags("If-None-Match", in.IfNoneMatch)
+	if err != nil {
+		return nil, err
+	}
+	who := contexts.Caller(ctx)
+	now, err := c.Service.Shared(ctx, who, in.id())
+	if err != nil {
+		return nil, err
+	}
+	since := in.After.or(known.newest(now.Version))
+	wait := waiting(in.Prefer)
+	if since < 0 {
+		wait = 0 // there is nothing to wait for
+	}
+	if wait > 0 && !news(now, in.Keys, since) && !now.Over {
+		if now, err = c.awaitState(ctx, in, since); err != nil {
+			return nil, err
+		}
+	}
+	out := &stateReply{Status: http.StatusOK, ETag: etag(now.Version), Applied: applied(wait), Body: only(now, in.Keys)}
+	if !in.After.given && since >= 0 && !news(now, in.Keys, since) {
+		out.Status = http.StatusNotModified
+	}
+	return out, nil
+}
+
+// awaitState reads the shared state when something of it has changed.
+func (c *calls) awaitState(ctx context.Context, in *stateRequest, since int) (contexts.Shared, error) {
+	bounded, done := c.until(ctx, waiting(in.Prefer))
+	defer done()
+	now, err := c.Service.AwaitShared(bounded, contexts.Caller(ctx), in.id(), in.Keys, since)
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err() // nobody listens any more, or nobody may
+	}
+	return now, err
+}
+
+// news reports whether one of the keys, or with none anything, has changed since a
+// version.
+func news(s contexts.Shared, keys []string, since int) bool {
+	if len(keys) == 0 {
+		return s.Version > since
+	}
+	return slices.ContainsFunc(keys, func(key string) bool { return s.Versions[key] > since })
+}
+
+// only leaves the keys that were asked for; with none, all of them.
+func only(s contexts.Shared, keys []string) contexts.Shared {
+	if len(keys) == 0 {
+		return s
+	}
+	values, versions := map[string]json.RawMessage{}, map[string]int{}
+	for _, key := range keys {
+		if v, ok := s.Values[key]; ok {
+			values[key] = v
+		}
+		if v, ok := s.Versions[key]; ok {
+			versions[key] = v
+		}
+	}
+	s.Values, s.Versions = values, versions
+	return s
+}
+
+func (c *calls) merge(ctx context.Context, in *mergeRequest) (*mergeReply, error) {
+	return c.mergeIf(ctx, in.id(), in.IfMatch, in.Body)
+}
+
+func (c *calls) patch(ctx context.Context, in *patchRequest) (*mergeReply, error) {
+	if in.ContentType != mergePatch {
+		return c.mergeIf(ctx, in.id(), in.IfMatch, in.Body)
+	}
+	for {
+		now, err := c.Service.Shared(ctx, contexts.Caller(ctx), in.id())
+		if err != nil {
+			return nil, err
+		}
+		if in.IfMatch != "" {
+			return c.mergeIf(ctx, in.id(), in.IfMatch, patched(now.Values, in.Body))
+		}
+		out, err := c.mergeIf(ctx, in.id(), etag(now.Version), patched(now.Values, in.Body))
+		var lost *ProblemError
+		if !errors.As(err, &lost) || lost.Code != codePrecondition || ctx.Err() != nil {
+			return out, err
+		}
+	}
+}
+
+// mergeIf sets keys of the shared state when it has one of the versions of an
+// If-Match header; an empty one stands for all.
+func (c *calls) mergeIf(ctx context.Context, id tasks.ID, ifMatch string, values map[string]json.RawMessage) (*mergeReply, error) {
+	match, err := readTags("If-Match", ifMatch)
+	if err != nil {
+		return nil, err
+	}
+	who := contexts.Caller(ctx)
+	var version *int
+	if ifMatch != "" && !match.any {
+		now, err := c.Service.Shared(ctx, who, id)
+		if err != nil {
+			return nil, err
+		}
+		if !match.strong(now.Version) {
+			return nil, lost(now.Version)
+		}
+		version = &now.Version
+	}
+	merged, err := c.Service.Merge(ctx, who, id, version, values)
+	if errors.Is(err, contexts.ErrPrecondition) {
+		now, err := c.Service.Shared(ctx, who, id)
+		if err != nil {
+			return nil, err
+		}
+		return nil, lost(now.Version)
+	}
+	return &mergeReply{ETag: etag(merged.Version), Body: merged}, err
+}
+
+// lost says that the shared state has another version than was expected.
+func lost(version int) *ProblemError {
+	p := problem(codePrecondition, "Read the state again, and decide anew: it has another version now.")
+	p.Version = &version
+	p.header.Set("ETag", etag(version))
+	return p
+}
+
+// patched are the values of a merge patch's keys once it is applied, as RFC 7396
+// has it: objects are merged at every depth.
+func patched(values, patch map[string]json.RawMessage) map[string]json.RawMessage {
+	out := make(map[string]json.RawMessage, len(patch))
+	for key, change := range patch {
+		out[key] = patchedValue(values[key], change)
+	}
+	return out
+}
+
+func patchedValue(value, change json.RawMessage) json.RawMessage {
+	changes, ok := object(change)
+	if !ok {
+		return change
+	}
+	merged, _ := object(value)
+	if merged == nil {
+		merged = map[string]json.RawMessage{}
+	}
+	for key, change := range changes {
+		if string(change) == "null" {
+			delete(merged, key)
+		} else {
+			merged[key] = patchedValue(merged[key], change)
+		}
+	}
+	raw, err := json.Marshal(merged)
+	if err != nil {
+		panic(err) // of JSON that was read as such
+	}
+	return raw
+}
+
+// object reads JSON that is an object.
+func object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+	var o map[string]json.RawMessage
+	return o, len(raw) > 0 && json.Unmarshal(raw, &o) == nil && o != nil
+}
+
+func (c *calls) registerState(h huma.API) {
+	tag := map[string]string{"ETag": "The version of the state, such as `\"3\"`, for If-Match and If-None-Match."}
+	register(c, h, operation{
+		method: http.MethodGet, path: "/v1/tasks/{id}/state", id: "getState", tag: "state", waits: true,
+		summary: "Read the shared state", roles: "all", headers: tag,
+		text: "At once; or, with `Prefer: wait=60` and a version that is known already, when one of the keys (none named: any) has changed since, " +
+			"the task is over, or so many seconds have passed (300 at most). The version comes as `after=3`, and then the reply is the state in any case, " +
+			"or as `If-None-Match: \"3\"`, and then it is a 304 when nothing has changed.",
+		also:   []reply{{status: http.StatusNotModified, text: "Nothing has changed since the version of If-None-Match.", headers: tag}},
+		answer: exampleState(),
+	}, c.state)
+	merge := operation{
+		method: http.MethodPut, path: "/v1/tasks/{id}/state", id: "putState", tag: "state",
+		summary: "Set keys of the shared state", roles: "operator, admin, agent", headers: tag,
+		text: "Sets the keys of the body and leaves all others as they are; a null deletes a key. With If-Match only when the state has that version. " +
+			"Setting `status` to `NEEDS_HUMAN_REVIEW` makes the task wait for a person, who is alerted; while it waits, agents cannot change `status`.",
+		problems: []code{codeConflict, codePrecondition}, answer: exampleState(),
+		body: map[string]any{"sources": []string{"RFC 9110", "RFC 9457"}, "status": "NEEDS_HUMAN_REVIEW"},
+	}
+	register(c, h, merge, c.merge)
+	merge.method, merge.id = http.MethodPatch, "patchState"
+	merge.text += " As `application/merge-patch+json` the body is a merge patch as RFC 7396 has it: objects in it are merged at every depth."
+	register(c, h, merge, c.patch)
+}

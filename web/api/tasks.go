@@ -1,0 +1,242 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"legwork/tasks"
+	"legwork/tasks/contexts"
+)
+
+// NewTask is the body that starts a task.
+type NewTask struct {
+	Goal           string   `json:"goal" minLength:"1" maxLength:"262144"`
+	Groups         []string `json:"groups,omitempty" maxItems:"100" minLength:"1"`
+	Language       string   `json:"language,omitempty" maxLength:"35"`
+	Notify         *Notify  `json:"notify,omitempty"`
+	Run            *bool    `json:"run,omitempty" nullable:"false"`
+	IdempotencyKey string   `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200"`
+}
+
+// Notify is where an outcome goes.
+type Notify struct {
+	Chat    string `json:"chat,omitempty" minLength:"1" maxLength:"200"`
+	Webhook string `json:"webhook,omitempty" minLength:"1" maxLength:"200"`
+}
+
+// target is nil for a body without one.
+func (n *Notify) target() *contexts.Notify {
+	if n == nil {
+		return nil
+	}
+	return &contexts.Notify{Chat: n.Chat, Webhook: n.Webhook}
+}
+
+// Addressed is the part of a request that names a task.
+type Addressed struct {
+	ID string `path:"id"`
+}
+
+func (t Addressed) id() tasks.ID { return tasks.ID(t.ID) }
+
+type (
+	startRequest struct {
+		Key    string `header:"Idempotency-Key" maxLength:"200"`
+		Prefer string `header:"Prefer"`
+		Body   NewTask
+	}
+	startReply struct {
+		Status   int
+		Location string `header:"Location"`
+		Replayed string `header:"Idempotent-Replayed"`
+		Applied  string `header:"Preference-Applied"`
+		Body     contexts.Task
+	}
+	listRequest struct {
+		State  []string `query:"state" enum:"queued,planning,working,waiting,answering,done,failed,stopped"`
+		Chat   string   `query:"chat" maxLength:"200"`
+		Limit  int      `query:"limit" minimum:"1" maximum:"200" default:"50"`
+		Cursor string   `query:"cursor" maxLength:"200"`
+	}
+	listReply struct {
+		Body Page[contexts.Listed]
+	}
+	getRequest struct {
+		Addressed
+		Prefer string `header:"Prefer"`
+	}
+	getReply struct {
+		Applied string `header:"Preference-Applied"`
+		Body    contexts.Task
+	}
+	taskReply struct {
+		Body contexts.Task
+	}
+	retryRequest struct {
+		Addressed
+		Key  string `header:"Idempotency-Key" maxLength:"200"`
+		Body *Retry
+	}
+	answerRequest struct {
+		Addressed
+		Body Answer
+	}
+)
+
+// Retry is the body that starts a task anew; it may be left out.
+type Retry struct {
+	IdempotencyKey string `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200"`
+}
+
+// Answer is the body that hands in an answer.
+type Answer struct {
+	Text string `json:"text" minLength:"1" maxLength:"262144"`
+}
+
+func (c *calls) start(ctx context.Context, in *startRequest) (*startReply, error) {
+	key, err := idempotencyKey(in.Key, in.Body.IdempotencyKey)
+	if err != nil {
+		return nil, err
+	}
+	who := contexts.Caller(ctx)
+	t, again, err := c.Service.Start(ctx, who, contexts.NewTask{
+		Goal: in.Body.Goal, Groups: in.Body.Groups, Language: in.Body.Language, Notify: in.Body.Notify.target(),
+		External: in.Body.Run != nil && !*in.Body.Run, Key: key,
+	})
+	if err != nil {
+		return nil, err
+	}
+	wait := waiting(in.Prefer)
+	if wait > 0 {
+		if t, err = c.await(ctx, who, t.ID, wait); err != nil {
+			return nil, err
+		}
+	}
+	out := started(t, again)
+	out.Applied = applied(wait)
+	return out, nil
+}
+
+// started is the reply to what starts a task, or would have if it had not been
+// asked for before.
+func started(t contexts.Task, again bool) *startReply {
+	out := &startReply{Status: http.StatusCreated, Location: "/v1/tasks/" + string(t.ID), Body: t}
+	if again {
+		out.Status, out.Replayed = http.StatusOK, "true"
+	}
+	return out
+}
+
+// await reads a task when it is over, at the latest after a while.
+func (c *calls) await(ctx context.Context, who contexts.Principal, id tasks.ID, wait time.Duration) (contexts.Task, error) {
+	bounded, done := c.until(ctx, wait)
+	defer done()
+	t, err := c.Service.Wait(bounded, who, id)
+	if err == nil && ctx.Err() != nil {
+		err = ctx.Err() // nobody listens any more, or nobody may
+	}
+	return t, err
+}
+
+func (c *calls) list(ctx context.Context, in *listRequest) (*listReply, error) {
+	before, err := after("tasks", in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	items, next, err := c.Service.List(ctx, contexts.Caller(ctx), contexts.Query{States: in.State, Chat: in.Chat, Before: tasks.ID(before), Limit: in.Limit})
+	if err != nil {
+		return nil, err
+	}
+	return &listReply{Body: page(items, cursor("tasks", string(next)))}, nil
+}
+
+func (c *calls) get(ctx context.Context, in *getRequest) (*getReply, error) {
+	who, wait := contexts.Caller(ctx), waiting(in.Prefer)
+	if wait == 0 {
+		t, err := c.Service.Get(ctx, who, in.id())
+		return &getReply{Body: t}, err
+	}
+	t, err := c.await(ctx, who, in.id(), wait)
+	return &getReply{Applied: applied(wait), Body: t}, err
+}
+
+func (c *calls) answer(ctx context.Context, in *answerRequest) (*taskReply, error) {
+	t, err := c.Service.Answer(ctx, contexts.Caller(ctx), in.id(), in.Body.Text)
+	return &taskReply{t}, err
+}
+
+func (c *calls) cancel(ctx context.Context, in *Addressed) (*taskReply, error) {
+	t, err := c.Service.Cancel(ctx, contexts.Caller(ctx), in.id())
+	return &taskReply{t}, err
+}
+
+func (c *calls) retry(ctx context.Context, in *retryRequest) (*startReply, error) {
+	var body Retry
+	if in.Body != nil {
+		body = *in.Body
+	}
+	key, err := idempotencyKey(in.Key, body.IdempotencyKey)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.Service.Retry(ctx, contexts.Caller(ctx), in.id(), key)
+	if err != nil {
+		return nil, err
+	}
+	return started(t, false), nil
+}
+
+// idempotencyKey is the key of a request, which may stand in two places.
+func idempotencyKey(header, body string) (string, error) {
+	if header != "" && body != "" && header != body {
+		return "", invalid("header.Idempotency-Key", "another key than idempotency_key of the body; send one of both, or the same")
+	}
+	if !readable(header) {
+		return "", invalid("header.Idempotency-Key", "has a NUL, or is not UTF-8")
+	}
+	return max(header, body), nil
+}
+
+func (c *calls) registerTasks(h huma.API) {
+	startHeaders := map[string]string{
+		"Location": "Where the task is read.", "Idempotent-Replayed": "`true` when the key was used before for the same request: it is that task.",
+	}
+	again := reply{status: http.StatusOK, text: "The idempotency key was used before for the same request: that task, as it stands.", bodied: true, headers: startHeaders}
+	register(c, h, operation{
+		method: http.MethodPost, path: "/v1/tasks", id: "startTask", tag: "tasks", status: http.StatusCreated, waits: true,
+		summary: "Start a task",
+		text: "Legwork plans it, works on it with the groups that the token may use, and answers. With `run: false` it makes a shared context instead, " +
+			"on which agents from outside work until one of them hands in the answer.\n\nA request with an idempotency key can be sent again without starting a second task.",
+		roles: "operator, admin, agent", also: []reply{again}, headers: startHeaders,
+		problems: []code{codeKeyReused, codePaused}, body: exampleNewTask(), answer: exampleTask(),
+	}, c.start)
+	register(c, h, operation{
+		method: http.MethodGet, path: "/v1/tasks", id: "listTasks", tag: "tasks",
+		summary: "List tasks", text: "The newest first, those that the token may see.", roles: "all",
+		answer: page([]contexts.Listed{exampleListed()}, cursor("tasks", exampleID)),
+	}, c.list)
+	register(c, h, operation{
+		method: http.MethodGet, path: "/v1/tasks/{id}", id: "getTask", tag: "tasks", waits: true,
+		summary: "Read a task", text: "With `Prefer: wait=60` the reply comes when the task is over, at the latest after so many seconds (300 at most).", roles: "all",
+		answer: exampleTask(),
+	}, c.get)
+	register(c, h, operation{
+		method: http.MethodPost, path: "/v1/tasks/{id}/answer", id: "answerTask", tag: "tasks",
+		summary: "Hand in the answer", text: "Ends a task that agents from outside work on (`run: false`).", roles: "operator, admin, agent",
+		problems: []code{codeConflict}, body: Answer{Text: "Three reviews agree; the draft is in the shared state."}, answer: exampleTask(),
+	}, c.answer)
+	register(c, h, operation{
+		method: http.MethodPost, path: "/v1/tasks/{id}/cancel", id: "cancelTask", tag: "tasks",
+		summary: "Stop a task", text: "What was found until then is told by its answer. Stopping a task that is over is a conflict.",
+		roles: "operator, admin; agent what it started itself", problems: []code{codeConflict}, answer: exampleTask(),
+	}, c.cancel)
+	register(c, h, operation{
+		method: http.MethodPost, path: "/v1/tasks/{id}/retry", id: "retryTask", tag: "tasks", status: http.StatusCreated,
+		summary: "Start a task anew", text: "Starts a new task with the goal of one that is over.",
+		roles: "operator, admin; agent what it started itself", also: []reply{again}, headers: startHeaders,
+		problems: []code{codeConflict, codeKeyReused, codePaused}, body: Retry{IdempotencyKey: "again-1"}, answer: exampleTask(),
+	}, c.retry)
+}
