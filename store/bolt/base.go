@@ -28,6 +28,7 @@ type cache struct {
 	live, over *simplelru.LRU[tasks.ID, planner.State]
 	lanes      *simplelru.LRU[string, []liveRow] // lists that are never changed
 	altered    *simplelru.LRU[string, uint64]    // rules.Base.Altered
+	fed        *uint64                           // cursor given last; nil: nobody has looked
 }
 
 func newCache() *cache {
@@ -98,6 +99,9 @@ func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
 	defer c.mu.Unlock()
 	for conversation, order := range changes.Altered {
 		c.altered.Add(conversation, order)
+	}
+	if n := len(changes.Records); n > 0 {
+		c.fed = new(changes.Index.Feed + uint64(n) - 1)
 	}
 	for conversation, rows := range lanes {
 		if len(rows) == 0 {

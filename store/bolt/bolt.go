@@ -83,6 +83,7 @@ type Store struct {
 	closing chan struct{}
 	close   sync.Once
 	done    chan struct{} // closed when the writer has ended
+	helpers sync.WaitGroup
 	closed  error
 
 	cache *cache    // the writer's
@@ -134,7 +135,11 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	s.db.Store(db)
 	s.tidy()
 	go s.write()
-	if err := s.disown(ctx); err != nil {
+	err = s.disown(ctx)
+	if err == nil {
+		err = s.enlist(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -271,6 +276,7 @@ func (s *Store) Close() error {
 	s.close.Do(func() {
 		close(s.closing)
 		<-s.done
+		s.helpers.Wait()
 		s.closed = errors.Join(guard(s.db.Load().Close), s.lock.release(s.lost != nil))
 		if s.closed != nil {
 			s.closed = fmt.Errorf("closing store: %w", s.closed)

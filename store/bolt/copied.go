@@ -81,9 +81,18 @@ func (s *Store) disown(ctx context.Context) error {
 	return s.between(ctx, func() error { return s.unmark() })
 }
 
-// unmark runs in the writer's place: the file is no copy any more.
+// unmark runs in the writer's place: the file is no copy any more. What was stored
+// after it was made is unknown, so the feed's numbers go on further up.
 func (s *Store) unmark() error {
 	return classify(guard(func() error {
-		return s.db.Load().Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte(bucketMeta)).Delete([]byte(metaCopied)) })
+		return s.db.Load().Update(func(tx *bbolt.Tx) error {
+			b := base{tx: tx, log: s.log}
+			fed, err := b.jump()
+			if err == nil {
+				s.cache.feed(fed)
+				err = b.bucket(bucketMeta).Delete([]byte(metaCopied))
+			}
+			return err
+		})
 	}))
 }

@@ -29,7 +29,7 @@ const (
 
 // The buckets. Every value is sealed: CRC-32C of key and body, then the body.
 const (
-	bucketMeta     = "meta"     // "format": number; "order": the order number given last; "added": names of added buckets
+	bucketMeta     = "meta"     // "format": number; "order": the order number given last; "added": names of added buckets; see index.go
 	bucketJournal  = "journal"  // task id, seq -> planner.Event as JSON
 	bucketTasks    = "tasks"    // task id -> rules.Task as JSON
 	bucketLive     = "live"     // conversation, order -> liveRow as JSON: the conversation's lane
@@ -48,6 +48,13 @@ const (
 	bucketSchedules = "schedules" // id -> tasks.Schedule as JSON
 	bucketDue       = "due"       // time, id of a schedule -> nothing: those that wait for it
 	bucketSummaries = "summaries" // conversation -> tasks.Summary as JSON
+
+	bucketRows     = "rows"     // task id -> rules.Listing as JSON
+	bucketListed   = "listed"   // room or platform, status, task id -> nothing: see group
+	bucketFeed     = "feed"     // cursor of the first -> events of one transaction, binary
+	bucketAudit    = "audit"    // number -> tasks.AuditEntry as JSON
+	bucketOutgoing = "outgoing" // id -> tasks.Delivery as JSON
+	bucketOutbox   = "outbox"   // time, id of a delivery -> when it is due, webhook
 )
 
 // first are the buckets that every file has.
@@ -60,7 +67,10 @@ func first() []string {
 
 // added are the buckets that files of earlier versions do not have.
 func added() []string {
-	return []string{bucketAccounts, bucketSums, bucketSpent, bucketSchedules, bucketDue, bucketSummaries}
+	return []string{
+		bucketAccounts, bucketSums, bucketSpent, bucketSchedules, bucketDue, bucketSummaries,
+		bucketRows, bucketListed, bucketFeed, bucketAudit, bucketOutgoing, bucketOutbox,
+	}
 }
 
 func buckets() []string { return append(first(), added()...) }

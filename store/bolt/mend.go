@@ -38,7 +38,7 @@ func (r *restoration) mend() error {
 			rows: map[tasks.ID]rules.Task{}, live: map[tasks.ID]rules.Task{},
 			states: map[tasks.ID]planner.State{}, dropped: map[tasks.ID]rules.Task{},
 		}
-		for _, step := range []func() error{m.tasks, m.orphans, m.history, m.lanes, m.dues, m.meta} {
+		for _, step := range []func() error{m.tasks, m.orphans, m.history, m.lanes, m.dues, m.index, m.meta} {
 			if err := step(); err != nil {
 				return err
 			}

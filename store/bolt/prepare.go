@@ -27,6 +27,11 @@ func prepare(db *bbolt.DB) error {
 				return err
 			}
 		}
+		if found > 0 && slices.Contains(create, bucketRows) {
+			if err := unlist(tx); err != nil {
+				return err
+			}
+		}
 		if err := putJSON(tx, bucketMeta, []byte("added"), added()); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func put(b base, c *rules.Changes, now time.Time) (map[string][]liveRow, error) 
 	if err := putSeen(b.tx, c.Seen, now); err != nil {
 		return nil, err
 	}
-	for _, put := range []func(base, *rules.Changes) error{putRest, putLedger, putSchedules, putSummaries} {
+	for _, put := range []func(base, *rules.Changes) error{putRest, putLedger, putSchedules, putSummaries, putIndex} {
 		if err := put(b, c); err != nil {
 			return nil, err
 		}

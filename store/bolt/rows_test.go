@@ -22,7 +22,10 @@ import (
 
 // added are the buckets that files of the first versions do not have.
 func added() []string {
-	return []string{"accounts", "sums", "spent", "schedules", "due", "summaries"}
+	return []string{
+		"accounts", "sums", "spent", "schedules", "due", "summaries",
+		"rows", "listed", "feed", "audit", "outgoing", "outbox",
+	}
 }
 
 var rowsChat = bot.Chat{Platform: "test", ID: "c"}

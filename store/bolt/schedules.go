@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"legwork/store/rules"
 	"legwork/tasks"
 )
@@ -143,19 +145,7 @@ func (b base) unwait(id string) error {
 	due := b.bucket(bucketDue)
 	switch {
 	case errors.Is(err, tasks.ErrDamaged):
-		var keys [][]byte
-		c := due.Cursor()
-		for k, _ := c.First(); k != nil; k, _ = c.Next() {
-			if len(k) > dueTime && string(k[dueTime:]) == id {
-				keys = append(keys, bytes.Clone(k))
-			}
-		}
-		for _, k := range keys {
-			if err := due.Delete(k); err != nil {
-				return err
-			}
-		}
-		return nil
+		return deleteKeys(due, timed(due, id))
 	case err != nil:
 		return err
 	case found && rules.Waits(old):
@@ -164,13 +154,27 @@ func (b base) unwait(id string) error {
 	return nil
 }
 
+// timed looks for the keys of an id in a bucket of times.
+func timed(b *bbolt.Bucket, id string) (keys [][]byte) {
+	c := b.Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if len(k) > dueTime && string(k[dueTime:]) == id {
+			keys = append(keys, bytes.Clone(k))
+		}
+	}
+	return keys
+}
+
 // dueTime is how many bytes of a key of the due-table are its time.
 const dueTime = 12
 
-// dueKey is a schedule's place in the due-table: seconds, such that those before
-// 1970 come first, nanoseconds, id.
-func dueKey(v tasks.Schedule) []byte {
-	key := binary.BigEndian.AppendUint64(make([]byte, 0, dueTime+len(v.ID)), uint64(v.Next.Unix())^1<<63)
-	key = binary.BigEndian.AppendUint32(key, uint32(v.Next.Nanosecond()))
-	return append(key, v.ID...)
+// dueKey is a schedule's place in the due-table.
+func dueKey(v tasks.Schedule) []byte { return timeKey(v.Next, v.ID) }
+
+// timeKey is a key in the order of time: seconds, such that those before 1970 come
+// first, nanoseconds, id.
+func timeKey(at time.Time, id string) []byte {
+	key := binary.BigEndian.AppendUint64(make([]byte, 0, dueTime+len(id)), uint64(at.Unix())^1<<63)
+	key = binary.BigEndian.AppendUint32(key, uint32(at.Nanosecond()))
+	return append(key, id...)
 }

@@ -44,6 +44,7 @@ type Index interface {
 type Relisting struct {
 	Before *Listing // nil: there was none
 	After  *Listing // nil: it is deleted
+	Again  bool     // what is stored of it cannot be trusted: all of it is to be written
 }
 
 // IndexChanges is what a transaction writes of the index.
@@ -55,6 +56,8 @@ type IndexChanges struct {
 	Reaudited  map[uint64]*tasks.AuditEntry // written again; nil: deleted
 	Deliveries map[string]*tasks.Delivery   // nil: deleted
 
+	Unlisted *tasks.ID // tasks before it have no rows yet; empty: all have
+
 	fresh   map[tasks.ID]planner.Event // those that were opened
 	turned  map[tasks.ID]time.Time     // when their status changed last
 	settled map[tasks.ID]string        // with their outcomes
@@ -62,12 +65,15 @@ type IndexChanges struct {
 }
 
 func (c *IndexChanges) empty() bool {
-	return len(c.Listings)+len(c.Audit)+len(c.Reaudited)+len(c.Deliveries)+len(c.enlist) == 0
+	return len(c.Listings)+len(c.Audit)+len(c.Reaudited)+len(c.Deliveries) == 0 && c.Unlisted == nil
 }
 
 // add takes over what later changed.
 func (c *IndexChanges) add(later *IndexChanges) {
 	c.Audit = append(c.Audit, later.Audit...)
+	if later.Unlisted != nil {
+		c.Unlisted = later.Unlisted
+	}
 	merge(&c.Reaudited, later.Reaudited)
 	merge(&c.Deliveries, later.Deliveries)
 	merge(&c.fresh, later.fresh)

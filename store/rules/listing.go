@@ -121,12 +121,19 @@ func (s *Stage) Enlist(id tasks.ID, again bool) error {
 // EnlistAs is Enlist with a row that was made before from the first so many events
 // of the journal.
 func (s *Stage) EnlistAs(id tasks.ID, l Listing, last int) error {
-	if _, ok, err := s.base.Listing(id); err != nil || ok {
-		return err
+	_, ok, err := s.base.Listing(id)
+	if errors.Is(err, tasks.ErrDamaged) {
+		return s.Enlist(id, true)
 	}
-	put(&s.changes.Index.enlist, id, &found{l, last})
-	return nil
+	if err == nil && !ok {
+		put(&s.changes.Index.enlist, id, &found{l, last})
+	}
+	return err
 }
+
+// EnlistFrom notes that all tasks from that one on have rows; an empty one, that
+// all have.
+func (s *Stage) EnlistFrom(id tasks.ID) { s.changes.Index.Unlisted = &id }
 
 // relist brings a task's row up to date.
 func (s *Stage) relist(id tasks.ID) error {
@@ -137,11 +144,11 @@ func (s *Stage) relist(id tasks.ID) error {
 	var r Relisting
 	_, fresh := c.Index.fresh[id]
 	if !fresh {
-		before, err := s.listed(id)
-		if err != nil {
+		var err error
+		if r.Before, r.Again, err = s.listed(id); err != nil {
 			return err
 		}
-		r.Before = before
+		r.Again = r.Again || c.enlists(id)
 	}
 	task, ok, err := s.Task(id)
 	switch {
@@ -158,7 +165,7 @@ func (s *Stage) relist(id tasks.ID) error {
 	case r.Before != nil && r.Before.Webhook != "":
 		put(&c.Index.Deliveries, notice(id), nil)
 	}
-	if r.Before == r.After || r.Before != nil && r.After != nil && *r.Before == *r.After && !c.enlists(id) {
+	if r.Before == r.After || r.Before != nil && r.After != nil && *r.Before == *r.After && !r.Again {
 		return nil
 	}
 	put(&c.Index.Listings, id, r)
@@ -184,24 +191,24 @@ func (s *Stage) looksTheSame(id tasks.ID) bool {
 
 // listed is a task's row as it is committed, nil when there is none. In place of a
 // damaged one it is what that must have been.
-func (s *Stage) listed(id tasks.ID) (*Listing, error) {
-	l, ok, err := s.base.Listing(id)
+func (s *Stage) listed(id tasks.ID) (l *Listing, damaged bool, err error) {
+	row, ok, err := s.base.Listing(id)
 	if err == nil && ok {
-		return &l, nil
+		return &row, false, nil
 	}
 	if !errors.Is(err, tasks.ErrDamaged) {
-		return nil, err
+		return nil, false, err
 	}
 	task, ok, err := s.base.Task(id)
 	if err != nil || !ok {
-		return nil, nil //nolint:nilnil,nilerr // nothing tells what it was
+		return nil, true, nil //nolint:nilerr // nothing tells what it was
 	}
 	events, err := s.base.Journal(id)
 	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
-		return nil, err
+		return nil, true, err
 	}
-	l = ListingOf(id, task, events)
-	return &l, nil
+	row = ListingOf(id, task, events)
+	return &row, true, nil
 }
 
 // listing is a task's row after the transaction.

@@ -1,0 +1,143 @@
+package bolt
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// Queue implements tasks.Deliveries.
+func (s *Store) Queue(ctx context.Context, d ...tasks.Delivery) error {
+	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Queue(d...) }); err != nil {
+		return fmt.Errorf("queueing deliveries: %w", err)
+	}
+	return nil
+}
+
+// Tried implements tasks.Deliveries.
+func (s *Store) Tried(ctx context.Context, id string, next time.Time) error {
+	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Tried(id, next) }); err != nil {
+		return fmt.Errorf("noting a delivery: %w", err)
+	}
+	return nil
+}
+
+// Outgoing implements tasks.Deliveries. A damaged delivery is left out.
+func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except ...string) (due []tasks.Delivery, next time.Time, err error) {
+	err = s.view(ctx, func(b base) error {
+		c := b.bucket(bucketOutbox).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			at, webhook, ok := b.post(k, v)
+			switch {
+			case !ok || slices.Contains(except, webhook):
+				continue
+			case at.After(now) || len(due) >= limit:
+				if next.IsZero() || at.Before(next) {
+					next = at
+				}
+				continue
+			}
+			d, ok, err := b.Delivery(string(k[dueTime:]))
+			if errors.Is(err, tasks.ErrDamaged) {
+				b.log.Error("leaving out a delivery", "error", err)
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if ok {
+				due = append(due, d)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("reading what is to be delivered: %w", err)
+	}
+	return due, next, nil
+}
+
+// post reads an entry of the outbox.
+func (b base) post(key, value []byte) (at time.Time, webhook string, ok bool) {
+	body, err := unseal(key, value)
+	if err != nil || len(body) < 12 || len(key) <= dueTime {
+		b.log.Error("leaving out a delivery", "record", describe(bucketOutbox, key), "error", err)
+		return at, "", false
+	}
+	seconds := int64(binary.BigEndian.Uint64(body))
+	return time.Unix(seconds, int64(binary.BigEndian.Uint32(body[8:]))).UTC(), string(body[12:]), true
+}
+
+// Delivery implements rules.Base.
+func (b base) Delivery(id string) (d tasks.Delivery, found bool, err error) {
+	if id == "" {
+		return d, false, nil
+	}
+	found, err = b.row(bucketOutgoing, []byte(id), &d)
+	return d, found, err
+}
+
+// AllDeliveries implements rules.Base.
+func (b base) AllDeliveries() (map[string]tasks.ID, error) {
+	all := map[string]tasks.ID{}
+	err := guard(func() error {
+		c := b.bucket(bucketOutgoing).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			var d tasks.Delivery
+			if err := unsealJSON(k, v, &d); err != nil {
+				b.log.Error("leaving out a delivery", "record", describe(bucketOutgoing, k), "error", err)
+				continue
+			}
+			all[string(k)] = d.Task
+		}
+		return nil
+	})
+	return all, err
+}
+
+// putDeliveries writes deliveries and their places in the outbox.
+func putDeliveries(b base, c *rules.Changes) error {
+	for id, d := range c.Index.Deliveries {
+		old, found, err := b.Delivery(id)
+		if err != nil && !errors.Is(err, tasks.ErrDamaged) {
+			return err
+		}
+		keys := [][]byte{postKey(old)}
+		if err != nil { // it does not tell its time
+			keys = timed(b.bucket(bucketOutbox), id)
+		}
+		if found {
+			if err := deleteKeys(b.bucket(bucketOutbox), keys); err != nil {
+				return err
+			}
+		}
+		if d == nil {
+			err = b.bucket(bucketOutgoing).Delete([]byte(id))
+		} else {
+			err = b.putDelivery(*d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b base) putDelivery(d tasks.Delivery) error {
+	if err := putJSON(b.tx, bucketOutgoing, []byte(d.ID), d); err != nil {
+		return err
+	}
+	key := postKey(d)
+	body := binary.BigEndian.AppendUint64(make([]byte, 0, 12+len(d.Webhook)), uint64(d.Next.Unix()))
+	body = binary.BigEndian.AppendUint32(body, uint32(d.Next.Nanosecond()))
+	return b.bucket(bucketOutbox).Put(key, seal(key, append(body, d.Webhook...)))
+}
+
+// postKey is a delivery's place in the outbox, in the order of queueing.
+func postKey(d tasks.Delivery) []byte { return timeKey(d.At, d.ID) }

@@ -1,0 +1,178 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// Bounds of one step of making rows.
+const (
+	enlistTasks  = 256
+	enlistEvents = 4096
+)
+
+// behindAll comes after every task's id.
+const behindAll = tasks.ID("\x7f")
+
+// unlist notes that no task has a row yet.
+func unlist(tx *bbolt.Tx) error { return putJSON(tx, bucketMeta, []byte(metaUnlisted), behindAll) }
+
+// enlist makes the rows of tasks that an earlier version stored, or of a file that
+// was put together from two: the newest first, beside all other work. A kill or
+// an error leaves the rest to the next start.
+func (s *Store) enlist(ctx context.Context) error {
+	var before tasks.ID
+	err := s.view(ctx, func(b base) (err error) {
+		_, err = b.row(bucketMeta, []byte(metaUnlisted), &before)
+		if errors.Is(err, tasks.ErrDamaged) {
+			before, err = behindAll, nil
+		}
+		return err
+	})
+	if err != nil || before == "" {
+		return err
+	}
+	s.helpers.Go(func() {
+		if err := s.enlistFrom(context.WithoutCancel(ctx), before); err != nil && !errors.Is(err, ErrClosed) {
+			s.log.Error("lists lack older tasks until the next start", "error", err)
+		}
+	})
+	return nil
+}
+
+// enlistFrom takes half of the time at most.
+func (s *Store) enlistFrom(ctx context.Context, before tasks.ID) error {
+	start := s.now()
+	for before != "" {
+		begun := s.now()
+		next, err := s.enlistSome(ctx, before)
+		if err != nil {
+			return fmt.Errorf("making rows of tasks before %s: %w", before, err)
+		}
+		before = next
+		rest := time.NewTimer(s.now().Sub(begun))
+		select {
+		case <-rest.C:
+		case <-s.closing:
+			rest.Stop()
+			return nil
+		}
+	}
+	s.log.InfoContext(ctx, "all tasks are in the lists", "took", s.now().Sub(start))
+	return nil
+}
+
+// unlistedTask is a task whose row was made from so many events.
+type unlistedTask struct {
+	listing rules.Listing
+	last    int
+}
+
+// enlistSome makes some rows, without holding up who writes, and returns where to go
+// on.
+func (s *Store) enlistSome(ctx context.Context, before tasks.ID) (next tasks.ID, err error) {
+	var list []unlistedTask
+	err = s.view(ctx, func(b base) error {
+		list, next = b.unlisted(before)
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return next, s.submit(ctx, func(stage *rules.Stage) error {
+		for _, t := range list {
+			if err := stage.EnlistAs(t.listing.Task, t.listing, t.last); err != nil {
+				return err
+			}
+		}
+		stage.EnlistFrom(next)
+		return nil
+	})
+}
+
+// unlisted makes rows of tasks before one, as far as they have none.
+func (b base) unlisted(before tasks.ID) (list []unlistedTask, next tasks.ID) {
+	w := descend(b.bucket(bucketTasks), nil, before)
+	events := 0
+	for n := 0; w.next != "" && n < enlistTasks && events < enlistEvents; n++ {
+		next = w.step()
+		if b.bucket(bucketRows).Get([]byte(next)) != nil {
+			continue
+		}
+		t, ok, err := b.Task(next)
+		if err != nil || !ok {
+			b.log.Error("leaving out a task", "task", next, "error", err)
+			continue
+		}
+		journal, err := b.events(next, 0)
+		if err != nil {
+			b.log.Error("a task is listed without what its journal tells", "task", next, "error", err)
+		}
+		events += len(journal)
+		list = append(list, unlistedTask{rules.ListingOf(next, t, journal), t.Last})
+	}
+	if w.next == "" {
+		return list, ""
+	}
+	return list, next
+}
+
+// index leaves nothing of the index that the tasks themselves tell; it is made anew
+// when the file is opened. Numbers that may have been given are not given again.
+func (m *mending) index() error {
+	for _, name := range []string{bucketRows, bucketListed} {
+		if err := m.tx.DeleteBucket([]byte(name)); err != nil {
+			return err
+		}
+		if _, err := m.tx.CreateBucket([]byte(name)); err != nil {
+			return err
+		}
+	}
+	if err := m.outbox(); err != nil {
+		return err
+	}
+	if _, err := m.base.jump(); err != nil {
+		return err
+	}
+	meta := m.base.bucket(bucketMeta)
+	audited, err := m.base.Audited()
+	return errors.Join(
+		err,
+		meta.Delete([]byte(metaCounts)),
+		putJSON(m.tx, bucketMeta, []byte(metaAudited), max(audited, lastNumber(m.base.bucket(bucketAudit)))),
+		unlist(m.tx),
+	)
+}
+
+// outbox writes the outbox anew.
+func (m *mending) outbox() error {
+	if err := m.tx.DeleteBucket([]byte(bucketOutbox)); err != nil {
+		return err
+	}
+	if _, err := m.tx.CreateBucket([]byte(bucketOutbox)); err != nil {
+		return err
+	}
+	all, err := m.base.AllDeliveries()
+	if err != nil {
+		return err
+	}
+	for id := range all {
+		d, ok, err := m.base.Delivery(id)
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := m.base.putDelivery(d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
