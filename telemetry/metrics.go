@@ -139,10 +139,14 @@ func (m *Metrics) Received(platform string, n int) {
 	}
 }
 
-// PlatformCalled counts a request to a platform.
+// PlatformCalled counts a request to a platform. took is 0 for one that waits for
+// people.
 func (m *Metrics) PlatformCalled(platform, method, outcome string, took time.Duration) {
-	if m != nil {
-		m.platformCalls.Inc(platform, method, outcome)
+	if m == nil {
+		return
+	}
+	m.platformCalls.Inc(platform, method, outcome)
+	if took > 0 {
 		m.platformTime.Observe(took.Seconds(), platform)
 	}
 }

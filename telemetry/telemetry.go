@@ -7,13 +7,14 @@ package telemetry
 // Outcomes of calls, as labels. Model calls have the names of their problems,
 // HTTP requests their status.
 const (
-	OK      = "ok"
-	Failed  = "failed"
-	Refused = "refused" // it was not made: it may not be, or its arguments do not fit
-	Limited = "limited" // the other side wants less of that
-	Unknown = "unknown" // it was sent, and nobody knows whether it took effect
-	Gone    = "gone"    // there is nobody any more to take it
-	Given   = "given_up"
+	OK          = "ok"
+	Failed      = "failed"
+	Unavailable = "unavailable" // it could not be reached
+	Refused     = "refused"     // it was not made: it may not be, or its arguments do not fit
+	Limited     = "limited"     // the other side wants less of that
+	Unknown     = "unknown"     // it was sent, and nobody knows whether it took effect
+	Gone        = "gone"        // there is nobody any more to take it
+	Given       = "given_up"
 )
 
 // Build says what is running.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"legwork/telemetry"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/client"
 )
@@ -42,7 +43,9 @@ func (s *Set) Call(ctx context.Context, groupName string, c Call) (Result, error
 		return failed("%v.", s.noGroup(groupName)), nil
 	}
 	from := time.Now()
+	ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.ExecuteTool+" "+c.Tool)
 	res, err := s.call(ctx, g, c)
+	s.measure(span, c.Tool, res, err, time.Since(from))
 	if err != nil && ctx.Err() != nil {
 		return Result{}, ctx.Err()
 	}
@@ -55,6 +58,39 @@ func (s *Set) Call(ctx context.Context, groupName string, c Call) (Result, error
 
 func failed(format string, args ...any) Result {
 	return Result{Result: client.Result{Text: fmt.Sprintf(format, args...), Failed: true}}
+}
+
+// measure counts a call and ends its span. Names that no server has are counted
+// together: they are what models make up.
+func (s *Set) measure(span *telemetry.Span, tool string, res Result, err error, took time.Duration) {
+	outcome := outcomeOf(res, err)
+	span.Text(telemetry.Operation, telemetry.ExecuteTool)
+	span.Text(telemetry.ToolName, tool)
+	span.Text(telemetry.OutcomeKey, outcome)
+	if outcome != telemetry.OK && outcome != telemetry.Given {
+		span.Fail(outcome)
+	}
+	span.End(nil)
+	if errors.Is(err, client.ErrNoTool) {
+		tool = telemetry.Unknown + "." + telemetry.Unknown
+	}
+	s.metrics.ToolCalled(tool, outcome, took)
+}
+
+func outcomeOf(res Result, err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return telemetry.Given
+	case errors.Is(err, client.ErrUnavailable):
+		return telemetry.Unavailable
+	case errors.Is(err, client.ErrNoTool), errors.Is(err, client.ErrArguments), errors.Is(err, client.ErrChanged):
+		return telemetry.Refused
+	case res.Unknown:
+		return telemetry.Unknown
+	case res.Failed:
+		return telemetry.Failed
+	}
+	return telemetry.OK
 }
 
 // call returns the result for the model and, for the log, why it failed.

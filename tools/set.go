@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"legwork/telemetry"
 )
 
 // Set is an immutable snapshot of groups and their servers. A call uses the
@@ -21,6 +23,7 @@ type Set struct {
 	groups  map[string]*group
 	scripts *scripts
 	log     *slog.Logger
+	metrics *telemetry.Metrics
 }
 
 // made is what a server was made of: while it is the same, a reload keeps it.

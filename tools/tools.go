@@ -14,21 +14,23 @@ import (
 	"sync/atomic"
 	"time"
 
+	"legwork/telemetry"
 	"legwork/tools/builtin"
 	"legwork/tools/client"
 )
 
 // Options are what a Manager needs beside its Config. The zero value is usable.
 type Options struct {
-	Log          *slog.Logger     // nil: nothing is logged
-	Version      string           // of legwork, told to servers
-	Now          func() time.Time // the clock of the built-in servers; nil: time.Now
-	RestartDelay time.Duration    // before the first restart of a failed server, doubled up to a minute; 0: 500 ms
-	ProbeTimeout time.Duration    // how long a server may be silent on the modern greeting; 0: 5 s
-	Base         string           // folder that relative paths in options of built-in servers are seen from; empty: the working directory
-	Data         string           // folder for what built-in servers keep; empty: the working directory
-	Known        Known            // what servers said of their tools at first sight; nil: in memory
-	OnChange     func(Change)     // called for each tool that is held back since its server changed it, one at a time; nil: that is only logged
+	Log          *slog.Logger       // nil: nothing is logged
+	Version      string             // of legwork, told to servers
+	Now          func() time.Time   // the clock of the built-in servers; nil: time.Now
+	RestartDelay time.Duration      // before the first restart of a failed server, doubled up to a minute; 0: 500 ms
+	ProbeTimeout time.Duration      // how long a server may be silent on the modern greeting; 0: 5 s
+	Base         string             // folder that relative paths in options of built-in servers are seen from; empty: the working directory
+	Data         string             // folder for what built-in servers keep; empty: the working directory
+	Known        Known              // what servers said of their tools at first sight; nil: in memory
+	Metrics      *telemetry.Metrics // count calls; may be nil
+	OnChange     func(Change)       // called for each tool that is held back since its server changed it, one at a time; nil: that is only logged
 }
 
 // Manager runs the servers of a Config and hands out snapshots of it. Its
@@ -216,7 +218,7 @@ func (m *Manager) build(cfg Config, old *Set) (set *Set, fresh []*client.Server,
 		}
 		return nil, nil, errors.Join(errs...)
 	}
-	set = &Set{servers: map[string]*member{}, made: map[string]made{}, groups: map[string]*group{}, scripts: m.scripts, log: m.o.Log}
+	set = &Set{servers: map[string]*member{}, made: map[string]made{}, groups: map[string]*group{}, scripts: m.scripts, log: m.o.Log, metrics: m.o.Metrics}
 	for name, sc := range cfg.Servers {
 		s := &member{builtin: sc.Builtin, trusted: sc.TrustAnnotations, ledger: m.ledger}
 		sc.TrustAnnotations = false // is no business of the server

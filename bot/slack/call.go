@@ -55,7 +55,7 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 			return err
 		}
 		failpoint.Hit("slack.before." + r.method)
-		err := do(ctx)
+		err := s.measured(ctx, r.method, do)
 		failpoint.Hit("slack.after." + r.method)
 		wait, limited := limit(err)
 		if !limited {

@@ -19,6 +19,7 @@ import (
 
 	"legwork/bot"
 	"legwork/failpoint"
+	"legwork/telemetry"
 
 	slackgo "github.com/slack-go/slack"
 )
@@ -37,19 +38,22 @@ type Options struct {
 	// the command is handed on; its author is known to it. nil: always.
 	Admit func(ctx context.Context, m bot.Message) bool
 	Now   func() time.Time // nil: time.Now
+	// Metrics count calls of the Web API; may be nil.
+	Metrics *telemetry.Metrics
 }
 
 // Slack is one app in one workspace. Its methods are safe for concurrent use.
 // A process that runs several needs a Slack for each.
 type Slack struct {
-	config Config
-	log    *slog.Logger
-	pacer  bot.Pacer
-	admit  func(context.Context, bot.Message) bool
-	now    func() time.Time
-	pause  pauses
-	http   *http.Client
-	api    *slackgo.Client
+	config  Config
+	log     *slog.Logger
+	metrics *telemetry.Metrics
+	pacer   bot.Pacer
+	admit   func(context.Context, bot.Message) bool
+	now     func() time.Time
+	pause   pauses
+	http    *http.Client
+	api     *slackgo.Client
 
 	people *people
 	live   *live
@@ -126,7 +130,7 @@ func New(cfg Config, o Options) (*Slack, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Slack{config: cfg.WithDefaults(), log: o.Log, pacer: o.Pacer, admit: o.Admit, now: o.Now, pause: usual(), aside: make(chan func(context.Context), 256)}
+	s := &Slack{config: cfg.WithDefaults(), log: o.Log, metrics: o.Metrics, pacer: o.Pacer, admit: o.Admit, now: o.Now, pause: usual(), aside: make(chan func(context.Context), 256)}
 	s.http, s.api = client(s.config)
 	s.live, s.hooks = newLive(), newHooks()
 	s.sessions.Store(true)

@@ -16,6 +16,7 @@ import (
 
 	"legwork/bot"
 	"legwork/failpoint"
+	"legwork/telemetry"
 )
 
 // How long calls may take, and how long an answer may be.
@@ -30,6 +31,7 @@ type client struct {
 	endpoint string // base address as the library wants it, with verbs for token and method
 	http     *http.Client
 	secrets  *strings.Replacer
+	metrics  *telemetry.Metrics
 }
 
 // newClient makes a client; a nil transport is a usual one that keeps a few
@@ -76,6 +78,7 @@ func (c *client) call(ctx context.Context, timeout time.Duration, method string,
 		ctx, done = bot.Linger(ctx, sentWait)
 		defer done()
 	}
+	ctx, done := c.measured(ctx, method)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	api := &tgbotapi.BotAPI{Token: c.token, Client: sender(func(r *http.Request) (*http.Response, error) {
@@ -85,6 +88,7 @@ func (c *client) call(ctx context.Context, timeout time.Duration, method string,
 	failpoint.Hit("telegram.before." + method)
 	reply, err := api.MakeRequest(method, params)
 	failpoint.Hit("telegram.after." + method)
+	done(err)
 	return c.conclude(method, reply, err, result)
 }
 

@@ -49,15 +49,18 @@ func declined(err error) bool {
 // upload is call for a method with a document. The library's own way loses the
 // codes of errors, and a goroutine when the server answers early.
 func (c *client) upload(ctx context.Context, method string, params tgbotapi.Params, f *bot.File, result any) error {
+	ctx, done := c.measured(ctx, method)
 	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
 	r, err := c.form(ctx, method, params, f)
 	if err != nil {
+		done(err)
 		return c.conclude(method, nil, err, nil)
 	}
 	failpoint.Hit("telegram.before." + method)
 	reply, err := c.exchange(r)
 	failpoint.Hit("telegram.after." + method)
+	done(err)
 	return c.conclude(method, reply, err, result)
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/telemetry"
 )
 
 // textLimit is what one message holds, in UTF-16 code units after entities
@@ -37,6 +38,7 @@ type Options struct {
 	// without them, English ones are. In groups others that do not name the bot
 	// are not for it; without any, all are. Nil: there are none.
 	Commands func() map[string][]Command
+	Metrics  *telemetry.Metrics // count calls of the Bot API; may be nil
 
 	transport http.RoundTripper // of tests; nil: the usual one
 }
@@ -85,6 +87,7 @@ func New(cfg Config, o Options) (*Telegram, error) {
 		cfg: cfg, log: o.Log, now: o.Now, pacer: o.Pacer, commands: sync.OnceValue(o.Commands), account: account,
 		api: newClient(cfg, o.transport), state: newState(), places: newPlaces(o.Now), typing: make(chan bot.Chat, 64),
 	}
+	t.api.metrics = o.Metrics
 	t.streams = newStreams(t.sendDraft)
 	return t, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"legwork/clip"
+	"legwork/telemetry"
 )
 
 // Refusals of a call before anything was sent. They are wrapped.
@@ -126,8 +128,8 @@ func (c *connection) tool(f *flight, args json.RawMessage) do {
 	return func(ctx context.Context, got *captured) error {
 		r := mcp.CallToolRequest{}
 		r.Params.Name, r.Params.Arguments = f.call.Tool, args
-		if len(f.call.Meta) > 0 || f.token != "" {
-			r.Params.Meta = &mcp.Meta{AdditionalFields: f.call.Meta}
+		if meta := traced(ctx, f.call.Meta); len(meta) > 0 || f.token != "" {
+			r.Params.Meta = &mcp.Meta{AdditionalFields: meta}
 		}
 		if f.token != "" {
 			r.Params.Meta.ProgressToken = f.token
@@ -135,6 +137,22 @@ func (c *connection) tool(f *flight, args json.RawMessage) do {
 		_, err := c.client.CallTool(withCapture(ctx, got), r)
 		return err
 	}
+}
+
+// traced is what is sent along with a call, and which trace it belongs to: under
+// the name that MCP keeps for that, so that servers on standard input learn of it
+// as well.
+func traced(ctx context.Context, meta map[string]any) map[string]any {
+	at := telemetry.Traceparent(ctx)
+	if at == "" {
+		return meta
+	}
+	all := maps.Clone(meta)
+	if all == nil {
+		all = map[string]any{}
+	}
+	all["traceparent"] = at
+	return all
 }
 
 // send makes the call in a goroutine, because a handler in this process may

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
+
+	"legwork/telemetry"
 )
 
 // Limits on reaching a remote server. An answer may take as long as the call
@@ -92,6 +94,9 @@ type courier struct {
 // here, but for those that the library knows what to do with.
 func (k *courier) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
+	if at := telemetry.Traceparent(r.Context()); at != "" {
+		r.Header.Set("Traceparent", at)
+	}
 	for name, value := range k.headers {
 		r.Header.Set(name, value)
 	}
