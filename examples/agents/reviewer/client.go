@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -174,13 +175,14 @@ func (c *client) await(ctx context.Context, after int, keys ...string) (state, e
 	return s, err
 }
 
-// remark returns what the person wrote who decided last about a review.
+// remark returns what a person said last: with a review, or as a message.
 func (c *client) remark(ctx context.Context) (string, error) {
 	var page struct {
 		Messages []struct {
 			SenderType string `json:"sender_type"`
 			Content    struct {
-				Text string `json:"text"`
+				Comment string `json:"comment"` // of an approval
+				Text    string `json:"text"`    // of human_input
 			} `json:"content"`
 		} `json:"messages"`
 		Next *int `json:"next_after"`
@@ -188,12 +190,13 @@ func (c *client) remark(ctx context.Context) (string, error) {
 	last, after := "", 0
 	for {
 		page.Messages, page.Next = nil, nil
-		if err := c.call(ctx, http.MethodGet, c.path("/context?type=approval&after="+strconv.Itoa(after)), nil, nil, &page); err != nil {
+		path := c.path("/context?type=approval,human_input&after=" + strconv.Itoa(after))
+		if err := c.call(ctx, http.MethodGet, path, nil, nil, &page); err != nil {
 			return "", err
 		}
 		for _, m := range page.Messages {
 			if m.SenderType == "human" {
-				last = m.Content.Text
+				last = cmp.Or(m.Content.Comment, m.Content.Text, last)
 			}
 		}
 		if page.Next == nil {
