@@ -97,6 +97,8 @@ func urlProblem(address string) string {
 	const allowed = "allowed: an address such as https://example.com/legwork"
 	u, err := url.Parse(address)
 	switch {
+	case address == "":
+		return "must be set; " + allowed
 	case err != nil || u.Host == "" || u.Hostname() == "":
 		return "is not the address of a program; " + allowed
 	case u.Fragment != "":
@@ -131,6 +133,9 @@ const (
 
 // key is what a secret signs with, or why it cannot.
 func key(secret string) (raw []byte, problem string) {
+	if secret == "" {
+		return nil, fmt.Sprintf("must be set, so that receivers know who tells them; best to \"%s\" and what \"openssl rand -base64 32\" prints", secretPrefix)
+	}
 	text, encoded := strings.CutPrefix(secret, secretPrefix)
 	if !encoded {
 		if len(secret) < shortestKey {

@@ -48,7 +48,7 @@ func (c *Config) parts() map[string]any {
 		"access": c.Access, "chats": c.Chats, "servers": c.Tools.Servers, "groups": c.Tools.Groups,
 		"approvals": c.Approvals, "schedules": c.Schedules, "import_servers": c.ImportServers,
 		"limits": limits, "limits.concurrent_tasks": c.Limits.ConcurrentTasks, "engine": c.Engine, "store": c.Store,
-		"retention": c.Retention, "backup": c.Backup, "budget": c.Budget,
+		"retention": c.Retention, "backup": c.Backup, "budget": c.Budget, "alerts": c.Alerts,
 		"telegram": nil, "slack": nil,
 	}
 	if c.Telegram != nil {

@@ -234,6 +234,7 @@ func (c *Config) own() issues {
 	c.ownLimits(&l)
 	c.ownBudget(&l)
 	c.ownCare(&l)
+	c.ownAlerts(&l)
 	l.oneOf("engine.type", c.Engine.Type, []string{"local"}, "temporal")
 	l.oneOf("store.type", c.Store.Type, []string{"bolt"}, "postgres")
 	return l

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"legwork/alerts"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tools"
@@ -54,6 +55,8 @@ type Config struct {
 	Retention Retention `yaml:"retention,omitempty"`
 	// Backup says how the data is backed up.
 	Backup Backup `yaml:"backup,omitempty"`
+	// Alerts says who is told of what needs people.
+	Alerts alerts.Config `yaml:"alerts,omitempty"`
 	// Engine runs the tasks.
 	Engine Engine `yaml:"engine,omitempty"`
 	// Store keeps the tasks.

@@ -48,7 +48,7 @@ const maxVisits = 1 << 18
 // search for a typing error.
 func absentKeys() []string {
 	return []string{
-		"telemetry", "alerts",
+		"telemetry",
 	}
 }
 

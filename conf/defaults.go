@@ -3,6 +3,7 @@ package conf
 import (
 	"time"
 
+	"legwork/alerts"
 	"legwork/planner"
 	"legwork/tools"
 )
@@ -28,6 +29,7 @@ func Default() *Config {
 		Approvals: Approvals{Expire: 72 * time.Hour, ShowIn: ShowInChat, Grants: 30 * 24 * time.Hour},
 		Platforms: Platforms{HTTP: HTTP{Listen: DefaultListen, Rate: defaultRate}},
 		Retention: Retention{Tasks: 90 * day, History: 365 * day},
+		Alerts:    alerts.Config{After: 10 * time.Minute, Chat: true},
 		Backup:    Backup{Every: day, Keep: 7},
 		Engine:    Engine{Type: "local"},
 		Store:     Store{Type: "bolt"},

@@ -32,6 +32,7 @@ func (c *Config) Secrets() []string {
 	if c.Slack != nil {
 		found.add(c.Slack.BotToken, c.Slack.AppToken, c.Slack.SigningSecret)
 	}
+	found.add(c.Alerts.Secrets()...)
 	for _, s := range c.Tools.Servers {
 		found.addServer(s)
 	}
