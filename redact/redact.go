@@ -106,12 +106,13 @@ var shapes = []shape{
 	{"bot", regexp.MustCompile(`bot[0-9]+(?::|%3[Aa])[A-Za-z0-9_-]{8,}`), "bot" + Mask},
 	{"xox", regexp.MustCompile(`xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]+`), Mask},
 	{"xapp-", regexp.MustCompile(`xapp-[A-Za-z0-9-]+`), Mask},
+	{"lw_", regexp.MustCompile(`lw_[a-z2-7]{52}`), Mask},
 	{"earer", regexp.MustCompile(`([Bb]earer )[A-Za-z0-9._~+/=-]*[A-Z0-9][A-Za-z0-9._~+/=-]*`), "${1}" + Mask},
 	{"BEARER", regexp.MustCompile(`(BEARER )[A-Za-z0-9._~+/=-]+`), "${1}" + Mask},
 }
 
-// maskShapes replaces what looks like a token of Telegram, of Slack or of an
-// HTTP header.
+// maskShapes replaces what looks like a token of Telegram, of Slack, of legwork
+// or of an HTTP header.
 func maskShapes(s string) string {
 	for _, shape := range shapes {
 		if strings.Contains(s, shape.hint) {

@@ -42,6 +42,7 @@ func TestString(t *testing.T) {
 		{"Telegram's address, escaped", "/bot98765%3AZYXWVUTabcdefghijklm/x", "/bot***/x"},
 		{"a bot without a token", "bot1: hello, robot2:yes", "bot1: hello, robot2:yes"},
 		{"Slack's tokens", "xoxb-1-2-aB xapp-1-A1-9-f0 xoxe.xoxb-1-Mi0yL xoxp-7", "*** *** *** ***"},
+		{"legwork's own", "token lw_2oyo7hbxpdgwqmwcdm6bp62ubxswhmwkdcwksjyyvcjdyqmz4lba.", "token ***."},
 		{"a header", "Authorization: Bearer abc.DEF-1", "Authorization: Bearer ***"},
 		{"a header in lower case", "authorization: bearer 0123", "authorization: bearer ***"},
 		{"a sentence", "the bearer token is missing; Bearer authentication failed", "the bearer token is missing; Bearer authentication failed"},

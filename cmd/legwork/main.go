@@ -32,6 +32,7 @@ type commands struct {
 	Tools   toolsCommand   `cmd:"" help:"List and call tools apart from any model."`
 	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Serve a built-in tool server on standard input and output."`
 	Slack   slackCommand   `cmd:"" help:"What Slack needs to know of the app."`
+	Token   tokenCommand   `cmd:"" help:"Tokens that let programs use the API."`
 	Pause   pauseCommand   `cmd:"" help:"Stop all work: no model and no tool is called until it is resumed."`
 	Resume  resumeCommand  `cmd:"" help:"Let everything go on."`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the Go version."`

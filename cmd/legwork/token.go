@@ -1,0 +1,81 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"fmt"
+	"slices"
+	"strings"
+
+	"legwork/conf"
+)
+
+type tokenCommand struct {
+	New tokenNewCommand `cmd:"" help:"Make a token for the API: print it, once, and the line for the config."`
+}
+
+type tokenNewCommand struct {
+	Name   string   `required:"" placeholder:"NAME" help:"What tells it apart: in the audit log, in budgets. 1 to 40 of a-z, 0-9, - and _."`
+	Role   string   `required:"" placeholder:"ROLE" help:"viewer reads; operator also starts, steers, ends and decides; admin also extends budgets and reads the audit log; agent works on tasks of programs and never decides."`
+	Chats  []string `placeholder:"KEY,..." help:"Chats whose tasks it may see and touch, such as slack:C012AB3CD, slack:* or api:*. Default: all; agents: api:*."`
+	Groups []string `placeholder:"NAME,..." help:"Groups of tools that its tasks may use. Default: all."`
+}
+
+// Run prints the token on the first line of standard output and what the config
+// holds of it on the second; what to do with them goes to standard error.
+func (command tokenNewCommand) Run(c console) error {
+	if problem := command.problem(); problem != "" {
+		return misuse(problem)
+	}
+	token := newToken()
+	fmt.Fprintln(c.out, token)
+	fmt.Fprintln(c.out, command.line(token))
+	fmt.Fprintln(c.err, `legwork: the first line is the token: keep it where the program that uses it finds it; it is not shown again.
+legwork: the second line belongs below http: tokens: in the config file; a running "legwork serve" takes it up by itself.`)
+	return nil
+}
+
+func (command tokenNewCommand) problem() string {
+	if p := conf.TokenProblem(command.Name); p != "" {
+		return "--name: " + p
+	}
+	if p := conf.RoleProblem(command.Role); p != "" {
+		return "--role: " + p
+	}
+	for _, chat := range command.Chats {
+		if p := conf.VisibleProblem(chat); p != "" {
+			return "--chats: " + p
+		}
+	}
+	if slices.Contains(command.Groups, "") {
+		return "--groups: a name is empty"
+	}
+	return ""
+}
+
+// newToken is a text that nobody can guess, to be marked by a double click.
+func newToken() string {
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // it never fails
+	return conf.TokenPrefix + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret[:]))
+}
+
+// line is the entry of http.tokens, in YAML.
+func (command tokenNewCommand) line(token string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "- {name: %q, sha256: %q, role: %s", command.Name, conf.HashToken(token), command.Role)
+	for _, list := range []struct {
+		key    string
+		values []string
+	}{{"chats", command.Chats}, {"groups", command.Groups}} {
+		if len(list.values) == 0 {
+			continue
+		}
+		var quoted []string
+		for _, value := range list.values {
+			quoted = append(quoted, fmt.Sprintf("%q", value))
+		}
+		fmt.Fprintf(&b, ", %s: [%s]", list.key, strings.Join(quoted, ", "))
+	}
+	return b.String() + "}"
+}
