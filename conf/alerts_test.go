@@ -15,8 +15,8 @@ import (
 
 func TestAlerts(t *testing.T) {
 	const secret, address = "0123456789-0123456789-0123456789", "https://ops.example.com/hook/private-part"
+	path := filepath.Join(t.TempDir(), "config.yaml")
 	load := func(text string) *conf.Config {
-		path := filepath.Join(t.TempDir(), "config.yaml")
 		if err := os.WriteFile(path, []byte("models: {main: {model: m}}\n"+text), 0o600); err != nil {
 			t.Fatal(err)
 		}
