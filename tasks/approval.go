@@ -203,7 +203,7 @@ func (p *Presenter) approvalButtons(ctx context.Context, v *View, seq int) []bot
 		list = append(list, button("button.allow_task", verbTask, ""))
 	}
 	list = append(list, button("button.deny", verbDeny, bot.StyleDanger), button("button.deny_why", verbWhy, ""))
-	if grants && (!p.chat.Private || p.x.isAdmin(ctx, v.Opening().From.Key())) {
+	if grants && !p.quiet && (!p.chat.Private || p.x.isAdmin(ctx, v.Opening().From.Key())) {
 		list = append(list, button("button.allow_chat", verbAlways, ""))
 	}
 	return list
@@ -241,6 +241,8 @@ func decidedLine(v *View, texts *i18n.Texts, lang string, about subject, e *plan
 	data := map[string]any{"Name": decider(v, e), "Date": clockIn(e.At, v.Event(about.seq).At, v.Opening().Timezone), "Reason": plainText(line(e.Decision.Text))}
 	key := "approval.once"
 	switch {
+	case about.kind == aboutReview:
+		return reviewedLine(texts, lang, e, data)
 	case about.kind == aboutForm:
 		return filledLine(v, texts, lang, about, e, data)
 	case !e.Decision.Approve:

@@ -143,7 +143,9 @@ func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (stri
 		return "", err
 	}
 	data := map[string]any{"Goal": goal}
-	if q := e.Question; q != nil && q.Form != nil {
+	if subjectOf(a.ID).kind == aboutReview {
+		data["Tool"] = l.text("review.waits", nil)
+	} else if q := e.Question; q != nil && q.Form != nil {
 		data["Tool"] = l.text("approvals.asks", map[string]any{"Server": inCode(q.Server)})
 	} else if q != nil {
 		data["Tool"] = toolNames(q.Calls)

@@ -53,6 +53,8 @@ func statusKey(s planner.State) string {
 		return "status." + string(s.Outcome)
 	case s.Begun:
 		return "status.answering"
+	case s.Review > 0:
+		return "status.review"
 	case s.Status() == "planning" && s.Round > 0:
 		return "status.reviewing"
 	}
@@ -153,7 +155,7 @@ func outcome(v *View, texts *i18n.Texts) bot.Draft {
 		})
 	}
 	if s.Answer > 0 {
-		d.Text = v.Event(s.Answer).Reply.Text
+		d.Text = planner.AnswerOf(v.Event(s.Answer))
 		if s.Outcome == planner.Halted {
 			d.Footer = strings.TrimSuffix(texts.Text(opening.Language, "notice.stopped", nil)+" "+d.Footer, " ")
 		}

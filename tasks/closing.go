@@ -162,6 +162,8 @@ func (p *Presenter) decision(v *View, action string) string {
 		return p.decidedCalls(v, about.seq) + "\n\n" + over
 	case aboutForm:
 		return p.answeredField(v, about) + "\n\n" + over
+	case aboutReview:
+		return reviewWanted(v, p.x.Texts, about.seq) + "\n\n" + over
 	}
 	return strings.TrimPrefix(clip.Marked(p.asks(v, action), closedText)+"\n\n"+over, "\n\n")
 }

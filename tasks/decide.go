@@ -30,8 +30,11 @@ func readDecisionData(kind, rest string) (about subject, verb string, ok bool) {
 
 // action is the id of the ask action about a subject that buttons name.
 func (s subject) action() string {
-	if s.kind == aboutForm {
+	switch s.kind {
+	case aboutForm:
 		return askFormID(s)
+	case aboutReview:
+		return askReviewID(s.seq)
 	}
 	return askApprovalID(s.seq)
 }
@@ -59,9 +62,12 @@ func (in *Inbox) decisionPress(ctx context.Context, r *routed, kind string, id I
 	if err != nil {
 		return fmt.Errorf("reading question: %w", err)
 	}
-	if kind == aboutForm {
+	switch kind {
+	case aboutForm:
 		in.fillPress(r, t, about, verb, e)
-	} else {
+	case aboutReview:
+		in.reviewPress(r, t, about, verb)
+	default:
 		in.approvalPress(r, t, about, verb, e)
 	}
 	return nil
@@ -185,6 +191,9 @@ func (in *Inbox) settle(r *routed, t liveTask, about subject, d planner.Decision
 	m := r.message
 	d.Name = m.From.Name
 	e := planner.Event{Type: planner.Decided, At: in.Now(), Action: about.action(), By: m.From.Key(), Decision: &d}
+	if about.kind == aboutReview {
+		e.Values = planner.ReviewValues(d.Approve)
+	}
 	if m.Press == "" {
 		e.Message = m.ID // it may be edited
 	}

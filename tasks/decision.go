@@ -48,6 +48,7 @@ func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
 	if m.Text == "" || strings.HasPrefix(m.Text, "/") || m.Apart || len(m.Text) > MaxGoal {
 		return false, nil
 	}
+	r.passing = in.passing(m.Chat)
 	w, ok := r.answers(r.live)
 	if !ok && m.Chat.Private {
 		away, err := in.away(ctx, r)
@@ -57,9 +58,19 @@ func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
 		w, ok = r.answers(away)
 	}
 	if !ok {
+		there, err := in.askingHere(ctx, r)
+		if err != nil {
+			return true, err
+		}
+		w, ok = r.answers(there)
+	}
+	if !ok {
 		return false, nil
 	}
 	switch w.about.kind {
+	case aboutReview:
+		in.settle(r, w.task, w.about, planner.Decision{Text: m.Text})
+		return true, nil
 	case aboutApproval:
 		in.settle(r, w.task, w.about, planner.Decision{Text: m.Text})
 		return true, nil
@@ -136,7 +147,7 @@ func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
 			return w, false
 		}
 		messages = append(messages, why.Message)
-	case aboutForm:
+	case aboutForm, aboutReview:
 	default:
 		if a.Place.Subtask < 0 || !planner.AsksPerson(s, a.Place) {
 			return w, false
@@ -152,6 +163,9 @@ func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
 		return w, false
 	}
 	own := t.From.Key() == m.From.Key()
+	if w.about.kind == aboutReview && !r.passing { // words that reply to nothing may be about anything
+		return w, false
+	}
 	if m.Chat.Key() != t.Chat.Key() {
 		return w, own && s.Slot(privately+a.ID).Name != ""
 	}

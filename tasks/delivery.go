@@ -17,6 +17,9 @@ import (
 // sent before a crash is looked for where the platform can, and sent otherwise:
 // twice at worst, never lost.
 func (p *Presenter) Show(ctx context.Context, v *View) error {
+	if p.unseen() {
+		return p.showNowhere(ctx, v)
+	}
 	if err := p.take(ctx); err != nil {
 		return err
 	}
@@ -49,13 +52,14 @@ func (p *Presenter) parts(v *View) []bot.Draft {
 // where messages last.
 func (p *Presenter) outcome(v *View) bot.Draft {
 	d := outcome(v, p.x.Texts)
+	d.Text = p.introduced(v, d.Text)
 	if !p.lasting() {
 		return d
 	}
 	if tried(v.State) {
 		d.Buttons = append(d.Buttons, p.button(v, "button.details", pressDetails))
 	}
-	if v.State.Outcome == planner.Failed {
+	if v.State.Outcome == planner.Failed && !p.quiet {
 		d.Buttons = append(d.Buttons, p.button(v, "button.retry", pressRetry))
 	}
 	return d

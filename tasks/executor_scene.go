@@ -75,6 +75,9 @@ func (x *Executor) groups(ctx context.Context, v *View) []Group {
 		return nil
 	}
 	open := openGroups(x.Tools.Groups(ctx), settings.Groups, opening.Chat, opening.From)
+	if opening.Only != nil {
+		open = slices.DeleteFunc(open, func(g Group) bool { return !slices.Contains(opening.Only, g.Name) })
+	}
 	if v.State.Tainted > 0 && opening.Groups != nil { // what outsiders write opens nothing
 		open = slices.DeleteFunc(open, func(g Group) bool { return !slices.Contains(opening.Groups, g.Name) })
 	}

@@ -20,6 +20,7 @@ type Presenter struct {
 	id       ID
 	chat     bot.Chat
 	platform bot.Platform
+	quiet    bool // it shows questions and the outcome alone
 
 	poke chan struct{}
 	last chan struct{} // closed when the outcome is on its way
@@ -47,10 +48,10 @@ type Presenter struct {
 	misses  map[string]int  // and how often that failed
 }
 
-// Present makes the presenter of a task. chat must be one of a platform that
-// is connected.
-func (x *Executor) Present(id ID, chat bot.Chat) (*Presenter, error) {
-	platform, err := x.Chats.Platform(chat)
+// Present makes the presenter of a task that o opened, of which Chat and Notify
+// count. Its chat must be one of a platform that is connected, or a program's.
+func (x *Executor) Present(id ID, o *planner.Opening) (*Presenter, error) {
+	platform, chat, quiet, err := x.place(id, o)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (x *Executor) Present(id ID, chat bot.Chat) (*Presenter, error) {
 		chat.Thread = ""
 	}
 	return &Presenter{
-		x: x, id: id, chat: chat, platform: platform, doubt: map[string]bool{}, passing: map[string]string{}, closed: map[string]bool{}, misses: map[string]int{},
+		x: x, id: id, chat: chat, platform: platform, quiet: quiet, doubt: map[string]bool{}, passing: map[string]string{}, closed: map[string]bool{}, misses: map[string]int{},
 		poke: make(chan struct{}, 1), last: make(chan struct{}), pen: make(chan struct{}, 1), frames: make(chan struct{}, 1),
 	}, nil
 }
@@ -173,10 +174,13 @@ func (p *Presenter) draw(ctx context.Context) (err error) {
 	p.mu.Lock()
 	view, speech := p.view, p.speech
 	p.mu.Unlock()
-	if p.frozen || view == nil || view.State.Settled() {
+	if p.frozen || view == nil || view.State.Settled() || p.unseen() {
 		return nil
 	}
 	p.closeQuestions(ctx, view, 1)
+	if p.quiet {
+		return nil
+	}
 	if err := p.drawBoard(ctx, view); err != nil {
 		return err
 	}

@@ -76,8 +76,16 @@ func (in *Inbox) taskPress(ctx context.Context, r *routed) error {
 		return in.decisionPress(ctx, r, aboutApproval, id, rest)
 	case pressField:
 		return in.decisionPress(ctx, r, aboutForm, id, rest)
+	case pressReview:
+		return in.decisionPress(ctx, r, aboutReview, id, rest)
 	}
 	t, live := r.find(id)
+	if !live && verb == pressAnswer {
+		var err error
+		if t, live, err = in.askedHere(ctx, r, id); err != nil {
+			return err
+		}
+	}
 	if live {
 		if !r.steers(t) {
 			in.aside(r, "error.not_yours")
@@ -147,7 +155,7 @@ func (in *Inbox) own(ctx context.Context, r *routed, id ID) (*planner.Opening, e
 	if first.Opening == nil {
 		return nil, nil
 	}
-	if _, live := r.find(id); live || first.Opening.Chat.Key() == r.message.Chat.Key() {
+	if _, live := r.find(id); live || first.Opening.Chat.Key() == r.message.Chat.Key() || tellsHere(first.Opening, r) {
 		return first.Opening, nil
 	}
 	var found *planner.Opening

@@ -23,7 +23,7 @@ var errNotPrivate = errors.New("it is not asked in private")
 func (p *Presenter) askPrivately(ctx context.Context, v *View, a planner.Action) error {
 	about, slot := subjectOf(a.ID), privately+a.ID
 	switch {
-	case !about.decides() || p.chat.Private:
+	case !about.decides() || p.chat.Private || p.quiet: // nobody knows who is behind a program
 		return errNotPrivate
 	case v.State.Slot(slot).Message != "":
 	case !p.x.rules.Load().Approvals.Private || v.State.Slot(a.ID).Name != "":
@@ -114,7 +114,7 @@ func (in *Inbox) askedInPrivate(ctx context.Context, r *routed) (bool, error) {
 	for _, t := range away {
 		there := m
 		there.Chat, there.Press, there.Text = t.Chat, "", ""
-		pressed := (verb == pressApproval || verb == pressField) && ID(id) == t.Task
+		pressed := (verb == pressApproval || verb == pressField || verb == pressReview) && ID(id) == t.Task
 		if _, said := r.answers([]liveTask{t}); !pressed && (m.Press != "" || !said) || !in.Admits(ctx, there) {
 			continue
 		}

@@ -25,6 +25,9 @@ const (
 // private to the person's own. The answer comes by the inbox. Where the chat is
 // gone nobody will answer: the task is stopped.
 func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
+	if p.unseen() { // programs see it in the list of approvals
+		return nil
+	}
 	if !p.lasting() {
 		d := p.question(ctx, v, a, p.chat)
 		id, err := p.post(ctx, &p.chat, a.ID, &d, postTries)
@@ -107,9 +110,12 @@ func (p *Presenter) putPart(ctx context.Context, v *View, to *bot.Chat, name str
 
 // question is the draft that asks in a chat.
 func (p *Presenter) question(ctx context.Context, v *View, a planner.Action, to bot.Chat) bot.Draft {
-	if about := subjectOf(a.ID); about.kind == aboutApproval {
-		f, ok := p.platform.(bot.Filer)
+	f, ok := p.platform.(bot.Filer)
+	switch about := subjectOf(a.ID); about.kind {
+	case aboutApproval:
 		return p.approval(ctx, v, about.seq, ok && f.Files(to))
+	case aboutReview:
+		return p.review(v, about.seq, ok && f.Files(to))
 	}
 	return p.plainQuestion(ctx, v, a)
 }
@@ -122,11 +128,13 @@ func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action
 		return p.approval(ctx, v, about.seq, false)
 	case aboutForm:
 		return p.form(v, about)
+	case aboutReview:
+		return p.review(v, about.seq, false)
 	case aboutBudget:
 		return p.overdraft(v, a)
 	}
 	opening := v.Opening()
-	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), Text: p.asks(v, a.ID), ReplyTo: opening.Message, Mark: p.mark(a.ID)}
+	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), Text: p.introduced(v, p.asks(v, a.ID)), ReplyTo: opening.Message, Mark: p.mark(a.ID)}
 	for i, choice := range p.choices(v, a) {
 		b := bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)}
 		if a.Place.Subtask == planner.AtPlan && i == choiceCancel {

@@ -61,7 +61,7 @@ func (x *Executor) tellFull(ctx context.Context, id ID) {
 		x.Log.ErrorContext(ctx, "the chat cannot be told of the full disk", "task", id, "cause", err)
 		return
 	}
-	if p, err := x.Present(id, opened.Opening.Chat); err == nil {
+	if p, err := x.Present(id, opened.Opening); err == nil {
 		p.Notice(ctx, opened.Opening.Language, "problem.disk_full")
 	}
 }

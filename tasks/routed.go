@@ -18,6 +18,7 @@ type routed struct {
 	admitted bool       // its author may talk to the bot here
 	admin    bool       // its author is one
 	asker    bool       // it is not addressed to the bot, but its author may ask on
+	passing  bool       // its chat's messages do not last
 	pasted   bool       // it is a further piece of a question that came in several
 	live     []liveTask // of its conversation, oldest first
 	fresh    *recent

@@ -23,6 +23,7 @@ const (
 	aboutBudget   = "budget"
 	aboutApproval = "approval"
 	aboutForm     = "form"
+	aboutReview   = "review"
 )
 
 // subjectOf reads the id of an ask action.
@@ -32,7 +33,7 @@ func subjectOf(action string) subject {
 	switch kind {
 	case aboutForm:
 		number, field, _ = strings.Cut(number, ".")
-	case aboutApproval, aboutPlan, aboutBudget:
+	case aboutApproval, aboutPlan, aboutBudget, aboutReview:
 	default:
 		return subject{}
 	}
@@ -45,8 +46,10 @@ func subjectOf(action string) subject {
 }
 
 // decides reports that the subject is for buttons that name it by its event: an
-// approval or a server's question.
-func (s subject) decides() bool { return s.kind == aboutApproval || s.kind == aboutForm }
+// approval, a server's question or a review.
+func (s subject) decides() bool {
+	return s.kind == aboutApproval || s.kind == aboutForm || s.kind == aboutReview
+}
 
 // openAsk reports that the ask action of that id waits for somebody.
 func openAsk(s planner.State, id string) bool {

@@ -36,6 +36,7 @@ type file struct {
 	since   time.Time     // when it began to wait for room
 	resumed bool          // it was live before this process
 	held    bool          // it rests because the task before it is not over
+	shared  bool          // it rested because agents from outside work on it
 	until   time.Time     // when it has to be looked at, as it rests; zero: not before it changes
 	place   int           // among the sleepers; -1 for none
 	starved time.Time     // as runner.starved, from the last time
@@ -214,7 +215,7 @@ func (d *desk) rest(f *file, r rest) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.left(f)
-	f.resumed, f.held, f.starved, f.pause, f.seen, f.until = false, r.held, r.starved, r.pause, r.seen, r.until
+	f.resumed, f.held, f.shared, f.starved, f.pause, f.seen, f.until = false, r.held, r.shared, r.starved, r.pause, r.seen, r.until
 	select {
 	case <-f.poke:
 		f.since = d.now()
@@ -286,9 +287,15 @@ func (d *desk) stirAll() {
 	}
 }
 
-// load is how many tasks there are.
+// load is how many tasks there are for which legwork works.
 func (d *desk) load() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.files)
+	n := 0
+	for _, f := range d.files {
+		if !f.shared {
+			n++
+		}
+	}
+	return n
 }

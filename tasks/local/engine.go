@@ -13,6 +13,7 @@ import (
 
 	"legwork/bot"
 	"legwork/failpoint"
+	"legwork/planner"
 	"legwork/tasks"
 )
 
@@ -57,7 +58,8 @@ func (e *Engine) Wake(_ context.Context, id tasks.ID) error {
 	return nil
 }
 
-// Load is how many live tasks there are.
+// Load is how many live tasks there are for which legwork works: not those that
+// agents from outside work on.
 func (e *Engine) Load() int { return e.desk.load() }
 
 // Run takes up every live task of the store, then those that are woken, until
@@ -176,7 +178,7 @@ func (e *Engine) abandon(ctx context.Context, id tasks.ID, cause error) error {
 		e.cfg.Damaged(ctx, id, cause)
 	}
 	if chat != nil {
-		if p, err := e.cfg.Executor.Present(id, *chat); err == nil {
+		if p, err := e.cfg.Executor.Present(id, &planner.Opening{Chat: *chat}); err == nil {
 			p.Notice(ctx, "", "problem.damaged")
 		}
 	}

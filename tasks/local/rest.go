@@ -12,6 +12,7 @@ import (
 type rest struct {
 	until   time.Time // when it has to be looked at; zero: not before it changes
 	held    bool      // the task before it is not over
+	shared  bool      // agents from outside work on it
 	starved time.Time // as runner.starved
 	pause   time.Duration
 	seen    tasks.Frame
@@ -31,7 +32,7 @@ func (r *runner) rests() *rest {
 	if !r.presenter.Lasts() && len(r.running) > 0 {
 		return nil
 	}
-	out := &rest{held: r.view.State.Held(), starved: r.starved, pause: r.pause, seen: r.presenter.Seen()}
+	out := &rest{held: r.view.State.Held(), shared: r.view.State.Phase == planner.PhaseShared, starved: r.starved, pause: r.pause, seen: r.presenter.Seen()}
 	if d := planner.Deadline(r.view.State); r.starved.IsZero() {
 		out.until = d
 	}

@@ -68,7 +68,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		return fmt.Errorf("reading journal: %w", err)
 	}
 	if !r.over() {
-		r.presenter, err = r.e.cfg.Executor.Present(r.id, r.view.Opening().Chat)
+		r.presenter, err = r.e.cfg.Executor.Present(r.id, r.view.Opening())
 	}
 	if err == nil && r.presenter != nil {
 		r.presenter.Recall(r.file.seen)
@@ -139,7 +139,7 @@ func (r *runner) over() bool { return r.view.State.Phase == planner.PhaseOver }
 
 // resume notes that the time before was nobody's work.
 func (r *runner) resume(ctx context.Context) error {
-	if planner.Deadline(r.view.State).IsZero() {
+	if s := &r.view.State; s.Phase == planner.PhaseShared || planner.Deadline(*s).IsZero() {
 		return nil
 	}
 	err := r.append(ctx, planner.Event{Type: planner.Resumed})
@@ -294,7 +294,7 @@ func (r *runner) ended(ctx context.Context, f finished) {
 	if a.Kind == planner.KindAsk && f.err == nil {
 		d.parked = true
 		return
-	} else if a.Kind != "" && f.err == nil {
+	} else if a.Kind != "" && f.err == nil && !a.Hold { // it was about to begin as people began to be asked
 		f.err = errStuck
 	}
 	delete(r.running, f.action)

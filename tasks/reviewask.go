@@ -1,0 +1,144 @@
+package tasks
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"legwork/bot"
+	"legwork/clip"
+	"legwork/i18n"
+	"legwork/planner"
+)
+
+// pressReview begins what the buttons under a review carry: the task's id and the
+// seq of what asked for it follow, then verbYes or verbDecline.
+const pressReview = "w"
+
+// shownValue is how much of one value of the shared state stands in the chat, in
+// bytes. The whole state has shownArguments.
+const shownValue = 600
+
+func askReviewID(seq int) string { return fmt.Sprintf("ask %s %d", aboutReview, seq) }
+
+// review is the draft that asks a person to look at the shared state. What it
+// leaves out of it is in a file where the platform takes one.
+func (p *Presenter) review(v *View, seq int, files bool) bot.Draft {
+	lang, texts := v.Opening().Language, p.x.Texts
+	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: v.Opening().Message, Mark: p.mark(askReviewID(seq))}
+	for _, b := range []struct{ key, verb, style string }{
+		{"button.approve", verbYes, bot.StylePrimary}, {"button.changes", verbDecline, bot.StyleDanger},
+	} {
+		d.Buttons = append(d.Buttons, bot.Button{
+			Label: texts.Text(lang, b.key, nil), Data: decisionData(pressReview, p.id, seq, 0, b.verb), Style: b.style,
+		})
+	}
+	values := planner.SharedState(v.State, v.Event)
+	delete(values, planner.KeyStatus)
+	shown, left := shortValues(values)
+	lines := []string{"**" + texts.Text(lang, "review.ask", nil) + "**", reviewWanted(v, texts, seq)}
+	if len(shown) > 0 {
+		lines = append(lines, strings.TrimSuffix(bot.Fence(shown, "json"), "\n"))
+	}
+	if len(left) > 0 {
+		lines = append(lines, texts.Text(lang, "review.left", map[string]any{"Keys": strings.Join(left, ", ")}))
+		if whole, err := json.Marshal(values); err == nil && files {
+			d.File = &bot.File{Name: fmt.Sprintf("state-%d.json", seq), Type: "application/json", Content: []byte(bot.VisibleJSON(whole) + "\n")}
+			lines = append(lines, texts.Text(lang, "review.file", map[string]any{"Path": d.File.Name, "Bytes": len(d.File.Content)}))
+		}
+	}
+	d.Text = strings.Join(append(lines, p.reviewFoot(v)), "\n\n")
+	return d
+}
+
+// reviewFoot says for whom the task works, and who can decide how.
+func (p *Presenter) reviewFoot(v *View) string {
+	o, texts := v.Opening(), p.x.Texts
+	name := plainText(nameOf(o.From.Name, o.From.Key()))
+	how := "review.how"
+	if !p.lasting() {
+		how = "review.how_here"
+	}
+	return texts.Text(o.Language, "approval.for", map[string]any{"Name": name, "Goal": plainText(title(o.Goal))}) + "\n" +
+		texts.Text(o.Language, how, map[string]any{"Name": name})
+}
+
+// reviewWanted says who asks for the review of that seq.
+func reviewWanted(v *View, texts *i18n.Texts, seq int) string {
+	lang, e := v.Opening().Language, v.Event(seq)
+	var subtask string
+	if _, err := fmt.Sscanf(e.Action, "work %s turn", &subtask); err == nil {
+		for _, w := range v.State.Subtasks {
+			if w.ID == subtask {
+				return texts.Text(lang, "review.by_subtask", map[string]any{"Text": plainText(line(planner.Description(w, v.Event)))})
+			}
+		}
+	}
+	name := e.By
+	if from := v.Opening().From; from.Key() == e.By {
+		name = nameOf(from.Name, e.By)
+	}
+	return texts.Text(lang, "review.by", map[string]any{"Name": plainText(cmp.Or(name, "legwork"))})
+}
+
+// shortValues is the shared state as far as it fits a chat, as JSON, and the keys
+// of what is shortened or left out.
+func shortValues(values map[string]json.RawMessage) (shown string, left []string) {
+	short := map[string]json.RawMessage{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		value := values[key]
+		if len(value) > shownValue {
+			left = append(left, inCode(key))
+			value = shortValue(value)
+		}
+		short[key] = value
+		all, err := json.Marshal(short)
+		if text := bot.VisibleJSON(all); err == nil && utf8.RuneCountInString(text) <= shownArguments {
+			shown = text
+			continue
+		}
+		delete(short, key)
+		if len(values[key]) <= shownValue {
+			left = append(left, inCode(key))
+		}
+	}
+	return shown, left
+}
+
+// shortValue is the beginning of a value, as a JSON text.
+func shortValue(value json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	short, err := json.Marshal(clip.Marked(text, shownValue))
+	if err != nil {
+		return json.RawMessage(`""`)
+	}
+	return short
+}
+
+// reviewedLine says who decided about a review, when, and what they said.
+func reviewedLine(texts *i18n.Texts, lang string, e *planner.Event, data map[string]any) string {
+	key := "review.changes"
+	if e.Decision.Approve {
+		key = "review.approved"
+	}
+	return texts.Text(lang, key, data)
+}
+
+// reviewPress decides about a review by a button.
+func (in *Inbox) reviewPress(r *routed, t liveTask, about subject, verb string) {
+	switch verb {
+	case verbYes:
+		in.settle(r, t, about, planner.Decision{Approve: true})
+	case verbDecline:
+		in.settle(r, t, about, planner.Decision{Text: r.message.Text}) // a terminal where nobody sits says so
+	default:
+		in.say(r, "error.too_late", nil)
+	}
+}
