@@ -11,6 +11,7 @@ import (
 	"legwork/i18n"
 	"legwork/llm"
 	"legwork/planner"
+	"legwork/telemetry"
 )
 
 // Executor does single actions and appends what came of them. It knows no more
@@ -45,6 +46,8 @@ type ExecutorConfig struct {
 	// Reached hears that a budget has no room; nil: nobody does.
 	Reached func(context.Context, planner.Overdraft)
 	Prompts PromptRules // the first ones; Use changes them
+	// Tracer tells of actions and tasks; nil: nobody does.
+	Tracer *telemetry.Tracer
 }
 
 // PromptRules are what the config says about prompts.
@@ -96,14 +99,18 @@ func (x *Executor) Use(rules PromptRules) {
 // While everything is paused, what calls a model or a tool is ErrPaused, and
 // what a budget has no room for ErrHeld.
 func (x *Executor) Do(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
+	ctx, span := x.begin(ctx, v, &a)
 	err := x.do(ctx, v, a, p)
 	var fault *panicked
 	if errors.As(err, &fault) {
 		err = x.faulted(ctx, v, a, fault)
 	}
 	if superseded(err) {
+		span.Text(telemetry.OutcomeKey, "superseded")
+		span.End(nil)
 		return nil
 	}
+	span.End(err)
 	if err != nil {
 		return fmt.Errorf("doing %q: %w", a.ID, err)
 	}

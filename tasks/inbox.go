@@ -15,6 +15,7 @@ import (
 	"legwork/failpoint"
 	"legwork/i18n"
 	"legwork/planner"
+	"legwork/telemetry"
 )
 
 // Inbox decides what messages mean, and from whom it takes them, and stores
@@ -64,6 +65,9 @@ type InboxConfig struct {
 	// which has begun. Nil: it always has.
 	Full  func() bool
 	Rules Rules // the first ones
+	// Metrics count messages, and Tracer begins a trace with each; both may be nil.
+	Metrics *telemetry.Metrics
+	Tracer  *telemetry.Tracer
 }
 
 // Rules are what may change while an Inbox works.
@@ -130,12 +134,18 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 }
 
 // take handles messages that came from where they say.
-func (in *Inbox) take(ctx context.Context, messages []bot.Message) error {
+func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
+	var spans arrivals
+	defer func() { spans.end(err) }()
 	list := make([]routed, 0, len(messages))
 	var batch []Inbound
 	fresh := newRecent()
+	var traced context.Context
 	for _, m := range messages {
-		r, err := in.route(ctx, m, fresh)
+		in.Metrics.Received(m.Chat.Platform, 1)
+		traced = spans.begin(ctx, in.Tracer, m)
+		r, err := in.route(traced, m, fresh)
+		r.trace(traced)
 		var fault *panicked
 		switch {
 		case errors.As(err, &fault):
@@ -147,6 +157,9 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) error {
 		}
 		list = append(list, r)
 		batch = append(batch, r.store...)
+	}
+	if len(messages) == 1 {
+		ctx = traced // what is stored and said belongs to no other
 	}
 	if failpoint.Fault("intake-not-stored") {
 		go in.Store.Open(context.WithoutCancel(ctx), batch) //nolint:errcheck // planted by a test: accepted before it is stored

@@ -27,11 +27,12 @@ const (
 	GroupKey    = "legwork.group"
 	SubtaskID   = "legwork.subtask.id"
 	PlatformKey = "legwork.platform"
-	ChatKind    = "legwork.chat.private"
+	ChatPrivate = "legwork.chat.private"
 	OutcomeKey  = "legwork.outcome"
 	Rounds      = "legwork.rounds"
 	Attempts    = "legwork.attempts"
 	EventsKey   = "legwork.events"
+	Subtasks    = "legwork.subtasks"
 )
 
 // The operations of gen_ai.operation.name.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -84,6 +85,13 @@ func (s *Span) End(err error) {
 		s.span.SetStatus(codes.Error, err.Error())
 	}
 	s.span.End()
+}
+
+// EndAt ends work that was over at that time.
+func (s *Span) EndAt(at time.Time) {
+	if s != nil {
+		s.span.End(trace.WithTimestamp(at))
+	}
 }
 
 // ids makes ids by chance, but for spans whose ids are known.

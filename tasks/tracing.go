@@ -1,0 +1,79 @@
+package tasks
+
+import (
+	"context"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/telemetry"
+)
+
+// arrivals are the spans of the messages of a batch: each begins a trace of its
+// own, which the task that comes of it goes on with.
+type arrivals []*telemetry.Span
+
+// begin notes a message.
+func (a *arrivals) begin(ctx context.Context, t *telemetry.Tracer, m bot.Message) context.Context {
+	ctx, span := t.Begin(ctx, telemetry.Consumer, "message", "")
+	span.Text(telemetry.PlatformKey, m.Chat.Platform)
+	span.Truth(telemetry.ChatPrivate, m.Chat.Private)
+	*a = append(*a, span)
+	return ctx
+}
+
+func (a *arrivals) end(err error) {
+	for _, span := range *a {
+		span.End(err)
+	}
+}
+
+// trace gives the tasks that a message opens the trace of the message.
+func (r *routed) trace(ctx context.Context) {
+	at := telemetry.Traceparent(ctx)
+	for i := range r.store {
+		if open := r.store[i].Open; open != nil && at != "" {
+			open.Opening.Trace = at
+		}
+	}
+}
+
+// begin begins the span of an action, in the trace of its task.
+func (x *Executor) begin(ctx context.Context, v *View, a *planner.Action) (context.Context, *telemetry.Span) {
+	if x.Tracer == nil {
+		return ctx, nil
+	}
+	name := string(a.Kind)
+	if a.Role != "" {
+		name = a.Role
+	}
+	ctx, span := telemetry.Start(x.Tracer.Resume(ctx, string(v.ID), v.Opening().Trace), telemetry.Internal, name)
+	span.Text(telemetry.TaskID, string(v.ID))
+	span.Text(telemetry.ActionID, a.ID)
+	span.Text(telemetry.GroupKey, a.Group)
+	if a.Role == "work" && a.Place.Subtask >= 0 && a.Place.Subtask < len(v.State.Subtasks) {
+		span.Text(telemetry.Operation, telemetry.InvokeAgent)
+		span.Text(telemetry.SubtaskID, v.State.Subtasks[a.Place.Subtask].ID)
+	}
+	return ctx, span
+}
+
+// Ended tells of a task that is over, so that its trace is whole. To tell it
+// twice does no harm.
+func (x *Executor) Ended(ctx context.Context, v *View) {
+	if x.Tracer == nil || !v.State.Finished() {
+		return
+	}
+	opening := v.Opening()
+	span := x.Tracer.Task(ctx, string(v.ID), opening.Trace, v.State.Opened)
+	span.Text(telemetry.TaskID, string(v.ID))
+	span.Text(telemetry.PlatformKey, opening.Chat.Platform)
+	span.Text(telemetry.OutcomeKey, v.State.Status())
+	span.Number(telemetry.Rounds, v.State.Round)
+	span.Number(telemetry.Subtasks, len(v.State.Subtasks))
+	span.Number(telemetry.InputTokens, v.State.Usage.Input)
+	span.Number(telemetry.OutputTokens, v.State.Usage.Output)
+	if v.State.Outcome == planner.Failed {
+		span.Fail(v.State.Why)
+	}
+	span.EndAt(v.State.Last)
+}
