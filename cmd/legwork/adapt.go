@@ -37,7 +37,7 @@ func approvals(c *conf.Config) tasks.Approvals {
 func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
 	return tasks.PromptRules{
 		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
-		Sees: c.LLM.Roles[llm.RoleVision] != "", Admins: c.Access.Admins, Approvals: approvals(c), Budget: budget(c),
+		Sees: c.LLM.Roles[llm.RoleVision] != "", Admins: c.Access.Admins, Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
 	}
 }
 

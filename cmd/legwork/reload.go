@@ -31,7 +31,7 @@ func (d *daemon) watch(ctx context.Context) error {
 		}
 	}
 	also(d.app.config.Imported()...)
-	told := news{config: d.source, tell: d.app.inbox.TellAdmins}
+	told := news{config: d.source, tell: d.tellReload}
 	var now bulletin
 	later := time.NewTimer(time.Hour)
 	defer later.Stop()
@@ -101,6 +101,10 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	d.models.use(fresh)
 	d.app.executor.Use(promptRules(next, d.models))
 	d.app.inbox.Use(inboxRules(next))
+	d.app.alerts.Use(next.Alerts)
+	if d.web != nil {
+		d.web.Use(access(next))
+	}
 	if err := d.app.inbox.Schedule(ctx, configSchedules(next)); err != nil {
 		d.log.Error("not all schedules of the changed config can be taken", "cause", err)
 	}

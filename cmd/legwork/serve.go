@@ -30,8 +30,8 @@ func (command serveCommand) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	if config.Telegram == nil && config.Slack == nil {
-		return fmt.Errorf("%s names no platform to serve; add telegram or slack (\"legwork init\" asks for what they need), or use \"legwork chat\" in the terminal", source)
+	if config.Telegram == nil && config.Slack == nil && len(config.HTTP.Tokens) == 0 {
+		return fmt.Errorf("%s names nothing to serve; add telegram or slack (\"legwork init\" asks for what they need), http.tokens for programs (\"legwork token new\"), or use \"legwork chat\" in the terminal", source)
 	}
 	hidden := redact.New(config.Secrets())
 	log := slog.New(redact.Handler(newLog(config.Log, c.err).Handler(), hidden))
@@ -49,7 +49,7 @@ func (command serveCommand) Run(ctx context.Context, c console) error {
 	return nil
 }
 
-// daemon is legwork with the platforms of its config.
+// daemon is legwork with the platforms of its config, and the API.
 type daemon struct {
 	app       *app
 	models    *models
@@ -86,7 +86,7 @@ func newDaemon(ctx context.Context, config *conf.Config, log *slog.Logger) (*dae
 	if d.app, err = openApp(ctx, config, "legwork serve", log); err != nil {
 		return nil, err
 	}
-	if err := d.wire(config); err != nil {
+	if err := d.wire(ctx, config); err != nil {
 		return nil, errors.Join(err, d.app.close())
 	}
 	return d, nil
@@ -103,7 +103,7 @@ func (d *daemon) tellAdmins(key string, data map[string]any) {
 }
 
 // wire makes the platforms and what listens for them.
-func (d *daemon) wire(config *conf.Config) error {
+func (d *daemon) wire(ctx context.Context, config *conf.Config) error {
 	hooks := map[string]http.Handler{}
 	if c := config.Telegram; c != nil {
 		t, err := telegram.New(*c, telegram.Options{
@@ -133,24 +133,7 @@ func (d *daemon) wire(config *conf.Config) error {
 			}
 		}
 	}
-	return d.listen(config, hooks)
-}
-
-// listen connects the tasks to the platforms and opens the addresses.
-func (d *daemon) listen(config *conf.Config, hooks map[string]http.Handler) error {
-	platforms := make([]bot.Platform, 0, len(d.platforms))
-	for _, p := range d.platforms {
-		platforms = append(platforms, p)
-	}
-	d.app.connect(d.models, platforms...)
-	if config.HTTP.Listen == "" && config.HTTP.WebhookListen == "" {
-		return nil
-	}
-	var err error
-	d.web, err = web.New(web.Config{
-		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, Health: d.health, Webhooks: hooks, Log: d.log,
-	})
-	return err
+	return d.listen(ctx, config, hooks)
 }
 
 // telegramCommands are the entries of the menu, by language. Their texts are not
@@ -172,21 +155,6 @@ func telegramCommands(textsDir string, log *slog.Logger) map[string][]telegram.C
 	return menu
 }
 
-// health says of each part what is wrong with it; nil for nothing.
-func (d *daemon) health() map[string]error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	err := d.app.store.Unsound()
-	if err == nil {
-		_, err = d.app.store.Setting(ctx, "legwork", "admins")
-	}
-	parts := map[string]error{"store": err}
-	for _, p := range d.platforms {
-		parts[p.Name()] = p.Ready()
-	}
-	return parts
-}
-
 // run works until ctx ends or a part fails, then stops the parts in the
 // opposite order of their start.
 func (d *daemon) run(ctx context.Context) error {
@@ -196,14 +164,18 @@ func (d *daemon) run(ctx context.Context) error {
 	if err := d.app.inbox.Schedule(ctx, configSchedules(d.app.config)); err != nil {
 		d.log.Error("not all schedules of the config can be taken", "cause", err)
 	}
+	d.app.alerts = d.newAlerts(d.app.config)
 	d.app.start(&parts)
+	parts.start("alerts", d.app.alerts.Run)
 	if d.web != nil {
 		parts.start("http", d.web.Run)
 	}
 	for _, p := range d.platforms {
 		parts.start(p.Name(), func(ctx context.Context) error { return p.Run(ctx, d.app.inbox.Handle) })
 	}
-	parts.start("first admin", d.offerClaim)
+	if len(d.platforms) > 0 { // otherwise there is nobody who could be the first admin
+		parts.start("first admin", d.offerClaim)
+	}
 	d.warn(d.app.config)
 	parts.start("reload", d.watch) // from now on the config is its
 	d.log.Info("serving", "config", d.source, "version", readBuild().version, "pid", os.Getpid())
