@@ -51,6 +51,25 @@ func AskOf(s planner.State, a planner.Action) Ask {
 	return Ask{Seq: a.Asked}
 }
 
+// AskNamed is what an ask action of that id asked, which may be over; false when
+// no question has it.
+func AskNamed(s planner.State, action string) (ask Ask, kind string, ok bool) {
+	if about := subjectOf(action); about.kind != "" {
+		return Ask{Seq: about.seq}, KindOf(planner.Action{ID: action}), true
+	}
+	var subtask string
+	var turn, call int
+	if _, err := fmt.Sscanf(action, "ask %s turn %d call %d.", &subtask, &turn, &call); err != nil {
+		return Ask{}, "", false
+	}
+	for _, w := range s.Subtasks {
+		if w.ID == subtask && turn >= 1 && turn <= len(w.Turns) {
+			return Ask{w.Turns[turn-1].Seq, call - 1}, AskQuestion, true
+		}
+	}
+	return Ask{}, "", false
+}
+
 // Kinds of question as programs know them.
 const (
 	AskCalls    = "calls"

@@ -128,3 +128,22 @@ func (t Toolbox) Accept(ctx context.Context, change string) (tasks.ToolChange, e
 	c, err := t.manager.Accept(ctx, change)
 	return tasks.ToolChange(c), err
 }
+
+var _ tasks.Inventory = Toolbox{}
+
+// Inventory implements tasks.Inventory.
+func (t Toolbox) Inventory(context.Context) []tasks.GroupStatus {
+	groups := t.manager.Inventory()
+	list := make([]tasks.GroupStatus, len(groups))
+	for i, g := range groups {
+		list[i] = tasks.GroupStatus{Name: g.Name, Description: g.Description, Approve: g.Approve}
+		for _, s := range g.Servers {
+			server := tasks.ServerStatus{Name: s.Name, Problem: s.Problem}
+			for _, tool := range s.Tools {
+				server.Tools = append(server.Tools, tasks.ToolStatus(tool))
+			}
+			list[i].Servers = append(list[i].Servers, server)
+		}
+	}
+	return list
+}

@@ -63,15 +63,15 @@ func (p Principal) Sees(chat bot.Chat) bool {
 	return false
 }
 
-// Errors that callers branch on. What is wrong with a request comes as
-// *InvalidError; tasks.ErrFull, tasks.ErrDamaged and others pass through.
+// Errors that callers branch on; their texts are sentences for who called. What
+// is wrong with a request comes as *InvalidError; tasks.ErrFull,
+// tasks.ErrDamaged and others pass through.
 var (
 	ErrNotFound     = errors.New("no such task, or not one that this token may see")
 	ErrForbidden    = errors.New("the token's role may not do this")
 	ErrConflict     = errors.New("the task no longer takes this")
 	ErrPrecondition = errors.New("the shared state has changed since it was read")
 	ErrBusy         = errors.New("there is too much to do; try again later")
-	ErrPaused       = errors.New("legwork is paused")
 	ErrKeyReused    = errors.New("the idempotency key was used for another request")
 )
 
@@ -94,9 +94,11 @@ type Task struct {
 	Rounds   int             `json:"rounds"`
 	Subtasks []Subtask       `json:"subtasks"`
 	Answer   *string         `json:"answer"`
-	Problem  string          `json:"problem,omitempty"` // sentence of what cut it short or made it fail
+	Reason   string          `json:"reason,omitempty"`  // word for what cut it short or made it fail: stopped, expired, budget, ...
+	Problem  string          `json:"problem,omitempty"` // the same as a sentence, in the task's language
 	Notify   json.RawMessage `json:"notify,omitempty"`
-	Waiting  []string        `json:"waiting,omitempty"` // ids of the approvals that it waits for
+	Waiting  []string        `json:"waiting"`          // ids of the approvals that it waits for
+	Paused   bool            `json:"paused,omitempty"` // everything is paused: it goes on when that is over
 	Usage    Usage           `json:"usage"`
 	Version  int             `json:"version"` // of the shared state
 	Seq      int             `json:"seq"`     // of its newest message
@@ -114,8 +116,8 @@ type Subtask struct {
 	After       []string         `json:"after"`
 	State       planner.SubState `json:"state"`
 	Round       int              `json:"round"`
-	Result      *string          `json:"result"` // shortened; whole in the context
-	Problem     string           `json:"problem,omitempty"`
+	Result      *string          `json:"result"`            // shortened; whole in the context
+	Problem     string           `json:"problem,omitempty"` // word for why it failed
 	Started     *time.Time       `json:"started_at"`
 	Ended       *time.Time       `json:"ended_at"`
 }
@@ -134,27 +136,6 @@ func usageOf(u llm.Usage) Usage {
 	return Usage{InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output, USD: float64(u.Cost) / 1e6}
 }
 
-// Message is one entry of a task's context: one event of its journal.
-type Message struct {
-	Seq        int             `json:"seq"` // from 1, without gaps
-	SenderID   string          `json:"sender_id"`
-	SenderType string          `json:"sender_type"` // human, agent, tool, system
-	Type       string          `json:"type"`        // goal, plan, thought, ...: see Types
-	Content    json.RawMessage `json:"content"`
-	// Bytes is set when Content had to be shortened: how long the whole of it is.
-	// Service.Content reads it in parts.
-	Bytes     int       `json:"content_bytes,omitempty"`
-	Timestamp time.Time `json:"timestamp"`
-}
-
-// Types are the types of messages.
-func Types() []string {
-	return []string{
-		"goal", "plan", "thought", "action", "tool_call", "tool_result", "observation", "human_input", "approval",
-		"delegation", "status_update", "answer", "error",
-	}
-}
-
 // Context is a part of a task's context.
 type Context struct {
 	TaskID   tasks.ID                   `json:"task_id"`
@@ -163,28 +144,4 @@ type Context struct {
 	Shared   map[string]json.RawMessage `json:"shared_state"`
 	Version  int                        `json:"version"`
 	Next     *int                       `json:"next_after"` // seq to go on after when there is more now; nil when there is not
-}
-
-// Approval is something that waits for a person: calls of tools, a question of a
-// model or a server, a plan, a budget, a review.
-type Approval struct {
-	ID       string          `json:"id"` // names task and question; one decision each
-	TaskID   tasks.ID        `json:"task_id"`
-	Kind     string          `json:"kind"` // calls, question, form, plan, budget, review
-	Text     string          `json:"text,omitempty"`
-	Choices  []string        `json:"choices,omitempty"`
-	Calls    []ApprovalCall  `json:"calls,omitempty"`
-	Details  json.RawMessage `json:"details,omitempty"` // of a form, a plan, a budget
-	Asked    time.Time       `json:"asked_at"`
-	Expires  *time.Time      `json:"expires_at"`
-	Goal     string          `json:"goal"`
-	Chat     string          `json:"chat"`
-	AskedFor string          `json:"asked_for"` // key of who started the task
-}
-
-// ApprovalCall is one call of a tool that is to be allowed.
-type ApprovalCall struct {
-	Tool      string          `json:"tool"`
-	Arguments json.RawMessage `json:"arguments"`
-	Reason    string          `json:"reason,omitempty"`
 }

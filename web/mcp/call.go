@@ -72,7 +72,8 @@ type messageIn struct {
 }
 
 func (d *desk) message(ctx context.Context, p contexts.Principal, in messageIn) (contexts.Message, error) {
-	return d.Add(ctx, p, in.Task, contexts.NewMessage{Type: in.Type, Content: in.Content, Key: in.Key})
+	m, _, err := d.Add(ctx, p, in.Task, contexts.NewMessage{Type: in.Type, Content: in.Content, Key: in.Key})
+	return m, err
 }
 
 type sharedIn struct {

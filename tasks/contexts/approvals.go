@@ -1,0 +1,347 @@
+package contexts
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Approval is something that waits for a person: calls of tools, a question of a
+// model or a server, a plan, a budget, a review.
+type Approval struct {
+	ID       string          `json:"id"` // names task and question; one decision each
+	TaskID   tasks.ID        `json:"task_id"`
+	Kind     string          `json:"kind"` // calls, question, form, plan, budget, review
+	Text     string          `json:"text,omitempty"`
+	Choices  []string        `json:"choices,omitempty"`
+	Calls    []ApprovalCall  `json:"calls,omitempty"`
+	Details  json.RawMessage `json:"details,omitempty"` // of a form, a plan, a budget, a review
+	Asked    time.Time       `json:"asked_at"`
+	Expires  *time.Time      `json:"expires_at"`
+	Goal     string          `json:"goal"`
+	Chat     string          `json:"chat"`
+	AskedFor string          `json:"asked_for"` // key of who started the task
+}
+
+// ApprovalCall is one call of a tool that is to be allowed.
+type ApprovalCall struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	// Shown is the arguments as a person should read them: indented, and with
+	// characters that cannot be seen written as escapes.
+	Shown  string `json:"shown"`
+	Reason string `json:"reason,omitempty"` // beyond that it may change things: host, recipient
+	Detail string `json:"detail,omitempty"` // which
+}
+
+// approvalID names a question: "TASK.SEQ.N".
+func approvalID(id tasks.ID, ask tasks.Ask) string {
+	return fmt.Sprintf("%s.%d.%d", id, ask.Seq, ask.Call)
+}
+
+// readApprovalID is the opposite of approvalID.
+func readApprovalID(name string) (id tasks.ID, ask tasks.Ask, ok bool) {
+	parts := strings.Split(name, ".")
+	if len(parts) != 3 {
+		return "", ask, false
+	}
+	seq, bad := strconv.Atoi(parts[1])
+	call, worse := strconv.Atoi(parts[2])
+	id, ask = tasks.ID(parts[0]), tasks.Ask{Seq: seq, Call: call}
+	return id, ask, bad == nil && worse == nil && approvalID(id, ask) == name
+}
+
+// waiting lists the approvals that a task waits for.
+func waiting(id tasks.ID, s planner.State) []string {
+	var list []string
+	for _, a := range planner.Todo(s) {
+		if a.Kind == planner.KindAsk {
+			list = append(list, approvalID(id, tasks.AskOf(s, a)))
+		}
+	}
+	return list
+}
+
+// pageOfTasks is how many rows are read at once when all are gone through.
+const pageOfTasks = 200
+
+// Approvals lists what waits for a person, the oldest first, in a task or, with an
+// empty id, in all that the principal sees.
+func (s *Service) Approvals(ctx context.Context, p Principal, id tasks.ID) ([]Approval, error) {
+	list := []Approval{}
+	if id != "" {
+		t, err := s.may(ctx, p, OpApprovals, id)
+		if err != nil {
+			return nil, err
+		}
+		if list, err = s.approvals(ctx, t, list); err != nil {
+			return nil, err
+		}
+	} else if p.Role.May(OpApprovals) == Never {
+		return nil, forbidden(p, OpApprovals)
+	} else {
+		var err error
+		if list, err = s.allApprovals(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Approval) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
+	return list, nil
+}
+
+func (s *Service) allApprovals(ctx context.Context, p Principal) ([]Approval, error) {
+	list := []Approval{}
+	rooms, none := p.rooms("")
+	q := tasks.TaskQuery{Statuses: liveStates(), Rooms: rooms, Limit: pageOfTasks}
+	for more := !none; more; {
+		var rows []tasks.Row
+		var err error
+		if rows, more, err = s.Store.Tasks(ctx, q); err != nil {
+			return nil, fmt.Errorf("listing tasks: %w", err)
+		}
+		for _, row := range rows {
+			q.Before = row.Task
+			if !row.Waits {
+				continue
+			}
+			found, err := s.approvals(ctx, seen{row.Task, row}, list)
+			if errors.Is(err, ErrNotFound) || errors.Is(err, tasks.ErrDamaged) {
+				continue // it was deleted meanwhile, or is of no use
+			}
+			if err != nil {
+				return nil, err
+			}
+			list = found
+		}
+	}
+	return list, nil
+}
+
+// approvals adds what a task waits for to a list.
+func (s *Service) approvals(ctx context.Context, t seen, list []Approval) ([]Approval, error) {
+	state, err := s.state(ctx, t.id)
+	if err != nil {
+		return nil, err
+	}
+	j := journal{store: s.Store, id: t.id}
+	tell := telling{t.id, state, j.read(ctx)}
+	for _, a := range planner.Todo(state) {
+		if a.Kind != planner.KindAsk {
+			continue
+		}
+		found, err := tell.asked(a)
+		if err = cmp.Or(j.err, err); err != nil {
+			return nil, err
+		}
+		found.Goal, found.Chat, found.AskedFor = t.row.Goal, t.row.Chat.Key(), t.row.From.Key()
+		list = append(list, found)
+	}
+	return list, nil
+}
+
+// asked tells an ask action.
+func (t telling) asked(a planner.Action) (Approval, error) {
+	ask := tasks.AskOf(t.state, a)
+	e := t.journal(ask.Seq)
+	out := Approval{ID: approvalID(t.task, ask), TaskID: t.task, Kind: tasks.KindOf(a), Asked: e.At}
+	var details object
+	expires := t.state.Overdraft.Expires
+	switch out.Kind {
+	case tasks.AskBudget:
+		details = budgetOf(t.state.Overdraft)
+	case tasks.AskPlan:
+		if e.Reply != nil {
+			details = planOf(e.Reply)
+		}
+		expires = time.Time{}
+	case tasks.AskReview:
+		details = object{"state": planner.SharedState(t.state, t.journal), "version": t.state.Version, "wanted_by": first(t.sender(e))}
+		expires = time.Time{}
+	default:
+		q := planner.QuestionOf(e, a.Place)
+		expires = q.Expires
+		out.Text, out.Choices, out.Calls = q.Text, q.Choices, t.approvalCalls(e)
+		if q.Form != nil {
+			out.Text, details = q.Form.Message, formOf(q)
+		}
+	}
+	if !expires.IsZero() {
+		out.Expires = &expires
+	}
+	var err error
+	if details != nil {
+		out.Details, err = encoded(details)
+	}
+	return out, err
+}
+
+func first(a, _ string) string { return a }
+
+// approvalCalls are the calls that an event asks about.
+func (t telling) approvalCalls(e planner.Event) []ApprovalCall {
+	if e.Question == nil || e.Question.Form != nil {
+		return nil
+	}
+	about := e.Question.Calls
+	var subtask string
+	var turn, own int
+	if _, err := fmt.Sscanf(e.Action, "tool %s turn %d call %d.", &subtask, &turn, &own); err != nil {
+		return nil
+	}
+	if len(about) == 0 {
+		about = []planner.Approval{{Call: own - 1}}
+	}
+	var list []ApprovalCall
+	for _, q := range about {
+		call, ok := t.callAt(subtask, turn, q.Call)
+		if !ok {
+			continue
+		}
+		arguments, err := encoded(jsonOf(call.Arguments))
+		if err != nil {
+			continue
+		}
+		list = append(list, ApprovalCall{
+			Tool: cmp.Or(q.Tool, call.Tool, call.Name), Arguments: arguments, Shown: bot.VisibleJSON(arguments), Reason: q.Reason, Detail: q.Detail,
+		})
+	}
+	return list
+}
+
+// formOf tells what a server wants to know.
+func formOf(q planner.Question) object {
+	c := object{"server": q.Server}
+	if q.Form.URL != "" {
+		c["url"] = bot.Visible(q.Form.URL)
+		return c
+	}
+	fields := make([]any, len(q.Form.Fields))
+	for i, f := range q.Form.Fields {
+		field := object{"name": f.Name, "required": f.Required}
+		for name, text := range map[string]string{"title": f.Title, "description": f.Description} {
+			if text != "" {
+				field[name] = text
+			}
+		}
+		if len(f.Schema) > 0 {
+			field["schema"] = f.Schema
+		}
+		if len(f.Default) > 0 {
+			field["default"] = f.Default
+		}
+		if len(f.Choices) > 0 {
+			choices := make([]any, len(f.Choices))
+			for n, choice := range f.Choices {
+				choices[n] = object{"value": choice.Value, "label": choice.Label}
+			}
+			field["choices"] = choices
+		}
+		fields[i] = field
+	}
+	c["fields"] = fields
+	return c
+}
+
+// budgetOf tells a budget that is reached: money in dollars, otherwise tokens.
+func budgetOf(over planner.Overdraft) object {
+	amount := func(n int64) any { return n }
+	unit := "tokens"
+	if strings.HasSuffix(over.Budget, "_usd") {
+		amount = func(n int64) any { return usd(n) }
+		unit = "usd"
+	}
+	c := object{"budget": over.Budget, "unit": unit, "limit": amount(over.Limit), "spent": amount(over.Spent), "wanted": amount(over.Wanted), "extend_by": amount(over.Extend)}
+	if over.Who != "" {
+		c["whose"] = over.Who
+	}
+	if over.Day != "" {
+		c["day"] = over.Day
+	}
+	return c
+}
+
+// approval tells the events about what a person decides.
+func (t telling) approval(e planner.Event) object {
+	switch {
+	case e.Type == planner.Renewed:
+		return object{"kind": tasks.AskBudget, "decision": "renewed", "budget": e.Budget}
+	case e.Type == planner.Overdrew:
+		c := object{"kind": tasks.AskBudget, "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
+		if e.Overdraft != nil {
+			c["details"] = budgetOf(*e.Overdraft)
+		}
+		return c
+	case e.Type == planner.Decided:
+		return t.decided(e)
+	}
+	c := object{"subtask": subtaskOf(e.Action), "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
+	if !e.Question.Expires.IsZero() {
+		c["expires_at"] = e.Question.Expires
+	}
+	if e.Question.Form != nil {
+		c["kind"], c["text"], c["details"] = tasks.AskForm, e.Question.Form.Message, formOf(*e.Question)
+		return c
+	}
+	var calls []any
+	for _, call := range t.approvalCalls(e) {
+		one := object{"tool": call.Tool, "arguments": call.Arguments}
+		if call.Reason != "" {
+			one["reason"], one["detail"] = call.Reason, call.Detail
+		}
+		calls = append(calls, one)
+	}
+	c["kind"], c["calls"] = tasks.AskCalls, calls
+	return c
+}
+
+// decided tells a decision.
+func (t telling) decided(e planner.Event) object {
+	d := e.Decision
+	c := object{"decision": "deny"}
+	if d.Approve {
+		c["decision"] = "approve"
+	}
+	ask, kind, ok := tasks.AskNamed(t.state, e.Action)
+	if ok {
+		c["kind"], c["approval"] = kind, approvalID(t.task, ask)
+	}
+	if d.Text != "" {
+		c["comment"] = d.Text
+	}
+	if len(d.Value) > 0 {
+		c["value"] = d.Value
+	}
+	if name := t.field(e, ask, kind); name != "" {
+		c["field"] = name
+	}
+	if d.Scope != "" {
+		c["scope"] = d.Scope
+	}
+	if len(e.Values) > 0 {
+		c["state"], c["version"] = e.Values, t.version(e.Seq)
+	}
+	return c
+}
+
+// field is the name of the field that a decision filled in.
+func (t telling) field(e planner.Event, ask tasks.Ask, kind string) string {
+	if kind != tasks.AskForm {
+		return ""
+	}
+	_, number, _ := strings.Cut(e.Action, ".")
+	n, err := strconv.Atoi(number)
+	if q := t.journal(ask.Seq).Question; err == nil && q != nil && q.Form != nil && n >= 0 && n < len(q.Form.Fields) {
+		return q.Form.Fields[n].Name
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+package contexts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Decision is what a person decides.
+type Decision struct {
+	Approve bool
+	Comment string          // why, or the answer to a question
+	Value   json.RawMessage // of a form: its fields by name
+	Scope   string          // planner.ScopeTask: the same tool again in this task
+}
+
+// Decide decides about an approval. ErrForbidden for agents and viewers, and for
+// operators where only an admin may; ErrConflict when it was decided already.
+func (s *Service) Decide(ctx context.Context, p Principal, approval string, d Decision) (Task, error) {
+	if p.Role.May(OpDecide) == Never {
+		return Task{}, forbidden(p, OpDecide)
+	}
+	id, ask, ok := readApprovalID(approval)
+	if !ok {
+		return Task{}, fmt.Errorf("%w: there is no approval of that id", ErrNotFound)
+	}
+	t, err := s.may(ctx, p, OpDecide, id)
+	if err != nil {
+		return Task{}, err
+	}
+	r := tasks.Ruling{
+		By: p.Key(), Name: p.Name, Admin: p.Role.May(OpExtend) == Always, Own: t.row.From.Key() == p.Key(),
+		Approve: d.Approve, Text: tasks.Clean(d.Comment), Scope: d.Scope,
+	}
+	if len(r.Text) > maxStateValue {
+		return Task{}, &InvalidError{"comment", fmt.Sprintf("has %d bytes; at most %d are allowed", len(r.Text), maxStateValue)}
+	}
+	if len(d.Value) > 0 && string(d.Value) != "null" {
+		if err := fitsJSON("value", d.Value); err != nil {
+			return Task{}, err
+		}
+		if json.Unmarshal(d.Value, &r.Values) != nil {
+			return Task{}, &InvalidError{"value", "must be an object: the fields of the form by name"}
+		}
+	}
+	err = s.Inbox.Rule(ctx, id, ask, r)
+	if misfit, ok := errors.AsType[*tasks.MisfitError](err); ok {
+		return Task{}, &InvalidError{misfit.Field, misfit.Detail}
+	}
+	switch {
+	case errors.Is(err, tasks.ErrAdminNeeded):
+		return Task{}, fmt.Errorf("%w: %w", ErrForbidden, err)
+	case errors.Is(err, tasks.ErrRefused):
+		return Task{}, s.undecided(ctx, id, ask)
+	}
+	return s.changed(ctx, id, err)
+}
+
+// undecided says why nothing can be decided about a question.
+func (s *Service) undecided(ctx context.Context, id tasks.ID, ask tasks.Ask) error {
+	state, err := s.state(ctx, id)
+	if err != nil {
+		return err
+	}
+	if ask.Seq >= 1 && ask.Seq <= state.Seq {
+		e, err := s.Store.Event(ctx, id, ask.Seq)
+		if err != nil {
+			return told(id, err)
+		}
+		if asksSomething(e) {
+			return fmt.Errorf("%w: it was decided already, or its time is over", ErrConflict)
+		}
+	}
+	return fmt.Errorf("%w: there is no approval of that id", ErrNotFound)
+}
+
+// asksSomething reports that an event may have asked a person.
+func asksSomething(e planner.Event) bool {
+	switch e.Type {
+	case planner.Asked, planner.Overdrew, planner.Replied, planner.Set:
+		return true
+	}
+	return false
+}
