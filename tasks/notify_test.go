@@ -1,0 +1,189 @@
+package tasks_test
+
+import (
+	"strings"
+	"testing"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+)
+
+// orders starts a task of the program "ops", whose questions and outcome go to a
+// chat unless that is empty.
+func (s *stage) orders(goal string, external bool, tell bot.Chat) tasks.ID {
+	s.t.Helper()
+	o := tasks.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: goal, External: external}
+	if tell.ID != "" {
+		o.Notify = &planner.Notify{Chat: &tell}
+	}
+	r, err := s.inbox.Start(s.t.Context(), o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return r.Task
+}
+
+func (s *stage) posted(in bot.Chat) []enginetest.Post {
+	s.phone.mu.Lock()
+	defer s.phone.mu.Unlock()
+	var list []enginetest.Post
+	for _, p := range s.phone.posts {
+		if p.Chat.Key() == in.Key() {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// TestProgramsTaskIsShownNowhere: without a chat nothing is posted, and nothing is
+// waited for but people.
+func TestProgramsTaskIsShownNowhere(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`})
+	id := s.orders("book a room", false, bot.Chat{})
+	state := s.until(id, "it asks", func(s planner.State) bool { return s.Status() == "waiting" })
+	action := planner.Todo(state)[0].ID
+	s.add(id, planner.Event{Type: planner.Decided, By: "api:ops", Action: action, Decision: &planner.Decision{Approve: true}})
+	if err := s.engine.Wake(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	s.over(id)
+	if state := s.state(id); state.Outcome != planner.Done || state.Slot(action).Name != "" {
+		t.Errorf("it ended %s, slots %+v", state.Outcome, state.Slots)
+	}
+	if len(s.phone.posts) != 0 {
+		t.Errorf("there were posts: %+v", s.phone.posts)
+	}
+}
+
+// TestProgramsTaskTellsAChat: the chat that the program named has the question and
+// the outcome, no more; an admin decides, nobody else.
+func TestProgramsTaskTellsAChat(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`})
+	id := s.orders("book a room", false, room("hall"))
+	card := s.card(id, "")
+	if card.Chat.Key() != "phone:hall" || !strings.Contains(card.Text, "For ops: book a room") {
+		t.Fatalf("the card is %+v", card)
+	}
+	allow := label(t, card.Draft, "Allow once")
+	if got := s.send(s.press("ann", room("hall"), allow)).words(); got != s.text("error.not_yours", nil) {
+		t.Errorf("somebody else's press was answered %q", got)
+	}
+	s.send(s.press("boss", room("hall"), allow))
+	s.over(id)
+	posts := s.posted(room("hall"))
+	if len(posts) != 2 || posts[1].Kind != bot.KindAnswer || posts[1].Text != "A task of the program ops: book a room\n\nthat is all" {
+		t.Fatalf("posts = %+v", posts)
+	}
+	if got := s.last(card.ID); !strings.Contains(got.Text, "Allowed once by BOSS") {
+		t.Errorf("the card says %q at the end", got.Text)
+	}
+	details := label(t, posts[1].Draft, "Details")
+	if got := s.send(s.press("ann", room("hall"), details)).text(); got != s.text("error.not_yours", nil) {
+		t.Errorf("somebody else's look at the details was answered %q", got)
+	}
+	if got := s.send(s.press("boss", room("hall"), details)).text(); !strings.Contains(got, "book it") {
+		t.Errorf("the details say %q", got)
+	}
+}
+
+// TestProgramIsAnsweredByWords: an admin's reply to a question of a program's task
+// is its answer; words of others, or to nothing, are questions of their own.
+func TestProgramIsAnsweredByWords(t *testing.T) {
+	s := newStage(t, nil)
+	s.stop()
+	s.model = &enginetest.Model{Answer: enginetest.Plain("an answer that is long enough to be one")}
+	s.play()
+	id := s.orders("write", true, room("hall"))
+	set := func(by, value string) error {
+		return s.inbox.Change(t.Context(), id, func(planner.State) ([]planner.Event, error) {
+			return []planner.Event{{Type: planner.Set, By: by, Values: scriptedStatus(value)}}, nil
+		})
+	}
+	if err := set("agent:writer", planner.NeedsHumanReview); err != nil {
+		t.Fatal(err)
+	}
+	card := s.card(id, "")
+	reply := s.by("ann", room("hall"), "what is this?")
+	reply.ReplyTo = card.ID
+	s.send(reply)
+	s.send(s.by("boss", room("hall"), "what is this?"))
+	if s.state(id).Review == 0 {
+		t.Fatal("words of others ended the review")
+	}
+	reply = s.by("boss", room("hall"), "name the sources")
+	reply.ReplyTo = card.ID
+	s.send(reply)
+	d := s.decisions(id)
+	if len(d) != 1 || d[0].By != "phone:boss" || d[0].Decision.Text != "name the sources" {
+		t.Fatalf("decisions = %+v", d)
+	}
+	if err := s.inbox.Change(t.Context(), id, func(planner.State) ([]planner.Event, error) {
+		return []planner.Event{{Type: planner.Answered, By: "agent:writer", Text: "It is done."}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.over(id)
+	posts := s.posted(room("hall"))
+	if last := posts[len(posts)-1]; last.Text != "A task of the program ops: write\n\nIt is done." {
+		t.Errorf("the outcome is %q", last.Text)
+	}
+	if got := s.last(card.ID); !strings.Contains(got.Text, "Changes wanted by BOSS, 12:00. name the sources") {
+		t.Errorf("the card says %q at the end", got.Text)
+	}
+}
+
+// TestChatOfAProgramIsGone: a chat that cannot be told any more holds up nothing.
+func TestChatOfAProgramIsGone(t *testing.T) {
+	s := newStage(t)
+	for _, tell := range []bot.Chat{room("closed"), {Platform: "pager", ID: "1"}} {
+		s.phone.mu.Lock()
+		s.phone.refuse[tell.Key()] = true
+		s.phone.mu.Unlock()
+		id := s.orders("write", false, tell)
+		s.over(id)
+		if s.state(id).Outcome != planner.Done {
+			t.Errorf("%s: it ended %s", tell.Key(), s.state(id).Outcome)
+		}
+	}
+}
+
+// TestOnlyTheseGroups: a program's choice of groups holds for plans and calls.
+func TestOnlyTheseGroups(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`})
+	s.tools.open = true
+	r, err := s.inbox.Start(t.Context(), tasks.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "book", Only: []string{"look"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.over(r.Task)
+	if n := len(s.tools.calls()); n != 0 {
+		t.Errorf("%d calls of a group that is not open were made", n)
+	}
+	if state := s.state(r.Task); state.Round != 0 {
+		t.Errorf("a plan for a group that is not open was taken; sub-tasks %+v", state.Subtasks)
+	}
+}
+
+// TestContextIsLeftAlone: a context that nobody touches ends after its time, and
+// holds no room until then.
+func TestContextIsLeftAlone(t *testing.T) {
+	s := newStage(t)
+	s.rules.Limits.IdleTimeout = s.rules.Limits.TaskTimeout * 4
+	s.inbox.Use(s.rules)
+	id := s.orders("write", true, room("hall"))
+	if at := planner.Deadline(s.state(id)); !at.Equal(s.clock().Add(s.rules.Limits.IdleTimeout)) {
+		t.Fatalf("its deadline is %v", at)
+	}
+	s.pass(s.rules.Limits.IdleTimeout)
+	s.again() // the engine looks at the clock
+	s.over(id)
+	if state := s.state(id); state.Why != planner.WhyIdle || state.Outcome != planner.Failed {
+		t.Errorf("it ended %s, %s", state.Outcome, state.Why)
+	}
+	posts := s.posted(room("hall"))
+	if len(posts) != 1 || !strings.Contains(posts[0].Text, s.text("problem.idle", nil)) || len(posts[0].Buttons) != 0 {
+		t.Errorf("posts = %+v", posts)
+	}
+}
