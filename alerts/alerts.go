@@ -21,6 +21,7 @@ import (
 	"legwork/redact"
 	"legwork/tasks"
 	"legwork/tasks/contexts"
+	"legwork/telemetry"
 )
 
 // Store is what alerts need of a tasks.Store.
@@ -51,9 +52,8 @@ type Options struct {
 	Log     *slog.Logger
 	Now     func() time.Time // by which tasks wait and deliveries are due
 	Version string           // of legwork, told to receivers
-	// Delivered hears how each request to a webhook went, see the Outcome
-	// constants. It returns at once. Nil: nobody does.
-	Delivered func(outcome string)
+	// Metrics count how requests to webhooks go; may be nil.
+	Metrics *telemetry.Metrics
 	// Transport carries the requests; nil: one that takes its proxy from the
 	// environment.
 	Transport http.RoundTripper
@@ -101,7 +101,12 @@ func (a *Alerts) Use(c Config) {
 }
 
 // Webhooks lists the names that the outcome of a task can be sent to.
-func (a *Alerts) Webhooks() []string { return slices.Sorted(maps.Keys(a.config.Load().Webhooks)) }
+func (a *Alerts) Webhooks() []string {
+	if a == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(a.config.Load().Webhooks))
+}
 
 // Run tells what there is to tell until ctx ends.
 func (a *Alerts) Run(ctx context.Context) error {
@@ -141,8 +146,11 @@ func (a *Alerts) Budgets(ctx context.Context, reached bool, list []planner.Overd
 // Raise tells the webhooks of something that the admins' chats are told of by
 // whoever found it: a kind that is not about a task, server, model or budget. path
 // is the file that it is about, which may be empty. What cannot be queued is
-// logged.
+// logged. Without Alerts nobody is told.
 func (a *Alerts) Raise(ctx context.Context, kind, summary, path, problem string) {
+	if a == nil {
+		return
+	}
 	at := a.Now()
 	err := a.queue(ctx, a.deliveries(occasion{
 		kind: kind, id: fmt.Sprint(at.UnixNano()), at: at, data: Data{Summary: summary, Path: path, Problem: problem},

@@ -137,7 +137,7 @@ func (c *courier) round(ctx context.Context, name string, fails int, list []task
 			continue
 		}
 		payload, err := c.payload(ctx, d)
-		r := result{outcome: OutcomeRefused}
+		r := result{outcome: refused}
 		switch {
 		case nothing(err):
 			c.Log.WarnContext(ctx, "the outcome of a task is no longer there to be told", "webhook", name, "task", d.Task, "cause", err)
@@ -148,7 +148,7 @@ func (c *courier) round(ctx context.Context, name string, fails int, list []task
 		default:
 			r = c.send(ctx, w, d.ID, payload)
 		}
-		if ctx.Err() != nil && r.outcome != OutcomeDelivered {
+		if ctx.Err() != nil && r.outcome != delivered {
 			break // nothing is known of it
 		}
 		var wait time.Duration
@@ -163,23 +163,23 @@ func (c *courier) round(ctx context.Context, name string, fails int, list []task
 // alone.
 func (c *courier) note(ctx context.Context, d tasks.Delivery, r result, fails int) (failed int, wait time.Duration) {
 	now := c.Now()
-	if c.Pace.over(d, now) && (r.outcome == OutcomeRefused || r.outcome == OutcomeAway) {
-		r.outcome = OutcomeGivenUp
+	if c.Pace.over(d, now) && (r.outcome == refused || r.outcome == away) {
+		r.outcome = givenUp
 	}
 	c.report(ctx, d, r)
 	switch r.outcome {
-	case OutcomeDelivered:
+	case delivered:
 		return 0, c.tried(ctx, d, time.Time{})
-	case OutcomeGone, OutcomeGivenUp:
+	case gone, givenUp:
 		c.lament(ctx, d, r)
 		return fails, c.tried(ctx, d, time.Time{})
 	}
 	fails++
-	if r.outcome == OutcomeAway || fails >= mostRefusals {
+	if r.outcome == away || fails >= mostRefusals {
 		wait = max(spread(min(c.Pace.backoff(fails-1), c.Pace.Rest)), r.wait)
 	}
 	next := now.Add(wait)
-	if r.outcome == OutcomeRefused || d.Tries >= mostFirst {
+	if r.outcome == refused || d.Tries >= mostFirst {
 		next = now.Add(max(spread(c.Pace.backoff(d.Tries)), wait, r.wait))
 	}
 	return fails, max(wait, c.tried(ctx, d, next))
@@ -202,18 +202,16 @@ func (c *courier) tried(ctx context.Context, d tasks.Delivery, next time.Time) t
 func (c *courier) report(ctx context.Context, d tasks.Delivery, r result) {
 	log := c.Log.With("webhook", d.Webhook, "kind", d.Kind, "delivery", d.ID, "tries", d.Tries+1)
 	switch {
-	case r.outcome == OutcomeDelivered:
+	case r.outcome == delivered:
 		log.DebugContext(ctx, "a webhook was told")
-	case r.outcome == OutcomeGone || r.outcome == OutcomeGivenUp:
+	case r.outcome == gone || r.outcome == givenUp:
 		log.ErrorContext(ctx, "a webhook was not told, and will not be", "cause", c.Hide.String(r.problem))
 	case d.Tries == 0:
 		log.WarnContext(ctx, "a webhook could not be told; it is tried again", "cause", c.Hide.String(r.problem))
 	default:
 		log.DebugContext(ctx, "a webhook could not be told again", "cause", c.Hide.String(r.problem))
 	}
-	if c.Delivered != nil {
-		c.Delivered(r.outcome)
-	}
+	c.Metrics.Delivered(d.Webhook, r.counted())
 }
 
 // lament tells the admins, once a day, that a webhook takes nothing.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"legwork/telemetry"
 )
 
 // maxReply is how much of a reply is read.
@@ -24,11 +26,11 @@ const longestWish = 6 * time.Hour
 
 // How a request went.
 const (
-	OutcomeDelivered = "delivered" // 2xx
-	OutcomeGone      = "gone"      // 410: the receiver wants nothing any more
-	OutcomeRefused   = "refused"   // any other status: it may be about this delivery alone
-	OutcomeAway      = "away"      // nobody answered in time, or 429, 502, 503, 504: about the receiver
-	OutcomeGivenUp   = "given_up"  // a day of tries was in vain
+	delivered = "delivered" // 2xx
+	gone      = "gone"      // 410: the receiver wants nothing any more
+	refused   = "refused"   // any other status: it may be about this delivery alone
+	away      = "away"      // nobody answered in time, or 429, 502, 503, 504: about the receiver
+	givenUp   = "given_up"  // a day of tries was in vain
 )
 
 // result is how one request went.
@@ -36,6 +38,20 @@ type result struct {
 	outcome string
 	problem string        // for people; never holds the address
 	wait    time.Duration // that the receiver asked for
+	limited bool          // 429
+}
+
+// counted is the outcome as metrics have it.
+func (r result) counted() string {
+	switch {
+	case r.outcome == delivered:
+		return telemetry.OK
+	case r.outcome == gone:
+		return telemetry.Gone
+	case r.limited:
+		return telemetry.Limited
+	}
+	return telemetry.Failed
 }
 
 // sender makes signed requests.
@@ -66,11 +82,11 @@ func newTransport() *http.Transport {
 func (s sender) send(ctx context.Context, w Webhook, id string, payload []byte) result {
 	r, err := s.request(ctx, w, id, payload)
 	if err != nil {
-		return result{outcome: OutcomeRefused, problem: err.Error()}
+		return result{outcome: refused, problem: err.Error()}
 	}
 	resp, err := s.client.Do(r)
 	if err != nil {
-		return result{outcome: OutcomeAway, problem: s.away(err)}
+		return result{outcome: away, problem: s.away(err)}
 	}
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxReply)) // so that the connection can be used again
@@ -117,17 +133,17 @@ func (s sender) away(err error) string {
 
 // judge reads a reply.
 func judge(resp *http.Response, now time.Time) result {
-	r := result{outcome: OutcomeRefused, problem: "it answered " + resp.Status, wait: wish(resp.Header.Get("Retry-After"), now)}
+	r := result{outcome: refused, problem: "it answered " + resp.Status, wait: wish(resp.Header.Get("Retry-After"), now), limited: resp.StatusCode == http.StatusTooManyRequests}
 	switch status := resp.StatusCode; {
 	case status >= 200 && status < 300:
-		return result{outcome: OutcomeDelivered}
+		return result{outcome: delivered}
 	case status == http.StatusGone:
-		r.outcome = OutcomeGone
+		r.outcome = gone
 		r.problem += ": it wants to be told nothing any more; take it out of alerts.webhooks"
 	case status >= 300 && status < 400:
 		r.problem += ", and redirects are not followed; set url to where it leads"
 	case status == http.StatusTooManyRequests, status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
-		r.outcome = OutcomeAway
+		r.outcome = away
 	}
 	return r
 }
@@ -153,7 +169,7 @@ func Try(ctx context.Context, w Webhook, version string, now func() time.Time) e
 	at := now()
 	payload := body(Ping, at, Data{Summary: "This is a try: nothing has happened."})
 	r := newSender(transport, Pace{}.withDefaults().Request, version, now).send(ctx, w, fmt.Sprintf("ping-%d", at.UnixNano()), payload)
-	if r.outcome == OutcomeDelivered {
+	if r.outcome == delivered {
 		return nil
 	}
 	return errors.New(r.problem)

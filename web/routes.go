@@ -95,14 +95,13 @@ func ready(w http.ResponseWriter, health map[string]error) {
 	answer := struct {
 		Status string            `json:"status"`
 		Parts  map[string]string `json:"parts"`
-	}{"ready", make(map[string]string, len(health))}
-	status := http.StatusOK
+	}{isReady, make(map[string]string, len(health))}
 	for part, err := range health {
-		answer.Parts[part] = "ok"
-		if err != nil {
-			answer.Parts[part] = err.Error()
-			answer.Status, status = "not ready", http.StatusServiceUnavailable
-		}
+		answer.Parts[part], answer.Status = standing(answer.Status, err)
+	}
+	status := http.StatusOK
+	if answer.Status == isNot {
+		status = http.StatusServiceUnavailable
 	}
 	replyJSON(w, status, "application/json", answer)
 }

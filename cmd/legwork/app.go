@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"legwork/alerts"
 	"legwork/bot"
 	"legwork/clock"
 	"legwork/conf"
@@ -41,7 +42,8 @@ type app struct {
 	inbox      *tasks.Inbox
 	unattended bool // one question is asked, and nobody answers another
 	pause      *tasks.Pause
-	clock      *clock.Steady // by which things expire
+	clock      *clock.Steady  // by which things expire
+	alerts     *alerts.Alerts // of a daemon; nil otherwise
 
 	forgotten atomic.Bool  // something was deleted whose bytes may still be there
 	suspected atomic.Int64 // when admins were last told of a damaged task, in Unix seconds

@@ -82,6 +82,7 @@ func (a *app) tellCare(ctx context.Context, n care.Notice) {
 		key = "admin.data_damaged"
 	}
 	a.inbox.TellAdmins(ctx, key, map[string]any{"Path": n.File, "Problem": firstLines(n.Text, 5)})
+	a.raiseCare(ctx, n)
 }
 
 // damaged tells the admins of a damaged task, though not of each: more of them

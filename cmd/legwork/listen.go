@@ -25,7 +25,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	if config.HTTP.Listen == "" && config.HTTP.WebhookListen == "" {
 		return nil
 	}
-	service := contexts.New(contexts.Config{Store: d.app.store, Inbox: d.app.inbox, Webhooks: func() []string { return nil }, Now: d.app.clock.Now})
+	service := contexts.New(contexts.Config{Store: d.app.store, Inbox: d.app.inbox, Webhooks: d.webhooks, Now: d.app.clock.Now})
 	programs := api.New(api.Config{
 		Service: service, Version: readBuild().version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
 	})

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"legwork/alerts"
+	"legwork/conf"
+	"legwork/store/care"
+	"legwork/tasks"
+	"legwork/tasks/contexts"
+	"legwork/tools/client"
+)
+
+// newAlerts wires what tells admins and webhooks of what needs them.
+func (d *daemon) newAlerts(config *conf.Config) *alerts.Alerts {
+	service := contexts.New(contexts.Config{Store: d.app.store, Inbox: d.app.inbox, Webhooks: d.webhooks, Now: d.app.clock.Now})
+	return alerts.New(alerts.Options{
+		Store: d.app.store, Tell: d.app.inbox.TellNews, Servers: d.servers, Models: d.modelHealth, Hide: d.hidden, Log: d.log, Now: time.Now,
+		Version: readBuild().version, Config: config.Alerts,
+		Task: func(ctx context.Context, id tasks.ID) (contexts.Task, error) {
+			return service.Get(ctx, contexts.Principal{Name: "alerts", Role: contexts.RoleAdmin, Chats: []string{"*"}}, id)
+		},
+	})
+}
+
+// webhooks lists the names that the outcome of a task can be sent to.
+func (d *daemon) webhooks() []string { return d.app.alerts.Webhooks() }
+
+// servers tells how the tool servers stand.
+func (d *daemon) servers() []alerts.Health {
+	var list []alerts.Health
+	for _, s := range d.app.tools.Status() {
+		list = append(list, alerts.Health{Name: s.Name, Up: s.State == client.Ready, Down: s.State == client.Down, Problem: s.Err})
+	}
+	return list
+}
+
+// modelHealth tells how the language models stand.
+func (d *daemon) modelHealth() []alerts.Health {
+	var list []alerts.Health
+	for name, h := range d.models.Health() {
+		list = append(list, alerts.Health{Name: name, Up: !h.Down, Down: h.Down, Problem: h.Cause, Hint: h.Hint})
+	}
+	return list
+}
+
+// tellReload tells the admins how the config stands, and the webhooks of what is
+// wrong with it.
+func (d *daemon) tellReload(ctx context.Context, key string, data any) {
+	d.app.inbox.TellAdmins(ctx, key, data)
+	fields, _ := data.(map[string]any)
+	problem, _ := fields["Problem"].(string)
+	switch key {
+	case "admin.reload_failed":
+		d.app.alerts.Raise(ctx, alerts.ReloadFailed, "The changed config has mistakes; the one before stays in use.", d.source, problem)
+	case "admin.reload_fixed":
+		d.app.alerts.Raise(ctx, alerts.ReloadFixed, "The config is in use again.", d.source, "")
+	}
+}
+
+// raiseCare tells the webhooks what is wrong with backups, or with the data.
+func (a *app) raiseCare(ctx context.Context, n care.Notice) {
+	kind, summary := alerts.BackupFailed, "A backup could not be made."
+	switch n.Kind {
+	case care.NoticeLow:
+		kind, summary = alerts.DiskLow, "The disk of the data is nearly full; new work is refused."
+	case care.NoticeDamaged:
+		kind, summary = alerts.DataDamaged, "A part of the stored data is damaged."
+	}
+	a.alerts.Raise(ctx, kind, summary, n.File, firstLines(n.Text, 5))
+}
