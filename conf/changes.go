@@ -30,7 +30,7 @@ func Restart(before, after *Config) []string {
 // NeedsRestart lists the keys that a running process cannot change.
 func NeedsRestart() []string {
 	return []string{
-		"backup", "data_dir", "engine", "http.listen", "http.public_url", "http.webhook_listen", "limits.concurrent_tasks", "log", "retention", "slack", "store", "telegram", "texts_dir",
+		"backup", "data_dir", "engine", "http.listen", "http.public_url", "http.webhook_listen", "limits.concurrent_tasks", "log", "retention", "slack", "store", "telegram", "telemetry", "texts_dir",
 	}
 }
 
@@ -48,7 +48,7 @@ func (c *Config) parts() map[string]any {
 		"access": c.Access, "chats": c.Chats, "servers": c.Tools.Servers, "groups": c.Tools.Groups,
 		"approvals": c.Approvals, "schedules": c.Schedules, "import_servers": c.ImportServers,
 		"limits": limits, "limits.concurrent_tasks": c.Limits.ConcurrentTasks, "engine": c.Engine, "store": c.Store,
-		"retention": c.Retention, "backup": c.Backup, "budget": c.Budget, "alerts": c.Alerts,
+		"retention": c.Retention, "backup": c.Backup, "budget": c.Budget, "alerts": c.Alerts, "telemetry": c.Telemetry,
 		"telegram": nil, "slack": nil,
 	}
 	if c.Telegram != nil {

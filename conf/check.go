@@ -235,6 +235,7 @@ func (c *Config) own() issues {
 	c.ownBudget(&l)
 	c.ownCare(&l)
 	c.ownAlerts(&l)
+	c.Telemetry.validate(&l)
 	l.oneOf("engine.type", c.Engine.Type, []string{"local"}, "temporal")
 	l.oneOf("store.type", c.Store.Type, []string{"bolt"}, "postgres")
 	return l

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -57,6 +58,8 @@ type Config struct {
 	Backup Backup `yaml:"backup,omitempty"`
 	// Alerts says who is told of what needs people.
 	Alerts alerts.Config `yaml:"alerts,omitempty"`
+	// Telemetry says who is told of what legwork does, step by step.
+	Telemetry Telemetry `yaml:"telemetry,omitempty"`
 	// Engine runs the tasks.
 	Engine Engine `yaml:"engine,omitempty"`
 	// Store keeps the tasks.
@@ -191,6 +194,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	}
 	d.importServers(config, folder)
 	config.filled = d.secrets
+	config.Telemetry.fromEnv(func(name string) string { value, _ := env(name); return strings.TrimSpace(value) })
 	d.check(config)
 	d.unpriced(config)
 	d.weakTokens(config)

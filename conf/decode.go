@@ -44,14 +44,6 @@ type secret struct {
 // maxVisits bounds the work that aliases of aliases can cause.
 const maxVisits = 1 << 18
 
-// absentKeys are promised for later versions. Naming them spares people the
-// search for a typing error.
-func absentKeys() []string {
-	return []string{
-		"telemetry",
-	}
-}
-
 // fail notes a mistake at a node.
 func (d *decoder) fail(n *yaml.Node, key, format string, values ...any) {
 	d.failed[key] = true
@@ -128,14 +120,11 @@ func (d *decoder) structure(n *yaml.Node, key string, v reflect.Value) {
 	for _, e := range d.entries(n, key) {
 		name := e.key.Value
 		field, ok := fields[name]
-		switch {
-		case ok:
+		if ok {
 			d.entry(e, join(key, name), field)
-		case slices.Contains(absentKeys(), join(key, name)):
-			d.fail(e.key, join(key, name), "this version does not have it yet; remove it")
-		default:
-			d.fail(e.key, join(key, name), "unknown key, the nearest known one is %s; allowed: %s", nearest(name, names), list(names))
+			continue
 		}
+		d.fail(e.key, join(key, name), "unknown key, the nearest known one is %s; allowed: %s", nearest(name, names), list(names))
 	}
 }
 

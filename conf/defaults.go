@@ -30,6 +30,7 @@ func Default() *Config {
 		Platforms: Platforms{HTTP: HTTP{Listen: DefaultListen, Rate: defaultRate}},
 		Retention: Retention{Tasks: 90 * day, History: 365 * day},
 		Alerts:    alerts.Config{After: 10 * time.Minute, Chat: true},
+		Telemetry: Telemetry{Sample: 1},
 		Backup:    Backup{Every: day, Keep: 7},
 		Engine:    Engine{Type: "local"},
 		Store:     Store{Type: "bolt"},

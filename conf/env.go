@@ -42,6 +42,9 @@ const defaultModel = "gpt-5-mini"
 // set, else by deliveries when SLACK_SIGNING_SECRET is.
 //
 // LEGWORK_ADMINS lists admins: telegram:123,slack:U1.
+//
+// OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS say where traces go,
+// also where there is a config file that does not.
 func FromEnv(env func(string) (string, bool)) (*Config, error) {
 	get := func(name string) string {
 		value, _ := env(name)
@@ -60,6 +63,7 @@ func FromEnv(env func(string) (string, bool)) (*Config, error) {
 	config.LLM.Models = map[string]llm.ModelConfig{"main": {BaseURL: url, APIKey: key, Model: model}}
 	config.Tools = envTools(get(envSearch))
 	config.Platforms.fromEnv(get)
+	config.Telemetry.fromEnv(get)
 	if errs := config.envMistakes(); len(errs) > 0 {
 		return nil, errs
 	}
@@ -96,6 +100,8 @@ func (c *Config) envMistakes() Errors {
 		"slack.app_token":         envSlackApp,
 		"slack.signing_secret":    envSlackSecret,
 
+		"telemetry.otlp_endpoint": envOTLP,
+
 		"servers.search.options":     envSearch,
 		"servers.search.options.url": envSearch,
 	}
@@ -110,6 +116,7 @@ func (c *Config) envMistakes() Errors {
 		l.add(i.Path, "%s", i.Problem)
 	}
 	c.ownPlatforms(&l)
+	c.Telemetry.validate(&l)
 	var errs Errors
 	for _, i := range l {
 		key := i.path

@@ -33,6 +33,10 @@ func (c *Config) Secrets() []string {
 		found.add(c.Slack.BotToken, c.Slack.AppToken, c.Slack.SigningSecret)
 	}
 	found.add(c.Alerts.Secrets()...)
+	for _, value := range c.Telemetry.OTLPHeaders {
+		found.add(value)
+	}
+	found.addPassword(c.Telemetry.OTLPEndpoint)
 	for _, s := range c.Tools.Servers {
 		found.addServer(s)
 	}
