@@ -3,6 +3,7 @@ package local
 import (
 	"container/heap"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"legwork/bot"
@@ -40,6 +41,7 @@ type file struct {
 	until   time.Time     // when it has to be looked at, as it rests; zero: not before it changes
 	place   int           // among the sleepers; -1 for none
 	starved time.Time     // as runner.starved, from the last time
+	hungry  atomic.Int64  // runner.starved while it has a runner, for others to read, in Unix nanoseconds; 0: it is not
 	pause   time.Duration // as runner.pause
 	seen    tasks.Frame   // what its chat shows
 }

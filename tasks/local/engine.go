@@ -15,6 +15,7 @@ import (
 	"legwork/failpoint"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/telemetry"
 )
 
 // Engine runs the tasks of a store. It implements tasks.Engine.
@@ -40,6 +41,8 @@ type Config struct {
 	// Damaged hears of each task that was dropped because a record of it is
 	// damaged. Nil: nobody does.
 	Damaged func(ctx context.Context, id tasks.ID, cause error)
+	// Metrics count how long tasks wait for their turn to work; may be nil.
+	Metrics *telemetry.Metrics
 }
 
 // New makes an engine; nothing happens before Run.
@@ -151,6 +154,9 @@ func (e *Engine) look(ctx context.Context, f *file) (*rest, error) {
 	var rests *rest
 	if err == nil && !r.over() {
 		rests, err = r.run(ctx)
+	}
+	if err == nil && r.over() {
+		e.cfg.Executor.Ended(ctx, r.view)
 	}
 	if errors.Is(err, tasks.ErrDamaged) {
 		return nil, e.abandon(ctx, f.id, err)

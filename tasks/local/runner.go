@@ -178,6 +178,7 @@ func (r *runner) reconcile(ctx context.Context) time.Duration {
 	} else if r.starved.IsZero() {
 		r.starved = now
 	}
+	r.file.wants(r.starved)
 	if !now.Before(r.again) {
 		for _, a := range todo {
 			if r.running[a.ID] == nil && !a.Hold && (r.slot && !r.paused || !pays(a)) {
@@ -239,7 +240,9 @@ const patient = time.Second
 // tasks does not count as its own.
 func (r *runner) fed(ctx context.Context) error {
 	waited := r.e.cfg.Now().Sub(r.starved)
+	r.e.cfg.Metrics.SlotWaited(max(waited, 0))
 	r.starved = time.Time{}
+	r.file.wants(r.starved)
 	if waited < patient {
 		return nil
 	}
