@@ -248,6 +248,7 @@ func (c *Config) ownLimits(l *issues) {
 	l.upTo("limits.turns", c.Limits.Turns, 1000)
 	l.upTo("limits.concurrent_tasks", c.Limits.ConcurrentTasks, 10000)
 	l.within("limits.task_timeout", c.Limits.TaskTimeout, time.Second, 30*24*time.Hour)
+	l.within("limits.context_idle", c.Limits.ContextIdle, time.Minute, 365*24*time.Hour)
 }
 
 func (c *Config) ownChats(l *issues, models []string) {

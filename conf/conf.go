@@ -128,6 +128,9 @@ type Limits struct {
 	Turns int `yaml:"turns,omitempty" jsonschema:"minimum=1,maximum=1000"`
 	// TaskTimeout is the working time of one task; waiting for a person does not count.
 	TaskTimeout time.Duration `yaml:"task_timeout,omitempty"`
+	// ContextIdle is how long a context that outside agents work on may be left alone
+	// before it ends as failed.
+	ContextIdle time.Duration `yaml:"context_idle,omitempty"`
 	// ConcurrentTasks run at once in the whole process; others wait for their turn.
 	ConcurrentTasks int `yaml:"concurrent_tasks,omitempty" jsonschema:"minimum=1,maximum=10000"`
 }
@@ -136,7 +139,7 @@ type Limits struct {
 func (l Limits) Task() planner.Limits {
 	out := planner.DefaultLimits()
 	out.Rounds, out.Subtasks, out.Parallel, out.Turns = l.Rounds, l.Subtasks, l.Parallel, l.Turns
-	out.TaskTimeout = l.TaskTimeout
+	out.TaskTimeout, out.IdleTimeout = l.TaskTimeout, l.ContextIdle
 	return out
 }
 

@@ -23,6 +23,7 @@ func Default() *Config {
 			Parallel:        task.Parallel,
 			Turns:           task.Turns,
 			TaskTimeout:     task.TaskTimeout,
+			ContextIdle:     task.IdleTimeout,
 			ConcurrentTasks: 32,
 		},
 		Budget:    defaultBudget(),
