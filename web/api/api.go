@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"legwork/tasks/contexts"
+	"legwork/telemetry"
 )
 
 // Config says what to serve.
@@ -31,6 +32,8 @@ type Config struct {
 	// Heartbeat is how often a stream without messages says that it is alive. 0:
 	// 15 s.
 	Heartbeat time.Duration
+	// Metrics counts the streams. Nil: nobody does.
+	Metrics *telemetry.Metrics
 	// Log hears of what went wrong inside. Nil: nobody does.
 	Log *slog.Logger
 }

@@ -59,13 +59,13 @@ func scope(name string) string {
 func (c *calls) registerApprovals(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/approvals", id: "listApprovals", tag: "approvals",
-		summary: "List what waits for a person", roles: "viewer, operator, admin",
+		summary: "List what waits for a person", does: contexts.OpApprovals,
 		text:   "Calls of tools, questions, plans, budgets and reviews, the oldest first.",
 		answer: page([]contexts.Approval{exampleApproval()}, nil),
 	}, c.approvals)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/approvals/{id}", id: "decideApproval", tag: "approvals",
-		summary: "Decide", roles: "operator, admin; never agent",
+		summary: "Decide", does: contexts.OpDecide,
 		text: "One decision each: who comes second gets a conflict. `comment` is the answer to a question, or why not; `value` holds the fields of a form; " +
 			"`scope` is how far a yes to calls goes: this `call`, the same tools in this `task`, or in the `chat` (for admins).",
 		problems: []code{codeConflict}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),

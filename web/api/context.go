@@ -12,7 +12,7 @@ import (
 
 // NewMessage is the body that adds to a context.
 type NewMessage struct {
-	Type           string          `json:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error"`
+	Type           string          `json:"type" enum:"plan,thought,action,tool_call,tool_result,observation,human_input,delegation,status_update,error"`
 	Content        json.RawMessage `json:"content"`
 	IdempotencyKey string          `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200"`
 }
@@ -79,28 +79,34 @@ func (c *calls) add(ctx context.Context, in *addRequest) (*addReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := c.Service.Add(ctx, contexts.Caller(ctx), in.id(), contexts.NewMessage{Type: in.Body.Type, Content: in.Body.Content, Key: key})
-	return &addReply{Status: http.StatusCreated, Body: m}, err
+	m, again, err := c.Service.Add(ctx, contexts.Caller(ctx), in.id(), contexts.NewMessage{Type: in.Body.Type, Content: in.Body.Content, Key: key})
+	if err != nil {
+		return nil, err
+	}
+	if again {
+		return &addReply{Status: http.StatusOK, Replayed: "true", Body: m}, nil
+	}
+	return &addReply{Status: http.StatusCreated, Body: m}, nil
 }
 
 func (c *calls) registerContext(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/context", id: "getContext", tag: "context",
-		summary: "Read the context", roles: "all",
+		summary: "Read the context", does: contexts.OpRead,
 		text: "The messages of the task, in order, and its shared state. A message whose content had to be shortened says how long the whole of it is (`content_bytes`); " +
 			"`/v1/tasks/{id}/context/{seq}` has it in parts. Go on with `after={next_after}` while that is no null.",
 		answer: exampleContext(),
 	}, c.context)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/context/{seq}", id: "getContent", tag: "context",
-		summary: "Read a long message", roles: "all",
+		summary: "Read a long message", does: contexts.OpRead,
 		text:   "The content of one message as JSON text, in parts that end between characters: put together they are the whole. Go on with `offset={next_offset}`.",
 		answer: Content{Seq: 7, Part: `{"text":"The beginning of a long`, Offset: 0, Bytes: 48213, Next: new(32)},
 	}, c.content)
 	replayed := map[string]string{"Idempotent-Replayed": "`true` when the key was used before for the same request: it is that message."}
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/messages", id: "addMessage", tag: "context", status: http.StatusCreated,
-		summary: "Add to the context", roles: "operator, admin, agent",
+		summary: "Add to the context", does: contexts.OpAdd,
 		text: "The next decision sees it. The sender comes from the token. `human_input` of a person is guidance: a decision under way is made anew with it. Everything else is data.",
 		also: []reply{{status: http.StatusOK, text: "The idempotency key was used before for the same request: that message.", bodied: true, headers: replayed}}, headers: replayed,
 		problems: []code{codeConflict, codeKeyReused}, body: NewMessage{Type: "observation", Content: json.RawMessage(`{"text":"Two of the three sources agree."}`)}, answer: exampleMessage(),

@@ -26,7 +26,7 @@ func exampleTask() contexts.Task {
 			ID: "1/a", Name: "web", Description: "Find the release dates on go.dev", After: []string{}, State: "done", Round: 1,
 			Result: &result, Started: &began, Ended: &ended,
 		}},
-		Answer: &answer, Notify: json.RawMessage(`{"webhook":"ops"}`), Usage: exampleSpent(), Version: 0, Seq: 12,
+		Answer: &answer, Notify: json.RawMessage(`{"webhook":"ops"}`), Waiting: []string{}, Usage: exampleSpent(), Version: 0, Seq: 12,
 		Created: began, Updated: ended, Finished: &ended, Worked: 41.5,
 	}
 }

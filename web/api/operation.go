@@ -4,10 +4,13 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"legwork/tasks/contexts"
 )
 
 // operation is what the document says of a call.
@@ -15,8 +18,8 @@ type operation struct {
 	method, path string
 	id           string
 	summary      string
-	text         string // more about it
-	roles        string // who may call it
+	text         string      // more about it
+	does         contexts.Op // decides which roles may; empty: all
 	tag          string
 	status       int // of success; 0: 200
 	also         []reply
@@ -57,7 +60,7 @@ func (o operation) huma() huma.Operation {
 	}
 	op := huma.Operation{
 		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, Tags: []string{o.tag},
-		Description:   o.text + "\n\nRoles: " + o.roles + ".",
+		Description:   o.text + "\n\nRoles: " + roles(o.does) + ".",
 		DefaultStatus: o.status, MaxBodyBytes: maxBody + 1, BodyReadTimeout: -1,
 		Security:  []map[string][]string{{"token": {}}},
 		Responses: map[string]*huma.Response{},
@@ -69,6 +72,20 @@ func (o operation) huma() huma.Operation {
 		op.Middlewares = append(op.Middlewares, patient)
 	}
 	return op
+}
+
+// roles tells which roles may do something.
+func roles(op contexts.Op) string {
+	var may []string
+	for _, role := range contexts.Roles() {
+		switch {
+		case op == "" || role.May(op) == contexts.Always:
+			may = append(may, string(role))
+		case role.May(op) == contexts.Own:
+			may = append(may, string(role)+" (only what it started itself)")
+		}
+	}
+	return strings.Join(may, ", ")
 }
 
 // statuses are all problems that the call can answer with, by status.

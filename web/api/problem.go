@@ -54,7 +54,6 @@ const (
 	codeMany         code = "too_many_requests"
 	codeInternal     code = "internal"
 	codeDamaged      code = "damaged"
-	codePaused       code = "paused"
 	codeStopping     code = "unavailable"
 	codeFull         code = "disk_full"
 )
@@ -83,7 +82,6 @@ func kinds() map[code]kind {
 		codeMany:         {429, "Too much at once", 5},
 		codeInternal:     {500, "Something went wrong inside", 0},
 		codeDamaged:      {500, "A stored record is damaged", 0},
-		codePaused:       {503, "Legwork is paused", 60},
 		codeStopping:     {503, "Legwork is stopping", 5},
 		codeFull:         {507, "The disk is full", 60},
 	}
@@ -179,8 +177,6 @@ func (c *calls) failed(ctx context.Context, method string, err error) error {
 		return problem(codeConflict, sentence(err))
 	case errors.Is(err, contexts.ErrBusy):
 		return problem(codeMany, sentence(err))
-	case errors.Is(err, contexts.ErrPaused):
-		return problem(codePaused, "An admin lets it go on with /resume or `legwork resume`.")
 	case errors.Is(err, tasks.ErrFull):
 		return problem(codeFull, "Nothing can be stored until there is room on the disk again.")
 	case ctx.Err() != nil:

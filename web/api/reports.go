@@ -83,23 +83,23 @@ func (c *calls) audit(ctx context.Context, in *auditRequest) (*auditReply, error
 func (c *calls) registerReports(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/me", id: "getMe", tag: "reports",
-		summary: "Read what the token is", text: "Its name, its role, and whose tasks it may see.", roles: "all",
+		summary: "Read what the token is", text: "Its name, its role, and whose tasks it may see.",
 		answer: Me{Name: "ops", Role: "operator", Chats: []string{"*"}},
 	}, c.me)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/groups", id: "listGroups", tag: "reports",
-		summary: "List tool groups", text: "The groups that the token's tasks may use, for admins all: their servers, how these are, and their tools.", roles: "all",
+		summary: "List tool groups", text: "The groups that the token's tasks may use, for admins all: their servers, how these are, and their tools.", does: contexts.OpGroups,
 		answer: page([]contexts.Group{exampleGroup()}, nil),
 	}, c.groups)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/usage", id: "listUsage", tag: "reports",
-		summary: "Sum up tokens and money", roles: "viewer, operator, admin",
+		summary: "Sum up tokens and money", does: contexts.OpUsage,
 		text:   "What was spent between two days, both included (none named: the last 30 days), by any of user, chat, model, day.",
 		answer: page([]contexts.UsageRow{exampleUsage()}, nil),
 	}, c.usage)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/audit", id: "listAudit", tag: "reports",
-		summary: "Read the audit log", text: "Who decided and changed what, the newest first.", roles: "admin",
+		summary: "Read the audit log", text: "Who decided and changed what, the newest first.", does: contexts.OpAudit,
 		answer: page([]tasks.AuditEntry{exampleAudit()}, cursor("audit", "41")),
 	}, c.audit)
 }

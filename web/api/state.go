@@ -216,7 +216,7 @@ func (c *calls) registerState(h huma.API) {
 	tag := map[string]string{"ETag": "The version of the state, such as `\"3\"`, for If-Match and If-None-Match."}
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/state", id: "getState", tag: "state", waits: true,
-		summary: "Read the shared state", roles: "all", headers: tag,
+		summary: "Read the shared state", does: contexts.OpRead, headers: tag,
 		text: "At once; or, with `Prefer: wait=60` and a version that is known already, when one of the keys (none named: any) has changed since, " +
 			"the task is over, or so many seconds have passed (300 at most). The version comes as `after=3`, and then the reply is the state in any case, " +
 			"or as `If-None-Match: \"3\"`, and then it is a 304 when nothing has changed.",
@@ -225,7 +225,7 @@ func (c *calls) registerState(h huma.API) {
 	}, c.state)
 	merge := operation{
 		method: http.MethodPut, path: "/v1/tasks/{id}/state", id: "putState", tag: "state",
-		summary: "Set keys of the shared state", roles: "operator, admin, agent", headers: tag,
+		summary: "Set keys of the shared state", does: contexts.OpMerge, headers: tag,
 		text: "Sets the keys of the body and leaves all others as they are; a null deletes a key. With If-Match only when the state has that version. " +
 			"Setting `status` to `NEEDS_HUMAN_REVIEW` makes the task wait for a person, who is alerted; while it waits, agents cannot change `status`.",
 		problems: []code{codeConflict, codePrecondition}, answer: exampleState(),

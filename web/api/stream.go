@@ -28,8 +28,7 @@ type (
 		Last  string   `header:"Last-Event-ID"`
 	}
 	streamReply struct {
-		Status int
-		Body   func(huma.Context)
+		Body func(huma.Context)
 	}
 )
 
@@ -45,18 +44,12 @@ func (c *calls) events(ctx context.Context, in *eventsRequest) (*streamReply, er
 		from = last
 	}
 	who := contexts.Caller(ctx)
-	now, err := c.Service.Shared(ctx, who, in.id())
+	t, err := c.Service.Get(ctx, who, in.id())
 	if err != nil {
 		return nil, err
 	}
-	if now.Over {
-		t, err := c.Service.Get(ctx, who, in.id())
-		if err != nil {
-			return nil, err
-		}
-		if from >= t.Seq {
-			return &streamReply{Status: http.StatusNoContent, Body: func(ctx huma.Context) { ctx.SetStatus(http.StatusNoContent) }}, nil
-		}
+	if t.Finished != nil && from >= t.Seq {
+		return &streamReply{Body: func(ctx huma.Context) { ctx.SetStatus(http.StatusNoContent) }}, nil
 	}
 	return &streamReply{Body: func(hc huma.Context) {
 		c.stream(hc, func(ctx context.Context, s *stream) error {
@@ -90,7 +83,7 @@ func (c *calls) feed(ctx context.Context, in *feedRequest) (*streamReply, error)
 	who := contexts.Caller(ctx)
 	return &streamReply{Body: func(hc huma.Context) {
 		c.stream(hc, func(ctx context.Context, s *stream) error {
-			return c.Service.FollowAll(ctx, who, from, in.Type, c.Heartbeat, s.feedMessage, s.heartbeat, s.lost)
+			return c.Service.FollowAll(ctx, who, from, in.Type, c.Heartbeat, s.feedMessage, s.place, s.lost)
 		})
 	}}, nil
 }
@@ -98,6 +91,7 @@ func (c *calls) feed(ctx context.Context, in *feedRequest) (*streamReply, error)
 // stream begins one and ends it with its request or the process.
 func (c *calls) stream(hc huma.Context, run func(context.Context, *stream) error) {
 	r, w := humago.Unwrap(hc)
+	defer c.Metrics.Followed()()
 	ctx, done := c.until(r.Context(), 0)
 	defer done()
 	s := &stream{w: w, rc: http.NewResponseController(w)}
@@ -166,6 +160,13 @@ func (s *stream) feedMessage(m contexts.FeedMessage) error {
 // the other is gone.
 func (s *stream) heartbeat() error { return s.write(": heartbeat\n\n") }
 
+// place is a heartbeat that tells where in the order of all tasks the stream is, so
+// that who comes back misses nothing and is not told twice. Clients keep the id and
+// see no event.
+func (s *stream) place(cursor uint64) error {
+	return s.write("id: " + strconv.FormatUint(cursor, 10) + "\n: heartbeat\n\n")
+}
+
 // Lost is the event of a feed that says that entries are no longer kept.
 type Lost struct {
 	Newest uint64 `json:"newest"`
@@ -178,7 +179,7 @@ func (s *stream) lost(newest uint64) error {
 func (c *calls) registerStreams(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/events", id: "followTask", tag: "events",
-		summary: "Follow a task", roles: "all",
+		summary: "Follow a task", does: contexts.OpRead,
 		text: "Server-sent events: `event` is the type of a message, `id` its seq, `data` the message on one line. A comment comes each 15 s. " +
 			"`Last-Event-ID` (or `after`) goes on where another connection was cut. When the task is over, the event `end` with the task comes last and the stream ends.",
 		also:   []reply{{status: http.StatusNoContent, text: "The task is over and its end was seen: do not come back."}},
@@ -186,7 +187,7 @@ func (c *calls) registerStreams(h huma.API) {
 	}, c.events)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/events", id: "followAll", tag: "events",
-		summary: "Follow all tasks", roles: "all",
+		summary: "Follow all tasks", does: contexts.OpRead,
 		text: "As `/v1/tasks/{id}/events`, of all tasks that the token may see, in the order in which their messages were stored; `id` is a cursor, and `data` has the task's id. " +
 			"Without `Last-Event-ID` or `after` it begins with what comes from now on. The event `lost` says that messages after the cursor are no longer kept.",
 		answer: "id: 4711\nevent: observation\ndata: {\"cursor\":4711,\"task_id\":\"01KA...\",\"seq\":3,...}\n\n",

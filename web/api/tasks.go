@@ -182,11 +182,11 @@ func (c *calls) retry(ctx context.Context, in *retryRequest) (*startReply, error
 	if err != nil {
 		return nil, err
 	}
-	t, err := c.Service.Retry(ctx, contexts.Caller(ctx), in.id(), key)
+	t, again, err := c.Service.Retry(ctx, contexts.Caller(ctx), in.id(), key)
 	if err != nil {
 		return nil, err
 	}
-	return started(t, false), nil
+	return started(t, again), nil
 }
 
 // idempotencyKey is the key of a request, which may stand in two places.
@@ -210,33 +210,33 @@ func (c *calls) registerTasks(h huma.API) {
 		summary: "Start a task",
 		text: "Legwork plans it, works on it with the groups that the token may use, and answers. With `run: false` it makes a shared context instead, " +
 			"on which agents from outside work until one of them hands in the answer.\n\nA request with an idempotency key can be sent again without starting a second task.",
-		roles: "operator, admin, agent", also: []reply{again}, headers: startHeaders,
-		problems: []code{codeKeyReused, codePaused}, body: exampleNewTask(), answer: exampleTask(),
+		does: contexts.OpStart, also: []reply{again}, headers: startHeaders,
+		problems: []code{codeKeyReused}, body: exampleNewTask(), answer: exampleTask(),
 	}, c.start)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks", id: "listTasks", tag: "tasks",
-		summary: "List tasks", text: "The newest first, those that the token may see.", roles: "all",
+		summary: "List tasks", text: "The newest first, those that the token may see.", does: contexts.OpRead,
 		answer: page([]contexts.Listed{exampleListed()}, cursor("tasks", exampleID)),
 	}, c.list)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}", id: "getTask", tag: "tasks", waits: true,
-		summary: "Read a task", text: "With `Prefer: wait=60` the reply comes when the task is over, at the latest after so many seconds (300 at most).", roles: "all",
+		summary: "Read a task", text: "With `Prefer: wait=60` the reply comes when the task is over, at the latest after so many seconds (300 at most).", does: contexts.OpRead,
 		answer: exampleTask(),
 	}, c.get)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/answer", id: "answerTask", tag: "tasks",
-		summary: "Hand in the answer", text: "Ends a task that agents from outside work on (`run: false`).", roles: "operator, admin, agent",
+		summary: "Hand in the answer", text: "Ends a task that agents from outside work on (`run: false`).", does: contexts.OpAnswer,
 		problems: []code{codeConflict}, body: Answer{Text: "Three reviews agree; the draft is in the shared state."}, answer: exampleTask(),
 	}, c.answer)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/cancel", id: "cancelTask", tag: "tasks",
 		summary: "Stop a task", text: "What was found until then is told by its answer. Stopping a task that is over is a conflict.",
-		roles: "operator, admin; agent what it started itself", problems: []code{codeConflict}, answer: exampleTask(),
+		does: contexts.OpCancel, problems: []code{codeConflict}, answer: exampleTask(),
 	}, c.cancel)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/retry", id: "retryTask", tag: "tasks", status: http.StatusCreated,
 		summary: "Start a task anew", text: "Starts a new task with the goal of one that is over.",
-		roles: "operator, admin; agent what it started itself", also: []reply{again}, headers: startHeaders,
-		problems: []code{codeConflict, codeKeyReused, codePaused}, body: Retry{IdempotencyKey: "again-1"}, answer: exampleTask(),
+		does: contexts.OpRetry, also: []reply{again}, headers: startHeaders,
+		problems: []code{codeConflict, codeKeyReused}, body: Retry{IdempotencyKey: "again-1"}, answer: exampleTask(),
 	}, c.retry)
 }

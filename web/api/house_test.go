@@ -1,0 +1,169 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/store/memory"
+	"legwork/tasks"
+	"legwork/tasks/contexts"
+	"legwork/tasks/enginetest"
+	"legwork/tasks/local"
+	"legwork/web/api"
+)
+
+// house is a legwork whose tokens are named after their roles; "other" is a
+// second agent, "narrow" an operator that sees nothing but what it started.
+type house struct {
+	*enginetest.Kit
+	t    testing.TB
+	url  string
+	api  *api.API
+	stop chan struct{} // closed when it stops
+}
+
+func newHouse(t testing.TB) *house {
+	t.Helper()
+	kit := enginetest.NewKit(t, memory.New(time.Now))
+	kit.Start(func(s enginetest.Setup) tasks.Engine {
+		return local.New(local.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
+	})
+	h := &house{Kit: kit, t: t, stop: make(chan struct{})}
+	service := contexts.New(contexts.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
+	h.api = api.New(api.Config{Service: service, Version: "1.2.3", Stop: h.stop, Heartbeat: time.Second})
+	handler := h.api.Handler()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), principal(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))))
+	}))
+	h.url = web.URL
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+		http.DefaultClient.CloseIdleConnections()
+		kit.Stop()
+	})
+	return h
+}
+
+// principal is who calls with a token.
+func principal(token string) contexts.Principal {
+	p := contexts.Principal{Name: token, Role: contexts.Role(token), Chats: []string{"*"}}
+	switch token {
+	case "":
+		return contexts.Principal{}
+	case "other":
+		p.Role = contexts.RoleAgent
+	case "narrow":
+		p.Role, p.Chats = contexts.RoleOperator, []string{"api:narrow"}
+	}
+	if p.Role == contexts.RoleAgent {
+		p.Chats = []string{"api:*"}
+	}
+	return p
+}
+
+// answer is a reply.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// request is one to the API; Token "admin" unless said otherwise, Body any value
+// that becomes JSON, or []byte as it is.
+type request struct {
+	method, path string
+	token        string
+	header       map[string]string
+	body         any
+}
+
+func (h *house) do(r request) answer {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	resp := h.open(ctx, r)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.t.Fatalf("%s %s: %v", r.method, r.path, err)
+	}
+	return answer{resp.StatusCode, resp.Header, body}
+}
+
+// open sends a request and leaves the body of the reply to be read.
+func (h *house) open(ctx context.Context, r request) *http.Response {
+	h.t.Helper()
+	resp, err := h.try(ctx, r)
+	if err != nil {
+		h.t.Fatalf("%s %s: %v", r.method, r.path, err)
+	}
+	return resp
+}
+
+func (h *house) try(ctx context.Context, r request) (*http.Response, error) {
+	var body io.Reader
+	if raw, ok := r.body.([]byte); ok {
+		body = bytes.NewReader(raw)
+	} else if r.body != nil {
+		raw, err := json.Marshal(r.body)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		body = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, h.url+r.path, body)
+	if err != nil {
+		return nil, err
+	}
+	token := r.token
+	if token == "" {
+		token = "admin"
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	return http.DefaultClient.Do(req)
+}
+
+// want does a request whose reply must have a status, and reads it.
+func want[T any](h *house, status int, r request) (T, answer) {
+	h.t.Helper()
+	var v T
+	got := h.do(r)
+	if got.status != status {
+		h.t.Fatalf("%s %s as %q with %s: got %d %s, want %d", r.method, r.path, r.token, r.body, got.status, got.body, status)
+	}
+	if err := json.Unmarshal(got.body, &v); err != nil {
+		h.t.Fatalf("%s %s: reading %q: %v", r.method, r.path, got.body, err)
+	}
+	return v, got
+}
+
+// problem is an error as programs read it.
+type problem struct {
+	Type, Title, Code, Detail string
+	Status                    int
+	Version                   *int
+	Errors                    []struct{ Location, Message string }
+}
+
+// share makes a shared context.
+func (h *house) share(token string) contexts.Task {
+	h.t.Helper()
+	t, _ := want[contexts.Task](h, http.StatusCreated, request{
+		method: "POST", path: "/v1/tasks", token: token, body: map[string]any{"goal": "Review the literature.", "run": false},
+	})
+	return t
+}

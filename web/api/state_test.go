@@ -1,0 +1,144 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"legwork/tasks/contexts"
+)
+
+func TestMergeByVersion(t *testing.T) {
+	h := newHouse(t)
+	path := "/v1/tasks/" + string(h.share("agent").ID) + "/state"
+	read := func() (contexts.Shared, answer) {
+		return want[contexts.Shared](h, 200, request{method: "GET", path: path})
+	}
+	if s, got := read(); s.Version != 0 || got.header.Get("ETag") != `"0"` {
+		t.Fatalf("got %+v %v, want version 0", s, got.header)
+	}
+	for _, c := range []struct {
+		method, match, kind, body string
+		status                    int
+		etag, state               string
+	}{
+		{"PUT", "", "", `{"a":1,"b":{"x":1,"y":2}}`, 200, `"1"`, `{"a":1,"b":{"x":1,"y":2}}`},
+		{"PUT", `"0"`, "", `{"a":2}`, 412, `"1"`, `{"a":1,"b":{"x":1,"y":2}}`},
+		{"PUT", `W/"1"`, "", `{"a":2}`, 412, `"1"`, `{"a":1,"b":{"x":1,"y":2}}`},
+		{"PUT", `"abc", "1"`, "", `{"a":2}`, 200, `"2"`, `{"a":2,"b":{"x":1,"y":2}}`},
+		{"PATCH", `*`, "", `{"a":null}`, 200, `"3"`, `{"b":{"x":1,"y":2}}`},
+		{"PATCH", "", "application/merge-patch+json", `{"b":{"x":null,"z":{"n":null,"m":3}},"c":[1]}`, 200, `"4"`, `{"b":{"y":2,"z":{"m":3}},"c":[1]}`},
+		{"PATCH", `"3"`, "application/merge-patch+json", `{"b":{"y":null}}`, 412, `"4"`, `{"b":{"y":2,"z":{"m":3}},"c":[1]}`},
+		{"PATCH", "", "", `{"b":{"w":1}}`, 200, `"5"`, `{"b":{"w":1},"c":[1]}`},
+	} {
+		r := request{method: c.method, path: path, token: "agent", header: map[string]string{}, body: []byte(c.body)}
+		if c.match != "" {
+			r.header["If-Match"] = c.match
+		}
+		if c.kind != "" {
+			r.header["Content-Type"] = c.kind
+		}
+		got := h.do(r)
+		s, _ := read()
+		state, err := json.Marshal(s.Values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.status != c.status || got.header.Get("ETag") != c.etag || string(state) != c.state {
+			t.Errorf("%s %s If-Match %s: got %d %s %s, state %s, want %d %s %s", c.method, c.body, c.match, got.status, got.header.Get("ETag"), got.body, state, c.status, c.etag, c.state)
+		}
+		if c.status == 412 {
+			var p problem
+			if err := json.Unmarshal(got.body, &p); err != nil || p.Code != "precondition_failed" || p.Version == nil || etag(*p.Version) != c.etag {
+				t.Errorf("got %s, want the version", got.body)
+			}
+		}
+	}
+}
+
+func etag(version int) string { return fmt.Sprintf("%q", fmt.Sprint(version)) }
+
+// TestMergesAtOnce: of those who read the same version, one wins.
+func TestMergesAtOnce(t *testing.T) {
+	h := newHouse(t)
+	path := "/v1/tasks/" + string(h.share("agent").ID) + "/state"
+	const writers, each = 8, 5
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			for range each {
+				for done := false; !done; {
+					got := h.do(request{method: "GET", path: path, token: "agent"})
+					var s contexts.Shared
+					var n int
+					if err := json.Unmarshal(got.body, &s); err != nil {
+						t.Error(err)
+						return
+					}
+					_ = json.Unmarshal(s.Values["n"], &n) // there is none at first
+					put := h.do(request{
+						method: "PUT", path: path, token: "agent", header: map[string]string{"If-Match": got.header.Get("ETag")},
+						body: map[string]any{"n": n + 1, fmt.Sprint("by", w): n},
+					})
+					done = put.status == 200
+					if !done && put.status != 412 {
+						t.Errorf("got %d %s, want 200 or 412", put.status, put.body)
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	s, _ := want[contexts.Shared](h, 200, request{method: "GET", path: path})
+	if string(s.Values["n"]) != fmt.Sprint(writers*each) || s.Version != writers*each {
+		t.Errorf("got n %s at version %d, want %d", s.Values["n"], s.Version, writers*each)
+	}
+}
+
+func TestWaitForKeys(t *testing.T) {
+	h := newHouse(t)
+	path := "/v1/tasks/" + string(h.share("agent").ID) + "/state"
+	put := func(body string) {
+		t.Helper()
+		want[contexts.Shared](h, 200, request{method: "PUT", path: path, token: "agent", body: []byte(body)})
+	}
+	put(`{"draft":1,"other":1}`)
+	for _, c := range []struct {
+		query  string
+		header map[string]string
+		status int
+	}{
+		{"", map[string]string{"If-None-Match": `"1"`}, http.StatusNotModified},
+		{"", map[string]string{"If-None-Match": `W/"1", "x"`}, http.StatusNotModified},
+		{"", map[string]string{"If-None-Match": `*`}, http.StatusNotModified},
+		{"", map[string]string{"If-None-Match": `"0"`}, http.StatusOK},
+		{"", map[string]string{"If-None-Match": `"1"`, "Prefer": "wait=1"}, http.StatusNotModified},
+		{"?after=1", map[string]string{"Prefer": "wait=1"}, http.StatusOK},
+		{"?after=0&keys=draft", map[string]string{"Prefer": "wait=20"}, http.StatusOK},
+	} {
+		got := h.do(request{method: "GET", path: path + c.query, header: c.header})
+		if got.status != c.status || got.header.Get("ETag") != `"1"` || (c.status == http.StatusNotModified) != (len(got.body) == 0) {
+			t.Errorf("%s %v: got %d %v %q, want %d", c.query, c.header, got.status, got.header, got.body, c.status)
+		}
+	}
+	for _, body := range []string{`{"draft":2}`, `{"draft":null}`} {
+		before, _ := want[contexts.Shared](h, 200, request{method: "GET", path: path})
+		waiter := make(chan answer, 1)
+		go func() {
+			waiter <- h.do(request{
+				method: "GET", path: path + "?keys=draft,review", token: "other",
+				header: map[string]string{"If-None-Match": etag(before.Version), "Prefer": "wait=20"},
+			})
+		}()
+		put(`{"other":` + fmt.Sprint(before.Version+5) + `}`) // of no interest
+		put(body)
+		got := <-waiter
+		var s contexts.Shared
+		if err := json.Unmarshal(got.body, &s); err != nil || got.status != 200 || s.Version != before.Version+2 || s.Values["other"] != nil {
+			t.Errorf("%s: got %d %s, want what has changed", body, got.status, got.body)
+		}
+	}
+}

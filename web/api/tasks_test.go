@@ -1,0 +1,175 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"legwork/tasks/contexts"
+	"legwork/web/api"
+)
+
+func TestStartAndWait(t *testing.T) {
+	h := newHouse(t)
+	task, got := want[contexts.Task](h, http.StatusCreated, request{
+		method: "POST", path: "/v1/tasks", token: "operator", header: map[string]string{"Prefer": "respond-async, wait=20"}, body: map[string]any{"goal": "Say hello."},
+	})
+	if task.State != "done" || task.Answer == nil || *task.Answer != "hello" || task.From != "api:operator" || task.Chat[:13] != "api:operator:" {
+		t.Errorf("got %+v, want it done with hello", task)
+	}
+	if got.header.Get("Location") != "/v1/tasks/"+string(task.ID) || got.header.Get("Preference-Applied") != "wait=20" {
+		t.Errorf("headers: got %v", got.header)
+	}
+	same, got := want[contexts.Task](h, http.StatusOK, request{method: "GET", path: "/v1/tasks/" + string(task.ID), header: map[string]string{"Prefer": "wait=9999"}})
+	if same.ID != task.ID || got.header.Get("Preference-Applied") != "wait=300" || got.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("got %+v %v, want the task and wait=300", same, got.header)
+	}
+}
+
+func TestIdempotency(t *testing.T) {
+	h := newHouse(t)
+	start := request{method: "POST", path: "/v1/tasks", body: map[string]any{"goal": "Once.", "idempotency_key": "k1"}}
+	first, got := want[contexts.Task](h, http.StatusCreated, start)
+	if got.header.Get("Idempotent-Replayed") != "" {
+		t.Errorf("the first is called a replay")
+	}
+	again, got := want[contexts.Task](h, http.StatusOK, request{
+		method: "POST", path: "/v1/tasks", header: map[string]string{"Idempotency-Key": "k1"}, body: map[string]any{"goal": "Once."},
+	})
+	if again.ID != first.ID || got.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("got task %s %v, want %s replayed", again.ID, got.header, first.ID)
+	}
+	for _, c := range []struct {
+		header string
+		body   map[string]any
+		code   string
+	}{
+		{"k1", map[string]any{"goal": "Another."}, "idempotency_key_reused"},
+		{"k2", map[string]any{"goal": "Once.", "idempotency_key": "k1"}, "invalid"},
+	} {
+		p, _ := want[problem](h, http.StatusUnprocessableEntity, request{method: "POST", path: "/v1/tasks", header: map[string]string{"Idempotency-Key": c.header}, body: c.body})
+		if p.Code != c.code || p.Type != "urn:legwork:problem:"+c.code {
+			t.Errorf("key %s with %v: got %+v, want %s", c.header, c.body, p, c.code)
+		}
+	}
+	shared := h.share("agent")
+	note := request{
+		method: "POST", path: "/v1/tasks/" + string(shared.ID) + "/messages", token: "agent",
+		body: map[string]any{"type": "thought", "content": "hm", "idempotency_key": "m1"},
+	}
+	one, _ := want[contexts.Message](h, http.StatusCreated, note)
+	two, got := want[contexts.Message](h, http.StatusOK, note)
+	if one.Seq != two.Seq || got.header.Get("Idempotent-Replayed") != "true" || one.SenderID != "agent:agent" {
+		t.Errorf("got messages %+v and %+v, want the same", one, two)
+	}
+}
+
+func TestListInPages(t *testing.T) {
+	h := newHouse(t)
+	var ids []string
+	for range 7 {
+		ids = append([]string{string(h.share("agent").ID)}, ids...)
+	}
+	var got []string
+	path := "/v1/tasks?limit=3&state=working,waiting&chat=api:agent"
+	for pages := 1; ; pages++ {
+		p, _ := want[api.Page[contexts.Listed]](h, http.StatusOK, request{method: "GET", path: path, token: "viewer"})
+		for _, task := range p.Items {
+			got = append(got, string(task.ID))
+		}
+		if p.NextCursor == nil {
+			if pages != 3 {
+				t.Errorf("got %d pages, want 3", pages)
+			}
+			break
+		}
+		path = "/v1/tasks?limit=3&state=working,waiting&chat=api:agent&cursor=" + *p.NextCursor
+	}
+	if fmt.Sprint(got) != fmt.Sprint(ids) {
+		t.Errorf("got %v, want %v", got, ids)
+	}
+	if p, _ := want[api.Page[contexts.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks", token: "narrow"}); len(p.Items) != 0 {
+		t.Errorf("a token that sees nothing of others got %v", p.Items)
+	}
+}
+
+func TestRefusedRequests(t *testing.T) {
+	h := newHouse(t)
+	id := string(h.share("agent").ID)
+	deep := strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70)
+	for _, c := range []struct {
+		name         string
+		method, path string
+		kind         string // content type
+		body         string
+		status       int
+		code         string
+		says         string
+	}{
+		{"no JSON", "POST", "/v1/tasks", "", `{"goal":`, 400, "malformed", "ends too early"},
+		{"more after it", "POST", "/v1/tasks", "", `{"goal":"x"} {}`, 400, "malformed", "follows"},
+		{"a key twice", "POST", "/v1/tasks", "", `{"goal":"x","goal":"y"}`, 400, "malformed", `"goal" is there twice`},
+		{"not UTF-8", "POST", "/v1/tasks", "", "{\"goal\":\"\xff\"}", 400, "malformed", "UTF-8"},
+		{"NUL", "POST", "/v1/tasks", "", `{"goal":"a\u0000b"}`, 400, "malformed", "NUL"},
+		{"too deep", "POST", "/v1/tasks/" + id + "/messages", "", `{"type":"thought","content":` + deep + `}`, 400, "malformed", "nested"},
+		{"a huge number", "PUT", "/v1/tasks/" + id + "/state", "", `{"n":1e99999}`, 400, "malformed", "number"},
+		{"no body", "POST", "/v1/tasks", "", "", 400, "malformed", ""},
+		{"unknown field", "POST", "/v1/tasks", "", `{"goal":"x","gaol":"y"}`, 422, "invalid", "body.gaol: unexpected property"},
+		{"another case", "POST", "/v1/tasks", "", `{"Goal":"x"}`, 422, "invalid", "body.Goal: unexpected property"},
+		{"wrong type", "POST", "/v1/tasks", "", `{"goal":["x"]}`, 422, "invalid", "body.goal: expected string"},
+		{"a list", "POST", "/v1/tasks", "", `[1]`, 422, "invalid", "body: expected object"},
+		{"another form", "POST", "/v1/tasks", "application/x-www-form-urlencoded", `goal=x`, 415, "unsupported_media_type", "application/json"},
+		{"another charset", "POST", "/v1/tasks", "application/json; charset=latin1", `{"goal":"x"}`, 415, "unsupported_media_type", "application/json"},
+		{"a merge patch by PUT", "PUT", "/v1/tasks/" + id + "/state", "application/merge-patch+json", `{"a":1}`, 415, "unsupported_media_type", "application/json"},
+		{"too large", "POST", "/v1/tasks", "", `{"goal":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "too_large", "1048576"},
+		{"unknown parameter", "GET", "/v1/tasks?stat=done", "", "", 422, "invalid", "query.stat: unknown"},
+		{"a parameter twice", "GET", "/v1/tasks?state=done&state=failed", "", "", 422, "invalid", "query.state: given more than once"},
+		{"a state that is none", "GET", "/v1/tasks?state=over", "", "", 422, "invalid", "expected value to be one of"},
+		{"a limit too high", "GET", "/v1/tasks?limit=201", "", "", 422, "invalid", "query.limit: expected number <= 200"},
+		{"a limit that is none", "GET", "/v1/tasks?limit=all", "", "", 422, "invalid", "query.limit: invalid integer"},
+		{"a cursor that is none", "GET", "/v1/tasks?cursor=abc", "", "", 422, "invalid", "next_cursor"},
+		{"a cursor of another list", "GET", "/v1/tasks?cursor=YXVkaXQ6MTI", "", "", 422, "invalid", "next_cursor"},
+		{"nowhere", "GET", "/v1/nothing", "", "", 404, "not_found", "/docs"},
+		{"not quite there", "GET", "/v1/tasks/", "", "", 404, "not_found", ""},
+		{"roundabout", "GET", "/v1//tasks", "", "", 404, "not_found", ""},
+		{"no such task", "GET", "/v1/tasks/01KAHE0A1B2C3D4E5F6G7H8J9K", "", "", 404, "not_found", ""},
+		{"no id", "GET", "/v1/tasks/%00%ff", "", "", 404, "not_found", ""},
+		{"another method", "DELETE", "/v1/tasks", "", "", 405, "method_not_allowed", "POST"},
+		{"a notice to nowhere", "POST", "/v1/tasks", "", `{"goal":"x","notify":{"webhook":"none"}}`, 422, "invalid", "body.notify.webhook"},
+		{"entity tags that are none", "PUT", "/v1/tasks/" + id + "/state", "", `{"a":1}`, 422, "invalid", "header.If-Match"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := request{method: c.method, path: c.path, header: map[string]string{}}
+			if c.body != "" {
+				r.body = []byte(c.body)
+			}
+			if c.kind != "" {
+				r.header["Content-Type"] = c.kind
+			}
+			if strings.Contains(c.says, "If-Match") {
+				r.header["If-Match"] = "3"
+			}
+			p, got := want[problem](h, c.status, r)
+			if p.Code != c.code || p.Status != c.status || p.Title == "" || got.header.Get("Content-Type") != "application/problem+json" {
+				t.Errorf("got %s %v, want %s", got.body, got.header, c.code)
+			}
+			text := p.Detail
+			for _, e := range p.Errors {
+				text += "\n" + e.Location + ": " + e.Message
+			}
+			if !strings.Contains(text, c.says) {
+				t.Errorf("got %q, want %q in it", text, c.says)
+			}
+			if c.status == http.StatusMethodNotAllowed && got.header.Get("Allow") == "" {
+				t.Errorf("got no Allow")
+			}
+		})
+	}
+	if got := h.do(request{method: "OPTIONS", path: "/v1/tasks"}); got.status != http.StatusNoContent || !strings.Contains(got.header.Get("Allow"), "POST") {
+		t.Errorf("OPTIONS: got %d %v", got.status, got.header)
+	}
+	if got := h.do(request{method: "HEAD", path: "/v1/tasks/" + id}); got.status != http.StatusOK || len(got.body) != 0 {
+		t.Errorf("HEAD: got %d %q", got.status, got.body)
+	}
+}
