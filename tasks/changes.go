@@ -163,6 +163,7 @@ func (in *Inbox) acceptChange(ctx context.Context, r *routed, c ToolChange) said
 		return in.sentence(*r, "change.failed", map[string]any{"Tool": inCode(c.Tool), "Reason": inCode(clip.Marked(err.Error(), 200))})
 	}
 	in.Log.InfoContext(ctx, "a change of a tool was accepted", "tool", accepted.Tool, "change", c.ID, "by", by.Key())
+	in.audit(ctx, r, "tool.accept", accepted.Tool, "change "+c.ID)
 	in.noteAccepted(ctx, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now(), By: by.Key(), Name: by.Name, Accepted: in.Now()})
 	s := in.sentence(*r, "change.accepted", map[string]any{"Tool": inCode(c.Tool), "Name": plainText(nameOf(by.Name, by.Key()))})
 	s.instead = true

@@ -97,6 +97,7 @@ func (in *Inbox) claims(ctx context.Context, r *routed) (done bool, err error) {
 		return true, err
 	}
 	in.Log.InfoContext(ctx, "the first admin has claimed the bot", "person", m.From.Key())
+	in.audit(ctx, r, "admin.claim", m.From.Key(), "")
 	in.say(r, "notice.claimed", nil)
 	in.extend(r, in.help(r.lang, m.Chat))
 	return true, nil

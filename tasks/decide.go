@@ -151,6 +151,9 @@ func (in *Inbox) approvalPress(r *routed, t liveTask, about subject, verb string
 				in.Log.ErrorContext(ctx, "what is always allowed could not be kept", "chat", t.Chat.Key(), "cause", err)
 				return in.sentence(*r, "problem.internal", nil)
 			}
+			for _, g := range d.Grants {
+				in.audit(ctx, r, "grant.give", t.Chat.Room(), g.Tool)
+			}
 		}
 		return decided(ctx, receipts)
 	}

@@ -86,6 +86,7 @@ func (in *Inbox) erase(ctx context.Context, r *routed, summarised bool) (said, e
 		return said{}, err
 	}
 	lines := []string{in.Texts.Text(r.lang, "notice.forgotten", map[string]any{"Count": n})}
+	in.audit(ctx, r, "data.forget", chat.Key(), "")
 	tell := func(key string, n int) {
 		if n > 0 {
 			lines = append(lines, in.Texts.Text(r.lang, key, map[string]any{"Count": n}))

@@ -27,6 +27,7 @@ func (in *Inbox) halt(ctx context.Context, r *routed, _ string) error {
 		return in.sayPaused(ctx, r, "error.paused_already", by)
 	}
 	in.Log.WarnContext(ctx, "everything is paused", "by", by.By)
+	in.audit(ctx, r, "pause", "", "")
 	return in.sayPaused(ctx, r, "notice.paused", by)
 }
 
@@ -48,6 +49,7 @@ func (in *Inbox) proceed(ctx context.Context, r *routed, _ string) error {
 		return nil
 	}
 	in.Log.WarnContext(ctx, "everything goes on", "by", r.message.From.Key())
+	in.audit(ctx, r, "resume", "", "")
 	in.say(r, "notice.resumed", nil)
 	return nil
 }

@@ -78,6 +78,7 @@ func (in *Inbox) revokesChat(ctx context.Context, r *routed, id string) said {
 	if g.ID == "" {
 		return in.sentence(*r, "error.no_grant", nil)
 	}
+	in.audit(ctx, r, "grant.revoke", m.Chat.Room(), g.Tool)
 	in.Log.InfoContext(ctx, "a grant was taken back", "chat", m.Chat.Key(), "tool", g.Tool, "by", m.From.Key())
 	return in.sentence(*r, "approvals.revoked", map[string]any{"Tool": inCode(g.Tool)})
 }

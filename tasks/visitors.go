@@ -259,6 +259,8 @@ func (in *Inbox) judge(ctx context.Context, r *routed, verb, person string) erro
 		if err := in.write(ctx, ownerLegwork, settingVisitors, list); err != nil {
 			return err
 		}
+		action := map[string]string{pressAllow: "access.allow", pressOnlyHere: "access.allow_here", pressIgnore: "access.ignore"}[verb]
+		in.audit(ctx, r, action, person, v.Chat.Key())
 	}
 	in.announce(r, verb, v)
 	return nil
