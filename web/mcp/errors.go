@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unicode"
+	"unicode/utf8"
 
 	"legwork/tasks"
 	"legwork/tasks/contexts"
@@ -13,36 +15,46 @@ import (
 // place where errors become results.
 func (d *desk) explain(ctx context.Context, p contexts.Principal, tool string, err error) string {
 	var invalid *contexts.InvalidError
-	switch {
-	case errors.As(err, &invalid):
+	if errors.As(err, &invalid) {
 		return fmt.Sprintf("The value of %s cannot be used: %s.", invalid.Field, invalid.Detail)
-	case errors.Is(err, contexts.ErrForbidden):
-		return fmt.Sprintf("The token %q has the role %q, which may not do this. Do not try again; ask for a token of another role.", p.Name, p.Role)
 	}
 	for _, known := range explained() {
 		if errors.Is(err, known.err) {
-			return known.text
+			return sentence(err) + " " + known.advice
 		}
 	}
-	if ctx.Err() == nil {
-		d.log.ErrorContext(ctx, "a tool of the MCP endpoint went wrong", "tool", tool, "token", p.Name, "error", err)
+	switch {
+	case errors.Is(err, tasks.ErrFull):
+		return "legwork's disk is full, and it takes no new work. Tell your user: an admin must make room."
+	case errors.Is(err, tasks.ErrDamaged):
+		return "What is stored of this task is damaged and cannot be read. Start another task."
+	case ctx.Err() != nil:
+		return "The call was given up."
 	}
+	d.log.ErrorContext(ctx, "a tool of the MCP endpoint went wrong", "tool", tool, "token", p.Name, "error", err)
 	return "Something went wrong inside legwork; its log tells what. Try again later."
 }
 
+// explanation is what to do about an error that tells by itself what is wrong.
 type explanation struct {
-	err  error
-	text string
+	err    error
+	advice string
 }
 
 func explained() []explanation {
 	return []explanation{
-		{contexts.ErrNotFound, "There is no such task, or it is not one that you may see. list_tasks lists those that you may see."},
-		{contexts.ErrPrecondition, "The shared state has changed since that version, and nothing was set. Read it with get_state, decide again, and set it with the new version."},
-		{contexts.ErrConflict, "The task takes this no longer: it is over, or it waits for a person to decide. get_task tells its state."},
-		{contexts.ErrKeyReused, "This idempotency_key was used before, with other arguments. Use a new one for a new call."},
-		{contexts.ErrBusy, "legwork has too much to do at the moment. Wait a minute and try again."},
-		{tasks.ErrFull, "legwork's disk is full, and it takes no new work. Tell your user: an admin must make room."},
-		{tasks.ErrDamaged, "What is stored of this task is damaged and cannot be read. Start another task."},
+		{contexts.ErrForbidden, "Do not try again; it takes another token."},
+		{contexts.ErrNotFound, "list_tasks lists those that you may see."},
+		{contexts.ErrPrecondition, "Nothing was set. Read it with get_state, decide again, and set it with its version."},
+		{contexts.ErrConflict, "get_task tells how it stands."},
+		{contexts.ErrKeyReused, "Use a new idempotency_key for a new call."},
+		{contexts.ErrBusy, "Wait a minute first."},
 	}
+}
+
+// sentence is an error as a sentence.
+func sentence(err error) string {
+	text := err.Error()
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
 }

@@ -44,7 +44,7 @@ func newHouse(t testing.TB) *house {
 	h.service = contexts.New(contexts.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return nil }, Now: kit.Now})
 	handler := webmcp.New(webmcp.Config{Service: h.service, Version: "1.2.3", Stop: h.stop})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), principal(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))))
+		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), principal(strings.TrimSpace(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer"))))))
 	}))
 	h.url = web.URL
 	t.Cleanup(func() {
@@ -57,10 +57,10 @@ func newHouse(t testing.TB) *house {
 // principal is who calls with a token.
 func principal(token string) contexts.Principal {
 	p := contexts.Principal{Name: token, Role: contexts.Role(token), Chats: []string{"*"}}
-	switch {
-	case token == "":
+	switch token {
+	case "":
 		return contexts.Principal{}
-	case token == "other":
+	case "other":
 		p.Role = contexts.RoleAgent
 	}
 	if p.Role == contexts.RoleAgent {
