@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,7 +27,8 @@ type Metrics struct {
 type MetricsConfig struct {
 	Build Build
 	Now   func() time.Time // the wall clock
-	// Read looks at what is counted elsewhere, for each scrape. Nil: nothing is.
+	// Read looks at what is counted elsewhere, for each scrape. With an error only
+	// what the store does not tell is shown. Nil: nothing is.
 	Read func(context.Context) (Readings, error)
 	// Clean keeps secrets out of label values. Nil: they stay as they are.
 	Clean func(string) string
@@ -187,11 +189,17 @@ func (m *Metrics) Stored(event string) {
 	}
 }
 
-// Requested counts an HTTP request by the pattern of its route. took is 0 for one
+// Requested counts an HTTP request by the pattern of its route, which is empty
+// where there is none. took is 0 for one
 // that lasted for as long as its caller wanted: its duration says nothing.
 func (m *Metrics) Requested(route, method string, status int, took time.Duration) {
 	if m == nil {
 		return
+	}
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	default:
+		method = prom.Other
 	}
 	m.requests.Inc(route, method, strconv.Itoa(status))
 	if took > 0 {

@@ -29,7 +29,7 @@ type families struct {
 	reloads               *prom.Counter
 	spans                 *prom.Counter
 
-	tasks, oldestTask, live            *prom.Gauge
+	tasks, oldestTask                  *prom.Gauge
 	approvalsWaiting, oldestApproval   *prom.Gauge
 	deliveriesWaiting, oldestDelivery  *prom.Gauge
 	modelUp, serverUp, partUp          *prom.Gauge
@@ -70,7 +70,6 @@ func newFamilies(r *prom.Registry) families {
 // ofTasks are about what people and programs asked for.
 func (f *families) ofTasks(r *prom.Registry) {
 	f.tasks = r.Gauge("legwork_tasks", "Tasks in the store, by state.", "state")
-	f.live = r.Gauge("legwork_tasks_live", "Tasks that are not over.")
 	f.opened = r.Counter("legwork_tasks_opened_total", "Tasks that were opened, by the platform they came from.", "platform")
 	f.finished = r.Counter("legwork_tasks_finished_total", "Tasks that are over, by how they ended.", "platform", "outcome")
 	f.taskTime = r.Histogram("legwork_task_duration_seconds", "From the opening of a task to its end, waiting for people included.", workBounds(), "outcome")
@@ -82,9 +81,9 @@ func (f *families) ofTasks(r *prom.Registry) {
 	f.approvalsWaiting = r.Gauge("legwork_approvals_waiting", "Tasks that wait for a person.")
 	f.oldestApproval = r.Gauge("legwork_approvals_oldest_seconds", "For how long the first of the tasks that wait for a person has been waiting.")
 	f.budgetLimit = r.Gauge("legwork_budget_limit_usd", "The money that may be spent today, extensions included.", "budget")
-	f.budgetSpent = r.Gauge("legwork_budget_spent_usd", "The money that is spent or reserved today.", "budget")
+	f.budgetSpent = r.Gauge("legwork_budget_spent_usd", "The money that was spent today.", "budget")
 	f.tokenLimit = r.Gauge("legwork_budget_limit_tokens", "The tokens that may be used today, extensions included.", "budget")
-	f.tokensSpent = r.Gauge("legwork_budget_spent_tokens", "The tokens that are used or reserved today.", "budget")
+	f.tokensSpent = r.Gauge("legwork_budget_spent_tokens", "The tokens that were used today.", "budget")
 }
 
 // ofCalls are about what legwork calls.
@@ -118,13 +117,13 @@ func (f *families) ofProcess(r *prom.Registry) {
 	f.events = r.Counter("legwork_store_events_total", "Events that were stored, by type.", "type")
 	f.storeSize = r.Gauge("legwork_store_size_bytes", "Size of the data file.")
 	f.requests = r.Counter("legwork_http_requests_total", "HTTP requests that were answered.", "route", "method", "status")
-	f.requestTime = r.Histogram("legwork_http_request_duration_seconds", "Duration of HTTP requests, those of event streams and of callers who wait left out.", requestBounds(), "route", "method")
+	f.requestTime = r.Histogram("legwork_http_request_duration_seconds", "Duration of HTTP requests, event streams left out.", requestBounds(), "route", "method")
 	f.followers = r.Gauge("legwork_event_followers", "Open event streams.")
 	f.reloads = r.Counter("legwork_config_reloads_total", "Reloads of the config.", "outcome")
 	f.reloaded = r.Gauge("legwork_config_reload_timestamp_seconds", "When the config in use was read, in Unix time.")
 	f.reloadedWell = r.Gauge("legwork_config_reload_successful", "1 unless the newest config has mistakes, so that the one before is still in use.")
-	f.partUp = r.Gauge("legwork_part_up", "1 while the part of the process works.", "part")
-	f.ready = r.Gauge("legwork_ready", "1 while every part works, as /readyz tells.")
+	f.partUp = r.Gauge("legwork_part_up", "1 while the part of the process works without trouble.", "part")
+	f.ready = r.Gauge("legwork_ready", "1 while legwork can hear and keep what people want, as /readyz tells.")
 	f.paused = r.Gauge("legwork_paused", "1 while everything is paused.")
 	f.build = r.Gauge("legwork_build_info", "Always 1; the labels say what is running.", "version", "commit", "go_version")
 	f.started = r.Gauge("process_start_time_seconds", "When the process was started, in Unix time.")

@@ -11,14 +11,14 @@ import (
 // Readings are values as they are in the moment of a scrape.
 type Readings struct {
 	Tasks      map[string]int // by state
-	Live       int            // tasks that are not over
 	QueuedFor  time.Duration  // how long the first task that waits for room has waited
 	Approvals  Queue          // tasks that wait for a person
 	Deliveries Queue          // to webhooks
 	Budgets    []Budget       // of the whole process, today
 	Models     map[string]bool
 	Servers    map[string]bool
-	Parts      map[string]error // as /readyz tells them
+	Parts      map[string]bool // whether they work without trouble
+	Ready      bool            // as /readyz tells
 	Paused     bool
 	StoreBytes int64
 }
@@ -57,7 +57,7 @@ func (m *Metrics) Handler() http.Handler {
 func (m *Metrics) look(ctx context.Context) {
 	m.process.look()
 	for _, g := range []*prom.Gauge{
-		m.tasks, m.live, m.oldestTask, m.approvalsWaiting, m.oldestApproval, m.deliveriesWaiting, m.oldestDelivery, m.modelUp, m.serverUp,
+		m.tasks, m.oldestTask, m.approvalsWaiting, m.oldestApproval, m.deliveriesWaiting, m.oldestDelivery, m.modelUp, m.serverUp,
 		m.partUp, m.ready, m.paused, m.budgetLimit, m.budgetSpent, m.tokenLimit, m.tokensSpent, m.storeSize,
 	} {
 		g.Clear()
@@ -68,36 +68,22 @@ func (m *Metrics) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, scrapeTime)
 	defer cancel()
 	now, err := m.read(ctx)
-	if err != nil {
-		return // the parts tell
-	}
 	m.show(now)
+	if err == nil {
+		m.showStored(now)
+	}
 }
 
-func (m *Metrics) show(now Readings) {
+// showStored shows what the store has told.
+func (m *Metrics) showStored(now Readings) {
 	for state, n := range now.Tasks {
 		m.tasks.Set(float64(n), state)
 	}
-	m.live.Set(float64(now.Live))
-	m.oldestTask.Set(now.QueuedFor.Seconds())
 	m.approvalsWaiting.Set(float64(now.Approvals.Waiting))
 	m.oldestApproval.Set(now.Approvals.Oldest.Seconds())
 	m.deliveriesWaiting.Set(float64(now.Deliveries.Waiting))
 	m.oldestDelivery.Set(now.Deliveries.Oldest.Seconds())
 	m.storeSize.Set(float64(now.StoreBytes))
-	m.paused.Set(truth(now.Paused))
-	ready := true
-	for part, err := range now.Parts {
-		m.partUp.Set(truth(err == nil), part)
-		ready = ready && err == nil
-	}
-	m.ready.Set(truth(ready))
-	for name, up := range now.Models {
-		m.modelUp.Set(truth(up), name)
-	}
-	for name, up := range now.Servers {
-		m.serverUp.Set(truth(up), name)
-	}
 	for _, b := range now.Budgets {
 		if b.Money {
 			m.budgetLimit.Set(float64(b.Limit)/1e6, b.Name)
@@ -106,6 +92,21 @@ func (m *Metrics) show(now Readings) {
 		}
 		m.tokenLimit.Set(float64(b.Limit), b.Name)
 		m.tokensSpent.Set(float64(b.Spent), b.Name)
+	}
+}
+
+func (m *Metrics) show(now Readings) {
+	m.oldestTask.Set(now.QueuedFor.Seconds())
+	m.paused.Set(truth(now.Paused))
+	m.ready.Set(truth(now.Ready))
+	for part, up := range now.Parts {
+		m.partUp.Set(truth(up), part)
+	}
+	for name, up := range now.Models {
+		m.modelUp.Set(truth(up), name)
+	}
+	for name, up := range now.Servers {
+		m.serverUp.Set(truth(up), name)
 	}
 }
 

@@ -57,6 +57,13 @@ func (s *Span) Truth(key string, value bool) {
 	}
 }
 
+// Name gives the work a better name than the one that it began with.
+func (s *Span) Name(name string) {
+	if s != nil {
+		s.span.SetName(name)
+	}
+}
+
 // Event notes a moment of the work.
 func (s *Span) Event(name string) {
 	if s != nil {

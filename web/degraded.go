@@ -12,12 +12,15 @@ func (d degraded) Unwrap() error { return d.error }
 // people may mend it through them.
 func Degraded(err error) error { return degraded{err} }
 
+// IsDegraded reports that an error was marked as such.
+func IsDegraded(err error) bool { return errors.As(err, new(degraded)) }
+
 // standing is how a part is told to stand, and the whole because of it.
 func standing(whole string, err error) (text, now string) {
 	switch {
 	case err == nil:
 		return "ok", whole
-	case errors.As(err, new(degraded)):
+	case IsDegraded(err):
 		if whole == isReady {
 			whole = isDegraded
 		}

@@ -8,7 +8,11 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
+
+	"legwork/telemetry"
 )
 
 // front is what all requests pass first and last: it gives them a number, turns
@@ -18,6 +22,7 @@ type front struct {
 	next   http.Handler
 	log    *slog.Logger
 	served func(route, method string, status int, took time.Duration)
+	tracer *telemetry.Tracer
 }
 
 // ServeHTTP implements http.Handler.
@@ -40,10 +45,35 @@ func (f front) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	} {
 		w.Header().Set(name, value)
 	}
+	ctx, span := f.begin(ctx, r)
 	r = r.WithContext(ctx)
+	defer finish(span, w)
 	defer f.note(w, r, id, begun)
 	defer f.guard(w, r, id)
 	f.next.ServeHTTP(w, r)
+}
+
+// begin begins the span of a request that asks for something: probes and scrapes
+// are too many to be of interest.
+func (f front) begin(ctx context.Context, r *http.Request) (context.Context, *telemetry.Span) {
+	if !strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != "/mcp" {
+		return ctx, nil
+	}
+	ctx, span := f.tracer.Begin(ctx, telemetry.Server, r.Method, r.Header.Get("Traceparent"))
+	span.Text(telemetry.Method, r.Method)
+	return ctx, span
+}
+
+func finish(span *telemetry.Span, w *writer) {
+	if w.route != "" {
+		span.Name(w.route)
+		span.Text(telemetry.Route, w.route)
+	}
+	span.Number(telemetry.StatusCode, w.status)
+	if w.status >= http.StatusInternalServerError {
+		span.Fail(strconv.Itoa(w.status))
+	}
+	span.End(nil)
 }
 
 func (f front) guard(w *writer, r *http.Request, id string) {

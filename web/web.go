@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"legwork/tasks/contexts"
+	"legwork/telemetry"
 )
 
 // Bounds of a request.
@@ -73,6 +74,10 @@ type Config struct {
 	// Served hears of every request at Listen when it is over: route is its pattern,
 	// empty when there is none. Nil: nobody does.
 	Served func(route, method string, status int, took time.Duration)
+
+	// Tracer begins the span of each request at Listen that needs a token, in the
+	// trace that the request names. Nil: nobody does.
+	Tracer *telemetry.Tracer
 
 	// Log hears of panics, of what could not be served, of wrong tokens, and at
 	// level debug of every request. Nil: nobody does.
@@ -140,7 +145,7 @@ func (s *Server) listen(key, address string, to mount, c Config) error {
 	}
 	to.hosts.checked = to.door != nil && isLoopback(l.Addr())
 	s.listeners = append(s.listeners, &listener{Listener: l, key: key, server: &http.Server{
-		Handler:           front{next: to, log: s.log, served: c.Served},
+		Handler:           front{next: to, log: s.log, served: c.Served, tracer: c.Tracer},
 		ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: replyTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),

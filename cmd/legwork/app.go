@@ -42,8 +42,9 @@ type app struct {
 	inbox      *tasks.Inbox
 	unattended bool // one question is asked, and nobody answers another
 	pause      *tasks.Pause
-	clock      *clock.Steady  // by which things expire
-	alerts     *alerts.Alerts // of a daemon; nil otherwise
+	watchers
+	clock  *clock.Steady  // by which things expire
+	alerts *alerts.Alerts // of a daemon; nil otherwise
 
 	forgotten atomic.Bool  // something was deleted whose bytes may still be there
 	suspected atomic.Int64 // when admins were last told of a damaged task, in Unix seconds
@@ -54,19 +55,20 @@ const stopTime = 9 * time.Second
 
 // openApp opens the store and prepares the tools. The caller connects the app
 // to platforms before it starts it, and closes it.
-func openApp(ctx context.Context, config *conf.Config, command string, log *slog.Logger) (*app, error) {
-	a := &app{config: config, command: command, log: log, clock: clock.New()}
+func openApp(ctx context.Context, config *conf.Config, command string, w watchers, log *slog.Logger) (*app, error) {
+	a := &app{config: config, command: command, log: log, watchers: w, clock: clock.New()}
 	var err error
 	if a.texts, err = i18n.Load(config.TextsDir); err != nil {
 		return nil, fmt.Errorf("loading texts: %w", err)
 	}
-	if a.store, err = openStore(ctx, config, command, log); err != nil {
+	if a.store, err = openWatched(ctx, config, command, w.metrics, log); err != nil {
 		return nil, err
 	}
 	if a.pause, err = tasks.OpenPause(ctx, a.store); err != nil {
 		return nil, errors.Join(err, a.store.Close())
 	}
 	options := toolOptions(config, log)
+	options.Metrics = w.metrics
 	options.Known, options.OnChange = known{a.store}, func(c tools.Change) {
 		a.inbox.ToolChanged(context.Background(), tasks.ToolChange(c)) // which stops with Flush
 	}
@@ -96,15 +98,16 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: a.store, Model: model, Tools: toolbox.New(a.tools), Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now,
 		Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { a.inbox.BudgetReached(ctx, over) },
+		Tracer: a.tracer,
 	})
 	a.engine = local.New(local.Config{
 		Store: a.store, Executor: a.executor, Log: a.log, Now: a.clock.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
-		Damaged: a.damaged,
+		Damaged: a.damaged, Metrics: a.metrics,
 	})
 	a.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: toolbox.New(a.tools),
 		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: notes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
-		Full: a.full(a.config.DataDir), Rules: inboxRules(a.config),
+		Full: a.full(a.config.DataDir), Rules: inboxRules(a.config), Metrics: a.metrics, Tracer: a.tracer,
 	})
 }
 

@@ -42,7 +42,7 @@ func (command chatCommand) Run(ctx context.Context, c console) error {
 		return err
 	}
 	defer closeLog()
-	models, err := newModels(config.LLM, log, func(string, map[string]any) {}) // who sits there reads it in the answer
+	models, err := newModels(config.LLM, log, func(string, map[string]any) {}, nil) // who sits there reads it in the answer
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func (talk conversation) run(ctx context.Context, c console, config *conf.Config
 		}
 		screen.In, screen.Text = bytes.NewReader(line), ""
 	}
-	a, err := openApp(ctx, config, talk.command, log)
+	a, err := openApp(ctx, config, talk.command, watchers{}, log)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,
 		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Access: access(config),
 		API: programs.Handler(), MCP: mcp.New(mcp.Config{Service: service, Version: readBuild().version, Stop: ctx.Done(), Log: d.log}),
-		Refused: d.refused, Log: d.log,
+		Metrics: d.app.metrics.Handler(), Tracer: d.app.tracer, Refused: d.refused, Served: d.app.served, Log: d.log,
 	})
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"legwork/llm"
 	"legwork/tasks"
+	"legwork/telemetry"
 )
 
 // models are the configured language models, which a reload can change. Calls
@@ -16,6 +17,7 @@ import (
 type models struct {
 	log     *slog.Logger
 	tell    func(key string, data map[string]any) // tells the admins
+	metrics *telemetry.Metrics                    // may be nil
 	current atomic.Pointer[llm.Models]
 	pause   atomic.Pointer[tasks.Pause] // the switch for everything, once it is known
 
@@ -23,8 +25,8 @@ type models struct {
 	stranded map[string]bool // models whose failing the admins were told of
 }
 
-func newModels(config llm.Config, log *slog.Logger, tell func(key string, data map[string]any)) (*models, error) {
-	m := &models{log: log, tell: tell, stranded: map[string]bool{}}
+func newModels(config llm.Config, log *slog.Logger, tell func(key string, data map[string]any), metrics *telemetry.Metrics) (*models, error) {
+	m := &models{log: log, tell: tell, metrics: metrics, stranded: map[string]bool{}}
 	fresh, err := m.prepare(config)
 	if err != nil {
 		return nil, err
@@ -35,7 +37,7 @@ func newModels(config llm.Config, log *slog.Logger, tell func(key string, data m
 
 // prepare makes the models of a config, for use.
 func (m *models) prepare(config llm.Config) (*llm.Models, error) {
-	fresh, err := llm.New(config, llm.Options{Log: m.log, Gate: func() error { return m.pause.Load().Gate() }, OnHealth: m.changed})
+	fresh, err := llm.New(config, llm.Options{Log: m.log, Gate: func() error { return m.pause.Load().Gate() }, OnHealth: m.changed, Metrics: m.metrics})
 	if err != nil {
 		return nil, fmt.Errorf("preparing models: %w", err)
 	}

@@ -14,17 +14,23 @@ import (
 	"legwork/store/bolt"
 	"legwork/store/care"
 	"legwork/tasks"
+	"legwork/telemetry"
 )
 
 // openStore opens the data for a command that others read of while it holds
 // them. A damaged file is replaced where there is a good backup. What the store
 // forgets by age it forgets by a clock that nobody can set.
 func openStore(ctx context.Context, config *conf.Config, command string, log *slog.Logger) (*bolt.Store, error) {
+	return openWatched(ctx, config, command, nil, log)
+}
+
+// openWatched is openStore, counted.
+func openWatched(ctx context.Context, config *conf.Config, command string, metrics *telemetry.Metrics, log *slog.Logger) (*bolt.Store, error) {
 	o, err := storeOptions(config.DataDir, command, log)
 	if err != nil {
 		return nil, err
 	}
-	o.Now = clock.New().Now
+	o.Now, o.Metrics = clock.New().Now, metrics
 	store, err := bolt.Open(ctx, config.DataDir, o)
 	if errors.Is(err, tasks.ErrDamaged) {
 		return nil, fmt.Errorf("%w; \"legwork data restore\" keeps what can still be read of it, and so does --from with a backup that is elsewhere; or move %s and its backups away to start with empty data", err, bolt.FileName)

@@ -67,11 +67,13 @@ func (d *daemon) reload(ctx context.Context) (now bulletin, files []string) {
 		err = d.use(ctx, next)
 	}
 	if err != nil {
+		d.app.metrics.Reloaded(err)
 		d.log.Error("the changed config has mistakes; the one before stays in use", "config", d.source, "cause", err)
 		var mistakes conf.Errors
 		_ = errors.As(err, &mistakes) // a file with mistakes is about to be corrected
 		return bulletin{problem: d.hidden.String(firstLines(err.Error(), 5))}, append(d.app.config.Imported(), mistakes.Files()...)
 	}
+	d.app.metrics.Reloaded(nil)
 	late := conf.Restart(d.started, d.app.config)
 	if len(late) > 0 {
 		d.log.Warn("some changes take effect only after a restart", "keys", late)

@@ -35,12 +35,12 @@ func (command serveCommand) Run(ctx context.Context, c console) error {
 	}
 	hidden := redact.New(config.Secrets())
 	log := slog.New(redact.Handler(newLog(config.Log, c.err).Handler(), hidden))
-	d, err := newDaemon(ctx, config, log)
+	d, err := newDaemon(ctx, config, hidden, log)
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		err = nil // told to stop while the store was being opened
 	case err == nil:
-		d.source, d.hidden, d.console = source, hidden, c
+		d.source, d.console = source, c
 		err = errors.Join(d.run(ctx), d.app.close())
 	}
 	if err != nil {
@@ -77,13 +77,16 @@ type platform interface {
 
 // newDaemon opens the store and wires everything; nothing runs before run. The
 // caller closes the daemon's app.
-func newDaemon(ctx context.Context, config *conf.Config, log *slog.Logger) (*daemon, error) {
-	d := &daemon{log: log, language: config.Language, reloaded: make(chan struct{}, 1), started: config, secrets: config.Secrets()}
-	var err error
-	if d.models, err = newModels(config.LLM, log, d.tellAdmins); err != nil {
+func newDaemon(ctx context.Context, config *conf.Config, hidden *redact.Redactor, log *slog.Logger) (*daemon, error) {
+	d := &daemon{log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), started: config, secrets: config.Secrets()}
+	w, err := d.watched(config)
+	if err != nil {
 		return nil, err
 	}
-	if d.app, err = openApp(ctx, config, "legwork serve", log); err != nil {
+	if d.models, err = newModels(config.LLM, log, d.tellAdmins, w.metrics); err != nil {
+		return nil, err
+	}
+	if d.app, err = openApp(ctx, config, "legwork serve", w, log); err != nil {
 		return nil, err
 	}
 	if err := d.wire(ctx, config); err != nil {
@@ -107,7 +110,7 @@ func (d *daemon) wire(ctx context.Context, config *conf.Config) error {
 	hooks := map[string]http.Handler{}
 	if c := config.Telegram; c != nil {
 		t, err := telegram.New(*c, telegram.Options{
-			Pacer: pace.New(pace.Telegram()...), Log: d.log, Now: time.Now,
+			Pacer: pace.Measured(pace.New(pace.Telegram()...), telegram.Name, d.app.metrics), Log: d.log, Now: time.Now, Metrics: d.app.metrics,
 			Commands: func() map[string][]telegram.Command { return telegramCommands(config.TextsDir, d.log) },
 		})
 		if err != nil {
@@ -120,7 +123,7 @@ func (d *daemon) wire(ctx context.Context, config *conf.Config) error {
 	}
 	if c := config.Slack; c != nil {
 		s, err := slack.New(*c, slack.Options{
-			Pacer: pace.New(pace.Slack()...), Log: d.log, Now: time.Now,
+			Pacer: pace.Measured(pace.New(pace.Slack()...), slack.Name, d.app.metrics), Log: d.log, Now: time.Now, Metrics: d.app.metrics,
 			Admit: func(ctx context.Context, m bot.Message) bool { return d.app.inbox.Admits(ctx, m) },
 		})
 		if err != nil {
@@ -165,6 +168,9 @@ func (d *daemon) run(ctx context.Context) error {
 		d.log.Error("not all schedules of the config can be taken", "cause", err)
 	}
 	d.app.alerts = d.newAlerts(d.app.config)
+	if d.app.tracer != nil {
+		parts.start("traces", d.app.tracer.Run) // ends last: there is something to tell until then
+	}
 	d.app.start(&parts)
 	parts.start("alerts", d.app.alerts.Run)
 	if d.web != nil {

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"legwork/conf"
+	"legwork/tasks"
+	"legwork/telemetry"
+	"legwork/tools/client"
+	"legwork/web"
+)
+
+// watchers are who is told of what the app does. Nobody is by its zero value.
+type watchers struct {
+	metrics *telemetry.Metrics
+	tracer  *telemetry.Tracer
+}
+
+// watched makes those of the daemon.
+func (d *daemon) watched(config *conf.Config) (w watchers, err error) {
+	build := readBuild()
+	w.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{
+		Build: telemetry.Build{Version: build.version, Commit: build.commit, Go: build.goVersion},
+		Now:   time.Now, Read: d.read, Clean: d.hidden.String,
+	})
+	w.tracer, err = telemetry.NewTracer(telemetry.TraceConfig{
+		Endpoint: config.Telemetry.OTLPEndpoint, Headers: config.Telemetry.OTLPHeaders, Sample: config.Telemetry.Sample,
+		Version: build.version, Clean: d.hidden.String, Metrics: w.metrics, Log: d.log,
+	})
+	return w, err
+}
+
+// read is what a scrape wants to know and nobody counts. What can be told without
+// the store is told also when that fails.
+func (d *daemon) read(ctx context.Context) (telemetry.Readings, error) {
+	_, paused := d.app.pause.State()
+	now := telemetry.Readings{
+		Ready: true, Parts: map[string]bool{}, Paused: paused, QueuedFor: d.app.engine.Queued(), Models: map[string]bool{}, Servers: map[string]bool{},
+	}
+	for part, err := range d.health() {
+		now.Parts[part] = err == nil
+		now.Ready = now.Ready && (err == nil || web.IsDegraded(err))
+	}
+	for name, h := range d.models.Health() {
+		now.Models[name] = !h.Down
+	}
+	for _, s := range d.app.tools.Status() {
+		now.Servers[s.Name] = s.State == client.Ready
+	}
+	return now, d.app.readStore(ctx, &now)
+}
+
+// mostRead bounds what a scrape reads of a list.
+const mostRead = 500
+
+func (a *app) readStore(ctx context.Context, now *telemetry.Readings) (err error) {
+	if now.Tasks, err = a.store.Counts(ctx); err != nil {
+		return err
+	}
+	waiting, _, err := a.store.Tasks(ctx, tasks.TaskQuery{Waits: true, Limit: mostRead})
+	if err != nil {
+		return err
+	}
+	for _, row := range waiting {
+		now.Approvals.Waiting++
+		now.Approvals.Oldest = max(now.Approvals.Oldest, a.clock.Now().Sub(row.Since))
+	}
+	due, _, err := a.store.Outgoing(ctx, a.clock.Now(), mostRead)
+	if err != nil {
+		return err
+	}
+	for _, one := range due {
+		now.Deliveries.Waiting++
+		now.Deliveries.Oldest = max(now.Deliveries.Oldest, a.clock.Now().Sub(one.At))
+	}
+	if now.Budgets, err = a.inbox.DayBudgets(ctx); err != nil {
+		return err
+	}
+	now.StoreBytes, err = a.store.Size()
+	return err
+}
+
+// served counts a request. Event streams last for as long as somebody listens.
+func (w watchers) served(route, method string, status int, took time.Duration) {
+	pattern := route
+	if _, path, found := strings.Cut(route, " "); found {
+		pattern = path
+	}
+	if strings.HasSuffix(pattern, "/events") && strings.HasPrefix(pattern, "/v1/") {
+		took = 0
+	}
+	w.metrics.Requested(pattern, method, status, took)
+}

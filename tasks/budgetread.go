@@ -1,0 +1,40 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+
+	"legwork/llm"
+	"legwork/telemetry"
+)
+
+// DayBudgets tells how the budgets of all together stand today: those that have a
+// limit.
+func (in *Inbox) DayBudgets(ctx context.Context) ([]telemetry.Budget, error) {
+	rules := in.rules.Load().Budget
+	if rules.DayUSD <= 0 && rules.DayTokens <= 0 {
+		return nil, nil
+	}
+	today := rules.day(in.Wall())
+	spent, err := in.Store.Spent(ctx, SpentQuery{From: today, To: today})
+	if err != nil {
+		return nil, fmt.Errorf("reading what was spent: %w", err)
+	}
+	extended, err := in.Store.Extended(ctx, today)
+	if err != nil {
+		return nil, fmt.Errorf("reading by how much budgets were extended: %w", err)
+	}
+	var used llm.Usage
+	for _, s := range spent {
+		used = used.Add(s.Usage)
+	}
+	whole := rules.extendedBy(extended, "", "")
+	var list []telemetry.Budget
+	if whole.DayUSD > 0 {
+		list = append(list, telemetry.Budget{Name: BudgetDayUSD, Money: true, Limit: whole.DayUSD, Spent: used.Cost})
+	}
+	if whole.DayTokens > 0 {
+		list = append(list, telemetry.Budget{Name: BudgetDayTokens, Limit: whole.DayTokens, Spent: used.Tokens()})
+	}
+	return list, nil
+}
