@@ -65,16 +65,19 @@ type world struct {
 	window  map[tasks.ID]int  // crashes between sending an answer and storing that it was sent
 	asked   map[string]string // key of the message: text
 	people  sync.WaitGroup
+	outsiders
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 7)), store: memory.New(nil), calls: map[string]int{}, flying: map[string]int{},
 		now: map[string]bool{}, window: map[tasks.ID]int{}, asked: map[string]string{},
+		outsiders: outsiders{orders: map[tasks.ID]planner.Notify{}, notes: map[string][]noted{}, seen: map[string]bool{}},
 	}
 	w.kit = enginetest.NewKit(t, w.store)
 	w.kit.Limits.Rounds, w.kit.Limits.Turns, w.kit.Limits.Parallel = 3, 5, 1+w.draw(3)
 	w.kit.Limits.TaskTimeout = time.Duration(20+w.draw(100)) * time.Second
+	w.kit.Limits.IdleTimeout = time.Hour
 	w.kit.Concurrent = 1 + w.draw(3)
 	if w.chance(50) { // a call is taken to need some 6,000 tokens, and takes up to 1,500
 		w.kit.Budget = tasks.BudgetRules{Asker: true, Budgets: tasks.Budgets{TaskTokens: int64(8000 + w.draw(15000)), DayTokens: int64(10000 + w.draw(40000))}}
@@ -120,6 +123,8 @@ func (w *world) live() {
 			w.restart()
 		case w.halts && w.chance(20):
 			w.halt()
+		case w.chance(15):
+			w.order(i)
 		case w.chance(20):
 			w.say(fmt.Sprintf("m%d", i), "/stop", false)
 		default:
@@ -127,12 +132,15 @@ func (w *world) live() {
 			w.asked[fmt.Sprintf("m%d", i)] = text
 			w.say(fmt.Sprintf("m%d", i), text, w.chance(50))
 		}
+		if w.chance(40) {
+			w.meddle()
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 48*time.Hour)
 	defer cancel()
 	for crashes := 0; ; {
 		short, done := context.WithTimeout(ctx, time.Duration(1+w.draw(30))*time.Second)
-		err := tasks.Idle(short, w.kit.Store, enginetest.Chat.Key())
+		err := tasks.Idle(short, w.kit.Store, "")
 		done()
 		if err == nil {
 			break
@@ -145,6 +153,10 @@ func (w *world) live() {
 			w.crash()
 		}
 		w.decide()
+		w.rule()
+		if w.acts < maxActs && w.chance(70) {
+			w.meddle()
+		}
 		if err := w.kit.Inbox.LookAtBudgets(ctx); err != nil {
 			w.t.Fatal(err)
 		}
@@ -153,6 +165,9 @@ func (w *world) live() {
 	w.kit.Inbox.Flush(context.Background())
 	w.kit.Stop()
 }
+
+// maxActs is how often outsiders do something at most, so that a world ends.
+const maxActs = 15
 
 // say delivers a message until the inbox has taken it.
 func (w *world) say(key, text string, apart bool) {
@@ -225,7 +240,7 @@ func (w *world) use(store *memory.Store) {
 	if w.kit.Pause, err = tasks.OpenPause(context.Background(), store); err != nil {
 		w.t.Fatal(err)
 	}
-	w.kit.Use(store)
+	w.kit.Use(watched{store, w})
 }
 
 // halt pauses everything for a while, at times over a crash.
@@ -270,6 +285,7 @@ func (w *world) refuse(d bot.Draft) error {
 // answer is the model.
 func (w *world) answer(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
 	w.begins("a model")
+	w.reads(r)
 	usage := llm.Usage{Input: 100 + w.draw(900), Output: w.draw(500)}
 	if w.chance(60) {
 		for range w.draw(4) {
@@ -321,7 +337,7 @@ func (w *world) toolCalls(r llm.Request) []llm.ToolCall {
 		case 1:
 			c.Name, c.Arguments = planner.ToolDelegate, `{"name":"look","description":"sub"}`
 		case 2:
-			c.Name, c.Arguments = planner.ToolUpdateState, `{"values":{"k":1}}`
+			c.Name, c.Arguments = planner.ToolUpdateState, []string{`{"values":{"k":1}}`, `{"values":{"status":"NEEDS_HUMAN_REVIEW"}}`}[w.draw(2)]
 		case 3:
 			c.Name, c.Arguments = planner.ToolReadResult, `{"result":3}`
 		case 4:
@@ -422,7 +438,7 @@ func (w *world) judge() {
 		}
 	}
 	w.heard(turns)
-	w.paid(turns)
+	w.paid(append(turns, w.ordered(answers)...))
 }
 
 // heard checks that each message became a task or guidance of one, once.
