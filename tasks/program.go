@@ -35,7 +35,6 @@ type Order struct {
 	Only     []string // nil: all groups that are open to it
 	Notify   *planner.Notify
 	External bool
-	Trace    string
 }
 
 // maxOfProgram is how many tasks of one program may be live.
@@ -107,12 +106,13 @@ func liveStatuses() []string {
 // order stores the opening of a task.
 func (in *Inbox) order(ctx context.Context, r *routed, o Order, item Inbound) (Receipt, error) {
 	opening := item.Open.Opening
-	opening.Request, opening.Trace = o.Request, o.Trace
+	opening.Request = o.Request
 	if o.Only != nil {
 		opening.Only = o.Only
 		opening.Groups = slices.DeleteFunc(opening.Groups, func(g string) bool { return !slices.Contains(o.Only, g) })
 	}
 	r.store = []Inbound{item}
+	r.trace(ctx)
 	return in.submit(ctx, r)
 }
 

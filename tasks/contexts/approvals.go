@@ -101,19 +101,18 @@ func (s *Service) Approvals(ctx context.Context, p Principal, id tasks.ID) ([]Ap
 
 func (s *Service) allApprovals(ctx context.Context, p Principal) ([]Approval, error) {
 	list := []Approval{}
-	rooms, none := p.rooms("")
-	q := tasks.TaskQuery{Statuses: liveStates(), Rooms: rooms, Limit: pageOfTasks}
-	for more := !none; more; {
+	q := tasks.TaskQuery{Waits: true, Rooms: p.rooms(""), Limit: pageOfTasks}
+	for more := true; more; {
 		var rows []tasks.Row
 		var err error
 		if rows, more, err = s.Store.Tasks(ctx, q); err != nil {
 			return nil, fmt.Errorf("listing tasks: %w", err)
 		}
+		if len(rows) == 0 {
+			break
+		}
 		for _, row := range rows {
 			q.Before = row.Task
-			if !row.Waits {
-				continue
-			}
 			found, err := s.approvals(ctx, seen{row.Task, row}, list)
 			if errors.Is(err, ErrNotFound) || errors.Is(err, tasks.ErrDamaged) {
 				continue // it was deleted meanwhile, or is of no use

@@ -187,15 +187,11 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []Listed
 	if _, made := q.Before.Made(); !made && q.Before != "" {
 		return nil, "", &InvalidError{"cursor", "is none that a list gave"}
 	}
-	list = []Listed{}
-	rooms, none := p.rooms(q.Chat)
-	if none {
-		return list, "", nil
-	}
-	rows, more, err := s.Store.Tasks(ctx, tasks.TaskQuery{Statuses: q.States, Rooms: rooms, Before: q.Before, Limit: limit})
+	rows, more, err := s.Store.Tasks(ctx, tasks.TaskQuery{Statuses: q.States, Rooms: p.rooms(q.Chat), Before: q.Before, Limit: limit})
 	if err != nil {
 		return nil, "", fmt.Errorf("listing tasks: %w", err)
 	}
+	list = []Listed{}
 	for _, r := range rows {
 		list = append(list, Listed{
 			ID: r.Task, State: r.Status, Goal: r.Goal, Chat: r.Chat.Key(), From: r.From.Key(), Run: !r.External,
@@ -219,27 +215,23 @@ func within(field string, n, usual, most int) (int, error) {
 	return n, nil
 }
 
-// rooms are the rooms that the principal sees of those that chat names: nil for
-// all rooms there are, and none where it sees none of them.
-func (p Principal) rooms(chat string) (rooms []string, none bool) {
+// rooms are the rooms that the principal sees of those that chat names, as
+// tasks.TaskQuery has it: nil for all there are, and an empty list for none.
+func (p Principal) rooms(chat string) []string {
 	platform, all := strings.CutSuffix(chat, ":*")
+	rooms := []string{}
 	for _, seen := range p.Chats {
-		own, every := strings.CutSuffix(seen, ":*")
 		name, _, _ := strings.Cut(seen, ":")
 		switch {
 		case seen == "*" && chat == "":
-			return nil, false
-		case chat == "":
+			return nil
+		case seen == "*", seen == chat, !all && chat != "" && p.Sees(roomIn(chat)):
+			return []string{chat}
+		case chat == "", all && name == platform:
 			rooms = append(rooms, seen)
-		case seen == "*", every && all && own == platform:
-			return []string{chat}, false
-		case all && name == platform:
-			rooms = append(rooms, seen)
-		case !all && roomIn(chat).Platform != "" && p.Sees(roomIn(chat)):
-			return []string{chat}, false
 		}
 	}
-	return rooms, len(rooms) == 0
+	return rooms
 }
 
 // roomIn is the room of that key.

@@ -24,7 +24,6 @@ type NewTask struct {
 	Notify   *Notify
 	External bool   // run: false
 	Key      string // idempotency key; empty: none
-	Trace    string // W3C traceparent of the request; empty: none
 }
 
 // Notify is where the outcome goes, by name.
@@ -53,7 +52,7 @@ func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, ag
 
 // ordered makes an order of a request, if the principal may ask for all of it.
 func (s *Service) ordered(ctx context.Context, p Principal, n NewTask) (tasks.Order, error) {
-	o := tasks.Order{From: p.person(), Goal: tasks.Clean(n.Goal), External: n.External, Trace: n.Trace}
+	o := tasks.Order{From: p.person(), Goal: tasks.Clean(n.Goal), External: n.External}
 	switch {
 	case o.Goal == "":
 		return o, &InvalidError{"goal", "is empty: say what is to be done"}

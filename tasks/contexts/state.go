@@ -21,6 +21,9 @@ type Shared struct {
 	Version  int                        `json:"version"`
 	Versions map[string]int             `json:"versions"` // at which version each key was set last
 	Over     bool                       `json:"over"`     // the task is over: nothing changes any more
+	// Changed says of AwaitShared that one of the keys was changed, or deleted, after
+	// the version.
+	Changed bool `json:"-"`
 }
 
 // Bounds of what is merged, in bytes, and how deep a value may be.
@@ -58,7 +61,7 @@ func (s *Service) sharedOf(ctx context.Context, id tasks.ID, state planner.State
 
 // AwaitShared is Shared as soon as one of the keys (none: any) was changed after a
 // version, the task is over, or ctx ends: then it is the state as it stands,
-// without an error.
+// without an error. With a ctx that has ended it only looks.
 func (s *Service) AwaitShared(ctx context.Context, p Principal, id tasks.ID, keys []string, since int) (Shared, error) {
 	reading := context.WithoutCancel(ctx)
 	if _, err := s.may(reading, p, OpRead, id); err != nil {
@@ -75,14 +78,15 @@ func (s *Service) AwaitShared(ctx context.Context, p Principal, id tasks.ID, key
 		if err != nil {
 			return Shared{}, err
 		}
-		if touched || state.Settled() || state.Version < since {
-			return s.sharedOf(reading, id, state)
+		if touched || state.Settled() || state.Version < since || ctx.Err() != nil {
+			shared, err := s.sharedOf(reading, id, state)
+			shared.Changed = touched || state.Version < since
+			return shared, err
 		}
 		looked = max(looked, len(state.Changes))
 		select {
 		case <-changed:
-		case <-ctx.Done():
-			return s.shared(reading, id)
+		case <-ctx.Done(): // it looks once more
 		}
 	}
 }
