@@ -33,7 +33,7 @@ func newDoor(c Config) (*door, error) {
 		origins: http.NewCrossOriginProtection(), api: c.API, mcp: c.MCP, refused: c.Refused, log: c.Log,
 	}
 	if c.Metrics != nil {
-		d.metrics = noAgents(c.Metrics)
+		d.metrics = measured(c.Metrics)
 	}
 	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
 		if err := d.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host); err != nil {
@@ -44,12 +44,12 @@ func newDoor(c Config) (*door, error) {
 	return d, nil
 }
 
-// noAgents serves only reading, and not agents.
-func noAgents(h http.Handler) http.Handler {
+// measured serves only reading, to the roles that may.
+func measured(h http.Handler) http.Handler {
 	one := route{method: http.MethodGet, Handler: h}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if contexts.Caller(r.Context()).Role == contexts.RoleAgent {
-			problem(w, codeForbidden, "Tokens of role agent do not read this; take one of role viewer.")
+		if contexts.Caller(r.Context()).Role.May(contexts.OpMetrics) == contexts.Never {
+			problem(w, codeForbidden, "This role does not read metrics; take a token of role viewer.")
 			return
 		}
 		one.serve(w, r)

@@ -1,0 +1,338 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"legwork/conf"
+)
+
+// The tokens of house. Each is its name; in the config stand their hashes.
+const (
+	adminToken    = "lw_token-of-the-admin-e2e"
+	operatorToken = "lw_token-of-the-operator-e2e"
+	viewerToken   = "lw_token-of-the-viewer-e2e"
+	agentToken    = "lw_token-of-the-agent-e2e"
+	otherToken    = "lw_token-of-another-agent-e2e"
+	farToken      = "lw_token-of-an-operator-elsewhere-e2e"
+	goneToken     = "lw_token-that-was-taken-back-e2e"
+)
+
+// tokens is http.tokens with all of them.
+func tokens() string {
+	var b strings.Builder
+	for _, t := range []struct{ name, text, role, more string }{
+		{"boss", adminToken, "admin", ""},
+		{"ops", operatorToken, "operator", ""},
+		{"eye", viewerToken, "viewer", ""},
+		{"scout", agentToken, "agent", ""},
+		{"other", otherToken, "agent", ""},
+		{"far", farToken, "operator", `, chats: ["slack:C1"]`},
+		{"gone", goneToken, "admin", ""},
+	} {
+		fmt.Fprintf(&b, "    - {name: %s, role: %s, sha256: %q%s}\n", t.name, t.role, conf.HashToken(t.text), t.more)
+	}
+	return b.String()
+}
+
+// house is a world in which programs call the API of legwork serve.
+type house struct {
+	*world
+	*serving
+}
+
+func newHouse(t *testing.T, p plot) *house {
+	t.Helper()
+	p.more += "log: {level: debug}\nhttp:\n  listen: \"127.0.0.1:0\"\n  rate: 1000\n  tokens:\n" + tokens()
+	w := newWorld(t, p)
+	return &house{w, w.serve(adminToken, operatorToken, viewerToken, agentToken, otherToken, farToken, goneToken)}
+}
+
+// reply is what came of a call.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// calls sends a request. Of a stream that was begun, only the head is read.
+func (o *house) calls(token, method, path, body string, headers ...string) reply {
+	o.world.t.Helper()
+	req, err := http.NewRequestWithContext(o.world.t.Context(), method, "http://"+o.address+path, strings.NewReader(body))
+	if err != nil {
+		o.world.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		o.world.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	r := reply{status: resp.StatusCode, header: resp.Header}
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			o.world.t.Fatalf("%s %s: %v", method, path, err)
+		}
+		r.body = string(text)
+	}
+	return r
+}
+
+// field is a text in a JSON object.
+func (r reply) field(t *testing.T, name string) string {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(r.body), &fields); err != nil {
+		t.Fatalf("got %d, which is no object: %.300s", r.status, r.body)
+	}
+	text, _ := fields[name].(string)
+	if text == "" {
+		t.Fatalf("got %d without %q: %.300s", r.status, name, r.body)
+	}
+	return text
+}
+
+// shares makes a context that agents work on and returns its id.
+func (o *house) shares(token string) string {
+	o.world.t.Helper()
+	return o.calls(token, "POST", "/v1/tasks", `{"goal":"Review the drafts.","run":false}`).field(o.world.t, "id")
+}
+
+// reviews makes a context that waits for a person, and returns its approval.
+func (o *house) reviews() string {
+	o.world.t.Helper()
+	id := o.shares(agentToken)
+	if r := o.calls(agentToken, "PATCH", "/v1/tasks/"+id+"/state", `{"status":"NEEDS_HUMAN_REVIEW"}`); r.status != http.StatusOK {
+		o.world.t.Fatalf("asking for a review: got %d %s", r.status, r.body)
+	}
+	var task struct{ Waiting []string }
+	r := o.calls(adminToken, "GET", "/v1/tasks/"+id, "")
+	if err := json.Unmarshal([]byte(r.body), &task); err != nil || len(task.Waiting) != 1 {
+		o.world.t.Fatalf("a task that asks for a review: got %d %s, want one approval", r.status, r.body)
+	}
+	return task.Waiting[0]
+}
+
+// right is what each role gets of a route. The task is one that the agent scout
+// has made; "other" is another agent, "far" an operator who sees other chats.
+type right struct {
+	route, body                                string
+	viewer, operator, admin, agent, other, far int
+}
+
+// rights is who may do what: every route of the API.
+var rights = []right{
+	// route                                  body                                         viewer op adm agent other far
+	{"GET /v1/tasks", "", 200, 200, 200, 200, 200, 200},
+	{"POST /v1/tasks", `{"goal":"x","run":false}`, 403, 201, 201, 201, 201, 201},
+	{"GET /v1/tasks/{id}", "", 200, 200, 200, 200, 200, 404},
+	{"GET /v1/tasks/{id}/context", "", 200, 200, 200, 200, 200, 404},
+	{"GET /v1/tasks/{id}/context/{seq}", "", 200, 200, 200, 200, 200, 404},
+	{"POST /v1/tasks/{id}/messages", `{"type":"observation","content":{}}`, 403, 201, 201, 201, 201, 404},
+	{"GET /v1/tasks/{id}/state", "", 200, 200, 200, 200, 200, 404},
+	{"PUT /v1/tasks/{id}/state", `{"draft":1}`, 403, 200, 200, 200, 200, 404},
+	{"PATCH /v1/tasks/{id}/state", `{"draft":1}`, 403, 200, 200, 200, 200, 404},
+	{"POST /v1/tasks/{id}/answer", `{"text":"Done."}`, 403, 200, 200, 200, 200, 404},
+	{"POST /v1/tasks/{id}/cancel", "", 403, 200, 200, 200, 403, 404},
+	{"POST /v1/tasks/{id}/retry", "", 403, 201, 201, 201, 403, 404},
+	{"GET /v1/tasks/{id}/events", "", 200, 200, 200, 200, 200, 404},
+	{"GET /v1/events", "", 200, 200, 200, 200, 200, 200},
+	{"GET /v1/approvals", "", 200, 200, 200, 403, 403, 200},
+	{"POST /v1/approvals/{id}", `{"decision":"approve"}`, 403, 200, 200, 403, 403, 404},
+	{"GET /v1/groups", "", 200, 200, 200, 200, 200, 200},
+	{"GET /v1/usage", "", 200, 200, 200, 403, 403, 200},
+	{"GET /v1/audit", "", 403, 403, 200, 403, 403, 403},
+	{"GET /v1/me", "", 200, 200, 200, 200, 200, 200},
+	{"GET /metrics", "", 200, 200, 200, 403, 403, 200},
+	{"POST /mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, 200, 200, 200, 200, 200, 200},
+}
+
+// open is what needs no token.
+var open = []string{"/healthz", "/readyz", "/openapi.json", "/docs"}
+
+// TestRoles holds every route to what each role may, and to letting in nobody
+// else.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	o := newHouse(t, plot{})
+	o.takesBack(goneToken)
+	for _, r := range rights {
+		for _, c := range []struct {
+			who, token string
+			want       int
+		}{
+			{"viewer", viewerToken, r.viewer},
+			{"operator", operatorToken, r.operator},
+			{"admin", adminToken, r.admin},
+			{"agent", agentToken, r.agent},
+			{"another agent", otherToken, r.other},
+			{"operator elsewhere", farToken, r.far},
+			{"stranger", "", 401},
+			{"wrong token", adminToken + "x", 401},
+			{"a token that was taken back", goneToken, 401},
+			{"the hash for the token", conf.HashToken(adminToken), 401},
+		} {
+			method, path := o.scene(r.route)
+			got := o.calls(c.token, method, path, r.body, "Accept: application/json, text/event-stream")
+			if got.status == http.StatusTooManyRequests && c.want == 401 {
+				continue // strangers wait in the end: TestStrangersWait of package web
+			}
+			if got.status != c.want {
+				t.Errorf("%s by %s: got %d %.300s, want %d", r.route, c.who, got.status, got.body, c.want)
+			}
+			if kind := got.header.Get("Content-Type"); got.status >= 400 && kind != "application/problem+json" {
+				t.Errorf("%s by %s: an error of type %q: %.300s", r.route, c.who, kind, got.body)
+			}
+		}
+	}
+	for _, path := range open {
+		if got := o.calls("", "GET", path, ""); got.status != http.StatusOK {
+			t.Errorf("%s by a stranger: got %d, want 200", path, got.status)
+		}
+	}
+	o.everyRouteIsJudged()
+	o.seesOnlyIts(farToken)
+}
+
+// scene makes what a route is about and puts it in its place.
+func (o *house) scene(route string) (method, path string) {
+	method, path, _ = strings.Cut(route, " ")
+	if strings.HasPrefix(path, "/v1/approvals/") {
+		return method, strings.Replace(path, "{id}", o.reviews(), 1)
+	}
+	if !strings.Contains(path, "{id}") {
+		return method, path
+	}
+	id := o.shares(agentToken)
+	if strings.HasSuffix(path, "/retry") {
+		if r := o.calls(agentToken, "POST", "/v1/tasks/"+id+"/answer", `{"text":"Done."}`); r.status != http.StatusOK {
+			o.world.t.Fatalf("answering: got %d %s", r.status, r.body)
+		}
+	}
+	return method, strings.NewReplacer("{id}", id, "{seq}", "1").Replace(path)
+}
+
+// takesBack takes a token out of the config and waits until that is in use.
+func (o *house) takesBack(token string) {
+	o.world.t.Helper()
+	if got := o.calls(token, "GET", "/v1/me", ""); got.status != http.StatusOK {
+		o.world.t.Fatalf("with a token that is about to be taken back: got %d %s", got.status, got.body)
+	}
+	var kept []string
+	for line := range strings.Lines(o.config) {
+		if !strings.Contains(line, conf.HashToken(token)) {
+			kept = append(kept, line)
+		}
+	}
+	o.configure(strings.Join(kept, ""))
+	o.until("that the token was taken back", func() bool {
+		return countLines(o.err.String(), []string{"the config was reloaded", "http"}) > 0
+	})
+}
+
+// everyRouteIsJudged compares the table with the API's own document.
+func (o *house) everyRouteIsJudged() {
+	o.world.t.Helper()
+	var document struct{ Paths map[string]map[string]any }
+	if err := json.Unmarshal([]byte(o.calls("", "GET", "/openapi.json", "").body), &document); err != nil {
+		o.world.t.Fatal(err)
+	}
+	var documented, judged []string
+	for path, methods := range document.Paths {
+		for method := range methods {
+			if slices.Contains([]string{"get", "put", "post", "patch", "delete", "head", "options"}, method) {
+				documented = append(documented, strings.ToUpper(method)+" "+path)
+			}
+		}
+	}
+	for _, r := range rights {
+		judged = append(judged, r.route)
+	}
+	for _, route := range documented {
+		if !slices.Contains(judged, route) {
+			o.world.t.Errorf("%s is documented, but the table does not say who may", route)
+		}
+	}
+	for _, route := range judged {
+		if strings.Contains(route, " /v1/") && !slices.Contains(documented, route) {
+			o.world.t.Errorf("%s is not documented", route)
+		}
+	}
+}
+
+// seesOnlyIts holds lists to what the chats of a token let it see.
+func (o *house) seesOnlyIts(token string) {
+	o.world.t.Helper()
+	for _, path := range []string{"/v1/tasks", "/v1/approvals"} {
+		var all, seen struct{ Items []map[string]any }
+		for t, list := range map[string]any{adminToken: &all, token: &seen} {
+			if err := json.Unmarshal([]byte(o.calls(t, "GET", path, "").body), list); err != nil {
+				o.world.t.Fatal(err)
+			}
+		}
+		if len(all.Items) == 0 {
+			o.world.t.Errorf("%s: an admin sees nothing", path)
+		}
+		for _, item := range seen.Items {
+			if chat := fmt.Sprint(item["chat"]); !strings.HasPrefix(chat, "api:far") && !strings.HasPrefix(chat, "slack:C1") {
+				o.world.t.Errorf("%s: a token that may not see it sees %v", path, item)
+			}
+		}
+	}
+}
+
+// TestRefusalsAreAudited: what a role may not is in the audit log, and so is that
+// tokens were taken back.
+func TestRefusalsAreAudited(t *testing.T) {
+	t.Parallel()
+	o := newHouse(t, plot{})
+	o.calls(viewerToken, "POST", "/v1/tasks", `{"goal":"x"}`)
+	o.takesBack(goneToken)
+	o.until("both in the audit log", func() bool {
+		text := o.calls(adminToken, "GET", "/v1/audit", "").body
+		return strings.Contains(text, `"action":"token.refused"`) && strings.Contains(text, `"who":"api:eye"`) && strings.Contains(text, `"target":"POST /v1/tasks"`) &&
+			strings.Contains(text, `"action":"config.reload"`) && strings.Contains(text, "token gone taken back")
+	})
+}
+
+// TestStreamEndsWithItsToken: who follows is cut off when the token is taken back.
+func TestStreamEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	o := newHouse(t, plot{})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+o.address+"/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+goneToken)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("following: %v, %v", resp, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	ended := make(chan string, 1)
+	go func() {
+		text, err := io.ReadAll(resp.Body)
+		ended <- fmt.Sprintf("%s %v", text, err)
+	}()
+	o.takesBack(goneToken)
+	o.shares(adminToken)
+	o.until("the end of the stream", func() bool { return len(ended) == 1 })
+	if got := <-ended; strings.Contains(got, "Review the drafts") {
+		t.Errorf("after the token was taken back the stream told: %s", got)
+	}
+}
