@@ -84,7 +84,7 @@ func (a *app) handleData(mux *http.ServeMux) {
 	d := a.desk(a.config.DataDir)
 	serveDesk(mux, pathBackup, d.backup)
 	serveDesk(mux, pathVerify, func(ctx context.Context, _ struct{}) ([]copied, error) { return d.verify(ctx) })
-	serveDesk(mux, pathCompact, func(ctx context.Context, _ struct{}) ([]compacted, error) { return d.compact(ctx) })
+	serveDesk(mux, pathCompact, d.compactByHand)
 	serveDesk(mux, pathForget, d.forget)
 }
 
@@ -175,7 +175,7 @@ type compactCommand struct{ dataConfig }
 
 // Run makes the files small.
 func (command compactCommand) Run(ctx context.Context, c console) error {
-	list, err := atDesk(ctx, command.dataConfig, c, pathCompact, struct{}{}, func(d desk, ctx context.Context, _ struct{}) ([]compacted, error) { return d.compact(ctx) })
+	list, err := atDesk(ctx, command.dataConfig, c, pathCompact, struct{}{}, desk.compactByHand)
 	for _, f := range list {
 		fmt.Fprintf(c.out, "%s: %s before, %s after; took %v, of which nothing could be written for %v.\n",
 			f.Name, size(f.Before), size(f.After), f.Took.Round(time.Millisecond), f.Waited.Round(100*time.Microsecond))
@@ -211,10 +211,16 @@ func (command restoreCommand) Run(ctx context.Context, c console) error {
 		return err
 	}
 	loss, err := bolt.Restore(ctx, config.DataDir, from, o)
-	if err == nil {
-		fmt.Fprintf(c.out, "%s was replaced: %s.\n", file, lossText(loss))
+	if err != nil {
+		return err
 	}
-	return err
+	fmt.Fprintf(c.out, "%s was replaced: %s.\n", file, lossText(loss))
+	store, err := openStore(ctx, config, "legwork data restore", newLog(config.Log, c.err))
+	if err != nil {
+		return err
+	}
+	record(ctx, store, newLog(config.Log, c.err), byHand("data.restore", "", lossText(loss)))
+	return store.Close()
 }
 
 // confirm asks whether to go on.

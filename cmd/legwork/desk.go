@@ -113,6 +113,9 @@ func (d desk) backup(ctx context.Context, path string) (list []copied, err error
 		}
 		list = append(list, copied{Name: f.Name, Path: to, Bytes: size})
 	}
+	if len(list) > 0 {
+		record(ctx, d.store, d.log, byHand("data.backup", path, ""))
+	}
 	return list, nil
 }
 
@@ -145,6 +148,15 @@ type compacted struct {
 	After  int64         `json:"after"`
 	Took   time.Duration `json:"took"`
 	Waited time.Duration `json:"waited"`
+}
+
+// compactByHand is compact because somebody asked for it.
+func (d desk) compactByHand(ctx context.Context, _ struct{}) ([]compacted, error) {
+	list, err := d.compact(ctx)
+	if err == nil {
+		record(ctx, d.store, d.log, byHand("data.compact", "", ""))
+	}
+	return list, err
 }
 
 // compact takes the bytes of what was deleted out of the files.
@@ -197,10 +209,12 @@ func (d desk) forget(ctx context.Context, in forgetting) (out forgotten, err err
 			return out, err
 		}
 	}
+	platform, _, _ := strings.Cut(in.Who, ":") // not whom: that is what is to be forgotten
+	record(ctx, d.store, d.log, byHand("data.forget", platform, fmt.Sprintf("%d tasks, %d turns", out.Tasks, out.Turns)))
 	if out.Notes, err = memory.Forget(d.dir, in.Who); err != nil {
 		return out, err
 	}
-	if platform, _, _ := strings.Cut(in.Who, ":"); platform == terminal.Name {
+	if platform == terminal.Name {
 		err := os.Remove(filepath.Join(d.dir, "input_history"))
 		if out.Input = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return out, fmt.Errorf("deleting what was typed: %w", err)

@@ -76,6 +76,9 @@ func (a *app) handleTools(mux *http.ServeMux) {
 			return
 		}
 		change, err := a.tools.Accept(r.Context(), id)
+		if err == nil {
+			record(r.Context(), a.store, a.log, byHand("tool.accept", change.Tool, "change "+id))
+		}
 		control.Reply(w, change, err)
 	})
 }

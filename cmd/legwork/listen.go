@@ -41,7 +41,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 
 // refused notes what a token tried that its role may not.
 func (d *daemon) refused(ctx context.Context, p contexts.Principal, route string) {
-	d.app.record(ctx, tasks.AuditEntry{Who: p.Key(), Role: string(p.Role), Action: "token.refused", Target: route, From: p.Addr})
+	record(ctx, d.app.store, d.log, tasks.AuditEntry{Who: p.Key(), Role: string(p.Role), Action: "token.refused", Target: route, From: p.Addr})
 }
 
 // access is who may call, by a config that was checked.

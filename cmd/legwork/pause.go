@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"legwork/bot"
@@ -95,6 +96,9 @@ func toggle(ctx context.Context, path string, c console, verb string, in, out an
 	if err == nil {
 		err = here(pause)
 	}
+	if err == nil {
+		record(ctx, store, newLog(config.Log, c.err), byHand(strings.TrimPrefix(verb, "/"), "", "no legwork was running"))
+	}
 	return false, errors.Join(err, store.Close())
 }
 
@@ -108,6 +112,9 @@ func (a *app) handlePause(mux *http.ServeMux) {
 		}
 		was, err := a.pause.Set(r.Context(), by)
 		a.log.WarnContext(r.Context(), "everything is paused", "by", was.By, "since", was.At)
+		if err == nil && was.By == by.By && was.At.Equal(by.At) {
+			record(r.Context(), a.store, a.log, byHand("pause", "", ""))
+		}
 		control.Reply(w, was, err)
 	})
 	mux.HandleFunc("POST "+pathResume, func(w http.ResponseWriter, r *http.Request) {
@@ -117,6 +124,7 @@ func (a *app) handlePause(mux *http.ServeMux) {
 			return
 		}
 		a.log.WarnContext(r.Context(), "everything goes on", "paused_by", by.By)
+		record(r.Context(), a.store, a.log, byHand("resume", "", ""))
 		control.Reply(w, by, err)
 	})
 }

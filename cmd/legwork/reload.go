@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"legwork/conf"
+	"legwork/tasks"
 )
 
 // watch reloads the config when its file changes and on SIGHUP, until ctx ends.
@@ -71,6 +72,9 @@ func (d *daemon) reload(ctx context.Context) (now bulletin, files []string) {
 		d.log.Error("the changed config has mistakes; the one before stays in use", "config", d.source, "cause", err)
 		var mistakes conf.Errors
 		_ = errors.As(err, &mistakes) // a file with mistakes is about to be corrected
+		record(ctx, d.app.store, d.log, tasks.AuditEntry{
+			Action: "config.reload", Target: d.source, Detail: fmt.Sprintf("not used, mistakes: %d", max(1, len(mistakes))),
+		})
 		return bulletin{problem: d.hidden.String(firstLines(err.Error(), 5))}, append(d.app.config.Imported(), mistakes.Files()...)
 	}
 	d.app.metrics.Reloaded(nil)
@@ -110,6 +114,9 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	if err := d.app.inbox.Schedule(ctx, configSchedules(next)); err != nil {
 		d.log.Error("not all schedules of the changed config can be taken", "cause", err)
 	}
+	record(ctx, d.app.store, d.log, tasks.AuditEntry{
+		Action: "config.reload", Target: d.source, Detail: "changed: " + strings.Join(append(changed, tokenChanges(d.app.config, next)...), ", "),
+	})
 	d.app.config = next
 	select {
 	case d.reloaded <- struct{}{}:

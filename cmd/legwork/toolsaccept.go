@@ -171,7 +171,10 @@ func (o own) Changes(ctx context.Context) ([]tools.Change, error) { return o.man
 
 func (o own) Accept(ctx context.Context, id string) error {
 	o.known.agreed.Store(true)
-	_, err := o.manager.Accept(ctx, id)
+	accepted, err := o.manager.Accept(ctx, id)
+	if err == nil {
+		record(ctx, o.known.store, slog.New(slog.DiscardHandler), byHand("tool.accept", accepted.Tool, "change "+id))
+	}
 	return err
 }
 
