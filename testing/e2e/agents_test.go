@@ -58,7 +58,9 @@ func (o outsider) sends(method, path, body string) (code int, text []byte) {
 	}
 	r.Header.Set("Authorization", "Bearer "+o.token)
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Prefer", "wait=10") // of those that can
+	if method == http.MethodGet {
+		r.Header.Set("Prefer", "wait=10") // those that can
+	}
 	reply, err := http.DefaultClient.Do(r)
 	if err != nil {
 		o.t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"legwork/fakes/llmfake"
@@ -15,25 +16,33 @@ import (
 // What the other one reports meanwhile is on the board.
 func TestLegworkDelegatesToLegwork(t *testing.T) {
 	t.Parallel()
+	seen := make(chan struct{}) // the board tells how far the other one is
 	library := newWorld(t, plot{
-		think: func(r llmfake.Request) llmfake.Response { return llmfake.Say("The library says 42.") },
-		more:  fmt.Sprintf("http: {listen: 127.0.0.1:0, tokens: [%s, %s]}\n", tokenLine("bureau", "agent"), tokenLine("ann", "viewer")),
+		think: func(llmfake.Request) llmfake.Response {
+			<-seen
+			return llmfake.Say("The library says 42.")
+		},
+		wait: patience,
+		more: fmt.Sprintf("http: {listen: 127.0.0.1:0, tokens: [%s, %s]}\n", tokenLine("bureau", "agent"), tokenLine("ann", "viewer")),
 	})
+	release := sync.OnceFunc(func() { close(seen) })
+	defer release()
 	there := library.serve(tokenOf("bureau"))
 
-	w := newWorld(t, plot{wait: patience, think: steps{
+	b := newTown(t, scene{plot: plot{wait: patience, think: steps{
 		plan: always(llmfake.Call("plan", `{"plan": [{"name": "library", "description": "ask the library"}]}`)),
 		work: delegates,
-	}.think})
-	w.configure(strings.Replace(w.config, "servers:\n", fmt.Sprintf("servers:\n  library: {url: \"http://%s/mcp\", headers: {Authorization: \"Bearer %s\"}}\n", there.address, tokenOf("bureau")), 1))
-	w.configure(strings.Replace(w.config, "groups:\n", "groups:\n  library: {description: Asks the library., servers: [library], approve: never, tool_timeout: 30s}\n", 1))
-	p := w.start("chat", "What does the library say?")
-	p.end()
-	if answer := p.out.String(); !strings.Contains(answer, "The library says 42.") {
-		t.Errorf("the answer is %q, want what the other legwork answered", answer)
-	}
-	if strings.Contains(p.out.String()+p.err.String(), tokenOf("bureau")) {
-		t.Error("the token went out")
+	}.think}})
+	b.configure(strings.Replace(b.config, "servers:\n", fmt.Sprintf("servers:\n  library: {url: \"http://%s/mcp\", headers: {Authorization: \"Bearer %s\"}}\n", there.address, tokenOf("bureau")), 1))
+	b.configure(strings.Replace(b.config, "groups:\n", "groups:\n  library: {description: Asks the library., servers: [library], approve: never, tool_timeout: 30s}\n", 1))
+	here := b.opens()
+	b.Say(b.bob.ID, b.bob, "What does the library say?")
+	b.offers(b.bob.ID, "Stop", "library.get_task: ", "planning")
+	release()
+	b.sees(b.bob.ID, "The library says 42.")
+	here.stops()
+	if strings.Contains(here.err.String(), tokenOf("bureau")) {
+		t.Error("the token is in the log")
 	}
 
 	var list struct {
