@@ -57,6 +57,9 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 		"a server keeps asking":                           testAsksOn,
 		"a group of many tools is searched":               testManyTools,
 		"a server's prompt is the goal":                   testServerPrompt,
+		"nothing is begun while a person reviews":         testReview,
+		"agents from outside work on a context":           testContext,
+		"a program's task tells the chat it names":        testProgram,
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := NewKit(t, open(t))
