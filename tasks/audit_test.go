@@ -1,0 +1,102 @@
+package tasks_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"legwork/tasks"
+)
+
+// audited are the entries of the audit log that are no events of tasks, the
+// oldest first.
+func (o *office) audited() (lines []string) {
+	o.t.Helper()
+	entries, err := o.store.AuditLog(o.t.Context(), 0, 100)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	for _, e := range slices.Backward(entries) {
+		if !strings.HasPrefix(e.Action, "task.") {
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s(%s) %s %s %s", e.Who, e.Role, e.Action, e.Target, e.Detail)))
+		}
+	}
+	return lines
+}
+
+// TestAudited: what people change in chats is in the audit log, once, and what is
+// refused is not.
+func TestAudited(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`})
+	hall := room("hall")
+	s.say("ann", hall, "/pause")
+	s.say("boss", hall, "/pause")
+	s.say("chief", hall, "/pause")
+	s.say("chief", hall, "/resume")
+	s.say("chief", hall, "/resume")
+
+	_, card := s.asks("ann", hall, "book")
+	always := s.press("boss", hall, label(t, card.Draft, "Always in this chat"))
+	s.send(always)
+	s.send(always)
+	code := strings.Split(s.say("boss", hall, "/approvals"), "`")[1]
+	s.say("boss", hall, "/approvals revoke "+code)
+
+	h := s.send(s.by("eve", private("eve"), "hello"))
+	h = s.send(s.press("eve", private("eve"), h.data(t, s.text("button.ask_admin", nil))))
+	s.send(s.press("boss", private("boss"), h.data(t, s.text("button.allow", nil))))
+	s.send(s.press("chief", private("chief"), h.data(t, s.text("button.ignore", nil))))
+	h = s.send(s.by("mallory", private("mallory"), "hello"))
+	h = s.send(s.press("mallory", private("mallory"), h.data(t, s.text("button.ask_admin", nil))))
+	s.send(s.press("chief", private("chief"), h.data(t, s.text("button.ignore", nil))))
+
+	s.say("ann", private("ann"), "/forget yes")
+	want := []string{
+		"phone:boss(admin) pause",
+		"phone:chief(admin) resume",
+		"phone:boss(admin) grant.give phone:hall book.it",
+		"phone:boss(admin) grant.revoke phone:hall book.it",
+		"phone:boss(admin) access.allow phone:eve phone:eve",
+		"phone:chief(admin) access.ignore phone:mallory phone:mallory",
+		"phone:ann() data.forget phone:ann",
+	}
+	if got := s.audited(); !slices.Equal(got, want) {
+		t.Errorf("the audit log holds\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestClaimAudited: so is who became the first admin.
+func TestClaimAudited(t *testing.T) {
+	o := newOffice(t)
+	o.rules.Access.Admins = nil
+	o.inbox.Use(o.rules)
+	code, err := o.inbox.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.say("eve", private("eve"), "/start WRONGCOD")
+	o.say("eve", private("eve"), "/start "+code)
+	if got := o.audited(); !slices.Equal(got, []string{"phone:eve() admin.claim phone:eve"}) {
+		t.Errorf("the audit log holds %q", got)
+	}
+}
+
+// TestAcceptedToolAudited: so is a tool that an admin lets be used again.
+func TestAcceptedToolAudited(t *testing.T) {
+	s := newStage(t)
+	change := tasks.ToolChange{ID: "c1", Tool: "book.it", Difference: "-books\n+pays"}
+	s.tools.changes = []tasks.ToolChange{change}
+	s.inbox.ToolChanged(t.Context(), change)
+	s.inbox.Flush(t.Context())
+	posts := s.phone.posts
+	if len(posts) == 0 {
+		t.Fatal("nobody was told of the change")
+	}
+	accept := s.press("boss", private("boss"), label(t, posts[0].Draft, "Accept"))
+	s.send(accept)
+	s.send(accept)
+	if got := s.audited(); !slices.Equal(got, []string{"phone:boss(admin) tool.accept book.it change c1"}) {
+		t.Errorf("the audit log holds %q", got)
+	}
+}
