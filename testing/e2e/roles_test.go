@@ -310,6 +310,37 @@ func TestRefusalsAreAudited(t *testing.T) {
 	})
 }
 
+// TestChangesAreAudited: what is done by hand beside a running legwork is in its
+// audit log.
+func TestChangesAreAudited(t *testing.T) {
+	t.Parallel()
+	o := newHouse(t, plot{})
+	o.runs([]string{"Paused"}, "pause")
+	o.runs([]string{"goes on"}, "resume")
+	o.runs([]string{"good"}, "data", "backup", o.file("copy.db"))
+	o.runs([]string{"before"}, "data", "compact")
+	o.runs([]string{"Deleted of slack:U9"}, "data", "forget", "--yes", "slack:U9")
+	o.configure(strings.Replace(o.config, "log: {level", "lgo: {level", 1))
+	audited := func() string { return o.calls(adminToken, "GET", "/v1/audit?limit=50", "").body }
+	o.until("the bad reload", func() bool { return strings.Contains(audited(), "not used, mistakes: 1") })
+	var log struct {
+		Items []struct{ Who, Action, Target string }
+	}
+	if err := json.Unmarshal([]byte(audited()), &log); err != nil {
+		t.Fatal(err)
+	}
+	var actions []string
+	for _, e := range slices.Backward(log.Items) {
+		actions = append(actions, e.Action)
+		if byHand := e.Action != "config.reload"; byHand != strings.HasPrefix(e.Who, "terminal:") || strings.Contains(e.Target, "U9") {
+			t.Errorf("the entry %+v", e)
+		}
+	}
+	if want := []string{"pause", "resume", "data.backup", "data.compact", "data.forget", "config.reload"}; !slices.Equal(actions, want) {
+		t.Errorf("the audit log holds %q, want %q", actions, want)
+	}
+}
+
 // TestStreamEndsWithItsToken: who follows is cut off when the token is taken back.
 func TestStreamEndsWithItsToken(t *testing.T) {
 	t.Parallel()
