@@ -40,7 +40,7 @@ func (o outsider) calls(method, path, body string, into any, codes ...int) {
 		codes = []int{http.StatusOK, http.StatusCreated}
 	}
 	if !slices.Contains(codes, code) {
-		o.t.Fatalf("%s %s as %s gave %d %s, want %d", method, path, o.token[len(tokenOf("")):], code, text, codes)
+		o.t.Fatalf("%s %s as %s gave %d %s, want %d", method, path, strings.TrimPrefix(o.token, tokenOf("")), code, text, codes)
 	}
 	if into == nil {
 		return
@@ -52,6 +52,18 @@ func (o outsider) calls(method, path, body string, into any, codes ...int) {
 
 func (o outsider) sends(method, path, body string) (code int, text []byte) {
 	o.t.Helper()
+	reply := o.asks(method, path, body)
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return reply.StatusCode, text
+}
+
+// asks sends a request whose reply is the caller's to read and close.
+func (o outsider) asks(method, path, body string) *http.Response {
+	o.t.Helper()
 	r, err := http.NewRequestWithContext(o.t.Context(), method, o.url+path, strings.NewReader(body))
 	if err != nil {
 		o.t.Fatal(err)
@@ -61,15 +73,12 @@ func (o outsider) sends(method, path, body string) (code int, text []byte) {
 	if method == http.MethodGet {
 		r.Header.Set("Prefer", "wait=10") // those that can
 	}
+	r.Header.Set("Accept", "application/json, text/event-stream")
 	reply, err := http.DefaultClient.Do(r)
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	defer reply.Body.Close()
-	if text, err = io.ReadAll(reply.Body); err != nil {
-		o.t.Fatal(err)
-	}
-	return reply.StatusCode, text
+	return reply
 }
 
 // shared is the state of a context as the example's agents use it.
