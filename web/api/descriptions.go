@@ -108,7 +108,7 @@ func descriptions() map[string]string {
 		"State":          "The shared state of a task.",
 		"State.state":    "Keys and their values.",
 		"State.version":  "Grows by one with each change; ETag has it, too.",
-		"State.versions": "For each key the version that changed it last; of those that are gone, the one that deleted them.",
+		"State.versions": "For each key the version that changed it last.",
 		"State.over":     "The task is over: nothing changes any more.",
 
 		"Approval":            "Something that waits for a person.",
@@ -128,7 +128,9 @@ func descriptions() map[string]string {
 		"ApprovalCall":           "A call of a tool that is to be allowed.",
 		"ApprovalCall.tool":      "`server.tool`.",
 		"ApprovalCall.arguments": "Exactly what it would be called with.",
-		"ApprovalCall.reason":    "Why it is asked although it usually would not be.",
+		"ApprovalCall.shown":     "The arguments as a person should read them: indented, and what cannot be seen written as escapes.",
+		"ApprovalCall.reason":    "Why it is asked although it usually would not be: `host`, `recipient`, ...",
+		"ApprovalCall.detail":    "Which one.",
 
 		"Decision":          "What a person decides.",
 		"Decision.decision": "Yes or no. The answer to a question is an `approve` with the answer as comment.",

@@ -54,6 +54,9 @@ func problemResponse(codes []code) *huma.Response {
 		if one == codeInvalid {
 			p.Errors = []Wrong{{Location: "body.goal", Message: "expected length >= 1"}}
 		}
+		if one == codeMedia {
+			header(r, "Accept", "Content types that are taken.")
+		}
 		media.Examples[string(one)] = &huma.Example{Value: p}
 		for name := range p.header {
 			header(r, name, "Seconds after which it may be otherwise.")

@@ -67,7 +67,7 @@ func exampleApproval() contexts.Approval {
 	expires := exampleTime().Add(72 * time.Hour)
 	return contexts.Approval{
 		ID: exampleID + ".7.0", TaskID: exampleID, Kind: "calls", Asked: exampleTime(), Expires: &expires,
-		Calls: []contexts.ApprovalCall{{Tool: "tickets.create", Arguments: json.RawMessage(`{"title":"Broken link on the start page"}`)}},
+		Calls: []contexts.ApprovalCall{{Tool: "tickets.create", Arguments: json.RawMessage(`{"title":"Broken link"}`), Shown: "{\n  \"title\": \"Broken link\"\n}"}},
 		Goal:  "File a ticket about the broken link.", Chat: "slack:C1", AskedFor: "slack:U1",
 	}
 }

@@ -27,6 +27,15 @@ type house struct {
 	url  string
 	api  *api.API
 	stop chan struct{} // closed when it stops
+
+	contract *contract // that every reply has to keep
+}
+
+// in is the house in a part of a test.
+func (h *house) in(t testing.TB) *house {
+	other := *h
+	other.t = t
+	return &other
 }
 
 func newHouse(t testing.TB) *house {
@@ -38,6 +47,7 @@ func newHouse(t testing.TB) *house {
 	h := &house{Kit: kit, t: t, stop: make(chan struct{})}
 	service := contexts.New(contexts.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
 	h.api = api.New(api.Config{Service: service, Version: "1.2.3", Stop: h.stop, Heartbeat: time.Second})
+	h.contract = readContract(t, h.api)
 	handler := h.api.Handler()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), principal(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))))
@@ -95,7 +105,9 @@ func (h *house) do(r request) answer {
 	if err != nil {
 		h.t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
-	return answer{resp.StatusCode, resp.Header, body}
+	got := answer{resp.StatusCode, resp.Header, body}
+	h.contract.check(h.t, r.method, r.path, got)
+	return got
 }
 
 // open sends a request and leaves the body of the reply to be read.

@@ -41,6 +41,9 @@ type reply struct {
 // register leads requests to a handler, and its errors to one place.
 func register[I, O any](c *calls, h huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
 	op := o.huma()
+	if o.body != nil {
+		op.Middlewares = append(op.Middlewares, exact(h.OpenAPI()))
+	}
 	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handle(ctx, in)
 		if err != nil {

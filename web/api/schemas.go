@@ -25,9 +25,31 @@ func complete(d *huma.OpenAPI) {
 	}
 	delete(all.Map(), "ErrorModel")
 	delete(all.Map(), "ErrorDetail")
+	sent := map[string]bool{}
+	for _, item := range d.Paths {
+		for _, op := range []*huma.Operation{item.Post, item.Put, item.Patch} {
+			if op != nil && op.RequestBody != nil {
+				note(all, sent, op.RequestBody.Content["application/json"].Schema)
+			}
+		}
+	}
 	for name, s := range all.Map() {
 		s.Description = descriptions()[name]
+		if !sent[name] {
+			s.AdditionalProperties = nil // there may be more of them later
+		}
 		finish(name, s)
+	}
+}
+
+// note adds the schemas that requests consist of.
+func note(all huma.Registry, sent map[string]bool, s *huma.Schema) {
+	if name := strings.TrimPrefix(s.Ref, "#/components/schemas/"); s.Ref != "" && !sent[name] {
+		sent[name] = true
+		s = all.SchemaFromRef(s.Ref)
+	}
+	for _, field := range s.Properties {
+		note(all, sent, field)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -59,38 +59,31 @@ func (c *calls) state(ctx context.Context, in *stateRequest) (*stateReply, error
 	since := in.After.or(known.newest(now.Version))
 	wait := waiting(in.Prefer)
 	if since < 0 {
-		wait = 0 // there is nothing to wait for
+		return &stateReply{Status: http.StatusOK, ETag: etag(now.Version), Body: only(now, in.Keys)}, nil
 	}
-	if wait > 0 && !news(now, in.Keys, since) && !now.Over {
-		if now, err = c.awaitState(ctx, in, since); err != nil {
-			return nil, err
-		}
+	if now, err = c.awaitState(ctx, in, since, wait); err != nil {
+		return nil, err
 	}
 	out := &stateReply{Status: http.StatusOK, ETag: etag(now.Version), Applied: applied(wait), Body: only(now, in.Keys)}
-	if !in.After.given && since >= 0 && !news(now, in.Keys, since) {
+	if !in.After.given && !now.Changed {
 		out.Status = http.StatusNotModified
 	}
 	return out, nil
 }
 
-// awaitState reads the shared state when something of it has changed.
-func (c *calls) awaitState(ctx context.Context, in *stateRequest, since int) (contexts.Shared, error) {
-	bounded, done := c.until(ctx, waiting(in.Prefer))
+// awaitState reads the shared state when something of it has changed since a
+// version, at the latest after a while.
+func (c *calls) awaitState(ctx context.Context, in *stateRequest, since int, wait time.Duration) (contexts.Shared, error) {
+	bounded, done := c.until(ctx, wait)
+	if wait == 0 {
+		done() // it is looked at once
+	}
 	defer done()
 	now, err := c.Service.AwaitShared(bounded, contexts.Caller(ctx), in.id(), in.Keys, since)
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err() // nobody listens any more, or nobody may
 	}
 	return now, err
-}
-
-// news reports whether one of the keys, or with none anything, has changed since a
-// version.
-func news(s contexts.Shared, keys []string, since int) bool {
-	if len(keys) == 0 {
-		return s.Version > since
-	}
-	return slices.ContainsFunc(keys, func(key string) bool { return s.Versions[key] > since })
 }
 
 // only leaves the keys that were asked for; with none, all of them.

@@ -15,7 +15,7 @@ func TestStartAndWait(t *testing.T) {
 	task, got := want[contexts.Task](h, http.StatusCreated, request{
 		method: "POST", path: "/v1/tasks", token: "operator", header: map[string]string{"Prefer": "respond-async, wait=20"}, body: map[string]any{"goal": "Say hello."},
 	})
-	if task.State != "done" || task.Answer == nil || *task.Answer != "hello" || task.From != "api:operator" || task.Chat[:13] != "api:operator:" {
+	if task.State != "done" || task.Answer == nil || *task.Answer != "hello" || task.From != "api:operator" || task.Chat != "api:operator/"+string(task.ID) {
 		t.Errorf("got %+v, want it done with hello", task)
 	}
 	if got.header.Get("Location") != "/v1/tasks/"+string(task.ID) || got.header.Get("Preference-Applied") != "wait=20" {

@@ -1,0 +1,425 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"legwork/tasks/contexts"
+	"legwork/web/api"
+)
+
+// contract is the document as tests read it.
+type contract struct {
+	Paths      map[string]map[string]call
+	Components struct{ Schemas map[string]schema }
+
+	mu       sync.Mutex // of compiler
+	compiler *jsonschema.Compiler
+}
+
+type call struct {
+	OperationID          string
+	Summary, Description string
+	Tags                 []string
+	Security             []map[string][]string
+	Parameters           []struct {
+		Name, In, Description string
+		Required              bool
+		Schema                schema
+	}
+	RequestBody *struct {
+		Required bool
+		Content  map[string]media
+	}
+	Responses map[string]struct {
+		Description string
+		Headers     map[string]any
+		Content     map[string]media
+	}
+}
+
+type media struct {
+	Schema   schema
+	Example  json.RawMessage
+	Examples map[string]struct{ Value json.RawMessage }
+}
+
+type schema struct {
+	Ref                  string `json:"$ref"`
+	Type                 any
+	Format, Description  string
+	Properties           map[string]schema
+	Required             []string
+	Items                *schema
+	Enum                 []any
+	Minimum, Maximum     *float64
+	MinLength, MaxLength *int
+	MinItems, MaxItems   *int
+	MinProperties        *int
+	MaxProperties        *int
+}
+
+func readContract(t testing.TB, a *api.API) *contract {
+	t.Helper()
+	raw, err := a.OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &contract{compiler: jsonschema.NewCompiler()}
+	if err := json.Unmarshal(raw, c); err != nil {
+		t.Fatalf("reading the document: %v", err)
+	}
+	whole, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is sent has no field that is not in the document, although who reads it
+	// must allow for more.
+	for _, s := range whole.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any) {
+		s.(map[string]any)["additionalProperties"] = false
+	}
+	c.compiler.AssertFormat()
+	if err := c.compiler.AddResource("openapi.json", whole); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// at finds the call that a request leads to.
+func (c *contract) at(method, path string) (pattern string, one call, found bool) {
+	path, _, _ = strings.Cut(path, "?")
+	parts := strings.Split(path, "/")
+	for pattern, methods := range c.Paths {
+		names := strings.Split(pattern, "/")
+		fits := len(names) == len(parts) && methods[strings.ToLower(method)].OperationID != ""
+		for i := 0; fits && i < len(names); i++ {
+			fits = names[i] == parts[i] || strings.HasPrefix(names[i], "{")
+		}
+		if fits {
+			return pattern, methods[strings.ToLower(method)], true
+		}
+	}
+	return "", call{}, false
+}
+
+// resolve follows a reference.
+func (c *contract) resolve(s schema) schema {
+	if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
+		return c.Components.Schemas[name]
+	}
+	return s
+}
+
+// usual are headers that every reply may have.
+var usual = []string{"Date", "Content-Length", "Content-Type", "Cache-Control", "X-Content-Type-Options", "X-Accel-Buffering", "Allow"}
+
+// check compares a reply with the document.
+func (c *contract) check(t testing.TB, method, path string, got answer) {
+	t.Helper()
+	pattern, one, found := c.at(method, path)
+	if !found {
+		return
+	}
+	status := fmt.Sprint(got.status)
+	response, known := one.Responses[status]
+	if !known {
+		t.Errorf("%s %s: the reply %d %s is not in the document", method, path, got.status, got.body)
+		return
+	}
+	told := map[string]bool{}
+	for name := range response.Headers {
+		told[http.CanonicalHeaderKey(name)] = true
+	}
+	for name := range got.header {
+		if !told[name] && !slices.Contains(usual, name) {
+			t.Errorf("%s %s: the header %s of a reply %d is not in the document", method, path, name, got.status)
+		}
+	}
+	if len(response.Content) == 0 || len(got.body) == 0 {
+		if len(got.body) > 0 {
+			t.Errorf("%s %s: the reply %d has the body %s, want none", method, path, got.status, got.body)
+		}
+		return
+	}
+	kind := got.header.Get("Content-Type")
+	if _, known := response.Content[kind]; !known {
+		t.Errorf("%s %s: the content type %q of a reply %d is not in the document", method, path, kind, got.status)
+		return
+	}
+	if kind == "text/event-stream" {
+		return
+	}
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	c.validate(t, "/paths/"+escape.Replace(pattern)+"/"+strings.ToLower(method)+"/responses/"+status+"/content/"+escape.Replace(kind)+"/schema", got.body)
+}
+
+// validate compares JSON with a schema of the document.
+func (c *contract) validate(t testing.TB, pointer string, body []byte) {
+	t.Helper()
+	c.mu.Lock()
+	compiled, err := c.compiler.Compile("openapi.json#" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(pointer))
+	c.mu.Unlock()
+	if err != nil {
+		t.Fatalf("compiling %s: %v", pointer, err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		t.Errorf("%s: %q is no JSON: %v", pointer, body, err)
+		return
+	}
+	if err := compiled.Validate(value); err != nil {
+		t.Errorf("%s: %s: %v", pointer, body, err)
+	}
+}
+
+// TestDocumentIsWhole: every call and every field of it is told, with examples.
+func TestDocumentIsWhole(t *testing.T) {
+	c := readContract(t, newHouse(t).api)
+	ids := map[string]bool{}
+	for path, methods := range c.Paths {
+		for method, one := range methods {
+			name := method + " " + path
+			if one.OperationID == "" || ids[one.OperationID] || one.Summary == "" || one.Description == "" || len(one.Tags) != 1 || len(one.Security) != 1 {
+				t.Errorf("%s: got %+v, want an id of its own, summary, description, a tag and security", name, one)
+			}
+			ids[one.OperationID] = true
+			for _, p := range one.Parameters {
+				if p.Description == "" {
+					t.Errorf("%s: the parameter %s has no description", name, p.Name)
+				}
+			}
+			if one.RequestBody != nil {
+				for kind, m := range one.RequestBody.Content {
+					checkExamples(t, c, path, method, "/requestBody/content/", kind, m)
+				}
+			}
+			for status, r := range one.Responses {
+				if r.Description == "" {
+					t.Errorf("%s: the reply %s has no description", name, status)
+				}
+				for kind, m := range r.Content {
+					checkExamples(t, c, path, method, "/responses/"+status+"/content/", kind, m)
+				}
+			}
+		}
+	}
+	for name, s := range c.Components.Schemas {
+		if s.Description == "" {
+			t.Errorf("the schema %s has no description", name)
+		}
+		for field, p := range s.Properties {
+			if p.Description == "" {
+				t.Errorf("the field %s of the schema %s has no description", field, name)
+			}
+		}
+	}
+}
+
+func checkExamples(t *testing.T, c *contract, path, method, place, kind string, m media) {
+	t.Helper()
+	examples := []json.RawMessage{m.Example}
+	for _, e := range m.Examples {
+		examples = append(examples, e.Value)
+	}
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	examples = slices.DeleteFunc(examples, func(e json.RawMessage) bool { return e == nil })
+	if len(examples) == 0 {
+		t.Errorf("%s %s: %s%s has no example", method, path, place, kind)
+	}
+	for _, e := range examples {
+		c.validate(t, "/paths/"+escape.Replace(path)+"/"+method+place+escape.Replace(kind)+"/schema", e)
+	}
+}
+
+// mistake is a request that differs from a good one in one thing.
+type mistake struct {
+	name string
+	request
+}
+
+// TestContract tries every call of the document: as it is described, and with each
+// mistake that its schemas tell.
+func TestContract(t *testing.T) {
+	h := newHouse(t)
+	for _, pattern := range slices.Sorted(maps.Keys(h.contract.Paths)) {
+		for method, one := range h.contract.Paths[pattern] {
+			method = strings.ToUpper(method)
+			if one.Tags[0] == "events" {
+				continue // see stream_test.go
+			}
+			t.Run(one.OperationID, func(t *testing.T) {
+				h := h.in(t)
+				good := h.good(method, pattern, one)
+				if got := h.do(good); got.status >= 400 {
+					t.Fatalf("%s %s with %s: got %d %s, want what the document says", method, good.path, good.body, got.status, got.body)
+				}
+				for _, wrong := range mistakes(h.contract, good, one) {
+					got := h.do(wrong.request)
+					if got.status != http.StatusUnprocessableEntity {
+						t.Errorf("%s: %s %s with %s: got %d %s, want 422", wrong.name, method, wrong.path, asJSON(t, wrong.body), got.status, got.body)
+					}
+				}
+			})
+		}
+	}
+}
+
+// good is a request as the document describes it.
+func (h *house) good(method, pattern string, one call) request {
+	h.t.Helper()
+	shared := string(h.share("operator").ID)
+	r := request{method: method, path: strings.NewReplacer("{id}", shared, "{seq}", "1").Replace(pattern)}
+	if one.RequestBody != nil {
+		var body map[string]any
+		if err := json.Unmarshal(one.RequestBody.Content["application/json"].Example, &body); err != nil {
+			h.t.Fatal(err)
+		}
+		r.body = body
+	}
+	switch one.OperationID {
+	case "retryTask":
+		want[contexts.Task](h, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + shared + "/cancel"})
+	case "decideApproval":
+		r.path = "/v1/approvals/" + h.review(shared)
+	case "startTask":
+		delete(r.body.(map[string]any), "groups") // there are none of that name
+	}
+	return r
+}
+
+// review lets a task wait for a person, and returns the id of the approval.
+func (h *house) review(id string) string {
+	h.t.Helper()
+	want[contexts.Shared](h, http.StatusOK, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "agent", body: map[string]any{"status": "NEEDS_HUMAN_REVIEW"}})
+	list, _ := want[api.Page[contexts.Approval]](h, http.StatusOK, request{method: "GET", path: "/v1/approvals?task=" + id})
+	if len(list.Items) != 1 || list.Items[0].Kind != "review" {
+		h.t.Fatalf("got approvals %+v, want one review", list.Items)
+	}
+	return list.Items[0].ID
+}
+
+// mistakes are all that the schemas of a call tell.
+func mistakes(c *contract, good request, one call) []mistake {
+	var all []mistake
+	for _, p := range one.Parameters {
+		for name, value := range outside(p.Schema) {
+			text := strings.Trim(fmt.Sprint(value), "[]")
+			r := good
+			switch p.In {
+			case "query":
+				r.path += "?" + p.Name + "=" + url.QueryEscape(text)
+			case "header":
+				r.header = map[string]string{p.Name: text}
+			case "path":
+				if p.Name == "id" {
+					continue // whatever is no task is not there
+				}
+				r.path = strings.TrimSuffix(r.path, "1") + text
+			}
+			all = append(all, mistake{p.Name + " " + name, r})
+		}
+	}
+	body, ok := good.body.(map[string]any)
+	if !ok {
+		return all
+	}
+	with := func(name string, change func(map[string]any)) {
+		r, changed := good, maps.Clone(body)
+		change(changed)
+		r.body = changed
+		all = append(all, mistake{name, r})
+	}
+	s := c.resolve(one.RequestBody.Content["application/json"].Schema)
+	for _, field := range s.Required {
+		with(field+" left out", func(b map[string]any) { delete(b, field) })
+	}
+	for field, p := range s.Properties {
+		for name, value := range outside(c.resolve(p)) {
+			with(field+" "+name, func(b map[string]any) { b[field] = value })
+		}
+		if p = c.resolve(p); p.Type != nil {
+			with(field+" of another type", func(b map[string]any) { b[field] = another(p) })
+			with(field+" null", func(b map[string]any) { b[field] = nil })
+		}
+	}
+	if len(s.Properties) > 0 {
+		with("an unknown field", func(b map[string]any) { b["unknown"] = 1 })
+	}
+	if s.MinProperties != nil {
+		with("too few fields", func(b map[string]any) { clear(b) })
+	}
+	if s.MaxProperties != nil {
+		with("too many fields", func(b map[string]any) {
+			for i := range *s.MaxProperties + 1 {
+				b[fmt.Sprint("k", i)] = i
+			}
+		})
+	}
+	return all
+}
+
+// outside are values that a schema does not allow, by what is wrong with them.
+func outside(s schema) map[string]any {
+	values := map[string]any{}
+	kind, _ := s.Type.(string)
+	switch kind {
+	case "string":
+		if s.Enum != nil {
+			values["that is none of those listed"] = "none-of-those"
+		}
+		if s.MinLength != nil && *s.MinLength > 0 {
+			values["too short"] = ""
+		}
+		if s.MaxLength != nil {
+			values["too long"] = strings.Repeat("x", *s.MaxLength+1)
+		}
+		if s.Format == "date" {
+			values["that is no day"] = "2026-13-01"
+		}
+	case "integer":
+		values["that is no number"] = "many"
+		if s.Minimum != nil {
+			values["too low"] = *s.Minimum - 1
+		}
+		if s.Maximum != nil {
+			values["too high"] = *s.Maximum + 1
+		}
+	case "array":
+		for name, value := range outside(*s.Items) {
+			if text, ok := value.(string); ok && text != "" {
+				values["with one "+name] = []string{text}
+			}
+		}
+	}
+	return values
+}
+
+// another is a value of a type that a schema does not have.
+func another(s schema) any {
+	if s.Type == "object" {
+		return "text"
+	}
+	return map[string]any{"a": 1}
+}
+
+func asJSON(t testing.TB, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(raw) > 300 {
+		raw = append(raw[:300:300], "..."...)
+	}
+	return string(raw)
+}

@@ -1,0 +1,57 @@
+package api
+
+import (
+	"bytes"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+)
+
+// exact refuses fields whose names differ from those of the document in case
+// alone, and a null for what is no null. The library takes the ones for the same,
+// and of two would take one, and the other for a field that is left out.
+func exact(d *huma.OpenAPI) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		r, w := humago.Unwrap(ctx)
+		raw, err := io.ReadAll(r.Body) // which checkBody has read already
+		r.Body = io.NopCloser(bytes.NewReader(raw))
+		media := ctx.Operation().RequestBody.Content["application/json"]
+		if err == nil {
+			if wrong := inexact(d.Components.Schemas, media.Schema, raw, "body"); len(wrong) > 0 {
+				p := invalid("", "")
+				p.Errors = wrong
+				p.Write(w)
+				return
+			}
+		}
+		next(ctx)
+	}
+}
+
+// inexact lists the fields of an object and of those in it that are not of its
+// schema.
+func inexact(all huma.Registry, s *huma.Schema, raw []byte, at string) []Wrong {
+	if s.Ref != "" {
+		s = all.SchemaFromRef(s.Ref)
+	}
+	fields, ok := object(raw)
+	if !ok || s.AdditionalProperties != false {
+		return nil
+	}
+	var wrong []Wrong
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		field, known := s.Properties[name]
+		switch {
+		case !known:
+			wrong = append(wrong, Wrong{Location: at + "." + name, Message: "unexpected property"})
+		case string(fields[name]) == "null" && field.Type != "" && !field.Nullable:
+			wrong = append(wrong, Wrong{Location: at + "." + name, Message: "expected " + field.Type + ", not null; leave it out"})
+		default:
+			wrong = append(wrong, inexact(all, field, fields[name], at+"."+name)...)
+		}
+	}
+	return wrong
+}

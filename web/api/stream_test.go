@@ -1,0 +1,261 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"legwork/tasks/contexts"
+)
+
+// event is one server-sent event, or with an empty name what keeps a stream alive.
+type event struct{ id, name, data string }
+
+// events reads a stream as a browser does, until it ends or see returns false;
+// last is the id to come back with.
+func events(body io.Reader, see func(event) bool) (last string, err error) {
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, 1<<20)
+	var e event
+	for lines.Scan() {
+		field, value, _ := strings.Cut(lines.Text(), ": ")
+		switch {
+		case lines.Text() == "":
+			if e.id != "" {
+				last = e.id
+			}
+			if !see(e) {
+				return last, nil
+			}
+			e = event{}
+		case field == "id":
+			e.id = value
+		case field == "event":
+			e.name = value
+		case field == "data":
+			e.data = value
+		}
+	}
+	return last, lines.Err()
+}
+
+// follow opens a stream and gives its events to see until that returns false, it
+// ends, or a minute is over.
+func (h *house) follow(path, token, last string, see func(event) bool) (string, int) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r := request{method: "GET", path: path, token: token, header: map[string]string{}}
+	if last != "" {
+		r.header["Last-Event-ID"] = last
+	}
+	resp, err := h.try(ctx, r)
+	if err != nil {
+		h.t.Error(err)
+		return last, 0
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return last, resp.StatusCode
+	}
+	if kind := resp.Header.Get("Content-Type"); kind != "text/event-stream" {
+		h.t.Errorf("got the content type %q", kind)
+	}
+	now, err := events(resp.Body, see)
+	if err != nil && ctx.Err() == nil {
+		h.t.Errorf("reading %s: %v", path, err)
+	}
+	if now == "" {
+		now = last
+	}
+	return now, resp.StatusCode
+}
+
+// message reads the data of an event, which must keep the contract.
+func message(h *house, e event) contexts.FeedMessage {
+	h.t.Helper()
+	var m contexts.FeedMessage
+	if err := json.Unmarshal([]byte(e.data), &m); err != nil {
+		h.t.Errorf("reading %q: %v", e.data, err)
+	}
+	return m
+}
+
+func TestFollowTask(t *testing.T) {
+	h := newHouse(t)
+	id := string(h.share("agent").ID)
+	path := "/v1/tasks/" + id + "/events"
+	var got []string
+	written := 0
+	last, _ := h.follow(path, "viewer", "", func(e event) bool {
+		if e.name == "" {
+			return true
+		}
+		if e.name == "end" {
+			h.contract.validate(t, "/components/schemas/Task", []byte(e.data))
+			got = append(got, "end "+e.id)
+			return true
+		}
+		h.contract.validate(t, "/components/schemas/Message", []byte(e.data))
+		m := message(h, e)
+		if strconv.Itoa(m.Seq) != e.id || m.Type != e.name {
+			t.Errorf("got %+v for the message %+v", e, m)
+		}
+		got = append(got, e.name+" "+e.id)
+		switch written++; written {
+		case 1:
+			want[contexts.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: []byte("{\"type\":\"thought\",\"content\":{\n \"text\":\"one\\ntwo\"}}")})
+		case 2:
+			want[contexts.Shared](h, 200, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "other", body: map[string]any{"a": 1}})
+		case 3:
+			want[contexts.Task](h, 200, request{method: "POST", path: "/v1/tasks/" + id + "/answer", token: "agent", body: map[string]any{"text": "Done."}})
+		}
+		return true
+	})
+	if len(got) < 5 || strings.Join(got[:4], ", ") != "goal 1, thought 2, status_update 3, answer 4" || !strings.HasPrefix(got[len(got)-1], "end ") {
+		t.Errorf("got %v, want goal, thought, status_update, answer and an end", got)
+	}
+	if _, status := h.follow(path, "viewer", last, nil); status != http.StatusNoContent {
+		t.Errorf("after the end: got %d, want 204", status)
+	}
+	var answers []string
+	h.follow(path+"?type=answer&after=1", "viewer", "", func(e event) bool {
+		if e.name != "" {
+			answers = append(answers, e.name)
+		}
+		return true
+	})
+	if strings.Join(answers, " ") != "answer end" {
+		t.Errorf("only answers: got %v", answers)
+	}
+	if p, _ := want[problem](h, 422, request{method: "GET", path: path, header: map[string]string{"Last-Event-ID": "x"}}); p.Errors[0].Location != "header.Last-Event-ID" {
+		t.Errorf("got %+v", p)
+	}
+	want[problem](h, 404, request{method: "GET", path: path, token: "narrow"})
+}
+
+// TestStreamsEndWithTheProcess: streams and waiting requests do not hold it up.
+func TestStreamsEndWithTheProcess(t *testing.T) {
+	h := newHouse(t)
+	id := string(h.share("agent").ID)
+	var all sync.WaitGroup
+	begun := make(chan bool, 2)
+	for _, path := range []string{"/v1/events", "/v1/tasks/" + id + "/events"} {
+		all.Go(func() {
+			first := sync.OnceFunc(func() { begun <- true })
+			h.follow(path, "viewer", "", func(e event) bool { first(); return e.name != "end" })
+		})
+	}
+	all.Go(func() {
+		got := h.do(request{method: "GET", path: "/v1/tasks/" + id, header: map[string]string{"Prefer": "wait=300"}})
+		if got.status != http.StatusOK {
+			t.Errorf("who waits got %d %s, want the task as it stands", got.status, got.body)
+		}
+	})
+	<-begun
+	<-begun
+	close(h.stop)
+	all.Wait() // the test's own time is what they would otherwise take
+}
+
+// TestHeartbeat: a stream in which nothing happens says that it is alive, and the
+// feed says where it is.
+func TestHeartbeat(t *testing.T) {
+	h := newHouse(t)
+	h.share("agent")
+	var ids []string
+	last, _ := h.follow("/v1/events?type=error", "viewer", "", func(e event) bool {
+		ids = append(ids, e.id)
+		return len(ids) < 3
+	})
+	if last != "1" || strings.Join(ids, ",") != ",1,1" { // the first only tells when to come back
+		t.Errorf("got the ids %q and %q to come back with, want 1", ids, last)
+	}
+}
+
+// TestFollowersCutAtRandom: whoever comes back with the last id gets every message
+// once and in order, whenever the connection was cut.
+func TestFollowersCutAtRandom(t *testing.T) {
+	h := newHouse(t)
+	const contextsAtOnce, notes, followers = 6, 25, 12
+	ids := make([]string, contextsAtOnce)
+	for i := range ids {
+		ids[i] = string(h.share("agent").ID)
+	}
+	want := contextsAtOnce * (notes + 1) // each with its goal
+	var all sync.WaitGroup
+	for n := range followers {
+		all.Go(func() { h.checkFeed(rand.New(rand.NewPCG(uint64(n), 1)), ids, want) })
+	}
+	for n, id := range ids {
+		all.Go(func() { h.checkTask(rand.New(rand.NewPCG(uint64(n), 2)), id, notes+1) })
+	}
+	for _, id := range ids {
+		all.Go(func() {
+			for i := range notes {
+				got := h.do(request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "observation", "content": i}})
+				if got.status != 201 {
+					t.Errorf("got %d %s, want 201", got.status, got.body)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// checkFeed follows all tasks over connections that are cut at random.
+func (h *house) checkFeed(r *rand.Rand, ids []string, want int) {
+	seen := map[string]bool{}
+	next := map[string]int{}
+	last := "0"
+	for deadline := time.Now().Add(time.Minute); len(seen) < want && time.Now().Before(deadline); {
+		left := 1 + r.IntN(20)
+		last, _ = h.follow("/v1/events", "viewer", last, func(e event) bool {
+			if e.name == "" {
+				return len(seen) < want
+			}
+			m := message(h, e)
+			place := fmt.Sprint(m.TaskID, " ", m.Seq)
+			if seen[place] || m.Seq != next[string(m.TaskID)]+1 {
+				h.t.Errorf("got message %s after %d: lost or doubled", place, next[string(m.TaskID)])
+			}
+			seen[place], next[string(m.TaskID)] = true, m.Seq
+			left--
+			return left > 0 && len(seen) < want
+		})
+	}
+	if len(seen) != want || len(next) != len(ids) {
+		h.t.Errorf("a follower got %d messages of %d tasks, want %d of %d", len(seen), len(next), want, len(ids))
+	}
+}
+
+// checkTask follows one task over connections that are cut at random.
+func (h *house) checkTask(r *rand.Rand, id string, want int) {
+	seq, last := 0, ""
+	for deadline := time.Now().Add(time.Minute); seq < want && time.Now().Before(deadline); {
+		left := 1 + r.IntN(5)
+		last, _ = h.follow("/v1/tasks/"+id+"/events", "viewer", last, func(e event) bool {
+			if e.name == "" {
+				return true
+			}
+			if m := message(h, e); m.Seq != seq+1 {
+				h.t.Errorf("task %s: got message %d after %d", id, m.Seq, seq)
+			}
+			seq++
+			left--
+			return left > 0 && seq < want
+		})
+	}
+	if seq != want {
+		h.t.Errorf("task %s: got %d messages, want %d", id, seq, want)
+	}
+}
