@@ -91,8 +91,7 @@ func KindOf(a planner.Action) string {
 		return AskPlan
 	case aboutBudget:
 		return AskBudget
-	}
-	if a.Place.Subtask == planner.AtReview {
+	case aboutReview:
 		return AskReview
 	}
 	return AskQuestion

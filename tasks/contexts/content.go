@@ -21,7 +21,34 @@ func encoded(content any) (json.RawMessage, error) {
 	if err := enc.Encode(content); err != nil {
 		return nil, fmt.Errorf("encoding content: %w", err)
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return unescaped(bytes.TrimSuffix(out.Bytes(), []byte("\n"))), nil
+}
+
+// unescaped writes the characters as they are that JSON need not escape, but that
+// encoders escape for the sake of HTML and JavaScript.
+func unescaped(text json.RawMessage) json.RawMessage {
+	if !bytes.Contains(text, []byte(`\u`)) {
+		return text
+	}
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			out = append(out, text[i])
+			continue
+		}
+		plain := ""
+		if i+6 <= len(text) {
+			plain = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&", `\u2028`: "\u2028", `\u2029`: "\u2029"}[string(text[i:i+6])]
+		}
+		if plain == "" {
+			out = append(out, text[i], text[i+1])
+			i++
+			continue
+		}
+		out = append(out, plain...)
+		i += 5
+	}
+	return out
 }
 
 // fitted is content as JSON of at most shownContent bytes, and how long all of it

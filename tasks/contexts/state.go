@@ -251,11 +251,12 @@ func depth(value json.RawMessage) int {
 	return most
 }
 
-// compact is valid JSON without the space around its parts.
+// compact is valid JSON without the space around its parts, and without escapes
+// that stores put into it.
 func compact(value json.RawMessage) json.RawMessage {
 	var out bytes.Buffer
 	if json.Compact(&out, value) != nil {
 		return value
 	}
-	return out.Bytes()
+	return unescaped(out.Bytes())
 }
