@@ -2,8 +2,11 @@ package local_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,5 +72,62 @@ func TestManyContextsCostNothing(t *testing.T) {
 	}
 	if got := fmt.Sprint(types); got != "[opened answered began shown]" {
 		t.Errorf("the journal of a context is %s", got)
+	}
+}
+
+// TestNotifyOverACrash: a chat that a program named has the question and the
+// outcome once each, also when the process ends before it knows that they were
+// sent.
+func TestNotifyOverACrash(t *testing.T) {
+	for _, kind := range []bot.Kind{bot.KindQuestion, bot.KindAnswer} {
+		t.Run(string(kind), func(t *testing.T) {
+			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+				k.Model.Answer = slowly(enginetest.Plain("the answer"))
+				store := k.Store.(*memory.Store)
+				crashed := make(chan struct{})
+				var once sync.Once
+				m.after = func(d bot.Draft) error {
+					if d.Kind == kind {
+						once.Do(func() { store = store.Reopen(); close(crashed) })
+					}
+					return nil
+				}
+				r, err := k.Inbox.Start(t.Context(), tasks.Order{
+					From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: "greet", Notify: &planner.Notify{Chat: &enginetest.Chat},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				review := planner.Event{Type: planner.Set, By: "api:ops", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"NEEDS_HUMAN_REVIEW"`)}}
+				if err := k.Store.Append(t.Context(), r.Task, -1, 0, review); err != nil {
+					t.Fatal(err)
+				}
+				approve := func() {
+					pass(10 * time.Second)
+					e := planner.Event{Type: planner.Decided, By: "recorder:boss", Action: "ask review 2", Values: planner.ReviewValues(true), Decision: &planner.Decision{Approve: true, Name: "Boss"}}
+					if err := k.Store.Append(t.Context(), r.Task, -1, 0, e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if kind == bot.KindAnswer {
+					approve()
+				}
+				<-crashed
+				k.Stop()
+				k.Use(store)
+				k.Start(build)
+				if kind == bot.KindQuestion {
+					approve()
+				}
+				if err := tasks.Idle(t.Context(), k.Store, ""); err != nil {
+					t.Fatal(err)
+				}
+				got := m.picture()
+				want := "answer: A task of the program ops: greet\n\nthe answer\n"
+				if !strings.HasSuffix(got, want) || strings.Count(got, "answer: ") != 1 || strings.Count(got, "Approved by Boss") != 1 || strings.Contains(got, "question: ") || strings.Contains(got, "board: ") {
+					t.Errorf("the chat is\n%s", got)
+				}
+			})
+		})
 	}
 }
