@@ -133,8 +133,9 @@ func (s *Store) putEvents(values map[string][]byte) error {
 }
 
 // fold is the state of a task from its journal; see State.
-func (s *Store) fold(ctx context.Context, id tasks.ID) (state planner.State, err error) {
-	err = s.submit(ctx, func(stage *rules.Stage) error {
+func (s *Store) fold(ctx context.Context, id tasks.ID) (planner.State, error) {
+	var state planner.State
+	err := s.submit(ctx, func(stage *rules.Stage) error {
 		_, ok, err := stage.Task(id)
 		if err == nil && !ok {
 			err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
@@ -144,5 +145,8 @@ func (s *Store) fold(ctx context.Context, id tasks.ID) (state planner.State, err
 		}
 		return err
 	})
-	return state, err
+	if err != nil { // also that of ctx: then state may be written to at this moment
+		return planner.State{}, err
+	}
+	return state, nil
 }
