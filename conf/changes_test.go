@@ -98,3 +98,16 @@ servers: {math: {builtin: math}}
 		})
 	}
 }
+
+// TestCredentials: what only names something, or is short, may stand in what a
+// tool returns.
+func TestCredentials(t *testing.T) {
+	config := conf.Demo("x")
+	server := config.Tools.Servers["math"]
+	server.Headers = map[string]string{"Authorization": "Bearer abcdefghijkl", "Accept": "application/json", "X-Api-Key": "short"}
+	server.Env = map[string]string{"API_KEY": "key-of-the-server", "HOME": "/home/of/the/server"}
+	config.Tools.Servers["math"] = server
+	if diff := cmp.Diff([]string{"Bearer abcdefghijkl", "abcdefghijkl", "key-of-the-server"}, config.Credentials()); diff != "" {
+		t.Errorf("credentials (-want +got):\n%s", diff)
+	}
+}

@@ -48,6 +48,28 @@ func (c *Config) Secrets() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
+// Credentials lists those of the Secrets that are credentials beyond doubt, so
+// that they can be taken out of what tools return without spoiling it: not short
+// ones, nor headers that only name something.
+func (c *Config) Credentials() []string {
+	const shortest = 12
+	harmless := secretSet{}
+	for _, s := range c.Tools.Servers {
+		for name, value := range s.Headers {
+			if !secretName.MatchString(name) {
+				harmless.add(value)
+			}
+		}
+		headers, _ := s.Options["headers"].(map[string]any)
+		for name, value := range headers {
+			if text, ok := value.(string); ok && !secretName.MatchString(name) {
+				harmless.add(text)
+			}
+		}
+	}
+	return slices.DeleteFunc(c.Secrets(), func(s string) bool { return len(s) < shortest || harmless[s] })
+}
+
 type secretSet map[string]bool
 
 func (s secretSet) add(values ...string) {

@@ -78,6 +78,17 @@ func TestBase64(t *testing.T) {
 	}
 }
 
+func TestKnown(t *testing.T) {
+	r := redact.New([]string{secret})
+	const text = "send Authorization: Bearer abc.DEF-1, not "
+	if got := r.Known(text + secret); got != text+redact.Mask {
+		t.Errorf("Known(%q) = %q", text+secret, got)
+	}
+	if got := new(redact.Redactor).Known(text); got != text {
+		t.Errorf("Known(%q) without secrets = %q", text, got)
+	}
+}
+
 func TestSetReplaces(t *testing.T) {
 	r := redact.New([]string{"first-secret"})
 	r.Set([]string{"second-secret"})

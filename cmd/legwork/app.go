@@ -19,6 +19,7 @@ import (
 	"legwork/i18n"
 	"legwork/llm"
 	"legwork/planner"
+	"legwork/redact"
 	"legwork/store/bolt"
 	"legwork/store/control"
 	"legwork/tasks"
@@ -43,8 +44,9 @@ type app struct {
 	unattended bool // one question is asked, and nobody answers another
 	pause      *tasks.Pause
 	watchers
-	clock  *clock.Steady  // by which things expire
-	alerts *alerts.Alerts // of a daemon; nil otherwise
+	credentials *redact.Redactor // of all configs so far: what tools return holds none
+	clock       *clock.Steady    // by which things expire
+	alerts      *alerts.Alerts   // of a daemon; nil otherwise
 
 	forgotten atomic.Bool  // something was deleted whose bytes may still be there
 	suspected atomic.Int64 // when admins were last told of a damaged task, in Unix seconds
@@ -56,7 +58,7 @@ const stopTime = 9 * time.Second
 // openApp opens the store and prepares the tools. The caller connects the app
 // to platforms before it starts it, and closes it.
 func openApp(ctx context.Context, config *conf.Config, command string, w watchers, log *slog.Logger) (*app, error) {
-	a := &app{config: config, command: command, log: log, watchers: w, clock: clock.New()}
+	a := &app{config: config, command: command, log: log, watchers: w, clock: clock.New(), credentials: redact.New(config.Credentials())}
 	var err error
 	if a.texts, err = i18n.Load(config.TextsDir); err != nil {
 		return nil, fmt.Errorf("loading texts: %w", err)
@@ -96,7 +98,7 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 		chats[p.Name()] = p
 	}
 	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: a.store, Model: model, Tools: toolbox.New(a.tools), Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now,
+		Store: a.store, Model: model, Tools: sealed{toolbox.New(a.tools), a.credentials}, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now,
 		Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { a.inbox.BudgetReached(ctx, over) },
 		Tracer: a.tracer,
 	})

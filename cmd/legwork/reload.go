@@ -97,6 +97,8 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	slices.Sort(d.secrets)
 	d.secrets = slices.Compact(d.secrets)
 	d.hidden.Set(d.secrets)
+	d.credentials = append(d.credentials, next.Credentials()...)
+	d.app.credentials.Set(d.credentials)
 	fresh, err := d.models.prepare(next.LLM)
 	if err != nil {
 		return err

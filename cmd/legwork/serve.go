@@ -64,8 +64,9 @@ type daemon struct {
 	hidden  *redact.Redactor
 
 	// What follows is touched by watch only.
-	started *conf.Config // of the parts that a reload does not change
-	secrets []string     // of all configs so far
+	started     *conf.Config // of the parts that a reload does not change
+	secrets     []string     // of all configs so far
+	credentials []string     // those of them that are taken out of what tools return
 }
 
 // platform is what the daemon needs of a bot.Platform beyond what tasks do.
@@ -78,7 +79,7 @@ type platform interface {
 // newDaemon opens the store and wires everything; nothing runs before run. The
 // caller closes the daemon's app.
 func newDaemon(ctx context.Context, config *conf.Config, hidden *redact.Redactor, log *slog.Logger) (*daemon, error) {
-	d := &daemon{log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), started: config, secrets: config.Secrets()}
+	d := &daemon{log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), started: config, secrets: config.Secrets(), credentials: config.Credentials()}
 	w, err := d.watched(config)
 	if err != nil {
 		return nil, err
