@@ -19,6 +19,9 @@ const page = 100
 // storeWait is how long a store that did not work is left alone.
 const storeWait = 5 * time.Second
 
+// grace is how much time a request has that is under way at the very end.
+const grace = 2 * time.Second
+
 // courier brings what is queued where it belongs: to each webhook one request at
 // a time and in order, to all of them side by side. The admins' chats are the
 // webhook without a name. Only deliver touches what it knows.
@@ -146,7 +149,7 @@ func (c *courier) round(ctx context.Context, name string, fails int, list []task
 		case err != nil:
 			r.problem = err.Error()
 		default:
-			r = c.send(ctx, w, d.ID, payload)
+			r = c.finish(ctx, func(ctx context.Context) result { return c.send(ctx, w, d.ID, payload) })
 		}
 		if ctx.Err() != nil && r.outcome != delivered {
 			break // nothing is known of it
@@ -157,6 +160,18 @@ func (c *courier) round(ctx context.Context, name string, fails int, list []task
 		}
 	}
 	return round{webhook: name, fails: fails}
+}
+
+// finish lets a request that is under way at the very end have a little time: one
+// whose reply was not awaited is sent again by the next life.
+func (c *courier) finish(ctx context.Context, send func(context.Context) result) result {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		pause(longer, grace)
+		cancel()
+	})()
+	return send(longer)
 }
 
 // note stores how a request went. wait is positive when the webhook is to be left
@@ -178,7 +193,7 @@ func (c *courier) note(ctx context.Context, d tasks.Delivery, r result, fails in
 	if r.outcome == away || fails >= mostRefusals {
 		wait = max(spread(min(c.Pace.backoff(fails-1), c.Pace.Rest)), r.wait)
 	}
-	next := now.Add(wait)
+	next := now.Add(r.wait) // it keeps its place before all others, also in the next life
 	if r.outcome == refused || d.Tries >= mostFirst {
 		next = now.Add(max(spread(c.Pace.backoff(d.Tries)), wait, r.wait))
 	}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"legwork/clip"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/contexts"
 )
 
 // Payload is the body of every request: what Standard Webhooks calls a thin or
@@ -95,13 +98,13 @@ func (a *Alerts) payload(ctx context.Context, d tasks.Delivery) ([]byte, error) 
 	if len(d.Body) > 0 {
 		return d.Body, nil
 	}
-	t, err := a.Task(ctx, d.Task)
+	t, err := a.task(ctx, d.Task)
 	if err != nil {
 		return nil, fmt.Errorf("reading task %s: %w", d.Task, err)
 	}
-	at := d.At
-	if t.Finished != nil {
-		at = *t.Finished
+	t.State = strings.TrimPrefix(d.Kind, "task.") // also while the outcome is on its way to the chat
+	if t.Finished == nil {
+		t.Finished = &d.At
 	}
 	if t.Answer != nil {
 		short := clip.Marked(*t.Answer, maxAnswer)
@@ -111,6 +114,18 @@ func (a *Alerts) payload(ctx context.Context, d tasks.Delivery) ([]byte, error) 
 	if err != nil {
 		return nil, fmt.Errorf("writing task %s: %w", d.Task, err)
 	}
-	out := body(d.Kind, at, Data{Summary: fmt.Sprintf("Task %s: %s.", t.ID, t.State), Task: raw})
+	out := body(d.Kind, *t.Finished, Data{Summary: fmt.Sprintf("Task %s: %s.", t.ID, t.State), Task: raw})
 	return []byte(a.Hide.String(string(out))), nil
+}
+
+// task reads a task. A panic, which one of them may bring about again and again,
+// is an error of this one alone.
+func (a *Alerts) task(ctx context.Context, id tasks.ID) (t contexts.Task, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			a.Log.ErrorContext(ctx, "a task cannot be told", "task", id, "panic", cause, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", cause)
+		}
+	}()
+	return a.Task(ctx, id)
 }

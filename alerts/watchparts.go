@@ -24,8 +24,9 @@ type change struct {
 }
 
 // look notes how the parts of a kind stand and returns what is to be told: what was
-// down for so long, and what is up again. Parts that are no longer there are
-// forgotten.
+// down for so long, and what is up again. It is never told at the look that finds
+// it: when it began, which names the occasion, is stored first, so that another
+// life tells of the same one. Parts that are no longer there are forgotten.
 func (o outages) look(kind string, parts []Health, patience time.Duration, now time.Time) (changes []change) {
 	there := map[string]bool{}
 	for _, p := range parts {
@@ -39,27 +40,16 @@ func (o outages) look(kind string, parts []Health, patience time.Duration, now t
 				changes = append(changes, change{p, was.Since})
 			}
 		case p.Down && !known:
-			was = outage{Since: now}
-			o[name] = was
-			fallthrough
-		case p.Down:
-			if !was.Told && now.Sub(was.Since) >= patience {
-				o[name] = outage{was.Since, true}
-				changes = append(changes, change{p, was.Since})
-			}
+			o[name] = outage{Since: now}
+		case p.Down && !was.Told && now.Sub(was.Since) >= patience:
+			o[name] = outage{was.Since, true}
+			changes = append(changes, change{p, was.Since})
 		}
 	}
 	maps.DeleteFunc(o, func(name string, _ outage) bool {
 		return strings.HasPrefix(name, kind+" ") && !there[name]
 	})
 	return changes
-}
-
-// told are the outages that were told of, to be stored.
-func (o outages) told() outages {
-	kept := maps.Clone(o)
-	maps.DeleteFunc(kept, func(_ string, one outage) bool { return !one.Told })
-	return kept
 }
 
 // watchParts tells of servers and models that are down, and up again, until ctx
@@ -102,10 +92,13 @@ func (a *Alerts) lookAtParts(ctx context.Context, seen outages) error {
 			}
 		}
 	}
-	if maps.Equal(before.told(), seen.told()) {
+	if maps.Equal(before, seen) {
 		return nil
 	}
-	return a.write(ctx, settingOutage, seen.told())
+	if err := a.write(ctx, settingOutage, seen); err != nil {
+		return restore(seen, before, err)
+	}
+	return nil
 }
 
 // restore puts back what was known, so that it is told the next time.

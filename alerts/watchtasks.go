@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"legwork/clip"
@@ -24,6 +25,9 @@ const (
 	// mostMissed bounds how many tasks are looked through after a gap.
 	mostMissed = 10_000
 )
+
+// statusAnswering is that of tasks whose outcome is on its way, among others.
+const statusAnswering = "answering"
 
 // place is how far the events of all tasks were read.
 type place struct {
@@ -97,6 +101,7 @@ func (w *watch) begin(ctx context.Context, begun *bool) error {
 	if err := w.findWaiting(ctx); err != nil {
 		return err
 	}
+	w.keep(ctx)
 	*begun = true
 	return nil
 }
@@ -187,7 +192,7 @@ func (w *watch) catchUp(ctx context.Context) error {
 	if err := w.findWaiting(ctx); err != nil {
 		return err
 	}
-	return w.rows(ctx, tasks.TaskQuery{Statuses: []string{string(planner.Failed)}}, mostMissed, func(row tasks.Row) (bool, error) {
+	return w.rows(ctx, tasks.TaskQuery{Statuses: []string{string(planner.Failed), statusAnswering}}, mostMissed, func(row tasks.Row) (bool, error) {
 		if row.Changed.Before(w.read.At) {
 			return true, nil
 		}
@@ -197,23 +202,28 @@ func (w *watch) catchUp(ctx context.Context) error {
 
 // consider notes how a task stands that has changed, and tells what need not wait.
 func (w *watch) consider(ctx context.Context, row tasks.Row) error {
-	if row.Status == string(planner.Failed) {
-		delete(w.waiting, row.Task)
-		return w.tellFailed(ctx, row)
-	}
+	was := w.waiting[row.Task]
 	if !row.Waits {
 		delete(w.waiting, row.Task)
+	}
+	if over := []string{string(planner.Done), string(planner.Failed), string(planner.Halted), statusAnswering}; slices.Contains(over, row.Status) {
+		ring(w.queued) // the store has queued its outcome where one was asked for
+	}
+	failed := row.Status == string(planner.Failed)
+	if !failed && !row.Waits && row.Status != statusAnswering {
 		return nil
 	}
-	was := w.waiting[row.Task]
-	is := wait{since: row.Since, told: was.told && was.since.Equal(row.Since)}
 	s, err := w.Store.State(ctx, row.Task)
-	switch {
-	case errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged):
-		return nil
-	case err != nil:
+	if err != nil && !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged) {
 		return fmt.Errorf("reading task %s: %w", row.Task, err)
 	}
+	if failed || err == nil && s.Outcome == planner.Failed {
+		return w.tellFailed(ctx, row, s.Why)
+	}
+	if err != nil || !row.Waits {
+		return nil //nolint:nilerr // a task that cannot be read is told of elsewhere
+	}
+	is := wait{since: row.Since, told: was.told && was.since.Equal(row.Since)}
 	if is.review = s.Review; is.review != 0 && is.review != was.review {
 		err = w.tellTask(ctx, row, TaskReview, fmt.Sprintf("%s-%d", row.Task, s.Review), "Task %s needs a review by a person.", "", "")
 	}
@@ -223,12 +233,9 @@ func (w *watch) consider(ctx context.Context, row tasks.Row) error {
 	return err
 }
 
-func (w *watch) tellFailed(ctx context.Context, row tasks.Row) error {
-	s, err := w.Store.State(ctx, row.Task)
-	var opened planner.Event
-	if err == nil {
-		opened, err = w.Store.Event(ctx, row.Task, 1)
-	}
+// tellFailed tells that a task failed, be it shown to people already or not.
+func (w *watch) tellFailed(ctx context.Context, row tasks.Row, why string) error {
+	opened, err := w.Store.Event(ctx, row.Task, 1)
 	if err != nil && !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged) {
 		return fmt.Errorf("reading task %s: %w", row.Task, err)
 	}
@@ -236,7 +243,8 @@ func (w *watch) tellFailed(ctx context.Context, row tasks.Row) error {
 	if o := opened.Opening; o != nil && o.Notify != nil {
 		skip = o.Notify.Webhook
 	}
-	return w.tellTask(ctx, row, TaskFailed, string(row.Task), "Task %s failed.", s.Why, skip)
+	row.Status = string(planner.Failed) // also while that is on its way to the chat
+	return w.tellTask(ctx, row, TaskFailed, string(row.Task), "Task %s failed.", why, skip)
 }
 
 // tellWaiting tells of tasks that have waited for too long.

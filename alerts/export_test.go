@@ -1,0 +1,4 @@
+package alerts
+
+// Wish reads a Retry-After header.
+var Wish = wish
