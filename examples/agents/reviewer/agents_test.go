@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"legwork/store/memory"
+	"legwork/tasks"
+	"legwork/tasks/contexts"
+	"legwork/tasks/enginetest"
+	"legwork/tasks/local"
+	"legwork/testing/need"
+	"legwork/web/api"
+)
+
+const goal = "How do street trees cool a city in summer heat?"
+
+// house is a legwork whose front door jams: of seven requests of agents one is
+// refused with 429, and one is done but its reply is lost.
+type house struct {
+	t       *testing.T
+	url     string
+	service *contexts.Service
+	person  contexts.Principal
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	kit := enginetest.NewKit(t, memory.New(time.Now))
+	kit.Start(func(s enginetest.Setup) tasks.Engine {
+		return local.New(local.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
+	})
+	service := contexts.New(contexts.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return nil }, Now: kit.Now})
+	h := &house{t: t, service: service, person: contexts.Principal{Name: "ann", Role: contexts.RoleOperator, Chats: []string{"*"}}}
+	door := &door{rooms: api.New(api.Config{Service: service}).Handler()}
+	web := httptest.NewServer(door)
+	h.url = web.URL
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+		http.DefaultClient.CloseIdleConnections()
+		kit.Stop()
+	})
+	return h
+}
+
+type door struct {
+	rooms    http.Handler
+	requests atomic.Int64
+}
+
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if name == "stranger" {
+		http.Error(w, `{"title":"A token is needed","status":401}`, http.StatusUnauthorized)
+		return
+	}
+	r = r.WithContext(contexts.With(r.Context(), contexts.Principal{Name: name, Role: contexts.RoleAgent, Chats: []string{"api:*"}}))
+	switch d.requests.Add(1) % 7 {
+	case 2:
+		w.Header().Set("Retry-After", "0")
+		http.Error(w, "too much at once", http.StatusTooManyRequests)
+	case 5:
+		d.rooms.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	default:
+		d.rooms.ServeHTTP(w, r)
+	}
+}
+
+// opens starts a shared context.
+func (h *house) opens() tasks.ID {
+	h.t.Helper()
+	task, _, err := h.service.Start(h.t.Context(), h.person, contexts.NewTask{Goal: goal, External: true})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return task.ID
+}
+
+// decides waits until a person is asked, and decides.
+func (h *house) decides(ctx context.Context, id tasks.ID, d contexts.Decision) {
+	h.t.Helper()
+	for version := 0; ; {
+		waiting, err := h.service.Approvals(ctx, h.person, id)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if len(waiting) > 0 {
+			if _, err := h.service.Decide(ctx, h.person, waiting[0].ID, d); err != nil {
+				h.t.Fatal(err)
+			}
+			return
+		}
+		s, err := h.service.AwaitShared(ctx, h.person, id, nil, version)
+		if err != nil || ctx.Err() != nil || s.Over {
+			h.t.Fatalf("nobody was asked: %+v, %v", s, err)
+		}
+		version = s.Version
+	}
+}
+
+// TestJammedDoor runs both agents against a legwork that refuses and forgets: the
+// draft becomes what the person asks for, and every step is in the context once.
+func TestJammedDoor(t *testing.T) {
+	python := need.Command(t, "python3", "apt-get install python3")
+	h := newHouse(t)
+	id := h.opens()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	writer := exec.CommandContext(ctx, python, "../writer.py", "--task", string(id), "--url", h.url)
+	writer.Env = append(os.Environ(), "LEGWORK_TOKEN=writer", "PYTHONDONTWRITEBYTECODE=1")
+	var log strings.Builder
+	writer.Stderr = &log
+	if err := writer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reviewer := make(chan error, 1)
+	go func() {
+		reviewer <- run(ctx, []string{"-task", string(id), "-url", h.url}, func(string) string { return "reviewer" }, io.Discard, io.Discard)
+	}()
+
+	h.decides(ctx, id, contexts.Decision{Comment: "Say what they cost, too."})
+	h.decides(ctx, id, contexts.Decision{Approve: true})
+	if err := <-reviewer; err != nil {
+		t.Errorf("the reviewer ended with %v", err)
+	}
+	if err := writer.Wait(); err != nil {
+		t.Errorf("the writer ended with %v: %s", err, log.String())
+	}
+	task, err := h.service.Get(ctx, h.person, id)
+	if err != nil || task.State != "done" || task.Answer == nil || !strings.Contains(*task.Answer, "## Cost") {
+		t.Fatalf("the task is %+v, %v; want it done with a section about the cost", task, err)
+	}
+	h.once(ctx, id)
+}
+
+// once looks for steps that are in the context more than once.
+func (h *house) once(ctx context.Context, id tasks.ID) {
+	h.t.Helper()
+	all, err := h.service.Context(ctx, h.person, id, contexts.ContextQuery{Limit: 1000})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, m := range all.Messages {
+		seen[fmt.Sprintf("%s %s %s", m.SenderID, m.Type, m.Content)]++
+	}
+	for step, times := range seen {
+		if times > 1 && !strings.HasPrefix(step, "agent:reviewer observation \"The draft is sound") { // of two drafts
+			h.t.Errorf("%d times in the context: %s", times, step)
+		}
+	}
+	if len(seen) < 15 {
+		h.t.Errorf("the context holds %v, want all steps", seen)
+	}
+}
+
+// TestStartedTwice: the reviewer that starts a task itself starts one, however
+// often it is started; with nothing to be found it says so.
+func TestStartedTwice(t *testing.T) {
+	h := newHouse(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var out [2]strings.Builder
+	for i := range out {
+		if err := run(ctx, []string{"-goal", "Who won the cup?", "-url", h.url}, func(string) string { return "reviewer" }, &out[i], io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out[0].String() != out[1].String() || out[0].Len() < 20 {
+		t.Errorf("started twice, it printed %q and %q, want one task", out[0].String(), out[1].String())
+	}
+	task, err := h.service.Get(ctx, h.person, tasks.ID(strings.TrimSpace(out[0].String())))
+	if err != nil || task.State != "done" || task.Answer == nil || !strings.Contains(*task.Answer, "nothing") {
+		t.Errorf("the task is %+v, %v; want the answer that there is nothing", task, err)
+	}
+}
+
+func TestWrongUse(t *testing.T) {
+	h := newHouse(t)
+	for _, test := range []struct {
+		token string
+		args  []string
+		want  string
+	}{
+		{"", []string{"-task", "x"}, "LEGWORK_TOKEN"},
+		{"reviewer", nil, "-task ID or -goal TEXT"},
+		{"reviewer", []string{"-task", "x", "-goal", "y"}, "-task ID or -goal TEXT"},
+		{"stranger", []string{"-task", "x", "-url", h.url}, "401"},
+		{"reviewer", []string{"-task", "nobody's", "-url", h.url}, "404"},
+	} {
+		err := run(t.Context(), test.args, func(string) string { return test.token }, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q with the token %q gave %v, want an error with %q", test.args, test.token, err, test.want)
+		}
+	}
+}
+
+func TestFlaws(t *testing.T) {
+	d := desk{
+		sources: []Source{{ID: "a2000"}, {ID: "b2001"}},
+		outline: outline{Sections: []section{{Heading: "heat"}}},
+		draft:   draft{Text: "## Cold\nIt is so [a2000], and so [c1999]."},
+	}
+	want := "It does not cite b2001. It cites c1999, which is none of the sources. It has no section about heat."
+	if got := strings.Join(flaws(d), " "); got != want {
+		t.Errorf("the flaws are %q, want %q", got, want)
+	}
+	d.draft.Text = "## Heat\nIt is so [a2000] [b2001]."
+	if got := flaws(d); len(got) != 0 {
+		t.Errorf("of a sound draft the flaws are %q", got)
+	}
+}
