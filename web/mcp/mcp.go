@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/server"
 
@@ -37,16 +38,22 @@ func New(c Config) http.Handler {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	d := definitions()
-	s := server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false), server.WithInputSchemaValidation(),
-		server.WithInstructions(d.Instructions), server.WithRecovery(), server.WithLogger(c.Log))
-	(&desk{Service: c.Service, log: c.Log, stop: c.Stop, server: s}).add(d)
-	return &handler{http: server.NewStreamableHTTPServer(s, server.WithStateLess(true),
-		server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(c.Log))} // package web looks at Host
+	return &handler{protocol: sync.OnceValue(func() http.Handler {
+		d := definitions()
+		s := server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false), server.WithInputSchemaValidation(),
+			server.WithInstructions(d.Instructions), server.WithRecovery(), server.WithLogger(c.Log))
+		(&desk{Service: c.Service, log: c.Log, stop: c.Stop, server: s}).add(d)
+		return server.NewStreamableHTTPServer(s, server.WithStateLess(true),
+			server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(c.Log)) // package web looks at Host
+	})}
 }
 
 // handler stands between net/http and the protocol.
-type handler struct{ http *server.StreamableHTTPServer }
+type handler struct {
+	// protocol is made by the first request: where nobody uses the endpoint, it
+	// takes no memory.
+	protocol func() http.Handler
+}
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +71,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(context.WithValue(r.Context(), argumentsKey{}, argumentsOf(body)))
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	h.http.ServeHTTP(w, r)
+	h.protocol().ServeHTTP(w, r)
 }
 
 type argumentsKey struct{}
