@@ -129,7 +129,7 @@ func TestProgramIsAnsweredByWords(t *testing.T) {
 	if last := posts[len(posts)-1]; last.Text != "A task of the program ops: write\n\nIt is done." {
 		t.Errorf("the outcome is %q", last.Text)
 	}
-	if got := s.last(card.ID); !strings.Contains(got.Text, "Changes wanted by BOSS, 12:00. name the sources") {
+	if got := s.last(card.ID); !strings.Contains(got.Text, "Changes wanted by BOSS, 12:00. They said: name the sources") {
 		t.Errorf("the card says %q at the end", got.Text)
 	}
 }

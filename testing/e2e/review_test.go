@@ -1,0 +1,122 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"legwork/fakes/telegramfake"
+)
+
+// draft is an order whose agent has a person review a draft.
+const draft = `shop update_state {"values":{"draft":"DRAFT","status":"NEEDS_HUMAN_REVIEW"}}`
+
+// TestReviewInTelegram: the card shows what is to be looked at, a reply asks for
+// changes, and both the agent and the decision after it read the words; a kill in
+// between asks nobody twice.
+func TestReviewInTelegram(t *testing.T) {
+	t.Parallel()
+	b := newTown(t, scene{plot: shopping(orders{words: map[string]string{"DRAFT": "A boat with *two* oars."}}, "lookup")})
+	s := b.opens()
+	chat := b.group(b.Supergroup("Friends", b.ann, b.bob, b.eve))
+	b.Say(chat, b.bob, "/task q1: "+draft)
+	card := b.offers(chat, "Approve", "Please look at this", `"draft": "A boat with *two* oars."`, "For Bob")
+	b.passes() // it is stored that the card was sent
+	s.kill()
+	b.opens()
+	b.Say(chat, b.eve, "looks fine to me", telegramfake.ReplyTo(card.ID))
+	b.Say(chat, b.bob, "with three oars please", telegramfake.ReplyTo(card.ID))
+	b.sees(chat, "[q1]", "with three oars please")
+	b.meets(chat, "the decided card", func(m telegramfake.Message) bool {
+		return m.ID == card.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, "Changes wanted by Bob") && strings.Contains(m.Text, "They said: with three oars please")
+	})
+	if n := len(b.asked("with three oars please")); n < 2 {
+		t.Errorf("the words of the review are in %d prompts, want the agent's and the decision's", n)
+	}
+	if len(b.asked("looks fine to me")) > 0 {
+		t.Error("a stranger's words are in a prompt")
+	}
+	if n := b.count(chat, "Please look at this"); n > 0 {
+		t.Errorf("%d cards are open", n)
+	}
+}
+
+// TestReviewInTerminal: words are what is to be changed, a number approves, and
+// where nobody sits changes are asked for.
+func TestReviewInTerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, shopping(orders{words: map[string]string{"DRAFT": "A boat."}}, "lookup"))
+	s := w.sit("chat")
+	s.sees("Type a question.")
+	s.types("q1: " + draft + "\r")
+	s.sees("Please look at this", `"draft": "A boat."`, "1 Approve", "2 Ask for changes")
+	s.types("a bigger one\r")
+	s.sees("Changes wanted by", "a bigger one", "[q1]")
+	s.types("q2: " + draft + "\r")
+	s.sees("1 Approve")
+	s.types("1")
+	s.sees("Approved by", "[q2]")
+	s.types("\x04")
+	s.leaves()
+	if len(w.asked("a bigger one")) == 0 || len(w.asked("reviewed the shared state and approved it")) == 0 {
+		t.Error("the models were not told how the reviews went")
+	}
+	p := w.start("chat", "q3: "+draft)
+	p.end()
+	if got := p.out.String(); !strings.Contains(got, "[q3]") {
+		t.Errorf("with nobody there the answer is %q", got)
+	}
+}
+
+// TestProgramsTaskInTelegram: what a program starts asks and answers in the chat
+// that it names, once over a kill; admins decide there, by tap or by words.
+func TestProgramsTaskInTelegram(t *testing.T) {
+	t.Parallel()
+	b := newTown(t, scene{
+		plot: shopping(orders{}, "book"),
+		http: fmt.Sprintf(", tokens: [%s, %s]", tokenLine("ops", "operator"), tokenLine("writer", "agent")),
+	})
+	s := b.opens()
+	front := newFront(t)
+	front.leads(s.address)
+	ops, writer := outsider{t, front.URL, tokenOf("ops")}, outsider{t, front.URL, tokenOf("writer")}
+	chat := b.group(b.Supergroup("Friends", b.ann, b.bob))
+	var task struct {
+		ID string `json:"id"`
+	}
+	starts := func(body string) string {
+		t.Helper()
+		ops.calls(http.MethodPost, "/v1/tasks", strings.ReplaceAll(body, "CHAT", fmt.Sprintf("telegram:%d", chat)), &task)
+		return task.ID
+	}
+
+	starts(`{"goal":"q1: shop book {\"item\":\"a boat\"}","notify":{"chat":"CHAT"}}`)
+	card := b.asks(chat, "book of the server desk", "a boat", "For ops")
+	if got := b.taps(b.bob, chat, card.ID, "Allow once"); !strings.Contains(got.Text, b.says("error.not_yours", nil)) {
+		t.Errorf("somebody else's tap was answered %q", got.Text)
+	}
+	b.taps(b.ann, chat, card.ID, "Allow once")
+	b.sees(chat, "A task of the program ops: q1", "booked a boat")
+
+	context := starts(`{"goal":"write about boats","run":false,"notify":{"chat":"CHAT"}}`)
+	writer.calls(http.MethodPatch, "/v1/tasks/"+context+"/state", `{"draft":"Boats float.","status":"NEEDS_HUMAN_REVIEW"}`, nil)
+	card = b.offers(chat, "Approve", "Boats float.", `Asked for by agent:writer`)
+	b.passes() // it is stored that the card was sent
+	s.kill()
+	s = b.opens()
+	front.leads(s.address)
+	b.Say(chat, b.ann, "say which boats", telegramfake.ReplyTo(card.ID))
+	b.meets(chat, "the decided card", func(m telegramfake.Message) bool {
+		return m.ID == card.ID && strings.Contains(m.Text, "Changes wanted by Ann") && strings.Contains(m.Text, "say which boats")
+	})
+	var now shared
+	writer.calls(http.MethodGet, "/v1/tasks/"+context+"/state", "", &now)
+	if now.State.Status != "CHANGES_REQUESTED" {
+		t.Errorf("the status is %q", now.State.Status)
+	}
+	writer.calls(http.MethodPost, "/v1/tasks/"+context+"/answer", `{"text":"Wooden boats float."}`, nil)
+	b.once(chat, "A task of the program ops: write about boats", "Wooden boats float.")
+	b.bought("a boat")
+	s.stops()
+}
