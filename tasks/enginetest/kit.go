@@ -38,6 +38,7 @@ type Kit struct {
 	Chats    tasks.Chats // holds Platform; Use takes it over
 	Limits   planner.Limits
 	Budget   tasks.BudgetRules
+	Deciders []string // keys of the programs that may decide about calls
 	stop     func()
 }
 
@@ -64,7 +65,7 @@ func (k *Kit) Use(store tasks.Store) {
 	k.Store = store
 	k.Executor = tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Pause: k.Pause,
-		Prompts: tasks.PromptRules{Budget: k.Budget},
+		Prompts: tasks.PromptRules{Budget: k.Budget, Deciders: k.Deciders},
 	})
 	k.Inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return k.Engine.Wake(ctx, id) },
