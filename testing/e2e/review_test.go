@@ -100,7 +100,7 @@ func TestProgramsTaskInTelegram(t *testing.T) {
 	b.sees(chat, "A task of the program ops: q1", "booked a boat")
 
 	context := starts(`{"goal":"write about boats","run":false,"notify":{"chat":"CHAT"}}`)
-	writer.calls(http.MethodPatch, "/v1/tasks/"+context+"/state", `{"draft":"Boats float.","status":"NEEDS_HUMAN_REVIEW"}`, nil)
+	writer.calls(http.MethodPatch, "/v1/tasks/"+context+"/state", `{"draft":{"text":"Boats float."},"status":"NEEDS_HUMAN_REVIEW"}`, nil)
 	card = b.offers(chat, "Approve", "Boats float.", `Asked for by agent:writer`)
 	b.passes() // it is stored that the card was sent
 	s.kill()
