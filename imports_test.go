@@ -33,7 +33,7 @@ bot/slack          | bot bot/markdown telemetry              | slack-go/slack go
 web                | tasks/contexts telemetry                | x/time
 web/api            | clip planner plainjson tasks tasks/contexts telemetry | huma/v2
 web/mcp            | bot planner tasks tasks/contexts telemetry | mcp-go
-alerts             | bot planner redact tasks telemetry      | standard-webhooks backoff/v5
+alerts             | clip planner redact tasks tasks/contexts telemetry | standard-webhooks
 toolbox            | llm form tasks tools tools/client telemetry |
 tasks/local        | bot i18n llm planner tasks telemetry    |
 tasks/enginetest   | bot form i18n llm planner tasks         | pgregory.net/rapid go-cmp

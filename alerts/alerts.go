@@ -122,8 +122,11 @@ func (a *Alerts) Run(ctx context.Context) error {
 }
 
 // Budgets tells of budgets that are nearly used up, or reached. It returns when
-// they are certain to be told of.
+// they are certain to be told of. Without Alerts nobody is told.
 func (a *Alerts) Budgets(ctx context.Context, reached bool, list []planner.Overdraft) error {
+	if a == nil {
+		return nil
+	}
 	kind, text := BudgetNear, "The budget %s%s is nearly used up on %s."
 	if reached {
 		kind, text = BudgetReached, "The budget %s%s has no room for the next step on %s."

@@ -38,6 +38,13 @@ func (w *budgetWatch) take() []planner.Overdraft {
 	return list
 }
 
+// again puts back what nobody could be told of.
+func (w *budgetWatch) again(list []planner.Overdraft) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reached = append(list, w.reached...)
+}
+
 // BudgetReached notes that a budget has no room, so that admins are told. It
 // returns at once.
 func (in *Inbox) BudgetReached(_ context.Context, over planner.Overdraft) {
@@ -165,11 +172,27 @@ func (in *Inbox) tellOfBudgets(ctx context.Context) error {
 	if len(told.Keys) == before {
 		return nil
 	}
-	if err := in.write(ctx, ownerLegwork, settingBudgetsTold, told); err != nil {
+	err = errors.Join(in.passOn(ctx, true, reached), in.passOn(ctx, false, near))
+	if err == nil {
+		err = in.write(ctx, ownerLegwork, settingBudgetsTold, told)
+	}
+	if err != nil {
+		in.budgets.again(reached)
 		return err
 	}
 	in.tellBudgets(ctx, "admin.budget_reached", reached)
 	in.tellBudgets(ctx, "admin.budget_near", near)
+	return nil
+}
+
+// passOn lets programs hear of budgets.
+func (in *Inbox) passOn(ctx context.Context, reached bool, list []planner.Overdraft) error {
+	if in.Budgets == nil || len(list) == 0 {
+		return nil
+	}
+	if err := in.Budgets(ctx, reached, list); err != nil {
+		return fmt.Errorf("passing on how budgets stand: %w", err)
+	}
 	return nil
 }
 

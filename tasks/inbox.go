@@ -31,6 +31,7 @@ type Inbox struct {
 	sorry     *sorry
 	budgets   *budgetWatch
 	once      *once
+	quotas    quotas
 	granting  sync.Mutex // guards the grants of chats, which are read, changed and stored as one
 	changing  sync.Mutex // and so what was told of changed tools
 	prompting sync.Mutex // and so what a prompt still lacks
@@ -63,8 +64,11 @@ type InboxConfig struct {
 	Forgotten func()
 	// Full reports that the disk has no room for new work: what is left is for that
 	// which has begun. Nil: it always has.
-	Full  func() bool
-	Rules Rules // the first ones
+	Full func() bool
+	// Budgets hears, before the admins are told, of budgets that are nearly used up
+	// or reached; after an error it hears of them again. Nil: nobody does.
+	Budgets func(ctx context.Context, reached bool, list []planner.Overdraft) error
+	Rules   Rules // the first ones
 	// Metrics count messages, and Tracer begins a trace with each; both may be nil.
 	Metrics *telemetry.Metrics
 	Tracer  *telemetry.Tracer

@@ -6,6 +6,7 @@ import (
 
 	"legwork/alerts"
 	"legwork/conf"
+	"legwork/planner"
 	"legwork/store/care"
 	"legwork/tasks"
 	"legwork/tasks/contexts"
@@ -17,7 +18,7 @@ func (d *daemon) newAlerts(config *conf.Config) *alerts.Alerts {
 	service := contexts.New(contexts.Config{Store: d.app.store, Inbox: d.app.inbox, Webhooks: d.webhooks, Now: d.app.clock.Now})
 	return alerts.New(alerts.Options{
 		Store: d.app.store, Tell: d.app.inbox.TellNews, Servers: d.servers, Models: d.modelHealth, Hide: d.hidden, Log: d.log, Now: time.Now,
-		Version: readBuild().version, Config: config.Alerts,
+		Version: readBuild().version, Metrics: d.app.metrics, Config: config.Alerts,
 		Task: func(ctx context.Context, id tasks.ID) (contexts.Task, error) {
 			return service.Get(ctx, contexts.Principal{Name: "alerts", Role: contexts.RoleAdmin, Chats: []string{"*"}}, id)
 		},
@@ -69,4 +70,9 @@ func (a *app) raiseCare(ctx context.Context, n care.Notice) {
 		kind, summary = alerts.DataDamaged, "A part of the stored data is damaged."
 	}
 	a.alerts.Raise(ctx, kind, summary, n.File, firstLines(n.Text, 5))
+}
+
+// tellBudgets tells the webhooks of a daemon how budgets stand.
+func (a *app) tellBudgets(ctx context.Context, reached bool, list []planner.Overdraft) error {
+	return a.alerts.Budgets(ctx, reached, list)
 }

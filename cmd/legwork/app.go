@@ -109,7 +109,7 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 	a.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: toolbox.New(a.tools),
 		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: notes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
-		Full: a.full(a.config.DataDir), Rules: inboxRules(a.config), Metrics: a.metrics, Tracer: a.tracer,
+		Full: a.full(a.config.DataDir), Rules: inboxRules(a.config), Budgets: a.tellBudgets, Metrics: a.metrics, Tracer: a.tracer,
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 
 type checkCommand struct {
 	Config string        `placeholder:"FILE" help:"The config file. Default: config.yaml, or the environment where there is none."`
-	Probe  bool          `help:"Also call each model and platform once and start each server once, and print a table."`
+	Probe  bool          `help:"Also call each model, platform and webhook once and start each server once, and print a table."`
 	Wait   time.Duration `default:"10s" help:"How long a server may take to answer a probe."`
 }
 

@@ -14,10 +14,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"legwork/alerts"
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
 	"legwork/conf"
 	"legwork/llm"
+	"legwork/redact"
 	"legwork/tools/client"
 )
 
@@ -33,8 +35,8 @@ type row struct {
 	asking, held       []string // tools
 }
 
-// probe calls every model and platform once and starts every server once, and
-// prints what came of it.
+// probe calls every model, platform and webhook once and starts every server once,
+// and prints what came of it.
 func probe(ctx context.Context, config *conf.Config, wait time.Duration, c console) error {
 	models, err := probeModels(ctx, config.LLM)
 	if err != nil {
@@ -44,7 +46,7 @@ func probe(ctx context.Context, config *conf.Config, wait time.Duration, c conso
 	if err != nil {
 		return err
 	}
-	rows := slices.Concat(models, probePlatforms(ctx, config), servers)
+	rows := slices.Concat(models, probePlatforms(ctx, config), servers, probeWebhooks(ctx, config))
 	if err := printTable(c.out, rows); err != nil {
 		return err
 	}
@@ -120,6 +122,26 @@ func probePlatforms(ctx context.Context, config *conf.Config) []row {
 		}
 		rows = append(rows, r)
 	}
+	return rows
+}
+
+// probeWebhooks sends each webhook a delivery that tells of nothing.
+func probeWebhooks(ctx context.Context, config *conf.Config) []row {
+	names := slices.Sorted(maps.Keys(config.Alerts.Webhooks))
+	rows := make([]row, len(names))
+	var tries sync.WaitGroup
+	for i, name := range names {
+		tries.Go(func() {
+			start := time.Now()
+			r := row{name: name, kind: "webhook", speaks: "signed", tools: "-", ask: "-"}
+			if err := alerts.Try(ctx, config.Alerts.Webhooks[name], readBuild().version, time.Now); err != nil {
+				r.problem = redact.New(config.Alerts.Secrets()).String(err.Error())
+			}
+			r.roundTrip = time.Since(start)
+			rows[i] = r
+		})
+	}
+	tries.Wait()
 	return rows
 }
 
