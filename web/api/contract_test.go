@@ -21,7 +21,10 @@ import (
 // contract is the document as tests read it.
 type contract struct {
 	Paths      map[string]map[string]call
-	Components struct{ Schemas map[string]schema }
+	Components struct {
+		Schemas   map[string]schema
+		Responses map[string]reply
+	}
 
 	mu       sync.Mutex // of compiler
 	compiler *jsonschema.Compiler
@@ -41,11 +44,14 @@ type call struct {
 		Required bool
 		Content  map[string]media
 	}
-	Responses map[string]struct {
-		Description string
-		Headers     map[string]any
-		Content     map[string]media
-	}
+	Responses map[string]reply
+}
+
+type reply struct {
+	Ref         string `json:"$ref"`
+	Description string
+	Headers     map[string]any
+	Content     map[string]media
 }
 
 type media struct {
@@ -75,9 +81,23 @@ func readContract(t testing.TB, a *api.API) *contract {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return parseContract(t, raw)
+}
+
+func parseContract(t testing.TB, raw []byte) *contract {
+	t.Helper()
 	c := &contract{compiler: jsonschema.NewCompiler()}
 	if err := json.Unmarshal(raw, c); err != nil {
 		t.Fatalf("reading the document: %v", err)
+	}
+	for _, methods := range c.Paths {
+		for _, one := range methods {
+			for status, r := range one.Responses {
+				if name, ok := strings.CutPrefix(r.Ref, "#/components/responses/"); ok {
+					one.Responses[status] = c.Components.Responses[name]
+				}
+			}
+		}
 	}
 	whole, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
@@ -160,6 +180,10 @@ func (c *contract) check(t testing.TB, method, path string, got answer) {
 		return
 	}
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	if kind == "application/problem+json" {
+		c.validate(t, "/components/schemas/Problem", got.body)
+		return
+	}
 	c.validate(t, "/paths/"+escape.Replace(pattern)+"/"+strings.ToLower(method)+"/responses/"+status+"/content/"+escape.Replace(kind)+"/schema", got.body)
 }
 
@@ -237,6 +261,10 @@ func checkExamples(t *testing.T, c *contract, path, method, place, kind string, 
 		t.Errorf("%s %s: %s%s has no example", method, path, place, kind)
 	}
 	for _, e := range examples {
+		if kind == "application/problem+json" {
+			c.validate(t, "/components/schemas/Problem", e)
+			continue
+		}
 		c.validate(t, "/paths/"+escape.Replace(path)+"/"+method+place+escape.Replace(kind)+"/schema", e)
 	}
 }

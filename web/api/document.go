@@ -41,10 +41,27 @@ func (c *calls) document() *huma.OpenAPI {
 // hasParameter reports whether a path names something.
 func hasParameter(path string) bool { return strings.Contains(path, "{") }
 
-// problemResponse is one that tells a problem, with an example of each code.
-func problemResponse(codes []code) *huma.Response {
+// problemResponse refers to the response that tells a problem of one of the codes.
+// Calls share them.
+func problemResponse(shared *huma.Components, codes []code) *huma.Response {
 	slices.Sort(codes)
 	codes = slices.Compact(codes)
+	var names []string
+	for _, one := range codes {
+		names = append(names, string(one))
+	}
+	name := strings.Join(names, "-or-")
+	if shared.Responses == nil {
+		shared.Responses = map[string]*huma.Response{}
+	}
+	if shared.Responses[name] == nil {
+		shared.Responses[name] = problems(codes)
+	}
+	return &huma.Response{Ref: "#/components/responses/" + name}
+}
+
+// problems is a response that tells a problem, with an example of each code.
+func problems(codes []code) *huma.Response {
 	media := &huma.MediaType{Schema: &huma.Schema{Ref: "#/components/schemas/Problem"}, Examples: map[string]*huma.Example{}}
 	var titles []string
 	r := &huma.Response{Content: map[string]*huma.MediaType{"application/problem+json": media}}
@@ -54,8 +71,11 @@ func problemResponse(codes []code) *huma.Response {
 		if one == codeInvalid {
 			p.Errors = []Wrong{{Location: "body.goal", Message: "expected length >= 1"}}
 		}
-		if one == codeMedia {
+		switch one {
+		case codeMedia:
 			header(r, "Accept", "Content types that are taken.")
+		case codePrecondition:
+			header(r, "ETag", "The version that the state has now.")
 		}
 		media.Examples[string(one)] = &huma.Example{Value: p}
 		for name := range p.header {
@@ -107,9 +127,6 @@ func (o operation) describe(d *huma.OpenAPI) {
 			header(r, "Preference-Applied", "How long the request would have waited: `wait=60`.")
 		}
 		op.Responses[strconv.Itoa(more.status)] = r
-	}
-	if lost := op.Responses[strconv.Itoa(http.StatusPreconditionFailed)]; lost != nil {
-		header(lost, "ETag", "The version that the state has now.")
 	}
 	if op.RequestBody != nil {
 		json := op.RequestBody.Content["application/json"]

@@ -40,7 +40,7 @@ type reply struct {
 
 // register leads requests to a handler, and its errors to one place.
 func register[I, O any](c *calls, h huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
-	op := o.huma()
+	op := o.huma(h.OpenAPI().Components)
 	if o.body != nil {
 		op.Middlewares = append(op.Middlewares, exact(h.OpenAPI()))
 	}
@@ -57,7 +57,7 @@ func register[I, O any](c *calls, h huma.API, o operation, handle func(context.C
 // huma is the operation as the library has it. The body was read within the
 // server's time already (checkBody), so no further limit is set on reading: one
 // would end a request that waits for something.
-func (o operation) huma() huma.Operation {
+func (o operation) huma(shared *huma.Components) huma.Operation {
 	if o.status == 0 {
 		o.status = http.StatusOK
 	}
@@ -69,7 +69,7 @@ func (o operation) huma() huma.Operation {
 		Responses: map[string]*huma.Response{},
 	}
 	for status, problems := range o.statuses() {
-		op.Responses[strconv.Itoa(status)] = problemResponse(problems)
+		op.Responses[strconv.Itoa(status)] = problemResponse(shared, problems)
 	}
 	if o.waits {
 		op.Middlewares = append(op.Middlewares, patient)
