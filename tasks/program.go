@@ -37,15 +37,12 @@ type Order struct {
 	External bool
 }
 
-// maxOfProgram is how many tasks of one program may be live.
-const maxOfProgram = 2000
-
 // Start opens a task. It is in a conversation of its own, so that it waits for
 // no other. ErrFull, ErrCrowded.
 func (in *Inbox) Start(ctx context.Context, o Order) (Receipt, error) {
 	id := NewID(in.Now())
 	chat := bot.Chat{Platform: PlatformAPI, ID: o.From.ID, Thread: string(id), Private: true}
-	if err := in.crowdedProgram(ctx, chat.Room()); err != nil {
+	if err := in.admitTask(ctx, chat.Room(), o.External); err != nil {
 		return Receipt{}, err
 	}
 	r := in.speaks(o, chat)
@@ -84,23 +81,6 @@ func (in *Inbox) speaks(o Order, chat bot.Chat) routed {
 		lang = rules.Language
 	}
 	return routed{message: bot.Message{Key: o.Key, Chat: chat, From: o.From, Text: o.Goal}, rules: rules, lang: lang, admitted: true, fresh: newRecent()}
-}
-
-// crowdedProgram is ErrCrowded when a program has as many tasks as it may.
-func (in *Inbox) crowdedProgram(ctx context.Context, room string) error {
-	rows, _, err := in.Store.Tasks(ctx, TaskQuery{Statuses: liveStatuses(), Rooms: []string{room}, Limit: maxOfProgram})
-	if err != nil {
-		return fmt.Errorf("counting tasks: %w", err)
-	}
-	if len(rows) >= maxOfProgram {
-		return fmt.Errorf("%w: %d tasks of this token are not over", ErrCrowded, len(rows))
-	}
-	return nil
-}
-
-// liveStatuses are those of tasks that are not over.
-func liveStatuses() []string {
-	return []string{"queued", "planning", "working", "waiting", "answering"}
 }
 
 // order stores the opening of a task.
