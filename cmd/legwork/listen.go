@@ -28,12 +28,16 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	service := contexts.New(contexts.Config{Store: d.app.store, Inbox: d.app.inbox, Webhooks: d.webhooks, Now: d.app.clock.Now})
 	programs := api.New(api.Config{
 		Service: service, Version: readBuild().version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
+		Metrics: d.app.metrics,
 	})
 	var err error
 	d.web, err = web.New(web.Config{
 		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,
 		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Access: access(config),
-		API: programs.Handler(), MCP: mcp.New(mcp.Config{Service: service, Version: readBuild().version, Stop: ctx.Done(), Log: d.log}),
+		API: programs.Handler(), MCP: mcp.New(mcp.Config{
+			Service: service, Version: readBuild().version, Stop: ctx.Done(), Log: d.log,
+			Refused: func(ctx context.Context, p contexts.Principal, tool string) { d.refused(ctx, p, "/mcp "+tool) },
+		}),
 		Metrics: d.app.metrics.Handler(), Tracer: d.app.tracer, Refused: d.refused, Served: d.app.served, Log: d.log,
 	})
 	return err

@@ -32,6 +32,7 @@ type house struct {
 	url     string
 	service *contexts.Service
 	stop    chan struct{} // closed when it stops
+	refused chan string   // "TOKEN TOOL"
 }
 
 func newHouse(t testing.TB) *house {
@@ -40,9 +41,11 @@ func newHouse(t testing.TB) *house {
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
 		return local.New(local.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
-	h := &house{Kit: kit, t: t, stop: make(chan struct{})}
+	h := &house{Kit: kit, t: t, stop: make(chan struct{}), refused: make(chan string, 1000)}
 	h.service = contexts.New(contexts.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return nil }, Now: kit.Now})
-	handler := webmcp.New(webmcp.Config{Service: h.service, Version: "1.2.3", Stop: h.stop})
+	handler := webmcp.New(webmcp.Config{Service: h.service, Version: "1.2.3", Stop: h.stop, Refused: func(_ context.Context, p contexts.Principal, tool string) {
+		h.refused <- p.Name + " " + tool
+	}})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), principal(strings.TrimSpace(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer"))))))
 	}))

@@ -24,6 +24,9 @@ type Config struct {
 	// Stop is closed when the process begins to stop: then calls that wait return.
 	// Nil: never.
 	Stop <-chan struct{}
+	// Refused hears when the role of a token may not use a tool, of each token and
+	// tool once a minute. Nil: nobody does.
+	Refused func(ctx context.Context, p contexts.Principal, tool string)
 	// Log hears of what went wrong inside. Nil: nobody does.
 	Log *slog.Logger
 }
@@ -42,7 +45,9 @@ func New(c Config) http.Handler {
 		d := definitions()
 		s := server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false), server.WithInputSchemaValidation(),
 			server.WithInstructions(d.Instructions), server.WithRecovery(), server.WithLogger(c.Log))
-		(&desk{Service: c.Service, log: c.Log, stop: c.Stop, server: s}).add(d)
+		(&desk{
+			Service: c.Service, log: c.Log, stop: c.Stop, server: s, refusals: refusals{tell: c.Refused, now: c.Service.Now},
+		}).add(d)
 		return server.NewStreamableHTTPServer(s, server.WithStateLess(true),
 			server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(c.Log)) // package web looks at Host
 	})}

@@ -45,6 +45,7 @@ type desk struct {
 	log    *slog.Logger
 	stop   <-chan struct{}
 	server *server.MCPServer
+	refusals
 }
 
 func (d *desk) add(o offer) {
