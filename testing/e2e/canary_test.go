@@ -150,7 +150,7 @@ func (k *cage) sings() {
 	k.Say(k.ann.ID, k.ann, "environment, "+goal)
 	k.sees(k.ann.ID, "It says")
 	k.Say(k.ann.ID, k.ann, "refuse, "+goal)
-	k.house.until("the failed task", func() bool { return strings.Contains(k.tells("GET", "/v1/tasks?state=failed", ""), "refuse") })
+	k.sees(k.ann.ID, "did not accept the access key")
 	k.asksAll(goal)
 	k.house.configure(strings.Replace(k.house.config, `models:`, "modells: {x: "+birds.env+"}\nmodels:", 1))
 	k.house.until("the bad reload", func() bool { return strings.Contains(k.err.String(), "modells") })
