@@ -90,8 +90,8 @@ func (d *desk) shared(ctx context.Context, p contexts.Principal, in sharedIn) (c
 		if in.After != nil {
 			after = *in.After
 		}
-		waiting, cancel := d.patience(ctx, in.Wait)
-		defer cancel()
+		waiting, end := d.patience(ctx, in.Wait)
+		defer end()
 		s, err = d.AwaitShared(waiting, p, in.Task, in.Keys, after)
 	}
 	return only(s, in.Keys), err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -22,8 +23,8 @@ func (d *desk) get(ctx context.Context, p contexts.Principal, in getIn) (context
 	if in.Wait == 0 {
 		return d.Get(ctx, p, in.Task)
 	}
-	waiting, cancel := d.patience(ctx, in.Wait)
-	defer cancel()
+	waiting, end := d.patience(ctx, in.Wait)
+	defer end()
 	token := ctx.Value(progressKey{})
 	if token == nil {
 		return d.Wait(waiting, p, in.Task)
@@ -47,20 +48,18 @@ func (d *desk) get(ctx context.Context, p contexts.Principal, in getIn) (context
 }
 
 // patience is a context that ends when a caller has waited long enough, or when
-// legwork stops: then who waits is told how things stand.
-func (d *desk) patience(ctx context.Context, seconds float64) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
-	if d.stop == nil {
-		return ctx, cancel
-	}
-	go func() {
+// legwork stops: then who waits is told how things stand. end must be called.
+func (d *desk) patience(ctx context.Context, seconds float64) (waiting context.Context, end func()) {
+	waiting, cancel := context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
+	var watch sync.WaitGroup
+	watch.Go(func() {
 		select {
 		case <-d.stop:
 			cancel()
-		case <-ctx.Done():
+		case <-waiting.Done():
 		}
-	}()
-	return ctx, cancel
+	})
+	return waiting, func() { cancel(); watch.Wait() }
 }
 
 type progressKey struct{}
