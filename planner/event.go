@@ -86,7 +86,7 @@ type Opening struct {
 
 	External bool     `json:"external,omitempty"` // no model works on it: agents from outside do, and one hands in the answer
 	Notify   *Notify  `json:"notify,omitempty"`   // where the outcome goes, too
-	Only     []string `json:"only,omitempty"`     // of the tool groups that are open to the asker, only these
+	Only     []string `json:"only,omitzero"`      // of the tool groups that are open to the asker, only these
 	Trace    string   `json:"trace,omitempty"`    // W3C traceparent of what asked for it
 	Request  string   `json:"request,omitempty"`  // hash of what a program asked for, where it named a key: the same key stands for nothing else
 }

@@ -86,7 +86,7 @@ func (w *world) check() {
 func (w *world) behaves(before planner.State, e planner.Event) {
 	agent := planner.ByAgent(e)
 	switch {
-	case agent && (e.Type == planner.Decided || e.Type == planner.Said):
+	case agent && (e.Type == planner.Decided || e.Type == planner.Said || e.Type == planner.Unsaid || e.Type == planner.Revoked):
 		w.t.Fatalf("an agent's %s was taken", e.Type)
 	case agent && before.Review > 0 && w.s.Review == 0 && e.Type != planner.Stopped:
 		w.t.Fatalf("an agent's %s ended the review %d", e.Type, before.Review)
@@ -187,9 +187,9 @@ func (w *world) event() planner.Event {
 	case n == 6:
 		return planner.Event{Type: planner.Resumed}
 	case n == 7 && len(w.s.Heard) > 0:
-		return planner.Event{Type: planner.Unsaid, Of: rapid.SampledFrom(w.s.Heard).Draw(w.t, "of")}
+		return planner.Event{Type: planner.Unsaid, By: w.by(), Of: rapid.SampledFrom(w.s.Heard).Draw(w.t, "of")}
 	case n == 8 && len(w.s.Granted) > 0:
-		return planner.Event{Type: planner.Revoked, Of: w.s.Granted[0].Seq}
+		return planner.Event{Type: planner.Revoked, By: w.by(), Of: w.s.Granted[0].Seq}
 	case w.s.Held():
 		return planner.Event{Type: planner.Released}
 	}

@@ -21,7 +21,7 @@ func Takes(s State, e Event) bool {
 	case Said:
 		return listens(s) && !ByAgent(e)
 	case Unsaid:
-		return listens(s) && slices.Contains(s.Heard[s.Heeded:], e.Of)
+		return listens(s) && slices.Contains(s.Heard[s.Heeded:], e.Of) && !ByAgent(e)
 	case Noted:
 		return e.Note != nil && !s.Settled() && !full(len(s.Noted), s.Limits.Notes)
 	case Answered:
@@ -29,7 +29,7 @@ func Takes(s State, e Event) bool {
 	case Set:
 		return len(e.Values) > 0 && hasRoom(s, e.Values) && maySet(s, e)
 	case Revoked:
-		return slices.ContainsFunc(s.Granted, func(g Standing) bool { return g.Seq == e.Of })
+		return slices.ContainsFunc(s.Granted, func(g Standing) bool { return g.Seq == e.Of }) && !ByAgent(e)
 	case Stopped:
 		return s.Phase != PhaseShowing
 	case Expired:

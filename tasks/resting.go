@@ -16,6 +16,9 @@ type Frame struct {
 	closed map[string]bool
 }
 
+// Closed reports that the message of a question says how that ended.
+func (f *Frame) Closed(slot string) bool { return f.closed[slot] }
+
 // Recall tells a new Presenter what the one before it has shown.
 func (p *Presenter) Recall(f Frame) {
 	p.board, p.drawn, p.opened = f.board, f.drawn, f.opened

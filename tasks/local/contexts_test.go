@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,5 +130,72 @@ func TestNotifyOverACrash(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// counting is a store that counts how often a whole journal is read.
+type counting struct {
+	*memory.Store
+	loads atomic.Int32
+}
+
+// Load counts.
+func (c *counting) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
+	if from == 0 {
+		c.loads.Add(1)
+	}
+	return c.Store.Load(ctx, id, from)
+}
+
+// TestLongContextIsNotRead: what agents add does not have the whole context read
+// each time; a review that somebody has to be told of does, and its end.
+func TestLongContextIsNotRead(t *testing.T) {
+	for _, notify := range []*planner.Notify{nil, {Chat: &enginetest.Chat}} {
+		store := &counting{Store: memory.New(nil)}
+		k := enginetest.NewKit(t, store)
+		k.Platform.Keeps = true
+		k.Use(store)
+		k.Start(build)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		r, err := k.Inbox.Start(ctx, tasks.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "a"}, Goal: "write", External: true, Notify: notify})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell := func(e planner.Event) {
+			t.Helper()
+			if err := store.Append(ctx, r.Task, -1, 0, e); err != nil {
+				t.Fatalf("%s: %v", e.Type, err)
+			}
+		}
+		note := planner.Event{Type: planner.Noted, By: "agent:a", Note: &planner.Note{Type: "thought", Content: json.RawMessage(`"so"`)}}
+		for n := range 300 {
+			tell(note)
+			if n == 100 {
+				tell(planner.Event{Type: planner.Set, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"NEEDS_HUMAN_REVIEW"`)}})
+				if notify != nil {
+					if err := k.Platform.Await(ctx, func() bool { return len(k.Platform.Posts(bot.KindQuestion)) == 1 }); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if n == 200 {
+				tell(planner.Event{Type: planner.Decided, By: "recorder:boss", Action: "ask review 103", Values: planner.ReviewValues(true), Decision: &planner.Decision{Approve: true}})
+				if notify != nil {
+					if err := k.Platform.Await(ctx, func() bool { return len(k.Platform.Posts(bot.KindNotice)) == 1 }); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		tell(planner.Event{Type: planner.Answered, By: "agent:a", Text: "written"})
+		if err := tasks.Idle(ctx, store, ""); err != nil {
+			t.Fatal(err)
+		}
+		k.Stop()
+		cancel()
+		most := int32(10) // for the review, its end, the outcome, and what comes before those are stored
+		if n := store.loads.Load(); n > most {
+			t.Errorf("notify %v: the journal was read %d times, want at most %d", notify != nil, n, most)
+		}
 	}
 }

@@ -149,6 +149,9 @@ func (e *Engine) retries(ctx context.Context, id tasks.ID, err error, pause time
 
 // look works on a task until it is over, ctx ends, or it can rest.
 func (e *Engine) look(ctx context.Context, f *file) (*rest, error) {
+	if r := e.alone(ctx, f); r != nil {
+		return r, nil
+	}
 	r := newRunner(e, f)
 	err := r.open(ctx)
 	var rests *rest
