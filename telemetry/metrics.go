@@ -44,6 +44,13 @@ func NewMetrics(c MetricsConfig) *Metrics {
 	m.started.Set(seconds(c.Now()))
 	m.reloaded.Set(seconds(c.Now()))
 	m.reloadedWell.Set(1)
+	for _, outcome := range []string{OK, Failed} { // a rate needs a series that begins at zero
+		m.reloads.Add(0, outcome)
+		m.spans.Add(0, outcome)
+	}
+	for _, decision := range []string{"approved", "denied", "answered", "lapsed"} {
+		m.approvals.Add(0, decision)
+	}
 	return m
 }
 
@@ -131,6 +138,14 @@ func (m *Metrics) ToolCalled(tool, outcome string, took time.Duration) {
 		server, name, _ := strings.Cut(tool, ".")
 		m.toolCalls.Inc(server, name, outcome)
 		m.toolTime.Observe(took.Seconds(), server)
+	}
+}
+
+// Connected says that a platform is there.
+func (m *Metrics) Connected(platform string) {
+	if m != nil {
+		m.messages.Add(0, platform)
+		m.frames.Add(0, platform)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 // Measured is a pacer whose waits are counted for a platform.
 func Measured(p bot.Pacer, platform string, m *telemetry.Metrics) bot.Pacer {
+	m.Connected(platform)
 	return measured{p, platform, m}
 }
 

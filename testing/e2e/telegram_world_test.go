@@ -33,6 +33,7 @@ type scene struct {
 	fake     telegramfake.Options
 	access   string // the config's; empty: Ann and Bob
 	telegram string // further keys of telegram, each after a comma
+	http     string // further keys of http, each after a comma
 	haste    int    // how many times faster Telegram's time goes; 0: as usual
 }
 
@@ -46,8 +47,8 @@ func newTown(t *testing.T, s scene) *town {
 	if s.access == "" {
 		s.access = `{telegram: {users: ["2"]}, admins: ["telegram:1"]}`
 	}
-	s.more += fmt.Sprintf("telegram: {token: %q, api_url: %q%s}\naccess: %s\nhttp: {listen: \"127.0.0.1:0\"}\nlog: {level: debug}\n",
-		telegramToken, fake.URL, s.telegram, s.access)
+	s.more += fmt.Sprintf("telegram: {token: %q, api_url: %q%s}\naccess: %s\nhttp: {listen: \"127.0.0.1:0\"%s}\nlog: {level: debug}\n",
+		telegramToken, fake.URL, s.telegram, s.access, s.http)
 	b := &town{world: newWorld(t, s.plot), Server: fake}
 	b.haste = s.haste
 	b.ann, b.bob, b.eve = fake.User(1, "Ann", "en"), fake.User(2, "Bob", "en"), fake.User(3, "Eve", "en")
