@@ -71,10 +71,12 @@ func TestStartRefuses(t *testing.T) {
 func TestOnlyGroups(t *testing.T) {
 	w := newWorld(t, plans(`{"plan":[{"name":"book","description":"book it"}]}`))
 	bound := operator
-	bound.Groups = []string{"look"}
-	task := w.ends(w.starts(bound, contexts.NewTask{Goal: "book"}).ID)
-	if calls := w.kit.Tools.Calls(); len(calls) != 0 {
-		t.Errorf("%v was called by %+v, want nothing", calls, task)
+	for _, groups := range [][]string{{"look"}, {}} {
+		bound.Groups = groups
+		task := w.ends(w.starts(bound, contexts.NewTask{Goal: "book"}).ID)
+		if calls := w.kit.Tools.Calls(); len(calls) != 0 {
+			t.Errorf("groups %v: %v was called by %+v, want nothing", groups, calls, task)
+		}
 	}
 }
 
