@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"legwork/llm"
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/contexts"
@@ -35,9 +36,18 @@ type house struct {
 	refused chan string   // "TOKEN TOOL"
 }
 
+// model answers a call.
+type model func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error)
+
 func newHouse(t testing.TB) *house {
 	t.Helper()
+	return newHouseOf(t, enginetest.Plain("hello"))
+}
+
+func newHouseOf(t testing.TB, answer model) *house {
+	t.Helper()
 	kit := enginetest.NewKit(t, memory.New(time.Now))
+	kit.Model.Answer = answer
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
 		return local.New(local.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})

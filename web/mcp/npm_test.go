@@ -89,14 +89,13 @@ func (h *house) official(t *testing.T, era, token string, steps ...step) []outco
 // TestOfficialClients has the clients of both eras start a task, follow it and
 // read its answer. They refuse by themselves what does not fit an output schema.
 func TestOfficialClients(t *testing.T) {
-	h := newHouse(t)
-	h.Model.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+	h := newHouseOf(t, func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
 		select { // a model takes its time, so that there is something to wait for
 		case <-time.After(500 * time.Millisecond):
 		case <-ctx.Done():
 		}
 		return enginetest.Plain("hello")(ctx, r, stream)
-	}
+	})
 	for era, version := range map[string]string{"older": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"} {
 		t.Run(era, func(t *testing.T) {
 			got := h.official(t, era, "operator",

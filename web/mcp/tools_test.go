@@ -12,7 +12,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"legwork/bot"
-	"legwork/llm"
 	"legwork/tasks"
 	"legwork/tasks/contexts"
 	"legwork/tasks/enginetest"
@@ -192,10 +191,6 @@ func TestListsArePaged(t *testing.T) {
 // role agent started, and as an agent that did not.
 func TestRoles(t *testing.T) {
 	h := newHouse(t)
-	h.Model.Answer = func(ctx context.Context, _ llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
-		<-ctx.Done() // a task that goes on
-		return llm.Reply{}, ctx.Err()
-	}
 	const forbidden = "takes another token"
 	tests := []struct {
 		tool      string
