@@ -30,12 +30,13 @@ type Care interface {
 	// "telegram:123" or "slack:C1". Of a chat that is everything in it and in its
 	// threads; of a person, everything in their private chats, the tasks that they
 	// opened anywhere, their schedules, what they set, and what admins decided
-	// about them, and what they have spent. The sums that the budgets of all
-	// together count stay; dedupe keys stay as with Forget.
+	// about them, and what they have spent; in the audit log their name is replaced.
+	// The sums that the budgets of all together count stay; dedupe keys stay as with
+	// Forget.
 	ForgetWho(ctx context.Context, who string) (Deleted, error)
 	// Retain deletes what is old: the journals of tasks that were over before
 	// tasksBefore, whose ids are ErrNoTask from then on and whose turns stay, and
-	// turns, summaries and rows of the ledger from before historyBefore. A zero
-	// time deletes nothing.
+	// turns, summaries, rows of the ledger and entries of the audit log from before
+	// historyBefore. A zero time deletes nothing.
 	Retain(ctx context.Context, tasksBefore, historyBefore time.Time) (Deleted, error)
 }

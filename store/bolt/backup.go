@@ -62,6 +62,9 @@ func (s *Store) repair(ctx context.Context, id tasks.ID, cause error) bool {
 		err = s.between(ctx, func() error { return s.putEvents(values) })
 		if err == nil {
 			s.log.ErrorContext(ctx, "damaged events of a task were taken from a backup", "task", id, "events", bad, "backup", path)
+			if err := s.relist(ctx, id); err != nil {
+				s.log.ErrorContext(ctx, "the task's row is not made anew", "task", id, "error", err)
+			}
 			return true
 		}
 		s.log.ErrorContext(ctx, "damaged events of a task could not be replaced", "task", id, "events", bad, "cause", err)

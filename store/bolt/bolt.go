@@ -84,6 +84,7 @@ type Store struct {
 	close   sync.Once
 	done    chan struct{} // closed when the writer has ended
 	helpers sync.WaitGroup
+	listed  chan struct{} // see Listed
 	closed  error
 
 	cache *cache    // the writer's
@@ -129,7 +130,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		path: path, lock: l, loss: loss, o: o, now: o.Now, log: o.Log,
-		jobs: make(chan *job, maxJobs), pauses: make(chan func()), closing: make(chan struct{}), done: make(chan struct{}),
+		jobs: make(chan *job, maxJobs), pauses: make(chan func()), closing: make(chan struct{}), done: make(chan struct{}), listed: make(chan struct{}),
 		cache: newCache(),
 	}
 	s.db.Store(db)

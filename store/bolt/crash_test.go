@@ -90,6 +90,7 @@ func checkLive(t *testing.T, s *bolt.Store) {
 			t.Fatalf("live task %s: phase %q, %v", l.Task, state.Phase, err)
 		}
 	}
+	checkIndex(t, s)
 }
 
 // checkLedger holds what was spent against what the journals say, and what is

@@ -36,8 +36,12 @@ func (s *Store) enlist(ctx context.Context) error {
 		}
 		return err
 	})
-	if err != nil || before == "" {
+	if err != nil {
 		return err
+	}
+	if before == "" {
+		close(s.listed)
+		return nil
 	}
 	s.helpers.Go(func() {
 		if err := s.enlistFrom(context.WithoutCancel(ctx), before); err != nil && !errors.Is(err, ErrClosed) {
@@ -66,13 +70,19 @@ func (s *Store) enlistFrom(ctx context.Context, before tasks.ID) error {
 		}
 	}
 	s.log.InfoContext(ctx, "all tasks are in the lists", "took", s.now().Sub(start))
+	close(s.listed)
 	return nil
 }
+
+// Listed returns a channel that is closed as soon as lists and counts know all
+// tasks: at once, but for a file of an earlier version or one that was restored.
+func (s *Store) Listed() <-chan struct{} { return s.listed }
 
 // unlistedTask is a task whose row was made from so many events.
 type unlistedTask struct {
 	listing rules.Listing
 	last    int
+	damage  error // of its journal
 }
 
 // enlistSome makes some rows, without holding up who writes, and returns where to go
@@ -86,7 +96,7 @@ func (s *Store) enlistSome(ctx context.Context, before tasks.ID) (next tasks.ID,
 	if err != nil {
 		return "", err
 	}
-	return next, s.submit(ctx, func(stage *rules.Stage) error {
+	err = s.submit(ctx, func(stage *rules.Stage) error {
 		for _, t := range list {
 			if err := stage.EnlistAs(t.listing.Task, t.listing, t.last); err != nil {
 				return err
@@ -95,15 +105,19 @@ func (s *Store) enlistSome(ctx context.Context, before tasks.ID) (next tasks.ID,
 		stage.EnlistFrom(next)
 		return nil
 	})
+	for _, t := range list {
+		s.repair(ctx, t.listing.Task, t.damage)
+	}
+	return next, err
 }
 
 // unlisted makes rows of tasks before one, as far as they have none.
 func (b base) unlisted(before tasks.ID) (list []unlistedTask, next tasks.ID) {
-	w := descend(b.bucket(bucketTasks), nil, before)
+	w := descend(b.bucket(bucketTasks), nil, before, nil)
 	events := 0
 	for n := 0; w.next != "" && n < enlistTasks && events < enlistEvents; n++ {
 		next = w.step()
-		if b.bucket(bucketRows).Get([]byte(next)) != nil {
+		if _, ok, _ := b.Listing(next); ok {
 			continue
 		}
 		t, ok, err := b.Task(next)
@@ -116,7 +130,7 @@ func (b base) unlisted(before tasks.ID) (list []unlistedTask, next tasks.ID) {
 			b.log.Error("a task is listed without what its journal tells", "task", next, "error", err)
 		}
 		events += len(journal)
-		list = append(list, unlistedTask{rules.ListingOf(next, t, journal), t.Last})
+		list = append(list, unlistedTask{rules.ListingOf(next, t, journal), t.Last, err})
 	}
 	if w.next == "" {
 		return list, ""
@@ -127,7 +141,7 @@ func (b base) unlisted(before tasks.ID) (list []unlistedTask, next tasks.ID) {
 // index leaves nothing of the index that the tasks themselves tell; it is made anew
 // when the file is opened. Numbers that may have been given are not given again.
 func (m *mending) index() error {
-	for _, name := range []string{bucketRows, bucketListed} {
+	for _, name := range []string{bucketOpen, bucketRows, bucketListed} {
 		if err := m.tx.DeleteBucket([]byte(name)); err != nil {
 			return err
 		}

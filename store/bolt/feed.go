@@ -59,7 +59,7 @@ func (b base) fed(after, newest uint64, limit int) (entries []tasks.FeedEntry, o
 			if len(entries) > 0 {
 				return entries, oldest
 			}
-			if oldest = first; err != nil {
+			if oldest = first + 1; err != nil {
 				oldest = newest + 1
 				if next, _ := c.Next(); next != nil {
 					oldest = binary.BigEndian.Uint64(next)
@@ -88,7 +88,7 @@ func (b base) Fed() (last uint64, err error) {
 			return nil
 		}
 		list, err := feedEntries(k, v)
-		last = binary.BigEndian.Uint64(k) + uint64(len(list)) - 1
+		last = binary.BigEndian.Uint64(k) + uint64(max(len(list), 1)) - 1
 		if err != nil { // nobody can say how many there were
 			last += rules.FeedJump
 		}
@@ -118,15 +118,15 @@ func (c *cache) feed(last uint64) {
 }
 
 // jump lets the numbers of the feed go on further up, where some that were given
-// may be lost, and returns the last one that is left out: a record without entries
-// stands there.
+// may be lost, and returns the last one that is left out, where a record without
+// entries stands.
 func (b base) jump() (last uint64, err error) {
 	fed, err := base{tx: b.tx, log: b.log}.Fed()
 	if err != nil {
 		return 0, err
 	}
 	key := number(fed + rules.FeedJump)
-	return fed + rules.FeedJump - 1, b.bucket(bucketFeed).Put(key, seal(key, []byte{0}))
+	return fed + rules.FeedJump, b.bucket(bucketFeed).Put(key, seal(key, []byte{0}))
 }
 
 // putFeed writes a transaction's events, and deletes old ones.

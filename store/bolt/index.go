@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
-	"time"
 
 	"legwork/bot"
 	"legwork/planner"
@@ -20,40 +20,8 @@ const (
 	metaUnlisted = "unlisted" // tasks before it have no rows yet
 )
 
-// groupWaits stands in place of a status for tasks that wait for a person.
-const groupWaits = "?"
-
-// listedRow is the stored form of a rules.Listing.
-type listedRow struct {
-	Chat     bot.Chat   `json:"c"`
-	From     bot.Person `json:"f"`
-	Goal     string     `json:"g,omitempty"`
-	Status   string     `json:"s"`
-	Round    int        `json:"r,omitempty"`
-	Opened   time.Time  `json:"o"`
-	Changed  time.Time  `json:"t"`
-	Waits    bool       `json:"w,omitempty"`
-	Since    time.Time  `json:"i,omitzero"`
-	External bool       `json:"e,omitempty"`
-	Asked    int        `json:"a,omitempty"`
-	Webhook  string     `json:"h,omitempty"`
-}
-
-func storedRow(l rules.Listing) listedRow {
-	r := l.Row
-	return listedRow{r.Chat, r.From, r.Goal, r.Status, r.Round, r.Opened, r.Changed, r.Waits, r.Since, r.External, l.Asked, l.Webhook}
-}
-
-// listing is what storedRow was made of.
-func (r listedRow) listing(id tasks.ID) rules.Listing {
-	return rules.Listing{Asked: r.Asked, Webhook: r.Webhook, Row: tasks.Row{
-		Task: id, Chat: r.Chat, From: r.From, Goal: r.Goal, Status: r.Status, Round: r.Round,
-		Opened: r.Opened, Changed: r.Changed, Waits: r.Waits, Since: r.Since, External: r.External,
-	}}
-}
-
-// group begins the keys of the tasks of a room or a platform that have a status,
-// or of all of them when it is empty; the rest of a key is a task's id.
+// group begins the keys of the tasks of a room or a platform that ended with a
+// status, or with any when it is empty; the rest of a key is a task's id.
 func group(kind byte, name, status string) []byte {
 	key := append([]byte{kind}, owned(name)...)
 	if status == "" {
@@ -68,21 +36,24 @@ const (
 	ofPlatform = 'p'
 )
 
-// entries are the keys under which a row is found.
-func entries(l *rules.Listing) (keys [][]byte) {
-	if l == nil {
+// entries are the keys under which a row is found. Of tasks that are not over there
+// are few: they are looked through.
+func entries(l *rules.Listing) [][]byte {
+	if l == nil || !over(l.Status) {
 		return nil
 	}
-	statuses := []string{l.Status}
-	if l.Waits {
-		statuses = append(statuses, groupWaits)
+	return [][]byte{
+		append(group(ofRoom, l.Chat.Room(), l.Status), l.Task...),
+		append(group(ofPlatform, l.Chat.Platform, l.Status), l.Task...),
 	}
-	for _, status := range statuses {
-		for _, g := range [][]byte{group(ofRoom, l.Chat.Room(), status), group(ofPlatform, l.Chat.Platform, status)} {
-			keys = append(keys, append(g, l.Task...))
-		}
+}
+
+// shelf is the bucket of a row.
+func shelf(l *rules.Listing) string {
+	if over(l.Status) {
+		return bucketRows
 	}
-	return keys
+	return bucketOpen
 }
 
 // putIndex writes what changes of the index.
@@ -129,20 +100,41 @@ func putListing(b base, id tasks.ID, r rules.Relisting) error {
 			}
 		}
 	}
-	if r.After == nil {
-		return b.bucket(bucketRows).Delete([]byte(id))
+	key := []byte(id)
+	if r.Again || r.Before != nil && (r.After == nil || shelf(r.Before) != shelf(r.After)) {
+		if err := errors.Join(b.bucket(bucketRows).Delete(key), b.bucket(bucketOpen).Delete(key)); err != nil {
+			return err
+		}
 	}
-	return putJSON(b.tx, bucketRows, []byte(id), storedRow(*r.After))
+	if r.After == nil {
+		return nil
+	}
+	return b.bucket(shelf(r.After)).Put(key, seal(key, rowBody(*r.After)))
 }
 
 // Listing implements rules.Base.
-func (b base) Listing(id tasks.ID) (rules.Listing, bool, error) {
-	var r listedRow
+func (b base) Listing(id tasks.ID) (l rules.Listing, found bool, err error) {
 	if id == "" {
-		return rules.Listing{}, false, nil
+		return l, false, nil
 	}
-	found, err := b.row(bucketRows, []byte(id), &r)
-	return r.listing(id), found, err
+	key := []byte(id)
+	err = guard(func() error {
+		for _, name := range []string{bucketOpen, bucketRows} {
+			if value := b.bucket(name).Get(key); value != nil {
+				found = true
+				body, err := unseal(key, value)
+				if err == nil {
+					l, err = rowOf(id, body)
+				}
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("reading the row of task %s: %w", id, err)
+	}
+	return l, found, err
 }
 
 // Counts implements rules.Base. When they are damaged, the tasks are counted.
@@ -151,24 +143,44 @@ func (b base) Counts() (map[string]int, error) {
 	_, err := b.row(bucketMeta, []byte(metaCounts), &counts)
 	if errors.Is(err, tasks.ErrDamaged) {
 		b.log.Error("counting the tasks anew", "error", err)
-		return b.count()
+		return b.Recount()
 	}
 	return counts, err
 }
 
-func (b base) count() (map[string]int, error) {
+// Recount implements rules.Base.
+func (b base) Recount() (map[string]int, error) {
 	counts := map[string]int{}
 	err := guard(func() error {
 		c := b.bucket(bucketListed).Cursor()
 		prefix := []byte{ofPlatform}
 		for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
-			if status := statusOf(k); status != groupWaits {
-				counts[status]++
+			counts[statusOf(k)]++
+		}
+		c = b.bucket(bucketOpen).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			if body, err := unseal(k, v); err == nil {
+				if g, ok := glimpseOf(body); ok {
+					counts[string(g.status)]++
+				}
 			}
 		}
 		return nil
 	})
 	return counts, err
+}
+
+// Outcome implements rules.Base.
+func (b base) Outcome(id tasks.ID, c bot.Chat) (status string, err error) {
+	err = guard(func() error {
+		for _, outcome := range []planner.Outcome{planner.Done, planner.Failed, planner.Halted} {
+			if b.bucket(bucketListed).Get(append(group(ofPlatform, c.Platform, string(outcome)), id...)) != nil {
+				status = string(outcome)
+			}
+		}
+		return nil
+	})
+	return status, err
 }
 
 // statusOf is the status in a key of the index.

@@ -49,8 +49,9 @@ const (
 	bucketDue       = "due"       // time, id of a schedule -> nothing: those that wait for it
 	bucketSummaries = "summaries" // conversation -> tasks.Summary as JSON
 
-	bucketRows     = "rows"     // task id -> rules.Listing as JSON
-	bucketListed   = "listed"   // room or platform, status, task id -> nothing: see group
+	bucketOpen     = "open"     // task id -> rules.Listing, binary, until the task's status is final
+	bucketRows     = "rows"     // task id -> rules.Listing, binary, from then on
+	bucketListed   = "listed"   // room or platform, final status, task id -> nothing: see group
 	bucketFeed     = "feed"     // cursor of the first -> events of one transaction, binary
 	bucketAudit    = "audit"    // number -> tasks.AuditEntry as JSON
 	bucketOutgoing = "outgoing" // id -> tasks.Delivery as JSON
@@ -69,7 +70,7 @@ func first() []string {
 func added() []string {
 	return []string{
 		bucketAccounts, bucketSums, bucketSpent, bucketSchedules, bucketDue, bucketSummaries,
-		bucketRows, bucketListed, bucketFeed, bucketAudit, bucketOutgoing, bucketOutbox,
+		bucketOpen, bucketRows, bucketListed, bucketFeed, bucketAudit, bucketOutgoing, bucketOutbox,
 	}
 }
 

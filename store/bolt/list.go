@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -105,26 +106,28 @@ func (b base) page(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []ta
 // newest returns a function that returns the ids of tasks that a query may be
 // about, the newest first, and an empty one at the end.
 func (b base) newest(q tasks.TaskQuery) (next func() tasks.ID) {
+	m := &merged{[]*walker{descend(b.bucket(bucketOpen), nil, q.Before, func(key, value []byte) bool {
+		body, err := unseal(key, value)
+		g, ok := glimpseOf(body)
+		return err != nil || !ok || g.chosen(q) // of a damaged one nobody knows
+	})}}
 	groups, all := b.groups(q)
 	if all {
-		w := descend(b.bucket(bucketRows), nil, q.Before)
-		return func() tasks.ID { return w.step() }
+		m.list = append(m.list, descend(b.bucket(bucketRows), nil, q.Before, nil))
 	}
-	var m merged
 	for _, g := range groups {
-		if w := descend(b.bucket(bucketListed), g, q.Before); w.next != "" {
-			m = append(m, w)
-		}
+		m.list = append(m.list, descend(b.bucket(bucketListed), g, q.Before, nil))
 	}
-	heap.Init(&m)
+	m.list = slices.DeleteFunc(m.list, func(w *walker) bool { return w.next == "" })
+	heap.Init(m)
 	last := tasks.ID("")
 	return func() tasks.ID {
-		for len(m) > 0 {
-			id := m[0].step()
-			if m[0].next == "" {
-				heap.Pop(&m)
+		for len(m.list) > 0 {
+			id := m.list[0].step()
+			if m.list[0].next == "" {
+				heap.Pop(m)
 			} else {
-				heap.Fix(&m, 0)
+				heap.Fix(m, 0)
 			}
 			if id != last { // it may be in several groups
 				last = id
@@ -135,43 +138,47 @@ func (b base) newest(q tasks.TaskQuery) (next func() tasks.ID) {
 	}
 }
 
-// groups lists the groups of the index that hold what a query may be about; all
-// says that the rows themselves do.
+// groups lists the groups of the index that hold what a query may be about, of
+// tasks that are over; all says that all rows may.
 func (b base) groups(q tasks.TaskQuery) (list [][]byte, all bool) {
-	scopes := [][]byte{}
-	every := q.Rooms == nil
-	for _, room := range q.Rooms {
-		platform, whole := rules.Platform(room)
-		switch {
-		case !whole:
-			scopes = append(scopes, group(ofRoom, room, ""))
-		case platform != "":
-			scopes = append(scopes, group(ofPlatform, platform, ""))
-		default:
-			every = true
-		}
+	statuses := slices.DeleteFunc(slices.Clone(q.Statuses), func(s string) bool { return !over(s) })
+	if q.Waits || len(statuses) < len(q.Statuses) && len(statuses) == 0 {
+		return nil, false
 	}
-	statuses := q.Statuses
-	if q.Waits {
-		statuses = []string{groupWaits}
-	}
-	if every {
-		if len(statuses) == 0 {
-			return nil, true
-		}
-		scopes = b.under([]byte{ofPlatform}, func(k []byte) int { return 3 + len(conversationOf(k[1:])) })
+	scopes, all := b.scopes(q.Rooms)
+	if all && len(statuses) == 0 {
+		return nil, true
 	}
 	for _, scope := range scopes {
 		if len(statuses) == 0 {
 			list = append(list, b.under(scope, func(k []byte) int { return len(scope) + 1 + int(k[len(scope)]) })...)
 		}
 		for _, status := range statuses {
-			if n := len(status); n > 0 && n < 0x80 {
-				list = append(list, append(append(bytes.Clone(scope), byte(n)), status...))
-			}
+			list = append(list, append(append(bytes.Clone(scope), byte(len(status))), status...))
 		}
 	}
 	return list, false
+}
+
+// scopes are the beginnings of the groups of rooms and platforms; all says that
+// those of all platforms are asked for.
+func (b base) scopes(rooms []string) (list [][]byte, all bool) {
+	all = rooms == nil
+	for _, room := range rooms {
+		platform, whole := rules.Platform(room)
+		switch {
+		case !whole:
+			list = append(list, group(ofRoom, room, ""))
+		case platform != "":
+			list = append(list, group(ofPlatform, platform, ""))
+		default:
+			all = true
+		}
+	}
+	if all {
+		list = b.under([]byte{ofPlatform}, func(k []byte) int { return 3 + len(conversationOf(k[1:])) })
+	}
+	return list, all
 }
 
 // under lists the different beginnings that keys with a prefix have; size tells how
@@ -190,12 +197,13 @@ func (b base) under(prefix []byte, size func(key []byte) int) (list [][]byte) {
 type walker struct {
 	c      *bbolt.Cursor
 	prefix []byte
-	next   tasks.ID // empty at the end
+	accept func(key, value []byte) bool // nil: all
+	next   tasks.ID                     // empty at the end
 }
 
 // descend begins before a task; at the end when that is empty.
-func descend(b *bbolt.Bucket, prefix []byte, before tasks.ID) *walker {
-	w := &walker{c: b.Cursor(), prefix: prefix}
+func descend(b *bbolt.Bucket, prefix []byte, before tasks.ID, accept func(key, value []byte) bool) *walker {
+	w := &walker{c: b.Cursor(), prefix: prefix, accept: accept}
 	end := append(bytes.Clone(prefix), before...)
 	if before == "" {
 		end = append(end, 0xff)
@@ -204,38 +212,40 @@ func descend(b *bbolt.Bucket, prefix []byte, before tasks.ID) *walker {
 	if k, _ := w.c.Seek(end); k == nil {
 		back = w.c.Last
 	}
-	k, _ := back()
-	w.set(k)
+	w.set(back())
 	return w
 }
 
-func (w *walker) set(key []byte) {
-	w.next = ""
-	if bytes.HasPrefix(key, w.prefix) {
-		w.next = tasks.ID(key[len(w.prefix):])
+// set moves on from an entry to the first that is accepted.
+func (w *walker) set(key, value []byte) {
+	for ; bytes.HasPrefix(key, w.prefix) && len(key) > len(w.prefix); key, value = w.c.Prev() {
+		if w.accept == nil || w.accept(key, value) {
+			w.next = tasks.ID(key[len(w.prefix):])
+			return
+		}
 	}
+	w.next = ""
 }
 
 // step returns the next id and goes on.
 func (w *walker) step() tasks.ID {
 	id := w.next
 	if id != "" {
-		k, _ := w.c.Prev()
-		w.set(k)
+		w.set(w.c.Prev())
 	}
 	return id
 }
 
 // merged is a heap of walkers, the one with the newest task first.
-type merged []*walker
+type merged struct{ list []*walker }
 
-func (m merged) Len() int           { return len(m) }
-func (m merged) Less(i, j int) bool { return m[i].next > m[j].next }
-func (m merged) Swap(i, j int)      { m[i], m[j] = m[j], m[i] }
-func (m *merged) Push(w any)        { *m = append(*m, w.(*walker)) }
+func (m *merged) Len() int           { return len(m.list) }
+func (m *merged) Less(i, j int) bool { return m.list[i].next > m.list[j].next }
+func (m *merged) Swap(i, j int)      { m.list[i], m.list[j] = m.list[j], m.list[i] }
+func (m *merged) Push(w any)         { m.list = append(m.list, w.(*walker)) }
 func (m *merged) Pop() any {
-	last := len(*m) - 1
-	w := (*m)[last]
-	*m = (*m)[:last]
+	last := len(m.list) - 1
+	w := m.list[last]
+	m.list = m.list[:last]
 	return w
 }

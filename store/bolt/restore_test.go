@@ -291,8 +291,8 @@ func TestSuspected(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, dir, options)
-	if loss := s.Loss(); loss == nil || loss.Gaps != 1 || loss.Filled != 1 || len(loss.Dropped)+len(loss.Broken) > 0 {
-		t.Fatalf("the loss is %+v, want one gap filled", loss)
+	if loss := s.Loss(); loss == nil || loss.Gaps != 2 || loss.Filled != 2 || len(loss.Dropped)+len(loss.Broken) > 0 {
+		t.Fatalf("the loss is %+v, want two gaps filled, in history and lists", loss)
 	}
 	if turns, err := s.History(t.Context(), damageChat(5).Key(), "", 1<<20); err != nil || len(turns) != damageTasks/damageChats {
 		t.Fatalf("history: got %d turns, %v, want all", len(turns), err)

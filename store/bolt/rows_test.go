@@ -24,7 +24,7 @@ import (
 func added() []string {
 	return []string{
 		"accounts", "sums", "spent", "schedules", "due", "summaries",
-		"rows", "listed", "feed", "audit", "outgoing", "outbox",
+		"open", "rows", "listed", "feed", "audit", "outgoing", "outbox",
 	}
 }
 

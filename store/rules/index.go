@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"legwork/bot"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -23,6 +24,11 @@ type Index interface {
 	Listing(id tasks.ID) (Listing, bool, error)
 	// Counts returns how many tasks there are of each status.
 	Counts() (map[string]int, error)
+	// Recount returns the same, from what can be read of the rows themselves.
+	Recount() (map[string]int, error)
+	// Outcome returns the final status under which a task of a chat is found; empty
+	// for none.
+	Outcome(id tasks.ID, c bot.Chat) (string, error)
 	// Fed returns the cursor that was given last; 0 before any.
 	Fed() (uint64, error)
 	// Audited returns the number of the audit log that was given last; 0 before any.
@@ -45,6 +51,7 @@ type Relisting struct {
 	Before *Listing // nil: there was none
 	After  *Listing // nil: it is deleted
 	Again  bool     // what is stored of it cannot be trusted: all of it is to be written
+	lost   bool     // nothing tells what Before was
 }
 
 // IndexChanges is what a transaction writes of the index.
@@ -148,8 +155,11 @@ func (s *Stage) touched() []tasks.ID {
 
 // recount counts rows that are new, gone, or of another status.
 func (s *Stage) recount() error {
-	more := map[string]int{}
+	more, count := map[string]int{}, s.base.Counts
 	for _, r := range s.changes.Index.Listings {
+		if r.lost {
+			count = s.base.Recount
+		}
 		if r.Before != nil {
 			more[r.Before.Status]--
 		}
@@ -161,7 +171,7 @@ func (s *Stage) recount() error {
 	if len(more) == 0 {
 		return nil
 	}
-	counts, err := s.base.Counts()
+	counts, err := count()
 	if err != nil {
 		return err
 	}
@@ -211,6 +221,12 @@ func (s *Stage) Listing(id tasks.ID) (Listing, bool, error) { return s.base.List
 
 // Counts implements Base, of what is committed.
 func (s *Stage) Counts() (map[string]int, error) { return s.base.Counts() }
+
+// Recount implements Base, of what is committed.
+func (s *Stage) Recount() (map[string]int, error) { return s.base.Recount() }
+
+// Outcome implements Base, of what is committed.
+func (s *Stage) Outcome(id tasks.ID, c bot.Chat) (string, error) { return s.base.Outcome(id, c) }
 
 // Fed implements Base, of what is committed.
 func (s *Stage) Fed() (uint64, error) { return s.base.Fed() }

@@ -144,11 +144,11 @@ func (s *Stage) relist(id tasks.ID) error {
 	var r Relisting
 	_, fresh := c.Index.fresh[id]
 	if !fresh {
-		var err error
-		if r.Before, r.Again, err = s.listed(id); err != nil {
+		before, damaged, err := s.listed(id)
+		if err != nil {
 			return err
 		}
-		r.Again = r.Again || c.enlists(id)
+		r = Relisting{Before: before, Again: damaged || c.enlists(id), lost: damaged && before == nil}
 	}
 	task, ok, err := s.Task(id)
 	switch {
@@ -204,10 +204,13 @@ func (s *Stage) listed(id tasks.ID) (l *Listing, damaged bool, err error) {
 		return nil, true, nil //nolint:nilerr // nothing tells what it was
 	}
 	events, err := s.base.Journal(id)
-	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
+	row = ListingOf(id, task, events)
+	if errors.Is(err, tasks.ErrDamaged) {
+		row.Status, err = s.base.Outcome(id, task.Chat)
+	}
+	if err != nil || row.Status == "" {
 		return nil, true, err
 	}
-	row = ListingOf(id, task, events)
 	return &row, true, nil
 }
 
@@ -237,7 +240,7 @@ func (s *Stage) listing(id tasks.ID, task Task, before *Listing) (Listing, error
 			return l, err
 		}
 	}
-	if task.Over && !(changed && state.Finished()) && s.dropped(id) {
+	if s.dropped(id) {
 		l.drop(s.now)
 	}
 	return l, nil

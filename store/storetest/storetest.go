@@ -100,6 +100,18 @@ func Run(t *testing.T, open Opener) {
 		{"summary and cut", testSummaryCut},
 		{"summary and forgetting", testSummaryForget},
 		{"summary and move", testSummaryMove},
+		{"rows", testRows},
+		{"waits since", testSince},
+		{"lists", testLists},
+		{"lists after a change", testListsChange},
+		{"any index", testAnyIndex},
+		{"feed", testFeed},
+		{"feed is bounded", testFeedBounded},
+		{"feed beside writers", testFeedBesides},
+		{"audit log", testAudit},
+		{"audit log forgets", testAuditForgets},
+		{"deliveries", testOutgoing},
+		{"outcomes to webhooks", testNotify},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b := &bench{T: t, clock: &clock{at: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}}

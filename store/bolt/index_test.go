@@ -1,0 +1,337 @@
+package bolt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.etcd.io/bbolt"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/store/bolt"
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// checkIndex holds rows, lists and counts against each other and against the
+// journals, as soon as they are complete, and returns all rows by task.
+func checkIndex(t *testing.T, s *bolt.Store) map[tasks.ID]tasks.Row {
+	t.Helper()
+	select {
+	case <-s.Listed():
+	case <-time.After(time.Minute):
+		t.Fatal("the lists are not complete after a minute")
+	}
+	all, last := map[tasks.ID]tasks.Row{}, tasks.ID("")
+	groups, counts := map[[2]string]int{}, map[string]int{}
+	for _, row := range everything(t, s, tasks.TaskQuery{}) {
+		if last != "" && row.Task >= last {
+			t.Fatalf("task %s is listed after %s", row.Task, last)
+		}
+		all[row.Task], last = row, row.Task
+		groups[[2]string{row.Chat.Room(), row.Status}]++
+		counts[row.Status]++
+	}
+	if got, err := s.Counts(t.Context()); err != nil || !cmp.Equal(got, counts, cmpopts.EquateEmpty()) {
+		t.Fatalf("counts: got %v, %v, the lists hold %v", got, err, counts)
+	}
+	for group, n := range groups {
+		list := everything(t, s, tasks.TaskQuery{Rooms: group[:1], Statuses: group[1:]})
+		if len(list) != n {
+			t.Fatalf("%d tasks are listed of %v, want %d", len(list), group, n)
+		}
+	}
+	live := map[tasks.ID]bool{}
+	list, err := s.Live(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range list {
+		if live[l.Task] = true; all[l.Task].Task == "" {
+			t.Fatalf("live task %s is in no list", l.Task)
+		}
+	}
+	for id, row := range all {
+		events, err := s.Load(t.Context(), id, 0)
+		if err != nil && !errors.Is(err, tasks.ErrDamaged) {
+			t.Fatalf("listed task %s: %v", id, err)
+		}
+		if err != nil {
+			continue
+		}
+		want := rules.ListingOf(id, rules.Task{Chat: row.Chat, From: row.From, Over: !live[id]}, events).Row
+		if s := planner.Fold(events); !live[id] && !s.Finished() {
+			want.Changed = row.Changed // when it was dropped
+		}
+		if diff := cmp.Diff(want, row); diff != "" {
+			t.Fatalf("row of task %s (-journal +row):\n%s", id, diff)
+		}
+	}
+	return all
+}
+
+// everything lists what a query chooses, page by page.
+func everything(t *testing.T, s *bolt.Store, q tasks.TaskQuery) (all []tasks.Row) {
+	t.Helper()
+	q.Limit = 7
+	for more := true; more; {
+		var rows []tasks.Row
+		var err error
+		if rows, more, err = s.Tasks(t.Context(), q); err != nil {
+			t.Fatalf("Tasks(%+v): %v", q, err)
+		}
+		if all = append(all, rows...); len(rows) > 0 {
+			q.Before = rows[len(rows)-1].Task
+		}
+	}
+	return all
+}
+
+// end ends some of the tasks of a sound file.
+func end(t *testing.T, s *bolt.Store, tasks ...int) {
+	t.Helper()
+	for _, n := range tasks {
+		if err := s.Append(t.Context(), damageTask(n), -1, 0, ending()...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// unindexed makes a file as a version without an index wrote it, with some tasks
+// that are over.
+func unindexed(t *testing.T, more int) string {
+	t.Helper()
+	dir := sound(t)
+	s := open(t, dir, bolt.Options{})
+	end(t, s, 0, 1, 2, 3, 4)
+	for n := range more {
+		in := question(bot.Chat{Platform: "more", ID: fmt.Sprint(n)}, tasks.ID(fmt.Sprintf("0%025d", 1000+n)), "goal")
+		if _, err := s.Open(t.Context(), []tasks.Inbound{in}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, dir, func(tx *bbolt.Tx) error {
+		index := []string{"open", "rows", "listed", "feed", "audit", "outgoing", "outbox"}
+		for _, name := range index {
+			if err := tx.DeleteBucket([]byte(name)); err != nil {
+				return err
+			}
+		}
+		return errors.Join(tx.Bucket([]byte("meta")).Delete([]byte("added")), tx.Bucket([]byte("meta")).Delete([]byte("counts")))
+	})
+	return dir
+}
+
+// TestEarlierFileLists: tasks of a file without an index are in the lists soon, and
+// what happens to them meanwhile too; a stop in between loses nothing.
+func TestEarlierFileLists(t *testing.T) {
+	dir := unindexed(t, 700)
+	for range 3 { // stopped soon
+		s := open(t, dir, bolt.Options{})
+		if row, err := s.Row(t.Context(), damageTask(0)); err != nil || row.Status != "stopped" {
+			t.Fatalf("the row of a task that is in no list yet: got %+v, %v", row, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, dir, bolt.Options{})
+	end(t, s, 5, 6)
+	all := checkIndex(t, s)
+	if len(all) != damageTasks+700 || all[damageTask(5)].Status != "stopped" {
+		t.Fatalf("%d tasks are listed, want %d; task 5: %+v", len(all), damageTasks+700, all[damageTask(5)])
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := bolt.Verify(damageFile(dir)); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, bolt.Options{})
+	select {
+	case <-s.Listed():
+	default:
+		t.Error("the rows are made again")
+	}
+}
+
+// TestDamagedRows: a row that is damaged is made anew from the journal; where that
+// is damaged too, the list goes on with what is known.
+func TestDamagedRows(t *testing.T) {
+	dir := sound(t)
+	s := open(t, dir, bolt.Options{})
+	end(t, s, 0, 1, 2)
+	want := checkIndex(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 2} {
+		flip(t, dir, "rows", string(damageTask(n)))
+	}
+	flip(t, dir, "open", string(damageTask(7)))
+	flip(t, dir, "meta", "counts")
+	edit(t, dir, func(tx *bbolt.Tx) error { // a task whose entry in the index is lost
+		c := tx.Bucket([]byte("listed")).Cursor()
+		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+			if slices.Equal(k[len(k)-26:], []byte(damageTask(2))) {
+				return c.Delete()
+			}
+		}
+		return errors.New("no entry")
+	})
+	s = open(t, dir, bolt.Options{})
+	if row, err := s.Row(t.Context(), damageTask(1)); err != nil || row != want[damageTask(1)] {
+		t.Fatalf("a damaged row: got %+v, %v, want %+v", row, err, want[damageTask(1)])
+	}
+	if diff := cmp.Diff(want, checkIndex(t, s)); diff != "" {
+		t.Fatalf("all rows (-before +after):\n%s", diff)
+	}
+	end(t, s, 7) // its row is written with its event
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := bolt.Verify(damageFile(dir)); err != nil {
+		t.Fatalf("something is still damaged: %v", err)
+	}
+
+	flip(t, dir, "rows", string(damageTask(7)))
+	flip(t, dir, "journal", string(damageTask(7)))
+	s = open(t, dir, bolt.Options{})
+	row, err := s.Row(t.Context(), damageTask(7))
+	if err != nil || row.Status != "failed" || row.Chat != damageChat(7) {
+		t.Fatalf("a task of which little is left: got %+v, %v", row, err)
+	}
+	if all := checkIndex(t, s); len(all) != damageTasks {
+		t.Fatalf("%d tasks are listed, want all %d", len(all), damageTasks)
+	}
+}
+
+// TestDamagedFeed: who follows a feed can tell that a part of it is lost, and goes
+// on behind it; numbers are not given twice.
+func TestDamagedFeed(t *testing.T) {
+	dir := sound(t) // two events of each task, each in a transaction of its own
+	const total = 2 * damageTasks
+	flip(t, dir, "feed", "\x00\x00\x00\x00\x00\x00\x00\x32") // 50
+	s := open(t, dir, bolt.Options{})
+	got, oldest, newest, err := s.Feed(t.Context(), 40, 100)
+	if err != nil || len(got) != 9 || oldest != 1 || newest != total {
+		t.Fatalf("up to the damage: got %d entries, %d to %d, %v", len(got), oldest, newest, err)
+	}
+	got, oldest, _, err = s.Feed(t.Context(), 49, 100)
+	if err != nil || len(got) != total-50 || got[0].Cursor != 51 || oldest != 51 {
+		t.Fatalf("behind the damage: got %d entries, oldest %d, %v", len(got), oldest, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	flip(t, dir, "feed", "\x00\x00\x00\x00\x00\x00\x00\x78") // the last
+	s = open(t, dir, bolt.Options{})
+	if err := s.Append(t.Context(), damageTask(0), -1, 0, planner.Event{Type: planner.Said, Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	got, oldest, newest, err = s.Feed(t.Context(), total-1, 100)
+	if err != nil || len(got) != 1 || got[0].Cursor != newest || oldest != newest || newest <= total+rules.FeedJump/2 {
+		t.Fatalf("after the last was lost: got %+v, %d to %d, %v", got, oldest, newest, err)
+	}
+}
+
+// TestRestoredLists: a file that was put together from two lists the tasks that are
+// in it, and its feed goes on where nobody has been.
+func TestRestoredLists(t *testing.T) {
+	dir, backup := aged(t)
+	spoilText(t, dir, 7)
+	s := open(t, dir, bolt.Options{})
+	_, _, before, err := s.Feed(t.Context(), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Record(t.Context(), tasks.AuditEntry{Action: "pause"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Queue(t.Context(), tasks.Delivery{ID: "d", Webhook: "ops"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Suspect(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, bolt.Options{Backups: func() []string { return []string{backup} }})
+	if s.Loss() == nil {
+		t.Fatal("nothing was restored: nothing is tested")
+	}
+	all := checkIndex(t, s)
+	if len(all) != damageTasks-damageTasks/damageChats+20 {
+		t.Errorf("%d tasks are listed", len(all))
+	}
+	if err := s.Append(t.Context(), damageTask(0), -1, 0, planner.Event{Type: planner.Said, Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	got, oldest, newest, err := s.Feed(t.Context(), before, 10)
+	if err != nil || newest != before+rules.FeedJump+1 || oldest != newest || len(got) != 1 || got[0].Seq != 3 {
+		t.Errorf("feed after %d: got %+v, %d to %d, %v", before, got, oldest, newest, err)
+	}
+	if log, err := s.AuditLog(t.Context(), 0, 10); err != nil || len(log) == 0 || log[0].Action != "pause" {
+		t.Errorf("audit log: got %+v, %v", log, err)
+	}
+	if due, _, err := s.Outgoing(t.Context(), time.Now().Add(time.Minute), 10); err != nil || len(due) != 1 {
+		t.Errorf("deliveries: got %+v, %v", due, err)
+	}
+}
+
+// TestCompactLists: lists, counts, feed, audit log and deliveries go into the new
+// file with what is written meanwhile.
+func TestCompactLists(t *testing.T) {
+	dir := sound(t)
+	s := open(t, dir, bolt.Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	written := writeBesides(ctx, t, s)
+	for n := range 5 {
+		if _, err := s.Compact(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		end(t, s, n)
+		err := errors.Join(
+			s.Record(t.Context(), tasks.AuditEntry{Action: "pause"}),
+			s.Queue(t.Context(), tasks.Delivery{ID: fmt.Sprint(n), Webhook: "ops"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	acknowledged := written()
+	all := checkIndex(t, s)
+	if len(all) < damageTasks+len(acknowledged) {
+		t.Fatalf("%d tasks are listed, want %d at least", len(all), damageTasks+len(acknowledged))
+	}
+	cursor := uint64(0)
+	for {
+		entries, oldest, newest, err := s.Feed(t.Context(), cursor, 50)
+		if err != nil || oldest != 1 {
+			t.Fatalf("Feed: oldest %d, %v", oldest, err)
+		}
+		for _, e := range entries {
+			if cursor++; e.Cursor != cursor {
+				t.Fatalf("entry %+v after %d", e, cursor-1)
+			}
+		}
+		if cursor == newest {
+			break
+		}
+	}
+	log, err := s.AuditLog(t.Context(), 0, 1<<20)
+	if err != nil || log[0].Seq != uint64(len(log)) || len(log) < 10 { // five stops, five by hand, and what others stop
+		t.Errorf("audit log: %d entries, %v", len(log), err)
+	}
+	due, _, err := s.Outgoing(t.Context(), time.Now().Add(time.Hour), 100)
+	if err != nil || len(due) != 5 {
+		t.Errorf("deliveries: %d, %v", len(due), err)
+	}
+}

@@ -1,0 +1,94 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+func (b *bench) auditLog(before uint64, limit int) []tasks.AuditEntry {
+	b.Helper()
+	list, err := b.store.AuditLog(b.Context(), before, limit)
+	if err != nil {
+		b.Fatalf("AuditLog(%d, %d): %v", before, limit, err)
+	}
+	return list
+}
+
+func (b *bench) record(e tasks.AuditEntry) {
+	b.Helper()
+	if err := b.store.Record(b.Context(), e); err != nil {
+		b.Fatalf("Record(%+v): %v", e, err)
+	}
+}
+
+// testAudit: what people and programs decide and change is entered with its event;
+// the rest by who did it.
+func testAudit(b *bench) {
+	begin := b.clock.now()
+	in := b.question(bot.Chat{Platform: "api", ID: "ci", Thread: "t1"}, "t1", "secret goal")
+	in.Open.Opening.From, in.Open.Opening.Preview = bot.Person{Platform: "api", ID: "ci"}, true
+	b.deliver(in)
+	b.ask(chat("c"), "t2", "secret question") // of a person in a chat: nothing to tell
+	b.plan("t1")
+	b.append("t1", planner.Event{
+		Type: planner.Decided, By: "slack:U1", Action: planner.Todo(b.state("t1"))[0].ID,
+		Decision: &planner.Decision{Approve: true, Text: "secret words"},
+	})
+	b.append("t1", planner.Event{Type: planner.Set, By: "agent:x", Values: map[string]json.RawMessage{"b": json.RawMessage(`"secret"`), "a": nil}})
+	b.append("t1", said("secret hint"), planner.Event{Type: planner.Stopped, By: "slack:U2"})
+	b.record(tasks.AuditEntry{Who: "api:ops", Role: "admin", Action: "config.reload", Target: "x", From: "127.0.0.1", Detail: "two\nlines"})
+	if err := b.store.Record(b.Context(), tasks.AuditEntry{Who: "api:ops"}); err == nil {
+		b.Fatal("an entry that does not say what was done was taken")
+	}
+	want := []tasks.AuditEntry{
+		{Seq: 5, At: begin, Who: "api:ops", Role: "admin", Action: "config.reload", Target: "x", Detail: "two…", From: "127.0.0.1"},
+		{Seq: 4, At: begin, Who: "slack:U2", Action: "task.cancel", Target: "t1"},
+		{Seq: 3, At: begin, Who: "agent:x", Action: "state.set", Target: "t1", Detail: `"a", "b"`},
+		{Seq: 2, At: begin, Who: "slack:U1", Action: "task.decide", Target: "t1", Detail: "plan, approve"},
+		{Seq: 1, At: begin, Who: "api:ci", Action: "task.start", Target: "t1"},
+	}
+	got := b.auditLog(0, 100)
+	got[0].Detail = "two…" // how a line is cut is not the store's
+	b.same("audit log", got, want)
+	b.same("its first page", b.auditLog(0, 2)[1], want[1])
+	b.same("its second page", b.auditLog(4, 2), want[2:4])
+	b.same("before the first", b.auditLog(1, 2), []tasks.AuditEntry(nil))
+	b.store = b.reopen()
+	b.record(tasks.AuditEntry{Action: "pause"})
+	b.same("numbers go on", b.auditLog(0, 1)[0].Seq, uint64(6))
+}
+
+// testAuditForgets: who is forgotten has no name in the log any more, and old
+// entries go with the history.
+func testAuditForgets(b *bench) {
+	const n = 450
+	begin := b.clock.now()
+	for i := range n {
+		b.record(tasks.AuditEntry{Who: fmt.Sprintf("test:p%d", i%3), From: "10.0.0.1", Action: "pause", Target: "test:p1/7", Detail: "by test:p1, now"})
+	}
+	b.clock.add(48 * time.Hour)
+	b.record(tasks.AuditEntry{Who: "test:p10", Action: "resume"})
+	b.forgetWho("test:p1")
+	for _, e := range b.auditLog(0, n+1) {
+		want := tasks.AuditEntry{Seq: e.Seq, At: begin, Who: e.Who, From: "10.0.0.1", Action: "pause", Target: "forgotten", Detail: "by forgotten, now"}
+		switch {
+		case e.Seq == n+1:
+			want = tasks.AuditEntry{Seq: e.Seq, At: b.clock.now(), Who: "test:p10", Action: "resume"}
+		case e.Seq%3 == 2:
+			want.Who, want.From = "forgotten", ""
+		}
+		b.same("entry", e, want)
+	}
+	if _, err := b.store.Retain(b.Context(), time.Time{}, begin.Add(time.Hour)); err != nil {
+		b.Fatal(err)
+	}
+	list := b.auditLog(0, n+1)
+	b.same("what is left", len(list), 1)
+	b.record(tasks.AuditEntry{Action: "pause"})
+	b.same("numbers go on", b.auditLog(0, 1)[0].Seq, uint64(n+2))
+}
