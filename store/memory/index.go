@@ -18,6 +18,7 @@ import (
 // index is what contents holds of tasks.Index, tasks.Audit and tasks.Deliveries.
 type index struct {
 	listings   map[tasks.ID]rules.Listing
+	counts     map[string]int
 	feed       []tasks.FeedEntry
 	fed        uint64
 	audit      []tasks.AuditEntry // in order of Seq
@@ -26,7 +27,7 @@ type index struct {
 }
 
 func newIndex() index {
-	return index{listings: map[tasks.ID]rules.Listing{}, deliveries: map[string]tasks.Delivery{}}
+	return index{listings: map[tasks.ID]rules.Listing{}, counts: map[string]int{}, deliveries: map[string]tasks.Delivery{}}
 }
 
 // Tasks implements tasks.Index.
@@ -138,11 +139,7 @@ func (c *contents) Listing(id tasks.ID) (rules.Listing, bool, error) {
 
 // Counts implements rules.Base.
 func (c *contents) Counts() (map[string]int, error) {
-	counts := map[string]int{}
-	for _, l := range c.index.listings {
-		counts[l.Status]++
-	}
-	return counts, nil
+	return maps.Clone(c.index.counts), nil
 }
 
 // Recount implements rules.Base.
@@ -205,6 +202,9 @@ func (x *index) commit(c *rules.Changes) {
 		kept := *l.After
 		kept.Goal = strings.Clone(kept.Goal) // not the whole of it
 		x.listings[id] = kept
+	}
+	if c.Index.Counts != nil {
+		x.counts = c.Index.Counts
 	}
 	for i, r := range c.Records {
 		x.fed = c.Index.Feed + uint64(i)
