@@ -20,7 +20,8 @@ import (
 type outsiders struct {
 	orders map[tasks.ID]planner.Notify // tasks of a program
 	notes  map[string][]noted          // what was added to the context of a task, by its goal
-	seen   map[string]bool             // actions for which something was set aside
+	seen   map[string]time.Time        // when something was to be set aside first for an action
+	begun  map[string]time.Time        // the same, of the newest action of a task, by its goal
 	acts   int
 }
 
@@ -150,8 +151,9 @@ func (w *world) reads(r llm.Request) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, n := range w.notes[enginetest.Between(all.String(), "goal")] {
-		if n.at.Before(time.Now()) && !strings.Contains(all.String(), n.text) {
+	goal := enginetest.Between(all.String(), "goal")
+	for _, n := range w.notes[goal] {
+		if n.at.Before(w.begun[goal]) && !strings.Contains(all.String(), n.text) {
 			w.late = append(w.late, "a decision without the "+n.text)
 		}
 	}
@@ -166,16 +168,23 @@ type watched struct {
 // Reserve is called before each call of a model.
 func (s watched) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
 	state, err := s.State(ctx, id)
-	if err == nil && state.Review > 0 {
-		asked, _ := s.Event(ctx, id, state.Review)
-		s.w.mu.Lock()
-		if !s.w.seen[string(id)+r.Action] && !asked.At.Equal(time.Now()) {
-			s.w.late = append(s.w.late, r.Action+" in a review")
-		}
-		s.w.mu.Unlock()
+	if err != nil {
+		return err
 	}
+	asked, _ := s.Event(ctx, id, state.Review) // none: a zero one
+	opened, _ := s.Event(ctx, id, 1)
 	s.w.mu.Lock()
-	s.w.seen[string(id)+r.Action] = true
+	at, again := s.w.seen[string(id)+r.Action]
+	if !again {
+		at = time.Now()
+		s.w.seen[string(id)+r.Action] = at
+	}
+	if state.Review > 0 && !again && !asked.At.Equal(at) {
+		s.w.late = append(s.w.late, r.Action+" in a review")
+	}
+	if opened.Opening != nil {
+		s.w.begun[opened.Opening.Goal] = at
+	}
 	s.w.mu.Unlock()
 	return s.Store.Reserve(ctx, id, r)
 }

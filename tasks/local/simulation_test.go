@@ -72,7 +72,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 7)), store: memory.New(nil), calls: map[string]int{}, flying: map[string]int{},
 		now: map[string]bool{}, window: map[tasks.ID]int{}, asked: map[string]string{},
-		outsiders: outsiders{orders: map[tasks.ID]planner.Notify{}, notes: map[string][]noted{}, seen: map[string]bool{}},
+		outsiders: outsiders{orders: map[tasks.ID]planner.Notify{}, notes: map[string][]noted{}, seen: map[string]time.Time{}, begun: map[string]time.Time{}},
 	}
 	w.kit = enginetest.NewKit(t, w.store)
 	w.kit.Limits.Rounds, w.kit.Limits.Turns, w.kit.Limits.Parallel = 3, 5, 1+w.draw(3)
