@@ -73,7 +73,7 @@ func (d *door) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	}
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
-	c, later, err := d.keys.begin(one, r.Method == http.MethodGet || r.Method == http.MethodHead, end)
+	c, later, err := d.keys.begin(one, end)
 	switch {
 	case errors.Is(err, errRevoked):
 		unauthorized(w, true, gone)
@@ -96,6 +96,7 @@ func (d *door) letIn(w *writer, r *http.Request, c *call) {
 	control := http.NewResponseController(w.ResponseWriter)
 	body, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, maxBody))
 	if err != nil {
+		_ = control.SetWriteDeadline(time.Now().Add(replyTime))
 		unread(w, err)
 		return
 	}

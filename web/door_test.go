@@ -568,24 +568,33 @@ func TestHead(t *testing.T) {
 }
 
 // TestLongPoll: what is answered after the time that a request has otherwise is
-// answered, and its context has not ended.
+// answered, and its context has not ended; a body that comes too slowly is not
+// waited for.
 func TestLongPoll(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for 65 s")
-	}
-	t.Parallel()
 	ops, text := key("ops", contexts.RoleAdmin)
-	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	const hurry = 300 * time.Millisecond
+	at, _, _ := serve(t, web.Hurry(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
-		case <-time.After(65 * time.Second):
+		case <-time.After(3 * hurry):
 		}
 		_, _ = fmt.Fprint(w, "ended: ", r.Context().Err())
-	})})
-	for _, method := range []string{http.MethodPost} {
-		if got := ask(t, method, "http://"+at+"/v1/tasks", "{}", "Authorization: Bearer "+text); got.status != 200 || got.body != "ended: <nil>" {
-			t.Errorf("%s: got %+v", method, got)
+	})}, hurry))
+	for _, c := range [][2]string{{http.MethodGet, ""}, {http.MethodPost, "{}"}} {
+		if got := ask(t, c[0], "http://"+at+"/v1/tasks", c[1], "Authorization: Bearer "+text); got.status != 200 || got.body != "ended: <nil>" {
+			t.Errorf("%s: got %+v", c[0], got)
 		}
+	}
+	slow, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = slow.Close() }()
+	if _, err := fmt.Fprintf(slow, "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\nhalf", text); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(slow).ReadString('\n'); err != nil || !strings.Contains(line, "408") {
+		t.Errorf("a body that does not come: got %q, %v, want 408", line, err)
 	}
 }
 

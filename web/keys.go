@@ -62,7 +62,6 @@ type key struct {
 type call struct {
 	of   *keys
 	key  *key
-	read bool // it changes nothing
 	end  context.CancelCauseFunc
 	gone bool // its token was taken back
 }
@@ -146,7 +145,7 @@ func (k *keys) trusted() []netip.Prefix {
 
 // begin notes a request that is under way from now on until its done. later says
 // how long to wait when there are too many already; then there is no call.
-func (k *keys) begin(one *key, read bool, end context.CancelCauseFunc) (c *call, later time.Duration, err error) {
+func (k *keys) begin(one *key, end context.CancelCauseFunc) (c *call, later time.Duration, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
@@ -162,7 +161,7 @@ func (k *keys) begin(one *key, read bool, end context.CancelCauseFunc) (c *call,
 		turn.Cancel()
 		return nil, wait, nil
 	}
-	c = &call{of: k, key: one, read: read, end: end}
+	c = &call{of: k, key: one, end: end}
 	one.calls[c] = true
 	return c, 0, nil
 }
@@ -197,16 +196,20 @@ func (c *call) news(route string, now time.Time) bool {
 	return true
 }
 
-// end lets no more requests begin and ends those that change nothing, or all.
-func (k *keys) end(all bool) {
+// close lets no more requests begin.
+func (k *keys) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.stopping = true
+}
+
+// end ends the requests under way.
+func (k *keys) end() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	for _, one := range k.tokens {
 		for c := range one.calls {
-			if all || c.read {
-				c.end(errStopping)
-			}
+			c.end(errStopping)
 		}
 	}
 }

@@ -5,6 +5,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,8 @@ const (
 )
 
 // stopTime is what requests under way are given after the end of Run's context,
-// waitTime what those have of it that only wait for something.
+// waitTime what those with a token have of it before their contexts end: some only
+// wait for something.
 const (
 	stopTime = 5 * time.Second
 	waitTime = time.Second
@@ -82,6 +84,8 @@ type Config struct {
 	// Log hears of panics, of what could not be served, of wrong tokens, and at
 	// level debug of every request. Nil: nobody does.
 	Log *slog.Logger
+
+	hurry time.Duration // takes the place of bodyTime and replyTime in tests
 }
 
 // Server listens on the addresses of its Config.
@@ -146,7 +150,7 @@ func (s *Server) listen(key, address string, to mount, c Config) error {
 	to.hosts.checked = to.door != nil && isLoopback(l.Addr())
 	s.listeners = append(s.listeners, &listener{Listener: l, key: key, server: &http.Server{
 		Handler:           front{next: to, log: s.log, served: c.Served, tracer: c.Tracer},
-		ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, WriteTimeout: replyTime, IdleTimeout: idleTime,
+		ReadHeaderTimeout: headerTime, ReadTimeout: cmp.Or(c.hurry, bodyTime), WriteTimeout: cmp.Or(c.hurry, replyTime), IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}})
@@ -170,7 +174,7 @@ func (s *Server) Address(key string) string {
 func (s *Server) Use(a Access) { s.door.keys.use(a) }
 
 // Run serves until ctx ends, then lets requests under way end for at most 5 s;
-// those that only wait or follow are told to end at once. After that their
+// the contexts of those with a token end after 1 s of that. After that their
 // connections are closed and their contexts end. It returns earlier, with an
 // error, when an address cannot be served any more.
 func (s *Server) Run(ctx context.Context) error {
@@ -200,8 +204,8 @@ func (s *Server) Run(ctx context.Context) error {
 // stop ends all servers side by side. Connections are closed before the contexts
 // of their requests end, so that no platform takes what was cut off for done.
 func (s *Server) stop(ctx context.Context) {
-	s.door.keys.end(false)
-	waits := time.AfterFunc(waitTime, func() { s.door.keys.end(true) })
+	s.door.keys.close()
+	waits := time.AfterFunc(waitTime, s.door.keys.end)
 	defer waits.Stop()
 	patience, done := context.WithTimeout(ctx, stopTime)
 	defer done()
