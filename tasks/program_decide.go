@@ -108,7 +108,7 @@ func (in *Inbox) Rule(ctx context.Context, id ID, ask Ask, r Ruling) error {
 			return nil, ErrRefused
 		}
 		a := todo[i]
-		events, err := in.rulings(ctx, id, s, a, r)
+		events, err := in.rulings(ctx, id, a, r)
 		told = func() {
 			if KindOf(a) == AskBudget {
 				in.extended(ctx, id, r.By, s.Overdraft, r.Approve)
@@ -125,7 +125,7 @@ func (in *Inbox) Rule(ctx context.Context, id ID, ask Ask, r Ruling) error {
 }
 
 // rulings are the events of a decision.
-func (in *Inbox) rulings(ctx context.Context, id ID, s planner.State, a planner.Action, r Ruling) ([]planner.Event, error) {
+func (in *Inbox) rulings(ctx context.Context, id ID, a planner.Action, r Ruling) ([]planner.Event, error) {
 	d := planner.Decision{Approve: r.Approve, Text: r.Text}
 	kind := KindOf(a)
 	if r.Scope != "" && (kind != AskCalls || !r.Approve || r.Scope != planner.ScopeTask) {
@@ -162,11 +162,11 @@ func (in *Inbox) rulings(ctx context.Context, id ID, s planner.State, a planner.
 			return nil, fmt.Errorf("%w: the budget is extended by an admin", ErrAdminNeeded)
 		}
 	}
-	return r.event(s, a, d), nil
+	return r.event(a, d), nil
 }
 
 // event is the decision about a question, as one event.
-func (r Ruling) event(s planner.State, a planner.Action, d planner.Decision) []planner.Event {
+func (r Ruling) event(a planner.Action, d planner.Decision) []planner.Event {
 	d.Name = r.Name
 	e := planner.Event{Type: planner.Decided, Action: a.ID, By: r.By, Decision: &d}
 	if KindOf(a) == AskReview {
@@ -188,7 +188,7 @@ func (r Ruling) fields(a planner.Action, e planner.Event) ([]planner.Event, erro
 		}
 	}
 	if !r.Approve || len(q.Fields) == 0 {
-		return r.event(planner.State{}, a, planner.Decision{Approve: r.Approve, Text: r.Text}), nil
+		return r.event(a, planner.Decision{Approve: r.Approve, Text: r.Text}), nil
 	}
 	var events []planner.Event
 	for i := about.field; i < len(q.Fields); i++ {
@@ -198,7 +198,7 @@ func (r Ruling) fields(a planner.Action, e planner.Event) ([]planner.Event, erro
 		}
 		about.field = i
 		a.ID = askFormID(about)
-		events = append(events, r.event(planner.State{}, a, planner.Decision{Approve: true, Value: value})...)
+		events = append(events, r.event(a, planner.Decision{Approve: true, Value: value})...)
 	}
 	return events, nil
 }

@@ -12,7 +12,7 @@ func (s *Service) AuditLog(ctx context.Context, p Principal, before uint64, limi
 	if p.Role.May(OpAudit) == Never {
 		return nil, forbidden(p, OpAudit)
 	}
-	limit, err := within("limit", limit, usualLists, maxListed)
+	limit, err := within(limit, usualLists, maxListed)
 	if err != nil {
 		return nil, err
 	}

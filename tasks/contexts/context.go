@@ -27,7 +27,7 @@ const (
 
 // Context reads messages and the shared state.
 func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q ContextQuery) (Context, error) {
-	limit, err := within("limit", q.Limit, usualMessages, maxMessages)
+	limit, err := within(q.Limit, usualMessages, maxMessages)
 	if err == nil {
 		err = known(q.Types)
 	}
@@ -145,7 +145,7 @@ const (
 // limit bytes (0: 64 KiB) from offset on, cut between characters; next is the
 // offset of the next part, 0 at the end, bytes the length of it all.
 func (s *Service) Content(ctx context.Context, p Principal, id tasks.ID, seq, offset, limit int) (part string, next, bytes int, err error) {
-	if limit, err = within("limit", limit, usualPart, maxPart); err != nil {
+	if limit, err = within(limit, usualPart, maxPart); err != nil {
 		return "", 0, 0, err
 	}
 	if _, err := s.may(ctx, p, OpRead, id); err != nil {

@@ -43,18 +43,8 @@ func (s *Service) Follow(ctx context.Context, p Principal, id tasks.ID, after in
 		if err != nil || state.Finished() {
 			return err
 		}
-		for waiting := true; waiting; {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-changed:
-				waiting = false
-			case <-quiet.timer.C:
-				if err := idle(); err != nil {
-					return err
-				}
-				quiet.reset()
-			}
+		if err := quiet.wait(ctx, changed, idle); err != nil {
+			return err
 		}
 	}
 }
@@ -70,6 +60,23 @@ func newQuiet(every time.Duration) quiet { return quiet{every, time.NewTimer(eve
 func (q quiet) reset() { q.timer.Reset(q.every) }
 
 func (q quiet) stop() { q.timer.Stop() }
+
+// wait returns nil when something changed; meanwhile it calls idle now and then.
+func (q quiet) wait(ctx context.Context, changed <-chan struct{}, idle func() error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+			return nil
+		case <-q.timer.C:
+			if err := idle(); err != nil {
+				return err
+			}
+			q.reset()
+		}
+	}
+}
 
 // FeedMessage is a message in the order of all tasks.
 type FeedMessage struct {
@@ -105,18 +112,8 @@ func (s *Service) FollowAll(ctx context.Context, p Principal, after *uint64, typ
 		if err := f.catchUp(ctx); err != nil {
 			return err
 		}
-		for waiting := true; waiting; {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-grown:
-				waiting = false
-			case <-quiet.timer.C:
-				if err := idle(f.cursor); err != nil {
-					return err
-				}
-				quiet.reset()
-			}
+		if err := quiet.wait(ctx, grown, func() error { return idle(f.cursor) }); err != nil {
+			return err
 		}
 	}
 }

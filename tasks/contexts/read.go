@@ -68,9 +68,6 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 		Rounds: state.Round, Waiting: waiting(id, state), Usage: usageOf(state.Usage), Version: state.Version, Seq: state.Seq,
 		Created: state.Opened, Updated: state.Last, Worked: state.Worked.Seconds(),
 	}
-	if t.Waiting == nil {
-		t.Waiting = []string{}
-	}
 	if state.Finished() {
 		t.Finished = &state.Last
 	} else if s.Inbox.Pause != nil {
@@ -180,7 +177,7 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []Listed
 			return nil, "", &InvalidError{"state", fmt.Sprintf("%q is none; there are %s", state, strings.Join(States(), ", "))}
 		}
 	}
-	limit, err := within("limit", q.Limit, usualLists, maxListed)
+	limit, err := within(q.Limit, usualLists, maxListed)
 	if err != nil {
 		return nil, "", err
 	}
@@ -204,10 +201,10 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []Listed
 	return list, next, nil
 }
 
-// within is a number that a request names, or the usual one for 0.
-func within(field string, n, usual, most int) (int, error) {
+// within is the limit that a request names, or the usual one for 0.
+func within(n, usual, most int) (int, error) {
 	if n < 0 || n > most {
-		return 0, &InvalidError{field, fmt.Sprintf("is %d; 1 to %d are allowed", n, most)}
+		return 0, &InvalidError{"limit", fmt.Sprintf("is %d; 1 to %d are allowed", n, most)}
 	}
 	if n == 0 {
 		return usual, nil

@@ -47,7 +47,7 @@ func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, ag
 		return Task{}, false, err
 	}
 	receipt, err := s.Inbox.Start(ctx, order)
-	return s.started(ctx, p, order, receipt, err)
+	return s.started(ctx, order, receipt, err)
 }
 
 // ordered makes an order of a request, if the principal may ask for all of it.
@@ -78,7 +78,7 @@ func (s *Service) ordered(ctx context.Context, p Principal, n NewTask) (tasks.Or
 }
 
 // started is what came of an order.
-func (s *Service) started(ctx context.Context, p Principal, o tasks.Order, receipt tasks.Receipt, err error) (Task, bool, error) {
+func (s *Service) started(ctx context.Context, o tasks.Order, receipt tasks.Receipt, err error) (Task, bool, error) {
 	if err == nil {
 		err = receipt.Err
 	}

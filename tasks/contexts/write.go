@@ -271,5 +271,5 @@ func (s *Service) Retry(ctx context.Context, p Principal, id tasks.ID, key strin
 	if errors.Is(err, tasks.ErrRefused) {
 		return Task{}, false, fmt.Errorf("%w: its chat is not connected", ErrConflict)
 	}
-	return s.started(ctx, p, o, receipt, err)
+	return s.started(ctx, o, receipt, err)
 }
