@@ -3,6 +3,7 @@ package planner_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 	"legwork/llm"
 	"legwork/planner"
 )
+
+// embedded are the texts of the program.
+var embedded = sync.OnceValues(func() (*i18n.Texts, error) { return i18n.Load("") })
 
 // story is a journal that grows event by event.
 type story struct {
@@ -62,7 +66,7 @@ func (st *story) result(action string, r planner.Result) int {
 // with it.
 func (st *story) prompt(action string, scene planner.Scene) (llm.Request, string) {
 	st.t.Helper()
-	texts, err := i18n.Load("")
+	texts, err := embedded()
 	if err != nil {
 		st.t.Fatal(err)
 	}
