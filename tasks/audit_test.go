@@ -36,10 +36,11 @@ func TestAudited(t *testing.T) {
 	s.say("chief", hall, "/resume")
 	s.say("chief", hall, "/resume")
 
-	_, card := s.asks("ann", hall, "book")
+	id, card := s.asks("ann", hall, "book")
 	always := s.press("boss", hall, label(t, card.Draft, "Always in this chat"))
 	s.send(always)
 	s.send(always)
+	s.over(id) // a task that runs has its own word of a grant that is taken back
 	code := strings.Split(s.say("boss", hall, "/approvals"), "`")[1]
 	s.say("boss", hall, "/approvals revoke "+code)
 
