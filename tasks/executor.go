@@ -48,6 +48,9 @@ type ExecutorConfig struct {
 	Prompts PromptRules // the first ones; Use changes them
 	// Tracer tells of actions and tasks; nil: nobody does.
 	Tracer *telemetry.Tracer
+	// Clean keeps secrets of the config out of what is stored of failures. Nil: they
+	// are stored as they are.
+	Clean func(string) string
 }
 
 // PromptRules are what the config says about prompts.
@@ -77,6 +80,9 @@ func NewExecutor(cfg ExecutorConfig) *Executor {
 	x.price = pricerOf(cfg.Model)
 	if x.Wall == nil {
 		x.Wall = x.Now
+	}
+	if x.Clean == nil {
+		x.Clean = func(text string) string { return text }
 	}
 	x.Model = gated{cfg.Model, cfg.Pause}
 	x.Use(cfg.Prompts)

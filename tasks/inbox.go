@@ -147,7 +147,7 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 	var traced context.Context
 	for _, m := range messages {
 		in.Metrics.Received(m.Chat.Platform, 1)
-		traced = spans.begin(ctx, in.Tracer, m)
+		traced = spans.begin(ctx, in.Tracer, m) //nolint:fatcontext // each begins anew with ctx
 		r, err := in.route(traced, m, fresh)
 		r.trace(traced)
 		var fault *panicked

@@ -26,6 +26,11 @@ type fullTasks struct {
 // action again would pay for it again, make a call of unknown outcome, or show
 // an answer twice. The chat is told once.
 func (x *Executor) append(ctx context.Context, id ID, e ...planner.Event) error {
+	for i := range e {
+		if p := e[i].Problem; p != nil && e[i].Type == planner.Broke {
+			p.Reason = x.Clean(p.Reason)
+		}
+	}
 	err := appendEvents(ctx, x.Store, x.Now, id, e...)
 	if !errors.Is(err, ErrFull) {
 		return err

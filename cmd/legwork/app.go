@@ -100,7 +100,7 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: a.store, Model: model, Tools: sealed{toolbox.New(a.tools), a.credentials}, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now,
 		Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { a.inbox.BudgetReached(ctx, over) },
-		Tracer: a.tracer,
+		Tracer: a.tracer, Clean: a.hidden.String,
 	})
 	a.engine = local.New(local.Config{
 		Store: a.store, Executor: a.executor, Log: a.log, Now: a.clock.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
@@ -155,7 +155,7 @@ func (a *app) serveControl(parts *stack) error {
 	a.handlePause(mux)
 	a.handleData(mux)
 	a.handleTools(mux)
-	server, err := control.Listen(a.config.DataDir, mux)
+	server, err := control.Listen(a.config.DataDir, redact.Replies(mux, a.hidden, true))
 	if err != nil {
 		return err
 	}

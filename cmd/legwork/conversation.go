@@ -18,6 +18,7 @@ import (
 	"legwork/bot/terminal"
 	"legwork/conf"
 	"legwork/llm"
+	"legwork/redact"
 	"legwork/tasks"
 )
 
@@ -47,7 +48,7 @@ func (talk conversation) log(config *conf.Config, c console) (*slog.Logger, func
 		if talk.text != "" && !talk.json && l.Level == "info" {
 			l.Level = "warn"
 		}
-		return newLog(l, c.err), func() {}, nil
+		return newLog(l, c.err, redact.New(config.Secrets())), func() {}, nil
 	}
 	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("creating data directory: %w", err)
@@ -56,7 +57,7 @@ func (talk conversation) log(config *conf.Config, c console) (*slog.Logger, func
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening log: %w", err)
 	}
-	return newLog(config.Log, file), func() { _ = file.Close() }, nil
+	return newLog(config.Log, file, redact.New(config.Secrets())), func() { _ = file.Close() }, nil
 }
 
 // run works around the terminal until the person leaves.
@@ -71,7 +72,7 @@ func (talk conversation) run(ctx context.Context, c console, config *conf.Config
 		}
 		screen.In, screen.Text = bytes.NewReader(line), ""
 	}
-	a, err := openApp(ctx, config, talk.command, watchers{}, log)
+	a, err := openApp(ctx, config, talk.command, watchers{hidden: redact.New(config.Secrets())}, log)
 	if err != nil {
 		return err
 	}
@@ -142,14 +143,16 @@ func (talk conversation) greeting(a *app, screen terminal.Config) string {
 	return strings.Join(lines, "\n\n")
 }
 
-func newLog(l conf.Log, out io.Writer) *slog.Logger {
+// newLog makes a logger whose lines hold no secrets.
+func newLog(l conf.Log, out io.Writer, hidden *redact.Redactor) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(l.Level)); err != nil {
 		level = slog.LevelInfo
 	}
 	options := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler = slog.NewTextHandler(out, options)
 	if l.Format == "json" {
-		return slog.New(slog.NewJSONHandler(out, options))
+		handler = slog.NewJSONHandler(out, options)
 	}
-	return slog.New(slog.NewTextHandler(out, options))
+	return slog.New(redact.Handler(handler, hidden))
 }

@@ -15,6 +15,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"legwork/redact"
 	"legwork/store/bolt"
 	"legwork/store/care"
 	"legwork/store/control"
@@ -60,7 +61,7 @@ func atDesk[In, Out any](ctx context.Context, of dataConfig, c console, path str
 	if empty(config.DataDir) {
 		return out, nil // and none are made: "good" would be a lie
 	}
-	log := newLog(config.Log, c.err)
+	log := newLog(config.Log, c.err, redact.New(config.Secrets()))
 	store, err := openStore(ctx, config, "legwork"+strings.ReplaceAll(path, "/", " "), log)
 	if err != nil {
 		return out, err
@@ -206,7 +207,7 @@ func (command restoreCommand) Run(ctx context.Context, c console) error {
 	if err := confirm(c, command.Yes, fmt.Sprintf("%s is replaced with what can be read of it; it is kept under another name.", file)); err != nil {
 		return err
 	}
-	o, err := storeOptions(config.DataDir, "legwork data restore", newLog(config.Log, c.err))
+	o, err := storeOptions(config.DataDir, "legwork data restore", newLog(config.Log, c.err, redact.New(config.Secrets())))
 	if err != nil {
 		return err
 	}
@@ -215,11 +216,11 @@ func (command restoreCommand) Run(ctx context.Context, c console) error {
 		return err
 	}
 	fmt.Fprintf(c.out, "%s was replaced: %s.\n", file, lossText(loss))
-	store, err := openStore(ctx, config, "legwork data restore", newLog(config.Log, c.err))
+	store, err := openStore(ctx, config, "legwork data restore", newLog(config.Log, c.err, redact.New(config.Secrets())))
 	if err != nil {
 		return err
 	}
-	record(ctx, store, newLog(config.Log, c.err), byHand("data.restore", "", lossText(loss)))
+	record(ctx, store, newLog(config.Log, c.err, redact.New(config.Secrets())), byHand("data.restore", "", lossText(loss)))
 	return store.Close()
 }
 

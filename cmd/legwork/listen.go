@@ -7,6 +7,7 @@ import (
 
 	"legwork/bot"
 	"legwork/conf"
+	"legwork/redact"
 	"legwork/tasks"
 	"legwork/tasks/contexts"
 	"legwork/web"
@@ -34,7 +35,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	d.web, err = web.New(web.Config{
 		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,
 		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Access: access(config),
-		API: programs.Handler(), MCP: mcp.New(mcp.Config{
+		API: redact.Replies(programs.Handler(), d.hidden, false), MCP: mcp.New(mcp.Config{
 			Service: service, Version: readBuild().version, Stop: ctx.Done(), Log: d.log,
 			Refused: func(ctx context.Context, p contexts.Principal, tool string) { d.refused(ctx, p, "/mcp "+tool) },
 		}),

@@ -13,6 +13,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/terminal"
+	"legwork/redact"
 	"legwork/store/control"
 	"legwork/tasks"
 )
@@ -97,7 +98,7 @@ func toggle(ctx context.Context, path string, c console, verb string, in, out an
 		err = here(pause)
 	}
 	if err == nil {
-		record(ctx, store, newLog(config.Log, c.err), byHand(strings.TrimPrefix(verb, "/"), "", "no legwork was running"))
+		record(ctx, store, newLog(config.Log, c.err, redact.New(config.Secrets())), byHand(strings.TrimPrefix(verb, "/"), "", "no legwork was running"))
 	}
 	return false, errors.Join(err, store.Close())
 }

@@ -34,7 +34,7 @@ func (command serveCommand) Run(ctx context.Context, c console) error {
 		return fmt.Errorf("%s names nothing to serve; add telegram or slack (\"legwork init\" asks for what they need), http.tokens for programs (\"legwork token new\"), or use \"legwork chat\" in the terminal", source)
 	}
 	hidden := redact.New(config.Secrets())
-	log := slog.New(redact.Handler(newLog(config.Log, c.err).Handler(), hidden))
+	log := newLog(config.Log, c.err, hidden)
 	d, err := newDaemon(ctx, config, hidden, log)
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 )
 
@@ -32,13 +34,24 @@ func (s *stack) start(name string, run func(context.Context) error) {
 	}
 	go func() {
 		defer close(p.done)
-		if *p.err = run(ctx); *p.err != nil && ctx.Err() == nil {
+		if *p.err = whole(ctx, name, run); *p.err != nil && ctx.Err() == nil {
 			select {
 			case s.failed <- *p.err:
 			default:
 			}
 		}
 	}()
+}
+
+// whole runs a part. A panic is an error of it, so that it is told where all
+// errors are, without secrets, after the other parts have ended in order.
+func whole(ctx context.Context, name string, run func(context.Context) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s panicked: %v\n%s", name, p, debug.Stack())
+		}
+	}()
+	return run(ctx)
 }
 
 // stop ends the parts, the last one first, and says which did not end in time:

@@ -6,21 +6,25 @@ import (
 	"time"
 
 	"legwork/conf"
+	"legwork/redact"
 	"legwork/tasks"
 	"legwork/telemetry"
 	"legwork/tools/client"
 	"legwork/web"
 )
 
-// watchers are who is told of what the app does. Nobody is by its zero value.
+// watchers are who is told of what the app does, and what nobody is told. Metrics
+// and tracer may be nil.
 type watchers struct {
 	metrics *telemetry.Metrics
 	tracer  *telemetry.Tracer
+	hidden  *redact.Redactor // never nil
 }
 
 // watched makes those of the daemon.
 func (d *daemon) watched(config *conf.Config) (w watchers, err error) {
 	build := readBuild()
+	w.hidden = d.hidden
 	w.metrics = telemetry.NewMetrics(telemetry.MetricsConfig{
 		Build: telemetry.Build{Version: build.version, Commit: build.commit, Go: build.goVersion},
 		Now:   time.Now, Read: d.read, Clean: d.hidden.String,
