@@ -158,24 +158,30 @@ func TestRoutes(t *testing.T) {
 }
 
 func TestReady(t *testing.T) {
-	var broken atomic.Bool
+	var broken, short atomic.Bool
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Health: func() map[string]error {
 		parts := map[string]error{"store": nil, "telegram": nil}
 		if broken.Load() {
 			parts["telegram"] = errors.New(`the token was revoked; ask @BotFather for another`)
 		}
+		if short.Load() {
+			parts["disk"] = web.Degraded(errors.New("nearly full"))
+		}
 		return parts
 	}})
 	for _, c := range []struct {
-		broken bool
-		status int
-		body   string
+		broken, short bool
+		status        int
+		body          string
 	}{
-		{false, 200, `{"status":"ready","parts":{"store":"ok","telegram":"ok"}}`},
-		{true, 503, `{"status":"not ready","parts":{"store":"ok","telegram":"the token was revoked; ask @BotFather for another"}}`},
-		{false, 200, `{"status":"ready","parts":{"store":"ok","telegram":"ok"}}`},
+		{false, false, 200, `{"status":"ready","parts":{"store":"ok","telegram":"ok"}}`},
+		{true, false, 503, `{"status":"not ready","parts":{"store":"ok","telegram":"the token was revoked; ask @BotFather for another"}}`},
+		{false, true, 200, `{"status":"degraded","parts":{"disk":"degraded: nearly full","store":"ok","telegram":"ok"}}`},
+		{true, true, 503, `{"status":"not ready","parts":{"disk":"degraded: nearly full","store":"ok","telegram":"the token was revoked; ask @BotFather for another"}}`},
+		{false, false, 200, `{"status":"ready","parts":{"store":"ok","telegram":"ok"}}`},
 	} {
 		broken.Store(c.broken)
+		short.Store(c.short)
 		got := call(t, "GET", "http://"+at+"/readyz", nil)
 		if got.status != c.status || strings.TrimSpace(got.body) != c.body || got.kind != "application/json" || got.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("broken %t: got %+v, want %d %s", c.broken, got, c.status, c.body)
