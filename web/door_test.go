@@ -140,6 +140,8 @@ func TestMetricsAndDocs(t *testing.T) {
 		{"GET", at, "/docs", "", 200},
 		{"GET", at, "/openapi.json", "", 200},
 		{"POST", at, "/docs", "", 405},
+		{"OPTIONS", at, "/docs", "", 204},
+		{"OPTIONS", at, "/metrics", eyeText, 204},
 		{"GET", at, "/docs/../v1/tasks", "", 404},
 		{"GET", hooks, "/docs", eyeText, 404},
 		{"GET", hooks, "/v1/tasks", eyeText, 404},

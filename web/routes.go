@@ -46,6 +46,10 @@ func (one route) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != one.method && (one.method != http.MethodGet || r.Method != http.MethodHead) {
 		w.Header().Set("Allow", allow)
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
 		problem(w, codeMethod, "")
 		return
 	}
