@@ -221,3 +221,20 @@ func TestFlaws(t *testing.T) {
 		t.Errorf("of a sound draft the flaws are %q", got)
 	}
 }
+
+func TestSearch(t *testing.T) {
+	all, err := corpus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for question, want := range map[string]string{
+		goal:                         "arlen2019 birke2021 dahl2022 costa2020",
+		"Say what they COST, too.":   "ekman2018 fujii2023",
+		"Who won the cup?":           "",
+		"what about some of this? !": "",
+	} {
+		if got := strings.Join(ids(search(all, question, 4)), " "); got != want {
+			t.Errorf("searching for %q gave %q, want %q", question, got, want)
+		}
+	}
+}
