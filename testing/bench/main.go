@@ -70,6 +70,7 @@ func parts(messages int) []part {
 		{"order", measureOrder},
 		{"intake", measureIntake},
 		{"history", func(ctx context.Context, dir string) ([]figure, error) { return measureHistory(ctx, dir, messages) }},
+		{"reads", measureReads},
 		{"reserve", measureReserve},
 		{"tools", measureTools},
 		{"prompts", measureMany},

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/store/bolt"
+	"legwork/tasks"
+)
+
+const (
+	readTasks = 100_000
+	readChats = 1000
+	readOpen  = 20 // of so many tasks one is not over
+	readTurns = 2000
+	readPage  = 50
+	maxRead   = 10 * time.Millisecond // 99th percentile
+	readToken = "bench-token-that-nobody-else-has"
+)
+
+// measureReads reads random pages and tasks of a store that holds many tasks, by
+// itself and over the API of the daemon.
+func measureReads(ctx context.Context, dir string) ([]figure, error) {
+	store, err := bolt.Open(ctx, filepath.Join(dir, "data"), bolt.Options{})
+	if err != nil {
+		return nil, err
+	}
+	ids, err := fillReads(ctx, store)
+	var figures []figure
+	if err == nil {
+		figures, err = readStore(ctx, store, ids)
+	}
+	if err := errors.Join(err, store.Close()); err != nil {
+		return nil, err
+	}
+	more, err := readAPI(ctx, dir, ids)
+	return append(figures, more...), err
+}
+
+// readChat spreads tasks over chats of several platforms.
+func readChat(n int) bot.Chat {
+	platform := []string{"telegram", "slack", "api"}[n%3]
+	return bot.Chat{Platform: platform, ID: fmt.Sprint(n % readChats), Thread: fmt.Sprint("t", n)}
+}
+
+// fillReads stores tasks: one of twenty is a context that agents work on, some were
+// stopped, and the rest are answered.
+func fillReads(ctx context.Context, s *bolt.Store) ([]tasks.ID, error) {
+	ids, errs := make([]tasks.ID, readTasks), make([]error, fillers)
+	begin := time.Now().Add(-readTasks * time.Minute)
+	for n := range ids {
+		ids[n] = tasks.NewID(begin.Add(time.Duration(n) * time.Minute))
+	}
+	var wg sync.WaitGroup
+	for w := range fillers {
+		wg.Go(func() {
+			for n := w; n < readTasks && errs[w] == nil; n += fillers {
+				in := opening(readChat(n), ids[n], strings.Repeat("goal ", 20))
+				in.Open.Opening.External = n%readOpen == 0
+				if _, errs[w] = s.Open(ctx, []tasks.Inbound{in}); errs[w] != nil {
+					return
+				}
+				switch {
+				case n%readOpen == 0:
+					note := &planner.Note{Type: "thought", Content: json.RawMessage(`"as good as any other"`)}
+					errs[w] = s.Append(ctx, ids[n], -1, 0, planner.Event{Type: planner.Noted, By: "agent:bench", Note: note})
+				case n%readOpen == 1:
+					errs[w] = s.Append(ctx, ids[n], -1, 0, planner.Event{Type: planner.Stopped},
+						planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
+						planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true})
+				default:
+					errs[w] = finish(ctx, s, ids[n], strings.Repeat("answer ", 20))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return ids, errors.Join(errs...)
+}
+
+// readStore measures what the API is made of.
+func readStore(ctx context.Context, s *bolt.Store, ids []tasks.ID) ([]figure, error) {
+	page := func(q tasks.TaskQuery) error {
+		q.Limit = readPage
+		rows, _, err := s.Tasks(ctx, q)
+		if err == nil && len(rows) == 0 && q.Before == "" {
+			err = fmt.Errorf("no task of %+v is listed", q)
+		}
+		return err
+	}
+	anyOf := func() tasks.ID { return ids[rand.IntN(len(ids))] } //nolint:gosec // any will do
+	var figures []figure
+	for _, read := range []struct {
+		name string
+		do   func(n int) error
+	}{
+		{"newest tasks", func(int) error { return page(tasks.TaskQuery{}) }},
+		{"tasks from a random one on", func(int) error { return page(tasks.TaskQuery{Before: anyOf()}) }},
+		{"tasks of a state", func(n int) error {
+			return page(tasks.TaskQuery{Statuses: []string{"done", "stopped", "working"}[n%3 : n%3+1]})
+		}},
+		{"tasks of a state, from a random one on", func(n int) error {
+			return page(tasks.TaskQuery{Statuses: []string{"done", "stopped", "working"}[n%3 : n%3+1], Before: anyOf()})
+		}},
+		{"tasks of a chat", func(n int) error { return page(tasks.TaskQuery{Rooms: []string{readChat(n).Room()}}) }},
+		{"tasks of a platform and two states", func(int) error {
+			return page(tasks.TaskQuery{Rooms: []string{"api:*"}, Statuses: []string{"working", "stopped"}, Before: anyOf()})
+		}},
+		{"the state of a task", func(int) error { _, err := s.State(ctx, anyOf()); return err }},
+		{"its row", func(int) error { _, err := s.Row(ctx, anyOf()); return err }},
+		{"its journal", func(int) error { _, err := s.Load(ctx, anyOf(), 0); return err }},
+	} {
+		var took []time.Duration
+		for n := range readTurns {
+			if err := timed(&took, func() error { return read.do(n) }); err != nil {
+				return nil, fmt.Errorf("reading %s: %w", read.name, err)
+			}
+		}
+		name := fmt.Sprintf("%d tasks in the store: %s, 99th percentile", readTasks, read.name)
+		figures = append(figures, within(name, percentile(took, 0.99), maxRead, short(median(took))+" the median"))
+	}
+	return figures, nil
+}
+
+// readAPI measures the same over the API, one request after the other.
+func readAPI(ctx context.Context, dir string, ids []tasks.ID) ([]figure, error) {
+	h, err := newHouse(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	base, err := h.open()
+	if err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	d, err := h.start(ctx)
+	if err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	figures, err := readCalls(ctx, base, ids)
+	return figures, errors.Join(err, d.stop(), h.close())
+}
+
+// open lets the daemon listen at a known address, for a token without a rate.
+func (h *house) open() (base string, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(h.line[3])
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(readToken))
+	own := fmt.Sprintf("http: {listen: %q, rate: 100000, tokens: [{name: bench, sha256: %s, role: admin}]}", address, hex.EncodeToString(sum[:]))
+	changed := strings.Replace(string(text), `http: {listen: "127.0.0.1:0"}`, own, 1)
+	return "http://" + address, os.WriteFile(h.line[3], []byte(changed), 0o600)
+}
+
+func readCalls(ctx context.Context, base string, ids []tasks.ID) ([]figure, error) {
+	anyOf := func() string { return string(ids[rand.IntN(len(ids))]) } //nolint:gosec // any will do
+	get := func(path string) ([]byte, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
+		if err != nil {
+			return nil, err
+		}
+		r.Header.Set("Authorization", "Bearer "+readToken)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return nil, err
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err == nil && response.StatusCode != http.StatusOK {
+			err = fmt.Errorf("GET %s: %s: %.300s", path, response.Status, body)
+		}
+		return body, err
+	}
+	var figures []figure
+	cursor := ""
+	for _, call := range []struct {
+		name string
+		path func(n int) string
+	}{
+		{"GET /v1/tasks, page by page", func(int) string { return "/v1/tasks?limit=50&cursor=" + url.QueryEscape(cursor) }},
+		{"GET /v1/tasks?state=stopped", func(int) string { return "/v1/tasks?limit=50&state=stopped" }},
+		{"GET /v1/tasks?chat=", func(n int) string { return "/v1/tasks?limit=50&chat=" + url.QueryEscape(readChat(n).Room()) }},
+		{"GET /v1/tasks/{id}", func(int) string { return "/v1/tasks/" + anyOf() }},
+		{"GET /v1/tasks/{id}/context", func(int) string { return "/v1/tasks/" + anyOf() + "/context" }},
+	} {
+		var took []time.Duration
+		for n := range readTurns {
+			var body []byte
+			err := timed(&took, func() (err error) { body, err = get(call.path(n)); return err })
+			if err != nil {
+				return nil, err
+			}
+			if n == 0 { // what is made at the first request is no read
+				took = took[:0]
+			}
+			var page struct {
+				Next *string `json:"next_cursor"`
+			}
+			if cursor = ""; json.Unmarshal(body, &page) == nil && page.Next != nil {
+				cursor = *page.Next
+			}
+		}
+		figures = append(figures, within("the same, "+call.name, percentile(took, 0.99), maxRead, short(median(took))+" the median"))
+	}
+	return figures, nil
+}
