@@ -168,6 +168,7 @@ type occasion struct {
 	kind string
 	id   string    // tells occasions of a kind apart
 	at   time.Time // zero: now
+	task tasks.ID  // that it is about; when that is forgotten, nobody is told any more
 	data Data
 	skip string // a webhook that learns of it otherwise
 }
@@ -182,7 +183,7 @@ func (a *Alerts) deliveries(o occasion) []tasks.Delivery {
 	payload := []byte(a.Hide.String(string(body(o.kind, o.at, o.data))))
 	add := func(list []tasks.Delivery, webhook, suffix string) []tasks.Delivery {
 		id := plainID(o.kind + "-" + o.id + suffix)
-		return append(list, tasks.Delivery{ID: id, Webhook: webhook, Kind: o.kind, Body: payload, At: a.Now(), Next: a.Now()})
+		return append(list, tasks.Delivery{ID: id, Webhook: webhook, Kind: o.kind, Task: o.task, Body: payload, At: a.Now(), Next: a.Now()})
 	}
 	var list []tasks.Delivery
 	for _, name := range slices.Sorted(maps.Keys(config.Webhooks)) {

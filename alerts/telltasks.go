@@ -67,7 +67,8 @@ func (w *watch) tellTask(ctx context.Context, row tasks.Row, kind, id, summary, 
 		since := row.Since.UTC()
 		t.Since = &since
 	}
+	w.told = true
 	return w.queue(ctx, w.deliveries(occasion{
-		kind: kind, id: id, skip: skip, data: Data{Summary: fmt.Sprintf(summary, row.Task), Task: object(t)},
+		kind: kind, id: id, task: row.Task, skip: skip, data: Data{Summary: fmt.Sprintf(summary, row.Task), Task: object(t)},
 	}))
 }

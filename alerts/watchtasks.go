@@ -40,6 +40,7 @@ type watch struct {
 	read    place
 	kept    place
 	waiting map[tasks.ID]wait
+	told    bool // of something, since the last time that it was stored how far was read
 }
 
 // wait is a task that waits for a person.
@@ -138,10 +139,10 @@ func (w *watch) look(ctx context.Context) (idle time.Duration, err error) {
 			return 0, err
 		}
 	}
-	if w.read.At.Sub(w.kept.At) >= keepEvery {
+	if idle, err = w.tellWaiting(ctx); err == nil && (w.told || w.read.At.Sub(w.kept.At) >= keepEvery) {
 		w.keep(ctx)
 	}
-	return w.tellWaiting(ctx)
+	return idle, err
 }
 
 // readOn reads one page of events.
@@ -243,7 +244,7 @@ func (w *watch) keep(ctx context.Context) {
 		w.Log.WarnContext(ctx, "it could not be stored how far the tasks were watched", "cause", err)
 		return
 	}
-	w.kept = w.read
+	w.kept, w.told = w.read, false
 }
 
 // pause waits, less when ctx ends.

@@ -24,6 +24,7 @@ import (
 type Request struct {
 	ID     string
 	Type   string
+	Header http.Header
 	Body   []byte
 	Status int // that was answered; 0: nothing was
 	At     time.Time
@@ -208,7 +209,7 @@ func (r *Receiver) check(q *http.Request) (in Request, ok bool) {
 	}
 	strict := json.NewDecoder(bytes.NewReader(body))
 	strict.DisallowUnknownFields()
-	in = Request{ID: q.Header.Get("webhook-id"), Body: body, At: time.Now()}
+	in = Request{ID: q.Header.Get("webhook-id"), Header: q.Header, Body: body, At: time.Now()}
 	switch err := r.secret.Verify(body, q.Header); {
 	case err != nil:
 		problem = "its signature: " + err.Error()
