@@ -126,12 +126,17 @@ func find(list []turn, order uint64) (int, bool) {
 }
 
 func (c *contents) events(id tasks.ID, from int) ([]planner.Event, error) {
+	return c.eventsUpTo(id, from, len(c.journals[id]))
+}
+
+func (c *contents) eventsUpTo(id tasks.ID, from, to int) ([]planner.Event, error) {
 	if _, ok := c.tasks[id]; !ok {
 		return nil, fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
 	}
 	bodies := c.journals[id]
+	to = min(max(to, 0), len(bodies))
 	var events []planner.Event
-	for _, body := range bodies[min(max(from, 0), len(bodies)):] {
+	for _, body := range bodies[min(max(from, 0), to):to] {
 		e, err := rules.Decode(body)
 		if err != nil {
 			return nil, fmt.Errorf("task %s: %w: %w", id, tasks.ErrDamaged, err)

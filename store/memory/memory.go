@@ -142,7 +142,7 @@ func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Even
 func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event, error) {
 	var e planner.Event
 	err := s.view(ctx, func(c *contents) error {
-		events, err := c.events(id, seq-1)
+		events, err := c.eventsUpTo(id, seq-1, seq)
 		if err == nil && (seq < 1 || len(events) == 0) {
 			err = fmt.Errorf("task %s has no event %d", id, seq)
 		}
