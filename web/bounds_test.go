@@ -1,0 +1,161 @@
+package web_test
+
+import (
+	"bufio"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/tasks/contexts"
+	"legwork/web"
+)
+
+// TestStrangersWait: after many attempts an address waits, and those who have a
+// token do not.
+func TestStrangersWait(t *testing.T) {
+	ops, text := key("ops", contexts.RoleAdmin)
+	heard := &log{}
+	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Log: slog.New(slog.NewTextHandler(heard, nil))})
+	var last answer
+	tries := 0
+	for ; tries < 100 && last.status != 429; tries++ {
+		last = ask(t, "GET", "http://"+at+"/v1/tasks", "", "Authorization: Bearer guess-"+strconv.Itoa(tries))
+	}
+	wait, err := strconv.Atoi(last.header.Get("Retry-After"))
+	if last.status != 429 || last.code() != "too_many_requests" || err != nil || wait < 1 || wait > 10 {
+		t.Fatalf("after %d attempts: got %+v", tries, last)
+	}
+	if tries < 10 {
+		t.Errorf("already the attempt %d was turned away", tries)
+	}
+	if got := ask(t, "GET", "http://"+at+"/v1/tasks", "", "Authorization: Bearer "+text); got.status != 200 {
+		t.Errorf("with a token from the same address: got %d, want 200", got.status)
+	}
+	if n := strings.Count(heard.String(), "wrong token"); n != tries-1 {
+		t.Errorf("the log tells of %d wrong tokens, want %d: %s", n, tries-1, heard)
+	}
+	if strings.Contains(heard.String(), "guess-") {
+		t.Errorf("the log tells what was tried: %s", heard)
+	}
+}
+
+func TestRate(t *testing.T) {
+	ops, text := key("ops", contexts.RoleAdmin)
+	other, otherText := key("other", contexts.RoleViewer)
+	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: web.Access{Tokens: []web.Token{ops, other}, Rate: 1}, API: whoAmI})
+	var statuses []int
+	var last answer
+	for range 4 {
+		last = ask(t, "GET", "http://"+at+"/v1/tasks", "", "Authorization: Bearer "+text)
+		statuses = append(statuses, last.status)
+	}
+	if !slices.Equal(statuses, []int{200, 200, 429, 429}) || last.code() != "too_many_requests" || last.header.Get("Retry-After") != "1" {
+		t.Errorf("four requests at one per second: got %v, %+v", statuses, last)
+	}
+	if got := ask(t, "GET", "http://"+at+"/v1/tasks", "", "Authorization: Bearer "+otherText); got.status != 200 {
+		t.Errorf("with another token: got %d, want 200", got.status)
+	}
+}
+
+// TestTooManyAtOnce: streams of a token are bounded, and one that ends makes room.
+func TestTooManyAtOnce(t *testing.T) {
+	ops, text := key("ops", contexts.RoleAdmin)
+	other, otherText := key("other", contexts.RoleAdmin)
+	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops, other), API: stream})
+	var open []*http.Response
+	for range 256 {
+		resp, lines := follow(t, at, text)
+		if line, err := lines.ReadString('\n'); err != nil || line != "begun\n" {
+			t.Fatalf("stream %d: got %q, %v", len(open), line, err)
+		}
+		open = append(open, resp)
+	}
+	if got := ask(t, "GET", "http://"+at+"/v1/events", "", "Authorization: Bearer "+text); got.status != 429 || got.header.Get("Retry-After") == "" {
+		t.Errorf("one stream more: got %+v, want 429", got)
+	}
+	if resp, _ := follow(t, at, otherText); resp.StatusCode != http.StatusOK {
+		t.Errorf("a stream of another token: got %d", resp.StatusCode)
+	}
+	_ = open[0].Body.Close()
+	for { // until the server has seen that
+		resp, _ := follow(t, at, text)
+		if resp.StatusCode == http.StatusOK {
+			break
+		}
+		if resp.StatusCode != http.StatusTooManyRequests {
+			t.Fatalf("after one stream ended: got %d", resp.StatusCode)
+		}
+	}
+}
+
+// TestBodies: they are read before anybody waits, and bounded.
+func TestBodies(t *testing.T) {
+	ops, text := key("ops", contexts.RoleAdmin)
+	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI})
+	for size, want := range map[int]int{1 << 20: 200, 1<<20 + 1: 413} {
+		got := ask(t, "POST", "http://"+at+"/v1/tasks", strings.Repeat("x", size), "Authorization: Bearer "+text)
+		if got.status != want || want == 413 && got.code() != "too_large" {
+			t.Errorf("a body of %d bytes: got %d, want %d", size, got.status, want)
+		}
+	}
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := fmt.Fprintf(c, "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\nhalf", text); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "400") {
+		t.Errorf("half a body: got %q, %v, want 400", line, err)
+	}
+}
+
+// TestHead: the head of a stream is all that there is of it.
+func TestHead(t *testing.T) {
+	ops, text := key("ops", contexts.RoleAdmin)
+	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: stream})
+	if got := ask(t, "HEAD", "http://"+at+"/v1/events", "", "Authorization: Bearer "+text); got.status != 200 || got.body != "" {
+		t.Errorf("HEAD of a stream: got %+v", got)
+	}
+}
+
+// TestLongPoll: what is answered after the time that a request has otherwise is
+// answered, and its context has not ended; a body that comes too slowly is not
+// waited for.
+func TestLongPoll(t *testing.T) {
+	ops, text := key("ops", contexts.RoleAdmin)
+	const hurry = 300 * time.Millisecond
+	at, _, _ := serve(t, web.Hurry(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(3 * hurry):
+		}
+		_, _ = fmt.Fprint(w, "ended: ", r.Context().Err())
+	})}, hurry))
+	for _, c := range [][2]string{{http.MethodGet, ""}, {http.MethodPost, "{}"}} {
+		if got := ask(t, c[0], "http://"+at+"/v1/tasks", c[1], "Authorization: Bearer "+text); got.status != 200 || got.body != "ended: <nil>" {
+			t.Errorf("%s: got %+v", c[0], got)
+		}
+	}
+	slow, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = slow.Close() }()
+	if _, err := fmt.Fprintf(slow, "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\nhalf", text); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(slow).ReadString('\n'); err != nil || !strings.Contains(line, "408") {
+		t.Errorf("a body that does not come: got %q, %v, want 408", line, err)
+	}
+}

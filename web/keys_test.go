@@ -1,0 +1,157 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"legwork/tasks/contexts"
+	"legwork/web"
+)
+
+// follow opens a stream and returns what reads its lines.
+func follow(t *testing.T, at, token string) (*http.Response, *bufio.Reader) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp, bufio.NewReader(resp.Body)
+}
+
+// stream sends a line, and then what it still can when its context has ended.
+var stream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.WriteString(w, "begun\n")
+	w.(http.Flusher).Flush()
+	<-r.Context().Done()
+	_, _ = io.WriteString(w, "secret\n")
+})
+
+// TestTakenBack: with the token go the requests under way, and nothing more is
+// said to them.
+func TestTakenBack(t *testing.T) {
+	ops, opsText := key("ops", contexts.RoleAdmin)
+	stays, staysText := key("stays", contexts.RoleAdmin)
+	waiting := make(chan struct{}, 1)
+	mux := http.NewServeMux()
+	mux.Handle("GET /v1/events", stream)
+	mux.HandleFunc("GET /v1/waits", func(w http.ResponseWriter, r *http.Request) {
+		waiting <- struct{}{}
+		<-r.Context().Done()
+		_, _ = io.WriteString(w, "secret")
+	})
+	s, err := web.New(web.Config{Listen: "127.0.0.1:0", Access: access(ops, stays), API: mux})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = s.Run(ctx) })
+	defer func() { cancel(); running.Wait(); http.DefaultClient.CloseIdleConnections() }()
+	at := s.Address("http.listen")
+
+	_, lines := follow(t, at, opsText)
+	_, kept := follow(t, at, staysText)
+	for _, l := range []*bufio.Reader{lines, kept} {
+		if line, err := l.ReadString('\n'); err != nil || line != "begun\n" {
+			t.Fatalf("a stream begins with %q, %v", line, err)
+		}
+	}
+	waited := make(chan answer, 1)
+	go func() { waited <- ask(t, "GET", "http://"+at+"/v1/waits", "", "Authorization: Bearer "+opsText) }()
+	<-waiting
+	lesser := ops
+	lesser.Role = contexts.RoleViewer
+	s.Use(access(lesser, stays)) // the same text, but it may do less
+	if rest, err := io.ReadAll(lines); err == nil || strings.Contains(string(rest), "secret") {
+		t.Errorf("the stream of a token that was taken back ended with %q, %v; want it cut off", rest, err)
+	}
+	if got := <-waited; got.status != 401 || got.code() != "unauthorized" {
+		t.Errorf("what waited with a token that was taken back: got %+v, want 401", got)
+	}
+	s.Use(access(stays))
+	if got := ask(t, "GET", "http://"+at+"/v1/waits", "", "Authorization: Bearer "+opsText); got.status != 401 {
+		t.Errorf("with a token that was taken back: got %d, want 401", got.status)
+	}
+	cancel() // the other stream is there until the end, which it holds up for no time
+	if rest, err := io.ReadAll(kept); err != nil || string(rest) != "secret\n" {
+		t.Errorf("the stream that stayed ended with %q, %v", rest, err)
+	}
+}
+
+// TestStopEndsWaiting: what only waits is told at the end, and answers.
+func TestStopEndsWaiting(t *testing.T) {
+	ops, text := key("ops", contexts.RoleAdmin)
+	begun := make(chan struct{}, 1)
+	at, _, stop := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begun <- struct{}{}
+		<-r.Context().Done()
+		_, _ = io.WriteString(w, "as it stands")
+	})})
+	replies := make(chan answer, 2)
+	for _, method := range []string{"GET", "POST"} {
+		go func() { replies <- ask(t, method, "http://"+at+"/v1/tasks", "", "Authorization: Bearer "+text) }()
+		<-begun
+	}
+	start := time.Now()
+	if err := stop(); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	if took := time.Since(start); took > 4*time.Second {
+		t.Errorf("requests that wait held up the end for %v", took)
+	}
+	for range 2 {
+		if got := <-replies; got.status != 200 || got.body != "as it stands" {
+			t.Errorf("a request that waited: got %+v", got)
+		}
+	}
+}
+
+// TestRefused: what a role may not is told once a minute, with who and what.
+func TestRefused(t *testing.T) {
+	ops, text := key("ops", contexts.RoleViewer)
+	mux := http.NewServeMux()
+	forbid := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }
+	mux.HandleFunc("POST /v1/tasks/{id}/cancel", forbid)
+	mux.HandleFunc("POST /v1/tasks", forbid)
+	mux.HandleFunc("GET /v1/tasks", func(http.ResponseWriter, *http.Request) {})
+	told := make(chan string, 10)
+	seen := make(chan string, 10)
+	at, _, _ := serve(t, web.Config{
+		Listen: "127.0.0.1:0", Access: access(ops), API: mux,
+		Refused: func(_ context.Context, p contexts.Principal, route string) {
+			told <- p.Name + " " + p.Addr + " " + route
+		},
+		Served: func(route, method string, status int, took time.Duration) {
+			seen <- fmt.Sprintf("%s %s %d %t", route, method, status, took > 0)
+		},
+	})
+	for _, c := range [][2]string{{"POST", "/v1/tasks/1/cancel"}, {"POST", "/v1/tasks/2/cancel"}, {"GET", "/v1/tasks"}, {"POST", "/v1/tasks"}, {"GET", "/nothing"}} {
+		ask(t, c[0], "http://"+at+c[1], "", "Authorization: Bearer "+text)
+	}
+	for _, want := range []string{"POST /v1/tasks/{id}/cancel POST 403 true", "POST /v1/tasks/{id}/cancel POST 403 true", "GET /v1/tasks GET 200 true", "POST /v1/tasks POST 403 true", " GET 404 true"} {
+		if got := <-seen; got != want {
+			t.Errorf("served: got %q, want %q", got, want)
+		}
+	}
+	for _, want := range []string{"ops 127.0.0.1 POST /v1/tasks/{id}/cancel", "ops 127.0.0.1 POST /v1/tasks"} {
+		if got := <-told; got != want {
+			t.Errorf("refused: got %q, want %q", got, want)
+		}
+	}
+	if len(told) > 0 {
+		t.Errorf("refused: got %q, too", <-told)
+	}
+}
