@@ -11,6 +11,9 @@ import (
 	"legwork/tasks/contexts"
 )
 
+// broken is all that outsiders read of what went wrong inside.
+const broken = "Something went wrong inside legwork; its log tells what. Try again later."
+
 // explain says to a model what is wrong and what to do about it. It is the only
 // place where errors become results.
 func (d *desk) explain(ctx context.Context, p contexts.Principal, tool string, err error) string {
@@ -35,7 +38,7 @@ func (d *desk) explain(ctx context.Context, p contexts.Principal, tool string, e
 		return "The call was given up."
 	}
 	d.log.ErrorContext(ctx, "a tool of the MCP endpoint went wrong", "tool", tool, "token", p.Name, "error", err)
-	return "Something went wrong inside legwork; its log tells what. Try again later."
+	return broken
 }
 
 // explanation is what to do about an error that tells by itself what is wrong.

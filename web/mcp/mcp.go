@@ -44,12 +44,13 @@ func New(c Config) http.Handler {
 	return &handler{protocol: sync.OnceValue(func() http.Handler {
 		d := definitions()
 		s := server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false), server.WithInputSchemaValidation(),
-			server.WithInstructions(d.Instructions), server.WithRecovery(), server.WithLogger(c.Log))
+			server.WithInstructions(d.Instructions))
 		(&desk{
 			Service: c.Service, log: c.Log, stop: c.Stop, server: s, refusals: refusals{tell: c.Refused, now: c.Service.Now},
 		}).add(d)
 		return server.NewStreamableHTTPServer(s, server.WithStateLess(true),
-			server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(c.Log)) // package web looks at Host
+			server.WithDisableLocalhostProtection(true),                    // package web looks at Host
+			server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))) // it tells which clients are gone
 	})}
 }
 

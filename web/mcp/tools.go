@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"log/slog"
+	"runtime/debug"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -70,25 +71,37 @@ func (d *desk) add(o offer) {
 // an In. What do returns is the result, as structured content and as text for
 // clients that know no other; its error is a result that tells a model what to do.
 func answer[In, Out any](d *desk, do func(context.Context, contexts.Principal, In) (Out, error)) server.ToolHandlerFunc {
-	return func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		var in In
-		if raw, _ := ctx.Value(argumentsKey{}).(json.RawMessage); len(raw) > 0 {
-			if err := json.Unmarshal(raw, &in); err != nil {
-				return mcp.NewToolResultError("The arguments cannot be read: " + err.Error() + "."), nil //nolint:nilerr // it is the result
-			}
-		}
+	return func(ctx context.Context, r mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 		p := contexts.Caller(ctx)
+		defer func() {
+			if fault := recover(); fault != nil {
+				d.log.ErrorContext(ctx, "a tool of the MCP endpoint panicked", "tool", r.Params.Name, "token", p.Name, "panic", fault, "stack", string(debug.Stack()))
+				result = mcp.NewToolResultError(broken)
+			}
+			d.log.DebugContext(ctx, "a tool of the MCP endpoint was called", "tool", r.Params.Name, "token", p.Name, "refused", result.IsError)
+		}()
 		if r.Params.Meta != nil && r.Params.Meta.ProgressToken != nil {
 			ctx = context.WithValue(ctx, progressKey{}, r.Params.Meta.ProgressToken)
 		}
-		out, err := do(ctx, p, in)
-		if err != nil {
-			return mcp.NewToolResultError(d.explain(ctx, p, r.Params.Name, err)), nil
-		}
-		text, err := json.Marshal(out)
+		text, err := served(ctx, p, do)
 		if err != nil {
 			return mcp.NewToolResultError(d.explain(ctx, p, r.Params.Name, err)), nil
 		}
 		return mcp.NewToolResultStructured(json.RawMessage(text), string(text)), nil
 	}
+}
+
+// served does what a tool does, and returns its result as JSON.
+func served[In, Out any](ctx context.Context, p contexts.Principal, do func(context.Context, contexts.Principal, In) (Out, error)) ([]byte, error) {
+	var in In
+	if raw, _ := ctx.Value(argumentsKey{}).(json.RawMessage); len(raw) > 0 {
+		if err := json.Unmarshal(raw, &in); err != nil {
+			return nil, &contexts.InvalidError{Field: "arguments", Detail: err.Error()}
+		}
+	}
+	out, err := do(ctx, p, in)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
 }

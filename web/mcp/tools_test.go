@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"legwork/tasks/contexts"
 	"legwork/tasks/enginetest"
 	"legwork/testing/servers"
+	webmcp "legwork/web/mcp"
 )
 
 type list struct {
@@ -264,5 +267,22 @@ func TestRightsAreThoseOfTheRequest(t *testing.T) {
 	}
 	if len(h.refused) != 1 || <-h.refused != "viewer cancel_task" {
 		t.Errorf("refused three times, it was told %d times, want once", len(h.refused)+1)
+	}
+}
+
+// TestFaultsStayInside: what goes wrong inside is for the log, not for outsiders.
+func TestFaultsStayInside(t *testing.T) {
+	var log strings.Builder
+	service := contexts.New(contexts.Config{Now: time.Now}) // without a store it panics
+	handler := webmcp.New(webmcp.Config{Service: service, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_tasks","arguments":{}}}`))
+	r.Header.Set("Content-Type", "application/json")
+	reply := httptest.NewRecorder()
+	handler.ServeHTTP(reply, r.WithContext(contexts.With(r.Context(), principal("agent"))))
+	if got := reply.Body.String(); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "inside legwork") || strings.Contains(got, "nil pointer") {
+		t.Errorf("a tool that panics gave %s, want an error that tells nothing of it", got)
+	}
+	if got := log.String(); !strings.Contains(got, "nil pointer") || !strings.Contains(got, "tool=list_tasks") || !strings.Contains(got, "token=agent") {
+		t.Errorf("the log says %s, want the panic, the tool and the token", got)
 	}
 }
