@@ -1,10 +1,13 @@
 package e2e_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"legwork/conf"
@@ -91,15 +95,30 @@ type cage struct {
 	*town
 	*house
 	seen map[string]string // what came out, by where
+
+	mu   sync.Mutex
+	sent map[string]string // bodies that were sent to servers, webhooks and the collector of traces
+}
+
+// hears keeps what somebody is sent, and answers with it and with all headers.
+func (k *cage) hears(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		if plain, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
+			body, _ = io.ReadAll(plain)
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.sent["sent to "+r.URL.Path] += string(body) + "\n"
+	w.WriteHeader(http.StatusInternalServerError)
+	_, _ = fmt.Fprintf(w, "cannot serve %s %s with %v: %s", r.Method, r.URL, r.Header, body)
 }
 
 func newCage(t *testing.T, format string) *cage {
 	t.Helper()
-	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		w.WriteHeader(http.StatusInternalServerError)
-		_, _ = fmt.Fprintf(w, "cannot serve %s %s with %v: %s", r.Method, r.URL, r.Header, body)
-	}))
+	k := &cage{seen: map[string]string{}, sent: map[string]string{}}
+	echo := httptest.NewServer(http.HandlerFunc(k.hears))
 	t.Cleanup(echo.Close)
 	c := birds
 	b := newTown(t, scene{plot: plot{think: parrot, tools: ", env, fail", more: fmt.Sprintf(`  odd: {description: Is never there., servers: [odd]}
@@ -110,7 +129,7 @@ telemetry: {otlp_endpoint: %q, otlp_headers: {X-Api-Key: %q}}
 	config = strings.Replace(config, "http: {listen: \"127.0.0.1:0\"}\n", fmt.Sprintf("http:\n  listen: \"127.0.0.1:0\"\n  tokens:\n"+
 		"    - {name: boss, role: admin, sha256: %q}\n    - {name: scout, role: agent, sha256: %q}\n", conf.HashToken(c.admin), conf.HashToken(c.agent)), 1)
 	b.configure(strings.Replace(config, "log: {level: debug}", "log: {level: debug, format: "+format+"}", 1))
-	k := &cage{town: b, seen: map[string]string{}}
+	k.town = b
 	s := &serving{program: b.start("serve"), w: b.world}
 	listens := regexp.MustCompile(`(?:msg=listening address=|"msg":"listening","address":")([0-9.:]+)`)
 	s.until("the address in the log", func() bool { return listens.MatchString(s.err.String()) })
@@ -157,6 +176,9 @@ func (k *cage) sings() {
 	k.house.until("the alert", func() bool { return strings.Contains(k.err.String(), "a webhook could not be told") })
 	k.stops()
 	k.seen["stdout"], k.seen["stderr"] = k.out.String(), k.err.String()
+	k.mu.Lock()
+	maps.Copy(k.seen, k.sent)
+	k.mu.Unlock()
 	for _, e := range k.Log() {
 		for name, value := range e.Params {
 			if name != "secret_token" {
@@ -170,14 +192,14 @@ func (k *cage) sings() {
 				t.Errorf("%s is in %s, %s", what, where, form)
 			}
 		}
-		if strings.HasPrefix(where, "std") || strings.Contains(where, "/metrics") || strings.Contains(where, "/readyz") || strings.Contains(where, "/v1/audit") {
+		if strings.HasPrefix(where, "std") || strings.Contains(where, "/metrics") || strings.Contains(where, "/readyz") || strings.Contains(where, "/v1/audit") || strings.Contains(where, "/traces") {
 			for _, form := range sung(text, birds.goal) {
 				t.Errorf("what somebody asked is in %s, %s", where, form)
 			}
 		}
 	}
 	// What was said is there, without the secret.
-	for where, want := range map[string]string{"the events of ": "API_KEY=***", "stderr": "Incorrect API key provided: [api_key]", "GET /v1/tasks": birds.goal} {
+	for where, want := range map[string]string{"the events of ": "API_KEY=***", "stderr": "Incorrect API key provided: [api_key]", "GET /v1/tasks": birds.goal, "sent to /v1/traces": "legwork", "sent to /hook": "task.failed"} {
 		heard := ""
 		for name, text := range k.seen {
 			if strings.HasPrefix(name, where) {
