@@ -9,8 +9,8 @@ import (
 
 // AuditLog lists entries before a number, the newest first; for admins.
 func (s *Service) AuditLog(ctx context.Context, p Principal, before uint64, limit int) ([]tasks.AuditEntry, error) {
-	if p.Role.May(OpAudit) == Never {
-		return nil, forbidden(p, OpAudit)
+	if err := p.allowed(OpAudit); err != nil {
+		return nil, err
 	}
 	limit, err := within(limit, usualLists, maxListed)
 	if err != nil {

@@ -2,6 +2,7 @@ package contexts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,46 +94,25 @@ func (t telling) chosen(e planner.Event, types []string) (Message, bool, error) 
 }
 
 // errEnough ends each without an error.
-var errEnough = fmt.Errorf("enough")
-
-// loadedAtOnce is how many events are read in one go: of long journals a page
-// reads no more than it shows.
-const loadedAtOnce = 256
+var errEnough = errors.New("enough")
 
 // each calls do for the events of a task with a seq above after and up to last.
+// It reads them one by one: a page of a long journal costs what it shows, and
+// large results are in memory one at a time.
 func (s *Service) each(ctx context.Context, id tasks.ID, after, last int, do func(planner.Event) error) error {
-	if last-after <= loadedAtOnce {
-		events, err := s.Store.Load(ctx, id, after)
-		if err != nil {
-			return told(id, err)
-		}
-		for _, e := range events {
-			if e.Seq > last { // it came after the state was read
-				return nil
-			}
-			if err := do(e); err != nil {
-				return enough(err)
-			}
-		}
-		return nil
-	}
 	for seq := after + 1; seq <= last; seq++ {
 		e, err := s.Store.Event(ctx, id, seq)
 		if err != nil {
 			return told(id, err)
 		}
-		if err := do(e); err != nil {
-			return enough(err)
+		switch err := do(e); {
+		case errors.Is(err, errEnough):
+			return nil
+		case err != nil:
+			return err
 		}
 	}
 	return nil
-}
-
-func enough(err error) error {
-	if err == errEnough { //nolint:errorlint // it is never wrapped
-		return nil
-	}
-	return err
 }
 
 // The bounds of a part of a content.

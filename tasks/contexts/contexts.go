@@ -69,7 +69,7 @@ func (p Principal) Sees(chat bot.Chat) bool {
 var (
 	ErrNotFound     = errors.New("no such task, or not one that this token may see")
 	ErrForbidden    = errors.New("the token's role may not do this")
-	ErrConflict     = errors.New("the task no longer takes this")
+	ErrConflict     = errors.New("the task does not take this")
 	ErrPrecondition = errors.New("the shared state has changed since it was read")
 	ErrBusy         = errors.New("there is too much to do; try again later")
 	ErrKeyReused    = errors.New("the idempotency key was used for another request")

@@ -21,8 +21,8 @@ type Decision struct {
 // Decide decides about an approval. ErrForbidden for agents and viewers, and for
 // operators where only an admin may; ErrConflict when it was decided already.
 func (s *Service) Decide(ctx context.Context, p Principal, approval string, d Decision) (Task, error) {
-	if p.Role.May(OpDecide) == Never {
-		return Task{}, forbidden(p, OpDecide)
+	if err := p.allowed(OpDecide); err != nil {
+		return Task{}, err
 	}
 	id, ask, ok := readApprovalID(approval)
 	if !ok {

@@ -94,8 +94,8 @@ func (s *Service) FollowAll(ctx context.Context, p Principal, after *uint64, typ
 	if err := known(types); err != nil {
 		return err
 	}
-	if p.Role.May(OpRead) == Never {
-		return forbidden(p, OpRead)
+	if err := p.allowed(OpRead); err != nil {
+		return err
 	}
 	defer s.feed.join(s.Store)()
 	quiet := newQuiet(every)

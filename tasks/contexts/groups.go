@@ -36,8 +36,8 @@ type GroupTool struct {
 // Groups lists the tool groups that are open to the principal; for admins all.
 // It waits for no server.
 func (s *Service) Groups(ctx context.Context, p Principal) ([]Group, error) {
-	if p.Role.May(OpGroups) == Never {
-		return nil, forbidden(p, OpGroups)
+	if err := p.allowed(OpGroups); err != nil {
+		return nil, err
 	}
 	list := []Group{}
 	inventory, ok := s.Inbox.Tools.(tasks.Inventory)

@@ -53,19 +53,22 @@ func (s *Service) see(ctx context.Context, p Principal, id tasks.ID) (seen, erro
 // may is see for an operation that the principal's role must allow; for some
 // roles only on tasks that it has started itself.
 func (s *Service) may(ctx context.Context, p Principal, op Op, id tasks.ID) (seen, error) {
-	right := p.Role.May(op)
-	if right == Never {
-		return seen{}, forbidden(p, op)
+	if err := p.allowed(op); err != nil {
+		return seen{}, err
 	}
 	t, err := s.see(ctx, p, id)
-	if err == nil && right == Own && t.row.From.Key() != p.Key() {
+	if err == nil && p.Role.May(op) == Own && t.row.From.Key() != p.Key() {
 		err = fmt.Errorf("%w: it may %s only what it has started itself", ErrForbidden, op)
 	}
 	return t, err
 }
 
-func forbidden(p Principal, op Op) error {
-	return fmt.Errorf("%w: tokens of role %s may not %s", ErrForbidden, p.Role, op.words())
+// allowed is ErrForbidden when the principal's role may never do an operation.
+func (p Principal) allowed(op Op) error {
+	if p.Role.May(op) == Never {
+		return fmt.Errorf("%w: tokens of role %s may not %s", ErrForbidden, p.Role, op.words())
+	}
+	return nil
 }
 
 // told makes of a store's error one that callers branch on.

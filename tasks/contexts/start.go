@@ -39,8 +39,8 @@ const maxKey = 200
 // for the same request: then it is that task. *InvalidError, ErrForbidden,
 // ErrBusy, ErrKeyReused, tasks.ErrFull.
 func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, again bool, err error) {
-	if p.Role.May(OpStart) == Never {
-		return Task{}, false, forbidden(p, OpStart)
+	if err := p.allowed(OpStart); err != nil {
+		return Task{}, false, err
 	}
 	order, err := s.ordered(ctx, p, n)
 	if err != nil {
@@ -173,6 +173,14 @@ func (s *Service) open(ctx context.Context, p Principal) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// still is where an earlier outcome went, unless the principal may not name that.
+func (s *Service) still(p Principal, n *planner.Notify) *planner.Notify {
+	if n == nil || n.Chat != nil && !p.Sees(*n.Chat) || n.Webhook != "" && !slices.Contains(s.Webhooks(), n.Webhook) {
+		return nil
+	}
+	return n
 }
 
 // notify finds where an outcome is to go.

@@ -30,8 +30,8 @@ const usualDays = 30
 // Usage sums what was spent between two days, both included ("2026-11-20"; empty:
 // the last 30 days), by user, chat, model, day, in that order.
 func (s *Service) Usage(ctx context.Context, p Principal, by []string, from, to string) ([]UsageRow, error) {
-	if p.Role.May(OpUsage) == Never {
-		return nil, forbidden(p, OpUsage)
+	if err := p.allowed(OpUsage); err != nil {
+		return nil, err
 	}
 	for _, key := range by {
 		if !slices.Contains(UsageKeys(), key) {

@@ -29,6 +29,9 @@ func Addable() []string {
 // next decision; everything else is data that it sees. again is as with Start.
 // ErrConflict when the task takes none any more.
 func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessage) (added Message, again bool, err error) {
+	if err := p.allowed(OpAdd); err != nil {
+		return Message{}, false, err
+	}
 	if !slices.Contains(Addable(), m.Type) {
 		return Message{}, false, &InvalidError{"type", fmt.Sprintf("%q cannot be added; %s can", m.Type, strings.Join(Addable(), ", "))}
 	}
@@ -165,6 +168,9 @@ func (s *Service) messageAt(ctx context.Context, id tasks.ID, seq int) (Message,
 
 // Answer hands in the answer of a task that agents from outside work on.
 func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text string) (Task, error) {
+	if err := p.allowed(OpAnswer); err != nil {
+		return Task{}, err
+	}
 	text = tasks.Clean(text)
 	switch {
 	case text == "":
@@ -253,7 +259,7 @@ func (s *Service) Retry(ctx context.Context, p Principal, id tasks.ID, key strin
 	if err != nil {
 		return Task{}, false, err
 	}
-	o := tasks.Order{From: p.person(), Goal: before.Goal, Language: before.Language, Notify: before.Notify, External: before.External, Request: hashOf("retry", id)}
+	o := tasks.Order{From: p.person(), Goal: before.Goal, Language: before.Language, Notify: s.still(p, before.Notify), External: before.External, Request: hashOf("retry", id)}
 	if o.Key, err = p.key(key); err != nil {
 		return Task{}, false, err
 	}
