@@ -1,8 +1,11 @@
 package tasks_test
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/bot"
 	"legwork/planner"
@@ -125,9 +128,8 @@ func TestProgramIsAnsweredByWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.over(id)
-	posts := s.posted(room("hall"))
-	if last := posts[len(posts)-1]; last.Text != "A task of the program ops: write\n\nIt is done." {
-		t.Errorf("the outcome is %q", last.Text)
+	if posts := s.posted(room("hall")); !slices.ContainsFunc(posts, func(p enginetest.Post) bool { return p.Text == "A task of the program ops: write\n\nIt is done." }) {
+		t.Errorf("the outcome is not among %+v", posts)
 	}
 	if got := s.last(card.ID); !strings.Contains(got.Text, "Changes wanted by BOSS, 12:00. They said: name the sources") {
 		t.Errorf("the card says %q at the end", got.Text)
@@ -185,5 +187,26 @@ func TestContextIsLeftAlone(t *testing.T) {
 	posts := s.posted(room("hall"))
 	if len(posts) != 1 || !strings.Contains(posts[0].Text, s.text("problem.idle", nil)) || len(posts[0].Buttons) != 0 {
 		t.Errorf("posts = %+v", posts)
+	}
+}
+
+// TestLongNotes: what is too long to be kept in memory is in the prompt all the
+// same, as far as one holds it.
+func TestLongNotes(t *testing.T) {
+	d := newDesk(t)
+	d.Ask(t, enginetest.Message("1", "first", time.Now()))
+	id := d.live(enginetest.Chat)[0]
+	content, err := json.Marshal("It begins so. " + strings.Repeat("and goes on ", 2000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.add(id, planner.Event{Type: planner.Noted, By: "agent:x", Note: &planner.Note{Type: "thought", Content: content}})
+	d.does(id, "plan 1.0")
+	prompt := ""
+	for _, m := range d.Model.Requests("")[0].Messages[1:] {
+		prompt += m.Content
+	}
+	if n := strings.Count(prompt, "and goes on"); !strings.Contains(prompt, "\nIt begins so.") || n < 300 || n > 400 {
+		t.Errorf("the prompt has %d of its words:\n%.2000s", n, prompt)
 	}
 }

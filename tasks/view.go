@@ -7,12 +7,16 @@ import (
 	"legwork/planner"
 )
 
-// keptResult is how much of a tool's result a View keeps in memory, in bytes;
-// the rest is read from the store when a prompt needs it.
-const keptResult = 32 << 10
+// keptResult is how much of a tool's result a View keeps in memory, and keptNote
+// how long a note may be to be kept, in bytes; the rest is read from the store
+// when a prompt needs it.
+const (
+	keptResult = 32 << 10
+	keptNote   = 4 << 10
+)
 
 // View is a task's journal as far as it was read: the folded state and the
-// events, large results shortened. It folds only what is new. One goroutine
+// events, large results and notes shortened. It folds only what is new. One goroutine
 // refreshes it; snapshots of it are safe to use from others.
 type View struct {
 	ID     ID
@@ -41,10 +45,8 @@ func (v *View) Refresh(ctx context.Context) error {
 	}
 	for _, e := range fresh {
 		v.State = planner.Apply(v.State, e)
-		if e.Result != nil && (len(e.Result.Text) > keptResult || len(e.Result.Images) > 0) {
-			short := *e.Result
-			short.Text, short.Images = short.Text[:min(len(short.Text), keptResult)], nil
-			e.Result = &short
+		if short, cut := shortened(e); cut {
+			e = short
 			v.cut.mu.Lock()
 			v.cut.seqs[e.Seq] = true
 			v.cut.mu.Unlock()
@@ -52,6 +54,21 @@ func (v *View) Refresh(ctx context.Context) error {
 		v.events = append(v.events, e)
 	}
 	return nil
+}
+
+// shortened is an event as a View keeps it.
+func shortened(e planner.Event) (short planner.Event, cut bool) {
+	switch {
+	case e.Result != nil && (len(e.Result.Text) > keptResult || len(e.Result.Images) > 0):
+		result := *e.Result
+		result.Text, result.Images = result.Text[:min(len(result.Text), keptResult)], nil
+		e.Result = &result
+	case e.Note != nil && len(e.Note.Content) > keptNote:
+		e.Note = &planner.Note{Type: e.Note.Type}
+	default:
+		return e, false
+	}
+	return e, true
 }
 
 // Snapshot returns a copy that stays as it is.
