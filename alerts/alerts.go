@@ -45,8 +45,8 @@ type Options struct {
 	Tell func(ctx context.Context, list []tasks.News) error
 	// Task reads a task whose starter wants its outcome.
 	Task func(ctx context.Context, id tasks.ID) (contexts.Task, error)
-	// Servers and Models tell how these stand. Nil: there are none.
-	Servers, Models func() []Health
+	// Servers, Models and Platforms tell how these stand. Nil: there are none.
+	Servers, Models, Platforms func() []Health
 	// Hide keeps secrets out of what is sent. Nil: nothing is hidden.
 	Hide    *redact.Redactor
 	Log     *slog.Logger
@@ -61,7 +61,7 @@ type Options struct {
 	Config    Config // the first one
 }
 
-// Health is how a server or model stands. Neither Up nor Down: that is not known
+// Health is how a server, model or platform stands. Neither Up nor Down: that is not known
 // yet.
 type Health struct {
 	Name     string

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -201,6 +202,30 @@ func TestParts(t *testing.T) {
 	w.until("the admins read of the server", func() bool { return len(w.read()) == 2 })
 	if got := w.keys(); !slices.Equal(got, []string{"alert.server_down", "alert.server_up"}) {
 		t.Errorf("the admins read %v", got)
+	}
+}
+
+// TestPlatforms: that a chat service does not let legwork in goes to the webhooks
+// alone, once it lasts.
+func TestPlatforms(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r))
+	var up atomic.Bool
+	w.restarts(func() {
+		w.options.Platforms = func() []alerts.Health {
+			return []alerts.Health{{Name: "slack", Up: true}, {Name: "telegram", Up: up.Load(), Down: !up.Load(), Problem: "the token was revoked"}}
+		}
+	})
+	r.Until("it was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	up.Store(true)
+	r.Until("that it is back was told", func(list []webhookfake.Request) bool { return len(list) == 2 })
+	list := r.Requests()
+	if list[0].Type != alerts.PlatformDown || !strings.Contains(string(list[0].Body), `"platform":{"name":"telegram","problem":"the token was revoked"`) || list[1].Type != alerts.PlatformUp {
+		t.Errorf("the webhook was told %s", webhookfake.Show(list))
+	}
+	if len(w.read()) != 0 {
+		t.Errorf("the admins read %v", w.keys())
 	}
 }
 

@@ -16,6 +16,9 @@ const (
 	ModelDown  = "model.down" // its endpoint failed again and again and is left alone
 	ModelUp    = "model.up"
 
+	PlatformDown = "platform.down" // a chat service does not let legwork in, for longer than a minute
+	PlatformUp   = "platform.up"
+
 	BudgetNear    = "budget.near"
 	BudgetReached = "budget.reached"
 	ReloadFailed  = "reload.failed" // the changed config has mistakes; the one before is in use
@@ -36,7 +39,7 @@ const (
 // Kinds lists what Webhook.Kinds can name.
 func Kinds() []string {
 	return []string{
-		TaskFailed, TaskWaiting, TaskReview, ServerDown, ServerUp, ModelDown, ModelUp, BudgetNear, BudgetReached,
+		TaskFailed, TaskWaiting, TaskReview, ServerDown, ServerUp, ModelDown, ModelUp, PlatformDown, PlatformUp, BudgetNear, BudgetReached,
 		ReloadFailed, ReloadFixed, DiskLow, BackupFailed, DataDamaged,
 	}
 }

@@ -10,8 +10,8 @@ type Pace struct {
 	GiveUp  time.Duration // how old a delivery gets, if it was tried often enough: 24 h
 	Request time.Duration // of one request: 10 s
 	Chat    time.Duration // between two messages to the admins; what comes meanwhile is one list: 1 min
-	Outage  time.Duration // how long a server is down before anybody is told; most are back at once when they are started again: 1 min
-	Look    time.Duration // between two looks at servers and models: 5 s
+	Outage  time.Duration // how long a server or platform is down before anybody is told; most are back at once: 1 min
+	Look    time.Duration // between two looks at servers, models and platforms: 5 s
 }
 
 func (p Pace) withDefaults() Pace {

@@ -28,11 +28,12 @@ type Data struct {
 	Summary string `json:"summary"`
 	// Task is a Task, or in an outcome that was asked for the whole task as the
 	// HTTP API has it.
-	Task    json.RawMessage `json:"task,omitempty"`
-	Server  *Part           `json:"server,omitempty"`
-	Model   *Part           `json:"model,omitempty"`
-	Webhook *Part           `json:"webhook,omitempty"`
-	Budget  *Budget         `json:"budget,omitempty"`
+	Task     json.RawMessage `json:"task,omitempty"`
+	Server   *Part           `json:"server,omitempty"`
+	Model    *Part           `json:"model,omitempty"`
+	Platform *Part           `json:"platform,omitempty"`
+	Webhook  *Part           `json:"webhook,omitempty"`
+	Budget   *Budget         `json:"budget,omitempty"`
 	// Problem is what is wrong, where neither of these says it.
 	Problem string `json:"problem,omitempty"`
 	Path    string `json:"path,omitempty"` // of the file that it is about

@@ -52,7 +52,7 @@ func (o outages) look(kind string, parts []Health, patience time.Duration, now t
 	return changes
 }
 
-// watchParts tells of servers and models that are down, and up again, until ctx
+// watchParts tells of servers, models and platforms that are down, and up again, until ctx
 // ends.
 func (a *Alerts) watchParts(ctx context.Context) {
 	seen := outages{}
@@ -73,21 +73,33 @@ func (a *Alerts) watchParts(ctx context.Context) {
 	}
 }
 
+// partKind is what there is to know about a kind of parts.
+type partKind struct {
+	name, words string
+	list        func() []Health
+	patience    time.Duration
+	down, up    string
+	field       func(*Data) **Part
+}
+
+// parts are the kinds of parts that are watched. Models have patience of their own.
+func (a *Alerts) parts() []partKind {
+	return []partKind{
+		{"server", "tool server", a.Servers, a.Pace.Outage, ServerDown, ServerUp, func(d *Data) **Part { return &d.Server }},
+		{"model", "language model", a.Models, 0, ModelDown, ModelUp, func(d *Data) **Part { return &d.Model }},
+		{"platform", "connection to", a.Platforms, a.Pace.Outage, PlatformDown, PlatformUp, func(d *Data) **Part { return &d.Platform }},
+	}
+}
+
 func (a *Alerts) lookAtParts(ctx context.Context, seen outages) error {
 	before := maps.Clone(seen)
 	now := a.Now()
-	if a.Servers != nil {
-		for _, c := range seen.look("server", a.Servers(), a.Pace.Outage, now) {
-			part := &Part{Name: c.Name, Problem: c.Problem, Hint: c.Hint, Since: c.since.UTC()}
-			if err := a.tellPart(ctx, c, ServerDown, ServerUp, "The tool server", Data{Server: part}); err != nil {
-				return restore(seen, before, err)
-			}
+	for _, k := range a.parts() {
+		if k.list == nil {
+			continue
 		}
-	}
-	if a.Models != nil {
-		for _, c := range seen.look("model", a.Models(), 0, now) {
-			part := &Part{Name: c.Name, Problem: c.Problem, Hint: c.Hint, Since: c.since.UTC()}
-			if err := a.tellPart(ctx, c, ModelDown, ModelUp, "The language model", Data{Model: part}); err != nil {
+		for _, c := range seen.look(k.name, k.list(), k.patience, now) {
+			if err := a.tellPart(ctx, k, c); err != nil {
 				return restore(seen, before, err)
 			}
 		}
@@ -110,11 +122,12 @@ func restore(seen, before outages, err error) error {
 
 // tellPart queues that a part is down or up again. The id of the occasion holds
 // when it went down, so that it is told once.
-func (a *Alerts) tellPart(ctx context.Context, c change, down, up, what string, d Data) error {
-	kind := down
-	d.Summary = fmt.Sprintf("%s %s does not work.", what, c.Name)
+func (a *Alerts) tellPart(ctx context.Context, k partKind, c change) error {
+	kind, verb := k.down, "does not work"
 	if c.Up {
-		kind, d.Summary = up, fmt.Sprintf("%s %s works again.", what, c.Name)
+		kind, verb = k.up, "works again"
 	}
+	d := Data{Summary: fmt.Sprintf("The %s %s %s.", k.words, c.Name, verb)}
+	*k.field(&d) = &Part{Name: c.Name, Problem: c.Problem, Hint: c.Hint, Since: c.since.UTC()}
 	return a.queue(ctx, a.deliveries(occasion{kind: kind, id: fmt.Sprintf("%s-%d", c.Name, c.since.UnixMilli()), data: d}))
 }

@@ -17,7 +17,7 @@ import (
 func (d *daemon) newAlerts(config *conf.Config) *alerts.Alerts {
 	service := contexts.New(contexts.Config{Store: d.app.store, Inbox: d.app.inbox, Webhooks: d.webhooks, Now: d.app.clock.Now})
 	return alerts.New(alerts.Options{
-		Store: d.app.store, Tell: d.app.inbox.TellNews, Servers: d.servers, Models: d.modelHealth, Hide: d.hidden, Log: d.log, Now: time.Now,
+		Store: d.app.store, Tell: d.app.inbox.TellNews, Servers: d.servers, Models: d.modelHealth, Platforms: d.platformHealth, Hide: d.hidden, Log: d.log, Now: time.Now,
 		Version: readBuild().version, Metrics: d.app.metrics, Config: config.Alerts,
 		Task: func(ctx context.Context, id tasks.ID) (contexts.Task, error) {
 			return service.Get(ctx, contexts.Principal{Name: "alerts", Role: contexts.RoleAdmin, Chats: []string{"*"}}, id)
@@ -42,6 +42,19 @@ func (d *daemon) modelHealth() []alerts.Health {
 	var list []alerts.Health
 	for name, h := range d.models.Health() {
 		list = append(list, alerts.Health{Name: name, Up: !h.Down, Down: h.Down, Problem: h.Cause, Hint: h.Hint})
+	}
+	return list
+}
+
+// platformHealth tells how the platforms stand.
+func (d *daemon) platformHealth() []alerts.Health {
+	var list []alerts.Health
+	for _, p := range d.platforms {
+		h := alerts.Health{Name: p.Name(), Up: true}
+		if err := p.Ready(); err != nil {
+			h = alerts.Health{Name: p.Name(), Down: true, Problem: err.Error()}
+		}
+		list = append(list, h)
 	}
 	return list
 }

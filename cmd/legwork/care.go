@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"legwork/alerts"
 	"legwork/conf"
 	"legwork/store/bolt"
 	"legwork/store/care"
@@ -96,6 +97,7 @@ func (a *app) damaged(ctx context.Context, id tasks.ID, cause error) {
 		return
 	}
 	a.inbox.TellAdmins(ctx, "admin.task_damaged", map[string]any{"Task": string(id), "Problem": firstLines(cause.Error(), 3)})
+	a.alerts.Raise(ctx, alerts.DataDamaged, "The record of task "+string(id)+" is damaged and no backup has it.", bolt.FileName, firstLines(cause.Error(), 3))
 }
 
 // tellLoss tells the admins that the data file was replaced.
@@ -105,4 +107,5 @@ func (a *app) tellLoss(ctx context.Context, l bolt.Loss) {
 		data["Date"] = l.From.Format("2006-01-02 15:04")
 	}
 	a.inbox.TellAdmins(ctx, "admin.data_restored", data)
+	a.alerts.Raise(ctx, alerts.DataDamaged, "The stored data was damaged and was put together anew.", l.Aside, "")
 }
