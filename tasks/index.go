@@ -11,7 +11,7 @@ import (
 // events, so that a list reads no journals.
 type Row struct {
 	Task    ID
-	Chat    bot.Chat
+	Chat    bot.Chat // of a task that was over when its chat moved: as it was
 	From    bot.Person
 	Goal    string    // its beginning, at most 500 bytes
 	Status  string    // as planner.State.Status has it

@@ -69,6 +69,7 @@ func TestSameAsMemory(t *testing.T) {
 			"spend":     p.spend,
 			"schedule":  p.schedule,
 			"summarise": p.summarise,
+			"post":      p.post,
 		})
 		p.check(r)
 	})
@@ -185,6 +186,50 @@ func (p *pair) check(r *rapid.T) {
 	id := p.id(r)
 	p.same(r, "Room", func(s tasks.Store) (any, error) { return p.reserved(s.Room, id, "probe", 1000, 1) })
 	p.same(r, "Live of all", func(s tasks.Store) (any, error) { return s.Live(p.t.Context(), "") })
+	p.checkIndex(r)
+}
+
+// checkIndex reads lists, counts, feed, audit log and deliveries.
+func (p *pair) checkIndex(r *rapid.T) {
+	q := tasks.TaskQuery{Limit: rapid.IntRange(1, 4).Draw(r, "limit"), Before: p.id(r)}
+	for _, rooms := range [][]string{nil, {"test:*"}, {"test:1"}} {
+		q.Rooms = rooms
+		for _, statuses := range [][]string{nil, {"stopped", "failed"}, {"planning", "done"}} {
+			q.Statuses = statuses
+			p.same(r, "Tasks", func(s tasks.Store) (any, error) {
+				rows, more, err := s.Tasks(p.t.Context(), q)
+				return []any{rows, more}, err
+			})
+		}
+	}
+	p.same(r, "Counts", func(s tasks.Store) (any, error) { return s.Counts(p.t.Context()) })
+	p.same(r, "Feed", func(s tasks.Store) (any, error) {
+		entries, oldest, newest, err := s.Feed(p.t.Context(), 3, 1000)
+		return []any{entries, oldest, newest}, err
+	})
+	p.same(r, "AuditLog", func(s tasks.Store) (any, error) { return s.AuditLog(p.t.Context(), 0, 1000) })
+	p.same(r, "Outgoing", func(s tasks.Store) (any, error) {
+		due, next, err := s.Outgoing(p.t.Context(), p.times(3), 3, "ci")
+		return []any{due, next}, err
+	})
+}
+
+// post enters something into the audit log, queues a delivery or tries one.
+func (p *pair) post(r *rapid.T) {
+	id, at := fmt.Sprint("d", rapid.IntRange(0, 3).Draw(r, "delivery")), p.times(rapid.IntRange(0, 5).Draw(r, "at"))
+	switch rapid.IntRange(0, 3).Draw(r, "what") {
+	case 0:
+		p.same(r, "Record", func(s tasks.Store) (any, error) {
+			return nil, s.Record(p.t.Context(), tasks.AuditEntry{Who: "test:ann", Action: "pause"})
+		})
+	case 1:
+		p.same(r, "Tried", func(s tasks.Store) (any, error) { return nil, s.Tried(p.t.Context(), id, at) })
+	case 2:
+		p.same(r, "Tried", func(s tasks.Store) (any, error) { return nil, s.Tried(p.t.Context(), id, time.Time{}) })
+	default:
+		d := tasks.Delivery{ID: id, Webhook: rapid.SampledFrom([]string{"ops", "ci", ""}).Draw(r, "webhook"), At: at, Next: at}
+		p.same(r, "Queue", func(s tasks.Store) (any, error) { return nil, s.Queue(p.t.Context(), d) })
+	}
 }
 
 // spend reserves, settles or asks for room.

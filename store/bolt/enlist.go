@@ -54,6 +54,7 @@ func (s *Store) enlist(ctx context.Context) error {
 // enlistFrom takes half of the time at most.
 func (s *Store) enlistFrom(ctx context.Context, before tasks.ID) error {
 	start := s.now()
+	s.log.InfoContext(ctx, "earlier tasks come into the lists, the newest first")
 	for before != "" {
 		begun := s.now()
 		next, err := s.enlistSome(ctx, before)
