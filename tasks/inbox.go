@@ -180,7 +180,7 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 	for _, r := range list {
 		own := receipts[:len(r.store)]
 		receipts = receipts[len(r.store):]
-		in.follow(ctx, r, own)
+		in.follow(about(ctx, r.message), r, own)
 	}
 	return nil
 }

@@ -14,11 +14,16 @@ type arrivals []*telemetry.Span
 
 // begin notes a message.
 func (a *arrivals) begin(ctx context.Context, t *telemetry.Tracer, m bot.Message) context.Context {
-	ctx, span := t.Begin(ctx, telemetry.Consumer, "message", "")
+	ctx, span := t.Begin(about(ctx, m), telemetry.Consumer, "message", "")
 	span.Text(telemetry.PlatformKey, m.Chat.Platform)
 	span.Truth(telemetry.ChatPrivate, m.Chat.Private)
 	*a = append(*a, span)
 	return ctx
+}
+
+// about has the lines of the log say which chat they are about.
+func about(ctx context.Context, m bot.Message) context.Context {
+	return telemetry.About(ctx, telemetry.Subject{Chat: m.Chat.Key()})
 }
 
 func (a *arrivals) end(err error) {

@@ -28,7 +28,7 @@ type front struct {
 // ServeHTTP implements http.Handler.
 func (f front) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	begun, id := time.Now(), requestID(r)
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(telemetry.About(r.Context(), telemetry.Subject{Request: id}))
 	defer cancel()
 	w := &writer{ResponseWriter: to}
 	if r.Method == http.MethodHead {

@@ -20,6 +20,7 @@ import (
 	"legwork/llm"
 	"legwork/redact"
 	"legwork/tasks"
+	"legwork/telemetry"
 )
 
 // conversation is what the commands that chat differ in.
@@ -154,5 +155,5 @@ func newLog(l conf.Log, out io.Writer, hidden *redact.Redactor) *slog.Logger {
 	if l.Format == "json" {
 		handler = slog.NewJSONHandler(out, options)
 	}
-	return slog.New(redact.Handler(handler, hidden))
+	return slog.New(telemetry.LogHandler(redact.Handler(handler, hidden)))
 }

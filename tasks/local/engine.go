@@ -119,6 +119,7 @@ func (e *Engine) admit(ctx context.Context, id tasks.ID) {
 // care looks after a task, again and again while its journal cannot be read or
 // written.
 func (e *Engine) care(ctx context.Context, f *file) {
+	ctx = telemetry.About(ctx, telemetry.Subject{Task: string(f.id), Chat: f.chat.Key()})
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		rest, err := e.look(ctx, f)
 		if err == nil && rest != nil {

@@ -230,6 +230,11 @@ func TestTrace(t *testing.T) {
 	p.stops()
 	all := to.until(t, "the rest", func([]span) bool { return true }) // an end hands on what is left
 
+	for line := range strings.Lines(p.err.String()) {
+		if strings.Contains(line, " task=") && !strings.Contains(line, " chat=telegram:2") {
+			t.Errorf("a line of the log about a task does not name its chat: %s", line)
+		}
+	}
 	whole := trace(t, all)
 	for _, want := range []string{
 		"message", "store open", "task", "plan", "chat fake", "work", "execute_tool desk.lookup", "execute_tool desk.slow", "review", "show",
