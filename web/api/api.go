@@ -32,6 +32,8 @@ type Config struct {
 	// Heartbeat is how often a stream without messages says that it is alive. 0:
 	// 15 s.
 	Heartbeat time.Duration
+	// Patience is how long one write to a client may take. 0: 30 s.
+	Patience time.Duration
 	// Metrics counts the streams. Nil: nobody does.
 	Metrics *telemetry.Metrics
 	// Log hears of what went wrong inside. Nil: nobody does.
@@ -65,6 +67,9 @@ func New(c Config) *API {
 	}
 	if c.Heartbeat == 0 {
 		c.Heartbeat = 15 * time.Second
+	}
+	if c.Patience == 0 {
+		c.Patience = 30 * time.Second
 	}
 	a := &API{calls: calls{c}}
 	a.routes = sync.OnceValue(a.build)

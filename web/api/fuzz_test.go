@@ -1,11 +1,14 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/tasks/contexts"
 )
@@ -34,6 +37,52 @@ func fuzz(f *testing.F, method, path, kind string, seeds ...string) {
 		}
 		if got.status < 300 && !json.Valid(body) {
 			t.Errorf("%s %s with %q, which is no JSON: got %d", method, path, body, got.status)
+		}
+	})
+}
+
+// FuzzHeaders sends what stands beside bodies: addresses, queries, versions,
+// preferences, places in streams.
+func FuzzHeaders(f *testing.F) {
+	h := newHouse(f)
+	id := string(h.share("agent").ID)
+	handler := h.api.Handler()
+	for _, seed := range [][]string{
+		{"/v1/tasks/" + id + "/state", "keys=a,b&after=0", `"0", W/"1"`, "wait=0"},
+		{"/v1/tasks", "cursor=dGFza3M6eA&limit=3", "*", "respond-async, wait=\"1\""},
+		{"/v1/tasks/" + id + "/events", "after=99999", "7", "wait=-1"},
+		{"/v1/audit", "cursor=YXVkaXQ6MQ", `"`, ""},
+		{"/v1/usage", "by=user,day&from=2026-02-30", `W/`, "wait=1;x=2"},
+		{"/v1/tasks/" + id + "/context/1", "offset=3&limit=4", "", ""},
+		{"/v1/tasks/%00", "%zz", "x", "wait"},
+		{"/v1/approvals/" + id + ".2.0", "", "", ""},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3])
+	}
+	f.Fuzz(func(t *testing.T, path, query, tags, prefer string) {
+		if !strings.HasPrefix(path, "/v1/") || strings.Contains(prefer, "wait") && len(prefer) > 6 {
+			t.Skip("waits for long")
+		}
+		address, err := url.ParseRequestURI(path)
+		if err != nil {
+			t.Skip("no address")
+		}
+		address.RawQuery = query
+		ctx, cancel := context.WithTimeout(contexts.With(t.Context(), principal("admin")), 20*time.Millisecond)
+		defer cancel()
+		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodOptions} {
+			r := httptest.NewRequestWithContext(ctx, method, "/", strings.NewReader(`{"a":1}`))
+			r.URL = address
+			for name, value := range map[string]string{"If-Match": tags, "If-None-Match": tags, "Last-Event-ID": tags, "Idempotency-Key": tags, "Prefer": prefer, "Content-Type": aJSON} {
+				r.Header.Set(name, value)
+			}
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			got := answer{w.Code, w.Header(), w.Body.Bytes()}
+			h.contract.check(t, method, address.EscapedPath(), got)
+			if got.status >= http.StatusInternalServerError && ctx.Err() == nil {
+				t.Errorf("%s %s?%s %q %q: got %d %s", method, path, query, tags, prefer, got.status, got.body)
+			}
 		}
 	})
 }

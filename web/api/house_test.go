@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,7 +30,8 @@ type house struct {
 	api  *api.API
 	stop chan struct{} // closed when it stops
 
-	contract *contract // that every reply has to keep
+	contract *contract     // that every reply has to keep
+	streams  *atomic.Int64 // requests for streams that are under way
 }
 
 // in is the house in a part of a test.
@@ -46,12 +49,19 @@ func newHouse(t testing.TB) *house {
 	})
 	h := &house{Kit: kit, t: t, stop: make(chan struct{})}
 	service := contexts.New(contexts.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
-	h.api = api.New(api.Config{Service: service, Version: "1.2.3", Stop: h.stop, Heartbeat: time.Second})
+	h.streams = &atomic.Int64{}
+	h.api = api.New(api.Config{Patience: time.Second, Service: service, Version: "1.2.3", Stop: h.stop, Heartbeat: time.Second})
 	h.contract = readContract(t, h.api)
 	handler := h.api.Handler()
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			h.streams.Add(1)
+			defer h.streams.Add(-1)
+		}
 		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), principal(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))))
 	}))
+	web.Listener = narrow{web.Listener}
+	web.Start()
 	h.url = web.URL
 	t.Cleanup(func() {
 		web.CloseClientConnections()
@@ -77,6 +87,27 @@ func principal(token string) contexts.Principal {
 		p.Chats = []string{"api:*"}
 	}
 	return p
+}
+
+// narrow gives connections that hold little of what was not taken yet.
+type narrow struct{ net.Listener }
+
+func (n narrow) Accept() (net.Conn, error) {
+	conn, err := n.Listener.Accept()
+	if err == nil {
+		err = conn.(*net.TCPConn).SetWriteBuffer(16 << 10)
+	}
+	return conn, err
+}
+
+// until waits until something holds.
+func (h *house) until(what string, holds func() bool) {
+	h.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); <-time.After(time.Millisecond) {
+		if time.Now().After(deadline) {
+			h.t.Fatalf("%s did not come", what)
+		}
+	}
 }
 
 // answer is a reply.

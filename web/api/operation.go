@@ -40,7 +40,7 @@ type reply struct {
 
 // register leads requests to a handler, and its errors to one place.
 func register[I, O any](c *calls, h huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
-	op := o.huma(h.OpenAPI().Components)
+	op := o.huma(c, h.OpenAPI().Components)
 	if o.body != nil {
 		op.Middlewares = append(op.Middlewares, exact(h.OpenAPI()))
 	}
@@ -57,7 +57,7 @@ func register[I, O any](c *calls, h huma.API, o operation, handle func(context.C
 // huma is the operation as the library has it. The body was read within the
 // server's time already (checkBody), so no further limit is set on reading: one
 // would end a request that waits for something.
-func (o operation) huma(shared *huma.Components) huma.Operation {
+func (o operation) huma(c *calls, shared *huma.Components) huma.Operation {
 	if o.status == 0 {
 		o.status = http.StatusOK
 	}
@@ -72,7 +72,7 @@ func (o operation) huma(shared *huma.Components) huma.Operation {
 		op.Responses[strconv.Itoa(status)] = problemResponse(shared, problems)
 	}
 	if o.waits {
-		op.Middlewares = append(op.Middlewares, patient)
+		op.Middlewares = append(op.Middlewares, c.patient)
 	}
 	return op
 }
@@ -110,13 +110,13 @@ func (o operation) statuses() map[int][]code {
 
 // patient lifts the server's limits from requests that may have to wait; the
 // reply still has to go out in time.
-func patient(ctx huma.Context, next func(huma.Context)) {
+func (c *calls) patient(ctx huma.Context, next func(huma.Context)) {
 	wait := waiting(ctx.Header("Prefer"))
 	if wait > 0 {
 		_, w := humago.Unwrap(ctx)
 		rc := http.NewResponseController(w)
 		_ = rc.SetReadDeadline(time.Time{}) // a server without deadlines needs none lifted
-		_ = rc.SetWriteDeadline(soon(wait + writeTime))
+		_ = rc.SetWriteDeadline(soon(wait + c.Patience))
 	}
 	next(ctx)
 }
@@ -125,6 +125,3 @@ func patient(ctx huma.Context, next func(huma.Context)) {
 func soon(span time.Duration) time.Time {
 	return time.Now().Add(span)
 }
-
-// writeTime is how long one write to a client may take.
-const writeTime = 30 * time.Second

@@ -94,7 +94,7 @@ func (c *calls) stream(hc huma.Context, run func(context.Context, *stream) error
 	defer c.Metrics.Followed()()
 	ctx, done := c.until(r.Context(), 0)
 	defer done()
-	s := &stream{w: w, rc: http.NewResponseController(w)}
+	s := &stream{w: w, patience: c.Patience, rc: http.NewResponseController(w)}
 	// Otherwise the server would take a request for cut off when its time for reading
 	// one is over.
 	_ = s.rc.SetReadDeadline(time.Time{})
@@ -118,6 +118,8 @@ type stream struct {
 	w   http.ResponseWriter
 	rc  *http.ResponseController
 	buf bytes.Buffer
+
+	patience time.Duration // for one write
 }
 
 // goneError says that the client does not take what is sent.
@@ -125,7 +127,7 @@ type goneError struct{ error }
 
 // write sends text, and gives up on a client that does not take it in time.
 func (s *stream) write(text string) error {
-	_ = s.rc.SetWriteDeadline(soon(writeTime))
+	_ = s.rc.SetWriteDeadline(soon(s.patience))
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return &goneError{err}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -165,6 +166,45 @@ func TestStreamsEndWithTheProcess(t *testing.T) {
 	<-begun
 	close(h.stop)
 	all.Wait() // the test's own time is what they would otherwise take
+}
+
+// TestSilentClient: who asks for a stream and takes nothing of it is left alone
+// after a while, and holds up nobody.
+func TestSilentClient(t *testing.T) {
+	h := newHouse(t)
+	id := string(h.share("agent").ID)
+	filler := strings.Repeat("x", 12<<10)
+	post := func() {
+		want[contexts.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "thought", "content": filler}})
+	}
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "GET /v1/tasks/"+id+"/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer viewer\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	h.until("a stream", func() bool { return h.streams.Load() == 1 })
+	for range 100 {
+		post()
+	}
+	h.until("its end", func() bool { return h.streams.Load() == 0 })
+}
+
+// TestHeadOfStream: the head comes at once, and no stream.
+func TestHeadOfStream(t *testing.T) {
+	h := newHouse(t)
+	id := string(h.share("agent").ID)
+	for _, path := range []string{"/v1/events", "/v1/tasks/" + id + "/events"} {
+		got := h.do(request{method: "HEAD", path: path})
+		if got.status != 200 || got.header.Get("Content-Type") != "text/event-stream" {
+			t.Errorf("%s: got %d %v", path, got.status, got.header)
+		}
+	}
 }
 
 // TestHeartbeat: a stream in which nothing happens says that it is alive, and the
