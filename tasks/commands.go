@@ -271,8 +271,12 @@ func (in *Inbox) opening(ctx context.Context, r *routed, goal string) (*planner.
 
 // opens is the delivery that opens a task under a dedupe key.
 func (in *Inbox) opens(key string, chat bot.Chat, o *planner.Opening) Inbound {
-	now := in.Now()
-	return Inbound{Key: key, Chat: chat, ID: NewID(now), Open: &planner.Event{Type: planner.Opened, At: now, By: o.From.Key(), Opening: o}}
+	return in.opensAs(in.ids.next(in.Now()), key, chat, o)
+}
+
+// opensAs is opens for a task of that id.
+func (in *Inbox) opensAs(id ID, key string, chat bot.Chat, o *planner.Opening) Inbound {
+	return Inbound{Key: key, Chat: chat, ID: id, Open: &planner.Event{Type: planner.Opened, At: in.Now(), By: o.From.Key(), Opening: o}}
 }
 
 // question opens a task, unless the message is guidance for a running one that

@@ -32,6 +32,7 @@ type Inbox struct {
 	budgets   *budgetWatch
 	once      *once
 	quotas    quotas
+	ids       ids
 	granting  sync.Mutex // guards the grants of chats, which are read, changed and stored as one
 	changing  sync.Mutex // and so what was told of changed tools
 	prompting sync.Mutex // and so what a prompt still lacks

@@ -40,7 +40,7 @@ type Order struct {
 // Start opens a task. It is in a conversation of its own, so that it waits for
 // no other. ErrFull, ErrCrowded.
 func (in *Inbox) Start(ctx context.Context, o Order) (Receipt, error) {
-	id := NewID(in.Now())
+	id := in.ids.next(in.Now())
 	chat := bot.Chat{Platform: PlatformAPI, ID: o.From.ID, Thread: string(id), Private: true}
 	if err := in.admitTask(ctx, chat.Room(), o.External); err != nil {
 		return Receipt{}, err
@@ -51,9 +51,7 @@ func (in *Inbox) Start(ctx context.Context, o Order) (Receipt, error) {
 		return Receipt{}, err
 	}
 	opening.Notify, opening.External = o.Notify, o.External
-	item := in.opens(o.Key, chat, opening)
-	item.ID = id
-	return in.order(ctx, &r, o, item)
+	return in.order(ctx, &r, o, in.opensAs(id, o.Key, chat, opening))
 }
 
 // Again opens a task anew with the question of an earlier one that was asked in
