@@ -163,7 +163,7 @@ func (d *decoder) weakTokens(c *Config) {
 		}
 	}
 	if host, _ := listenProblem(c.HTTP.Listen); c.HTTP.Listen != "" && !loopback(host) {
-		d.warn(c, "http.listen", "is open to other machines, and tokens cross the network readable; let a proxy that speaks TLS listen there (docs/api.md), and legwork on %s", DefaultListen)
+		d.warn(c, "http.listen", "is open to other machines, and tokens cross the network readable; let a proxy that speaks TLS listen there (docs/security.md), and legwork on %s", DefaultListen)
 	}
 }
 
