@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,8 +70,10 @@ func TestListInPages(t *testing.T) {
 	h := newHouse(t)
 	var ids []string
 	for range 7 {
-		ids = append([]string{string(h.share("agent").ID)}, ids...)
+		ids = append(ids, string(h.share("agent").ID))
 	}
+	slices.Sort(ids) // those of one millisecond are in no order of making
+	slices.Reverse(ids)
 	var got []string
 	path := "/v1/tasks?limit=3&state=working,waiting&chat=api:agent"
 	for pages := 1; ; pages++ {
