@@ -46,7 +46,7 @@ func newHall(ctx context.Context, dir string, respond func(llmfake.Request) llmf
 		return nil, err
 	}
 	fake := llmfake.Options{Respond: respond, Log: filepath.Join(dir, "model.jsonl")}
-	if h.rig, err = assemble(groups(), dir, fake, 0, 64, t, s); err != nil {
+	if h.rig, err = assemble(groups(), dir, fake, 0, 64, eyes{}, t, s); err != nil {
 		return nil, err
 	}
 	running, cancel := context.WithCancel(context.Background())

@@ -65,6 +65,7 @@ func parts(messages int) []part {
 	return []part{
 		{"parallel", measureParallel},
 		{"question", measureQuestion},
+		{"watched", measureWatched},
 		{"feedback", measureFeedback},
 		{"crowd", measureCrowd},
 		{"order", measureOrder},

@@ -55,8 +55,17 @@ func newRig(dir string, respond func(llmfake.Request) llmfake.Response, toolDela
 
 // newRigOf is newRig with other groups.
 func newRigOf(groups tools.Config, dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration) (*rig, error) {
+	return recorded(groups, dir, respond, toolDelay, eyes{})
+}
+
+// newWatchedRig is newRig with somebody who is told what it does.
+func newWatchedRig(dir string, respond func(llmfake.Request) llmfake.Response, e eyes) (*rig, error) {
+	return recorded(groups(), dir, respond, 0, e)
+}
+
+func recorded(groups tools.Config, dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration, e eyes) (*rig, error) {
 	recorder := enginetest.NewRecorder()
-	r, err := assemble(groups, dir, llmfake.Options{Respond: respond}, toolDelay, 8, recorder)
+	r, err := assemble(groups, dir, llmfake.Options{Respond: respond}, toolDelay, 8, e, recorder)
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +74,14 @@ func newRigOf(groups tools.Config, dir string, respond func(llmfake.Request) llm
 }
 
 // assemble starts everything, with those groups, for those platforms, which the caller runs;
-// concurrent tasks work at a time.
-func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay time.Duration, concurrent int, platforms ...bot.Platform) (*rig, error) {
+// concurrent tasks work at a time, and e is told of what they do.
+func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay time.Duration, concurrent int, e eyes, platforms ...bot.Platform) (*rig, error) {
 	log := slog.New(slog.DiscardHandler)
 	texts, err := i18n.Load("")
 	if err != nil {
 		return nil, err
 	}
-	manager, err := tools.New(groups, tools.Options{})
+	manager, err := tools.New(groups, tools.Options{Metrics: e.metrics})
 	if err != nil {
 		return nil, err
 	}
@@ -80,11 +89,11 @@ func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay t
 	if r.fake, err = llmfake.Start(fake); err != nil {
 		return nil, err
 	}
-	r.models, err = llm.New(llm.Config{Models: map[string]llm.ModelConfig{"main": {BaseURL: r.fake.URL, APIKey: "bench", Model: "bench"}}}, llm.Options{})
+	r.models, err = llm.New(llm.Config{Models: map[string]llm.ModelConfig{"main": {BaseURL: r.fake.URL, APIKey: "bench", Model: "bench"}}}, llm.Options{Metrics: e.metrics})
 	if err != nil {
 		return nil, err
 	}
-	if r.store, err = bolt.Open(context.Background(), dir, bolt.Options{}); err != nil {
+	if r.store, err = bolt.Open(context.Background(), dir, bolt.Options{Metrics: e.metrics}); err != nil {
 		return nil, err
 	}
 	chats := tasks.Chats{}
@@ -93,12 +102,13 @@ func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay t
 	}
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: r.store, Model: r.models, Tools: slowly{toolbox.New(manager), toolDelay}, Texts: texts, Chats: chats, Log: log, Now: time.Now,
-		Prompts: tasks.PromptRules{PromptBytes: r.models.PromptBytes},
+		Prompts: tasks.PromptRules{PromptBytes: r.models.PromptBytes}, Tracer: e.tracer,
 	})
-	r.engine = local.New(local.Config{Store: r.store, Executor: executor, Log: log, Now: time.Now, Concurrent: concurrent})
+	r.engine = local.New(local.Config{Store: r.store, Executor: executor, Log: log, Now: time.Now, Concurrent: concurrent, Metrics: e.metrics})
 	r.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: r.store, Wake: r.engine.Wake, Texts: texts, Chats: chats, Log: log, Now: time.Now, Tools: toolbox.New(manager),
-		Rules: tasks.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin"},
+		Rules:   tasks.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin"},
+		Metrics: e.metrics, Tracer: e.tracer,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
