@@ -137,7 +137,7 @@ func putFeed(b base, c *rules.Changes) error {
 		list := c.Records[from:min(from+feedRecord, len(c.Records))]
 		body := binary.AppendUvarint(make([]byte, 0, 2+len(list)*32), uint64(len(list)))
 		for _, r := range list {
-			body = append(append(body, byte(len(r.Task))), r.Task...)
+			body = append(binary.AppendUvarint(body, uint64(len(r.Task))), r.Task...)
 			body = binary.AppendUvarint(body, uint64(r.Event.Seq))
 		}
 		key := number(c.Index.Feed + uint64(from))
@@ -173,26 +173,18 @@ func feedEntries(key, value []byte) ([]tasks.FeedEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	cursor := binary.BigEndian.Uint64(key)
-	n, size := binary.Uvarint(body)
-	if size <= 0 || n > feedRecord {
+	cursor, r := binary.BigEndian.Uint64(key), reader{rest: body}
+	n := r.number()
+	if n > feedRecord {
 		return nil, fmt.Errorf("%w: feed", tasks.ErrDamaged)
 	}
-	body = body[size:]
 	list := make([]tasks.FeedEntry, 0, n)
 	for range n {
-		if len(body) == 0 || len(body) < 1+int(body[0]) {
-			return nil, fmt.Errorf("%w: feed", tasks.ErrDamaged)
-		}
-		id := tasks.ID(body[1 : 1+body[0]])
-		body = body[1+len(id):]
-		seq, size := binary.Uvarint(body)
-		if size <= 0 {
-			return nil, fmt.Errorf("%w: feed", tasks.ErrDamaged)
-		}
-		body = body[size:]
-		list = append(list, tasks.FeedEntry{Cursor: cursor, Task: id, Seq: int(seq)})
+		list = append(list, tasks.FeedEntry{Cursor: cursor, Task: tasks.ID(r.text()), Seq: int(r.number())})
 		cursor++
+	}
+	if r.short {
+		return nil, fmt.Errorf("%w: feed", tasks.ErrDamaged)
 	}
 	return list, nil
 }
