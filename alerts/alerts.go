@@ -54,6 +54,9 @@ type Options struct {
 	Version string           // of legwork, told to receivers
 	// Metrics count how requests to webhooks go; may be nil.
 	Metrics *telemetry.Metrics
+	// Trace is a context in the trace of a task, which the requests about it belong
+	// to. Nil: they belong to none.
+	Trace func(ctx context.Context, id tasks.ID) context.Context
 	// Transport carries the requests; nil: one that takes its proxy from the
 	// environment.
 	Transport http.RoundTripper

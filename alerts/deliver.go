@@ -11,6 +11,7 @@ import (
 
 	"legwork/tasks"
 	"legwork/tasks/contexts"
+	"legwork/telemetry"
 )
 
 // page is how many deliveries are read at once.
@@ -149,7 +150,7 @@ func (c *courier) round(ctx context.Context, name string, fails int, list []task
 		case err != nil:
 			r.problem = err.Error()
 		default:
-			r = c.finish(ctx, func(ctx context.Context) result { return c.send(ctx, w, d.ID, payload) })
+			r = c.finish(ctx, func(ctx context.Context) result { return c.traced(ctx, w, d, payload) })
 		}
 		if ctx.Err() != nil && r.outcome != delivered {
 			break // nothing is known of it
@@ -160,6 +161,20 @@ func (c *courier) round(ctx context.Context, name string, fails int, list []task
 		}
 	}
 	return round{webhook: name, fails: fails}
+}
+
+// traced sends a delivery in the trace of its task.
+func (c *courier) traced(ctx context.Context, w Webhook, d tasks.Delivery, payload []byte) result {
+	if c.Trace != nil && d.Task != "" {
+		ctx = c.Trace(ctx, d.Task)
+	}
+	ctx, span := telemetry.Start(ctx, telemetry.Client, "webhook "+d.Webhook)
+	r := c.send(ctx, w, d.ID, payload)
+	if r.outcome != delivered {
+		span.Fail(r.outcome)
+	}
+	span.End(nil)
+	return r
 }
 
 // finish lets a request that is under way at the very end have a little time: one

@@ -112,6 +112,9 @@ func (s sender) request(ctx context.Context, w Webhook, id string, payload []byt
 		return nil, errors.New("its url is not the address of a program")
 	}
 	r.Header.Set("Content-Type", "application/json")
+	if at := telemetry.Traceparent(ctx); at != "" {
+		r.Header.Set("Traceparent", at)
+	}
 	r.Header.Set("User-Agent", strings.TrimSuffix("legwork/"+s.version, "/"))
 	r.Header.Set(standardwebhooks.HeaderWebhookID, id)
 	r.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))

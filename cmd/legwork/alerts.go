@@ -18,7 +18,7 @@ func (d *daemon) newAlerts(config *conf.Config) *alerts.Alerts {
 	service := contexts.New(contexts.Config{Store: d.app.store, Inbox: d.app.inbox, Webhooks: d.webhooks, Now: d.app.clock.Now})
 	return alerts.New(alerts.Options{
 		Store: d.app.store, Tell: d.app.inbox.TellNews, Servers: d.servers, Models: d.modelHealth, Platforms: d.platformHealth, Hide: d.hidden, Log: d.log, Now: time.Now,
-		Version: readBuild().version, Metrics: d.app.metrics, Config: config.Alerts,
+		Version: readBuild().version, Metrics: d.app.metrics, Trace: d.app.trace, Config: config.Alerts,
 		Task: func(ctx context.Context, id tasks.ID) (contexts.Task, error) {
 			return service.Get(ctx, contexts.Principal{Name: "alerts", Role: contexts.RoleAdmin, Chats: []string{"*"}}, id)
 		},

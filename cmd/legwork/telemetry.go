@@ -86,6 +86,18 @@ func (a *app) readStore(ctx context.Context, now *telemetry.Readings) (err error
 	return err
 }
 
+// trace is a context in the trace of a task.
+func (a *app) trace(ctx context.Context, id tasks.ID) context.Context {
+	if a.tracer == nil {
+		return ctx
+	}
+	first, err := a.store.Event(ctx, id, 1)
+	if err != nil || first.Opening == nil {
+		return ctx // it is told without its trace
+	}
+	return a.tracer.Resume(ctx, string(id), first.Opening.Trace)
+}
+
 // served counts a request. Event streams last for as long as somebody listens.
 func (w watchers) served(route, method string, status int, took time.Duration) {
 	pattern := route

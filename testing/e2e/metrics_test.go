@@ -45,7 +45,8 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s := works("1000")
 	s.http = ", tokens: [" + tokenLine("ops", "admin") + ", " + tokenLine("bot", "agent") + "]"
-	hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	hooked := make(chan string, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hooked <- r.Header.Get("Traceparent") }))
 	defer hook.Close()
 	to := newCollector(t)
 	s.more = "budget: {day_tokens: 100000000}\nalerts: {webhooks: {ops: {url: \"" + hook.URL + "\", secret: whsec_" + strings.Repeat("MfKQ", 10) + "}}}\n" +
@@ -82,6 +83,9 @@ func TestMetrics(t *testing.T) {
 	known, err := os.ReadFile(scraped)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if at := <-hooked; len(at) != 55 {
+		t.Errorf("the webhook was told the trace %q", at)
 	}
 	now := families(text)
 	for _, f := range families(string(known)) {
