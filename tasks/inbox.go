@@ -150,7 +150,7 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 		in.Metrics.Received(m.Chat.Platform, 1)
 		traced = spans.begin(ctx, in.Tracer, m) //nolint:fatcontext // each begins anew with ctx
 		r, err := in.route(traced, m, fresh)
-		r.trace(traced)
+		trace(traced, r.store)
 		var fault *panicked
 		switch {
 		case errors.As(err, &fault):

@@ -90,7 +90,7 @@ func (in *Inbox) order(ctx context.Context, r *routed, o Order, item Inbound) (R
 		opening.Groups = slices.DeleteFunc(opening.Groups, func(g string) bool { return !slices.Contains(o.Only, g) })
 	}
 	r.store = []Inbound{item}
-	r.trace(ctx)
+	trace(ctx, r.store)
 	return in.submit(ctx, r)
 }
 
@@ -109,6 +109,7 @@ func (in *Inbox) submit(ctx context.Context, r *routed) (Receipt, error) {
 	default:
 		return Receipt{}, fmt.Errorf("%w: too many tasks are not over", ErrCrowded)
 	}
+	trace(ctx, r.store)
 	receipts, err := in.Store.Open(ctx, r.store)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("storing what a program wants: %w", err)

@@ -129,6 +129,7 @@ func (in *Inbox) usePrompt(ctx context.Context, r *routed, rest string) said {
 		return in.promptFailed(ctx, r, err)
 	}
 	item.Key += "#prompt" // the command itself is stored already
+	trace(ctx, []Inbound{item})
 	receipts, err := in.Store.Open(ctx, []Inbound{item})
 	if err == nil {
 		err = in.Wake(ctx, receipts[0].Task)

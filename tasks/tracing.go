@@ -32,11 +32,11 @@ func (a *arrivals) end(err error) {
 	}
 }
 
-// trace gives the tasks that a message opens the trace of the message.
-func (r *routed) trace(ctx context.Context) {
+// trace gives the tasks that are to be opened the trace of what asked for them.
+func trace(ctx context.Context, items []Inbound) {
 	at := telemetry.Traceparent(ctx)
-	for i := range r.store {
-		if open := r.store[i].Open; open != nil && at != "" {
+	for i := range items {
+		if open := items[i].Open; open != nil && at != "" {
 			open.Opening.Trace = at
 		}
 	}

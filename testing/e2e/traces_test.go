@@ -294,3 +294,37 @@ func (c *collector) keptSecret(t *testing.T, words ...string) {
 		}
 	}
 }
+
+// TestTraceOfProgram: what a program asks for is a part of the program's trace.
+func TestTraceOfProgram(t *testing.T) {
+	t.Parallel()
+	to := newCollector(t)
+	w := newWorld(t, plot{more: "http: {listen: 127.0.0.1:0, tokens: [" + tokenLine("ops", "operator") + "]}\n" +
+		"telemetry: {otlp_endpoint: \"" + to.URL + "\", otlp_headers: {x-key: otlp-secret-e2e}}\n"})
+	p := w.serve()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+p.address+"/v1/tasks", strings.NewReader(`{"goal": "later: a question"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + tokenOf("ops"), "Content-Type": "application/json", "Prefer": "wait=20", "Traceparent": "00-" + trace + "-" + parent + "-01",
+	} {
+		r.Header.Set(name, value)
+	}
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil || reply.StatusCode != http.StatusCreated {
+		t.Fatalf("got %v, %v, want a task", reply, err)
+	}
+	defer reply.Body.Close()
+	all := to.until(t, "the task and the request", func(all []span) bool { return has(all, "task") && has(all, "POST /v1/tasks") })
+	byName := map[string]span{}
+	for _, s := range all {
+		byName[s.Name] = s
+	}
+	request, task := byName["POST /v1/tasks"], byName["task"]
+	if request.TraceID != trace || request.ParentID != parent || task.TraceID != trace || task.ParentID != request.SpanID || byName["plan"].ParentID != task.SpanID {
+		t.Errorf("the request is %+v, the task %+v, its plan %+v", request, task, byName["plan"])
+	}
+	p.stops()
+}
