@@ -2,17 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -30,9 +24,12 @@ const (
 	readOpen  = 20 // of so many tasks one is not over
 	readTurns = 2000
 	readPage  = 50
+	readDeep  = readTurns / 8         // pages of a state, one after the other
 	maxRead   = 10 * time.Millisecond // 99th percentile
-	readToken = "bench-token-that-nobody-else-has"
 )
+
+// readStates are the states that tasks are in.
+func readStates() []string { return []string{"done", "stopped", "working"} }
 
 // measureReads reads random pages and tasks of a store that holds many tasks, by
 // itself and over the API of the daemon.
@@ -144,73 +141,44 @@ func readAPI(ctx context.Context, dir string, ids []tasks.ID) ([]figure, error) 
 	if err != nil {
 		return nil, err
 	}
-	base, err := h.open()
+	p, err := h.open()
 	if err != nil {
 		return nil, errors.Join(err, h.close())
 	}
+	defer p.close()
 	d, err := h.start(ctx)
 	if err != nil {
 		return nil, errors.Join(err, h.close())
 	}
-	figures, err := readCalls(ctx, base, ids)
+	figures, err := readCalls(ctx, p, ids)
 	return figures, errors.Join(err, d.stop(), h.close())
 }
 
-// open lets the daemon listen at a known address, for a token without a rate.
-func (h *house) open() (base string, err error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(h.line[3])
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256([]byte(readToken))
-	own := fmt.Sprintf("http: {listen: %q, rate: 100000, tokens: [{name: bench, sha256: %s, role: admin}]}", address, hex.EncodeToString(sum[:]))
-	changed := strings.Replace(string(text), `http: {listen: "127.0.0.1:0"}`, own, 1)
-	return "http://" + address, os.WriteFile(h.line[3], []byte(changed), 0o600)
-}
-
-func readCalls(ctx context.Context, base string, ids []tasks.ID) ([]figure, error) {
+func readCalls(ctx context.Context, p *program, ids []tasks.ID) ([]figure, error) {
 	anyOf := func() string { return string(ids[rand.IntN(len(ids))]) } //nolint:gosec // any will do
-	get := func(path string) ([]byte, error) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
-		if err != nil {
-			return nil, err
-		}
-		r.Header.Set("Authorization", "Bearer "+readToken)
-		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return nil, err
-		}
-		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		if err == nil && response.StatusCode != http.StatusOK {
-			err = fmt.Errorf("GET %s: %s: %.300s", path, response.Status, body)
-		}
-		return body, err
-	}
 	var figures []figure
-	cursor := ""
+	states, cursor, state := readStates(), "", ""
 	for _, call := range []struct {
 		name string
 		path func(n int) string
 	}{
 		{"GET /v1/tasks, page by page", func(int) string { return "/v1/tasks?limit=50&cursor=" + url.QueryEscape(cursor) }},
-		{"GET /v1/tasks?state=stopped", func(int) string { return "/v1/tasks?limit=50&state=stopped" }},
+		{"GET /v1/tasks?state=", func(n int) string { return "/v1/tasks?limit=50&state=" + states[n%len(states)] }},
+		{"GET /v1/tasks?state=, page by page", func(n int) string {
+			if n%readDeep == 0 {
+				state, cursor = states[n/readDeep%len(states)], ""
+			}
+			return "/v1/tasks?limit=50&state=" + state + "&cursor=" + url.QueryEscape(cursor)
+		}},
 		{"GET /v1/tasks?chat=", func(n int) string { return "/v1/tasks?limit=50&chat=" + url.QueryEscape(readChat(n).Room()) }},
 		{"GET /v1/tasks/{id}", func(int) string { return "/v1/tasks/" + anyOf() }},
 		{"GET /v1/tasks/{id}/context", func(int) string { return "/v1/tasks/" + anyOf() + "/context" }},
+		{"GET /v1/tasks/{id}/state", func(int) string { return "/v1/tasks/" + anyOf() + "/state" }},
 	} {
 		var took []time.Duration
 		for n := range readTurns {
 			var body []byte
-			err := timed(&took, func() (err error) { body, err = get(call.path(n)); return err })
+			err := timed(&took, func() (err error) { body, err = p.get(ctx, call.path(n)); return err })
 			if err != nil {
 				return nil, err
 			}
