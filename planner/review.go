@@ -39,6 +39,12 @@ func wantsReview(values map[string]json.RawMessage) bool {
 	return json.Unmarshal(values[KeyStatus], &status) == nil && status == NeedsHumanReview
 }
 
+// IsVerdict reports that values say what only a decision about a review says.
+func IsVerdict(values map[string]json.RawMessage) bool {
+	var status string
+	return json.Unmarshal(values[KeyStatus], &status) == nil && (status == ReviewApproved || status == ReviewRejected)
+}
+
 // meddles reports that values would change what a person is to decide.
 func meddles(s State, values map[string]json.RawMessage) bool {
 	_, touched := values[KeyStatus]
@@ -46,18 +52,20 @@ func meddles(s State, values map[string]json.RawMessage) bool {
 }
 
 // reviewable reports that a person can still be asked to review: what cuts a
-// task short, and an outcome, wait for nobody.
+// task short, an outcome, and an answer of which people read the first words, wait
+// for nobody.
 func reviewable(s State) bool {
-	return !s.Settled() && (s.Phase != PhaseAnswering || s.Why == "")
+	return !s.Settled() && !s.Begun && (s.Phase != PhaseAnswering || s.Why == "")
 }
 
 // maySet reports whether values may be set from outside. A review that could not
-// be held is not begun, and agents leave alone what a person is to decide.
+// be held is not begun; agents leave alone what a person is to decide, and cannot
+// say that one has decided.
 func maySet(s State, e Event) bool {
 	if s.Limits.Reviews > 0 && s.Review == 0 && wantsReview(e.Values) {
 		return reviewable(s) && s.Reviews < s.Limits.Reviews
 	}
-	return !ByAgent(e) || !meddles(s, e.Values)
+	return !ByAgent(e) || !meddles(s, e.Values) && !IsVerdict(e.Values)
 }
 
 // noted folds what others added to the context. After an answer's first words it
@@ -89,7 +97,7 @@ func set(s State, e Event) State {
 		return s
 	}
 	s = review(s, e.Seq, nil)
-	if (s.Phase == PhaseDeciding || s.Phase == PhaseAnswering) && !s.Begun {
+	if s.Phase == PhaseDeciding || s.Phase == PhaseAnswering {
 		return decide(s, e.Seq)
 	}
 	return s
@@ -103,7 +111,7 @@ func opensReview(s State, values map[string]json.RawMessage) bool {
 func updated(s State, e Event, at Place, call CallState) (State, CallState) {
 	values := e.Reply.Calls[at.Call].Update.Values
 	switch asks := s.Limits.Reviews > 0 && s.Review == 0 && wantsReview(values); {
-	case meddles(s, values):
+	case meddles(s, values), s.Limits.Reviews > 0 && IsVerdict(values):
 		call.Kind = CallGuarded
 		return s, call
 	case !hasRoom(s, values), asks && s.Reviews >= s.Limits.Reviews:

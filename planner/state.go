@@ -196,7 +196,7 @@ const (
 	CallAsk                      // a person, by ask_person
 	CallDelegate                 // a sub-task
 	CallTooMany                  // nobody: a limit of the task is reached
-	CallGuarded                  // nobody: a person reviews, and what they are to decide cannot be changed meanwhile
+	CallGuarded                  // nobody: what a person decides about the shared state nobody else writes
 )
 
 // CallStep says how far a call is.

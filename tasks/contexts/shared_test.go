@@ -151,6 +151,22 @@ func TestAwaitShared(t *testing.T) {
 	}
 }
 
+// TestForgedVerdict: an agent cannot say that a person has decided.
+func TestForgedVerdict(t *testing.T) {
+	w := newWorld(t, nil)
+	id := w.shares().ID
+	for _, verdict := range []string{`"APPROVED"`, ` "CHANGES_REQUESTED"`} {
+		_, err := w.Merge(t.Context(), agent, id, nil, values{"status": raw(verdict), "draft": raw("1")})
+		refused(t, "an agent's "+verdict, err, contexts.ErrForbidden)
+	}
+	if got, err := w.Merge(t.Context(), operator, id, nil, values{"status": raw(`"APPROVED"`)}); err != nil || len(got.Values) != 1 {
+		t.Errorf("a person's: %v, %v", got.Values, err)
+	}
+	if _, err := w.Merge(t.Context(), agent, id, nil, values{"status": raw(`"APPROVED"`), "draft": raw("1")}); err != nil {
+		t.Errorf("an agent that leaves it as it is: %v", err)
+	}
+}
+
 // TestReview: agents ask for a review, leave what is to be decided alone, and read
 // what a person decided.
 func TestReview(t *testing.T) {
