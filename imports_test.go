@@ -45,7 +45,7 @@ store/care         | store/disk                              |
 store/storetest    | bot llm planner tasks                   | pgregory.net/rapid go-cmp
 store/rules        | bot clip llm planner tasks telemetry    |
 
-tasks/contexts     | bot clip form i18n llm planner tasks telemetry |
+tasks/contexts     | bot clip form i18n llm plainjson planner tasks telemetry |
 
 tasks              | bot bot/markdown clip form i18n llm planner plainjson schedule telemetry | ulid/v2 golang-lru/v2 levenshtein x/net
 

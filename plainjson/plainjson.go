@@ -37,6 +37,17 @@ func HugeNumber(raw []byte) (number string, found bool) {
 	return number, found
 }
 
+// NUL reports that a text or a key in raw has the character that some programs
+// take for its end.
+func NUL(raw []byte) (found bool) {
+	walk(raw, func(_ object, t json.Token) bool {
+		text, ok := t.(string)
+		found = ok && strings.ContainsRune(text, 0)
+		return !found
+	})
+	return found
+}
+
 func moderate(n string) bool {
 	if len(n) > maxExponent {
 		return false

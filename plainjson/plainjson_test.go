@@ -88,3 +88,15 @@ func FuzzKeys(f *testing.F) {
 		}
 	})
 }
+
+// TestNUL: a NUL counts wherever it is a character, and nowhere else.
+func TestNUL(t *testing.T) {
+	for raw, want := range map[string]bool{
+		`"a\u0000"`: true, `{"\u0000":1}`: true, `[{"a":["b\u0000"]}]`: true,
+		`"a\\u0000"`: false, `{"a":"b"}`: false, `0`: false, `{"a`: false,
+	} {
+		if got := plainjson.NUL([]byte(raw)); got != want {
+			t.Errorf("%s: %v", raw, got)
+		}
+	}
+}

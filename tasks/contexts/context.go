@@ -100,7 +100,8 @@ var errEnough = errors.New("enough")
 // It reads them one by one: a page of a long journal costs what it shows, and
 // large results are in memory one at a time.
 func (s *Service) each(ctx context.Context, id tasks.ID, after, last int, do func(planner.Event) error) error {
-	for seq := after + 1; seq <= last; seq++ {
+	for seq := after; seq < last; {
+		seq++
 		e, err := s.Store.Event(ctx, id, seq)
 		if err != nil {
 			return told(id, err)

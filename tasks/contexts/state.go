@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"legwork/clip"
+	"legwork/plainjson"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -233,7 +235,25 @@ func fitsJSON(field string, value json.RawMessage) error {
 	case depth(value) > maxDepth:
 		return &InvalidError{field, fmt.Sprintf("is nested more than %d deep", maxDepth)}
 	}
+	if odd := oddity(value); odd != "" {
+		return &InvalidError{field, odd}
+	}
 	return nil
+}
+
+// oddity says why some programs would read JSON in another way than others, or not
+// at all; empty when all read it alike.
+func oddity(value json.RawMessage) string {
+	if plainjson.NUL(value) {
+		return "has a text with a NUL"
+	}
+	if key, found := plainjson.RepeatedKey(value); found {
+		return fmt.Sprintf("has the key %q twice in one object", clip.Marked(key, 100))
+	}
+	if number, found := plainjson.HugeNumber(value); found {
+		return fmt.Sprintf("has the number %s, which programs cannot hold; send it as a string", clip.Marked(number, 40))
+	}
+	return ""
 }
 
 // depth is how deep lists and objects of valid JSON lie in each other.
