@@ -126,6 +126,7 @@ type Limits struct {
 	Asks        int           `json:"asks,omitempty"`         // ask_person calls; 0: no limit
 	Reads       int           `json:"reads,omitempty"`        // read_result calls of earlier tasks' results; 0: no limit
 	Notes       int           `json:"notes,omitempty"`        // messages of others in the context; 0: no limit
+	Changes     int           `json:"changes,omitempty"`      // of the shared state, after which it takes none from outside; 0: no limit
 	Reviews     int           `json:"reviews,omitempty"`      // how often people may be asked to review the shared state; 0: never, so that older journals fold as they did
 	IdleTimeout time.Duration `json:"idle_timeout,omitempty"` // of an External task: it ends when nothing happened for so long; 0: never
 }
@@ -135,7 +136,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Rounds: 6, Subtasks: 12, Parallel: 6, Turns: 20, Garbles: 2, TaskTimeout: 15 * time.Minute, AnswerTime: 2 * time.Minute,
-		StateKeys: 100, StateBytes: 64 << 10, Asks: 5, Reads: 40, Notes: 1000, Reviews: 100, IdleTimeout: 7 * 24 * time.Hour,
+		StateKeys: 100, StateBytes: 64 << 10, Asks: 5, Reads: 40, Notes: 1000, Changes: 10_000, Reviews: 100, IdleTimeout: 7 * 24 * time.Hour,
 	}
 }
 

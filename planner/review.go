@@ -60,8 +60,12 @@ func reviewable(s State) bool {
 
 // maySet reports whether values may be set from outside. A review that could not
 // be held is not begun; agents leave alone what a person is to decide, and cannot
-// say that one has decided.
+// say that one has decided. What a person says to a review is never one change too
+// many.
 func maySet(s State, e Event) bool {
+	if full(len(s.Changes), s.Limits.Changes) && !meddles(s, e.Values) {
+		return false
+	}
 	if s.Limits.Reviews > 0 && s.Review == 0 && wantsReview(e.Values) {
 		return reviewable(s) && s.Reviews < s.Limits.Reviews
 	}

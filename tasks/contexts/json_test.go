@@ -3,10 +3,12 @@ package contexts_test
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
 	"legwork/tasks/contexts"
+	"legwork/tasks/enginetest"
 )
 
 // TestOddJSON: by whatever way it comes, no JSON is kept that some programs read
@@ -24,6 +26,32 @@ func TestOddJSON(t *testing.T) {
 		if _, _, err := w.Add(t.Context(), agent, id, contexts.NewMessage{Type: "observation", Content: raw(plain)}); err != nil {
 			t.Errorf("%s: %v", plain, err)
 		}
+	}
+}
+
+// TestManyChanges: no program can make the journal of a task grow without end,
+// yet a person's word about a review is always taken.
+func TestManyChanges(t *testing.T) {
+	w := newWorld(t, func(k *enginetest.Kit) { k.Limits.Changes = 3 })
+	id := w.shares().ID
+	sets := func(p contexts.Principal, key, value string) error {
+		_, err := w.Merge(t.Context(), p, id, nil, map[string]json.RawMessage{key: raw(value)})
+		return err
+	}
+	for i, value := range []string{`1`, `2`, `"NEEDS_HUMAN_REVIEW"`} {
+		if err := sets(agent, []string{"k", "k", "status"}[i], value); err != nil {
+			t.Fatal(value, err)
+		}
+	}
+	for _, p := range []contexts.Principal{agent, operator} {
+		err := sets(p, "k", "3")
+		refused(t, "a change too many by "+p.Name, err, contexts.ErrConflict)
+		if err == nil || !strings.Contains(err.Error(), "changed 3 times") {
+			t.Errorf("it says %v, want the limit", err)
+		}
+	}
+	if err := sets(operator, "status", `"APPROVED"`); err != nil {
+		t.Errorf("a person's word: %v", err)
 	}
 }
 
