@@ -40,6 +40,9 @@ type Order struct {
 // Start opens a task. It is in a conversation of its own, so that it waits for
 // no other. ErrFull, ErrCrowded.
 func (in *Inbox) Start(ctx context.Context, o Order) (Receipt, error) {
+	if before, again, err := in.known(ctx, o.Key); again || err != nil {
+		return before, err
+	}
 	id := in.ids.next(in.Now())
 	chat := bot.Chat{Platform: PlatformAPI, ID: o.From.ID, Thread: string(id), Private: true}
 	if err := in.admitTask(ctx, chat.Room(), o.External); err != nil {
@@ -57,6 +60,9 @@ func (in *Inbox) Start(ctx context.Context, o Order) (Receipt, error) {
 // Again opens a task anew with the question of an earlier one that was asked in
 // a chat, and in that chat, so that what was said there before is known.
 func (in *Inbox) Again(ctx context.Context, o Order, chat bot.Chat, before *planner.Opening) (Receipt, error) {
+	if earlier, again, err := in.known(ctx, o.Key); again || err != nil {
+		return earlier, err
+	}
 	if _, err := in.Chats.Platform(chat); err != nil {
 		return Receipt{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
@@ -94,6 +100,21 @@ func (in *Inbox) order(ctx context.Context, r *routed, o Order, item Inbound) (R
 	return in.submit(ctx, r)
 }
 
+// known finds what became of an earlier request under a key, if there was one: who
+// comes again takes no room, so that it is told also when there is none.
+func (in *Inbox) known(ctx context.Context, key string) (r Receipt, again bool, err error) {
+	if key == "" {
+		return Receipt{}, false, nil
+	}
+	if r, again, err = in.Store.Known(ctx, key); err != nil {
+		return Receipt{}, false, fmt.Errorf("looking for an earlier request: %w", err)
+	}
+	if again && r.Err == nil && r.Task != "" { // it may have been stored without anybody being told
+		in.rouse(ctx, r.Task)
+	}
+	return r, again, nil
+}
+
 // submit stores what a program wants to add, as far as there is room, and wakes
 // the task.
 func (in *Inbox) submit(ctx context.Context, r *routed) (Receipt, error) {
@@ -114,7 +135,7 @@ func (in *Inbox) submit(ctx context.Context, r *routed) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, fmt.Errorf("storing what a program wants: %w", err)
 	}
-	if receipts[0].Err == nil && receipts[0].Task != "" { // one that came again may have been stored without anybody being told
+	if receipts[0].Err == nil && receipts[0].Task != "" { // one that came twice at once, too
 		in.rouse(ctx, receipts[0].Task)
 	}
 	return receipts[0], nil
@@ -129,6 +150,9 @@ func (in *Inbox) rouse(ctx context.Context, id ID) {
 // Tell adds an event to a running task, under a dedupe key unless that is empty.
 // What the task does not take is the receipt's error.
 func (in *Inbox) Tell(ctx context.Context, id ID, key string, e planner.Event) (Receipt, error) {
+	if before, again, err := in.known(ctx, key); again || err != nil {
+		return before, err
+	}
 	s, err := in.Store.State(ctx, id)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("reading task %s: %w", id, err)

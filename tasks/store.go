@@ -85,6 +85,9 @@ type Store interface {
 	// order. ctx only bounds the waiting: after it ended the batch may still be
 	// stored.
 	Open(ctx context.Context, batch []Inbound) ([]Receipt, error)
+	// Known returns what Open tells of a delivery with a key that came before;
+	// false when none did lately.
+	Known(ctx context.Context, key string) (Receipt, bool, error)
 	// Append adds events to a journal after checking planner.Takes for each, all
 	// or none. after is the Seq the caller has read up to, or -1 for any
 	// (ErrConflict). fence is the caller's lease number; one lower than the

@@ -171,6 +171,18 @@ func (b base) turns(conversation string, cut, end uint64, budget *rules.Budget) 
 	return nil
 }
 
+// Known implements tasks.Store.
+func (s *Store) Known(ctx context.Context, key string) (r tasks.Receipt, found bool, err error) {
+	err = s.view(ctx, func(b base) error {
+		r, found, err = rules.Known(b, key, s.now())
+		return err
+	})
+	if err != nil {
+		return tasks.Receipt{}, false, fmt.Errorf("looking for a delivery: %w", err)
+	}
+	return r, found, nil
+}
+
 // Setting implements tasks.Store.
 func (s *Store) Setting(ctx context.Context, owner, name string) (string, error) {
 	var text string

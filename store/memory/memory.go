@@ -196,6 +196,15 @@ func (s *Store) History(ctx context.Context, conversation string, before tasks.I
 	return budget.Turns(), nil
 }
 
+// Known implements tasks.Store.
+func (s *Store) Known(ctx context.Context, key string) (r tasks.Receipt, found bool, err error) {
+	err = s.view(ctx, func(c *contents) error {
+		r, found, err = rules.Known(c, key, s.now())
+		return err
+	})
+	return r, found, doing("looking for a delivery", err)
+}
+
 // Setting implements tasks.Store.
 func (s *Store) Setting(ctx context.Context, owner, name string) (string, error) {
 	var value string

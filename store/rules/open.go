@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"legwork/bot"
 	"legwork/failpoint"
@@ -25,19 +26,30 @@ func (s *Stage) Open(batch []tasks.Inbound) ([]tasks.Receipt, error) {
 	return receipts, nil
 }
 
+// Known returns what a delivery is told whose key came before; false when none did
+// lately.
+func Known(b Base, key string, now time.Time) (tasks.Receipt, bool, error) {
+	if key == "" || failpoint.Fault("dedupe-off") {
+		return tasks.Receipt{}, false, nil
+	}
+	before, ok, err := b.Seen(key)
+	if err != nil || !ok || now.Sub(before.At) >= KeepSeen {
+		return tasks.Receipt{}, false, err
+	}
+	return before.receipt(), true, nil
+}
+
 // deliver stores one delivery once.
 func (s *Stage) deliver(in tasks.Inbound) (tasks.Receipt, error) {
-	if in.Key != "" {
-		before, ok, err := s.Seen(in.Key)
-		if err != nil {
-			return tasks.Receipt{}, err
-		}
-		if ok && s.now.Sub(before.At) < KeepSeen && !failpoint.Fault("dedupe-off") && !firesTwice(in) {
-			return before.receipt(), s.passed(in.Fire)
-		}
+	before, ok, err := Known(s, in.Key, s.now)
+	if err != nil {
+		return tasks.Receipt{}, err
+	}
+	if ok && !firesTwice(in) {
+		return before, s.passed(in.Fire)
 	}
 	var r tasks.Receipt
-	err := s.Try(func(s *Stage) error {
+	err = s.Try(func(s *Stage) error {
 		var err error
 		r, err = s.route(in)
 		return err

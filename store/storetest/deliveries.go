@@ -17,6 +17,9 @@ func testRedelivery(b *bench) {
 	got := b.deliver(first, again, b.question(chat("c"), "t3", "other"))
 	b.same("receipts of one batch", got, []tasks.Receipt{{Task: "t1", Seq: 1, Opened: true}, {Task: "t1", Again: true}, {Task: "t3", Seq: 1, Opened: true}})
 	b.same("receipt of a later batch", b.deliver(again), []tasks.Receipt{{Task: "t1", Again: true}})
+	b.known("a key that came", first.Key, tasks.Receipt{Task: "t1", Again: true}, true)
+	b.known("a key that did not", "another", tasks.Receipt{}, false)
+	b.known("no key", "", tasks.Receipt{}, false)
 
 	heard := b.guidance("t1", "hint")
 	b.same("guidance", b.deliver(heard, heard), []tasks.Receipt{{Task: "t1", Seq: 2}, {Task: "t1", Again: true}})
@@ -54,6 +57,7 @@ func testRedeliveryForgotten(b *bench) {
 	b.clock.add(47 * time.Hour)
 	b.same("within two days", b.deliver(again), []tasks.Receipt{{Task: "t1", Again: true}})
 	b.clock.add(2 * time.Hour)
+	b.known("after two days", in.Key, tasks.Receipt{}, false)
 	b.same("after two days", b.deliver(again), []tasks.Receipt{{Task: "t2", Seq: 1, Opened: true}})
 	again.ID = "t3"
 	for range 3 { // each sweeps away what has expired, and must leave the younger row

@@ -184,6 +184,16 @@ func (b *bench) deliver(batch ...tasks.Inbound) []tasks.Receipt {
 	return receipts
 }
 
+// known expects what the store knows of a key.
+func (b *bench) known(what, key string, want tasks.Receipt, found bool) {
+	b.Helper()
+	r, ok, err := b.store.Known(b.Context(), key)
+	if err != nil || ok != found {
+		b.Fatalf("%s: known %v, %v; want %v", what, ok, err, found)
+	}
+	b.same(what, r, want)
+}
+
 // ask opens a task and expects that it was opened.
 func (b *bench) ask(c bot.Chat, id tasks.ID, goal string) {
 	b.Helper()

@@ -96,6 +96,42 @@ func TestStartAgain(t *testing.T) {
 	}
 }
 
+// TestRepeatsTakeNoRoom: a request that comes again is told what became of it, also
+// when there is no room for new ones.
+func TestRepeatsTakeNoRoom(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want error
+		fill func(*world)
+	}{
+		{"full disk", tasks.ErrFull, func(w *world) { w.kit.Inbox.Full = func() bool { return true } }},
+		{"too many tasks", contexts.ErrBusy, func(w *world) { w.kit.Inbox.Load = func() int { return 1 << 20 } }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, nil)
+			wanted, hint := contexts.NewTask{Goal: "x", External: true, Key: "k"}, contexts.NewMessage{Type: "human_input", Content: raw(`"hint"`), Key: "hint"}
+			first := w.starts(operator, wanted)
+			if _, _, err := w.Add(t.Context(), operator, first.ID, hint); err != nil {
+				t.Fatal(err)
+			}
+			for err := error(nil); err == nil; { // as much as the task hears
+				_, _, err = w.Add(t.Context(), operator, first.ID, contexts.NewMessage{Type: "human_input", Content: raw(`"more"`)})
+			}
+			c.fill(w)
+			_, _, err := w.Start(t.Context(), operator, contexts.NewTask{Goal: "y", External: true})
+			refused(t, "another task", err, c.want)
+			same, again, err := w.Start(t.Context(), operator, wanted)
+			if err != nil || !again || same.ID != first.ID {
+				t.Errorf("the same task: got %s, again %v, %v; want %s", same.ID, again, err, first.ID)
+			}
+			m, again, err := w.Add(t.Context(), operator, first.ID, hint)
+			if err != nil || !again || m.Seq != 2 {
+				t.Errorf("the same message: got %+v, again %v, %v; want message 2", m, again, err)
+			}
+		})
+	}
+}
+
 // TestSight: what a token may not see is as if it were not there.
 func TestSight(t *testing.T) {
 	w := newWorld(t, nil)
