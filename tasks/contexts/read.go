@@ -70,7 +70,7 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 	}
 	if state.Finished() {
 		t.Finished = &state.Last
-	} else if s.Inbox.Pause != nil {
+	} else if s.Inbox.Pause != nil && !opening.External {
 		_, t.Paused = s.Inbox.Pause.State()
 	}
 	if t.Notify, err = notified(opening.Notify); err != nil {

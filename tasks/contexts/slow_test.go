@@ -117,3 +117,23 @@ func FuzzApprovalID(f *testing.F) {
 		}
 	})
 }
+
+// TestPauseLeavesContexts: what outside agents work on is not held up by a pause.
+func TestPauseLeavesContexts(t *testing.T) {
+	w := newWorld(t, func(k *enginetest.Kit) {
+		pause, err := tasks.OpenPause(t.Context(), k.Store)
+		if err == nil {
+			_, err = pause.Set(t.Context(), tasks.Paused{Name: "Ann", At: time.Now()})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.Pause, k.Setup.Pause = pause, pause
+	})
+	if task := w.starts(operator, contexts.NewTask{Goal: "x"}); !task.Paused {
+		t.Errorf("what legwork works on is %+v, want it paused", task)
+	}
+	if task := w.starts(operator, contexts.NewTask{Goal: "a context", External: true}); task.Paused {
+		t.Errorf("a context is %+v, want it to go on", task)
+	}
+}
