@@ -47,7 +47,7 @@ func (f front) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	}
 	ctx, span := f.begin(ctx, r)
 	r = r.WithContext(ctx)
-	defer finish(span, w)
+	defer finish(span, r.Method, w)
 	defer f.note(w, r, id, begun)
 	defer f.guard(w, r, id)
 	f.next.ServeHTTP(w, r)
@@ -64,10 +64,11 @@ func (f front) begin(ctx context.Context, r *http.Request) (context.Context, *te
 	return ctx, span
 }
 
-func finish(span *telemetry.Span, w *writer) {
+func finish(span *telemetry.Span, method string, w *writer) {
 	if w.route != "" {
-		span.Name(w.route)
-		span.Text(telemetry.Route, w.route)
+		path := w.route[strings.IndexByte(w.route, ' ')+1:] // patterns begin with a method, but for those of all
+		span.Name(method + " " + path)
+		span.Text(telemetry.Route, path)
 	}
 	span.Number(telemetry.StatusCode, w.status)
 	if w.status >= http.StatusInternalServerError {

@@ -326,5 +326,8 @@ func TestTraceOfProgram(t *testing.T) {
 	if request.TraceID != trace || request.ParentID != parent || task.TraceID != trace || task.ParentID != request.SpanID || byName["plan"].ParentID != task.SpanID {
 		t.Errorf("the request is %+v, the task %+v, its plan %+v", request, task, byName["plan"])
 	}
+	if route := request.text("http.route"); route != "/v1/tasks" {
+		t.Errorf("the route of the request is %q, want it without its method", route)
+	}
 	p.stops()
 }
