@@ -48,7 +48,7 @@ func (c *calls) events(ctx context.Context, in *eventsRequest) (*streamReply, er
 	if err != nil {
 		return nil, err
 	}
-	if t.Finished != nil && from >= t.Seq {
+	if t.Finished != nil && from > t.Seq {
 		return &streamReply{Body: func(ctx huma.Context) { ctx.SetStatus(http.StatusNoContent) }}, nil
 	}
 	return &streamReply{Body: func(hc huma.Context) {
@@ -61,7 +61,7 @@ func (c *calls) events(ctx context.Context, in *eventsRequest) (*streamReply, er
 			if err != nil {
 				return err
 			}
-			return s.event(strconv.Itoa(t.Seq), "end", t)
+			return s.event(strconv.Itoa(t.Seq+1), "end", t) // after the last message: who was cut between them comes back for it
 		})
 	}}, nil
 }
@@ -183,7 +183,7 @@ func (c *calls) registerStreams(h huma.API) {
 		method: http.MethodGet, path: "/v1/tasks/{id}/events", id: "followTask", tag: "events",
 		summary: "Follow a task", does: contexts.OpRead,
 		text: "Server-sent events: `event` is the type of a message, `id` its seq, `data` the message on one line. A comment comes each 15 s. " +
-			"`Last-Event-ID` (or `after`) goes on where another connection was cut. When the task is over, the event `end` with the task comes last and the stream ends.",
+			"`Last-Event-ID` (or `after`) goes on where another connection was cut. When the task is over, the event `end` with the task comes last, with the id that a next message would have, and the stream ends.",
 		also:   []reply{{status: http.StatusNoContent, text: "The task is over and its end was seen: do not come back."}},
 		answer: "id: 3\nevent: observation\ndata: {\"seq\":3,\"type\":\"observation\",...}\n\n",
 	}, c.events)

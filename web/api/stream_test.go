@@ -144,6 +144,30 @@ func TestFollowTask(t *testing.T) {
 	want[problem](h, 404, request{method: "GET", path: path, token: "narrow"})
 }
 
+// TestCutBeforeTheEnd: who was cut between the last message and the end is told the
+// end when it comes again.
+func TestCutBeforeTheEnd(t *testing.T) {
+	h := newHouse(t)
+	id := string(h.share("agent").ID)
+	want[contexts.Task](h, 200, request{method: "POST", path: "/v1/tasks/" + id + "/answer", token: "agent", body: map[string]any{"text": "Done."}})
+	path, last, ended := "/v1/tasks/"+id+"/events", "", 0
+	for range 100 { // each line is cut after one event
+		now, status := h.follow(path, "viewer", last, func(e event) bool {
+			if e.name == "end" {
+				ended++
+			}
+			return e.name == ""
+		})
+		if status == http.StatusNoContent {
+			break
+		}
+		last = now
+	}
+	if ended != 1 {
+		t.Errorf("the end came %d times, want once", ended)
+	}
+}
+
 // TestStreamsEndWithTheProcess: streams and waiting requests do not hold it up.
 func TestStreamsEndWithTheProcess(t *testing.T) {
 	h := newHouse(t)
