@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -106,6 +107,37 @@ func TestWaiting(t *testing.T) {
 	w.until("the admins read all", func() bool { return len(w.read()) == 3 })
 	if waits := w.read()[1]; waits.Key != "alert.task_waiting" || waits.Data["Elapsed"].(time.Duration) <= 0 {
 		t.Errorf("the admins read %+v, want how long it waits", waits)
+	}
+}
+
+// TestDecidedMeanwhile: what the admins could not be told in time, and what was
+// decided by then, they need not read any more; a webhook is told all of it.
+func TestDecidedMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	c := hook(r)
+	c.After = 10 * time.Millisecond
+	w := newWorld(t, c)
+	w.deafness(errors.New("nobody is there"))
+	status := func(id tasks.ID, by, value string) {
+		t.Helper()
+		w.append(id, planner.Event{Type: planner.Set, By: by, Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(strconv.Quote(value))}})
+	}
+	decided, open := w.opens("decided soon", nil), w.opens("stays open", nil)
+	status(decided, "agent:a", planner.NeedsHumanReview)
+	status(open, "agent:a", planner.NeedsHumanReview)
+	r.Until("the webhook was told", func(list []webhookfake.Request) bool { return len(list) == 4 })
+	status(decided, "api:ops", "APPROVED")
+	w.deafness(nil)
+	w.until("nothing is left", w.nothingLeft)
+	for _, n := range w.read() {
+		if n.Data["Task"] != string(open) {
+			t.Errorf("the admins read %s of what was decided", n.Key)
+		}
+	}
+	keys := w.keys()
+	if slices.Sort(keys); !slices.Equal(keys, []string{"alert.task_review", "alert.task_waiting"}) {
+		t.Errorf("the admins read %v, want what is open", keys)
 	}
 }
 

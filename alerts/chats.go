@@ -3,6 +3,7 @@ package alerts
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"legwork/tasks"
@@ -13,7 +14,7 @@ import (
 func (c *courier) chats(ctx context.Context, fails int, list []tasks.Delivery) round {
 	news := make([]tasks.News, 0, len(list))
 	for _, d := range list {
-		if n, ok := newsOf(d, c.Now()); ok {
+		if n, ok := newsOf(d, c.Now()); ok && !c.decided(ctx, d) {
 			news = append(news, n)
 		}
 	}
@@ -27,6 +28,18 @@ func (c *courier) chats(ctx context.Context, fails int, list []tasks.Delivery) r
 		r.wait = max(r.wait, c.tried(ctx, d, time.Time{}))
 	}
 	return r
+}
+
+// decided reports that a task no longer waits for what a delivery tells of.
+func (c *courier) decided(ctx context.Context, d tasks.Delivery) bool {
+	if d.Kind != TaskWaiting && d.Kind != TaskReview {
+		return false
+	}
+	row, err := c.Store.Row(ctx, d.Task)
+	if err != nil {
+		return errors.Is(err, tasks.ErrNoTask)
+	}
+	return !row.Waits || row.Since.After(d.At)
 }
 
 // unheard keeps what no admin could be told, for a day.
