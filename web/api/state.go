@@ -108,17 +108,23 @@ func (c *calls) merge(ctx context.Context, in *mergeRequest) (*mergeReply, error
 	return c.mergeIf(ctx, in.id(), in.IfMatch, in.Body)
 }
 
+// patch is merge for a merge patch: what it makes of the values that were read is
+// set only while they are the same, whatever versions the request is for.
 func (c *calls) patch(ctx context.Context, in *patchRequest) (*mergeReply, error) {
 	if in.ContentType != mergePatch {
 		return c.mergeIf(ctx, in.id(), in.IfMatch, in.Body)
+	}
+	match, err := readTags("If-Match", in.IfMatch)
+	if err != nil {
+		return nil, err
 	}
 	for {
 		now, err := c.Service.Shared(ctx, contexts.Caller(ctx), in.id())
 		if err != nil {
 			return nil, err
 		}
-		if in.IfMatch != "" {
-			return c.mergeIf(ctx, in.id(), in.IfMatch, patched(now.Values, in.Body))
+		if in.IfMatch != "" && !match.strong(now.Version) {
+			return nil, lost(now.Version)
 		}
 		out, err := c.mergeIf(ctx, in.id(), etag(now.Version), patched(now.Values, in.Body))
 		var lost *ProblemError

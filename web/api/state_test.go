@@ -1,9 +1,11 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -95,6 +97,39 @@ func TestMergesAtOnce(t *testing.T) {
 	s, _ := want[contexts.Shared](h, 200, request{method: "GET", path: path})
 	if string(s.Values["n"]) != fmt.Sprint(writers*each) || s.Version != writers*each {
 		t.Errorf("got n %s at version %d, want %d", s.Values["n"], s.Version, writers*each)
+	}
+}
+
+// TestPatchesAtOnce: patches of different parts of one value are all kept, whatever
+// version they are for.
+func TestPatchesAtOnce(t *testing.T) {
+	const writers = 40
+	var every []string
+	for version := range writers + 2 {
+		every = append(every, etag(version))
+	}
+	for _, match := range []string{"", "*", strings.Join(every, ", ")} {
+		h := newHouse(t)
+		path := "/v1/tasks/" + string(h.share("agent").ID) + "/state"
+		want[contexts.Shared](h, 200, request{method: "PUT", path: path, token: "agent", body: []byte(`{"all":{}}`)})
+		header := map[string]string{"Content-Type": "application/merge-patch+json"}
+		if match != "" {
+			header["If-Match"] = match
+		}
+		var all sync.WaitGroup
+		for w := range writers {
+			all.Go(func() {
+				got := h.do(request{method: "PATCH", path: path, token: "agent", header: header, body: fmt.Appendf(nil, `{"all":{"k%d":1}}`, w)})
+				if got.status != 200 {
+					t.Errorf("If-Match %s: got %d %s", match, got.status, got.body)
+				}
+			})
+		}
+		all.Wait()
+		s, _ := want[contexts.Shared](h, 200, request{method: "GET", path: path})
+		if n := bytes.Count(s.Values["all"], []byte("k")); n != writers || s.Version != writers+1 {
+			t.Errorf("If-Match %s: got %s at version %d, want %d keys", match, s.Values["all"], s.Version, writers)
+		}
 	}
 }
 
