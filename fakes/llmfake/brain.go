@@ -24,7 +24,8 @@ import (
 // A sub-task calls its group's tool once with its description and reports the
 // result. A review plans the next round, or ends: by the hash of the id with an
 // empty plan or with the answer itself. Every answer begins with "[q7]" and
-// holds all results of its prompt and the guidance that was given.
+// holds all results of its prompt, the guidance that was given and what others have
+// added to the context.
 type Brain struct {
 	// First and PerToken are the pace of every reply.
 	First, PerToken time.Duration
@@ -50,6 +51,7 @@ type Question struct {
 var (
 	// resultTag also finds material, which what looks like results may be in.
 	resultTag = regexp.MustCompile(`(?s)<data>.*?</data>|<result\b([^>]*)>(.*?)</result>`)
+	noteTag   = regexp.MustCompile(`(?s)<data from="[^"]*" type="[^"]*">\n(.*?)\n</data>`)
 	idInTag   = regexp.MustCompile(`\bid="(\d+)/`)
 	groupLine = regexp.MustCompile(`(?m)^- ([^\s:]+): `)
 	goodID    = regexp.MustCompile(`^\w+$`)
@@ -195,6 +197,13 @@ func (q Question) answer(goal string, r Request) string {
 		b.WriteString("answers: " + goal)
 	}
 	b.WriteString(guidance(r))
+	for _, m := range r.Messages {
+		if m.Role == "user" {
+			for _, note := range noteTag.FindAllStringSubmatch(m.Content, -1) {
+				b.WriteString("\n- noted: " + note[1])
+			}
+		}
+	}
 	return b.String()
 }
 

@@ -15,10 +15,11 @@ const (
 	Terminal = "terminal"
 	Telegram = "telegram"
 	Slack    = "slack"
+	API      = "api"
 )
 
 // Fronts lists them.
-func Fronts() []string { return []string{Terminal, Telegram, Slack} }
+func Fronts() []string { return []string{Terminal, Telegram, Slack, API} }
 
 // front is the side of legwork that people are on. The run's goroutine calls
 // it, its own goroutines only tell that something was seen.
@@ -64,6 +65,8 @@ func (s *session) open(ctx context.Context, seen func()) (front, error) {
 		return newTelegramFront(ctx, s, seen)
 	case Slack:
 		return newSlackFront(ctx, s, seen)
+	case API:
+		return newAPIFront(ctx, s, seen)
 	}
 	return nil, fmt.Errorf("there is no front %q; there are %v", s.order.Front, Fronts())
 }

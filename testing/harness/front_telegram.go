@@ -28,7 +28,7 @@ type telegramRoom struct {
 	topic int
 }
 
-func newTelegramFront(ctx context.Context, s *session, seen func()) (front, error) {
+func newTelegramFront(ctx context.Context, s *session, seen func()) (*telegramFront, error) {
 	// Without limits: a life knows nothing of what the one before had sent, and
 	// would be told to wait for a minute of a group's.
 	fake, err := telegramfake.Start(telegramfake.Options{
@@ -73,7 +73,17 @@ func (f *telegramFront) scenario(r *rand.Rand) []Input {
 func (*telegramFront) arguments() []string { return []string{"serve"} }
 
 func (f *telegramFront) config() string {
-	return fmt.Sprintf("telegram: {token: %q, api_url: %q}\naccess: {telegram: {users: [\"*\"], chats: [\"*\"]}, admins: [\"telegram:99\"]}\nhttp: {listen: \"127.0.0.1:0\"}\n", telegramToken, f.fake.URL)
+	return f.platform() + "http: {listen: \"127.0.0.1:0\"}\n"
+}
+
+// platform is what the config says of Telegram.
+func (f *telegramFront) platform() string {
+	return fmt.Sprintf("telegram: {token: %q, api_url: %q}\naccess: {telegram: {users: [\"*\"], chats: [\"*\"]}, admins: [\"telegram:99\"]}\n", telegramToken, f.fake.URL)
+}
+
+// key is a room as the config and programs name it.
+func (f *telegramFront) key(name string) string {
+	return fmt.Sprintf("telegram:%d", f.rooms[name].chat)
 }
 
 // greet forgives what a life was told and took with it.

@@ -65,7 +65,7 @@ func Judge(r Record) Verdict {
 	j.sort()
 	for _, in := range r.Inputs {
 		switch {
-		case in.Kind == Guidance:
+		case in.Kind == Guidance && j.heard(in):
 			j.guidance(in)
 		case in.question():
 			j.answered(in)
@@ -83,6 +83,7 @@ func Judge(r Record) Verdict {
 	j.models()
 	j.ledger()
 	j.afforded()
+	j.programs()
 	return j.Verdict
 }
 

@@ -7,6 +7,12 @@ import (
 	"legwork/fakes/llmfake"
 )
 
+// heard reports whether guidance was taken: programs are told when it was not.
+func (j *judge) heard(in Input) bool {
+	done, _ := j.taken("key of " + in.ID)
+	return done || j.r.Front != API
+}
+
 func (j *judge) guidance(in Input) {
 	heard := map[string]bool{}
 	for _, e := range j.r.Events {

@@ -178,7 +178,7 @@ func (l *life) deliver(calm bool) {
 		if done {
 			l.accepted[in.ID] = true
 		}
-		l.delivered[in.ID] = done || !in.repeated()
+		l.delivered[in.ID] = done || !in.repeated() && l.order.Front != API // programs tell when they are done
 	}
 }
 
@@ -211,6 +211,6 @@ func (l *life) settled() bool {
 	if err := l.gather(&r); err != nil {
 		return false // a line is being written
 	}
-	due := []string{RuleAnswered, RuleContent, RuleGuidance, RuleTidy}
+	due := []string{RuleAnswered, RuleContent, RuleGuidance, RuleTidy, RuleKept, RuleDelivered, RuleStream}
 	return !slices.ContainsFunc(Judge(r).Violations, func(v Violation) bool { return slices.Contains(due, v.Rule) })
 }

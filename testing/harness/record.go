@@ -23,7 +23,7 @@ type Record struct {
 	Seed   int64
 	Inputs []Input  // in the order of sending
 	Lives  []Life   // of the process, in order
-	Front  string   // Terminal, Telegram or Slack
+	Front  string   // Terminal, Telegram, Slack or API
 	Events []Event  // of stdout, in order
 	Posts  []Post   // of the bot in chats, as they stood in the end
 	Rude   []string // what the platform would call a bug of the client
@@ -36,6 +36,14 @@ type Record struct {
 	Ledger []tasks.Spent        // in the end; nil: not read
 	Budget Budget               // of each task
 	Said   map[string]time.Time // when people did what they did, by the id of the input
+
+	// Of API alone.
+	Wire     []Request           // of programs, in the order of their replies
+	Told     []Told              // by streams, in order
+	Hooks    []Hook              // requests that the webhook got, in order
+	Tasks    map[string][]string // ids that programs were told, by the input
+	Contexts map[string]Context  // in the end, by the task's id
+	Listed   []outline           // all tasks in the end
 }
 
 // Kind is what an Input is for.
@@ -51,6 +59,10 @@ const (
 	Halt     Kind = "halt"     // an admin pauses everything while the planned question works
 	Afford   Kind = "afford"   // presses under what the planned question asks about its cost
 	Proceed  Kind = "proceed"  // and lets it go on, when all is calm
+	Note     Kind = "note"     // an agent adds to the context while the planned question works
+	Merge    Kind = "merge"    // an operator and an agent change the shared state of the planned question at once
+	Review   Kind = "review"   // a person wants the planned question reviewed, another one does that
+	Shared   Kind = "shared"   // two agents work on a context of their own
 )
 
 // Input is one thing that a person does. Its ID is, for questions, the id that
@@ -75,6 +87,11 @@ type Input struct {
 	// Heard is the id of guidance before it, of the same person, which must have
 	// been heard: what follows within a second would be taken for a part of it.
 	Heard string
+	// Notify is where the outcome of a task that a program starts goes: "ops", the
+	// webhook, or a room; empty: nowhere. Agent says that an agent starts it, by
+	// MCP.
+	Notify string
+	Agent  bool
 	// Extends says, of Afford, that budgets are extended; else the planned question
 	// is to be answered with what there is.
 	Extends bool
@@ -82,6 +99,9 @@ type Input struct {
 
 // question reports whether an answer is due.
 func (in Input) question() bool { return in.Kind == Plain || in.Kind == Planned }
+
+// starts reports whether an input makes a task.
+func (in Input) starts() bool { return in.question() || in.Kind == Shared }
 
 // repeated reports whether an input is done in each life until it has taken
 // effect, as people do who see that nothing happens.

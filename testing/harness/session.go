@@ -113,7 +113,7 @@ func (s *session) serve(ctx context.Context) error {
 }
 
 // lasting reports that what is shown stays.
-func (s *session) lasting() bool { return s.order.Front == Telegram || s.order.Front == Slack }
+func (s *session) lasting() bool { return s.order.Front != Terminal && s.order.Front != "" }
 
 // keepPosts leaves what people see in the end to those who look into the folder.
 func (s *session) keepPosts() {

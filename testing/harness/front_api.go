@@ -1,0 +1,261 @@
+package harness
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// apiFront is legwork serve with its HTTP API: programs that ask, follow, guide,
+// decide and work on contexts of their own, over all lives. Each input is done by
+// a goroutine that goes on until it is answered. Outcomes go to a webhook or to a
+// chat of Telegram, which is there for nothing else.
+type apiFront struct {
+	s      *session
+	seen   func()
+	chat   *telegramFront
+	hooks  *hooks
+	client *http.Client
+	work   sync.WaitGroup
+	begin  func(func(context.Context)) // lets something be done, with a context that ends with the run
+	cancel context.CancelFunc
+
+	mu     sync.Mutex // guards what follows
+	life   int        // -1: none yet
+	base   string     // its address; empty: not known yet
+	news   chan struct{}
+	wire   []Request
+	told   []Told
+	asked  []Event // approvals that were seen, and decisions that were taken
+	pushes []Push
+	rude   []string            // what no program should be told
+	tasks  map[string][]string // ids by input: there should be one each
+	over   map[string]string   // the ends of tasks, by id
+	done   map[string]bool     // inputs
+	going  map[string]bool     // likewise, that were begun
+	again  map[string]bool     // likewise, sent again in this life
+	feed   chan struct{}       // closed when the stream of all tasks has begun
+	final  map[string]Context
+	listed []outline
+	looked int // the life in which the end was looked at; -1: none
+	cables map[int]context.CancelFunc
+	cuts   int
+}
+
+func newAPIFront(ctx context.Context, s *session, seen func()) (front, error) {
+	chat, err := newTelegramFront(ctx, s, seen)
+	if err != nil {
+		return nil, err
+	}
+	f := &apiFront{
+		s: s, seen: seen, chat: chat, life: -1, looked: -1, news: make(chan struct{}), feed: make(chan struct{}),
+		tasks: map[string][]string{}, over: map[string]string{}, done: map[string]bool{}, going: map[string]bool{}, again: map[string]bool{},
+		final: map[string]Context{}, cables: map[int]context.CancelFunc{},
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: 40 * time.Second}},
+	}
+	if f.hooks, err = newHooks(ctx, f.stirred); err != nil {
+		return nil, err
+	}
+	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	f.begin = func(do func(context.Context)) { f.work.Go(func() { do(ctx) }) }
+	f.begin(func(ctx context.Context) { f.follow(ctx, ops, "/v1/events", all) })
+	return f, nil
+}
+
+func (*apiFront) arguments() []string { return []string{"serve"} }
+
+func (f *apiFront) config() string {
+	var tokens strings.Builder
+	for name, role := range map[string]string{ops: "operator", scout: "agent", writer: "agent"} {
+		fmt.Fprintf(&tokens, "    - {name: %s, role: %s, sha256: %q}\n", name, role, fmt.Sprintf("%x", sha256.Sum256([]byte(secretOf(name)))))
+	}
+	return f.chat.platform() + "http:\n  listen: \"127.0.0.1:0\"\n  rate: 10000\n  tokens:\n" + tokens.String() +
+		fmt.Sprintf("alerts: {webhooks: {ops: {url: %q, secret: %q, kinds: [task.review]}}}\n", f.hooks.url, hookSecret)
+}
+
+// greet tells the programs of a new life.
+func (f *apiFront) greet(p *process) {
+	f.chat.greet(p)
+	f.mu.Lock()
+	f.life, f.base = f.life+1, ""
+	clear(f.again)
+	f.mu.Unlock()
+	f.ring()
+}
+
+func (*apiFront) hear(Event) {}
+
+// can: what is done to a task needs its id, and what follows all tasks comes
+// first.
+func (f *apiFront) can(in Input) bool { return in.Gate == "" || f.task(in.Gate) != "" }
+
+func (*apiFront) owes(Input) bool { return false }
+
+// say begins an input, once in all lives; and asks once more in some, with the
+// same key.
+func (f *apiFront) say(in Input) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.going[in.ID] {
+		f.going[in.ID] = true
+		f.begin(func(ctx context.Context) {
+			f.does(ctx, in)
+			f.mu.Lock()
+			f.done[in.ID] = true
+			f.mu.Unlock()
+			f.stirred()
+		})
+	} else if f.done[in.ID] && in.starts() && !f.again[in.ID] {
+		f.again[in.ID] = true
+		f.begin(func(ctx context.Context) { f.starts(ctx, in) })
+	}
+	return f.done[in.ID]
+}
+
+// does does an input.
+func (f *apiFront) does(ctx context.Context, in Input) {
+	switch in.Kind {
+	case Plain, Planned:
+		f.question(ctx, in)
+	case Guidance, Note:
+		f.adds(ctx, in)
+	case Decide:
+		f.decides(ctx, in)
+	case Stop:
+		_, _ = f.ask(ctx, call{token: ops, method: http.MethodPost, path: path.Join("/v1/tasks", f.task(in.Gate), "cancel")}, http.StatusOK, http.StatusConflict)
+	case Merge:
+		f.merges(ctx, in)
+	case Review:
+		f.reviews(ctx, in)
+	case Shared:
+		f.shares(ctx, in)
+	case Halt, Afford, Proceed: // there are none here
+	}
+}
+
+// task is the id of the task of an input; empty as long as it is not known.
+func (f *apiFront) task(input string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if ids := f.tasks[input]; len(ids) > 0 {
+		return ids[0]
+	}
+	return ""
+}
+
+// begun notes that the stream of all tasks has begun.
+func (f *apiFront) begun() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-f.feed:
+	default:
+		close(f.feed)
+	}
+}
+
+// stirred tells the run, and all programs that wait, that something was seen.
+func (f *apiFront) stirred() {
+	f.ring()
+	f.seen()
+}
+
+func (f *apiFront) ring() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.news)
+	f.news = make(chan struct{})
+}
+
+// await waits for something; false when the run is over. Nothing is heard of what
+// only replies tell, so that it looks now and then.
+func (f *apiFront) await(ctx context.Context, there func() bool) bool {
+	for {
+		f.mu.Lock()
+		news := f.news
+		f.mu.Unlock()
+		if there() {
+			return true
+		}
+		select {
+		case <-news:
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// trouble cuts streams, lets the receiver of the webhook fail, or Telegram.
+func (f *apiFront) trouble(r *rand.Rand) {
+	switch r.IntN(4) {
+	case 0, 1:
+		f.cut()
+	case 2:
+		f.hooks.fail(1 + r.IntN(3))
+	case 3:
+		f.chat.trouble(r)
+	}
+}
+
+// gates are the outcomes that were told.
+func (f *apiFront) gates() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var open []string
+	for input, ids := range f.tasks {
+		if slices.ContainsFunc(ids, func(id string) bool { return f.over[id] != "" }) {
+			open = append(open, "answer "+input)
+		}
+	}
+	return open
+}
+
+// leave looks at all contexts once everything was done, and asks for a clean end
+// when all is settled.
+func (f *apiFront) leave(p *process, settled func() bool) bool {
+	f.mu.Lock()
+	life, looked := f.life, f.looked
+	if looked < life {
+		f.looked = life
+		f.begin(f.look)
+	}
+	f.mu.Unlock()
+	if looked < life || !settled() {
+		return false
+	}
+	p.terminate()
+	return true
+}
+
+func (f *apiFront) collect(r *Record) {
+	f.chat.collect(r)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r.Rude, r.Pushes = append(slices.Clone(r.Rude), f.rude...), slices.Clone(f.pushes)
+	r.Wire, r.Told, r.Hooks = slices.Clone(f.wire), slices.Clone(f.told), f.hooks.list()
+	r.Tasks, r.Contexts, r.Listed = map[string][]string{}, map[string]Context{}, slices.Clone(f.listed)
+	for input, ids := range f.tasks {
+		r.Tasks[input] = slices.Clone(ids)
+	}
+	for id, c := range f.final {
+		r.Contexts[id] = c
+	}
+	r.Events = append(slices.Clone(f.asked), f.outcomes()...)
+	slices.SortStableFunc(r.Events, func(a, b Event) int { return a.At.Compare(b.At) })
+}
+
+func (f *apiFront) close() error {
+	f.cancel()
+	f.work.Wait()
+	f.client.CloseIdleConnections()
+	f.hooks.close()
+	return f.chat.close()
+}

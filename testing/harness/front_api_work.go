@@ -1,0 +1,240 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// outline is a task as replies tell it, as far as it counts here.
+type outline struct {
+	ID       string     `json:"id"`
+	State    string     `json:"state"`
+	Goal     string     `json:"goal"`
+	Chat     string     `json:"chat"`
+	From     string     `json:"from"`
+	Answer   *string    `json:"answer"`
+	Version  int        `json:"version"`
+	Seq      int        `json:"seq"`
+	Finished *time.Time `json:"finished_at"`
+}
+
+// key is an idempotency key of a run.
+func (f *apiFront) key(in Input) string { return "key of " + in.ID }
+
+// question asks, and waits for the outcome: some by a request that is held until
+// then.
+func (f *apiFront) question(ctx context.Context, in Input) {
+	id := f.starts(ctx, in)
+	if id == "" {
+		return
+	}
+	for hash(in.Text+" waits")%2 == 0 {
+		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/tasks/" + id, prefer: "wait=30"}, http.StatusOK)
+		if !ok || decoded[outline](f, r).Finished != nil {
+			break
+		}
+	}
+	f.await(ctx, func() bool { return f.ended(id) })
+}
+
+// starts starts the task of an input, or asks for it once more with the same key,
+// and has it followed.
+func (f *apiFront) starts(ctx context.Context, in Input) (id string) {
+	select {
+	case <-f.feed: // it misses nothing
+	case <-ctx.Done():
+		return ""
+	}
+	if in.Agent {
+		id = f.startsByMCP(ctx, in)
+	} else {
+		body := map[string]any{"goal": in.Text}
+		switch {
+		case in.Notify == hookName:
+			body["notify"] = map[string]string{"webhook": in.Notify}
+		case in.Notify != "":
+			body["notify"] = map[string]string{"chat": f.chat.key(in.Notify)}
+		}
+		if in.Kind == Shared {
+			body["run"] = false
+		}
+		r, ok := f.ask(ctx, call{token: in.From, method: http.MethodPost, path: "/v1/tasks", key: f.key(in), body: body}, http.StatusCreated, http.StatusOK)
+		if ok {
+			id = decoded[outline](f, r).ID
+		}
+	}
+	if id != "" && f.learn(in, id) {
+		f.begin(func(ctx context.Context) { f.follow(ctx, ops, "/v1/tasks/"+id+"/events", id) })
+	}
+	return id
+}
+
+// startsByMCP starts it as another agent does.
+func (f *apiFront) startsByMCP(ctx context.Context, in Input) string {
+	r, ok := f.ask(ctx, call{token: scout, method: http.MethodPost, path: "/mcp", body: map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": "start_task", "arguments": map[string]any{"goal": in.Text, "idempotency_key": f.key(in)}},
+	}}, http.StatusOK)
+	if !ok {
+		return ""
+	}
+	got := decoded[struct {
+		Result struct {
+			StructuredContent outline
+		}
+	}](f, r)
+	if got.Result.StructuredContent.ID == "" {
+		if strings.Contains(r.Reply, "stopping") { // it ends
+			return f.startsByMCP(ctx, in)
+		}
+		f.offended("start_task returned %s", r.Reply)
+	}
+	return got.Result.StructuredContent.ID
+}
+
+// learn notes the task of an input; fresh when it was not known.
+func (f *apiFront) learn(in Input, id string) (fresh bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if slices.Contains(f.tasks[in.ID], id) {
+		return false
+	}
+	f.tasks[in.ID] = append(f.tasks[in.ID], id)
+	return true
+}
+
+// adds adds a message: an operator guides, an agent tells what it saw. Some send
+// it twice.
+func (f *apiFront) adds(ctx context.Context, in Input) {
+	token, kind := ops, "human_input"
+	if in.Kind == Note {
+		token, kind = scout, "observation"
+	}
+	c := call{
+		token: token, method: http.MethodPost, path: "/v1/tasks/" + f.task(in.Gate) + "/messages", key: f.key(in),
+		body: map[string]any{"type": kind, "content": in.Text},
+	}
+	r, ok := f.ask(ctx, c, http.StatusCreated, http.StatusOK, http.StatusConflict)
+	if ok && r.Status != http.StatusConflict && hash(in.Text+" again")%2 == 0 {
+		_, _ = f.ask(ctx, c, http.StatusOK)
+	}
+}
+
+// approval is what waits for a person, as far as it counts here.
+type approval struct {
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Text    string `json:"text"`
+	Details struct {
+		Fields []struct{ Name string }
+	} `json:"details"`
+	Calls []struct {
+		Arguments json.RawMessage `json:"arguments"`
+		Shown     string          `json:"shown"`
+	} `json:"calls"`
+}
+
+// says is all that a person reads.
+func (a approval) says() string {
+	text := a.Text
+	for _, c := range a.Calls {
+		text += c.Shown
+	}
+	return text
+}
+
+// waits returns what a task waits for, when it is about something; ok is false
+// when the task is over.
+func (f *apiFront) waits(ctx context.Context, id string, about func(approval) bool) (a approval, life int, ok bool) {
+	for !f.ended(id) {
+		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/approvals?task=" + url.QueryEscape(id)}, http.StatusOK)
+		if !ok {
+			return a, 0, false
+		}
+		for _, a := range decoded[struct{ Items []approval }](f, r).Items {
+			if about(a) {
+				return a, r.Life, true
+			}
+		}
+		select {
+		case <-time.After(2 * retryEvery):
+		case <-ctx.Done():
+			return a, 0, false
+		}
+	}
+	return a, 0, false
+}
+
+// decides decides about what a sub-task asks, as a person in a chat would: by the
+// hash of what is asked, some twice, some otherwise when it is too late, some
+// after an agent has tried to.
+func (f *apiFront) decides(ctx context.Context, in Input) {
+	for {
+		a, life, ok := f.waits(ctx, f.task(in.Gate), func(a approval) bool { return strings.Contains(a.says(), in.Key) })
+		if !ok {
+			return
+		}
+		f.shown(in, a, life)
+		if habitOf(in.Key) == meddled {
+			f.rules(ctx, in, a, scout, other(in.Key), http.StatusForbidden)
+		}
+		f.presses(in)
+		r, ok := f.rules(ctx, in, a, ops, Choice(in.Key), http.StatusOK, http.StatusConflict, http.StatusNotFound)
+		if !ok {
+			return
+		}
+		if r.Status != http.StatusOK {
+			continue // an earlier reply was cut off, or the server asks anew
+		}
+		f.mu.Lock()
+		f.asked = append(f.asked, Event{At: r.Done, Life: r.Life, Type: "accepted", Message: in.ID})
+		f.mu.Unlock()
+		switch habitOf(in.Key) {
+		case twice:
+			f.rules(ctx, in, a, ops, Choice(in.Key), http.StatusConflict)
+		case wavering:
+			f.rules(ctx, in, a, ops, other(in.Key), http.StatusConflict)
+		case once, meddled:
+		}
+		return
+	}
+}
+
+// rules sends a decision.
+func (f *apiFront) rules(ctx context.Context, in Input, a approval, token, label string, want ...int) (Request, bool) {
+	body := map[string]any{"decision": "approve"}
+	switch {
+	case label == labelDeny || label == labelDecline:
+		body["decision"] = "deny"
+	case len(a.Details.Fields) > 0:
+		body["value"] = map[string]string{a.Details.Fields[0].Name: strings.ToLower(label)}
+	}
+	return f.ask(ctx, call{token: token, method: http.MethodPost, path: "/v1/approvals/" + a.ID, body: body}, want...)
+}
+
+// shown notes that something was asked, once in each life.
+func (f *apiFront) shown(in Input, a approval, life int) {
+	e := Event{At: time.Now(), Life: life, Type: "question", Chat: in.Chat, Task: a.ID, Text: a.says()}
+	for _, c := range a.Calls {
+		e.Calls = append(e.Calls, struct {
+			Arguments json.RawMessage `json:"arguments"`
+		}{c.Arguments})
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.ContainsFunc(f.asked, func(b Event) bool { return b.Type == e.Type && b.Life == life && b.Task == a.ID }) {
+		f.asked = append(f.asked, e)
+	}
+}
+
+// presses notes that a decision is sent.
+func (f *apiFront) presses(in Input) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pushes = append(f.pushes, Push{At: time.Now(), Key: in.Key, Label: Choice(in.Key), By: in.From})
+}

@@ -1,0 +1,163 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// The tokens of the programs.
+const (
+	ops    = "ops"    // operator
+	scout  = "scout"  // agent
+	writer = "writer" // agent
+)
+
+// secretOf is a token.
+func secretOf(name string) string { return "lw_" + strings.Repeat(name[:1], 52) }
+
+// Request is one that a program sent, and what came of it.
+type Request struct {
+	At, Done time.Time
+	Life     int // index into Record.Lives
+	Token    string
+	Method   string
+	Path     string
+	Key      string // idempotency key
+	Match    string // If-Match
+	Body     string
+	Status   int // 0: the reply was cut off
+	Reply    string
+}
+
+// retryEvery is how long a program waits when nobody answers.
+const retryEvery = 30 * time.Millisecond
+
+// call is what a program asks for.
+type call struct {
+	token, method, path string
+	key, match, prefer  string
+	body                any
+}
+
+// ask sends a request until it is answered, however many lives that takes. A
+// status that is not wanted is what the API would call a bug of itself or of the
+// client; ok is false then, and when the run is over.
+func (f *apiFront) ask(ctx context.Context, c call, want ...int) (r Request, ok bool) {
+	for {
+		r = f.once(ctx, c)
+		for _, status := range want {
+			if r.Status == status {
+				return r, true
+			}
+		}
+		if ctx.Err() != nil {
+			return r, false
+		}
+		if r.Status != 0 && r.Status != http.StatusServiceUnavailable {
+			f.offended("%s %s of %s, %s: status %d: %s", c.method, c.path, c.token, r.Body, r.Status, r.Reply)
+			return r, false
+		}
+		select {
+		case <-time.After(retryEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// once sends a request to the life that there is now.
+func (f *apiFront) once(ctx context.Context, c call) Request {
+	life, base := f.address()
+	r := Request{At: time.Now(), Life: life, Token: c.token, Method: c.method, Path: c.path, Key: c.key, Match: c.match}
+	var body io.Reader
+	if c.body != nil {
+		text, err := json.Marshal(c.body)
+		if err != nil {
+			f.offended("encoding a request: %v", err)
+			return r
+		}
+		r.Body, body = string(text), bytes.NewReader(text)
+	}
+	if base == "" {
+		return r
+	}
+	q, err := f.request(ctx, c, base, body)
+	if err != nil {
+		f.offended("making a request: %v", err)
+		return r
+	}
+	if resp, err := f.client.Do(q); err == nil {
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err == nil {
+			r.Status, r.Reply = resp.StatusCode, string(text)
+		}
+	}
+	r.Done = time.Now()
+	f.mu.Lock()
+	f.wire = append(f.wire, r)
+	f.mu.Unlock()
+	if c.method != http.MethodGet { // who looks again and again makes no news
+		f.stirred()
+	}
+	return r
+}
+
+func (f *apiFront) request(ctx context.Context, c call, base string, body io.Reader) (*http.Request, error) {
+	q, err := http.NewRequestWithContext(ctx, c.method, base+c.path, body)
+	if err != nil {
+		return nil, err
+	}
+	q.Header.Set("Authorization", "Bearer "+secretOf(c.token))
+	for name, value := range map[string]string{"Idempotency-Key": c.key, "If-Match": c.match, "Prefer": c.prefer} {
+		if value != "" {
+			q.Header.Set(name, value)
+		}
+	}
+	if body != nil {
+		q.Header.Set("Content-Type", "application/json")
+	}
+	if c.path == "/mcp" {
+		q.Header.Set("Accept", "application/json, text/event-stream")
+	}
+	return q, nil
+}
+
+var listening = regexp.MustCompile(`msg=listening address=(\S+) for=http\.listen`)
+
+// address is where the life that there is now listens; empty as long as it does
+// not.
+func (f *apiFront) address() (life int, base string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.base == "" && f.life >= 0 {
+		log, err := os.ReadFile(filepath.Join(f.s.dir, fmt.Sprintf("stderr.%d", f.life)))
+		if m := listening.FindSubmatch(log); err == nil && m != nil {
+			f.base = "http://" + string(m[1])
+		}
+	}
+	return max(f.life, 0), f.base
+}
+
+// decoded reads a reply that was asked for; what is none offends.
+func decoded[T any](f *apiFront, r Request) (v T) {
+	if err := json.Unmarshal([]byte(r.Reply), &v); err != nil {
+		f.offended("the reply to %s %s is no JSON: %v: %s", r.Method, r.Path, err, r.Reply)
+	}
+	return v
+}
+
+// offended notes what a program should never be told.
+func (f *apiFront) offended(format string, a ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rude = append(f.rude, fmt.Sprintf(format, a...))
+}
