@@ -51,6 +51,17 @@ func meddles(s State, values map[string]json.RawMessage) bool {
 	return s.Review > 0 && touched && !wantsReview(values)
 }
 
+// swaps reports that values would put something else in the place of what a person
+// is looking at.
+func swaps(s State, values map[string]json.RawMessage) bool {
+	for key := range values {
+		if _, known := s.Shared[key]; known && key != KeyStatus && s.Review > 0 {
+			return true
+		}
+	}
+	return meddles(s, values)
+}
+
 // reviewable reports that a person can still be asked to review: what cuts a
 // task short, an outcome, and an answer of which people read the first words, wait
 // for nobody.
@@ -59,8 +70,8 @@ func reviewable(s State) bool {
 }
 
 // maySet reports whether values may be set from outside. A review that could not
-// be held is not begun; agents leave alone what a person is to decide, and cannot
-// say that one has decided. What a person says to a review is never one change too
+// be held is not begun; agents leave alone what a person reviews and is to decide,
+// and cannot say that one has decided. What a person says to a review is never one change too
 // many.
 func maySet(s State, e Event) bool {
 	if full(len(s.Changes), s.Limits.Changes) && !meddles(s, e.Values) {
@@ -69,7 +80,7 @@ func maySet(s State, e Event) bool {
 	if s.Limits.Reviews > 0 && s.Review == 0 && wantsReview(e.Values) {
 		return reviewable(s) && s.Reviews < s.Limits.Reviews
 	}
-	return !ByAgent(e) || !meddles(s, e.Values) && !IsVerdict(e.Values)
+	return !ByAgent(e) || !swaps(s, e.Values) && !IsVerdict(e.Values)
 }
 
 // noted folds what others added to the context. After an answer's first words it

@@ -55,6 +55,39 @@ func TestManyChanges(t *testing.T) {
 	}
 }
 
+// TestUnderReview: what a person looks at is what they decide about: no agent puts
+// something else in its place meanwhile.
+func TestUnderReview(t *testing.T) {
+	w := newWorld(t, nil)
+	id := w.shares().ID
+	sets := func(p contexts.Principal, values string) error {
+		var v map[string]json.RawMessage
+		if err := json.Unmarshal(raw(values), &v); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.Merge(t.Context(), p, id, nil, v)
+		return err
+	}
+	if err := sets(agent, `{"draft":"good","sources":1,"status":"NEEDS_HUMAN_REVIEW"}`); err != nil {
+		t.Fatal(err)
+	}
+	for _, values := range []string{`{"draft":"bad"}`, `{"sources":null}`, `{"more":1,"draft":"bad"}`, `{"status":"NEEDS_HUMAN_REVIEW","draft":"bad"}`} {
+		refused(t, "an agent's "+values, sets(agent, values), contexts.ErrConflict)
+	}
+	if err := sets(agent, `{"more":1,"draft":"good"}`); err != nil {
+		t.Errorf("a new key: %v", err)
+	}
+	if err := sets(operator, `{"draft":"better"}`); err != nil {
+		t.Errorf("a person's own draft: %v", err)
+	}
+	if _, err := w.Decide(t.Context(), operator, w.asked(id, "").ID, contexts.Decision{Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := sets(agent, `{"draft":"best"}`); err != nil {
+		t.Errorf("after the review: %v", err)
+	}
+}
+
 // TestFarAfter: nothing comes after what no task reaches, and nothing breaks.
 func TestFarAfter(t *testing.T) {
 	w := newWorld(t, nil)

@@ -179,14 +179,14 @@ func gone(err error) error {
 func unmerged(p Principal, s planner.State, values map[string]json.RawMessage) error {
 	_, status := values[planner.KeyStatus]
 	switch {
-	case status && s.Review > 0 && p.Role == RoleAgent:
-		return fmt.Errorf("%w: a person reviews the shared state; until they have decided, agents leave its key %q alone", ErrConflict, planner.KeyStatus)
+	case s.Limits.Changes > 0 && len(s.Changes) >= s.Limits.Changes:
+		return fmt.Errorf("%w: its shared state was changed %d times, which is the most", ErrConflict, len(s.Changes))
+	case s.Review > 0 && p.Role == RoleAgent:
+		return fmt.Errorf("%w: a person reviews the shared state; until they have decided, agents can add keys, as far as there is room, but change none, %q included", ErrConflict, planner.KeyStatus)
 	case p.Role == RoleAgent && planner.IsVerdict(values):
 		return fmt.Errorf("%w: %s and %s of the key %q are what a person decides; set it to %s to ask for that", ErrForbidden, planner.ReviewApproved, planner.ReviewRejected, planner.KeyStatus, planner.NeedsHumanReview)
 	case status && s.Limits.Reviews > 0 && s.Reviews >= s.Limits.Reviews:
 		return fmt.Errorf("%w: people were asked to review it %d times, which is the most", ErrConflict, s.Reviews)
-	case s.Limits.Changes > 0 && len(s.Changes) >= s.Limits.Changes:
-		return fmt.Errorf("%w: its shared state was changed %d times, which is the most", ErrConflict, len(s.Changes))
 	case s.Finished():
 		return fmt.Errorf("%w: it is over, its shared state stays as it is", ErrConflict)
 	}
