@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"legwork/telemetry/prom"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
 // Metrics counts what happens. It is safe for concurrent use; on nil it counts
@@ -16,11 +16,9 @@ import (
 type Metrics struct {
 	families
 
-	registry prom.Registry
+	registry registry
 	now      func() time.Time
 	read     func(context.Context) (Readings, error)
-	scraping sync.Mutex // guards the gauges that are read for each scrape
-	process  process
 }
 
 // MetricsConfig says what Metrics show beside what they count.
@@ -36,12 +34,11 @@ type MetricsConfig struct {
 
 // NewMetrics makes metrics in which nothing has happened.
 func NewMetrics(c MetricsConfig) *Metrics {
-	m := &Metrics{now: c.Now, read: c.Read}
-	m.registry.Clean = c.Clean
-	m.families = newFamilies(&m.registry)
-	m.process = newProcess(&m.registry)
+	m := &Metrics{registry: newRegistry(c.Clean), now: c.Now, read: c.Read}
+	m.families = newFamilies(m.registry)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.build.Set(1, c.Build.Version, c.Build.Commit, c.Build.Go)
-	m.started.Set(seconds(c.Now()))
+	m.followers.Set(0)
 	m.reloaded.Set(seconds(c.Now()))
 	m.reloadedWell.Set(1)
 	for _, outcome := range []string{OK, Failed} { // a rate needs a series that begins at zero
@@ -214,7 +211,7 @@ func (m *Metrics) Requested(route, method string, status int, took time.Duration
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
 	default:
-		method = prom.Other
+		method = other
 	}
 	m.requests.Inc(route, method, strconv.Itoa(status))
 	if took > 0 {

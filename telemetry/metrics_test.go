@@ -40,7 +40,7 @@ func TestReadings(t *testing.T) {
 	for _, want := range []string{
 		`legwork_tasks{state="working"} 2`, "legwork_ready 1", `legwork_model_up{model="main"} 0`, "legwork_queue_oldest_seconds 90",
 		`legwork_budget_spent_usd{budget="day_usd"} 1.25`, `legwork_budget_limit_tokens{budget="day_tokens"} 10`, "legwork_approvals_oldest_seconds 60",
-		`legwork_build_info{version="v1",commit="abc",go_version="go1"} 1`, "go_goroutines ", "process_resident_memory_bytes ",
+		`legwork_build_info{commit="abc",go_version="go1",version="v1"} 1`, "go_goroutines ", "process_resident_memory_bytes ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no line %q in:\n%s", want, text)
@@ -70,10 +70,10 @@ func TestCounts(t *testing.T) {
 	left()
 	text := scrape(t, m)
 	for _, want := range []string{
-		`legwork_tasks_finished_total{platform="slack",outcome="done"} 1`, `legwork_task_duration_seconds_bucket{outcome="done",le="5"} 1`,
-		`legwork_model_attempts_total{model="main",outcome="busy"} 1`, `legwork_model_tokens_total{model="main",kind="cached_input"} 4`,
-		`legwork_model_cost_usd_total{model="main"} 0.0015`, `legwork_tool_calls_total{server="desk",tool="look.up",outcome="ok"} 1`,
-		`legwork_http_requests_total{route="none",method="other",status="404"} 1`, `legwork_config_reload_successful 0`, "legwork_event_followers 0",
+		`legwork_tasks_finished_total{outcome="done",platform="slack"} 1`, `legwork_task_duration_seconds_bucket{outcome="done",le="5"} 1`,
+		`legwork_model_attempts_total{model="main",outcome="busy"} 1`, `legwork_model_tokens_total{kind="cached_input",model="main"} 4`,
+		`legwork_model_cost_usd_total{model="main"} 0.0015`, `legwork_tool_calls_total{outcome="ok",server="desk",tool="look.up"} 1`,
+		`legwork_http_requests_total{method="other",route="none",status="404"} 1`, `legwork_config_reload_successful 0`, "legwork_event_followers 0",
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("there is no line %q in:\n%s", want, text)

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"legwork/telemetry/prom"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // Readings are values as they are in the moment of a scrape.
@@ -40,73 +41,68 @@ type Budget struct {
 // scrapeTime bounds what a scrape reads.
 const scrapeTime = 5 * time.Second
 
-// Handler answers GET requests with all metrics. What cannot be read is left
-// out of the answer: a gauge that is missing is seen, an old one is not.
+// Handler answers GET requests with all metrics. What cannot be read is left out
+// of the answer. It is not compressed: the tables for that would stay in the
+// memory of a daemon that idles.
 func (m *Metrics) Handler() http.Handler {
+	options := promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, DisableCompression: true}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		m.scraping.Lock()
-		defer m.scraping.Unlock()
-		m.look(r.Context())
-		w.Header().Set("Content-Type", prom.ContentType)
+		all := prometheus.Gatherers{m.registry, m.look(r.Context())}
 		w.Header().Set("Cache-Control", "no-store")
-		_ = m.registry.Write(w) // who asked may be gone
+		promhttp.HandlerFor(all, options).ServeHTTP(w, r)
 	})
 }
 
-// look sets the gauges that are read. m.scraping is held.
-func (m *Metrics) look(ctx context.Context) {
-	m.process.look()
-	for _, g := range []*prom.Gauge{
-		m.tasks, m.oldestTask, m.approvalsWaiting, m.oldestApproval, m.deliveriesWaiting, m.oldestDelivery, m.modelUp, m.serverUp,
-		m.partUp, m.ready, m.paused, m.budgetLimit, m.budgetSpent, m.tokenLimit, m.tokensSpent, m.storeSize,
-	} {
-		g.Clear()
-	}
+// look reads the gauges for one scrape.
+func (m *Metrics) look(ctx context.Context) prometheus.Gatherer {
+	r := newRegistry(m.registry.clean)
 	if m.read == nil {
-		return
+		return r
 	}
 	ctx, cancel := context.WithTimeout(ctx, scrapeTime)
 	defer cancel()
 	now, err := m.read(ctx)
-	m.show(now)
+	g := newGauges(r)
+	g.show(now)
 	if err == nil {
-		m.showStored(now)
+		g.showStored(now)
+	}
+	return r
+}
+
+func (g *gauges) show(now Readings) {
+	g.oldestTask.Set(now.QueuedFor.Seconds())
+	g.paused.Set(truth(now.Paused))
+	g.ready.Set(truth(now.Ready))
+	for part, up := range now.Parts {
+		g.partUp.Set(truth(up), part)
+	}
+	for name, up := range now.Models {
+		g.modelUp.Set(truth(up), name)
+	}
+	for name, up := range now.Servers {
+		g.serverUp.Set(truth(up), name)
 	}
 }
 
 // showStored shows what the store has told.
-func (m *Metrics) showStored(now Readings) {
+func (g *gauges) showStored(now Readings) {
 	for state, n := range now.Tasks {
-		m.tasks.Set(float64(n), state)
+		g.tasks.Set(float64(n), state)
 	}
-	m.approvalsWaiting.Set(float64(now.Approvals.Waiting))
-	m.oldestApproval.Set(now.Approvals.Oldest.Seconds())
-	m.deliveriesWaiting.Set(float64(now.Deliveries.Waiting))
-	m.oldestDelivery.Set(now.Deliveries.Oldest.Seconds())
-	m.storeSize.Set(float64(now.StoreBytes))
+	g.approvalsWaiting.Set(float64(now.Approvals.Waiting))
+	g.oldestApproval.Set(now.Approvals.Oldest.Seconds())
+	g.deliveriesWaiting.Set(float64(now.Deliveries.Waiting))
+	g.oldestDelivery.Set(now.Deliveries.Oldest.Seconds())
+	g.storeSize.Set(float64(now.StoreBytes))
 	for _, b := range now.Budgets {
 		if b.Money {
-			m.budgetLimit.Set(float64(b.Limit)/1e6, b.Name)
-			m.budgetSpent.Set(float64(b.Spent)/1e6, b.Name)
+			g.budgetLimit.Set(float64(b.Limit)/1e6, b.Name)
+			g.budgetSpent.Set(float64(b.Spent)/1e6, b.Name)
 			continue
 		}
-		m.tokenLimit.Set(float64(b.Limit), b.Name)
-		m.tokensSpent.Set(float64(b.Spent), b.Name)
-	}
-}
-
-func (m *Metrics) show(now Readings) {
-	m.oldestTask.Set(now.QueuedFor.Seconds())
-	m.paused.Set(truth(now.Paused))
-	m.ready.Set(truth(now.Ready))
-	for part, up := range now.Parts {
-		m.partUp.Set(truth(up), part)
-	}
-	for name, up := range now.Models {
-		m.modelUp.Set(truth(up), name)
-	}
-	for name, up := range now.Servers {
-		m.serverUp.Set(truth(up), name)
+		g.tokenLimit.Set(float64(b.Limit), b.Name)
+		g.tokensSpent.Set(float64(b.Spent), b.Name)
 	}
 }
 

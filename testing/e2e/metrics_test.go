@@ -68,7 +68,7 @@ func TestMetrics(t *testing.T) {
 		if text = string(page); code != http.StatusOK {
 			t.Fatalf("/metrics: got %d %s", code, text)
 		}
-		if strings.Contains(text, `legwork_tasks_finished_total{platform="telegram",outcome="done"} 1`) && strings.Contains(text, `legwork_webhook_deliveries_total{webhook="ops",outcome="ok"} 1`) {
+		if strings.Contains(text, `legwork_tasks_finished_total{outcome="done",platform="telegram"} 1`) && strings.Contains(text, `legwork_webhook_deliveries_total{outcome="ok",webhook="ops"} 1`) {
 			break
 		}
 		if time.Now().After(late) {
@@ -95,10 +95,10 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, f := range []string{
 		`legwork_subtasks_total{group="desk",outcome="done"} 2`,
-		`legwork_tool_calls_total{server="desk",tool="lookup",outcome="ok"} 1`,
+		`legwork_tool_calls_total{outcome="ok",server="desk",tool="lookup"} 1`,
 		`legwork_tasks_opened_total{platform="telegram"} 1`,
-		`legwork_tasks_finished_total{platform="api",outcome="done"} 1`,
-		`legwork_http_requests_total{route="/v1/tasks",method="GET",status="200"} 1`,
+		`legwork_tasks_finished_total{outcome="done",platform="api"} 1`,
+		`legwork_http_requests_total{method="GET",route="/v1/tasks",status="200"} 1`,
 		`legwork_ready 1`,
 	} {
 		if !strings.Contains(text, f+"\n") {
