@@ -43,7 +43,7 @@ func New(c Config) http.Handler {
 	}
 	return &handler{protocol: sync.OnceValue(func() http.Handler {
 		d := definitions()
-		s := server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false), server.WithInputSchemaValidation(),
+		s := server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false),
 			server.WithInstructions(d.Instructions))
 		(&desk{
 			Service: c.Service, log: c.Log, stop: c.Stop, server: s, refusals: refusals{tell: c.Refused, now: c.Service.Now},

@@ -49,29 +49,36 @@ type desk struct {
 	refusals
 }
 
+// work is what a tool does for a caller: its result is JSON.
+type work func(context.Context, contexts.Principal) ([]byte, error)
+
 func (d *desk) add(o offer) {
-	handlers := map[string]server.ToolHandlerFunc{
-		"start_task":   answer(d, d.start),
-		"get_task":     answer(d, d.get),
-		"list_tasks":   answer(d, d.list),
-		"add_message":  answer(d, d.message),
-		"get_state":    answer(d, d.shared),
-		"update_state": answer(d, d.merge),
-		"cancel_task":  answer(d, d.cancel),
+	works := map[string]work{
+		"start_task":   doing(d.start),
+		"get_task":     doing(d.get),
+		"list_tasks":   doing(d.list),
+		"add_message":  doing(d.message),
+		"get_state":    doing(d.shared),
+		"update_state": doing(d.merge),
+		"cancel_task":  doing(d.cancel),
 	}
 	for _, def := range o.Tools {
+		takes, err := newArguments(def.Name, def.Input)
+		if err != nil {
+			panic(err) // part of the program
+		}
 		d.server.AddTool(mcp.Tool{
 			Name: def.Name, Title: def.Title, Description: def.Description, Annotations: def.Annotations,
 			RawInputSchema: def.Input, RawOutputSchema: o.Outputs[def.Output],
-		}, handlers[def.Name])
+		}, d.answer(takes, works[def.Name]))
 	}
 }
 
-// answer serves a tool whose arguments, already checked against the schema, are
-// an In. What do returns is the result, as structured content and as text for
-// clients that know no other; its error is a result that tells a model what to do.
-func answer[In, Out any](d *desk, do func(context.Context, contexts.Principal, In) (Out, error)) server.ToolHandlerFunc {
-	return func(ctx context.Context, r mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+// answer serves a tool. What do returns is the result, as structured content and
+// as text for clients that know no other; an error is a result that tells a model
+// what to do.
+func (d *desk) answer(takes arguments, do work) server.ToolHandlerFunc {
+	return func(ctx context.Context, r mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
 		p := contexts.Caller(ctx)
 		defer func() {
 			if fault := recover(); fault != nil {
@@ -83,7 +90,11 @@ func answer[In, Out any](d *desk, do func(context.Context, contexts.Principal, I
 		if r.Params.Meta != nil && r.Params.Meta.ProgressToken != nil {
 			ctx = context.WithValue(ctx, progressKey{}, r.Params.Meta.ProgressToken)
 		}
-		text, err := served(ctx, p, do)
+		var text []byte
+		err := takes.check(r.Params.Arguments)
+		if err == nil {
+			text, err = do(ctx, p)
+		}
 		if err != nil {
 			return mcp.NewToolResultError(d.explain(ctx, p, r.Params.Name, err)), nil
 		}
@@ -91,17 +102,19 @@ func answer[In, Out any](d *desk, do func(context.Context, contexts.Principal, I
 	}
 }
 
-// served does what a tool does, and returns its result as JSON.
-func served[In, Out any](ctx context.Context, p contexts.Principal, do func(context.Context, contexts.Principal, In) (Out, error)) ([]byte, error) {
-	var in In
-	if raw, _ := ctx.Value(argumentsKey{}).(json.RawMessage); len(raw) > 0 {
-		if err := json.Unmarshal(raw, &in); err != nil {
-			return nil, &contexts.InvalidError{Field: "arguments", Detail: err.Error()}
+// doing is the work of a tool whose arguments, already checked, are an In.
+func doing[In, Out any](do func(context.Context, contexts.Principal, In) (Out, error)) work {
+	return func(ctx context.Context, p contexts.Principal) ([]byte, error) {
+		var in In
+		if raw, _ := ctx.Value(argumentsKey{}).(json.RawMessage); len(raw) > 0 {
+			if err := json.Unmarshal(raw, &in); err != nil {
+				return nil, &contexts.InvalidError{Field: "arguments", Detail: err.Error()}
+			}
 		}
+		out, err := do(ctx, p, in)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(out)
 	}
-	out, err := do(ctx, p, in)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(out)
 }

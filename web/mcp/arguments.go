@@ -1,0 +1,73 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"legwork/tasks/contexts"
+)
+
+// arguments are what a tool takes. The library can check them, too, but what it
+// says about them is for Go programmers.
+type arguments struct {
+	tool  string
+	names []string
+	rules *jsonschema.Schema
+}
+
+func newArguments(tool string, schema json.RawMessage) (arguments, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return arguments{}, fmt.Errorf("reading the schema of %s: %w", tool, err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(tool, doc); err != nil {
+		return arguments{}, fmt.Errorf("reading the schema of %s: %w", tool, err)
+	}
+	rules, err := c.Compile(tool)
+	if err != nil {
+		return arguments{}, fmt.Errorf("compiling the schema of %s: %w", tool, err)
+	}
+	return arguments{tool: tool, names: slices.Sorted(maps.Keys(rules.Properties)), rules: rules}, nil
+}
+
+// check tells a model in words what it must change, as an *InvalidError.
+func (a arguments) check(given any) error {
+	if given == nil {
+		given = map[string]any{}
+	}
+	err := a.rules.Validate(given)
+	if err == nil {
+		return nil
+	}
+	detail := err.Error()
+	var bad *jsonschema.ValidationError
+	if errors.As(err, &bad) {
+		detail = strings.Join(reasons(bad, nil), "; ")
+	}
+	return &contexts.InvalidError{Field: "arguments", Detail: fmt.Sprintf("%s; %s takes %s", detail, a.tool, strings.Join(a.names, ", "))}
+}
+
+// reasons are the innermost ones, at most five.
+func reasons(e *jsonschema.ValidationError, sofar []string) []string {
+	for _, cause := range e.Causes {
+		sofar = reasons(cause, sofar)
+	}
+	if len(e.Causes) > 0 || len(sofar) >= 5 {
+		return sofar
+	}
+	at := "" // of all arguments
+	if len(e.InstanceLocation) > 0 {
+		at = "/" + strings.Join(e.InstanceLocation, "/") + ": "
+	}
+	return append(sofar, at+e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+}

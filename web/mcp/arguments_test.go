@@ -1,0 +1,36 @@
+package mcp_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestArgumentsAreExplained: a model that calls a tool in a wrong way reads what to
+// change, in words.
+func TestArgumentsAreExplained(t *testing.T) {
+	h := newHouse(t)
+	id := h.external("agent", "Write something")
+	tests := []struct {
+		tool      string
+		arguments map[string]any
+		want      []string
+	}{
+		{"start_task", nil, []string{"'goal'", "missing", "start_task takes goal, groups, idempotency_key, language, run."}},
+		{"start_task", map[string]any{"goal": 5}, []string{`/goal: got number, want string`}},
+		{"update_state", map[string]any{"task_id": id, "changes": map[string]any{"a": 1}}, []string{"'values'", "'changes' not allowed", "update_state takes if_version, task_id, values."}},
+		{"add_message", map[string]any{"task_id": id, "type": "words", "content": "x"}, []string{`/type: value must be one of 'thought', 'action'`}},
+		{"get_task", map[string]any{"task_id": id, "wait_seconds": 301}, []string{`/wait_seconds: maximum: got 301, want 300`}},
+		{"get_state", map[string]any{"task_id": id, "keys": []any{""}}, []string{`/keys/0: minLength: got 0, want 1`}},
+	}
+	for _, test := range tests {
+		got := h.call("agent", test.tool, test.arguments).refused
+		for _, want := range test.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s with %v gave %q, want to read %q", test.tool, test.arguments, got, want)
+			}
+		}
+		if strings.ContainsAny(got, "&<>") {
+			t.Errorf("%s with %v gave %q, want words", test.tool, test.arguments, got)
+		}
+	}
+}
