@@ -19,7 +19,7 @@ type Token struct {
 	SHA256 string `yaml:"sha256" jsonschema:"required,pattern=^[0-9A-Fa-f]{64}$"`
 	// Role is what it may do: a viewer reads; an operator also starts, steers, ends and decides; an admin also extends budgets and reads the audit log; an agent works on tasks of programs and never decides.
 	Role string `yaml:"role" jsonschema:"required,enum=viewer,enum=operator,enum=admin,enum=agent"`
-	// Chats are those whose tasks it may see and touch: keys such as "slack:C012AB3CD", "slack:*" for a whole platform, "api:*" for tasks that programs start, "*" for all. Default: all; for agents api:*.
+	// Chats are those whose tasks it may see and touch: keys such as "slack:C012AB3CD", "slack:*" for a whole platform, "api:*" for tasks that programs start, "*" for all; what it starts itself it sees in any case. Default: all; for agents api:*.
 	Chats []string `yaml:"chats,omitempty"`
 	// Groups of tools that its tasks may use; none named means all.
 	Groups []string `yaml:"groups,omitempty"`
@@ -46,9 +46,12 @@ func HashToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Visible are the chats of the token, the default filled in.
+// Visible are the chats of the token, the default filled in. Whoever may start a
+// task sees it.
 func (t Token) Visible() []string {
 	switch {
+	case len(t.Chats) > 0 && t.Role != RoleViewer:
+		return append(slices.Clip(t.Chats), "api:"+t.Name)
 	case len(t.Chats) > 0:
 		return t.Chats
 	case t.Role == RoleAgent:

@@ -16,12 +16,13 @@ http:
     - {name: ops, role: admin, sha256: "`+conf.HashToken("lw_ops")+`"}
     - {name: scout, role: agent, sha256: "`+strings.ToUpper(conf.HashToken("lw_scout"))+`"}
     - {name: eye, role: viewer, sha256: "`+conf.HashToken("eye")+`", chats: ["slack:C1"]}
+    - {name: hand, role: operator, sha256: "`+conf.HashToken("lw_hand")+`", chats: ["slack:C1"]}
     - {name: tea, role: viewer, sha256: "`+conf.HashToken("password\n")+`"}
 `), variables(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][]string{{"*"}, {"api:*"}, {"slack:C1"}, {"*"}}
+	want := [][]string{{"*"}, {"api:*"}, {"slack:C1"}, {"slack:C1", "api:hand"}, {"*"}}
 	for i, token := range config.HTTP.Tokens {
 		if got := token.Visible(); !slices.Equal(got, want[i]) {
 			t.Errorf("the token %s sees %q, want %q", token.Name, got, want[i])
@@ -34,7 +35,7 @@ http:
 			t.Errorf("a warning without a place: %v", w)
 		}
 	}
-	if want := []string{"http.tokens[2].sha256", "http.tokens[3].sha256", "http.listen"}; !slices.Equal(warned, want) {
+	if want := []string{"http.tokens[2].sha256", "http.tokens[4].sha256", "http.listen"}; !slices.Equal(warned, want) {
 		t.Errorf("got warnings of %q, want %q", warned, want)
 	}
 }
