@@ -43,7 +43,8 @@ const (
 	WhyUnreadable = "plan_unreadable"
 	WhyTurns      = "turns"
 	WhyUnusable   = "garbage"
-	WhyIdle       = "idle" // agents from outside have left it alone for too long
+	WhyIdle       = "idle"    // agents from outside have left it alone for too long
+	WhyDropped    = "dropped" // of no event: the store has given it up
 )
 
 // LLMTool is the name of the group that has no tools: the model alone.

@@ -79,11 +79,23 @@ func told(id tasks.ID, err error) error {
 	return fmt.Errorf("reading task %s: %w", id, err)
 }
 
-// state is the folded journal of a task that was seen.
+// state is the folded journal of a task that was seen. One that the store has given
+// up is over, although its journal does not say so.
 func (s *Service) state(ctx context.Context, id tasks.ID) (planner.State, error) {
 	state, err := s.Store.State(ctx, id)
 	if err != nil {
 		return state, told(id, err)
+	}
+	if state.Finished() {
+		return state, nil
+	}
+	row, err := s.Store.Row(ctx, id)
+	if err != nil {
+		return state, told(id, err)
+	}
+	if row.Status == string(planner.Failed) && state.Outcome != planner.Failed { // the row may be one event ahead, no more
+		state.Phase, state.Outcome, state.Why, state.Last = planner.PhaseOver, planner.Failed, planner.WhyDropped, row.Changed
+		state.Review, state.Budget = 0, ""
 	}
 	return state, nil
 }

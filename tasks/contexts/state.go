@@ -159,6 +159,9 @@ func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *in
 		return []planner.Event{{Type: planner.Set, By: p.Key(), Values: fresh}}, nil
 	})
 	if errors.Is(err, tasks.ErrRefused) {
+		if now, err := s.state(ctx, id); err == nil && now.Finished() {
+			before = now
+		}
 		return Shared{}, unmerged(p, before, values)
 	}
 	if err != nil {
@@ -179,6 +182,10 @@ func gone(err error) error {
 func unmerged(p Principal, s planner.State, values map[string]json.RawMessage) error {
 	_, status := values[planner.KeyStatus]
 	switch {
+	case s.Finished():
+		return fmt.Errorf("%w: it is over, its shared state stays as it is", ErrConflict)
+	case status && !planner.IsVerdict(values) && s.Review == 0 && (s.Begun || s.Phase == planner.PhaseAnswering):
+		return fmt.Errorf("%w: its answer is being written already, so that nobody can review it first", ErrConflict)
 	case s.Limits.Changes > 0 && len(s.Changes) >= s.Limits.Changes:
 		return fmt.Errorf("%w: its shared state was changed %d times, which is the most", ErrConflict, len(s.Changes))
 	case s.Review > 0 && p.Role == RoleAgent:
@@ -187,8 +194,6 @@ func unmerged(p Principal, s planner.State, values map[string]json.RawMessage) e
 		return fmt.Errorf("%w: %s and %s of the key %q are what a person decides; set it to %s to ask for that", ErrForbidden, planner.ReviewApproved, planner.ReviewRejected, planner.KeyStatus, planner.NeedsHumanReview)
 	case status && s.Limits.Reviews > 0 && s.Reviews >= s.Limits.Reviews:
 		return fmt.Errorf("%w: people were asked to review it %d times, which is the most", ErrConflict, s.Reviews)
-	case s.Finished():
-		return fmt.Errorf("%w: it is over, its shared state stays as it is", ErrConflict)
 	}
 	return fmt.Errorf("%w: the shared state holds at most %d keys and %d bytes of keys and values; delete some first", ErrConflict, s.Limits.StateKeys, s.Limits.StateBytes)
 }
