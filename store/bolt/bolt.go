@@ -135,6 +135,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	}
 	s.db.Store(db)
 	s.tidy()
+	s.rememberFeed()
 	go s.write()
 	err = s.disown(ctx)
 	if err == nil {

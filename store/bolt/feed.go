@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"go.etcd.io/bbolt"
+
 	"legwork/store/rules"
 	"legwork/tasks"
 )
@@ -115,6 +117,22 @@ func (c *cache) feed(last uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fed = &last
+}
+
+// rememberFeed remembers the cursor that was given last, before anything is
+// written: otherwise the first transaction's entries could be read before the
+// states that belong to them are known.
+func (s *Store) rememberFeed() {
+	err := s.db.Load().View(func(tx *bbolt.Tx) error {
+		last, err := base{tx: tx, log: s.log}.Fed()
+		if err == nil {
+			s.cache.feed(last)
+		}
+		return err
+	})
+	if err != nil {
+		s.log.Error("the end of the feed cannot be read", "error", err)
+	}
 }
 
 // jump lets the numbers of the feed go on further up, where some that were given
