@@ -97,7 +97,7 @@ func (s *Service) Approvals(ctx context.Context, p Principal, id tasks.ID) ([]Ap
 }
 
 func (s *Service) allApprovals(ctx context.Context, p Principal) ([]Approval, error) {
-	if err := p.allowed(OpApprovals); err != nil {
+	if err := p.Allowed(OpApprovals); err != nil {
 		return nil, err
 	}
 	list := []Approval{}

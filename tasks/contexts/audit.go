@@ -9,7 +9,7 @@ import (
 
 // AuditLog lists entries before a number, the newest first; for admins.
 func (s *Service) AuditLog(ctx context.Context, p Principal, before uint64, limit int) ([]tasks.AuditEntry, error) {
-	if err := p.allowed(OpAudit); err != nil {
+	if err := p.Allowed(OpAudit); err != nil {
 		return nil, err
 	}
 	limit, err := within(limit, usualLists, maxListed)

@@ -137,7 +137,7 @@ func (s *Service) Content(ctx context.Context, p Principal, id tasks.ID, seq, of
 		return "", 0, 0, err
 	}
 	if seq < 1 || seq > state.Seq {
-		return "", 0, 0, fmt.Errorf("%w: the task has no message %d", ErrNotFound, seq)
+		return "", 0, 0, missingError(fmt.Sprintf("the task has no message %d", seq))
 	}
 	j := journal{store: s.Store, id: id}
 	tell := telling{id, state, j.read(ctx)}

@@ -75,6 +75,14 @@ var (
 	ErrKeyReused    = errors.New("the idempotency key was used for another request")
 )
 
+// missingError is ErrNotFound of something within a task, or of an approval.
+type missingError string
+
+func (e missingError) Error() string { return string(e) }
+
+// Is implements errors.Is.
+func (missingError) Is(target error) bool { return target == ErrNotFound }
+
 // InvalidError says what is wrong with a value of a request and what is allowed.
 type InvalidError struct {
 	Field  string // JSON name, such as "goal" or "notify.chat"

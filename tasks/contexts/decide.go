@@ -18,15 +18,17 @@ type Decision struct {
 	Scope   string          // planner.ScopeTask: the same tool again in this task
 }
 
+const errNoApproval = missingError("no such approval, or not one that this token may see")
+
 // Decide decides about an approval. ErrForbidden for agents and viewers, and for
 // operators where only an admin may; ErrConflict when it was decided already.
 func (s *Service) Decide(ctx context.Context, p Principal, approval string, d Decision) (Task, error) {
-	if err := p.allowed(OpDecide); err != nil {
+	if err := p.Allowed(OpDecide); err != nil {
 		return Task{}, err
 	}
 	id, ask, ok := readApprovalID(approval)
 	if !ok {
-		return Task{}, fmt.Errorf("%w: there is no approval of that id", ErrNotFound)
+		return Task{}, errNoApproval
 	}
 	t, err := s.may(ctx, p, OpDecide, id)
 	if err != nil {
@@ -75,7 +77,7 @@ func (s *Service) undecided(ctx context.Context, id tasks.ID, ask tasks.Ask) err
 			return fmt.Errorf("%w: it was decided already, or its time is over", ErrConflict)
 		}
 	}
-	return fmt.Errorf("%w: there is no approval of that id", ErrNotFound)
+	return errNoApproval
 }
 
 // asksSomething reports that an event may have asked a person.

@@ -94,7 +94,7 @@ func (s *Service) FollowAll(ctx context.Context, p Principal, after *uint64, typ
 	if err := known(types); err != nil {
 		return err
 	}
-	if err := p.allowed(OpRead); err != nil {
+	if err := p.Allowed(OpRead); err != nil {
 		return err
 	}
 	defer s.feed.join(s.Store)()

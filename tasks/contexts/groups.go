@@ -36,7 +36,7 @@ type GroupTool struct {
 // Groups lists the tool groups that are open to the principal; for admins all.
 // It waits for no server.
 func (s *Service) Groups(ctx context.Context, p Principal) ([]Group, error) {
-	if err := p.allowed(OpGroups); err != nil {
+	if err := p.Allowed(OpGroups); err != nil {
 		return nil, err
 	}
 	list := []Group{}

@@ -169,7 +169,7 @@ func States() []string { return append(liveStates(), "done", "failed", "stopped"
 // List lists tasks, the newest first; next is the Before of the next page, empty
 // at the end.
 func (s *Service) List(ctx context.Context, p Principal, q Query) (list []Listed, next tasks.ID, err error) {
-	if err := p.allowed(OpRead); err != nil {
+	if err := p.Allowed(OpRead); err != nil {
 		return nil, "", err
 	}
 	for _, state := range q.States {

@@ -1,5 +1,7 @@
 package contexts
 
+import "strings"
+
 // Op is something that a token may be allowed to do.
 type Op string
 
@@ -48,7 +50,7 @@ func (o Op) words() string {
 	case OpApprovals:
 		return "list approvals"
 	case OpDecide:
-		return "decide: people do"
+		return "decide about approvals"
 	case OpExtend:
 		return "extend budgets"
 	case OpGroups:
@@ -95,6 +97,17 @@ func (r Role) May(op Op) Right {
 		}
 	}
 	return Never
+}
+
+// allowedRoles are those that may do an operation, perhaps not with every task.
+func allowedRoles(op Op) string {
+	var may []string
+	for _, r := range Roles() {
+		if r.May(op) != Never {
+			may = append(may, string(r))
+		}
+	}
+	return strings.Join(may, ", ")
 }
 
 // Roles lists all roles.

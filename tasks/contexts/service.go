@@ -53,7 +53,7 @@ func (s *Service) see(ctx context.Context, p Principal, id tasks.ID) (seen, erro
 // may is see for an operation that the principal's role must allow; for some
 // roles only on tasks that it has started itself.
 func (s *Service) may(ctx context.Context, p Principal, op Op, id tasks.ID) (seen, error) {
-	if err := p.allowed(op); err != nil {
+	if err := p.Allowed(op); err != nil {
 		return seen{}, err
 	}
 	t, err := s.see(ctx, p, id)
@@ -63,10 +63,10 @@ func (s *Service) may(ctx context.Context, p Principal, op Op, id tasks.ID) (see
 	return t, err
 }
 
-// allowed is ErrForbidden when the principal's role may never do an operation.
-func (p Principal) allowed(op Op) error {
+// Allowed is ErrForbidden when the principal's role may never do an operation.
+func (p Principal) Allowed(op Op) error {
 	if p.Role.May(op) == Never {
-		return fmt.Errorf("%w: tokens of role %s may not %s", ErrForbidden, p.Role, op.words())
+		return fmt.Errorf("%w: tokens of role %s may not %s; of these roles they may: %s", ErrForbidden, p.Role, op.words(), allowedRoles(op))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ const maxKey = 200
 // for the same request: then it is that task. *InvalidError, ErrForbidden,
 // ErrBusy, ErrKeyReused, tasks.ErrFull.
 func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, again bool, err error) {
-	if err := p.allowed(OpStart); err != nil {
+	if err := p.Allowed(OpStart); err != nil {
 		return Task{}, false, err
 	}
 	order, err := s.ordered(ctx, p, n)
@@ -186,8 +186,10 @@ func (s *Service) still(p Principal, n *planner.Notify) *planner.Notify {
 // notify finds where an outcome is to go.
 func (s *Service) notify(p Principal, n *Notify) (*planner.Notify, error) {
 	switch {
-	case n == nil || *n == Notify{}:
+	case n == nil:
 		return nil, nil
+	case *n == Notify{}:
+		return nil, &InvalidError{"notify", "names neither a chat nor a webhook; leave it out, or name one of them"}
 	case n.Chat != "" && n.Webhook != "":
 		return nil, &InvalidError{"notify", "takes a chat or a webhook, not both"}
 	case n.Webhook != "":

@@ -133,7 +133,7 @@ func sets(e planner.Event, key string) bool {
 // be nil, only when the state has that version: ErrPrecondition. What changes
 // nothing makes no new version. *InvalidError, ErrConflict, ErrForbidden.
 func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *int, values map[string]json.RawMessage) (Shared, error) {
-	if err := p.allowed(OpMerge); err != nil {
+	if err := p.Allowed(OpMerge); err != nil {
 		return Shared{}, err
 	}
 	values, err := mergeable(values)

@@ -30,7 +30,7 @@ const usualDays = 30
 // Usage sums what was spent between two days, both included ("2026-11-20"; empty:
 // the last 30 days), by user, chat, model, day, in that order.
 func (s *Service) Usage(ctx context.Context, p Principal, by []string, from, to string) ([]UsageRow, error) {
-	if err := p.allowed(OpUsage); err != nil {
+	if err := p.Allowed(OpUsage); err != nil {
 		return nil, err
 	}
 	for _, key := range by {

@@ -29,7 +29,7 @@ func Addable() []string {
 // next decision; everything else is data that it sees. again is as with Start.
 // ErrConflict when the task takes none any more.
 func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessage) (added Message, again bool, err error) {
-	if err := p.allowed(OpAdd); err != nil {
+	if err := p.Allowed(OpAdd); err != nil {
 		return Message{}, false, err
 	}
 	if !slices.Contains(Addable(), m.Type) {
@@ -168,7 +168,7 @@ func (s *Service) messageAt(ctx context.Context, id tasks.ID, seq int) (Message,
 
 // Answer hands in the answer of a task that agents from outside work on.
 func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text string) (Task, error) {
-	if err := p.allowed(OpAnswer); err != nil {
+	if err := p.Allowed(OpAnswer); err != nil {
 		return Task{}, err
 	}
 	text = tasks.Clean(text)
