@@ -34,9 +34,7 @@ func exact(d *huma.OpenAPI) func(huma.Context, func(huma.Context)) {
 // inexact lists the fields of an object and of those in it that are not of its
 // schema.
 func inexact(all huma.Registry, s *huma.Schema, raw []byte, at string) []Wrong {
-	if s.Ref != "" {
-		s = all.SchemaFromRef(s.Ref)
-	}
+	s = resolved(all, s)
 	fields, ok := object(raw)
 	if !ok || s.AdditionalProperties != false {
 		return nil
@@ -46,12 +44,20 @@ func inexact(all huma.Registry, s *huma.Schema, raw []byte, at string) []Wrong {
 		field, known := s.Properties[name]
 		switch {
 		case !known:
-			wrong = append(wrong, Wrong{Location: at + "." + name, Message: "unexpected property"})
-		case string(fields[name]) == "null" && field.Type != "" && !field.Nullable:
-			wrong = append(wrong, Wrong{Location: at + "." + name, Message: "expected " + field.Type + ", not null; leave it out"})
+			wrong = append(wrong, Wrong{Location: at + "." + name, Message: "unexpected property; " + allowed(slices.Sorted(maps.Keys(s.Properties)))})
+		case string(fields[name]) == "null" && resolved(all, field).Type != "" && !field.Nullable:
+			wrong = append(wrong, Wrong{Location: at + "." + name, Message: "expected " + resolved(all, field).Type + ", not null; leave it out"})
 		default:
 			wrong = append(wrong, inexact(all, field, fields[name], at+"."+name)...)
 		}
 	}
 	return wrong
+}
+
+// resolved is the schema that one refers to, or itself.
+func resolved(all huma.Registry, s *huma.Schema) *huma.Schema {
+	if s.Ref != "" {
+		return all.SchemaFromRef(s.Ref)
+	}
+	return s
 }

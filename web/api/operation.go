@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +42,7 @@ type reply struct {
 // register leads requests to a handler, and its errors to one place.
 func register[I, O any](c *calls, h huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
 	op := o.huma(c, h.OpenAPI().Components)
+	op.Middlewares = append(op.Middlewares, c.permitted(o.does))
 	if o.body != nil {
 		op.Middlewares = append(op.Middlewares, exact(h.OpenAPI()))
 	}
@@ -106,6 +108,31 @@ func (o operation) statuses() map[int][]code {
 		by[status] = append(by[status], one)
 	}
 	return by
+}
+
+// permitted looks at the role before anything else of a request: what a token may
+// never do need not be sent as documented.
+func (c *calls) permitted(does contexts.Op) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		if err := contexts.Caller(ctx.Context()).Allowed(does); does != "" && err != nil {
+			_, w := humago.Unwrap(ctx)
+			problem(codeForbidden, sentence(err)).Write(w)
+			return
+		}
+		next(ctx)
+	}
+}
+
+// queries are the names of the parameters that a call takes in the query.
+func queries(o *huma.Operation) []string {
+	var names []string
+	for _, p := range o.Parameters {
+		if p.In == "query" {
+			names = append(names, p.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // patient lifts the server's limits from requests that may have to wait; the

@@ -133,7 +133,7 @@ func (p *ProblemError) Write(w http.ResponseWriter) {
 
 // asProblem makes a ProblemError of what huma itself has to say. What was sent is not
 // sent back: it may be secret, and it may be large.
-func (c *calls) asProblem(_ huma.Context, status string, v any) (any, error) {
+func (c *calls) asProblem(ctx huma.Context, status string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
@@ -148,8 +148,14 @@ func (c *calls) asProblem(_ huma.Context, status string, v any) (any, error) {
 	if len(m.Errors) == 0 {
 		detail = m.Detail
 	}
+	if of == codeMalformed && len(m.Errors) == 0 {
+		detail = "Send a body: JSON, as /docs describes it."
+	}
 	p := problem(of, detail)
 	for _, e := range m.Errors {
+		if e.Message == "unknown query parameter" {
+			e.Message += "; " + allowed(queries(ctx.Operation()))
+		}
 		p.Errors = append(p.Errors, Wrong{Location: e.Location, Message: e.Message})
 	}
 	return p, nil
@@ -165,8 +171,10 @@ func (c *calls) failed(ctx context.Context, method string, err error) error {
 		return done
 	case errors.As(err, &wrong):
 		return invalid(location(method, wrong.Field), wrong.Detail)
-	case errors.Is(err, contexts.ErrNotFound), errors.Is(err, tasks.ErrNoTask):
+	case errors.Is(err, tasks.ErrNoTask):
 		return problem(codeNotFound, sentence(contexts.ErrNotFound))
+	case errors.Is(err, contexts.ErrNotFound):
+		return problem(codeNotFound, sentence(err))
 	case errors.Is(err, contexts.ErrForbidden):
 		return problem(codeForbidden, sentence(err))
 	case errors.Is(err, contexts.ErrKeyReused):

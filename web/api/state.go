@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -154,6 +155,9 @@ func (c *calls) mergeIf(ctx context.Context, id tasks.ID, ifMatch string, values
 		version = &now.Version
 	}
 	merged, err := c.Service.Merge(ctx, who, id, version, values)
+	if wrong, ok := errors.AsType[*contexts.InvalidError](err); ok { // the body is the state
+		return nil, invalid("body"+strings.TrimPrefix(wrong.Field, "state"), wrong.Detail)
+	}
 	if errors.Is(err, contexts.ErrPrecondition) {
 		now, err := c.Service.Shared(ctx, who, id)
 		if err != nil {

@@ -117,8 +117,13 @@ func TestRefusedRequests(t *testing.T) {
 		{"NUL", "POST", "/v1/tasks", "", `{"goal":"a\u0000b"}`, 400, "malformed", "NUL"},
 		{"too deep", "POST", "/v1/tasks/" + id + "/messages", "", `{"type":"thought","content":` + deep + `}`, 400, "malformed", "nested"},
 		{"a huge number", "PUT", "/v1/tasks/" + id + "/state", "", `{"n":1e99999}`, 400, "malformed", "number"},
-		{"no body", "POST", "/v1/tasks", "", "", 400, "malformed", ""},
-		{"unknown field", "POST", "/v1/tasks", "", `{"goal":"x","gaol":"y"}`, 422, "invalid", "body.gaol: unexpected property"},
+		{"no body", "POST", "/v1/tasks", "", "", 400, "malformed", "Send a body"},
+		{"unknown field", "POST", "/v1/tasks", "", `{"goal":"x","gaol":"y"}`, 422, "invalid", "body.gaol: unexpected property; allowed are goal, groups, idempotency_key, language, notify, run"},
+		{"unknown field in another", "POST", "/v1/tasks", "", `{"goal":"x","notify":{"url":"http://x"}}`, 422, "invalid", "body.notify.url: unexpected property; allowed are chat, webhook"},
+		{"a notice without a place", "POST", "/v1/tasks", "", `{"goal":"x","notify":{}}`, 422, "invalid", "body.notify: "},
+		{"a notice that is null", "POST", "/v1/tasks", "", `{"goal":"x","notify":null}`, 422, "invalid", "body.notify: expected object, not null"},
+		{"a key without a name", "PUT", "/v1/tasks/" + id + "/state", "", `{"":1}`, 422, "invalid", "body: has a key"},
+		{"a large value", "PUT", "/v1/tasks/" + id + "/state", "", `{"k":"` + strings.Repeat("x", 66<<10) + `"}`, 422, "invalid", "body.k: has"},
 		{"another case", "POST", "/v1/tasks", "", `{"Goal":"x"}`, 422, "invalid", "body.Goal: unexpected property"},
 		{"wrong type", "POST", "/v1/tasks", "", `{"goal":["x"]}`, 422, "invalid", "body.goal: expected string"},
 		{"a list", "POST", "/v1/tasks", "", `[1]`, 422, "invalid", "body: expected object"},
@@ -126,7 +131,8 @@ func TestRefusedRequests(t *testing.T) {
 		{"another charset", "POST", "/v1/tasks", "application/json; charset=latin1", `{"goal":"x"}`, 415, "unsupported_media_type", "application/json"},
 		{"a merge patch by PUT", "PUT", "/v1/tasks/" + id + "/state", "application/merge-patch+json", `{"a":1}`, 415, "unsupported_media_type", "application/json"},
 		{"too large", "POST", "/v1/tasks", "", `{"goal":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "too_large", "1048576"},
-		{"unknown parameter", "GET", "/v1/tasks?stat=done", "", "", 422, "invalid", "query.stat: unknown"},
+		{"unknown parameter", "GET", "/v1/tasks?stat=done", "", "", 422, "invalid", "query.stat: unknown query parameter; allowed are chat, cursor, limit, state"},
+		{"a parameter where none is", "GET", "/v1/me?x=1", "", "", 422, "invalid", "query.x: unknown query parameter; none are allowed"},
 		{"a parameter twice", "GET", "/v1/tasks?state=done&state=failed", "", "", 422, "invalid", "query.state: given more than once"},
 		{"a state that is none", "GET", "/v1/tasks?state=over", "", "", 422, "invalid", "expected value to be one of"},
 		{"a limit too high", "GET", "/v1/tasks?limit=201", "", "", 422, "invalid", "query.limit: expected number <= 200"},
@@ -137,6 +143,8 @@ func TestRefusedRequests(t *testing.T) {
 		{"not quite there", "GET", "/v1/tasks/", "", "", 404, "not_found", ""},
 		{"roundabout", "GET", "/v1//tasks", "", "", 404, "not_found", ""},
 		{"no such task", "GET", "/v1/tasks/01KAHE0A1B2C3D4E5F6G7H8J9K", "", "", 404, "not_found", ""},
+		{"no such message", "GET", "/v1/tasks/" + id + "/context/99", "", "", 404, "not_found", "no message 99"},
+		{"no such approval", "POST", "/v1/approvals/" + id + ".99.0", "", `{"decision":"approve"}`, 404, "not_found", "No such approval"},
 		{"no id", "GET", "/v1/tasks/%00%ff", "", "", 404, "not_found", ""},
 		{"another method", "DELETE", "/v1/tasks", "", "", 405, "method_not_allowed", "POST"},
 		{"a notice to nowhere", "POST", "/v1/tasks", "", `{"goal":"x","notify":{"webhook":"none"}}`, 422, "invalid", "body.notify.webhook"},
@@ -168,6 +176,10 @@ func TestRefusedRequests(t *testing.T) {
 				t.Errorf("got no Allow")
 			}
 		})
+	}
+	p, _ := want[problem](h, http.StatusForbidden, request{method: "POST", path: "/v1/tasks", token: "viewer", body: map[string]any{}})
+	if says := "operator, admin, agent"; !strings.Contains(p.Detail, says) {
+		t.Errorf("a viewer that sends a wrong body is told %q, want which roles may: %s", p.Detail, says)
 	}
 	if got := h.do(request{method: "OPTIONS", path: "/v1/tasks"}); got.status != http.StatusNoContent || !strings.Contains(got.header.Get("Allow"), "POST") {
 		t.Errorf("OPTIONS: got %d %v", got.status, got.header)

@@ -14,6 +14,14 @@ func sentence(err error) string {
 	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
 }
 
+// allowed lists the names that are.
+func allowed(names []string) string {
+	if len(names) == 0 {
+		return "none are allowed"
+	}
+	return "allowed are " + strings.Join(names, ", ")
+}
+
 // location is where in a request a field is that the service names.
 func location(method, field string) string {
 	switch {
