@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/netip"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,15 @@ type Access struct {
 	Rate int
 	// Proxies are believed when they tell, in X-Forwarded-For, who called.
 	Proxies []netip.Prefix
+}
+
+// Staying is the Access of those tokens that the next one has, too, just as they
+// are: what is left while the next one is not in use yet.
+func (a Access) Staying(next Access) Access {
+	a.Tokens = slices.DeleteFunc(slices.Clone(a.Tokens), func(t Token) bool {
+		return !slices.ContainsFunc(next.Tokens, func(stays Token) bool { return reflect.DeepEqual(t, stays) })
+	})
+	return a
 }
 
 const (

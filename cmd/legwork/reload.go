@@ -13,6 +13,7 @@ import (
 
 	"legwork/conf"
 	"legwork/tasks"
+	"legwork/web"
 )
 
 // watch reloads the config when its file changes and on SIGHUP, until ctx ends.
@@ -103,16 +104,16 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	if err != nil {
 		return err
 	}
+	d.admit(access(d.app.config).Staying(access(next))) // at once: new servers are waited for
 	if err := d.app.tools.Reload(ctx, next.Tools); err != nil {
+		d.admit(access(d.app.config))
 		return fmt.Errorf("changing tools: %w", err)
 	}
 	d.models.use(fresh)
 	d.app.executor.Use(promptRules(next, d.models))
 	d.app.inbox.Use(inboxRules(next))
 	d.app.alerts.Use(next.Alerts)
-	if d.web != nil {
-		d.web.Use(access(next))
-	}
+	d.admit(access(next))
 	if err := d.app.inbox.Schedule(ctx, configSchedules(next)); err != nil {
 		d.log.Error("not all schedules of the changed config can be taken", "cause", err)
 	}
@@ -127,6 +128,13 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	d.log.Info("the config was reloaded", "changed", changed)
 	d.warn(next)
 	return nil
+}
+
+// admit changes who may call.
+func (d *daemon) admit(a web.Access) {
+	if d.web != nil {
+		d.web.Use(a)
+	}
 }
 
 // warn logs the oddities of a config.
