@@ -237,6 +237,37 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestOutageOfAnotherLife: what was down when legwork stopped, and is when it begins
+// again, was not down all the time between.
+func TestOutageOfAnotherLife(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, alerts.Config{Chat: true})
+	w.restarts(func() {
+		w.options.Pace.Outage = time.Hour
+		w.parts([]alerts.Health{{Name: "tickets", Down: true, Problem: "connecting"}}, nil)
+	})
+	w.until("the outage is stored", func() bool {
+		stored, err := w.store.Setting(t.Context(), "legwork", "alerts_outages")
+		return err == nil && strings.Contains(stored, "tickets")
+	})
+	var ahead atomic.Int64
+	var looks atomic.Int32
+	w.restarts(func() {
+		ahead.Store(int64(2 * time.Hour))
+		servers := w.options.Servers
+		w.options.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		w.options.Servers = func() []alerts.Health { looks.Add(1); return servers() }
+	})
+	w.until("it was looked at", func() bool { return looks.Load() > 2 })
+	w.fails("something else", nil)
+	w.until("the admins were told of something else", func() bool { return slices.Contains(w.keys(), "alert.task_failed") })
+	if got := w.keys(); !slices.Equal(got, []string{"alert.task_failed"}) {
+		t.Errorf("the admins read %v, want nothing of the server yet", got)
+	}
+	ahead.Store(int64(4 * time.Hour))
+	w.until("the admins were told of the server", func() bool { return slices.Contains(w.keys(), "alert.server_down") })
+}
+
 // TestPlatforms: that a chat service does not let legwork in goes to the webhooks
 // alone, once it lasts.
 func TestPlatforms(t *testing.T) {

@@ -27,7 +27,9 @@ type change struct {
 // down for so long, and what is up again. It is never told at the look that finds
 // it: when it began, which names the occasion, is stored first, so that another
 // life tells of the same one. Parts that are no longer there are forgotten.
-func (o outages) look(kind string, parts []Health, patience time.Duration, now time.Time) (changes []change) {
+// Whether a part was up while nobody looked is not known, so it must also have
+// been down for so long in this life, which has begun then.
+func (o outages) look(kind string, parts []Health, patience time.Duration, begun, now time.Time) (changes []change) {
 	there := map[string]bool{}
 	for _, p := range parts {
 		name := kind + " " + p.Name
@@ -41,7 +43,7 @@ func (o outages) look(kind string, parts []Health, patience time.Duration, now t
 			}
 		case p.Down && !known:
 			o[name] = outage{Since: now}
-		case p.Down && !was.Told && now.Sub(was.Since) >= patience:
+		case p.Down && !was.Told && min(now.Sub(was.Since), now.Sub(begun)) >= patience:
 			o[name] = outage{was.Since, true}
 			changes = append(changes, change{p, was.Since})
 		}
@@ -59,10 +61,11 @@ func (a *Alerts) watchParts(ctx context.Context) {
 	if err := a.read(ctx, settingOutage, &seen); err != nil && ctx.Err() == nil {
 		a.Log.WarnContext(ctx, "outages that were told of may be told of again", "cause", err)
 	}
+	begun := a.Now()
 	ticker := time.NewTicker(a.Pace.Look)
 	defer ticker.Stop()
 	for {
-		if err := a.lookAtParts(ctx, seen); err != nil && ctx.Err() == nil {
+		if err := a.lookAtParts(ctx, seen, begun); err != nil && ctx.Err() == nil {
 			a.Log.WarnContext(ctx, "an outage could not be told", "cause", err)
 		}
 		select {
@@ -91,14 +94,14 @@ func (a *Alerts) parts() []partKind {
 	}
 }
 
-func (a *Alerts) lookAtParts(ctx context.Context, seen outages) error {
+func (a *Alerts) lookAtParts(ctx context.Context, seen outages, begun time.Time) error {
 	before := maps.Clone(seen)
 	now := a.Now()
 	for _, k := range a.parts() {
 		if k.list == nil {
 			continue
 		}
-		for _, c := range seen.look(k.name, k.list(), k.patience, now) {
+		for _, c := range seen.look(k.name, k.list(), k.patience, begun, now) {
 			if err := a.tellPart(ctx, k, c); err != nil {
 				return restore(seen, before, err)
 			}
