@@ -23,6 +23,9 @@ const (
 	rowPage  = 200
 	// mostMissed bounds how many tasks are looked through after a gap.
 	mostMissed = 10_000
+	// lag is how long before it was stored an event may have happened. What is looked
+	// through for it twice is told once.
+	lag = 10 * time.Minute
 )
 
 // statusAnswering is that of tasks whose outcome is on its way, among others.
@@ -193,7 +196,7 @@ func (w *watch) catchUp(ctx context.Context) error {
 		return err
 	}
 	return w.rows(ctx, tasks.TaskQuery{Statuses: []string{string(planner.Failed), statusAnswering}}, mostMissed, func(row tasks.Row) (bool, error) {
-		if row.Changed.Before(w.read.At) {
+		if row.Changed.Before(w.read.At.Add(-lag)) {
 			return true, nil
 		}
 		return true, w.consider(ctx, row)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +42,8 @@ type world struct {
 	dir     string
 	stop    func()
 	log     *journal
+	gap     atomic.Bool   // the feed has lost what was not read yet
+	ago     time.Duration // since what happens has happened
 
 	mu      sync.Mutex
 	told    [][]tasks.News
@@ -105,7 +108,7 @@ func (w *world) open() {
 
 // begin runs alerts over the open store.
 func (w *world) begin() {
-	w.options.Store = w.store
+	w.options.Store = forgetful{w.store, &w.gap}
 	w.alerts = alerts.New(w.options)
 	ctx, cancel := context.WithCancel(w.Context())
 	var running sync.WaitGroup
@@ -187,7 +190,7 @@ func (w *world) until(what string, so func() bool) {
 func (w *world) opens(goal string, change func(*planner.Opening)) tasks.ID {
 	w.Helper()
 	w.opened++
-	at := time.Now()
+	at := time.Now().Add(-w.ago)
 	id := tasks.NewID(at)
 	chat := bot.Chat{Platform: "api", ID: "ops", Thread: string(id), Private: true}
 	opening := &planner.Opening{
