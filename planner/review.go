@@ -3,6 +3,8 @@ package planner
 import (
 	"encoding/json"
 	"slices"
+
+	"legwork/failpoint"
 )
 
 // What others add to a task's context, and the review of it by a person.
@@ -119,7 +121,7 @@ func set(s State, e Event) State {
 }
 
 func opensReview(s State, values map[string]json.RawMessage) bool {
-	return s.Review == 0 && reviewable(s) && s.Reviews < s.Limits.Reviews && wantsReview(values)
+	return s.Review == 0 && reviewable(s) && s.Reviews < s.Limits.Reviews && wantsReview(values) && !failpoint.Fault("review-forgotten")
 }
 
 // updated folds an update_state call.

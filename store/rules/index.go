@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/failpoint"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -189,7 +190,7 @@ func (s *Stage) recount() error {
 // The body is made by who sends it.
 func (s *Stage) notify(id tasks.ID, outcome string) error {
 	webhook, err := s.webhook(id)
-	if err == nil && webhook != "" {
+	if err == nil && webhook != "" && !failpoint.Fault("delivery-lost") {
 		err = s.Queue(tasks.Delivery{ID: notice(id), Webhook: webhook, Kind: "task." + outcome, Task: id})
 	}
 	if errors.Is(err, tasks.ErrDamaged) { // nobody knows who was to hear of it, or whether it was queued before

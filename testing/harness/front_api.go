@@ -199,7 +199,7 @@ func (f *apiFront) trouble(r *rand.Rand) {
 	case 0, 1:
 		f.cut()
 	case 2:
-		f.hooks.fail(1 + r.IntN(3))
+		f.hooks.fail(1) // it is left alone for a second then
 	case 3:
 		f.chat.trouble(r)
 	}

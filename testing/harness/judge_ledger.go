@@ -91,6 +91,11 @@ func (j *judge) ledger() {
 			unmade += max(0, count(l, "commit.before.reserved")+parallelReserves-begun[i])
 		}
 	}
+	for _, in := range j.r.Inputs {
+		if in.Kind == Review {
+			unmade++ // a decision under way is made again after it
+		}
+	}
 	least := bill{sure.calls + doubtful.calls, sure.input + doubtful.input/misjudged, sure.output}
 	most := bill{least.calls + unmade, sure.input + misjudged*(doubtful.input+unmade*largest), sure.output + misjudged*doubtful.output}
 	for _, part := range []struct {

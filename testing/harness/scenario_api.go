@@ -54,9 +54,6 @@ func beside(r *rand.Rand, inputs []Input, to Input, talk bool) []Input {
 		}
 		inputs = append(inputs, in)
 	}
-	if r.IntN(3) == 0 && !talk {
-		add(Guidance, "g")
-	}
 	if r.IntN(2) == 0 && len(llmfake.ReadQuestion(to.Text).Rounds[0]) > 1 {
 		add(Note, "n") // the report of a single sub-task is the answer
 	}
@@ -67,6 +64,10 @@ func beside(r *rand.Rand, inputs []Input, to Input, talk bool) []Input {
 		add(Review, "r")
 	case 3:
 		add(Stop, "s")
+		return inputs // nobody guides what may be stopped before it can heed that
+	}
+	if r.IntN(3) == 0 && !talk {
+		add(Guidance, "g")
 	}
 	return inputs
 }

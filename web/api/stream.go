@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"legwork/failpoint"
 	"legwork/tasks/contexts"
 )
 
@@ -41,7 +42,11 @@ func (c *calls) events(ctx context.Context, in *eventsRequest) (*streamReply, er
 		if err != nil || last < 0 {
 			return nil, invalid("header.Last-Event-ID", "not an id of this stream's events; leave it out to begin anew")
 		}
-		from = last
+		if from = last; failpoint.Fault("stream-gap") {
+			from++
+		} else if failpoint.Fault("stream-again") {
+			from = max(0, from-1)
+		}
 	}
 	who := contexts.Caller(ctx)
 	t, err := c.Service.Get(ctx, who, in.id())
@@ -78,7 +83,9 @@ func (c *calls) feed(ctx context.Context, in *feedRequest) (*streamReply, error)
 		if err != nil {
 			return nil, invalid(place, "not an id of this stream's events; leave it out to begin with what comes from now on")
 		}
-		from = &cursor
+		if from = &cursor; failpoint.Fault("feed-gap") {
+			cursor++
+		}
 	}
 	who := contexts.Caller(ctx)
 	return &streamReply{Body: func(hc huma.Context) {

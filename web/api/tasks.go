@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"legwork/failpoint"
 	"legwork/tasks"
 	"legwork/tasks/contexts"
 )
@@ -100,6 +101,9 @@ func (c *calls) start(ctx context.Context, in *startRequest) (*startReply, error
 	key, err := idempotencyKey(in.Key, in.Body.IdempotencyKey)
 	if err != nil {
 		return nil, err
+	}
+	if failpoint.Fault("idempotency-lost") {
+		key = ""
 	}
 	who := contexts.Caller(ctx)
 	t, again, err := c.Service.Start(ctx, who, contexts.NewTask{
