@@ -145,6 +145,12 @@ func unread(w http.ResponseWriter, err error) {
 	problem(w, codeMalformed, "The body did not arrive whole.")
 }
 
+// knows reports that a request comes with a token that lets in.
+func (d *door) knows(r *http.Request) bool {
+	token, wrong := bearer(r)
+	return wrong == "" && d.keys.find(token) != nil
+}
+
 // bearer is the token of a request, or what is wrong with how it came.
 func bearer(r *http.Request) (token, wrong string) {
 	headers := r.Header.Values("Authorization")

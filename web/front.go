@@ -23,6 +23,7 @@ type front struct {
 	log    *slog.Logger
 	served func(route, method string, status int, took time.Duration)
 	tracer *telemetry.Tracer
+	knows  func(*http.Request) bool // whether it comes with a token
 }
 
 // ServeHTTP implements http.Handler.
@@ -54,9 +55,9 @@ func (f front) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 }
 
 // begin begins the span of a request that asks for something: probes and scrapes
-// are too many to be of interest.
+// are too many to be of interest, and strangers put nothing into traces.
 func (f front) begin(ctx context.Context, r *http.Request) (context.Context, *telemetry.Span) {
-	if !strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != "/mcp" {
+	if !strings.HasPrefix(r.URL.Path, "/v1/") && r.URL.Path != "/mcp" || f.tracer == nil || !f.knows(r) {
 		return ctx, nil
 	}
 	ctx, span := f.tracer.Begin(ctx, telemetry.Server, r.Method, r.Header.Get("Traceparent"))

@@ -77,7 +77,7 @@ type Config struct {
 	// empty when there is none. Nil: nobody does.
 	Served func(route, method string, status int, took time.Duration)
 
-	// Tracer begins the span of each request at Listen that needs a token, in the
+	// Tracer begins the span of each request at Listen that needs a token and has one, in the
 	// trace that the request names. Nil: nobody does.
 	Tracer *telemetry.Tracer
 
@@ -149,7 +149,7 @@ func (s *Server) listen(key, address string, to mount, c Config) error {
 	}
 	to.hosts.checked = to.door != nil && isLoopback(l.Addr())
 	s.listeners = append(s.listeners, &listener{Listener: l, key: key, server: &http.Server{
-		Handler:           front{next: to, log: s.log, served: c.Served, tracer: c.Tracer},
+		Handler:           front{next: to, log: s.log, served: c.Served, tracer: c.Tracer, knows: s.door.knows},
 		ReadHeaderTimeout: headerTime, ReadTimeout: cmp.Or(c.hurry, bodyTime), WriteTimeout: cmp.Or(c.hurry, replyTime), IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
