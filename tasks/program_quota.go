@@ -56,7 +56,7 @@ func (in *Inbox) admitTask(ctx context.Context, room string, external bool) erro
 // count counts the live tasks of a room.
 func (in *Inbox) count(ctx context.Context, room string) (*quota, error) {
 	q := &quota{counted: in.Now()}
-	ask := TaskQuery{Statuses: liveStatuses(), Rooms: []string{room}, Limit: maxOfProgram}
+	ask := TaskQuery{Statuses: LiveStatuses(), Rooms: []string{room}, Limit: maxOfProgram}
 	for more := true; more && q.live[0]+q.live[1] < maxOfProgram+maxSharedOf; {
 		rows, further, err := in.Store.Tasks(ctx, ask)
 		if err != nil {
@@ -75,7 +75,7 @@ func (in *Inbox) count(ctx context.Context, room string) (*quota, error) {
 	return q, nil
 }
 
-// liveStatuses are those of tasks that are not over.
-func liveStatuses() []string {
+// LiveStatuses are those of tasks that are not over.
+func LiveStatuses() []string {
 	return []string{"queued", "planning", "working", "waiting", "answering"}
 }

@@ -29,7 +29,7 @@ const (
 
 // Platform names the chats of tasks that programs start: bot.Chat{Platform:
 // Platform, ID: name of the token, Thread: id of the task}.
-const Platform = "api"
+const Platform = tasks.PlatformAPI
 
 // Principal is who calls: a token of the config.
 type Principal struct {
@@ -48,7 +48,7 @@ type Principal struct {
 // "api:NAME".
 func (p Principal) Key() string {
 	if p.Role == RoleAgent {
-		return "agent:" + p.Name
+		return tasks.PlatformAgent + ":" + p.Name
 	}
 	return Platform + ":" + p.Name
 }

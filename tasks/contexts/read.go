@@ -160,11 +160,8 @@ const (
 	usualLists = 50
 )
 
-// liveStates are those of tasks that are not over.
-func liveStates() []string { return []string{"queued", "planning", "working", "waiting", "answering"} }
-
 // States are the states of tasks.
-func States() []string { return append(liveStates(), "done", "failed", "stopped") }
+func States() []string { return append(tasks.LiveStatuses(), "done", "failed", "stopped") }
 
 // List lists tasks, the newest first; next is the Before of the next page, empty
 // at the end.
