@@ -1,6 +1,10 @@
 package contexts
 
-import "context"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
 type callerKey struct{}
 
@@ -13,4 +17,20 @@ func With(ctx context.Context, p Principal) context.Context {
 func Caller(ctx context.Context) Principal {
 	p, _ := ctx.Value(callerKey{}).(Principal)
 	return p
+}
+
+// Patience is a context in which a caller waits for something: it ends with the
+// request, after a while, or when stop is closed, so that who waits is told how
+// things stand. end must be called.
+func Patience(ctx context.Context, wait time.Duration, stop <-chan struct{}) (waiting context.Context, end func()) {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-waiting.Done():
+		}
+	})
+	return waiting, func() { cancel(); watching.Wait() }
 }

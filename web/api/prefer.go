@@ -4,8 +4,9 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"legwork/tasks/contexts"
 )
 
 // maxWait bounds how long a request waits.
@@ -46,14 +47,5 @@ func (c *calls) until(ctx context.Context, wait time.Duration) (context.Context,
 	if wait == 0 {
 		wait = forever
 	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		select {
-		case <-c.Stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	return ctx, func() { cancel(); watching.Wait() }
+	return contexts.Patience(ctx, wait, c.Stop)
 }

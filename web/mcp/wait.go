@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -48,18 +47,9 @@ func (d *desk) get(ctx context.Context, p contexts.Principal, in getIn) (context
 }
 
 // patience is a context that ends when a caller has waited long enough, or when
-// legwork stops: then who waits is told how things stand. end must be called.
+// legwork stops. end must be called.
 func (d *desk) patience(ctx context.Context, seconds float64) (waiting context.Context, end func()) {
-	waiting, cancel := context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-d.stop:
-			cancel()
-		case <-waiting.Done():
-		}
-	})
-	return waiting, func() { cancel(); watch.Wait() }
+	return contexts.Patience(ctx, time.Duration(seconds*float64(time.Second)), d.stop)
 }
 
 type progressKey struct{}
