@@ -151,6 +151,11 @@ func TestMetricsAndDocs(t *testing.T) {
 			t.Errorf("%s %s with %q: got %d %s, want %d", c.method, c.path, c.token, got.status, got.body, c.status)
 		}
 	}
+	for address, leads := range map[string]bool{at: true, hooks: false} {
+		if got := ask(t, "GET", "http://"+address+"/", ""); got.status != 404 || strings.Contains(got.body, "/docs lists all calls") != leads {
+			t.Errorf("GET / of %s: got %+v, want a newcomer to be led to /docs: %t", address, got, leads)
+		}
+	}
 }
 
 // TestNothingConfigured: without tokens and handlers, what is missing is told.

@@ -34,6 +34,8 @@ func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		one.serve(w, r)
 	case m.door != nil && m.door.leads(r.URL.Path):
 		m.door.ServeHTTP(w, r)
+	case m.routes["/docs"].Handler != nil:
+		problem(w, codeNotFound, "There is nothing at this address; /docs lists all calls.")
 	default:
 		problem(w, codeNotFound, "")
 	}
