@@ -19,6 +19,7 @@ func TestArgumentsAreExplained(t *testing.T) {
 		{"start_task", map[string]any{"goal": 5}, []string{`/goal: got number, want string`}},
 		{"update_state", map[string]any{"task_id": id, "changes": map[string]any{"a": 1}}, []string{"'values'", "'changes' not allowed", "update_state takes if_version, task_id, values."}},
 		{"add_message", map[string]any{"task_id": id, "type": "words", "content": "x"}, []string{`/type: value must be one of 'thought', 'action'`}},
+		{"update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": strings.Repeat("x", 66<<10)}}, []string{"values.draft", "65536"}},
 		{"get_task", map[string]any{"task_id": id, "wait_seconds": 301}, []string{`/wait_seconds: maximum: got 301, want 300`}},
 		{"get_state", map[string]any{"task_id": id, "keys": []any{""}}, []string{`/keys/0: minLength: got 0, want 1`}},
 	}

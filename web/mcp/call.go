@@ -3,8 +3,10 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"legwork/tasks"
 	"legwork/tasks/contexts"
@@ -123,6 +125,9 @@ type mergeIn struct {
 
 func (d *desk) merge(ctx context.Context, p contexts.Principal, in mergeIn) (contexts.Shared, error) {
 	s, err := d.Merge(ctx, p, in.Task, in.Match, in.Values)
+	if wrong, ok := errors.AsType[*contexts.InvalidError](err); ok {
+		return s, &contexts.InvalidError{Field: "values" + strings.TrimPrefix(wrong.Field, "state"), Detail: wrong.Detail}
+	}
 	return only(s, nil), err
 }
 
