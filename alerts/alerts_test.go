@@ -41,7 +41,7 @@ func TestFailedTask(t *testing.T) {
 	if err := errors.Join(json.Unmarshal(body, &p), json.Unmarshal(p.Data.Task, &told)); err != nil {
 		t.Fatalf("reading %s: %v", body, err)
 	}
-	if p.Type != alerts.TaskFailed || told.ID != id || told.State != "failed" || told.Problem != planner.WhyIdle || told.From != "api:ops" {
+	if p.Type != alerts.TaskFailed || told.ID != id || told.State != "failed" || told.Reason != planner.WhyIdle || told.From != "api:ops" {
 		t.Errorf("the webhook was told %s", body)
 	}
 	if len(told.Goal) > 250 || !strings.Contains(told.Goal, "***") || strings.Contains(string(body), "hidden-from-everybody") {

@@ -49,7 +49,7 @@ type Task struct {
 	Created time.Time  `json:"created_at"`
 	Updated time.Time  `json:"updated_at"`
 	Since   *time.Time `json:"waits_since,omitempty"`
-	Problem string     `json:"problem,omitempty"` // key of the reason why it failed, such as "unreachable"
+	Reason  string     `json:"reason,omitempty"` // key of why it failed, such as "unreachable", as a whole task has it
 }
 
 // Part is something that legwork depends on.

@@ -61,7 +61,7 @@ const shownGoal = 200
 func (w *watch) tellTask(ctx context.Context, row tasks.Row, kind, id, summary, problem, skip string) error {
 	t := Task{
 		ID: row.Task, State: row.Status, Goal: clip.Line(row.Goal, shownGoal), Chat: row.Chat.Key(), From: row.From.Key(),
-		Created: row.Opened.UTC(), Updated: row.Changed.UTC(), Problem: problem,
+		Created: row.Opened.UTC(), Updated: row.Changed.UTC(), Reason: problem,
 	}
 	if row.Waits {
 		since := row.Since.UTC()
