@@ -246,6 +246,30 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
+// TestLost: whoever comes with a cursor that is not known, as after a backup was put
+// in the data's place, is told so and goes on with what is new, also when cut then.
+func TestLost(t *testing.T) {
+	h := newHouse(t)
+	id := string(h.share("agent").ID)
+	add := func() {
+		want[contexts.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "thought", "content": 1}})
+	}
+	add()
+	last, _ := h.follow("/v1/events", "viewer", "1000000", func(e event) bool {
+		if e.name != "" && (e.name != "lost" || e.id != "2" || e.data != `{"newest":2}`) {
+			t.Errorf("got %+v, want that all up to 2 is lost", e)
+		}
+		return e.name == ""
+	})
+	add()
+	h.follow("/v1/events", "viewer", last, func(e event) bool {
+		if e.name != "" && (e.name != "thought" || e.id != "3") {
+			t.Errorf("after %q: got %+v, want the third message", last, e)
+		}
+		return e.name == ""
+	})
+}
+
 // TestFollowersCutAtRandom: whoever comes back with the last id gets every message
 // once and in order, whenever the connection was cut.
 func TestFollowersCutAtRandom(t *testing.T) {
