@@ -9,6 +9,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"legwork/bot"
 	"legwork/llm"
@@ -90,6 +92,13 @@ type InvalidError struct {
 }
 
 func (e *InvalidError) Error() string { return e.Field + ": " + e.Detail }
+
+// Sentence is an error as a sentence for who called.
+func Sentence(err error) string {
+	text := err.Error()
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
+}
 
 // Task is a task as programs read it.
 type Task struct {

@@ -116,7 +116,7 @@ func (c *calls) permitted(does contexts.Op) func(huma.Context, func(huma.Context
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if err := contexts.Caller(ctx.Context()).Allowed(does); does != "" && err != nil {
 			_, w := humago.Unwrap(ctx)
-			problem(codeForbidden, sentence(err)).Write(w)
+			problem(codeForbidden, contexts.Sentence(err)).Write(w)
 			return
 		}
 		next(ctx)

@@ -172,19 +172,19 @@ func (c *calls) failed(ctx context.Context, method string, err error) error {
 	case errors.As(err, &wrong):
 		return invalid(location(method, wrong.Field), wrong.Detail)
 	case errors.Is(err, tasks.ErrNoTask):
-		return problem(codeNotFound, sentence(contexts.ErrNotFound))
+		return problem(codeNotFound, contexts.Sentence(contexts.ErrNotFound))
 	case errors.Is(err, contexts.ErrNotFound):
-		return problem(codeNotFound, sentence(err))
+		return problem(codeNotFound, contexts.Sentence(err))
 	case errors.Is(err, contexts.ErrForbidden):
-		return problem(codeForbidden, sentence(err))
+		return problem(codeForbidden, contexts.Sentence(err))
 	case errors.Is(err, contexts.ErrKeyReused):
 		return problem(codeKeyReused, "Send another key, or the request that it was used for.")
 	case errors.Is(err, contexts.ErrPrecondition):
 		return problem(codePrecondition, "Read it again, and decide anew.")
 	case errors.Is(err, contexts.ErrConflict), errors.Is(err, tasks.ErrRefused), errors.Is(err, tasks.ErrConflict):
-		return problem(codeConflict, sentence(err))
+		return problem(codeConflict, contexts.Sentence(err))
 	case errors.Is(err, contexts.ErrBusy):
-		return problem(codeMany, sentence(err))
+		return problem(codeMany, contexts.Sentence(err))
 	case errors.Is(err, tasks.ErrFull):
 		return problem(codeFull, "Nothing can be stored until there is room on the disk again.")
 	case ctx.Err() != nil:

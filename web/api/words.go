@@ -3,16 +3,7 @@ package api
 import (
 	"net/http"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
-
-// sentence is an error as a sentence for people.
-func sentence(err error) string {
-	text := err.Error()
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
-}
 
 // allowed lists the names that are.
 func allowed(names []string) string {

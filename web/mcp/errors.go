@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"unicode"
-	"unicode/utf8"
 
 	"legwork/tasks"
 	"legwork/tasks/contexts"
@@ -26,7 +24,7 @@ func (d *desk) explain(ctx context.Context, p contexts.Principal, tool string, e
 	}
 	for _, known := range explained() {
 		if errors.Is(err, known.err) {
-			return sentence(err) + " " + known.advice
+			return contexts.Sentence(err) + " " + known.advice
 		}
 	}
 	switch {
@@ -56,11 +54,4 @@ func explained() []explanation {
 		{contexts.ErrKeyReused, "Use a new idempotency_key for a new call."},
 		{contexts.ErrBusy, "Wait a minute first."},
 	}
-}
-
-// sentence is an error as a sentence.
-func sentence(err error) string {
-	text := err.Error()
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
