@@ -20,7 +20,7 @@ const (
 	burstDelay = 20 * time.Millisecond // of the model
 	burstLimit = 2 * time.Minute       // until everybody has heard something
 	burstCalm  = 6 * time.Second       // without a message: nothing more comes
-	maxBurst   = 64 << 10              // KiB
+	maxBurst   = 64 << 10              // KiB more than idle
 	stopButton = "Stop"                // under the board of a task that runs or waits
 )
 
@@ -68,8 +68,7 @@ type outburst struct {
 func (o outburst) figures(people int, command string) []figure {
 	name := fmt.Sprintf("burst of %d messages %sin %d chats", burstSize, command, people)
 	return []figure{
-		memory(name+": resident memory more at its peak", o.peak.resident-o.idle.resident, maxBurst,
-			fmt.Sprintf("%s of it anonymous, %s before", mib(o.peak.anonymous-o.idle.anonymous), mib(o.idle.resident))),
+		memory(name+": resident memory at its peak", o.peak.resident, maxServeResident+maxBurst, o.idle.upTo(o.peak)),
 		{
 			name: "the same: answered or told", measured: fmt.Sprint(o.answered + o.told), limit: fmt.Sprint(burstSize),
 			machine: fmt.Sprintf("%d answered in %s", o.answered, short(o.took)), ok: o.answered+o.told == burstSize,
