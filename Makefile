@@ -61,11 +61,11 @@ simulate: ## run the engine through 3,000 simulated worlds with crashes, and 10,
 	$(GO) test -count=1 -run '^(TestSimulation|TestManyTasksLeaveNothing)$$' ./tasks/local -seeds 3000 -crowd 10000
 
 .PHONY: kills
-kills: ## kill the real binary in the terminal, Telegram and Slack, 70 times each, and judge what it lost
+kills: ## kill the real binary in the terminal, Telegram, Slack and with programs, 70 times each, and judge what it lost
 	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 15m -v -run '^(TestKills|TestPlantedFaults)$$' ./testing/harness -kills 70 -faults
 
 .PHONY: soak
-soak: ## kill it for SOAK=10m, or KILLS=10000 times, from SEED=1 on, in FRONT=terminal, telegram, slack or all, or look for growth for HOURS=1, and print a report
+soak: ## kill it for SOAK=10m, or KILLS=10000 times, from SEED=1 on, in FRONT=terminal, telegram, slack, api or all, or look for growth for HOURS=1, and print a report
 	$(GO) run ./testing/harness/soak -front $(FRONT) -seed $(SEED) $(if $(HOURS),-steady $(HOURS)h,$(if $(KILLS),-kills $(KILLS),-for $(SOAK)))
 
 .PHONY: bench

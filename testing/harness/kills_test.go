@@ -15,7 +15,7 @@ import (
 var (
 	kills  = flag.Int("kills", 10, "how often TestKills kills")
 	faults = flag.Bool("faults", false, "run TestPlantedFaults")
-	front  = flag.String("front", "all", "where people talk to it: terminal, telegram, slack or all")
+	front  = flag.String("front", "all", "where people talk to it: terminal, telegram, slack, api or all")
 	binary = flag.String("main", "./cmd/legwork", "package of the binary to be killed")
 	seed   = flag.Int64("seed", 1, "seed of the first run")
 )
@@ -125,6 +125,19 @@ var planted = []struct {
 	{harness.Slack, "stream-forgotten", "a stream that an earlier life began is never stopped", []string{harness.RuleTidy, harness.RuleAnswered, harness.RuleContent}},
 	{harness.Slack, "board-left", "a board never folds", []string{harness.RuleTidy}},
 	{harness.Slack, "failure-ignored", "what did not go out counts as shown", []string{harness.RuleAnswered, harness.RuleContent, harness.RuleTidy}},
+	{harness.API, "idempotency-lost", "an idempotency key does not count", []string{harness.RuleOneTask}},
+	{harness.API, "dedupe-off", "what is sent again is taken again", []string{harness.RuleOneTask, harness.RuleNoted}},
+	{harness.API, "stream-gap", "a stream that goes on leaves out a message", []string{harness.RuleStream}},
+	{harness.API, "stream-again", "a stream that goes on tells a message again", []string{harness.RuleStream}},
+	{harness.API, "feed-gap", "the stream of all tasks leaves out a message when it goes on", []string{harness.RuleStream}},
+	{harness.API, "match-ignored", "the version in If-Match does not count", []string{harness.RuleMerged}},
+	{harness.API, "note-lost", "what an agent adds does not reach the prompts", []string{harness.RuleNoted}},
+	{harness.API, "guidance-lost", "guidance does not reach the prompts", []string{harness.RuleGuidance}},
+	{harness.API, "review-forgotten", "a review that is wanted is not held", []string{harness.RuleReviewed}},
+	{harness.API, "approval-skipped", "a call that needs a yes is made without asking", []string{harness.RuleApproved}},
+	{harness.API, "delivery-lost", "no webhook is told of an outcome", []string{harness.RuleDelivered}},
+	{harness.API, "delivery-not-stored", "a webhook is told of an outcome again and again", []string{harness.RuleDelivered}},
+	{harness.API, "resume-off", "live tasks are not taken up at the start", []string{harness.RuleAnswered, harness.RuleEnds}},
 }
 
 // near are the failpoints at which a fault can be found: all, or a few where

@@ -37,7 +37,7 @@ func main() {
 
 func read() order {
 	o := order{}
-	front := flag.String("front", "all", "terminal, telegram, slack or all, one after the other, with a third of the kills each")
+	front := flag.String("front", "all", "terminal, telegram, slack, api or all, one after the other, with as many of the kills each")
 	flag.Int64Var(&o.campaign.Seed, "seed", 1, "seed of the first run: one that is higher than those of the reports before goes on")
 	flag.IntVar(&o.campaign.Kills, "kills", 0, "end after so many kills")
 	flag.DurationVar(&o.campaign.For, "for", 0, "end each front after this time")
