@@ -95,12 +95,12 @@ func roles(op contexts.Op) string {
 
 // statuses are all problems that the call can answer with, by status.
 func (o operation) statuses() map[int][]code {
-	all := append([]code{codeUnauthorized, codeForbidden, codeInvalid, codeMany, codeInternal, codeStopping}, o.problems...)
+	all := append([]code{codeUnauthorized, codeForbidden, codeHost, codeInvalid, codeMany, codeInternal, codeStopping}, o.problems...)
 	if len(o.path) > len("/v1/") && hasParameter(o.path) {
 		all = append(all, codeNotFound, codeDamaged)
 	}
 	if o.method != http.MethodGet {
-		all = append(all, codeMalformed, codeSlow, codeLarge, codeMedia, codeFull)
+		all = append(all, codeOrigin, codeMalformed, codeSlow, codeLarge, codeMedia, codeFull)
 	}
 	by := map[int][]code{}
 	for _, one := range all {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -42,6 +43,7 @@ const (
 	codeMalformed    code = "malformed"
 	codeUnauthorized code = "unauthorized"
 	codeForbidden    code = "forbidden"
+	codeOrigin       code = "cross_origin"
 	codeNotFound     code = "not_found"
 	codeMethod       code = "method_not_allowed"
 	codeSlow         code = "request_timeout"
@@ -49,6 +51,7 @@ const (
 	codePrecondition code = "precondition_failed"
 	codeLarge        code = "too_large"
 	codeMedia        code = "unsupported_media_type"
+	codeHost         code = "wrong_host"
 	codeInvalid      code = "invalid"
 	codeKeyReused    code = "idempotency_key_reused"
 	codeMany         code = "too_many_requests"
@@ -70,6 +73,7 @@ func kinds() map[code]kind {
 		codeMalformed:    {400, "The request cannot be read", 0},
 		codeUnauthorized: {401, "A token is needed", 0},
 		codeForbidden:    {403, "The token may not do this", 0},
+		codeOrigin:       {403, "Pages of other origins may not do this", 0},
 		codeNotFound:     {404, "There is nothing here", 0},
 		codeMethod:       {405, "Another method is needed", 0},
 		codeSlow:         {408, "The request took too long", 0},
@@ -77,6 +81,7 @@ func kinds() map[code]kind {
 		codePrecondition: {412, "The shared state has changed", 0},
 		codeLarge:        {413, "The body is too large", 0},
 		codeMedia:        {415, "Another content type is needed", 0},
+		codeHost:         {421, "Nothing is served under this name", 0},
 		codeInvalid:      {422, "The request is not as documented", 0},
 		codeKeyReused:    {422, "The idempotency key was used for another request", 0},
 		codeMany:         {429, "Too much at once", 5},
@@ -140,7 +145,7 @@ func (c *calls) asProblem(ctx huma.Context, status string, v any) (any, error) {
 	}
 	of := codeInternal
 	for candidate, k := range kinds() {
-		if strconv.Itoa(k.status) == status && candidate != codeKeyReused && candidate != codeDamaged {
+		if strconv.Itoa(k.status) == status && !slices.Contains([]code{codeOrigin, codeKeyReused, codeDamaged}, candidate) {
 			of = candidate
 		}
 	}
