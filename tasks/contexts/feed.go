@@ -7,10 +7,15 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"legwork/bot"
 	"legwork/tasks"
 )
+
+// trusted is how long an item is told without a look whether its task was deleted
+// since it was read. Who is not behind is told it much sooner.
+const trusted = time.Second
 
 // How many items the feed keeps in memory, and how many are read at once.
 const (
@@ -40,6 +45,7 @@ type feedItem struct {
 	chat    bot.Chat
 	message Message
 	gone    bool // its task was deleted, or cannot be read
+	read    time.Time
 }
 
 // join begins to listen to the store; leave ends that.
@@ -157,7 +163,7 @@ func (s *Service) readFeed(ctx context.Context, cursor uint64) (page []*feedItem
 
 // item reads what an entry is about.
 func (s *Service) item(ctx context.Context, entry tasks.FeedEntry) (*feedItem, error) {
-	item := &feedItem{cursor: entry.Cursor, task: entry.Task}
+	item := &feedItem{cursor: entry.Cursor, task: entry.Task, read: s.Now()}
 	row, err := s.Store.Row(ctx, entry.Task)
 	if err == nil {
 		item.chat = row.Chat

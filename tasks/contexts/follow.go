@@ -2,6 +2,7 @@ package contexts
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"legwork/planner"
@@ -157,7 +158,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 			return nil
 		}
 		for _, item := range page {
-			if err := f.look(item); err != nil {
+			if err := f.look(ctx, item); err != nil {
 				return err
 			}
 			f.cursor = item.cursor
@@ -166,9 +167,17 @@ func (f *follower) catchUp(ctx context.Context) error {
 }
 
 // look sends an item if it is for the follower.
-func (f *follower) look(item *feedItem) error {
+func (f *follower) look(ctx context.Context, item *feedItem) error {
 	if item.gone || !f.p.Sees(item.chat) || !wants(f.types, item.message.Type) {
 		return nil
+	}
+	if f.s.Now().Sub(item.read) > trusted {
+		switch _, err := f.s.Store.Row(ctx, item.task); {
+		case errors.Is(err, tasks.ErrNoTask), errors.Is(err, tasks.ErrDamaged):
+			return nil
+		case err != nil:
+			return told(item.task, err)
+		}
 	}
 	return f.send(FeedMessage{item.cursor, item.task, item.message})
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -229,4 +230,47 @@ func TestFollowDeleted(t *testing.T) {
 		return errCut
 	}, func(uint64) error { return nil }, func(uint64) error { return nil })
 	refused(t, "following all", err, errCut)
+}
+
+// TestFollowForgotten: what others still follow is told to nobody any more once its
+// task was deleted.
+func TestFollowForgotten(t *testing.T) {
+	w := newWorld(t, nil)
+	var later atomic.Int64
+	w.Now = func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
+	ctx, cancel := context.WithCancel(t.Context())
+	told, ready := make(chan tasks.ID, 100), make(chan any, 1)
+	var all sync.WaitGroup
+	all.Go(func() {
+		_ = w.FollowAll(ctx, agent, nil, nil, time.Minute, func(m contexts.FeedMessage) error { told <- m.TaskID; return nil }, func(uint64) error { ready <- nil; return nil }, nil)
+	})
+	<-ready
+	task := w.shares()
+	if _, err := w.Answer(t.Context(), agent, task.ID, "a secret"); err != nil {
+		t.Fatal(err)
+	}
+	w.until(task.ID, "it is over", func(s planner.State) bool { return s.Finished() })
+	other := w.shares()
+	for id := range told {
+		if id == other.ID {
+			break
+		}
+	}
+	if _, err := w.kit.Store.Forget(t.Context(), task.Chat); err != nil {
+		t.Fatal(err)
+	}
+	later.Store(int64(time.Minute))
+	begin := uint64(0)
+	err := w.FollowAll(t.Context(), agent, &begin, nil, time.Minute, func(m contexts.FeedMessage) error {
+		if m.TaskID == task.ID {
+			t.Errorf("got %s %s of a task that was deleted", m.Type, m.Content)
+		}
+		if m.TaskID == other.ID {
+			return errCut
+		}
+		return nil
+	}, func(uint64) error { return nil }, nil)
+	refused(t, "following all", err, errCut)
+	cancel()
+	all.Wait()
 }
