@@ -170,7 +170,9 @@ func (c *courier) traced(ctx context.Context, w Webhook, d tasks.Delivery, paylo
 		ctx = c.Trace(ctx, d.Task)
 	}
 	ctx, span := telemetry.Start(ctx, telemetry.Client, "webhook "+d.Webhook)
+	failpoint.Hit("webhook.before.send")
 	r := c.send(ctx, w, d.ID, payload)
+	failpoint.Hit("webhook.after.send")
 	if r.outcome != delivered {
 		span.Fail(r.outcome)
 	}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -153,7 +154,9 @@ func (t *tour) order() Order {
 	random := rand.New(rand.NewPCG(uint64(o.Seed), 2))
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	names := slices.Sorted(maps.Keys(t.points))
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(t.points)), func(name string) bool {
+		return t.c.Front == API && strings.HasPrefix(name, "telegram.") // its own front has these
+	})
 	for range 2 + random.IntN(4) {
 		span, soon := t.span.Round(time.Millisecond), len(o.Kills) > 0
 		if soon {
