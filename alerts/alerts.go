@@ -151,18 +151,20 @@ func (a *Alerts) Budgets(ctx context.Context, reached bool, list []planner.Overd
 
 // Raise tells the webhooks of something that the admins' chats are told of by
 // whoever found it: a kind that is not about a task, server, model or budget. path
-// is the file that it is about, which may be empty. What cannot be queued is
-// logged. Without Alerts nobody is told.
+// is the file that it is about, which may be empty. What cannot be queued, as when
+// it is the store that is damaged, is sent once, at once. Without Alerts nobody is
+// told.
 func (a *Alerts) Raise(ctx context.Context, kind, summary, path, problem string) {
 	if a == nil {
 		return
 	}
 	at := a.Now()
-	err := a.queue(ctx, a.deliveries(occasion{
+	list := a.deliveries(occasion{
 		kind: kind, id: fmt.Sprint(at.UnixNano()), at: at, data: Data{Summary: summary, Path: path, Problem: problem},
-	}))
-	if err != nil {
-		a.Log.ErrorContext(ctx, "the webhooks will not be told", "kind", kind, "cause", err)
+	})
+	if err := a.queue(ctx, list); err != nil {
+		a.Log.ErrorContext(ctx, "this cannot be kept until the webhooks have taken it; each is told once", "kind", kind, "cause", err)
+		a.tellOnce(ctx, list)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -110,37 +109,6 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestDecidedMeanwhile: what the admins could not be told in time, and what was
-// decided by then, they need not read any more; a webhook is told all of it.
-func TestDecidedMeanwhile(t *testing.T) {
-	t.Parallel()
-	r := webhookfake.New(t, "", secret)
-	c := hook(r)
-	c.After = 10 * time.Millisecond
-	w := newWorld(t, c)
-	w.deafness(errors.New("nobody is there"))
-	status := func(id tasks.ID, by, value string) {
-		t.Helper()
-		w.append(id, planner.Event{Type: planner.Set, By: by, Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(strconv.Quote(value))}})
-	}
-	decided, open := w.opens("decided soon", nil), w.opens("stays open", nil)
-	status(decided, "agent:a", planner.NeedsHumanReview)
-	status(open, "agent:a", planner.NeedsHumanReview)
-	r.Until("the webhook was told", func(list []webhookfake.Request) bool { return len(list) == 4 })
-	status(decided, "api:ops", "APPROVED")
-	w.deafness(nil)
-	w.until("nothing is left", w.nothingLeft)
-	for _, n := range w.read() {
-		if n.Data["Task"] != string(open) {
-			t.Errorf("the admins read %s of what was decided", n.Key)
-		}
-	}
-	keys := w.keys()
-	if slices.Sort(keys); !slices.Equal(keys, []string{"alert.task_review", "alert.task_waiting"}) {
-		t.Errorf("the admins read %v, want what is open", keys)
-	}
-}
-
 // TestNever: with 0 nobody is told that a task waits, and what was decided in time
 // is not told either.
 func TestNever(t *testing.T) {
@@ -235,37 +203,6 @@ func TestParts(t *testing.T) {
 	if got := w.keys(); !slices.Equal(got, []string{"alert.server_down", "alert.server_up"}) {
 		t.Errorf("the admins read %v", got)
 	}
-}
-
-// TestOutageOfAnotherLife: what was down when legwork stopped, and is when it begins
-// again, was not down all the time between.
-func TestOutageOfAnotherLife(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, alerts.Config{Chat: true})
-	w.restarts(func() {
-		w.options.Pace.Outage = time.Hour
-		w.parts([]alerts.Health{{Name: "tickets", Down: true, Problem: "connecting"}}, nil)
-	})
-	w.until("the outage is stored", func() bool {
-		stored, err := w.store.Setting(t.Context(), "legwork", "alerts_outages")
-		return err == nil && strings.Contains(stored, "tickets")
-	})
-	var ahead atomic.Int64
-	var looks atomic.Int32
-	w.restarts(func() {
-		ahead.Store(int64(2 * time.Hour))
-		servers := w.options.Servers
-		w.options.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-		w.options.Servers = func() []alerts.Health { looks.Add(1); return servers() }
-	})
-	w.until("it was looked at", func() bool { return looks.Load() > 2 })
-	w.fails("something else", nil)
-	w.until("the admins were told of something else", func() bool { return slices.Contains(w.keys(), "alert.task_failed") })
-	if got := w.keys(); !slices.Equal(got, []string{"alert.task_failed"}) {
-		t.Errorf("the admins read %v, want nothing of the server yet", got)
-	}
-	ahead.Store(int64(4 * time.Hour))
-	w.until("the admins were told of the server", func() bool { return slices.Contains(w.keys(), "alert.server_down") })
 }
 
 // TestPlatforms: that a chat service does not let legwork in goes to the webhooks

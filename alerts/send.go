@@ -15,6 +15,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"legwork/tasks"
 	"legwork/telemetry"
 )
 
@@ -75,6 +76,22 @@ func newTransport() *http.Transport {
 		DialContext: (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext, ForceAttemptHTTP2: true,
 		MaxIdleConnsPerHost: 1, IdleConnTimeout: 15 * time.Second,
 		MaxResponseHeaderBytes: maxReply,
+	}
+}
+
+// tellOnce sends what cannot be stored.
+func (a *Alerts) tellOnce(ctx context.Context, list []tasks.Delivery) {
+	s := newSender(a.Transport, a.Pace.Request, a.Version, a.Now)
+	for _, d := range list {
+		w, ok := a.config.Load().Webhooks[d.Webhook]
+		if !ok {
+			continue
+		}
+		r := s.send(ctx, w, d.ID, d.Body)
+		a.Metrics.Delivered(d.Webhook, r.counted())
+		if r.outcome != delivered {
+			a.Log.ErrorContext(ctx, "a webhook was not told", "webhook", d.Webhook, "kind", d.Kind, "cause", r.problem)
+		}
 	}
 }
 

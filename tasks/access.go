@@ -3,6 +3,7 @@ package tasks
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -137,9 +138,9 @@ const queueAdmins = "admins"
 // toAdmins posts a draft to each admin.
 func (in *Inbox) toAdmins(ctx context.Context, draft func(lang string) bot.Draft) {
 	admins, err := in.admins(ctx)
-	if err != nil {
-		in.Log.ErrorContext(ctx, "the admins could not be told", "cause", err)
-		return
+	if err != nil { // perhaps it is the damage that they are told of
+		in.Log.ErrorContext(ctx, "only the admins of the config can be told", "cause", err)
+		admins = in.rules.Load().Access.Admins
 	}
 	for _, admin := range admins {
 		if err := in.direct(ctx, admin, draft); err != nil && ctx.Err() == nil {
@@ -169,11 +170,12 @@ func (in *Inbox) reach(ctx context.Context, person string) (p bot.Platform, chat
 	if !ok {
 		return p, chat, "", bot.ErrGone
 	}
+	lang = in.rules.Load().Language
 	spoken, err := in.setting(ctx, person, settingSpoken)
-	if err != nil {
-		return p, chat, "", err
+	if err == nil {
+		lang, err = in.language(ctx, person, cmp.Or(spoken, lang))
 	}
-	if lang, err = in.language(ctx, person, cmp.Or(spoken, in.rules.Load().Language)); err != nil {
+	if err != nil && !errors.Is(err, ErrDamaged) {
 		return p, chat, "", err
 	}
 	chat, err = director.Direct(ctx, id)

@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -363,6 +364,26 @@ func TestTellAdmins(t *testing.T) {
 	want := []string{"boss: " + o.texts.Text("zh", "notice.model", map[string]any{"Name": "X"}), "chief: " + o.texts.Text("ru", "notice.model", map[string]any{"Name": "X"})}
 	if !slices.Equal(got, want) {
 		t.Errorf("the admins read %q, want %q", got, want)
+	}
+}
+
+// unreadable is a store whose settings are damaged.
+type unreadable struct{ tasks.Store }
+
+func (unreadable) Setting(context.Context, string, string) (string, error) {
+	return "", tasks.ErrDamaged
+}
+
+// TestTellAdminsOfDamage: the config's admins are told also when nothing can be read.
+func TestTellAdminsOfDamage(t *testing.T) {
+	o := newOffice(t)
+	o.rules.Access.Admins = []string{"phone:boss"}
+	o.inbox.Use(o.rules)
+	o.inbox.Store = unreadable{o.store}
+	o.inbox.TellAdmins(t.Context(), "admin.disk_low", map[string]any{"Path": "data"})
+	o.inbox.Flush(t.Context())
+	if posts := o.phone.posts; len(posts) != 1 || posts[0].Chat.ID != "boss" || posts[0].Text != o.text("admin.disk_low", map[string]any{"Path": "data"}) {
+		t.Errorf("the admins read %+v", posts)
 	}
 }
 
