@@ -167,8 +167,9 @@ func countTurns(b Base, conversation string) (n int, err error) {
 }
 
 func (k Keeper) forgetSchedules(who string, d *tasks.Deleted) error {
-	return k.Change(func(s *Stage) error {
-		d.Schedules = 0 // it may run again
+	deleted := 0
+	err := k.Change(func(s *Stage) error {
+		deleted = 0 // it may run again
 		all, err := s.Schedules("")
 		if err != nil {
 			return err
@@ -180,10 +181,14 @@ func (k Keeper) forgetSchedules(who string, d *tasks.Deleted) error {
 			if err := s.DropSchedule(v.ID); err != nil {
 				return err
 			}
-			d.Schedules++
+			deleted++
 		}
 		return nil
 	})
+	if err == nil { // otherwise it may run yet
+		d.Schedules = deleted
+	}
+	return err
 }
 
 // forgetSettings deletes what belongs to a person or a chat, forms that a person
@@ -194,8 +199,9 @@ func (k Keeper) forgetSettings(who string, private map[string]bool, d *tasks.Del
 	if err != nil {
 		return err
 	}
-	return k.Change(func(s *Stage) error {
-		d.Settings = 0 // it may run again
+	deleted := 0
+	err = k.Change(func(s *Stage) error {
+		deleted = 0 // it may run again
 		for _, name := range slices.SortedFunc(maps.Keys(all), func(a, b Setting) int {
 			return strings.Compare(a.Owner+"\x00"+a.Name, b.Owner+"\x00"+b.Name)
 		}) {
@@ -209,10 +215,14 @@ func (k Keeper) forgetSettings(who string, private map[string]bool, d *tasks.Del
 			if err := s.PutSetting(name.Owner, name.Name, left); err != nil {
 				return err
 			}
-			d.Settings++
+			deleted++
 		}
 		return nil
 	})
+	if err == nil { // otherwise it may run yet
+		d.Settings = deleted
+	}
+	return err
 }
 
 // without is a stored list of objects without those about a person or a chat;
