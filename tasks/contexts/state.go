@@ -201,7 +201,9 @@ func unmerged(p Principal, s planner.State, values map[string]json.RawMessage) e
 // fresh are the values that differ from those of the shared state.
 func (s *Service) fresh(ctx context.Context, id tasks.ID, state planner.State, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	j := journal{store: s.Store, id: id}
-	now := planner.SharedState(state, j.read(ctx))
+	state.Shared = maps.Clone(state.Shared)
+	maps.DeleteFunc(state.Shared, func(key string, _ planner.Value) bool { _, wanted := values[key]; return !wanted })
+	now := planner.SharedState(state, j.read(ctx)) // no more of it than is compared
 	fresh := map[string]json.RawMessage{}
 	for key, value := range values {
 		old, known := now[key]
