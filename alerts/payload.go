@@ -73,7 +73,7 @@ type Budget struct {
 // budgetOf tells of a budget in the units of the config.
 func budgetOf(over planner.Overdraft) Budget {
 	b := Budget{Name: over.Budget, Who: over.Who, Day: over.Day, Unit: "tokens", Limit: float64(over.Limit), Spent: float64(over.Spent)}
-	if over.Budget != tasks.BudgetDayTokens && over.Budget != tasks.BudgetTaskTokens {
+	if !tasks.InTokens(over.Budget) {
 		b.Unit, b.Limit, b.Spent = "usd", b.Limit/1e6, b.Spent/1e6
 	}
 	return b

@@ -153,12 +153,9 @@ func (p *payment) counts(id ID, over planner.Overdraft) bool {
 	return p.Day == over.Day
 }
 
-// inTokens reports that a budget counts tokens, others money.
-func inTokens(budget string) bool { return budget == BudgetTaskTokens || budget == BudgetDayTokens }
-
 // amountOf is what a usage takes of a budget.
 func amountOf(budget string, u llm.Usage) int64 {
-	if inTokens(budget) {
+	if InTokens(budget) {
 		return u.Tokens()
 	}
 	return u.Cost

@@ -110,7 +110,7 @@ func (in *Inbox) renewTask(ctx context.Context, l Live, over planner.Overdraft) 
 	}
 	rules := in.rules.Load().Budget
 	wants := llm.Usage{Cost: over.Wanted}
-	if inTokens(over.Budget) {
+	if InTokens(over.Budget) {
 		wants = llm.Usage{Input: int(over.Wanted)}
 	}
 	err := in.Store.Room(ctx, l.Task, Reservation{

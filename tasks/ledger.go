@@ -28,6 +28,9 @@ type Budgets struct {
 	DayUSD, DayTokens   int64
 }
 
+// InTokens reports that the budget of a key counts tokens; others count money.
+func InTokens(key string) bool { return key == BudgetTaskTokens || key == BudgetDayTokens }
+
 // ErrBudget says that a budget has no room for a call; BudgetError tells which.
 var ErrBudget = errors.New("a budget is reached")
 

@@ -73,7 +73,7 @@ func (p *Presenter) asker(v *View) string {
 
 // amountText writes an amount of a budget.
 func amountText(texts *i18n.Texts, lang, budget string, amount int64) string {
-	if inTokens(budget) {
+	if InTokens(budget) {
 		return texts.Roughly(lang, amount)
 	}
 	return texts.Money(lang, amount)

@@ -155,7 +155,7 @@ func (x *Executor) asksToExtend(ctx context.Context, v *View, a planner.Action) 
 // thousands of tokens.
 func extension(over planner.Overdraft) int64 {
 	step := int64(10_000)
-	if inTokens(over.Budget) {
+	if InTokens(over.Budget) {
 		step = 1000
 	}
 	for step > 1 && over.Extend < 10*step {

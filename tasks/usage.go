@@ -84,7 +84,7 @@ type budgetLeft struct {
 func (in *Inbox) usageLines(lang, key string, s spending, of budgetLeft) string {
 	today := in.spentText(lang, s.today)
 	if of.limit > 0 {
-		if !inTokens(of.budget) && s.today.Cost <= 0 { // what is compared must be there
+		if !InTokens(of.budget) && s.today.Cost <= 0 { // what is compared must be there
 			today += ", " + in.Texts.Money(lang, 0)
 		}
 		today = in.Texts.Text(lang, "usage.of", map[string]any{"Spent": today, "Limit": amountText(in.Texts, lang, of.budget, of.limit)})

@@ -31,7 +31,7 @@ func (s *Stage) room(id tasks.ID, account Account, h Held, keep *Held, b tasks.B
 	}
 	for _, l := range list {
 		l.wanted = wanted.Cost
-		if l.tokens() {
+		if tasks.InTokens(l.key) {
 			l.wanted = wanted.Tokens
 		}
 		// What wants nothing of a budget does not wait for it: a model without a
@@ -70,17 +70,12 @@ func (s *Stage) limits(id tasks.ID, account Account, h Held, b tasks.Budgets) ([
 		}
 		used := sum.Spent.plus(sum.Reserved)
 		l.used, l.extra = used.Cost, sum.Extra.Cost
-		if l.tokens() {
+		if tasks.InTokens(l.key) {
 			l.used, l.extra = used.Tokens, sum.Extra.Tokens
 		}
 		list = append(list, l)
 	}
 	return list, nil
-}
-
-// tokens reports that the budget counts tokens, not money.
-func (l limit) tokens() bool {
-	return l.key == tasks.BudgetTaskTokens || l.key == tasks.BudgetDayTokens
 }
 
 // overdraft tells what a person decides about. A yes extends the budget by half

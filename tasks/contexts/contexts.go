@@ -150,7 +150,7 @@ type Usage struct {
 
 // usageOf is Usage of what the ledger and journals hold.
 func usageOf(u llm.Usage) Usage {
-	return Usage{InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output, USD: float64(u.Cost) / 1e6}
+	return Usage{InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output, USD: usd(u.Cost)}
 }
 
 // Context is a part of a task's context.

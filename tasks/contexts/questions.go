@@ -121,7 +121,7 @@ func formOf(q planner.Question) object {
 func budgetOf(over planner.Overdraft) object {
 	amount := func(n int64) any { return n }
 	unit := "tokens"
-	if strings.HasSuffix(over.Budget, "_usd") {
+	if !tasks.InTokens(over.Budget) {
 		amount = func(n int64) any { return usd(n) }
 		unit = "usd"
 	}
