@@ -57,7 +57,7 @@ func (s *Stage) audit(id tasks.ID, e planner.Event) error {
 func audited(e planner.Event) (action, detail string) {
 	switch e.Type {
 	case planner.Opened:
-		if e.Opening != nil && e.Opening.Chat.Platform == "api" {
+		if e.Opening != nil && e.Opening.Chat.Platform == tasks.PlatformAPI {
 			return "task.start", ""
 		}
 	case planner.Decided:

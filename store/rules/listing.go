@@ -2,6 +2,7 @@ package rules
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"legwork/clip"
@@ -288,10 +289,5 @@ func (s *Stage) anew(id tasks.ID, task Task) (Listing, error) {
 }
 
 func (s *Stage) dropped(id tasks.ID) bool {
-	for _, d := range s.changes.Dropped {
-		if d == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.changes.Dropped, id)
 }

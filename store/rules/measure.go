@@ -37,7 +37,7 @@ func (c *Changes) Measure(m *telemetry.Metrics, before func(tasks.ID) (planner.S
 func (c *Changes) measure(m *telemetry.Metrics, id tasks.ID, was, now *planner.State) {
 	for i := range now.Subtasks {
 		w := &now.Subtasks[i]
-		if !over(w.State) || i < len(was.Subtasks) && over(was.Subtasks[i].State) {
+		if !w.State.Ended() || i < len(was.Subtasks) && was.Subtasks[i].State.Ended() {
 			continue
 		}
 		m.SubtaskEnded(w.Name, string(w.State), w.Ended.Sub(w.Began))
@@ -45,10 +45,6 @@ func (c *Changes) measure(m *telemetry.Metrics, id tasks.ID, was, now *planner.S
 	if now.Finished() && !was.Finished() {
 		m.TaskEnded(c.Tasks[id].Chat.Platform, string(now.Outcome), now.Last.Sub(now.Opened))
 	}
-}
-
-func over(s planner.SubState) bool {
-	return s == planner.SubDone || s == planner.SubFailed || s == planner.SubSkipped
 }
 
 // decision is what a person said, or that nobody did in time.

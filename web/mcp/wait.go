@@ -101,10 +101,10 @@ func (r *reporter) tell(ctx context.Context, t contexts.Task) {
 func summary(t contexts.Task) string {
 	over, active := 0, []string(nil)
 	for _, s := range t.Subtasks {
-		switch s.State {
-		case planner.SubDone, planner.SubFailed, planner.SubSkipped:
+		switch {
+		case s.State.Ended():
 			over++
-		case planner.SubWorking:
+		case s.State == planner.SubWorking:
 			active = append(active, s.Name)
 		}
 	}
