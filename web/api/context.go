@@ -17,6 +17,11 @@ type NewMessage struct {
 	IdempotencyKey string          `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200"`
 }
 
+// Typed is what a request says that wants messages of some types only.
+type Typed struct {
+	Type []string `query:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error"`
+}
+
 // Content is a part of what one message says.
 type Content struct {
 	Seq    int    `json:"seq"`
@@ -29,9 +34,9 @@ type Content struct {
 type (
 	contextRequest struct {
 		Addressed
-		After int      `query:"after" minimum:"0"`
-		Type  []string `query:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error"`
-		Limit int      `query:"limit" minimum:"1" maximum:"1000" default:"200"`
+		After int `query:"after" minimum:"0"`
+		Typed
+		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"200"`
 	}
 	contextReply struct {
 		Body contexts.Context

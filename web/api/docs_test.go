@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,54 @@ func TestDocsAreUpToDate(t *testing.T) {
 		if stored, err := os.ReadFile(path); err != nil || !bytes.Equal(stored, now) {
 			t.Errorf("%s is not what the code makes (%v); run go test ./web/api -update", path, err)
 		}
+	}
+}
+
+// TestEnums: what requests may name is what the service knows.
+func TestEnums(t *testing.T) {
+	raw, err := api.New(api.Config{Service: contexts.New(contexts.Config{})}).OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type schema struct {
+		Enum  []string
+		Items *schema
+	}
+	var d struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct {
+				Name, In string
+				Schema   schema
+			}
+		}
+		Components struct {
+			Schemas map[string]struct{ Properties map[string]json.RawMessage }
+		}
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string][]string{"type": contexts.Types(), "state": contexts.States(), "by": contexts.UsageKeys()}
+	met := map[string]int{}
+	for path, methods := range d.Paths {
+		for method, call := range methods {
+			for _, p := range call.Parameters {
+				if p.In != "query" || known[p.Name] == nil {
+					continue
+				}
+				met[p.Name]++
+				if p.Schema.Items == nil || !slices.Equal(p.Schema.Items.Enum, known[p.Name]) {
+					t.Errorf("%s %s: %s is one of %+v, want %v", method, path, p.Name, p.Schema, known[p.Name])
+				}
+			}
+		}
+	}
+	if met["type"] != 3 || met["state"] != 1 || met["by"] != 1 {
+		t.Errorf("met %v", met)
+	}
+	var added schema
+	if err := json.Unmarshal(d.Components.Schemas["NewMessage"].Properties["type"], &added); err != nil || !slices.Equal(added.Enum, contexts.Addable()) {
+		t.Errorf("messages of the types %v can be added (%v), want %v", added.Enum, err, contexts.Addable())
 	}
 }
 

@@ -19,14 +19,14 @@ import (
 type (
 	eventsRequest struct {
 		Addressed
-		After int      `query:"after" minimum:"0"`
-		Type  []string `query:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error"`
-		Last  string   `header:"Last-Event-ID"`
+		After int `query:"after" minimum:"0"`
+		Typed
+		Last string `header:"Last-Event-ID"`
 	}
 	feedRequest struct {
-		After string   `query:"after" maxLength:"20"`
-		Type  []string `query:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error"`
-		Last  string   `header:"Last-Event-ID"`
+		After string `query:"after" maxLength:"20"`
+		Typed
+		Last string `header:"Last-Event-ID"`
 	}
 	streamReply struct {
 		Body func(huma.Context)
@@ -117,7 +117,7 @@ func (c *calls) stream(hc huma.Context, run func(context.Context, *stream) error
 	if err == nil || ctx.Err() != nil || errors.As(err, &gone) {
 		return
 	}
-	c.Log.ErrorContext(ctx, "a stream of the API failed", "path", r.URL.Path, "error", err)
+	c.Log.ErrorContext(ctx, "a stream of the API failed", "path", r.URL.Path, "cause", err)
 }
 
 // stream writes server-sent events.
