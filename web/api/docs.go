@@ -29,7 +29,7 @@ func (a *API) Docs() http.Handler {
 		}
 		body, kind, err := a.page(r.URL.Path)
 		if err != nil {
-			a.calls.Log.ErrorContext(r.Context(), "the document of the API cannot be written", "error", err)
+			a.calls.Log.ErrorContext(r.Context(), "the document of the API cannot be written", "cause", err)
 			problem(codeInternal, "The log says more.").Write(w)
 			return
 		}

@@ -195,7 +195,7 @@ func (c *calls) failed(ctx context.Context, method string, err error) error {
 	case ctx.Err() != nil:
 		return problem(codeStopping, "The request was ended.")
 	}
-	c.Log.ErrorContext(ctx, "a call of the API failed", "error", err)
+	c.Log.ErrorContext(ctx, "a call of the API failed", "cause", err)
 	if errors.Is(err, tasks.ErrDamaged) {
 		return problem(codeDamaged, "`legwork data verify` says more.")
 	}

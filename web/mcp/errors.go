@@ -35,7 +35,7 @@ func (d *desk) explain(ctx context.Context, p contexts.Principal, tool string, e
 	case ctx.Err() != nil:
 		return "The call was given up."
 	}
-	d.log.ErrorContext(ctx, "a tool of the MCP endpoint went wrong", "tool", tool, "token", p.Name, "error", err)
+	d.log.ErrorContext(ctx, "a tool of the MCP endpoint went wrong", "tool", tool, "token", p.Name, "cause", err)
 	return broken
 }
 
