@@ -87,6 +87,8 @@ type Store struct {
 	listed  chan struct{} // see Listed
 	closed  error
 
+	taking sync.Mutex // held from a commit until the cache knows of it
+
 	cache *cache    // the writer's
 	lost  error     // the writer's: why nothing can be written any more
 	also  *recorder // the writer's: what it writes while the file is copied; nil: nobody copies it

@@ -60,6 +60,9 @@ func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except .
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("reading what is to be delivered: %w", err)
 	}
+	if len(due) > 0 {
+		s.known() // they tell of tasks as these are by now
+	}
 	return due, next, nil
 }
 

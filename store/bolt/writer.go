@@ -198,6 +198,8 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 	if err != nil {
 		return fail(jobs, errors.Join(classify(err), guard(tx.Rollback))) // nothing was written
 	}
+	s.taking.Lock()
+	defer s.taking.Unlock()
 	var lanes map[string][]liveRow
 	if !changes.Empty() {
 		lanes, err = s.measured(b, changes, now, len(jobs))
@@ -212,6 +214,12 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 	s.note(changes, now)
 	s.watch.Tell(changes)
 	return jobs
+}
+
+// known waits until the cache knows of everything that can be read now.
+func (s *Store) known() {
+	s.taking.Lock()
+	defer s.taking.Unlock()
 }
 
 // collect runs jobs, and those that more has ready, each so that one that is
