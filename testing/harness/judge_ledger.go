@@ -92,8 +92,8 @@ func (j *judge) ledger() {
 		}
 	}
 	for _, in := range j.r.Inputs {
-		if in.Kind == Review {
-			unmade++ // a decision under way is made again after it
+		if j.r.Front == API && (in.Kind == Review || in.Kind == Guidance || in.Kind == Stop) {
+			unmade++ // programs are so quick that a call may be given up before it is made
 		}
 	}
 	least := bill{sure.calls + doubtful.calls, sure.input + doubtful.input/misjudged, sure.output}
