@@ -57,6 +57,26 @@ func TestHugeNumber(t *testing.T) {
 	}
 }
 
+func TestOddity(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat(`{"a":[`, n/2) + strings.Repeat(`]}`, n/2) }
+	for raw, want := range map[string]string{
+		nested(plainjson.MaxDepth):               "",
+		nested(plainjson.MaxDepth + 2):           "it is nested deeper than 64 levels",
+		strings.Repeat("[", 1<<20):               "it is nested deeper than 64 levels",
+		`"` + strings.Repeat(`[\"`, 100) + `"`:   "",
+		`["a\u0000b"]`:                           "a text in it has a NUL",
+		`["\ud800"]`:                             "a text in it has half of a character, a surrogate without its other half",
+		`[{"a":1,"a":2}]`:                        `the key "a" is there twice`,
+		`{"` + strings.Repeat("k", 200) + `":1}`: "",
+		`[1e999]`:                                "the number 1e999 is beyond what programs can hold; send it as a string",
+		`[` + strings.Repeat("9", 1000) + `]`:    "the number " + strings.Repeat("9", 40) + " is beyond what programs can hold; send it as a string",
+	} {
+		if got := plainjson.Oddity([]byte(raw)); got != want {
+			t.Errorf("%.50s: got %q, want %q", raw, got, want)
+		}
+	}
+}
+
 // FuzzKeys: whatever is written is read to an end, and an object whose keys are
 // all different keeps them all.
 func FuzzKeys(f *testing.F) {

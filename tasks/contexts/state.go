@@ -11,7 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"legwork/clip"
 	"legwork/plainjson"
 	"legwork/planner"
 	"legwork/tasks"
@@ -28,11 +27,10 @@ type Shared struct {
 	Changed bool `json:"-"`
 }
 
-// Bounds of what is merged, in bytes, and how deep a value may be.
+// Bounds of what is merged, in bytes.
 const (
 	maxStateKey   = 256
 	maxStateValue = 64 << 10
-	maxDepth      = 64
 )
 
 // Shared reads the shared state.
@@ -241,48 +239,11 @@ func fitsJSON(field string, value json.RawMessage) error {
 		return &InvalidError{field, fmt.Sprintf("has %d bytes; at most %d are allowed", len(value), maxStateValue)}
 	case !json.Valid(value) || !utf8.Valid(value):
 		return &InvalidError{field, "is no valid JSON"}
-	case depth(value) > maxDepth:
-		return &InvalidError{field, fmt.Sprintf("is nested more than %d deep", maxDepth)}
 	}
-	if odd := oddity(value); odd != "" {
+	if odd := plainjson.Oddity(value); odd != "" {
 		return &InvalidError{field, odd}
 	}
 	return nil
-}
-
-// oddity says why some programs would read JSON in another way than others, or not
-// at all; empty when all read it alike.
-func oddity(value json.RawMessage) string {
-	if plainjson.NUL(value) {
-		return "has a text with a NUL"
-	}
-	if key, found := plainjson.RepeatedKey(value); found {
-		return fmt.Sprintf("has the key %q twice in one object", clip.Marked(key, 100))
-	}
-	if number, found := plainjson.HugeNumber(value); found {
-		return fmt.Sprintf("has the number %s, which programs cannot hold; send it as a string", clip.Marked(number, 40))
-	}
-	return ""
-}
-
-// depth is how deep lists and objects of valid JSON lie in each other.
-func depth(value json.RawMessage) int {
-	most, now, quoted := 0, 0, false
-	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			now++
-			most = max(most, now)
-		case c == '}' || c == ']':
-			now--
-		}
-	}
-	return most
 }
 
 // compact is valid JSON without the space around its parts, and without escapes
