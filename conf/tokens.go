@@ -21,7 +21,7 @@ type Token struct {
 	Role string `yaml:"role" jsonschema:"required,enum=viewer,enum=operator,enum=admin,enum=agent"`
 	// Chats are those whose tasks it may see and touch: keys such as "slack:C012AB3CD", "slack:*" for a whole platform, "api:*" for tasks that programs start, "*" for all; what it starts itself it sees in any case. Default: all; for agents api:*.
 	Chats []string `yaml:"chats,omitempty"`
-	// Groups of tools that its tasks may use; none named means all.
+	// Groups of tools that its tasks may use; an empty list means none. Default: all.
 	Groups []string `yaml:"groups,omitempty"`
 }
 
@@ -78,7 +78,7 @@ func RoleProblem(role string) string {
 	case role == "":
 		return "is missing; allowed: " + strings.Join(Roles(), ", ")
 	}
-	return fmt.Sprintf("unknown role %s, the nearest known one is %s; allowed: %s", shown(role), nearest(role, Roles()), strings.Join(Roles(), ", "))
+	return fmt.Sprintf("unknown role %s; allowed: %s", shown(role), strings.Join(Roles(), ", "))
 }
 
 // ownTokens lists the mistakes in http.tokens.

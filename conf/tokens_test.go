@@ -40,6 +40,26 @@ http:
 	}
 }
 
+// TestTokenWithoutGroups: an empty list of groups is not the same as none at all.
+func TestTokenWithoutGroups(t *testing.T) {
+	for groups, none := range map[string]bool{`, groups: []`: true, ``: false} {
+		config, err := conf.Load(write(t, minimal+`http: {tokens: [{name: ops, role: admin, sha256: "`+conf.HashToken("lw_ops")+`"`+groups+`}]}`), variables(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := config.HTTP.Tokens[0].Groups; len(got) != 0 || (got != nil) != none {
+			t.Errorf("with %q the token has the groups %#v", groups, got)
+		}
+	}
+}
+
+// TestUnknownRole: nobody is led to a mightier role than they may have meant.
+func TestUnknownRole(t *testing.T) {
+	if got, want := conf.RoleProblem("boss"), `unknown role "boss"; allowed: viewer, operator, admin, agent`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestTokenAtLoopback: an address of this machine alone is no oddity.
 func TestTokenAtLoopback(t *testing.T) {
 	for _, listen := range []string{"127.0.0.1:0", "localhost:0", "[::1]:0"} {
