@@ -19,7 +19,7 @@ import (
 // NewTask is a task to be started.
 type NewTask struct {
 	Goal     string
-	Groups   []string // none: all that the principal may use
+	Groups   []string // nil: all that the principal may use; empty: none
 	Language string   // empty: the config's
 	Notify   *Notify
 	External bool   // run: false
@@ -137,14 +137,14 @@ func hashOf(request ...any) string {
 
 // only are the groups that a task is bound to, if it is to any.
 func (s *Service) only(ctx context.Context, p Principal, wanted []string) ([]string, error) {
-	if len(wanted) == 0 {
+	if wanted == nil {
 		return p.Groups, nil
 	}
 	open, err := s.open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	var only []string
+	only := []string{}
 	for _, name := range wanted {
 		if !slices.Contains(open, name) {
 			has := "no group is"

@@ -70,12 +70,14 @@ func TestStartRefuses(t *testing.T) {
 // TestOnlyGroups: a task has no groups but those it was bound to.
 func TestOnlyGroups(t *testing.T) {
 	w := newWorld(t, plans(`{"plan":[{"name":"book","description":"book it"}]}`))
-	bound := operator
 	for _, groups := range [][]string{{"look"}, {}} {
+		bound := operator
 		bound.Groups = groups
-		task := w.ends(w.starts(bound, contexts.NewTask{Goal: "book"}).ID)
-		if calls := w.kit.Tools.Calls(); len(calls) != 0 {
-			t.Errorf("groups %v: %v was called by %+v, want nothing", groups, calls, task)
+		for _, task := range []contexts.Task{w.starts(bound, contexts.NewTask{Goal: "book"}), w.starts(operator, contexts.NewTask{Goal: "book", Groups: groups})} {
+			task = w.ends(task.ID)
+			if calls := w.kit.Tools.Calls(); len(calls) != 0 {
+				t.Errorf("groups %v: %v was called by %+v, want nothing", groups, calls, task)
+			}
 		}
 	}
 }
