@@ -32,7 +32,7 @@ bot/telegram       | bot bot/markdown telemetry              | telegram-bot-api/
 bot/slack          | bot bot/markdown telemetry              | slack-go/slack gorilla/websocket golang-lru/v2
 web                | tasks/contexts telemetry                | x/time
 web/api            | clip planner plainjson tasks tasks/contexts telemetry | huma/v2
-web/mcp            | bot planner tasks tasks/contexts telemetry | mcp-go jsonschema/v6 x/text
+web/mcp            | bot plainjson planner tasks tasks/contexts telemetry | mcp-go jsonschema/v6 x/text
 alerts             | clip planner redact tasks tasks/contexts telemetry | standard-webhooks
 toolbox            | llm form tasks tools tools/client telemetry |
 tasks/local        | bot i18n llm planner tasks telemetry    |

@@ -115,6 +115,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"a key twice", "POST", "/v1/tasks", "", `{"goal":"x","goal":"y"}`, 400, "malformed", `"goal" is there twice`},
 		{"not UTF-8", "POST", "/v1/tasks", "", "{\"goal\":\"\xff\"}", 400, "malformed", "UTF-8"},
 		{"NUL", "POST", "/v1/tasks", "", `{"goal":"a\u0000b"}`, 400, "malformed", "NUL"},
+		{"half a character", "POST", "/v1/tasks", "", `{"goal":"a\ud800b"}`, 400, "malformed", "surrogate"},
 		{"too deep", "POST", "/v1/tasks/" + id + "/messages", "", `{"type":"thought","content":` + deep + `}`, 400, "malformed", "nested"},
 		{"a huge number", "PUT", "/v1/tasks/" + id + "/state", "", `{"n":1e99999}`, 400, "malformed", "number"},
 		{"no body", "POST", "/v1/tasks", "", "", 400, "malformed", "Send a body"},

@@ -122,6 +122,7 @@ func TestArgumentsThatCannotBeUsed(t *testing.T) {
 		{"start_task", `{}`, "goal"},
 		{"start_task", `{"goal":7}`, "/goal"},
 		{"start_task", `{"goal":""}`, "/goal"},
+		{"start_task", `{"goal":"a\ud800b"}`, "surrogate"},
 		{"start_task", `{"goal":"x","gruops":["web"]}`, "gruops"},
 		{"start_task", `{"goal":"x","run":"no"}`, "/run"},
 		{"get_task", `{"task_id":"x","wait_seconds":301}`, "/wait_seconds"},

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"legwork/plainjson"
 	"legwork/tasks/contexts"
 )
 
@@ -107,6 +108,9 @@ func doing[In, Out any](do func(context.Context, contexts.Principal, In) (Out, e
 	return func(ctx context.Context, p contexts.Principal) ([]byte, error) {
 		var in In
 		if raw, _ := ctx.Value(argumentsKey{}).(json.RawMessage); len(raw) > 0 {
+			if odd := plainjson.Oddity(raw); odd != "" {
+				return nil, &contexts.InvalidError{Field: "arguments", Detail: odd}
+			}
 			if err := json.Unmarshal(raw, &in); err != nil {
 				return nil, &contexts.InvalidError{Field: "arguments", Detail: err.Error()}
 			}
