@@ -17,7 +17,7 @@ type Decision struct {
 	Decision string          `json:"decision" enum:"approve,deny"`
 	Comment  string          `json:"comment,omitempty" maxLength:"65536"`
 	Value    json.RawMessage `json:"value,omitempty"`
-	Scope    string          `json:"scope,omitempty" enum:"call,task,chat"`
+	Scope    string          `json:"scope,omitempty" enum:"call,task"`
 }
 
 type (
@@ -50,8 +50,6 @@ func scope(name string) string {
 	switch name {
 	case "task":
 		return planner.ScopeTask
-	case "chat":
-		return planner.ScopeChat
 	}
 	return ""
 }
@@ -67,7 +65,7 @@ func (c *calls) registerApprovals(h huma.API) {
 		method: http.MethodPost, path: "/v1/approvals/{id}", id: "decideApproval", tag: "approvals",
 		summary: "Decide", does: contexts.OpDecide,
 		text: "One decision each: who comes second gets a conflict. `comment` is the answer to a question, or why not; `value` holds the fields of a form; " +
-			"`scope` is how far a yes to calls goes: this `call`, the same tools in this `task`, or in the `chat` (for admins).",
+			"`scope` is how far a yes to calls goes: this `call`, or the same tools in this `task`.",
 		problems: []code{codeConflict}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),
 	}, c.decide)
 }

@@ -136,7 +136,7 @@ func descriptions() map[string]string {
 		"Decision.decision": "Yes or no. The answer to a question is an `approve` with the answer as comment.",
 		"Decision.comment":  "The answer to a question, or why.",
 		"Decision.value":    "Of a form: its fields by name.",
-		"Decision.scope":    "How far a yes to calls goes: this `call` (the default), the same tools in this `task`, or in the `chat` from now on (admins).",
+		"Decision.scope":    "How far a yes to calls goes: this `call` (the default), or the same tools in this `task`.",
 
 		"FeedMessage":               "A message in the order of all tasks.",
 		"FeedMessage.cursor":        "Its place in that order; `id` of the event.",

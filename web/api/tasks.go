@@ -234,7 +234,7 @@ func (c *calls) registerTasks(h huma.API) {
 	}, c.answer)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/cancel", id: "cancelTask", tag: "tasks",
-		summary: "Stop a task", text: "What was found until then is told by its answer. Stopping a task that is over is a conflict.",
+		summary: "Stop a task", text: "What was found until then is told by its answer. One that was stopped already stays so; one that is done or failed is a conflict.",
 		does: contexts.OpCancel, problems: []code{codeConflict}, answer: exampleTask(),
 	}, c.cancel)
 	register(c, h, operation{

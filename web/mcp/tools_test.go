@@ -138,6 +138,22 @@ func TestStateIsShared(t *testing.T) {
 	}
 }
 
+// TestStoppedTwice: what was stopped stays so; what is done cannot be stopped.
+func TestStoppedTwice(t *testing.T) {
+	h := newHouse(t)
+	id := h.external("agent", "Write something")
+	for range 2 {
+		if got := into[contexts.Task](t, h.call("agent", "cancel_task", map[string]any{"task_id": id})); got.Reason != "stopped" {
+			t.Errorf("the task is %+v, want it stopped", got)
+		}
+	}
+	done := into[contexts.Task](t, h.call("agent", "start_task", map[string]any{"goal": "Say hello"}))
+	into[contexts.Task](t, h.call("agent", "get_task", map[string]any{"task_id": done.ID, "wait_seconds": 20}))
+	if got := h.call("agent", "cancel_task", map[string]any{"task_id": done.ID}); !strings.Contains(got.refused, "is over") {
+		t.Errorf("stopping a task that is done gave %+v, want a refusal", got)
+	}
+}
+
 func TestMessagesAreAdded(t *testing.T) {
 	h := newHouse(t)
 	id := h.external("agent", "Write something")
