@@ -100,16 +100,6 @@ func (n narrow) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// until waits until something holds.
-func (h *house) until(what string, holds func() bool) {
-	h.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); <-time.After(time.Millisecond) {
-		if time.Now().After(deadline) {
-			h.t.Fatalf("%s did not come", what)
-		}
-	}
-}
-
 // answer is a reply.
 type answer struct {
 	status int

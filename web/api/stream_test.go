@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"legwork/tasks/contexts"
+	"legwork/testing/watch"
 )
 
 // event is one server-sent event, or with an empty name what keeps a stream alive.
@@ -212,11 +213,11 @@ func TestSilentClient(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /v1/tasks/"+id+"/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer viewer\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	h.until("a stream", func() bool { return h.streams.Load() == 1 })
+	watch.Until(t, "a stream", func() bool { return h.streams.Load() == 1 })
 	for range 100 {
 		post()
 	}
-	h.until("its end", func() bool { return h.streams.Load() == 0 })
+	watch.Until(t, "its end", func() bool { return h.streams.Load() == 0 })
 }
 
 // TestHeadOfStream: the head comes at once, and no stream.
