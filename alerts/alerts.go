@@ -64,8 +64,8 @@ type Options struct {
 	Config    Config // the first one
 }
 
-// Health is how a server, model or platform stands. Neither Up nor Down: that is not known
-// yet.
+// Health is how a server, model or platform stands. Neither Up nor Down: that is
+// not known yet.
 type Health struct {
 	Name     string
 	Up, Down bool

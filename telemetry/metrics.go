@@ -202,8 +202,8 @@ func (m *Metrics) Stored(event string) {
 }
 
 // Requested counts an HTTP request by the pattern of its route, which is empty
-// where there is none. took is 0 for one
-// that lasted for as long as its caller wanted: its duration says nothing.
+// where there is none. took is 0 for one that lasted for as long as its caller
+// wanted: its duration says nothing.
 func (m *Metrics) Requested(route, method string, status int, took time.Duration) {
 	if m == nil {
 		return

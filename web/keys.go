@@ -96,7 +96,7 @@ func (k *keys) use(a Access) {
 		next = append(next, one)
 	}
 	for _, old := range k.tokens {
-		if k.stays(old, next) {
+		if slices.Contains(next, old) {
 			continue
 		}
 		for c := range old.calls {
@@ -114,15 +114,6 @@ func (k *keys) same(t Token) *key {
 		}
 	}
 	return nil
-}
-
-func (*keys) stays(old *key, next []*key) bool {
-	for _, one := range next {
-		if one == old {
-			return true
-		}
-	}
-	return false
 }
 
 // find is whose token this is; nil for nobody's. All are compared, each in the
@@ -161,7 +152,7 @@ func (k *keys) begin(one *key, end context.CancelCauseFunc) (c *call, later time
 	switch {
 	case k.stopping:
 		return nil, 0, errStopping
-	case !k.stays(one, k.tokens):
+	case !slices.Contains(k.tokens, one):
 		return nil, 0, errRevoked
 	case len(one.calls) >= maxUnderWay:
 		return nil, time.Second, nil

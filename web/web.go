@@ -52,9 +52,9 @@ type Config struct {
 	// PublicURL is how others reach Listen; empty when they do not.
 	PublicURL string
 	// Health says of each part of the process what is wrong with it, nil for
-	// nothing; see Degraded. It is called for each request of /readyz and may be called several
-	// times at once; what it says is readable to whoever reaches Listen. Nil: there
-	// are no parts.
+	// nothing; see Degraded. It is called for each request of /readyz and may be
+	// called several times at once; what it says is readable to whoever reaches
+	// Listen. Nil: there are no parts.
 	Health func() map[string]error
 	// Webhooks are called with POST requests of exactly these paths. Bodies end
 	// with an error after 1 MiB.
