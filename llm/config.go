@@ -18,6 +18,12 @@ const (
 	RoleTranscribe = "transcribe"
 )
 
+// What requests to the offline stand-in name; they leave the process nowhere.
+const (
+	offlineURL   = "http://offline.invalid/v1"
+	offlineModel = "offline"
+)
+
 // mainModel is the model that roles fall back to when the config names none.
 const mainModel = "main"
 
@@ -39,8 +45,11 @@ type ModelConfig struct {
 	BaseURL string `yaml:"base_url,omitempty" json:"base_url,omitempty" jsonschema:"example=https://api.openai.com/v1" jsonschema_description:"The endpoint without /chat/completions; usually ends in /v1. Default: https://api.openai.com/v1."`
 	// APIKey is sent as a bearer token; empty sends none.
 	APIKey string `yaml:"api_key,omitempty" json:"api_key,omitempty" jsonschema_description:"Sent as a bearer token; leave it out for an endpoint without keys."`
-	// Model is the endpoint's own name of the model. Required.
-	Model string `yaml:"model" json:"model" jsonschema:"required,minLength=1,example=gpt-5-mini" jsonschema_description:"The endpoint's name of the model."`
+	// Model is the endpoint's own name of the model. Required, unless Offline.
+	Model string `yaml:"model,omitempty" json:"model,omitempty" jsonschema:"anyof_required=model,minLength=1,example=gpt-5-mini" jsonschema_description:"The endpoint's name of the model."`
+	// Offline is true for the stand-in of Options.Offline, which needs no endpoint: no
+	// BaseURL, APIKey or Model.
+	Offline bool `yaml:"offline,omitempty" json:"offline,omitempty" jsonschema:"anyof_required=offline" jsonschema_description:"No model, but a stand-in within legwork that plans, calls tools and answers by a few rules, for trying out: it needs no endpoint, and no model."`
 	// ContextTokens is how much prompt and reply together may hold.
 	// Default: 128000.
 	ContextTokens int `yaml:"context_tokens,omitempty" json:"context_tokens,omitempty" jsonschema:"minimum=0" jsonschema_description:"Tokens that prompt and reply may hold together. Default: 128000."`
@@ -115,6 +124,10 @@ func (c Config) defaultModel() string {
 }
 
 func (m ModelConfig) withDefaults() ModelConfig {
+	if m.Offline {
+		m.BaseURL, m.Model = offlineURL, offlineModel
+		or(&m.Price, &Price{})
+	}
 	or(&m.BaseURL, "https://api.openai.com/v1")
 	or(&m.ContextTokens, 128000)
 	or(&m.MaxOutputTokens, min(8000, max(1, m.ContextTokens/4)))

@@ -76,6 +76,8 @@ func TestValidateListsEveryMistake(t *testing.T) {
 			},
 			"b": {BaseURL: "https://example.com/v1/chat/completions", Model: "m", ContextTokens: 100, MaxOutputTokens: 100},
 			"c": {BaseURL: "https://example.com/v1?key=1", Model: "m", MaxOutputTokens: -5},
+			"d": {Offline: true, BaseURL: "https://example.com/v1", APIKey: "key", Model: "m"},
+			"e": {Offline: true},
 		},
 		Roles: map[string]string{"plan": "nobody", "chief": "a"},
 	}
@@ -93,18 +95,21 @@ func TestValidateListsEveryMistake(t *testing.T) {
 		"models.a.price.input: is -1; allowed: US dollars per million tokens, 0 or more",
 		"models.a.price.cached_input: is NaN; allowed: US dollars per million tokens, 0 or more",
 		"models.a.price.output: is +Inf; allowed: US dollars per million tokens, 0 or more",
-		"models.a.fallback[0]: is the model itself; allowed: b, c",
-		`models.a.fallback[1]: "nobody" is not a model; allowed: b, c`,
+		"models.a.fallback[0]: is the model itself; allowed: b, c, d, e",
+		`models.a.fallback[1]: "nobody" is not a model; allowed: b, c, d, e`,
 		`models.a.fallback[3]: "b" is named twice`,
 		"models.b.base_url: must end before /chat/completions, usually in /v1",
 		"models.b.max_output_tokens: is 100 and leaves no room for a prompt; allowed: less than context_tokens, 100",
 		"models.c.base_url: must not contain ? or #; put further fields into extra_body",
 		"models.c.max_output_tokens: is -5; allowed: a positive number of tokens",
-		"roles.review: missing, and no model is named main; allowed: a, b, c",
-		"roles.work: missing, and no model is named main; allowed: a, b, c",
-		"roles.answer: missing, and no model is named main; allowed: a, b, c",
+		"models.d.base_url: must be left out where offline is true: the offline stand-in has no endpoint",
+		"models.d.api_key: must be left out where offline is true: the offline stand-in has no endpoint",
+		"models.d.model: must be left out where offline is true: the offline stand-in has no endpoint",
+		"roles.review: missing, and no model is named main; allowed: a, b, c, d, e",
+		"roles.work: missing, and no model is named main; allowed: a, b, c, d, e",
+		"roles.answer: missing, and no model is named main; allowed: a, b, c, d, e",
 		"roles.chief: is not a role; allowed: plan, review, work, answer, vision, transcribe",
-		`roles.plan: "nobody" is not a model; allowed: a, b, c`,
+		`roles.plan: "nobody" is not a model; allowed: a, b, c, d, e`,
 	}
 	var got []string
 	for _, issue := range cfg.Validate() {
@@ -135,7 +140,7 @@ func TestSchemaOfConfig(t *testing.T) {
 				Description string
 				Enum        []string
 			}
-			Required []string
+			AnyOf []struct{ Required []string }
 		} `json:"$defs"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
@@ -150,7 +155,7 @@ func TestSchemaOfConfig(t *testing.T) {
 			t.Errorf("%s is of type %s, want string", name, p.Type)
 		}
 	}
-	if diff := cmp.Diff([]string{"model"}, model.Required); diff != "" {
+	if diff := cmp.Diff([]struct{ Required []string }{{[]string{"model"}}, {[]string{"offline"}}}, model.AnyOf); diff != "" {
 		t.Errorf("required (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"}, model.Properties["reasoning_effort"].Enum); diff != "" {

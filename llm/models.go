@@ -24,6 +24,8 @@ type Options struct {
 	// Transport carries the requests; nil: one that keeps connections alive
 	// and takes its proxy from the environment.
 	Transport http.RoundTripper
+	// Offline carries the requests of the models that are offline; nil: there are none.
+	Offline http.RoundTripper
 	// Sleep waits between two attempts and returns early, with an error, when
 	// ctx ends; nil: it really waits.
 	Sleep func(ctx context.Context, d time.Duration) error
@@ -99,7 +101,13 @@ func New(cfg Config, opts Options) (*Models, error) {
 		},
 	}
 	for name, config := range m.config.Models {
-		e, err := newEndpoint(name, config, m.client, m.now)
+		client := m.client
+		if config.Offline {
+			if client = (&http.Client{Transport: opts.Offline}); opts.Offline == nil {
+				return nil, fmt.Errorf("preparing model %q: nothing here stands in for a model", name)
+			}
+		}
+		e, err := newEndpoint(name, config, client, m.now)
 		if err != nil {
 			return nil, fmt.Errorf("preparing model %q: %w", name, err)
 		}

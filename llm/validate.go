@@ -50,7 +50,9 @@ func (v *validation) model(name string, m ModelConfig) {
 	if name == "" {
 		v.add("models", "a model needs a name")
 	}
-	if strings.TrimSpace(m.Model) == "" {
+	if m.Offline {
+		v.offline(at, m)
+	} else if strings.TrimSpace(m.Model) == "" {
 		v.add(at+".model", "missing; it is the endpoint's name of the model, such as gpt-5-mini")
 	}
 	v.address(at+".base_url", m.BaseURL)
@@ -66,6 +68,18 @@ func (v *validation) model(name string, m ModelConfig) {
 	v.extraBody(at+".extra_body", m.ExtraBody)
 	v.price(at+".price", m.Price)
 	v.fallback(name, m.Fallback)
+}
+
+// offline demands that nothing is said of an endpoint that there is not.
+func (v *validation) offline(at string, m ModelConfig) {
+	for _, field := range []struct {
+		key   string
+		given bool
+	}{{"base_url", m.BaseURL != ""}, {"api_key", m.APIKey != ""}, {"model", m.Model != ""}, {"extra_body", len(m.ExtraBody) > 0}} {
+		if field.given {
+			v.add(at+"."+field.key, "must be left out where offline is true: the offline stand-in has no endpoint")
+		}
+	}
 }
 
 func (v *validation) address(path, base string) {

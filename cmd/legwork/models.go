@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 
 	"legwork/llm"
+	"legwork/llm/offline"
 	"legwork/tasks"
 	"legwork/telemetry"
 )
@@ -37,11 +39,21 @@ func newModels(config llm.Config, log *slog.Logger, tell func(key string, data m
 
 // prepare makes the models of a config, for use.
 func (m *models) prepare(config llm.Config) (*llm.Models, error) {
-	fresh, err := llm.New(config, llm.Options{Log: m.log, Gate: func() error { return m.pause.Load().Gate() }, OnHealth: m.changed, Metrics: m.metrics})
+	fresh, err := llm.New(config, llm.Options{Offline: standIn(config), Log: m.log, Gate: func() error { return m.pause.Load().Gate() }, OnHealth: m.changed, Metrics: m.metrics})
 	if err != nil {
 		return nil, fmt.Errorf("preparing models: %w", err)
 	}
 	return fresh, nil
+}
+
+// standIn answers for the models of a config that are offline; nil when none is.
+func standIn(config llm.Config) http.RoundTripper {
+	for _, m := range config.Models {
+		if m.Offline {
+			return offline.New(offline.Options{}).Transport()
+		}
+	}
+	return nil
 }
 
 // use changes the models, from the next call on.

@@ -66,7 +66,7 @@ func probeModels(ctx context.Context, config llm.Config) ([]row, error) {
 		m.Fallback = nil
 		alone.Models[name] = m
 	}
-	models, err := llm.New(alone, llm.Options{})
+	models, err := llm.New(alone, llm.Options{Offline: standIn(alone)})
 	if err != nil {
 		return nil, err
 	}

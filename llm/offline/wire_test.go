@@ -207,3 +207,28 @@ func TestLegworksClientReadsTheSameFromTheWire(t *testing.T) {
 		}
 	}
 }
+
+// TestTransport: models of the config that are offline reach the stand-in without
+// an address.
+func TestTransport(t *testing.T) {
+	config := llm.Config{Models: map[string]llm.ModelConfig{"main": {Offline: true}}}
+	models, err := llm.New(config, llm.Options{Offline: offline.New(offline.Options{}).Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer models.Close()
+	var streamed strings.Builder
+	reply, err := models.Call(t.Context(), llm.Request{Role: llm.RoleAnswer, Messages: []llm.Message{{Role: llm.User, Content: `<goal>x</goal><result id="1/a" state="done">391</result>`}}},
+		func(d llm.Delta) { streamed.WriteString(d.Text) })
+	if err != nil || !strings.Contains(reply.Text, "391") || streamed.String() != reply.Text || reply.Usage.Cost != 0 {
+		t.Errorf("got %+v, %v, and %q streamed; want the result, at no cost", reply, err, streamed.String())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := models.Call(ctx, llm.Request{Role: llm.RoleAnswer, Messages: []llm.Message{{Role: llm.User, Content: "x"}}}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that was given up: %v", err)
+	}
+	if _, err := llm.New(config, llm.Options{}); err == nil {
+		t.Error("an offline model is taken where there is no stand-in")
+	}
+}
