@@ -119,7 +119,7 @@ func (l *listing) waiting(ctx context.Context, near []liveTask) error {
 	var lines []string
 	for _, t := range near {
 		for _, a := range planner.Todo(t.state) {
-			if a.Kind != planner.KindAsk || !subjectOf(a.ID).decides() {
+			if a.Kind != planner.KindAsk || !subjectOf(a.ID).decides() && !l.shows(t) {
 				continue
 			}
 			line, err := l.waits(ctx, t, a)
@@ -134,7 +134,8 @@ func (l *listing) waiting(ctx context.Context, near []liveTask) error {
 }
 
 func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (string, error) {
-	e, err := l.in.Store.Event(ctx, t.Task, a.Asked)
+	ask := AskOf(t.state, a)
+	e, err := l.in.Store.Event(ctx, t.Task, ask.Seq)
 	if err != nil {
 		return "", fmt.Errorf("reading question: %w", err)
 	}
@@ -143,11 +144,19 @@ func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (stri
 		return "", err
 	}
 	data := map[string]any{"Goal": goal}
-	if subjectOf(a.ID).kind == aboutReview {
+	if l.shows(t) && len(l.buttons) < maxListed {
+		code := taskGrantCode(t.Task, ask.Seq)
+		data["Code"] = code
+		l.buttons = append(l.buttons, bot.Button{Label: l.text("button.show", map[string]any{"Code": code}), Data: cardData(t.Task, ask)})
+	}
+	switch q := e.Question; {
+	case subjectOf(a.ID).kind == aboutReview:
 		data["Tool"] = l.text("review.waits", nil)
-	} else if q := e.Question; q != nil && q.Form != nil {
+	case !subjectOf(a.ID).decides():
+		data["Tool"] = l.text("approvals.question", nil)
+	case q != nil && q.Form != nil:
 		data["Tool"] = l.text("approvals.asks", map[string]any{"Server": inCode(q.Server)})
-	} else if q != nil {
+	case q != nil:
 		data["Tool"] = toolNames(q.Calls)
 	}
 	if e.Question != nil && !e.Question.Expires.IsZero() {
@@ -160,6 +169,12 @@ func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (stri
 		data["Chat"] = inCode(t.Chat.Key())
 	}
 	return l.text("approvals.waits", data), nil
+}
+
+// shows reports that an admin can have the questions of a task shown, since they
+// may stand in no chat: those of a program's, in private.
+func (l *listing) shows(t liveTask) bool {
+	return t.Chat.Platform == PlatformAPI && l.r.admin && l.r.message.Chat.Private
 }
 
 func (l *listing) goal(ctx context.Context, t liveTask) (string, error) {

@@ -61,6 +61,15 @@ func (in *Inbox) askingHere(ctx context.Context, r *routed) ([]liveTask, error) 
 		if ok && t.speaks(r.message.ReplyTo) {
 			return []liveTask{t}, nil
 		}
+		if ok || !r.message.Chat.Private {
+			continue
+		}
+		if t, ok, err = in.anyTask(ctx, r, row.Task); err != nil {
+			return nil, err
+		}
+		if ok && t.shownHere(r) {
+			return []liveTask{t}, nil
+		}
 	}
 	return nil, nil
 }

@@ -56,6 +56,7 @@ func (in *Inbox) decisionPress(ctx context.Context, r *routed, kind string, id I
 	}
 	if !openAsk(t.state, about.action()) {
 		in.replyLater(r, func(ctx context.Context) said { return in.howDecided(ctx, r, id, about) })
+		in.decidedHere(r, t, about.action())
 		return nil
 	}
 	e, err := in.Store.Event(ctx, id, about.seq)
@@ -70,6 +71,7 @@ func (in *Inbox) decisionPress(ctx context.Context, r *routed, kind string, id I
 	default:
 		in.approvalPress(r, t, about, verb, e)
 	}
+	in.decidedHere(r, t, about.action())
 	return nil
 }
 

@@ -68,14 +68,14 @@ func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
 		return false, nil
 	}
 	switch w.about.kind {
-	case aboutReview:
+	case aboutReview, aboutApproval:
 		in.settle(r, w.task, w.about, planner.Decision{Text: m.Text})
-		return true, nil
-	case aboutApproval:
-		in.settle(r, w.task, w.about, planner.Decision{Text: m.Text})
+		in.decidedHere(r, w.task, w.action)
 		return true, nil
 	case aboutForm:
-		return in.fill(ctx, r, w)
+		done, err := in.fill(ctx, r, w)
+		in.decidedHere(r, w.task, w.action)
+		return done, err
 	}
 	return true, in.answer(ctx, r, w.task.Task, w.action)
 }
@@ -139,7 +139,7 @@ func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
 	if m.Chat.Key() != t.Chat.Key() { // there are messages of the same id in other chats
 		slot = privately + a.ID
 	}
-	messages := []string{s.Slot(slot).Message}
+	messages := []string{s.Slot(slot).Message, s.Slot(shownIn(m.Chat, a.ID)).Message}
 	switch w.about.kind {
 	case aboutApproval:
 		why := s.Slot(whySlot(w.about.seq))
@@ -181,6 +181,7 @@ func (in *Inbox) choose(ctx context.Context, r *routed, t liveTask, rest string)
 		}
 		if subjectOf(a.ID).kind == aboutBudget {
 			in.overdraftPress(r, t, a, choice)
+			in.decidedHere(r, t, a.ID)
 			return nil
 		}
 		if at.Subtask == planner.AtPlan && choice == choiceEdit {
@@ -195,6 +196,7 @@ func (in *Inbox) choose(ctx context.Context, r *routed, t liveTask, rest string)
 		}
 		in.decide(r, t.Task, a.ID, decision)
 		in.located(r, t, a.ID)
+		in.decidedHere(r, t, a.ID)
 		return nil
 	}
 	in.say(r, "error.too_late", nil)

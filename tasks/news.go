@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"legwork/bot"
 	"legwork/clip"
+	"legwork/planner"
 )
 
 // News is one of the things that admins are told in one message.
@@ -21,6 +23,12 @@ type News struct {
 	// field Reason; empty: there is none.
 	Why string
 }
+
+// The keys of what tells of tasks that wait for a person.
+const (
+	newsWaiting = "alert.task_waiting"
+	newsReview  = "alert.task_review"
+)
 
 // newsAtOnce is how many things one message to the admins lists.
 const newsAtOnce = 10
@@ -38,9 +46,10 @@ func (in *Inbox) TellNews(ctx context.Context, list []News) error {
 	}
 	var failed []error
 	for _, admin := range admins {
-		err := in.direct(ctx, admin, func(lang string) bot.Draft {
-			return bot.Draft{Kind: bot.KindNotice, Text: in.newsText(lang, list)}
-		})
+		p, chat, lang, err := in.reach(ctx, admin)
+		if err == nil {
+			_, err = p.Post(ctx, chat, in.newsDraft(ctx, p, chat, lang, list))
+		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("telling %s: %w", admin, err))
 		}
@@ -52,6 +61,48 @@ func (in *Inbox) TellNews(ctx context.Context, list []News) error {
 		in.Log.WarnContext(ctx, "an admin could not be told", "cause", err)
 	}
 	return nil
+}
+
+// newsDraft is what an admin reads: with how to decide about what waits, for one
+// task of a program by a button that shows its question.
+func (in *Inbox) newsDraft(ctx context.Context, p bot.Platform, to bot.Chat, lang string, list []News) bot.Draft {
+	d := bot.Draft{Kind: bot.KindNotice, Text: in.newsText(lang, list)}
+	if !slices.ContainsFunc(list, News.waits) {
+		return d
+	}
+	if len(list) == 1 && !p.Limits().Passing {
+		if data := in.newsCard(ctx, list[0]); data != "" {
+			d.Buttons = []bot.Button{in.button(lang, "button.look", data)}
+			return d
+		}
+	}
+	d.Text += "\n\n" + spelled(p, to, in.Texts.Text(lang, "alert.decide", nil))
+	return d
+}
+
+// waits reports that it tells of a task that waits for a person.
+func (n News) waits() bool { return n.Key == newsWaiting || n.Key == newsReview }
+
+// newsCard is the data of a button that shows what a program's task asks; empty
+// when it asks nothing, or in its own chat.
+func (in *Inbox) newsCard(ctx context.Context, n News) string {
+	name, _ := n.Data["Task"].(string)
+	id := ID(name)
+	row, err := in.Store.Row(ctx, id)
+	if err != nil || row.Chat.Platform != PlatformAPI {
+		return ""
+	}
+	s, err := in.Store.State(ctx, id)
+	if err != nil {
+		return ""
+	}
+	data := ""
+	for _, a := range planner.Todo(s) {
+		if a.Kind == planner.KindAsk && (data == "" || n.Key == newsReview && KindOf(a) == AskReview) {
+			data = cardData(id, AskOf(s, a))
+		}
+	}
+	return data
 }
 
 // newsText is one text, or the first of many as a list.

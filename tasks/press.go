@@ -78,11 +78,13 @@ func (in *Inbox) taskPress(ctx context.Context, r *routed) error {
 		return in.decisionPress(ctx, r, aboutForm, id, rest)
 	case pressReview:
 		return in.decisionPress(ctx, r, aboutReview, id, rest)
+	case pressCard:
+		return in.cardPress(ctx, r, id, rest)
 	}
 	t, live := r.find(id)
 	if !live && verb == pressAnswer {
 		var err error
-		if t, live, err = in.askedHere(ctx, r, id); err != nil {
+		if t, live, err = in.askedOf(ctx, r, id); err != nil {
 			return err
 		}
 	}

@@ -120,3 +120,31 @@ func TestProgramsTaskInTelegram(t *testing.T) {
 	b.bought("a boat")
 	s.stops()
 }
+
+// TestReviewFromAlert: the review of a context that is shown in no chat reaches an
+// admin by an alert, is decided there, and the agent reads that.
+func TestReviewFromAlert(t *testing.T) {
+	t.Parallel()
+	p := newPost(t, plot{}, "")
+	s := p.opens()
+	ops, writer := p.program(s, "ops"), p.program(s, "writer")
+	var task struct {
+		ID string `json:"id"`
+	}
+	ops.calls(http.MethodPost, "/v1/tasks", `{"goal":"write about boats","run":false}`, &task)
+	writer.calls(http.MethodPatch, "/v1/tasks/"+task.ID+"/state", `{"draft":{"text":"Boats float."},"status":"NEEDS_HUMAN_REVIEW"}`, nil)
+	chat := p.Private(p.ann)
+	alert := p.offers(chat, "Show", "needs a review by a person", "write about boats")
+	p.taps(p.ann, chat, alert.ID, "Show")
+	card := p.offers(chat, "Approve", "Boats float.")
+	p.taps(p.ann, chat, card.ID, "Approve")
+	p.meets(chat, "the decided card", func(m telegramfake.Message) bool {
+		return m.ID == card.ID && len(m.Buttons) == 0 && strings.Contains(m.Text, "Approved by Ann")
+	})
+	var now shared
+	writer.calls(http.MethodGet, "/v1/tasks/"+task.ID+"/state", "", &now)
+	if now.State.Status != "APPROVED" {
+		t.Errorf("the status is %q", now.State.Status)
+	}
+	s.stops()
+}

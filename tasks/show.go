@@ -1,0 +1,165 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"legwork/bot"
+	"legwork/planner"
+)
+
+// Tasks of programs may ask in no chat. Admins have their questions shown in
+// their private chats, from an alert or from /approvals, and decide there.
+
+// pressCard begins what a button carries that shows a question: the task's id
+// and the question's Ask follow.
+const pressCard = "k"
+
+func cardData(id ID, ask Ask) string {
+	return fmt.Sprintf("%s:%s:%d.%d", pressCard, id, ask.Seq, ask.Call)
+}
+
+// shownIn is the slot of a question's message in an admin's private chat.
+func shownIn(chat bot.Chat, action string) string { return "shown " + chat.Key() + " " + action }
+
+// cardPress shows a question of a program's task to an admin.
+func (in *Inbox) cardPress(ctx context.Context, r *routed, id ID, rest string) error {
+	if !r.admin || !r.message.Chat.Private {
+		in.aside(r, "error.not_yours")
+		return nil
+	}
+	var ask Ask
+	n, _ := fmt.Sscanf(rest, "%d.%d", &ask.Seq, &ask.Call)
+	t, ok, err := in.anyTask(ctx, r, id)
+	if err != nil {
+		return err
+	}
+	if !ok || n != 2 || t.Chat.Platform != PlatformAPI {
+		in.say(r, "error.too_late", nil)
+		return nil
+	}
+	for _, a := range planner.Todo(t.state) {
+		if a.Kind == planner.KindAsk && AskOf(t.state, a) == ask {
+			in.replyLater(r, func(ctx context.Context) said { return in.ask(ctx, r, id, a.ID) })
+			return nil
+		}
+	}
+	in.replyLater(r, func(ctx context.Context) said { return in.howRuled(ctx, r, id, ask) })
+	return nil
+}
+
+// ask is an open question of a task as its own chat would have it, in the
+// language of who reads it.
+func (in *Inbox) ask(ctx context.Context, r *routed, id ID, action string) said {
+	to := r.message.Chat
+	platform, err := in.Chats.Platform(to)
+	v := NewView(in.Store, id)
+	if err == nil {
+		err = v.Refresh(ctx)
+	}
+	todo := planner.Todo(v.State)
+	i := slices.IndexFunc(todo, func(a planner.Action) bool { return a.Kind == planner.KindAsk && a.ID == action })
+	if err != nil || i < 0 {
+		in.Log.WarnContext(ctx, "a question could not be shown", "task", id, "action", action, "cause", err)
+		return in.sentence(*r, "error.too_late", nil)
+	}
+	o := *v.Opening()
+	o.Language, o.Message = r.lang, ""
+	v.events[0].Opening = &o
+	x := &Executor{ExecutorConfig: ExecutorConfig{Store: in.Store, Texts: in.Texts, Chats: in.Chats, Log: in.Log, Now: in.Now}}
+	x.rules.Store(&PromptRules{Budget: in.rules.Load().Budget})
+	p := &Presenter{x: x, id: id, chat: to, platform: platform, quiet: true}
+	d, plain := p.question(ctx, v, todo[i], to), p.plainQuestion(ctx, v, todo[i])
+	return said{
+		text: plain.Text, brief: d.Text, file: d.File, kind: bot.KindQuestion, task: string(id), words: plain.Words, aloud: true,
+		buttons: slices.DeleteFunc(plain.Buttons, func(b bot.Button) bool { // why is asked where the task is
+			return strings.HasPrefix(b.Data, pressApproval+":") && strings.HasSuffix(b.Data, ":"+verbWhy)
+		}),
+		sent: func(ctx context.Context, message string) { in.noteCard(ctx, v.State, id, shownIn(to, action), message) },
+	}
+}
+
+// noteCard keeps which message shows a question, so that replies to it are
+// answers.
+func (in *Inbox) noteCard(ctx context.Context, s planner.State, id ID, slot, message string) {
+	if message == "" {
+		return
+	}
+	before := s.Slot(slot).Message
+	events := []planner.Event{{Type: planner.Shown, Slot: slot, Message: message, Instead: before}}
+	if before == "" {
+		events = append([]planner.Event{{Type: planner.Began, Slot: slot}}, events...)
+	}
+	err := in.Store.Append(ctx, id, -1, 0, events...)
+	if err != nil && !errors.Is(err, ErrRefused) && ctx.Err() == nil {
+		in.Log.WarnContext(ctx, "a question that was shown could not be noted", "task", id, "cause", err)
+	}
+}
+
+// howRuled tells how a question ended that is open no more.
+func (in *Inbox) howRuled(ctx context.Context, r *routed, id ID, ask Ask) said {
+	v := NewView(in.Store, id)
+	if err := v.Refresh(ctx); err != nil {
+		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
+		return in.sentence(*r, "error.too_late", nil)
+	}
+	for _, e := range slices.Backward(v.events) {
+		if e.Type != planner.Decided {
+			continue
+		}
+		if of, _, ok := AskNamed(v.State, e.Action); ok && of == ask {
+			return in.sentence(*r, "error.decided", map[string]any{"Text": outcomeOf(v, in.Texts, r.lang, e.Action)})
+		}
+	}
+	return in.sentence(*r, "error.too_late", nil)
+}
+
+// decidedHere has the reply to a decision by an admin in private say what became
+// of it, in place of the question where that is a message with buttons. What the
+// task's presenter has posted, that closes.
+func (in *Inbox) decidedHere(r *routed, t liveTask, action string) {
+	m, before := r.message, r.reply
+	slot := t.state.Slot(action)
+	if t.Chat.Platform != PlatformAPI || !r.admin || !m.Chat.Private || before == nil ||
+		m.Press != "" && slot.Name != "" && (slot.Message == "" || slot.Message == m.ID) {
+		return
+	}
+	r.reply = func(ctx context.Context, receipts []Receipt) said {
+		s := before(ctx, receipts)
+		v := NewView(in.Store, t.Task)
+		if s.text != "" || v.Refresh(ctx) != nil {
+			s.instead = m.Press != "" && !s.aside
+			return s
+		}
+		about := subjectOf(action)
+		for _, a := range planner.Todo(v.State) { // the next field
+			if next := subjectOf(a.ID); a.Kind == planner.KindAsk && next.kind == aboutForm && next.seq == about.seq {
+				return in.ask(ctx, r, t.Task, a.ID)
+			}
+		}
+		return said{text: outcomeOf(v, in.Texts, r.lang, action), instead: m.Press != ""}
+	}
+}
+
+// shownHere reports that a message replies to one that shows an admin what the
+// task asks.
+func (t liveTask) shownHere(r *routed) bool {
+	m := r.message
+	return m.Chat.Private && slices.ContainsFunc(t.state.Slots, func(s planner.Slot) bool {
+		return s.Message == m.ReplyTo && strings.HasPrefix(s.Name, shownIn(m.Chat, ""))
+	})
+}
+
+// askedOf finds a program's task by its id when its questions stand in the chat of
+// a message, or are shown there to an admin.
+func (in *Inbox) askedOf(ctx context.Context, r *routed, id ID) (t liveTask, ok bool, err error) {
+	t, ok, err = in.askedHere(ctx, r, id)
+	if ok || err != nil || !r.admin || !r.message.Chat.Private {
+		return t, ok, err
+	}
+	t, ok, err = in.anyTask(ctx, r, id)
+	return t, ok && t.Chat.Platform == PlatformAPI && !t.state.Finished(), err
+}

@@ -1,0 +1,145 @@
+package tasks_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+)
+
+// waits starts a context of a program in no chat, and an agent asks for its
+// review.
+func (s *stage) waits(goal string) tasks.ID {
+	s.t.Helper()
+	id := s.orders(goal, true, bot.Chat{})
+	s.sets(id, planner.NeedsHumanReview)
+	return id
+}
+
+func (s *stage) sets(id tasks.ID, status string) {
+	s.t.Helper()
+	if err := s.inbox.Change(s.t.Context(), id, func(planner.State) ([]planner.Event, error) {
+		return []planner.Event{{Type: planner.Set, By: "agent:writer", Values: scriptedStatus(status)}}, nil
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// alerts tells the admins of tasks that wait, and returns what boss reads.
+func (s *stage) alerts(key string, ids ...tasks.ID) enginetest.Post {
+	s.t.Helper()
+	var list []tasks.News
+	for _, id := range ids {
+		list = append(list, tasks.News{Key: key, Data: map[string]any{"Task": string(id), "Goal": "write", "Chat": "api:ops", "Person": "api:ops"}})
+	}
+	if err := s.inbox.TellNews(s.t.Context(), list); err != nil {
+		s.t.Fatal(err)
+	}
+	posts := s.posted(private("boss"))
+	return posts[len(posts)-1]
+}
+
+// shown is the card that boss gets by a button.
+func (s *stage) shown(data string) enginetest.Post {
+	s.t.Helper()
+	got := s.send(s.press("boss", private("boss"), data))
+	if len(got.posts) != 1 || got.posts[0].Kind != bot.KindQuestion {
+		s.t.Fatalf("the button showed %+v", got)
+	}
+	return got.posts[0]
+}
+
+// TestReviewFromAnAlert: the alert of a review that is in no chat leads to its
+// card, where an admin decides, and nobody else.
+func TestReviewFromAnAlert(t *testing.T) {
+	s := newStage(t)
+	id := s.waits("write about *boats*")
+	show := label(t, s.alerts("alert.task_review", id).Draft, "Show")
+	for _, m := range []bot.Message{s.press("ann", private("ann"), show), s.press("boss", room("hall"), show)} {
+		if got := s.send(m); got.words() != s.text("error.not_yours", nil) || len(got.posts) > 0 {
+			t.Errorf("%s in %s was shown %+v", m.From.Key(), m.Chat.Key(), got)
+		}
+	}
+	card := s.shown(show)
+	if !strings.Contains(card.Text, `Asked for by agent\:writer`) || !strings.Contains(card.Text, "For ops: write about \\*boats\\*") {
+		t.Errorf("the card is %+v", card)
+	}
+	approve := label(t, card.Draft, "Approve")
+	if got := s.send(s.press("ann", private("ann"), approve)).words(); got != s.text("error.not_yours", nil) {
+		t.Errorf("somebody else's press was answered %q", got)
+	}
+	press := s.press("boss", private("boss"), approve)
+	press.ID = card.ID
+	if got := s.send(press).words(); !strings.Contains(got, "Approved by BOSS") {
+		t.Errorf("the press was answered %q", got)
+	}
+	if got := s.last(card.ID); !strings.Contains(got.Text, "Approved by BOSS") || len(got.Buttons) > 0 {
+		t.Errorf("the card became %+v", got)
+	}
+	if d := s.decisions(id); len(d) != 1 || d[0].By != "phone:boss" || d[0].Decision.Name != "BOSS" || string(d[0].Values[planner.KeyStatus]) != `"APPROVED"` {
+		t.Errorf("decisions = %+v", d)
+	}
+	for _, data := range []string{approve, show} {
+		if got := s.send(s.press("chief", private("chief"), data)).words(); !strings.Contains(got, "decided already") || !strings.Contains(got, "Approved by BOSS") {
+			t.Errorf("a late press was answered %q", got)
+		}
+	}
+}
+
+// TestReviewsOfProgramsListed: an alert of several tasks names /approvals, which
+// leads an admin in private to each card; words in reply ask for changes.
+func TestReviewsOfProgramsListed(t *testing.T) {
+	s := newStage(t)
+	first, second := s.waits("write about boats"), s.waits("write about oars")
+	if got := s.alerts("alert.task_review", first, second); len(got.Buttons) > 0 || !strings.HasSuffix(got.Text, s.text("alert.decide", nil)) {
+		t.Errorf("the alert is %+v", got.Draft)
+	}
+	for _, m := range []bot.Message{s.by("ann", private("ann"), "/approvals"), s.by("boss", room("hall"), "/approvals")} {
+		if got := s.send(m); strings.Contains(got.words(), "boats") {
+			t.Errorf("%s in %s reads %q", m.From.Key(), m.Chat.Key(), got.words())
+		}
+	}
+	list := s.send(s.by("boss", private("boss"), "/approvals")).notice(t)
+	if len(list.Buttons) != 2 || !strings.Contains(list.Text, "write about boats") || !strings.Contains(list.Text, "write about oars") {
+		t.Fatalf("/approvals said %+v", list.Draft)
+	}
+	i := slices.IndexFunc(list.Buttons, func(b bot.Button) bool { return strings.Contains(b.Data, string(second)) })
+	s.shown(list.Buttons[i].Data)
+	m := s.by("boss", private("boss"), "with three oars")
+	m.ReplyTo = s.shown(list.Buttons[i].Data).ID // the newest card counts
+	if got := s.send(m).words(); !strings.Contains(got, "Changes wanted by BOSS") {
+		t.Errorf("the words were answered %q", got)
+	}
+	if d := s.decisions(second); len(d) != 1 || d[0].Decision.Approve || d[0].Decision.Text != "with three oars" {
+		t.Errorf("decisions = %+v", d)
+	}
+	if s.state(first).Review == 0 {
+		t.Error("the other review is over, too")
+	}
+}
+
+// TestCallsOfProgramsListed: calls of a program's task that asks in no chat are
+// allowed from an alert.
+func TestCallsOfProgramsListed(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`})
+	id := s.orders("book a room", false, bot.Chat{})
+	s.until(id, "it asks", func(state planner.State) bool { return state.Status() == "waiting" })
+	show := label(t, s.alerts("alert.task_waiting", id).Draft, "Show")
+	card := s.shown(show)
+	var labels []string
+	for _, b := range card.Buttons {
+		labels = append(labels, b.Label)
+	}
+	if want := []string{"Allow once", "Allow for this task", "Deny"}; !slices.Equal(labels, want) || !strings.Contains(card.Text, `"n": 1`) {
+		t.Errorf("the card has %v, want %v:\n%s", labels, want, card.Text)
+	}
+	s.send(s.press("boss", private("boss"), label(t, card.Draft, "Allow once")))
+	s.over(id)
+	if n := len(s.tools.calls()); n != 1 {
+		t.Errorf("%d calls were made, want 1", n)
+	}
+}
