@@ -77,7 +77,7 @@ func newsOf(d tasks.Delivery, now time.Time) (tasks.News, bool) {
 		n.Key = map[string]string{TaskFailed: "alert.task_failed", TaskWaiting: "alert.task_waiting", TaskReview: "alert.task_review"}[d.Kind]
 		n.Data["Task"], n.Data["Goal"], n.Data["Chat"], n.Data["Person"], n.Why = string(t.ID), t.Goal, t.Chat, t.From, t.Reason
 		if t.Since != nil {
-			n.Data["Elapsed"] = now.Sub(*t.Since)
+			n.Data["Elapsed"] = now.Sub(t.Since.Time)
 		}
 	case ServerDown:
 		n.Key = "alert.server_down"

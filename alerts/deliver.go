@@ -255,7 +255,7 @@ func (c *courier) lament(ctx context.Context, d tasks.Delivery, r result) {
 	now := c.Now()
 	err := c.queue(ctx, c.deliveries(occasion{
 		kind: webhookFailed, id: d.Webhook + "-" + now.UTC().Format(time.DateOnly),
-		data: Data{Summary: fmt.Sprintf("The webhook %s did not take what it was sent.", d.Webhook), Webhook: &Part{Name: d.Webhook, Problem: r.problem, Since: d.At}},
+		data: Data{Summary: fmt.Sprintf("The webhook %s did not take what it was sent.", d.Webhook), Webhook: &Part{Name: d.Webhook, Problem: r.problem, Since: contexts.Time{Time: d.At}}},
 	}))
 	if err != nil {
 		c.Log.WarnContext(ctx, "the admins will not be told of a webhook that fails", "webhook", d.Webhook, "cause", err)

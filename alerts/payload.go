@@ -17,9 +17,9 @@ import (
 // Payload is the body of every request: what Standard Webhooks calls a thin or
 // full payload, by its type.
 type Payload struct {
-	Type      string    `json:"type"`
-	Timestamp time.Time `json:"timestamp"` // of what happened, not of the request
-	Data      Data      `json:"data"`
+	Type      string        `json:"type"`
+	Timestamp contexts.Time `json:"timestamp"` // of what happened, not of the request
+	Data      Data          `json:"data"`
 }
 
 // Data is what a payload tells; only what belongs to its type is set.
@@ -41,23 +41,23 @@ type Data struct {
 
 // Task is what an alert tells of a task: enough to find it.
 type Task struct {
-	ID      tasks.ID   `json:"id"`
-	State   string     `json:"state"`
-	Goal    string     `json:"goal"` // its beginning
-	Chat    string     `json:"chat"`
-	From    string     `json:"from"`
-	Created time.Time  `json:"created_at"`
-	Updated time.Time  `json:"updated_at"`
-	Since   *time.Time `json:"waits_since,omitempty"`
-	Reason  string     `json:"reason,omitempty"` // key of why it failed, such as "unreachable", as a whole task has it
+	ID      tasks.ID       `json:"id"`
+	State   string         `json:"state"`
+	Goal    string         `json:"goal"` // its beginning
+	Chat    string         `json:"chat"`
+	From    string         `json:"from"`
+	Created contexts.Time  `json:"created_at"`
+	Updated contexts.Time  `json:"updated_at"`
+	Since   *contexts.Time `json:"waits_since,omitempty"`
+	Reason  string         `json:"reason,omitempty"` // key of why it failed, such as "unreachable", as a whole task has it
 }
 
 // Part is something that legwork depends on.
 type Part struct {
-	Name    string    `json:"name"`
-	Problem string    `json:"problem,omitempty"`
-	Hint    string    `json:"hint,omitempty"` // what can be done
-	Since   time.Time `json:"since"`
+	Name    string        `json:"name"`
+	Problem string        `json:"problem,omitempty"`
+	Hint    string        `json:"hint,omitempty"` // what can be done
+	Since   contexts.Time `json:"since"`
 }
 
 // Budget is how a budget stands.
@@ -80,7 +80,9 @@ func budgetOf(over planner.Overdraft) Budget {
 }
 
 // body is the JSON of a payload.
-func body(kind string, at time.Time, d Data) []byte { return object(Payload{kind, at.UTC(), d}) }
+func body(kind string, at time.Time, d Data) []byte {
+	return object(Payload{kind, contexts.Time{Time: at}, d})
+}
 
 func object(v any) json.RawMessage {
 	out, err := json.Marshal(v)
@@ -105,7 +107,7 @@ func (a *Alerts) payload(ctx context.Context, d tasks.Delivery) ([]byte, error) 
 	}
 	t.State = strings.TrimPrefix(d.Kind, "task.") // also while the outcome is on its way to the chat
 	if t.Finished == nil {
-		t.Finished = &d.At
+		t.Finished = &contexts.Time{Time: d.At}
 	}
 	if t.Answer != nil {
 		short := clip.Marked(*t.Answer, maxAnswer)
@@ -115,7 +117,7 @@ func (a *Alerts) payload(ctx context.Context, d tasks.Delivery) ([]byte, error) 
 	if err != nil {
 		return nil, fmt.Errorf("writing task %s: %w", d.Task, err)
 	}
-	out := body(d.Kind, *t.Finished, Data{Summary: fmt.Sprintf("Task %s: %s.", t.ID, t.State), Task: raw})
+	out := body(d.Kind, t.Finished.Time, Data{Summary: fmt.Sprintf("Task %s: %s.", t.ID, t.State), Task: raw})
 	return []byte(a.Hide.String(string(out))), nil
 }
 

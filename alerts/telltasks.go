@@ -9,6 +9,7 @@ import (
 	"legwork/clip"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/contexts"
 )
 
 // tellFailed tells that a task failed, be it shown to people already or not.
@@ -61,11 +62,10 @@ const shownGoal = 200
 func (w *watch) tellTask(ctx context.Context, row tasks.Row, kind, id, summary, problem, skip string) error {
 	t := Task{
 		ID: row.Task, State: row.Status, Goal: clip.Line(row.Goal, shownGoal), Chat: row.Chat.Key(), From: row.From.Key(),
-		Created: row.Opened.UTC(), Updated: row.Changed.UTC(), Reason: problem,
+		Created: contexts.Time{Time: row.Opened}, Updated: contexts.Time{Time: row.Changed}, Reason: problem,
 	}
 	if row.Waits {
-		since := row.Since.UTC()
-		t.Since = &since
+		t.Since = &contexts.Time{Time: row.Since}
 	}
 	w.told = true
 	return w.queue(ctx, w.deliveries(occasion{

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strings"
 	"time"
+
+	"legwork/tasks/contexts"
 )
 
 // outage is something that does not work.
@@ -131,6 +133,6 @@ func (a *Alerts) tellPart(ctx context.Context, k partKind, c change) error {
 		kind, verb = k.up, "works again"
 	}
 	d := Data{Summary: fmt.Sprintf("The %s %s %s.", k.words, c.Name, verb)}
-	*k.field(&d) = &Part{Name: c.Name, Problem: c.Problem, Hint: c.Hint, Since: c.since.UTC()}
+	*k.field(&d) = &Part{Name: c.Name, Problem: c.Problem, Hint: c.Hint, Since: contexts.Time{Time: c.since}}
 	return a.queue(ctx, a.deliveries(occasion{kind: kind, id: fmt.Sprintf("%s-%d", c.Name, c.since.UnixMilli()), data: d}))
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"legwork/planner"
 	"legwork/tasks"
@@ -25,8 +24,8 @@ type Approval struct {
 	Choices  []string        `json:"choices,omitempty"`
 	Calls    []ApprovalCall  `json:"calls,omitempty"`
 	Details  json.RawMessage `json:"details,omitempty"` // of a form, a plan, a budget, a review
-	Asked    time.Time       `json:"asked_at"`
-	Expires  *time.Time      `json:"expires_at"`
+	Asked    Time            `json:"asked_at"`
+	Expires  *Time           `json:"expires_at"`
 	Goal     string          `json:"goal"`
 	Chat     string          `json:"chat"`
 	AskedFor string          `json:"asked_for"` // key of who started the task
@@ -92,7 +91,7 @@ func (s *Service) Approvals(ctx context.Context, p Principal, id tasks.ID) ([]Ap
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Approval) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(list, func(a, b Approval) int { return cmp.Or(a.Asked.Compare(b.Asked.Time), cmp.Compare(a.ID, b.ID)) })
 	return list, nil
 }
 

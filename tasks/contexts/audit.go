@@ -1,14 +1,25 @@
 package contexts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-
-	"legwork/tasks"
 )
 
+// AuditEntry says who decided or changed something.
+type AuditEntry struct {
+	Seq    uint64 `json:"seq"`
+	At     Time   `json:"at"`
+	Who    string `json:"who"` // key of a person or token, or "legwork"
+	Role   string `json:"role,omitempty"`
+	Action string `json:"action"`
+	Target string `json:"target,omitempty"`
+	Detail string `json:"detail,omitempty"`
+	From   string `json:"from,omitempty"`
+}
+
 // AuditLog lists entries before a number, the newest first; for admins.
-func (s *Service) AuditLog(ctx context.Context, p Principal, before uint64, limit int) ([]tasks.AuditEntry, error) {
+func (s *Service) AuditLog(ctx context.Context, p Principal, before uint64, limit int) ([]AuditEntry, error) {
 	if err := p.Allowed(OpAudit); err != nil {
 		return nil, err
 	}
@@ -16,12 +27,13 @@ func (s *Service) AuditLog(ctx context.Context, p Principal, before uint64, limi
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.Store.AuditLog(ctx, before, limit)
+	entries, err := s.Store.AuditLog(ctx, before, limit)
 	if err != nil {
 		return nil, fmt.Errorf("reading the audit log: %w", err)
 	}
-	if list == nil {
-		list = []tasks.AuditEntry{}
+	list := make([]AuditEntry, len(entries))
+	for i, e := range entries {
+		list[i] = AuditEntry{e.Seq, Time{e.At}, cmp.Or(e.Who, legwork), e.Role, e.Action, e.Target, e.Detail, e.From}
 	}
 	return list, nil
 }

@@ -47,7 +47,7 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 	}
 	j := journal{store: s.Store, id: id}
 	tell := telling{id, state, j.read(ctx)}
-	c := Context{TaskID: id, Created: state.Opened, Messages: []Message{}, Version: state.Version, Shared: planner.SharedState(state, tell.journal)}
+	c := Context{TaskID: id, Created: Time{state.Opened}, Messages: []Message{}, Version: state.Version, Shared: planner.SharedState(state, tell.journal)}
 	bytes := 0
 	err = s.each(ctx, id, q.After, state.Seq, func(e planner.Event) error {
 		if len(c.Messages) == limit || bytes > maxPage {

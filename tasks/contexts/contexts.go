@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -119,9 +118,9 @@ type Task struct {
 	Usage    Usage           `json:"usage"`
 	Version  int             `json:"version"` // of the shared state
 	Seq      int             `json:"seq"`     // of its newest message
-	Created  time.Time       `json:"created_at"`
-	Updated  time.Time       `json:"updated_at"`
-	Finished *time.Time      `json:"finished_at"`
+	Created  Time            `json:"created_at"`
+	Updated  Time            `json:"updated_at"`
+	Finished *Time           `json:"finished_at"`
 	Worked   float64         `json:"worked_seconds"`
 }
 
@@ -135,13 +134,12 @@ type Subtask struct {
 	Round       int              `json:"round"`
 	Result      *string          `json:"result"`            // shortened; whole in the context
 	Problem     string           `json:"problem,omitempty"` // word for why it failed
-	Started     *time.Time       `json:"started_at"`
-	Ended       *time.Time       `json:"ended_at"`
+	Started     *Time            `json:"started_at"`
+	Ended       *Time            `json:"ended_at"`
 }
 
 // Usage is what calls cost.
 type Usage struct {
-	Calls        int     `json:"calls,omitempty"`
 	InputTokens  int     `json:"input_tokens"`
 	CachedTokens int     `json:"cached_input_tokens"`
 	OutputTokens int     `json:"output_tokens"`
@@ -156,7 +154,7 @@ func usageOf(u llm.Usage) Usage {
 // Context is a part of a task's context.
 type Context struct {
 	TaskID   tasks.ID                   `json:"task_id"`
-	Created  time.Time                  `json:"created_at"`
+	Created  Time                       `json:"created_at"`
 	Messages []Message                  `json:"messages"`
 	Shared   map[string]json.RawMessage `json:"shared_state"`
 	Version  int                        `json:"version"`

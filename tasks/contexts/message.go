@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	"legwork/planner"
 	"legwork/tasks"
@@ -20,8 +19,8 @@ type Message struct {
 	Content    json.RawMessage `json:"content"`
 	// Bytes is set when Content had to be shortened: how long the whole of it is.
 	// Service.Content reads it in parts.
-	Bytes     int       `json:"content_bytes,omitempty"`
-	Timestamp time.Time `json:"timestamp"`
+	Bytes     int  `json:"content_bytes,omitempty"`
+	Timestamp Time `json:"timestamp"`
 }
 
 // The types of messages.
@@ -75,7 +74,7 @@ type telling struct {
 // messages and what is a server's own secret stay inside.
 func (t telling) message(e planner.Event) (Message, any) {
 	kind, content := t.told(e)
-	m := Message{Seq: e.Seq, Type: kind, Timestamp: e.At}
+	m := Message{Seq: e.Seq, Type: kind, Timestamp: Time{e.At}}
 	m.SenderID, m.SenderType = t.sender(e)
 	return m, content
 }

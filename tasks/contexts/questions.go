@@ -18,7 +18,7 @@ import (
 func (t telling) asked(a planner.Action) (Approval, error) {
 	ask := tasks.AskOf(t.state, a)
 	e := t.journal(ask.Seq)
-	out := Approval{ID: approvalID(t.task, ask), TaskID: t.task, Kind: tasks.KindOf(a), Asked: e.At}
+	out := Approval{ID: approvalID(t.task, ask), TaskID: t.task, Kind: tasks.KindOf(a), Asked: Time{e.At}}
 	var details object
 	expires := t.state.Overdraft.Expires
 	switch out.Kind {
@@ -40,9 +40,7 @@ func (t telling) asked(a planner.Action) (Approval, error) {
 			out.Text, details = q.Form.Message, formOf(q)
 		}
 	}
-	if !expires.IsZero() {
-		out.Expires = &expires
-	}
+	out.Expires = moment(expires)
 	var err error
 	if details != nil {
 		out.Details, err = encoded(details)
@@ -151,7 +149,7 @@ func (t telling) approval(e planner.Event) object {
 	}
 	c := object{"subtask": subtaskOf(e.Action), "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
 	if !e.Question.Expires.IsZero() {
-		c["expires_at"] = e.Question.Expires
+		c["expires_at"] = Time{e.Question.Expires}
 	}
 	if e.Question.Form != nil {
 		c["kind"], c["text"], c["details"] = tasks.AskForm, e.Question.Form.Message, formOf(*e.Question)

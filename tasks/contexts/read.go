@@ -66,10 +66,10 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 	t := Task{
 		ID: id, State: state.Status(), Goal: opening.Goal, Chat: row.Chat.Key(), From: row.From.Key(), Run: !opening.External,
 		Rounds: state.Round, Waiting: waiting(id, state), Usage: usageOf(state.Usage), Version: state.Version, Seq: state.Seq,
-		Created: state.Opened, Updated: state.Last, Worked: state.Worked.Seconds(),
+		Created: Time{state.Opened}, Updated: Time{state.Last}, Worked: state.Worked.Seconds(),
 	}
 	if state.Finished() {
-		t.Finished = &state.Last
+		t.Finished = &Time{state.Last}
 	} else if s.Inbox.Pause != nil && !opening.External {
 		_, t.Paused = s.Inbox.Pause.State()
 	}
@@ -125,11 +125,11 @@ func subtasks(s planner.State, read planner.Journal) []Subtask {
 }
 
 // moment is nil for none.
-func moment(at time.Time) *time.Time {
+func moment(at time.Time) *Time {
 	if at.IsZero() {
 		return nil
 	}
-	return &at
+	return &Time{at}
 }
 
 // Query chooses tasks.
@@ -142,16 +142,16 @@ type Query struct {
 
 // Listed is a task in a list.
 type Listed struct {
-	ID      tasks.ID  `json:"id"`
-	State   string    `json:"state"`
-	Goal    string    `json:"goal"` // its beginning
-	Chat    string    `json:"chat"`
-	From    string    `json:"from"`
-	Run     bool      `json:"run"`
-	Rounds  int       `json:"rounds"`
-	Waits   bool      `json:"waits_for_person"`
-	Created time.Time `json:"created_at"`
-	Updated time.Time `json:"updated_at"` // when its state changed last
+	ID      tasks.ID `json:"id"`
+	State   string   `json:"state"`
+	Goal    string   `json:"goal"` // its beginning
+	Chat    string   `json:"chat"`
+	From    string   `json:"from"`
+	Run     bool     `json:"run"`
+	Rounds  int      `json:"rounds"`
+	Waits   bool     `json:"waits_for_person"`
+	Created Time     `json:"created_at"`
+	Updated Time     `json:"updated_at"` // when its state changed last
 }
 
 // The bounds of lists.
@@ -175,6 +175,9 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []Listed
 		}
 	}
 	limit, err := within(q.Limit, usualLists, maxListed)
+	if err == nil {
+		err = names(q.Chat)
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -189,13 +192,28 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []Listed
 	for _, r := range rows {
 		list = append(list, Listed{
 			ID: r.Task, State: r.Status, Goal: r.Goal, Chat: r.Chat.Key(), From: r.From.Key(), Run: !r.External,
-			Rounds: r.Round, Waits: r.Waits, Created: r.Opened, Updated: r.Changed,
+			Rounds: r.Round, Waits: r.Waits, Created: Time{r.Opened}, Updated: Time{r.Changed},
 		})
 	}
 	if more && len(list) > 0 {
 		next = list[len(list)-1].ID
 	}
 	return list, next, nil
+}
+
+// names is an *InvalidError for what names no room and no platform; empty names all.
+func names(chat string) error {
+	platform, id, _ := strings.Cut(chat, ":")
+	room, _, threaded := strings.Cut(chat, "/")
+	switch {
+	case chat == "":
+		return nil
+	case platform == "" || id == "":
+		return &InvalidError{"chat", fmt.Sprintf(`%q is no key of a chat; allowed: one such as "slack:C1", and "slack:*" for a whole platform`, clip.Marked(chat, 100))}
+	case threaded:
+		return &InvalidError{"chat", fmt.Sprintf("%q names a thread; write %q for its whole chat", clip.Marked(chat, 100), clip.Marked(room, 100))}
+	}
+	return nil
 }
 
 // within is the limit that a request names, or the usual one for 0.

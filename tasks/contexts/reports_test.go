@@ -205,6 +205,9 @@ func TestAuditLog(t *testing.T) {
 		_, err := w.AuditLog(t.Context(), p, 0, 0)
 		refused(t, string(p.Role), err, contexts.ErrForbidden)
 	}
+	if err := w.kit.Store.Record(t.Context(), tasks.AuditEntry{At: w.kit.Now(), Action: "data.backup"}); err != nil {
+		t.Fatal(err)
+	}
 	log, err := w.AuditLog(t.Context(), admin, 0, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +216,7 @@ func TestAuditLog(t *testing.T) {
 	for _, e := range log {
 		got = append(got, e.Who+" "+e.Action)
 	}
-	if want := "api:ops task.decide, agent:scout state.set, agent:scout task.start"; strings.Join(got, ", ") != want {
+	if want := "legwork data.backup, api:ops task.decide, agent:scout state.set, agent:scout task.start"; strings.Join(got, ", ") != want {
 		t.Errorf("the log is %q, want %q", got, want)
 	}
 }

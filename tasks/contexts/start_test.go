@@ -60,6 +60,10 @@ func TestStartRefuses(t *testing.T) {
 		_, _, err := w.Start(t.Context(), c.who, c.task)
 		wrong(t, c.name, err, c.field)
 	}
+	for _, chat := range []string{"foo", ":", "slack:", ":C1", "slack:C1/1712345678.000100"} {
+		_, _, err := w.List(t.Context(), operator, contexts.Query{Chat: chat})
+		wrong(t, "tasks of "+chat, err, "chat")
+	}
 	_, _, err := w.Start(t.Context(), viewer, contexts.NewTask{Goal: "x"})
 	refused(t, "a viewer", err, contexts.ErrForbidden)
 	if rows, _, err := w.List(t.Context(), admin, contexts.Query{}); err != nil || len(rows) != 0 {

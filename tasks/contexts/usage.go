@@ -18,6 +18,7 @@ type UsageRow struct {
 	Chat  string `json:"chat,omitempty"`
 	Model string `json:"model,omitempty"`
 	Day   string `json:"day,omitempty"`
+	Calls int    `json:"calls"`
 	Usage
 }
 

@@ -4,24 +4,27 @@ import (
 	"encoding/json"
 	"time"
 
-	"legwork/tasks"
 	"legwork/tasks/contexts"
 )
 
 // exampleID is the task of all examples.
 const exampleID = "01KAHE0A1B2C3D4E5F6G7H8J9K"
 
-func exampleTime() time.Time { return time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC) }
+func exampleTime() contexts.Time { return exampleLater(0) }
+
+func exampleLater(d time.Duration) contexts.Time {
+	return contexts.Time{Time: time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC).Add(d)}
+}
 
 func exampleNewTask() NewTask {
 	return NewTask{Goal: "Compare the release dates of Go 1.25 and Go 1.26.", Groups: []string{"web"}, Notify: &Notify{Webhook: "ops"}, IdempotencyKey: "compare-1"}
 }
 
 func exampleTask() contexts.Task {
-	began, ended := exampleTime(), exampleTime().Add(time.Minute)
+	began, ended := exampleTime(), exampleLater(time.Minute)
 	answer, result := "Go 1.25 came out in August 2025, Go 1.26 in February 2026.", "Go 1.26 was released in February 2026."
 	return contexts.Task{
-		ID: exampleID, State: "done", Goal: exampleNewTask().Goal, Chat: "api:ops", From: "api:ops", Run: true, Rounds: 1,
+		ID: exampleID, State: "done", Goal: exampleNewTask().Goal, Chat: "api:ops/" + exampleID, From: "api:ops", Run: true, Rounds: 1,
 		Subtasks: []contexts.Subtask{{
 			ID: "1/a", Name: "web", Description: "Find the release dates on go.dev", After: []string{}, State: "done", Round: 1,
 			Result: &result, Started: &began, Ended: &ended,
@@ -32,13 +35,13 @@ func exampleTask() contexts.Task {
 }
 
 func exampleSpent() contexts.Usage {
-	return contexts.Usage{Calls: 4, InputTokens: 5210, CachedTokens: 1024, OutputTokens: 811, USD: 0.0031}
+	return contexts.Usage{InputTokens: 5210, CachedTokens: 1024, OutputTokens: 811, USD: 0.0031}
 }
 
 func exampleListed() contexts.Listed {
 	return contexts.Listed{
-		ID: exampleID, State: "working", Goal: exampleNewTask().Goal, Chat: "api:ops", From: "api:ops", Run: true, Rounds: 1,
-		Created: exampleTime(), Updated: exampleTime().Add(time.Minute),
+		ID: exampleID, State: "working", Goal: exampleNewTask().Goal, Chat: "api:ops/" + exampleID, From: "api:ops", Run: true, Rounds: 1,
+		Created: exampleTime(), Updated: exampleLater(time.Minute),
 	}
 }
 
@@ -64,7 +67,7 @@ func exampleState() contexts.Shared {
 }
 
 func exampleApproval() contexts.Approval {
-	expires := exampleTime().Add(72 * time.Hour)
+	expires := exampleLater(72 * time.Hour)
 	return contexts.Approval{
 		ID: exampleID + ".7.0", TaskID: exampleID, Kind: "calls", Asked: exampleTime(), Expires: &expires,
 		Calls: []contexts.ApprovalCall{{Tool: "tickets.create", Arguments: json.RawMessage(`{"title":"Broken link"}`), Shown: "{\n  \"title\": \"Broken link\"\n}"}},
@@ -83,11 +86,11 @@ func exampleGroup() contexts.Group {
 }
 
 func exampleUsage() contexts.UsageRow {
-	return contexts.UsageRow{User: "api:ops", Day: "2026-11-21", Usage: exampleSpent()}
+	return contexts.UsageRow{User: "api:ops", Day: "2026-11-21", Calls: 4, Usage: exampleSpent()}
 }
 
-func exampleAudit() tasks.AuditEntry {
-	return tasks.AuditEntry{
+func exampleAudit() contexts.AuditEntry {
+	return contexts.AuditEntry{
 		Seq: 41, At: exampleTime(), Who: "api:ops", Role: "operator", Action: "task.decide", Target: exampleID, Detail: "approve", From: "127.0.0.1",
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"legwork/tasks"
 	"legwork/tasks/contexts"
 )
 
@@ -16,7 +15,7 @@ type Me struct {
 	Name   string   `json:"name"`
 	Role   string   `json:"role"`
 	Chats  []string `json:"chats"`
-	Groups []string `json:"groups,omitempty"`
+	Groups []string `json:"groups,omitzero"`
 }
 
 type (
@@ -39,7 +38,7 @@ type (
 		Cursor string `query:"cursor" maxLength:"200"`
 	}
 	auditReply struct {
-		Body Page[tasks.AuditEntry]
+		Body Page[contexts.AuditEntry]
 	}
 )
 
@@ -100,6 +99,6 @@ func (c *calls) registerReports(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/audit", id: "listAudit", tag: "reports",
 		summary: "Read the audit log", text: "Who decided and changed what, the newest first.", does: contexts.OpAudit,
-		answer: page([]tasks.AuditEntry{exampleAudit()}, cursor("audit", "41")),
+		answer: page([]contexts.AuditEntry{exampleAudit()}, cursor("audit", "41")),
 	}, c.audit)
 }

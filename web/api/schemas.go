@@ -60,6 +60,9 @@ func finish(name string, s *huma.Schema) {
 		if text := descriptions()[name+"."+field]; text != "" {
 			p.Description = text
 		}
+		if field == "at" || field == "timestamp" || strings.HasSuffix(field, "_at") {
+			p.Format = "date-time"
+		}
 		if p.Type == huma.TypeArray {
 			p.Nullable = false
 		}

@@ -235,7 +235,7 @@ func (c *calls) registerState(h huma.API) {
 		body: map[string]any{"sources": []string{"RFC 9110", "RFC 9457"}, "status": "NEEDS_HUMAN_REVIEW"},
 	}
 	register(c, h, merge, c.merge)
-	merge.method, merge.id = http.MethodPatch, "patchState"
+	merge.method, merge.id, merge.summary = http.MethodPatch, "patchState", "Merge into the shared state"
 	merge.text += " As `application/merge-patch+json` the body is a merge patch as RFC 7396 has it: objects in it are merged at every depth."
 	register(c, h, merge, c.patch)
 }

@@ -114,9 +114,9 @@ func (h *house) content(path string, seq int) string {
 // checkAudit reads the audit log in pages; an action must be in it.
 func (h *house) checkAudit(action string) {
 	h.t.Helper()
-	var all []tasks.AuditEntry
+	var all []contexts.AuditEntry
 	for path := "/v1/audit?limit=1"; ; {
-		p, _ := want[api.Page[tasks.AuditEntry]](h, http.StatusOK, request{method: "GET", path: path})
+		p, _ := want[api.Page[contexts.AuditEntry]](h, http.StatusOK, request{method: "GET", path: path})
 		all = append(all, p.Items...)
 		if p.NextCursor == nil {
 			break
@@ -128,7 +128,7 @@ func (h *house) checkAudit(action string) {
 			h.t.Errorf("entry %d follows %d", all[i].Seq, all[i-1].Seq)
 		}
 	}
-	if !slices.ContainsFunc(all, func(e tasks.AuditEntry) bool { return e.Action == action }) {
+	if !slices.ContainsFunc(all, func(e contexts.AuditEntry) bool { return e.Action == action }) {
 		h.t.Errorf("got audit log %+v, want %s in it", all, action)
 	}
 }
