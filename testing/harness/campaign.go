@@ -186,10 +186,10 @@ func (t *tour) order() Order {
 // run does and judges one run.
 func (t *tour) run(ctx context.Context, o Order) error {
 	record, dir, err := t.h.Run(ctx, o)
+	if ctx.Err() != nil {
+		return nil // what a run that was cut off has done says nothing
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
 		return fmt.Errorf("running seed %d in %s: %w", o.Seed, dir, err)
 	}
 	verdict := Judge(record)
