@@ -139,7 +139,10 @@ func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
 	if m.Chat.Key() != t.Chat.Key() { // there are messages of the same id in other chats
 		slot = privately + a.ID
 	}
-	messages := []string{s.Slot(slot).Message, s.Slot(shownIn(m.Chat, a.ID)).Message}
+	messages := []string{s.Slot(slot).Message}
+	if t.shows(m.Chat, a.ID, m.ReplyTo) {
+		messages = append(messages, m.ReplyTo)
+	}
 	switch w.about.kind {
 	case aboutApproval:
 		why := s.Slot(whySlot(w.about.seq))

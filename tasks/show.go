@@ -22,8 +22,20 @@ func cardData(id ID, ask Ask) string {
 	return fmt.Sprintf("%s:%s:%d.%d", pressCard, id, ask.Seq, ask.Call)
 }
 
-// shownIn is the slot of a question's message in an admin's private chat.
-func shownIn(chat bot.Chat, action string) string { return "shown " + chat.Key() + " " + action }
+// shown begins the slots of questions that are shown to admins: a number and the
+// action follow. Programs read the names of slots, so the chat is in the message:
+// its key, and the message's own id.
+const shown = "shown "
+
+func shownAs(chat bot.Chat, message string) string { return chat.Key() + " " + message }
+
+// shows reports that a message of a chat shows an admin the ask action of that
+// id; an empty one is any.
+func (t liveTask) shows(chat bot.Chat, action, message string) bool {
+	return message != "" && chat.Private && slices.ContainsFunc(t.state.Slots, func(s planner.Slot) bool {
+		return s.Message == shownAs(chat, message) && strings.HasPrefix(s.Name, shown) && strings.HasSuffix(s.Name, action)
+	})
+}
 
 // cardPress shows a question of a program's task to an admin.
 func (in *Inbox) cardPress(ctx context.Context, r *routed, id ID, rest string) error {
@@ -78,20 +90,31 @@ func (in *Inbox) ask(ctx context.Context, r *routed, id ID, action string) said 
 		buttons: slices.DeleteFunc(plain.Buttons, func(b bot.Button) bool { // why is asked where the task is
 			return strings.HasPrefix(b.Data, pressApproval+":") && strings.HasSuffix(b.Data, ":"+verbWhy)
 		}),
-		sent: func(ctx context.Context, message string) { in.noteCard(ctx, v.State, id, shownIn(to, action), message) },
+		sent: func(ctx context.Context, message string) { in.noteCard(ctx, v.State, id, action, to, message) },
 	}
 }
 
 // noteCard keeps which message shows a question, so that replies to it are
 // answers.
-func (in *Inbox) noteCard(ctx context.Context, s planner.State, id ID, slot, message string) {
+func (in *Inbox) noteCard(ctx context.Context, s planner.State, id ID, action string, to bot.Chat, message string) {
 	if message == "" {
 		return
 	}
-	before := s.Slot(slot).Message
-	events := []planner.Event{{Type: planner.Shown, Slot: slot, Message: message, Instead: before}}
-	if before == "" {
-		events = append([]planner.Event{{Type: planner.Began, Slot: slot}}, events...)
+	n, before := 1, planner.Slot{}
+	for _, slot := range s.Slots {
+		if !strings.HasPrefix(slot.Name, shown) || !strings.HasSuffix(slot.Name, " "+action) {
+			continue
+		}
+		n++
+		if strings.HasPrefix(slot.Message, shownAs(to, "")) {
+			before = slot
+		}
+	}
+	e := planner.Event{Type: planner.Shown, Slot: before.Name, Message: shownAs(to, message), Instead: before.Message}
+	events := []planner.Event{e}
+	if before.Name == "" {
+		e.Slot = fmt.Sprintf("%s%d %s", shown, n, action)
+		events = []planner.Event{{Type: planner.Began, Slot: e.Slot}, e}
 	}
 	err := in.Store.Append(ctx, id, -1, 0, events...)
 	if err != nil && !errors.Is(err, ErrRefused) && ctx.Err() == nil {
@@ -142,15 +165,6 @@ func (in *Inbox) decidedHere(r *routed, t liveTask, action string) {
 		}
 		return said{text: outcomeOf(v, in.Texts, r.lang, action), instead: m.Press != ""}
 	}
-}
-
-// shownHere reports that a message replies to one that shows an admin what the
-// task asks.
-func (t liveTask) shownHere(r *routed) bool {
-	m := r.message
-	return m.Chat.Private && slices.ContainsFunc(t.state.Slots, func(s planner.Slot) bool {
-		return s.Message == m.ReplyTo && strings.HasPrefix(s.Name, shownIn(m.Chat, ""))
-	})
 }
 
 // askedOf finds a program's task by its id when its questions stand in the chat of

@@ -117,6 +117,11 @@ func TestReviewsOfProgramsListed(t *testing.T) {
 	if d := s.decisions(second); len(d) != 1 || d[0].Decision.Approve || d[0].Decision.Text != "with three oars" {
 		t.Errorf("decisions = %+v", d)
 	}
+	for _, slot := range s.state(second).Slots {
+		if strings.Contains(slot.Name, "boss") {
+			t.Errorf("programs read %q", slot.Name)
+		}
+	}
 	if s.state(first).Review == 0 {
 		t.Error("the other review is over, too")
 	}
