@@ -23,11 +23,12 @@ type Ruling struct {
 	Text    string                     // why, or the answer to a model
 	Values  map[string]json.RawMessage // of a server's form, by field
 	Scope   string                     // empty: this once; planner.ScopeTask
+	Version *int                       // of a review: the shared state that was looked at; nil: as it is
 }
 
 // MisfitError says what of a ruling does not fit its question.
 type MisfitError struct {
-	Field  string // "comment", "value", "value.NAME" or "scope"
+	Field  string // "comment", "value", "value.NAME", "scope" or "version"
 	Detail string
 }
 
@@ -35,6 +36,9 @@ func (e *MisfitError) Error() string { return e.Field + ": " + e.Detail }
 
 // ErrAdminNeeded says that an admin alone may decide so.
 var ErrAdminNeeded = errors.New("only an admin may decide this")
+
+// ErrOutdated says that a ruling is about a shared state that has changed since.
+var ErrOutdated = errors.New("the shared state has changed since it was looked at")
 
 // Ask is what a question of a task is called by: the seq of the event that asks,
 // and the number of the call in it that a model asks by.
@@ -98,7 +102,7 @@ func KindOf(a planner.Action) string {
 }
 
 // Rule decides about a question, as the press of a button does. *MisfitError,
-// ErrAdminNeeded; ErrRefused when it is not open any more.
+// ErrAdminNeeded, ErrOutdated; ErrRefused when it is not open any more.
 func (in *Inbox) Rule(ctx context.Context, id ID, ask Ask, r Ruling) error {
 	var told func()
 	err := in.Change(ctx, id, func(s planner.State) ([]planner.Event, error) {
@@ -108,6 +112,9 @@ func (in *Inbox) Rule(ctx context.Context, id ID, ask Ask, r Ruling) error {
 			return nil, ErrRefused
 		}
 		a := todo[i]
+		if err := r.fits(a, s); err != nil {
+			return nil, err
+		}
 		events, err := in.rulings(ctx, id, a, r)
 		told = func() {
 			if KindOf(a) == AskBudget {
@@ -122,6 +129,19 @@ func (in *Inbox) Rule(ctx context.Context, id ID, ask Ask, r Ruling) error {
 		told()
 	}
 	return err
+}
+
+// fits reports whether the ruling is about the state that a review is of.
+func (r Ruling) fits(a planner.Action, s planner.State) error {
+	switch {
+	case r.Version == nil:
+		return nil
+	case KindOf(a) != AskReview:
+		return &MisfitError{"version", "is allowed for a review alone"}
+	case s.Version != *r.Version:
+		return fmt.Errorf("%w: it has version %d now", ErrOutdated, s.Version)
+	}
+	return nil
 }
 
 // rulings are the events of a decision.

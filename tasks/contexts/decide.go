@@ -16,12 +16,13 @@ type Decision struct {
 	Comment string          // why, or the answer to a question
 	Value   json.RawMessage // of a form: its fields by name
 	Scope   string          // planner.ScopeTask: the same tool again in this task
+	Version *int            // of a review: only while the shared state has that version; nil: any
 }
 
 const errNoApproval = missingError("no such approval, or not one that this token may see")
 
 // Decide decides about an approval. ErrForbidden for agents and viewers, and for
-// operators where only an admin may; ErrConflict when it was decided already.
+// operators where only an admin may; ErrConflict when it was decided already; ErrPrecondition.
 func (s *Service) Decide(ctx context.Context, p Principal, approval string, d Decision) (Task, error) {
 	if err := p.Allowed(OpDecide); err != nil {
 		return Task{}, err
@@ -36,7 +37,7 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 	}
 	r := tasks.Ruling{
 		By: p.Key(), Name: p.Name, Admin: p.Role.May(OpExtend) == Always, Own: t.row.From.Key() == p.Key(),
-		Approve: d.Approve, Text: tasks.Clean(d.Comment), Scope: d.Scope,
+		Approve: d.Approve, Text: tasks.Clean(d.Comment), Scope: d.Scope, Version: d.Version,
 	}
 	if len(r.Text) > maxStateValue {
 		return Task{}, &InvalidError{"comment", fmt.Sprintf("has %d bytes; at most %d are allowed", len(r.Text), maxStateValue)}
@@ -56,6 +57,8 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 	switch {
 	case errors.Is(err, tasks.ErrAdminNeeded):
 		return Task{}, fmt.Errorf("%w: %w", ErrForbidden, err)
+	case errors.Is(err, tasks.ErrOutdated):
+		return Task{}, fmt.Errorf("%w: %w", ErrPrecondition, err)
 	case errors.Is(err, tasks.ErrRefused):
 		return Task{}, s.undecided(ctx, id, ask)
 	}

@@ -80,7 +80,10 @@ func TestUnderReview(t *testing.T) {
 	if err := sets(operator, `{"draft":"better"}`); err != nil {
 		t.Errorf("a person's own draft: %v", err)
 	}
-	if _, err := w.Decide(t.Context(), operator, w.asked(id, "").ID, contexts.Decision{Approve: true}); err != nil {
+	review := w.asked(id, "").ID
+	_, err := w.Decide(t.Context(), operator, review, contexts.Decision{Approve: true, Version: new(1)})
+	refused(t, "a yes to what was changed since", err, contexts.ErrPrecondition)
+	if _, err := w.Decide(t.Context(), operator, review, contexts.Decision{Approve: true, Version: new(3)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := sets(agent, `{"draft":"best"}`); err != nil {

@@ -18,6 +18,7 @@ type Decision struct {
 	Comment  string          `json:"comment,omitempty" maxLength:"65536"`
 	Value    json.RawMessage `json:"value,omitempty"`
 	Scope    string          `json:"scope,omitempty" enum:"call,task"`
+	Version  *int            `json:"version,omitempty" minimum:"0" nullable:"false"`
 }
 
 type (
@@ -40,7 +41,7 @@ func (c *calls) approvals(ctx context.Context, in *approvalsRequest) (*approvals
 
 func (c *calls) decide(ctx context.Context, in *decideRequest) (*taskReply, error) {
 	t, err := c.Service.Decide(ctx, contexts.Caller(ctx), in.ID, contexts.Decision{
-		Approve: in.Body.Decision == "approve", Comment: in.Body.Comment, Value: in.Body.Value, Scope: scope(in.Body.Scope),
+		Approve: in.Body.Decision == "approve", Comment: in.Body.Comment, Value: in.Body.Value, Scope: scope(in.Body.Scope), Version: in.Body.Version,
 	})
 	return &taskReply{t}, err
 }
@@ -65,7 +66,7 @@ func (c *calls) registerApprovals(h huma.API) {
 		method: http.MethodPost, path: "/v1/approvals/{id}", id: "decideApproval", tag: "approvals",
 		summary: "Decide", does: contexts.OpDecide,
 		text: "One decision each: who comes second gets a conflict. `comment` is the answer to a question, or why not; `value` holds the fields of a form; " +
-			"`scope` is how far a yes to calls goes: this `call`, or the same tools in this `task`.",
-		problems: []code{codeConflict}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),
+			"`scope` is how far a yes to calls goes: this `call`, or the same tools in this `task`; `version` decides about a review only while the shared state has that version (`details.version`).",
+		problems: []code{codeConflict, codePrecondition}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),
 	}, c.decide)
 }

@@ -136,6 +136,7 @@ func descriptions() map[string]string {
 		"Decision.comment":  "The answer to a question, or why.",
 		"Decision.value":    "Of a form: its fields by name.",
 		"Decision.scope":    "How far a yes to calls goes: this `call` (the default), or the same tools in this `task`.",
+		"Decision.version":  "Of a review: the version of the shared state that was looked at; when it has another one by now, nothing is decided (412). Left out: any.",
 
 		"FeedMessage":               "A message in the order of all tasks.",
 		"FeedMessage.cursor":        "Its place in that order; `id` of the event.",

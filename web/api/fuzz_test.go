@@ -112,7 +112,7 @@ func FuzzAnswer(f *testing.F) {
 }
 
 func FuzzDecision(f *testing.F) {
-	fuzz(f, "POST", "/v1/approvals/{review}", aJSON, `{"decision":"approve"}`, `{"decision":"deny","comment":"x","scope":"chat"}`, `{"decision":"approve","value":{"a":1}}`)
+	fuzz(f, "POST", "/v1/approvals/{review}", aJSON, `{"decision":"approve"}`, `{"decision":"deny","comment":"x","scope":"chat"}`, `{"decision":"approve","value":{"a":1}}`, `{"decision":"approve","version":7}`)
 }
 
 func FuzzRetry(f *testing.F) {

@@ -177,3 +177,15 @@ func TestWaitForKeys(t *testing.T) {
 		}
 	}
 }
+
+// TestReviewOfAVersion: a yes counts for what was looked at, and for nothing else.
+func TestReviewOfAVersion(t *testing.T) {
+	h := newHouse(t)
+	id := string(h.share("agent").ID)
+	decide := request{method: "POST", path: "/v1/approvals/" + h.review(id), body: map[string]any{"decision": "approve", "version": 7}}
+	if p, _ := want[problem](h, http.StatusPreconditionFailed, decide); p.Code != "precondition_failed" {
+		t.Errorf("got %+v", p)
+	}
+	decide.body = map[string]any{"decision": "approve", "version": 1}
+	want[contexts.Task](h, http.StatusOK, decide)
+}
