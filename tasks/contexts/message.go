@@ -246,6 +246,9 @@ func (t telling) problem(e planner.Event) object {
 	if e.Type == planner.Garbled && e.Problem.Reason != "" {
 		c["reason"] = e.Problem.Reason
 	}
+	if e.Action == planner.ShowID {
+		c["reason"] = "the outcome could not be posted to the chat; it is there for programs all the same"
+	}
 	if e.Problem.Text != "" {
 		c["text"] = e.Problem.Text
 	}

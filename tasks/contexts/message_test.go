@@ -65,6 +65,7 @@ func everyEvent() []planner.Event {
 		{Type: planner.Answered, By: "agent:scout", Text: "all is done"},
 		{Type: planner.Began, Slot: planner.SlotAnswer},
 		{Type: planner.Shown, Slot: planner.SlotAnswer, Message: secret, Instead: secret, Last: true},
+		{Type: planner.Broke, Action: planner.ShowID, Problem: &planner.Problem{Code: "unsendable", Reason: secret}},
 	}
 	for i := range list {
 		list[i].Seq, list[i].At = i+1, at.Add(time.Duration(i)*time.Second)
