@@ -132,8 +132,8 @@ type Subtask struct {
 	After       []string         `json:"after"`
 	State       planner.SubState `json:"state"`
 	Round       int              `json:"round"`
-	Result      *string          `json:"result"`            // shortened; whole in the context
-	Problem     string           `json:"problem,omitempty"` // word for why it failed
+	Result      *string          `json:"result"`           // shortened; whole in the context
+	Reason      string           `json:"reason,omitempty"` // word for why it failed
 	Started     *Time            `json:"started_at"`
 	Ended       *Time            `json:"ended_at"`
 }

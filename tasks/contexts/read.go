@@ -107,7 +107,7 @@ func notified(n *planner.Notify) ([]byte, error) {
 func subtasks(s planner.State, read planner.Journal) []Subtask {
 	list := make([]Subtask, len(s.Subtasks))
 	for i, w := range s.Subtasks {
-		t := Subtask{ID: w.ID, Name: w.Name, After: make([]string, len(w.After)), State: w.State, Round: w.Round, Problem: w.Why}
+		t := Subtask{ID: w.ID, Name: w.Name, After: make([]string, len(w.After)), State: w.State, Round: w.Round, Reason: w.Why}
 		for n, at := range w.After {
 			t.After[n] = s.Subtasks[at].ID
 		}

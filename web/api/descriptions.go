@@ -53,7 +53,7 @@ func descriptions() map[string]string {
 		"Subtask.state":       "`todo`, `working`, `waiting`, `done`, `failed`, `skipped`.",
 		"Subtask.round":       "The plan that it is of, from 1.",
 		"Subtask.result":      "The result, shortened; whole in the context. Null until there is one.",
-		"Subtask.problem":     "A word for why it failed.",
+		"Subtask.reason":      "A word for why it failed.",
 		"Subtask.started_at":  "Null until it was begun.",
 		"Subtask.ended_at":    "Null until it was over.",
 
