@@ -253,10 +253,11 @@ func TestOlderTurnsAreSummarisedOnce(t *testing.T) {
 	me := private("ann")
 	for i := range questions {
 		m.asks("ann", me, fmt.Sprintf("turn-%d %s", i, strings.Repeat("words ", 10)))
-	}
-	for size(m.turns(me, m.summary(me).Until)) > budget {
-		if err := m.remembered(); err != nil && !errors.Is(err, tasks.ErrConflict) {
-			t.Fatal(err)
+		// Where people ask faster than summaries are made, prompts hold the newest turns alone.
+		for size(m.turns(me, m.summary(me).Until)) > budget {
+			if err := m.remembered(); err != nil && !errors.Is(err, tasks.ErrConflict) {
+				t.Fatal(err)
+			}
 		}
 	}
 	var summarised []string
