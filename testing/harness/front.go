@@ -219,20 +219,26 @@ func (c *chats) answered(id string) bool {
 }
 
 // board returns the message of the running task of a question: with Stop, and
-// if none has, one that replies to the question.
+// if none has, one that replies to the question. Where a kill left one behind, it
+// is the newest: legwork does not know the other.
 func (c *chats) board(id string) (Post, bool) {
 	asked := c.input(id)
-	var found Post
+	var found, runs Post
 	for _, p := range c.list() {
 		if p.Chat != asked.Chat || p.Card != "" || p.To != "" && p.To != id || p.Live && !slices.Contains(p.Buttons, stopLabel) {
 			continue
 		}
 		switch {
 		case slices.Contains(p.Buttons, stopLabel):
-			return p, true
+			if runs.ID == "" || p.To == id {
+				runs = p
+			}
 		case p.To == id:
 			found = p
 		}
+	}
+	if runs.ID != "" {
+		return runs, true
 	}
 	return found, found.ID != ""
 }
