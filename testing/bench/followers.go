@@ -37,21 +37,7 @@ type audience struct {
 // at when each of them has it: in the stream of the task, then in that of all tasks,
 // and from a server that does nothing but hand it on.
 func measureFollowers(ctx context.Context, dir string) ([]figure, error) {
-	h, err := newHouse(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	p, err := h.open()
-	if err != nil {
-		return nil, errors.Join(err, h.close())
-	}
-	d, err := h.start(ctx)
-	if err != nil {
-		return nil, errors.Join(err, h.close())
-	}
-	figures, err := p.followed(ctx)
-	p.close()
-	return figures, errors.Join(err, d.stop(), h.close())
+	return withProgram(ctx, dir, func(p *program, _ int) ([]figure, error) { return p.followed(ctx) })
 }
 
 func (p *program) followed(ctx context.Context) (figures []figure, err error) {

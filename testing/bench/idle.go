@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,33 +18,22 @@ const (
 // measureIdle looks at a daemon with all that serves: when it was never asked
 // anything, and again after programs used it and one of them still listens.
 func measureIdle(ctx context.Context, dir string) ([]figure, error) {
-	h, err := newHouse(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	p, err := h.open()
-	if err != nil {
-		return nil, errors.Join(err, h.close())
-	}
-	d, err := h.start(ctx)
-	if err != nil {
-		return nil, errors.Join(err, h.close())
-	}
-	before, err := settled(ctx, d.Process.Pid)
-	var after usage
-	if err == nil {
-		after, err = p.usedAndLeft(ctx, d.Process.Pid)
-	}
-	p.close()
-	if err := errors.Join(err, d.stop(), h.close()); err != nil {
-		return nil, err
-	}
-	return []figure{
-		memory("resident memory, idle with both platforms", before.resident, maxServeResident, ""),
-		memory("of it anonymous", before.anonymous, maxServeAnonymous, ""),
-		memory(fmt.Sprintf("the same after %d calls of the API, with a follower", idleCalls), after.resident, maxServeResident, ""),
-		memory("of it anonymous", after.anonymous, maxUsedAnonymous, ""),
-	}, nil
+	return withProgram(ctx, dir, func(p *program, pid int) ([]figure, error) {
+		before, err := settled(ctx, pid)
+		if err != nil {
+			return nil, err
+		}
+		after, err := p.usedAndLeft(ctx, pid)
+		if err != nil {
+			return nil, err
+		}
+		return []figure{
+			memory("resident memory, idle with both platforms", before.resident, maxServeResident, ""),
+			memory("of it anonymous", before.anonymous, maxServeAnonymous, ""),
+			memory(fmt.Sprintf("the same after %d calls of the API, with a follower", idleCalls), after.resident, maxServeResident, ""),
+			memory("of it anonymous", after.anonymous, maxUsedAnonymous, ""),
+		}, nil
+	})
 }
 
 // usedAndLeft uses the API and is the memory when all but a follower are gone.

@@ -48,6 +48,26 @@ func (h *house) open() (*program, error) {
 
 func (p *program) close() { p.client.CloseIdleConnections() }
 
+// withProgram starts a daemon in dir, has use measure it with the process of that
+// id, and ends it.
+func withProgram(ctx context.Context, dir string, use func(p *program, pid int) ([]figure, error)) ([]figure, error) {
+	h, err := newHouse(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := h.open()
+	if err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	d, err := h.start(ctx)
+	if err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	figures, err := use(p, d.Process.Pid)
+	p.close()
+	return figures, errors.Join(err, d.stop(), h.close())
+}
+
 // get reads the whole of a reply.
 func (p *program) get(ctx context.Context, path string) ([]byte, error) {
 	return p.call(ctx, http.MethodGet, path, nil)

@@ -137,21 +137,7 @@ func readStore(ctx context.Context, s *bolt.Store, ids []tasks.ID) ([]figure, er
 
 // readAPI measures the same over the API, one request after the other.
 func readAPI(ctx context.Context, dir string, ids []tasks.ID) ([]figure, error) {
-	h, err := newHouse(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	p, err := h.open()
-	if err != nil {
-		return nil, errors.Join(err, h.close())
-	}
-	defer p.close()
-	d, err := h.start(ctx)
-	if err != nil {
-		return nil, errors.Join(err, h.close())
-	}
-	figures, err := readCalls(ctx, p, ids)
-	return figures, errors.Join(err, d.stop(), h.close())
+	return withProgram(ctx, dir, func(p *program, _ int) ([]figure, error) { return readCalls(ctx, p, ids) })
 }
 
 func readCalls(ctx context.Context, p *program, ids []tasks.ID) ([]figure, error) {
