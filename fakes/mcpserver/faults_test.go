@@ -186,6 +186,7 @@ func TestCancel(t *testing.T) {
 			t.Error("slow: got an answer, want none")
 		}
 		watch.Until(t, "the call has ended", func() bool { return len(logged(t, p, "done")) == 1 })
+		watch.Until(t, "the cancel is logged", func() bool { return len(logged(t, p, "cancelled")) == 1 })
 		if c := logged(t, p, "cancelled"); len(c) != 1 || string(c[0].ID) != "7" {
 			t.Errorf("cancelled: got %+v, want one of 7", c)
 		}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -169,8 +170,13 @@ func (f *fake) front(x *exchange, library http.Handler) {
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.http.r = r
 	if x.Method == "tools/call" && !x.http.plain {
-		stop := context.AfterFunc(r.Context(), func() { f.cancel(x.session, x.ID) })
-		defer stop()
+		cancel := sync.OnceFunc(func() { f.cancel(x.session, x.ID) })
+		stop := context.AfterFunc(r.Context(), cancel)
+		defer func() {
+			if stop(); r.Context().Err() != nil {
+				cancel() // the call may end before AfterFunc had its turn
+			}
+		}()
 	}
 	if !f.take(x) || f.resume(x) {
 		return
