@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ type Token struct {
 	Chats []string `yaml:"chats,omitempty"`
 	// Groups of tools that its tasks may use; an empty list means none. Default: all.
 	Groups []string `yaml:"groups,omitempty"`
+	// Webhooks of alerts.webhooks that the outcome of what it starts can be sent to; "*" for all, an empty list for none. Default: all; for agents none.
+	Webhooks []string `yaml:"webhooks,omitempty"`
 }
 
 // The roles of tokens.
@@ -60,6 +63,14 @@ func (t Token) Visible() []string {
 	return []string{"*"}
 }
 
+// Notifies are the webhooks that the token may name, the default filled in.
+func (t Token) Notifies() []string {
+	if t.Webhooks == nil && t.Role != RoleAgent {
+		return []string{"*"}
+	}
+	return t.Webhooks
+}
+
 var tokenName = regexp.MustCompile(`^[a-z0-9_-]{1,40}$`)
 
 // TokenProblem says why a text cannot name a token; empty when it can.
@@ -83,7 +94,7 @@ func RoleProblem(role string) string {
 
 // ownTokens lists the mistakes in http.tokens.
 func (c *Config) ownTokens(l *issues) {
-	groups := c.GroupNames()
+	groups, webhooks := c.GroupNames(), slices.Sorted(maps.Keys(c.Alerts.Webhooks))
 	named, hashed := map[string]int{}, map[string]int{}
 	for i, t := range c.HTTP.Tokens {
 		path := fmt.Sprintf("http.tokens[%d]", i)
@@ -103,6 +114,11 @@ func (c *Config) ownTokens(l *issues) {
 		}
 		for j, group := range t.Groups {
 			l.known(fmt.Sprintf("%s.groups[%d]", path, j), "group", group, groups)
+		}
+		for j, webhook := range t.Webhooks {
+			if webhook != "*" {
+				l.known(fmt.Sprintf("%s.webhooks[%d]", path, j), "webhook", webhook, webhooks)
+			}
 		}
 	}
 }

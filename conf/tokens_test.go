@@ -16,16 +16,21 @@ http:
     - {name: ops, role: admin, sha256: "`+conf.HashToken("lw_ops")+`"}
     - {name: scout, role: agent, sha256: "`+strings.ToUpper(conf.HashToken("lw_scout"))+`"}
     - {name: eye, role: viewer, sha256: "`+conf.HashToken("eye")+`", chats: ["slack:C1"]}
-    - {name: hand, role: operator, sha256: "`+conf.HashToken("lw_hand")+`", chats: ["slack:C1"]}
-    - {name: tea, role: viewer, sha256: "`+conf.HashToken("password\n")+`"}
+    - {name: hand, role: operator, sha256: "`+conf.HashToken("lw_hand")+`", chats: ["slack:C1"], webhooks: [ops]}
+    - {name: tea, role: viewer, sha256: "`+conf.HashToken("password\n")+`", webhooks: []}
+alerts: {webhooks: {ops: {url: "http://localhost:1", secret: twenty-four-characters-at-least}}}
 `), variables(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := [][]string{{"*"}, {"api:*"}, {"slack:C1"}, {"slack:C1", "api:hand"}, {"*"}}
+	named := [][]string{{"*"}, nil, {"*"}, {"ops"}, nil}
 	for i, token := range config.HTTP.Tokens {
 		if got := token.Visible(); !slices.Equal(got, want[i]) {
 			t.Errorf("the token %s sees %q, want %q", token.Name, got, want[i])
+		}
+		if got := token.Notifies(); !slices.Equal(got, named[i]) {
+			t.Errorf("the token %s may name the webhooks %q, want %q", token.Name, got, named[i])
 		}
 	}
 	var warned []string

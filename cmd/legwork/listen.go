@@ -53,7 +53,7 @@ func (d *daemon) refused(ctx context.Context, p contexts.Principal, route string
 func access(config *conf.Config) web.Access {
 	a := web.Access{Rate: config.HTTP.Rate}
 	for _, t := range config.HTTP.Tokens {
-		token := web.Token{Principal: contexts.Principal{Name: t.Name, Role: contexts.Role(t.Role), Chats: t.Visible(), Groups: t.Groups}}
+		token := web.Token{Principal: contexts.Principal{Name: t.Name, Role: contexts.Role(t.Role), Chats: t.Visible(), Groups: t.Groups, Webhooks: t.Notifies()}}
 		if hash, err := hex.DecodeString(t.SHA256); err == nil && len(hash) == len(token.Hash) {
 			copy(token.Hash[:], hash)
 			a.Tokens = append(a.Tokens, token)

@@ -15,10 +15,11 @@ type tokenCommand struct {
 }
 
 type tokenNewCommand struct {
-	Name   string   `required:"" placeholder:"NAME" help:"What tells it apart: in the audit log, in budgets. 1 to 40 of a-z, 0-9, - and _."`
-	Role   string   `required:"" placeholder:"ROLE" help:"viewer reads; operator also starts, steers, ends and decides; admin also extends budgets and reads the audit log; agent works on tasks of programs and never decides."`
-	Chats  []string `placeholder:"KEY,..." help:"Chats whose tasks it may see and touch, such as slack:C012AB3CD, slack:* or api:*. Default: all; agents: api:*."`
-	Groups []string `placeholder:"NAME,..." help:"Groups of tools that its tasks may use. Default: all."`
+	Name     string   `required:"" placeholder:"NAME" help:"What tells it apart: in the audit log, in budgets. 1 to 40 of a-z, 0-9, - and _."`
+	Role     string   `required:"" placeholder:"ROLE" help:"viewer reads; operator also starts, steers, ends and decides; admin also extends budgets and reads the audit log; agent works on tasks of programs and never decides."`
+	Chats    []string `placeholder:"KEY,..." help:"Chats whose tasks it may see and touch, such as slack:C012AB3CD, slack:* or api:*. Default: all; agents: api:*."`
+	Groups   []string `placeholder:"NAME,..." help:"Groups of tools that its tasks may use. Default: all."`
+	Webhooks []string `placeholder:"NAME,..." help:"Webhooks that outcomes of its tasks can be sent to. Default: all; agents: none."`
 }
 
 // Run prints the token on the first line of standard output and what the config
@@ -50,6 +51,9 @@ func (command tokenNewCommand) problem() string {
 	if slices.Contains(command.Groups, "") {
 		return "--groups: a name is empty"
 	}
+	if slices.Contains(command.Webhooks, "") {
+		return "--webhooks: a name is empty"
+	}
 	return ""
 }
 
@@ -67,7 +71,7 @@ func (command tokenNewCommand) line(token string) string {
 	for _, list := range []struct {
 		key    string
 		values []string
-	}{{"chats", command.Chats}, {"groups", command.Groups}} {
+	}{{"chats", command.Chats}, {"groups", command.Groups}, {"webhooks", command.Webhooks}} {
 		if len(list.values) == 0 {
 			continue
 		}

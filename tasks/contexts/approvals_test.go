@@ -261,6 +261,17 @@ func TestRetry(t *testing.T) {
 	_, _, err = w.Retry(t.Context(), agent, again.ID, "r")
 	refused(t, "the key for another task", err, contexts.ErrKeyReused)
 
+	told := w.ends(w.starts(operator, contexts.NewTask{Goal: "x", Notify: &contexts.Notify{Webhook: "ops"}}).ID)
+	for _, c := range []struct {
+		who  contexts.Principal
+		want string
+	}{{operator, `{"webhook":"ops"}`}, {admin, ``}} { // who may not name the webhook does not so by a retry
+		if again, _, err = w.Retry(t.Context(), c.who, told.ID, ""); err != nil || string(again.Notify) != c.want {
+			t.Errorf("retried by %s it tells %s, %v; want %s", c.who.Name, again.Notify, err, c.want)
+		}
+		w.ends(again.ID)
+	}
+
 	w.kit.Ask(t, enginetest.Message("1", "hello", time.Now()))
 	w.kit.Answers(t, 1)
 	rows, _, err := w.List(t.Context(), operator, contexts.Query{Chat: "recorder:room"})

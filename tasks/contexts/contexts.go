@@ -7,6 +7,7 @@ package contexts
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -42,7 +43,9 @@ type Principal struct {
 	// Groups are the tool groups that its tasks may use, as far as they are open to
 	// "api:NAME" at all (groups.X.allow); nil: all of those.
 	Groups []string
-	Addr   string // of the request, for the audit log
+	// Webhooks are those that it may name for an outcome; "*" is all.
+	Webhooks []string
+	Addr     string // of the request, for the audit log
 }
 
 // Key names the principal in journals and the ledger: "agent:NAME" or
@@ -62,6 +65,11 @@ func (p Principal) Sees(chat bot.Chat) bool {
 		}
 	}
 	return false
+}
+
+// notifies reports whether it may have an outcome sent to that webhook.
+func (p Principal) notifies(webhook string) bool {
+	return slices.Contains(p.Webhooks, webhook) || slices.Contains(p.Webhooks, "*")
 }
 
 // Errors that callers branch on; their texts are sentences for who called. What

@@ -20,7 +20,7 @@ type Service struct {
 type Config struct {
 	Store tasks.Store
 	Inbox *tasks.Inbox // whose rules hold for programs, too
-	// Webhooks lists the names that notify may use.
+	// Webhooks lists the names of those of the config, anew at each call.
 	Webhooks func() []string
 	Now      func() time.Time
 }

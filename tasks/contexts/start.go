@@ -147,17 +147,21 @@ func (s *Service) only(ctx context.Context, p Principal, wanted []string) ([]str
 	only := []string{}
 	for _, name := range wanted {
 		if !slices.Contains(open, name) {
-			has := "no group is"
-			if len(open) > 0 {
-				has = strings.Join(open, ", ") + " are"
-			}
-			return nil, &InvalidError{"groups", fmt.Sprintf("%q is no group that this token may use; %s", name, has)}
+			return nil, &InvalidError{"groups", fmt.Sprintf("%q is no group that this token may use; %s", name, are("no group is", open))}
 		}
 		if !slices.Contains(only, name) {
 			only = append(only, name)
 		}
 	}
 	return only, nil
+}
+
+// are ends a sentence about a name with those that would have been right.
+func are(none string, names []string) string {
+	if len(names) == 0 {
+		return none
+	}
+	return strings.Join(names, ", ") + " are"
 }
 
 // open lists the names of the groups that a principal's tasks can use.
@@ -177,10 +181,15 @@ func (s *Service) open(ctx context.Context, p Principal) ([]string, error) {
 
 // still is where an earlier outcome went, unless the principal may not name that.
 func (s *Service) still(p Principal, n *planner.Notify) *planner.Notify {
-	if n == nil || n.Chat != nil && !p.Sees(*n.Chat) || n.Webhook != "" && !slices.Contains(s.Webhooks(), n.Webhook) {
+	if n == nil || n.Chat != nil && !p.Sees(*n.Chat) || n.Webhook != "" && !slices.Contains(s.webhooks(p), n.Webhook) {
 		return nil
 	}
 	return n
+}
+
+// webhooks lists the names of those of the config that a principal may name.
+func (s *Service) webhooks(p Principal) []string {
+	return slices.DeleteFunc(s.Webhooks(), func(name string) bool { return !p.notifies(name) })
 }
 
 // notify finds where an outcome is to go.
@@ -193,8 +202,8 @@ func (s *Service) notify(p Principal, n *Notify) (*planner.Notify, error) {
 	case n.Chat != "" && n.Webhook != "":
 		return nil, &InvalidError{"notify", "takes a chat or a webhook, not both"}
 	case n.Webhook != "":
-		if names := s.Webhooks(); !slices.Contains(names, n.Webhook) {
-			return nil, &InvalidError{"notify.webhook", fmt.Sprintf("%q is no webhook of the config (alerts.webhooks)", n.Webhook)}
+		if names := s.webhooks(p); !slices.Contains(names, n.Webhook) {
+			return nil, &InvalidError{"notify.webhook", fmt.Sprintf("%q is no webhook that this token may name; %s", n.Webhook, are("no webhook is", names))}
 		}
 		return &planner.Notify{Webhook: n.Webhook}, nil
 	}

@@ -38,6 +38,8 @@ func TestStartRefuses(t *testing.T) {
 	w := newWorld(t, nil)
 	bound := operator
 	bound.Groups = []string{"look"}
+	near := operator
+	near.Webhooks = []string{"others"}
 	for _, c := range []struct {
 		name  string
 		who   contexts.Principal
@@ -51,6 +53,8 @@ func TestStartRefuses(t *testing.T) {
 		{"group for others", operator, contexts.NewTask{Goal: "x", Groups: []string{"secret"}}, "groups"},
 		{"group that the token has not", bound, contexts.NewTask{Goal: "x", Groups: []string{"book"}}, "groups"},
 		{"webhook", operator, contexts.NewTask{Goal: "x", Notify: &contexts.Notify{Webhook: "http://example.com"}}, "notify.webhook"},
+		{"webhook that the token may not name", near, contexts.NewTask{Goal: "x", Notify: &contexts.Notify{Webhook: "ops"}}, "notify.webhook"},
+		{"webhook for an agent", agent, contexts.NewTask{Goal: "x", Notify: &contexts.Notify{Webhook: "ops"}}, "notify.webhook"},
 		{"both", operator, contexts.NewTask{Goal: "x", Notify: &contexts.Notify{Webhook: "ops", Chat: "recorder:room"}}, "notify"},
 		{"chat", operator, contexts.NewTask{Goal: "x", Notify: &contexts.Notify{Chat: "nonsense"}}, "notify.chat"},
 		{"chat of no platform", operator, contexts.NewTask{Goal: "x", Notify: &contexts.Notify{Chat: "slack:C1"}}, "notify.chat"},

@@ -30,7 +30,7 @@ type world struct {
 // The principals of the tests.
 var (
 	viewer   = contexts.Principal{Name: "eve", Role: contexts.RoleViewer, Chats: []string{"*"}}
-	operator = contexts.Principal{Name: "ops", Role: contexts.RoleOperator, Chats: []string{"*"}}
+	operator = contexts.Principal{Name: "ops", Role: contexts.RoleOperator, Chats: []string{"*"}, Webhooks: []string{"*"}}
 	admin    = contexts.Principal{Name: "root", Role: contexts.RoleAdmin, Chats: []string{"*"}}
 	agent    = contexts.Principal{Name: "scout", Role: contexts.RoleAgent, Chats: []string{"api:*"}}
 	stranger = contexts.Principal{Name: "far", Role: contexts.RoleOperator, Chats: []string{"slack:C9"}}

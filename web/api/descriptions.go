@@ -14,7 +14,7 @@ func descriptions() map[string]string {
 
 		"Notify":         "A chat or a webhook, by name.",
 		"Notify.chat":    "Room that the token may see, such as `slack:C1`.",
-		"Notify.webhook": "Name in the config (`alerts.webhooks`).",
+		"Notify.webhook": "Name in the config (`alerts.webhooks`), one that the token may name.",
 
 		"Retry":                 "Says more about starting a task anew.",
 		"Retry.idempotency_key": "Names the request, so that it can be sent again without starting another task; or header Idempotency-Key.",
@@ -191,11 +191,12 @@ func descriptions() map[string]string {
 		"AuditEntry.detail": "One line more.",
 		"AuditEntry.from":   "Address of the request.",
 
-		"Me":        "The token of the request.",
-		"Me.name":   "Its name in the config.",
-		"Me.role":   "`viewer`, `operator`, `admin`, `agent`.",
-		"Me.chats":  "Rooms whose tasks it may see; `*` is all, `api:*` all that programs started.",
-		"Me.groups": "Tool groups that its tasks may use; left out: no limit by the token.",
+		"Me":          "The token of the request.",
+		"Me.name":     "Its name in the config.",
+		"Me.role":     "`viewer`, `operator`, `admin`, `agent`.",
+		"Me.chats":    "Rooms whose tasks it may see; `*` is all, `api:*` all that programs started.",
+		"Me.groups":   "Tool groups that its tasks may use; left out: no limit by the token.",
+		"Me.webhooks": "Webhooks of the config that `notify` may name; `*` is all.",
 
 		"Problem":         "An error, as RFC 9457 has it.",
 		"Problem.type":    "`urn:legwork:problem:` and the code.",

@@ -74,7 +74,7 @@ func newHouse(t testing.TB) *house {
 
 // principal is who calls with a token.
 func principal(token string) contexts.Principal {
-	p := contexts.Principal{Name: token, Role: contexts.Role(token), Chats: []string{"*"}}
+	p := contexts.Principal{Name: token, Role: contexts.Role(token), Chats: []string{"*"}, Webhooks: []string{"*"}}
 	switch token {
 	case "":
 		return contexts.Principal{}
@@ -84,7 +84,7 @@ func principal(token string) contexts.Principal {
 		p.Role, p.Chats = contexts.RoleOperator, []string{"api:narrow"}
 	}
 	if p.Role == contexts.RoleAgent {
-		p.Chats = []string{"api:*"}
+		p.Chats, p.Webhooks = []string{"api:*"}, nil
 	}
 	return p
 }

@@ -12,10 +12,11 @@ import (
 
 // Me is what a token is.
 type Me struct {
-	Name   string   `json:"name"`
-	Role   string   `json:"role"`
-	Chats  []string `json:"chats"`
-	Groups []string `json:"groups,omitzero"`
+	Name     string   `json:"name"`
+	Role     string   `json:"role"`
+	Chats    []string `json:"chats"`
+	Groups   []string `json:"groups,omitzero"`
+	Webhooks []string `json:"webhooks"`
 }
 
 type (
@@ -44,7 +45,7 @@ type (
 
 func (c *calls) me(ctx context.Context, _ *struct{}) (*meReply, error) {
 	p := contexts.Caller(ctx)
-	return &meReply{Me{Name: p.Name, Role: string(p.Role), Chats: append([]string{}, p.Chats...), Groups: p.Groups}}, nil
+	return &meReply{Me{Name: p.Name, Role: string(p.Role), Chats: append([]string{}, p.Chats...), Groups: p.Groups, Webhooks: append([]string{}, p.Webhooks...)}}, nil
 }
 
 func (c *calls) groups(ctx context.Context, _ *struct{}) (*groupsReply, error) {
@@ -83,7 +84,7 @@ func (c *calls) registerReports(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/me", id: "getMe", tag: "reports",
 		summary: "Read what the token is", text: "Its name, its role, and whose tasks it may see.",
-		answer: Me{Name: "ops", Role: "operator", Chats: []string{"*"}},
+		answer: Me{Name: "ops", Role: "operator", Chats: []string{"*"}, Webhooks: []string{"*"}},
 	}, c.me)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/groups", id: "listGroups", tag: "reports",
