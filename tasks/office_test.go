@@ -136,6 +136,8 @@ type office struct {
 
 	notes     func(context.Context, bot.Chat) (int, error)
 	forgotten func()
+	log       slog.Handler
+	pause     *tasks.Pause
 
 	mu   sync.Mutex
 	now  time.Time
@@ -150,7 +152,7 @@ func newOffice(t *testing.T) *office {
 		t.Fatal(err)
 	}
 	o := &office{t: t, texts: texts, phone: &phone{hold: map[string]chan any{}, refuse: map[string]bool{}, over: t.Context().Done()}, now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
-	o.toolbox, o.wake = &enginetest.Tools{}, func(context.Context, tasks.ID) error { return nil }
+	o.log, o.toolbox, o.wake = slog.DiscardHandler, &enginetest.Tools{}, func(context.Context, tasks.ID) error { return nil }
 	o.store = memory.New(o.clock)
 	o.rules = tasks.Rules{
 		Limits: planner.DefaultLimits(), Language: "en", Timezone: "UTC", Models: []string{"main", "big"},
@@ -168,9 +170,9 @@ func (o *office) restart() {
 	zones := builtin.NewZones()
 	o.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: o.store, Wake: func(ctx context.Context, id tasks.ID) error { return o.wake(ctx, id) }, Texts: o.texts,
-		Chats: tasks.Chats{"phone": o.phone}, Log: slog.New(slog.DiscardHandler), Now: o.clock, Tools: o.toolbox,
+		Chats: tasks.Chats{"phone": o.phone}, Log: slog.New(o.log), Now: o.clock, Tools: o.toolbox,
 		Zones: func(name string) ([]string, string) { return zones.Find(name, o.clock()) }, Rules: o.rules,
-		Notes: o.notes, Forgotten: o.forgotten,
+		Notes: o.notes, Forgotten: o.forgotten, Pause: o.pause,
 		Load: func() int { return o.load },
 	})
 }

@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -164,5 +165,30 @@ func TestPauseAgainDelivered(t *testing.T) {
 	o.send(o.by("boss", private("boss"), "/pause"))
 	if h := again(resume); !paused() || h.text() == o.text("error.not_paused", nil) {
 		t.Errorf("a /resume that came again let everything go on, or says so: %q", h.text())
+	}
+}
+
+// TestPauseAndABurst: a question that comes in pieces while everything is paused
+// is one task, and no operator reads of anything that went wrong.
+func TestPauseAndABurst(t *testing.T) {
+	o := newOffice(t)
+	o.say("boss", private("boss"), "/pause")
+	logged := make(chan string, 100)
+	o.log = hearing{slog.DiscardHandler, logged}
+	pause, err := tasks.OpenPause(t.Context(), o.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.pause = pause
+	o.restart()
+	o.send(o.by("ann", private("ann"), "first piece"), o.by("ann", private("ann"), "second piece"))
+	live := o.live(private("ann"))
+	if len(live) != 1 || len(o.said(live[0])) != 1 {
+		t.Fatalf("%d tasks came of two pieces, want one that heard the second", len(live))
+	}
+	select {
+	case line := <-logged:
+		t.Errorf("the log says %q", line)
+	default:
 	}
 }

@@ -96,7 +96,7 @@ func (in *Inbox) freezeTask(ctx context.Context, id ID) {
 		return
 	}
 	err := in.Store.Append(ctx, id, -1, 0, planner.Event{Type: planner.Resumed, At: in.Now()})
-	if err != nil && !errors.Is(err, ErrRefused) {
+	if err != nil && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrNoTask) { // none: the batch at hand opens it
 		in.Log.WarnContext(ctx, "the time of a pause will count", "task", id, "cause", err)
 	}
 }
