@@ -6,7 +6,6 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -34,24 +33,27 @@ type Config struct {
 // New makes the handler of /mcp: streamable HTTP, in the current and the older
 // revisions of the protocol. Who calls is contexts.Caller of each request's
 // context. It keeps no sessions, so that a request may come after a restart, or
-// to another replica, and no request can use what another one brought along.
+// to another replica, and no request can use what another one brought along. The
+// name of one that older clients are given only says which call they give up.
 // Whoever mounts it bounds bodies and the time of each write, not that of a
 // request: calls wait as long as they are asked to.
 func New(c Config) http.Handler {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &handler{protocol: sync.OnceValue(func() http.Handler {
+	h := &handler{}
+	h.protocol = sync.OnceValue(func() http.Handler {
 		d := definitions()
 		s := server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false),
 			server.WithInstructions(d.Instructions))
 		(&desk{
-			Service: c.Service, log: c.Log, stop: c.Stop, server: s, refusals: refusals{tell: c.Refused, now: c.Service.Now},
+			Service: c.Service, log: c.Log, stop: c.Stop, server: s, calls: &h.calls, refusals: refusals{tell: c.Refused, now: c.Service.Now},
 		}).add(d)
 		return server.NewStreamableHTTPServer(s, server.WithStateLess(true),
 			server.WithDisableLocalhostProtection(true),                    // package web looks at Host
 			server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))) // it tells which clients are gone
-	})}
+	})
+	return h
 }
 
 // handler stands between net/http and the protocol.
@@ -59,6 +61,7 @@ type handler struct {
 	// protocol is made by the first request: where nobody uses the endpoint, it
 	// takes no memory.
 	protocol func() http.Handler
+	calls    calls
 }
 
 // ServeHTTP implements http.Handler.
@@ -75,21 +78,16 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The request ended too early.", http.StatusBadRequest)
 		return
 	}
-	r = r.WithContext(context.WithValue(r.Context(), argumentsKey{}, argumentsOf(body)))
+	sent := requestOf(r, body)
+	switch sent.method {
+	case "notifications/cancelled": // the library would take it from anybody
+		h.calls.giveUp(sent.cancelled)
+		w.WriteHeader(http.StatusAccepted)
+		return
+	case "initialize":
+		greet(w)
+	}
+	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, sent))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	h.protocol().ServeHTTP(w, r)
-}
-
-type argumentsKey struct{}
-
-// argumentsOf are the arguments of a call as they were sent: the library hands
-// them on as values in which large numbers have lost digits.
-func argumentsOf(body []byte) json.RawMessage {
-	var call struct {
-		Params struct {
-			Arguments json.RawMessage `json:"arguments"`
-		} `json:"params"`
-	}
-	_ = json.Unmarshal(body, &call) // the library says what is wrong with it
-	return call.Params.Arguments
 }

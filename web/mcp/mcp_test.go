@@ -28,6 +28,9 @@ type schema struct {
 	Properties map[string]struct {
 		Description string   `json:"description"`
 		Enum        []string `json:"enum"`
+		Items       struct {
+			Enum []string `json:"enum"`
+		} `json:"items"`
 	} `json:"properties"`
 	Required             []string `json:"required"`
 	AdditionalProperties *bool    `json:"additionalProperties"`
@@ -54,7 +57,7 @@ func (h *house) tools(token string) map[string]listed {
 func TestToolsAreDescribed(t *testing.T) {
 	tools := newHouse(t).tools("agent")
 	want := map[string]string{ // whether it only reads
-		"start_task": "", "get_task": "reads", "list_tasks": "reads", "add_message": "", "get_state": "reads", "update_state": "", "cancel_task": "",
+		"start_task": "", "get_task": "reads", "list_tasks": "reads", "get_context": "reads", "add_message": "", "get_state": "reads", "update_state": "", "answer_task": "", "cancel_task": "",
 	}
 	for name, reads := range want {
 		tool, ok := tools[name]
@@ -75,13 +78,17 @@ func TestToolsAreDescribed(t *testing.T) {
 			t.Errorf("%s has the hints %v, want all four", name, tool.Annotations)
 		}
 		for property, p := range tool.InputSchema.Properties {
-			if p.Description == "" && property != "task_id" {
+			if p.Description == "" {
 				t.Errorf("%s does not say what %s is", name, property)
 			}
 		}
 	}
 	if len(tools) != len(want) {
 		t.Errorf("there are %d tools, want %d", len(tools), len(want))
+	}
+	types := tools["get_context"].InputSchema.Properties["types"].Items.Enum
+	if !slices.Equal(types, contexts.Types()) {
+		t.Errorf("get_context knows the types %v, want %v", types, contexts.Types())
 	}
 	kinds := slices.Sorted(slices.Values(tools["add_message"].InputSchema.Properties["type"].Enum))
 	if want := slices.Sorted(slices.Values(contexts.Addable())); !slices.Equal(kinds, want) {
@@ -136,6 +143,15 @@ func TestArgumentsThatCannotBeUsed(t *testing.T) {
 		{"update_state", `{"task_id":"x","values":[]}`, "/values"},
 		{"get_state", `{"task_id":"x","keys":"draft"}`, "/keys"},
 		{"cancel_task", `[]`, "object"},
+		{"get_context", `{"task_id":"x","types":["gossip"]}`, "/types/0"},
+		{"get_context", `{"task_id":"x","after":-1}`, "/after"},
+		{"answer_task", `{"task_id":"x"}`, "text"},
+		{"start_task", `{"goal":"x","notify":{"url":"https://example.com"}}`, "url"},
+		{"start_task", `{"goal":"x","notify":{}}`, "/notify"},
+		{"start_task", `{"goal":"x","notify":{"chat":"test:c","webhook":"ops"}}`, "/notify"},
+		{"start_task", `{"goal":"x","notify":"ops"}`, "/notify"},
+		{"start_task", `{"goal":"x","notify":{"webhook":"ops"}}`, "no webhook that this token may name"},
+		{"start_task", `{"goal":"x","notify":{"chat":"slack:C1"}}`, "no chat that this token may see"},
 	}
 	for _, test := range tests {
 		_, body := h.post(http.MethodPost, "agent", nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+test.tool+`","arguments":`+test.arguments+`}}`)
@@ -188,8 +204,8 @@ func TestRequestsThatAreNoCalls(t *testing.T) {
 		if allow := reply.Header.Get("Allow"); (allow == http.MethodPost) != (test.status == http.StatusMethodNotAllowed) {
 			t.Errorf("%s has Allow: %q", test.what, allow)
 		}
-		if id := reply.Header.Get("Mcp-Session-Id"); id != "" {
-			t.Errorf("%s was given the session %q, want none", test.what, id)
+		if id := reply.Header.Get("Mcp-Session-Id"); (id != "") != (test.what == "initialize") {
+			t.Errorf("%s was given the session %q", test.what, id)
 		}
 	}
 }
@@ -226,5 +242,5 @@ func FuzzArguments(f *testing.F) {
 }
 
 func toolNames() []string {
-	return []string{"start_task", "get_task", "list_tasks", "add_message", "get_state", "update_state", "cancel_task"}
+	return []string{"start_task", "get_task", "list_tasks", "get_context", "add_message", "get_state", "update_state", "answer_task", "cancel_task"}
 }

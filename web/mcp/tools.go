@@ -47,6 +47,7 @@ type desk struct {
 	log    *slog.Logger
 	stop   <-chan struct{}
 	server *server.MCPServer
+	calls  *calls
 	refusals
 }
 
@@ -58,9 +59,11 @@ func (d *desk) add(o offer) {
 		"start_task":   doing(d.start),
 		"get_task":     doing(d.get),
 		"list_tasks":   doing(d.list),
+		"get_context":  doing(d.context),
 		"add_message":  doing(d.message),
 		"get_state":    doing(d.shared),
 		"update_state": doing(d.merge),
+		"answer_task":  doing(d.hand),
 		"cancel_task":  doing(d.cancel),
 	}
 	for _, def := range o.Tools {
@@ -88,6 +91,9 @@ func (d *desk) answer(takes arguments, do work) server.ToolHandlerFunc {
 			}
 			d.log.DebugContext(ctx, "a tool of the MCP endpoint was called", "tool", r.Params.Name, "token", p.Name, "refused", result.IsError)
 		}()
+		sent, _ := ctx.Value(requestKey{}).(request)
+		ctx, end := d.calls.begin(ctx, sent.call)
+		defer end()
 		if r.Params.Meta != nil && r.Params.Meta.ProgressToken != nil {
 			ctx = context.WithValue(ctx, progressKey{}, r.Params.Meta.ProgressToken)
 		}
@@ -107,11 +113,11 @@ func (d *desk) answer(takes arguments, do work) server.ToolHandlerFunc {
 func doing[In, Out any](do func(context.Context, contexts.Principal, In) (Out, error)) work {
 	return func(ctx context.Context, p contexts.Principal) ([]byte, error) {
 		var in In
-		if raw, _ := ctx.Value(argumentsKey{}).(json.RawMessage); len(raw) > 0 {
-			if odd := plainjson.Oddity(raw); odd != "" {
+		if sent, _ := ctx.Value(requestKey{}).(request); len(sent.arguments) > 0 {
+			if odd := plainjson.Oddity(sent.arguments); odd != "" {
 				return nil, &contexts.InvalidError{Field: "arguments", Detail: odd}
 			}
-			if err := json.Unmarshal(raw, &in); err != nil {
+			if err := json.Unmarshal(sent.arguments, &in); err != nil {
 				return nil, &contexts.InvalidError{Field: "arguments", Detail: err.Error()}
 			}
 		}
