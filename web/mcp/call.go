@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,13 +17,17 @@ type startIn struct {
 	Goal     string   `json:"goal"`
 	Groups   []string `json:"groups"`
 	Language string   `json:"language"`
-	Run      *bool    `json:"run"`
-	Key      string   `json:"idempotency_key"`
+	Notify   *struct {
+		Chat    string `json:"chat"`
+		Webhook string `json:"webhook"`
+	} `json:"notify"`
+	Run *bool  `json:"run"`
+	Key string `json:"idempotency_key"`
 }
 
 func (d *desk) start(ctx context.Context, p contexts.Principal, in startIn) (contexts.Task, error) {
 	t, _, err := d.Start(ctx, p, contexts.NewTask{
-		Goal: in.Goal, Groups: in.Groups, Language: in.Language, External: in.Run != nil && !*in.Run, Key: in.Key,
+		Goal: in.Goal, Groups: in.Groups, Language: in.Language, Notify: (*contexts.Notify)(in.Notify), External: in.Run != nil && !*in.Run, Key: in.Key,
 	})
 	return t, err
 }
@@ -55,15 +60,29 @@ type listOut struct {
 const defaultPage = 20
 
 func (d *desk) list(ctx context.Context, p contexts.Principal, in listIn) (listOut, error) {
-	if in.Limit == 0 {
-		in.Limit = defaultPage
-	}
-	items, next, err := d.List(ctx, p, contexts.Query{States: in.State, Chat: in.Chat, Before: in.Cursor, Limit: in.Limit})
+	items, next, err := d.List(ctx, p, contexts.Query{States: in.State, Chat: in.Chat, Before: in.Cursor, Limit: cmp.Or(in.Limit, defaultPage)})
 	out := listOut{Items: append([]contexts.Listed{}, items...)}
 	if next != "" {
 		out.Next = &next
 	}
 	return out, err
+}
+
+type contextIn struct {
+	Task  tasks.ID `json:"task_id"`
+	After int      `json:"after"`
+	Types []string `json:"types"`
+	Limit int      `json:"limit"`
+}
+
+type contextOut struct {
+	Messages []contexts.Message `json:"messages"`
+	Next     *int               `json:"next_after"`
+}
+
+func (d *desk) context(ctx context.Context, p contexts.Principal, in contextIn) (contextOut, error) {
+	c, err := d.Context(ctx, p, in.Task, contexts.ContextQuery{After: in.After, Types: in.Types, Limit: cmp.Or(in.Limit, defaultPage)})
+	return contextOut{c.Messages, c.Next}, err
 }
 
 type messageIn struct {
@@ -129,6 +148,15 @@ func (d *desk) merge(ctx context.Context, p contexts.Principal, in mergeIn) (con
 		return s, &contexts.InvalidError{Field: "values" + strings.TrimPrefix(wrong.Field, "state"), Detail: wrong.Detail}
 	}
 	return only(s, nil), err
+}
+
+type answerIn struct {
+	Task tasks.ID `json:"task_id"`
+	Text string   `json:"text"`
+}
+
+func (d *desk) hand(ctx context.Context, p contexts.Principal, in answerIn) (contexts.Task, error) {
+	return d.Answer(ctx, p, in.Task, in.Text)
 }
 
 type cancelIn struct {

@@ -52,7 +52,7 @@ func newHouseOf(t testing.TB, answer model) *house {
 		return local.New(local.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
 	h := &house{Kit: kit, t: t, stop: make(chan struct{}), refused: make(chan string, 1000)}
-	h.service = contexts.New(contexts.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return nil }, Now: kit.Now})
+	h.service = contexts.New(contexts.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
 	handler := webmcp.New(webmcp.Config{Service: h.service, Version: "1.2.3", Stop: h.stop, Refused: func(_ context.Context, p contexts.Principal, tool string) {
 		h.refused <- p.Name + " " + tool
 	}})
@@ -69,7 +69,7 @@ func newHouseOf(t testing.TB, answer model) *house {
 
 // principal is who calls with a token.
 func principal(token string) contexts.Principal {
-	p := contexts.Principal{Name: token, Role: contexts.Role(token), Chats: []string{"*"}}
+	p := contexts.Principal{Name: token, Role: contexts.Role(token), Chats: []string{"*"}, Webhooks: []string{"*"}}
 	switch token {
 	case "":
 		return contexts.Principal{}
@@ -77,7 +77,7 @@ func principal(token string) contexts.Principal {
 		p.Role = contexts.RoleAgent
 	}
 	if p.Role == contexts.RoleAgent {
-		p.Chats = []string{"api:*"}
+		p.Chats, p.Webhooks = []string{"api:*"}, nil
 	}
 	return p
 }

@@ -36,6 +36,6 @@ func (r *refusals) due(one refusal) bool {
 	if r.told == nil {
 		r.told = map[refusal]time.Time{}
 	}
-	r.told[one] = now // there are few tokens and seven tools
+	r.told[one] = now // there are few tokens and tools
 	return true
 }

@@ -168,6 +168,42 @@ func TestMessagesAreAdded(t *testing.T) {
 	}
 }
 
+// TestSharedContextIsWorkedOn: what agents need from beginning to end.
+func TestSharedContextIsWorkedOn(t *testing.T) {
+	h := newHouse(t)
+	id := into[contexts.Task](t, h.call("operator", "start_task", map[string]any{"goal": "Write something", "run": false, "notify": map[string]any{"webhook": "ops"}})).ID
+	for _, word := range []string{"one", "two"} {
+		into[contexts.Message](t, h.call("other", "add_message", map[string]any{"task_id": id, "type": "observation", "content": word}))
+	}
+	type page struct {
+		Messages []contexts.Message `json:"messages"`
+		Next     *int               `json:"next_after"`
+	}
+	first := into[page](t, h.call("agent", "get_context", map[string]any{"task_id": id, "limit": 2}))
+	if len(first.Messages) != 2 || first.Messages[0].Type != contexts.TypeGoal || first.Next == nil {
+		t.Fatalf("the first page is %+v, want the goal, a message and where it goes on", first)
+	}
+	rest := into[page](t, h.call("agent", "get_context", map[string]any{"task_id": id, "after": *first.Next, "types": []string{"observation"}}))
+	if len(rest.Messages) != 1 || string(rest.Messages[0].Content) != `"two"` || rest.Messages[0].SenderID != "agent:other" || rest.Next != nil {
+		t.Errorf("the rest is %+v, want the second message", rest)
+	}
+	if none := into[page](t, h.call("agent", "get_context", map[string]any{"task_id": id, "types": []string{"plan"}})); none.Messages == nil || len(none.Messages) != 0 {
+		t.Errorf("of plans there are %+v, want an empty list", none)
+	}
+	for range 2 {
+		done := into[contexts.Task](t, h.call("other", "answer_task", map[string]any{"task_id": id, "text": "one and two"}))
+		if done.Answer == nil || *done.Answer != "one and two" || string(done.Notify) != `{"webhook":"ops"}` {
+			t.Errorf("answered it is %+v", done)
+		}
+	}
+	if done := into[contexts.Task](t, h.call("agent", "get_task", map[string]any{"task_id": id, "wait_seconds": 20})); done.State != "done" {
+		t.Errorf("at the end it is %+v, want it done", done)
+	}
+	if got := h.call("other", "answer_task", map[string]any{"task_id": id, "text": "three"}); !strings.Contains(got.refused, "over") {
+		t.Errorf("another answer gave %+v, want a refusal", got)
+	}
+}
+
 // TestNumbersKeepTheirDigits: arguments do not pass through a float on their way.
 func TestNumbersKeepTheirDigits(t *testing.T) {
 	h := newHouse(t)
@@ -219,6 +255,8 @@ func TestRoles(t *testing.T) {
 		{"start_task", map[string]any{"goal": "x", "run": false}, map[string]string{"viewer": forbidden, "operator": "", "admin": "", "agent": "", "other": "", "": forbidden}},
 		{"get_task", nil, map[string]string{"viewer": "", "operator": "", "admin": "", "agent": "", "other": "", "": forbidden}},
 		{"get_state", nil, map[string]string{"viewer": "", "operator": "", "admin": "", "agent": "", "other": "", "": forbidden}},
+		{"get_context", nil, map[string]string{"viewer": "", "operator": "", "admin": "", "agent": "", "other": "", "": forbidden}},
+		{"answer_task", map[string]any{"text": "x"}, map[string]string{"viewer": forbidden, "operator": "", "admin": "", "agent": "", "other": ""}},
 		{"add_message", map[string]any{"type": "observation", "content": "x"}, map[string]string{"viewer": forbidden, "operator": "", "admin": "", "agent": "", "other": ""}},
 		{"update_state", map[string]any{"values": map[string]any{"a": 1}}, map[string]string{"viewer": forbidden, "operator": "", "admin": "", "agent": "", "other": ""}},
 		{"cancel_task", nil, map[string]string{"viewer": forbidden, "operator": "", "admin": "", "agent": "", "other": forbidden}},
@@ -259,7 +297,7 @@ func TestOthersTasksAreHidden(t *testing.T) {
 	}
 	id := all.Items[0].ID
 	for tool, arguments := range map[string]map[string]any{
-		"get_task": {"wait_seconds": 1}, "get_state": {"wait_seconds": 1}, "add_message": {"type": "thought", "content": 1}, "update_state": {"values": map[string]any{"a": 1}}, "cancel_task": {},
+		"get_task": {"wait_seconds": 1}, "get_state": {"wait_seconds": 1}, "get_context": {}, "answer_task": {"text": "x"}, "add_message": {"type": "thought", "content": 1}, "update_state": {"values": map[string]any{"a": 1}}, "cancel_task": {},
 	} {
 		arguments["task_id"] = id
 		if got := h.call("agent", tool, arguments); !strings.Contains(got.refused, "not one that this token may see") {
