@@ -30,8 +30,9 @@ setup              | bot/slack bot/telegram i18n llm         | x/term cancelread
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown telemetry              | telegram-bot-api/v5 backoff/v5 displaywidth
 bot/slack          | bot bot/markdown telemetry              | slack-go/slack gorilla/websocket golang-lru/v2
-web                | tasks/contexts telemetry                | x/time
-web/api            | clip planner plainjson tasks tasks/contexts telemetry | huma/v2
+web                | tasks/contexts telemetry web/problem    | x/time
+web/api            | clip planner plainjson tasks tasks/contexts telemetry web/problem | huma/v2
+web/problem        |                                         |
 web/mcp            | bot plainjson planner tasks tasks/contexts telemetry | mcp-go jsonschema/v6 x/text
 alerts             | clip planner redact tasks tasks/contexts telemetry | standard-webhooks
 toolbox            | llm form tasks tools tools/client telemetry |

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"legwork/tasks/contexts"
+	"legwork/web/problem"
 )
 
 // door lets in who has a token.
@@ -49,7 +50,7 @@ func measured(h http.Handler) http.Handler {
 	one := route{method: http.MethodGet, Handler: h}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if contexts.Caller(r.Context()).Role.May(contexts.OpMetrics) == contexts.Never {
-			problem(w, codeForbidden, "This role does not read metrics; take a token of role viewer.")
+			problem.New(problem.Forbidden, "This role does not read metrics; take a token of role viewer.").Write(w)
 			return
 		}
 		one.serve(w, r)
@@ -68,7 +69,7 @@ func (d *door) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	w := to.(*writer)
 	w.token = one.Name
 	if err := d.origins.Check(r); err != nil {
-		problem(w, codeOrigin, "A page of another origin may not change anything here.")
+		problem.New(problem.Origin, "A page of another origin may not change anything here.").Write(w)
 		return
 	}
 	ctx, end := context.WithCancelCause(r.Context())
@@ -79,9 +80,9 @@ func (d *door) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		unauthorized(w, true, gone)
 	case err != nil:
 		w.Header().Set("Connection", "close")
-		tooMuch(w, codeStopping, time.Second, "legwork is stopping; try again when it is back.")
+		tooMuch(w, problem.Stopping, time.Second, "legwork is stopping; try again when it is back.")
 	case c == nil:
-		tooMuch(w, codeMany, later, fmt.Sprintf("There are too many requests with this token: more than http.rate of the config allows, or more than %d at once.", maxUnderWay))
+		tooMuch(w, problem.Many, later, fmt.Sprintf("There are too many requests with this token: more than http.rate of the config allows, or more than %d at once.", maxUnderWay))
 	default:
 		defer c.done()
 		p := one.Principal
@@ -134,15 +135,15 @@ func mounted(path string) string {
 // unread answers a request whose body could not be read.
 func unread(w http.ResponseWriter, err error) {
 	if tooBig := new(http.MaxBytesError); errors.As(err, &tooBig) {
-		problem(w, codeLarge, fmt.Sprintf("The body is too long; %d bytes are allowed.", maxBody))
+		problem.New(problem.Large, fmt.Sprintf("The body is too long; %d bytes are allowed.", maxBody)).Write(w)
 		return
 	}
 	w.Header().Set("Connection", "close")
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		problem(w, codeSlow, fmt.Sprintf("The body did not arrive within %s.", bodyTime))
+		problem.New(problem.Slow, fmt.Sprintf("The body did not arrive within %s.", bodyTime)).Write(w)
 		return
 	}
-	problem(w, codeMalformed, "The body did not arrive whole.")
+	problem.New(problem.Malformed, "The body did not arrive whole.").Write(w)
 }
 
 // knows reports that a request comes with a token that lets in.
@@ -180,7 +181,7 @@ const (
 func (d *door) turnAway(w http.ResponseWriter, r *http.Request, address fmt.Stringer, wrong string) {
 	shown := wrong != missing
 	if wait := d.strangers.attempt(address.String(), time.Now()); wait > 0 {
-		tooMuch(w, codeMany, wait, "There were too many requests without a valid token from this address.")
+		tooMuch(w, problem.Many, wait, "There were too many requests without a valid token from this address.")
 		return
 	}
 	if shown {
@@ -202,10 +203,11 @@ func unauthorized(w http.ResponseWriter, shown bool, detail string) {
 		challenge += `, error="invalid_token"`
 	}
 	w.Header().Set("WWW-Authenticate", challenge)
-	problem(w, codeUnauthorized, detail)
+	problem.New(problem.Unauthorized, detail).Write(w)
 }
 
-func tooMuch(w http.ResponseWriter, c code, wait time.Duration, detail string) {
-	w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
-	problem(w, c, detail)
+func tooMuch(w http.ResponseWriter, c problem.Code, wait time.Duration, detail string) {
+	p := problem.New(c, detail)
+	p.GetHeaders().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
+	p.Write(w)
 }

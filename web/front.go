@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"legwork/telemetry"
+	"legwork/web/problem"
 )
 
 // front is what all requests pass first and last: it gives them a number, turns
@@ -90,7 +91,7 @@ func (f front) guard(w *writer, r *http.Request, id string) {
 	if w.status != 0 {
 		panic(http.ErrAbortHandler) // so that half a reply is not taken for a whole one
 	}
-	problem(w, codeInternal, "")
+	problem.New(problem.Internal, "").Write(w)
 }
 
 func (f front) note(w *writer, r *http.Request, id string, begun time.Time) {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+
+	"legwork/web/problem"
 )
 
 // routes are what is open to all, by exact path.
@@ -26,7 +28,7 @@ type mount struct {
 func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	one, open := m.routes[r.URL.Path]
 	if !one.anyHost && !m.answers(r.Host) {
-		problem(w, codeHost, "Nothing is served here under the name that the request gives as its host. If others are to reach legwork under it, set http.public_url to it in the config.")
+		problem.New(problem.Host, "Nothing is served here under the name that the request gives as its host. If others are to reach legwork under it, set http.public_url to it in the config.").Write(w)
 		return
 	}
 	switch {
@@ -35,9 +37,9 @@ func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case m.door != nil && m.door.leads(r.URL.Path):
 		m.door.ServeHTTP(w, r)
 	case m.routes["/docs"].Handler != nil:
-		problem(w, codeNotFound, "There is nothing at this address; /docs lists all calls.")
+		problem.New(problem.NotFound, "There is nothing at this address; /docs lists all calls.").Write(w)
 	default:
-		problem(w, codeNotFound, "")
+		problem.New(problem.NotFound, "").Write(w)
 	}
 }
 
@@ -47,12 +49,7 @@ func (one route) serve(w http.ResponseWriter, r *http.Request) {
 		allow = "GET, HEAD"
 	}
 	if r.Method != one.method && (one.method != http.MethodGet || r.Method != http.MethodHead) {
-		w.Header().Set("Allow", allow)
-		if r.Method == http.MethodOptions {
-			w.WriteHeader(http.StatusNoContent)
-			return
-		}
-		problem(w, codeMethod, "")
+		problem.WriteMethod(w, r, allow)
 		return
 	}
 	routed(w, one.method+" "+r.URL.Path)

@@ -113,7 +113,9 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("address of no webhook_listen: got %q", none)
 	}
 	missing := `{"type":"urn:legwork:problem:not_found","title":"There is nothing here","status":404,"code":"not_found"}` + "\n"
-	refused := `{"type":"urn:legwork:problem:method_not_allowed","title":"Another method is needed","status":405,"code":"method_not_allowed"}` + "\n"
+	refused := func(allow string) string {
+		return `{"type":"urn:legwork:problem:method_not_allowed","title":"Another method is needed","status":405,"code":"method_not_allowed","detail":"This address takes ` + allow + `."}` + "\n"
+	}
 	for _, c := range []struct {
 		method, at, path string
 		status           int
@@ -121,7 +123,7 @@ func TestRoutes(t *testing.T) {
 	}{
 		{"GET", apart, "/healthz", 200, "ok"},
 		{"HEAD", apart, "/healthz", 200, ""},
-		{"POST", apart, "/healthz", 405, refused},
+		{"POST", apart, "/healthz", 405, refused("GET, HEAD")},
 		{"GET", apart, "/readyz", 200, `{"status":"ready","parts":{}}` + "\n"},
 		{"POST", apart, "/telegram/webhook", 404, missing},
 		{"GET", apart, "/", 404, missing},
@@ -134,9 +136,9 @@ func TestRoutes(t *testing.T) {
 		{"POST", exposed, "/slack/events", 200, "/slack/events got 5 bytes"},
 		{"POST", exposed, "/slack/commands", 404, missing},
 		{"POST", exposed, "/telegram/webhook/x", 404, missing},
-		{"GET", exposed, "/telegram/webhook", 405, refused},
+		{"GET", exposed, "/telegram/webhook", 405, refused("POST")},
 		{"HEAD", exposed, "/telegram/webhook", 405, ""},
-		{"DELETE", exposed, "/telegram/webhook", 405, refused},
+		{"DELETE", exposed, "/telegram/webhook", 405, refused("POST")},
 		{"POST", both, "/telegram/webhook", 200, "/telegram/webhook got 5 bytes"},
 		{"GET", both, "/healthz", 200, "ok"},
 	} {

@@ -14,6 +14,7 @@ import (
 
 	"legwork/tasks/contexts"
 	"legwork/telemetry"
+	"legwork/web/problem"
 )
 
 // Config says what to serve.
@@ -117,7 +118,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		a.unrouted(w, r, h)
 		return
 	}
-	for _, check := range []func(http.ResponseWriter, *http.Request) *ProblemError{checkQuery, checkBody} {
+	for _, check := range []func(http.ResponseWriter, *http.Request) *problem.Error{checkQuery, checkBody} {
 		if p := check(w, r); p != nil {
 			p.Write(w)
 			return

@@ -10,6 +10,7 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/contexts"
+	"legwork/web/problem"
 )
 
 // Decision is the body that decides about an approval.
@@ -67,6 +68,6 @@ func (c *calls) registerApprovals(h huma.API) {
 		summary: "Decide", does: contexts.OpDecide,
 		text: "One decision each: who comes second gets a conflict. `comment` is the answer to a question, or why not; `value` holds the fields of a form; " +
 			"`scope` is how far a yes to calls goes: this `call`, or the same tools in this `task`; `version` decides about a review only while the shared state has that version (`details.version`).",
-		problems: []code{codeConflict, codePrecondition}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),
+		problems: []problem.Code{problem.Conflict, problem.Precondition}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),
 	}, c.decide)
 }

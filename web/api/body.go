@@ -15,6 +15,7 @@ import (
 
 	"legwork/clip"
 	"legwork/plainjson"
+	"legwork/web/problem"
 )
 
 // maxBody is how many bytes a body may have.
@@ -24,7 +25,7 @@ const mergePatch = "application/merge-patch+json"
 
 // checkBody reads the body of a request, so that the calls get only JSON that
 // every program reads alike.
-func checkBody(w http.ResponseWriter, r *http.Request) *ProblemError {
+func checkBody(w http.ResponseWriter, r *http.Request) *problem.Error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
 	}
@@ -37,39 +38,39 @@ func checkBody(w http.ResponseWriter, r *http.Request) *ProblemError {
 		return p
 	}
 	if err := checkJSON(raw); err != nil {
-		p := problem(codeMalformed, "The body is no JSON that every program reads alike.")
-		p.Errors = []Wrong{{Location: "body", Message: err.Error()}}
+		p := problem.New(problem.Malformed, "The body is no JSON that every program reads alike.")
+		p.Errors = []problem.Wrong{{Location: "body", Message: err.Error()}}
 		return p
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
 	return nil
 }
 
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *ProblemError) {
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem.Error) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var large *http.MaxBytesError
 	var slow net.Error
 	switch {
 	case errors.As(err, &large):
-		return nil, problem(codeLarge, fmt.Sprintf("A body has at most %d bytes.", maxBody))
+		return nil, problem.New(problem.Large, fmt.Sprintf("A body has at most %d bytes.", maxBody))
 	case errors.As(err, &slow) && slow.Timeout():
-		return nil, problem(codeSlow, "The body did not come in time.")
+		return nil, problem.New(problem.Slow, "The body did not come in time.")
 	case err != nil:
-		return nil, problem(codeMalformed, "The body ended before it was whole.")
+		return nil, problem.New(problem.Malformed, "The body ended before it was whole.")
 	}
 	return raw, nil
 }
 
 // checkMedia refuses bodies that do not say that they are JSON; none at all is
 // taken for it.
-func checkMedia(w http.ResponseWriter, r *http.Request) *ProblemError {
+func checkMedia(w http.ResponseWriter, r *http.Request) *problem.Error {
 	allowed := []string{"application/json"}
 	if r.Method == http.MethodPatch {
 		allowed = append(allowed, mergePatch)
 	}
-	unsupported := func(detail string) *ProblemError {
+	unsupported := func(detail string) *problem.Error {
 		w.Header().Set("Accept", strings.Join(allowed, ", "))
-		return problem(codeMedia, detail)
+		return problem.New(problem.Media, detail)
 	}
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return unsupported("Bodies are taken without Content-Encoding.")

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"legwork/tasks/contexts"
+	"legwork/web/problem"
 )
 
 // NewMessage is the body that adds to a context.
@@ -114,6 +115,6 @@ func (c *calls) registerContext(h huma.API) {
 		summary: "Add to the context", does: contexts.OpAdd,
 		text: "The next decision sees it. The sender comes from the token. `human_input` of a person is guidance: a decision under way is made anew with it. Everything else is data.",
 		also: []reply{{status: http.StatusOK, text: "The idempotency key was used before for the same request: that message.", bodied: true, headers: replayed}}, headers: replayed,
-		problems: []code{codeConflict, codeKeyReused}, body: NewMessage{Type: "observation", Content: json.RawMessage(`{"text":"Two of the three sources agree."}`)}, answer: exampleMessage(),
+		problems: []problem.Code{problem.Conflict, problem.KeyReused}, body: NewMessage{Type: "observation", Content: json.RawMessage(`{"text":"Two of the three sources agree."}`)}, answer: exampleMessage(),
 	}, c.add)
 }

@@ -4,6 +4,8 @@ import (
 	"embed"
 	"net/http"
 	"strconv"
+
+	"legwork/web/problem"
 )
 
 // page tells the document to people. It is made of the document by the tests of
@@ -19,18 +21,17 @@ func (a *API) Docs() http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-cache")
 		if r.URL.Path != "/openapi.json" && r.URL.Path != "/docs" {
-			problem(codeNotFound, "There is no page at this address; /docs is one.").Write(w)
+			problem.New(problem.NotFound, "There is no page at this address; /docs is one.").Write(w)
 			return
 		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			h.Set("Allow", "GET, HEAD")
-			problem(codeMethod, "This address takes GET, HEAD.").Write(w)
+			problem.WriteMethod(w, r, "GET, HEAD")
 			return
 		}
 		body, kind, err := a.page(r.URL.Path)
 		if err != nil {
 			a.calls.Log.ErrorContext(r.Context(), "the document of the API cannot be written", "cause", err)
-			problem(codeInternal, "The log says more.").Write(w)
+			problem.New(problem.Internal, "The log says more.").Write(w)
 			return
 		}
 		h.Set("Content-Type", kind)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"legwork/web/problem"
 )
 
 // document is the OpenAPI document without its calls.
@@ -43,7 +45,7 @@ func hasParameter(path string) bool { return strings.Contains(path, "{") }
 
 // problemResponse refers to the response that tells a problem of one of the codes.
 // Calls share them.
-func problemResponse(shared *huma.Components, codes []code) *huma.Response {
+func problemResponse(shared *huma.Components, codes []problem.Code) *huma.Response {
 	slices.Sort(codes)
 	codes = slices.Compact(codes)
 	var names []string
@@ -61,24 +63,24 @@ func problemResponse(shared *huma.Components, codes []code) *huma.Response {
 }
 
 // problems is a response that tells a problem, with an example of each code.
-func problems(codes []code) *huma.Response {
+func problems(codes []problem.Code) *huma.Response {
 	media := &huma.MediaType{Schema: &huma.Schema{Ref: "#/components/schemas/Problem"}, Examples: map[string]*huma.Example{}}
 	var titles []string
 	r := &huma.Response{Content: map[string]*huma.MediaType{"application/problem+json": media}}
 	for _, one := range codes {
-		p := problem(one, "")
+		p := problem.New(one, "")
 		titles = append(titles, p.Title)
-		if one == codeInvalid {
-			p.Errors = []Wrong{{Location: "body.goal", Message: "expected length >= 1"}}
+		if one == problem.Invalid {
+			p.Errors = []problem.Wrong{{Location: "body.goal", Message: "expected length >= 1"}}
 		}
 		switch one {
-		case codeMedia:
+		case problem.Media:
 			header(r, "Accept", "Content types that are taken.")
-		case codePrecondition:
+		case problem.Precondition:
 			header(r, "ETag", "The version that the state has now.")
 		}
 		media.Examples[string(one)] = &huma.Example{Value: p}
-		for name := range p.header {
+		for name := range p.GetHeaders() {
 			header(r, name, "Seconds after which it may be otherwise.")
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"legwork/web/problem"
 )
 
 // exact refuses fields whose names differ from those of the document in case
@@ -33,20 +35,20 @@ func exact(d *huma.OpenAPI) func(huma.Context, func(huma.Context)) {
 
 // inexact lists the fields of an object and of those in it that are not of its
 // schema.
-func inexact(all huma.Registry, s *huma.Schema, raw []byte, at string) []Wrong {
+func inexact(all huma.Registry, s *huma.Schema, raw []byte, at string) []problem.Wrong {
 	s = resolved(all, s)
 	fields, ok := object(raw)
 	if !ok || s.AdditionalProperties != false {
 		return nil
 	}
-	var wrong []Wrong
+	var wrong []problem.Wrong
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		field, known := s.Properties[name]
 		switch {
 		case !known:
-			wrong = append(wrong, Wrong{Location: at + "." + name, Message: "unexpected property; " + allowed(slices.Sorted(maps.Keys(s.Properties)))})
+			wrong = append(wrong, problem.Wrong{Location: at + "." + name, Message: "unexpected property; " + allowed(slices.Sorted(maps.Keys(s.Properties)))})
 		case string(fields[name]) == "null" && resolved(all, field).Type != "" && !field.Nullable:
-			wrong = append(wrong, Wrong{Location: at + "." + name, Message: "expected " + resolved(all, field).Type + ", not null; leave it out"})
+			wrong = append(wrong, problem.Wrong{Location: at + "." + name, Message: "expected " + resolved(all, field).Type + ", not null; leave it out"})
 		default:
 			wrong = append(wrong, inexact(all, field, fields[name], at+"."+name)...)
 		}

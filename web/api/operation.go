@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"legwork/tasks/contexts"
+	"legwork/web/problem"
 )
 
 // operation is what the document says of a call.
@@ -24,9 +25,9 @@ type operation struct {
 	tag          string
 	status       int // of success; 0: 200
 	also         []reply
-	problems     []code // beside those that follow from its method and path
-	body         any    // an example
-	answer       any    // an example
+	problems     []problem.Code // beside those that follow from its method and path
+	body         any            // an example
+	answer       any            // an example
 	headers      map[string]string
 	waits        bool // with the header Prefer
 }
@@ -94,17 +95,17 @@ func roles(op contexts.Op) string {
 }
 
 // statuses are all problems that the call can answer with, by status.
-func (o operation) statuses() map[int][]code {
-	all := append([]code{codeUnauthorized, codeForbidden, codeHost, codeInvalid, codeMany, codeInternal, codeStopping}, o.problems...)
+func (o operation) statuses() map[int][]problem.Code {
+	all := append([]problem.Code{problem.Unauthorized, problem.Forbidden, problem.Host, problem.Invalid, problem.Many, problem.Internal, problem.Stopping}, o.problems...)
 	if len(o.path) > len("/v1/") && hasParameter(o.path) {
-		all = append(all, codeNotFound, codeDamaged)
+		all = append(all, problem.NotFound, problem.Damaged)
 	}
 	if o.method != http.MethodGet {
-		all = append(all, codeOrigin, codeMalformed, codeSlow, codeLarge, codeMedia, codeFull)
+		all = append(all, problem.Origin, problem.Malformed, problem.Slow, problem.Large, problem.Media, problem.Full)
 	}
-	by := map[int][]code{}
+	by := map[int][]problem.Code{}
 	for _, one := range all {
-		status := kinds()[one].status
+		status := one.Status()
 		by[status] = append(by[status], one)
 	}
 	return by
@@ -116,7 +117,7 @@ func (c *calls) permitted(does contexts.Op) func(huma.Context, func(huma.Context
 	return func(ctx huma.Context, next func(huma.Context)) {
 		if err := contexts.Caller(ctx.Context()).Allowed(does); does != "" && err != nil {
 			_, w := humago.Unwrap(ctx)
-			problem(codeForbidden, contexts.Sentence(err)).Write(w)
+			problem.New(problem.Forbidden, contexts.Sentence(err)).Write(w)
 			return
 		}
 		next(ctx)

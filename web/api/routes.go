@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
+
+	"legwork/web/problem"
 )
 
 // clean reports whether a path is as it is documented; the mux would redirect
@@ -19,16 +21,11 @@ func (a *API) unrouted(w http.ResponseWriter, r *http.Request, mux http.Handler)
 		mux.ServeHTTP(probe, r)
 	}
 	allow := probe.header.Get("Allow")
-	switch {
-	case allow == "":
-		problem(codeNotFound, "There is no call at this address; /docs lists all of them.").Write(w)
-	case r.Method == http.MethodOptions:
-		w.Header().Set("Allow", allow)
-		w.WriteHeader(http.StatusNoContent)
-	default:
-		w.Header().Set("Allow", allow)
-		problem(codeMethod, "This address takes "+allow+".").Write(w)
+	if allow == "" {
+		problem.New(problem.NotFound, "There is no call at this address; /docs lists all of them.").Write(w)
+		return
 	}
+	problem.WriteMethod(w, r, allow)
 }
 
 // headers keeps the headers of a reply and nothing else.
@@ -44,10 +41,10 @@ func (h *headers) Write(b []byte) (int, error) { return len(b), nil }
 func (h *headers) WriteHeader(int) {}
 
 // checkQuery refuses what would be read one way by some and another by others.
-func checkQuery(_ http.ResponseWriter, r *http.Request) *ProblemError {
+func checkQuery(_ http.ResponseWriter, r *http.Request) *problem.Error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return problem(codeInvalid, "The query of the address cannot be read: write it as name=value&name=value with percent encoding.")
+		return problem.New(problem.Invalid, "The query of the address cannot be read: write it as name=value&name=value with percent encoding.")
 	}
 	for name, values := range query {
 		if len(values) > 1 {

@@ -1,26 +1,27 @@
 package api
 
 import (
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"legwork/tasks/contexts"
+	"legwork/web/problem"
 )
 
 // schemaName names the schema of a type, as programs call it.
 func schemaName(t reflect.Type, hint string) string {
-	name := huma.DefaultSchemaNamer(t, hint)
-	return strings.NewReplacer("Listed", "TaskSummary", "Shared", "State", "Content", "ContentPart", "ProblemError", "Problem", "Wrong", "ProblemDetail").Replace(name)
+	if t == reflect.TypeFor[problem.Error]() {
+		return "Problem"
+	}
+	return strings.NewReplacer("Listed", "TaskSummary", "Shared", "State", "Content", "ContentPart", "Wrong", "ProblemDetail").Replace(huma.DefaultSchemaNamer(t, hint))
 }
 
 // complete finishes the document when all calls are registered.
 func complete(d *huma.OpenAPI) {
 	all := d.Components.Schemas
-	for _, t := range []reflect.Type{reflect.TypeFor[ProblemError](), reflect.TypeFor[contexts.FeedMessage](), reflect.TypeFor[Lost]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[problem.Error](), reflect.TypeFor[contexts.FeedMessage](), reflect.TypeFor[Lost]()} {
 		all.Schema(t, true, "")
 	}
 	delete(all.Map(), "ErrorModel")
@@ -67,7 +68,7 @@ func finish(name string, s *huma.Schema) {
 			p.Nullable = false
 		}
 		if name == "Problem" && field == "code" {
-			for _, one := range slices.Sorted(maps.Keys(kinds())) {
+			for _, one := range problem.Codes() {
 				p.Enum = append(p.Enum, one)
 			}
 		}

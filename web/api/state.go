@@ -12,6 +12,7 @@ import (
 
 	"legwork/tasks"
 	"legwork/tasks/contexts"
+	"legwork/web/problem"
 )
 
 type (
@@ -128,8 +129,8 @@ func (c *calls) patch(ctx context.Context, in *patchRequest) (*mergeReply, error
 			return nil, lost(now.Version)
 		}
 		out, err := c.mergeIf(ctx, in.id(), etag(now.Version), patched(now.Values, in.Body))
-		var lost *ProblemError
-		if !errors.As(err, &lost) || lost.Code != codePrecondition || ctx.Err() != nil {
+		var lost *problem.Error
+		if !errors.As(err, &lost) || lost.Code != problem.Precondition || ctx.Err() != nil {
 			return out, err
 		}
 	}
@@ -169,10 +170,10 @@ func (c *calls) mergeIf(ctx context.Context, id tasks.ID, ifMatch string, values
 }
 
 // lost says that the shared state has another version than was expected.
-func lost(version int) *ProblemError {
-	p := problem(codePrecondition, "Read the state again, and decide anew: it has another version now.")
+func lost(version int) *problem.Error {
+	p := problem.New(problem.Precondition, "Read the state again, and decide anew: it has another version now.")
 	p.Version = &version
-	p.header.Set("ETag", etag(version))
+	p.GetHeaders().Set("ETag", etag(version))
 	return p
 }
 
@@ -231,7 +232,7 @@ func (c *calls) registerState(h huma.API) {
 		summary: "Set keys of the shared state", does: contexts.OpMerge, headers: tag,
 		text: "Sets the keys of the body and leaves all others as they are; a null deletes a key. With If-Match only when the state has that version. " +
 			"Setting `status` to `NEEDS_HUMAN_REVIEW` makes the task wait for a person, who is alerted; while it waits, agents cannot change `status`.",
-		problems: []code{codeConflict, codePrecondition}, answer: exampleState(),
+		problems: []problem.Code{problem.Conflict, problem.Precondition}, answer: exampleState(),
 		body: map[string]any{"sources": []string{"RFC 9110", "RFC 9457"}, "status": "NEEDS_HUMAN_REVIEW"},
 	}
 	register(c, h, merge, c.merge)

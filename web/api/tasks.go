@@ -10,6 +10,7 @@ import (
 	"legwork/failpoint"
 	"legwork/tasks"
 	"legwork/tasks/contexts"
+	"legwork/web/problem"
 )
 
 // NewTask is the body that starts a task.
@@ -215,7 +216,7 @@ func (c *calls) registerTasks(h huma.API) {
 		text: "Legwork plans it, works on it with the groups that the token may use, and answers. With `run: false` it makes a shared context instead, " +
 			"on which agents from outside work until one of them hands in the answer.\n\nA request with an idempotency key can be sent again without starting a second task.",
 		does: contexts.OpStart, also: []reply{again}, headers: startHeaders,
-		problems: []code{codeKeyReused}, body: exampleNewTask(), answer: exampleTask(),
+		problems: []problem.Code{problem.KeyReused}, body: exampleNewTask(), answer: exampleTask(),
 	}, c.start)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks", id: "listTasks", tag: "tasks",
@@ -230,17 +231,17 @@ func (c *calls) registerTasks(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/answer", id: "answerTask", tag: "tasks",
 		summary: "Hand in the answer", text: "Ends a task that agents from outside work on (`run: false`).", does: contexts.OpAnswer,
-		problems: []code{codeConflict}, body: Answer{Text: "Three reviews agree; the draft is in the shared state."}, answer: exampleTask(),
+		problems: []problem.Code{problem.Conflict}, body: Answer{Text: "Three reviews agree; the draft is in the shared state."}, answer: exampleTask(),
 	}, c.answer)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/cancel", id: "cancelTask", tag: "tasks",
 		summary: "Stop a task", text: "What was found until then is told by its answer. One that was stopped already stays so; one that is done or failed is a conflict.",
-		does: contexts.OpCancel, problems: []code{codeConflict}, answer: exampleTask(),
+		does: contexts.OpCancel, problems: []problem.Code{problem.Conflict}, answer: exampleTask(),
 	}, c.cancel)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/retry", id: "retryTask", tag: "tasks", status: http.StatusCreated,
 		summary: "Start a task anew", text: "Starts a new task with the goal of one that is over.",
 		does: contexts.OpRetry, also: []reply{again}, headers: startHeaders,
-		problems: []code{codeConflict, codeKeyReused}, body: Retry{IdempotencyKey: "again-1"}, answer: exampleTask(),
+		problems: []problem.Code{problem.Conflict, problem.KeyReused}, body: Retry{IdempotencyKey: "again-1"}, answer: exampleTask(),
 	}, c.retry)
 }
