@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"time"
 
 	"legwork/tasks"
@@ -18,12 +19,13 @@ func (c *courier) chats(ctx context.Context, fails int, list []tasks.Delivery) r
 			news = append(news, n)
 		}
 	}
+	var r round
 	if len(news) > 0 && c.config.Load().Chat {
 		if err := c.Tell(ctx, news); err != nil {
 			return c.unheard(ctx, fails+1, list, err)
 		}
+		r.wait = c.Pace.Chat
 	}
-	r := round{wait: c.Pace.Chat}
 	for _, d := range list {
 		r.wait = max(r.wait, c.tried(ctx, d, time.Time{}))
 	}
@@ -47,13 +49,17 @@ func (c *courier) unheard(ctx context.Context, fails int, list []tasks.Delivery,
 	if ctx.Err() != nil {
 		return round{fails: fails}
 	}
-	c.Log.WarnContext(ctx, "no admin could be told; it is tried again", "alerts", len(list), "cause", err)
+	level := slog.LevelWarn
+	if fails > 1 {
+		level = slog.LevelDebug
+	}
+	c.Log.Log(ctx, level, "no admin could be told; it is tried again", "alerts", len(list), "cause", err)
 	for _, d := range list {
 		if c.Now().Sub(d.At) > c.Pace.GiveUp && fails >= fewestTries {
 			c.tried(ctx, d, time.Time{})
 		}
 	}
-	return round{fails: fails, wait: spread(c.Pace.backoff(fails - 1))}
+	return round{fails: fails, wait: spread(min(c.Pace.backoff(fails-1), c.Pace.Rest))}
 }
 
 // newsOf is what admins read of a delivery.

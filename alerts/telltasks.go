@@ -26,18 +26,28 @@ func (w *watch) tellFailed(ctx context.Context, row tasks.Row, why string) error
 	return w.tellTask(ctx, row, TaskFailed, string(row.Task), "Task %s failed.", why, skip)
 }
 
+// tellReview tells that a task needs a review, which the event seq has asked for.
+func (w *watch) tellReview(ctx context.Context, row tasks.Row, seq int) error {
+	asked, err := w.Store.Event(ctx, row.Task, seq)
+	if err == nil && w.read.told(asked.At, 0) {
+		return nil
+	}
+	return w.tellTask(ctx, row, TaskReview, fmt.Sprintf("%s-%d", row.Task, seq), "Task %s needs a review by a person.", "", "")
+}
+
 // tellWaiting tells of tasks that have waited for too long.
 func (w *watch) tellWaiting(ctx context.Context) (idle time.Duration, err error) {
 	idle = time.Hour
-	after := w.config.Load().After
+	after, now := w.config.Load().After, w.read.At
 	if after == 0 {
+		w.read.Waited, w.read.After = now, 0
 		return idle, nil
 	}
 	for id, is := range w.waiting {
 		if is.told {
 			continue
 		}
-		if left := is.since.Add(after).Sub(w.Now()); left > 0 {
+		if left := is.since.Add(after).Sub(now); left > 0 {
 			idle = min(idle, left)
 			continue
 		}
@@ -51,6 +61,7 @@ func (w *watch) tellWaiting(ctx context.Context) (idle time.Duration, err error)
 		is.told = true
 		w.waiting[id] = is
 	}
+	w.read.Waited, w.read.After = now, after
 	return idle, nil
 }
 
@@ -67,7 +78,7 @@ func (w *watch) tellTask(ctx context.Context, row tasks.Row, kind, id, summary, 
 	if row.Waits {
 		t.Since = &contexts.Time{Time: row.Since}
 	}
-	w.told = true
+	w.told, w.settle = true, w.Now().Add(lag)
 	return w.queue(ctx, w.deliveries(occasion{
 		kind: kind, id: id, task: row.Task, skip: skip, data: Data{Summary: fmt.Sprintf(summary, row.Task), Task: object(t)},
 	}))

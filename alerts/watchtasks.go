@@ -35,6 +35,15 @@ const statusAnswering = "answering"
 type place struct {
 	Cursor uint64    `json:"cursor"`
 	At     time.Time `json:"at"`
+	// Waited is until when everything was told that had waited for longer than After.
+	Waited time.Time     `json:"waited,omitzero"`
+	After  time.Duration `json:"after,omitempty"`
+}
+
+// told reports that what began at that time was told once it was that old: the
+// store itself knows only for two days what it has queued.
+func (p place) told(since time.Time, old time.Duration) bool {
+	return !since.Add(old + lag).After(p.Waited)
 }
 
 // watch follows the tasks. Only watchTasks touches it.
@@ -44,6 +53,9 @@ type watch struct {
 	kept    place
 	waiting map[tasks.ID]wait
 	told    bool // of something, since the last time that it was stored how far was read
+	// settle is when to store that once more: by then place.told knows of what was
+	// told last. Zero: it does.
+	settle time.Time
 }
 
 // wait is a task that waits for a person.
@@ -74,7 +86,9 @@ func (a *Alerts) watchTasks(ctx context.Context) {
 		timer := time.NewTimer(idle)
 		select {
 		case <-ctx.Done():
-			w.keep(ctx)
+			if w.read.Cursor != w.kept.Cursor || !w.settle.IsZero() {
+				w.keep(ctx)
+			}
 			timer.Stop()
 			return
 		case <-timer.C:
@@ -99,7 +113,7 @@ func (w *watch) begin(ctx context.Context, begun *bool) error {
 		if err != nil {
 			return fmt.Errorf("reading the newest event: %w", err)
 		}
-		w.read = place{newest, w.Now()}
+		w.read = place{Cursor: newest, At: w.Now()}
 	}
 	if err := w.findWaiting(ctx); err != nil {
 		return err
@@ -142,10 +156,18 @@ func (w *watch) look(ctx context.Context) (idle time.Duration, err error) {
 			return 0, err
 		}
 	}
-	if idle, err = w.tellWaiting(ctx); err == nil && (w.told || w.read.At.Sub(w.kept.At) >= keepEvery) {
+	if idle, err = w.tellWaiting(ctx); err != nil {
+		return 0, err
+	}
+	now := w.read.At
+	settled := !w.settle.IsZero() && !now.Before(w.settle)
+	if w.told || settled || w.read.Cursor != w.kept.Cursor && now.Sub(w.kept.At) >= keepEvery {
 		w.keep(ctx)
 	}
-	return idle, err
+	if !w.settle.IsZero() {
+		idle = min(idle, max(w.settle.Sub(now), storeWait))
+	}
+	return idle, nil
 }
 
 // readOn reads one page of events.
@@ -159,7 +181,7 @@ func (w *watch) readOn(ctx context.Context) (more bool, err error) {
 		if err := w.catchUp(ctx); err != nil {
 			return false, err
 		}
-		w.read = place{newest, now}
+		w.read.Cursor, w.read.At = newest, now
 		return false, nil
 	}
 	seen := map[tasks.ID]bool{}
@@ -226,9 +248,9 @@ func (w *watch) consider(ctx context.Context, row tasks.Row) error {
 	if err != nil || !row.Waits {
 		return nil //nolint:nilerr // a task that cannot be read is told of elsewhere
 	}
-	is := wait{since: row.Since, told: was.told && was.since.Equal(row.Since)}
+	is := wait{since: row.Since, told: was.told && was.since.Equal(row.Since) || w.read.After > 0 && w.read.told(row.Since, w.read.After)}
 	if is.review = s.Review; is.review != 0 && is.review != was.review {
-		err = w.tellTask(ctx, row, TaskReview, fmt.Sprintf("%s-%d", row.Task, s.Review), "Task %s needs a review by a person.", "", "")
+		err = w.tellReview(ctx, row, s.Review)
 	}
 	if err == nil {
 		w.waiting[row.Task] = is
@@ -238,7 +260,7 @@ func (w *watch) consider(ctx context.Context, row tasks.Row) error {
 
 // keep stores how far the events were read.
 func (w *watch) keep(ctx context.Context) {
-	if w.read.Cursor == w.kept.Cursor && !w.kept.At.IsZero() || w.read.At.IsZero() {
+	if w.read.At.IsZero() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
@@ -248,6 +270,9 @@ func (w *watch) keep(ctx context.Context) {
 		return
 	}
 	w.kept, w.told = w.read, false
+	if !w.read.Waited.Before(w.settle) {
+		w.settle = time.Time{}
+	}
 }
 
 // pause waits, less when ctx ends.

@@ -44,6 +44,7 @@ type world struct {
 	log     *journal
 	gap     atomic.Bool   // the feed has lost what was not read yet
 	ago     time.Duration // since what happens has happened
+	ahead   atomic.Int64  // of the wall clock are the clocks of the alerts and the store
 
 	mu      sync.Mutex
 	told    [][]tasks.News
@@ -80,7 +81,7 @@ func newWorld(t *testing.T, c alerts.Config) *world {
 	}
 	w.options = alerts.Options{
 		Tell: w.tell, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Now: time.Now, Pace: hurried(), Config: c, Hide: redact.New([]string{"hidden-from-everybody"}),
+		Now: w.now, Pace: hurried(), Config: c, Hide: redact.New([]string{"hidden-from-everybody"}),
 		Task: func(ctx context.Context, id tasks.ID) (contexts.Task, error) {
 			inbox := tasks.NewInbox(tasks.InboxConfig{Store: w.store, Texts: texts, Chats: tasks.Chats{}, Log: w.options.Log, Now: time.Now})
 			return contexts.New(contexts.Config{Store: w.store, Inbox: inbox, Now: time.Now}).Get(ctx, contexts.Principal{Role: contexts.RoleAdmin, Chats: []string{"*"}}, id)
@@ -98,10 +99,12 @@ func newWorld(t *testing.T, c alerts.Config) *world {
 	return w
 }
 
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
 func (w *world) open() {
 	w.Helper()
 	var err error
-	if w.store, err = bolt.Open(w.Context(), w.dir, bolt.Options{}); err != nil {
+	if w.store, err = bolt.Open(w.Context(), w.dir, bolt.Options{Now: w.now}); err != nil {
 		w.Fatalf("opening the store: %v", err)
 	}
 }
@@ -190,7 +193,7 @@ func (w *world) until(what string, so func() bool) {
 func (w *world) opens(goal string, change func(*planner.Opening)) tasks.ID {
 	w.Helper()
 	w.opened++
-	at := time.Now().Add(-w.ago)
+	at := w.now().Add(-w.ago)
 	id := tasks.NewID(at)
 	chat := bot.Chat{Platform: "api", ID: "ops", Thread: string(id), Private: true}
 	opening := &planner.Opening{
@@ -218,7 +221,7 @@ func (w *world) append(id tasks.ID, e planner.Event) {
 
 // nothingLeft reports that nothing waits to be delivered.
 func (w *world) nothingLeft() bool {
-	due, next, err := w.store.Outgoing(w.Context(), time.Now(), 10)
+	due, next, err := w.store.Outgoing(w.Context(), w.now(), 10)
 	return err == nil && len(due) == 0 && next.IsZero()
 }
 
