@@ -7,6 +7,7 @@ package contexts
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -83,6 +84,16 @@ var (
 	ErrBusy         = errors.New("there is too much to do; try again later")
 	ErrKeyReused    = errors.New("the idempotency key was used for another request")
 )
+
+// PreconditionError is ErrPrecondition with the version that the shared state has.
+type PreconditionError struct{ Version int }
+
+func (e *PreconditionError) Error() string {
+	return fmt.Sprintf("%v: it has version %d now", ErrPrecondition, e.Version)
+}
+
+// Is implements errors.Is.
+func (*PreconditionError) Is(target error) bool { return target == ErrPrecondition }
 
 // missingError is ErrNotFound of something within a task, or of an approval.
 type missingError string

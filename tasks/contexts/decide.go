@@ -22,7 +22,8 @@ type Decision struct {
 const errNoApproval = missingError("no such approval, or not one that this token may see")
 
 // Decide decides about an approval. ErrForbidden for agents and viewers, and for
-// operators where only an admin may; ErrConflict when it was decided already; ErrPrecondition.
+// operators where only an admin may; ErrConflict when it was decided already;
+// *PreconditionError when the shared state has another version than the decision.
 func (s *Service) Decide(ctx context.Context, p Principal, approval string, d Decision) (Task, error) {
 	if err := p.Allowed(OpDecide); err != nil {
 		return Task{}, err
@@ -58,7 +59,11 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 	case errors.Is(err, tasks.ErrAdminNeeded):
 		return Task{}, fmt.Errorf("%w: %w", ErrForbidden, err)
 	case errors.Is(err, tasks.ErrOutdated):
-		return Task{}, fmt.Errorf("%w: %w", ErrPrecondition, err)
+		state, err := s.state(ctx, id)
+		if err != nil {
+			return Task{}, err
+		}
+		return Task{}, &PreconditionError{state.Version}
 	case errors.Is(err, tasks.ErrRefused):
 		return Task{}, s.undecided(ctx, id, ask)
 	}

@@ -128,7 +128,7 @@ func sets(e planner.Event, key string) bool {
 }
 
 // Merge sets keys of the shared state, a null deletes one. With match, which may
-// be nil, only when the state has that version: ErrPrecondition. What changes
+// be nil, only when the state has that version: *PreconditionError. What changes
 // nothing makes no new version. *InvalidError, ErrConflict, ErrForbidden.
 func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *int, values map[string]json.RawMessage) (Shared, error) {
 	if err := p.Allowed(OpMerge); err != nil {
@@ -145,7 +145,7 @@ func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *in
 	err = s.Inbox.Change(ctx, id, func(state planner.State) ([]planner.Event, error) {
 		before = state
 		if match != nil && *match != state.Version {
-			return nil, fmt.Errorf("%w: it has version %d now", ErrPrecondition, state.Version)
+			return nil, &PreconditionError{state.Version}
 		}
 		fresh, err := s.fresh(ctx, id, state, values)
 		if err != nil || len(fresh) == 0 {

@@ -50,6 +50,14 @@ func readTags(name, header string) (tags, error) {
 	return t, nil
 }
 
+// ifMatch reads an If-Match header; one that is not there is for all versions.
+func ifMatch(header string) (tags, error) {
+	if header == "" {
+		return tags{any: true}, nil
+	}
+	return readTags("If-Match", header)
+}
+
 // strong reports whether a version matches by the strong comparison of RFC 9110,
 // which a weak tag never does.
 func (t tags) strong(version int) bool { return t.any || slices.Contains(t.list, etag(version)) }

@@ -19,6 +19,14 @@ func invalid(location, message string) *problem.Error {
 	return p
 }
 
+// lost says that the shared state has another version than was expected.
+func lost(version int) *problem.Error {
+	p := problem.New(problem.Precondition, "Read the state again, and decide anew: it has another version now.")
+	p.Version = &version
+	p.GetHeaders().Set("ETag", etag(version))
+	return p
+}
+
 // asProblem makes a problem of what huma itself has to say. What was sent is not sent
 // back: it may be secret, and it may be large.
 func (c *calls) asProblem(ctx huma.Context, status string, v any) (any, error) {
@@ -53,6 +61,7 @@ func (c *calls) asProblem(ctx huma.Context, status string, v any) (any, error) {
 // Fields that it names are of the body, or of the query where there is no body.
 func (c *calls) failed(ctx context.Context, method string, err error) error {
 	var wrong *contexts.InvalidError
+	var outdated *contexts.PreconditionError
 	var done *problem.Error
 	switch {
 	case errors.As(err, &done):
@@ -67,8 +76,8 @@ func (c *calls) failed(ctx context.Context, method string, err error) error {
 		return problem.New(problem.Forbidden, contexts.Sentence(err))
 	case errors.Is(err, contexts.ErrKeyReused):
 		return problem.New(problem.KeyReused, "Send another key, or the request that it was used for.")
-	case errors.Is(err, contexts.ErrPrecondition):
-		return problem.New(problem.Precondition, "Read it again, and decide anew.")
+	case errors.As(err, &outdated):
+		return lost(outdated.Version)
 	case errors.Is(err, contexts.ErrConflict), errors.Is(err, tasks.ErrRefused), errors.Is(err, tasks.ErrConflict):
 		return problem.New(problem.Conflict, contexts.Sentence(err))
 	case errors.Is(err, contexts.ErrBusy):

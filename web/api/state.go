@@ -106,17 +106,32 @@ func only(s contexts.Shared, keys []string) contexts.Shared {
 	return s
 }
 
+// merge sets keys of the shared state when it has one of the versions of If-Match.
 func (c *calls) merge(ctx context.Context, in *mergeRequest) (*mergeReply, error) {
-	return c.mergeIf(ctx, in.id(), in.IfMatch, in.Body)
+	match, err := ifMatch(in.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	if match.any {
+		return c.mergeAt(ctx, in.id(), nil, in.Body)
+	}
+	now, err := c.Service.Shared(ctx, contexts.Caller(ctx), in.id())
+	if err != nil {
+		return nil, err
+	}
+	if !match.strong(now.Version) {
+		return nil, &contexts.PreconditionError{Version: now.Version}
+	}
+	return c.mergeAt(ctx, in.id(), &now.Version, in.Body)
 }
 
 // patch is merge for a merge patch: what it makes of the values that were read is
 // set only while they are the same, whatever versions the request is for.
 func (c *calls) patch(ctx context.Context, in *patchRequest) (*mergeReply, error) {
 	if in.ContentType != mergePatch {
-		return c.mergeIf(ctx, in.id(), in.IfMatch, in.Body)
+		return c.merge(ctx, &mergeRequest{in.Addressed, in.IfMatch, in.Body})
 	}
-	match, err := readTags("If-Match", in.IfMatch)
+	match, err := ifMatch(in.IfMatch)
 	if err != nil {
 		return nil, err
 	}
@@ -125,56 +140,23 @@ func (c *calls) patch(ctx context.Context, in *patchRequest) (*mergeReply, error
 		if err != nil {
 			return nil, err
 		}
-		if in.IfMatch != "" && !match.strong(now.Version) {
-			return nil, lost(now.Version)
+		if !match.strong(now.Version) {
+			return nil, &contexts.PreconditionError{Version: now.Version}
 		}
-		out, err := c.mergeIf(ctx, in.id(), etag(now.Version), patched(now.Values, in.Body))
-		var lost *problem.Error
-		if !errors.As(err, &lost) || lost.Code != problem.Precondition || ctx.Err() != nil {
+		out, err := c.mergeAt(ctx, in.id(), &now.Version, patched(now.Values, in.Body))
+		if !errors.Is(err, contexts.ErrPrecondition) || ctx.Err() != nil {
 			return out, err
 		}
 	}
 }
 
-// mergeIf sets keys of the shared state when it has one of the versions of an
-// If-Match header; an empty one stands for all.
-func (c *calls) mergeIf(ctx context.Context, id tasks.ID, ifMatch string, values map[string]json.RawMessage) (*mergeReply, error) {
-	match, err := readTags("If-Match", ifMatch)
-	if err != nil {
-		return nil, err
-	}
-	who := contexts.Caller(ctx)
-	var version *int
-	if ifMatch != "" && !match.any {
-		now, err := c.Service.Shared(ctx, who, id)
-		if err != nil {
-			return nil, err
-		}
-		if !match.strong(now.Version) {
-			return nil, lost(now.Version)
-		}
-		version = &now.Version
-	}
-	merged, err := c.Service.Merge(ctx, who, id, version, values)
+// mergeAt sets keys of the shared state when it has a version; nil stands for all.
+func (c *calls) mergeAt(ctx context.Context, id tasks.ID, version *int, values map[string]json.RawMessage) (*mergeReply, error) {
+	merged, err := c.Service.Merge(ctx, contexts.Caller(ctx), id, version, values)
 	if wrong, ok := errors.AsType[*contexts.InvalidError](err); ok { // the body is the state
 		return nil, invalid("body"+strings.TrimPrefix(wrong.Field, "state"), wrong.Detail)
 	}
-	if errors.Is(err, contexts.ErrPrecondition) {
-		now, err := c.Service.Shared(ctx, who, id)
-		if err != nil {
-			return nil, err
-		}
-		return nil, lost(now.Version)
-	}
 	return &mergeReply{ETag: etag(merged.Version), Body: merged}, err
-}
-
-// lost says that the shared state has another version than was expected.
-func lost(version int) *problem.Error {
-	p := problem.New(problem.Precondition, "Read the state again, and decide anew: it has another version now.")
-	p.Version = &version
-	p.GetHeaders().Set("ETag", etag(version))
-	return p
 }
 
 // patched are the values of a merge patch's keys once it is applied, as RFC 7396

@@ -183,8 +183,8 @@ func TestReviewOfAVersion(t *testing.T) {
 	h := newHouse(t)
 	id := string(h.share("agent").ID)
 	decide := request{method: "POST", path: "/v1/approvals/" + h.review(id), body: map[string]any{"decision": "approve", "version": 7}}
-	if p, _ := want[problem](h, http.StatusPreconditionFailed, decide); p.Code != "precondition_failed" {
-		t.Errorf("got %+v", p)
+	if p, got := want[problem](h, http.StatusPreconditionFailed, decide); p.Code != "precondition_failed" || p.Version == nil || *p.Version != 1 || got.header.Get("ETag") != `"1"` {
+		t.Errorf("got %s %v, want the version that the state has now", got.body, got.header)
 	}
 	decide.body = map[string]any{"decision": "approve", "version": 1}
 	want[contexts.Task](h, http.StatusOK, decide)
