@@ -333,6 +333,25 @@ func TestRoots(t *testing.T) {
 	}
 }
 
+// TestOneAfterAnother: what a server asks in the midst of a call is put to the
+// person of that call, however short a while ago that of another one ended.
+func TestOneAfterAnother(t *testing.T) {
+	s := ready(t, fake(t, stdio, "-full", "-era", "legacy"))
+	for n := range 400 {
+		whom, asked := []string{"ann", "bob"}[n%2], 0
+		r := call(t, s, "ask_form", "{}", func(c *client.Call) {
+			c.Whom = whom
+			c.Ask = func(context.Context, form.Question) (form.Answer, error) {
+				asked++
+				return form.Answer{Action: form.Decline}, nil
+			}
+		})
+		if asked != 1 {
+			t.Fatalf("call %d: %s was asked %d times, want once; got %q", n, whom, asked, r.Text)
+		}
+	}
+}
+
 // TestWrongPerson: a question that may be part of the calls of two people is put
 // to neither.
 func TestWrongPerson(t *testing.T) {

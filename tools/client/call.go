@@ -170,9 +170,9 @@ func (s *Server) send(ctx context.Context, conn *connection, release func(), f *
 	done := make(chan answer, 1)
 	go func() {
 		defer release()
-		defer conn.flights.remove(f)
 		var a answer
 		a.outcome, a.err = conn.rounds(ctx, f, request)
+		conn.flights.remove(f) // first: what the server asks from now on is part of no call that is over
 		done <- a
 	}()
 	var a answer
