@@ -309,6 +309,7 @@ func TestCrashBeforeTheIdIsStored(t *testing.T) {
 					case r.Role == llm.RolePlan:
 						return llm.Reply{Text: twoLooks}, nil
 					case r.Role == llm.RoleWork && last.Role != llm.ToolRole && enginetest.Between(last.Content, "task") == "one":
+						pass(100 * time.Millisecond) // the other sub-task is over and stored before anything is asked
 						return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: planner.ToolAskPerson, Arguments: `{"question":"Which?"}`}}}, nil
 					}
 					return llm.Reply{Text: "text"}, nil
@@ -339,7 +340,7 @@ func TestCrashBeforeTheIdIsStored(t *testing.T) {
 				if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
 					t.Fatal(err)
 				}
-				if got, want := m.picture(), "board: Done: 2 sub-tasks in 4.0 s\nnotice: Which?\n\nAnswered: blue\nanswer: text\n"; got != want {
+				if got, want := m.picture(), "board: Done: 2 sub-tasks in 4.1 s\nnotice: Which?\n\nAnswered: blue\nanswer: text\n"; got != want {
 					t.Errorf("the chat is\n%s\nwant\n%s", got, want)
 				}
 			})
