@@ -11,12 +11,12 @@ const (
 	TaskWaiting = "task.waiting" // for a person, for longer than Config.After
 	TaskReview  = "task.review"  // its shared state says NEEDS_HUMAN_REVIEW
 
-	ServerDown = "server.down" // an MCP server, for longer than a minute
+	ServerDown = "server.down" // an MCP server, for longer than half a minute
 	ServerUp   = "server.up"
 	ModelDown  = "model.down" // its endpoint failed again and again and is left alone
 	ModelUp    = "model.up"
 
-	PlatformDown = "platform.down" // a chat service does not let legwork in, for longer than a minute
+	PlatformDown = "platform.down" // a chat service does not let legwork in, for longer than half a minute
 	PlatformUp   = "platform.up"
 
 	BudgetNear    = "budget.near"

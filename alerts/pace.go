@@ -10,14 +10,14 @@ type Pace struct {
 	GiveUp  time.Duration // how old a delivery gets, if it was tried often enough: 24 h
 	Request time.Duration // of one request: 10 s
 	Chat    time.Duration // between two messages to the admins; what comes meanwhile is one list: 1 min
-	Outage  time.Duration // how long a server or platform is down before anybody is told; most are back at once: 1 min
+	Outage  time.Duration // how long a server or platform is down before anybody is told; most are back at once: 30 s
 	Look    time.Duration // between two looks at servers, models and platforms: 5 s
 }
 
 func (p Pace) withDefaults() Pace {
 	usual := Pace{
 		First: time.Second, Longest: 30 * time.Minute, Rest: time.Minute, GiveUp: 24 * time.Hour, Request: 10 * time.Second,
-		Chat: time.Minute, Outage: time.Minute, Look: 5 * time.Second,
+		Chat: time.Minute, Outage: 30 * time.Second, Look: 5 * time.Second,
 	}
 	for _, f := range []struct{ to, from *time.Duration }{
 		{&p.First, &usual.First},

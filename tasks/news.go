@@ -38,7 +38,8 @@ const newsLine = 200
 
 // TellNews posts one message to each admin, in their language, and waits for that:
 // other than TellAdmins, so that the caller can keep what nobody got. An admin who
-// cannot be reached is logged and left out; the error is that none of them can.
+// cannot be reached is logged and left out; the error is that none of them can. Who
+// has the card of a review before them is not told of it.
 func (in *Inbox) TellNews(ctx context.Context, list []News) error {
 	admins, err := in.admins(ctx)
 	if err != nil {
@@ -48,7 +49,10 @@ func (in *Inbox) TellNews(ctx context.Context, list []News) error {
 	for _, admin := range admins {
 		p, chat, lang, err := in.reach(ctx, admin)
 		if err == nil {
-			_, err = p.Post(ctx, chat, in.newsDraft(ctx, p, chat, lang, list))
+			list := slices.DeleteFunc(slices.Clone(list), func(n News) bool { return n.Key == newsReview && in.asksIn(ctx, n, chat) })
+			if len(list) > 0 {
+				_, err = p.Post(ctx, chat, in.newsDraft(ctx, p, chat, lang, list))
+			}
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("telling %s: %w", admin, err))
@@ -61,6 +65,20 @@ func (in *Inbox) TellNews(ctx context.Context, list []News) error {
 		in.Log.WarnContext(ctx, "an admin could not be told", "cause", err)
 	}
 	return nil
+}
+
+// asksIn reports that what a task asks stands in that chat anyway.
+func (in *Inbox) asksIn(ctx context.Context, n News, chat bot.Chat) bool {
+	name, _ := n.Data["Task"].(string)
+	opened, err := in.Store.Event(ctx, ID(name), 1)
+	if err != nil || opened.Opening == nil {
+		return false
+	}
+	where := opened.Opening.Chat
+	if to := opened.Opening.Notify; where.Platform == PlatformAPI && to != nil && to.Chat != nil {
+		where = *to.Chat
+	}
+	return where.Room() == chat.Room()
 }
 
 // newsDraft is what an admin reads: with how to decide about what waits, for one

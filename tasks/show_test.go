@@ -90,6 +90,26 @@ func TestReviewFromAnAlert(t *testing.T) {
 	}
 }
 
+// TestReviewThatStandsThere: an admin whose chat has the card of a review is not
+// told of it a second time, but of all else.
+func TestReviewThatStandsThere(t *testing.T) {
+	s := newStage(t)
+	id := s.orders("write about boats", true, private("boss"))
+	s.sets(id, planner.NeedsHumanReview)
+	s.until(id, "the card is there", func(planner.State) bool { return len(s.posted(private("boss"))) > 0 })
+	before := len(s.posted(private("boss")))
+	if card := s.alerts("alert.task_review", id); card.Kind != bot.KindQuestion || len(s.posted(private("boss"))) != before {
+		t.Errorf("boss read %+v beside the card", card)
+	}
+	other := s.waits("write about trains")
+	if told := s.alerts("alert.task_review", id, other); !strings.Contains(told.Text, string(other)) || strings.Contains(told.Text, string(id)) {
+		t.Errorf("boss read %q, want the other review alone", told.Text)
+	}
+	if told := s.alerts("alert.task_waiting", id); !strings.Contains(told.Text, string(id)) {
+		t.Errorf("boss read %q, want to be reminded", told.Text)
+	}
+}
+
 // TestReviewsOfProgramsListed: an alert of several tasks names /approvals, which
 // leads an admin in private to each card; words in reply ask for changes.
 func TestReviewsOfProgramsListed(t *testing.T) {
