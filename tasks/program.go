@@ -45,16 +45,20 @@ func (in *Inbox) Start(ctx context.Context, o Order) (Receipt, error) {
 	}
 	id := in.ids.next(in.Now())
 	chat := bot.Chat{Platform: PlatformAPI, ID: o.From.ID, Thread: string(id), Private: true}
-	if err := in.admitTask(ctx, chat.Room(), o.External); err != nil {
+	admitted, err := in.admitTask(ctx, chat.Room(), o.External)
+	if err != nil {
 		return Receipt{}, err
 	}
+	var receipt Receipt
+	defer func() { admitted(receipt.Opened) }()
 	r := in.speaks(o, chat)
 	opening, err := in.opening(ctx, &r, o.Goal)
 	if err != nil {
 		return Receipt{}, err
 	}
 	opening.Notify, opening.External = o.Notify, o.External
-	return in.order(ctx, &r, o, in.opensAs(id, o.Key, chat, opening))
+	receipt, err = in.order(ctx, &r, o, in.opensAs(id, o.Key, chat, opening))
+	return receipt, err
 }
 
 // Again opens a task anew with the question of an earlier one that was asked in

@@ -13,66 +13,102 @@ const (
 	maxOfProgram    = 2_000
 	maxSharedOf     = 10_000
 	recountPrograms = time.Second // at least between two counts of a program that has as many as it may
+	sharePrograms   = 8           // processes that together stay within the limits
 )
 
-// quotas know roughly how many tasks programs have: never fewer than there are,
-// but for what other processes open. They count anew where that is too many.
+// quotas know how many tasks programs have. The store counts them, and who has
+// counted opens no more than a part of what there is room for before it counts
+// again: so other processes over the same store have their parts, and the nearer
+// the limit, the more exact it is.
 type quotas struct {
 	mu    sync.Mutex
 	rooms map[string]*quota
 }
 
-// quota is how many tasks of a room were live, with all that were opened since.
-type quota struct {
-	live    [2]int // run by legwork; by others
-	counted time.Time
+func (q *quotas) of(room string) *quota {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.rooms == nil {
+		q.rooms = map[string]*quota{}
+	}
+	if q.rooms[room] == nil {
+		q.rooms[room] = &quota{}
+	}
+	return q.rooms[room]
 }
 
-// admitTask notes a task that a program opens. ErrCrowded.
-func (in *Inbox) admitTask(ctx context.Context, room string, external bool) error {
-	in.quotas.mu.Lock()
-	defer in.quotas.mu.Unlock()
-	q, kind, most := in.quotas.rooms[room], 0, maxOfProgram
+// quota is that of a room, for tasks that legwork works on and for the others.
+type quota struct {
+	mu      sync.Mutex
+	counted time.Time
+	kinds   [2]tally
+}
+
+// tally is how many tasks there are of a kind; never fewer than there were when
+// they were counted.
+type tally struct {
+	live    int // counted, or admitted since
+	opening int // of these, admitted but perhaps not stored
+	part    int // to be admitted before it is counted again
+}
+
+// admitTask notes a task that a program is about to open. done must be called when
+// it was stored, or was not. ErrCrowded.
+func (in *Inbox) admitTask(ctx context.Context, room string, external bool) (done func(opened bool), err error) {
+	q, kind, most := in.quotas.of(room), 0, maxOfProgram
 	if external {
 		kind, most = 1, maxSharedOf
 	}
-	if q == nil || q.live[kind] >= most && in.Now().Sub(q.counted) >= recountPrograms {
-		fresh, err := in.count(ctx, room)
-		if err != nil {
-			return err
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	t := &q.kinds[kind]
+	if now := in.Now(); t.part == 0 && (t.live < most || now.Sub(q.counted) >= recountPrograms) {
+		if err := in.count(ctx, room, q); err != nil {
+			return nil, err
 		}
-		if in.quotas.rooms == nil {
-			in.quotas.rooms = map[string]*quota{}
+		q.counted = now
+	}
+	if t.live >= most {
+		return nil, fmt.Errorf("%w: %d tasks of this token are not over", ErrCrowded, t.live)
+	}
+	t.live++
+	t.opening++
+	t.part--
+	return func(opened bool) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		t.opening--
+		if !opened {
+			t.live--
 		}
-		in.quotas.rooms[room], q = fresh, fresh
-	}
-	if q.live[kind] >= most {
-		return fmt.Errorf("%w: %d tasks of this token are not over", ErrCrowded, q.live[kind])
-	}
-	q.live[kind]++
-	return nil
+	}, nil
 }
 
 // count counts the live tasks of a room.
-func (in *Inbox) count(ctx context.Context, room string) (*quota, error) {
-	q := &quota{counted: in.Now()}
+func (in *Inbox) count(ctx context.Context, room string, q *quota) error {
+	var live [2]int
 	ask := TaskQuery{Statuses: LiveStatuses(), Rooms: []string{room}, Limit: maxOfProgram}
-	for more := true; more && q.live[0]+q.live[1] < maxOfProgram+maxSharedOf; {
+	for more := true; more && live[0]+live[1] < maxOfProgram+maxSharedOf; {
 		rows, further, err := in.Store.Tasks(ctx, ask)
 		if err != nil {
-			return nil, fmt.Errorf("counting tasks: %w", err)
+			return fmt.Errorf("counting tasks: %w", err)
 		}
 		for _, row := range rows {
 			ask.Before = row.Task
 			if row.External {
-				q.live[1]++
+				live[1]++
 			} else {
-				q.live[0]++
+				live[0]++
 			}
 		}
 		more = further && len(rows) > 0
 	}
-	return q, nil
+	for kind, most := range []int{maxOfProgram, maxSharedOf} {
+		t := &q.kinds[kind]
+		t.live = live[kind] + t.opening
+		t.part = (max(0, most-t.live) + sharePrograms - 1) / sharePrograms
+	}
+	return nil
 }
 
 // LiveStatuses are those of tasks that are not over.
