@@ -5,7 +5,6 @@ package plainjson
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -38,66 +37,6 @@ func HugeNumber(raw []byte) (number string, found bool) {
 	return number, found
 }
 
-// NUL reports that a text or a key in raw has the character that some programs
-// take for its end.
-func NUL(raw []byte) (found bool) {
-	walk(raw, func(_ object, t json.Token) bool {
-		text, ok := t.(string)
-		found = ok && strings.ContainsRune(text, 0)
-		return !found
-	})
-	return found
-}
-
-// MaxDepth is how deep lists and objects from outside may lie in each other:
-// deeper ones are too much for some programs.
-const MaxDepth = 64
-
-// Oddity says, as a clause, what of raw some programs would read in another way
-// than others, or not at all; empty when all read it alike. What is no JSON is
-// looked at as far as it is.
-func Oddity(raw []byte) string {
-	if depth(raw) > MaxDepth {
-		return fmt.Sprintf("it is nested deeper than %d levels", MaxDepth)
-	}
-	if NUL(raw) {
-		return "a text in it has a NUL"
-	}
-	if LoneSurrogate(raw) {
-		return "a text in it has half of a character, a surrogate without its other half"
-	}
-	if LoneSurrogate(raw) {
-		return "a text in it has half a character: one unit of a surrogate pair without the other"
-	}
-	if key, found := RepeatedKey(raw); found {
-		return fmt.Sprintf("the key %.100q is there twice", key)
-	}
-	if number, found := HugeNumber(raw); found {
-		return fmt.Sprintf("the number %.40s is beyond what programs can hold; send it as a string", number)
-	}
-	return ""
-}
-
-// depth is how deep lists and objects lie in each other.
-func depth(raw []byte) int {
-	most, now, quoted := 0, 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			now++
-			most = max(most, now)
-		case c == '}' || c == ']':
-			now--
-		}
-	}
-	return most
-}
-
 func moderate(n string) bool {
 	if len(n) > maxExponent {
 		return false
@@ -113,16 +52,24 @@ func moderate(n string) bool {
 // what stands in neither.
 type object map[string]bool
 
+// add reports whether a key was not met before.
+func (o object) add(key string) bool {
+	if o[key] {
+		return false
+	}
+	o[key] = true
+	return true
+}
+
 func repeated(raw []byte, form func(key string) string) (key string, found bool) {
 	walk(raw, func(in object, t json.Token) bool {
 		name, ok := t.(string)
 		if in == nil || !ok {
 			return true
 		}
-		if in[form(name)] {
+		if !in.add(form(name)) {
 			key, found = name, true
 		}
-		in[form(name)] = true
 		return !found
 	})
 	return key, found

@@ -1,7 +1,9 @@
 package plainjson_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -115,8 +117,60 @@ func TestNUL(t *testing.T) {
 		`"a\u0000"`: true, `{"\u0000":1}`: true, `[{"a":["b\u0000"]}]`: true,
 		`"a\\u0000"`: false, `{"a":"b"}`: false, `0`: false, `{"a`: false,
 	} {
-		if got := plainjson.NUL([]byte(raw)); got != want {
+		if got := plainjson.Oddity([]byte(raw)) == "a text in it has a NUL"; got != want {
 			t.Errorf("%s: %v", raw, got)
 		}
+	}
+}
+
+// FuzzOddity: of JSON, it finds what a reader of all its tokens finds.
+func FuzzOddity(f *testing.F) {
+	for _, raw := range []string{
+		`{"a":{"b":[1,2e3,"x"],"c":null},"d":true}`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `[{"a":[{}]},{"a":"\"a"},-1e-401]`,
+		`{"x":"\u0000"}`, `["\ud800"]`, `{"a" : [ ] , "b" : { } , "a" : 0 }`, `{"a`, `]}{`, `{"a":{"b":1},"b":[],"a":1}`, `{"\"":1,"\"":2}`,
+	} {
+		f.Add([]byte(raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got := plainjson.Oddity(raw)
+		if !json.Valid(raw) || strings.Contains(got, "nested") {
+			return
+		}
+		_, twice := plainjson.RepeatedKey(raw)
+		_, huge := plainjson.HugeNumber(raw)
+		odd := twice || huge || plainjson.LoneSurrogate(raw) || nul(raw)
+		if odd != (got != "") {
+			t.Errorf("%q: got %q, want a word: %t", raw, got, odd)
+		}
+	})
+}
+
+// nul reports that a text in JSON has a NUL.
+func nul(raw []byte) bool {
+	for decoder := json.NewDecoder(bytes.NewReader(raw)); ; {
+		t, err := decoder.Token()
+		if text, ok := t.(string); err != nil || ok && strings.ContainsRune(text, 0) {
+			return err == nil
+		}
+	}
+}
+
+// BenchmarkOddity: a MiB of the shortest values there are.
+func BenchmarkOddity(b *testing.B) {
+	keys := []string{}
+	for i := range 100_000 {
+		keys = append(keys, fmt.Sprintf(`"k%d":1`, i))
+	}
+	for name, raw := range map[string]string{
+		"numbers": "[" + strings.Repeat("1,", 1<<19) + "1]", "objects": "[" + strings.Repeat("{},", 1<<18) + "1]", "keys": "{" + strings.Join(keys, ",") + "}",
+		"escapes": `["` + strings.Repeat(`\n`, 1<<19) + `"]`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if odd := plainjson.Oddity([]byte(raw)); odd != "" {
+					b.Fatal(odd)
+				}
+			}
+		})
 	}
 }

@@ -1,0 +1,93 @@
+package plainjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// MaxDepth is how deep lists and objects from outside may lie in each other:
+// deeper ones are too much for some programs.
+const MaxDepth = 64
+
+// Oddity says, as a clause, what of raw some programs would read in another way
+// than others, or not at all; empty when all read it alike. What is no JSON is
+// looked at as if it were. Whatever is in it, it is read fast: it comes from those
+// of whom nothing is known yet.
+func Oddity(raw []byte) string {
+	if LoneSurrogate(raw) {
+		return "a text in it has half of a character, a surrogate without its other half"
+	}
+	var around []object // what is open; nil for a list
+	key := false        // the next text is a key
+	for len(raw) > 0 {
+		size := 1
+		switch raw[0] {
+		case '{', '[':
+			if len(around) == MaxDepth {
+				return fmt.Sprintf("it is nested deeper than %d levels", MaxDepth)
+			}
+			var in object
+			if key = raw[0] == '{'; key {
+				in = object{}
+			}
+			around = append(around, in)
+		case '}', ']':
+			around, key = around[:max(0, len(around)-1)], false
+		case ',':
+			key = len(around) > 0 && around[len(around)-1] != nil
+		case '"':
+			var nul bool
+			if size, nul = textAt(raw); nul {
+				return "a text in it has a NUL"
+			}
+			if name := raw[:size]; key && !around[len(around)-1].add(unquoted(name)) {
+				return fmt.Sprintf("the key %.100q is there twice", unquoted(name))
+			}
+			key = false
+		case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			number := numberAt(raw)
+			if !moderate(number) {
+				return fmt.Sprintf("the number %.40s is beyond what programs can hold; send it as a string", number)
+			}
+			size = len(number)
+		}
+		raw = raw[size:]
+	}
+	return ""
+}
+
+// textAt is how long the text is, quotes included, that raw begins with, and
+// whether there is a NUL in it.
+func textAt(raw []byte) (size int, nul bool) {
+	for i := 1; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			return i + 1, nul
+		case '\\':
+			unit, ok := escaped(raw[i:])
+			nul = nul || ok && unit == 0
+			i++
+		}
+	}
+	return len(raw), nul
+}
+
+// unquoted is a text as it is read.
+func unquoted(quoted []byte) string {
+	var text string
+	if bytes.IndexByte(quoted, '\\') < 0 || json.Unmarshal(quoted, &text) != nil {
+		return strings.Trim(string(quoted), `"`)
+	}
+	return text
+}
+
+// numberAt is the number that raw begins with.
+func numberAt(raw []byte) string {
+	size := 1
+	for size < len(raw) && strings.IndexByte("+-.0123456789Ee", raw[size]) >= 0 {
+		size++
+	}
+	return string(raw[:size])
+}
