@@ -238,6 +238,9 @@ func expire(s State, e Event) State {
 	if asked := s.Overdraft.Expires; !asked.IsZero() && !e.At.Before(asked) {
 		return halt(afford(s), e, WhyBudget)
 	}
+	if e.Action != "" {
+		return overlooked(s, e)
+	}
 	if s.Phase == PhaseWorking {
 		if lapsed, ok := lapse(s, e); ok {
 			return lapsed

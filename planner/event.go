@@ -32,7 +32,7 @@ const (
 	Noted    EventType = "noted"    // something was added to the context from outside: data for the next decision, never a wish
 	Answered EventType = "answered" // of a task that agents from outside work on: one of them hands in the answer
 	Stopped  EventType = "stopped"  // a person wants it to end
-	Expired  EventType = "expired"  // the time of Deadline has come
+	Expired  EventType = "expired"  // the time of Deadline has come; of an ask action where that was a review's
 	Overdrew EventType = "overdrew" // a budget is reached: nothing that costs is begun until a person decides, or it is renewed
 	Renewed  EventType = "renewed"  // the budget that was reached has room again: it was extended elsewhere, or a new day has begun
 	Began    EventType = "began"    // of a model action: its first words go out; of a show slot: about to be sent
@@ -61,7 +61,7 @@ type Event struct {
 	Of        int                        `json:"of,omitempty"`        // unsaid: seq of the guidance; revoked: seq of the decision
 	Grant     string                     `json:"grant,omitempty"`     // started: which standing grant let the call be made
 	Instead   string                     `json:"instead,omitempty"`   // shown: id of the slot's earlier message, whose place Message takes
-	Values    map[string]json.RawMessage `json:"values,omitempty"`    // set, and decided of a review: null deletes
+	Values    map[string]json.RawMessage `json:"values,omitempty"`    // set, and decided or expired of a review: null deletes
 	Budget    string                     `json:"budget,omitempty"`    // overdrew: key of the budget that is reached
 	Overdraft *Overdraft                 `json:"overdraft,omitempty"` // overdrew: what is known of it
 	Slot      string                     `json:"slot,omitempty"`      // began, shown: "board" or "answer.1"
@@ -128,6 +128,7 @@ type Limits struct {
 	Notes       int           `json:"notes,omitempty"`        // messages of others in the context; 0: no limit
 	Changes     int           `json:"changes,omitempty"`      // of the shared state, after which it takes none from outside; 0: no limit
 	Reviews     int           `json:"reviews,omitempty"`      // how often people may be asked to review the shared state; 0: never, so that older journals fold as they did
+	ReviewTime  time.Duration `json:"review_time,omitempty"`  // how long a review waits for a person, but for that of an External task; 0: for ever
 	IdleTimeout time.Duration `json:"idle_timeout,omitempty"` // of an External task: it ends when nothing happened for so long; 0: never
 }
 
@@ -136,7 +137,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Rounds: 6, Subtasks: 12, Parallel: 6, Turns: 20, Garbles: 2, TaskTimeout: 15 * time.Minute, AnswerTime: 2 * time.Minute,
-		StateKeys: 100, StateBytes: 64 << 10, Asks: 5, Reads: 40, Notes: 1000, Changes: 10_000, Reviews: 100, IdleTimeout: 7 * 24 * time.Hour,
+		StateKeys: 100, StateBytes: 64 << 10, Asks: 5, Reads: 40, Notes: 1000, Changes: 10_000, Reviews: 100, ReviewTime: 72 * time.Hour, IdleTimeout: 7 * 24 * time.Hour,
 	}
 }
 

@@ -152,7 +152,7 @@ func answerKey(why string) string {
 	switch why {
 	case "":
 		return "prompt.answer"
-	case WhyStopped, WhyExpired, WhyBudget, WhyRounds:
+	case WhyStopped, WhyExpired, WhyBudget, WhyRounds, WhyReview:
 		return "prompt.answer_" + why
 	case WhyUnreadable:
 		return "prompt.answer_unreadable"

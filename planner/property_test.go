@@ -92,6 +92,8 @@ func (w *world) behaves(before planner.State, e planner.Event) {
 		w.t.Fatalf("an agent's %s ended the review %d", e.Type, before.Review)
 	case agent && (e.Type == planner.Noted || e.Type == planner.Set) && w.s.Tainted == 0:
 		w.t.Fatalf("an agent's %s is taken for words of people", e.Type)
+	case e.Type == planner.Expired && e.Action != "" && (before.Review == 0 || w.s.Review > 0 || w.s.Phase != planner.PhaseAnswering && w.s.Outcome != planner.Failed):
+		w.t.Fatalf("a review that lapsed left the task in phase %s, outcome %q, review %d", w.s.Phase, w.s.Outcome, w.s.Review)
 	case before.Review > 0 && (e.Type == planner.Started || e.Type == planner.Overdrew):
 		w.t.Fatalf("%s %q while a person reviews", e.Type, e.Action)
 	}
@@ -183,7 +185,7 @@ func (w *world) event() planner.Event {
 	case n == 13:
 		return planner.Event{Type: planner.Answered, By: w.by(), Text: "answer"}
 	case n == 5:
-		return planner.Event{Type: planner.Expired, At: planner.Deadline(w.s)}
+		return planner.Expiry(w.s, planner.Deadline(w.s))
 	case n == 6:
 		return planner.Event{Type: planner.Resumed}
 	case n == 7 && len(w.s.Heard) > 0:
@@ -268,6 +270,7 @@ func opening(t *rapid.T) planner.Event {
 	limits.Turns = rapid.IntRange(1, 4).Draw(t, "turns")
 	limits.Parallel = rapid.IntRange(1, 3).Draw(t, "parallel")
 	limits.Subtasks = rapid.IntRange(1, 4).Draw(t, "subtasks")
+	limits.ReviewTime = time.Duration(rapid.SampledFrom([]int{0, 5, 3600}).Draw(t, "review time")) * time.Second
 	var prompt *planner.PromptRef
 	if rapid.Bool().Draw(t, "prompt") {
 		prompt = &planner.PromptRef{Name: "server/prompt"}

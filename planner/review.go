@@ -3,6 +3,7 @@ package planner
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"legwork/failpoint"
 )
@@ -17,22 +18,41 @@ const (
 	NeedsHumanReview = "NEEDS_HUMAN_REVIEW"
 	ReviewApproved   = "APPROVED"
 	ReviewRejected   = "CHANGES_REQUESTED"
+	ReviewExpired    = "REVIEW_EXPIRED" // of legwork itself: nobody decided in time
 )
 
 // ReviewValues are the Event.Values of a decision about a review, without which
 // it is not taken.
 func ReviewValues(approve bool) map[string]json.RawMessage {
-	verdict := ReviewRejected
 	if approve {
-		verdict = ReviewApproved
+		return statusValue(ReviewApproved)
 	}
-	return map[string]json.RawMessage{KeyStatus: json.RawMessage(`"` + verdict + `"`)}
+	return statusValue(ReviewRejected)
 }
 
-// gives reports that a decision about a review says the same in the shared state.
-func gives(e Event, d Decision) bool {
-	want := ReviewValues(d.Approve)
+func statusValue(status string) map[string]json.RawMessage {
+	return map[string]json.RawMessage{KeyStatus: json.RawMessage(`"` + status + `"`)}
+}
+
+// gives reports that what ends a review says so in the shared state, and no more.
+func gives(e Event, want map[string]json.RawMessage) bool {
 	return len(e.Values) == len(want) && string(e.Values[KeyStatus]) == string(want[KeyStatus])
+}
+
+// Expiry is the event that tells at a time that the Deadline of s has come: also
+// for whom, when a review lapses by it.
+func Expiry(s State, at time.Time) Event {
+	e := Event{Type: Expired, At: at}
+	if budget := s.Overdraft.Expires; !s.Lapses.IsZero() && !at.Before(s.Lapses) && (budget.IsZero() || at.Before(budget)) {
+		e.Action, e.Values = reviewID(s), statusValue(ReviewExpired)
+	}
+	return e
+}
+
+// expires reports that e says of a review what Expiry does.
+func expires(s State, e Event) bool {
+	want := Expiry(s, e.At)
+	return e.Action == want.Action && gives(e, want.Values)
 }
 
 // wantsReview reports that values ask for a review.
@@ -41,10 +61,10 @@ func wantsReview(values map[string]json.RawMessage) bool {
 	return json.Unmarshal(values[KeyStatus], &status) == nil && status == NeedsHumanReview
 }
 
-// IsVerdict reports that values say what only a decision about a review says.
+// IsVerdict reports that values say what only the end of a review says.
 func IsVerdict(values map[string]json.RawMessage) bool {
 	var status string
-	return json.Unmarshal(values[KeyStatus], &status) == nil && (status == ReviewApproved || status == ReviewRejected)
+	return json.Unmarshal(values[KeyStatus], &status) == nil && (status == ReviewApproved || status == ReviewRejected || status == ReviewExpired)
 }
 
 // meddles reports that values would change what a person is to decide.
@@ -113,7 +133,7 @@ func set(s State, e Event) State {
 	if !opensReview(s, e.Values) {
 		return s
 	}
-	s = review(s, e.Seq, nil)
+	s = review(s, e, nil)
 	if s.Phase == PhaseDeciding || s.Phase == PhaseAnswering {
 		return decide(s, e.Seq)
 	}
@@ -138,15 +158,19 @@ func updated(s State, e Event, at Place, call CallState) (State, CallState) {
 	s = share(s, e.Seq, at.Call, values)
 	call.Version = s.Version
 	if opensReview(s, values) {
-		s = review(s, e.Seq, &at)
+		s = review(s, e, &at)
 	}
 	return s, call
 }
 
-// review begins one; by is the call that wants it, nil for none.
-func review(s State, seq int, by *Place) State {
-	s.Review, s.Reviewer = seq, by
+// review begins one; by is the call that wants it, nil for none. The tasks of
+// agents from outside have a time of their own.
+func review(s State, e Event, by *Place) State {
+	s.Review, s.Reviewer = e.Seq, by
 	s.Reviews++
+	if s.Limits.ReviewTime > 0 && s.Phase != PhaseShared {
+		s.Lapses = e.At.Add(s.Limits.ReviewTime)
+	}
 	return s
 }
 
@@ -161,7 +185,7 @@ func reviewed(s State, seq int) State {
 		s, c = editCall(s, *at)
 		c.Reviewed = seq
 	}
-	s.Review, s.Reviewer = 0, nil
+	s.Review, s.Reviewer, s.Lapses = 0, nil, time.Time{}
 	return s
 }
 
@@ -173,4 +197,15 @@ func verdict(s State, e Event) State {
 		s.Heard = append(slices.Clip(s.Heard), e.Seq)
 	}
 	return s
+}
+
+// overlooked folds that nobody reviewed in time: what was held stays undone, and
+// the task tells what it has, be it in its shared state alone.
+func overlooked(s State, e Event) State {
+	worth := s.Found() || s.Phase == PhaseWorking && len(s.Shared) > 1
+	s = skipRest(share(reviewed(s, e.Seq), e.Seq, -1, e.Values), e)
+	if worth {
+		return answer(s, e.Seq, WhyReview)
+	}
+	return settle(s, Failed, WhyReview)
 }

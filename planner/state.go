@@ -43,6 +43,7 @@ const (
 	WhyUnreadable = "plan_unreadable"
 	WhyTurns      = "turns"
 	WhyUnusable   = "garbage"
+	WhyReview     = "review"  // nobody reviewed in time
 	WhyIdle       = "idle"    // agents from outside have left it alone for too long
 	WhyDropped    = "dropped" // of no event: the store has given it up
 )
@@ -76,9 +77,10 @@ type State struct {
 
 	Preview bool // a person decides about the first plan
 
-	Review   int    // seq of what asked for the review that is open; 0 while none is
-	Reviewer *Place // the call that asked for it; nil when that came from outside
-	Reviews  int    // how many there were
+	Review   int       // seq of what asked for the review that is open; 0 while none is
+	Reviewer *Place    // the call that asked for it; nil when that came from outside
+	Lapses   time.Time // when the review that is open does; zero for never
+	Reviews  int       // how many there were
 
 	Granted   []Standing
 	Tainted   int  // seq of the first result, or of the goal, that holds words of outsiders; 0 while there is none

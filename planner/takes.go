@@ -34,7 +34,7 @@ func Takes(s State, e Event) bool {
 		return s.Phase != PhaseShowing
 	case Expired:
 		d := Deadline(s)
-		return !d.IsZero() && !e.At.Before(d)
+		return !d.IsZero() && !e.At.Before(d) && expires(s, e)
 	case Overdrew:
 		declined := s.Phase == PhaseAnswering && s.Why == WhyBudget
 		return s.Budget == "" && e.Budget != "" && busy(s) && !declined
@@ -102,7 +102,7 @@ func takesOutcome(s State, e Event) bool {
 		// question of its own before it goes on.
 		return a.Kind == KindTool && e.Question != nil && asks(s, a, *e.Question)
 	case Decided:
-		return a.Kind == KindAsk && e.Decision != nil && !ByAgent(e) && (a.Place.Subtask != AtReview || gives(e, *e.Decision))
+		return a.Kind == KindAsk && e.Decision != nil && !ByAgent(e) && (a.Place.Subtask != AtReview || gives(e, ReviewValues(e.Decision.Approve)))
 	}
 	return false
 }

@@ -212,7 +212,7 @@ func Deadline(s State) time.Time {
 	if s.Phase == PhaseShared && s.Limits.IdleTimeout > 0 {
 		return s.Last.Add(s.Limits.IdleTimeout)
 	}
-	at := s.Overdraft.Expires // of the question about a budget
+	at := sooner(s.Overdraft.Expires, s.Lapses) // of the questions about a budget and a review
 	if busy(s) {
 		at = s.Last.Add(s.Limit - s.Used)
 	}
@@ -222,11 +222,17 @@ func Deadline(s State) time.Time {
 	for _, w := range s.Subtasks {
 		if n := len(w.Turns); n > 0 && !w.State.Ended() {
 			for _, c := range w.Turns[n-1].Calls {
-				if lapses := c.lapses(); !lapses.IsZero() && (at.IsZero() || lapses.Before(at)) {
-					at = lapses
-				}
+				at = sooner(at, c.lapses())
 			}
 		}
 	}
 	return at
+}
+
+// sooner is the earlier of two times that are not zero.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -232,6 +232,8 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 				e.Opening.Limits.Notes = n
 			case "reviews":
 				e.Opening.Limits.Reviews = n
+			case "reviewtime":
+				e.Opening.Limits.ReviewTime = time.Duration(n) * time.Second
 			case "external":
 				e.Opening.External = true
 			default:
@@ -272,7 +274,7 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 	case planner.Set:
 		e.Values = scriptedValues(words[0])
 	case planner.Expired:
-		e.At = planner.Deadline(s)
+		e = planner.Expiry(s, planner.Deadline(s))
 	case planner.Overdrew:
 		e.Budget = words[0]
 		if len(words) > 1 { // "day" for a day's budget, and by how much it can be extended

@@ -179,14 +179,25 @@ func (p *Presenter) approvalFoot(v *View, seq int) string {
 	return strings.Join(append(lines, p.x.Texts.Text(opening.Language, key, map[string]any{"Name": name})), "\n")
 }
 
-// until says how long a question can be answered; empty for ever.
+// until says how long the question of that seq can be answered; empty for ever.
 func (p *Presenter) until(v *View, seq int) string {
-	q := v.Event(seq).Question
-	if q == nil || q.Expires.IsZero() {
+	expires := lapses(v.State, seq, v.Event(seq).Question)
+	if expires.IsZero() {
 		return ""
 	}
 	opening := v.Opening()
-	return p.x.Texts.Text(opening.Language, "approval.until", map[string]any{"Date": inZone(q.Expires, opening.Timezone)})
+	return p.x.Texts.Text(opening.Language, "approval.until", map[string]any{"Date": inZone(expires, opening.Timezone)})
+}
+
+// lapses is when the question or the review of that seq does; zero for never.
+func lapses(s planner.State, seq int, q *planner.Question) time.Time {
+	switch {
+	case q != nil:
+		return q.Expires
+	case s.Review == seq:
+		return s.Lapses
+	}
+	return time.Time{}
 }
 
 // approvalButtons are the ways to decide. What would be granted for longer is

@@ -159,8 +159,8 @@ func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (stri
 	case q != nil:
 		data["Tool"] = toolNames(q.Calls)
 	}
-	if e.Question != nil && !e.Question.Expires.IsZero() {
-		data["Date"] = inZone(e.Question.Expires, l.zone)
+	if until := lapses(t.state, ask.Seq, e.Question); !until.IsZero() {
+		data["Date"] = inZone(until, l.zone)
 	}
 	switch {
 	case t.state.Slot(privately+a.ID).Message != "":

@@ -174,7 +174,9 @@ func outcomeOf(v *View, texts *i18n.Texts, lang, action string) string {
 	switch {
 	case about.kind == aboutBudget:
 		return overdraftOver(v, texts, lang, action)
-	case e == nil && (about.decides() && v.lapsed(about.seq) || v.unanswered(action)):
+	case e == nil && about.kind == aboutReview && v.lapsed(about):
+		return texts.Text(lang, "review.expired", nil)
+	case e == nil && (about.decides() && v.lapsed(about) || v.unanswered(action)):
 		return texts.Text(lang, "question.expired", nil)
 	case e == nil:
 		return texts.Text(lang, "question.over", nil)

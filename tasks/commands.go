@@ -13,6 +13,7 @@ import (
 
 	"legwork/bot"
 	"legwork/clip"
+	"legwork/failpoint"
 	"legwork/planner"
 )
 
@@ -263,9 +264,11 @@ func (in *Inbox) opening(ctx context.Context, r *routed, goal string) (*planner.
 	for _, g := range open {
 		groups = append(groups, g.Name)
 	}
+	limits := r.rules.Limits
+	limits.ReviewTime = failpoint.Span(r.rules.Approvals.Expire) // what holds for an approval
 	return &planner.Opening{
 		Goal: goal, Chat: m.Chat, From: m.From, Message: m.ID,
-		Language: r.lang, Timezone: timezone, Limits: r.rules.Limits, Model: model, Groups: groups,
+		Language: r.lang, Timezone: timezone, Limits: limits, Model: model, Groups: groups,
 	}, nil
 }
 

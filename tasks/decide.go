@@ -110,7 +110,7 @@ func (in *Inbox) howDecided(ctx context.Context, r *routed, id ID, about subject
 		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
 		return in.sentence(*r, "error.too_late", nil)
 	}
-	if v.decided(about.action()) == nil && !v.lapsed(about.seq) {
+	if v.decided(about.action()) == nil && !v.lapsed(about) {
 		return in.sentence(*r, "error.too_late", nil)
 	}
 	return in.sentence(*r, "error.decided", map[string]any{"Text": outcomeOf(v, in.Texts, r.lang, about.action())})

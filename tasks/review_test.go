@@ -223,3 +223,75 @@ func TestReviewInATerminal(t *testing.T) {
 func scriptedStatus(value string) map[string]json.RawMessage {
 	return map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + value + `"`)}
 }
+
+// TestReviewLapses: when nobody decides in time, the card says so, what waited is
+// not done, the answer is written knowing that, and a late press learns it. A
+// restart in between changes none of it.
+func TestReviewLapses(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		s := reviewed(t, "Two rooms.")
+		id, card := s.asks("ann", room("hall"), "write about rooms")
+		until := s.text("approval.until", map[string]any{"Date": s.clock().Add(expire)})
+		if !strings.Contains(card.Text, until) {
+			t.Errorf("the card has no %q:\n%s", until, card.Text)
+		}
+		if got := s.say("ann", private("ann"), "/approvals"); !strings.Contains(got, "2026-11-23 12:00") {
+			t.Errorf("/approvals said %q", got)
+		}
+		s.pass(expire + time.Minute)
+		if restart {
+			s.again()
+		} else if err := s.engine.Wake(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		s.over(id)
+		state := s.state(id)
+		e := s.event(id, state.Changes[len(state.Changes)-1])
+		if e.Type != planner.Expired || e.By != "" || string(e.Values[planner.KeyStatus]) != `"REVIEW_EXPIRED"` || len(s.decisions(id)) != 0 {
+			t.Errorf("restart %v: the state was changed last by %+v", restart, e)
+		}
+		if state.Outcome != planner.Done || state.Why != planner.WhyReview || state.Subtasks[0].State != planner.SubSkipped {
+			t.Errorf("restart %v: outcome %q, why %q, sub-tasks %+v", restart, state.Outcome, state.Why, state.Subtasks)
+		}
+		if got := s.last(card.ID); !strings.Contains(got.Text, s.text("review.expired", nil)) || len(got.Buttons) != 0 {
+			t.Errorf("restart %v: the card says %+v at the end", restart, got)
+		}
+		if read := s.read(); !strings.Contains(read, s.text("prompt.answer_review", nil)) || !strings.Contains(read, `{"draft":"Two rooms.","status":"REVIEW_EXPIRED"}`) {
+			t.Errorf("restart %v: the answer is written without knowing what lapsed:\n%s", restart, read)
+		}
+		want := s.text("error.decided", map[string]any{"Text": s.text("review.expired", nil)})
+		if got := s.send(s.press("ann", room("hall"), label(t, card.Draft, "Approve"))).words(); got != want {
+			t.Errorf("restart %v: a late press was answered %q, want %q", restart, got, want)
+		}
+	}
+}
+
+// TestReviewLapsesWithNothing: a task that has found nothing says why it ended.
+func TestReviewLapsesWithNothing(t *testing.T) {
+	s := newStage(t)
+	s.stop()
+	s.model = &enginetest.Model{Answer: func(ctx context.Context, _ llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+		<-ctx.Done()
+		return llm.Reply{}, ctx.Err()
+	}}
+	s.play()
+	id := s.opens("ann", room("hall"), "write about rooms")
+	s.add(id, planner.Event{Type: planner.Set, By: "api:ops", Values: scriptedStatus(planner.NeedsHumanReview)})
+	s.card(id, "")
+	s.pass(expire + time.Minute)
+	if err := s.engine.Wake(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	s.over(id)
+	s.phone.mu.Lock()
+	defer s.phone.mu.Unlock()
+	var told []string
+	for _, p := range slices.Concat(s.phone.posts, s.phone.edits) {
+		if p.Kind == bot.KindAnswer {
+			told = append(told, p.Text)
+		}
+	}
+	if want := s.text("problem.review", nil); len(told) != 1 || told[0] != want {
+		t.Errorf("the chat was told %q, want once %q", told, want)
+	}
+}

@@ -51,20 +51,23 @@ func (p *Presenter) review(v *View, seq int, files bool) bot.Draft {
 			lines = append(lines, texts.Text(lang, "review.file", map[string]any{"Path": d.File.Name, "Bytes": len(d.File.Content)}))
 		}
 	}
-	d.Text = strings.Join(append(lines, p.reviewFoot(v)), "\n\n")
+	d.Text = strings.Join(append(lines, p.reviewFoot(v, seq)), "\n\n")
 	return d
 }
 
-// reviewFoot says for whom the task works, and who can decide how.
-func (p *Presenter) reviewFoot(v *View) string {
+// reviewFoot says for whom the task works, and who can decide how until when.
+func (p *Presenter) reviewFoot(v *View, seq int) string {
 	o, texts := v.Opening(), p.x.Texts
 	name := plainText(nameOf(o.From.Name, o.From.Key()))
+	lines := []string{texts.Text(o.Language, "approval.for", map[string]any{"Name": name, "Goal": plainText(title(o.Goal))})}
+	if until := p.until(v, seq); until != "" {
+		lines = append(lines, until)
+	}
 	how := "review.how"
 	if !p.lasting() {
 		how = "review.how_here"
 	}
-	return texts.Text(o.Language, "approval.for", map[string]any{"Name": name, "Goal": plainText(title(o.Goal))}) + "\n" +
-		texts.Text(o.Language, how, map[string]any{"Name": name})
+	return strings.Join(append(lines, texts.Text(o.Language, how, map[string]any{"Name": name})), "\n")
 }
 
 // reviewWanted says who asks for the review of that seq.

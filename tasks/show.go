@@ -130,7 +130,7 @@ func (in *Inbox) howRuled(ctx context.Context, r *routed, id ID, ask Ask) said {
 		return in.sentence(*r, "error.too_late", nil)
 	}
 	for _, e := range slices.Backward(v.events) {
-		if e.Type != planner.Decided {
+		if e.Type != planner.Decided && e.Type != planner.Expired {
 			continue
 		}
 		if of, _, ok := AskNamed(v.State, e.Action); ok && of == ask {

@@ -83,11 +83,11 @@ func (v *View) unanswered(action string) bool {
 	return false
 }
 
-// lapsed reports that the time of the question of that seq was over before
+// lapsed reports that the time of the question about a subject was over before
 // anybody decided.
-func (v *View) lapsed(seq int) bool {
-	q := v.Event(seq).Question
-	return q != nil && !q.Expires.IsZero() && slices.ContainsFunc(v.events[min(seq, len(v.events)):], func(e planner.Event) bool {
-		return e.Type == planner.Expired && !e.At.Before(q.Expires)
+func (v *View) lapsed(about subject) bool {
+	q := v.Event(about.seq).Question
+	return slices.ContainsFunc(v.events[min(about.seq, len(v.events)):], func(e planner.Event) bool {
+		return e.Type == planner.Expired && (e.Action == about.action() || q != nil && !q.Expires.IsZero() && !e.At.Before(q.Expires))
 	})
 }

@@ -58,7 +58,7 @@ func everyEvent() []planner.Event {
 		{Type: planner.Revoked, By: "telegram:1", Of: 6},
 		{Type: planner.Prompted, Action: "plan 1.0", Text: "what the server wrote"},
 		{Type: planner.Resumed},
-		{Type: planner.Expired},
+		{Type: planner.Expired, Action: "ask review 18", Values: map[string]json.RawMessage{"status": json.RawMessage(`"REVIEW_EXPIRED"`)}},
 		{Type: planner.Stopped, By: "telegram:1"},
 		{Type: planner.Began, Action: "answer 27.0"},
 		{Type: planner.Replied, Action: "answer 27.0", Reply: &planner.Reply{Text: "it is booked"}},
@@ -77,7 +77,7 @@ func everyEvent() []planner.Event {
 func TestMessages(t *testing.T) {
 	events := everyEvent()
 	state := planner.State{
-		Seq: len(events), Answer: 29, Changes: []int{4, 18, 19},
+		Seq: len(events), Answer: 29, Changes: []int{4, 18, 19, 26},
 		Subtasks: []planner.Work{{ID: "1/a", Turns: []planner.Turn{{Seq: 4, Calls: make([]planner.CallState, 4)}, {Seq: 12, Calls: make([]planner.CallState, 1)}}}, {ID: "1/b"}, {ID: "1/d1"}},
 	}
 	tell := telling{tasks.ID("T"), state, func(seq int) planner.Event {

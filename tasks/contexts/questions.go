@@ -31,7 +31,7 @@ func (t telling) asked(a planner.Action) (Approval, error) {
 		expires = time.Time{}
 	case tasks.AskReview:
 		details = object{"state": planner.SharedState(t.state, t.journal), "version": t.state.Version, "wanted_by": first(t.sender(e))}
-		expires = time.Time{}
+		expires = t.state.Lapses
 	default:
 		q := planner.QuestionOf(e, a.Place)
 		expires = q.Expires

@@ -38,7 +38,8 @@ type Kit struct {
 	Chats    tasks.Chats // holds Platform; Use takes it over
 	Limits   planner.Limits
 	Budget   tasks.BudgetRules
-	Deciders []string // keys of the programs that may decide about calls
+	Deciders []string      // keys of the programs that may decide about calls
+	Expire   time.Duration // how long questions wait for a person; 0: for ever
 	stop     func()
 }
 
@@ -65,12 +66,12 @@ func (k *Kit) Use(store tasks.Store) {
 	k.Store = store
 	k.Executor = tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Pause: k.Pause,
-		Prompts: tasks.PromptRules{Budget: k.Budget, Deciders: k.Deciders},
+		Prompts: tasks.PromptRules{Budget: k.Budget, Deciders: k.Deciders, Approvals: tasks.Approvals{Expire: k.Expire}},
 	})
 	k.Inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return k.Engine.Wake(ctx, id) },
 		Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Tools: k.Tools, Pause: k.Pause,
-		Rules: tasks.Rules{Limits: k.Limits, Language: "en", Timezone: "UTC", Budget: k.Budget},
+		Rules: tasks.Rules{Limits: k.Limits, Language: "en", Timezone: "UTC", Budget: k.Budget, Approvals: tasks.Approvals{Expire: k.Expire}},
 	})
 }
 

@@ -325,10 +325,11 @@ func (r *runner) listed(action string) planner.Action {
 
 func (r *runner) expire(ctx context.Context) {
 	d := planner.Deadline(r.view.State)
-	if d.IsZero() || !r.starved.IsZero() || r.e.cfg.Now().Before(d) {
+	now := r.e.cfg.Now()
+	if d.IsZero() || !r.starved.IsZero() || now.Before(d) {
 		return
 	}
-	err := r.append(ctx, planner.Event{Type: planner.Expired})
+	err := r.append(ctx, planner.Expiry(r.view.State, now))
 	if err == nil || errors.Is(err, tasks.ErrRefused) {
 		r.pause = firstPause
 		return

@@ -83,6 +83,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 		w.kit.Budget = tasks.BudgetRules{Asker: true, Budgets: tasks.Budgets{TaskTokens: int64(8000 + w.draw(15000)), DayTokens: int64(10000 + w.draw(40000))}}
 	}
 	w.halts = seed%3 == 0
+	if seed%4 == 1 { // people often come too late
+		w.kit.Expire = 10 * time.Second
+	}
 	w.kit.Room, w.kit.Platform.Keeps = 1+int(seed/2%4), seed%2 == 0
 	w.use(w.store)
 	w.kit.Model.Answer = w.answer
