@@ -151,6 +151,32 @@ func TestChatOfAProgramIsGone(t *testing.T) {
 	}
 }
 
+// TestQuestionOfAProgramWithoutItsChat: what cannot be asked in the chat that the
+// program named can still be decided elsewhere.
+func TestQuestionOfAProgramWithoutItsChat(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`})
+	s.phone.mu.Lock()
+	s.phone.refuse[room("hall").Key()] = true
+	s.phone.mu.Unlock()
+	id := s.orders("book a room", false, room("hall"))
+	asked := s.until(id, "it was tried to ask", func(s planner.State) bool {
+		return s.Outcome != planner.Pending || s.Status() == "waiting" && len(s.Slots) > 0
+	})
+	s.again() // the next life finds it as it is
+	if asked.Outcome != planner.Pending {
+		t.Fatalf("it ended %s", asked.Outcome)
+	}
+	action := planner.Todo(s.state(id))[0].ID
+	s.add(id, planner.Event{Type: planner.Decided, By: "api:ops", Action: action, Decision: &planner.Decision{Approve: true}})
+	if err := s.engine.Wake(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	s.over(id)
+	if got := s.state(id); got.Outcome != planner.Done || len(s.tools.calls()) != 1 {
+		t.Errorf("it ended %s with %d calls, want done with the one that was allowed", got.Outcome, len(s.tools.calls()))
+	}
+}
+
 // TestOnlyTheseGroups: a program's choice of groups holds for plans and calls.
 func TestOnlyTheseGroups(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`})

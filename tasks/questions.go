@@ -23,7 +23,8 @@ const (
 
 // Ask puts a question of the task to its chat, or where it is to be asked in
 // private to the person's own. The answer comes by the inbox. Where the chat is
-// gone nobody will answer: the task is stopped.
+// gone nobody will answer: the task is stopped, but one of a program's, which others
+// can answer.
 func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	if p.unseen() { // programs see it in the list of approvals
 		return nil
@@ -41,6 +42,10 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	err := p.askPrivately(ctx, v, a)
 	if errors.Is(err, errNotPrivate) {
 		err = p.put(ctx, v, a, &p.chat, a.ID)
+	}
+	if errors.Is(err, bot.ErrGone) && p.quiet {
+		p.x.Log.WarnContext(ctx, "a question of a program's task cannot be asked in its chat", "task", p.id, "chat", p.chat.Key(), "cause", err)
+		return nil
 	}
 	if errors.Is(err, bot.ErrGone) {
 		p.x.Log.WarnContext(ctx, "nobody can be asked, the task ends", "task", p.id, "cause", err)
