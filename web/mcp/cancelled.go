@@ -6,39 +6,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"sync"
-
-	"legwork/tasks/contexts"
 )
 
 // sessionHeader is where a client of the older revisions sends the name that it was
 // given with initialize. Here it tells apart whose requests have the same numbers,
 // and nothing else: one that is not known is as good.
 const sessionHeader = "Mcp-Session-Id"
-
-// request is what must be known of one before the library reads it.
-type request struct {
-	call
-	method    string
-	arguments json.RawMessage // of a tool, as they were sent: the library hands them on as values in which large numbers have lost digits
-	cancelled call            // what notifications/cancelled gives up
-}
-
-type requestKey struct{}
-
-// requestOf reads a request.
-func requestOf(r *http.Request, body []byte) request {
-	var sent struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
-		Params struct {
-			Arguments json.RawMessage `json:"arguments"`
-			Request   json.RawMessage `json:"requestId"`
-		} `json:"params"`
-	}
-	_ = json.Unmarshal(body, &sent) // the library says what is wrong with it
-	client := call{caller: contexts.Caller(r.Context()).Key(), session: r.Header.Get(sessionHeader)}
-	return request{client.number(sent.ID), sent.Method, sent.Params.Arguments, client.number(sent.Params.Request)}
-}
 
 // greet names a client of the older revisions.
 func greet(w http.ResponseWriter) { w.Header().Set(sessionHeader, rand.Text()) }

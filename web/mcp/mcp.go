@@ -6,6 +6,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -78,7 +79,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The request ended too early.", http.StatusBadRequest)
 		return
 	}
+	body = lean(body)
 	sent := requestOf(r, body)
+	if around := len(body) - len(sent.arguments); around > maxAround {
+		http.Error(w, fmt.Sprintf("The request has %d bytes besides the arguments of a tool; %d are allowed.", around, maxAround), http.StatusRequestEntityTooLarge)
+		return
+	}
 	switch sent.method {
 	case "notifications/cancelled": // the library would take it from anybody
 		h.calls.giveUp(sent.cancelled)
