@@ -1,6 +1,6 @@
 // Package watch looks on while tests and measurements run: until something has
 // come about, at goroutines that stay behind, at what is logged, and at the
-// memory that work takes.
+// memory and the processor time that work takes.
 package watch
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a busy machine may take for what takes a moment.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // Until waits for what another process or goroutine brings about, and ends the
 // test when it does not come.

@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,21 @@ func TestMemory(t *testing.T) {
 	})
 	if grown < size || grown > size+(8<<20) || kept[1] != 1 {
 		t.Errorf("making %d bytes: memory grew by %d, want that and little more", size, grown)
+	}
+}
+
+func TestWork(t *testing.T) {
+	if took := watch.Work(func() { <-time.After(200 * time.Millisecond) }); took > 150*time.Millisecond {
+		t.Errorf("waiting for 200ms took %v of the processor, want next to nothing", took)
+	}
+	began, n := time.Now(), 0
+	took := watch.Work(func() {
+		for n < 50_000_000 {
+			n++
+		}
+	})
+	if all := time.Since(began); took <= 0 || took > all*time.Duration(runtime.NumCPU())+50*time.Millisecond {
+		t.Errorf("counting took %v of the processor, want some, and no more than there was in %v", took, all)
 	}
 }
 
