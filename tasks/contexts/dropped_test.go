@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"legwork/planner"
+	"legwork/store/memory"
+	"legwork/tasks"
 	"legwork/tasks/contexts"
 )
 
@@ -55,5 +57,47 @@ func TestDropped(t *testing.T) {
 	refused(t, "a message", err, contexts.ErrConflict)
 	if ctx.Err() != nil {
 		t.Error("the task has ended for nobody")
+	}
+}
+
+// given is a store whose feed tells that its only task was given up.
+type given struct{ *memory.Store }
+
+func (g given) Feed(ctx context.Context, after uint64, limit int) ([]tasks.FeedEntry, uint64, uint64, error) {
+	entries, oldest, newest, err := g.Store.Feed(ctx, after, limit)
+	for i := range entries {
+		entries[i].Seq = 0
+	}
+	return entries, oldest, newest, err
+}
+
+// TestFollowDropped: who follows all tasks hears of the end of one that has no message
+// about it, if the task is for them.
+func TestFollowDropped(t *testing.T) {
+	store := memory.New(nil)
+	s := replica(t, given{store})
+	task, _, err := s.Start(t.Context(), agent, contexts.NewTask{Goal: "x", External: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Drop(t.Context(), task.ID); err != nil {
+		t.Fatal(err)
+	}
+	start := uint64(0)
+	var got []contexts.FeedMessage
+	for _, who := range []contexts.Principal{agent, stranger} {
+		err = s.FollowAll(t.Context(), who, &start, []string{contexts.TypeStatus}, time.Millisecond, func(m contexts.FeedMessage) error {
+			got = append(got, m)
+			return nil
+		}, func(cursor uint64) error {
+			if cursor > 0 {
+				return errCut
+			}
+			return nil
+		}, nil)
+		refused(t, "one who has read all", err, errCut)
+	}
+	if len(got) != 1 || got[0].TaskID != task.ID || got[0].Seq != 0 || string(got[0].Content) != `{"event":"dropped"}` || got[0].Timestamp.IsZero() {
+		t.Errorf("got %+v, want once that it was dropped", got)
 	}
 }

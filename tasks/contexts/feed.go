@@ -2,6 +2,7 @@ package contexts
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -167,10 +168,20 @@ func (s *Service) item(ctx context.Context, entry tasks.FeedEntry) (*feedItem, e
 	row, err := s.Store.Row(ctx, entry.Task)
 	if err == nil {
 		item.chat = row.Chat
-		item.message, err = s.messageAt(ctx, entry.Task, entry.Seq)
+		if entry.Seq == 0 {
+			item.message = dropped(row)
+		} else {
+			item.message, err = s.messageAt(ctx, entry.Task, entry.Seq)
+		}
 	}
 	if errors.Is(err, tasks.ErrNoTask) || errors.Is(err, ErrNotFound) || errors.Is(err, tasks.ErrDamaged) {
 		item.gone, err = true, nil
 	}
 	return item, err
+}
+
+// dropped tells that the store has given up a task, which no message of its context
+// does: its number is 0.
+func dropped(row tasks.Row) Message {
+	return Message{SenderID: legwork, SenderType: senderSystem, Type: TypeStatus, Content: json.RawMessage(`{"event":"dropped"}`), Timestamp: Time{row.Changed}}
 }

@@ -12,7 +12,7 @@ import (
 
 // Message is one entry of a task's context: one event of its journal.
 type Message struct {
-	Seq        int             `json:"seq"` // from 1, without gaps
+	Seq        int             `json:"seq"` // from 1, without gaps; 0 of one that is in no context
 	SenderID   string          `json:"sender_id"`
 	SenderType string          `json:"sender_type"` // human, agent, tool, system
 	Type       string          `json:"type"`        // goal, plan, thought, ...: see Types
