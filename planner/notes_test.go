@@ -3,6 +3,7 @@ package planner_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -185,4 +186,34 @@ func FuzzNotes(f *testing.F) {
 			t.Errorf("a note makes %d bytes of prompt", len(text))
 		}
 	})
+}
+
+// TestCurrentVersion: who decides about a review may have looked at any version
+// since it began, unless something of what stood there has changed meanwhile.
+func TestCurrentVersion(t *testing.T) {
+	st := begin(t)
+	st.wish("api:ops", "draft", `"one"`)
+	st.wish("agent:x", planner.KeyStatus, `"NEEDS_HUMAN_REVIEW"`)
+	current := func(when string, want ...int) {
+		t.Helper()
+		var got []int
+		for v := range 9 {
+			if st.s.Current(v) {
+				got = append(got, v)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: versions %v are current, want %v", when, got, want)
+		}
+	}
+	current("at the beginning", 2)
+	st.wish("agent:x", "more", "1")
+	st.wish("agent:y", planner.KeyStatus, `"NEEDS\u005fHUMAN_REVIEW"`)
+	current("keys were added, and the review was asked for again", 2, 3, 4)
+	st.wish("api:ops", "draft", `"two"`)
+	current("one was changed", 5)
+	st.wish("agent:x", "last", "1")
+	current("and one added", 5, 6)
+	st.wish("api:ops", "last", "null")
+	current("and deleted", 7)
 }

@@ -105,6 +105,13 @@ func maySet(s State, e Event) bool {
 	return !ByAgent(e) || !swaps(s, e.Values) && !IsVerdict(e.Values)
 }
 
+// Current reports that a decision about the open review may be about the shared
+// state of that version: since it began, and since then, keys were only added.
+func (s *State) Current(version int) bool {
+	began, _ := slices.BinarySearch(s.Changes, s.Review)
+	return version > began && version >= s.Altered && version <= s.Version
+}
+
 // noted folds what others added to the context. After an answer's first words it
 // is too late for it.
 func noted(s State, e Event) State {

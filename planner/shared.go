@@ -56,7 +56,11 @@ func share(s State, seq, call int, values map[string]json.RawMessage) State {
 	if shared == nil {
 		shared = map[string]Value{}
 	}
+	s.Version++
 	for key, value := range values {
+		if _, known := shared[key]; known && (key != KeyStatus || s.Review == 0) { // a review that is asked for again is the same
+			s.Altered = s.Version
+		}
 		if deletes(value) {
 			delete(shared, key)
 		} else {
@@ -64,7 +68,6 @@ func share(s State, seq, call int, values map[string]json.RawMessage) State {
 		}
 	}
 	s.Shared = shared
-	s.Version++
 	s.Changes = append(slices.Clip(s.Changes), seq)
 	return s
 }

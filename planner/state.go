@@ -96,6 +96,7 @@ type State struct {
 	Extended  map[string]int64 // by how much people extended the task's own budgets, by key
 	Shared    map[string]Value // the shared state by key; never written to, only replaced
 	Version   int              // of the shared state: grows with each change
+	Altered   int              // the newest version that changed or deleted a key; those since have added some
 	Changes   []int            // seqs of the events that changed it, one for each version
 	Asks      int              // ask_person calls so far
 	Reads     int              // of results of earlier tasks, so far

@@ -23,7 +23,7 @@ type Ruling struct {
 	Text    string                     // why, or the answer to a model
 	Values  map[string]json.RawMessage // of a server's form, by field
 	Scope   string                     // empty: this once; planner.ScopeTask
-	Version *int                       // of a review: the shared state that was looked at; nil: as it is
+	Version *int                       // of a review: of the shared state that was looked at; nil: as it is
 }
 
 // MisfitError says what of a ruling does not fit its question.
@@ -37,7 +37,8 @@ func (e *MisfitError) Error() string { return e.Field + ": " + e.Detail }
 // ErrAdminNeeded says that an admin alone may decide so.
 var ErrAdminNeeded = errors.New("only an admin may decide this")
 
-// ErrOutdated says that a ruling is about a shared state that has changed since.
+// ErrOutdated says that a ruling is about a shared state of which something has
+// changed since, other than that keys were added.
 var ErrOutdated = errors.New("the shared state has changed since it was looked at")
 
 // Ask is what a question of a task is called by: the seq of the event that asks,
@@ -131,14 +132,15 @@ func (in *Inbox) Rule(ctx context.Context, id ID, ask Ask, r Ruling) error {
 	return err
 }
 
-// fits reports whether the ruling is about the state that a review is of.
+// fits reports whether the ruling is about the state that a review is of: what
+// agents add meanwhile must not have it come too late again and again.
 func (r Ruling) fits(a planner.Action, s planner.State) error {
 	switch {
 	case r.Version == nil:
 		return nil
 	case KindOf(a) != AskReview:
 		return &MisfitError{"version", "is allowed for a review alone"}
-	case s.Version != *r.Version:
+	case !s.Current(*r.Version):
 		return fmt.Errorf("%w: it has version %d now", ErrOutdated, s.Version)
 	}
 	return nil
