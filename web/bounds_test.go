@@ -3,12 +3,15 @@ package web_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,6 +121,56 @@ func TestBodies(t *testing.T) {
 	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "400") {
 		t.Errorf("half a body: got %q, %v, want 400", line, err)
 	}
+}
+
+// TestBodiesAreLetGo: requests that wait hold no bodies, neither those that were
+// read nor those that nobody asks for.
+func TestBodiesAreLetGo(t *testing.T) {
+	const requests = 32
+	ops, text := key("ops", contexts.RoleAdmin)
+	begun, end := make(chan int64), make(chan struct{})
+	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := int64(0)
+		if r.Method == http.MethodPost {
+			n, _ = io.Copy(io.Discard, r.Body)
+		}
+		begun <- n
+		<-end
+		left, err := io.ReadAll(r.Body)
+		_, _ = fmt.Fprint(w, len(left), err)
+	})})
+	body := strings.Repeat("x", 1<<20)
+	for method, read := range map[string]int64{"GET": 0, "POST": 1 << 20} {
+		before := heap()
+		var replies sync.WaitGroup
+		for range requests {
+			replies.Go(func() {
+				if got := ask(t, method, "http://"+at+"/v1/events", body, "Authorization: Bearer "+text); got.status != 200 || got.body != "0 <nil>" {
+					t.Errorf("%s: got %+v", method, got)
+				}
+			})
+		}
+		for range requests {
+			if n := <-begun; n != read {
+				t.Errorf("%s: got a body of %d bytes, want %d", method, n, read)
+			}
+		}
+		if after := heap(); after > before+requests<<20/2 {
+			t.Errorf("%s: %d requests that wait hold %d KiB", method, requests, (after-before)>>10)
+		}
+		for range requests {
+			end <- struct{}{}
+		}
+		replies.Wait()
+	}
+}
+
+// heap is how much memory is in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 // TestHead: the head of a stream is all that there is of it.

@@ -95,8 +95,7 @@ func (d *door) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 // and each part of the reply has a deadline of its own.
 func (d *door) letIn(w *writer, r *http.Request, c *call) {
 	control := http.NewResponseController(w.ResponseWriter)
-	body, err := io.ReadAll(http.MaxBytesReader(w.ResponseWriter, r.Body, maxBody))
-	if err != nil {
+	if err := readWhole(w.ResponseWriter, r); err != nil {
 		_ = control.SetWriteDeadline(time.Now().Add(replyTime))
 		unread(w, err)
 		return
@@ -108,7 +107,6 @@ func (d *door) letIn(w *writer, r *http.Request, c *call) {
 		}
 		return control.SetWriteDeadline(time.Now().Add(replyTime))
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.Pattern = r.Method + " " + mounted(r.URL.Path)
 	d.behind(r.URL.Path).ServeHTTP(w, r)
 	w.route = r.Pattern
@@ -122,6 +120,22 @@ func (d *door) letIn(w *writer, r *http.Request, c *call) {
 	case w.status == http.StatusForbidden && d.refused != nil && c.news(w.route, time.Now()):
 		d.refused(context.WithoutCancel(r.Context()), contexts.Caller(r.Context()), w.route)
 	}
+}
+
+// readWhole reads the body of a request to its end, so that its deadline is over and
+// the server hears when the client goes. The request holds it until it was read
+// again, since some wait for long after that; of requests that have none to read, it
+// holds nothing.
+func readWhole(w http.ResponseWriter, r *http.Request) error {
+	bounded := http.MaxBytesReader(w, r.Body, maxBody)
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		r.Body = http.NoBody
+		_, err := io.Copy(io.Discard, bounded)
+		return err
+	}
+	body, err := io.ReadAll(bounded)
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body))) // which forgets readers that are at their end
+	return err
 }
 
 // mounted is the pattern of what serves a path and has no patterns of its own.

@@ -66,7 +66,8 @@ type Config struct {
 	Access Access
 	// API is served below /v1/, MCP at /mcp, and Metrics at /metrics to all but
 	// agents; nil: nothing is. Their requests come with contexts.Caller and the whole
-	// body, at most 1 MiB, so that no deadline ends them while they take long.
+	// body, at most 1 MiB (none with GET and HEAD), so that no deadline ends them while
+	// they take long.
 	// Their contexts end when the client is gone, the token is taken back or Run
 	// ends; what a handler writes after that is lost unless Run ended.
 	API, MCP, Metrics http.Handler

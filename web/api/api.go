@@ -3,6 +3,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -14,7 +15,6 @@ import (
 
 	"legwork/tasks/contexts"
 	"legwork/telemetry"
-	"legwork/web/problem"
 )
 
 // Config says what to serve.
@@ -56,7 +56,10 @@ type routes struct {
 }
 
 // calls are the handlers.
-type calls struct{ Config }
+type calls struct {
+	Config
+	does map[string]contexts.Op // by patterns of the mux
+}
 
 // New makes an API.
 func New(c Config) *API {
@@ -72,7 +75,7 @@ func New(c Config) *API {
 	if c.Patience == 0 {
 		c.Patience = 30 * time.Second
 	}
-	a := &API{calls: calls{c}}
+	a := &API{calls: calls{c, map[string]contexts.Op{}}}
 	a.routes = sync.OnceValue(a.build)
 	return a
 }
@@ -107,22 +110,26 @@ func format() huma.Format {
 // OpenAPI is the document, as JSON.
 func (a *API) OpenAPI() ([]byte, error) { return json.Marshal(a.routes().document) }
 
-// Handler serves every path under /v1/, those that lead nowhere included.
+// Handler serves every path under /v1/, those that lead nowhere included. Whoever
+// mounts it bounds bodies and the time in which they arrive.
 func (a *API) Handler() http.Handler { return http.HandlerFunc(a.serve) }
 
 func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	mux := a.routes().mux
-	if h, pattern := mux.Handler(r); pattern == "" || !clean(r.URL.Path) {
+	h, pattern := mux.Handler(r)
+	if pattern == "" || !clean(r.URL.Path) {
 		a.unrouted(w, r, h)
 		return
 	}
-	for _, check := range []func(http.ResponseWriter, *http.Request) *problem.Error{checkQuery, checkBody} {
-		if p := check(w, r); p != nil {
-			p.Write(w)
-			return
-		}
+	p := cmp.Or(a.calls.permitted(r, pattern), checkQuery(r), checkHeaders(r))
+	if p == nil {
+		p = checkBody(w, r)
+	}
+	if p != nil {
+		p.Write(w)
+		return
 	}
 	mux.ServeHTTP(w, r)
 }

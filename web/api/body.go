@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,21 +17,21 @@ import (
 	"legwork/web/problem"
 )
 
-// maxBody is how many bytes a body may have.
-const maxBody = 1 << 20
-
 const mergePatch = "application/merge-patch+json"
 
-// checkBody reads the body of a request, so that the calls get only JSON that
+// checkBody looks at the body of a request, so that the calls get only JSON that
 // every program reads alike.
 func checkBody(w http.ResponseWriter, r *http.Request) *problem.Error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
 	}
-	raw, p := readBody(w, r)
-	if p != nil || len(raw) == 0 {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return problem.New(problem.Malformed, "The body did not arrive whole.")
+	}
+	if len(raw) == 0 {
 		r.Body = http.NoBody
-		return p
+		return nil
 	}
 	if p := checkMedia(w, r); p != nil {
 		return p
@@ -42,23 +41,14 @@ func checkBody(w http.ResponseWriter, r *http.Request) *problem.Error {
 		p.Errors = []problem.Wrong{{Location: "body", Message: err.Error()}}
 		return p
 	}
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(raw)), int64(len(raw))
+	r.Body, r.ContentLength = readOnce(raw), int64(len(raw))
 	return nil
 }
 
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem.Error) {
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var large *http.MaxBytesError
-	var slow net.Error
-	switch {
-	case errors.As(err, &large):
-		return nil, problem.New(problem.Large, fmt.Sprintf("A body has at most %d bytes.", maxBody))
-	case errors.As(err, &slow) && slow.Timeout():
-		return nil, problem.New(problem.Slow, "The body did not come in time.")
-	case err != nil:
-		return nil, problem.New(problem.Malformed, "The body ended before it was whole.")
-	}
-	return raw, nil
+// readOnce is a body that is let go of when it was read: many requests wait for
+// long after that.
+func readOnce(raw []byte) io.ReadCloser {
+	return io.NopCloser(io.MultiReader(bytes.NewReader(raw))) // which forgets readers that are at their end
 }
 
 // checkMedia refuses bodies that do not say that they are JSON; none at all is
@@ -93,35 +83,11 @@ func checkJSON(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return errors.New("it is not UTF-8")
 	}
-	if odd := plainjson.Oddity(raw); odd != "" { // before it is read: what is nested very deep takes memory
+	if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
+		return fmt.Errorf("it is no JSON: %s", clip.Line(err.Error(), 200))
+	}
+	if odd := plainjson.Oddity(raw); odd != "" {
 		return errors.New(odd)
 	}
-	return checkTokens(raw)
-}
-
-// checkTokens goes through the JSON once, to its end.
-func checkTokens(raw []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	depth, begun := 0, false
-	for {
-		t, err := decoder.Token()
-		switch {
-		case errors.Is(err, io.EOF) && begun && depth == 0:
-			return nil
-		case errors.Is(err, io.EOF):
-			return errors.New("it ends too early")
-		case err != nil:
-			return fmt.Errorf("it is no JSON: %s", clip.Line(err.Error(), 200))
-		case begun && depth == 0:
-			return errors.New("something follows its end")
-		}
-		begun = true
-		switch t {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"io"
 	"maps"
 	"slices"
@@ -19,7 +18,7 @@ func exact(d *huma.OpenAPI) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(ctx)
 		raw, err := io.ReadAll(r.Body) // which checkBody has read already
-		r.Body = io.NopCloser(bytes.NewReader(raw))
+		r.Body = readOnce(raw)
 		media := ctx.Operation().RequestBody.Content["application/json"]
 		if err == nil {
 			if wrong := inexact(d.Components.Schemas, media.Schema, raw, "body"); len(wrong) > 0 {

@@ -165,7 +165,10 @@ func (h *house) try(ctx context.Context, r request) (*http.Response, error) {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	for name, value := range r.header {
-		req.Header.Set(name, value)
+		req.Header.Del(name)
+		for line := range strings.SplitSeq(value, "\n") {
+			req.Header.Add(name, line)
+		}
 	}
 	return http.DefaultClient.Do(req)
 }

@@ -43,7 +43,8 @@ type reply struct {
 // register leads requests to a handler, and its errors to one place.
 func register[I, O any](c *calls, h huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
 	op := o.huma(c, h.OpenAPI().Components)
-	op.Middlewares = append(op.Middlewares, c.permitted(o.does))
+	c.does[o.method+" "+o.path] = o.does
+	op.Middlewares = append(op.Middlewares, unused)
 	if o.body != nil {
 		op.Middlewares = append(op.Middlewares, exact(h.OpenAPI()))
 	}
@@ -57,9 +58,9 @@ func register[I, O any](c *calls, h huma.API, o operation, handle func(context.C
 	o.describe(h.OpenAPI())
 }
 
-// huma is the operation as the library has it. The body was read within the
-// server's time already (checkBody), so no further limit is set on reading: one
-// would end a request that waits for something.
+// huma is the operation as the library has it. The body was read already, by
+// checkBody, so no limit is set on reading: one of time would end a request that
+// waits for something.
 func (o operation) huma(c *calls, shared *huma.Components) huma.Operation {
 	if o.status == 0 {
 		o.status = http.StatusOK
@@ -67,7 +68,7 @@ func (o operation) huma(c *calls, shared *huma.Components) huma.Operation {
 	op := huma.Operation{
 		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, Tags: []string{o.tag},
 		Description:   o.text + "\n\nRoles: " + roles(o.does) + ".",
-		DefaultStatus: o.status, MaxBodyBytes: maxBody + 1, BodyReadTimeout: -1,
+		DefaultStatus: o.status, MaxBodyBytes: -1, BodyReadTimeout: -1,
 		Security:  []map[string][]string{{"token": {}}},
 		Responses: map[string]*huma.Response{},
 	}
@@ -112,16 +113,13 @@ func (o operation) statuses() map[int][]problem.Code {
 }
 
 // permitted looks at the role before anything else of a request: what a token may
-// never do need not be sent as documented.
-func (c *calls) permitted(does contexts.Op) func(huma.Context, func(huma.Context)) {
-	return func(ctx huma.Context, next func(huma.Context)) {
-		if err := contexts.Caller(ctx.Context()).Allowed(does); does != "" && err != nil {
-			_, w := humago.Unwrap(ctx)
-			problem.New(problem.Forbidden, contexts.Sentence(err)).Write(w)
-			return
-		}
-		next(ctx)
+// never do need not be sent as documented, and is not read.
+func (c *calls) permitted(r *http.Request, pattern string) *problem.Error {
+	does := c.does[pattern]
+	if err := contexts.Caller(r.Context()).Allowed(does); does != "" && err != nil {
+		return problem.New(problem.Forbidden, contexts.Sentence(err))
 	}
+	return nil
 }
 
 // queries are the names of the parameters that a call takes in the query.

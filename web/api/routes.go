@@ -41,7 +41,7 @@ func (h *headers) Write(b []byte) (int, error) { return len(b), nil }
 func (h *headers) WriteHeader(int) {}
 
 // checkQuery refuses what would be read one way by some and another by others.
-func checkQuery(_ http.ResponseWriter, r *http.Request) *problem.Error {
+func checkQuery(r *http.Request) *problem.Error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return problem.New(problem.Invalid, "The query of the address cannot be read: write it as name=value&name=value with percent encoding.")

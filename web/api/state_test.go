@@ -189,3 +189,40 @@ func TestReviewOfAVersion(t *testing.T) {
 	decide.body = map[string]any{"decision": "approve", "version": 1}
 	want[contexts.Task](h, http.StatusOK, decide)
 }
+
+// TestHeadersOfChanges: lines of a list are one list, and what would protect a
+// change is not left out silently.
+func TestHeadersOfChanges(t *testing.T) {
+	h := newHouse(t)
+	id := string(h.share("agent").ID)
+	state, task := "/v1/tasks/"+id+"/state", map[string]any{"goal": "Review the literature.", "run": false}
+	for _, c := range []struct {
+		method, path string
+		body         any
+		name, value  string // of the header; its lines
+		status       int
+		says         string
+	}{
+		{"PUT", state, map[string]any{"a": 1}, "If-Match", "\"7\"\n\"0\"", 200, `"version":1`},
+		{"PUT", state, map[string]any{"a": 2}, "If-Match", "", 422, "header.If-Match"},
+		{"PUT", state, map[string]any{"a": 2}, "If-None-Match", "*", 422, "header.If-None-Match"},
+		{"PATCH", state, map[string]any{"a": 2}, "If-Match", " ", 422, "header.If-Match"},
+		{"GET", state, nil, "If-None-Match", "\"7\"\n\"1\"", 304, ""},
+		{"POST", "/v1/tasks/" + id + "/messages", map[string]any{"type": "thought", "content": 1}, "If-Match", `"1"`, 422, "header.If-Match"},
+		{"POST", "/v1/tasks/" + id + "/cancel", nil, "If-Match", `"1"`, 422, "header.If-Match"},
+		{"POST", "/v1/tasks", task, "Idempotency-Key", "", 422, "header.Idempotency-Key"},
+		{"POST", "/v1/tasks", task, "Idempotency-Key", "one\ntwo", 422, "header.Idempotency-Key"},
+		{"POST", "/v1/tasks", task, "Content-Type", "application/json\ntext/plain", 422, "header.Content-Type"},
+		{"GET", "/v1/tasks/" + id + "/events", nil, "Last-Event-ID", "1\n2", 422, "header.Last-Event-ID"},
+		{"POST", "/v1/tasks/" + id + "/cancel", map[string]any{}, "Prefer", "respond-async", 200, `"stopped"`},
+		{"GET", "/v1/tasks/" + id, nil, "Prefer", "respond-async\nwait=7", 200, `"stopped"`},
+	} {
+		got := h.do(request{method: c.method, path: c.path, header: map[string]string{c.name: c.value}, body: c.body})
+		if got.status != c.status || !strings.Contains(string(got.body), c.says) {
+			t.Errorf("%s %s with %s: %q: got %d %s, want %d and %q", c.method, c.path, c.name, c.value, got.status, got.body, c.status, c.says)
+		}
+		if applied := got.header.Get("Preference-Applied"); strings.Contains(c.value, "wait") && applied != "wait=7" {
+			t.Errorf("%q in two lines: got %q", c.value, applied)
+		}
+	}
+}
