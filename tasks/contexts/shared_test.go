@@ -64,6 +64,17 @@ func TestMergeRefuses(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "at most 3 keys and 1000 bytes") {
 		t.Errorf("it says %v, want the limits", err)
 	}
+	for _, status := range []string{planner.ReviewApproved, planner.ReviewRejected, planner.ReviewExpired} {
+		_, err = w.Merge(t.Context(), agent, id, nil, values{"status": raw(fmt.Sprintf("%q", status))})
+		refused(t, status+" by an agent", err, contexts.ErrForbidden)
+		if err != nil && !strings.Contains(err.Error(), status) {
+			t.Errorf("it says %v, want what cannot be set", err)
+		}
+	}
+	_, err = w.Merge(t.Context(), agent, id, nil, values{"status": raw(`"` + strings.Repeat("x", 2000) + `"`)})
+	if refused(t, "a long status", err, contexts.ErrConflict); err != nil && !strings.Contains(err.Error(), "at most 3 keys") {
+		t.Errorf("it says %v, want the limits", err)
+	}
 	if _, err := w.Answer(t.Context(), agent, id, "done"); err != nil {
 		t.Fatal(err)
 	}

@@ -142,12 +142,14 @@ func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *in
 		return Shared{}, err
 	}
 	var before planner.State
+	var fresh map[string]json.RawMessage
 	err = s.Inbox.Change(ctx, id, func(state planner.State) ([]planner.Event, error) {
 		before = state
 		if match != nil && *match != state.Version {
 			return nil, &PreconditionError{state.Version}
 		}
-		fresh, err := s.fresh(ctx, id, state, values)
+		var err error
+		fresh, err = s.fresh(ctx, id, state, values)
 		if err != nil || len(fresh) == 0 {
 			return nil, err
 		}
@@ -160,7 +162,7 @@ func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *in
 		if now, err := s.state(ctx, id); err == nil && now.Finished() {
 			before = now
 		}
-		return Shared{}, unmerged(p, before, values)
+		return Shared{}, unmerged(p, before, fresh)
 	}
 	if err != nil {
 		return Shared{}, gone(err)
@@ -178,19 +180,21 @@ func gone(err error) error {
 
 // unmerged says why a task did not take values.
 func unmerged(p Principal, s planner.State, values map[string]json.RawMessage) error {
-	_, status := values[planner.KeyStatus]
+	var status string
+	_ = json.Unmarshal(values[planner.KeyStatus], &status) // what is no text says nothing to legwork
+	asks := status == planner.NeedsHumanReview && s.Review == 0
 	switch {
 	case s.Finished():
 		return fmt.Errorf("%w: it is over, its shared state stays as it is", ErrConflict)
-	case status && !planner.IsVerdict(values) && s.Review == 0 && (s.Begun || s.Phase == planner.PhaseAnswering):
+	case asks && (s.Begun || s.Phase == planner.PhaseAnswering):
 		return fmt.Errorf("%w: its answer is being written already, so that nobody can review it first", ErrConflict)
 	case s.Limits.Changes > 0 && len(s.Changes) >= s.Limits.Changes:
 		return fmt.Errorf("%w: its shared state was changed %d times, which is the most", ErrConflict, len(s.Changes))
 	case s.Review > 0 && p.Role == RoleAgent:
 		return fmt.Errorf("%w: a person reviews the shared state; until they have decided, agents can add keys, as far as there is room, but change none, %q included", ErrConflict, planner.KeyStatus)
 	case p.Role == RoleAgent && planner.IsVerdict(values):
-		return fmt.Errorf("%w: %s and %s of the key %q are what a person decides; set it to %s to ask for that", ErrForbidden, planner.ReviewApproved, planner.ReviewRejected, planner.KeyStatus, planner.NeedsHumanReview)
-	case status && s.Limits.Reviews > 0 && s.Reviews >= s.Limits.Reviews:
+		return fmt.Errorf("%w: that the key %q is %s says how a person's review ended; set it to %s to ask for one", ErrForbidden, planner.KeyStatus, status, planner.NeedsHumanReview)
+	case asks && s.Limits.Reviews > 0 && s.Reviews >= s.Limits.Reviews:
 		return fmt.Errorf("%w: people were asked to review it %d times, which is the most", ErrConflict, s.Reviews)
 	}
 	return fmt.Errorf("%w: the shared state holds at most %d keys and %d bytes of keys and values; delete some first", ErrConflict, s.Limits.StateKeys, s.Limits.StateBytes)
