@@ -131,6 +131,11 @@ const (
 	Garbage     Problem = "garbage"     // not the protocol, or an empty reply
 )
 
+// Problems lists them all.
+func Problems() []Problem {
+	return []Problem{Unreachable, Refused, NotFound, Busy, Invalid, TooLong, Filtered, CutOff, Garbage}
+}
+
 // Error is what Call returns when every attempt and every fallback failed; it
 // describes the last one. Cancellation is returned as the context's error.
 type Error struct {

@@ -99,6 +99,9 @@ type Tokens struct {
 	Cost                       int64
 }
 
+// tokenKinds are the labels of the fields of Tokens.
+func tokenKinds() [3]string { return [3]string{"input", "cached_input", "output"} }
+
 // ModelCalled counts a call of a model with all its attempts.
 func (m *Metrics) ModelCalled(model, role, outcome string, took time.Duration) {
 	if m != nil {
@@ -116,9 +119,9 @@ func (m *Metrics) ModelTried(model, outcome string, used Tokens) {
 	if used == (Tokens{}) {
 		return
 	}
-	m.tokens.Add(float64(used.Input), model, "input")
-	m.tokens.Add(float64(used.CachedInput), model, "cached_input")
-	m.tokens.Add(float64(used.Output), model, "output")
+	for i, n := range []int{used.Input, used.CachedInput, used.Output} {
+		m.tokens.Add(float64(n), model, tokenKinds()[i])
+	}
 	m.cost.Add(float64(used.Cost)/1e6, model)
 }
 
@@ -143,6 +146,40 @@ func (m *Metrics) Connected(platform string) {
 	if m != nil {
 		m.messages.Add(0, platform)
 		m.frames.Add(0, platform)
+	}
+}
+
+// Expected is what a config names.
+type Expected struct {
+	Platforms, Models, Webhooks []string
+	Problems                    []string // that models can have
+}
+
+// Expect lets what is counted of these begin at zero: Prometheus sees no growth in
+// a series that begins with its first event.
+func (m *Metrics) Expect(e Expected) {
+	if m == nil {
+		return
+	}
+	for _, platform := range e.Platforms {
+		m.opened.Add(0, platform)
+		for _, outcome := range []string{"done", "failed", "stopped"} {
+			m.finished.Add(0, platform, outcome)
+		}
+	}
+	for _, model := range e.Models {
+		m.attempts.Add(0, model, OK)
+		for _, problem := range e.Problems {
+			m.attempts.Add(0, model, problem)
+		}
+		for _, kind := range tokenKinds() {
+			m.tokens.Add(0, model, kind)
+		}
+		m.cost.Add(0, model)
+	}
+	for _, webhook := range e.Webhooks {
+		m.webhooks.Add(0, webhook, OK)
+		m.webhooks.Add(0, webhook, Failed)
 	}
 }
 

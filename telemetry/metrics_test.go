@@ -81,6 +81,29 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// TestExpected: what the config names is there before anything happens, and a
+// second time changes no count.
+func TestExpected(t *testing.T) {
+	m := telemetry.NewMetrics(telemetry.MetricsConfig{Now: time.Now})
+	e := telemetry.Expected{Platforms: []string{"api"}, Models: []string{"main"}, Problems: []string{"busy"}, Webhooks: []string{"ops"}}
+	m.Expect(e)
+	m.TaskEnded("api", "failed", time.Second)
+	m.Expect(e)
+	text := scrape(t, m)
+	for _, want := range []string{
+		`legwork_tasks_opened_total{platform="api"} 0`, `legwork_tasks_finished_total{outcome="failed",platform="api"} 1`,
+		`legwork_tasks_finished_total{outcome="stopped",platform="api"} 0`, `legwork_model_attempts_total{model="main",outcome="busy"} 0`,
+		`legwork_model_attempts_total{model="main",outcome="ok"} 0`, `legwork_model_tokens_total{kind="cached_input",model="main"} 0`,
+		`legwork_model_cost_usd_total{model="main"} 0`, `legwork_webhook_deliveries_total{outcome="failed",webhook="ops"} 0`,
+	} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("there is no line %q in:\n%s", want, text)
+		}
+	}
+	var none *telemetry.Metrics
+	none.Expect(e) // nobody counts; it must not panic
+}
+
 // TestDocs: the page about metrics lists every one that there is.
 func TestDocs(t *testing.T) {
 	source, err := os.ReadFile("names.go")

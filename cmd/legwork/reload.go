@@ -113,6 +113,7 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	d.app.executor.Use(promptRules(next, d.models))
 	d.app.inbox.Use(inboxRules(next))
 	d.app.alerts.Use(next.Alerts)
+	d.app.expect(next)
 	d.admit(access(next))
 	if err := d.app.inbox.Schedule(ctx, configSchedules(next)); err != nil {
 		d.log.Error("not all schedules of the changed config can be taken", "cause", err)

@@ -2,12 +2,18 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"legwork/bot/slack"
+	"legwork/bot/telegram"
 	"legwork/conf"
+	"legwork/llm"
 	"legwork/redact"
 	"legwork/tasks"
+	"legwork/tasks/contexts"
 	"legwork/telemetry"
 	"legwork/tools/client"
 	"legwork/web"
@@ -29,11 +35,30 @@ func (d *daemon) watched(config *conf.Config) (w watchers, err error) {
 		Build: telemetry.Build{Version: build.version, Commit: build.commit, Go: build.goVersion},
 		Now:   time.Now, Read: d.read, Clean: d.hidden.String,
 	})
+	w.expect(config)
 	w.tracer, err = telemetry.NewTracer(telemetry.TraceConfig{
 		Endpoint: config.Telemetry.OTLPEndpoint, Headers: config.Telemetry.OTLPHeaders, Sample: config.Telemetry.Sample,
 		Version: build.version, Clean: d.hidden.String, Metrics: w.metrics, Log: d.log,
 	})
 	return w, err
+}
+
+// expect lets what is counted of the names of a config begin at zero.
+func (w watchers) expect(config *conf.Config) {
+	e := telemetry.Expected{Models: slices.Collect(maps.Keys(config.LLM.Models)), Webhooks: slices.Collect(maps.Keys(config.Alerts.Webhooks))}
+	if len(config.HTTP.Tokens) > 0 {
+		e.Platforms = append(e.Platforms, tasks.PlatformAPI)
+	}
+	if config.Telegram != nil {
+		e.Platforms = append(e.Platforms, telegram.Name)
+	}
+	if config.Slack != nil {
+		e.Platforms = append(e.Platforms, slack.Name)
+	}
+	for _, p := range llm.Problems() {
+		e.Problems = append(e.Problems, string(p))
+	}
+	w.metrics.Expect(e)
 }
 
 // read is what a scrape wants to know and nobody counts. What can be told without
@@ -60,8 +85,13 @@ func (d *daemon) read(ctx context.Context) (telemetry.Readings, error) {
 const mostRead = 500
 
 func (a *app) readStore(ctx context.Context, now *telemetry.Readings) (err error) {
-	if now.Tasks, err = a.store.Counts(ctx); err != nil {
+	counts, err := a.store.Counts(ctx)
+	if err != nil {
 		return err
+	}
+	now.Tasks = map[string]int{}
+	for _, state := range contexts.States() { // those without tasks, too
+		now.Tasks[state] = counts[state]
 	}
 	waiting, _, err := a.store.Tasks(ctx, tasks.TaskQuery{Waits: true, Limit: mostRead})
 	if err != nil {

@@ -55,6 +55,16 @@ func TestMetrics(t *testing.T) {
 	b := newTown(t, s)
 	p := b.opens()
 	ops := outsider{t, "http://" + p.address, tokenOf("ops")}
+	_, fresh := ops.sends(http.MethodGet, "/metrics", "")
+	for _, f := range []string{ // what is to be seen growing begins at zero
+		`legwork_tasks_finished_total{outcome="failed",platform="telegram"} 0`, `legwork_tasks_opened_total{platform="api"} 0`,
+		`legwork_model_attempts_total{model="main",outcome="unreachable"} 0`, `legwork_webhook_deliveries_total{outcome="failed",webhook="ops"} 0`,
+		`legwork_tasks{state="waiting"} 0`, `legwork_approvals_total{decision="denied"} 0`,
+	} {
+		if !strings.Contains(string(fresh), f+"\n") {
+			t.Errorf("before anything has happened there is no line %q in:\n%s", f, fresh)
+		}
+	}
 	b.Say(b.bob.ID, b.bob, "first: a question")
 	b.offers(b.bob.ID, "Details", "value of quick", "at last")
 	ops.calls(http.MethodPost, "/v1/tasks", `{"goal": "second: a context", "run": false}`, nil)
