@@ -47,6 +47,9 @@ type API struct {
 	// routes is made at the first request, since a process whose API nobody uses
 	// needs no schemas in memory.
 	routes func() routes
+	// Pages are made once: they are for everybody, as often as they like.
+	openAPI func() (file, error)
+	docs    func() file
 }
 
 // routes leads requests to calls, and describes them.
@@ -77,6 +80,11 @@ func New(c Config) *API {
 	}
 	a := &API{calls: calls{c, map[string]contexts.Op{}}}
 	a.routes = sync.OnceValue(a.build)
+	a.docs = sync.OnceValue(func() file { return newFile("text/html; charset=utf-8", docsPage) })
+	a.openAPI = sync.OnceValues(func() (file, error) {
+		raw, err := json.Marshal(a.routes().document)
+		return newFile("application/json", raw), err
+	})
 	return a
 }
 
@@ -108,7 +116,10 @@ func format() huma.Format {
 }
 
 // OpenAPI is the document, as JSON.
-func (a *API) OpenAPI() ([]byte, error) { return json.Marshal(a.routes().document) }
+func (a *API) OpenAPI() ([]byte, error) {
+	p, err := a.openAPI()
+	return p.body, err
+}
 
 // Handler serves every path under /v1/, those that lead nowhere included. Whoever
 // mounts it bounds bodies and the time in which they arrive.

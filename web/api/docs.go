@@ -1,18 +1,35 @@
 package api
 
 import (
-	"embed"
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
 	"net/http"
-	"strconv"
+	"time"
 
 	"legwork/web/problem"
 )
 
-// page tells the document to people. It is made of the document by the tests of
+// docsPage tells the document to people. It is made of the document by the tests of
 // this package (go test ./web/api -update), so that serving it costs nothing.
 //
 //go:embed docs.html
-var pages embed.FS
+var docsPage []byte
+
+// policy lets the page use its own style and nothing else, scripts least of all.
+const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// file is what stays the same as long as the process runs.
+type file struct {
+	kind, tag string
+	body      []byte
+}
+
+func newFile(kind string, body []byte) file {
+	hash := sha256.Sum256(body)
+	return file{kind, `"` + hex.EncodeToString(hash[:12]) + `"`, body}
+}
 
 // Docs serves /openapi.json and /docs, to everybody.
 func (a *API) Docs() http.Handler {
@@ -28,28 +45,19 @@ func (a *API) Docs() http.Handler {
 			problem.WriteMethod(w, r, "GET, HEAD")
 			return
 		}
-		body, kind, err := a.page(r.URL.Path)
+		p, err := a.docs(), error(nil)
+		if r.URL.Path == "/openapi.json" {
+			p, err = a.openAPI()
+		}
 		if err != nil {
 			a.calls.Log.ErrorContext(r.Context(), "the document of the API cannot be written", "cause", err)
 			problem.New(problem.Internal, "The log says more.").Write(w)
 			return
 		}
-		h.Set("Content-Type", kind)
-		h.Set("Content-Length", strconv.Itoa(len(body)))
+		h.Set("Content-Type", p.kind)
+		h.Set("ETag", p.tag)
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Referrer-Policy", "no-referrer")
-		_, _ = w.Write(body) // who asked may be gone
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.body))
 	})
-}
-
-// policy lets the page use its own style and nothing else, scripts least of all.
-const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-func (a *API) page(path string) (body []byte, kind string, err error) {
-	if path == "/docs" {
-		body, err = pages.ReadFile("docs.html")
-		return body, "text/html; charset=utf-8", err
-	}
-	body, err = a.OpenAPI()
-	return body, "application/json", err
 }

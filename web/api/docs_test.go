@@ -132,4 +132,36 @@ func TestDocs(t *testing.T) {
 			t.Errorf("%s %s: got %d, want %d", c.method, c.path, got.Code, c.status)
 		}
 	}
+	for _, first := range []*httptest.ResponseRecorder{page, document} {
+		tag := first.Header().Get("ETag")
+		for known, status := range map[string]int{tag: 304, "W/" + tag: 304, `"another"`: 200} {
+			path := map[bool]string{true: "/docs", false: "/openapi.json"}[first == page]
+			again := httptest.NewRequestWithContext(t.Context(), "GET", path, http.NoBody)
+			again.Header.Set("If-None-Match", known)
+			w := httptest.NewRecorder()
+			a.Docs().ServeHTTP(w, again)
+			if w.Code != status || (w.Body.Len() == 0) != (status == 304) || w.Header().Get("ETag") != tag {
+				t.Errorf("%s when %s is known: got %d %v, want %d", path, known, w.Code, w.Header(), status)
+			}
+		}
+	}
 }
+
+// TestDocumentIsWrittenOnce: strangers may ask for it as often as they like.
+func TestDocumentIsWrittenOnce(t *testing.T) {
+	a := api.New(api.Config{Service: contexts.New(contexts.Config{})})
+	ask := func() {
+		a.Docs().ServeHTTP(&nowhere{http.Header{}}, httptest.NewRequestWithContext(t.Context(), "GET", "/openapi.json", http.NoBody))
+	}
+	ask()
+	if allocated := testing.AllocsPerRun(10, ask); allocated > 100 {
+		t.Errorf("the document takes %.0f allocations each time it is read", allocated)
+	}
+}
+
+// nowhere is a reply that nobody reads.
+type nowhere struct{ header http.Header }
+
+func (n *nowhere) Header() http.Header         { return n.header }
+func (n *nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (n *nowhere) WriteHeader(int)             {}
