@@ -49,7 +49,10 @@ func schema(properties []property) json.RawMessage {
 			fmt.Fprintf(&required, "%q", p.name)
 		}
 	}
-	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{%s},"required":[%s]}`, out.String(), required.String()))
+	if required.Len() > 0 {
+		return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{%s},"required":[%s]}`, out.String(), required.String()))
+	}
+	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{%s}}`, out.String()))
 }
 
 func (b *builder) planTool() llm.Tool {
@@ -66,7 +69,8 @@ func (b *builder) planTool() llm.Tool {
 }
 
 // machineTools are offered after the group's own, which hide those of the same
-// name; what was delegated cannot delegate.
+// name. What was delegated cannot delegate, and read_result comes with the first
+// text that names something to read: so this is called when the messages are there.
 func (b *builder) machineTools(w Work) []llm.Tool {
 	return slices.DeleteFunc(b.ownTools(w), func(own llm.Tool) bool {
 		return slices.ContainsFunc(b.scene.Tools, func(t llm.Tool) bool { return t.Name == own.Name })
@@ -81,11 +85,6 @@ func (b *builder) ownTools(w Work) []llm.Tool {
 		{Name: ToolUpdateState, Description: b.text("tool.update_state", nil), Schema: schema([]property{
 			{"values", "object", false},
 		})},
-		{Name: ToolReadResult, Description: b.text("tool.read_result", nil), Schema: schema([]property{
-			{"result", "integer", true},
-			{"earlier", "string", true},
-			{"offset", "integer", true},
-		})},
 		{Name: ToolAskPerson, Description: b.text("tool.ask_person", nil), Schema: schema([]property{
 			{"question", "string", false},
 			{"choices", "strings", true},
@@ -95,6 +94,13 @@ func (b *builder) ownTools(w Work) []llm.Tool {
 		list = append(list, llm.Tool{Name: ToolDelegate, Description: b.text("tool.delegate", map[string]any{"Groups": b.groupNames()}), Schema: schema([]property{
 			{"name", "string", false},
 			{"description", "string", false},
+		})})
+	}
+	if b.more { // last, so that what comes before it stays as it was
+		list = append(list, llm.Tool{Name: ToolReadResult, Description: b.text("tool.read_result", nil), Schema: schema([]property{
+			{"result", "integer", true},
+			{"earlier", "string", true},
+			{"offset", "integer", true},
 		})})
 	}
 	return list

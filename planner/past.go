@@ -74,6 +74,7 @@ func (b *builder) earlier(key string) {
 	for i, e := range b.scene.Earlier {
 		lines[i] = fmt.Sprintf("%s · %s · %d · %s", e.Reference, e.Group, e.Bytes, e.Description)
 	}
+	b.more = true
 	b.add(llm.User, b.text(key, nil)+"\n"+tag("data", strings.Join(lines, "\n")))
 }
 

@@ -76,6 +76,7 @@ type builder struct {
 	messages []llm.Message
 	tools    []llm.Tool
 	pictures bool  // one of the messages holds images
+	more     bool  // one of them names what read_result reads
 	pastEnd  int   // messages before that index, but for the system's, are of the time before the task
 	results  []int // indexes of messages with results, the oldest first
 }
@@ -238,6 +239,7 @@ func (b *builder) cut(text string, show, whole, seq int) string {
 	if show <= 0 || len(text) <= show && whole == len(text) {
 		return text
 	}
+	b.more = true
 	head := clip.Bytes(text, show)
 	return head + "\n" + b.text("prompt.result_cut", map[string]any{"Shown": len(head), "Bytes": whole, "Result": seq})
 }

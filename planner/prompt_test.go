@@ -227,3 +227,27 @@ func TestDeclinedBudgetIsNotAskedAgain(t *testing.T) {
 		t.Errorf("Takes(overdrew) = true after it was declined; todo %v", planner.Todo(st.s))
 	}
 }
+
+// TestReadResultIsOfferedWithSomethingToRead: turns that can read on in nothing
+// carry no tool for it; it comes last, so that what was there before stays.
+func TestReadResultIsOfferedWithSomethingToRead(t *testing.T) {
+	st := begin(t)
+	st.plan(planner.Subtask{ID: "1/a", Name: "look", Description: "one"}, planner.Subtask{ID: "1/b", Name: "look", Description: "two", After: []string{"1/a"}})
+	offers := func(action string, scene planner.Scene, want bool) {
+		t.Helper()
+		r, _ := st.prompt(action, scene)
+		got := r.Tools[len(r.Tools)-1].Name == planner.ToolReadResult
+		if got != want {
+			t.Errorf("%s: read_result is offered last: %v, want %v", action, got, want)
+		}
+	}
+	offers("work 1/a turn 1.0", planner.Scene{}, false)
+	offers("work 1/a turn 1.0", planner.Scene{Earlier: []planner.Earlier{{Reference: "ABC/1/a", Group: "look", Bytes: 10}}}, true)
+	st.calls("work 1/a turn 1.0", look("x"))
+	st.result("tool 1/a turn 1 call 1.0", planner.Result{Text: "0123456789", Show: 5})
+	offers("work 1/a turn 2.0", planner.Scene{}, true)
+	st.text("work 1/a turn 2.0", strings.Repeat("long ", 10_000))
+	offers("work 1/b turn 1.0", planner.Scene{}, true)
+	st.calls("work 1/b turn 1.0", read("r1", 2))
+	offers("work 1/b turn 2.0", planner.Scene{}, true)
+}

@@ -130,6 +130,7 @@ func (b *builder) callResult(w Work, c Call, state CallState) string {
 	case c.Get != nil:
 		return b.gotten(*c.Get, state)
 	case c.Read != nil:
+		b.more = true
 		return b.read(w, *c.Read)
 	case state.Step != StepDone:
 		return b.text("prompt.result_missing", nil)
