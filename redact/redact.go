@@ -4,12 +4,8 @@ package redact
 
 import (
 	"cmp"
-	"encoding/base64"
-	"encoding/json"
-	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 )
@@ -24,7 +20,13 @@ const Shortest = 8
 // Redactor replaces secrets by Mask. It is safe for concurrent use. Its zero
 // value knows no secrets, only shapes.
 type Redactor struct {
-	known atomic.Pointer[strings.Replacer]
+	known atomic.Pointer[secrets]
+}
+
+// secrets are all forms of what is to be hidden, the longest first.
+type secrets struct {
+	forms []string
+	mask  *strings.Replacer
 }
 
 // New returns a Redactor that knows some secrets; those below Shortest are left
@@ -36,20 +38,21 @@ func New(secrets []string) *Redactor {
 }
 
 // Set replaces the known secrets, as a reload of the config does.
-func (r *Redactor) Set(secrets []string) {
+func (r *Redactor) Set(list []string) {
 	var all []string
-	for _, secret := range secrets {
+	for _, secret := range list {
 		if len(secret) >= Shortest {
 			all = append(all, forms(secret)...)
 		}
 	}
 	longest := func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) }
 	slices.SortFunc(all, longest)
+	all = slices.Clip(slices.Compact(all))
 	pairs := make([]string, 0, 2*len(all))
-	for _, form := range slices.Compact(all) {
+	for _, form := range all {
 		pairs = append(pairs, form, Mask)
 	}
-	r.known.Store(strings.NewReplacer(pairs...))
+	r.known.Store(&secrets{all, strings.NewReplacer(pairs...)})
 }
 
 // String returns s with every secret replaced; s itself when there is none.
@@ -65,37 +68,12 @@ func (r *Redactor) Known(s string) string {
 	for {
 		// What is left may be a secret again, put together by a Mask. Every
 		// round makes the text shorter.
-		next := known.Replace(s)
+		next := known.mask.Replace(s)
 		if len(next) == len(s) {
-			return s
+			return known.maskBroken(s)
 		}
 		s = next
 	}
-}
-
-// forms lists how a secret may be written: as it is, in addresses, in quotes,
-// in JSON, and in base64, alone or inside a longer text such as NAME:SECRET.
-func forms(secret string) []string {
-	quoted := strconv.Quote(secret)
-	all := []string{secret, url.QueryEscape(secret), url.PathEscape(secret), quoted[1 : len(quoted)-1]}
-	if text, err := json.Marshal(secret); err == nil {
-		all = append(all, string(text[1:len(text)-1]))
-	}
-	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for before := range 3 {
-			all = append(all, within(encoding, secret, before))
-		}
-	}
-	return all
-}
-
-// within is the base64 of a secret behind some bytes, without the characters
-// that depend on what stands around it.
-func within(encoding *base64.Encoding, secret string, before int) string {
-	text := encoding.EncodeToString([]byte(strings.Repeat("\x00", before) + secret))
-	first := []int{0, 2, 3}[before]
-	last := (before + len(secret)) * 8 / 6
-	return text[first:last]
 }
 
 // shape is how tokens of a kind look.
