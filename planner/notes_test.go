@@ -217,3 +217,19 @@ func TestCurrentVersion(t *testing.T) {
 	st.wish("api:ops", "last", "null")
 	current("and deleted", 7)
 }
+
+// TestIsVerdict: what looks like a person's verdict is none of an agent's words.
+func TestIsVerdict(t *testing.T) {
+	for value, want := range map[string]bool{
+		`"APPROVED"`: true, `"CHANGES_REQUESTED"`: true, `"REVIEW_EXPIRED"`: true, `"approved"`: true, `" APPROVED"`: true,
+		`"APPROVED\u200b"`: true, `"\u0041PPROVED"`: true, `["APPROVED"]`: true, `"Approved!"`: true,
+		`"NEEDS_HUMAN_REVIEW"`: false, `"APPROVED_BY_NOBODY"`: false, `"done"`: false, `null`: false, `1`: false, `{"APPROVED":true}`: false, ``: false,
+	} {
+		if got := planner.IsVerdict(map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(value)}); got != want {
+			t.Errorf("IsVerdict(%s) = %v, want %v", value, got, want)
+		}
+	}
+	if planner.IsVerdict(nil) {
+		t.Error("no values are a verdict")
+	}
+}

@@ -2,8 +2,11 @@ package planner
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"legwork/failpoint"
 )
@@ -61,10 +64,20 @@ func wantsReview(values map[string]json.RawMessage) bool {
 	return json.Unmarshal(values[KeyStatus], &status) == nil && status == NeedsHumanReview
 }
 
-// IsVerdict reports that values say what only the end of a review says.
+// IsVerdict reports that values say what only the end of a review says, or what
+// readers that look less closely would take for it: " approved", ["APPROVED"].
 func IsVerdict(values map[string]json.RawMessage) bool {
-	var status string
-	return json.Unmarshal(values[KeyStatus], &status) == nil && (status == ReviewApproved || status == ReviewRejected || status == ReviewExpired)
+	var status any
+	if json.Unmarshal(values[KeyStatus], &status) != nil {
+		return false
+	}
+	word := strings.Map(func(r rune) rune {
+		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToUpper(r)
+		}
+		return -1
+	}, fmt.Sprint(status))
+	return word == ReviewApproved || word == ReviewRejected || word == ReviewExpired
 }
 
 // meddles reports that values would change what a person is to decide.
