@@ -72,7 +72,7 @@ const shownGoal = 200
 // outcome anyway.
 func (w *watch) tellTask(ctx context.Context, row tasks.Row, kind, id, summary, problem, skip string) error {
 	t := Task{
-		ID: row.Task, State: row.Status, Goal: clip.Line(row.Goal, shownGoal), Chat: row.Chat.Key(), From: row.From.Key(),
+		ID: row.Task, State: row.Status, Goal: clip.Line(w.Hide.String(row.Goal), shownGoal), Chat: row.Chat.Key(), From: row.From.Key(),
 		Created: contexts.Time{Time: row.Opened}, Updated: contexts.Time{Time: row.Changed}, Reason: problem,
 	}
 	if row.Waits {

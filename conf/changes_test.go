@@ -42,11 +42,20 @@ func TestSecretsOfHeaders(t *testing.T) {
 	config := conf.Demo("x")
 	server := config.Tools.Servers["math"]
 	server.Headers = map[string]string{"Authorization": "Bearer abc", "X-Api": "def"}
-	server.URL = "https://u:url-password@example.com"
+	server.URL = "https://u:url-password@example.com/?api_key=in+query&author=somebody"
+	server.Args = []string{"--api-key", "spaced", "--auth-token=joined", "--key-size", "4096", "--password", "--quiet", "secret"}
 	server.Options = map[string]any{"headers": map[string]any{"X-Way": "in"}, "url": "https://u:option-password@example.com"}
 	config.Tools.Servers["math"] = server
-	if diff := cmp.Diff([]string{"Bearer abc", "abc", "def", "in", "option-password", "url-password"}, config.Secrets()); diff != "" {
+	config.Telemetry.OTLPEndpoint = "https://collector.example.com/?token=of-traces"
+	config.Telemetry.OTLPHeaders = map[string]string{"Authorization": "Bearer collector-key", "X-Scope": "tenant-of-the-team"}
+	if diff := cmp.Diff([]string{
+		"Bearer abc", "Bearer collector-key", "abc", "collector-key", "def", "in", "in query", "joined", "of-traces", "option-password",
+		"spaced", "tenant-of-the-team", "url-password",
+	}, config.Secrets()); diff != "" {
 		t.Errorf("secrets (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"Bearer collector-key", "collector-key", "option-password", "url-password"}, config.Credentials()); diff != "" {
+		t.Errorf("credentials (-want +got):\n%s", diff)
 	}
 }
 

@@ -14,6 +14,10 @@ import (
 // business.
 var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|pwd|credential|auth|cookie|private|signature`)
 
+// secretArgument matches names of arguments and of values in addresses that are
+// credentials themselves: --api-key, but not --key-size.
+var secretArgument = regexp.MustCompile(`(?i)(key|token|secret|password|passwd|pwd|credential|credentials|auth|signature|sig)$`)
+
 // Secrets lists, sorted and each once, every value of the config that must not
 // show in a log: keys, tokens, signing secrets, headers, passwords in
 // addresses, and whatever came from a variable or file by a name that sounds
@@ -23,7 +27,7 @@ func (c *Config) Secrets() []string {
 	found := secretSet{}
 	for _, m := range c.LLM.Models {
 		found.add(m.APIKey)
-		found.addPassword(m.BaseURL)
+		found.addAddress(m.BaseURL)
 		found.addNamed(m.ExtraBody)
 	}
 	if c.Telegram != nil {
@@ -33,10 +37,8 @@ func (c *Config) Secrets() []string {
 		found.add(c.Slack.BotToken, c.Slack.AppToken, c.Slack.SigningSecret)
 	}
 	found.add(c.Alerts.Secrets()...)
-	for _, value := range c.Telemetry.OTLPHeaders {
-		found.add(value)
-	}
-	found.addPassword(c.Telemetry.OTLPEndpoint)
+	found.addHeaders(c.Telemetry.OTLPHeaders)
+	found.addAddress(c.Telemetry.OTLPEndpoint)
 	for _, s := range c.Tools.Servers {
 		found.addServer(s)
 	}
@@ -54,12 +56,14 @@ func (c *Config) Secrets() []string {
 func (c *Config) Credentials() []string {
 	const shortest = 12
 	harmless := secretSet{}
+	named := func(headers map[string]string) {
+		names := maps.Clone(headers)
+		maps.DeleteFunc(names, func(name, _ string) bool { return secretName.MatchString(name) })
+		harmless.addHeaders(names)
+	}
+	named(c.Telemetry.OTLPHeaders)
 	for _, s := range c.Tools.Servers {
-		for name, value := range s.Headers {
-			if !secretName.MatchString(name) {
-				harmless.add(value)
-			}
-		}
+		named(s.Headers)
 		headers, _ := s.Options["headers"].(map[string]any)
 		for name, value := range headers {
 			if text, ok := value.(string); ok && !secretName.MatchString(name) {
@@ -81,18 +85,14 @@ func (s secretSet) add(values ...string) {
 }
 
 func (s secretSet) addServer(c tools.ServerConfig) {
-	for _, value := range c.Headers {
-		s.add(value)
-		if _, credential, found := strings.Cut(value, " "); found { // "Bearer x"
-			s.add(strings.TrimSpace(credential))
-		}
-	}
+	s.addHeaders(c.Headers)
+	s.addArguments(c.Args)
 	for name, value := range c.Env {
 		if secretName.MatchString(name) {
 			s.add(value)
 		}
 	}
-	s.addPassword(c.URL)
+	s.addAddress(c.URL)
 	s.addNamed(c.Options)
 	headers, _ := c.Options["headers"].(map[string]any)
 	for _, value := range headers {
@@ -101,15 +101,49 @@ func (s secretSet) addServer(c tools.ServerConfig) {
 		}
 	}
 	if address, ok := c.Options["url"].(string); ok {
-		s.addPassword(address)
+		s.addAddress(address)
 	}
 }
 
-// addPassword adds the password of an address.
-func (s secretSet) addPassword(address string) {
-	if u, err := url.Parse(address); err == nil && u.User != nil {
+// addHeaders adds the values of headers, and the credentials in them.
+func (s secretSet) addHeaders(headers map[string]string) {
+	for _, value := range headers {
+		s.add(value)
+		if _, credential, found := strings.Cut(value, " "); found { // "Bearer x"
+			s.add(strings.TrimSpace(credential))
+		}
+	}
+}
+
+// addArguments adds those of a program whose names sound secret: --api-key=x, and
+// --api-key x.
+func (s secretSet) addArguments(args []string) {
+	for i, arg := range args {
+		name, value, found := strings.Cut(arg, "=")
+		switch {
+		case !strings.HasPrefix(arg, "-") || !secretArgument.MatchString(name):
+		case found:
+			s.add(value)
+		case i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
+			s.add(args[i+1])
+		}
+	}
+}
+
+// addAddress adds the password of an address, and the credentials in its query.
+func (s secretSet) addAddress(address string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return
+	}
+	if u.User != nil {
 		password, _ := u.User.Password()
 		s.add(password)
+	}
+	for name, values := range u.Query() {
+		if secretArgument.MatchString(name) {
+			s.add(values...)
+		}
 	}
 }
 

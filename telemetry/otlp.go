@@ -7,6 +7,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"legwork/clip"
 )
 
 // The types of a batch have the names of opentelemetry-proto's
@@ -93,7 +95,7 @@ func (e *exporter) span(s sdktrace.ReadOnlySpan) wireSpan {
 	case codes.Ok:
 		out.Status.Code = 1
 	case codes.Error:
-		out.Status = wireStatus{e.clean(status.Description), 2}
+		out.Status = wireStatus{e.text(status.Description), 2}
 	case codes.Unset:
 	}
 	return out
@@ -119,8 +121,13 @@ func (e *exporter) value(v attribute.Value) anyValue {
 		n := v.AsFloat64()
 		return anyValue{Double: &n}
 	}
-	text := e.clean(v.String())
+	text := e.text(v.String())
 	return anyValue{String: &text}
 }
+
+// longestText is how much of a text is handed on, in bytes.
+const longestText = 1024
+
+func (e *exporter) text(s string) string { return clip.Bytes(e.clean(s), longestText) }
 
 func nanos(at time.Time) string { return strconv.FormatInt(at.UnixNano(), 10) }

@@ -55,7 +55,7 @@ func NewTracer(c TraceConfig) (*Tracer, error) {
 	}
 	about := resource.NewSchemaless(attribute.String("service.name", "legwork"), attribute.String("service.version", c.Version))
 	limits := sdktrace.NewSpanLimits()
-	limits.AttributeValueLengthLimit = 1024
+	limits.AttributeValueLengthLimit = -1 // a text is cut when it holds no secrets any more
 	p := sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(out, sdktrace.WithBatchTimeout(exportEvery), sdktrace.WithExportTimeout(exportTime)),
 		sdktrace.WithResource(about), sdktrace.WithIDGenerator(ids{}), sdktrace.WithRawSpanLimits(limits),

@@ -204,12 +204,14 @@ func TestClean(t *testing.T) {
 	tracer := newTracer(t, telemetry.TraceConfig{Endpoint: to.URL, Clean: func(s string) string { return strings.ReplaceAll(s, "secret", "***") }})
 	_, span := tracer.Begin(t.Context(), telemetry.Internal, "a secret name", "")
 	span.Text("k", "a secret value")
+	long := strings.Repeat("x", 1020) + "secret" + strings.Repeat("y", 1000) // where it is cut
+	span.Text("long", long)
 	span.Event("a secret event")
-	span.End(errors.New("a secret error"))
+	span.End(errors.New("a secret error: " + long[16:]))
 	if err := tracer.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(to.raw, "secret") || strings.Count(to.raw, "***") != 4 {
+	if strings.Contains(to.raw, "secr") || strings.Count(to.raw, "***") != 6 || strings.Contains(to.raw, "yy") {
 		t.Errorf("sent: %s", to.raw)
 	}
 }

@@ -47,6 +47,10 @@ func probe(ctx context.Context, config *conf.Config, wait time.Duration, c conso
 		return err
 	}
 	rows := slices.Concat(models, probePlatforms(ctx, config), servers, probeWebhooks(ctx, config))
+	hidden := redact.New(config.Secrets())
+	for i := range rows {
+		rows[i].problem = hidden.String(rows[i].problem)
+	}
 	if err := printTable(c.out, rows); err != nil {
 		return err
 	}
@@ -135,7 +139,7 @@ func probeWebhooks(ctx context.Context, config *conf.Config) []row {
 			start := time.Now()
 			r := row{name: name, kind: "webhook", speaks: "signed", tools: "-", ask: "-"}
 			if err := alerts.Try(ctx, config.Alerts.Webhooks[name], readBuild().version, time.Now); err != nil {
-				r.problem = redact.New(config.Alerts.Secrets()).String(err.Error())
+				r.problem = err.Error()
 			}
 			r.roundTrip = time.Since(start)
 			rows[i] = r
