@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,74 +71,105 @@ func waiting(id tasks.ID, s planner.State) []string {
 	return list
 }
 
-// pageOfTasks is how many rows are read at once when all are gone through.
-const pageOfTasks = 200
-
-// Approvals lists what waits for a person, the oldest first, in a task or, with an
-// empty id, in all that the principal sees.
-func (s *Service) Approvals(ctx context.Context, p Principal, id tasks.ID) ([]Approval, error) {
-	list := []Approval{}
-	if id != "" {
-		t, err := s.may(ctx, p, OpApprovals, id)
-		if err != nil {
-			return nil, err
-		}
-		if list, err = s.approvals(ctx, t, list); err != nil {
-			return nil, err
-		}
-	} else {
-		var err error
-		if list, err = s.allApprovals(ctx, p); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(list, func(a, b Approval) int { return cmp.Or(a.Asked.Compare(b.Asked.Time), cmp.Compare(a.ID, b.ID)) })
-	return list, nil
+// ApprovalQuery chooses approvals.
+type ApprovalQuery struct {
+	Task  tasks.ID // empty: all tasks that the principal sees
+	After string   // id of the last of the page before, which may be decided
+	Limit int      // 1 to 200; 0: 50
 }
 
-func (s *Service) allApprovals(ctx context.Context, p Principal) ([]Approval, error) {
+// Approvals lists what waits for a person: the newest task first, and what one
+// task asks in the order in which it asked. next is the After of the next page,
+// empty at the end. ErrNotFound of Task, *InvalidError.
+func (s *Service) Approvals(ctx context.Context, p Principal, q ApprovalQuery) (list []Approval, next string, err error) {
 	if err := p.Allowed(OpApprovals); err != nil {
-		return nil, err
+		return nil, "", err
 	}
+	limit, err := within(q.Limit, usualLists, maxListed)
+	if err != nil {
+		return nil, "", err
+	}
+	last, after, named := readApprovalID(q.After)
+	if q.After != "" && !named {
+		return nil, "", &InvalidError{"cursor", "is none that a list gave"}
+	}
+	if q.Task == "" {
+		list, err = s.allApprovals(ctx, p, last, after, limit+1)
+	} else if t, missing := s.may(ctx, p, OpApprovals, q.Task); missing != nil {
+		err = missing
+	} else if named && last != q.Task {
+		err = &InvalidError{"cursor", "is of another task"}
+	} else {
+		list, err = s.approvals(ctx, t, after, limit+1)
+	}
+	if len(list) > limit {
+		list, next = list[:limit], list[limit-1].ID
+	}
+	return list, next, err
+}
+
+// allApprovals lists what tasks wait for, from a question of one of them on.
+func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, after tasks.Ask, most int) ([]Approval, error) {
 	list := []Approval{}
-	q := tasks.TaskQuery{Waits: true, Rooms: p.rooms(""), Limit: pageOfTasks}
+	add := func(t seen, after tasks.Ask) error {
+		found, err := s.approvals(ctx, t, after, most-len(list))
+		if errors.Is(err, ErrNotFound) || errors.Is(err, tasks.ErrDamaged) {
+			return nil // it was deleted meanwhile, or is of no use
+		}
+		list = append(list, found...)
+		return err
+	}
+	if last != "" {
+		t, err := s.may(ctx, p, OpApprovals, last)
+		if err == nil {
+			err = add(t, after)
+		}
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+	}
+	q := tasks.TaskQuery{Waits: true, Rooms: p.rooms(""), Before: last, Limit: most}
 	for more := true; more; {
 		var rows []tasks.Row
 		var err error
 		if rows, more, err = s.Store.Tasks(ctx, q); err != nil {
 			return nil, fmt.Errorf("listing tasks: %w", err)
 		}
-		if len(rows) == 0 {
-			break
-		}
 		for _, row := range rows {
-			q.Before = row.Task
-			found, err := s.approvals(ctx, seen{row.Task, row}, list)
-			if errors.Is(err, ErrNotFound) || errors.Is(err, tasks.ErrDamaged) {
-				continue // it was deleted meanwhile, or is of no use
+			if len(list) == most {
+				return list, nil
 			}
-			if err != nil {
+			if err := add(seen{row.Task, row}, tasks.Ask{}); err != nil {
 				return nil, err
 			}
-			list = found
+			q.Before = row.Task
 		}
+		more = more && len(rows) > 0
 	}
 	return list, nil
 }
 
-// approvals adds what a task waits for to a list.
-func (s *Service) approvals(ctx context.Context, t seen, list []Approval) ([]Approval, error) {
+// approvals lists what a task waits for, after one of its questions and no more
+// than so many.
+func (s *Service) approvals(ctx context.Context, t seen, after tasks.Ask, most int) ([]Approval, error) {
 	state, err := s.state(ctx, t.id)
 	if err != nil {
 		return nil, err
 	}
+	open := map[tasks.Ask]planner.Action{}
+	for _, a := range planner.Todo(state) {
+		if ask := tasks.AskOf(state, a); a.Kind == planner.KindAsk && inOrder(ask, after) > 0 {
+			open[ask] = a
+		}
+	}
 	j := journal{store: s.Store, id: t.id}
 	tell := telling{t.id, state, j.read(ctx)}
-	for _, a := range planner.Todo(state) {
-		if a.Kind != planner.KindAsk {
-			continue
+	var list []Approval
+	for _, ask := range slices.SortedFunc(maps.Keys(open), inOrder) {
+		if len(list) == most {
+			break
 		}
-		found, err := tell.asked(a)
+		found, err := tell.asked(open[ask])
 		if err = cmp.Or(j.err, err); err != nil {
 			return nil, err
 		}
@@ -145,4 +177,9 @@ func (s *Service) approvals(ctx context.Context, t seen, list []Approval) ([]App
 		list = append(list, found)
 	}
 	return list, nil
+}
+
+// inOrder is the order in which a task asks.
+func inOrder(a, b tasks.Ask) int {
+	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Call, b.Call))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"legwork/planner"
 	"legwork/tasks"
@@ -24,6 +25,7 @@ const errNoApproval = missingError("no such approval, or not one that this token
 // Decide decides about an approval. ErrForbidden for agents and viewers, and for
 // operators where only an admin may; ErrConflict when it was decided already;
 // *PreconditionError when the shared state has another version than the decision.
+// Who decided already may do so again in the same way, and changes nothing.
 func (s *Service) Decide(ctx context.Context, p Principal, approval string, d Decision) (Task, error) {
 	if err := p.Allowed(OpDecide); err != nil {
 		return Task{}, err
@@ -65,27 +67,53 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 		}
 		return Task{}, &PreconditionError{state.Version}
 	case errors.Is(err, tasks.ErrRefused):
-		return Task{}, s.undecided(ctx, id, ask)
+		err = s.undecided(ctx, id, ask, r)
 	}
 	return s.changed(ctx, id, err)
 }
 
-// undecided says why nothing can be decided about a question.
-func (s *Service) undecided(ctx context.Context, id tasks.ID, ask tasks.Ask) error {
+// undecided says why nothing can be decided about a question; nil when it was
+// decided just so, by the same program.
+func (s *Service) undecided(ctx context.Context, id tasks.ID, ask tasks.Ask, r tasks.Ruling) error {
 	state, err := s.state(ctx, id)
 	if err != nil {
 		return err
 	}
-	if ask.Seq >= 1 && ask.Seq <= state.Seq {
-		e, err := s.Store.Event(ctx, id, ask.Seq)
-		if err != nil {
-			return told(id, err)
-		}
-		if asksSomething(e) {
-			return fmt.Errorf("%w: it was decided already, or its time is over", ErrConflict)
-		}
+	if ask.Seq < 1 || ask.Seq > state.Seq {
+		return errNoApproval
 	}
-	return errNoApproval
+	events, err := s.Store.Load(ctx, id, ask.Seq-1)
+	if err != nil {
+		return told(id, err)
+	}
+	if len(events) == 0 || !asksSomething(events[0]) {
+		return errNoApproval
+	}
+	for _, e := range events {
+		of, kind, named := tasks.AskNamed(state, e.Action)
+		if e.Type != planner.Decided || !named || of != ask {
+			continue
+		}
+		if again(e, kind, r) {
+			return nil
+		}
+		return fmt.Errorf("%w: it was decided already: %s said %s at %s", ErrConflict, e.By, yesOrNo(e.Decision.Approve), e.At.UTC().Format(time.RFC3339))
+	}
+	return fmt.Errorf("%w: its time is over", ErrConflict)
+}
+
+// again reports whether a ruling is the one that an event is. The fields of a form
+// are not compared: what is sent again may differ from what was filled in.
+func again(e planner.Event, kind string, r tasks.Ruling) bool {
+	d := e.Decision
+	return e.By == r.By && kind != tasks.AskForm && (d.Approve == r.Approve || kind == tasks.AskQuestion) && d.Text == r.Text && d.Scope == r.Scope
+}
+
+func yesOrNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
 }
 
 // asksSomething reports that an event may have asked a person.

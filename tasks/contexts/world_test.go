@@ -110,7 +110,7 @@ func (w *world) asked(id tasks.ID, before string) contexts.Approval {
 	w.t.Helper()
 	var found contexts.Approval
 	w.until(id, "a person is asked", func(planner.State) bool {
-		list, err := w.Approvals(w.ctx(), operator, id)
+		list, _, err := w.Approvals(w.ctx(), operator, contexts.ApprovalQuery{Task: id})
 		if err != nil {
 			w.t.Fatal(err)
 		}

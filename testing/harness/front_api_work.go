@@ -196,7 +196,7 @@ func (f *apiFront) decides(ctx context.Context, in Input) {
 		f.mu.Unlock()
 		switch habitOf(in.Key) {
 		case twice:
-			f.rules(ctx, in, a, ops, Choice(in.Key), http.StatusConflict)
+			f.rules(ctx, in, a, ops, Choice(in.Key), http.StatusOK, http.StatusConflict)
 		case wavering:
 			f.rules(ctx, in, a, ops, other(in.Key), http.StatusConflict)
 		case once, meddled:

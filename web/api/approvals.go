@@ -24,7 +24,9 @@ type Decision struct {
 
 type (
 	approvalsRequest struct {
-		Task string `query:"task" maxLength:"200"`
+		Task   string `query:"task" maxLength:"200"`
+		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+		Cursor string `query:"cursor" maxLength:"200"`
 	}
 	approvalsReply struct {
 		Body Page[contexts.Approval]
@@ -36,8 +38,12 @@ type (
 )
 
 func (c *calls) approvals(ctx context.Context, in *approvalsRequest) (*approvalsReply, error) {
-	items, err := c.Service.Approvals(ctx, contexts.Caller(ctx), tasks.ID(in.Task))
-	return &approvalsReply{page(items, nil)}, err
+	last, err := after("approvals", in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	items, next, err := c.Service.Approvals(ctx, contexts.Caller(ctx), contexts.ApprovalQuery{Task: tasks.ID(in.Task), After: last, Limit: in.Limit})
+	return &approvalsReply{page(items, cursor("approvals", next))}, err
 }
 
 func (c *calls) decide(ctx context.Context, in *decideRequest) (*taskReply, error) {
@@ -60,13 +66,13 @@ func (c *calls) registerApprovals(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/approvals", id: "listApprovals", tag: "approvals",
 		summary: "List what waits for a person", does: contexts.OpApprovals,
-		text:   "Calls of tools, questions, plans, budgets and reviews, the oldest first.",
-		answer: page([]contexts.Approval{exampleApproval()}, nil),
+		text:   "Calls of tools, questions, plans, budgets and reviews: the newest task first, and what one task asks in the order in which it asked.",
+		answer: page([]contexts.Approval{exampleApproval()}, cursor("approvals", exampleApproval().ID)),
 	}, c.approvals)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/approvals/{id}", id: "decideApproval", tag: "approvals",
 		summary: "Decide", does: contexts.OpDecide,
-		text: "One decision each: who comes second gets a conflict. `comment` is the answer to a question, or why not; `value` holds the fields of a form; " +
+		text: "One decision each: who comes second gets a conflict that says how it was decided; the same again by the same token (but for forms) is answered as the first was. `comment` is the answer to a question, or why not; `value` holds the fields of a form; " +
 			"`scope` is how far a yes to calls goes: this `call`, or the same tools in this `task`; `version` decides about a review only while the shared state has that version (`details.version`).",
 		problems: []problem.Code{problem.Conflict, problem.Precondition}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),
 	}, c.decide)

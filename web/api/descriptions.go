@@ -212,7 +212,7 @@ func descriptions() map[string]string {
 		"ProblemDetail.message":  "What is expected.",
 
 		"PageTaskSummary": "Tasks.", "PageTaskSummary.items": "At most `limit`.", "PageTaskSummary.next_cursor": "`cursor` of the next page; null at the end.",
-		"PageApproval": "Approvals.", "PageApproval.items": "All of them.", "PageApproval.next_cursor": "Null.",
+		"PageApproval": "Approvals.", "PageApproval.items": "At most `limit`.", "PageApproval.next_cursor": "`cursor` of the next page; null at the end.",
 		"PageGroup": "Groups.", "PageGroup.items": "All of them.", "PageGroup.next_cursor": "Null.",
 		"PageUsageRow": "What was spent.", "PageUsageRow.items": "All rows.", "PageUsageRow.next_cursor": "Null.",
 		"PageAuditEntry": "Entries of the audit log.", "PageAuditEntry.items": "At most `limit`.", "PageAuditEntry.next_cursor": "`cursor` of the next page; null at the end.",

@@ -44,8 +44,14 @@ func TestWorkOverTheAPI(t *testing.T) {
 		want[problem](h, status, r)
 	}
 	yes.token = "operator"
-	want[contexts.Task](h, http.StatusOK, yes)
-	want[problem](h, http.StatusConflict, yes)
+	for range 2 { // who did not hear the reply asks again
+		want[contexts.Task](h, http.StatusOK, yes)
+	}
+	no := yes
+	no.body = map[string]any{"decision": "deny"}
+	if p, _ := want[problem](h, http.StatusConflict, no); !strings.Contains(p.Detail, "api:operator said yes") {
+		t.Errorf("another decision: got %+v, want how it was decided", p)
+	}
 	done, _ := want[contexts.Task](h, http.StatusOK, request{method: "GET", path: path, header: map[string]string{"Prefer": "wait=20"}})
 	if done.State != "done" || done.Finished == nil || done.Answer == nil || done.Subtasks[0].State != "done" {
 		t.Errorf("got %+v, want it done", done)

@@ -91,7 +91,7 @@ func (h *house) opens() tasks.ID {
 func (h *house) decides(ctx context.Context, id tasks.ID, d contexts.Decision) {
 	h.t.Helper()
 	for version := 0; ; {
-		waiting, err := h.service.Approvals(ctx, h.person, id)
+		waiting, _, err := h.service.Approvals(ctx, h.person, contexts.ApprovalQuery{Task: id})
 		if err != nil {
 			h.t.Fatal(err)
 		}
