@@ -4,14 +4,16 @@ outline and its sources, writes a draft of them, and writes it anew whenever the
 outline changes. It has no model: what it can do is to put findings in order.
 
 All that it knows of the work lies in the shared state, so it can be stopped and
-started again at any time. It needs Python 3.8 and nothing else.
+started again at any time. It needs Python 3.9 and nothing else.
 
     LEGWORK_TOKEN=... python3 writer.py --task ID [--url http://127.0.0.1:8080]
 """
 
 import argparse
+import http.client
 import json
 import os
+import random
 import signal
 import sys
 import time
@@ -63,10 +65,11 @@ class Client:
                 if problem.status < 500 and problem.status != 429:
                     raise
                 log(f"waiting for legwork: {problem}")
-                time.sleep(max(pause, problem.retry_after))
-            except (OSError, ValueError) as problem:  # the connection, or half a reply
-                log(f"waiting for legwork: {problem}")
-                time.sleep(pause)
+                after = problem.retry_after
+            except (OSError, ValueError, http.client.HTTPException) as problem:  # the connection, or half a reply
+                log(f"waiting for legwork: {problem!r}")
+                after = 0
+            time.sleep(max(after, random.uniform(pause / 2, pause)))  # not all agents at once
             pause = min(2 * pause, 10)
 
     def once(self, method, path, body, headers):
@@ -174,6 +177,8 @@ def main():
     token = os.environ.get("LEGWORK_TOKEN")
     if not token:
         parser.error("set LEGWORK_TOKEN to a token of role agent")
+    if not args.url.startswith(("http://", "https://")):
+        parser.error("--url begins with http:// or https://")
     try:
         work(Client(args.url, token, args.task))
     except Problem as problem:

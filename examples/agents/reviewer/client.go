@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -78,7 +79,7 @@ func (c *client) call(ctx context.Context, method, path string, header http.Head
 		}
 		c.log("waiting for legwork: %v", err)
 		select {
-		case <-time.After(max(pause, after)):
+		case <-time.After(max(after, pause/2+rand.N(pause/2))): // not all agents at once
 		case <-ctx.Done():
 			return ctx.Err()
 		}

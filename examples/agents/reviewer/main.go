@@ -42,6 +42,9 @@ func run(ctx context.Context, args []string, env func(string) string, out, log i
 	if token == "" || (*task == "") == (*goal == "") || flags.NArg() > 0 {
 		return errors.New("set LEGWORK_TOKEN to a token of role agent, and give either -task ID or -goal TEXT")
 	}
+	if !strings.HasPrefix(*url, "http://") && !strings.HasPrefix(*url, "https://") {
+		return errors.New("-url begins with http:// or https://")
+	}
 	c := &client{url: strings.TrimRight(*url, "/"), token: token, task: *task}
 	c.log = func(format string, a ...any) { _, _ = fmt.Fprintf(log, "reviewer: "+format+"\n", a...) }
 	if *goal != "" {

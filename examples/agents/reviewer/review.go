@@ -93,7 +93,10 @@ func (r *reviewer) work(ctx context.Context) error {
 			return err
 		}
 		did, err := r.step(ctx, d)
-		if err != nil && !errors.Is(err, errLost) {
+		switch {
+		case errors.Is(err, errLost):
+			r.log("looking again: %v", err)
+		case err != nil:
 			return err
 		}
 		version, keys = s.Version, []string{keyDraft, keyStatus}
