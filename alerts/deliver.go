@@ -141,6 +141,10 @@ func (c *courier) round(ctx context.Context, name string, fails int, list []task
 			c.tried(ctx, d, time.Time{})
 			continue
 		}
+		if d.Tries == 0 && c.decided(ctx, d) {
+			c.tried(ctx, d, time.Time{})
+			continue
+		}
 		payload, err := c.payload(ctx, d)
 		r := result{outcome: refused}
 		switch {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,15 +27,11 @@ func TestDecidedMeanwhile(t *testing.T) {
 	c.After = 10 * time.Millisecond
 	w := newWorld(t, c)
 	w.deafness(errors.New("nobody is there"))
-	status := func(id tasks.ID, by, value string) {
-		t.Helper()
-		w.append(id, planner.Event{Type: planner.Set, By: by, Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(strconv.Quote(value))}})
-	}
 	decided, open := w.opens("decided soon", nil), w.opens("stays open", nil)
-	status(decided, "agent:a", planner.NeedsHumanReview)
-	status(open, "agent:a", planner.NeedsHumanReview)
+	w.review(decided, planner.NeedsHumanReview)
+	w.review(open, planner.NeedsHumanReview)
 	r.Until("the webhook was told", func(list []webhookfake.Request) bool { return len(list) == 4 })
-	status(decided, "api:ops", "APPROVED")
+	w.review(decided, "APPROVED")
 	w.deafness(nil)
 	w.until("nothing is left", w.nothingLeft)
 	for _, n := range w.read() {
@@ -104,7 +101,7 @@ func TestLongWait(t *testing.T) {
 	w := newWorld(t, c)
 	asks := func() tasks.ID {
 		id := w.opens("needs eyes", nil)
-		w.append(id, planner.Event{Type: planner.Set, At: w.now(), By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
+		w.review(id, planner.NeedsHumanReview)
 		return id
 	}
 	later := func(d time.Duration) {
@@ -144,14 +141,72 @@ func TestNothingToRead(t *testing.T) {
 	w.deafness(errors.New("nobody is there"))
 	w.restarts(func() { w.options.Pace.Chat = time.Hour })
 	id := w.opens("decided soon", nil)
-	set := func(by, value string) {
-		w.append(id, planner.Event{Type: planner.Set, At: w.now(), By: by, Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(strconv.Quote(value))}})
-	}
-	set("agent:a", planner.NeedsHumanReview)
+	w.review(id, planner.NeedsHumanReview)
 	w.until("the log tells that nobody was reached", func() bool { return strings.Contains(w.log.String(), "no admin could be told") })
-	set("api:ops", "APPROVED")
+	w.review(id, "APPROVED")
 	w.deafness(nil)
 	w.until("nothing is left", w.nothingLeft)
 	w.fails("and this they must read", nil)
 	w.until("the admins were told at once", func() bool { return slices.Equal(w.keys(), []string{"alert.task_failed"}) })
+}
+
+// TestEagerProgram: of a program whose tasks want one review after the other, only
+// some are told, the last with that there are more.
+func TestEagerProgram(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r))
+	for i := range 30 {
+		w.review(w.opens(fmt.Sprint("eager ", i), nil), planner.NeedsHumanReview)
+	}
+	w.fails("and this", nil)
+	r.Until("the failure was told", func(list []webhookfake.Request) bool {
+		return slices.ContainsFunc(list, func(q webhookfake.Request) bool { return q.Type == alerts.TaskFailed })
+	})
+	w.until("nothing is left", w.nothingLeft)
+	told, more := 0, 0
+	for _, q := range r.Taken() {
+		if q.Type == alerts.TaskReview {
+			told++
+			more += strings.Count(string(q.Body), "GET /v1/approvals")
+		}
+	}
+	if told != 20 || more != 1 {
+		t.Errorf("%d of 30 reviews were told, %d of them with that there are more, want 20 and 1", told, more)
+	}
+}
+
+// TestOverBeforeItsTurn: a review that was decided before its turn came is not told.
+func TestOverBeforeItsTurn(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r))
+	hold := make(chan struct{})
+	release := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(release)
+	r.Answers(func(_ int, q webhookfake.Request) webhookfake.Reply {
+		if q.Type == alerts.TaskFailed {
+			<-hold
+		}
+		return webhookfake.Reply{}
+	})
+	w.fails("holds up the others", nil)
+	decided, open := w.opens("decided soon", nil), w.opens("stays open", nil)
+	w.review(decided, planner.NeedsHumanReview)
+	w.review(open, planner.NeedsHumanReview)
+	w.until("both are queued", func() bool {
+		due, _, err := w.store.Outgoing(t.Context(), w.now(), 10, "")
+		return err == nil && len(due) == 3
+	})
+	w.review(decided, "APPROVED")
+	release()
+	r.Until("the open one was told", func(list []webhookfake.Request) bool {
+		return len(list) > 0 && list[len(list)-1].Task() == string(open)
+	})
+	w.until("nothing is left", w.nothingLeft)
+	for _, q := range r.Requests() {
+		if q.Task() == string(decided) {
+			t.Errorf("what was decided was told: %s", q.Body)
+		}
+	}
 }

@@ -79,6 +79,16 @@ func (w *watch) tellTask(ctx context.Context, row tasks.Row, kind, id, summary, 
 		t.Since = &contexts.Time{Time: row.Since}
 	}
 	w.told, w.settle = true, w.Now().Add(lag)
+	if row.Chat.Platform == tasks.PlatformAPI && row.Waits {
+		switch w.often.told(kind+" "+row.Chat.Room(), w.Now()) {
+		case tooMany:
+			return nil
+		case last:
+			w.Log.WarnContext(ctx, "a program has more waiting tasks than are told", "chat", row.Chat.Room(), "kind", kind)
+			summary += " More tasks of the same program may; GET /v1/approvals lists them."
+		case few:
+		}
+	}
 	return w.queue(ctx, w.deliveries(occasion{
 		kind: kind, id: id, task: row.Task, skip: skip, data: Data{Summary: fmt.Sprintf(summary, row.Task), Task: object(t)},
 	}))

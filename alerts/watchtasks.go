@@ -52,6 +52,7 @@ type watch struct {
 	read    place
 	kept    place
 	waiting map[tasks.ID]wait
+	often   often
 	told    bool // of something, since the last time that it was stored how far was read
 	// settle is when to store that once more: by then place.told knows of what was
 	// told last. Zero: it does.

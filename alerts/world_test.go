@@ -3,10 +3,12 @@ package alerts_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -217,6 +219,17 @@ func (w *world) append(id tasks.ID, e planner.Event) {
 	if err := w.store.Append(w.Context(), id, -1, 0, e); err != nil {
 		w.Fatalf("appending %+v: %v", e, err)
 	}
+}
+
+// review sets the status of a task: an agent wants a review, or a person says how
+// it went.
+func (w *world) review(id tasks.ID, status string) {
+	w.Helper()
+	by := "api:ops"
+	if status == planner.NeedsHumanReview {
+		by = "agent:a"
+	}
+	w.append(id, planner.Event{Type: planner.Set, At: w.now(), By: by, Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(strconv.Quote(status))}})
 }
 
 // nothingLeft reports that nothing waits to be delivered.

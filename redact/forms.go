@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"html"
 	"net/url"
@@ -16,10 +17,11 @@ import (
 const shortestLine = 16
 
 // forms lists how a secret may be written: as it is, in addresses, in quotes,
-// in JSON and HTML, and in base64, alone or inside a longer text such as
-// NAME:SECRET.
+// in JSON and HTML, in hexadecimal digits, and in base64, alone or inside a longer
+// text such as NAME:SECRET.
 func forms(secret string) []string {
-	all := []string{secret, html.EscapeString(secret)}
+	digits := hex.EncodeToString([]byte(secret))
+	all := []string{secret, html.EscapeString(secret), digits, strings.ToUpper(digits)}
 	all = append(all, inAddresses(secret)...)
 	all = append(all, inQuotes(secret)...)
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
@@ -42,8 +44,8 @@ func forms(secret string) []string {
 	return all
 }
 
-// hex matches a byte as addresses escape it.
-var hex = regexp.MustCompile("%[0-9A-F]{2}")
+// escapedByte is one in an address.
+var escapedByte = regexp.MustCompile("%[0-9A-F]{2}")
 
 // inAddresses are the forms in addresses: as Go escapes, as browsers do
 // (encodeURIComponent), and with hexadecimal digits in lower case.
@@ -53,7 +55,7 @@ func inAddresses(secret string) []string {
 	browser := strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(spaced)
 	all := []string{query, url.PathEscape(secret), spaced, browser}
 	for _, form := range all {
-		all = append(all, hex.ReplaceAllStringFunc(form, strings.ToLower))
+		all = append(all, escapedByte.ReplaceAllStringFunc(form, strings.ToLower))
 	}
 	return all
 }

@@ -90,6 +90,7 @@ func TestForms(t *testing.T) {
 		"JavaScript's encodeURIComponent": "s%C3%A9cret%2Fwith%2Bsigns%3D%22%26%3C%3E%5C!(x)*'",
 		"Python's json.dumps":             `s\u00e9cret/with+signs=\"&<>\\!(x)*'`, "PHP's json_encode": `sécret\/with+signs=\"&<>\\!(x)*'`,
 		"JSON in JSON": string(inside), "HTML": html.EscapeString(odd),
+		"hexadecimal digits": fmt.Sprintf("%x", odd), "upper-case digits": fmt.Sprintf("%X", odd),
 	} {
 		if got := redact.New([]string{odd}).String("<" + text + ">"); len(got) > len(`<\"***\">`)+3 || !strings.Contains(got, redact.Mask) {
 			t.Errorf("%s, %s became %s", name, text, got)
