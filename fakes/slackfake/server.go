@@ -171,6 +171,10 @@ func (o Options) filled() Options {
 	return o
 }
 
+// Drain waits until all that a process sent before it was killed has been
+// answered; see wire.Server.
+func (s *Server) Drain(ctx context.Context) error { return s.wire.Drain(ctx) }
+
 // Close ends all connections and deliveries and waits for them. It is called
 // once.
 func (s *Server) Close() error {

@@ -156,6 +156,10 @@ func (o *Options) fill() {
 	}
 }
 
+// Drain waits until all that a process sent before it was killed has been
+// answered; see wire.Server.
+func (s *Server) Drain(ctx context.Context) error { return s.wire.Drain(ctx) }
+
 // Close ends all polls and deliveries and waits for them.
 func (s *Server) Close() error {
 	s.cancel()

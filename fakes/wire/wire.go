@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -82,9 +83,15 @@ func ReadLog[Entry any](path string) ([]Entry, error) {
 
 // Server serves one handler on one address.
 type Server struct {
+	URL string // "http://127.0.0.1:1234"
+
 	http   *http.Server
 	cancel context.CancelFunc
 	served chan struct{}
+
+	mu      sync.Mutex
+	open    map[string]bool // addresses of the clients that are connected
+	changed chan struct{}   // closed and replaced whenever open changes
 }
 
 // Serve starts to serve what handler returns, which is asked once, with the URL
@@ -100,16 +107,73 @@ func Serve(address string, idle time.Duration, handler func(url string) http.Han
 		return nil, fmt.Errorf("starting a fake: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Server{cancel: cancel, served: make(chan struct{})}
+	s := &Server{
+		URL: "http://" + listener.Addr().String(), cancel: cancel, served: make(chan struct{}),
+		open: map[string]bool{}, changed: make(chan struct{}),
+	}
 	s.http = &http.Server{
-		Handler: handler("http://" + listener.Addr().String()), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: idle,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: handler(s.URL), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: idle,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnState: s.connected,
 	}
 	go func() {
 		defer close(s.served)
 		_ = s.http.Serve(listener) // ends with Close
 	}()
 	return s, nil
+}
+
+// connected keeps who is connected. Connections that were taken over, as
+// sockets are, count as ended.
+func (s *Server) connected(c net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		s.open[c.RemoteAddr().String()] = true
+	case http.StateHijacked, http.StateClosed:
+		delete(s.open, c.RemoteAddr().String())
+	default:
+		return
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Drain waits until all that clients sent before they died has been answered,
+// what the system had not handed over yet included: a process that was killed
+// leaves requests behind, and a busy machine comes to them late. It ends when
+// nobody is connected, so no client may be alive that keeps a connection.
+func (s *Server) Drain(ctx context.Context) error {
+	last, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(s.URL, "http://")) // connections are taken in order: after this one none is left
+	if err != nil {
+		return fmt.Errorf("draining a fake: %w", err)
+	}
+	defer last.Close()
+	own := last.LocalAddr().String()
+	if err := s.until(ctx, func() bool { return s.open[own] }); err != nil {
+		return err
+	}
+	if err := last.Close(); err != nil {
+		return fmt.Errorf("draining a fake: %w", err)
+	}
+	return s.until(ctx, func() bool { return len(s.open) == 0 })
+}
+
+// until waits until something is true of open.
+func (s *Server) until(ctx context.Context, ok func() bool) error {
+	for {
+		s.mu.Lock()
+		done, changed, left := ok(), s.changed, len(s.open)
+		s.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("draining a fake: %d connections are open: %w", left, ctx.Err())
+		}
+	}
 }
 
 // Close ends the contexts of all requests, closes their connections and stops

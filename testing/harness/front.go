@@ -50,6 +50,8 @@ type front interface {
 	leave(p *process, settled func() bool) bool
 	// gates are what was seen of answers so far: "answer q1".
 	gates() []string
+	// drain waits until what a life sent before it ended has arrived.
+	drain(ctx context.Context) error
 	// collect adds what was seen to the record.
 	collect(r *Record)
 	close() error

@@ -252,6 +252,8 @@ func (f *apiFront) collect(r *Record) {
 	slices.SortStableFunc(r.Events, func(a, b Event) int { return a.At.Compare(b.At) })
 }
 
+func (f *apiFront) drain(ctx context.Context) error { return f.chat.drain(ctx) }
+
 func (f *apiFront) close() error {
 	f.cancel()
 	f.work.Wait()

@@ -288,6 +288,8 @@ func (f *slackFront) isInput(d slackfake.Delivery) bool {
 	return false
 }
 
+func (f *slackFront) drain(ctx context.Context) error { return f.fake.Drain(ctx) }
+
 func (f *slackFront) close() error {
 	f.unwatch()
 	return f.fake.Close()

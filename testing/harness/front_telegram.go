@@ -243,6 +243,8 @@ func (f *telegramFront) collect(r *Record) {
 	}
 }
 
+func (f *telegramFront) drain(ctx context.Context) error { return f.fake.Drain(ctx) }
+
 func (f *telegramFront) close() error {
 	f.unwatch()
 	return f.fake.Close()

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"math/rand/v2"
 	"strings"
 )
@@ -97,6 +98,8 @@ func (*terminalFront) leave(p *process, _ func() bool) bool {
 }
 
 func (*terminalFront) gates() []string { return nil }
+
+func (*terminalFront) drain(context.Context) error { return nil }
 
 func (*terminalFront) collect(*Record) {}
 

@@ -14,10 +14,6 @@ const RuleTidy = "tidy" // no board with Stop, no question, no stream, no previe
 // stoppedText is what a task says that was stopped before anything was found.
 const stoppedText = "The task was stopped."
 
-// settleTime is how long a request that a life sent may take to be seen after
-// the life's end.
-const settleTime = 5 * time.Millisecond
-
 // chatRecord sorts the messages of the bot: answers become events, as stdout
 // tells them in the terminal; what should not be there any more is held against
 // what a kill can have hidden.
@@ -63,11 +59,12 @@ func unkept(l Life) int {
 	return unstored(l) + count(l, "post.before.answer") + count(l, "post.before.board") - count(l, "keep.after.answer") - count(l, "keep.after.board")
 }
 
-// lifeAt is the life that did what was seen at that time.
+// lifeAt is the life that did what was seen at that time: the next one begins
+// when all is there that the one before had sent.
 func (j *judge) lifeAt(at time.Time) int {
 	life := 0
 	for i, l := range j.r.Lives {
-		if at.After(l.Start.Add(settleTime)) {
+		if at.After(l.Start) {
 			life = i
 		}
 	}

@@ -155,6 +155,9 @@ func (s *session) run(ctx context.Context, url string) error {
 		}
 		life, err := s.live(ctx, n, kill)
 		s.record.Lives = append(s.record.Lives, life)
+		if err == nil {
+			err = s.drained(ctx)
+		}
 		s.tending.Wait() // the next life must not find the data in use
 		if err == nil && !life.Killed {
 			s.inspect(ctx)
@@ -169,6 +172,13 @@ func (s *session) run(ctx context.Context, url string) error {
 			return fmt.Errorf("life %d was killed by somebody else", n)
 		}
 	}
+}
+
+// drained waits until what a life sent is on the screens.
+func (s *session) drained(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return s.front.drain(ctx)
 }
 
 // calls is the tool server's log of a life.
