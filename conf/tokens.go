@@ -24,7 +24,7 @@ type Token struct {
 	Chats []string `yaml:"chats,omitempty"`
 	// Groups of tools that its tasks may use; an empty list means none. Default: all.
 	Groups []string `yaml:"groups,omitempty"`
-	// Webhooks of alerts.webhooks that the outcome of what it starts can be sent to; "*" for all, an empty list for none. Default: all; for agents none.
+	// Webhooks of alerts.webhooks that the outcome of what it starts can be sent to; "*" for all, an empty list for none. Default: all.
 	Webhooks []string `yaml:"webhooks,omitempty"`
 }
 
@@ -65,7 +65,7 @@ func (t Token) Visible() []string {
 
 // Notifies are the webhooks that the token may name, the default filled in.
 func (t Token) Notifies() []string {
-	if t.Webhooks == nil && t.Role != RoleAgent {
+	if t.Webhooks == nil {
 		return []string{"*"}
 	}
 	return t.Webhooks

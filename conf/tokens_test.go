@@ -24,7 +24,7 @@ alerts: {webhooks: {ops: {url: "http://localhost:1", secret: twenty-four-charact
 		t.Fatal(err)
 	}
 	want := [][]string{{"*"}, {"api:*"}, {"slack:C1"}, {"slack:C1", "api:hand"}, {"*"}}
-	named := [][]string{{"*"}, nil, {"*"}, {"ops"}, nil}
+	named := [][]string{{"*"}, {"*"}, {"*"}, {"ops"}, nil}
 	for i, token := range config.HTTP.Tokens {
 		if got := token.Visible(); !slices.Equal(got, want[i]) {
 			t.Errorf("the token %s sees %q, want %q", token.Name, got, want[i])

@@ -19,7 +19,7 @@ type tokenNewCommand struct {
 	Role     string   `required:"" placeholder:"ROLE" help:"viewer reads; operator also starts, steers, ends and decides; admin also extends budgets and reads the audit log; agent works on tasks of programs and never decides."`
 	Chats    []string `placeholder:"KEY,..." help:"Chats whose tasks it may see and touch, such as slack:C012AB3CD, slack:* or api:*. Default: all; agents: api:*."`
 	Groups   []string `placeholder:"NAME,..." help:"Groups of tools that its tasks may use. Default: all."`
-	Webhooks []string `placeholder:"NAME,..." help:"Webhooks that outcomes of its tasks can be sent to. Default: all; agents: none."`
+	Webhooks []string `placeholder:"NAME,..." help:"Webhooks that outcomes of its tasks can be sent to. Default: all."`
 }
 
 // Run prints the token on the first line of standard output and what the config
