@@ -140,6 +140,10 @@ func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action
 	}
 	opening := v.Opening()
 	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), Text: p.introduced(v, p.asks(v, a.ID)), ReplyTo: opening.Message, Mark: p.mark(a.ID)}
+	if a.Place.Subtask >= 0 && fromOutside(v, a.Asked) {
+		name := plainText(nameOf(opening.From.Name, opening.From.Key()))
+		d.Text += "\n\n" + p.x.Texts.Text(opening.Language, "question.how", map[string]any{"Name": name})
+	}
 	for i, choice := range p.choices(v, a) {
 		b := bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)}
 		if a.Place.Subtask == planner.AtPlan && i == choiceCancel {
@@ -153,7 +157,13 @@ func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action
 // choices are what the buttons of a question of legwork or of a model say.
 func (p *Presenter) choices(v *View, a planner.Action) []string {
 	if a.Place.Subtask >= 0 {
-		return planner.QuestionOf(v.Event(a.Asked), a.Place).Choices
+		choices := slices.Clone(planner.QuestionOf(v.Event(a.Asked), a.Place).Choices)
+		for i, c := range choices {
+			if choices[i] = bot.Visible(c); fromOutside(v, a.Asked) { // so that none passes for one of legwork's own
+				choices[i] = p.x.Texts.Text(v.Opening().Language, "question.choice", map[string]any{"Text": choices[i]})
+			}
+		}
+		return choices
 	}
 	keys := []string{"button.run", "button.edit", "button.cancel"}
 	for i, key := range keys {
@@ -185,11 +195,25 @@ func (p *Presenter) asks(v *View, action string) string {
 	for _, w := range v.State.Subtasks {
 		if w.ID == subtask && turn <= len(w.Turns) {
 			at := planner.Place{Turn: turn - 1, Call: call - 1}
-			return planner.QuestionOf(v.Event(w.Turns[turn-1].Seq), at).Text
+			return p.modelAsks(v, w, w.Turns[turn-1].Seq, at)
 		}
 	}
 	return ""
 }
+
+// modelAsks is what a sub-task's model asks. Once the task has read words of
+// outsiders they may speak out of it: then it is a quotation.
+func (p *Presenter) modelAsks(v *View, w planner.Work, seq int, at planner.Place) string {
+	text := planner.QuestionOf(v.Event(seq), at).Text
+	if !fromOutside(v, seq) {
+		return text
+	}
+	about := map[string]any{"Text": strings.TrimRight(plainText(line(planner.Description(w, v.Event))), ".")}
+	return p.x.Texts.Text(v.Opening().Language, "question.by_model", about) + "\n\n" + quoted(text)
+}
+
+// fromOutside reports that words of outsiders may be behind the event of that seq.
+func fromOutside(v *View, seq int) bool { return v.State.Tainted > 0 && v.State.Tainted <= seq }
 
 // planLine is how much of a sub-task's description a person reads before Run, in
 // bytes: a whole plan takes a few messages then, also where a long text is to be
