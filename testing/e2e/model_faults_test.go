@@ -35,7 +35,7 @@ func TestAskedToBeLeftAlone(t *testing.T) {
 // TestAskedToBeLeftAloneBriefly: half a minute is told as half a minute.
 func TestAskedToBeLeftAloneBriefly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plot{think: always(llmfake.Busy("30"))})
+	w := newWorld(t, plot{think: always(llmfake.Busy("30")), wait: time.Second})
 	p := w.start("chat", "--json")
 	p.says(p.ask("q1", "first: say something"), true, w.text("problem.busy", map[string]any{"Elapsed": 30 * time.Second}))
 	p.end()

@@ -2,8 +2,10 @@ package e2e_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/fakes/llmfake"
 )
@@ -42,7 +44,11 @@ func TestModelFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, plot{think: always(c.response)})
+			story := plot{think: always(c.response)}
+			if slices.ContainsFunc(c.log, func(part string) bool { return strings.HasSuffix(part, "_timeout") }) {
+				story.wait = time.Second
+			}
+			w := newWorld(t, story)
 			p := w.start("chat", "--json")
 			answer := p.ask("q", "first: say something")
 			p.says(answer, true, w.text(c.key, nil))

@@ -33,6 +33,7 @@ func TestSlackFirstAdmin(t *testing.T) {
 		s.until("the code on stdout", func() bool { return slackClaim.MatchString(s.out.String()) })
 		code := slackClaim.FindStringSubmatch(s.out.String())[1]
 		o.asks(general, ann, "claim "+code) // everybody reads it there
+		o.until("all that was delivered", o.Settled)
 		o.Say(annDM, ann, "claim WRONGONE", "")
 		o.sees(in(annDM), o.text("error.claim_wrong", map[string]any{"Count": 4}))
 		o.Say(annDM, ann, "Claim "+strings.ToLower(code), "")

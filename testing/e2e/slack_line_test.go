@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/fakes/slackfake"
 )
@@ -33,7 +34,7 @@ func (o *office) connects() int {
 func TestSlackRefreshes(t *testing.T) {
 	t.Parallel()
 	const rooms, questions, refreshes = 30, 300, 100
-	o := newOffice(t, room{haste: 50, fake: slackfake.Options{
+	o := newOffice(t, room{haste: 50, second: time.Second / 10, fake: slackfake.Options{ // a busy machine acknowledges within 300 ms
 		World: manyChannels(rooms), Limits: map[string][]slackfake.Limit{},
 	}})
 	o.opens()

@@ -28,9 +28,9 @@ type world struct {
 type plot struct {
 	think func(llmfake.Request) llmfake.Response // the model, but for questions that begin with "later"; nil: llmfake.Brain
 	model string                                 // further keys of models.main, each after a comma
-	wait  time.Duration                          // the model's timeouts for first byte and silence; 0: 1 s
+	wait  time.Duration                          // the model's timeouts for first byte and silence; 0: patience
 	desk  string                                 // further arguments of the tool server, each after a comma
-	limit time.Duration                          // for one tool call of the group desk; 0: 1 s
+	limit time.Duration                          // for one tool call of the group desk; 0: patience
 	tools string                                 // tools of the group desk besides lookup, each after a comma
 	more  string                                 // further keys of the config file
 }
@@ -51,7 +51,7 @@ func newWorld(t *testing.T, p plot) *world {
 	if w.texts, err = i18n.Load(""); err != nil {
 		t.Fatal(err)
 	}
-	p.wait, p.limit = cmp.Or(p.wait, time.Second), cmp.Or(p.limit, time.Second)
+	p.wait, p.limit = cmp.Or(p.wait, patience), cmp.Or(p.limit, patience)
 	w.configure(fmt.Sprintf(`models:
   main: {base_url: %q, api_key: sk-secret-e2e, model: fake, timeout: %v, idle_timeout: %v, first_byte_timeout: %v%s}
 servers:

@@ -106,17 +106,13 @@ func testFaults(t *testing.T) {
 func checkFault(t *testing.T, f fault, by string, args []string) {
 	t.Helper()
 	s := settled(t, start(t, fake(t, by, append([]string{"-faults", "-full"}, args...)...)))
-	from := time.Now()
-	r := call(t, s, f.name, `{"ms":5000}`, within(400*time.Millisecond), func(c *client.Call) {
-		if !strings.Contains(strings.Join(f.want, ""), givenUp) {
-			c.Timeout = 20 * time.Second
-			if f.name == "429" || f.name == "503" {
-				c.Timeout = 400 * time.Millisecond
-			}
-		}
-	})
-	if took := time.Since(from); took > 19*time.Second {
-		t.Errorf("the call took %v", took)
+	from, limit := time.Now(), 2*time.Minute // a busy machine takes its time for 100 MiB
+	if strings.Contains(strings.Join(f.want, ""), givenUp) || f.name == "429" || f.name == "503" {
+		limit = 400 * time.Millisecond
+	}
+	r := call(t, s, f.name, `{"ms":5000}`, within(limit))
+	if took := time.Since(from); took > limit+19*time.Second {
+		t.Errorf("the call took %v, and its limit is %v", took, limit)
 	}
 	if r.Failed != f.failed || r.Unknown != f.unknown || !slices.ContainsFunc(f.want, func(w string) bool { return strings.Contains(r.Text, w) }) {
 		t.Errorf("got failed %v, unknown %v, %.500q; want %v, %v, one of %q", r.Failed, r.Unknown, r.Text, f.failed, f.unknown, f.want)
@@ -133,12 +129,12 @@ func checkFault(t *testing.T, f fault, by string, args []string) {
 // comesBack waits until a server that was cut off can be called again.
 func comesBack(t *testing.T, s *client.Server) {
 	t.Helper()
-	for late := time.Now().Add(90 * time.Second); time.Now().Before(late); {
+	for late := time.Now().Add(5 * time.Minute); time.Now().Before(late); {
 		if r, _ := try(t, s, "lookup", `{"key":"k"}`, within(time.Second)); r.Text == "value of k" {
 			return
 		}
 	}
-	t.Error("the server was not back within 90 s")
+	t.Error("the server was not back within 5 minutes")
 }
 
 // startFault is one way in which a server misbehaves before or beside its calls;
