@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"legwork/alerts"
+	"legwork/tasks"
 	"legwork/web"
 )
 
@@ -28,14 +29,38 @@ func (d *daemon) health() map[string]error {
 	return parts
 }
 
+// storeHealth says nothing of paths, which are in the log.
 func (d *daemon) storeHealth() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if err := d.app.store.Unsound(); err != nil {
-		return err
+	if d.app.store.Unsound() != nil {
+		return errors.New("the data file is damaged; start legwork again, which puts it together anew")
+	}
+	switch err := d.storeFailing(ctx); {
+	case errors.Is(err, tasks.ErrFull):
+		return errors.New("there is no room to store anything")
+	case err != nil:
+		return errors.New("nothing can be stored; the log says why")
 	}
 	_, err := d.app.store.Setting(ctx, "legwork", "admins")
 	return err
+}
+
+// storeRetry is how often a store that could not write is tried.
+const storeRetry = 5 * time.Second
+
+// storeFailing is why nothing can be stored. It finds out, now and then, whether that
+// is over: nobody else may want to store anything.
+func (d *daemon) storeFailing(ctx context.Context) error {
+	err := d.app.store.Failing()
+	if err == nil {
+		return nil
+	}
+	now, last := time.Now(), d.storeTried.Load()
+	if now.UnixNano()-last < int64(storeRetry) || !d.storeTried.CompareAndSwap(last, now.UnixNano()) {
+		return err
+	}
+	return d.app.store.PutSetting(ctx, "legwork", "store_tried", now.UTC().Format(time.RFC3339Nano))
 }
 
 func (d *daemon) diskHealth() error {

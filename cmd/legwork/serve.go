@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"legwork/bot"
@@ -62,6 +63,8 @@ type daemon struct {
 	console console
 	source  string // the config file, or "environment"
 	hidden  *redact.Redactor
+
+	storeTried atomic.Int64 // when a store that could not write was tried last, in Unix nanoseconds
 
 	// What follows is touched by watch only.
 	started     *conf.Config // of the parts that a reload does not change

@@ -94,6 +94,7 @@ type Store struct {
 	also  *recorder // the writer's: what it writes while the file is copied; nil: nobody copies it
 
 	unsound atomic.Pointer[error] // the first damage of the file itself that was met
+	failing atomic.Pointer[error] // why the newest transaction that was to change something did not come about
 
 	copying sync.Mutex  // held by a compaction
 	freed   atomic.Bool // something was deleted whose bytes are still in the file
@@ -219,6 +220,15 @@ func (s *Store) Suspect() error {
 func (s *Store) Unsound() error {
 	if met := s.unsound.Load(); met != nil {
 		return *met
+	}
+	return nil
+}
+
+// Failing is why the newest change could not be written; nil when it could, or
+// nothing was changed yet. On a full disk smaller ones may still fit.
+func (s *Store) Failing() error {
+	if err := s.failing.Load(); err != nil {
+		return *err
 	}
 	return nil
 }

@@ -57,6 +57,21 @@ func TestMaxSize(t *testing.T) {
 	}
 }
 
+// TestFailing: a store tells that it cannot write for as long as that is so.
+func TestFailing(t *testing.T) {
+	s := open(t, t.TempDir(), bolt.Options{MaxSize: 1 << 20})
+	put := func(size int) error { return s.PutSetting(t.Context(), "me", "long", strings.Repeat("x", size)) }
+	if err := s.Failing(); err != nil {
+		t.Errorf("before anything is written: %v", err)
+	}
+	if err := put(4 << 20); !errors.Is(err, tasks.ErrFull) || !errors.Is(s.Failing(), tasks.ErrFull) {
+		t.Errorf("without room writing says %v, Failing %v", err, s.Failing())
+	}
+	if err := put(1); err != nil || s.Failing() != nil {
+		t.Errorf("with room writing says %v, Failing %v", err, s.Failing())
+	}
+}
+
 // fillDisk fills the disk, makes room and goes on.
 func fillDisk(ctx context.Context, dir string) error {
 	signal.Ignore(syscall.SIGXFSZ)

@@ -210,6 +210,9 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 	if err != nil {
 		return fail(jobs, s.broken(err))
 	}
+	if !changes.Empty() {
+		s.failing.Store(nil)
+	}
 	s.cache.committed(changes, lanes)
 	s.note(changes, now)
 	s.watch.Tell(changes)
@@ -276,10 +279,12 @@ func (s *Store) commit(b base, changes *rules.Changes, now time.Time) (lanes map
 // because the file's state is unknown.
 func (s *Store) broken(err error) error {
 	err = classify(err)
+	defer func() { s.failing.Store(&err) }()
 	if !errors.Is(err, tasks.ErrFull) {
 		s.lost = fmt.Errorf("nothing is stored until legwork is restarted: %w", err)
+		err = s.lost
 		s.log.Error("writing the data file failed", "error", err)
-		return s.lost
+		return err
 	}
 	s.log.Error("the data file cannot grow", "error", err)
 	return err

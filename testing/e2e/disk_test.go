@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,6 +51,23 @@ func TestDiskFull(t *testing.T) {
 	next := w.start("chat", "--json")
 	next.says(next.ask("later9", "later9: safe once more"), false, "value of later9")
 	next.end()
+}
+
+// TestReadyWithoutRoom: /readyz says that nothing can be stored, and by itself that
+// there is room again.
+func TestReadyWithoutRoom(t *testing.T) {
+	t.Parallel()
+	b := newTown(t, scene{})
+	s := b.serve(telegramToken)
+	s.readyAgain(patience)
+	room := s.limitFiles(64 << 10)
+	b.Say(b.bob.ID, b.bob, "first: "+strings.Repeat("fill ", 700))
+	s.becomes("not ready without room", patience, func(r readiness) bool {
+		return r.Code == http.StatusServiceUnavailable && r.Status == "not ready" && r.Parts["store"] == "there is no room to store anything"
+	})
+	room()
+	s.readyAgain(patience)
+	s.stops()
 }
 
 // TestOutcomeWaitsForRoom: a reply that does not fit is kept until there is
