@@ -11,6 +11,11 @@ import (
 // deeper ones are too much for some programs.
 const MaxDepth = 64
 
+// MaxValues is how many values may stand beside each other from outside, in all
+// lists and objects together: read into memory, short ones take a hundred times as
+// much as they are long.
+const MaxValues = 1 << 16
+
 // Oddity says, as a clause, what of raw some programs would read in another way
 // than others, or not at all; empty when all read it alike. What is no JSON is
 // looked at as if it were. Whatever is in it, it is read fast: it comes from those
@@ -21,6 +26,7 @@ func Oddity(raw []byte) string {
 	}
 	var around []object // what is open; nil for a list
 	key := false        // the next text is a key
+	commas := 0
 	for len(raw) > 0 {
 		size := 1
 		switch raw[0] {
@@ -36,6 +42,9 @@ func Oddity(raw []byte) string {
 		case '}', ']':
 			around, key = around[:max(0, len(around)-1)], false
 		case ',':
+			if commas++; commas >= MaxValues {
+				return fmt.Sprintf("it has more than %d values", MaxValues)
+			}
 			key = len(around) > 0 && around[len(around)-1] != nil
 		case '"':
 			var nul bool

@@ -61,7 +61,8 @@ type routes struct {
 // calls are the handlers.
 type calls struct {
 	Config
-	does map[string]contexts.Op // by patterns of the mux
+	does  map[string]contexts.Op // by patterns of the mux
+	turns chan struct{}          // one for each body that is made into values
 }
 
 // New makes an API.
@@ -78,7 +79,7 @@ func New(c Config) *API {
 	if c.Patience == 0 {
 		c.Patience = 30 * time.Second
 	}
-	a := &API{calls: calls{c, map[string]contexts.Op{}}}
+	a := &API{calls: calls{c, map[string]contexts.Op{}, make(chan struct{}, atOnce)}}
 	a.routes = sync.OnceValue(a.build)
 	a.docs = sync.OnceValue(func() file { return newFile("text/html; charset=utf-8", docsPage) })
 	a.openAPI = sync.OnceValues(func() (file, error) {
@@ -134,11 +135,13 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		a.unrouted(w, r, h)
 		return
 	}
-	p := cmp.Or(a.calls.permitted(r, pattern), checkQuery(r), checkHeaders(r))
-	if p == nil {
-		p = checkBody(w, r)
+	if p := cmp.Or(a.calls.permitted(r, pattern), checkQuery(r), checkHeaders(r)); p != nil {
+		p.Write(w)
+		return
 	}
-	if p != nil {
+	r, end := a.calls.turn(r)
+	defer end()
+	if p := checkBody(w, r); p != nil {
 		p.Write(w)
 		return
 	}

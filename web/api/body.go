@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"legwork/clip"
@@ -76,6 +78,34 @@ func checkMedia(w http.ResponseWriter, r *http.Request) *problem.Error {
 	}
 	r.Header.Set("Content-Type", kind)
 	return nil
+}
+
+// atOnce is how many bodies are made into values at once: short values take many
+// times as much memory as they are long.
+const atOnce = 8
+
+type turnKey struct{}
+
+// turn waits until a body can be made into values, and returns the request with what
+// ends that; read calls it.
+func (c *calls) turn(r *http.Request) (*http.Request, func()) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return r, func() {}
+	}
+	select {
+	case c.turns <- struct{}{}:
+	case <-r.Context().Done(): // it is answered at once
+		return r, func() {}
+	}
+	end := sync.OnceFunc(func() { <-c.turns })
+	return r.WithContext(context.WithValue(r.Context(), turnKey{}, end)), end
+}
+
+// read says that the body of a request was made into values.
+func read(ctx context.Context) {
+	if end, ok := ctx.Value(turnKey{}).(func()); ok {
+		end()
+	}
 }
 
 // checkJSON refuses what is no JSON, and what of JSON programs read differently.

@@ -49,6 +49,7 @@ func register[I, O any](c *calls, h huma.API, o operation, handle func(context.C
 		op.Middlewares = append(op.Middlewares, exact(h.OpenAPI()))
 	}
 	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
+		read(ctx)
 		out, err := handle(ctx, in)
 		if err != nil {
 			return nil, c.failed(ctx, o.method, err)

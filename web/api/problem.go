@@ -48,7 +48,7 @@ func (c *calls) asProblem(ctx huma.Context, status string, v any) (any, error) {
 		detail = "Send a body: JSON, as /docs describes it."
 	}
 	p := problem.New(of, detail)
-	for _, e := range m.Errors {
+	for _, e := range m.Errors[:min(len(m.Errors), maxWrong)] {
 		if e.Message == "unknown query parameter" {
 			e.Message += "; " + allowed(queries(ctx.Operation()))
 		}

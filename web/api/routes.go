@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"path"
@@ -40,15 +41,25 @@ func (h *headers) Write(b []byte) (int, error) { return len(b), nil }
 // WriteHeader implements http.ResponseWriter.
 func (h *headers) WriteHeader(int) {}
 
-// checkQuery refuses what would be read one way by some and another by others.
+// maxValues is how many values a parameter may have.
+const maxValues = 100
+
+// checkQuery refuses what would be read one way by some and another by others, and
+// what has more mistakes than anybody reads.
 func checkQuery(r *http.Request) *problem.Error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return problem.New(problem.Invalid, "The query of the address cannot be read: write it as name=value&name=value with percent encoding.")
 	}
+	if len(query) > maxWrong {
+		return invalid("query", fmt.Sprintf("has %d parameters; no call takes more than %d", len(query), maxWrong))
+	}
 	for name, values := range query {
 		if len(values) > 1 {
 			return invalid("query."+name, "given more than once; several values are one, with commas between them")
+		}
+		if n := strings.Count(values[0], ",") + 1; n > maxValues {
+			return invalid("query."+name, fmt.Sprintf("has %d values; at most %d are allowed", n, maxValues))
 		}
 		if !readable(name) || !readable(values[0]) {
 			return invalid("query", "has a NUL, or is not UTF-8")

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"legwork/tasks/contexts"
@@ -97,6 +98,15 @@ func TestListInPages(t *testing.T) {
 	}
 }
 
+// many is so many fields of an object.
+func many(n int) string {
+	fields := make([]string, n)
+	for i := range fields {
+		fields[i] = fmt.Sprintf(`"k%d":1`, i)
+	}
+	return strings.Join(fields, ",")
+}
+
 func TestRefusedRequests(t *testing.T) {
 	h := newHouse(t)
 	id := string(h.share("agent").ID)
@@ -141,6 +151,13 @@ func TestRefusedRequests(t *testing.T) {
 		{"a cursor that is none", "GET", "/v1/tasks?cursor=abc", "", "", 422, "invalid", "next_cursor"},
 		{"a cursor of another list", "GET", "/v1/tasks?cursor=YXVkaXQ6MTI", "", "", 422, "invalid", "next_cursor"},
 		{"a body where none is", "POST", "/v1/tasks/" + id + "/cancel", "", `{"reason":"x"}`, 422, "invalid", "body: this call takes none"},
+		{"many unknown fields", "POST", "/v1/tasks", "", "{" + many(30_000) + "}", 422, "invalid", "body.k0: unexpected property"},
+		{"many values", "POST", "/v1/tasks", "", `{"goal":"x","groups":[` + strings.Repeat(`"",`, 60_000) + `""]}`, 422, "invalid", "body.groups: expected at most 100 values"},
+		{"far too many values", "POST", "/v1/tasks", "", `{"goal":"x","groups":[` + strings.Repeat(`"",`, 70_000) + `""]}`, 400, "malformed", "more than 65536 values"},
+		{"a large content", "POST", "/v1/tasks/" + id + "/messages", "", `{"type":"thought","content":[` + strings.Repeat("1,", 40_000) + `1]}`, 422, "invalid", "body.content: has 80003 bytes"},
+		{"many keys", "PUT", "/v1/tasks/" + id + "/state", "", "{" + many(30_000) + "}", 422, "invalid", "body: expected object with at most 100 properties"},
+		{"many parameters", "GET", "/v1/tasks?" + strings.NewReplacer(`"`, "", ":", "=", ",", "&").Replace(many(4000)), "", "", 422, "invalid", "query: has 4000 parameters"},
+		{"many values of a parameter", "GET", "/v1/tasks?state=" + strings.Repeat("x,", 8000), "", "", 422, "invalid", "query.state: has 8001 values"},
 		{"nowhere", "GET", "/v1/nothing", "", "", 404, "not_found", "/docs"},
 		{"not quite there", "GET", "/v1/tasks/", "", "", 404, "not_found", ""},
 		{"roundabout", "GET", "/v1//tasks", "", "", 404, "not_found", ""},
@@ -167,6 +184,9 @@ func TestRefusedRequests(t *testing.T) {
 			if p.Code != c.code || p.Status != c.status || p.Title == "" || got.header.Get("Content-Type") != "application/problem+json" {
 				t.Errorf("got %s %v, want %s", got.body, got.header, c.code)
 			}
+			if len(got.body) > 8<<10 {
+				t.Errorf("got a problem of %d bytes", len(got.body))
+			}
 			text := p.Detail
 			for _, e := range p.Errors {
 				text += "\n" + e.Location + ": " + e.Message
@@ -191,4 +211,27 @@ func TestRefusedRequests(t *testing.T) {
 	if got := h.do(request{method: "HEAD", path: "/v1/tasks/" + id}); got.status != http.StatusOK || len(got.body) != 0 {
 		t.Errorf("HEAD: got %d %q", got.status, got.body)
 	}
+}
+
+// TestManyWait: requests that wait take no other's turn.
+func TestManyWait(t *testing.T) {
+	h := newHouse(t)
+	const many = 20
+	var waiting sync.WaitGroup
+	for range many {
+		waiting.Go(func() {
+			got := h.do(request{method: "POST", path: "/v1/tasks", token: "operator", header: map[string]string{"Prefer": "wait=60"}, body: map[string]any{"goal": "Wait.", "run": false}})
+			if !strings.Contains(string(got.body), `"stopped"`) {
+				t.Errorf("got %d %s, want it stopped", got.status, got.body)
+			}
+		})
+	}
+	for stopped := map[string]bool{}; len(stopped) < many; {
+		list, _ := want[api.Page[contexts.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks?state=working"})
+		for _, one := range list.Items {
+			want[contexts.Task](h, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + string(one.ID) + "/cancel"})
+			stopped[string(one.ID)] = true
+		}
+	}
+	waiting.Wait()
 }
