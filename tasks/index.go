@@ -38,11 +38,11 @@ type TaskQuery struct {
 }
 
 // FeedEntry is one event of one task in the order in which all events of all
-// tasks were stored.
+// tasks were stored, or the end of a task without one: Store.Drop.
 type FeedEntry struct {
-	Cursor uint64 // grows by one with each event of any task, from 1
+	Cursor uint64 // grows by one with each entry, from 1
 	Task   ID
-	Seq    int // of the event in the task's journal
+	Seq    int // of the event in the task's journal; 0: it was dropped
 }
 
 // Index is what the store keeps over all tasks. All of it is written in the

@@ -100,8 +100,8 @@ func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
 	for conversation, order := range changes.Altered {
 		c.altered.Add(conversation, order)
 	}
-	if n := len(changes.Records); n > 0 {
-		c.fed = new(changes.Index.Feed + uint64(n) - 1)
+	if n := len(changes.Index.Feed); n > 0 {
+		c.fed = new(changes.Index.Feed[n-1].Cursor)
 	}
 	for conversation, rows := range lanes {
 		if len(rows) == 0 {

@@ -56,6 +56,11 @@ func (s *Store) disown(ctx context.Context) error {
 	if !copied {
 		return err
 	}
+	// Before anything is told of these tasks: what was stored after the file was made
+	// is unknown, and may have had the numbers that come next.
+	if err := s.skip(ctx); err != nil {
+		return err
+	}
 	live, err := s.Live(ctx, "")
 	if err != nil {
 		return err
@@ -78,21 +83,25 @@ func (s *Store) disown(ctx context.Context) error {
 		}
 	}
 	s.log.ErrorContext(ctx, "the data file is a backup: what was under way when it was made is not taken up again", "made", at, "tasks", ids)
-	return s.between(ctx, func() error { return s.unmark() })
+	return s.update(ctx, func(b base) error { return b.bucket(bucketMeta).Delete([]byte(metaCopied)) })
 }
 
-// unmark runs in the writer's place: the file is no copy any more. What was stored
-// after it was made is unknown, so the feed's numbers go on further up.
-func (s *Store) unmark() error {
-	return classify(guard(func() error {
-		return s.db.Load().Update(func(tx *bbolt.Tx) error {
-			b := base{tx: tx, log: s.log}
-			fed, err := b.jump()
-			if err == nil {
-				s.cache.feed(fed)
-				err = b.bucket(bucketMeta).Delete([]byte(metaCopied))
-			}
-			return err
-		})
-	}))
+// skip lets the numbers of the feed go on further up.
+func (s *Store) skip(ctx context.Context) error {
+	return s.update(ctx, func(b base) error {
+		fed, err := b.jump()
+		if err == nil {
+			s.cache.feed(fed)
+		}
+		return err
+	})
+}
+
+// update changes the file in the writer's place.
+func (s *Store) update(ctx context.Context, do func(base) error) error {
+	return s.between(ctx, func() error {
+		return classify(guard(func() error {
+			return s.db.Load().Update(func(tx *bbolt.Tx) error { return do(base{tx: tx, log: s.log}) })
+		}))
+	})
 }

@@ -1,21 +1,16 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"iter"
 
 	"go.etcd.io/bbolt"
 
 	"legwork/store/rules"
 	"legwork/tasks"
-)
-
-// Bounds of the feed.
-const (
-	feedRecord = 256 // entries of one record
-	feedPrune  = 16  // records that one transaction deletes at most
-	feedFill   = 0.95
 )
 
 // Feed implements tasks.Index. It tells of no event that State does not know yet.
@@ -37,46 +32,75 @@ func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []ta
 
 // fed reads entries between two cursors, up to the first that cannot be read.
 func (b base) fed(after, newest uint64, limit int) (entries []tasks.FeedEntry, oldest uint64) {
-	c := b.bucket(bucketFeed).Cursor()
-	k, _ := c.First()
-	if len(k) != 8 {
-		return nil, 0
+	if oldest = b.fedFirst(); after >= newest {
+		return nil, oldest
 	}
-	oldest = binary.BigEndian.Uint64(k)
-	k, v := c.Seek(number(max(after+1, oldest)))
-	if k == nil || binary.BigEndian.Uint64(k) > after+1 {
-		if before, value := c.Prev(); before != nil {
-			k, v = before, value
-		} else if k == nil {
-			k, v = c.Last()
+	lost := false // the record before could not be read
+	for k, v := range b.feedRecords(after) {
+		if len(entries) >= limit {
+			return entries, oldest
 		}
-	}
-	for ; k != nil && len(entries) < limit; k, v = c.Next() {
-		first := binary.BigEndian.Uint64(k)
 		list, err := feedEntries(k, v)
 		if err != nil {
 			b.log.Error("leaving out a part of the feed", "record", describe(bucketFeed, k), "error", err)
 		}
-		if len(list) == 0 { // what comes before cannot be told apart from what is lost
-			if len(entries) > 0 {
-				return entries, oldest
-			}
-			if oldest = first + 1; err != nil {
-				oldest = newest + 1
-				if next, _ := c.Next(); next != nil {
-					oldest = binary.BigEndian.Uint64(next)
-					_, _ = c.Prev()
-				}
-			}
-			continue
+		if len(list) == 0 && len(entries) > 0 { // what comes before cannot be told apart from what is lost
+			return entries, oldest
 		}
+		switch {
+		case len(list) == 0 && err == nil:
+			oldest = binary.BigEndian.Uint64(k) + 1
+		case lost:
+			oldest = binary.BigEndian.Uint64(k)
+		}
+		lost = err != nil
 		for _, e := range list {
 			if e.Cursor > after && e.Cursor <= newest && len(entries) < limit {
 				entries = append(entries, e)
 			}
 		}
 	}
+	if lost && len(entries) == 0 {
+		oldest = newest + 1
+	}
 	return entries, oldest
+}
+
+// fedFirst is the cursor of the first record; 0 when there is none.
+func (b base) fedFirst() uint64 {
+	for _, name := range []string{bucketFeed, bucketTail} {
+		if k, _ := b.bucket(name).Cursor().First(); len(k) == 8 {
+			return binary.BigEndian.Uint64(k)
+		}
+	}
+	return 0
+}
+
+// feedRecords are the records from the one on in which the entry after a cursor is.
+func (b base) feedRecords(after uint64) iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		end, last := b.bucket(bucketTail).Cursor().First()
+		if end == nil || bytes.Compare(end, number(after+1)) > 0 {
+			c := b.bucket(bucketFeed).Cursor()
+			k, v := c.Seek(number(after + 1))
+			switch {
+			case k == nil:
+				k, v = c.Last()
+			case binary.BigEndian.Uint64(k) > after+1:
+				if k, v = c.Prev(); k == nil {
+					k, v = c.First()
+				}
+			}
+			for ; k != nil; k, v = c.Next() {
+				if !yield(k, v) {
+					return
+				}
+			}
+		}
+		if end != nil {
+			yield(end, last)
+		}
+	}
 }
 
 // Fed implements rules.Base.
@@ -85,14 +109,17 @@ func (b base) Fed() (last uint64, err error) {
 		return last, nil
 	}
 	err = guard(func() error {
-		k, v := b.bucket(bucketFeed).Cursor().Last()
-		if len(k) != 8 {
-			return nil
-		}
-		list, err := feedEntries(k, v)
-		last = binary.BigEndian.Uint64(k) + uint64(max(len(list), 1)) - 1
-		if err != nil { // nobody can say how many there were
-			last += rules.FeedJump
+		for _, name := range []string{bucketFeed, bucketTail} { // after a restoration, either may be the older one
+			k, v := b.bucket(name).Cursor().Last()
+			if len(k) != 8 {
+				continue
+			}
+			list, err := feedEntries(k, v)
+			end := binary.BigEndian.Uint64(k) + uint64(max(len(list), 1)) - 1
+			if err != nil { // nobody can say how many there were
+				end += rules.FeedJump
+			}
+			last = max(last, end)
 		}
 		return nil
 	})
@@ -133,56 +160,6 @@ func (s *Store) rememberFeed() {
 	if err != nil {
 		s.log.Error("the end of the feed cannot be read", "error", err)
 	}
-}
-
-// jump lets the numbers of the feed go on further up, where some that were given
-// may be lost, and returns the last one that is left out, where a record without
-// entries stands.
-func (b base) jump() (last uint64, err error) {
-	fed, err := base{tx: b.tx, log: b.log}.Fed()
-	if err != nil {
-		return 0, err
-	}
-	key := number(fed + rules.FeedJump)
-	return fed + rules.FeedJump, b.bucket(bucketFeed).Put(key, seal(key, []byte{0}))
-}
-
-// putFeed writes a transaction's events, and deletes old ones.
-func putFeed(b base, c *rules.Changes) error {
-	feed := b.bucket(bucketFeed)
-	feed.FillPercent = feedFill
-	for from := 0; from < len(c.Records); from += feedRecord {
-		list := c.Records[from:min(from+feedRecord, len(c.Records))]
-		body := binary.AppendUvarint(make([]byte, 0, 2+len(list)*32), uint64(len(list)))
-		for _, r := range list {
-			body = append(binary.AppendUvarint(body, uint64(len(r.Task))), r.Task...)
-			body = binary.AppendUvarint(body, uint64(r.Event.Seq))
-		}
-		key := number(c.Index.Feed + uint64(from))
-		if err := feed.Put(key, seal(key, body)); err != nil {
-			return err
-		}
-	}
-	if len(c.Records) == 0 {
-		return nil
-	}
-	return pruneFeed(b, c.Index.Feed+uint64(len(c.Records))-1)
-}
-
-// pruneFeed deletes the oldest records whose entries are all too old.
-func pruneFeed(b base, newest uint64) error {
-	feed := b.bucket(bucketFeed)
-	var old [][]byte
-	c := feed.Cursor()
-	k, _ := c.First()
-	for len(old) < feedPrune && k != nil {
-		next, _ := c.Next()
-		if next == nil || binary.BigEndian.Uint64(next)+rules.KeepFeed > newest+1 {
-			break
-		}
-		old, k = append(old, k), next
-	}
-	return deleteKeys(feed, old)
 }
 
 // feedEntries reads what putFeed wrote.

@@ -58,6 +58,7 @@ func shelf(l *rules.Listing) string {
 
 // putIndex writes what changes of the index.
 func putIndex(b base, c *rules.Changes) error {
+	b.bucket(bucketRows).FillPercent = feedFill // most tasks end about in the order of their ids
 	for id, r := range c.Index.Listings {
 		if err := putListing(b, id, r); err != nil {
 			return err

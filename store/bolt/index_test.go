@@ -1,7 +1,9 @@
 package bolt_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -215,34 +217,95 @@ func TestDamagedRows(t *testing.T) {
 	}
 }
 
+// feedKeys are the keys of a bucket of the feed.
+func feedKeys(t *testing.T, dir, bucket string) (keys []uint64) {
+	t.Helper()
+	edit(t, dir, func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte(bucket)).ForEach(func(k, _ []byte) error {
+			keys = append(keys, binary.BigEndian.Uint64(k))
+			return nil
+		})
+	})
+	return keys
+}
+
 // TestDamagedFeed: who follows a feed can tell that a part of it is lost, and goes
 // on behind it; numbers are not given twice.
 func TestDamagedFeed(t *testing.T) {
 	dir := sound(t) // two events of each task, each in a transaction of its own
 	const total = 2 * damageTasks
-	flip(t, dir, "feed", "\x00\x00\x00\x00\x00\x00\x00\x32") // 50
+	keys, tail := feedKeys(t, dir, "feed"), feedKeys(t, dir, "tail")
+	if len(keys) < 3 || len(tail) != 1 || tail[0] <= keys[len(keys)-1] {
+		t.Fatalf("the feed has records from %d, and from %d on", keys, tail)
+	}
+	from, to := keys[1], keys[2]
+	flip(t, dir, "feed", string(number(from)))
 	s := open(t, dir, bolt.Options{})
-	got, oldest, newest, err := s.Feed(t.Context(), 40, 100)
+	got, oldest, newest, err := s.Feed(t.Context(), from-10, 100)
 	if err != nil || len(got) != 9 || oldest != 1 || newest != total {
 		t.Fatalf("up to the damage: got %d entries, %d to %d, %v", len(got), oldest, newest, err)
 	}
-	got, oldest, _, err = s.Feed(t.Context(), 49, 100)
-	if err != nil || len(got) != total-50 || got[0].Cursor != 51 || oldest != 51 {
-		t.Fatalf("behind the damage: got %d entries, oldest %d, %v", len(got), oldest, err)
+	for after := from - 1; after < to-1; after++ {
+		got, oldest, _, err = s.Feed(t.Context(), after, total)
+		if err != nil || len(got) != int(total-to)+1 || got[0].Cursor != to || oldest != to {
+			t.Fatalf("after %d, where %d to %d are lost: got %d entries, oldest %d, %v", after, from, to-1, len(got), oldest, err)
+		}
+	}
+	got, _, _, err = s.Feed(t.Context(), to-1, 5)
+	if err != nil || len(got) != 5 || got[0].Cursor != to {
+		t.Fatalf("behind the damage: got %+v, %v", got, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	flip(t, dir, "feed", "\x00\x00\x00\x00\x00\x00\x00\x78") // the last
+	flip(t, dir, "tail", "") // the last record
 	s = open(t, dir, bolt.Options{})
-	if err := s.Append(t.Context(), damageTask(0), -1, 0, planner.Event{Type: planner.Said, Text: "x"}); err != nil {
-		t.Fatal(err)
+	for n := range 2 {
+		if err := s.Append(t.Context(), damageTask(n), -1, 0, planner.Event{Type: planner.Said, Text: "x"}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	got, oldest, newest, err = s.Feed(t.Context(), total-1, 100)
-	if err != nil || len(got) != 1 || got[0].Cursor != newest || oldest != newest || newest <= total+rules.FeedJump/2 {
+	if err != nil || len(got) != 2 || got[1].Cursor != newest || oldest != newest-1 || newest <= total+rules.FeedJump/2 {
 		t.Fatalf("after the last was lost: got %+v, %d to %d, %v", got, oldest, newest, err)
 	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, bolt.Options{})
+	again, _, _, err := s.Feed(t.Context(), total-1, 100)
+	if diff := cmp.Diff(got, again); err != nil || diff != "" {
+		t.Fatalf("after the next start: %v\n%s", err, diff)
+	}
 }
+
+// TestFeedOfTwoFiles: the growing end of the feed may come from an older file than
+// the rest, when a damaged one was put together with its backup.
+func TestFeedOfTwoFiles(t *testing.T) {
+	dir := sound(t)
+	edit(t, dir, func(tx *bbolt.Tx) error {
+		feed, tail := tx.Bucket([]byte("feed")), tx.Bucket([]byte("tail"))
+		k, v := tail.Cursor().First()
+		last, entries := bytes.Clone(k), bytes.Clone(v)
+		older := number(3)
+		return errors.Join(tail.Delete(last), feed.Put(last, entries), tail.Put(older, sealed(older, feed.Get(number(1))[4:])))
+	})
+	if err := bolt.MarkCopy(damageFile(dir), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir, bolt.Options{})
+	got, oldest, newest, err := s.Feed(t.Context(), 0, 10*damageTasks)
+	if err != nil || oldest == 0 || newest <= 2*damageTasks+rules.FeedJump {
+		t.Fatalf("feed from %d to %d, %v", oldest, newest, err)
+	}
+	for i, e := range got {
+		if e.Cursor != oldest+uint64(i) {
+			t.Fatalf("entry %d of %d, which begin with %d, has number %d", i+1, len(got), oldest, e.Cursor)
+		}
+	}
+}
+
+func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // TestRestoredLists: a file that was put together from two lists the tasks that are
 // in it, and its feed goes on where nobody has been.

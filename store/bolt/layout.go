@@ -52,7 +52,8 @@ const (
 	bucketOpen     = "open"     // task id -> rules.Listing, binary, until the task's status is final
 	bucketRows     = "rows"     // task id -> rules.Listing, binary, from then on
 	bucketListed   = "listed"   // room or platform, final status, task id -> nothing: see group
-	bucketFeed     = "feed"     // cursor of the first -> events of one transaction, binary
+	bucketFeed     = "feed"     // cursor of the first -> entries of the feed, binary
+	bucketTail     = "tail"     // the same: the last record of the feed, while it grows
 	bucketAudit    = "audit"    // number -> tasks.AuditEntry as JSON
 	bucketOutgoing = "outgoing" // id -> tasks.Delivery as JSON
 	bucketOutbox   = "outbox"   // time, id of a delivery -> when it is due, webhook
@@ -70,7 +71,7 @@ func first() []string {
 func added() []string {
 	return []string{
 		bucketAccounts, bucketSums, bucketSpent, bucketSchedules, bucketDue, bucketSummaries,
-		bucketOpen, bucketRows, bucketListed, bucketFeed, bucketAudit, bucketOutgoing, bucketOutbox,
+		bucketOpen, bucketRows, bucketListed, bucketFeed, bucketTail, bucketAudit, bucketOutgoing, bucketOutbox,
 	}
 }
 

@@ -140,10 +140,12 @@ func putLanes(b base, c *rules.Changes) (map[string][]liveRow, error) {
 func mergeLane(before []liveRow, entries []tasks.LaneEntry, added map[tasks.ID]rules.Task) []liveRow {
 	after := make([]liveRow, 0, len(entries))
 	for _, entry := range entries {
-		row := liveRow{Task: added[entry.Task]}
+		var row liveRow
 		at := slices.IndexFunc(before, func(r liveRow) bool { return r.LaneEntry.Task == entry.Task })
 		if at >= 0 {
 			row, before = before[at], before[at+1:]
+		} else {
+			row.Task = added[entry.Task]
 		}
 		row.LaneEntry = entry
 		after = append(after, row)

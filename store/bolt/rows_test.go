@@ -24,7 +24,7 @@ import (
 func added() []string {
 	return []string{
 		"accounts", "sums", "spent", "schedules", "due", "summaries",
-		"open", "rows", "listed", "feed", "audit", "outgoing", "outbox",
+		"open", "rows", "listed", "feed", "tail", "audit", "outgoing", "outbox",
 	}
 }
 
@@ -307,6 +307,12 @@ func TestOldSums(t *testing.T) {
 	}
 }
 
+// sealed is the stored form of a body.
+func sealed(key, body []byte) []byte {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	return append(binary.BigEndian.AppendUint32(nil, crc32.Update(crc32.Checksum(key, table), table, body)), body...)
+}
+
 // TestFormats: a file of the first format is brought to the present one, and one
 // of a later format is refused with what to do.
 func TestFormats(t *testing.T) {
@@ -322,9 +328,7 @@ func TestFormats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table := crc32.MakeTable(crc32.Castagnoli)
-		value := binary.BigEndian.AppendUint32(nil, crc32.Update(crc32.Checksum(key, table), table, []byte(n)))
-		err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("meta")).Put(key, append(value, n...)) })
+		err = db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("meta")).Put(key, sealed(key, []byte(n))) })
 		if err := errors.Join(err, db.Close()); err != nil {
 			t.Fatal(err)
 		}

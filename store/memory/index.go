@@ -77,7 +77,7 @@ func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []ta
 			return nil
 		}
 		oldest = feed[0].Cursor
-		at := min(max(after+1, oldest)-oldest, uint64(len(feed)))
+		at := max(min(after, newest)+1, oldest) - oldest
 		end := min(at+uint64(max(limit, 0)), uint64(len(feed)))
 		entries = slices.Clone(feed[at:end])
 		return nil
@@ -206,9 +206,8 @@ func (x *index) commit(c *rules.Changes) {
 	if c.Index.Counts != nil {
 		x.counts = c.Index.Counts
 	}
-	for i, r := range c.Records {
-		x.fed = c.Index.Feed + uint64(i)
-		x.feed = append(x.feed, tasks.FeedEntry{Cursor: x.fed, Task: r.Task, Seq: r.Event.Seq})
+	for _, e := range c.Index.Feed {
+		x.feed, x.fed = append(x.feed, e), e.Cursor
 	}
 	if len(x.feed) > rules.KeepFeed*5/4 {
 		x.feed = slices.Clone(x.feed[len(x.feed)-rules.KeepFeed:])

@@ -59,7 +59,7 @@ type Relisting struct {
 type IndexChanges struct {
 	Listings   map[tasks.ID]Relisting
 	Counts     map[string]int               // all of them; nil: they stay
-	Feed       uint64                       // cursor of the first of the transaction's events
+	Feed       []tasks.FeedEntry            // added, with their numbers
 	Audit      []tasks.AuditEntry           // added
 	Reaudited  map[uint64]*tasks.AuditEntry // written again; nil: deleted
 	Deliveries map[string]*tasks.Delivery   // nil: deleted
@@ -129,14 +129,30 @@ func (s *Stage) Finish() (*Changes, error) {
 	if err := s.recount(); err != nil {
 		return nil, err
 	}
-	if len(c.Records) > 0 {
-		newest, err := s.base.Fed()
-		if err != nil {
-			return nil, err
-		}
-		c.Index.Feed = newest + 1
+	return c, errors.Join(s.feed(), s.number())
+}
+
+// feed numbers what the feed is to tell of: the events, and after them the ends of
+// tasks that were dropped, which are none.
+func (s *Stage) feed() error {
+	c := &s.changes
+	if len(c.Records)+len(c.Dropped) == 0 {
+		return nil
 	}
-	return c, s.number()
+	last, err := s.base.Fed()
+	if err != nil {
+		return err
+	}
+	c.Index.Feed = make([]tasks.FeedEntry, 0, len(c.Records)+len(c.Dropped))
+	for _, r := range c.Records {
+		last++
+		c.Index.Feed = append(c.Index.Feed, tasks.FeedEntry{Cursor: last, Task: r.Task, Seq: r.Event.Seq})
+	}
+	for _, id := range c.Dropped {
+		last++
+		c.Index.Feed = append(c.Index.Feed, tasks.FeedEntry{Cursor: last, Task: id})
+	}
+	return nil
 }
 
 // touched lists the tasks whose rows may have to change.

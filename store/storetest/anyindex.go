@@ -66,6 +66,7 @@ type indexedTask struct {
 	chat    bot.Chat
 	dropped time.Time
 	fed     int // seq of its last event in the feed
+	ended   int // how often the feed told that it was dropped
 }
 
 func (w *indexed) chat() bot.Chat {
@@ -334,7 +335,11 @@ func (w *indexed) follow() {
 			if e.Cursor != w.cursor {
 				w.r.Fatalf("entry %+v comes after %d", e, w.cursor-1)
 			}
-			if t := w.known[e.Task]; t != nil {
+			switch t := w.known[e.Task]; {
+			case t == nil:
+			case e.Seq == 0:
+				t.ended++
+			default:
 				w.b.same("next event of "+string(e.Task), e.Seq, t.fed+1)
 				t.fed = e.Seq
 			}
@@ -346,6 +351,7 @@ func (w *indexed) follow() {
 	}
 	for id, t := range w.known {
 		w.b.same("events of "+string(id)+" in the feed", t.fed, w.b.state(id).Seq)
+		w.b.same("drops of "+string(id)+" in the feed", t.ended == 1, !t.dropped.IsZero())
 	}
 }
 

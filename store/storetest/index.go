@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -155,9 +156,14 @@ func testListsChange(b *bench) {
 	b.finished(chat("c"), "t1")
 	b.ask(chat("c"), "t2", "goal")
 	b.ask(chat("d"), "t3", "goal")
-	if err := b.store.Drop(b.Context(), "t3"); err != nil {
-		b.Fatal(err)
+	_, _, newest := b.feed(0, 0)
+	for range 2 { // once is enough
+		if err := b.store.Drop(b.Context(), "t3"); err != nil {
+			b.Fatal(err)
+		}
 	}
+	told, _, _ := b.feed(newest, 10)
+	b.same("the feed tells of a dropped task", told, []tasks.FeedEntry{{Cursor: newest + 1, Task: "t3"}})
 	b.lists(tasks.TaskQuery{Statuses: []string{"failed"}}, "t3")
 	b.same("a dropped task", b.row("t3").Status, "failed")
 	b.forget(chat("c"), 1)
@@ -211,11 +217,13 @@ func testFeed(b *bench) {
 			b.same("its ends", []uint64{oldest, newest}, []uint64{1, 5})
 		}
 	}
+	got, oldest, newest := b.feed(math.MaxUint64, 10)
+	b.same("after numbers that were never given", []any{len(got), oldest, newest}, []any{0, uint64(1), uint64(5)})
 	b.append("t2", planner.Event{Type: planner.Stopped})
 	b.show("t2")
 	b.forget(chat("d"), 1)
 	b.store = b.reopen()
-	got, _, newest := b.feed(5, 10)
+	got, _, newest = b.feed(5, 10)
 	b.same("entries of a task that is gone", []any{len(got), newest}, []any{3, uint64(8)})
 	b.append("t1", said("d"))
 	got, _, _ = b.feed(8, 10)
