@@ -19,11 +19,12 @@ type ContextQuery struct {
 	Limit int      // 1 to 1000; 0: 200
 }
 
-// The bounds of a page of messages; it ends before it has more bytes of content.
+// The bounds of a page of messages; it ends when it has so many bytes of content, or
+// so many messages were looked at.
 const (
 	maxMessages   = 1000
 	usualMessages = 200
-	maxPage       = 4 << 20
+	maxPage       = 512 << 10
 )
 
 // Context reads messages and the shared state.
@@ -50,8 +51,8 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 	c := Context{TaskID: id, Created: Time{state.Opened}, Messages: []Message{}, Version: state.Version, Shared: planner.SharedState(state, tell.journal)}
 	bytes := 0
 	err = s.each(ctx, id, q.After, state.Seq, func(e planner.Event) error {
-		if len(c.Messages) == limit || bytes > maxPage {
-			c.Next = &c.Messages[len(c.Messages)-1].Seq
+		if before := e.Seq - 1; len(c.Messages) == limit || bytes > maxPage || before-q.After >= maxMessages {
+			c.Next = &before
 			return errEnough
 		}
 		m, ok, err := tell.chosen(e, q.Types)

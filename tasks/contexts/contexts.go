@@ -177,5 +177,5 @@ type Context struct {
 	Messages []Message                  `json:"messages"`
 	Shared   map[string]json.RawMessage `json:"shared_state"`
 	Version  int                        `json:"version"`
-	Next     *int                       `json:"next_after"` // seq to go on after when there is more now; nil when there is not
+	Next     *int                       `json:"next_after"` // seq to go on after when there may be more; nil when there is not
 }

@@ -129,8 +129,10 @@ func (t telling) sender(e planner.Event) (id, kind string) {
 }
 
 // version is that of the shared state after the event of a seq.
-func (t telling) version(seq int) int {
-	n, _ := slices.BinarySearch(t.state.Changes, seq+1)
+func (t telling) version(seq int) int { return versionAt(t.state, seq) }
+
+func versionAt(s planner.State, seq int) int {
+	n, _ := slices.BinarySearch(s.Changes, seq+1)
 	return n
 }
 

@@ -91,17 +91,30 @@ func (s *Service) AwaitShared(ctx context.Context, p Principal, id tasks.ID, key
 	}
 }
 
-// touches reports that a version after the given one changed one of the keys.
+// touches reports that a version after the given one changed one of the keys. Of
+// those that are there the state knows; only that another was deleted is looked for.
 func (s *Service) touches(ctx context.Context, id tasks.ID, state planner.State, keys []string, since int) (bool, error) {
 	if since >= len(state.Changes) || len(keys) == 0 {
 		return since < len(state.Changes), nil
+	}
+	var gone []string
+	for _, key := range keys {
+		switch value, known := state.Shared[key]; {
+		case !known:
+			gone = append(gone, key)
+		case versionAt(state, value.Seq) > since:
+			return true, nil
+		}
+	}
+	if len(gone) == 0 {
+		return false, nil
 	}
 	for _, seq := range slices.Compact(slices.Clone(state.Changes[since:])) {
 		e, err := s.Store.Event(ctx, id, seq)
 		if err != nil {
 			return false, told(id, err)
 		}
-		for _, key := range keys {
+		for _, key := range gone {
 			if sets(e, key) {
 				return true, nil
 			}
