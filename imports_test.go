@@ -33,7 +33,7 @@ bot/slack          | bot bot/markdown telemetry              | slack-go/slack go
 web                | tasks/contexts telemetry web/problem    | x/time
 web/api            | clip planner plainjson tasks tasks/contexts telemetry web/problem | huma/v2
 web/problem        |                                         |
-web/mcp            | bot plainjson planner tasks tasks/contexts telemetry | mcp-go jsonschema/v6 x/text
+web/mcp            | bot clip plainjson planner tasks tasks/contexts telemetry | mcp-go jsonschema/v6 x/text
 alerts             | clip planner redact tasks tasks/contexts telemetry | standard-webhooks
 toolbox            | llm form tasks tools tools/client telemetry |
 tasks/local        | bot i18n llm planner tasks telemetry    |

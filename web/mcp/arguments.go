@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"legwork/clip"
 	"legwork/tasks/contexts"
 )
 
@@ -45,16 +46,46 @@ func (a arguments) check(given any) error {
 	if given == nil {
 		given = map[string]any{}
 	}
-	err := a.rules.Validate(given)
-	if err == nil {
-		return nil
+	detail := a.excess(given)
+	if detail == "" {
+		err := a.rules.Validate(given)
+		if err == nil {
+			return nil
+		}
+		detail = err.Error()
+		if bad, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+			detail = strings.Join(reasons(bad, nil), "; ")
+		}
 	}
-	detail := err.Error()
-	var bad *jsonschema.ValidationError
-	if errors.As(err, &bad) {
-		detail = strings.Join(reasons(bad, nil), "; ")
+	return &contexts.InvalidError{Field: "arguments", Detail: fmt.Sprintf("%s; %s takes %s", clip.Marked(detail, maxDetail), a.tool, strings.Join(a.names, ", "))}
+}
+
+// The bounds of what is held against a schema, since each item that does not fit is
+// an error of its own, and of what is said about it, in bytes.
+const (
+	maxItems  = 100
+	maxDetail = 1000
+)
+
+// excess says of what there is too much; empty for nothing.
+func (a arguments) excess(given any) string {
+	object, _ := given.(map[string]any)
+	if len(object) > maxItems {
+		return fmt.Sprintf("there are %d arguments", len(object))
 	}
-	return &contexts.InvalidError{Field: "arguments", Detail: fmt.Sprintf("%s; %s takes %s", detail, a.tool, strings.Join(a.names, ", "))}
+	for _, name := range a.names {
+		n := 0
+		switch value := object[name].(type) {
+		case []any:
+			n = len(value)
+		case map[string]any:
+			n = len(value)
+		}
+		if n > maxItems && name != "content" { // which is any JSON
+			return fmt.Sprintf("/%s: has %d items; at most %d are allowed", name, n, maxItems)
+		}
+	}
+	return ""
 }
 
 // reasons are the innermost ones, at most five.

@@ -1,6 +1,8 @@
 package mcp_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -10,6 +12,10 @@ import (
 func TestArgumentsAreExplained(t *testing.T) {
 	h := newHouse(t)
 	id := h.external("agent", "Write something")
+	many := map[string]any{}
+	for i := range 5000 {
+		many[fmt.Sprint("k", i)] = 1
+	}
 	tests := []struct {
 		tool      string
 		arguments map[string]any
@@ -22,6 +28,12 @@ func TestArgumentsAreExplained(t *testing.T) {
 		{"update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": strings.Repeat("x", 66<<10)}}, []string{"values.draft", "65536"}},
 		{"get_task", map[string]any{"task_id": id, "wait_seconds": 301}, []string{`/wait_seconds: maximum: got 301, want 300`}},
 		{"get_state", map[string]any{"task_id": id, "keys": []any{""}}, []string{`/keys/0: minLength: got 0, want 1`}},
+		{"list_tasks", map[string]any{"state": slices.Repeat([]int{1}, 50_000)}, []string{"/state: has 50000 items; at most 100 are allowed"}},
+		{"start_task", map[string]any{"goal": "x", "groups": slices.Repeat([]string{"a"}, 101)}, []string{"/groups: has 101 items"}},
+		{"start_task", map[string]any{"goal": "x", "notify": many}, []string{"/notify: has 5000 items"}},
+		{"update_state", map[string]any{"task_id": id, "values": many}, []string{"/values: has 5000 items"}},
+		{"get_task", many, []string{"there are 5000 arguments", "get_task takes task_id, wait_seconds."}},
+		{"get_task", map[string]any{"task_id": id, strings.Repeat("x", 5000): 1}, []string{"…; get_task takes"}},
 	}
 	for _, test := range tests {
 		got := h.call("agent", test.tool, test.arguments).refused
@@ -32,6 +44,9 @@ func TestArgumentsAreExplained(t *testing.T) {
 		}
 		if strings.ContainsAny(got, "&<>") {
 			t.Errorf("%s with %v gave %q, want words", test.tool, test.arguments, got)
+		}
+		if len(got) > 2000 {
+			t.Errorf("%s gave %d bytes, which nobody reads: %.200s", test.tool, len(got), got)
 		}
 	}
 }

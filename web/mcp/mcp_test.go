@@ -230,7 +230,7 @@ func FuzzArguments(f *testing.F) {
 		if !json.Valid([]byte(arguments)) {
 			return
 		}
-		reply, body := h.post(http.MethodPost, "viewer", nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`}}`)
+		reply, body := h.post(http.MethodPost, "agent", nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`}}`)
 		var message struct {
 			ID     int             `json:"id"`
 			Result json.RawMessage `json:"result"`

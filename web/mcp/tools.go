@@ -51,20 +51,23 @@ type desk struct {
 	refusals
 }
 
-// work is what a tool does for a caller: its result is JSON.
-type work func(context.Context, contexts.Principal) ([]byte, error)
+// work is what a tool does for a caller whose role allows it: its result is JSON.
+type work struct {
+	op contexts.Op
+	do func(context.Context, contexts.Principal) ([]byte, error)
+}
 
 func (d *desk) add(o offer) {
 	works := map[string]work{
-		"start_task":   doing(d.start),
-		"get_task":     doing(d.get),
-		"list_tasks":   doing(d.list),
-		"get_context":  doing(d.context),
-		"add_message":  doing(d.message),
-		"get_state":    doing(d.shared),
-		"update_state": doing(d.merge),
-		"answer_task":  doing(d.hand),
-		"cancel_task":  doing(d.cancel),
+		"start_task":   doing(contexts.OpStart, d.start),
+		"get_task":     doing(contexts.OpRead, d.get),
+		"list_tasks":   doing(contexts.OpRead, d.list),
+		"get_context":  doing(contexts.OpRead, d.context),
+		"add_message":  doing(contexts.OpAdd, d.message),
+		"get_state":    doing(contexts.OpRead, d.shared),
+		"update_state": doing(contexts.OpMerge, d.merge),
+		"answer_task":  doing(contexts.OpAnswer, d.hand),
+		"cancel_task":  doing(contexts.OpCancel, d.cancel),
 	}
 	for _, def := range o.Tools {
 		takes, err := newArguments(def.Name, def.Input)
@@ -81,7 +84,7 @@ func (d *desk) add(o offer) {
 // answer serves a tool. What do returns is the result, as structured content and
 // as text for clients that know no other; an error is a result that tells a model
 // what to do.
-func (d *desk) answer(takes arguments, do work) server.ToolHandlerFunc {
+func (d *desk) answer(takes arguments, its work) server.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
 		p := contexts.Caller(ctx)
 		defer func() {
@@ -98,9 +101,12 @@ func (d *desk) answer(takes arguments, do work) server.ToolHandlerFunc {
 			ctx = context.WithValue(ctx, progressKey{}, r.Params.Meta.ProgressToken)
 		}
 		var text []byte
-		err := takes.check(r.Params.Arguments)
+		err := p.Allowed(its.op) // before anything else: whoever may not do it costs little
 		if err == nil {
-			text, err = do(ctx, p)
+			err = takes.check(r.Params.Arguments)
+		}
+		if err == nil {
+			text, err = its.do(ctx, p)
 		}
 		if err != nil {
 			return mcp.NewToolResultError(d.explain(ctx, p, r.Params.Name, err)), nil
@@ -110,8 +116,8 @@ func (d *desk) answer(takes arguments, do work) server.ToolHandlerFunc {
 }
 
 // doing is the work of a tool whose arguments, already checked, are an In.
-func doing[In, Out any](do func(context.Context, contexts.Principal, In) (Out, error)) work {
-	return func(ctx context.Context, p contexts.Principal) ([]byte, error) {
+func doing[In, Out any](op contexts.Op, do func(context.Context, contexts.Principal, In) (Out, error)) work {
+	return work{op, func(ctx context.Context, p contexts.Principal) ([]byte, error) {
 		var in In
 		if sent, _ := ctx.Value(requestKey{}).(request); len(sent.arguments) > 0 {
 			if odd := plainjson.Oddity(sent.arguments); odd != "" {
@@ -126,5 +132,5 @@ func doing[In, Out any](do func(context.Context, contexts.Principal, In) (Out, e
 			return nil, err
 		}
 		return json.Marshal(out)
-	}
+	}}
 }
