@@ -125,7 +125,7 @@ func (r *Receiver) MostAtOnce() int {
 // Until waits until the requests are as wanted.
 func (r *Receiver) Until(what string, wanted func([]Request) bool) {
 	r.t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		r.mu.Lock()
 		list, changed := slices.Clone(r.requests), r.changed

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -79,6 +80,27 @@ func (o outsider) asks(method, path, body string) *http.Response {
 		o.t.Fatal(err)
 	}
 	return reply
+}
+
+// outcome waits until a task is over, and reads it.
+func (o outsider) outcome(task string, into any) {
+	o.t.Helper()
+	for late := time.Now().Add(patience); ; {
+		var seen json.RawMessage
+		o.calls(http.MethodGet, "/v1/tasks/"+task, "", &seen)
+		var t struct {
+			Finished *time.Time `json:"finished_at"`
+		}
+		if err := errors.Join(json.Unmarshal(seen, &t), json.Unmarshal(seen, into)); err != nil {
+			o.t.Fatal(err)
+		}
+		if t.Finished != nil {
+			return
+		}
+		if time.Now().After(late) {
+			o.t.Fatalf("the task is not over: %s", seen)
+		}
+	}
 }
 
 // shared is the state of a context as the example's agents use it.
@@ -180,7 +202,7 @@ func (l *library) published(task string) string {
 		State  string `json:"state"`
 		Answer string `json:"answer"`
 	}
-	l.ann.calls(http.MethodGet, "/v1/tasks/"+task, "", &over)
+	l.ann.outcome(task, &over)
 	if over.State != "done" {
 		l.t.Fatalf("the task is %+v, want it done", over)
 	}

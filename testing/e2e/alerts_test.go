@@ -18,21 +18,23 @@ const hookSecret = "whsec_c2VjcmV0LW9mLXRoZS13ZWJob29rLW9mLWUyZQ=="
 // post is a town whose alerts go to a webhook, too, that may not be there.
 type post struct {
 	*town
-	address string // of the webhook
+	hook *front // of the webhook
 }
 
 func newPost(t *testing.T, p plot, section string) *post {
 	t.Helper()
-	r := webhookfake.New(t, "", hookSecret)
-	address := strings.TrimSuffix(strings.TrimPrefix(r.URL, "http://"), "/hook")
-	r.Close()
-	p.more += fmt.Sprintf("alerts: {%s webhooks: {ops: {url: %q, secret: %q}}}\n", section, r.URL, hookSecret)
+	hook := newFront(t)
+	p.more += fmt.Sprintf("alerts: {%s webhooks: {ops: {url: %q, secret: %q}}}\n", section, hook.URL+"/hook", hookSecret)
 	b := newTown(t, scene{plot: p, http: fmt.Sprintf(", tokens: [%s, %s]", tokenLine("ops", "operator"), tokenLine("writer", "agent"))})
-	return &post{b, address}
+	return &post{b, hook}
 }
 
 // listens opens the webhook.
-func (p *post) listens() *webhookfake.Receiver { return webhookfake.New(p.t, p.address, hookSecret) }
+func (p *post) listens() *webhookfake.Receiver {
+	r := webhookfake.New(p.t, "", hookSecret)
+	p.hook.leads(strings.TrimSuffix(strings.TrimPrefix(r.URL, "http://"), "/hook"))
+	return r
+}
 
 // program is a caller of the API.
 func (p *post) program(s *serving, name string) outsider {
@@ -81,9 +83,9 @@ func TestAlertsOverAKill(t *testing.T) {
 		State string `json:"state"`
 	}
 	ops.calls(http.MethodPost, "/v1/tasks", `{"goal":"q1: hello","notify":{"webhook":"ops"}}`, &asked)
-	ops.calls(http.MethodGet, "/v1/tasks/"+asked.ID, "", &asked)
+	ops.outcome(asked.ID, &asked)
 	ops.calls(http.MethodPost, "/v1/tasks", `{"goal":"refuse this as well","notify":{"webhook":"ops"}}`, &failed)
-	ops.calls(http.MethodGet, "/v1/tasks/"+failed.ID, "", &failed)
+	ops.outcome(failed.ID, &failed)
 	if asked.State != "done" || failed.State != "failed" {
 		t.Fatalf("the tasks are %+v and %+v, want done and failed", asked, failed)
 	}
