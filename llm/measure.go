@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"strconv"
 	"time"
 
 	"legwork/telemetry"
@@ -59,12 +60,26 @@ func (c *call) describe(first *endpoint, model string, reply Reply) {
 	c.span.Text(telemetry.Provider, "openai") // its protocol, whoever speaks it
 	c.span.Text(telemetry.Model, first.config.Model)
 	c.span.Text(telemetry.ModelUsed, used.config.Model)
+	c.span.Number(telemetry.MaxTokens, used.config.MaxOutputTokens)
 	if u, err := url.Parse(used.config.BaseURL); err == nil {
 		c.span.Text(telemetry.ServerAddress, u.Hostname())
+		c.span.Number(telemetry.ServerPort, portOf(u))
 	}
 	c.span.Text(telemetry.RoleKey, c.request.Role)
 	c.span.Number(telemetry.Attempts, c.attempts)
 	c.span.Number(telemetry.InputTokens, reply.Usage.Input)
 	c.span.Number(telemetry.CachedTokens, reply.Usage.CachedInput)
 	c.span.Number(telemetry.OutputTokens, reply.Usage.Output)
+}
+
+// portOf is the port of an address, that of its scheme where it names none.
+func portOf(u *url.URL) int {
+	port, err := strconv.Atoi(u.Port())
+	switch {
+	case err == nil:
+		return port
+	case u.Scheme == "http":
+		return 80
+	}
+	return 443
 }

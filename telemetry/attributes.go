@@ -12,10 +12,10 @@ const (
 	CachedTokens = "gen_ai.usage.cache_read.input_tokens"
 	OutputTokens = "gen_ai.usage.output_tokens"
 	ToolName     = "gen_ai.tool.name"
-	ToolCallID   = "gen_ai.tool.call.id"
 	ErrorType    = "error.type"
 
 	ServerAddress = "server.address"
+	ServerPort    = "server.port"
 
 	Method     = "http.request.method"
 	Route      = "http.route"
