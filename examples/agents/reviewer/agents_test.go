@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,7 +26,8 @@ import (
 const goal = "How do street trees cool a city in summer heat?"
 
 // house is a legwork whose front door jams: of seven requests of agents one is
-// refused with 429, and one is done but its reply is lost.
+// refused with 429, one is done but its reply is lost, and one has half of its reply
+// lost.
 type house struct {
 	t       *testing.T
 	url     string
@@ -69,6 +71,14 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case 2:
 		w.Header().Set("Retry-After", "0")
 		http.Error(w, "too much at once", http.StatusTooManyRequests)
+	case 4:
+		reply := httptest.NewRecorder()
+		d.rooms.ServeHTTP(reply, r)
+		w.Header().Set("Content-Length", strconv.Itoa(reply.Body.Len()))
+		w.WriteHeader(reply.Code)
+		_, _ = w.Write(reply.Body.Bytes()[:reply.Body.Len()/2])
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
 	case 5:
 		d.rooms.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
@@ -198,6 +208,7 @@ func TestWrongUse(t *testing.T) {
 		{"reviewer", []string{"-task", "x", "-goal", "y"}, "-task ID or -goal TEXT"},
 		{"stranger", []string{"-task", "x", "-url", h.url}, "401"},
 		{"reviewer", []string{"-task", "nobody's", "-url", h.url}, "404"},
+		{"reviewer", []string{"-task", "x", "-url", "localhost:8080"}, "http://"},
 	} {
 		err := run(t.Context(), test.args, func(string) string { return test.token }, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
