@@ -135,6 +135,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		a.unrouted(w, r, h)
 		return
 	}
+	r.Pattern = pattern // of the request that the caller has, whatever becomes of it here
 	if p := cmp.Or(a.calls.permitted(r, pattern), checkQuery(r), checkHeaders(r)); p != nil {
 		p.Write(w)
 		return

@@ -1,0 +1,29 @@
+package api_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"legwork/tasks/contexts"
+)
+
+// TestPattern: whoever hands a request on reads in it which route it took, be it
+// refused or not: traces, metrics and the audit log name routes so.
+func TestPattern(t *testing.T) {
+	h := newHouse(t)
+	for _, c := range []struct{ role, method, path, body, want string }{
+		{"admin", "POST", "/v1/tasks", `{"goal":"x","run":false}`, "POST /v1/tasks"},
+		{"admin", "POST", "/v1/tasks", `{"goal":`, "POST /v1/tasks"},
+		{"viewer", "POST", "/v1/tasks", `{"goal":"x"}`, "POST /v1/tasks"},
+		{"viewer", "GET", "/v1/tasks/01KAHE0A1B2C3D4E5F6G7H8J9K/state?x=1", "", "GET /v1/tasks/{id}/state"},
+	} {
+		r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
+		r.Header.Set("Content-Type", "application/json")
+		r = r.WithContext(contexts.With(r.Context(), principal(c.role)))
+		h.api.Handler().ServeHTTP(httptest.NewRecorder(), r)
+		if r.Pattern != c.want {
+			t.Errorf("%s %s as %s: the request took the route %q, want %q", c.method, c.path, c.role, r.Pattern, c.want)
+		}
+	}
+}
