@@ -50,7 +50,7 @@ func (c *calls) decide(ctx context.Context, in *decideRequest) (*taskReply, erro
 	t, err := c.Service.Decide(ctx, contexts.Caller(ctx), in.ID, contexts.Decision{
 		Approve: in.Body.Decision == "approve", Comment: in.Body.Comment, Value: in.Body.Value, Scope: scope(in.Body.Scope), Version: in.Body.Version,
 	})
-	return &taskReply{t}, err
+	return &taskReply{Body: t}, err
 }
 
 // scope is how far a yes goes, as the machine has it.
@@ -73,7 +73,7 @@ func (c *calls) registerApprovals(h huma.API) {
 		method: http.MethodPost, path: "/v1/approvals/{id}", id: "decideApproval", tag: "approvals",
 		summary: "Decide", does: contexts.OpDecide,
 		text: "One decision each: who comes second gets a conflict that says how it was decided; the same again by the same token (but for forms) is answered as the first was. `comment` is the answer to a question, or why not; `value` holds the fields of a form; " +
-			"`scope` is how far a yes to calls goes: this `call`, or the same tools in this `task`; `version` decides about a review only while the shared state has that version (`details.version`).",
+			"`scope` is how far a yes to calls goes: this `call`, or the same tools in this `task`; `version` decides about a review only while nothing has changed of what the shared state was at that version (`details.version`).",
 		problems: []problem.Code{problem.Conflict, problem.Precondition}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),
 	}, c.decide)
 }

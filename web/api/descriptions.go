@@ -117,7 +117,7 @@ func descriptions() map[string]string {
 		"Approval.text":       "What is asked.",
 		"Approval.choices":    "Answers to choose from; others may be possible.",
 		"Approval.calls":      "The calls that are to be allowed.",
-		"Approval.details":    "Of a form its fields, of a plan its sub-tasks and what it may cost, of a budget its amounts.",
+		"Approval.details":    "Of a form its `server` and `fields` or `url`; of a plan its `thought`, `subtasks` and `estimate`; of a budget `budget`, `unit`, `limit`, `spent`, `wanted`, `extend_by`; of a review `state`, `version`, `wanted_by`.",
 		"Approval.asked_at":   "When it was asked.",
 		"Approval.expires_at": "When no decision counts as a no; null for never.",
 		"Approval.goal":       "What the task is to do, shortened.",
@@ -136,7 +136,7 @@ func descriptions() map[string]string {
 		"Decision.comment":  "The answer to a question, or why.",
 		"Decision.value":    "Of a form: its fields by name.",
 		"Decision.scope":    "How far a yes to calls goes: this `call` (the default), or the same tools in this `task`.",
-		"Decision.version":  "Of a review: the version of the shared state that was looked at; when it has another one by now, nothing is decided (412). Left out: any.",
+		"Decision.version":  "Of a review: the version of the shared state that was looked at; when something of it has changed by now, other than by keys that were added, nothing is decided (412). Left out: any.",
 
 		"FeedMessage":               "A message in the order of all tasks.",
 		"FeedMessage.cursor":        "Its place in that order; `id` of the event.",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"legwork/tasks"
 	"legwork/tasks/contexts"
 	"legwork/web/problem"
 )
@@ -43,6 +44,22 @@ func complete(d *huma.OpenAPI) {
 	}
 }
 
+// words are all that fields of replies can say, by schema and field.
+func words() map[string][]string {
+	var codes []string
+	for _, one := range problem.Codes() {
+		codes = append(codes, string(one))
+	}
+	senders := []string{"human", "agent", "tool", "system"}
+	return map[string][]string{
+		"Problem.code": codes,
+		"Task.state":   contexts.States(), "TaskSummary.state": contexts.States(),
+		"Subtask.state":       {"todo", "working", "waiting", "done", "failed", "skipped"},
+		"Message.sender_type": senders, "FeedMessage.sender_type": senders,
+		"Approval.kind": {tasks.AskCalls, tasks.AskQuestion, tasks.AskForm, tasks.AskPlan, tasks.AskBudget, tasks.AskReview},
+	}
+}
+
 // note adds the schemas that requests consist of.
 func note(all huma.Registry, sent map[string]bool, s *huma.Schema) {
 	if name := strings.TrimPrefix(s.Ref, "#/components/schemas/"); s.Ref != "" && !sent[name] {
@@ -67,10 +84,8 @@ func finish(name string, s *huma.Schema) {
 		if p.Type == huma.TypeArray {
 			p.Nullable = false
 		}
-		if name == "Problem" && field == "code" {
-			for _, one := range problem.Codes() {
-				p.Enum = append(p.Enum, one)
-			}
+		for _, one := range words()[name+"."+field] {
+			p.Enum = append(p.Enum, one)
 		}
 	}
 }

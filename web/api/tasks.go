@@ -66,16 +66,13 @@ type (
 	listReply struct {
 		Body Page[contexts.Listed]
 	}
-	getRequest struct {
+	waitRequest struct {
 		Addressed
 		Prefer string `header:"Prefer"`
 	}
-	getReply struct {
+	taskReply struct {
 		Applied string `header:"Preference-Applied"`
 		Body    contexts.Task
-	}
-	taskReply struct {
-		Body contexts.Task
 	}
 	retryRequest struct {
 		Addressed
@@ -84,7 +81,8 @@ type (
 	}
 	answerRequest struct {
 		Addressed
-		Body Answer
+		Prefer string `header:"Prefer"`
+		Body   Answer
 	}
 )
 
@@ -158,24 +156,33 @@ func (c *calls) list(ctx context.Context, in *listRequest) (*listReply, error) {
 	return &listReply{Body: page(items, cursor("tasks", string(next)))}, nil
 }
 
-func (c *calls) get(ctx context.Context, in *getRequest) (*getReply, error) {
-	who, wait := contexts.Caller(ctx), waiting(in.Prefer)
-	if wait == 0 {
-		t, err := c.Service.Get(ctx, who, in.id())
-		return &getReply{Body: t}, err
-	}
-	t, err := c.await(ctx, who, in.id(), wait)
-	return &getReply{Applied: applied(wait), Body: t}, err
+func (c *calls) get(ctx context.Context, in *waitRequest) (*taskReply, error) {
+	return c.over(ctx, in.Prefer, func(who contexts.Principal) (contexts.Task, error) {
+		return c.Service.Get(ctx, who, in.id())
+	})
 }
 
 func (c *calls) answer(ctx context.Context, in *answerRequest) (*taskReply, error) {
-	t, err := c.Service.Answer(ctx, contexts.Caller(ctx), in.id(), in.Body.Text)
-	return &taskReply{t}, err
+	return c.over(ctx, in.Prefer, func(who contexts.Principal) (contexts.Task, error) {
+		return c.Service.Answer(ctx, who, in.id(), in.Body.Text)
+	})
 }
 
-func (c *calls) cancel(ctx context.Context, in *Addressed) (*taskReply, error) {
-	t, err := c.Service.Cancel(ctx, contexts.Caller(ctx), in.id())
-	return &taskReply{t}, err
+func (c *calls) cancel(ctx context.Context, in *waitRequest) (*taskReply, error) {
+	return c.over(ctx, in.Prefer, func(who contexts.Principal) (contexts.Task, error) {
+		return c.Service.Cancel(ctx, who, in.id())
+	})
+}
+
+// over is the task that something was done with, when it is over or a Prefer
+// header waits no longer.
+func (c *calls) over(ctx context.Context, prefer string, do func(contexts.Principal) (contexts.Task, error)) (*taskReply, error) {
+	who, wait := contexts.Caller(ctx), waiting(prefer)
+	t, err := do(who)
+	if err == nil && wait > 0 {
+		t, err = c.await(ctx, who, t.ID, wait)
+	}
+	return &taskReply{applied(wait), t}, err
 }
 
 func (c *calls) retry(ctx context.Context, in *retryRequest) (*startReply, error) {
@@ -229,12 +236,12 @@ func (c *calls) registerTasks(h huma.API) {
 		answer: exampleTask(),
 	}, c.get)
 	register(c, h, operation{
-		method: http.MethodPost, path: "/v1/tasks/{id}/answer", id: "answerTask", tag: "tasks",
+		method: http.MethodPost, path: "/v1/tasks/{id}/answer", id: "answerTask", tag: "tasks", waits: true,
 		summary: "Hand in the answer", text: "Ends a task that agents from outside work on (`run: false`).", does: contexts.OpAnswer,
 		problems: []problem.Code{problem.Conflict}, body: Answer{Text: "Three reviews agree; the draft is in the shared state."}, answer: exampleTask(),
 	}, c.answer)
 	register(c, h, operation{
-		method: http.MethodPost, path: "/v1/tasks/{id}/cancel", id: "cancelTask", tag: "tasks",
+		method: http.MethodPost, path: "/v1/tasks/{id}/cancel", id: "cancelTask", tag: "tasks", waits: true,
 		summary: "Stop a task", text: "What was found until then is told by its answer. One that was stopped already stays so; one that is done or failed is a conflict.",
 		does: contexts.OpCancel, problems: []problem.Code{problem.Conflict}, answer: exampleTask(),
 	}, c.cancel)

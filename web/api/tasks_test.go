@@ -235,3 +235,20 @@ func TestManyWait(t *testing.T) {
 	}
 	waiting.Wait()
 }
+
+// TestEndings: who ends a task can wait until it is over.
+func TestEndings(t *testing.T) {
+	h := newHouse(t)
+	for _, c := range []struct {
+		call, state string
+		body        any
+	}{{"answer", "done", map[string]any{"text": "Two of three agree."}}, {"cancel", "stopped", nil}} {
+		r := request{method: "POST", path: "/v1/tasks/" + string(h.share("agent").ID) + "/" + c.call, token: "agent", header: map[string]string{"Prefer": "wait=20"}, body: c.body}
+		for range 2 { // the second time because the first reply was lost
+			got, reply := want[contexts.Task](h, http.StatusOK, r)
+			if got.State != c.state || got.Finished == nil || reply.header.Get("Preference-Applied") != "wait=20" {
+				t.Errorf("%s: got %s %v, want it %s", c.call, reply.body, reply.header, c.state)
+			}
+		}
+	}
+}
