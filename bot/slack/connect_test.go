@@ -42,7 +42,7 @@ func TestRevokedWhileConnected(t *testing.T) {
 // TestRefreshes renews the connections a hundred times while people write: no
 // message is lost, none comes twice.
 func TestRefreshes(t *testing.T) {
-	p := start(t, set{fake: slackfake.Options{Second: 2 * time.Millisecond}, before: func(s *slack.Slack) {
+	p := start(t, set{fake: slackfake.Options{Second: 40 * time.Millisecond}, before: func(s *slack.Slack) { // 120 ms for an acknowledgement
 		slack.Pause(s, "linger", 30*time.Millisecond)
 	}}).ready(t)
 	const refreshes, perRefresh = 100, 5
