@@ -165,8 +165,10 @@ func (b *builder) returned(c Call, state CallState) string {
 		return b.text("prompt.result_unanswered", nil)
 	case e.Type == Expired:
 		return b.text("prompt.result_expired", nil)
-	case e.Decision != nil && c.Ask != nil:
+	case e.Decision != nil && c.Ask != nil && e.Decision.Approve:
 		return tag("guidance", e.Decision.Text)
+	case e.Decision != nil && c.Ask != nil:
+		return b.text("prompt.ask_denied", map[string]any{"Reason": strings.TrimRight(e.Decision.Text, " .。")})
 	case e.Decision != nil:
 		return b.text("prompt.result_denied", map[string]any{"Reason": strings.TrimRight(e.Decision.Text, " .。")})
 	case e.Result == nil, failpoint.Fault("result-dropped"):

@@ -176,7 +176,16 @@ func (p *Presenter) approvalFoot(v *View, seq int) string {
 	if !p.lasting() {
 		key = "approval.how_here"
 	}
-	return strings.Join(append(lines, p.x.Texts.Text(opening.Language, key, map[string]any{"Name": name})), "\n")
+	return strings.Join(append(lines, p.x.Texts.Text(opening.Language, key, deciding(opening))), "\n")
+}
+
+// deciding is the data of a text that says who can decide in a chat beside the
+// admins: who asked, unless that is a program, which is in none.
+func deciding(o *planner.Opening) map[string]any {
+	if o.Chat.Platform == PlatformAPI {
+		return nil
+	}
+	return map[string]any{"Name": plainText(nameOf(o.From.Name, o.From.Key()))}
 }
 
 // until says how long the question of that seq can be answered; empty for ever.

@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -133,5 +134,46 @@ func TestModelAsksAfterOutsiders(t *testing.T) {
 		m.phone.mu.Unlock()
 		m.send(m.by("ann", private("ann"), "/stop"))
 		m.over(id)
+	}
+}
+
+// TestModelQuestionDeclined: a program's no is none of the answers; the model is
+// told to go on without one, and why where that was said.
+func TestModelQuestionDeclined(t *testing.T) {
+	for _, why := range []string{"", "I will not tell."} {
+		m := newMind(t, tasks.PromptRules{})
+		m.work = wonders(`{"question": "Which one?"}`)
+		id := m.opens("ann", private("ann"), "paint it")
+		const action = "ask 1/a turn 1 call 1.0"
+		m.until(id, "it asks", func(s planner.State) bool {
+			return s.Slot(action).Message != "" && s.Slot("ask 1/b turn 1 call 1.0").Message != ""
+		})
+		state := m.state(id)
+		var bad *tasks.MisfitError
+		for _, a := range planner.Todo(state) {
+			ask := tasks.AskOf(state, a)
+			if err := m.inbox.Rule(t.Context(), id, ask, tasks.Ruling{By: "api:ops", Approve: true}); !errors.As(err, &bad) || bad.Field != "comment" {
+				t.Errorf("a yes without words: %v", err)
+			}
+			if err := m.inbox.Rule(t.Context(), id, ask, tasks.Ruling{By: "api:ops", Text: why}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.over(id)
+		want := "heard " + m.text("prompt.ask_denied", map[string]any{"Reason": strings.TrimSuffix(why, ".")})
+		if got := m.event(id, m.state(id).Subtasks[0].End).Reply.Text; got != want {
+			t.Errorf("the model heard %q, want %q", got, want)
+		}
+		closed := ""
+		m.phone.mu.Lock()
+		for _, p := range m.phone.edits {
+			if p.ID == state.Slot(action).Message {
+				closed = p.Text
+			}
+		}
+		m.phone.mu.Unlock()
+		if !strings.Contains(closed, "Declined.") || strings.Contains(closed, "Answered") || !strings.Contains(closed, strings.TrimSuffix(why, ".")) {
+			t.Errorf("the question's message reads %q", closed)
+		}
 	}
 }

@@ -182,10 +182,10 @@ func outcomeOf(v *View, texts *i18n.Texts, lang, action string) string {
 		return texts.Text(lang, "question.over", nil)
 	case about.decides():
 		return decidedLine(v, texts, lang, about, e)
+	case !e.Decision.Approve:
+		return texts.Text(lang, "question.denied", map[string]any{"Reason": plainText(line(e.Decision.Text))})
 	case e.Decision.Text != "":
 		return texts.Text(lang, "question.answered", map[string]any{"Text": e.Decision.Text})
-	case e.Decision.Approve:
-		return texts.Text(lang, "question.agreed", nil)
 	}
-	return texts.Text(lang, "question.denied", nil)
+	return texts.Text(lang, "question.agreed", nil)
 }

@@ -61,7 +61,7 @@ func (p *Presenter) form(v *View, about subject) bot.Draft {
 	case field != nil:
 		lines = append(lines, p.fieldText(lang, *field, about.field, len(q.Fields)))
 	}
-	foot := []string{p.until(v, about.seq), texts.Text(lang, "form.how", map[string]any{"Name": plainText(nameOf(v.Opening().From.Name, v.Opening().From.Key()))})}
+	foot := []string{p.until(v, about.seq), texts.Text(lang, "form.how", deciding(v.Opening()))}
 	lines = append(lines, strings.TrimPrefix(strings.Join(foot, "\n"), "\n"))
 	return bot.Draft{
 		Kind: bot.KindQuestion, Task: string(p.id), Text: strings.Join(lines, "\n\n"), ReplyTo: v.Opening().Message,

@@ -66,7 +66,7 @@ func TestProgramsTaskTellsAChat(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`})
 	id := s.orders("book a room", false, room("hall"))
 	card := s.card(id, "")
-	if card.Chat.Key() != "phone:hall" || !strings.Contains(card.Text, "For ops: book a room") {
+	if card.Chat.Key() != "phone:hall" || !strings.Contains(card.Text, "For ops: book a room") || !strings.Contains(card.Text, "Only an admin can decide") {
 		t.Fatalf("the card is %+v", card)
 	}
 	allow := label(t, card.Draft, "Allow once")

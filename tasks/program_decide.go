@@ -20,7 +20,7 @@ type Ruling struct {
 	Admin   bool
 	Own     bool // the program has started the task
 	Approve bool
-	Text    string                     // why, or the answer to a model
+	Text    string                     // why, or, approving, the answer to a model
 	Values  map[string]json.RawMessage // of a server's form, by field
 	Scope   string                     // empty: this once; planner.ScopeTask
 	Version *int                       // of a review: of the shared state that was looked at; nil: as it is
@@ -175,10 +175,9 @@ func (in *Inbox) rulings(ctx context.Context, id ID, a planner.Action, r Ruling)
 			d.Scope, d.Grants = granted.Scope, granted.Grants
 		}
 	case AskQuestion:
-		if d.Text == "" {
+		if d.Approve && d.Text == "" {
 			return nil, &MisfitError{"comment", "is needed: it is the answer"}
 		}
-		d.Approve = true
 	case AskBudget:
 		if r.Approve && !in.rules.Load().Budget.extends(r.Admin) || r.Approve && !r.Admin && !r.Own {
 			return nil, fmt.Errorf("%w: the budget is extended by an admin", ErrAdminNeeded)

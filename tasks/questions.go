@@ -141,8 +141,7 @@ func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action
 	opening := v.Opening()
 	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), Text: p.introduced(v, p.asks(v, a.ID)), ReplyTo: opening.Message, Mark: p.mark(a.ID)}
 	if a.Place.Subtask >= 0 && fromOutside(v, a.Asked) {
-		name := plainText(nameOf(opening.From.Name, opening.From.Key()))
-		d.Text += "\n\n" + p.x.Texts.Text(opening.Language, "question.how", map[string]any{"Name": name})
+		d.Text += "\n\n" + p.x.Texts.Text(opening.Language, "question.how", deciding(opening))
 	}
 	for i, choice := range p.choices(v, a) {
 		b := bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)}

@@ -67,7 +67,7 @@ func (p *Presenter) reviewFoot(v *View, seq int) string {
 	if !p.lasting() {
 		how = "review.how_here"
 	}
-	return strings.Join(append(lines, texts.Text(o.Language, how, map[string]any{"Name": name})), "\n")
+	return strings.Join(append(lines, texts.Text(o.Language, how, deciding(o))), "\n")
 }
 
 // reviewWanted says who asks for the review of that seq.

@@ -65,7 +65,7 @@ func TestReviewFromAnAlert(t *testing.T) {
 		}
 	}
 	card := s.shown(show)
-	if !strings.Contains(card.Text, `Asked for by agent\:writer`) || !strings.Contains(card.Text, "For ops: write about \\*boats\\*") {
+	if !strings.Contains(card.Text, `Asked for by agent\:writer`) || !strings.Contains(card.Text, "For ops: write about \\*boats\\*") || !strings.Contains(card.Text, "Only an admin can decide") {
 		t.Errorf("the card is %+v", card)
 	}
 	approve := label(t, card.Draft, "Approve")
