@@ -117,7 +117,7 @@ func (d *door) letIn(w *writer, r *http.Request, c *call) {
 		panic(http.ErrAbortHandler) // so that half a reply is not taken for a whole one
 	case c.revoked():
 		unauthorized(w, true, gone)
-	case w.status == http.StatusForbidden && d.refused != nil && c.news(w.route, time.Now()):
+	case w.status == http.StatusForbidden && d.refused != nil:
 		d.refused(context.WithoutCancel(r.Context()), contexts.Caller(r.Context()), w.route)
 	}
 }

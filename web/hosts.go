@@ -54,7 +54,11 @@ func caller(r *http.Request, proxies []netip.Prefix) netip.Addr {
 		if !slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(at) }) {
 			break
 		}
-		before, err := netip.ParseAddr(strings.TrimSpace(text))
+		text = strings.TrimSpace(text)
+		before, err := netip.ParseAddr(text)
+		if with, odd := netip.ParseAddrPort(text); odd == nil { // as some gateways write it
+			before, err = with.Addr(), nil
+		}
 		if err != nil {
 			break
 		}

@@ -63,9 +63,8 @@ type keys struct {
 
 type key struct {
 	Token
-	pace    *rate.Limiter
-	calls   map[*call]bool
-	refused map[string]time.Time // when Refused last heard of a route
+	pace  *rate.Limiter
+	calls map[*call]bool
 }
 
 // call is a request with a token.
@@ -88,7 +87,7 @@ func (k *keys) use(a Access) {
 	for _, t := range a.Tokens {
 		one := k.same(t)
 		if one == nil {
-			one = &key{Token: t, pace: rate.NewLimiter(0, 0), calls: map[*call]bool{}, refused: map[string]time.Time{}}
+			one = &key{Token: t, pace: rate.NewLimiter(0, 0), calls: map[*call]bool{}}
 		}
 		if one.pace.Limit() != rate.Limit(limit) {
 			one.pace = rate.NewLimiter(rate.Limit(limit), 2*limit)
@@ -178,23 +177,6 @@ func (c *call) revoked() bool {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	return c.gone
-}
-
-// news reports whether a refusal of this route was not told within the last
-// minute.
-func (c *call) news(route string, now time.Time) bool {
-	const most = 256 // of routes; more are told together
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	if _, known := c.key.refused[route]; !known && len(c.key.refused) >= most {
-		route = ""
-	}
-	last, told := c.key.refused[route]
-	if told && now.Sub(last) < time.Minute {
-		return false
-	}
-	c.key.refused[route] = now
-	return true
 }
 
 // close lets no more requests begin.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -119,7 +120,7 @@ func TestStopEndsWaiting(t *testing.T) {
 	}
 }
 
-// TestRefused: what a role may not is told once a minute, with who and what.
+// TestRefused: what a role may not is told, with who and what.
 func TestRefused(t *testing.T) {
 	ops, text := key("ops", contexts.RoleViewer)
 	mux := http.NewServeMux()
@@ -146,12 +147,31 @@ func TestRefused(t *testing.T) {
 			t.Errorf("served: got %q, want %q", got, want)
 		}
 	}
-	for _, want := range []string{"ops 127.0.0.1 POST /v1/tasks/{id}/cancel", "ops 127.0.0.1 POST /v1/tasks"} {
+	for _, want := range []string{"ops 127.0.0.1 POST /v1/tasks/{id}/cancel", "ops 127.0.0.1 POST /v1/tasks/{id}/cancel", "ops 127.0.0.1 POST /v1/tasks"} {
 		if got := <-told; got != want {
 			t.Errorf("refused: got %q, want %q", got, want)
 		}
 	}
 	if len(told) > 0 {
 		t.Errorf("refused: got %q, too", <-told)
+	}
+}
+
+// TestSparing: the same of the same token is told once a minute.
+func TestSparing(t *testing.T) {
+	var told []string
+	now := time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC)
+	tell := web.Sparing(func(_ context.Context, p contexts.Principal, what string) { told = append(told, p.Name+" "+what) }, func() time.Time { return now })
+	for range 3 {
+		for _, name := range []string{"ops", "scout"} {
+			for _, what := range []string{"GET /metrics", "/mcp cancel_task"} {
+				tell(t.Context(), contexts.Principal{Name: name}, what)
+			}
+		}
+		now = now.Add(30 * time.Second)
+	}
+	once := []string{"ops GET /metrics", "ops /mcp cancel_task", "scout GET /metrics", "scout /mcp cancel_task"}
+	if want := slices.Concat(once, once); !slices.Equal(told, want) { // at the beginning, and a minute later
+		t.Errorf("got %q, want %q", told, want)
 	}
 }

@@ -71,8 +71,8 @@ type Config struct {
 	// Their contexts end when the client is gone, the token is taken back or Run
 	// ends; what a handler writes after that is lost unless Run ended.
 	API, MCP, Metrics http.Handler
-	// Refused hears of requests that were answered by 403, of each token and route
-	// at most once a minute. Nil: nobody does.
+	// Refused hears of requests that were answered by 403; see Sparing. Nil: nobody
+	// does.
 	Refused func(ctx context.Context, p contexts.Principal, route string)
 	// Served hears of every request at Listen when it is over: route is its pattern,
 	// empty when there is none. Nil: nobody does.

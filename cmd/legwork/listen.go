@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"net/http"
+	"time"
 
 	"legwork/bot"
 	"legwork/conf"
@@ -31,15 +32,16 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 		Service: service, Version: readBuild().version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
 		Metrics: d.app.metrics,
 	})
+	refused := web.Sparing(d.refused, time.Now)
 	var err error
 	d.web, err = web.New(web.Config{
 		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,
 		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Access: access(config),
 		API: redact.Replies(programs.Handler(), d.hidden, false), MCP: mcp.New(mcp.Config{
 			Service: service, Version: readBuild().version, Stop: ctx.Done(), Log: d.log,
-			Refused: func(ctx context.Context, p contexts.Principal, tool string) { d.refused(ctx, p, "/mcp "+tool) },
+			Refused: func(ctx context.Context, p contexts.Principal, tool string) { refused(ctx, p, "/mcp "+tool) },
 		}),
-		Metrics: d.app.metrics.Handler(), Tracer: d.app.tracer, Refused: d.refused, Served: d.app.served, Log: d.log,
+		Metrics: d.app.metrics.Handler(), Tracer: d.app.tracer, Refused: refused, Served: d.app.served, Log: d.log,
 	})
 	return err
 }

@@ -19,8 +19,8 @@ func (d *desk) explain(ctx context.Context, p contexts.Principal, tool string, e
 	if errors.As(err, &invalid) {
 		return fmt.Sprintf("The value of %s cannot be used: %s.", invalid.Field, invalid.Detail)
 	}
-	if errors.Is(err, contexts.ErrForbidden) {
-		d.note(ctx, p, tool)
+	if errors.Is(err, contexts.ErrForbidden) && d.refused != nil {
+		d.refused(ctx, p, tool)
 	}
 	for _, known := range explained() {
 		if errors.Is(err, known.err) {

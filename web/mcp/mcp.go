@@ -24,8 +24,7 @@ type Config struct {
 	// Stop is closed when the process begins to stop: then calls that wait return.
 	// Nil: never.
 	Stop <-chan struct{}
-	// Refused hears when the role of a token may not use a tool, of each token and
-	// tool once a minute. Nil: nobody does.
+	// Refused hears when the role of a token may not use a tool. Nil: nobody does.
 	Refused func(ctx context.Context, p contexts.Principal, tool string)
 	// Log hears of what went wrong inside. Nil: nobody does.
 	Log *slog.Logger
@@ -48,7 +47,7 @@ func New(c Config) http.Handler {
 		s := server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false),
 			server.WithInstructions(d.Instructions))
 		(&desk{
-			Service: c.Service, log: c.Log, stop: c.Stop, server: s, calls: &h.calls, refusals: refusals{tell: c.Refused, now: c.Service.Now},
+			Service: c.Service, log: c.Log, stop: c.Stop, server: s, calls: &h.calls, refused: c.Refused,
 		}).add(d)
 		return server.NewStreamableHTTPServer(s, server.WithStateLess(true),
 			server.WithDisableLocalhostProtection(true),                    // package web looks at Host

@@ -44,11 +44,11 @@ func definitions() offer {
 // desk does what the tools promise.
 type desk struct {
 	*contexts.Service
-	log    *slog.Logger
-	stop   <-chan struct{}
-	server *server.MCPServer
-	calls  *calls
-	refusals
+	log     *slog.Logger
+	stop    <-chan struct{}
+	server  *server.MCPServer
+	calls   *calls
+	refused func(ctx context.Context, p contexts.Principal, tool string)
 }
 
 // work is what a tool does for a caller whose role allows it: its result is JSON.
