@@ -39,9 +39,8 @@ func TestDecidedMeanwhile(t *testing.T) {
 			t.Errorf("the admins read %s of what was decided", n.Key)
 		}
 	}
-	keys := w.keys()
-	if slices.Sort(keys); !slices.Equal(keys, []string{"alert.task_review", "alert.task_waiting"}) {
-		t.Errorf("the admins read %v, want what is open", keys)
+	if got := w.keys(); !slices.Equal(got, []string{"alert.task_review"}) {
+		t.Errorf("the admins read %v, want what is open, once", got)
 	}
 }
 

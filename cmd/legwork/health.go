@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"strings"
 	"time"
 
@@ -14,11 +16,17 @@ import (
 
 // health says of each part what is wrong with it; nil for nothing. What stops
 // legwork from hearing or keeping anything makes it not ready; what it can work
-// without, or what people can change through it, only degraded.
+// without, or what people can change through it, only degraded: a chat service that
+// is away is that where programs have tokens, which must go on being served. Everybody
+// who reaches the address can read it, so addresses and paths are in the log alone.
 func (d *daemon) health() map[string]error {
 	parts := map[string]error{"store": d.storeHealth(), "disk": d.diskHealth(), "work": d.workHealth()}
 	for _, p := range d.platforms {
-		parts[p.Name()] = p.Ready()
+		err := discreet(p.Ready())
+		if err != nil && d.programs.Load() {
+			err = web.Degraded(err)
+		}
+		parts[p.Name()] = err
 	}
 	if list := d.modelHealth(); len(list) > 0 {
 		parts["models"] = d.fallen(list)
@@ -29,7 +37,20 @@ func (d *daemon) health() map[string]error {
 	return parts
 }
 
-// storeHealth says nothing of paths, which are in the log.
+// discreet is an error without the addresses of what could not be reached.
+func discreet(err error) error {
+	var failed error
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		failed = u
+	} else if n, ok := errors.AsType[net.Error](err); ok {
+		failed = n
+	}
+	if failed == nil {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), failed.Error(), "it cannot be reached"))
+}
+
 func (d *daemon) storeHealth() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -42,8 +63,10 @@ func (d *daemon) storeHealth() error {
 	case err != nil:
 		return errors.New("nothing can be stored; the log says why")
 	}
-	_, err := d.app.store.Setting(ctx, "legwork", "admins")
-	return err
+	if _, err := d.app.store.Setting(ctx, "legwork", "admins"); err != nil {
+		return errors.New("it cannot be read")
+	}
+	return nil
 }
 
 // storeRetry is how often a store that could not write is tried.

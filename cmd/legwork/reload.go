@@ -133,6 +133,7 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 
 // admit changes who may call.
 func (d *daemon) admit(a web.Access) {
+	d.programs.Store(len(a.Tokens) > 0)
 	if d.web != nil {
 		d.web.Use(a)
 	}

@@ -64,6 +64,7 @@ type daemon struct {
 	source  string // the config file, or "environment"
 	hidden  *redact.Redactor
 
+	programs   atomic.Bool  // there are tokens
 	storeTried atomic.Int64 // when a store that could not write was tried last, in Unix nanoseconds
 
 	// What follows is touched by watch only.
@@ -83,6 +84,7 @@ type platform interface {
 // caller closes the daemon's app.
 func newDaemon(ctx context.Context, config *conf.Config, hidden *redact.Redactor, log *slog.Logger) (*daemon, error) {
 	d := &daemon{log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), started: config, secrets: config.Secrets(), credentials: config.Credentials()}
+	d.programs.Store(len(config.HTTP.Tokens) > 0)
 	w, err := d.watched(config)
 	if err != nil {
 		return nil, err

@@ -231,3 +231,23 @@ func TestReadyTells(t *testing.T) {
 	}
 	s.stops()
 }
+
+// TestReadyForPrograms: where programs have tokens, a chat service that is away keeps
+// no requests from them.
+func TestReadyForPrograms(t *testing.T) {
+	t.Parallel()
+	o := scene{http: ", tokens: [" + tokenLine("ops", "viewer") + "]"}
+	b := newTown(t, o)
+	s := b.serve(telegramToken)
+	s.readyAgain(patience)
+	b.Fail(telegramfake.Fault{Kind: telegramfake.FaultDown, Count: telegramfake.Forever})
+	s.becomes("degraded by Telegram", patience, func(r readiness) bool {
+		return r.Code == http.StatusOK && r.Status == "degraded" && strings.HasPrefix(r.Parts["telegram"], "degraded: no connection to Telegram")
+	})
+	if code, _ := (outsider{t, "http://" + s.address, tokenOf("ops")}).sends(http.MethodGet, "/v1/tasks", ""); code != http.StatusOK {
+		t.Errorf("a program got %d", code)
+	}
+	b.Heal()
+	s.becomes("ready", patience, func(r readiness) bool { return r.Status == "ready" })
+	s.stops()
+}

@@ -14,7 +14,7 @@ import (
 func (s *serving) slackUnready(why string) {
 	s.t.Helper()
 	s.becomes("not ready: "+why, patience, func(r readiness) bool {
-		return r.Code == http.StatusServiceUnavailable && strings.Contains(r.Parts["slack"], why) && r.Parts["store"] == "ok"
+		return r.Code == http.StatusServiceUnavailable && strings.Contains(r.Parts["slack"], why) && !strings.Contains(r.Parts["slack"], "127.0.0.1") && r.Parts["store"] == "ok"
 	})
 }
 

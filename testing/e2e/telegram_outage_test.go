@@ -15,7 +15,7 @@ import (
 func (s *serving) unready(why string) {
 	s.t.Helper()
 	s.becomes("not ready: "+why, patience, func(r readiness) bool {
-		return r.Code == http.StatusServiceUnavailable && strings.Contains(r.Parts["telegram"], why) && r.Parts["store"] == "ok"
+		return r.Code == http.StatusServiceUnavailable && strings.Contains(r.Parts["telegram"], why) && !strings.Contains(r.Parts["telegram"], "127.0.0.1") && r.Parts["store"] == "ok"
 	})
 	if code, body := s.get("/healthz"); code != http.StatusOK || body != "ok" {
 		s.t.Errorf("/healthz meanwhile: got %d %q, want 200", code, body)
