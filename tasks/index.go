@@ -74,6 +74,26 @@ type AuditEntry struct {
 	From   string    `json:"from,omitempty"`   // address of the request, where there was one
 }
 
+// Origin is whence a request of a program came.
+type Origin struct {
+	Role string
+	Addr string
+}
+
+type originKey struct{}
+
+// WithOrigin returns a context in which the audit log tells of changes whence they
+// came.
+func WithOrigin(ctx context.Context, o Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, o)
+}
+
+// OriginOf is what WithOrigin noted last.
+func OriginOf(ctx context.Context) Origin {
+	o, _ := ctx.Value(originKey{}).(Origin)
+	return o
+}
+
 // Audit is the log of every decision and change. Decisions about tasks, grants,
 // answers and changes of shared states from outside are entered by the store
 // itself, in the transactions of their events.

@@ -36,7 +36,7 @@ func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receip
 	ctx, span := telemetry.Start(ctx, telemetry.Internal, "store open")
 	var receipts []tasks.Receipt
 	err := s.submit(ctx, func(stage *rules.Stage) (err error) {
-		receipts, err = stage.Open(batch)
+		receipts, err = stage.By(tasks.OriginOf(ctx)).Open(batch)
 		return err
 	})
 	span.End(err)
@@ -49,7 +49,7 @@ func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receip
 // Append implements tasks.Store.
 func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
 	ctx, span := telemetry.Start(ctx, telemetry.Internal, "store append")
-	change := func(stage *rules.Stage) error { return stage.Append(id, after, fence, e...) }
+	change := func(stage *rules.Stage) error { return stage.By(tasks.OriginOf(ctx)).Append(id, after, fence, e...) }
 	err := s.submit(ctx, change)
 	if s.repair(ctx, id, err) {
 		err = s.submit(ctx, change)

@@ -93,7 +93,7 @@ func (s *Store) view(ctx context.Context, do func(*contents) error) error {
 func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receipt, error) {
 	var receipts []tasks.Receipt
 	err := s.change(ctx, func(stage *rules.Stage) (err error) {
-		receipts, err = stage.Open(batch)
+		receipts, err = stage.By(tasks.OriginOf(ctx)).Open(batch)
 		return err
 	})
 	return receipts, doing("storing messages", err)
@@ -101,7 +101,7 @@ func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receip
 
 // Append implements tasks.Store.
 func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
-	err := s.change(ctx, func(stage *rules.Stage) error { return stage.Append(id, after, fence, e...) })
+	err := s.change(ctx, func(stage *rules.Stage) error { return stage.By(tasks.OriginOf(ctx)).Append(id, after, fence, e...) })
 	return doing("appending events", err)
 }
 

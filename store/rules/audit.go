@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"legwork/clip"
 	"legwork/planner"
@@ -40,28 +42,31 @@ func (s *Stage) Record(e tasks.AuditEntry) error {
 }
 
 // audit enters an event that the audit log tells of.
-func (s *Stage) audit(id tasks.ID, e planner.Event) error {
-	action, detail := audited(e)
+func (s *Stage) audit(id tasks.ID, before planner.State, e planner.Event) error {
+	action, detail := s.audited(id, before, e)
 	if action == "" {
 		return nil
 	}
-	who := e.By
+	entry := tasks.AuditEntry{At: e.At, Who: e.By, Action: action, Target: string(id), Detail: detail}
 	if e.Opening != nil {
-		who = e.Opening.From.Key()
+		entry.Who = e.Opening.From.Key()
 	}
-	return s.Record(tasks.AuditEntry{At: e.At, Who: who, Action: action, Target: string(id), Detail: detail})
+	if entry.Who != "" {
+		entry.Role, entry.From = s.origin.Role, s.origin.Addr
+	}
+	return s.Record(entry)
 }
 
 // audited names what an event is in the audit log; empty for one that it does not
 // tell of. The detail holds nothing of what was said.
-func audited(e planner.Event) (action, detail string) {
+func (s *Stage) audited(id tasks.ID, before planner.State, e planner.Event) (action, detail string) {
 	switch e.Type {
 	case planner.Opened:
 		if e.Opening != nil && e.Opening.Chat.Platform == tasks.PlatformAPI {
 			return "task.start", ""
 		}
 	case planner.Decided:
-		return "task.decide", decided(e)
+		return "task.decide", s.decided(id, before, e)
 	case planner.Revoked:
 		return "grant.revoke", fmt.Sprintf("of decision %d", e.Of)
 	case planner.Stopped:
@@ -70,6 +75,10 @@ func audited(e planner.Event) (action, detail string) {
 		return "task.answer", ""
 	case planner.Set:
 		return "state.set", keys(e.Values)
+	case planner.Expired:
+		if len(e.Values) > 0 { // nobody looked in time at what was to be looked at
+			return "state.set", keys(e.Values)
+		}
 	case planner.Released:
 		if e.By != "" {
 			return "task.release", ""
@@ -78,9 +87,14 @@ func audited(e planner.Event) (action, detail string) {
 	return "", ""
 }
 
-// decided tells a decision: about what, which way, and how far it reaches.
-func decided(e planner.Event) string {
+// decided tells a decision: about which question, which way, about which tools, and
+// how far it reaches.
+func (s *Stage) decided(id tasks.ID, before planner.State, e planner.Event) string {
 	about, _, _ := strings.Cut(strings.TrimPrefix(e.Action, "ask "), " ")
+	ask, kind, ok := tasks.AskNamed(before, e.Action)
+	if ok {
+		about = fmt.Sprintf("%s %d.%d", kind, ask.Seq, ask.Call)
+	}
 	if e.Decision == nil {
 		return about
 	}
@@ -91,8 +105,10 @@ func decided(e planner.Event) string {
 	if e.Decision.Scope != "" {
 		parts = append(parts, "scope "+e.Decision.Scope)
 	}
-	for _, g := range e.Decision.Grants {
-		parts = append(parts, g.Tool)
+	if asked, err := s.Event(id, ask.Seq); ok && err == nil && asked.Question != nil { // it only adds to what the journal tells
+		for _, call := range asked.Question.Calls {
+			parts = append(parts, call.Tool)
+		}
 	}
 	return strings.Join(parts, ", ")
 }
@@ -133,10 +149,28 @@ func (k Keeper) forgetAudit(who string) error {
 		if inChat(e.Target, who) {
 			without.Target = Forgotten
 		}
-		without.Detail = strings.ReplaceAll(e.Detail, who, Forgotten)
+		without.Detail = forgotten(e.Detail, who)
 		return &without, without != e
 	}, nil)
 }
+
+// forgotten is a line without a name, which may be a part of a longer one.
+func forgotten(line, name string) string {
+	parts := strings.Split(line, name)
+	all := parts[0]
+	for i, after := range parts[1:] {
+		before, _ := utf8.DecodeLastRuneInString(parts[i])
+		next, _ := utf8.DecodeRuneInString(after)
+		if ofName(before) || ofName(next) {
+			all += name + after
+		} else {
+			all += Forgotten + after
+		}
+	}
+	return all
+}
+
+func ofName(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // retainAudit deletes entries from before a time.
 func (k Keeper) retainAudit(before time.Time) error {

@@ -16,6 +16,7 @@ import (
 type Stage struct {
 	base    Base
 	now     time.Time
+	origin  tasks.Origin
 	changes Changes
 }
 
@@ -24,13 +25,19 @@ func NewStage(base Base, now time.Time) *Stage {
 	return &Stage{base: base, now: now.Round(0).UTC()}
 }
 
+// By notes whence the changes come that are made from now on, and returns s.
+func (s *Stage) By(o tasks.Origin) *Stage {
+	s.origin = o
+	return s
+}
+
 // Bytes is how long the journal records are that the transaction writes so far.
 func (s *Stage) Bytes() int { return s.changes.Bytes }
 
 // Try calls do with a stage on top of s and keeps its changes only when do
 // returned nil: what is refused leaves no trace.
 func (s *Stage) Try(do func(*Stage) error) error {
-	over := &Stage{base: s, now: s.now}
+	over := &Stage{base: s, now: s.now, origin: s.origin}
 	if err := do(over); err != nil {
 		return err
 	}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"legwork/tasks"
 )
 
 type callerKey struct{}
 
 // With returns a context that says who calls, for handlers of requests.
 func With(ctx context.Context, p Principal) context.Context {
+	ctx = tasks.WithOrigin(ctx, tasks.Origin{Role: string(p.Role), Addr: p.Addr})
 	return context.WithValue(ctx, callerKey{}, p)
 }
 
