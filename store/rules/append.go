@@ -108,6 +108,7 @@ func (s *Stage) fold(id tasks.ID, before planner.State, e planner.Event) (planne
 	after := planner.Apply(before, e)
 	s.changes.Records = append(s.changes.Records, Record{Task: id, Event: e, Body: body})
 	s.changes.Bytes += len(body)
+	s.changes.Lapsed += lapsed(before, after, e)
 	put(&s.changes.States, id, after)
 	s.changes.Index.note(id, before, after, e)
 	return e, after, s.audit(id, before, e)

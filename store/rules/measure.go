@@ -22,6 +22,9 @@ func (c *Changes) Measure(m *telemetry.Metrics, before func(tasks.ID) (planner.S
 			m.Decided(decision(e))
 		}
 	}
+	for range c.Lapsed {
+		m.Decided("lapsed")
+	}
 	for id, now := range c.States {
 		was, known := before(id)
 		if !known {
@@ -47,11 +50,26 @@ func (c *Changes) measure(m *telemetry.Metrics, id tasks.ID, was, now *planner.S
 	}
 }
 
-// decision is what a person said, or that nobody did in time.
+// lapsed is how many questions an event ended because nobody decided in time.
+func lapsed(before, after planner.State, e planner.Event) int {
+	if e.Type != planner.Expired {
+		return 0
+	}
+	return max(0, questions(before)-questions(after))
+}
+
+func questions(s planner.State) (n int) {
+	for _, a := range planner.Todo(s) {
+		if a.Kind == planner.KindAsk {
+			n++
+		}
+	}
+	return n
+}
+
+// decision is what a person said.
 func decision(e *planner.Event) string {
 	switch {
-	case e.By == "":
-		return "lapsed"
 	case e.Decision.Approve:
 		return "approved"
 	case len(e.Decision.Value) > 0 || e.Decision.Text != "":

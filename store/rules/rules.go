@@ -141,6 +141,7 @@ type Changes struct {
 	Moved    int               // conversations that were given to others
 	Records  []Record          // of each task in order
 	Bytes    int               // of their bodies
+	Lapsed   int               // questions that they ended, since nobody decided in time
 	Rows     []Row             // to be written in this order
 	Tasks    map[tasks.ID]Task
 	States   map[tasks.ID]planner.State // folds of the journals with Records
@@ -203,6 +204,7 @@ func (c *Changes) add(later *Changes) {
 	c.Moved += later.Moved
 	c.Records = append(c.Records, later.Records...)
 	c.Bytes += later.Bytes
+	c.Lapsed += later.Lapsed
 	c.Rows = append(c.Rows, later.Rows...)
 	c.Dropped = append(c.Dropped, later.Dropped...)
 	merge(&c.Tasks, later.Tasks)
