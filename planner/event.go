@@ -88,6 +88,7 @@ type Opening struct {
 	Notify   *Notify  `json:"notify,omitempty"`   // where the outcome goes, too
 	Only     []string `json:"only,omitzero"`      // of the tool groups that are open to the asker, only these
 	Trace    string   `json:"trace,omitempty"`    // W3C traceparent of what asked for it
+	Hops     int      `json:"hops,omitempty"`     // how often the work was handed on from one legwork to the next before
 	Request  string   `json:"request,omitempty"`  // hash of what a program asked for, where it named a key: the same key stands for nothing else
 }
 

@@ -168,7 +168,7 @@ func opensReview(s State, values map[string]json.RawMessage) bool {
 func updated(s State, e Event, at Place, call CallState) (State, CallState) {
 	values := e.Reply.Calls[at.Call].Update.Values
 	switch asks := s.Limits.Reviews > 0 && s.Review == 0 && wantsReview(values); {
-	case meddles(s, values), s.Limits.Reviews > 0 && IsVerdict(values):
+	case swaps(s, values), s.Limits.Reviews > 0 && IsVerdict(values):
 		call.Kind = CallGuarded
 		return s, call
 	case !hasRoom(s, values), asks && s.Reviews >= s.Limits.Reviews:
