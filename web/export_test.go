@@ -7,3 +7,9 @@ func Hurry(c Config, d time.Duration) Config {
 	c.hurry = d
 	return c
 }
+
+// Crowded lets in fewer connections than otherwise.
+func Crowded(c Config, most int) Config {
+	c.most = most
+	return c
+}

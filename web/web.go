@@ -87,6 +87,7 @@ type Config struct {
 	Log *slog.Logger
 
 	hurry time.Duration // takes the place of bodyTime and replyTime in tests
+	most  int           // takes the place of maxConns in tests
 }
 
 // Server listens on the addresses of its Config.
@@ -152,8 +153,8 @@ func (s *Server) listen(key, address string, to mount, c Config) error {
 	s.listeners = append(s.listeners, &listener{Listener: l, key: key, server: &http.Server{
 		Handler:           front{next: to, log: s.log, served: c.Served, tracer: c.Tracer, knows: s.door.knows},
 		ReadHeaderTimeout: headerTime, ReadTimeout: cmp.Or(c.hurry, bodyTime), WriteTimeout: cmp.Or(c.hurry, replyTime), IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader,
-		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: maxHeader, ConnState: newCrowd(cmp.Or(c.most, maxConns)).changed,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}})
 	return nil
 }
