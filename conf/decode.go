@@ -59,6 +59,9 @@ func (d *decoder) decode(n *yaml.Node, key string, v reflect.Value) {
 	}
 	defer leave()
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
+		if v.Kind() == reflect.Slice && strings.HasPrefix(key, "http.tokens[") { // all of its entries may have been taken out
+			d.fail(n, key, "has no value; leave the key out for its default, or write [] for none")
+		}
 		return
 	}
 	if unmarshals(v) {

@@ -20,7 +20,7 @@ type Token struct {
 	SHA256 string `yaml:"sha256" jsonschema:"required,pattern=^[0-9A-Fa-f]{64}$"`
 	// Role is what it may do: a viewer reads; an operator also starts, steers, ends and decides; an admin also extends budgets and reads the audit log; an agent works on tasks of programs and never decides.
 	Role string `yaml:"role" jsonschema:"required,enum=viewer,enum=operator,enum=admin,enum=agent"`
-	// Chats are those whose tasks it may see and touch: keys such as "slack:C012AB3CD", "slack:*" for a whole platform, "api:*" for tasks that programs start, "*" for all; what it starts itself it sees in any case. Default: all; for agents api:*.
+	// Chats are those whose tasks it may see and touch: keys such as "slack:C012AB3CD", "slack:*" for a whole platform, "api:*" for tasks that programs start, "*" for all; what it starts itself it sees in any case, with an empty list nothing else. Default: all; for agents api:*.
 	Chats []string `yaml:"chats,omitempty"`
 	// Groups of tools that its tasks may use; an empty list means none. Default: all.
 	Groups []string `yaml:"groups,omitempty"`
@@ -53,9 +53,9 @@ func HashToken(token string) string {
 // task sees it.
 func (t Token) Visible() []string {
 	switch {
-	case len(t.Chats) > 0 && t.Role != RoleViewer:
+	case t.Chats != nil && t.Role != RoleViewer:
 		return append(slices.Clip(t.Chats), "api:"+t.Name)
-	case len(t.Chats) > 0:
+	case t.Chats != nil:
 		return t.Chats
 	case t.Role == RoleAgent:
 		return []string{"api:*"}
@@ -109,6 +109,9 @@ func (c *Config) ownTokens(l *issues) {
 		}
 		named[t.Name], hashed[hash] = i, i
 		l.unless(path+".role", RoleProblem(t.Role))
+		if t.Chats != nil && len(t.Chats) == 0 && t.Role == RoleViewer {
+			l.add(path+".chats", "names no chat, so that the token sees nothing; leave it out for all of them")
+		}
 		for j, chat := range t.Chats {
 			l.unless(fmt.Sprintf("%s.chats[%d]", path, j), VisibleProblem(chat))
 		}

@@ -58,6 +58,27 @@ func TestTokenWithoutGroups(t *testing.T) {
 	}
 }
 
+// TestTokenWithoutChats: an empty list of chats is none, not all; what a token
+// starts it sees all the same.
+func TestTokenWithoutChats(t *testing.T) {
+	for role, want := range map[string][]string{conf.RoleOperator: {"api:ops"}, conf.RoleAdmin: {"api:ops"}, conf.RoleAgent: {"api:ops"}} {
+		config, err := conf.Load(write(t, minimal+`http: {tokens: [{name: ops, role: `+role+`, chats: [], sha256: "`+conf.HashToken("lw_ops")+`"}]}`), variables(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := config.HTTP.Tokens[0].Visible(); !slices.Equal(got, want) {
+			t.Errorf("role %s sees %q, want %q", role, got, want)
+		}
+	}
+	_, err := conf.Load(write(t, minimal+`http: {tokens: [{name: eye, role: viewer, chats: [], sha256: "`+conf.HashToken("lw_eye")+`"}]}`), variables(nil))
+	if err == nil || !strings.Contains(err.Error(), "http.tokens[0].chats: names no chat") {
+		t.Errorf("a viewer of no chat: got %v", err)
+	}
+	if got := (conf.Token{Name: "eye", Role: conf.RoleViewer, Chats: []string{}}).Visible(); len(got) != 0 {
+		t.Errorf("it sees %q", got)
+	}
+}
+
 // TestUnknownRole: nobody is led to a mightier role than they may have meant.
 func TestUnknownRole(t *testing.T) {
 	if got, want := conf.RoleProblem("boss"), `unknown role "boss"; allowed: viewer, operator, admin, agent`; got != want {
