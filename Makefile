@@ -54,15 +54,15 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI) ## look for known mistakes
 
 .PHONY: race
 race: ## run all tests with the race detector, the integration tests included
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -race -count=1 ./...
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -race -count=1 -timeout 25m ./...
 
 .PHONY: simulate
 simulate: ## run the engine through 3,000 simulated worlds with crashes, and 10,000 tasks
-	$(GO) test -count=1 -run '^(TestSimulation|TestManyTasksLeaveNothing)$$' ./tasks/local -seeds 3000 -crowd 10000
+	$(GO) test -count=1 -timeout 25m -run '^(TestSimulation|TestManyTasksLeaveNothing)$$' ./tasks/local -seeds 3000 -crowd 10000
 
 .PHONY: kills
 kills: ## kill the real binary in the terminal, Telegram, Slack and with programs, 70 times each, and judge what it lost
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 15m -v -run '^(TestKills|TestPlantedFaults)$$' ./testing/harness -kills 70 -faults
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 30m -v -run '^(TestKills|TestPlantedFaults)$$' ./testing/harness -kills 70 -faults
 
 .PHONY: soak
 soak: ## kill it for SOAK=10m, or KILLS=10000 times, from SEED=1 on, in FRONT=terminal, telegram, slack, api or all, or look for growth for HOURS=1, and print a report
