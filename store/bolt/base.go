@@ -4,113 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
-	"sync"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"go.etcd.io/bbolt"
 
 	"legwork/planner"
 	"legwork/store/rules"
 	"legwork/tasks"
 )
-
-// How much the writer remembers of what is committed.
-const (
-	cachedLive  = 4096 // folded tasks that are not over
-	cachedOver  = 32   // folded tasks that are
-	cachedLanes = 4096 // conversations
-)
-
-// cache is what is remembered of what is committed. Only the writer adds to it,
-// what it has read or committed; anybody may look.
-type cache struct {
-	mu         sync.Mutex
-	live, over *simplelru.LRU[tasks.ID, planner.State]
-	lanes      *simplelru.LRU[string, []liveRow] // lists that are never changed
-	altered    *simplelru.LRU[string, uint64]    // rules.Base.Altered
-	fed        *uint64                           // cursor given last; nil: nobody has looked
-}
-
-func newCache() *cache {
-	return &cache{
-		live:  newLRU[tasks.ID, planner.State](cachedLive),
-		over:  newLRU[tasks.ID, planner.State](cachedOver),
-		lanes: newLRU[string, []liveRow](cachedLanes), altered: newLRU[string, uint64](cachedLanes),
-	}
-}
-
-func newLRU[K comparable, V any](size int) *simplelru.LRU[K, V] {
-	lru, err := simplelru.NewLRU[K, V](size, nil)
-	if err != nil {
-		panic(err) // only a size below 1 is refused
-	}
-	return lru
-}
-
-func (c *cache) state(id tasks.ID) (planner.State, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s, ok := c.live.Get(id); ok {
-		return s, true
-	}
-	return c.over.Get(id)
-}
-
-func (c *cache) keep(id tasks.ID, s planner.State) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !s.Finished() {
-		c.live.Add(id, s)
-		return
-	}
-	c.live.Remove(id)
-	c.over.Add(id, s)
-}
-
-func (c *cache) drop(id tasks.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.live.Remove(id)
-	c.over.Remove(id)
-}
-
-// lane is a conversation's live tasks, when they are remembered.
-func (c *cache) lane(conversation string) ([]liveRow, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lanes.Get(conversation)
-}
-
-func (c *cache) keepLane(conversation string, rows []liveRow) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.lanes.Add(conversation, rows)
-}
-
-// committed takes over what a transaction wrote; lanes holds its lanes' rows.
-func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
-	for id := range changes.Gone {
-		c.drop(id)
-	}
-	for id, s := range changes.States {
-		c.keep(id, s)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for conversation, order := range changes.Altered {
-		c.altered.Add(conversation, order)
-	}
-	if n := len(changes.Index.Feed); n > 0 {
-		c.fed = new(changes.Index.Feed[n-1].Cursor)
-	}
-	for conversation, rows := range lanes {
-		if len(rows) == 0 {
-			c.lanes.Remove(conversation)
-			continue
-		}
-		c.lanes.Add(conversation, rows)
-	}
-}
 
 // base implements rules.Base over what is committed.
 type base struct {

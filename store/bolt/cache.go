@@ -1,0 +1,154 @@
+package bolt
+
+import (
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"legwork/planner"
+	"legwork/store/rules"
+	"legwork/tasks"
+)
+
+// How much the writer remembers of what is committed.
+const (
+	cachedLive  = 4096     // folded tasks that are not over
+	cachedBytes = 16 << 20 // of them, about
+	cachedOver  = 32       // folded tasks that are
+	cachedLanes = 4096     // conversations
+)
+
+// cache is what is remembered of what is committed. Only the writer adds to it,
+// what it has read or committed; anybody may look.
+type cache struct {
+	mu      sync.Mutex
+	live    *simplelru.LRU[tasks.ID, weighed]
+	weight  int // of live
+	over    *simplelru.LRU[tasks.ID, planner.State]
+	lanes   *simplelru.LRU[string, []liveRow] // lists that are never changed
+	altered *simplelru.LRU[string, uint64]    // rules.Base.Altered
+	fed     *uint64                           // cursor given last; nil: nobody has looked
+}
+
+// weighed is a folded task that is not over, and about how many bytes it has.
+type weighed struct {
+	planner.State
+	weight int
+}
+
+func newCache() *cache {
+	c := &cache{}
+	c.live = newLRU(cachedLive, func(_ tasks.ID, w weighed) { c.weight -= w.weight })
+	c.over = newLRU[tasks.ID, planner.State](cachedOver, nil)
+	c.lanes, c.altered = newLRU[string, []liveRow](cachedLanes, nil), newLRU[string, uint64](cachedLanes, nil)
+	return c
+}
+
+func newLRU[K comparable, V any](size int, gone func(K, V)) *simplelru.LRU[K, V] {
+	lru, err := simplelru.NewLRU(size, gone)
+	if err != nil {
+		panic(err) // only a size below 1 is refused
+	}
+	return lru
+}
+
+func (c *cache) state(id tasks.ID) (planner.State, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w, ok := c.live.Get(id); ok {
+		return w.State, true
+	}
+	return c.over.Get(id)
+}
+
+func (c *cache) keep(id tasks.ID, s planner.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live.Remove(id)
+	if s.Finished() {
+		c.over.Add(id, s)
+		return
+	}
+	w := weighed{s, weigh(&s)}
+	c.weight += w.weight
+	c.live.Add(id, w)
+	for c.weight > cachedBytes && c.live.Len() > 1 {
+		c.live.RemoveOldest()
+	}
+}
+
+// weigh is about how many bytes a state has. What programs can make large counts:
+// words, keys, turns, and a number for each change.
+func weigh(s *planner.State) int {
+	n := 1 << 10
+	for _, seqs := range [][]int{s.Planned, s.Rejected, s.Heard, s.Noted, s.Bad, s.Changes} {
+		n += 8 * cap(seqs)
+	}
+	for _, slot := range s.Slots {
+		n += 64 + len(slot.Name) + len(slot.Message)
+	}
+	n += weighShared(s.Shared)
+	for i := range s.Subtasks {
+		w := &s.Subtasks[i]
+		n += 256
+		for _, turn := range w.Turns {
+			n += 64 + 256*len(turn.Calls)
+			for j := range turn.Calls {
+				n += weighShared(turn.Calls[j].Shared)
+			}
+		}
+	}
+	return n
+}
+
+func weighShared(shared map[string]planner.Value) (n int) {
+	for key := range shared {
+		n += 64 + len(key)
+	}
+	return n
+}
+
+func (c *cache) drop(id tasks.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.live.Remove(id)
+	c.over.Remove(id)
+}
+
+// lane is a conversation's live tasks, when they are remembered.
+func (c *cache) lane(conversation string) ([]liveRow, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lanes.Get(conversation)
+}
+
+func (c *cache) keepLane(conversation string, rows []liveRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lanes.Add(conversation, rows)
+}
+
+// committed takes over what a transaction wrote; lanes holds its lanes' rows.
+func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
+	for id := range changes.Gone {
+		c.drop(id)
+	}
+	for id, s := range changes.States {
+		c.keep(id, s)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conversation, order := range changes.Altered {
+		c.altered.Add(conversation, order)
+	}
+	if n := len(changes.Index.Feed); n > 0 {
+		c.fed = new(changes.Index.Feed[n-1].Cursor)
+	}
+	for conversation, rows := range lanes {
+		if len(rows) == 0 {
+			c.lanes.Remove(conversation)
+			continue
+		}
+		c.lanes.Add(conversation, rows)
+	}
+}
