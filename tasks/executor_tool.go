@@ -65,7 +65,7 @@ func (x *Executor) make(ctx context.Context, v *View, a planner.Action, j judgem
 	answers := x.answering(v, a, j.call)
 	result, err := x.Tools.Call(ctx, ToolCall{
 		Group: a.Group, Tool: j.call.Tool, Arguments: arguments(j.call), Definition: j.verdict.Definition,
-		Chat: opening.Chat.Room(), Person: opening.From.Key(), Private: opening.Chat.Private,
+		Chat: opening.Chat.Room(), Person: opening.From.Key(), Private: opening.Chat.Private, Hops: opening.Hops + 1,
 		Progress: func(g Progress) { p.Progress(a.ID, g) },
 		Ask:      answers.ask, Sample: answers.sample, Resume: answers.resume(),
 	})

@@ -35,6 +35,7 @@ type Order struct {
 	Only     []string // nil: all groups that are open to it
 	Notify   *planner.Notify
 	External bool
+	Hops     int // see planner.Opening
 }
 
 // Start opens a task. It is in a conversation of its own, so that it waits for
@@ -56,7 +57,7 @@ func (in *Inbox) Start(ctx context.Context, o Order) (Receipt, error) {
 	if err != nil {
 		return Receipt{}, err
 	}
-	opening.Notify, opening.External = o.Notify, o.External
+	opening.Notify, opening.External, opening.Hops = o.Notify, o.External, o.Hops
 	receipt, err = in.order(ctx, &r, o, in.opensAs(id, o.Key, chat, opening))
 	return receipt, err
 }

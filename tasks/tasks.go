@@ -110,6 +110,7 @@ type ToolCall struct {
 	Chat       string // keys of where it is called, threads and topics aside, and for whom; built-in servers alone are told
 	Person     string
 	Private    bool // nobody but the person is in the chat
+	Hops       int  // how often the work was handed on, with this call: see planner.Opening
 
 	Progress func(Progress) // how far it is, one report at a time; nil: nobody wants to know
 	// Ask brings a question that the server has in the midst of the call to a

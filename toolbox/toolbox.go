@@ -62,7 +62,7 @@ func (t Toolbox) Verdict(ctx context.Context, group, tool string, arguments json
 func (t Toolbox) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
 	call := tools.Call{
 		Call: client.Call{Tool: c.Tool, Arguments: c.Arguments, Definition: c.Definition, Ask: c.Ask, Whom: c.Chat + " " + c.Person},
-		Chat: c.Chat, Person: c.Person, Private: c.Private,
+		Chat: c.Chat, Person: c.Person, Private: c.Private, Hops: c.Hops,
 	}
 	if c.Progress != nil {
 		call.Progress = func(p client.Progress) { c.Progress(tasks.Progress(p)) }

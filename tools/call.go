@@ -15,6 +15,10 @@ import (
 	"legwork/tools/client"
 )
 
+// HopsKey is the key of _meta by which one legwork tells the next how often the work
+// was handed on: otherwise two that are each other's servers could do that for ever.
+const HopsKey = "legwork/hops"
+
 // Call is one call of "server.tool". Timeout, Keep and Meta are given by the
 // Set. Definition is that of the Verdict: when the tool has another one by now,
 // the call is refused.
@@ -22,6 +26,7 @@ type Call struct {
 	client.Call
 	Chat, Person string // keys of where it is called and for whom; built-in servers alone are told
 	Private      bool   // nobody but this person is in the chat
+	Hops         int    // how often the work was handed on, with this call; servers that are not built in are told
 }
 
 // Result is the outcome of a call, in words that a model can read.
@@ -101,7 +106,10 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 		return failed("%s", g.unknown(full)), client.ErrNoTool
 	}
 	c.Tool, c.Timeout, c.Keep, c.Meta = name, g.cfg.ToolTimeout, g.cfg.MaxResultBytes, nil
-	if sv.builtin != "" {
+	switch {
+	case sv.builtin == "" && c.Hops > 0:
+		c.Meta = map[string]any{HopsKey: c.Hops}
+	case sv.builtin != "":
 		c.Meta = caller.Caller{Chat: c.Chat, Person: c.Person, Private: c.Private}.Meta()
 	}
 	from := time.Now()

@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +12,8 @@ import (
 	"legwork/tools/client"
 )
 
-// TestCaller: built-in servers are told for whom they are called, others are
-// not.
+// TestCaller: built-in servers are told for whom they are called, others only how
+// often the work was handed on.
 func TestCaller(t *testing.T) {
 	s, root := newShop(t), t.TempDir()
 	s.sell("pay", "Pays a bill.")
@@ -24,7 +25,7 @@ func TestCaller(t *testing.T) {
 		t.Helper()
 		r, err := m.Set().Call(t.Context(), group, tools.Call{
 			Call: client.Call{Tool: tool, Arguments: json.RawMessage(args), Meta: map[string]any{"legwork/chat": "slack:C666"}},
-			Chat: chat, Person: "telegram:1", Private: true,
+			Chat: chat, Person: "telegram:1", Private: true, Hops: 2,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -38,11 +39,15 @@ func TestCaller(t *testing.T) {
 		t.Errorf("folders of two chats: got %v, %v; want two", folders, err)
 	}
 	do("g", "s.pay", `{}`, "telegram:1")
+	told := map[string]any{}
 	if meta := s.called()[0].Params.Meta; meta != nil {
-		for key := range meta.AdditionalFields {
+		for key, value := range meta.AdditionalFields {
 			if strings.HasPrefix(key, "legwork") {
-				t.Errorf("a foreign server was told %v", meta.AdditionalFields)
+				told[key] = value
 			}
 		}
+	}
+	if len(told) != 1 || fmt.Sprint(told[tools.HopsKey]) != "2" {
+		t.Errorf("a foreign server was told %v, want two hops", told)
 	}
 }

@@ -24,6 +24,7 @@ type NewTask struct {
 	Notify   *Notify
 	External bool   // run: false
 	Key      string // idempotency key; empty: none
+	Hops     int    // how often the work was handed on from one legwork to the next
 }
 
 // Notify is where the outcome goes, by name.
@@ -31,6 +32,9 @@ type Notify struct {
 	Chat    string // "slack:C1"; one that the principal sees
 	Webhook string
 }
+
+// maxHops is how often work may be handed on: further on, it most likely goes round.
+const maxHops = 4
 
 // maxKey is how long an idempotency key may be, in bytes.
 const maxKey = 200
@@ -52,8 +56,10 @@ func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, ag
 
 // ordered makes an order of a request, if the principal may ask for all of it.
 func (s *Service) ordered(ctx context.Context, p Principal, n NewTask) (tasks.Order, error) {
-	o := tasks.Order{From: p.person(), Goal: tasks.Clean(n.Goal), External: n.External}
+	o := tasks.Order{From: p.person(), Goal: tasks.Clean(n.Goal), External: n.External, Hops: n.Hops}
 	switch {
+	case n.Hops > maxHops:
+		return o, &InvalidError{"goal", fmt.Sprintf("was handed on from one legwork to the next %d times, which is too often: do it with other tools, or say that it cannot be done", n.Hops)}
 	case o.Goal == "":
 		return o, &InvalidError{"goal", "is empty: say what is to be done"}
 	case len(o.Goal) > tasks.MaxGoal:

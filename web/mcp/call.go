@@ -28,6 +28,7 @@ type startIn struct {
 func (d *desk) start(ctx context.Context, p contexts.Principal, in startIn) (contexts.Task, error) {
 	t, _, err := d.Start(ctx, p, contexts.NewTask{
 		Goal: in.Goal, Groups: in.Groups, Language: in.Language, Notify: (*contexts.Notify)(in.Notify), External: in.Run != nil && !*in.Run, Key: in.Key,
+		Hops: hops(ctx),
 	})
 	return t, err
 }

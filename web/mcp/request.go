@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 
@@ -13,6 +14,7 @@ type request struct {
 	call
 	method    string
 	arguments json.RawMessage // of a tool, as they were sent: the library hands them on as values in which large numbers have lost digits
+	hops      float64         // how often the work was handed on, as another legwork says
 	cancelled call            // what notifications/cancelled gives up
 }
 
@@ -26,11 +28,20 @@ func requestOf(r *http.Request, body []byte) request {
 		Params struct {
 			Arguments json.RawMessage `json:"arguments"`
 			Request   json.RawMessage `json:"requestId"`
+			Meta      struct {
+				Hops float64 `json:"legwork/hops"`
+			} `json:"_meta"`
 		} `json:"params"`
 	}
 	_ = json.Unmarshal(body, &sent) // the library says what is wrong with it
 	client := call{caller: contexts.Caller(r.Context()).Key(), session: r.Header.Get(sessionHeader)}
-	return request{client.number(sent.ID), sent.Method, sent.Params.Arguments, client.number(sent.Params.Request)}
+	return request{client.number(sent.ID), sent.Method, sent.Params.Arguments, sent.Params.Meta.Hops, client.number(sent.Params.Request)}
+}
+
+// hops is how often the work of a request was handed on.
+func hops(ctx context.Context) int {
+	sent, _ := ctx.Value(requestKey{}).(request)
+	return int(max(0, min(sent.hops, 1<<20)))
 }
 
 // maxAround is how many bytes a request may have besides the arguments of a tool,
