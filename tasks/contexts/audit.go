@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 )
 
 // AuditEntry says who decided or changed something.
@@ -18,10 +19,14 @@ type AuditEntry struct {
 	From   string `json:"from,omitempty"`
 }
 
-// AuditLog lists entries before a number, the newest first; for admins.
+// AuditLog lists entries before a number, the newest first; for admins who see all
+// chats, as it tells of all.
 func (s *Service) AuditLog(ctx context.Context, p Principal, before uint64, limit int) ([]AuditEntry, error) {
 	if err := p.Allowed(OpAudit); err != nil {
 		return nil, err
+	}
+	if !slices.Contains(p.Chats, "*") {
+		return nil, fmt.Errorf("%w: the audit log tells of all chats, and this token sees only some", ErrForbidden)
 	}
 	limit, err := within(limit, usualLists, maxListed)
 	if err != nil {

@@ -208,6 +208,10 @@ func TestAuditLog(t *testing.T) {
 	if err := w.kit.Store.Record(t.Context(), tasks.AuditEntry{At: w.kit.Now(), Action: "data.backup"}); err != nil {
 		t.Fatal(err)
 	}
+	near := admin
+	near.Chats = []string{"slack:C9"}
+	_, err := w.AuditLog(t.Context(), near, 0, 0)
+	refused(t, "an admin of some chats", err, contexts.ErrForbidden)
 	log, err := w.AuditLog(t.Context(), admin, 0, 0)
 	if err != nil {
 		t.Fatal(err)
