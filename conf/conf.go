@@ -201,6 +201,9 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	d.check(config)
 	d.unpriced(config)
 	d.weakTokens(config)
+	for _, file := range append([]string{path}, config.imported...) {
+		config.openToAll(file)
+	}
 	faults := d.texts(config.TextsDir)
 	if errs := slices.Concat(d.errors.within(text).sorted(), d.imported.byFile(), faults); len(errs) > 0 {
 		return nil, errs

@@ -57,6 +57,15 @@ func WithEnvFile(folder string, env func(string) (string, bool)) (with func(stri
 	}, warning, nil
 }
 
+// openToAll warns of a file that everybody on the machine can change: it names the
+// programs that are started.
+func (c *Config) openToAll(file string) {
+	const others = 0o002
+	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&others != 0 && runtime.GOOS != "windows" {
+		c.warnings = append(c.warnings, Error{File: file, Problem: "everybody on this machine can change it, and so decide which programs are started; take that away: chmod o-w " + file})
+	}
+}
+
 // parseEnv reads lines such as NAME=VALUE, as shells and other tools write
 // them.
 func parseEnv(file, text string) (map[string]string, *Error) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -153,4 +154,36 @@ func FuzzEnvFile(f *testing.F) {
 			t.Errorf("the place is outside of the file: %v\ninput %q", e, text)
 		}
 	})
+}
+
+// TestFilesOpenToAll: a config or an imported file that everybody can change is
+// warned of, one that others can only read is not.
+func TestFilesOpenToAll(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes say nothing there")
+	}
+	path := write(t, minimal+"import_servers: [mcp.json]\n")
+	also := filepath.Join(filepath.Dir(path), "mcp.json")
+	writeFile(t, also, []byte(`{"mcpServers": {}}`))
+	for _, c := range []struct {
+		mode os.FileMode
+		want []string
+	}{{0o644, nil}, {0o666, []string{path, also}}} {
+		for _, file := range []string{path, also} {
+			if err := os.Chmod(file, c.mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		config, err := conf.Load(path, variables(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range config.Warnings() {
+			got = append(got, w.File)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("with mode %o there are warnings of %q, want %q: %v", c.mode, got, c.want, config.Warnings())
+		}
+	}
 }
