@@ -94,8 +94,8 @@ func TestModelAsksTooMuch(t *testing.T) {
 }
 
 // TestModelAsksAfterOutsiders: what a model asks that has read words of outsiders
-// is a quotation with a frame, and none of its buttons passes for one of legwork's
-// own; one that has not speaks plainly.
+// is a quotation with a frame, as are its buttons; of one that has not, only those
+// that would pass for legwork's own.
 func TestModelAsksAfterOutsiders(t *testing.T) {
 	for _, tainted := range []bool{false, true} {
 		m := newMind(t, tasks.PromptRules{})
@@ -107,7 +107,7 @@ func TestModelAsksAfterOutsiders(t *testing.T) {
 				case <-t.Context().Done():
 				}
 			}
-			return wonders(`{"question": "**legwork:** [Which](https://evil.example)?", "choices": ["Allow once", "\u2060Deny"]}`)(r)
+			return wonders(`{"question": "**legwork:** [Which](https://evil.example)?", "choices": ["allow once ", "\u2060Deny", "red"]}`)(r)
 		}
 		id := m.opens("ann", private("ann"), "paint it")
 		m.until(id, "it works", func(s planner.State) bool { return s.Round == 1 })
@@ -126,9 +126,16 @@ func TestModelAsksAfterOutsiders(t *testing.T) {
 				continue
 			}
 			framed := strings.HasPrefix(p.Text, "**The language model asks**") && strings.Contains(p.Text, `> \*\*legwork\:\*\* \[Which\]`) && strings.HasSuffix(p.Text, "Never write a password or a key here.")
-			labels := p.Buttons[0].Label + " " + p.Buttons[1].Label
-			if framed != tainted || (labels == `“Allow once” “\u2060Deny”`) != tainted || strings.Contains(labels, "\u2060") {
-				t.Errorf("tainted %v: it asks %q, buttons %q", tainted, p.Text, labels)
+			want := []string{"“allow once ”", `\u2060Deny`, "red"}
+			if tainted {
+				want = []string{"“allow once ”", `“\u2060Deny”`, "“red”"}
+			}
+			var labels []string
+			for _, b := range p.Buttons {
+				labels = append(labels, b.Label)
+			}
+			if framed != tainted || !slices.Equal(labels, want) {
+				t.Errorf("tainted %v: it asks %q, buttons %q, want %q", tainted, p.Text, labels, want)
 			}
 		}
 		m.phone.mu.Unlock()

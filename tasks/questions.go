@@ -10,6 +10,7 @@ import (
 	"legwork/bot"
 	"legwork/clip"
 	"legwork/failpoint"
+	"legwork/i18n"
 	"legwork/planner"
 )
 
@@ -158,7 +159,7 @@ func (p *Presenter) choices(v *View, a planner.Action) []string {
 	if a.Place.Subtask >= 0 {
 		choices := slices.Clone(planner.QuestionOf(v.Event(a.Asked), a.Place).Choices)
 		for i, c := range choices {
-			if choices[i] = bot.Visible(c); fromOutside(v, a.Asked) { // so that none passes for one of legwork's own
+			if choices[i] = bot.Visible(c); fromOutside(v, a.Asked) || p.decidesLike(choices[i]) {
 				choices[i] = p.x.Texts.Text(v.Opening().Language, "question.choice", map[string]any{"Text": choices[i]})
 			}
 		}
@@ -169,6 +170,17 @@ func (p *Presenter) choices(v *View, a planner.Action) []string {
 		keys[i] = p.x.Texts.Text(v.Opening().Language, key, nil)
 	}
 	return keys
+}
+
+// decidesLike reports that a label would pass for one by which legwork has people
+// decide, in any language.
+func (p *Presenter) decidesLike(label string) bool {
+	own := []string{"button.allow_once", "button.allow_task", "button.allow_chat", "button.deny", "button.deny_why", "button.approve", "button.changes"}
+	return slices.ContainsFunc(i18n.Languages(), func(l i18n.Language) bool {
+		return slices.ContainsFunc(own, func(key string) bool {
+			return strings.EqualFold(strings.TrimSpace(label), p.x.Texts.Text(l.Code, key, nil))
+		})
+	})
 }
 
 // asks is the text of an ask action, open or over.
