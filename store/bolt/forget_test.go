@@ -226,3 +226,27 @@ func TestForgetDamaged(t *testing.T) {
 		t.Errorf("live tasks of other conversations: got %d, %v", len(rest), err)
 	}
 }
+
+// TestKeysOfPrograms: a request with a key that a program chose is recognised for as
+// long as others are, and the file does not tell the key.
+func TestKeysOfPrograms(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, bolt.Options{})
+	in := question(bot.Chat{Platform: "api", ID: "ci", Thread: "t"}, "t", "goal")
+	in.Key = "api:ci:" + secret
+	for n, want := range []tasks.Receipt{{Task: "t", Seq: 1, Opened: true}, {Task: "t", Again: true}} {
+		if n > 0 {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(read(t, damageFile(dir)), []byte(secret)) {
+				t.Error("the file tells the key")
+			}
+			s = open(t, dir, bolt.Options{})
+		}
+		got, err := s.Open(t.Context(), []tasks.Inbound{in})
+		if err != nil || got[0] != want {
+			t.Errorf("delivery %d: got %+v, %v, want %+v", n+1, got, err, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -149,9 +150,11 @@ func historyKey(conversation string, order uint64, answer bool) []byte {
 
 func settingKey(owner, name string) []byte { return append(owned(owner), name...) }
 
-// seenKey is the stored form of a dedupe key; one that is too long is hashed.
+// seenKey is the stored form of a dedupe key. One that is too long is hashed, and
+// one of a program: it holds whatever the program chose, and stays for a while
+// when all else about its task is forgotten.
 func seenKey(key string) []byte {
-	if len(key) > rules.MaxName {
+	if len(key) > rules.MaxName || strings.HasPrefix(key, tasks.PlatformAPI+":") {
 		sum := sha256.Sum256([]byte(key))
 		return append([]byte("sha256:"), sum[:]...)
 	}
