@@ -72,6 +72,7 @@ type schema struct {
 	MinItems, MaxItems   *int
 	MinProperties        *int
 	MaxProperties        *int
+	Default              any
 }
 
 func readContract(t testing.TB, a *api.API) *contract {

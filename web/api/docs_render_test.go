@@ -239,7 +239,7 @@ func kindOf(s any) template.HTML {
 	for _, bound := range []struct {
 		name string
 		n    any
-	}{{"from", value(one.Minimum)}, {"to", value(one.Maximum)}, {"at least", value(one.MinLength)}, {"at most", value(one.MaxLength)}} {
+	}{{"from", value(one.Minimum)}, {"to", value(one.Maximum)}, {"at least", value(one.MinLength)}, {"at most", value(one.MaxLength)}, {"usually", one.Default}} {
 		if bound.n != nil {
 			text += fmt.Sprintf(", %s %v", bound.name, bound.n)
 		}

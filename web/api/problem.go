@@ -75,7 +75,7 @@ func (c *calls) failed(ctx context.Context, method string, err error) error {
 	case errors.Is(err, contexts.ErrForbidden):
 		return problem.New(problem.Forbidden, contexts.Sentence(err))
 	case errors.Is(err, contexts.ErrKeyReused):
-		return problem.New(problem.KeyReused, "Send another key, or the request that it was used for.")
+		return problem.New(problem.KeyReused, contexts.Sentence(err)+" Send another key, or the request that it was used for.")
 	case errors.As(err, &outdated):
 		return lost(outdated.Version)
 	case errors.Is(err, contexts.ErrConflict), errors.Is(err, tasks.ErrRefused), errors.Is(err, tasks.ErrConflict):
