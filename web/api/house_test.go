@@ -18,6 +18,7 @@ import (
 	"legwork/tasks/contexts"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/local"
+	"legwork/testing/callers"
 	"legwork/web/api"
 )
 
@@ -58,7 +59,7 @@ func newHouse(t testing.TB) *house {
 			h.streams.Add(1)
 			defer h.streams.Add(-1)
 		}
-		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), principal(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))))
+		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), callers.Principal(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))))
 	}))
 	web.Listener = narrow{web.Listener}
 	web.Start()
@@ -70,23 +71,6 @@ func newHouse(t testing.TB) *house {
 		kit.Stop()
 	})
 	return h
-}
-
-// principal is who calls with a token.
-func principal(token string) contexts.Principal {
-	p := contexts.Principal{Name: token, Role: contexts.Role(token), Chats: []string{"*"}, Webhooks: []string{"*"}}
-	switch token {
-	case "":
-		return contexts.Principal{}
-	case "other":
-		p.Role = contexts.RoleAgent
-	case "narrow":
-		p.Role, p.Chats = contexts.RoleOperator, []string{"api:narrow"}
-	}
-	if p.Role == contexts.RoleAgent {
-		p.Chats, p.Webhooks = []string{"api:*"}, nil
-	}
-	return p
 }
 
 // narrow gives connections that hold little of what was not taken yet.

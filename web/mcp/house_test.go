@@ -21,6 +21,7 @@ import (
 	"legwork/tasks/contexts"
 	"legwork/tasks/enginetest"
 	"legwork/tasks/local"
+	"legwork/testing/callers"
 	"legwork/testing/servers"
 	webmcp "legwork/web/mcp"
 )
@@ -57,7 +58,7 @@ func newHouseOf(t testing.TB, answer model) *house {
 		h.refused <- p.Name + " " + tool
 	}})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), principal(strings.TrimSpace(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer"))))))
+		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), callers.Principal(strings.TrimSpace(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer"))))))
 	}))
 	h.url = web.URL
 	t.Cleanup(func() {
@@ -65,21 +66,6 @@ func newHouseOf(t testing.TB, answer model) *house {
 		kit.Stop()
 	})
 	return h
-}
-
-// principal is who calls with a token.
-func principal(token string) contexts.Principal {
-	p := contexts.Principal{Name: token, Role: contexts.Role(token), Chats: []string{"*"}, Webhooks: []string{"*"}}
-	switch token {
-	case "":
-		return contexts.Principal{}
-	case "other":
-		p.Role = contexts.RoleAgent
-	}
-	if p.Role == contexts.RoleAgent {
-		p.Chats, p.Webhooks = []string{"api:*"}, nil
-	}
-	return p
 }
 
 // as returns a client with a token.

@@ -17,6 +17,7 @@ import (
 	"legwork/tasks"
 	"legwork/tasks/contexts"
 	"legwork/tasks/enginetest"
+	"legwork/testing/callers"
 	"legwork/testing/servers"
 	webmcp "legwork/web/mcp"
 )
@@ -332,7 +333,7 @@ func TestFaultsStayInside(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_tasks","arguments":{}}}`))
 	r.Header.Set("Content-Type", "application/json")
 	reply := httptest.NewRecorder()
-	handler.ServeHTTP(reply, r.WithContext(contexts.With(r.Context(), principal("agent"))))
+	handler.ServeHTTP(reply, r.WithContext(contexts.With(r.Context(), callers.Principal("agent"))))
 	if got := reply.Body.String(); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "inside legwork") || strings.Contains(got, "nil pointer") {
 		t.Errorf("a tool that panics gave %s, want an error that tells nothing of it", got)
 	}
