@@ -1,6 +1,7 @@
 package contexts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ type ContextQuery struct {
 	After int      // only messages with a higher seq
 	Types []string // none: all
 	Limit int      // 1 to 1000; 0: 200
+	Bytes int      // of content, where a page ends; 0: the most, 512 KiB
 }
 
 // The bounds of a page of messages; it ends when it has so many bytes of content, or
@@ -48,10 +50,10 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 	}
 	j := journal{store: s.Store, id: id}
 	tell := telling{id, state, j.read(ctx)}
-	c := Context{TaskID: id, Created: Time{state.Opened}, Messages: []Message{}, Version: state.Version, Shared: planner.SharedState(state, tell.journal)}
-	bytes := 0
+	c := Context{TaskID: id, Created: Time{state.Opened}, Messages: []Message{}, Version: state.Version, Shared: tell.shared()}
+	bytes, most := 0, cmp.Or(min(q.Bytes, maxPage), maxPage)
 	err = s.each(ctx, id, q.After, state.Seq, func(e planner.Event) error {
-		if before := e.Seq - 1; len(c.Messages) == limit || bytes > maxPage || before-q.After >= maxMessages {
+		if before := e.Seq - 1; len(c.Messages) == limit || bytes > most || before-q.After >= maxMessages {
 			c.Next = &before
 			return errEnough
 		}

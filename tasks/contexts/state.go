@@ -52,11 +52,20 @@ func (s *Service) shared(ctx context.Context, id tasks.ID) (Shared, error) {
 func (s *Service) sharedOf(ctx context.Context, id tasks.ID, state planner.State) (Shared, error) {
 	j := journal{store: s.Store, id: id}
 	tell := telling{id, state, j.read(ctx)}
-	out := Shared{Values: planner.SharedState(state, tell.journal), Version: state.Version, Versions: map[string]int{}, Over: state.Settled()}
+	out := Shared{Values: tell.shared(), Version: state.Version, Versions: map[string]int{}, Over: state.Settled()}
 	for key, value := range state.Shared {
 		out.Versions[key] = tell.version(value.Seq)
 	}
 	return out, j.err
+}
+
+// shared are the values of the shared state, without escapes that stores put into them.
+func (t telling) shared() map[string]json.RawMessage {
+	values := planner.SharedState(t.state, t.journal)
+	for key, value := range values {
+		values[key] = unescaped(value)
+	}
+	return values
 }
 
 // AwaitShared is Shared as soon as one of the keys (none: any) was changed after a

@@ -58,7 +58,12 @@ type listOut struct {
 	Next  *tasks.ID         `json:"next_cursor"`
 }
 
-const defaultPage = 20
+// How many entries a page has unless a caller says, and how many bytes of content
+// one of messages.
+const (
+	defaultPage = 20
+	contextPage = 64 << 10
+)
 
 func (d *desk) list(ctx context.Context, p contexts.Principal, in listIn) (listOut, error) {
 	items, next, err := d.List(ctx, p, contexts.Query{States: in.State, Chat: in.Chat, Before: in.Cursor, Limit: cmp.Or(in.Limit, defaultPage)})
@@ -82,7 +87,7 @@ type contextOut struct {
 }
 
 func (d *desk) context(ctx context.Context, p contexts.Principal, in contextIn) (contextOut, error) {
-	c, err := d.Context(ctx, p, in.Task, contexts.ContextQuery{After: in.After, Types: in.Types, Limit: cmp.Or(in.Limit, defaultPage)})
+	c, err := d.Context(ctx, p, in.Task, contexts.ContextQuery{After: in.After, Types: in.Types, Limit: cmp.Or(in.Limit, defaultPage), Bytes: contextPage})
 	return contextOut{c.Messages, c.Next}, err
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -131,6 +132,17 @@ func doing[In, Out any](op contexts.Op, do func(context.Context, contexts.Princi
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(out)
+		return encoded(out)
 	}}
+}
+
+// encoded is JSON for models, with the letters of HTML as they are.
+func encoded(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
