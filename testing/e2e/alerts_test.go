@@ -175,6 +175,7 @@ func TestProbeOfWebhooks(t *testing.T) {
 	t.Parallel()
 	b := newPost(t, plot{}, "")
 	r := b.listens()
+	b.configure(strings.Replace(b.config, b.hook.URL+"/hook", r.URL, 1)) // who stands before it answers when it is closed
 	_, out, _ := b.finish("", "check", "--probe")
 	if fields := rowOf(out, "ops"); len(fields) < 7 || fields[1] != "webhook" || fields[len(fields)-1] != "ok" {
 		t.Errorf("the table is\n%s", out)
