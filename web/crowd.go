@@ -2,6 +2,7 @@ package web
 
 import (
 	"container/list"
+	"context"
 	"net"
 	"net/http"
 	"sync"
@@ -11,17 +12,25 @@ import (
 const maxConns = 2048
 
 // crowd bounds connections. For one too many, the one that has had no request for
-// longest is closed; where all have one, that is the one that came.
+// longest is closed; where all have one, the one whose request came first of those
+// without a valid token; and where all have a token, the one that came.
 type crowd struct {
 	most int
 
-	mu   sync.Mutex
-	open int
-	rest list.List // those without a request, the longest first
-	at   map[net.Conn]*list.Element
+	mu        sync.Mutex
+	open      int
+	rest      list.List // of connections without a request, the longest first
+	strangers list.List // of those with a request, and no token in it yet
+	at        map[net.Conn]place
 }
 
-func newCrowd(most int) *crowd { return &crowd{most: most, at: map[net.Conn]*list.Element{}} }
+// place is where a connection stands in a list.
+type place struct {
+	in *list.List
+	*list.Element
+}
+
+func newCrowd(most int) *crowd { return &crowd{most: most, at: map[net.Conn]place{}} }
 
 // changed is told of every change of a connection, as http.Server.ConnState has it.
 func (c *crowd) changed(conn net.Conn, to http.ConnState) {
@@ -34,22 +43,59 @@ func (c *crowd) changed(conn net.Conn, to http.ConnState) {
 func (c *crowd) note(conn net.Conn, to http.ConnState) net.Conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.at[conn]; e != nil {
-		c.rest.Remove(e)
+	switch to {
+	case http.StateNew:
+		c.open++
+		leaves := conn
+		for _, l := range []*list.List{&c.strangers, &c.rest} {
+			if first := l.Front(); first != nil {
+				leaves = first.Value.(net.Conn)
+			}
+		}
+		c.put(conn, &c.rest)
+		if c.open > c.most {
+			return leaves
+		}
+	case http.StateIdle:
+		c.put(conn, &c.rest)
+	case http.StateActive:
+		c.put(conn, &c.strangers)
+	case http.StateClosed, http.StateHijacked:
+		c.put(conn, nil)
+		c.open--
+	}
+	return nil
+}
+
+// put has a connection stand at the end of a list, or of none.
+func (c *crowd) put(conn net.Conn, in *list.List) {
+	if before, ok := c.at[conn]; ok {
+		before.in.Remove(before.Element)
 		delete(c.at, conn)
 	}
-	switch to {
-	case http.StateNew, http.StateIdle:
-		c.at[conn] = c.rest.PushBack(conn)
-		if to == http.StateNew {
-			c.open++
+	if in != nil {
+		c.at[conn] = place{in, in.PushBack(conn)}
+	}
+}
+
+type trustKey struct{}
+
+// with gives the requests of a connection what trusted calls, as
+// http.Server.ConnContext has it.
+func (c *crowd) with(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, trustKey{}, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.at[conn].in == &c.strangers {
+			c.put(conn, nil)
 		}
-	case http.StateClosed, http.StateHijacked:
-		c.open--
-	case http.StateActive:
+	})
+}
+
+// trusted says that a request came with a valid token: until it was answered, its
+// connection makes room for none.
+func trusted(r *http.Request) {
+	if trust, ok := r.Context().Value(trustKey{}).(func()); ok {
+		trust()
 	}
-	if to != http.StateNew || c.open <= c.most {
-		return nil
-	}
-	return c.rest.Front().Value.(net.Conn)
 }

@@ -92,3 +92,57 @@ func TestCrowdOfStreams(t *testing.T) {
 	for !connect(t, at).asks(t, "/healthz", "") { // until the server has seen that
 	}
 }
+
+// TestCrowdOfStrangers: who has a token finds room among those who have none.
+func TestCrowdOfStrangers(t *testing.T) {
+	ops, text := key("ops", contexts.RoleAdmin)
+	begun := make(chan bool)
+	hook := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		begun <- true
+		_, _ = io.Copy(io.Discard, r.Body)
+	})
+	at, _, _ := serve(t, web.Crowded(web.Config{
+		Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Webhooks: map[string]http.Handler{"/telegram/webhook": hook},
+	}, 2))
+	strangers := []connection{connect(t, at), connect(t, at)}
+	for _, c := range strangers {
+		if _, err := io.WriteString(c.Conn, "POST /telegram/webhook HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		<-begun
+	}
+	if !connect(t, at).asks(t, "/v1/me", text) {
+		t.Error("there was no room for a request with a token")
+	}
+	if _, err := strangers[0].ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the stranger that came first: got %v, want it closed", err)
+	}
+}
+
+// TestUnreadBodies: who is answered without their body is not waited for.
+func TestUnreadBodies(t *testing.T) {
+	ops, text := key("ops", contexts.RoleAdmin)
+	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI})
+	for _, c := range []struct {
+		path, token string
+		status      int
+	}{{"/healthz", "", 405}, {"/nothing", "", 404}, {"/v1/tasks", "guess", 401}, {"/nothing", text, 404}} {
+		conn := connect(t, at)
+		if _, err := fmt.Fprintf(conn.Conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: 200000\r\n\r\n", c.path, c.token); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(conn.Reader, nil)
+		if err != nil || resp.StatusCode != c.status || !resp.Close {
+			t.Fatalf("%s: got %+v, %v, want %d and that the connection closes", c.path, resp, err, c.status)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Errorf("%s: %v", c.path, err)
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(15 * time.Second)); err != nil { // half of what bodies are given
+			t.Fatal(err)
+		}
+		if _, err := conn.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: got %v, want the connection closed", c.path, err)
+		}
+	}
+}

@@ -66,6 +66,7 @@ func (d *door) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		d.turnAway(to, r, address, wrong)
 		return
 	}
+	trusted(r)
 	w := to.(*writer)
 	w.token = one.Name
 	if err := d.origins.Check(r); err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -33,6 +34,10 @@ func (f front) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(telemetry.About(r.Context(), telemetry.Subject{Request: id}))
 	defer cancel()
 	w := &writer{ResponseWriter: to}
+	if r.ContentLength != 0 {
+		w.body = &body{ReadCloser: r.Body}
+		r.Body = w.body
+	}
 	if r.Method == http.MethodHead {
 		w.flushed = cancel // there is nothing more to come
 	}
@@ -128,6 +133,36 @@ type writer struct {
 	route   string       // pattern of what answers
 	flushed func()       // called when what there is was sent
 	before  func() error // of each write, which it can forbid
+	body    *body        // of the request; nil when it has none
+}
+
+// body is that of a request.
+type body struct {
+	io.ReadCloser
+	read bool // to its end
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.read = b.read || errors.Is(err, io.EOF)
+	return n, err
+}
+
+// patience is how long the rest of a body is waited for that nobody wants.
+const patience = time.Second
+
+// begin begins a reply. Where the body was not read, the connection is closed after
+// it: otherwise the server would wait for the rest as long as for a request.
+func (w *writer) begin(status int) {
+	if w.status != 0 {
+		return
+	}
+	w.status = status
+	if w.body != nil && !w.body.read {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(patience))
+	}
 }
 
 // routed notes the pattern of what answers a request.
@@ -145,8 +180,8 @@ func (w *writer) WriteHeader(status int) {
 	if w.before != nil && w.before() != nil {
 		return
 	}
-	if status >= http.StatusOK && w.status == 0 {
-		w.status = status
+	if status >= http.StatusOK {
+		w.begin(status)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -158,9 +193,7 @@ func (w *writer) Write(b []byte) (int, error) {
 			return 0, err
 		}
 	}
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.begin(http.StatusOK)
 	return w.ResponseWriter.Write(b)
 }
 
@@ -174,9 +207,7 @@ func (w *writer) FlushError() error {
 			return err
 		}
 	}
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
+	w.begin(http.StatusOK)
 	err := http.NewResponseController(w.ResponseWriter).Flush()
 	if w.flushed != nil {
 		w.flushed()

@@ -149,11 +149,12 @@ func (s *Server) listen(key, address string, to mount, c Config) error {
 	case err != nil:
 		return fmt.Errorf("listening on %s, which is %s: %w", address, key, err)
 	}
+	conns := newCrowd(cmp.Or(c.most, maxConns))
 	to.hosts.checked = to.door != nil && isLoopback(l.Addr())
 	s.listeners = append(s.listeners, &listener{Listener: l, key: key, server: &http.Server{
 		Handler:           front{next: to, log: s.log, served: c.Served, tracer: c.Tracer, knows: s.door.knows},
 		ReadHeaderTimeout: headerTime, ReadTimeout: cmp.Or(c.hurry, bodyTime), WriteTimeout: cmp.Or(c.hurry, replyTime), IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader, ConnState: newCrowd(cmp.Or(c.most, maxConns)).changed,
+		MaxHeaderBytes: maxHeader, ConnState: conns.changed, ConnContext: conns.with,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}})
 	return nil

@@ -140,7 +140,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		p.Write(w)
 		return
 	}
-	r, end := a.calls.turn(r)
+	w, r, end := a.calls.turn(w, r)
 	defer end()
 	if p := checkBody(w, r); p != nil {
 		p.Write(w)

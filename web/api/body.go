@@ -86,20 +86,41 @@ const atOnce = 8
 
 type turnKey struct{}
 
-// turn waits until a body can be made into values, and returns the request with what
-// ends that; read calls it.
-func (c *calls) turn(r *http.Request) (*http.Request, func()) {
+// turn waits until a body can be made into values. That ends when read is called or
+// the reply begins, since whoever does not take a reply must hold up nobody.
+func (c *calls) turn(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request, func()) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return r, func() {}
+		return w, r, func() {}
 	}
 	select {
 	case c.turns <- struct{}{}:
 	case <-r.Context().Done(): // it is answered at once
-		return r, func() {}
+		return w, r, func() {}
 	}
 	end := sync.OnceFunc(func() { <-c.turns })
-	return r.WithContext(context.WithValue(r.Context(), turnKey{}, end)), end
+	return &turning{w, end}, r.WithContext(context.WithValue(r.Context(), turnKey{}, end)), end
 }
+
+// turning is a reply whose beginning ends a turn.
+type turning struct {
+	http.ResponseWriter
+	end func()
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (t *turning) WriteHeader(status int) {
+	t.end()
+	t.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (t *turning) Write(b []byte) (int, error) {
+	t.end()
+	return t.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach what is below.
+func (t *turning) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // read says that the body of a request was made into values.
 func read(ctx context.Context) {

@@ -1,14 +1,18 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"legwork/tasks/contexts"
+	"legwork/testing/callers"
 	"legwork/web/api"
 )
 
@@ -251,4 +255,52 @@ func TestEndings(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRefusalsHoldNobodyUp: those who do not take what they are answered hold up no
+// others.
+func TestRefusalsHoldNobodyUp(t *testing.T) {
+	h := newHouse(t)
+	handler := h.api.Handler()
+	stuck := &stuckReply{header: http.Header{}, begun: make(chan bool), end: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var replies sync.WaitGroup
+	defer replies.Wait()
+	defer close(stuck.end)
+	for n := range 20 {
+		replies.Go(func() {
+			body := map[bool]string{true: `{"goal":"x","unknown":1}`, false: "no JSON"}[n%2 == 0]
+			r := httptest.NewRequestWithContext(contexts.With(t.Context(), callers.Principal("operator")), "POST", "/v1/tasks", strings.NewReader(body))
+			one := *stuck
+			one.header = http.Header{}
+			handler.ServeHTTP(&one, r)
+		})
+	}
+	for n := range 20 {
+		select {
+		case <-stuck.begun:
+		case <-ctx.Done():
+			t.Fatalf("%d of 20 were answered", n)
+		}
+	}
+	want[contexts.Task](h, http.StatusCreated, request{method: "POST", path: "/v1/tasks", body: map[string]any{"goal": "Go on.", "run": false}})
+}
+
+// stuckReply is one that its reader does not take.
+type stuckReply struct {
+	header http.Header
+	begun  chan bool
+	end    chan struct{}
+}
+
+func (s *stuckReply) Header() http.Header { return s.header }
+func (s *stuckReply) WriteHeader(int)     {}
+func (s *stuckReply) Write(b []byte) (int, error) {
+	select {
+	case s.begun <- true:
+	case <-s.end:
+	}
+	<-s.end
+	return len(b), nil
 }
