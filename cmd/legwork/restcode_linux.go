@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -21,19 +22,17 @@ func restCode() error {
 	defer list.Close()
 	var m mapping
 	for lines := bufio.NewScanner(list); lines.Scan(); {
-		line := lines.Text()
-		var from, to uintptr
-		var rights string
-		if n, _ := fmt.Sscanf(line, "%x-%x %s", &from, &to, &rights); n == 3 {
-			m = mapping{from: from, to: to, pure: strings.Contains(line, " /") && !strings.Contains(rights, "w")}
-		}
-		name, value, _ := strings.Cut(line, ":")
-		switch name {
+		name, value, _ := bytes.Cut(lines.Bytes(), []byte(":"))
+		switch string(name) {
 		case "Anonymous", "Swap":
-			m.pure = m.pure && strings.TrimSpace(value) == "0 kB"
+			m.pure = m.pure && string(bytes.TrimSpace(value)) == "0 kB"
 		case "VmFlags": // the last line of a mapping
 			if err := m.rest(); err != nil {
 				return err
+			}
+		default:
+			if next, ok := readMapping(lines.Bytes()); ok {
+				m = next
 			}
 		}
 	}
@@ -46,6 +45,18 @@ func restCode() error {
 type mapping struct {
 	from, to uintptr
 	pure     bool
+}
+
+// readMapping reads the first line of a mapping. The lines below it, which are
+// many, begin with a word and cost nothing: what is allocated here stays resident.
+func readMapping(line []byte) (m mapping, ok bool) {
+	if len(line) == 0 || 'A' <= line[0] && line[0] <= 'Z' {
+		return m, false
+	}
+	var rights string
+	n, _ := fmt.Sscanf(string(line), "%x-%x %s", &m.from, &m.to, &rights)
+	m.pure = bytes.Contains(line, []byte(" /")) && !strings.Contains(rights, "w")
+	return m, n == 3
 }
 
 func (m mapping) rest() error {
