@@ -106,7 +106,7 @@ func (s *Service) undecided(ctx context.Context, id tasks.ID, ask tasks.Ask, r t
 // are not compared: what is sent again may differ from what was filled in.
 func again(e planner.Event, kind string, r tasks.Ruling) bool {
 	d := e.Decision
-	return e.By == r.By && kind != tasks.AskForm && (d.Approve == r.Approve || kind == tasks.AskQuestion) && d.Text == r.Text && d.Scope == r.Scope
+	return e.By == r.By && kind != tasks.AskForm && d.Approve == r.Approve && d.Text == r.Text && d.Scope == r.Scope
 }
 
 func yesOrNo(yes bool) string {

@@ -132,7 +132,7 @@ func descriptions() map[string]string {
 		"ApprovalCall.detail":    "Which one.",
 
 		"Decision":          "What a person decides.",
-		"Decision.decision": "Yes or no. The answer to a question is an `approve` with the answer as comment.",
+		"Decision.decision": "Yes or no. The answer to a question is an `approve` with the answer as comment; `deny` says that nobody answers.",
 		"Decision.comment":  "The answer to a question, or why.",
 		"Decision.value":    "Of a form: its fields by name.",
 		"Decision.scope":    "How far a yes to calls goes: this `call` (the default), or the same tools in this `task`.",

@@ -139,6 +139,12 @@ func (o operation) describe(d *huma.OpenAPI) {
 	}
 	for _, p := range op.Parameters {
 		p.Description = parameters()[p.Name]
+		if p.Name == "id" && o.tag == "approvals" {
+			p.Description = "Id of the approval."
+		}
+		if p.Schema.Type == huma.TypeArray {
+			p.Schema.Nullable = false
+		}
 	}
 }
 
@@ -161,7 +167,7 @@ func registered(d *huma.OpenAPI, method, path string) *huma.Operation {
 // parameters says what parameters mean, wherever they stand.
 func parameters() map[string]string {
 	return map[string]string{
-		"id":              "Id of the task, or of the approval.",
+		"id":              "Id of the task.",
 		"seq":             "Number of the message.",
 		"state":           "Only tasks in one of these states, with commas between them.",
 		"chat":            "Only tasks of this chat, such as `slack:C1` or `api:ops`.",

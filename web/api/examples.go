@@ -91,6 +91,6 @@ func exampleUsage() contexts.UsageRow {
 
 func exampleAudit() contexts.AuditEntry {
 	return contexts.AuditEntry{
-		Seq: 41, At: exampleTime(), Who: "api:ops", Role: "operator", Action: "task.decide", Target: exampleID, Detail: "approve", From: "127.0.0.1",
+		Seq: 41, At: exampleTime(), Who: "api:ops", Role: "operator", Action: "task.decide", Target: exampleID, Detail: "calls 7.0, approve, tickets.create", From: "127.0.0.1",
 	}
 }

@@ -56,8 +56,18 @@ func words() map[string][]string {
 		"Task.state":   contexts.States(), "TaskSummary.state": contexts.States(),
 		"Subtask.state":       {"todo", "working", "waiting", "done", "failed", "skipped"},
 		"Message.sender_type": senders, "FeedMessage.sender_type": senders,
+		"Message.type": contexts.Types(), "FeedMessage.type": contexts.Types(),
+		"Me.role":       roleNames(),
 		"Approval.kind": {tasks.AskCalls, tasks.AskQuestion, tasks.AskForm, tasks.AskPlan, tasks.AskBudget, tasks.AskReview},
 	}
+}
+
+func roleNames() []string {
+	var names []string
+	for _, role := range contexts.Roles() {
+		names = append(names, string(role))
+	}
+	return names
 }
 
 // note adds the schemas that requests consist of.

@@ -213,7 +213,7 @@ func (c *calls) registerState(h huma.API) {
 		method: http.MethodPut, path: "/v1/tasks/{id}/state", id: "putState", tag: "state",
 		summary: "Set keys of the shared state", does: contexts.OpMerge, headers: tag,
 		text: "Sets the keys of the body and leaves all others as they are; a null deletes a key. With If-Match only when the state has that version. " +
-			"Setting `status` to `NEEDS_HUMAN_REVIEW` makes the task wait for a person, who is alerted; while it waits, agents cannot change `status`.",
+			"Setting `status` to `NEEDS_HUMAN_REVIEW` makes the task wait for a person, who is alerted; while it waits, agents can add keys, but change none that is there.",
 		problems: []problem.Code{problem.Conflict, problem.Precondition}, answer: exampleState(),
 		body: map[string]any{"sources": []string{"RFC 9110", "RFC 9457"}, "status": "NEEDS_HUMAN_REVIEW"},
 	}

@@ -146,14 +146,14 @@ func (s *stream) write(text string) error {
 
 // event sends one; data becomes one line of JSON.
 func (s *stream) event(id, name string, data any) error {
-	raw, err := json.Marshal(data)
-	if err != nil {
+	s.buf.Reset()
+	s.buf.WriteString("id: " + id + "\nevent: " + name + "\ndata: ")
+	encoder := json.NewEncoder(&s.buf)
+	encoder.SetEscapeHTML(false) // as in replies
+	if err := encoder.Encode(data); err != nil {
 		return err
 	}
-	s.buf.Reset()
-	for _, part := range []string{"id: ", id, "\nevent: ", name, "\ndata: ", string(raw), "\n\n"} {
-		s.buf.WriteString(part)
-	}
+	s.buf.WriteString("\n") // after that of the encoder
 	return s.write(s.buf.String())
 }
 

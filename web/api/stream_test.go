@@ -348,3 +348,33 @@ func (h *house) checkTask(r *rand.Rand, id string, want int) {
 		h.t.Errorf("task %s: got %d messages, want %d", id, seq, want)
 	}
 }
+
+// TestLettersOfHTML: what was sent comes back letter by letter, wherever it is read.
+func TestLettersOfHTML(t *testing.T) {
+	h := newHouse(t)
+	id := string(h.share("agent").ID)
+	path := "/v1/tasks/" + id
+	const text = `"<b> & é"`
+	want[contexts.Message](h, http.StatusCreated, request{method: "POST", path: path + "/messages", body: map[string]any{"type": "thought", "content": json.RawMessage(text)}})
+	want[contexts.Shared](h, http.StatusOK, request{method: "PUT", path: path + "/state", body: []byte(`{"d":` + text + `}`)})
+	for part, times := range map[string]int{"/context": 3, "/state": 1} { // a message, its key in another, and the state
+		if got := h.do(request{method: "GET", path: path + part}); strings.Count(string(got.body), text) != times {
+			t.Errorf("%s: got %s, want %s in it %d times", part, got.body, text, times)
+		}
+	}
+	for _, path := range []string{path + "/events?after=1", "/v1/events?after=1"} {
+		seen := 0
+		h.follow(path, "viewer", "", func(e event) bool {
+			if e.name != "" {
+				seen++
+				if !strings.Contains(e.data, text) {
+					t.Errorf("%s: got %s, want %s in it", path, e.data, text)
+				}
+			}
+			return seen < 2
+		})
+	}
+	if p := h.do(request{method: "GET", path: "/v1/tasks?a;b"}); !strings.Contains(string(p.body), "name=value&name=value") {
+		t.Errorf("a problem: got %s", p.body)
+	}
+}

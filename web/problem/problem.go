@@ -2,6 +2,7 @@
 package problem
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -60,8 +61,11 @@ func (p *Error) Write(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", p.ContentType(""))
 	w.WriteHeader(p.Status)
-	if body, err := json.Marshal(p); err == nil {
-		_, _ = w.Write(append(body, '\n')) // who asked may be gone
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(p) == nil {
+		_, _ = w.Write(body.Bytes()) // who asked may be gone
 	}
 }
 

@@ -40,9 +40,9 @@ func TestWrite(t *testing.T) {
 			`{"type":"urn:legwork:problem:precondition_failed","title":"The shared state has changed","status":412,"code":"precondition_failed","detail":"Read it again.","version":3}` + "\n",
 		},
 		{
-			problem.New(problem.Many, "").Write, 429,
+			problem.New(problem.Many, "a=1&b=<2>").Write, 429,
 			http.Header{"Retry-After": {"5"}},
-			`{"type":"urn:legwork:problem:too_many_requests","title":"Too much at once","status":429,"code":"too_many_requests"}` + "\n",
+			`{"type":"urn:legwork:problem:too_many_requests","title":"Too much at once","status":429,"code":"too_many_requests","detail":"a=1&b=<2>"}` + "\n",
 		},
 	} {
 		w := httptest.NewRecorder()
