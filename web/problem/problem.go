@@ -64,7 +64,7 @@ func (p *Error) Write(w http.ResponseWriter) {
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(p) == nil {
+	if err := encoder.Encode(p); err == nil {
 		_, _ = w.Write(body.Bytes()) // who asked may be gone
 	}
 }
