@@ -104,3 +104,33 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 		}
 	}
 }
+
+// TestQuotationHolds: a line of a quotation that is too long to be parsed at once
+// stays in it, and what is escaped there stays so.
+func TestQuotationHolds(t *testing.T) {
+	for _, filler := range []string{strings.Repeat(`\~`, 2000), strings.Repeat(`\~ `, 2000), strings.Repeat("word", 9000), "a" + strings.Repeat(`\*`, 2000), strings.Repeat(`\\`, 2000)} {
+		text := "above\n\n> " + filler + `\*\*the end\*\*` + "\n> next\n\nbelow"
+		var html, slack strings.Builder
+		for _, p := range Telegram(text) {
+			html.WriteString(p.Text)
+		}
+		for _, p := range Slack(text) {
+			slack.WriteString("\n" + p.Text + "\n")
+		}
+		within := false
+		for _, piece := range strings.SplitAfter(html.String(), "blockquote>") {
+			if said := strings.Trim(piece, " \n"); !within && said != "above\n\n<blockquote>" && said != "<blockquote>" && said != "below" && said != "" {
+				t.Errorf("outside of the quotation stands %.200q", said)
+			}
+			within = strings.HasSuffix(piece, "<blockquote>")
+		}
+		if got := html.String(); !strings.Contains(got, "**the end**") {
+			t.Errorf("the end is not shown as it is written: %q", got[len(got)-200:])
+		}
+		for line := range strings.Lines(slack.String()) {
+			if line = strings.TrimSpace(line); line != "" && line != "above" && line != "below" && !strings.HasPrefix(line, ">") {
+				t.Errorf("outside of Slack's quotation stands %.200q", line)
+			}
+		}
+	}
+}

@@ -21,8 +21,8 @@ type segment struct {
 
 // segments splits a document into pieces within the bounds: at a blank line
 // before unindented text where there is one, else at a line, else anywhere. A
-// code fence that is cut is closed and opened again, and the head of a table
-// is repeated.
+// code fence that is cut is closed and opened again, the head of a table is
+// repeated, and so is the mark of a quotation in whose line the cut is.
 func segments(src string) []segment {
 	src = strings.ToValidUTF8(src, "\uFFFD")
 	if strings.Contains(src, "\r") {
@@ -44,6 +44,9 @@ func segments(src string) []segment {
 		if open.head != "" && strings.HasPrefix(text, "|") {
 			text = open.head + text
 		}
+		if open.quote {
+			text = "> " + text
+		}
 		all = append(all, segment{text: text, apart: apart, inCode: open.fence != ""})
 		src, open, apart = src[n:], next, blank
 	}
@@ -54,6 +57,7 @@ func segments(src string) []segment {
 type cutBlock struct {
 	fence string // the mark it opened with
 	head  string // the head of the table and its ruler
+	quote bool   // the cut is inside a line of a quotation
 }
 
 // cut says how many bytes of src the next piece takes, what goes on after it,
@@ -88,7 +92,7 @@ func cut(src string, from cutBlock, limit int) (n int, open cutBlock, blank bool
 		}
 		return lineEnd, open, false
 	}
-	return cutLine(src, limit), cutBlock{fence: fence}, false
+	return cutLine(src, limit), cutBlock{fence: fence, quote: fence == "" && (from.quote || strings.HasPrefix(src, ">"))}, false
 }
 
 // tableHead is the head and the ruler of the table that block is, if it is one
@@ -113,7 +117,8 @@ func lineStop(src string, pos int) int {
 }
 
 // cutLine finds a place inside a line that is too long: after its last space
-// before limit, else between two characters.
+// before limit, else between two characters, and not behind the backslash that
+// escapes one.
 func cutLine(src string, limit int) int {
 	if i := strings.LastIndexByte(src[:limit], ' '); i > limit/2 {
 		return i + 1
@@ -121,7 +126,11 @@ func cutLine(src string, limit int) int {
 	for limit > 1 && !utf8.RuneStart(src[limit]) {
 		limit--
 	}
-	return clusterEnd(src, limit)
+	n := clusterEnd(src, limit)
+	if before := strings.TrimRight(src[:n], `\`); before != "" && (n-len(before))%2 == 1 {
+		n--
+	}
+	return n
 }
 
 // fenceAfter says which code fence is open after line, when open was before it.
