@@ -203,7 +203,7 @@ func (in *Inbox) preferences(ctx context.Context, r *routed, _ string) error {
 func plainText(s string) string {
 	var b strings.Builder
 	for _, c := range s {
-		if strings.ContainsRune("\\`*_{}[]<>()#+-.!|~&:", c) {
+		if strings.ContainsRune("\\`*_{}[]<>()#+-=.!|~&:", c) {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(c)

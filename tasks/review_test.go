@@ -51,7 +51,7 @@ func (s *stage) drafts(draft string) func(context.Context, llm.Request, func(llm
 func TestReview(t *testing.T) {
 	s := reviewed(t, "Two rooms.")
 	id, card := s.asks("ann", room("hall"), "write about rooms")
-	for _, want := range []string{s.text("review.ask", nil), "write a draft", `"draft": "Two rooms."`, "For ANN: write about rooms"} {
+	for _, want := range []string{s.text("review.ask", nil), "write a draft", "**`draft`**\n\n> Two rooms\\.\n", "For ANN: write about rooms"} {
 		if !strings.Contains(card.Text, want) {
 			t.Errorf("the card has no %q:\n%s", want, card.Text)
 		}
@@ -128,17 +128,18 @@ func TestReviewAndPlainWords(t *testing.T) {
 }
 
 // TestReviewOfMuch: what does not fit the chat is shortened, named, and whole in a
-// file where there are files.
+// file; where none can be sent, also because that is refused, all is in the chat.
 func TestReviewOfMuch(t *testing.T) {
-	for _, files := range []bool{false, true} {
+	for _, c := range []struct{ files, refused bool }{{}, {files: true}, {files: true, refused: true}} {
 		s := reviewed(t, strings.Repeat("many rooms ", 500))
-		s.phone.files = files
+		s.phone.files, s.phone.noFiles = c.files, c.refused
 		id, card := s.asks("ann", room("hall"), "write about rooms")
-		if !strings.Contains(card.Text, "Not shown in full: `draft`.") || len(card.Text) > 2500 {
-			t.Errorf("files %v: the card has %d bytes:\n%s", files, len(card.Text), card.Text)
+		whole, short := strings.Count(card.Text, "many rooms"), strings.Contains(card.Text, "Not shown in full: `draft`.")
+		if file := c.files && !c.refused; file != (card.File != nil) || file != short || file == (whole == 500) || file && len(card.Text) > 3500 {
+			t.Errorf("%+v: the card has %d bytes and the file %v:\n%s", c, len(card.Text), card.File, card.Text)
 		}
-		if (card.File != nil) != files || files && strings.Count(string(card.File.Content), "many rooms") != 500 {
-			t.Errorf("files %v: the file is %+v", files, card.File)
+		if card.File != nil && strings.Count(string(card.File.Content), "many rooms") != 500 {
+			t.Errorf("the file is %s", card.File.Content)
 		}
 		s.send(s.press("ann", room("hall"), label(t, card.Draft, "Approve")))
 		s.over(id)

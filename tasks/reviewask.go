@@ -2,15 +2,10 @@ package tasks
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"legwork/bot"
-	"legwork/clip"
 	"legwork/i18n"
 	"legwork/planner"
 )
@@ -19,14 +14,10 @@ import (
 // seq of what asked for it follow, then verbYes or verbDecline.
 const pressReview = "w"
 
-// shownValue is how much of one value of the shared state stands in the chat, in
-// bytes. The whole state has shownArguments.
-const shownValue = 600
-
 func askReviewID(seq int) string { return fmt.Sprintf("ask %s %d", aboutReview, seq) }
 
-// review is the draft that asks a person to look at the shared state. What it
-// leaves out of it is in a file where the platform takes one.
+// review is the draft that asks a person to look at the shared state: all of it,
+// or its beginnings and a file with all of it where the platform takes one.
 func (p *Presenter) review(v *View, seq int, files bool) bot.Draft {
 	lang, texts := v.Opening().Language, p.x.Texts
 	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: v.Opening().Message, Mark: p.mark(askReviewID(seq))}
@@ -37,19 +28,26 @@ func (p *Presenter) review(v *View, seq int, files bool) bot.Draft {
 			Label: texts.Text(lang, b.key, nil), Data: decisionData(pressReview, p.id, seq, 0, b.verb), Style: b.style,
 		})
 	}
-	values := planner.SharedState(v.State, v.Event)
-	delete(values, planner.KeyStatus)
-	shown, left := shortValues(values)
 	lines := []string{"**" + texts.Text(lang, "review.ask", nil) + "**", reviewWanted(v, texts, seq)}
-	if len(shown) > 0 {
-		lines = append(lines, strings.TrimSuffix(bot.Fence(shown, "json"), "\n"))
+	values := stateToReview(v, seq)
+	if files {
+		d.File = stateFile(values, seq)
+	}
+	var left []string
+	if d.File != nil {
+		values, left = beginnings(values)
+	}
+	for _, s := range values {
+		lines = append(lines, s.markdown())
+	}
+	if len(left) > namedKeys {
+		left = append(left[:namedKeys], texts.Text(lang, "board.more", map[string]any{"Count": len(left) - namedKeys}))
 	}
 	if len(left) > 0 {
 		lines = append(lines, texts.Text(lang, "review.left", map[string]any{"Keys": strings.Join(left, ", ")}))
-		if whole, err := json.Marshal(values); err == nil && files {
-			d.File = &bot.File{Name: fmt.Sprintf("state-%d.json", seq), Type: "application/json", Content: []byte(bot.VisibleJSON(whole) + "\n")}
-			lines = append(lines, texts.Text(lang, "review.file", map[string]any{"Path": d.File.Name, "Bytes": len(d.File.Content)}))
-		}
+	}
+	if d.File != nil {
+		lines = append(lines, texts.Text(lang, "review.file", map[string]any{"Path": d.File.Name, "Bytes": len(d.File.Content)}))
 	}
 	d.Text = strings.Join(append(lines, p.reviewFoot(v, seq)), "\n\n")
 	return d
@@ -86,43 +84,6 @@ func reviewWanted(v *View, texts *i18n.Texts, seq int) string {
 		name = nameOf(from.Name, e.By)
 	}
 	return texts.Text(lang, "review.by", map[string]any{"Name": plainText(cmp.Or(name, "legwork"))})
-}
-
-// shortValues is the shared state as far as it fits a chat, as JSON, and the keys
-// of what is shortened or left out.
-func shortValues(values map[string]json.RawMessage) (shown string, left []string) {
-	short := map[string]json.RawMessage{}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		value := values[key]
-		if len(value) > shownValue {
-			left = append(left, inCode(key))
-			value = shortValue(value)
-		}
-		short[key] = value
-		all, err := json.Marshal(short)
-		if text := bot.VisibleJSON(all); err == nil && utf8.RuneCountInString(text) <= shownArguments {
-			shown = text
-			continue
-		}
-		delete(short, key)
-		if len(values[key]) <= shownValue {
-			left = append(left, inCode(key))
-		}
-	}
-	return shown, left
-}
-
-// shortValue is the beginning of a value, as a JSON text.
-func shortValue(value json.RawMessage) json.RawMessage {
-	var text string
-	if json.Unmarshal(value, &text) != nil {
-		text = string(value)
-	}
-	short, err := json.Marshal(clip.Marked(text, shownValue))
-	if err != nil {
-		return json.RawMessage(`""`)
-	}
-	return short
 }
 
 // reviewedLine says who decided about a review, when, and what they said.

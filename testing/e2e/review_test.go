@@ -21,7 +21,7 @@ func TestReviewInTelegram(t *testing.T) {
 	s := b.opens()
 	chat := b.group(b.Supergroup("Friends", b.ann, b.bob, b.eve))
 	b.Say(chat, b.bob, "/task q1: "+draft)
-	card := b.offers(chat, "Approve", "Please look at this", `"draft": "A boat with *two* oars."`, "For Bob")
+	card := b.offers(chat, "Approve", "Please look at this", "draft\n\nA boat with *two* oars.\n", "For Bob")
 	b.passes() // it is stored that the card was sent
 	s.kill()
 	b.opens()
@@ -50,7 +50,7 @@ func TestReviewInTerminal(t *testing.T) {
 	s := w.sit("chat")
 	s.sees("Type a question.")
 	s.types("q1: " + draft + "\r")
-	s.sees("Please look at this", `"draft": "A boat."`, "1 Approve", "2 Ask for changes")
+	s.sees("Please look at this", "draft", "│ A boat.", "1 Approve", "2 Ask for changes")
 	s.types("a bigger one\r")
 	s.sees("Changes wanted by", "a bigger one", "[q1]")
 	s.types("q2: " + draft + "\r")
