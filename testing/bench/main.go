@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -38,6 +39,11 @@ func main() {
 		}
 		return
 	}
+	list, err := chosen(parts(*messages), *only)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	if *profile != "" {
 		file, err := os.Create(*profile)
@@ -49,7 +55,7 @@ func main() {
 			os.Exit(1)
 		}
 	}
-	missed, err := run(ctx, os.Stdout, os.Stderr, *only, *messages)
+	missed, err := run(ctx, os.Stdout, os.Stderr, list)
 	stop()
 	pprof.StopCPUProfile()
 	if err != nil {
@@ -88,23 +94,44 @@ func parts(messages int) []part {
 	}
 }
 
-// run measures and prints. It returns how many figures are missed.
-func run(ctx context.Context, out, progress io.Writer, only string, messages int) (missed int, err error) {
+// chosen are the parts that only names, separated by commas; all when it is empty.
+func chosen(all []part, only string) ([]part, error) {
+	if only == "" {
+		return all, nil
+	}
+	var list []part
+	for name := range strings.SplitSeq(only, ",") {
+		at := slices.IndexFunc(all, func(p part) bool { return p.name == name })
+		if at < 0 {
+			var names []string
+			for _, p := range all {
+				names = append(names, p.name)
+			}
+			return nil, fmt.Errorf("there is no part %q, only %s", name, strings.Join(names, ", "))
+		}
+		list = append(list, all[at])
+	}
+	return list, nil
+}
+
+// run measures and prints. It returns how many figures are missed. A part that
+// cannot be measured takes nothing from the others.
+func run(ctx context.Context, out, progress io.Writer, list []part) (missed int, err error) {
 	began := time.Now()
 	var all []figure
-	for _, p := range parts(messages) {
-		if only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
-			continue
+	for _, p := range list {
+		if ctx.Err() != nil {
+			return 0, errors.Join(err, ctx.Err())
 		}
 		fmt.Fprintf(progress, "measuring %s …\n", p.name)
-		figures, err := measureIn(ctx, p)
-		if err != nil {
-			return 0, fmt.Errorf("measuring %s: %w", p.name, err)
+		figures, failed := measureIn(ctx, p)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("measuring %s: %w", p.name, failed))
 		}
 		all = append(all, figures...)
 	}
 	fmt.Fprintf(out, "%s, %s/%s, %d cores, %s; medians unless said otherwise\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), time.Since(began).Round(time.Second))
-	return printTable(out, all), nil
+	return printTable(out, all), err
 }
 
 // measureIn gives a part a folder of its own.

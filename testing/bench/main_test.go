@@ -1,9 +1,56 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io"
+	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestChosen refuses a name that is none: a figure that nobody measured must not
+// look like one that was reached.
+func TestChosen(t *testing.T) {
+	all := parts(1000)
+	for only, want := range map[string]string{"": "all", "fold": "fold", "plan,fold": "plan,fold", "fold,plann": "", "fold, plan": ""} {
+		list, err := chosen(all, only)
+		var names []string
+		for _, p := range list {
+			names = append(names, p.name)
+		}
+		got := strings.Join(names, ",")
+		if len(list) == len(all) {
+			got = "all"
+		}
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("chosen(%q) = %q, %v, want %q", only, got, err, want)
+		}
+	}
+}
+
+// TestFailedPart keeps the figures of the parts before and after one that fails.
+func TestFailedPart(t *testing.T) {
+	broken := errors.New("no room")
+	slow := func(name string) part {
+		return part{name, func(context.Context, string) ([]figure, error) {
+			return []figure{within(name+" figure", time.Second, time.Millisecond, "")}, nil
+		}}
+	}
+	var out strings.Builder
+	missed, err := run(t.Context(), &out, io.Discard, []part{
+		slow("first"), {"second", func(context.Context, string) ([]figure, error) { return nil, broken }}, slow("third"),
+	})
+	if missed != 2 || !errors.Is(err, broken) || !strings.Contains(err.Error(), "measuring second") {
+		t.Errorf("run = %d missed, %v, want 2 and what is wrong with the second", missed, err)
+	}
+	for _, want := range []string{"first figure", "third figure"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the table has no %q:\n%s", want, &out)
+		}
+	}
+}

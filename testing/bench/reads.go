@@ -162,23 +162,38 @@ func readCalls(ctx context.Context, p *program, ids []tasks.ID) ([]figure, error
 		{"GET /v1/tasks/{id}/state", func(int) string { return "/v1/tasks/" + anyOf() + "/state" }},
 	} {
 		var took []time.Duration
+		cursor = ""
 		for n := range readTurns {
 			var body []byte
-			err := timed(&took, func() (err error) { body, err = p.get(ctx, call.path(n)); return err })
+			path := call.path(n)
+			err := timed(&took, func() (err error) { body, err = p.get(ctx, path); return err })
 			if err != nil {
 				return nil, err
 			}
 			if n == 0 { // what is made at the first request is no read
 				took = took[:0]
 			}
-			var page struct {
-				Next *string `json:"next_cursor"`
-			}
-			if cursor = ""; json.Unmarshal(body, &page) == nil && page.Next != nil {
-				cursor = *page.Next
+			if cursor, err = nextPage(body, !strings.Contains(path, "cursor=") || strings.HasSuffix(path, "cursor=")); err != nil {
+				return nil, fmt.Errorf("reading %s: %w", call.name, err)
 			}
 		}
 		figures = append(figures, within("the same, "+call.name, percentile(took, 0.99), maxRead, short(median(took))+" the median"))
 	}
 	return figures, nil
+}
+
+// nextPage reads the cursor of a reply; "" at the end of a list, and of what is
+// none. A first page without items would be quick and measure nothing.
+func nextPage(body []byte, first bool) (cursor string, err error) {
+	var page struct {
+		Items *[]json.RawMessage `json:"items"`
+		Next  string             `json:"next_cursor"`
+	}
+	if err := json.Unmarshal(body, &page); err != nil {
+		return "", err
+	}
+	if first && page.Items != nil && len(*page.Items) == 0 {
+		return "", fmt.Errorf("nothing is listed: %.200s", body)
+	}
+	return page.Next, nil
 }

@@ -50,3 +50,21 @@ func TestPlanParts(t *testing.T) {
 		}
 	}
 }
+
+func TestNextPage(t *testing.T) {
+	for _, c := range []struct {
+		body, cursor string
+		first, fails bool
+	}{
+		{body: `{"items":[{"id":"a"}],"next_cursor":"c"}`, first: true, cursor: "c"},
+		{body: `{"items":[{"id":"a"}],"next_cursor":null}`, first: true},
+		{body: `{"items":[],"next_cursor":null}`, first: true, fails: true},
+		{body: `{"items":[],"next_cursor":null}`},
+		{body: `{"id":"a","state":"done"}`, first: true},
+		{body: `<html>`, first: true, fails: true},
+	} {
+		if got, err := nextPage([]byte(c.body), c.first); got != c.cursor || (err != nil) != c.fails {
+			t.Errorf("nextPage(%s, %t) = %q, %v, want %q and an error: %t", c.body, c.first, got, err, c.cursor, c.fails)
+		}
+	}
+}
