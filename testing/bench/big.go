@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"legwork/fakes/llmfake"
 	"legwork/store/bolt"
+	"legwork/store/disk"
 	"legwork/tasks"
 )
 
@@ -119,11 +121,10 @@ func writeWhileSaving(ctx context.Context, store *bolt.Store, turns int, path st
 	saved := make(chan error, 1)
 	from := time.Now()
 	var lasted time.Duration
+	var size int64
 	go func() {
-		file, err := os.Create(path)
-		if err == nil {
-			err = errors.Join(store.Snapshot(ctx, file), file.Sync(), file.Close())
-		}
+		var err error // written as the daemon writes backups: in portions, each of them synced
+		size, err = disk.Write(ctx, path, func(w io.Writer) error { return store.Snapshot(ctx, w) })
 		lasted = time.Since(from)
 		saved <- err
 	}()
@@ -131,12 +132,8 @@ func writeWhileSaving(ctx context.Context, store *bolt.Store, turns int, path st
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
 	return []figure{
 		within("a commit during a backup, 99th percentile", percentile(beside, 0.99), maxSaving, short(percentile(before, 0.99))+" before it"),
-		{name: "the backup", measured: short(lasted), machine: fmt.Sprintf("%d MiB", info.Size()>>20)},
+		{name: "the backup", measured: short(lasted), machine: fmt.Sprintf("%d MiB", size>>20)},
 	}, os.Remove(path)
 }
