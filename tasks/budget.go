@@ -122,21 +122,12 @@ func (t *till) next() <-chan struct{} {
 	return t.freed
 }
 
-// mayFree reports that the calls under way have set so much aside that their
-// end may make room in a budget.
-func (t *till) mayFree(id ID, over planner.Overdraft) bool {
+// busy reports that a call is under way whose end may make room for a task in a
+// budget.
+func (t *till) busy(id ID, over planner.Overdraft) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var aside int64
-	for _, p := range t.calls {
-		if p.counts(id, over) {
-			aside += amountOf(over.Budget, p.Most)
-			if p.Hold != nil {
-				aside += amountOf(over.Budget, *p.Hold)
-			}
-		}
-	}
-	return aside > 0 && over.Spent+over.Wanted-aside <= over.Limit
+	return slices.ContainsFunc(t.calls, func(p *payment) bool { return p.counts(id, over) })
 }
 
 // counts reports that a call counts for the budget that has no room for the
@@ -171,29 +162,50 @@ func (x *Executor) reservation(v *View, action string, r llm.Request) Reservatio
 	}
 }
 
-// reserve sets aside what a call may take, and waits where calls under way have
-// set aside what they will not all use. Otherwise a budget without room is a
-// *BudgetError. leave is called when the call is settled.
+// quiet is how long no call must have been under way for a budget before what
+// is set aside in it counts as spent: between two calls of a task there are its
+// tools, and after a restart the tasks begin anew.
+const quiet = 10 * time.Second
+
+// reserve sets aside what a call may take, and waits where what others have set
+// aside, and will not all use, leaves no room. Otherwise a budget without room
+// is a *BudgetError. leave is called when the call is settled.
 func (x *Executor) reserve(ctx context.Context, id ID, r Reservation) (leave func(), err error) {
-	for {
+	var late <-chan time.Time // nil: somebody is under way, or was at the last look
+	for waited := false; ; {
 		freed := x.till.next()
-		err := x.Store.Reserve(ctx, id, r)
-		if err == nil {
-			return x.till.enter(id, r), nil
-		}
+		leave, err := x.reserveNow(ctx, id, r)
 		over, reached := errors.AsType[*BudgetError](err)
-		if !reached && ctx.Err() != nil {
-			x.settle(ctx, id, r.Action, llm.Usage{}) // it may be stored all the same
+		if !reached || !over.Passing() {
+			return leave, err
 		}
-		if !reached || !x.till.mayFree(id, over.Overdraft) {
+		switch {
+		case x.till.busy(id, over.Overdraft):
+			late, waited = nil, false
+		case waited:
 			return nil, err
+		case late == nil:
+			late = time.After(quiet)
 		}
 		select {
 		case <-freed:
+		case <-late:
+			waited = true
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// reserveNow is reserve without waiting.
+func (x *Executor) reserveNow(ctx context.Context, id ID, r Reservation) (leave func(), err error) {
+	if err := x.Store.Reserve(ctx, id, r); err != nil {
+		if ctx.Err() != nil && !errors.Is(err, ErrBudget) {
+			x.settle(ctx, id, r.Action, llm.Usage{}) // it may be stored all the same
+		}
+		return nil, err
+	}
+	return x.till.enter(id, r), nil
 }
 
 // settle counts what a call has cost whose outcome no event tells of. Like an

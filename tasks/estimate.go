@@ -143,11 +143,11 @@ func (x *Executor) weigh(ctx context.Context, v *View, out *planner.Reply) error
 		Action: "plan", Day: b.day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(), Budgets: b.Budgets,
 		Most: llm.Usage{Input: int(e.Tokens), Cost: e.Cost},
 	})
-	out.Confirm = errors.Is(err, ErrBudget)
-	if err != nil && !out.Confirm {
-		return err
+	if over, reached := errors.AsType[*BudgetError](err); reached {
+		out.Confirm = !over.Passing() // what is only set aside comes free again
+		return nil
 	}
-	return nil
+	return err
 }
 
 // estimatedFrom is how many sub-tasks a plan has whose estimate is on the board.

@@ -21,11 +21,13 @@ func (x *Executor) afford(ctx context.Context, v *View, a planner.Action, scene 
 	}
 	if a.Role != llm.RoleAnswer {
 		r.Hold = x.kept(model)
-		leave, err = x.reserve(ctx, v.ID, r)
-		if r.Hold != nil && a.Role == llm.RolePlan && errors.Is(err, ErrBudget) {
+		if r.Hold != nil && a.Role == llm.RolePlan {
+			if leave, err = x.reserveNow(ctx, v.ID, r); !errors.Is(err, ErrBudget) {
+				return request, r, leave, err
+			}
 			r.Hold = nil // it may be answered at once
-			leave, err = x.reserve(ctx, v.ID, r)
 		}
+		leave, err = x.reserve(ctx, v.ID, r)
 		return request, r, leave, err
 	}
 	r.Closing = true
@@ -88,7 +90,7 @@ func (x *Executor) overdrawn(ctx context.Context, v *View, a planner.Action, r R
 	}
 	return x.append(ctx, v.ID, planner.Event{
 		Type: planner.Broke, Action: a.ID, Overdraft: &over,
-		Problem: &planner.Problem{Code: planner.WhyBudget, Reason: (&BudgetError{over}).Error()},
+		Problem: &planner.Problem{Code: planner.WhyBudget, Reason: (&BudgetError{Overdraft: over}).Error()},
 	})
 }
 

@@ -15,6 +15,7 @@ type limit struct {
 	amount int64
 	extra  int64 // by how much it was extended
 	used   int64 // spent and reserved
+	aside  int64 // of it what is reserved, but for this task's closing answer
 	wanted int64
 }
 
@@ -37,7 +38,7 @@ func (s *Stage) room(id tasks.ID, account Account, h Held, keep *Held, b tasks.B
 		// What wants nothing of a budget does not wait for it: a model without a
 		// price costs no money that could be counted.
 		if l.amount > 0 && l.wanted > 0 && l.used+l.wanted > l.amount+l.extra {
-			return &tasks.BudgetError{Overdraft: l.overdraft()}
+			return &tasks.BudgetError{Overdraft: l.overdraft(), Aside: l.aside}
 		}
 	}
 	return nil
@@ -50,10 +51,15 @@ func (s *Stage) limits(id tasks.ID, account Account, h Held, b tasks.Budgets) ([
 	if err != nil {
 		return nil, err
 	}
-	own := account.Spent.plus(account.reserved())
+	var kept Amount // that nobody but this task's closing answer can set free
+	if account.keeps() {
+		kept = amount(account.Kept.Most)
+	}
+	reserved := account.reserved()
+	own, aside := account.Spent.plus(reserved), reserved.minus(kept)
 	list := []limit{
-		{key: tasks.BudgetTaskTokens, amount: b.TaskTokens, used: own.Tokens, extra: state.Extended[tasks.BudgetTaskTokens]},
-		{key: tasks.BudgetTaskUSD, amount: b.TaskUSD, used: own.Cost, extra: state.Extended[tasks.BudgetTaskUSD]},
+		{key: tasks.BudgetTaskTokens, amount: b.TaskTokens, used: own.Tokens, aside: aside.Tokens, extra: state.Extended[tasks.BudgetTaskTokens]},
+		{key: tasks.BudgetTaskUSD, amount: b.TaskUSD, used: own.Cost, aside: aside.Cost, extra: state.Extended[tasks.BudgetTaskUSD]},
 	}
 	for _, l := range []limit{
 		{key: tasks.BudgetUserDayUSD, amount: b.UserDayUSD, day: Sums{Day: h.Day, User: h.User}},
@@ -68,10 +74,13 @@ func (s *Stage) limits(id tasks.ID, account Account, h Held, b tasks.Budgets) ([
 		if err != nil {
 			return nil, err
 		}
-		used := sum.Spent.plus(sum.Reserved)
-		l.used, l.extra = used.Cost, sum.Extra.Cost
+		used, aside := sum.Spent.plus(sum.Reserved), sum.Reserved
+		if account.keeps() && l.day.counts(*account.Kept) {
+			aside = aside.minus(kept)
+		}
+		l.used, l.aside, l.extra = used.Cost, aside.Cost, sum.Extra.Cost
 		if tasks.InTokens(l.key) {
-			l.used, l.extra = used.Tokens, sum.Extra.Tokens
+			l.used, l.aside, l.extra = used.Tokens, aside.Tokens, sum.Extra.Tokens
 		}
 		list = append(list, l)
 	}
