@@ -144,14 +144,6 @@ func (p *payment) counts(id ID, over planner.Overdraft) bool {
 	return p.Day == over.Day
 }
 
-// amountOf is what a usage takes of a budget.
-func amountOf(budget string, u llm.Usage) int64 {
-	if InTokens(budget) {
-		return u.Tokens()
-	}
-	return u.Cost
-}
-
 // reservation is what a request takes of the budgets, under the name of an
 // action.
 func (x *Executor) reservation(v *View, action string, r llm.Request) Reservation {
