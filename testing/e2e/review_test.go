@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"legwork/fakes/slackfake"
 	"legwork/fakes/telegramfake"
 )
 
@@ -40,6 +42,63 @@ func TestReviewInTelegram(t *testing.T) {
 	if n := b.count(chat, "Please look at this"); n > 0 {
 		t.Errorf("%d cards are open", n)
 	}
+}
+
+// longDraft is a draft that is too long for a card, as it stands in JSON.
+const longDraft = `# Boats\n\n<b>[Two](https://boats.example)</b> & three\n` // and much more
+
+// TestLongReviewInTelegram: a long draft begins in the card, as text, and is whole
+// in a file, as text.
+func TestLongReviewInTelegram(t *testing.T) {
+	t.Parallel()
+	b := newTown(t, scene{plot: shopping(orders{words: map[string]string{"DRAFT": longDraft + strings.Repeat("plank ", 800) + "and a nail"}}, "lookup")})
+	b.opens()
+	chat := b.bob.ID
+	b.Say(chat, b.bob, "q1: "+draft)
+	card := b.offers(chat, "Approve", "draft\n\n# Boats\n\n<b>[Two](https://boats.example)</b> & three\nplank plank", "Not shown in full: draft.")
+	if utf8.RuneCountInString(card.Text) > 4096 || strings.Contains(card.Text, "a nail") {
+		t.Errorf("the card is %q", card.Text)
+	}
+	for _, e := range card.Entities {
+		if e.Type == "text_link" {
+			t.Errorf("the card has the link %+v", e)
+		}
+	}
+	file := b.meets(chat, "the file", func(m telegramfake.Message) bool { return m.File != nil })
+	if got := string(file.File.Content); !strings.HasPrefix(got, "draft\n    # Boats\n\n    <b>[Two](https://boats.example)</b> & three\n    plank ") || !strings.HasSuffix(got, "and a nail\n") || !strings.Contains(card.Text, file.File.Name) {
+		t.Errorf("the file %s has %.300q", file.File.Name, got)
+	}
+	b.taps(b.bob, chat, card.ID, "Approve")
+	b.sees(chat, "[q1]")
+}
+
+// TestLongReviewInSlack: the same in a thread, and where the app may write no
+// files all of it is in the card.
+func TestLongReviewInSlack(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, room{plot: shopping(orders{words: map[string]string{"DRAFT": longDraft + strings.Repeat("plank ", 800) + "and a nail"}}, "lookup")})
+	o.opens()
+	thread := o.asks(general, ben, "q1: "+draft)
+	card := o.offers(thread, "Approve", "**`draft`**", "> \\# Boats", "> <b>[Two\\](https://boats.example)</b> & three", "Not shown in full: `draft`.")
+	file := o.meets(thread, "the file", func(m slackfake.Message) bool { return len(m.Files) > 0 })
+	if got := string(file.Files[0].Content); !strings.HasSuffix(got, "and a nail\n") || strings.Contains(o.Shown(card), "a nail") || !strings.Contains(o.Shown(card), file.Files[0].Name) {
+		t.Errorf("the file %s has %.300q, the card is %q", file.Files[0].Name, got, o.Shown(card))
+	}
+	o.taps(card, "Approve", ben)
+	o.answers(thread, "[q1]")
+
+	o.GrantFiles(false)
+	thread = o.asks(general, ben, "q2: "+draft)
+	card = o.offers(thread, "Approve")
+	whole := ""
+	for _, m := range o.said(thread) {
+		whole += o.Shown(m)
+	}
+	if n := strings.Count(whole, "plank"); n != 800 || !strings.Contains(whole, "and a nail") {
+		t.Errorf("without files the chat shows %d planks: %.500q", n, whole)
+	}
+	o.taps(card, "Ask for changes", ben)
+	o.answers(thread, "[q2]")
 }
 
 // TestReviewInTerminal: words are what is to be changed, a number approves, and
