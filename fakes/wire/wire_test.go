@@ -28,7 +28,11 @@ func TestDrain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	address := strings.TrimPrefix(s.URL, "http://")
 	for round := range 20 {
 		for range 10 {
