@@ -182,7 +182,7 @@ func TestReviewCardIsInert(t *testing.T) {
 		if item := strings.ReplaceAll(hostile, "\n", " "); len(item) < 80 {
 			inert(t, cardOf(t, "en", false, values{"draft": []string{item, "another"}}), item)
 		}
-		if !strings.Contains(hostile, "`") {
+		if len(hostile) < 79 && !strings.Contains(hostile, "`") { // a longer key has its value below it
 			card := cardOf(t, "en", false, values{hostile: 1})
 			if got, want := unescapedHTML(foreign(card, "code")), strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(hostile); !strings.Contains(squeezed(got), squeezed(want)) {
 				t.Errorf("a key %q is shown as %q", hostile, got)
