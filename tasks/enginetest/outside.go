@@ -39,7 +39,7 @@ func testReview(t *testing.T, k *Kit) {
 		t.Fatal(err)
 	}
 	q := k.Platform.Posts(bot.KindQuestion)[0]
-	if !strings.Contains(q.Text, `"draft": "so"`) || len(q.Buttons) != 2 || len(q.Buttons[1].Data) > 64 {
+	if !strings.Contains(q.Text, "**`draft`**\n\n> so\n") || len(q.Buttons) != 2 || len(q.Buttons[1].Data) > 64 {
 		t.Fatalf("question = %+v", q.Draft)
 	}
 	if n := len(k.Model.Requests("")); n != 2 {
