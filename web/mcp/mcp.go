@@ -45,7 +45,7 @@ func New(c Config) http.Handler {
 	h.protocol = sync.OnceValue(func() http.Handler {
 		d := definitions()
 		s := server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false),
-			server.WithInstructions(d.Instructions))
+			server.WithInstructions(d.Instructions), server.WithToolFilter(usable))
 		(&desk{
 			Service: c.Service, log: c.Log, stop: c.Stop, server: s, calls: &h.calls, refused: c.Refused,
 		}).add(d)
@@ -79,6 +79,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body = lean(body)
+	if bytes.HasPrefix(body, []byte("[")) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Batches are not taken; send each request by itself."}}`)
+		return
+	}
 	sent := requestOf(r, body)
 	if around := len(body) - len(sent.arguments); around > maxAround {
 		http.Error(w, fmt.Sprintf("The request has %d bytes besides the arguments of a tool; %d are allowed.", around, maxAround), http.StatusRequestEntityTooLarge)

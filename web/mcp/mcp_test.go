@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -93,6 +94,24 @@ func TestToolsAreDescribed(t *testing.T) {
 	kinds := slices.Sorted(slices.Values(tools["add_message"].InputSchema.Properties["type"].Enum))
 	if want := slices.Sorted(slices.Values(contexts.Addable())); !slices.Equal(kinds, want) {
 		t.Errorf("add_message offers the types %v, want %v", kinds, want)
+	}
+}
+
+// TestToolsOfARole: a role is offered what it may use, and a call of anything else
+// says why it may not.
+func TestToolsOfARole(t *testing.T) {
+	h := newHouse(t)
+	want := []string{"get_context", "get_state", "get_task", "list_tasks"}
+	if got := slices.Sorted(maps.Keys(h.tools("viewer"))); !slices.Equal(got, want) {
+		t.Errorf("a viewer is offered %v, want %v", got, want)
+	}
+	for _, role := range []string{"agent", "operator", "admin"} {
+		if got := len(h.tools(role)); got != 9 {
+			t.Errorf("the role %s is offered %d tools, want 9", role, got)
+		}
+	}
+	if r := h.call("viewer", "start_task", map[string]any{"goal": "x"}); !strings.Contains(r.refused, "role") {
+		t.Errorf("a viewer that starts a task reads %q", r.refused)
 	}
 }
 
@@ -198,6 +217,7 @@ func TestRequestsThatAreNoCalls(t *testing.T) {
 		{"much space", http.MethodPost, strings.Repeat(" ", 500<<10) + `{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + strings.Repeat("\n", 400<<10), nil, 200, "start_task"},
 		{"a long goal", http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_task","arguments":{"run":false,"goal":"` + strings.Repeat("x", 200<<10) + `"}}}`, nil, 200, `"state":"working"`},
 		{"initialize", http.MethodPost, initialize, nil, 200, `"version":"1.2.3"`},
+		{"a batch", http.MethodPost, ` [{"jsonrpc":"2.0","id":1,"method":"tools/list"}]`, nil, 400, "send each request by itself"},
 		{"a foreign session", http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, map[string]string{"Mcp-Session-Id": "somebody's"}, 200, "start_task"},
 	}
 	for _, test := range tests {
