@@ -93,30 +93,50 @@ func (s *Service) Approvals(ctx context.Context, p Principal, q ApprovalQuery) (
 	if q.After != "" && !named {
 		return nil, "", &InvalidError{"cursor", "is none that a list gave"}
 	}
+	page := &approvalPage{list: []Approval{}, most: limit}
 	if q.Task == "" {
-		list, err = s.allApprovals(ctx, p, last, after, limit+1)
+		err = s.allApprovals(ctx, p, last, after, page)
 	} else if t, missing := s.may(ctx, p, OpApprovals, q.Task); missing != nil {
 		err = missing
 	} else if named && last != q.Task {
 		err = &InvalidError{"cursor", "is of another task"}
 	} else {
-		list, err = s.approvals(ctx, t, after, limit+1)
+		err = s.approvals(ctx, t, after, page)
 	}
-	if len(list) > limit {
-		list, next = list[:limit], list[limit-1].ID
+	if page.more {
+		next = page.list[len(page.list)-1].ID
 	}
-	return list, next, err
+	return page.list, next, err
 }
 
-// allApprovals lists what tasks wait for, from a question of one of them on.
-func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, after tasks.Ask, most int) ([]Approval, error) {
-	list := []Approval{}
+// approvalPage is a page while it is filled: it ends after so many approvals, or
+// when their texts have more than maxPage bytes.
+type approvalPage struct {
+	list  []Approval
+	most  int
+	bytes int
+	more  bool // there is one that has no place
+}
+
+// full reports that there is no place for another one.
+func (p *approvalPage) full() bool { return len(p.list) == p.most || p.bytes > maxPage }
+
+func (p *approvalPage) add(a Approval) {
+	p.list = append(p.list, a)
+	p.bytes += len(a.Text) + len(a.Details) + len(a.Goal)
+	for _, call := range a.Calls {
+		p.bytes += len(call.Arguments) + len(call.Shown)
+	}
+}
+
+// allApprovals fills a page with what tasks wait for, from a question of one of
+// them on.
+func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, after tasks.Ask, page *approvalPage) error {
 	add := func(t seen, after tasks.Ask) error {
-		found, err := s.approvals(ctx, t, after, most-len(list))
+		err := s.approvals(ctx, t, after, page)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, tasks.ErrDamaged) {
 			return nil // it was deleted meanwhile, or is of no use
 		}
-		list = append(list, found...)
 		return err
 	}
 	if last != "" {
@@ -125,36 +145,32 @@ func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, 
 			err = add(t, after)
 		}
 		if err != nil && !errors.Is(err, ErrNotFound) {
-			return nil, err
+			return err
 		}
 	}
-	q := tasks.TaskQuery{Waits: true, Rooms: p.rooms(""), Before: last, Limit: most}
-	for more := true; more; {
+	q := tasks.TaskQuery{Waits: true, Rooms: p.rooms(""), Before: last, Limit: page.most + 1}
+	for more := true; more && !page.more; {
 		var rows []tasks.Row
 		var err error
 		if rows, more, err = s.Store.Tasks(ctx, q); err != nil {
-			return nil, fmt.Errorf("listing tasks: %w", err)
+			return fmt.Errorf("listing tasks: %w", err)
 		}
 		for _, row := range rows {
-			if len(list) == most {
-				return list, nil
-			}
-			if err := add(seen{row.Task, row}, tasks.Ask{}); err != nil {
-				return nil, err
+			if err := add(seen{row.Task, row}, tasks.Ask{}); err != nil || page.more {
+				return err
 			}
 			q.Before = row.Task
 		}
 		more = more && len(rows) > 0
 	}
-	return list, nil
+	return nil
 }
 
-// approvals lists what a task waits for, after one of its questions and no more
-// than so many.
-func (s *Service) approvals(ctx context.Context, t seen, after tasks.Ask, most int) ([]Approval, error) {
+// approvals adds to a page what a task waits for, after one of its questions.
+func (s *Service) approvals(ctx context.Context, t seen, after tasks.Ask, page *approvalPage) error {
 	state, err := s.state(ctx, t.id)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	open := map[tasks.Ask]planner.Action{}
 	for _, a := range planner.Todo(state) {
@@ -164,19 +180,19 @@ func (s *Service) approvals(ctx context.Context, t seen, after tasks.Ask, most i
 	}
 	j := journal{store: s.Store, id: t.id}
 	tell := telling{t.id, state, j.read(ctx)}
-	var list []Approval
 	for _, ask := range slices.SortedFunc(maps.Keys(open), inOrder) {
-		if len(list) == most {
+		if page.full() {
+			page.more = true
 			break
 		}
 		found, err := tell.asked(open[ask])
 		if err = cmp.Or(j.err, err); err != nil {
-			return nil, err
+			return err
 		}
 		found.Goal, found.Chat, found.AskedFor = t.row.Goal, t.row.Chat.Key(), t.row.From.Key()
-		list = append(list, found)
+		page.add(found)
 	}
-	return list, nil
+	return nil
 }
 
 // inOrder is the order in which a task asks.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -298,87 +297,4 @@ func TestRetry(t *testing.T) {
 	if posts := w.kit.Platform.Posts(bot.KindAnswer); len(posts) != 2 {
 		t.Errorf("%d answers are in the chat, want 2", len(posts))
 	}
-}
-
-// TestPagesOfApprovals: pages go on behind the last of the one before, within a task
-// and from task to task, whatever was decided meanwhile.
-func TestPagesOfApprovals(t *testing.T) {
-	w := newWorld(t, func(k *enginetest.Kit) {
-		books(1)(k)
-		answer := k.Model.Answer
-		k.Model.Answer = func(ctx context.Context, r llm.Request, delta func(llm.Delta)) (llm.Reply, error) {
-			if r.Role == llm.RolePlan {
-				return llm.Reply{Text: `{"plan":[{"name":"book","description":"one","after":[]},{"name":"book","description":"two","after":[]},{"name":"book","description":"three","after":[]}]}`}, nil
-			}
-			return answer(ctx, r, delta)
-		}
-	})
-	var want []string // newest task first
-	for range 3 {
-		id := w.shares().ID
-		if _, err := w.Merge(t.Context(), agent, id, nil, values{planner.KeyStatus: raw(`"` + planner.NeedsHumanReview + `"`)}); err != nil {
-			t.Fatal(err)
-		}
-		want = append([]string{w.asked(id, "").ID}, want...)
-	}
-	task := w.starts(agent, contexts.NewTask{Goal: "book thrice"}).ID
-	var three []contexts.Approval
-	w.until(task, "three calls are asked about", func(planner.State) bool {
-		three = w.page(contexts.ApprovalQuery{Task: task})
-		return len(three) == 3
-	})
-	for i := range three {
-		want = append([]string{three[2-i].ID}, want...)
-	}
-	for size := 1; size <= len(want)+1; size++ {
-		var got []string
-		q := contexts.ApprovalQuery{Limit: size}
-		for more := true; more; more = q.After != "" {
-			list, next, err := w.Approvals(t.Context(), operator, q)
-			if err != nil || len(list) > size {
-				t.Fatalf("a page of %d: got %d, %v", size, len(list), err)
-			}
-			for _, a := range list {
-				got = append(got, a.ID)
-			}
-			q.After = next
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("pages of %d: got %q, want %q", size, got, want)
-		}
-	}
-	list, next, err := w.Approvals(t.Context(), operator, contexts.ApprovalQuery{Task: task, Limit: 2})
-	if err != nil || len(list) != 2 || next != list[1].ID {
-		t.Fatalf("two of a task: got %+v, %q, %v", list, next, err)
-	}
-	if rest := w.page(contexts.ApprovalQuery{Task: task, After: next}); len(rest) != 1 || rest[0].ID != want[2] {
-		t.Errorf("the rest of a task: got %+v", rest)
-	}
-	for _, id := range []string{want[1], want[3]} {
-		if _, err := w.Decide(t.Context(), operator, id, contexts.Decision{}); err != nil {
-			t.Fatal(err)
-		}
-		if rest := w.page(contexts.ApprovalQuery{After: id}); len(rest) == 0 || rest[0].ID != want[slices.Index(want, id)+1] {
-			t.Errorf("after what was decided: got %+v", rest)
-		}
-	}
-	for _, q := range []contexts.ApprovalQuery{{After: "x"}, {Task: task, After: want[4]}} {
-		_, _, err := w.Approvals(t.Context(), operator, q)
-		wrong(t, "the cursor "+q.After, err, "cursor")
-	}
-	_, _, err = w.Approvals(t.Context(), operator, contexts.ApprovalQuery{Limit: 201})
-	wrong(t, "a page too long", err, "limit")
-	if list, _, err := w.Approvals(t.Context(), stranger, contexts.ApprovalQuery{After: want[3]}); err != nil || len(list) != 0 {
-		t.Errorf("a stranger with another's cursor: got %+v, %v", list, err)
-	}
-}
-
-// page lists approvals that must be listed.
-func (w *world) page(q contexts.ApprovalQuery) []contexts.Approval {
-	w.t.Helper()
-	list, _, err := w.Approvals(w.ctx(), operator, q)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return list
 }
