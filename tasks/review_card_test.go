@@ -130,6 +130,7 @@ func TestReviewCardIsWhole(t *testing.T) {
 		"many keys":          {many, 2000},
 		"a long list":        {values{"draft": strings.Fields(lines(3000))}, 3000},
 		"something nested":   {values{"draft": values{"text": strings.Fields(lines(3000))}}, 3000},
+		"a long member":      {values{"draft": values{"number": 1, "text": lines(6000)}}, 6000},
 		"one very long word": {values{"draft": strings.ReplaceAll(lines(6000), "\n", "")}, 6000},
 	} {
 		for _, files := range []bool{false, true} {
@@ -165,6 +166,16 @@ func plainOf(text string) string {
 	return strings.ReplaceAll(b.String(), "\n", "")
 }
 
+// TestReviewOfAnObject: texts of an object are read as texts, each under its name;
+// an object of short things stays one.
+func TestReviewOfAnObject(t *testing.T) {
+	card := cardOf(t, "en", false, values{"draft": values{"text": "# Rooms\n\nTwo.", "number": 2}, "size": values{"width": 3, "unit": "m"}})
+	want := "**`draft › number`**: 2\n\n**`draft › text`**\n\n> \\# Rooms\n>\n> Two\\.\n\n**`size`**\n\n```json\n{\n  \"unit\": \"m\",\n  \"width\": 3\n}\n```"
+	if !strings.Contains(card.Text, want) {
+		t.Errorf("the card is\n%s\nwant in it\n%s", card.Text, want)
+	}
+}
+
 // TestReviewCardIsInert: whatever a state holds is shown as it is written, within
 // a quotation or as code.
 func TestReviewCardIsInert(t *testing.T) {
@@ -179,6 +190,7 @@ func TestReviewCardIsInert(t *testing.T) {
 		for _, text := range []string{hostile, "first\n" + hostile} {
 			inert(t, cardOf(t, "en", false, values{"draft": text}), hostile)
 		}
+		inert(t, cardOf(t, "en", false, values{"draft": values{"number": 1, "text": "first\n" + hostile}}), hostile)
 		if item := strings.ReplaceAll(hostile, "\n", " "); len(item) < 80 {
 			inert(t, cardOf(t, "en", false, values{"draft": []string{item, "another"}}), item)
 		}
@@ -244,7 +256,7 @@ func squeezed(s string) string {
 // file.
 func TestReviewCardShowsWhatHides(t *testing.T) {
 	const hidden = "a\u202eb\u200bc\x1bd\u2066e"
-	for _, shape := range []any{hidden, []string{hidden}, values{"x": hidden}, hidden + strings.Repeat(" and more", 500)} {
+	for _, shape := range []any{hidden, []string{hidden}, values{"x": hidden}, values{hidden: "one\n" + hidden}, hidden + strings.Repeat(" and more", 500)} {
 		card := cardOf(t, "en", true, values{"key" + hidden: shape})
 		for _, text := range []string{card.Text, rendered(card)} {
 			if strings.ContainsAny(text, "\u202e\u200b\x1b\u2066") {

@@ -68,9 +68,29 @@ func stateToReview(v *View, seq int) []stateValue {
 	})
 	all := make([]stateValue, 0, len(keys))
 	for _, key := range keys {
-		all = append(all, readable(key, values[key]))
+		all = append(all, members(key, values[key])...)
 	}
 	return all
+}
+
+// members lays out an object that holds a text of several lines, which nobody could
+// read as JSON, by its names; every other value as it is.
+func members(key string, raw json.RawMessage) []stateValue {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil || len(object) > shownItems {
+		return []stateValue{readable(key, raw)}
+	}
+	lines := false
+	var list []stateValue
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		var text string
+		lines = lines || json.Unmarshal(object[name], &text) == nil && strings.ContainsAny(strings.TrimSpace(text), "\n")
+		list = append(list, readable(key+" › "+name, object[name]))
+	}
+	if !lines {
+		return []stateValue{readable(key, raw)}
+	}
+	return list
 }
 
 // readable lays a value out.
