@@ -97,6 +97,41 @@ func TestTooManyAtOnce(t *testing.T) {
 	}
 }
 
+// TestRefusedWhileSending: who is refused while more of the body is under way can
+// read the reply to its end: the connection is not reset at once.
+func TestRefusedWhileSending(t *testing.T) {
+	ops, text := key("ops", contexts.RoleAdmin)
+	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Webhooks: map[string]http.Handler{"/hook": echo(t)}})
+	for _, path := range []string{"/v1/tasks", "/hook"} {
+		err := refusal(at, path, text)
+		for try := 0; err != nil && try < 5; try++ { // the server waits half a second, in which a busy machine may not get here
+			err = refusal(at, path, text)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// refusal sends a body that is too long, all of it, and reads the reply.
+func refusal(at, path, token string) error {
+	c, err := net.Dial("tcp", at)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	const size = 3 << 19
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", path, token, size)
+	if _, err := io.WriteString(c, head+strings.Repeat("x", size)); err != nil {
+		return err
+	}
+	reply, err := io.ReadAll(c)
+	if err == nil && !strings.HasPrefix(string(reply), "HTTP/1.1 413 ") {
+		err = fmt.Errorf("got %q, want 413", reply)
+	}
+	return err
+}
+
 // TestBodies: they are read before anybody waits, and bounded.
 func TestBodies(t *testing.T) {
 	ops, text := key("ops", contexts.RoleAdmin)

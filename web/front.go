@@ -34,10 +34,6 @@ func (f front) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(telemetry.About(r.Context(), telemetry.Subject{Request: id}))
 	defer cancel()
 	w := &writer{ResponseWriter: to}
-	if r.ContentLength != 0 {
-		w.body = &body{ReadCloser: r.Body}
-		r.Body = w.body
-	}
 	if r.Method == http.MethodHead {
 		w.flushed = cancel // there is nothing more to come
 	}
@@ -54,6 +50,10 @@ func (f front) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	}
 	ctx, span := f.begin(ctx, r)
 	r = r.WithContext(ctx)
+	if r.ContentLength != 0 { // of the copy: by the other one the server knows that it must not reset the connection
+		w.body = &body{ReadCloser: r.Body}
+		r.Body = w.body
+	}
 	defer finish(span, r.Method, w)
 	defer f.note(w, r, id, begun)
 	defer f.guard(w, r, id)
