@@ -43,13 +43,12 @@ func New(c Config) http.Handler {
 	}
 	h := &handler{}
 	h.protocol = sync.OnceValue(func() http.Handler {
-		d := definitions()
-		s := server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false),
-			server.WithInstructions(d.Instructions), server.WithToolFilter(usable))
-		(&desk{
-			Service: c.Service, log: c.Log, stop: c.Stop, server: s, calls: &h.calls, refused: c.Refused,
-		}).add(d)
-		return server.NewStreamableHTTPServer(s, server.WithStateLess(true),
+		o := definitions()
+		d := &desk{Service: c.Service, log: c.Log, stop: c.Stop, calls: &h.calls, refused: c.Refused}
+		d.server = server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false),
+			server.WithInstructions(o.Instructions), server.WithToolFilter(d.usable))
+		d.add(o)
+		return server.NewStreamableHTTPServer(d.server, server.WithStateLess(true),
 			server.WithDisableLocalhostProtection(true),                    // package web looks at Host
 			server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))) // it tells which clients are gone
 	})

@@ -51,43 +51,37 @@ type desk struct {
 	server  *server.MCPServer
 	calls   *calls
 	refused func(ctx context.Context, p contexts.Principal, tool string)
+	works   map[string]work // by the names of tools
 }
 
 // work is what a tool does for a caller whose role allows it: its result is JSON.
-type work func(context.Context, contexts.Principal) ([]byte, error)
-
-// ops are what callers do by the tools.
-func ops() map[string]contexts.Op {
-	return map[string]contexts.Op{
-		"start_task": contexts.OpStart, "get_task": contexts.OpRead, "list_tasks": contexts.OpRead, "get_context": contexts.OpRead,
-		"add_message": contexts.OpAdd, "get_state": contexts.OpRead, "update_state": contexts.OpMerge,
-		"answer_task": contexts.OpAnswer, "cancel_task": contexts.OpCancel,
-	}
+type work struct {
+	op contexts.Op
+	do func(context.Context, contexts.Principal) ([]byte, error)
 }
 
 // usable leaves out of a list of tools those that the caller's role may never
 // use. Calls pass: answer refuses them, and says why.
-func usable(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
+func (d *desk) usable(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
 	if sent, _ := ctx.Value(requestKey{}).(request); sent.method != string(mcp.MethodToolsList) {
 		return tools
 	}
-	role, does := contexts.Caller(ctx).Role, ops()
-	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return role.May(does[t.Name]) == contexts.Never })
+	role := contexts.Caller(ctx).Role
+	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return role.May(d.works[t.Name].op) == contexts.Never })
 }
 
 func (d *desk) add(o offer) {
-	works := map[string]work{
-		"start_task":   doing(d.start),
-		"get_task":     doing(d.get),
-		"list_tasks":   doing(d.list),
-		"get_context":  doing(d.context),
-		"add_message":  doing(d.message),
-		"get_state":    doing(d.shared),
-		"update_state": doing(d.merge),
-		"answer_task":  doing(d.hand),
-		"cancel_task":  doing(d.cancel),
+	d.works = map[string]work{
+		"start_task":   doing(contexts.OpStart, d.start),
+		"get_task":     doing(contexts.OpRead, d.get),
+		"list_tasks":   doing(contexts.OpRead, d.list),
+		"get_context":  doing(contexts.OpRead, d.context),
+		"add_message":  doing(contexts.OpAdd, d.message),
+		"get_state":    doing(contexts.OpRead, d.shared),
+		"update_state": doing(contexts.OpMerge, d.merge),
+		"answer_task":  doing(contexts.OpAnswer, d.hand),
+		"cancel_task":  doing(contexts.OpCancel, d.cancel),
 	}
-	does := ops()
 	for _, def := range o.Tools {
 		takes, err := newArguments(def.Name, def.Input)
 		if err != nil {
@@ -96,14 +90,14 @@ func (d *desk) add(o offer) {
 		d.server.AddTool(mcp.Tool{
 			Name: def.Name, Title: def.Title, Description: def.Description, Annotations: def.Annotations,
 			RawInputSchema: def.Input, RawOutputSchema: o.Outputs[def.Output],
-		}, d.answer(takes, does[def.Name], works[def.Name]))
+		}, d.answer(takes, d.works[def.Name]))
 	}
 }
 
 // answer serves a tool. What do returns is the result, as structured content and
 // as text for clients that know no other; an error is a result that tells a model
 // what to do.
-func (d *desk) answer(takes arguments, op contexts.Op, do work) server.ToolHandlerFunc {
+func (d *desk) answer(takes arguments, its work) server.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
 		p := contexts.Caller(ctx)
 		defer func() {
@@ -120,12 +114,12 @@ func (d *desk) answer(takes arguments, op contexts.Op, do work) server.ToolHandl
 			ctx = context.WithValue(ctx, progressKey{}, r.Params.Meta.ProgressToken)
 		}
 		var text []byte
-		err := p.Allowed(op) // before anything else: whoever may not do it costs little
+		err := p.Allowed(its.op) // before anything else: whoever may not do it costs little
 		if err == nil {
 			err = takes.check(r.Params.Arguments)
 		}
 		if err == nil {
-			text, err = do(ctx, p)
+			text, err = its.do(ctx, p)
 		}
 		if err != nil {
 			return mcp.NewToolResultError(d.explain(ctx, p, r.Params.Name, err)), nil
@@ -135,8 +129,8 @@ func (d *desk) answer(takes arguments, op contexts.Op, do work) server.ToolHandl
 }
 
 // doing is the work of a tool whose arguments, already checked, are an In.
-func doing[In, Out any](do func(context.Context, contexts.Principal, In) (Out, error)) work {
-	return func(ctx context.Context, p contexts.Principal) ([]byte, error) {
+func doing[In, Out any](op contexts.Op, do func(context.Context, contexts.Principal, In) (Out, error)) work {
+	return work{op, func(ctx context.Context, p contexts.Principal) ([]byte, error) {
 		var in In
 		if sent, _ := ctx.Value(requestKey{}).(request); len(sent.arguments) > 0 {
 			if odd := plainjson.Oddity(sent.arguments); odd != "" {
@@ -151,7 +145,7 @@ func doing[In, Out any](do func(context.Context, contexts.Principal, In) (Out, e
 			return nil, err
 		}
 		return encoded(out)
-	}
+	}}
 }
 
 // encoded is JSON for models, with the letters of HTML as they are.
