@@ -171,8 +171,16 @@ func (s watched) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) 
 	if err != nil {
 		return err
 	}
-	asked, _ := s.Event(ctx, id, state.Review) // none: a zero one
-	opened, _ := s.Event(ctx, id, 1)
+	var asked planner.Event
+	if state.Review > 0 { // not read in time, when the action was cancelled or the store closed: then it does not begin
+		if asked, err = s.Event(ctx, id, state.Review); err != nil {
+			return err
+		}
+	}
+	opened, err := s.Event(ctx, id, 1)
+	if err != nil {
+		return err
+	}
 	s.w.mu.Lock()
 	at, again := s.w.seen[string(id)+r.Action]
 	if !again {
@@ -182,9 +190,7 @@ func (s watched) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) 
 	if state.Review > 0 && !again && !asked.At.Equal(at) {
 		s.w.late = append(s.w.late, r.Action+" in a review")
 	}
-	if opened.Opening != nil {
-		s.w.begun[opened.Opening.Goal] = at
-	}
+	s.w.begun[opened.Opening.Goal] = at
 	s.w.mu.Unlock()
 	return s.Store.Reserve(ctx, id, r)
 }
