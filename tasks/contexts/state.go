@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"legwork/clip"
 	"legwork/plainjson"
 	"legwork/planner"
 	"legwork/tasks"
@@ -215,7 +216,7 @@ func unmerged(p Principal, s planner.State, values map[string]json.RawMessage) e
 	case s.Review > 0 && p.Role == RoleAgent:
 		return fmt.Errorf("%w: a person reviews the shared state; until they have decided, agents can add keys, as far as there is room, but change none, %q included", ErrConflict, planner.KeyStatus)
 	case p.Role == RoleAgent && planner.IsVerdict(values):
-		return fmt.Errorf("%w: that the key %q is %s says how a person's review ended; set it to %s to ask for one", ErrForbidden, planner.KeyStatus, status, planner.NeedsHumanReview)
+		return fmt.Errorf("%w: that the key %q is %s says how a person's review ended; set it to %s to ask for one", ErrForbidden, planner.KeyStatus, clip.Line(string(values[planner.KeyStatus]), 60), planner.NeedsHumanReview)
 	case asks && s.Limits.Reviews > 0 && s.Reviews >= s.Limits.Reviews:
 		return fmt.Errorf("%w: people were asked to review it %d times, which is the most", ErrConflict, s.Reviews)
 	}
