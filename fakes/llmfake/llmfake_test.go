@@ -34,8 +34,8 @@ func start(t *testing.T, o llmfake.Options) *llmfake.Server {
 	return s
 }
 
-// post sends a body and returns the status and all that could be read.
-func post(t *testing.T, s *llmfake.Server, body string) (*http.Response, string, error) {
+// send sends a body; the reply is to be read.
+func send(t *testing.T, s *llmfake.Server, body string) (*http.Response, error) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/chat/completions", strings.NewReader(body))
 	if err != nil {
@@ -43,7 +43,13 @@ func post(t *testing.T, s *llmfake.Server, body string) (*http.Response, string,
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer sk-test")
-	response, err := http.DefaultClient.Do(request)
+	return http.DefaultClient.Do(request)
+}
+
+// post sends a body and returns the status and all that could be read.
+func post(t *testing.T, s *llmfake.Server, body string) (*http.Response, string, error) {
+	t.Helper()
+	response, err := send(t, s, body)
 	if err != nil {
 		return nil, "", err
 	}
@@ -298,6 +304,29 @@ func TestPace(t *testing.T) {
 	}
 	if took := time.Since(began); took < 60*time.Millisecond {
 		t.Errorf("20 ms and 40 tokens of 1 ms took %v, want at least 60ms", took)
+	}
+}
+
+// TestHold: all tokens but the last come before the stream is let go.
+func TestHold(t *testing.T) {
+	hold := make(chan struct{})
+	s := start(t, llmfake.Options{Respond: llmfake.Script(llmfake.Response{Text: "one two three", Hold: hold})})
+	response, err := send(t, s, streamed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	first := make([]byte, 0, 4096)
+	for !strings.Contains(string(first), "two") {
+		n, err := response.Body.Read(first[len(first):cap(first)])
+		if first = first[:len(first)+n]; err != nil {
+			t.Fatalf("read %q, %v", first, err)
+		}
+	}
+	close(hold)
+	rest, err := io.ReadAll(response.Body)
+	if err != nil || strings.Contains(string(first), "three") || !strings.Contains(string(rest), "three") || !strings.Contains(string(rest), "[DONE]") {
+		t.Errorf("before it was let go: %q; after it: %q, %v", first, rest, err)
 	}
 }
 

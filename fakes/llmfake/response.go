@@ -16,6 +16,8 @@ type Response struct {
 	// token of a stream. They are kept on average, however coarse the timer is.
 	First    time.Duration `json:"-"`
 	PerToken time.Duration `json:"-"`
+	// Hold holds a stream before its last token until it is closed; nil: nothing does.
+	Hold <-chan struct{} `json:"-"`
 	// Token is the length of a streamed token in characters; 0: a word.
 	Token int `json:"-"`
 	// Split flushes a stream after each so many bytes, in the middle of lines

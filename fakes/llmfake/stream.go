@@ -38,6 +38,13 @@ func (r *reply) pieces(ctx context.Context) (broken bool, err error) {
 			if err := wait(ctx, time.After(time.Until(due))); err != nil {
 				return false, err
 			}
+			if e.last && r.Hold != nil {
+				select {
+				case <-r.Hold:
+				case <-ctx.Done():
+					return false, ctx.Err()
+				}
+			}
 		}
 		text, err := json.Marshal(e.chunk)
 		if err != nil {
@@ -57,6 +64,7 @@ func (r *reply) pieces(ctx context.Context) (broken bool, err error) {
 type event struct {
 	chunk map[string]any
 	token bool // it takes the time of a token
+	last  bool // of the tokens
 }
 
 func (r *reply) script() []event {
@@ -78,6 +86,7 @@ func (r *reply) script() []event {
 			say(map[string]any{"tool_calls": []any{map[string]any{"index": i, "function": map[string]any{"arguments": piece}}}})
 		}
 	}
+	events[len(events)-1].last = true
 	events = append(events, event{chunk: r.chunk(map[string]any{}, r.finish())})
 	if r.request.Usage {
 		last := r.chunk(nil, nil)

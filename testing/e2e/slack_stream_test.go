@@ -50,16 +50,14 @@ func TestSlackBoard(t *testing.T) {
 func TestSlackPlainStream(t *testing.T) {
 	t.Parallel()
 	text := strings.TrimSpace(strings.Repeat("These are words that come one after the other. ", 8))
-	o := newOffice(t, room{plot: plot{wait: time.Minute, think: func(llmfake.Request) llmfake.Response {
-		response := llmfake.Say(text)
-		response.PerToken = 30 * time.Millisecond
-		return response
-	}}})
+	seen := make(chan struct{})
+	o := newOffice(t, room{plot: plot{wait: time.Minute, think: always(llmfake.Response{Text: text, Hold: seen})}})
 	o.opens()
 	thread := o.asks(general, ben, "first: tell me")
 	growing := o.meets(thread, "a part of the answer", func(m slackfake.Message) bool {
 		return m.Stream != nil && m.Stream.State == slackfake.StreamLive && strings.HasPrefix(m.Stream.Text, "These are words")
 	})
+	close(seen)
 	o.meets(thread, "the answer where it grew", func(m slackfake.Message) bool {
 		return m.TS == growing.TS && m.Stream == nil && strings.Contains(o.Shown(m), text)
 	})
