@@ -208,14 +208,15 @@ func (l *ledger) agreed(ctx context.Context, server string) page {
 	return p
 }
 
-// untold lists those of the changed tools of which nobody was told yet. Tools
-// that are held back because there are too many are in none of its lists.
+// untold lists those of the changed tools of which nobody was told yet, but for
+// those that were accepted after held was looked at. Tools that are held back
+// because there are too many are in none of its lists.
 func (l *ledger) untold(server string, held map[string]*client.Definition) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(held)) {
-		if e, known := l.pages[server][name]; known && e.Told != held[name].Hash {
+		if e, known := l.pages[server][name]; known && e.Told != held[name].Hash && e.Hash != held[name].Hash {
 			names = append(names, name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,8 +45,18 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 	changed := catalog(0)
 	changed.Tools["t0-1"].Hash = "other"
-	if v := l.judge(s, changed); len(v.held) != 1 || len(v.tools) != 999 {
+	v := l.judge(s, changed)
+	if len(v.held) != 1 || len(v.tools) != 999 {
 		t.Errorf("a changed tool: got %d tools and %d held back, want 999 and 1", len(v.tools), len(v.held))
+	}
+	if told := l.untold("s", v.held); !slices.Equal(told, []string{"t0-1"}) {
+		t.Errorf("to be told: got %q, want the changed tool", told)
+	}
+	if err := l.agree(t.Context(), "s", "t0-1", changed.Tools["t0-1"]); err != nil {
+		t.Fatal(err)
+	}
+	if told := l.untold("s", v.held); len(told) > 0 {
+		t.Errorf("to be told after the yes: got %q, want none, also for who looked before it", told)
 	}
 }
 
