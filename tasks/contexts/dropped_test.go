@@ -8,6 +8,7 @@ import (
 
 	"legwork/planner"
 	"legwork/store/memory"
+	"legwork/tasks"
 	"legwork/tasks/contexts"
 )
 
@@ -56,6 +57,53 @@ func TestDropped(t *testing.T) {
 	refused(t, "a message", err, contexts.ErrConflict)
 	if ctx.Err() != nil {
 		t.Error("the task has ended for nobody")
+	}
+}
+
+// between is a store in which something happens after a state was read, once.
+type between struct {
+	*memory.Store
+	happens func()
+}
+
+func (s *between) State(ctx context.Context, id tasks.ID) (planner.State, error) {
+	state, err := s.Store.State(ctx, id)
+	if happens := s.happens; happens != nil {
+		s.happens = nil
+		happens()
+	}
+	return state, err
+}
+
+// TestFailsMeanwhile: a task that fails while it is looked at was not dropped, and
+// who follows it hears how it ended.
+func TestFailsMeanwhile(t *testing.T) {
+	store := &between{Store: memory.New(nil)}
+	s := replica(t, store)
+	task, _, err := s.Start(t.Context(), agent, contexts.NewTask{Goal: "x", External: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := []planner.Event{
+		{Type: planner.Expired, At: task.Created.AddDate(1, 0, 0)},
+		{Type: planner.Began, Slot: planner.SlotAnswer},
+		{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true},
+	}
+	store.happens = func() {
+		if err := store.Append(t.Context(), task.ID, 1, 0, ends...); err != nil {
+			t.Error(err)
+		}
+	}
+	var got []string
+	err = s.Follow(t.Context(), agent, task.ID, 1, nil, time.Minute, func(m contexts.Message) error {
+		got = append(got, string(m.Content))
+		return nil
+	}, quietly)
+	if err != nil || len(got) != len(ends) || !strings.Contains(got[0], "expired") || !strings.Contains(got[2], `"last":true`) {
+		t.Errorf("heard %q, %v, want how it ended", got, err)
+	}
+	if task, err := s.Get(t.Context(), agent, task.ID); err != nil || task.Reason != planner.WhyIdle {
+		t.Errorf("it reads %+v, %v", task, err)
 	}
 }
 

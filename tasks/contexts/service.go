@@ -93,7 +93,15 @@ func (s *Service) state(ctx context.Context, id tasks.ID) (planner.State, error)
 	if err != nil {
 		return state, told(id, err)
 	}
-	if row.Status == string(planner.Failed) && state.Outcome != planner.Failed { // the row may be one event ahead, no more
+	if row.Status != string(planner.Failed) || state.Outcome == planner.Failed {
+		return state, nil
+	}
+	// It may have failed since it was read: then its journal says how. The row is one
+	// event ahead of that at most.
+	if state, err = s.Store.State(ctx, id); err != nil {
+		return state, told(id, err)
+	}
+	if state.Outcome != planner.Failed {
 		state.Phase, state.Outcome, state.Why, state.Last = planner.PhaseOver, planner.Failed, planner.WhyDropped, row.Changed
 		state.Review, state.Budget = 0, ""
 	}
