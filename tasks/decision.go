@@ -77,7 +77,11 @@ func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
 		in.decidedHere(r, w.task, w.action)
 		return done, err
 	}
-	return true, in.answer(ctx, r, w.task.Task, w.action)
+	if err := in.answer(ctx, r, w.task.Task, w.action); err != nil {
+		return true, err
+	}
+	in.decidedHere(r, w.task, w.action)
+	return true, nil
 }
 
 // answer takes words for the answer to a model's question. Those that come too
@@ -97,6 +101,7 @@ func (in *Inbox) answer(ctx context.Context, r *routed, id ID, action string) er
 		Decision: &planner.Decision{Approve: true, Text: m.Text, Name: m.From.Name},
 	}
 	r.store = []Inbound{item}
+	r.reply = func(context.Context, []Receipt) said { return said{} } // the question's message says it
 	return nil
 }
 

@@ -81,20 +81,24 @@ func (in *Inbox) asksIn(ctx context.Context, n News, chat bot.Chat) bool {
 	return where.Room() == chat.Room()
 }
 
-// newsDraft is what an admin reads: with how to decide about what waits, for one
-// task of a program by a button that shows its question.
+// newsDraft is what an admin reads: with how to decide about what waits of
+// programs, for one task by a button that shows its question. What is asked in a
+// chat is decided there.
 func (in *Inbox) newsDraft(ctx context.Context, p bot.Platform, to bot.Chat, lang string, list []News) bot.Draft {
 	d := bot.Draft{Kind: bot.KindNotice, Text: in.newsText(lang, list)}
-	if !slices.ContainsFunc(list, News.waits) {
-		return d
-	}
-	if len(list) == 1 && !p.Limits().Passing {
-		if data := in.newsCard(ctx, list[0]); data != "" {
-			d.Buttons = []bot.Button{in.button(lang, "button.look", data)}
-			return d
+	card := ""
+	for _, n := range list {
+		if card == "" && n.waits() {
+			card = in.newsCard(ctx, n)
 		}
 	}
-	d.Text += "\n\n" + spelled(p, to, in.Texts.Text(lang, "alert.decide", nil))
+	switch {
+	case card == "":
+	case len(list) == 1 && !p.Limits().Passing:
+		d.Buttons = []bot.Button{in.button(lang, "button.look", card)}
+	default:
+		d.Text += "\n\n" + spelled(p, to, in.Texts.Text(lang, "alert.decide", nil))
+	}
 	return d
 }
 

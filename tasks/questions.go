@@ -145,6 +145,9 @@ func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action
 		d.Text += "\n\n" + p.x.Texts.Text(opening.Language, "question.how", deciding(opening))
 	}
 	for i, choice := range p.choices(v, a) {
+		if a.Place.Subtask == planner.AtPlan && i == choiceEdit && p.quiet {
+			continue // what people say about a program's plan is a question of their own
+		}
 		b := bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)}
 		if a.Place.Subtask == planner.AtPlan && i == choiceCancel {
 			b.Style = bot.StyleDanger // what is said where nobody is there

@@ -147,7 +147,7 @@ func (in *Inbox) decidedHere(r *routed, t liveTask, action string) {
 	m, before := r.message, r.reply
 	slot := t.state.Slot(action)
 	if t.Chat.Platform != PlatformAPI || !r.admin || !m.Chat.Private || before == nil ||
-		m.Press != "" && slot.Name != "" && (slot.Message == "" || slot.Message == m.ID) {
+		m.Press != "" && slot.Name != "" && (slot.Message == "" || slot.Message == m.ID) && !t.shows(m.Chat, action, m.ID) {
 		return
 	}
 	r.reply = func(ctx context.Context, receipts []Receipt) said {

@@ -1,0 +1,113 @@
+package tasks_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"legwork/bot"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+)
+
+// asking is a stage whose models ask a person once.
+func asking(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.stop()
+	s.model = &enginetest.Model{Answer: func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+		asked := slices.ContainsFunc(r.Messages, func(m llm.Message) bool { return len(m.ToolCalls) > 0 })
+		switch {
+		case r.Role == llm.RolePlan:
+			return llm.Reply{Text: `{"plan":[{"name":"book","description":"paint it"}]}`}, nil
+		case r.Role == llm.RoleWork && !asked:
+			return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c1", Name: planner.ToolAskPerson, Arguments: `{"question": "Which colour?", "choices": ["red", "blue"]}`}}}, nil
+		}
+		return llm.Reply{Text: "that is the answer"}, nil
+	}}
+	s.play()
+	return s
+}
+
+// TestWordsToAShownQuestion: who answers a model's question by words, where it is
+// shown to them, reads that they did, as who presses a button does.
+func TestWordsToAShownQuestion(t *testing.T) {
+	for _, words := range []bool{true, false} {
+		s := asking(t)
+		id := s.orders("paint it", false, bot.Chat{})
+		s.until(id, "it asks", func(state planner.State) bool { return state.Status() == "waiting" })
+		card := s.shown(label(t, s.alerts("alert.task_waiting", id).Draft, "Show"))
+		m := s.press("boss", private("boss"), label(t, card.Draft, "red"))
+		m.ID = card.ID
+		if words {
+			m = s.by("boss", private("boss"), "red")
+			m.ReplyTo = card.ID
+		}
+		got := s.send(m)
+		if want := s.text("question.answered", map[string]any{"Text": "red"}); got.words() != want {
+			t.Errorf("words %t: boss was answered %q, want %q", words, got.words(), want)
+		}
+		s.over(id)
+		if d := s.decisions(id); len(d) != 1 || d[0].Decision.Text != "red" || d[0].By != "phone:boss" {
+			t.Errorf("words %t: decisions = %+v", words, d)
+		}
+	}
+}
+
+// TestShownWhereTheChatIsGone: a decision about a card that an admin was shown is
+// confirmed there, also when the chat that the program named takes no messages.
+func TestShownWhereTheChatIsGone(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`})
+	s.phone.mu.Lock()
+	s.phone.refuse[room("hall").Key()] = true
+	s.phone.mu.Unlock()
+	id := s.orders("book a room", false, room("hall"))
+	s.until(id, "it was tried to ask", func(state planner.State) bool { return state.Status() == "waiting" && len(state.Slots) > 0 })
+	card := s.shown(label(t, s.alerts("alert.task_waiting", id).Draft, "Show"))
+	press := s.press("boss", private("boss"), label(t, card.Draft, "Allow once"))
+	press.ID = card.ID
+	if got := s.send(press).words(); !strings.Contains(got, "Allowed once by BOSS") {
+		t.Errorf("the press was answered %q", got)
+	}
+	if got := s.last(card.ID); !strings.Contains(got.Text, "Allowed once by BOSS") || len(got.Buttons) > 0 {
+		t.Errorf("the card became %+v", got)
+	}
+	s.over(id)
+}
+
+// TestPlanOfAProgram: what people say about a program's plan would be questions of
+// their own, so that nobody is offered to change it by words.
+func TestPlanOfAProgram(t *testing.T) {
+	s, _ := newShop(t, 2, tasks.BudgetRules{Budgets: tasks.Budgets{TaskUSD: dollars(1)}})
+	id := s.orders("find it", false, room("hall"))
+	card := s.card(id, "")
+	var labels []string
+	for _, b := range card.Buttons {
+		labels = append(labels, b.Label)
+	}
+	if want := []string{"Run", "Cancel"}; !slices.Equal(labels, want) {
+		t.Fatalf("the plan has the buttons %q, want %q", labels, want)
+	}
+	s.send(s.press("boss", room("hall"), label(t, card.Draft, "Cancel")))
+	s.over(id)
+	if d := s.decisions(id); len(d) != 1 || d[0].Decision.Approve {
+		t.Errorf("decisions = %+v", d)
+	}
+}
+
+// TestAlertOfAChatsTask: what is asked in a chat is decided there; /approvals shows
+// the questions of programs' tasks alone, and is named for these.
+func TestAlertOfAChatsTask(t *testing.T) {
+	s := asking(t)
+	id, _ := s.asks("ann", room("hall"), "paint it")
+	how := s.text("alert.decide", nil)
+	if got := s.alerts("alert.task_waiting", id); strings.Contains(got.Text, how) || len(got.Buttons) > 0 {
+		t.Errorf("the alert is %+v", got.Draft)
+	}
+	if got := s.alerts("alert.task_waiting", id, s.waits("write")); !strings.HasSuffix(got.Text, how) {
+		t.Errorf("the alert of both is %+v", got.Draft)
+	}
+}
