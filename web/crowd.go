@@ -18,10 +18,11 @@ type crowd struct {
 	most int
 
 	mu        sync.Mutex
-	open      int
+	open      int       // without those that leave
 	rest      list.List // of connections without a request, the longest first
 	strangers list.List // of those with a request, and no token in it yet
 	at        map[net.Conn]place
+	leave     map[net.Conn]bool // closed here, which the server has not noticed yet
 }
 
 // place is where a connection stands in a list.
@@ -30,7 +31,9 @@ type place struct {
 	*list.Element
 }
 
-func newCrowd(most int) *crowd { return &crowd{most: most, at: map[net.Conn]place{}} }
+func newCrowd(most int) *crowd {
+	return &crowd{most: most, at: map[net.Conn]place{}, leave: map[net.Conn]bool{}}
+}
 
 // changed is told of every change of a connection, as http.Server.ConnState has it.
 func (c *crowd) changed(conn net.Conn, to http.ConnState) {
@@ -43,28 +46,40 @@ func (c *crowd) changed(conn net.Conn, to http.ConnState) {
 func (c *crowd) note(conn net.Conn, to http.ConnState) net.Conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch to {
-	case http.StateNew:
-		c.open++
-		leaves := conn
-		for _, l := range []*list.List{&c.strangers, &c.rest} {
-			if first := l.Front(); first != nil {
-				leaves = first.Value.(net.Conn)
-			}
+	over := to == http.StateClosed || to == http.StateHijacked
+	switch {
+	case c.leave[conn]:
+		if over {
+			delete(c.leave, conn)
 		}
-		c.put(conn, &c.rest)
-		if c.open > c.most {
-			return leaves
-		}
-	case http.StateIdle:
-		c.put(conn, &c.rest)
-	case http.StateActive:
-		c.put(conn, &c.strangers)
-	case http.StateClosed, http.StateHijacked:
+	case over:
 		c.put(conn, nil)
 		c.open--
+	case to == http.StateIdle:
+		c.put(conn, &c.rest)
+	case to == http.StateActive:
+		c.put(conn, &c.strangers)
+	case c.open == c.most:
+		leaves := c.least(conn)
+		c.put(conn, &c.rest)
+		c.put(leaves, nil)
+		c.leave[leaves] = true
+		return leaves
+	default:
+		c.put(conn, &c.rest)
+		c.open++
 	}
 	return nil
+}
+
+// least is the connection that makes room for one that came.
+func (c *crowd) least(came net.Conn) net.Conn {
+	for _, l := range []*list.List{&c.rest, &c.strangers} {
+		if first := l.Front(); first != nil {
+			return first.Value.(net.Conn)
+		}
+	}
+	return came
 }
 
 // put has a connection stand at the end of a list, or of none.

@@ -73,6 +73,28 @@ func TestCrowdOfIdlers(t *testing.T) {
 	}
 }
 
+// TestCrowdOfMany: however fast they come, no more stay than are allowed.
+func TestCrowdOfMany(t *testing.T) {
+	const most = 4
+	at, _, _ := serve(t, web.Crowded(web.Config{Listen: "127.0.0.1:0"}, most))
+	var all []connection
+	for range 100 {
+		all = append(all, connect(t, at))
+	}
+	if !all[len(all)-1].asks(t, "/healthz", "") { // then the server has let in all before it
+		t.Fatal("the last one is not answered")
+	}
+	stayed := 0
+	for _, c := range all {
+		if c.asks(t, "/healthz", "") {
+			stayed++
+		}
+	}
+	if stayed != most {
+		t.Errorf("of %d connections, where %d are allowed, %d stayed", len(all), most, stayed)
+	}
+}
+
 // TestCrowdOfStreams: connections that are answered stay, and one more is closed.
 func TestCrowdOfStreams(t *testing.T) {
 	ops, text := key("ops", contexts.RoleAdmin)
