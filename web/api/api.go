@@ -141,6 +141,10 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w, r, end := a.calls.turn(w, r)
+	if end == nil {
+		ended().Write(w)
+		return
+	}
 	defer end()
 	if p := checkBody(w, r); p != nil {
 		p.Write(w)

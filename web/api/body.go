@@ -87,17 +87,18 @@ const atOnce = 8
 type turnKey struct{}
 
 // turn waits until a body can be made into values. That ends when read is called or
-// the reply begins, since whoever does not take a reply must hold up nobody.
-func (c *calls) turn(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request, func()) {
+// the reply begins, since whoever does not take a reply must hold up nobody. end is
+// nil for a request that was ended meanwhile.
+func (c *calls) turn(w http.ResponseWriter, r *http.Request) (_ http.ResponseWriter, _ *http.Request, end func()) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return w, r, func() {}
 	}
 	select {
 	case c.turns <- struct{}{}:
-	case <-r.Context().Done(): // it is answered at once
-		return w, r, func() {}
+	case <-r.Context().Done():
+		return w, r, nil
 	}
-	end := sync.OnceFunc(func() { <-c.turns })
+	end = sync.OnceFunc(func() { <-c.turns })
 	return &turning{w, end}, r.WithContext(context.WithValue(r.Context(), turnKey{}, end)), end
 }
 

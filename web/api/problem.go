@@ -27,6 +27,9 @@ func lost(version int) *problem.Error {
 	return p
 }
 
+// ended says that nobody waits for the reply any more, or that legwork stops.
+func ended() *problem.Error { return problem.New(problem.Stopping, "The request was ended.") }
+
 // asProblem makes a problem of what huma itself has to say. What was sent is not sent
 // back: it may be secret, and it may be large.
 func (c *calls) asProblem(ctx huma.Context, status string, v any) (any, error) {
@@ -85,7 +88,7 @@ func (c *calls) failed(ctx context.Context, method string, err error) error {
 	case errors.Is(err, tasks.ErrFull):
 		return problem.New(problem.Full, "Nothing can be stored until there is room on the disk again.")
 	case ctx.Err() != nil:
-		return problem.New(problem.Stopping, "The request was ended.")
+		return ended()
 	}
 	c.Log.ErrorContext(ctx, "a call of the API failed", "cause", err)
 	if errors.Is(err, tasks.ErrDamaged) {
