@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,10 +19,25 @@ import (
 )
 
 // forgetful is a store whose feed can lose what was not read yet, as one does that
-// keeps no more entries.
+// keeps no more entries, and that can refuse to queue anything.
 type forgetful struct {
 	*bolt.Store
-	gap interface{ Load() bool }
+	gap     interface{ Load() bool }
+	refuses *refusals
+}
+
+// refusals are how often a store has refused to queue something, while it does.
+type refusals struct {
+	on    atomic.Bool
+	count atomic.Int64
+}
+
+func (f forgetful) Queue(ctx context.Context, list ...tasks.Delivery) error {
+	if f.refuses.on.Load() {
+		f.refuses.count.Add(1)
+		return tasks.ErrFull
+	}
+	return f.Store.Queue(ctx, list...)
 }
 
 func (f forgetful) Feed(ctx context.Context, after uint64, limit int) ([]tasks.FeedEntry, uint64, uint64, error) {

@@ -175,6 +175,23 @@ func TestEagerProgram(t *testing.T) {
 	}
 }
 
+// TestRefusedAgainAndAgain: what could not be queued for a while is told all the same.
+func TestRefusedAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	c := hook(r)
+	w := newWorld(t, c)
+	w.refuses.on.Store(true)
+	w.review(w.opens("needs eyes", nil), planner.NeedsHumanReview)
+	w.until("it was tried often", func() bool {
+		w.alerts.Use(c) // so that it tries again
+		return w.refuses.count.Load() > 25
+	})
+	w.refuses.on.Store(false)
+	w.alerts.Use(c)
+	r.Until("the review was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+}
+
 // TestOverBeforeItsTurn: a review that was decided before its turn came is not told.
 func TestOverBeforeItsTurn(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ func (w *watch) tellTask(ctx context.Context, row tasks.Row, kind, id, summary, 
 	}
 	w.told, w.settle = true, w.Now().Add(lag)
 	if row.Chat.Platform == tasks.PlatformAPI && row.Waits {
-		switch w.often.told(kind+" "+row.Chat.Room(), w.Now()) {
+		switch w.often.told(kind+" "+row.Chat.Room(), id, w.Now()) {
 		case tooMany:
 			return nil
 		case last:

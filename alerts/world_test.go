@@ -45,6 +45,7 @@ type world struct {
 	stop    func()
 	log     *journal
 	gap     atomic.Bool   // the feed has lost what was not read yet
+	refuses refusals      // of the store
 	ago     time.Duration // since what happens has happened
 	ahead   atomic.Int64  // of the wall clock are the clocks of the alerts and the store
 
@@ -113,7 +114,7 @@ func (w *world) open() {
 
 // begin runs alerts over the open store.
 func (w *world) begin() {
-	w.options.Store = forgetful{w.store, &w.gap}
+	w.options.Store = forgetful{w.store, &w.gap, &w.refuses}
 	w.alerts = alerts.New(w.options)
 	ctx, cancel := context.WithCancel(w.Context())
 	var running sync.WaitGroup
