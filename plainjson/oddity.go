@@ -11,9 +11,8 @@ import (
 // deeper ones are too much for some programs.
 const MaxDepth = 64
 
-// MaxValues is how many values may stand beside each other from outside, in all
-// lists and objects together: read into memory, short ones take a hundred times as
-// much as they are long.
+// MaxValues is how many values there may be from outside, lists and objects included:
+// read into memory, short ones take a hundred times as much as they are long.
 const MaxValues = 1 << 16
 
 // Oddity says, as a clause, what of raw some programs would read in another way
@@ -26,7 +25,7 @@ func Oddity(raw []byte) string {
 	}
 	var around []object // what is open; nil for a list
 	key := false        // the next text is a key
-	commas := 0
+	values := 0         // each opens something, or has another before it
 	for len(raw) > 0 {
 		size := 1
 		switch raw[0] {
@@ -39,12 +38,11 @@ func Oddity(raw []byte) string {
 				in = object{}
 			}
 			around = append(around, in)
+			values++
 		case '}', ']':
 			around, key = around[:max(0, len(around)-1)], false
 		case ',':
-			if commas++; commas >= MaxValues {
-				return fmt.Sprintf("it has more than %d values", MaxValues)
-			}
+			values++
 			key = len(around) > 0 && around[len(around)-1] != nil
 		case '"':
 			var nul bool
@@ -61,6 +59,9 @@ func Oddity(raw []byte) string {
 				return fmt.Sprintf("the number %.40s is beyond what programs can hold; send it as a string", number)
 			}
 			size = len(number)
+		}
+		if values > MaxValues {
+			return fmt.Sprintf("it has more than %d values", MaxValues)
 		}
 		raw = raw[size:]
 	}

@@ -68,6 +68,8 @@ func TestOddity(t *testing.T) {
 		`"` + strings.Repeat(`[\"`, 100) + `"`:                   "",
 		"[" + strings.Repeat("1,", plainjson.MaxValues-1) + "1]": "",
 		"[" + strings.Repeat("1,", plainjson.MaxValues) + "1]":   "it has more than 65536 values",
+		"[" + strings.Repeat(`{"a":[1]},`, 16_000) + "1]":        "",
+		"[" + strings.Repeat(`{"a":[1]},`, 22_000) + "1]":        "it has more than 65536 values",
 		`["` + strings.Repeat(",", plainjson.MaxValues+1) + `"]`: "",
 		`["a\u0000b"]`:                           "a text in it has a NUL",
 		`["\ud800"]`:                             "a text in it has half of a character, a surrogate without its other half",
