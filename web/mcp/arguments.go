@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/message"
 
 	"legwork/clip"
+	"legwork/plainjson"
 	"legwork/tasks/contexts"
 )
 
@@ -42,7 +43,16 @@ func newArguments(tool string, schema json.RawMessage) (arguments, error) {
 }
 
 // check tells a model in words what it must change, as an *InvalidError.
-func (a arguments) check(given any) error {
+func (a arguments) check(sent json.RawMessage) error {
+	if odd := plainjson.Oddity(sent); odd != "" {
+		return &contexts.InvalidError{Field: "arguments", Detail: odd}
+	}
+	var given any
+	if len(sent) > 0 {
+		if err := json.Unmarshal(sent, &given); err != nil {
+			return &contexts.InvalidError{Field: "arguments", Detail: err.Error()}
+		}
+	}
 	if given == nil {
 		given = map[string]any{}
 	}

@@ -2,6 +2,8 @@ package mcp_test
 
 import (
 	"fmt"
+	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +31,7 @@ func TestArgumentsAreExplained(t *testing.T) {
 		{"get_task", map[string]any{"task_id": id, "wait_seconds": 301}, []string{`/wait_seconds: maximum: got 301, want 300`}},
 		{"get_state", map[string]any{"task_id": id, "keys": []any{""}}, []string{`/keys/0: minLength: got 0, want 1`}},
 		{"list_tasks", map[string]any{"state": slices.Repeat([]int{1}, 50_000)}, []string{"/state: has 50000 items; at most 100 are allowed"}},
+		{"list_tasks", map[string]any{"state": slices.Repeat([]int{1}, 70_000)}, []string{"more than 65536 values"}},
 		{"start_task", map[string]any{"goal": "x", "groups": slices.Repeat([]string{"a"}, 101)}, []string{"/groups: has 101 items"}},
 		{"start_task", map[string]any{"goal": "x", "notify": many}, []string{"/notify: has 5000 items"}},
 		{"update_state", map[string]any{"task_id": id, "values": many}, []string{"/values: has 5000 items"}},
@@ -48,5 +51,25 @@ func TestArgumentsAreExplained(t *testing.T) {
 		if len(got) > 2000 {
 			t.Errorf("%s gave %d bytes, which nobody reads: %.200s", test.tool, len(got), got)
 		}
+	}
+}
+
+// TestArgumentsCostLittle: what is refused because there is too much of it is not made
+// into values before.
+func TestArgumentsCostLittle(t *testing.T) {
+	h := newHouse(t)
+	const depth = 60
+	hostile := strings.Repeat(strings.Repeat(`{"a":`, depth)+"0"+strings.Repeat("}", depth)+",", (1<<20-1000)/(6*depth+2)) + "0"
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add_message","arguments":{"task_id":"x","type":"thought","content":[%s]}}}`, hostile)
+	h.post(http.MethodPost, "agent", nil, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`) // until there is all that stays
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, got := h.post(http.MethodPost, "agent", nil, body)
+	runtime.ReadMemStats(&after)
+	if !strings.Contains(got, "more than 65536 values") {
+		t.Errorf("got %.300s, want it refused", got)
+	}
+	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 32 {
+		t.Errorf("%d MiB were used for a request of one", used)
 	}
 }

@@ -44,7 +44,7 @@ func New(c Config) http.Handler {
 	h := &handler{}
 	h.protocol = sync.OnceValue(func() http.Handler {
 		o := definitions()
-		d := &desk{Service: c.Service, log: c.Log, stop: c.Stop, calls: &h.calls, refused: c.Refused}
+		d := &desk{Service: c.Service, log: c.Log, stop: c.Stop, calls: &h.calls, refused: c.Refused, turns: make(chan struct{}, atOnce)}
 		d.server = server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false),
 			server.WithInstructions(o.Instructions), server.WithToolFilter(d.usable))
 		d.add(o)
@@ -85,7 +85,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	sent := requestOf(r, body)
-	if around := len(body) - len(sent.arguments); around > maxAround {
+	without := bare(body)
+	if around := max(len(without), len(body)-len(sent.arguments)); around > maxAround { // neither alone holds for names that are there twice
 		http.Error(w, fmt.Sprintf("The request has %d bytes besides the arguments of a tool; %d are allowed.", around, maxAround), http.StatusRequestEntityTooLarge)
 		return
 	}
@@ -98,6 +99,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		greet(w)
 	}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, sent))
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.Body = io.NopCloser(bytes.NewReader(without))
 	h.protocol().ServeHTTP(w, r)
 }

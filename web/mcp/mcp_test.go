@@ -214,6 +214,7 @@ func TestRequestsThatAreNoCalls(t *testing.T) {
 		{"an unknown tool", http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"format_disk"}}`, nil, 200, "format_disk"},
 		{"much around a call", http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"x":"` + strings.Repeat("x", 20<<10) + `"}}}`, nil, 413, "16384 are allowed"},
 		{"arguments that are hidden", http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_task","arguments":{"task_id":"` + strings.Repeat("x", 20<<10) + `"},"arguments":{}}}`, nil, 413, "16384 are allowed"},
+		{"arguments by another name", http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_task","Arguments":{"task_id":"` + strings.Repeat("x", 20<<10) + `"}}}`, nil, 413, "16384 are allowed"},
 		{"much space", http.MethodPost, strings.Repeat(" ", 500<<10) + `{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + strings.Repeat("\n", 400<<10), nil, 200, "start_task"},
 		{"a long goal", http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_task","arguments":{"run":false,"goal":"` + strings.Repeat("x", 200<<10) + `"}}}`, nil, 200, `"state":"working"`},
 		{"initialize", http.MethodPost, initialize, nil, 200, `"version":"1.2.3"`},

@@ -13,7 +13,7 @@ import (
 type request struct {
 	call
 	method    string
-	arguments json.RawMessage // of a tool, as they were sent: the library hands them on as values in which large numbers have lost digits
+	arguments json.RawMessage // of a tool, as they were sent; the library does not see them
 	hops      float64         // how often the work was handed on, as another legwork says
 	cancelled call            // what notifications/cancelled gives up
 }
@@ -44,12 +44,31 @@ func hops(ctx context.Context) int {
 	return int(max(0, min(sent.hops, 1<<20)))
 }
 
-// maxAround is how many bytes a request may have besides the arguments of a tool,
-// which are bounded by its schema.
+// maxAround is how many bytes a request may have besides the arguments of a tool.
 const maxAround = 16 << 10
 
-// lean is a request without the space around its parts: all of it is kept for as
-// long as the call waits, which may be minutes. What is no JSON stays as it is.
+// bare is a request without the arguments of a tool: the library would make values
+// of them, in which large numbers lose digits, and before anybody knows how much
+// memory these take.
+func bare(body []byte) []byte {
+	var whole, params map[string]json.RawMessage
+	if json.Unmarshal(body, &whole) != nil || json.Unmarshal(whole["params"], &params) != nil || params["arguments"] == nil {
+		return body
+	}
+	params["arguments"] = json.RawMessage("{}")
+	text, err := json.Marshal(params)
+	if err == nil {
+		whole["params"] = text
+		text, err = json.Marshal(whole)
+	}
+	if err != nil {
+		return body
+	}
+	return text
+}
+
+// lean is a request without the space around its parts: what there is of it is kept
+// for as long as the call waits, which may be minutes. What is no JSON stays as it is.
 func lean(body []byte) []byte {
 	var out bytes.Buffer
 	if json.Compact(&out, body) != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"legwork/plainjson"
 	"legwork/tasks/contexts"
 )
 
@@ -52,13 +51,22 @@ type desk struct {
 	calls   *calls
 	refused func(ctx context.Context, p contexts.Principal, tool string)
 	works   map[string]work // by the names of tools
+	turns   chan struct{}   // one for each call whose arguments are made into values
 }
 
-// work is what a tool does for a caller whose role allows it: its result is JSON.
+// atOnce is how many arguments are made into values at once: short values take many
+// times as much memory as they are long.
+const atOnce = 8
+
+// work is what a tool does for a caller whose role allows it.
 type work struct {
 	op contexts.Op
-	do func(context.Context, contexts.Principal) ([]byte, error)
+	// read makes arguments, already checked, into what is to be done.
+	read func(json.RawMessage) (deed, error)
 }
+
+// deed is a call whose arguments are known. Its result is JSON.
+type deed func(context.Context, contexts.Principal) ([]byte, error)
 
 // usable leaves out of a list of tools those that the caller's role may never
 // use. Calls pass: answer refuses them, and says why.
@@ -113,14 +121,7 @@ func (d *desk) answer(takes arguments, its work) server.ToolHandlerFunc {
 		if r.Params.Meta != nil && r.Params.Meta.ProgressToken != nil {
 			ctx = context.WithValue(ctx, progressKey{}, r.Params.Meta.ProgressToken)
 		}
-		var text []byte
-		err := p.Allowed(its.op) // before anything else: whoever may not do it costs little
-		if err == nil {
-			err = takes.check(r.Params.Arguments)
-		}
-		if err == nil {
-			text, err = its.do(ctx, p)
-		}
+		text, err := d.do(ctx, p, takes, its, sent.arguments)
 		if err != nil {
 			return mcp.NewToolResultError(d.explain(ctx, p, r.Params.Name, err)), nil
 		}
@@ -128,23 +129,48 @@ func (d *desk) answer(takes arguments, its work) server.ToolHandlerFunc {
 	}
 }
 
-// doing is the work of a tool whose arguments, already checked, are an In.
+// do is a call from its arguments to its result.
+func (d *desk) do(ctx context.Context, p contexts.Principal, takes arguments, its work, sent json.RawMessage) ([]byte, error) {
+	if err := p.Allowed(its.op); err != nil { // before anything else: whoever may not do it costs little
+		return nil, err
+	}
+	do, err := d.read(ctx, takes, its, sent)
+	if err != nil {
+		return nil, err
+	}
+	return do(ctx, p)
+}
+
+// read makes arguments into what is to be done, when it is their turn.
+func (d *desk) read(ctx context.Context, takes arguments, its work, sent json.RawMessage) (deed, error) {
+	select {
+	case d.turns <- struct{}{}:
+		defer func() { <-d.turns }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := takes.check(sent); err != nil {
+		return nil, err
+	}
+	return its.read(sent)
+}
+
+// doing is the work of a tool whose arguments are an In.
 func doing[In, Out any](op contexts.Op, do func(context.Context, contexts.Principal, In) (Out, error)) work {
-	return work{op, func(ctx context.Context, p contexts.Principal) ([]byte, error) {
+	return work{op, func(arguments json.RawMessage) (deed, error) {
 		var in In
-		if sent, _ := ctx.Value(requestKey{}).(request); len(sent.arguments) > 0 {
-			if odd := plainjson.Oddity(sent.arguments); odd != "" {
-				return nil, &contexts.InvalidError{Field: "arguments", Detail: odd}
-			}
-			if err := json.Unmarshal(sent.arguments, &in); err != nil {
+		if len(arguments) > 0 {
+			if err := json.Unmarshal(arguments, &in); err != nil {
 				return nil, &contexts.InvalidError{Field: "arguments", Detail: err.Error()}
 			}
 		}
-		out, err := do(ctx, p, in)
-		if err != nil {
-			return nil, err
-		}
-		return encoded(out)
+		return func(ctx context.Context, p contexts.Principal) ([]byte, error) {
+			out, err := do(ctx, p, in)
+			if err != nil {
+				return nil, err
+			}
+			return encoded(out)
+		}, nil
 	}}
 }
 
