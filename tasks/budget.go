@@ -160,9 +160,10 @@ func (x *Executor) reservation(v *View, action string, r llm.Request) Reservatio
 const quiet = 10 * time.Second
 
 // reserve sets aside what a call may take, and waits where what others have set
-// aside, and will not all use, leaves no room. Otherwise a budget without room
-// is a *BudgetError. leave is called when the call is settled.
-func (x *Executor) reserve(ctx context.Context, id ID, r Reservation) (leave func(), err error) {
+// aside, and will not all use, leaves no room: until enough, nil for as long as it
+// takes. Otherwise a budget without room is a *BudgetError. leave is called when
+// the call is settled.
+func (x *Executor) reserve(ctx context.Context, id ID, r Reservation, enough <-chan struct{}) (leave func(), err error) {
 	var late <-chan time.Time // nil: somebody is under way, or was at the last look
 	for waited := false; ; {
 		freed := x.till.next()
@@ -183,6 +184,8 @@ func (x *Executor) reserve(ctx context.Context, id ID, r Reservation) (leave fun
 		case <-freed:
 		case <-late:
 			waited = true
+		case <-enough:
+			return nil, err
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -215,7 +218,7 @@ func (x *Executor) settle(ctx context.Context, id ID, action string, cost llm.Us
 // the action.
 func (x *Executor) spend(ctx context.Context, v *View, name string, r llm.Request) (llm.Reply, error) {
 	aside := x.reservation(v, name, r)
-	leave, err := x.reserve(ctx, v.ID, aside)
+	leave, err := x.reserve(ctx, v.ID, aside, nil)
 	if err != nil {
 		return llm.Reply{}, err
 	}

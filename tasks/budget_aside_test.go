@@ -1,8 +1,10 @@
 package tasks_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,4 +128,35 @@ func TestPassing(t *testing.T) {
 			t.Errorf("%+v: passing %t, want %t", c, over.Passing(), c.want)
 		}
 	}
+}
+
+// TestClosingAnswerWaitsShortly: a closing answer has little time. It waits a while
+// for what others have set aside, and is made of what was kept back for it then,
+// however long their calls take.
+func TestClosingAnswerWaitsShortly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, m := newShop(t, 2, tasks.BudgetRules{Unattended: true, Budgets: tasks.Budgets{TaskUSD: dollars(0.72), UserDayUSD: dollars(2)}})
+		m.wary = true
+		plan := m.Answer
+		m.Answer = func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+			if r.Role == llm.RoleWork && strings.Contains(fmt.Sprint(r.Messages), "part 1") {
+				<-ctx.Done() // it never comes to an end by itself
+				return llm.Reply{}, ctx.Err()
+			}
+			return plan(ctx, r, stream)
+		}
+		half := func(in bot.Chat) tasks.ID {
+			id := s.starts("ann", in, "find it")
+			s.until(id, "a part of it is found", func(state planner.State) bool { return state.Found() })
+			return id
+		}
+		half(room("busy"))
+		id := half(room("hall"))
+		s.aside(dollars(1.5))
+		s.send(s.by("ann", room("hall"), "/stop"))
+		s.over(id)
+		if got := s.answers(id); len(got) != 1 || !strings.Contains(got[0], "found by answer") {
+			t.Errorf("answers = %q, want what was found", got)
+		}
+	})
 }

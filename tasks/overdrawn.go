@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"legwork/llm"
 	"legwork/planner"
@@ -27,11 +28,13 @@ func (x *Executor) afford(ctx context.Context, v *View, a planner.Action, scene 
 			}
 			r.Hold = nil // it may be answered at once
 		}
-		leave, err = x.reserve(ctx, v.ID, r)
+		leave, err = x.reserve(ctx, v.ID, r, nil)
 		return request, r, leave, err
 	}
 	r.Closing = true
-	leave, err = x.reserve(ctx, v.ID, r)
+	patience, end := context.WithTimeout(context.WithoutCancel(ctx), closingPatience)
+	defer end()
+	leave, err = x.reserve(ctx, v.ID, r, patience.Done())
 	input, output, ok := x.closingSize(model)
 	for try := 0; ok && errors.Is(err, ErrBudget) && try < closingTries; try++ {
 		small, failed := x.smaller(ctx, v, a, scene, input>>try, max(output>>try, leastOutput))
@@ -40,13 +43,17 @@ func (x *Executor) afford(ctx context.Context, v *View, a planner.Action, scene 
 		}
 		// A prompt may not get as short as it should: whether it fits, the store says.
 		request, r.Most = small, x.price.Quote(small)
-		leave, err = x.reserve(ctx, v.ID, r)
+		leave, err = x.reserve(ctx, v.ID, r, patience.Done())
 	}
 	return request, r, leave, err
 }
 
-// closingTries is how often a closing answer is cut, by half each time.
-const closingTries = 5
+// A closing answer is cut by half so many times, and waits so long in all for
+// others' calls before it is: there may be little time for it.
+const (
+	closingTries    = 5
+	closingPatience = 30 * time.Second
+)
 
 // smaller is the closing answer's request with so many tokens to read and to
 // write.

@@ -233,7 +233,7 @@ func (x *Executor) callForSummary(ctx context.Context, id ID, opening *planner.O
 		Action: "summary", Day: rules.day(x.Wall()), User: opening.From.Key(), Chat: opening.Chat.Room(),
 		Model: x.price.Chosen(r), Most: x.price.Quote(r), After: true, Budgets: budgets,
 	}
-	leave, err := x.reserve(ctx, id, aside)
+	leave, err := x.reserve(ctx, id, aside, nil)
 	if err != nil {
 		return "", fmt.Errorf("setting aside what a summary may cost: %w", err)
 	}
