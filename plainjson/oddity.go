@@ -3,7 +3,9 @@ package plainjson
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -55,7 +57,7 @@ func Oddity(raw []byte) string {
 			key = false
 		case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 			number := numberAt(raw)
-			if !moderate(number) {
+			if !moderate(number) || !finite(number) {
 				return fmt.Sprintf("the number %.40s is beyond what programs can hold; send it as a string", number)
 			}
 			size = len(number)
@@ -91,6 +93,13 @@ func unquoted(quoted []byte) string {
 		return strings.Trim(string(quoted), `"`)
 	}
 	return text
+}
+
+// finite reports whether a number is one of floating point with 64 bits, as most
+// programs read it.
+func finite(number string) bool {
+	_, err := strconv.ParseFloat(number, 64)
+	return !errors.Is(err, strconv.ErrRange)
 }
 
 // numberAt is the number that raw begins with.

@@ -75,6 +75,8 @@ func TestOddity(t *testing.T) {
 		`["\ud800"]`:                             "a text in it has half of a character, a surrogate without its other half",
 		`[{"a":1,"a":2}]`:                        `the key "a" is there twice`,
 		`{"` + strings.Repeat("k", 200) + `":1}`: "",
+		`[1e308,1e-400]`:                         "",
+		`[-1e309]`:                               "the number -1e309 is beyond what programs can hold; send it as a string",
 		`[1e999]`:                                "the number 1e999 is beyond what programs can hold; send it as a string",
 		`[` + strings.Repeat("9", 1000) + `]`:    "the number " + strings.Repeat("9", 40) + " is beyond what programs can hold; send it as a string",
 	} {

@@ -127,6 +127,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"half a character", "POST", "/v1/tasks", "", `{"goal":"a\ud800b"}`, 400, "malformed", "surrogate"},
 		{"too deep", "POST", "/v1/tasks/" + id + "/messages", "", `{"type":"thought","content":` + deep + `}`, 400, "malformed", "nested"},
 		{"a huge number", "PUT", "/v1/tasks/" + id + "/state", "", `{"n":1e99999}`, 400, "malformed", "number"},
+		{"a large number", "PUT", "/v1/tasks/" + id + "/state", "", `{"n":1e400}`, 400, "malformed", "the number 1e400 is beyond"},
 		{"only space", "POST", "/v1/tasks", "", "  ", 400, "malformed", "unexpected end"},
 		{"no body", "POST", "/v1/tasks", "", "", 400, "malformed", "Send a body"},
 		{"unknown field", "POST", "/v1/tasks", "", `{"goal":"x","gaol":"y"}`, 422, "invalid", "body.gaol: unexpected property; allowed are goal, groups, idempotency_key, language, notify, run"},
