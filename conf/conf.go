@@ -201,6 +201,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	d.check(config)
 	d.unpriced(config)
 	d.weakTokens(config)
+	d.idleAllows(config)
 	for _, file := range append([]string{path}, config.imported...) {
 		config.openToAll(file)
 	}

@@ -189,6 +189,34 @@ func (d *decoder) weakTokens(c *Config) {
 	}
 }
 
+// idleAllows warns of tokens that groups allow and that there are not. It is no
+// mistake: the line of a token that is taken back must be enough.
+func (d *decoder) idleAllows(c *Config) {
+	roles := map[string]string{}
+	for _, t := range c.HTTP.Tokens {
+		roles[t.Name] = t.Role
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Tools.Groups)) {
+		for i, who := range c.Tools.Groups[name].Allow {
+			platform, token, _ := strings.Cut(who, ":")
+			if platform != "api" && platform != "agent" {
+				continue
+			}
+			right := "api"
+			if roles[token] == RoleAgent {
+				right = "agent"
+			}
+			key := fmt.Sprintf("groups.%s.allow[%d]", name, i)
+			switch {
+			case roles[token] == "":
+				d.warn(c, key, "no token of http.tokens has the name %s, so %s lets nobody in", shown(token), shown(who))
+			case platform != right:
+				d.warn(c, key, "%s lets nobody in, since the token has the role %s; write %s:%s", shown(who), roles[token], right, token)
+			}
+		}
+	}
+}
+
 // warn notes an oddity at the place of its key.
 func (d *decoder) warn(c *Config, key, format string, values ...any) {
 	at := d.places[key]

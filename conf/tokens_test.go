@@ -45,6 +45,33 @@ alerts: {webhooks: {ops: {url: "http://localhost:1", secret: twenty-four-charact
 	}
 }
 
+// TestAllowsOfNobody: a group that allows a token by a name that it does not have is
+// warned of.
+func TestAllowsOfNobody(t *testing.T) {
+	config, err := conf.Load(write(t, minimal+`
+servers: {math: {builtin: math}}
+groups:
+  sums: {servers: [math], description: Sums., allow: ["api:scout", "agent:scout", "api:ops", "agent:ops", "api:gone", "telegram:1", "*"]}
+http:
+  tokens:
+    - {name: ops, role: admin, sha256: "`+conf.HashToken("lw_ops")+`"}
+    - {name: scout, role: agent, sha256: "`+conf.HashToken("lw_scout")+`"}
+`), variables(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"groups.sums.allow[0]": "write agent:scout", "groups.sums.allow[3]": "write api:ops", "groups.sums.allow[4]": `no token of http.tokens has the name "gone"`}
+	for _, w := range config.Warnings() {
+		if want[w.Key] == "" || !strings.Contains(w.Problem, want[w.Key]) || w.Line == 0 {
+			t.Errorf("got the warning %v, want one of %q", w, want)
+		}
+		delete(want, w.Key)
+	}
+	if len(want) > 0 {
+		t.Errorf("there are no warnings of %q", want)
+	}
+}
+
 // TestTokenWithoutGroups: an empty list of groups is not the same as none at all.
 func TestTokenWithoutGroups(t *testing.T) {
 	for groups, none := range map[string]bool{`, groups: []`: true, ``: false} {
