@@ -94,11 +94,9 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	d.secrets = append(d.secrets, next.Secrets()...)
-	slices.Sort(d.secrets)
-	d.secrets = slices.Compact(d.secrets)
+	d.secrets = union(d.secrets, next.Secrets())
 	d.hidden.Set(d.secrets)
-	d.credentials = append(d.credentials, next.Credentials()...)
+	d.credentials = union(d.credentials, next.Credentials())
 	d.app.credentials.Set(d.credentials)
 	fresh, err := d.models.prepare(next.LLM)
 	if err != nil {
@@ -129,6 +127,13 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	d.log.Info("the config was reloaded", "changed", changed)
 	d.warn(next)
 	return nil
+}
+
+// union is what is in one of two lists, each once.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // admit changes who may call.
