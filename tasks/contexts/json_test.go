@@ -16,13 +16,13 @@ import (
 func TestOddJSON(t *testing.T) {
 	w := newWorld(t, nil)
 	id := w.shares().ID
-	for _, odd := range []string{`"a\u0000b"`, `{"a\u0000":1}`, `{"a":1,"a":2}`, `[{"b":{"a":1,"\u0061":2}}]`, `1e999999`, `[-1e-999999]`, `{"a":"b\ud800"}`} {
+	for _, odd := range []string{`"a\u0000b"`, `{"a\u0000":1}`, `{"a":1,"a":2}`, `[{"b":{"a":1,"\u0061":2}}]`, `1e999999`, `1e309`, `[-1e-999999]`, `{"a":"b\ud800"}`} {
 		_, _, err := w.Add(t.Context(), agent, id, contexts.NewMessage{Type: "observation", Content: raw(odd)})
 		wrong(t, "a message "+odd, err, "content")
 		_, err = w.Merge(t.Context(), agent, id, nil, map[string]json.RawMessage{"k": raw(odd)})
 		wrong(t, "a value "+odd, err, "state.k")
 	}
-	for _, plain := range []string{`"a\\u0000b"`, `[{"a":1},{"a":2}]`, `12345678901234567890.5e300`, `"\ud83d\ude00"`} {
+	for _, plain := range []string{`"a\\u0000b"`, `[{"a":1},{"a":2}]`, `12345678901234567890.5e280`, `-1e-400`, `"\ud83d\ude00"`} {
 		if _, _, err := w.Add(t.Context(), agent, id, contexts.NewMessage{Type: "observation", Content: raw(plain)}); err != nil {
 			t.Errorf("%s: %v", plain, err)
 		}
