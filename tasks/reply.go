@@ -22,7 +22,8 @@ type said struct {
 	aloud   bool       // a message in the chat, also when it replies to a press
 	aside   bool       // only where its author alone sees it, or not at all
 	instead bool       // also in place of the message whose button was pressed, as that is settled
-	becomes *bot.Draft // with instead: what that message is from now on; nil: the text
+	settles string     // id of a message that words have settled: also in place of it
+	becomes *bot.Draft // with instead or settles: what that message is from now on; nil: the text
 	kind    bot.Kind
 	task    string // that the message belongs to
 	words   bool   // any words may be the answer
@@ -121,9 +122,15 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, s s
 	can = can && m.Token != ""
 	var err error
 	limits := p.Limits()
-	settles := s.instead && m.Press != "" && limits.Edits && !limits.Passing
-	if settles && !limits.Toasts && settle(ctx, p, m, s) == nil {
-		s.text = "" // it would be read twice
+	pressed := s.instead && m.Press != ""
+	if pressed {
+		s.settles = m.ID
+	}
+	settles := s.settles != "" && limits.Edits && !limits.Passing
+	if settles && pressed && !limits.Toasts && settle(ctx, p, m.Chat, s) == nil {
+		if settles = false; s.kind != bot.KindQuestion {
+			s.text = "" // it would be read twice
+		}
 	}
 	switch {
 	case s.text == "" || in.quietly(p, m, s):
@@ -145,22 +152,22 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, s s
 			}
 		}
 	}
-	if settles && limits.Toasts {
-		err = errors.Join(err, settle(ctx, p, m, s))
+	if settles && (limits.Toasts || !pressed) {
+		err = errors.Join(err, settle(ctx, p, m.Chat, s))
 	}
 	if err != nil && ctx.Err() == nil {
 		in.Log.WarnContext(ctx, "a notice could not be shown", "chat", m.Chat.Key(), "cause", err)
 	}
 }
 
-// settle says in place of the message whose button was pressed what came of it,
-// so that nobody presses it again.
-func settle(ctx context.Context, p bot.Platform, m bot.Message, s said) error {
+// settle says in place of the message that is settled what came of it, so that
+// nobody presses its buttons again.
+func settle(ctx context.Context, p bot.Platform, in bot.Chat, s said) error {
 	d := bot.Draft{Kind: bot.KindNotice, Text: s.text}
 	if s.becomes != nil {
 		d = *s.becomes
 	}
-	err := p.Edit(ctx, m.Chat, m.ID, d)
+	err := p.Edit(ctx, in, s.settles, d)
 	if _, moved := errors.AsType[*bot.MovedError](err); moved {
 		return nil
 	}

@@ -141,8 +141,8 @@ func (in *Inbox) howRuled(ctx context.Context, r *routed, id ID, ask Ask) said {
 }
 
 // decidedHere has the reply to a decision by an admin in private say what became
-// of it, in place of the question where that is a message with buttons. What the
-// task's presenter has posted, that closes.
+// of it, also in place of the question that is shown there. What the task's
+// presenter has posted, that closes.
 func (in *Inbox) decidedHere(r *routed, t liveTask, action string) {
 	m, before := r.message, r.reply
 	slot := t.state.Slot(action)
@@ -150,21 +150,39 @@ func (in *Inbox) decidedHere(r *routed, t liveTask, action string) {
 		m.Press != "" && slot.Name != "" && (slot.Message == "" || slot.Message == m.ID) && !t.shows(m.Chat, action, m.ID) {
 		return
 	}
+	card := "" // that words have settled
+	if m.Press == "" && t.shows(m.Chat, action, m.ReplyTo) {
+		card = m.ReplyTo
+	}
 	r.reply = func(ctx context.Context, receipts []Receipt) said {
 		s := before(ctx, receipts)
 		v := NewView(in.Store, t.Task)
-		if s.text != "" || v.Refresh(ctx) != nil {
-			s.instead = m.Press != "" && !s.aside
+		if err := v.Refresh(ctx); err != nil || s.text != "" {
+			if s.instead = m.Press != "" && !s.aside; err == nil && !openAsk(v.State, action) {
+				s.settles = card
+			}
 			return s
 		}
-		about := subjectOf(action)
-		for _, a := range planner.Todo(v.State) { // the next field
-			if next := subjectOf(a.ID); a.Kind == planner.KindAsk && next.kind == aboutForm && next.seq == about.seq {
-				return in.ask(ctx, r, t.Task, a.ID)
-			}
+		over := outcomeOf(v, in.Texts, r.lang, action)
+		if next := nextField(v.State, action); next != "" {
+			s, d := in.ask(ctx, r, t.Task, next), bot.Draft{Kind: bot.KindNotice, Text: over}
+			s.instead, s.settles, s.becomes = m.Press != "", card, &d
+			return s
 		}
-		return said{text: outcomeOf(v, in.Texts, r.lang, action), instead: m.Press != ""}
+		return said{text: over, instead: m.Press != "", settles: card}
 	}
+}
+
+// nextField is the ask action of the field that is open of a form after an earlier
+// one was filled in; empty for none.
+func nextField(s planner.State, action string) string {
+	about := subjectOf(action)
+	for _, a := range planner.Todo(s) {
+		if next := subjectOf(a.ID); a.Kind == planner.KindAsk && next.kind == aboutForm && next.seq == about.seq {
+			return a.ID
+		}
+	}
+	return ""
 }
 
 // askedOf finds a program's task by its id when its questions stand in the chat of

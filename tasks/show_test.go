@@ -134,6 +134,9 @@ func TestReviewsOfProgramsListed(t *testing.T) {
 	if got := s.send(m).words(); !strings.Contains(got, "Changes wanted by BOSS") {
 		t.Errorf("the words were answered %q", got)
 	}
+	if last := s.last(m.ReplyTo); !strings.Contains(last.Text, "Changes wanted by BOSS") || len(last.Buttons) > 0 {
+		t.Errorf("the card became %+v", last)
+	}
 	if d := s.decisions(second); len(d) != 1 || d[0].Decision.Approve || d[0].Decision.Text != "with three oars" {
 		t.Errorf("decisions = %+v", d)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"legwork/bot"
+	"legwork/form"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -49,6 +50,9 @@ func TestWordsToAShownQuestion(t *testing.T) {
 		got := s.send(m)
 		if want := s.text("question.answered", map[string]any{"Text": "red"}); got.words() != want {
 			t.Errorf("words %t: boss was answered %q, want %q", words, got.words(), want)
+		}
+		if last := s.last(card.ID); last.Text != got.words() || len(last.Buttons) > 0 {
+			t.Errorf("words %t: the card became %+v", words, last)
 		}
 		s.over(id)
 		if d := s.decisions(id); len(d) != 1 || d[0].Decision.Text != "red" || d[0].By != "phone:boss" {
@@ -109,5 +113,53 @@ func TestAlertOfAChatsTask(t *testing.T) {
 	}
 	if got := s.alerts("alert.task_waiting", id, s.waits("write")); !strings.HasSuffix(got.Text, how) {
 		t.Errorf("the alert of both is %+v", got.Draft)
+	}
+}
+
+// TestShownFormIsFilledIn: of a form that is shown in private one field after the
+// other is asked for, and what was filled in offers no buttons any more, however
+// it was.
+func TestShownFormIsFilledIn(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`})
+	s.tools.mu.Lock()
+	s.tools.open, s.tools.question = true, &form.Question{Message: "Which?", Fields: fieldsOf(t, hotel)}
+	s.tools.mu.Unlock()
+	id := s.orders("book a room", false, bot.Chat{})
+	s.until(id, "it asks", func(state planner.State) bool { return state.Status() == "waiting" })
+	card := s.shown(label(t, s.alerts("alert.task_waiting", id).Draft, "Show"))
+	fill := func(press, words, closed string) {
+		t.Helper()
+		m := s.by("boss", private("boss"), words)
+		m.ReplyTo = card.ID
+		if press != "" {
+			m = s.press("boss", private("boss"), label(t, card.Draft, press))
+			m.ID = card.ID
+		}
+		got := s.send(m)
+		if last := s.last(card.ID); !strings.Contains(last.Text, closed) || len(last.Buttons) > 0 {
+			t.Errorf("%q%q: the card became %+v", press, words, last)
+		}
+		if len(got.posts) != 1 {
+			t.Fatalf("%q%q was answered %+v", press, words, got)
+		}
+		card = got.posts[0]
+	}
+	fill("Single", "", "Single")
+	m := s.by("boss", private("boss"), "many")
+	m.ReplyTo = card.ID
+	if got := s.send(m).words(); !strings.Contains(got, s.text("form.bad_integer", nil)) || s.last(card.ID).Text != "" {
+		t.Errorf("what does not fit was answered %q; the card became %+v", got, s.last(card.ID))
+	}
+	fill("", "3", "3")
+	fill("No", "", "No")
+	fill("Leave out", "", "Left out")
+	last := s.press("boss", private("boss"), label(t, card.Draft, "Leave out"))
+	last.ID = card.ID
+	if got := s.send(last); len(got.posts) != 0 || !strings.Contains(got.words(), "Left out by BOSS") || len(s.last(card.ID).Buttons) > 0 {
+		t.Errorf("the last field was answered %+v", got)
+	}
+	s.over(id)
+	if got := s.given(); got.Action != form.Accept || string(got.Values["nights"]) != "3" {
+		t.Errorf("the server got %+v", got)
 	}
 }
