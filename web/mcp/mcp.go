@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/server"
@@ -41,10 +42,10 @@ func New(c Config) http.Handler {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &handler{}
+	h := &handler{turns: make(turns, atOnce)}
 	h.protocol = sync.OnceValue(func() http.Handler {
 		o := definitions()
-		d := &desk{Service: c.Service, log: c.Log, stop: c.Stop, calls: &h.calls, refused: c.Refused, turns: make(chan struct{}, atOnce)}
+		d := &desk{Service: c.Service, log: c.Log, stop: c.Stop, calls: &h.calls, refused: c.Refused, turns: h.turns}
 		d.server = server.NewMCPServer("legwork", c.Version, server.WithToolCapabilities(false),
 			server.WithInstructions(o.Instructions), server.WithToolFilter(d.usable))
 		d.add(o)
@@ -61,6 +62,7 @@ type handler struct {
 	// takes no memory.
 	protocol func() http.Handler
 	calls    calls
+	turns    turns
 }
 
 // ServeHTTP implements http.Handler.
@@ -72,22 +74,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "This MCP server has no sessions; send requests with POST.", http.StatusMethodNotAllowed)
 		return
 	}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		http.Error(w, "The request ended too early.", http.StatusBadRequest)
-		return
-	}
-	body = lean(body)
-	if bytes.HasPrefix(body, []byte("[")) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Batches are not taken; send each request by itself."}}`)
-		return
-	}
-	sent := requestOf(r, body)
-	without := bare(body)
-	if around := max(len(without), len(body)-len(sent.arguments)); around > maxAround { // neither alone holds for names that are there twice
-		http.Error(w, fmt.Sprintf("The request has %d bytes besides the arguments of a tool; %d are allowed.", around, maxAround), http.StatusRequestEntityTooLarge)
+	sent, body, wrong := h.read(r)
+	if wrong != nil {
+		wrong.write(w)
 		return
 	}
 	switch sent.method {
@@ -99,6 +88,44 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		greet(w)
 	}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, sent))
-	r.Body = io.NopCloser(bytes.NewReader(without))
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	h.protocol().ServeHTTP(w, r)
+}
+
+// read reads a request, when it is its turn, and returns what the library is to read
+// of it.
+func (h *handler) read(r *http.Request) (sent request, without []byte, wrong *refusal) {
+	if h.turns.begin(r.Context()) != nil {
+		return sent, nil, &refusal{http.StatusServiceUnavailable, "The request was ended."}
+	}
+	defer h.turns.end()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return sent, nil, &refusal{http.StatusBadRequest, "The request ended too early."}
+	}
+	body = lean(body)
+	if bytes.HasPrefix(body, []byte("[")) {
+		return sent, nil, &refusal{http.StatusBadRequest, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Batches are not taken; send each request by itself."}}`}
+	}
+	sent, without = requestOf(r, body), bare(body)
+	if around := max(len(without), len(body)-len(sent.arguments)); around > maxAround { // neither alone holds for names that are there twice
+		return sent, nil, &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("The request has %d bytes besides the arguments of a tool; %d are allowed.", around, maxAround)}
+	}
+	return sent, without, nil
+}
+
+// refusal is a reply to what the library does not see: a sentence, or JSON.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (f refusal) write(w http.ResponseWriter) {
+	if !strings.HasPrefix(f.text, "{") {
+		http.Error(w, f.text, f.status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(f.status)
+	_, _ = io.WriteString(w, f.text) // who asked may be gone
 }

@@ -51,12 +51,8 @@ type desk struct {
 	calls   *calls
 	refused func(ctx context.Context, p contexts.Principal, tool string)
 	works   map[string]work // by the names of tools
-	turns   chan struct{}   // one for each call whose arguments are made into values
+	turns   turns
 }
-
-// atOnce is how many arguments are made into values at once: short values take many
-// times as much memory as they are long.
-const atOnce = 8
 
 // work is what a tool does for a caller whose role allows it.
 type work struct {
@@ -143,12 +139,10 @@ func (d *desk) do(ctx context.Context, p contexts.Principal, takes arguments, it
 
 // read makes arguments into what is to be done, when it is their turn.
 func (d *desk) read(ctx context.Context, takes arguments, its work, sent json.RawMessage) (deed, error) {
-	select {
-	case d.turns <- struct{}{}:
-		defer func() { <-d.turns }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := d.turns.begin(ctx); err != nil {
+		return nil, err
 	}
+	defer d.turns.end()
 	if err := takes.check(sent); err != nil {
 		return nil, err
 	}
