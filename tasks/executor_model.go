@@ -124,7 +124,7 @@ func (x *Executor) noteRefusals(ctx context.Context, v *View, a planner.Action, 
 	}
 	for _, c := range e.Reply.Calls {
 		if c.Refusal != "" {
-			x.Log.InfoContext(ctx, "a tool call cannot be made", "task", v.ID, "action", a.ID, "tool", clip.Marked(c.Name, 100), "reason", clip.Marked(c.Refusal, 300))
+			x.because(ctx, c.Refusal).InfoContext(ctx, "a tool call cannot be made", "task", v.ID, "action", a.ID, "tool", clip.Marked(c.Name, 100))
 		}
 	}
 }

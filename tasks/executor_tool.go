@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 
@@ -28,7 +29,7 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action, p *Prese
 	j := x.judge(ctx, v, a.Group, call)
 	switch {
 	case j.verdict.Refusal != "":
-		x.Log.InfoContext(ctx, "a tool call is not made", "task", v.ID, "tool", call.Tool, "cause", clip.Marked(j.verdict.Refusal, 300))
+		x.because(ctx, j.verdict.Refusal).InfoContext(ctx, "a tool call is not made", "task", v.ID, "tool", call.Tool)
 		return x.returned(ctx, v, a, planner.Result{Text: j.verdict.Refusal, Failed: true})
 	case j.ask && !agreed(v, a.Place, j) && !failpoint.Fault("approval-skipped"):
 		return x.askApproval(ctx, v, a)
@@ -77,7 +78,7 @@ func (x *Executor) make(ctx context.Context, v *View, a planner.Action, j judgem
 		return answers.later(ctx, result)
 	}
 	if result.Failed {
-		x.Log.InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "cause", clip.Marked(result.Text, 300))
+		x.because(ctx, result.Text).InfoContext(ctx, "tool call failed", "task", v.ID, "tool", j.call.Tool, "bytes", len(result.Text))
 	}
 	if result.Bytes > 0 {
 		x.Log.InfoContext(ctx, "a tool's result was cut", "task", v.ID, "tool", j.call.Tool, "bytes", result.Bytes, "kept", len(result.Text))
@@ -90,6 +91,15 @@ func (x *Executor) make(ctx context.Context, v *View, a planner.Action, j judgem
 		answers.settle(ctx)
 	}
 	return err
+}
+
+// because is the log, with a cause that may quote what people, models and tools
+// said where everything is logged: it shows that nowhere else.
+func (x *Executor) because(ctx context.Context, cause string) *slog.Logger {
+	if !x.Log.Enabled(ctx, slog.LevelDebug) {
+		return x.Log
+	}
+	return x.Log.With("cause", clip.Marked(cause, 300))
 }
 
 func arguments(call planner.Call) json.RawMessage {
