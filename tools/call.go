@@ -126,7 +126,8 @@ func (s *Set) call(ctx context.Context, g *group, c Call) (Result, error) {
 	if d == nil {
 		return failed("%s", g.unknown(full)), client.ErrNoTool
 	}
-	c.Definition, c.Timeout = cmp.Or(c.Definition, d.Hash), c.Timeout-time.Since(from).Truncate(10*time.Millisecond)
+	// Whole seconds of waiting count: models read how long the tool was given.
+	c.Definition, c.Timeout = cmp.Or(c.Definition, d.Hash), c.Timeout-time.Since(from).Truncate(time.Second)
 	res, err := sv.Call(ctx, c.Call)
 	switch {
 	case errors.Is(err, client.ErrUnavailable):

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -158,6 +159,16 @@ func TestBadStarts(t *testing.T) {
 			t.Errorf("got %s at first, want starting", st.State)
 		}
 		wantText(t, "lookup waits", call(t, m, "lookup", `{"key":"k"}`), false, "value of k")
+	})
+	t.Run("hangs after a slow start", func(t *testing.T) {
+		cfg := one(fake(t, "-delay", "150ms", "-faults"))
+		g := cfg.Groups["g"]
+		g.ToolTimeout = 3 * time.Second
+		cfg.Groups["g"] = g
+		r := call(t, run(t, cfg), "hang", "{}")
+		if whole := regexp.MustCompile(`did not answer within [123]s and`); !whole.MatchString(r.Text) {
+			t.Errorf("got %q, want whole seconds", r.Text)
+		}
 	})
 	for _, fault := range []string{"mute", "deaf"} {
 		t.Run("never answers: "+fault, func(t *testing.T) {
