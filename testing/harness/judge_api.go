@@ -27,7 +27,7 @@ func (j *judge) programs() {
 		if in.starts() {
 			j.oneTask(in)
 		}
-		if in.Kind == Note || in.Kind == Guidance {
+		if in.Kind == Note {
 			j.noted(in)
 		}
 		if in.Kind == Decide {
@@ -47,6 +47,7 @@ func (j *judge) programs() {
 			j.delivered(in, c)
 		}
 	}
+	j.added()
 	j.streams()
 	j.waited()
 }
@@ -128,51 +129,6 @@ func (j *judge) taken(key string) (done, cut bool) {
 		}
 	}
 	return done, cut
-}
-
-// noted holds what was added against the context and, of what an agent told,
-// against the answer: every decision after the message sees it.
-func (j *judge) noted(in Input) {
-	done, cut := j.taken("key of " + in.ID)
-	for _, id := range j.r.Tasks[in.Gate] {
-		c, known := j.r.Contexts[id]
-		if !known {
-			continue // kept tells
-		}
-		j.addedOnce(in.Text, c, done, cut)
-		at := slices.IndexFunc(c.Messages, func(m entry) bool { return says(m, in.Text) })
-		later := slices.IndexFunc(c.Messages, func(m entry) bool {
-			return at >= 0 && m.Seq > at+1 && m.Type == "observation" && strings.HasPrefix(m.SenderID, "legwork/")
-		})
-		if in.Kind == Note && later >= 0 && !halted(Input{ID: in.Gate}, j.r.Inputs) && !strings.Contains(textOf(c.Task.Answer), in.Text) {
-			j.violated(RuleNoted, "the answer of %s does not know %q, which was added before the last decision: %q", in.Gate, in.Text, textOf(c.Task.Answer))
-		}
-	}
-}
-
-// addedOnce looks for a message in a context.
-func (j *judge) addedOnce(text string, c Context, done, cut bool) {
-	there := 0
-	for _, m := range c.Messages {
-		if says(m, text) {
-			there++
-		}
-	}
-	if there > 1 || done && there == 0 || !done && !cut && there > 0 {
-		j.violated(RuleNoted, "%q stands %d times in its context; taken: %v, cut off: %v", text, there, done, cut)
-	}
-}
-
-// says reports whether a message says just that.
-func says(m entry, text string) bool {
-	var content any
-	if json.Unmarshal(m.Content, &content) != nil {
-		return false
-	}
-	if fields, ok := content.(map[string]any); ok {
-		content = fields["text"]
-	}
-	return content == text
 }
 
 // decidedOnce looks for decisions about what one sub-task asks.

@@ -21,13 +21,14 @@ func shared(t *testing.T) harness.Record {
 		{"seq": 3, "sender_id": "agent:writer", "type": "status_update", "content": {"state": {"log": ["a", "b"]}, "version": 2}},
 		{"seq": 4, "sender_id": "agent:writer", "type": "status_update", "content": {"state": {"status": "NEEDS_HUMAN_REVIEW"}, "version": 3}},
 		{"seq": 5, "sender_id": "api:ops", "type": "approval", "content": {"kind": "review", "decision": "approve", "state": {"status": "APPROVED"}, "version": 4}},
-		{"seq": 6, "sender_id": "agent:writer", "type": "answer", "content": {"text": "[x1] Work together."}}
+		{"seq": 6, "sender_id": "agent:scout", "type": "thought", "content": {"text": "a thought"}},
+		{"seq": 7, "sender_id": "agent:writer", "type": "answer", "content": {"text": "[x1] Work together."}}
 	], "shared_state": {"log": ["a", "b"], "status": "APPROVED"}, "version": 4}`
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		t.Fatal(err)
 	}
 	answer, now := "[x1] Work together.", time.Now()
-	c.Task.ID, c.Task.State, c.Task.Goal, c.Task.Answer, c.Task.Seq = "T", "done", answer, &answer, 6
+	c.Task.ID, c.Task.State, c.Task.Goal, c.Task.Answer, c.Task.Seq = "T", "done", answer, &answer, 7
 	r := harness.Record{
 		Front: harness.API, Lives: []harness.Life{{Start: now.Add(-time.Minute), End: now}},
 		Inputs:   []harness.Input{{Kind: harness.Shared, ID: "x1", Chat: "task x1", Text: answer, Notify: "ops"}},
@@ -49,6 +50,7 @@ func shared(t *testing.T) harness.Record {
 			Path: "/v1/tasks/T/state", Match: fmt.Sprintf("%q", fmt.Sprint(i)), Body: map[string]string{"a": `{"log":["a"]}`, "b": `{"log":["a","b"]}`}[mark], Status: 200,
 		})
 	}
+	r.Wire = append(r.Wire, harness.Request{Path: "/v1/tasks/T/messages", Key: "k", Body: `{"type":"thought","content":"a thought"}`, Status: 201})
 	r.Hooks = []harness.Hook{hook("task.done", answer, 204)}
 	return r
 }
@@ -95,6 +97,21 @@ func TestJudgeOfPrograms(t *testing.T) {
 				c.Messages[2].Content = json.RawMessage(`{"state": {"log": ["b"]}, "version": 2}`)
 			})
 		}, harness.RuleMerged},
+		{"a message sent again with its key", func(r *harness.Record) {
+			again := r.Wire[2]
+			again.Status = 200
+			r.Wire = append(r.Wire, again)
+		}, ""},
+		{"a message taken and not there", func(r *harness.Record) { r.Wire[2].Body = `{"type":"thought","content":"another"}` }, harness.RuleNoted},
+		{"a message refused and there", func(r *harness.Record) { r.Wire[2].Status = 409 }, harness.RuleNoted},
+		{"a message cut off and there", func(r *harness.Record) { r.Wire[2].Status = 0 }, ""},
+		{"a message there twice", func(r *harness.Record) {
+			edit(r, func(c *harness.Context) {
+				twice := c.Messages[5]
+				twice.Seq = 8
+				c.Messages = append(c.Messages, twice)
+			})
+		}, harness.RuleNoted},
 		{"an answer before the review was over", func(r *harness.Record) {
 			edit(r, func(c *harness.Context) { c.Messages[4].Type, c.Messages[4].Content = "answer", json.RawMessage(`{}`) })
 		}, harness.RuleReviewed},
