@@ -44,17 +44,22 @@ func TestSecretsOfHeaders(t *testing.T) {
 	server.Headers = map[string]string{"Authorization": "Bearer abc", "X-Api": "def"}
 	server.URL = "https://u:url-password@example.com/?api_key=in+query&author=somebody"
 	server.Args = []string{"--api-key", "spaced", "--auth-token=joined", "--key-size", "4096", "--password", "--quiet", "secret"}
+	server.Args = append(server.Args, "https://u:argument-password@example.com/?token=in-argument", "--header", "Authorization: Bearer of-a-proxy", "--header=X-Api-Key:joined-header", "-H", "Accept: text/plain", "-e", "API_KEY=of-a-container", "--db=postgres://u:joined-password@db/x")
+	server.Env = map[string]string{"DATABASE_URL": "postgres://u:database-password@localhost/db", "HOME": "/home/somebody"}
 	server.Options = map[string]any{"headers": map[string]any{"X-Way": "in"}, "url": "https://u:option-password@example.com"}
 	config.Tools.Servers["math"] = server
 	config.Telemetry.OTLPEndpoint = "https://collector.example.com/?token=of-traces"
 	config.Telemetry.OTLPHeaders = map[string]string{"Authorization": "Bearer collector-key", "X-Scope": "tenant-of-the-team"}
 	if diff := cmp.Diff([]string{
-		"Bearer abc", "Bearer collector-key", "abc", "collector-key", "def", "in", "in query", "joined", "of-traces", "option-password",
-		"spaced", "tenant-of-the-team", "url-password",
+		"Bearer abc", "Bearer collector-key", "Bearer of-a-proxy", "abc", "argument-password", "collector-key", "database-password", "def", "in",
+		"in query", "in-argument", "joined", "joined-header", "joined-password", "of-a-container", "of-a-proxy", "of-traces", "option-password", "spaced", "tenant-of-the-team", "url-password",
 	}, config.Secrets()); diff != "" {
 		t.Errorf("secrets (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"Bearer collector-key", "collector-key", "option-password", "url-password"}, config.Credentials()); diff != "" {
+	if diff := cmp.Diff([]string{
+		"Bearer collector-key", "Bearer of-a-proxy", "argument-password", "collector-key", "database-password", "joined-header", "joined-password", "of-a-container",
+		"option-password", "url-password",
+	}, config.Credentials()); diff != "" {
 		t.Errorf("credentials (-want +got):\n%s", diff)
 	}
 }

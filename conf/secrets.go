@@ -91,6 +91,7 @@ func (s secretSet) addServer(c tools.ServerConfig) {
 		if secretName.MatchString(name) {
 			s.add(value)
 		}
+		s.addAddress(value)
 	}
 	s.addAddress(c.URL)
 	s.addNamed(c.Options)
@@ -115,17 +116,25 @@ func (s secretSet) addHeaders(headers map[string]string) {
 	}
 }
 
-// addArguments adds those of a program whose names sound secret: --api-key=x, and
-// --api-key x.
+// addArguments adds those of a program whose names sound secret: --api-key=x,
+// --api-key x, and -e API_KEY=x, as docker has it; what addresses hold; and of
+// headers those whose names do: --header "Authorization: Bearer x".
 func (s secretSet) addArguments(args []string) {
 	for i, arg := range args {
 		name, value, found := strings.Cut(arg, "=")
+		if !found && i+1 < len(args) {
+			value = args[i+1]
+		}
+		s.addAddress(arg)
+		s.addAddress(value)
 		switch {
-		case !strings.HasPrefix(arg, "-") || !secretArgument.MatchString(name):
-		case found:
+		case name == "--header" || name == "-H":
+			if header, text, ok := strings.Cut(value, ":"); ok && secretName.MatchString(header) {
+				s.addHeaders(map[string]string{header: strings.TrimSpace(text)})
+			}
+		case !secretArgument.MatchString(name) || strings.ContainsAny(name, ":/?"):
+		case found || strings.HasPrefix(arg, "-") && !strings.HasPrefix(value, "-"):
 			s.add(value)
-		case i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
-			s.add(args[i+1])
 		}
 	}
 }
