@@ -62,8 +62,8 @@ func (x *Executor) begin(ctx context.Context, v *View, a *planner.Action) (conte
 	return ctx, span
 }
 
-// Ended tells of a task that is over, so that its trace is whole. To tell it
-// twice does no harm.
+// Ended tells of a task that is over, so that its trace is whole. It is for
+// whoever saw it end: told twice, it would count twice where spans are counted.
 func (x *Executor) Ended(ctx context.Context, v *View) {
 	if x.Tracer == nil || !v.State.Finished() {
 		return

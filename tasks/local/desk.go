@@ -36,6 +36,7 @@ type file struct {
 
 	since   time.Time     // when it began to wait for room
 	resumed bool          // it was live before this process
+	live    bool          // it was not over when it was looked at
 	held    bool          // it rests because the task before it is not over
 	shared  bool          // it rested because agents from outside work on it
 	until   time.Time     // when it has to be looked at, as it rests; zero: not before it changes

@@ -157,9 +157,10 @@ func (e *Engine) look(ctx context.Context, f *file) (*rest, error) {
 	err := r.open(ctx)
 	var rests *rest
 	if err == nil && !r.over() {
+		f.live = true
 		rests, err = r.run(ctx)
 	}
-	if err == nil && r.over() {
+	if err == nil && r.over() && f.live { // not when somebody wakes it that was over before
 		e.cfg.Executor.Ended(ctx, r.view)
 	}
 	if errors.Is(err, tasks.ErrDamaged) {
