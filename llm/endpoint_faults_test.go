@@ -220,7 +220,7 @@ func TestSilence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			short := func(c *llm.ModelConfig) {
-				c.IdleTimeout, c.FirstByteTimeout = 200*time.Millisecond, 200*time.Millisecond
+				c.IdleTimeout, c.FirstByteTimeout = time.Second, time.Second
 			}
 			m, s := speaks(t, short, c.response, llmfake.Say("fine"))
 			if reply, err := m.Call(t.Context(), ask(), nil); err != nil || reply.Text != "fine" || len(s.Requests()) != 2 {

@@ -140,7 +140,7 @@ func TestFallback(t *testing.T) {
 			"a timeout of the first leaves the second its time",
 			func(m map[string]llm.ModelConfig) {
 				fallback(m, "m0", "m1")
-				with(m, "m0", func(c *llm.ModelConfig) { c.Timeout = 50 * time.Millisecond })
+				with(m, "m0", func(c *llm.ModelConfig) { c.Timeout = time.Second })
 			},
 			[]http.HandlerFunc{hang(says("He")), sse(whole())},
 			"m1",

@@ -156,7 +156,7 @@ func TestAddressesThatDoNotAnswer(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
-	const short, long = 150 * time.Millisecond, time.Minute
+	const short, long = 400 * time.Millisecond, time.Minute
 	forever := func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			_, _ = io.WriteString(w, ": still here\n\n")
@@ -202,9 +202,9 @@ func TestTimeouts(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	f := newFake(t, sse(whole()))
 	c := f.model()
-	c.IdleTimeout = 30 * time.Millisecond
+	c.IdleTimeout = 300 * time.Millisecond
 	m, _ := open(t, llm.Config{Models: map[string]llm.ModelConfig{"main": c}})
-	got, err := m.Call(t.Context(), ask(), func(llm.Delta) { <-time.After(50 * time.Millisecond) })
+	got, err := m.Call(t.Context(), ask(), func(llm.Delta) { <-time.After(500 * time.Millisecond) })
 	if err != nil || got.Text != "Hello there" {
 		t.Errorf("reply %+v, error %v, want Hello there", got, err)
 	}
