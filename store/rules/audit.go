@@ -62,8 +62,8 @@ func (s *Stage) audit(id tasks.ID, before planner.State, e planner.Event) error 
 func (s *Stage) audited(id tasks.ID, before planner.State, e planner.Event) (action, detail string) {
 	switch e.Type {
 	case planner.Opened:
-		if e.Opening != nil && e.Opening.Chat.Platform == tasks.PlatformAPI {
-			return "task.start", ""
+		if o := e.Opening; o != nil && (o.From.Platform == tasks.PlatformAPI || o.From.Platform == tasks.PlatformAgent) {
+			return "task.start", "" // also in a chat, where one asks again
 		}
 	case planner.Decided:
 		return "task.decide", s.decided(id, before, e)

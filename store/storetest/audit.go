@@ -68,6 +68,21 @@ func testAudit(b *bench) {
 	b.same("numbers go on", b.auditLog(0, 1)[0].Seq, uint64(6))
 }
 
+// testAuditStarts: the log tells of tasks that programs and agents open, in whatever
+// chat, and of none that people ask for.
+func testAuditStarts(b *bench) {
+	for i, platform := range []string{"api", "agent", "test"} {
+		in := b.question(chat("c"), tasks.ID(fmt.Sprint("t", i)), "goal")
+		in.Open.Opening.From = bot.Person{Platform: platform, ID: "x"}
+		b.deliver(in)
+	}
+	var told []string
+	for _, e := range b.auditLog(0, 10) {
+		told = append(told, e.Who+" "+e.Action+" "+e.Target)
+	}
+	b.same("entries", told, []string{"agent:x task.start t1", "api:x task.start t0"})
+}
+
 // testAuditDecides: the log tells which question was decided, and about which tools.
 func testAuditDecides(b *bench) {
 	b.ask(chat("c"), "t", "goal")

@@ -109,6 +109,7 @@ func Run(t *testing.T, open Opener) {
 		{"feed is bounded", testFeedBounded},
 		{"feed beside writers", testFeedBesides},
 		{"audit log", testAudit},
+		{"audit log of starts", testAuditStarts},
 		{"audit log of decisions", testAuditDecides},
 		{"audit log forgets", testAuditForgets},
 		{"deliveries", testOutgoing},
