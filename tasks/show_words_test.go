@@ -163,3 +163,31 @@ func TestShownFormIsFilledIn(t *testing.T) {
 		t.Errorf("the server got %+v", got)
 	}
 }
+
+// TestAskedAgainByAProgram: a program has no private chat, whoever is called like
+// it: what is asked about a task that it repeats in a chat, is asked there.
+func TestAskedAgainByAProgram(t *testing.T) {
+	s := newStage(t, []string{`{"n":1}`})
+	s.stop()
+	s.rules.Approvals.Private = true
+	s.play()
+	first, card := s.asks("ann", room("hall"), "book a room")
+	if card.Chat.Key() != private("ann").Key() {
+		t.Fatalf("ann is asked in %s", card.Chat.Key())
+	}
+	s.send(s.press("ann", private("ann"), label(t, card.Draft, "Deny")))
+	s.over(first)
+	for _, platform := range []string{tasks.PlatformAPI, tasks.PlatformAgent} {
+		o := tasks.Order{From: bot.Person{Platform: platform, ID: "ben", Name: "ben"}, Goal: "book a room"}
+		r, err := s.inbox.Again(t.Context(), o, room("hall"), s.event(first, 1).Opening)
+		if err != nil {
+			t.Fatal(err)
+		}
+		card := s.card(r.Task, "")
+		if card.Chat.Key() != room("hall").Key() {
+			t.Errorf("for %s:ben it is asked in %s", platform, card.Chat.Key())
+		}
+		s.send(s.press("boss", room("hall"), label(t, card.Draft, "Deny")))
+		s.over(r.Task)
+	}
+}
