@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestQueries runs the tests of the module that has the parsers of Prometheus.
 // Without them, as on a machine that is not connected, it is skipped.
 func TestQueries(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Minute) // a slow machine fetches and builds them anew
 	defer cancel()
 	run := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "go", args...)
