@@ -16,7 +16,9 @@ import (
 func (c *courier) chats(ctx context.Context, fails int, list []tasks.Delivery) round {
 	news := make([]tasks.News, 0, len(list))
 	for _, d := range list {
-		if d.Kind == TaskWaiting && slices.ContainsFunc(list, func(other tasks.Delivery) bool { return other.Kind == TaskReview && other.Task == d.Task }) {
+		if d.Kind == TaskWaiting && slices.ContainsFunc(list, func(other tasks.Delivery) bool {
+			return other.Kind == TaskReview && other.Task == d.Task && !c.decided(ctx, other)
+		}) {
 			continue // that it needs a review says so
 		}
 		if n, ok := newsOf(d, c.Now()); ok && !c.decided(ctx, d) {

@@ -175,6 +175,45 @@ func TestEagerProgram(t *testing.T) {
 	}
 }
 
+// TestWaitsForAnotherThing: that a task waits is told although its review, which is
+// still to be told, was decided meanwhile.
+func TestWaitsForAnotherThing(t *testing.T) {
+	t.Parallel()
+	c := alerts.Config{Chat: true, After: time.Minute}
+	w := newWorld(t, c)
+	w.restarts(func() { w.options.Pace.First, w.options.Pace.Longest, w.options.Pace.Rest = time.Hour, time.Hour, time.Hour })
+	w.deafness(errors.New("nobody is there"))
+	id := w.opens("pay something", func(o *planner.Opening) { o.External = false })
+	next := func(e planner.Event) {
+		t.Helper()
+		s, err := w.store.State(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Action, e.At = planner.Todo(s)[0].ID, w.now()
+		w.append(id, e)
+	}
+	next(planner.Event{Type: planner.Replied, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: "1/a", Name: "desk", Description: "pay"}}}})
+	next(planner.Event{Type: planner.Replied, Reply: &planner.Reply{Calls: []planner.Call{{ID: "1", Name: "pay", Arguments: "{}", Tool: "desk.pay"}}}})
+	w.review(id, planner.NeedsHumanReview)
+	w.until("the log tells that nobody was reached", func() bool { return strings.Contains(w.log.String(), "no admin could be told") })
+	w.review(id, "APPROVED")
+	next(planner.Event{Type: planner.Asked, Question: &planner.Question{Calls: []planner.Approval{{Tool: "desk.pay"}}, Expires: w.now().Add(100 * time.Hour)}})
+	w.ahead.Add(int64(2 * time.Minute))
+	w.alerts.Use(c) // so that it looks at the clock
+	w.until("both are queued", func() bool {
+		due, _, err := w.store.Outgoing(t.Context(), w.now(), 10)
+		return err == nil && len(due) == 2
+	})
+	w.deafness(nil)
+	w.ahead.Add(int64(3 * time.Hour))
+	w.fails("and this", nil)
+	w.until("the failure was told", func() bool { return slices.Contains(w.keys(), "alert.task_failed") })
+	if got := w.keys(); !slices.Contains(got, "alert.task_waiting") || slices.Contains(got, "alert.task_review") {
+		t.Errorf("the admins read %v, want that it waits", got)
+	}
+}
+
 // TestRefusedAgainAndAgain: what could not be queued for a while is told all the same.
 func TestRefusedAgainAndAgain(t *testing.T) {
 	t.Parallel()
