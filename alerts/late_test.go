@@ -181,7 +181,9 @@ func TestWaitsForAnotherThing(t *testing.T) {
 	t.Parallel()
 	c := alerts.Config{Chat: true, After: time.Minute}
 	w := newWorld(t, c)
-	w.restarts(func() { w.options.Pace.First, w.options.Pace.Longest, w.options.Pace.Rest = time.Hour, time.Hour, time.Hour })
+	w.restarts(func() {
+		w.options.Pace.First, w.options.Pace.Longest, w.options.Pace.Rest = time.Hour, time.Hour, time.Hour
+	})
 	w.deafness(errors.New("nobody is there"))
 	id := w.opens("pay something", func(o *planner.Opening) { o.External = false })
 	next := func(e planner.Event) {
