@@ -33,8 +33,8 @@ func TestToolFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			story := plot{think: uses(c.tool, c.arguments), tools: ", " + c.tool, more: "log: {level: debug}\n"} // where the words of tools are
-			if c.tool == "hang" || c.tool == "garbage" {                                                         // no answer comes
+			story := plot{think: uses(c.tool, c.arguments), tools: ", " + c.tool, more: "log: {level: debug}\n"}
+			if c.tool == "hang" || c.tool == "garbage" { // no answer comes
 				story.limit = time.Second
 			}
 			w := newWorld(t, story)
