@@ -281,8 +281,8 @@ func (t telling) status(e planner.Event) object {
 	if e.Of > 0 {
 		c["decision"] = e.Of
 	}
-	if ask, kind, ok := tasks.AskNamed(t.state, e.Action); ok && e.Type == planner.Expired { // nobody decided in time
-		c["kind"], c["approval"], c["state"], c["version"] = kind, approvalID(t.task, ask), e.Values, t.version(e.Seq)
+	if e.Type == planner.Expired {
+		t.expired(e, c)
 	}
 	return c
 }
