@@ -62,6 +62,7 @@ type routes struct {
 type calls struct {
 	Config
 	does  map[string]contexts.Op // by patterns of the mux
+	lists map[string]bool        // parameters of queries that are lists, of whatever call
 	turns chan struct{}          // one for each body that is made into values
 }
 
@@ -79,7 +80,7 @@ func New(c Config) *API {
 	if c.Patience == 0 {
 		c.Patience = 30 * time.Second
 	}
-	a := &API{calls: calls{c, map[string]contexts.Op{}, make(chan struct{}, atOnce)}}
+	a := &API{calls: calls{c, map[string]contexts.Op{}, map[string]bool{}, make(chan struct{}, atOnce)}}
 	a.routes = sync.OnceValue(a.build)
 	a.docs = sync.OnceValue(func() file { return newFile("text/html; charset=utf-8", docsPage) })
 	a.openAPI = sync.OnceValues(func() (file, error) {
@@ -136,7 +137,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Pattern = pattern // of the request that the caller has, whatever becomes of it here
-	if p := cmp.Or(a.calls.permitted(r, pattern), checkQuery(r), checkHeaders(r)); p != nil {
+	if p := cmp.Or(a.calls.permitted(r, pattern), a.calls.checkQuery(r), checkHeaders(r)); p != nil {
 		p.Write(w)
 		return
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -17,7 +18,7 @@ func (c *calls) document() *huma.OpenAPI {
 	d := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: "legwork", Version: c.Version,
+			Title: "legwork", Version: c.Version, License: &huma.License{Name: "Apache License 2.0", Identifier: "Apache-2.0"},
 			Description: "Tasks and their contexts: people, programs and agents work on the same task. Every request carries a token: `Authorization: Bearer TOKEN`. " +
 				"Errors are problem documents (RFC 9457) whose `code` is for programs and whose `detail` is for people. Ignore fields that you do not know: there may be more of them later.",
 		},
@@ -34,9 +35,7 @@ func (c *calls) document() *huma.OpenAPI {
 			{Name: "reports", Description: "Groups, spending, the audit log, the token itself."},
 		},
 	}
-	if c.Public != "" {
-		d.Servers = []*huma.Server{{URL: strings.TrimSuffix(c.Public, "/")}}
-	}
+	d.Servers = []*huma.Server{{URL: cmp.Or(strings.TrimSuffix(c.Public, "/"), "/")}}
 	return d
 }
 

@@ -57,6 +57,11 @@ func register[I, O any](c *calls, h huma.API, o operation, handle func(context.C
 		return out, nil
 	})
 	o.describe(h.OpenAPI())
+	for _, p := range registered(h.OpenAPI(), o.method, o.path).Parameters {
+		if p.In == "query" && p.Schema.Type == huma.TypeArray {
+			c.lists[p.Name] = true
+		}
+	}
 }
 
 // huma is the operation as the library has it. The body was read already, by

@@ -45,8 +45,9 @@ func (h *headers) WriteHeader(int) {}
 const maxValues = 100
 
 // checkQuery refuses what would be read one way by some and another by others, and
-// what has more mistakes than anybody reads.
-func checkQuery(r *http.Request) *problem.Error {
+// what has more mistakes than anybody reads. Of a list that is given value by value,
+// as many clients write it, it makes one parameter.
+func (c *calls) checkQuery(r *http.Request) *problem.Error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return problem.New(problem.Invalid, "The query of the address cannot be read: write it as name=value&name=value with percent encoding.")
@@ -54,16 +55,27 @@ func checkQuery(r *http.Request) *problem.Error {
 	if len(query) > maxWrong {
 		return invalid("query", fmt.Sprintf("has %d parameters; no call takes more than %d", len(query), maxWrong))
 	}
+	apart := false
 	for name, values := range query {
-		if len(values) > 1 {
-			return invalid("query."+name, "given more than once; several values are one, with commas between them")
+		if len(values) > 1 && !c.lists[name] {
+			return invalid("query."+name, "given more than once")
 		}
-		if n := strings.Count(values[0], ",") + 1; n > maxValues {
+		value := strings.Join(values, ",")
+		if n := strings.Count(value, ",") + 1; n > maxValues {
 			return invalid("query."+name, fmt.Sprintf("has %d values; at most %d are allowed", n, maxValues))
 		}
-		if !readable(name) || !readable(values[0]) {
+		if !readable(name) || !readable(value) {
 			return invalid("query", "has a NUL, or is not UTF-8")
 		}
+		if len(values) > 1 {
+			apart = true
+			query.Set(name, value)
+		}
+	}
+	if apart {
+		joined := *r.URL
+		joined.RawQuery = query.Encode()
+		r.URL = &joined
 	}
 	return nil
 }

@@ -92,6 +92,12 @@ func TestListInPages(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(ids) {
 		t.Errorf("got %v, want %v", got, ids)
 	}
+	for query, n := range map[string]int{"state=done&state=working&limit=5": 5, "state=done&state=failed,waiting": 0, "state=working&state=working": 7} {
+		p, _ := want[api.Page[contexts.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks?" + query, token: "viewer"})
+		if len(p.Items) != n {
+			t.Errorf("%s: got %d tasks, want %d", query, len(p.Items), n)
+		}
+	}
 	if p, _ := want[api.Page[contexts.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks", token: "narrow"}); len(p.Items) != 0 {
 		t.Errorf("a token that sees nothing of others got %v", p.Items)
 	}
@@ -144,7 +150,8 @@ func TestRefusedRequests(t *testing.T) {
 		{"a merge patch by PUT", "PUT", "/v1/tasks/" + id + "/state", "application/merge-patch+json", `{"a":1}`, 415, "unsupported_media_type", "application/json"},
 		{"unknown parameter", "GET", "/v1/tasks?stat=done", "", "", 422, "invalid", "query.stat: unknown query parameter; allowed are chat, cursor, limit, state"},
 		{"a parameter where none is", "GET", "/v1/me?x=1", "", "", 422, "invalid", "query.x: unknown query parameter; none are allowed"},
-		{"a parameter twice", "GET", "/v1/tasks?state=done&state=failed", "", "", 422, "invalid", "query.state: given more than once"},
+		{"a parameter twice", "GET", "/v1/tasks?limit=1&limit=2", "", "", 422, "invalid", "query.limit: given more than once"},
+		{"many values one by one", "GET", "/v1/tasks?" + strings.Repeat("state=done&", 101), "", "", 422, "invalid", "query.state: has 101 values"},
 		{"a state that is none", "GET", "/v1/tasks?state=over", "", "", 422, "invalid", "expected value to be one of"},
 		{"a limit too high", "GET", "/v1/tasks?limit=201", "", "", 422, "invalid", "query.limit: expected number <= 200"},
 		{"a limit that is none", "GET", "/v1/tasks?limit=all", "", "", 422, "invalid", "query.limit: invalid integer"},
