@@ -95,7 +95,7 @@ func descriptions() map[string]string {
 		"NewMessage":                 "Something to be added to a context.",
 		"NewMessage.type":            "What it is. `human_input` of a person is guidance; `goal`, `approval` and `answer` come of other calls.",
 		"NewMessage.content":         "Any JSON, at most 64 KiB.",
-		"NewMessage.idempotency_key": "Names the request, so that it can be sent again without adding twice; or header Idempotency-Key.",
+		"NewMessage.idempotency_key": "Names the request, so that it can be sent again without adding twice; or header Idempotency-Key. It is one for all calls of a token: begin it with the task's id.",
 
 		"ContentPart":               "A part of the content of one message.",
 		"ContentPart.seq":           "Number of the message.",

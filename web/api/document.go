@@ -181,7 +181,7 @@ func parameters() map[string]string {
 		"from":            "The first day, such as `2026-11-01`.",
 		"to":              "The last day.",
 		"Prefer":          "`wait=60`: wait up to so many seconds; at most 300.",
-		"Idempotency-Key": "Names the request, so that it can be sent again without being done twice; the same as `idempotency_key` of the body.",
+		"Idempotency-Key": "Names the request, so that it can be sent again without being done twice; the same as `idempotency_key` of the body. One for all calls of a token.",
 		"If-Match":        "Only when the state has one of these versions: ETags of replies, with commas between, or `*`.",
 		"If-None-Match":   "The version that is known already: ETag of a reply.",
 		"Last-Event-ID":   "`id` of the last event that was received.",
