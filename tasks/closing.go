@@ -79,14 +79,21 @@ func (p *Presenter) stray(ctx context.Context, v *View, private bool, slot strin
 	return p.find(ctx, &to, slot, p.mark(slot))
 }
 
+// passing is the message of a question that does not last, and the last event that
+// was known when it was asked.
+type passing struct {
+	id  string
+	seq int
+}
+
 // settlePassing says of questions that are over how they ended, where they do
-// not last.
+// not last. One that was asked since the view was read is not over for that.
 func (p *Presenter) settlePassing(ctx context.Context, v *View, open map[string]bool) {
 	p.mu.Lock()
 	over := map[string]string{}
-	for action, id := range p.passing {
-		if !open[action] {
-			over[action] = id
+	for action, asked := range p.passing {
+		if !open[action] && v.State.Seq >= asked.seq {
+			over[action] = asked.id
 			delete(p.passing, action)
 		}
 	}

@@ -33,7 +33,7 @@ type Presenter struct {
 	speech   *Speech
 	doubt    map[string]bool     // slots whose message may have been sent already
 	progress map[string]Progress // of tool calls, by action
-	passing  map[string]string   // ids of questions that do not last, by action
+	passing  map[string]passing  // questions that do not last, by action
 
 	pen     chan struct{}   // holds one token, taken while something is drawn; guards what follows
 	frozen  bool            // the outcome is on its way, no more frames
@@ -62,7 +62,7 @@ func (x *Executor) Present(id ID, o *planner.Opening) (*Presenter, error) {
 		chat.Thread = ""
 	}
 	return &Presenter{
-		x: x, id: id, chat: chat, platform: platform, quiet: quiet, doubt: map[string]bool{}, passing: map[string]string{}, closed: map[string]bool{}, misses: map[string]int{},
+		x: x, id: id, chat: chat, platform: platform, quiet: quiet, doubt: map[string]bool{}, passing: map[string]passing{}, closed: map[string]bool{}, misses: map[string]int{},
 		poke: make(chan struct{}, 1), last: make(chan struct{}), pen: make(chan struct{}, 1), frames: make(chan struct{}, 1),
 	}, nil
 }

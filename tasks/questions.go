@@ -35,7 +35,7 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 		id, err := p.post(ctx, &p.chat, a.ID, &d, postTries)
 		if about := subjectOf(a.ID); err == nil && about.kind != "" {
 			p.mu.Lock()
-			p.passing[a.ID] = id
+			p.passing[a.ID] = passing{id, v.State.Seq}
 			p.mu.Unlock()
 		}
 		return err
