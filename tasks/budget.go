@@ -192,13 +192,21 @@ func (x *Executor) reserve(ctx context.Context, id ID, r Reservation, enough <-c
 	}
 }
 
-// reserveNow is reserve without waiting.
+// reserveNow is reserve without waiting. Who gives up meanwhile waits for the
+// store: to give back what may not be set aside would give back what a process
+// that was killed had set aside for the same action, and that counts.
 func (x *Executor) reserveNow(ctx context.Context, id ID, r Reservation) (leave func(), err error) {
-	if err := x.Store.Reserve(ctx, id, r); err != nil {
-		if ctx.Err() != nil && !errors.Is(err, ErrBudget) {
-			x.settle(ctx, id, r.Action, llm.Usage{}) // it may be stored all the same
-		}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	until, end := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer end()
+	if err := x.Store.Reserve(until, id, r); err != nil {
 		return nil, err
+	}
+	if ctx.Err() != nil {
+		x.settle(ctx, id, r.Action, llm.Usage{})
+		return nil, ctx.Err()
 	}
 	return x.till.enter(id, r), nil
 }
@@ -206,7 +214,7 @@ func (x *Executor) reserveNow(ctx context.Context, id ID, r Reservation) (leave 
 // settle counts what a call has cost whose outcome no event tells of. Like an
 // outcome it is worth a moment after the call was cancelled.
 func (x *Executor) settle(ctx context.Context, id ID, action string, cost llm.Usage) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
 	if err := x.Store.Settle(ctx, id, action, cost); err != nil && !errors.Is(err, ErrNoTask) {
 		x.Log.WarnContext(ctx, "what a call has cost could not be counted", "task", id, "action", action, "cause", err)

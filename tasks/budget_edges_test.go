@@ -151,42 +151,59 @@ func TestSamplingBeforeAQuestion(t *testing.T) {
 	}
 }
 
-// lateStore reserves, but says so to nobody: the call was given up meanwhile.
-type lateStore struct {
+// givenUp has a call cancelled just before or after what it may take is set aside.
+type givenUp struct {
 	*memory.Store
-	giveUp context.CancelFunc
+	before, after func()
 }
 
-func (s lateStore) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
+func (s givenUp) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
+	s.before()
 	if err := s.Store.Reserve(ctx, id, r); err != nil {
 		return err
 	}
-	s.giveUp()
+	s.after()
 	return ctx.Err()
 }
 
 // TestReservationGivenUp: what was set aside for a call that was cancelled in
-// that moment does not stay so.
+// that moment does not stay so, and what a process that was killed had set aside
+// for the same call, which it may have made, is counted.
 func TestReservationGivenUp(t *testing.T) {
-	s, m := newShop(t, 0, tasks.BudgetRules{})
-	s.stop()
-	ctx, cancel := context.WithCancel(t.Context())
-	x := tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: lateStore{s.store, cancel}, Model: m, Tools: s.tools, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone},
-		Log: slog.New(slog.DiscardHandler), Now: s.clock,
-		Prompts: tasks.PromptRules{Budget: tasks.BudgetRules{Budgets: tasks.Budgets{TaskTokens: 1000}}}, // too little to keep any back
-	})
-	id := s.opens("ann", private("ann"), "how are you")
-	v := tasks.NewView(s.store, id)
-	if err := v.Refresh(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Do(ctx, v, planner.Todo(v.State)[0], nil); !errors.Is(err, context.Canceled) {
-		t.Fatalf("Do: got %v, want that it was cancelled", err)
-	}
-	whole := tasks.Reservation{Action: "a", Day: "2026-11-20", Most: llm.Usage{Input: 1000}, Budgets: tasks.Budgets{DayTokens: 1000}}
-	if err := s.store.Room(t.Context(), id, whole); err != nil {
-		t.Errorf("Room for all of the day's budget: %v", err)
+	for _, when := range []string{"before", "after"} {
+		t.Run(when, func(t *testing.T) {
+			s, m := newShop(t, 0, tasks.BudgetRules{})
+			s.stop()
+			ctx, cancel := context.WithCancel(t.Context())
+			store := givenUp{Store: s.store, before: func() {}, after: cancel}
+			if when == "before" {
+				store.before = cancel
+			}
+			x := tasks.NewExecutor(tasks.ExecutorConfig{
+				Store: store, Model: m, Tools: s.tools, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone},
+				Log: slog.New(slog.DiscardHandler), Now: s.clock,
+			})
+			id := s.opens("ann", private("ann"), "how are you")
+			v := tasks.NewView(s.store, id)
+			if err := v.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			a := planner.Todo(v.State)[0]
+			former := tasks.Reservation{Action: a.ID, Day: "2026-11-20", Most: llm.Usage{Input: 100, Output: 50}}
+			if err := s.store.Reserve(t.Context(), id, former); err != nil {
+				t.Fatal(err)
+			}
+			if err := x.Do(ctx, v, a, nil); !errors.Is(err, context.Canceled) {
+				t.Fatalf("Do: got %v, want that it was cancelled", err)
+			}
+			if err := s.store.Reserve(t.Context(), id, former); err != nil { // what is set aside still counts as made now
+				t.Fatal(err)
+			}
+			spent, err := s.store.Spent(t.Context(), tasks.SpentQuery{})
+			if err != nil || len(spent) != 1 || spent[0].Calls != 1 || spent[0].Usage.Tokens() != 100 {
+				t.Errorf("counted %+v, %v; want what the former call was given to read, once", spent, err)
+			}
+		})
 	}
 }
 

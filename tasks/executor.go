@@ -168,6 +168,10 @@ func superseded(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict)
 }
 
+// storeTime is how long it is worth to wait for the store after an action was
+// cancelled.
+const storeTime = 10 * time.Second
+
 // appendEvents outlives the action's cancellation: a result that is here
 // already, and perhaps paid for, is worth a moment.
 func appendEvents(ctx context.Context, store Store, now func() time.Time, id ID, e ...planner.Event) error {
@@ -175,7 +179,7 @@ func appendEvents(ctx context.Context, store Store, now func() time.Time, id ID,
 	for i := range e {
 		e[i].At = at
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
 	return store.Append(ctx, id, -1, 0, e...)
 }
