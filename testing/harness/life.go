@@ -111,7 +111,7 @@ func (l *life) stirred(ctx context.Context) {
 	if l.all++; slices.Contains(l.troubles, l.all) {
 		l.front.trouble(l.rand)
 	}
-	if slices.Contains(l.tends, l.all) {
+	if slices.Contains(l.tends, l.all) && l.owns() {
 		l.tend(ctx)
 	}
 	for _, gate := range l.front.gates() {

@@ -2,10 +2,14 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"legwork/store/bolt"
 )
 
 // RuleData is broken by data, or a backup, that cannot be read whole.
@@ -40,6 +44,14 @@ func (s *session) inspect(ctx context.Context) {
 			s.record.Damage = append(s.record.Damage, fmt.Sprintf("%s: %v: %s", filepath.Base(file), err, out))
 		}
 	}
+}
+
+// owns reports that a life has its data to itself. Before that, whoever tends them
+// would keep it from starting, as on any machine.
+func (l *life) owns() bool {
+	var h bolt.Holder
+	text, err := os.ReadFile(filepath.Join(l.dir, "data", "lock.json"))
+	return err == nil && json.Unmarshal(text, &h) == nil && h.PID == l.p.cmd.Process.Pid
 }
 
 // data runs legwork data.
