@@ -23,7 +23,7 @@ var errNotPrivate = errors.New("it is not asked in private")
 func (p *Presenter) askPrivately(ctx context.Context, v *View, a planner.Action) error {
 	about, slot := subjectOf(a.ID), privately+a.ID
 	switch {
-	case !about.decides() || p.chat.Private || ofProgram(v.Opening().From): // nobody knows who is behind one
+	case !about.decides() || p.chat.Private || OfProgram(v.Opening().From): // nobody knows who is behind one
 		return errNotPrivate
 	case v.State.Slot(slot).Message != "":
 	case !p.x.rules.Load().Approvals.Private || v.State.Slot(a.ID).Name != "":

@@ -21,8 +21,8 @@ const (
 	PlatformAgent = "agent"
 )
 
-// ofProgram reports that somebody is a program, or an agent from outside.
-func ofProgram(p bot.Person) bool { return p.Platform == PlatformAPI || p.Platform == PlatformAgent }
+// OfProgram reports that somebody is a program, or an agent from outside.
+func OfProgram(p bot.Person) bool { return p.Platform == PlatformAPI || p.Platform == PlatformAgent }
 
 // ErrCrowded says that there is no room for something now.
 var ErrCrowded = errors.New("there is too much to do")

@@ -62,7 +62,7 @@ func (s *Stage) audit(id tasks.ID, before planner.State, e planner.Event) error 
 func (s *Stage) audited(id tasks.ID, before planner.State, e planner.Event) (action, detail string) {
 	switch e.Type {
 	case planner.Opened:
-		if o := e.Opening; o != nil && (o.From.Platform == tasks.PlatformAPI || o.From.Platform == tasks.PlatformAgent) {
+		if o := e.Opening; o != nil && tasks.OfProgram(o.From) {
 			return "task.start", "" // also in a chat, where one asks again
 		}
 	case planner.Decided:
