@@ -1,5 +1,5 @@
 # Everything here runs on a machine with Go alone; what else is needed is
-# installed into .cache/bin and testing/npm, and Debian packages when root.
+# installed into .cache/bin and internal/test/npm, and Debian packages when root.
 
 GO        ?= go
 BIN       := $(CURDIR)/.cache/bin
@@ -58,19 +58,19 @@ race: ## run all tests with the race detector, the integration tests included
 
 .PHONY: simulate
 simulate: ## run the engine through 3,000 simulated worlds with crashes, and 10,000 tasks
-	$(GO) test -count=1 -timeout 25m -run '^(TestSimulation|TestManyTasksLeaveNothing)$$' ./tasks/local -seeds 3000 -crowd 10000
+	$(GO) test -count=1 -timeout 25m -run '^(TestSimulation|TestManyTasksLeaveNothing)$$' ./tasks/engine -seeds 3000 -crowd 10000
 
 .PHONY: kills
 kills: ## kill the real binary in the terminal, Telegram, Slack and with programs, 70 times each, and judge what it lost
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 30m -v -run '^(TestKills|TestPlantedFaults)$$' ./testing/harness -kills 70 -faults
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 30m -v -run '^(TestKills|TestPlantedFaults)$$' ./internal/test/harness -kills 70 -faults
 
 .PHONY: soak
 soak: ## kill it for SOAK=10m, or KILLS=10000 times, from SEED=1 on, in FRONT=terminal, telegram, slack, api or all, or look for growth for HOURS=1, and print a report
-	$(GO) run ./testing/harness/soak -front $(FRONT) -seed $(SEED) $(if $(HOURS),-steady $(HOURS)h,$(if $(KILLS),-kills $(KILLS),-for $(SOAK)))
+	$(GO) run ./internal/test/harness/soak -front $(FRONT) -seed $(SEED) $(if $(HOURS),-steady $(HOURS)h,$(if $(KILLS),-kills $(KILLS),-for $(SOAK)))
 
 .PHONY: bench
 bench: ## measure, each figure next to its limit
-	$(GO) run ./testing/bench
+	$(GO) run ./internal/test/bench
 
 .PHONY: benchmarks
 benchmarks: ## run the benchmarks of the packages
@@ -85,7 +85,7 @@ fuzz: ## run every fuzz target for FUZZTIME=10s
 
 .PHONY: setup
 setup: ## install what the checks need and is missing
-	testing/setup
+	internal/test/setup
 
 $(BIN)/golangci-lint-$(GOLANGCI):
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
@@ -97,4 +97,4 @@ $(BIN)/gofumpt-$(GOFUMPT):
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf legwork .cache testing/npm/node_modules
+	rm -rf legwork .cache internal/test/npm/node_modules

@@ -22,61 +22,61 @@ const table = `
 package            | of this repository                      | modules
 cmd/legwork        | *                                       | kong yaml/v3 levenshtein cancelreader x/sys
 examples/travel    |                                         | mcp-go flock levenshtein
-examples/agents/reviewer |                                   |
+examples/agents/reviewer |                                         |
 
-conf               | alerts bot bot/slack bot/telegram i18n llm planner schedule tools | yaml/v3 fsnotify levenshtein godotenv hujson
+conf               | tasks/alerts bot bot/slack bot/telegram i18n llm planner schedule tools | yaml/v3 fsnotify levenshtein godotenv hujson
 setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
 bot/telegram       | bot bot/markdown telemetry              | telegram-bot-api/v5 backoff/v5 displaywidth
 bot/slack          | bot bot/markdown telemetry              | slack-go/slack gorilla/websocket golang-lru/v2
-web                | tasks/contexts telemetry web/problem    | x/time
-web/api            | clip planner plainjson tasks tasks/contexts telemetry web/problem | huma/v2
+web                | tasks/api telemetry web/problem         | x/time
+web/api            | clip planner plainjson tasks tasks/api telemetry web/problem | huma/v2
 web/problem        |                                         |
-web/mcp            | bot clip plainjson planner tasks tasks/contexts telemetry | mcp-go jsonschema/v6 x/text
-alerts             | clip planner redact tasks tasks/contexts telemetry | standard-webhooks
+web/mcp            | bot clip plainjson planner tasks tasks/api telemetry | mcp-go jsonschema/v6 x/text
+tasks/alerts       | clip planner redact tasks tasks/api telemetry | standard-webhooks
 toolbox            | llm form tasks tools tools/client telemetry |
-tasks/local        | bot i18n llm planner tasks telemetry    |
+tasks/engine       | bot i18n llm planner tasks telemetry    |
 tasks/enginetest   | bot form i18n llm planner tasks         | pgregory.net/rapid go-cmp
-store/bolt         | bot llm planner tasks store/rules store/disk telemetry | bbolt golang-lru/v2 flock
+store/bolt         | bot llm planner tasks store/rules fsutil telemetry | bbolt golang-lru/v2 flock
 store/memory       | bot llm planner tasks store/rules       |
-store/control      |                                         |
-store/disk         |                                         |
-store/care         | store/disk                              |
+app/control        |                                         |
+store/backup       | fsutil                                  |
 store/storetest    | bot llm planner tasks                   | pgregory.net/rapid go-cmp
 store/rules        | bot clip llm planner tasks telemetry    |
 
-tasks/contexts     | bot clip form i18n llm plainjson planner tasks telemetry |
+tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry |
 
 tasks              | bot bot/markdown clip form i18n llm planner plainjson schedule telemetry | ulid/v2 golang-lru/v2 levenshtein x/net
 
 planner            | bot clip form i18n llm llm/lenient      | levenshtein
-tools              | bot clip plainjson textindex tools/builtin tools/builtin/caller tools/client telemetry | mcp-go levenshtein go-udiff
+tools              | bot clip plainjson search tools/builtin tools/builtin/caller tools/client telemetry | mcp-go levenshtein go-udiff
 tools/client       | clip form plainjson redact telemetry    | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
 tools/builtin      | tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text levenshtein
-tools/builtin/caller |                                       | mcp-go
-tools/builtin/files | tools/builtin/caller                   | mcp-go doublestar/v4 x/sys x/text
+tools/builtin/caller |                                         | mcp-go
+tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text
 tools/builtin/web  | clip                                    | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text gogs/chardet golang-lru/v2
-tools/builtin/search | clip                                  | mcp-go x/net
-tools/builtin/memory | textindex tools/builtin/caller        | mcp-go bbolt
+tools/builtin/search | clip                                    | mcp-go x/net
+tools/builtin/memory | search tools/builtin/caller             | mcp-go bbolt
 
 form               | plainjson                               | jsonschema/v6
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
-bot/pace           | bot telemetry                           |
+bot/ratelimit      | bot telemetry                           |
 llm                | clip llm/lenient telemetry              | go-openai backoff/v5 sony/gobreaker/v2
 llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient                         | go-openai
 i18n               |                                         | go-i18n/v2 x/text yaml/v3 levenshtein
 redact             |                                         |
 schedule           |                                         | adhocore/gronx
-textindex          |                                         | blugelabs/bluge blugelabs/ice blugelabs/bluge_segment_api kljensen/snowball x/text
+search             |                                         | blugelabs/bluge blugelabs/ice blugelabs/bluge_segment_api kljensen/snowball x/text
 failpoint          |                                         |
 clock              |                                         | x/sys
 
 telemetry          | clip                                    | go.opentelemetry.io/otel prometheus/client_golang backoff/v5
 
 clip               |                                         |
+fsutil             |                                         |
 plainjson          |                                         |
 `
 
@@ -84,7 +84,7 @@ plainjson          |                                         |
 // and those packages may use beside what the table allows. Tests may import
 // every package: they put real parts together.
 const (
-	forTests       = "fakes testing store/storetest tasks/enginetest"
+	forTests       = "test store/storetest tasks/enginetest"
 	modulesOfTests = "go-cmp standard-webhooks goleak goldmark gorilla/websocket slack-go/slack pgregory.net/rapid go-internal creack/pty vt10x go-openai mcp-go jsonschema/v6 bbolt yaml/v3 x/sys x/term invopop/jsonschema"
 )
 
@@ -104,10 +104,10 @@ type row struct {
 func TestImports(t *testing.T) {
 	rows := readTable(t)
 	for _, p := range list(t) {
-		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, "legwork"), "/")
+		name := short(p.ImportPath)
 		r, known := rows[name]
 		switch {
-		case name == "" || under(name, "fakes testing"):
+		case name == "" || under(name, "test"):
 			checkModules(t, p, p.Imports, row{text: "modulesOfTests"}, modulesOfTests)
 		case !known:
 			t.Errorf("package %s is in no row of the table: give it a floor", name)
@@ -119,6 +119,13 @@ func TestImports(t *testing.T) {
 		}
 		checkModules(t, p, slices.Concat(p.TestImports, p.XTestImports), r, modulesOfTests)
 	}
+}
+
+// short is the name of a package in the table: its path without the module and
+// without "internal/".
+func short(importPath string) string {
+	name := strings.TrimPrefix(strings.TrimPrefix(importPath, "legwork"), "/")
+	return strings.TrimPrefix(name, "internal/")
 }
 
 // readTable returns the rows by package and fails on a row that points up.
@@ -175,7 +182,7 @@ func checkPackage(t *testing.T, name, imported string, r row) {
 	if under(name, pure) && slices.Contains(strings.Fields(impure), imported) {
 		t.Errorf("%s imports %s, but it is pure: pass in what it needs", name, imported)
 	}
-	other, ours := strings.CutPrefix(imported, "legwork/")
+	other, ours := short(imported), strings.HasPrefix(imported, "legwork/")
 	switch {
 	case !ours || other == "failpoint" || slices.Contains(r.packages, other):
 	case under(other, forTests):

@@ -27,7 +27,7 @@ func TestLeaksAreLookedFor(t *testing.T) {
 			return found && (strings.Contains(main, "goleak.VerifyTestMain(") || strings.Contains(main, "leaks.Runner{") || strings.Contains(main, "programs.Run("))
 		})
 		if len(files) > 0 && !looks {
-			t.Errorf("%s: no TestMain looks for goroutines that the tests left; see testing/leaks", dir)
+			t.Errorf("%s: no TestMain looks for goroutines that the tests left; see internal/test/leaks", dir)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"legwork/alerts"
+	"legwork/tasks/alerts"
 )
 
 // ownAlerts lists the mistakes in who is told of what.

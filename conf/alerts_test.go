@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"legwork/alerts"
 	"legwork/conf"
+	"legwork/tasks/alerts"
 )
 
 func TestAlerts(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"legwork/alerts"
 	"legwork/llm"
 	"legwork/planner"
+	"legwork/tasks/alerts"
 	"legwork/tools"
 )
 

@@ -3,8 +3,8 @@ package conf
 import (
 	"time"
 
-	"legwork/alerts"
 	"legwork/planner"
+	"legwork/tasks/alerts"
 	"legwork/tools"
 )
 

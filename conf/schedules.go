@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"legwork/schedule"
+	"legwork/internal/schedule"
 )
 
 // Schedule is something that is done again and again without anybody asking.

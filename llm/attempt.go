@@ -10,7 +10,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 // lingerTime is how long a reply that is complete waits for its usage.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/fakes/llmfake"
+	"legwork/internal/test/fakes/llmfake"
 	"legwork/llm"
 )
 

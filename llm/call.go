@@ -12,8 +12,8 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"legwork/failpoint"
-	"legwork/telemetry"
+	"legwork/internal/failpoint"
+	"legwork/internal/telemetry"
 )
 
 // How often and how patiently one model is tried within one call.

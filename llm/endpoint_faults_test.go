@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/fakes/llmfake"
+	"legwork/internal/test/fakes/llmfake"
 	"legwork/llm"
 )
 

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 // fault is why one attempt failed, and whether another one may do better.

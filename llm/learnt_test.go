@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"legwork/fakes/llmfake"
+	"legwork/internal/test/fakes/llmfake"
 	"legwork/llm"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
 )
 
 // tried counts one attempt, which began then.

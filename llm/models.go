@@ -13,7 +13,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
 )
 
 // Options are what the config does not say. The zero value is for production.

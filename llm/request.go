@@ -10,7 +10,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/llm/lenient"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/llm"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/llm"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/llm"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 // shownMistakes is how many mistakes a reason spells out.

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"legwork/internal/test/watch"
 	"legwork/planner"
-	"legwork/testing/watch"
 )
 
 // TestReplies reads the tables in testdata/replies; forms.txtar explains them.

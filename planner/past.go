@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"legwork/clip"
 	"legwork/i18n"
+	"legwork/internal/clip"
 	"legwork/llm"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"legwork/clip"
-	"legwork/failpoint"
 	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/internal/failpoint"
 	"legwork/llm"
 )
 

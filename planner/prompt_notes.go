@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"legwork/clip"
-	"legwork/failpoint"
+	"legwork/internal/clip"
+	"legwork/internal/failpoint"
 	"legwork/llm"
 )
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"legwork/clip"
-	"legwork/failpoint"
 	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/internal/failpoint"
 	"legwork/llm"
 )
 

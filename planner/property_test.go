@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"legwork/form"
 	"legwork/i18n"
+	"legwork/internal/form"
 	"legwork/llm"
 	"legwork/planner"
 )

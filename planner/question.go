@@ -3,7 +3,7 @@ package planner
 import (
 	"slices"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 )
 
 // AsksPerson reports that the call at that place is an ask_person call, whose

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 )
 
 // What others add to a task's context, and the review of it by a person.

@@ -3,7 +3,7 @@ package planner
 import (
 	"strings"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/llm/lenient"
 )
 

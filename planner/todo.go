@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/llm"
 )
 

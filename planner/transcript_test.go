@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/llm"
 	"legwork/planner"
 )

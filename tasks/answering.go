@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"legwork/bot"
-	"legwork/failpoint"
-	"legwork/form"
+	"legwork/internal/failpoint"
+	"legwork/internal/form"
 	"legwork/llm"
 	"legwork/planner"
 )

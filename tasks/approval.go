@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"legwork/bot"
-	"legwork/clip"
 	"legwork/i18n"
+	"legwork/internal/clip"
 	"legwork/planner"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/store/memory"

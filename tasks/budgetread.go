@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"legwork/internal/telemetry"
 	"legwork/llm"
-	"legwork/telemetry"
 )
 
 // DayBudgets tells how the budgets of all together stand today: those that have a

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 // What the buttons about changed tools carry; the change's id follows.

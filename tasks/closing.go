@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/clip"
-	"legwork/failpoint"
 	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"legwork/bot"
-	"legwork/clip"
-	"legwork/failpoint"
+	"legwork/internal/clip"
+	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"legwork/bot"
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 

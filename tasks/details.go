@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"legwork/clip"
 	"legwork/i18n"
+	"legwork/internal/clip"
 	"legwork/planner"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/planner"
 )
 

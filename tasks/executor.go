@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"legwork/i18n"
+	"legwork/internal/telemetry"
 	"legwork/llm"
 	"legwork/planner"
-	"legwork/telemetry"
 )
 
 // Executor does single actions and appends what came of them. It knows no more

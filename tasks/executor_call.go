@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/llm"
 	"legwork/planner"
 )

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"legwork/clip"
-	"legwork/failpoint"
+	"legwork/internal/clip"
+	"legwork/internal/failpoint"
+	"legwork/internal/plainjson"
 	"legwork/llm"
-	"legwork/plainjson"
 	"legwork/planner"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"legwork/bot"
-	"legwork/clip"
 	"legwork/i18n"
+	"legwork/internal/clip"
 	"legwork/llm"
 	"legwork/planner"
 )

@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"legwork/clip"
-	"legwork/failpoint"
+	"legwork/internal/clip"
+	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 

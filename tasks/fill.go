@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/planner"
 )
 

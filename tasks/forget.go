@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"legwork/bot"
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"legwork/bot"
-	"legwork/clip"
-	"legwork/form"
 	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/internal/form"
 	"legwork/planner"
 )
 

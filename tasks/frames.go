@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"legwork/bot"
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/failpoint"
 	"legwork/i18n"
+	"legwork/internal/failpoint"
+	"legwork/internal/telemetry"
 	"legwork/planner"
-	"legwork/telemetry"
 )
 
 // Inbox decides what messages mean, and from whom it takes them, and stores

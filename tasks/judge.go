@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 

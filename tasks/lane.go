@@ -3,7 +3,7 @@ package tasks
 import (
 	"slices"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 

@@ -12,8 +12,8 @@ import (
 	"legwork/llm"
 	"legwork/store/memory"
 	"legwork/tasks"
+	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
-	"legwork/tasks/local"
 )
 
 // TestWordsAreNotLogged: what people ask and what tools answer is in the log only
@@ -48,7 +48,7 @@ func TestWordsAreNotLogged(t *testing.T) {
 		}
 		k.Use(store)
 		k.Start(func(s enginetest.Setup) tasks.Engine {
-			return local.New(local.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent, Pause: s.Pause})
+			return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent, Pause: s.Pause})
 		})
 		k.Ask(t, enginetest.Message("1", "where is the heron?", time.Now()))
 		if err := tasks.Idle(t.Context(), store, enginetest.Chat.Key()); err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"legwork/bot"
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/planner"
 )
 

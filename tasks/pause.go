@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/llm"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 )
 
 // How one message gets to its chat, whatever it is: tried again, and looked for

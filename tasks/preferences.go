@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/clip"
 	"legwork/i18n"
+	"legwork/internal/clip"
 )
 
 // What the buttons about a person's settings carry; the value follows, or for

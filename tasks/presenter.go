@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 

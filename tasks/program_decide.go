@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/planner"
 )
 

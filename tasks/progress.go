@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"legwork/bot"
-	"legwork/clip"
 	"legwork/i18n"
+	"legwork/internal/clip"
 )
 
 // maxProgress is how much of a server's words about its progress fits the board,

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/planner"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"legwork/bot"
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 // promptTime is how long servers may take to tell of their prompts.

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"legwork/bot"
-	"legwork/clip"
-	"legwork/failpoint"
 	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/llm"
 	"legwork/planner"
 )

@@ -18,8 +18,8 @@ import (
 	"legwork/planner"
 	"legwork/store/memory"
 	"legwork/tasks"
+	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
-	"legwork/tasks/local"
 )
 
 // mind is an office whose tasks are worked on by a model with a memory: it
@@ -78,7 +78,7 @@ func newMind(t *testing.T, rules tasks.PromptRules) *mind {
 		Log: slog.New(hearing{slog.DiscardHandler, m.logged}), Now: m.clock, Prompts: rules,
 	})
 	listed := make(chan any)
-	engine := local.New(local.Config{Store: listing{m.store, sync.OnceFunc(func() { close(listed) })}, Executor: m.executor, Log: slog.New(slog.DiscardHandler), Now: m.clock, Concurrent: 4})
+	engine := engine.New(engine.Config{Store: listing{m.store, sync.OnceFunc(func() { close(listed) })}, Executor: m.executor, Log: slog.New(slog.DiscardHandler), Now: m.clock, Concurrent: 4})
 	ctx, cancel := context.WithCancel(context.Background())
 	var over sync.WaitGroup
 	for _, run := range []func(context.Context) error{engine.Run, m.executor.Remember} {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf16"
 
 	"legwork/bot"
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/planner"
 )
 

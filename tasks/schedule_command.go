@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/clip"
-	"legwork/schedule"
+	"legwork/internal/clip"
+	"legwork/internal/schedule"
 )
 
 // agenda guards the schedules, which are read, changed and stored as one.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/schedule"
+	"legwork/internal/schedule"
 )
 
 // ConfigSchedule is one that the config file makes. Its name is what it is known

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"legwork/i18n"
-	"legwork/schedule"
+	"legwork/internal/schedule"
 )
 
 // comes says in a language when a schedule comes: "Every weekday at 09:00".

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 )
 
 // Scheduler opens the tasks of schedules when their time has come.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"legwork/bot"
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
-	"legwork/tasks/local"
 )
 
 // stage is an office where the tasks are worked on: by a model whose sub-tasks
@@ -31,7 +31,7 @@ type stage struct {
 
 	mu     sync.Mutex
 	seen   []string // what models read as results of their calls
-	engine *local.Engine
+	engine *engine.Engine
 	stop   func()
 }
 
@@ -166,7 +166,7 @@ func (s *stage) play() {
 		Prompts: tasks.PromptRules{Approvals: s.rules.Approvals, Admins: s.rules.Access.Admins, Budget: s.rules.Budget},
 		Reached: func(ctx context.Context, over planner.Overdraft) { s.inbox.BudgetReached(ctx, over) },
 	})
-	s.engine = local.New(local.Config{Store: s.store, Executor: executor, Log: slog.New(slog.DiscardHandler), Now: s.clock, Concurrent: 8})
+	s.engine = engine.New(engine.Config{Store: s.store, Executor: executor, Log: slog.New(slog.DiscardHandler), Now: s.clock, Concurrent: 8})
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {

@@ -14,7 +14,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"legwork/bot"
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/llm"
 )
 

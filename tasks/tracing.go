@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"legwork/bot"
+	"legwork/internal/telemetry"
 	"legwork/planner"
-	"legwork/telemetry"
 )
 
 // arrivals are the spans of the messages of a batch: each begins a trace of its

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/planner"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/client"
 )

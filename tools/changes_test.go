@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"legwork/testing/watch"
+	"legwork/internal/test/watch"
 	"legwork/tools"
 	"legwork/tools/client"
 )

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"legwork/testing/watch"
+	"legwork/internal/test/watch"
 	"legwork/tools"
 	"legwork/tools/client"
 )

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 // Bounds on what a server may say of itself to the planner.

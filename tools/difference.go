@@ -11,8 +11,8 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"legwork/bot"
-	"legwork/clip"
-	"legwork/plainjson"
+	"legwork/internal/clip"
+	"legwork/internal/plainjson"
 )
 
 // maxRendered bounds what is compared of a definition.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"legwork/textindex"
+	"legwork/internal/search"
 	"legwork/tools/client"
 )
 
@@ -20,7 +20,7 @@ const maxFound = 8
 // it was made.
 type index struct {
 	views []*view
-	words *textindex.Index
+	words *search.Index
 }
 
 // Find returns the tools of a group, as "server.tool", that a description in
@@ -53,16 +53,16 @@ func (s *Set) Find(ctx context.Context, name, query string) ([]string, error) {
 	return names, err
 }
 
-func (g *group) indexed(servers []*member, views []*view) (*textindex.Index, error) {
-	var docs []textindex.Doc
+func (g *group) indexed(servers []*member, views []*view) (*search.Index, error) {
+	var docs []search.Doc
 	for i, s := range servers {
 		for _, tool := range slices.Sorted(maps.Keys(views[i].tools)) {
 			if g.has(s, tool) {
-				docs = append(docs, textindex.Doc{ID: s.full(tool), Text: searched(views[i].tools[tool])})
+				docs = append(docs, search.Doc{ID: s.full(tool), Text: searched(views[i].tools[tool])})
 			}
 		}
 	}
-	return textindex.New(docs)
+	return search.New(docs)
 }
 
 // searched is what a tool is found by.

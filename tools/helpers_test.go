@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"legwork/testing/need"
-	"legwork/testing/watch"
+	"legwork/internal/test/need"
+	"legwork/internal/test/watch"
 	"legwork/tools"
 	"legwork/tools/client"
 )
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // fakeServer is the program that misbehaves on demand.
 func fakeServer(t testing.TB) string {
 	t.Helper()
-	return programs.Path(t, "legwork/fakes/mcpserver")
+	return programs.Path(t, "legwork/internal/test/fakes/mcpserver")
 }
 
 // fake is a config of the fake server.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/testing/need"
+	"legwork/internal/test/need"
 	"legwork/tools"
 )
 

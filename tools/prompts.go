@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"legwork/bot"
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/tools/client"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"legwork/testing/watch"
+	"legwork/internal/test/watch"
 	"legwork/tools"
 	"legwork/tools/client"
 )

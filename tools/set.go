@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
 )
 
 // Set is an immutable snapshot of groups and their servers. A call uses the

@@ -11,7 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"legwork/testing/watch"
+	"legwork/internal/test/watch"
 	"legwork/tools"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/testing/watch"
+	"legwork/internal/test/watch"
 	"legwork/tools"
 	"legwork/tools/client"
 )

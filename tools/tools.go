@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
 	"legwork/tools/builtin"
 	"legwork/tools/client"
 )

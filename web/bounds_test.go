@@ -15,14 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web"
 )
 
 // TestStrangersWait: after many attempts an address waits, and those who have a
 // token do not.
 func TestStrangersWait(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	heard := &log{}
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Log: slog.New(slog.NewTextHandler(heard, nil))})
 	var last answer
@@ -49,8 +49,8 @@ func TestStrangersWait(t *testing.T) {
 }
 
 func TestRate(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
-	other, otherText := key("other", contexts.RoleViewer)
+	ops, text := key("ops", api.RoleAdmin)
+	other, otherText := key("other", api.RoleViewer)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: web.Access{Tokens: []web.Token{ops, other}, Rate: 1}, API: whoAmI})
 	var statuses []int
 	var last answer
@@ -68,8 +68,8 @@ func TestRate(t *testing.T) {
 
 // TestTooManyAtOnce: streams of a token are bounded, and one that ends makes room.
 func TestTooManyAtOnce(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
-	other, otherText := key("other", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
+	other, otherText := key("other", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops, other), API: stream})
 	var open []*http.Response
 	for range 256 {
@@ -100,7 +100,7 @@ func TestTooManyAtOnce(t *testing.T) {
 // TestRefusedWhileSending: who is refused while more of the body is under way can
 // read the reply to its end: the connection is not reset at once.
 func TestRefusedWhileSending(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Webhooks: map[string]http.Handler{"/hook": echo(t)}})
 	for _, path := range []string{"/v1/tasks", "/hook"} {
 		err := refusal(at, path, text)
@@ -134,7 +134,7 @@ func refusal(at, path, token string) error {
 
 // TestBodies: they are read before anybody waits, and bounded.
 func TestBodies(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI})
 	for size, want := range map[int]int{1 << 20: 200, 1<<20 + 1: 413} {
 		got := ask(t, "POST", "http://"+at+"/v1/tasks", strings.Repeat("x", size), "Authorization: Bearer "+text)
@@ -162,7 +162,7 @@ func TestBodies(t *testing.T) {
 // read nor those that nobody asks for.
 func TestBodiesAreLetGo(t *testing.T) {
 	const requests = 32
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	begun, end := make(chan int64), make(chan struct{})
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := int64(0)
@@ -210,7 +210,7 @@ func heap() uint64 {
 
 // TestHead: the head of a stream is all that there is of it.
 func TestHead(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: stream})
 	if got := ask(t, "HEAD", "http://"+at+"/v1/events", "", "Authorization: Bearer "+text); got.status != 200 || got.body != "" {
 		t.Errorf("HEAD of a stream: got %+v", got)
@@ -221,7 +221,7 @@ func TestHead(t *testing.T) {
 // answered, and its context has not ended; a body that comes too slowly is not
 // waited for.
 func TestLongPoll(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	const hurry = 300 * time.Millisecond
 	at, _, _ := serve(t, web.Hurry(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

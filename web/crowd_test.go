@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web"
 )
 
@@ -97,7 +97,7 @@ func TestCrowdOfMany(t *testing.T) {
 
 // TestCrowdOfStreams: connections that are answered stay, and one more is closed.
 func TestCrowdOfStreams(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Crowded(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: stream}, 2))
 	streams := []connection{connect(t, at), connect(t, at)}
 	for i, c := range streams {
@@ -117,7 +117,7 @@ func TestCrowdOfStreams(t *testing.T) {
 
 // TestCrowdOfStrangers: who has a token finds room among those who have none.
 func TestCrowdOfStrangers(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	begun := make(chan bool)
 	hook := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		begun <- true
@@ -143,7 +143,7 @@ func TestCrowdOfStrangers(t *testing.T) {
 
 // TestUnreadBodies: who is answered without their body is not waited for.
 func TestUnreadBodies(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI})
 	for _, c := range []struct {
 		path, token string

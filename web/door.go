@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web/problem"
 )
 
@@ -25,7 +25,7 @@ type door struct {
 	strangers         strangers
 	origins           *http.CrossOriginProtection
 	api, mcp, metrics http.Handler
-	refused           func(ctx context.Context, p contexts.Principal, route string)
+	refused           func(ctx context.Context, p api.Principal, route string)
 	log               *slog.Logger
 }
 
@@ -49,7 +49,7 @@ func newDoor(c Config) (*door, error) {
 func measured(h http.Handler) http.Handler {
 	one := route{method: http.MethodGet, Handler: h}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if contexts.Caller(r.Context()).Role.May(contexts.OpMetrics) == contexts.Never {
+		if api.Caller(r.Context()).Role.May(api.OpMetrics) == api.Never {
 			problem.New(problem.Forbidden, "This role does not read metrics; take a token of role viewer.").Write(w)
 			return
 		}
@@ -88,7 +88,7 @@ func (d *door) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		defer c.done()
 		p := one.Principal
 		p.Addr = address.String()
-		d.letIn(w, r.WithContext(contexts.With(ctx, p)), c)
+		d.letIn(w, r.WithContext(api.With(ctx, p)), c)
 	}
 }
 
@@ -119,7 +119,7 @@ func (d *door) letIn(w *writer, r *http.Request, c *call) {
 	case c.revoked():
 		unauthorized(w, true, gone)
 	case w.status == http.StatusForbidden && d.refused != nil:
-		d.refused(context.WithoutCancel(r.Context()), contexts.Caller(r.Context()), w.route)
+		d.refused(context.WithoutCancel(r.Context()), api.Caller(r.Context()), w.route)
 	}
 }
 

@@ -13,21 +13,21 @@ import (
 	"sync"
 	"testing"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web"
 )
 
 // key is a token of a role, and the text that shows it.
-func key(name string, role contexts.Role) (web.Token, string) {
+func key(name string, role api.Role) (web.Token, string) {
 	text := "lw_" + name + strings.Repeat("x", 20)
-	return web.Token{Hash: sha256.Sum256([]byte(text)), Principal: contexts.Principal{Name: name, Role: role, Chats: []string{"*"}}}, text
+	return web.Token{Hash: sha256.Sum256([]byte(text)), Principal: api.Principal{Name: name, Role: role, Chats: []string{"*"}}}, text
 }
 
 func access(tokens ...web.Token) web.Access { return web.Access{Tokens: tokens, Rate: 10_000} }
 
 // whoAmI answers with who called, and reads the body.
 var whoAmI = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-	p := contexts.Caller(r.Context())
+	p := api.Caller(r.Context())
 	b, err := io.ReadAll(r.Body)
 	_, _ = fmt.Fprintf(w, "%s %s %s %d %v", p.Key(), p.Role, p.Addr, len(b), err)
 })
@@ -72,8 +72,8 @@ func (a answer) code() string {
 }
 
 func TestWhoCalls(t *testing.T) {
-	ops, opsText := key("ops", contexts.RoleAdmin)
-	scout, scoutText := key("scout", contexts.RoleAgent)
+	ops, opsText := key("ops", api.RoleAdmin)
+	scout, scoutText := key("scout", api.RoleAgent)
 	at, _, _ := serve(t, web.Config{
 		Listen: "127.0.0.1:0", Access: access(ops, scout), API: whoAmI, MCP: whoAmI, Metrics: whoAmI, Docs: whoAmI,
 	})
@@ -115,8 +115,8 @@ func TestWhoCalls(t *testing.T) {
 }
 
 func TestMetricsAndDocs(t *testing.T) {
-	eye, eyeText := key("eye", contexts.RoleViewer)
-	scout, scoutText := key("scout", contexts.RoleAgent)
+	eye, eyeText := key("eye", api.RoleViewer)
+	scout, scoutText := key("scout", api.RoleAgent)
 	at, hooks, _ := serve(t, web.Config{
 		Listen: "127.0.0.1:0", WebhookListen: "127.0.0.1:0", Access: access(eye, scout), API: whoAmI, MCP: whoAmI, Metrics: whoAmI, Docs: whoAmI,
 	})
@@ -172,7 +172,7 @@ func TestNothingConfigured(t *testing.T) {
 // TestRequestsAreNoted: each has a number that the client can choose, and the
 // log holds no token and no query.
 func TestRequestsAreNoted(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	heard := &log{}
 	at, _, _ := serve(t, web.Config{
 		Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI,
@@ -212,7 +212,7 @@ func TestRequestsAreNoted(t *testing.T) {
 // FuzzRequest: whatever the headers say, without the token nothing is served,
 // and the server goes on.
 func FuzzRequest(f *testing.F) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	s, err := web.New(web.Config{
 		Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com", API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer "+text {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
 	"legwork/web/problem"
 )
 

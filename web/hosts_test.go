@@ -6,14 +6,14 @@ import (
 	"net/netip"
 	"testing"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web"
 )
 
 // TestOtherOrigins: a page of another origin changes nothing, whatever its
 // browser sends along, and reads nothing.
 func TestOtherOrigins(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com", Access: access(ops), API: whoAmI})
 	token := "Authorization: Bearer " + text
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestOtherOrigins(t *testing.T) {
 // TestOtherNames: a name that somebody else made lead to this machine is not
 // answered under.
 func TestOtherNames(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	config := web.Config{
 		Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com/legwork", Access: access(ops), API: whoAmI, Docs: whoAmI,
 		Webhooks: map[string]http.Handler{"/hook": whoAmI},
@@ -84,7 +84,7 @@ func TestOtherNames(t *testing.T) {
 
 // TestProxies: only those that the config names are believed.
 func TestProxies(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	for _, c := range []struct {
 		proxies, forwarded []string
 		want               string

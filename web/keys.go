@@ -13,14 +13,14 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 // Token lets in who shows the text of which Hash is the SHA-256.
 type Token struct {
 	Hash [sha256.Size]byte
 	// Principal is who has the token; its Addr is filled in for each request.
-	contexts.Principal
+	api.Principal
 }
 
 // Access says who may call.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web"
 )
 
@@ -43,8 +43,8 @@ var stream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 // TestTakenBack: with the token go the requests under way, and nothing more is
 // said to them.
 func TestTakenBack(t *testing.T) {
-	ops, opsText := key("ops", contexts.RoleAdmin)
-	stays, staysText := key("stays", contexts.RoleAdmin)
+	ops, opsText := key("ops", api.RoleAdmin)
+	stays, staysText := key("stays", api.RoleAdmin)
 	waiting := make(chan struct{}, 1)
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/events", stream)
@@ -74,7 +74,7 @@ func TestTakenBack(t *testing.T) {
 	go func() { waited <- ask(t, "GET", "http://"+at+"/v1/waits", "", "Authorization: Bearer "+opsText) }()
 	<-waiting
 	lesser := ops
-	lesser.Role = contexts.RoleViewer
+	lesser.Role = api.RoleViewer
 	s.Use(access(lesser, stays)) // the same text, but it may do less
 	if rest, err := io.ReadAll(lines); err == nil || strings.Contains(string(rest), "secret") {
 		t.Errorf("the stream of a token that was taken back ended with %q, %v; want it cut off", rest, err)
@@ -94,7 +94,7 @@ func TestTakenBack(t *testing.T) {
 
 // TestStopEndsWaiting: what only waits is told at the end, and answers.
 func TestStopEndsWaiting(t *testing.T) {
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	begun := make(chan struct{}, 1)
 	at, _, stop := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun <- struct{}{}
@@ -122,7 +122,7 @@ func TestStopEndsWaiting(t *testing.T) {
 
 // TestRefused: what a role may not is told, with who and what.
 func TestRefused(t *testing.T) {
-	ops, text := key("ops", contexts.RoleViewer)
+	ops, text := key("ops", api.RoleViewer)
 	mux := http.NewServeMux()
 	forbid := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }
 	mux.HandleFunc("POST /v1/tasks/{id}/cancel", forbid)
@@ -132,7 +132,7 @@ func TestRefused(t *testing.T) {
 	seen := make(chan string, 10)
 	at, _, _ := serve(t, web.Config{
 		Listen: "127.0.0.1:0", Access: access(ops), API: mux,
-		Refused: func(_ context.Context, p contexts.Principal, route string) {
+		Refused: func(_ context.Context, p api.Principal, route string) {
 			told <- p.Name + " " + p.Addr + " " + route
 		},
 		Served: func(route, method string, status int, took time.Duration) {
@@ -161,11 +161,11 @@ func TestRefused(t *testing.T) {
 func TestSparing(t *testing.T) {
 	var told []string
 	now := time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC)
-	tell := web.Sparing(func(_ context.Context, p contexts.Principal, what string) { told = append(told, p.Name+" "+what) }, func() time.Time { return now })
+	tell := web.Sparing(func(_ context.Context, p api.Principal, what string) { told = append(told, p.Name+" "+what) }, func() time.Time { return now })
 	for range 3 {
 		for _, name := range []string{"ops", "scout"} {
 			for _, what := range []string{"GET /metrics", "/mcp cancel_task"} {
-				tell(t.Context(), contexts.Principal{Name: name}, what)
+				tell(t.Context(), api.Principal{Name: name}, what)
 			}
 		}
 		now = now.Add(30 * time.Second)

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 // Sparing tells of what a token was refused only what was not told of it within the
 // last minute: programs try again and again.
-func Sparing(tell func(ctx context.Context, p contexts.Principal, what string), now func() time.Time) func(context.Context, contexts.Principal, string) {
+func Sparing(tell func(ctx context.Context, p api.Principal, what string), now func() time.Time) func(context.Context, api.Principal, string) {
 	type refusal struct{ token, what string }
 	var mu sync.Mutex
 	told := map[refusal]time.Time{}
@@ -26,7 +26,7 @@ func Sparing(tell func(ctx context.Context, p contexts.Principal, what string), 
 		told[one] = at
 		return true
 	}
-	return func(ctx context.Context, p contexts.Principal, what string) {
+	return func(ctx context.Context, p api.Principal, what string) {
 		if due(refusal{p.Name, what}) {
 			tell(ctx, p, what)
 		}

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"legwork/tasks/contexts"
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
+	"legwork/tasks/api"
 	"legwork/web"
 )
 
@@ -24,7 +24,7 @@ func TestStrangersAreNotTraced(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tracer.Close(context.Background()) })
-	ops, text := key("ops", contexts.RoleAdmin)
+	ops, text := key("ops", api.RoleAdmin)
 	const parent = "Traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for i, token := range []string{"lw_wrong", text} {
 		at, _, stop := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.NotFoundHandler(), Tracer: tracer})

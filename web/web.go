@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"legwork/tasks/contexts"
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
+	"legwork/tasks/api"
 )
 
 // Bounds of a request.
@@ -65,7 +65,7 @@ type Config struct {
 	// Access says who may use what follows; Server.Use changes it.
 	Access Access
 	// API is served below /v1/, MCP at /mcp, and Metrics at /metrics to all but
-	// agents; nil: nothing is. Their requests come with contexts.Caller and the whole
+	// agents; nil: nothing is. Their requests come with api.Caller and the whole
 	// body, at most 1 MiB (none with GET and HEAD), so that no deadline ends them while
 	// they take long.
 	// Their contexts end when the client is gone, the token is taken back or Run
@@ -73,7 +73,7 @@ type Config struct {
 	API, MCP, Metrics http.Handler
 	// Refused hears of requests that were answered by 403; see Sparing. Nil: nobody
 	// does.
-	Refused func(ctx context.Context, p contexts.Principal, route string)
+	Refused func(ctx context.Context, p api.Principal, route string)
 	// Served hears of every request at Listen when it is over: route is its pattern,
 	// empty when there is none. Nil: nobody does.
 	Served func(route, method string, status int, took time.Duration)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/yuin/goldmark"
 
-	"legwork/testing/watch"
+	"legwork/internal/test/watch"
 )
 
 // hostile are texts that make careless renderers slow or deep.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 
 	slackgo "github.com/slack-go/slack"
 )

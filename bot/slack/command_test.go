@@ -15,7 +15,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/slack"
-	"legwork/fakes/slackfake"
+	"legwork/internal/test/fakes/slackfake"
 )
 
 func TestCommands(t *testing.T) {

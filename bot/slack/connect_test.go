@@ -10,7 +10,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/slack"
-	"legwork/fakes/slackfake"
+	"legwork/internal/test/fakes/slackfake"
 )
 
 // TestRevokedWhileConnected: deliveries go on, so that only calls show it.

@@ -9,7 +9,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 )
 
 // envelope is what comes over a Socket Mode connection.

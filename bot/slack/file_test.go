@@ -12,7 +12,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/slack"
-	"legwork/fakes/slackfake"
+	"legwork/internal/test/fakes/slackfake"
 )
 
 // approval is a draft with a file, as a card to approve is one.

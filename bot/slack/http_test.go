@@ -12,7 +12,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/slack"
-	"legwork/fakes/slackfake"
+	"legwork/internal/test/fakes/slackfake"
 )
 
 // httpPlace is a place of mode http.

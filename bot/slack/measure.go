@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
 )
 
 // measured makes a call and counts it.

@@ -9,7 +9,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/markdown"
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 
 	slackgo "github.com/slack-go/slack"
 )

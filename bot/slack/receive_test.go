@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"legwork/bot"
-	"legwork/fakes/slackfake"
+	"legwork/internal/test/fakes/slackfake"
 )
 
 var unstable = cmpopts.IgnoreFields(bot.Message{}, "At", "Token")

@@ -11,7 +11,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/slack"
-	"legwork/fakes/slackfake"
+	"legwork/internal/test/fakes/slackfake"
 )
 
 var stop = []bot.Button{{Label: "Stop", Data: "s:1"}}

@@ -18,8 +18,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"legwork/bot"
-	"legwork/failpoint"
-	"legwork/telemetry"
+	"legwork/internal/failpoint"
+	"legwork/internal/telemetry"
 
 	slackgo "github.com/slack-go/slack"
 )

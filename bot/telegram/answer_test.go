@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"legwork/bot"
-	"legwork/fakes/telegramfake"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 func TestAnswerToAPress(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"legwork/bot"
-	"legwork/failpoint"
-	"legwork/telemetry"
+	"legwork/internal/failpoint"
+	"legwork/internal/telemetry"
 )
 
 // How long calls may take, and how long an answer may be.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"legwork/bot"
-	"legwork/fakes/telegramfake"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 // approval is a draft with a file, as a card to approve is one.

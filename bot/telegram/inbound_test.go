@@ -9,7 +9,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/telegram"
-	"legwork/fakes/telegramfake"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 // What most updates of the tables share.

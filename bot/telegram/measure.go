@@ -8,7 +8,7 @@ import (
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
 )
 
 // measured begins the measure of one call of a method, which ends with what is

@@ -14,7 +14,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/telegram"
-	"legwork/testing/need"
+	"legwork/internal/test/need"
 )
 
 // server starts telegram-test-api, and stops it at the end of its input.
@@ -31,7 +31,7 @@ func TestSecondOpinion(t *testing.T) {
 	need.NPMPackage(t, "telegram-test-api")
 	address := closedPort(t)
 	command := exec.CommandContext(t.Context(), node, "-e", server, address[strings.LastIndex(address, ":")+1:])
-	command.Dir = filepath.Join(need.Root(t), "testing", "npm")
+	command.Dir = filepath.Join(need.Root(t), "internal", "test", "npm")
 	in, err := command.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

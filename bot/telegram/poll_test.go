@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"legwork/bot/telegram"
-	"legwork/fakes/telegramfake"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 func TestOffsetMovesAfterTheBatchIsStored(t *testing.T) {

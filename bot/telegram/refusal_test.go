@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/fakes/telegramfake"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 func TestRefusals(t *testing.T) {

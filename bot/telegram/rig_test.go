@@ -16,7 +16,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/telegram"
-	"legwork/fakes/telegramfake"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 // token is what must never be seen outside of a request.

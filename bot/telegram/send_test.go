@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"legwork/bot"
-	"legwork/fakes/telegramfake"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 // chatOf names a chat of the fake.

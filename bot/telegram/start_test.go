@@ -8,7 +8,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/telegram"
-	"legwork/fakes/telegramfake"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 func TestPollingDoesNotWaitForTheName(t *testing.T) {

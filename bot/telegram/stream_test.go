@@ -14,7 +14,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/telegram"
-	"legwork/fakes/telegramfake"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 func TestDrafts(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
 )
 
 // textLimit is what one message holds, in UTF-16 code units after entities

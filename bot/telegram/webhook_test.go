@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"legwork/bot/telegram"
-	"legwork/fakes/telegramfake"
+	"legwork/internal/test/fakes/telegramfake"
 )
 
 const secret = "CANARY_webhook-secret"

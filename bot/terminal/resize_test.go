@@ -12,7 +12,7 @@ import (
 
 	"legwork/bot"
 	"legwork/i18n"
-	"legwork/testing/need"
+	"legwork/internal/test/need"
 )
 
 // asProgram, when set, makes the test binary a chat with two streaming tasks,

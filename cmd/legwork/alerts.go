@@ -4,23 +4,23 @@ import (
 	"context"
 	"time"
 
-	"legwork/alerts"
 	"legwork/conf"
 	"legwork/planner"
-	"legwork/store/care"
+	"legwork/store/backup"
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/alerts"
+	"legwork/tasks/api"
 	"legwork/tools/client"
 )
 
 // newAlerts wires what tells admins and webhooks of what needs them.
 func (d *daemon) newAlerts(config *conf.Config) *alerts.Alerts {
-	service := contexts.New(contexts.Config{Store: d.app.store, Inbox: d.app.inbox, Webhooks: d.webhooks, Now: d.app.clock.Now})
+	service := api.New(api.Config{Store: d.app.store, Inbox: d.app.inbox, Webhooks: d.webhooks, Now: d.app.clock.Now})
 	return alerts.New(alerts.Options{
 		Store: d.app.store, Tell: d.app.inbox.TellNews, Servers: d.servers, Models: d.modelHealth, Platforms: d.platformHealth, Hide: d.hidden, Log: d.log, Now: time.Now,
 		Version: readBuild().version, Metrics: d.app.metrics, Trace: d.app.trace, Config: config.Alerts,
-		Task: func(ctx context.Context, id tasks.ID) (contexts.Task, error) {
-			return service.Get(ctx, contexts.Principal{Name: "alerts", Role: contexts.RoleAdmin, Chats: []string{"*"}}, id)
+		Task: func(ctx context.Context, id tasks.ID) (api.Task, error) {
+			return service.Get(ctx, api.Principal{Name: "alerts", Role: api.RoleAdmin, Chats: []string{"*"}}, id)
 		},
 	})
 }
@@ -74,12 +74,12 @@ func (d *daemon) tellReload(ctx context.Context, key string, data any) {
 }
 
 // raiseCare tells the webhooks what is wrong with backups, or with the data.
-func (a *app) raiseCare(ctx context.Context, n care.Notice) {
+func (a *app) raiseCare(ctx context.Context, n backup.Notice) {
 	kind, summary := alerts.BackupFailed, "A backup could not be made."
 	switch n.Kind {
-	case care.NoticeLow:
+	case backup.NoticeLow:
 		kind, summary = alerts.DiskLow, "The disk of the data is nearly full; new work is refused."
-	case care.NoticeDamaged:
+	case backup.NoticeDamaged:
 		kind, summary = alerts.DataDamaged, "A part of the stored data is damaged."
 	}
 	a.alerts.Raise(ctx, kind, summary, n.File, firstLines(n.Text, 5))

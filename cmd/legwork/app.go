@@ -11,19 +11,19 @@ import (
 	"sync/atomic"
 	"time"
 
-	"legwork/alerts"
+	"legwork/app/control"
 	"legwork/bot"
-	"legwork/clock"
 	"legwork/conf"
-	"legwork/failpoint"
 	"legwork/i18n"
+	"legwork/internal/clock"
+	"legwork/internal/failpoint"
+	"legwork/internal/redact"
 	"legwork/llm"
 	"legwork/planner"
-	"legwork/redact"
 	"legwork/store/bolt"
-	"legwork/store/control"
 	"legwork/tasks"
-	"legwork/tasks/local"
+	"legwork/tasks/alerts"
+	"legwork/tasks/engine"
 	"legwork/toolbox"
 	"legwork/tools"
 	"legwork/tools/builtin/memory"
@@ -39,7 +39,7 @@ type app struct {
 	store      *bolt.Store
 	tools      *tools.Manager
 	executor   *tasks.Executor
-	engine     *local.Engine
+	engine     *engine.Engine
 	inbox      *tasks.Inbox
 	unattended bool // one question is asked, and nobody answers another
 	pause      *tasks.Pause
@@ -102,7 +102,7 @@ func (a *app) connect(model llm.Model, platforms ...bot.Platform) {
 		Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { a.inbox.BudgetReached(ctx, over) },
 		Tracer: a.tracer, Clean: a.hidden.String,
 	})
-	a.engine = local.New(local.Config{
+	a.engine = engine.New(engine.Config{
 		Store: a.store, Executor: a.executor, Log: a.log, Now: a.clock.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
 		Damaged: a.damaged, Metrics: a.metrics,
 	})

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"legwork/alerts"
 	"legwork/conf"
+	"legwork/internal/fsutil"
+	"legwork/store/backup"
 	"legwork/store/bolt"
-	"legwork/store/care"
-	"legwork/store/disk"
 	"legwork/tasks"
+	"legwork/tasks/alerts"
 	"legwork/tools/builtin/memory"
 )
 
@@ -19,7 +19,7 @@ func (a *app) care(ctx context.Context, config *conf.Config) error {
 		a.tellLoss(ctx, *loss)
 	}
 	d := a.desk(config.DataDir)
-	return care.New(care.Config{
+	return backup.New(backup.Config{
 		Low: a.full(config.DataDir), Unsound: a.unsound, Dir: backupsOf(d.dir), Files: d.files(), Every: config.Backup.Every, Keep: config.Backup.Keep,
 		Retain: func(ctx context.Context) error { return a.retain(ctx, config.Retention) },
 		Freed:  func() bool { return a.store.Freed() || a.forgotten.Load() },
@@ -37,7 +37,7 @@ func (a *app) care(ctx context.Context, config *conf.Config) error {
 
 // full reports that the disk of the data has no room for new work.
 func (a *app) full(dir string) func() bool {
-	return func() bool { return disk.Low(dir) }
+	return func() bool { return fsutil.Low(dir) }
 }
 
 // unsound tells which data file was found to be damaged by who needed it.
@@ -65,21 +65,21 @@ func (a *app) retain(ctx context.Context, keep conf.Retention) error {
 
 // tellCare tells the admins what is wrong with backups, or with the data: then
 // the next start reads all of it.
-func (a *app) tellCare(ctx context.Context, n care.Notice) {
-	if n.Kind == care.NoticeDamaged && n.File == bolt.FileName {
+func (a *app) tellCare(ctx context.Context, n backup.Notice) {
+	if n.Kind == backup.NoticeDamaged && n.File == bolt.FileName {
 		if err := a.store.Suspect(); err != nil {
 			a.log.ErrorContext(ctx, "the next start does not know of the damage", "cause", err)
 		}
 	}
 	key := "admin.backup_failed"
 	switch {
-	case n.Kind == care.NoticeLow:
+	case n.Kind == backup.NoticeLow:
 		key = "admin.disk_low"
-	case n.Kind == care.NoticeNoRoom:
+	case n.Kind == backup.NoticeNoRoom:
 		key = "admin.backup_no_room"
-	case n.Kind == care.NoticeDamaged && n.File == memory.FileName:
+	case n.Kind == backup.NoticeDamaged && n.File == memory.FileName:
 		key = "admin.notes_damaged"
-	case n.Kind == care.NoticeDamaged:
+	case n.Kind == backup.NoticeDamaged:
 		key = "admin.data_damaged"
 	}
 	a.inbox.TellAdmins(ctx, key, map[string]any{"Path": n.File, "Problem": firstLines(n.Text, 5)})

@@ -17,10 +17,10 @@ import (
 	"legwork/bot"
 	"legwork/bot/terminal"
 	"legwork/conf"
+	"legwork/internal/redact"
+	"legwork/internal/telemetry"
 	"legwork/llm"
-	"legwork/redact"
 	"legwork/tasks"
-	"legwork/telemetry"
 )
 
 // conversation is what the commands that chat differ in.

@@ -15,10 +15,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"legwork/redact"
+	"legwork/app/control"
+	"legwork/internal/redact"
+	"legwork/store/backup"
 	"legwork/store/bolt"
-	"legwork/store/care"
-	"legwork/store/control"
 	"legwork/tools/builtin/memory"
 )
 
@@ -201,7 +201,7 @@ func (command restoreCommand) Run(ctx context.Context, c console) error {
 	}
 	from := command.From
 	if len(from) == 0 {
-		from = care.Paths(care.List(backupsOf(config.DataDir), bolt.FileName))
+		from = backup.Paths(backup.List(backupsOf(config.DataDir), bolt.FileName))
 	}
 	file := filepath.Join(config.DataDir, bolt.FileName)
 	if err := confirm(c, command.Yes, fmt.Sprintf("%s is replaced with what can be read of it; it is kept under another name.", file)); err != nil {

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"legwork/bot/terminal"
+	"legwork/internal/fsutil"
 	"legwork/planner"
+	"legwork/store/backup"
 	"legwork/store/bolt"
-	"legwork/store/care"
-	"legwork/store/disk"
 	"legwork/tasks"
 	"legwork/tools/builtin/memory"
 )
@@ -42,8 +42,8 @@ type desk struct {
 func backupsOf(dir string) string { return filepath.Join(dir, "backups") }
 
 // files are what is backed up.
-func (d desk) files() []care.File {
-	return []care.File{
+func (d desk) files() []backup.File {
+	return []backup.File{
 		{
 			Name: bolt.FileName, Write: d.store.Snapshot, Size: d.store.Size, Verify: verifyInChild,
 			Mark: func(path string) error { return bolt.MarkCopy(path, time.Now()) },
@@ -62,14 +62,14 @@ func (d desk) files() []care.File {
 func verifyInChild(ctx context.Context, path string) error {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("%w: finding the own program: %w", care.ErrUnread, err)
+		return fmt.Errorf("%w: finding the own program: %w", backup.ErrUnread, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, self, "data", "verify", path).CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || ctx.Err() != nil) { // as when the program was replaced by a newer one
-		return fmt.Errorf("%w: %w", care.ErrUnread, err)
+		return fmt.Errorf("%w: %w", backup.ErrUnread, err)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, firstLines(strings.TrimSpace(string(out)), 10))
@@ -87,7 +87,7 @@ type copied struct {
 
 // backup copies the data to a file, and the notes to one beside it.
 func (d desk) backup(ctx context.Context, path string) (list []copied, err error) {
-	var files []care.File
+	var files []backup.File
 	var paths []string
 	for _, f := range d.files() {
 		to := path
@@ -107,7 +107,7 @@ func (d desk) backup(ctx context.Context, path string) (list []copied, err error
 	}
 	for n, f := range files {
 		to := paths[n]
-		size, err := care.Copy(ctx, to, f)
+		size, err := backup.Copy(ctx, to, f)
 		if err != nil {
 			return list, err
 		}
@@ -123,12 +123,12 @@ func (d desk) backup(ctx context.Context, path string) (list []copied, err error
 func (d desk) verify(ctx context.Context) (list []copied, err error) {
 	for _, f := range d.files() {
 		path := filepath.Join(d.dir, "."+f.Name+".verify")
-		size, err := care.Copy(ctx, path, f)
+		size, err := backup.Copy(ctx, path, f)
 		result := copied{Name: f.Name, Bytes: size}
 		switch {
-		case errors.Is(err, care.ErrNoData):
+		case errors.Is(err, backup.ErrNoData):
 			continue
-		case errors.Is(err, care.ErrBad):
+		case errors.Is(err, backup.ErrBad):
 			result.Problem = err.Error()
 		case err != nil:
 			return list, err
@@ -244,7 +244,7 @@ func (d desk) over(ctx context.Context, id tasks.ID) bool {
 func (d desk) forgetBackups(ctx context.Context, remove bool, out *forgotten) error {
 	dir := backupsOf(d.dir)
 	for _, f := range d.files() {
-		out.Backups = append(out.Backups, care.Paths(care.List(dir, f.Name))...)
+		out.Backups = append(out.Backups, backup.Paths(backup.List(dir, f.Name))...)
 	}
 	before := len(out.Backups)
 	out.Backups = append(out.Backups, bolt.Asides(d.dir)...)
@@ -253,11 +253,11 @@ func (d desk) forgetBackups(ctx context.Context, remove bool, out *forgotten) er
 	}
 	if before > 0 {
 		for _, f := range d.files() {
-			b, err := care.Make(ctx, dir, f, time.Now())
+			b, err := backup.Make(ctx, dir, f, time.Now())
 			switch {
 			case err == nil && f.Name == bolt.FileName:
 				out.Fresh = b.Path
-			case err != nil && !errors.Is(err, care.ErrNoData):
+			case err != nil && !errors.Is(err, backup.ErrNoData):
 				return fmt.Errorf("making a backup in place of the others: %w", err)
 			}
 		}
@@ -268,5 +268,5 @@ func (d desk) forgetBackups(ctx context.Context, remove bool, out *forgotten) er
 		}
 	}
 	out.Gone = true
-	return disk.Sync(d.dir)
+	return fsutil.Sync(d.dir)
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"legwork/alerts"
 	"legwork/tasks"
+	"legwork/tasks/alerts"
 	"legwork/web"
 )
 

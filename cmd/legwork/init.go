@@ -15,8 +15,8 @@ import (
 	"legwork/bot/telegram"
 	"legwork/conf"
 	"legwork/i18n"
+	"legwork/internal/setup"
 	"legwork/llm"
-	"legwork/setup"
 	"legwork/tools"
 )
 

@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"legwork/app/control"
 	"legwork/conf"
 	"legwork/store/bolt"
-	"legwork/store/control"
 	"legwork/tasks"
 	"legwork/tools"
 )

@@ -8,11 +8,11 @@ import (
 
 	"legwork/bot"
 	"legwork/conf"
-	"legwork/redact"
+	"legwork/internal/redact"
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web"
-	"legwork/web/api"
+	webapi "legwork/web/api"
 	"legwork/web/mcp"
 )
 
@@ -27,8 +27,8 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 	if config.HTTP.Listen == "" && config.HTTP.WebhookListen == "" {
 		return nil
 	}
-	service := contexts.New(contexts.Config{Store: d.app.store, Inbox: d.app.inbox, Webhooks: d.webhooks, Now: d.app.clock.Now})
-	programs := api.New(api.Config{
+	service := api.New(api.Config{Store: d.app.store, Inbox: d.app.inbox, Webhooks: d.webhooks, Now: d.app.clock.Now})
+	programs := webapi.New(webapi.Config{
 		Service: service, Version: readBuild().version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
 		Metrics: d.app.metrics,
 	})
@@ -39,7 +39,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 		Health: d.health, Webhooks: hooks, Docs: programs.Docs(), Access: access(config),
 		API: redact.Replies(programs.Handler(), d.hidden, false), MCP: mcp.New(mcp.Config{
 			Service: service, Version: readBuild().version, Stop: ctx.Done(), Log: d.log,
-			Refused: func(ctx context.Context, p contexts.Principal, tool string) { refused(ctx, p, "/mcp "+tool) },
+			Refused: func(ctx context.Context, p api.Principal, tool string) { refused(ctx, p, "/mcp "+tool) },
 		}),
 		Metrics: d.app.metrics.Handler(), Tracer: d.app.tracer, Refused: refused, Served: d.app.served, Log: d.log,
 	})
@@ -47,7 +47,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 }
 
 // refused notes what a token tried that its role may not.
-func (d *daemon) refused(ctx context.Context, p contexts.Principal, route string) {
+func (d *daemon) refused(ctx context.Context, p api.Principal, route string) {
 	record(ctx, d.app.store, d.log, tasks.AuditEntry{Who: p.Key(), Role: string(p.Role), Action: "token.refused", Target: route, From: p.Addr})
 }
 
@@ -55,7 +55,7 @@ func (d *daemon) refused(ctx context.Context, p contexts.Principal, route string
 func access(config *conf.Config) web.Access {
 	a := web.Access{Rate: config.HTTP.Rate}
 	for _, t := range config.HTTP.Tokens {
-		token := web.Token{Principal: contexts.Principal{Name: t.Name, Role: contexts.Role(t.Role), Chats: t.Visible(), Groups: t.Groups, Webhooks: t.Notifies()}}
+		token := web.Token{Principal: api.Principal{Name: t.Name, Role: api.Role(t.Role), Chats: t.Visible(), Groups: t.Groups, Webhooks: t.Notifies()}}
 		if hash, err := hex.DecodeString(t.SHA256); err == nil && len(hash) == len(token.Hash) {
 			copy(token.Hash[:], hash)
 			a.Tokens = append(a.Tokens, token)
@@ -74,7 +74,7 @@ func deciders(config *conf.Config) []string {
 	var keys []string
 	for _, t := range config.HTTP.Tokens {
 		if t.Role == conf.RoleOperator || t.Role == conf.RoleAdmin {
-			keys = append(keys, contexts.Principal{Name: t.Name, Role: contexts.Role(t.Role)}.Key())
+			keys = append(keys, api.Principal{Name: t.Name, Role: api.Role(t.Role)}.Key())
 		}
 	}
 	return keys

@@ -15,10 +15,10 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"legwork/fakes/llmfake"
-	"legwork/fakes/slackfake"
-	"legwork/fakes/telegramfake"
-	"legwork/testing/leaks"
+	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/fakes/slackfake"
+	"legwork/internal/test/fakes/telegramfake"
+	"legwork/internal/test/leaks"
 )
 
 var update = flag.Bool("update", false, "rewrite what testdata/script expects by cmp")

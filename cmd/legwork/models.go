@@ -8,10 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"legwork/internal/telemetry"
 	"legwork/llm"
 	"legwork/llm/offline"
 	"legwork/tasks"
-	"legwork/telemetry"
 )
 
 // models are the configured language models, which a reload can change. Calls

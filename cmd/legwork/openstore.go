@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"legwork/clock"
 	"legwork/conf"
+	"legwork/internal/clock"
+	"legwork/internal/telemetry"
+	"legwork/store/backup"
 	"legwork/store/bolt"
-	"legwork/store/care"
 	"legwork/tasks"
-	"legwork/telemetry"
 )
 
 // openStore opens the data for a command that others read of while it holds
@@ -50,7 +50,7 @@ func storeOptions(dir, command string, log *slog.Logger) (bolt.Options, error) {
 		Command: command, Log: log,
 		CheckCommand:  []string{check, "data", "verify", "--quick"},
 		VerifyCommand: []string{check, "data", "verify"},
-		Backups:       func() []string { return care.Paths(care.List(backupsOf(dir), bolt.FileName)) },
+		Backups:       func() []string { return backup.Paths(backup.List(backupsOf(dir), bolt.FileName)) },
 	}, nil
 }
 

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"legwork/app/control"
 	"legwork/bot"
 	"legwork/bot/terminal"
-	"legwork/redact"
-	"legwork/store/control"
+	"legwork/internal/redact"
 	"legwork/tasks"
 )
 

@@ -14,12 +14,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"legwork/alerts"
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
 	"legwork/conf"
+	"legwork/internal/redact"
 	"legwork/llm"
-	"legwork/redact"
+	"legwork/tasks/alerts"
 	"legwork/tools/client"
 )
 

@@ -18,8 +18,8 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/terminal"
-	"legwork/form"
 	"legwork/i18n"
+	"legwork/internal/form"
 	"legwork/tools/client"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"legwork/redact"
+	"legwork/internal/redact"
 	"legwork/tasks"
 	"legwork/toolbox"
 )

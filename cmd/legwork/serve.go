@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/bot/pace"
+	"legwork/bot/ratelimit"
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
 	"legwork/conf"
 	"legwork/i18n"
-	"legwork/redact"
+	"legwork/internal/redact"
 	"legwork/tasks"
 	"legwork/web"
 )
@@ -116,7 +116,7 @@ func (d *daemon) wire(ctx context.Context, config *conf.Config) error {
 	hooks := map[string]http.Handler{}
 	if c := config.Telegram; c != nil {
 		t, err := telegram.New(*c, telegram.Options{
-			Pacer: pace.Measured(pace.New(pace.Telegram()...), telegram.Name, d.app.metrics), Log: d.log, Now: time.Now, Metrics: d.app.metrics,
+			Pacer: ratelimit.Measured(ratelimit.New(ratelimit.Telegram()...), telegram.Name, d.app.metrics), Log: d.log, Now: time.Now, Metrics: d.app.metrics,
 			Commands: func() map[string][]telegram.Command { return telegramCommands(config.TextsDir, d.log) },
 		})
 		if err != nil {
@@ -129,7 +129,7 @@ func (d *daemon) wire(ctx context.Context, config *conf.Config) error {
 	}
 	if c := config.Slack; c != nil {
 		s, err := slack.New(*c, slack.Options{
-			Pacer: pace.Measured(pace.New(pace.Slack()...), slack.Name, d.app.metrics), Log: d.log, Now: time.Now, Metrics: d.app.metrics,
+			Pacer: ratelimit.Measured(ratelimit.New(ratelimit.Slack()...), slack.Name, d.app.metrics), Log: d.log, Now: time.Now, Metrics: d.app.metrics,
 			Admit: func(ctx context.Context, m bot.Message) bool { return d.app.inbox.Admits(ctx, m) },
 		})
 		if err != nil {

@@ -10,11 +10,11 @@ import (
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
 	"legwork/conf"
+	"legwork/internal/redact"
+	"legwork/internal/telemetry"
 	"legwork/llm"
-	"legwork/redact"
 	"legwork/tasks"
-	"legwork/tasks/contexts"
-	"legwork/telemetry"
+	"legwork/tasks/api"
 	"legwork/tools/client"
 	"legwork/web"
 )
@@ -90,7 +90,7 @@ func (a *app) readStore(ctx context.Context, now *telemetry.Readings) (err error
 		return err
 	}
 	now.Tasks = map[string]int{}
-	for _, state := range contexts.States() { // those without tasks, too
+	for _, state := range api.States() { // those without tasks, too
 		now.Tasks[state] = counts[state]
 	}
 	waiting, _, err := a.store.Tasks(ctx, tasks.TaskQuery{Waits: true, Limit: mostRead})

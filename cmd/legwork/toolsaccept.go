@@ -16,9 +16,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"legwork/app/control"
 	"legwork/conf"
 	"legwork/store/bolt"
-	"legwork/store/control"
 	"legwork/tools"
 )
 

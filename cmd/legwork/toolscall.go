@@ -16,7 +16,7 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/terminal"
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/tools"
 	"legwork/tools/client"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"legwork/internal/test/watch"
 	"legwork/llm/lenient"
-	"legwork/testing/watch"
 )
 
 func TestObjectsAreReadAsModelsWriteThem(t *testing.T) {

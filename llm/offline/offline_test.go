@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"legwork/internal/test/watch"
 	"legwork/llm"
 	"legwork/llm/offline"
-	"legwork/testing/watch"
 )
 
 const system = `You plan.

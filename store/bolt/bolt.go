@@ -27,9 +27,9 @@ import (
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"legwork/internal/telemetry"
 	"legwork/store/rules"
 	"legwork/tasks"
-	"legwork/telemetry"
 )
 
 // FileName is the data file's name in the data directory.

@@ -12,8 +12,8 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"legwork/failpoint"
-	"legwork/store/disk"
+	"legwork/internal/failpoint"
+	"legwork/internal/fsutil"
 	"legwork/store/rules"
 )
 
@@ -172,7 +172,7 @@ func copyBucket(ctx context.Context, target *bbolt.DB, name []byte, from *bbolt.
 			}
 			return nil
 		})
-		if err := errors.Join(err, context.Cause(ctx), disk.Fits(filepath.Dir(target.Path()), 0)); err != nil {
+		if err := errors.Join(err, context.Cause(ctx), fsutil.Fits(filepath.Dir(target.Path()), 0)); err != nil {
 			return err
 		}
 		if err := target.Sync(); err != nil { // small ones, that nobody waits for long
@@ -220,7 +220,7 @@ func (s *Store) exchange(target *bbolt.DB, r *recorder, c *Compacted) error {
 	failpoint.Hit("compact.after.rename")
 	s.db.Store(target)
 	s.also = nil
-	if err := disk.Sync(filepath.Dir(s.path)); err != nil {
+	if err := fsutil.Sync(filepath.Dir(s.path)); err != nil {
 		// After a power cut the old file could be back, without what is written
 		// from now on.
 		return s.broken(err)

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/telemetry"
 	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/tasks"
-	"legwork/telemetry"
 )
 
 // TestDecisionsMeasured: what people decided is counted, and what nobody decided in

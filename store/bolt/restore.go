@@ -14,8 +14,8 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"legwork/failpoint"
-	"legwork/store/disk"
+	"legwork/internal/failpoint"
+	"legwork/internal/fsutil"
 	"legwork/tasks"
 )
 
@@ -116,7 +116,7 @@ func (r *restoration) run(ctx context.Context, cause error, backup string) (_ Lo
 		return r.loss, errors.Join(fmt.Errorf("keeping the damaged file: %w", err), gone(os.Remove(fresh)))
 	}
 	failpoint.Hit("restore.before.rename")
-	if err = disk.Replace(fresh, r.path); err != nil {
+	if err = fsutil.Replace(fresh, r.path); err != nil {
 		return r.loss, fmt.Errorf("putting the restored file in its place: %w", err)
 	}
 	failpoint.Hit("restore.after.rename")
@@ -148,7 +148,7 @@ func (r *restoration) copyAside() error {
 	if err != nil {
 		return err
 	}
-	_, err = disk.Write(context.Background(), r.loss.Aside, func(w io.Writer) error {
+	_, err = fsutil.Write(context.Background(), r.loss.Aside, func(w io.Writer) error {
 		_, err := io.Copy(w, damaged)
 		return err
 	})
@@ -169,7 +169,7 @@ func (r *restoration) build(ctx context.Context, damaged *os.File, fresh string)
 		}
 		defer func() { err = errors.Join(err, r.backup.Close()) }()
 	}
-	if err = disk.Fits(filepath.Dir(fresh), info.Size()); err != nil {
+	if err = fsutil.Fits(filepath.Dir(fresh), info.Size()); err != nil {
 		return err
 	}
 	if r.target, err = openDB(fresh, r.o.MaxSize, info.Size()); err != nil {

@@ -10,11 +10,11 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"legwork/bot"
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
+	"legwork/internal/telemetry"
 	"legwork/planner"
 	"legwork/store/rules"
 	"legwork/tasks"
-	"legwork/telemetry"
 )
 
 // Bounds of one transaction.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/planner"
 	"legwork/tasks"
 )

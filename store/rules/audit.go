@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/planner"
 	"legwork/tasks"
 )

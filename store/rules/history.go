@@ -3,7 +3,7 @@ package rules
 import (
 	"slices"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/tasks"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/planner"
 	"legwork/tasks"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/llm"
 	"legwork/tasks"
 )

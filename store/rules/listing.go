@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/planner"
 	"legwork/tasks"
 )

@@ -1,9 +1,9 @@
 package rules
 
 import (
+	"legwork/internal/telemetry"
 	"legwork/planner"
 	"legwork/tasks"
-	"legwork/telemetry"
 )
 
 // Measure counts what a transaction that is durable meant for its tasks. before

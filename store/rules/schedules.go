@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"legwork/bot"
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/tasks"
 )
 

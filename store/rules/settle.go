@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"

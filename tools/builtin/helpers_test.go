@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/testing/servers"
+	"legwork/internal/test/servers"
 	"legwork/tools/builtin"
 )
 

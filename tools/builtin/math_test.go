@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/testing/watch"
+	"legwork/internal/test/watch"
 )
 
 func TestCalculate(t *testing.T) {

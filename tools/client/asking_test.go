@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"legwork/form"
-	"legwork/testing/watch"
+	"legwork/internal/form"
+	"legwork/internal/test/watch"
 	"legwork/tools/client"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"legwork/clip"
-	"legwork/telemetry"
+	"legwork/internal/clip"
+	"legwork/internal/telemetry"
 )
 
 // Refusals of a call before anything was sent. They are wrapped.

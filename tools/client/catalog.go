@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
-	"legwork/clip"
-	"legwork/plainjson"
+	"legwork/internal/clip"
+	"legwork/internal/plainjson"
 )
 
 // Bounds on what one server may offer.

@@ -17,8 +17,8 @@ import (
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
-	"legwork/form"
-	"legwork/redact"
+	"legwork/internal/form"
+	"legwork/internal/redact"
 )
 
 // Config says how one server is reached: Local, Command or URL is set.

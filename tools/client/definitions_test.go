@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/testing/watch"
+	"legwork/internal/test/watch"
 	"legwork/tools/client"
 )
 

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"net/url"
 
-	"legwork/clip"
-	"legwork/form"
+	"legwork/internal/clip"
+	"legwork/internal/form"
 )
 
 // elicitation is what a server asks of a person: the fields of a form, or to

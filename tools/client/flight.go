@@ -9,8 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"legwork/clip"
-	"legwork/form"
+	"legwork/internal/clip"
+	"legwork/internal/form"
 )
 
 // flight is a call that is under way.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"legwork/testing/need"
-	"legwork/testing/servers"
-	"legwork/testing/watch"
+	"legwork/internal/test/need"
+	"legwork/internal/test/servers"
+	"legwork/internal/test/watch"
 	"legwork/tools/client"
 )
 
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { os.Exit(programs.Run(m)) }
 // fakeServer is the program that misbehaves on demand.
 func fakeServer(t testing.TB) string {
 	t.Helper()
-	return programs.Path(t, "legwork/fakes/mcpserver")
+	return programs.Path(t, "legwork/internal/test/fakes/mcpserver")
 }
 
 // The ways in which the fake server is reached.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/client/transport"
 
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
 )
 
 // Limits on reaching a remote server. An answer may take as long as the call

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"legwork/form"
+	"legwork/internal/form"
 )
 
 // inputs is what a server wants to know before it goes on, in the way of the

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"legwork/form"
-	"legwork/testing/need"
-	"legwork/testing/watch"
+	"legwork/internal/form"
+	"legwork/internal/test/need"
+	"legwork/internal/test/watch"
 	"legwork/tools/client"
 )
 

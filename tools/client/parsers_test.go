@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"legwork/form"
+	"legwork/internal/form"
 )
 
 // FuzzResults: whatever a server returns, what a model reads is bounded text,

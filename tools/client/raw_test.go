@@ -14,7 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
-	"legwork/form"
+	"legwork/internal/form"
 	"legwork/tools/client"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 // statusError is a refusal in the words of HTTP. Its text holds no headers.

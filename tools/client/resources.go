@@ -10,7 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 // The tools by which the resources of a server are reached.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"legwork/clip"
-	"legwork/form"
+	"legwork/internal/clip"
+	"legwork/internal/form"
 )
 
 // Result is the outcome of a call, in words that a model can read.

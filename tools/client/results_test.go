@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/testing/watch"
+	"legwork/internal/test/watch"
 	"legwork/tools/client"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"legwork/clip"
-	"legwork/plainjson"
+	"legwork/internal/clip"
+	"legwork/internal/plainjson"
 )
 
 // schema checks values against what a server wrote. It is safe for concurrent

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/client/transport"
 
-	"legwork/redact"
+	"legwork/internal/redact"
 )
 
 // State is what a server is doing.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 // drain logs what the server writes to its error output, each line shortened,

@@ -13,15 +13,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"legwork/tasks/contexts"
-	"legwork/telemetry"
+	"legwork/internal/telemetry"
+	"legwork/tasks/api"
 )
 
 // Config says what to serve.
 type Config struct {
-	// Service does what is asked for. Who asks is contexts.Caller of a request's
+	// Service does what is asked for. Who asks is api.Caller of a request's
 	// context.
-	Service *contexts.Service
+	Service *api.Service
 	// Version is that of the program, for the document. Empty: "dev".
 	Version string
 	// Public is the address that programs reach it by, for the document. Empty: the
@@ -61,9 +61,9 @@ type routes struct {
 // calls are the handlers.
 type calls struct {
 	Config
-	does  map[string]contexts.Op // by patterns of the mux
-	lists map[string]bool        // parameters of queries that are lists, of whatever call
-	turns chan struct{}          // one for each body that is made into values
+	does  map[string]api.Op // by patterns of the mux
+	lists map[string]bool   // parameters of queries that are lists, of whatever call
+	turns chan struct{}     // one for each body that is made into values
 }
 
 // New makes an API.
@@ -80,7 +80,7 @@ func New(c Config) *API {
 	if c.Patience == 0 {
 		c.Patience = 30 * time.Second
 	}
-	a := &API{calls: calls{c, map[string]contexts.Op{}, map[string]bool{}, make(chan struct{}, atOnce)}}
+	a := &API{calls: calls{c, map[string]api.Op{}, map[string]bool{}, make(chan struct{}, atOnce)}}
 	a.routes = sync.OnceValue(a.build)
 	a.docs = sync.OnceValue(func() file { return newFile("text/html; charset=utf-8", docsPage) })
 	a.openAPI = sync.OnceValues(func() (file, error) {

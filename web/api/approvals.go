@@ -9,7 +9,7 @@ import (
 
 	"legwork/planner"
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web/problem"
 )
 
@@ -29,7 +29,7 @@ type (
 		Cursor string `query:"cursor" maxLength:"200"`
 	}
 	approvalsReply struct {
-		Body Page[contexts.Approval]
+		Body Page[api.Approval]
 	}
 	decideRequest struct {
 		ID   string `path:"id"`
@@ -42,12 +42,12 @@ func (c *calls) approvals(ctx context.Context, in *approvalsRequest) (*approvals
 	if err != nil {
 		return nil, err
 	}
-	items, next, err := c.Service.Approvals(ctx, contexts.Caller(ctx), contexts.ApprovalQuery{Task: tasks.ID(in.Task), After: last, Limit: in.Limit})
+	items, next, err := c.Service.Approvals(ctx, api.Caller(ctx), api.ApprovalQuery{Task: tasks.ID(in.Task), After: last, Limit: in.Limit})
 	return &approvalsReply{page(items, cursor("approvals", next))}, err
 }
 
 func (c *calls) decide(ctx context.Context, in *decideRequest) (*taskReply, error) {
-	t, err := c.Service.Decide(ctx, contexts.Caller(ctx), in.ID, contexts.Decision{
+	t, err := c.Service.Decide(ctx, api.Caller(ctx), in.ID, api.Decision{
 		Approve: in.Body.Decision == "approve", Comment: in.Body.Comment, Value: in.Body.Value, Scope: scope(in.Body.Scope), Version: in.Body.Version,
 	})
 	return &taskReply{Body: t}, err
@@ -65,13 +65,13 @@ func scope(name string) string {
 func (c *calls) registerApprovals(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/approvals", id: "listApprovals", tag: "approvals",
-		summary: "List what waits for a person", does: contexts.OpApprovals,
+		summary: "List what waits for a person", does: api.OpApprovals,
 		text:   "Calls of tools, questions, plans, budgets and reviews: the newest task first, and what one task asks in the order in which it asked.",
-		answer: page([]contexts.Approval{exampleApproval()}, cursor("approvals", exampleApproval().ID)),
+		answer: page([]api.Approval{exampleApproval()}, cursor("approvals", exampleApproval().ID)),
 	}, c.approvals)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/approvals/{id}", id: "decideApproval", tag: "approvals",
-		summary: "Decide", does: contexts.OpDecide,
+		summary: "Decide", does: api.OpDecide,
 		text: "One decision each: who comes second gets a conflict that says how it was decided; the same again by the same token (but for forms) is answered as the first was. `comment` is the answer to a question, or why not; `value` holds the fields of a form; " +
 			"`scope` is how far a yes to calls goes: this `call`, or the same tools in this `task`; `version` decides about a review only while nothing has changed of what the shared state was at that version (`details.version`).",
 		problems: []problem.Code{problem.Conflict, problem.Precondition}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),

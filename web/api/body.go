@@ -14,8 +14,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"legwork/clip"
-	"legwork/plainjson"
+	"legwork/internal/clip"
+	"legwork/internal/plainjson"
 	"legwork/web/problem"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web/problem"
 )
 
@@ -40,7 +40,7 @@ type (
 		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"200"`
 	}
 	contextReply struct {
-		Body contexts.Context
+		Body api.Context
 	}
 	contentRequest struct {
 		Addressed
@@ -59,17 +59,17 @@ type (
 	addReply struct {
 		Status   int
 		Replayed string `header:"Idempotent-Replayed"`
-		Body     contexts.Message
+		Body     api.Message
 	}
 )
 
 func (c *calls) context(ctx context.Context, in *contextRequest) (*contextReply, error) {
-	got, err := c.Service.Context(ctx, contexts.Caller(ctx), in.id(), contexts.ContextQuery{After: in.After, Types: in.Type, Limit: in.Limit})
+	got, err := c.Service.Context(ctx, api.Caller(ctx), in.id(), api.ContextQuery{After: in.After, Types: in.Type, Limit: in.Limit})
 	return &contextReply{got}, err
 }
 
 func (c *calls) content(ctx context.Context, in *contentRequest) (*contentReply, error) {
-	part, next, bytes, err := c.Service.Content(ctx, contexts.Caller(ctx), in.id(), in.Seq, in.Offset, in.Limit)
+	part, next, bytes, err := c.Service.Content(ctx, api.Caller(ctx), in.id(), in.Seq, in.Offset, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (c *calls) add(ctx context.Context, in *addRequest) (*addReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, again, err := c.Service.Add(ctx, contexts.Caller(ctx), in.id(), contexts.NewMessage{Type: in.Body.Type, Content: in.Body.Content, Key: key})
+	m, again, err := c.Service.Add(ctx, api.Caller(ctx), in.id(), api.NewMessage{Type: in.Body.Type, Content: in.Body.Content, Key: key})
 	if err != nil {
 		return nil, err
 	}
@@ -98,21 +98,21 @@ func (c *calls) add(ctx context.Context, in *addRequest) (*addReply, error) {
 func (c *calls) registerContext(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/context", id: "getContext", tag: "context",
-		summary: "Read the context", does: contexts.OpRead,
+		summary: "Read the context", does: api.OpRead,
 		text: "The messages of the task, in order, and its shared state. A message whose content had to be shortened says how long the whole of it is (`content_bytes`); " +
 			"`/v1/tasks/{id}/context/{seq}` has it in parts. Go on with `after={next_after}` while that is no null.",
 		answer: exampleContext(),
 	}, c.context)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/context/{seq}", id: "getContent", tag: "context",
-		summary: "Read a long message", does: contexts.OpRead,
+		summary: "Read a long message", does: api.OpRead,
 		text:   "The content of one message as JSON text, in parts that end between characters: put together they are the whole. Go on with `offset={next_offset}`.",
 		answer: Content{Seq: 7, Part: `{"text":"The beginning of a long`, Offset: 0, Bytes: 48213, Next: new(32)},
 	}, c.content)
 	replayed := map[string]string{"Idempotent-Replayed": "`true` when the key was used before for the same request: it is that message."}
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/messages", id: "addMessage", tag: "context", status: http.StatusCreated,
-		summary: "Add to the context", does: contexts.OpAdd,
+		summary: "Add to the context", does: api.OpAdd,
 		text: "The next decision sees it. The sender comes from the token. `human_input` of a person is guidance: a decision under way is made anew with it. Everything else is data.",
 		also: []reply{{status: http.StatusOK, text: "The idempotency key was used before for the same request: that message.", bodied: true, headers: replayed}}, headers: replayed,
 		problems: []problem.Code{problem.Conflict, problem.KeyReused}, body: NewMessage{Type: "observation", Content: json.RawMessage(`{"text":"Two of the three sources agree."}`)}, answer: exampleMessage(),

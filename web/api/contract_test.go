@@ -13,8 +13,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"legwork/tasks/contexts"
-	"legwork/web/api"
+	"legwork/tasks/api"
+	webapi "legwork/web/api"
 )
 
 // contract is the document as tests read it.
@@ -75,7 +75,7 @@ type schema struct {
 	Default              any
 }
 
-func readContract(t testing.TB, a *api.API) *contract {
+func readContract(t testing.TB, a *webapi.API) *contract {
 	t.Helper()
 	raw, err := a.OpenAPI()
 	if err != nil {
@@ -310,7 +310,7 @@ func (h *house) good(method, pattern string, one call) request {
 	}
 	switch one.OperationID {
 	case "retryTask":
-		want[contexts.Task](h, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + shared + "/cancel"})
+		want[api.Task](h, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + shared + "/cancel"})
 	case "decideApproval":
 		r.path = "/v1/approvals/" + h.review(shared)
 	case "startTask":
@@ -322,8 +322,8 @@ func (h *house) good(method, pattern string, one call) request {
 // review lets a task wait for a person, and returns the id of the approval.
 func (h *house) review(id string) string {
 	h.t.Helper()
-	want[contexts.Shared](h, http.StatusOK, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "agent", body: map[string]any{"status": "NEEDS_HUMAN_REVIEW"}})
-	list, _ := want[api.Page[contexts.Approval]](h, http.StatusOK, request{method: "GET", path: "/v1/approvals?task=" + id})
+	want[api.Shared](h, http.StatusOK, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "agent", body: map[string]any{"status": "NEEDS_HUMAN_REVIEW"}})
+	list, _ := want[webapi.Page[api.Approval]](h, http.StatusOK, request{method: "GET", path: "/v1/approvals?task=" + id})
 	if len(list.Items) != 1 || list.Items[0].Kind != "review" {
 		h.t.Fatalf("got approvals %+v, want one review", list.Items)
 	}

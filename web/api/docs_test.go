@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"legwork/tasks/contexts"
-	"legwork/web/api"
+	"legwork/tasks/api"
+	webapi "legwork/web/api"
 )
 
 var update = flag.Bool("update", false, "write docs.html and docs/openapi.json anew")
@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write docs.html and docs/openapi.json a
 // TestDocsAreUpToDate: the page and the copy of the document in the repository are
 // those of the code.
 func TestDocsAreUpToDate(t *testing.T) {
-	a := api.New(api.Config{Service: contexts.New(contexts.Config{})})
+	a := webapi.New(webapi.Config{Service: api.New(api.Config{})})
 	raw, err := a.OpenAPI()
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestDocsAreUpToDate(t *testing.T) {
 
 // TestEnums: what requests may name is what the service knows.
 func TestEnums(t *testing.T) {
-	raw, err := api.New(api.Config{Service: contexts.New(contexts.Config{})}).OpenAPI()
+	raw, err := webapi.New(webapi.Config{Service: api.New(api.Config{})}).OpenAPI()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestEnums(t *testing.T) {
 	if err := json.Unmarshal(raw, &d); err != nil {
 		t.Fatal(err)
 	}
-	known := map[string][]string{"type": contexts.Types(), "state": contexts.States(), "by": contexts.UsageKeys()}
+	known := map[string][]string{"type": api.Types(), "state": api.States(), "by": api.UsageKeys()}
 	met := map[string]int{}
 	for path, methods := range d.Paths {
 		for method, call := range methods {
@@ -85,13 +85,13 @@ func TestEnums(t *testing.T) {
 		t.Errorf("met %v", met)
 	}
 	var added schema
-	if err := json.Unmarshal(d.Components.Schemas["NewMessage"].Properties["type"], &added); err != nil || !slices.Equal(added.Enum, contexts.Addable()) {
-		t.Errorf("messages of the types %v can be added (%v), want %v", added.Enum, err, contexts.Addable())
+	if err := json.Unmarshal(d.Components.Schemas["NewMessage"].Properties["type"], &added); err != nil || !slices.Equal(added.Enum, api.Addable()) {
+		t.Errorf("messages of the types %v can be added (%v), want %v", added.Enum, err, api.Addable())
 	}
 }
 
 func TestDocs(t *testing.T) {
-	a := api.New(api.Config{Service: contexts.New(contexts.Config{}), Version: "1.2.3", Public: "https://bot.example.com/"})
+	a := webapi.New(webapi.Config{Service: api.New(api.Config{}), Version: "1.2.3", Public: "https://bot.example.com/"})
 	get := func(method, path string) (*httptest.ResponseRecorder, string) {
 		w := httptest.NewRecorder()
 		a.Docs().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody))
@@ -149,7 +149,7 @@ func TestDocs(t *testing.T) {
 
 // TestDocumentIsWrittenOnce: strangers may ask for it as often as they like.
 func TestDocumentIsWrittenOnce(t *testing.T) {
-	a := api.New(api.Config{Service: contexts.New(contexts.Config{})})
+	a := webapi.New(webapi.Config{Service: api.New(api.Config{})})
 	ask := func() {
 		a.Docs().ServeHTTP(&nowhere{http.Header{}}, httptest.NewRequestWithContext(t.Context(), "GET", "/openapi.json", http.NoBody))
 	}

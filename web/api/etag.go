@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 )
 
 // etag is the entity tag of a version of a shared state.

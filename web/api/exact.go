@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 	"legwork/web/problem"
 )
 

@@ -4,28 +4,28 @@ import (
 	"encoding/json"
 	"time"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 // exampleID is the task of all examples.
 const exampleID = "01KAHE0A1B2C3D4E5F6G7H8J9K"
 
-func exampleTime() contexts.Time { return exampleLater(0) }
+func exampleTime() api.Time { return exampleLater(0) }
 
-func exampleLater(d time.Duration) contexts.Time {
-	return contexts.Time{Time: time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC).Add(d)}
+func exampleLater(d time.Duration) api.Time {
+	return api.Time{Time: time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC).Add(d)}
 }
 
 func exampleNewTask() NewTask {
 	return NewTask{Goal: "Compare the release dates of Go 1.25 and Go 1.26.", Groups: []string{"web"}, Notify: &Notify{Webhook: "ops"}, IdempotencyKey: "compare-1"}
 }
 
-func exampleTask() contexts.Task {
+func exampleTask() api.Task {
 	began, ended := exampleTime(), exampleLater(time.Minute)
 	answer, result := "Go 1.25 came out in August 2025, Go 1.26 in February 2026.", "Go 1.26 was released in February 2026."
-	return contexts.Task{
+	return api.Task{
 		ID: exampleID, State: "done", Goal: exampleNewTask().Goal, Chat: "api:ops/" + exampleID, From: "api:ops", Run: true, Rounds: 1,
-		Subtasks: []contexts.Subtask{{
+		Subtasks: []api.Subtask{{
 			ID: "1/a", Name: "web", Description: "Find the release dates on go.dev", After: []string{}, State: "done", Round: 1,
 			Result: &result, Started: &began, Ended: &ended,
 		}},
@@ -34,63 +34,63 @@ func exampleTask() contexts.Task {
 	}
 }
 
-func exampleSpent() contexts.Usage {
-	return contexts.Usage{InputTokens: 5210, CachedTokens: 1024, OutputTokens: 811, USD: 0.0031}
+func exampleSpent() api.Usage {
+	return api.Usage{InputTokens: 5210, CachedTokens: 1024, OutputTokens: 811, USD: 0.0031}
 }
 
-func exampleListed() contexts.Listed {
-	return contexts.Listed{
+func exampleListed() api.Listed {
+	return api.Listed{
 		ID: exampleID, State: "working", Goal: exampleNewTask().Goal, Chat: "api:ops/" + exampleID, From: "api:ops", Run: true, Rounds: 1,
 		Created: exampleTime(), Updated: exampleLater(time.Minute),
 	}
 }
 
-func exampleMessage() contexts.Message {
-	return contexts.Message{
+func exampleMessage() api.Message {
+	return api.Message{
 		Seq: 3, SenderID: "agent:reviewer", SenderType: "agent", Type: "observation",
 		Content: json.RawMessage(`{"text":"Two of the three sources agree."}`), Timestamp: exampleTime(),
 	}
 }
 
-func exampleContext() contexts.Context {
-	return contexts.Context{
-		TaskID: exampleID, Created: exampleTime(), Messages: []contexts.Message{exampleMessage()},
+func exampleContext() api.Context {
+	return api.Context{
+		TaskID: exampleID, Created: exampleTime(), Messages: []api.Message{exampleMessage()},
 		Shared: exampleState().Values, Version: exampleState().Version,
 	}
 }
 
-func exampleState() contexts.Shared {
-	return contexts.Shared{
+func exampleState() api.Shared {
+	return api.Shared{
 		Values:  map[string]json.RawMessage{"status": json.RawMessage(`"NEEDS_HUMAN_REVIEW"`), "sources": json.RawMessage(`["RFC 9110","RFC 9457"]`)},
 		Version: 2, Versions: map[string]int{"status": 2, "sources": 1},
 	}
 }
 
-func exampleApproval() contexts.Approval {
+func exampleApproval() api.Approval {
 	expires := exampleLater(72 * time.Hour)
-	return contexts.Approval{
+	return api.Approval{
 		ID: exampleID + ".7.0", TaskID: exampleID, Kind: "calls", Asked: exampleTime(), Expires: &expires,
-		Calls: []contexts.ApprovalCall{{Tool: "tickets.create", Arguments: json.RawMessage(`{"title":"Broken link"}`), Shown: "{\n  \"title\": \"Broken link\"\n}"}},
+		Calls: []api.ApprovalCall{{Tool: "tickets.create", Arguments: json.RawMessage(`{"title":"Broken link"}`), Shown: "{\n  \"title\": \"Broken link\"\n}"}},
 		Goal:  "File a ticket about the broken link.", Chat: "slack:C1", AskedFor: "slack:U1",
 	}
 }
 
-func exampleGroup() contexts.Group {
-	return contexts.Group{
+func exampleGroup() api.Group {
+	return api.Group{
 		Name: "web", Description: "Reads public web pages and returns their text.", Approve: "writes",
-		Servers: []contexts.GroupServer{{
+		Servers: []api.GroupServer{{
 			Name: "web", Healthy: true,
-			Tools: []contexts.GroupTool{{Name: "web.fetch", Description: "Fetches a page as Markdown.", ReadOnly: true}},
+			Tools: []api.GroupTool{{Name: "web.fetch", Description: "Fetches a page as Markdown.", ReadOnly: true}},
 		}},
 	}
 }
 
-func exampleUsage() contexts.UsageRow {
-	return contexts.UsageRow{User: "api:ops", Day: "2026-11-21", Calls: 4, Usage: exampleSpent()}
+func exampleUsage() api.UsageRow {
+	return api.UsageRow{User: "api:ops", Day: "2026-11-21", Calls: 4, Usage: exampleSpent()}
 }
 
-func exampleAudit() contexts.AuditEntry {
-	return contexts.AuditEntry{
+func exampleAudit() api.AuditEntry {
+	return api.AuditEntry{
 		Seq: 41, At: exampleTime(), Who: "api:ops", Role: "operator", Action: "task.decide", Target: exampleID, Detail: "calls 7.0, approve, tickets.create", From: "127.0.0.1",
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"legwork/tasks/contexts"
-	"legwork/testing/callers"
+	"legwork/internal/test/callers"
+	"legwork/tasks/api"
 )
 
 // fuzz sends bodies to a call through the real handler: whatever comes, the reply
@@ -27,7 +27,7 @@ func fuzz(f *testing.F, method, path, kind string, seeds ...string) {
 	}
 	handler := h.api.Handler()
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := httptest.NewRequestWithContext(contexts.With(t.Context(), callers.Principal("admin")), method, path, strings.NewReader(string(body)))
+		r := httptest.NewRequestWithContext(api.With(t.Context(), callers.Principal("admin")), method, path, strings.NewReader(string(body)))
 		r.Header.Set("Content-Type", kind)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
@@ -69,7 +69,7 @@ func FuzzHeaders(f *testing.F) {
 			t.Skip("no address")
 		}
 		address.RawQuery = query
-		ctx, cancel := context.WithTimeout(contexts.With(t.Context(), callers.Principal("admin")), 20*time.Millisecond)
+		ctx, cancel := context.WithTimeout(api.With(t.Context(), callers.Principal("admin")), 20*time.Millisecond)
 		defer cancel()
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodOptions} {
 			r := httptest.NewRequestWithContext(ctx, method, "/", strings.NewReader(`{"a":1}`))

@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/callers"
 	"legwork/store/memory"
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
+	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
-	"legwork/tasks/local"
-	"legwork/testing/callers"
-	"legwork/web/api"
+	webapi "legwork/web/api"
 )
 
 // house is a legwork whose tokens are named after their roles; "other" is a
@@ -28,7 +28,7 @@ type house struct {
 	*enginetest.Kit
 	t    testing.TB
 	url  string
-	api  *api.API
+	api  *webapi.API
 	stop chan struct{} // closed when it stops
 
 	contract *contract     // that every reply has to keep
@@ -46,12 +46,12 @@ func newHouse(t testing.TB) *house {
 	t.Helper()
 	kit := enginetest.NewKit(t, memory.New(time.Now))
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
-		return local.New(local.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
+		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
 	h := &house{Kit: kit, t: t, stop: make(chan struct{})}
-	service := contexts.New(contexts.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
+	service := api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
 	h.streams = &atomic.Int64{}
-	h.api = api.New(api.Config{Patience: time.Second, Service: service, Version: "1.2.3", Stop: h.stop, Heartbeat: time.Second})
+	h.api = webapi.New(webapi.Config{Patience: time.Second, Service: service, Version: "1.2.3", Stop: h.stop, Heartbeat: time.Second})
 	h.contract = readContract(t, h.api)
 	handler := h.api.Handler()
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +59,7 @@ func newHouse(t testing.TB) *house {
 			h.streams.Add(1)
 			defer h.streams.Add(-1)
 		}
-		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), callers.Principal(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))))
+		handler.ServeHTTP(w, r.WithContext(api.With(r.Context(), callers.Principal(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))))
 	}))
 	web.Listener = narrow{web.Listener}
 	web.Start()
@@ -180,9 +180,9 @@ type problem struct {
 }
 
 // share makes a shared context.
-func (h *house) share(token string) contexts.Task {
+func (h *house) share(token string) api.Task {
 	h.t.Helper()
-	t, _ := want[contexts.Task](h, http.StatusCreated, request{
+	t, _ := want[api.Task](h, http.StatusCreated, request{
 		method: "POST", path: "/v1/tasks", token: token, body: map[string]any{"goal": "Review the literature.", "run": false},
 	})
 	return t

@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web/problem"
 )
 
@@ -20,8 +20,8 @@ type operation struct {
 	method, path string
 	id           string
 	summary      string
-	text         string      // more about it
-	does         contexts.Op // decides which roles may; empty: all
+	text         string // more about it
+	does         api.Op // decides which roles may; empty: all
 	tag          string
 	status       int // of success; 0: 200
 	also         []reply
@@ -88,13 +88,13 @@ func (o operation) huma(c *calls, shared *huma.Components) huma.Operation {
 }
 
 // roles tells which roles may do something.
-func roles(op contexts.Op) string {
+func roles(op api.Op) string {
 	var may []string
-	for _, role := range contexts.Roles() {
+	for _, role := range api.Roles() {
 		switch {
-		case op == "" || role.May(op) == contexts.Always:
+		case op == "" || role.May(op) == api.Always:
 			may = append(may, string(role))
-		case role.May(op) == contexts.Own:
+		case role.May(op) == api.Own:
 			may = append(may, string(role)+" (only what it started itself)")
 		}
 	}
@@ -122,8 +122,8 @@ func (o operation) statuses() map[int][]problem.Code {
 // never do need not be sent as documented, and is not read.
 func (c *calls) permitted(r *http.Request, pattern string) *problem.Error {
 	does := c.does[pattern]
-	if err := contexts.Caller(r.Context()).Allowed(does); does != "" && err != nil {
-		return problem.New(problem.Forbidden, contexts.Sentence(err))
+	if err := api.Caller(r.Context()).Allowed(does); does != "" && err != nil {
+		return problem.New(problem.Forbidden, api.Sentence(err))
 	}
 	return nil
 }

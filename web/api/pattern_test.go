@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"legwork/tasks/contexts"
-	"legwork/testing/callers"
+	"legwork/internal/test/callers"
+	"legwork/tasks/api"
 )
 
 // TestPattern: whoever hands a request on reads in it which route it took, be it
@@ -21,7 +21,7 @@ func TestPattern(t *testing.T) {
 	} {
 		r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", "application/json")
-		r = r.WithContext(contexts.With(r.Context(), callers.Principal(c.role)))
+		r = r.WithContext(api.With(r.Context(), callers.Principal(c.role)))
 		h.api.Handler().ServeHTTP(httptest.NewRecorder(), r)
 		if r.Pattern != c.want {
 			t.Errorf("%s %s as %s: the request took the route %q, want %q", c.method, c.path, c.role, r.Pattern, c.want)

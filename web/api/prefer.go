@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 // maxWait bounds how long a request waits.
@@ -47,5 +47,5 @@ func (c *calls) until(ctx context.Context, wait time.Duration) (context.Context,
 	if wait == 0 {
 		wait = forever
 	}
-	return contexts.Patience(ctx, wait, c.Stop)
+	return api.Patience(ctx, wait, c.Stop)
 }

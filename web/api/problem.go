@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web/problem"
 )
 
@@ -63,8 +63,8 @@ func (c *calls) asProblem(ctx huma.Context, status string, v any) (any, error) {
 // failed turns an error of the service into a problem: the only place that does.
 // Fields that it names are of the body, or of the query where there is no body.
 func (c *calls) failed(ctx context.Context, method string, err error) error {
-	var wrong *contexts.InvalidError
-	var outdated *contexts.PreconditionError
+	var wrong *api.InvalidError
+	var outdated *api.PreconditionError
 	var done *problem.Error
 	switch {
 	case errors.As(err, &done):
@@ -72,19 +72,19 @@ func (c *calls) failed(ctx context.Context, method string, err error) error {
 	case errors.As(err, &wrong):
 		return invalid(location(method, wrong.Field), wrong.Detail)
 	case errors.Is(err, tasks.ErrNoTask):
-		return problem.New(problem.NotFound, contexts.Sentence(contexts.ErrNotFound))
-	case errors.Is(err, contexts.ErrNotFound):
-		return problem.New(problem.NotFound, contexts.Sentence(err))
-	case errors.Is(err, contexts.ErrForbidden):
-		return problem.New(problem.Forbidden, contexts.Sentence(err))
-	case errors.Is(err, contexts.ErrKeyReused):
-		return problem.New(problem.KeyReused, contexts.Sentence(err)+" Send another key, or the request that it was used for.")
+		return problem.New(problem.NotFound, api.Sentence(api.ErrNotFound))
+	case errors.Is(err, api.ErrNotFound):
+		return problem.New(problem.NotFound, api.Sentence(err))
+	case errors.Is(err, api.ErrForbidden):
+		return problem.New(problem.Forbidden, api.Sentence(err))
+	case errors.Is(err, api.ErrKeyReused):
+		return problem.New(problem.KeyReused, api.Sentence(err)+" Send another key, or the request that it was used for.")
 	case errors.As(err, &outdated):
 		return lost(outdated.Version)
-	case errors.Is(err, contexts.ErrConflict), errors.Is(err, tasks.ErrRefused), errors.Is(err, tasks.ErrConflict):
-		return problem.New(problem.Conflict, contexts.Sentence(err))
-	case errors.Is(err, contexts.ErrBusy):
-		return problem.New(problem.Many, contexts.Sentence(err))
+	case errors.Is(err, api.ErrConflict), errors.Is(err, tasks.ErrRefused), errors.Is(err, tasks.ErrConflict):
+		return problem.New(problem.Conflict, api.Sentence(err))
+	case errors.Is(err, api.ErrBusy):
+		return problem.New(problem.Many, api.Sentence(err))
 	case errors.Is(err, tasks.ErrFull):
 		return problem.New(problem.Full, "Nothing can be stored until there is room on the disk again.")
 	case ctx.Err() != nil:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 // Me is what a token is.
@@ -24,7 +24,7 @@ type (
 		Body Me
 	}
 	groupsReply struct {
-		Body Page[contexts.Group]
+		Body Page[api.Group]
 	}
 	usageRequest struct {
 		By   []string `query:"by" enum:"user,chat,model,day"`
@@ -32,29 +32,29 @@ type (
 		To   string   `query:"to" format:"date"`
 	}
 	usageReply struct {
-		Body Page[contexts.UsageRow]
+		Body Page[api.UsageRow]
 	}
 	auditRequest struct {
 		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 		Cursor string `query:"cursor" maxLength:"200"`
 	}
 	auditReply struct {
-		Body Page[contexts.AuditEntry]
+		Body Page[api.AuditEntry]
 	}
 )
 
 func (c *calls) me(ctx context.Context, _ *struct{}) (*meReply, error) {
-	p := contexts.Caller(ctx)
+	p := api.Caller(ctx)
 	return &meReply{Me{Name: p.Name, Role: string(p.Role), Chats: append([]string{}, p.Chats...), Groups: p.Groups, Webhooks: append([]string{}, p.Webhooks...)}}, nil
 }
 
 func (c *calls) groups(ctx context.Context, _ *struct{}) (*groupsReply, error) {
-	items, err := c.Service.Groups(ctx, contexts.Caller(ctx))
+	items, err := c.Service.Groups(ctx, api.Caller(ctx))
 	return &groupsReply{page(items, nil)}, err
 }
 
 func (c *calls) usage(ctx context.Context, in *usageRequest) (*usageReply, error) {
-	items, err := c.Service.Usage(ctx, contexts.Caller(ctx), in.By, in.From, in.To)
+	items, err := c.Service.Usage(ctx, api.Caller(ctx), in.By, in.From, in.To)
 	return &usageReply{page(items, nil)}, err
 }
 
@@ -69,7 +69,7 @@ func (c *calls) audit(ctx context.Context, in *auditRequest) (*auditReply, error
 			return nil, invalid("query.cursor", "not a next_cursor of this list; leave it out to begin at the newest")
 		}
 	}
-	items, err := c.Service.AuditLog(ctx, contexts.Caller(ctx), before, in.Limit)
+	items, err := c.Service.AuditLog(ctx, api.Caller(ctx), before, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -88,18 +88,18 @@ func (c *calls) registerReports(h huma.API) {
 	}, c.me)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/groups", id: "listGroups", tag: "reports",
-		summary: "List tool groups", text: "The groups that the token's tasks may use, for admins all: their servers, how these are, and their tools.", does: contexts.OpGroups,
-		answer: page([]contexts.Group{exampleGroup()}, nil),
+		summary: "List tool groups", text: "The groups that the token's tasks may use, for admins all: their servers, how these are, and their tools.", does: api.OpGroups,
+		answer: page([]api.Group{exampleGroup()}, nil),
 	}, c.groups)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/usage", id: "listUsage", tag: "reports",
-		summary: "Sum up tokens and money", does: contexts.OpUsage,
+		summary: "Sum up tokens and money", does: api.OpUsage,
 		text:   "What was spent between two days, both included (none named: the last 30 days), by any of user, chat, model, day.",
-		answer: page([]contexts.UsageRow{exampleUsage()}, nil),
+		answer: page([]api.UsageRow{exampleUsage()}, nil),
 	}, c.usage)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/audit", id: "listAudit", tag: "reports",
-		summary: "Read the audit log", text: "Who decided and changed what, the newest first.", does: contexts.OpAudit,
-		answer: page([]contexts.AuditEntry{exampleAudit()}, cursor("audit", "41")),
+		summary: "Read the audit log", text: "Who decided and changed what, the newest first.", does: api.OpAudit,
+		answer: page([]api.AuditEntry{exampleAudit()}, cursor("audit", "41")),
 	}, c.audit)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web/problem"
 )
 
@@ -22,7 +22,7 @@ func schemaName(t reflect.Type, hint string) string {
 // complete finishes the document when all calls are registered.
 func complete(d *huma.OpenAPI) {
 	all := d.Components.Schemas
-	for _, t := range []reflect.Type{reflect.TypeFor[problem.Error](), reflect.TypeFor[contexts.FeedMessage](), reflect.TypeFor[Lost]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[problem.Error](), reflect.TypeFor[api.FeedMessage](), reflect.TypeFor[Lost]()} {
 		all.Schema(t, true, "")
 	}
 	delete(all.Map(), "ErrorModel")
@@ -53,10 +53,10 @@ func words() map[string][]string {
 	senders := []string{"human", "agent", "tool", "system"}
 	return map[string][]string{
 		"Problem.code": codes,
-		"Task.state":   contexts.States(), "TaskSummary.state": contexts.States(),
+		"Task.state":   api.States(), "TaskSummary.state": api.States(),
 		"Subtask.state":       {"todo", "working", "waiting", "done", "failed", "skipped"},
 		"Message.sender_type": senders, "FeedMessage.sender_type": senders,
-		"Message.type": contexts.Types(), "FeedMessage.type": contexts.Types(),
+		"Message.type": api.Types(), "FeedMessage.type": api.Types(),
 		"Me.role":       roleNames(),
 		"Approval.kind": {tasks.AskCalls, tasks.AskQuestion, tasks.AskForm, tasks.AskPlan, tasks.AskBudget, tasks.AskReview},
 	}
@@ -64,7 +64,7 @@ func words() map[string][]string {
 
 func roleNames() []string {
 	var names []string
-	for _, role := range contexts.Roles() {
+	for _, role := range api.Roles() {
 		names = append(names, string(role))
 	}
 	return names

@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web/problem"
 )
 
@@ -27,7 +27,7 @@ type (
 		Status  int
 		ETag    string `header:"ETag"`
 		Applied string `header:"Preference-Applied"`
-		Body    contexts.Shared
+		Body    api.Shared
 	}
 	mergeRequest struct {
 		Addressed
@@ -42,7 +42,7 @@ type (
 	}
 	mergeReply struct {
 		ETag string `header:"ETag"`
-		Body contexts.Shared
+		Body api.Shared
 	}
 )
 
@@ -53,7 +53,7 @@ func (c *calls) state(ctx context.Context, in *stateRequest) (*stateReply, error
 	if err != nil {
 		return nil, err
 	}
-	who := contexts.Caller(ctx)
+	who := api.Caller(ctx)
 	now, err := c.Service.Shared(ctx, who, in.id())
 	if err != nil {
 		return nil, err
@@ -75,13 +75,13 @@ func (c *calls) state(ctx context.Context, in *stateRequest) (*stateReply, error
 
 // awaitState reads the shared state when something of it has changed since a
 // version, at the latest after a while.
-func (c *calls) awaitState(ctx context.Context, in *stateRequest, since int, wait time.Duration) (contexts.Shared, error) {
+func (c *calls) awaitState(ctx context.Context, in *stateRequest, since int, wait time.Duration) (api.Shared, error) {
 	bounded, done := c.until(ctx, wait)
 	if wait == 0 {
 		done() // it is looked at once
 	}
 	defer done()
-	now, err := c.Service.AwaitShared(bounded, contexts.Caller(ctx), in.id(), in.Keys, since)
+	now, err := c.Service.AwaitShared(bounded, api.Caller(ctx), in.id(), in.Keys, since)
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err() // nobody listens any more, or nobody may
 	}
@@ -89,7 +89,7 @@ func (c *calls) awaitState(ctx context.Context, in *stateRequest, since int, wai
 }
 
 // only leaves the keys that were asked for; with none, all of them.
-func only(s contexts.Shared, keys []string) contexts.Shared {
+func only(s api.Shared, keys []string) api.Shared {
 	if len(keys) == 0 {
 		return s
 	}
@@ -115,12 +115,12 @@ func (c *calls) merge(ctx context.Context, in *mergeRequest) (*mergeReply, error
 	if match.any {
 		return c.mergeAt(ctx, in.id(), nil, in.Body)
 	}
-	now, err := c.Service.Shared(ctx, contexts.Caller(ctx), in.id())
+	now, err := c.Service.Shared(ctx, api.Caller(ctx), in.id())
 	if err != nil {
 		return nil, err
 	}
 	if !match.strong(now.Version) {
-		return nil, &contexts.PreconditionError{Version: now.Version}
+		return nil, &api.PreconditionError{Version: now.Version}
 	}
 	return c.mergeAt(ctx, in.id(), &now.Version, in.Body)
 }
@@ -136,15 +136,15 @@ func (c *calls) patch(ctx context.Context, in *patchRequest) (*mergeReply, error
 		return nil, err
 	}
 	for {
-		now, err := c.Service.Shared(ctx, contexts.Caller(ctx), in.id())
+		now, err := c.Service.Shared(ctx, api.Caller(ctx), in.id())
 		if err != nil {
 			return nil, err
 		}
 		if !match.strong(now.Version) {
-			return nil, &contexts.PreconditionError{Version: now.Version}
+			return nil, &api.PreconditionError{Version: now.Version}
 		}
 		out, err := c.mergeAt(ctx, in.id(), &now.Version, patched(now.Values, in.Body))
-		if !errors.Is(err, contexts.ErrPrecondition) || ctx.Err() != nil {
+		if !errors.Is(err, api.ErrPrecondition) || ctx.Err() != nil {
 			return out, err
 		}
 	}
@@ -152,8 +152,8 @@ func (c *calls) patch(ctx context.Context, in *patchRequest) (*mergeReply, error
 
 // mergeAt sets keys of the shared state when it has a version; nil stands for all.
 func (c *calls) mergeAt(ctx context.Context, id tasks.ID, version *int, values map[string]json.RawMessage) (*mergeReply, error) {
-	merged, err := c.Service.Merge(ctx, contexts.Caller(ctx), id, version, values)
-	if wrong, ok := errors.AsType[*contexts.InvalidError](err); ok { // the body is the state
+	merged, err := c.Service.Merge(ctx, api.Caller(ctx), id, version, values)
+	if wrong, ok := errors.AsType[*api.InvalidError](err); ok { // the body is the state
 		return nil, invalid("body"+strings.TrimPrefix(wrong.Field, "state"), wrong.Detail)
 	}
 	return &mergeReply{ETag: etag(merged.Version), Body: merged}, err
@@ -202,7 +202,7 @@ func (c *calls) registerState(h huma.API) {
 	tag := map[string]string{"ETag": "The version of the state, such as `\"3\"`, for If-Match and If-None-Match."}
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/state", id: "getState", tag: "state", waits: true,
-		summary: "Read the shared state", does: contexts.OpRead, headers: tag,
+		summary: "Read the shared state", does: api.OpRead, headers: tag,
 		text: "At once; or, with `Prefer: wait=60` and a version that is known already, when one of the keys (none named: any) has changed since, " +
 			"the task is over, or so many seconds have passed (300 at most). The version comes as `after=3`, and then the reply is the state in any case, " +
 			"or as `If-None-Match: \"3\"`, and then it is a 304 when nothing has changed.",
@@ -211,7 +211,7 @@ func (c *calls) registerState(h huma.API) {
 	}, c.state)
 	merge := operation{
 		method: http.MethodPut, path: "/v1/tasks/{id}/state", id: "putState", tag: "state",
-		summary: "Set keys of the shared state", does: contexts.OpMerge, headers: tag,
+		summary: "Set keys of the shared state", does: api.OpMerge, headers: tag,
 		text: "Sets the keys of the body and leaves all others as they are; a null deletes a key. With If-Match only when the state has that version. " +
 			"Setting `status` to `NEEDS_HUMAN_REVIEW` makes the task wait for a person, who is alerted; while it waits, agents can add keys, but change none that is there.",
 		problems: []problem.Code{problem.Conflict, problem.Precondition}, answer: exampleState(),

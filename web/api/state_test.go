@@ -9,14 +9,14 @@ import (
 	"sync"
 	"testing"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 func TestMergeByVersion(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/tasks/" + string(h.share("agent").ID) + "/state"
-	read := func() (contexts.Shared, answer) {
-		return want[contexts.Shared](h, 200, request{method: "GET", path: path})
+	read := func() (api.Shared, answer) {
+		return want[api.Shared](h, 200, request{method: "GET", path: path})
 	}
 	if s, got := read(); s.Version != 0 || got.header.Get("ETag") != `"0"` {
 		t.Fatalf("got %+v %v, want version 0", s, got.header)
@@ -73,7 +73,7 @@ func TestMergesAtOnce(t *testing.T) {
 			for range each {
 				for done := false; !done; {
 					got := h.do(request{method: "GET", path: path, token: "agent"})
-					var s contexts.Shared
+					var s api.Shared
 					var n int
 					if err := json.Unmarshal(got.body, &s); err != nil {
 						t.Error(err)
@@ -94,7 +94,7 @@ func TestMergesAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s, _ := want[contexts.Shared](h, 200, request{method: "GET", path: path})
+	s, _ := want[api.Shared](h, 200, request{method: "GET", path: path})
 	if string(s.Values["n"]) != fmt.Sprint(writers*each) || s.Version != writers*each {
 		t.Errorf("got n %s at version %d, want %d", s.Values["n"], s.Version, writers*each)
 	}
@@ -111,7 +111,7 @@ func TestPatchesAtOnce(t *testing.T) {
 	for _, match := range []string{"", "*", strings.Join(every, ", ")} {
 		h := newHouse(t)
 		path := "/v1/tasks/" + string(h.share("agent").ID) + "/state"
-		want[contexts.Shared](h, 200, request{method: "PUT", path: path, token: "agent", body: []byte(`{"all":{}}`)})
+		want[api.Shared](h, 200, request{method: "PUT", path: path, token: "agent", body: []byte(`{"all":{}}`)})
 		header := map[string]string{"Content-Type": "application/merge-patch+json"}
 		if match != "" {
 			header["If-Match"] = match
@@ -126,7 +126,7 @@ func TestPatchesAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		s, _ := want[contexts.Shared](h, 200, request{method: "GET", path: path})
+		s, _ := want[api.Shared](h, 200, request{method: "GET", path: path})
 		if n := bytes.Count(s.Values["all"], []byte("k")); n != writers || s.Version != writers+1 {
 			t.Errorf("If-Match %s: got %s at version %d, want %d keys", match, s.Values["all"], s.Version, writers)
 		}
@@ -138,7 +138,7 @@ func TestWaitForKeys(t *testing.T) {
 	path := "/v1/tasks/" + string(h.share("agent").ID) + "/state"
 	put := func(body string) {
 		t.Helper()
-		want[contexts.Shared](h, 200, request{method: "PUT", path: path, token: "agent", body: []byte(body)})
+		want[api.Shared](h, 200, request{method: "PUT", path: path, token: "agent", body: []byte(body)})
 	}
 	put(`{"draft":1,"other":1}`)
 	for _, c := range []struct {
@@ -160,7 +160,7 @@ func TestWaitForKeys(t *testing.T) {
 		}
 	}
 	for _, body := range []string{`{"draft":2}`, `{"draft":null}`} {
-		before, _ := want[contexts.Shared](h, 200, request{method: "GET", path: path})
+		before, _ := want[api.Shared](h, 200, request{method: "GET", path: path})
 		waiter := make(chan answer, 1)
 		go func() {
 			waiter <- h.do(request{
@@ -171,7 +171,7 @@ func TestWaitForKeys(t *testing.T) {
 		put(`{"other":` + fmt.Sprint(before.Version+5) + `}`) // of no interest
 		put(body)
 		got := <-waiter
-		var s contexts.Shared
+		var s api.Shared
 		if err := json.Unmarshal(got.body, &s); err != nil || got.status != 200 || s.Version != before.Version+2 || s.Values["other"] != nil {
 			t.Errorf("%s: got %d %s, want what has changed", body, got.status, got.body)
 		}
@@ -187,7 +187,7 @@ func TestReviewOfAVersion(t *testing.T) {
 		t.Errorf("got %s %v, want the version that the state has now", got.body, got.header)
 	}
 	decide.body = map[string]any{"decision": "approve", "version": 1}
-	want[contexts.Task](h, http.StatusOK, decide)
+	want[api.Task](h, http.StatusOK, decide)
 }
 
 // TestHeadersOfChanges: lines of a list are one list, and what would protect a

@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"legwork/failpoint"
-	"legwork/tasks/contexts"
+	"legwork/internal/failpoint"
+	"legwork/tasks/api"
 )
 
 type (
@@ -48,7 +48,7 @@ func (c *calls) events(ctx context.Context, in *eventsRequest) (*streamReply, er
 			from = max(0, from-1)
 		}
 	}
-	who := contexts.Caller(ctx)
+	who := api.Caller(ctx)
 	t, err := c.Service.Get(ctx, who, in.id())
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (c *calls) feed(ctx context.Context, in *feedRequest) (*streamReply, error)
 			cursor++
 		}
 	}
-	who := contexts.Caller(ctx)
+	who := api.Caller(ctx)
 	return &streamReply{Body: func(hc huma.Context) {
 		c.stream(hc, func(ctx context.Context, s *stream) error {
 			return c.Service.FollowAll(ctx, who, from, in.Type, c.Heartbeat, s.feedMessage, s.place, s.lost)
@@ -157,11 +157,11 @@ func (s *stream) event(id, name string, data any) error {
 	return s.write(s.buf.String())
 }
 
-func (s *stream) message(m contexts.Message) error {
+func (s *stream) message(m api.Message) error {
 	return s.event(strconv.Itoa(m.Seq), m.Type, m)
 }
 
-func (s *stream) feedMessage(m contexts.FeedMessage) error {
+func (s *stream) feedMessage(m api.FeedMessage) error {
 	return s.event(strconv.FormatUint(m.Cursor, 10), m.Type, m)
 }
 
@@ -188,7 +188,7 @@ func (s *stream) lost(newest uint64) error {
 func (c *calls) registerStreams(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/events", id: "followTask", tag: "events",
-		summary: "Follow a task", does: contexts.OpRead,
+		summary: "Follow a task", does: api.OpRead,
 		text: "Server-sent events: `event` is the type of a message, `id` its seq, `data` the message on one line. A comment comes each 15 s. " +
 			"`Last-Event-ID` (or `after`) goes on where another connection was cut. When the task is over, the event `end` with the task comes last, with the id that a next message would have, and the stream ends.",
 		also:   []reply{{status: http.StatusNoContent, text: "The task is over and its end was seen: do not come back."}},
@@ -196,7 +196,7 @@ func (c *calls) registerStreams(h huma.API) {
 	}, c.events)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/events", id: "followAll", tag: "events",
-		summary: "Follow all tasks", does: contexts.OpRead,
+		summary: "Follow all tasks", does: api.OpRead,
 		text: "As `/v1/tasks/{id}/events`, of all tasks that the token may see, in the order in which their messages were stored; `id` is a cursor, and `data` has the task's id. " +
 			"Without `Last-Event-ID` or `after` it begins with what comes from now on. The event `lost` says that messages after the cursor are no longer kept.",
 		answer: "id: 4711\nevent: observation\ndata: {\"cursor\":4711,\"task_id\":\"01KA...\",\"seq\":3,...}\n\n",

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"legwork/tasks/contexts"
-	"legwork/testing/watch"
+	"legwork/internal/test/watch"
+	"legwork/tasks/api"
 )
 
 // event is one server-sent event, or with an empty name what keeps a stream alive.
@@ -83,9 +83,9 @@ func (h *house) follow(path, token, last string, see func(event) bool) (string, 
 }
 
 // message reads the data of an event, which must keep the contract.
-func message(h *house, e event) contexts.FeedMessage {
+func message(h *house, e event) api.FeedMessage {
 	h.t.Helper()
-	var m contexts.FeedMessage
+	var m api.FeedMessage
 	if err := json.Unmarshal([]byte(e.data), &m); err != nil {
 		h.t.Errorf("reading %q: %v", e.data, err)
 	}
@@ -115,11 +115,11 @@ func TestFollowTask(t *testing.T) {
 		got = append(got, e.name+" "+e.id)
 		switch written++; written {
 		case 1:
-			want[contexts.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: []byte("{\"type\":\"thought\",\"content\":{\n \"text\":\"one\\ntwo\"}}")})
+			want[api.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: []byte("{\"type\":\"thought\",\"content\":{\n \"text\":\"one\\ntwo\"}}")})
 		case 2:
-			want[contexts.Shared](h, 200, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "other", body: map[string]any{"a": 1}})
+			want[api.Shared](h, 200, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "other", body: map[string]any{"a": 1}})
 		case 3:
-			want[contexts.Task](h, 200, request{method: "POST", path: "/v1/tasks/" + id + "/answer", token: "agent", body: map[string]any{"text": "Done."}})
+			want[api.Task](h, 200, request{method: "POST", path: "/v1/tasks/" + id + "/answer", token: "agent", body: map[string]any{"text": "Done."}})
 		}
 		return true
 	})
@@ -150,7 +150,7 @@ func TestFollowTask(t *testing.T) {
 func TestCutBeforeTheEnd(t *testing.T) {
 	h := newHouse(t)
 	id := string(h.share("agent").ID)
-	want[contexts.Task](h, 200, request{method: "POST", path: "/v1/tasks/" + id + "/answer", token: "agent", body: map[string]any{"text": "Done."}})
+	want[api.Task](h, 200, request{method: "POST", path: "/v1/tasks/" + id + "/answer", token: "agent", body: map[string]any{"text": "Done."}})
 	path, last, ended := "/v1/tasks/"+id+"/events", "", 0
 	for range 100 { // each line is cut after one event
 		now, status := h.follow(path, "viewer", last, func(e event) bool {
@@ -200,7 +200,7 @@ func TestSilentClient(t *testing.T) {
 	id := string(h.share("agent").ID)
 	filler := strings.Repeat("x", 12<<10)
 	post := func() {
-		want[contexts.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "thought", "content": filler}})
+		want[api.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "thought", "content": filler}})
 	}
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.url, "http://"))
 	if err != nil {
@@ -253,7 +253,7 @@ func TestLost(t *testing.T) {
 	h := newHouse(t)
 	id := string(h.share("agent").ID)
 	add := func() {
-		want[contexts.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "thought", "content": 1}})
+		want[api.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "thought", "content": 1}})
 	}
 	add()
 	last, _ := h.follow("/v1/events", "viewer", "1000000", func(e event) bool {
@@ -355,8 +355,8 @@ func TestLettersOfHTML(t *testing.T) {
 	id := string(h.share("agent").ID)
 	path := "/v1/tasks/" + id
 	const text = `"<b> & é"`
-	want[contexts.Message](h, http.StatusCreated, request{method: "POST", path: path + "/messages", body: map[string]any{"type": "thought", "content": json.RawMessage(text)}})
-	want[contexts.Shared](h, http.StatusOK, request{method: "PUT", path: path + "/state", body: []byte(`{"d":` + text + `}`)})
+	want[api.Message](h, http.StatusCreated, request{method: "POST", path: path + "/messages", body: map[string]any{"type": "thought", "content": json.RawMessage(text)}})
+	want[api.Shared](h, http.StatusOK, request{method: "PUT", path: path + "/state", body: []byte(`{"d":` + text + `}`)})
 	for part, times := range map[string]int{"/context": 3, "/state": 1} { // a message, its key in another, and the state
 		if got := h.do(request{method: "GET", path: path + part}); strings.Count(string(got.body), text) != times {
 			t.Errorf("%s: got %s, want %s in it %d times", part, got.body, text, times)

@@ -7,9 +7,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/web/problem"
 )
 
@@ -30,11 +30,11 @@ type Notify struct {
 }
 
 // target is nil for a body without one.
-func (n *Notify) target() *contexts.Notify {
+func (n *Notify) target() *api.Notify {
 	if n == nil {
 		return nil
 	}
-	return &contexts.Notify{Chat: n.Chat, Webhook: n.Webhook}
+	return &api.Notify{Chat: n.Chat, Webhook: n.Webhook}
 }
 
 // Addressed is the part of a request that names a task.
@@ -55,7 +55,7 @@ type (
 		Location string `header:"Location"`
 		Replayed string `header:"Idempotent-Replayed"`
 		Applied  string `header:"Preference-Applied"`
-		Body     contexts.Task
+		Body     api.Task
 	}
 	listRequest struct {
 		State  []string `query:"state" enum:"queued,planning,working,waiting,answering,done,failed,stopped"`
@@ -64,7 +64,7 @@ type (
 		Cursor string   `query:"cursor" maxLength:"200"`
 	}
 	listReply struct {
-		Body Page[contexts.Listed]
+		Body Page[api.Listed]
 	}
 	waitRequest struct {
 		Addressed
@@ -72,7 +72,7 @@ type (
 	}
 	taskReply struct {
 		Applied string `header:"Preference-Applied"`
-		Body    contexts.Task
+		Body    api.Task
 	}
 	retryRequest struct {
 		Addressed
@@ -104,8 +104,8 @@ func (c *calls) start(ctx context.Context, in *startRequest) (*startReply, error
 	if failpoint.Fault("idempotency-lost") {
 		key = ""
 	}
-	who := contexts.Caller(ctx)
-	t, again, err := c.Service.Start(ctx, who, contexts.NewTask{
+	who := api.Caller(ctx)
+	t, again, err := c.Service.Start(ctx, who, api.NewTask{
 		Goal: in.Body.Goal, Groups: in.Body.Groups, Language: in.Body.Language, Notify: in.Body.Notify.target(),
 		External: in.Body.Run != nil && !*in.Body.Run, Key: key,
 	})
@@ -125,7 +125,7 @@ func (c *calls) start(ctx context.Context, in *startRequest) (*startReply, error
 
 // started is the reply to what starts a task, or would have if it had not been
 // asked for before.
-func started(t contexts.Task, again bool) *startReply {
+func started(t api.Task, again bool) *startReply {
 	out := &startReply{Status: http.StatusCreated, Location: "/v1/tasks/" + string(t.ID), Body: t}
 	if again {
 		out.Status, out.Replayed = http.StatusOK, "true"
@@ -134,7 +134,7 @@ func started(t contexts.Task, again bool) *startReply {
 }
 
 // await reads a task when it is over, at the latest after a while.
-func (c *calls) await(ctx context.Context, who contexts.Principal, id tasks.ID, wait time.Duration) (contexts.Task, error) {
+func (c *calls) await(ctx context.Context, who api.Principal, id tasks.ID, wait time.Duration) (api.Task, error) {
 	bounded, done := c.until(ctx, wait)
 	defer done()
 	t, err := c.Service.Wait(bounded, who, id)
@@ -149,7 +149,7 @@ func (c *calls) list(ctx context.Context, in *listRequest) (*listReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, next, err := c.Service.List(ctx, contexts.Caller(ctx), contexts.Query{States: in.State, Chat: in.Chat, Before: tasks.ID(before), Limit: in.Limit})
+	items, next, err := c.Service.List(ctx, api.Caller(ctx), api.Query{States: in.State, Chat: in.Chat, Before: tasks.ID(before), Limit: in.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -157,27 +157,27 @@ func (c *calls) list(ctx context.Context, in *listRequest) (*listReply, error) {
 }
 
 func (c *calls) get(ctx context.Context, in *waitRequest) (*taskReply, error) {
-	return c.over(ctx, in.Prefer, func(who contexts.Principal) (contexts.Task, error) {
+	return c.over(ctx, in.Prefer, func(who api.Principal) (api.Task, error) {
 		return c.Service.Get(ctx, who, in.id())
 	})
 }
 
 func (c *calls) answer(ctx context.Context, in *answerRequest) (*taskReply, error) {
-	return c.over(ctx, in.Prefer, func(who contexts.Principal) (contexts.Task, error) {
+	return c.over(ctx, in.Prefer, func(who api.Principal) (api.Task, error) {
 		return c.Service.Answer(ctx, who, in.id(), in.Body.Text)
 	})
 }
 
 func (c *calls) cancel(ctx context.Context, in *waitRequest) (*taskReply, error) {
-	return c.over(ctx, in.Prefer, func(who contexts.Principal) (contexts.Task, error) {
+	return c.over(ctx, in.Prefer, func(who api.Principal) (api.Task, error) {
 		return c.Service.Cancel(ctx, who, in.id())
 	})
 }
 
 // over is the task that something was done with, when it is over or a Prefer
 // header waits no longer.
-func (c *calls) over(ctx context.Context, prefer string, do func(contexts.Principal) (contexts.Task, error)) (*taskReply, error) {
-	who, wait := contexts.Caller(ctx), waiting(prefer)
+func (c *calls) over(ctx context.Context, prefer string, do func(api.Principal) (api.Task, error)) (*taskReply, error) {
+	who, wait := api.Caller(ctx), waiting(prefer)
 	t, err := do(who)
 	if err == nil && wait > 0 {
 		t, err = c.await(ctx, who, t.ID, wait)
@@ -194,7 +194,7 @@ func (c *calls) retry(ctx context.Context, in *retryRequest) (*startReply, error
 	if err != nil {
 		return nil, err
 	}
-	t, again, err := c.Service.Retry(ctx, contexts.Caller(ctx), in.id(), key)
+	t, again, err := c.Service.Retry(ctx, api.Caller(ctx), in.id(), key)
 	if err != nil {
 		return nil, err
 	}
@@ -222,33 +222,33 @@ func (c *calls) registerTasks(h huma.API) {
 		summary: "Start a task",
 		text: "Legwork plans it, works on it with the groups that the token may use, and answers. With `run: false` it makes a shared context instead, " +
 			"on which agents from outside work until one of them hands in the answer.\n\nA request with an idempotency key can be sent again without starting a second task.",
-		does: contexts.OpStart, also: []reply{again}, headers: startHeaders,
+		does: api.OpStart, also: []reply{again}, headers: startHeaders,
 		problems: []problem.Code{problem.KeyReused}, body: exampleNewTask(), answer: exampleTask(),
 	}, c.start)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks", id: "listTasks", tag: "tasks",
-		summary: "List tasks", text: "The newest first, those that the token may see.", does: contexts.OpRead,
-		answer: page([]contexts.Listed{exampleListed()}, cursor("tasks", exampleID)),
+		summary: "List tasks", text: "The newest first, those that the token may see.", does: api.OpRead,
+		answer: page([]api.Listed{exampleListed()}, cursor("tasks", exampleID)),
 	}, c.list)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}", id: "getTask", tag: "tasks", waits: true,
-		summary: "Read a task", text: "With `Prefer: wait=60` the reply comes when the task is over, at the latest after so many seconds (300 at most).", does: contexts.OpRead,
+		summary: "Read a task", text: "With `Prefer: wait=60` the reply comes when the task is over, at the latest after so many seconds (300 at most).", does: api.OpRead,
 		answer: exampleTask(),
 	}, c.get)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/answer", id: "answerTask", tag: "tasks", waits: true,
-		summary: "Hand in the answer", text: "Ends a task that agents from outside work on (`run: false`).", does: contexts.OpAnswer,
+		summary: "Hand in the answer", text: "Ends a task that agents from outside work on (`run: false`).", does: api.OpAnswer,
 		problems: []problem.Code{problem.Conflict}, body: Answer{Text: "Three reviews agree; the draft is in the shared state."}, answer: exampleTask(),
 	}, c.answer)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/cancel", id: "cancelTask", tag: "tasks", waits: true,
 		summary: "Stop a task", text: "What was found until then is told by its answer. One that was stopped already stays so; one that is done or failed is a conflict.",
-		does: contexts.OpCancel, problems: []problem.Code{problem.Conflict}, answer: exampleTask(),
+		does: api.OpCancel, problems: []problem.Code{problem.Conflict}, answer: exampleTask(),
 	}, c.cancel)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/retry", id: "retryTask", tag: "tasks", status: http.StatusCreated,
 		summary: "Start a task anew", text: "Starts a new task with the goal of one that is over.",
-		does: contexts.OpRetry, also: []reply{again}, headers: startHeaders,
+		does: api.OpRetry, also: []reply{again}, headers: startHeaders,
 		problems: []problem.Code{problem.Conflict, problem.KeyReused}, body: Retry{IdempotencyKey: "again-1"}, answer: exampleTask(),
 	}, c.retry)
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"legwork/tasks/contexts"
-	"legwork/web/api"
+	"legwork/tasks/api"
+	webapi "legwork/web/api"
 )
 
 func TestStartAndWait(t *testing.T) {
 	h := newHouse(t)
-	task, got := want[contexts.Task](h, http.StatusCreated, request{
+	task, got := want[api.Task](h, http.StatusCreated, request{
 		method: "POST", path: "/v1/tasks", token: "operator", header: map[string]string{"Prefer": "respond-async, wait=20"}, body: map[string]any{"goal": "Say hello."},
 	})
 	if task.State != "done" || task.Answer == nil || *task.Answer != "hello" || task.From != "api:operator" || task.Chat != "api:operator/"+string(task.ID) {
@@ -22,7 +22,7 @@ func TestStartAndWait(t *testing.T) {
 	if got.header.Get("Location") != "/v1/tasks/"+string(task.ID) || got.header.Get("Preference-Applied") != "wait=20" {
 		t.Errorf("headers: got %v", got.header)
 	}
-	same, got := want[contexts.Task](h, http.StatusOK, request{method: "GET", path: "/v1/tasks/" + string(task.ID), header: map[string]string{"Prefer": "wait=9999"}})
+	same, got := want[api.Task](h, http.StatusOK, request{method: "GET", path: "/v1/tasks/" + string(task.ID), header: map[string]string{"Prefer": "wait=9999"}})
 	if same.ID != task.ID || got.header.Get("Preference-Applied") != "wait=300" || got.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("got %+v %v, want the task and wait=300", same, got.header)
 	}
@@ -31,11 +31,11 @@ func TestStartAndWait(t *testing.T) {
 func TestIdempotency(t *testing.T) {
 	h := newHouse(t)
 	start := request{method: "POST", path: "/v1/tasks", body: map[string]any{"goal": "Once.", "idempotency_key": "k1"}}
-	first, got := want[contexts.Task](h, http.StatusCreated, start)
+	first, got := want[api.Task](h, http.StatusCreated, start)
 	if got.header.Get("Idempotent-Replayed") != "" {
 		t.Errorf("the first is called a replay")
 	}
-	again, got := want[contexts.Task](h, http.StatusOK, request{
+	again, got := want[api.Task](h, http.StatusOK, request{
 		method: "POST", path: "/v1/tasks", header: map[string]string{"Idempotency-Key": "k1"}, body: map[string]any{"goal": "Once."},
 	})
 	if again.ID != first.ID || got.header.Get("Idempotent-Replayed") != "true" {
@@ -59,8 +59,8 @@ func TestIdempotency(t *testing.T) {
 		method: "POST", path: "/v1/tasks/" + string(shared.ID) + "/messages", token: "agent",
 		body: map[string]any{"type": "thought", "content": "hm", "idempotency_key": "m1"},
 	}
-	one, _ := want[contexts.Message](h, http.StatusCreated, note)
-	two, got := want[contexts.Message](h, http.StatusOK, note)
+	one, _ := want[api.Message](h, http.StatusCreated, note)
+	two, got := want[api.Message](h, http.StatusOK, note)
 	if one.Seq != two.Seq || got.header.Get("Idempotent-Replayed") != "true" || one.SenderID != "agent:agent" {
 		t.Errorf("got messages %+v and %+v, want the same", one, two)
 	}
@@ -77,7 +77,7 @@ func TestListInPages(t *testing.T) {
 	var got []string
 	path := "/v1/tasks?limit=3&state=working,waiting&chat=api:agent"
 	for pages := 1; ; pages++ {
-		p, _ := want[api.Page[contexts.Listed]](h, http.StatusOK, request{method: "GET", path: path, token: "viewer"})
+		p, _ := want[webapi.Page[api.Listed]](h, http.StatusOK, request{method: "GET", path: path, token: "viewer"})
 		for _, task := range p.Items {
 			got = append(got, string(task.ID))
 		}
@@ -93,12 +93,12 @@ func TestListInPages(t *testing.T) {
 		t.Errorf("got %v, want %v", got, ids)
 	}
 	for query, n := range map[string]int{"state=done&state=working&limit=5": 5, "state=done&state=failed,waiting": 0, "state=working&state=working": 7} {
-		p, _ := want[api.Page[contexts.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks?" + query, token: "viewer"})
+		p, _ := want[webapi.Page[api.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks?" + query, token: "viewer"})
 		if len(p.Items) != n {
 			t.Errorf("%s: got %d tasks, want %d", query, len(p.Items), n)
 		}
 	}
-	if p, _ := want[api.Page[contexts.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks", token: "narrow"}); len(p.Items) != 0 {
+	if p, _ := want[webapi.Page[api.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks", token: "narrow"}); len(p.Items) != 0 {
 		t.Errorf("a token that sees nothing of others got %v", p.Items)
 	}
 }
@@ -229,7 +229,7 @@ func TestEndings(t *testing.T) {
 	}{{"answer", "done", map[string]any{"text": "Two of three agree."}}, {"cancel", "stopped", nil}} {
 		r := request{method: "POST", path: "/v1/tasks/" + string(h.share("agent").ID) + "/" + c.call, token: "agent", header: map[string]string{"Prefer": "wait=20"}, body: c.body}
 		for range 2 { // the second time because the first reply was lost
-			got, reply := want[contexts.Task](h, http.StatusOK, r)
+			got, reply := want[api.Task](h, http.StatusOK, r)
 			if got.State != c.state || got.Finished == nil || reply.header.Get("Preference-Applied") != "wait=20" {
 				t.Errorf("%s: got %s %v, want it %s", c.call, reply.body, reply.header, c.state)
 			}

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"legwork/tasks/contexts"
-	"legwork/testing/callers"
-	"legwork/web/api"
+	"legwork/internal/test/callers"
+	"legwork/tasks/api"
+	webapi "legwork/web/api"
 )
 
 // TestManyWait: requests that wait take no other's turn.
@@ -29,9 +29,9 @@ func TestManyWait(t *testing.T) {
 		})
 	}
 	for stopped := map[string]bool{}; len(stopped) < many; {
-		list, _ := want[api.Page[contexts.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks?state=working"})
+		list, _ := want[webapi.Page[api.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks?state=working"})
 		for _, one := range list.Items {
-			want[contexts.Task](h, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + string(one.ID) + "/cancel"})
+			want[api.Task](h, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + string(one.ID) + "/cancel"})
 			stopped[string(one.ID)] = true
 		}
 	}
@@ -52,7 +52,7 @@ func TestRefusalsHoldNobodyUp(t *testing.T) {
 	for n := range 20 {
 		replies.Go(func() {
 			body := map[bool]string{true: `{"goal":"x","unknown":1}`, false: "no JSON"}[n%2 == 0]
-			r := httptest.NewRequestWithContext(contexts.With(t.Context(), callers.Principal("operator")), "POST", "/v1/tasks", strings.NewReader(body))
+			r := httptest.NewRequestWithContext(api.With(t.Context(), callers.Principal("operator")), "POST", "/v1/tasks", strings.NewReader(body))
 			one := *stuck
 			one.header = http.Header{}
 			handler.ServeHTTP(&one, r)
@@ -65,7 +65,7 @@ func TestRefusalsHoldNobodyUp(t *testing.T) {
 			t.Fatalf("%d of 20 were answered", n)
 		}
 	}
-	want[contexts.Task](h, http.StatusCreated, request{method: "POST", path: "/v1/tasks", body: map[string]any{"goal": "Go on.", "run": false}})
+	want[api.Task](h, http.StatusCreated, request{method: "POST", path: "/v1/tasks", body: map[string]any{"goal": "Go on.", "run": false}})
 }
 
 // TestTurnsAreWaitedFor: who hangs up while waiting for a turn is not read without one.
@@ -74,7 +74,7 @@ func TestTurnsAreWaitedFor(t *testing.T) {
 	handler := h.api.Handler()
 	asks := func(ctx context.Context, body io.Reader) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
-		r := httptest.NewRequestWithContext(contexts.With(ctx, callers.Principal("operator")), "POST", "/v1/tasks", body)
+		r := httptest.NewRequestWithContext(api.With(ctx, callers.Principal("operator")), "POST", "/v1/tasks", body)
 		handler.ServeHTTP(w, r)
 		return w
 	}

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
-	"legwork/web/api"
+	webapi "legwork/web/api"
 )
 
 // TestWorkOverTheAPI: a task with a plan, a tool, a person's yes, and what it leaves
@@ -20,11 +20,11 @@ func TestWorkOverTheAPI(t *testing.T) {
 	h := newHouse(t)
 	h.Model.Answer = enginetest.Planned(`{"plan":[{"name":"book","description":"Book a room","id":"a"}]}`)
 	h.Tools.Judge = func(string, string) tasks.Verdict { return tasks.Verdict{Ask: true, Definition: "d"} }
-	task, _ := want[contexts.Task](h, http.StatusCreated, request{method: "POST", path: "/v1/tasks", token: "operator", body: map[string]any{"goal": "A room, please.", "groups": []string{"book"}}})
+	task, _ := want[api.Task](h, http.StatusCreated, request{method: "POST", path: "/v1/tasks", token: "operator", body: map[string]any{"goal": "A room, please.", "groups": []string{"book"}}})
 	path := "/v1/tasks/" + string(task.ID)
-	var approval contexts.Approval
+	var approval api.Approval
 	h.follow(path+"/events?type=approval", "viewer", "", func(e event) bool {
-		list, _ := want[api.Page[contexts.Approval]](h, http.StatusOK, request{method: "GET", path: "/v1/approvals?task=" + string(task.ID), token: "viewer"})
+		list, _ := want[webapi.Page[api.Approval]](h, http.StatusOK, request{method: "GET", path: "/v1/approvals?task=" + string(task.ID), token: "viewer"})
 		if e.name == "approval" && len(list.Items) == 1 {
 			approval = list.Items[0]
 		}
@@ -33,7 +33,7 @@ func TestWorkOverTheAPI(t *testing.T) {
 	if approval.Kind != "calls" || len(approval.Calls) != 1 || !strings.Contains(string(approval.Calls[0].Arguments), "Book a room") {
 		t.Fatalf("got %+v, want the call that is to be allowed", approval)
 	}
-	waiting, _ := want[contexts.Task](h, http.StatusOK, request{method: "GET", path: path})
+	waiting, _ := want[api.Task](h, http.StatusOK, request{method: "GET", path: path})
 	if waiting.State != "waiting" || !slices.Equal(waiting.Waiting, []string{approval.ID}) || len(waiting.Subtasks) != 1 {
 		t.Errorf("got %+v, want it to wait for %s", waiting, approval.ID)
 	}
@@ -45,26 +45,26 @@ func TestWorkOverTheAPI(t *testing.T) {
 	}
 	yes.token = "operator"
 	for range 2 { // who did not hear the reply asks again
-		want[contexts.Task](h, http.StatusOK, yes)
+		want[api.Task](h, http.StatusOK, yes)
 	}
 	no := yes
 	no.body = map[string]any{"decision": "deny"}
 	if p, _ := want[problem](h, http.StatusConflict, no); !strings.Contains(p.Detail, "api:operator said yes") {
 		t.Errorf("another decision: got %+v, want how it was decided", p)
 	}
-	done, _ := want[contexts.Task](h, http.StatusOK, request{method: "GET", path: path, header: map[string]string{"Prefer": "wait=20"}})
+	done, _ := want[api.Task](h, http.StatusOK, request{method: "GET", path: path, header: map[string]string{"Prefer": "wait=20"}})
 	if done.State != "done" || done.Finished == nil || done.Answer == nil || done.Subtasks[0].State != "done" {
 		t.Errorf("got %+v, want it done", done)
 	}
 	h.checkContext(path, []string{"goal", "plan", "tool_call", "approval", "approval", "tool_result", "answer"})
-	usage, _ := want[api.Page[contexts.UsageRow]](h, http.StatusOK, request{method: "GET", path: "/v1/usage?by=user,day", token: "viewer"})
+	usage, _ := want[webapi.Page[api.UsageRow]](h, http.StatusOK, request{method: "GET", path: "/v1/usage?by=user,day", token: "viewer"})
 	if len(usage.Items) != 1 || usage.Items[0].User != "api:operator" || usage.Items[0].InputTokens == 0 && usage.Items[0].Calls == 0 {
 		t.Errorf("got usage %+v, want that of api:operator", usage.Items)
 	}
 	want[problem](h, http.StatusForbidden, request{method: "GET", path: "/v1/audit", token: "operator"})
 	h.checkAudit("task.decide")
-	again, got := want[contexts.Task](h, http.StatusCreated, request{method: "POST", path: path + "/retry", token: "operator", header: map[string]string{"Idempotency-Key": "r"}})
-	same, replay := want[contexts.Task](h, http.StatusOK, request{method: "POST", path: path + "/retry", token: "operator", body: map[string]any{"idempotency_key": "r"}})
+	again, got := want[api.Task](h, http.StatusCreated, request{method: "POST", path: path + "/retry", token: "operator", header: map[string]string{"Idempotency-Key": "r"}})
+	same, replay := want[api.Task](h, http.StatusOK, request{method: "POST", path: path + "/retry", token: "operator", body: map[string]any{"idempotency_key": "r"}})
 	if again.ID == task.ID || again.ID != same.ID || replay.header.Get("Idempotent-Replayed") != "true" || got.header.Get("Location") != "/v1/tasks/"+string(again.ID) {
 		t.Errorf("got %s, then %s, want one new task", again.ID, same.ID)
 	}
@@ -75,7 +75,7 @@ func TestWorkOverTheAPI(t *testing.T) {
 func (h *house) checkContext(path string, types []string) {
 	h.t.Helper()
 	for after := 0; ; {
-		c, _ := want[contexts.Context](h, http.StatusOK, request{method: "GET", path: fmt.Sprintf("%s/context?limit=2&after=%d", path, after)})
+		c, _ := want[api.Context](h, http.StatusOK, request{method: "GET", path: fmt.Sprintf("%s/context?limit=2&after=%d", path, after)})
 		for _, m := range c.Messages {
 			if len(types) > 0 && m.Type == types[0] {
 				types = types[1:]
@@ -105,7 +105,7 @@ func (h *house) content(path string, seq int) string {
 	h.t.Helper()
 	var whole strings.Builder
 	for offset := 0; ; {
-		part, _ := want[api.Content](h, http.StatusOK, request{method: "GET", path: fmt.Sprintf("%s/context/%d?offset=%d&limit=11", path, seq, offset)})
+		part, _ := want[webapi.Content](h, http.StatusOK, request{method: "GET", path: fmt.Sprintf("%s/context/%d?offset=%d&limit=11", path, seq, offset)})
 		whole.WriteString(part.Part)
 		if part.Next == nil {
 			if whole.Len() != part.Bytes || !json.Valid([]byte(whole.String())) {
@@ -120,9 +120,9 @@ func (h *house) content(path string, seq int) string {
 // checkAudit reads the audit log in pages; an action must be in it.
 func (h *house) checkAudit(action string) {
 	h.t.Helper()
-	var all []contexts.AuditEntry
+	var all []api.AuditEntry
 	for path := "/v1/audit?limit=1"; ; {
-		p, _ := want[api.Page[contexts.AuditEntry]](h, http.StatusOK, request{method: "GET", path: path})
+		p, _ := want[webapi.Page[api.AuditEntry]](h, http.StatusOK, request{method: "GET", path: path})
 		all = append(all, p.Items...)
 		if p.NextCursor == nil {
 			break
@@ -134,7 +134,7 @@ func (h *house) checkAudit(action string) {
 			h.t.Errorf("entry %d follows %d", all[i].Seq, all[i-1].Seq)
 		}
 	}
-	if !slices.ContainsFunc(all, func(e contexts.AuditEntry) bool { return e.Action == action }) {
+	if !slices.ContainsFunc(all, func(e api.AuditEntry) bool { return e.Action == action }) {
 		h.t.Errorf("got audit log %+v, want %s in it", all, action)
 	}
 }

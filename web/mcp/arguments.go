@@ -13,9 +13,9 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
-	"legwork/clip"
-	"legwork/plainjson"
-	"legwork/tasks/contexts"
+	"legwork/internal/clip"
+	"legwork/internal/plainjson"
+	"legwork/tasks/api"
 )
 
 // arguments are what a tool takes. The library can check them, too, but what it
@@ -45,12 +45,12 @@ func newArguments(tool string, schema json.RawMessage) (arguments, error) {
 // check tells a model in words what it must change, as an *InvalidError.
 func (a arguments) check(sent json.RawMessage) error {
 	if odd := plainjson.Oddity(sent); odd != "" {
-		return &contexts.InvalidError{Field: "arguments", Detail: odd}
+		return &api.InvalidError{Field: "arguments", Detail: odd}
 	}
 	var given any
 	if len(sent) > 0 {
 		if err := json.Unmarshal(sent, &given); err != nil {
-			return &contexts.InvalidError{Field: "arguments", Detail: err.Error()}
+			return &api.InvalidError{Field: "arguments", Detail: err.Error()}
 		}
 	}
 	if given == nil {
@@ -67,7 +67,7 @@ func (a arguments) check(sent json.RawMessage) error {
 			detail = strings.Join(reasons(bad, nil), "; ")
 		}
 	}
-	return &contexts.InvalidError{Field: "arguments", Detail: fmt.Sprintf("%s; %s takes %s", clip.Marked(detail, maxDetail), a.tool, strings.Join(a.names, ", "))}
+	return &api.InvalidError{Field: "arguments", Detail: fmt.Sprintf("%s; %s takes %s", clip.Marked(detail, maxDetail), a.tool, strings.Join(a.names, ", "))}
 }
 
 // The bounds of what is held against a schema, since each item that does not fit is

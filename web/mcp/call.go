@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 type startIn struct {
@@ -25,9 +25,9 @@ type startIn struct {
 	Key string `json:"idempotency_key"`
 }
 
-func (d *desk) start(ctx context.Context, p contexts.Principal, in startIn) (contexts.Task, error) {
-	t, _, err := d.Start(ctx, p, contexts.NewTask{
-		Goal: in.Goal, Groups: in.Groups, Language: in.Language, Notify: (*contexts.Notify)(in.Notify), External: in.Run != nil && !*in.Run, Key: in.Key,
+func (d *desk) start(ctx context.Context, p api.Principal, in startIn) (api.Task, error) {
+	t, _, err := d.Start(ctx, p, api.NewTask{
+		Goal: in.Goal, Groups: in.Groups, Language: in.Language, Notify: (*api.Notify)(in.Notify), External: in.Run != nil && !*in.Run, Key: in.Key,
 		Hops: hops(ctx),
 	})
 	return t, err
@@ -54,8 +54,8 @@ func (s *states) UnmarshalJSON(b []byte) error {
 }
 
 type listOut struct {
-	Items []contexts.Listed `json:"items"`
-	Next  *tasks.ID         `json:"next_cursor"`
+	Items []api.Listed `json:"items"`
+	Next  *tasks.ID    `json:"next_cursor"`
 }
 
 // How many entries a page has unless a caller says, and how many bytes of content
@@ -65,9 +65,9 @@ const (
 	contextPage = 64 << 10
 )
 
-func (d *desk) list(ctx context.Context, p contexts.Principal, in listIn) (listOut, error) {
-	items, next, err := d.List(ctx, p, contexts.Query{States: in.State, Chat: in.Chat, Before: in.Cursor, Limit: cmp.Or(in.Limit, defaultPage)})
-	out := listOut{Items: append([]contexts.Listed{}, items...)}
+func (d *desk) list(ctx context.Context, p api.Principal, in listIn) (listOut, error) {
+	items, next, err := d.List(ctx, p, api.Query{States: in.State, Chat: in.Chat, Before: in.Cursor, Limit: cmp.Or(in.Limit, defaultPage)})
+	out := listOut{Items: append([]api.Listed{}, items...)}
 	if next != "" {
 		out.Next = &next
 	}
@@ -82,12 +82,12 @@ type contextIn struct {
 }
 
 type contextOut struct {
-	Messages []contexts.Message `json:"messages"`
-	Next     *int               `json:"next_after"`
+	Messages []api.Message `json:"messages"`
+	Next     *int          `json:"next_after"`
 }
 
-func (d *desk) context(ctx context.Context, p contexts.Principal, in contextIn) (contextOut, error) {
-	c, err := d.Context(ctx, p, in.Task, contexts.ContextQuery{After: in.After, Types: in.Types, Limit: cmp.Or(in.Limit, defaultPage), Bytes: contextPage})
+func (d *desk) context(ctx context.Context, p api.Principal, in contextIn) (contextOut, error) {
+	c, err := d.Context(ctx, p, in.Task, api.ContextQuery{After: in.After, Types: in.Types, Limit: cmp.Or(in.Limit, defaultPage), Bytes: contextPage})
 	return contextOut{c.Messages, c.Next}, err
 }
 
@@ -98,8 +98,8 @@ type messageIn struct {
 	Key     string          `json:"idempotency_key"`
 }
 
-func (d *desk) message(ctx context.Context, p contexts.Principal, in messageIn) (contexts.Message, error) {
-	m, _, err := d.Add(ctx, p, in.Task, contexts.NewMessage{Type: in.Type, Content: in.Content, Key: in.Key})
+func (d *desk) message(ctx context.Context, p api.Principal, in messageIn) (api.Message, error) {
+	m, _, err := d.Add(ctx, p, in.Task, api.NewMessage{Type: in.Type, Content: in.Content, Key: in.Key})
 	return m, err
 }
 
@@ -110,7 +110,7 @@ type sharedIn struct {
 	Wait  float64  `json:"wait_seconds"`
 }
 
-func (d *desk) shared(ctx context.Context, p contexts.Principal, in sharedIn) (contexts.Shared, error) {
+func (d *desk) shared(ctx context.Context, p api.Principal, in sharedIn) (api.Shared, error) {
 	s, err := d.Shared(ctx, p, in.Task)
 	if err == nil && in.Wait > 0 {
 		after := s.Version
@@ -125,7 +125,7 @@ func (d *desk) shared(ctx context.Context, p contexts.Principal, in sharedIn) (c
 }
 
 // only is the shared state with no other keys; none: all.
-func only(s contexts.Shared, keys []string) contexts.Shared {
+func only(s api.Shared, keys []string) api.Shared {
 	s.Values, s.Versions = orEmpty(s.Values), orEmpty(s.Versions)
 	if len(keys) == 0 {
 		return s
@@ -148,10 +148,10 @@ type mergeIn struct {
 	Match  *int                       `json:"if_version"`
 }
 
-func (d *desk) merge(ctx context.Context, p contexts.Principal, in mergeIn) (contexts.Shared, error) {
+func (d *desk) merge(ctx context.Context, p api.Principal, in mergeIn) (api.Shared, error) {
 	s, err := d.Merge(ctx, p, in.Task, in.Match, in.Values)
-	if wrong, ok := errors.AsType[*contexts.InvalidError](err); ok {
-		return s, &contexts.InvalidError{Field: "values" + strings.TrimPrefix(wrong.Field, "state"), Detail: wrong.Detail}
+	if wrong, ok := errors.AsType[*api.InvalidError](err); ok {
+		return s, &api.InvalidError{Field: "values" + strings.TrimPrefix(wrong.Field, "state"), Detail: wrong.Detail}
 	}
 	return only(s, nil), err
 }
@@ -161,7 +161,7 @@ type answerIn struct {
 	Text string   `json:"text"`
 }
 
-func (d *desk) hand(ctx context.Context, p contexts.Principal, in answerIn) (contexts.Task, error) {
+func (d *desk) hand(ctx context.Context, p api.Principal, in answerIn) (api.Task, error) {
 	return d.Answer(ctx, p, in.Task, in.Text)
 }
 
@@ -169,6 +169,6 @@ type cancelIn struct {
 	Task tasks.ID `json:"task_id"`
 }
 
-func (d *desk) cancel(ctx context.Context, p contexts.Principal, in cancelIn) (contexts.Task, error) {
+func (d *desk) cancel(ctx context.Context, p api.Principal, in cancelIn) (api.Task, error) {
 	return d.Cancel(ctx, p, in.Task)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"legwork/testing/need"
+	"legwork/internal/test/need"
 )
 
 // TestConformance runs what the suite of the protocol asks of every server; the

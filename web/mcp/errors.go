@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 // broken is all that outsiders read of what went wrong inside.
@@ -14,17 +14,17 @@ const broken = "Something went wrong inside legwork; its log tells what. Try aga
 
 // explain says to a model what is wrong and what to do about it. It is the only
 // place where errors become results.
-func (d *desk) explain(ctx context.Context, p contexts.Principal, tool string, err error) string {
-	var invalid *contexts.InvalidError
+func (d *desk) explain(ctx context.Context, p api.Principal, tool string, err error) string {
+	var invalid *api.InvalidError
 	if errors.As(err, &invalid) {
 		return fmt.Sprintf("The value of %s cannot be used: %s.", invalid.Field, invalid.Detail)
 	}
-	if errors.Is(err, contexts.ErrForbidden) && d.refused != nil {
+	if errors.Is(err, api.ErrForbidden) && d.refused != nil {
 		d.refused(ctx, p, tool)
 	}
 	for _, known := range explained() {
 		if errors.Is(err, known.err) {
-			return contexts.Sentence(err) + " " + known.advice
+			return api.Sentence(err) + " " + known.advice
 		}
 	}
 	switch {
@@ -47,11 +47,11 @@ type explanation struct {
 
 func explained() []explanation {
 	return []explanation{
-		{contexts.ErrForbidden, "Do not try again; it takes another token."},
-		{contexts.ErrNotFound, "list_tasks lists those that you may see."},
-		{contexts.ErrPrecondition, "Nothing was set. Read it with get_state, decide again, and set it with its version."},
-		{contexts.ErrConflict, "get_task tells how it stands."},
-		{contexts.ErrKeyReused, "Use a new idempotency_key for a new call."},
-		{contexts.ErrBusy, "Wait a minute first."},
+		{api.ErrForbidden, "Do not try again; it takes another token."},
+		{api.ErrNotFound, "list_tasks lists those that you may see."},
+		{api.ErrPrecondition, "Nothing was set. Read it with get_state, decide again, and set it with its version."},
+		{api.ErrConflict, "get_task tells how it stands."},
+		{api.ErrKeyReused, "Use a new idempotency_key for a new call."},
+		{api.ErrBusy, "Wait a minute first."},
 	}
 }

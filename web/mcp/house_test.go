@@ -15,14 +15,14 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"legwork/internal/test/callers"
+	"legwork/internal/test/servers"
 	"legwork/llm"
 	"legwork/store/memory"
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
+	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
-	"legwork/tasks/local"
-	"legwork/testing/callers"
-	"legwork/testing/servers"
 	webmcp "legwork/web/mcp"
 )
 
@@ -32,7 +32,7 @@ type house struct {
 	*enginetest.Kit
 	t       testing.TB
 	url     string
-	service *contexts.Service
+	service *api.Service
 	stop    chan struct{} // closed when it stops
 	refused chan string   // "TOKEN TOOL"
 }
@@ -50,15 +50,15 @@ func newHouseOf(t testing.TB, answer model) *house {
 	kit := enginetest.NewKit(t, memory.New(time.Now))
 	kit.Model.Answer = answer
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
-		return local.New(local.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
+		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
 	h := &house{Kit: kit, t: t, stop: make(chan struct{}), refused: make(chan string, 1000)}
-	h.service = contexts.New(contexts.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
-	handler := webmcp.New(webmcp.Config{Service: h.service, Version: "1.2.3", Stop: h.stop, Refused: func(_ context.Context, p contexts.Principal, tool string) {
+	h.service = api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
+	handler := webmcp.New(webmcp.Config{Service: h.service, Version: "1.2.3", Stop: h.stop, Refused: func(_ context.Context, p api.Principal, tool string) {
 		h.refused <- p.Name + " " + tool
 	}})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(w, r.WithContext(contexts.With(r.Context(), callers.Principal(strings.TrimSpace(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer"))))))
+		handler.ServeHTTP(w, r.WithContext(api.With(r.Context(), callers.Principal(strings.TrimSpace(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer"))))))
 	}))
 	h.url = web.URL
 	t.Cleanup(func() {

@@ -15,24 +15,24 @@ import (
 
 	"github.com/mark3labs/mcp-go/server"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 // Config is what a handler works with.
 type Config struct {
-	Service *contexts.Service
+	Service *api.Service
 	Version string // of legwork, told to clients
 	// Stop is closed when the process begins to stop: then calls that wait return.
 	// Nil: never.
 	Stop <-chan struct{}
 	// Refused hears when the role of a token may not use a tool. Nil: nobody does.
-	Refused func(ctx context.Context, p contexts.Principal, tool string)
+	Refused func(ctx context.Context, p api.Principal, tool string)
 	// Log hears of what went wrong inside. Nil: nobody does.
 	Log *slog.Logger
 }
 
 // New makes the handler of /mcp: streamable HTTP, in the current and the older
-// revisions of the protocol. Who calls is contexts.Caller of each request's
+// revisions of the protocol. Who calls is api.Caller of each request's
 // context. It keeps no sessions, so that a request may come after a restart, or
 // to another replica, and no request can use what another one brought along. The
 // name of one that older clients are given only says which call they give up.

@@ -12,7 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 // listed is a tool as clients read it.
@@ -88,11 +88,11 @@ func TestToolsAreDescribed(t *testing.T) {
 		t.Errorf("there are %d tools, want %d", len(tools), len(want))
 	}
 	types := tools["get_context"].InputSchema.Properties["types"].Items.Enum
-	if !slices.Equal(types, contexts.Types()) {
-		t.Errorf("get_context knows the types %v, want %v", types, contexts.Types())
+	if !slices.Equal(types, api.Types()) {
+		t.Errorf("get_context knows the types %v, want %v", types, api.Types())
 	}
 	kinds := slices.Sorted(slices.Values(tools["add_message"].InputSchema.Properties["type"].Enum))
-	if want := slices.Sorted(slices.Values(contexts.Addable())); !slices.Equal(kinds, want) {
+	if want := slices.Sorted(slices.Values(api.Addable())); !slices.Equal(kinds, want) {
 		t.Errorf("add_message offers the types %v, want %v", kinds, want)
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"legwork/internal/test/need"
 	"legwork/llm"
 	"legwork/tasks/enginetest"
-	"legwork/testing/need"
 )
 
 // step is what testdata/client.mjs is to do; the argument "$id" is the id of the
@@ -64,7 +64,7 @@ func (h *house) official(t *testing.T, era, token string, steps ...step) []outco
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, "--input-type=module", "-")
-	cmd.Dir, cmd.Stdin = filepath.Join(need.Root(t), "testing", "npm"), program
+	cmd.Dir, cmd.Stdin = filepath.Join(need.Root(t), "internal", "test", "npm"), program
 	cmd.Env = append(os.Environ(), "SCRIPT="+string(asJSON(t, map[string]any{"era": era, "url": h.url, "token": token, "steps": steps})))
 	var log strings.Builder
 	cmd.Stderr = &log

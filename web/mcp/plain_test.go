@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"legwork/tasks/contexts"
-	"legwork/testing/servers"
+	"legwork/internal/test/servers"
+	"legwork/tasks/api"
 )
 
 // TestTextIsPlain: models read results as text, in which code and links are as they
@@ -17,7 +17,7 @@ func TestTextIsPlain(t *testing.T) {
 	h := newHouse(t)
 	const code = "<a href=\"x?y&z\"> => \u2028"
 	id := h.external("agent", code)
-	into[contexts.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"code": code}}))
+	into[api.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"code": code}}))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for tool, want := range map[string]string{"get_task": `\"x?y&z\"> =>`, "get_state": `<a href=\"x?y&z\">`, "get_context": `<a href=`} {
@@ -36,7 +36,7 @@ func TestPagesAreForModels(t *testing.T) {
 	h := newHouse(t)
 	id := h.external("agent", "Write something")
 	for range 10 {
-		into[contexts.Message](t, h.call("agent", "add_message", map[string]any{"task_id": id, "type": "observation", "content": strings.Repeat("x", 15<<10)}))
+		into[api.Message](t, h.call("agent", "add_message", map[string]any{"task_id": id, "type": "observation", "content": strings.Repeat("x", 15<<10)}))
 	}
 	r := h.call("agent", "get_context", map[string]any{"task_id": id, "limit": 200})
 	page := into[struct {

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 // request is what must be known of one before the library reads it.
@@ -34,7 +34,7 @@ func requestOf(r *http.Request, body []byte) request {
 		} `json:"params"`
 	}
 	_ = json.Unmarshal(body, &sent) // the library says what is wrong with it
-	client := call{caller: contexts.Caller(r.Context()).Key(), session: r.Header.Get(sessionHeader)}
+	client := call{caller: api.Caller(r.Context()).Key(), session: r.Header.Get(sessionHeader)}
 	return request{client.number(sent.ID), sent.Method, sent.Params.Arguments, sent.Params.Meta.Hops, client.number(sent.Params.Request)}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 //go:embed tools.json
@@ -44,25 +44,25 @@ func definitions() offer {
 
 // desk does what the tools promise.
 type desk struct {
-	*contexts.Service
+	*api.Service
 	log     *slog.Logger
 	stop    <-chan struct{}
 	server  *server.MCPServer
 	calls   *calls
-	refused func(ctx context.Context, p contexts.Principal, tool string)
+	refused func(ctx context.Context, p api.Principal, tool string)
 	works   map[string]work // by the names of tools
 	turns   turns
 }
 
 // work is what a tool does for a caller whose role allows it.
 type work struct {
-	op contexts.Op
+	op api.Op
 	// read makes arguments, already checked, into what is to be done.
 	read func(json.RawMessage) (deed, error)
 }
 
 // deed is a call whose arguments are known. Its result is JSON.
-type deed func(context.Context, contexts.Principal) ([]byte, error)
+type deed func(context.Context, api.Principal) ([]byte, error)
 
 // usable leaves out of a list of tools those that the caller's role may never
 // use. Calls pass: answer refuses them, and says why.
@@ -70,21 +70,21 @@ func (d *desk) usable(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
 	if sent, _ := ctx.Value(requestKey{}).(request); sent.method != string(mcp.MethodToolsList) {
 		return tools
 	}
-	role := contexts.Caller(ctx).Role
-	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return role.May(d.works[t.Name].op) == contexts.Never })
+	role := api.Caller(ctx).Role
+	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return role.May(d.works[t.Name].op) == api.Never })
 }
 
 func (d *desk) add(o offer) {
 	d.works = map[string]work{
-		"start_task":   doing(contexts.OpStart, d.start),
-		"get_task":     doing(contexts.OpRead, d.get),
-		"list_tasks":   doing(contexts.OpRead, d.list),
-		"get_context":  doing(contexts.OpRead, d.context),
-		"add_message":  doing(contexts.OpAdd, d.message),
-		"get_state":    doing(contexts.OpRead, d.shared),
-		"update_state": doing(contexts.OpMerge, d.merge),
-		"answer_task":  doing(contexts.OpAnswer, d.hand),
-		"cancel_task":  doing(contexts.OpCancel, d.cancel),
+		"start_task":   doing(api.OpStart, d.start),
+		"get_task":     doing(api.OpRead, d.get),
+		"list_tasks":   doing(api.OpRead, d.list),
+		"get_context":  doing(api.OpRead, d.context),
+		"add_message":  doing(api.OpAdd, d.message),
+		"get_state":    doing(api.OpRead, d.shared),
+		"update_state": doing(api.OpMerge, d.merge),
+		"answer_task":  doing(api.OpAnswer, d.hand),
+		"cancel_task":  doing(api.OpCancel, d.cancel),
 	}
 	for _, def := range o.Tools {
 		takes, err := newArguments(def.Name, def.Input)
@@ -103,7 +103,7 @@ func (d *desk) add(o offer) {
 // what to do.
 func (d *desk) answer(takes arguments, its work) server.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
-		p := contexts.Caller(ctx)
+		p := api.Caller(ctx)
 		defer func() {
 			if fault := recover(); fault != nil {
 				d.log.ErrorContext(ctx, "a tool of the MCP endpoint panicked", "tool", r.Params.Name, "token", p.Name, "panic", fault, "stack", string(debug.Stack()))
@@ -126,7 +126,7 @@ func (d *desk) answer(takes arguments, its work) server.ToolHandlerFunc {
 }
 
 // do is a call from its arguments to its result.
-func (d *desk) do(ctx context.Context, p contexts.Principal, takes arguments, its work, sent json.RawMessage) ([]byte, error) {
+func (d *desk) do(ctx context.Context, p api.Principal, takes arguments, its work, sent json.RawMessage) ([]byte, error) {
 	if err := p.Allowed(its.op); err != nil { // before anything else: whoever may not do it costs little
 		return nil, err
 	}
@@ -150,15 +150,15 @@ func (d *desk) read(ctx context.Context, takes arguments, its work, sent json.Ra
 }
 
 // doing is the work of a tool whose arguments are an In.
-func doing[In, Out any](op contexts.Op, do func(context.Context, contexts.Principal, In) (Out, error)) work {
+func doing[In, Out any](op api.Op, do func(context.Context, api.Principal, In) (Out, error)) work {
 	return work{op, func(arguments json.RawMessage) (deed, error) {
 		var in In
 		if len(arguments) > 0 {
 			if err := json.Unmarshal(arguments, &in); err != nil {
-				return nil, &contexts.InvalidError{Field: "arguments", Detail: err.Error()}
+				return nil, &api.InvalidError{Field: "arguments", Detail: err.Error()}
 			}
 		}
-		return func(ctx context.Context, p contexts.Principal) ([]byte, error) {
+		return func(ctx context.Context, p api.Principal) ([]byte, error) {
 			out, err := do(ctx, p, in)
 			if err != nil {
 				return nil, err

@@ -14,32 +14,32 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"legwork/bot"
+	"legwork/internal/test/callers"
+	"legwork/internal/test/servers"
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
-	"legwork/testing/callers"
-	"legwork/testing/servers"
 	webmcp "legwork/web/mcp"
 )
 
 type list struct {
-	Items []contexts.Listed `json:"items"`
-	Next  *string           `json:"next_cursor"`
+	Items []api.Listed `json:"items"`
+	Next  *string      `json:"next_cursor"`
 }
 
 // external starts a context without a task of legwork's own.
 func (h *house) external(token, goal string) tasks.ID {
 	h.t.Helper()
-	return into[contexts.Task](h.t, h.call(token, "start_task", map[string]any{"goal": goal, "run": false})).ID
+	return into[api.Task](h.t, h.call(token, "start_task", map[string]any{"goal": goal, "run": false})).ID
 }
 
 func TestTaskIsDone(t *testing.T) {
 	h := newHouse(t)
-	started := into[contexts.Task](t, h.call("agent", "start_task", map[string]any{"goal": "Say hello", "language": "en"}))
+	started := into[api.Task](t, h.call("agent", "start_task", map[string]any{"goal": "Say hello", "language": "en"}))
 	if started.Goal != "Say hello" || !started.Run || started.From != "agent:agent" {
 		t.Errorf("the task started as %+v", started)
 	}
-	done := into[contexts.Task](t, h.call("agent", "get_task", map[string]any{"task_id": started.ID, "wait_seconds": 20}))
+	done := into[api.Task](t, h.call("agent", "get_task", map[string]any{"task_id": started.ID, "wait_seconds": 20}))
 	if done.State != "done" || done.Answer == nil || *done.Answer != "hello" || done.Finished == nil {
 		t.Errorf("the task ended as %+v, want it done with the answer hello", done)
 	}
@@ -54,7 +54,7 @@ func TestWaitingEnds(t *testing.T) {
 		if token == "" {
 			meta = nil
 		}
-		got := into[contexts.Task](t, h.read(servers.Call(ctx, h.as("agent"), "get_task", map[string]any{"task_id": id, "wait_seconds": 0.1}, meta)))
+		got := into[api.Task](t, h.read(servers.Call(ctx, h.as("agent"), "get_task", map[string]any{"task_id": id, "wait_seconds": 0.1}, meta)))
 		cancel()
 		if got.State != "working" || got.Answer != nil {
 			t.Errorf("after the time the task is %+v, want it as it stands", got)
@@ -116,7 +116,7 @@ func TestWaiterIsGone(t *testing.T) {
 func TestStateIsShared(t *testing.T) {
 	h := newHouse(t)
 	id := h.external("agent", "Write something")
-	set := into[contexts.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"outline": []string{"a"}}}))
+	set := into[api.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"outline": []string{"a"}}}))
 	if string(set.Values["outline"]) != `["a"]` || set.Version != 1 {
 		t.Errorf("the state became %s at version %d, want the outline at 1", set.Values, set.Version)
 	}
@@ -124,16 +124,16 @@ func TestStateIsShared(t *testing.T) {
 	go func() {
 		waiting <- h.call("other", "get_state", map[string]any{"task_id": id, "keys": []string{"draft"}, "after_version": set.Version, "wait_seconds": 20})
 	}()
-	into[contexts.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"outline": nil}}))
-	into[contexts.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": "words"}}))
-	got := into[contexts.Shared](t, <-waiting)
+	into[api.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"outline": nil}}))
+	into[api.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": "words"}}))
+	got := into[api.Shared](t, <-waiting)
 	if len(got.Values) != 1 || string(got.Values["draft"]) != `"words"` {
 		t.Errorf("who waits for the draft got %s, want it alone", got.Values)
 	}
 	if r := h.call("other", "update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": "mine"}, "if_version": set.Version}); !strings.Contains(r.refused, "get_state") {
 		t.Errorf("a change of an old version gave %+v, want to be told to read it again", r)
 	}
-	all := into[contexts.Shared](t, h.call("other", "get_state", map[string]any{"task_id": id}))
+	all := into[api.Shared](t, h.call("other", "get_state", map[string]any{"task_id": id}))
 	if _, ok := all.Values["outline"]; ok || string(all.Values["draft"]) != `"words"` {
 		t.Errorf("the state is %s, want the draft and no outline", all.Values)
 	}
@@ -144,12 +144,12 @@ func TestStoppedTwice(t *testing.T) {
 	h := newHouse(t)
 	id := h.external("agent", "Write something")
 	for range 2 {
-		if got := into[contexts.Task](t, h.call("agent", "cancel_task", map[string]any{"task_id": id})); got.Reason != "stopped" {
+		if got := into[api.Task](t, h.call("agent", "cancel_task", map[string]any{"task_id": id})); got.Reason != "stopped" {
 			t.Errorf("the task is %+v, want it stopped", got)
 		}
 	}
-	done := into[contexts.Task](t, h.call("agent", "start_task", map[string]any{"goal": "Say hello"}))
-	into[contexts.Task](t, h.call("agent", "get_task", map[string]any{"task_id": done.ID, "wait_seconds": 20}))
+	done := into[api.Task](t, h.call("agent", "start_task", map[string]any{"goal": "Say hello"}))
+	into[api.Task](t, h.call("agent", "get_task", map[string]any{"task_id": done.ID, "wait_seconds": 20}))
 	if got := h.call("agent", "cancel_task", map[string]any{"task_id": done.ID}); !strings.Contains(got.refused, "is over") {
 		t.Errorf("stopping a task that is done gave %+v, want a refusal", got)
 	}
@@ -159,11 +159,11 @@ func TestMessagesAreAdded(t *testing.T) {
 	h := newHouse(t)
 	id := h.external("agent", "Write something")
 	content := `{"to":"other","text":"Write the draft"}`
-	m := into[contexts.Message](t, h.call("agent", "add_message", map[string]any{"task_id": id, "type": "delegation", "content": json.RawMessage(content), "idempotency_key": "k"}))
+	m := into[api.Message](t, h.call("agent", "add_message", map[string]any{"task_id": id, "type": "delegation", "content": json.RawMessage(content), "idempotency_key": "k"}))
 	if m.Type != "delegation" || m.SenderID != "agent:agent" || m.SenderType != "agent" || !strings.Contains(string(m.Content), "Write the draft") {
 		t.Errorf("the message is %+v, want it as it was added", m)
 	}
-	again := into[contexts.Message](t, h.call("agent", "add_message", map[string]any{"task_id": id, "type": "delegation", "content": json.RawMessage(content), "idempotency_key": "k"}))
+	again := into[api.Message](t, h.call("agent", "add_message", map[string]any{"task_id": id, "type": "delegation", "content": json.RawMessage(content), "idempotency_key": "k"}))
 	if again.Seq != m.Seq {
 		t.Errorf("the same key added %d and %d", m.Seq, again.Seq)
 	}
@@ -172,16 +172,16 @@ func TestMessagesAreAdded(t *testing.T) {
 // TestSharedContextIsWorkedOn: what agents need from beginning to end.
 func TestSharedContextIsWorkedOn(t *testing.T) {
 	h := newHouse(t)
-	id := into[contexts.Task](t, h.call("operator", "start_task", map[string]any{"goal": "Write something", "run": false, "notify": map[string]any{"webhook": "ops"}})).ID
+	id := into[api.Task](t, h.call("operator", "start_task", map[string]any{"goal": "Write something", "run": false, "notify": map[string]any{"webhook": "ops"}})).ID
 	for _, word := range []string{"one", "two"} {
-		into[contexts.Message](t, h.call("other", "add_message", map[string]any{"task_id": id, "type": "observation", "content": word}))
+		into[api.Message](t, h.call("other", "add_message", map[string]any{"task_id": id, "type": "observation", "content": word}))
 	}
 	type page struct {
-		Messages []contexts.Message `json:"messages"`
-		Next     *int               `json:"next_after"`
+		Messages []api.Message `json:"messages"`
+		Next     *int          `json:"next_after"`
 	}
 	first := into[page](t, h.call("agent", "get_context", map[string]any{"task_id": id, "limit": 2}))
-	if len(first.Messages) != 2 || first.Messages[0].Type != contexts.TypeGoal || first.Next == nil {
+	if len(first.Messages) != 2 || first.Messages[0].Type != api.TypeGoal || first.Next == nil {
 		t.Fatalf("the first page is %+v, want the goal, a message and where it goes on", first)
 	}
 	rest := into[page](t, h.call("agent", "get_context", map[string]any{"task_id": id, "after": *first.Next, "types": []string{"observation"}}))
@@ -192,12 +192,12 @@ func TestSharedContextIsWorkedOn(t *testing.T) {
 		t.Errorf("of plans there are %+v, want an empty list", none)
 	}
 	for range 2 {
-		done := into[contexts.Task](t, h.call("other", "answer_task", map[string]any{"task_id": id, "text": "one and two"}))
+		done := into[api.Task](t, h.call("other", "answer_task", map[string]any{"task_id": id, "text": "one and two"}))
 		if done.Answer == nil || *done.Answer != "one and two" || string(done.Notify) != `{"webhook":"ops"}` {
 			t.Errorf("answered it is %+v", done)
 		}
 	}
-	if done := into[contexts.Task](t, h.call("agent", "get_task", map[string]any{"task_id": id, "wait_seconds": 20})); done.State != "done" {
+	if done := into[api.Task](t, h.call("agent", "get_task", map[string]any{"task_id": id, "wait_seconds": 20})); done.State != "done" {
 		t.Errorf("at the end it is %+v, want it done", done)
 	}
 	if got := h.call("other", "answer_task", map[string]any{"task_id": id, "text": "three"}); !strings.Contains(got.refused, "over") {
@@ -328,12 +328,12 @@ func TestRightsAreThoseOfTheRequest(t *testing.T) {
 // TestFaultsStayInside: what goes wrong inside is for the log, not for outsiders.
 func TestFaultsStayInside(t *testing.T) {
 	var log strings.Builder
-	service := contexts.New(contexts.Config{Now: time.Now}) // without a store it panics
+	service := api.New(api.Config{Now: time.Now}) // without a store it panics
 	handler := webmcp.New(webmcp.Config{Service: service, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_tasks","arguments":{}}}`))
 	r.Header.Set("Content-Type", "application/json")
 	reply := httptest.NewRecorder()
-	handler.ServeHTTP(reply, r.WithContext(contexts.With(r.Context(), callers.Principal("agent"))))
+	handler.ServeHTTP(reply, r.WithContext(api.With(r.Context(), callers.Principal("agent"))))
 	if got := reply.Body.String(); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "inside legwork") || strings.Contains(got, "nil pointer") {
 		t.Errorf("a tool that panics gave %s, want an error that tells nothing of it", got)
 	}

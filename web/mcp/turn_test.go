@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 // TestManyWait: calls that wait take no other's turn.
@@ -26,6 +26,6 @@ func TestManyWait(t *testing.T) {
 	for range 20 {
 		h.call("viewer", "list_tasks", nil)
 	}
-	into[contexts.Task](t, h.call("agent", "cancel_task", map[string]any{"task_id": id}))
+	into[api.Task](t, h.call("agent", "cancel_task", map[string]any{"task_id": id}))
 	waiting.Wait()
 }

@@ -10,7 +10,7 @@ import (
 
 	"legwork/planner"
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
 )
 
 type getIn struct {
@@ -18,7 +18,7 @@ type getIn struct {
 	Wait float64  `json:"wait_seconds"`
 }
 
-func (d *desk) get(ctx context.Context, p contexts.Principal, in getIn) (contexts.Task, error) {
+func (d *desk) get(ctx context.Context, p api.Principal, in getIn) (api.Task, error) {
 	if in.Wait == 0 {
 		return d.Get(ctx, p, in.Task)
 	}
@@ -36,7 +36,7 @@ func (d *desk) get(ctx context.Context, p contexts.Principal, in getIn) (context
 	defer report.pace.Stop()
 	report.tell(ctx, t)
 	// That it ends with waiting is no error: then the task is as it stands.
-	err = d.Follow(waiting, p, in.Task, t.Seq, nil, pace, func(m contexts.Message) error {
+	err = d.Follow(waiting, p, in.Task, t.Seq, nil, pace, func(m api.Message) error {
 		report.news = m.Seq
 		return report.due(ctx, p, in.Task)
 	}, func() error { return report.due(ctx, p, in.Task) })
@@ -49,7 +49,7 @@ func (d *desk) get(ctx context.Context, p contexts.Principal, in getIn) (context
 // patience is a context that ends when a caller has waited long enough, or when
 // legwork stops. end must be called.
 func (d *desk) patience(ctx context.Context, seconds float64) (waiting context.Context, end func()) {
-	return contexts.Patience(ctx, time.Duration(seconds*float64(time.Second)), d.stop)
+	return api.Patience(ctx, time.Duration(seconds*float64(time.Second)), d.stop)
 }
 
 type progressKey struct{}
@@ -68,7 +68,7 @@ type reporter struct {
 
 // due tells what is new unless something was told a moment ago: then what
 // follows, or the next quiet moment, tells it as well.
-func (r *reporter) due(ctx context.Context, p contexts.Principal, id tasks.ID) error {
+func (r *reporter) due(ctx context.Context, p api.Principal, id tasks.ID) error {
 	if r.news <= r.told {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (r *reporter) due(ctx context.Context, p contexts.Principal, id tasks.ID) e
 
 // tell sends a notification. The number of messages is the measure, as it only
 // grows; nobody knows how many there will be.
-func (r *reporter) tell(ctx context.Context, t contexts.Task) {
+func (r *reporter) tell(ctx context.Context, t api.Task) {
 	if t.Seq <= r.told {
 		return
 	}
@@ -98,7 +98,7 @@ func (r *reporter) tell(ctx context.Context, t contexts.Task) {
 }
 
 // summary says in a line how far a task is.
-func summary(t contexts.Task) string {
+func summary(t api.Task) string {
 	over, active := 0, []string(nil)
 	for _, s := range t.Subtasks {
 		switch {

@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/need"
 	"legwork/store/memory"
 	"legwork/tasks"
-	"legwork/tasks/contexts"
+	"legwork/tasks/api"
+	"legwork/tasks/engine"
 	"legwork/tasks/enginetest"
-	"legwork/tasks/local"
-	"legwork/testing/need"
-	"legwork/web/api"
+	webapi "legwork/web/api"
 )
 
 const goal = "How do street trees cool a city in summer heat?"
@@ -31,19 +31,19 @@ const goal = "How do street trees cool a city in summer heat?"
 type house struct {
 	t       *testing.T
 	url     string
-	service *contexts.Service
-	person  contexts.Principal
+	service *api.Service
+	person  api.Principal
 }
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	kit := enginetest.NewKit(t, memory.New(time.Now))
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
-		return local.New(local.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
+		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
-	service := contexts.New(contexts.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return nil }, Now: kit.Now})
-	h := &house{t: t, service: service, person: contexts.Principal{Name: "ann", Role: contexts.RoleOperator, Chats: []string{"*"}}}
-	door := &door{rooms: api.New(api.Config{Service: service}).Handler()}
+	service := api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return nil }, Now: kit.Now})
+	h := &house{t: t, service: service, person: api.Principal{Name: "ann", Role: api.RoleOperator, Chats: []string{"*"}}}
+	door := &door{rooms: webapi.New(webapi.Config{Service: service}).Handler()}
 	web := httptest.NewServer(door)
 	h.url = web.URL
 	t.Cleanup(func() {
@@ -66,7 +66,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"title":"A token is needed","status":401}`, http.StatusUnauthorized)
 		return
 	}
-	r = r.WithContext(contexts.With(r.Context(), contexts.Principal{Name: name, Role: contexts.RoleAgent, Chats: []string{"api:*"}}))
+	r = r.WithContext(api.With(r.Context(), api.Principal{Name: name, Role: api.RoleAgent, Chats: []string{"api:*"}}))
 	switch d.requests.Add(1) % 7 {
 	case 2:
 		w.Header().Set("Retry-After", "0")
@@ -90,7 +90,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // opens starts a shared context.
 func (h *house) opens() tasks.ID {
 	h.t.Helper()
-	task, _, err := h.service.Start(h.t.Context(), h.person, contexts.NewTask{Goal: goal, External: true})
+	task, _, err := h.service.Start(h.t.Context(), h.person, api.NewTask{Goal: goal, External: true})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -98,10 +98,10 @@ func (h *house) opens() tasks.ID {
 }
 
 // decides waits until a person is asked, and decides.
-func (h *house) decides(ctx context.Context, id tasks.ID, d contexts.Decision) {
+func (h *house) decides(ctx context.Context, id tasks.ID, d api.Decision) {
 	h.t.Helper()
 	for version := 0; ; {
-		waiting, _, err := h.service.Approvals(ctx, h.person, contexts.ApprovalQuery{Task: id})
+		waiting, _, err := h.service.Approvals(ctx, h.person, api.ApprovalQuery{Task: id})
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -139,8 +139,8 @@ func TestJammedDoor(t *testing.T) {
 		reviewer <- run(ctx, []string{"-task", string(id), "-url", h.url}, func(string) string { return "reviewer" }, io.Discard, io.Discard)
 	}()
 
-	h.decides(ctx, id, contexts.Decision{Comment: "Say what they cost, too."})
-	h.decides(ctx, id, contexts.Decision{Approve: true})
+	h.decides(ctx, id, api.Decision{Comment: "Say what they cost, too."})
+	h.decides(ctx, id, api.Decision{Approve: true})
 	if err := <-reviewer; err != nil {
 		t.Errorf("the reviewer ended with %v", err)
 	}
@@ -157,7 +157,7 @@ func TestJammedDoor(t *testing.T) {
 // once looks for steps that are in the context more than once.
 func (h *house) once(ctx context.Context, id tasks.ID) {
 	h.t.Helper()
-	all, err := h.service.Context(ctx, h.person, id, contexts.ContextQuery{Limit: 1000})
+	all, err := h.service.Context(ctx, h.person, id, api.ContextQuery{Limit: 1000})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"legwork/testing/servers"
+	"legwork/internal/test/servers"
 	"legwork/tools/builtin/caller"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"legwork/testing/servers"
+	"legwork/internal/test/servers"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/builtin/files"
 )

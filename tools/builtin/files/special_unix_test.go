@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"legwork/testing/servers"
+	"legwork/internal/test/servers"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/builtin/files"
 )

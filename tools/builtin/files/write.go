@@ -15,7 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"legwork/failpoint"
+	"legwork/internal/failpoint"
 )
 
 // addWriters offers the tools that change files.

@@ -13,7 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/client"
 	"go.uber.org/goleak"
 
-	"legwork/testing/servers"
+	"legwork/internal/test/servers"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/builtin/memory"
 )

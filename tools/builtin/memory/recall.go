@@ -8,7 +8,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"legwork/textindex"
+	"legwork/internal/search"
 	"legwork/tools/builtin/caller"
 )
 
@@ -72,12 +72,12 @@ func (m *memory) visible(who caller.Caller, scope string) (notes []note, broken 
 // find returns the notes that match, best first, and of equal ones the latest.
 func find(notes []note, query string) ([]note, error) {
 	slices.SortStableFunc(notes, func(a, b note) int { return b.At.Compare(a.At) })
-	docs, byName := make([]textindex.Doc, len(notes)), map[string]note{}
+	docs, byName := make([]search.Doc, len(notes)), map[string]note{}
 	for i, n := range notes {
-		docs[i] = textindex.Doc{ID: n.name(), Text: n.Text + " " + strings.Join(n.About, " ")}
+		docs[i] = search.Doc{ID: n.name(), Text: n.Text + " " + strings.Join(n.About, " ")}
 		byName[n.name()] = n
 	}
-	x, err := textindex.New(docs)
+	x, err := search.New(docs)
 	if err != nil {
 		return nil, err
 	}

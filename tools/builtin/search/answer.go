@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 // Bounds on an answer of the endpoint and on what is shown of one result.

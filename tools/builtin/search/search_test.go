@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode"
 
-	"legwork/testing/servers"
+	"legwork/internal/test/servers"
 	"legwork/tools/builtin/search"
 )
 

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 const (

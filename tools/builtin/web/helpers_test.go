@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/dns/dnsmessage"
 
-	"legwork/testing/servers"
+	"legwork/internal/test/servers"
 	"legwork/tools/builtin/web"
 )
 

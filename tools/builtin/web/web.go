@@ -14,7 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
-	"legwork/clip"
+	"legwork/internal/clip"
 )
 
 // What fetch can return of a page.

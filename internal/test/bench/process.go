@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"legwork/internal/test/fakes/llmfake"
+)
+
+const (
+	starts       = 25
+	maxStart     = 30 * time.Millisecond
+	maxResident  = 20 << 10         // KiB
+	maxAnonymous = 8 << 10          // KiB
+	settle       = 12 * time.Second // longer than legwork needs to see that it has nothing to do
+)
+
+// emptyProgram is the least that a Go program can be.
+const emptyProgram = "package main\n\nimport \"time\"\n\nfunc main() { time.Sleep(time.Hour) }\n"
+
+const endingProgram = "package main\n\nfunc main() {}\n"
+
+// measureProcess builds the binary as releases are, and measures its start and
+// its memory.
+func measureProcess(ctx context.Context, dir string) (figures []figure, err error) {
+	binary, empty, ending := filepath.Join(dir, "legwork"), filepath.Join(dir, "empty"), filepath.Join(dir, "ending")
+	if err := build(ctx, binary, "./cmd/legwork"); err != nil {
+		return nil, err
+	}
+	for path, text := range map[string]string{empty: emptyProgram, ending: endingProgram} {
+		if err := os.WriteFile(path+".go", []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+		if err := build(ctx, path, path+".go"); err != nil {
+			return nil, err
+		}
+	}
+	fake, err := llmfake.Start(llmfake.Options{Respond: func(llmfake.Request) llmfake.Response { return llmfake.Say("hello") }})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, fake.Finish()) }()
+	config := filepath.Join(dir, "config.yaml")
+	text := fmt.Sprintf("data_dir: data\nlog: {level: warn}\nmodels:\n  main: {base_url: %q, api_key: bench, model: bench}\n"+
+		"servers:\n  clock: {builtin: clock}\n  math: {builtin: math}\n", fake.URL)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	chat := []string{binary, "chat", "--json", "--config", config}
+	used, err := idle(ctx, chat, true)
+	if err != nil {
+		return nil, fmt.Errorf("looking at the idle process: %w", err)
+	}
+	least, err := idle(ctx, []string{empty}, false)
+	if err != nil {
+		return nil, err
+	}
+	took, bare, err := startTimes(ctx, chat, ending)
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		within("start and clean end, existing data", median(took), maxStart, short(median(bare))+" an empty Go program"),
+		memory("resident memory, idle after a question", used.resident, maxResident, emptyUses(least.resident)),
+		memory("of it anonymous", used.anonymous, maxAnonymous, emptyUses(least.anonymous)),
+	}, nil
+}
+
+func memory(name string, got, limit int, machine string) figure {
+	return figure{name: name, measured: mib(got), limit: mib(limit), machine: machine, ok: got <= limit}
+}
+
+func emptyUses(kib int) string { return mib(kib) + " an empty Go program" }
+
+func mib(kib int) string { return fmt.Sprintf("%.1f MiB", float64(kib)/1024) }
+
+func build(ctx context.Context, out, what string) error {
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, what)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("building %s: %w\n%s", what, err, text)
+	}
+	return nil
+}
+
+// startTimes runs both programs in turn from start to end, without input.
+func startTimes(ctx context.Context, chat []string, ending string) (took, bare []time.Duration, err error) {
+	for range starts {
+		if err := timed(&took, exec.CommandContext(ctx, chat[0], chat[1:]...).Run); err != nil {
+			return nil, nil, fmt.Errorf("running %s: %w", strings.Join(chat, " "), err)
+		}
+		if err := timed(&bare, exec.CommandContext(ctx, ending).Run); err != nil {
+			return nil, nil, err
+		}
+	}
+	return took, bare, nil
+}
+
+// usage is in KiB.
+type usage struct{ resident, anonymous int }
+
+// idle starts a program, asks it a question when it is legwork, and looks at
+// its memory when it has had nothing to do for a while.
+func idle(ctx context.Context, line []string, ask bool) (u usage, err error) {
+	c := exec.CommandContext(ctx, line[0], line[1:]...)
+	in, err := c.StdinPipe()
+	if err != nil {
+		return u, err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return u, err
+	}
+	if err := c.Start(); err != nil {
+		return u, err
+	}
+	defer func() {
+		_ = in.Close()
+		if !ask {
+			_ = c.Process.Kill()
+		}
+		_ = c.Wait()
+	}()
+	if ask {
+		if _, err := io.WriteString(in, `{"id":"1","text":"How are you?"}`+"\n"); err != nil {
+			return u, err
+		}
+		if err := awaitAnswer(out); err != nil {
+			return u, err
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return u, ctx.Err()
+	case <-time.After(settle):
+	}
+	return readUsage(c.Process.Pid)
+}
+
+func awaitAnswer(out io.Reader) error {
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var e struct{ Type string }
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return fmt.Errorf("reading %s: %w", lines.Text(), err)
+		}
+		if e.Type == "answer" {
+			return nil
+		}
+	}
+	return fmt.Errorf("no answer came: %w", lines.Err())
+}
+
+// readUsage asks the kernel, which knows this on Linux alone.
+func readUsage(pid int) (u usage, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return u, fmt.Errorf("reading memory: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		name, rest, _ := strings.Cut(line, ":")
+		n := 0
+		_, _ = fmt.Sscan(rest, &n) // lines without a number have another name
+		switch name {
+		case "Rss":
+			u.resident = n
+		case "Anonymous":
+			u.anonymous = n
+		}
+	}
+	return u, nil
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"legwork/internal/test/fakes/llmfake"
+	"legwork/llm"
+)
+
+// measureQuestion asks plain questions and calls the model alone in turn: the
+// difference is what legwork adds.
+func measureQuestion(ctx context.Context, dir string) ([]figure, error) {
+	const rounds = 40
+	answer := strings.Repeat("word ", 20)
+	r, err := newRig(dir, func(llmfake.Request) llmfake.Response {
+		return llmfake.Response{Text: answer, PerToken: tokenDelay}
+	}, 0)
+	if err != nil {
+		return nil, err
+	}
+	db, err := openBare(dir)
+	if err != nil {
+		return nil, err
+	}
+	var whole, model, commit []time.Duration
+	for range rounds {
+		took, _, err := r.ask(ctx, "How are you?")
+		if err != nil {
+			return nil, err
+		}
+		whole = append(whole, took)
+		if took, err = callBare(ctx, r); err != nil {
+			return nil, err
+		}
+		model = append(model, took)
+		if took, err = commitBare(db); err != nil {
+			return nil, err
+		}
+		commit = append(commit, took)
+	}
+	if err := db.Close(); err != nil {
+		return nil, err
+	}
+	added := make([]time.Duration, rounds)
+	for i := range rounds {
+		added[i] = whole[i] - model[i]
+	}
+	limit := 2*median(commit) + 2*time.Millisecond
+	return []figure{
+		within("added to a plain question of "+short(median(whole)), median(added), limit, short(median(commit))+" a bare commit"),
+	}, r.close()
+}
+
+// callBare makes the request of the last question again, by the model's client
+// alone.
+func callBare(ctx context.Context, r *rig) (time.Duration, error) {
+	requests := r.fake.Requests()
+	last := requests[len(requests)-1]
+	again := llm.Request{Role: llm.RolePlan}
+	for _, m := range last.Messages {
+		again.Messages = append(again.Messages, llm.Message{Role: m.Role, Content: m.Content})
+	}
+	for _, t := range last.Tools {
+		again.Tools = append(again.Tools, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.Schema})
+	}
+	began := time.Now()
+	_, err := r.models.Call(ctx, again, func(llm.Delta) {})
+	return time.Since(began), err
+}
+
+// openBare makes a bbolt file beside the store.
+func openBare(dir string) (*bbolt.DB, error) {
+	db, err := bbolt.Open(filepath.Join(dir, "bare.db"), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoStatistics: true})
+	if err != nil {
+		return nil, err
+	}
+	return db, db.Update(func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists([]byte("b"))
+		return err
+	})
+}
+
+// commitBare writes one record of the size of a small task's, durably.
+func commitBare(db *bbolt.DB) (time.Duration, error) {
+	began := time.Now()
+	err := db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte("b"))
+		n, err := b.NextSequence()
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte{byte(n >> 8), byte(n)}, make([]byte, 1000))
+	})
+	return time.Since(began), err
+}

@@ -1,0 +1,23 @@
+// Package callers names who calls an API in tests.
+package callers
+
+import "legwork/tasks/api"
+
+// Principal is who calls with a token that is named after its role, and sees what
+// tokens of that role see unless said otherwise. "other" is a second agent, "narrow" an
+// operator that sees nothing but what it started, and an empty token nobody's.
+func Principal(token string) api.Principal {
+	p := api.Principal{Name: token, Role: api.Role(token), Chats: []string{"*"}, Webhooks: []string{"*"}}
+	switch token {
+	case "":
+		return api.Principal{}
+	case "other":
+		p.Role = api.RoleAgent
+	case "narrow":
+		p.Role, p.Chats = api.RoleOperator, []string{"api:narrow"}
+	}
+	if p.Role == api.RoleAgent {
+		p.Chats, p.Webhooks = []string{"api:*"}, nil
+	}
+	return p
+}

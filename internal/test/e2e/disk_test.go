@@ -1,0 +1,130 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"legwork/internal/test/fakes/llmfake"
+)
+
+// TestDiskFull: without room for the data, a question is refused with a
+// sentence; what was accepted is kept, and with room again it is answered and
+// work goes on, in the same process.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plot{})
+	p := w.start("chat", "--json")
+	p.says(p.ask("q0", "q0: before"), false, "q0: before")
+	room := p.limitFiles(256 << 10)
+	asked, sentence := 0, w.text("problem.disk_full", nil)
+	refused := func() bool {
+		for _, e := range p.events() {
+			if e.Type == "error" && e.Message != "" {
+				return true
+			}
+		}
+		return false
+	}
+	for ; !refused() && asked < 200; asked++ {
+		id := "f" + strings.Repeat("i", asked) // which Brain repeats as [id]
+		p.send(id, id+": "+strings.Repeat("fill ", 2000))
+		p.see("a reply to "+id, func(e event) bool {
+			return e.Message == id && e.Type == "error" || e.ReplyTo == id && e.Type == "answer" || e.Type == "notice" && e.Text == sentence
+		})
+	}
+	if !refused() {
+		t.Fatalf("%d questions were accepted into 256 KiB", asked)
+	}
+	p.notice(sentence)
+	p.logged("messages could not be stored", "file too large")
+	p.alive()
+	room()
+	p.goesOn()
+
+	next := w.start("chat", "--json")
+	next.says(next.ask("later9", "later9: safe once more"), false, "value of later9")
+	next.end()
+}
+
+// TestReadyWithoutRoom: /readyz says that nothing can be stored, and by itself that
+// there is room again.
+func TestReadyWithoutRoom(t *testing.T) {
+	t.Parallel()
+	b := newTown(t, scene{})
+	s := b.serve(telegramToken)
+	s.readyAgain(patience)
+	room := s.limitFiles(64 << 10)
+	b.Say(b.bob.ID, b.bob, "first: "+strings.Repeat("fill ", 700))
+	s.becomes("not ready without room", patience, func(r readiness) bool {
+		return r.Code == http.StatusServiceUnavailable && r.Status == "not ready" && r.Parts["store"] == "there is no room to store anything"
+	})
+	room()
+	s.readyAgain(patience)
+	s.stops()
+}
+
+// TestOutcomeWaitsForRoom: a reply that does not fit is kept until there is
+// room; the model is not asked again.
+func TestOutcomeWaitsForRoom(t *testing.T) {
+	t.Parallel()
+	long := llmfake.Say("The beginning. " + strings.Repeat("And more of it. ", 20_000) + "The end.")
+	long.Token = 1 << 14
+	w := newWorld(t, plot{think: always(long)})
+	p := w.start("chat", "--json")
+	p.says(p.ask("later0", "later0: before"), false, "later0: before")
+	room := p.limitFiles(256 << 10)
+	p.send("q", "first: a long story")
+	p.notice(w.text("problem.disk_full", nil))
+	p.logged("level=ERROR", "an outcome waits for room on the disk", "task=")
+	p.logged("an outcome waits for room on the disk", "in=800ms") // the third try
+	room()
+	p.says(p.answer("q"), false, "The end.")
+	if n := len(w.models.Requests()) - len(w.summaries()); n != 2 {
+		t.Errorf("the model was called %d times, want once for each question", n)
+	}
+	p.goesOn()
+}
+
+// limitFiles lets the process write no file beyond size bytes; the function
+// that it returns takes the limit away.
+func (p *program) limitFiles(size uint64) (room func()) {
+	p.t.Helper()
+	var before unix.Rlimit
+	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &before); err != nil {
+		p.t.Fatal(err)
+	}
+	set := func(l unix.Rlimit) {
+		if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &l, nil); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	set(unix.Rlimit{Cur: size, Max: before.Max})
+	return func() { set(before) }
+}
+
+// TestNoRoomAtAll: on a disk that is full from the start the sentence says so.
+func TestNoRoomAtAll(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plot{})
+	cmd := w.command("chat", "hello")
+	shell, err := filepath.Abs("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(shell); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Args = append([]string{shell, "-c", `ulimit -f 1; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = shell
+	p := w.launch(cmd)
+	if code := p.code(); code != 1 || !strings.Contains(p.err.String(), "full") {
+		t.Errorf("got exit code %d, %q; want 1 and that the disk is full", code, p.err.String())
+	}
+}

@@ -1,0 +1,288 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"legwork/internal/test/fakes/slackfake"
+	"legwork/internal/test/fakes/telegramfake"
+)
+
+// asking is a world whose group desk has tools that ask people; shop has them
+// too, as tools that may change things and are called without a question.
+func asking(flags string) plot {
+	const asked = "ask_form, ask_url, ask_twice"
+	return plot{
+		think: orders{}.think, desk: ", -full" + flags, wait: patience, limit: patience, tools: ", " + asked,
+		more: "  shop: {description: Sells things., servers: [desk], tools: [" + asked + "], approve: never, tool_timeout: 20s}\n",
+	}
+}
+
+// told is what people said to the server, in order.
+func (w *world) told() []string {
+	w.t.Helper()
+	var all []string
+	for line := range strings.Lines(w.read("calls.jsonl")) {
+		switch {
+		case strings.Contains(line, `"event":"told"`):
+			_, after, _ := strings.Cut(line, `"arguments":`)
+			answer, _, _ := strings.Cut(after, `,"note":`) // the log's own
+			all = append(all, answer)
+		case strings.Contains(line, `"event":"violation"`):
+			w.t.Errorf("the server accuses the client: %s", line)
+		}
+	}
+	return all
+}
+
+// tells checks that the server was told exactly once, and all of that.
+func (w *world) tells(words ...string) {
+	w.t.Helper()
+	told := w.told()
+	if len(told) != 1 || !holdsAll(told[0], words) {
+		w.t.Errorf("the server was told %q, want once %q", told, words)
+	}
+}
+
+// fills answers the form of ask_form in a private chat; what is written wrongly
+// is asked for again.
+func (b *town) fills(u telegramfake.User, from, to int) {
+	b.t.Helper()
+	chat := u.ID
+	for i, field := range [][]string{{"Class", "Business"}, {"Window seat", "No"}, {"Bags", "=two", "=7", "=2"}, {"E-mail", "=nobody", "=bob@example.com"}, {"Note", "Leave out"}} {
+		if i < from || i >= to {
+			continue
+		}
+		for _, answer := range field[1:] {
+			card := b.offers(chat, "Decline", "The server desk asks:", "Which seat would you like?", fmt.Sprintf("%s (%d of 5)", field[0], i+1))
+			if text, written := strings.CutPrefix(answer, "="); written {
+				b.Say(chat, u, text, telegramfake.ReplyTo(card.ID))
+			} else {
+				b.taps(u, chat, card.ID, answer)
+			}
+		}
+	}
+}
+
+// TestForm: a server's form is filled in by buttons and words, field by field;
+// what does not fit is asked for again, and what can be left out is left out.
+func TestForm(t *testing.T) {
+	t.Parallel()
+	for _, era := range []string{"modern", "legacy"} {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			b := newTown(t, scene{plot: asking(", -era, " + era), haste: 5})
+			b.opens()
+			chat := b.bob.ID
+			b.Say(chat, b.bob, "q1: desk ask_form {}")
+			b.fills(b.bob, 0, 5)
+			b.sees(chat, "[q1]", `"action":"accept"`)
+			b.tells(`"class":"business"`, `"window":false`, `"bags":2`, `"email":"bob@example.com"`)
+			if told := b.told(); strings.Contains(told[0], "note") {
+				t.Errorf("what was left out was told: %s", told[0])
+			}
+			for _, key := range []string{"form.bad_integer", "form.bad_email"} {
+				b.sees(chat, b.says(key, nil))
+			}
+			b.sees(chat, b.says("form.bad_large", map[string]any{"Text": "3"}))
+			b.goesOn(b.bob)
+		})
+	}
+}
+
+// TestFormDeclined: a question of a server can be declined; the model reads what
+// the server makes of it.
+func TestFormDeclined(t *testing.T) {
+	t.Parallel()
+	b := newTown(t, scene{plot: asking("")})
+	b.opens()
+	chat := b.group(b.Supergroup("Friends", b.bob, b.eve))
+	b.Say(chat, b.bob, "/task q1: desk ask_form {}")
+	card := b.offers(chat, "Decline", "Class (1 of 5)", "Only Bob or an admin can answer")
+	if p := b.taps(b.eve, chat, card.ID, "Business"); p.Text != b.says("error.not_yours", nil) {
+		t.Errorf("a stranger's choice: got %q, want that it is not theirs", p.Text)
+	}
+	b.taps(b.bob, chat, card.ID, "Business")
+	card = b.offers(chat, "Decline", "Window seat (2 of 5)")
+	b.taps(b.bob, chat, card.ID, "Decline")
+	b.sees(chat, "[q1]", `"action":"decline"`)
+	b.tells(`"action":"decline"`)
+	if strings.Contains(b.told()[0], "business") {
+		t.Errorf("a declined form was told in part: %s", b.told()[0])
+	}
+}
+
+// TestFormRestarted: a form that is half filled in when the process is killed is
+// filled in after a restart. A server of today gets the answer; one of before is
+// called again where that changes nothing, and otherwise the model reads how the
+// call ended.
+func TestFormRestarted(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		era, group string
+		calls      int
+		told       bool
+	}{
+		"modern, writing": {"modern", "shop", 2, true},
+		"legacy, reading": {"legacy", "desk", 2, true},
+		"legacy, writing": {"legacy", "shop", 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newTown(t, scene{plot: asking(", -era, " + c.era), haste: 5})
+			s := b.opens()
+			chat := b.bob.ID
+			b.Say(chat, b.bob, "q1: "+c.group+" ask_form {}")
+			b.fills(b.bob, 0, 2)
+			b.offers(chat, "Decline", "Bags (3 of 5)")
+			b.passes()
+			s.kill()
+			b.opens()
+			if c.told {
+				b.fills(b.bob, 2, 5)
+				b.sees(chat, "[q1]", `"action":"accept"`)
+				b.tells(`"class":"business"`, `"window":false`, `"bags":2`, `"email":"bob@example.com"`)
+			} else {
+				b.sees(chat, "[q1]", "legwork was restarted before the answer could reach it", "may have taken effect in part")
+			}
+			if n := len(b.calls("ask_form")); n != c.calls {
+				t.Errorf("got %d calls, want %d", n, c.calls)
+			}
+			for _, m := range b.Chat(chat).Bots() {
+				if m.Button("Decline") != "" {
+					t.Errorf("a question was left open: %q", m.Text)
+				}
+			}
+			b.goesOn(b.bob)
+		})
+	}
+}
+
+// TestFormTwice: a server that asks again about the answer is answered again.
+func TestFormTwice(t *testing.T) {
+	t.Parallel()
+	for _, era := range []string{"modern", "legacy"} {
+		t.Run(era, func(t *testing.T) {
+			t.Parallel()
+			b := newTown(t, scene{plot: asking(", -era, " + era), haste: 5})
+			b.opens()
+			chat := b.bob.ID
+			b.Say(chat, b.bob, "q1: desk ask_twice {}")
+			b.fills(b.bob, 0, 5)
+			sure := b.offers(chat, "Decline", "Shall I book it?", "Really?")
+			b.taps(b.bob, chat, sure.ID, "Yes")
+			b.sees(chat, "[q1]", `"sure":true`)
+			if told := b.told(); len(told) != 2 || !strings.Contains(told[1], `"sure":true`) {
+				t.Errorf("the server was told %q, want the seat and then that it is meant", told)
+			}
+		})
+	}
+}
+
+// TestAddress: an address is shown in full with its host, and nobody but the
+// person opens it.
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	url, visits := counting(t, "127.0.0.1:0", "welcome")
+	url += "/login?next=%2Fpay&id=7#top"
+	for _, era := range []string{"modern", "legacy"} {
+		t.Run("Telegram "+era, func(t *testing.T) {
+			t.Parallel()
+			b := newTown(t, scene{plot: asking(fmt.Sprintf(", -era, %s, -login, %q", era, url))})
+			b.opens()
+			chat := b.bob.ID
+			b.Say(chat, b.bob, "q1: desk ask_url {}")
+			card := b.offers(chat, "I have done it", "The server desk asks:", "Please sign in to the shop.", url, "on the host 127.0.0.1.")
+			if card.Preview {
+				t.Error("Telegram shows a preview of the address, for which it fetches the page")
+			}
+			b.taps(b.bob, chat, card.ID, "I have done it")
+			b.sees(chat, "[q1]", `"action":"accept"`)
+			b.tells(`"action":"accept"`)
+			b.Say(chat, b.bob, "q2: desk ask_url {}")
+			again := b.meets(chat, "another question", func(m telegramfake.Message) bool { return m.ID > card.ID && m.Button("Decline") != "" })
+			b.taps(b.bob, chat, again.ID, "Decline")
+			b.sees(chat, "[q2]", `"action":"decline"`)
+		})
+	}
+	t.Run("Slack", func(t *testing.T) {
+		t.Parallel()
+		o := newOffice(t, room{plot: asking(fmt.Sprintf(", -login, %q", url))})
+		o.opens()
+		thread := o.asks(general, ben, "q1: desk ask_url {}")
+		card := o.offers(thread, "I have done it", "Please sign in to the shop.", url, "127.0.0.1")
+		o.taps(card, "I have done it", ben)
+		o.answers(thread, "[q1]", `"action":"accept"`)
+		o.tells(`"action":"accept"`)
+	})
+	t.Run("terminal", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, asking(fmt.Sprintf(", -login, %q", url)))
+		s := w.sit("chat")
+		s.types("q1: desk ask_url {}\r")
+		s.sees("Please sign in to the shop.", url, "on the host 127.0.0.1.", "1 I have done it", "2 Decline")
+		s.types("2")
+		s.sees("[q1]", `"action":"decline"`)
+		w.tells(`"action":"decline"`)
+	})
+	t.Cleanup(func() {
+		if n := visits.Load(); n != 0 {
+			t.Errorf("the address was turned to %d times, want never", n)
+		}
+	})
+}
+
+// TestFormInSlack: the same by Slack's buttons and words in the thread.
+func TestFormInSlack(t *testing.T) {
+	inBothModes(t, func(t *testing.T, r room) {
+		r.plot = asking("")
+		o := newOffice(t, r)
+		s := o.opens()
+		thread := o.asks(general, ben, "q1: desk ask_form {}")
+		o.taps(o.offers(thread, "Business", "**Class** (1 of 5)"), "Business", ben)
+		o.taps(o.offers(thread, "No", "**Window seat** (2 of 5)"), "No", ben)
+		o.offers(thread, "Decline", "**Bags** (3 of 5)")
+		s.kill()
+		o.opens()
+		o.Say(general, ben, "7", thread.thread)
+		o.meets(thread, "that it is too much", func(m slackfake.Message) bool {
+			return strings.Contains(o.Shown(m), o.text("form.bad_large", map[string]any{"Text": "`3`"}))
+		})
+		o.Say(general, ben, "2", thread.thread)
+		o.offers(thread, "Decline", "**E-mail** (4 of 5)")
+		o.Say(general, ben, "ben@example.com", thread.thread)
+		o.taps(o.offers(thread, "Leave out", "**Note** (5 of 5)"), "Leave out", ben)
+		o.answers(thread, "[q1]", `"action":"accept"`)
+		o.tells(`"class":"business"`, `"window":false`, `"bags":2`, `"email":"ben@example.com"`)
+	})
+}
+
+// TestFormInTerminal: the same by number keys and lines.
+func TestFormInTerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, asking(""))
+	s := w.sit("chat")
+	s.sees("Type a question.")
+	s.types("q1: desk ask_form {}\r")
+	for _, step := range [][]string{
+		{"2", "Which seat would you like?", "Class (1 of 5)", "2 Business"},
+		{"2", "Window seat (2 of 5)", "2 No"},
+		{"7\r", "Bags (3 of 5)"},
+		{"2\r", "too large"},
+		{"root@example.com\r", "E-mail (4 of 5)"},
+		{"-\r", "Note (5 of 5)", "- Leave out", "-- Decline"},
+	} {
+		s.sees(step[1:]...)
+		s.types(step[0])
+	}
+	s.sees("[q1]", `"action":"accept"`)
+	w.tells(`"class":"business"`, `"window":false`, `"bags":2`, `"email":"root@example.com"`)
+	s.types("\x04")
+	s.leaves()
+	p := w.start("chat", "q2: desk ask_form {}")
+	p.end()
+	if got := p.out.String(); !strings.Contains(got, `"action":"decline"`) {
+		t.Errorf("with nobody there the answer is %q, want that the form was declined", got)
+	}
+}

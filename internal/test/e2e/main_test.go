@@ -1,0 +1,49 @@
+// Package e2e_test runs the real binary over pipes and pseudo-terminals,
+// against a strict fake model and a misbehaving tool server, and looks at it
+// from the outside alone: what people and programs read, what the log says,
+// and what goes over the wires.
+package e2e_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"legwork/internal/test/need"
+)
+
+// programs are the binaries that are looked at, and those around them.
+var programs need.Programs
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Most of these tests wait for timeouts of the binary, not for a processor.
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		if err := parallel.Value.Set("6"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}
+	os.Exit(programs.Run(m))
+}
+
+// legwork returns the path of the binary.
+func legwork(t *testing.T) string {
+	t.Helper()
+	return programs.Path(t, "legwork/cmd/legwork")
+}
+
+// hasty is the binary in which the platforms' time can go faster than the
+// clock's: see package failpoint.
+func hasty(t *testing.T) string {
+	t.Helper()
+	return programs.Path(t, "legwork/cmd/legwork", "failpoints")
+}
+
+// toolServer returns the path of the tool server that misbehaves on demand.
+func toolServer(t *testing.T) string {
+	t.Helper()
+	return programs.Path(t, "legwork/internal/test/fakes/mcpserver")
+}

@@ -1,0 +1,173 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/fakes/slackfake"
+	"legwork/internal/test/fakes/telegramfake"
+)
+
+// finish runs legwork to its end.
+func (w *world) finish(stdin string, args ...string) (code int, out, said string) {
+	w.t.Helper()
+	cmd := w.command(args...)
+	var stdout, stderr strings.Builder
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		w.t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+// TestSlackManifest: what is to be pasted has what legwork uses, in both modes,
+// and names of commands that Slack keeps for itself are refused.
+func TestSlackManifest(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		config string // empty: none
+		args   []string
+		want   []string // in the manifest
+		refuse string   // in the error; empty: it works
+	}{
+		"without a config": {"", nil, []string{`"/task"`, `"/legwork"`, `"agent_view"`, `"socket_mode_enabled": true`, `"chat:write"`, `"message.im"`, `"agent_session_stopped"`, `"app_mention"`}, ""},
+		"other commands":   {"slack: {commands: {main: /lw, task: /do}}", nil, []string{`"/do"`, `"/lw"`}, ""},
+		"HTTP":             {"slack: {mode: http}\nhttp: {public_url: \"https://bot.example/\"}", nil, []string{`"https://bot.example/slack/events"`, `"https://bot.example/slack/commands"`, `"https://bot.example/slack/interactions"`, `"socket_mode_enabled": false`}, ""},
+		"HTTP, by a flag":  {"slack: {mode: http}", []string{"--url", "https://other.example"}, []string{`"https://other.example/slack/events"`}, ""},
+		"HTTP, nowhere":    {"slack: {mode: http}", nil, nil, "public_url"},
+		"Slack's command":  {"slack: {commands: {main: /status}}", nil, nil, "commands.main"},
+		"a remindful task": {"slack: {commands: {task: /remind}}", nil, nil, "commands.task"},
+		"twice the same":   {"slack: {commands: {main: /task}}", nil, nil, "commands.task"},
+		"no slash":         {"slack: {commands: {main: legwork}}", nil, nil, "commands.main"},
+		"no YAML":          {"slack: {", nil, nil, "config"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, plot{})
+			if err := os.Remove(w.file("config.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			if c.config != "" {
+				w.configure(c.config)
+			}
+			code, out, stderr := w.finish("", append([]string{"slack", "manifest"}, c.args...)...)
+			if c.refuse != "" {
+				if code != 1 || out != "" || !strings.Contains(stderr, c.refuse) {
+					t.Errorf("got exit code %d, %q and %q, want 1 and %q", code, out, stderr, c.refuse)
+				}
+				return
+			}
+			if code != 0 || !json.Valid([]byte(out)) || !holdsAll(out, c.want) {
+				t.Errorf("got exit code %d, %q and\n%s, want JSON with %q", code, stderr, out, c.want)
+			}
+		})
+	}
+}
+
+// TestSlackConfigMistakes: serve names every mistake before it begins.
+func TestSlackConfigMistakes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ slack, want string }{
+		"no bot token":           {`{app_token: xapp-1}`, "slack.bot_token"},
+		"no app token":           {`{bot_token: xoxb-1}`, "slack.app_token"},
+		"tokens in wrong places": {`{bot_token: xapp-1-secret, app_token: xoxb-1-secret}`, "belongs to app_token"},
+		"no signing secret":      {`{bot_token: xoxb-1, mode: http}`, "slack.signing_secret"},
+		"a mode that is none":    {`{bot_token: xoxb-1, app_token: xapp-1, mode: carrier}`, "slack.mode"},
+		"Slack's own command":    {`{bot_token: xoxb-1, app_token: xapp-1, commands: {main: /remind}}`, "slack.commands.main"},
+		"an unknown key":         {`{bot_token: xoxb-1, app_tokn: xapp-1}`, "app_token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, plot{more: "slack: " + c.slack + "\n"})
+			code, _, stderr := w.finish("", "serve")
+			if code != 1 || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "config.yaml:") || strings.Contains(stderr, "-secret") {
+				t.Errorf("got exit code %d and %q, want 1, the place and %q", code, stderr, c.want)
+			}
+		})
+	}
+}
+
+// TestProbeSlack: check --probe says who the tokens belong to, or what is wrong.
+func TestProbeSlack(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, room{})
+	code, out, stderr := o.finish("", "check", "--probe")
+	if code != 0 || !strings.Contains(out, "@legwork in Legwork Inc") {
+		t.Errorf("got exit code %d, %q, %q; want who the tokens belong to", code, out, stderr)
+	}
+	o.Revoke(slackSecrets[0], "invalid_auth")
+	code, out, stderr = o.finish("", "check", "--probe")
+	if code != 1 || !strings.Contains(out+stderr, "invalid_auth") || strings.Contains(out+stderr, "secret") {
+		t.Errorf("with a wrong token: got exit code %d, %q, %q", code, out, stderr)
+	}
+}
+
+// TestInitWithBoth: init asks for both platforms, tries each answer, and what it
+// writes serves both.
+func TestInitWithBoth(t *testing.T) {
+	t.Parallel()
+	telegram := telegramfake.New(t, telegramfake.Options{Token: telegramToken})
+	slack := slackfake.New(t, slackfake.Options{BotToken: slackSecrets[0], AppToken: slackSecrets[1], AgentView: true})
+	w := newWorld(t, plot{})
+	model := llmfake.New(t, llmfake.Options{Key: "sk-secret-e2e", Models: []string{"fake"}})
+	if err := os.Remove(w.file("config.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	answers := []string{
+		"en", model.URL, "sk-secret-e2e", "fake",
+		telegramToken[:len(telegramToken)-3] + "xyz", "", // wrong: asked again
+		telegramToken,
+		slackSecrets[0], "xapp-1-A1-2-wrong", "", slackSecrets[0], slackSecrets[1],
+		"slack:U1,telegram:1", "", "Europe/Berlin", "",
+	}
+	code, out, stderr := w.finish(strings.Join(answers, "\n")+"\n", "init", "--telegram-api", telegram.URL, "--slack-api", slack.APIURL)
+	if code != 0 {
+		t.Fatalf("init: exit code %d\n%s\n%s", code, out, stderr)
+	}
+	config, err := os.ReadFile(w.file("config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := os.Stat(w.file(".env"))
+	if err != nil || env.Mode().Perm() != 0o600 {
+		t.Errorf(".env: %v, %v, want it readable by its owner alone", env, err)
+	}
+	for _, secret := range append(slackSecrets, telegramToken, "sk-secret-e2e") {
+		if strings.Contains(string(config)+out+stderr, secret) {
+			t.Errorf("a secret is seen in\n%s\n%s\n%s", config, out, stderr)
+		}
+	}
+	// The fakes' addresses and a free port, as somebody would write them by hand.
+	if err := os.WriteFile(w.file("config.yaml"), fmt.Appendf(nil, "%s\nhttp: {listen: \"127.0.0.1:0\"}\n", config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := w.serve(append(slackSecrets, telegramToken)...)
+	s.readyAgain(patience)
+	o, b := &office{world: w, Server: slack}, &town{world: w, Server: telegram}
+	o.Say(annDM, ann, "one: hello", "")
+	o.answers(in(annDM), "answers: one: hello")
+	b.ann = telegram.User(1, "Ann", "en")
+	b.Private(b.ann)
+	b.Say(b.ann.ID, b.ann, "two: hello")
+	b.sees(b.ann.ID, "answers: two: hello")
+}
+
+// TestSlackFromEnvironment: a token in the wrong place is named by its variable.
+func TestSlackFromEnvironment(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, room{})
+	if err := os.Remove(o.file("config.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := o.command("serve")
+	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=sk-secret-e2e", "OPENAI_BASE_URL="+o.models.URL, "OPENAI_MODEL=fake",
+		"SLACK_BOT_TOKEN=xapp-in-the-wrong-place", "SLACK_APP_TOKEN="+slackSecrets[1])
+	p := o.launch(cmd)
+	if code := p.code(); code != 1 || !strings.Contains(p.err.String(), "environment: SLACK_BOT_TOKEN:") || strings.Contains(p.err.String(), "wrong-place") {
+		t.Errorf("got exit code %d and %q, want what is wrong with the token", code, p.err.String())
+	}
+}

@@ -1,0 +1,197 @@
+package e2e_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/fakes/slackfake"
+)
+
+// TestSlackBoard: while a task works, its cards are live in its thread; then
+// they fold into one line, and the answer is a message of its own.
+func TestSlackBoard(t *testing.T) {
+	inBothModes(t, func(t *testing.T, r room) {
+		r.held = newGate(t)
+		o := newOffice(t, r)
+		o.opens()
+		o.slash("/task", "q1: desk alpha; desk held; safe gamma", general, ben)
+		live := o.offers(in(general), "Stop", "✓ q1 desk alpha", "◐ q1 desk held", "✓ q1 safe gamma")
+		if live.Stream == nil || live.Stream.State != slackfake.StreamLive || live.Stream.User != ben || live.Stream.Mode != "plan" {
+			t.Errorf("the board is no live stream of Ben's: %+v", live.Stream)
+		}
+		if want := o.text("status.working", map[string]any{"Done": 2, "Count": 3}); live.Stream != nil && live.Stream.Title != want {
+			o.sees(under(general, live.Thread), want)
+		}
+		o.until("Slack's own Stop", func() bool { return o.StatusOf(general, live.Thread).Session == "processing" })
+		r.held.opens()
+		answer := o.offers(under(general, live.Thread), "Details", "value of q1 desk alpha", "value of q1 desk held", "3 sub-tasks")
+		if answer.TS == live.TS {
+			t.Error("the answer stands in the board's message, where nobody is notified of it")
+		}
+		o.until("the end of the session", func() bool { return o.StatusOf(general, live.Thread).Session == "active" })
+		folded, _ := o.Message(general, live.TS)
+		if shown := o.Shown(folded); !strings.HasPrefix(shown, "Done: 3 sub-tasks in ") || strings.Contains(shown, "\n") || len(folded.Buttons()) > 0 {
+			t.Errorf("the board is %q, want one line", shown)
+		}
+		o.taps(answer, "Details", ben)
+		o.sees(under(general, live.Thread), "1. **q1 desk alpha**", "2. **q1 desk held**", "`desk.lookup`")
+		o.passes()
+		if n := o.count(under(general, live.Thread), "3 sub-tasks ·"); n != 1 {
+			t.Errorf("%d messages hold the answer, want one", n)
+		}
+	})
+}
+
+// TestSlackPlainStream: an answer without a plan grows where the board stood.
+func TestSlackPlainStream(t *testing.T) {
+	t.Parallel()
+	text := strings.TrimSpace(strings.Repeat("These are words that come one after the other. ", 8))
+	seen := make(chan struct{})
+	o := newOffice(t, room{plot: plot{wait: time.Minute, think: always(llmfake.Response{Text: text, Hold: seen})}})
+	o.opens()
+	thread := o.asks(general, ben, "first: tell me")
+	growing := o.meets(thread, "a part of the answer", func(m slackfake.Message) bool {
+		return m.Stream != nil && m.Stream.State == slackfake.StreamLive && strings.HasPrefix(m.Stream.Text, "These are words")
+	})
+	close(seen)
+	o.meets(thread, "the answer where it grew", func(m slackfake.Message) bool {
+		return m.TS == growing.TS && m.Stream == nil && strings.Contains(o.Shown(m), text)
+	})
+	if n := len(o.said(thread)); n != 1 {
+		t.Errorf("legwork wrote %d messages, want one", n)
+	}
+}
+
+// TestSlackRotation: a stream is ended before Slack does it; when Slack was
+// faster, or kills it, the message goes on by edits.
+func TestSlackRotation(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		haste  int           // of legwork
+		second time.Duration // of Slack
+		ends   string
+	}{
+		"at four minutes": {120, time.Second / 120, slackfake.StreamDone},
+		"Slack is faster": {20, time.Second / 600, slackfake.StreamExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			held := newGate(t)
+			late := held.before("late")
+			o := newOffice(t, room{held: held, haste: c.haste, fake: slackfake.Options{Limits: map[string][]slackfake.Limit{}}, second: c.second})
+			o.opens()
+			thread := o.asks(general, ben, "q1: desk held; safe alpha | desk late")
+			live := o.sees(thread, "◐ q1 desk held")
+			o.meets(thread, "the end of the stream", func(m slackfake.Message) bool {
+				return m.TS == live.TS && m.Stream != nil && m.Stream.State == c.ends
+			})
+			held.opens()
+			o.meets(thread, "the board as an edited message", func(m slackfake.Message) bool {
+				return m.TS == live.TS && m.Stream == nil && holdsAll(o.Shown(m), []string{"⏳ q1 desk late"}) && slices.Contains(m.Buttons(), "Stop")
+			})
+			late.opens()
+			o.offers(thread, "Details", "value of q1 desk late")
+			o.sees(thread, "Done: 3 sub-tasks")
+			if n := len(o.said(thread)); n != 2 {
+				t.Errorf("legwork wrote %d messages, want the board and the answer", n)
+			}
+		})
+	}
+}
+
+// TestSlackStops: every way to stop a task ends what the model and the tools do
+// and leaves one message that says so.
+func TestSlackStops(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]func(o *office, thread place, card slackfake.Message){
+		"by the board's button": func(o *office, _ place, card slackfake.Message) { o.taps(card, "Stop", ben) },
+		"by Slack's own button": func(o *office, thread place, _ slackfake.Message) {
+			if err := o.Server.Stop(general, thread.thread, ben); err != nil {
+				o.t.Fatal(err)
+			}
+		},
+		"by an admin": func(o *office, _ place, card slackfake.Message) { o.taps(card, "Stop", ann) },
+		"by all of it at once": func(o *office, thread place, card slackfake.Message) {
+			o.taps(card, "Stop", ben)
+			if err := o.Server.Stop(general, thread.thread, ben); err != nil {
+				o.t.Fatal(err)
+			}
+			o.Say(general, ben, "stop", thread.thread)
+			o.taps(card, "Stop", ann)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			held := newGate(t)
+			o := newOffice(t, room{held: held})
+			o.opens()
+			thread := o.asks(general, ben, "q1: desk alpha; desk held")
+			card := o.offers(thread, "Stop", "✓ q1 desk alpha", "◐ q1 desk held")
+			held.reached()
+			o.until("Slack's own Stop", func() bool { return o.StatusOf(general, thread.thread).Session == "processing" })
+			stop(o, thread, card)
+			o.offers(thread, "Details", "value of q1 desk alpha", "2 sub-tasks ·")
+			o.until("the end of the session", func() bool { return o.StatusOf(general, thread.thread).Session == "active" })
+			o.sees(thread, o.text("status.stopped", nil))
+			o.passes()
+			if n := o.count(thread, "2 sub-tasks ·"); n != 1 {
+				t.Errorf("%d messages say that it was stopped, want one", n)
+			}
+			board, _ := o.Message(general, card.TS)
+			if board.Stream != nil && board.Stream.State == slackfake.StreamLive || len(board.Buttons()) > 0 {
+				t.Errorf("the board of the stopped task is %q", o.Shown(board))
+			}
+			o.goesOn(ben)
+		})
+	}
+}
+
+// TestSlackManyTasks: ten tasks stream at once, the boards of the others are
+// edited, and all are answered once.
+func TestSlackManyTasks(t *testing.T) {
+	t.Parallel()
+	const tasks = 14
+	held := newGate(t)
+	o := newOffice(t, room{held: held, haste: 20, fake: slackfake.Options{World: manyChannels(tasks)}})
+	o.opens()
+	var threads []place
+	for i := range tasks {
+		threads = append(threads, o.asks(fmt.Sprintf("C%d", 100+i), ben, fmt.Sprintf("q%d: desk held", i)))
+	}
+	held.reachedBy(tasks)
+	streams, edited := 0, 0
+	for i, thread := range threads {
+		m := o.sees(thread, fmt.Sprintf("q%d desk held", i))
+		if m.Stream != nil && m.Stream.State == slackfake.StreamLive {
+			streams++
+		} else {
+			edited++
+		}
+	}
+	if streams > 10 || edited < tasks-10 {
+		t.Errorf("%d boards stream and %d are edited, want ten streams at most", streams, edited)
+	}
+	held.opens()
+	for i, thread := range threads {
+		o.offers(thread, "Details", fmt.Sprintf("value of q%d desk held", i))
+		o.sees(thread, "Done: 1 sub-task")
+	}
+	for _, thread := range threads {
+		if n := len(o.said(thread)); n != 2 {
+			t.Errorf("legwork wrote %d messages in %v, want the board and the answer", n, thread)
+		}
+	}
+}
+
+// manyChannels is a workspace with channels from C100 on.
+func manyChannels(n int) slackfake.World {
+	w := slackfake.DefaultWorld()
+	for i := range n {
+		w.Channels = append(w.Channels, slackfake.Channel{ID: fmt.Sprintf("C%d", 100+i), Name: fmt.Sprintf("channel-%d", i)})
+	}
+	return w
+}

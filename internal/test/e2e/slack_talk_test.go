@@ -1,0 +1,254 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/fakes/slackfake"
+)
+
+// inBothModes runs a test over Socket Mode and over HTTP.
+func inBothModes(t *testing.T, test func(t *testing.T, r room)) {
+	t.Parallel()
+	for name, http := range map[string]bool{"socket": false, "http": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, room{http: http})
+		})
+	}
+}
+
+// TestSlackConversations: a mention is answered once, in a thread, although
+// Slack tells of it twice; the thread is a conversation in which its asker needs
+// no more mentions, and in which others talk undisturbed.
+func TestSlackConversations(t *testing.T) {
+	inBothModes(t, func(t *testing.T, r room) {
+		o := newOffice(t, r)
+		o.opens()
+		thread := o.asks(general, ben, "one: the first question")
+		o.once(thread, "answers: one: the first question")
+		o.Say(general, ben, "two: and then?", thread.thread)
+		o.once(thread, "answers: two: and then?")
+		if prompts := o.asked("two: and then?"); len(prompts) != 1 || !strings.Contains(prompt(prompts[0]), "one: the first question") {
+			t.Errorf("the question in a thread was asked %d times, want once with what was said before", len(prompts))
+		}
+		o.Say(general, ann, "I think so too", thread.thread)
+		o.Say(general, ben, "hello everybody", "")
+		o.passes()
+		if n := len(o.said(in(general))); n != 2 || len(o.asked("I think so too"))+len(o.asked("hello everybody")) > 0 {
+			t.Errorf("legwork wrote %d messages, want nothing beyond the two answers; it listens to what is not meant for it", n)
+		}
+		o.Say(general, ann, "three: for me, "+bots, thread.thread)
+		o.once(thread, "answers: three: for me,")
+		other := o.asks(board, ben, "four: elsewhere")
+		o.once(other, "answers: four: elsewhere")
+		if prompts := o.asked("four: elsewhere"); len(prompts) != 1 || strings.Contains(prompt(prompts[0]), "first question") {
+			t.Error("a conversation knows what was said in another")
+		}
+	})
+}
+
+// TestSlackDirect: in direct messages no mention is needed, and each thread of
+// them is a conversation of its own.
+func TestSlackDirect(t *testing.T) {
+	inBothModes(t, func(t *testing.T, r room) {
+		o := newOffice(t, r)
+		o.opens()
+		first := o.Say(benDM, ben, "one: hello", "")
+		answer := o.once(in(benDM), "answers: one: hello")
+		if answer.Thread != "" {
+			t.Errorf("the answer stands in the thread %s, want it in the open", answer.Thread)
+		}
+		o.Say(benDM, ben, "two: and then?", "")
+		o.once(in(benDM), "answers: two: and then?")
+		if prompts := o.asked("two: and then?"); len(prompts) != 1 || !strings.Contains(prompt(prompts[0]), "one: hello") {
+			t.Error("the second question does not know the first")
+		}
+		o.Say(benDM, ben, "three: in a thread", first)
+		o.once(under(benDM, first), "answers: three: in a thread")
+		if prompts := o.asked("three: in a thread"); len(prompts) != 1 || strings.Contains(prompt(prompts[0]), "two: and then?") {
+			t.Error("the thread knows what was said outside")
+		}
+	})
+}
+
+// TestSlackTask: /task in a channel of legwork's makes a message under which
+// the task lives; elsewhere it answers by itself.
+func TestSlackTask(t *testing.T) {
+	inBothModes(t, func(t *testing.T, r room) {
+		o := newOffice(t, r)
+		o.opens()
+		o.slash("/task", "q1: desk alpha <@U1>", general, ben)
+		answer := o.answers(in(general), "value of q1 desk alpha", "1 sub-task")
+		root, ok := o.Message(general, answer.Thread)
+		if !ok || !strings.Contains(root.Text, "<@U2>: q1: desk alpha") || root.Thread != "" || root.User != slackfake.BotUser {
+			t.Fatalf("the message above the answer: %+v", root)
+		}
+		o.Say(general, ben, "q2: and more?", root.TS)
+		o.once(under(general, root.TS), "answers: q2: and more?")
+
+		o.slash("/task", "q3: desk beta", random, ben)
+		outside := o.answers(in(random), "value of q3 desk beta")
+		if !outside.Hooked || outside.To != "" {
+			t.Errorf("the answer in a channel without legwork came otherwise than by the command: %+v", outside)
+		}
+		o.slash("/task", "q4: hello", benDM, ben)
+		o.once(in(benDM), "answers: q4: hello")
+		o.slash("/task", " ", general, ben)
+		if m := o.sees(in(general), plain(o.text("error.empty_task", map[string]any{"Command": "/task"}))); m.To != ben {
+			t.Errorf("an empty command is answered for all to see: %+v", m)
+		}
+		o.passes()
+		if n := o.count(in(general), "value of q1 desk alpha", "1 sub-task"); n != 1 {
+			t.Errorf("got %d answers, want one", n)
+		}
+	})
+}
+
+// TestSlackVerbs: what each /legwork VERB says, to its author alone in a channel.
+func TestSlackVerbs(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, room{})
+	o.opens()
+	help := []string{"/task TEXT", "/legwork timezone CITY"}
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"", help},
+		{"help", help},
+		{"start", append(help, o.text("notice.start", nil))},
+		{"status", []string{o.text("statusline.none", nil)}},
+		{"stop", []string{o.text("error.nothing_running", nil)}},
+		{"retry", []string{o.text("error.nothing_to_retry", nil)}},
+		{"new", []string{o.text("notice.new", nil)}},
+		{"history", []string{o.text("history.none", nil)}},
+		{"groups", []string{"desk", "Looks things up safely."}},
+		{"schedule", []string{o.text("schedule.none", nil), "/legwork schedule every weekday 9:00"}},
+		{"model", []string{o.text("notice.model_only", nil)}},
+		{"lang de", []string{o.text("error.no_language", map[string]any{"Allowed": "en, zh, ru"})}},
+		{"timezone Berlin", []string{"Europe/Berlin"}},
+		{"settings", []string{"Europe/Berlin"}},
+		{"lang en", []string{o.text("notice.language", map[string]any{"Name": "English"})}},
+		{"forget", []string{o.text("error.admins_only", nil)}},
+		{"plan", []string{o.text("error.empty_task", map[string]any{"Command": "/legwork plan"})}},
+		{"STATUS", []string{o.text("statusline.none", nil)}},
+		{"satus", []string{"/legwork satus", "Did you mean /legwork status?"}},
+	} {
+		before := len(o.said(in(general)))
+		o.slash("/legwork", c.text, general, ben)
+		o.until("a reply to /legwork "+c.text, func() bool { return len(o.said(in(general))) > before })
+		m := o.said(in(general))[before]
+		words := make([]string, len(c.want))
+		for i, w := range c.want {
+			words[i] = plain(w)
+		}
+		if shown := plain(o.Shown(m)); !holdsAll(shown, words) {
+			t.Errorf("/legwork %s: got %q, want %q", c.text, shown, words)
+		}
+		if m.To != ben {
+			t.Errorf("/legwork %s: everybody sees the reply %q", c.text, o.Shown(m))
+		}
+	}
+	if n := len(o.models.Requests()); n > 0 {
+		t.Errorf("the model was called %d times for commands", n)
+	}
+}
+
+// TestSlackPersons: what a person sets holds for them, wherever they write.
+func TestSlackPersons(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, room{})
+	s := o.opens()
+	o.slash("/legwork", "lang zh", general, ben)
+	o.until("a reply", func() bool { return len(o.said(in(general))) == 1 })
+	s.stops()
+	o.opens()
+	o.Say(benDM, ben, "/status", "")
+	o.sees(in(benDM), o.texts.Text("zh", "statusline.none", nil))
+	o.slash("/legwork", "status", general, ann)
+	o.sees(in(general), o.text("statusline.none", nil))
+	thread := o.asks(general, ben, "q1: desk alpha")
+	o.offers(thread, o.texts.Text("zh", "button.details", nil), "value of q1 desk alpha")
+}
+
+// TestSlackForget: what was said in direct messages is forgotten after a yes.
+func TestSlackForget(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, room{})
+	o.opens()
+	o.Say(benDM, ben, "one: a secret wish", "")
+	o.once(in(benDM), "answers: one: a secret wish")
+	o.slash("/legwork", "history", benDM, ben)
+	o.sees(in(benDM), "ago: one: a secret wish")
+	o.slash("/legwork", "forget", benDM, ben)
+	ask := o.offers(in(benDM), "Forget everything", plain(o.text("notice.forget", nil))[:40])
+	o.taps(ask, "Forget everything", ben)
+	o.sees(in(benDM), o.text("notice.forgotten", map[string]any{"Count": 1}))
+	before := len(o.asked("a secret wish"))
+	o.Say(benDM, ben, "two: what did I say?", "")
+	o.answers(in(benDM), "answers: two: what did I say?")
+	if n := len(o.asked("a secret wish")); n > before {
+		t.Error("the model still reads what was forgotten")
+	}
+}
+
+// slackWords are what people write in threads in place of slash commands.
+var slackWords = map[string]struct {
+	word  string
+	stops bool
+	key   string // of the reply; empty: it holds want
+	want  string
+}{
+	"stop":    {word: "stop", stops: true},
+	"Stop":    {word: "Stop", stops: true},
+	"!stop":   {word: "!stop", stops: true},
+	"!status": {word: "!status", want: "q1: desk held"},
+	"!help":   {word: "!help", want: "!status"},
+}
+
+// TestSlackWordsInThreads: Slack has no slash commands in threads.
+func TestSlackWordsInThreads(t *testing.T) {
+	t.Parallel()
+	for name, c := range slackWords {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			held := newGate(t)
+			o := newOffice(t, room{held: held})
+			o.opens()
+			thread := o.asks(general, ben, "q1: desk held")
+			o.sees(thread, "q1 desk held")
+			held.reached()
+			o.Say(general, ben, c.word, thread.thread)
+			if c.stops {
+				o.answers(thread, o.text("problem.stopped", nil))
+				o.sees(thread, o.text("status.stopped", nil))
+				o.passes()
+				if n := len(o.asked("q1 desk held")); n < 1 {
+					t.Error("the task never worked")
+				}
+				return
+			}
+			o.sees(thread, plain(c.want))
+			held.opens()
+			o.answers(thread, "value of q1 desk held")
+		})
+	}
+}
+
+// TestSlackRetryInThread: !retry asks again.
+func TestSlackRetryInThread(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, room{plot: plot{think: func(r llmfake.Request) llmfake.Response {
+		if r.Seq == 1 {
+			return llmfake.Say("The first answer.")
+		}
+		return llmfake.Say("The second answer.")
+	}}})
+	o.opens()
+	thread := o.asks(general, ben, "first: a question")
+	o.once(thread, "The first answer.")
+	o.Say(general, ben, "!retry", thread.thread)
+	o.once(thread, "The second answer.")
+}

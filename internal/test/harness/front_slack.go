@@ -1,0 +1,296 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/internal/test/fakes/slackfake"
+)
+
+// slackFront is legwork serve with Slack over Socket Mode: threads of a channel,
+// each of them begun by a question, and direct messages.
+type slackFront struct {
+	*chats
+	fake  *slackfake.Server
+	ts    map[string]string // of inputs
+	roots map[string]string // ts of a thread's first message by its room
+	// triggers are the newest presses of what is decided, by input.
+	triggers map[string]string
+}
+
+// The rooms of Slack: threads of a channel, and direct messages.
+const slackChannel = "C1"
+
+func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) {
+	retries := []time.Duration{0, time.Second}
+	for range 60 {
+		retries = append(retries, 2*time.Second)
+	}
+	fake, err := slackfake.Start(slackfake.Options{AgentView: true, Second: second, Retries: retries, Log: filepath.Join(s.dir, "slack.jsonl")})
+	if err != nil {
+		return nil, err
+	}
+	fake.AddUser(slackfake.User{ID: "U9", Name: "zoe"})
+	for _, who := range []string{"U1", "U2", "U9"} {
+		fake.DM(who) // a schedule may be the first to write there
+	}
+	f := &slackFront{chats: newChats(s, seen), fake: fake, ts: map[string]string{}, roots: map[string]string{}, triggers: map[string]string{}}
+	f.watch(ctx, func(ctx context.Context, look func([]Post)) {
+		_ = fake.WaitFor(ctx, "the end", func() bool { // its error is ctx's
+			look(f.view())
+			return false
+		})
+	})
+	return f, nil
+}
+
+func (f *slackFront) scenario(r *rand.Rand) []Input {
+	rooms := []room{
+		{name: "DU1", key: "slack:DU1", as: "slack:U1", people: []string{"U1"}},
+		{name: "DU2", key: "slack:DU2", as: "slack:U2", people: []string{"U2"}},
+		{name: "thread 1", people: []string{"U1"}},
+		{name: "thread 2", people: []string{"U2"}},
+		{name: "thread 3", people: []string{"U1", "U2"}},
+	}
+	f.settle(rooms)
+	return chatScenario(r, rooms, room{name: "DU9", people: []string{"U9"}})
+}
+
+func (*slackFront) arguments() []string { return []string{"serve"} }
+
+func (f *slackFront) config() string {
+	return fmt.Sprintf("slack: {bot_token: %q, app_token: %q, api_url: %q}\naccess: {slack: {users: [\"*\"], channels: [\"*\"]}, admins: [\"slack:U9\"]}\nhttp: {listen: \"127.0.0.1:0\"}\n",
+		slackfake.BotToken, slackfake.AppToken, f.fake.APIURL)
+}
+
+func (f *slackFront) greet(*process) {
+	f.fake.Heal()
+	clear(f.pressed)
+}
+
+func (f *slackFront) can(in Input) bool {
+	switch in.Kind {
+	case Stop:
+	case Decide:
+		return f.asks(in)
+	case Afford:
+		return f.costs(in)
+	default:
+		return true
+	}
+	_, ok := f.board(in.Gate)
+	return ok || f.answered(in.Gate)
+}
+
+func (f *slackFront) say(in Input) bool {
+	switch {
+	case in.Fired:
+		return true
+	case in.Kind == Stop:
+		return f.press(in)
+	case in.Kind == Decide:
+		return f.decideAgain(in)
+	case in.Kind == Afford:
+		return f.affordAgain(in)
+	case in.Kind == Halt, in.Kind == Proceed:
+		return f.command(in)
+	case f.said[in.ID]:
+		f.again(in)
+		return true
+	}
+	f.said[in.ID] = true
+	channel, text := in.Chat, in.Text
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	root, begun := f.roots[in.Chat]
+	if strings.HasPrefix(in.Chat, "thread ") {
+		channel = slackChannel
+		if in.Kind != Guidance {
+			text = "<@" + slackfake.BotUser + "> " + text
+		}
+	}
+	ts := f.fake.Say(channel, in.From, text, root)
+	f.ts[in.ID] = ts
+	if !begun && channel == slackChannel {
+		f.roots[in.Chat] = ts
+	}
+	return true
+}
+
+// command uses a slash command, once in each life until its answer is there.
+// Slack does not repeat those.
+func (f *slackFront) command(in Input) bool {
+	if f.switched(in) {
+		return true
+	}
+	if f.lost(in.ID) {
+		delete(f.pressed, in.ID) // Slack says so to who wrote it, who writes it again
+	}
+	if !f.pressed[in.ID] {
+		trigger, err := f.fake.Slash("/legwork", in.Text, in.Chat, in.From)
+		f.pressed[in.ID], f.triggers[in.ID] = err == nil, trigger
+	}
+	return false
+}
+
+// again has the events about a message delivered once more.
+func (f *slackFront) again(in Input) {
+	for _, d := range f.fake.Deliveries() {
+		if d.Kind == slackfake.KindEvent && d.Acked && strings.Contains(string(d.Payload), `"ts":"`+f.ts[in.ID]+`"`) {
+			_ = f.fake.Repeat(d.ID) // it was there just now
+			return
+		}
+	}
+}
+
+func (f *slackFront) press(in Input) bool {
+	if f.answered(in.Gate) {
+		return true
+	}
+	if p, ok := f.board(in.Gate); ok && !f.pressed[in.ID] && slices.Contains(p.Buttons, stopLabel) {
+		channel := in.Chat
+		if strings.HasPrefix(in.Chat, "thread ") {
+			channel = slackChannel
+		}
+		if _, err := f.fake.Press(channel, p.ID, stopLabel, in.From); err == nil {
+			f.pressed[in.ID] = true
+		}
+	}
+	return false
+}
+
+// decideAgain is decide where Slack may tell people that a press did not get
+// through: then they press again.
+func (f *slackFront) decideAgain(in Input) bool {
+	if f.lost(in.ID) {
+		delete(f.pressed, in.ID)
+	}
+	return f.decide(in, f.push(in))
+}
+
+// affordAgain is likewise afford.
+func (f *slackFront) affordAgain(in Input) bool {
+	if f.lost(in.ID) {
+		f.forgetPresses(in)
+	}
+	return f.afford(in, f.push(in))
+}
+
+// push presses buttons for an input, and notes the press of who is to decide.
+func (f *slackFront) push(in Input) func(p Post, label, by string) {
+	return func(p Post, label, by string) {
+		channel := p.Chat
+		if strings.HasPrefix(p.Chat, "thread ") {
+			channel = slackChannel
+		}
+		if trigger, err := f.fake.Press(channel, p.ID, label, by); err == nil && by == in.From {
+			f.triggers[in.ID] = trigger
+		}
+	}
+}
+
+// lost reports that the newest press or command for an input got no
+// acknowledgement in time.
+func (f *slackFront) lost(id string) bool {
+	for _, d := range f.fake.Deliveries() {
+		if d.ID == f.triggers[id] && d.Kind != slackfake.KindEvent {
+			return d.Lost
+		}
+	}
+	return false
+}
+
+func (f *slackFront) trouble(r *rand.Rand) {
+	faults := []slackfake.Fault{
+		{Kind: slackfake.FaultDropAfter, Method: "chat.postMessage"},
+		{Kind: slackfake.FaultDropAfter, Method: "chat.startStream"},
+		{Kind: slackfake.FaultDropAfter, Method: "chat.stopStream"},
+		{Kind: slackfake.FaultDropAfter, Method: "chat.update"},
+		{Kind: slackfake.FaultDropBefore, Method: "chat.update"},
+		{Kind: slackfake.FaultDropBefore, Method: "chat.postMessage"},
+		{Kind: slackfake.FaultStatus, Method: "chat.startStream"},
+		{Kind: slackfake.FaultStatus, Method: "chat.appendStream"},
+		{Kind: slackfake.FaultStatusLate, Method: "chat.postMessage"},
+		{Kind: slackfake.FaultBusy, Method: "chat.postMessage"},
+		{Kind: slackfake.FaultBusy, Method: "chat.update"},
+		{Kind: slackfake.FaultBusy, Method: "chat.appendStream"},
+		{Kind: slackfake.FaultStatus, Method: "apps.connections.open"},
+	}
+	switch n := r.IntN(len(faults) + 4); {
+	case n < len(faults):
+		f.fake.Break(faults[n])
+	case n < len(faults)+2:
+		f.fake.Disconnect("")
+	case n == len(faults)+2:
+		f.fake.Disconnect("refresh_requested")
+	default:
+		f.fake.Refresh()
+	}
+}
+
+// escaped is a character that Slack shows without the backslash before it.
+var escaped = regexp.MustCompile(`\\([[:punct:]])`)
+
+// view is what stands in the channel and in the direct messages.
+func (f *slackFront) view() []Post {
+	var all []Post
+	for _, channel := range []string{slackChannel, "DU1", "DU2", "DU9"} {
+		for _, m := range f.fake.Posted(channel) {
+			if m.To != "" && channel != "DU9" {
+				continue // a note that only one person sees
+			}
+			all = append(all, Post{
+				Chat: f.place(channel, m.Thread), ID: m.TS, Text: escaped.ReplaceAllString(strings.TrimSuffix(f.fake.Shown(m), " (edited)"), "$1"),
+				Buttons: m.Buttons(), Live: m.Stream != nil && m.Stream.State == slackfake.StreamLive,
+			})
+		}
+	}
+	return all
+}
+
+// place is the room of a message.
+func (f *slackFront) place(channel, thread string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if channel != slackChannel && thread == "" {
+		return channel
+	}
+	for name, ts := range f.roots {
+		if channel == slackChannel && ts == thread {
+			return name
+		}
+	}
+	return fmt.Sprintf("thread %q of channel %s", thread, channel)
+}
+
+func (f *slackFront) collect(r *Record) {
+	r.Posts, r.Rude, r.Waits = f.list(), f.fake.Violations(), nil
+	for _, d := range f.fake.Deliveries() {
+		if !d.Acked && d.Kind == slackfake.KindEvent && f.isInput(d) {
+			r.Waits = append(r.Waits, fmt.Sprintf("%s %s in %s", d.Name, d.ID, d.Channel))
+		}
+	}
+}
+
+// isInput reports whether a delivery tells of what a person wrote.
+func (f *slackFront) isInput(d slackfake.Delivery) bool {
+	for _, ts := range f.ts {
+		if strings.Contains(string(d.Payload), `"ts":"`+ts+`"`) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *slackFront) drain(ctx context.Context) error { return f.fake.Drain(ctx) }
+
+func (f *slackFront) close() error {
+	f.unwatch()
+	return f.fake.Close()
+}

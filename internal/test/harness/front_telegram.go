@@ -1,0 +1,251 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"legwork/internal/test/fakes/telegramfake"
+)
+
+const telegramToken = "1000:the-token-of-the-crash-harness-0123456789"
+
+// telegramFront is legwork serve with Telegram: three people in their private
+// chats, a group and a topic.
+type telegramFront struct {
+	*chats
+	fake   *telegramfake.Server
+	people map[string]telegramfake.User
+	rooms  map[string]telegramRoom
+}
+
+type telegramRoom struct {
+	chat  int64
+	topic int
+}
+
+func newTelegramFront(ctx context.Context, s *session, seen func()) (*telegramFront, error) {
+	// Without limits: a life knows nothing of what the one before had sent, and
+	// would be told to wait for a minute of a group's.
+	fake, err := telegramfake.Start(telegramfake.Options{
+		Token: telegramToken, Second: second, NoLimits: true, Again: 7, Log: filepath.Join(s.dir, "telegram.jsonl"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &telegramFront{chats: newChats(s, seen), fake: fake}
+	f.people = map[string]telegramfake.User{"eve": fake.User(99, "Eve", "en"), "ann": fake.User(1, "Ann", "en"), "ben": fake.User(2, "Ben", "en"), "cem": fake.User(3, "Cem", "en")}
+	crew, trips := fake.Group("Crew", f.people["ann"], f.people["ben"]), fake.Forum("Work", f.people["ann"], f.people["cem"])
+	f.rooms = map[string]telegramRoom{
+		"private ann": {chat: 1}, "private ben": {chat: 2}, "private cem": {chat: 3}, "private eve": {chat: 99},
+		"crew": {chat: crew}, "trips": {chat: trips, topic: fake.Topic(trips, "Trips")},
+	}
+	for name := range f.rooms {
+		if who, private := strings.CutPrefix(name, "private "); private {
+			fake.Private(f.people[who])
+		}
+	}
+	f.watch(ctx, func(ctx context.Context, look func([]Post)) {
+		_ = fake.WaitFor(ctx, func(v telegramfake.View) bool { // its error is ctx's
+			look(f.view(v))
+			return false
+		})
+	})
+	return f, nil
+}
+
+func (f *telegramFront) scenario(r *rand.Rand) []Input {
+	rooms := []room{
+		{name: "private ann", key: "telegram:1", as: "telegram:1", people: []string{"ann"}, apart: true},
+		{name: "private ben", key: "telegram:2", as: "telegram:2", people: []string{"ben"}, apart: true},
+		{name: "private cem", key: "telegram:3", as: "telegram:3", people: []string{"cem"}, apart: true},
+		{name: "crew", key: fmt.Sprintf("telegram:%d", f.rooms["crew"].chat), as: "telegram:1", people: []string{"ann", "ben"}, apart: true},
+		{name: "trips", people: []string{"ann", "cem"}, apart: true},
+	}
+	f.settle(rooms)
+	return chatScenario(r, rooms, room{name: "private eve", people: []string{"eve"}})
+}
+
+func (*telegramFront) arguments() []string { return []string{"serve"} }
+
+func (f *telegramFront) config() string {
+	return f.platform() + "http: {listen: \"127.0.0.1:0\"}\n"
+}
+
+// platform is what the config says of Telegram.
+func (f *telegramFront) platform() string {
+	return fmt.Sprintf("telegram: {token: %q, api_url: %q}\naccess: {telegram: {users: [\"*\"], chats: [\"*\"]}, admins: [\"telegram:99\"]}\n", telegramToken, f.fake.URL)
+}
+
+// key is a room as the config and programs name it.
+func (f *telegramFront) key(name string) string {
+	return fmt.Sprintf("telegram:%d", f.rooms[name].chat)
+}
+
+// greet forgives what a life was told and took with it.
+func (f *telegramFront) greet(*process) {
+	f.fake.Heal()
+	clear(f.pressed)
+}
+
+// can: in groups, the message that guidance replies to must be there.
+func (f *telegramFront) can(in Input) bool {
+	switch in.Kind {
+	case Guidance, Stop:
+	case Decide:
+		return f.asks(in)
+	case Afford:
+		return f.costs(in)
+	default:
+		return true
+	}
+	_, ok := f.board(in.Gate)
+	return ok || f.answered(in.Gate) || in.Kind == Guidance && f.private(in)
+}
+
+func (*telegramFront) private(in Input) bool { return strings.HasPrefix(in.Chat, "private ") }
+
+func (f *telegramFront) say(in Input) bool {
+	switch {
+	case in.Fired:
+		return true
+	case in.Kind == Stop:
+		return f.press(in)
+	case in.Kind == Decide:
+		return f.decide(in, f.push)
+	case in.Kind == Afford:
+		return f.afford(in, f.push)
+	case f.said[in.ID]:
+		f.fake.Redeliver(1 + len(in.ID)%3)
+		return true
+	}
+	f.said[in.ID] = true
+	room, text := f.rooms[in.Chat], in.Text
+	var opts []telegramfake.Opt
+	if room.topic != 0 {
+		opts = append(opts, telegramfake.InTopic(room.topic))
+	}
+	switch {
+	case in.Kind == Halt, in.Kind == Proceed:
+		text = "/" + text
+	case in.Kind == Guidance:
+		if p, ok := f.board(in.Gate); ok && (!f.private(in) || len(in.ID)%2 == 0) {
+			opts = append(opts, telegramfake.ReplyTo(number(p.ID)))
+		} else if !f.private(in) {
+			text = "@" + f.fake.Bot.Username + " " + text
+		}
+	case in.Apart && f.private(in):
+		text = "/task " + text
+	case in.Apart:
+		text = "/task@" + f.fake.Bot.Username + " " + text
+	case !f.private(in):
+		text = "@" + f.fake.Bot.Username + " " + text
+	}
+	id := f.fake.Say(room.chat, f.people[in.From], text, opts...)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked[message(room.chat, id)] = in.ID
+	return true
+}
+
+// press presses Stop once in each life, until the question has its answer.
+func (f *telegramFront) press(in Input) bool {
+	if f.answered(in.Gate) {
+		return true
+	}
+	if p, ok := f.board(in.Gate); ok && !f.pressed[in.ID] && len(p.Buttons) > 0 {
+		f.pressed[in.ID] = true
+		f.fake.Press(f.rooms[in.Chat].chat, number(p.ID), stopLabel, f.people[in.From])
+	}
+	return false
+}
+
+// push presses a button of a question, also one that is gone: old clients show
+// it still.
+func (f *telegramFront) push(p Post, label, by string) {
+	f.fake.Press(f.rooms[p.Chat].chat, number(p.ID), cmp.Or(p.data[label], label), f.people[by])
+}
+
+// message names one in all of Telegram.
+func message(chat int64, id int) string { return fmt.Sprintf("%d/%d", chat, id) }
+
+func number(id string) int {
+	n, _ := strconv.Atoi(id) // the fake's own
+	return n
+}
+
+func (f *telegramFront) trouble(r *rand.Rand) {
+	fault := []telegramfake.Fault{
+		{Kind: telegramfake.FaultDropAfter, Method: "sendMessage"},
+		{Kind: telegramfake.FaultDropAfter, Method: "editMessageText"},
+		{Kind: telegramfake.FaultDropBefore, Method: "sendMessage"},
+		{Kind: telegramfake.FaultDropBefore, Count: 3},
+		{Kind: telegramfake.FaultBusy, Method: "sendMessage"},
+		{Kind: telegramfake.FaultBusy, Method: "editMessageText"},
+		{Kind: telegramfake.FaultError, Count: 2},
+		{Kind: telegramfake.FaultError, Method: "getUpdates"},
+		{Kind: telegramfake.FaultDropAfter, Method: "getUpdates"},
+		{Kind: telegramfake.FaultHalf, Method: "getUpdates"},
+		{Kind: telegramfake.FaultGarbage, Method: "editMessageText"},
+	}
+	f.fake.Fail(fault[r.IntN(len(fault))])
+}
+
+// view is what stands in the chats.
+func (f *telegramFront) view(v telegramfake.View) []Post {
+	torn := map[[2]int64]bool{}
+	for _, e := range v.Log() {
+		if e.Fault != "" && e.Done && e.Method == "sendMessage" {
+			torn[[2]int64{e.Chat, int64(e.Message)}] = true
+		}
+	}
+	var all []Post
+	for _, room := range f.rooms { // each in a chat of its own
+		c := v.Chat(room.chat)
+		for _, m := range c.Messages {
+			if !m.Bot {
+				continue
+			}
+			p := Post{Chat: f.place(room.chat, m.Topic), ID: strconv.Itoa(m.ID), Text: m.Text, To: message(room.chat, m.ReplyTo), Torn: torn[[2]int64{room.chat, int64(m.ID)}], data: map[string]string{}}
+			for _, row := range m.Buttons {
+				for _, b := range row {
+					p.Buttons = append(p.Buttons, b.Text)
+					p.data[b.Text] = b.Data
+				}
+			}
+			all = append(all, p)
+		}
+		for _, d := range c.Drafts {
+			all = append(all, Post{Chat: f.place(room.chat, d.Topic), ID: fmt.Sprintf("draft %d", d.Topic), Text: d.Text, Live: true})
+		}
+	}
+	return all
+}
+
+// place is the room of a message.
+func (f *telegramFront) place(chat int64, topic int) string {
+	for name, room := range f.rooms {
+		if room == (telegramRoom{chat, topic}) {
+			return name
+		}
+	}
+	return fmt.Sprintf("topic %d of chat %d", topic, chat)
+}
+
+func (f *telegramFront) collect(r *Record) {
+	r.Posts, r.Rude, r.Waits = f.list(), f.fake.Violations(), nil
+	if n := f.fake.Pending(); n > 0 {
+		r.Waits = []string{fmt.Sprintf("%d updates", n)}
+	}
+}
+
+func (f *telegramFront) drain(ctx context.Context) error { return f.fake.Drain(ctx) }
+
+func (f *telegramFront) close() error {
+	f.unwatch()
+	return f.fake.Close()
+}

@@ -1,0 +1,301 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/internal/test/fakes/llmfake"
+)
+
+// slack is how long before a kill something may have come out whose storing
+// the kill prevented: commits on a slow disk, a busy machine. What counts more
+// is the number of events that a life stored, from its log of failpoints: no
+// more can be repeated than were not stored.
+const slack = 2 * time.Second
+
+// The rules.
+const (
+	RuleEnds      = "ends"           // the last life ends by itself with exit code 0, the others by a kill or so
+	RuleProtocol  = "protocol"       // no invalid prompt, no garbage or error on stdout
+	RuleAnswered  = "answered"       // every question gets an answer
+	RuleOnce      = "once"           // and only one; a second one only when a kill fell right after the first
+	RuleContent   = "content"        // with all that its tools returned, and nothing of another question
+	RuleChat      = "chat"           // in the conversation it came from
+	RuleOrder     = "order"          // within a conversation decisions and plain answers keep the order
+	RuleHistory   = "history"        // and each decision sees the plain answers before it
+	RuleGuidance  = "guidance"       // what was said in between is in exactly one answer
+	RuleBookOnce  = "book once"      // a call that must not run twice never does
+	RuleToolOnce  = "tool once"      // no call is repeated after its result was stored
+	RuleModelOnce = "one model call" // no model call is repeated after its reply was stored: a kill costs those in flight
+)
+
+// Violation is one broken promise.
+type Violation struct {
+	Rule string
+	Text string
+}
+
+func (v Violation) String() string { return v.Rule + ": " + v.Text }
+
+// Verdict is what the judge found in one run.
+type Verdict struct {
+	Violations []Violation
+	Answers    int
+	Doubles    int   // answers that came twice, in the one window that allows it
+	Torn       int   // likewise, because the platform's reply to the first was lost
+	Orphans    int   // boards that stay as they were, for the same reasons
+	CardsAgain int   // questions that came twice, likewise
+	Overdrawn  int   // questions about costs
+	Unknown    int   // calls of book and pay whose outcome a kill hid
+	LostModel  []int // model calls that were made again, per kill
+	LostTools  int   // tool calls that were made again, all kills
+	Doubled    []int // of Doubles, by the life that showed the first
+	Left       []int // of Orphans and CardsAgain, by the life that showed them
+}
+
+// Judge looks for broken promises in what a run left on the wires.
+func Judge(r Record) Verdict {
+	j := &judge{r: r, answers: map[string][]Event{}, asked: exchanges(r.Model)}
+	j.Doubled, j.Left = make([]int, len(r.Lives)), make([]int, len(r.Lives))
+	j.ends()
+	j.protocol()
+	j.chatRecord()
+	j.sort()
+	for _, in := range r.Inputs {
+		switch {
+		case in.Kind == Guidance && j.heard(in):
+			j.guidance(in)
+		case in.question():
+			j.answered(in)
+		}
+	}
+	j.doubles()
+	j.people()
+	j.paused()
+	j.fired()
+	for _, damage := range r.Damage {
+		j.violated(RuleData, "%s", damage)
+	}
+	j.order()
+	j.tools()
+	j.models()
+	j.ledger()
+	j.afforded()
+	j.programs()
+	return j.Verdict
+}
+
+type judge struct {
+	Verdict
+	r       Record
+	answers map[string][]Event // by id of the question
+	asked   []exchange         // of the model, in order
+}
+
+func (j *judge) violated(rule, format string, a ...any) {
+	j.Violations = append(j.Violations, Violation{rule, fmt.Sprintf(format, a...)})
+}
+
+func (j *judge) ends() {
+	for i, life := range j.r.Lives {
+		last := i == len(j.r.Lives)-1
+		switch {
+		case life.Hung:
+			j.violated(RuleEnds, "life %d did not end in time", i)
+		case !life.Killed && life.Exit == 1 && j.ranOut(""): // chat says so of a last answer that is none
+		case !life.Killed && life.Exit != 0:
+			j.violated(RuleEnds, "life %d ended with exit code %d", i, life.Exit)
+		case last && life.Killed:
+			j.violated(RuleEnds, "the last life was killed: the run is not complete")
+		}
+	}
+}
+
+func (j *judge) protocol() {
+	for _, e := range j.r.Model {
+		if e.Event == llmfake.EventRefused {
+			j.violated(RuleProtocol, "the model endpoint refused a request: %s", e.Problem)
+		}
+	}
+	for _, rude := range j.r.Rude {
+		j.violated(RuleProtocol, "a platform or a server says: %s", rude)
+	}
+	for _, e := range j.r.Events {
+		// A kill may cut the last line; it may not cut any other.
+		cut := j.r.Lives[e.Life].Killed && j.isLast(e)
+		if (e.Bad || e.Type == "error") && !cut {
+			j.violated(RuleProtocol, "stdout said %q", e.Line)
+		}
+	}
+}
+
+func (j *judge) isLast(e Event) bool {
+	var last Event
+	for _, other := range j.r.Events {
+		if other.Life == e.Life {
+			last = other
+		}
+	}
+	return last.Line == e.Line
+}
+
+// sort gives every answer to the question whose mark it begins with.
+func (j *judge) sort() {
+	for _, e := range j.r.Events {
+		if e.Type == "answer" && !e.Bad {
+			id := e.about()
+			if e.question != "" {
+				id = e.question
+			}
+			j.answers[id] = append(j.answers[id], e)
+			j.Answers++
+		}
+	}
+}
+
+// about is the id of the question that an answer on stdout belongs to: a task
+// that its budget ended says no more than that.
+func (e Event) about() string {
+	if strings.Contains(e.Text, spentText) {
+		return e.ReplyTo
+	}
+	return mark(e.Text)
+}
+
+// mark is the id in the brackets that Brain's answers begin with, those of
+// schedules after a line of their own; empty for other texts.
+func mark(text string) string {
+	text = strings.TrimSpace(text)
+	if intro, answer, ok := strings.Cut(text, "\n"); ok && strings.Contains(intro, scheduledIntro) {
+		text = strings.TrimSpace(answer)
+	}
+	rest, ok := strings.CutPrefix(text, "[")
+	id, _, closed := strings.Cut(rest, "]")
+	if !ok || !closed {
+		return ""
+	}
+	return id
+}
+
+func (j *judge) answered(in Input) {
+	answers := j.answers[in.ID]
+	if len(answers) == 0 {
+		j.violated(RuleAnswered, "%s (%q) got no answer", in.ID, in.Text)
+		return
+	}
+	for i, a := range answers {
+		if a.Failed && !halted(in, j.r.Inputs) {
+			j.violated(RuleContent, "the answer of %s says that it failed: %q", in.ID, a.Text)
+		}
+		if a.Chat != in.Chat {
+			j.violated(RuleChat, "%s was asked in %q and answered in %q", in.ID, in.Chat, a.Chat)
+		}
+		// In chats, what came before is held against the window alone: it may be
+		// the first words of the one that follows.
+		if !halted(in, j.r.Inputs) && (a.question == "" || i == len(answers)-1) {
+			j.content(in, a)
+		}
+		if i == 0 {
+			continue
+		}
+		if a.question != "" {
+			if j.again(in, answers[i-1]) {
+				j.Doubles++
+				j.Doubled[answers[i-1].Life]++
+			}
+			continue
+		}
+		if !j.killedAfter(answers[i-1].Life, answers[i-1].At) || a.Life == answers[i-1].Life {
+			j.violated(RuleOnce, "%s was answered again in life %d, and no kill fell right after the answer of life %d", in.ID, a.Life, answers[i-1].Life)
+			continue
+		}
+		j.Doubles++
+		j.Doubled[answers[i-1].Life]++
+	}
+}
+
+// doubles holds the answers that came twice against what the killed lives had
+// sent and not stored as sent.
+func (j *judge) doubles() {
+	sent := map[int]int{}
+	for _, e := range j.r.Events {
+		if e.Type == "answer" {
+			sent[e.Life]++
+		}
+	}
+	for i, l := range j.r.Lives {
+		free := sent[i] - passed(l, "shown")
+		if j.r.Front == Telegram {
+			free = unkept(l)
+		}
+		if len(l.Hits) > 0 && j.Doubled[i] > max(0, free) {
+			j.violated(RuleOnce, "%d answers of life %d came again, but only %d of %d were not stored as sent", j.Doubled[i], i, free, sent[i])
+		}
+	}
+}
+
+// killedAfter reports whether the life was killed so soon after the moment
+// that what happened then may not have been stored.
+func (j *judge) killedAfter(life int, at time.Time) bool {
+	l := j.r.Lives[life]
+	return l.Killed && at.After(l.End.Add(-slack))
+}
+
+func (j *judge) content(in Input, a Event) {
+	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
+		for _, part := range round {
+			tool, _, _ := strings.Cut(part, " ")
+			task := in.ID + " " + part
+			switch {
+			case !slices.Contains(tools, tool):
+				if !strings.Contains(a.Text, part) {
+					j.violated(RuleContent, "the answer of %s lacks %q: %q", in.ID, part, a.Text)
+				}
+			case strings.Contains(a.Text, Output(tool, task)):
+			case risky(tool) && Choice(task) != labelDeny && j.cutOff(task):
+			default:
+				j.violated(RuleContent, "the answer of %s lacks the result of %q: %q", in.ID, task, a.Text)
+			}
+		}
+	}
+	for _, other := range j.r.Inputs {
+		if other.question() && other.ID != in.ID && strings.Contains(a.Text, "["+other.ID+"]") {
+			j.violated(RuleContent, "the answer of %s speaks of %s: %q", in.ID, other.ID, a.Text)
+		}
+	}
+}
+
+// cutOff reports whether a kill can have hidden the outcome of a risky call:
+// it fell after the call was made and before the model was told its result, or
+// between the mark that the call starts and the call itself.
+func (j *judge) cutOff(task string) bool {
+	var called Call
+	wanted := len(j.r.Lives) // the life in which the model wanted the call
+	for _, x := range j.asked {
+		if x.step == llmfake.StepWork && x.id == task && x.results == 0 && x.delivered {
+			wanted = min(wanted, x.life)
+		}
+	}
+	calls := make([]int, len(j.r.Lives)) // risky ones
+	for _, c := range j.r.Calls {
+		if !risky(c.Tool) {
+			continue
+		}
+		calls[c.Life]++
+		if c.Text == task {
+			called = c
+		}
+	}
+	if called.Text != "" {
+		l := j.r.Lives[called.Life]
+		return l.Killed && !j.reported(task, called.At, l.End)
+	}
+	for i, l := range j.r.Lives {
+		if l.Killed && i >= wanted && count(l, "commit.before.started") > calls[i] {
+			return true
+		}
+	}
+	return false
+}

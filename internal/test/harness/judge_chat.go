@@ -1,0 +1,144 @@
+package harness
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/internal/test/fakes/llmfake"
+)
+
+// RuleTidy is broken by what is left in a chat when nothing goes on any more.
+const RuleTidy = "tidy" // no board with Stop, no question, no stream, no preview, no delivery that was not confirmed
+
+// stoppedText is what a task says that was stopped before anything was found.
+const stoppedText = "The task was stopped."
+
+// chatRecord sorts the messages of the bot: answers become events, as stdout
+// tells them in the terminal; what should not be there any more is held against
+// what a kill can have hidden.
+func (j *judge) chatRecord() {
+	if j.r.Front != Telegram && j.r.Front != Slack {
+		return
+	}
+	for _, d := range j.r.Waits {
+		j.violated(RuleTidy, "never confirmed: %s", d)
+	}
+	boards := make([]int, len(j.r.Lives)) // that were left, and questions, by life
+	for _, p := range j.r.Posts {
+		life := j.lifeAt(p.Posted)
+		if p.Live || slices.Contains(p.Buttons, stopLabel) || isCard(p.Buttons) {
+			switch {
+			case j.r.Front == Telegram && p.Torn:
+				j.Orphans++
+			case j.r.Front == Telegram && !p.Live && j.killedAfter(life, p.Posted):
+				boards[life]++
+				j.Orphans++
+			default:
+				j.violated(RuleTidy, "in %s there is still %q with the buttons %q", p.Chat, p.Text, p.Buttons)
+			}
+			continue
+		}
+		if id, ok := answerOf(p, j.r.Inputs); ok {
+			j.r.Events = append(j.r.Events, Event{
+				At: p.At, Life: j.lifeAt(p.At), Type: "answer", Task: "task of " + id, Chat: p.Chat, Text: p.Text, question: id, post: p,
+			})
+		}
+	}
+	for i, l := range j.r.Lives {
+		j.Left[i] += boards[i]
+		if free := unkept(l); len(l.Hits) > 0 && boards[i] > max(0, free) {
+			j.violated(RuleTidy, "%d boards and questions of life %d were left, but only %d were not stored as sent", boards[i], i, free)
+		}
+	}
+	slices.SortStableFunc(j.r.Events, func(a, b Event) int { return a.At.Compare(b.At) })
+}
+
+// unkept is how many messages a life may have sent whose ids it did not store.
+func unkept(l Life) int {
+	return unstored(l) + count(l, "post.before.answer") + count(l, "post.before.board") - count(l, "keep.after.answer") - count(l, "keep.after.board")
+}
+
+// lifeAt is the life that did what was seen at that time: the next one begins
+// when all is there that the one before had sent.
+func (j *judge) lifeAt(at time.Time) int {
+	life := 0
+	for i, l := range j.r.Lives {
+		if at.After(l.Start) {
+			life = i
+		}
+	}
+	return life
+}
+
+// answerOf returns the id of the question that a post answers; empty for an
+// answer to something that was no question, and false for no answer at all.
+func answerOf(p Post, inputs []Input) (id string, ok bool) {
+	if id = mark(p.Text); id != "" {
+		return id, true
+	}
+	if strings.HasPrefix(strings.TrimSpace(p.Text), "[]") {
+		return "", true
+	}
+	for _, in := range inputs {
+		if in.Kind == Planned && answers(p, in, inputs) {
+			return in.ID, true
+		}
+	}
+	return "", false
+}
+
+// answers reports whether a post is, or becomes, the outcome of a question.
+func answers(p Post, in Input, inputs []Input) bool {
+	if id := mark(p.Text); id != "" {
+		return id == in.ID
+	}
+	if !strings.Contains(p.Text, stoppedText) && !strings.Contains(p.Text, spentText) || p.Chat != in.Chat || !halted(in, inputs) {
+		return false
+	}
+	if p.To != "" {
+		return p.To == in.ID
+	}
+	return true
+}
+
+// halted reports whether somebody stops a question, or has it answered with what
+// there is when its budget is reached.
+func halted(in Input, inputs []Input) bool {
+	return slices.ContainsFunc(inputs, func(other Input) bool {
+		return other.Gate == in.ID && (other.Kind == Stop || other.Kind == Afford && !other.Extends)
+	})
+}
+
+// finished reports whether an answer holds all that it has to, guidance aside.
+func finished(in Input, text string) bool {
+	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
+		for _, part := range round {
+			if tool, _, _ := strings.Cut(part, " "); slices.Contains(tools, tool) {
+				part = in.ID + " " + part
+			}
+			if !strings.Contains(text, part) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// again judges an answer that came after another one to the same question: on
+// Telegram the window between sending and storing allows it, and an answer of
+// the platform that was lost; in Slack every message can be found again.
+func (j *judge) again(in Input, before Event) bool {
+	switch {
+	case j.r.Front == Slack:
+		j.violated(RuleOnce, "%s has two answers in %s", in.ID, before.Chat)
+		return false
+	case before.post.Torn:
+		j.Torn++
+		return false
+	case !j.killedAfter(before.Life, before.post.Posted):
+		j.violated(RuleOnce, "%s was answered again, and no kill fell right after the answer of life %d", in.ID, before.Life)
+		return false
+	}
+	return true
+}

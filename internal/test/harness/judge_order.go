@@ -1,0 +1,79 @@
+package harness
+
+import (
+	"slices"
+	"strings"
+
+	"legwork/internal/test/fakes/llmfake"
+)
+
+// heard reports whether guidance was taken: programs are told when it was not.
+func (j *judge) heard(in Input) bool {
+	done, _ := j.taken("key of " + in.ID)
+	return done || j.r.Front != API
+}
+
+func (j *judge) guidance(in Input) {
+	heard := map[string]bool{}
+	for _, e := range j.r.Events {
+		if e.Type == "answer" && slices.Contains(strings.Fields(e.Text), in.ID) {
+			heard[e.Task] = true
+			if e.Chat != in.Chat {
+				j.violated(RuleChat, "%s was said in %q and heard in %q", in.ID, in.Chat, e.Chat)
+			}
+		}
+	}
+	if len(heard) != 1 && (len(heard) > 0 || !j.ranOut(in.Gate)) {
+		j.violated(RuleGuidance, "%q is in the answers of %d tasks, want 1", in.Text, len(heard))
+	}
+}
+
+// ranOut reports whether a question, or any when id is empty, ended at a terminal
+// with nothing but that its budget has no room.
+func (j *judge) ranOut(id string) bool {
+	return slices.ContainsFunc(j.r.Events, func(e Event) bool {
+		return e.Type == "answer" && strings.Contains(e.Text, spentText) && (id == "" || e.about() == id)
+	})
+}
+
+// order compares the decisions and the plain answers of each conversation with
+// the order of its questions.
+func (j *judge) order() {
+	decided := map[string]int{} // place of the first decision on the model's wire
+	for i, e := range j.asked {
+		if _, seen := decided[e.id]; e.step == llmfake.StepPlan && !seen {
+			decided[e.id] = i
+		}
+	}
+	for i, in := range j.r.Inputs {
+		for _, before := range j.r.Inputs[:i] {
+			if !in.question() || !before.question() || in.Chat != before.Chat || in.Fired || before.Fired {
+				continue
+			}
+			if at, ok := decided[in.ID]; ok && at < decided[before.ID] {
+				j.violated(RuleOrder, "%s was decided before %s, which came first", in.ID, before.ID)
+			}
+			if before.Kind == Plain {
+				j.after(in, before)
+			}
+		}
+	}
+}
+
+// after holds a question against a plain one that came before it.
+func (j *judge) after(in, before Input) {
+	answers, earlier := j.answers[in.ID], j.answers[before.ID]
+	if len(answers) > 0 && len(earlier) > 0 && answers[0].At.Before(earlier[0].At) {
+		j.violated(RuleOrder, "%s was answered before %s, which came first", in.ID, before.ID)
+	}
+	for _, e := range j.asked {
+		if e.step != llmfake.StepPlan || e.id != in.ID {
+			continue
+		}
+		if !slices.ContainsFunc(e.request.Messages, func(m llmfake.Message) bool {
+			return m.Role == "assistant" && strings.HasPrefix(m.Content, "["+before.ID+"]")
+		}) {
+			j.violated(RuleHistory, "the decision about %s does not see the answer of %s", in.ID, before.ID)
+		}
+	}
+}

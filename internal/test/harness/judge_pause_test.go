@@ -1,0 +1,45 @@
+package harness_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"legwork/internal/test/harness"
+)
+
+// halted is a run in which an admin paused everything at 10, was told so at 11
+// and let it go on at 40, with a kill at 20.
+func halted(calls ...harness.Call) harness.Record {
+	r := killed(scene(harness.Telegram, false, plain(5), planned(60)), 20)
+	r.Inputs = append(r.Inputs,
+		harness.Input{Kind: harness.Halt, ID: "h3", Chat: "eve", Gate: "q2"},
+		harness.Input{Kind: harness.Proceed, ID: "r4", Chat: "eve", Gate: "q2", Key: "h3"},
+	)
+	r.Said = map[string]time.Time{"h3": moment(10), "r4": moment(40)}
+	told := said(11, "Paused. No model and no tool is called until /resume.")
+	told.Chat = "eve"
+	r.Posts, r.Calls = append(r.Posts, told), calls
+	return r
+}
+
+func TestJudgeOfPauses(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		calls []harness.Call
+		guilt bool
+	}{
+		{"nothing is called", nil, false},
+		{"before it was told", []harness.Call{{At: moment(10), Tool: "lookup", Text: "q2 lookup alpha"}}, false},
+		{"after it went on", []harness.Call{{At: moment(41), Life: 1, Tool: "lookup", Text: "q2 lookup alpha"}}, false},
+		{"in the same life", []harness.Call{{At: moment(15), Tool: "lookup", Text: "q2 lookup alpha"}}, true},
+		{"after the kill", []harness.Call{{At: moment(30), Life: 1, Tool: "lookup", Text: "q2 lookup alpha"}}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found := slices.ContainsFunc(harness.Judge(halted(test.calls...)).Violations, func(v harness.Violation) bool { return v.Rule == harness.RulePaused })
+			if found != test.guilt {
+				t.Errorf("got %v, want a violation of %q: %v", harness.Judge(halted(test.calls...)).Violations, harness.RulePaused, test.guilt)
+			}
+		})
+	}
+}

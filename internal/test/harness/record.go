@@ -1,0 +1,193 @@
+// Package harness kills the real legwork with SIGKILL, at every boundary of
+// its journal and at random moments, starts it again and judges what people
+// and services saw, by the logs of the wires alone: what went in on stdin and
+// came out on stdout or stands in chats, what people pressed, what the model
+// endpoint was asked, which calls the tool servers got and what they were told.
+// Of legwork's store it reads the ledger alone, when all is over, to hold it
+// against the model's wire.
+//
+// Everything follows from a seed: the questions, where the kills fall, what is
+// delivered again. A violation prints its seed.
+package harness
+
+import (
+	"encoding/json"
+	"time"
+
+	"legwork/internal/test/fakes/llmfake"
+	"legwork/tasks"
+)
+
+// Record is all that one run left on the wires.
+type Record struct {
+	Seed   int64
+	Inputs []Input  // in the order of sending
+	Lives  []Life   // of the process, in order
+	Front  string   // Terminal, Telegram, Slack or API
+	Events []Event  // of stdout, in order
+	Posts  []Post   // of the bot in chats, as they stood in the end
+	Rude   []string // what the platform would call a bug of the client
+	Waits  []string // deliveries that the bot never confirmed
+	Model  []llmfake.Entry
+	Calls  []Call               // of tools, in order
+	Talks  []Talk               // of people with tool servers, in order
+	Pushes []Push               // of the buttons of questions, in order
+	Damage []string             // what cannot be read in the end, of the data and of backups
+	Ledger []tasks.Spent        // in the end; nil: not read
+	Budget Budget               // of each task
+	Said   map[string]time.Time // when people did what they did, by the id of the input
+
+	// Of API alone.
+	Wire     []Request           // of programs, in the order of their replies
+	Told     []Told              // by streams, in order
+	Hooks    []Hook              // requests that the webhook got, in order
+	Tasks    map[string][]string // ids that programs were told, by the input
+	Contexts map[string]Context  // in the end, by the task's id
+	Listed   []outline           // all tasks in the end
+}
+
+// Kind is what an Input is for.
+type Kind string
+
+// The kinds of Input.
+const (
+	Plain    Kind = "plain"    // answered at once
+	Planned  Kind = "planned"  // needs sub-tasks
+	Guidance Kind = "guidance" // said while the planned question before it works
+	Stop     Kind = "stop"     // a press of the planned question's button
+	Decide   Kind = "decide"   // a press of a button under what the planned question has to ask
+	Halt     Kind = "halt"     // an admin pauses everything while the planned question works
+	Afford   Kind = "afford"   // presses under what the planned question asks about its cost
+	Proceed  Kind = "proceed"  // and lets it go on, when all is calm
+	Note     Kind = "note"     // an agent adds to the context while the planned question works
+	Merge    Kind = "merge"    // an operator and an agent change the shared state of the planned question at once
+	Review   Kind = "review"   // a person wants the planned question reviewed, another one does that
+	Shared   Kind = "shared"   // two agents work on a context of their own
+)
+
+// Input is one thing that a person does. Its ID is, for questions, the id that
+// Brain finds in the text; the terminal takes it for the message's as well.
+type Input struct {
+	Kind  Kind
+	ID    string
+	Chat  string // the conversation: one of a front's own names
+	From  string // who; empty in the terminal
+	Text  string
+	Apart bool   // asked beside what runs there: by a command
+	Fired bool   // asked by a schedule of the config, nobody says it
+	Place string // of Fired: the chat and the person as the config names them
+	As    string
+	// Gate is the id of a question that this input waits for; empty: none.
+	// Guidance waits for its first sub-task, a question for its answer, a press
+	// for its button.
+	Gate string
+	// Key is what is decided about: the description of the sub-task that asks,
+	// such as "q2 pay beta"; of Proceed, the id of its Halt.
+	Key string
+	// Heard is the id of guidance before it, of the same person, which must have
+	// been heard: what follows within a second would be taken for a part of it.
+	Heard string
+	// Notify is where the outcome of a task that a program starts goes: "ops", the
+	// webhook, or a room; empty: nowhere. Agent says that an agent starts it, by
+	// MCP.
+	Notify string
+	Agent  bool
+	// Extends says, of Afford, that budgets are extended; else the planned question
+	// is to be answered with what there is.
+	Extends bool
+}
+
+// question reports whether an answer is due.
+func (in Input) question() bool { return in.Kind == Plain || in.Kind == Planned }
+
+// starts reports whether an input makes a task.
+func (in Input) starts() bool { return in.question() || in.Kind == Shared }
+
+// repeated reports whether an input is done in each life until it has taken
+// effect, as people do who see that nothing happens.
+func (in Input) repeated() bool {
+	return in.Kind == Stop || in.decides() || in.Kind == Halt || in.Kind == Proceed
+}
+
+// decides reports whether an input waits for nothing but for what asks for it.
+func (in Input) decides() bool { return in.Kind == Decide || in.Kind == Afford }
+
+// Post is one message of the bot that stands in a chat.
+type Post struct {
+	Chat    string // the conversation, as Input names it; another name for places where nobody asked
+	ID      string
+	Text    string            // as people read it
+	To      string            // the input that it replies to; empty: none
+	Buttons []string          // labels
+	Live    bool              // it still streams, or is the preview of a message to come
+	Torn    bool              // the platform took it and its answer got lost on the way
+	Card    string            // its text when it first asked to decide about something; empty: it never did
+	Asked   []string          // labels of its buttons then
+	data    map[string]string // of its buttons, by label
+	Posted  time.Time         // when it was first seen
+	At      time.Time         // when its text was first what it is
+}
+
+// Life is one start of the process until its end.
+type Life struct {
+	Start, End time.Time
+	Killed     bool     // by the harness or at a failpoint
+	Point      string   // where the kill was to fall: "name:n", or "random"
+	Hits       []string // the failpoints it passed, in order
+	Exit       int      // when it was not killed
+	Hung       bool     // it did not end in time
+	Halted     bool     // its kill fell soon after everything was paused
+}
+
+// Event is one line of stdout.
+type Event struct {
+	At      time.Time `json:"-"`
+	Life    int       `json:"-"` // index into Record.Lives
+	Line    string    `json:"-"` // as it came
+	Bad     bool      `json:"-"` // the line is no JSON object
+	Type    string    `json:"type"`
+	Message string    `json:"message"` // accepted: id of the input
+	Task    string    `json:"task"`
+	Chat    string    `json:"chat"`
+	Text    string    `json:"text"`
+	ReplyTo string    `json:"reply_to"`
+	Failed  bool      `json:"failed"`
+	Buttons []Button  `json:"buttons"`
+	Calls   []struct {
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"calls"`
+
+	question string // in chats: the question that it answers
+	post     Post   // and the message
+}
+
+// Button is one under a question on stdout.
+type Button struct {
+	Label string `json:"label"`
+	Data  string `json:"data"`
+}
+
+// Call is one call that reached the tool server.
+type Call struct {
+	At   time.Time
+	Life int // index into Record.Lives: each life has a log of its own
+	Tool string
+	Text string // the argument: the sub-task's description
+}
+
+// Talk is what a tool server had with a person in the course of a call.
+type Talk struct {
+	At    time.Time
+	Life  int
+	Event string // asked, told, or done: the call is over
+	Key   string // the sub-task's description
+	Value string // told: what was chosen; empty: declined
+}
+
+// Push is one press of a button under a question.
+type Push struct {
+	At    time.Time
+	Key   string // what it is about
+	Label string
+	By    string
+}

@@ -1,0 +1,213 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"legwork/internal/test/fakes/llmfake"
+)
+
+// haste is how many times faster the time of the chat platforms goes, and
+// second how long one of their seconds lasts then.
+const (
+	haste  = 4
+	second = time.Second / haste
+)
+
+// session is a run in progress. One goroutine owns all but the notes.
+type session struct {
+	h     *Harness
+	dir   string
+	fault string
+	order Order
+	rand  *rand.Rand
+	front front
+	wire  string // the model's log
+
+	ahead    time.Duration // of legwork's clock on the wall
+	due      string        // when its schedules fire, as the config says it
+	record   Record
+	sent     map[string]bool
+	accepted map[string]bool
+	gates    map[string]bool // "work q1", "answer q1"
+	seen     int             // things on the wires in this life
+	all      int             // and in all lives
+	troubles []int           // how many of them come before the platform's next failures
+	tends    []int           // how many come before an operator tends the data
+	tended   int
+	tending  sync.WaitGroup
+	backups  chan string // files that were reported as made
+	notes    chan string // of what was seen: "work q1", or nothing special
+}
+
+// Run does one run in dir, a new folder, which the caller removes.
+func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err error) {
+	if o.Patience == 0 {
+		o.Patience = 30 * time.Second
+	}
+	dir, err = os.MkdirTemp(h.Dir, fmt.Sprintf("seed-%d-", o.Seed))
+	if err != nil {
+		return r, dir, err
+	}
+	s := &session{
+		h: h, dir: dir, fault: o.Fault, order: o, rand: rand.New(rand.NewPCG(uint64(o.Seed), 1)), wire: filepath.Join(dir, "model.jsonl"),
+		record: Record{Seed: o.Seed, Front: o.Front, Said: map[string]time.Time{}}, sent: map[string]bool{}, accepted: map[string]bool{}, gates: map[string]bool{},
+		notes: make(chan string, 4096), backups: make(chan string, 8),
+	}
+	if s.front, err = s.open(ctx, func() { s.tell(ctx, "") }); err != nil {
+		return r, dir, err
+	}
+	s.record.Inputs = s.front.scenario(s.rand)
+	s.bound()
+	for range s.rand.IntN(4) {
+		s.troubles = append(s.troubles, 10+s.rand.IntN(80))
+	}
+	if s.rand.IntN(3) == 0 {
+		s.tends = []int{5 + s.rand.IntN(60), 65 + s.rand.IntN(60)}
+	}
+	s.arrange()
+	err = s.serve(ctx)
+	s.front.collect(&s.record)
+	s.keepPosts()
+	if closed := s.front.close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = s.gather(&s.record)
+	}
+	return s.record, dir, err
+}
+
+// serve lets the model and legwork live.
+func (s *session) serve(ctx context.Context) error {
+	brain := llmfake.Brain{First: 20 * time.Millisecond, PerToken: 3 * time.Millisecond} // some ten times faster than real ones
+	if s.lasting() {
+		brain.PerToken = 8 * time.Millisecond // words are seen growing
+	}
+	model, err := llmfake.Start(llmfake.Options{Models: []string{"fake"}, Log: s.wire, Respond: func(r llmfake.Request) llmfake.Response {
+		note := "model"
+		if task, ok := r.Tagged("task"); ok {
+			id, _, _ := strings.Cut(task, " ")
+			note = "work " + id
+		}
+		s.tell(ctx, note)
+		response := brain.Respond(r)
+		response.Usage = usageOf(r, response)
+		return response
+	}})
+	if err != nil {
+		return err
+	}
+	err = s.run(ctx, model.URL)
+	if closed := model.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// lasting reports that what is shown stays.
+func (s *session) lasting() bool { return s.order.Front != Terminal && s.order.Front != "" }
+
+// keepPosts leaves what people see in the end to those who look into the folder.
+func (s *session) keepPosts() {
+	if text, err := json.MarshalIndent(s.record.Posts, "", "\t"); err == nil && s.lasting() {
+		_ = os.WriteFile(filepath.Join(s.dir, "posts.json"), text, 0o600) // it serves people only
+	}
+}
+
+// gather reads what the model and the tools were asked.
+func (s *session) gather(r *Record) (err error) {
+	if r.Model, err = llmfake.ReadLog(s.wire); err != nil {
+		return err
+	}
+	r.Calls, r.Talks = nil, nil
+	for n := range r.Lives {
+		if err := r.readCalls(s.calls(n), n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell tells the run's goroutine that something was seen.
+func (s *session) tell(ctx context.Context, note string) {
+	select {
+	case s.notes <- note:
+	case <-ctx.Done():
+	}
+}
+
+func (s *session) run(ctx context.Context, url string) error {
+	for n := 0; ; n++ {
+		if err := s.configure(url, n); err != nil {
+			return err
+		}
+		var kill Kill
+		if n < len(s.order.Kills) {
+			kill = s.order.Kills[n]
+		}
+		life, err := s.live(ctx, n, kill)
+		s.record.Lives = append(s.record.Lives, life)
+		if err == nil {
+			err = s.drained(ctx)
+		}
+		s.tending.Wait() // the next life must not find the data in use
+		if err == nil && !life.Killed {
+			s.inspect(ctx)
+			if s.record.Ledger, err = s.ledger(ctx); err != nil {
+				s.record.Damage, err = append(s.record.Damage, err.Error()), nil
+			}
+		}
+		if err != nil || !life.Killed {
+			return err
+		}
+		if n >= len(s.order.Kills) {
+			return fmt.Errorf("life %d was killed by somebody else", n)
+		}
+	}
+}
+
+// drained waits until what a life sent is on the screens.
+func (s *session) drained(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return s.front.drain(ctx)
+}
+
+// calls is the tool server's log of a life.
+func (s *session) calls(n int) string {
+	return filepath.Join(s.dir, fmt.Sprintf("calls.%d", n))
+}
+
+// configure writes the config file of a life. The key tells the model endpoint
+// which life asks.
+func (s *session) configure(url string, n int) error {
+	text := fmt.Sprintf(`language: en
+timezone: UTC
+data_dir: %q
+log: {level: debug}
+models:
+  main: {base_url: %q, api_key: %q, model: fake, max_output_tokens: 500, price: {input: 1, output: 2}}
+roles: {plan: main, review: main, work: main, answer: main}
+servers:
+  desk: {command: %[4]q, args: [%[5]s]}
+  old: {command: %[4]q, args: [-era, legacy, %[5]s], protocol: "2025-11-25"}
+groups:
+  lookup: {description: Looks things up., servers: [desk], tools: [lookup], read_only: ["*"]}
+  book: {description: Books things., servers: [desk], tools: [book], approve: never}
+  pay: {description: Pays for things., servers: [desk], tools: [pay], approve: writes}
+  ask: {description: Asks people., servers: [old], tools: [choose], read_only: ["*"]}
+  inquire: {description: Asks people in the newer way., servers: [desk], tools: [choose], read_only: ["*"]}
+`, filepath.Join(s.dir, "data"), url, lifeKey(n), s.h.Server, serverArgs(s.calls(n)))
+	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.front.config()+s.schedules()+s.record.Budget.config()), 0o600)
+}
+
+// lifeKey is the API key of a life.
+func lifeKey(n int) string { return fmt.Sprintf("life-%d", n) }

@@ -1,0 +1,145 @@
+// Command soak kills legwork for as long as it is told to, or lets it work
+// without kills under a constant load, and prints a report in Markdown; exit
+// code 1 when a promise was broken or something grew. See package harness for
+// what it does.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"legwork/internal/test/harness"
+)
+
+// order is what the flags ask for.
+type order struct {
+	campaign harness.Campaign
+	fronts   []string
+	at       string // the kills of a single run
+	binary   string
+	steady   time.Duration
+	warm     time.Duration
+}
+
+func main() {
+	code, err := soak(read())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func read() order {
+	o := order{}
+	front := flag.String("front", "all", "terminal, telegram, slack, api or all, one after the other, with as many of the kills each")
+	flag.Int64Var(&o.campaign.Seed, "seed", 1, "seed of the first run: one that is higher than those of the reports before goes on")
+	flag.IntVar(&o.campaign.Kills, "kills", 0, "end after so many kills")
+	flag.DurationVar(&o.campaign.For, "for", 0, "end each front after this time")
+	flag.IntVar(&o.campaign.Parallel, "parallel", 0, "runs at once; 0: as many as the front bears")
+	flag.StringVar(&o.campaign.Fault, "fault", "", "planted faults, separated by commas")
+	flag.DurationVar(&o.campaign.Patience, "patience", 0, "after which silence a life counts as hung; 0: 30s")
+	flag.BoolVar(&o.campaign.First, "first", false, "end at the first violation")
+	flag.StringVar(&o.at, "at", "", "do only the run of the seed, with these kills, such as commit.after.replied:2,12+3ms,@850ms")
+	flag.StringVar(&o.binary, "main", "./cmd/legwork", "package of the binary to be killed")
+	flag.DurationVar(&o.steady, "steady", 0, "kill nothing, and look for growth under a constant load for so long")
+	flag.DurationVar(&o.warm, "warm", 0, "with -steady: what comes before does not count; 0: a sixth of it")
+	flag.Parse()
+	if o.campaign.Kills == 0 && o.campaign.For == 0 {
+		o.campaign.For = 10 * time.Minute
+	}
+	o.fronts = []string{*front}
+	if *front == "all" {
+		o.fronts = harness.Fronts()
+		o.campaign.Kills = (o.campaign.Kills + len(o.fronts) - 1) / len(o.fronts)
+	}
+	return o
+}
+
+func soak(o order) (int, error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	dir, err := os.MkdirTemp("", "legwork-soak-")
+	if err != nil {
+		return 1, err
+	}
+	h, err := harness.Build(ctx, dir, o.binary)
+	if err != nil {
+		return 1, err
+	}
+	said := time.Now()
+	o.campaign.Log = func(format string, a ...any) {
+		if time.Since(said) > 10*time.Second {
+			said = time.Now()
+			fmt.Fprintf(os.Stderr, format+"\n", a...)
+		}
+	}
+	var code int
+	switch {
+	case o.at != "":
+		o.campaign.Front = o.fronts[0]
+		return repeat(ctx, h, o.campaign, o.at)
+	case o.steady > 0:
+		code, err = steady(ctx, h, o)
+	default:
+		code, err = kill(ctx, h, o)
+	}
+	if code > 0 || err != nil {
+		return code, err
+	}
+	return 0, os.RemoveAll(dir)
+}
+
+// kill does a campaign on each front and sets what came of them side by side. An
+// interrupt ends it with a report of what was done.
+func kill(ctx context.Context, h *harness.Harness, o order) (code int, err error) {
+	var reports []*harness.Report
+	for _, front := range o.fronts {
+		o.campaign.Front = front
+		report, err := h.Campaign(ctx, o.campaign)
+		if err != nil && ctx.Err() == nil {
+			return 1, err
+		}
+		o.campaign.Log("%s", report.Details())
+		reports = append(reports, report)
+		code = max(code, min(1, len(report.Broken)))
+	}
+	fmt.Println(harness.Table(reports...))
+	for _, r := range reports {
+		fmt.Println(r.Details())
+	}
+	return code, nil
+}
+
+// steady looks for growth.
+func steady(ctx context.Context, h *harness.Harness, o order) (int, error) {
+	report, err := h.Steady(ctx, harness.Steady{For: o.steady, Warm: o.warm, Seed: o.campaign.Seed, Log: o.campaign.Log})
+	if err != nil {
+		return 1, err
+	}
+	fmt.Println(report)
+	return min(1, len(report.Grown())), nil
+}
+
+// repeat does one run and keeps its folder.
+func repeat(ctx context.Context, h *harness.Harness, c harness.Campaign, at string) (int, error) {
+	kills, err := harness.ParseKills(at)
+	if err != nil {
+		return 2, err
+	}
+	record, dir, err := h.Run(ctx, harness.Order{Front: c.Front, Seed: c.Seed, Kills: kills, Fault: c.Fault, Patience: c.Patience})
+	if err != nil {
+		return 1, err
+	}
+	verdict := harness.Judge(record)
+	fmt.Printf("%s: %d lives, %d violations\n", dir, len(record.Lives), len(verdict.Violations))
+	for _, v := range verdict.Violations {
+		fmt.Println(" ", v)
+	}
+	return min(1, len(verdict.Violations)), nil
+}

@@ -1,0 +1,78 @@
+package watch_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"legwork/internal/test/watch"
+)
+
+func TestMemory(t *testing.T) {
+	const size = 64 << 20
+	var kept []byte
+	grown := watch.Memory(func() {
+		kept = make([]byte, size)
+		for i := range kept { // takes longer than a look at the memory
+			kept[i] = byte(i)
+		}
+	})
+	if grown < size || grown > size+(8<<20) || kept[1] != 1 {
+		t.Errorf("making %d bytes: memory grew by %d, want that and little more", size, grown)
+	}
+}
+
+func TestWork(t *testing.T) {
+	if took := watch.Work(func() { <-time.After(200 * time.Millisecond) }); took > 150*time.Millisecond {
+		t.Errorf("waiting for 200ms took %v of the processor, want next to nothing", took)
+	}
+	began, n := time.Now(), 0
+	took := watch.Work(func() {
+		for n < 50_000_000 {
+			n++
+		}
+	})
+	if all := time.Since(began); took <= 0 || took > all*time.Duration(runtime.NumCPU())+50*time.Millisecond {
+		t.Errorf("counting took %v of the processor, want some, and no more than there was in %v", took, all)
+	}
+}
+
+func TestLog(t *testing.T) {
+	var l watch.Log
+	var all sync.WaitGroup
+	for i := range 10 {
+		all.Go(func() { _, _ = fmt.Fprintf(&l, "line %d\n", i) })
+	}
+	all.Wait()
+	if got := l.String(); strings.Count(got, "line ") != 10 {
+		t.Errorf("got %q, want ten lines", got)
+	}
+}
+
+// witness is a test whose clean-up runs when it is told to.
+type witness struct {
+	testing.TB
+	ends   []func()
+	failed string
+}
+
+func (w *witness) Helper() {}
+
+func (w *witness) Cleanup(f func()) { w.ends = append(w.ends, f) }
+
+func (w *witness) Error(a ...any) { w.failed = fmt.Sprint(a...) }
+
+func TestLeaksWaits(t *testing.T) {
+	w := &witness{TB: t}
+	watch.Leaks(w)
+	late := make(chan struct{})
+	go func() { <-late }()
+	time.AfterFunc(50*time.Millisecond, func() { close(late) })
+	w.ends[0]()
+	if w.failed != "" {
+		t.Errorf("a goroutine that ends in time: got %q, want no failure", w.failed)
+	}
+}

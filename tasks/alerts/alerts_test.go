@@ -1,0 +1,304 @@
+package alerts_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"legwork/internal/test/fakes/webhookfake"
+	"legwork/planner"
+	"legwork/tasks"
+	"legwork/tasks/alerts"
+)
+
+// TestFailedTask: the admins and the webhook are told once, and another life does
+// not tell again.
+func TestFailedTask(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r))
+	w.opens("goes on", nil)
+	id := w.fails("the goal with hidden-from-everybody "+strings.Repeat("long ", 29)+"hidden-from-everybody "+strings.Repeat("long ", 100), nil)
+	w.until("the admins were told", func() bool { return len(w.read()) == 1 })
+	r.Until("the webhook was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+
+	n := w.read()[0]
+	if n.Key != "alert.task_failed" || n.Data["Task"] != string(id) || n.Why != planner.WhyIdle {
+		t.Errorf("the admins read %+v, want that %s failed", n, id)
+	}
+	var p alerts.Payload
+	var told alerts.Task
+	body := r.Requests()[0].Body
+	if err := errors.Join(json.Unmarshal(body, &p), json.Unmarshal(p.Data.Task, &told)); err != nil {
+		t.Fatalf("reading %s: %v", body, err)
+	}
+	if p.Type != alerts.TaskFailed || told.ID != id || told.State != "failed" || told.Reason != planner.WhyIdle || told.From != "api:ops" {
+		t.Errorf("the webhook was told %s", body)
+	}
+	if len(told.Goal) > 250 || !strings.Contains(told.Goal, "***") || strings.Contains(string(body), "hidden-from") {
+		t.Errorf("the goal was told as %q, want it short and without the secret", told.Goal)
+	}
+	w.restarts(func() {})
+	second := w.fails("another", nil)
+	w.until("the admins were told of the other", func() bool { return len(w.read()) == 2 })
+	r.Until("the webhook was told of the other", func(list []webhookfake.Request) bool { return len(list) == 2 })
+	if got := r.Requests()[1].Task(); got != string(second) {
+		t.Errorf("after the restart the webhook was told of %s, want %s", got, second)
+	}
+}
+
+// TestFailedMeanwhile: what fails while nobody watches is told at the next start.
+func TestFailedMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r))
+	w.fails("before", nil)
+	r.Until("the first was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	var ids []string
+	w.restarts(func() {
+		for i := range 3 {
+			ids = append(ids, string(w.fails(fmt.Sprint("meanwhile ", i), nil)))
+		}
+	})
+	r.Until("all were told", func(list []webhookfake.Request) bool { return len(list) >= 4 })
+	var got []string
+	for _, q := range r.Requests()[1:] {
+		got = append(got, q.Task())
+	}
+	slices.Sort(got)
+	slices.Sort(ids)
+	if diff := cmp.Diff(ids, got); diff != "" {
+		t.Errorf("told after the restart (-want +got):\n%s", diff)
+	}
+}
+
+// TestWaiting: a task that waits for a person is told of after a while, once; one
+// that asks for a review at once.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	c := hook(r)
+	c.After = time.Hour
+	w := newWorld(t, c)
+	id := w.opens("needs eyes", nil)
+	w.append(id, planner.Event{Type: planner.Set, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
+	r.Until("the review was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.TaskReview}) {
+		t.Fatalf("the webhook was told %v, want the review alone", got)
+	}
+	c.After = 20 * time.Millisecond
+	w.alerts.Use(c)
+	r.Until("the waiting was told", func(list []webhookfake.Request) bool { return len(list) == 2 })
+	w.restarts(func() { w.fails("a later one", nil) })
+	r.Until("the later one was told", func(list []webhookfake.Request) bool { return len(list) >= 3 })
+	w.until("nothing is left", w.nothingLeft)
+	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.TaskReview, alerts.TaskWaiting, alerts.TaskFailed}) {
+		t.Errorf("the webhook was told %v, want each once", got)
+	}
+	w.until("the admins read all", func() bool { return len(w.read()) == 3 })
+	if waits := w.read()[1]; waits.Key != "alert.task_waiting" || waits.Data["Elapsed"].(time.Duration) <= 0 {
+		t.Errorf("the admins read %+v, want how long it waits", waits)
+	}
+}
+
+// TestNever: with 0 nobody is told that a task waits, and what was decided in time
+// is not told either.
+func TestNever(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r, alerts.TaskWaiting, alerts.TaskFailed))
+	w.opens("waits", nil)
+	id := w.opens("asks", nil)
+	w.append(id, planner.Event{Type: planner.Set, By: "api:ops", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
+	w.fails("last", nil)
+	r.Until("the last was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.TaskFailed}) {
+		t.Errorf("the webhook was told %v, want only what failed", got)
+	}
+}
+
+// TestOutcome: the outcome that the starter of a task wants is sent, whole, to the
+// webhook of that name, whatever kinds it has; and what failed not twice.
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r, alerts.TaskFailed, alerts.ServerDown))
+	to := func(o *planner.Opening) { o.Notify = &planner.Notify{Webhook: "ops"} }
+	done := w.opens("answer me", to)
+	long := strings.Repeat("answer ", 50_000)
+	w.answers(done, long)
+	r.Until("the answer came", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	var p struct {
+		Type string
+		Data struct {
+			Task struct{ ID, State, Answer, Goal string }
+		}
+	}
+	if err := json.Unmarshal(r.Requests()[0].Body, &p); err != nil {
+		t.Fatal(err)
+	}
+	task := p.Data.Task
+	if p.Type != alerts.TaskDone || task.ID != string(done) || task.State != "done" || len(task.Answer) < 250_000 || !strings.HasPrefix(long, task.Answer[:250_000]) || len(task.Answer) > 263_000 {
+		t.Errorf("got type %s, task %s, state %s and an answer of %d bytes", p.Type, task.ID, task.State, len(task.Answer))
+	}
+	failed := w.fails("fail me", to)
+	r.Until("the failure came", func(list []webhookfake.Request) bool { return len(list) == 2 })
+	w.until("the admins were told of the failure", func() bool { return len(w.read()) == 1 })
+	other := w.fails("fail, too", nil)
+	r.Until("the other failure came", func(list []webhookfake.Request) bool { return len(list) >= 3 })
+	for i, want := range []tasks.ID{done, failed, other} {
+		if got := r.Requests()[i].Task(); got != string(want) {
+			t.Errorf("request %d is of %s, want %s: %s", i, got, want, webhookfake.Show(r.Requests()))
+		}
+	}
+}
+
+// TestUnknownWebhook: what is to go to a webhook that the config no longer names is
+// dropped, and the log says so.
+func TestUnknownWebhook(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, alerts.Config{})
+	id := w.opens("answer me", func(o *planner.Opening) { o.Notify = &planner.Notify{Webhook: "gone"} })
+	w.answers(id, "well")
+	w.until("the log tells", func() bool {
+		return strings.Contains(w.log.String(), "no longer in the config") && strings.Contains(w.log.String(), "webhook=gone")
+	})
+	w.until("nothing is left", w.nothingLeft)
+	if list := r.Requests(); len(list) > 0 {
+		t.Errorf("requests were made: %s", webhookfake.Show(list))
+	}
+}
+
+// TestParts: servers that are down for a while and models at once, and up again;
+// another life does not tell the same outage again.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r))
+	up := []alerts.Health{{Name: "tickets", Up: true}}
+	down := []alerts.Health{{Name: "tickets", Down: true, Problem: "it ended: exit status 1"}}
+	w.parts(down, []alerts.Health{{Name: "main", Down: true, Problem: "401", Hint: "check the key"}})
+	r.Until("both were told", func(list []webhookfake.Request) bool { return len(list) == 2 })
+	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.ModelDown, alerts.ServerDown}) {
+		t.Errorf("the webhook was told %v", got)
+	}
+	w.restarts(func() {})
+	w.parts([]alerts.Health{{Name: "tickets"}}, []alerts.Health{{Name: "main", Up: true}}) // it is starting: nothing is known
+	r.Until("the model is back", func(list []webhookfake.Request) bool { return len(list) == 3 })
+	w.parts(up, nil)
+	r.Until("the server is back", func(list []webhookfake.Request) bool { return len(list) == 4 })
+	if got := typesOf(r.Requests())[2:]; !slices.Equal(got, []string{alerts.ModelUp, alerts.ServerUp}) {
+		t.Errorf("then the webhook was told %v", got)
+	}
+	w.until("the admins read of the server", func() bool { return len(w.read()) == 2 })
+	if got := w.keys(); !slices.Equal(got, []string{"alert.server_down", "alert.server_up"}) {
+		t.Errorf("the admins read %v", got)
+	}
+}
+
+// TestPlatforms: that a chat service does not let legwork in goes to the webhooks
+// alone, once it lasts.
+func TestPlatforms(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r))
+	var up atomic.Bool
+	w.restarts(func() {
+		w.options.Platforms = func() []alerts.Health {
+			return []alerts.Health{{Name: "slack", Up: true}, {Name: "telegram", Up: up.Load(), Down: !up.Load(), Problem: "the token was revoked"}}
+		}
+	})
+	r.Until("it was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	up.Store(true)
+	r.Until("that it is back was told", func(list []webhookfake.Request) bool { return len(list) == 2 })
+	list := r.Requests()
+	if list[0].Type != alerts.PlatformDown || !strings.Contains(string(list[0].Body), `"platform":{"name":"telegram","problem":"the token was revoked"`) || list[1].Type != alerts.PlatformUp {
+		t.Errorf("the webhook was told %s", webhookfake.Show(list))
+	}
+	if len(w.read()) != 0 {
+		t.Errorf("the admins read %v", w.keys())
+	}
+}
+
+// TestFlood: the admins read many things as one list.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, alerts.Config{Chat: true})
+	w.deafness(errors.New("nobody is there"))
+	for i := range 40 {
+		w.fails(fmt.Sprint("number ", i), nil)
+	}
+	w.until("the log tells that nobody was reached", func() bool { return strings.Contains(w.log.String(), "no admin could be told") })
+	w.restarts(func() {})
+	w.deafness(nil)
+	w.until("all were told", func() bool { return len(w.read()) == 40 })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.told) > 3 {
+		t.Errorf("40 things were told in %d messages, want few", len(w.told))
+	}
+}
+
+// TestRaised: what others find goes to the webhooks that want it alone.
+func TestRaised(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r, "budget.*", alerts.ReloadFailed))
+	w.alerts.Raise(t.Context(), alerts.DiskLow, "unwanted", "", "")
+	w.alerts.Raise(t.Context(), alerts.ReloadFailed, "The config has mistakes.", "config.yaml", "config.yaml:1:1: hidden-from-everybody")
+	over := planner.Overdraft{Budget: tasks.BudgetUserDayUSD, Day: "2026-11-20", Who: "telegram:1", Limit: 2_000_000, Spent: 1_700_000}
+	for range 2 { // it is told once
+		if err := w.alerts.Budgets(t.Context(), false, []planner.Overdraft{over}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.alerts.Budgets(t.Context(), true, []planner.Overdraft{over}); err != nil {
+		t.Fatal(err)
+	}
+	r.Until("all were told", func(list []webhookfake.Request) bool { return len(list) >= 3 })
+	list := r.Requests()
+	if got := typesOf(list); !slices.Equal(got, []string{alerts.ReloadFailed, alerts.BudgetNear, alerts.BudgetReached}) {
+		t.Fatalf("the webhook was told %v", got)
+	}
+	if body := string(list[0].Body); !strings.Contains(body, "config.yaml:1:1: ***") || !strings.Contains(body, `"path":"config.yaml"`) {
+		t.Errorf("of the config was told: %s", body)
+	}
+	want := `"budget":{"name":"user_day_usd","who":"telegram:1","day":"2026-11-20","unit":"usd","limit":2,"spent":1.7}`
+	if body := string(list[1].Body); !strings.Contains(body, want) {
+		t.Errorf("of the budget was told: %s, want %s", body, want)
+	}
+	if len(w.read()) != 0 {
+		t.Errorf("the admins' chats were told by alerts, too: %v", w.keys())
+	}
+	var none *alerts.Alerts
+	none.Raise(t.Context(), alerts.DiskLow, "", "", "") // nobody is there; it must not panic
+}
+
+// TestTry: what legwork check --probe does.
+func TestTry(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	if err := alerts.Try(t.Context(), alerts.Webhook{URL: r.URL, Secret: secret}, "1.0", time.Now); err != nil {
+		t.Errorf("a receiver that works: %v", err)
+	}
+	if got := typesOf(r.Taken()); !slices.Equal(got, []string{alerts.Ping}) {
+		t.Errorf("it took %v, want a ping", got)
+	}
+	r.Answers(func(int, webhookfake.Request) webhookfake.Reply { return webhookfake.Reply{Status: http.StatusTeapot} })
+	if err := alerts.Try(t.Context(), alerts.Webhook{URL: r.URL, Secret: secret}, "1.0", time.Now); err == nil || !strings.Contains(err.Error(), "418") {
+		t.Errorf("a receiver that refuses: %v", err)
+	}
+	r.Close()
+	if err := alerts.Try(t.Context(), alerts.Webhook{URL: r.URL, Secret: secret}, "1.0", time.Now); err == nil || strings.Contains(err.Error(), "/hook") {
+		t.Errorf("nobody there: %v, want an error without the address", err)
+	}
+}

@@ -1,0 +1,257 @@
+package alerts_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/internal/test/fakes/webhookfake"
+	"legwork/tasks/alerts"
+)
+
+// raises gives the webhooks so many things to be told of.
+func (w *world) raises(n int) {
+	for i := range n {
+		w.alerts.Raise(w.Context(), alerts.ReloadFailed, fmt.Sprintf("number %d", i), "", "")
+	}
+}
+
+// summaries are what requests tell, in order.
+func summaries(list []webhookfake.Request) (all []string) {
+	for _, q := range list {
+		_, rest, _ := strings.Cut(string(q.Body), `"summary":"`)
+		text, _, _ := strings.Cut(rest, `"`)
+		all = append(all, text)
+	}
+	return all
+}
+
+func numbers(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprintf("number %d", i))
+	}
+	return all
+}
+
+// TestAway: a receiver that is away, hangs or wants less gets everything in order,
+// each once, when it is back, and one request at a time.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	for name, bad := range map[string]webhookfake.Reply{
+		"503":        {Status: http.StatusServiceUnavailable},
+		"429":        {Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": "0"}},
+		"hangs":      {Hang: true},
+		"a long one": {Status: http.StatusBadGateway, Body: make([]byte, 1<<20)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := webhookfake.New(t, "", secret)
+			r.Answers(func(n int, _ webhookfake.Request) webhookfake.Reply {
+				if n <= 4 {
+					return bad
+				}
+				return webhookfake.Reply{}
+			})
+			w := newWorld(t, hook(r))
+			w.raises(5)
+			r.Until("all were taken", func([]webhookfake.Request) bool { return len(r.Taken()) == 5 })
+			if got := summaries(r.Taken()); !slices.Equal(got, numbers(5)) {
+				t.Errorf("taken in the order %v", got)
+			}
+			for _, q := range r.Requests()[:4] {
+				if q.ID != r.Requests()[0].ID {
+					t.Errorf("before the first was taken another one came: %s", webhookfake.Show(r.Requests()))
+				}
+			}
+			if r.MostAtOnce() != 1 {
+				t.Errorf("%d requests were under way at once, want 1", r.MostAtOnce())
+			}
+			w.until("nothing is left", w.nothingLeft)
+		})
+	}
+}
+
+// TestDown: nobody listens for a while.
+func TestDown(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	config, address := hook(r), strings.TrimSuffix(strings.TrimPrefix(r.URL, "http://"), "/hook")
+	r.Close()
+	w := newWorld(t, config)
+	w.raises(3)
+	w.until("the log tells", func() bool { return strings.Contains(w.log.String(), "a webhook could not be told") })
+	w.restarts(func() {})
+	back := webhookfake.New(t, address, secret)
+	back.Until("all were taken", func([]webhookfake.Request) bool { return len(back.Taken()) == 3 })
+	if got := summaries(back.Taken()); !slices.Equal(got, numbers(3)) {
+		t.Errorf("taken in the order %v", got)
+	}
+	if strings.Contains(w.log.String(), "/hook") {
+		t.Errorf("the log holds the address:\n%s", w.log)
+	}
+}
+
+// TestPoison: one request that is refused again and again holds up no others.
+func TestPoison(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	r.Answers(func(n int, q webhookfake.Request) webhookfake.Reply {
+		if strings.Contains(string(q.Body), "number 0") && n < 8 {
+			return webhookfake.Reply{Status: http.StatusInternalServerError}
+		}
+		return webhookfake.Reply{}
+	})
+	w := newWorld(t, hook(r))
+	w.raises(6)
+	r.Until("all were taken", func([]webhookfake.Request) bool { return len(r.Taken()) == 6 })
+	if got := summaries(r.Taken()); !slices.Equal(got[:5], numbers(6)[1:]) || got[5] != "number 0" {
+		t.Errorf("taken in the order %v, want what is refused at the end", got)
+	}
+}
+
+// TestOneDownOneUp: a receiver that hangs holds up no other.
+func TestOneDownOneUp(t *testing.T) {
+	t.Parallel()
+	hangs, works := webhookfake.New(t, "", secret), webhookfake.New(t, "", "another secret of 24 characters")
+	hangs.Answers(func(int, webhookfake.Request) webhookfake.Reply { return webhookfake.Reply{Hang: true} })
+	c := hook(hangs)
+	c.Webhooks["works"] = alerts.Webhook{URL: works.URL, Secret: "another secret of 24 characters"}
+	w := newWorld(t, c)
+	w.raises(150) // more than are read at once
+	works.Until("all were taken", func([]webhookfake.Request) bool { return len(slices.Compact(summaries(works.Taken()))) == 150 })
+	if len(hangs.Taken()) != 0 || !slices.Equal(slices.Compact(summaries(works.Taken())), numbers(150)) {
+		t.Errorf("the other one took %d; this one in the order %v", len(hangs.Taken()), summaries(works.Taken()))
+	}
+}
+
+// TestGone: 410 ends a delivery, and the admins read of it once.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	r.Answers(func(int, webhookfake.Request) webhookfake.Reply { return webhookfake.Reply{Status: http.StatusGone} })
+	w := newWorld(t, hook(r))
+	w.raises(3)
+	w.until("the admins were told", func() bool { return len(w.read()) > 0 })
+	w.until("nothing is left", w.nothingLeft)
+	if n := len(r.Requests()); n != 3 {
+		t.Errorf("%d requests were made for 3 deliveries", n)
+	}
+	if got := w.read(); len(got) != 1 || got[0].Key != "alert.webhook_failed" || got[0].Data["Name"] != "ops" {
+		t.Errorf("the admins read %+v, want once that the webhook takes nothing", got)
+	}
+}
+
+// TestGivenUp: after a day of tries a delivery is given up, and the admins are told.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	r.Answers(func(int, webhookfake.Request) webhookfake.Reply {
+		return webhookfake.Reply{Status: http.StatusFound, Header: map[string]string{"Location": "/elsewhere"}}
+	})
+	w := newWorld(t, hook(r))
+	w.stop()
+	w.options.Pace.GiveUp = 300 * time.Millisecond
+	w.begin()
+	w.raises(1)
+	w.until("the admins were told", func() bool { return len(w.read()) == 1 })
+	w.until("nothing is left", w.nothingLeft)
+	if n := len(r.Requests()); n < 6 {
+		t.Errorf("given up after %d requests, want some more", n)
+	}
+	if !strings.Contains(w.log.String(), "redirects are not followed") {
+		t.Errorf("the log does not say what is wrong:\n%s", w.log)
+	}
+}
+
+// TestRetryAfter: a receiver is left alone for as long as it asks.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string]func() string{
+		"seconds": func() string { return "1" },
+		"a date":  func() string { return time.Now().Add(2 * time.Second).UTC().Format(http.TimeFormat) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := webhookfake.New(t, "", secret)
+			r.Answers(func(n int, _ webhookfake.Request) webhookfake.Reply {
+				if n == 1 {
+					return webhookfake.Reply{Status: http.StatusTooManyRequests, Header: map[string]string{"Retry-After": header()}}
+				}
+				return webhookfake.Reply{}
+			})
+			w := newWorld(t, hook(r))
+			w.raises(2)
+			r.Until("both were taken", func([]webhookfake.Request) bool { return len(r.Taken()) == 2 })
+			list := r.Requests()
+			if waited := list[1].At.Sub(list[0].At); waited < 900*time.Millisecond {
+				t.Errorf("it was asked again after %v, want a second at least", waited)
+			}
+		})
+	}
+}
+
+// TestLives: over many short lives and a receiver with moods nothing is lost, and
+// what comes twice has the same id.
+func TestLives(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	r.Answers(func(n int, _ webhookfake.Request) webhookfake.Reply {
+		switch n % 5 {
+		case 0:
+			return webhookfake.Reply{Status: http.StatusInternalServerError}
+		case 3:
+			return webhookfake.Reply{Status: http.StatusServiceUnavailable}
+		}
+		return webhookfake.Reply{}
+	})
+	w := newWorld(t, hook(r))
+	want := map[string]bool{}
+	for life := range 6 {
+		for i := range 4 {
+			want[string(w.fails(fmt.Sprintf("%d in life %d", i, life), nil))] = true
+		}
+		w.restarts(func() {})
+	}
+	taken := func() map[string]string {
+		ids := map[string]string{}
+		for _, q := range r.Taken() {
+			if was, again := ids[q.Task()]; again && was != q.ID {
+				t.Errorf("task %s was told as %s and as %s", q.Task(), was, q.ID)
+			}
+			ids[q.Task()] = q.ID
+		}
+		return ids
+	}
+	r.Until("all were told", func([]webhookfake.Request) bool { return len(taken()) == len(want) })
+	for id := range taken() {
+		if !want[id] {
+			t.Errorf("task %q was told, which did not fail", id)
+		}
+	}
+	w.until("the admins read of all", func() bool { return len(w.read()) >= len(want) })
+	w.until("nothing is left", w.nothingLeft)
+	if n := len(w.read()); n > len(want)+6 {
+		t.Errorf("the admins read %d things of %d: more than one again for each life", n, len(want))
+	}
+}
+
+// TestSecretChanged: a reload signs with the new secret at once.
+func TestSecretChanged(t *testing.T) {
+	t.Parallel()
+	first, second := webhookfake.New(t, "", secret), webhookfake.New(t, "", strings.Repeat("new", 10))
+	w := newWorld(t, hook(first))
+	w.raises(1)
+	first.Until("the first was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	w.alerts.Use(alerts.Config{Webhooks: map[string]alerts.Webhook{"ops": {URL: second.URL, Secret: strings.Repeat("new", 10)}}})
+	w.raises(1)
+	second.Until("the other was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	if len(first.Requests()) != 1 {
+		t.Errorf("the first one heard of it, too: %s", webhookfake.Show(first.Requests()))
+	}
+	if got := w.alerts.Webhooks(); !slices.Equal(got, []string{"ops"}) {
+		t.Errorf("Webhooks = %v", got)
+	}
+}

@@ -1,0 +1,118 @@
+package alerts_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"legwork/internal/test/fakes/webhookfake"
+	"legwork/planner"
+	"legwork/store/bolt"
+	"legwork/tasks"
+	"legwork/tasks/alerts"
+)
+
+// forgetful is a store whose feed can lose what was not read yet, as one does that
+// keeps no more entries, and that can refuse to queue anything.
+type forgetful struct {
+	*bolt.Store
+	gap     interface{ Load() bool }
+	refuses *refusals
+}
+
+// refusals are how often a store has refused to queue something, while it does.
+type refusals struct {
+	on    atomic.Bool
+	count atomic.Int64
+}
+
+func (f forgetful) Queue(ctx context.Context, list ...tasks.Delivery) error {
+	if f.refuses.on.Load() {
+		f.refuses.count.Add(1)
+		return tasks.ErrFull
+	}
+	return f.Store.Queue(ctx, list...)
+}
+
+func (f forgetful) Feed(ctx context.Context, after uint64, limit int) ([]tasks.FeedEntry, uint64, uint64, error) {
+	entries, oldest, newest, err := f.Store.Feed(ctx, after, limit)
+	if err == nil && len(entries) > 0 && f.gap.Load() {
+		return nil, newest + 1, newest, nil
+	}
+	return entries, oldest, newest, err
+}
+
+// TestGap: failed tasks and reviews whose events the feed has lost are found in the
+// lists, also those that were stored a moment after they happened, and what was
+// told before is not told again.
+func TestGap(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r))
+	w.fails("before", nil)
+	r.Until("the first was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	w.gap.Store(true)
+	w.ago = 30 * time.Second
+	late := w.opens("late", func(o *planner.Opening) { o.Limits.IdleTimeout = time.Second })
+	w.append(late, planner.Event{Type: planner.Expired, At: time.Now().Add(-20 * time.Second)}) // before the last look
+	review := w.opens("needs eyes", nil)
+	w.append(review, planner.Event{Type: planner.Set, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
+	r.Until("both were told", func(list []webhookfake.Request) bool { return len(list) >= 3 })
+	w.until("nothing is left", w.nothingLeft)
+	w.gap.Store(false)
+	w.fails("after", nil)
+	r.Until("what came after was told", func(list []webhookfake.Request) bool { return len(list) >= 4 })
+	got := typesOf(r.Requests())
+	slices.Sort(got)
+	if want := []string{alerts.TaskFailed, alerts.TaskFailed, alerts.TaskFailed, alerts.TaskReview}; !slices.Equal(got, want) {
+		t.Errorf("the webhook was told %v, want %v", got, want)
+	}
+}
+
+// TestRestored: of data that came back from a backup, the tasks are told of that
+// were under way when it was made, and what was told by then is not told again.
+func TestRestored(t *testing.T) {
+	t.Parallel()
+	r := webhookfake.New(t, "", secret)
+	w := newWorld(t, hook(r))
+	w.fails("before", nil)
+	r.Until("the first was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
+	w.until("nothing is left", w.nothingLeft)
+	id := w.opens("under way", nil)
+	w.stop()
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	file, err := os.Create(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.store.Snapshot(t.Context(), file), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w.fails("lost", nil)
+	w.close()
+	if err := bolt.MarkCopy(backup, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, bolt.FileName), whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.open()
+	w.begin()
+	r.Until("what was under way was told", func(list []webhookfake.Request) bool { return len(list) >= 2 })
+	w.fails("after", nil)
+	r.Until("what came after was told", func(list []webhookfake.Request) bool { return len(list) >= 3 })
+	list := r.Requests()
+	if len(list) != 3 || list[1].Task() != string(id) {
+		t.Errorf("the webhook was told %v, the second about %s; want three, the second about %s", typesOf(list), list[1].Task(), id)
+	}
+}

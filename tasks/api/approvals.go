@@ -1,0 +1,201 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Approval is something that waits for a person: calls of tools, a question of a
+// model or a server, a plan, a budget, a review.
+type Approval struct {
+	ID       string          `json:"id"` // names task and question; one decision each
+	TaskID   tasks.ID        `json:"task_id"`
+	Kind     string          `json:"kind"` // calls, question, form, plan, budget, review
+	Text     string          `json:"text,omitempty"`
+	Choices  []string        `json:"choices,omitempty"`
+	Calls    []ApprovalCall  `json:"calls,omitempty"`
+	Details  json.RawMessage `json:"details,omitempty"` // of a form, a plan, a budget, a review
+	Asked    Time            `json:"asked_at"`
+	Expires  *Time           `json:"expires_at"`
+	Goal     string          `json:"goal"`
+	Chat     string          `json:"chat"`
+	AskedFor string          `json:"asked_for"` // key of who started the task
+}
+
+// ApprovalCall is one call of a tool that is to be allowed.
+type ApprovalCall struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	// Shown is the arguments as a person should read them: indented, and with
+	// characters that cannot be seen written as escapes.
+	Shown  string `json:"shown"`
+	Reason string `json:"reason,omitempty"` // beyond that it may change things: host, recipient
+	Detail string `json:"detail,omitempty"` // which
+}
+
+// approvalID names a question: "TASK.SEQ.N".
+func approvalID(id tasks.ID, ask tasks.Ask) string {
+	return fmt.Sprintf("%s.%d.%d", id, ask.Seq, ask.Call)
+}
+
+// readApprovalID is the opposite of approvalID.
+func readApprovalID(name string) (id tasks.ID, ask tasks.Ask, ok bool) {
+	parts := strings.Split(name, ".")
+	if len(parts) != 3 {
+		return "", ask, false
+	}
+	seq, bad := strconv.Atoi(parts[1])
+	call, worse := strconv.Atoi(parts[2])
+	id, ask = tasks.ID(parts[0]), tasks.Ask{Seq: seq, Call: call}
+	return id, ask, bad == nil && worse == nil && approvalID(id, ask) == name
+}
+
+// waiting lists the approvals that a task waits for.
+func waiting(id tasks.ID, s planner.State) []string {
+	list := []string{}
+	for _, a := range planner.Todo(s) {
+		if a.Kind == planner.KindAsk {
+			list = append(list, approvalID(id, tasks.AskOf(s, a)))
+		}
+	}
+	return list
+}
+
+// ApprovalQuery chooses approvals.
+type ApprovalQuery struct {
+	Task  tasks.ID // empty: all tasks that the principal sees
+	After string   // id of the last of the page before, which may be decided
+	Limit int      // 1 to 200; 0: 50
+}
+
+// Approvals lists what waits for a person: the newest task first, and what one
+// task asks in the order in which it asked. next is the After of the next page,
+// empty at the end. ErrNotFound of Task, *InvalidError.
+func (s *Service) Approvals(ctx context.Context, p Principal, q ApprovalQuery) (list []Approval, next string, err error) {
+	if err := p.Allowed(OpApprovals); err != nil {
+		return nil, "", err
+	}
+	limit, err := within(q.Limit, usualLists, maxListed)
+	if err != nil {
+		return nil, "", err
+	}
+	last, after, named := readApprovalID(q.After)
+	if q.After != "" && !named {
+		return nil, "", &InvalidError{"cursor", "is none that a list gave"}
+	}
+	page := &approvalPage{list: []Approval{}, most: limit}
+	if q.Task == "" {
+		err = s.allApprovals(ctx, p, last, after, page)
+	} else if t, missing := s.may(ctx, p, OpApprovals, q.Task); missing != nil {
+		err = missing
+	} else if named && last != q.Task {
+		err = &InvalidError{"cursor", "is of another task"}
+	} else {
+		err = s.approvals(ctx, t, after, page)
+	}
+	if page.more {
+		next = page.list[len(page.list)-1].ID
+	}
+	return page.list, next, err
+}
+
+// approvalPage is a page while it is filled: it ends after so many approvals, or
+// when their texts have more than maxPage bytes.
+type approvalPage struct {
+	list  []Approval
+	most  int
+	bytes int
+	more  bool // there is one that has no place
+}
+
+// full reports that there is no place for another one.
+func (p *approvalPage) full() bool { return len(p.list) == p.most || p.bytes > maxPage }
+
+func (p *approvalPage) add(a Approval) {
+	p.list = append(p.list, a)
+	p.bytes += len(a.Text) + len(a.Details) + len(a.Goal)
+	for _, call := range a.Calls {
+		p.bytes += len(call.Arguments) + len(call.Shown)
+	}
+}
+
+// allApprovals fills a page with what tasks wait for, from a question of one of
+// them on.
+func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, after tasks.Ask, page *approvalPage) error {
+	add := func(t seen, after tasks.Ask) error {
+		err := s.approvals(ctx, t, after, page)
+		if errors.Is(err, ErrNotFound) || errors.Is(err, tasks.ErrDamaged) {
+			return nil // it was deleted meanwhile, or is of no use
+		}
+		return err
+	}
+	if last != "" {
+		t, err := s.may(ctx, p, OpApprovals, last)
+		if err == nil {
+			err = add(t, after)
+		}
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	q := tasks.TaskQuery{Waits: true, Rooms: p.rooms(""), Before: last, Limit: page.most + 1}
+	for more := true; more && !page.more; {
+		var rows []tasks.Row
+		var err error
+		if rows, more, err = s.Store.Tasks(ctx, q); err != nil {
+			return fmt.Errorf("listing tasks: %w", err)
+		}
+		for _, row := range rows {
+			if err := add(seen{row.Task, row}, tasks.Ask{}); err != nil || page.more {
+				return err
+			}
+			q.Before = row.Task
+		}
+		more = more && len(rows) > 0
+	}
+	return nil
+}
+
+// approvals adds to a page what a task waits for, after one of its questions.
+func (s *Service) approvals(ctx context.Context, t seen, after tasks.Ask, page *approvalPage) error {
+	state, err := s.state(ctx, t.id)
+	if err != nil {
+		return err
+	}
+	open := map[tasks.Ask]planner.Action{}
+	for _, a := range planner.Todo(state) {
+		if ask := tasks.AskOf(state, a); a.Kind == planner.KindAsk && inOrder(ask, after) > 0 {
+			open[ask] = a
+		}
+	}
+	j := journal{store: s.Store, id: t.id}
+	tell := telling{t.id, state, j.read(ctx)}
+	for _, ask := range slices.SortedFunc(maps.Keys(open), inOrder) {
+		if page.full() {
+			page.more = true
+			break
+		}
+		found, err := tell.asked(open[ask])
+		if err = cmp.Or(j.err, err); err != nil {
+			return err
+		}
+		found.Goal, found.Chat, found.AskedFor = t.row.Goal, t.row.Chat.Key(), t.row.From.Key()
+		page.add(found)
+	}
+	return nil
+}
+
+// inOrder is the order in which a task asks.
+func inOrder(a, b tasks.Ask) int {
+	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Call, b.Call))
+}

@@ -1,0 +1,181 @@
+// Package api is what programs can do with tasks: start them, follow them,
+// read and write their context, decide what waits for a person. The context of a
+// task is its journal, told as messages; nothing of it is kept a second time.
+// The HTTP API and the MCP server are thin layers over it.
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"legwork/bot"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Role is what a token may do.
+type Role string
+
+// The roles. Each of the first three may do what those before it may.
+const (
+	RoleViewer   Role = "viewer"   // read what its chats let it see
+	RoleOperator Role = "operator" // start, steer and end tasks, and decide about approvals
+	RoleAdmin    Role = "admin"    // extend budgets of all, read the audit log
+	RoleAgent    Role = "agent"    // work on tasks as an outside agent; never decides
+)
+
+// Platform names the chats of tasks that programs start: bot.Chat{Platform:
+// Platform, ID: name of the token, Thread: id of the task}.
+const Platform = tasks.PlatformAPI
+
+// Principal is who calls: a token of the config.
+type Principal struct {
+	Name string
+	Role Role
+	// Chats are rooms (bot.Chat.Room) whose tasks it may see and touch; "*" is
+	// all, "api:*" every task that a program started.
+	Chats []string
+	// Groups are the tool groups that its tasks may use, as far as they are open to
+	// "api:NAME" at all (groups.X.allow); nil: all of those.
+	Groups []string
+	// Webhooks are those that it may name for an outcome; "*" is all.
+	Webhooks []string
+	Addr     string // of the request, for the audit log
+}
+
+// Key names the principal in journals and the ledger: "agent:NAME" or
+// "api:NAME".
+func (p Principal) Key() string {
+	if p.Role == RoleAgent {
+		return tasks.PlatformAgent + ":" + p.Name
+	}
+	return Platform + ":" + p.Name
+}
+
+// Sees reports whether it may know of tasks in that chat.
+func (p Principal) Sees(chat bot.Chat) bool {
+	for _, c := range p.Chats {
+		if platform, ok := strings.CutSuffix(c, ":*"); c == "*" || c == chat.Room() || ok && platform == chat.Platform {
+			return true
+		}
+	}
+	return false
+}
+
+// notifies reports whether it may have an outcome sent to that webhook.
+func (p Principal) notifies(webhook string) bool {
+	return slices.Contains(p.Webhooks, webhook) || slices.Contains(p.Webhooks, "*")
+}
+
+// Errors that callers branch on; their texts are sentences for who called. What
+// is wrong with a request comes as *InvalidError; tasks.ErrFull,
+// tasks.ErrDamaged and others pass through.
+var (
+	ErrNotFound     = errors.New("no such task, or not one that this token may see")
+	ErrForbidden    = errors.New("the token's role may not do this")
+	ErrConflict     = errors.New("the task does not take this")
+	ErrPrecondition = errors.New("the shared state has changed since it was read")
+	ErrBusy         = errors.New("there is too much to do; try again later")
+	ErrKeyReused    = errors.New("the idempotency key was used for another request")
+)
+
+// PreconditionError is ErrPrecondition with the version that the shared state has.
+type PreconditionError struct{ Version int }
+
+func (e *PreconditionError) Error() string {
+	return fmt.Sprintf("%v: it has version %d now", ErrPrecondition, e.Version)
+}
+
+// Is implements errors.Is.
+func (*PreconditionError) Is(target error) bool { return target == ErrPrecondition }
+
+// missingError is ErrNotFound of something within a task, or of an approval.
+type missingError string
+
+func (e missingError) Error() string { return string(e) }
+
+// Is implements errors.Is.
+func (missingError) Is(target error) bool { return target == ErrNotFound }
+
+// InvalidError says what is wrong with a value of a request and what is allowed.
+type InvalidError struct {
+	Field  string // JSON name, such as "goal" or "notify.chat"
+	Detail string
+}
+
+func (e *InvalidError) Error() string { return e.Field + ": " + e.Detail }
+
+// Sentence is an error as a sentence for who called.
+func Sentence(err error) string {
+	text := err.Error()
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
+}
+
+// Task is a task as programs read it.
+type Task struct {
+	ID       tasks.ID        `json:"id"`
+	State    string          `json:"state"` // queued, planning, working, waiting, answering, done, failed, stopped
+	Goal     string          `json:"goal"`
+	Chat     string          `json:"chat"` // bot.Chat.Key
+	From     string          `json:"from"` // key of who asked
+	Run      bool            `json:"run"`  // legwork works on it; otherwise agents from outside do
+	Rounds   int             `json:"rounds"`
+	Subtasks []Subtask       `json:"subtasks"`
+	Answer   *string         `json:"answer"`
+	Reason   string          `json:"reason,omitempty"`  // word for what cut it short or made it fail: stopped, expired, budget, ...
+	Problem  string          `json:"problem,omitempty"` // the same as a sentence, in the task's language
+	Notify   json.RawMessage `json:"notify,omitempty"`
+	Waiting  []string        `json:"waiting"`          // ids of the approvals that it waits for
+	Paused   bool            `json:"paused,omitempty"` // everything is paused: it goes on when that is over
+	Usage    Usage           `json:"usage"`
+	Version  int             `json:"version"` // of the shared state
+	Seq      int             `json:"seq"`     // of its newest message
+	Created  Time            `json:"created_at"`
+	Updated  Time            `json:"updated_at"`
+	Finished *Time           `json:"finished_at"`
+	Worked   float64         `json:"worked_seconds"`
+}
+
+// Subtask is a sub-task as programs read it.
+type Subtask struct {
+	ID          string           `json:"id"`
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	After       []string         `json:"after"`
+	State       planner.SubState `json:"state"`
+	Round       int              `json:"round"`
+	Result      *string          `json:"result"`           // shortened; whole in the context
+	Reason      string           `json:"reason,omitempty"` // word for why it failed
+	Started     *Time            `json:"started_at"`
+	Ended       *Time            `json:"ended_at"`
+}
+
+// Usage is what calls cost.
+type Usage struct {
+	InputTokens  int     `json:"input_tokens"`
+	CachedTokens int     `json:"cached_input_tokens"`
+	OutputTokens int     `json:"output_tokens"`
+	USD          float64 `json:"usd"`
+}
+
+// usageOf is Usage of what the ledger and journals hold.
+func usageOf(u llm.Usage) Usage {
+	return Usage{InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output, USD: usd(u.Cost)}
+}
+
+// Context is a part of a task's context.
+type Context struct {
+	TaskID   tasks.ID                   `json:"task_id"`
+	Created  Time                       `json:"created_at"`
+	Messages []Message                  `json:"messages"`
+	Shared   map[string]json.RawMessage `json:"shared_state"`
+	Version  int                        `json:"version"`
+	Next     *int                       `json:"next_after"` // seq to go on after when there may be more; nil when there is not
+}

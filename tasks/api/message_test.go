@@ -1,0 +1,150 @@
+package api
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/internal/form"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden file of messages")
+
+// secret must not be told to anybody outside.
+const secret = "INSIDE"
+
+// everyEvent is a journal that has events of all types, though no task would
+// have them in this order.
+func everyEvent() []planner.Event {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	definition := planner.Grant{Tool: "book.it", Definition: secret}
+	calls := []planner.Call{
+		{ID: secret, Name: "book_it", Tool: "book.it", Arguments: `{"city":"Rome"}`},
+		{ID: secret, Name: "update_state", Arguments: `{"values":{"a":1}}`, Update: &planner.Update{Values: map[string]json.RawMessage{"a": json.RawMessage("1")}}},
+		{ID: secret, Name: "ask_person", Arguments: `{"question":"Which?"}`, Ask: &planner.Question{Text: "Which?"}},
+		{ID: secret, Name: "nonsense", Arguments: `{broken`, Refusal: "there is no such tool"},
+	}
+	list := []planner.Event{
+		{Type: planner.Opened, By: "api:ops", Opening: &planner.Opening{Goal: "find out", Language: "en", Only: []string{"book"}, Message: secret, Request: secret, Chat: bot.Chat{Platform: "api", ID: "ops"}}},
+		{Type: planner.Released},
+		{Type: planner.Replied, Action: "plan 1.0", Reply: &planner.Reply{IsPlan: true, Thought: "first a look", Plan: []planner.Subtask{{ID: "1/a", Name: "book", Description: "book it"}, {ID: "1/b", Name: "llm_tool", Description: "sum up", After: []string{"1/a"}}}, Estimate: &planner.Estimate{Tokens: 1000, Cost: 20_000}}},
+		{Type: planner.Replied, Action: "work 1/a turn 1.0", Reply: &planner.Reply{Text: "I book", Calls: calls}},
+		{Type: planner.Asked, Action: "tool 1/a turn 1 call 1.0", Question: &planner.Question{Expires: at.Add(time.Hour), Calls: []planner.Approval{{Call: 0, Tool: "book.it", Definition: secret, Hash: secret, Reason: "host", Detail: "example.com"}}}},
+		{Type: planner.Decided, Action: "ask approval 5", By: "telegram:1", Message: secret, Decision: &planner.Decision{Approve: true, Scope: planner.ScopeTask, Grants: []planner.Grant{definition}, Name: "Ann"}},
+		{Type: planner.Started, Action: "tool 1/a turn 1 call 1.1", Grant: secret},
+		{Type: planner.Asked, Action: "tool 1/a turn 1 call 1.1", Question: &planner.Question{Server: "book", State: json.RawMessage(`"` + secret + `"`), Form: &form.Question{Message: "How many?", Fields: []form.Field{{Name: "n", Title: "Number", Required: true, Schema: json.RawMessage(`{"type":"integer"}`)}}}}},
+		{Type: planner.Decided, Action: "ask form 8.0", By: "api:ops", Decision: &planner.Decision{Approve: true, Value: json.RawMessage("3"), Name: "ops"}},
+		{Type: planner.Returned, Action: "tool 1/a turn 1 call 1.2", Result: &planner.Result{Text: "booked", Bytes: 2_000_000, Images: []llm.Image{{Data: []byte(secret)}}}},
+		{Type: planner.Decided, Action: "ask 1/a turn 1 call 3.0", By: "slack:U1", Decision: &planner.Decision{Approve: true, Text: "the red one"}},
+		{Type: planner.Replied, Action: "work 1/a turn 2.0", Reply: &planner.Reply{Calls: []planner.Call{{Name: "delegate", Arguments: `{"name":"look","description":"look it up"}`, Delegate: &planner.Subtask{Name: "look", Description: "look it up"}}}}},
+		{Type: planner.Replied, Action: "work 1/d1 turn 1.0", Reply: &planner.Reply{Text: "looked up"}},
+		{Type: planner.Garbled, Action: "work 1/a turn 3.0", Problem: &planner.Problem{Code: "garbage", Reason: "no JSON", Text: "hm"}},
+		{Type: planner.Broke, Action: "work 1/a turn 3.1", Problem: &planner.Problem{Code: "busy", Reason: secret, Text: "begun"}},
+		{Type: planner.Said, By: "telegram:1", Text: "rather blue", Message: secret},
+		{Type: planner.Unsaid, By: "telegram:1", Of: 16},
+		{Type: planner.Set, By: "agent:scout", Values: map[string]json.RawMessage{"status": json.RawMessage(`"NEEDS_HUMAN_REVIEW"`), "draft": json.RawMessage("null")}},
+		{Type: planner.Decided, Action: "ask review 18", By: "api:ops", Values: planner.ReviewValues(false), Decision: &planner.Decision{Text: "more sources"}},
+		{Type: planner.Noted, By: "agent:scout", Message: secret, Note: &planner.Note{Type: "thought", Content: json.RawMessage(`{"any":["thing",1]}`)}},
+		{Type: planner.Overdrew, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd", Limit: 1_000_000, Spent: 990_000, Wanted: 20_000, Extend: 500_000}},
+		{Type: planner.Renewed, Budget: "task_usd"},
+		{Type: planner.Revoked, By: "telegram:1", Of: 6},
+		{Type: planner.Prompted, Action: "plan 1.0", Text: "what the server wrote"},
+		{Type: planner.Resumed},
+		{Type: planner.Expired, Action: "ask review 18", Values: map[string]json.RawMessage{"status": json.RawMessage(`"REVIEW_EXPIRED"`)}},
+		{Type: planner.Stopped, By: "telegram:1"},
+		{Type: planner.Began, Action: "answer 27.0"},
+		{Type: planner.Replied, Action: "answer 27.0", Reply: &planner.Reply{Text: "it is booked"}},
+		{Type: planner.Answered, By: "agent:scout", Text: "all is done"},
+		{Type: planner.Began, Slot: planner.SlotAnswer},
+		{Type: planner.Shown, Slot: planner.SlotAnswer, Message: secret, Instead: secret, Last: true},
+		{Type: planner.Broke, Action: planner.ShowID, Problem: &planner.Problem{Code: "unsendable", Reason: secret}},
+	}
+	for i := range list {
+		list[i].Seq, list[i].At = i+1, at.Add(time.Duration(i)*time.Second)
+	}
+	return list
+}
+
+// TestMessages: every event has its message, and nothing of the inside is in one.
+func TestMessages(t *testing.T) {
+	events := everyEvent()
+	state := planner.State{
+		Seq: len(events), Answer: 29, Changes: []int{4, 18, 19, 26},
+		Subtasks: []planner.Work{{ID: "1/a", Turns: []planner.Turn{{Seq: 4, Calls: make([]planner.CallState, 4)}, {Seq: 12, Calls: make([]planner.CallState, 1)}}}, {ID: "1/b"}, {ID: "1/d1"}},
+	}
+	tell := telling{tasks.ID("T"), state, func(seq int) planner.Event {
+		if seq < 1 || seq > len(events) {
+			return planner.Event{}
+		}
+		return events[seq-1]
+	}}
+	var b strings.Builder
+	types := map[planner.EventType]bool{}
+	for _, e := range events {
+		types[e.Type] = true
+		m, _, err := tell.chosen(e, nil)
+		if err != nil {
+			t.Fatalf("event %d: %v", e.Seq, err)
+		}
+		if m.Seq != e.Seq || !m.Timestamp.Equal(e.At) || m.Bytes != 0 {
+			t.Errorf("event %d became %+v", e.Seq, m)
+		}
+		fmt.Fprintf(&b, "%2d %-8s  %-13s %-6s %-18s %s\n", m.Seq, e.Type, m.Type, m.SenderType, m.SenderID, m.Content)
+		if strings.Contains(string(m.Content)+m.SenderID, secret) {
+			t.Errorf("event %d tells what is inside: %s", e.Seq, m.Content)
+		}
+	}
+	for _, kind := range []planner.EventType{
+		planner.Opened, planner.Released, planner.Replied, planner.Garbled, planner.Broke, planner.Started, planner.Returned, planner.Asked, planner.Decided, planner.Said,
+		planner.Unsaid, planner.Prompted, planner.Revoked, planner.Set, planner.Noted, planner.Answered, planner.Stopped, planner.Expired, planner.Overdrew, planner.Renewed,
+		planner.Began, planner.Shown, planner.Resumed,
+	} {
+		if !types[kind] {
+			t.Errorf("the journal has no event %q", kind)
+		}
+	}
+	const name = "testdata/messages.golden"
+	if *rewrite {
+		if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(name); err != nil || string(want) != b.String() {
+		t.Errorf("%s differs (-rewrite rewrites it), %v; got\n%s", name, err, b.String())
+	}
+}
+
+// FuzzFitted: whatever content is, what is told of it is JSON of bounded length.
+func FuzzFitted(f *testing.F) {
+	f.Add(`{"a":"b"}`, 20_000)
+	f.Add("\"\\\u2028<é", 30_000)
+	f.Add("", 0)
+	f.Fuzz(func(t *testing.T, text string, times int) {
+		long := strings.Repeat(text, min(max(times, 0), 40_000/(len(text)+1)+1))
+		quoted, err := json.Marshal(long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, content := range []any{object{"text": long}, json.RawMessage(quoted), object{"list": []any{object{"a": long}, long, json.RawMessage(quoted)}}, object{"values": map[string]json.RawMessage{long: quoted}}} {
+			whole, err := encoded(content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			short, all, err := fitted(content)
+			switch {
+			case err != nil || !json.Valid(short) || len(short) > shownContent:
+				t.Errorf("%.40q became %d bytes %.80q, %v", whole, len(short), short, err)
+			case (all > 0) != (len(whole) > shownContent) || all > 0 && all != len(whole):
+				t.Errorf("%d bytes: the length is told as %d", len(whole), all)
+			}
+		}
+	})
+}

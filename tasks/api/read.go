@@ -1,0 +1,262 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/i18n"
+	"legwork/internal/clip"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// shownResult is how much of a sub-task's result is told with its task, in bytes.
+const shownResult = 2000
+
+// Get reads a task. ErrNotFound.
+func (s *Service) Get(ctx context.Context, p Principal, id tasks.ID) (Task, error) {
+	if _, err := s.may(ctx, p, OpRead, id); err != nil {
+		return Task{}, err
+	}
+	return s.task(ctx, id)
+}
+
+// Wait is Get as soon as the task is over, or ctx ends: then it is the task as it
+// stands, without an error.
+func (s *Service) Wait(ctx context.Context, p Principal, id tasks.ID) (Task, error) {
+	reading := context.WithoutCancel(ctx)
+	if _, err := s.may(reading, p, OpRead, id); err != nil {
+		return Task{}, err
+	}
+	for {
+		changed := s.Store.Changed(id)
+		state, err := s.state(reading, id)
+		if err != nil {
+			return Task{}, err
+		}
+		if state.Finished() {
+			return s.task(reading, id)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return s.task(reading, id)
+		}
+	}
+}
+
+// task reads a task that was seen.
+func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
+	row, err := s.Store.Row(ctx, id)
+	if err != nil {
+		return Task{}, told(id, err)
+	}
+	state, err := s.state(ctx, id)
+	if err != nil {
+		return Task{}, err
+	}
+	opening, err := s.opening(ctx, id)
+	if err != nil {
+		return Task{}, err
+	}
+	t := Task{
+		ID: id, State: state.Status(), Goal: opening.Goal, Chat: row.Chat.Key(), From: row.From.Key(), Run: !opening.External,
+		Rounds: state.Round, Waiting: waiting(id, state), Usage: usageOf(state.Usage), Version: state.Version, Seq: state.Seq,
+		Created: Time{state.Opened}, Updated: Time{state.Last}, Worked: state.Worked.Seconds(),
+	}
+	if state.Finished() {
+		t.Finished = &Time{state.Last}
+	} else if s.Inbox.Pause != nil && !opening.External {
+		_, t.Paused = s.Inbox.Pause.State()
+	}
+	if t.Notify, err = notified(opening.Notify); err != nil {
+		return Task{}, err
+	}
+	j := journal{store: s.Store, id: id}
+	read := j.read(ctx)
+	t.Subtasks = subtasks(state, read)
+	if state.Answer > 0 {
+		answer := planner.AnswerOf(read(state.Answer))
+		t.Answer = &answer
+	}
+	if state.Settled() {
+		t.Reason = state.Why
+		if t.Problem, err = s.Inbox.Problem(ctx, id, state, opening); err != nil {
+			return Task{}, err
+		}
+	}
+	return t, j.err
+}
+
+// notified tells where an outcome goes; nil for nowhere.
+func notified(n *planner.Notify) ([]byte, error) {
+	switch {
+	case n == nil:
+		return nil, nil
+	case n.Chat != nil:
+		return encoded(object{"chat": n.Chat.Key()})
+	}
+	return encoded(object{"webhook": n.Webhook})
+}
+
+// subtasks tells the sub-tasks of a state.
+func subtasks(s planner.State, read planner.Journal) []Subtask {
+	list := make([]Subtask, len(s.Subtasks))
+	for i, w := range s.Subtasks {
+		t := Subtask{ID: w.ID, Name: w.Name, After: make([]string, len(w.After)), State: w.State, Round: w.Round, Reason: w.Why}
+		for n, at := range w.After {
+			t.After[n] = s.Subtasks[at].ID
+		}
+		if read(w.Source).Reply != nil {
+			t.Description = planner.Description(w, read)
+		}
+		if e := read(w.End); w.State == planner.SubDone && e.Reply != nil {
+			result := clip.Marked(e.Reply.Text, shownResult)
+			t.Result = &result
+		}
+		t.Started, t.Ended = moment(w.Began), moment(w.Ended)
+		list[i] = t
+	}
+	return list
+}
+
+// moment is nil for none.
+func moment(at time.Time) *Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &Time{at}
+}
+
+// Query chooses tasks.
+type Query struct {
+	States []string
+	Chat   string   // room; one that ends with ":*" chooses a platform; empty: all that the principal sees
+	Before tasks.ID // the last of the page before
+	Limit  int      // 1 to 200; 0: 50
+}
+
+// Listed is a task in a list.
+type Listed struct {
+	ID      tasks.ID `json:"id"`
+	State   string   `json:"state"`
+	Goal    string   `json:"goal"` // its beginning
+	Chat    string   `json:"chat"`
+	From    string   `json:"from"`
+	Run     bool     `json:"run"`
+	Rounds  int      `json:"rounds"`
+	Waits   bool     `json:"waits_for_person"`
+	Created Time     `json:"created_at"`
+	Updated Time     `json:"updated_at"` // when its state changed last
+}
+
+// The bounds of lists.
+const (
+	maxListed  = 200
+	usualLists = 50
+)
+
+// States are the states of tasks.
+func States() []string { return append(tasks.LiveStatuses(), "done", "failed", "stopped") }
+
+// List lists tasks, the newest first; next is the Before of the next page, empty
+// at the end.
+func (s *Service) List(ctx context.Context, p Principal, q Query) (list []Listed, next tasks.ID, err error) {
+	if err := p.Allowed(OpRead); err != nil {
+		return nil, "", err
+	}
+	for _, state := range q.States {
+		if !slices.Contains(States(), state) {
+			return nil, "", &InvalidError{"state", fmt.Sprintf("%q is none; there are %s", state, strings.Join(States(), ", "))}
+		}
+	}
+	limit, err := within(q.Limit, usualLists, maxListed)
+	if err == nil {
+		err = names(q.Chat)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if _, made := q.Before.Made(); !made && q.Before != "" {
+		return nil, "", &InvalidError{"cursor", "is none that a list gave"}
+	}
+	rows, more, err := s.Store.Tasks(ctx, tasks.TaskQuery{Statuses: q.States, Rooms: p.rooms(q.Chat), Before: q.Before, Limit: limit})
+	if err != nil {
+		return nil, "", fmt.Errorf("listing tasks: %w", err)
+	}
+	list = []Listed{}
+	for _, r := range rows {
+		list = append(list, Listed{
+			ID: r.Task, State: r.Status, Goal: r.Goal, Chat: r.Chat.Key(), From: r.From.Key(), Run: !r.External,
+			Rounds: r.Round, Waits: r.Waits, Created: Time{r.Opened}, Updated: Time{r.Changed},
+		})
+	}
+	if more && len(list) > 0 {
+		next = list[len(list)-1].ID
+	}
+	return list, next, nil
+}
+
+// names is an *InvalidError for what names no room and no platform; empty names all.
+func names(chat string) error {
+	platform, id, _ := strings.Cut(chat, ":")
+	room, _, threaded := strings.Cut(chat, "/")
+	switch {
+	case chat == "":
+		return nil
+	case platform == "" || id == "":
+		return &InvalidError{"chat", fmt.Sprintf(`%q is no key of a chat; allowed: one such as "slack:C1", and "slack:*" for a whole platform`, clip.Marked(chat, 100))}
+	case threaded:
+		return &InvalidError{"chat", fmt.Sprintf("%q names a thread; write %q for its whole chat", clip.Marked(chat, 100), clip.Marked(room, 100))}
+	}
+	return nil
+}
+
+// within is the limit that a request names, or the usual one for 0.
+func within(n, usual, most int) (int, error) {
+	if n < 0 || n > most {
+		return 0, &InvalidError{"limit", fmt.Sprintf("is %d; 1 to %d are allowed", n, most)}
+	}
+	if n == 0 {
+		return usual, nil
+	}
+	return n, nil
+}
+
+// rooms are the rooms that the principal sees of those that chat names, as
+// tasks.TaskQuery has it: nil for all there are, and an empty list for none.
+func (p Principal) rooms(chat string) []string {
+	platform, all := strings.CutSuffix(chat, ":*")
+	rooms := []string{}
+	for _, seen := range p.Chats {
+		name, _, _ := strings.Cut(seen, ":")
+		switch {
+		case seen == "*" && chat == "":
+			return nil
+		case seen == "*", seen == chat, !all && chat != "" && p.Sees(roomIn(chat)):
+			return []string{chat}
+		case chat == "", all && name == platform:
+			rooms = append(rooms, seen)
+		}
+	}
+	return rooms
+}
+
+// roomIn is the room of that key.
+func roomIn(key string) bot.Chat {
+	platform, id, _ := strings.Cut(key, ":")
+	return bot.Chat{Platform: platform, ID: id}
+}
+
+// languages names those that legwork speaks.
+func languages() string {
+	var codes []string
+	for _, l := range i18n.Languages() {
+		codes = append(codes, l.Code)
+	}
+	return strings.Join(codes, ", ")
+}

@@ -1,0 +1,228 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// NewTask is a task to be started.
+type NewTask struct {
+	Goal     string
+	Groups   []string // nil: all that the principal may use; empty: none
+	Language string   // empty: the config's
+	Notify   *Notify
+	External bool   // run: false
+	Key      string // idempotency key; empty: none
+	Hops     int    // how often the work was handed on from one legwork to the next
+}
+
+// Notify is where the outcome goes, by name.
+type Notify struct {
+	Chat    string // "slack:C1"; one that the principal sees
+	Webhook string
+}
+
+// maxHops is how often work may be handed on: further on, it most likely goes round.
+const maxHops = 4
+
+// maxKey is how long an idempotency key may be, in bytes.
+const maxKey = 200
+
+// Start starts a task; again is true when the idempotency key was used before
+// for the same request: then it is that task. *InvalidError, ErrForbidden,
+// ErrBusy, ErrKeyReused, tasks.ErrFull.
+func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, again bool, err error) {
+	if err := p.Allowed(OpStart); err != nil {
+		return Task{}, false, err
+	}
+	order, err := s.ordered(ctx, p, n)
+	if err != nil {
+		return Task{}, false, err
+	}
+	receipt, err := s.Inbox.Start(ctx, order)
+	return s.started(ctx, order, receipt, err)
+}
+
+// ordered makes an order of a request, if the principal may ask for all of it.
+func (s *Service) ordered(ctx context.Context, p Principal, n NewTask) (tasks.Order, error) {
+	o := tasks.Order{From: p.person(), Goal: tasks.Clean(n.Goal), External: n.External, Hops: n.Hops}
+	switch {
+	case n.Hops > maxHops:
+		return o, &InvalidError{"goal", fmt.Sprintf("was handed on from one legwork to the next %d times, which is too often: do it with other tools, or say that it cannot be done", n.Hops)}
+	case o.Goal == "":
+		return o, &InvalidError{"goal", "is empty: say what is to be done"}
+	case len(o.Goal) > tasks.MaxGoal:
+		return o, &InvalidError{"goal", fmt.Sprintf("has %d bytes; at most %d are allowed", len(o.Goal), tasks.MaxGoal)}
+	}
+	var ok bool
+	if o.Language, ok = s.Inbox.Language(n.Language); !ok {
+		return o, &InvalidError{"language", fmt.Sprintf("%q is not known; %s are", n.Language, languages())}
+	}
+	var err error
+	if o.Only, err = s.only(ctx, p, n.Groups); err != nil {
+		return o, err
+	}
+	if o.Notify, err = s.notify(p, n.Notify); err != nil {
+		return o, err
+	}
+	o.Key, err = p.key(n.Key)
+	if o.Key != "" {
+		o.Request = hashOf("start", n.Goal, n.Groups, n.Language, n.Notify, n.External)
+	}
+	return o, err
+}
+
+// started is what came of an order.
+func (s *Service) started(ctx context.Context, o tasks.Order, receipt tasks.Receipt, err error) (Task, bool, error) {
+	if err == nil {
+		err = receipt.Err
+	}
+	switch {
+	case errors.Is(err, tasks.ErrCrowded):
+		return Task{}, false, fmt.Errorf("%w: %w", ErrBusy, err)
+	case err != nil:
+		return Task{}, false, err
+	}
+	if receipt.Again {
+		before, err := s.opening(ctx, receipt.Task)
+		if errors.Is(err, ErrNotFound) {
+			return Task{}, false, fmt.Errorf("%w: what it was used for was deleted", ErrKeyReused)
+		}
+		if err == nil && (before.Request != o.Request || before.From.Key() != o.From.Key()) {
+			err = ErrKeyReused
+		}
+		if err != nil {
+			return Task{}, false, err
+		}
+	}
+	t, err := s.task(ctx, receipt.Task)
+	return t, receipt.Again, err
+}
+
+// person is the principal as who asks for a task.
+func (p Principal) person() bot.Person {
+	platform, _, _ := strings.Cut(p.Key(), ":")
+	return bot.Person{Platform: platform, ID: p.Name, Name: p.Name}
+}
+
+// room is the chat around the conversations of the tasks that the principal
+// starts.
+func (p Principal) room() bot.Chat { return bot.Chat{Platform: Platform, ID: p.Name, Private: true} }
+
+// key is the dedupe key of an idempotency key.
+func (p Principal) key(k string) (string, error) {
+	if k == "" {
+		return "", nil
+	}
+	if len(k) > maxKey || !utf8.ValidString(k) || strings.IndexFunc(k, func(r rune) bool { return r < ' ' || r == 0x7f }) >= 0 {
+		return "", &InvalidError{"idempotency_key", fmt.Sprintf("must be text of at most %d bytes without control characters", maxKey)}
+	}
+	return Platform + ":" + p.Name + ":" + k, nil
+}
+
+// hashOf tells requests apart that came under the same key.
+func hashOf(request ...any) string {
+	text, err := json.Marshal(request)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// only are the groups that a task is bound to, if it is to any.
+func (s *Service) only(ctx context.Context, p Principal, wanted []string) ([]string, error) {
+	if wanted == nil {
+		return p.Groups, nil
+	}
+	open, err := s.open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	only := []string{}
+	for _, name := range wanted {
+		if !slices.Contains(open, name) {
+			return nil, &InvalidError{"groups", fmt.Sprintf("%q is no group that this token may use; %s", name, are("no group is", open))}
+		}
+		if !slices.Contains(only, name) {
+			only = append(only, name)
+		}
+	}
+	return only, nil
+}
+
+// are ends a sentence about a name with those that would have been right.
+func are(none string, names []string) string {
+	if len(names) == 0 {
+		return none
+	}
+	return strings.Join(names, ", ") + " are"
+}
+
+// open lists the names of the groups that a principal's tasks can use.
+func (s *Service) open(ctx context.Context, p Principal) ([]string, error) {
+	groups, err := s.Inbox.OpenGroups(ctx, p.room(), p.person())
+	if err != nil {
+		return nil, fmt.Errorf("listing groups: %w", err)
+	}
+	var names []string
+	for _, g := range groups {
+		if p.Groups == nil || slices.Contains(p.Groups, g.Name) {
+			names = append(names, g.Name)
+		}
+	}
+	return names, nil
+}
+
+// still is where an earlier outcome went, unless the principal may not name that.
+func (s *Service) still(p Principal, n *planner.Notify) *planner.Notify {
+	if n == nil || n.Chat != nil && !p.Sees(*n.Chat) || n.Webhook != "" && !slices.Contains(s.webhooks(p), n.Webhook) {
+		return nil
+	}
+	return n
+}
+
+// webhooks lists the names of those of the config that a principal may name.
+func (s *Service) webhooks(p Principal) []string {
+	return slices.DeleteFunc(s.Webhooks(), func(name string) bool { return !p.notifies(name) })
+}
+
+// notify finds where an outcome is to go.
+func (s *Service) notify(p Principal, n *Notify) (*planner.Notify, error) {
+	switch {
+	case n == nil:
+		return nil, nil
+	case *n == Notify{}:
+		return nil, &InvalidError{"notify", "names neither a chat nor a webhook; leave it out, or name one of them"}
+	case n.Chat != "" && n.Webhook != "":
+		return nil, &InvalidError{"notify", "takes a chat or a webhook, not both"}
+	case n.Webhook != "":
+		if names := s.webhooks(p); !slices.Contains(names, n.Webhook) {
+			return nil, &InvalidError{"notify.webhook", fmt.Sprintf("%q is no webhook that this token may name; %s", n.Webhook, are("no webhook is", names))}
+		}
+		return &planner.Notify{Webhook: n.Webhook}, nil
+	}
+	platform, rest, _ := strings.Cut(n.Chat, ":")
+	id, thread, _ := strings.Cut(rest, "/")
+	chat := bot.Chat{Platform: platform, ID: id, Thread: thread}
+	switch _, connected := s.Inbox.Chats[platform]; {
+	case platform == "" || id == "" || len(n.Chat) > maxKey || tasks.Clean(n.Chat) != n.Chat:
+		return nil, &InvalidError{"notify.chat", `must be the key of a chat, such as "slack:C1"`}
+	case !p.Sees(chat):
+		return nil, &InvalidError{"notify.chat", fmt.Sprintf("%q is no chat that this token may see", n.Chat)}
+	case !connected:
+		return nil, &InvalidError{"notify.chat", fmt.Sprintf("no platform %q is connected", platform)}
+	}
+	return &planner.Notify{Chat: &chat}, nil
+}

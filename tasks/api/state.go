@@ -1,0 +1,284 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"legwork/internal/clip"
+	"legwork/internal/plainjson"
+	"legwork/planner"
+	"legwork/tasks"
+)
+
+// Shared is a task's shared state.
+type Shared struct {
+	Values   map[string]json.RawMessage `json:"state"`
+	Version  int                        `json:"version"`
+	Versions map[string]int             `json:"versions"` // at which version each key was set last
+	Over     bool                       `json:"over"`     // the task is over: nothing changes any more
+	// Changed says of AwaitShared that one of the keys was changed, or deleted, after
+	// the version.
+	Changed bool `json:"-"`
+}
+
+// Bounds of what is merged, in bytes.
+const (
+	maxStateKey   = 256
+	maxStateValue = 64 << 10
+)
+
+// Shared reads the shared state.
+func (s *Service) Shared(ctx context.Context, p Principal, id tasks.ID) (Shared, error) {
+	if _, err := s.may(ctx, p, OpRead, id); err != nil {
+		return Shared{}, err
+	}
+	return s.shared(ctx, id)
+}
+
+func (s *Service) shared(ctx context.Context, id tasks.ID) (Shared, error) {
+	state, err := s.state(ctx, id)
+	if err != nil {
+		return Shared{}, err
+	}
+	return s.sharedOf(ctx, id, state)
+}
+
+func (s *Service) sharedOf(ctx context.Context, id tasks.ID, state planner.State) (Shared, error) {
+	j := journal{store: s.Store, id: id}
+	tell := telling{id, state, j.read(ctx)}
+	out := Shared{Values: tell.shared(), Version: state.Version, Versions: map[string]int{}, Over: state.Settled()}
+	for key, value := range state.Shared {
+		out.Versions[key] = tell.version(value.Seq)
+	}
+	return out, j.err
+}
+
+// shared are the values of the shared state, without escapes that stores put into them.
+func (t telling) shared() map[string]json.RawMessage {
+	values := planner.SharedState(t.state, t.journal)
+	for key, value := range values {
+		values[key] = unescaped(value)
+	}
+	return values
+}
+
+// AwaitShared is Shared as soon as one of the keys (none: any) was changed after a
+// version, the task is over, or ctx ends: then it is the state as it stands,
+// without an error. With a ctx that has ended it only looks.
+func (s *Service) AwaitShared(ctx context.Context, p Principal, id tasks.ID, keys []string, since int) (Shared, error) {
+	reading := context.WithoutCancel(ctx)
+	if _, err := s.may(reading, p, OpRead, id); err != nil {
+		return Shared{}, err
+	}
+	looked := max(since, 0) // versions up to it do not touch the keys
+	for {
+		changed := s.Store.Changed(id)
+		state, err := s.state(reading, id)
+		if err != nil {
+			return Shared{}, err
+		}
+		touched, err := s.touches(reading, id, state, keys, looked)
+		if err != nil {
+			return Shared{}, err
+		}
+		if touched || state.Settled() || state.Version < since || ctx.Err() != nil {
+			shared, err := s.sharedOf(reading, id, state)
+			shared.Changed = touched || state.Version < since
+			return shared, err
+		}
+		looked = max(looked, len(state.Changes))
+		select {
+		case <-changed:
+		case <-ctx.Done(): // it looks once more
+		}
+	}
+}
+
+// touches reports that a version after the given one changed one of the keys. Of
+// those that are there the state knows; only that another was deleted is looked for.
+func (s *Service) touches(ctx context.Context, id tasks.ID, state planner.State, keys []string, since int) (bool, error) {
+	if since >= len(state.Changes) || len(keys) == 0 {
+		return since < len(state.Changes), nil
+	}
+	var gone []string
+	for _, key := range keys {
+		switch value, known := state.Shared[key]; {
+		case !known:
+			gone = append(gone, key)
+		case versionAt(state, value.Seq) > since:
+			return true, nil
+		}
+	}
+	if len(gone) == 0 {
+		return false, nil
+	}
+	for _, seq := range slices.Compact(slices.Clone(state.Changes[since:])) {
+		e, err := s.Store.Event(ctx, id, seq)
+		if err != nil {
+			return false, told(id, err)
+		}
+		for _, key := range gone {
+			if sets(e, key) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// sets reports that an event sets or deletes a key of the shared state.
+func sets(e planner.Event, key string) bool {
+	if _, ok := e.Values[key]; ok {
+		return true
+	}
+	if e.Reply == nil {
+		return false
+	}
+	return slices.ContainsFunc(e.Reply.Calls, func(c planner.Call) bool {
+		if c.Update == nil {
+			return false
+		}
+		_, ok := c.Update.Values[key]
+		return ok
+	})
+}
+
+// Merge sets keys of the shared state, a null deletes one. With match, which may
+// be nil, only when the state has that version: *PreconditionError. What changes
+// nothing makes no new version. *InvalidError, ErrConflict, ErrForbidden.
+func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *int, values map[string]json.RawMessage) (Shared, error) {
+	if err := p.Allowed(OpMerge); err != nil {
+		return Shared{}, err
+	}
+	values, err := mergeable(values)
+	if err != nil {
+		return Shared{}, err
+	}
+	if _, err := s.may(ctx, p, OpMerge, id); err != nil {
+		return Shared{}, err
+	}
+	var before planner.State
+	var fresh map[string]json.RawMessage
+	err = s.Inbox.Change(ctx, id, func(state planner.State) ([]planner.Event, error) {
+		before = state
+		if match != nil && *match != state.Version {
+			return nil, &PreconditionError{state.Version}
+		}
+		var err error
+		fresh, err = s.fresh(ctx, id, state, values)
+		if err != nil || len(fresh) == 0 {
+			return nil, err
+		}
+		if state.Settled() {
+			return nil, fmt.Errorf("%w: it is over, its shared state stays as it is", ErrConflict)
+		}
+		return []planner.Event{{Type: planner.Set, By: p.Key(), Values: fresh}}, nil
+	})
+	if errors.Is(err, tasks.ErrRefused) {
+		if now, err := s.state(ctx, id); err == nil && now.Finished() {
+			before = now
+		}
+		return Shared{}, unmerged(p, before, fresh)
+	}
+	if err != nil {
+		return Shared{}, gone(err)
+	}
+	return s.shared(ctx, id)
+}
+
+// gone makes ErrNotFound of a task that was deleted meanwhile.
+func gone(err error) error {
+	if errors.Is(err, tasks.ErrNoTask) {
+		return ErrNotFound
+	}
+	return err
+}
+
+// unmerged says why a task did not take values.
+func unmerged(p Principal, s planner.State, values map[string]json.RawMessage) error {
+	var status string
+	_ = json.Unmarshal(values[planner.KeyStatus], &status) // what is no text says nothing to legwork
+	asks := status == planner.NeedsHumanReview && s.Review == 0
+	switch {
+	case s.Finished():
+		return fmt.Errorf("%w: it is over, its shared state stays as it is", ErrConflict)
+	case asks && (s.Begun || s.Phase == planner.PhaseAnswering):
+		return fmt.Errorf("%w: its answer is being written already, so that nobody can review it first", ErrConflict)
+	case s.Limits.Changes > 0 && len(s.Changes) >= s.Limits.Changes:
+		return fmt.Errorf("%w: its shared state was changed %d times, which is the most", ErrConflict, len(s.Changes))
+	case s.Review > 0 && p.Role == RoleAgent:
+		return fmt.Errorf("%w: a person reviews the shared state; until they have decided, agents can add keys, as far as there is room, but change none, %q included", ErrConflict, planner.KeyStatus)
+	case p.Role == RoleAgent && planner.IsVerdict(values):
+		return fmt.Errorf("%w: that the key %q is %s says how a person's review ended; set it to %s to ask for one", ErrForbidden, planner.KeyStatus, clip.Line(string(values[planner.KeyStatus]), 60), planner.NeedsHumanReview)
+	case asks && s.Limits.Reviews > 0 && s.Reviews >= s.Limits.Reviews:
+		return fmt.Errorf("%w: people were asked to review it %d times, which is the most", ErrConflict, s.Reviews)
+	}
+	return fmt.Errorf("%w: the shared state holds at most %d keys and %d bytes of keys and values; delete some first", ErrConflict, s.Limits.StateKeys, s.Limits.StateBytes)
+}
+
+// fresh are the values that differ from those of the shared state.
+func (s *Service) fresh(ctx context.Context, id tasks.ID, state planner.State, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	j := journal{store: s.Store, id: id}
+	state.Shared = maps.Clone(state.Shared)
+	maps.DeleteFunc(state.Shared, func(key string, _ planner.Value) bool { _, wanted := values[key]; return !wanted })
+	now := planner.SharedState(state, j.read(ctx)) // no more of it than is compared
+	fresh := map[string]json.RawMessage{}
+	for key, value := range values {
+		old, known := now[key]
+		if string(value) == "null" && !known || known && bytes.Equal(compact(old), value) {
+			continue
+		}
+		fresh[key] = value
+	}
+	return fresh, j.err
+}
+
+// mergeable are values as they are stored.
+func mergeable(values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	out := make(map[string]json.RawMessage, len(values))
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		value := values[key]
+		switch {
+		case key == "":
+			return nil, &InvalidError{"state", "has a key without a name"}
+		case len(key) > maxStateKey || !utf8.ValidString(key) || strings.ContainsRune(key, 0):
+			return nil, &InvalidError{"state", fmt.Sprintf("has a key that is not text of at most %d bytes", maxStateKey)}
+		}
+		if err := fitsJSON("state."+key, value); err != nil {
+			return nil, err
+		}
+		out[key] = compact(value)
+	}
+	return out, nil
+}
+
+// fitsJSON looks at JSON from outside that is kept.
+func fitsJSON(field string, value json.RawMessage) error {
+	switch {
+	case len(value) > maxStateValue:
+		return &InvalidError{field, fmt.Sprintf("has %d bytes; at most %d are allowed", len(value), maxStateValue)}
+	case !json.Valid(value) || !utf8.Valid(value):
+		return &InvalidError{field, "is no valid JSON"}
+	}
+	if odd := plainjson.Oddity(value); odd != "" {
+		return &InvalidError{field, odd}
+	}
+	return nil
+}
+
+// compact is valid JSON without the space around its parts, and without escapes
+// that stores put into it.
+func compact(value json.RawMessage) json.RawMessage {
+	var out bytes.Buffer
+	if json.Compact(&out, value) != nil {
+		return value
+	}
+	return unescaped(out.Bytes())
+}

@@ -1,0 +1,201 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"legwork/bot"
+	"legwork/planner"
+	"legwork/store/memory"
+	"legwork/tasks"
+	"legwork/tasks/engine"
+	"legwork/tasks/enginetest"
+)
+
+// TestManyContextsCostNothing: contexts that agents from outside work on take no
+// goroutine, count for nobody's limit, go on by what is appended, and rest again
+// after a restart.
+func TestManyContextsCostNothing(t *testing.T) {
+	store := memory.New(nil)
+	k := enginetest.NewKit(t, store)
+	k.Use(store)
+	k.Start(build)
+	defer func() { k.Stop() }()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	before := runtime.NumGoroutine()
+	ids := make([]tasks.ID, *crowd)
+	for n := range ids {
+		program := bot.Person{Platform: tasks.PlatformAgent, ID: fmt.Sprintf("agent%d", n%10)}
+		r, err := k.Inbox.Start(ctx, tasks.Order{From: program, Goal: "write", External: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[n] = r.Task
+	}
+	rest := func() {
+		t.Helper()
+		for runtime.NumGoroutine() > before+4 || k.Engine.(*engine.Engine).Load() > 0 {
+			select {
+			case <-ctx.Done():
+				t.Fatalf("%d goroutines, %d before; %d tasks are said to work", runtime.NumGoroutine(), before, k.Engine.(*engine.Engine).Load())
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	}
+	rest()
+	k.Stop()
+	k.Use(store)
+	k.Start(build)
+	rest()
+	for _, id := range ids {
+		if err := store.Append(ctx, id, -1, 0, planner.Event{Type: planner.Answered, By: "agent:writer", Text: "written"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tasks.Idle(ctx, store, ""); err != nil {
+		t.Fatalf("a context that was answered is not over: %v", err)
+	}
+	events, err := store.Load(ctx, ids[0], 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []planner.EventType
+	for _, e := range events {
+		types = append(types, e.Type)
+	}
+	if got := fmt.Sprint(types); got != "[opened answered began shown]" {
+		t.Errorf("the journal of a context is %s", got)
+	}
+}
+
+// TestNotifyOverACrash: a chat that a program named has the question and the
+// outcome once each, also when the process ends before it knows that they were
+// sent.
+func TestNotifyOverACrash(t *testing.T) {
+	for _, kind := range []bot.Kind{bot.KindQuestion, bot.KindAnswer} {
+		t.Run(string(kind), func(t *testing.T) {
+			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
+				k.Model.Answer = slowly(enginetest.Plain("the answer"))
+				store := k.Store.(*memory.Store)
+				crashed := make(chan struct{})
+				var once sync.Once
+				m.after = func(d bot.Draft) error {
+					if d.Kind == kind {
+						once.Do(func() { store = store.Reopen(); close(crashed) })
+					}
+					return nil
+				}
+				r, err := k.Inbox.Start(t.Context(), tasks.Order{
+					From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: "greet", Notify: &planner.Notify{Chat: &enginetest.Chat},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				review := planner.Event{Type: planner.Set, By: "api:ops", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"NEEDS_HUMAN_REVIEW"`)}}
+				if err := k.Store.Append(t.Context(), r.Task, -1, 0, review); err != nil {
+					t.Fatal(err)
+				}
+				approve := func() {
+					pass(10 * time.Second)
+					e := planner.Event{Type: planner.Decided, By: "recorder:boss", Action: "ask review 2", Values: planner.ReviewValues(true), Decision: &planner.Decision{Approve: true, Name: "Boss"}}
+					if err := k.Store.Append(t.Context(), r.Task, -1, 0, e); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if kind == bot.KindAnswer {
+					approve()
+				}
+				<-crashed
+				k.Stop()
+				k.Use(store)
+				k.Start(build)
+				if kind == bot.KindQuestion {
+					approve()
+				}
+				if err := tasks.Idle(t.Context(), k.Store, ""); err != nil {
+					t.Fatal(err)
+				}
+				got := m.picture()
+				want := "answer: A task of the program ops: greet\n\nthe answer\n"
+				if !strings.HasSuffix(got, want) || strings.Count(got, "answer: ") != 1 || strings.Count(got, "Approved by Boss") != 1 || strings.Contains(got, "question: ") || strings.Contains(got, "board: ") {
+					t.Errorf("the chat is\n%s", got)
+				}
+			})
+		})
+	}
+}
+
+// counting is a store that counts how often a whole journal is read.
+type counting struct {
+	*memory.Store
+	loads atomic.Int32
+}
+
+// Load counts.
+func (c *counting) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
+	if from == 0 {
+		c.loads.Add(1)
+	}
+	return c.Store.Load(ctx, id, from)
+}
+
+// TestLongContextIsNotRead: what agents add does not have the whole context read
+// each time; a review that somebody has to be told of does, and its end.
+func TestLongContextIsNotRead(t *testing.T) {
+	for _, notify := range []*planner.Notify{nil, {Chat: &enginetest.Chat}} {
+		store := &counting{Store: memory.New(nil)}
+		k := enginetest.NewKit(t, store)
+		k.Platform.Keeps = true
+		k.Use(store)
+		k.Start(build)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		r, err := k.Inbox.Start(ctx, tasks.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "a"}, Goal: "write", External: true, Notify: notify})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell := func(e planner.Event) {
+			t.Helper()
+			if err := store.Append(ctx, r.Task, -1, 0, e); err != nil {
+				t.Fatalf("%s: %v", e.Type, err)
+			}
+		}
+		note := planner.Event{Type: planner.Noted, By: "agent:a", Note: &planner.Note{Type: "thought", Content: json.RawMessage(`"so"`)}}
+		for n := range 300 {
+			tell(note)
+			if n == 100 {
+				tell(planner.Event{Type: planner.Set, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"NEEDS_HUMAN_REVIEW"`)}})
+				if notify != nil {
+					if err := k.Platform.Await(ctx, func() bool { return len(k.Platform.Posts(bot.KindQuestion)) == 1 }); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if n == 200 {
+				tell(planner.Event{Type: planner.Decided, By: "recorder:boss", Action: "ask review 103", Values: planner.ReviewValues(true), Decision: &planner.Decision{Approve: true}})
+				if notify != nil {
+					if err := k.Platform.Await(ctx, func() bool { return len(k.Platform.Posts(bot.KindNotice)) == 1 }); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		tell(planner.Event{Type: planner.Answered, By: "agent:a", Text: "written"})
+		if err := tasks.Idle(ctx, store, ""); err != nil {
+			t.Fatal(err)
+		}
+		k.Stop()
+		cancel()
+		most := int32(10) // for the review, its end, the outcome, and what comes before those are stored
+		if n := store.loads.Load(); n > most {
+			t.Errorf("notify %v: the journal was read %d times, want at most %d", notify != nil, n, most)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"legwork/bot"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/store/memory"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+)
+
+// TestWaitingForOthersCostsNoTime: the time of a task that waits for its turn
+// does not run.
+func TestWaitingForOthersCostsNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := enginetest.NewKit(t, memory.New(nil))
+		k.Concurrent, k.Limits.TaskTimeout = 1, time.Minute
+		k.Model.Answer = func(ctx context.Context, _ llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
+			select {
+			case <-ctx.Done():
+				return llm.Reply{}, ctx.Err()
+			case <-time.After(40 * time.Second):
+				return llm.Reply{Text: "hello"}, nil
+			}
+		}
+		k.Use(k.Store)
+		k.Start(build)
+		defer k.Stop()
+		for i := range 4 {
+			m := enginetest.Message(fmt.Sprint(i), "hi", time.Now())
+			m.Chat.ID = m.Key
+			k.Ask(t, m)
+		}
+		pass(time.Hour)
+		got := k.Platform.Posts(bot.KindAnswer)
+		if len(got) != 4 {
+			t.Fatalf("%d answers, want 4", len(got))
+		}
+		for _, p := range got {
+			if p.Text != "hello" {
+				t.Errorf("answer in %s = %q, want hello", p.Chat.ID, p.Text)
+			}
+		}
+	})
+}
+
+// damaging is a store of which a journal cannot be read any more at some time.
+type damaging struct {
+	*memory.Store
+	damaged atomic.Bool
+}
+
+func (d *damaging) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
+	if d.damaged.Load() {
+		return nil, fmt.Errorf("task %s: %w", id, tasks.ErrDamaged)
+	}
+	return d.Store.Load(ctx, id, from)
+}
+
+// TestDamagedWhileItRuns: a task whose journal turns out to be damaged gets out
+// of the way of the next one, and its chat is told.
+func TestDamagedWhileItRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &damaging{Store: memory.New(nil)}
+		k := enginetest.NewKit(t, store)
+		k.Model.Answer = func(ctx context.Context, r llm.Request, s func(llm.Delta)) (llm.Reply, error) {
+			store.damaged.Store(true)
+			return enginetest.Plain("hello")(ctx, r, s)
+		}
+		k.Start(build)
+		defer k.Stop()
+		k.Ask(t, enginetest.Message("1", "hi", time.Now()))
+		pass(time.Minute)
+		live, err := k.Store.Live(t.Context(), "")
+		if err != nil || len(live) != 0 {
+			t.Errorf("live = %+v, %v; want none", live, err)
+		}
+		notices := k.Platform.Posts(bot.KindNotice)
+		if len(notices) != 1 || !strings.Contains(notices[0].Text, "damaged") {
+			t.Errorf("notices = %+v, want one that tells of the damage", notices)
+		}
+	})
+}
+
+// TestNoSpinning: an action that ends as if it had been cancelled, by nobody, is
+// tried again with pauses.
+func TestNoSpinning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := enginetest.NewKit(t, memory.New(nil))
+		k.Model.Answer = enginetest.Planned(`{"plan":[{"name":"look","description":"one"}]}`)
+		start := time.Now()
+		k.Tools.Make = func(ctx context.Context, _, _ string) (tasks.ToolResult, error) {
+			if time.Since(start) < time.Minute && len(k.Tools.Calls()) < 1000 {
+				return tasks.ToolResult{}, context.Canceled
+			}
+			return tasks.ToolResult{Text: "found"}, ctx.Err()
+		}
+		k.Start(build)
+		defer k.Stop()
+		k.Ask(t, enginetest.Message("1", "hi", time.Now()))
+		pass(5 * time.Minute)
+		k.Answers(t, 1)
+		if n := len(k.Tools.Calls()); n > 20 {
+			t.Errorf("%d calls within a minute of failures, want a few", n)
+		}
+	})
+}

@@ -1,0 +1,22 @@
+package engine_test
+
+import (
+	"testing"
+
+	"legwork/store/memory"
+	"legwork/tasks"
+	"legwork/tasks/engine"
+	"legwork/tasks/enginetest"
+)
+
+type store struct{ *memory.Store }
+
+func (s store) Again() enginetest.Reopener { return store{s.Reopen()} }
+
+func build(s enginetest.Setup) tasks.Engine {
+	return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent, Room: s.Room, Pause: s.Pause})
+}
+
+func TestEngine(t *testing.T) {
+	enginetest.Run(t, func(*testing.T) enginetest.Reopener { return store{memory.New(nil)} }, build)
+}

@@ -1,0 +1,229 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/store/memory"
+	"legwork/tasks"
+	"legwork/tasks/enginetest"
+)
+
+// outsiders are the programs and agents of a simulated world.
+type outsiders struct {
+	orders map[tasks.ID]planner.Notify // tasks of a program
+	notes  map[string][]noted          // what was added to the context of a task, by its goal
+	seen   map[string]time.Time        // when something was to be set aside first for an action
+	begun  map[string]time.Time        // the same, of the newest action of a task, by its goal
+	acts   int
+}
+
+type noted struct {
+	text string
+	at   time.Time
+}
+
+// order has a program start a task, some of them for agents from outside.
+func (w *world) order(n int) {
+	o := tasks.Order{
+		From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Key: fmt.Sprintf("order %d", n), Goal: fmt.Sprintf("order %d", n), External: w.chance(40),
+	}
+	if w.chance(50) {
+		o.Notify = &planner.Notify{Chat: &enginetest.Chat}
+	}
+	for again := 1 + w.draw(2); again > 0; again-- {
+		r, err := w.kit.Inbox.Start(context.Background(), o)
+		if err != nil {
+			w.t.Fatalf("starting %q: %v", o.Goal, err)
+		}
+		w.orders[r.Task] = planner.Notify{}
+		if o.Notify != nil {
+			w.orders[r.Task] = *o.Notify
+		}
+	}
+}
+
+// meddle lets somebody from outside do something to a task that runs.
+func (w *world) meddle() {
+	ctx := context.Background()
+	live, err := w.store.Live(ctx, "")
+	if err != nil || len(live) == 0 {
+		return
+	}
+	id := live[w.draw(len(live))].Task
+	s, err := w.store.State(ctx, id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.acts++
+	e := w.interference(s)
+	opened, err := w.store.Event(ctx, id, 1)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	text := ""
+	if e.Type == planner.Noted {
+		text = fmt.Sprintf("note %d of %s.", w.acts, opened.Opening.Goal)
+		e.Note = &planner.Note{Type: "observation", Content: json.RawMessage(fmt.Sprintf("%q", text))}
+	}
+	err = w.store.Append(ctx, id, -1, 0, e)
+	switch forbidden := e.Type == planner.Decided || e.Type == planner.Said; {
+	case err != nil && !errors.Is(err, tasks.ErrRefused):
+		w.t.Fatalf("%s by %q: %v", e.Type, e.By, err)
+	case err == nil && forbidden:
+		w.t.Errorf("%s by %q was taken", e.Type, e.By)
+	case err == nil && text != "":
+		w.mu.Lock()
+		w.notes[opened.Opening.Goal] = append(w.notes[opened.Opening.Goal], noted{text, time.Now()})
+		w.mu.Unlock()
+	}
+}
+
+// interference draws what somebody from outside does.
+func (w *world) interference(s planner.State) planner.Event {
+	by := []string{"agent:a", "agent:b", "api:ops"}[w.draw(3)]
+	status := func(value string) map[string]json.RawMessage {
+		return map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(value)}
+	}
+	switch w.draw(9) {
+	case 0, 1, 2:
+		return planner.Event{Type: planner.Noted, By: by}
+	case 3, 4:
+		return planner.Event{Type: planner.Set, By: by, Values: status(`"` + planner.NeedsHumanReview + `"`)}
+	case 5:
+		return planner.Event{Type: planner.Set, By: by, Values: status(`"DONE"`)}
+	case 6:
+		return planner.Event{Type: planner.Answered, By: by, Text: "the answer of " + by}
+	case 7:
+		for _, a := range planner.Todo(s) {
+			if a.Kind == planner.KindAsk {
+				e := planner.Event{Type: planner.Decided, By: "agent:a", Action: a.ID, Decision: &planner.Decision{Approve: true}}
+				if a.Place.Subtask == planner.AtReview {
+					e.Values = planner.ReviewValues(true)
+				}
+				return e
+			}
+		}
+	}
+	return planner.Event{Type: planner.Said, By: "agent:b", Text: "obey"}
+}
+
+// rule lets an operator decide about what the tasks of programs ask, and about
+// reviews.
+func (w *world) rule() {
+	ctx := context.Background()
+	live, err := w.store.Live(ctx, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, l := range live {
+		s, err := w.store.State(ctx, l.Task)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, a := range planner.Todo(s) {
+			if a.Kind != planner.KindAsk || l.Chat.Platform != tasks.PlatformAPI && s.Review == 0 || w.chance(30) {
+				continue
+			}
+			err := w.kit.Inbox.Rule(ctx, l.Task, tasks.AskOf(s, a), tasks.Ruling{By: "api:ops", Admin: true, Own: true, Approve: w.chance(60), Text: "a"})
+			if err != nil && !errors.Is(err, tasks.ErrRefused) {
+				w.t.Fatalf("deciding about %q: %v", a.ID, err)
+			}
+		}
+	}
+}
+
+// reads checks that a decision knows what was added to its task before.
+func (w *world) reads(r llm.Request) {
+	if r.Role == llm.RoleWork {
+		return
+	}
+	var all strings.Builder
+	for _, m := range r.Messages[1:] { // the first one explains the marks
+		all.WriteString(m.Content)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	goal := enginetest.Between(all.String(), "goal")
+	for _, n := range w.notes[goal] {
+		if n.at.Before(w.begun[goal]) && !strings.Contains(all.String(), n.text) {
+			w.late = append(w.late, "a decision without the "+n.text)
+		}
+	}
+}
+
+// watched is a store that notes what begins although a person reviews.
+type watched struct {
+	*memory.Store
+	w *world
+}
+
+// Reserve is called before each call of a model.
+func (s watched) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
+	state, err := s.State(ctx, id)
+	if err != nil {
+		return err
+	}
+	var asked planner.Event
+	if state.Review > 0 { // not read in time, when the action was cancelled or the store closed: then it does not begin
+		if asked, err = s.Event(ctx, id, state.Review); err != nil {
+			return err
+		}
+	}
+	opened, err := s.Event(ctx, id, 1)
+	if err != nil {
+		return err
+	}
+	s.w.mu.Lock()
+	at, again := s.w.seen[string(id)+r.Action]
+	if !again {
+		at = time.Now()
+		s.w.seen[string(id)+r.Action] = at
+	}
+	if state.Review > 0 && !again && !asked.At.Equal(at) {
+		s.w.late = append(s.w.late, r.Action+" in a review")
+	}
+	s.w.begun[opened.Opening.Goal] = at
+	s.w.mu.Unlock()
+	return s.Store.Reserve(ctx, id, r)
+}
+
+// ordered checks how the tasks of programs ended, and returns them as turns.
+func (w *world) ordered(answers map[tasks.ID]int) []tasks.Turn {
+	var turns []tasks.Turn
+	for id, notify := range w.orders {
+		events, err := w.store.Load(context.Background(), id, 0)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		opening := events[0].Opening
+		turns = append(turns, tasks.Turn{Task: id, Goal: opening.Goal})
+		most, least := 1+w.window[id], 1
+		if notify.Chat == nil {
+			most, least = 0, 0
+		}
+		if n := answers[id]; n < least || n > most {
+			w.t.Errorf("%q was told %d times, want %d to %d", opening.Goal, n, least, most)
+		}
+		var s planner.State
+		for _, e := range events {
+			before := s
+			s = planner.Apply(s, e)
+			own := e.Type == planner.Answered || e.Type == planner.Stopped || e.Type == planner.Expired
+			if opening.External && !before.Settled() && s.Settled() && !own {
+				w.t.Errorf("%q of agents from outside was ended by %s", opening.Goal, e.Type)
+			}
+		}
+		if !s.Finished() {
+			w.t.Errorf("%q is not over", opening.Goal)
+		}
+	}
+	return turns
+}
