@@ -136,7 +136,7 @@ func TestRareAmongMany(t *testing.T) {
 		list = append(list, search.Doc{ID: fmt.Sprint(i), Text: []string{"closes the branch", "lists the issues"}[i%2]})
 	}
 	list[250].Text = "exports the invoices"
-	if got := ids(search(t, index(t, list), "list issues invoices", 1)); got != "250" {
+	if got := ids(find(t, index(t, list), "list issues invoices", 1)); got != "250" {
 		t.Errorf("of 400 texts, one with the rare word, %q was found first, want 250", got)
 	}
 }
@@ -148,7 +148,7 @@ func TestLimit(t *testing.T) {
 			t.Errorf("Search with limit %d found %d, want %d", limit, got, want)
 		}
 	}
-	if hits := search(t, index(t, nil), "tea", 5); len(hits) != 0 {
+	if hits := find(t, index(t, nil), "tea", 5); len(hits) != 0 {
 		t.Errorf("an empty index found %v, want nothing", hits)
 	}
 }
@@ -180,7 +180,7 @@ func FuzzSearch(f *testing.F) {
 			}
 		}
 		found := slices.ContainsFunc(hits, func(h search.Hit) bool { return h.ID == "both" })
-		if alone := index(t, []search.Doc{{Text: query}}); len(search(t, alone, query, 0)) > 0 && !found {
+		if alone := index(t, []search.Doc{{Text: query}}); len(find(t, alone, query, 0)) > 0 && !found {
 			t.Errorf("Search(%q) did not find a text that ends with it: %q", query, text+" "+query)
 		}
 	})
@@ -210,7 +210,7 @@ func BenchmarkNew(b *testing.B) {
 func BenchmarkSearch(b *testing.B) {
 	x := index(b, tools(500))
 	for b.Loop() {
-		if len(search(b, x, "merge a pull request", 10)) != 10 {
+		if len(find(b, x, "merge a pull request", 10)) != 10 {
 			b.Fatal("found too few")
 		}
 	}
