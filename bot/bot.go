@@ -38,77 +38,96 @@ type Person struct {
 // Key is how the config names a person: "telegram:12345".
 func (p Person) Key() string { return p.Platform + ":" + p.ID }
 
-// Message is one inbound delivery: a text or the press of a button.
+// Message is what a platform delivers: words of a person, the press of a
+// button, or news about an earlier message or the chat. Kind says which, and
+// with that which fields count beside Key, Chat, From and At.
 type Message struct {
-	Key      string    `json:"key"` // unique per delivery and equal when it is delivered again, such as "telegram:update:42"
-	Chat     Chat      `json:"chat"`
-	From     Person    `json:"from"`
-	ID       string    `json:"id,omitempty"` // the platform's id of this message
-	Text     string    `json:"text,omitempty"`
-	At       time.Time `json:"at"`
-	ReplyTo  string    `json:"reply_to,omitempty"` // the platform's id of the message it replies to
-	Press    string    `json:"press,omitempty"`    // Data of the pressed button; empty for a text
-	Language string    `json:"language,omitempty"` // the platform's hint, a BCP 47 tag
-	Apart    bool      `json:"apart,omitempty"`    // a question of its own, never guidance for a running task
+	Kind     MessageKind
+	Key      string // unique per delivery, and the same when the platform delivers it again: "telegram:1:update:42"
+	Chat     Chat
+	From     Person
+	ID       string // the platform's id of the message; of a press, of the message with the button
+	Text     string // a command begins with a slash
+	At       time.Time
+	ReplyTo  string // the platform's id of the message that it replies to
+	Language string // the platform's hint, a BCP 47 tag
 
 	// Media names what a message without text holds instead: "sticker", "photo".
-	Media string `json:"media,omitempty"`
-	// Edited says that Text is the new text of a message that was sent before.
-	Edited bool `json:"edited,omitempty"`
-	// Deleted says that the message with this ID is gone.
-	Deleted bool `json:"deleted,omitempty"`
-	// Overheard says that it is not addressed to the bot: it may be guidance or
-	// an answer of somebody who asked in this conversation, or nothing at all.
-	Overheard bool `json:"overheard,omitempty"`
-	// Within says that it stands in a thread that only this conversation goes on
-	// in, so that it speaks to the task there as a reply would.
-	Within bool `json:"within,omitempty"`
-	// MovedTo is set when the platform gave the chat another id: all that the
-	// conversation holds goes there. Nothing else of the message counts then.
-	MovedTo *Chat `json:"moved_to,omitempty"`
-	// Team is the workspace its author belongs to; empty where there are none.
-	Team string `json:"team,omitempty"`
-	// External says that its author is a guest, or of another organisation.
-	External bool `json:"external,omitempty"`
-	// Token is the platform's handle for answering this very delivery, for an
-	// Answerer; empty where there is none. It is never stored.
-	Token string `json:"-"`
+	Media string
+	// Data is the Data of the pressed button, for MessagePress.
+	Data string
+	// MovedTo is the chat's new address, for MessageMove.
+	MovedTo Chat
+
+	// Standalone makes it a question of its own, never guidance for a running task.
+	Standalone bool
+	// Overheard marks a message that does not address the bot. It counts only as
+	// guidance or an answer by somebody who asked something in this conversation.
+	Overheard bool
+	// InThread marks a message in a thread that holds this conversation alone. It
+	// speaks to the task there, as a reply would.
+	InThread bool
+
+	// Team is the workspace of its author; empty where there are none.
+	Team string
+	// External marks an author who is a guest or belongs to another organisation.
+	External bool
+	// Token is the platform's handle for answering this delivery, for an
+	// Answerer; empty where there is none.
+	Token string
 }
 
-// A message whose text begins with a slash is a command. Platforms write
-// their own forms ("/task@bot TEXT", "/legwork stop", "!stop") in this one:
-// "/NAME" and, after a space, the rest.
+// MessageKind says what a message is.
+type MessageKind string
 
-// Kind says what a draft is for; pacing and looks depend on it.
-type Kind string
+// The kinds of message.
+const (
+	// MessageText is a text, a command, or media without words. Platforms write
+	// commands in their own forms ("/task@bot TEXT", "/legwork stop", "!stop") as
+	// "/NAME" and, after a space, the rest.
+	MessageText MessageKind = ""
+	// MessageEdit brings the new Text of the message ID.
+	MessageEdit MessageKind = "edit"
+	// MessageDeletion says that the message ID is gone; From may be empty.
+	MessageDeletion MessageKind = "deletion"
+	// MessagePress is the press of a button under the message ID. Text, if any,
+	// explains it.
+	MessagePress MessageKind = "press"
+	// MessageMove says that the platform gave the chat another id. The whole
+	// conversation goes to MovedTo; the message has no author.
+	MessageMove MessageKind = "move"
+)
+
+// DraftKind says what a draft is for. Rate limits and looks depend on it.
+type DraftKind string
 
 // The kinds of draft.
 const (
-	KindBoard    Kind = "board"    // live progress; only the newest frame matters
-	KindAnswer   Kind = "answer"   // the outcome, or its first words while it streams
-	KindQuestion Kind = "question" // a person must decide something
-	KindNotice   Kind = "notice"   // one sentence, such as the reply to a command
+	KindBoard    DraftKind = "board"    // live progress; only the newest frame matters
+	KindAnswer   DraftKind = "answer"   // the outcome, or its first words while it streams
+	KindQuestion DraftKind = "question" // a person must decide something
+	KindNotice   DraftKind = "notice"   // one sentence, such as the reply to a command
 )
 
 // Draft is a message to be posted, or the new content of one.
 type Draft struct {
-	Kind    Kind     `json:"kind"`
-	Task    string   `json:"task,omitempty"`    // id of the task it speaks of
-	Text    string   `json:"text"`              // Markdown
-	Part    int      `json:"part,omitempty"`    // which part of Text this message holds, from 1, as a Splitter counts; 0: all of it
-	Partial bool     `json:"partial,omitempty"` // a frame: more follows in later drafts of the same message
-	Failed  bool     `json:"failed,omitempty"`  // the text says what went wrong
-	Footer  string   `json:"footer,omitempty"`  // one plain line under an answer: sub-tasks, time, tokens
-	ReplyTo string   `json:"reply_to,omitempty"`
-	Mark    string   `json:"mark,omitempty"` // unique per message of the task, for a Finder
-	Board   *Board   `json:"board,omitempty"`
-	Buttons []Button `json:"buttons,omitempty"`
-	File    *File    `json:"file,omitempty"`  // only of a Filer, and only in Post: edits never send it again
-	Calls   []Call   `json:"calls,omitempty"` // that a question asks about, for programs: Text tells people
-	Words   bool     `json:"words,omitempty"` // any words may be the answer, a number too: digits must not press Buttons
+	Kind    DraftKind `json:"kind"`
+	Task    string    `json:"task,omitempty"`    // id of the task it speaks of
+	Text    string    `json:"text"`              // Markdown
+	Part    int       `json:"part,omitempty"`    // which part of Text this message holds, from 1, as a Splitter counts; 0: all of it
+	Partial bool      `json:"partial,omitempty"` // a frame: more follows in later drafts of the same message
+	Failed  bool      `json:"failed,omitempty"`  // the text says what went wrong
+	Footer  string    `json:"footer,omitempty"`  // one plain line under an answer: sub-tasks, time, tokens
+	ReplyTo string    `json:"reply_to,omitempty"`
+	Mark    string    `json:"mark,omitempty"` // unique per message of the task, for a Finder
+	Board   *Board    `json:"board,omitempty"`
+	Buttons []Button  `json:"buttons,omitempty"`
+	File    *File     `json:"file,omitempty"`  // only of a Filer, and only in Post: edits never send it again
+	Calls   []Call    `json:"calls,omitempty"` // that a question asks about, for programs: Text tells people
+	Words   bool      `json:"words,omitempty"` // any words may be the answer, a number too: digits must not press Buttons
 }
 
-// Button is one choice under a draft. Data comes back as Message.Press.
+// Button is one choice under a draft. Data comes back as Message.Data.
 type Button struct {
 	Label string `json:"label"`
 	Data  string `json:"data"`

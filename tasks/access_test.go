@@ -81,10 +81,10 @@ func TestStrangersSilence(t *testing.T) {
 		{"in a group", func(m *bot.Message) { m.Chat = room("yard") }},
 		{"a command in a group", func(m *bot.Message) { m.Chat, m.Text = room("yard"), "/help" }},
 		{"a code in a group", func(m *bot.Message) { m.Chat, m.Text = room("yard"), "/start ABCD" }},
-		{"an edit", func(m *bot.Message) { m.Edited = true }},
-		{"a deletion", func(m *bot.Message) { m.Deleted = true }},
+		{"an edit", func(m *bot.Message) { m.Kind = bot.MessageEdit }},
+		{"a deletion", func(m *bot.Message) { m.Kind = bot.MessageDeletion }},
 		{"overheard", func(m *bot.Message) { m.Overheard = true }},
-		{"a move", func(m *bot.Message) { to := room("new"); m.MovedTo = &to }},
+		{"a move", func(m *bot.Message) { m.Kind, m.MovedTo = bot.MessageMove, room("new") }},
 	} {
 		o := newOffice(t)
 		m := o.by("eve", private("eve"), "hello")
@@ -176,10 +176,10 @@ func TestAdminsTap(t *testing.T) {
 		t.Run(c.note, func(t *testing.T) {
 			o := judged(t)
 			press := o.press("boss", private("boss"), c.verb+"phone:eve")
-			if h := o.send(o.press("ann", room("hall"), press.Press)); h.text() != o.text("error.not_yours", nil) {
+			if h := o.send(o.press("ann", room("hall"), press.Data)); h.text() != o.text("error.not_yours", nil) {
 				t.Errorf("the tap of one who is no admin was answered %q", h.text())
 			}
-			if h := o.send(o.press("eve", room("hall"), press.Press)); h.text() != o.text("error.not_yours", nil) {
+			if h := o.send(o.press("eve", room("hall"), press.Data)); h.text() != o.text("error.not_yours", nil) {
 				t.Errorf("the stranger's own tap was answered %q", h.text())
 			}
 			h := o.send(press)

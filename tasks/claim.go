@@ -60,7 +60,7 @@ func newCode() string {
 func (in *Inbox) claims(ctx context.Context, r *routed) (done bool, err error) {
 	m := r.message
 	name, rest, ok := splitCommand(m.Text)
-	if !ok || name != "start" && name != "claim" || rest == "" || !m.Chat.Private || m.Edited || m.Deleted || m.Press != "" {
+	if !ok || name != "start" && name != "claim" || rest == "" || !m.Chat.Private || m.Kind != bot.MessageText {
 		return false, nil
 	}
 	in.claim.mu.Lock()

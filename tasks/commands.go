@@ -137,7 +137,7 @@ func (in *Inbox) task(ctx context.Context, r *routed, text string) error {
 	case len(text) > MaxGoal:
 		in.say(r, "error.goal_too_long", map[string]any{"Max": MaxGoal})
 	default:
-		r.message.Apart, r.message.Overheard = true, false // whoever writes this means the bot
+		r.message.Standalone, r.message.Overheard = true, false // whoever writes this means the bot
 		return in.question(ctx, r, text)
 	}
 	return nil
@@ -204,7 +204,7 @@ func (r *routed) stoppable() []ID {
 		if t.speaks(r.message.ReplyTo) && r.steers(t) {
 			return []ID{t.Task}
 		}
-		if t.From.Key() == r.message.From.Key() || r.admin && r.message.Within {
+		if t.From.Key() == r.message.From.Key() || r.admin && r.message.InThread {
 			ids = append(ids, t.Task)
 		}
 	}
@@ -296,7 +296,7 @@ func (in *Inbox) question(ctx context.Context, r *routed, goal string) error {
 	if sent.IsZero() {
 		sent = item.Open.At
 	}
-	if !m.Apart {
+	if !m.Standalone {
 		item.To = r.guided(sent, item.Open.At)
 	}
 	if m.Overheard && item.To == "" && !r.asker {

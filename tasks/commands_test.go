@@ -159,7 +159,7 @@ func TestPlanFirst(t *testing.T) {
 		if h := o.send(run); h.text() != "" || len(h.answers) != 1 {
 			t.Errorf("Run delivered again: %+v", h)
 		}
-		if h := o.send(o.press("ann", in, run.Press)); h.text() != o.text("error.too_late", nil) {
+		if h := o.send(o.press("ann", in, run.Data)); h.text() != o.text("error.too_late", nil) {
 			t.Errorf("Run pressed again: %q", h.text())
 		}
 	}
@@ -434,7 +434,7 @@ func TestDetails(t *testing.T) {
 	if len(h.posts) != 1 || !strings.Contains(h.posts[0].Text, "**one**") || h.posts[0].ReplyTo != m.ID || h.posts[0].Kind != bot.KindNotice || len(h.answers) != 1 {
 		t.Errorf("Details: %+v, want a notice under the message, and the end of the press", h)
 	}
-	if h := o.send(o.press("bob", room("hall"), m.Press)); h.text() != o.text("error.not_yours", nil) {
+	if h := o.send(o.press("bob", room("hall"), m.Data)); h.text() != o.text("error.not_yours", nil) {
 		t.Errorf("Details by somebody else: %q", h.text())
 	}
 }

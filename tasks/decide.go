@@ -198,7 +198,7 @@ func (in *Inbox) settle(r *routed, t liveTask, about subject, d planner.Decision
 	if about.kind == aboutReview {
 		e.Values = planner.ReviewValues(d.Approve)
 	}
-	if m.Press == "" {
+	if m.Kind != bot.MessagePress {
 		e.Message = m.ID // it may be edited
 	}
 	r.store = []Inbound{{Key: m.Key, Chat: m.Chat, To: t.Task, Event: e}}
@@ -209,7 +209,7 @@ func (in *Inbox) settle(r *routed, t liveTask, about subject, d planner.Decision
 		in.noteDecision(ctx, t.Task, about.action(), m.From.Key(), d)
 		return said{}
 	}
-	if m.Press != "" && m.Chat.Key() == t.Chat.Key() {
+	if m.Kind == bot.MessagePress && m.Chat.Key() == t.Chat.Key() {
 		in.located(r, t, about.action())
 	}
 }

@@ -45,7 +45,7 @@ const (
 // chats any of the asker's. It reports false when the message is no answer.
 func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
 	m := r.message
-	if m.Text == "" || strings.HasPrefix(m.Text, "/") || m.Apart || len(m.Text) > MaxGoal {
+	if m.Text == "" || strings.HasPrefix(m.Text, "/") || m.Standalone || len(m.Text) > MaxGoal {
 		return false, nil
 	}
 	r.passing = in.passing(m.Chat)
@@ -177,7 +177,7 @@ func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
 	if m.Chat.Key() != t.Chat.Key() {
 		return w, own && s.Slot(privately+a.ID).Name != ""
 	}
-	return w, m.Chat.Private && own || m.Within && r.steers(t)
+	return w, m.Chat.Private && own || m.InThread && r.steers(t)
 }
 
 // choose takes the press of a choice under a question.

@@ -40,7 +40,7 @@ func (in *Inbox) edited(ctx context.Context, r *routed) (bool, error) {
 		return asked == ""
 	})
 	// A message that was never asked is nobody's question unless it is meant so.
-	r.message.Apart = true
+	r.message.Standalone = true
 	same := asked == text || asked == "" && m.Overheard
 	return same, err
 }

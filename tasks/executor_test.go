@@ -167,7 +167,7 @@ func TestWordsOfOthersAreData(t *testing.T) {
 	d := newDesk(t)
 	for i, person := range []string{"bob", "ann", "ann"} {
 		m := from(person, string(rune('1'+i)), "words of "+person)
-		m.Apart = true
+		m.Standalone = true
 		d.Ask(t, m)
 		id := d.live(group)[0]
 		d.does(id, planner.Todo(d.state(id))[0].ID)

@@ -70,7 +70,7 @@ func (in *Inbox) forgets(ctx context.Context, r *routed, key string) {
 			in.Log.ErrorContext(ctx, "a conversation could not be deleted", "chat", m.Chat.Key(), "cause", err)
 			return in.sentence(*r, "problem.internal", nil)
 		}
-		s.aloud, s.instead = m.Press == "", true
+		s.aloud, s.instead = m.Kind != bot.MessagePress, true
 		return s
 	}
 }

@@ -35,7 +35,10 @@ func FuzzInbox(f *testing.F) {
 		hall := room("hall")
 		id := o.opens("ann", hall, "go")
 		m := o.by("ann", hall, text)
-		m.Edited, m.Overheard = edited, overheard
+		m.Overheard = overheard
+		if edited {
+			m.Kind = bot.MessageEdit
+		}
 		o.send(m)
 		if press != "" {
 			h := o.send(o.press("boss", hall, strings.ReplaceAll(press, "TASK", string(id))))

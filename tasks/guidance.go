@@ -42,7 +42,7 @@ func (r *routed) guided(sent, now time.Time) ID {
 	}
 	for _, t := range slices.Backward(r.live) {
 		own := t.From.Key() == m.From.Key()
-		near := m.Within && r.admin
+		near := m.InThread && r.admin
 		if t.state.Settled() || !own && !near {
 			continue
 		}
@@ -50,7 +50,7 @@ func (r *routed) guided(sent, now time.Time) ID {
 			r.pasted = len(t.state.Heard) > 0
 			return t.Task
 		}
-		if t.state.Round > 0 && (m.Chat.Private && own && !t.shelved(now) || m.Within) {
+		if t.state.Round > 0 && (m.Chat.Private && own && !t.shelved(now) || m.InThread) {
 			return t.Task
 		}
 	}

@@ -23,7 +23,7 @@ func TestListedGroupMoves(t *testing.T) {
 	hall, grown := room("hall"), room("grown")
 	o.opens("carol", hall, "before")
 	for range 2 {
-		m := bot.Message{Key: "moved", Chat: hall, MovedTo: &grown}
+		m := bot.Message{Key: "moved", Chat: hall, Kind: bot.MessageMove, MovedTo: grown}
 		told := o.send(m).posts
 		for _, p := range told {
 			if !strings.Contains(p.Text, "phone:hall") || !strings.Contains(p.Text, "phone:grown") || !p.Chat.Private {
@@ -64,7 +64,7 @@ func TestAnswerIsEdited(t *testing.T) {
 	o.pass(time.Minute)
 	m := o.by("ann", me, "Berln")
 	o.send(m)
-	m.Key, m.Text, m.Edited = "edited", "Berlin", true
+	m.Key, m.Text, m.Kind = "edited", "Berlin", bot.MessageEdit
 	o.send(m)
 	if got := o.goals(me); !slices.Equal(got, []string{"go"}) {
 		t.Errorf("tasks %q", got)
@@ -72,7 +72,7 @@ func TestAnswerIsEdited(t *testing.T) {
 	if got := o.said(id); len(got) != 1 || !strings.Contains(got[0], "Berlin") {
 		t.Errorf("the task heard %q", got)
 	}
-	m.Key, m.Deleted, m.Text = "deleted", true, ""
+	m.Key, m.Kind, m.Text = "deleted", bot.MessageDeletion, ""
 	o.send(m)
 	if got := o.state(id); got.Settled() {
 		t.Errorf("the task ended when its answer was deleted: %q", got.Outcome)
@@ -88,7 +88,7 @@ func TestCommandAboveAnothersTask(t *testing.T) {
 		o.plans(o.opens("ann", hall, "go"))
 		o.pass(time.Minute)
 		m := o.by("boss", hall, command+" something")
-		m.Overheard, m.Within = true, true
+		m.Overheard, m.InThread = true, true
 		o.send(m)
 		if got := o.goals(hall); !slices.Equal(got, []string{"go", "something"}) {
 			t.Errorf("%s of an admin: tasks %q", command, got)
@@ -128,7 +128,7 @@ func TestMovedGroupKeepsItsSettings(t *testing.T) {
 	}})
 	m := enginetest.Message("1", "go", time.Now())
 	m.Chat = grown
-	d.Ask(t, bot.Message{Key: "0", Chat: old, MovedTo: &grown}, m)
+	d.Ask(t, bot.Message{Key: "0", Chat: old, Kind: bot.MessageMove, MovedTo: grown}, m)
 	prompt := ""
 	d.Model.Answer = func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 		for _, m := range r.Messages {

@@ -119,7 +119,7 @@ const MaxGoal = 256 << 10
 // stored already will be recognised. What is said to people may go out later;
 // see Flush.
 func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
-	moves := func(m bot.Message) bool { return m.MovedTo != nil }
+	moves := func(m bot.Message) bool { return m.Kind == bot.MessageMove }
 	for len(messages) > 0 {
 		n := slices.IndexFunc(messages, moves)
 		if n < 0 {
@@ -129,7 +129,7 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 			return err
 		}
 		if messages = messages[n:]; len(messages) > 0 {
-			if err := in.move(ctx, messages[0].Chat, *messages[0].MovedTo); err != nil {
+			if err := in.move(ctx, messages[0].Chat, messages[0].MovedTo); err != nil {
 				return err
 			}
 			messages = messages[1:]

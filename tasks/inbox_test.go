@@ -254,7 +254,7 @@ func TestLateBudgetPress(t *testing.T) {
 	press := func(key string) {
 		q := d.Platform.Posts(bot.KindQuestion)[0]
 		m := enginetest.Message(key, "", time.Now())
-		m.Press = q.Buttons[0].Data
+		m.Kind, m.Data = bot.MessagePress, q.Buttons[0].Data
 		d.Ask(t, m)
 	}
 	d.add(id, planner.Event{Type: planner.Overdrew, Budget: "task_usd"})

@@ -205,7 +205,7 @@ func (o *office) by(person string, in bot.Chat, text string) bot.Message {
 // press is the press of a button.
 func (o *office) press(person string, in bot.Chat, data string) bot.Message {
 	m := o.by(person, in, "")
-	m.Press, m.Token = data, "token"
+	m.Kind, m.Data, m.Token = bot.MessagePress, data, "token"
 	return m
 }
 

@@ -70,7 +70,7 @@ func TestFlood(t *testing.T) {
 			told := 0
 			for i := range 1000 {
 				m := o.by("ann", hall, fmt.Sprintf("question %d", i))
-				m.Apart = true
+				m.Standalone = true
 				all = append(all, m)
 				if batch = append(batch, m); len(batch) == size {
 					told += strings.Count(o.send(batch...).text(), full)

@@ -15,7 +15,7 @@ const pressAnswer = "a"
 
 // press routes the press of a button of somebody who may talk to the bot.
 func (in *Inbox) press(ctx context.Context, r *routed) error {
-	data := r.message.Press
+	data := r.message.Data
 	for _, p := range []struct {
 		prefix string
 		take   func(ctx context.Context, r *routed, rest string) error
@@ -68,7 +68,7 @@ func (in *Inbox) pressedModel(ctx context.Context, r *routed, name string) error
 // taskPress routes the press of a button that belongs to a task: "VERB:TASK" and
 // what the verb needs beyond it.
 func (in *Inbox) taskPress(ctx context.Context, r *routed) error {
-	verb, rest, _ := strings.Cut(r.message.Press, ":")
+	verb, rest, _ := strings.Cut(r.message.Data, ":")
 	name, rest, _ := strings.Cut(rest, ":")
 	id := ID(name)
 	switch verb {

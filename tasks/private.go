@@ -102,20 +102,20 @@ func (in *Inbox) away(ctx context.Context, r *routed) ([]liveTask, error) {
 // only elsewhere, when a task of theirs asks them there.
 func (in *Inbox) askedInPrivate(ctx context.Context, r *routed) (bool, error) {
 	m := r.message
-	if !m.Chat.Private || m.Edited || m.Deleted {
+	if !m.Chat.Private || m.Kind == bot.MessageEdit || m.Kind == bot.MessageDeletion {
 		return false, nil
 	}
 	away, err := in.away(ctx, r)
 	if err != nil {
 		return true, err
 	}
-	verb, rest, _ := strings.Cut(m.Press, ":")
+	verb, rest, _ := strings.Cut(m.Data, ":")
 	id, _, _ := strings.Cut(rest, ":")
 	for _, t := range away {
 		there := m
-		there.Chat, there.Press, there.Text = t.Chat, "", ""
+		there.Kind, there.Chat, there.Data, there.Text = bot.MessageText, t.Chat, "", ""
 		pressed := (verb == pressApproval || verb == pressField || verb == pressReview) && ID(id) == t.Task
-		if _, said := r.answers([]liveTask{t}); !pressed && (m.Press != "" || !said) || !in.Admits(ctx, there) {
+		if _, said := r.answers([]liveTask{t}); !pressed && (m.Kind == bot.MessagePress || !said) || !in.Admits(ctx, there) {
 			continue
 		}
 		r.admitted = true

@@ -69,7 +69,7 @@ func (in *Inbox) leavePrompt(ctx context.Context, r *routed) (bool, error) {
 // ones. It reports false when they are none.
 func (in *Inbox) argument(ctx context.Context, r *routed) (bool, error) {
 	m := r.message
-	if m.Text == "" || m.Apart || m.Edited || strings.HasPrefix(m.Text, "/") || len(m.Text) > MaxGoal {
+	if m.Text == "" || m.Standalone || m.Kind == bot.MessageEdit || strings.HasPrefix(m.Text, "/") || len(m.Text) > MaxGoal {
 		return false, nil
 	}
 	var w wantedPrompt
@@ -82,7 +82,7 @@ func (in *Inbox) argument(ctx context.Context, r *routed) (bool, error) {
 	case len(w.Missing) == 0 || in.Now().Sub(w.At) > planFresh:
 		return false, nil
 	case m.ReplyTo != "" && m.ReplyTo == w.Message:
-	case m.ReplyTo != "" && !in.passing(m.Chat), !m.Chat.Private && !m.Within:
+	case m.ReplyTo != "" && !in.passing(m.Chat), !m.Chat.Private && !m.InThread:
 		return false, nil
 	}
 	if !again {

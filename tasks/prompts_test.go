@@ -165,7 +165,7 @@ func TestPromptArgumentInThread(t *testing.T) {
 	s.send(s.by("ann", thread, "/prompt plan_trip days=2"))
 	overheard := func(who, text string) bot.Message {
 		m := s.by(who, thread, text)
-		m.Overheard, m.Within = true, true
+		m.Overheard, m.InThread = true, true
 		return m
 	}
 	s.send(overheard("bob", "Paris"))

@@ -24,7 +24,7 @@ type said struct {
 	instead bool       // also in place of the message whose button was pressed, as that is settled
 	settles string     // id of a message that words have settled: also in place of it
 	becomes *bot.Draft // with instead or settles: what that message is from now on; nil: the text
-	kind    bot.Kind
+	kind    bot.DraftKind
 	task    string // that the message belongs to
 	words   bool   // any words may be the answer
 	// file, where it can be sent, holds what text holds as well, and brief stands
@@ -69,7 +69,7 @@ func (in *Inbox) aside(r *routed, key string) {
 // refuse says why something is not done: a press gets that where its author alone
 // sees it, a command must not be met with silence.
 func (in *Inbox) refuse(r *routed, key string) {
-	if r.message.Press != "" {
+	if r.message.Kind == bot.MessagePress {
 		in.aside(r, key)
 		return
 	}
@@ -80,7 +80,7 @@ func (in *Inbox) refuse(r *routed, key string) {
 // Platforms whose messages last may have it wait for its turn; then it goes out
 // in the background, in order within its chat.
 func (in *Inbox) tell(ctx context.Context, m bot.Message, s said) {
-	if s.text == "" && s.later == nil && (m.Press == "" || m.Token == "") {
+	if s.text == "" && s.later == nil && (m.Kind != bot.MessagePress || m.Token == "") {
 		return
 	}
 	p, err := in.Chats.Platform(m.Chat)
@@ -111,10 +111,10 @@ func (in *Inbox) tell(ctx context.Context, m bot.Message, s said) {
 // since its text says what to write instead.
 func (in *Inbox) quietly(p bot.Platform, m bot.Message, s said) bool {
 	_, can := p.(bot.Answerer)
-	if !can || m.Token == "" || s.aloud || len(s.buttons) > 0 && (m.Press != "" || m.Chat.Private) {
+	if !can || m.Token == "" || s.aloud || len(s.buttons) > 0 && (m.Kind == bot.MessagePress || m.Chat.Private) {
 		return false
 	}
-	return m.Press == "" || utf8.RuneCountInString(s.text) <= maxToast && !strings.Contains(s.text, "\n")
+	return m.Kind != bot.MessagePress || utf8.RuneCountInString(s.text) <= maxToast && !strings.Contains(s.text, "\n")
 }
 
 func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, s said) {
@@ -122,7 +122,7 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, s s
 	can = can && m.Token != ""
 	var err error
 	limits := p.Limits()
-	pressed := s.instead && m.Press != ""
+	pressed := s.instead && m.Kind == bot.MessagePress
 	if pressed {
 		s.settles = m.ID
 	}
@@ -138,16 +138,16 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, s s
 			err = answerer.Answer(ctx, m, s.text)
 		}
 	case s.aside:
-		if can && m.Press != "" {
+		if can && m.Kind == bot.MessagePress {
 			err = answerer.Answer(ctx, m, "")
 		}
 	default:
-		if can && m.Press != "" {
+		if can && m.Kind == bot.MessagePress {
 			err = answerer.Answer(ctx, m, "")
 		}
 		if failed := in.post(ctx, p, m, s); failed != nil {
 			err = failed
-			if can && m.Press == "" { // a command may come from where the bot cannot write
+			if can && m.Kind != bot.MessagePress { // a command may come from where the bot cannot write
 				err = answerer.Answer(ctx, m, s.text)
 			}
 		}

@@ -126,9 +126,9 @@ func TestUndoTooLate(t *testing.T) {
 // nothing of it.
 func TestWhatAMessageSpeaksTo(t *testing.T) {
 	reply := func(m *bot.Message) { m.ReplyTo = "board" }
-	within := func(m *bot.Message) { m.Within = true }
+	within := func(m *bot.Message) { m.InThread = true }
 	overheard := func(m *bot.Message) { m.Overheard = true }
-	thread := func(m *bot.Message) { m.Overheard, m.Within = true, true }
+	thread := func(m *bot.Message) { m.Overheard, m.InThread = true, true }
 	for _, c := range []struct {
 		name          string
 		person        string
@@ -142,7 +142,7 @@ func TestWhatAMessageSpeaksTo(t *testing.T) {
 		{"a plain message of the asker in a group", "ann", room("hall"), nil, false, true},
 		{"a reply to another message", "ann", room("hall"), func(m *bot.Message) { m.ReplyTo = "other" }, false, true},
 		{"a plain message in a private chat", "ann", private("ann"), nil, true, false},
-		{"marked as apart", "ann", private("ann"), func(m *bot.Message) { m.Apart = true }, false, true},
+		{"marked as apart", "ann", private("ann"), func(m *bot.Message) { m.Standalone = true }, false, true},
 		{"of the asker in its thread", "ann", room("hall"), within, true, false},
 		{"of an admin in its thread", "boss", room("hall"), within, true, false},
 		{"of somebody else in its thread", "bob", room("hall"), within, false, true},
@@ -185,7 +185,7 @@ func TestOverheardFollowUp(t *testing.T) {
 	for person, want := range map[string]int{"ann": 0, "boss": 0, "eve": 0, "bob": 1} {
 		for _, text := range []string{"", "and now?", "/status"} {
 			m := o.by(person, hall, text)
-			m.Overheard, m.Within = true, true
+			m.Overheard, m.InThread = true, true
 			if text == "" {
 				m.Media = "sticker"
 			}
@@ -214,7 +214,7 @@ func TestAnswersInAThread(t *testing.T) {
 		}}})
 		o.pass(time.Minute)
 		m := o.by(person, room("hall"), "blue")
-		m.Overheard, m.Within = true, true
+		m.Overheard, m.InThread = true, true
 		o.send(m)
 		var got string
 		events, err := o.store.Load(t.Context(), id, 0)
@@ -239,7 +239,7 @@ func TestEditedQuestion(t *testing.T) {
 		return o.text("prompt.corrected", map[string]any{"Text": text})
 	}
 	edit := func(m bot.Message, key, text string) bot.Message {
-		m.Key, m.Text, m.Edited = key, text, true
+		m.Key, m.Text, m.Kind = key, text, bot.MessageEdit
 		return m
 	}
 	for _, c := range []struct {
@@ -306,7 +306,7 @@ func TestEditedGuidance(t *testing.T) {
 	o.pass(time.Minute)
 	m := o.by("ann", me, "by trian")
 	o.send(m)
-	m.Key, m.Text, m.Edited = "edit", "by train", true
+	m.Key, m.Text, m.Kind = "edit", "by train", bot.MessageEdit
 	if h := o.send(m); h.text() != o.text("notice.added", nil) {
 		t.Errorf("edited guidance was answered %q", h.text())
 	}
@@ -320,7 +320,7 @@ func TestEditedGuidance(t *testing.T) {
 func TestEditedByAnother(t *testing.T) {
 	o := newOffice(t)
 	m := o.by("bob", room("hall"), "chatter")
-	m.Edited, m.Overheard = true, true
+	m.Kind, m.Overheard = bot.MessageEdit, true
 	o.send(m)
 	if n := len(o.live(room("hall"))); n != 0 {
 		t.Errorf("%d tasks", n)
@@ -336,7 +336,7 @@ func TestEditedByAnother(t *testing.T) {
 // taken back, whoever the platform says deleted it.
 func TestDeleted(t *testing.T) {
 	gone := func(m bot.Message) bot.Message {
-		return bot.Message{Key: "gone " + m.Key, Chat: m.Chat, ID: m.ID, Deleted: true}
+		return bot.Message{Key: "gone " + m.Key, Chat: m.Chat, ID: m.ID, Kind: bot.MessageDeletion}
 	}
 	o := newOffice(t)
 	hall := room("hall")
@@ -379,7 +379,7 @@ func TestMoved(t *testing.T) {
 	o.ends(ended, "yes")
 	o.pass(time.Minute)
 	ask := o.by("ann", hall, "go")
-	move := bot.Message{Key: "move", Chat: hall, MovedTo: &to}
+	move := bot.Message{Key: "move", Chat: hall, Kind: bot.MessageMove, MovedTo: to}
 	o.send(ask, move, o.by("ann", to, "/stop"))
 	o.send(move)
 	if got := o.goals(to); !slices.Equal(got, []string{"go"}) || len(o.live(hall)) != 0 {

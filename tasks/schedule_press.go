@@ -73,7 +73,7 @@ func (in *Inbox) showCard(ctx context.Context, r *routed, s Schedule, done strin
 // replyWith answers with a draft. A press gets the word alone, as a note that
 // passes, and the draft in place of the message whose button it was.
 func (in *Inbox) replyWith(r *routed, done string, d bot.Draft) {
-	if r.message.Press == "" || in.passing(r.message.Chat) {
+	if r.message.Kind != bot.MessagePress || in.passing(r.message.Chat) {
 		text := d.Text
 		if done != "" {
 			text = done + "\n\n" + d.Text
@@ -169,7 +169,7 @@ func (in *Inbox) runSchedule(ctx context.Context, r *routed, s Schedule) error {
 			in.ran(ctx, s.ID, receipts[0].Task)
 		}
 		a := in.sentence(*r, "schedule.runs", nil)
-		a.aside = r.message.Press != ""
+		a.aside = r.message.Kind == bot.MessagePress
 		return a
 	}
 	return nil

@@ -147,18 +147,18 @@ func (in *Inbox) decidedHere(r *routed, t liveTask, action string) {
 	m, before := r.message, r.reply
 	slot := t.state.Slot(action)
 	if t.Chat.Platform != PlatformAPI || !r.admin || !m.Chat.Private || before == nil ||
-		m.Press != "" && slot.Name != "" && (slot.Message == "" || slot.Message == m.ID) && !t.shows(m.Chat, action, m.ID) {
+		m.Kind == bot.MessagePress && slot.Name != "" && (slot.Message == "" || slot.Message == m.ID) && !t.shows(m.Chat, action, m.ID) {
 		return
 	}
 	card := "" // that words have settled
-	if m.Press == "" && t.shows(m.Chat, action, m.ReplyTo) {
+	if m.Kind != bot.MessagePress && t.shows(m.Chat, action, m.ReplyTo) {
 		card = m.ReplyTo
 	}
 	r.reply = func(ctx context.Context, receipts []Receipt) said {
 		s := before(ctx, receipts)
 		v := NewView(in.Store, t.Task)
 		if err := v.Refresh(ctx); err != nil || s.text != "" {
-			if s.instead = m.Press != "" && !s.aside; err == nil && !openAsk(v.State, action) {
+			if s.instead = m.Kind == bot.MessagePress && !s.aside; err == nil && !openAsk(v.State, action) {
 				s.settles = card
 			}
 			return s
@@ -166,10 +166,10 @@ func (in *Inbox) decidedHere(r *routed, t liveTask, action string) {
 		over := outcomeOf(v, in.Texts, r.lang, action)
 		if next := nextField(v.State, action); next != "" {
 			s, d := in.ask(ctx, r, t.Task, next), bot.Draft{Kind: bot.KindNotice, Text: over}
-			s.instead, s.settles, s.becomes = m.Press != "", card, &d
+			s.instead, s.settles, s.becomes = m.Kind == bot.MessagePress, card, &d
 			return s
 		}
-		return said{text: over, instead: m.Press != "", settles: card}
+		return said{text: over, instead: m.Kind == bot.MessagePress, settles: card}
 	}
 }
 

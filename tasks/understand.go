@@ -18,7 +18,7 @@ func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (r rou
 	if done || err != nil {
 		return r, err
 	}
-	if m.Deleted { // whoever may have deleted it
+	if m.Kind == bot.MessageDeletion { // whoever may have deleted it
 		if r.live, err = in.liveIn(ctx, m.Chat.Key()); err == nil {
 			err = in.deleted(ctx, &r)
 		}
@@ -58,9 +58,9 @@ func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (r rou
 func (in *Inbox) understand(ctx context.Context, r *routed) error {
 	m := r.message
 	switch {
-	case m.Press != "":
+	case m.Kind == bot.MessagePress:
 		return in.press(ctx, r)
-	case m.Edited:
+	case m.Kind == bot.MessageEdit:
 		if done, err := in.edited(ctx, r); done || err != nil {
 			return err
 		}

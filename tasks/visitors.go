@@ -58,15 +58,15 @@ const maxPress = 64
 func (in *Inbox) stranger(r *routed) {
 	m := r.message
 	switch {
-	case m.Press == pressAsk && m.Chat.Private:
+	case m.Kind == bot.MessagePress && m.Data == pressAsk && m.Chat.Private:
 		r.reply = func(ctx context.Context, _ []Receipt) said { return in.request(ctx, *r) }
-	case m.Press != "":
+	case m.Kind == bot.MessagePress:
 		r.reply = func(context.Context, []Receipt) said {
 			s := in.sentence(*r, "error.not_yours", nil)
 			s.aside = true
 			return s
 		}
-	case m.Chat.Private && !m.Overheard && !m.Edited && !m.Deleted:
+	case m.Chat.Private && !m.Overheard && m.Kind == bot.MessageText:
 		r.reply = func(ctx context.Context, _ []Receipt) said { return in.turnAway(ctx, *r) }
 	}
 }

@@ -150,16 +150,17 @@ func decodePress(body []byte) ([]arrival, error) {
 		ts := cmp.Or(p.Container.Message, p.Message.TS)
 		thread := cmp.Or(p.Container.ThreadTS, p.Message.ThreadTS)
 		all = append(all, arrival{message: bot.Message{
-			Key:     "slack:press:" + cmp.Or(p.Trigger, channel+":"+ts+":"+p.User.ID) + ":" + cmp.Or(action.TS, action.ID),
-			Chat:    bot.Chat{Platform: Name, ID: channel, Thread: thread, Private: strings.HasPrefix(channel, "D")},
-			From:    bot.Person{Platform: Name, ID: p.User.ID},
-			ID:      ts,
-			ReplyTo: ts,
-			Press:   action.Value,
-			Within:  thread != "",
-			At:      moment(action.TS),
-			Team:    cmp.Or(p.User.Team, p.Team.ID),
-			Token:   cmp.Or(p.ResponseURL, tokenHere),
+			Key:      "slack:press:" + cmp.Or(p.Trigger, channel+":"+ts+":"+p.User.ID) + ":" + cmp.Or(action.TS, action.ID),
+			Chat:     bot.Chat{Platform: Name, ID: channel, Thread: thread, Private: strings.HasPrefix(channel, "D")},
+			From:     bot.Person{Platform: Name, ID: p.User.ID},
+			ID:       ts,
+			ReplyTo:  ts,
+			Kind:     bot.MessagePress,
+			Data:     action.Value,
+			InThread: thread != "",
+			At:       moment(action.TS),
+			Team:     cmp.Or(p.User.Team, p.Team.ID),
+			Token:    cmp.Or(p.ResponseURL, tokenHere),
 		}})
 	}
 	return all, nil

@@ -101,7 +101,7 @@ func TestPresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := p.next(t, 2)[1]
-	if m.Press != "a:1:1" || m.From.ID != "U2" || m.Chat != channel(root) || m.ReplyTo != id || m.Token == "" || m.Text != "" {
+	if m.Kind != bot.MessagePress || m.Data != "a:1:1" || m.From.ID != "U2" || m.Chat != channel(root) || m.ReplyTo != id || m.Token == "" || m.Text != "" {
 		t.Errorf("a press gave %+v", m)
 	}
 	if err := p.s.Answer(t.Context(), m, ""); err != nil {

@@ -118,7 +118,7 @@ func written(me identity, e event) (arrival, bool) {
 		Text:      e.Text,
 		At:        moment(e.TS),
 		Overheard: !private && !mentioned,
-		Within:    e.within(),
+		InThread:  e.within(),
 		Team:      cmp.Or(e.UserTeam, e.SourceTeam, e.Team),
 	}
 	if len(e.Files) > 0 {
@@ -126,7 +126,7 @@ func written(me identity, e event) (arrival, bool) {
 	}
 	if e.Edited != nil { // message_changed and another app_mention tell of it
 		m.Key += ":" + e.Edited.TS
-		m.Edited = true
+		m.Kind = bot.MessageEdit
 		if at := moment(e.Edited.TS); !at.IsZero() {
 			m.At = at
 		}
@@ -164,7 +164,7 @@ func deleted(me identity, e event, gone *event, ts string) (arrival, bool) {
 		return arrival{}, false
 	}
 	a.message.Key += ":deleted"
-	a.message.Deleted, a.message.Text, a.message.Media = true, "", ""
+	a.message.Kind, a.message.Text, a.message.Media = bot.MessageDeletion, "", ""
 	if at := moment(e.EventTS); !at.IsZero() {
 		a.message.At = at
 	}
@@ -182,13 +182,13 @@ func stopped(e event, o outer) (arrival, bool) {
 		key = stopKey(e.Channel, e.Halted[0])
 	}
 	return arrival{halted: e.Halted, message: bot.Message{
-		Key:    key,
-		Chat:   chat,
-		From:   bot.Person{Platform: Name, ID: e.User},
-		Text:   "/stop",
-		At:     moment(e.EventTS),
-		Within: e.ThreadTS != "",
-		Team:   o.Team,
+		Key:      key,
+		Chat:     chat,
+		From:     bot.Person{Platform: Name, ID: e.User},
+		Text:     "/stop",
+		At:       moment(e.EventTS),
+		InThread: e.ThreadTS != "",
+		Team:     o.Team,
 	}}, true
 }
 
@@ -228,15 +228,15 @@ func finish(me identity, name func(id string) string, now time.Time, arrivals []
 		if m.At.IsZero() {
 			m.At = now
 		}
-		if m.Deleted || m.Press != "" || arrivals[i].hook != "" {
+		if m.Kind != bot.MessageText && m.Kind != bot.MessageEdit || arrivals[i].hook != "" {
 			continue
 		}
 		addressed := !m.Overheard && !m.Chat.Private
-		m.Text = command(plain(m.Text, me.user, name), m.Chat.Private, m.Within)
+		m.Text = command(plain(m.Text, me.user, name), m.Chat.Private, m.InThread)
 		switch {
 		case m.Text != "":
 			m.Media = ""
-		case m.Media == "" && addressed && !m.Edited:
+		case m.Media == "" && addressed && m.Kind != bot.MessageEdit:
 			m.Text = "/help" // nothing but the mention
 		}
 	}

@@ -39,15 +39,15 @@ func TestMessages(t *testing.T) {
 		{name: "talk of others", channel: "C1", user: "U1", text: "lunch?"},
 		{
 			name: "in a thread", channel: "C1", user: "U1", text: "and the other one", thread: "root",
-			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "and the other one", Key: "slack:msg:C1:TS", Overheard: true, Within: true},
+			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "and the other one", Key: "slack:msg:C1:TS", Overheard: true, InThread: true},
 		},
 		{
 			name: "mention in a thread", channel: "C1", user: "U1", text: "<@UBOT> stop", thread: "root",
-			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "/stop", Key: "slack:msg:C1:TS", Within: true},
+			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "/stop", Key: "slack:msg:C1:TS", InThread: true},
 		},
 		{
 			name: "word in a thread", channel: "C1", user: "U1", text: "!status", thread: "root",
-			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "/status", Key: "slack:msg:C1:TS", Overheard: true, Within: true},
+			want: &bot.Message{Chat: channel("ROOT"), From: ann, ID: "TS", Text: "/status", Key: "slack:msg:C1:TS", Overheard: true, InThread: true},
 		},
 		{
 			name: "direct", channel: "DU1", user: "U1", text: "hello <https://a.example|there>",
@@ -120,14 +120,14 @@ func TestEditedAndDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := p.next(t, 2)[1]
-	if m.Text != "first" || !m.Edited || m.ID != ts || m.Chat != channel(ts) || m.Overheard {
+	if m.Text != "first" || m.Kind != bot.MessageEdit || m.ID != ts || m.Chat != channel(ts) || m.Overheard {
 		t.Errorf("an edit gave %+v", m)
 	}
 	if err := p.Delete("C1", ts); err != nil {
 		t.Fatal(err)
 	}
 	m = p.next(t, 3)[2]
-	if !m.Deleted || m.ID != ts || m.Chat != channel(ts) || m.From.ID != "U1" {
+	if m.Kind != bot.MessageDeletion || m.ID != ts || m.Chat != channel(ts) || m.From.ID != "U1" {
 		t.Errorf("a deletion gave %+v", m)
 	}
 }
@@ -149,7 +149,7 @@ func TestMentionByEdit(t *testing.T) {
 				continue
 			}
 			keys[m.Key] = true
-			if m.ID != ts || m.Text != "what is it?" || !m.Edited {
+			if m.ID != ts || m.Text != "what is it?" || m.Kind != bot.MessageEdit {
 				t.Errorf("got %+v, want an edit of %s", m, ts)
 			}
 		}
@@ -230,7 +230,7 @@ func TestSignedDeliveries(t *testing.T) {
 	if _, err := p.Press("C1", id, "Yes", "U1"); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.next(t, 3)[2]; got.Press != "y" {
+	if got := p.next(t, 3)[2]; got.Data != "y" {
 		t.Errorf("got %+v", got)
 	}
 	p.until(t, "acknowledgements", p.Settled)

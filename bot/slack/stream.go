@@ -211,7 +211,7 @@ func (s *Slack) stoppedBy(ctx context.Context, st *stream, err error) {
 	}
 	m := bot.Message{
 		Key: stopKey(st.to.ID, st.id), Chat: st.to, From: bot.Person{Platform: Name, ID: st.asker.user},
-		Text: "/stop", At: s.now(), Within: true, Team: st.asker.team,
+		Text: "/stop", At: s.now(), InThread: true, Team: st.asker.team,
 	}
 	s.people.identify(ctx, &m)
 	s.later(func(ctx context.Context) {

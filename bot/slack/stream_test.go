@@ -184,7 +184,7 @@ func TestStopButton(t *testing.T) {
 	}
 	p.until(t, "the stop", func() bool { all := p.got(); return all[len(all)-1].Text == "/stop" })
 	all := p.got()
-	if m := all[len(all)-1]; m.From.ID != "U2" || m.Chat != to || !m.Within {
+	if m := all[len(all)-1]; m.From.ID != "U2" || m.Chat != to || !m.InThread {
 		t.Errorf("Stop gave %+v", m)
 	}
 	p.edit(t, to, id, folded())

@@ -29,7 +29,7 @@ func TestAnswerToAPress(t *testing.T) {
 	} {
 		press := r.fake.Press(dm, message, "Yes", ann)
 		m := r.next()
-		if m.Press != "a:1" || m.ID != id || m.Token != press || m.From.ID != "7" {
+		if m.Data != "a:1" || m.ID != id || m.Token != press || m.From.ID != "7" {
 			t.Fatalf("the press came as %+v", m)
 		}
 		for range 2 { // the second is too late, which is no error

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"legwork/bot"
 	"legwork/bot/telegram"
 )
 
@@ -36,7 +37,7 @@ func FuzzUpdate(f *testing.F) {
 		if m.Text != strings.TrimSpace(m.Text) || !utf8.ValidString(m.Text) || !utf8.ValidString(m.From.Name) {
 			t.Errorf("%s gave the text %q of %q", raw, m.Text, m.From.Name)
 		}
-		if m.MovedTo == nil && m.From.ID == "" {
+		if m.Kind != bot.MessageMove && m.From.ID == "" {
 			t.Errorf("%s gave a message of nobody: %+v", raw, m)
 		}
 	})

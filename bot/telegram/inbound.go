@@ -34,8 +34,8 @@ func (r reader) read(u update) (m bot.Message, ok bool) {
 		m, ok = r.said(*u.Message)
 	case u.Edited != nil:
 		m, ok = r.said(*u.Edited)
-		m.Edited, m.At = true, when(cmp.Or(u.Edited.EditDate, u.Edited.Date))
-		ok = ok && m.MovedTo == nil && m.Text != ""
+		ok = ok && m.Kind == bot.MessageText && m.Text != ""
+		m.Kind, m.At = bot.MessageEdit, when(cmp.Or(u.Edited.EditDate, u.Edited.Date))
 	}
 	m.Key = Name + ":" + r.account + ":update:" + strconv.FormatInt(u.ID, 10)
 	return m, ok
@@ -48,7 +48,7 @@ func (r reader) press(c callback) (bot.Message, bool) {
 	}
 	return bot.Message{
 		Chat: place(*c.Message), From: person(c.From), ID: number(c.Message.ID),
-		Press: c.Data, Token: c.ID, Language: c.From.Language, At: r.now(),
+		Kind: bot.MessagePress, Data: c.Data, Token: c.ID, Language: c.From.Language, At: r.now(),
 	}, true
 }
 
@@ -56,7 +56,7 @@ func (r reader) press(c callback) (bot.Message, bool) {
 func (r reader) said(m message) (bot.Message, bool) {
 	if m.MigrateTo != 0 {
 		to := bot.Chat{Platform: Name, ID: number(m.MigrateTo)}
-		return bot.Message{Chat: bot.Chat{Platform: Name, ID: number(m.Chat.ID)}, MovedTo: &to, At: when(m.Date)}, true
+		return bot.Message{Chat: bot.Chat{Platform: Name, ID: number(m.Chat.ID)}, Kind: bot.MessageMove, MovedTo: to, At: when(m.Date)}, true
 	}
 	from, language, ok := author(m)
 	if !ok || m.Chat.ID == 0 || m.Chat.Type == "channel" {

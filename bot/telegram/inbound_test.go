@@ -51,7 +51,7 @@ func TestUpdates(t *testing.T) {
 		{"venue beside its location", `{"message":{` + private + `,"venue":{},"location":{}}}`, []bot.Message{with(said(dm, ""), func(m *bot.Message) { m.Media = "venue" })}},
 		{"emoji only", `{"message":{` + private + `,"text":"👩‍👩‍👧 🇩🇪"}}`, []bot.Message{said(dm, "👩‍👩‍👧 🇩🇪")}},
 		{"right to left", `{"message":{` + private + `,"text":"ما هذا؟"}}`, []bot.Message{said(dm, "ما هذا؟")}},
-		{"edited", `{"edited_message":{` + private + `,"edit_date":1700000060,"text":"hello again"}}`, []bot.Message{with(said(dm, "hello again"), func(m *bot.Message) { m.Edited, m.At = true, sentAt.Add(time.Minute) })}},
+		{"edited", `{"edited_message":{` + private + `,"edit_date":1700000060,"text":"hello again"}}`, []bot.Message{with(said(dm, "hello again"), func(m *bot.Message) { m.Kind, m.At = bot.MessageEdit, sentAt.Add(time.Minute) })}},
 		{"edited sticker", `{"edited_message":{` + private + `,"sticker":{}}}`, nil},
 		{"command in private with the bot's name", `{"message":{` + private + `,"text":"/task@Legwork_Bot find it","entities":[{"type":"bot_command","offset":0,"length":17}]}}`, []bot.Message{said(dm, "/task find it")}},
 		{"reply in private", `{"message":{` + private + `,"text":"and Paris?","reply_to_message":{"message_id":3,"from":` + me + `,"chat":{"id":7,"type":"private"}}}}`, []bot.Message{with(said(dm, "and Paris?"), func(m *bot.Message) { m.ReplyTo = "3" })}},
@@ -97,12 +97,12 @@ func TestUpdates(t *testing.T) {
 		{"General by number", `{"message":{` + forum + `,"message_thread_id":1,"is_topic_message":true,"text":"/status"}}`, []bot.Message{said(team, "/status")}},
 		{"replies in a group without topics", `{"message":{` + group + `,"message_thread_id":3,"text":"/status"}}`, []bot.Message{said(team, "/status")}},
 
-		{"press", `{"callback_query":{"id":"77",` + ann + `,"chat_instance":"x","data":"s:1","message":{"message_id":5,"date":1,"from":` + me + `,"chat":{"id":-1001,"type":"supergroup"},"message_thread_id":4,"is_topic_message":true,"text":"x"}}}`, []bot.Message{{Chat: bot.Chat{Platform: "telegram", ID: "-1001", Thread: "4"}, From: said(dm, "").From, ID: "5", Press: "s:1", Token: "77", Language: "de"}}},
-		{"press below a message that is out of reach", `{"callback_query":{"id":"77",` + ann + `,"data":"s:1","message":{"message_id":5,"date":0,"chat":{"id":7,"type":"private"}}}}`, []bot.Message{{Chat: said(dm, "").Chat, From: said(dm, "").From, ID: "5", Press: "s:1", Token: "77", Language: "de"}}},
+		{"press", `{"callback_query":{"id":"77",` + ann + `,"chat_instance":"x","data":"s:1","message":{"message_id":5,"date":1,"from":` + me + `,"chat":{"id":-1001,"type":"supergroup"},"message_thread_id":4,"is_topic_message":true,"text":"x"}}}`, []bot.Message{{Chat: bot.Chat{Platform: "telegram", ID: "-1001", Thread: "4"}, From: said(dm, "").From, ID: "5", Kind: bot.MessagePress, Data: "s:1", Token: "77", Language: "de"}}},
+		{"press below a message that is out of reach", `{"callback_query":{"id":"77",` + ann + `,"data":"s:1","message":{"message_id":5,"date":0,"chat":{"id":7,"type":"private"}}}}`, []bot.Message{{Chat: said(dm, "").Chat, From: said(dm, "").From, ID: "5", Kind: bot.MessagePress, Data: "s:1", Token: "77", Language: "de"}}},
 		{"press of a game", `{"callback_query":{"id":"77",` + ann + `,"game_short_name":"x","message":{"message_id":5,"chat":{"id":7,"type":"private"}}}}`, nil},
 		{"press without a message", `{"callback_query":{"id":"77",` + ann + `,"data":"s:1","inline_message_id":"x"}}`, nil},
 
-		{"group becomes a supergroup", `{"message":{` + group + `,"migrate_to_chat_id":-1002}}`, []bot.Message{{Chat: bot.Chat{Platform: "telegram", ID: "-1001"}, At: sentAt, MovedTo: &moved}}},
+		{"group becomes a supergroup", `{"message":{` + group + `,"migrate_to_chat_id":-1002}}`, []bot.Message{{Chat: bot.Chat{Platform: "telegram", ID: "-1001"}, At: sentAt, Kind: bot.MessageMove, MovedTo: moved}}},
 		{"blocked", `{"my_chat_member":{"chat":{"id":7,"type":"private"},` + ann + `,"date":1,"new_chat_member":{"status":"kicked"}}}`, nil},
 		{"unknown kind", `{"brand_new_kind":{"x":1}}`, nil},
 		{"wrong type", `{"message":{"message_id":"five","text":7}}`, nil},
@@ -125,7 +125,7 @@ func TestUpdates(t *testing.T) {
 				if want := fmt.Sprintf("telegram:1000:update:%d", id); m.Key != want {
 					t.Errorf("the key is %q, want %q", m.Key, want)
 				}
-				if m.Press != "" {
+				if m.Kind == bot.MessagePress {
 					if m.At.IsZero() {
 						t.Error("a press has no time")
 					}

@@ -67,7 +67,7 @@ func TestSecondOpinion(t *testing.T) {
 	}
 	tell(t, url+"/sendCallback", `{"botToken":"`+token+`","data":"s:1","from":{"id":7,"first_name":"Ann"},"message":{"message_id":`+id+`,"chat":{"id":7,"type":"private"}}}`)
 	press := r.next()
-	if press.Press != "s:1" || press.ID != id || press.Chat.Key() != m.Chat.Key() {
+	if press.Data != "s:1" || press.ID != id || press.Chat.Key() != m.Chat.Key() {
 		t.Errorf("the press came as %+v", press)
 	}
 	if err := r.tg.Answer(context.Background(), press, "Stopped"); err != nil {

@@ -93,7 +93,7 @@ func TestGroupBecomesSupergroup(t *testing.T) {
 			}
 			now := r.fake.Migrate(old)
 			if told {
-				if m := r.next(); m.MovedTo == nil || m.MovedTo.ID != strconv.FormatInt(now, 10) {
+				if m := r.next(); m.Kind != bot.MessageMove || m.MovedTo.ID != strconv.FormatInt(now, 10) {
 					t.Fatalf("the bot was told %+v, want that the group moved to %d", m, now)
 				}
 			}

@@ -193,7 +193,7 @@ func TestPacing(t *testing.T) {
 		return bot.Request{}
 	}
 	names := map[bot.Urgency]string{bot.Frame: "frame", bot.Fresh: "fresh", bot.Plain: "plain", bot.First: "first"}
-	for _, kind := range []bot.Kind{bot.KindAnswer, bot.KindQuestion, bot.KindNotice, bot.KindBoard} {
+	for _, kind := range []bot.DraftKind{bot.KindAnswer, bot.KindQuestion, bot.KindNotice, bot.KindBoard} {
 		id := r.post(chatOf(team), bot.Draft{Kind: kind, Text: "a"})
 		got = append(got, fmt.Sprintf("post %s %s", kind, names[asked().Urgency]))
 		for _, partial := range []bool{true, false} {

@@ -342,7 +342,7 @@ func TestConsoleQuestion(t *testing.T) {
 	s.seeText("› tomorrow")
 	s.keys("\x04")
 	s.leaves()
-	if len(s.got) != 2 || s.got[0].Press != "n" || s.got[0].ReplyTo != id || s.got[1].Text != "tomorrow" || s.got[1].ReplyTo != open {
+	if len(s.got) != 2 || s.got[0].Data != "n" || s.got[0].ReplyTo != id || s.got[1].Text != "tomorrow" || s.got[1].ReplyTo != open {
 		t.Errorf("messages: got %+v, want data n for %s and a reply to %s", s.got, id, open)
 	}
 }

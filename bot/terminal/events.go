@@ -192,16 +192,19 @@ func readID(text string) string {
 // its own unless the request says otherwise.
 func (e *events) message(r request) bot.Message {
 	m := e.t.message(r.ID, r.Text)
-	m.Press, m.ReplyTo = r.Press, r.ReplyTo
+	m.ReplyTo = r.ReplyTo
+	if r.Press != "" {
+		m.Kind, m.Data = bot.MessagePress, r.Press
+	}
 	e.mu.Lock()
-	m.Apart = !e.sent[r.ReplyTo]
+	m.Standalone = !e.sent[r.ReplyTo]
 	e.open = slices.DeleteFunc(e.open, func(q question) bool {
 		pressed := slices.ContainsFunc(q.buttons, func(b bot.Button) bool { return b.Data == r.Press && r.Press != "" })
 		return pressed || q.id == r.ReplyTo && !q.lasts()
 	})
 	e.mu.Unlock()
 	if r.Apart != nil {
-		m.Apart = *r.Apart
+		m.Standalone = *r.Apart
 	}
 	if r.Chat != "" {
 		m.Chat.ID = r.Chat

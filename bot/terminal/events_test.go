@@ -27,8 +27,8 @@ func FuzzRequest(f *testing.F) {
 			t.Errorf("%q: got neither a message nor an error", line)
 		case err == nil && (!utf8.ValidString(m.Text) || strings.Contains(m.Text, "\x00")):
 			t.Errorf("%q: got the text %q, want it clean", line, m.Text)
-		case err == nil && whole && r.Apart == nil && m.Apart != (r.ReplyTo == ""):
-			t.Errorf("%q: got apart %v, want %v", line, m.Apart, r.ReplyTo == "")
+		case err == nil && whole && r.Apart == nil && m.Standalone != (r.ReplyTo == ""):
+			t.Errorf("%q: got apart %v, want %v", line, m.Standalone, r.ReplyTo == "")
 		case err != nil && whole && id != r.ID:
 			t.Errorf("%q: the error %q is about message %q, want %q", line, err, id, r.ID)
 		}

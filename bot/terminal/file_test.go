@@ -73,7 +73,7 @@ func TestConsoleShowsFiles(t *testing.T) {
 	mustEdit(t, s.t, mustPost(t, s.t, approval("May it run?")), approval("May it still run?"))
 	s.golden("file")
 	s.keys("1")
-	if m := s.first(); m.Press != "a" {
+	if m := s.first(); m.Data != "a" {
 		t.Errorf("the press is %+v, want data a", m)
 	}
 	s.mu.Lock()
@@ -103,12 +103,12 @@ func TestConsoleShowsLongQuestions(t *testing.T) {
 	s.golden("long_question")
 	mustEdit(t, s.t, first, long)
 	s.keys("2")
-	if m := s.first(); m.Press != "d" || m.ReplyTo != first {
+	if m := s.first(); m.Data != "d" || m.ReplyTo != first {
 		t.Errorf("the press is %+v, want Deny for the question %s", m, first)
 	}
 	s.golden("long_question_decided")
 	s.keys("1")
-	if m := s.first(); m.Press != "a" || m.ReplyTo != second {
+	if m := s.first(); m.Data != "a" || m.ReplyTo != second {
 		t.Errorf("the press is %+v, want Allow for the question %s", m, second)
 	}
 	s.mu.Lock()

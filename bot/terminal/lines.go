@@ -124,14 +124,14 @@ func (l *lines) message(text string) bot.Message {
 	l.mine[m.ID] = true
 	i := l.next()
 	if i < 0 || strings.HasPrefix(text, "/") {
-		m.Apart = true
+		m.Standalone = true
 		return m
 	}
 	q := &l.questions[i]
 	m.ReplyTo = q.id
 	b, pressed := q.typed(text)
 	if pressed {
-		m.Press, m.Text = b.Data, ""
+		m.Kind, m.Data, m.Text = bot.MessagePress, b.Data, ""
 	}
 	if q.reply = m.ID; pressed || !q.lasts() {
 		l.questions = slices.Delete(l.questions, i, i+1)

@@ -47,7 +47,7 @@ func (o *own) open() bool {
 // once asks the only question and waits for its answer.
 func (l *lines) once(ctx context.Context, handle handler) error {
 	m := l.t.message("", l.t.cfg.Text)
-	m.Apart = true
+	m.Standalone = true
 	l.mu.Lock()
 	l.own = &own{id: m.ID, command: strings.HasPrefix(m.Text, "/"), earlier: l.t.cfg.Resumed}
 	l.mu.Unlock()

@@ -91,7 +91,7 @@ func (in *inbox) texts() []string {
 	defer in.mu.Unlock()
 	var all []string
 	for _, m := range in.got {
-		all = append(all, m.Text+m.Press)
+		all = append(all, m.Text+m.Data)
 	}
 	return all
 }
@@ -224,10 +224,10 @@ func TestLinesWaitForAnswers(t *testing.T) {
 	if out.String() != "" || !in.t.Failed() {
 		t.Errorf("answers: got %q and Failed() %v, want none and true", out.String(), in.t.Failed())
 	}
-	if !in.got[0].Apart {
+	if !in.got[0].Standalone {
 		t.Error("the only message may become guidance, want it apart")
 	}
-	if last := in.got[len(in.got)-1]; last.ReplyTo == "" || last.Apart || !strings.HasPrefix(last.Text, "Nobody is there") {
+	if last := in.got[len(in.got)-1]; last.ReplyTo == "" || last.Standalone || !strings.HasPrefix(last.Text, "Nobody is there") {
 		t.Errorf("the reply to the question is %+v, want one that says that nobody is there", last)
 	}
 	if _, err := in.t.Post(t.Context(), in.t.Chat(), bot.Draft{Kind: bot.KindAnswer, Text: "late"}); !errors.Is(err, ErrClosed) {
@@ -259,10 +259,10 @@ func TestLinesChooseByNumber(t *testing.T) {
 	if diff := cmp.Diff([]string{"go", "n", "3"}, in.texts()); diff != "" {
 		t.Fatalf("texts and presses (-want +got):\n%s", diff)
 	}
-	if press := in.got[1]; press.ReplyTo != question || press.Text != "" || press.Press != "n" {
+	if press := in.got[1]; press.ReplyTo != question || press.Text != "" || press.Data != "n" {
 		t.Errorf("the press is %+v, want data n for question %s", press, question)
 	}
-	if got, want := []bool{in.got[0].Apart, in.got[1].Apart, in.got[2].Apart}, []bool{true, false, true}; !slices.Equal(got, want) {
+	if got, want := []bool{in.got[0].Standalone, in.got[1].Standalone, in.got[2].Standalone}, []bool{true, false, true}; !slices.Equal(got, want) {
 		t.Errorf("apart: got %v, want %v: only the line after the question belongs to its task", got, want)
 	}
 }
@@ -360,7 +360,7 @@ func TestEvents(t *testing.T) {
 	if last.Text != "nul  and \uFFFD" || last.Language != "ru" || last.Key != "terminal:work:q5" {
 		t.Errorf("the last message is %+v, want the key terminal:work:q5 and a clean text", last)
 	}
-	if press := in.got[1]; press.Press != "y" || press.ReplyTo != "m1" {
+	if press := in.got[1]; press.Kind != bot.MessagePress || press.Data != "y" || press.ReplyTo != "m1" {
 		t.Errorf("the press is %+v, want data y for message m1", press)
 	}
 }
@@ -506,7 +506,7 @@ func TestEventsOfSeveralConversations(t *testing.T) {
 	}
 	var got []string
 	for _, m := range in.got {
-		got = append(got, fmt.Sprint(m.Key, " ", m.Apart))
+		got = append(got, fmt.Sprint(m.Key, " ", m.Standalone))
 	}
 	for _, w := range out.writes {
 		var ev struct{ Type, Chat, Text string }

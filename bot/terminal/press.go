@@ -125,7 +125,7 @@ func (c *console) answers(q question, m bot.Message) bot.Message {
 	m.ReplyTo = q.id
 	b, pressed := q.typed(m.Text)
 	if pressed {
-		m.Press, m.Text = b.Data, ""
+		m.Kind, m.Data, m.Text = bot.MessagePress, b.Data, ""
 	}
 	if pressed || q.task == "" || q.lasts() && !q.calls {
 		c.settle(q.id)
@@ -165,7 +165,7 @@ func (c *console) choose(typed string) bool {
 		return false
 	}
 	m := c.t.message("", "")
-	m.Press, m.ReplyTo = q.buttons[n].Data, q.id
+	m.Kind, m.Data, m.ReplyTo = bot.MessagePress, q.buttons[n].Data, q.id
 	if err := c.scroll([]string{"", c.painter().chosen(*q, oneLine(q.buttons[n].Label))}); err != nil {
 		return true // the loop reports a broken terminal
 	}

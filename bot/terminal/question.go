@@ -87,7 +87,7 @@ func (t *Terminal) nobody(q question) bot.Message {
 	m := t.message("", t.text(key, nil))
 	m.ReplyTo = q.id
 	if b, ok := q.refusal(); ok {
-		m.Press = b.Data
+		m.Kind, m.Data = bot.MessagePress, b.Data
 	}
 	return m
 }

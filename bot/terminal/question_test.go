@@ -42,7 +42,7 @@ func TestNobodyApproves(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := in.got[len(in.got)-1]
-		if last.Press != "no" || !strings.Contains(last.Text, "approve: never") {
+		if last.Data != "no" || !strings.Contains(last.Text, "approve: never") {
 			t.Errorf("program %v: the question got %+v, want a denial that names the key", program, last)
 		}
 		if program && !strings.Contains(out.String(), `"calls":[{"tool":"pay.now","arguments":{"n":1}}]`) {
@@ -74,7 +74,7 @@ func TestWordsKeepApprovalsOpen(t *testing.T) {
 	if err := in.t.Run(t.Context(), in.handle); err != nil {
 		t.Fatal(err)
 	}
-	if last := in.got[len(in.got)-1]; last.Press != "yes" {
+	if last := in.got[len(in.got)-1]; last.Data != "yes" {
 		t.Errorf("the last line became %+v, want the first button", last)
 	}
 }
@@ -141,7 +141,7 @@ func TestConsoleApproval(t *testing.T) {
 	s.see("the question is gone", func(screen string) bool { return !strings.Contains(screen, "-- Decline") })
 	s.keys("\x04")
 	s.leaves()
-	if len(s.got) != 4 || s.got[0].ReplyTo != asked || s.got[1].Press != "no" || s.got[2].Text != "many" || s.got[3].Press != "omit" || s.got[3].Text != "" {
+	if len(s.got) != 4 || s.got[0].ReplyTo != asked || s.got[1].Data != "no" || s.got[2].Text != "many" || s.got[3].Data != "omit" || s.got[3].Text != "" {
 		t.Errorf("messages: got %+v", s.got)
 	}
 }

@@ -80,7 +80,7 @@ func TestManyContextsCostNothing(t *testing.T) {
 // outcome once each, also when the process ends before it knows that they were
 // sent.
 func TestNotifyOverACrash(t *testing.T) {
-	for _, kind := range []bot.Kind{bot.KindQuestion, bot.KindAnswer} {
+	for _, kind := range []bot.DraftKind{bot.KindQuestion, bot.KindAnswer} {
 		t.Run(string(kind), func(t *testing.T) {
 			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
 				k.Model.Answer = slowly(enginetest.Plain("the answer"))

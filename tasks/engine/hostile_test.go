@@ -90,7 +90,7 @@ func TestQuestionIsAskedAtLast(t *testing.T) {
 		chat := m.drafts()
 		question := chat[len(chat)-1]
 		press := enginetest.Message("2", "", time.Now())
-		press.Press = question.Buttons[0].Data
+		press.Kind, press.Data = bot.MessagePress, question.Buttons[0].Data
 		k.Ask(t, press)
 		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func TestLongQuestionIsClosedInOneMessage(t *testing.T) {
 			t.Fatalf("the question has %d bytes, want every sub-task of the plan", len(question.Text))
 		}
 		press := enginetest.Message("2", "", time.Now())
-		press.Press = question.Buttons[0].Data
+		press.Kind, press.Data = bot.MessagePress, question.Buttons[0].Data
 		k.Ask(t, press)
 		pass(10 * time.Second)
 		n := 0

@@ -216,7 +216,7 @@ func TestPlanIsShownFirst(t *testing.T) {
 		chat := m.drafts()
 		question := chat[len(chat)-1]
 		press := enginetest.Message("2", "", time.Now())
-		press.Press = question.Buttons[0].Data
+		press.Kind, press.Data = bot.MessagePress, question.Buttons[0].Data
 		k.Ask(t, press)
 		if err := tasks.Idle(t.Context(), k.Store, enginetest.Chat.Key()); err != nil {
 			t.Fatal(err)

@@ -60,7 +60,7 @@ func TestManyTasksLeaveNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.Chat, m.Press = first.Opening.Chat, d.Buttons[0].Data
+			m.Kind, m.Chat, m.Data = bot.MessagePress, first.Opening.Chat, d.Buttons[0].Data
 			k.Ask(t, m)
 		case <-ctx.Done():
 			t.Fatal("a question was never asked")

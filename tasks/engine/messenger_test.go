@@ -300,7 +300,7 @@ func TestChatInTrouble(t *testing.T) {
 // TestCrashBeforeTheIdIsStored: what was sent just before a crash is found
 // again and not sent twice: board, question, answer.
 func TestCrashBeforeTheIdIsStored(t *testing.T) {
-	for _, kind := range []bot.Kind{bot.KindBoard, bot.KindQuestion, bot.KindAnswer} {
+	for _, kind := range []bot.DraftKind{bot.KindBoard, bot.KindQuestion, bot.KindAnswer} {
 		t.Run(string(kind), func(t *testing.T) {
 			converse(t, func(t *testing.T, k *enginetest.Kit, m *messenger) {
 				k.Model.Answer = slowly(func(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {

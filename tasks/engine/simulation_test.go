@@ -175,7 +175,7 @@ const maxActs = 15
 // say delivers a message until the inbox has taken it.
 func (w *world) say(key, text string, apart bool) {
 	m := enginetest.Message(key, text, time.Now())
-	m.Apart = apart
+	m.Standalone = apart
 	for again := 1 + w.draw(2); again > 0; again-- {
 		if err := w.kit.Inbox.Handle(context.Background(), []bot.Message{m}); err != nil {
 			w.t.Fatalf("handling %q: %v", text, err)
@@ -190,7 +190,7 @@ func (w *world) decide() {
 			continue
 		}
 		m := enginetest.Message(fmt.Sprintf("press %d %d", i, w.draw(30)), "", time.Now())
-		m.Press = q.Buttons[w.draw(len(q.Buttons))].Data
+		m.Kind, m.Data = bot.MessagePress, q.Buttons[w.draw(len(q.Buttons))].Data
 		if err := w.kit.Inbox.Handle(context.Background(), []bot.Message{m}); err != nil {
 			w.t.Fatalf("pressing: %v", err)
 		}

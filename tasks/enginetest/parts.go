@@ -108,7 +108,7 @@ func (r *Recorder) add(p Post) {
 }
 
 // Posts returns what was posted so far of that kind.
-func (r *Recorder) Posts(kind bot.Kind) []Post {
+func (r *Recorder) Posts(kind bot.DraftKind) []Post {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(r.posts), func(p Post) bool { return p.Kind != kind })

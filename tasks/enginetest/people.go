@@ -90,7 +90,7 @@ func testAskPerson(t *testing.T, k *Kit) {
 		t.Fatalf("question = %+v", q.Draft)
 	}
 	press := Message("2", "", time.Now())
-	press.Press = q.Buttons[1].Data
+	press.Kind, press.Data = bot.MessagePress, q.Buttons[1].Data
 	again := press
 	again.Key = "3"
 	k.Ask(t, press, again)

@@ -128,7 +128,7 @@ func testAskedMakesRoom(t *testing.T, store Reopener, build func(Setup) tasks.En
 	_, a := asking(t, k)
 	id := onlyTask(t, k)
 	other := Message("2", "just talk", k.Now())
-	other.Chat.ID, other.Apart = "another", true
+	other.Chat.ID, other.Standalone = "another", true
 	k.Ask(t, other)
 	if got := k.Answers(t, 1)[0].Text; got != "talked" {
 		t.Errorf("first answer = %q, want that of the task that could work meanwhile", got)

@@ -81,7 +81,7 @@ func Run(t *testing.T, open func(t *testing.T) Reopener, build func(Setup) tasks
 func ask(t *testing.T, k *Kit, key, text string) {
 	t.Helper()
 	m := Message(key, text, time.Now())
-	m.Apart = true
+	m.Standalone = true
 	k.Ask(t, m)
 }
 
@@ -154,7 +154,7 @@ func testConcurrent(t *testing.T, k *Kit) {
 	}
 	for i := range 3 * k.Concurrent {
 		m := Message(string(rune('A'+i)), "hi", time.Now())
-		m.Chat.ID, m.Apart = m.Key, true
+		m.Chat.ID, m.Standalone = m.Key, true
 		k.Ask(t, m)
 	}
 	k.Answers(t, 3*k.Concurrent)
