@@ -113,23 +113,35 @@ func TestLongWait(t *testing.T) {
 	w.until("the waiting was told", func() bool { return len(w.read()) == 2 })
 	w.until("nothing is left", w.nothingLeft)
 	later(time.Hour)
-	w.until("it is stored that both were told", func() bool {
-		var read struct{ Waited time.Time }
-		stored, err := w.store.Setting(t.Context(), "legwork", "alerts_feed")
-		return err == nil && json.Unmarshal([]byte(stored), &read) == nil && time.Until(read.Waited) > 50*time.Minute
-	})
+	w.until("it is stored that both were told", func() bool { return w.waited() > 50*time.Minute })
 	var second tasks.ID
 	w.restarts(func() {
 		second = asks()
 		w.ahead.Add(int64(3 * 24 * time.Hour))
 	})
-	w.until("the second was told", func() bool { return len(w.read()) >= 4 })
+	// That the second waits is a message of its own only when the one about its review
+	// has gone out before: a busy machine may put both into one.
+	w.until("the second was queued", func() bool { return w.waited() > 2*24*time.Hour })
 	w.until("nothing is left", w.nothingLeft)
+	if len(w.read()) < 3 {
+		t.Errorf("after the restart the admins read nothing, want that %s needs a review", second)
+	}
 	for _, n := range w.read()[2:] {
 		if n.Data["Task"] != string(second) {
 			t.Errorf("after the restart the admins read %s of %s, want only of %s", n.Key, n.Data["Task"], second)
 		}
 	}
+}
+
+// waited is how far ahead of now it is stored that the admins were told of everything
+// that had waited for too long.
+func (w *world) waited() time.Duration {
+	var read struct{ Waited time.Time }
+	stored, err := w.store.Setting(w.Context(), "legwork", "alerts_feed")
+	if err != nil || json.Unmarshal([]byte(stored), &read) != nil {
+		return 0
+	}
+	return time.Until(read.Waited)
 }
 
 // TestNothingToRead: what the admins need not read any more does not hold up what

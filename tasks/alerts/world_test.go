@@ -18,6 +18,7 @@ import (
 	"legwork/i18n"
 	"legwork/internal/redact"
 	"legwork/internal/test/fakes/webhookfake"
+	"legwork/internal/test/watch"
 	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/tasks"
@@ -180,7 +181,7 @@ func (w *world) keys() (all []string) {
 // until waits until something is so.
 func (w *world) until(what string, so func() bool) {
 	w.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(watch.Patience)
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for !so() {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"runtime"
 	"runtime/metrics"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,8 +15,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long a busy machine may take for what takes a moment.
-const patience = time.Minute
+// Patience bounds how long a test waits for an event that usually takes a moment.
+// Only a test that hangs reaches it: it is far more than a slow and busy machine
+// needs.
+const Patience = 3 * time.Minute
 
 // Until waits for what another process or goroutine brings about, and ends the
 // test when it does not come.
@@ -23,24 +26,41 @@ func Until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	late := time.After(patience)
+	late := time.After(Patience)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatalf("not within %v: %s", patience, what)
+			t.Fatalf("not within %v: %s", Patience, what)
 		}
 	}
 }
 
-// Leaks fails the test when goroutines that began after this call are there at
-// its end, after all that was told to Cleanup later.
+// watched holds the names of the tests that look for leaks.
+var watched sync.Map
+
+// Leaks fails the test when goroutines that began after this call still run at
+// its end, after all clean-ups that are registered later. Only the first call in
+// a test and its subtests counts: what is started between two calls may still
+// start goroutines of its own after the second one, and ends after its check.
 func Leaks(t testing.TB) {
 	t.Helper()
+	name := t.Name()
+	for outer, sub := name, true; sub; {
+		if _, there := watched.Load(outer); there {
+			return
+		}
+		end := strings.LastIndex(outer, "/")
+		if sub = end >= 0; sub {
+			outer = outer[:end]
+		}
+	}
+	watched.Store(name, true)
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
+		defer watched.Delete(name)
 		err := goleak.Find(before)
-		for late := time.Now().Add(patience); err != nil && time.Now().Before(late); {
+		for late := time.Now().Add(Patience); err != nil && time.Now().Before(late); {
 			err = goleak.Find(before) // it waits itself, but not long enough for a busy machine
 		}
 		if err != nil {

@@ -76,3 +76,26 @@ func TestLeaksWaits(t *testing.T) {
 		t.Errorf("a goroutine that ends in time: got %q, want no failure", w.failed)
 	}
 }
+
+// TestLeaksOnce: a goroutine that is started late by something older than the
+// second call is no leak of the test.
+func TestLeaksOnce(t *testing.T) {
+	w := &witness{TB: t}
+	watch.Leaks(w)
+	watch.Leaks(w)
+	t.Run("subtest", func(t *testing.T) {
+		sub := &witness{TB: t}
+		if watch.Leaks(sub); len(sub.ends) != 0 {
+			t.Errorf("got %d checks at the end of the subtest, want none", len(sub.ends))
+		}
+	})
+	if len(w.ends) != 1 {
+		t.Fatalf("two calls: got %d checks at the end of the test, want 1", len(w.ends))
+	}
+	w.ends[0]()
+	again := &witness{TB: t}
+	if watch.Leaks(again); len(again.ends) != 1 {
+		t.Fatalf("after the end of the test: got %d checks, want 1", len(again.ends))
+	}
+	again.ends[0]()
+}
