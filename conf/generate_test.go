@@ -76,7 +76,7 @@ func generate(t *testing.T) []byte {
 func comments(t *testing.T) map[string]string {
 	t.Helper()
 	reflector := jsonschema.Reflector{}
-	for _, folder := range []string{".", "../alerts", "../llm", "../tools", "../bot/telegram", "../bot/slack"} {
+	for _, folder := range []string{".", "../tasks/alerts", "../llm", "../tools", "../bot/telegram", "../bot/slack"} {
 		if err := reflector.AddGoComments("legwork/conf", folder); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,7 @@
 // each figure next to its limit and to what the machine itself can do, measured
 // in the same run.
 //
-//	go run ./testing/bench [-strict] [-only NAME,NAME] [-messages N]
+//	go run ./internal/test/bench [-strict] [-only NAME,NAME] [-messages N]
 package main
 
 import (

@@ -26,7 +26,7 @@ const (
 // reply or of a tool call, and looks when the last of them ended.
 func measureStop(ctx context.Context, dir string) ([]figure, error) {
 	server, calls := filepath.Join(dir, "mcpserver"), filepath.Join(dir, "calls")
-	if err := build(ctx, server, "./fakes/mcpserver"); err != nil {
+	if err := build(ctx, server, "./internal/test/fakes/mcpserver"); err != nil {
 		return nil, err
 	}
 	h, err := newHouseOf(ctx, dir, fmt.Sprintf("  desk: {command: %q, args: [-log, %q]}\ngroups:\n  desk: {servers: [desk], read_only: [\"*\"], tool_timeout: 20m, description: Does slow things.}\n", server, calls), busy)

@@ -24,7 +24,7 @@ const callBytes = 9 << 10
 // servers that behave badly cost.
 func measureTools(ctx context.Context, dir string) (figures []figure, err error) {
 	fake := filepath.Join(dir, "mcpserver")
-	if err := build(ctx, fake, "./fakes/mcpserver"); err != nil {
+	if err := build(ctx, fake, "./internal/test/fakes/mcpserver"); err != nil {
 		return nil, err
 	}
 	url, stop, err := servers.Listen(exec.CommandContext(ctx, fake, "-http", "127.0.0.1:0", "-faults"))

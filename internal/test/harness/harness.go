@@ -29,7 +29,7 @@ func Build(ctx context.Context, dir, main string) (*Harness, error) {
 		return nil, fmt.Errorf("finding go.mod: %w", err)
 	}
 	h := &Harness{Legwork: filepath.Join(dir, "legwork"), Server: filepath.Join(dir, "mcpserver"), Dir: dir}
-	for bin, pkg := range map[string]string{h.Legwork: main, h.Server: "./fakes/mcpserver"} {
+	for bin, pkg := range map[string]string{h.Legwork: main, h.Server: "./internal/test/fakes/mcpserver"} {
 		build := exec.CommandContext(ctx, "go", "build", "-tags", "failpoints", "-o", bin, pkg)
 		build.Dir = filepath.Dir(strings.TrimSpace(string(mod)))
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")

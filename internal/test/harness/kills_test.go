@@ -160,7 +160,7 @@ const enough = 200
 // TestPlantedFaults proves that the judge sees what it is there for.
 func TestPlantedFaults(t *testing.T) {
 	if !*faults {
-		t.Skip("takes minutes: run it with go test ./testing/harness -run PlantedFaults -faults")
+		t.Skip("takes minutes: run it with go test ./internal/test/harness -run PlantedFaults -faults")
 	}
 	h := build(t)
 	clean := map[string]*harness.Report{}

@@ -149,7 +149,7 @@ func (r *Report) String() string {
 func (r *Report) Details() string {
 	text := r.boundaries()
 	for _, broken := range r.Broken {
-		text += fmt.Sprintf("%s; repeat it: go run ./testing/harness/soak %s\n", broken.Dir, broken.again())
+		text += fmt.Sprintf("%s; repeat it: go run ./internal/test/harness/soak %s\n", broken.Dir, broken.again())
 		for _, v := range broken.Violations {
 			text += fmt.Sprintf("  %s\n", v)
 		}
