@@ -20,11 +20,11 @@ import (
 // failpoint. "*" means every package that is below.
 const table = `
 package            | of this repository                      | modules
-cmd/legwork        | *                                       | kong yaml/v3 levenshtein cancelreader x/sys
-examples/travel    |                                         | mcp-go flock levenshtein
+cmd/legwork        | *                                       | kong yaml/v3 cancelreader x/sys
+examples/travel    | nearest                                 | mcp-go flock
 examples/agents/reviewer |                                         |
 
-conf               | tasks/alerts bot bot/slack bot/telegram i18n llm planner schedule tools | yaml/v3 fsnotify levenshtein godotenv hujson
+conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule tools | yaml/v3 fsnotify godotenv hujson
 setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
@@ -47,12 +47,12 @@ store/rules        | bot clip llm planner tasks telemetry    |
 
 tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry |
 
-tasks              | bot bot/markdown clip form i18n llm planner plainjson schedule telemetry | ulid/v2 golang-lru/v2 levenshtein x/net
+tasks              | bot bot/markdown clip form i18n llm nearest planner plainjson schedule telemetry | ulid/v2 golang-lru/v2 x/net
 
-planner            | bot clip form i18n llm llm/lenient      | levenshtein
-tools              | bot clip plainjson search tools/builtin tools/builtin/caller tools/client telemetry | mcp-go levenshtein go-udiff
+planner            | bot clip form i18n llm llm/lenient nearest |
+tools              | bot clip nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry | mcp-go go-udiff
 tools/client       | clip form plainjson redact telemetry    | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
-tools/builtin      | tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text levenshtein
+tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text
 tools/builtin/web  | clip                                    | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text gogs/chardet golang-lru/v2
@@ -66,7 +66,7 @@ bot/ratelimit      | bot telemetry                           |
 llm                | clip llm/lenient telemetry              | go-openai backoff/v5 sony/gobreaker/v2
 llm/lenient        |                                         | jsonrepair
 llm/offline        | llm llm/lenient                         | go-openai
-i18n               |                                         | go-i18n/v2 x/text yaml/v3 levenshtein
+i18n               | nearest                                 | go-i18n/v2 x/text yaml/v3
 redact             |                                         |
 schedule           |                                         | adhocore/gronx
 search             |                                         | blugelabs/bluge blugelabs/ice blugelabs/bluge_segment_api kljensen/snowball x/text
@@ -77,6 +77,7 @@ telemetry          | clip                                    | go.opentelemetry.
 
 clip               |                                         |
 fsutil             |                                         |
+nearest            |                                         | levenshtein
 plainjson          |                                         |
 `
 

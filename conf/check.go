@@ -13,6 +13,7 @@ import (
 	_ "time/tzdata" // time zones must not depend on the machine's files
 
 	"legwork/i18n"
+	"legwork/internal/nearest"
 	"legwork/llm"
 )
 
@@ -20,7 +21,7 @@ import (
 func (d *decoder) check(c *Config) {
 	for role := range c.LLM.Roles {
 		if path := "roles." + role; !slices.Contains(llm.Roles(), role) {
-			d.issue(path, fmt.Sprintf("unknown role, the nearest known one is %s; allowed: %s", nearest(role, llm.Roles()), list(llm.Roles())))
+			d.issue(path, fmt.Sprintf("unknown role, the nearest known one is %s; allowed: %s", nearest.Of(role, llm.Roles()), list(llm.Roles())))
 			d.failed[path] = true
 		}
 	}
@@ -167,7 +168,7 @@ func (l *issues) known(path, kind, name string, configured []string) {
 	case len(configured) == 0:
 		l.add(path, "unknown %s %s; none is configured", kind, shown(name))
 	default:
-		l.add(path, "unknown %s %s, the nearest known one is %s; allowed: %s", kind, shown(name), nearest(name, configured), list(configured))
+		l.add(path, "unknown %s %s, the nearest known one is %s; allowed: %s", kind, shown(name), nearest.Of(name, configured), list(configured))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
+	"legwork/internal/nearest"
 )
 
 var (
@@ -231,7 +232,7 @@ func chatKeyProblem(key string) string {
 	case "web":
 		return "this version does not have the platform web yet; " + allowed
 	default:
-		if near := nearest(platform, platforms()); strings.Contains(key, ":") {
+		if near := nearest.Of(platform, platforms()); strings.Contains(key, ":") {
 			return fmt.Sprintf("unknown platform %s, the nearest known one is %s; %s", shown(platform), near, allowed)
 		}
 	}

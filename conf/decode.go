@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"legwork/internal/nearest"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -127,7 +129,7 @@ func (d *decoder) structure(n *yaml.Node, key string, v reflect.Value) {
 			d.entry(e, join(key, name), field)
 			continue
 		}
-		d.fail(e.key, join(key, name), "unknown key, the nearest known one is %s; allowed: %s", nearest(name, names), list(names))
+		d.fail(e.key, join(key, name), "unknown key, the nearest known one is %s; allowed: %s", nearest.Of(name, names), list(names))
 	}
 }
 

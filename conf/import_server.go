@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"legwork/internal/nearest"
 )
 
 // importTypes are the names that programs have for a server's type.
@@ -111,7 +113,7 @@ func (e *importEntry) unknown(m member) {
 		return
 	}
 	known := []string{"args", "command", "cwd", "disabled", "env", "envFile", "headers", "type", "url"}
-	e.warn(m.at, m.key, "unknown key, the nearest known one is %s; it is left out", nearest(m.name, known))
+	e.warn(m.at, m.key, "unknown key, the nearest known one is %s; it is left out", nearest.Of(m.name, known))
 }
 
 func (e *importEntry) kind(m member) string {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"legwork/internal/nearest"
 )
 
 // Token lets a program use the API. The token itself stands nowhere in the
@@ -163,7 +165,7 @@ func VisibleProblem(chat string) string {
 	case chat == "*":
 		return ""
 	case found && !slices.Contains(platforms(), platform):
-		return fmt.Sprintf("unknown platform %s, the nearest known one is %s; %s", shown(platform), nearest(platform, platforms()), allowed)
+		return fmt.Sprintf("unknown platform %s, the nearest known one is %s; %s", shown(platform), nearest.Of(platform, platforms()), allowed)
 	case found && id == "*", found && !strings.Contains(id, "/") && chatKeyProblem(chat) == "":
 		return ""
 	case found && strings.Contains(id, "/"):

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"text/template"
-
-	"github.com/agnivade/levenshtein"
 )
 
 // known is what an override of a text must fit.
@@ -45,13 +43,6 @@ func textParser(key string) parser {
 		maps.DeleteFunc(p.funcs, func(name string, _ any) bool { return key != "unit.tokens" || name != "number" })
 	}
 	return p
-}
-
-// nearest is the known key that looks most like key.
-func nearest(key string, known map[string]known) string {
-	return slices.MinFunc(slices.Sorted(maps.Keys(known)), func(a, b string) int {
-		return levenshtein.ComputeDistance(key, a) - levenshtein.ComputeDistance(key, b)
-	})
 }
 
 // checkEntry finds what is wrong with an override of a known text.

@@ -3,10 +3,13 @@ package i18n
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"legwork/internal/nearest"
 )
 
 // overrides reads one folder of overrides and collects all that is wrong in it.
@@ -109,7 +112,7 @@ func (o *overrides) textsOf(e *edition, name string, source []byte) {
 	for _, entry := range entries {
 		original, ok := known[entry.key]
 		if !ok {
-			o.fault(name, &Error{Line: entry.line, Column: entry.column, Key: entry.key, Problem: "is not known; the nearest is " + nearest(entry.key, known)})
+			o.fault(name, &Error{Line: entry.line, Column: entry.column, Key: entry.key, Problem: "is not known; the nearest is " + nearest.Of(entry.key, slices.Collect(maps.Keys(known)))})
 			continue
 		}
 		o.fault(name, checkEntry(e.Code, entry, original)...)

@@ -1,6 +1,12 @@
 package planner
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"legwork/internal/nearest"
+)
 
 // groupNames are the names that an entry may have.
 type groupNames struct {
@@ -46,45 +52,21 @@ func (g *groupNames) allowed() string {
 
 // suggest names the group that was probably meant.
 func (g *groupNames) suggest(name string) string {
-	folded := foldName(name)
-	if len(folded) > 64 {
+	folded, near := foldName(name), ""
+	if folded == "" {
 		return ""
 	}
-	best, least := "", len(folded)/2+1
 	for _, own := range g.list {
-		f := foldName(own)
-		d := distance(folded, f)
-		if strings.HasPrefix(folded, f) || strings.HasPrefix(f, folded) {
-			d = min(d, 1)
-		}
-		if d < least {
-			best, least = own, d
+		if f := foldName(own); strings.HasPrefix(folded, f) || strings.HasPrefix(f, folded) {
+			near = own
+			break
 		}
 	}
-	if best == "" {
+	if near == "" {
+		near = g.folded[nearest.Typo(folded, slices.Collect(maps.Keys(g.folded)))]
+	}
+	if near == "" {
 		return ""
 	}
-	return " (did you mean " + cited(best) + "?)"
-}
-
-// distance is the number of letters to add, drop or change between two words.
-func distance(a, b string) int {
-	from, to := []rune(a), []rune(b)
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range from {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range to {
-			change := diagonal
-			if x != y {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(to)]
+	return " (did you mean " + cited(near) + "?)"
 }

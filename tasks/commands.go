@@ -9,11 +9,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/agnivade/levenshtein"
-
 	"legwork/bot"
 	"legwork/internal/clip"
 	"legwork/internal/failpoint"
+	"legwork/internal/nearest"
 	"legwork/planner"
 )
 
@@ -106,16 +105,14 @@ const maxCommand = 40
 // nearestCommand is the command that name is a misspelling of, with its slash;
 // empty when it is none.
 func nearestCommand(name string) string {
-	best, least := "", 3
+	var known []string
 	for _, c := range commands() {
-		if len(name) > maxCommand {
-			break
-		}
-		if d := levenshtein.ComputeDistance(name, c.name); d < least && d < len(c.name)/2+1 {
-			best, least = "/"+c.name, d
-		}
+		known = append(known, c.name)
 	}
-	return best
+	if near := nearest.Typo(name, known); near != "" {
+		return "/" + near
+	}
+	return ""
 }
 
 func (in *Inbox) start(_ context.Context, r *routed, _ string) error {

@@ -4,16 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 
-	"github.com/agnivade/levenshtein"
-
 	"legwork/bot"
 	"legwork/internal/clip"
+	"legwork/internal/nearest"
 )
 
 // promptTime is how long servers may take to tell of their prompts.
@@ -151,8 +151,7 @@ func (in *Inbox) promptFailed(ctx context.Context, r *routed, err error) said {
 // pickPrompt finds a prompt by its name, also without its server's where that is
 // clear; near is the one that may have been meant.
 func pickPrompt(list []foundPrompt, name string) (found *foundPrompt, near string) {
-	least := len(name)/2 + 1
-	short := 0
+	full, short := map[string]string{}, 0
 	for i, p := range list {
 		_, own, _ := strings.Cut(p.Name, "/")
 		switch {
@@ -161,15 +160,13 @@ func pickPrompt(list []foundPrompt, name string) (found *foundPrompt, near strin
 		case strings.EqualFold(own, name):
 			found, short = &list[i], short+1
 		}
-		if len(name) > maxCommand || len(own) > maxCommand {
-			continue
-		}
-		if d := min(levenshtein.ComputeDistance(name, own), levenshtein.ComputeDistance(name, p.Name)); d < least {
-			near, least = inCode(p.Name), d
-		}
+		full[own], full[p.Name] = p.Name, p.Name
 	}
-	if short > 1 {
-		return nil, near
+	if short == 1 {
+		return found, ""
 	}
-	return found, near
+	if near := nearest.Typo(name, slices.Collect(maps.Keys(full))); near != "" {
+		return nil, inCode(full[near])
+	}
+	return nil, ""
 }

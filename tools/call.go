@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"legwork/internal/nearest"
 	"legwork/internal/telemetry"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/client"
@@ -187,7 +188,7 @@ func (g *group) unknown(tool string) string {
 	}
 	slices.Sort(names)
 	perhaps := ""
-	if near := nearest(tool, names); near != "" {
+	if near := nearest.Typo(tool, names); near != "" {
 		perhaps = fmt.Sprintf(" Perhaps %s was meant.", near)
 	}
 	more := ""

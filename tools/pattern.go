@@ -4,8 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/agnivade/levenshtein"
 )
 
 // patterns are compiled once for all calls. They fit a tool by its own name or
@@ -54,16 +52,3 @@ func (p patterns) fit(server, tool string) bool {
 
 // slashless lets * stand for slashes too, which path.Match treats apart.
 func slashless(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
-
-// nearest is the known name that was perhaps meant, or "".
-func nearest(name string, known []string) string {
-	best, least := "", 1+len(name)/3
-	for _, k := range known {
-		if d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(k)); d <= least {
-			if d < least || best == "" {
-				best, least = k, d
-			}
-		}
-	}
-	return best
-}

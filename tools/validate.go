@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
-
+	"legwork/internal/nearest"
 	"legwork/tools/builtin"
 )
 
@@ -108,7 +107,7 @@ func (v *validator) group(name string, g GroupConfig) {
 		p := fmt.Sprintf("%s.servers[%d]", at, i)
 		if !slices.Contains(known, s) {
 			perhaps := ""
-			if near := nearest(s, known); near != "" {
+			if near := nearest.Typo(s, known); near != "" {
 				perhaps = fmt.Sprintf(", perhaps %q", near)
 			}
 			v.add(p, "no server is named %q%s; configured are %s", s, perhaps, orNone(known))
@@ -151,12 +150,7 @@ func unknownApprove(word string) string {
 
 // nearApprove is the keyword that was probably meant, or "".
 func nearApprove(word string) string {
-	for _, known := range []string{ApproveNever, ApproveWrites, ApproveAlways} {
-		if levenshtein.ComputeDistance(strings.ToLower(word), known) <= 2 {
-			return known
-		}
-	}
-	return ""
+	return nearest.Typo(word, []string{ApproveNever, ApproveWrites, ApproveAlways})
 }
 
 func (v *validator) patterns(at string, list []string) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 
+	"legwork/internal/nearest"
+
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"legwork/tools/builtin"
@@ -31,7 +33,7 @@ func (v *validator) misplaced(at string, keys map[string]bool, where string) {
 func (v *validator) builtin(at string, s ServerConfig) {
 	if !slices.Contains(builtin.Names(), s.Builtin) {
 		perhaps := ""
-		if near := nearest(s.Builtin, builtin.Names()); near != "" {
+		if near := nearest.Typo(s.Builtin, builtin.Names()); near != "" {
 			perhaps = fmt.Sprintf(", perhaps %q", near)
 		}
 		v.add(at+".builtin", "%q is unknown%s; allowed are %s", s.Builtin, perhaps, quoted(builtin.Names()))

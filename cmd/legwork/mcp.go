@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"legwork/internal/nearest"
 	"legwork/tools/builtin"
 )
 
@@ -22,7 +23,7 @@ type mcpCommand struct {
 func (command mcpCommand) Run(ctx context.Context, c console) error {
 	if names := builtin.Names(); !slices.Contains(names, command.Name) {
 		perhaps := ""
-		if near := nearest(command.Name, names); near != "" {
+		if near := nearest.Typo(command.Name, names); near != "" {
 			perhaps = fmt.Sprintf(", the nearest one is %q", near)
 		}
 		return misuse(fmt.Sprintf("there is no built-in server %q%s; there are: %s", command.Name, perhaps, strings.Join(names, ", ")))

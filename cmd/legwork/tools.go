@@ -10,10 +10,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/agnivade/levenshtein"
-
 	"legwork/bot"
 	"legwork/conf"
+	"legwork/internal/nearest"
 	"legwork/tools/client"
 )
 
@@ -177,21 +176,10 @@ func line(text string) string {
 // visible.
 func flat(text string) string { return bot.Visible(strings.Join(strings.Fields(text), " ")) }
 
-// nearest is the name that was most likely meant, and empty when none is near.
-func nearest(name string, names []string) string {
-	best, least := "", 1+(len(name)+1)/3
-	for _, n := range names {
-		if d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(n)); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
 // noServer says that a server is not configured.
 func noServer(name string, config *conf.Config) error {
 	names := slices.Sorted(maps.Keys(config.Tools.Servers))
-	switch near := nearest(name, names); {
+	switch near := nearest.Typo(name, names); {
 	case len(names) == 0:
 		return fmt.Errorf("no server %q is configured, nor any other; add it under servers in the config", name)
 	case near != "":

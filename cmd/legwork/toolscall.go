@@ -17,6 +17,7 @@ import (
 	"legwork/bot"
 	"legwork/bot/terminal"
 	"legwork/internal/form"
+	"legwork/internal/nearest"
 	"legwork/tools"
 	"legwork/tools/client"
 )
@@ -200,7 +201,7 @@ func (command toolsCallCommand) noTool(ctx context.Context, set *tools.Set) erro
 	}
 	names := slices.Sorted(maps.Keys(offered))
 	perhaps := ""
-	if near := nearest(command.Tool, names); near != "" {
+	if near := nearest.Typo(command.Tool, names); near != "" {
 		perhaps = fmt.Sprintf(", the nearest one is %q", near)
 	}
 	return errors.New(bot.Visible(fmt.Sprintf("no tool %q of the server %q is offered by its groups (%s)%s; offered: %s",

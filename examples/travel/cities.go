@@ -8,7 +8,7 @@ import (
 	"time"
 	_ "time/tzdata" // so that time zones are known everywhere
 
-	"github.com/agnivade/levenshtein"
+	"legwork/internal/nearest"
 )
 
 // city is a place with airports and hotels.
@@ -50,7 +50,6 @@ var cities = []city{
 // airport that one alone counts.
 func find(text string) (c city, airport string, err error) {
 	name := strings.ToLower(strings.TrimSpace(text))
-	best, least := "", 1+len(name)/3
 	for _, c := range cities {
 		if i := slices.Index(c.airports, strings.ToUpper(name)); i >= 0 {
 			return c, c.airports[i], nil
@@ -58,15 +57,12 @@ func find(text string) (c city, airport string, err error) {
 		if strings.ToLower(c.name) == name || slices.Contains(c.also, name) {
 			return c, "", nil
 		}
-		if d := levenshtein.ComputeDistance(name, strings.ToLower(c.name)); d <= least {
-			best, least = c.name, d-1
-		}
 	}
 	known := make([]string, len(cities))
 	for i, c := range cities {
 		known[i] = c.name
 	}
-	if best != "" {
+	if best := nearest.Typo(name, known); best != "" {
 		return city{}, "", fmt.Errorf("there is no city %q here; did you mean %s? Known are %s", text, best, strings.Join(known, ", "))
 	}
 	return city{}, "", fmt.Errorf("there is no city %q here; known are %s and the IATA codes of their airports", text, strings.Join(known, ", "))

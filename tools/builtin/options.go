@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"legwork/internal/nearest"
+
 	"github.com/mark3labs/mcp-go/server"
 )
 
@@ -68,7 +69,7 @@ func decode[T any](o options) (T, error) {
 		value := o.values[key]
 		if !slices.Contains(known, key) {
 			return into, &OptionError{key, fmt.Sprintf("unknown option of the built-in server %q, the nearest known one is %s; allowed: %s",
-				o.server, closest(key, known), strings.Join(known, ", "))}
+				o.server, nearest.Of(key, known), strings.Join(known, ", "))}
 		}
 		one, err := json.Marshal(map[string]any{key: value})
 		if err != nil {
@@ -97,15 +98,6 @@ func keysOf(t reflect.Type) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// closest is the word that takes the fewest edits to reach. Only the beginning
-// of a long word is looked at.
-func closest(word string, words []string) string {
-	word = word[:min(len(word), 64)]
-	return slices.MinFunc(words, func(a, b string) int {
-		return levenshtein.ComputeDistance(word, a) - levenshtein.ComputeDistance(word, b)
-	})
 }
 
 // wanted names a type for people.

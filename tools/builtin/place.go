@@ -12,7 +12,8 @@ import (
 	_ "time/tzdata" // so that zones are known where the system has none
 	"unicode"
 
-	"github.com/agnivade/levenshtein"
+	"legwork/internal/nearest"
+
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -206,21 +207,10 @@ func (p *places) indexCountries(set func(name string, zones ...string)) {
 // similar suggests a known name that is spelt almost like the place; empty for
 // none.
 func (p *places) similar(place string) string {
-	key := normal(place)
-	best, least := "", 1+len(key)/4
-	for _, name := range p.names {
-		other := normal(name)
-		if len(key)-len(other) > least || len(other)-len(key) > least {
-			continue // a long text is no misspelt name
-		}
-		if d := levenshtein.ComputeDistance(key, other); d < least || (d == least && best == "") {
-			best, least = name, d
-		}
-	}
-	if best == "" || len(key) < 4 {
+	if len(normal(place)) < 4 {
 		return ""
 	}
-	return best
+	return nearest.Typo(place, p.names)
 }
 
 // city is the readable end of a zone's name.
