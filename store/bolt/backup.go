@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"time"
 
 	"go.etcd.io/bbolt"
 
-	"legwork/planner"
 	"legwork/store/rules"
 	"legwork/tasks"
 )
@@ -38,118 +39,98 @@ func (s *Store) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// repair puts the damaged events of a task's journal in their places again, from
-// the newest backup that has them: events never change. It reports whether it is
-// worth to read again.
-func (s *Store) repair(ctx context.Context, id tasks.ID, cause error) bool {
-	if s.o.Backups == nil || !errors.Is(cause, tasks.ErrDamaged) || !s.copying.TryLock() {
-		return false
-	}
-	defer s.copying.Unlock()
-	var bad []int
-	err := s.view(ctx, func(b base) (err error) {
-		bad, err = b.unreadable(id)
-		return err
-	})
-	if err != nil || len(bad) == 0 {
-		return false
-	}
-	for _, path := range s.o.Backups() {
-		values, err := eventsOf(path, id, bad)
-		if err != nil || len(values) < len(bad) {
-			continue
-		}
-		err = s.between(ctx, func() error { return s.putEvents(values) })
-		if err == nil {
-			s.log.ErrorContext(ctx, "damaged events of a task were taken from a backup", "task", id, "events", bad, "backup", path)
-			if err := s.relist(ctx, id); err != nil {
-				s.log.ErrorContext(ctx, "the task's row is not made anew", "task", id, "error", err)
-			}
-			return true
-		}
-		s.log.ErrorContext(ctx, "damaged events of a task could not be replaced", "task", id, "events", bad, "cause", err)
-	}
-	return false
-}
+// metaCopied is there, with its time, in a file that is a copy.
+const metaCopied = "copied"
 
-// unreadable lists the events of a task whose records are damaged or missing.
-func (b base) unreadable(id tasks.ID) (bad []int, err error) {
-	task, err := b.existing(id)
-	if err != nil {
-		return nil, err
-	}
-	err = guard(func() error {
-		for seq := 1; seq <= task.Last; seq++ {
-			key := journalKey(id, seq)
-			if _, err := event(key, b.bucket(bucketJournal).Get(key)); err != nil {
-				bad = append(bad, seq)
-			}
-		}
-		return nil
-	})
-	return bad, err
-}
+// dropAtOnce bounds how many tasks one transaction drops.
+const dropAtOnce = 500
 
-// eventsOf reads sealed events from a backup, by their keys.
-func eventsOf(path string, id tasks.ID, seqs []int) (values map[string][]byte, err error) {
-	values = map[string][]byte{}
-	err = guard(func() error {
-		db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockWait})
-		if err != nil {
+// MarkCopy notes in a copy of a data file, which nobody uses, when it was made. A
+// store that is opened with such a file does not take up the tasks of that time
+// again: nobody knows what they did after it, and they could do so twice.
+func MarkCopy(path string, at time.Time) error {
+	var db *bbolt.DB
+	err := guard(func() (err error) {
+		if db, err = openDB(path, 0, 0); err != nil {
 			return err
 		}
-		defer func() { _ = db.Close() }() // it was only read
-		return db.View(func(tx *bbolt.Tx) error {
-			journal := tx.Bucket([]byte(bucketJournal))
-			if journal == nil {
-				return tasks.ErrDamaged
+		return db.Update(func(tx *bbolt.Tx) error {
+			if tx.Bucket([]byte(bucketMeta)) == nil {
+				return missing(tx, bucketMeta)
 			}
-			for _, seq := range seqs {
-				key := journalKey(id, seq)
-				if value := journal.Get(key); value != nil {
-					if _, err := event(key, value); err == nil {
-						values[string(key)] = append([]byte(nil), value...)
-					}
-				}
-			}
-			return nil
+			return putJSON(tx, bucketMeta, []byte(metaCopied), at.UTC())
 		})
 	})
-	return values, err
+	if db != nil {
+		err = errors.Join(err, guard(db.Close))
+	}
+	if err != nil {
+		return fmt.Errorf("marking %s as a copy: %w", path, classify(err))
+	}
+	return nil
 }
 
-// putEvents runs in the writer's place.
-func (s *Store) putEvents(values map[string][]byte) error {
-	if s.lost != nil {
-		return s.lost
+// disown drops the tasks that were under way when the file was copied, if it is
+// a copy. A kill leaves the mark for the next start.
+func (s *Store) disown(ctx context.Context) error {
+	var at time.Time
+	var copied bool
+	err := s.view(ctx, func(b base) (err error) {
+		copied, err = b.row(bucketMeta, []byte(metaCopied), &at)
+		return err
+	})
+	if !copied {
+		return err
 	}
-	return classify(guard(func() error {
-		return s.db.Load().Update(func(tx *bbolt.Tx) error {
-			for key, value := range values {
-				if err := tx.Bucket([]byte(bucketJournal)).Put([]byte(key), value); err != nil {
+	// Before anything is told of these tasks: what was stored after the file was made
+	// is unknown, and may have had the numbers that come next.
+	if err := s.skip(ctx); err != nil {
+		return err
+	}
+	live, err := s.Live(ctx, "")
+	if err != nil {
+		return err
+	}
+	ids := make([]tasks.ID, 0, len(live))
+	for _, l := range live {
+		ids = append(ids, l.Task)
+	}
+	for list := range slices.Chunk(ids, dropAtOnce) {
+		err := s.submit(ctx, func(stage *rules.Stage) error {
+			for _, id := range list {
+				if err := stage.Drop(id); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-	}))
+		if err != nil {
+			return fmt.Errorf("dropping tasks of a copy: %w", err)
+		}
+	}
+	if s.loss != nil {
+		s.loss.Dropped = ids
+	}
+	s.log.ErrorContext(ctx, "backup in use, tasks that were running dropped", "made", at, "tasks", ids)
+	return s.update(ctx, func(b base) error { return b.bucket(bucketMeta).Delete([]byte(metaCopied)) })
 }
 
-// fold is the state of a task from its journal; see State.
-func (s *Store) fold(ctx context.Context, id tasks.ID) (planner.State, error) {
-	var state planner.State
-	err := s.submit(ctx, func(stage *rules.Stage) error {
-		_, ok, err := stage.Task(id)
-		if err == nil && !ok {
-			err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
-		}
+// skip lets the numbers of the feed go on further up.
+func (s *Store) skip(ctx context.Context) error {
+	return s.update(ctx, func(b base) error {
+		fed, err := b.jump()
 		if err == nil {
-			state, err = stage.State(id)
+			s.cache.feed(fed)
 		}
 		return err
 	})
-	if err != nil { // also that of ctx: then state may be written to at this moment
-		return planner.State{}, err
-	}
-	return state, nil
+}
+
+// update changes the file in the writer's place.
+func (s *Store) update(ctx context.Context, do func(base) error) error {
+	return s.between(ctx, func() error {
+		return classify(guard(func() error {
+			return s.db.Load().Update(func(tx *bbolt.Tx) error { return do(base{tx: tx, log: s.log}) })
+		}))
+	})
 }

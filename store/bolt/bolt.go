@@ -57,9 +57,8 @@ type Options struct {
 	// Empty: this process reads them.
 	VerifyCommand []string
 	// Backups lists backups of the data file, the newest first. A file that cannot
-	// be trusted is moved aside, and replaced by what can be read of it and, for
-	// the rest, by the first backup that is good; a damaged event of a journal is
-	// taken from there as well. Nil: such a file is an error of Open.
+	// be used is moved aside and replaced by the first good backup; see Loss. Nil:
+	// such a file is an error of Open.
 	Backups func() []string
 	// Log hears of damage that is worked around. Nil: nobody does.
 	Log *slog.Logger
@@ -115,19 +114,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, FileName)
-	var db *bbolt.DB
-	if err = absent(path, o); err == nil {
-		db, err = openFile(ctx, path, l.suspect, o)
-	}
-	var loss *Loss
-	if errors.Is(err, tasks.ErrDamaged) && o.Backups != nil {
-		if loss, err = restore(ctx, path, err, o); err == nil {
-			db, err = openFile(ctx, path, false, o)
-		} else if errors.Is(err, errNoBackup) && bearable(ctx, path, o) {
-			o.Log.ErrorContext(ctx, "the data file has damaged records, and no backup has them", "cause", err)
-			db, err = openFile(ctx, path, false, o)
-		}
-	}
+	db, loss, err := openOrRestore(ctx, path, l.suspect, o)
 	if err != nil {
 		return nil, errors.Join(err, l.release(l.suspect || errors.Is(err, tasks.ErrDamaged)))
 	}
@@ -161,9 +148,41 @@ func (o Options) filled() Options {
 	return o
 }
 
-// absent is the damage that there is no data, though there are backups of some: a
-// new file would be a silent loss.
-func absent(path string, o Options) error {
+// openOrRestore opens the data file. It restores a backup first when the file is
+// damaged or missing.
+func openOrRestore(ctx context.Context, path string, suspect bool, o Options) (db *bbolt.DB, loss *Loss, err error) {
+	if err = missingWithBackups(path, o); err == nil {
+		db, err = openFile(ctx, path, suspect, o)
+	}
+	if !errors.Is(err, tasks.ErrDamaged) || o.Backups == nil {
+		return db, nil, err
+	}
+	loss, failed := restore(ctx, path, o.Backups(), err, o)
+	switch {
+	case failed == nil:
+		db, err = openFile(ctx, path, false, o)
+		return db, loss, err
+	case errors.Is(failed, errNoBackup) && usable(ctx, path, o):
+		o.Log.ErrorContext(ctx, "data file damaged, no good backup", "cause", err)
+		db, err = openFile(ctx, path, false, o)
+		return db, nil, err
+	}
+	return nil, nil, errors.Join(err, failed)
+}
+
+// usable reports that a file in which damage was met opens all the same, because
+// the damage is in the middle of it. Without a backup that is better than a refusal.
+func usable(ctx context.Context, path string, o Options) bool {
+	if _, err := os.Stat(path + suspectSuffix); err != nil || len(o.CheckCommand) == 0 {
+		return false
+	}
+	return check(ctx, path, o.CheckCommand) == nil && os.Remove(path+suspectSuffix) == nil
+}
+
+// missingWithBackups returns ErrDamaged when there is no data, but backups of it.
+// Without this check a start would create an empty file, and the loss would be
+// silent.
+func missingWithBackups(path string, o Options) error {
 	info, err := os.Stat(path)
 	if o.Backups == nil || err == nil && info.Size() > 0 || err != nil && !errors.Is(err, os.ErrNotExist) || len(o.Backups()) == 0 {
 		return nil
@@ -174,7 +193,7 @@ func absent(path string, o Options) error {
 // openFile opens the data file, after a look at it from a child process when
 // it is suspect.
 func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt.DB, error) {
-	if err := distrust(ctx, path, suspect, o); err != nil {
+	if err := verifySuspect(ctx, path, suspect, o); err != nil {
 		return nil, err
 	}
 	var db *bbolt.DB
@@ -201,18 +220,9 @@ func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt
 	return nil, fmt.Errorf("opening %s: %w", path, classify(err))
 }
 
-// suspectSuffix ends the name of a file that is there while the data file is
-// known to be damaged.
+// suspectSuffix ends the name of an empty file that marks the data file as
+// damaged. The next start verifies all of it, and restores a backup if it is.
 const suspectSuffix = ".suspect"
-
-// Suspect notes that the file was found to be damaged: the next one to open it
-// reads all of it first, and replaces it if that is so; see Options.Backups.
-func (s *Store) Suspect() error {
-	if err := os.WriteFile(s.path+suspectSuffix, nil, 0o600); err != nil {
-		return fmt.Errorf("noting that the data file is damaged: %w", full(err))
-	}
-	return nil
-}
 
 // Unsound is the damage of the file itself, past that of single records, that was
 // met since it was opened: work that needs the place fails until legwork is
@@ -233,21 +243,22 @@ func (s *Store) Failing() error {
 	return nil
 }
 
-// met remembers damage of the file itself, and lets the next one to open it know.
-func (s *Store) met(err error) error {
+// noteCorruption remembers damage of the file itself, and leaves a mark that lets
+// the next start verify the whole file before it uses it.
+func (s *Store) noteCorruption(err error) error {
 	if err == nil || !errors.Is(err, errPage) || !s.unsound.CompareAndSwap(nil, &err) {
 		return err
 	}
-	s.log.Error("the data file is damaged; the next start puts it together anew", "error", err)
-	if noted := s.Suspect(); noted != nil {
-		s.log.Error("the next start does not know of the damage", "error", noted)
+	s.log.Error("data file damaged, restart needed", "error", err)
+	if marked := os.WriteFile(s.path+suspectSuffix, nil, 0o600); marked != nil {
+		s.log.Error("damage not marked for the next start", "error", full(marked))
 	}
 	return err
 }
 
-// distrust looks at a file that may be damaged: at all of it when somebody found
-// that it is.
-func distrust(ctx context.Context, path string, suspect bool, o Options) error {
+// verifySuspect verifies a file that may be damaged: all of it when damage was met,
+// its most important parts after an unclean end.
+func verifySuspect(ctx context.Context, path string, suspect bool, o Options) error {
 	if _, err := os.Stat(path + suspectSuffix); err == nil {
 		if err := Examine(ctx, path, o.VerifyCommand); err != nil {
 			return err

@@ -47,6 +47,15 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// few is how often a plain run repeats what a whole one, as in make check,
+// repeats more often; also how far apart its samples are.
+func few(whole, plain int) int {
+	if os.Getenv("LEGWORK_REQUIRE_ALL") != "" {
+		return whole
+	}
+	return plain
+}
+
 // leave ends a child with what it found.
 func leave(err error) {
 	if err != nil {

@@ -24,8 +24,7 @@ const behindAll = tasks.ID("\x7f")
 // unlist notes that no task has a row yet.
 func unlist(tx *bbolt.Tx) error { return putJSON(tx, bucketMeta, []byte(metaUnlisted), behindAll) }
 
-// enlist makes the rows of tasks that an earlier version stored, or of a file that
-// was put together from two: the newest first, beside all other work. A kill or
+// enlist makes the rows of tasks that an earlier version stored: the newest first, beside all other work. A kill or
 // an error leaves the rest to the next start.
 func (s *Store) enlist(ctx context.Context) error {
 	var before tasks.ID
@@ -76,14 +75,13 @@ func (s *Store) enlistFrom(ctx context.Context, before tasks.ID) error {
 }
 
 // Listed returns a channel that is closed as soon as lists and counts know all
-// tasks: at once, but for a file of an earlier version or one that was restored.
+// tasks: at once, except for a file of an earlier version.
 func (s *Store) Listed() <-chan struct{} { return s.listed }
 
 // unlistedTask is a task whose row was made from so many events.
 type unlistedTask struct {
 	listing rules.Listing
 	last    int
-	damage  error // of its journal
 }
 
 // enlistSome makes some rows, without holding up who writes, and returns where to go
@@ -106,9 +104,6 @@ func (s *Store) enlistSome(ctx context.Context, before tasks.ID) (next tasks.ID,
 		stage.EnlistFrom(next)
 		return nil
 	})
-	for _, t := range list {
-		s.repair(ctx, t.listing.Task, t.damage)
-	}
 	return next, err
 }
 
@@ -131,63 +126,10 @@ func (b base) unlisted(before tasks.ID) (list []unlistedTask, next tasks.ID) {
 			b.log.Error("a task is listed without what its journal tells", "task", next, "error", err)
 		}
 		events += len(journal)
-		list = append(list, unlistedTask{rules.ListingOf(next, t, journal), t.Last, err})
+		list = append(list, unlistedTask{rules.ListingOf(next, t, journal), t.Last})
 	}
 	if w.next == "" {
 		return list, ""
 	}
 	return list, next
-}
-
-// index leaves nothing of the index that the tasks themselves tell; it is made anew
-// when the file is opened. Numbers that may have been given are not given again.
-func (m *mending) index() error {
-	for _, name := range []string{bucketOpen, bucketRows, bucketListed} {
-		if err := m.tx.DeleteBucket([]byte(name)); err != nil {
-			return err
-		}
-		if _, err := m.tx.CreateBucket([]byte(name)); err != nil {
-			return err
-		}
-	}
-	if err := m.outbox(); err != nil {
-		return err
-	}
-	if _, err := m.base.jump(); err != nil {
-		return err
-	}
-	meta := m.base.bucket(bucketMeta)
-	audited, err := m.base.Audited()
-	return errors.Join(
-		err,
-		meta.Delete([]byte(metaCounts)),
-		putJSON(m.tx, bucketMeta, []byte(metaAudited), max(audited, lastNumber(m.base.bucket(bucketAudit)))),
-		unlist(m.tx),
-	)
-}
-
-// outbox writes the outbox anew.
-func (m *mending) outbox() error {
-	if err := m.tx.DeleteBucket([]byte(bucketOutbox)); err != nil {
-		return err
-	}
-	if _, err := m.tx.CreateBucket([]byte(bucketOutbox)); err != nil {
-		return err
-	}
-	all, err := m.base.AllDeliveries()
-	if err != nil {
-		return err
-	}
-	for id := range all {
-		d, ok, err := m.base.Delivery(id)
-		if err != nil {
-			return err
-		}
-		if ok {
-			if err := m.base.putDelivery(d); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

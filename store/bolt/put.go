@@ -239,3 +239,12 @@ func putJSON(tx *bbolt.Tx, bucket string, key []byte, v any) error {
 	}
 	return tx.Bucket([]byte(bucket)).Put(key, value)
 }
+
+func deleteKeys(b *bbolt.Bucket, keys [][]byte) error {
+	for _, k := range keys {
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}

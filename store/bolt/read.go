@@ -27,7 +27,7 @@ func (s *Store) view(ctx context.Context, do func(base) error) error {
 			return db.View(func(tx *bbolt.Tx) error { return do(base{tx: tx, log: s.log}) })
 		}))
 		if !errors.Is(err, ErrClosed) || s.db.Load() == db {
-			return s.met(err)
+			return s.noteCorruption(err)
 		}
 		// A compaction took the file away before the transaction began.
 	}
@@ -38,11 +38,7 @@ func (s *Store) view(ctx context.Context, do func(base) error) error {
 // a state that is older.
 func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
 	var events []planner.Event
-	read := func(b base) (err error) { events, err = b.events(id, from); return err }
-	err := s.view(ctx, read)
-	if s.repair(ctx, id, err) {
-		err = s.view(ctx, read)
-	}
+	err := s.view(ctx, func(b base) (err error) { events, err = b.events(id, from); return err })
 	if err != nil {
 		return nil, fmt.Errorf("loading journal: %w", err)
 	}
@@ -57,7 +53,7 @@ func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Even
 // Event implements tasks.Store.
 func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event, error) {
 	var e planner.Event
-	read := func(b base) (err error) {
+	err := s.view(ctx, func(b base) error {
 		task, err := b.existing(id)
 		if err != nil {
 			return err
@@ -70,11 +66,7 @@ func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event,
 			return fmt.Errorf("task %s, event %d: %w", id, seq, err)
 		}
 		return nil
-	}
-	err := s.view(ctx, read)
-	if s.repair(ctx, id, err) {
-		err = s.view(ctx, read)
-	}
+	})
 	if err != nil {
 		return e, fmt.Errorf("loading event: %w", err)
 	}

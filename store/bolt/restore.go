@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,182 +11,118 @@ import (
 	"strings"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"legwork/internal/failpoint"
 	"legwork/internal/fsutil"
 	"legwork/tasks"
 )
 
-// backupName is that of a regular backup, with its time in UTC.
+// backupName is the name of a regular backup, with its time in UTC.
 const backupName = "legwork-20060102-150405.db"
-
-// maxAsides is how many files of one second are kept.
-const maxAsides = 100
 
 // Suffixes of names beside the data file.
 const (
-	restoringSuffix = ".restoring" // a file that is being put together
-	damagedMark     = ".damaged-"  // a damaged one that was moved aside; its time follows
+	restoringSuffix = ".restoring" // the copy of a backup that is not complete yet
+	damagedMark     = ".damaged-"  // a damaged file that was moved aside; its time follows
 )
 
-// Loss tells of a damaged data file that was replaced, and of what is lost.
+// errNoBackup is the error of a restore that found no good backup.
+var errNoBackup = errors.New("no good backup was found")
+
+// Loss describes a data file that a backup has replaced.
 type Loss struct {
-	Cause  string
-	Aside  string // where the damaged file is now
-	Backup string // what its gaps were filled from; empty: there was none
-	// What was stored between From and To may be lost where the file could not be
-	// read. From is zero without a backup.
+	Cause  string // why the file was replaced
+	Aside  string // where the damaged file is kept; empty: there was no file
+	Backup string // the backup that replaced it
+	// From is when the backup was made, To when the damaged file was last written
+	// to. Everything that was stored in between is lost. To is zero when there was
+	// no file.
 	From, To time.Time
-	Kept     int        // records that the damaged file still had
-	Filled   int        // records from the backup
-	Gaps     int        // stretches of the file that could not be read
-	Turns    int        // exchanges of the history that are there
-	Dropped  []tasks.ID // were under way, and cannot go on
-	Broken   []tasks.ID // are over, and lost a part of their journals
+	// Dropped lists the tasks that were running when the backup was made. They do
+	// not continue, because nobody knows what they did after it.
+	Dropped []tasks.ID
 }
 
-// Loss returns what opening the store has cost; nil when the file was sound.
+// Loss returns what opening the store has cost; nil when no backup had to replace
+// the file.
 func (s *Store) Loss() *Loss { return s.loss }
 
-// Restore replaces the damaged data file of a directory that nobody uses, with
-// what can be read of it and, for the rest, with the newest good backup among
-// backups, the newest first. Without one the rest is lost.
-func Restore(ctx context.Context, dir string, backups []string, o Options) (Loss, error) {
+// Restore replaces the data file of a directory that no process uses with the
+// first good one of backups, which are sorted from the newest to the oldest.
+// Everything stored after that backup is lost. The replaced file is kept under
+// another name.
+func Restore(ctx context.Context, dir string, backups []string, o Options) (*Loss, error) {
 	o = o.filled()
 	l, err := acquire(ctx, dir, o)
 	if err != nil {
-		return Loss{}, err
+		return nil, err
 	}
-	r := restoration{path: filepath.Join(dir, FileName), o: o}
-	loss, err := r.run(ctx, errors.New("asked for"), r.choose(ctx, backups))
+	loss, err := restore(ctx, filepath.Join(dir, FileName), backups, errors.New("restored by hand"), o)
 	return loss, errors.Join(err, l.release(l.suspect && err != nil))
 }
 
-// restoration puts a new data file together.
-type restoration struct {
-	path string
-	o    Options
-
-	target *bbolt.DB
-	backup *bbolt.DB // nil: there is none
-	loss   Loss
-	rows   map[tasks.ID]bool // tasks whose rows came from the backup
-	gaps   []span            // of the journals
-	behind bool              // the file may lack what was written last
+// restore replaces the data file with the first good backup. A kill leaves the
+// damaged file or the restored one.
+func restore(ctx context.Context, path string, backups []string, cause error, o Options) (*Loss, error) {
+	loss := &Loss{Cause: cause.Error(), Backup: firstGood(ctx, backups, o)}
+	if loss.Backup == "" {
+		return nil, errNoBackup
+	}
+	loss.From = madeAt(loss.Backup)
+	fresh := path + restoringSuffix
+	if err := copyBackup(ctx, loss.Backup, fresh, loss.From); err != nil {
+		return nil, errors.Join(fmt.Errorf("restoring %s: %w", path, full(err)), gone(os.Remove(fresh)))
+	}
+	failpoint.Hit("restore.before.aside")
+	if err := loss.keepAside(path, o.Now()); err != nil {
+		return nil, errors.Join(fmt.Errorf("keeping the damaged file: %w", err), gone(os.Remove(fresh)))
+	}
+	failpoint.Hit("restore.before.rename")
+	if err := fsutil.Replace(fresh, path); err != nil {
+		return nil, fmt.Errorf("renaming the restored file: %w", err)
+	}
+	failpoint.Hit("restore.after.rename")
+	return loss, nil
 }
 
-// choose returns the first backup that is good; empty when none is.
-func (r *restoration) choose(ctx context.Context, backups []string) string {
+// firstGood returns the first backup that verifies; empty when none does.
+func firstGood(ctx context.Context, backups []string, o Options) string {
 	for _, path := range backups {
 		_, err := os.Stat(path)
 		if err == nil {
-			err = Examine(ctx, path, r.o.VerifyCommand)
+			err = Examine(ctx, path, o.VerifyCommand)
 		}
 		if err == nil {
 			return path
 		}
-		r.o.Log.ErrorContext(ctx, "a backup cannot be used", "file", path, "cause", err)
+		o.Log.ErrorContext(ctx, "backup unusable", "file", path, "cause", err)
 	}
 	return ""
 }
 
-// run replaces the file. A kill leaves the damaged file or the new one.
-func (r *restoration) run(ctx context.Context, cause error, backup string) (_ Loss, err error) {
-	r.loss, r.rows = Loss{Cause: cause.Error(), Backup: backup}, map[tasks.ID]bool{}
-	flag := os.O_RDONLY
-	if backup != "" {
-		flag |= os.O_CREATE // all of it comes from there when the file is gone
-	}
-	damaged, err := os.OpenFile(r.path, flag, 0o600)
-	if err != nil {
-		return r.loss, fmt.Errorf("opening the damaged file: %w", err)
-	}
-	defer func() { _ = damaged.Close() }() // it was only read
-	fresh := r.path + restoringSuffix
-	if err = os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return r.loss, fmt.Errorf("removing an unfinished restoration: %w", err)
-	}
-	if err = r.build(ctx, damaged, fresh); err != nil {
-		return r.loss, errors.Join(fmt.Errorf("restoring %s: %w", r.path, full(err)), gone(os.Remove(fresh)))
-	}
-	failpoint.Hit("restore.before.aside")
-	if err = r.aside(); err != nil {
-		return r.loss, errors.Join(fmt.Errorf("keeping the damaged file: %w", err), gone(os.Remove(fresh)))
-	}
-	failpoint.Hit("restore.before.rename")
-	if err = fsutil.Replace(fresh, r.path); err != nil {
-		return r.loss, fmt.Errorf("putting the restored file in its place: %w", err)
-	}
-	failpoint.Hit("restore.after.rename")
-	return r.loss, nil
-}
-
-// aside gives the damaged file a second name, under which it stays: at no
-// moment is there no data file, for which a new one would be made.
-func (r *restoration) aside() error {
-	name := r.path + damagedMark + r.o.Now().UTC().Format("20060102-150405")
-	r.loss.Aside = name
-	for n := 2; ; n++ {
-		err := os.Link(r.path, r.loss.Aside)
-		switch {
-		case err == nil:
-			return nil
-		case !errors.Is(err, os.ErrExist): // a file system without second names
-			return r.copyAside()
-		case n > maxAsides:
-			return err
-		}
-		r.loss.Aside = fmt.Sprintf("%s-%d", name, n)
-	}
-}
-
-// copyAside copies the damaged file.
-func (r *restoration) copyAside() error {
-	damaged, err := os.Open(r.path)
+// copyBackup copies a backup and marks the copy, so that the tasks in it do not
+// continue.
+func copyBackup(ctx context.Context, backup, to string, at time.Time) error {
+	from, err := os.Open(backup)
 	if err != nil {
 		return err
 	}
-	_, err = fsutil.Write(context.Background(), r.loss.Aside, func(w io.Writer) error {
-		_, err := io.Copy(w, damaged)
-		return err
-	})
-	return errors.Join(err, damaged.Close())
-}
-
-// build makes the new file.
-func (r *restoration) build(ctx context.Context, damaged *os.File, fresh string) (err error) {
-	info, err := damaged.Stat()
-	if err != nil {
-		return err
-	}
-	r.loss.To = info.ModTime()
-	if r.loss.Backup != "" {
-		r.loss.From = madeAt(r.loss.Backup)
-		if r.backup, err = bbolt.Open(r.loss.Backup, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockWait}); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, r.backup.Close()) }()
-	}
-	if err = fsutil.Fits(filepath.Dir(fresh), info.Size()); err != nil {
-		return err
-	}
-	if r.target, err = openDB(fresh, r.o.MaxSize, info.Size()); err != nil {
-		return err
-	}
-	r.target.NoSync = true // until it is whole
-	err = r.fill(ctx, damaged, info.Size())
+	defer func() { _ = from.Close() }() // it was only read
+	info, err := from.Stat()
 	if err == nil {
-		err = r.mend()
+		err = fsutil.Fits(filepath.Dir(to), info.Size())
 	}
-	if err == nil {
-		err = r.target.Sync()
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, r.target.Close())
+	_, err = fsutil.Write(ctx, to, func(w io.Writer) error { _, err := io.Copy(w, from); return err })
+	if err != nil {
+		return err
+	}
+	return MarkCopy(to, at)
 }
 
-// madeAt is when a backup was made: its name says it, also of a copy that has
-// another time. That of the file when the name does not.
+// madeAt is when a backup was made. Its name says so, also when the file was
+// copied since; under another name the time of the file counts.
 func madeAt(backup string) time.Time {
 	if at, err := time.Parse(backupName, filepath.Base(backup)); err == nil {
 		return at
@@ -199,129 +134,25 @@ func madeAt(backup string) time.Time {
 	return info.ModTime()
 }
 
-// fill copies all records: those that can be read, and in the stretches between
-// them those of the backup. What was deleted since the backup stays deleted
-// wherever the file can be read.
-func (r *restoration) fill(ctx context.Context, damaged *os.File, size int64) error {
-	entries := map[string][]byte{}
-	left, err := lookInto(damaged, size)
-	if err == nil {
-		entries, r.behind = left.buckets(), left.heads < 2 // the other one may have been the newer
-	}
-	for _, name := range buckets() {
-		into := &batch{db: r.target, name: []byte(name)}
-		f := finder{
-			found: func(key, value []byte, _ uint32) error {
-				r.loss.Kept++
-				return errors.Join(ctx.Err(), into.add(key, value))
-			},
-			lost: func(gap span) error { return r.patch(into, name, gap) },
-		}
-		if left == nil {
-			err = f.lost(span{})
-		} else {
-			err = left.bucket(entries[name], f)
-		}
-		if err = errors.Join(err, into.flush()); err != nil {
-			return err
-		}
-	}
-	if r.loss.Kept+r.loss.Filled == 0 {
-		return errors.Join(tasks.ErrDamaged, errNothing)
-	}
-	return nil
-}
-
-// patch copies the records of a gap from the backup.
-func (r *restoration) patch(into *batch, name string, gap span) error {
-	r.loss.Gaps++
-	if name == bucketJournal {
-		r.gaps = append(r.gaps, gap)
-	}
-	if r.backup == nil {
+// keepAside gives the damaged file a second name, under which it stays. It keeps
+// its first name until the restored file takes that: while there is no data file
+// at all, a start would create an empty one.
+func (l *Loss) keepAside(path string, now time.Time) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	return r.backup.View(func(tx *bbolt.Tx) error {
-		b := tx.Bucket([]byte(name))
-		if b == nil {
-			return nil // an earlier version made it
-		}
-		c := b.Cursor()
-		for k, v := c.Seek(gap.from); k != nil && gap.holds(k); k, v = c.Next() {
-			r.loss.Filled++
-			if name == bucketTasks {
-				r.rows[tasks.ID(k)] = true
-			}
-			if err := into.add(k, v); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// batch writes records of a bucket, many in a transaction.
-type batch struct {
-	db     *bbolt.DB
-	name   []byte
-	keys   [][]byte
-	values [][]byte
-	bytes  int
-}
-
-func (b *batch) add(key, value []byte) error {
-	b.keys, b.values = append(b.keys, bytes.Clone(key)), append(b.values, bytes.Clone(value))
-	if b.bytes += len(key) + len(value); b.bytes < copyBytes {
-		return nil
-	}
-	return b.flush()
-}
-
-func (b *batch) flush() error {
-	err := b.db.Update(func(tx *bbolt.Tx) error {
-		to, err := tx.CreateBucketIfNotExists(b.name)
-		if err != nil {
-			return err
-		}
-		for i, k := range b.keys {
-			if err := to.Put(k, b.values[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	b.keys, b.values, b.bytes = nil, nil, 0
-	return err
-}
-
-// errNoBackup says that there is nothing to replace a damaged file with.
-var errNoBackup = errors.New("no good backup was found")
-
-// bearable reports that a file in which damage was found can be used all the
-// same, since that costs single records alone: without a backup of them nobody
-// is helped by a refusal.
-func bearable(ctx context.Context, path string, o Options) bool {
-	if _, err := os.Stat(path + suspectSuffix); err != nil || len(o.CheckCommand) == 0 {
-		return false
-	}
-	return check(ctx, path, o.CheckCommand) == nil && os.Remove(path+suspectSuffix) == nil
-}
-
-// restore is what Open does about a file that it cannot trust.
-func restore(ctx context.Context, path string, cause error, o Options) (*Loss, error) {
-	r := restoration{path: path, o: o}
-	backup := r.choose(ctx, o.Backups())
-	if backup == "" {
-		return nil, fmt.Errorf("%w; %w", cause, errNoBackup)
-	}
-	loss, err := r.run(ctx, cause, backup)
 	if err != nil {
-		return nil, errors.Join(cause, err)
+		return err
 	}
-	return &loss, nil
+	l.To, l.Aside = info.ModTime(), path+damagedMark+now.UTC().Format("20060102-150405.000")
+	if err := os.Link(path, l.Aside); err == nil || errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return os.Rename(path, l.Aside) // a file system without hard links
 }
 
-// Asides lists the damaged files that were moved aside in a directory.
+// Asides lists the damaged files that were kept aside in a directory.
 func Asides(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

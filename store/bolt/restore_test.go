@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"legwork/bot"
 	"legwork/planner"
@@ -34,8 +35,8 @@ func backUp(t *testing.T, s *bolt.Store) string {
 	return path
 }
 
-// aged makes a directory whose store went on after its backup: task 1 ended,
-// task 2 was forgotten with all of chat 2, and there are new tasks.
+// aged makes a directory whose store went on after its backup: task 1 ended, chat
+// 2 was forgotten, and there are new tasks.
 func aged(t *testing.T) (dir, backup string) {
 	t.Helper()
 	dir = sound(t)
@@ -53,12 +54,12 @@ func aged(t *testing.T) (dir, backup string) {
 		t.Fatal(err)
 	}
 	for n := range 20 {
-		in := question(bot.Chat{Platform: "test", ID: "young"}, tasks.ID(fmt.Sprintf("9%025d", n)), damageGoal(n))
+		in := question(bot.Chat{Platform: "test", ID: "young"}, youngTask(n), damageGoal(n))
 		if _, err := s.Open(t.Context(), []tasks.Inbound{in}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Compact(t.Context()); err != nil { // so that there is nothing but live pages
+	if _, err := s.Compact(t.Context()); err != nil { // so that every page is in use
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -67,18 +68,17 @@ func aged(t *testing.T) (dir, backup string) {
 	return dir, backup
 }
 
-// TestRestored zeroes each page of a file in turn. Opened with a backup, the
-// store holds what can be read of the file and the rest from the backup; what was
-// forgotten stays so where the file says it, and nothing is done twice.
+// youngTask is a task that was opened after the backup.
+func youngTask(n int) tasks.ID { return tasks.ID(fmt.Sprintf("9%025d", n)) }
+
+// TestRestored zeroes pages of a file. A file that is damaged then is replaced by
+// the newest good backup as a whole, and nothing is done twice.
 func TestRestored(t *testing.T) {
 	source, backup := aged(t)
 	whole := read(t, damageFile(source))
 	const page = 4096
 	used := len(bytes.TrimRight(whole, "\x00"))/page + 1
-	replaced, step := 0, 2
-	if testing.Short() {
-		step = 9
-	}
+	replaced, step := 0, few(2, 9)
 	for n := 0; n < used; n += step {
 		dir := t.TempDir()
 		broken := bytes.Clone(whole)
@@ -151,20 +151,18 @@ func restored(t *testing.T, what, dir, backup string) bool {
 	if asides := bolt.Asides(dir); len(asides) == 0 || !slices.Contains(asides, loss.Aside) || loss.Backup != backup || loss.From.IsZero() || loss.To.IsZero() {
 		t.Errorf("%s: the loss is %+v, aside are %v", what, loss, asides)
 	}
-	checkLive(t, s)
-	checkLanes(t, s, what)
+	if live, err := s.Live(t.Context(), ""); err != nil || len(live) > 0 || len(loss.Dropped) != damageTasks-damageTasks/damageChats {
+		t.Errorf("%s: %d tasks continue, %v, and %d were dropped; want none and all that were running", what, len(live), err, len(loss.Dropped))
+	}
 	for n := range damageTasks {
-		events, err := s.Load(t.Context(), damageTask(n), 0)
-		switch {
-		case n%damageChats == 2:
-			// Forgotten, or back where the file could not tell.
-		case errors.Is(err, tasks.ErrDamaged) && (slices.Contains(loss.Broken, damageTask(n)) || slices.Contains(loss.Dropped, damageTask(n))):
-		case err != nil || events[0].Opening.Goal != damageGoal(n):
+		if events, err := s.Load(t.Context(), damageTask(n), 0); err != nil || events[0].Opening.Goal != damageGoal(n) {
 			t.Errorf("%s: task %d: %d events, %v", what, n, len(events), err)
-		case n == 1 && len(events) < 5 && !slices.Contains(loss.Dropped, damageTask(n)):
-			t.Errorf("%s: task 1 is taken up again after %d events, though it had ended", what, len(events))
 		}
 	}
+	if _, err := s.Load(t.Context(), youngTask(0), 0); !errors.Is(err, tasks.ErrNoTask) {
+		t.Errorf("%s: a task that is newer than the backup: %v, want ErrNoTask", what, err)
+	}
+	checkIndex(t, s)
 	in := question(damageChat(0), "new", "goal")
 	if r, err := s.Open(t.Context(), []tasks.Inbound{in}); err != nil || !r[0].Opened {
 		t.Errorf("%s: a new task: %+v, %v", what, r, err)
@@ -172,31 +170,7 @@ func restored(t *testing.T, what, dir, backup string) bool {
 	return true
 }
 
-// checkLanes lets everything end: nothing is held up behind what was dropped.
-func checkLanes(t *testing.T, s *bolt.Store, what string) {
-	t.Helper()
-	for range 3 {
-		live, err := s.Live(t.Context(), "")
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-		for _, l := range live {
-			err := s.Append(t.Context(), l.Task, -1, 0, ending()...)
-			if errors.Is(err, tasks.ErrRefused) { // it was stopped before
-				err = s.Append(t.Context(), l.Task, -1, 0, ending()[1:]...)
-			}
-			if err != nil {
-				t.Fatalf("%s: ending %s: %v", what, l.Task, err)
-			}
-		}
-	}
-	if live, err := s.Live(t.Context(), ""); err != nil || len(live) > 0 {
-		t.Fatalf("%s: %d tasks do not end, %v", what, len(live), err)
-	}
-}
-
-// TestNoBackup: without a good backup a damaged file is refused and stays where
-// it is, until somebody asks for what is left of it.
+// TestNoBackup: without a good backup a damaged file is refused and stays as it is.
 func TestNoBackup(t *testing.T) {
 	dir := sound(t)
 	spoil(t, dir, func(file []byte) {
@@ -216,91 +190,124 @@ func TestNoBackup(t *testing.T) {
 	if _, err := bolt.Open(t.Context(), dir, none); !errors.Is(err, tasks.ErrDamaged) || !strings.Contains(err.Error(), "no good backup") {
 		t.Fatalf("got %v, want damage and that there is no backup", err)
 	}
+	bad := filepath.Join(t.TempDir(), "bad.db")
+	if err := os.WriteFile(bad, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bolt.Restore(t.Context(), dir, []string{"nowhere.db", bad}, none); err == nil || !strings.Contains(err.Error(), "no good backup") {
+		t.Fatalf("restoring by hand: got %v, want that there is no good backup", err)
+	}
 	if !bytes.Equal(before, read(t, damageFile(dir))) {
-		t.Fatal("the damaged file was changed")
-	}
-	loss, err := bolt.Restore(t.Context(), dir, nil, bolt.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if loss.Kept == 0 || loss.Gaps == 0 || loss.Filled != 0 || !loss.From.IsZero() {
-		t.Errorf("the loss is %+v", loss)
-	}
-	s := open(t, dir, bolt.Options{})
-	checkLive(t, s)
-	checkLanes(t, s, "without a backup")
-}
-
-// TestNothingLeft: of what is no data file nothing is restored.
-func TestNothingLeft(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(damageFile(dir), bytes.Repeat([]byte("text"), 20_000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bolt.Restore(t.Context(), dir, nil, bolt.Options{}); !errors.Is(err, tasks.ErrDamaged) {
-		t.Fatalf("got %v, want ErrDamaged", err)
+		t.Error("the damaged file was changed")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
 		t.Errorf("left in the directory: %v, %v", left, err)
 	}
 }
 
-// TestRepaired: a damaged event of a living store comes back from the backup.
-func TestRepaired(t *testing.T) {
-	dir := sound(t)
+// TestRestoreByHand: an operator goes back to a backup, also from a sound file,
+// which is kept aside.
+func TestRestoreByHand(t *testing.T) {
+	dir, backup := aged(t)
+	before := read(t, damageFile(dir))
+	loss, err := bolt.Restore(t.Context(), dir, []string{"nowhere.db", backup}, bolt.Options{})
+	if err != nil || loss.Backup != backup || !bytes.Equal(read(t, loss.Aside), before) {
+		t.Fatalf("the loss is %+v, %v; want the backup, and the file as it was aside", loss, err)
+	}
 	s := open(t, dir, bolt.Options{})
-	backup := backUp(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
+	if live, err := s.Live(t.Context(), ""); err != nil || len(live) > 0 {
+		t.Errorf("%d tasks continue, %v, want none", len(live), err)
 	}
-	spoil(t, dir, func(file []byte) {
-		file[bytes.LastIndex(file, []byte(`"goal":"goal 7 `))+10] ^= 1
-	})
-	s = open(t, dir, bolt.Options{Backups: func() []string { return []string{"nowhere.db", backup} }})
-	if err := s.Append(t.Context(), damageTask(7), -1, 0, planner.Event{Type: planner.Said, Text: "on"}); err != nil {
-		t.Fatalf("Append: %v", err)
-	}
-	events, err := s.Load(t.Context(), damageTask(7), 0)
-	if err != nil || len(events) != 3 || events[0].Opening.Goal != damageGoal(7) {
-		t.Fatalf("Load: got %d events, %v", len(events), err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := bolt.Verify(damageFile(dir)); err != nil {
-		t.Errorf("the file after the repair: %v", err)
+	if _, err := s.Load(t.Context(), youngTask(0), 0); !errors.Is(err, tasks.ErrNoTask) {
+		t.Errorf("a task that is newer than the backup: %v, want ErrNoTask", err)
 	}
 }
 
-// TestSuspected: damage that is found while the store is in use is mended when
-// it is opened again, though it was closed well.
+// TestSuspected: a file that is marked as damaged is verified as a whole by the
+// next start, though it was closed well, and replaced if it is damaged.
 func TestSuspected(t *testing.T) {
 	dir := sound(t)
 	s := open(t, dir, bolt.Options{})
 	backup := backUp(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	spoilText(t, dir, 5)
+	closeStore(t, s)
 	options := bolt.Options{Backups: func() []string { return []string{backup} }}
+	markDamaged(t, dir)
 	s = open(t, dir, options)
 	if s.Loss() != nil {
-		t.Fatalf("a file that nobody suspects was replaced: %+v", s.Loss())
+		t.Fatalf("a sound file was replaced: %+v", s.Loss())
 	}
-	if err := errors.Join(s.Suspect(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	closeStore(t, s)
+	spoilText(t, dir, 5)
 	s = open(t, dir, options)
-	if loss := s.Loss(); loss == nil || loss.Gaps != 2 || loss.Filled != 2 || len(loss.Dropped)+len(loss.Broken) > 0 {
-		t.Fatalf("the loss is %+v, want two gaps filled, in history and lists", loss)
+	if s.Loss() != nil {
+		t.Fatalf("a file without the mark was replaced: %+v", s.Loss())
+	}
+	closeStore(t, s)
+	markDamaged(t, dir)
+	s = open(t, dir, options)
+	if loss := s.Loss(); loss == nil || loss.Backup != backup {
+		t.Fatalf("the loss is %+v, want that the backup replaced the file", loss)
 	}
 	if turns, err := s.History(t.Context(), damageChat(5).Key(), "", 1<<20); err != nil || len(turns) != damageTasks/damageChats {
 		t.Fatalf("history: got %d turns, %v, want all", len(turns), err)
 	}
+	closeStore(t, s)
+	if s = open(t, dir, options); s.Loss() != nil {
+		t.Errorf("it was replaced again: %+v", s.Loss())
+	}
+}
+
+// markDamaged leaves the mark of a store that has met damage.
+func markDamaged(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.WriteFile(damageFile(dir)+".suspect", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBackupInPlace: in a backup that was put in the place of the data, no task
+// continues that was running when it was made. It could have called a tool since,
+// and would call it again.
+func TestBackupInPlace(t *testing.T) {
+	dir := sound(t)
+	s := open(t, dir, bolt.Options{})
+	backup := backUp(t, s)
+	if err := bolt.MarkCopy(backup, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	if err := bolt.Verify(backup); err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.Live(t.Context(), "")
+	if err != nil || len(before) == 0 {
+		t.Fatalf("%d tasks are under way, %v; want some", len(before), err)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if s = open(t, dir, options); s.Loss() != nil {
-		t.Errorf("it was replaced again: %+v", s.Loss())
+	if err := os.WriteFile(damageFile(dir), read(t, backup), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, bolt.Options{})
+	if live, err := s.Live(t.Context(), ""); err != nil || len(live) > 0 {
+		t.Errorf("%d of %d tasks are taken up again, %v, want none", len(live), len(before), err)
+	}
+	id := before[0].Task
+	if err := s.Append(t.Context(), id, -1, 0, planner.Event{Type: planner.Said, Text: "on"}); !errors.Is(err, tasks.ErrRefused) {
+		t.Errorf("a word to such a task: %v, want that it is refused", err)
+	}
+	if events, err := s.Load(t.Context(), id, 0); err != nil || len(events) == 0 {
+		t.Errorf("its journal has %d events, %v, want what it did", len(events), err)
+	}
+	in := question(damageChat(0), "new", "goal")
+	if r, err := s.Open(t.Context(), []tasks.Inbound{in}); err != nil || !r[0].Opened {
+		t.Fatalf("a new task: %+v, %v", r, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, bolt.Options{})
+	if live, err := s.Live(t.Context(), ""); err != nil || len(live) != 1 {
+		t.Errorf("after another start %d tasks are under way, %v, want the new one", len(live), err)
 	}
 }

@@ -78,8 +78,7 @@ func (b base) growing() (first uint64, n int, body []byte) {
 	return binary.BigEndian.Uint64(k), n, r.rest
 }
 
-// shelve puts the record that is still growing to the others, as it is. One that is
-// older than they are came from another file, and goes.
+// shelve puts the record that is still growing to the others, as it is.
 func (b base) shelve() error {
 	tail, feed := b.bucket(bucketTail), b.bucket(bucketFeed)
 	k, v := tail.Cursor().First()
@@ -87,11 +86,9 @@ func (b base) shelve() error {
 		return nil
 	}
 	key, value := bytes.Clone(k), bytes.Clone(v)
-	if last, _ := feed.Cursor().Last(); bytes.Compare(key, last) > 0 {
-		feed.FillPercent = feedFill
-		if err := feed.Put(key, value); err != nil {
-			return err
-		}
+	feed.FillPercent = feedFill
+	if err := feed.Put(key, value); err != nil {
+		return err
 	}
 	return tail.Delete(key)
 }

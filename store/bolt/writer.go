@@ -49,11 +49,7 @@ func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receip
 // Append implements tasks.Store.
 func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
 	ctx, span := telemetry.Start(ctx, telemetry.Internal, "store append")
-	change := func(stage *rules.Stage) error { return stage.By(tasks.OriginOf(ctx)).Append(id, after, fence, e...) }
-	err := s.submit(ctx, change)
-	if s.repair(ctx, id, err) {
-		err = s.submit(ctx, change)
-	}
+	err := s.submit(ctx, func(stage *rules.Stage) error { return stage.By(tasks.OriginOf(ctx)).Append(id, after, fence, e...) })
 	span.Number(telemetry.EventsKey, len(e))
 	if errors.Is(err, tasks.ErrRefused) || errors.Is(err, tasks.ErrConflict) {
 		span.Text(telemetry.OutcomeKey, telemetry.Refused) // it is not wanted any more
@@ -107,11 +103,18 @@ func (s *Store) State(ctx context.Context, id tasks.ID) (planner.State, error) {
 	if state, ok := s.cache.state(id); ok {
 		return state, nil
 	}
-	state, err := s.fold(ctx, id)
-	if s.repair(ctx, id, err) {
-		state, err = s.fold(ctx, id)
-	}
-	if err != nil {
+	var state planner.State
+	err := s.submit(ctx, func(stage *rules.Stage) error {
+		_, ok, err := stage.Task(id)
+		if err == nil && !ok {
+			err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
+		}
+		if err == nil {
+			state, err = stage.State(id)
+		}
+		return err
+	})
+	if err != nil { // also that of ctx: then the writer may be writing to state
 		return planner.State{}, fmt.Errorf("folding journal: %w", err)
 	}
 	return state, nil
@@ -132,14 +135,14 @@ func (s *Store) submit(ctx context.Context, do func(*rules.Stage) error) error {
 	}
 	select {
 	case <-j.done:
-		return s.met(j.err)
+		return s.noteCorruption(j.err)
 	case <-s.done:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
 	case <-j.done: // it was in the writer's last transaction
-		return s.met(j.err)
+		return s.noteCorruption(j.err)
 	default:
 		return ErrClosed
 	}
