@@ -63,14 +63,8 @@ func (a *app) retain(ctx context.Context, keep conf.Retention) error {
 	return err
 }
 
-// tellCare tells the admins what is wrong with backups, or with the data: then
-// the next start reads all of it.
+// tellCare tells the admins what is wrong with the data or its backups.
 func (a *app) tellCare(ctx context.Context, n backup.Notice) {
-	if n.Kind == backup.NoticeDamaged && n.File == bolt.FileName {
-		if err := a.store.Suspect(); err != nil {
-			a.log.ErrorContext(ctx, "the next start does not know of the damage", "cause", err)
-		}
-	}
 	key := "admin.backup_failed"
 	switch {
 	case n.Kind == backup.NoticeLow:
@@ -86,26 +80,23 @@ func (a *app) tellCare(ctx context.Context, n backup.Notice) {
 	a.raiseCare(ctx, n)
 }
 
-// damaged tells the admins of a damaged task, though not of each: more of them
-// may come. The next start reads all of the file.
+// damaged tells the admins about a damaged task, once an hour at most, because
+// more of them may follow.
 func (a *app) damaged(ctx context.Context, id tasks.ID, cause error) {
-	if err := a.store.Suspect(); err != nil {
-		a.log.ErrorContext(ctx, "the next start does not know of the damage", "cause", err)
-	}
 	last, now := a.suspected.Load(), a.clock.Now().Unix()
 	if last != 0 && now-last < int64(time.Hour/time.Second) || !a.suspected.CompareAndSwap(last, now) {
 		return
 	}
 	a.inbox.TellAdmins(ctx, "admin.task_damaged", map[string]any{"Task": string(id), "Problem": firstLines(cause.Error(), 3)})
-	a.alerts.Raise(ctx, alerts.DataDamaged, "The record of task "+string(id)+" is damaged and no backup has it.", bolt.FileName, firstLines(cause.Error(), 3))
+	a.alerts.Raise(ctx, alerts.DataDamaged, "A stored record of task "+string(id)+" is damaged, so the task was dropped.", bolt.FileName, firstLines(cause.Error(), 3))
 }
 
-// tellLoss tells the admins that the data file was replaced.
+// tellLoss tells the admins that a backup replaced the data file.
 func (a *app) tellLoss(ctx context.Context, l bolt.Loss) {
-	data := map[string]any{"Path": l.Aside, "Count": len(l.Dropped), "Text": idList(l.Dropped), "Until": l.To.Format("2006-01-02 15:04"), "Date": ""}
-	if !l.From.IsZero() {
-		data["Date"] = l.From.Format("2006-01-02 15:04")
+	data := map[string]any{"Path": l.Aside, "Count": len(l.Dropped), "Text": idList(l.Dropped), "Until": "", "Date": l.From.UTC().Format("2006-01-02 15:04")}
+	if !l.To.IsZero() {
+		data["Until"] = l.To.UTC().Format("2006-01-02 15:04")
 	}
 	a.inbox.TellAdmins(ctx, "admin.data_restored", data)
-	a.alerts.Raise(ctx, alerts.DataDamaged, "The stored data was damaged and was put together anew.", l.Aside, "")
+	a.alerts.Raise(ctx, alerts.DataDamaged, "The stored data was damaged, and a backup has replaced it. Everything stored after that backup is lost.", l.Aside, "")
 }

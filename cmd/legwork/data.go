@@ -29,7 +29,7 @@ type dataCommand struct {
 	Verify  verifyCommand  `cmd:"" help:"Read all of the data, or of one file such as a backup, and tell what is damaged."`
 	Compact compactCommand `cmd:"" help:"Make the data files as small as they can be, also while legwork runs."`
 	Forget  forgetCommand  `cmd:"" help:"Delete all there is of a person or a chat."`
-	Restore restoreCommand `cmd:"" help:"Replace a damaged data file with what can be read of it, and with a backup for the rest."`
+	Restore restoreCommand `cmd:"" help:"Go back to a backup: it replaces the data file. Everything stored after it is lost."`
 }
 
 // dataConfig is the config whose data is meant.
@@ -189,7 +189,7 @@ func (command compactCommand) Run(ctx context.Context, c console) error {
 
 type restoreCommand struct {
 	dataConfig
-	From []string `placeholder:"FILE" help:"A backup to fill the gaps from. Default: the newest good one of data_dir/backups, or none."`
+	From []string `placeholder:"FILE" help:"The backup. Default: the newest good one of data_dir/backups."`
 	Yes  bool     `help:"Do not ask."`
 }
 
@@ -204,7 +204,7 @@ func (command restoreCommand) Run(ctx context.Context, c console) error {
 		from = backup.Paths(backup.List(backupsOf(config.DataDir), bolt.FileName))
 	}
 	file := filepath.Join(config.DataDir, bolt.FileName)
-	if err := confirm(c, command.Yes, fmt.Sprintf("%s is replaced with what can be read of it; it is kept under another name.", file)); err != nil {
+	if err := confirm(c, command.Yes, fmt.Sprintf("The newest good backup replaces %s, which is kept under another name. Everything stored after that backup is lost.", file)); err != nil {
 		return err
 	}
 	o, err := storeOptions(config.DataDir, "legwork data restore", newLog(config.Log, c.err, redact.New(config.Secrets())))
@@ -215,12 +215,12 @@ func (command restoreCommand) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "%s was replaced: %s.\n", file, lossText(loss))
+	fmt.Fprintf(c.out, "%s.\n", lossText(*loss))
 	store, err := openStore(ctx, config, "legwork data restore", newLog(config.Log, c.err, redact.New(config.Secrets())))
 	if err != nil {
 		return err
 	}
-	record(ctx, store, newLog(config.Log, c.err, redact.New(config.Secrets())), byHand("data.restore", "", lossText(loss)))
+	record(ctx, store, newLog(config.Log, c.err, redact.New(config.Secrets())), byHand("data.restore", "", lossText(*loss)))
 	return store.Close()
 }
 

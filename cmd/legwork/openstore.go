@@ -18,7 +18,7 @@ import (
 )
 
 // openStore opens the data for a command that others read of while it holds
-// them. A damaged file is replaced where there is a good backup. What the store
+// them. A damaged file is replaced by the newest good backup. What the store
 // forgets by age it forgets by a clock that nobody can set.
 func openStore(ctx context.Context, config *conf.Config, command string, log *slog.Logger) (*bolt.Store, error) {
 	return openWatched(ctx, config, command, nil, log)
@@ -33,10 +33,10 @@ func openWatched(ctx context.Context, config *conf.Config, command string, metri
 	o.Now, o.Metrics = clock.New().Now, metrics
 	store, err := bolt.Open(ctx, config.DataDir, o)
 	if errors.Is(err, tasks.ErrDamaged) {
-		return nil, fmt.Errorf("%w; \"legwork data restore\" keeps what can still be read of it, and so does --from with a backup that is elsewhere; or move %s and its backups away to start with empty data", err, bolt.FileName)
+		return nil, fmt.Errorf("%w; \"legwork data restore --from FILE\" takes a backup that is elsewhere; or move %s and its backups away to start with empty data", err, bolt.FileName)
 	}
 	if err == nil && store.Loss() != nil {
-		log.ErrorContext(ctx, "the data file was damaged and was replaced", "loss", lossText(*store.Loss()))
+		log.ErrorContext(ctx, "data file replaced by a backup", "loss", lossText(*store.Loss()))
 	}
 	return store, err
 }
@@ -54,29 +54,16 @@ func storeOptions(dir, command string, log *slog.Logger) (bolt.Options, error) {
 	}, nil
 }
 
-// lossText says for operators what a replaced file has cost.
+// lossText tells operators what was lost when a backup replaced the data file.
 func lossText(l bolt.Loss) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d records were kept", l.Kept)
-	if l.Backup != "" {
-		fmt.Fprintf(&b, ", %d came from %s", l.Filled, l.Backup)
-	}
-	fmt.Fprintf(&b, "; %d stretches could not be read", l.Gaps)
-	if l.Gaps > 0 {
-		since := "ever"
-		if !l.From.IsZero() {
-			since = l.From.Local().Format(time.DateTime)
-		}
-		fmt.Fprintf(&b, ", and what was stored in them between %s and %s is lost", since, l.To.Local().Format(time.DateTime))
-	}
-	fmt.Fprintf(&b, "; the history has %d turns", l.Turns)
+	fmt.Fprintf(&b, "%s replaced the data file; everything stored after %s is lost", l.Backup, l.From.Local().Format(time.DateTime))
 	if n := len(l.Dropped); n > 0 {
-		fmt.Fprintf(&b, "; %d tasks were under way and cannot go on: %s", n, idList(l.Dropped))
+		fmt.Fprintf(&b, "; %d tasks were running then and cannot continue: %s", n, idList(l.Dropped))
 	}
-	if n := len(l.Broken); n > 0 {
-		fmt.Fprintf(&b, "; %d finished tasks lost a part of what they did: %s", n, idList(l.Broken))
+	if l.Aside != "" {
+		fmt.Fprintf(&b, "; the replaced file is kept as %s", l.Aside)
 	}
-	fmt.Fprintf(&b, "; the damaged file is %s", l.Aside)
 	return b.String()
 }
 

@@ -120,8 +120,8 @@ func TestDataRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = b.opens()
-	b.sees(b.ann.ID, "The stored data was damaged and was put together anew", "legwork.db.damaged-")
-	s.logged("level=ERROR", "the data file was damaged and was replaced", "records were kept")
+	b.sees(b.ann.ID, "The stored data was damaged, and the backup of 2026-01-01 00:00", "legwork.db.damaged-")
+	s.logged("level=ERROR", "data file replaced by a backup", "everything stored after")
 	b.goesOn(b.bob)
 	b.goesOn(b.ann)
 	s.stops()
@@ -145,8 +145,8 @@ func TestDataGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = b.opens()
-	b.sees(b.ann.ID, "The stored data was damaged and was put together anew", "between 2026-01-01 00:00 and")
-	s.logged("level=ERROR", "the data file was damaged and was replaced", "legwork-20260101-000000.db")
+	b.sees(b.ann.ID, "The stored data was damaged, and the backup of 2026-01-01 00:00")
+	s.logged("level=ERROR", "data file replaced by a backup", "legwork-20260101-000000.db")
 	b.Say(b.bob.ID, b.bob, "/history")
 	b.sees(b.bob.ID, "gone0: keepsake →")
 	s.stops()
