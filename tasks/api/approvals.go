@@ -18,29 +18,28 @@ import (
 // Approval is something that waits for a person: calls of tools, a question of a
 // model or a server, a plan, a budget, a review.
 type Approval struct {
-	ID       string          `json:"id"` // names task and question; one decision each
-	TaskID   tasks.ID        `json:"task_id"`
-	Kind     string          `json:"kind"` // calls, question, form, plan, budget, review
-	Text     string          `json:"text,omitempty"`
-	Choices  []string        `json:"choices,omitempty"`
-	Calls    []ApprovalCall  `json:"calls,omitempty"`
-	Details  json.RawMessage `json:"details,omitempty"` // of a form, a plan, a budget, a review
-	Asked    Time            `json:"asked_at"`
-	Expires  *Time           `json:"expires_at"`
-	Goal     string          `json:"goal"`
-	Chat     string          `json:"chat"`
-	AskedFor string          `json:"asked_for"` // key of who started the task
+	ID       string          `json:"id" doc:"Names the task and the question; one decision each."`
+	TaskID   tasks.ID        `json:"task_id" doc:"Id of the task that waits."`
+	Kind     string          `json:"kind" doc:"'calls', 'question', 'form', 'plan', 'budget', 'review'."`
+	Text     string          `json:"text,omitempty" doc:"What is asked."`
+	Choices  []string        `json:"choices,omitempty" doc:"Answers to choose from; others may be possible."`
+	Calls    []ApprovalCall  `json:"calls,omitempty" doc:"The calls that are to be allowed."`
+	Details  json.RawMessage `json:"details,omitempty" doc:"Of a form its 'server' and 'fields' or 'url'; of a plan its 'thought', 'subtasks' and 'estimate'; of a budget 'budget', 'unit', 'limit', 'spent', 'wanted', 'extend_by'; of a review 'state', 'version', 'wanted_by'."`
+	Asked    Time            `json:"asked_at" doc:"When it was asked."`
+	Expires  *Time           `json:"expires_at" doc:"When no decision counts as a no; null for never."`
+	Goal     string          `json:"goal" doc:"What the task is to do, shortened."`
+	Chat     string          `json:"chat" doc:"Where the task was asked."`
+	AskedFor string          `json:"asked_for" doc:"Who started the task."`
 }
 
 // ApprovalCall is one call of a tool that is to be allowed.
 type ApprovalCall struct {
-	Tool      string          `json:"tool"`
-	Arguments json.RawMessage `json:"arguments"`
-	// Shown is the arguments as a person should read them: indented, and with
+	Tool      string          `json:"tool" doc:"'server.tool'."`
+	Arguments json.RawMessage `json:"arguments" doc:"Exactly what it would be called with."`
 	// characters that cannot be seen written as escapes.
-	Shown  string `json:"shown"`
-	Reason string `json:"reason,omitempty"` // beyond that it may change things: host, recipient
-	Detail string `json:"detail,omitempty"` // which
+	Shown  string `json:"shown" doc:"The arguments as a person should read them: indented, and what cannot be seen written as escapes."`
+	Reason string `json:"reason,omitempty" doc:"Why it is asked although it usually would not be: 'host', 'recipient', ..."`
+	Detail string `json:"detail,omitempty" doc:"Which one."`
 }
 
 // approvalID names a question: "TASK.SEQ.N".

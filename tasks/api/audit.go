@@ -9,14 +9,14 @@ import (
 
 // AuditEntry says who decided or changed something.
 type AuditEntry struct {
-	Seq    uint64 `json:"seq"`
-	At     Time   `json:"at"`
-	Who    string `json:"who"` // key of a person or token, or "legwork"
-	Role   string `json:"role,omitempty"`
-	Action string `json:"action"`
-	Target string `json:"target,omitempty"`
-	Detail string `json:"detail,omitempty"`
-	From   string `json:"from,omitempty"`
+	Seq    uint64 `json:"seq" doc:"Its number, from 1."`
+	At     Time   `json:"at" doc:"When."`
+	Who    string `json:"who" doc:"Key of a person or a token; 'legwork' for legwork itself."`
+	Role   string `json:"role,omitempty" doc:"Role of the token."`
+	Action string `json:"action" doc:"What was done: 'task.decide', 'state.set', 'config.reload', ..."`
+	Target string `json:"target,omitempty" doc:"To what: id of a task, key of a chat, name of a tool."`
+	Detail string `json:"detail,omitempty" doc:"One line more."`
+	From   string `json:"from,omitempty" doc:"Address of the request."`
 }
 
 // AuditLog lists entries before a number, the newest first; for admins who see all

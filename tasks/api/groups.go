@@ -11,26 +11,26 @@ import (
 
 // Group is a tool group as programs read it.
 type Group struct {
-	Name        string        `json:"name"`
-	Description string        `json:"description"`
-	Approve     string        `json:"approve"` // when a person is asked: never, writes, always, or patterns of tools
-	Servers     []GroupServer `json:"servers"`
+	Name        string        `json:"name" doc:"Its name, in 'groups' of a new task."`
+	Description string        `json:"description" doc:"What it is for."`
+	Approve     string        `json:"approve" doc:"Whose calls a person must allow: 'never', 'writes', 'always', or patterns."`
+	Servers     []GroupServer `json:"servers" doc:"Its servers."`
 }
 
 // GroupServer is a server of a group.
 type GroupServer struct {
-	Name    string      `json:"name"`
-	Healthy bool        `json:"healthy"`
-	Problem string      `json:"problem,omitempty"`
-	Tools   []GroupTool `json:"tools"`
+	Name    string      `json:"name" doc:"Its name."`
+	Healthy bool        `json:"healthy" doc:"Whether it can be called now."`
+	Problem string      `json:"problem,omitempty" doc:"What is wrong with it."`
+	Tools   []GroupTool `json:"tools" doc:"The tools of it that the group has."`
 }
 
 // GroupTool is a tool of a group.
 type GroupTool struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	ReadOnly    bool   `json:"read_only"`
-	Asks        bool   `json:"asks"` // a person is asked before each call
+	Name        string `json:"name" doc:"Its name."`
+	Description string `json:"description" doc:"What it does."`
+	ReadOnly    bool   `json:"read_only" doc:"It changes nothing."`
+	Asks        bool   `json:"asks" doc:"A person is asked before each call."`
 }
 
 // Groups lists the tool groups that are open to the principal; for admins all.

@@ -12,15 +12,14 @@ import (
 
 // Message is one entry of a task's context: one event of its journal.
 type Message struct {
-	Seq        int             `json:"seq"` // from 1, without gaps; 0 of one that is in no context
-	SenderID   string          `json:"sender_id"`
-	SenderType string          `json:"sender_type"` // human, agent, tool, system
-	Type       string          `json:"type"`        // goal, plan, thought, ...: see Types
-	Content    json.RawMessage `json:"content"`
-	// Bytes is set when Content had to be shortened: how long the whole of it is.
+	Seq        int             `json:"seq" doc:"Its number, from 1, without gaps."`
+	SenderID   string          `json:"sender_id" doc:"'telegram:12345', 'api:TOKEN', 'agent:TOKEN', 'legwork/1/a' (the model of a sub-task), 'tool:SERVER.TOOL', 'legwork'."`
+	SenderType string          `json:"sender_type" doc:"'human', 'agent', 'tool', 'system'."`
+	Type       string          `json:"type" doc:"'goal', 'plan', 'thought', 'action', 'tool_call', 'tool_result', 'observation', 'human_input', 'approval', 'delegation', 'status_update', 'answer', 'error'."`
+	Content    json.RawMessage `json:"content" doc:"Any JSON; docs/api.md lists the fields of the messages of legwork itself."`
 	// Service.Content reads it in parts.
-	Bytes     int  `json:"content_bytes,omitempty"`
-	Timestamp Time `json:"timestamp"`
+	Bytes     int  `json:"content_bytes,omitempty" doc:"Length of the whole content where it is shortened here."`
+	Timestamp Time `json:"timestamp" doc:"When it was stored."`
 }
 
 // The types of messages.

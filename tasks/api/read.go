@@ -142,16 +142,16 @@ type Query struct {
 
 // Listed is a task in a list.
 type Listed struct {
-	ID      tasks.ID `json:"id"`
-	State   string   `json:"state"`
-	Goal    string   `json:"goal"` // its beginning
-	Chat    string   `json:"chat"`
-	From    string   `json:"from"`
-	Run     bool     `json:"run"`
-	Rounds  int      `json:"rounds"`
-	Waits   bool     `json:"waits_for_person"`
-	Created Time     `json:"created_at"`
-	Updated Time     `json:"updated_at"` // when its state changed last
+	ID      tasks.ID `json:"id" doc:"Id of the task."`
+	State   string   `json:"state" doc:"As in Task."`
+	Goal    string   `json:"goal" doc:"Its beginning."`
+	Chat    string   `json:"chat" doc:"Where it was asked."`
+	From    string   `json:"from" doc:"Who asked."`
+	Run     bool     `json:"run" doc:"Whether legwork works on it."`
+	Rounds  int      `json:"rounds" doc:"Plans that were made so far."`
+	Waits   bool     `json:"waits_for_person" doc:"A person must decide something before all of it can go on."`
+	Created Time     `json:"created_at" doc:"When it was asked."`
+	Updated Time     `json:"updated_at" doc:"When its state changed last."`
 }
 
 // The bounds of lists.

@@ -19,10 +19,10 @@ import (
 
 // Shared is a task's shared state.
 type Shared struct {
-	Values   map[string]json.RawMessage `json:"state"`
-	Version  int                        `json:"version"`
-	Versions map[string]int             `json:"versions"` // at which version each key was set last
-	Over     bool                       `json:"over"`     // the task is over: nothing changes any more
+	Values   map[string]json.RawMessage `json:"state" doc:"Keys and their values."`
+	Version  int                        `json:"version" doc:"Grows by one with each change; ETag has it, too."`
+	Versions map[string]int             `json:"versions" doc:"For each key the version that changed it last."`
+	Over     bool                       `json:"over" doc:"The task is over: nothing changes any more."`
 	// Changed says of AwaitShared that one of the keys was changed, or deleted, after
 	// the version.
 	Changed bool `json:"-"`

@@ -14,11 +14,11 @@ import (
 
 // UsageRow is what was spent by what the question groups by: empty for all.
 type UsageRow struct {
-	User  string `json:"user,omitempty"`
-	Chat  string `json:"chat,omitempty"`
-	Model string `json:"model,omitempty"`
-	Day   string `json:"day,omitempty"`
-	Calls int    `json:"calls"`
+	User  string `json:"user,omitempty" doc:"Who asked."`
+	Chat  string `json:"chat,omitempty" doc:"Where."`
+	Model string `json:"model,omitempty" doc:"Which model."`
+	Day   string `json:"day,omitempty" doc:"Which day: '2026-11-21'."`
+	Calls int    `json:"calls" doc:"How many model calls there were."`
 	Usage
 }
 

@@ -15,24 +15,24 @@ import (
 
 // Decision is the body that decides about an approval.
 type Decision struct {
-	Decision string          `json:"decision" enum:"approve,deny"`
-	Comment  string          `json:"comment,omitempty" maxLength:"65536"`
-	Value    json.RawMessage `json:"value,omitempty"`
-	Scope    string          `json:"scope,omitempty" enum:"call,task"`
-	Version  *int            `json:"version,omitempty" minimum:"0" nullable:"false"`
+	Decision string          `json:"decision" enum:"approve,deny" doc:"Yes or no. The answer to a question is an 'approve' with the answer as comment; 'deny' says that nobody answers."`
+	Comment  string          `json:"comment,omitempty" maxLength:"65536" doc:"The answer to a question, or why."`
+	Value    json.RawMessage `json:"value,omitempty" doc:"Of a form: its fields by name."`
+	Scope    string          `json:"scope,omitempty" enum:"call,task" doc:"How far a yes to calls goes: this 'call' (the default), or the same tools in this 'task'."`
+	Version  *int            `json:"version,omitempty" minimum:"0" nullable:"false" doc:"Of a review: the version of the shared state that was looked at; when something of it has changed by now, other than by keys that were added, nothing is decided (412). Left out: any."`
 }
 
 type (
 	approvalsRequest struct {
-		Task   string `query:"task" maxLength:"200"`
-		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-		Cursor string `query:"cursor" maxLength:"200"`
+		Task   string `query:"task" maxLength:"200" doc:"Only of this task."`
+		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"At most so many."`
+		Cursor string `query:"cursor" maxLength:"200" doc:"'next_cursor' of the page before."`
 	}
 	approvalsReply struct {
 		Body Page[api.Approval]
 	}
 	decideRequest struct {
-		ID   string `path:"id"`
+		ID   string `path:"id" doc:"Id of the approval."`
 		Body Decision
 	}
 )

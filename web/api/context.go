@@ -13,52 +13,52 @@ import (
 
 // NewMessage is the body that adds to a context.
 type NewMessage struct {
-	Type           string          `json:"type" enum:"plan,thought,action,tool_call,tool_result,observation,human_input,delegation,status_update,error"`
-	Content        json.RawMessage `json:"content"`
-	IdempotencyKey string          `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200"`
+	Type           string          `json:"type" enum:"plan,thought,action,tool_call,tool_result,observation,human_input,delegation,status_update,error" doc:"What it is. 'human_input' of a person is guidance; 'goal', 'approval' and 'answer' come of other calls."`
+	Content        json.RawMessage `json:"content" doc:"Any JSON, at most 64 KiB."`
+	IdempotencyKey string          `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200" doc:"Names the request, so that it can be sent again without adding twice; or header Idempotency-Key. It is one for all calls of a token: begin it with the id of the task."`
 }
 
 // Typed is what a request says that wants messages of some types only.
 type Typed struct {
-	Type []string `query:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error"`
+	Type []string `query:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error" doc:"Only messages of these types, with commas between them."`
 }
 
 // Content is a part of what one message says.
 type Content struct {
-	Seq    int    `json:"seq"`
-	Part   string `json:"part"`
-	Offset int    `json:"offset"`
-	Bytes  int    `json:"content_bytes"`
-	Next   *int   `json:"next_offset"`
+	Seq    int    `json:"seq" doc:"Number of the message."`
+	Part   string `json:"part" doc:"JSON text from 'offset' on; the parts put together are the whole."`
+	Offset int    `json:"offset" doc:"Where the part begins, in bytes."`
+	Bytes  int    `json:"content_bytes" doc:"Length of the whole content."`
+	Next   *int   `json:"next_offset" doc:"Where the next part begins; null at the end."`
 }
 
 type (
 	contextRequest struct {
 		Addressed
-		After int `query:"after" minimum:"0"`
+		After int `query:"after" minimum:"0" doc:"Only what is newer than this."`
 		Typed
-		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"200"`
+		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"At most so many."`
 	}
 	contextReply struct {
 		Body api.Context
 	}
 	contentRequest struct {
 		Addressed
-		Seq    int `path:"seq" minimum:"1"`
-		Offset int `query:"offset" minimum:"0"`
-		Limit  int `query:"limit" minimum:"4" maximum:"262144" default:"65536"`
+		Seq    int `path:"seq" minimum:"1" doc:"Number of the message."`
+		Offset int `query:"offset" minimum:"0" doc:"Where in the content to begin, in bytes."`
+		Limit  int `query:"limit" minimum:"4" maximum:"262144" default:"65536" doc:"At most so many."`
 	}
 	contentReply struct {
 		Body Content
 	}
 	addRequest struct {
 		Addressed
-		Key  string `header:"Idempotency-Key" maxLength:"200"`
+		Key  string `header:"Idempotency-Key" maxLength:"200" doc:"Names the request, so that it can be sent again without being done twice; the same as 'idempotency_key' of the body. One for all calls of a token."`
 		Body NewMessage
 	}
 	addReply struct {
 		Status   int
-		Replayed string `header:"Idempotent-Replayed"`
+		Replayed string `header:"Idempotent-Replayed" doc:"'true' when the key was used before for the same request: it is that message."`
 		Body     api.Message
 	}
 )
@@ -109,12 +109,11 @@ func (c *calls) registerContext(h huma.API) {
 		text:   "The content of one message as JSON text, in parts that end between characters: put together they are the whole. Go on with `offset={next_offset}`.",
 		answer: Content{Seq: 7, Part: `{"text":"The beginning of a long`, Offset: 0, Bytes: 48213, Next: new(32)},
 	}, c.content)
-	replayed := map[string]string{"Idempotent-Replayed": "`true` when the key was used before for the same request: it is that message."}
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/messages", id: "addMessage", tag: "context", status: http.StatusCreated,
 		summary: "Add to the context", does: api.OpAdd,
-		text: "The next decision sees it. The sender comes from the token. `human_input` of a person is guidance: a decision under way is made anew with it. Everything else is data.",
-		also: []reply{{status: http.StatusOK, text: "The idempotency key was used before for the same request: that message.", bodied: true, headers: replayed}}, headers: replayed,
+		text:     "The next decision sees it. The sender comes from the token. `human_input` of a person is guidance: a decision under way is made anew with it. Everything else is data.",
+		also:     []reply{{status: http.StatusOK, text: "The idempotency key was used before for the same request: that message.", bodied: true}},
 		problems: []problem.Code{problem.Conflict, problem.KeyReused}, body: NewMessage{Type: "observation", Content: json.RawMessage(`{"text":"Two of the three sources agree."}`)}, answer: exampleMessage(),
 	}, c.add)
 }

@@ -30,8 +30,8 @@ func after(list, text string) (string, error) {
 
 // Page is a part of a list.
 type Page[T any] struct {
-	Items      []T     `json:"items"`
-	NextCursor *string `json:"next_cursor"`
+	Items      []T     `json:"items" doc:"The entries, in order."`
+	NextCursor *string `json:"next_cursor" doc:"'cursor' of the next page; null at the end."`
 }
 
 // page is a part of a list; none of its items is a list that is null.

@@ -107,25 +107,16 @@ func (o operation) describe(d *huma.OpenAPI) {
 		success.Content = map[string]*huma.MediaType{"text/event-stream": media}
 	}
 	media.Example = o.answer
-	for name := range success.Headers {
-		delete(success.Headers, name)
+	if !o.waits {
+		delete(success.Headers, "Preference-Applied")
 	}
-	for name, text := range o.headers {
-		header(success, name, text)
-	}
-	if o.waits {
-		header(success, "Preference-Applied", "How long the request would have waited: `wait=60`.")
+	for _, h := range success.Headers {
+		h.Description, h.Schema.Description = marked(h.Schema.Description), ""
 	}
 	for _, more := range o.also {
-		r := &huma.Response{Description: more.text}
+		r := &huma.Response{Description: more.text, Headers: success.Headers}
 		if more.bodied {
 			r.Content = success.Content
-		}
-		for name, text := range more.headers {
-			header(r, name, text)
-		}
-		if o.waits {
-			header(r, "Preference-Applied", "How long the request would have waited: `wait=60`.")
 		}
 		op.Responses[strconv.Itoa(more.status)] = r
 	}
@@ -137,10 +128,7 @@ func (o operation) describe(d *huma.OpenAPI) {
 		}
 	}
 	for _, p := range op.Parameters {
-		p.Description = parameters()[p.Name]
-		if p.Name == "id" && o.tag == "approvals" {
-			p.Description = "Id of the approval."
-		}
+		p.Description, p.Schema.Description = marked(p.Description), ""
 		if p.Schema.Type == huma.TypeArray {
 			p.Schema.Nullable = false
 		}
@@ -161,29 +149,4 @@ func registered(d *huma.OpenAPI, method, path string) *huma.Operation {
 		return item.Patch
 	}
 	panic(fmt.Sprintf("no operation is registered for %s", method))
-}
-
-// parameters says what parameters mean, wherever they stand.
-func parameters() map[string]string {
-	return map[string]string{
-		"id":              "Id of the task.",
-		"seq":             "Number of the message.",
-		"state":           "Only tasks in one of these states, with commas between them.",
-		"chat":            "Only tasks of this chat, such as `slack:C1` or `api:ops`.",
-		"limit":           "At most so many.",
-		"cursor":          "`next_cursor` of the page before.",
-		"after":           "Only what is newer than this.",
-		"type":            "Only messages of these types, with commas between them.",
-		"keys":            "Only these keys, with commas between them.",
-		"offset":          "Where in the content to begin, in bytes.",
-		"task":            "Only of this task.",
-		"by":              "What to sum up by, with commas between: user, chat, model, day.",
-		"from":            "The first day, such as `2026-11-01`.",
-		"to":              "The last day.",
-		"Prefer":          "`wait=60`: wait up to so many seconds; at most 300.",
-		"Idempotency-Key": "Names the request, so that it can be sent again without being done twice; the same as `idempotency_key` of the body. One for all calls of a token.",
-		"If-Match":        "Only when the state has one of these versions: ETags of replies, with commas between, or `*`.",
-		"If-None-Match":   "The version that is known already: ETag of a reply.",
-		"Last-Event-ID":   "`id` of the last event that was received.",
-	}
 }

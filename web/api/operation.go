@@ -28,16 +28,14 @@ type operation struct {
 	problems     []problem.Code // beside those that follow from its method and path
 	body         any            // an example
 	answer       any            // an example
-	headers      map[string]string
-	waits        bool // with the header Prefer
+	waits        bool           // with the header Prefer
 }
 
 // reply is one that is no problem and no usual success.
 type reply struct {
-	status  int
-	text    string
-	bodied  bool // as the usual one
-	headers map[string]string
+	status int
+	text   string
+	bodied bool // as the usual one
 }
 
 // register leads requests to a handler, and its errors to one place.

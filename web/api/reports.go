@@ -12,11 +12,11 @@ import (
 
 // Me is what a token is.
 type Me struct {
-	Name     string   `json:"name"`
-	Role     string   `json:"role"`
-	Chats    []string `json:"chats"`
-	Groups   []string `json:"groups,omitzero"`
-	Webhooks []string `json:"webhooks"`
+	Name     string   `json:"name" doc:"Its name in the config."`
+	Role     string   `json:"role" doc:"'viewer', 'operator', 'admin', 'agent'."`
+	Chats    []string `json:"chats" doc:"Rooms whose tasks it may see; '*' is all, 'api:*' all that programs started."`
+	Groups   []string `json:"groups,omitzero" doc:"Tool groups that its tasks may use; left out: no limit by the token."`
+	Webhooks []string `json:"webhooks" doc:"Webhooks of the config that 'notify' may name; '*' is all."`
 }
 
 type (
@@ -27,16 +27,16 @@ type (
 		Body Page[api.Group]
 	}
 	usageRequest struct {
-		By   []string `query:"by" enum:"user,chat,model,day"`
-		From string   `query:"from" format:"date"`
-		To   string   `query:"to" format:"date"`
+		By   []string `query:"by" enum:"user,chat,model,day" doc:"What to sum up by, with commas between: user, chat, model, day."`
+		From string   `query:"from" format:"date" doc:"The first day, such as '2026-11-01'."`
+		To   string   `query:"to" format:"date" doc:"The last day."`
 	}
 	usageReply struct {
 		Body Page[api.UsageRow]
 	}
 	auditRequest struct {
-		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
-		Cursor string `query:"cursor" maxLength:"200"`
+		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"At most so many."`
+		Cursor string `query:"cursor" maxLength:"200" doc:"'next_cursor' of the page before."`
 	}
 	auditReply struct {
 		Body Page[api.AuditEntry]

@@ -36,7 +36,7 @@ func complete(d *huma.OpenAPI) {
 		}
 	}
 	for name, s := range all.Map() {
-		s.Description = descriptions()[name]
+		s.Description = types()[name]
 		if !sent[name] {
 			s.AdditionalProperties = nil // there may be more of them later
 		}
@@ -85,9 +85,7 @@ func note(all huma.Registry, sent map[string]bool, s *huma.Schema) {
 // null.
 func finish(name string, s *huma.Schema) {
 	for field, p := range s.Properties {
-		if text := descriptions()[name+"."+field]; text != "" {
-			p.Description = text
-		}
+		p.Description = marked(p.Description)
 		if field == "at" || field == "timestamp" || strings.HasSuffix(field, "_at") {
 			p.Format = "date-time"
 		}
@@ -97,5 +95,46 @@ func finish(name string, s *huma.Schema) {
 		for _, one := range words()[name+"."+field] {
 			p.Enum = append(p.Enum, one)
 		}
+	}
+}
+
+// marked is a text of a doc tag with its code marked as in Markdown: tags cannot
+// hold the character for it, and have ' in its place.
+func marked(text string) string { return strings.ReplaceAll(text, "'", "`") }
+
+// types says what the schemas mean, by their names. Their fields have doc tags.
+func types() map[string]string {
+	return map[string]string{
+		"NewTask":         "A task to be started.",
+		"Notify":          "A chat or a webhook, by name.",
+		"Retry":           "Says more about starting a task anew.",
+		"Answer":          "An answer that is handed in.",
+		"Task":            "A task.",
+		"Subtask":         "A part of a plan.",
+		"Usage":           "What model calls cost.",
+		"TaskSummary":     "A task in a list.",
+		"Context":         "A part of a task's context.",
+		"Message":         "One message of a context.",
+		"NewMessage":      "Something to be added to a context.",
+		"ContentPart":     "A part of the content of one message.",
+		"State":           "The shared state of a task.",
+		"Approval":        "Something that waits for a person.",
+		"ApprovalCall":    "A call of a tool that is to be allowed.",
+		"Decision":        "What a person decides.",
+		"FeedMessage":     "A message in the order of all tasks.",
+		"Lost":            "Says that messages between the cursor of a request and now are no longer kept.",
+		"Group":           "A tool group.",
+		"GroupServer":     "A server of a group.",
+		"GroupTool":       "A tool.",
+		"UsageRow":        "What was spent, by what was asked for; fields that were not are left out.",
+		"AuditEntry":      "Who decided or changed something.",
+		"Me":              "The token of the request.",
+		"Problem":         "An error, as RFC 9457 has it.",
+		"ProblemDetail":   "One thing that is wrong with a request.",
+		"PageTaskSummary": "Tasks.",
+		"PageApproval":    "Approvals.",
+		"PageGroup":       "Groups.",
+		"PageUsageRow":    "What was spent.",
+		"PageAuditEntry":  "Entries of the audit log.",
 	}
 }

@@ -18,30 +18,30 @@ import (
 type (
 	stateRequest struct {
 		Addressed
-		Keys        []string `query:"keys" maxItems:"100" minLength:"1" maxLength:"256"`
-		After       optional `query:"after"`
-		IfNoneMatch string   `header:"If-None-Match"`
-		Prefer      string   `header:"Prefer"`
+		Keys        []string `query:"keys" maxItems:"100" minLength:"1" maxLength:"256" doc:"Only these keys, with commas between them."`
+		After       optional `query:"after" doc:"Only what is newer than this."`
+		IfNoneMatch string   `header:"If-None-Match" doc:"The version that is known already: ETag of a reply."`
+		Prefer      string   `header:"Prefer" doc:"'wait=60': wait up to so many seconds; at most 300."`
 	}
 	stateReply struct {
 		Status  int
-		ETag    string `header:"ETag"`
-		Applied string `header:"Preference-Applied"`
+		ETag    string `header:"ETag" doc:"The version of the state, such as '\"3\"', for If-Match and If-None-Match."`
+		Applied string `header:"Preference-Applied" doc:"How long the request would have waited: 'wait=60'."`
 		Body    api.Shared
 	}
 	mergeRequest struct {
 		Addressed
-		IfMatch string                     `header:"If-Match"`
+		IfMatch string                     `header:"If-Match" doc:"Only when the state has one of these versions: ETags of replies, with commas between, or '*'."`
 		Body    map[string]json.RawMessage `minProperties:"1" maxProperties:"100"`
 	}
 	patchRequest struct {
 		Addressed
-		IfMatch     string                     `header:"If-Match"`
+		IfMatch     string                     `header:"If-Match" doc:"Only when the state has one of these versions: ETags of replies, with commas between, or '*'."`
 		ContentType string                     `header:"Content-Type" hidden:"true"`
 		Body        map[string]json.RawMessage `minProperties:"1" maxProperties:"100"`
 	}
 	mergeReply struct {
-		ETag string `header:"ETag"`
+		ETag string `header:"ETag" doc:"The version of the state, such as '\"3\"', for If-Match and If-None-Match."`
 		Body api.Shared
 	}
 )
@@ -199,19 +199,18 @@ func object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 }
 
 func (c *calls) registerState(h huma.API) {
-	tag := map[string]string{"ETag": "The version of the state, such as `\"3\"`, for If-Match and If-None-Match."}
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/state", id: "getState", tag: "state", waits: true,
-		summary: "Read the shared state", does: api.OpRead, headers: tag,
+		summary: "Read the shared state", does: api.OpRead,
 		text: "At once; or, with `Prefer: wait=60` and a version that is known already, when one of the keys (none named: any) has changed since, " +
 			"the task is over, or so many seconds have passed (300 at most). The version comes as `after=3`, and then the reply is the state in any case, " +
 			"or as `If-None-Match: \"3\"`, and then it is a 304 when nothing has changed.",
-		also:   []reply{{status: http.StatusNotModified, text: "Nothing has changed since the version of If-None-Match.", headers: tag}},
+		also:   []reply{{status: http.StatusNotModified, text: "Nothing has changed since the version of If-None-Match."}},
 		answer: exampleState(),
 	}, c.state)
 	merge := operation{
 		method: http.MethodPut, path: "/v1/tasks/{id}/state", id: "putState", tag: "state",
-		summary: "Set keys of the shared state", does: api.OpMerge, headers: tag,
+		summary: "Set keys of the shared state", does: api.OpMerge,
 		text: "Sets the keys of the body and leaves all others as they are; a null deletes a key. With If-Match only when the state has that version. " +
 			"Setting `status` to `NEEDS_HUMAN_REVIEW` makes the task wait for a person, who is alerted; while it waits, agents can add keys, but change none that is there.",
 		problems: []problem.Code{problem.Conflict, problem.Precondition}, answer: exampleState(),

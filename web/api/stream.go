@@ -19,14 +19,14 @@ import (
 type (
 	eventsRequest struct {
 		Addressed
-		After int `query:"after" minimum:"0"`
+		After int `query:"after" minimum:"0" doc:"Only what is newer than this."`
 		Typed
-		Last string `header:"Last-Event-ID"`
+		Last string `header:"Last-Event-ID" doc:"'id' of the last event that was received."`
 	}
 	feedRequest struct {
-		After string `query:"after" maxLength:"20"`
+		After string `query:"after" maxLength:"20" doc:"Only what is newer than this."`
 		Typed
-		Last string `header:"Last-Event-ID"`
+		Last string `header:"Last-Event-ID" doc:"'id' of the last event that was received."`
 	}
 	streamReply struct {
 		Body func(huma.Context)
@@ -178,7 +178,7 @@ func (s *stream) place(cursor uint64) error {
 
 // Lost is the event of a feed that says that entries are no longer kept.
 type Lost struct {
-	Newest uint64 `json:"newest"`
+	Newest uint64 `json:"newest" doc:"The cursor that the stream goes on after."`
 }
 
 func (s *stream) lost(newest uint64) error {

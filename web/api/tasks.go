@@ -15,18 +15,18 @@ import (
 
 // NewTask is the body that starts a task.
 type NewTask struct {
-	Goal           string   `json:"goal" minLength:"1" maxLength:"262144"`
-	Groups         []string `json:"groups,omitempty" maxItems:"100" minLength:"1"`
-	Language       string   `json:"language,omitempty" maxLength:"35"`
-	Notify         *Notify  `json:"notify,omitempty"`
-	Run            *bool    `json:"run,omitempty" nullable:"false"`
-	IdempotencyKey string   `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200"`
+	Goal           string   `json:"goal" minLength:"1" maxLength:"262144" doc:"What is to be done or answered, at most 256 KiB."`
+	Groups         []string `json:"groups,omitempty" maxItems:"100" minLength:"1" doc:"Tool groups that the task may use; left out: all that the token may use. An empty list: none."`
+	Language       string   `json:"language,omitempty" maxLength:"35" doc:"Language of the answer, such as 'en'; left out: that of the config."`
+	Notify         *Notify  `json:"notify,omitempty" doc:"Where the outcome goes, beside the API: a chat or a webhook."`
+	Run            *bool    `json:"run,omitempty" nullable:"false" doc:"'false' makes a shared context on which agents from outside work; left out: 'true'."`
+	IdempotencyKey string   `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200" doc:"Names the request, so that it can be sent again without starting a second task; or header Idempotency-Key."`
 }
 
 // Notify is where an outcome goes.
 type Notify struct {
-	Chat    string `json:"chat,omitempty" minLength:"1" maxLength:"200"`
-	Webhook string `json:"webhook,omitempty" minLength:"1" maxLength:"200"`
+	Chat    string `json:"chat,omitempty" minLength:"1" maxLength:"200" doc:"Room that the token may see, such as 'slack:C1'."`
+	Webhook string `json:"webhook,omitempty" minLength:"1" maxLength:"200" doc:"Name in the config ('alerts.webhooks'), one that the token may name."`
 }
 
 // target is nil for a body without one.
@@ -39,61 +39,61 @@ func (n *Notify) target() *api.Notify {
 
 // Addressed is the part of a request that names a task.
 type Addressed struct {
-	ID string `path:"id"`
+	ID string `path:"id" doc:"Id of the task."`
 }
 
 func (t Addressed) id() tasks.ID { return tasks.ID(t.ID) }
 
 type (
 	startRequest struct {
-		Key    string `header:"Idempotency-Key" maxLength:"200"`
-		Prefer string `header:"Prefer"`
+		Key    string `header:"Idempotency-Key" maxLength:"200" doc:"Names the request, so that it can be sent again without being done twice; the same as 'idempotency_key' of the body. One for all calls of a token."`
+		Prefer string `header:"Prefer" doc:"'wait=60': wait up to so many seconds; at most 300."`
 		Body   NewTask
 	}
 	startReply struct {
 		Status   int
-		Location string `header:"Location"`
-		Replayed string `header:"Idempotent-Replayed"`
-		Applied  string `header:"Preference-Applied"`
+		Location string `header:"Location" doc:"Where the task is read."`
+		Replayed string `header:"Idempotent-Replayed" doc:"'true' when the key was used before for the same request: it is that task."`
+		Applied  string `header:"Preference-Applied" doc:"How long the request would have waited: 'wait=60'."`
 		Body     api.Task
 	}
 	listRequest struct {
-		State  []string `query:"state" enum:"queued,planning,working,waiting,answering,done,failed,stopped"`
-		Chat   string   `query:"chat" maxLength:"200"`
-		Limit  int      `query:"limit" minimum:"1" maximum:"200" default:"50"`
-		Cursor string   `query:"cursor" maxLength:"200"`
+		State  []string `query:"state" enum:"queued,planning,working,waiting,answering,done,failed,stopped" doc:"Only tasks in one of these states, with commas between them."`
+		Chat   string   `query:"chat" maxLength:"200" doc:"Only tasks of this chat, such as 'slack:C1' or 'api:ops'."`
+		Limit  int      `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"At most so many."`
+		Cursor string   `query:"cursor" maxLength:"200" doc:"'next_cursor' of the page before."`
 	}
 	listReply struct {
 		Body Page[api.Listed]
 	}
 	waitRequest struct {
 		Addressed
-		Prefer string `header:"Prefer"`
+		Prefer string `header:"Prefer" doc:"'wait=60': wait up to so many seconds; at most 300."`
 	}
 	taskReply struct {
-		Applied string `header:"Preference-Applied"`
+		Applied string `header:"Preference-Applied" doc:"How long the request would have waited: 'wait=60'."`
 		Body    api.Task
 	}
 	retryRequest struct {
 		Addressed
-		Key  string `header:"Idempotency-Key" maxLength:"200"`
+		Key  string `header:"Idempotency-Key" maxLength:"200" doc:"Names the request, so that it can be sent again without being done twice; the same as 'idempotency_key' of the body. One for all calls of a token."`
 		Body *Retry
 	}
 	answerRequest struct {
 		Addressed
-		Prefer string `header:"Prefer"`
+		Prefer string `header:"Prefer" doc:"'wait=60': wait up to so many seconds; at most 300."`
 		Body   Answer
 	}
 )
 
 // Retry is the body that starts a task anew; it may be left out.
 type Retry struct {
-	IdempotencyKey string `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200"`
+	IdempotencyKey string `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200" doc:"Names the request, so that it can be sent again without starting another task; or header Idempotency-Key."`
 }
 
 // Answer is the body that hands in an answer.
 type Answer struct {
-	Text string `json:"text" minLength:"1" maxLength:"262144"`
+	Text string `json:"text" minLength:"1" maxLength:"262144" doc:"The answer, in Markdown, at most 256 KiB."`
 }
 
 func (c *calls) start(ctx context.Context, in *startRequest) (*startReply, error) {
@@ -213,16 +213,13 @@ func idempotencyKey(header, body string) (string, error) {
 }
 
 func (c *calls) registerTasks(h huma.API) {
-	startHeaders := map[string]string{
-		"Location": "Where the task is read.", "Idempotent-Replayed": "`true` when the key was used before for the same request: it is that task.",
-	}
-	again := reply{status: http.StatusOK, text: "The idempotency key was used before for the same request: that task, as it stands.", bodied: true, headers: startHeaders}
+	again := reply{status: http.StatusOK, text: "The idempotency key was used before for the same request: that task, as it stands.", bodied: true}
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks", id: "startTask", tag: "tasks", status: http.StatusCreated, waits: true,
 		summary: "Start a task",
 		text: "Legwork plans it, works on it with the groups that the token may use, and answers. With `run: false` it makes a shared context instead, " +
 			"on which agents from outside work until one of them hands in the answer.\n\nA request with an idempotency key can be sent again without starting a second task.",
-		does: api.OpStart, also: []reply{again}, headers: startHeaders,
+		does: api.OpStart, also: []reply{again},
 		problems: []problem.Code{problem.KeyReused}, body: exampleNewTask(), answer: exampleTask(),
 	}, c.start)
 	register(c, h, operation{
@@ -248,7 +245,7 @@ func (c *calls) registerTasks(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/retry", id: "retryTask", tag: "tasks", status: http.StatusCreated,
 		summary: "Start a task anew", text: "Starts a new task with the goal of one that is over.",
-		does: api.OpRetry, also: []reply{again}, headers: startHeaders,
+		does: api.OpRetry, also: []reply{again},
 		problems: []problem.Code{problem.Conflict, problem.KeyReused}, body: Retry{IdempotencyKey: "again-1"}, answer: exampleTask(),
 	}, c.retry)
 }

@@ -10,22 +10,21 @@ import (
 
 // Error is what is wrong with a request, or with what should have answered it.
 type Error struct {
-	Type   string  `json:"type"`
-	Title  string  `json:"title"`
-	Status int     `json:"status"`
-	Code   Code    `json:"code"`
-	Detail string  `json:"detail,omitempty"`
-	Errors []Wrong `json:"errors,omitempty"`
-	// Version of the shared state, of a precondition that failed.
-	Version *int `json:"version,omitempty"`
+	Type    string  `json:"type" doc:"'urn:legwork:problem:' and the code."`
+	Title   string  `json:"title" doc:"The same for all problems of a code."`
+	Status  int     `json:"status" doc:"Status of the reply."`
+	Code    Code    `json:"code" doc:"For programs."`
+	Detail  string  `json:"detail,omitempty" doc:"What to do, for people."`
+	Errors  []Wrong `json:"errors,omitempty" doc:"What is wrong with which values, and what is allowed."`
+	Version *int    `json:"version,omitempty" doc:"The version that the shared state has now, when a precondition failed."`
 
 	header http.Header
 }
 
 // Wrong is one thing that is wrong with a request.
 type Wrong struct {
-	Location string `json:"location"`
-	Message  string `json:"message"`
+	Location string `json:"location" doc:"'body.goal', 'query.limit', 'header.If-Match', 'path.seq'."`
+	Message  string `json:"message" doc:"What is expected."`
 }
 
 // urn is what the types of problems begin with.
