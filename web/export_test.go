@@ -2,14 +2,14 @@ package web
 
 import "time"
 
-// Hurry gives bodies and replies less time than they have otherwise.
-func Hurry(c Config, d time.Duration) Config {
-	c.hurry = d
+// WithRequestTime sets the time for a body and for a reply.
+func WithRequestTime(c Config, d time.Duration) Config {
+	c.requestTime = d
 	return c
 }
 
-// Crowded lets in fewer connections than otherwise.
-func Crowded(c Config, most int) Config {
-	c.most = most
+// WithConnLimit sets the number of connections at once.
+func WithConnLimit(c Config, limit int) Config {
+	c.connLimit = limit
 	return c
 }

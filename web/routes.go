@@ -1,41 +1,46 @@
 package web
 
 import (
-	"maps"
+	"errors"
+	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
 	"strings"
 
 	"legwork/web/problem"
 )
 
-// routes are what is open to all, by exact path.
+// routes are the handlers that need no token, by exact path.
 type routes map[string]route
 
 type route struct {
 	method string // GET also serves HEAD
 	http.Handler
-	anyHost bool // whatever host the request names
+	anyHost bool // serve it whatever host the request names
 }
 
-// mount is what is served at one address.
+// mount is everything that one listening address serves.
 type mount struct {
 	routes
-	hosts
-	door *door // to what needs a token; nil where there is nothing of it
+	hostCheck
+	auth *auth // nil: no path needs a token
 }
 
 // ServeHTTP implements http.Handler.
 func (m mount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	one, open := m.routes[r.URL.Path]
-	if !one.anyHost && !m.answers(r.Host) {
-		problem.New(problem.Host, "Nothing is served here under the name that the request gives as its host. If others are to reach legwork under it, set http.public_url to it in the config.").Write(w)
+	if !one.anyHost && !m.allows(r.Host) {
+		problem.New(problem.Host, "legwork does not answer under the host name of this request. To make it reachable under that name, set http.public_url in the config.").Write(w)
 		return
 	}
 	switch {
 	case open:
 		one.serve(w, r)
-	case m.door != nil && m.door.leads(r.URL.Path):
-		m.door.ServeHTTP(w, r)
+	case m.auth != nil && m.auth.handler(r.URL.Path) != nil:
+		m.auth.ServeHTTP(w, r)
 	case m.routes["/docs"].Handler != nil:
 		problem.New(problem.NotFound, "There is nothing at this address; /docs lists all calls.").Write(w)
 	default:
@@ -52,75 +57,145 @@ func (one route) serve(w http.ResponseWriter, r *http.Request) {
 		problem.WriteMethod(w, r, allow)
 		return
 	}
-	routed(w, one.method+" "+r.URL.Path)
+	setRoute(w, one.method+" "+r.URL.Path)
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	one.ServeHTTP(w, r)
 }
 
-// add serves more.
-func (m mount) add(more routes) { maps.Copy(m.routes, more) }
-
-// docs adds the pages about the API.
-func (m mount) docs(h http.Handler) {
-	if h == nil {
-		return
-	}
-	for _, path := range []string{"/openapi.json", "/docs"} {
-		m.routes[path] = route{method: http.MethodGet, Handler: h}
-	}
-}
-
-func webhooks(hooks map[string]http.Handler) routes {
-	to := routes{}
+func webhookRoutes(hooks map[string]http.Handler) routes {
+	all := routes{}
 	for path, h := range hooks {
-		to[path] = route{http.MethodPost, h, true}
+		all[path] = route{http.MethodPost, h, true}
 	}
-	return to
+	return all
 }
 
-// probes answer whether the process works at all, and whether all of its parts
-// do.
-func probes(health func() map[string]error) routes {
+// publicRoutes are the probes and the pages about the API. /healthz answers while
+// the process runs at all, /readyz tells whether its parts work.
+func publicRoutes(health func() map[string]error, docs http.Handler) routes {
 	if health == nil {
 		health = func() map[string]error { return nil }
 	}
-	return routes{
+	all := routes{
 		"/healthz": {http.MethodGet, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			reply(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok"))
 		}), true},
 		"/readyz": {http.MethodGet, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			ready(w, health())
+			writeReady(w, health())
 		}), false},
 	}
+	if docs != nil {
+		for _, path := range []string{"/openapi.json", "/docs"} {
+			all[path] = route{method: http.MethodGet, Handler: docs}
+		}
+	}
+	return all
 }
 
-func ready(w http.ResponseWriter, health map[string]error) {
+func writeReady(w http.ResponseWriter, health map[string]error) {
 	answer := struct {
 		Status string            `json:"status"`
 		Parts  map[string]string `json:"parts"`
-	}{isReady, make(map[string]string, len(health))}
+	}{statusReady, make(map[string]string, len(health))}
 	for part, err := range health {
-		answer.Parts[part], answer.Status = standing(answer.Status, err)
+		answer.Parts[part], answer.Status = partStatus(answer.Status, err)
 	}
 	status := http.StatusOK
-	if answer.Status == isNot {
+	if answer.Status == statusNotReady {
 		status = http.StatusServiceUnavailable
 	}
 	replyJSON(w, status, "application/json", answer)
 }
 
-// leads reports whether a path is behind the door.
-func (d *door) leads(path string) bool { return d.behind(path) != nil }
+// What /readyz says of the whole process.
+const (
+	statusReady    = "ready"
+	statusDegraded = "degraded"
+	statusNotReady = "not ready"
+)
 
-// behind is what serves a path; nil for nothing.
-func (d *door) behind(path string) http.Handler {
+// partStatus returns the text about one part, and the status of the whole process
+// with it.
+func partStatus(whole string, err error) (text, now string) {
 	switch {
-	case strings.HasPrefix(path, "/v1/"):
-		return d.api
-	case path == "/mcp":
-		return d.mcp
-	case path == "/metrics":
-		return d.metrics
+	case err == nil:
+		return "ok", whole
+	case IsDegraded(err):
+		if whole == statusReady {
+			whole = statusDegraded
+		}
+		return "degraded: " + err.Error(), whole
 	}
-	return nil
+	return err.Error(), statusNotReady
+}
+
+// degraded is the problem of a part that legwork can do without.
+type degraded struct{ error }
+
+func (d degraded) Unwrap() error { return d.error }
+
+// Degraded marks a problem in Config.Health that does not make the process
+// unready: /readyz shows it, but requests still arrive, and people may need them to
+// solve it.
+func Degraded(err error) error { return degraded{err} }
+
+// IsDegraded reports whether an error was marked by Degraded.
+func IsDegraded(err error) bool { return errors.As(err, new(degraded)) }
+
+// hostCheck says under which host names an address serves requests.
+type hostCheck struct {
+	checked bool   // false: under every name
+	public  string // allowed beside the names of this machine; empty: none
+}
+
+// allows reports whether a request with this Host may be served. A page of a
+// stranger can lead a browser here under a name of its own (DNS rebinding); the
+// browser then sends that name.
+func (h hostCheck) allows(host string) bool {
+	if !h.checked || host == "" {
+		return true
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && address.Unmap().IsLoopback() || host == h.public
+}
+
+// publicHost is the host of an address, empty for none.
+func publicHost(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", fmt.Errorf("reading the public address: %w", err)
+	}
+	return strings.ToLower(u.Hostname()), nil
+}
+
+func isLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// clientAddr is the address of the client: that of the connection, or, when that is
+// a trusted proxy, the last address of X-Forwarded-For that is none.
+func clientAddr(r *http.Request, proxies []netip.Prefix) netip.Addr {
+	port, _ := netip.ParseAddrPort(r.RemoteAddr)
+	at := port.Addr().Unmap().WithZone("")
+	chain := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, text := range slices.Backward(chain) {
+		if !slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(at) }) {
+			break
+		}
+		text = strings.TrimSpace(text)
+		before, err := netip.ParseAddr(text)
+		if withPort, portErr := netip.ParseAddrPort(text); portErr == nil { // some gateways add a port
+			before, err = withPort.Addr(), nil
+		}
+		if err != nil {
+			break
+		}
+		at = before.Unmap().WithZone("")
+	}
+	return at
 }

@@ -13,18 +13,18 @@ import (
 	"legwork/web"
 )
 
-// TestStrangersAreNotTraced: whoever has no token puts nothing into traces, be
-// it into one that they name.
-func TestStrangersAreNotTraced(t *testing.T) {
-	var told atomic.Int32
-	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { told.Add(1) }))
+// TestOnlyAuthorizedRequestsAreTraced: a request without a valid token starts no
+// span, not even in a trace that it names.
+func TestOnlyAuthorizedRequestsAreTraced(t *testing.T) {
+	var exported atomic.Int32
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { exported.Add(1) }))
 	t.Cleanup(receiver.Close)
 	tracer, err := telemetry.NewTracer(telemetry.TraceConfig{Endpoint: receiver.URL, Sample: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tracer.Close(context.Background()) })
-	ops, text := key("ops", api.RoleAdmin)
+	ops, text := newToken("ops", api.RoleAdmin)
 	const parent = "Traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for i, token := range []string{"lw_wrong", text} {
 		at, _, stop := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.NotFoundHandler(), Tracer: tracer})
@@ -32,8 +32,8 @@ func TestStrangersAreNotTraced(t *testing.T) {
 		if err := errors.Join(stop(), tracer.Flush(t.Context())); err != nil {
 			t.Fatal(err)
 		}
-		if got := told.Load(); got != int32(i) {
-			t.Errorf("after %s: spans were told %d times, want %d", token, got, i)
+		if got := exported.Load(); got != int32(i) {
+			t.Errorf("after %s: spans were exported %d times, want %d", token, got, i)
 		}
 	}
 }

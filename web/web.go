@@ -1,7 +1,6 @@
-// Package web answers over HTTP: whether the process is alive and ready, the
-// platforms that deliver by webhooks, and, to those who have a token, the API.
-// It knows who calls and how much they may; what they may see and do is decided
-// behind it.
+// Package web is the HTTP server: probes, the webhooks of platforms, and for clients
+// with a token the API, the MCP endpoint and the metrics. It checks who calls and
+// limits how much they may call; the handlers decide what a caller may see and do.
 package web
 
 import (
@@ -10,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
@@ -20,93 +20,90 @@ import (
 	"legwork/tasks/api"
 )
 
-// Bounds of a request.
+// Limits of a request.
 const (
 	headerTime = 10 * time.Second
 	bodyTime   = 30 * time.Second
-	replyTime  = 60 * time.Second // from the end of the header to the end of the reply; of the API, for each part of it
+	replyTime  = 60 * time.Second // from the end of the header to the end of the reply; for requests with a token, for each write
 	idleTime   = 2 * time.Minute  // between two requests of a connection
 	maxHeader  = 64 << 10
 	maxBody    = 1 << 20
 )
 
-// stopTime is what requests under way are given after the end of Run's context,
-// waitTime what those with a token have of it before their contexts end: some only
-// wait for something.
+// After the end of Run's context, running requests have stopTime to end. Those with
+// a token are canceled after cancelTime of that, since some only wait for something.
 const (
-	stopTime = 5 * time.Second
-	waitTime = time.Second
+	stopTime   = 5 * time.Second
+	cancelTime = time.Second
 )
 
 // Config says where to listen and what to serve there.
 type Config struct {
-	// Listen is the address of everything but the webhooks, and of those unless
-	// WebhookListen is set. Empty: none. Where it is one of this machine alone, only
-	// requests that name this machine or PublicURL as their host are answered, so
-	// that no page can reach it under a name of its own; but /healthz and webhooks
-	// are for all.
+	// Listen is the address of everything except the webhooks, and of these too
+	// unless WebhookListen is set. Empty: none. On a loopback address, requests must
+	// name this machine or PublicURL as their host, so that no web page can reach
+	// legwork under another name; /healthz and webhooks answer under every name.
 	Listen string
 	// WebhookListen is an address for the webhooks alone. Empty: they are at
 	// Listen.
 	WebhookListen string
-	// PublicURL is how others reach Listen; empty when they do not.
+	// PublicURL is the address under which others reach Listen; may be empty.
 	PublicURL string
-	// Health says of each part of the process what is wrong with it, nil for
-	// nothing; see Degraded. It is called for each request of /readyz and may be
-	// called several times at once; what it says is readable to whoever reaches
-	// Listen. Nil: there are no parts.
+	// Health returns the problem of each part of the process, nil for a part that
+	// works; see Degraded. Each request of /readyz calls it, several at once too, and
+	// everybody who can connect to Listen can read the problems. Nil: no parts.
 	Health func() map[string]error
-	// Webhooks are called with POST requests of exactly these paths. Bodies end
-	// with an error after 1 MiB.
+	// Webhooks are called with POST requests of exactly these paths. Reading more
+	// than 1 MiB of a body is an error.
 	Webhooks map[string]http.Handler
-	// Docs is served at /openapi.json and /docs, to everybody. Nil: nothing is.
+	// Docs is served at /openapi.json and /docs, without a token; may be nil.
 	Docs http.Handler
 
-	// Access says who may use what follows; Server.Use changes it.
+	// Access says who may use the following handlers; Server.Use changes it.
 	Access Access
-	// API is served below /v1/, MCP at /mcp, and Metrics at /metrics to all but
-	// agents; nil: nothing is. Their requests come with api.Caller and the whole
-	// body, at most 1 MiB (none with GET and HEAD), so that no deadline ends them while
-	// they take long.
-	// Their contexts end when the client is gone, the token is taken back or Run
-	// ends; what a handler writes after that is lost unless Run ended.
+	// API is served below /v1/, MCP at /mcp, and Metrics at /metrics, there not to
+	// agents; each may be nil. Their requests have api.Caller in the context and the
+	// whole body in memory, at most 1 MiB (none with GET and HEAD), so that they may
+	// take long. The context of a request ends when the client disconnects, when its
+	// token is revoked, and when Run ends; only in the last case the client still
+	// gets what the handler writes after that.
 	API, MCP, Metrics http.Handler
-	// Refused hears of requests that were answered by 403; see Sparing. Nil: nobody
-	// does.
+	// Refused is called for each request that was answered with 403; see
+	// OncePerMinute. May be nil.
 	Refused func(ctx context.Context, p api.Principal, route string)
-	// Served hears of every request at Listen when it is over: route is its pattern,
-	// empty when there is none. Nil: nobody does.
+	// Served is called after every request at Listen; route is its pattern, which may
+	// be empty. May be nil.
 	Served func(route, method string, status int, took time.Duration)
 
-	// Tracer begins the span of each request at Listen that needs a token and has one, in the
-	// trace that the request names. Nil: nobody does.
+	// Tracer starts a span for each request to the API and to /mcp, in the trace
+	// that the request names; may be nil.
 	Tracer *telemetry.Tracer
 
-	// Log hears of panics, of what could not be served, of wrong tokens, and at
-	// level debug of every request. Nil: nobody does.
+	// Log gets panics, failures of listeners, wrong tokens, and at level debug every
+	// request; may be nil.
 	Log *slog.Logger
 
-	hurry time.Duration // takes the place of bodyTime and replyTime in tests
-	most  int           // takes the place of maxConns in tests
+	requestTime time.Duration // in tests: in place of bodyTime and replyTime
+	connLimit   int           // in tests: in place of maxConns
 }
 
 // Server listens on the addresses of its Config.
 type Server struct {
 	log       *slog.Logger
-	door      *door
+	auth      *auth
 	listeners []*listener
 }
 
-// listener is one address and what is served there.
+// listener is one address with its server.
 type listener struct {
 	net.Listener
-	key    string // of the config
+	key    string // in the config
 	server *http.Server
 }
 
-// New opens the addresses, so that one in use is known before anything starts;
-// its error names the address and the key of the config. What connects waits
-// for Run. A server that is not run must be closed.
+// New opens the addresses, so that an address in use is an error before anything
+// starts; the error names the address and the key of the config. Connections wait
+// until Run. A server that does not run must be closed.
 func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -116,14 +113,13 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{log: c.Log}
-	if s.door, err = newDoor(c); err != nil {
+	if s.auth, err = newAuth(c); err != nil {
 		return nil, err
 	}
-	main := mount{routes: probes(c.Health), hosts: hosts{public: public}, door: s.door}
-	hooks := mount{routes: webhooks(c.Webhooks)}
-	main.docs(c.Docs)
+	main := mount{routes: publicRoutes(c.Health, c.Docs), hostCheck: hostCheck{public: public}, auth: s.auth}
+	hooks := mount{routes: webhookRoutes(c.Webhooks)}
 	if c.WebhookListen == "" {
-		main.add(hooks.routes)
+		maps.Copy(main.routes, hooks.routes)
 	}
 	for _, l := range []struct {
 		key, address string
@@ -149,20 +145,20 @@ func (s *Server) listen(key, address string, to mount, c Config) error {
 	case err != nil:
 		return fmt.Errorf("listening on %s, which is %s: %w", address, key, err)
 	}
-	conns := newCrowd(cmp.Or(c.most, maxConns))
-	to.hosts.checked = to.door != nil && isLoopback(l.Addr())
+	conns := newConnLimiter(cmp.Or(c.connLimit, maxConns))
+	to.hostCheck.checked = to.auth != nil && isLoopback(l.Addr())
 	s.listeners = append(s.listeners, &listener{Listener: l, key: key, server: &http.Server{
-		Handler:           front{next: to, log: s.log, served: c.Served, tracer: c.Tracer, knows: s.door.knows},
-		ReadHeaderTimeout: headerTime, ReadTimeout: cmp.Or(c.hurry, bodyTime), WriteTimeout: cmp.Or(c.hurry, replyTime), IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader, ConnState: conns.changed, ConnContext: conns.with,
+		Handler:           middleware{next: to, log: s.log, served: c.Served, tracer: c.Tracer, hasToken: s.auth.hasToken},
+		ReadHeaderTimeout: headerTime, ReadTimeout: cmp.Or(c.requestTime, bodyTime), WriteTimeout: cmp.Or(c.requestTime, replyTime), IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader, ConnState: conns.onState, ConnContext: conns.connContext,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}})
 	return nil
 }
 
-// Address is where a key of the config, http.listen or http.webhook_listen, has
-// led to; empty when it is not listened to. It tells the port that the system
-// gave for port 0.
+// Address is the address that the server listens on for a key of the config,
+// http.listen or http.webhook_listen; empty when there is none. Port 0 is replaced
+// by the port that the system chose.
 func (s *Server) Address(key string) string {
 	for _, l := range s.listeners {
 		if l.key == key {
@@ -172,14 +168,13 @@ func (s *Server) Address(key string) string {
 	return ""
 }
 
-// Use changes who may call from the next request on. Requests under way whose
-// token is gone, or may do other things now, are cut off.
-func (s *Server) Use(a Access) { s.door.keys.use(a) }
+// Use changes who may call, from the next request on. It cuts off running requests
+// whose token was removed or changed.
+func (s *Server) Use(a Access) { s.auth.tokens.use(a) }
 
-// Run serves until ctx ends, then lets requests under way end for at most 5 s;
-// the contexts of those with a token end after 1 s of that. After that their
-// connections are closed and their contexts end. It returns earlier, with an
-// error, when an address cannot be served any more.
+// Run serves until ctx ends, then gives running requests at most 5 s; it cancels
+// those with a token after 1 s. Then it closes their connections and cancels all.
+// It returns earlier, with an error, when an address cannot be served any more.
 func (s *Server) Run(ctx context.Context) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -204,28 +199,28 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// stop ends all servers side by side. Connections are closed before the contexts
-// of their requests end, so that no platform takes what was cut off for done.
+// stop stops all servers side by side. It closes connections before the contexts of
+// their requests end, so that no platform takes an interrupted delivery for done.
 func (s *Server) stop(ctx context.Context) {
-	s.door.keys.close()
-	waits := time.AfterFunc(waitTime, s.door.keys.end)
-	defer waits.Stop()
-	patience, done := context.WithTimeout(ctx, stopTime)
+	s.auth.tokens.stop()
+	cancel := time.AfterFunc(cancelTime, s.auth.tokens.cancelAll)
+	defer cancel.Stop()
+	ctx, done := context.WithTimeout(ctx, stopTime)
 	defer done()
 	var stopping sync.WaitGroup
 	for _, l := range s.listeners {
 		stopping.Go(func() {
-			if l.server.Shutdown(patience) == nil {
+			if l.server.Shutdown(ctx) == nil {
 				return
 			}
-			s.log.Warn("requests were cut off", "address", l.Addr().String())
-			_ = l.server.Close() // what is left of it is of no use
+			s.log.WarnContext(ctx, "requests cut off at shutdown", "address", l.Addr().String())
+			_ = l.server.Close() // its error changes nothing
 		})
 	}
 	stopping.Wait()
 }
 
-// Close closes the addresses of a server that is not run.
+// Close closes the addresses of a server that does not run.
 func (s *Server) Close() error {
 	var err error
 	for _, l := range s.listeners {

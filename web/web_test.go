@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// log keeps what is logged.
+// log keeps the lines of a logger.
 type log struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -43,7 +43,7 @@ func (l *log) String() string {
 	return l.buf.String()
 }
 
-// serve runs a server and returns its two addresses and what stops it.
+// serve runs a server. It returns its two addresses and the function that stops it.
 func serve(t *testing.T, c web.Config) (listen, webhook string, stop func() error) {
 	t.Helper()
 	s, err := web.New(c)
@@ -204,8 +204,8 @@ func TestBodyLimit(t *testing.T) {
 }
 
 func TestPanic(t *testing.T) {
-	heard := &log{}
-	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Log: slog.New(slog.NewTextHandler(heard, nil)), Webhooks: map[string]http.Handler{
+	logged := &log{}
+	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Log: slog.New(slog.NewTextHandler(logged, nil)), Webhooks: map[string]http.Handler{
 		"/at-once": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("no luck") }),
 		"/half": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
@@ -216,7 +216,7 @@ func TestPanic(t *testing.T) {
 	got := call(t, "POST", "http://"+at+"/at-once", nil)
 	var p struct{ Status int }
 	if err := json.Unmarshal([]byte(got.body), &p); err != nil || got.status != 500 || p.Status != 500 || strings.Contains(got.body, "luck") {
-		t.Errorf("a panic: got %+v, want a problem of status 500 that tells nothing", got)
+		t.Errorf("a panic: got %+v, want a problem of status 500 without details", got)
 	}
 	resp, err := http.Post("http://"+at+"/half", "text/plain", nil)
 	if err == nil {
@@ -227,8 +227,8 @@ func TestPanic(t *testing.T) {
 		t.Error("a panic in the middle of a reply: the reply looks whole")
 	}
 	for _, want := range []string{"no luck", "in the middle", "/at-once", "web_test.go"} {
-		if !strings.Contains(heard.String(), want) {
-			t.Errorf("the log misses %q: %s", want, heard)
+		if !strings.Contains(logged.String(), want) {
+			t.Errorf("the log misses %q: %s", want, logged)
 		}
 	}
 	if got := call(t, "GET", "http://"+at+"/healthz", nil); got.status != 200 {
@@ -264,8 +264,8 @@ func TestAddressInUse(t *testing.T) {
 	}
 }
 
-// TestStop: a request under way is answered after the end; new connections are
-// not taken.
+// TestStop: a running request is answered after the end, and new connections are
+// refused.
 func TestStop(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	at, _, stop := serve(t, web.Config{Listen: "127.0.0.1:0", Webhooks: map[string]http.Handler{
@@ -296,8 +296,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStopInTime: a handler that does not end, and a client that says nothing,
-// hold up the end for 5 s at most.
+// TestStopInTime: a handler that does not return and a silent client delay the end
+// by 5 s at most.
 func TestStopInTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for 5 s")

@@ -32,7 +32,7 @@ func (d *daemon) listen(ctx context.Context, config *conf.Config, hooks map[stri
 		Service: service, Version: readBuild().version, Public: config.HTTP.PublicURL, Stop: ctx.Done(), Log: d.log,
 		Metrics: d.app.metrics,
 	})
-	refused := web.Sparing(d.refused, time.Now)
+	refused := web.OncePerMinute(d.refused, time.Now)
 	var err error
 	d.web, err = web.New(web.Config{
 		Listen: config.HTTP.Listen, WebhookListen: config.HTTP.WebhookListen, PublicURL: config.HTTP.PublicURL,

@@ -102,7 +102,7 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	if err != nil {
 		return err
 	}
-	d.admit(access(d.app.config).Staying(access(next))) // at once: new servers are waited for
+	d.admit(access(d.app.config).Intersect(access(next))) // at once: new servers are waited for
 	if err := d.app.tools.Reload(ctx, next.Tools); err != nil {
 		d.admit(access(d.app.config))
 		return fmt.Errorf("changing tools: %w", err)

@@ -10,10 +10,10 @@ import (
 	"legwork/web"
 )
 
-// TestOtherOrigins: a page of another origin changes nothing, whatever its
-// browser sends along, and reads nothing.
+// TestOtherOrigins: a page of another origin can neither change nor read anything,
+// whatever its browser sends.
 func TestOtherOrigins(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
+	ops, text := newToken("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com", Access: access(ops), API: whoAmI})
 	token := "Authorization: Bearer " + text
 	for _, c := range []struct {
@@ -41,10 +41,9 @@ func TestOtherOrigins(t *testing.T) {
 	}
 }
 
-// TestOtherNames: a name that somebody else made lead to this machine is not
-// answered under.
-func TestOtherNames(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
+// TestHostCheck: on a loopback address only known host names are served.
+func TestHostCheck(t *testing.T) {
+	ops, text := newToken("ops", api.RoleAdmin)
 	config := web.Config{
 		Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com/legwork", Access: access(ops), API: whoAmI, Docs: whoAmI,
 		Webhooks: map[string]http.Handler{"/hook": whoAmI},
@@ -82,9 +81,9 @@ func TestOtherNames(t *testing.T) {
 	}
 }
 
-// TestProxies: only those that the config names are believed.
+// TestProxies: only proxies of the config are believed.
 func TestProxies(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
+	ops, text := newToken("ops", api.RoleAdmin)
 	for _, c := range []struct {
 		proxies, forwarded []string
 		want               string

@@ -15,7 +15,7 @@ import (
 	"legwork/web"
 )
 
-// connection asks over one connection.
+// connection sends requests over one connection.
 type connection struct {
 	net.Conn
 	*bufio.Reader
@@ -34,8 +34,7 @@ func connect(t *testing.T, at string) connection {
 	return connection{c, bufio.NewReader(c)}
 }
 
-// asks reports whether a request is answered; the reply is left to be read when it
-// is a stream.
+// asks reports whether a request is answered with 200. It does not read a stream.
 func (c connection) asks(t *testing.T, path, token string) bool {
 	t.Helper()
 	if _, err := fmt.Fprintf(c.Conn, "GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", path, token); err != nil {
@@ -51,9 +50,9 @@ func (c connection) asks(t *testing.T, path, token string) bool {
 	return err == nil && resp.StatusCode == http.StatusOK
 }
 
-// TestCrowdOfIdlers: connections that wait for nothing make room for others.
-func TestCrowdOfIdlers(t *testing.T) {
-	at, _, _ := serve(t, web.Crowded(web.Config{Listen: "127.0.0.1:0"}, 4))
+// TestConnLimitIdle: idle connections are closed for new ones.
+func TestConnLimitIdle(t *testing.T) {
+	at, _, _ := serve(t, web.WithConnLimit(web.Config{Listen: "127.0.0.1:0"}, 4))
 	var rest []connection
 	for range 5 {
 		c := connect(t, at)
@@ -73,10 +72,10 @@ func TestCrowdOfIdlers(t *testing.T) {
 	}
 }
 
-// TestCrowdOfMany: however fast they come, no more stay than are allowed.
-func TestCrowdOfMany(t *testing.T) {
+// TestConnLimitBurst: no more connections stay than allowed, however fast they arrive.
+func TestConnLimitBurst(t *testing.T) {
 	const most = 4
-	at, _, _ := serve(t, web.Crowded(web.Config{Listen: "127.0.0.1:0"}, most))
+	at, _, _ := serve(t, web.WithConnLimit(web.Config{Listen: "127.0.0.1:0"}, most))
 	var all []connection
 	for range 100 {
 		all = append(all, connect(t, at))
@@ -95,10 +94,10 @@ func TestCrowdOfMany(t *testing.T) {
 	}
 }
 
-// TestCrowdOfStreams: connections that are answered stay, and one more is closed.
-func TestCrowdOfStreams(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
-	at, _, _ := serve(t, web.Crowded(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: stream}, 2))
+// TestConnLimitStreams: authorized streams stay, and one more connection is closed.
+func TestConnLimitStreams(t *testing.T) {
+	ops, text := newToken("ops", api.RoleAdmin)
+	at, _, _ := serve(t, web.WithConnLimit(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: stream}, 2))
 	streams := []connection{connect(t, at), connect(t, at)}
 	for i, c := range streams {
 		if !c.asks(t, "/v1/events", text) {
@@ -115,35 +114,35 @@ func TestCrowdOfStreams(t *testing.T) {
 	}
 }
 
-// TestCrowdOfStrangers: who has a token finds room among those who have none.
-func TestCrowdOfStrangers(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
+// TestConnLimitUnauthorized: a request with a token replaces one without.
+func TestConnLimitUnauthorized(t *testing.T) {
+	ops, text := newToken("ops", api.RoleAdmin)
 	begun := make(chan bool)
 	hook := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		begun <- true
 		_, _ = io.Copy(io.Discard, r.Body)
 	})
-	at, _, _ := serve(t, web.Crowded(web.Config{
+	at, _, _ := serve(t, web.WithConnLimit(web.Config{
 		Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Webhooks: map[string]http.Handler{"/telegram/webhook": hook},
 	}, 2))
-	strangers := []connection{connect(t, at), connect(t, at)}
-	for _, c := range strangers {
+	unauthorized := []connection{connect(t, at), connect(t, at)}
+	for _, c := range unauthorized {
 		if _, err := io.WriteString(c.Conn, "POST /telegram/webhook HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		<-begun
 	}
 	if !connect(t, at).asks(t, "/v1/me", text) {
-		t.Error("there was no room for a request with a token")
+		t.Error("a request with a token was not served")
 	}
-	if _, err := strangers[0].ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the stranger that came first: got %v, want it closed", err)
+	if _, err := unauthorized[0].ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the first connection without a token: got %v, want it closed", err)
 	}
 }
 
-// TestUnreadBodies: who is answered without their body is not waited for.
+// TestUnreadBodies: the server does not wait for a body that no handler reads.
 func TestUnreadBodies(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
+	ops, text := newToken("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI})
 	for _, c := range []struct {
 		path, token string

@@ -16,7 +16,7 @@ import (
 	"legwork/web"
 )
 
-// follow opens a stream and returns what reads its lines.
+// follow opens a stream and returns a reader of its lines.
 func follow(t *testing.T, at, token string) (*http.Response, *bufio.Reader) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at+"/v1/events", nil)
@@ -32,7 +32,7 @@ func follow(t *testing.T, at, token string) (*http.Response, *bufio.Reader) {
 	return resp, bufio.NewReader(resp.Body)
 }
 
-// stream sends a line, and then what it still can when its context has ended.
+// stream sends a line, and another one when its context has ended.
 var stream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "begun\n")
 	w.(http.Flusher).Flush()
@@ -40,11 +40,10 @@ var stream = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "secret\n")
 })
 
-// TestTakenBack: with the token go the requests under way, and nothing more is
-// said to them.
-func TestTakenBack(t *testing.T) {
-	ops, opsText := key("ops", api.RoleAdmin)
-	stays, staysText := key("stays", api.RoleAdmin)
+// TestRevokedToken: requests of a revoked token are cut off and send nothing more.
+func TestRevokedToken(t *testing.T) {
+	ops, opsText := newToken("ops", api.RoleAdmin)
+	stays, staysText := newToken("stays", api.RoleAdmin)
 	waiting := make(chan struct{}, 1)
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/events", stream)
@@ -77,14 +76,14 @@ func TestTakenBack(t *testing.T) {
 	lesser.Role = api.RoleViewer
 	s.Use(access(lesser, stays)) // the same text, but it may do less
 	if rest, err := io.ReadAll(lines); err == nil || strings.Contains(string(rest), "secret") {
-		t.Errorf("the stream of a token that was taken back ended with %q, %v; want it cut off", rest, err)
+		t.Errorf("the stream of a revoked token ended with %q, %v; want it cut off", rest, err)
 	}
 	if got := <-waited; got.status != 401 || got.code() != "unauthorized" {
-		t.Errorf("what waited with a token that was taken back: got %+v, want 401", got)
+		t.Errorf("the long poll of a revoked token: got %+v, want 401", got)
 	}
 	s.Use(access(stays))
 	if got := ask(t, "GET", "http://"+at+"/v1/waits", "", "Authorization: Bearer "+opsText); got.status != 401 {
-		t.Errorf("with a token that was taken back: got %d, want 401", got.status)
+		t.Errorf("with a revoked token: got %d, want 401", got.status)
 	}
 	cancel() // the other stream is there until the end, which it holds up for no time
 	if rest, err := io.ReadAll(kept); err != nil || string(rest) != "secret\n" {
@@ -92,9 +91,9 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
-// TestStopEndsWaiting: what only waits is told at the end, and answers.
-func TestStopEndsWaiting(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
+// TestStopCancelsLongPolls: waiting requests are canceled at the end and answer.
+func TestStopCancelsLongPolls(t *testing.T) {
+	ops, text := newToken("ops", api.RoleAdmin)
 	begun := make(chan struct{}, 1)
 	at, _, stop := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun <- struct{}{}
@@ -111,29 +110,29 @@ func TestStopEndsWaiting(t *testing.T) {
 		t.Errorf("Run: %v", err)
 	}
 	if took := time.Since(start); took > 4*time.Second {
-		t.Errorf("requests that wait held up the end for %v", took)
+		t.Errorf("waiting requests delayed the end by %v", took)
 	}
 	for range 2 {
 		if got := <-replies; got.status != 200 || got.body != "as it stands" {
-			t.Errorf("a request that waited: got %+v", got)
+			t.Errorf("a waiting request: got %+v", got)
 		}
 	}
 }
 
-// TestRefused: what a role may not is told, with who and what.
+// TestRefused: Refused gets the caller and the route of each 403.
 func TestRefused(t *testing.T) {
-	ops, text := key("ops", api.RoleViewer)
+	ops, text := newToken("ops", api.RoleViewer)
 	mux := http.NewServeMux()
 	forbid := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }
 	mux.HandleFunc("POST /v1/tasks/{id}/cancel", forbid)
 	mux.HandleFunc("POST /v1/tasks", forbid)
 	mux.HandleFunc("GET /v1/tasks", func(http.ResponseWriter, *http.Request) {})
-	told := make(chan string, 10)
+	reported := make(chan string, 10)
 	seen := make(chan string, 10)
 	at, _, _ := serve(t, web.Config{
 		Listen: "127.0.0.1:0", Access: access(ops), API: mux,
 		Refused: func(_ context.Context, p api.Principal, route string) {
-			told <- p.Name + " " + p.Addr + " " + route
+			reported <- p.Name + " " + p.Addr + " " + route
 		},
 		Served: func(route, method string, status int, took time.Duration) {
 			seen <- fmt.Sprintf("%s %s %d %t", route, method, status, took > 0)
@@ -148,30 +147,30 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"ops 127.0.0.1 POST /v1/tasks/{id}/cancel", "ops 127.0.0.1 POST /v1/tasks/{id}/cancel", "ops 127.0.0.1 POST /v1/tasks"} {
-		if got := <-told; got != want {
+		if got := <-reported; got != want {
 			t.Errorf("refused: got %q, want %q", got, want)
 		}
 	}
-	if len(told) > 0 {
-		t.Errorf("refused: got %q, too", <-told)
+	if len(reported) > 0 {
+		t.Errorf("refused: got %q, too", <-reported)
 	}
 }
 
-// TestSparing: the same of the same token is told once a minute.
-func TestSparing(t *testing.T) {
-	var told []string
+// TestOncePerMinute: the same refusal of the same token is reported once a minute.
+func TestOncePerMinute(t *testing.T) {
+	var reported []string
 	now := time.Date(2026, time.November, 21, 9, 30, 0, 0, time.UTC)
-	tell := web.Sparing(func(_ context.Context, p api.Principal, what string) { told = append(told, p.Name+" "+what) }, func() time.Time { return now })
+	report := web.OncePerMinute(func(_ context.Context, p api.Principal, action string) { reported = append(reported, p.Name+" "+action) }, func() time.Time { return now })
 	for range 3 {
 		for _, name := range []string{"ops", "scout"} {
 			for _, what := range []string{"GET /metrics", "/mcp cancel_task"} {
-				tell(t.Context(), api.Principal{Name: name}, what)
+				report(t.Context(), api.Principal{Name: name}, what)
 			}
 		}
 		now = now.Add(30 * time.Second)
 	}
 	once := []string{"ops GET /metrics", "ops /mcp cancel_task", "scout GET /metrics", "scout /mcp cancel_task"}
-	if want := slices.Concat(once, once); !slices.Equal(told, want) { // at the beginning, and a minute later
-		t.Errorf("got %q, want %q", told, want)
+	if want := slices.Concat(once, once); !slices.Equal(reported, want) { // at the beginning, and a minute later
+		t.Errorf("got %q, want %q", reported, want)
 	}
 }

@@ -17,22 +17,22 @@ import (
 	"legwork/web"
 )
 
-// key is a token of a role, and the text that shows it.
-func key(name string, role api.Role) (web.Token, string) {
+// newToken returns a token of a role, and its text.
+func newToken(name string, role api.Role) (web.Token, string) {
 	text := "lw_" + name + strings.Repeat("x", 20)
 	return web.Token{Hash: sha256.Sum256([]byte(text)), Principal: api.Principal{Name: name, Role: role, Chats: []string{"*"}}}, text
 }
 
 func access(tokens ...web.Token) web.Access { return web.Access{Tokens: tokens, Rate: 10_000} }
 
-// whoAmI answers with who called, and reads the body.
+// whoAmI reads the body and answers with the caller.
 var whoAmI = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	p := api.Caller(r.Context())
 	b, err := io.ReadAll(r.Body)
 	_, _ = fmt.Fprintf(w, "%s %s %s %d %v", p.Key(), p.Role, p.Addr, len(b), err)
 })
 
-// ask sends a request with some headers, given as NAME: VALUE.
+// ask sends a request with headers given as NAME: VALUE.
 func ask(t *testing.T, method, url, body string, headers ...string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -59,7 +59,7 @@ func ask(t *testing.T, method, url, body string, headers ...string) answer {
 	return answer{resp.StatusCode, resp.Header.Get("Content-Type"), string(b), resp.Header}
 }
 
-// code is that of a problem document.
+// code is the code of a problem document.
 func (a answer) code() string {
 	var p struct {
 		Status       int
@@ -71,9 +71,9 @@ func (a answer) code() string {
 	return p.Code
 }
 
-func TestWhoCalls(t *testing.T) {
-	ops, opsText := key("ops", api.RoleAdmin)
-	scout, scoutText := key("scout", api.RoleAgent)
+func TestAuthorization(t *testing.T) {
+	ops, opsText := newToken("ops", api.RoleAdmin)
+	scout, scoutText := newToken("scout", api.RoleAgent)
 	at, _, _ := serve(t, web.Config{
 		Listen: "127.0.0.1:0", Access: access(ops, scout), API: whoAmI, MCP: whoAmI, Metrics: whoAmI, Docs: whoAmI,
 	})
@@ -115,8 +115,8 @@ func TestWhoCalls(t *testing.T) {
 }
 
 func TestMetricsAndDocs(t *testing.T) {
-	eye, eyeText := key("eye", api.RoleViewer)
-	scout, scoutText := key("scout", api.RoleAgent)
+	eye, eyeText := newToken("eye", api.RoleViewer)
+	scout, scoutText := newToken("scout", api.RoleAgent)
 	at, hooks, _ := serve(t, web.Config{
 		Listen: "127.0.0.1:0", WebhookListen: "127.0.0.1:0", Access: access(eye, scout), API: whoAmI, MCP: whoAmI, Metrics: whoAmI, Docs: whoAmI,
 	})
@@ -153,12 +153,12 @@ func TestMetricsAndDocs(t *testing.T) {
 	}
 	for address, leads := range map[string]bool{at: true, hooks: false} {
 		if got := ask(t, "GET", "http://"+address+"/", ""); got.status != 404 || strings.Contains(got.body, "/docs lists all calls") != leads {
-			t.Errorf("GET / of %s: got %+v, want a newcomer to be led to /docs: %t", address, got, leads)
+			t.Errorf("GET / of %s: got %+v, want a hint at /docs: %t", address, got, leads)
 		}
 	}
 }
 
-// TestNothingConfigured: without tokens and handlers, what is missing is told.
+// TestNothingConfigured: the replies say that tokens or handlers are missing.
 func TestNothingConfigured(t *testing.T) {
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", API: whoAmI})
 	if got := ask(t, "GET", "http://"+at+"/v1/tasks", ""); got.status != 401 || !strings.Contains(got.body, "No token is configured") || !strings.Contains(got.body, "legwork token new") {
@@ -169,14 +169,14 @@ func TestNothingConfigured(t *testing.T) {
 	}
 }
 
-// TestRequestsAreNoted: each has a number that the client can choose, and the
+// TestRequestIDsAndLog: each request has an id that the client can choose, and the
 // log holds no token and no query.
-func TestRequestsAreNoted(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
-	heard := &log{}
+func TestRequestIDsAndLog(t *testing.T) {
+	ops, text := newToken("ops", api.RoleAdmin)
+	logged := &log{}
 	at, _, _ := serve(t, web.Config{
 		Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI,
-		Log: slog.New(slog.NewTextHandler(heard, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Log: slog.New(slog.NewTextHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	for given, kept := range map[string]bool{"my-Request_1.2": true, "": false, "with space": false, strings.Repeat("x", 65): false} {
 		headers := []string{"Authorization: Bearer " + text}
@@ -193,30 +193,30 @@ func TestRequestsAreNoted(t *testing.T) {
 				t.Errorf("the header %s is %q, want %q", name, got, want)
 			}
 		}
-		if !strings.Contains(heard.String(), "request="+id) {
-			t.Errorf("the log misses the request %s: %s", id, heard)
+		if !strings.Contains(logged.String(), "request="+id) {
+			t.Errorf("the log misses the request %s: %s", id, logged)
 		}
 	}
 	for _, want := range []string{"method=GET", "route=\"GET /v1/\"", "status=200", "token=ops"} {
-		if !strings.Contains(heard.String(), want) {
-			t.Errorf("the log misses %s: %s", want, heard)
+		if !strings.Contains(logged.String(), want) {
+			t.Errorf("the log misses %s: %s", want, logged)
 		}
 	}
 	for _, not := range []string{text, "private"} {
-		if strings.Contains(heard.String(), not) {
-			t.Errorf("the log holds %q: %s", not, heard)
+		if strings.Contains(logged.String(), not) {
+			t.Errorf("the log holds %q: %s", not, logged)
 		}
 	}
 }
 
-// FuzzRequest: whatever the headers say, without the token nothing is served,
-// and the server goes on.
+// FuzzRequest: whatever the headers say, no handler runs without the token, and the
+// server keeps working.
 func FuzzRequest(f *testing.F) {
-	ops, text := key("ops", api.RoleAdmin)
+	ops, text := newToken("ops", api.RoleAdmin)
 	s, err := web.New(web.Config{
 		Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com", API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer "+text {
-				panic("let in with " + r.Header.Get("Authorization"))
+				panic("served with " + r.Header.Get("Authorization"))
 			}
 		}),
 		Access: web.Access{Tokens: []web.Token{ops}, Rate: 100_000, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},

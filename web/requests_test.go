@@ -19,12 +19,12 @@ import (
 	"legwork/web"
 )
 
-// TestStrangersWait: after many attempts an address waits, and those who have a
-// token do not.
-func TestStrangersWait(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
-	heard := &log{}
-	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Log: slog.New(slog.NewTextHandler(heard, nil))})
+// TestFailedAuthLimit: after many failed attempts an address has to wait, but requests
+// with a valid token from there do not.
+func TestFailedAuthLimit(t *testing.T) {
+	ops, text := newToken("ops", api.RoleAdmin)
+	logged := &log{}
+	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Log: slog.New(slog.NewTextHandler(logged, nil))})
 	var last answer
 	tries := 0
 	for ; tries < 100 && last.status != 429; tries++ {
@@ -35,22 +35,22 @@ func TestStrangersWait(t *testing.T) {
 		t.Fatalf("after %d attempts: got %+v", tries, last)
 	}
 	if tries < 10 {
-		t.Errorf("already the attempt %d was turned away", tries)
+		t.Errorf("attempt %d was already refused", tries)
 	}
 	if got := ask(t, "GET", "http://"+at+"/v1/tasks", "", "Authorization: Bearer "+text); got.status != 200 {
 		t.Errorf("with a token from the same address: got %d, want 200", got.status)
 	}
-	if n := strings.Count(heard.String(), "wrong token"); n != tries-1 {
-		t.Errorf("the log tells of %d wrong tokens, want %d: %s", n, tries-1, heard)
+	if n := strings.Count(logged.String(), "wrong token"); n != tries-1 {
+		t.Errorf("the log has %d wrong tokens, want %d: %s", n, tries-1, logged)
 	}
-	if strings.Contains(heard.String(), "guess-") {
-		t.Errorf("the log tells what was tried: %s", heard)
+	if strings.Contains(logged.String(), "guess-") {
+		t.Errorf("the log shows the text of a wrong token: %s", logged)
 	}
 }
 
 func TestRate(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
-	other, otherText := key("other", api.RoleViewer)
+	ops, text := newToken("ops", api.RoleAdmin)
+	other, otherText := newToken("other", api.RoleViewer)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: web.Access{Tokens: []web.Token{ops, other}, Rate: 1}, API: whoAmI})
 	var statuses []int
 	var last answer
@@ -66,10 +66,11 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestTooManyAtOnce: streams of a token are bounded, and one that ends makes room.
-func TestTooManyAtOnce(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
-	other, otherText := key("other", api.RoleAdmin)
+// TestRunningLimit: the running requests of a token are limited, and the end of one
+// permits another.
+func TestRunningLimit(t *testing.T) {
+	ops, text := newToken("ops", api.RoleAdmin)
+	other, otherText := newToken("other", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops, other), API: stream})
 	var open []*http.Response
 	for range 256 {
@@ -97,10 +98,10 @@ func TestTooManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestRefusedWhileSending: who is refused while more of the body is under way can
-// read the reply to its end: the connection is not reset at once.
-func TestRefusedWhileSending(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
+// TestRefusalIsReadable: a client that is refused while it still sends the body can
+// read the whole reply, since the connection is not reset at once.
+func TestRefusalIsReadable(t *testing.T) {
+	ops, text := newToken("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Webhooks: map[string]http.Handler{"/hook": echo(t)}})
 	for _, path := range []string{"/v1/tasks", "/hook"} {
 		err := refusal(at, path, text)
@@ -113,7 +114,7 @@ func TestRefusedWhileSending(t *testing.T) {
 	}
 }
 
-// refusal sends a body that is too long, all of it, and reads the reply.
+// refusal sends all of a body that is too long and reads the reply.
 func refusal(at, path, token string) error {
 	c, err := net.Dial("tcp", at)
 	if err != nil {
@@ -132,9 +133,9 @@ func refusal(at, path, token string) error {
 	return err
 }
 
-// TestBodies: they are read before anybody waits, and bounded.
+// TestBodies: bodies are read before the handler runs, and their size is limited.
 func TestBodies(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
+	ops, text := newToken("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI})
 	for size, want := range map[int]int{1 << 20: 200, 1<<20 + 1: 413} {
 		got := ask(t, "POST", "http://"+at+"/v1/tasks", strings.Repeat("x", size), "Authorization: Bearer "+text)
@@ -158,11 +159,11 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestBodiesAreLetGo: requests that wait hold no bodies, neither those that were
-// read nor those that nobody asks for.
-func TestBodiesAreLetGo(t *testing.T) {
+// TestBodiesAreReleased: waiting requests hold no bodies in memory, neither bodies that
+// were read nor bodies of GET requests.
+func TestBodiesAreReleased(t *testing.T) {
 	const requests = 32
-	ops, text := key("ops", api.RoleAdmin)
+	ops, text := newToken("ops", api.RoleAdmin)
 	begun, end := make(chan int64), make(chan struct{})
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := int64(0)
@@ -200,7 +201,7 @@ func TestBodiesAreLetGo(t *testing.T) {
 	}
 }
 
-// heap is how much memory is in use.
+// heap is the memory in use, in bytes.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -208,28 +209,27 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestHead: the head of a stream is all that there is of it.
+// TestHead: the reply to HEAD of a stream ends at once.
 func TestHead(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
+	ops, text := newToken("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: stream})
 	if got := ask(t, "HEAD", "http://"+at+"/v1/events", "", "Authorization: Bearer "+text); got.status != 200 || got.body != "" {
 		t.Errorf("HEAD of a stream: got %+v", got)
 	}
 }
 
-// TestLongPoll: what is answered after the time that a request has otherwise is
-// answered, and its context has not ended; a body that comes too slowly is not
-// waited for.
+// TestLongPoll: a handler may take longer than the time for a body or a reply, and
+// its context does not end; a body that arrives too slowly gets 408.
 func TestLongPoll(t *testing.T) {
-	ops, text := key("ops", api.RoleAdmin)
-	const hurry = 300 * time.Millisecond
-	at, _, _ := serve(t, web.Hurry(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	ops, text := newToken("ops", api.RoleAdmin)
+	const limit = 300 * time.Millisecond
+	at, _, _ := serve(t, web.WithRequestTime(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
-		case <-time.After(3 * hurry):
+		case <-time.After(3 * limit):
 		}
 		_, _ = fmt.Fprint(w, "ended: ", r.Context().Err())
-	})}, hurry))
+	})}, limit))
 	for _, c := range [][2]string{{http.MethodGet, ""}, {http.MethodPost, "{}"}} {
 		if got := ask(t, c[0], "http://"+at+"/v1/tasks", c[1], "Authorization: Bearer "+text); got.status != 200 || got.body != "ended: <nil>" {
 			t.Errorf("%s: got %+v", c[0], got)
