@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http/httptrace"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 
-	"legwork/internal/failpoint"
 	"legwork/internal/telemetry"
 )
 
@@ -35,9 +33,6 @@ func (m *Models) Call(ctx context.Context, r Request, stream func(Delta)) (Reply
 	}
 	if err := Check(r); err != nil {
 		return Reply{}, &Error{Problem: Invalid, Model: first.name, Err: fmt.Errorf("checking the request: %w", err)}
-	}
-	if failpoint.Fault("result-orphaned") {
-		r.Messages = slices.DeleteFunc(slices.Clone(r.Messages), func(m Message) bool { return m.Role == ToolRole })
 	}
 	ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.Chat+" "+first.config.Model)
 	c := &call{models: m, request: r, stream: stream, span: span}

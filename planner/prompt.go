@@ -8,7 +8,6 @@ import (
 
 	"legwork/i18n"
 	"legwork/internal/clip"
-	"legwork/internal/failpoint"
 	"legwork/llm"
 )
 
@@ -177,7 +176,7 @@ func (b *builder) person() string {
 
 // guidance adds what was said before the event of that seq, and returns the rest.
 func (b *builder) guidance(heard []int, before int) []int {
-	for len(heard) > 0 && heard[0] < before && !failpoint.Fault("guidance-lost") {
+	for len(heard) > 0 && heard[0] < before {
 		b.add(llm.User, b.said(b.journal(heard[0])))
 		heard = heard[1:]
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"legwork/internal/clip"
-	"legwork/internal/failpoint"
 	"legwork/llm"
 )
 
@@ -39,7 +38,7 @@ func (b *builder) notes(list []int, before int) []int {
 		texts = append(texts, fmt.Sprintf("<data from=%q type=%q>\n%s\n</data>", e.By, e.Note.Type, shield(clip.Marked(b.noteText(e.Seq), maxNote), "data")))
 		list = list[1:]
 	}
-	if len(texts) > 0 && !failpoint.Fault("note-lost") {
+	if len(texts) > 0 {
 		b.results = append(b.results, len(b.messages))
 		b.add(llm.User, b.text("prompt.notes", nil)+"\n"+strings.Join(texts, "\n"))
 	}

@@ -7,7 +7,6 @@ import (
 
 	"legwork/i18n"
 	"legwork/internal/clip"
-	"legwork/internal/failpoint"
 	"legwork/llm"
 )
 
@@ -171,7 +170,7 @@ func (b *builder) returned(c Call, state CallState) string {
 		return b.text("prompt.ask_denied", map[string]any{"Reason": strings.TrimRight(e.Decision.Text, " .。")})
 	case e.Decision != nil:
 		return b.text("prompt.result_denied", map[string]any{"Reason": strings.TrimRight(e.Decision.Text, " .。")})
-	case e.Result == nil, failpoint.Fault("result-dropped"):
+	case e.Result == nil:
 		return b.text("prompt.result_missing", nil)
 	case e.Result.Unknown && e.Result.Text == "":
 		return b.text("prompt.result_unknown", nil)

@@ -2,8 +2,6 @@ package planner
 
 import (
 	"slices"
-
-	"legwork/internal/failpoint"
 )
 
 // AsksPerson reports that the call at that place is an ask_person call, whose
@@ -90,7 +88,7 @@ func judged(s State, e Event, a Action) State {
 	for i, other := range s.Subtasks[a.Place.Subtask].Turns[a.Place.Turn].Calls {
 		at := Place{a.Place.Subtask, a.Place.Turn, i}
 		switch {
-		case !other.together(c) && !failpoint.Fault("decision-twice"):
+		case !other.together(c):
 		case e.Decision.Approve:
 			var allowed *CallState
 			s, allowed = editCall(s, at)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	"legwork/internal/failpoint"
 )
 
 // What others add to a task's context, and the review of it by a person.
@@ -161,7 +159,7 @@ func set(s State, e Event) State {
 }
 
 func opensReview(s State, values map[string]json.RawMessage) bool {
-	return s.Review == 0 && reviewable(s) && s.Reviews < s.Limits.Reviews && wantsReview(values) && !failpoint.Fault("review-forgotten")
+	return s.Review == 0 && reviewable(s) && s.Reviews < s.Limits.Reviews && wantsReview(values)
 }
 
 // updated folds an update_state call.

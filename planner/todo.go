@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"legwork/internal/failpoint"
 	"legwork/llm"
 )
 
@@ -136,10 +135,6 @@ func callActions(list []Action, w Work, turn Turn, at Place) []Action {
 	case call.Kind == CallAsk:
 		ask.ID, ask.Asked = "ask "+id, turn.Seq
 	case call.Step != StepAsked:
-		if call.Approved > 0 && failpoint.Fault("decision-twice") {
-			ask.ID = "ask approval " + strconv.Itoa(call.Approved)
-			list = append(list, ask)
-		}
 		return append(list, tool)
 	case call.Fields > 0:
 		ask.ID = fmt.Sprintf("ask form %d.%d", call.Asked, call.Field)

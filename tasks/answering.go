@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"legwork/bot"
-	"legwork/internal/failpoint"
 	"legwork/internal/form"
 	"legwork/llm"
 	"legwork/planner"
@@ -50,9 +49,6 @@ func (x *Executor) answering(v *View, a planner.Action, call planner.Call) *answ
 	for _, e := range v.events {
 		if e.Type == planner.Asked && e.Question.Form != nil && sameCall(e.Action, a.ID) {
 			q := e.Question
-			if q.Live && failpoint.Fault("answer-forgotten") {
-				continue
-			}
 			s.given = append(s.given, given{*q.Form, answerOf(*q.Form, e.Seq, v.events[e.Seq:]), q.Live, q.State})
 		}
 	}
@@ -81,9 +77,6 @@ func answerOf(q form.Question, seq int, later []planner.Event) form.Answer {
 		var field int
 		_, err := fmt.Sscanf(strings.TrimPrefix(e.Action, prefix), "%d", &field)
 		v := e.Decision.Value
-		if failpoint.Fault("answer-swapped") {
-			v = q.Fields[0].Choices[0].Value
-		}
 		if err == nil && field < len(q.Fields) && len(v) > 0 && string(v) != "null" {
 			if answer.Values == nil {
 				answer.Values = map[string]json.RawMessage{}

@@ -11,7 +11,6 @@ import (
 	"legwork/bot"
 	"legwork/i18n"
 	"legwork/internal/clip"
-	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 
@@ -37,7 +36,7 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View, tries int) {
 	}
 	for _, slot := range v.State.Slots {
 		action, private := strings.CutPrefix(slot.Name, privately)
-		if !strings.HasPrefix(action, "ask ") || open[action] || p.closed[slot.Name] || failpoint.Fault("card-left") {
+		if !strings.HasPrefix(action, "ask ") || open[action] || p.closed[slot.Name] {
 			continue
 		}
 		if tries == 1 && p.misses[slot.Name] >= closeTries {

@@ -11,7 +11,6 @@ import (
 
 	"legwork/bot"
 	"legwork/internal/clip"
-	"legwork/internal/failpoint"
 	"legwork/internal/nearest"
 	"legwork/planner"
 )
@@ -262,7 +261,7 @@ func (in *Inbox) opening(ctx context.Context, r *routed, goal string) (*planner.
 		groups = append(groups, g.Name)
 	}
 	limits := r.rules.Limits
-	limits.ReviewTime = failpoint.Span(r.rules.Approvals.Expire) // what holds for an approval
+	limits.ReviewTime = r.rules.Approvals.Expire // what holds for an approval
 	return &planner.Opening{
 		Goal: goal, Chat: m.Chat, From: m.From, Message: m.ID,
 		Language: r.lang, Timezone: timezone, Limits: limits, Model: model, Groups: groups,

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"legwork/bot"
-	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 
@@ -49,7 +48,7 @@ func (in *Inbox) decisionPress(ctx context.Context, r *routed, kind string, id I
 	case !ok || !known:
 		in.say(r, "error.too_late", nil)
 		return nil
-	case !r.steers(t) && !failpoint.Fault("anybody-decides"):
+	case !r.steers(t):
 		in.aside(r, "error.not_yours")
 		return nil
 	}

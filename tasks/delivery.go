@@ -76,16 +76,11 @@ func (p *Presenter) showPart(ctx context.Context, v *View, name string, part *bo
 		return nil
 	}
 	part.Mark = p.mark(name)
-	if failpoint.Fault("shown-too-early") {
-		if err := p.shown(ctx, name, "early", "", last); err != nil {
-			return err
-		}
-	}
 	id, err := p.send(ctx, v, slot, name, part)
 	if err != nil {
 		return p.unshown(ctx, v, err)
 	}
-	if failpoint.Fault("shown-not-stored") || id == slot.Message && !last {
+	if id == slot.Message && !last {
 		return nil
 	}
 	posted := id != slot.Message && id != p.message
@@ -126,7 +121,7 @@ func (p *Presenter) fold(ctx context.Context, v *View) {
 // and one that was never posted is not missed.
 func (p *Presenter) drawLast(ctx context.Context, v *View) error {
 	switch {
-	case v.State.Round == 0, failpoint.Fault("board-left"):
+	case v.State.Round == 0:
 		return nil
 	case !p.lasting():
 		return p.drawBoard(ctx, v)

@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
 	"legwork/internal/clip"
-	"legwork/internal/failpoint"
 	"legwork/internal/plainjson"
 	"legwork/llm"
 	"legwork/planner"
@@ -82,9 +80,6 @@ func (x *Executor) replied(ctx context.Context, v *View, a planner.Action, reply
 	if next := planner.Apply(v.State, e); next.Phase == planner.PhaseShowing && next.Slot(planner.SlotAnswer).Name == "" {
 		// The intent to show goes into the same commit as what is shown.
 		events = append(events, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer})
-	}
-	if failpoint.Fault("replied-not-stored") && rand.N(4) == 0 {
-		return nil
 	}
 	err := x.append(ctx, v.ID, events...)
 	if len(events) > 1 && superseded(err) {

@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 
 	"legwork/internal/clip"
-	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 
@@ -17,7 +15,7 @@ import (
 // person has to be asked first.
 func (x *Executor) tool(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
 	call := callOf(v, a.Place)
-	if a.Started && !failpoint.Fault("unknown-repeats") {
+	if a.Started {
 		return x.unknown(ctx, v, a, call)
 	}
 	if !x.has(ctx, v, a.Group) {
@@ -31,13 +29,13 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action, p *Prese
 	case j.verdict.Refusal != "":
 		x.because(ctx, j.verdict.Refusal).InfoContext(ctx, "a tool call is not made", "task", v.ID, "tool", call.Tool)
 		return x.returned(ctx, v, a, planner.Result{Text: j.verdict.Refusal, Failed: true})
-	case j.ask && !agreed(v, a.Place, j) && !failpoint.Fault("approval-skipped"):
+	case j.ask && !agreed(v, a.Place, j):
 		return x.askApproval(ctx, v, a)
 	}
 	if err := x.Pause.Gate(); err != nil { // that took a while, perhaps
 		return err
 	}
-	if (!j.verdict.Repeatable || j.ask || j.grant != "") && !a.Started && !failpoint.Fault("started-not-stored") {
+	if (!j.verdict.Repeatable || j.ask || j.grant != "") && !a.Started {
 		if err := x.append(ctx, v.ID, planner.Event{Type: planner.Started, Action: a.ID, Grant: j.grant}); err != nil {
 			return err
 		}
@@ -109,9 +107,6 @@ func arguments(call planner.Call) json.RawMessage {
 func (x *Executor) returned(ctx context.Context, v *View, a planner.Action, r planner.Result) error {
 	if r.Text == "" && !r.Unknown {
 		r.Text = x.Texts.Text(v.Opening().Language, "prompt.result_empty", nil)
-	}
-	if failpoint.Fault("returned-not-stored") && rand.N(4) == 0 {
-		return nil
 	}
 	return x.append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})
 }

@@ -13,7 +13,6 @@ import (
 
 	"legwork/bot"
 	"legwork/i18n"
-	"legwork/internal/failpoint"
 	"legwork/internal/telemetry"
 	"legwork/planner"
 )
@@ -165,10 +164,6 @@ func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 	}
 	if len(messages) == 1 {
 		ctx = traced // what is stored and said belongs to no other
-	}
-	if failpoint.Fault("intake-not-stored") {
-		go in.Store.Open(context.WithoutCancel(ctx), batch) //nolint:errcheck // planted by a test: accepted before it is stored
-		return nil
 	}
 	var receipts []Receipt
 	if len(batch) > 0 {

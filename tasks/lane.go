@@ -3,7 +3,6 @@ package tasks
 import (
 	"slices"
 
-	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 
@@ -35,7 +34,6 @@ func (l *Lane) Open(id ID) (queued bool) {
 	for _, e := range l.Entries {
 		queued = queued || !e.Planned
 	}
-	queued = queued && !failpoint.Fault("lane-off")
 	l.Entries = append(l.Entries, LaneEntry{Task: id, Held: queued})
 	return queued
 }

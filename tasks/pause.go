@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"legwork/internal/failpoint"
 	"legwork/llm"
 )
 
@@ -61,7 +60,7 @@ func OpenPause(ctx context.Context, store Store) (*Pause, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading whether everything is paused: %w", err)
 	}
-	if text == "" || failpoint.Fault("pause-forgotten") {
+	if text == "" {
 		return p, nil
 	}
 	var k kept
@@ -78,7 +77,7 @@ func newPause(store Store) *Pause { return &Pause{store: store, changed: make(ch
 
 // State tells whether everything is paused, and by whom.
 func (p *Pause) State() (Paused, bool) {
-	if p == nil || failpoint.Fault("pause-leaky") {
+	if p == nil {
 		return Paused{}, false
 	}
 	p.mu.Lock()
@@ -145,9 +144,6 @@ func (p *Pause) setBy(ctx context.Context, word string, by Paused) (_ Paused, on
 		return before, true, p.keep(ctx, word, kept{Paused: before})
 	}
 	p.turn(&by) // calls end to begin before it is stored, and the answer says that it is
-	if failpoint.Fault("pause-not-stored") {
-		return by, true, nil
-	}
 	if err := p.keep(ctx, word, kept{Paused: by}); err != nil {
 		p.turn(nil)
 		return by, false, fmt.Errorf("pausing: %w", err)
@@ -171,10 +167,8 @@ func (p *Pause) liftBy(ctx context.Context, word string) (Paused, bool, error) {
 	case !on:
 		return before, false, p.keep(ctx, word, kept{Off: true})
 	}
-	if !failpoint.Fault("lift-not-stored") {
-		if err := p.keep(ctx, word, kept{Off: true}); err != nil {
-			return before, true, fmt.Errorf("resuming: %w", err)
-		}
+	if err := p.keep(ctx, word, kept{Off: true}); err != nil {
+		return before, true, fmt.Errorf("resuming: %w", err)
 	}
 	p.turn(nil)
 	return before, true, nil

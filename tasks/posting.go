@@ -33,9 +33,6 @@ func (p *Presenter) edit(ctx context.Context, to *bot.Chat, id string, d *bot.Dr
 		failpoint.Hit("edit.before.answer")
 		err := p.platform.Edit(ctx, *to, id, *d)
 		failpoint.Hit("edit.after.answer")
-		if failpoint.Fault("failure-ignored") {
-			err = nil
-		}
 		var moved *bot.MovedError
 		if err == nil || ctx.Err() != nil || try >= tries || errors.Is(err, bot.ErrGone) || errors.As(err, &moved) {
 			return err
@@ -58,9 +55,6 @@ func (p *Presenter) post(ctx context.Context, to *bot.Chat, slot string, d *bot.
 		p.sending(slot)
 		failpoint.Hit("post.before." + nature(slot))
 		id, err := p.platform.Post(ctx, *to, *d)
-		if failpoint.Fault("failure-ignored") && err != nil {
-			return "ignored", nil //nolint:nilerr // planted by a test
-		}
 		if err == nil {
 			failpoint.Hit("post.after." + nature(slot))
 			return id, nil
@@ -121,7 +115,7 @@ func (p *Presenter) find(ctx context.Context, to *bot.Chat, slot, mark string) s
 	doubt := p.doubt[slot]
 	p.mu.Unlock()
 	f, ok := p.platform.(bot.Finder)
-	if !doubt || !ok || failpoint.Fault("find-off") {
+	if !doubt || !ok {
 		return ""
 	}
 	id, err := f.Find(ctx, *to, mark)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/internal/failpoint"
 	"legwork/planner"
 )
 
@@ -54,12 +53,6 @@ func (x *Executor) Present(id ID, o *planner.Opening) (*Presenter, error) {
 	platform, chat, quiet, err := x.place(id, o)
 	if err != nil {
 		return nil, err
-	}
-	if failpoint.Fault("wrong-chat") {
-		chat.ID += "-other"
-	}
-	if failpoint.Fault("wrong-thread") {
-		chat.Thread = ""
 	}
 	return &Presenter{
 		x: x, id: id, chat: chat, platform: platform, quiet: quiet, doubt: map[string]bool{}, passing: map[string]passing{}, closed: map[string]bool{}, misses: map[string]int{},

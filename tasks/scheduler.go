@@ -70,9 +70,6 @@ func (s *Scheduler) look(ctx context.Context) (wait time.Duration, err error) {
 	if err := s.clean(ctx, now); err != nil {
 		return wait, err
 	}
-	if failpoint.Fault("fire-early") {
-		now = now.Add(time.Minute)
-	}
 	due, next, err := s.in.Store.Due(ctx, now, maxDue)
 	if err != nil {
 		return wait, fmt.Errorf("reading what is due: %w", err)
@@ -165,7 +162,7 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 	if err != nil {
 		return err
 	}
-	if busy && !failpoint.Fault("fire-twice") || failpoint.Fault("fire-lost") {
+	if busy {
 		return s.leaveOut(ctx, v, WhyRunning, at, next)
 	}
 	unseen, err := s.in.lastUnseen(ctx, v)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/internal/failpoint"
 )
 
 // patience is after which waiting a request of urgency Plain counts as First,
@@ -54,12 +53,8 @@ type limit struct {
 // New returns a pacer for these rules. A request must satisfy all that match
 // it; one that none matches goes at once unless Hold says otherwise.
 func New(rules ...Rule) *Pacer {
-	rules = slices.Clone(rules)
-	for i := range rules {
-		rules[i].Every, rules[i].Within = failpoint.Span(rules[i].Every), failpoint.Span(rules[i].Within)
-	}
 	return &Pacer{
-		rules: rules, start: time.Now(),
+		rules: slices.Clone(rules), start: time.Now(),
 		buckets: map[place]*bucket{}, holds: map[freeze]time.Duration{}, room: minRoom,
 	}
 }

@@ -65,9 +65,6 @@ func (c *connection) deliver(ctx context.Context, e envelope) {
 		c.acknowledge(e.ID)
 		return
 	}
-	if failpoint.Fault("ack-early") {
-		c.acknowledge(e.ID)
-	}
 	if !c.in.put(delivery{arrivals, func() { c.acknowledge(e.ID) }}) {
 		c.s.log.WarnContext(ctx, "too many deliveries wait; slack will bring this one again", "type", e.Type)
 	}

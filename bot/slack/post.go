@@ -9,7 +9,6 @@ import (
 
 	"legwork/bot"
 	"legwork/bot/markdown"
-	"legwork/internal/failpoint"
 
 	slackgo "github.com/slack-go/slack"
 )
@@ -139,9 +138,6 @@ func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft)
 // unstream ends a stream that a process before this one began, and changes the
 // message after that.
 func (s *Slack) unstream(ctx context.Context, to bot.Chat, id string, d bot.Draft, conflict error) error {
-	if failpoint.Fault("stream-forgotten") {
-		return nil
-	}
 	r := request{method: "chat.stopStream", channel: to.ID, private: to.Private, urgency: d.Urgency(false)}
 	err := s.call(ctx, r, func(ctx context.Context) error {
 		_, _, err := s.api.StopStreamContext(ctx, to.ID, id)

@@ -18,7 +18,6 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"legwork/bot"
-	"legwork/internal/failpoint"
 	"legwork/internal/telemetry"
 
 	slackgo "github.com/slack-go/slack"
@@ -101,15 +100,11 @@ type pauses struct {
 }
 
 func usual() pauses {
-	p := pauses{
+	return pauses{
 		greet: 15 * time.Second, ping: 10 * time.Second, deaf: 30 * time.Second, quiet: 5 * time.Minute, linger: 10 * time.Second,
 		first: 250 * time.Millisecond, last: time.Minute, denied: time.Minute,
 		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 1500 * time.Millisecond,
 	}
-	for _, span := range []*time.Duration{&p.ping, &p.deaf, &p.quiet, &p.linger, &p.first, &p.last, &p.denied, &p.rotate, &p.append, &p.update} {
-		*span = failpoint.Span(*span)
-	}
-	return p
 }
 
 // New makes the platform; Run connects it. The config must be valid, as

@@ -50,9 +50,6 @@ func (t *Telegram) poll(ctx context.Context, handle handler) {
 				return
 			}
 			b := readBatch(raw, offset)
-			if failpoint.Fault("offset-early") && len(raw) > 0 {
-				_, _ = t.updates(ctx, b.next, 0) // planted by a test: confirmed before it is stored
-			}
 			if err = t.take(ctx, b, handle); err == nil {
 				same := b.next == offset && len(raw) > 0
 				offset, wait = b.next, pollFor
@@ -154,7 +151,7 @@ func pauseAfter(err error, pause *backoff.ExponentialBackOff) (after, wait time.
 	switch {
 	case !ok:
 	case r.badToken():
-		after = failpoint.Span(refusedFor)
+		after = refusedFor
 	case r.rated():
 		after = max(after, r.after)
 	case r.code == http.StatusConflict:

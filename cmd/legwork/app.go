@@ -16,7 +16,6 @@ import (
 	"legwork/conf"
 	"legwork/i18n"
 	"legwork/internal/clock"
-	"legwork/internal/failpoint"
 	"legwork/internal/redact"
 	"legwork/llm"
 	"legwork/planner"
@@ -137,7 +136,7 @@ func (a *app) start(parts *stack) {
 		a.inbox.Flush(ctx)
 		return nil
 	})
-	parts.start("schedules", tasks.NewScheduler(a.inbox, failpoint.Wall).Run)
+	parts.start("schedules", tasks.NewScheduler(a.inbox, time.Now).Run)
 	parts.start("budgets", a.inbox.WatchBudgets)
 }
 

@@ -23,24 +23,17 @@ func build(t *testing.T, tags string) string {
 func TestWithTag(t *testing.T) {
 	bin := build(t, "failpoints")
 	tests := []struct {
-		name, points, faults, haste, ahead, args string
-		out, log                                 string
-		signal                                   syscall.Signal // 0: it ends by itself
-		exit                                     int
+		name, points, args string
+		out, log           string
+		signal             syscall.Signal // 0: it ends by itself
+		exit               int
 	}{
-		{name: "nothing asked", args: "a b ?x", out: "a b x false", log: "a b"},
+		{name: "nothing asked", args: "a b", out: "a b", log: "a b"},
 		{name: "first hit", points: "a:1", args: "a b", log: "a", signal: syscall.SIGKILL},
 		{name: "second hit", points: "a:2", args: "a b a b", out: "a b", log: "a b a", signal: syscall.SIGKILL},
 		{name: "never reached", points: "a:3", args: "a b a", out: "a b a", log: "a b a"},
 		{name: "several", points: "c:1,b:2", args: "a b c", out: "a b", log: "a b c", signal: syscall.SIGKILL},
 		{name: "name with colon", points: "commit:after:1", args: "commit commit:after", out: "commit", log: "commit commit:after", signal: syscall.SIGKILL},
-		{name: "faults", faults: "x, y", args: "?x ?y ?z", out: "x true y true z false"},
-		{name: "no haste", args: "~1m", out: "1m0s <nil>"},
-		{name: "haste", haste: "60", args: "~1m", out: "1s <nil>"},
-		{name: "in time", args: "now", out: "0s"},
-		{name: "ahead", ahead: "37s", args: "now", out: "37s"},
-		{name: "no time", ahead: "soon", args: "now", exit: 2},
-		{name: "no haste at all", haste: "0", args: "~1m", exit: 2},
 		{name: "no number", points: "a", args: "a", exit: 2},
 		{name: "zero", points: "a:0", args: "a", exit: 2},
 	}
@@ -48,7 +41,7 @@ func TestWithTag(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			log := filepath.Join(t.TempDir(), "hits")
 			walk := exec.Command(bin, strings.Fields(test.args)...)
-			walk.Env = append(os.Environ(), "LEGWORK_FAILPOINT="+test.points, "LEGWORK_FAULT="+test.faults, "LEGWORK_HASTE="+test.haste, "LEGWORK_AHEAD="+test.ahead, "LEGWORK_FAILPOINT_LOG="+log)
+			walk.Env = append(os.Environ(), "LEGWORK_FAILPOINT="+test.points, "LEGWORK_FAILPOINT_LOG="+log)
 			out, _ := walk.Output()
 			status, _ := walk.ProcessState.Sys().(syscall.WaitStatus)
 			if status.Signaled() != (test.signal != 0) || status.Signaled() && status.Signal() != test.signal || status.Exited() && status.ExitStatus() != test.exit {
@@ -66,10 +59,10 @@ func TestWithTag(t *testing.T) {
 }
 
 func TestWithoutTag(t *testing.T) {
-	walk := exec.Command(build(t, ""), "a", "?x", "~1m", "now")
-	walk.Env = append(os.Environ(), "LEGWORK_FAILPOINT=a:1", "LEGWORK_FAULT=x", "LEGWORK_HASTE=60", "LEGWORK_AHEAD=37s")
+	walk := exec.Command(build(t, ""), "a")
+	walk.Env = append(os.Environ(), "LEGWORK_FAILPOINT=a:1")
 	out, err := walk.CombinedOutput()
-	if got, want := string(out), "a\nx false\n1m0s <nil>\n0s\n"; err != nil || got != want {
+	if got, want := string(out), "a\n"; err != nil || got != want {
 		t.Errorf("a release printed %q and ended with %v, want %q and nil", got, err, want)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"legwork/internal/failpoint"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -61,7 +60,7 @@ func (s *Stage) take(id tasks.ID, e planner.Event) error {
 	if err != nil {
 		return err
 	}
-	if text, failed, ok := planner.Settles(before, after, e); ok && !failpoint.Fault("history-lost") {
+	if text, failed, ok := planner.Settles(before, after, e); ok {
 		s.changes.Rows = append(s.changes.Rows, Row{
 			Conversation: task.Chat.Key(), Order: task.Order, Task: id, Answer: true, Failed: failed, Tainted: after.Tainted > 0, At: e.At, Text: text,
 		})
@@ -117,9 +116,6 @@ func (s *Stage) fold(id tasks.ID, before planner.State, e planner.Event) (planne
 // release lets tasks of a conversation go on. One that has gone on by itself is
 // left alone; a damaged one is dropped, so that it holds up nobody.
 func (s *Stage) release(ids []tasks.ID) error {
-	if failpoint.Fault("release-lost") {
-		return nil
-	}
 	for _, id := range ids {
 		err := s.Try(func(s *Stage) error { return s.take(id, planner.Event{Type: planner.Released}) })
 		switch {

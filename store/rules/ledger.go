@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"legwork/internal/failpoint"
 	"legwork/llm"
 	"legwork/tasks"
 )
@@ -203,9 +202,6 @@ func (s *Stage) Reserve(id tasks.ID, r tasks.Reservation) error {
 		if err := s.room(id, account, h, keep, r.Budgets); err != nil {
 			return err
 		}
-	}
-	if failpoint.Fault("reserve-lost") {
-		return nil
 	}
 	return s.hold(id, account, h, keep)
 }

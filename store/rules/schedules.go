@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"legwork/bot"
-	"legwork/internal/failpoint"
 	"legwork/tasks"
 )
 
@@ -78,10 +77,7 @@ func (s *Stage) fire(in tasks.Inbound) error {
 		return fmt.Errorf("schedule %q, fire time %s: %w", in.Fire.Schedule, in.Fire.At.UTC(), tasks.ErrRefused)
 	}
 	put(&s.changes.Deeds, "fired", true)
-	if !failpoint.Fault("fire-twice") || v.Last.Equal(in.Fire.At) {
-		v.Next = in.Fire.Next
-	}
-	v.Last, v.LastTask = in.Fire.At, in.ID
+	v.Next, v.Last, v.LastTask = in.Fire.Next, in.Fire.At, in.ID
 	return s.PutSchedule(*v)
 }
 
@@ -112,9 +108,6 @@ func (s *Stage) firing(f tasks.Firing) (*tasks.Schedule, error) {
 	}
 	return &v, nil
 }
-
-// firesTwice is a planted fault: a fire time is taken again.
-func firesTwice(in tasks.Inbound) bool { return in.Fire != nil && failpoint.Fault("fire-twice") }
 
 // moveSchedules gives the schedules of a conversation to another one.
 func (s *Stage) moveSchedules(from string, to bot.Chat) error {

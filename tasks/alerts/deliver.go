@@ -225,9 +225,6 @@ func (c *courier) note(ctx context.Context, d tasks.Delivery, r result, fails in
 // tried notes how a delivery went, also at the very end: one that arrived is not
 // to be sent again. It returns how long to wait when it cannot be noted.
 func (c *courier) tried(ctx context.Context, d tasks.Delivery, next time.Time) time.Duration {
-	if failpoint.Fault("delivery-not-stored") {
-		return storeWait
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
 	defer cancel()
 	if err := c.Store.Tried(ctx, d.ID, next); err != nil {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/internal/failpoint"
 	"legwork/internal/telemetry"
 	"legwork/planner"
 	"legwork/tasks"
@@ -76,9 +75,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		return fmt.Errorf("listing live tasks: %w", err)
 	}
 	for _, l := range live {
-		if !failpoint.Fault("resume-off") {
-			e.desk.admit(l.Task, l.Chat, true)
-		}
+		e.desk.admit(l.Task, l.Chat, true)
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()

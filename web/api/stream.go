@@ -12,7 +12,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"legwork/internal/failpoint"
 	"legwork/tasks/api"
 )
 
@@ -42,11 +41,7 @@ func (c *calls) events(ctx context.Context, in *eventsRequest) (*streamReply, er
 		if err != nil || last < 0 {
 			return nil, invalid("header.Last-Event-ID", "not an id of this stream's events; leave it out to begin anew")
 		}
-		if from = last; failpoint.Fault("stream-gap") {
-			from++
-		} else if failpoint.Fault("stream-again") {
-			from = max(0, from-1)
-		}
+		from = last
 	}
 	who := api.Caller(ctx)
 	t, err := c.Service.Get(ctx, who, in.id())
@@ -83,9 +78,7 @@ func (c *calls) feed(ctx context.Context, in *feedRequest) (*streamReply, error)
 		if err != nil {
 			return nil, invalid(place, "not an id of this stream's events; leave it out to begin with what comes from now on")
 		}
-		if from = &cursor; failpoint.Fault("feed-gap") {
-			cursor++
-		}
+		from = &cursor
 	}
 	who := api.Caller(ctx)
 	return &streamReply{Body: func(hc huma.Context) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"legwork/internal/failpoint"
 	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/web/problem"
@@ -100,9 +99,6 @@ func (c *calls) start(ctx context.Context, in *startRequest) (*startReply, error
 	key, err := idempotencyKey(in.Key, in.Body.IdempotencyKey)
 	if err != nil {
 		return nil, err
-	}
-	if failpoint.Fault("idempotency-lost") {
-		key = ""
 	}
 	who := api.Caller(ctx)
 	t, again, err := c.Service.Start(ctx, who, api.NewTask{

@@ -36,10 +36,10 @@ func legwork(t *testing.T) string {
 }
 
 // hasty is the binary in which the platforms' time can go faster than the
-// clock's: see package failpoint.
+// clock's: see package faults.
 func hasty(t *testing.T) string {
 	t.Helper()
-	return programs.Path(t, "legwork/cmd/legwork", "failpoints")
+	return programs.WithFaults(t, "legwork/cmd/legwork")
 }
 
 // toolServer returns the path of the tool server that misbehaves on demand.

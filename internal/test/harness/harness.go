@@ -3,15 +3,15 @@ package harness
 import (
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+
+	"legwork/internal/test/faults"
 )
 
 // Harness holds the binaries that runs use.
 type Harness struct {
-	Legwork string // built with the tag failpoints
+	Legwork string // built with the tag failpoints and all planted faults
 	Server  string // the tool server
 	Dir     string // runs get folders in it
 }
@@ -24,18 +24,12 @@ func Build(ctx context.Context, dir, main string) (*Harness, error) {
 	if err != nil {
 		return nil, err
 	}
-	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
-	if err != nil {
-		return nil, fmt.Errorf("finding go.mod: %w", err)
-	}
 	h := &Harness{Legwork: filepath.Join(dir, "legwork"), Server: filepath.Join(dir, "mcpserver"), Dir: dir}
-	for bin, pkg := range map[string]string{h.Legwork: main, h.Server: "./internal/test/fakes/mcpserver"} {
-		build := exec.CommandContext(ctx, "go", "build", "-tags", "failpoints", "-o", bin, pkg)
-		build.Dir = filepath.Dir(strings.TrimSpace(string(mod)))
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("building %s: %w\n%s", pkg, err, out)
-		}
+	if err := faults.Build(ctx, h.Legwork, main); err != nil {
+		return nil, err
+	}
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", h.Server, "legwork/internal/test/fakes/mcpserver").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("building the tool server: %w\n%s", err, out)
 	}
 	return h, nil
 }

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/faults"
 	"legwork/internal/test/harness"
 )
 
 var (
 	kills  = flag.Int("kills", 10, "how often TestKills kills")
-	faults = flag.Bool("faults", false, "run TestPlantedFaults")
+	plant  = flag.Bool("faults", false, "run TestPlantedFaults")
 	front  = flag.String("front", "all", "where people talk to it: terminal, telegram, slack, api or all")
 	binary = flag.String("main", "./cmd/legwork", "package of the binary to be killed")
 	seed   = flag.Int64("seed", 1, "seed of the first run")
@@ -72,8 +73,8 @@ func fronts() []string {
 	return []string{*front}
 }
 
-// planted are faults in the code itself, each at a failpoint.Fault of that
-// name, and the rules of which at least one must be found broken.
+// planted are the faults of package faults, and the rules of which the judge
+// must find at least one broken.
 var planted = []struct {
 	front string
 	fault string
@@ -157,9 +158,21 @@ func near(all harness.Points, fault string) harness.Points {
 // some only when the platform fails in the right moment.
 const enough = 200
 
+// TestFaultsAreTried: TestPlantedFaults tries every fault that there is.
+func TestFaultsAreTried(t *testing.T) {
+	tried := map[string]bool{}
+	for _, p := range planted {
+		tried[p.fault] = true
+	}
+	got, want := slices.Sorted(maps.Keys(tried)), slices.Sorted(slices.Values(faults.Names()))
+	if !slices.Equal(got, want) {
+		t.Errorf("TestPlantedFaults tries %q, want %q", got, want)
+	}
+}
+
 // TestPlantedFaults proves that the judge sees what it is there for.
 func TestPlantedFaults(t *testing.T) {
-	if !*faults {
+	if !*plant {
 		t.Skip("takes minutes: run it with go test ./internal/test/harness -run PlantedFaults -faults")
 	}
 	h := build(t)

@@ -1,15 +1,16 @@
 package need
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
+	"legwork/internal/test/faults"
 	"legwork/internal/test/leaks"
 )
 
@@ -37,17 +38,35 @@ func (p *Programs) Run(m *testing.M) int {
 }
 
 // Path returns the path of the program whose package is given, such as
-// "legwork/internal/test/fakes/mcpserver", built with those build tags.
-func (p *Programs) Path(t testing.TB, pkg string, tags ...string) string {
+// "legwork/internal/test/fakes/mcpserver".
+func (p *Programs) Path(t testing.TB, pkg string) string {
 	t.Helper()
-	path, err := p.once(pkg, strings.Join(tags, ","))()
+	return p.path(t, pkg, pkg, func(path string) error {
+		if out, err := exec.Command("go", "build", "-o", path, pkg).CombinedOutput(); err != nil { //nolint:gosec // tests name the package
+			return fmt.Errorf("building %s: %w\n%s", pkg, err, out)
+		}
+		return nil
+	})
+}
+
+// WithFaults returns the path of a program that package faults builds: a test
+// can kill it at its failpoints, plant faults and make its clocks go faster.
+func (p *Programs) WithFaults(t testing.TB, pkg string) string {
+	t.Helper()
+	return p.path(t, pkg, pkg+" with faults", func(path string) error { return faults.Build(context.Background(), path, pkg) })
+}
+
+func (p *Programs) path(t testing.TB, pkg, id string, build func(path string) error) string {
+	t.Helper()
+	path, err := p.once(pkg, id, build)()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-func (p *Programs) once(pkg, tags string) func() (string, error) {
+// once returns a function that builds a program the first time.
+func (p *Programs) once(pkg, id string, build func(path string) error) func() (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dir == "" {
@@ -58,19 +77,9 @@ func (p *Programs) once(pkg, tags string) func() (string, error) {
 	if p.built == nil {
 		p.built = map[string]func() (string, error){}
 	}
-	dir, id := filepath.Join(p.dir, fmt.Sprint(len(p.built))), pkg+" "+tags
 	if p.built[id] == nil {
-		p.built[id] = sync.OnceValues(func() (string, error) { return build(dir, pkg, tags) })
+		path := filepath.Join(p.dir, fmt.Sprint(len(p.built)), filepath.Base(pkg))
+		p.built[id] = sync.OnceValues(func() (string, error) { return path, build(path) })
 	}
 	return p.built[id]
-}
-
-// build builds a program into a folder, and returns its path there.
-func build(dir, pkg, tags string) (string, error) {
-	path := filepath.Join(dir, filepath.Base(pkg))
-	out, err := exec.Command("go", "build", "-tags", tags, "-o", path, pkg).CombinedOutput() //nolint:gosec // tests name the package
-	if err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
-	}
-	return path, nil
 }

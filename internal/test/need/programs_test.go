@@ -26,8 +26,8 @@ func TestProgramsAreBuiltOnce(t *testing.T) {
 	if again := programs.Path(t, server); again != path {
 		t.Errorf("asked twice: got %s and %s, want the same", path, again)
 	}
-	if other := programs.Path(t, server, "failpoints"); other == path {
-		t.Errorf("with a build tag: got %s too, want another program", other)
+	if other := programs.WithFaults(t, server); other == path {
+		t.Errorf("with faults: got %s too, want another program", other)
 	}
 }
 

@@ -1,0 +1,275 @@
+package faults
+
+// edits are the faults, by the part of the product that they are planted in,
+// and at the end the clocks. An edit fits best when old is short and holds what
+// is unlikely to change: a log message, the name of a failpoint or of an event.
+var edits = []edit{
+	// A message arrives.
+	{"dedupe-off", "store/...", `if key == "" {`, `if key == "" || faults.On("dedupe-off") {`},
+	{
+		"intake-not-stored", "tasks/...", `var receipts []Receipt`,
+		`if faults.On("intake-not-stored") {
+			go in.Store.Open(context.WithoutCancel(ctx), batch)
+			return nil
+		}
+		var receipts []Receipt`,
+	},
+	{
+		"offset-early", "bot/telegram", `b := readBatch(raw, offset)`,
+		`b := readBatch(raw, offset)
+		if faults.On("offset-early") && len(raw) > 0 {
+			_, _ = t.updates(ctx, b.next, 0)
+		}`,
+	},
+	{
+		"ack-early", "bot/slack", `if !c.in.put(delivery{`,
+		`if faults.On("ack-early") {
+			c.acknowledge(e.ID)
+		}
+		if !c.in.put(delivery{`,
+	},
+	{"anybody-decides", "tasks/...", `case !r.steers(t): in.aside(r, "error.not_yours")`, `case !r.steers(t) && !faults.On("anybody-decides"): in.aside(r, "error.not_yours")`},
+
+	// A task goes on.
+	{
+		"resume-off", "tasks/engine", `fmt.Errorf("listing live tasks: %w", err) }`,
+		`fmt.Errorf("listing live tasks: %w", err)
+		}
+		if faults.On("resume-off") {
+			live = nil
+		}`,
+	},
+	{
+		"release-lost", "store/...", `return s.take(id, planner.Event{Type: planner.Released})`,
+		`if faults.On("release-lost") {
+			return nil
+		}
+		return s.take(id, planner.Event{Type: planner.Released})`,
+	},
+	{"lane-off", "tasks/...", `l.Entries = append(l.Entries, LaneEntry{`, `queued = queued && !faults.On("lane-off"); l.Entries = append(l.Entries, LaneEntry{`},
+	{"history-lost", "store/...", `planner.Settles(before, after, e); ok {`, `planner.Settles(before, after, e); ok && !faults.On("history-lost") {`},
+	{"guidance-lost", "planner", `for len(heard) > 0 && heard[0] < before {`, `for len(heard) > 0 && heard[0] < before && !faults.On("guidance-lost") {`},
+	{"note-lost", "planner", `if len(texts) > 0 { b.results =`, `if len(texts) > 0 && !faults.On("note-lost") { b.results =`},
+	{"review-forgotten", "planner", `s.Reviews < s.Limits.Reviews && wantsReview(values)`, `s.Reviews < s.Limits.Reviews && wantsReview(values) && !faults.On("review-forgotten")`},
+
+	// Models and tools are called.
+	{
+		"replied-not-stored", "tasks/...", `err := x.append(ctx, v.ID, events...)`,
+		`if faults.Sometimes("replied-not-stored") {
+			return nil
+		}
+		err := x.append(ctx, v.ID, events...)`,
+	},
+	{
+		"result-orphaned", "llm", `ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.Chat`,
+		`if faults.On("result-orphaned") {
+			var rest []Message
+			for _, m := range r.Messages {
+				if m.Role != ToolRole {
+					rest = append(rest, m)
+				}
+			}
+			r.Messages = rest
+		}
+		ctx, span := telemetry.Start(ctx, telemetry.Client, telemetry.Chat`,
+	},
+	{"unknown-repeats", "tasks/...", `if a.Started { return x.unknown(`, `if a.Started && !faults.On("unknown-repeats") { return x.unknown(`},
+	{"approval-skipped", "tasks/...", `case j.ask && !agreed(v, a.Place, j):`, `case j.ask && !agreed(v, a.Place, j) && !faults.On("approval-skipped"):`},
+	{"started-not-stored", "tasks/...", `|| j.grant != "") && !a.Started {`, `|| j.grant != "") && !a.Started && !faults.On("started-not-stored") {`},
+	{
+		"returned-not-stored", "tasks/...", `return x.append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})`,
+		`if faults.Sometimes("returned-not-stored") {
+			return nil
+		}
+		return x.append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})`,
+	},
+	{"result-dropped", "planner", `case e.Result == nil: return b.text("prompt.result_missing", nil)`, `case e.Result == nil, faults.On("result-dropped"): return b.text("prompt.result_missing", nil)`},
+
+	// A person answers in the midst of a call, or decides about it.
+	{
+		"answer-forgotten", "tasks/...", `s.given = append(s.given, given{`,
+		`if q.Live && faults.On("answer-forgotten") {
+			continue
+		}
+		s.given = append(s.given, given{`,
+	},
+	{
+		"answer-swapped", "tasks/...", `v := e.Decision.Value if err == nil && field <`,
+		`v := e.Decision.Value
+		if faults.On("answer-swapped") {
+			v = q.Fields[0].Choices[0].Value
+		}
+		if err == nil && field <`,
+	},
+	{
+		"decision-twice", "planner", `return append(list, tool)`,
+		`if call.Step != StepAsked && call.Approved > 0 && faults.On("decision-twice") {
+			ask.ID = fmt.Sprint("ask approval ", call.Approved)
+			list = append(list, ask)
+		}
+		return append(list, tool)`,
+	},
+	{"decision-twice", "planner", `case !other.together(c):`, `case !other.together(c) && !faults.On("decision-twice"):`},
+
+	// Costs are counted.
+	{
+		"reserve-lost", "store/...", `return s.hold(id, account, h, keep)`,
+		`if faults.On("reserve-lost") {
+			return nil
+		}
+		return s.hold(id, account, h, keep)`,
+	},
+	{"settle-lost", "store/...", `if e.Action == "" || !outcome(e) {`, `if e.Action == "" || !outcome(e) || faults.On("settle-lost") {`},
+
+	// The chat shows it.
+	{
+		"wrong-chat", "tasks/...", `return &Presenter{`,
+		`if faults.On("wrong-chat") {
+			chat.ID += "-other"
+		}
+		return &Presenter{`,
+	},
+	{
+		"wrong-thread", "tasks/...", `return &Presenter{`,
+		`if faults.On("wrong-thread") {
+			chat.Thread = ""
+		}
+		return &Presenter{`,
+	},
+	{
+		"shown-too-early", "tasks/...", `id, err := p.send(ctx, v, slot, name, part)`,
+		`if faults.On("shown-too-early") {
+			if err := p.shown(ctx, name, "early", "", last); err != nil {
+				return err
+			}
+		}
+		id, err := p.send(ctx, v, slot, name, part)`,
+	},
+	{"shown-not-stored", "tasks/...", `if id == slot.Message && !last {`, `if faults.On("shown-not-stored") || id == slot.Message && !last {`},
+	{"board-left", "tasks/...", `case v.State.Round == 0: return nil case !p.lasting():`, `case v.State.Round == 0, faults.On("board-left"): return nil; case !p.lasting():`},
+	{"card-left", "tasks/...", `|| open[action] || p.closed[slot.Name] {`, `|| open[action] || p.closed[slot.Name] || faults.On("card-left") {`},
+	{
+		"failure-ignored", "tasks/...", `failpoint.Hit("edit.after.answer")`,
+		`failpoint.Hit("edit.after.answer")
+		if faults.On("failure-ignored") {
+			err = nil
+		}`,
+	},
+	{
+		"failure-ignored", "tasks/...", `if err == nil { failpoint.Hit("post.after." + nature(slot))`,
+		`if faults.On("failure-ignored") && err != nil {
+			return "ignored", nil
+		}
+		if err == nil { failpoint.Hit("post.after." + nature(slot))`,
+	},
+	{"find-off", "tasks/...", `if !doubt || !ok {`, `if !doubt || !ok || faults.On("find-off") {`},
+	{
+		"stream-forgotten", "bot/slack", `r := request{method: "chat.stopStream",`,
+		`if faults.On("stream-forgotten") {
+			return nil
+		}
+		r := request{method: "chat.stopStream",`,
+	},
+
+	// Everything is paused, and goes on.
+	{"pause-forgotten", "tasks/...", `if text == "" { return p, nil }`, `if text == "" || faults.On("pause-forgotten") { return p, nil }`},
+	{"pause-leaky", "tasks/...", `if p == nil { return Paused{}, false }`, `if p == nil || faults.On("pause-leaky") { return Paused{}, false }`},
+	{
+		"pause-not-stored", "tasks/...", `if err := p.keep(ctx, word, kept{Paused: by}); err != nil {`,
+		`if faults.On("pause-not-stored") {
+			return by, true, nil
+		}
+		if err := p.keep(ctx, word, kept{Paused: by}); err != nil {`,
+	},
+	{
+		"lift-not-stored", "tasks/...", `if err := p.keep(ctx, word, kept{Off: true}); err != nil {`,
+		`if faults.On("lift-not-stored") {
+			p.turn(nil)
+			return before, true, nil
+		}
+		if err := p.keep(ctx, word, kept{Off: true}); err != nil {`,
+	},
+
+	// A schedule fires.
+	{
+		"fire-early", "tasks/...", `due, next, err := s.in.Store.Due(`,
+		`if faults.On("fire-early") {
+			now = now.Add(time.Minute)
+		}
+		due, next, err := s.in.Store.Due(`,
+	},
+	{"fire-lost", "tasks/...", `if busy { return s.leaveOut(`, `if busy && !faults.On("fire-twice") || faults.On("fire-lost") { return s.leaveOut(`},
+	{"fire-twice", "store/...", `if ok { return before, s.passed(in.Fire)`, `if ok && (in.Fire == nil || !faults.On("fire-twice")) { return before, s.passed(in.Fire)`},
+	{
+		"fire-twice", "store/...", `v.Next, v.Last, v.LastTask = in.Fire.Next, in.Fire.At, in.ID`,
+		`if !faults.On("fire-twice") || v.Last.Equal(in.Fire.At) {
+			v.Next = in.Fire.Next
+		}
+		v.Last, v.LastTask = in.Fire.At, in.ID`,
+	},
+
+	// Programs call the API.
+	{
+		"idempotency-lost", "web/...", `t, again, err := c.Service.Start(`,
+		`if faults.On("idempotency-lost") {
+			key = ""
+		}
+		t, again, err := c.Service.Start(`,
+	},
+	{"match-ignored", "web/...", `if strings.TrimSpace(header) == "*" {`, `if strings.TrimSpace(header) == "*" || name == "If-Match" && faults.On("match-ignored") {`},
+	{
+		"stream-gap", "web/...", `from = last`,
+		`from = last
+		if faults.On("stream-gap") {
+			from++
+		}`,
+	},
+	{
+		"stream-again", "web/...", `from = last`,
+		`from = last
+		if faults.On("stream-again") {
+			from = max(0, from-1)
+		}`,
+	},
+	{
+		"feed-gap", "web/...", `from = &cursor`,
+		`from = &cursor
+		if faults.On("feed-gap") {
+			cursor++
+		}`,
+	},
+	{"delivery-lost", "store/...", `if err == nil && webhook != "" {`, `if err == nil && webhook != "" && !faults.On("delivery-lost") {`},
+	{
+		"delivery-not-stored", "tasks/...", `if err := c.Store.Tried(`,
+		`if faults.On("delivery-not-stored") {
+			return storeWait
+		}
+		if err := c.Store.Tried(`,
+	},
+
+	// Clocks.
+	{"", "tasks/...", `if d := x.rules.Load().Approvals.Expire; d > 0 {`, `if d := faults.Span(x.rules.Load().Approvals.Expire); d > 0 {`},
+	{"", "tasks/...", `limits.ReviewTime = r.rules.Approvals.Expire`, `limits.ReviewTime = faults.Span(r.rules.Approvals.Expire)`},
+	{
+		"", "bot/ratelimit", `return &Pacer{ rules: slices.Clone(rules),`,
+		`rules = slices.Clone(rules)
+		for i := range rules {
+			rules[i].Every, rules[i].Within = faults.Span(rules[i].Every), faults.Span(rules[i].Within)
+		}
+		return &Pacer{ rules: rules,`,
+	},
+	{"", "bot/telegram", `after = refusedFor`, `after = faults.Span(refusedFor)`},
+	{
+		"", "bot/slack", `func usual() pauses {`,
+		`func usual() pauses {
+			p := unhurried()
+			for _, span := range []*time.Duration{&p.ping, &p.deaf, &p.quiet, &p.linger, &p.first, &p.last, &p.denied, &p.rotate, &p.append, &p.update} {
+				*span = faults.Span(*span)
+			}
+			return p
+		}
+
+		func unhurried() pauses {`,
+	},
+	{"", "cmd/...", `NewScheduler(a.inbox, time.Now)`, `NewScheduler(a.inbox, faults.Wall)`},
+}
