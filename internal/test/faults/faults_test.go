@@ -10,20 +10,28 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestEditsApply: each edit finds its place, and the edited source compiles.
-func TestEditsApply(t *testing.T) {
+// TestEditsFit: each edit finds its place in the source.
+func TestEditsFit(t *testing.T) { edited(t) }
+
+// TestEditsCompile: the edited source compiles.
+func TestEditsCompile(t *testing.T) {
+	root, dir, folders := edited(t)
+	if err := compile(t.Context(), root, dir, folders...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func edited(t *testing.T) (root, dir string, folders []string) {
+	t.Helper()
 	root, err := Root(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	folders, err := overlay(root, dir)
-	if err != nil {
+	dir = t.TempDir()
+	if folders, err = overlay(root, dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := compile(t.Context(), root, dir, folders...); err != nil {
-		t.Fatal(err)
-	}
+	return root, dir, folders
 }
 
 func TestRead(t *testing.T) {
