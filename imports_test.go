@@ -185,7 +185,7 @@ func checkPackage(t *testing.T, name, imported string, r row) {
 	}
 	other, ours := short(imported), strings.HasPrefix(imported, "legwork/")
 	switch {
-	case !ours || other == "failpoint" || slices.Contains(r.packages, other):
+	case !ours || other == "failpoint" || slices.Contains(r.packages, other) || under(name, forTests) && under(other, forTests):
 	case under(other, forTests):
 		t.Errorf("%s imports %s, which is for tests", name, other)
 	case slices.Contains(r.packages, "*") && slices.Contains(r.below, other):

@@ -14,6 +14,7 @@ import (
 // was paid for, at the same model or at a fallback, the request is asked; what
 // costs nothing is tried again without that.
 func TestAgainIsAskedBeforeWhatCostsMore(t *testing.T) {
+	t.Parallel()
 	enough := errors.New("enough was spent")
 	for _, c := range []struct {
 		name            string
@@ -62,6 +63,7 @@ func TestAgainIsAskedBeforeWhatCostsMore(t *testing.T) {
 // its prompt when nobody waits for the reply any more; one that it refused, or
 // that was not made, is not.
 func TestCancelledBeforeTheReply(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		begins func(w http.ResponseWriter)

@@ -18,6 +18,7 @@ import (
 )
 
 func TestReplies(t *testing.T) {
+	t.Parallel()
 	usage := llm.Usage{Input: 10, CachedInput: 3, Output: 2}
 	estimated := llm.Usage{Input: 3, Output: 2, Estimated: true}
 	hello := llm.Reply{Text: "Hello there", Usage: usage, Model: "main"}
@@ -113,6 +114,7 @@ func TestReplies(t *testing.T) {
 
 // A reply must not depend on how the network cuts it.
 func TestEveryChunking(t *testing.T) {
+	t.Parallel()
 	body := ": hi\r\n\r\n" + delta(`"reasoning_content":"é"`) + says("Größe 🙂") +
 		delta(`"tool_calls":[{"index":0,"id":"c1","function":{"name":"a","arguments":"{\"k\":\"v\\\"}\"}"}}]`) + ends("tool_calls") + counts(10, 2) + done
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
@@ -156,6 +158,7 @@ func (h withHeader) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // A stream that ends early, at any byte, is never a success.
 func TestEveryTruncation(t *testing.T) {
+	t.Parallel()
 	body := says("Hello") + delta(`"tool_calls":[{"index":0,"id":"c1","function":{"name":"a","arguments":"{}"}}]`) + ends("tool_calls") + done
 	complete := strings.Index(body, `"finish_reason":"tool_calls"}]}`) + len(`"finish_reason":"tool_calls"}]}`)
 	var cut int
@@ -177,6 +180,7 @@ func TestEveryTruncation(t *testing.T) {
 }
 
 func TestRequestOnTheWire(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, sse(whole()))
 	model := f.model()
 	model.MaxOutputTokens, model.ReasoningEffort = 500, "low"
@@ -220,6 +224,7 @@ func TestRequestOnTheWire(t *testing.T) {
 // TestImagesOnTheWire: images go as parts after the text, by models with and
 // without tool calling.
 func TestImagesOnTheWire(t *testing.T) {
+	t.Parallel()
 	for _, calls := range []string{llm.ToolCallsNative, llm.ToolCallsText} {
 		f := newFake(t, sse(whole()))
 		model := f.model()
@@ -243,6 +248,7 @@ func TestImagesOnTheWire(t *testing.T) {
 
 // TestSchemasOnTheWire: a schema goes as it is, with what endpoints insist on.
 func TestSchemasOnTheWire(t *testing.T) {
+	t.Parallel()
 	for schema, want := range map[string]string{
 		`{"type":"object"}`: `{"type":"object","properties":{}}`,
 		`{}`:                `{"type":"object","properties":{}}`,
@@ -282,6 +288,7 @@ func sameJSON(t *testing.T, got, want string) {
 }
 
 func TestLimitOfTokensByName(t *testing.T) {
+	t.Parallel()
 	for model, want := range map[string]string{
 		"gpt-5-mini": "max_completion_tokens", "o3": "max_completion_tokens", "gpt-4o": "max_tokens", "qwen3": "max_tokens",
 	} {
@@ -300,6 +307,7 @@ func TestLimitOfTokensByName(t *testing.T) {
 
 // An endpoint that refuses a field is spared from it, then and later.
 func TestRefusedFields(t *testing.T) {
+	t.Parallel()
 	refuse := func(field string) http.HandlerFunc {
 		return status(400, `{"error":{"message":"Unsupported parameter: `+field+` is not supported"}}`)
 	}
@@ -322,6 +330,7 @@ func TestRefusedFields(t *testing.T) {
 }
 
 func TestConnectionIsUsedAgain(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, sse(whole()))
 	m, _ := open(t, f.config())
 	for range 5 {
@@ -337,6 +346,7 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 }
 
 func TestCancelInMidStream(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, hang(says("Hello")))
 	m, _ := open(t, f.config())
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -354,6 +364,7 @@ func TestCancelInMidStream(t *testing.T) {
 }
 
 func TestParallelCalls(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, sse(whole()))
 	m, _ := open(t, f.config())
 	var wg sync.WaitGroup

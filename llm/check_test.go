@@ -10,6 +10,7 @@ import (
 )
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	sys := llm.Message{Role: llm.System, Content: "s"}
 	user := llm.Message{Role: llm.User, Content: "u"}
 	said := llm.Message{Role: llm.Assistant, Content: "a"}
@@ -83,6 +84,7 @@ func check(t *testing.T, name string, r llm.Request, want string) {
 }
 
 func TestInvalidRequestsAreNotSent(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, sse(whole()))
 	m, _ := open(t, f.config())
 	_, err := m.Call(t.Context(), llm.Request{Role: llm.RolePlan}, nil)

@@ -26,6 +26,7 @@ func load(t *testing.T, text string) llm.Config {
 }
 
 func TestConfig(t *testing.T) {
+	t.Parallel()
 	cfg := load(t, `
 models:
   main:
@@ -66,6 +67,7 @@ roles: {answer: backup}
 }
 
 func TestValidateListsEveryMistake(t *testing.T) {
+	t.Parallel()
 	nan := math.NaN()
 	cfg := llm.Config{
 		Models: map[string]llm.ModelConfig{
@@ -128,6 +130,7 @@ func TestValidateListsEveryMistake(t *testing.T) {
 
 // The struct tags must give a schema that takes durations as people write them.
 func TestSchemaOfConfig(t *testing.T) {
+	t.Parallel()
 	r := &jsonschema.Reflector{FieldNameTag: "yaml", ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	text, err := json.MarshalIndent(r.Reflect(llm.Config{}), "", " ")
 	if err != nil {

@@ -77,6 +77,7 @@ func FuzzRetryAfter(f *testing.F) {
 
 // The events of a reply that fills its bound are read without keeping them.
 func TestReplyHasABound(t *testing.T) {
+	t.Parallel()
 	line := []byte("data: {\"choices\":[]}\n\n")
 	events := newEvents(bytes.NewReader(bytes.Repeat(line, longestReply/len(line)+1)), 0)
 	var err error

@@ -15,10 +15,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"legwork/internal/test/need"
 	"legwork/llm"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	need.Parallel(24)
+	goleak.VerifyTestMain(m)
+}
 
 // fake is an endpoint on a real socket. It answers requests by its handlers in
 // order; the last one answers all that follow.

@@ -13,6 +13,7 @@ import (
 )
 
 func TestRetriesUntilItWorks(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, status(500, ""), drop(says("Hel")), sse(says("Hell")), sse(whole()))
 	m, w := open(t, f.config())
 	var h hear
@@ -33,6 +34,7 @@ func TestRetriesUntilItWorks(t *testing.T) {
 }
 
 func TestRetryAfterIsObeyed(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		code   int
@@ -85,6 +87,7 @@ func with(models map[string]llm.ModelConfig, name string, edit func(*llm.ModelCo
 }
 
 func TestFallback(t *testing.T) {
+	t.Parallel()
 	fallback := func(of map[string]llm.ModelConfig, name string, to ...string) {
 		with(of, name, func(m *llm.ModelConfig) { m.Fallback = to })
 	}
@@ -168,6 +171,7 @@ func TestFallback(t *testing.T) {
 }
 
 func TestErrorTellsOfAllModels(t *testing.T) {
+	t.Parallel()
 	cfg, _ := models(t, func(m map[string]llm.ModelConfig) {
 		with(m, "m0", func(c *llm.ModelConfig) { c.Fallback = []string{"m1"} })
 	}, sse(says("Hello")+ends("content_filter")+counts(7, 1)+done), status(403, "go away"))
@@ -185,6 +189,7 @@ func TestErrorTellsOfAllModels(t *testing.T) {
 }
 
 func TestWhichModelIsCalled(t *testing.T) {
+	t.Parallel()
 	cfg, fakes := models(t, func(map[string]llm.ModelConfig) {}, sse(whole()), sse(whole()))
 	cfg.Roles["work"] = "m1"
 	m, _ := open(t, cfg)
@@ -213,6 +218,7 @@ func TestWhichModelIsCalled(t *testing.T) {
 }
 
 func TestCancelWhileWaiting(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, status(500, ""))
 	ctx, cancel := context.WithCancel(t.Context())
 	m, err := llm.New(f.config(), llm.Options{Sleep: func(context.Context, time.Duration) error { cancel(); return ctx.Err() }})
@@ -239,6 +245,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 // TestQuote: a quote is for the dearest model that may be called, with the
 // longest reply; a model without a price costs nothing that is known.
 func TestQuote(t *testing.T) {
+	t.Parallel()
 	cached := 0.5
 	cfg := llm.Config{Models: map[string]llm.ModelConfig{
 		"main":   {Model: "a", Price: &llm.Price{Input: 2, CachedInput: &cached, Output: 10}, Fallback: []string{"dear"}, MaxOutputTokens: 1000},
@@ -271,6 +278,7 @@ func TestQuote(t *testing.T) {
 // TestCost: each attempt costs what the model takes that was called, with what
 // it has cached; the limit of a reply is sent.
 func TestCost(t *testing.T) {
+	t.Parallel()
 	cached := 0.5
 	f := newFake(t, sse(says("Hi")+ends("stop")+`data: {"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":400}}}`+"\n\n"+done))
 	cfg := f.config()
@@ -292,6 +300,7 @@ func TestCost(t *testing.T) {
 
 // The estimate follows what the endpoint reports.
 func TestEstimateIsCalibrated(t *testing.T) {
+	t.Parallel()
 	const perToken = 2 // bytes
 	prompt := strings.Repeat("ab", 50000)
 	f := newFake(t, sse(says("Hi")+ends("stop")+counts(len(prompt)/perToken, 1)+done))

@@ -20,6 +20,7 @@ import (
 func once(h http.HandlerFunc) []http.HandlerFunc { return []http.HandlerFunc{h} }
 
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	const cut = `{"tool_calls":[{"index":0,"id":"c","function":{"name":"a","arguments":"{\"k\":"}}]`
 	tests := []struct {
 		name     string
@@ -113,6 +114,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestAddressesThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +158,8 @@ func TestAddressesThatDoNotAnswer(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
-	const short, long = 400 * time.Millisecond, time.Minute
+	t.Parallel()
+	const short, long = time.Second, time.Hour
 	forever := func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			_, _ = io.WriteString(w, ": still here\n\n")
@@ -182,6 +185,7 @@ func TestTimeouts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			f := newFake(t, tt.handler)
 			c := f.model()
 			c.Timeout, c.FirstByteTimeout, c.IdleTimeout = tt.whole, tt.firstByte, tt.idle
@@ -200,6 +204,7 @@ func TestTimeouts(t *testing.T) {
 
 // A slow reader of the stream is no silence of the endpoint.
 func TestSlowReader(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, sse(whole()))
 	c := f.model()
 	c.IdleTimeout = 300 * time.Millisecond
@@ -212,6 +217,7 @@ func TestSlowReader(t *testing.T) {
 
 // After a reply is complete a stream that stays open costs a moment only.
 func TestStreamStaysOpen(t *testing.T) {
+	t.Parallel()
 	for name, body := range map[string]string{"after [DONE]": whole(), "after the finish reason": says("Hello there") + ends("stop")} {
 		f := newFake(t, hang(body))
 		m, _ := open(t, f.config())
@@ -223,6 +229,7 @@ func TestStreamStaysOpen(t *testing.T) {
 }
 
 func TestFailuresAreLoggedWithoutTheKey(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, status(500, "echo: Bearer sk-secret"))
 	var out bytes.Buffer
 	w := &waits{}
@@ -238,6 +245,7 @@ func TestFailuresAreLoggedWithoutTheKey(t *testing.T) {
 }
 
 func TestHTTP2(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, status(503, ""), drop(says("Hel")), sse(whole()))
 	secure := httptest.NewUnstartedServer(f)
 	secure.EnableHTTP2 = true
@@ -260,6 +268,7 @@ func TestHTTP2(t *testing.T) {
 
 // A key as short as those that endpoints without keys are given hides nothing.
 func TestShortKeyIsNoSecret(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, status(400, `{"error":{"message":"no key word"}}`))
 	c := f.config()
 	main := c.Models["main"]

@@ -15,6 +15,7 @@ import (
 // within one call either, no other model takes its place, and the model is
 // called as before when the gate is open again.
 func TestGateStopsRetries(t *testing.T) {
+	t.Parallel()
 	var shut atomic.Bool
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
 		shut.Store(true)

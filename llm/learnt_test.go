@@ -23,6 +23,7 @@ func long(bytes int) llm.Request {
 // TestContextIsLearnt: an endpoint that holds less than the config says is
 // believed: later prompts are built for what it holds.
 func TestContextIsLearnt(t *testing.T) {
+	t.Parallel()
 	s := llmfake.New(t, llmfake.Options{ContextTokens: 4000, Respond: llmfake.Script(llmfake.Say("fine"))})
 	m, _ := open(t, fakeConfig(s))
 	before := m.PromptBytes(llm.RoleAnswer)
@@ -42,6 +43,7 @@ func TestContextIsLearnt(t *testing.T) {
 
 // TestContextInTheWordsOfServers: the sizes that the usual servers name.
 func TestContextInTheWordsOfServers(t *testing.T) {
+	t.Parallel()
 	for words, want := range map[string]int{
 		"This model's maximum context length is 8192 tokens. However, your messages resulted in 90000 tokens.": 8192,
 		"the request exceeds the available context size (4096 tokens), try increasing it":                      4096,
@@ -65,6 +67,7 @@ func TestContextInTheWordsOfServers(t *testing.T) {
 // TestRoomForTheReply: where prompt and longest reply together are too much, less
 // is kept for the reply, at once.
 func TestRoomForTheReply(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, status(400, `{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (1000 in the messages, 8000 in the completion)."}}`), sse(whole()))
 	m, _ := open(t, f.config())
 	reply, err := m.Call(t.Context(), long(4000), nil)
@@ -79,6 +82,7 @@ func TestRoomForTheReply(t *testing.T) {
 // TestLongDescriptionsOfTools: an endpoint that takes short ones only gets them
 // shortened, at once and from then on.
 func TestLongDescriptionsOfTools(t *testing.T) {
+	t.Parallel()
 	s := llmfake.New(t, llmfake.Options{Description: 1024, Respond: llmfake.Script(llmfake.Say("fine"))})
 	m, _ := open(t, fakeConfig(s))
 	r := ask()
@@ -97,6 +101,7 @@ func TestLongDescriptionsOfTools(t *testing.T) {
 
 // TestAbsurdUsage: what no tokenizer can count is not charged.
 func TestAbsurdUsage(t *testing.T) {
+	t.Parallel()
 	for name, u := range map[string]*llmfake.Usage{
 		"negative": {Input: -5, Output: -7}, "a trillion": {Input: 1e12, Output: 1}, "a trillion written": {Input: 9, Output: 1e12}, "none": {},
 	} {

@@ -65,6 +65,7 @@ func FuzzEvents(f *testing.F) {
 
 // The splitter must not depend on how the text is cut.
 func TestSplitterIsIndependentOfPieces(t *testing.T) {
+	t.Parallel()
 	words := []string{"<think>", "</think>", "<thinking>", "</thinking>", "<", "</thi", " ", "\n", "a", "né"}
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 8).Draw(t, "words"), "")

@@ -38,6 +38,7 @@ func textRequest() llm.Request {
 }
 
 func TestTextToolsOnTheWire(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, sse(whole()))
 	m, _ := open(t, textConfig(f))
 	if _, err := m.Call(t.Context(), textRequest(), nil); err != nil {
@@ -65,6 +66,7 @@ func TestTextToolsOnTheWire(t *testing.T) {
 }
 
 func TestTextCallsAreRead(t *testing.T) {
+	t.Parallel()
 	tokyo := llm.ToolCall{ID: "call_1", Name: "time_in", Arguments: `{"place":"Tokyo"}`}
 	tests := []struct {
 		name, text string
@@ -99,6 +101,7 @@ func TestTextCallsAreRead(t *testing.T) {
 }
 
 func TestTextCallThatIsCut(t *testing.T) {
+	t.Parallel()
 	f := newFake(t, sse(says(`{"tool_calls":[{"name":"time_in","arg`)+ends("stop")+done))
 	m, w := open(t, textConfig(f))
 	_, err := m.Call(t.Context(), textRequest(), nil)
@@ -110,6 +113,7 @@ func TestTextCallThatIsCut(t *testing.T) {
 
 // Without tools, JSON in a text is the answer's.
 func TestTextWithoutToolsIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	const text = `{"tool":"hammer"}`
 	f := newFake(t, sse(says(text)+ends("stop")+done))
 	m, _ := open(t, textConfig(f))

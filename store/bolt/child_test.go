@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"legwork/bot"
+	"legwork/internal/test/need"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/store/bolt"
@@ -26,6 +27,7 @@ const childTask = "LEGWORK_STORE_CHILD"
 func TestMain(m *testing.M) {
 	switch os.Getenv(childTask) {
 	case "", "test":
+		need.Checks(15)
 		goleak.VerifyTestMain(m)
 	case "write":
 		childWrites(context.Background(), os.Args[1])
@@ -45,15 +47,6 @@ func TestMain(m *testing.M) {
 	case "read":
 		childReads(context.Background(), os.Args[1])
 	}
-}
-
-// few is how often a plain run repeats what a whole one, as in make check,
-// repeats more often; also how far apart its samples are.
-func few(whole, plain int) int {
-	if os.Getenv("LEGWORK_REQUIRE_ALL") != "" {
-		return whole
-	}
-	return plain
 }
 
 // leave ends a child with what it found.

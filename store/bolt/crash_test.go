@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/need"
 	"legwork/store/bolt"
 	"legwork/tasks"
 )
@@ -18,10 +19,7 @@ import (
 // TestKilled kills a writing process at random moments: what it had
 // acknowledged is there, in order and whole, and the store goes on.
 func TestKilled(t *testing.T) {
-	kills := 12
-	if testing.Short() {
-		kills = 3
-	}
+	kills := need.Times(3, 12)
 	dir := t.TempDir()
 	acknowledged := map[tasks.ID]int{}
 	random := rand.New(rand.NewPCG(1, 2))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/test/need"
 	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/tasks"
@@ -158,10 +159,7 @@ func TestDamagedPages(t *testing.T) {
 	const page = 4096
 	used := len(bytes.TrimRight(whole, "\x00"))/page + 1
 	random := rand.New(rand.NewPCG(3, 4))
-	step := 2
-	if testing.Short() {
-		step = 7
-	}
+	step := need.Times(9, 2)
 	// Without one of the two header pages, 0 and 1, bbolt goes back by one
 	// transaction, as after a crash in mid-commit: that is no damage.
 	for n := 2; n < used; n += step {

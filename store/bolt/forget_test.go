@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"legwork/bot"
+	"legwork/internal/test/need"
 	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/tasks"
@@ -121,6 +122,7 @@ func read(t *testing.T, path string) []byte {
 // TestKilledForgetting kills a process that forgets a conversation: turns and
 // journals go together, and another call deletes the rest.
 func TestKilledForgetting(t *testing.T) {
+	need.Check(t)
 	full, c := t.TempDir(), bot.Chat{Platform: "test", ID: "c"}
 	s := open(t, full, bolt.Options{})
 	talk(t.Context(), t, s, c)

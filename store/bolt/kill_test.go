@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"legwork/internal/test/need"
 	"legwork/store/bolt"
 	"legwork/tasks"
 )
@@ -46,9 +47,7 @@ func killed(t *testing.T, c *exec.Cmd, err error) {
 // TestKilledCompacting kills a process that compacts and writes, at each moment
 // that counts: there is one file, whole, with all that was acknowledged.
 func TestKilledCompacting(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds a binary")
-	}
+	need.Check(t) // it builds a binary
 	build := withFailpoints(t)
 	for _, point := range []string{"compact.before.copy:2", "compact.before.rename:1", "compact.before.rename:3", "compact.after.rename:1", "compact.after.rename:3"} {
 		t.Run(point, func(t *testing.T) {
@@ -92,9 +91,7 @@ func TestKilledCompacting(t *testing.T) {
 // TestKilledRestoring kills a process that restores a file: the next one finds
 // the damaged file or the restored one, and never none.
 func TestKilledRestoring(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds a binary")
-	}
+	need.Check(t) // it builds a binary
 	build := withFailpoints(t)
 	source, backup := aged(t)
 	broken := read(t, damageFile(source))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/test/need"
 	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/tasks"
@@ -78,7 +79,7 @@ func TestRestored(t *testing.T) {
 	whole := read(t, damageFile(source))
 	const page = 4096
 	used := len(bytes.TrimRight(whole, "\x00"))/page + 1
-	replaced, step := 0, few(2, 9)
+	replaced, step := 0, need.Times(9, 2)
 	for n := 0; n < used; n += step {
 		dir := t.TempDir()
 		broken := bytes.Clone(whole)
@@ -102,7 +103,7 @@ func TestRestoredRandom(t *testing.T) {
 	source, backup := aged(t)
 	whole := read(t, damageFile(source))
 	random := rand.New(rand.NewPCG(5, 6))
-	for n := range 20 {
+	for n := range need.Times(5, 20) {
 		dir := t.TempDir()
 		broken := bytes.Clone(whole)
 		if n%2 == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/test/need"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -180,7 +181,7 @@ func testForgetChat(b *bench) {
 
 // testForgetMany: more than one transaction holds.
 func testForgetMany(b *bench) {
-	const n = 450
+	n := need.Times(90, 450)
 	for i := range n {
 		who := "ann"
 		if i%2 == 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/test/need"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -232,6 +233,7 @@ func testFeed(b *bench) {
 
 // testFeedBounded: old entries go, and who is behind can tell.
 func testFeedBounded(b *bench) {
+	need.Check(b)
 	const kept, each = 100_000, 2000
 	batch := make([]planner.Event, each)
 	for i := range batch {

@@ -5,11 +5,7 @@
 package e2e_test
 
 import (
-	"flag"
-	"fmt"
 	"os"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"legwork/internal/test/need"
@@ -19,13 +15,8 @@ import (
 var programs need.Programs
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	// Most of these tests wait for timeouts of the binary, not for a processor.
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		if err := parallel.Value.Set("6"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-		}
-	}
+	need.Quick("^(TestText|TestGuidance|TestKillInMidTask|TestApproveInTerminal|TestTelegramPrivate|TestSlackDirect|TestMCPNeedsAToken)$")
+	need.Parallel(6) // most of these tests wait for timeouts of the binary, not for a processor
 	os.Exit(programs.Run(m))
 }
 

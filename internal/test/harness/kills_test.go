@@ -11,6 +11,7 @@ import (
 
 	"legwork/internal/test/faults"
 	"legwork/internal/test/harness"
+	"legwork/internal/test/need"
 )
 
 var (
@@ -41,9 +42,7 @@ func build(t *testing.T) *harness.Harness {
 }
 
 func TestKills(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a while: run it without -short")
-	}
+	need.Check(t)
 	h := build(t)
 	for _, name := range fronts() {
 		t.Run(name, func(t *testing.T) {

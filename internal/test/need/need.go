@@ -1,11 +1,14 @@
-// Package need lets a test say what it needs from the machine. Without it the
-// test is skipped with one line that says how to run it; with
-// LEGWORK_REQUIRE_ALL=1, as in make check, it fails instead, so that a green
-// check means that everything was run.
+// Package need lets a test say what it needs from the machine, and which tests
+// are too slow for go test ./... . There a test without what it needs is skipped
+// with one line that says how to run it, and slow tests are skipped or try
+// less. With LEGWORK_REQUIRE_ALL=1, as in make check, everything runs, and a test
+// without what it needs fails, so that a green check means that everything was
+// run.
 package need
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,6 +19,56 @@ import (
 	"strings"
 	"testing"
 )
+
+// All reports that every test is to run in full, as in make check.
+func All() bool { return os.Getenv("LEGWORK_REQUIRE_ALL") != "" }
+
+// Check skips a test that takes too long for go test ./... .
+func Check(t testing.TB) {
+	t.Helper()
+	if !All() {
+		t.Skip("runs in make check only; here: LEGWORK_REQUIRE_ALL=1 go test -run '^" + t.Name() + "$'")
+	}
+}
+
+// Times returns how often a test tries something: full in make check, quick
+// elsewhere.
+func Times(quick, full int) int {
+	if All() {
+		return full
+	}
+	return quick
+}
+
+// Checks sets how often rapid tries a property outside make check, where it is as
+// often as rapid does by itself. TestMain calls it.
+func Checks(quick int) {
+	flag.Parse()
+	if !All() {
+		_ = flag.Set("rapid.checks", strconv.Itoa(quick)) // a flag that holds any number
+	}
+}
+
+// Quick leaves only the tests whose names match a pattern to go test ./..., where
+// the rest of the package takes too long. make check runs all of them, and -run
+// any. TestMain calls it.
+func Quick(pattern string) {
+	flag.Parse()
+	if run := flag.Lookup("test.run"); run.Value.String() == "" && !All() {
+		fmt.Println("runs only", pattern, "here; make check runs all tests of this package")
+		_ = run.Value.Set(pattern) // a flag that holds any text
+	}
+}
+
+// Parallel lets so many tests of a package that call t.Parallel run beside each
+// other where -parallel does not say how many: tests that wait need no core.
+// TestMain calls it.
+func Parallel(n int) {
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = parallel.Value.Set(strconv.Itoa(n)) // a flag that holds any number
+	}
+}
 
 // Command returns the path of a program; install is the sentence that says how
 // to get it.
@@ -95,7 +148,7 @@ func Root(t testing.TB) string {
 
 func miss(t testing.TB, format string, a ...any) {
 	t.Helper()
-	if os.Getenv("LEGWORK_REQUIRE_ALL") != "" {
+	if All() {
 		t.Fatalf(format, a...)
 		return
 	}
