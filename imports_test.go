@@ -69,7 +69,7 @@ llm/offline        | llm llm/lenient                         | go-openai
 i18n               | nearest                                 | go-i18n/v2 x/text yaml/v3
 redact             |                                         |
 schedule           |                                         | adhocore/gronx
-search             |                                         | blugelabs/bluge blugelabs/ice blugelabs/bluge_segment_api kljensen/snowball x/text
+search             |                                         | kljensen/snowball x/text
 failpoint          |                                         |
 clock              |                                         | x/sys
 

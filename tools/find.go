@@ -38,22 +38,17 @@ func (s *Set) Find(ctx context.Context, name, query string) ([]string, error) {
 	}
 	x := g.found.Load()
 	if x == nil || !slices.Equal(x.views, views) {
-		words, err := g.indexed(ready, views)
-		if err != nil {
-			return nil, err
-		}
-		x = &index{views, words}
+		x = &index{views, g.indexed(ready, views)}
 		g.found.Store(x)
 	}
-	hits, err := x.words.Search(query, maxFound)
 	var names []string
-	for _, hit := range hits {
+	for _, hit := range x.words.Search(query, maxFound) {
 		names = append(names, hit.ID)
 	}
-	return names, err
+	return names, nil
 }
 
-func (g *group) indexed(servers []*member, views []*view) (*search.Index, error) {
+func (g *group) indexed(servers []*member, views []*view) *search.Index {
 	var docs []search.Doc
 	for i, s := range servers {
 		for _, tool := range slices.Sorted(maps.Keys(views[i].tools)) {

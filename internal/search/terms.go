@@ -10,14 +10,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// term is a word or a part of one in the form in which it is indexed.
+// term is a word, or a part of one, in the form in which it is indexed.
 type term struct {
 	text  string
-	weak  bool // says little by itself: "the"
+	weak  bool // a stop word such as "the"
 	spare bool // a single character of a longer run of a script without spaces
 }
 
-// lexicon remembers the terms of words it has seen, as stemming is slow.
+// lexicon caches the terms of words, because stemming is slow.
 type lexicon map[string]term
 
 // maxWord is how many characters of a word count.
@@ -38,8 +38,8 @@ func (l lexicon) terms(text string) iter.Seq[term] {
 	}
 }
 
-// runs cuts a text into what is neither space nor punctuation, and where a
-// script without spaces begins or ends.
+// runs splits a text at spaces and punctuation, and where a script without
+// spaces begins or ends.
 func runs(text string) iter.Seq[[]rune] {
 	return func(yield func([]rune) bool) {
 		var run []rune
@@ -61,14 +61,15 @@ func runs(text string) iter.Seq[[]rune] {
 	}
 }
 
-// dense tells the scripts whose words are not set apart by spaces, and Hangul,
-// whose words carry endings that no stemmer here knows.
+// dense reports whether a character belongs to a script that puts no spaces
+// between words, or to Hangul, whose words have endings that no stemmer here
+// knows.
 func dense(r rune) bool {
 	return r > unicode.MaxLatin1 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// denseTerms are the pairs of neighbours in a run, and its single characters.
+// denseTerms yields the pairs of neighbours in a run, and its single characters.
 func denseTerms(run []rune, yield func(term) bool) bool {
 	for i := range run {
 		if i > 0 && !yield(term{text: string(run[i-1 : i+1])}) {
@@ -81,7 +82,7 @@ func denseTerms(run []rune, yield func(term) bool) bool {
 	return true
 }
 
-// wordTerms are a word and, when it is an identifier such as listIssues, its
+// wordTerms yields a word and, when it is an identifier such as listIssues, its
 // parts.
 func (l lexicon) wordTerms(run []rune, yield func(term) bool) bool {
 	if !yield(l.word(run)) {
@@ -99,7 +100,7 @@ func (l lexicon) wordTerms(run []rune, yield func(term) bool) bool {
 	return true
 }
 
-// humps cuts "listIssues" and "HTTPServer" before each word.
+// humps splits identifiers such as "listIssues" and "HTTPServer" into words.
 func humps(run []rune) [][]rune {
 	var parts [][]rune
 	start := 0
@@ -114,7 +115,7 @@ func humps(run []rune) [][]rune {
 	return append(parts, run[start:])
 }
 
-// word is the term of a word: without case, accents and endings.
+// word returns the term of a word: without case, accents and endings.
 func (l lexicon) word(run []rune) term {
 	raw := string(run[:min(len(run), maxWord)])
 	t, known := l[raw]
@@ -140,7 +141,7 @@ func stem(text string) term {
 func cyrillic(r rune) bool { return unicode.Is(unicode.Cyrillic, r) }
 func latin(r rune) bool    { return unicode.Is(unicode.Latin, r) }
 
-// plain takes the accents off a word in Latin letters.
+// plain removes the accents from a word in Latin letters.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {

@@ -25,9 +25,7 @@ func (m *memory) recall(who caller.Caller, r mcp.CallToolRequest) (string, error
 	}
 	query, all := r.GetString("query", ""), len(notes)
 	if strings.TrimSpace(query) != "" {
-		if notes, err = find(notes, query); err != nil {
-			return "", err
-		}
+		notes = find(notes, query)
 	} else {
 		slices.SortStableFunc(notes, func(a, b note) int { return b.At.Compare(a.At) })
 	}
@@ -70,23 +68,18 @@ func (m *memory) visible(who caller.Caller, scope string) (notes []note, broken 
 }
 
 // find returns the notes that match, best first, and of equal ones the latest.
-func find(notes []note, query string) ([]note, error) {
+func find(notes []note, query string) []note {
 	slices.SortStableFunc(notes, func(a, b note) int { return b.At.Compare(a.At) })
 	docs, byName := make([]search.Doc, len(notes)), map[string]note{}
 	for i, n := range notes {
 		docs[i] = search.Doc{ID: n.name(), Text: n.Text + " " + strings.Join(n.About, " ")}
 		byName[n.name()] = n
 	}
-	x, err := search.New(docs)
-	if err != nil {
-		return nil, err
-	}
-	hits, err := x.Search(query, 0)
 	var found []note
-	for _, hit := range hits {
+	for _, hit := range search.New(docs).Search(query, 0) {
 		found = append(found, byName[hit.ID])
 	}
-	return found, err
+	return found
 }
 
 func (m *memory) forget(who caller.Caller, r mcp.CallToolRequest) (string, error) {
@@ -105,11 +98,7 @@ func (m *memory) forget(who caller.Caller, r mcp.CallToolRequest) (string, error
 		if err != nil {
 			return "", err
 		}
-		found, err := find(notes, query)
-		if err != nil {
-			return "", err
-		}
-		if id, err = only(found); err != nil || id == "" {
+		if id, err = only(find(notes, query)); err != nil || id == "" {
 			return "There was nothing to forget.", err
 		}
 	}

@@ -28,26 +28,6 @@ func docs(texts ...string) []search.Doc {
 	return list
 }
 
-// index makes an index that must be possible.
-func index(t testing.TB, list []search.Doc) *search.Index {
-	t.Helper()
-	x, err := search.New(list)
-	if err != nil {
-		t.Fatalf("New of %d texts: %v", len(list), err)
-	}
-	return x
-}
-
-// find finds what must be possible to look for.
-func find(t testing.TB, x *search.Index, query string, limit int) []search.Hit {
-	t.Helper()
-	hits, err := x.Search(query, limit)
-	if err != nil {
-		t.Errorf("Search(%q): %v", query, err)
-	}
-	return hits
-}
-
 func TestSearch(t *testing.T) {
 	notes := docs(
 		"My dog is called Rex and is allergic to chicken",                  // a
@@ -63,7 +43,7 @@ func TestSearch(t *testing.T) {
 		"HTTPServer restarts; sha256 of v2 is in repository legwork-tools", // k
 		"서울에서 커피를 마신다",                                                     // l
 	)
-	x := index(t, notes)
+	x := search.New(notes)
 	tests := []struct{ name, query, want string }{
 		{"English forms", "dogs", "a"},
 		{"English verb", "leaving flight", "b"},
@@ -100,7 +80,7 @@ func TestSearch(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := ids(find(t, x, test.query, 3)); got != test.want {
+			if got := ids(x.Search(test.query, 3)); got != test.want {
 				t.Errorf("Search(%q) found %q, want %q", test.query, got, test.want)
 			}
 		})
@@ -122,7 +102,7 @@ func TestRank(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := ids(find(t, index(t, docs(test.texts...)), test.query, 0)); got != test.want {
+			if got := ids(search.New(docs(test.texts...)).Search(test.query, 0)); got != test.want {
 				t.Errorf("Search(%q) in %q found %q, want %q", test.query, test.texts, got, test.want)
 			}
 		})
@@ -136,30 +116,30 @@ func TestRareAmongMany(t *testing.T) {
 		list = append(list, search.Doc{ID: fmt.Sprint(i), Text: []string{"closes the branch", "lists the issues"}[i%2]})
 	}
 	list[250].Text = "exports the invoices"
-	if got := ids(find(t, index(t, list), "list issues invoices", 1)); got != "250" {
+	if got := ids(search.New(list).Search("list issues invoices", 1)); got != "250" {
 		t.Errorf("of 400 texts, one with the rare word, %q was found first, want 250", got)
 	}
 }
 
 func TestLimit(t *testing.T) {
-	x := index(t, docs("tea", "tea", "tea", "tea"))
+	x := search.New(docs("tea", "tea", "tea", "tea"))
 	for limit, want := range map[int]int{-1: 4, 0: 4, 1: 1, 3: 3, 9: 4} {
-		if got := len(find(t, x, "tea", limit)); got != want {
+		if got := len(x.Search("tea", limit)); got != want {
 			t.Errorf("Search with limit %d found %d, want %d", limit, got, want)
 		}
 	}
-	if hits := find(t, index(t, nil), "tea", 5); len(hits) != 0 {
+	if hits := search.New(nil).Search("tea", 5); len(hits) != 0 {
 		t.Errorf("an empty index found %v, want nothing", hits)
 	}
 }
 
 func TestSearchAtOnce(t *testing.T) {
-	x := index(t, tools(200))
-	want := ids(find(t, x, "list issues", 5))
+	x := search.New(tools(200))
+	want := ids(x.Search("list issues", 5))
 	var g sync.WaitGroup
 	for range 8 {
 		g.Go(func() {
-			if got := ids(find(t, x, "list issues", 5)); got != want {
+			if got := ids(x.Search("list issues", 5)); got != want {
 				t.Errorf("found %q, want %q", got, want)
 			}
 		})
@@ -172,15 +152,15 @@ func FuzzSearch(f *testing.F) {
 	f.Add("\xff\u0301é ё", "́")
 	f.Add(strings.Repeat("a", 300), strings.Repeat("a", 70))
 	f.Fuzz(func(t *testing.T, text, query string) {
-		x := index(t, []search.Doc{{ID: "text", Text: text}, {ID: "both", Text: text + " " + query}})
-		hits := find(t, x, query, 0)
+		x := search.New([]search.Doc{{ID: "text", Text: text}, {ID: "both", Text: text + " " + query}})
+		hits := x.Search(query, 0)
 		for i, h := range hits {
 			if math.IsNaN(h.Score) || h.Score <= 0 || i > 0 && h.Score > hits[i-1].Score {
 				t.Errorf("Search(%q) rated %v", query, hits)
 			}
 		}
 		found := slices.ContainsFunc(hits, func(h search.Hit) bool { return h.ID == "both" })
-		if alone := index(t, []search.Doc{{Text: query}}); len(find(t, alone, query, 0)) > 0 && !found {
+		if alone := search.New([]search.Doc{{Text: query}}); len(alone.Search(query, 0)) > 0 && !found {
 			t.Errorf("Search(%q) did not find a text that ends with it: %q", query, text+" "+query)
 		}
 	})
@@ -203,14 +183,14 @@ func tools(n int) []search.Doc {
 func BenchmarkNew(b *testing.B) {
 	list := tools(500)
 	for b.Loop() {
-		index(b, list)
+		search.New(list)
 	}
 }
 
 func BenchmarkSearch(b *testing.B) {
-	x := index(b, tools(500))
+	x := search.New(tools(500))
 	for b.Loop() {
-		if len(find(b, x, "merge a pull request", 10)) != 10 {
+		if len(x.Search("merge a pull request", 10)) != 10 {
 			b.Fatal("found too few")
 		}
 	}
