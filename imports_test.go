@@ -55,7 +55,7 @@ tools/client       | clip form plainjson redact telemetry    | mcp-go jsonschema
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text
-tools/builtin/web  | clip                                    | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text gogs/chardet golang-lru/v2
+tools/builtin/web  | clip                                    | mcp-go go-readability html-to-markdown/v2 ledongthuc/pdf x/net x/text golang-lru/v2
 tools/builtin/search | clip                                    | mcp-go x/net
 tools/builtin/memory | search tools/builtin/caller             | mcp-go bbolt
 

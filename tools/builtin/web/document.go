@@ -89,7 +89,7 @@ func (f *fetcher) document(ctx context.Context, r *response, format string) (doc
 		return d, name, err
 	}
 	d, err := f.bounded(ctx, f.pages, func(context.Context) (document, error) {
-		text := decode(r.body, contentType, how == asHTML)
+		text := decode(r.body, contentType)
 		if how == asText || format == formatSource {
 			return document{text: strings.ReplaceAll(text, "\r\n", "\n")}, nil
 		}

@@ -172,6 +172,15 @@ func TestCharsets(t *testing.T) {
 		{"big5", "text/html; charset=big5", traditionalchinese.Big5, "", "我能吞下玻璃而不傷身體。"},
 		{"shift_jis", "text/html; charset=Shift_JIS", japanese.ShiftJIS, "", japaneseText},
 		{"nothing said, euc-jp", "text/html", japanese.EUCJP, "", japaneseText},
+		{"nothing said, shift_jis", "text/html", japanese.ShiftJIS, "", japaneseText},
+		{"nothing said, big5", "text/html", traditionalchinese.Big5, "", "我能吞下玻璃而不傷身體。今天天氣很好"},
+		{"nothing said, euc-kr", "text/html", korean.EUCKR, "", "나는 유리를 먹을 수 있어요. 그래도 아프지 않아요"},
+		{"nothing said, French", "text/html", charmap.Windows1252, "", "Dès Noël où un zéphyr haï me vêt de glaçons, je dîne d’exquis rôtis de bœuf."},
+		{"nothing said, Polish", "text/html", charmap.Windows1250, "", "Pchnąć w tę łódź jeża lub ośm skrzyń fig."},
+		{"nothing said, Turkish", "text/html", charmap.Windows1254, "", "Pijamalı hasta yağız şoföre çabucak güvendi."},
+		{"nothing said, Greek", "text/html", charmap.Windows1253, "", "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία. Καλημέρα σε όλους"},
+		{"nothing said, Hebrew", "text/html", charmap.Windows1255, "", "דג סקרן שט בים מאוכזב ולפתע מצא חברה"},
+		{"nothing said, Arabic", "text/html", charmap.Windows1256, "", "نص حكيم له سر قاطع وذو شأن عظيم مكتوب على ثوب أخضر"},
 		{"euc-kr", "text/plain; charset=euc-kr", korean.EUCKR, "", "나는 유리를 먹을 수 있어요."},
 		{"utf-16 with its mark", "text/html", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), "", russian},
 		{"utf-8, ASCII at first", "text/plain", encoding.Nop, strings.Repeat("ascii ", 400), russian},
@@ -187,7 +196,7 @@ func TestCharsets(t *testing.T) {
 			t.Errorf("%s: failed %v, got %.300q, want %q", c.name, failed, got, c.text)
 		}
 	}
-	if got := web.Decode([]byte("a\x00b\x1b[31m\U000e0041\U000e0042 c\r\n\td\xff"), "text/plain; charset=utf-8", false); got != "ab[31m c\r\n\td\ufffd" {
+	if got := web.Decode([]byte("a\x00b\x1b[31m\U000e0041\U000e0042 c\r\n\td\xff"), "text/plain; charset=utf-8"); got != "ab[31m c\r\n\td\ufffd" {
 		t.Errorf("decoding invisible characters: got %q", got)
 	}
 }

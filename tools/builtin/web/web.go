@@ -176,7 +176,7 @@ func cut(text string, offset, most int) (part string, from, end, total int) {
 func refused(res *response) error {
 	said := ""
 	if readable(kind(res.header.Get("Content-Type"))) == asText {
-		if text := clip.Line(decode(res.body, res.header.Get("Content-Type"), false), 500); text != "" {
+		if text := clip.Line(decode(res.body, res.header.Get("Content-Type")), 500); text != "" {
 			said = ". It says: " + text
 		}
 	}
