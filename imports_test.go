@@ -20,9 +20,17 @@ import (
 // failpoint. "*" means every package that is below.
 const table = `
 package            | of this repository                      | modules
-cmd/legwork        | *                                       | kong yaml/v3 cancelreader x/sys
+cmd/legwork        | *                                       | kong yaml/v3
 examples/travel    | nearest                                 | mcp-go flock
 examples/agents/reviewer |                                         |
+
+app                | *                                       |
+
+app/probe          | app/cli app/tooladmin bot/slack bot/telegram conf llm llm/offline redact tasks/alerts telemetry tools tools/client |
+app/tooladmin      | app/cli app/control app/data bot bot/terminal conf form i18n nearest store/bolt tasks telemetry tools tools/client | cancelreader
+app/data           | app/cli app/control bot bot/terminal clock conf fsutil planner store/backup store/bolt tasks telemetry tools/builtin/memory |
+app/cli            | bot conf redact telemetry               |
+app/control        |                                         |
 
 conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest planner schedule tools | yaml/v3 fsnotify godotenv hujson
 setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
@@ -40,7 +48,6 @@ tasks/engine       | bot i18n llm planner tasks telemetry    |
 tasks/enginetest   | bot form i18n llm planner tasks         | pgregory.net/rapid go-cmp
 store/bolt         | bot llm planner tasks store/rules fsutil telemetry | bbolt golang-lru/v2 flock
 store/memory       | bot llm planner tasks store/rules       |
-app/control        |                                         |
 store/backup       | fsutil                                  |
 store/storetest    | bot llm planner tasks                   | pgregory.net/rapid go-cmp
 store/rules        | bot clip llm planner tasks telemetry    |

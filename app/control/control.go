@@ -21,6 +21,9 @@ const SocketName = "control.sock"
 // stopTime is how long calls under way may take after the end was asked for.
 const stopTime = 3 * time.Second
 
+// maxBody bounds the body of a call, in bytes.
+const maxBody = 1 << 20
+
 // Server answers on the control socket of a data directory.
 type Server struct {
 	listener net.Listener
@@ -98,6 +101,19 @@ func HandleStatus(mux *http.ServeMux, status func(context.Context) (Status, erro
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
 		s, err := status(r.Context())
 		Reply(w, s, err)
+	})
+}
+
+// Handle answers POST calls at path with what do returns for the decoded body.
+func Handle[In, Out any](mux *http.ServeMux, path string, do func(context.Context, In) (Out, error)) {
+	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		var in In
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
+			http.Error(w, fmt.Sprintf("reading the call: %v", err), http.StatusBadRequest)
+			return
+		}
+		out, err := do(r.Context(), in)
+		Reply(w, out, err)
 	})
 }
 

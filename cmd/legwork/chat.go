@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"strings"
+
+	"legwork/app"
+	"legwork/app/cli"
 )
 
 type chatCommand struct {
@@ -12,40 +15,34 @@ type chatCommand struct {
 	JSON   bool     `help:"For programs: read one JSON object {\"id\", \"text\"} per line, write one JSON event per line."`
 }
 
-// question is the question on a command line; empty when there is none.
-// An argument that is empty, as of an unset variable in a script, is a mistake
-// and no wish to chat.
+// question joins the words of a question; it is empty when there are none. An empty
+// argument is a mistake, for example an unset variable in a script.
 func question(words []string) (string, error) {
 	text := strings.TrimSpace(strings.Join(words, " "))
 	if len(words) > 0 && text == "" {
-		return "", misuse("the question is empty; write what you want to know or have done")
+		return "", cli.Misuse("the question is empty; write what you want to know or have done")
 	}
 	return text, nil
 }
 
-// Run chats in the terminal with the configured models and tool groups. Tasks
-// that an earlier run left unfinished go on.
-func (command chatCommand) Run(ctx context.Context, c console) error {
+// Run chats in the terminal with the configured models and tool groups.
+func (command chatCommand) Run(ctx context.Context, c cli.Console) error {
 	text, err := question(command.Text)
 	if err != nil {
 		return err
 	}
-	config, _, err := loadConfig(command.Config, c)
+	return app.Chat(ctx, app.ChatOptions{Text: text, Name: command.Name, JSON: command.JSON}, command.Config, c)
+}
+
+type demoCommand struct {
+	Text []string `arg:"" optional:"" help:"The question. Without one, an interactive chat starts."`
+}
+
+// Run chats with the offline stand-in and the built-in tools.
+func (command demoCommand) Run(ctx context.Context, c cli.Console) error {
+	text, err := question(command.Text)
 	if err != nil {
 		return err
 	}
-	talk := conversation{
-		command: "legwork chat", text: text, chat: command.Name, json: command.JSON, banner: []string{"terminal.banner", "terminal.hint"},
-	}
-	log, closeLog, err := talk.log(config, c)
-	if err != nil {
-		return err
-	}
-	defer closeLog()
-	models, err := newModels(config.LLM, log, func(string, map[string]any) {}, nil) // who sits there reads it in the answer
-	if err != nil {
-		return err
-	}
-	defer models.close()
-	return talk.run(ctx, c, config, models, log)
+	return app.Demo(ctx, text, c)
 }

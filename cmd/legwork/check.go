@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"legwork/app/cli"
+	"legwork/app/probe"
 	"legwork/conf"
+	"legwork/internal/telemetry"
 )
 
 type checkCommand struct {
@@ -15,28 +18,45 @@ type checkCommand struct {
 	Wait   time.Duration `default:"10s" help:"How long a server may take to answer a probe."`
 }
 
-// Run prints every mistake in the configuration, or one line that there is
-// none. The mistakes are what was asked for, so they go to standard output.
-func (command checkCommand) Run(ctx context.Context, c console) error {
+// Run prints every mistake in the configuration, or one line when there is none.
+// The mistakes are the result of the command, so they go to standard output.
+func (command checkCommand) Run(ctx context.Context, c cli.Console) error {
 	if err := checkWait(command.Wait); err != nil {
 		return err
 	}
-	config, source, err := loadConfig(command.Config, c)
+	config, source, err := c.LoadConfig(command.Config)
 	var mistakes conf.Errors
 	switch {
 	case errors.As(err, &mistakes):
-		fmt.Fprintln(c.out, mistakes)
-		return errFailed
+		fmt.Fprintln(c.Out, mistakes)
+		return cli.ErrFailed
 	case err != nil:
 		return err
 	}
 	for _, w := range config.Warnings() {
-		fmt.Fprintf(c.out, "warning: %v\n", w)
+		fmt.Fprintf(c.Out, "warning: %v\n", w)
 	}
-	fmt.Fprintf(c.out, "%s: no mistakes; models: %d, servers: %d, groups: %d\n", source,
+	fmt.Fprintf(c.Out, "%s: no mistakes; models: %d, servers: %d, groups: %d\n", source,
 		len(config.LLM.Models), len(config.Tools.Servers), len(config.GroupNames()))
 	if command.Probe {
-		return probe(ctx, config, command.Wait, c)
+		return probe.Run(ctx, config, command.Wait, c)
 	}
 	return nil
+}
+
+type schemaCommand struct{}
+
+// Run prints the JSON Schema of the config file.
+func (schemaCommand) Run(c cli.Console) error {
+	_, err := c.Out.Write(conf.Schema())
+	return err
+}
+
+type versionCommand struct{}
+
+// Run prints one line: version, commit, Go version.
+func (versionCommand) Run(c cli.Console) error {
+	b := telemetry.ReadBuild()
+	_, err := fmt.Fprintf(c.Out, "legwork %s, commit %s, %s\n", b.Version, b.Commit, b.Go)
+	return err
 }

@@ -2,135 +2,77 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"legwork/app/control"
-	"legwork/internal/redact"
-	"legwork/store/backup"
+	"legwork/app/cli"
+	"legwork/app/data"
 	"legwork/store/bolt"
-	"legwork/tools/builtin/memory"
 )
 
-// dataCommand holds what works on the stored data: beside the process that holds
-// them, or without one.
+// dataCommand works on the stored data, through the process that holds them or
+// without one.
 type dataCommand struct {
 	Backup  backupCommand  `cmd:"" help:"Copy the data to a file, also while legwork runs, and read the copy again."`
-	Verify  verifyCommand  `cmd:"" help:"Read all of the data, or of one file such as a backup, and tell what is damaged."`
+	Verify  verifyCommand  `cmd:"" help:"Read all of the data, or of one file such as a backup, and print what is damaged."`
 	Compact compactCommand `cmd:"" help:"Make the data files as small as they can be, also while legwork runs."`
-	Forget  forgetCommand  `cmd:"" help:"Delete all there is of a person or a chat."`
+	Forget  forgetCommand  `cmd:"" help:"Delete everything that is stored about a person or a chat."`
 	Restore restoreCommand `cmd:"" help:"Go back to a backup: it replaces the data file. Everything stored after it is lost."`
 }
 
-// dataConfig is the config whose data is meant.
+// dataConfig names the config of the data.
 type dataConfig struct {
 	Config string `placeholder:"FILE" help:"The config file. Default: config.yaml, or the environment where there is none."`
 }
 
-// The calls of the control socket about the data.
-const (
-	pathBackup  = "/data/backup"
-	pathVerify  = "/data/verify"
-	pathCompact = "/data/compact"
-	pathForget  = "/data/forget"
-)
-
-// atDesk does something with the data: in the process that holds them, or here
-// when there is none.
-func atDesk[In, Out any](ctx context.Context, of dataConfig, c console, path string, in In, do func(desk, context.Context, In) (Out, error)) (out Out, err error) {
-	config, _, err := loadConfig(of.Config, c)
+// owner reaches the data of the config.
+func (of dataConfig) owner(c cli.Console) (data.Owner, error) {
+	config, _, err := c.LoadConfig(of.Config)
 	if err != nil {
-		return out, err
+		return data.Owner{}, err
 	}
-	owner := control.NewClient(config.DataDir)
-	defer owner.Close()
-	err = owner.Call(ctx, http.MethodPost, path, in, &out)
-	if !errors.Is(err, control.ErrNobody) {
-		return out, err
-	}
-	if empty(config.DataDir) {
-		return out, nil // and none are made: "good" would be a lie
-	}
-	log := newLog(config.Log, c.err, redact.New(config.Secrets()))
-	store, err := openStore(ctx, config, "legwork"+strings.ReplaceAll(path, "/", " "), log)
-	if err != nil {
-		return out, err
-	}
-	out, err = do(desk{dir: config.DataDir, store: store, log: slog.New(slog.DiscardHandler)}, ctx, in)
-	return out, errors.Join(err, store.Close())
-}
-
-// empty reports that a directory holds neither data nor backups of them.
-func empty(dir string) bool {
-	for _, name := range []string{filepath.Join(dir, bolt.FileName), filepath.Join(dir, memory.FileName), backupsOf(dir)} {
-		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
-			return false
-		}
-	}
-	return true
-}
-
-// handleData lets a second process work on the data.
-func (a *app) handleData(mux *http.ServeMux) {
-	d := a.desk(a.config.DataDir)
-	serveDesk(mux, pathBackup, d.backup)
-	serveDesk(mux, pathVerify, func(ctx context.Context, _ struct{}) ([]copied, error) { return d.verify(ctx) })
-	serveDesk(mux, pathCompact, d.compactByHand)
-	serveDesk(mux, pathForget, d.forget)
-}
-
-func serveDesk[In, Out any](mux *http.ServeMux, path string, do func(context.Context, In) (Out, error)) {
-	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-		var in In
-		if err := json.NewDecoder(io.LimitReader(r.Body, 64<<10)).Decode(&in); err != nil {
-			http.Error(w, "reading what to do: "+err.Error(), http.StatusBadRequest)
-			return
-		}
-		out, err := do(r.Context(), in)
-		control.Reply(w, out, err)
-	})
+	return data.Owner{Config: config, Log: c.Log(config)}, nil
 }
 
 type backupCommand struct {
 	dataConfig
-	File string `arg:"" help:"The file to be made. The notes of the memory server go to one beside it."`
+	File string `arg:"" help:"The file to write. The notes of the memory server go to a second file beside it."`
 }
 
 // Run makes a backup at once.
-func (command backupCommand) Run(ctx context.Context, c console) error {
+func (command backupCommand) Run(ctx context.Context, c cli.Console) error {
 	path, err := filepath.Abs(command.File)
 	if err != nil {
 		return fmt.Errorf("finding the folder of the backup: %w", err)
 	}
-	list, err := atDesk(ctx, command.dataConfig, c, pathBackup, path, desk.backup)
+	owner, err := command.owner(c)
+	if err != nil {
+		return err
+	}
+	list, err := owner.Backup(ctx, path)
 	for _, f := range list {
-		fmt.Fprintf(c.out, "%s: %s, read again and good.\n", f.Path, size(f.Bytes))
+		fmt.Fprintf(c.Out, "%s: %s, read again and good.\n", f.Path, size(f.Bytes))
 	}
 	if err == nil && len(list) == 0 {
-		fmt.Fprintln(c.out, "There is no data yet.")
+		fmt.Fprintln(c.Out, "There is no data yet.")
 	}
 	return err
 }
 
 type verifyCommand struct {
 	dataConfig
-	Quick bool   `help:"Of a file: only walk through it; leave the sums of the records out."`
-	File  string `arg:"" optional:"" help:"A data file that nobody is using, such as a backup. Default: the data of the config."`
+	Quick bool   `help:"With FILE: do not check the checksums of the records."`
+	File  string `arg:"" optional:"" help:"A data file that no process uses, such as a backup. Default: the data of the config."`
 }
 
-// Run fails with what is wrong. It also serves the store, which lets a process
-// of its own look at a file that may end the one that reads it.
-func (command verifyCommand) Run(ctx context.Context, c console) error {
+// Run prints and returns the damage. The store also starts it as a child process,
+// because reading a damaged file can crash the process.
+func (command verifyCommand) Run(ctx context.Context, c cli.Console) error {
 	if command.File == "" {
 		return command.all(ctx, c)
 	}
@@ -138,51 +80,52 @@ func (command verifyCommand) Run(ctx context.Context, c console) error {
 	if err != nil {
 		return fmt.Errorf("verifying: %w", err)
 	}
-	read := bolt.Verify
-	switch {
-	case strings.Contains(filepath.Base(command.File), strings.TrimSuffix(memory.FileName, ".db")) && !bolt.Holds(command.File):
-		read = memory.Verify
-	case command.Quick:
-		read = bolt.VerifyQuick
-	}
-	if err := read(command.File); err != nil {
+	if err := data.VerifyFile(command.File, command.Quick); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "%s: %s, good.\n", command.File, size(info.Size()))
+	fmt.Fprintf(c.Out, "%s: %s, good.\n", command.File, size(info.Size()))
 	return nil
 }
 
-// all reads the data of a config.
-func (command verifyCommand) all(ctx context.Context, c console) error {
-	list, err := atDesk(ctx, command.dataConfig, c, pathVerify, struct{}{}, func(d desk, ctx context.Context, _ struct{}) ([]copied, error) { return d.verify(ctx) })
+// all verifies the data of a config.
+func (command verifyCommand) all(ctx context.Context, c cli.Console) error {
+	owner, err := command.owner(c)
+	if err != nil {
+		return err
+	}
+	list, err := owner.Verify(ctx)
 	if err != nil {
 		return err
 	}
 	for _, f := range list {
 		if f.Problem != "" {
-			fmt.Fprintf(c.out, "%s: %s, damaged: %s\n", f.Name, size(f.Bytes), f.Problem)
-			err = errFailed
+			fmt.Fprintf(c.Out, "%s: %s, damaged: %s\n", f.Name, size(f.Bytes), f.Problem)
+			err = cli.ErrFailed
 			continue
 		}
-		fmt.Fprintf(c.out, "%s: %s, good.\n", f.Name, size(f.Bytes))
+		fmt.Fprintf(c.Out, "%s: %s, good.\n", f.Name, size(f.Bytes))
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(c.out, "There is no data yet.")
+		fmt.Fprintln(c.Out, "There is no data yet.")
 	}
 	return err
 }
 
 type compactCommand struct{ dataConfig }
 
-// Run makes the files small.
-func (command compactCommand) Run(ctx context.Context, c console) error {
-	list, err := atDesk(ctx, command.dataConfig, c, pathCompact, struct{}{}, desk.compactByHand)
+// Run compacts the files.
+func (command compactCommand) Run(ctx context.Context, c cli.Console) error {
+	owner, err := command.owner(c)
+	if err != nil {
+		return err
+	}
+	list, err := owner.Compact(ctx)
 	for _, f := range list {
-		fmt.Fprintf(c.out, "%s: %s before, %s after; took %v, of which nothing could be written for %v.\n",
+		fmt.Fprintf(c.Out, "%s: %s before, %s after; took %v, writes waited for %v.\n",
 			f.Name, size(f.Before), size(f.After), f.Took.Round(time.Millisecond), f.Waited.Round(100*time.Microsecond))
 	}
 	if err == nil && len(list) == 0 {
-		fmt.Fprintln(c.out, "There is no data yet.")
+		fmt.Fprintln(c.Out, "There is no data yet.")
 	}
 	return err
 }
@@ -193,46 +136,33 @@ type restoreCommand struct {
 	Yes  bool     `help:"Do not ask."`
 }
 
-// Run replaces the data file. Nobody may be using it.
-func (command restoreCommand) Run(ctx context.Context, c console) error {
-	config, _, err := loadConfig(command.Config, c)
+// Run replaces the data file. No process may be using it.
+func (command restoreCommand) Run(ctx context.Context, c cli.Console) error {
+	config, _, err := c.LoadConfig(command.Config)
 	if err != nil {
 		return err
-	}
-	from := command.From
-	if len(from) == 0 {
-		from = backup.Paths(backup.List(backupsOf(config.DataDir), bolt.FileName))
 	}
 	file := filepath.Join(config.DataDir, bolt.FileName)
 	if err := confirm(c, command.Yes, fmt.Sprintf("The newest good backup replaces %s, which is kept under another name. Everything stored after that backup is lost.", file)); err != nil {
 		return err
 	}
-	o, err := storeOptions(config.DataDir, "legwork data restore", newLog(config.Log, c.err, redact.New(config.Secrets())))
+	loss, err := data.Restore(ctx, config, command.From, c.Log(config))
 	if err != nil {
 		return err
 	}
-	loss, err := bolt.Restore(ctx, config.DataDir, from, o)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(c.out, "%s.\n", lossText(*loss))
-	store, err := openStore(ctx, config, "legwork data restore", newLog(config.Log, c.err, redact.New(config.Secrets())))
-	if err != nil {
-		return err
-	}
-	record(ctx, store, newLog(config.Log, c.err, redact.New(config.Secrets())), byHand("data.restore", "", lossText(*loss)))
-	return store.Close()
+	fmt.Fprintf(c.Out, "%s.\n", data.LossText(*loss))
+	return nil
 }
 
 // confirm asks whether to go on.
-func confirm(c console, yes bool, what string) error {
+func confirm(c cli.Console, yes bool, what string) error {
 	if yes {
 		return nil
 	}
-	fmt.Fprintf(c.err, "%s\nWrite \"yes\" to go on: ", what)
+	fmt.Fprintf(c.Err, "%s\nWrite \"yes\" to go on: ", what)
 	var answer string
-	if _, err := fmt.Fscanln(c.in, &answer); err != nil || !strings.EqualFold(answer, "yes") {
-		return misuse("nothing was changed; write yes when you are asked, or call the command with --yes")
+	if _, err := fmt.Fscanln(c.In, &answer); err != nil || !strings.EqualFold(answer, "yes") {
+		return cli.Misuse("nothing was changed; write yes when you are asked, or call the command with --yes")
 	}
 	return nil
 }
@@ -255,4 +185,75 @@ func table(out io.Writer, rows [][2]string) error {
 		fmt.Fprintf(w, "%s\t%s\n", r[0], r[1])
 	}
 	return w.Flush()
+}
+
+type forgetCommand struct {
+	dataConfig
+	Who     string `arg:"" help:"A person or a chat, such as telegram:12345 or slack:C012AB3CD, as /settings and the log name them."`
+	Backups bool   `help:"Delete the older backups too, after making a new one."`
+	Yes     bool   `help:"Do not ask."`
+}
+
+// Run deletes all there is of a person or a chat and says what that was.
+func (command forgetCommand) Run(ctx context.Context, c cli.Console) error {
+	platform, id, ok := strings.Cut(command.Who, ":")
+	if !ok || platform == "" || id == "" {
+		return cli.Misuse(fmt.Sprintf("%q is no person and no chat; write platform:id, such as telegram:12345 or slack:C012AB3CD", command.Who))
+	}
+	what := fmt.Sprintf("Everything that is stored about %s is deleted for good: tasks, history, settings, schedules, notes. Running tasks are stopped.", command.Who)
+	if err := confirm(c, command.Yes, what); err != nil {
+		return err
+	}
+	owner, err := command.owner(c)
+	if err != nil {
+		return err
+	}
+	out, err := owner.Forget(ctx, data.ForgetRequest{Who: command.Who, Backups: command.Backups})
+	if err != nil {
+		return err
+	}
+	return printForgotten(c, command.Who, out)
+}
+
+// printForgotten lists what was deleted, and what is left.
+func printForgotten(c cli.Console, who string, f data.Forgotten) error {
+	rows := [][2]string{
+		{"tasks with all they did", fmt.Sprint(f.Tasks)},
+		{"questions and answers", fmt.Sprint(f.Turns)},
+		{"summaries", fmt.Sprint(f.Summaries)},
+		{"settings and permissions", fmt.Sprint(f.Settings)},
+		{"schedules", fmt.Sprint(f.Schedules)},
+		{"rows of what was spent", fmt.Sprint(f.Spent)},
+		{"notes", fmt.Sprint(f.Notes)},
+	}
+	if f.Input {
+		rows = append(rows, [2]string{"what was typed in the terminal", "all"})
+	}
+	for _, file := range f.Files {
+		rows = append(rows, [2]string{file.Name, fmt.Sprintf("%s before, %s after", size(file.Before), size(file.After))})
+	}
+	fmt.Fprintf(c.Out, "Deleted of %s:\n", who)
+	if err := table(c.Out, rows); err != nil {
+		return fmt.Errorf("writing what was deleted: %w", err)
+	}
+	if f.Stopped > 0 {
+		fmt.Fprintf(c.Out, "%d running tasks were stopped for it.\n", f.Stopped)
+	}
+	switch {
+	case f.Gone:
+		fmt.Fprintf(c.Out, "%d backups and damaged files of before were deleted.\n", len(f.Backups))
+		if f.Fresh != "" {
+			fmt.Fprintf(c.Out, "The only backup is %s.\n", f.Fresh)
+		}
+	case len(f.Backups) > 0:
+		fmt.Fprintln(c.Out, "These were made before and may still hold it; --backups deletes them:")
+		for _, path := range f.Backups {
+			fmt.Fprintln(c.Out, " ", path)
+		}
+	}
+	if len(f.Live) > 0 {
+		fmt.Fprintf(c.Out, "These tasks have not ended yet; call the command again: %s\n", data.IDList(f.Live))
+		return cli.ErrFailed
+	}
+	return nil
 }

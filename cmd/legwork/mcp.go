@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"legwork/app/cli"
 	"legwork/internal/nearest"
 	"legwork/tools/builtin"
 )
@@ -20,23 +21,23 @@ type mcpCommand struct {
 }
 
 // Run serves until standard input ends.
-func (command mcpCommand) Run(ctx context.Context, c console) error {
+func (command mcpCommand) Run(ctx context.Context, c cli.Console) error {
 	if names := builtin.Names(); !slices.Contains(names, command.Name) {
 		perhaps := ""
 		if near := nearest.Typo(command.Name, names); near != "" {
 			perhaps = fmt.Sprintf(", the nearest one is %q", near)
 		}
-		return misuse(fmt.Sprintf("there is no built-in server %q%s; there are: %s", command.Name, perhaps, strings.Join(names, ", ")))
+		return cli.Misuse(fmt.Sprintf("there is no built-in server %q%s; there are: %s", command.Name, perhaps, strings.Join(names, ", ")))
 	}
 	var options map[string]any
 	decoder := json.NewDecoder(bytes.NewReader([]byte(command.Options)))
 	if err := decoder.Decode(&options); err != nil || decoder.More() {
-		return misuse(`--options is not a JSON object; write one such as '{"root": "docs"}'`)
+		return cli.Misuse(`--options is not a JSON object; write one such as '{"root": "docs"}'`)
 	}
 	env := builtin.Env{Data: command.Data}
 	var wrong *builtin.OptionError
 	if _, err := builtin.New(command.Name, options, env); errors.As(err, &wrong) {
-		return misuse("--options: " + wrong.Error())
+		return cli.Misuse("--options: " + wrong.Error())
 	}
-	return builtin.ServeStdio(ctx, command.Name, options, env, c.in, c.out)
+	return builtin.ServeStdio(ctx, command.Name, options, env, c.In, c.Out)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"legwork/app/cli"
 	"legwork/planner"
 )
 
@@ -15,32 +16,32 @@ type planCommand struct {
 
 // Run prints {"plan": …}, {"answer": …} or {"error": …}; the last fails the
 // command unless it is one result of many.
-func (command planCommand) Run(c console) error {
+func (command planCommand) Run(c cli.Console) error {
 	options := planner.ParseOptions{Max: command.Max}
 	if command.Max < 1 {
-		return misuse("--max must be at least 1")
+		return cli.Misuse("--max must be at least 1")
 	}
 	for _, group := range command.Groups {
 		if group = strings.TrimSpace(group); group == "" {
-			return misuse("--groups holds an empty name; write --groups web,clock")
+			return cli.Misuse("--groups holds an empty name; write --groups web,clock")
 		}
 		options.Groups = append(options.Groups, group)
 	}
 	if command.JSONL {
-		return eachLine(c, "reply", func(reply string) string {
+		return cli.EachLine(c, "reply", func(reply string) string {
 			return planner.PlanOutput(planner.ParseReply(reply, options))
 		})
 	}
-	reply, err := readInput(c)
+	reply, err := cli.ReadInput(c)
 	if err != nil {
 		return err
 	}
 	parsed, refused := planner.ParseReply(reply, options)
-	if _, err := fmt.Fprintln(c.out, planner.PlanOutput(parsed, refused)); err != nil {
+	if _, err := fmt.Fprintln(c.Out, planner.PlanOutput(parsed, refused)); err != nil {
 		return err
 	}
 	if refused != nil {
-		return errFailed
+		return cli.ErrFailed
 	}
 	return nil
 }

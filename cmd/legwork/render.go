@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"legwork/app/cli"
 	"legwork/bot/markdown"
 )
 
@@ -14,21 +15,21 @@ type renderCommand struct {
 }
 
 // Run prints {"parts": [...]}, the messages that the platform would be sent.
-func (command renderCommand) Run(c console) error {
+func (command renderCommand) Run(c cli.Console) error {
 	if command.Width < 0 {
-		return misuse("--width must not be negative; 0 does not break lines")
+		return cli.Misuse("--width must not be negative; 0 does not break lines")
 	}
 	render := func(text string) string {
-		return toJSON(map[string][]markdown.Part{"parts": command.parts(text)})
+		return cli.JSON(map[string][]markdown.Part{"parts": command.parts(text)})
 	}
 	if command.JSONL {
-		return eachLine(c, "markdown", render)
+		return cli.EachLine(c, "markdown", render)
 	}
-	text, err := readInput(c)
+	text, err := cli.ReadInput(c)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.out, render(text))
+	_, err = fmt.Fprintln(c.Out, render(text))
 	return err
 }
 

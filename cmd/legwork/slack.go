@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"legwork/app/cli"
 	"legwork/bot/slack"
 )
 
@@ -24,14 +25,14 @@ type manifestCommand struct {
 // Run prints the manifest of the app. The app comes before its tokens, so the
 // config file is only read for what the manifest needs: nothing else in it has
 // to be right.
-func (command manifestCommand) Run(c console) error {
+func (command manifestCommand) Run(c cli.Console) error {
 	var config struct {
 		Slack slack.Config `yaml:"slack"`
 		HTTP  struct {
 			PublicURL string `yaml:"public_url"`
 		} `yaml:"http"`
 	}
-	text, err := os.ReadFile(cmp.Or(command.Config, defaultConfig))
+	text, err := os.ReadFile(cmp.Or(command.Config, cli.DefaultConfig))
 	if errors.Is(err, fs.ErrNotExist) && command.Config == "" {
 		err = nil
 	}
@@ -45,6 +46,6 @@ func (command manifestCommand) Run(c console) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(c.out, manifest)
+	_, err = fmt.Fprint(c.Out, manifest)
 	return err
 }

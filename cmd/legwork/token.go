@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"legwork/app/cli"
 	"legwork/conf"
 )
 
@@ -24,14 +25,14 @@ type tokenNewCommand struct {
 
 // Run prints the token on the first line of standard output and what the config
 // holds of it on the second; what to do with them goes to standard error.
-func (command tokenNewCommand) Run(c console) error {
+func (command tokenNewCommand) Run(c cli.Console) error {
 	if problem := command.problem(); problem != "" {
-		return misuse(problem)
+		return cli.Misuse(problem)
 	}
 	token := newToken()
-	fmt.Fprintln(c.out, token)
-	fmt.Fprintln(c.out, command.line(token))
-	fmt.Fprintln(c.err, `legwork: the first line is the token: keep it where the program that uses it finds it; it is not shown again.
+	fmt.Fprintln(c.Out, token)
+	fmt.Fprintln(c.Out, command.line(token))
+	fmt.Fprintln(c.Err, `legwork: the first line is the token: keep it where the program that uses it finds it; it is not shown again.
 legwork: the second line belongs below http: tokens: in the config file; a running "legwork serve" takes it up by itself.`)
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"time"
 
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
@@ -23,10 +25,6 @@ type Options struct {
 	Out io.Writer
 	// Texts are what is said.
 	Texts *i18n.Texts
-	// Language of the questions until one is chosen; empty: the default one.
-	Language string
-	// Timezone is offered as the time zone.
-	Timezone string
 	// Config is the path of the file to write. Secrets go into EnvFile of the
 	// same folder.
 	Config string
@@ -78,7 +76,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	lines, done := newLines(ctx, o.In, o.Out)
 	defer done()
-	t := &talk{Options: o, ctx: ctx, lines: lines, language: i18n.Match(o.Language)}
+	t := &talk{Options: o, ctx: ctx, lines: lines, language: locale(o.Environment), timezone: timezone(o.Environment)}
 	a, err := t.ask()
 	if ctx.Err() != nil {
 		return Outcome{}, errInterrupted
@@ -87,4 +85,29 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	return t.write(a)
+}
+
+// locale is the language of the environment; empty when it names none that
+// legwork speaks.
+func locale(env func(string) (string, bool)) string {
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if value, _ := env(name); value != "" {
+			return i18n.Match(value)
+		}
+	}
+	return ""
+}
+
+// timezone is the time zone of the environment or the machine, and UTC when neither
+// names one.
+func timezone(env func(string) (string, bool)) string {
+	name, _ := env("TZ")
+	if name = strings.TrimPrefix(name, ":"); name == "" {
+		link, _ := os.Readlink("/etc/localtime")
+		_, name, _ = strings.Cut(link, "zoneinfo/")
+	}
+	if _, err := time.LoadLocation(name); err != nil || name == "" || name == "Local" {
+		return "UTC"
+	}
+	return name
 }

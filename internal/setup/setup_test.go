@@ -33,7 +33,7 @@ const (
 func TestEverything(t *testing.T) {
 	for _, language := range []string{"en", "zh", "ru"} {
 		t.Run(language, func(t *testing.T) {
-			b := newRig(t)
+			b := newEnv(t)
 			outcome, err := b.run(language, b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:12345, slack:U012AB3CD", b.search, "Europe/Paris", "lots", "$5", "cheap", "0.25 2.00")
 			if err != nil {
 				t.Fatalf("%v\n%s", err, b.out.String())
@@ -170,9 +170,9 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			b := newRig(t)
+			b := newEnv(t)
 			for name, value := range test.env {
-				b.env[name] = value
+				b.vars[name] = value
 			}
 			if test.saved != "" {
 				b.write(".env", test.saved)
@@ -221,12 +221,12 @@ func TestAnswers(t *testing.T) {
 
 // TestEndInTheMiddle holds that nothing is written before the last answer.
 func TestEndInTheMiddle(t *testing.T) {
-	all := func(b *rig) []string {
+	all := func(b *env) []string {
 		return []string{"en", b.model, key, "big", botToken, slackfake.BotToken, slackfake.AppToken, "telegram:1", b.search, "UTC"}
 	}
 	for n := range 10 {
 		t.Run(fmt.Sprint(n, " answers"), func(t *testing.T) {
-			b := newRig(t)
+			b := newEnv(t)
 			b.write(".env", "OTHER=1\n")
 			b.write("config.yaml", "old")
 			b.options.Replace = true
@@ -242,7 +242,7 @@ func TestEndInTheMiddle(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
-	b := newRig(t)
+	b := newEnv(t)
 	b.write("config.yaml", "old")
 	if _, err := b.run(); err == nil || !strings.Contains(err.Error(), "--force") || b.out.Len() > 0 {
 		t.Errorf("Run returned %v after\n%s\nwant a refusal that names --force, and no question", err, b.out.String())
@@ -262,7 +262,7 @@ func TestReplace(t *testing.T) {
 
 // TestNotWritable holds that an error names the file.
 func TestNotWritable(t *testing.T) {
-	b := newRig(t)
+	b := newEnv(t)
 	b.options.Config = b.file("missing/config.yaml")
 	if _, err := b.run("", b.model, key, "big", "", "", "", "", ""); err == nil || !strings.Contains(err.Error(), "writing "+b.file("missing/.env")) {
 		t.Errorf("Run returned %v, want one that names the file", err)
@@ -272,7 +272,7 @@ func TestNotWritable(t *testing.T) {
 // TestOddKey holds that any key that can be sent is read back as it was.
 func TestOddKey(t *testing.T) {
 	for _, odd := range []string{"a$HOME", "it's", `"quoted"`, `a'b"c$d\e`, "with#hash", `back\slash`} {
-		b := newRig(t)
+		b := newEnv(t)
 		b.options.Try.Model = func(context.Context, llm.ModelConfig) error { return nil }
 		if _, err := b.run("", b.model, odd, "big$1", "", "", "", "", ""); err != nil {
 			t.Fatalf("%q: %v", odd, err)

@@ -15,6 +15,7 @@ type talk struct {
 	ctx      context.Context //nolint:containedctx // a talk lasts as long as Run
 	lines    *lines
 	language string
+	timezone string // offered as the default
 }
 
 // answers are what was said.
@@ -156,7 +157,7 @@ func (t *talk) askLanguage(a *answers) error {
 
 func (t *talk) askTimezone(a *answers) error {
 	for {
-		answer, err := t.line("init.timezone", nil, t.Timezone)
+		answer, err := t.line("init.timezone", nil, t.timezone)
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (s *screen) wait(t *testing.T, from int, words string) int {
 }
 
 // terminalTalk runs a talk on a pseudo-terminal.
-func terminalTalk(t *testing.T, b *rig) (typed io.Writer, shown *screen, end func() error, stop context.CancelFunc) {
+func terminalTalk(t *testing.T, b *env) (typed io.Writer, shown *screen, end func() error, stop context.CancelFunc) {
 	t.Helper()
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -95,7 +95,7 @@ func terminalTalk(t *testing.T, b *rig) (typed io.Writer, shown *screen, end fun
 // TestTerminal holds that secrets are not shown while they are typed, and all
 // else is.
 func TestTerminal(t *testing.T) {
-	b := newRig(t)
+	b := newEnv(t)
 	typed, shown, end, stop := terminalTalk(t, b)
 	defer stop()
 	at := 0
@@ -133,7 +133,7 @@ func TestTerminal(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	for _, at := range []string{"signal at a question", "signal at a secret", "Ctrl-C at a secret", "Ctrl-D at a secret"} {
 		t.Run(at, func(t *testing.T) {
-			b := newRig(t)
+			b := newEnv(t)
 			typed, shown, end, stop := terminalTalk(t, b)
 			defer stop()
 			place := shown.wait(t, 0, "> ")

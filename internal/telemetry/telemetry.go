@@ -4,6 +4,11 @@
 // context. All of their methods do nothing on nil, and cost next to nothing then.
 package telemetry
 
+import (
+	"cmp"
+	"runtime/debug"
+)
+
 // Outcomes of calls, as labels. Model calls have the names of their problems,
 // HTTP requests their status.
 const (
@@ -19,3 +24,26 @@ const (
 
 // Build says what is running.
 type Build struct{ Version, Commit, Go string }
+
+// ReadBuild returns what the Go tool wrote into the binary.
+func ReadBuild() Build {
+	b := Build{Version: "(devel)", Commit: "unknown"}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.Version, b.Go = cmp.Or(info.Main.Version, b.Version), info.GoVersion
+	changed := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.modified":
+			changed = s.Value == "true"
+		}
+	}
+	if changed {
+		b.Commit += " with changes"
+	}
+	return b
+}

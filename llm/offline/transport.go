@@ -4,7 +4,20 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+
+	"legwork/llm"
 )
+
+// StandIn answers the calls to those models of a config that are offline; nil
+// when there are none.
+func StandIn(config llm.Config) http.RoundTripper {
+	for _, m := range config.Models {
+		if m.Offline {
+			return New(Options{}).Transport()
+		}
+	}
+	return nil
+}
 
 // Transport carries requests to a model in the same process: whoever speaks the
 // OpenAI protocol reaches it without an address.

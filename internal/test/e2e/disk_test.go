@@ -63,7 +63,7 @@ func TestReadyWithoutRoom(t *testing.T) {
 	room := s.limitFiles(64 << 10)
 	b.Say(b.bob.ID, b.bob, "first: "+strings.Repeat("fill ", 700))
 	s.becomes("not ready without room", patience, func(r readiness) bool {
-		return r.Code == http.StatusServiceUnavailable && r.Status == "not ready" && r.Parts["store"] == "there is no room to store anything"
+		return r.Code == http.StatusServiceUnavailable && r.Status == "not ready" && r.Parts["store"] == "the disk is full"
 	})
 	room()
 	s.readyAgain(patience)

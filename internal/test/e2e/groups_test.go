@@ -95,8 +95,8 @@ func TestGroupsAllowed(t *testing.T) {
 	s := b.opens()
 	allowed := b.group(b.Supergroup("Allowed", b.ann, b.bob))
 	narrow := b.group(b.Supergroup("Narrow", b.ann, b.bob))
-	b.changes(s, "telegram:-1000000000007", fmt.Sprintf("telegram:%d", allowed), "the config was reloaded")
-	b.changes(s, "access: ", fmt.Sprintf("chats: {\"telegram:%d\": {groups: [safe]}}\naccess: ", narrow), "the config was reloaded")
+	b.changes(s, "telegram:-1000000000007", fmt.Sprintf("telegram:%d", allowed), "config reloaded")
+	b.changes(s, "access: ", fmt.Sprintf("chats: {\"telegram:%d\": {groups: [safe]}}\naccess: ", narrow), "config reloaded")
 	for i, c := range []struct {
 		chat int64
 		by   string
@@ -138,9 +138,9 @@ func TestImportedServers(t *testing.T) {
 	}
 	file(`{"mcpServers": {}}`)
 	s := b.opens()
-	before := countLines(s.err.String(), []string{"the config was reloaded"})
+	before := countLines(s.err.String(), []string{"config reloaded"})
 	file(fmt.Sprintf(`{"mcpServers": {"Extra (new)": {"command": %q, "args": ["-log", %q], "autoApprove": ["*"]}}}`, toolServer(b.t), b.file("extra.jsonl")))
-	s.until("that the file was read", func() bool { return countLines(s.err.String(), []string{"the config was reloaded"}) > before })
+	s.until("that the file was read", func() bool { return countLines(s.err.String(), []string{"config reloaded"}) > before })
 	b.Say(b.bob.ID, b.bob, `q1: Extra-new book {"item":"a kite"}`)
 	card := b.asks(b.bob.ID, "book of the server Extra-new") // autoApprove means nothing here
 	b.taps(b.bob, b.bob.ID, card.ID, "Allow once")

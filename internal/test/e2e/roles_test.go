@@ -241,7 +241,7 @@ func (o *house) takesBack(token string) {
 	}
 	o.configure(strings.Join(kept, ""))
 	o.until("that the token was taken back", func() bool {
-		return countLines(o.err.String(), []string{"the config was reloaded", "http"}) > 0
+		return countLines(o.err.String(), []string{"config reloaded", "http"}) > 0
 	})
 }
 
@@ -306,7 +306,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 	o.until("both in the audit log", func() bool {
 		text := o.calls(adminToken, "GET", "/v1/audit", "").body
 		return strings.Contains(text, `"action":"token.refused"`) && strings.Contains(text, `"who":"api:eye"`) && strings.Contains(text, `"target":"POST /v1/tasks"`) &&
-			strings.Contains(text, `"action":"config.reload"`) && strings.Contains(text, "token gone taken back")
+			strings.Contains(text, `"action":"config.reload"`) && strings.Contains(text, "token gone removed")
 	})
 }
 

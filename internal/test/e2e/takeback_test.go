@@ -32,7 +32,7 @@ func TestTokenGoesAtOnce(t *testing.T) {
 		log = o.err.String()
 		return got.status == http.StatusUnauthorized
 	})
-	if strings.Contains(log, "the config was reloaded") {
+	if strings.Contains(log, "config reloaded") {
 		t.Error("it was of use until everything else was reloaded")
 	}
 	if got := o.calls(adminToken, "GET", "/v1/me", ""); got.status != http.StatusOK {

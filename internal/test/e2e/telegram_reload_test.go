@@ -38,7 +38,7 @@ func TestTelegramReload(t *testing.T) {
 	s := b.opens()
 	b.Say(b.eve.ID, b.eve, "q1: hello")
 	b.sees(b.eve.ID, b.says("error.not_allowed", nil))
-	b.changes(s, `users: ["2"]`, `users: ["3"]`, "the config was reloaded", "access")
+	b.changes(s, `users: ["2"]`, `users: ["3"]`, "config reloaded", "access")
 	b.Say(b.eve.ID, b.eve, "q2: hello")
 	b.once(b.eve.ID, "[q2] answers")
 	b.Say(b.bob.ID, b.bob, "q3: hello")
@@ -47,16 +47,16 @@ func TestTelegramReload(t *testing.T) {
 		t.Error("somebody who is not on the list was heard")
 	}
 
-	b.changes(s, "groups:\n", "groups:\n  fresh: {description: Is new here., servers: [desk], tools: [lookup], read_only: [\"*\"]}\n", "the config was reloaded", "groups")
+	b.changes(s, "groups:\n", "groups:\n  fresh: {description: Is new here., servers: [desk], tools: [lookup], read_only: [\"*\"]}\n", "config reloaded", "groups")
 	b.Say(b.ann.ID, b.ann, "/groups")
 	b.sees(b.ann.ID, "fresh: Is new here.")
 	b.Say(b.ann.ID, b.ann, "q4: fresh alpha; fresh beta")
 	b.once(b.ann.ID, "[q4]", "value of q4 fresh alpha")
 
-	b.changes(s, "log: {level: debug}", "log: {level: info}\nlimits: {turns: 7}", "some changes take effect only after a restart", "log")
+	b.changes(s, "log: {level: debug}", "log: {level: info}\nlimits: {turns: 7}", "config changes need a restart", "log")
 	b.once(b.ann.ID, b.says("admin.reload_restart", map[string]any{"Keys": "log"}))
 
-	b.changes(s, "access: ", "access: {} # ", "the config was reloaded", "access")
+	b.changes(s, "access: ", "access: {} # ", "config reloaded", "access")
 	wei := b.User(4, "Wei", "en")
 	b.chats = append(b.chats, b.Private(wei))
 	b.Say(wei.ID, wei, "q5: hello")
@@ -81,7 +81,7 @@ func TestTelegramBadReload(t *testing.T) {
 			b := newTown(t, scene{})
 			s := b.opens()
 			good := b.config
-			b.changes(s, c.from, c.to, "level=ERROR", "the changed config has mistakes")
+			b.changes(s, c.from, c.to, "level=ERROR", "config rejected")
 			told := b.sees(b.ann.ID, "config.yaml was changed and has mistakes", c.told)
 			if strings.Contains(told.Text, "short-secret") || strings.Contains(s.err.String(), "short-secret") {
 				t.Errorf("the mistake repeats the token: %q", told.Text)
@@ -101,14 +101,14 @@ func TestTelegramHangup(t *testing.T) {
 	t.Parallel()
 	b := newTown(t, scene{})
 	s := b.opens()
-	b.changes(s, `users: ["2"]`, `users: ["2", "3"]`, "the config was reloaded")
+	b.changes(s, `users: ["2"]`, `users: ["2", "3"]`, "config reloaded")
 	s.signal(syscall.SIGHUP)
 	s.signal(syscall.SIGHUP)
 	b.Say(b.eve.ID, b.eve, "q1: hello")
 	b.once(b.eve.ID, "[q1] answers")
-	b.changes(s, `users:`, `usres:`, "the changed config has mistakes")
+	b.changes(s, `users:`, `usres:`, "config rejected")
 	s.signal(syscall.SIGHUP)
-	s.until("a second complaint", func() bool { return strings.Count(s.err.String(), "the changed config has mistakes") >= 2 })
+	s.until("a second complaint", func() bool { return strings.Count(s.err.String(), "config rejected") >= 2 })
 	b.goesOn(b.eve)
 	s.stops()
 }
@@ -121,7 +121,7 @@ func TestTelegramChangeWhileWorking(t *testing.T) {
 	s := b.opens()
 	b.Say(b.bob.ID, b.bob, "/task first: a question")
 	b.working(b.bob.ID)
-	b.changes(s, "groups:\n", "groups:\n  fresh: {description: Is new here., servers: [desk], tools: [lookup], read_only: [\"*\"]}\n", "the config was reloaded")
+	b.changes(s, "groups:\n", "groups:\n  fresh: {description: Is new here., servers: [desk], tools: [lookup], read_only: [\"*\"]}\n", "config reloaded")
 	b.once(b.bob.ID, "value of quick", "at last")
 	b.until("the folded board", func(v telegramfake.View) bool {
 		for _, m := range v.Chat(b.bob.ID).Bots() {
@@ -131,7 +131,7 @@ func TestTelegramChangeWhileWorking(t *testing.T) {
 		}
 		return false
 	})
-	b.changes(s, "  desk: {description: Looks things up., servers", "  gone: {description: Looks things up., servers", "the config was reloaded")
+	b.changes(s, "  desk: {description: Looks things up., servers", "  gone: {description: Looks things up., servers", "config reloaded")
 	b.Say(b.bob.ID, b.bob, "/groups")
 	b.sees(b.bob.ID, "gone: Looks things up.", "fresh")
 	b.goesOn(b.bob)

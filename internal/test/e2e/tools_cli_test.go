@@ -199,7 +199,7 @@ func TestToolsAccept(t *testing.T) {
 	if code, _, said := w.finish("", "tools", "call", "desk", "lookup", `{"key": "x"}`); code != 1 || !strings.Contains(said, "legwork tools accept desk.lookup") {
 		t.Errorf("calling it: got exit code %d, %q; want what to do", code, said)
 	}
-	if code, out, _ := w.finish("", "check", "--probe"); code != 0 || !strings.Contains(out, "held back, because it has changed them: ") {
+	if code, out, _ := w.finish("", "check", "--probe"); code != 0 || !strings.Contains(out, "held back, because the server changed them: ") {
 		t.Errorf("the probe: got exit code %d, %q; want to be told", code, out)
 	}
 	if code, _, said := w.finish("", "tools", "accept", "desk.lookup"); code != 1 || !strings.Contains(said, "nobody is here to ask") {

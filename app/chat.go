@@ -1,0 +1,201 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/app/cli"
+	"legwork/bot"
+	"legwork/bot/terminal"
+	"legwork/conf"
+	"legwork/internal/redact"
+	"legwork/internal/telemetry"
+	"legwork/llm"
+	"legwork/llm/offline"
+	"legwork/tasks"
+)
+
+// ChatOptions are what "legwork chat" was asked for.
+type ChatOptions struct {
+	Text string // the only question; empty for a chat
+	Name string // of the conversation
+	JSON bool   // lines of JSON instead of texts
+}
+
+// Chat works in the terminal with the models and tools of the config at path until
+// the person leaves. Tasks that an earlier run left unfinished continue.
+func Chat(ctx context.Context, o ChatOptions, path string, c cli.Console) error {
+	config, _, err := c.LoadConfig(path)
+	if err != nil {
+		return err
+	}
+	talk := conversation{ChatOptions: o, command: "legwork chat", banner: []string{"terminal.banner", "terminal.hint"}}
+	log, closeLog, err := talk.log(config, c)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	models, err := newModels(config.LLM, log, func(string, map[string]any) {}, nil) // the person reads problems in the answer
+	if err != nil {
+		return err
+	}
+	defer models.close()
+	return talk.run(ctx, c, config, models, log)
+}
+
+// demoPace is slow enough to see the sub-tasks run side by side and the answer
+// stream.
+var demoPace = offline.Options{Delay: 400 * time.Millisecond, WordDelay: 15 * time.Millisecond}
+
+// Demo answers one question, or chats when text is empty, with the offline
+// stand-in and the built-in tools in a fresh data directory.
+func Demo(ctx context.Context, text string, c cli.Console) error {
+	dir, err := os.MkdirTemp("", "legwork-demo-")
+	if err != nil {
+		return fmt.Errorf("making a data directory: %w", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	config := conf.Demo(dir)
+	config.Log.Level = slog.LevelWarn.String()
+	pace := offline.Options{}
+	if text == "" {
+		pace = demoPace
+	}
+	talk := conversation{
+		ChatOptions: ChatOptions{Text: text}, command: "legwork demo",
+		banner: []string{"demo.banner", "demo.hint", "terminal.hint"}, model: "llm/offline",
+	}
+	log, closeLog, err := talk.log(config, c)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	return talk.run(ctx, c, config, offline.New(pace), log)
+}
+
+// conversation is one run of "legwork chat" or "legwork demo".
+type conversation struct {
+	ChatOptions
+	command string
+	banner  []string // keys of the texts that open an interactive chat
+	model   string   // named in the banner
+}
+
+// interactive reports whether a person types and reads in a terminal.
+func (talk conversation) interactive(c cli.Console) bool {
+	in, isIn := c.In.(*os.File)
+	out, isOut := c.Out.(*os.File)
+	return talk.Text == "" && !talk.JSON && isIn && isOut && terminal.IsTerminal(in, out)
+}
+
+// log returns the logger: on standard error, or in the data directory for an
+// interactive chat, because log lines would disturb its screen. For a single
+// question the level info becomes warn, so that only the progress is shown.
+func (talk conversation) log(config *conf.Config, c cli.Console) (*slog.Logger, func(), error) {
+	if !talk.interactive(c) {
+		l := config.Log
+		if talk.Text != "" && !talk.JSON && l.Level == "info" {
+			l.Level = "warn"
+		}
+		return cli.NewLog(l, c.Err, redact.New(config.Secrets())), func() {}, nil
+	}
+	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("creating data directory: %w", err)
+	}
+	file, err := os.OpenFile(filepath.Join(config.DataDir, "legwork.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening log: %w", err)
+	}
+	return cli.NewLog(config.Log, file, redact.New(config.Secrets())), func() { _ = file.Close() }, nil
+}
+
+// run works until the person leaves.
+func (talk conversation) run(ctx context.Context, c cli.Console, config *conf.Config, model llm.Model, log *slog.Logger) error {
+	screen := terminal.Config{
+		In: c.In, Out: c.Out, Err: c.Err, Chat: talk.Name, JSON: talk.JSON, Text: talk.Text, Interactive: talk.interactive(c),
+	}
+	if talk.JSON && talk.Text != "" {
+		line, err := json.Marshal(map[string]string{"id": rand.Text(), "text": talk.Text})
+		if err != nil {
+			return fmt.Errorf("writing the question: %w", err)
+		}
+		screen.In, screen.Text = bytes.NewReader(line), ""
+	}
+	a, err := openCore(ctx, config, talk.command, instruments{hidden: redact.New(config.Secrets())}, log)
+	if err != nil {
+		return err
+	}
+	a.unattended = talk.Text != ""
+	t := talk.terminal(ctx, a, screen)
+	config.Access.Admins = append(slices.Clip(config.Access.Admins), t.Person().Key()) // the person at this terminal owns the data
+	a.connect(model, t)
+	err = talk.serve(ctx, a, t)
+	if closed := a.close(); err == nil {
+		err = closed
+	}
+	if err == nil && t.Failed() && !screen.Interactive { // in an interactive chat the person has read it
+		return cli.ErrFailed
+	}
+	return err
+}
+
+// serve works until the terminal is left or ctx ends, then stops all parts.
+func (talk conversation) serve(ctx context.Context, a *core, t *terminal.Terminal) error {
+	var parts lifecycle
+	defer parts.stop(a.log)
+	a.start(&parts)
+	return t.Run(ctx, a.inbox.Handle)
+}
+
+// terminal builds the platform of a conversation from screen, which it completes.
+func (talk conversation) terminal(ctx context.Context, a *core, screen terminal.Config) *terminal.Terminal {
+	screen.Texts, screen.Person = a.texts, terminal.Login()
+	person := bot.Person{Platform: terminal.Name, ID: screen.Person}
+	screen.Language = func() string {
+		chosen, err := a.store.Setting(ctx, person.Key(), "language")
+		if err != nil {
+			chosen = ""
+		}
+		return cmp.Or(chosen, a.config.Language)
+	}
+	screen.History = filepath.Join(a.config.DataDir, "input_history")
+	if live, err := a.store.Live(ctx, ""); err == nil {
+		screen.Resumed = len(live)
+	}
+	if !talk.JSON && talk.Text == "" {
+		screen.Banner = talk.greeting(a, screen)
+	}
+	var t *terminal.Terminal
+	screen.Wait = func(ctx context.Context) error {
+		if talk.JSON { // a program has several conversations
+			return tasks.Idle(ctx, a.store, "")
+		}
+		return tasks.Idle(ctx, a.store, t.Chat().Key())
+	}
+	t = terminal.New(screen)
+	return t
+}
+
+// greeting is the text that opens an interactive chat. It mentions the tasks that an
+// earlier run left unfinished.
+func (talk conversation) greeting(a *core, screen terminal.Config) string {
+	data := map[string]any{"Version": telemetry.ReadBuild().Version, "Model": talk.model}
+	var lines []string
+	for _, key := range talk.banner {
+		lines = append(lines, a.texts.Text(screen.Language(), key, data))
+	}
+	if screen.Resumed > 0 {
+		lines = append(lines, a.texts.Text(screen.Language(), "terminal.resumed", map[string]any{"Count": screen.Resumed}))
+	}
+	return strings.Join(lines, "\n\n")
+}

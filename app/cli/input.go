@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxInput bounds what is read from standard input: all of it, or one line of
+// many, in bytes.
+const maxInput = 16 << 20
+
+// ReadInput reads all of standard input.
+func ReadInput(c Console) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(c.In, maxInput+1))
+	if err != nil {
+		return "", fmt.Errorf("reading standard input: %w", err)
+	}
+	if len(text) > maxInput {
+		return "", Misuse(fmt.Sprintf("standard input is larger than %d MiB; use --jsonl for many texts", maxInput>>20))
+	}
+	return string(text), nil
+}
+
+// EachLine reads JSON objects, one to a line, and prints one result for each:
+// what convert makes of the text under key, or why there is none. Results are
+// written before it waits for more input.
+func EachLine(c Console, key string, convert func(text string) (line string)) error {
+	in, out := bufio.NewReaderSize(c.In, 64<<10), bufio.NewWriter(c.Out)
+	for {
+		line, tooLong, readError := readLine(in)
+		if len(line) > 0 || tooLong {
+			text, problem := textIn(line, key, tooLong)
+			if problem == "" {
+				fmt.Fprintln(out, convert(text))
+			} else {
+				fmt.Fprintln(out, JSON(map[string]string{"error": problem}))
+			}
+		}
+		if readError == nil && in.Buffered() > 0 {
+			continue
+		}
+		if err := out.Flush(); err != nil {
+			return fmt.Errorf("writing results: %w", err)
+		}
+		if errors.Is(readError, io.EOF) {
+			return nil
+		}
+		if readError != nil {
+			return fmt.Errorf("reading standard input: %w", readError)
+		}
+	}
+}
+
+// readLine reads up to the next line break or the end of the input; what goes
+// beyond maxInput is dropped.
+func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
+	for {
+		piece, err := in.ReadSlice('\n')
+		if tooLong = tooLong || len(line)+len(piece) > maxInput; !tooLong {
+			line = append(line, piece...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, tooLong, err
+		}
+	}
+}
+
+// textIn takes the text under key out of a line.
+func textIn(line []byte, key string, tooLong bool) (text, problem string) {
+	want := fmt.Sprintf(`want a line such as {%q: "TEXT"}`, key)
+	if tooLong {
+		return "", fmt.Sprintf("the line is longer than %d MiB", maxInput>>20)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(bytes.TrimPrefix(line, []byte("\ufeff")), &object); err != nil {
+		return "", "the line is not a JSON object; " + want
+	}
+	var found *string
+	if json.Unmarshal(object[key], &found) != nil || found == nil {
+		return "", want
+	}
+	return *found, ""
+}
+
+// JSON is value as JSON in one line, with <, > and & as they are.
+func JSON(value any) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // only called with texts, lists and maps of them
+	}
+	return string(bytes.TrimSuffix(out.Bytes(), []byte("\n")))
+}

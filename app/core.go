@@ -1,0 +1,198 @@
+// Package app builds legwork from its config and runs it: the daemon with its
+// platforms and HTTP listeners, chats in the terminal, reload, and an orderly
+// start and stop. Only this package imports all others.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"legwork/app/control"
+	"legwork/app/data"
+	"legwork/app/tooladmin"
+	"legwork/bot"
+	"legwork/conf"
+	"legwork/i18n"
+	"legwork/internal/clock"
+	"legwork/internal/redact"
+	"legwork/internal/telemetry"
+	"legwork/llm"
+	"legwork/planner"
+	"legwork/store/bolt"
+	"legwork/tasks"
+	"legwork/tasks/alerts"
+	"legwork/tasks/engine"
+	"legwork/toolbox"
+	"legwork/tools"
+	"legwork/tools/builtin/memory"
+)
+
+// core is what every command that runs tasks needs: the store, the tools, and what
+// plans and executes. The daemon adds platforms to it, a chat adds the terminal.
+type core struct {
+	config     *conf.Config
+	command    string // shown to a second process that finds the data in use
+	log        *slog.Logger
+	texts      *i18n.Texts
+	store      *bolt.Store
+	tools      *tools.Manager
+	executor   *tasks.Executor
+	engine     *engine.Engine
+	inbox      *tasks.Inbox
+	unattended bool // there is one question, and nobody to answer another
+	pause      *tasks.Pause
+	instruments
+	credentials *redact.Redactor // of all configs so far; tool results must not contain them
+	clock       *clock.Steady    // for expiry
+	alerts      *alerts.Alerts   // of a daemon; nil otherwise
+
+	forgotten atomic.Bool  // data was deleted whose bytes may still be in the files
+	suspected atomic.Int64 // when admins were last told about a damaged task, in Unix seconds
+}
+
+// StopTime is how long the parts may take to stop.
+const StopTime = 9 * time.Second
+
+// openCore opens the store and prepares the tools. The caller calls connect before
+// start, and close at the end.
+func openCore(ctx context.Context, config *conf.Config, command string, w instruments, log *slog.Logger) (*core, error) {
+	a := &core{config: config, command: command, log: log, instruments: w, clock: clock.New(), credentials: redact.New(config.Credentials())}
+	var err error
+	if a.texts, err = i18n.Load(config.TextsDir); err != nil {
+		return nil, fmt.Errorf("loading texts: %w", err)
+	}
+	if a.store, err = data.Open(ctx, config, command, w.metrics, log); err != nil {
+		return nil, err
+	}
+	if a.pause, err = tasks.OpenPause(ctx, a.store); err != nil {
+		return nil, errors.Join(err, a.store.Close())
+	}
+	options := tooladmin.Options(config, log)
+	options.Metrics = w.metrics
+	options.Known, options.OnChange = tooladmin.Stored{Store: a.store}, func(c tools.Change) {
+		a.inbox.ToolChanged(context.Background(), tasks.ToolChange(c)) // Flush ends it
+	}
+	if a.tools, err = tools.New(config.Tools, options); err != nil {
+		return nil, errors.Join(fmt.Errorf("preparing tools: %w", err), a.store.Close())
+	}
+	return a, nil
+}
+
+// connect builds executor, engine and inbox for a model and platforms. Nothing runs
+// before start.
+func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
+	prompts := promptRules(a.config, model)
+	prompts.Budget.Unattended = a.unattended
+	if m, ok := model.(*models); ok {
+		m.pause.Store(a.pause)
+	}
+	chats := tasks.Chats{}
+	for _, p := range platforms {
+		chats[p.Name()] = p
+	}
+	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
+		Store: a.store, Model: model, Tools: redactedTools{toolbox.New(a.tools), a.credentials}, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now,
+		Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { a.inbox.BudgetReached(ctx, over) },
+		Tracer: a.tracer, Clean: a.hidden.String,
+	})
+	a.engine = engine.New(engine.Config{
+		Store: a.store, Executor: a.executor, Log: a.log, Now: a.clock.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
+		Damaged: a.damaged, Metrics: a.metrics,
+	})
+	a.inbox = tasks.NewInbox(tasks.InboxConfig{
+		Store: a.store, Wake: a.engine.Wake, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now, Tools: toolbox.New(a.tools),
+		Zones: zones(), Pause: a.pause, Load: a.engine.Load, Notes: forgetNotes(a.config.DataDir), Forgotten: func() { a.forgotten.Store(true) },
+		Full: diskFull(a.config.DataDir), Rules: inboxRules(a.config), Budgets: a.reportBudgets, Metrics: a.metrics, Tracer: a.tracer,
+	})
+}
+
+// forgetNotes deletes the notes that the built-in memory server keeps about a
+// chat.
+func forgetNotes(dir string) func(context.Context, bot.Chat) (int, error) {
+	return func(_ context.Context, chat bot.Chat) (int, error) { return memory.Forget(dir, chat.Room()) }
+}
+
+// start starts the parts that every command needs.
+func (a *core) start(parts *lifecycle) {
+	if err := a.serveControl(parts); err != nil {
+		a.log.Warn("opening the control socket failed", "cause", err)
+	}
+	parts.start("memory", releaseMemory)
+	config := a.config // a reload does not change it
+	parts.start("maintenance", func(ctx context.Context) error { return a.maintain(ctx, config) })
+	parts.start("tools", a.tools.Run)
+	parts.start("engine", a.engine.Run)
+	parts.start("summaries", a.executor.Remember)
+	parts.start("notices", func(ctx context.Context) error {
+		<-ctx.Done()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), StopTime/2)
+		defer cancel()
+		a.inbox.Flush(ctx)
+		return nil
+	})
+	parts.start("schedules", tasks.NewScheduler(a.inbox, time.Now).Run)
+	parts.start("budgets", a.inbox.WatchBudgets)
+}
+
+// serveControl answers the commands of a second process.
+func (a *core) serveControl(parts *lifecycle) error {
+	mux, since := http.NewServeMux(), time.Now()
+	control.HandleStatus(mux, func(ctx context.Context) (control.Status, error) {
+		live, err := a.store.Live(ctx, "")
+		status := control.Status{PID: os.Getpid(), Command: a.command, Version: telemetry.ReadBuild().Version, Since: since, Live: len(live), Goroutines: runtime.NumGoroutine()}
+		if by, on := a.pause.State(); on {
+			status.Paused = fmt.Sprintf("by %s since %s", by.Name, by.At.Format(time.RFC3339))
+		}
+		return status, err
+	})
+	a.handlePause(mux)
+	a.admin().Handle(mux)
+	tooladmin.Handle(mux, a.tools, a.store, a.log)
+	server, err := control.Listen(a.config.DataDir, redact.Replies(mux, a.hidden, true))
+	if err != nil {
+		return err
+	}
+	parts.start("control socket", server.Serve)
+	return nil
+}
+
+func (a *core) close() error { return a.store.Close() }
+
+// redactedTools removes the credentials of the config from what tools return. A
+// server that reveals its environment then reveals them to no model and no chat,
+// and they are not stored.
+type redactedTools struct {
+	toolbox.Toolbox
+	credentials *redact.Redactor
+}
+
+var (
+	_ tasks.Toolbox   = redactedTools{}
+	_ tasks.Inventory = redactedTools{}
+)
+
+// Call implements tasks.Toolbox.
+func (s redactedTools) Call(ctx context.Context, c tasks.ToolCall) (tasks.ToolResult, error) {
+	if report := c.Progress; report != nil {
+		c.Progress = func(p tasks.Progress) {
+			p.Message = s.credentials.Known(p.Message)
+			report(p)
+		}
+	}
+	result, err := s.Toolbox.Call(ctx, c)
+	result.Text = s.credentials.Known(result.Text)
+	return result, err
+}
+
+// Prompt implements tasks.Toolbox.
+func (s redactedTools) Prompt(ctx context.Context, group, name string, arguments map[string]string) (string, error) {
+	text, err := s.Toolbox.Prompt(ctx, group, name, arguments)
+	return s.credentials.Known(text), err
+}

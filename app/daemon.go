@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"legwork/app/cli"
+	"legwork/conf"
+	"legwork/internal/redact"
+	"legwork/internal/telemetry"
+	"legwork/tasks"
+	"legwork/web"
+)
+
+// Serve runs the daemon, with every platform of the config at path, until ctx ends.
+func Serve(ctx context.Context, path string, c cli.Console) error {
+	config, source, err := c.LoadConfig(path)
+	if err != nil {
+		return err
+	}
+	if config.Telegram == nil && config.Slack == nil && len(config.HTTP.Tokens) == 0 {
+		return fmt.Errorf("%s names nothing to serve; add telegram or slack (\"legwork init\" asks for what they need), http.tokens for programs (\"legwork token new\"), or use \"legwork chat\" in the terminal", source)
+	}
+	hidden := redact.New(config.Secrets())
+	log := cli.NewLog(config.Log, c.Err, hidden)
+	d, err := newDaemon(ctx, config, hidden, log)
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		err = nil // stopped while the store was being opened
+	case err == nil:
+		d.source, d.console = source, c
+		err = errors.Join(d.run(ctx), d.core.close())
+	}
+	if err != nil {
+		return errors.New(hidden.String(err.Error())) // it is printed without the log's redaction
+	}
+	return nil
+}
+
+// daemon is core with the platforms of its config and the HTTP API.
+type daemon struct {
+	core      *core
+	models    *models
+	log       *slog.Logger
+	platforms []platform
+	web       *web.Server
+	language  string        // of printed texts
+	reloaded  chan struct{} // gets a value after each reload; holds one
+
+	console cli.Console
+	source  string // the config file, or "environment"
+	hidden  *redact.Redactor
+
+	hasTokens  atomic.Bool  // for programs
+	storeTried atomic.Int64 // when a failing store was tried last, in Unix nanoseconds
+
+	// Only watch uses the following fields.
+	started     *conf.Config // the config of the parts that a reload does not change
+	secrets     []string     // of all configs so far
+	credentials []string     // the secrets that are removed from tool results
+}
+
+// newDaemon opens the store and builds all parts; nothing runs before run. The
+// caller closes the daemon's core.
+func newDaemon(ctx context.Context, config *conf.Config, hidden *redact.Redactor, log *slog.Logger) (*daemon, error) {
+	d := &daemon{log: log, hidden: hidden, language: config.Language, reloaded: make(chan struct{}, 1), started: config, secrets: config.Secrets(), credentials: config.Credentials()}
+	d.hasTokens.Store(len(config.HTTP.Tokens) > 0)
+	w, err := d.instruments(config)
+	if err != nil {
+		return nil, err
+	}
+	if d.models, err = newModels(config.LLM, log, d.tellAdmins, w.metrics); err != nil {
+		return nil, err
+	}
+	if d.core, err = openCore(ctx, config, "legwork serve", w, log); err != nil {
+		return nil, err
+	}
+	if err := d.buildPlatforms(ctx, config); err != nil {
+		return nil, errors.Join(err, d.core.close())
+	}
+	return d, nil
+}
+
+// tellAdmins sends the admins a text after removing secrets of the config.
+func (d *daemon) tellAdmins(key string, data map[string]any) {
+	for name, value := range data {
+		if text, ok := value.(string); ok {
+			data[name] = d.hidden.String(text)
+		}
+	}
+	d.core.inbox.TellAdmins(context.Background(), key, data) // Flush ends it
+}
+
+// run works until ctx ends or a part fails, then stops all parts.
+func (d *daemon) run(ctx context.Context) error {
+	defer d.models.close()
+	var parts lifecycle
+	defer parts.stop(d.log)
+	if err := d.core.inbox.Schedule(ctx, configSchedules(d.core.config)); err != nil {
+		d.log.Error("storing the schedules of the config failed", "cause", err)
+	}
+	d.core.alerts = d.newAlerts(d.core.config)
+	if d.core.tracer != nil {
+		parts.start("traces", d.core.tracer.Run) // stops last, because the other parts still trace
+	}
+	d.core.start(&parts)
+	parts.start("alerts", d.core.alerts.Run)
+	if d.web != nil {
+		parts.start("http", d.web.Run)
+	}
+	for _, p := range d.platforms {
+		parts.start(p.Name(), func(ctx context.Context) error { return p.Run(ctx, d.core.inbox.Handle) })
+	}
+	if len(d.platforms) > 0 { // otherwise nobody could become the first admin
+		parts.start("first admin", d.offerClaim)
+	}
+	d.warn(d.core.config)
+	parts.start("reload", d.watch) // from here on only watch uses the config
+	d.log.Info("serving", "config", d.source, "version", telemetry.ReadBuild().Version, "pid", os.Getpid())
+	select {
+	case <-ctx.Done():
+		d.log.Info("stopping")
+		return nil
+	case err := <-parts.failed:
+		return err
+	}
+}
+
+// offerClaim prints a code while there is no admin. The person who enters it
+// becomes the first admin. An expired code is replaced.
+func (d *daemon) offerClaim(ctx context.Context) error {
+	for {
+		code, err := d.core.inbox.Claim(ctx)
+		var again <-chan time.Time
+		switch {
+		case err != nil:
+			d.log.ErrorContext(ctx, "making a code for the first admin failed", "cause", err)
+			again = time.After(time.Minute)
+		case code != "":
+			fmt.Fprintln(d.console.Out, d.core.texts.Text(d.language, "serve.claim", map[string]any{"Code": code}))
+			again = time.After(tasks.ClaimTime)
+		}
+		if !d.awaitClaim(ctx, code, again) {
+			return nil
+		}
+	}
+}
+
+// awaitClaim returns true when another code may be needed: when again fires, and
+// after a reload, which may have removed the last admin, unless a code is still
+// valid. It returns false when ctx has ended.
+func (d *daemon) awaitClaim(ctx context.Context, code string, again <-chan time.Time) bool {
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-again:
+			return true
+		case <-d.reloaded:
+			if code == "" {
+				return true
+			}
+		}
+	}
+}

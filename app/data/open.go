@@ -1,0 +1,99 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"legwork/conf"
+	"legwork/internal/clock"
+	"legwork/internal/telemetry"
+	"legwork/store/backup"
+	"legwork/store/bolt"
+	"legwork/tasks"
+)
+
+// Open opens the store of a config. command is what a second process reads while
+// the store is in use. A damaged file is replaced by the newest good backup.
+// Age is measured by a clock that nobody can set. metrics may be nil.
+func Open(ctx context.Context, config *conf.Config, command string, metrics *telemetry.Metrics, log *slog.Logger) (*bolt.Store, error) {
+	o, err := options(config.DataDir, command, log)
+	if err != nil {
+		return nil, err
+	}
+	o.Now, o.Metrics = clock.New().Now, metrics
+	store, err := bolt.Open(ctx, config.DataDir, o)
+	if errors.Is(err, tasks.ErrDamaged) {
+		return nil, fmt.Errorf("%w; \"legwork data restore --from FILE\" takes a backup that is elsewhere; or move %s and its backups away to start with empty data", err, bolt.FileName)
+	}
+	if err == nil && store.Loss() != nil {
+		log.ErrorContext(ctx, "data file replaced by a backup", "loss", LossText(*store.Loss()))
+	}
+	return store, err
+}
+
+// Restore replaces the data file, which no process may be using, by the first good
+// backup of from, or by the newest good one when from is empty. Everything stored
+// after it is lost.
+func Restore(ctx context.Context, config *conf.Config, from []string, log *slog.Logger) (*bolt.Loss, error) {
+	const command = "legwork data restore"
+	o, err := options(config.DataDir, command, log)
+	if err != nil {
+		return nil, err
+	}
+	if len(from) == 0 {
+		from = o.Backups()
+	}
+	loss, err := bolt.Restore(ctx, config.DataDir, from, o)
+	if err != nil {
+		return loss, err
+	}
+	store, err := Open(ctx, config, command, nil, log)
+	if err != nil {
+		return loss, err
+	}
+	Record(ctx, store, log, ByHand("data.restore", "", LossText(*loss)))
+	return loss, store.Close()
+}
+
+func options(dir, command string, log *slog.Logger) (bolt.Options, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return bolt.Options{}, fmt.Errorf("finding the path of this program: %w", err)
+	}
+	return bolt.Options{
+		Command: command, Log: log,
+		CheckCommand:  []string{self, "data", "verify", "--quick"},
+		VerifyCommand: []string{self, "data", "verify"},
+		Backups:       func() []string { return backup.Paths(backup.List(BackupFolder(dir), bolt.FileName)) },
+	}, nil
+}
+
+// LossText tells operators what was lost when a backup replaced the data file.
+func LossText(l bolt.Loss) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s replaced the data file; everything stored after %s is lost", l.Backup, l.From.Local().Format(time.DateTime))
+	if n := len(l.Dropped); n > 0 {
+		fmt.Fprintf(&b, "; %d tasks were running then and cannot continue: %s", n, IDList(l.Dropped))
+	}
+	if l.Aside != "" {
+		fmt.Fprintf(&b, "; the replaced file is kept as %s", l.Aside)
+	}
+	return b.String()
+}
+
+// IDList lists the ids of tasks, at most twenty.
+func IDList(ids []tasks.ID) string {
+	words := make([]string, 0, len(ids))
+	for _, id := range ids[:min(20, len(ids))] {
+		words = append(words, string(id))
+	}
+	if more := len(ids) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,117 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"legwork/app/cli"
+	"legwork/app/data"
+	"legwork/conf"
+	"legwork/internal/fsutil"
+	"legwork/store/backup"
+	"legwork/store/bolt"
+	"legwork/tasks"
+	"legwork/tasks/alerts"
+	"legwork/tools/builtin/memory"
+)
+
+// maintain makes backups, deletes old data and checks the data until ctx ends.
+func (a *core) maintain(ctx context.Context, config *conf.Config) error {
+	if loss := a.store.Loss(); loss != nil {
+		a.reportLoss(ctx, *loss)
+	}
+	admin := a.admin()
+	return backup.New(backup.Config{
+		Low: diskFull(config.DataDir), Unsound: a.unsound, Dir: data.BackupFolder(config.DataDir), Files: admin.Files(), Every: config.Backup.Every, Keep: config.Backup.Keep,
+		Retain: func(ctx context.Context) error { return a.retain(ctx, config.Retention) },
+		Freed:  func() bool { return a.store.Freed() || a.forgotten.Load() },
+		Compact: func(ctx context.Context) error {
+			a.forgotten.Store(false)
+			list, err := admin.Compact(ctx)
+			for _, f := range list {
+				a.log.InfoContext(ctx, "data file compacted", "file", f.Name, "before", f.Before, "after", f.After, "took", f.Took.Round(time.Millisecond), "waited", f.Waited.Round(time.Microsecond))
+			}
+			return err
+		},
+		Now: time.Now, Log: a.log, Tell: a.reportMaintenance,
+	}).Run(ctx)
+}
+
+// diskFull reports that the disk of a folder has no room for new work.
+func diskFull(dir string) func() bool {
+	return func() bool { return fsutil.Low(dir) }
+}
+
+// unsound returns the data file in which a reader found damage.
+func (a *core) unsound() (file string, err error) { return bolt.FileName, a.store.Unsound() }
+
+// admin administers the data while the engine runs.
+func (a *core) admin() data.Admin {
+	return data.Admin{Dir: a.config.DataDir, Store: a.store, Log: a.log, Wake: a.engine.Wake}
+}
+
+// retain deletes data that is older than the config allows.
+func (a *core) retain(ctx context.Context, keep conf.Retention) error {
+	before := func(age time.Duration) time.Time {
+		if age == 0 {
+			return time.Time{}
+		}
+		return time.Now().Add(-age)
+	}
+	d, err := a.store.Retain(ctx, before(keep.Tasks), before(keep.History))
+	if !d.Empty() {
+		a.log.InfoContext(ctx, "old data deleted", "tasks", d.Tasks, "turns", d.Turns, "summaries", d.Summaries, "spent", d.Spent)
+	}
+	return err
+}
+
+// reportMaintenance tells the admins and webhooks about a problem with the data or
+// its backups.
+func (a *core) reportMaintenance(ctx context.Context, n backup.Notice) {
+	key := "admin.backup_failed"
+	switch {
+	case n.Kind == backup.NoticeLow:
+		key = "admin.disk_low"
+	case n.Kind == backup.NoticeNoRoom:
+		key = "admin.backup_no_room"
+	case n.Kind == backup.NoticeDamaged && n.File == memory.FileName:
+		key = "admin.notes_damaged"
+	case n.Kind == backup.NoticeDamaged:
+		key = "admin.data_damaged"
+	}
+	a.inbox.TellAdmins(ctx, key, map[string]any{"Path": n.File, "Problem": cli.FirstLines(n.Text, 5)})
+	a.raiseMaintenance(ctx, n)
+}
+
+// damaged tells the admins about a damaged task, at most once an hour, because more
+// of them may follow.
+func (a *core) damaged(ctx context.Context, id tasks.ID, cause error) {
+	last, now := a.suspected.Load(), a.clock.Now().Unix()
+	if last != 0 && now-last < int64(time.Hour/time.Second) || !a.suspected.CompareAndSwap(last, now) {
+		return
+	}
+	a.inbox.TellAdmins(ctx, "admin.task_damaged", map[string]any{"Task": string(id), "Problem": cli.FirstLines(cause.Error(), 3)})
+	a.alerts.Raise(ctx, alerts.DataDamaged, "A stored record of task "+string(id)+" is damaged, so the task was dropped.", bolt.FileName, cli.FirstLines(cause.Error(), 3))
+}
+
+// reportLoss tells the admins that a backup replaced the data file.
+func (a *core) reportLoss(ctx context.Context, l bolt.Loss) {
+	about := map[string]any{"Path": l.Aside, "Count": len(l.Dropped), "Text": data.IDList(l.Dropped), "Until": "", "Date": l.From.UTC().Format("2006-01-02 15:04")}
+	if !l.To.IsZero() {
+		about["Until"] = l.To.UTC().Format("2006-01-02 15:04")
+	}
+	a.inbox.TellAdmins(ctx, "admin.data_restored", about)
+	a.alerts.Raise(ctx, alerts.DataDamaged, "The stored data was damaged, and a backup has replaced it. Everything stored after that backup is lost.", l.Aside, "")
+}
+
+// raiseMaintenance tells the webhooks about a problem with backups or the data.
+func (a *core) raiseMaintenance(ctx context.Context, n backup.Notice) {
+	kind, summary := alerts.BackupFailed, "A backup could not be made."
+	switch n.Kind {
+	case backup.NoticeLow:
+		kind, summary = alerts.DiskLow, "The disk of the data is nearly full; new work is refused."
+	case backup.NoticeDamaged:
+		kind, summary = alerts.DataDamaged, "A part of the stored data is damaged."
+	}
+	a.alerts.Raise(ctx, kind, summary, n.File, cli.FirstLines(n.Text, 5))
+}

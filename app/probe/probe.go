@@ -1,0 +1,213 @@
+// Package probe calls every model, platform, webhook and server of a config once,
+// for "legwork check --probe" and "legwork init".
+package probe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"legwork/app/cli"
+	"legwork/app/tooladmin"
+	"legwork/bot/slack"
+	"legwork/bot/telegram"
+	"legwork/conf"
+	"legwork/internal/redact"
+	"legwork/internal/telemetry"
+	"legwork/llm"
+	"legwork/llm/offline"
+	"legwork/tasks/alerts"
+	"legwork/tools/client"
+)
+
+// probeTime bounds one call.
+const probeTime = time.Minute
+
+// row is one line of the table.
+type row struct {
+	name, kind, speaks string
+	tools, ask         string
+	roundTrip          time.Duration
+	problem            string   // empty: it works
+	asking, held       []string // tools
+}
+
+// Run calls every model, platform and webhook once, starts every server once, and
+// prints the results. It returns cli.ErrFailed when one of them does not work.
+func Run(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Console) error {
+	models, err := probeModels(ctx, config.LLM)
+	if err != nil {
+		return err
+	}
+	servers, idle, err := probeServers(ctx, config, wait, c)
+	if err != nil {
+		return err
+	}
+	rows := slices.Concat(models, probePlatforms(ctx, config), servers, probeWebhooks(ctx, config))
+	hidden := redact.New(config.Secrets())
+	for i := range rows {
+		rows[i].problem = hidden.String(rows[i].problem)
+	}
+	if err := printTable(c.Out, rows); err != nil {
+		return err
+	}
+	for _, pattern := range idle {
+		fmt.Fprintln(c.Out, cli.OneLine(pattern), "matches no tool")
+	}
+	if slices.ContainsFunc(rows, func(r row) bool { return r.problem != "" }) {
+		return cli.ErrFailed
+	}
+	return nil
+}
+
+// probeModels calls each model by itself, without its fallbacks.
+func probeModels(ctx context.Context, config llm.Config) ([]row, error) {
+	alone := llm.Config{Models: map[string]llm.ModelConfig{}, Roles: config.Roles}
+	for name, m := range config.Models {
+		m.Fallback = nil
+		alone.Models[name] = m
+	}
+	models, err := llm.New(alone, llm.Options{Offline: offline.StandIn(alone)})
+	if err != nil {
+		return nil, err
+	}
+	defer models.Close()
+	names := models.Names()
+	rows := make([]row, len(names))
+	var calls sync.WaitGroup
+	for i, name := range names {
+		calls.Go(func() { rows[i] = probeModel(ctx, models, name) })
+	}
+	calls.Wait()
+	return rows, nil
+}
+
+func probeModel(ctx context.Context, models *llm.Models, name string) row {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	r := row{name: name, kind: "model", speaks: models.Config().Models[name].Model, tools: "-", ask: "-"}
+	start := time.Now()
+	_, err := models.Call(ctx, llm.Request{
+		Role:     llm.RoleAnswer,
+		Model:    name,
+		Messages: []llm.Message{{Role: llm.User, Content: "Reply with the single word ok."}},
+	}, nil)
+	r.roundTrip = time.Since(start)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		r.problem = "no reply within " + probeTime.String()
+	case err != nil:
+		r.problem = err.Error()
+	}
+	return r
+}
+
+// probePlatforms asks every platform for the owner of the tokens.
+func probePlatforms(ctx context.Context, config *conf.Config) []row {
+	tries := map[string]func(context.Context) (string, error){}
+	if c := config.Telegram; c != nil {
+		tries[telegram.Name] = func(ctx context.Context) (string, error) { return telegram.Try(ctx, *c) }
+	}
+	if c := config.Slack; c != nil {
+		tries[slack.Name] = func(ctx context.Context) (string, error) { return slack.Try(ctx, *c) }
+	}
+	var rows []row
+	for _, name := range slices.Sorted(maps.Keys(tries)) {
+		ctx, cancel := context.WithTimeout(ctx, probeTime)
+		start := time.Now()
+		who, err := tries[name](ctx)
+		cancel()
+		r := row{name: name, kind: "platform", speaks: cmp.Or(who, "-"), tools: "-", ask: "-", roundTrip: time.Since(start)}
+		if err != nil {
+			r.problem = err.Error()
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// probeWebhooks sends a test delivery to each webhook.
+func probeWebhooks(ctx context.Context, config *conf.Config) []row {
+	names := slices.Sorted(maps.Keys(config.Alerts.Webhooks))
+	rows := make([]row, len(names))
+	var tries sync.WaitGroup
+	for i, name := range names {
+		tries.Go(func() {
+			start := time.Now()
+			r := row{name: name, kind: "webhook", speaks: "signed", tools: "-", ask: "-"}
+			if err := alerts.Try(ctx, config.Alerts.Webhooks[name], telemetry.ReadBuild().Version, time.Now); err != nil {
+				r.problem = err.Error()
+			}
+			r.roundTrip = time.Since(start)
+			rows[i] = r
+		})
+	}
+	tries.Wait()
+	return rows
+}
+
+// probeServers starts the servers, waits for what they offer and stops them.
+// idle are the patterns of groups that match no tool.
+func probeServers(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Console) (rows []row, idle []string, err error) {
+	if len(config.Tools.Servers) == 0 {
+		return nil, nil, nil
+	}
+	i, err := tooladmin.Take(ctx, config, wait, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, g := range i.Groups {
+		for _, pattern := range g.Idle {
+			idle = append(idle, fmt.Sprintf("groups.%s.%s", g.Name, pattern))
+		}
+	}
+	rows = make([]row, len(i.Servers))
+	for n, s := range i.Servers {
+		r := row{
+			name: s.Name, kind: s.Kind, speaks: cmp.Or(s.Protocol, "-"), tools: strconv.Itoa(s.Tools), ask: strconv.Itoa(len(s.Asks)),
+			asking: s.Asks, held: s.Held, problem: s.Problem, roundTrip: time.Duration(s.RoundTrip * float64(time.Millisecond)),
+		}
+		if s.State != client.Ready {
+			r.tools, r.ask = "-", "-"
+		}
+		rows[n] = r
+	}
+	return rows, idle, nil
+}
+
+func printTable(out io.Writer, rows []row) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tKIND\tSPEAKS\tTOOLS\tASK\tROUND TRIP\tRESULT")
+	for _, r := range rows {
+		result := "ok"
+		if r.problem != "" {
+			result = cli.OneLine(r.problem)
+		}
+		roundTrip := "-"
+		if r.roundTrip > 0 {
+			roundTrip = r.roundTrip.Round(time.Millisecond / 10).String()
+		}
+		fmt.Fprintln(table, strings.Join([]string{r.name, r.kind, r.speaks, r.tools, r.ask, roundTrip, result}, "\t"))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if len(r.asking) > 0 {
+			fmt.Fprintf(out, "%s: these ask for approval: %s\n", r.name, cli.OneLine(strings.Join(r.asking, ", ")))
+		}
+		if len(r.held) > 0 {
+			fmt.Fprintf(out, "%s: these are held back, because the server changed them: %s; \"legwork tools accept\" shows how\n", r.name, cli.OneLine(strings.Join(r.held, ", ")))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"legwork/app/cli"
+	"legwork/app/tooladmin"
+	"legwork/llm"
+	"legwork/tools"
+)
+
+// Model calls a model once.
+func Model(ctx context.Context, config llm.ModelConfig) error {
+	rows, err := probeModels(ctx, llm.Config{Models: map[string]llm.ModelConfig{"main": config}})
+	if err == nil && rows[0].problem != "" {
+		err = errors.New(rows[0].problem)
+	}
+	return err
+}
+
+// searchWith is the built-in server for the search at url.
+func searchWith(url string) tools.ServerConfig {
+	return tools.ServerConfig{Builtin: "search", Options: map[string]any{"url": url}}
+}
+
+// SearchProblem says why url is not the address of a search; empty when it is one.
+func SearchProblem(url string) string {
+	for _, issue := range (tools.Config{Servers: map[string]tools.ServerConfig{"search": searchWith(url)}}).Validate() {
+		return issue.Problem
+	}
+	return ""
+}
+
+// toModel is the part of a failed search's text that is meant for models. What an
+// admin has to do follows it.
+const toModel = "work without searching and tell the person that an admin has to "
+
+// Search searches once.
+func Search(ctx context.Context, url string) (found string, err error) {
+	manager, err := tools.New(tools.Config{Servers: map[string]tools.ServerConfig{"search": searchWith(url)}}, tools.Options{})
+	if err != nil {
+		return "", err
+	}
+	ended := tooladmin.During(ctx, manager, func(ctx context.Context) {
+		call := tools.Call{}
+		call.Tool, call.Arguments = "search.search", json.RawMessage(`{"query": "weather", "limit": 1}`)
+		var result tools.Result
+		if result, err = manager.Set().Call(ctx, "search", call); err == nil && result.Failed {
+			err = errors.New(strings.Replace(cli.OneLine(result.Text), toModel, "", 1))
+		}
+	})
+	return url, errors.Join(err, ended)
+}

@@ -1,0 +1,139 @@
+package app
+
+import (
+	"encoding/hex"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/bot"
+	"legwork/bot/slack"
+	"legwork/bot/telegram"
+	"legwork/conf"
+	"legwork/llm"
+	"legwork/tasks"
+	"legwork/tasks/api"
+	"legwork/tools/builtin"
+	"legwork/web"
+)
+
+// inboxRules are the parts of a config that the inbox needs.
+func inboxRules(c *conf.Config) tasks.Rules {
+	return tasks.Rules{
+		Limits: c.Limits.Task(), Language: c.Language, Timezone: c.Timezone, Models: slices.Sorted(maps.Keys(c.LLM.Models)),
+		Access: tasks.Access{Admins: c.Access.Admins, Doors: map[string]tasks.Door{
+			telegram.Name: {Users: c.Access.Telegram.Users, Chats: c.Access.Telegram.Chats},
+			slack.Name: {
+				Users: c.Access.Slack.Users, Chats: c.Access.Slack.Channels, Teams: c.Access.Slack.Teams, External: c.Access.Slack.External,
+			},
+		}},
+		ChatSettings: chatSettings(c), Approvals: approvals(c), Budget: budget(c),
+	}
+}
+
+// approvals say how people are asked to approve calls.
+func approvals(c *conf.Config) tasks.Approvals {
+	return tasks.Approvals{Expire: c.Approvals.Expire, Grants: c.Approvals.Grants, Private: c.Approvals.ShowIn == conf.ShowInPrivate}
+}
+
+// promptRules are the parts of a config that the executor needs.
+func promptRules(c *conf.Config, model llm.Model) tasks.PromptRules {
+	return tasks.PromptRules{
+		Instructions: c.Instructions, ChatSettings: chatSettings(c), Models: slices.Sorted(maps.Keys(c.LLM.Models)), PromptBytes: promptBytes(model),
+		Sees: c.LLM.Roles[llm.RoleVision] != "", Admins: c.Access.Admins, Approvals: approvals(c), Budget: budget(c), Deciders: deciders(c),
+	}
+}
+
+func chatSettings(c *conf.Config) map[string]tasks.ChatSettings {
+	settings := make(map[string]tasks.ChatSettings, len(c.Chats))
+	for key, chat := range c.Chats {
+		settings[key] = tasks.ChatSettings{Instructions: chat.Instructions, Groups: chat.Groups, Model: chat.Model}
+	}
+	return settings
+}
+
+// promptBytes is the limit of a prompt by the context of the model of a role; nil
+// when that is unknown.
+func promptBytes(model llm.Model) func(role string) int {
+	models, ok := model.(interface{ PromptBytes(role string) int })
+	if !ok {
+		return nil
+	}
+	return models.PromptBytes
+}
+
+// zones finds the time zone of a place, for /timezone.
+func zones() func(name string) ([]string, string) {
+	z := builtin.NewZones()
+	return func(name string) ([]string, string) { return z.Find(name, time.Now()) }
+}
+
+// budget is the cost limit of tasks.
+func budget(c *conf.Config) tasks.BudgetRules {
+	micros := func(usd float64) int64 { return int64(math.Round(usd * 1e6)) }
+	zone, err := time.LoadLocation(c.Timezone)
+	if err != nil {
+		zone = time.UTC
+	}
+	b := c.Budget
+	return tasks.BudgetRules{
+		Budgets: tasks.Budgets{
+			TaskTokens: b.TaskTokens, TaskUSD: micros(b.TaskUSD), UserDayUSD: micros(b.UserDayUSD),
+			ChatDayUSD: micros(b.ChatDayUSD), DayUSD: micros(b.DayUSD), DayTokens: b.DayTokens,
+		},
+		Zone: zone, Asker: b.Extend == conf.ExtendAsker,
+	}
+}
+
+// configSchedules are the schedules of a config.
+func configSchedules(c *conf.Config) []tasks.ConfigSchedule {
+	list := make([]tasks.ConfigSchedule, 0, len(c.Schedules))
+	for _, s := range c.Schedules {
+		platform, id, _ := strings.Cut(c.Person(s), ":")
+		list = append(list, tasks.ConfigSchedule{
+			Name: s.Name, When: s.When, Goal: strings.TrimSpace(s.Text), Chat: chatOf(s.Chat), As: bot.Person{Platform: platform, ID: id},
+			Timezone: c.Zone(s), Language: c.Tongue(s), CatchUp: s.CatchUp,
+		})
+	}
+	return list
+}
+
+// chatOf is the chat of a key. Its id shows whether it is private: Telegram's
+// groups have negative ids, Slack's direct messages have ids that begin with D.
+func chatOf(key string) bot.Chat {
+	platform, rest, _ := strings.Cut(key, ":")
+	id, thread, _ := strings.Cut(rest, "/")
+	private := platform == "telegram" && !strings.HasPrefix(id, "-") || platform == "slack" && strings.HasPrefix(id, "D")
+	return bot.Chat{Platform: platform, ID: id, Thread: thread, Private: private}
+}
+
+// access says who may call the API. The config was validated before.
+func access(config *conf.Config) web.Access {
+	a := web.Access{Rate: config.HTTP.Rate}
+	for _, t := range config.HTTP.Tokens {
+		token := web.Token{Principal: api.Principal{Name: t.Name, Role: api.Role(t.Role), Chats: t.Visible(), Groups: t.Groups, Webhooks: t.Notifies()}}
+		if hash, err := hex.DecodeString(t.SHA256); err == nil && len(hash) == len(token.Hash) {
+			copy(token.Hash[:], hash)
+			a.Tokens = append(a.Tokens, token)
+		}
+	}
+	for _, proxy := range config.HTTP.Proxies {
+		if network, err := conf.ParseProxy(proxy); err == nil {
+			a.Proxies = append(a.Proxies, network)
+		}
+	}
+	return a
+}
+
+// deciders are the keys of the programs whose tokens may approve calls.
+func deciders(config *conf.Config) []string {
+	var keys []string
+	for _, t := range config.HTTP.Tokens {
+		if t.Role == conf.RoleOperator || t.Role == conf.RoleAdmin {
+			keys = append(keys, api.Principal{Name: t.Name, Role: api.Role(t.Role)}.Key())
+		}
+	}
+	return keys
+}

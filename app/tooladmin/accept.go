@@ -1,0 +1,157 @@
+package tooladmin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"legwork/app/cli"
+	"legwork/app/control"
+	"legwork/app/data"
+	"legwork/conf"
+	"legwork/store/bolt"
+	"legwork/tasks"
+	"legwork/tools"
+)
+
+// AcceptRequest asks for tools that their servers changed.
+type AcceptRequest struct {
+	Tool string // the changed tool to use again; empty: all changes are shown and nothing else is done
+	Yes  bool   // do not ask
+	Wait time.Duration
+}
+
+// Run shows how tools were changed by their servers and, when one is named,
+// asks whether to use it as it is now. The process that owns the data knows; when
+// there is none, the servers are started here.
+func (r AcceptRequest) Run(ctx context.Context, c cli.Console, config *conf.Config) error {
+	owner := control.NewClient(config.DataDir)
+	defer owner.Close()
+	var changes []tools.Change
+	err := owner.Call(ctx, http.MethodPost, pathChanges, struct{}{}, &changes)
+	if errors.Is(err, control.ErrNobody) {
+		return r.here(ctx, c, config)
+	}
+	if err != nil {
+		return err
+	}
+	return r.review(ctx, c, changes, func(ctx context.Context, id string) error {
+		return owner.Call(ctx, http.MethodPost, pathAccept, id, nil)
+	})
+}
+
+// here starts the servers to compare their tools with what is stored.
+func (r AcceptRequest) here(ctx context.Context, c cli.Console, config *conf.Config) error {
+	if _, err := os.Stat(filepath.Join(config.DataDir, bolt.FileName)); errors.Is(err, fs.ErrNotExist) {
+		return r.review(ctx, c, nil, nil) // no tool was ever seen
+	}
+	store, err := data.Open(ctx, config, "legwork tools accept", nil, c.Log(config))
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.compare(ctx, c, config, store), store.Close())
+}
+
+func (r AcceptRequest) compare(ctx context.Context, c cli.Console, config *conf.Config, store tasks.Store) error {
+	servers := r.servers(config.Tools.Servers)
+	pages, err := read(ctx, store, slices.Sorted(maps.Keys(servers)))
+	if err != nil {
+		return err
+	}
+	copied := &known{pages: pages}
+	options := Options(config, slog.New(slog.DiscardHandler))
+	options.Known = copied
+	manager, err := tools.New(tools.Config{Servers: servers}, options)
+	if err != nil {
+		return fmt.Errorf("preparing tools: %w", err)
+	}
+	work := cli.ErrFailed
+	err = During(ctx, manager, func(ctx context.Context) {
+		for _, s := range manager.Probe(ctx, r.Wait) {
+			if s.Problem != "" {
+				fmt.Fprintf(c.Err, "legwork: the server %q cannot be used: %s\n", s.Name, cli.OneLine(trouble(s, r.Wait)))
+			}
+		}
+		work = r.review(ctx, c, manager.Changes(ctx), func(ctx context.Context, id string) error {
+			change, err := manager.Accept(ctx, id)
+			if err != nil {
+				return err
+			}
+			server, _, _ := strings.Cut(change.Tool, ".")
+			page, _ := copied.Load(ctx, server)
+			if err := (Stored{store}).Save(ctx, server, page); err != nil {
+				return err
+			}
+			data.Record(ctx, store, options.Log, data.ByHand("tool.accept", change.Tool, "change "+id))
+			return nil
+		})
+	})
+	return errors.Join(work, err)
+}
+
+// servers is the server that the named tool belongs to, or all of them.
+func (r AcceptRequest) servers(all map[string]tools.ServerConfig) map[string]tools.ServerConfig {
+	name, _, _ := strings.Cut(r.Tool, ".")
+	if server, ok := all[name]; ok {
+		return map[string]tools.ServerConfig{name: server}
+	}
+	return all
+}
+
+// review shows the changes, and accepts that of the named tool after a yes.
+func (r AcceptRequest) review(ctx context.Context, c cli.Console, changes []tools.Change, accept func(ctx context.Context, id string) error) error {
+	if r.Tool == "" {
+		for _, change := range changes {
+			fmt.Fprintf(c.Out, "%s\n%s\n", cli.OneLine(change.Tool), change.Difference)
+		}
+		if len(changes) == 0 {
+			fmt.Fprintln(c.Out, "No tool is held back.")
+		}
+		return nil
+	}
+	i := slices.IndexFunc(changes, func(change tools.Change) bool { return change.Tool == r.Tool })
+	if i < 0 {
+		return r.notHeld(changes)
+	}
+	fmt.Fprintln(c.Out, changes[i].Difference)
+	if !r.Yes {
+		p := newPrompter(c, false)
+		if p.in == nil {
+			return fmt.Errorf("accepting the change of %s: nobody is here to ask; call it in a terminal, or with --yes", r.Tool)
+		}
+		yes, err := p.confirm(ctx, "Use "+cli.OneLine(r.Tool)+" as it is now?")
+		if err != nil {
+			return err
+		}
+		if !yes {
+			fmt.Fprintln(c.Out, "It stays held back.")
+			return cli.ErrFailed
+		}
+	}
+	if err := accept(ctx, changes[i].ID); err != nil {
+		return err
+	}
+	fmt.Fprintln(c.Out, "Accepted:", cli.OneLine(r.Tool))
+	return nil
+}
+
+func (r AcceptRequest) notHeld(changes []tools.Change) error {
+	names := map[string]bool{}
+	for _, change := range changes {
+		names[change.Tool] = true
+	}
+	all := slices.Sorted(maps.Keys(names))
+	if len(all) == 0 {
+		return fmt.Errorf("%q is not held back, nor is any other tool", r.Tool)
+	}
+	return fmt.Errorf("%q is not held back; held back: %s", r.Tool, cli.OneLine(strings.Join(all, ", ")))
+}

@@ -1,0 +1,289 @@
+// Package tooladmin looks at tools, calls them and accepts their changes for the
+// commands "legwork tools", apart from any model, and answers such commands in the
+// process that owns the data.
+package tooladmin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"legwork/app/cli"
+	"legwork/conf"
+	"legwork/internal/telemetry"
+	"legwork/tools"
+	"legwork/tools/client"
+)
+
+// Inventory is what the servers of a config offer at one moment, as "legwork
+// tools list" prints it in JSON.
+type Inventory struct {
+	Groups  []groupEntry  `json:"groups"`
+	Servers []serverEntry `json:"servers"`
+}
+
+type groupEntry struct {
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	Servers     []string    `json:"servers"`
+	Allow       []string    `json:"allow,omitempty"` // empty: everybody
+	ReadOnly    bool        `json:"read_only"`       // none of its tools changes anything
+	Tools       []toolEntry `json:"tools"`
+	Idle        []string    `json:"idle_patterns,omitempty"` // patterns of its config that match no tool
+}
+
+type toolEntry struct {
+	Name        string          `json:"name"` // server.tool
+	Description string          `json:"description"`
+	ReadOnly    bool            `json:"read_only"` // known to change nothing
+	Asks        bool            `json:"asks"`      // each call needs approval
+	HeldBack    bool            `json:"held_back"` // changed by its server since it was agreed to
+	Schema      json.RawMessage `json:"schema,omitempty"`
+}
+
+type serverEntry struct {
+	Name      string       `json:"name"`
+	Kind      string       `json:"kind"`
+	State     client.State `json:"state"`
+	Protocol  string       `json:"protocol,omitempty"`
+	Tools     int          `json:"tools"`
+	Asks      []string     `json:"asks,omitempty"`      // its tools that need approval in some group
+	Held      []string     `json:"held_back,omitempty"` // its tools that are held back
+	RoundTrip float64      `json:"round_trip_ms,omitempty"`
+	Problem   string       `json:"problem,omitempty"` // why it cannot be used, and what to do
+}
+
+// Options are the tool options of every command that runs tool servers.
+func Options(config *conf.Config, log *slog.Logger) tools.Options {
+	return tools.Options{Log: log, Version: telemetry.ReadBuild().Version, Base: config.Folder(), Data: config.DataDir}
+}
+
+// Take starts the servers of a config, waits for what each of them offers, and
+// stops them.
+func Take(ctx context.Context, config *conf.Config, wait time.Duration, c cli.Console) (Inventory, error) {
+	bounded := withTimeout(config.Tools, wait)
+	options := Options(config, slog.New(slog.DiscardHandler))
+	options.Known = loadKnown(ctx, config, c)
+	manager, err := tools.New(bounded, options)
+	if err != nil {
+		return Inventory{}, fmt.Errorf("preparing tools: %w", err)
+	}
+	var i Inventory
+	err = During(ctx, manager, func(ctx context.Context) {
+		set := manager.Set()
+		i.Groups = make([]groupEntry, len(set.Groups()))
+		var listings sync.WaitGroup
+		listings.Go(func() {
+			for _, p := range manager.Probe(ctx, wait) {
+				i.Servers = append(i.Servers, entryOf(p, wait))
+			}
+		})
+		for n, g := range set.Groups() {
+			listings.Go(func() { i.Groups[n].Tools = offered(ctx, set, g.Name) })
+		}
+		listings.Wait()
+		for n, g := range set.Groups() { // now the servers have described themselves
+			e := &i.Groups[n]
+			e.Name, e.Description, e.Allow, e.ReadOnly, e.Servers = g.Name, g.Description, g.Allow, g.ReadOnly, bounded.Groups[g.Name].Servers
+			e.Idle = set.Idle(g.Name)
+			e.addHeld(ctx, set, i.Servers)
+		}
+	})
+	return i, err
+}
+
+// During runs the servers of a manager until work returns.
+func During(ctx context.Context, manager *tools.Manager, work func(context.Context)) error {
+	life, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	var ended error
+	running.Go(func() { ended = manager.Run(life) })
+	work(ctx)
+	cancel()
+	running.Wait()
+	return ended
+}
+
+// withTimeout is a config whose groups wait for their servers for that long at
+// most. Every server is in a group.
+func withTimeout(c tools.Config, wait time.Duration) tools.Config {
+	groups, used := map[string]tools.GroupConfig{}, map[string]bool{}
+	for name, g := range c.Groups {
+		if len(g.Servers) == 0 {
+			g.Servers = []string{name}
+		}
+		for _, s := range g.Servers {
+			used[s] = true
+		}
+		g.ToolTimeout = wait
+		groups[name] = g
+	}
+	for name := range c.Servers {
+		if _, taken := groups[name]; !taken && !used[name] {
+			groups[name] = tools.GroupConfig{Servers: []string{name}, ToolTimeout: wait}
+		}
+	}
+	c.Groups = groups
+	return c
+}
+
+// offered lists the tools of a group that may be used. The problems of a server
+// are in its entry.
+func offered(ctx context.Context, set *tools.Set, group string) []toolEntry {
+	list, _ := set.Tools(ctx, group)
+	entries := make([]toolEntry, 0, len(list))
+	for _, t := range list {
+		entries = append(entries, toolEntry{
+			Name: t.Name, Description: t.Description, ReadOnly: t.ReadOnly, Asks: set.Verdict(ctx, group, t.Name).Ask, Schema: t.Schema,
+		})
+	}
+	return entries
+}
+
+// addHeld adds the tools that are held back.
+func (g *groupEntry) addHeld(ctx context.Context, set *tools.Set, servers []serverEntry) {
+	for _, s := range servers {
+		for _, tool := range s.Held {
+			full := s.Name + "." + tool
+			if set.Verdict(ctx, g.Name, full).Held {
+				g.Tools = append(g.Tools, toolEntry{Name: full, Description: "changed by its server since it was agreed to", HeldBack: true})
+			}
+		}
+	}
+	slices.SortFunc(g.Tools, func(a, b toolEntry) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// Failing reports that some server cannot be used.
+func (i Inventory) Failing() bool {
+	return slices.ContainsFunc(i.Servers, func(s serverEntry) bool { return s.Problem != "" })
+}
+
+func entryOf(p tools.Probed, wait time.Duration) serverEntry {
+	return serverEntry{
+		Name: p.Name, Kind: p.Kind, State: p.State, Protocol: p.Protocol, Tools: p.Tools, Asks: p.Asks, Held: p.Held,
+		RoundTrip: float64(p.RoundTrip.Round(time.Millisecond/10)) / float64(time.Millisecond), Problem: trouble(p, wait),
+	}
+}
+
+// trouble is the reason why a server cannot be used, and what to do about it. It
+// is empty when the server works.
+func trouble(p tools.Probed, wait time.Duration) string {
+	switch {
+	case p.State == client.Starting && p.Problem != "":
+		text := fmt.Sprintf("it did not answer within %v: it is slow to start, hangs, or does not speak MCP", wait)
+		if p.Kind == "stdio" {
+			return text + "; start its command by hand to see, or give it longer with --wait 2m (package runners download first)"
+		}
+		return text + "; check its url in the config, or give it longer with --wait 1m"
+	case strings.Contains(p.Problem, "executable file not found"):
+		return p.Problem + "; install it, or write its full path as the command"
+	case strings.Contains(p.Problem, "connection refused"), strings.Contains(p.Problem, "no such host"):
+		return p.Problem + "; check its url in the config, and that it is running"
+	}
+	return p.Problem
+}
+
+// Print writes the groups with their tools, then the servers.
+func (i Inventory) Print(out io.Writer) error {
+	if len(i.Groups) == 0 {
+		_, err := fmt.Fprintln(out, "No servers and no groups are configured; config.example.yaml shows how.")
+		return err
+	}
+	for _, g := range i.Groups {
+		fmt.Fprintf(out, "%s: %s\n", g.Name, line(g.Description))
+		if len(g.Allow) > 0 && !slices.Contains(g.Allow, "*") {
+			fmt.Fprintf(out, "  for %s\n", strings.Join(g.Allow, ", "))
+		}
+		if len(g.Tools) == 0 {
+			fmt.Fprintf(out, "  no tools (servers: %s)\n", strings.Join(g.Servers, ", "))
+		}
+		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, t := range g.Tools {
+			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", line(t.Name), t.effect(), t.rule(), line(t.Description))
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+		for _, pattern := range g.Idle {
+			fmt.Fprintf(out, "  %s matches no tool\n", line(pattern))
+		}
+		fmt.Fprintln(out)
+	}
+	return i.printServers(out)
+}
+
+func (i Inventory) printServers(out io.Writer) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SERVER\tKIND\tSPEAKS\tTOOLS\tSTATE")
+	for _, s := range i.Servers {
+		state, speaks, tools := string(s.State), s.Protocol, fmt.Sprint(s.Tools)
+		if s.Problem != "" {
+			state = "cannot be used: " + cli.OneLine(s.Problem)
+		}
+		if speaks == "" {
+			speaks = "-"
+		}
+		if s.State != client.Ready {
+			tools = "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.Name, s.Kind, speaks, tools, state)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	var changed []string
+	for _, s := range i.Servers {
+		for _, tool := range s.Held {
+			changed = append(changed, s.Name+"."+tool)
+		}
+	}
+	if len(changed) > 0 {
+		_, err := fmt.Fprintf(out, "\nHeld back, because their servers changed them: %s. \"legwork tools accept\" shows how.\n", cli.OneLine(strings.Join(changed, ", ")))
+		return err
+	}
+	return nil
+}
+
+// effect says whether a tool only reads.
+func (t toolEntry) effect() string {
+	switch {
+	case t.HeldBack:
+		return "-"
+	case t.ReadOnly:
+		return "reads"
+	}
+	return "may change"
+}
+
+// rule says what happens when the tool is called.
+func (t toolEntry) rule() string {
+	switch {
+	case t.HeldBack:
+		return "held back"
+	case t.Asks:
+		return "asks"
+	}
+	return "runs"
+}
+
+// maxShown is the longest description in a list, in characters.
+const maxShown = 120
+
+// line is the first line of a text from outside, cut at maxShown, with invisible
+// characters made visible.
+func line(text string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	first = cli.OneLine(first)
+	if letters := []rune(first); len(letters) > maxShown {
+		return strings.TrimSpace(string(letters[:maxShown-1])) + "…"
+	}
+	return first
+}

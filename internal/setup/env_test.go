@@ -1,0 +1,174 @@
+package setup_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"legwork/bot/slack"
+	"legwork/bot/telegram"
+	"legwork/conf"
+	"legwork/i18n"
+	"legwork/internal/setup"
+	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/fakes/slackfake"
+	"legwork/internal/test/fakes/telegramfake"
+	"legwork/llm"
+	"legwork/tools/builtin/search"
+)
+
+// env is a folder and the services that answers are tried on.
+type env struct {
+	t       *testing.T
+	folder  string
+	model   string // its address
+	search  string // its address
+	options setup.Options
+	vars    map[string]string
+	out     bytes.Buffer
+}
+
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	models := llmfake.New(t, llmfake.Options{Models: []string{"big"}, Key: key, Respond: func(llmfake.Request) llmfake.Response {
+		return llmfake.Say("ok")
+	}})
+	people := telegramfake.New(t, telegramfake.Options{Token: botToken})
+	team := slackfake.New(t, slackfake.Options{})
+	texts, err := i18n.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"results": []}`)
+	}))
+	t.Cleanup(pages.Close)
+	b := &env{t: t, folder: t.TempDir(), model: models.URL, search: pages.URL + "/search?key=a$b", vars: map[string]string{"LANG": "en_US.UTF-8", "TZ": "Asia/Tokyo"}}
+	b.options = setup.Options{
+		Out: &b.out, Texts: texts, Config: b.file("config.yaml"), EnvFile: conf.EnvFile,
+		Environment: func(name string) (string, bool) { value, ok := b.vars[name]; return value, ok },
+		TelegramAPI: people.URL, SlackAPI: team.APIURL, Admin: conf.AdminProblem, Endpoint: endpointProblem,
+		Try: setup.Try{Model: call, Telegram: telegram.Try, Slack: slack.Try, Search: find},
+	}
+	return b
+}
+
+// call asks a model for a word.
+func call(ctx context.Context, config llm.ModelConfig) error {
+	models, err := llm.New(llm.Config{Models: map[string]llm.ModelConfig{"main": config}}, llm.Options{})
+	if err != nil {
+		return err
+	}
+	defer models.Close()
+	_, err = models.Call(ctx, llm.Request{Role: llm.RoleAnswer, Messages: []llm.Message{{Role: llm.User, Content: "Hi"}}}, nil)
+	return err
+}
+
+// find asks a search for an answer.
+func find(ctx context.Context, url string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK {
+		return "", errors.New(reply.Status)
+	}
+	return url, nil
+}
+
+func endpointProblem(url string) string {
+	if _, err := search.New(search.Options{URL: url}); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func (b *env) file(name string) string { return filepath.Join(b.folder, name) }
+
+func (b *env) write(name, text string) {
+	b.t.Helper()
+	if err := os.WriteFile(b.file(name), []byte(text), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *env) read(name string) string {
+	b.t.Helper()
+	text, err := os.ReadFile(b.file(name))
+	if err != nil {
+		b.t.Fatalf("%v; the talk was\n%s", err, b.out.String())
+	}
+	return string(text)
+}
+
+// run answers with lines over a pipe.
+func (b *env) run(lines ...string) (setup.Outcome, error) {
+	b.t.Helper()
+	saved, _, err := conf.WithEnvFile(b.folder, func(string) (string, bool) { return "", false })
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.options.Saved = saved
+	in, pipe, err := os.Pipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := io.WriteString(pipe, strings.Join(lines, "\n")+"\n"); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := pipe.Close(); err != nil {
+		b.t.Fatal(err)
+	}
+	b.options.In = in
+	return setup.Run(b.t.Context(), b.options)
+}
+
+// load reads what was written as serve does.
+func (b *env) load() *conf.Config {
+	b.t.Helper()
+	env, warning, err := conf.WithEnvFile(b.folder, b.options.Environment)
+	if err != nil || warning != "" {
+		b.t.Fatalf("reading .env: warning %q, error %v", warning, err)
+	}
+	config, err := conf.Load(b.file("config.yaml"), env)
+	if err != nil {
+		b.t.Fatalf("what was written does not load: %v\n%s", err, b.read("config.yaml"))
+	}
+	return config
+}
+
+// golden compares got with a file of testdata, without what differs from run to
+// run.
+func (b *env) golden(name, got string) {
+	b.t.Helper()
+	got = strings.NewReplacer(b.model, "MODEL_URL", strings.ReplaceAll(b.search, "$", "$$"), "SEARCH_URL", b.search, "SEARCH_URL", b.options.TelegramAPI, "TELEGRAM_URL", b.options.SlackAPI, "SLACK_URL", b.folder, "FOLDER").Replace(got)
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
+			b.t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		b.t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
