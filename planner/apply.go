@@ -238,7 +238,7 @@ func expire(s State, e Event) State {
 	if asked := s.Overdraft.Expires; !asked.IsZero() && !e.At.Before(asked) {
 		return halt(afford(s), e, WhyBudget)
 	}
-	if e.Action != "" {
+	if e.Action.Subject == SubjectReview {
 		return overlooked(s, e)
 	}
 	if s.Phase == PhaseWorking {

@@ -46,7 +46,7 @@ type Event struct {
 	Seq    int       `json:"seq"`
 	At     time.Time `json:"at"`
 	Type   EventType `json:"type"`
-	Action string    `json:"action,omitempty"`
+	Action ActionID  `json:"action,omitzero"`
 	By     string    `json:"by,omitempty"` // person's key, "agent:NAME", or empty for legwork itself
 
 	Opening   *Opening                   `json:"opening,omitempty"`

@@ -29,7 +29,7 @@ func TestWhatGoesFirst(t *testing.T) {
 		st.text("work "+name+" turn 1.0", name+" begins"+strings.Repeat(" and goes on", 300)+" and ends.")
 		st.text("work "+name+"2 turn 1.0", "little")
 	}
-	action := planner.Todo(st.s)[0].ID
+	action := planner.Todo(st.s)[0].ID.String()
 	r, whole := st.prompt(action, talked(0))
 	size := planner.Bytes(r.Messages)
 	marks := []string{"turn 0", "turn 1", "turn 5", "they spoke of rivers", "a begins" + strings.Repeat(" and goes on", 300), "b begins" + strings.Repeat(" and goes on", 300)}
@@ -62,7 +62,7 @@ func TestWhatGoesFirst(t *testing.T) {
 // TestCutAnswer: a task whose answer was cut off has its beginning, which the
 // next ones see; a sub-task's beginning is part of what the others see.
 func TestCutAnswer(t *testing.T) {
-	broke := func(st *story, action, text string) (planner.State, planner.Event) {
+	broke := func(st *story, action planner.ActionID, text string) (planner.State, planner.Event) {
 		before := st.s
 		st.add(planner.Event{Type: planner.Broke, Action: action, Problem: &planner.Problem{Code: "cut_off", Text: text}})
 		return before, st.events[len(st.events)-1]
@@ -79,7 +79,7 @@ func TestCutAnswer(t *testing.T) {
 
 	st = begin(t)
 	st.plan(planner.Subtask{ID: "a", Name: planner.LLMTool, Description: "find a"}, planner.Subtask{ID: "b", Name: planner.LLMTool, Description: "find b", After: []string{"a"}})
-	broke(st, "work a turn 1.0", "The first half")
+	broke(st, planner.WorkID("a", 1, 0), "The first half")
 	_, prompt := st.prompt("work b turn 1.0", planner.Scene{})
 	if !strings.Contains(prompt, "The first half") || !strings.Contains(prompt, "incomplete") {
 		t.Errorf("the prompt does not say what the cut sub-task had written:\n%s", prompt)

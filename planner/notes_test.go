@@ -25,7 +25,7 @@ func (st *story) wish(by, key, value string) int {
 func (st *story) verdict(yes bool, words string) int {
 	st.t.Helper()
 	return st.add(planner.Event{
-		Type: planner.Decided, By: "telegram:1", Action: fmt.Sprintf("ask review %d", st.s.Review),
+		Type: planner.Decided, By: "telegram:1", Action: planner.AskID(planner.SubjectReview, st.s.Review),
 		Values: planner.ReviewValues(yes), Decision: &planner.Decision{Approve: yes, Text: words},
 	})
 }
@@ -58,7 +58,7 @@ func TestNotesInPrompts(t *testing.T) {
 	}
 	st.plan()
 	answer := planner.Todo(st.s)[0].ID
-	if _, text = st.prompt(answer, planner.Scene{}); !strings.Contains(text, "Found it.") || !strings.Contains(text, `{"figure": 12}`) {
+	if _, text = st.prompt(answer.String(), planner.Scene{}); !strings.Contains(text, "Found it.") || !strings.Contains(text, `{"figure": 12}`) {
 		t.Errorf("the answer does not know the notes:\n%s", text)
 	}
 }

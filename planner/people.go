@@ -41,7 +41,7 @@ func extended(s State, over Overdraft) State {
 // Agrees reports that e is a person's yes to the plan that s proposes.
 func Agrees(s State, e Event) bool {
 	a, ok := wanted(s, e.Action)
-	return ok && a.Place.Subtask == AtPlan && e.Type == Decided && e.Decision != nil && e.Decision.Approve
+	return ok && a.ID.Subject == SubjectPlan && e.Type == Decided && e.Decision != nil && e.Decision.Approve
 }
 
 // approved folds what a person decided about the plan.

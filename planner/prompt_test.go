@@ -49,17 +49,17 @@ func (st *story) plan(entries ...planner.Subtask) {
 
 func (st *story) text(action, text string) int {
 	st.t.Helper()
-	return st.add(planner.Event{Type: planner.Replied, Action: action, Reply: &planner.Reply{Text: text}})
+	return st.add(planner.Event{Type: planner.Replied, Action: actionID(st.t, action), Reply: &planner.Reply{Text: text}})
 }
 
 func (st *story) calls(action string, calls ...planner.Call) int {
 	st.t.Helper()
-	return st.add(planner.Event{Type: planner.Replied, Action: action, Reply: &planner.Reply{Calls: calls}})
+	return st.add(planner.Event{Type: planner.Replied, Action: actionID(st.t, action), Reply: &planner.Reply{Calls: calls}})
 }
 
 func (st *story) result(action string, r planner.Result) int {
 	st.t.Helper()
-	return st.add(planner.Event{Type: planner.Returned, Action: action, Result: &r})
+	return st.add(planner.Event{Type: planner.Returned, Action: actionID(st.t, action), Result: &r})
 }
 
 // prompt builds the request of a wanted action; the whole of it as text comes
@@ -72,7 +72,7 @@ func (st *story) prompt(action string, scene planner.Scene) (llm.Request, string
 	}
 	scene.Texts = texts
 	for _, a := range planner.Todo(st.s) {
-		if a.ID != action {
+		if a.ID.String() != action {
 			continue
 		}
 		r, err := planner.Prompt(st.s, func(seq int) planner.Event { return st.events[seq-1] }, a, scene)
@@ -161,7 +161,7 @@ func TestShortenedWithinTags(t *testing.T) {
 	st.text("work 1/b turn 1.0", "short")
 	action := planner.Todo(st.s)[0].ID
 	for _, limit := range []int{8_000, 12_000, 20_000} {
-		r, all := st.prompt(action, planner.Scene{MaxBytes: limit})
+		r, all := st.prompt(action.String(), planner.Scene{MaxBytes: limit})
 		if len(all) > limit+500 {
 			t.Errorf("%d bytes, want at most %d", len(all), limit)
 		}
@@ -209,8 +209,8 @@ func TestCutShortSubtaskTellsWhatItWrote(t *testing.T) {
 	limits.Turns = 1
 	st.add(planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "goal", Language: "en", Timezone: "UTC", Limits: limits}})
 	st.plan(planner.Subtask{ID: "1/a", Name: "look", Description: "one"})
-	st.add(planner.Event{Type: planner.Replied, Action: "work 1/a turn 1.0", Reply: &planner.Reply{Text: "half of it", Calls: []planner.Call{look("x")}}})
-	if _, all := st.prompt(planner.Todo(st.s)[0].ID, planner.Scene{}); !strings.Contains(all, "half of it") {
+	st.add(planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Text: "half of it", Calls: []planner.Call{look("x")}}})
+	if _, all := st.prompt(planner.Todo(st.s)[0].ID.String(), planner.Scene{}); !strings.Contains(all, "half of it") {
 		t.Errorf("the review does not see what was written last:\n%s", all)
 	}
 }

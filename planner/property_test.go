@@ -24,7 +24,7 @@ type world struct {
 	s       planner.State
 	journal []planner.Event
 	at      time.Time
-	ended   map[string]bool // ids of actions that have an outcome
+	ended   map[planner.ActionID]bool // ids of actions that have an outcome
 }
 
 func (w *world) append(e planner.Event) bool {
@@ -48,7 +48,7 @@ func (w *world) append(e planner.Event) bool {
 		w.at = e.At
 	}
 	goesOn := e.Type == planner.Asked && e.Question.Live
-	if e.Action != "" && e.Type != planner.Started && e.Type != planner.Began && !goesOn {
+	if e.Action != (planner.ActionID{}) && e.Type != planner.Started && e.Type != planner.Began && !goesOn {
 		w.ended[e.Action] = true
 	}
 	w.check()
@@ -57,7 +57,7 @@ func (w *world) append(e planner.Event) bool {
 
 // check holds what must be true after every event.
 func (w *world) check() {
-	seen := map[string]bool{}
+	seen := map[planner.ActionID]bool{}
 	for _, a := range planner.Todo(w.s) {
 		if seen[a.ID] {
 			w.t.Fatalf("%q is wanted twice at once in %s", a.ID, w.s.Phase)
@@ -92,7 +92,7 @@ func (w *world) behaves(before planner.State, e planner.Event) {
 		w.t.Fatalf("an agent's %s ended the review %d", e.Type, before.Review)
 	case agent && (e.Type == planner.Noted || e.Type == planner.Set) && w.s.Tainted == 0:
 		w.t.Fatalf("an agent's %s is taken for words of people", e.Type)
-	case e.Type == planner.Expired && e.Action != "" && (before.Review == 0 || w.s.Review > 0 || w.s.Phase != planner.PhaseAnswering && w.s.Outcome != planner.Failed):
+	case e.Type == planner.Expired && e.Action != (planner.ActionID{}) && (before.Review == 0 || w.s.Review > 0 || w.s.Phase != planner.PhaseAnswering && w.s.Outcome != planner.Failed):
 		w.t.Fatalf("a review that lapsed left the task in phase %s, outcome %q, review %d", w.s.Phase, w.s.Outcome, w.s.Review)
 	case before.Review > 0 && (e.Type == planner.Started || e.Type == planner.Overdrew):
 		w.t.Fatalf("%s %q while a person reviews", e.Type, e.Action)
@@ -203,7 +203,7 @@ func (w *world) event() planner.Event {
 	case planner.KindAsk:
 		yes := rapid.Bool().Draw(w.t, "yes")
 		var values map[string]json.RawMessage
-		if a.Place.Subtask == planner.AtReview {
+		if a.ID.Subject == planner.SubjectReview {
 			values = planner.ReviewValues(yes)
 		}
 		return planner.Event{Type: planner.Decided, By: w.by(), Action: a.ID, Values: values, Decision: &planner.Decision{
@@ -289,7 +289,7 @@ const maxSteps = 2000
 // ends however models, tools and people behave.
 func TestEveryTaskEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{t: t, at: t0, ended: map[string]bool{}}
+		w := &world{t: t, at: t0, ended: map[planner.ActionID]bool{}}
 		w.append(opening(t))
 		for step := 0; !w.s.Finished(); step++ {
 			if step == maxSteps {
@@ -313,7 +313,7 @@ func TestEveryPrefixGivesValidPrompts(t *testing.T) {
 		Past:  planner.Past{Summary: "they talked", History: []planner.Exchange{{Goal: "before", Answer: ""}, {Goal: strings.Repeat("long ", 200), Answer: "so", Tainted: true}}},
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{t: t, at: t0, ended: map[string]bool{}}
+		w := &world{t: t, at: t0, ended: map[planner.ActionID]bool{}}
 		w.append(opening(t))
 		for step := 0; !w.s.Finished() && step < 60; step++ {
 			w.append(w.event())
@@ -412,21 +412,21 @@ func TestPromptsGrowAtTheEnd(t *testing.T) {
 			last[a.Role] = string(raw)
 		}
 	}
-	reply := func(id string, r planner.Reply) planner.Event {
+	reply := func(id planner.ActionID, r planner.Reply) planner.Event {
 		return planner.Event{Type: planner.Replied, Action: id, Reply: &r}
 	}
 	step(planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "What is 17*23?", Language: "en", Timezone: "Asia/Tokyo", Limits: planner.DefaultLimits()}})
-	step(planner.Event{Type: planner.Garbled, Action: "plan 1.0", Problem: &planner.Problem{Reason: "unknown group", Text: "{}"}})
-	step(reply("plan 1.1", planner.Reply{IsPlan: true, Plan: []planner.Subtask{
+	step(planner.Event{Type: planner.Garbled, Action: planner.DecisionID("plan", 1, 0), Problem: &planner.Problem{Reason: "unknown group", Text: "{}"}})
+	step(reply(planner.DecisionID("plan", 1, 1), planner.Reply{IsPlan: true, Plan: []planner.Subtask{
 		{ID: "1/a", Name: "math", Description: "Calculate 17*23 exactly."}, {ID: "1/b", Name: "math", Description: "Calculate 17*29 exactly."},
 	}}))
 	for _, id := range []string{"1/a", "1/b"} {
-		step(reply("work "+id+" turn 1.0", planner.Reply{Calls: []planner.Call{{ID: "c1", Name: "calculate", Arguments: `{"expression":"17*23"}`, Tool: "math.calculate"}}}))
-		step(planner.Event{Type: planner.Returned, Action: "tool " + id + " turn 1 call 1.0", Result: &planner.Result{Text: "391"}})
-		step(reply("work "+id+" turn 2.0", planner.Reply{Text: "391"}))
+		step(reply(planner.WorkID(id, 1, 0), planner.Reply{Calls: []planner.Call{{ID: "c1", Name: "calculate", Arguments: `{"expression":"17*23"}`, Tool: "math.calculate"}}}))
+		step(planner.Event{Type: planner.Returned, Action: planner.CallID(id, 1, 1, 0), Result: &planner.Result{Text: "391"}})
+		step(reply(planner.WorkID(id, 2, 0), planner.Reply{Text: "391"}))
 	}
 	step(reply(planner.Todo(s)[0].ID, planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: "2/a", Name: "clock", Description: "Time in Tokyo."}}}))
-	step(reply("work 2/a turn 1.0", planner.Reply{Text: "20:15"}))
+	step(reply(planner.WorkID("2/a", 1, 0), planner.Reply{Text: "20:15"}))
 	if !slices.Contains([]string{"review"}, planner.Todo(s)[0].Role) {
 		t.Fatalf("todo = %v, want a second review", planner.Todo(s))
 	}

@@ -4,21 +4,29 @@ import (
 	"slices"
 )
 
-// AsksPerson reports that the call at that place is an ask_person call, whose
-// answer may be any text.
-func AsksPerson(s State, at Place) bool { return callAt(s, at).Kind == CallAsk }
-
 // Call returns what the machine knows of the call at that place.
 func (s *State) Call(at Place) CallState { return callAt(*s, at) }
 
+// ReplySeq is the seq of the model's reply that made the call of a tool action;
+// ok is false when id is of no such call.
+func (s *State) ReplySeq(id ActionID) (seq int, ok bool) {
+	for _, w := range s.Subtasks {
+		if id.Kind == KindTool && w.ID == id.Subtask && id.Turn >= 1 && id.Turn <= len(w.Turns) {
+			turn := w.Turns[id.Turn-1]
+			return turn.Seq, id.Call >= 1 && id.Call <= len(turn.Calls)
+		}
+	}
+	return 0, false
+}
+
 // QuestionOf reads the question of an ask action out of its event, the one of
-// Action.Asked.
-func QuestionOf(e Event, at Place) Question {
+// ActionID.Seq.
+func QuestionOf(e Event, id ActionID) Question {
 	switch {
 	case e.Question != nil:
 		return *e.Question
-	case e.Reply != nil && at.Call < len(e.Reply.Calls) && e.Reply.Calls[at.Call].Ask != nil:
-		return *e.Reply.Calls[at.Call].Ask
+	case e.Reply != nil && id.Call >= 1 && id.Call <= len(e.Reply.Calls) && e.Reply.Calls[id.Call-1].Ask != nil:
+		return *e.Reply.Calls[id.Call-1].Ask
 	}
 	return Question{}
 }

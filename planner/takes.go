@@ -102,7 +102,7 @@ func takesOutcome(s State, e Event) bool {
 		// question of its own before it goes on.
 		return a.Kind == KindTool && e.Question != nil && asks(s, a, *e.Question)
 	case Decided:
-		return a.Kind == KindAsk && e.Decision != nil && !ByAgent(e) && (a.Place.Subtask != AtReview || gives(e, ReviewValues(e.Decision.Approve)))
+		return a.Kind == KindAsk && e.Decision != nil && !ByAgent(e) && (a.ID.Subject != SubjectReview || gives(e, ReviewValues(e.Decision.Approve)))
 	}
 	return false
 }

@@ -1,9 +1,7 @@
 package planner
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"legwork/llm"
@@ -20,20 +18,17 @@ const (
 	KindShow  Kind = "show"  // bring the outcome to the chat
 )
 
-// Action is one thing that is wanted now. Its ID is a function of the journal,
-// so that every driver gives it the same name, before and after a crash.
+// Action is one thing that is wanted now.
 type Action struct {
-	ID       string
+	ID       ActionID
 	Kind     Kind
 	Role     string // model: plan, review, work, answer
-	Place    Place  // work and tool: Subtask; tool and ask: also Turn and Call; otherwise Subtask is -1
+	Place    Place  // of the call that a tool or ask action is about; work: its Subtask; otherwise zero
 	Group    string // work and tool: the sub-task's group
 	Final    bool   // model: its text is the answer to the person
 	LastTurn bool   // work: the model must finish now, without tools
 	Started  bool   // tool: it was started before; when it is not running, its outcome is unknown
 	Allowed  bool   // tool: a person has allowed exactly this call
-	Asked    int    // ask: seq of the event that holds the question, or asked for the review; 0 for a budget
-	Field    int    // ask, of a server's question: index of the field that is open
 	Waits    bool   // tool: it is under way, and its server waits for a person
 	Hold     bool   // keep it when it runs, do not start it: a budget is reached, a person reviews, or there is no room
 }
@@ -47,12 +42,11 @@ func Todo(s State) []Action {
 		if s.Round > 0 {
 			role = llm.RoleReview
 		}
-		list = append(list, Action{ID: decisionID(s, role), Kind: KindModel, Role: role, Place: nowhere, Final: true})
+		list = append(list, Action{ID: DecisionID(role, s.Cause, s.Tries), Kind: KindModel, Role: role, Final: true})
 	case PhaseAnswering:
-		list = append(list, Action{ID: decisionID(s, llm.RoleAnswer), Kind: KindModel, Role: llm.RoleAnswer, Place: nowhere, Final: true})
+		list = append(list, Action{ID: DecisionID(llm.RoleAnswer, s.Cause, s.Tries), Kind: KindModel, Role: llm.RoleAnswer, Final: true})
 	case PhaseProposed:
-		seq := s.Planned[len(s.Planned)-1]
-		list = append(list, Action{ID: "ask plan " + strconv.Itoa(seq), Kind: KindAsk, Place: Place{Subtask: AtPlan, Turn: seq}, Asked: seq})
+		list = append(list, Action{ID: AskID(SubjectPlan, s.Planned[len(s.Planned)-1]), Kind: KindAsk})
 	case PhaseWorking:
 		for i := range s.Subtasks {
 			if w := &s.Subtasks[i]; w.State == SubWorking || w.State == SubWaiting {
@@ -64,15 +58,15 @@ func Todo(s State) []Action {
 			}
 		}
 	case PhaseShowing:
-		list = append(list, Action{ID: ShowID, Kind: KindShow, Place: nowhere})
+		list = append(list, Action{ID: ShowID(), Kind: KindShow})
 	}
 	if s.Budget != "" {
 		hold(list)
-		list = append(list, Action{ID: budgetID(s), Kind: KindAsk, Place: nowhere})
+		list = append(list, Action{ID: budgetID(s), Kind: KindAsk})
 	}
 	if s.Review > 0 {
 		hold(list)
-		list = append(list, Action{ID: reviewID(s), Kind: KindAsk, Place: Place{Subtask: AtReview, Turn: s.Review}, Asked: s.Review})
+		list = append(list, Action{ID: reviewID(s), Kind: KindAsk})
 	}
 	return list
 }
@@ -84,24 +78,11 @@ func hold(list []Action) {
 	}
 }
 
-// ShowID is the id of the action that brings the outcome to the chat.
-const ShowID = "show"
-
 // Names of slots: the live board, and the first part of the answer.
 const (
 	SlotBoard  = "board"
 	SlotAnswer = "answer.1"
 )
-
-var nowhere = Place{Subtask: -1}
-
-// AtPlan is the Place.Subtask of the ask action about a plan; its Turn is the
-// seq of the plan.
-const AtPlan = -2
-
-// AtReview is the Place.Subtask of the ask action about a review of the shared
-// state; its Turn is the seq of what asked for it.
-const AtReview = -3
 
 func workActions(list []Action, s State, i int, w Work) []Action {
 	open := false
@@ -118,7 +99,7 @@ func workActions(list []Action, s State, i int, w Work) []Action {
 		return list
 	}
 	return append(list, Action{
-		ID: "work " + w.ID + " turn " + strconv.Itoa(len(w.Turns)+1) + "." + strconv.Itoa(w.Tries), Kind: KindModel, Role: llm.RoleWork,
+		ID: WorkID(w.ID, len(w.Turns)+1, w.Tries), Kind: KindModel, Role: llm.RoleWork,
 		Place: Place{Subtask: i}, Group: w.Name, Final: s.Lone(), LastTurn: len(w.Turns)+1 >= s.Limits.Turns,
 	})
 }
@@ -126,18 +107,17 @@ func workActions(list []Action, s State, i int, w Work) []Action {
 // callActions adds what is wanted of a call that is not done.
 func callActions(list []Action, w Work, turn Turn, at Place) []Action {
 	call := turn.Calls[at.Call]
-	id := callID(w, at, call)
-	ask := Action{Kind: KindAsk, Place: at, Group: w.Name, Asked: call.Asked, Field: call.Field}
-	tool := Action{ID: "tool " + id, Kind: KindTool, Place: at, Group: w.Name, Started: call.Step == StepStarted, Allowed: call.Allowed}
+	ask := Action{ID: AskID(SubjectCalls, call.Asked), Kind: KindAsk, Place: at, Group: w.Name}
+	tool := Action{ID: CallID(w.ID, at.Turn+1, at.Call+1, call.Attempt), Kind: KindTool, Place: at, Group: w.Name, Started: call.Step == StepStarted, Allowed: call.Allowed}
 	switch {
 	case call.Kind == CallDelegate:
 		return list
 	case call.Kind == CallAsk:
-		ask.ID, ask.Asked = "ask "+id, turn.Seq
+		ask.ID = QuestionID(turn.Seq, at.Call+1)
 	case call.Step != StepAsked:
 		return append(list, tool)
 	case call.Fields > 0:
-		ask.ID = fmt.Sprintf("ask form %d.%d", call.Asked, call.Field)
+		ask.ID = FormID(call.Asked, call.Field)
 		if call.Live {
 			// One that must not run twice and does not run was cut off: its answer
 			// would reach nobody, so that is found out before a person gives it.
@@ -146,8 +126,6 @@ func callActions(list []Action, w Work, turn Turn, at Place) []Action {
 		}
 	case slices.ContainsFunc(turn.Calls[:at.Call], func(c CallState) bool { return c.together(call) }):
 		return list // it is in the question about the earlier one
-	default:
-		ask.ID = "ask approval " + strconv.Itoa(call.Asked)
 	}
 	return append(list, ask)
 }
@@ -157,21 +135,12 @@ func (c *CallState) together(d CallState) bool {
 	return c.Step == StepAsked && c.Fields == 0 && d.Step == StepAsked && d.Fields == 0 && c.Asked == d.Asked
 }
 
-// callID is the part of an id that names a call and its attempt.
-func callID(w Work, at Place, call CallState) string {
-	return w.ID + " turn " + strconv.Itoa(at.Turn+1) + " call " + strconv.Itoa(at.Call+1) + "." + strconv.Itoa(call.Attempt)
-}
+func budgetID(s State) ActionID { return AskID(SubjectBudget, s.Over) }
 
-func decisionID(s State, role string) string {
-	return fmt.Sprintf("%s %d.%d", role, s.Cause, s.Tries)
-}
-
-func budgetID(s State) string { return fmt.Sprintf("ask budget %d", s.Over) }
-
-func reviewID(s State) string { return fmt.Sprintf("ask review %d", s.Review) }
+func reviewID(s State) ActionID { return AskID(SubjectReview, s.Review) }
 
 // wanted returns the action of that id from Todo.
-func wanted(s State, id string) (Action, bool) {
+func wanted(s State, id ActionID) (Action, bool) {
 	for _, a := range Todo(s) {
 		if a.ID == id {
 			return a, true

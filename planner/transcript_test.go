@@ -191,7 +191,9 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 	kind, rest, _ := strings.Cut(line, " ")
 	e := planner.Event{Type: planner.EventType(kind), At: at}
 	if strings.HasPrefix(rest, "[") {
-		e.Action, rest, _ = strings.Cut(rest[1:], "]")
+		var action string
+		action, rest, _ = strings.Cut(rest[1:], "]")
+		e.Action = actionID(t, action)
 	}
 	words := slices.DeleteFunc(strings.Fields(rest), func(w string) bool {
 		by, ok := strings.CutPrefix(w, "by=")
@@ -250,7 +252,7 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 		e.Question = scriptedQuestion(t, words, at)
 	case planner.Decided:
 		e.By = stdcmp.Or(e.By, "ann")
-		if strings.HasPrefix(e.Action, "ask review") {
+		if e.Action.Subject == planner.SubjectReview {
 			e.Values = planner.ReviewValues(words[0] == "yes")
 		}
 		e.Decision = &planner.Decision{
@@ -289,11 +291,21 @@ func scripted(t *testing.T, s planner.State, line string, at time.Time) planner.
 			e.Message, e.Instead = "m2", words[2]
 		}
 	case planner.Began:
-		if e.Action == "" {
+		if e.Action == (planner.ActionID{}) {
 			e.Slot = words[0]
 		}
 	}
 	return e
+}
+
+// actionID reads the id of an action.
+func actionID(t *testing.T, text string) planner.ActionID {
+	t.Helper()
+	id, err := planner.ParseActionID(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // scriptedValues reads "KEY=JSON,KEY=JSON"; a value that is left out is 1, and no

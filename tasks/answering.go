@@ -47,7 +47,7 @@ type given struct {
 func (x *Executor) answering(v *View, a planner.Action, call planner.Call) *answering {
 	s := &answering{x: x, v: v, a: a, call: call}
 	for _, e := range v.events {
-		if e.Type == planner.Asked && e.Question.Form != nil && sameCall(e.Action, a.ID) {
+		if e.Type == planner.Asked && e.Question.Form != nil && e.Action.SameCall(a.ID) {
 			q := e.Question
 			s.given = append(s.given, given{*q.Form, answerOf(*q.Form, e.Seq, v.events[e.Seq:]), q.Live, q.State})
 		}
@@ -56,28 +56,19 @@ func (x *Executor) answering(v *View, a planner.Action, call planner.Call) *answ
 	return s
 }
 
-// sameCall reports that two ids of tool actions name attempts of one call.
-func sameCall(a, b string) bool {
-	one, other := strings.LastIndexByte(a, '.'), strings.LastIndexByte(b, '.')
-	return one > 0 && other > 0 && a[:one] == b[:other]
-}
-
 // answerOf gathers what was decided about the question of that seq.
 func answerOf(q form.Question, seq int, later []planner.Event) form.Answer {
 	answer := form.Answer{Action: form.Cancel}
-	prefix := fmt.Sprintf("ask form %d.", seq)
 	for _, e := range later {
-		if e.Type != planner.Decided || !strings.HasPrefix(e.Action, prefix) {
+		if e.Type != planner.Decided || e.Action.Subject != planner.SubjectForm || e.Action.Seq != seq {
 			continue
 		}
 		if !e.Decision.Approve {
 			return form.Answer{Action: form.Decline}
 		}
 		answer.Action = form.Accept
-		var field int
-		_, err := fmt.Sscanf(strings.TrimPrefix(e.Action, prefix), "%d", &field)
 		v := e.Decision.Value
-		if err == nil && field < len(q.Fields) && len(v) > 0 && string(v) != "null" {
+		if field := e.Action.Field; field < len(q.Fields) && len(v) > 0 && string(v) != "null" {
 			if answer.Values == nil {
 				answer.Values = map[string]json.RawMessage{}
 			}
@@ -113,7 +104,7 @@ func (s *answering) later(ctx context.Context, r ToolResult) error {
 // no event tells of it.
 func (s *answering) settle(ctx context.Context) {
 	if used := s.used(); used != (llm.Usage{}) {
-		s.x.settle(ctx, s.v.ID, s.a.ID, used)
+		s.x.settle(ctx, s.v.ID, s.a.ID.String(), used)
 	}
 }
 

@@ -57,18 +57,10 @@ func callsOf(v *View, seq int) []bot.Call {
 
 // turnOf finds the calls of the turn that a tool action's id names, and which of
 // them it is.
-func turnOf(v *View, action string) (made []planner.Call, call int) {
-	var subtask string
-	var turn int
-	if _, err := fmt.Sscanf(action, "tool %s turn %d call %d.", &subtask, &turn, &call); err != nil {
-		return nil, 0
-	}
-	for _, w := range v.State.Subtasks {
-		if w.ID == subtask && turn >= 1 && turn <= len(w.Turns) {
-			if reply := v.Event(w.Turns[turn-1].Seq).Reply; reply != nil {
-				return reply.Calls, call - 1
-			}
-		}
+func turnOf(v *View, action planner.ActionID) (made []planner.Call, call int) {
+	seq, _ := v.State.ReplySeq(action)
+	if reply := v.Event(seq).Reply; reply != nil {
+		return reply.Calls, action.Call - 1
 	}
 	return nil, 0
 }
@@ -92,7 +84,7 @@ func (p *Presenter) approval(ctx context.Context, v *View, seq int, files bool) 
 	opening := v.Opening()
 	calls := callsOf(v, seq)
 	d := bot.Draft{
-		Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: opening.Message, Mark: p.mark(askApprovalID(seq)), Calls: calls,
+		Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: opening.Message, Mark: p.mark(planner.AskID(planner.SubjectCalls, seq).String()), Calls: calls,
 		Buttons: p.approvalButtons(ctx, v, seq),
 	}
 	if files {
@@ -101,8 +93,6 @@ func (p *Presenter) approval(ctx context.Context, v *View, seq int, files bool) 
 	d.Text = strings.Join([]string{p.callsText(v, calls, d.File), p.approvalFoot(v, seq)}, "\n\n")
 	return d
 }
-
-func askApprovalID(seq int) string { return fmt.Sprintf("ask %s %d", aboutApproval, seq) }
 
 // callsFile is a file that holds calls, when they are too long for the chat.
 func callsFile(calls []bot.Call, seq int) *bot.File {
@@ -257,13 +247,13 @@ func (p *Presenter) decidedCalls(v *View, seq int) string {
 }
 
 // decidedLine says who decided what and when.
-func decidedLine(v *View, texts *i18n.Texts, lang string, about subject, e *planner.Event) string {
-	data := map[string]any{"Name": decider(v, e), "Date": clockIn(e.At, v.Event(about.seq).At, v.Opening().Timezone), "Reason": plainText(line(e.Decision.Text))}
+func decidedLine(v *View, texts *i18n.Texts, lang string, about planner.ActionID, e *planner.Event) string {
+	data := map[string]any{"Name": decider(v, e), "Date": clockIn(e.At, v.Event(about.Seq).At, v.Opening().Timezone), "Reason": plainText(line(e.Decision.Text))}
 	key := "approval.once"
 	switch {
-	case about.kind == aboutReview:
+	case about.Subject == planner.SubjectReview:
 		return reviewedLine(texts, lang, e, data)
-	case about.kind == aboutForm:
+	case about.Subject == planner.SubjectForm:
 		return filledLine(v, texts, lang, about, e, data)
 	case !e.Decision.Approve:
 		key = "approval.denied"

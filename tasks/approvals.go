@@ -119,7 +119,7 @@ func (l *listing) waiting(ctx context.Context, near []liveTask) error {
 	var lines []string
 	for _, t := range near {
 		for _, a := range planner.Todo(t.state) {
-			if a.Kind != planner.KindAsk || !subjectOf(a.ID).decides() && !l.shows(t) {
+			if a.Kind != planner.KindAsk || !decides(a.ID) && !l.shows(t) {
 				continue
 			}
 			line, err := l.waits(ctx, t, a)
@@ -134,7 +134,7 @@ func (l *listing) waiting(ctx context.Context, near []liveTask) error {
 }
 
 func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (string, error) {
-	ask := AskOf(t.state, a)
+	ask := AskOf(a.ID)
 	e, err := l.in.Store.Event(ctx, t.Task, ask.Seq)
 	if err != nil {
 		return "", fmt.Errorf("reading question: %w", err)
@@ -150,9 +150,9 @@ func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (stri
 		l.buttons = append(l.buttons, bot.Button{Label: l.text("button.show", map[string]any{"Code": code}), Data: cardData(t.Task, ask)})
 	}
 	switch q := e.Question; {
-	case subjectOf(a.ID).kind == aboutReview:
+	case a.ID.Subject == planner.SubjectReview:
 		data["Tool"] = l.text("review.waits", nil)
-	case !subjectOf(a.ID).decides():
+	case !decides(a.ID):
 		data["Tool"] = l.text("approvals.question", nil)
 	case q != nil && q.Form != nil:
 		data["Tool"] = l.text("approvals.asks", map[string]any{"Server": inCode(q.Server)})
@@ -163,7 +163,7 @@ func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (stri
 		data["Date"] = inZone(until, l.zone)
 	}
 	switch {
-	case t.state.Slot(privately+a.ID).Message != "":
+	case t.state.Slot(privately+a.ID.String()).Message != "":
 		data["Chat"] = l.text("approvals.private", nil)
 	case t.Chat.Key() != l.r.message.Chat.Key():
 		data["Chat"] = inCode(t.Chat.Key())

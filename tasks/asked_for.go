@@ -67,7 +67,7 @@ func (in *Inbox) askingHere(ctx context.Context, r *routed) ([]liveTask, error) 
 		if t, ok, err = in.anyTask(ctx, r, row.Task); err != nil {
 			return nil, err
 		}
-		if ok && t.shows(r.message.Chat, "", r.message.ReplyTo) {
+		if ok && t.shows(r.message.Chat, planner.ActionID{}, r.message.ReplyTo) {
 			return []liveTask{t}, nil
 		}
 	}

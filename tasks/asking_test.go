@@ -32,6 +32,16 @@ func wonders(arguments ...string) func(llm.Request) (llm.Reply, bool) {
 	}
 }
 
+// asks is the message by which the first call of a sub-task's last turn asks.
+func asks(s planner.State, subtask string) planner.Slot {
+	for _, w := range s.Subtasks {
+		if n := len(w.Turns); w.ID == subtask && n > 0 {
+			return s.Slot(planner.QuestionID(w.Turns[n-1].Seq, 1).String())
+		}
+	}
+	return planner.Slot{}
+}
+
 // TestModelQuestionLapses: what a model asks is not waited for longer than the
 // config says; its message tells so, and so does a late press.
 func TestModelQuestionLapses(t *testing.T) {
@@ -40,8 +50,8 @@ func TestModelQuestionLapses(t *testing.T) {
 	id := m.opens("ann", private("ann"), "paint it")
 	var card string
 	m.until(id, "it asks", func(s planner.State) bool {
-		card = s.Slot("ask 1/a turn 1 call 1.0").Message
-		return card != "" && s.Slot("ask 1/b turn 1 call 1.0").Message != ""
+		card = asks(s, "1/a").Message
+		return card != "" && asks(s, "1/b").Message != ""
 	})
 	data := ""
 	for _, p := range m.phone.posts {
@@ -117,8 +127,8 @@ func TestModelAsksAfterOutsiders(t *testing.T) {
 		close(read)
 		var card string
 		m.until(id, "it asks", func(s planner.State) bool {
-			card = s.Slot("ask 1/a turn 1 call 1.0").Message
-			return card != "" && s.Slot("ask 1/b turn 1 call 1.0").Message != ""
+			card = asks(s, "1/a").Message
+			return card != "" && asks(s, "1/b").Message != ""
 		})
 		m.phone.mu.Lock()
 		for _, p := range m.phone.posts {
@@ -151,14 +161,13 @@ func TestModelQuestionDeclined(t *testing.T) {
 		m := newMind(t, tasks.PromptRules{})
 		m.work = wonders(`{"question": "Which one?"}`)
 		id := m.opens("ann", private("ann"), "paint it")
-		const action = "ask 1/a turn 1 call 1.0"
 		m.until(id, "it asks", func(s planner.State) bool {
-			return s.Slot(action).Message != "" && s.Slot("ask 1/b turn 1 call 1.0").Message != ""
+			return asks(s, "1/a").Message != "" && asks(s, "1/b").Message != ""
 		})
 		state := m.state(id)
 		var bad *tasks.MisfitError
 		for _, a := range planner.Todo(state) {
-			ask := tasks.AskOf(state, a)
+			ask := tasks.AskOf(a.ID)
 			if err := m.inbox.Rule(t.Context(), id, ask, tasks.Ruling{By: "api:ops", Approve: true}); !errors.As(err, &bad) || bad.Field != "comment" {
 				t.Errorf("a yes without words: %v", err)
 			}
@@ -174,7 +183,7 @@ func TestModelQuestionDeclined(t *testing.T) {
 		closed := ""
 		m.phone.mu.Lock()
 		for _, p := range m.phone.edits {
-			if p.ID == state.Slot(action).Message {
+			if p.ID == asks(state, "1/a").Message {
 				closed = p.Text
 			}
 		}

@@ -17,7 +17,7 @@ const maxTitle = 80
 
 // boardOf draws the live picture of a task, with what servers report of their
 // calls, by action.
-func boardOf(v *View, texts *i18n.Texts, now time.Time, reports map[string]Progress) bot.Board {
+func boardOf(v *View, texts *i18n.Texts, now time.Time, reports map[planner.ActionID]Progress) bot.Board {
 	s, opening := v.State, v.Opening()
 	b := bot.Board{Title: title(opening.Goal), Status: statusText(texts, opening.Language, s) + boardEstimate(v, texts)}
 	for i, w := range s.Subtasks {
@@ -82,7 +82,7 @@ func elapsed(w planner.Work, now time.Time) time.Duration {
 }
 
 // doing names the tools that a sub-task waits for now, with how far they are.
-func doing(v *View, subtask int, texts *i18n.Texts, reports map[string]Progress) string {
+func doing(v *View, subtask int, texts *i18n.Texts, reports map[planner.ActionID]Progress) string {
 	w := v.State.Subtasks[subtask]
 	if w.State.Ended() || len(w.Turns) == 0 {
 		return ""
@@ -94,7 +94,7 @@ func doing(v *View, subtask int, texts *i18n.Texts, reports map[string]Progress)
 		if c.Step != planner.StepDone {
 			call := v.Event(turn.Seq).Reply.Calls[i]
 			name := cmp.Or(call.Tool, call.Name)
-			if g, ok := reports[fmt.Sprintf("tool %s turn %d call %d.%d", w.ID, len(w.Turns), i+1, c.Attempt)]; ok {
+			if g, ok := reports[planner.CallID(w.ID, len(w.Turns), i+1, c.Attempt)]; ok {
 				name = g.under(name, texts, v.Opening().Language)
 			}
 			if times[name]++; times[name] == 1 {

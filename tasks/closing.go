@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -26,7 +27,7 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View, tries int) {
 	if !p.platform.Limits().Edits {
 		return
 	}
-	open := map[string]bool{}
+	open := map[planner.ActionID]bool{}
 	for _, a := range planner.Todo(v.State) {
 		open[a.ID] = true
 	}
@@ -35,8 +36,8 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View, tries int) {
 		return
 	}
 	for _, slot := range v.State.Slots {
-		action, private := strings.CutPrefix(slot.Name, privately)
-		if !strings.HasPrefix(action, "ask ") || open[action] || p.closed[slot.Name] {
+		action, private := askOfSlot(slot.Name)
+		if action.Kind != planner.KindAsk || open[action] || p.closed[slot.Name] {
 			continue
 		}
 		if tries == 1 && p.misses[slot.Name] >= closeTries {
@@ -60,6 +61,17 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View, tries int) {
 			p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
 		}
 	}
+}
+
+// askOfSlot is the ask action whose message a slot is, and whether that is asked
+// in private; the zero value when the slot is another message.
+func askOfSlot(slot string) (action planner.ActionID, private bool) {
+	name, private := strings.CutPrefix(slot, privately)
+	action, err := planner.ParseActionID(name)
+	if err != nil || action.Kind != planner.KindAsk {
+		return planner.ActionID{}, false
+	}
+	return action, private
 }
 
 // stray finds the message of a question that is over and whose id is not known,
@@ -87,9 +99,9 @@ type passing struct {
 
 // settlePassing says of questions that are over how they ended, where they do
 // not last. One that was asked since the view was read is not over for that.
-func (p *Presenter) settlePassing(ctx context.Context, v *View, open map[string]bool) {
+func (p *Presenter) settlePassing(ctx context.Context, v *View, open map[planner.ActionID]bool) {
 	p.mu.Lock()
-	over := map[string]string{}
+	over := map[planner.ActionID]string{}
 	for action, asked := range p.passing {
 		if !open[action] && v.State.Seq >= asked.seq {
 			over[action] = asked.id
@@ -97,7 +109,7 @@ func (p *Presenter) settlePassing(ctx context.Context, v *View, open map[string]
 		}
 	}
 	p.mu.Unlock()
-	for _, action := range slices.Sorted(maps.Keys(over)) {
+	for _, action := range slices.SortedFunc(maps.Keys(over), func(a, b planner.ActionID) int { return cmp.Compare(a.Seq, b.Seq) }) {
 		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: outcomeOf(v, p.x.Texts, v.Opening().Language, action)}
 		if err := p.platform.Edit(ctx, p.chat, over[action], d); err != nil && ctx.Err() == nil {
 			p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
@@ -107,7 +119,7 @@ func (p *Presenter) settlePassing(ctx context.Context, v *View, open map[string]
 
 // closeQuestion brings one message to what stays of its question. One that is
 // gone needs nothing more.
-func (p *Presenter) closeQuestion(ctx context.Context, v *View, private bool, action, message string, tries int) error {
+func (p *Presenter) closeQuestion(ctx context.Context, v *View, private bool, action planner.ActionID, message string, tries int) error {
 	to, d := p.chat, bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.decision(v, action)}
 	if private {
 		var err error
@@ -130,8 +142,8 @@ func (p *Presenter) closeQuestion(ctx context.Context, v *View, private bool, ac
 // under the message of an earlier life. It outlives the action that asks, which
 // nobody wants any more.
 func (p *Presenter) closeLate(ctx context.Context, slot, message string) {
-	action, private := strings.CutPrefix(slot, privately)
-	if !strings.HasPrefix(action, "ask ") {
+	action, private := askOfSlot(slot)
+	if action.Kind != planner.KindAsk {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateTime)
@@ -161,32 +173,32 @@ const closedText = 2000
 
 // decision is what a question's message says when it is over: what it asked and
 // how it ended.
-func (p *Presenter) decision(v *View, action string) string {
+func (p *Presenter) decision(v *View, action planner.ActionID) string {
 	over := outcomeOf(v, p.x.Texts, v.Opening().Language, action)
-	switch about := subjectOf(action); about.kind {
-	case aboutApproval:
-		return p.decidedCalls(v, about.seq) + "\n\n" + over
-	case aboutForm:
-		return p.answeredField(v, about) + "\n\n" + over
-	case aboutReview:
-		return reviewWanted(v, p.x.Texts, about.seq) + "\n\n" + over
+	switch action.Subject {
+	case planner.SubjectCalls:
+		return p.decidedCalls(v, action.Seq) + "\n\n" + over
+	case planner.SubjectForm:
+		return p.answeredField(v, action) + "\n\n" + over
+	case planner.SubjectReview:
+		return reviewWanted(v, p.x.Texts, action.Seq) + "\n\n" + over
 	}
 	return strings.TrimPrefix(clip.Marked(p.asks(v, action), closedText)+"\n\n"+over, "\n\n")
 }
 
 // outcomeOf tells how the question of an ask action ended.
-func outcomeOf(v *View, texts *i18n.Texts, lang, action string) string {
-	about, e := subjectOf(action), v.decided(action)
+func outcomeOf(v *View, texts *i18n.Texts, lang string, about planner.ActionID) string {
+	e := v.decided(about)
 	switch {
-	case about.kind == aboutBudget:
-		return overdraftOver(v, texts, lang, action)
-	case e == nil && about.kind == aboutReview && v.lapsed(about):
+	case about.Subject == planner.SubjectBudget:
+		return overdraftOver(v, texts, lang, about)
+	case e == nil && about.Subject == planner.SubjectReview && v.lapsed(about):
 		return texts.Text(lang, "review.expired", nil)
-	case e == nil && (about.decides() && v.lapsed(about) || v.unanswered(action)):
+	case e == nil && (decides(about) && v.lapsed(about) || v.unanswered(about)):
 		return texts.Text(lang, "question.expired", nil)
 	case e == nil:
 		return texts.Text(lang, "question.over", nil)
-	case about.decides():
+	case decides(about):
 		return decidedLine(v, texts, lang, about, e)
 	case !e.Decision.Approve:
 		return texts.Text(lang, "question.denied", map[string]any{"Reason": plainText(line(e.Decision.Text))})

@@ -126,7 +126,7 @@ func TestPlanFirst(t *testing.T) {
 		o.plans(id)
 		button := func(choice int) string {
 			plan := o.state(id).Planned[0]
-			return fmt.Sprintf("a:%s:%d.%d.0:%d", id, planner.AtPlan, plan, choice)
+			return fmt.Sprintf("a:%s:plan.%d.0:%d", id, plan, choice)
 		}
 		old := button(0)
 		h := o.send(o.press("ann", in, button(1)))
@@ -172,7 +172,7 @@ func TestForgottenPlan(t *testing.T) {
 	id := o.opens("ann", private("ann"), "/plan travel")
 	o.plans(id)
 	plan := o.state(id).Planned[0]
-	o.send(o.press("ann", private("ann"), fmt.Sprintf("a:%s:%d.%d.0:1", id, planner.AtPlan, plan)))
+	o.send(o.press("ann", private("ann"), fmt.Sprintf("a:%s:plan.%d.0:1", id, plan)))
 	o.pass(2 * time.Hour)
 	other := o.opens("ann", private("ann"), "who won?")
 	if heard := o.said(id); len(heard) != 0 || o.event(other, 1).Opening.Goal != "who won?" {
@@ -190,7 +190,7 @@ func TestPlanCancelled(t *testing.T) {
 	o := newOffice(t)
 	id := o.opens("ann", room("hall"), "/plan travel")
 	o.plans(id)
-	o.send(o.press("boss", room("hall"), fmt.Sprintf("a:%s:%d.%d.0:2", id, planner.AtPlan, o.state(id).Planned[0])))
+	o.send(o.press("boss", room("hall"), fmt.Sprintf("a:%s:plan.%d.0:2", id, o.state(id).Planned[0])))
 	if got := o.state(id).Outcome; got != planner.Halted {
 		t.Errorf("outcome = %q, want stopped", got)
 	}
@@ -203,11 +203,11 @@ func TestPressBeforeTheReceipt(t *testing.T) {
 	id := o.opens("ann", room("hall"), "/plan travel")
 	o.plans(id)
 	ask := planner.Todo(o.state(id))[0].ID
-	o.add(id, planner.Event{Type: planner.Began, Slot: ask})
-	press := o.press("ann", room("hall"), fmt.Sprintf("a:%s:%d.%d.0:2", id, planner.AtPlan, o.state(id).Planned[0]))
+	o.add(id, planner.Event{Type: planner.Began, Slot: ask.String()})
+	press := o.press("ann", room("hall"), fmt.Sprintf("a:%s:plan.%d.0:2", id, o.state(id).Planned[0]))
 	o.send(press)
 	after := o.state(id)
-	if got := after.Slot(ask).Message; got != press.ID {
+	if got := after.Slot(ask.String()).Message; got != press.ID {
 		t.Errorf("the question's message = %q, want %q", got, press.ID)
 	}
 }
@@ -444,7 +444,7 @@ func TestPressesThatNobodyMade(t *testing.T) {
 	o := newOffice(t)
 	id := string(o.opens("ann", room("hall"), "go"))
 	for _, data := range []string{
-		"x", ":", "a", "a:", "a:" + id, "a:" + id + ":1.1:0", "a:" + id + ":9.9.9:0", "a:" + id + ":-2.1.0:0", "a:" + id + ":-1.0.0:0", "u:" + id, "u:" + id + ":x",
+		"x", ":", "a", "a:", "a:" + id, "a:" + id + ":1.1:0", "a:" + id + ":question.9.9:0", "a:" + id + ":plan.1.0:0", "a:" + id + ":budget.0.0:0", "u:" + id, "u:" + id + ":x",
 		"u:" + id + ":1", "u:" + id + ":99", "x:" + id + ":-1", "c:", "c:forget", "f:yes:", "f:yes:99999999999", "g:a:nobody", "z:" + id, strings.Repeat("a:", 1000), "d:nothing", "s:",
 	} {
 		h := o.send(o.press("ann", room("hall"), data))

@@ -18,28 +18,17 @@ func decisionData(press string, id ID, seq, field int, verb string) string {
 }
 
 // readDecisionData is the opposite of decisionData for what follows the task's id.
-func readDecisionData(kind, rest string) (about subject, verb string, ok bool) {
+func readDecisionData(kind planner.Subject, rest string) (about planner.ActionID, verb string, ok bool) {
 	numbers, verb, _ := strings.Cut(rest, ":")
 	seq, field, _ := strings.Cut(numbers, ".")
 	n, bad := strconv.Atoi(seq)
 	f, worse := strconv.Atoi(field)
-	return subject{kind, n, f}, verb, bad == nil && worse == nil
-}
-
-// action is the id of the ask action about a subject that buttons name.
-func (s subject) action() string {
-	switch s.kind {
-	case aboutForm:
-		return askFormID(s)
-	case aboutReview:
-		return askReviewID(s.seq)
-	}
-	return askApprovalID(s.seq)
+	return planner.ActionID{Kind: planner.KindAsk, Subject: kind, Seq: n, Field: f}, verb, bad == nil && worse == nil
 }
 
 // decisionPress takes the press of a button under an approval or a server's
 // question, in whatever chat it stands: who pressed it decides.
-func (in *Inbox) decisionPress(ctx context.Context, r *routed, kind string, id ID, rest string) error {
+func (in *Inbox) decisionPress(ctx context.Context, r *routed, kind planner.Subject, id ID, rest string) error {
 	about, verb, ok := readDecisionData(kind, rest)
 	t, known, err := in.anyTask(ctx, r, id)
 	switch {
@@ -52,24 +41,24 @@ func (in *Inbox) decisionPress(ctx context.Context, r *routed, kind string, id I
 		in.aside(r, "error.not_yours")
 		return nil
 	}
-	if !openAsk(t.state, about.action()) {
+	if !openAsk(t.state, about) {
 		in.replyLater(r, func(ctx context.Context) said { return in.howDecided(ctx, r, id, about) })
-		in.decidedHere(r, t, about.action())
+		in.decidedHere(r, t, about)
 		return nil
 	}
-	e, err := in.Store.Event(ctx, id, about.seq)
+	e, err := in.Store.Event(ctx, id, about.Seq)
 	if err != nil {
 		return fmt.Errorf("reading question: %w", err)
 	}
 	switch kind {
-	case aboutForm:
+	case planner.SubjectForm:
 		in.fillPress(r, t, about, verb, e)
-	case aboutReview:
+	case planner.SubjectReview:
 		in.reviewPress(r, t, about, verb)
 	default:
 		in.approvalPress(r, t, about, verb, e)
 	}
-	in.decidedHere(r, t, about.action())
+	in.decidedHere(r, t, about)
 	return nil
 }
 
@@ -102,20 +91,20 @@ func (in *Inbox) replyLater(r *routed, find func(context.Context) said) {
 }
 
 // howDecided tells who comes too late how a question ended.
-func (in *Inbox) howDecided(ctx context.Context, r *routed, id ID, about subject) said {
+func (in *Inbox) howDecided(ctx context.Context, r *routed, id ID, about planner.ActionID) said {
 	v := NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
 		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
 		return in.sentence(*r, "error.too_late", nil)
 	}
-	if v.decided(about.action()) == nil && !v.lapsed(about) {
+	if v.decided(about) == nil && !v.lapsed(about) {
 		return in.sentence(*r, "error.too_late", nil)
 	}
-	return in.sentence(*r, "error.decided", map[string]any{"Text": outcomeOf(v, in.Texts, r.lang, about.action())})
+	return in.sentence(*r, "error.decided", map[string]any{"Text": outcomeOf(v, in.Texts, r.lang, about)})
 }
 
 // approvalPress decides about calls.
-func (in *Inbox) approvalPress(r *routed, t liveTask, about subject, verb string, e planner.Event) {
+func (in *Inbox) approvalPress(r *routed, t liveTask, about planner.ActionID, verb string, e planner.Event) {
 	var d planner.Decision
 	ok := true
 	switch verb {
@@ -190,11 +179,11 @@ func grantsOf(q *planner.Question) []planner.Grant {
 
 // settle stores a decision about a question. Who comes too late learns how it
 // was decided.
-func (in *Inbox) settle(r *routed, t liveTask, about subject, d planner.Decision) {
+func (in *Inbox) settle(r *routed, t liveTask, about planner.ActionID, d planner.Decision) {
 	m := r.message
 	d.Name = m.From.Name
-	e := planner.Event{Type: planner.Decided, At: in.Now(), Action: about.action(), By: m.From.Key(), Decision: &d}
-	if about.kind == aboutReview {
+	e := planner.Event{Type: planner.Decided, At: in.Now(), Action: about, By: m.From.Key(), Decision: &d}
+	if about.Subject == planner.SubjectReview {
 		e.Values = planner.ReviewValues(d.Approve)
 	}
 	if m.Kind != bot.MessagePress {
@@ -205,21 +194,21 @@ func (in *Inbox) settle(r *routed, t liveTask, about subject, d planner.Decision
 		if receipts[0].Err != nil {
 			return in.howDecided(ctx, r, t.Task, about)
 		}
-		in.noteDecision(ctx, t.Task, about.action(), m.From.Key(), d)
+		in.noteDecision(ctx, t.Task, about, m.From.Key(), d)
 		return said{}
 	}
 	if m.Kind == bot.MessagePress && m.Chat.Key() == t.Chat.Key() {
-		in.located(r, t, about.action())
+		in.located(r, t, about)
 	}
 }
 
 // noteDecision tells operators of a decision.
-func (in *Inbox) noteDecision(ctx context.Context, id ID, action, by string, d planner.Decision) {
+func (in *Inbox) noteDecision(ctx context.Context, id ID, action planner.ActionID, by string, d planner.Decision) {
 	what := "a person decided"
-	switch subjectOf(action).kind {
-	case aboutForm:
+	switch action.Subject {
+	case planner.SubjectForm:
 		what = "a person answered a server"
-	case aboutApproval:
+	case planner.SubjectCalls:
 		what = "a person decided about calls"
 	}
 	in.Log.InfoContext(ctx, what, "task", id, "action", action, "by", by, "approved", d.Approve, "scope", d.Scope)
@@ -230,8 +219,8 @@ func whySlot(seq int) string { return fmt.Sprintf("why.%d", seq) }
 
 // askWhy asks for the reason of a denial. Words in reply to that message, and in
 // a private chat or a thread of its own the next ones, are the reason.
-func (in *Inbox) askWhy(r *routed, t liveTask, about subject) {
-	slot := whySlot(about.seq)
+func (in *Inbox) askWhy(r *routed, t liveTask, about planner.ActionID) {
+	slot := whySlot(about.Seq)
 	passing := in.passing(r.message.Chat)
 	if t.state.Slot(slot).Message != "" && !passing {
 		in.aside(r, "approval.why")
@@ -245,7 +234,7 @@ func (in *Inbox) askWhy(r *routed, t liveTask, about subject) {
 	s.aloud = true
 	if passing { // the question has left the screen with the press
 		s.kind, s.task = bot.KindQuestion, string(t.Task)
-		deny := in.button(r.lang, "button.deny", decisionData(pressApproval, t.Task, about.seq, 0, verbDeny))
+		deny := in.button(r.lang, "button.deny", decisionData(pressApproval, t.Task, about.Seq, 0, verbDeny))
 		deny.Style = bot.StyleDanger
 		s.buttons, s.words = []bot.Button{deny}, true
 	}

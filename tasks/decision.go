@@ -13,25 +13,18 @@ import (
 
 // pressData names one choice of a question for a button: at most 64 bytes, as
 // the narrowest platform wants it.
-func pressData(id ID, at planner.Place, choice int) string {
-	return fmt.Sprintf("%s:%s:%d.%d.%d:%d", pressAnswer, id, at.Subtask, at.Turn, at.Call, choice)
+func pressData(id ID, about planner.ActionID, choice int) string {
+	return fmt.Sprintf("%s:%s:%s.%d.%d:%d", pressAnswer, id, about.Subject, about.Seq, about.Call, choice)
 }
 
 // readAnswer is the opposite of pressData for what follows the task's id.
-func readAnswer(rest string) (at planner.Place, choice int, ok bool) {
-	place, number, _ := strings.Cut(rest, ":")
-	n, err := fmt.Sscanf(place, "%d.%d.%d", &at.Subtask, &at.Turn, &at.Call)
+func readAnswer(rest string) (about planner.ActionID, choice int, ok bool) {
+	question, number, _ := strings.Cut(rest, ":")
+	subject, numbers, _ := strings.Cut(question, ".")
+	about = planner.ActionID{Kind: planner.KindAsk, Subject: planner.Subject(subject)}
+	n, err := fmt.Sscanf(numbers, "%d.%d", &about.Seq, &about.Call)
 	choice, bad := strconv.Atoi(number)
-	return at, choice, n == 3 && err == nil && bad == nil
-}
-
-// spot is what a button names an ask action by: its place, or for a budget the
-// event that it is about, so that a late press never decides about the next.
-func spot(s planner.State, a planner.Action) planner.Place {
-	if a.Place.Subtask < 0 && a.Place.Subtask != planner.AtPlan {
-		return planner.Place{Subtask: -1, Turn: s.Over}
-	}
-	return a.Place
+	return about, choice, n == 2 && err == nil && bad == nil
 }
 
 // The choices about a plan, in the order of their buttons.
@@ -67,12 +60,12 @@ func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	switch w.about.kind {
-	case aboutReview, aboutApproval:
-		in.settle(r, w.task, w.about, planner.Decision{Text: m.Text})
+	switch w.action.Subject {
+	case planner.SubjectReview, planner.SubjectCalls:
+		in.settle(r, w.task, w.action, planner.Decision{Text: m.Text})
 		in.decidedHere(r, w.task, w.action)
 		return true, nil
-	case aboutForm:
+	case planner.SubjectForm:
 		done, err := in.fill(ctx, r, w)
 		in.decidedHere(r, w.task, w.action)
 		return done, err
@@ -86,7 +79,7 @@ func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
 
 // answer takes words for the answer to a model's question. Those that come too
 // late are a question of their own, of those who may ask.
-func (in *Inbox) answer(ctx context.Context, r *routed, id ID, action string) error {
+func (in *Inbox) answer(ctx context.Context, r *routed, id ID, action planner.ActionID) error {
 	m := r.message
 	o, err := in.opening(ctx, r, m.Text)
 	if err != nil {
@@ -108,8 +101,7 @@ func (in *Inbox) answer(ctx context.Context, r *routed, id ID, action string) er
 // words are what a message says to a question.
 type words struct {
 	task   liveTask
-	action string
-	about  subject
+	action planner.ActionID
 	reply  bool // it replies to the question's message
 }
 
@@ -124,7 +116,7 @@ func (r *routed) answers(list []liveTask) (best words, ok bool) {
 			if takes && w.reply {
 				return w, true
 			}
-			if takes && (!ok || w.about.kind == aboutApproval) {
+			if takes && (!ok || w.action.Subject == planner.SubjectCalls) {
 				best, ok = w, true
 			}
 		}
@@ -139,61 +131,61 @@ func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
 		return w, false
 	}
 	m, s := r.message, t.state
-	w = words{task: t, action: a.ID, about: subjectOf(a.ID)}
-	slot := a.ID
+	w = words{task: t, action: a.ID}
+	slot := a.ID.String()
 	if m.Chat.Key() != t.Chat.Key() { // there are messages of the same id in other chats
-		slot = privately + a.ID
+		slot = privately + a.ID.String()
 	}
 	messages := []string{s.Slot(slot).Message}
 	if t.shows(m.Chat, a.ID, m.ReplyTo) {
 		messages = append(messages, m.ReplyTo)
 	}
-	switch w.about.kind {
-	case aboutApproval:
-		why := s.Slot(whySlot(w.about.seq))
+	switch w.action.Subject {
+	case planner.SubjectCalls:
+		why := s.Slot(whySlot(w.action.Seq))
 		if why.Name == "" {
 			return w, false
 		}
 		messages = append(messages, why.Message)
-	case aboutForm, aboutReview:
+	case planner.SubjectForm, planner.SubjectReview:
 	default:
-		if a.Place.Subtask < 0 || !planner.AsksPerson(s, a.Place) {
+		if a.ID.Subject != planner.SubjectQuestion {
 			return w, false
 		}
 	}
 	if w.reply = m.ReplyTo != "" && slices.Contains(messages, m.ReplyTo) && r.steers(t); w.reply {
 		return w, true
 	}
-	if w.about.decides() && t.speaks(m.ReplyTo) { // to something else of the task
+	if decides(w.action) && t.speaks(m.ReplyTo) { // to something else of the task
 		return w, false
 	}
-	if w.about.decides() && m.At.Sub(s.Last) > planFresh { // they may be about anything by now
+	if decides(w.action) && m.At.Sub(s.Last) > planFresh { // they may be about anything by now
 		return w, false
 	}
 	own := t.From.Key() == m.From.Key()
-	if w.about.kind == aboutReview && !r.passing { // words that reply to nothing may be about anything
+	if w.action.Subject == planner.SubjectReview && !r.passing { // words that reply to nothing may be about anything
 		return w, false
 	}
 	if m.Chat.Key() != t.Chat.Key() {
-		return w, own && s.Slot(privately+a.ID).Name != ""
+		return w, own && s.Slot(privately+a.ID.String()).Name != ""
 	}
 	return w, m.Chat.Private && own || m.InThread && r.steers(t)
 }
 
 // choose takes the press of a choice under a question.
 func (in *Inbox) choose(ctx context.Context, r *routed, t liveTask, rest string) error {
-	at, choice, ok := readAnswer(rest)
+	about, choice, ok := readAnswer(rest)
 	for _, a := range planner.Todo(t.state) {
-		if !ok || a.Kind != planner.KindAsk || subjectOf(a.ID).decides() || spot(t.state, a) != at {
+		if !ok || a.Kind != planner.KindAsk || decides(a.ID) || a.ID != about {
 			continue
 		}
-		if subjectOf(a.ID).kind == aboutBudget {
+		if a.ID.Subject == planner.SubjectBudget {
 			in.overdraftPress(r, t, a, choice)
 			in.decidedHere(r, t, a.ID)
 			return nil
 		}
-		if at.Subtask == planner.AtPlan && choice == choiceEdit {
-			in.editPlan(r, t, at.Turn)
+		if about.Subject == planner.SubjectPlan && choice == choiceEdit {
+			in.editPlan(r, t, about.Seq)
 			return nil
 		}
 		decision := planner.Decision{Approve: choice == choiceRun}
@@ -213,17 +205,17 @@ func (in *Inbox) choose(ctx context.Context, r *routed, t liveTask, rest string)
 
 // asked reads what an ask action asks.
 func (in *Inbox) asked(ctx context.Context, t liveTask, a planner.Action) (planner.Question, error) {
-	if a.Place.Subtask < 0 {
+	if a.ID.Subject != planner.SubjectQuestion {
 		return planner.Question{}, nil
 	}
-	e, err := in.Store.Event(ctx, t.Task, a.Asked)
+	e, err := in.Store.Event(ctx, t.Task, a.ID.Seq)
 	if err != nil {
 		return planner.Question{}, fmt.Errorf("reading question: %w", err)
 	}
-	return planner.QuestionOf(e, a.Place), nil
+	return planner.QuestionOf(e, a.ID), nil
 }
 
-func (in *Inbox) decide(r *routed, id ID, action string, d planner.Decision) {
+func (in *Inbox) decide(r *routed, id ID, action planner.ActionID, d planner.Decision) {
 	m := r.message
 	d.Name = m.From.Name
 	r.store = []Inbound{{Key: m.Key, Chat: m.Chat, To: id, Event: planner.Event{
@@ -234,9 +226,9 @@ func (in *Inbox) decide(r *routed, id ID, action string, d planner.Decision) {
 
 // located notes which message a question is whose button was pressed before the
 // platform's word that it was sent had come, so that it can be closed.
-func (in *Inbox) located(r *routed, t liveTask, action string) {
-	if m := r.message; m.ID != "" && t.state.Slot(action).Name != "" && t.state.Slot(action).Message == "" {
-		r.add(t.Task, planner.Event{Type: planner.Shown, At: in.Now(), Slot: action, Message: m.ID})
+func (in *Inbox) located(r *routed, t liveTask, action planner.ActionID) {
+	if m := r.message; m.ID != "" && t.state.Slot(action.String()).Name != "" && t.state.Slot(action.String()).Message == "" {
+		r.add(t.Task, planner.Event{Type: planner.Shown, At: in.Now(), Slot: action.String(), Message: m.ID})
 	}
 }
 

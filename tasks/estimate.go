@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	"legwork/i18n"
@@ -75,11 +74,10 @@ func (x *Executor) learn(v *View, a planner.Action, e planner.Event) {
 	switch {
 	case e.Reply == nil || len(e.Reply.Calls) > 0:
 	case a.Role == llm.RoleWork:
-		turns := "work " + v.State.Subtasks[a.Place.Subtask].ID + " turn "
 		sum := e.Reply.Usage
 		for _, before := range v.events {
 			switch {
-			case !strings.HasPrefix(before.Action, turns):
+			case before.Action.Subject != planner.SubjectWork || before.Action.Subtask != a.ID.Subtask:
 			case before.Reply != nil:
 				sum = sum.Add(before.Reply.Usage)
 			case before.Problem != nil:

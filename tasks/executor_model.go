@@ -55,7 +55,7 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 		err = x.broke(ctx, v, a, err)
 	}
 	if err != nil { // no event tells what it has cost
-		x.settle(ctx, v.ID, a.ID, reply.Usage)
+		x.settle(ctx, v.ID, a.ID.String(), reply.Usage)
 	}
 	return err
 }

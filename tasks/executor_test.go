@@ -14,7 +14,7 @@ import (
 )
 
 // does performs the wanted action of that id and returns the events it added.
-func (d *desk) does(id tasks.ID, action string) []planner.Event {
+func (d *desk) does(id tasks.ID, action planner.ActionID) []planner.Event {
 	d.t.Helper()
 	v := tasks.NewView(d.store, id)
 	if err := v.Refresh(d.t.Context()); err != nil {
@@ -58,7 +58,7 @@ func TestModelAloneHasNoTools(t *testing.T) {
 	d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 		return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: planner.ToolDelegate, Arguments: `{"name":"book","description":"book it"}`}}}, nil
 	}
-	got := d.does(id, "work 1/b turn 1.0")
+	got := d.does(id, planner.WorkID("1/b", 1, 0))
 	if len(got) != 1 || got[0].Type != planner.Garbled || len(d.state(id).Subtasks) != 2 {
 		t.Errorf("events = %+v, want the reply to be given back", got)
 	}
@@ -72,7 +72,7 @@ func TestArgumentsReadTwoWays(t *testing.T) {
 	d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 		return llm.Reply{ToolCalls: []llm.ToolCall{{ID: "c", Name: "look", Arguments: `{"to":"ann","\u0074o":"mallory"}`}}}, nil
 	}
-	got := d.does(id, "work 1/a turn 1.0")
+	got := d.does(id, planner.WorkID("1/a", 1, 0))
 	if len(got) != 1 || len(got[0].Reply.Calls) != 1 || got[0].Reply.Calls[0].Tool != "" || !strings.Contains(got[0].Reply.Calls[0].Refusal, `"to" twice`) {
 		t.Errorf("events = %+v, want a call that is refused for its key", got)
 	}
@@ -91,12 +91,12 @@ func TestRevokedGroup(t *testing.T) {
 		}
 		return llm.Reply{Text: "ok"}, nil
 	}
-	d.does(id, "work 1/a turn 1.0")
+	d.does(id, planner.WorkID("1/a", 1, 0))
 
 	d = newDesk(t)
 	id = d.planned("secret")
-	d.add(id, planner.Event{Type: planner.Replied, Action: "work 1/a turn 1.0", Reply: &planner.Reply{Calls: []planner.Call{{ID: "c", Name: "secret", Tool: "secret.it"}}}})
-	got := d.does(id, "tool 1/a turn 1 call 1.0")
+	d.add(id, planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{{ID: "c", Name: "secret", Tool: "secret.it"}}}})
+	got := d.does(id, planner.CallID("1/a", 1, 1, 0))
 	if len(d.Tools.Calls()) != 0 || len(got) != 1 || got[0].Result == nil || !got[0].Result.Failed {
 		t.Errorf("calls = %q, events = %+v; want a refusal", d.Tools.Calls(), got)
 	}
@@ -108,7 +108,7 @@ func TestInternalErrorNamesTheTask(t *testing.T) {
 	d.Ask(t, enginetest.Message("1", "go", time.Now()))
 	id := d.live(enginetest.Chat)[0]
 	d.add(id, planner.Event{Type: planner.Broke, Action: planner.Todo(d.state(id))[0].ID, Problem: &planner.Problem{Code: "internal"}})
-	d.does(id, planner.ShowID)
+	d.does(id, planner.ShowID())
 	if got := d.Platform.Posts("answer"); len(got) != 1 || !strings.Contains(got[0].Text, string(id)) {
 		t.Errorf("answers = %+v, want one that names %s", got, id)
 	}
@@ -119,12 +119,12 @@ func TestInternalErrorNamesTheTask(t *testing.T) {
 func TestListsAreNoPlans(t *testing.T) {
 	d := newDesk(t)
 	id := d.planned("look")
-	for action, c := range map[string]struct {
+	for action, c := range map[planner.ActionID]struct {
 		text string
 		want planner.EventType
 	}{
-		"work 1/a turn 1.0": {`[{"name": "Hotel A", "description": "nice"}, {"name": "Hotel B", "description": "far"}]`, planner.Replied},
-		"work 1/b turn 1.0": {`[{"name": "look", "description": "one"}]`, planner.Garbled},
+		planner.WorkID("1/a", 1, 0): {`[{"name": "Hotel A", "description": "nice"}, {"name": "Hotel B", "description": "far"}]`, planner.Replied},
+		planner.WorkID("1/b", 1, 0): {`[{"name": "look", "description": "one"}]`, planner.Garbled},
 	} {
 		d.Model.Answer = func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error) {
 			return llm.Reply{Text: c.text}, nil
@@ -171,7 +171,7 @@ func TestWordsOfOthersAreData(t *testing.T) {
 		d.Ask(t, m)
 		id := d.live(group)[0]
 		d.does(id, planner.Todo(d.state(id))[0].ID)
-		d.does(id, planner.ShowID)
+		d.does(id, planner.ShowID())
 	}
 	requests := d.Model.Requests(llm.RolePlan)
 	text := ""

@@ -13,7 +13,7 @@ import (
 // What people answer to the forms of servers.
 
 // fillPress answers a server's question by a button.
-func (in *Inbox) fillPress(r *routed, t liveTask, about subject, verb string, e planner.Event) {
+func (in *Inbox) fillPress(r *routed, t liveTask, about planner.ActionID, verb string, e planner.Event) {
 	_, field := formOf(e, about)
 	d := planner.Decision{Approve: true}
 	switch n, bad := strconv.Atoi(verb); {
@@ -35,11 +35,11 @@ func (in *Inbox) fillPress(r *routed, t liveTask, about subject, verb string, e 
 // said, and the field stays open. It reports false when the words are no answer:
 // where there is no field, and they do not reply to the question.
 func (in *Inbox) fill(ctx context.Context, r *routed, w words) (bool, error) {
-	e, err := in.Store.Event(ctx, w.task.Task, w.about.seq)
+	e, err := in.Store.Event(ctx, w.task.Task, w.action.Seq)
 	if err != nil {
 		return true, fmt.Errorf("reading question: %w", err)
 	}
-	_, field := formOf(e, w.about)
+	_, field := formOf(e, w.action)
 	if field == nil {
 		if w.reply {
 			in.say(r, "form.press", nil)
@@ -57,7 +57,7 @@ func (in *Inbox) fill(ctx context.Context, r *routed, w words) (bool, error) {
 		in.say(r, "form.wrong", map[string]any{"Reason": in.misfit(r, err)})
 		return true, nil
 	}
-	in.settle(r, w.task, w.about, planner.Decision{Approve: true, Value: value})
+	in.settle(r, w.task, w.action, planner.Decision{Approve: true, Value: value})
 	return true, nil
 }
 

@@ -35,22 +35,22 @@ const (
 
 // formOf reads the server's question of that seq, and the field that about names;
 // the field is nil when the question has none.
-func formOf(e planner.Event, about subject) (q *form.Question, field *form.Field) {
+func formOf(e planner.Event, about planner.ActionID) (q *form.Question, field *form.Field) {
 	if e.Question == nil || e.Question.Form == nil {
 		return &form.Question{}, nil
 	}
 	q = e.Question.Form
-	if q.URL == "" && about.field >= 0 && about.field < len(q.Fields) {
-		field = &q.Fields[about.field]
+	if q.URL == "" && about.Field >= 0 && about.Field < len(q.Fields) {
+		field = &q.Fields[about.Field]
 	}
 	return q, field
 }
 
 // form is the draft that asks for one field of a server's question. What the
 // server wrote stands there as a quotation.
-func (p *Presenter) form(v *View, about subject) bot.Draft {
+func (p *Presenter) form(v *View, about planner.ActionID) bot.Draft {
 	lang, texts := v.Opening().Language, p.x.Texts
-	q, field := formOf(v.Event(about.seq), about)
+	q, field := formOf(v.Event(about.Seq), about)
 	lines := []string{p.serverAsks(v, about)}
 	if q.Message != "" {
 		lines = append(lines, quoted(q.Message))
@@ -59,23 +59,19 @@ func (p *Presenter) form(v *View, about subject) bot.Draft {
 	case q.URL != "":
 		lines = append(lines, texts.Text(lang, "form.url", map[string]any{"Text": inCode(hostOf(q.URL))}), strings.TrimSuffix(bot.Fence(bot.Visible(q.URL), ""), "\n"))
 	case field != nil:
-		lines = append(lines, p.fieldText(lang, *field, about.field, len(q.Fields)))
+		lines = append(lines, p.fieldText(lang, *field, about.Field, len(q.Fields)))
 	}
-	foot := []string{p.until(v, about.seq), texts.Text(lang, "form.how", deciding(v.Opening()))}
+	foot := []string{p.until(v, about.Seq), texts.Text(lang, "form.how", deciding(v.Opening()))}
 	lines = append(lines, strings.TrimPrefix(strings.Join(foot, "\n"), "\n"))
 	return bot.Draft{
 		Kind: bot.KindQuestion, Task: string(p.id), Text: strings.Join(lines, "\n\n"), ReplyTo: v.Opening().Message,
-		Mark: p.mark(askFormID(about)), Buttons: p.formButtons(v, about, q, field), Words: field != nil && !pressable(*field, choicesOf(texts, lang, *field)),
+		Mark: p.mark(about.String()), Buttons: p.formButtons(v, about, q, field), Words: field != nil && !pressable(*field, choicesOf(texts, lang, *field)),
 	}
 }
 
-func askFormID(about subject) string {
-	return fmt.Sprintf("ask %s %d.%d", aboutForm, about.seq, about.field)
-}
-
-func (p *Presenter) serverAsks(v *View, about subject) string {
+func (p *Presenter) serverAsks(v *View, about planner.ActionID) string {
 	server := ""
-	if question := v.Event(about.seq).Question; question != nil {
+	if question := v.Event(about.Seq).Question; question != nil {
 		server = question.Server
 	}
 	return "**" + p.x.Texts.Text(v.Opening().Language, "form.asks", map[string]any{"Server": inCode(server)}) + "**"
@@ -145,11 +141,11 @@ func pressable(f form.Field, choices []form.Choice) bool {
 	return len(choices) > 0 && !listed(f, choices)
 }
 
-func (p *Presenter) formButtons(v *View, about subject, q *form.Question, field *form.Field) []bot.Button {
+func (p *Presenter) formButtons(v *View, about planner.ActionID, q *form.Question, field *form.Field) []bot.Button {
 	lang, texts := v.Opening().Language, p.x.Texts
 	var list []bot.Button
 	add := func(label, verb, style string) {
-		list = append(list, bot.Button{Label: label, Data: decisionData(pressField, p.id, about.seq, about.field, verb), Style: style})
+		list = append(list, bot.Button{Label: label, Data: decisionData(pressField, p.id, about.Seq, about.Field, verb), Style: style})
 	}
 	switch {
 	case q.URL != "":
@@ -171,8 +167,8 @@ func (p *Presenter) formButtons(v *View, about subject, q *form.Question, field 
 }
 
 // answeredField is what is left of a server's question when it is over.
-func (p *Presenter) answeredField(v *View, about subject) string {
-	q, field := formOf(v.Event(about.seq), about)
+func (p *Presenter) answeredField(v *View, about planner.ActionID) string {
+	q, field := formOf(v.Event(about.Seq), about)
 	lines := []string{p.serverAsks(v, about)}
 	switch {
 	case q.URL != "":
@@ -186,8 +182,8 @@ func (p *Presenter) answeredField(v *View, about subject) string {
 }
 
 // filledLine says who answered a server's question what.
-func filledLine(v *View, texts *i18n.Texts, lang string, about subject, e *planner.Event, data map[string]any) string {
-	_, field := formOf(v.Event(about.seq), about)
+func filledLine(v *View, texts *i18n.Texts, lang string, about planner.ActionID, e *planner.Event, data map[string]any) string {
+	_, field := formOf(v.Event(about.Seq), about)
 	key := "form.filled"
 	switch {
 	case !e.Decision.Approve:

@@ -174,7 +174,9 @@ func (p *Presenter) moved(ctx context.Context, slot string, id *string, err erro
 // drawSpeech shows the answer's text so far, and takes it back when it turned
 // out to be none.
 func (p *Presenter) drawSpeech(ctx context.Context, v *View, s *Speech) error {
-	text, action, open := "", "", false
+	var text string
+	var action planner.ActionID
+	open := false
 	if s != nil {
 		text, action, open = s.text()
 	}

@@ -14,7 +14,7 @@ import (
 func FuzzInbox(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"hello", ""},
-		{"/task@bot do\nthis", "a:01J:1.0.0:0"},
+		{"/task@bot do\nthis", "a:01J:question.1.0:0"},
 		{"/timezone ../x\x00\xff", "u:TASK:2"},
 		{"/forget yes", "f:yes:1795000000"},
 		{"/start CODE", "x:TASK:3"},

@@ -81,10 +81,10 @@ func (d *desk) plans(id tasks.ID) {
 // asks makes the sub-task 1/a of such a task ask its person, as message "ask".
 func (d *desk) asks(id tasks.ID) {
 	d.t.Helper()
-	d.add(id, planner.Event{Type: planner.Replied, Action: "work 1/a turn 1.0", Reply: &planner.Reply{Calls: []planner.Call{
+	d.add(id, planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{
 		{ID: "c", Name: planner.ToolAskPerson, Arguments: "{}", Ask: &planner.Question{Text: "Which?"}},
 	}}})
-	const ask = "ask 1/a turn 1 call 1.0"
+	ask := planner.QuestionID(d.state(id).Subtasks[0].Turns[0].Seq, 1).String()
 	d.add(id, planner.Event{Type: planner.Began, Slot: ask}, planner.Event{Type: planner.Shown, Slot: ask, Message: "ask"})
 }
 
@@ -232,7 +232,7 @@ func TestWordsThatComeTooLate(t *testing.T) {
 	d.plans(id)
 	d.asks(id)
 	slow.before = func() {
-		d.add(id, planner.Event{Type: planner.Decided, Action: "ask 1/a turn 1 call 1.0", Decision: &planner.Decision{Text: "red"}})
+		d.add(id, planner.Event{Type: planner.Decided, Action: planner.Todo(d.state(id))[0].ID, Decision: &planner.Decision{Text: "red"}})
 	}
 	d.Ask(t, enginetest.Message("2", "blue", time.Now()))
 	ids := d.live(enginetest.Chat)

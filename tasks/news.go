@@ -120,8 +120,8 @@ func (in *Inbox) newsCard(ctx context.Context, n News) string {
 	}
 	data := ""
 	for _, a := range planner.Todo(s) {
-		if a.Kind == planner.KindAsk && (data == "" || n.Key == newsReview && KindOf(a) == AskReview) {
-			data = cardData(id, AskOf(s, a))
+		if a.Kind == planner.KindAsk && (data == "" || n.Key == newsReview && a.ID.Subject == planner.SubjectReview) {
+			data = cardData(id, AskOf(a.ID))
 		}
 	}
 	return data

@@ -52,7 +52,7 @@ func TestProgramsTaskIsShownNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.over(id)
-	if state := s.state(id); state.Outcome != planner.Done || state.Slot(action).Name != "" {
+	if state := s.state(id); state.Outcome != planner.Done || state.Slot(action.String()).Name != "" {
 		t.Errorf("it ended %s, slots %+v", state.Outcome, state.Slots)
 	}
 	if len(s.phone.posts) != 0 {
@@ -227,7 +227,7 @@ func TestLongNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.add(id, planner.Event{Type: planner.Noted, By: "agent:x", Note: &planner.Note{Type: "thought", Content: content}})
-	d.does(id, "plan 1.0")
+	d.does(id, planner.DecisionID("plan", 1, 0))
 	prompt := ""
 	for _, m := range d.Model.Requests("")[0].Messages[1:] {
 		prompt += m.Content

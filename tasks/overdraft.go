@@ -26,15 +26,14 @@ func overdraftOf(v *View, seq int) planner.Overdraft {
 
 // overdraft is the draft that asks about a reached budget.
 func (p *Presenter) overdraft(v *View, a planner.Action) bot.Draft {
-	lang, over := v.Opening().Language, overdraftOf(v, subjectOf(a.ID).seq)
-	at := spot(v.State, a)
+	lang, over := v.Opening().Language, overdraftOf(v, a.ID.Seq)
 	extend := p.x.Texts.Text(lang, "button.extend", map[string]any{"Text": amountText(p.x.Texts, lang, over.Budget, over.Extend)})
 	return bot.Draft{
 		Kind: bot.KindQuestion, Task: string(p.id), Text: p.overdraftText(v, over) + "\n\n" + p.overdraftFoot(v),
-		ReplyTo: v.Opening().Message, Mark: p.mark(a.ID),
+		ReplyTo: v.Opening().Message, Mark: p.mark(a.ID.String()),
 		Buttons: []bot.Button{
-			{Label: extend, Data: pressData(p.id, at, choiceExtend), Style: bot.StylePrimary},
-			{Label: p.x.Texts.Text(lang, "button.conclude", nil), Data: pressData(p.id, at, choiceConclude), Style: bot.StyleDanger},
+			{Label: extend, Data: pressData(p.id, a.ID, choiceExtend), Style: bot.StylePrimary},
+			{Label: p.x.Texts.Text(lang, "button.conclude", nil), Data: pressData(p.id, a.ID, choiceConclude), Style: bot.StyleDanger},
 		},
 	}
 }
@@ -93,8 +92,8 @@ func scopeOf(budget string) string {
 }
 
 // overdraftOver says how the question about a reached budget ended.
-func overdraftOver(v *View, texts *i18n.Texts, lang, action string) string {
-	seq := subjectOf(action).seq
+func overdraftOver(v *View, texts *i18n.Texts, lang string, action planner.ActionID) string {
+	seq := action.Seq
 	if e := v.decided(action); e != nil {
 		over := overdraftOf(v, seq)
 		key := "budget.declined"

@@ -15,7 +15,7 @@ import (
 // for which there is not enough is cut to what is kept back for it. The error is
 // a *BudgetError when there is no room.
 func (x *Executor) afford(ctx context.Context, v *View, a planner.Action, scene planner.Scene, request llm.Request) (_ llm.Request, r Reservation, leave func(), err error) {
-	r = x.reservation(v, a.ID, request)
+	r = x.reservation(v, a.ID.String(), request)
 	model, err := x.decider(ctx, v)
 	if err != nil {
 		return request, r, nil, err

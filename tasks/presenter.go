@@ -30,9 +30,9 @@ type Presenter struct {
 	mu       sync.Mutex // guards what follows
 	view     *View
 	speech   *Speech
-	doubt    map[string]bool     // slots whose message may have been sent already
-	progress map[string]Progress // of tool calls, by action
-	passing  map[string]passing  // questions that do not last, by action
+	doubt    map[string]bool               // slots whose message may have been sent already
+	progress map[planner.ActionID]Progress // of tool calls, by action
+	passing  map[planner.ActionID]passing  // questions that do not last, by action
 
 	pen     chan struct{}   // holds one token, taken while something is drawn; guards what follows
 	frozen  bool            // the outcome is on its way, no more frames
@@ -55,7 +55,7 @@ func (x *Executor) Present(id ID, o *planner.Opening) (*Presenter, error) {
 		return nil, err
 	}
 	return &Presenter{
-		x: x, id: id, chat: chat, platform: platform, quiet: quiet, doubt: map[string]bool{}, passing: map[string]passing{}, closed: map[string]bool{}, misses: map[string]int{},
+		x: x, id: id, chat: chat, platform: platform, quiet: quiet, doubt: map[string]bool{}, passing: map[planner.ActionID]passing{}, closed: map[string]bool{}, misses: map[string]int{},
 		poke: make(chan struct{}, 1), last: make(chan struct{}), pen: make(chan struct{}, 1), frames: make(chan struct{}, 1),
 	}, nil
 }

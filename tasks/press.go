@@ -73,11 +73,11 @@ func (in *Inbox) taskPress(ctx context.Context, r *routed) error {
 	id := ID(name)
 	switch verb {
 	case pressApproval:
-		return in.decisionPress(ctx, r, aboutApproval, id, rest)
+		return in.decisionPress(ctx, r, planner.SubjectCalls, id, rest)
 	case pressField:
-		return in.decisionPress(ctx, r, aboutForm, id, rest)
+		return in.decisionPress(ctx, r, planner.SubjectForm, id, rest)
 	case pressReview:
-		return in.decisionPress(ctx, r, aboutReview, id, rest)
+		return in.decisionPress(ctx, r, planner.SubjectReview, id, rest)
 	case pressCard:
 		return in.cardPress(ctx, r, id, rest)
 	}

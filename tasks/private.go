@@ -21,12 +21,12 @@ var errNotPrivate = errors.New("it is not asked in private")
 // askPrivately puts an approval, or a server's question, to the person of the
 // task alone, and says so in the task's chat.
 func (p *Presenter) askPrivately(ctx context.Context, v *View, a planner.Action) error {
-	about, slot := subjectOf(a.ID), privately+a.ID
+	about, slot := a.ID, privately+a.ID.String()
 	switch {
-	case !about.decides() || p.chat.Private || OfProgram(v.Opening().From): // nobody knows who is behind one
+	case !decides(about) || p.chat.Private || OfProgram(v.Opening().From): // nobody knows who is behind one
 		return errNotPrivate
 	case v.State.Slot(slot).Message != "":
-	case !p.x.rules.Load().Approvals.Private || v.State.Slot(a.ID).Name != "":
+	case !p.x.rules.Load().Approvals.Private || v.State.Slot(a.ID.String()).Name != "":
 		return errNotPrivate
 	}
 	to, err := p.direct(ctx, v)
@@ -45,13 +45,13 @@ func (p *Presenter) askPrivately(ctx context.Context, v *View, a planner.Action)
 
 // tellPrivate says in the task's chat, once for each question, that it waits in
 // private.
-func (p *Presenter) tellPrivate(ctx context.Context, v *View, about subject) error {
+func (p *Presenter) tellPrivate(ctx context.Context, v *View, about planner.ActionID) error {
 	opening := v.Opening()
 	d := bot.Draft{
 		Kind: bot.KindNotice, Task: string(p.id), ReplyTo: opening.Message,
 		Text: p.x.Texts.Text(opening.Language, "approval.elsewhere", map[string]any{"Name": plainText(nameOf(opening.From.Name, opening.From.Key()))}),
 	}
-	err := p.putPart(ctx, v, &p.chat, fmt.Sprintf("told %d", about.seq), &d)
+	err := p.putPart(ctx, v, &p.chat, fmt.Sprintf("told %d", about.Seq), &d)
 	if errors.Is(err, errUnsendable) { // it waits all the same
 		p.x.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
 		return nil

@@ -46,61 +46,7 @@ var ErrOutdated = errors.New("the shared state has changed since it was looked a
 type Ask struct{ Seq, Call int }
 
 // AskOf is the Ask of an ask action. All fields of a server's form are one.
-func AskOf(s planner.State, a planner.Action) Ask {
-	switch subjectOf(a.ID).kind {
-	case "":
-		return Ask{a.Asked, a.Place.Call}
-	case aboutBudget:
-		return Ask{Seq: s.Over}
-	}
-	return Ask{Seq: a.Asked}
-}
-
-// AskNamed is what an ask action of that id asked, which may be over; false when
-// no question has it.
-func AskNamed(s planner.State, action string) (ask Ask, kind string, ok bool) {
-	if about := subjectOf(action); about.kind != "" {
-		return Ask{Seq: about.seq}, KindOf(planner.Action{ID: action}), true
-	}
-	var subtask string
-	var turn, call int
-	if _, err := fmt.Sscanf(action, "ask %s turn %d call %d.", &subtask, &turn, &call); err != nil {
-		return Ask{}, "", false
-	}
-	for _, w := range s.Subtasks {
-		if w.ID == subtask && turn >= 1 && turn <= len(w.Turns) {
-			return Ask{w.Turns[turn-1].Seq, call - 1}, AskQuestion, true
-		}
-	}
-	return Ask{}, "", false
-}
-
-// Kinds of question as programs know them.
-const (
-	AskCalls    = "calls"
-	AskQuestion = "question"
-	AskForm     = "form"
-	AskPlan     = "plan"
-	AskBudget   = "budget"
-	AskReview   = "review"
-)
-
-// KindOf is the kind of question that an ask action is.
-func KindOf(a planner.Action) string {
-	switch subjectOf(a.ID).kind {
-	case aboutApproval:
-		return AskCalls
-	case aboutForm:
-		return AskForm
-	case aboutPlan:
-		return AskPlan
-	case aboutBudget:
-		return AskBudget
-	case aboutReview:
-		return AskReview
-	}
-	return AskQuestion
-}
+func AskOf(id planner.ActionID) Ask { return Ask{Seq: id.Seq, Call: max(0, id.Call-1)} }
 
 // Rule decides about a question, as the press of a button does. *MisfitError,
 // ErrAdminNeeded, ErrOutdated; ErrRefused when it is not open any more.
@@ -108,7 +54,7 @@ func (in *Inbox) Rule(ctx context.Context, id ID, ask Ask, r Ruling) error {
 	var told func()
 	err := in.Change(ctx, id, func(s planner.State) ([]planner.Event, error) {
 		todo := planner.Todo(s)
-		i := slices.IndexFunc(todo, func(a planner.Action) bool { return a.Kind == planner.KindAsk && AskOf(s, a) == ask })
+		i := slices.IndexFunc(todo, func(a planner.Action) bool { return a.Kind == planner.KindAsk && AskOf(a.ID) == ask })
 		if i < 0 {
 			return nil, ErrRefused
 		}
@@ -118,7 +64,7 @@ func (in *Inbox) Rule(ctx context.Context, id ID, ask Ask, r Ruling) error {
 		}
 		events, err := in.rulings(ctx, id, a, r)
 		told = func() {
-			if KindOf(a) == AskBudget {
+			if a.ID.Subject == planner.SubjectBudget {
 				in.extended(ctx, id, r.By, s.Overdraft, r.Approve)
 			} else {
 				in.noteDecision(ctx, id, a.ID, r.By, *events[0].Decision)
@@ -138,7 +84,7 @@ func (r Ruling) fits(a planner.Action, s planner.State) error {
 	switch {
 	case r.Version == nil:
 		return nil
-	case KindOf(a) != AskReview:
+	case a.ID.Subject != planner.SubjectReview:
 		return &MisfitError{"version", "is allowed for a review alone"}
 	case !s.Current(*r.Version):
 		return fmt.Errorf("%w: it has version %d now", ErrOutdated, s.Version)
@@ -149,24 +95,24 @@ func (r Ruling) fits(a planner.Action, s planner.State) error {
 // rulings are the events of a decision.
 func (in *Inbox) rulings(ctx context.Context, id ID, a planner.Action, r Ruling) ([]planner.Event, error) {
 	d := planner.Decision{Approve: r.Approve, Text: r.Text}
-	kind := KindOf(a)
-	if r.Scope != "" && (kind != AskCalls || !r.Approve || r.Scope != planner.ScopeTask) {
+	kind := a.ID.Subject
+	if r.Scope != "" && (kind != planner.SubjectCalls || !r.Approve || r.Scope != planner.ScopeTask) {
 		return nil, &MisfitError{"scope", `"task" is allowed when calls are approved, otherwise there is none`}
 	}
-	if len(r.Values) > 0 && kind != AskForm {
+	if len(r.Values) > 0 && kind != planner.SubjectForm {
 		return nil, &MisfitError{"value", "only the fields of a form take values"}
 	}
 	var e planner.Event
-	if kind == AskCalls || kind == AskForm {
+	if kind == planner.SubjectCalls || kind == planner.SubjectForm {
 		var err error
-		if e, err = in.Store.Event(ctx, id, a.Asked); err != nil {
+		if e, err = in.Store.Event(ctx, id, a.ID.Seq); err != nil {
 			return nil, fmt.Errorf("reading question: %w", err)
 		}
 	}
 	switch kind {
-	case AskForm:
+	case planner.SubjectForm:
 		return r.fields(a, e)
-	case AskCalls:
+	case planner.SubjectCalls:
 		if r.Approve {
 			granted, ok := allows(e.Question, r.Scope)
 			if !ok {
@@ -174,11 +120,11 @@ func (in *Inbox) rulings(ctx context.Context, id ID, a planner.Action, r Ruling)
 			}
 			d.Scope, d.Grants = granted.Scope, granted.Grants
 		}
-	case AskQuestion:
+	case planner.SubjectQuestion:
 		if d.Approve && d.Text == "" {
 			return nil, &MisfitError{"comment", "is needed: it is the answer"}
 		}
-	case AskBudget:
+	case planner.SubjectBudget:
 		if r.Approve && !in.rules.Load().Budget.extends(r.Admin) || r.Approve && !r.Admin && !r.Own {
 			return nil, fmt.Errorf("%w: the budget is extended by an admin", ErrAdminNeeded)
 		}
@@ -190,7 +136,7 @@ func (in *Inbox) rulings(ctx context.Context, id ID, a planner.Action, r Ruling)
 func (r Ruling) event(a planner.Action, d planner.Decision) []planner.Event {
 	d.Name = r.Name
 	e := planner.Event{Type: planner.Decided, Action: a.ID, By: r.By, Decision: &d}
-	if KindOf(a) == AskReview {
+	if a.ID.Subject == planner.SubjectReview {
 		e.Values = planner.ReviewValues(d.Approve)
 	}
 	return []planner.Event{e}
@@ -198,8 +144,7 @@ func (r Ruling) event(a planner.Action, d planner.Decision) []planner.Event {
 
 // fields are the answers to all fields of a server's question that are open.
 func (r Ruling) fields(a planner.Action, e planner.Event) ([]planner.Event, error) {
-	about := subjectOf(a.ID)
-	q, _ := formOf(e, about)
+	q, _ := formOf(e, a.ID)
 	if q.URL != "" {
 		q = &form.Question{URL: q.URL}
 	}
@@ -212,13 +157,12 @@ func (r Ruling) fields(a planner.Action, e planner.Event) ([]planner.Event, erro
 		return r.event(a, planner.Decision{Approve: r.Approve, Text: r.Text}), nil
 	}
 	var events []planner.Event
-	for i := about.field; i < len(q.Fields); i++ {
+	for i := a.ID.Field; i < len(q.Fields); i++ {
 		value, err := filledIn(q.Fields[i], r.Values)
 		if err != nil {
 			return nil, err
 		}
-		about.field = i
-		a.ID = askFormID(about)
+		a.ID.Field = i
 		events = append(events, r.event(a, planner.Decision{Approve: true, Value: value})...)
 	}
 	return events, nil

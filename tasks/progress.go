@@ -9,6 +9,7 @@ import (
 	"legwork/bot"
 	"legwork/i18n"
 	"legwork/internal/clip"
+	"legwork/planner"
 )
 
 // maxProgress is how much of a server's words about its progress fits the board,
@@ -17,10 +18,10 @@ const maxProgress = 60
 
 // Progress notes how far a call of the task is, for the next frame of its board.
 // The newest report counts; none is stored.
-func (p *Presenter) Progress(action string, g Progress) {
+func (p *Presenter) Progress(action planner.ActionID, g Progress) {
 	p.mu.Lock()
 	if p.progress == nil {
-		p.progress = map[string]Progress{}
+		p.progress = map[planner.ActionID]Progress{}
 	}
 	p.progress[action] = g
 	p.mu.Unlock()
@@ -28,7 +29,7 @@ func (p *Presenter) Progress(action string, g Progress) {
 }
 
 // reports are the newest ones, by action.
-func (p *Presenter) reports() map[string]Progress {
+func (p *Presenter) reports() map[planner.ActionID]Progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.progress)

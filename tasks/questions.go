@@ -32,8 +32,8 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	}
 	if !p.lasting() {
 		d := p.question(ctx, v, a, p.chat)
-		id, err := p.post(ctx, &p.chat, a.ID, &d, postTries)
-		if about := subjectOf(a.ID); err == nil && about.kind != "" {
+		id, err := p.post(ctx, &p.chat, a.ID.String(), &d, postTries)
+		if err == nil && a.ID.Subject != planner.SubjectQuestion {
 			p.mu.Lock()
 			p.passing[a.ID] = passing{id, v.State.Seq}
 			p.mu.Unlock()
@@ -42,7 +42,7 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 	}
 	err := p.askPrivately(ctx, v, a)
 	if errors.Is(err, errNotPrivate) {
-		err = p.put(ctx, v, a, &p.chat, a.ID)
+		err = p.put(ctx, v, a, &p.chat, a.ID.String())
 	}
 	if errors.Is(err, bot.ErrGone) && p.quiet {
 		p.x.Log.WarnContext(ctx, "a question of a program's task cannot be asked in its chat", "task", p.id, "chat", p.chat.Key(), "cause", err)
@@ -117,39 +117,39 @@ func (p *Presenter) putPart(ctx context.Context, v *View, to *bot.Chat, name str
 // question is the draft that asks in a chat.
 func (p *Presenter) question(ctx context.Context, v *View, a planner.Action, to bot.Chat) bot.Draft {
 	f, ok := p.platform.(bot.Filer)
-	switch about := subjectOf(a.ID); about.kind {
-	case aboutApproval:
-		return p.approval(ctx, v, about.seq, ok && f.Files(to))
-	case aboutReview:
-		return p.review(v, about.seq, ok && f.Files(to))
+	switch about := a.ID; about.Subject {
+	case planner.SubjectCalls:
+		return p.approval(ctx, v, about.Seq, ok && f.Files(to))
+	case planner.SubjectReview:
+		return p.review(v, about.Seq, ok && f.Files(to))
 	}
 	return p.plainQuestion(ctx, v, a)
 }
 
 // plainQuestion is the draft that asks without a file.
 func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action) bot.Draft {
-	about := subjectOf(a.ID)
-	switch about.kind {
-	case aboutApproval:
-		return p.approval(ctx, v, about.seq, false)
-	case aboutForm:
+	about := a.ID
+	switch about.Subject {
+	case planner.SubjectCalls:
+		return p.approval(ctx, v, about.Seq, false)
+	case planner.SubjectForm:
 		return p.form(v, about)
-	case aboutReview:
-		return p.review(v, about.seq, false)
-	case aboutBudget:
+	case planner.SubjectReview:
+		return p.review(v, about.Seq, false)
+	case planner.SubjectBudget:
 		return p.overdraft(v, a)
 	}
 	opening := v.Opening()
-	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), Text: p.introduced(v, p.asks(v, a.ID)), ReplyTo: opening.Message, Mark: p.mark(a.ID)}
-	if a.Place.Subtask >= 0 && fromOutside(v, a.Asked) {
+	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), Text: p.introduced(v, p.asks(v, a.ID)), ReplyTo: opening.Message, Mark: p.mark(a.ID.String())}
+	if a.ID.Subject == planner.SubjectQuestion && fromOutside(v, a.ID.Seq) {
 		d.Text += "\n\n" + p.x.Texts.Text(opening.Language, "question.how", deciding(opening))
 	}
 	for i, choice := range p.choices(v, a) {
-		if a.Place.Subtask == planner.AtPlan && i == choiceEdit && p.quiet {
+		if a.ID.Subject == planner.SubjectPlan && i == choiceEdit && p.quiet {
 			continue // what people say about a program's plan is a question of their own
 		}
-		b := bot.Button{Label: choice, Data: pressData(p.id, spot(v.State, a), i)}
-		if a.Place.Subtask == planner.AtPlan && i == choiceCancel {
+		b := bot.Button{Label: choice, Data: pressData(p.id, a.ID, i)}
+		if a.ID.Subject == planner.SubjectPlan && i == choiceCancel {
 			b.Style = bot.StyleDanger // what is said where nobody is there
 		}
 		d.Buttons = append(d.Buttons, b)
@@ -159,10 +159,10 @@ func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action
 
 // choices are what the buttons of a question of legwork or of a model say.
 func (p *Presenter) choices(v *View, a planner.Action) []string {
-	if a.Place.Subtask >= 0 {
-		choices := slices.Clone(planner.QuestionOf(v.Event(a.Asked), a.Place).Choices)
+	if a.ID.Subject == planner.SubjectQuestion {
+		choices := slices.Clone(planner.QuestionOf(v.Event(a.ID.Seq), a.ID).Choices)
 		for i, c := range choices {
-			if choices[i] = bot.Visible(c); fromOutside(v, a.Asked) || p.decidesLike(choices[i]) {
+			if choices[i] = bot.Visible(c); fromOutside(v, a.ID.Seq) || p.decidesLike(choices[i]) {
 				choices[i] = p.x.Texts.Text(v.Opening().Language, "question.choice", map[string]any{"Text": choices[i]})
 			}
 		}
@@ -187,42 +187,29 @@ func (p *Presenter) decidesLike(label string) bool {
 }
 
 // asks is the text of an ask action, open or over.
-func (p *Presenter) asks(v *View, action string) string {
+func (p *Presenter) asks(v *View, action planner.ActionID) string {
 	lang := v.Opening().Language
-	var subtask string
-	var seq, turn, call int
-	if _, err := fmt.Sscanf(action, "ask plan %d", &seq); err == nil {
-		return p.x.Texts.Text(lang, "question.plan", nil) + "\n\n" + planLines(v, seq) + planCost(v, p.x.Texts, seq)
-	}
-	if about := subjectOf(action); about.kind == aboutBudget {
-		return p.overdraftText(v, overdraftOf(v, about.seq))
-	}
-	if _, err := fmt.Sscanf(action, "ask %s turn %d call %d.", &subtask, &turn, &call); err != nil {
-		return ""
-	}
-	asked := "tool " + strings.TrimPrefix(action, "ask ")
-	for _, e := range slices.Backward(v.events) {
-		if e.Type == planner.Asked && e.Action == asked {
-			return e.Question.Text
-		}
-	}
-	for _, w := range v.State.Subtasks {
-		if w.ID == subtask && turn <= len(w.Turns) {
-			at := planner.Place{Turn: turn - 1, Call: call - 1}
-			return p.modelAsks(v, w, w.Turns[turn-1].Seq, at)
-		}
+	switch action.Subject {
+	case planner.SubjectPlan:
+		return p.x.Texts.Text(lang, "question.plan", nil) + "\n\n" + planLines(v, action.Seq) + planCost(v, p.x.Texts, action.Seq)
+	case planner.SubjectBudget:
+		return p.overdraftText(v, overdraftOf(v, action.Seq))
+	case planner.SubjectQuestion:
+		return p.modelAsks(v, action)
 	}
 	return ""
 }
 
 // modelAsks is what a sub-task's model asks. Once the task has read words of
 // outsiders they may speak out of it: then it is a quotation.
-func (p *Presenter) modelAsks(v *View, w planner.Work, seq int, at planner.Place) string {
-	text := planner.QuestionOf(v.Event(seq), at).Text
-	if !fromOutside(v, seq) {
+func (p *Presenter) modelAsks(v *View, action planner.ActionID) string {
+	e := v.Event(action.Seq)
+	text := planner.QuestionOf(e, action).Text
+	i := slices.IndexFunc(v.State.Subtasks, func(w planner.Work) bool { return w.ID == e.Action.Subtask })
+	if i < 0 || !fromOutside(v, e.Seq) {
 		return text
 	}
-	about := map[string]any{"Text": strings.TrimRight(plainText(line(planner.Description(w, v.Event))), ".")}
+	about := map[string]any{"Text": strings.TrimRight(plainText(line(planner.Description(v.State.Subtasks[i], v.Event))), ".")}
 	return p.x.Texts.Text(v.Opening().Language, "question.by_model", about) + "\n\n" + quoted(text)
 }
 

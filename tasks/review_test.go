@@ -204,7 +204,7 @@ func TestReviewInATerminal(t *testing.T) {
 	d.Ask(t, enginetest.Message("1", "first", time.Now()))
 	id := d.live(enginetest.Chat)[0]
 	d.add(id, planner.Event{Type: planner.Set, By: "api:ops", Values: scriptedStatus(planner.NeedsHumanReview)})
-	d.does(id, "ask review 2")
+	d.does(id, planner.AskID(planner.SubjectReview, 2))
 	q := d.Platform.Posts(bot.KindQuestion)
 	if len(q) != 1 || len(q[0].Buttons) != 2 || q[0].Buttons[1].Style != bot.StyleDanger {
 		t.Fatalf("questions = %+v", q)

@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"legwork/bot"
@@ -14,13 +13,11 @@ import (
 // seq of what asked for it follow, then verbYes or verbDecline.
 const pressReview = "w"
 
-func askReviewID(seq int) string { return fmt.Sprintf("ask %s %d", aboutReview, seq) }
-
 // review is the draft that asks a person to look at the shared state: all of it,
 // or its beginnings and a file with all of it where the platform takes one.
 func (p *Presenter) review(v *View, seq int, files bool) bot.Draft {
 	lang, texts := v.Opening().Language, p.x.Texts
-	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: v.Opening().Message, Mark: p.mark(askReviewID(seq))}
+	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: v.Opening().Message, Mark: p.mark(planner.AskID(planner.SubjectReview, seq).String())}
 	for _, b := range []struct{ key, verb, style string }{
 		{"button.approve", verbYes, bot.StylePrimary}, {"button.changes", verbDecline, bot.StyleDanger},
 	} {
@@ -71,10 +68,9 @@ func (p *Presenter) reviewFoot(v *View, seq int) string {
 // reviewWanted says who asks for the review of that seq.
 func reviewWanted(v *View, texts *i18n.Texts, seq int) string {
 	lang, e := v.Opening().Language, v.Event(seq)
-	var subtask string
-	if _, err := fmt.Sscanf(e.Action, "work %s turn", &subtask); err == nil {
+	if e.Action.Subject == planner.SubjectWork {
 		for _, w := range v.State.Subtasks {
-			if w.ID == subtask {
+			if w.ID == e.Action.Subtask {
 				return texts.Text(lang, "review.by_subtask", map[string]any{"Text": plainText(line(planner.Description(w, v.Event)))})
 			}
 		}
@@ -96,7 +92,7 @@ func reviewedLine(texts *i18n.Texts, lang string, e *planner.Event, data map[str
 }
 
 // reviewPress decides about a review by a button.
-func (in *Inbox) reviewPress(r *routed, t liveTask, about subject, verb string) {
+func (in *Inbox) reviewPress(r *routed, t liveTask, about planner.ActionID, verb string) {
 	switch verb {
 	case verbYes:
 		in.settle(r, t, about, planner.Decision{Approve: true})

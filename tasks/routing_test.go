@@ -209,7 +209,7 @@ func TestAnswersInAThread(t *testing.T) {
 		o := newOffice(t)
 		id := o.opens("ann", room("hall"), "go")
 		o.plans(id)
-		o.add(id, planner.Event{Type: planner.Replied, Action: "work 1/a turn 1.0", Reply: &planner.Reply{Calls: []planner.Call{
+		o.add(id, planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{
 			{ID: "c", Name: planner.ToolAskPerson, Arguments: "{}", Ask: &planner.Question{Text: "Which?"}},
 		}}})
 		o.pass(time.Minute)

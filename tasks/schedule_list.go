@@ -193,5 +193,5 @@ func (in *Inbox) lastUnseen(ctx context.Context, s Schedule) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("reading task %s: %w", s.LastTask, err)
 	}
-	return last.Type == planner.Broke && last.Action == planner.ShowID, nil
+	return last.Type == planner.Broke && last.Action == planner.ShowID(), nil
 }

@@ -31,9 +31,9 @@ func shownAs(chat bot.Chat, message string) string { return chat.Key() + " " + m
 
 // shows reports that a message of a chat shows an admin the ask action of that
 // id; an empty one is any.
-func (t liveTask) shows(chat bot.Chat, action, message string) bool {
+func (t liveTask) shows(chat bot.Chat, action planner.ActionID, message string) bool {
 	return message != "" && chat.Private && slices.ContainsFunc(t.state.Slots, func(s planner.Slot) bool {
-		return s.Message == shownAs(chat, message) && strings.HasPrefix(s.Name, shown) && strings.HasSuffix(s.Name, action)
+		return s.Message == shownAs(chat, message) && strings.HasPrefix(s.Name, shown) && strings.HasSuffix(s.Name, action.String())
 	})
 }
 
@@ -54,7 +54,7 @@ func (in *Inbox) cardPress(ctx context.Context, r *routed, id ID, rest string) e
 		return nil
 	}
 	for _, a := range planner.Todo(t.state) {
-		if a.Kind == planner.KindAsk && AskOf(t.state, a) == ask {
+		if a.Kind == planner.KindAsk && AskOf(a.ID) == ask {
 			in.replyLater(r, func(ctx context.Context) said { return in.ask(ctx, r, id, a.ID) })
 			return nil
 		}
@@ -65,7 +65,7 @@ func (in *Inbox) cardPress(ctx context.Context, r *routed, id ID, rest string) e
 
 // ask is an open question of a task as its own chat would have it, in the
 // language of who reads it.
-func (in *Inbox) ask(ctx context.Context, r *routed, id ID, action string) said {
+func (in *Inbox) ask(ctx context.Context, r *routed, id ID, action planner.ActionID) said {
 	to := r.message.Chat
 	platform, err := in.Chats.Platform(to)
 	v := NewView(in.Store, id)
@@ -96,13 +96,13 @@ func (in *Inbox) ask(ctx context.Context, r *routed, id ID, action string) said 
 
 // noteCard keeps which message shows a question, so that replies to it are
 // answers.
-func (in *Inbox) noteCard(ctx context.Context, s planner.State, id ID, action string, to bot.Chat, message string) {
+func (in *Inbox) noteCard(ctx context.Context, s planner.State, id ID, action planner.ActionID, to bot.Chat, message string) {
 	if message == "" {
 		return
 	}
 	n, before := 1, planner.Slot{}
 	for _, slot := range s.Slots {
-		if !strings.HasPrefix(slot.Name, shown) || !strings.HasSuffix(slot.Name, " "+action) {
+		if !strings.HasPrefix(slot.Name, shown) || !strings.HasSuffix(slot.Name, " "+action.String()) {
 			continue
 		}
 		n++
@@ -133,7 +133,7 @@ func (in *Inbox) howRuled(ctx context.Context, r *routed, id ID, ask Ask) said {
 		if e.Type != planner.Decided && e.Type != planner.Expired {
 			continue
 		}
-		if of, _, ok := AskNamed(v.State, e.Action); ok && of == ask {
+		if e.Action.Kind == planner.KindAsk && AskOf(e.Action) == ask {
 			return in.sentence(*r, "error.decided", map[string]any{"Text": outcomeOf(v, in.Texts, r.lang, e.Action)})
 		}
 	}
@@ -143,9 +143,9 @@ func (in *Inbox) howRuled(ctx context.Context, r *routed, id ID, ask Ask) said {
 // decidedHere has the reply to a decision by an admin in private say what became
 // of it, also in place of the question that is shown there. What the task's
 // presenter has posted, that closes.
-func (in *Inbox) decidedHere(r *routed, t liveTask, action string) {
+func (in *Inbox) decidedHere(r *routed, t liveTask, action planner.ActionID) {
 	m, before := r.message, r.reply
-	slot := t.state.Slot(action)
+	slot := t.state.Slot(action.String())
 	if t.Chat.Platform != PlatformAPI || !r.admin || !m.Chat.Private || before == nil ||
 		m.Kind == bot.MessagePress && slot.Name != "" && (slot.Message == "" || slot.Message == m.ID) && !t.shows(m.Chat, action, m.ID) {
 		return
@@ -164,7 +164,7 @@ func (in *Inbox) decidedHere(r *routed, t liveTask, action string) {
 			return s
 		}
 		over := outcomeOf(v, in.Texts, r.lang, action)
-		if next := nextField(v.State, action); next != "" {
+		if next, ok := nextField(v.State, action); ok {
 			s, d := in.ask(ctx, r, t.Task, next), bot.Draft{Kind: bot.KindNotice, Text: over}
 			s.instead, s.settles, s.becomes = m.Kind == bot.MessagePress, card, &d
 			return s
@@ -174,15 +174,14 @@ func (in *Inbox) decidedHere(r *routed, t liveTask, action string) {
 }
 
 // nextField is the ask action of the field that is open of a form after an earlier
-// one was filled in; empty for none.
-func nextField(s planner.State, action string) string {
-	about := subjectOf(action)
+// one was filled in; ok is false when there is none.
+func nextField(s planner.State, action planner.ActionID) (next planner.ActionID, ok bool) {
 	for _, a := range planner.Todo(s) {
-		if next := subjectOf(a.ID); a.Kind == planner.KindAsk && next.kind == aboutForm && next.seq == about.seq {
-			return a.ID
+		if a.ID.Subject == planner.SubjectForm && a.ID.Seq == action.Seq {
+			return a.ID, true
 		}
 	}
-	return ""
+	return planner.ActionID{}, false
 }
 
 // askedOf finds a program's task by its id when its questions stand in the chat of

@@ -11,7 +11,7 @@ import (
 // Speech is the text of one model call while it streams.
 type Speech struct {
 	p      *Presenter
-	action string
+	action planner.ActionID
 
 	mu     sync.Mutex
 	heard  strings.Builder
@@ -50,7 +50,7 @@ func (s *Speech) Close() {
 
 // text is what can be shown now, the action it belongs to, and whether more
 // may come. A closed speech has nothing to show: the journal has.
-func (s *Speech) text() (text, action string, open bool) {
+func (s *Speech) text() (text string, action planner.ActionID, open bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

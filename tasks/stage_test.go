@@ -254,7 +254,7 @@ func (s *stage) card(id tasks.ID, before string) enginetest.Post {
 	var message string
 	s.until(id, "a question is asked", func(state planner.State) bool {
 		for _, a := range planner.Todo(state) {
-			for _, slot := range []string{a.ID, "privately " + a.ID} {
+			for _, slot := range []string{a.ID.String(), "privately " + a.ID.String()} {
 				if m := state.Slot(slot).Message; a.Kind == planner.KindAsk && m != "" && m != before {
 					message = m
 				}

@@ -53,7 +53,7 @@ func (x *Executor) begin(ctx context.Context, v *View, a *planner.Action) (conte
 	}
 	ctx, span := telemetry.Start(x.Tracer.Resume(ctx, string(v.ID), v.Opening().Trace), telemetry.Internal, name)
 	span.Text(telemetry.TaskID, string(v.ID))
-	span.Text(telemetry.ActionID, a.ID)
+	span.Text(telemetry.ActionID, a.ID.String())
 	span.Text(telemetry.GroupKey, a.Group)
 	if a.Role == "work" && a.Place.Subtask >= 0 && a.Place.Subtask < len(v.State.Subtasks) {
 		span.Text(telemetry.Operation, telemetry.InvokeAgent)

@@ -82,11 +82,11 @@ func acquainted(v *View) acquaintance {
 // and what is used for a field that is left out are the server's words: people
 // read but a label of them.
 func writtenValue(v *View, e planner.Event) string {
-	about := subjectOf(e.Action)
-	if about.kind != aboutForm {
+	about := e.Action
+	if about.Subject != planner.SubjectForm {
 		return ""
 	}
-	_, field := formOf(v.Event(about.seq), about)
+	_, field := formOf(v.Event(about.Seq), about)
 	if field == nil || len(field.Choices) > 0 || string(field.Default) == string(e.Decision.Value) {
 		return ""
 	}

@@ -33,9 +33,9 @@ func reading(goal, sources string, fetched ...string) *View {
 			{Name: "mail", Default: json.RawMessage(`"mallory@evil.example"`)},
 			{Name: "other"},
 		}}}},
-		{Seq: 10, Type: planner.Decided, Action: "ask form 9.0", Decision: &planner.Decision{Approve: true, Value: json.RawMessage(`"https://evil.example"`)}},
-		{Seq: 11, Type: planner.Decided, Action: "ask form 9.1", Decision: &planner.Decision{Approve: true, Value: json.RawMessage(`"mallory@evil.example"`)}},
-		{Seq: 12, Type: planner.Decided, Action: "ask form 9.2", Decision: &planner.Decision{Approve: true, Value: json.RawMessage(`"mine@written.example"`)}},
+		{Seq: 10, Type: planner.Decided, Action: planner.FormID(9, 0), Decision: &planner.Decision{Approve: true, Value: json.RawMessage(`"https://evil.example"`)}},
+		{Seq: 11, Type: planner.Decided, Action: planner.FormID(9, 1), Decision: &planner.Decision{Approve: true, Value: json.RawMessage(`"mallory@evil.example"`)}},
+		{Seq: 12, Type: planner.Decided, Action: planner.FormID(9, 2), Decision: &planner.Decision{Approve: true, Value: json.RawMessage(`"mine@written.example"`)}},
 	}
 	done := planner.CallState{Step: planner.StepDone, Result: 4}
 	w := planner.Work{Turns: []planner.Turn{{Seq: 3}, {Seq: 6, Calls: []planner.CallState{done, done}}}}

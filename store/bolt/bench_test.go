@@ -187,7 +187,7 @@ func BenchmarkMillion(b *testing.B) {
 func fill(b *testing.B, s *bolt.Store, turns, chats int) {
 	goal, answer := strings.Repeat("g", 80), strings.Repeat("a", 120)
 	answered := []planner.Event{
-		{Type: planner.Replied, Action: "plan 1.0", Reply: &planner.Reply{Text: answer}},
+		{Type: planner.Replied, Action: planner.DecisionID("plan", 1, 0), Reply: &planner.Reply{Text: answer}},
 		{Type: planner.Began, Slot: planner.SlotAnswer},
 		{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m", Last: true},
 	}

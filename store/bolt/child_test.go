@@ -109,7 +109,7 @@ func childWrites(ctx context.Context, dir string) {
 					leave(err)
 				}
 				if err := s.Append(ctx, id, 1, 0, planner.Event{
-					Type: planner.Garbled, Action: "plan 1.0", Problem: &planner.Problem{Code: "x", Usage: llm.Usage{Input: 30, Output: 7}},
+					Type: planner.Garbled, Action: planner.DecisionID("plan", 1, 0), Problem: &planner.Problem{Code: "x", Usage: llm.Usage{Input: 30, Output: 7}},
 				}); err != nil {
 					leave(err)
 				}

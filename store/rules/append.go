@@ -110,7 +110,7 @@ func (s *Stage) fold(id tasks.ID, before planner.State, e planner.Event) (planne
 	s.changes.Lapsed += lapsed(before, after, e)
 	put(&s.changes.States, id, after)
 	s.changes.Index.note(id, before, after, e)
-	return e, after, s.audit(id, before, e)
+	return e, after, s.audit(id, e)
 }
 
 // release lets tasks of a conversation go on. One that has gone on by itself is

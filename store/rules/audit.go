@@ -42,8 +42,8 @@ func (s *Stage) Record(e tasks.AuditEntry) error {
 }
 
 // audit enters an event that the audit log tells of.
-func (s *Stage) audit(id tasks.ID, before planner.State, e planner.Event) error {
-	action, detail := s.audited(id, before, e)
+func (s *Stage) audit(id tasks.ID, e planner.Event) error {
+	action, detail := s.audited(id, e)
 	if action == "" {
 		return nil
 	}
@@ -59,14 +59,14 @@ func (s *Stage) audit(id tasks.ID, before planner.State, e planner.Event) error 
 
 // audited names what an event is in the audit log; empty for one that it does not
 // tell of. The detail holds nothing of what was said.
-func (s *Stage) audited(id tasks.ID, before planner.State, e planner.Event) (action, detail string) {
+func (s *Stage) audited(id tasks.ID, e planner.Event) (action, detail string) {
 	switch e.Type {
 	case planner.Opened:
 		if o := e.Opening; o != nil && tasks.OfProgram(o.From) {
 			return "task.start", "" // also in a chat, where one asks again
 		}
 	case planner.Decided:
-		return "task.decide", s.decided(id, before, e)
+		return "task.decide", s.decided(id, e)
 	case planner.Revoked:
 		return "grant.revoke", fmt.Sprintf("of decision %d", e.Of)
 	case planner.Stopped:
@@ -89,12 +89,9 @@ func (s *Stage) audited(id tasks.ID, before planner.State, e planner.Event) (act
 
 // decided tells a decision: about which question, which way, about which tools, and
 // how far it reaches.
-func (s *Stage) decided(id tasks.ID, before planner.State, e planner.Event) string {
-	about, _, _ := strings.Cut(strings.TrimPrefix(e.Action, "ask "), " ")
-	ask, kind, ok := tasks.AskNamed(before, e.Action)
-	if ok {
-		about = fmt.Sprintf("%s %d.%d", kind, ask.Seq, ask.Call)
-	}
+func (s *Stage) decided(id tasks.ID, e planner.Event) string {
+	ask := tasks.AskOf(e.Action)
+	about := fmt.Sprintf("%s %d.%d", e.Action.Subject, ask.Seq, ask.Call)
 	if e.Decision == nil {
 		return about
 	}
@@ -105,7 +102,7 @@ func (s *Stage) decided(id tasks.ID, before planner.State, e planner.Event) stri
 	if e.Decision.Scope != "" {
 		parts = append(parts, "scope "+e.Decision.Scope)
 	}
-	if asked, err := s.Event(id, ask.Seq); ok && err == nil && asked.Question != nil { // it only adds to what the journal tells
+	if asked, err := s.Event(id, ask.Seq); err == nil && asked.Question != nil { // it only adds to what the journal tells
 		for _, call := range asked.Question.Calls {
 			parts = append(parts, call.Tool)
 		}

@@ -106,7 +106,7 @@ func (s *Stage) grant(before planner.State, e planner.Event) error {
 		return nil
 	}
 	asked := slices.ContainsFunc(planner.Todo(before), func(a planner.Action) bool {
-		return a.ID == e.Action && a.Kind == planner.KindAsk && a.Asked == 0
+		return a.ID == e.Action && a.ID.Subject == planner.SubjectBudget
 	})
 	if !asked {
 		return nil

@@ -44,12 +44,8 @@ func asked(s planner.State) (first int) {
 		if a.Kind != planner.KindAsk {
 			continue
 		}
-		seq := a.Asked
-		if seq == 0 { // about a budget
-			seq = s.Over
-		}
-		if first == 0 || seq < first {
-			first = seq
+		if first == 0 || a.ID.Seq < first {
+			first = a.ID.Seq
 		}
 	}
 	return first

@@ -33,15 +33,15 @@ func (s *Stage) Settle(id tasks.ID, action string, cost llm.Usage) error {
 // of the reservation. Without one it counts for the day of the event in UTC.
 func (s *Stage) settle(id tasks.ID, task Task, e planner.Event) error {
 	cost, model, called := costOf(e)
-	if e.Action == "" || !outcome(e) {
+	if e.Action == (planner.ActionID{}) || !outcome(e) {
 		return nil
 	}
 	if !called { // of calls within it, it tells nothing
-		if err := s.abandon(id, inside(e.Action)); err != nil {
+		if err := s.abandon(id, inside(e.Action.String())); err != nil {
 			return err
 		}
 	}
-	h, ok, err := s.free(id, within(e.Action))
+	h, ok, err := s.free(id, within(e.Action.String()))
 	if err != nil {
 		return err
 	}

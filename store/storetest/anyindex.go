@@ -137,7 +137,7 @@ func (w *indexed) outcome(s planner.State, a planner.Action) []planner.Event {
 	switch a.Kind {
 	case planner.KindAsk:
 		e.Type, e.Decision = planner.Decided, &planner.Decision{Approve: yes, Text: "words"}
-		if a.Place.Subtask == planner.AtReview {
+		if a.ID.Subject == planner.SubjectReview {
 			e.Values = planner.ReviewValues(yes)
 		}
 	case planner.KindTool:
@@ -251,10 +251,7 @@ func told(id tasks.ID, t indexedTask, events []planner.Event) tasks.Row {
 			if a.Kind != planner.KindAsk {
 				continue
 			}
-			at := events[max(a.Asked, 1)-1].At
-			if a.Asked == 0 {
-				at = events[s.Over-1].At
-			}
+			at := events[a.ID.Seq-1].At
 			if !row.Waits || at.Before(row.Since) {
 				row.Waits, row.Since = true, at
 			}

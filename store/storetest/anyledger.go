@@ -79,7 +79,7 @@ func (w *world) task() tasks.ID {
 // action draws the one that is wanted, or another one.
 func (w *world) action(id tasks.ID) string {
 	if todo := planner.Todo(w.b.state(id)); len(todo) > 0 && rapid.Bool().Draw(w.r, "wanted") {
-		return todo[0].ID
+		return todo[0].ID.String()
 	}
 	return rapid.SampledFrom([]string{"x", "y", "x/1"}).Draw(w.r, "action")
 }
@@ -142,7 +142,7 @@ func (w *world) say() {
 	if e.Reply != nil {
 		model = "other"
 	}
-	w.release(id, e.Action, cost, model, &tasks.Reservation{Day: today, User: "test:ann", Chat: chat(string(id)).Room()})
+	w.release(id, e.Action.String(), cost, model, &tasks.Reservation{Day: today, User: "test:ann", Chat: chat(string(id)).Room()})
 }
 
 // release does in the books what a settlement does. without is what it counts

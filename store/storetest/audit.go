@@ -101,7 +101,7 @@ func testAuditDecides(b *bench) {
 	both := ask(planner.Question{Calls: []planner.Approval{{Call: 0, Tool: "desk.book"}, {Call: 1, Tool: "desk.pay"}}})
 	one := ask(planner.Question{Calls: []planner.Approval{{Call: 2, Tool: "desk.pay"}}})
 	for i, d := range []planner.Decision{{Approve: true}, {Approve: true, Scope: planner.ScopeTask}} {
-		b.append("t", planner.Event{Type: planner.Decided, By: "test:ann", Action: fmt.Sprint("ask approval ", []int{one, both}[i]), Decision: &d})
+		b.append("t", planner.Event{Type: planner.Decided, By: "test:ann", Action: planner.AskID(planner.SubjectCalls, []int{one, both}[i]), Decision: &d})
 	}
 	log := b.auditLog(0, 10)
 	b.same("entries", len(log), 2)

@@ -39,8 +39,8 @@ func testHistory(b *bench) {
 	b.show("t1")
 	b.show("t3")
 	b.plan("t4")
-	b.append("t4", planner.Event{Type: planner.Replied, Action: "work 1/a turn 1.0", Reply: &planner.Reply{Calls: []planner.Call{{ID: "c", Name: "up", Tool: "web.up"}}}},
-		planner.Event{Type: planner.Returned, Action: "tool 1/a turn 1 call 1.0", Result: &planner.Result{Text: "x", Untrusted: true}},
+	b.append("t4", planner.Event{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{{ID: "c", Name: "up", Tool: "web.up"}}}},
+		planner.Event{Type: planner.Returned, Action: planner.CallID("1/a", 1, 1, 0), Result: &planner.Result{Text: "x", Untrusted: true}},
 		planner.Event{Type: planner.Stopped})
 	want[3].Failed, want[3].Tainted = true, true
 	b.same("with words of outsiders", b.history(chat("c"), "", 1000), want)

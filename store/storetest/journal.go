@@ -101,7 +101,7 @@ func testAppend(b *bench) {
 		{"ahead", "t", 3, said("c"), tasks.ErrConflict},
 		{"before the first", "t", 0, said("d"), tasks.ErrConflict},
 		{"any", "t", -1, said("e"), nil},
-		{"not wanted", "t", -1, planner.Event{Type: planner.Replied, Action: "plan 99.0", Reply: &planner.Reply{Text: "x"}}, tasks.ErrRefused},
+		{"not wanted", "t", -1, planner.Event{Type: planner.Replied, Action: planner.DecisionID("plan", 99, 0), Reply: &planner.Reply{Text: "x"}}, tasks.ErrRefused},
 		{"opened twice", "t", -1, planner.Event{Type: planner.Opened, Opening: &planner.Opening{Goal: "x"}}, tasks.ErrRefused},
 		{"nobody", "nobody", -1, said("f"), tasks.ErrNoTask},
 		{"no id", "", -1, said("g"), tasks.ErrNoTask},

@@ -157,10 +157,10 @@ func limitOf(b tasks.Budgets, key string) int64 {
 // does Settle; it counts for the day, person and chat of the reservation.
 func testSettle(b *bench) {
 	b.ask(chat("c"), "t", "goal")
-	action := func() string { return planner.Todo(b.state("t"))[0].ID }
+	action := func() planner.ActionID { return planner.Todo(b.state("t"))[0].ID }
 	day := tasks.Budgets{DayTokens: 1}
 
-	r := reservation(action(), 100, tasks.Budgets{})
+	r := reservation(action().String(), 100, tasks.Budgets{})
 	r.Day = "2026-11-19" // in the time zone of the config it is still yesterday
 	b.reserve("t", r)
 	b.append("t", planner.Event{Type: planner.Garbled, Action: action(), Problem: &planner.Problem{Code: "x", Usage: use(30)}})
@@ -180,15 +180,15 @@ func testSettle(b *bench) {
 	b.same("nothing was spent", b.used("t", day), int64(40))
 
 	b.store = b.reopen()
-	b.reserve("t", reservation(action(), 100, tasks.Budgets{}))
-	b.reserve("t", reservation(action()+"/1", 100, tasks.Budgets{}))
+	b.reserve("t", reservation(action().String(), 100, tasks.Budgets{}))
+	b.reserve("t", reservation(action().String()+"/1", 100, tasks.Budgets{}))
 	b.same("reserved", b.used("t", day), int64(240))
 	b.append("t", planner.Event{Type: planner.Garbled, Action: action(), Problem: &planner.Problem{Code: "x", Usage: use(60)}})
 	b.same("after the event of both", b.spent(tasks.SpentQuery{}), []tasks.Spent{first, row(2, use(100))})
 	b.same("used", b.used("t", day), int64(100))
 
 	// Another model answered than it was reserved for; more than was reserved.
-	b.reserve("t", reservation(action(), 10, tasks.Budgets{}))
+	b.reserve("t", reservation(action().String(), 10, tasks.Budgets{}))
 	b.reply("t", planner.Reply{Text: "answer", Usage: use(500), Model: "backup"})
 	backup := row(1, use(500))
 	backup.Model = "backup"
@@ -279,15 +279,15 @@ func testSpent(b *bench) {
 func testCutOffWithin(b *bench) {
 	b.ask(chat("c"), "t", "goal")
 	action := planner.Todo(b.state("t"))[0].ID
-	b.reserve("t", reservation(action, 100, tasks.Budgets{}))
-	b.reserve("t", reservation(action+"/2", 60, tasks.Budgets{}))
-	b.reserve("t", reservation(action+"1", 10, tasks.Budgets{})) // another action
+	b.reserve("t", reservation(action.String(), 100, tasks.Budgets{}))
+	b.reserve("t", reservation(action.String()+"/2", 60, tasks.Budgets{}))
+	b.reserve("t", reservation(action.String()+"1", 10, tasks.Budgets{})) // another action
 	b.store = b.reopen()
-	b.reserve("t", reservation(action, 40, tasks.Budgets{}))
+	b.reserve("t", reservation(action.String(), 40, tasks.Budgets{}))
 	b.same("used", b.used("t", tasks.Budgets{DayTokens: 1}), int64(50+30+10+40))
 	b.same("spent", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(2, input(100).Add(input(60)))})
 
-	b.reserve("t", reservation(action+"/1", 20, tasks.Budgets{}))
+	b.reserve("t", reservation(action.String()+"/1", 20, tasks.Budgets{}))
 	b.store = b.reopen()
 	b.append("t", planner.Event{Type: planner.Garbled, Action: action, Problem: &planner.Problem{Code: "x"}})
 	b.same("spent at its end", b.spent(tasks.SpentQuery{}), []tasks.Spent{row(3, input(100).Add(input(60)).Add(input(20)))})

@@ -64,7 +64,7 @@ func waiting(id tasks.ID, s planner.State) []string {
 	list := []string{}
 	for _, a := range planner.Todo(s) {
 		if a.Kind == planner.KindAsk {
-			list = append(list, approvalID(id, tasks.AskOf(s, a)))
+			list = append(list, approvalID(id, tasks.AskOf(a.ID)))
 		}
 	}
 	return list
@@ -173,7 +173,7 @@ func (s *Service) approvals(ctx context.Context, t seen, after tasks.Ask, page *
 	}
 	open := map[tasks.Ask]planner.Action{}
 	for _, a := range planner.Todo(state) {
-		if ask := tasks.AskOf(state, a); a.Kind == planner.KindAsk && inOrder(ask, after) > 0 {
+		if ask := tasks.AskOf(a.ID); a.Kind == planner.KindAsk && inOrder(ask, after) > 0 {
 			open[ask] = a
 		}
 	}

@@ -43,7 +43,7 @@ func TestApproveCalls(t *testing.T) {
 	w := newWorld(t, books(2))
 	task := w.starts(agent, api.NewTask{Goal: "book twice"})
 	ask := w.asked(task.ID, "")
-	if ask.Kind != tasks.AskCalls || ask.AskedFor != "agent:scout" || ask.Goal != "book twice" || ask.Asked.IsZero() || len(ask.Calls) != 1 {
+	if ask.Kind != string(planner.SubjectCalls) || ask.AskedFor != "agent:scout" || ask.Goal != "book twice" || ask.Asked.IsZero() || len(ask.Calls) != 1 {
 		t.Fatalf("asked is %+v", ask)
 	}
 	if c := ask.Calls[0]; c.Tool != "book.it" || !strings.Contains(string(c.Arguments), `"n":0`) || !strings.Contains(c.Shown, `Ro\u202eme`) {
@@ -117,7 +117,7 @@ func TestForm(t *testing.T) {
 	})
 	id := w.starts(operator, api.NewTask{Goal: "book"}).ID
 	ask := w.asked(id, "")
-	if ask.Kind != tasks.AskForm || ask.Text != "Which?" || !strings.Contains(string(ask.Details), `"name":"n","required":true,"schema":{"type":"integer","minimum":1}`) {
+	if ask.Kind != string(planner.SubjectForm) || ask.Text != "Which?" || !strings.Contains(string(ask.Details), `"name":"n","required":true,"schema":{"type":"integer","minimum":1}`) {
 		t.Errorf("asked is %+v %s", ask, ask.Details)
 	}
 	for value, field := range map[string]string{`{}`: "value.n", `{"n":0}`: "value.n", `{"n":"x"}`: "value.n", `{"n":1,"m":2}`: "value", `[]`: "value", `"x"`: "value", `{"n":1,"note":2}`: "value.note", `{`: "value"} {
@@ -136,7 +136,7 @@ func TestQuestion(t *testing.T) {
 	w := newWorld(t, asksFirst)
 	id := w.starts(operator, api.NewTask{Goal: "find it"}).ID
 	ask := w.asked(id, "")
-	if ask.Kind != tasks.AskQuestion || ask.Text != "Which one?" || strings.Join(ask.Choices, " ") != "red blue" {
+	if ask.Kind != string(planner.SubjectQuestion) || ask.Text != "Which one?" || strings.Join(ask.Choices, " ") != "red blue" {
 		t.Errorf("asked is %+v", ask)
 	}
 	_, err := w.Decide(t.Context(), operator, ask.ID, api.Decision{Approve: true})
@@ -162,7 +162,7 @@ func TestPlanApproval(t *testing.T) {
 		var plan struct {
 			Subtasks []struct{ Name, Description string }
 		}
-		if err := json.Unmarshal(ask.Details, &plan); err != nil || ask.Kind != tasks.AskPlan || len(plan.Subtasks) != 1 || plan.Subtasks[0].Description != "look it up" {
+		if err := json.Unmarshal(ask.Details, &plan); err != nil || ask.Kind != string(planner.SubjectPlan) || len(plan.Subtasks) != 1 || plan.Subtasks[0].Description != "look it up" {
 			t.Errorf("asked is %+v, %v", ask, err)
 		}
 		if _, err := w.Decide(t.Context(), operator, ask.ID, api.Decision{Approve: approve}); err != nil {
@@ -208,7 +208,7 @@ func TestBudget(t *testing.T) {
 			t.Fatal(err)
 		}
 		ask := w.asked(id, "")
-		if ask.Kind != tasks.AskBudget || !strings.Contains(string(ask.Details), `"extend_by":0.5`) {
+		if ask.Kind != string(planner.SubjectBudget) || !strings.Contains(string(ask.Details), `"extend_by":0.5`) {
 			t.Errorf("asked is %+v", ask)
 		}
 		_, err := w.Decide(t.Context(), c.who, ask.ID, api.Decision{Approve: true})

@@ -2,45 +2,29 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"legwork/planner"
 )
 
-// subtaskOf is the sub-task that an action belongs to; empty for none.
-func subtaskOf(action string) string {
-	kind, rest, _ := strings.Cut(action, " ")
-	if kind != "work" && kind != "tool" {
-		return ""
+// call is the call that a tool action makes; of other actions it is none.
+func (t telling) call(action planner.ActionID) (call planner.Call) {
+	if calls := t.calls(action); action.Call >= 1 && action.Call <= len(calls) {
+		return calls[action.Call-1]
 	}
-	w, _, _ := strings.Cut(rest, " ")
-	return w
+	return planner.Call{}
 }
 
-// call finds the call that the id of an action names; of a model action it is
-// none.
-func (t telling) call(action string) (subtask string, call planner.Call) {
-	subtask = subtaskOf(action)
-	var w string
-	var turn, n int
-	if _, err := fmt.Sscanf(action, "tool %s turn %d call %d.", &w, &turn, &n); err == nil {
-		call, _ = t.callAt(subtask, turn, n-1)
+// calls are those of the turn that the call of a tool action belongs to.
+func (t telling) calls(action planner.ActionID) []planner.Call {
+	seq, _ := t.state.ReplySeq(action)
+	if seq == 0 {
+		return nil
 	}
-	return subtask, call
-}
-
-// callAt is a call of a sub-task's turn, which counts from 1.
-func (t telling) callAt(subtask string, turn, n int) (planner.Call, bool) {
-	for _, w := range t.state.Subtasks {
-		if w.ID != subtask || turn < 1 || turn > len(w.Turns) {
-			continue
-		}
-		if r := t.journal(w.Turns[turn-1].Seq).Reply; r != nil && n >= 0 && n < len(r.Calls) {
-			return r.Calls[n], true
-		}
+	if r := t.journal(seq).Reply; r != nil {
+		return r.Calls
 	}
-	return planner.Call{}, false
+	return nil
 }
 
 // jsonOf is what a model wrote for arguments, as JSON whatever it is.

@@ -90,11 +90,10 @@ func (s *Service) undecided(ctx context.Context, id tasks.ID, ask tasks.Ask, r t
 		return errNoApproval
 	}
 	for _, e := range events {
-		of, kind, named := tasks.AskNamed(state, e.Action)
-		if e.Type != planner.Decided || !named || of != ask {
+		if e.Type != planner.Decided || tasks.AskOf(e.Action) != ask {
 			continue
 		}
-		if again(e, kind, r) {
+		if again(e, r) {
 			return nil
 		}
 		return fmt.Errorf("%w: it was decided already: %s said %s at %s", ErrConflict, e.By, yesOrNo(e.Decision.Approve), e.At.UTC().Format(time.RFC3339))
@@ -104,9 +103,9 @@ func (s *Service) undecided(ctx context.Context, id tasks.ID, ask tasks.Ask, r t
 
 // again reports whether a ruling is the one that an event is. The fields of a form
 // are not compared: what is sent again may differ from what was filled in.
-func again(e planner.Event, kind string, r tasks.Ruling) bool {
+func again(e planner.Event, r tasks.Ruling) bool {
 	d := e.Decision
-	return e.By == r.By && kind != tasks.AskForm && d.Approve == r.Approve && d.Text == r.Text && d.Scope == r.Scope
+	return e.By == r.By && e.Action.Subject != planner.SubjectForm && d.Approve == r.Approve && d.Text == r.Text && d.Scope == r.Scope
 }
 
 func yesOrNo(yes bool) string {

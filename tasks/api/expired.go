@@ -12,7 +12,7 @@ import (
 // first one, and where there are more all of them.
 func (t telling) expired(e planner.Event, c object) {
 	var ids []string
-	add := func(ask tasks.Ask, kind string) {
+	add := func(ask tasks.Ask, kind planner.Subject) {
 		id := approvalID(t.task, ask)
 		if len(ids) == 0 {
 			c["kind"], c["approval"] = kind, id
@@ -21,8 +21,8 @@ func (t telling) expired(e planner.Event, c object) {
 			ids = append(ids, id)
 		}
 	}
-	if ask, kind, ok := tasks.AskNamed(t.state, e.Action); ok {
-		add(ask, kind)
+	if e.Action.Kind == planner.KindAsk {
+		add(tasks.AskOf(e.Action), e.Action.Subject)
 		c["state"], c["version"] = e.Values, t.version(e.Seq)
 	}
 	for _, w := range t.state.Subtasks {
@@ -31,17 +31,17 @@ func (t telling) expired(e planner.Event, c object) {
 				switch {
 				case call.Result != e.Seq:
 				case call.Kind == planner.CallAsk:
-					add(tasks.Ask{Seq: turn.Seq, Call: i}, tasks.AskQuestion)
+					add(tasks.Ask{Seq: turn.Seq, Call: i}, planner.SubjectQuestion)
 				case call.Asked > 0 && call.Asked == call.Elicited:
-					add(tasks.Ask{Seq: call.Asked}, tasks.AskForm)
+					add(tasks.Ask{Seq: call.Asked}, planner.SubjectForm)
 				case call.Asked > 0:
-					add(tasks.Ask{Seq: call.Asked}, tasks.AskCalls)
+					add(tasks.Ask{Seq: call.Asked}, planner.SubjectCalls)
 				}
 			}
 		}
 	}
 	if seq := t.overdrawn(e); seq > 0 {
-		add(tasks.Ask{Seq: seq}, tasks.AskBudget)
+		add(tasks.Ask{Seq: seq}, planner.SubjectBudget)
 	}
 	if len(ids) > 1 {
 		c["approvals"] = ids
@@ -74,7 +74,7 @@ func (t telling) overdrawn(e planner.Event) int {
 		case planner.Renewed, planner.Stopped:
 			return 0
 		case planner.Decided:
-			if _, kind, _ := tasks.AskNamed(t.state, earlier.Action); kind == tasks.AskBudget {
+			if earlier.Action.Subject == planner.SubjectBudget {
 				return 0
 			}
 		}

@@ -19,12 +19,12 @@ func TestExpired(t *testing.T) {
 	opened := planner.Event{At: at, Type: planner.Opened, Opening: &planner.Opening{Goal: "goal", Limits: planner.DefaultLimits()}}
 	questions := []planner.Event{
 		opened,
-		{Type: planner.Replied, Action: "plan 1.0", Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: "1/a", Name: "desk"}, {ID: "1/b", Name: "desk"}, {ID: "1/c", Name: "desk"}}}},
-		{Type: planner.Replied, Action: "work 1/a turn 1.0", Reply: &planner.Reply{Calls: []planner.Call{{ID: "1", Name: "ask_person", Ask: &planner.Question{Text: "Which?", Expires: hours(1)}}}}},
-		{Type: planner.Replied, Action: "work 1/b turn 1.0", Reply: &planner.Reply{Calls: []planner.Call{tool("1"), tool("2")}}},
-		{Type: planner.Asked, Action: "tool 1/b turn 1 call 1.0", Question: &planner.Question{Expires: hours(1), Calls: []planner.Approval{{Call: 0}, {Call: 1}}}},
-		{Type: planner.Replied, Action: "work 1/c turn 1.0", Reply: &planner.Reply{Calls: []planner.Call{tool("1")}}},
-		{Type: planner.Asked, Action: "tool 1/c turn 1 call 1.0", Question: &planner.Question{Expires: hours(2), Form: &form.Question{Message: "How many?"}}},
+		{Type: planner.Replied, Action: planner.DecisionID("plan", 1, 0), Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: "1/a", Name: "desk"}, {ID: "1/b", Name: "desk"}, {ID: "1/c", Name: "desk"}}}},
+		{Type: planner.Replied, Action: planner.WorkID("1/a", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{{ID: "1", Name: "ask_person", Ask: &planner.Question{Text: "Which?", Expires: hours(1)}}}}},
+		{Type: planner.Replied, Action: planner.WorkID("1/b", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{tool("1"), tool("2")}}},
+		{Type: planner.Asked, Action: planner.CallID("1/b", 1, 1, 0), Question: &planner.Question{Expires: hours(1), Calls: []planner.Approval{{Call: 0}, {Call: 1}}}},
+		{Type: planner.Replied, Action: planner.WorkID("1/c", 1, 0), Reply: &planner.Reply{Calls: []planner.Call{tool("1")}}},
+		{Type: planner.Asked, Action: planner.CallID("1/c", 1, 1, 0), Question: &planner.Question{Expires: hours(2), Form: &form.Question{Message: "How many?"}}},
 		{Type: planner.Expired, At: hours(1)},
 		{Type: planner.Overdrew, Budget: "task_usd", Overdraft: &planner.Overdraft{Budget: "task_usd", Expires: hours(3)}},
 		{Type: planner.Expired, At: hours(2)},

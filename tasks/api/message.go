@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"legwork/planner"
 	"legwork/tasks"
@@ -112,17 +111,16 @@ func (t telling) sender(e planner.Event) (id, kind string) {
 	case e.By != "":
 		return e.By, senderHuman
 	case e.Type == planner.Returned:
-		if _, c := t.call(e.Action); c.Tool != "" {
+		if c := t.call(e.Action); c.Tool != "" {
 			return "tool:" + c.Tool, senderTool
 		}
 	case e.Question != nil && e.Question.Form != nil:
 		return "tool:" + e.Question.Server, senderTool
-	case e.Reply != nil || e.Problem != nil && e.Action != planner.ShowID:
-		if w := subtaskOf(e.Action); w != "" {
+	case e.Reply != nil || e.Problem != nil && e.Action != planner.ShowID():
+		if w := e.Action.Subtask; w != "" {
 			return legwork + "/" + w, senderAgent
 		}
-		role, _, _ := strings.Cut(e.Action, " ")
-		return legwork + "/" + role, senderAgent
+		return legwork + "/" + string(e.Action.Subject), senderAgent
 	}
 	return legwork, senderSystem
 }
@@ -152,7 +150,7 @@ func goalOf(e planner.Event) object {
 func (t telling) replied(e planner.Event) (kind string, content object) {
 	r := e.Reply
 	c := object{}
-	if w := subtaskOf(e.Action); w != "" {
+	if w := e.Action.Subtask; w != "" {
 		c["subtask"] = w
 	}
 	switch {
@@ -220,8 +218,8 @@ func (t telling) called(e planner.Event, i int, call planner.Call) object {
 // returned tells what came of a tool call.
 func (t telling) returned(e planner.Event) object {
 	r := e.Result
-	w, call := t.call(e.Action)
-	c := object{"subtask": w, "tool": cmp.Or(call.Tool, call.Name), "text": r.Text}
+	call := t.call(e.Action)
+	c := object{"subtask": e.Action.Subtask, "tool": cmp.Or(call.Tool, call.Name), "text": r.Text}
 	if r.Failed {
 		c["failed"] = true
 	}
@@ -241,13 +239,13 @@ func (t telling) returned(e planner.Event) object {
 // The cause is for operators, who have it in the log.
 func (t telling) problem(e planner.Event) object {
 	c := object{"code": e.Problem.Code}
-	if w := subtaskOf(e.Action); w != "" {
+	if w := e.Action.Subtask; w != "" {
 		c["subtask"] = w
 	}
 	if e.Type == planner.Garbled && e.Problem.Reason != "" {
 		c["reason"] = e.Problem.Reason
 	}
-	if e.Action == planner.ShowID {
+	if e.Action == planner.ShowID() {
 		c["reason"] = "the outcome could not be posted to the chat; it is there for programs all the same"
 	}
 	if e.Problem.Text != "" {
@@ -262,7 +260,7 @@ func (t telling) problem(e planner.Event) object {
 // status tells the events that are no more than that.
 func (t telling) status(e planner.Event) object {
 	c := object{"event": e.Type}
-	if w, call := t.call(e.Action); w != "" {
+	if w, call := e.Action.Subtask, t.call(e.Action); w != "" {
 		c["subtask"] = w
 		if tool := cmp.Or(call.Tool, call.Name); tool != "" {
 			c["tool"] = tool

@@ -2,9 +2,6 @@ package api
 
 import (
 	"cmp"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"legwork/bot"
@@ -16,24 +13,24 @@ import (
 
 // asked tells an ask action.
 func (t telling) asked(a planner.Action) (Approval, error) {
-	ask := tasks.AskOf(t.state, a)
+	ask := tasks.AskOf(a.ID)
 	e := t.journal(ask.Seq)
-	out := Approval{ID: approvalID(t.task, ask), TaskID: t.task, Kind: tasks.KindOf(a), Asked: Time{e.At}}
+	out := Approval{ID: approvalID(t.task, ask), TaskID: t.task, Kind: string(a.ID.Subject), Asked: Time{e.At}}
 	var details object
 	expires := t.state.Overdraft.Expires
-	switch out.Kind {
-	case tasks.AskBudget:
+	switch a.ID.Subject {
+	case planner.SubjectBudget:
 		details = budgetOf(t.state.Overdraft)
-	case tasks.AskPlan:
+	case planner.SubjectPlan:
 		if e.Reply != nil {
 			details = planOf(e.Reply)
 		}
 		expires = time.Time{}
-	case tasks.AskReview:
+	case planner.SubjectReview:
 		details = object{"state": planner.SharedState(t.state, t.journal), "version": t.state.Version, "wanted_by": first(t.sender(e))}
 		expires = t.state.Lapses
 	default:
-		q := planner.QuestionOf(e, a.Place)
+		q := planner.QuestionOf(e, a.ID)
 		expires = q.Expires
 		out.Text, out.Choices, out.Calls = q.Text, q.Choices, t.approvalCalls(e)
 		if q.Form != nil {
@@ -55,21 +52,16 @@ func (t telling) approvalCalls(e planner.Event) []ApprovalCall {
 	if e.Question == nil || e.Question.Form != nil {
 		return nil
 	}
-	about := e.Question.Calls
-	var subtask string
-	var turn, own int
-	if _, err := fmt.Sscanf(e.Action, "tool %s turn %d call %d.", &subtask, &turn, &own); err != nil {
-		return nil
-	}
+	about, calls := e.Question.Calls, t.calls(e.Action)
 	if len(about) == 0 {
-		about = []planner.Approval{{Call: own - 1}}
+		about = []planner.Approval{{Call: e.Action.Call - 1}}
 	}
 	var list []ApprovalCall
 	for _, q := range about {
-		call, ok := t.callAt(subtask, turn, q.Call)
-		if !ok {
+		if q.Call < 0 || q.Call >= len(calls) {
 			continue
 		}
+		call := calls[q.Call]
 		arguments, err := encoded(jsonOf(call.Arguments))
 		if err != nil {
 			continue
@@ -137,9 +129,9 @@ func budgetOf(over planner.Overdraft) object {
 func (t telling) approval(e planner.Event) object {
 	switch e.Type {
 	case planner.Renewed:
-		return object{"kind": tasks.AskBudget, "decision": "renewed", "budget": e.Budget}
+		return object{"kind": planner.SubjectBudget, "decision": "renewed", "budget": e.Budget}
 	case planner.Overdrew:
-		c := object{"kind": tasks.AskBudget, "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
+		c := object{"kind": planner.SubjectBudget, "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
 		if e.Overdraft != nil {
 			c["details"] = budgetOf(*e.Overdraft)
 		}
@@ -147,12 +139,12 @@ func (t telling) approval(e planner.Event) object {
 	case planner.Decided:
 		return t.decided(e)
 	}
-	c := object{"subtask": subtaskOf(e.Action), "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
+	c := object{"subtask": e.Action.Subtask, "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
 	if !e.Question.Expires.IsZero() {
 		c["expires_at"] = Time{e.Question.Expires}
 	}
 	if e.Question.Form != nil {
-		c["kind"], c["text"], c["details"] = tasks.AskForm, e.Question.Form.Message, formOf(*e.Question)
+		c["kind"], c["text"], c["details"] = planner.SubjectForm, e.Question.Form.Message, formOf(*e.Question)
 		return c
 	}
 	var calls []any
@@ -163,7 +155,7 @@ func (t telling) approval(e planner.Event) object {
 		}
 		calls = append(calls, one)
 	}
-	c["kind"], c["calls"] = tasks.AskCalls, calls
+	c["kind"], c["calls"] = planner.SubjectCalls, calls
 	return c
 }
 
@@ -174,17 +166,14 @@ func (t telling) decided(e planner.Event) object {
 	if d.Approve {
 		c["decision"] = "approve"
 	}
-	ask, kind, ok := tasks.AskNamed(t.state, e.Action)
-	if ok {
-		c["kind"], c["approval"] = kind, approvalID(t.task, ask)
-	}
+	c["kind"], c["approval"] = e.Action.Subject, approvalID(t.task, tasks.AskOf(e.Action))
 	if d.Text != "" {
 		c["comment"] = d.Text
 	}
 	if len(d.Value) > 0 {
 		c["value"] = d.Value
 	}
-	if name := t.field(e, ask, kind); name != "" {
+	if name := t.field(e); name != "" {
 		c["field"] = name
 	}
 	if d.Scope != "" {
@@ -197,13 +186,12 @@ func (t telling) decided(e planner.Event) object {
 }
 
 // field is the name of the field that a decision filled in.
-func (t telling) field(e planner.Event, ask tasks.Ask, kind string) string {
-	if kind != tasks.AskForm {
+func (t telling) field(e planner.Event) string {
+	if e.Action.Subject != planner.SubjectForm {
 		return ""
 	}
-	_, number, _ := strings.Cut(e.Action, ".")
-	n, err := strconv.Atoi(number)
-	if q := t.journal(ask.Seq).Question; err == nil && q != nil && q.Form != nil && n >= 0 && n < len(q.Form.Fields) {
+	n := e.Action.Field
+	if q := t.journal(e.Action.Seq).Question; q != nil && q.Form != nil && n < len(q.Form.Fields) {
 		return q.Form.Fields[n].Name
 	}
 	return ""

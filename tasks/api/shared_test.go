@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"legwork/planner"
-	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
 )
@@ -187,7 +186,7 @@ func TestReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := w.asked(id, "")
-	if ask.Kind != tasks.AskReview || !strings.Contains(string(ask.Details), `"draft":"text"`) || !strings.Contains(string(ask.Details), `"wanted_by":"agent:scout"`) || ask.Chat != "api:scout/"+string(id) {
+	if ask.Kind != string(planner.SubjectReview) || !strings.Contains(string(ask.Details), `"draft":"text"`) || !strings.Contains(string(ask.Details), `"wanted_by":"agent:scout"`) || ask.Chat != "api:scout/"+string(id) {
 		t.Errorf("asked is %+v", ask)
 	}
 	task, err := w.Get(t.Context(), agent, id)

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"strings"
 
 	"legwork/planner"
 	"legwork/tasks"
@@ -26,7 +25,7 @@ func (w *world) paid(turns []tasks.Turn) {
 			if e.Type == planner.Overdrew {
 				over = *e.Overdraft
 			}
-			if e.Type == planner.Decided && strings.HasPrefix(e.Action, "ask budget ") && e.Decision.Approve && over.Day != "" {
+			if e.Type == planner.Decided && e.Action.Subject == planner.SubjectBudget && e.Decision.Approve && over.Day != "" {
 				extended[over.Day] += over.Extend
 			}
 		}

@@ -105,7 +105,7 @@ func TestNotifyOverACrash(t *testing.T) {
 				}
 				approve := func() {
 					pass(10 * time.Second)
-					e := planner.Event{Type: planner.Decided, By: "recorder:boss", Action: "ask review 2", Values: planner.ReviewValues(true), Decision: &planner.Decision{Approve: true, Name: "Boss"}}
+					e := planner.Event{Type: planner.Decided, By: "recorder:boss", Action: planner.AskID(planner.SubjectReview, 2), Values: planner.ReviewValues(true), Decision: &planner.Decision{Approve: true, Name: "Boss"}}
 					if err := k.Store.Append(t.Context(), r.Task, -1, 0, e); err != nil {
 						t.Fatal(err)
 					}
@@ -179,7 +179,7 @@ func TestLongContextIsNotRead(t *testing.T) {
 				}
 			}
 			if n == 200 {
-				tell(planner.Event{Type: planner.Decided, By: "recorder:boss", Action: "ask review 103", Values: planner.ReviewValues(true), Decision: &planner.Decision{Approve: true}})
+				tell(planner.Event{Type: planner.Decided, By: "recorder:boss", Action: planner.AskID(planner.SubjectReview, 103), Values: planner.ReviewValues(true), Decision: &planner.Decision{Approve: true}})
 				if notify != nil {
 					if err := k.Platform.Await(ctx, func() bool { return len(k.Platform.Posts(bot.KindNotice)) == 1 }); err != nil {
 						t.Fatal(err)

@@ -105,7 +105,7 @@ func (w *world) interference(s planner.State) planner.Event {
 		for _, a := range planner.Todo(s) {
 			if a.Kind == planner.KindAsk {
 				e := planner.Event{Type: planner.Decided, By: "agent:a", Action: a.ID, Decision: &planner.Decision{Approve: true}}
-				if a.Place.Subtask == planner.AtReview {
+				if a.ID.Subject == planner.SubjectReview {
 					e.Values = planner.ReviewValues(true)
 				}
 				return e
@@ -132,7 +132,7 @@ func (w *world) rule() {
 			if a.Kind != planner.KindAsk || l.Chat.Platform != tasks.PlatformAPI && s.Review == 0 || w.chance(30) {
 				continue
 			}
-			err := w.kit.Inbox.Rule(ctx, l.Task, tasks.AskOf(s, a), tasks.Ruling{By: "api:ops", Admin: true, Own: true, Approve: w.chance(60), Text: "a"})
+			err := w.kit.Inbox.Rule(ctx, l.Task, tasks.AskOf(a.ID), tasks.Ruling{By: "api:ops", Admin: true, Own: true, Approve: w.chance(60), Text: "a"})
 			if err != nil && !errors.Is(err, tasks.ErrRefused) {
 				w.t.Fatalf("deciding about %q: %v", a.ID, err)
 			}

@@ -21,7 +21,7 @@ type runner struct {
 	view      *tasks.View
 	presenter *tasks.Presenter
 
-	running map[string]*deed // by action id; only run touches it
+	running map[planner.ActionID]*deed // by action id; only run touches it
 	done    chan finished
 	slot    bool      // holds one of the engine's slots
 	starved time.Time // since when it waits for one, or for the end of a pause; zero when it does not
@@ -41,7 +41,7 @@ type deed struct {
 }
 
 type finished struct {
-	action string
+	action planner.ActionID
 	err    error
 }
 
@@ -54,7 +54,7 @@ const (
 func newRunner(e *Engine, f *file) *runner {
 	r := &runner{
 		e: e, file: f, id: f.id, view: tasks.NewView(e.cfg.Store, f.id),
-		running: map[string]*deed{}, done: make(chan finished), pause: max(firstPause, f.pause), starved: f.starved,
+		running: map[planner.ActionID]*deed{}, done: make(chan finished), pause: max(firstPause, f.pause), starved: f.starved,
 	}
 	if r.starved.IsZero() && !f.resumed {
 		r.starved = f.since
@@ -157,7 +157,7 @@ func (r *runner) skip(ctx context.Context) error {
 // reconcile starts and cancels, and returns how long to wait at most.
 func (r *runner) reconcile(ctx context.Context) time.Duration {
 	todo := planner.Todo(r.view.State)
-	listed := make(map[string]bool, len(todo))
+	listed := make(map[planner.ActionID]bool, len(todo))
 	for _, a := range todo {
 		listed[a.ID] = true
 		if d := r.running[a.ID]; d != nil {
@@ -261,7 +261,7 @@ func (r *runner) ended(ctx context.Context, f finished) {
 var errStuck = errors.New("it is done and yet still wanted")
 
 // listed is an action that is still wanted; its zero value for none.
-func (r *runner) listed(action string) planner.Action {
+func (r *runner) listed(action planner.ActionID) planner.Action {
 	for _, a := range planner.Todo(r.view.State) {
 		if a.ID == action {
 			return a

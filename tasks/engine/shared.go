@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"strings"
 
 	"legwork/planner"
 )
@@ -23,15 +22,15 @@ func (e *Engine) alone(ctx context.Context, f *file) *rest {
 	if err != nil || first.Opening == nil {
 		return nil
 	}
-	open := map[string]bool{}
+	open := map[planner.ActionID]bool{}
 	for _, a := range planner.Todo(s) {
 		open[a.ID] = true
-		if told := first.Opening.Notify; told != nil && told.Chat != nil && s.Slot(a.ID).Message == "" {
+		if told := first.Opening.Notify; told != nil && told.Chat != nil && s.Slot(a.ID.String()).Message == "" {
 			return nil // it is to be asked
 		}
 	}
 	for _, slot := range s.Slots {
-		if strings.HasPrefix(slot.Name, "ask ") && !open[slot.Name] && !f.seen.Closed(slot.Name) {
+		if action, err := planner.ParseActionID(slot.Name); err == nil && action.Kind == planner.KindAsk && !open[action] && !f.seen.Closed(slot.Name) {
 			return nil // its message is to say how it went
 		}
 	}

@@ -47,7 +47,7 @@ func asks(string, string) tasks.Verdict { return tasks.Verdict{Ask: true, Defini
 
 // asking waits until the only task asks something other than those before, and
 // returns the event that holds it and the action.
-func asking(t *testing.T, k *Kit, before ...string) (planner.Event, planner.Action) {
+func asking(t *testing.T, k *Kit, before ...planner.ActionID) (planner.Event, planner.Action) {
 	t.Helper()
 	id := onlyTask(t, k)
 	for {
@@ -58,7 +58,7 @@ func asking(t *testing.T, k *Kit, before ...string) (planner.Event, planner.Acti
 		}
 		for _, a := range planner.Todo(state) {
 			if a.Kind == planner.KindAsk && !slices.Contains(before, a.ID) {
-				e, err := k.Store.Event(t.Context(), id, a.Asked)
+				e, err := k.Store.Event(t.Context(), id, a.ID.Seq)
 				if err != nil {
 					t.Fatal(err)
 				}

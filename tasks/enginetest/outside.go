@@ -79,7 +79,7 @@ func testContext(t *testing.T, k *Kit) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := k.Inbox.Rule(t.Context(), r.Task, tasks.AskOf(state, planner.Todo(state)[0]), tasks.Ruling{By: "api:ops", Approve: true}); err != nil {
+	if err := k.Inbox.Rule(t.Context(), r.Task, tasks.AskOf(planner.Todo(state)[0].ID), tasks.Ruling{By: "api:ops", Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := tell(answer); err != nil {

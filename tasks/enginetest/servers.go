@@ -20,7 +20,7 @@ func colour() form.Question {
 }
 
 // fill answers the two fields of colour.
-func fill(t *testing.T, k *Kit, before ...string) {
+func fill(t *testing.T, k *Kit, before ...planner.ActionID) {
 	t.Helper()
 	_, first := asking(t, k, before...)
 	decide(t, k, first, planner.Decision{Approve: true, Value: json.RawMessage(`"red"`)})
@@ -66,7 +66,7 @@ func testAsksOn(t *testing.T, k *Kit) {
 	}
 	k.Model.Answer = calling([]string{`{}`})
 	ask(t, k, "1", "book it")
-	var before []string
+	var before []planner.ActionID
 	for range 10 {
 		_, a := asking(t, k, before...)
 		before = append(before, a.ID)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"legwork/tasks"
+	"legwork/planner"
 	"legwork/tasks/api"
 	"legwork/web/problem"
 )
@@ -58,7 +58,7 @@ func words() map[string][]string {
 		"Message.sender_type": senders, "FeedMessage.sender_type": senders,
 		"Message.type": api.Types(), "FeedMessage.type": api.Types(),
 		"Me.role":       roleNames(),
-		"Approval.kind": {tasks.AskCalls, tasks.AskQuestion, tasks.AskForm, tasks.AskPlan, tasks.AskBudget, tasks.AskReview},
+		"Approval.kind": {string(planner.SubjectCalls), string(planner.SubjectQuestion), string(planner.SubjectForm), string(planner.SubjectPlan), string(planner.SubjectBudget), string(planner.SubjectReview)},
 	}
 }
 

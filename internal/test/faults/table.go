@@ -94,17 +94,17 @@ var edits = []edit{
 		s.given = append(s.given, given{`,
 	},
 	{
-		"answer-swapped", "tasks/...", `v := e.Decision.Value if err == nil && field <`,
+		"answer-swapped", "tasks/...", `v := e.Decision.Value if field :=`,
 		`v := e.Decision.Value
 		if faults.On("answer-swapped") {
 			v = q.Fields[0].Choices[0].Value
 		}
-		if err == nil && field <`,
+		if field :=`,
 	},
 	{
 		"decision-twice", "planner", `return append(list, tool)`,
 		`if call.Step != StepAsked && call.Approved > 0 && faults.On("decision-twice") {
-			ask.ID = fmt.Sprint("ask approval ", call.Approved)
+			ask.ID = AskID(SubjectCalls, call.Approved)
 			list = append(list, ask)
 		}
 		return append(list, tool)`,
@@ -119,7 +119,7 @@ var edits = []edit{
 		}
 		return s.hold(id, account, h, keep)`,
 	},
-	{"settle-lost", "store/...", `if e.Action == "" || !outcome(e) {`, `if e.Action == "" || !outcome(e) || faults.On("settle-lost") {`},
+	{"settle-lost", "store/...", `if e.Action == (planner.ActionID{}) || !outcome(e) {`, `if e.Action == (planner.ActionID{}) || !outcome(e) || faults.On("settle-lost") {`},
 
 	// The chat shows it.
 	{
