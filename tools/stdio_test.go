@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/need"
 	"legwork/internal/test/watch"
 	"legwork/tools"
 	"legwork/tools/client"
@@ -109,9 +110,7 @@ func TestCutOnRune(t *testing.T) {
 }
 
 func TestFlood(t *testing.T) {
-	if testing.Short() {
-		t.Skip("reads 128 MiB; run without -short")
-	}
+	need.Check(t) // it reads 128 MiB
 	cfg := one(fake(t, "-faults"))
 	g := cfg.Groups["g"]
 	g.ToolTimeout = 3 * time.Minute // a busy machine takes its time for 128 MiB

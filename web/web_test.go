@@ -299,9 +299,6 @@ func TestStop(t *testing.T) {
 // TestStopInTime: a handler that does not return and a silent client delay the end
 // by 5 s at most.
 func TestStopInTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for 5 s")
-	}
 	begun := make(chan struct{})
 	at, _, stop := serve(t, web.Config{Listen: "127.0.0.1:0", Webhooks: map[string]http.Handler{
 		"/hangs": http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

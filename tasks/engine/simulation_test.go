@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/test/need"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/store/memory"
@@ -21,7 +22,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 300, "how many seeds the simulation runs")
+	seeds = flag.Int("seeds", need.Times(60, 300), "how many seeds the simulation runs")
 	seed  = flag.Uint64("seed", 0, "run only this seed, and tell what happens")
 )
 

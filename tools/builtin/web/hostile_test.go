@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/need"
 	"legwork/internal/test/watch"
 	"legwork/tools/builtin/web"
 )
@@ -81,8 +82,8 @@ func hostilePages(size int) map[string]string {
 // Every page is answered within seconds and without filling the memory, with
 // its text or with an error.
 func TestHostilePages(t *testing.T) {
-	size := 2 << 20
-	if testing.Short() || raceEnabled {
+	size := need.Times(64<<10, 2<<20)
+	if raceEnabled {
 		size = 64 << 10
 	}
 	fetch := fetcher(t, loopback())

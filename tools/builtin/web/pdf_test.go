@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/need"
 	"legwork/tools/builtin/web"
 )
 
@@ -168,7 +169,7 @@ func objectStreamOfItself() string {
 
 func TestHostilePDFs(t *testing.T) {
 	files := hostilePDFs()
-	if !raceEnabled && !testing.Short() { // to make them takes a minute there
+	if !raceEnabled && need.All() { // to make them takes a minute there
 		maps.Copy(files, bombs())
 	}
 	for name, file := range files {
