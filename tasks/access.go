@@ -72,33 +72,34 @@ func chatKey(c bot.Chat) string {
 // admit decides whether a message is heard at all, and learns whether its
 // author is an admin. What admins granted is read only where the config does
 // not decide.
-func (in *Inbox) admit(ctx context.Context, r *routed) (bool, error) {
-	m, access := r.message, r.rules.Access
+func (in *Inbox) admit(ctx context.Context, m bot.Message, access Access) (admitted, admin bool, err error) {
 	admins, err := in.admins(ctx)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	r.admin = slices.Contains(admins, m.From.Key())
-	if r.admin || access.admits(grant{}, m) {
-		return true, nil
+	if slices.Contains(admins, m.From.Key()) {
+		return true, true, nil
+	}
+	if access.admits(grant{}, m) {
+		return true, false, nil
 	}
 	var g grant
 	if err := in.read(ctx, m.From.Key(), settingAccess, &g); err != nil {
-		return false, err
+		return false, false, err
 	}
 	if access.admits(g, m) {
-		return true, nil
+		return true, false, nil
 	}
-	return in.admitsMoved(ctx, access, g, m)
+	admitted, err = in.admitsMoved(ctx, access, g, m)
+	return admitted, false, err
 }
 
 // Admits reports that a message's author may talk to the bot there. A store
 // that cannot be read admits nobody.
 func (in *Inbox) Admits(ctx context.Context, m bot.Message) bool {
-	r := routed{message: m, rules: in.rules.Load()}
-	ok, err := in.admit(ctx, &r)
+	ok, _, err := in.admit(ctx, m, in.rules.Load().Access)
 	if err != nil {
-		in.Log.ErrorContext(ctx, "it cannot be told who may talk to the bot", "chat", m.Chat.Key(), "cause", err)
+		in.Log.ErrorContext(ctx, "access not read", "chat", m.Chat.Key(), "cause", err)
 	}
 	return ok && err == nil
 }

@@ -20,7 +20,7 @@ const maxListed = 20
 
 // approvals tells what waits for a decision and what is allowed without being
 // asked, or takes something of that back.
-func (in *Inbox) approvals(ctx context.Context, r *routed, rest string) error {
+func (in *Inbox) approvals(ctx context.Context, r *Request, rest string) (Reply, error) {
 	verb, code, _ := strings.Cut(rest, " ")
 	code = strings.TrimSpace(code)
 	switch strings.ToLower(verb) {
@@ -37,51 +37,49 @@ func (in *Inbox) approvals(ctx context.Context, r *routed, rest string) error {
 // listing is the reply to /approvals while it is put together.
 type listing struct {
 	in      *Inbox
-	r       *routed
+	r       *Request
 	zone    string
 	parts   []string
 	buttons []bot.Button
 }
 
-func (in *Inbox) listApprovals(ctx context.Context, r *routed) error {
+func (in *Inbox) listApprovals(ctx context.Context, r *Request) (Reply, error) {
 	near, err := in.nearby(ctx, r)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	zone, err := in.timezone(ctx, r)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	l := &listing{in: in, r: r, zone: zone}
 	if err := l.waiting(ctx, near); err != nil {
-		return err
+		return Reply{}, err
 	}
 	if err := l.granted(ctx, near); err != nil {
-		return err
+		return Reply{}, err
 	}
-	if r.admin && r.message.Chat.Private {
+	if r.Admin && r.Message.Chat.Private {
 		l.changed(ctx)
 	}
 	if len(l.parts) == 0 {
-		in.say(r, "approvals.none", nil)
-		return nil
+		return in.replyText(r, "approvals.none", nil), nil
 	}
-	in.reply(r, said{text: in.spell(r.message.Chat, strings.Join(l.parts, "\n\n")), buttons: l.buttons})
-	return nil
+	return in.reply(r, Notice{Draft: bot.Draft{Text: in.spell(r.Message.Chat, strings.Join(l.parts, "\n\n")), Buttons: l.buttons}}), nil
 }
 
 // nearby lists the live tasks whose approvals a message's author may see: those
 // of the chat around threads and topics; in a private chat all that are their
 // own, for admins everybody's.
-func (in *Inbox) nearby(ctx context.Context, r *routed) ([]liveTask, error) {
+func (in *Inbox) nearby(ctx context.Context, r *Request) ([]LiveTask, error) {
 	all, err := in.Store.Live(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("listing tasks: %w", err)
 	}
-	m := r.message
-	var list []liveTask
+	m := r.Message
+	var list []LiveTask
 	for _, live := range all {
-		if live.Chat.Room() != m.Chat.Room() && (!m.Chat.Private || live.From.Key() != m.From.Key() && !r.admin) {
+		if live.Chat.Room() != m.Chat.Room() && (!m.Chat.Private || live.From.Key() != m.From.Key() && !r.Admin) {
 			continue
 		}
 		s, err := in.Store.State(ctx, live.Task)
@@ -91,7 +89,7 @@ func (in *Inbox) nearby(ctx context.Context, r *routed) ([]liveTask, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading task %s: %w", live.Task, err)
 		}
-		list = append(list, liveTask{live, s})
+		list = append(list, LiveTask{live, s})
 	}
 	return list, nil
 }
@@ -112,13 +110,13 @@ func (l *listing) add(heading string, lines []string, how string) {
 	l.parts = append(l.parts, text)
 }
 
-func (l *listing) text(key string, data any) string { return l.in.Texts.Text(l.r.lang, key, data) }
+func (l *listing) text(key string, data any) string { return l.in.Texts.Text(l.r.Lang, key, data) }
 
 // waiting lists what waits for a decision, and where.
-func (l *listing) waiting(ctx context.Context, near []liveTask) error {
+func (l *listing) waiting(ctx context.Context, near []LiveTask) error {
 	var lines []string
 	for _, t := range near {
-		for _, a := range planner.Todo(t.state) {
+		for _, a := range planner.Todo(t.State) {
 			if a.Kind != planner.KindAsk || !decides(a.ID) && !l.shows(t) {
 				continue
 			}
@@ -133,7 +131,7 @@ func (l *listing) waiting(ctx context.Context, near []liveTask) error {
 	return nil
 }
 
-func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (string, error) {
+func (l *listing) waits(ctx context.Context, t LiveTask, a planner.Action) (string, error) {
 	ask := AskOf(a.ID)
 	e, err := l.in.Store.Event(ctx, t.Task, ask.Seq)
 	if err != nil {
@@ -159,13 +157,13 @@ func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (stri
 	case q != nil:
 		data["Tool"] = toolNames(q.Calls)
 	}
-	if until := lapses(t.state, ask.Seq, e.Question); !until.IsZero() {
+	if until := lapses(t.State, ask.Seq, e.Question); !until.IsZero() {
 		data["Date"] = inZone(until, l.zone)
 	}
 	switch {
-	case t.state.Slot(privately+a.ID.String()).Message != "":
+	case t.State.Slot(privately+a.ID.String()).Message != "":
 		data["Chat"] = l.text("approvals.private", nil)
-	case t.Chat.Key() != l.r.message.Chat.Key():
+	case t.Chat.Key() != l.r.Message.Chat.Key():
 		data["Chat"] = inCode(t.Chat.Key())
 	}
 	return l.text("approvals.waits", data), nil
@@ -173,11 +171,11 @@ func (l *listing) waits(ctx context.Context, t liveTask, a planner.Action) (stri
 
 // shows reports that an admin can have the questions of a task shown, since they
 // may stand in no chat: those of a program's, in private.
-func (l *listing) shows(t liveTask) bool {
-	return t.Chat.Platform == PlatformAPI && l.r.admin && l.r.message.Chat.Private
+func (l *listing) shows(t LiveTask) bool {
+	return t.Chat.Platform == PlatformAPI && l.r.Admin && l.r.Message.Chat.Private
 }
 
-func (l *listing) goal(ctx context.Context, t liveTask) (string, error) {
+func (l *listing) goal(ctx context.Context, t LiveTask) (string, error) {
 	first, err := l.in.Store.Event(ctx, t.Task, 1)
 	if err != nil {
 		return "", fmt.Errorf("reading task %s: %w", t.Task, err)
@@ -198,8 +196,8 @@ func toolNames(calls []planner.Approval) string {
 
 // granted lists what is allowed without being asked, with a button each to take
 // it back.
-func (l *listing) granted(ctx context.Context, near []liveTask) error {
-	grants, err := chatGrants(ctx, l.in.Store, l.r.message.Chat, l.in.Now())
+func (l *listing) granted(ctx context.Context, near []LiveTask) error {
+	grants, err := chatGrants(ctx, l.in.Store, l.r.Message.Chat, l.in.Now())
 	if err != nil {
 		return err
 	}
@@ -228,10 +226,10 @@ func (l *listing) granted(ctx context.Context, near []liveTask) error {
 }
 
 // grantedTask lists what is allowed in a task alone, decision by decision.
-func (l *listing) grantedTask(ctx context.Context, t liveTask, everywhere []ChatGrant) ([]string, error) {
+func (l *listing) grantedTask(ctx context.Context, t LiveTask, everywhere []ChatGrant) ([]string, error) {
 	var lines []string
 	seen := 0
-	for _, g := range t.state.Granted {
+	for _, g := range t.State.Granted {
 		if g.Seq == seen || slices.ContainsFunc(everywhere, func(c ChatGrant) bool { return c.Grant == g.Grant }) {
 			continue
 		}
@@ -250,7 +248,7 @@ func (l *listing) grantedTask(ctx context.Context, t liveTask, everywhere []Chat
 		}
 		code := taskGrantCode(t.Task, g.Seq)
 		lines = append(lines, l.text("approvals.task", map[string]any{
-			"Code": code, "Tool": grantedTools(t.state, g.Seq), "Goal": goal, "Name": plainText(name), "Date": inZone(e.At, l.zone),
+			"Code": code, "Tool": grantedTools(t.State, g.Seq), "Goal": goal, "Name": plainText(name), "Date": inZone(e.At, l.zone),
 		}))
 		if l.r.steers(t) {
 			l.revocable(code)

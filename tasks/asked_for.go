@@ -17,7 +17,7 @@ const maxAskingThere = 200
 
 // askedHere finds a program's task by its id when its questions stand in the chat
 // of a message: then that counts as the task's chat.
-func (in *Inbox) askedHere(ctx context.Context, r *routed, id ID) (t liveTask, ok bool, err error) {
+func (in *Inbox) askedHere(ctx context.Context, r *Request, id ID) (t LiveTask, ok bool, err error) {
 	first, err := in.Store.Event(ctx, id, 1)
 	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) {
 		return t, false, nil
@@ -35,18 +35,18 @@ func (in *Inbox) askedHere(ctx context.Context, r *routed, id ID) (t liveTask, o
 	if err != nil {
 		return t, false, fmt.Errorf("reading task %s: %w", id, err)
 	}
-	return liveTask{Live{id, r.message.Chat, first.Opening.From}, state}, !state.Finished(), nil
+	return LiveTask{Live{id, r.Message.Chat, first.Opening.From}, state}, !state.Finished(), nil
 }
 
 // tellsHere reports that the outcome of the task goes to the chat of a message.
-func tellsHere(o *planner.Opening, r *routed) bool {
-	return o != nil && o.Notify != nil && o.Notify.Chat != nil && o.Notify.Chat.Key() == r.message.Chat.Key()
+func tellsHere(o *planner.Opening, r *Request) bool {
+	return o != nil && o.Notify != nil && o.Notify.Chat != nil && o.Notify.Chat.Key() == r.Message.Chat.Key()
 }
 
 // askingHere lists the tasks of programs that ask in the chat of a message, by one
 // of whose messages it is a reply.
-func (in *Inbox) askingHere(ctx context.Context, r *routed) ([]liveTask, error) {
-	if !r.admin || r.message.ReplyTo == "" {
+func (in *Inbox) askingHere(ctx context.Context, r *Request) ([]LiveTask, error) {
+	if !r.Admin || r.Message.ReplyTo == "" {
 		return nil, nil
 	}
 	rows, _, err := in.Store.Tasks(ctx, TaskQuery{Rooms: []string{PlatformAPI + ":*"}, Waits: true, Limit: maxAskingThere})
@@ -58,17 +58,17 @@ func (in *Inbox) askingHere(ctx context.Context, r *routed) ([]liveTask, error) 
 		if err != nil {
 			return nil, err
 		}
-		if ok && t.speaks(r.message.ReplyTo) {
-			return []liveTask{t}, nil
+		if ok && t.speaks(r.Message.ReplyTo) {
+			return []LiveTask{t}, nil
 		}
-		if ok || !r.message.Chat.Private {
+		if ok || !r.Message.Chat.Private {
 			continue
 		}
 		if t, ok, err = in.anyTask(ctx, r, row.Task); err != nil {
 			return nil, err
 		}
-		if ok && t.shows(r.message.Chat, planner.ActionID{}, r.message.ReplyTo) {
-			return []liveTask{t}, nil
+		if ok && t.shows(r.Message.Chat, planner.ActionID{}, r.Message.ReplyTo) {
+			return []LiveTask{t}, nil
 		}
 	}
 	return nil, nil

@@ -4,9 +4,9 @@ import "context"
 
 // audit enters into the audit log what somebody changed that is no event of a
 // task. What was done stays done when that is not possible; the log tells.
-func (in *Inbox) audit(ctx context.Context, r *routed, action, target, detail string) {
-	e := AuditEntry{Who: r.message.From.Key(), Action: action, Target: target, Detail: detail}
-	if r.admin {
+func (in *Inbox) audit(ctx context.Context, r *Request, action, target, detail string) {
+	e := AuditEntry{Who: r.Message.From.Key(), Action: action, Target: target, Detail: detail}
+	if r.Admin {
 		e.Role = "admin"
 	}
 	if err := in.Store.Record(ctx, e); err != nil {

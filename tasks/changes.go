@@ -123,11 +123,15 @@ func (in *Inbox) changeButtons(c ToolChange, lang string) []bot.Button {
 	return []bot.Button{accept, in.button(lang, "button.leave", pressLeave+c.ID)}
 }
 
+// changeBy is change for one of the buttons.
+func (in *Inbox) changeBy(verb string) func(context.Context, *Request, string) (Reply, error) {
+	return func(ctx context.Context, r *Request, id string) (Reply, error) { return in.change(ctx, r, verb, id) }
+}
+
 // change does what an admin wants about a changed tool.
-func (in *Inbox) change(ctx context.Context, r *routed, verb, id string) error {
-	if !r.admin {
-		in.refuse(r, "error.admin_needed")
-		return nil
+func (in *Inbox) change(ctx context.Context, r *Request, verb, id string) (Reply, error) {
+	if !r.Admin {
+		return in.refuse(r, "error.admin_needed"), nil
 	}
 	var c ToolChange
 	if in.Tools != nil {
@@ -138,35 +142,35 @@ func (in *Inbox) change(ctx context.Context, r *routed, verb, id string) error {
 	}
 	switch {
 	case c.ID == "":
-		in.replyLater(r, func(ctx context.Context) said { return in.changeOver(ctx, r, id) })
+		return in.replyLater(r, func(ctx context.Context) Notice { return in.changeOver(ctx, r, id) }), nil
 	case verb == pressAccept:
-		in.replyLater(r, func(ctx context.Context) said { return in.acceptChange(ctx, r, c) })
+		return in.replyLater(r, func(ctx context.Context) Notice { return in.acceptChange(ctx, r, c) }), nil
 	case verb == pressLeave:
-		s := in.sentence(*r, "change.left", map[string]any{"Tool": inCode(c.Tool)})
-		s.instead = true
-		in.reply(r, s)
+		s := in.notice(r, "change.left", map[string]any{"Tool": inCode(c.Tool)})
+		s.Replace.Pressed = true
+		return in.reply(r, s), nil
 	default:
-		full, brief := in.changeTexts(c, r.lang, in.Texts.Text(r.lang, "change.how", map[string]any{"Code": c.ID}))
-		in.reply(r, said{text: full, brief: brief, file: changeFile(c), buttons: in.changeButtons(c, r.lang), kind: bot.KindQuestion, aloud: true})
+		full, brief := in.changeTexts(c, r.Lang, in.Texts.Text(r.Lang, "change.how", map[string]any{"Code": c.ID}))
+		d := bot.Draft{Kind: bot.KindQuestion, Text: full, File: changeFile(c), Buttons: in.changeButtons(c, r.Lang)}
+		return in.reply(r, Notice{Draft: d, Brief: brief, Audience: ToChat}), nil
 	}
-	return nil
 }
 
 // acceptChange lets a tool be used as it is now.
-func (in *Inbox) acceptChange(ctx context.Context, r *routed, c ToolChange) said {
+func (in *Inbox) acceptChange(ctx context.Context, r *Request, c ToolChange) Notice {
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
-	by := r.message.From
+	by := r.Message.From
 	accepted, err := in.Tools.Accept(ctx, c.ID)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "a change of a tool could not be accepted", "tool", c.Tool, "change", c.ID, "cause", err)
-		return in.sentence(*r, "change.failed", map[string]any{"Tool": inCode(c.Tool), "Reason": inCode(clip.Marked(err.Error(), 200))})
+		return in.notice(r, "change.failed", map[string]any{"Tool": inCode(c.Tool), "Reason": inCode(clip.Marked(err.Error(), 200))})
 	}
 	in.Log.InfoContext(ctx, "a change of a tool was accepted", "tool", accepted.Tool, "change", c.ID, "by", by.Key())
 	in.audit(ctx, r, "tool.accept", accepted.Tool, "change "+c.ID)
 	in.noteAccepted(ctx, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now(), By: by.Key(), Name: by.Name, Accepted: in.Now()})
-	s := in.sentence(*r, "change.accepted", map[string]any{"Tool": inCode(c.Tool), "Name": plainText(nameOf(by.Name, by.Key()))})
-	s.instead = true
+	s := in.notice(r, "change.accepted", map[string]any{"Tool": inCode(c.Tool), "Name": plainText(nameOf(by.Name, by.Key()))})
+	s.Replace.Pressed = true
 	return s
 }
 
@@ -190,16 +194,16 @@ func (in *Inbox) noteAccepted(ctx context.Context, done toldChange) {
 }
 
 // changeOver tells an admin who comes too late what became of a change.
-func (in *Inbox) changeOver(ctx context.Context, r *routed, id string) said {
+func (in *Inbox) changeOver(ctx context.Context, r *Request, id string) Notice {
 	var told []toldChange
 	if err := in.read(ctx, ownerLegwork, settingChanges, &told); err != nil {
 		in.Log.ErrorContext(ctx, "it cannot be told what became of a change of a tool", "cause", err)
 	}
 	i := slices.IndexFunc(told, func(t toldChange) bool { return strings.EqualFold(t.ID, id) && !t.Accepted.IsZero() })
 	if i < 0 {
-		return in.sentence(*r, "error.no_grant", nil)
+		return in.notice(r, "error.no_grant", nil)
 	}
-	s := in.sentence(*r, "change.accepted", map[string]any{"Tool": inCode(told[i].Tool), "Name": plainText(nameOf(told[i].Name, told[i].By))})
-	s.instead = true
+	s := in.notice(r, "change.accepted", map[string]any{"Tool": inCode(told[i].Tool), "Name": plainText(nameOf(told[i].Name, told[i].By))})
+	s.Replace.Pressed = true
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -55,71 +56,63 @@ func newCode() string {
 	return b.String()
 }
 
-// claims takes "/start CODE" in a private chat while a code is out, whoever
-// writes it. done is false when the message is none.
-func (in *Inbox) claims(ctx context.Context, r *routed) (done bool, err error) {
-	m := r.message
+// claimAdmin takes "/start CODE" in a private chat while a code is out, whoever
+// writes it.
+func (in *Inbox) claimAdmin(ctx context.Context, r *Request) (Outcome, error) {
+	m := r.Message
 	name, rest, ok := splitCommand(m.Text)
 	if !ok || name != "start" && name != "claim" || rest == "" || !m.Chat.Private || m.Kind != bot.MessageText {
-		return false, nil
+		return Outcome{}, nil
 	}
 	in.claim.mu.Lock()
 	defer in.claim.mu.Unlock()
 	c := &in.claim
 	if c.code == "" {
-		return false, nil
+		return Outcome{}, nil
 	}
 	admins, err := in.admins(ctx)
 	if err != nil {
-		return true, err
+		return Outcome{}, err
 	}
 	if len(admins) > 0 {
 		c.code = "" // the config names one now
-		return false, nil
+		return Outcome{}, nil
 	}
-	if r.lang, err = in.language(ctx, m.From.Key(), r.lang); err != nil {
-		return true, err
+	own := *r
+	if own.Lang, err = in.language(ctx, m.From.Key(), r.Lang); err != nil {
+		return Outcome{}, err
 	}
 	if !in.Now().Before(c.until) {
 		c.code = ""
-		in.say(r, "error.claim_over", nil)
-		return true, nil
+		return took(in.replyText(&own, "error.claim_over", nil), nil)
 	}
 	if subtle.ConstantTimeCompare([]byte(plainCode(rest)), []byte(c.code)) == 0 {
-		in.missed(r)
-		return true, nil
+		return took(in.wrongCode(&own), nil)
 	}
 	if err := in.write(ctx, ownerLegwork, settingAdmins, []string{m.From.Key()}); err != nil {
-		return true, err
+		return Outcome{}, err
 	}
 	c.code = ""
-	if err := in.listen(ctx, r); err != nil {
-		return true, err
+	if err := in.rememberLanguage(ctx, &own); err != nil {
+		return Outcome{}, err
 	}
-	in.Log.InfoContext(ctx, "the first admin has claimed the bot", "person", m.From.Key())
+	in.Log.InfoContext(ctx, "first admin claimed", "person", m.From.Key())
 	in.audit(ctx, r, "admin.claim", m.From.Key(), "")
-	in.say(r, "notice.claimed", nil)
-	in.extend(r, in.help(r.lang, m.Chat))
-	return true, nil
+	return took(in.reply(&own, in.withHelp(&own, in.notice(&own, "notice.claimed", nil))), nil)
 }
 
-// missed counts a wrong code, once however often its message is delivered.
-func (in *Inbox) missed(r *routed) {
+// wrongCode counts a wrong code, once however often its message is delivered.
+func (in *Inbox) wrongCode(r *Request) Reply {
 	c := &in.claim
-	known := false
-	for _, key := range c.tries {
-		known = known || key == r.message.Key
-	}
-	if !known {
-		c.tries = append(c.tries, r.message.Key)
+	if !slices.Contains(c.tries, r.Message.Key) {
+		c.tries = append(c.tries, r.Message.Key)
 	}
 	left := claimTries - len(c.tries)
 	if left <= 0 {
 		c.code = ""
-		in.say(r, "error.claim_over", nil)
-		return
+		return in.replyText(r, "error.claim_over", nil)
 	}
-	in.say(r, "error.claim_wrong", map[string]any{"Count": left})
+	return in.replyText(r, "error.claim_wrong", map[string]any{"Count": left})
 }
 
 // plainCode is a code as it was made, however it was typed.
@@ -127,14 +120,10 @@ func plainCode(typed string) string {
 	return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(typed))
 }
 
-// extend adds a paragraph to what is only said.
-func (in *Inbox) extend(r *routed, text string) {
-	before := r.reply
-	r.reply = func(ctx context.Context, receipts []Receipt) said {
-		s := before(ctx, receipts)
-		s.text += "\n\n" + text
-		return s
-	}
+// withHelp adds what people can do in the chat to a notice.
+func (in *Inbox) withHelp(r *Request, n Notice) Notice {
+	n.Text += "\n\n" + in.help(r.Lang, r.Message.Chat)
+	return n
 }
 
 // help lists what people can do in a chat.

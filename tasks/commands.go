@@ -18,7 +18,7 @@ import (
 // command is one that people can write.
 type command struct {
 	name string
-	run  func(in *Inbox, ctx context.Context, r *routed, rest string) error
+	run  func(in *Inbox, ctx context.Context, r *Request, rest string) (Reply, error)
 }
 
 // commands lists them in the order of the help. What each does is the text
@@ -80,22 +80,28 @@ func splitCommand(text string) (name, rest string, ok bool) {
 
 // command runs one, or names the nearest. It ends the asking for what a prompt
 // needs.
-func (in *Inbox) command(ctx context.Context, r *routed, name, rest string) error {
+func (in *Inbox) command(ctx context.Context, r *Request) (Outcome, error) {
+	name, rest, ok := splitCommand(r.Message.Text)
+	if !ok {
+		return Outcome{}, nil
+	}
+	return took(in.runCommand(ctx, r, name, rest))
+}
+
+func (in *Inbox) runCommand(ctx context.Context, r *Request, name, rest string) (Reply, error) {
 	left, err := in.leavePrompt(ctx, r)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	if left && name == "cancel" {
-		in.say(r, "prompts.over", nil)
-		return nil
+		return in.replyText(r, "prompts.over", nil), nil
 	}
 	for _, c := range commands() {
 		if c.name == name {
 			return c.run(in, ctx, r, rest)
 		}
 	}
-	in.say(r, "error.unknown_command", map[string]any{"Command": in.spellName(r.message.Chat, clip.Bytes(name, maxCommand)), "Near": nearestCommand(name)})
-	return nil
+	return in.replyText(r, "error.unknown_command", map[string]any{"Command": in.spellName(r.Message.Chat, clip.Bytes(name, maxCommand)), "Near": nearestCommand(name)}), nil
 }
 
 // maxCommand is how much of an unknown command is repeated, in bytes.
@@ -114,97 +120,92 @@ func nearestCommand(name string) string {
 	return ""
 }
 
-func (in *Inbox) start(_ context.Context, r *routed, _ string) error {
-	in.say(r, "notice.start", nil)
-	in.extend(r, in.help(r.lang, r.message.Chat))
-	return nil
+func (in *Inbox) start(_ context.Context, r *Request, _ string) (Reply, error) {
+	return in.reply(r, in.withHelp(r, in.notice(r, "notice.start", nil))), nil
 }
 
-func (in *Inbox) showHelp(_ context.Context, r *routed, _ string) error {
-	in.reply(r, said{text: in.help(r.lang, r.message.Chat)})
-	return nil
+func (in *Inbox) showHelp(_ context.Context, r *Request, _ string) (Reply, error) {
+	return in.reply(r, textNotice(in.help(r.Lang, r.Message.Chat))), nil
 }
 
 // task asks a question of its own, whatever is running.
-func (in *Inbox) task(ctx context.Context, r *routed, text string) error {
+func (in *Inbox) task(ctx context.Context, r *Request, text string) (Reply, error) {
 	switch {
 	case text == "":
-		in.say(r, "error.empty_task", map[string]any{"Command": "/task"})
+		return in.replyText(r, "error.empty_task", map[string]any{"Command": "/task"}), nil
 	case len(text) > MaxGoal:
-		in.say(r, "error.goal_too_long", map[string]any{"Max": MaxGoal})
+		return in.replyText(r, "error.goal_too_long", map[string]any{"Max": MaxGoal}), nil
 	default:
-		r.message.Standalone, r.message.Overheard = true, false // whoever writes this means the bot
-		return in.question(ctx, r, text)
+		own := *r
+		own.Message.Standalone, own.Message.Overheard = true, false // whoever writes this means the bot
+		return in.question(ctx, &own, text)
 	}
-	return nil
 }
 
 // preview asks a question whose first plan a person decides about.
-func (in *Inbox) preview(ctx context.Context, r *routed, text string) error {
+func (in *Inbox) preview(ctx context.Context, r *Request, text string) (Reply, error) {
 	if text == "" {
-		in.say(r, "error.empty_task", map[string]any{"Command": "/plan"})
-		return nil
+		return in.replyText(r, "error.empty_task", map[string]any{"Command": "/plan"}), nil
 	}
-	if err := in.task(ctx, r, text); err != nil || r.store[0].Open == nil {
-		return err
+	reply, err := in.task(ctx, r, text)
+	if err == nil && reply.Store[0].Open != nil {
+		reply.Store[0].Open.Opening.Preview = true
 	}
-	r.store[0].Open.Opening.Preview = true
-	return nil
+	return reply, err
 }
 
 // anew begins a new conversation.
-func (in *Inbox) anew(_ context.Context, r *routed, _ string) error {
-	in.say(r, "notice.new", nil)
-	r.store[0].Cut = true
-	return nil
+func (in *Inbox) anew(_ context.Context, r *Request, _ string) (Reply, error) {
+	reply := in.replyText(r, "notice.new", nil)
+	reply.Store[0].Cut = true
+	return reply, nil
 }
 
 // stop ends tasks.
-func (in *Inbox) stop(_ context.Context, r *routed, _ string) error {
-	m := r.message
+func (in *Inbox) stop(_ context.Context, r *Request, _ string) (Reply, error) {
+	var reply Reply
 	for _, id := range r.stoppable() {
-		r.add(id, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
+		reply.add(r, id, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.Message.From.Key()})
 	}
-	if len(r.store) == 0 {
-		in.say(r, "error.nothing_running", nil)
-		return nil
+	if len(reply.Store) == 0 {
+		return in.replyText(r, "error.nothing_running", nil), nil
 	}
-	r.reply = func(_ context.Context, receipts []Receipt) said {
+	reply.Say = func(_ context.Context, receipts []Receipt) Notice {
 		for _, receipt := range receipts {
 			if receipt.Err == nil {
-				return in.stopping(*r)
+				return in.stopping(r)
 			}
 		}
-		return in.sentence(*r, "error.nothing_running", nil)
+		return in.notice(r, "error.nothing_running", nil)
 	}
-	return nil
+	return reply, nil
 }
 
-// stopping is said where the author of a stop alone sees it: the outcome
-// follows for all.
-func (in *Inbox) stopping(r routed) said {
-	s := in.sentence(r, "notice.stopping", nil)
-	s.aside = true
+// stopping is the notice that a task is being stopped. The author of the stop
+// alone sees it: the outcome follows for all.
+func (in *Inbox) stopping(r *Request) Notice {
+	s := in.notice(r, "notice.stopping", nil)
+	s.Audience = ToAuthor
 	return s
 }
 
 // stoppable lists the task to whose message a stop replies, otherwise every one
 // that the person has running in the conversation, also those that the batch
 // at hand opens.
-func (r *routed) stoppable() []ID {
+func (r *Request) stoppable() []ID {
 	var ids []ID
-	for _, t := range r.live {
-		if t.state.Settled() {
+	for _, t := range r.Live {
+		if t.State.Settled() {
 			continue
 		}
-		if t.speaks(r.message.ReplyTo) && r.steers(t) {
+		if t.speaks(r.Message.ReplyTo) && r.steers(t) {
 			return []ID{t.Task}
 		}
-		if t.From.Key() == r.message.From.Key() || r.admin && r.message.InThread {
+		if t.From.Key() == r.Message.From.Key() || r.Admin && r.Message.InThread {
 			ids = append(ids, t.Task)
 		}
 	}
-	for _, t := range r.fresh.of(r.message) {
+	for _, t := range r.Batch.of(r.Message) {
 		if !slices.Contains(ids, t.id) {
 			ids = append(ids, t.id)
 		}
@@ -213,37 +214,35 @@ func (r *routed) stoppable() []ID {
 }
 
 // status tells what runs in the conversation.
-func (in *Inbox) status(ctx context.Context, r *routed, _ string) error {
+func (in *Inbox) status(ctx context.Context, r *Request, _ string) (Reply, error) {
 	var lines []string
 	paused, err := in.pausedLine(ctx, r)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	if paused != "" {
 		lines = append(lines, paused)
 	}
-	for _, t := range r.live {
+	for _, t := range r.Live {
 		first, err := in.Store.Event(ctx, t.Task, 1)
 		if err != nil {
-			return fmt.Errorf("reading task %s: %w", t.Task, err)
+			return Reply{}, fmt.Errorf("reading task %s: %w", t.Task, err)
 		}
-		lines = append(lines, in.Texts.Text(r.lang, "statusline.task", map[string]any{
+		lines = append(lines, in.Texts.Text(r.Lang, "statusline.task", map[string]any{
 			"Goal":    title(first.Opening.Goal),
-			"State":   statusText(in.Texts, r.lang, t.state),
-			"Elapsed": in.Now().Sub(t.state.Opened),
+			"State":   statusText(in.Texts, r.Lang, t.State),
+			"Elapsed": in.Now().Sub(t.State.Opened),
 		}))
 	}
 	if len(lines) == 0 {
-		in.say(r, "statusline.none", nil)
-		return nil
+		return in.replyText(r, "statusline.none", nil), nil
 	}
-	in.reply(r, said{text: strings.Join(lines, "\n")})
-	return nil
+	return in.reply(r, textNotice(strings.Join(lines, "\n"))), nil
 }
 
 // opening is what a new task of the message's author begins with.
-func (in *Inbox) opening(ctx context.Context, r *routed, goal string) (*planner.Opening, error) {
-	m := r.message
+func (in *Inbox) opening(ctx context.Context, r *Request, goal string) (*planner.Opening, error) {
+	m := r.Message
 	timezone, err := in.timezone(ctx, r)
 	if err != nil {
 		return nil, err
@@ -260,11 +259,11 @@ func (in *Inbox) opening(ctx context.Context, r *routed, goal string) (*planner.
 	for _, g := range open {
 		groups = append(groups, g.Name)
 	}
-	limits := r.rules.Limits
-	limits.ReviewTime = r.rules.Approvals.Expire // what holds for an approval
+	limits := r.Rules.Limits
+	limits.ReviewTime = r.Rules.Approvals.Expire // what holds for an approval
 	return &planner.Opening{
 		Goal: goal, Chat: m.Chat, From: m.From, Message: m.ID,
-		Language: r.lang, Timezone: timezone, Limits: limits, Model: model, Groups: groups,
+		Language: r.Lang, Timezone: timezone, Limits: limits, Model: model, Groups: groups,
 	}, nil
 }
 
@@ -281,38 +280,40 @@ func (in *Inbox) opensAs(id ID, key string, chat bot.Chat, o *planner.Opening) I
 // question opens a task, unless the message is guidance for a running one that
 // still takes it when it is stored. A task's time begins now, however long its
 // message was on the way.
-func (in *Inbox) question(ctx context.Context, r *routed, goal string) error {
-	m := r.message
+func (in *Inbox) question(ctx context.Context, r *Request, goal string) (Reply, error) {
+	m := r.Message
 	o, err := in.opening(ctx, r, goal)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	item := in.opens(m.Key, m.Chat, o)
 	sent := m.At
 	if sent.IsZero() {
 		sent = item.Open.At
 	}
+	continues := false
 	if !m.Standalone {
-		item.To = r.guided(sent, item.Open.At)
+		item.To, continues = r.guides(sent, item.Open.At)
 	}
-	if m.Overheard && item.To == "" && !r.asker {
-		return nil
+	if m.Overheard && item.To == "" && !r.MayAsk {
+		return Reply{}, nil
 	}
 	if item.To != "" {
 		item.Event = planner.Event{Type: planner.Said, At: item.Open.At, By: m.From.Key(), Text: goal, Message: m.ID}
-		if m.Overheard && !r.asker {
+		if m.Overheard && !r.MayAsk {
 			item.ID, item.Open = "", nil
 		}
 	}
-	r.fresh.add(m, cmp.Or(item.To, item.ID), item.To == "", sent)
-	r.store = []Inbound{item}
-	r.reply = func(ctx context.Context, receipts []Receipt) said {
+	r.Batch.add(m, cmp.Or(item.To, item.ID), item.To == "", sent)
+	return Reply{Store: []Inbound{item}, Say: func(ctx context.Context, receipts []Receipt) Notice {
 		if receipts[0].Opened {
-			if s, ok := in.standstill(ctx, *r); ok {
-				return s
+			if n, ok := in.pausedNotice(ctx, r); ok {
+				return n
 			}
 		}
-		return in.added(*r, item.To, receipts[0])
-	}
-	return nil
+		if continues {
+			return Notice{}
+		}
+		return in.added(r, item.To, receipts[0])
+	}}, nil
 }

@@ -28,43 +28,40 @@ func readDecisionData(kind planner.Subject, rest string) (about planner.ActionID
 
 // decisionPress takes the press of a button under an approval or a server's
 // question, in whatever chat it stands: who pressed it decides.
-func (in *Inbox) decisionPress(ctx context.Context, r *routed, kind planner.Subject, id ID, rest string) error {
+func (in *Inbox) decisionPress(ctx context.Context, r *Request, kind planner.Subject, id ID, rest string) (Reply, error) {
 	about, verb, ok := readDecisionData(kind, rest)
 	t, known, err := in.anyTask(ctx, r, id)
 	switch {
 	case err != nil:
-		return err
+		return Reply{}, err
 	case !ok || !known:
-		in.say(r, "error.too_late", nil)
-		return nil
+		return in.replyText(r, "error.too_late", nil), nil
 	case !r.steers(t):
-		in.aside(r, "error.not_yours")
-		return nil
+		return in.replyAside(r, "error.not_yours"), nil
 	}
-	if !openAsk(t.state, about) {
-		in.replyLater(r, func(ctx context.Context) said { return in.howDecided(ctx, r, id, about) })
-		in.decidedHere(r, t, about)
-		return nil
+	if !openAsk(t.State, about) {
+		late := in.replyLater(r, func(ctx context.Context) Notice { return in.howDecided(ctx, r, id, about) })
+		return in.closingCard(r, t, about, late), nil
 	}
 	e, err := in.Store.Event(ctx, id, about.Seq)
 	if err != nil {
-		return fmt.Errorf("reading question: %w", err)
+		return Reply{}, fmt.Errorf("reading question: %w", err)
 	}
+	var reply Reply
 	switch kind {
 	case planner.SubjectForm:
-		in.fillPress(r, t, about, verb, e)
+		reply = in.fillPress(r, t, about, verb, e)
 	case planner.SubjectReview:
-		in.reviewPress(r, t, about, verb)
+		reply = in.reviewPress(r, t, about, verb)
 	default:
-		in.approvalPress(r, t, about, verb, e)
+		reply = in.approvalPress(r, t, about, verb, e)
 	}
-	in.decidedHere(r, t, about)
-	return nil
+	return in.closingCard(r, t, about, reply), nil
 }
 
 // anyTask finds a task by its id, also one of another chat or one that is over.
-func (in *Inbox) anyTask(ctx context.Context, r *routed, id ID) (t liveTask, ok bool, err error) {
-	if t, ok = r.find(id); ok {
+func (in *Inbox) anyTask(ctx context.Context, r *Request, id ID) (t LiveTask, ok bool, err error) {
+	if t, ok = r.task(id); ok {
 		return t, true, nil
 	}
 	first, err := in.Store.Event(ctx, id, 1)
@@ -81,30 +78,24 @@ func (in *Inbox) anyTask(ctx context.Context, r *routed, id ID) (t liveTask, ok 
 	if err != nil {
 		return t, false, fmt.Errorf("reading task %s: %w", id, err)
 	}
-	return liveTask{Live{id, first.Opening.Chat, first.Opening.From}, state}, true, nil
-}
-
-// replyLater only answers, with what is found out after the message is stored.
-func (in *Inbox) replyLater(r *routed, find func(context.Context) said) {
-	r.store = []Inbound{{Key: r.message.Key, Chat: r.message.Chat}}
-	r.reply = func(ctx context.Context, _ []Receipt) said { return find(ctx) }
+	return LiveTask{Live{id, first.Opening.Chat, first.Opening.From}, state}, true, nil
 }
 
 // howDecided tells who comes too late how a question ended.
-func (in *Inbox) howDecided(ctx context.Context, r *routed, id ID, about planner.ActionID) said {
+func (in *Inbox) howDecided(ctx context.Context, r *Request, id ID, about planner.ActionID) Notice {
 	v := NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
 		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
-		return in.sentence(*r, "error.too_late", nil)
+		return in.notice(r, "error.too_late", nil)
 	}
 	if v.decided(about) == nil && !v.lapsed(about) {
-		return in.sentence(*r, "error.too_late", nil)
+		return in.notice(r, "error.too_late", nil)
 	}
-	return in.sentence(*r, "error.decided", map[string]any{"Text": outcomeOf(v, in.Texts, r.lang, about)})
+	return in.notice(r, "error.decided", map[string]any{"Text": outcomeOf(v, in.Texts, r.Lang, about)})
 }
 
 // approvalPress decides about calls.
-func (in *Inbox) approvalPress(r *routed, t liveTask, about planner.ActionID, verb string, e planner.Event) {
+func (in *Inbox) approvalPress(r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
 	var d planner.Decision
 	ok := true
 	switch verb {
@@ -113,32 +104,29 @@ func (in *Inbox) approvalPress(r *routed, t liveTask, about planner.ActionID, ve
 	case verbTask:
 		d, ok = allows(e.Question, planner.ScopeTask)
 	case verbAlways:
-		if d, ok = allows(e.Question, planner.ScopeChat); ok && !r.admin {
-			in.aside(r, "error.admin_needed")
-			return
+		if d, ok = allows(e.Question, planner.ScopeChat); ok && !r.Admin {
+			return in.replyAside(r, "error.admin_needed")
 		}
 	case verbDeny:
-		d = planner.Decision{Text: r.message.Text} // a terminal where nobody sits says so
+		d = planner.Decision{Text: r.Message.Text} // a terminal where nobody sits says so
 	case verbWhy:
-		in.askWhy(r, t, about)
-		return
+		return in.askWhy(r, t, about)
 	default:
 		ok = false
 	}
 	if !ok {
-		in.say(r, "error.too_late", nil)
-		return
+		return in.replyText(r, "error.too_late", nil)
 	}
-	in.settle(r, t, about, d)
+	reply := in.settle(r, t, about, d)
 	if d.Scope != planner.ScopeChat {
-		return
+		return reply
 	}
-	decided := r.reply
-	r.reply = func(ctx context.Context, receipts []Receipt) said {
+	decided := reply.Say
+	reply.Say = func(ctx context.Context, receipts []Receipt) Notice {
 		if receipts[0].Err == nil {
-			if err := in.grant(ctx, t.Chat, r.message.From, d.Grants); err != nil {
+			if err := in.grant(ctx, t.Chat, r.Message.From, d.Grants); err != nil {
 				in.Log.ErrorContext(ctx, "what is always allowed could not be kept", "chat", t.Chat.Key(), "cause", err)
-				return in.sentence(*r, "problem.internal", nil)
+				return in.notice(r, "problem.internal", nil)
 			}
 			for _, g := range d.Grants {
 				in.audit(ctx, r, "grant.give", t.Chat.Room(), g.Tool)
@@ -146,6 +134,7 @@ func (in *Inbox) approvalPress(r *routed, t liveTask, about planner.ActionID, ve
 		}
 		return decided(ctx, receipts)
 	}
+	return reply
 }
 
 // allows is the decision that lets calls be made, and more of them as far as the
@@ -179,8 +168,8 @@ func grantsOf(q *planner.Question) []planner.Grant {
 
 // settle stores a decision about a question. Who comes too late learns how it
 // was decided.
-func (in *Inbox) settle(r *routed, t liveTask, about planner.ActionID, d planner.Decision) {
-	m := r.message
+func (in *Inbox) settle(r *Request, t LiveTask, about planner.ActionID, d planner.Decision) Reply {
+	m := r.Message
 	d.Name = m.From.Name
 	e := planner.Event{Type: planner.Decided, At: in.Now(), Action: about, By: m.From.Key(), Decision: &d}
 	if about.Subject == planner.SubjectReview {
@@ -189,17 +178,18 @@ func (in *Inbox) settle(r *routed, t liveTask, about planner.ActionID, d planner
 	if m.Kind != bot.MessagePress {
 		e.Message = m.ID // it may be edited
 	}
-	r.store = []Inbound{{Key: m.Key, Chat: m.Chat, To: t.Task, Event: e}}
-	r.reply = func(ctx context.Context, receipts []Receipt) said {
+	reply := Reply{Store: []Inbound{{Key: m.Key, Chat: m.Chat, To: t.Task, Event: e}}}
+	reply.Say = func(ctx context.Context, receipts []Receipt) Notice {
 		if receipts[0].Err != nil {
 			return in.howDecided(ctx, r, t.Task, about)
 		}
 		in.noteDecision(ctx, t.Task, about, m.From.Key(), d)
-		return said{}
+		return Notice{}
 	}
 	if m.Kind == bot.MessagePress && m.Chat.Key() == t.Chat.Key() {
-		in.located(r, t, about)
+		reply = in.withMessage(r, t, about, reply)
 	}
+	return reply
 }
 
 // noteDecision tells operators of a decision.
@@ -219,27 +209,25 @@ func whySlot(seq int) string { return fmt.Sprintf("why.%d", seq) }
 
 // askWhy asks for the reason of a denial. Words in reply to that message, and in
 // a private chat or a thread of its own the next ones, are the reason.
-func (in *Inbox) askWhy(r *routed, t liveTask, about planner.ActionID) {
+func (in *Inbox) askWhy(r *Request, t LiveTask, about planner.ActionID) Reply {
 	slot := whySlot(about.Seq)
-	passing := in.passing(r.message.Chat)
-	if t.state.Slot(slot).Message != "" && !passing {
-		in.aside(r, "approval.why")
-		return
+	if t.State.Slot(slot).Message != "" && !r.Passing {
+		return in.replyAside(r, "approval.why")
 	}
 	key := "approval.why"
-	if passing {
+	if r.Passing {
 		key = "approval.why_here"
 	}
-	s := in.sentence(*r, key, nil)
-	s.aloud = true
-	if passing { // the question has left the screen with the press
-		s.kind, s.task = bot.KindQuestion, string(t.Task)
-		deny := in.button(r.lang, "button.deny", decisionData(pressApproval, t.Task, about.Seq, 0, verbDeny))
+	s := in.notice(r, key, nil)
+	s.Audience = ToChat
+	if r.Passing { // the question has left the screen with the press
+		s.Kind, s.Task = bot.KindQuestion, string(t.Task)
+		deny := in.button(r.Lang, "button.deny", decisionData(pressApproval, t.Task, about.Seq, 0, verbDeny))
 		deny.Style = bot.StyleDanger
-		s.buttons, s.words = []bot.Button{deny}, true
+		s.Buttons, s.Words = []bot.Button{deny}, true
 	}
-	s.sent = func(ctx context.Context, id string) {
-		if id == "" || passing {
+	s.Sent = func(ctx context.Context, id string) {
+		if id == "" || r.Passing {
 			return
 		}
 		err := in.Store.Append(ctx, t.Task, -1, 0, planner.Event{Type: planner.Shown, At: in.Now(), Slot: slot, Message: id})
@@ -247,9 +235,10 @@ func (in *Inbox) askWhy(r *routed, t liveTask, about planner.ActionID) {
 			in.Log.WarnContext(ctx, "a question about a denial could not be noted", "task", t.Task, "cause", err)
 		}
 	}
-	in.reply(r, s)
-	if t.state.Slot(slot).Name == "" {
-		r.store = nil
-		r.add(t.Task, planner.Event{Type: planner.Began, At: in.Now(), Slot: slot})
+	reply := in.reply(r, s)
+	if t.State.Slot(slot).Name == "" {
+		reply.Store = nil
+		reply.add(r, t.Task, planner.Event{Type: planner.Began, At: in.Now(), Slot: slot})
 	}
+	return reply
 }

@@ -34,73 +34,73 @@ const (
 	choiceCancel
 )
 
-// answered routes words that answer a question: a reply to it, or in private
-// chats any of the asker's. It reports false when the message is no answer.
-func (in *Inbox) answered(ctx context.Context, r *routed) (bool, error) {
-	m := r.message
+// answer takes words that answer a question: a reply to it, or in private chats
+// any of the asker's.
+func (in *Inbox) answer(ctx context.Context, r *Request) (Outcome, error) {
+	m := r.Message
 	if m.Text == "" || strings.HasPrefix(m.Text, "/") || m.Standalone || len(m.Text) > MaxGoal {
-		return false, nil
+		return Outcome{}, nil
 	}
-	r.passing = in.passing(m.Chat)
-	w, ok := r.answers(r.live)
+	w, ok := r.answers(r.Live)
 	if !ok && m.Chat.Private {
 		away, err := in.away(ctx, r)
 		if err != nil {
-			return true, err
+			return Outcome{}, err
 		}
 		w, ok = r.answers(away)
 	}
 	if !ok {
 		there, err := in.askingHere(ctx, r)
 		if err != nil {
-			return true, err
+			return Outcome{}, err
 		}
 		w, ok = r.answers(there)
 	}
 	if !ok {
-		return false, nil
+		return Outcome{}, nil
 	}
+	var reply Reply
+	var err error
 	switch w.action.Subject {
 	case planner.SubjectReview, planner.SubjectCalls:
-		in.settle(r, w.task, w.action, planner.Decision{Text: m.Text})
-		in.decidedHere(r, w.task, w.action)
-		return true, nil
+		reply = in.settle(r, w.task, w.action, planner.Decision{Text: m.Text})
 	case planner.SubjectForm:
-		done, err := in.fill(ctx, r, w)
-		in.decidedHere(r, w.task, w.action)
-		return done, err
+		out, err := in.fill(ctx, r, w)
+		if err != nil || !out.Taken {
+			return Outcome{}, err
+		}
+		reply = out.Reply
+	default:
+		if reply, err = in.answerModel(ctx, r, w.task.Task, w.action); err != nil {
+			return Outcome{}, err
+		}
 	}
-	if err := in.answer(ctx, r, w.task.Task, w.action); err != nil {
-		return true, err
-	}
-	in.decidedHere(r, w.task, w.action)
-	return true, nil
+	return took(in.closingCard(r, w.task, w.action, reply), nil)
 }
 
-// answer takes words for the answer to a model's question. Those that come too
-// late are a question of their own, of those who may ask.
-func (in *Inbox) answer(ctx context.Context, r *routed, id ID, action planner.ActionID) error {
-	m := r.message
+// answerModel takes words for the answer to a model's question. Words that come
+// too late are a question of their own, of people who may ask.
+func (in *Inbox) answerModel(ctx context.Context, r *Request, id ID, action planner.ActionID) (Reply, error) {
+	m := r.Message
 	o, err := in.opening(ctx, r, m.Text)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	item := in.opens(m.Key, m.Chat, o)
-	if m.Overheard && !r.asker {
+	if m.Overheard && !r.MayAsk {
 		item.ID, item.Open = "", nil
 	}
 	item.To, item.Event = id, planner.Event{
 		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Message: m.ID,
 		Decision: &planner.Decision{Approve: true, Text: m.Text, Name: m.From.Name},
 	}
-	r.store = []Inbound{item}
-	r.reply = func(context.Context, []Receipt) said { return said{} } // the question's message says it
-	return nil
+	// The question's message says that it was answered.
+	return Reply{Store: []Inbound{item}, Say: func(context.Context, []Receipt) Notice { return Notice{} }}, nil
 }
 
 // words are what a message says to a question.
 type words struct {
-	task   liveTask
+	task   LiveTask
 	action planner.ActionID
 	reply  bool // it replies to the question's message
 }
@@ -109,9 +109,9 @@ type words struct {
 // to, otherwise one of its author's in a private chat, or in a thread of its own,
 // where admins may answer too: the one that a denial's reason was asked for last,
 // or else the oldest.
-func (r *routed) answers(list []liveTask) (best words, ok bool) {
+func (r *Request) answers(list []LiveTask) (best words, ok bool) {
 	for _, t := range list {
-		for _, a := range planner.Todo(t.state) {
+		for _, a := range planner.Todo(t.State) {
 			w, takes := r.speaksTo(t, a)
 			if takes && w.reply {
 				return w, true
@@ -126,11 +126,11 @@ func (r *routed) answers(list []liveTask) (best words, ok bool) {
 
 // speaksTo reports that the message's words answer an ask action. They are no
 // decision about calls, unless a reason was asked for.
-func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
+func (r *Request) speaksTo(t LiveTask, a planner.Action) (w words, ok bool) {
 	if a.Kind != planner.KindAsk {
 		return w, false
 	}
-	m, s := r.message, t.state
+	m, s := r.Message, t.State
 	w = words{task: t, action: a.ID}
 	slot := a.ID.String()
 	if m.Chat.Key() != t.Chat.Key() { // there are messages of the same id in other chats
@@ -163,7 +163,7 @@ func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
 		return w, false
 	}
 	own := t.From.Key() == m.From.Key()
-	if w.action.Subject == planner.SubjectReview && !r.passing { // words that reply to nothing may be about anything
+	if w.action.Subject == planner.SubjectReview && !r.Passing { // words that reply to nothing may be about anything
 		return w, false
 	}
 	if m.Chat.Key() != t.Chat.Key() {
@@ -173,38 +173,31 @@ func (r *routed) speaksTo(t liveTask, a planner.Action) (w words, ok bool) {
 }
 
 // choose takes the press of a choice under a question.
-func (in *Inbox) choose(ctx context.Context, r *routed, t liveTask, rest string) error {
+func (in *Inbox) choose(ctx context.Context, r *Request, t LiveTask, rest string) (Reply, error) {
 	about, choice, ok := readAnswer(rest)
-	for _, a := range planner.Todo(t.state) {
+	for _, a := range planner.Todo(t.State) {
 		if !ok || a.Kind != planner.KindAsk || decides(a.ID) || a.ID != about {
 			continue
 		}
 		if a.ID.Subject == planner.SubjectBudget {
-			in.overdraftPress(r, t, a, choice)
-			in.decidedHere(r, t, a.ID)
-			return nil
+			return in.closingCard(r, t, a.ID, in.overdraftPress(r, t, a, choice)), nil
 		}
 		if about.Subject == planner.SubjectPlan && choice == choiceEdit {
-			in.editPlan(r, t, about.Seq)
-			return nil
+			return in.editPlan(r, t, about.Seq), nil
 		}
 		decision := planner.Decision{Approve: choice == choiceRun}
 		if q, err := in.asked(ctx, t, a); err != nil {
-			return err
+			return Reply{}, err
 		} else if choice >= 0 && choice < len(q.Choices) {
 			decision = planner.Decision{Approve: true, Text: q.Choices[choice]}
 		}
-		in.decide(r, t.Task, a.ID, decision)
-		in.located(r, t, a.ID)
-		in.decidedHere(r, t, a.ID)
-		return nil
+		return in.closingCard(r, t, a.ID, in.withMessage(r, t, a.ID, in.decide(r, t.Task, a.ID, decision))), nil
 	}
-	in.say(r, "error.too_late", nil)
-	return nil
+	return in.replyText(r, "error.too_late", nil), nil
 }
 
 // asked reads what an ask action asks.
-func (in *Inbox) asked(ctx context.Context, t liveTask, a planner.Action) (planner.Question, error) {
+func (in *Inbox) asked(ctx context.Context, t LiveTask, a planner.Action) (planner.Question, error) {
 	if a.ID.Subject != planner.SubjectQuestion {
 		return planner.Question{}, nil
 	}
@@ -215,45 +208,38 @@ func (in *Inbox) asked(ctx context.Context, t liveTask, a planner.Action) (plann
 	return planner.QuestionOf(e, a.ID), nil
 }
 
-func (in *Inbox) decide(r *routed, id ID, action planner.ActionID, d planner.Decision) {
-	m := r.message
+func (in *Inbox) decide(r *Request, id ID, action planner.ActionID, d planner.Decision) Reply {
+	m := r.Message
 	d.Name = m.From.Name
-	r.store = []Inbound{{Key: m.Key, Chat: m.Chat, To: id, Event: planner.Event{
-		Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Decision: &d,
-	}}}
-	r.reply = in.unless(*r, "error.too_late")
-}
-
-// located notes which message a question is whose button was pressed before the
-// platform's word that it was sent had come, so that it can be closed.
-func (in *Inbox) located(r *routed, t liveTask, action planner.ActionID) {
-	if m := r.message; m.ID != "" && t.state.Slot(action.String()).Name != "" && t.state.Slot(action.String()).Message == "" {
-		r.add(t.Task, planner.Event{Type: planner.Shown, At: in.Now(), Slot: action.String(), Message: m.ID})
-	}
-}
-
-// unless says a sentence when the message came too late, and nothing otherwise.
-func (in *Inbox) unless(r routed, key string) func(context.Context, []Receipt) said {
-	return func(_ context.Context, receipts []Receipt) said {
+	e := planner.Event{Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Decision: &d}
+	return Reply{Store: []Inbound{{Key: m.Key, Chat: m.Chat, To: id, Event: e}}, Say: func(_ context.Context, receipts []Receipt) Notice {
 		if receipts[0].Err != nil {
-			return in.sentence(r, key, nil)
+			return in.notice(r, "error.too_late", nil)
 		}
-		return said{}
+		return Notice{}
+	}}
+}
+
+// withMessage adds to a reply which message a question is, when its button was
+// pressed before the platform had said that it was sent: so it can be closed.
+func (in *Inbox) withMessage(r *Request, t LiveTask, action planner.ActionID, reply Reply) Reply {
+	if m, slot := r.Message, t.State.Slot(action.String()); m.ID != "" && slot.Name != "" && slot.Message == "" {
+		reply.add(r, t.Task, planner.Event{Type: planner.Shown, At: in.Now(), Slot: action.String(), Message: m.ID})
 	}
+	return reply
 }
 
 // editPlan asks, once for each plan, what should be different about it. The
 // message that asks belongs to the task, so that a reply to it is guidance.
-func (in *Inbox) editPlan(r *routed, t liveTask, plan int) {
+func (in *Inbox) editPlan(r *Request, t LiveTask, plan int) Reply {
 	slot := fmt.Sprintf("edit.%d", plan)
-	if t.state.Slot(slot).Message != "" {
-		in.aside(r, "notice.edit_plan")
-		return
+	if t.State.Slot(slot).Message != "" {
+		return in.replyAside(r, "notice.edit_plan")
 	}
-	s := in.sentence(*r, "notice.edit_plan", nil)
-	s.aloud = true
-	s.sent = func(ctx context.Context, id string) {
-		if id == "" || in.passing(r.message.Chat) {
+	s := in.notice(r, "notice.edit_plan", nil)
+	s.Audience = ToChat
+	s.Sent = func(ctx context.Context, id string) {
+		if id == "" || r.Passing {
 			return
 		}
 		err := in.Store.Append(ctx, t.Task, -1, 0,
@@ -262,7 +248,7 @@ func (in *Inbox) editPlan(r *routed, t liveTask, plan int) {
 			in.Log.WarnContext(ctx, "a question about a plan could not be noted", "task", t.Task, "cause", err)
 		}
 	}
-	in.reply(r, s)
+	return in.reply(r, s)
 }
 
 // passing reports that a chat's messages do not last.

@@ -5,32 +5,36 @@ import (
 	"fmt"
 	"slices"
 
+	"legwork/bot"
 	"legwork/planner"
 )
 
-// edited takes the new text of a message that was sent before: for a running
-// task that heard the old one, it is guidance. It reports false when the text is
-// to be taken like any other.
-func (in *Inbox) edited(ctx context.Context, r *routed) (bool, error) {
-	m := r.message
+// edit takes the new text of a message that was sent before: for a running task
+// that heard the old text, the new one is guidance. Otherwise it is for the
+// handlers of any text.
+func (in *Inbox) edit(ctx context.Context, r *Request) (Outcome, error) {
+	m := r.Message
+	if m.Kind != bot.MessageEdit {
+		return Outcome{}, nil
+	}
 	text := m.Text
 	if name, rest, ok := splitCommand(m.Text); ok && (name == "task" || name == "plan") {
 		text = rest
 	} else if ok {
-		return m.Overheard, nil
+		return Outcome{Taken: m.Overheard}, nil
 	}
 	if text == "" || len(text) > MaxGoal {
-		return true, nil // what was asked before stands
+		return Outcome{Taken: true}, nil // what was asked before stands
 	}
-	for _, t := range slices.Backward(r.live) {
+	for _, t := range slices.Backward(r.Live) {
 		heard, err := in.heardBy(ctx, t, m.ID)
 		if err != nil {
-			return true, err
+			return Outcome{}, err
 		}
-		if len(heard) == 0 || t.From.Key() != m.From.Key() && !r.admin {
+		if len(heard) == 0 || t.From.Key() != m.From.Key() && !r.Admin {
 			continue
 		}
-		return true, in.corrected(ctx, r, t, heard, text)
+		return took(in.corrected(ctx, r, t, heard, text))
 	}
 	asked := ""
 	err := in.eachPast(ctx, r, func(_ Turn, o *planner.Opening) bool {
@@ -39,20 +43,19 @@ func (in *Inbox) edited(ctx context.Context, r *routed) (bool, error) {
 		}
 		return asked == ""
 	})
-	// A message that was never asked is nobody's question unless it is meant so.
-	r.message.Standalone = true
-	same := asked == text || asked == "" && m.Overheard
-	return same, err
+	// A message that was no question before becomes one only when it is addressed to
+	// the bot.
+	return Outcome{Taken: asked == text || asked == "" && m.Overheard}, err
 }
 
 // heardBy lists the events by which a task heard the message of that id: its
 // opening, guidance that was not taken back, or the answer to a question.
-func (in *Inbox) heardBy(ctx context.Context, t liveTask, message string) ([]planner.Event, error) {
+func (in *Inbox) heardBy(ctx context.Context, t LiveTask, message string) ([]planner.Event, error) {
 	if message == "" {
 		return nil, nil
 	}
 	var list []planner.Event
-	for _, seq := range slices.Concat([]int{1}, t.state.Heard) {
+	for _, seq := range slices.Concat([]int{1}, t.State.Heard) {
 		e, err := in.Store.Event(ctx, t.Task, seq)
 		if err != nil {
 			return nil, fmt.Errorf("reading task %s: %w", t.Task, err)
@@ -73,9 +76,9 @@ func (in *Inbox) heardBy(ctx context.Context, t liveTask, message string) ([]pla
 
 // corrected tells a running task that a message it has heard reads otherwise
 // now; when it takes nothing any more, that is a question of its own.
-func (in *Inbox) corrected(ctx context.Context, r *routed, t liveTask, heard []planner.Event, text string) error {
-	m := r.message
-	now := in.Texts.Text(r.lang, "prompt.corrected", map[string]any{"Text": text})
+func (in *Inbox) corrected(ctx context.Context, r *Request, t LiveTask, heard []planner.Event, text string) (Reply, error) {
+	m := r.Message
+	now := in.Texts.Text(r.Lang, "prompt.corrected", map[string]any{"Text": text})
 	last := heard[len(heard)-1]
 	before := last.Text
 	switch last.Type {
@@ -85,43 +88,44 @@ func (in *Inbox) corrected(ctx context.Context, r *routed, t liveTask, heard []p
 		before = last.Decision.Text
 	}
 	if before == text || before == now {
-		return nil
+		return Reply{}, nil
 	}
 	o, err := in.opening(ctx, r, text)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	item := in.opens(m.Key, m.Chat, o)
 	item.To = t.Task
 	item.Event = planner.Event{Type: planner.Said, At: in.Now(), By: m.From.Key(), Text: now, Message: m.ID}
-	r.store = []Inbound{item}
+	reply := Reply{Store: []Inbound{item}}
 	if last.Type == planner.Said {
-		r.add(t.Task, planner.Event{Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: last.Seq})
+		reply.add(r, t.Task, planner.Event{Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: last.Seq})
 	}
-	if t.state.Round > 0 {
-		r.reply = func(_ context.Context, receipts []Receipt) said { return in.added(*r, item.To, receipts[0]) }
+	if t.State.Round > 0 {
+		reply.Say = func(_ context.Context, receipts []Receipt) Notice { return in.added(r, item.To, receipts[0]) }
 	}
-	return nil
+	return reply, nil
 }
 
 // deleted ends the task that a message opened which is gone, and takes back
 // guidance that nothing has heeded.
-func (in *Inbox) deleted(ctx context.Context, r *routed) error {
-	m := r.message
-	for _, t := range r.live {
+func (in *Inbox) deleted(ctx context.Context, r *Request) (Reply, error) {
+	m := r.Message
+	var reply Reply
+	for _, t := range r.Live {
 		heard, err := in.heardBy(ctx, t, m.ID)
 		if err != nil {
-			return err
+			return Reply{}, err
 		}
 		for _, e := range heard {
 			switch {
-			case t.state.Settled() || m.From.ID != "" && e.By != m.From.Key():
+			case t.State.Settled() || m.From.ID != "" && e.By != m.From.Key():
 			case e.Type == planner.Opened:
-				r.add(t.Task, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
+				reply.add(r, t.Task, planner.Event{Type: planner.Stopped, At: in.Now(), By: m.From.Key()})
 			case e.Type == planner.Said:
-				r.add(t.Task, planner.Event{Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: e.Seq})
+				reply.add(r, t.Task, planner.Event{Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: e.Seq})
 			}
 		}
 	}
-	return nil
+	return reply, nil
 }

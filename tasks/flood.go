@@ -17,30 +17,29 @@ const (
 	maxAdditions = 100
 )
 
-// telling is how long a chat is not told again that its questions cannot be
+// noticeGap is how long a chat is not told again that its questions cannot be
 // taken just now.
-const telling = time.Minute
+const noticeGap = time.Minute
 
-// bound refuses what there is no room for: it is acknowledged and not stored,
-// and the chat is told, though not for each message.
-func (in *Inbox) bound(ctx context.Context, r *routed) {
-	in.freeze(ctx, r)
-	item, key, data := in.excess(r)
+// bound refuses a reply that there is no room for. The message is acknowledged
+// and not stored, and the chat is told, though not for each message.
+func (in *Inbox) bound(ctx context.Context, r *Request, reply Reply) Reply {
+	in.freeze(ctx, reply.Store)
+	item, key, data := in.excess(r, reply.Store)
 	if key == "" {
-		return
+		return reply
 	}
-	r.fresh.drop(r.message, item.ID)
-	if in.once.first(key+" "+r.message.Chat.Key(), telling, in.Now()) {
-		in.say(r, key, data)
-	} else {
-		in.reply(r, said{})
+	r.Batch.drop(r.Message, item.ID)
+	if in.notified.first(key+" "+r.Message.Chat.Key(), noticeGap, in.Now()) {
+		return in.replyText(r, key, data)
 	}
+	return in.reply(r, Notice{})
 }
 
 // excess finds the first of what is to be stored that there is no room for, and
 // the sentence that says so; its key is empty when there is room for all.
-func (in *Inbox) excess(r *routed) (item Inbound, key string, data map[string]any) {
-	for _, item := range r.store {
+func (in *Inbox) excess(r *Request, store []Inbound) (item Inbound, key string, data map[string]any) {
+	for _, item := range store {
 		switch {
 		case item.To != "" && item.Event.Type == planner.Said:
 			if in.additions(r, item.To) > maxAdditions {
@@ -57,26 +56,26 @@ func (in *Inbox) excess(r *routed) (item Inbound, key string, data map[string]an
 
 // additions is how many messages a task has heard with those of the batch at
 // hand.
-func (in *Inbox) additions(r *routed, id ID) int {
-	n := r.fresh.pieces[id]
-	if t, ok := r.find(id); ok {
-		n += len(t.state.Heard)
+func (in *Inbox) additions(r *Request, id ID) int {
+	n := r.Batch.pieces[id]
+	if t, ok := r.task(id); ok {
+		n += len(t.State.Heard)
 	}
 	return n
 }
 
 // crowded says that a new task has no room; empty when it has.
-func (in *Inbox) crowded(r *routed, id ID) (key string, data map[string]any) {
-	waiting, all := r.fresh.opened(r.message.Chat.Key(), id), r.fresh.opened("", id)
+func (in *Inbox) crowded(r *Request, id ID) (key string, data map[string]any) {
+	waiting, all := r.Batch.opened(r.Message.Chat.Key(), id), r.Batch.opened("", id)
 	if in.Load != nil {
 		all += in.Load()
 	}
 	if in.Full != nil && in.Full() {
 		return "problem.disk_full", nil
 	}
-	lane := waiting + len(r.live)
-	for _, t := range r.live {
-		if t.state.Status() != "waiting" {
+	lane := waiting + len(r.Live)
+	for _, t := range r.Live {
+		if t.State.Status() != "waiting" {
 			waiting++
 		}
 	}

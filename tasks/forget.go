@@ -17,79 +17,77 @@ const (
 )
 
 // forget asks whether the conversation is to be deleted, or deletes it.
-func (in *Inbox) forget(ctx context.Context, r *routed, rest string) error {
+func (in *Inbox) forget(ctx context.Context, r *Request, rest string) (Reply, error) {
 	switch {
-	case !r.message.Chat.Private && !r.admin:
-		in.say(r, "error.admins_only", nil)
+	case !r.Message.Chat.Private && !r.Admin:
+		return in.replyText(r, "error.admins_only", nil), nil
 	case strings.EqualFold(rest, "yes"):
-		in.forgets(ctx, r, r.message.Key)
+		return in.forgets(ctx, r, r.Message.Key), nil
 	default:
-		s := in.sentence(*r, "notice.forget", nil)
-		s.buttons = []bot.Button{
-			in.button(r.lang, "button.forget", pressForget+"yes:"+strconv.FormatInt(in.Now().Unix(), 10)),
-			in.button(r.lang, "button.keep", pressForget+"no"),
+		s := in.notice(r, "notice.forget", nil)
+		s.Buttons = []bot.Button{
+			in.button(r.Lang, "button.forget", pressForget+"yes:"+strconv.FormatInt(in.Now().Unix(), 10)),
+			in.button(r.Lang, "button.keep", pressForget+"no"),
 		}
-		in.reply(r, s)
+		return in.reply(r, s), nil
 	}
-	return nil
 }
 
 // forgetPress is the answer to that. A yes counts once, and not for long.
-func (in *Inbox) forgetPress(ctx context.Context, r *routed, choice string) {
-	if !r.message.Chat.Private && !r.admin {
-		in.aside(r, "error.admins_only")
-		return
+func (in *Inbox) forgetPress(ctx context.Context, r *Request, choice string) (Reply, error) {
+	if !r.Message.Chat.Private && !r.Admin {
+		return in.replyAside(r, "error.admins_only"), nil
 	}
 	yes, ok := strings.CutPrefix(choice, "yes:")
 	if !ok {
-		s := in.sentence(*r, "notice.kept", nil)
-		s.instead = true
-		in.reply(r, s)
-		return
+		s := in.notice(r, "notice.kept", nil)
+		s.Replace.Pressed = true
+		return in.reply(r, s), nil
 	}
 	asked, err := strconv.ParseInt(yes, 10, 64)
 	if age := in.Now().Sub(time.Unix(asked, 0)); err != nil || age < -forgetTime || age > forgetTime {
-		in.say(r, "error.too_late", nil)
-		return
+		return in.replyText(r, "error.too_late", nil), nil
 	}
-	in.forgets(ctx, r, "forget:"+r.message.Chat.Key()+":"+yes)
+	return in.forgets(ctx, r, "forget:"+r.Message.Chat.Key()+":"+yes), nil
 }
 
 // forgets deletes what the conversation holds, once its message is stored: a
 // delivery that comes again deletes nothing that was said since.
-func (in *Inbox) forgets(ctx context.Context, r *routed, key string) {
-	m := r.message
+func (in *Inbox) forgets(ctx context.Context, r *Request, key string) Reply {
+	m := r.Message
 	summary, err := in.Store.Summary(ctx, m.Chat.Key()) // which the cut hides
 	if err != nil {
 		in.Log.WarnContext(ctx, "the summary of a conversation cannot be read", "chat", m.Chat.Key(), "cause", err)
 	}
-	r.store = []Inbound{{Key: key, Chat: m.Chat, Cut: true}}
-	r.reply = func(ctx context.Context, _ []Receipt) said {
+	return Reply{Store: []Inbound{{Key: key, Chat: m.Chat, Cut: true}}, Say: func(ctx context.Context, _ []Receipt) Notice {
 		s, err := in.erase(ctx, r, summary.Text != "")
 		if err != nil {
 			in.Log.ErrorContext(ctx, "a conversation could not be deleted", "chat", m.Chat.Key(), "cause", err)
-			return in.sentence(*r, "problem.internal", nil)
+			return in.notice(r, "problem.internal", nil)
 		}
-		s.aloud, s.instead = m.Kind != bot.MessagePress, true
+		s.Replace.Pressed = true
+		if m.Kind != bot.MessagePress {
+			s.Audience = ToChat
+		}
 		return s
-	}
+	}}
 }
 
 // erase deletes and tells people what: questions with their answers and
 // journals, the summary, and of a whole chat, not of a thread in it, what was
 // allowed there and what tools keep of it.
-func (in *Inbox) erase(ctx context.Context, r *routed, summarised bool) (said, error) {
-	chat := r.message.Chat
+func (in *Inbox) erase(ctx context.Context, r *Request, summarised bool) (Notice, error) {
+	chat := r.Message.Chat
 	n, err := in.Store.Forget(ctx, chat.Key())
 	in.settings.forget()
 	if err != nil {
-		return said{}, err
+		return Notice{}, err
 	}
-	lines := []string{in.Texts.Text(r.lang, "notice.forgotten", map[string]any{"Count": n})}
+	lines := []string{in.Texts.Text(r.Lang, "notice.forgotten", map[string]any{"Count": n})}
 	in.audit(ctx, r, "data.forget", chat.Key(), "")
 	tell := func(key string, n int) {
 		if n > 0 {
-			lines = append(lines, in.Texts.Text(r.lang, key, map[string]any{"Count": n}))
+			lines = append(lines, in.Texts.Text(r.Lang, key, map[string]any{"Count": n}))
 		}
 	}
 	if summarised {
@@ -98,13 +96,13 @@ func (in *Inbox) erase(ctx context.Context, r *routed, summarised bool) (said, e
 	if chat.Key() == chat.Room() {
 		grants, err := in.forgetGrants(ctx, chat)
 		if err != nil {
-			return said{}, err
+			return Notice{}, err
 		}
 		tell("notice.forgotten_grants", grants)
 		if in.Notes != nil {
 			notes, err := in.Notes(ctx, chat)
 			if err != nil {
-				return said{}, err
+				return Notice{}, err
 			}
 			tell("notice.forgotten_notes", notes)
 		}
@@ -116,9 +114,9 @@ func (in *Inbox) erase(ctx context.Context, r *routed, summarised bool) (said, e
 		in.Forgotten()
 	}
 	if running := in.unfinished(ctx, chat); running != "" {
-		lines = append(lines, in.Texts.Text(r.lang, "notice.forgotten_running", map[string]any{"Goal": running}))
+		lines = append(lines, in.Texts.Text(r.Lang, "notice.forgotten_running", map[string]any{"Goal": running}))
 	}
-	return said{text: in.spell(chat, strings.Join(lines, " "))}, nil
+	return textNotice(in.spell(chat, strings.Join(lines, " "))), nil
 }
 
 // forgetGrants deletes what was allowed in a chat, and returns how much of it

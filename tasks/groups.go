@@ -43,32 +43,30 @@ func openGroups(all []Group, named []string, chat bot.Chat, person bot.Person) [
 
 // groupsFor lists the groups that the message's author can use where it was
 // written.
-func (in *Inbox) groupsFor(ctx context.Context, r *routed) ([]Group, error) {
+func (in *Inbox) groupsFor(ctx context.Context, r *Request) ([]Group, error) {
 	if in.Tools == nil {
 		return nil, nil
 	}
-	settings, err := settingsOf(ctx, in.Store, r.rules.ChatSettings, r.message.Chat)
+	settings, err := settingsOf(ctx, in.Store, r.Rules.ChatSettings, r.Message.Chat)
 	if err != nil {
 		return nil, err
 	}
-	return openGroups(in.Tools.Groups(ctx), settings.Groups, r.message.Chat, r.message.From), nil
+	return openGroups(in.Tools.Groups(ctx), settings.Groups, r.Message.Chat, r.Message.From), nil
 }
 
 // groups lists the tool groups that the person may use in this chat.
-func (in *Inbox) groups(ctx context.Context, r *routed, _ string) error {
+func (in *Inbox) groups(ctx context.Context, r *Request, _ string) (Reply, error) {
 	open, err := in.groupsFor(ctx, r)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	var lines []string
 	for _, g := range open {
 		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("- **%s**: %s", g.Name, line(g.Description)), ": "))
 	}
 	if len(lines) == 0 {
-		in.say(r, "groups.none", nil)
-		return nil
+		return in.replyText(r, "groups.none", nil), nil
 	}
-	text := in.Texts.Text(r.lang, "groups.intro", nil) + "\n\n" + strings.Join(lines, "\n")
-	in.reply(r, said{text: text})
-	return nil
+	text := in.Texts.Text(r.Lang, "groups.intro", nil) + "\n\n" + strings.Join(lines, "\n")
+	return in.reply(r, textNotice(text)), nil
 }

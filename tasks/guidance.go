@@ -22,81 +22,74 @@ const prompt = 10 * time.Second
 // for Run; a reply to it does at any time.
 const planFresh = time.Hour
 
-// guided finds the running task that a plain message speaks to: one to whose
+// guides finds the running task that a plain message is guidance for: one to whose
 // messages it replies, one that its author opened within the last second, one
 // that works by a plan in the message's own thread or, if it is its author's,
-// in a private chat.
-func (r *routed) guided(sent, now time.Time) ID {
-	m := r.message
-	for _, t := range r.live {
-		if !t.state.Settled() && t.speaks(m.ReplyTo) && r.steers(t) {
-			return t.Task
+// in a private chat. continues says that the message is a further piece of a
+// question that came in several.
+func (r *Request) guides(sent, now time.Time) (task ID, continues bool) {
+	m := r.Message
+	for _, t := range r.Live {
+		if !t.State.Settled() && t.speaks(m.ReplyTo) && r.steers(t) {
+			return t.Task, false
 		}
 	}
-	for _, t := range slices.Backward(r.fresh.of(m)) {
+	for _, t := range slices.Backward(r.Batch.of(m)) {
 		if sent.Sub(t.at) <= burst { // some platforms tell whole seconds only
-			_, before := r.find(t.id) // then what the batch at hand has of it was added
-			r.pasted = before || r.fresh.pieces[t.id] > 1
-			return t.id
+			_, before := r.task(t.id) // then what the batch at hand has of it was added
+			return t.id, before || r.Batch.pieces[t.id] > 1
 		}
 	}
-	for _, t := range slices.Backward(r.live) {
+	for _, t := range slices.Backward(r.Live) {
 		own := t.From.Key() == m.From.Key()
-		near := m.InThread && r.admin
-		if t.state.Settled() || !own && !near {
+		near := m.InThread && r.Admin
+		if t.State.Settled() || !own && !near {
 			continue
 		}
-		if own && t.state.Round == 0 && now.Sub(t.lastSaid()) < burst && now.Sub(sent) < prompt {
-			r.pasted = len(t.state.Heard) > 0
-			return t.Task
+		if own && t.State.Round == 0 && now.Sub(t.lastSaid()) < burst && now.Sub(sent) < prompt {
+			return t.Task, len(t.State.Heard) > 0
 		}
-		if t.state.Round > 0 && (m.Chat.Private && own && !t.shelved(now) || m.InThread) {
-			return t.Task
+		if t.State.Round > 0 && (m.Chat.Private && own && !t.shelved(now) || m.InThread) {
+			return t.Task, false
 		}
 	}
-	return ""
+	return "", false
 }
 
 // shelved reports that a plan was shown long ago and its person did nothing
 // about it: what they write next is about something else.
-func (t liveTask) shelved(now time.Time) bool {
-	return t.state.Phase == planner.PhaseProposed && now.Sub(t.state.Last) > planFresh
+func (t LiveTask) shelved(now time.Time) bool {
+	return t.State.Phase == planner.PhaseProposed && now.Sub(t.State.Last) > planFresh
 }
 
 // lastSaid is when the newest part of a question that is not decided came, or
 // something that happened to the task since.
-func (t liveTask) lastSaid() time.Time {
-	if len(t.state.Heard) > 0 {
-		return t.state.Last
+func (t LiveTask) lastSaid() time.Time {
+	if len(t.State.Heard) > 0 {
+		return t.State.Last
 	}
-	return t.state.Opened
+	return t.State.Opened
 }
 
 // speaks reports that the task sent the message of that id.
-func (t liveTask) speaks(message string) bool {
-	return message != "" && slices.ContainsFunc(t.state.Slots, func(s planner.Slot) bool { return s.Message == message })
+func (t LiveTask) speaks(message string) bool {
+	return message != "" && slices.ContainsFunc(t.State.Slots, func(s planner.Slot) bool { return s.Message == message })
 }
 
-// meant decides whether a message that is not addressed to the bot speaks to it
-// all the same: its author has a task running here, may steer one as an admin,
-// or asked last in this conversation. It notes who may ask on.
-func (in *Inbox) meant(ctx context.Context, r *routed) (bool, error) {
-	running := false
-	r.asker = len(r.fresh.of(r.message)) > 0
-	for _, t := range r.live {
-		running = running || !t.state.Settled()
-		r.asker = r.asker || t.From.Key() == r.message.From.Key()
-	}
-	if r.asker {
+// mayAsk decides whether a message that is not addressed to the bot can be a
+// question to it all the same: its author has a task running here, or asked last
+// in this conversation.
+func (in *Inbox) mayAsk(ctx context.Context, r *Request) (bool, error) {
+	author := r.Message.From.Key()
+	if len(r.Batch.of(r.Message)) > 0 || slices.ContainsFunc(r.Live, func(t LiveTask) bool { return t.From.Key() == author }) {
 		return true, nil
 	}
-	turns, err := in.Store.History(ctx, r.message.Chat.Key(), "", lastTurnBytes)
+	turns, err := in.Store.History(ctx, r.Message.Chat.Key(), "", lastTurnBytes)
 	if err != nil || len(turns) == 0 {
-		return running && r.admin, err
+		return false, err
 	}
 	first, err := in.Store.Event(ctx, turns[len(turns)-1].Task, 1)
-	r.asker = err == nil && first.Opening != nil && first.Opening.From.Key() == r.message.From.Key()
-	return r.asker || running && r.admin, nil
+	return err == nil && first.Opening != nil && first.Opening.From.Key() == author, nil
 }
 
 // lastTurnBytes is enough of the history to hold its newest turn, shortened.
@@ -110,18 +103,18 @@ const (
 )
 
 // added says that a message was added to a running task, and what can be done
-// about it. Of a long text that an app sent in pieces, it is said once.
-func (in *Inbox) added(r routed, to ID, receipt Receipt) said {
-	if to == "" || receipt.Opened || receipt.Err != nil || r.pasted {
-		return said{}
+// about it.
+func (in *Inbox) added(r *Request, to ID, receipt Receipt) Notice {
+	if to == "" || receipt.Opened || receipt.Err != nil {
+		return Notice{}
 	}
-	s := in.sentence(r, "notice.added", nil)
-	s.aloud = true
+	s := in.notice(r, "notice.added", nil)
+	s.Audience = ToChat
 	if receipt.Seq > 0 {
 		rest := ":" + string(receipt.Task) + ":" + strconv.Itoa(receipt.Seq)
-		s.buttons = []bot.Button{
-			in.button(r.lang, "button.separate", pressSeparate+rest),
-			in.button(r.lang, "button.undo", pressUndo+rest),
+		s.Buttons = []bot.Button{
+			in.button(r.Lang, "button.separate", pressSeparate+rest),
+			in.button(r.Lang, "button.undo", pressUndo+rest),
 		}
 	}
 	return s

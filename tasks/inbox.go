@@ -27,9 +27,8 @@ type Inbox struct {
 	claim     claim
 	agenda    agenda
 	outbox    *outbox
-	sorry     *sorry
 	budgets   *budgetWatch
-	once      *once
+	notified  *notifiedOnce
 	quotas    quotas
 	ids       ids
 	granting  sync.Mutex // guards the grants of chats, which are read, changed and stored as one
@@ -89,7 +88,7 @@ type Rules struct {
 
 // NewInbox makes an inbox. Flush comes last.
 func NewInbox(cfg InboxConfig) *Inbox {
-	in := &Inbox{InboxConfig: cfg, settings: newSettings(), outbox: newOutbox(cfg.Log), sorry: newSorry(), budgets: newBudgetWatch(), once: newOnce()}
+	in := &Inbox{InboxConfig: cfg, settings: newSettings(), outbox: newOutbox(cfg.Log), budgets: newBudgetWatch(), notified: newNotifiedOnce()}
 	if in.Wall == nil {
 		in.Wall = in.Now
 	}
@@ -137,118 +136,132 @@ func (in *Inbox) Handle(ctx context.Context, messages []bot.Message) error {
 	return nil
 }
 
+// handled is a request and what comes of it.
+type handled struct {
+	request  *Request
+	reply    Reply
+	admitted bool // its author may talk to the bot here
+}
+
 // take handles messages that came from where they say.
 func (in *Inbox) take(ctx context.Context, messages []bot.Message) (err error) {
 	var spans arrivals
 	defer func() { spans.end(err) }()
-	list := make([]routed, 0, len(messages))
-	var batch []Inbound
-	fresh := newRecent()
+	list := make([]handled, 0, len(messages))
+	var store []Inbound
+	opened := newBatch()
 	var traced context.Context
 	for _, m := range messages {
 		in.Metrics.Received(m.Chat.Platform, 1)
 		traced = spans.begin(ctx, in.Tracer, m) //nolint:fatcontext // each begins anew with ctx
-		r, err := in.route(traced, m, fresh)
-		trace(traced, r.store)
+		h, err := in.handle(traced, m, opened)
+		trace(traced, h.reply.Store)
 		var fault *panicked
 		switch {
 		case errors.As(err, &fault):
-			in.giveUp(ctx, &r, "problem.internal", fault)
+			h.reply = in.giveUp(ctx, h, "problem.internal", fault)
 		case errors.Is(err, ErrDamaged) || errors.Is(err, ErrNoTask):
-			in.giveUp(ctx, &r, "problem.damaged", err)
+			h.reply = in.giveUp(ctx, h, "problem.damaged", err)
 		case err != nil:
-			return fmt.Errorf("routing message %q: %w", m.Key, err)
+			return fmt.Errorf("handling message %q: %w", m.Key, err)
 		}
-		list = append(list, r)
-		batch = append(batch, r.store...)
+		list = append(list, h)
+		store = append(store, h.reply.Store...)
 	}
 	if len(messages) == 1 {
 		ctx = traced // what is stored and said belongs to no other
 	}
 	var receipts []Receipt
-	if len(batch) > 0 {
+	if len(store) > 0 {
 		var err error
-		if receipts, err = in.Store.Open(ctx, batch); err != nil {
+		if receipts, err = in.Store.Open(ctx, store); err != nil {
 			in.apologise(ctx, list, err)
-			return told{fmt.Errorf("storing messages: %w", err)}
+			return notifiedError{fmt.Errorf("storing messages: %w", err)}
 		}
 	}
-	for _, r := range list {
-		own := receipts[:len(r.store)]
-		receipts = receipts[len(r.store):]
-		in.follow(about(ctx, r.message), r, own)
+	for _, h := range list {
+		own := receipts[:len(h.reply.Store)]
+		receipts = receipts[len(h.reply.Store):]
+		in.follow(about(ctx, h.request.Message), h, own)
 	}
 	return nil
 }
 
-// giveUp tells the author of a message that it cannot be taken: it needs a record
-// which is damaged or was deleted just now, or brings a fault to light. To have
-// it delivered again would help nobody, and hold up everybody.
-func (in *Inbox) giveUp(ctx context.Context, r *routed, key string, err error) {
-	in.Log.ErrorContext(ctx, "a message could not be routed", "message", r.message.Key, "cause", err)
-	r.store, r.reply = nil, nil
-	if r.admitted {
-		in.say(r, key, nil)
+// giveUp is the reply to a message that cannot be handled: it needs a record that
+// is damaged or was deleted just now, or brings a fault to light. Delivering it
+// again would help nobody, and would hold up everybody.
+func (in *Inbox) giveUp(ctx context.Context, h handled, key string, err error) Reply {
+	in.Log.ErrorContext(ctx, "message not handled", "message", h.request.Message.Key, "cause", err)
+	if !h.admitted {
+		return Reply{}
 	}
+	return in.replyText(h.request, key, nil)
 }
 
 // follow wakes tasks and answers messages after they are stored.
-func (in *Inbox) follow(ctx context.Context, r routed, receipts []Receipt) {
+func (in *Inbox) follow(ctx context.Context, h handled, receipts []Receipt) {
 	lost := false
 	for _, receipt := range receipts {
 		if receipt.Err != nil && !errors.Is(receipt.Err, ErrRefused) {
-			in.Log.ErrorContext(ctx, "a message could not be taken", "message", r.message.Key, "task", receipt.Task, "cause", receipt.Err)
+			in.Log.ErrorContext(ctx, "message not taken by its task", "message", h.request.Message.Key, "task", receipt.Task, "cause", receipt.Err)
 			lost = lost || !errors.Is(receipt.Err, ErrNoTask)
 		}
 		if receipt.Task == "" || receipt.Err != nil {
 			continue
 		}
-		// One that came again may have been stored without anybody being told.
-		if err := in.Wake(ctx, receipt.Task); err != nil {
-			in.Log.ErrorContext(ctx, "a task could not be woken", "task", receipt.Task, "cause", err)
-		}
+		// One that came again may have been stored without the engine being told.
+		in.wake(ctx, receipt.Task)
 	}
-	var s said
+	var n Notice
 	switch again := len(receipts) > 0 && receipts[0].Again; {
 	case lost:
-		s = in.sentence(r, "problem.internal", nil)
-	case r.reply != nil && !again:
-		s = in.spoken(ctx, r, receipts)
+		n = in.notice(h.request, "problem.internal", nil)
+	case h.reply.Say != nil && !again:
+		n = in.say(ctx, h, receipts)
 	}
-	in.tell(ctx, r.message, s)
+	in.send(ctx, h.request.Message, n)
 }
 
-// spoken is what the bot says to a message that is stored.
-func (in *Inbox) spoken(ctx context.Context, r routed, receipts []Receipt) (s said) {
+// say is what the bot says to a message that is stored.
+func (in *Inbox) say(ctx context.Context, h handled, receipts []Receipt) (n Notice) {
 	var err error
 	defer func() {
 		if err != nil {
-			in.Log.ErrorContext(ctx, "a message could not be answered", "message", r.message.Key, "cause", err)
-			s = in.sentence(r, "problem.internal", nil)
+			in.Log.ErrorContext(ctx, "message not answered", "message", h.request.Message.Key, "cause", err)
+			n = in.notice(h.request, "problem.internal", nil)
 		}
 	}()
 	defer catch(&err)
-	return r.reply(ctx, receipts)
+	return h.reply.Say(ctx, receipts)
 }
 
-// told is an error that is also bot.ErrTold.
-type told struct{ error }
+// wake tells the engine of a task. An error is logged: the task is stored, and the
+// engine finds it after a restart.
+func (in *Inbox) wake(ctx context.Context, id ID) {
+	if err := in.Wake(ctx, id); err != nil {
+		in.Log.ErrorContext(ctx, "task not woken", "task", id, "cause", err)
+	}
+}
 
-func (t told) Is(target error) bool { return target == bot.ErrTold }
+// notifiedError is an error that people were told of: it is also bot.ErrTold.
+type notifiedError struct{ error }
 
-func (t told) Unwrap() error { return t.error }
+func (e notifiedError) Is(target error) bool { return target == bot.ErrTold }
+
+func (e notifiedError) Unwrap() error { return e.error }
 
 // apologise tells people that their messages could not be stored, once for each
-// however often it is delivered.
-func (in *Inbox) apologise(ctx context.Context, list []routed, err error) {
+// message however often it is delivered.
+func (in *Inbox) apologise(ctx context.Context, list []handled, err error) {
 	key := "problem.internal"
 	if errors.Is(err, ErrFull) {
 		key = "problem.disk_full"
 	}
-	in.Log.ErrorContext(ctx, "messages could not be stored", "count", len(list), "cause", err)
-	for _, r := range list {
-		if len(r.store) > 0 && in.sorry.first(r.message.Key) && in.once.first(key+" "+r.message.Chat.Key(), telling, in.Now()) {
-			in.tell(ctx, r.message, in.sentence(r, key, nil))
+	in.Log.ErrorContext(ctx, "messages not stored", "count", len(list), "cause", err)
+	for _, h := range list {
+		m := h.request.Message
+		if len(h.reply.Store) > 0 && in.notified.first("apology "+m.Key, ever, in.Now()) && in.notified.first(key+" "+m.Chat.Key(), noticeGap, in.Now()) {
+			in.send(ctx, m, in.notice(h.request, key, nil))
 		}
 	}
 }

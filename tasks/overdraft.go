@@ -135,24 +135,22 @@ func (r BudgetRules) extends(admin bool) bool { return admin || r.Asker }
 
 // overdraftPress takes the press of a button under the question about a reached
 // budget, of somebody who may steer the task.
-func (in *Inbox) overdraftPress(r *routed, t liveTask, a planner.Action, choice int) {
+func (in *Inbox) overdraftPress(r *Request, t LiveTask, a planner.Action, choice int) Reply {
 	if choice != choiceExtend && choice != choiceConclude {
-		in.say(r, "error.too_late", nil)
-		return
+		return in.replyText(r, "error.too_late", nil)
 	}
-	if choice == choiceExtend && !r.rules.Budget.extends(r.admin) {
-		in.aside(r, "error.admin_needed")
-		return
+	if choice == choiceExtend && !r.Rules.Budget.extends(r.Admin) {
+		return in.replyAside(r, "error.admin_needed")
 	}
-	in.decide(r, t.Task, a.ID, planner.Decision{Approve: choice == choiceExtend})
-	in.located(r, t, a.ID)
-	over, told := t.state.Overdraft, r.reply
-	r.reply = func(ctx context.Context, receipts []Receipt) said {
+	reply := in.withMessage(r, t, a.ID, in.decide(r, t.Task, a.ID, planner.Decision{Approve: choice == choiceExtend}))
+	over, decided := t.State.Overdraft, reply.Say
+	reply.Say = func(ctx context.Context, receipts []Receipt) Notice {
 		if receipts[0].Err == nil {
-			in.extended(ctx, t.Task, r.message.From.Key(), over, choice == choiceExtend)
+			in.extended(ctx, t.Task, r.Message.From.Key(), over, choice == choiceExtend)
 		}
-		return told(ctx, receipts)
+		return decided(ctx, receipts)
 	}
+	return reply
 }
 
 // extended tells operators of a decision about a budget, and lets tasks go on

@@ -19,49 +19,46 @@ const (
 )
 
 // history lists the newest exchanges of the conversation.
-func (in *Inbox) history(ctx context.Context, r *routed, _ string) error {
-	turns, err := in.Store.History(ctx, r.message.Chat.Key(), "", pastBytes)
+func (in *Inbox) history(ctx context.Context, r *Request, _ string) (Reply, error) {
+	turns, err := in.Store.History(ctx, r.Message.Chat.Key(), "", pastBytes)
 	if err != nil {
-		return fmt.Errorf("reading history: %w", err)
+		return Reply{}, fmt.Errorf("reading history: %w", err)
 	}
 	if len(turns) == 0 {
-		in.say(r, "history.none", nil)
-		return nil
+		return in.replyText(r, "history.none", nil), nil
 	}
 	var lines []string
 	for _, t := range turns[max(0, len(turns)-pastTurns):] {
-		lines = append(lines, "- "+in.Texts.Text(r.lang, "history.turn", map[string]any{
+		lines = append(lines, "- "+in.Texts.Text(r.Lang, "history.turn", map[string]any{
 			"Elapsed": in.Now().Sub(t.At), "Goal": plainText(title(t.Goal)), "Answer": plainText(line(markdown.Plain(t.Answer))),
 		}))
 	}
-	in.reply(r, said{text: strings.Join(lines, "\n")})
-	return nil
+	return in.reply(r, textNotice(strings.Join(lines, "\n"))), nil
 }
 
 // retry asks the person's newest question that has ended again.
-func (in *Inbox) retry(ctx context.Context, r *routed, _ string) error {
+func (in *Inbox) retry(ctx context.Context, r *Request, _ string) (Reply, error) {
 	var last *planner.Opening
 	err := in.eachPast(ctx, r, func(t Turn, o *planner.Opening) bool {
-		running, live := r.find(t.Task) // an outcome may be seen before that is stored
-		if o.From.Key() == r.message.From.Key() && (!live || running.state.Settled()) {
+		running, live := r.task(t.Task) // an outcome may be seen before that is stored
+		if o.From.Key() == r.Message.From.Key() && (!live || running.State.Settled()) {
 			last = o
 		}
 		return last == nil
 	})
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	if last == nil {
-		in.say(r, "error.nothing_to_retry", nil)
-		return nil
+		return in.replyText(r, "error.nothing_to_retry", nil), nil
 	}
-	return in.askAgain(ctx, r, last, r.message.Key)
+	return in.askAgain(ctx, r, last, r.Message.Key)
 }
 
 // eachPast goes through the conversation's newest turns, the newest first, as
 // long as look returns true.
-func (in *Inbox) eachPast(ctx context.Context, r *routed, look func(Turn, *planner.Opening) bool) error {
-	turns, err := in.Store.History(ctx, r.message.Chat.Key(), "", pastBytes)
+func (in *Inbox) eachPast(ctx context.Context, r *Request, look func(Turn, *planner.Opening) bool) error {
+	turns, err := in.Store.History(ctx, r.Message.Chat.Key(), "", pastBytes)
 	if err != nil {
 		return fmt.Errorf("reading history: %w", err)
 	}
@@ -79,12 +76,11 @@ func (in *Inbox) eachPast(ctx context.Context, r *routed, look func(Turn, *plann
 }
 
 // askAgain opens a task with the question of another one, under a dedupe key.
-func (in *Inbox) askAgain(ctx context.Context, r *routed, before *planner.Opening, key string) error {
+func (in *Inbox) askAgain(ctx context.Context, r *Request, before *planner.Opening, key string) (Reply, error) {
 	o, err := in.opening(ctx, r, before.Goal)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	o.Message, o.Preview, o.Prompt = before.Message, before.Preview, before.Prompt
-	r.store = []Inbound{in.opens(key, r.message.Chat, o)}
-	return nil
+	return Reply{Store: []Inbound{in.opens(key, r.Message.Chat, o)}}, nil
 }

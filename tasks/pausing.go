@@ -8,83 +8,79 @@ import (
 )
 
 // halt pauses everything. The command is /pause.
-func (in *Inbox) halt(ctx context.Context, r *routed, _ string) error {
-	if !r.admin {
-		in.refuse(r, "error.admin_needed")
-		return nil
+func (in *Inbox) halt(ctx context.Context, r *Request, _ string) (Reply, error) {
+	if !r.Admin {
+		return in.refuse(r, "error.admin_needed"), nil
 	}
-	from := r.message.From
+	from := r.Message.From
 	_, was := in.Pause.State()
-	by, on, err := in.Pause.setBy(ctx, r.message.Key, Paused{By: from.Key(), Name: nameOf(from.Name, from.Key()), At: in.Now()})
+	by, on, err := in.Pause.setBy(ctx, r.Message.Key, Paused{By: from.Key(), Name: nameOf(from.Name, from.Key()), At: in.Now()})
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	if !on { // delivered again, and undone since
-		in.say(r, "error.not_paused", nil)
-		return nil
+		return in.replyText(r, "error.not_paused", nil), nil
 	}
 	if was {
 		return in.sayPaused(ctx, r, "error.paused_already", by)
 	}
-	in.Log.WarnContext(ctx, "everything is paused", "by", by.By)
+	in.Log.WarnContext(ctx, "all work paused", "by", by.By)
 	in.audit(ctx, r, "pause", "", "")
 	return in.sayPaused(ctx, r, "notice.paused", by)
 }
 
 // proceed lets everything go on. The command is /resume.
-func (in *Inbox) proceed(ctx context.Context, r *routed, _ string) error {
-	if !r.admin {
-		in.refuse(r, "error.admin_needed")
-		return nil
+func (in *Inbox) proceed(ctx context.Context, r *Request, _ string) (Reply, error) {
+	if !r.Admin {
+		return in.refuse(r, "error.admin_needed"), nil
 	}
-	_, was, err := in.Pause.liftBy(ctx, r.message.Key)
+	_, was, err := in.Pause.liftBy(ctx, r.Message.Key)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	if by, on := in.Pause.State(); !was && on { // delivered again, and everything was paused anew
 		return in.sayPaused(ctx, r, "error.paused_already", by)
 	}
 	if !was {
-		in.say(r, "error.not_paused", nil)
-		return nil
+		return in.replyText(r, "error.not_paused", nil), nil
 	}
-	in.Log.WarnContext(ctx, "everything goes on", "by", r.message.From.Key())
+	in.Log.WarnContext(ctx, "all work resumed", "by", r.Message.From.Key())
 	in.audit(ctx, r, "resume", "", "")
-	in.say(r, "notice.resumed", nil)
-	return nil
+	return in.replyText(r, "notice.resumed", nil), nil
 }
 
-func (in *Inbox) sayPaused(ctx context.Context, r *routed, key string, by Paused) error {
+func (in *Inbox) sayPaused(ctx context.Context, r *Request, key string, by Paused) (Reply, error) {
 	data, err := in.pausedData(ctx, r, by)
 	if err == nil {
-		in.say(r, key, data)
+		return in.replyText(r, key, data), nil
 	}
-	return err
+	return Reply{}, err
 }
 
-func (in *Inbox) pausedData(ctx context.Context, r *routed, by Paused) (map[string]any, error) {
+func (in *Inbox) pausedData(ctx context.Context, r *Request, by Paused) (map[string]any, error) {
 	zone, err := in.zoneOf(ctx, r)
 	return map[string]any{"Name": plainText(by.Name), "Date": by.At.In(zone)}, err
 }
 
-// standstill is said once in each chat where a question is asked while
-// everything is paused: nothing otherwise.
-func (in *Inbox) standstill(ctx context.Context, r routed) (said, bool) {
+// pausedNotice tells a chat, once, where a question is asked while everything is
+// paused.
+func (in *Inbox) pausedNotice(ctx context.Context, r *Request) (Notice, bool) {
 	by, on := in.Pause.State()
-	if !on || !in.once.first("paused "+r.message.Chat.Key(), in.Now().Sub(by.At), in.Now()) {
-		return said{}, false
+	if !on || !in.notified.first("paused "+r.Message.Chat.Key(), in.Now().Sub(by.At), in.Now()) {
+		return Notice{}, false
 	}
-	data, err := in.pausedData(ctx, &r, by)
+	data, err := in.pausedData(ctx, r, by)
 	if err != nil {
-		return said{}, false
+		return Notice{}, false
 	}
-	return in.sentence(r, "notice.waits_paused", data), true
+	return in.notice(r, "notice.waits_paused", data), true
 }
 
-// freeze notes for the tasks that a message speaks to while everything is paused
-// that the time until now was nobody's work: what it adds would count it.
-func (in *Inbox) freeze(ctx context.Context, r *routed) {
-	for _, item := range r.store {
+// freeze notes, while everything is paused, that the time until now does not count
+// as work of the tasks that deliveries are for. Without that, the event that a
+// delivery adds would count it.
+func (in *Inbox) freeze(ctx context.Context, store []Inbound) {
+	for _, item := range store {
 		if item.To != "" {
 			in.freezeTask(ctx, item.To)
 		}
@@ -102,11 +98,11 @@ func (in *Inbox) freezeTask(ctx context.Context, id ID) {
 }
 
 // pausedLine tells in /status that everything is paused; empty otherwise.
-func (in *Inbox) pausedLine(ctx context.Context, r *routed) (string, error) {
+func (in *Inbox) pausedLine(ctx context.Context, r *Request) (string, error) {
 	by, on := in.Pause.State()
 	if !on {
 		return "", nil
 	}
 	data, err := in.pausedData(ctx, r, by)
-	return in.Texts.Text(r.lang, "statusline.paused", data), err
+	return in.Texts.Text(r.Lang, "statusline.paused", data), err
 }

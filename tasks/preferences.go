@@ -21,7 +21,7 @@ const (
 )
 
 // lang changes the person's language, or tells which there are.
-func (in *Inbox) lang(ctx context.Context, r *routed, code string) error {
+func (in *Inbox) lang(ctx context.Context, r *Request, code string) (Reply, error) {
 	var allowed []string
 	var buttons []bot.Button
 	for _, l := range i18n.Languages() {
@@ -30,21 +30,20 @@ func (in *Inbox) lang(ctx context.Context, r *routed, code string) error {
 		if !strings.EqualFold(l.Code, code) && !strings.EqualFold(l.Name, code) {
 			continue
 		}
-		if err := in.put(ctx, r.message.From.Key(), settingLanguage, l.Code); err != nil {
-			return err
+		if err := in.put(ctx, r.Message.From.Key(), settingLanguage, l.Code); err != nil {
+			return Reply{}, err
 		}
-		r.lang = l.Code
-		in.say(r, "notice.language", map[string]any{"Name": l.Name})
-		return nil
+		changed := *r
+		changed.Lang = l.Code
+		return in.replyText(&changed, "notice.language", map[string]any{"Name": l.Name}), nil
 	}
 	key := "error.no_language"
 	if code == "" {
 		key = "notice.language_now"
 	}
-	s := in.sentence(*r, key, map[string]any{"Name": languageName(r.lang), "Allowed": strings.Join(allowed, ", ")})
-	s.buttons = buttons
-	in.reply(r, s)
-	return nil
+	s := in.notice(r, key, map[string]any{"Name": languageName(r.Lang), "Allowed": strings.Join(allowed, ", ")})
+	s.Buttons = buttons
+	return in.reply(r, s), nil
 }
 
 func languageName(code string) string {
@@ -60,95 +59,87 @@ func languageName(code string) string {
 const usualModel = "default"
 
 // model changes which model answers the person, or tells which there are.
-func (in *Inbox) model(ctx context.Context, r *routed, name string) error {
-	models := r.rules.Models
+func (in *Inbox) model(ctx context.Context, r *Request, name string) (Reply, error) {
+	models := r.Rules.Models
 	if strings.EqualFold(name, usualModel) && !slices.Contains(models, name) {
-		if err := in.put(ctx, r.message.From.Key(), settingModel, ""); err != nil {
-			return err
+		if err := in.put(ctx, r.Message.From.Key(), settingModel, ""); err != nil {
+			return Reply{}, err
 		}
-		in.say(r, "notice.model_usual", nil)
-		return nil
+		return in.replyText(r, "notice.model_usual", nil), nil
 	}
 	same := func(m string) bool { return m == name }
 	if !slices.Contains(models, name) {
 		same = func(m string) bool { return strings.EqualFold(m, name) }
 	}
 	if i := slices.IndexFunc(models, same); i >= 0 {
-		if err := in.put(ctx, r.message.From.Key(), settingModel, models[i]); err != nil {
-			return err
+		if err := in.put(ctx, r.Message.From.Key(), settingModel, models[i]); err != nil {
+			return Reply{}, err
 		}
-		in.say(r, "notice.model", map[string]any{"Name": models[i]})
-		return nil
+		return in.replyText(r, "notice.model", map[string]any{"Name": models[i]}), nil
 	}
 	return in.tellModels(ctx, r, name != "")
 }
 
 // tellModels tells which models there are.
-func (in *Inbox) tellModels(ctx context.Context, r *routed, unknown bool) error {
+func (in *Inbox) tellModels(ctx context.Context, r *Request, unknown bool) (Reply, error) {
 	chosen, err := in.chosenModel(ctx, r)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	key := "notice.model_now"
 	if unknown {
 		key = "error.no_model"
 	}
-	if len(r.rules.Models) < 2 {
-		in.say(r, "notice.model_only", nil)
-		return nil
+	if len(r.Rules.Models) < 2 {
+		return in.replyText(r, "notice.model_only", nil), nil
 	}
-	s := in.sentence(*r, key, map[string]any{"Name": chosen, "Allowed": strings.Join(r.rules.Models, ", ")})
-	for _, m := range r.rules.Models {
+	s := in.notice(r, key, map[string]any{"Name": chosen, "Allowed": strings.Join(r.Rules.Models, ", ")})
+	for _, m := range r.Rules.Models {
 		if data := pressModel + m; len(data) <= maxPress {
-			s.buttons = append(s.buttons, bot.Button{Label: m, Data: data})
+			s.Buttons = append(s.Buttons, bot.Button{Label: m, Data: data})
 		}
 	}
-	s.buttons = append(s.buttons, in.button(r.lang, "button.usual", pressModel))
-	in.reply(r, s)
-	return nil
+	s.Buttons = append(s.Buttons, in.button(r.Lang, "button.usual", pressModel))
+	return in.reply(r, s), nil
 }
 
 // chosenModel is what the person has chosen, as long as it is configured; empty
 // for the usual one.
-func (in *Inbox) chosenModel(ctx context.Context, r *routed) (string, error) {
-	chosen, err := in.setting(ctx, r.message.From.Key(), settingModel)
-	if err != nil || !slices.Contains(r.rules.Models, chosen) {
+func (in *Inbox) chosenModel(ctx context.Context, r *Request) (string, error) {
+	chosen, err := in.setting(ctx, r.Message.From.Key(), settingModel)
+	if err != nil || !slices.Contains(r.Rules.Models, chosen) {
 		return "", err
 	}
 	return chosen, nil
 }
 
 // zone changes the person's time zone, or tells which it is.
-func (in *Inbox) zone(ctx context.Context, r *routed, name string) error {
+func (in *Inbox) zone(ctx context.Context, r *Request, name string) (Reply, error) {
 	name = clip.Bytes(name, maxZone)
 	if name == "" {
 		zone, err := in.timezone(ctx, r)
 		if err != nil {
-			return err
+			return Reply{}, err
 		}
-		in.say(r, "notice.timezone_now", map[string]any{"Name": zone, "Date": in.dateIn(zone)})
-		return nil
+		return in.replyText(r, "notice.timezone_now", map[string]any{"Name": zone, "Date": in.dateIn(zone)}), nil
 	}
 	zones, near := in.zones(name)
 	switch len(zones) {
 	case 0:
-		in.say(r, "error.no_timezone", map[string]any{"Name": plainText(name), "Near": near})
-		return nil
+		return in.replyText(r, "error.no_timezone", map[string]any{"Name": plainText(name), "Near": near}), nil
 	case 1:
-		if err := in.put(ctx, r.message.From.Key(), settingTimezone, zones[0]); err != nil {
-			return err
+		if err := in.put(ctx, r.Message.From.Key(), settingTimezone, zones[0]); err != nil {
+			return Reply{}, err
 		}
-		in.say(r, "notice.timezone", map[string]any{"Name": zones[0], "Date": in.dateIn(zones[0])})
-		return nil
+		return in.replyText(r, "notice.timezone", map[string]any{"Name": zones[0], "Date": in.dateIn(zones[0])}), nil
 	}
-	s := in.sentence(*r, "error.which_timezone", map[string]any{"Name": plainText(name), "Allowed": strings.Join(zones, ", ")})
+	s := in.notice(r, "error.which_timezone", map[string]any{"Name": plainText(name), "Allowed": strings.Join(zones, ", ")})
 	for _, z := range zones {
 		if data := pressZone + z; len(data) <= maxPress {
-			s.buttons = append(s.buttons, bot.Button{Label: z, Data: data})
+			s.Buttons = append(s.Buttons, bot.Button{Label: z, Data: data})
 		}
 	}
-	in.reply(r, s)
-	return nil
+	return in.reply(r, s), nil
 }
 
 // maxZone is how much of a time zone's name is read, in bytes.
@@ -177,26 +168,25 @@ func (in *Inbox) dateIn(zone string) time.Time {
 }
 
 // preferences tells what the person has set.
-func (in *Inbox) preferences(ctx context.Context, r *routed, _ string) error {
+func (in *Inbox) preferences(ctx context.Context, r *Request, _ string) (Reply, error) {
 	zone, err := in.timezone(ctx, r)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	chosen, err := in.chosenModel(ctx, r)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	lines := []string{
-		"- " + in.Texts.Text(r.lang, "settings.language", map[string]any{"Name": languageName(r.lang)}),
-		"- " + in.Texts.Text(r.lang, "settings.timezone", map[string]any{"Name": zone}),
+		"- " + in.Texts.Text(r.Lang, "settings.language", map[string]any{"Name": languageName(r.Lang)}),
+		"- " + in.Texts.Text(r.Lang, "settings.timezone", map[string]any{"Name": zone}),
 	}
-	buttons := []bot.Button{in.button(r.lang, "button.language", pressCommand+"lang")}
-	if len(r.rules.Models) > 1 {
-		lines = append(lines, "- "+in.Texts.Text(r.lang, "settings.model", map[string]any{"Name": chosen}))
-		buttons = append(buttons, in.button(r.lang, "button.model", pressCommand+"model"))
+	buttons := []bot.Button{in.button(r.Lang, "button.language", pressCommand+"lang")}
+	if len(r.Rules.Models) > 1 {
+		lines = append(lines, "- "+in.Texts.Text(r.Lang, "settings.model", map[string]any{"Name": chosen}))
+		buttons = append(buttons, in.button(r.Lang, "button.model", pressCommand+"model"))
 	}
-	in.reply(r, said{text: strings.Join(lines, "\n"), buttons: buttons})
-	return nil
+	return in.reply(r, Notice{Draft: bot.Draft{Text: strings.Join(lines, "\n"), Buttons: buttons}}), nil
 }
 
 // plainText makes Markdown that shows a text as it is.

@@ -7,58 +7,60 @@ import (
 	"strconv"
 	"strings"
 
+	"legwork/bot"
 	"legwork/planner"
 )
 
 // pressAnswer begins what the buttons under a question carry.
 const pressAnswer = "a"
 
-// press routes the press of a button of somebody who may talk to the bot.
-func (in *Inbox) press(ctx context.Context, r *routed) error {
-	data := r.message.Data
+// press handles the press of a button of somebody who may talk to the bot.
+func (in *Inbox) press(ctx context.Context, r *Request) (Outcome, error) {
+	if r.Message.Kind != bot.MessagePress {
+		return Outcome{}, nil
+	}
+	data := r.Message.Data
 	for _, p := range []struct {
 		prefix string
-		take   func(ctx context.Context, r *routed, rest string) error
+		take   func(ctx context.Context, r *Request, rest string) (Reply, error)
 	}{
 		{pressCommand, in.pressedCommand},
 		{pressLanguage, in.lang},
 		{pressZone, in.zone},
 		{pressModel, in.pressedModel},
-		{pressForget, func(ctx context.Context, r *routed, rest string) error { in.forgetPress(ctx, r, rest); return nil }},
-		{pressAllow, func(ctx context.Context, r *routed, who string) error { return in.judge(ctx, r, pressAllow, who) }},
-		{pressOnlyHere, func(ctx context.Context, r *routed, who string) error { return in.judge(ctx, r, pressOnlyHere, who) }},
-		{pressIgnore, func(ctx context.Context, r *routed, who string) error { return in.judge(ctx, r, pressIgnore, who) }},
+		{pressForget, in.forgetPress},
+		{pressAllow, in.judgeBy(pressAllow)},
+		{pressOnlyHere, in.judgeBy(pressOnlyHere)},
+		{pressIgnore, in.judgeBy(pressIgnore)},
 		{pressRevoke, in.revokes},
 		{pressSchedule, in.pressedSchedule},
-		{pressAccept, func(ctx context.Context, r *routed, id string) error { return in.change(ctx, r, pressAccept, id) }},
-		{pressLeave, func(ctx context.Context, r *routed, id string) error { return in.change(ctx, r, pressLeave, id) }},
-		{pressShow, func(ctx context.Context, r *routed, id string) error { return in.change(ctx, r, pressShow, id) }},
+		{pressAccept, in.changeBy(pressAccept)},
+		{pressLeave, in.changeBy(pressLeave)},
+		{pressShow, in.changeBy(pressShow)},
 	} {
 		if rest, ok := strings.CutPrefix(data, p.prefix); ok {
-			return p.take(ctx, r, rest)
+			return took(p.take(ctx, r, rest))
 		}
 	}
 	if data == pressAsk { // somebody let them in meanwhile
-		in.say(r, "notice.admitted", nil)
-		return nil
+		return took(in.replyText(r, "notice.admitted", nil), nil)
 	}
-	return in.taskPress(ctx, r)
+	return took(in.taskPress(ctx, r))
 }
 
 // pressedCommand runs a command that only tells something.
-func (in *Inbox) pressedCommand(ctx context.Context, r *routed, name string) error {
+func (in *Inbox) pressedCommand(ctx context.Context, r *Request, name string) (Reply, error) {
 	switch name {
 	case "lang":
 		return in.lang(ctx, r, "")
 	case "model":
 		return in.model(ctx, r, "")
 	}
-	in.say(r, "error.too_late", nil)
-	return nil
+	return in.replyText(r, "error.too_late", nil), nil
 }
 
 // pressedModel chooses a model, or the usual one.
-func (in *Inbox) pressedModel(ctx context.Context, r *routed, name string) error {
+func (in *Inbox) pressedModel(ctx context.Context, r *Request, name string) (Reply, error) {
 	if name == "" {
 		name = usualModel
 	}
@@ -67,8 +69,8 @@ func (in *Inbox) pressedModel(ctx context.Context, r *routed, name string) error
 
 // taskPress routes the press of a button that belongs to a task: "VERB:TASK" and
 // what the verb needs beyond it.
-func (in *Inbox) taskPress(ctx context.Context, r *routed) error {
-	verb, rest, _ := strings.Cut(r.message.Data, ":")
+func (in *Inbox) taskPress(ctx context.Context, r *Request) (Reply, error) {
+	verb, rest, _ := strings.Cut(r.Message.Data, ":")
 	name, rest, _ := strings.Cut(rest, ":")
 	id := ID(name)
 	switch verb {
@@ -81,59 +83,57 @@ func (in *Inbox) taskPress(ctx context.Context, r *routed) error {
 	case pressCard:
 		return in.cardPress(ctx, r, id, rest)
 	}
-	t, live := r.find(id)
+	t, live := r.task(id)
 	if !live && verb == pressAnswer {
 		var err error
 		if t, live, err = in.askedOf(ctx, r, id); err != nil {
-			return err
+			return Reply{}, err
 		}
 	}
 	if live {
 		if !r.steers(t) {
-			in.aside(r, "error.not_yours")
-			return nil
+			return in.replyAside(r, "error.not_yours"), nil
 		}
 		switch {
 		case verb == pressAnswer:
 			return in.choose(ctx, r, t, rest)
-		case verb == pressStop && !t.state.Settled():
-			in.stopTask(r, id)
-			return nil
-		case verb == pressRetry && !t.state.Settled(): // its outcome may be seen before that is stored
-			in.say(r, "error.still_running", nil)
-			return nil
+		case verb == pressStop && !t.State.Settled():
+			return in.stopTask(r, id), nil
+		case verb == pressRetry && !t.State.Settled(): // its outcome may be seen before that is stored
+			return in.replyText(r, "error.still_running", nil), nil
 		}
 	}
 	switch verb {
 	case pressDetails, pressRetry, pressUndo, pressSeparate:
 		return in.pastPress(ctx, r, verb, id, rest)
 	}
-	in.say(r, "error.too_late", nil)
-	return nil
+	return in.replyText(r, "error.too_late", nil), nil
 }
 
 // stopTask ends one task.
-func (in *Inbox) stopTask(r *routed, id ID) {
-	r.add(id, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.message.From.Key()})
-	r.reply = func(_ context.Context, receipts []Receipt) said {
+func (in *Inbox) stopTask(r *Request, id ID) Reply {
+	var reply Reply
+	reply.add(r, id, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.Message.From.Key()})
+	reply.Say = func(_ context.Context, receipts []Receipt) Notice {
 		if receipts[0].Err != nil {
-			return in.sentence(*r, "error.too_late", nil)
+			return in.notice(r, "error.too_late", nil)
 		}
-		return in.stopping(*r)
+		return in.stopping(r)
 	}
+	return reply
 }
 
 // pastPress takes presses about tasks that may be over.
-func (in *Inbox) pastPress(ctx context.Context, r *routed, verb string, id ID, rest string) error {
+func (in *Inbox) pastPress(ctx context.Context, r *Request, verb string, id ID, rest string) (Reply, error) {
 	o, err := in.own(ctx, r, id)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	switch {
 	case o == nil:
-		in.say(r, "error.task_gone", nil)
-	case !r.admin && o.From.Key() != r.message.From.Key():
-		in.aside(r, "error.not_yours")
+		return in.replyText(r, "error.task_gone", nil), nil
+	case !r.Admin && o.From.Key() != r.Message.From.Key():
+		return in.replyAside(r, "error.not_yours"), nil
 	case verb == pressDetails:
 		return in.details(ctx, r, id)
 	case verb == pressRetry:
@@ -141,12 +141,11 @@ func (in *Inbox) pastPress(ctx context.Context, r *routed, verb string, id ID, r
 	default:
 		return in.guidancePress(ctx, r, verb, id, rest)
 	}
-	return nil
 }
 
 // own reads the opening of a task of the conversation that the message is in,
 // also when that was moved; nil when it has no such task.
-func (in *Inbox) own(ctx context.Context, r *routed, id ID) (*planner.Opening, error) {
+func (in *Inbox) own(ctx context.Context, r *Request, id ID) (*planner.Opening, error) {
 	first, err := in.Store.Event(ctx, id, 1)
 	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) {
 		return nil, nil
@@ -157,7 +156,7 @@ func (in *Inbox) own(ctx context.Context, r *routed, id ID) (*planner.Opening, e
 	if first.Opening == nil {
 		return nil, nil
 	}
-	if _, live := r.find(id); live || first.Opening.Chat.Key() == r.message.Chat.Key() || tellsHere(first.Opening, r) {
+	if _, live := r.task(id); live || first.Opening.Chat.Key() == r.Message.Chat.Key() || tellsHere(first.Opening, r) {
 		return first.Opening, nil
 	}
 	var found *planner.Opening
@@ -171,55 +170,49 @@ func (in *Inbox) own(ctx context.Context, r *routed, id ID) (*planner.Opening, e
 }
 
 // details tells in the chat how a task came to its answer.
-func (in *Inbox) details(ctx context.Context, r *routed, id ID) error {
+func (in *Inbox) details(ctx context.Context, r *Request, id ID) (Reply, error) {
 	v := NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
-		return fmt.Errorf("reading task %s: %w", id, err)
+		return Reply{}, fmt.Errorf("reading task %s: %w", id, err)
 	}
-	in.reply(r, said{text: Details(v, in.Texts, r.lang), aloud: true})
-	return nil
+	return in.reply(r, Notice{Draft: bot.Draft{Text: Details(v, in.Texts, r.Lang)}, Audience: ToChat}), nil
 }
 
 // guidancePress takes guidance back that nothing has heeded yet. Separately, it
 // becomes a question of its own, whether it was heeded or not. Each counts once.
-func (in *Inbox) guidancePress(ctx context.Context, r *routed, verb string, id ID, rest string) error {
+func (in *Inbox) guidancePress(ctx context.Context, r *Request, verb string, id ID, rest string) (Reply, error) {
 	e, err := in.guidance(ctx, id, rest)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	if e.Type != planner.Said {
-		in.say(r, "error.too_late", nil)
-		return nil
+		return in.replyText(r, "error.too_late", nil), nil
 	}
-	m := r.message
+	m := r.Message
 	at := fmt.Sprintf("%s:%d", id, e.Seq)
 	back := Inbound{Key: "undo:" + at, Chat: m.Chat, To: id, Event: planner.Event{
 		Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: e.Seq,
 	}}
 	if verb == pressUndo {
-		r.store = []Inbound{back}
-		r.reply = func(_ context.Context, receipts []Receipt) said {
+		return Reply{Store: []Inbound{back}, Say: func(_ context.Context, receipts []Receipt) Notice {
 			if receipts[0].Err != nil {
-				return in.sentence(*r, "error.undo_late", nil)
+				return in.notice(r, "error.undo_late", nil)
 			}
-			s := in.sentence(*r, "notice.undone", nil)
-			s.instead = true
-			return s
-		}
-		return nil
+			n := in.notice(r, "notice.undone", nil)
+			n.Replace.Pressed = true
+			return n
+		}}, nil
 	}
 	o, err := in.opening(ctx, r, e.Text)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	o.Message = e.Message
-	r.store = []Inbound{in.opens("apart:"+at, m.Chat, o), back}
-	r.reply = func(context.Context, []Receipt) said {
-		s := in.sentence(*r, "notice.separate", nil)
-		s.aside, s.instead = true, true
-		return s
-	}
-	return nil
+	n := in.notice(r, "notice.separate", nil)
+	n.Audience, n.Replace.Pressed = ToAuthor, true
+	reply := in.reply(r, n)
+	reply.Store = []Inbound{in.opens("apart:"+at, m.Chat, o), back}
+	return reply, nil
 }
 
 // guidance reads the event of that number, which a button named; a zero one when

@@ -73,17 +73,17 @@ func (p *Presenter) direct(ctx context.Context, v *View) (bot.Chat, error) {
 }
 
 // away lists the tasks of other chats that ask a message's author in private.
-func (in *Inbox) away(ctx context.Context, r *routed) ([]liveTask, error) {
-	if !r.rules.Approvals.Private {
+func (in *Inbox) away(ctx context.Context, r *Request) ([]LiveTask, error) {
+	if !r.Rules.Approvals.Private {
 		return nil, nil
 	}
 	all, err := in.Store.Live(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("listing tasks: %w", err)
 	}
-	var list []liveTask
+	var list []LiveTask
 	for _, l := range all {
-		if l.From.Key() != r.message.From.Key() || l.Chat.Key() == r.message.Chat.Key() {
+		if l.From.Key() != r.Message.From.Key() || l.Chat.Key() == r.Message.Chat.Key() {
 			continue
 		}
 		s, err := in.Store.State(ctx, l.Task)
@@ -93,21 +93,21 @@ func (in *Inbox) away(ctx context.Context, r *routed) ([]liveTask, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading task %s: %w", l.Task, err)
 		}
-		list = append(list, liveTask{l, s})
+		list = append(list, LiveTask{l, s})
 	}
 	return list, nil
 }
 
-// askedInPrivate takes what somebody says in a private chat whom the bot hears
+// askedInPrivate takes the answer of somebody in a private chat whom the bot hears
 // only elsewhere, when a task of theirs asks them there.
-func (in *Inbox) askedInPrivate(ctx context.Context, r *routed) (bool, error) {
-	m := r.message
+func (in *Inbox) askedInPrivate(ctx context.Context, r *Request) (Outcome, error) {
+	m := r.Message
 	if !m.Chat.Private || m.Kind == bot.MessageEdit || m.Kind == bot.MessageDeletion {
-		return false, nil
+		return Outcome{}, nil
 	}
 	away, err := in.away(ctx, r)
 	if err != nil {
-		return true, err
+		return Outcome{}, err
 	}
 	verb, rest, _ := strings.Cut(m.Data, ":")
 	id, _, _ := strings.Cut(rest, ":")
@@ -115,17 +115,17 @@ func (in *Inbox) askedInPrivate(ctx context.Context, r *routed) (bool, error) {
 		there := m
 		there.Kind, there.Chat, there.Data, there.Text = bot.MessageText, t.Chat, "", ""
 		pressed := (verb == pressApproval || verb == pressField || verb == pressReview) && ID(id) == t.Task
-		if _, said := r.answers([]liveTask{t}); !pressed && (m.Kind == bot.MessagePress || !said) || !in.Admits(ctx, there) {
+		if _, answers := r.answers([]LiveTask{t}); !pressed && (m.Kind == bot.MessagePress || !answers) || !in.Admits(ctx, there) {
 			continue
 		}
-		r.admitted = true
-		if r.lang, err = in.language(ctx, m.From.Key(), r.lang); err != nil {
-			return true, err
+		own := *r
+		if own.Lang, err = in.language(ctx, m.From.Key(), r.Lang); err != nil {
+			return Outcome{}, err
 		}
 		if pressed {
-			return true, in.taskPress(ctx, r)
+			return took(in.taskPress(ctx, &own))
 		}
-		return in.answered(ctx, r)
+		return in.answer(ctx, &own)
 	}
-	return false, nil
+	return Outcome{}, nil
 }

@@ -55,13 +55,13 @@ func (in *Inbox) Start(ctx context.Context, o Order) (Receipt, error) {
 	}
 	var receipt Receipt
 	defer func() { admitted(receipt.Opened) }()
-	r := in.speaks(o, chat)
-	opening, err := in.opening(ctx, &r, o.Goal)
+	r := in.requestOf(o, chat)
+	opening, err := in.opening(ctx, r, o.Goal)
 	if err != nil {
 		return Receipt{}, err
 	}
 	opening.Notify, opening.External, opening.Hops = o.Notify, o.External, o.Hops
-	receipt, err = in.order(ctx, &r, o, in.opensAs(id, o.Key, chat, opening))
+	receipt, err = in.order(ctx, r, o, in.opensAs(id, o.Key, chat, opening))
 	return receipt, err
 }
 
@@ -74,38 +74,38 @@ func (in *Inbox) Again(ctx context.Context, o Order, chat bot.Chat, before *plan
 	if _, err := in.Chats.Platform(chat); err != nil {
 		return Receipt{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	r := in.speaks(o, chat)
+	r := in.requestOf(o, chat)
 	var err error
-	if r.live, err = in.liveIn(ctx, chat.Key()); err != nil {
+	if r.Live, err = in.liveIn(ctx, chat.Key()); err != nil {
 		return Receipt{}, err
 	}
-	if err := in.askAgain(ctx, &r, before, o.Key); err != nil {
+	reply, err := in.askAgain(ctx, r, before, o.Key)
+	if err != nil {
 		return Receipt{}, err
 	}
-	return in.order(ctx, &r, o, r.store[0])
+	return in.order(ctx, r, o, reply.Store[0])
 }
 
-// speaks is a program's wish in the place of a person's message.
-func (in *Inbox) speaks(o Order, chat bot.Chat) routed {
+// requestOf is a program's wish in the place of a person's message.
+func (in *Inbox) requestOf(o Order, chat bot.Chat) *Request {
 	rules := in.rules.Load()
 	lang := o.Language
 	if lang == "" {
 		lang = rules.Language
 	}
-	return routed{message: bot.Message{Key: o.Key, Chat: chat, From: o.From, Text: o.Goal}, rules: rules, lang: lang, admitted: true, fresh: newRecent()}
+	return &Request{Message: bot.Message{Key: o.Key, Chat: chat, From: o.From, Text: o.Goal}, Rules: rules, Lang: lang, MayAsk: true, Batch: newBatch()}
 }
 
 // order stores the opening of a task.
-func (in *Inbox) order(ctx context.Context, r *routed, o Order, item Inbound) (Receipt, error) {
+func (in *Inbox) order(ctx context.Context, r *Request, o Order, item Inbound) (Receipt, error) {
 	opening := item.Open.Opening
 	opening.Request = o.Request
 	if o.Only != nil {
 		opening.Only = o.Only
 		opening.Groups = slices.DeleteFunc(opening.Groups, func(g string) bool { return !slices.Contains(o.Only, g) })
 	}
-	r.store = []Inbound{item}
-	trace(ctx, r.store)
-	return in.submit(ctx, r)
+	trace(ctx, []Inbound{item})
+	return in.submit(ctx, r, item)
 }
 
 // known finds what became of an earlier request under a key, if there was one: who
@@ -118,16 +118,17 @@ func (in *Inbox) known(ctx context.Context, key string) (r Receipt, again bool, 
 		return Receipt{}, false, fmt.Errorf("looking for an earlier request: %w", err)
 	}
 	if again && r.Err == nil && r.Task != "" { // it may have been stored without anybody being told
-		in.rouse(ctx, r.Task)
+		in.wake(ctx, r.Task)
 	}
 	return r, again, nil
 }
 
 // submit stores what a program wants to add, as far as there is room, and wakes
 // the task.
-func (in *Inbox) submit(ctx context.Context, r *routed) (Receipt, error) {
-	in.freeze(ctx, r)
-	switch _, key, _ := in.excess(r); key {
+func (in *Inbox) submit(ctx context.Context, r *Request, item Inbound) (Receipt, error) {
+	store := []Inbound{item}
+	in.freeze(ctx, store)
+	switch _, key, _ := in.excess(r, store); key {
 	case "":
 	case "problem.disk_full":
 		return Receipt{}, ErrFull
@@ -138,22 +139,17 @@ func (in *Inbox) submit(ctx context.Context, r *routed) (Receipt, error) {
 	default:
 		return Receipt{}, fmt.Errorf("%w: too many tasks are not over", ErrCrowded)
 	}
-	trace(ctx, r.store)
-	receipts, err := in.Store.Open(ctx, r.store)
+	trace(ctx, store)
+	receipts, err := in.Store.Open(ctx, store)
 	if err != nil {
 		return Receipt{}, fmt.Errorf("storing what a program wants: %w", err)
 	}
 	if receipts[0].Err == nil && receipts[0].Task != "" { // one that came twice at once, too
-		in.rouse(ctx, receipts[0].Task)
+		in.wake(ctx, receipts[0].Task)
 	}
 	return receipts[0], nil
 }
 
-func (in *Inbox) rouse(ctx context.Context, id ID) {
-	if err := in.Wake(ctx, id); err != nil {
-		in.Log.ErrorContext(ctx, "a task could not be woken", "task", id, "cause", err)
-	}
-}
 
 // Tell adds an event to a running task, under a dedupe key unless that is empty.
 // What the task does not take is the receipt's error.
@@ -166,8 +162,8 @@ func (in *Inbox) Tell(ctx context.Context, id ID, key string, e planner.Event) (
 		return Receipt{}, fmt.Errorf("reading task %s: %w", id, err)
 	}
 	e.At = in.Now()
-	r := routed{rules: in.rules.Load(), fresh: newRecent(), live: []liveTask{{Live{Task: id}, s}}, store: []Inbound{{Key: key, To: id, Event: e}}}
-	return in.submit(ctx, &r)
+	r := &Request{Rules: in.rules.Load(), Batch: newBatch(), Live: []LiveTask{{Live{Task: id}, s}}}
+	return in.submit(ctx, r, Inbound{Key: key, To: id, Event: e})
 }
 
 // Change appends what decide makes of a task as it stands, and wakes the task;
@@ -192,7 +188,7 @@ func (in *Inbox) Change(ctx context.Context, id ID, decide func(planner.State) (
 			continue
 		}
 		if err == nil {
-			in.rouse(ctx, id)
+			in.wake(ctx, id)
 		}
 		return err
 	}

@@ -54,7 +54,7 @@ func (in *Inbox) Language(name string) (code string, ok bool) {
 
 // OpenGroups lists the tool groups that a person can use in a chat.
 func (in *Inbox) OpenGroups(ctx context.Context, chat bot.Chat, person bot.Person) ([]Group, error) {
-	return in.groupsFor(ctx, &routed{message: bot.Message{Chat: chat, From: person}, rules: in.rules.Load()})
+	return in.groupsFor(ctx, &Request{Message: bot.Message{Chat: chat, From: person}, Rules: in.rules.Load()})
 }
 
 // Today is the day whose budgets count now: "2026-11-20".

@@ -28,18 +28,18 @@ type wantedPrompt struct {
 // of the person whose key follows.
 const settingPrompt = "prompt "
 
-func (in *Inbox) keepPrompt(ctx context.Context, r *routed, w wantedPrompt) error {
+func (in *Inbox) keepPrompt(ctx context.Context, r *Request, w wantedPrompt) error {
 	in.prompting.Lock()
 	defer in.prompting.Unlock()
-	return in.write(ctx, r.message.Chat.Key(), settingPrompt+r.message.From.Key(), w)
+	return in.write(ctx, r.Message.Chat.Key(), settingPrompt+r.Message.From.Key(), w)
 }
 
 // noteAsked keeps the id of the message that asks for the next argument of a
 // prompt, unless it was answered before its id was known.
-func (in *Inbox) noteAsked(ctx context.Context, r *routed, w wantedPrompt, id string) error {
+func (in *Inbox) noteAsked(ctx context.Context, r *Request, w wantedPrompt, id string) error {
 	in.prompting.Lock()
 	defer in.prompting.Unlock()
-	owner, name := r.message.Chat.Key(), settingPrompt+r.message.From.Key()
+	owner, name := r.Message.Chat.Key(), settingPrompt+r.Message.From.Key()
 	var now wantedPrompt
 	if err := in.read(ctx, owner, name, &now); err != nil {
 		return err
@@ -53,10 +53,10 @@ func (in *Inbox) noteAsked(ctx context.Context, r *routed, w wantedPrompt, id st
 
 // leavePrompt forgets what a person was asked for; it reports whether there was
 // anything.
-func (in *Inbox) leavePrompt(ctx context.Context, r *routed) (bool, error) {
+func (in *Inbox) leavePrompt(ctx context.Context, r *Request) (bool, error) {
 	in.prompting.Lock()
 	defer in.prompting.Unlock()
-	owner, name := r.message.Chat.Key(), settingPrompt+r.message.From.Key()
+	owner, name := r.Message.Chat.Key(), settingPrompt+r.Message.From.Key()
 	text, err := in.setting(ctx, owner, name)
 	if err != nil || text == "" {
 		return false, err
@@ -64,26 +64,26 @@ func (in *Inbox) leavePrompt(ctx context.Context, r *routed) (bool, error) {
 	return true, in.put(ctx, owner, name, "")
 }
 
-// argument takes words for the argument of a prompt that was asked for: those in
-// reply to the question, in private chats and in a thread of its own the next
-// ones. It reports false when they are none.
-func (in *Inbox) argument(ctx context.Context, r *routed) (bool, error) {
-	m := r.message
+// promptArgument takes words for the argument of a prompt that was asked for:
+// those in reply to the question, and in private chats and in a thread of its own
+// the next ones.
+func (in *Inbox) promptArgument(ctx context.Context, r *Request) (Outcome, error) {
+	m := r.Message
 	if m.Text == "" || m.Standalone || m.Kind == bot.MessageEdit || strings.HasPrefix(m.Text, "/") || len(m.Text) > MaxGoal {
-		return false, nil
+		return Outcome{}, nil
 	}
 	var w wantedPrompt
 	if err := in.read(ctx, m.Chat.Key(), settingPrompt+m.From.Key(), &w); err != nil || w.Name == "" {
-		return false, err
+		return Outcome{}, err
 	}
 	again := w.Taken == m.Key // it was not stored then
 	switch {
 	case again:
 	case len(w.Missing) == 0 || in.Now().Sub(w.At) > planFresh:
-		return false, nil
+		return Outcome{}, nil
 	case m.ReplyTo != "" && m.ReplyTo == w.Message:
-	case m.ReplyTo != "" && !in.passing(m.Chat), !m.Chat.Private && !m.InThread:
-		return false, nil
+	case m.ReplyTo != "" && !r.Passing, !m.Chat.Private && !m.InThread:
+		return Outcome{}, nil
 	}
 	if !again {
 		if w.Arguments == nil {
@@ -92,54 +92,51 @@ func (in *Inbox) argument(ctx context.Context, r *routed) (bool, error) {
 		w.Arguments[w.Missing[0].Name] = m.Text
 		w.Missing, w.Taken, w.At, w.Message = w.Missing[1:], m.Key, in.Now(), ""
 		if err := in.keepPrompt(ctx, r, w); err != nil {
-			return true, err
+			return Outcome{}, err
 		}
 	}
 	if len(w.Missing) > 0 {
-		in.reply(r, in.askArgument(r, w))
-		return true, nil
+		return took(in.reply(r, in.askArgument(r, w)), nil)
 	}
 	item, err := in.promptTask(ctx, r, w)
 	if err != nil {
-		return true, err
+		return Outcome{}, err
 	}
-	r.store = []Inbound{item}
-	r.reply = func(ctx context.Context, _ []Receipt) said {
+	return took(Reply{Store: []Inbound{item}, Say: func(ctx context.Context, _ []Receipt) Notice {
 		if _, err := in.leavePrompt(ctx, r); err != nil {
-			in.Log.WarnContext(ctx, "the arguments of a prompt could not be forgotten", "message", m.Key, "cause", err)
+			in.Log.WarnContext(ctx, "prompt arguments not deleted", "message", m.Key, "cause", err)
 		}
-		return said{}
-	}
-	return true, nil
+		return Notice{}
+	}}, nil)
 }
 
 // askArgument asks for the next argument of a prompt.
-func (in *Inbox) askArgument(r *routed, w wantedPrompt) said {
+func (in *Inbox) askArgument(r *Request, w wantedPrompt) Notice {
 	a := w.Missing[0]
-	s := in.sentence(*r, "prompts.ask", map[string]any{
+	s := in.notice(r, "prompts.ask", map[string]any{
 		"Name": "**" + plainText(line(bot.Visible(a.Name))) + "**", "Tool": inCode(w.Name), "Text": plainText(line(bot.Visible(a.Description))),
 	})
 	how := "prompts.how"
-	if in.passing(r.message.Chat) {
+	if r.Passing {
 		how = "prompts.how_here"
 	}
-	s.text += "\n\n" + in.Texts.Text(r.lang, how, nil)
-	s.text = in.spell(r.message.Chat, s.text)
-	s.aloud = true
-	if in.passing(r.message.Chat) {
-		s.kind = bot.KindQuestion // the next line answers it
+	s.Text += "\n\n" + in.Texts.Text(r.Lang, how, nil)
+	s.Text = in.spell(r.Message.Chat, s.Text)
+	s.Audience = ToChat
+	if r.Passing {
+		s.Kind = bot.KindQuestion // the next line answers it
 		return s
 	}
-	s.sent = func(ctx context.Context, id string) {
+	s.Sent = func(ctx context.Context, id string) {
 		if err := in.noteAsked(ctx, r, w, id); err != nil && ctx.Err() == nil {
-			in.Log.WarnContext(ctx, "a question about a prompt could not be noted", "message", r.message.Key, "cause", err)
+			in.Log.WarnContext(ctx, "a question about a prompt could not be noted", "message", r.Message.Key, "cause", err)
 		}
 	}
 	return s
 }
 
 // promptTask is the delivery that opens the task of a prompt.
-func (in *Inbox) promptTask(ctx context.Context, r *routed, w wantedPrompt) (Inbound, error) {
+func (in *Inbox) promptTask(ctx context.Context, r *Request, w wantedPrompt) (Inbound, error) {
 	goal := "/prompt " + w.Name
 	for _, name := range slices.Sorted(maps.Keys(w.Arguments)) {
 		goal += fmt.Sprintf(" %s=%s", name, w.Arguments[name])
@@ -149,7 +146,7 @@ func (in *Inbox) promptTask(ctx context.Context, r *routed, w wantedPrompt) (Inb
 		return Inbound{}, err
 	}
 	o.Prompt = &planner.PromptRef{Group: w.Group, Name: w.Name, Arguments: w.Arguments}
-	return in.opens(r.message.Key, r.message.Chat, o), nil
+	return in.opens(r.Message.Key, r.Message.Chat, o), nil
 }
 
 // readArguments reads "key=value key=several words" for the arguments that a

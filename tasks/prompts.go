@@ -27,24 +27,23 @@ type foundPrompt struct {
 
 // prompt lists the prompts of the servers, or uses one. Servers are asked beside
 // the chat: they may be slow.
-func (in *Inbox) prompt(_ context.Context, r *routed, rest string) error {
-	in.reply(r, said{later: func(ctx context.Context) said {
+func (in *Inbox) prompt(_ context.Context, r *Request, rest string) (Reply, error) {
+	return in.reply(r, Notice{Later: func(ctx context.Context) Notice {
 		ctx, cancel := context.WithTimeout(ctx, promptTime)
 		defer cancel()
 		if rest == "" {
 			return in.listPrompts(ctx, r)
 		}
 		return in.usePrompt(ctx, r, rest)
-	}})
-	return nil
+	}}), nil
 }
 
 // promptsFor asks the servers of the groups that are open to a message's author
 // there, all at once; missed are the groups that did not answer.
-func (in *Inbox) promptsFor(ctx context.Context, r *routed) (list []foundPrompt, missed []string) {
+func (in *Inbox) promptsFor(ctx context.Context, r *Request) (list []foundPrompt, missed []string) {
 	groups, err := in.groupsFor(ctx, r)
 	if err != nil {
-		in.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "chat", r.message.Chat.Key(), "cause", err)
+		in.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "chat", r.Message.Chat.Key(), "cause", err)
 	}
 	found, failed := make([][]ServerPrompt, len(groups)), make([]error, len(groups))
 	var asking sync.WaitGroup
@@ -69,7 +68,7 @@ func (in *Inbox) promptsFor(ctx context.Context, r *routed) (list []foundPrompt,
 	return list, missed
 }
 
-func (in *Inbox) listPrompts(ctx context.Context, r *routed) said {
+func (in *Inbox) listPrompts(ctx context.Context, r *Request) Notice {
 	list, missed := in.promptsFor(ctx, r)
 	var lines []string
 	for _, p := range list {
@@ -86,19 +85,19 @@ func (in *Inbox) listPrompts(ctx context.Context, r *routed) said {
 	}
 	var parts []string
 	if len(lines) > 0 {
-		parts = append(parts, in.Texts.Text(r.lang, "prompts.intro", nil)+"\n\n"+strings.Join(lines, "\n"))
+		parts = append(parts, in.Texts.Text(r.Lang, "prompts.intro", nil)+"\n\n"+strings.Join(lines, "\n"))
 	}
 	if len(missed) > 0 {
-		parts = append(parts, in.Texts.Text(r.lang, "prompts.missed", map[string]any{"Groups": strings.Join(missed, ", ")}))
+		parts = append(parts, in.Texts.Text(r.Lang, "prompts.missed", map[string]any{"Groups": strings.Join(missed, ", ")}))
 	}
 	if len(parts) == 0 {
-		return in.sentence(*r, "prompts.none", nil)
+		return in.notice(r, "prompts.none", nil)
 	}
-	return said{text: in.spell(r.message.Chat, strings.Join(parts, "\n\n"))}
+	return textNotice(in.spell(r.Message.Chat, strings.Join(parts, "\n\n")))
 }
 
 // usePrompt opens the task of a prompt, or asks for its first missing argument.
-func (in *Inbox) usePrompt(ctx context.Context, r *routed, rest string) said {
+func (in *Inbox) usePrompt(ctx context.Context, r *Request, rest string) Notice {
 	name, given := rest, ""
 	if end := strings.IndexFunc(rest, unicode.IsSpace); end >= 0 {
 		name, given = rest[:end], rest[end:]
@@ -106,9 +105,9 @@ func (in *Inbox) usePrompt(ctx context.Context, r *routed, rest string) said {
 	list, missed := in.promptsFor(ctx, r)
 	p, near := pickPrompt(list, name)
 	if p == nil {
-		s := in.sentence(*r, "prompts.unknown", map[string]any{"Name": inCode(clip.Bytes(name, maxCommand)), "Near": near})
+		s := in.notice(r, "prompts.unknown", map[string]any{"Name": inCode(clip.Bytes(name, maxCommand)), "Near": near})
 		if len(missed) > 0 {
-			s.text += "\n\n" + in.Texts.Text(r.lang, "prompts.missed", map[string]any{"Groups": strings.Join(missed, ", ")})
+			s.Text += "\n\n" + in.Texts.Text(r.Lang, "prompts.missed", map[string]any{"Groups": strings.Join(missed, ", ")})
 		}
 		return s
 	}
@@ -137,15 +136,15 @@ func (in *Inbox) usePrompt(ctx context.Context, r *routed, rest string) said {
 	if err != nil {
 		return in.promptFailed(ctx, r, err)
 	}
-	return said{}
+	return Notice{}
 }
 
-func (in *Inbox) promptFailed(ctx context.Context, r *routed, err error) said {
-	in.Log.ErrorContext(ctx, "a prompt could not be used", "message", r.message.Key, "cause", err)
+func (in *Inbox) promptFailed(ctx context.Context, r *Request, err error) Notice {
+	in.Log.ErrorContext(ctx, "a prompt could not be used", "message", r.Message.Key, "cause", err)
 	if errors.Is(err, ErrFull) {
-		return in.sentence(*r, "problem.disk_full", nil)
+		return in.notice(r, "problem.disk_full", nil)
 	}
-	return in.sentence(*r, "problem.internal", nil)
+	return in.notice(r, "problem.internal", nil)
 }
 
 // pickPrompt finds a prompt by its name, also without its server's where that is

@@ -92,13 +92,13 @@ func reviewedLine(texts *i18n.Texts, lang string, e *planner.Event, data map[str
 }
 
 // reviewPress decides about a review by a button.
-func (in *Inbox) reviewPress(r *routed, t liveTask, about planner.ActionID, verb string) {
+func (in *Inbox) reviewPress(r *Request, t LiveTask, about planner.ActionID, verb string) Reply {
 	switch verb {
 	case verbYes:
-		in.settle(r, t, about, planner.Decision{Approve: true})
+		return in.settle(r, t, about, planner.Decision{Approve: true})
 	case verbDecline:
-		in.settle(r, t, about, planner.Decision{Text: r.message.Text}) // a terminal where nobody sits says so
+		return in.settle(r, t, about, planner.Decision{Text: r.Message.Text}) // a terminal where nobody sits says so
 	default:
-		in.say(r, "error.too_late", nil)
+		return in.replyText(r, "error.too_late", nil)
 	}
 }

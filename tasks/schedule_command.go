@@ -39,7 +39,7 @@ const (
 
 // schedule makes one, lists them, or does something about one by its number in
 // the list.
-func (in *Inbox) schedule(ctx context.Context, r *routed, rest string) error {
+func (in *Inbox) schedule(ctx context.Context, r *Request, rest string) (Reply, error) {
 	words := strings.Fields(strings.ToLower(rest))
 	if len(words) == 0 || len(words) == 1 && words[0] == "list" {
 		return in.listSchedules(ctx, r)
@@ -51,17 +51,16 @@ func (in *Inbox) schedule(ctx context.Context, r *routed, rest string) error {
 	if len(words) == 3 {
 		verb = verbDeleted
 	}
-	here, err := in.schedulesHere(ctx, r.message.Chat)
+	here, err := in.schedulesHere(ctx, r.Message.Chat)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	n := 0
 	if len(words) > 1 {
 		n, _ = strconv.Atoi(words[1]) // 0 for what is none
 	}
 	if n < 1 || n > len(here) {
-		in.say(r, "error.no_schedule", nil)
-		return nil
+		return in.replyText(r, "error.no_schedule", nil), nil
 	}
 	return in.aboutSchedule(ctx, r, verb, here[n-1].ID)
 }
@@ -83,10 +82,10 @@ func (in *Inbox) schedulesHere(ctx context.Context, chat bot.Chat) ([]Schedule, 
 }
 
 // addSchedule makes a schedule of "WHEN WHAT".
-func (in *Inbox) addSchedule(ctx context.Context, r *routed, text string) error {
+func (in *Inbox) addSchedule(ctx context.Context, r *Request, text string) (Reply, error) {
 	zone, err := in.timezone(ctx, r)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	place, err := time.LoadLocation(zone)
 	if err != nil {
@@ -95,23 +94,20 @@ func (in *Inbox) addSchedule(ctx context.Context, r *routed, text string) error 
 	when, catchUp := cutCatchUp(text)
 	spec, goal, err := schedule.Parse(when, in.Wall(), place)
 	if bad, ok := errors.AsType[*schedule.Error](err); ok {
-		in.reply(r, in.notUnderstood(r, bad))
-		return nil
+		return in.reply(r, in.notUnderstood(r, bad)), nil
 	}
 	switch {
 	case err != nil:
-		return err
+		return Reply{}, err
 	case goal == "":
-		in.say(r, "schedule.no_goal", map[string]any{"Text": comes(in.Texts, r.lang, spec)})
-		return nil
+		return in.replyText(r, "schedule.no_goal", map[string]any{"Text": comes(in.Texts, r.Lang, spec)}), nil
 	case len(goal) > MaxGoal:
-		in.say(r, "error.goal_too_long", map[string]any{"Max": MaxGoal})
-		return nil
+		return in.replyText(r, "error.goal_too_long", map[string]any{"Max": MaxGoal}), nil
 	}
-	m := r.message
+	m := r.Message
 	s := Schedule{
 		ID: scheduleID(m), Chat: m.Chat, From: m.From, Goal: goal, Spec: spec.String(), Words: strings.TrimSpace(strings.TrimSuffix(when, goal)),
-		Timezone: zone, Language: r.lang, CatchUp: catchUp || !spec.Again(), // what comes once must not be lost
+		Timezone: zone, Language: r.Lang, CatchUp: catchUp || !spec.Again(), // what comes once must not be lost
 		Made: in.Wall(), Next: spec.Next(in.Wall()), Team: m.Team, External: m.External,
 	}
 	s.Words = clip.Bytes(s.Words, maxWords)
@@ -139,12 +135,12 @@ func scheduleID(m bot.Message) string {
 }
 
 // keepSchedule stores a new one, when there is room for it.
-func (in *Inbox) keepSchedule(ctx context.Context, r *routed, s Schedule) error {
+func (in *Inbox) keepSchedule(ctx context.Context, r *Request, s Schedule) (Reply, error) {
 	in.agenda.mu.Lock()
 	defer in.agenda.mu.Unlock()
 	all, err := in.Store.Schedules(ctx, "")
 	if err != nil {
-		return fmt.Errorf("listing schedules: %w", err)
+		return Reply{}, fmt.Errorf("listing schedules: %w", err)
 	}
 	here, everywhere := 0, 0
 	for _, other := range all {
@@ -158,22 +154,23 @@ func (in *Inbox) keepSchedule(ctx context.Context, r *routed, s Schedule) error 
 	}
 	switch {
 	case here >= MaxSchedules:
-		in.say(r, "error.many_schedules", map[string]any{"Count": MaxSchedules})
-		return nil
+		return in.replyText(r, "error.many_schedules", map[string]any{"Count": MaxSchedules}), nil
 	case everywhere >= MaxAllSchedules:
-		in.say(r, "error.all_schedules", map[string]any{"Count": MaxAllSchedules})
-		return nil
+		return in.replyText(r, "error.all_schedules", map[string]any{"Count": MaxAllSchedules}), nil
 	}
 	if err := in.putSchedule(ctx, s); err != nil {
-		return err
+		return Reply{}, err
 	}
 	in.Log.InfoContext(ctx, "a schedule was made", "schedule", s.ID, "chat", s.Chat.Key(), "by", s.From.Key(), "spec", s.Spec, "next", s.Next)
 	c, err := in.card(ctx, r, s)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
-	in.reply(r, said{text: in.Texts.Text(r.lang, "schedule.made", nil) + "\n\n" + c.Text, buttons: c.Buttons, aloud: !s.Chat.Private})
-	return nil
+	n := Notice{Draft: bot.Draft{Text: in.Texts.Text(r.Lang, "schedule.made", nil) + "\n\n" + c.Text, Buttons: c.Buttons}}
+	if !s.Chat.Private {
+		n.Audience = ToChat
+	}
+	return in.reply(r, n), nil
 }
 
 // over reports that a schedule will never come again by itself.
@@ -189,11 +186,11 @@ func (in *Inbox) putSchedule(ctx context.Context, s Schedule) error {
 }
 
 // notUnderstood says why a text tells no time, and what is understood.
-func (in *Inbox) notUnderstood(r *routed, bad *schedule.Error) said {
+func (in *Inbox) notUnderstood(r *Request, bad *schedule.Error) Notice {
 	data := map[string]any{"Text": inCode(clip.Marked(bad.Text, 100)), "Allowed": strings.Join(bad.Among, ", ")}
 	if bad.Code == schedule.BadField {
-		data["Name"] = in.Texts.Text(r.lang, "schedule.field_"+strings.ReplaceAll(bad.Field, " ", "_"), nil)
+		data["Name"] = in.Texts.Text(r.Lang, "schedule.field_"+strings.ReplaceAll(bad.Field, " ", "_"), nil)
 	}
-	text := in.Texts.Text(r.lang, "schedule.bad_"+bad.Code, data) + "\n\n" + in.Texts.Text(r.lang, "schedule.how", nil)
-	return said{text: in.spell(r.message.Chat, text)}
+	text := in.Texts.Text(r.Lang, "schedule.bad_"+bad.Code, data) + "\n\n" + in.Texts.Text(r.Lang, "schedule.how", nil)
+	return textNotice(in.spell(r.Message.Chat, text))
 }

@@ -27,23 +27,22 @@ const (
 )
 
 // listSchedules lists those of the chat, with a button each.
-func (in *Inbox) listSchedules(ctx context.Context, r *routed) error {
+func (in *Inbox) listSchedules(ctx context.Context, r *Request) (Reply, error) {
 	d, err := in.scheduleList(ctx, r)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
-	in.replyWith(r, "", d)
-	return nil
+	return in.replyWith(r, "", d), nil
 }
 
-func (in *Inbox) scheduleList(ctx context.Context, r *routed) (bot.Draft, error) {
-	here, err := in.schedulesHere(ctx, r.message.Chat)
+func (in *Inbox) scheduleList(ctx context.Context, r *Request) (bot.Draft, error) {
+	here, err := in.schedulesHere(ctx, r.Message.Chat)
 	if err != nil {
 		return bot.Draft{}, err
 	}
 	if len(here) == 0 {
-		text := in.Texts.Text(r.lang, "schedule.none", nil) + "\n\n" + in.Texts.Text(r.lang, "schedule.how", nil)
-		return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.message.Chat, text)}, nil
+		text := in.Texts.Text(r.Lang, "schedule.none", nil) + "\n\n" + in.Texts.Text(r.Lang, "schedule.how", nil)
+		return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.Message.Chat, text)}, nil
 	}
 	zone, err := in.zoneOf(ctx, r)
 	if err != nil {
@@ -56,16 +55,16 @@ func (in *Inbox) scheduleList(ctx context.Context, r *routed) (bot.Draft, error)
 		if err != nil {
 			return bot.Draft{}, err
 		}
-		lines = append(lines, fmt.Sprintf("%d. ", i+1)+in.Texts.Text(r.lang, "schedule.line", map[string]any{
-			"Text": s.comes(in.Texts, r.lang), "Goal": plainText(title(s.Goal)), "State": strings.Join(state, " · "), "Chat": in.elsewhere(r.lang, s, r.message.Chat),
+		lines = append(lines, fmt.Sprintf("%d. ", i+1)+in.Texts.Text(r.Lang, "schedule.line", map[string]any{
+			"Text": s.comes(in.Texts, r.Lang), "Goal": plainText(title(s.Goal)), "State": strings.Join(state, " · "), "Chat": in.elsewhere(r.Lang, s, r.Message.Chat),
 		}))
 		if data := pressSchedule + verbShow + ":" + s.ID; len(buttons) < maxListed && len(data) <= maxPress {
 			buttons = append(buttons, bot.Button{Label: fmt.Sprintf("%d", i+1), Data: data})
 		}
 	}
-	text := in.Texts.Text(r.lang, "schedule.list", map[string]any{"Timezone": zone.String()}) + "\n\n" + strings.Join(lines, "\n") +
-		"\n\n" + in.Texts.Text(r.lang, "schedule.commands", nil)
-	return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.message.Chat, text), Buttons: buttons}, nil
+	text := in.Texts.Text(r.Lang, "schedule.list", map[string]any{"Timezone": zone.String()}) + "\n\n" + strings.Join(lines, "\n") +
+		"\n\n" + in.Texts.Text(r.Lang, "schedule.commands", nil)
+	return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.Message.Chat, text), Buttons: buttons}, nil
 }
 
 // elsewhere says that a schedule answers in another thread or topic of the chat.
@@ -78,13 +77,13 @@ func (in *Inbox) elsewhere(lang string, s Schedule, here bot.Chat) string {
 
 // scheduleState says how a schedule stands: when it comes next, and what became
 // of the last time.
-func (in *Inbox) scheduleState(ctx context.Context, r *routed, s Schedule, zone *time.Location) ([]string, error) {
+func (in *Inbox) scheduleState(ctx context.Context, r *Request, s Schedule, zone *time.Location) ([]string, error) {
 	text := func(key string, at time.Time, state string) string {
 		data := map[string]any{"State": state}
 		if !at.IsZero() {
 			data["Date"] = at.In(zone)
 		}
-		return in.Texts.Text(r.lang, key, data)
+		return in.Texts.Text(r.Lang, key, data)
 	}
 	var parts []string
 	switch {
@@ -101,7 +100,7 @@ func (in *Inbox) scheduleState(ctx context.Context, r *routed, s Schedule, zone 
 		state, err := in.Store.State(ctx, s.LastTask)
 		switch {
 		case err == nil:
-			parts = append(parts, text("schedule.last", s.Last, statusText(in.Texts, r.lang, state)))
+			parts = append(parts, text("schedule.last", s.Last, statusText(in.Texts, r.Lang, state)))
 		case !errors.Is(err, ErrNoTask) && !errors.Is(err, ErrDamaged):
 			return nil, fmt.Errorf("reading task %s: %w", s.LastTask, err)
 		}
@@ -113,7 +112,7 @@ func (in *Inbox) scheduleState(ctx context.Context, r *routed, s Schedule, zone 
 }
 
 // card tells all about one schedule, with what can be done about it.
-func (in *Inbox) card(ctx context.Context, r *routed, s Schedule) (bot.Draft, error) {
+func (in *Inbox) card(ctx context.Context, r *Request, s Schedule) (bot.Draft, error) {
 	zone, err := in.zoneOf(ctx, r)
 	if err != nil {
 		return bot.Draft{}, err
@@ -122,9 +121,9 @@ func (in *Inbox) card(ctx context.Context, r *routed, s Schedule) (bot.Draft, er
 	if err != nil {
 		return bot.Draft{}, err
 	}
-	text := func(key string, data map[string]any) string { return in.Texts.Text(r.lang, key, data) }
+	text := func(key string, data map[string]any) string { return in.Texts.Text(r.Lang, key, data) }
 	lines := slices.Concat(
-		[]string{text("schedule.card", map[string]any{"Text": s.comes(in.Texts, r.lang), "Timezone": s.Timezone, "Goal": plainText(title(s.Goal))})},
+		[]string{text("schedule.card", map[string]any{"Text": s.comes(in.Texts, r.Lang), "Timezone": s.Timezone, "Goal": plainText(title(s.Goal))})},
 		state,
 	)
 	maker := "schedule.maker"
@@ -138,8 +137,8 @@ func (in *Inbox) card(ctx context.Context, r *routed, s Schedule) (bot.Draft, er
 	return bot.Draft{Kind: bot.KindNotice, Text: strings.Join(lines, "\n- "), Buttons: in.cardButtons(r, s)}, nil
 }
 
-func (in *Inbox) cardButtons(r *routed, s Schedule) []bot.Button {
-	button := func(key, verb string) bot.Button { return in.button(r.lang, key, pressSchedule+verb+":"+s.ID) }
+func (in *Inbox) cardButtons(r *Request, s Schedule) []bot.Button {
+	button := func(key, verb string) bot.Button { return in.button(r.Lang, key, pressSchedule+verb+":"+s.ID) }
 	buttons := []bot.Button{}
 	if r.mayChange(s) {
 		switch {
@@ -158,8 +157,8 @@ func (in *Inbox) cardButtons(r *routed, s Schedule) []bot.Button {
 
 // mayChange reports that a message's author may change a schedule: who made it,
 // or an admin.
-func (r *routed) mayChange(s Schedule) bool {
-	return r.admin || !s.Config && s.From.Key() == r.message.From.Key()
+func (r *Request) mayChange(s Schedule) bool {
+	return r.Admin || !s.Config && s.From.Key() == r.Message.From.Key()
 }
 
 // lastRuns reports that the task of a schedule's last time is not over.

@@ -238,7 +238,7 @@ func (s *Scheduler) lose(ctx context.Context, v Schedule) error {
 	text := s.in.Texts.Text(lang, "schedule.lost", map[string]any{
 		"Goal": plainText(title(v.Goal)), "Name": plainText(nameOf(v.From.Name, v.From.Key())),
 	})
-	s.in.tell(ctx, bot.Message{Chat: v.Chat, From: v.From}, said{text: s.in.spell(v.Chat, text)})
+	s.in.send(ctx, bot.Message{Chat: v.Chat, From: v.From}, textNotice(s.in.spell(v.Chat, text)))
 	return nil
 }
 

@@ -129,28 +129,28 @@ func (in *Inbox) language(ctx context.Context, person, other string) (string, er
 	return chosen, nil
 }
 
-// listen remembers the language of an admin who has chosen none: what is told
+// rememberLanguage remembers the language of an admin who has chosen none: what is told
 // to admins unasked comes with no message of theirs.
-func (in *Inbox) listen(ctx context.Context, r *routed) error {
-	person := r.message.From.Key()
+func (in *Inbox) rememberLanguage(ctx context.Context, r *Request) error {
+	person := r.Message.From.Key()
 	known, err := in.setting(ctx, person, settingSpoken)
-	if err != nil || r.message.Language == "" || known == r.lang {
+	if err != nil || r.Message.Language == "" || known == r.Lang {
 		return err
 	}
-	return in.put(ctx, person, settingSpoken, r.lang)
+	return in.put(ctx, person, settingSpoken, r.Lang)
 }
 
 // timezone is what a person has chosen, or the default.
-func (in *Inbox) timezone(ctx context.Context, r *routed) (string, error) {
-	chosen, err := in.setting(ctx, r.message.From.Key(), settingTimezone)
+func (in *Inbox) timezone(ctx context.Context, r *Request) (string, error) {
+	chosen, err := in.setting(ctx, r.Message.From.Key(), settingTimezone)
 	if err != nil || chosen == "" {
-		return r.rules.Timezone, err
+		return r.Rules.Timezone, err
 	}
 	return chosen, nil
 }
 
 // zoneOf is timezone as a place in time; UTC where it is none.
-func (in *Inbox) zoneOf(ctx context.Context, r *routed) (*time.Location, error) {
+func (in *Inbox) zoneOf(ctx context.Context, r *Request) (*time.Location, error) {
 	name, err := in.timezone(ctx, r)
 	if err != nil {
 		return nil, err

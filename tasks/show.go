@@ -31,42 +31,38 @@ func shownAs(chat bot.Chat, message string) string { return chat.Key() + " " + m
 
 // shows reports that a message of a chat shows an admin the ask action of that
 // id; an empty one is any.
-func (t liveTask) shows(chat bot.Chat, action planner.ActionID, message string) bool {
-	return message != "" && chat.Private && slices.ContainsFunc(t.state.Slots, func(s planner.Slot) bool {
+func (t LiveTask) shows(chat bot.Chat, action planner.ActionID, message string) bool {
+	return message != "" && chat.Private && slices.ContainsFunc(t.State.Slots, func(s planner.Slot) bool {
 		return s.Message == shownAs(chat, message) && strings.HasPrefix(s.Name, shown) && strings.HasSuffix(s.Name, action.String())
 	})
 }
 
 // cardPress shows a question of a program's task to an admin.
-func (in *Inbox) cardPress(ctx context.Context, r *routed, id ID, rest string) error {
-	if !r.admin || !r.message.Chat.Private {
-		in.aside(r, "error.not_yours")
-		return nil
+func (in *Inbox) cardPress(ctx context.Context, r *Request, id ID, rest string) (Reply, error) {
+	if !r.Admin || !r.Message.Chat.Private {
+		return in.replyAside(r, "error.not_yours"), nil
 	}
 	var ask Ask
 	n, _ := fmt.Sscanf(rest, "%d.%d", &ask.Seq, &ask.Call)
 	t, ok, err := in.anyTask(ctx, r, id)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	if !ok || n != 2 || t.Chat.Platform != PlatformAPI {
-		in.say(r, "error.too_late", nil)
-		return nil
+		return in.replyText(r, "error.too_late", nil), nil
 	}
-	for _, a := range planner.Todo(t.state) {
+	for _, a := range planner.Todo(t.State) {
 		if a.Kind == planner.KindAsk && AskOf(a.ID) == ask {
-			in.replyLater(r, func(ctx context.Context) said { return in.ask(ctx, r, id, a.ID) })
-			return nil
+			return in.replyLater(r, func(ctx context.Context) Notice { return in.questionCard(ctx, r, id, a.ID) }), nil
 		}
 	}
-	in.replyLater(r, func(ctx context.Context) said { return in.howRuled(ctx, r, id, ask) })
-	return nil
+	return in.replyLater(r, func(ctx context.Context) Notice { return in.howRuled(ctx, r, id, ask) }), nil
 }
 
-// ask is an open question of a task as its own chat would have it, in the
+// questionCard is an open question of a task as its own chat would have it, in the
 // language of who reads it.
-func (in *Inbox) ask(ctx context.Context, r *routed, id ID, action planner.ActionID) said {
-	to := r.message.Chat
+func (in *Inbox) questionCard(ctx context.Context, r *Request, id ID, action planner.ActionID) Notice {
+	to := r.Message.Chat
 	platform, err := in.Chats.Platform(to)
 	v := NewView(in.Store, id)
 	if err == nil {
@@ -76,21 +72,22 @@ func (in *Inbox) ask(ctx context.Context, r *routed, id ID, action planner.Actio
 	i := slices.IndexFunc(todo, func(a planner.Action) bool { return a.Kind == planner.KindAsk && a.ID == action })
 	if err != nil || i < 0 {
 		in.Log.WarnContext(ctx, "a question could not be shown", "task", id, "action", action, "cause", err)
-		return in.sentence(*r, "error.too_late", nil)
+		return in.notice(r, "error.too_late", nil)
 	}
 	o := *v.Opening()
-	o.Language, o.Message = r.lang, ""
+	o.Language, o.Message = r.Lang, ""
 	v.events[0].Opening = &o
 	x := &Executor{ExecutorConfig: ExecutorConfig{Store: in.Store, Texts: in.Texts, Chats: in.Chats, Log: in.Log, Now: in.Now}}
 	x.rules.Store(&PromptRules{Budget: in.rules.Load().Budget})
 	p := &Presenter{x: x, id: id, chat: to, platform: platform, quiet: true}
 	d, plain := p.question(ctx, v, todo[i], to), p.plainQuestion(ctx, v, todo[i])
-	return said{
-		text: plain.Text, brief: d.Text, file: d.File, kind: bot.KindQuestion, task: string(id), words: plain.Words, aloud: true,
-		buttons: slices.DeleteFunc(plain.Buttons, func(b bot.Button) bool { // why is asked where the task is
-			return strings.HasPrefix(b.Data, pressApproval+":") && strings.HasSuffix(b.Data, ":"+verbWhy)
-		}),
-		sent: func(ctx context.Context, message string) { in.noteCard(ctx, v.State, id, action, to, message) },
+	buttons := slices.DeleteFunc(plain.Buttons, func(b bot.Button) bool { // the reason is asked for where the task is
+		return strings.HasPrefix(b.Data, pressApproval+":") && strings.HasSuffix(b.Data, ":"+verbWhy)
+	})
+	return Notice{
+		Draft: bot.Draft{Kind: bot.KindQuestion, Task: string(id), Text: plain.Text, File: d.File, Words: plain.Words, Buttons: buttons},
+		Brief: d.Text, Audience: ToChat,
+		Sent: func(ctx context.Context, message string) { in.noteCard(ctx, v.State, id, action, to, message) },
 	}
 }
 
@@ -123,54 +120,58 @@ func (in *Inbox) noteCard(ctx context.Context, s planner.State, id ID, action pl
 }
 
 // howRuled tells how a question ended that is open no more.
-func (in *Inbox) howRuled(ctx context.Context, r *routed, id ID, ask Ask) said {
+func (in *Inbox) howRuled(ctx context.Context, r *Request, id ID, ask Ask) Notice {
 	v := NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
 		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
-		return in.sentence(*r, "error.too_late", nil)
+		return in.notice(r, "error.too_late", nil)
 	}
 	for _, e := range slices.Backward(v.events) {
 		if e.Type != planner.Decided && e.Type != planner.Expired {
 			continue
 		}
 		if e.Action.Kind == planner.KindAsk && AskOf(e.Action) == ask {
-			return in.sentence(*r, "error.decided", map[string]any{"Text": outcomeOf(v, in.Texts, r.lang, e.Action)})
+			return in.notice(r, "error.decided", map[string]any{"Text": outcomeOf(v, in.Texts, r.Lang, e.Action)})
 		}
 	}
-	return in.sentence(*r, "error.too_late", nil)
+	return in.notice(r, "error.too_late", nil)
 }
 
-// decidedHere has the reply to a decision by an admin in private say what became
-// of it, also in place of the question that is shown there. What the task's
-// presenter has posted, that closes.
-func (in *Inbox) decidedHere(r *routed, t liveTask, action planner.ActionID) {
-	m, before := r.message, r.reply
-	slot := t.state.Slot(action.String())
-	if t.Chat.Platform != PlatformAPI || !r.admin || !m.Chat.Private || before == nil ||
-		m.Kind == bot.MessagePress && slot.Name != "" && (slot.Message == "" || slot.Message == m.ID) && !t.shows(m.Chat, action, m.ID) {
-		return
+// closingCard makes the reply to a decision by an admin in private tell how the
+// question ended, also in place of the message that shows the question there. It
+// leaves the message alone that the task's presenter posted: the presenter closes it.
+func (in *Inbox) closingCard(r *Request, t LiveTask, action planner.ActionID, reply Reply) Reply {
+	m, before := r.Message, reply.Say
+	slot, pressed := t.State.Slot(action.String()), m.Kind == bot.MessagePress
+	if t.Chat.Platform != PlatformAPI || !r.Admin || !m.Chat.Private || before == nil ||
+		pressed && slot.Name != "" && (slot.Message == "" || slot.Message == m.ID) && !t.shows(m.Chat, action, m.ID) {
+		return reply
 	}
 	card := "" // that words have settled
-	if m.Kind != bot.MessagePress && t.shows(m.Chat, action, m.ReplyTo) {
+	if !pressed && t.shows(m.Chat, action, m.ReplyTo) {
 		card = m.ReplyTo
 	}
-	r.reply = func(ctx context.Context, receipts []Receipt) said {
-		s := before(ctx, receipts)
+	reply.Say = func(ctx context.Context, receipts []Receipt) Notice {
+		n := before(ctx, receipts)
 		v := NewView(in.Store, t.Task)
-		if err := v.Refresh(ctx); err != nil || s.text != "" {
-			if s.instead = m.Kind == bot.MessagePress && !s.aside; err == nil && !openAsk(v.State, action) {
-				s.settles = card
+		if err := v.Refresh(ctx); err != nil || n.Text != "" {
+			n.Replace.Pressed = pressed && n.Audience != ToAuthor
+			if err == nil && !openAsk(v.State, action) {
+				n.Replace.Message = card
 			}
-			return s
+			return n
 		}
-		over := outcomeOf(v, in.Texts, r.lang, action)
+		over := outcomeOf(v, in.Texts, r.Lang, action)
 		if next, ok := nextField(v.State, action); ok {
-			s, d := in.ask(ctx, r, t.Task, next), bot.Draft{Kind: bot.KindNotice, Text: over}
-			s.instead, s.settles, s.becomes = m.Kind == bot.MessagePress, card, &d
-			return s
+			n := in.questionCard(ctx, r, t.Task, next)
+			n.Replace = Replace{Pressed: pressed, Message: card, With: &bot.Draft{Kind: bot.KindNotice, Text: over}}
+			return n
 		}
-		return said{text: over, instead: m.Kind == bot.MessagePress, settles: card}
+		n = textNotice(over)
+		n.Replace = Replace{Pressed: pressed, Message: card}
+		return n
 	}
+	return reply
 }
 
 // nextField is the ask action of the field that is open of a form after an earlier
@@ -186,11 +187,11 @@ func nextField(s planner.State, action planner.ActionID) (next planner.ActionID,
 
 // askedOf finds a program's task by its id when its questions stand in the chat of
 // a message, or are shown there to an admin.
-func (in *Inbox) askedOf(ctx context.Context, r *routed, id ID) (t liveTask, ok bool, err error) {
+func (in *Inbox) askedOf(ctx context.Context, r *Request, id ID) (t LiveTask, ok bool, err error) {
 	t, ok, err = in.askedHere(ctx, r, id)
-	if ok || err != nil || !r.admin || !r.message.Chat.Private {
+	if ok || err != nil || !r.Admin || !r.Message.Chat.Private {
 		return t, ok, err
 	}
 	t, ok, err = in.anyTask(ctx, r, id)
-	return t, ok && t.Chat.Platform == PlatformAPI && !t.state.Finished(), err
+	return t, ok && t.Chat.Platform == PlatformAPI && !t.State.Finished(), err
 }

@@ -6,96 +6,96 @@ import (
 	"legwork/bot"
 )
 
-// What a message means.
-
-// route finds the meaning of one message.
-func (in *Inbox) route(ctx context.Context, m bot.Message, fresh *recent) (r routed, err error) {
+// handle finds out what a message means and what comes of it.
+func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled, err error) {
 	defer catch(&err)
 	m.Text = Clean(m.Text)
-	r = routed{message: m, rules: in.rules.Load(), fresh: fresh}
-	r.lang = in.hint(m)
-	done, err := in.claims(ctx, &r)
-	if done || err != nil {
-		return r, err
+	if m.Kind == bot.MessageEdit {
+		m.Standalone = true // where no task heard the old text, the new one is a question of its own
+	}
+	r := &Request{Message: m, Rules: in.rules.Load(), Lang: in.hint(m), MayAsk: true, Passing: in.passing(m.Chat), Batch: b}
+	h.request = r
+	if out, err := in.claimAdmin(ctx, r); out.Taken || err != nil {
+		h.reply = out.Reply
+		return h, err
 	}
 	if m.Kind == bot.MessageDeletion { // whoever may have deleted it
-		if r.live, err = in.liveIn(ctx, m.Chat.Key()); err == nil {
-			err = in.deleted(ctx, &r)
+		if r.Live, err = in.liveIn(ctx, m.Chat.Key()); err == nil {
+			h.reply, err = in.deleted(ctx, r)
 		}
-		return r, err
+		return h, err
 	}
-	admitted, err := in.admit(ctx, &r)
-	if err != nil {
-		return r, err
+	if h.admitted, r.Admin, err = in.admit(ctx, m, r.Rules.Access); err != nil {
+		return h, err
 	}
-	if r.admitted = admitted; !admitted {
-		asked, err := in.askedInPrivate(ctx, &r)
-		if !asked && err == nil {
-			in.stranger(&r)
+	if !h.admitted {
+		out, err := in.askedInPrivate(ctx, r)
+		if h.admitted, h.reply = out.Taken, out.Reply; !out.Taken && err == nil {
+			h.reply = in.unauthorized(r)
 		}
-		return r, err
+		return h, err
 	}
-	if r.admin {
-		if err := in.listen(ctx, &r); err != nil {
-			return r, err
-		}
-	}
-	if r.lang, err = in.language(ctx, m.From.Key(), r.lang); err != nil {
-		return r, err
-	}
-	if r.live, err = in.liveIn(ctx, m.Chat.Key()); err != nil {
-		return r, err
-	}
-	if err := in.understand(ctx, &r); err != nil {
-		return r, err
-	}
-	in.bound(ctx, &r)
-	return r, nil
-}
-
-// understand routes the message of somebody who may talk to the bot: a press
-// or an answer to a question, a command, guidance, or a new task.
-func (in *Inbox) understand(ctx context.Context, r *routed) error {
-	m := r.message
-	switch {
-	case m.Kind == bot.MessagePress:
-		return in.press(ctx, r)
-	case m.Kind == bot.MessageEdit:
-		if done, err := in.edited(ctx, r); done || err != nil {
-			return err
+	if r.Admin {
+		if err := in.rememberLanguage(ctx, r); err != nil {
+			return h, err
 		}
 	}
-	if taken, err := in.argument(ctx, r); taken || err != nil {
-		return err
+	if r.Lang, err = in.language(ctx, m.From.Key(), r.Lang); err != nil {
+		return h, err
+	}
+	if r.Live, err = in.liveIn(ctx, m.Chat.Key()); err != nil {
+		return h, err
 	}
 	if m.Overheard {
-		if meant, err := in.meant(ctx, r); !meant || err != nil {
-			return err
+		if r.MayAsk, err = in.mayAsk(ctx, r); err != nil {
+			return h, err
 		}
 	}
-	if answered, err := in.answered(ctx, r); answered || err != nil {
-		return err
+	for _, take := range in.handlers() {
+		out, err := take(ctx, r)
+		if err != nil {
+			return h, err
+		}
+		if out.Taken {
+			h.reply = in.bound(ctx, r, out.Reply)
+			return h, nil
+		}
 	}
-	if name, rest, ok := splitCommand(m.Text); ok {
-		return in.command(ctx, r, name, rest)
-	}
-	return in.plain(ctx, r)
+	return h, nil
 }
 
-// plain takes a text that is no command for guidance or a question.
-func (in *Inbox) plain(ctx context.Context, r *routed) error {
-	m := r.message
+// handlers are asked in this order what a message of somebody who may talk to the
+// bot means.
+func (in *Inbox) handlers() []Handler {
+	return []Handler{in.press, in.edit, in.promptArgument, in.skipOverheard, in.answer, in.command, in.plain}
+}
+
+// skipOverheard takes the messages that are not addressed to the bot, unless their
+// author has a task running here, may steer one as an admin, or asked last.
+func (in *Inbox) skipOverheard(_ context.Context, r *Request) (Outcome, error) {
+	if !r.Message.Overheard || r.MayAsk {
+		return Outcome{}, nil
+	}
+	for _, t := range r.Live {
+		if r.Admin && !t.State.Settled() {
+			return Outcome{}, nil
+		}
+	}
+	return Outcome{Taken: true}, nil
+}
+
+// plain takes a text that is nothing else for guidance or a question.
+func (in *Inbox) plain(ctx context.Context, r *Request) (Outcome, error) {
+	m := r.Message
 	switch {
 	case m.Text == "" && m.Overheard:
-		return nil
+		return Outcome{Taken: true}, nil
 	case m.Text == "" && m.Media != "":
-		in.say(r, "error.no_text_in_media", nil)
+		return took(in.replyText(r, "error.no_text_in_media", nil), nil)
 	case m.Text == "":
-		in.say(r, "error.empty_goal", nil)
+		return took(in.replyText(r, "error.empty_goal", nil), nil)
 	case len(m.Text) > MaxGoal:
-		in.say(r, "error.goal_too_long", map[string]any{"Max": MaxGoal})
-	default:
-		return in.question(ctx, r, m.Text)
+		return took(in.replyText(r, "error.goal_too_long", map[string]any{"Max": MaxGoal}), nil)
 	}
-	return nil
+	return took(in.question(ctx, r, m.Text))
 }

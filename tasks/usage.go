@@ -15,35 +15,34 @@ const usageRows = 10
 
 // usage tells what was spent: by the person who asks, and where others read
 // along by their chat; to admins in private by everybody, and by whom.
-func (in *Inbox) usage(ctx context.Context, r *routed, _ string) error {
-	m, rules := r.message, r.rules.Budget
+func (in *Inbox) usage(ctx context.Context, r *Request, _ string) (Reply, error) {
+	m, rules := r.Message, r.Rules.Budget
 	today := rules.day(in.Wall())
 	extended, err := in.Store.Extended(ctx, today)
 	if err != nil {
-		return fmt.Errorf("reading by how much budgets were extended: %w", err)
+		return Reply{}, fmt.Errorf("reading by how much budgets were extended: %w", err)
 	}
 	rules.Budgets = rules.extendedBy(extended, m.From.Key(), m.Chat.Room())
 	own, err := in.spending(ctx, SpentQuery{User: m.From.Key()}, today)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
-	lines := []string{in.usageLines(r.lang, "usage.mine", own, budgetLeft{BudgetUserDayUSD, rules.UserDayUSD})}
+	lines := []string{in.usageLines(r.Lang, "usage.mine", own, budgetLeft{BudgetUserDayUSD, rules.UserDayUSD})}
 	if !m.Chat.Private {
 		here, err := in.spending(ctx, SpentQuery{Chat: m.Chat.Room()}, today)
 		if err != nil {
-			return err
+			return Reply{}, err
 		}
-		lines = append(lines, in.usageLines(r.lang, "usage.chat", here, budgetLeft{BudgetChatDayUSD, rules.ChatDayUSD}))
+		lines = append(lines, in.usageLines(r.Lang, "usage.chat", here, budgetLeft{BudgetChatDayUSD, rules.ChatDayUSD}))
 	}
-	if r.admin && m.Chat.Private {
-		all, err := in.usageOfAll(ctx, r.lang, today, rules)
+	if r.Admin && m.Chat.Private {
+		all, err := in.usageOfAll(ctx, r.Lang, today, rules)
 		if err != nil {
-			return err
+			return Reply{}, err
 		}
 		lines = append(lines, all...)
 	}
-	in.reply(r, said{text: strings.Join(lines, "\n\n")})
-	return nil
+	return in.reply(r, textNotice(strings.Join(lines, "\n\n"))), nil
 }
 
 // spending is what was spent today, in this month and at all.

@@ -52,81 +52,80 @@ const (
 // platform wants it.
 const maxPress = 64
 
-// stranger decides what somebody hears who may not talk to the bot: in private
-// chats one sentence a day, with a button that asks the admins; nothing
-// elsewhere. Nothing is stored of their messages.
-func (in *Inbox) stranger(r *routed) {
-	m := r.message
+// unauthorized answers somebody who may not talk to the bot: in private chats with
+// one sentence a day and a button that asks the admins, elsewhere with nothing.
+// None of their messages is stored.
+func (in *Inbox) unauthorized(r *Request) Reply {
+	m := r.Message
 	switch {
 	case m.Kind == bot.MessagePress && m.Data == pressAsk && m.Chat.Private:
-		r.reply = func(ctx context.Context, _ []Receipt) said { return in.request(ctx, *r) }
+		return Reply{Say: func(ctx context.Context, _ []Receipt) Notice { return in.requestAccess(ctx, r) }}
 	case m.Kind == bot.MessagePress:
-		r.reply = func(context.Context, []Receipt) said {
-			s := in.sentence(*r, "error.not_yours", nil)
-			s.aside = true
-			return s
-		}
+		reply := in.replyAside(r, "error.not_yours")
+		reply.Store = nil
+		return reply
 	case m.Chat.Private && !m.Overheard && m.Kind == bot.MessageText:
-		r.reply = func(ctx context.Context, _ []Receipt) said { return in.turnAway(ctx, *r) }
+		return Reply{Say: func(ctx context.Context, _ []Receipt) Notice { return in.turnAway(ctx, r) }}
 	}
+	return Reply{}
 }
 
 // turnAway tells a stranger once a day that they are not on the list, and who
 // came before there was an admin once more when there is one.
-func (in *Inbox) turnAway(ctx context.Context, r routed) said {
-	m := r.message
+func (in *Inbox) turnAway(ctx context.Context, r *Request) Notice {
+	m := r.Message
 	in.visitors.mu.Lock()
 	defer in.visitors.mu.Unlock()
 	admins, err := in.admins(ctx)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "the admins could not be looked up", "cause", err)
-		return said{}
+		return Notice{}
 	}
 	list, err := in.recentVisitors(ctx)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "strangers could not be looked up", "cause", err)
-		return said{}
+		return Notice{}
 	}
 	early := len(admins) == 0
 	i := visitorIn(list, m.From.Key())
 	told := i >= 0 && in.Now().Sub(list[i].Told) < visitorTold && list[i].Early == early
 	if told || in.ignored(ctx, m.From.Key()) {
-		return said{}
+		return Notice{}
 	}
 	if i < 0 {
 		if list, i = in.enter(list, r); i < 0 {
 			in.Log.DebugContext(ctx, "too many strangers write; this one gets no answer", "person", m.From.Key())
-			return said{}
+			return Notice{}
 		}
 	}
 	list[i].Told, list[i].Early = in.Now(), early
 	if err := in.write(ctx, ownerLegwork, settingVisitors, list); err != nil {
 		in.Log.ErrorContext(ctx, "a stranger could not be noted", "cause", err)
-		return said{}
+		return Notice{}
 	}
 	if early {
-		return in.sentence(r, "error.no_admin", nil)
+		return in.notice(r, "error.no_admin", nil)
 	}
-	s := in.sentence(r, "error.not_allowed", nil)
+	s := in.notice(r, "error.not_allowed", nil)
 	if list[i].Asked.IsZero() && len(pressAllow+m.From.Key()) <= maxPress {
-		s.buttons = []bot.Button{in.button(r.lang, "button.ask_admin", pressAsk)}
+		s.Buttons = []bot.Button{in.button(r.Lang, "button.ask_admin", pressAsk)}
 	}
 	return s
 }
 
-// request asks the admins about a stranger who pressed the button for it.
-func (in *Inbox) request(ctx context.Context, r routed) said {
-	m := r.message
-	quiet := func(key string) said {
-		s := in.sentence(r, key, nil)
-		s.aside = true
+// requestAccess asks the admins about a stranger who pressed the button for it.
+func (in *Inbox) requestAccess(ctx context.Context, r *Request) Notice {
+	m := r.Message
+	quiet := func(key string) Notice {
+		s := in.notice(r, key, nil)
+		s.Audience = ToAuthor
 		return s
 	}
 	in.visitors.mu.Lock()
 	defer in.visitors.mu.Unlock()
 	list, err := in.recentVisitors(ctx)
 	if err != nil || in.ignored(ctx, m.From.Key()) || len(pressAllow+m.From.Key()) > maxPress {
-		return said{}
+		return Notice{}
 	}
 	if in.Admits(ctx, m) { // an admin was faster than a second press
 		return quiet("notice.admitted")
@@ -205,12 +204,12 @@ func visitorIn(list []visitor, person string) int {
 }
 
 // enter adds a message's author; the index is -1 when there is no room.
-func (in *Inbox) enter(list []visitor, r routed) ([]visitor, int) {
-	m := r.message
+func (in *Inbox) enter(list []visitor, r *Request) ([]visitor, int) {
+	m := r.Message
 	if len(list) >= maxVisitors || len(m.From.ID) > maxVisitorField || len(m.Chat.Key()) > maxVisitorField {
 		return list, -1
 	}
-	v := visitor{Person: m.From, Chat: m.Chat, Language: r.lang, Told: in.Now()}
+	v := visitor{Person: m.From, Chat: m.Chat, Language: r.Lang, Told: in.Now()}
 	v.Person.Name = clip.Bytes(v.Person.Name, maxVisitorField)
 	return append(list, v), len(list)
 }
@@ -221,24 +220,28 @@ func (in *Inbox) ignored(ctx context.Context, person string) bool {
 	return in.read(ctx, person, settingAccess, &g) == nil && g.Ignored
 }
 
+// judgeBy is judge for one of the buttons.
+func (in *Inbox) judgeBy(verb string) func(context.Context, *Request, string) (Reply, error) {
+	return func(ctx context.Context, r *Request, person string) (Reply, error) { return in.judge(ctx, r, verb, person) }
+}
+
 // judge stores what an admin decided about a stranger, and tells the stranger
 // when they are let in. The first tap decides; only who was ignored can be let
 // in later.
-func (in *Inbox) judge(ctx context.Context, r *routed, verb, person string) error {
-	if !r.admin {
-		in.aside(r, "error.not_yours")
-		return nil
+func (in *Inbox) judge(ctx context.Context, r *Request, verb, person string) (Reply, error) {
+	if !r.Admin {
+		return in.replyAside(r, "error.not_yours"), nil
 	}
 	in.visitors.mu.Lock()
 	defer in.visitors.mu.Unlock()
 	list, err := in.recentVisitors(ctx)
 	if err != nil {
-		return err
+		return Reply{}, err
 	}
 	var g grant
 	in.settings.kept.Remove([2]string{person, settingAccess}) // what decides is what is stored
 	if err := in.read(ctx, person, settingAccess, &g); err != nil {
-		return err
+		return Reply{}, err
 	}
 	var v visitor
 	if i := visitorIn(list, person); i >= 0 {
@@ -247,23 +250,21 @@ func (in *Inbox) judge(ctx context.Context, r *routed, verb, person string) erro
 	} else if g.Visitor != nil {
 		v = *g.Visitor
 	}
-	again := g.By != "" && g.By == r.message.Key
+	again := g.By != "" && g.By == r.Message.Key
 	if !again {
 		if v.Person.Key() != person || g.Allowed || len(g.Chats) > 0 || g.Ignored && verb == pressIgnore {
-			in.say(r, "error.too_late", nil)
-			return nil
+			return in.replyText(r, "error.too_late", nil), nil
 		}
-		if err := in.write(ctx, person, settingAccess, judged(verb, v, r.message.Key)); err != nil {
-			return err
+		if err := in.write(ctx, person, settingAccess, judged(verb, v, r.Message.Key)); err != nil {
+			return Reply{}, err
 		}
 		if err := in.write(ctx, ownerLegwork, settingVisitors, list); err != nil {
-			return err
+			return Reply{}, err
 		}
 		action := map[string]string{pressAllow: "access.allow", pressOnlyHere: "access.allow_here", pressIgnore: "access.ignore"}[verb]
 		in.audit(ctx, r, action, person, v.Chat.Key())
 	}
-	in.announce(r, verb, v)
-	return nil
+	return in.announce(r, verb, v), nil
 }
 
 // judged is the grant that an admin's tap makes. It keeps whom it is about.
@@ -281,20 +282,18 @@ func judged(verb string, v visitor, by string) grant {
 }
 
 // announce tells the admin what was decided, and the stranger when they are in.
-func (in *Inbox) announce(r *routed, verb string, v visitor) {
+func (in *Inbox) announce(r *Request, verb string, v visitor) Reply {
 	key := map[string]string{pressAllow: "notice.allowed", pressOnlyHere: "notice.allowed_here", pressIgnore: "notice.ignored"}[verb]
-	s := in.sentence(*r, key, map[string]any{"Name": v.name()})
-	s.instead = true
-	in.reply(r, s)
+	n := in.notice(r, key, map[string]any{"Name": v.name()})
+	n.Replace.Pressed = true
 	if verb == pressIgnore {
-		return
+		return in.reply(r, n)
 	}
-	answer := r.reply
-	r.reply = func(ctx context.Context, receipts []Receipt) said {
-		welcome := said{text: in.spell(v.Chat, in.Texts.Text(v.Language, "notice.admitted", nil))}
-		in.tell(ctx, bot.Message{Chat: v.Chat, From: v.Person}, welcome)
-		return answer(ctx, receipts)
-	}
+	return in.replyLater(r, func(ctx context.Context) Notice {
+		welcome := textNotice(in.spell(v.Chat, in.Texts.Text(v.Language, "notice.admitted", nil)))
+		in.send(ctx, bot.Message{Chat: v.Chat, From: v.Person}, welcome)
+		return n
+	})
 }
 
 // button makes a button with a text's label.

@@ -7,8 +7,8 @@ import (
 	"legwork/bot"
 )
 
-// recent remembers the tasks that the questions of the batch at hand go to.
-type recent struct {
+// batch remembers the tasks that the questions of the batch at hand go to.
+type batch struct {
 	said   map[speaker][]opened
 	pieces map[ID]int    // messages that went to a task so far
 	new    map[ID]string // tasks that the batch opens, with their conversation
@@ -24,12 +24,12 @@ type opened struct {
 	at time.Time // when the question was sent
 }
 
-func newRecent() *recent {
-	return &recent{said: map[speaker][]opened{}, pieces: map[ID]int{}, new: map[ID]string{}, counts: map[string]int{}}
+func newBatch() *batch {
+	return &batch{said: map[speaker][]opened{}, pieces: map[ID]int{}, new: map[ID]string{}, counts: map[string]int{}}
 }
 
 // add notes that a question goes to a task, which may be one that it opens.
-func (r *recent) add(m bot.Message, id ID, opens bool, at time.Time) {
+func (r *batch) add(m bot.Message, id ID, opens bool, at time.Time) {
 	who := speaker{m.From.Key(), m.Chat.Key()}
 	r.said[who] = append(r.said[who], opened{id, at})
 	r.pieces[id]++
@@ -40,7 +40,7 @@ func (r *recent) add(m bot.Message, id ID, opens bool, at time.Time) {
 }
 
 // drop forgets the task that a message opens, since it does not after all.
-func (r *recent) drop(m bot.Message, id ID) {
+func (r *batch) drop(m bot.Message, id ID) {
 	chat, known := r.new[id]
 	if !known {
 		return
@@ -54,7 +54,7 @@ func (r *recent) drop(m bot.Message, id ID) {
 
 // opened is how many tasks the batch opens in a conversation, or in all of them
 // when none is named; except is not counted.
-func (r *recent) opened(chat string, except ID) int {
+func (r *batch) opened(chat string, except ID) int {
 	n := len(r.new)
 	if chat != "" {
 		n = r.counts[chat]
@@ -66,4 +66,4 @@ func (r *recent) opened(chat string, except ID) int {
 }
 
 // of returns those of a message's author in its chat, oldest first.
-func (r *recent) of(m bot.Message) []opened { return r.said[speaker{m.From.Key(), m.Chat.Key()}] }
+func (r *batch) of(m bot.Message) []opened { return r.said[speaker{m.From.Key(), m.Chat.Key()}] }
