@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -95,4 +97,23 @@ func (c *calls) failed(ctx context.Context, method string, err error) error {
 		return problem.New(problem.Damaged, "`legwork data verify` says more.")
 	}
 	return problem.New(problem.Internal, "The log says more.")
+}
+
+// allowed lists the names that are.
+func allowed(names []string) string {
+	if len(names) == 0 {
+		return "none are allowed"
+	}
+	return "allowed are " + strings.Join(names, ", ")
+}
+
+// location is where in a request a field is that the service names.
+func location(method, field string) string {
+	switch {
+	case field == "":
+		return "body"
+	case method == http.MethodGet:
+		return "query." + field
+	}
+	return "body." + field
 }
