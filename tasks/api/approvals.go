@@ -18,16 +18,16 @@ import (
 // Approval is something that waits for a person: calls of tools, a question of a
 // model or a server, a plan, a budget, a review.
 type Approval struct {
-	ID       string          `json:"id" doc:"Names the task and the question; one decision each."`
+	ID       string          `json:"id" doc:"Identifies the task and the question. Each approval is decided once."`
 	TaskID   tasks.ID        `json:"task_id" doc:"Id of the task that waits."`
 	Kind     string          `json:"kind" doc:"'calls', 'question', 'form', 'plan', 'budget', 'review'."`
 	Text     string          `json:"text,omitempty" doc:"What is asked."`
-	Choices  []string        `json:"choices,omitempty" doc:"Answers to choose from; others may be possible."`
-	Calls    []ApprovalCall  `json:"calls,omitempty" doc:"The calls that are to be allowed."`
-	Details  json.RawMessage `json:"details,omitempty" doc:"Of a form its 'server' and 'fields' or 'url'; of a plan its 'thought', 'subtasks' and 'estimate'; of a budget 'budget', 'unit', 'limit', 'spent', 'wanted', 'extend_by'; of a review 'state', 'version', 'wanted_by'."`
+	Choices  []string        `json:"choices,omitempty" doc:"Suggested answers."`
+	Calls    []ApprovalCall  `json:"calls,omitempty" doc:"The calls that need approval."`
+	Details  json.RawMessage `json:"details,omitempty" doc:"For a form: its 'server' and 'fields' or 'url'; for a plan: its 'thought', 'subtasks' and 'estimate'; for a budget: 'budget', 'unit', 'limit', 'spent', 'wanted', 'extend_by'; for a review: 'state', 'version', 'wanted_by'."`
 	Asked    Time            `json:"asked_at" doc:"When it was asked."`
-	Expires  *Time           `json:"expires_at" doc:"When no decision counts as a no; null for never."`
-	Goal     string          `json:"goal" doc:"What the task is to do, shortened."`
+	Expires  *Time           `json:"expires_at" doc:"After this time it counts as denied; null: never."`
+	Goal     string          `json:"goal" doc:"The goal of the task, shortened."`
 	Chat     string          `json:"chat" doc:"Where the task was asked."`
 	AskedFor string          `json:"asked_for" doc:"Who started the task."`
 }
@@ -35,11 +35,11 @@ type Approval struct {
 // ApprovalCall is one call of a tool that is to be allowed.
 type ApprovalCall struct {
 	Tool      string          `json:"tool" doc:"'server.tool'."`
-	Arguments json.RawMessage `json:"arguments" doc:"Exactly what it would be called with."`
+	Arguments json.RawMessage `json:"arguments" doc:"The exact arguments of the call."`
 	// characters that cannot be seen written as escapes.
-	Shown  string `json:"shown" doc:"The arguments as a person should read them: indented, and what cannot be seen written as escapes."`
-	Reason string `json:"reason,omitempty" doc:"Why it is asked although it usually would not be: 'host', 'recipient', ..."`
-	Detail string `json:"detail,omitempty" doc:"Which one."`
+	Shown  string `json:"shown" doc:"The arguments for people to read: indented, with invisible characters as escapes."`
+	Reason string `json:"reason,omitempty" doc:"Why this call needs approval although such calls usually do not: 'host', 'recipient', ..."`
+	Detail string `json:"detail,omitempty" doc:"Which host or recipient."`
 }
 
 // approvalID names a question: "TASK.SEQ.N".

@@ -11,11 +11,11 @@ import (
 type AuditEntry struct {
 	Seq    uint64 `json:"seq" doc:"Its number, from 1."`
 	At     Time   `json:"at" doc:"When."`
-	Who    string `json:"who" doc:"Key of a person or a token; 'legwork' for legwork itself."`
+	Who    string `json:"who" doc:"The key of a person or a token; 'legwork' for legwork itself."`
 	Role   string `json:"role,omitempty" doc:"Role of the token."`
-	Action string `json:"action" doc:"What was done: 'task.decide', 'state.set', 'config.reload', ..."`
-	Target string `json:"target,omitempty" doc:"To what: id of a task, key of a chat, name of a tool."`
-	Detail string `json:"detail,omitempty" doc:"One line more."`
+	Action string `json:"action" doc:"The action: 'task.decide', 'state.set', 'config.reload', ..."`
+	Target string `json:"target,omitempty" doc:"The object of the action: the id of a task, the key of a chat, the name of a tool."`
+	Detail string `json:"detail,omitempty" doc:"More about it, in one line."`
 	From   string `json:"from,omitempty" doc:"Address of the request."`
 }
 

@@ -122,47 +122,47 @@ func Sentence(err error) string {
 type Task struct {
 	ID       tasks.ID        `json:"id" doc:"Unguessable, and sortable by time."`
 	State    string          `json:"state" doc:"'queued', 'planning', 'working', 'waiting' (for a person), 'answering', 'done', 'failed', 'stopped'."`
-	Goal     string          `json:"goal" doc:"What is to be done or answered."`
-	Chat     string          `json:"chat" doc:"Where it was asked: 'telegram:...', 'slack:...', or 'api:TOKEN'."`
+	Goal     string          `json:"goal" doc:"The question or what to do."`
+	Chat     string          `json:"chat" doc:"The chat of the task: 'telegram:...', 'slack:...', or 'api:TOKEN'."`
 	From     string          `json:"from" doc:"Who asked: 'telegram:12345', 'api:TOKEN', 'agent:TOKEN'."`
-	Run      bool            `json:"run" doc:"Whether legwork works on it; otherwise agents from outside do."`
-	Rounds   int             `json:"rounds" doc:"Plans that were made so far."`
+	Run      bool            `json:"run" doc:"'true': legwork works on it; 'false': agents from outside do."`
+	Rounds   int             `json:"rounds" doc:"The number of plans so far."`
 	Subtasks []Subtask       `json:"subtasks" doc:"Sub-tasks of all plans, in order."`
-	Answer   *string         `json:"answer" doc:"The answer, in Markdown; null until there is one."`
-	Reason   string          `json:"reason,omitempty" doc:"A word for what cut it short or made it fail: 'stopped', 'expired', 'budget', 'idle', ..."`
+	Answer   *string         `json:"answer" doc:"The answer, in Markdown; null before there is one."`
+	Reason   string          `json:"reason,omitempty" doc:"The key of the reason why it ended early or failed: 'stopped', 'expired', 'budget', 'idle', ..."`
 	Problem  string          `json:"problem,omitempty" doc:"The same as a sentence, in the language of the task."`
-	Notify   json.RawMessage `json:"notify,omitempty" doc:"Where the outcome goes, as it was asked for."`
-	Waiting  []string        `json:"waiting" doc:"Ids of the approvals that it waits for; mostly none."`
-	Paused   bool            `json:"paused,omitempty" doc:"Legwork is paused: the task goes on when an admin resumes it."`
-	Usage    Usage           `json:"usage" doc:"What its model calls cost so far."`
-	Version  int             `json:"version" doc:"Version of the shared state."`
-	Seq      int             `json:"seq" doc:"Number of its newest message."`
-	Created  Time            `json:"created_at" doc:"When it was asked."`
-	Updated  Time            `json:"updated_at" doc:"When its state changed last."`
-	Finished *Time           `json:"finished_at" doc:"When it was over; null until then."`
-	Worked   float64         `json:"worked_seconds" doc:"Working time; waiting for people does not count."`
+	Notify   json.RawMessage `json:"notify,omitempty" doc:"Where the outcome goes, from the request."`
+	Waiting  []string        `json:"waiting" doc:"The ids of the approvals that it waits for."`
+	Paused   bool            `json:"paused,omitempty" doc:"Legwork is paused; the task continues when an admin resumes it."`
+	Usage    Usage           `json:"usage" doc:"What its model calls used so far."`
+	Version  int             `json:"version" doc:"The version of the shared state."`
+	Seq      int             `json:"seq" doc:"The number of its newest message."`
+	Created  Time            `json:"created_at" doc:"When the task was opened."`
+	Updated  Time            `json:"updated_at" doc:"When its state last changed."`
+	Finished *Time           `json:"finished_at" doc:"When it ended; null before that."`
+	Worked   float64         `json:"worked_seconds" doc:"The working time, without waiting for people."`
 }
 
 // Subtask is a sub-task as programs read it.
 type Subtask struct {
-	ID          string           `json:"id" doc:"Its round and its id in the plan: '1/a'."`
+	ID          string           `json:"id" doc:"The number of the plan, and its id in the plan: '1/a'."`
 	Name        string           `json:"name" doc:"Tool group, or 'llm_tool' for the model alone."`
-	Description string           `json:"description" doc:"What it is to do."`
-	After       []string         `json:"after" doc:"Sub-tasks whose results it sees."`
+	Description string           `json:"description" doc:"What to do."`
+	After       []string         `json:"after" doc:"The sub-tasks whose results it sees."`
 	State       planner.SubState `json:"state" doc:"'todo', 'working', 'waiting', 'done', 'failed', 'skipped'."`
-	Round       int              `json:"round" doc:"The plan that it is of, from 1."`
-	Result      *string          `json:"result" doc:"The result, shortened; whole in the context. Null until there is one."`
-	Reason      string           `json:"reason,omitempty" doc:"A word for why it failed."`
-	Started     *Time            `json:"started_at" doc:"Null until it was begun."`
-	Ended       *Time            `json:"ended_at" doc:"Null until it was over."`
+	Round       int              `json:"round" doc:"The number of its plan, from 1."`
+	Result      *string          `json:"result" doc:"The result, shortened; the context has all of it. Null before there is one."`
+	Reason      string           `json:"reason,omitempty" doc:"The key of the reason why it failed."`
+	Started     *Time            `json:"started_at" doc:"Null before it starts."`
+	Ended       *Time            `json:"ended_at" doc:"Null before it ends."`
 }
 
 // Usage is what calls cost.
 type Usage struct {
-	InputTokens  int     `json:"input_tokens" doc:"Tokens of prompts, those from a cache included."`
-	CachedTokens int     `json:"cached_input_tokens" doc:"Of these, tokens that came from a cache."`
+	InputTokens  int     `json:"input_tokens" doc:"Tokens of prompts, including those from a cache."`
+	CachedTokens int     `json:"cached_input_tokens" doc:"Those tokens of prompts that came from a cache."`
 	OutputTokens int     `json:"output_tokens" doc:"Tokens of replies."`
-	USD          float64 `json:"usd" doc:"US dollars, where the price is known."`
+	USD          float64 `json:"usd" doc:"The cost in US dollars, where the price is known."`
 }
 
 // usageOf is Usage of what the ledger and journals hold.
@@ -172,10 +172,10 @@ func usageOf(u llm.Usage) Usage {
 
 // Context is a part of a task's context.
 type Context struct {
-	TaskID   tasks.ID                   `json:"task_id" doc:"Id of the task."`
-	Created  Time                       `json:"created_at" doc:"When it was asked."`
-	Messages []Message                  `json:"messages" doc:"In the order of their numbers."`
-	Shared   map[string]json.RawMessage `json:"shared_state" doc:"Keys and values that all who work on the task share."`
-	Version  int                        `json:"version" doc:"Version of the shared state."`
-	Next     *int                       `json:"next_after" doc:"'after' of the request that goes on; null when there is no more now."`
+	TaskID   tasks.ID                   `json:"task_id" doc:"The id of the task."`
+	Created  Time                       `json:"created_at" doc:"When the task was opened."`
+	Messages []Message                  `json:"messages" doc:"The messages, in order."`
+	Shared   map[string]json.RawMessage `json:"shared_state" doc:"Keys and values that everybody who works on the task shares."`
+	Version  int                        `json:"version" doc:"The version of the shared state."`
+	Next     *int                       `json:"next_after" doc:"The value of 'after' for more messages; null when there are no more now."`
 }

@@ -81,8 +81,8 @@ func (q quiet) wait(ctx context.Context, changed <-chan struct{}, idle func() er
 
 // FeedMessage is a message in the order of all tasks.
 type FeedMessage struct {
-	Cursor uint64   `json:"cursor" doc:"Its place in that order; 'id' of the event."`
-	TaskID tasks.ID `json:"task_id" doc:"Id of its task."`
+	Cursor uint64   `json:"cursor" doc:"The position of the message in that order; the 'id' of the event."`
+	TaskID tasks.ID `json:"task_id" doc:"The id of its task."`
 	Message
 }
 

@@ -11,26 +11,26 @@ import (
 
 // Group is a tool group as programs read it.
 type Group struct {
-	Name        string        `json:"name" doc:"Its name, in 'groups' of a new task."`
-	Description string        `json:"description" doc:"What it is for."`
-	Approve     string        `json:"approve" doc:"Whose calls a person must allow: 'never', 'writes', 'always', or patterns."`
+	Name        string        `json:"name" doc:"The name, for 'groups' of a new task."`
+	Description string        `json:"description" doc:"The purpose of the group."`
+	Approve     string        `json:"approve" doc:"Which calls need approval by a person: 'never', 'writes', 'always', or patterns."`
 	Servers     []GroupServer `json:"servers" doc:"Its servers."`
 }
 
 // GroupServer is a server of a group.
 type GroupServer struct {
 	Name    string      `json:"name" doc:"Its name."`
-	Healthy bool        `json:"healthy" doc:"Whether it can be called now."`
-	Problem string      `json:"problem,omitempty" doc:"What is wrong with it."`
-	Tools   []GroupTool `json:"tools" doc:"The tools of it that the group has."`
+	Healthy bool        `json:"healthy" doc:"'true': it can be called now."`
+	Problem string      `json:"problem,omitempty" doc:"The reason why it cannot be called."`
+	Tools   []GroupTool `json:"tools" doc:"Those of its tools that are in the group."`
 }
 
 // GroupTool is a tool of a group.
 type GroupTool struct {
 	Name        string `json:"name" doc:"Its name."`
 	Description string `json:"description" doc:"What it does."`
-	ReadOnly    bool   `json:"read_only" doc:"It changes nothing."`
-	Asks        bool   `json:"asks" doc:"A person is asked before each call."`
+	ReadOnly    bool   `json:"read_only" doc:"The tool changes nothing."`
+	Asks        bool   `json:"asks" doc:"Each call needs approval by a person."`
 }
 
 // Groups lists the tool groups that are open to the principal; for admins all.

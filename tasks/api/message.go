@@ -17,8 +17,8 @@ type Message struct {
 	Type       string          `json:"type" doc:"'goal', 'plan', 'thought', 'action', 'tool_call', 'tool_result', 'observation', 'human_input', 'approval', 'delegation', 'status_update', 'answer', 'error'."`
 	Content    json.RawMessage `json:"content" doc:"Any JSON; docs/api.md lists the fields of the messages of legwork itself."`
 	// Service.Content reads it in parts.
-	Bytes     int  `json:"content_bytes,omitempty" doc:"Length of the whole content where it is shortened here."`
-	Timestamp Time `json:"timestamp" doc:"When it was stored."`
+	Bytes     int  `json:"content_bytes,omitempty" doc:"The length of the whole content when it is shortened here."`
+	Timestamp Time `json:"timestamp" doc:"When the message was stored."`
 }
 
 // The types of messages.

@@ -144,14 +144,14 @@ type Query struct {
 type Listed struct {
 	ID      tasks.ID `json:"id" doc:"Id of the task."`
 	State   string   `json:"state" doc:"As in Task."`
-	Goal    string   `json:"goal" doc:"Its beginning."`
-	Chat    string   `json:"chat" doc:"Where it was asked."`
+	Goal    string   `json:"goal" doc:"The beginning of the goal."`
+	Chat    string   `json:"chat" doc:"The chat of the task."`
 	From    string   `json:"from" doc:"Who asked."`
-	Run     bool     `json:"run" doc:"Whether legwork works on it."`
-	Rounds  int      `json:"rounds" doc:"Plans that were made so far."`
-	Waits   bool     `json:"waits_for_person" doc:"A person must decide something before all of it can go on."`
-	Created Time     `json:"created_at" doc:"When it was asked."`
-	Updated Time     `json:"updated_at" doc:"When its state changed last."`
+	Run     bool     `json:"run" doc:"'true': legwork works on it; 'false': agents from outside do."`
+	Rounds  int      `json:"rounds" doc:"The number of plans so far."`
+	Waits   bool     `json:"waits_for_person" doc:"The task waits for the decision of a person."`
+	Created Time     `json:"created_at" doc:"When the task was opened."`
+	Updated Time     `json:"updated_at" doc:"When its state last changed."`
 }
 
 // The bounds of lists.

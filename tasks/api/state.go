@@ -20,9 +20,9 @@ import (
 // Shared is a task's shared state.
 type Shared struct {
 	Values   map[string]json.RawMessage `json:"state" doc:"Keys and their values."`
-	Version  int                        `json:"version" doc:"Grows by one with each change; ETag has it, too."`
-	Versions map[string]int             `json:"versions" doc:"For each key the version that changed it last."`
-	Over     bool                       `json:"over" doc:"The task is over: nothing changes any more."`
+	Version  int                        `json:"version" doc:"The version, which grows by one with each change; also in ETag."`
+	Versions map[string]int             `json:"versions" doc:"For each key, the version that last changed it."`
+	Over     bool                       `json:"over" doc:"The task is over and the state no longer changes."`
 	// Changed says of AwaitShared that one of the keys was changed, or deleted, after
 	// the version.
 	Changed bool `json:"-"`

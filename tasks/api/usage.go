@@ -15,10 +15,10 @@ import (
 // UsageRow is what was spent by what the question groups by: empty for all.
 type UsageRow struct {
 	User  string `json:"user,omitempty" doc:"Who asked."`
-	Chat  string `json:"chat,omitempty" doc:"Where."`
-	Model string `json:"model,omitempty" doc:"Which model."`
-	Day   string `json:"day,omitempty" doc:"Which day: '2026-11-21'."`
-	Calls int    `json:"calls" doc:"How many model calls there were."`
+	Chat  string `json:"chat,omitempty" doc:"The chat."`
+	Model string `json:"model,omitempty" doc:"The model."`
+	Day   string `json:"day,omitempty" doc:"The day: '2026-11-21'."`
+	Calls int    `json:"calls" doc:"The number of model calls."`
 	Usage
 }
 

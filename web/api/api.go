@@ -1,9 +1,8 @@
-// Package api serves what programs can do with tasks over HTTP: the calls under
-// /v1, their OpenAPI document, and a page that tells it to people.
+// Package api is the HTTP API: the operations under /v1, their OpenAPI document, and
+// a page that shows the document to people. It is a thin layer over tasks/api.
 package api
 
 import (
-	"cmp"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -17,53 +16,51 @@ import (
 	"legwork/tasks/api"
 )
 
-// Config says what to serve.
+// Config is the configuration of an API. Only Service is needed.
 type Config struct {
-	// Service does what is asked for. Who asks is api.Caller of a request's
-	// context.
+	// Service does the work. The context of a request says who calls: see api.Caller.
 	Service *api.Service
-	// Version is that of the program, for the document. Empty: "dev".
+	// Version of the program, for the document. Empty: "dev".
 	Version string
-	// Public is the address that programs reach it by, for the document. Empty: the
-	// one that the document was fetched from.
+	// Public is the address of the API for programs, for the document. Empty: the
+	// address that the document was fetched from.
 	Public string
-	// Stop is closed when the process begins to stop: then streams and long polls
-	// end. Nil: they end with their requests alone.
+	// Stop is closed when the process begins to stop; then streams and long polls
+	// end. Nil: they end with their requests.
 	Stop <-chan struct{}
-	// Heartbeat is how often a stream without messages says that it is alive. 0:
-	// 15 s.
+	// Heartbeat is the time between two signs of life in a stream without messages.
+	// 0: 15 s.
 	Heartbeat time.Duration
-	// Patience is how long one write to a client may take. 0: 30 s.
-	Patience time.Duration
-	// Metrics counts the streams. Nil: nobody does.
+	// WriteTimeout limits one write to a client. 0: 30 s.
+	WriteTimeout time.Duration
+	// Metrics counts the streams; may be nil.
 	Metrics *telemetry.Metrics
-	// Log hears of what went wrong inside. Nil: nobody does.
+	// Log gets internal errors; may be nil.
 	Log *slog.Logger
 }
 
-// API is the calls of a Config.
+// API serves the operations of a Config.
 type API struct {
 	calls calls
-	// routes is made at the first request, since a process whose API nobody uses
-	// needs no schemas in memory.
+	// routes is made by the first request, so that an unused API keeps no schemas in
+	// memory.
 	routes func() routes
-	// Pages are made once: they are for everybody, as often as they like.
+	// Both files are made once, since anybody may fetch them as often as they like.
 	openAPI func() (file, error)
 	docs    func() file
 }
 
-// routes leads requests to calls, and describes them.
 type routes struct {
 	mux      *http.ServeMux
 	document *huma.OpenAPI
 }
 
-// calls are the handlers.
+// calls are the handlers of the operations.
 type calls struct {
 	Config
-	does  map[string]api.Op // by patterns of the mux
-	lists map[string]bool   // parameters of queries that are lists, of whatever call
-	turns chan struct{}     // one for each body that is made into values
+	ops      map[string]api.Op // by patterns of the mux; decide which roles may call
+	lists    map[string]bool   // query parameters that are lists
+	decoders chan struct{}     // holds a value for each body that is being decoded
 }
 
 // New makes an API.
@@ -77,10 +74,10 @@ func New(c Config) *API {
 	if c.Heartbeat == 0 {
 		c.Heartbeat = 15 * time.Second
 	}
-	if c.Patience == 0 {
-		c.Patience = 30 * time.Second
+	if c.WriteTimeout == 0 {
+		c.WriteTimeout = 30 * time.Second
 	}
-	a := &API{calls: calls{c, map[string]api.Op{}, map[string]bool{}, make(chan struct{}, atOnce)}}
+	a := &API{calls: calls{c, map[string]api.Op{}, map[string]bool{}, make(chan struct{}, maxDecoding)}}
 	a.routes = sync.OnceValue(a.build)
 	a.docs = sync.OnceValue(func() file { return newFile("text/html; charset=utf-8", docsPage) })
 	a.openAPI = sync.OnceValues(func() (file, error) {
@@ -90,7 +87,7 @@ func New(c Config) *API {
 	return a
 }
 
-// build registers all calls.
+// build registers all operations.
 func (a *API) build() routes {
 	mux := http.NewServeMux()
 	h := humago.New(mux, huma.Config{
@@ -98,7 +95,7 @@ func (a *API) build() routes {
 		Formats:                      map[string]huma.Format{"application/json": format(), "json": format()},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
-		Transformers:                 []huma.Transformer{a.calls.asProblem},
+		Transformers:                 []huma.Transformer{a.calls.transformError},
 	})
 	c := &a.calls
 	c.registerTasks(h)
@@ -111,45 +108,17 @@ func (a *API) build() routes {
 	return routes{mux, h.OpenAPI()}
 }
 
-// format is JSON as it is read and written here. What is read was looked at by
-// checkBody before.
+// format is how JSON is written and read. checkBody has checked the JSON before.
 func format() huma.Format {
 	return huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: json.Unmarshal}
 }
 
-// OpenAPI is the document, as JSON.
+// OpenAPI returns the document as JSON.
 func (a *API) OpenAPI() ([]byte, error) {
 	p, err := a.openAPI()
 	return p.body, err
 }
 
-// Handler serves every path under /v1/, those that lead nowhere included. Whoever
-// mounts it bounds bodies and the time in which they arrive.
+// Handler serves every path under /v1/, unknown ones too. The server around it
+// limits the size of bodies and the time in which they arrive.
 func (a *API) Handler() http.Handler { return http.HandlerFunc(a.serve) }
-
-func (a *API) serve(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	mux := a.routes().mux
-	h, pattern := mux.Handler(r)
-	if pattern == "" || !clean(r.URL.Path) {
-		a.unrouted(w, r, h)
-		return
-	}
-	r.Pattern = pattern // of the request that the caller has, whatever becomes of it here
-	if p := cmp.Or(a.calls.permitted(r, pattern), a.calls.checkQuery(r), checkHeaders(r)); p != nil {
-		p.Write(w)
-		return
-	}
-	w, r, end := a.calls.turn(w, r)
-	if end == nil {
-		ended().Write(w)
-		return
-	}
-	defer end()
-	if p := checkBody(w, r); p != nil {
-		p.Write(w)
-		return
-	}
-	mux.ServeHTTP(w, r)
-}

@@ -13,20 +13,20 @@ import (
 	"legwork/web/problem"
 )
 
-// Decision is the body that decides about an approval.
+// Decision is the body of a decision about an approval.
 type Decision struct {
-	Decision string          `json:"decision" enum:"approve,deny" doc:"Yes or no. The answer to a question is an 'approve' with the answer as comment; 'deny' says that nobody answers."`
-	Comment  string          `json:"comment,omitempty" maxLength:"65536" doc:"The answer to a question, or why."`
-	Value    json.RawMessage `json:"value,omitempty" doc:"Of a form: its fields by name."`
-	Scope    string          `json:"scope,omitempty" enum:"call,task" doc:"How far a yes to calls goes: this 'call' (the default), or the same tools in this 'task'."`
-	Version  *int            `json:"version,omitempty" minimum:"0" nullable:"false" doc:"Of a review: the version of the shared state that was looked at; when something of it has changed by now, other than by keys that were added, nothing is decided (412). Left out: any."`
+	Decision string          `json:"decision" enum:"approve,deny" doc:"To answer a question, send 'approve' with the answer as comment; 'deny' leaves the question unanswered."`
+	Comment  string          `json:"comment,omitempty" maxLength:"65536" doc:"The answer to a question, or the reason for the decision."`
+	Value    json.RawMessage `json:"value,omitempty" doc:"The fields of a form, by name."`
+	Scope    string          `json:"scope,omitempty" enum:"call,task" doc:"What is allowed: only this 'call' (the default), or the same tools in this 'task'."`
+	Version  *int            `json:"version,omitempty" minimum:"0" nullable:"false" doc:"The version of the shared state that was reviewed. If something other than added keys has changed since then, nothing is decided (412). Default: any version."`
 }
 
 type (
 	approvalsRequest struct {
-		Task   string `query:"task" maxLength:"200" doc:"Only of this task."`
-		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"At most so many."`
-		Cursor string `query:"cursor" maxLength:"200" doc:"'next_cursor' of the page before."`
+		Task   string `query:"task" maxLength:"200" doc:"Only approvals of this task."`
+		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"The largest number of entries in a page."`
+		Cursor string `query:"cursor" maxLength:"200" doc:"The 'next_cursor' of the page before."`
 	}
 	approvalsReply struct {
 		Body Page[api.Approval]
@@ -53,10 +53,9 @@ func (c *calls) decide(ctx context.Context, in *decideRequest) (*taskReply, erro
 	return &taskReply{Body: t}, err
 }
 
-// scope is how far a yes goes, as the machine has it.
+// scope is the scope of an approval in planner.
 func scope(name string) string {
-	switch name {
-	case "task":
+	if name == "task" {
 		return planner.ScopeTask
 	}
 	return ""
@@ -65,15 +64,15 @@ func scope(name string) string {
 func (c *calls) registerApprovals(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/approvals", id: "listApprovals", tag: "approvals",
-		summary: "List what waits for a person", does: api.OpApprovals,
-		text:   "Calls of tools, questions, plans, budgets and reviews: the newest task first, and what one task asks in the order in which it asked.",
+		summary: "List what waits for a person", op: api.OpApprovals,
+		text:   "Tool calls, questions, plans, budgets and reviews that wait for a decision: the newest task first, and those of one task in the order in which it asked.",
 		answer: page([]api.Approval{exampleApproval()}, cursor("approvals", exampleApproval().ID)),
 	}, c.approvals)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/approvals/{id}", id: "decideApproval", tag: "approvals",
-		summary: "Decide", does: api.OpDecide,
-		text: "One decision each: who comes second gets a conflict that says how it was decided; the same again by the same token (but for forms) is answered as the first was. `comment` is the answer to a question, or why not; `value` holds the fields of a form; " +
-			"`scope` is how far a yes to calls goes: this `call`, or the same tools in this `task`; `version` decides about a review only while nothing has changed of what the shared state was at that version (`details.version`).",
+		summary: "Decide", op: api.OpDecide,
+		text: "Each approval is decided once. A second decision gets a conflict that says who decided what; the same decision again by the same token gets the same reply as before, except for forms. `comment` is the answer to a question, or the reason; `value` holds the fields of a form; " +
+			"`scope` says what is allowed: only this `call`, or the same tools in this `task`; with `version`, a review is decided only if the shared state has not changed since that version (`details.version`).",
 		problems: []problem.Code{problem.Conflict, problem.Precondition}, body: Decision{Decision: "approve", Comment: "Go ahead."}, answer: exampleTask(),
 	}, c.decide)
 }

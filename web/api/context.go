@@ -11,22 +11,22 @@ import (
 	"legwork/web/problem"
 )
 
-// NewMessage is the body that adds to a context.
+// NewMessage is the body of a message to add to a context.
 type NewMessage struct {
-	Type           string          `json:"type" enum:"plan,thought,action,tool_call,tool_result,observation,human_input,delegation,status_update,error" doc:"What it is. 'human_input' of a person is guidance; 'goal', 'approval' and 'answer' come of other calls."`
+	Type           string          `json:"type" enum:"plan,thought,action,tool_call,tool_result,observation,human_input,delegation,status_update,error" doc:"The type. 'human_input' of a person is guidance. Other calls make 'goal', 'approval' and 'answer'."`
 	Content        json.RawMessage `json:"content" doc:"Any JSON, at most 64 KiB."`
-	IdempotencyKey string          `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200" doc:"Names the request, so that it can be sent again without adding twice; or header Idempotency-Key. It is one for all calls of a token: begin it with the id of the task."`
+	IdempotencyKey string          `json:"idempotency_key,omitempty" minLength:"1" maxLength:"200" doc:"Identifies the request, so that sending it again does not add a second message; or use the header Idempotency-Key. All calls of a token share their keys: begin it with the id of the task."`
 }
 
-// Typed is what a request says that wants messages of some types only.
-type Typed struct {
-	Type []string `query:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error" doc:"Only messages of these types, with commas between them."`
+// TypeFilter is the part of a request that selects types of messages.
+type TypeFilter struct {
+	Type []string `query:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error" doc:"Only messages of these types, separated by commas."`
 }
 
-// Content is a part of what one message says.
+// Content is a part of the content of one message.
 type Content struct {
 	Seq    int    `json:"seq" doc:"Number of the message."`
-	Part   string `json:"part" doc:"JSON text from 'offset' on; the parts put together are the whole."`
+	Part   string `json:"part" doc:"JSON text from 'offset' on. All parts together are the whole content."`
 	Offset int    `json:"offset" doc:"Where the part begins, in bytes."`
 	Bytes  int    `json:"content_bytes" doc:"Length of the whole content."`
 	Next   *int   `json:"next_offset" doc:"Where the next part begins; null at the end."`
@@ -34,31 +34,31 @@ type Content struct {
 
 type (
 	contextRequest struct {
-		Addressed
-		After int `query:"after" minimum:"0" doc:"Only what is newer than this."`
-		Typed
-		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"At most so many."`
+		TaskPath
+		After int `query:"after" minimum:"0" doc:"Only newer entries than this one."`
+		TypeFilter
+		Limit int `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"The largest number of entries in a page."`
 	}
 	contextReply struct {
 		Body api.Context
 	}
 	contentRequest struct {
-		Addressed
+		TaskPath
 		Seq    int `path:"seq" minimum:"1" doc:"Number of the message."`
 		Offset int `query:"offset" minimum:"0" doc:"Where in the content to begin, in bytes."`
-		Limit  int `query:"limit" minimum:"4" maximum:"262144" default:"65536" doc:"At most so many."`
+		Limit  int `query:"limit" minimum:"4" maximum:"262144" default:"65536" doc:"The largest number of bytes in a part."`
 	}
 	contentReply struct {
 		Body Content
 	}
 	addRequest struct {
-		Addressed
-		Key  string `header:"Idempotency-Key" maxLength:"200" doc:"Names the request, so that it can be sent again without being done twice; the same as 'idempotency_key' of the body. One for all calls of a token."`
+		TaskPath
+		Key  string `header:"Idempotency-Key" maxLength:"200" doc:"Identifies the request, so that sending it again has no further effect; the same as 'idempotency_key' of the body. All calls of a token share their keys."`
 		Body NewMessage
 	}
 	addReply struct {
 		Status   int
-		Replayed string `header:"Idempotent-Replayed" doc:"'true' when the key was used before for the same request: it is that message."`
+		Replayed string `header:"Idempotent-Replayed" doc:"'true' when the key was used before for the same request."`
 		Body     api.Message
 	}
 )
@@ -98,22 +98,22 @@ func (c *calls) add(ctx context.Context, in *addRequest) (*addReply, error) {
 func (c *calls) registerContext(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/context", id: "getContext", tag: "context",
-		summary: "Read the context", does: api.OpRead,
-		text: "The messages of the task, in order, and its shared state. A message whose content had to be shortened says how long the whole of it is (`content_bytes`); " +
-			"`/v1/tasks/{id}/context/{seq}` has it in parts. Go on with `after={next_after}` while that is no null.",
+		summary: "Read the context", op: api.OpRead,
+		text: "The messages of the task, in order, and its shared state. When the content of a message is shortened, `content_bytes` is its whole length; " +
+			"read it in parts at `/v1/tasks/{id}/context/{seq}`. For more messages, repeat the call with `after={next_after}` until that is null.",
 		answer: exampleContext(),
 	}, c.context)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/context/{seq}", id: "getContent", tag: "context",
-		summary: "Read a long message", does: api.OpRead,
-		text:   "The content of one message as JSON text, in parts that end between characters: put together they are the whole. Go on with `offset={next_offset}`.",
+		summary: "Read a long message", op: api.OpRead,
+		text:   "The content of one message as JSON text, in parts that end between characters. For the next part, repeat the call with `offset={next_offset}`.",
 		answer: Content{Seq: 7, Part: `{"text":"The beginning of a long`, Offset: 0, Bytes: 48213, Next: new(32)},
 	}, c.content)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/messages", id: "addMessage", tag: "context", status: http.StatusCreated,
-		summary: "Add to the context", does: api.OpAdd,
-		text:     "The next decision sees it. The sender comes from the token. `human_input` of a person is guidance: a decision under way is made anew with it. Everything else is data.",
-		also:     []reply{{status: http.StatusOK, text: "The idempotency key was used before for the same request: that message.", bodied: true}},
+		summary: "Add to the context", op: api.OpAdd,
+		text:     "The next decision sees the message. The token says who the sender is. `human_input` of a person is guidance and restarts a running decision. Everything else is data.",
+		also:     []reply{{status: http.StatusOK, text: "The idempotency key was used before for the same request; this is the message of then.", withBody: true}},
 		problems: []problem.Code{problem.Conflict, problem.KeyReused}, body: NewMessage{Type: "observation", Content: json.RawMessage(`{"text":"Two of the three sources agree."}`)}, answer: exampleMessage(),
 	}, c.add)
 }

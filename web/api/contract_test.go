@@ -17,7 +17,7 @@ import (
 	webapi "legwork/web/api"
 )
 
-// contract is the document as tests read it.
+// contract is the OpenAPI document.
 type contract struct {
 	Paths      map[string]map[string]call
 	Components struct {
@@ -103,8 +103,8 @@ func parseContract(t testing.TB, raw []byte) *contract {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is sent has no field that is not in the document, although who reads it
-	// must allow for more.
+	// Replies have no fields beside those of the document, although clients must
+	// expect more.
 	for _, s := range whole.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any) {
 		s.(map[string]any)["additionalProperties"] = false
 	}
@@ -115,7 +115,7 @@ func parseContract(t testing.TB, raw []byte) *contract {
 	return c
 }
 
-// at finds the call that a request leads to.
+// at finds the call of a request.
 func (c *contract) at(method, path string) (pattern string, one call, found bool) {
 	path, _, _ = strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
@@ -140,7 +140,7 @@ func (c *contract) resolve(s schema) schema {
 	return s
 }
 
-// usual are headers that every reply may have.
+// usual are the headers that every reply may have.
 var usual = []string{"Date", "Content-Length", "Content-Type", "Cache-Control", "X-Content-Type-Options", "X-Accel-Buffering", "Allow"}
 
 // check compares a reply with the document.
@@ -198,7 +198,7 @@ func (c *contract) validate(t testing.TB, pointer string, body []byte) {
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
-		t.Errorf("%s: %q is no JSON: %v", pointer, body, err)
+		t.Errorf("%s: %q is not JSON: %v", pointer, body, err)
 		return
 	}
 	if err := compiled.Validate(value); err != nil {
@@ -206,9 +206,10 @@ func (c *contract) validate(t testing.TB, pointer string, body []byte) {
 	}
 }
 
-// TestDocumentIsWhole: every call and every field of it is told, with examples.
-func TestDocumentIsWhole(t *testing.T) {
-	c := readContract(t, newHouse(t).api)
+// TestDocumentIsComplete: every call and field has a description, and every body an
+// example.
+func TestDocumentIsComplete(t *testing.T) {
+	c := readContract(t, newEnv(t).api)
 	ids := map[string]bool{}
 	for path, methods := range c.Paths {
 		for method, one := range methods {
@@ -269,24 +270,24 @@ func checkExamples(t *testing.T, c *contract, path, method, place, kind string, 
 	}
 }
 
-// TestContract tries every call of the document: as it is described, and with each
-// mistake that its schemas tell.
+// TestContract sends every call of the document: as described, and with each mistake
+// that its schemas do not allow.
 func TestContract(t *testing.T) {
-	h := newHouse(t)
-	for _, pattern := range slices.Sorted(maps.Keys(h.contract.Paths)) {
-		for method, one := range h.contract.Paths[pattern] {
+	e := newEnv(t)
+	for _, pattern := range slices.Sorted(maps.Keys(e.contract.Paths)) {
+		for method, one := range e.contract.Paths[pattern] {
 			method = strings.ToUpper(method)
 			if one.Tags[0] == "events" {
 				continue // see stream_test.go
 			}
 			t.Run(one.OperationID, func(t *testing.T) {
-				h := h.in(t)
-				good := h.good(method, pattern, one)
-				if got := h.do(good); got.status >= 400 {
+				e := e.in(t)
+				good := e.good(method, pattern, one)
+				if got := e.do(good); got.status >= 400 {
 					t.Fatalf("%s %s with %s: got %d %s, want what the document says", method, good.path, good.body, got.status, got.body)
 				}
-				for _, wrong := range mistakes(h.contract, good, one) {
-					got := h.do(wrong.request)
+				for _, wrong := range mistakes(e.contract, good, one) {
+					got := e.do(wrong.request)
 					if got.status != http.StatusUnprocessableEntity {
 						t.Errorf("%s: %s %s with %s: got %d %s, want 422", wrong.name, method, wrong.path, asJSON(t, wrong.body), got.status, got.body)
 					}
@@ -296,36 +297,36 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// good is a request as the document describes it.
-func (h *house) good(method, pattern string, one call) request {
-	h.t.Helper()
-	shared := string(h.share("operator").ID)
+// good returns a request as the document describes it.
+func (e *env) good(method, pattern string, one call) request {
+	e.t.Helper()
+	shared := string(e.share("operator").ID)
 	r := request{method: method, path: strings.NewReplacer("{id}", shared, "{seq}", "1").Replace(pattern)}
 	if one.RequestBody != nil {
 		var body map[string]any
 		if err := json.Unmarshal(one.RequestBody.Content["application/json"].Example, &body); err != nil {
-			h.t.Fatal(err)
+			e.t.Fatal(err)
 		}
 		r.body = body
 	}
 	switch one.OperationID {
 	case "retryTask":
-		want[api.Task](h, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + shared + "/cancel"})
+		want[api.Task](e, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + shared + "/cancel"})
 	case "decideApproval":
-		r.path = "/v1/approvals/" + h.review(shared)
+		r.path = "/v1/approvals/" + e.review(shared)
 	case "startTask":
 		delete(r.body.(map[string]any), "groups") // there are none of that name
 	}
 	return r
 }
 
-// review lets a task wait for a person, and returns the id of the approval.
-func (h *house) review(id string) string {
-	h.t.Helper()
-	want[api.Shared](h, http.StatusOK, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "agent", body: map[string]any{"status": "NEEDS_HUMAN_REVIEW"}})
-	list, _ := want[webapi.Page[api.Approval]](h, http.StatusOK, request{method: "GET", path: "/v1/approvals?task=" + id})
+// review makes a task wait for a person, and returns the id of the approval.
+func (e *env) review(id string) string {
+	e.t.Helper()
+	want[api.Shared](e, http.StatusOK, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "agent", body: map[string]any{"status": "NEEDS_HUMAN_REVIEW"}})
+	list, _ := want[webapi.Page[api.Approval]](e, http.StatusOK, request{method: "GET", path: "/v1/approvals?task=" + id})
 	if len(list.Items) != 1 || list.Items[0].Kind != "review" {
-		h.t.Fatalf("got approvals %+v, want one review", list.Items)
+		e.t.Fatalf("got approvals %+v, want one review", list.Items)
 	}
 	return list.Items[0].ID
 }

@@ -16,10 +16,10 @@ import (
 	webapi "legwork/web/api"
 )
 
-var update = flag.Bool("update", false, "write docs.html and docs/openapi.json anew")
+var update = flag.Bool("update", false, "write docs.html and docs/openapi.json")
 
-// TestDocsAreUpToDate: the page and the copy of the document in the repository are
-// those of the code.
+// TestDocsAreUpToDate: the page and the document in the repository are those that the
+// code makes.
 func TestDocsAreUpToDate(t *testing.T) {
 	a := webapi.New(webapi.Config{Service: api.New(api.Config{})})
 	raw, err := a.OpenAPI()
@@ -42,7 +42,7 @@ func TestDocsAreUpToDate(t *testing.T) {
 	}
 }
 
-// TestEnums: what requests may name is what the service knows.
+// TestEnums: requests may name exactly the values that the service knows.
 func TestEnums(t *testing.T) {
 	raw, err := webapi.New(webapi.Config{Service: api.New(api.Config{})}).OpenAPI()
 	if err != nil {
@@ -147,11 +147,11 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestDocumentIsWrittenOnce: strangers may ask for it as often as they like.
-func TestDocumentIsWrittenOnce(t *testing.T) {
+// TestDocumentIsEncodedOnce: anybody may fetch the document as often as they like.
+func TestDocumentIsEncodedOnce(t *testing.T) {
 	a := webapi.New(webapi.Config{Service: api.New(api.Config{})})
 	ask := func() {
-		a.Docs().ServeHTTP(&nowhere{http.Header{}}, httptest.NewRequestWithContext(t.Context(), "GET", "/openapi.json", http.NoBody))
+		a.Docs().ServeHTTP(&discard{http.Header{}}, httptest.NewRequestWithContext(t.Context(), "GET", "/openapi.json", http.NoBody))
 	}
 	ask()
 	if allocated := testing.AllocsPerRun(10, ask); allocated > 100 {
@@ -159,9 +159,9 @@ func TestDocumentIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// nowhere is a reply that nobody reads.
-type nowhere struct{ header http.Header }
+// discard is a writer that discards the reply.
+type discard struct{ header http.Header }
 
-func (n *nowhere) Header() http.Header         { return n.header }
-func (n *nowhere) Write(b []byte) (int, error) { return len(b), nil }
-func (n *nowhere) WriteHeader(int)             {}
+func (n *discard) Header() http.Header         { return n.header }
+func (n *discard) Write(b []byte) (int, error) { return len(b), nil }
+func (n *discard) WriteHeader(int)             {}

@@ -21,25 +21,25 @@ import (
 	"legwork/web/problem"
 )
 
-// document is the OpenAPI document without its calls.
+// document is the OpenAPI document without operations.
 func (c *calls) document() *huma.OpenAPI {
 	d := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title: "legwork", Version: c.Version, License: &huma.License{Name: "Apache License 2.0", Identifier: "Apache-2.0"},
 			Description: "Tasks and their contexts: people, programs and agents work on the same task. Every request carries a token: `Authorization: Bearer TOKEN`. " +
-				"Errors are problem documents (RFC 9457) whose `code` is for programs and whose `detail` is for people. Ignore fields that you do not know: there may be more of them later.",
+				"Errors are problem documents (RFC 9457) whose `code` is for programs and whose `detail` is for people. Ignore unknown fields: later versions may add some.",
 		},
 		Components: &huma.Components{
 			Schemas:         huma.NewMapRegistry("#/components/schemas/", schemaName),
-			SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: "A token of the config, made by `legwork token new`."}},
+			SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: "A token of the config; `legwork token new` makes one."}},
 		},
 		Tags: []*huma.Tag{
 			{Name: "tasks", Description: "Start tasks, read them, end them."},
-			{Name: "context", Description: "The messages of a task: who said and did what."},
-			{Name: "state", Description: "Keys and values that all who work on a task share."},
-			{Name: "events", Description: "Follow what happens, as server-sent events."},
-			{Name: "approvals", Description: "What waits for a person."},
+			{Name: "context", Description: "The messages of a task: everything that people, agents and legwork said and did."},
+			{Name: "state", Description: "Keys and values that everybody who works on a task shares."},
+			{Name: "events", Description: "Follow tasks by server-sent events."},
+			{Name: "approvals", Description: "Decisions that wait for a person."},
 			{Name: "reports", Description: "Groups, spending, the audit log, the token itself."},
 		},
 	}
@@ -47,11 +47,8 @@ func (c *calls) document() *huma.OpenAPI {
 	return d
 }
 
-// hasParameter reports whether a path names something.
-func hasParameter(path string) bool { return strings.Contains(path, "{") }
-
-// problemResponse refers to the response that tells a problem of one of the codes.
-// Calls share them.
+// problemResponse refers to the response for problems with one of the codes.
+// Operations share these responses.
 func problemResponse(shared *huma.Components, codes []problem.Code) *huma.Response {
 	slices.Sort(codes)
 	codes = slices.Compact(codes)
@@ -69,7 +66,7 @@ func problemResponse(shared *huma.Components, codes []problem.Code) *huma.Respon
 	return &huma.Response{Ref: "#/components/responses/" + name}
 }
 
-// problems is a response that tells a problem, with an example of each code.
+// problems is a response for problems, with an example of each code.
 func problems(codes []problem.Code) *huma.Response {
 	media := &huma.MediaType{Schema: &huma.Schema{Ref: "#/components/schemas/Problem"}, Examples: map[string]*huma.Example{}}
 	var titles []string
@@ -82,13 +79,13 @@ func problems(codes []problem.Code) *huma.Response {
 		}
 		switch one {
 		case problem.Media:
-			header(r, "Accept", "Content types that are taken.")
+			header(r, "Accept", "Accepted content types.")
 		case problem.Precondition:
-			header(r, "ETag", "The version that the state has now.")
+			header(r, "ETag", "The current version of the state.")
 		}
 		media.Examples[string(one)] = &huma.Example{Value: p}
 		for name := range p.GetHeaders() {
-			header(r, name, "Seconds after which it may be otherwise.")
+			header(r, name, "Seconds after which to try again.")
 		}
 	}
 	r.Description = strings.Join(titles, ", or: ") + "."
@@ -103,11 +100,11 @@ func header(r *huma.Response, name, text string) {
 	r.Headers[name] = &huma.Param{Description: text, Schema: &huma.Schema{Type: huma.TypeString}}
 }
 
-// describe adds to the document what huma does not know of a call.
+// describe adds to the document what huma cannot derive from an operation.
 func (o operation) describe(d *huma.OpenAPI) {
-	op := registered(d, o.method, o.path)
+	op := findOperation(d, o.method, o.path)
 	success := op.Responses[strconv.Itoa(op.DefaultStatus)]
-	success.Description = "As asked."
+	success.Description = "Success."
 	media := success.Content["application/json"]
 	if o.tag == "events" {
 		success.Description = "A stream of server-sent events."
@@ -123,7 +120,7 @@ func (o operation) describe(d *huma.OpenAPI) {
 	}
 	for _, more := range o.also {
 		r := &huma.Response{Description: more.text, Headers: success.Headers}
-		if more.bodied {
+		if more.withBody {
 			r.Content = success.Content
 		}
 		op.Responses[strconv.Itoa(more.status)] = r
@@ -143,8 +140,8 @@ func (o operation) describe(d *huma.OpenAPI) {
 	}
 }
 
-// registered is an operation of the document.
-func registered(d *huma.OpenAPI, method, path string) *huma.Operation {
+// findOperation returns an operation of the document.
+func findOperation(d *huma.OpenAPI, method, path string) *huma.Operation {
 	item := d.Paths[path]
 	switch method {
 	case http.MethodGet:
@@ -159,7 +156,7 @@ func registered(d *huma.OpenAPI, method, path string) *huma.Operation {
 	panic(fmt.Sprintf("no operation is registered for %s", method))
 }
 
-// schemaName names the schema of a type, as programs call it.
+// schemaName is the name of the schema of a type.
 func schemaName(t reflect.Type, hint string) string {
 	if t == reflect.TypeFor[problem.Error]() {
 		return "Problem"
@@ -167,7 +164,7 @@ func schemaName(t reflect.Type, hint string) string {
 	return strings.NewReplacer("Listed", "TaskSummary", "Shared", "State", "Content", "ContentPart", "Wrong", "ProblemDetail").Replace(huma.DefaultSchemaNamer(t, hint))
 }
 
-// complete finishes the document when all calls are registered.
+// complete finishes the document after all operations were registered.
 func complete(d *huma.OpenAPI) {
 	all := d.Components.Schemas
 	for _, t := range []reflect.Type{reflect.TypeFor[problem.Error](), reflect.TypeFor[api.FeedMessage](), reflect.TypeFor[Lost]()} {
@@ -179,21 +176,21 @@ func complete(d *huma.OpenAPI) {
 	for _, item := range d.Paths {
 		for _, op := range []*huma.Operation{item.Post, item.Put, item.Patch} {
 			if op != nil && op.RequestBody != nil {
-				note(all, sent, op.RequestBody.Content["application/json"].Schema)
+				addRequestSchemas(all, sent, op.RequestBody.Content["application/json"].Schema)
 			}
 		}
 	}
 	for name, s := range all.Map() {
 		s.Description = types()[name]
 		if !sent[name] {
-			s.AdditionalProperties = nil // there may be more of them later
+			s.AdditionalProperties = nil // replies may get more fields later
 		}
-		finish(name, s)
+		completeFields(name, s)
 	}
 }
 
-// words are all that fields of replies can say, by schema and field.
-func words() map[string][]string {
+// enums are the possible values of fields of replies, by schema and field.
+func enums() map[string][]string {
 	var codes []string
 	for _, one := range problem.Codes() {
 		codes = append(codes, string(one))
@@ -218,20 +215,20 @@ func roleNames() []string {
 	return names
 }
 
-// note adds the schemas that requests consist of.
-func note(all huma.Registry, sent map[string]bool, s *huma.Schema) {
+// addRequestSchemas adds the schemas that occur in requests to a set.
+func addRequestSchemas(all huma.Registry, sent map[string]bool, s *huma.Schema) {
 	if name := strings.TrimPrefix(s.Ref, "#/components/schemas/"); s.Ref != "" && !sent[name] {
 		sent[name] = true
 		s = all.SchemaFromRef(s.Ref)
 	}
 	for _, field := range s.Properties {
-		note(all, sent, field)
+		addRequestSchemas(all, sent, field)
 	}
 }
 
-// finish describes the fields of a schema, and says of lists that they are never
-// null.
-func finish(name string, s *huma.Schema) {
+// completeFields completes the descriptions of the fields of a schema. Lists are
+// never null.
+func completeFields(name string, s *huma.Schema) {
 	for field, p := range s.Properties {
 		p.Description = marked(p.Description)
 		if field == "at" || field == "timestamp" || strings.HasSuffix(field, "_at") {
@@ -240,45 +237,45 @@ func finish(name string, s *huma.Schema) {
 		if p.Type == huma.TypeArray {
 			p.Nullable = false
 		}
-		for _, one := range words()[name+"."+field] {
+		for _, one := range enums()[name+"."+field] {
 			p.Enum = append(p.Enum, one)
 		}
 	}
 }
 
-// marked is a text of a doc tag with its code marked as in Markdown: tags cannot
-// hold the character for it, and have ' in its place.
+// marked is the text of a doc tag with backquotes around code. A struct tag cannot
+// contain a backquote, so that tags have ' in its place.
 func marked(text string) string { return strings.ReplaceAll(text, "'", "`") }
 
-// types says what the schemas mean, by their names. Their fields have doc tags.
+// types are the descriptions of the schemas, by name. Those of fields are doc tags.
 func types() map[string]string {
 	return map[string]string{
-		"NewTask":         "A task to be started.",
+		"NewTask":         "A task to start.",
 		"Notify":          "A chat or a webhook, by name.",
-		"Retry":           "Says more about starting a task anew.",
-		"Answer":          "An answer that is handed in.",
+		"Retry":           "Options for starting a task again.",
+		"Answer":          "The answer of an agent from outside.",
 		"Task":            "A task.",
 		"Subtask":         "A part of a plan.",
-		"Usage":           "What model calls cost.",
+		"Usage":           "What model calls used.",
 		"TaskSummary":     "A task in a list.",
 		"Context":         "A part of a task's context.",
 		"Message":         "One message of a context.",
-		"NewMessage":      "Something to be added to a context.",
+		"NewMessage":      "A message to add to a context.",
 		"ContentPart":     "A part of the content of one message.",
 		"State":           "The shared state of a task.",
-		"Approval":        "Something that waits for a person.",
-		"ApprovalCall":    "A call of a tool that is to be allowed.",
-		"Decision":        "What a person decides.",
+		"Approval":        "A decision that waits for a person.",
+		"ApprovalCall":    "A tool call that needs approval.",
+		"Decision":        "The decision of a person.",
 		"FeedMessage":     "A message in the order of all tasks.",
-		"Lost":            "Says that messages between the cursor of a request and now are no longer kept.",
+		"Lost":            "Messages between the cursor of the request and now are no longer kept.",
 		"Group":           "A tool group.",
 		"GroupServer":     "A server of a group.",
 		"GroupTool":       "A tool.",
-		"UsageRow":        "What was spent, by what was asked for; fields that were not are left out.",
-		"AuditEntry":      "Who decided or changed something.",
+		"UsageRow":        "What was spent, by the requested keys. Other keys are left out.",
+		"AuditEntry":      "A decision or change, and who made it.",
 		"Me":              "The token of the request.",
-		"Problem":         "An error, as RFC 9457 has it.",
-		"ProblemDetail":   "One thing that is wrong with a request.",
+		"Problem":         "An error (RFC 9457).",
+		"ProblemDetail":   "One mistake in a request.",
 		"PageTaskSummary": "Tasks.",
 		"PageApproval":    "Approvals.",
 		"PageGroup":       "Groups.",
@@ -287,16 +284,16 @@ func types() map[string]string {
 	}
 }
 
-// docsPage tells the document to people. It is made of the document by the tests of
-// this package (go test ./web/api -update), so that serving it costs nothing.
+// docsPage shows the document to people. The tests of this package generate it from
+// the document (go test ./web/api -update), so that serving it costs nothing.
 //
 //go:embed docs.html
 var docsPage []byte
 
-// policy lets the page use its own style and nothing else, scripts least of all.
-const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// docsPolicy allows the page its own style and nothing else, in particular no scripts.
+const docsPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// file is what stays the same as long as the process runs.
+// file is a reply that stays the same as long as the process runs.
 type file struct {
 	kind, tag string
 	body      []byte
@@ -307,14 +304,14 @@ func newFile(kind string, body []byte) file {
 	return file{kind, `"` + hex.EncodeToString(hash[:12]) + `"`, body}
 }
 
-// Docs serves /openapi.json and /docs, to everybody.
+// Docs serves /openapi.json and /docs. They need no token.
 func (a *API) Docs() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cache-Control", "no-cache")
 		if r.URL.Path != "/openapi.json" && r.URL.Path != "/docs" {
-			problem.New(problem.NotFound, "There is no page at this address; /docs is one.").Write(w)
+			problem.New(problem.NotFound, "There is no page at this address; see /docs.").Write(w)
 			return
 		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -326,13 +323,13 @@ func (a *API) Docs() http.Handler {
 			p, err = a.openAPI()
 		}
 		if err != nil {
-			a.calls.Log.ErrorContext(r.Context(), "the document of the API cannot be written", "cause", err)
-			problem.New(problem.Internal, "The log says more.").Write(w)
+			a.calls.Log.ErrorContext(r.Context(), "encoding OpenAPI document failed", "cause", err)
+			problem.New(problem.Internal, "The log has the details.").Write(w)
 			return
 		}
 		h.Set("Content-Type", p.kind)
 		h.Set("ETag", p.tag)
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", docsPolicy)
 		h.Set("Referrer-Policy", "no-referrer")
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.body))
 	})

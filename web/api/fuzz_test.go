@@ -14,40 +14,40 @@ import (
 	"legwork/tasks/api"
 )
 
-// fuzz sends bodies to a call through the real handler: whatever comes, the reply
-// keeps the contract, and nothing goes wrong inside.
+// fuzz sends bodies to a call through the real handler: every reply keeps the
+// contract, and none is an internal error.
 func fuzz(f *testing.F, method, path, kind string, seeds ...string) {
 	f.Helper()
-	h := newHouse(f)
-	id := string(h.share("agent").ID)
+	e := newEnv(f)
+	id := string(e.share("agent").ID)
 	path = strings.ReplaceAll(path, "{id}", id)
-	path = strings.ReplaceAll(path, "{review}", h.review(id))
+	path = strings.ReplaceAll(path, "{review}", e.review(id))
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
 	}
-	handler := h.api.Handler()
+	handler := e.api.Handler()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequestWithContext(api.With(t.Context(), callers.Principal("admin")), method, path, strings.NewReader(string(body)))
 		r.Header.Set("Content-Type", kind)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
 		got := answer{w.Code, w.Header(), w.Body.Bytes()}
-		h.contract.check(t, method, path, got)
+		e.contract.check(t, method, path, got)
 		if got.status >= http.StatusInternalServerError {
 			t.Errorf("%s %s with %q: got %d %s", method, path, body, got.status, got.body)
 		}
 		if got.status < 300 && !json.Valid(body) {
-			t.Errorf("%s %s with %q, which is no JSON: got %d", method, path, body, got.status)
+			t.Errorf("%s %s with %q, which is not JSON: got %d", method, path, body, got.status)
 		}
 	})
 }
 
-// FuzzHeaders sends what stands beside bodies: addresses, queries, versions,
-// preferences, places in streams.
+// FuzzHeaders sends everything but bodies: addresses, queries, versions, preferences,
+// positions in streams.
 func FuzzHeaders(f *testing.F) {
-	h := newHouse(f)
-	id := string(h.share("agent").ID)
-	handler := h.api.Handler()
+	e := newEnv(f)
+	id := string(e.share("agent").ID)
+	handler := e.api.Handler()
 	for _, seed := range [][]string{
 		{"/v1/tasks/" + id + "/state", "keys=a,b&after=0", `"0", W/"1"`, "wait=0"},
 		{"/v1/tasks", "cursor=dGFza3M6eA&limit=3", "*", "respond-async, wait=\"1\""},
@@ -80,7 +80,7 @@ func FuzzHeaders(f *testing.F) {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
 			got := answer{w.Code, w.Header(), w.Body.Bytes()}
-			h.contract.check(t, method, address.EscapedPath(), got)
+			e.contract.check(t, method, address.EscapedPath(), got)
 			if got.status >= http.StatusInternalServerError && ctx.Err() == nil {
 				t.Errorf("%s %s?%s %q %q: got %d %s", method, path, query, tags, prefer, got.status, got.body)
 			}

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// mistake is a request that differs from a good one in one thing.
+// mistake is a request with one mistake.
 type mistake struct {
 	name string
 	request
 }
 
-// mistakes are all that the schemas of a call tell.
+// mistakes returns the requests that the schemas of a call do not allow.
 func mistakes(c *contract, good request, one call) []mistake {
 	var all []mistake
 	for _, p := range one.Parameters {
@@ -29,7 +29,7 @@ func mistakes(c *contract, good request, one call) []mistake {
 				r.header = map[string]string{p.Name: text}
 			case "path":
 				if p.Name == "id" {
-					continue // whatever is no task is not there
+					continue // an unknown task gets 404
 				}
 				r.path = strings.TrimSuffix(r.path, "1") + text
 			}
@@ -75,14 +75,14 @@ func mistakes(c *contract, good request, one call) []mistake {
 	return all
 }
 
-// outside are values that a schema does not allow, by what is wrong with them.
+// outside returns values that a schema does not allow, by their mistake.
 func outside(s schema) map[string]any {
 	values := map[string]any{}
 	kind, _ := s.Type.(string)
 	switch kind {
 	case "string":
 		if s.Enum != nil {
-			values["that is none of those listed"] = "none-of-those"
+			values["that is not listed"] = "none-of-those"
 		}
 		if s.MinLength != nil && *s.MinLength > 0 {
 			values["too short"] = ""
@@ -91,10 +91,10 @@ func outside(s schema) map[string]any {
 			values["too long"] = strings.Repeat("x", *s.MaxLength+1)
 		}
 		if s.Format == "date" {
-			values["that is no day"] = "2026-13-01"
+			values["that is not a day"] = "2026-13-01"
 		}
 	case "integer":
-		values["that is no number"] = "many"
+		values["that is not a number"] = "many"
 		if s.Minimum != nil {
 			values["too low"] = *s.Minimum - 1
 		}
@@ -111,7 +111,7 @@ func outside(s schema) map[string]any {
 	return values
 }
 
-// another is a value of a type that a schema does not have.
+// another returns a value of another type than that of a schema.
 func another(s schema) any {
 	if s.Type == "object" {
 		return "text"

@@ -15,77 +15,76 @@ import (
 	"legwork/web/problem"
 )
 
-// operation is what the document says of a call.
+// operation describes one call of the API.
 type operation struct {
 	method, path string
 	id           string
 	summary      string
-	text         string // more about it
-	does         api.Op // decides which roles may; empty: all
+	text         string // the rest of the description
+	op           api.Op // decides which roles may call; empty: all
 	tag          string
 	status       int // of success; 0: 200
 	also         []reply
-	problems     []problem.Code // beside those that follow from its method and path
-	body         any            // an example
+	problems     []problem.Code // beside those of its method and path
+	body         any            // an example; nil: there is none
 	answer       any            // an example
-	waits        bool           // with the header Prefer
+	waits        bool           // understands the header Prefer
 }
 
-// reply is one that is no problem and no usual success.
+// reply is a second kind of success.
 type reply struct {
-	status int
-	text   string
-	bodied bool // as the usual one
+	status   int
+	text     string
+	withBody bool // the same as the usual one
 }
 
-// register leads requests to a handler, and its errors to one place.
+// register adds an operation with its handler. Errors of the handler become problems.
 func register[I, O any](c *calls, h huma.API, o operation, handle func(context.Context, *I) (*O, error)) {
 	op := o.huma(c, h.OpenAPI().Components)
-	c.does[o.method+" "+o.path] = o.does
-	op.Middlewares = append(op.Middlewares, unused)
+	c.ops[o.method+" "+o.path] = o.op
+	op.Middlewares = append(op.Middlewares, refuseUnused)
 	if o.body != nil {
-		op.Middlewares = append(op.Middlewares, exact(h.OpenAPI()))
+		op.Middlewares = append(op.Middlewares, strictFields(h.OpenAPI()))
 	}
 	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
-		read(ctx)
+		decoded(ctx)
 		out, err := handle(ctx, in)
 		if err != nil {
-			return nil, c.failed(ctx, o.method, err)
+			return nil, c.toProblem(ctx, o.method, err)
 		}
 		return out, nil
 	})
 	o.describe(h.OpenAPI())
-	for _, p := range registered(h.OpenAPI(), o.method, o.path).Parameters {
+	for _, p := range findOperation(h.OpenAPI(), o.method, o.path).Parameters {
 		if p.In == "query" && p.Schema.Type == huma.TypeArray {
 			c.lists[p.Name] = true
 		}
 	}
 }
 
-// huma is the operation as the library has it. The body was read already, by
-// checkBody, so no limit is set on reading: one of time would end a request that
-// waits for something.
+// huma is the operation for the library. checkBody has read the body before, so that
+// huma sets no limits on reading: a limit of time would end long polls.
 func (o operation) huma(c *calls, shared *huma.Components) huma.Operation {
 	if o.status == 0 {
 		o.status = http.StatusOK
 	}
 	op := huma.Operation{
 		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, Tags: []string{o.tag},
-		Description:   o.text + "\n\nRoles: " + roles(o.does) + ".",
+		Description:   o.text + "\n\nRoles: " + roles(o.op) + ".",
 		DefaultStatus: o.status, MaxBodyBytes: -1, BodyReadTimeout: -1,
 		Security:  []map[string][]string{{"token": {}}},
 		Responses: map[string]*huma.Response{},
 	}
-	for status, problems := range o.statuses() {
+	for status, problems := range o.allProblems() {
 		op.Responses[strconv.Itoa(status)] = problemResponse(shared, problems)
 	}
 	if o.waits {
-		op.Middlewares = append(op.Middlewares, c.patient)
+		op.Middlewares = append(op.Middlewares, c.extendDeadlines)
 	}
 	return op
 }
 
-// roles tells which roles may do something.
+// roles lists the roles that may call an operation.
 func roles(op api.Op) string {
 	var may []string
 	for _, role := range api.Roles() {
@@ -99,10 +98,10 @@ func roles(op api.Op) string {
 	return strings.Join(may, ", ")
 }
 
-// statuses are all problems that the call can answer with, by status.
-func (o operation) statuses() map[int][]problem.Code {
+// allProblems are the problems that an operation can answer with, by status.
+func (o operation) allProblems() map[int][]problem.Code {
 	all := append([]problem.Code{problem.Unauthorized, problem.Forbidden, problem.Host, problem.Invalid, problem.Many, problem.Internal, problem.Stopping}, o.problems...)
-	if len(o.path) > len("/v1/") && hasParameter(o.path) {
+	if strings.Contains(o.path, "{") {
 		all = append(all, problem.NotFound, problem.Damaged)
 	}
 	if o.method != http.MethodGet {
@@ -116,17 +115,17 @@ func (o operation) statuses() map[int][]problem.Code {
 	return by
 }
 
-// permitted looks at the role before anything else of a request: what a token may
-// never do need not be sent as documented, and is not read.
-func (c *calls) permitted(r *http.Request, pattern string) *problem.Error {
-	does := c.does[pattern]
-	if err := api.Caller(r.Context()).Allowed(does); does != "" && err != nil {
+// checkRole refuses an operation that the role of the token may never call. It is the
+// first check, so that the rest of such a request is not even read.
+func (c *calls) checkRole(r *http.Request) *problem.Error {
+	op := c.ops[r.Pattern]
+	if err := api.Caller(r.Context()).Allowed(op); op != "" && err != nil {
 		return problem.New(problem.Forbidden, api.Sentence(err))
 	}
 	return nil
 }
 
-// queries are the names of the parameters that a call takes in the query.
+// queries are the names of the query parameters of an operation.
 func queries(o *huma.Operation) []string {
 	var names []string
 	for _, p := range o.Parameters {
@@ -138,33 +137,28 @@ func queries(o *huma.Operation) []string {
 	return names
 }
 
-// patient lifts the server's limits from requests that may have to wait; the
-// reply still has to go out in time.
-func (c *calls) patient(ctx huma.Context, next func(huma.Context)) {
-	wait := waiting(ctx.Header("Prefer"))
+// extendDeadlines extends the deadlines of the server for requests that may have to
+// wait. Writing the reply still has a limit.
+func (c *calls) extendDeadlines(ctx huma.Context, next func(huma.Context)) {
+	wait := preferredWait(ctx.Header("Prefer"))
 	if wait > 0 {
 		_, w := humago.Unwrap(ctx)
 		rc := http.NewResponseController(w)
-		_ = rc.SetReadDeadline(time.Time{}) // a server without deadlines needs none lifted
-		_ = rc.SetWriteDeadline(soon(wait + c.Patience))
+		_ = rc.SetReadDeadline(time.Time{}) // a server without deadlines returns an error
+		_ = rc.SetWriteDeadline(time.Now().Add(wait + c.WriteTimeout))
 	}
 	next(ctx)
 }
 
-// soon is when a span of time is over, by the clock that connections go by.
-func soon(span time.Duration) time.Time {
-	return time.Now().Add(span)
-}
-
-// maxWait bounds how long a request waits.
+// maxWait is the longest time that a request can wait.
 const maxWait = 300 * time.Second
 
 // forever is longer than any connection lasts.
 const forever = 10 * 365 * 24 * time.Hour
 
-// waiting is how long a Prefer header wants to wait, as RFC 7240 has it: what is
-// not understood counts as not there, and more than maxWait as maxWait.
-func waiting(prefer string) time.Duration {
+// preferredWait is the time that a Prefer header asks for (RFC 7240), at most
+// maxWait. An unknown preference is ignored.
+func preferredWait(prefer string) time.Duration {
 	for preference := range strings.SplitSeq(prefer, ",") {
 		preference, _, _ = strings.Cut(preference, ";")
 		name, value, _ := strings.Cut(preference, "=")
@@ -188,9 +182,9 @@ func applied(wait time.Duration) string {
 	return "wait=" + strconv.Itoa(int(wait/time.Second))
 }
 
-// until returns a context that ends after a while (0: never), with the request, or
-// when the process begins to stop. The function must be called in the end.
-func (c *calls) until(ctx context.Context, wait time.Duration) (context.Context, func()) {
+// waitContext returns a context that ends after a while (0: never), with the request,
+// or when the process begins to stop. The function must be called in the end.
+func (c *calls) waitContext(ctx context.Context, wait time.Duration) (context.Context, func()) {
 	if wait == 0 {
 		wait = forever
 	}

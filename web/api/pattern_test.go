@@ -9,10 +9,10 @@ import (
 	"legwork/tasks/api"
 )
 
-// TestPattern: whoever hands a request on reads in it which route it took, be it
-// refused or not: traces, metrics and the audit log name routes so.
+// TestPattern: the server around the handler reads the route of each request in
+// Request.Pattern, also of a refused one, for traces, metrics and the audit log.
 func TestPattern(t *testing.T) {
-	h := newHouse(t)
+	e := newEnv(t)
 	for _, c := range []struct{ role, method, path, body, want string }{
 		{"admin", "POST", "/v1/tasks", `{"goal":"x","run":false}`, "POST /v1/tasks"},
 		{"admin", "POST", "/v1/tasks", `{"goal":`, "POST /v1/tasks"},
@@ -22,7 +22,7 @@ func TestPattern(t *testing.T) {
 		r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", "application/json")
 		r = r.WithContext(api.With(r.Context(), callers.Principal(c.role)))
-		h.api.Handler().ServeHTTP(httptest.NewRecorder(), r)
+		e.api.Handler().ServeHTTP(httptest.NewRecorder(), r)
 		if r.Pattern != c.want {
 			t.Errorf("%s %s as %s: the request took the route %q, want %q", c.method, c.path, c.role, r.Pattern, c.want)
 		}

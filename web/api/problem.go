@@ -21,39 +21,40 @@ func invalid(location, message string) *problem.Error {
 	return p
 }
 
-// lost says that the shared state has another version than was expected.
-func lost(version int) *problem.Error {
-	p := problem.New(problem.Precondition, "Read the state again, and decide anew: it has another version now.")
+// outdated says that the shared state has another version than the request expects.
+func outdated(version int) *problem.Error {
+	p := problem.New(problem.Precondition, "The state has another version now. Read it again before you change it.")
 	p.Version = &version
 	p.GetHeaders().Set("ETag", etag(version))
 	return p
 }
 
-// ended says that nobody waits for the reply any more, or that legwork stops.
+// ended is the reply to a request that was canceled, by the client or because legwork
+// stops.
 func ended() *problem.Error { return problem.New(problem.Stopping, "The request was ended.") }
 
-// asProblem makes a problem of what huma itself has to say. What was sent is not sent
-// back: it may be secret, and it may be large.
-func (c *calls) asProblem(ctx huma.Context, status string, v any) (any, error) {
+// transformError turns an error of huma into a problem. It leaves out the values of
+// the request, which may be secret or large.
+func (c *calls) transformError(ctx huma.Context, status string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
 	}
-	of := problem.Internal
+	code := problem.Internal
 	for _, candidate := range []problem.Code{problem.Malformed, problem.Media, problem.Invalid} {
 		if strconv.Itoa(candidate.Status()) == status {
-			of = candidate
+			code = candidate
 		}
 	}
 	detail := "See errors for what is wrong and what is allowed."
 	if len(m.Errors) == 0 {
 		detail = m.Detail
 	}
-	if of == problem.Malformed && len(m.Errors) == 0 {
-		detail = "Send a body: JSON, as /docs describes it."
+	if code == problem.Malformed && len(m.Errors) == 0 {
+		detail = "Send a body: JSON, as described in /docs."
 	}
-	p := problem.New(of, detail)
-	for _, e := range m.Errors[:min(len(m.Errors), maxWrong)] {
+	p := problem.New(code, detail)
+	for _, e := range m.Errors[:min(len(m.Errors), maxMistakes)] {
 		if e.Message == "unknown query parameter" {
 			e.Message += "; " + allowed(queries(ctx.Operation()))
 		}
@@ -62,11 +63,10 @@ func (c *calls) asProblem(ctx huma.Context, status string, v any) (any, error) {
 	return p, nil
 }
 
-// failed turns an error of the service into a problem: the only place that does.
-// Fields that it names are of the body, or of the query where there is no body.
-func (c *calls) failed(ctx context.Context, method string, err error) error {
+// toProblem is the only place that turns errors of the service into problems.
+func (c *calls) toProblem(ctx context.Context, method string, err error) error {
 	var wrong *api.InvalidError
-	var outdated *api.PreconditionError
+	var changed *api.PreconditionError
 	var done *problem.Error
 	switch {
 	case errors.As(err, &done):
@@ -81,25 +81,25 @@ func (c *calls) failed(ctx context.Context, method string, err error) error {
 		return problem.New(problem.Forbidden, api.Sentence(err))
 	case errors.Is(err, api.ErrKeyReused):
 		return problem.New(problem.KeyReused, api.Sentence(err)+" Send another key, or the request that it was used for.")
-	case errors.As(err, &outdated):
-		return lost(outdated.Version)
+	case errors.As(err, &changed):
+		return outdated(changed.Version)
 	case errors.Is(err, api.ErrConflict), errors.Is(err, tasks.ErrRefused), errors.Is(err, tasks.ErrConflict):
 		return problem.New(problem.Conflict, api.Sentence(err))
 	case errors.Is(err, api.ErrBusy):
 		return problem.New(problem.Many, api.Sentence(err))
 	case errors.Is(err, tasks.ErrFull):
-		return problem.New(problem.Full, "Nothing can be stored until there is room on the disk again.")
+		return problem.New(problem.Full, "Nothing can be stored until the disk has free space again.")
 	case ctx.Err() != nil:
 		return ended()
 	}
-	c.Log.ErrorContext(ctx, "a call of the API failed", "cause", err)
+	c.Log.ErrorContext(ctx, "API call failed", "cause", err)
 	if errors.Is(err, tasks.ErrDamaged) {
-		return problem.New(problem.Damaged, "`legwork data verify` says more.")
+		return problem.New(problem.Damaged, "`legwork data verify` has the details.")
 	}
-	return problem.New(problem.Internal, "The log says more.")
+	return problem.New(problem.Internal, "The log has the details.")
 }
 
-// allowed lists the names that are.
+// allowed is a clause with the allowed names.
 func allowed(names []string) string {
 	if len(names) == 0 {
 		return "none are allowed"
@@ -107,7 +107,8 @@ func allowed(names []string) string {
 	return "allowed are " + strings.Join(names, ", ")
 }
 
-// location is where in a request a field is that the service names.
+// location is the place of a field of the service in a request: in the body, or in the
+// query of a GET request.
 func location(method, field string) string {
 	switch {
 	case field == "":

@@ -10,13 +10,13 @@ import (
 	"legwork/tasks/api"
 )
 
-// Me is what a token is.
+// Me describes the token of the request.
 type Me struct {
 	Name     string   `json:"name" doc:"Its name in the config."`
 	Role     string   `json:"role" doc:"'viewer', 'operator', 'admin', 'agent'."`
-	Chats    []string `json:"chats" doc:"Rooms whose tasks it may see; '*' is all, 'api:*' all that programs started."`
-	Groups   []string `json:"groups,omitzero" doc:"Tool groups that its tasks may use; left out: no limit by the token."`
-	Webhooks []string `json:"webhooks" doc:"Webhooks of the config that 'notify' may name; '*' is all."`
+	Chats    []string `json:"chats" doc:"Rooms whose tasks it may see; '*': all, 'api:*': all tasks that programs started."`
+	Groups   []string `json:"groups,omitzero" doc:"Tool groups that its tasks may use. Omitted: the token sets no limit."`
+	Webhooks []string `json:"webhooks" doc:"Webhooks of the config that 'notify' may name; '*': all."`
 }
 
 type (
@@ -27,7 +27,7 @@ type (
 		Body Page[api.Group]
 	}
 	usageRequest struct {
-		By   []string `query:"by" enum:"user,chat,model,day" doc:"What to sum up by, with commas between: user, chat, model, day."`
+		By   []string `query:"by" enum:"user,chat,model,day" doc:"The keys to sum up by, separated by commas: user, chat, model, day."`
 		From string   `query:"from" format:"date" doc:"The first day, such as '2026-11-01'."`
 		To   string   `query:"to" format:"date" doc:"The last day."`
 	}
@@ -35,8 +35,8 @@ type (
 		Body Page[api.UsageRow]
 	}
 	auditRequest struct {
-		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"At most so many."`
-		Cursor string `query:"cursor" maxLength:"200" doc:"'next_cursor' of the page before."`
+		Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"The largest number of entries in a page."`
+		Cursor string `query:"cursor" maxLength:"200" doc:"The 'next_cursor' of the page before."`
 	}
 	auditReply struct {
 		Body Page[api.AuditEntry]
@@ -66,7 +66,7 @@ func (c *calls) audit(ctx context.Context, in *auditRequest) (*auditReply, error
 	var before uint64
 	if text != "" {
 		if before, err = strconv.ParseUint(text, 10, 64); err != nil {
-			return nil, invalid("query.cursor", "not a next_cursor of this list; leave it out to begin at the newest")
+			return nil, invalid("query.cursor", "not a next_cursor of this list; leave it out to start at the newest")
 		}
 	}
 	items, err := c.Service.AuditLog(ctx, api.Caller(ctx), before, in.Limit)
@@ -83,23 +83,23 @@ func (c *calls) audit(ctx context.Context, in *auditRequest) (*auditReply, error
 func (c *calls) registerReports(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/me", id: "getMe", tag: "reports",
-		summary: "Read what the token is", text: "Its name, its role, and whose tasks it may see.",
+		summary: "Read about the token", text: "The name and the role of the token, and the chats that it may see.",
 		answer: Me{Name: "ops", Role: "operator", Chats: []string{"*"}, Webhooks: []string{"*"}},
 	}, c.me)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/groups", id: "listGroups", tag: "reports",
-		summary: "List tool groups", text: "The groups that the token's tasks may use, for admins all: their servers, how these are, and their tools.", does: api.OpGroups,
+		summary: "List tool groups", text: "The groups that tasks of the token may use, for admins all groups, with their servers, the health of these, and their tools.", op: api.OpGroups,
 		answer: page([]api.Group{exampleGroup()}, nil),
 	}, c.groups)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/usage", id: "listUsage", tag: "reports",
-		summary: "Sum up tokens and money", does: api.OpUsage,
-		text:   "What was spent between two days, both included (none named: the last 30 days), by any of user, chat, model, day.",
+		summary: "Sum up tokens and money", op: api.OpUsage,
+		text:   "What was spent between two days, both included (default: the last 30 days), by any of user, chat, model, day.",
 		answer: page([]api.UsageRow{exampleUsage()}, nil),
 	}, c.usage)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/audit", id: "listAudit", tag: "reports",
-		summary: "Read the audit log", text: "Who decided and changed what, the newest first.", does: api.OpAudit,
+		summary: "Read the audit log", text: "All decisions and changes with who made them, the newest first.", op: api.OpAudit,
 		answer: page([]api.AuditEntry{exampleAudit()}, cursor("audit", "41")),
 	}, c.audit)
 }

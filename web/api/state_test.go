@@ -13,10 +13,10 @@ import (
 )
 
 func TestMergeByVersion(t *testing.T) {
-	h := newHouse(t)
-	path := "/v1/tasks/" + string(h.share("agent").ID) + "/state"
+	e := newEnv(t)
+	path := "/v1/tasks/" + string(e.share("agent").ID) + "/state"
 	read := func() (api.Shared, answer) {
-		return want[api.Shared](h, 200, request{method: "GET", path: path})
+		return want[api.Shared](e, 200, request{method: "GET", path: path})
 	}
 	if s, got := read(); s.Version != 0 || got.header.Get("ETag") != `"0"` {
 		t.Fatalf("got %+v %v, want version 0", s, got.header)
@@ -42,7 +42,7 @@ func TestMergeByVersion(t *testing.T) {
 		if c.kind != "" {
 			r.header["Content-Type"] = c.kind
 		}
-		got := h.do(r)
+		got := e.do(r)
 		s, _ := read()
 		state, err := json.Marshal(s.Values)
 		if err != nil {
@@ -64,15 +64,15 @@ func etag(version int) string { return fmt.Sprintf("%q", fmt.Sprint(version)) }
 
 // TestMergesAtOnce: of those who read the same version, one wins.
 func TestMergesAtOnce(t *testing.T) {
-	h := newHouse(t)
-	path := "/v1/tasks/" + string(h.share("agent").ID) + "/state"
+	e := newEnv(t)
+	path := "/v1/tasks/" + string(e.share("agent").ID) + "/state"
 	const writers, each = 8, 5
 	var all sync.WaitGroup
 	for w := range writers {
 		all.Go(func() {
 			for range each {
 				for done := false; !done; {
-					got := h.do(request{method: "GET", path: path, token: "agent"})
+					got := e.do(request{method: "GET", path: path, token: "agent"})
 					var s api.Shared
 					var n int
 					if err := json.Unmarshal(got.body, &s); err != nil {
@@ -80,7 +80,7 @@ func TestMergesAtOnce(t *testing.T) {
 						return
 					}
 					_ = json.Unmarshal(s.Values["n"], &n) // there is none at first
-					put := h.do(request{
+					put := e.do(request{
 						method: "PUT", path: path, token: "agent", header: map[string]string{"If-Match": got.header.Get("ETag")},
 						body: map[string]any{"n": n + 1, fmt.Sprint("by", w): n},
 					})
@@ -94,7 +94,7 @@ func TestMergesAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s, _ := want[api.Shared](h, 200, request{method: "GET", path: path})
+	s, _ := want[api.Shared](e, 200, request{method: "GET", path: path})
 	if string(s.Values["n"]) != fmt.Sprint(writers*each) || s.Version != writers*each {
 		t.Errorf("got n %s at version %d, want %d", s.Values["n"], s.Version, writers*each)
 	}
@@ -109,9 +109,9 @@ func TestPatchesAtOnce(t *testing.T) {
 		every = append(every, etag(version))
 	}
 	for _, match := range []string{"", "*", strings.Join(every, ", ")} {
-		h := newHouse(t)
-		path := "/v1/tasks/" + string(h.share("agent").ID) + "/state"
-		want[api.Shared](h, 200, request{method: "PUT", path: path, token: "agent", body: []byte(`{"all":{}}`)})
+		e := newEnv(t)
+		path := "/v1/tasks/" + string(e.share("agent").ID) + "/state"
+		want[api.Shared](e, 200, request{method: "PUT", path: path, token: "agent", body: []byte(`{"all":{}}`)})
 		header := map[string]string{"Content-Type": "application/merge-patch+json"}
 		if match != "" {
 			header["If-Match"] = match
@@ -119,14 +119,14 @@ func TestPatchesAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for w := range writers {
 			all.Go(func() {
-				got := h.do(request{method: "PATCH", path: path, token: "agent", header: header, body: fmt.Appendf(nil, `{"all":{"k%d":1}}`, w)})
+				got := e.do(request{method: "PATCH", path: path, token: "agent", header: header, body: fmt.Appendf(nil, `{"all":{"k%d":1}}`, w)})
 				if got.status != 200 {
 					t.Errorf("If-Match %s: got %d %s", match, got.status, got.body)
 				}
 			})
 		}
 		all.Wait()
-		s, _ := want[api.Shared](h, 200, request{method: "GET", path: path})
+		s, _ := want[api.Shared](e, 200, request{method: "GET", path: path})
 		if n := bytes.Count(s.Values["all"], []byte("k")); n != writers || s.Version != writers+1 {
 			t.Errorf("If-Match %s: got %s at version %d, want %d keys", match, s.Values["all"], s.Version, writers)
 		}
@@ -134,11 +134,11 @@ func TestPatchesAtOnce(t *testing.T) {
 }
 
 func TestWaitForKeys(t *testing.T) {
-	h := newHouse(t)
-	path := "/v1/tasks/" + string(h.share("agent").ID) + "/state"
+	e := newEnv(t)
+	path := "/v1/tasks/" + string(e.share("agent").ID) + "/state"
 	put := func(body string) {
 		t.Helper()
-		want[api.Shared](h, 200, request{method: "PUT", path: path, token: "agent", body: []byte(body)})
+		want[api.Shared](e, 200, request{method: "PUT", path: path, token: "agent", body: []byte(body)})
 	}
 	put(`{"draft":1,"other":1}`)
 	for _, c := range []struct {
@@ -154,16 +154,16 @@ func TestWaitForKeys(t *testing.T) {
 		{"?after=1", map[string]string{"Prefer": "wait=1"}, http.StatusOK},
 		{"?after=0&keys=draft", map[string]string{"Prefer": "wait=20"}, http.StatusOK},
 	} {
-		got := h.do(request{method: "GET", path: path + c.query, header: c.header})
+		got := e.do(request{method: "GET", path: path + c.query, header: c.header})
 		if got.status != c.status || got.header.Get("ETag") != `"1"` || (c.status == http.StatusNotModified) != (len(got.body) == 0) {
 			t.Errorf("%s %v: got %d %v %q, want %d", c.query, c.header, got.status, got.header, got.body, c.status)
 		}
 	}
 	for _, body := range []string{`{"draft":2}`, `{"draft":null}`} {
-		before, _ := want[api.Shared](h, 200, request{method: "GET", path: path})
+		before, _ := want[api.Shared](e, 200, request{method: "GET", path: path})
 		waiter := make(chan answer, 1)
 		go func() {
-			waiter <- h.do(request{
+			waiter <- e.do(request{
 				method: "GET", path: path + "?keys=draft,review", token: "other",
 				header: map[string]string{"If-None-Match": etag(before.Version), "Prefer": "wait=20"},
 			})
@@ -180,21 +180,21 @@ func TestWaitForKeys(t *testing.T) {
 
 // TestReviewOfAVersion: a yes counts for what was looked at, and for nothing else.
 func TestReviewOfAVersion(t *testing.T) {
-	h := newHouse(t)
-	id := string(h.share("agent").ID)
-	decide := request{method: "POST", path: "/v1/approvals/" + h.review(id), body: map[string]any{"decision": "approve", "version": 7}}
-	if p, got := want[problem](h, http.StatusPreconditionFailed, decide); p.Code != "precondition_failed" || p.Version == nil || *p.Version != 1 || got.header.Get("ETag") != `"1"` {
+	e := newEnv(t)
+	id := string(e.share("agent").ID)
+	decide := request{method: "POST", path: "/v1/approvals/" + e.review(id), body: map[string]any{"decision": "approve", "version": 7}}
+	if p, got := want[problem](e, http.StatusPreconditionFailed, decide); p.Code != "precondition_failed" || p.Version == nil || *p.Version != 1 || got.header.Get("ETag") != `"1"` {
 		t.Errorf("got %s %v, want the version that the state has now", got.body, got.header)
 	}
 	decide.body = map[string]any{"decision": "approve", "version": 1}
-	want[api.Task](h, http.StatusOK, decide)
+	want[api.Task](e, http.StatusOK, decide)
 }
 
 // TestHeadersOfChanges: lines of a list are one list, and what would protect a
 // change is not left out silently.
 func TestHeadersOfChanges(t *testing.T) {
-	h := newHouse(t)
-	id := string(h.share("agent").ID)
+	e := newEnv(t)
+	id := string(e.share("agent").ID)
 	state, task := "/v1/tasks/"+id+"/state", map[string]any{"goal": "Review the literature.", "run": false}
 	for _, c := range []struct {
 		method, path string
@@ -217,7 +217,7 @@ func TestHeadersOfChanges(t *testing.T) {
 		{"POST", "/v1/tasks/" + id + "/cancel", map[string]any{}, "Prefer", "respond-async", 200, `"stopped"`},
 		{"GET", "/v1/tasks/" + id, nil, "Prefer", "respond-async\nwait=7", 200, `"stopped"`},
 	} {
-		got := h.do(request{method: c.method, path: c.path, header: map[string]string{c.name: c.value}, body: c.body})
+		got := e.do(request{method: c.method, path: c.path, header: map[string]string{c.name: c.value}, body: c.body})
 		if got.status != c.status || !strings.Contains(string(got.body), c.says) {
 			t.Errorf("%s %s with %s: %q: got %d %s, want %d and %q", c.method, c.path, c.name, c.value, got.status, got.body, c.status, c.says)
 		}

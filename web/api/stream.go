@@ -17,29 +17,29 @@ import (
 
 type (
 	eventsRequest struct {
-		Addressed
-		After int `query:"after" minimum:"0" doc:"Only what is newer than this."`
-		Typed
-		Last string `header:"Last-Event-ID" doc:"'id' of the last event that was received."`
+		TaskPath
+		After int `query:"after" minimum:"0" doc:"Only newer entries than this one."`
+		TypeFilter
+		Last string `header:"Last-Event-ID" doc:"The 'id' of the last event that you received."`
 	}
 	feedRequest struct {
-		After string `query:"after" maxLength:"20" doc:"Only what is newer than this."`
-		Typed
-		Last string `header:"Last-Event-ID" doc:"'id' of the last event that was received."`
+		After string `query:"after" maxLength:"20" doc:"Only newer entries than this one."`
+		TypeFilter
+		Last string `header:"Last-Event-ID" doc:"The 'id' of the last event that you received."`
 	}
 	streamReply struct {
 		Body func(huma.Context)
 	}
 )
 
-// events follows one task until it is over. Whoever has seen the end gets 204,
-// which keeps browsers from coming back.
+// events follows one task until it is over. A client that has already seen the end
+// gets 204, which stops browsers from reconnecting.
 func (c *calls) events(ctx context.Context, in *eventsRequest) (*streamReply, error) {
 	from := in.After
 	if in.Last != "" {
 		last, err := strconv.Atoi(in.Last)
 		if err != nil || last < 0 {
-			return nil, invalid("header.Last-Event-ID", "not an id of this stream's events; leave it out to begin anew")
+			return nil, invalid("header.Last-Event-ID", "not an id of an event of this stream; leave it out to start at the beginning")
 		}
 		from = last
 	}
@@ -61,12 +61,12 @@ func (c *calls) events(ctx context.Context, in *eventsRequest) (*streamReply, er
 			if err != nil {
 				return err
 			}
-			return s.event(strconv.Itoa(t.Seq+1), "end", t) // after the last message: who was cut between them comes back for it
+			return s.event(strconv.Itoa(t.Seq+1), "end", t) // one more than the last message, so that a client that was cut off between them gets it
 		})
 	}}, nil
 }
 
-// feed follows all tasks that the caller sees.
+// feed follows all tasks that the caller may see.
 func (c *calls) feed(ctx context.Context, in *feedRequest) (*streamReply, error) {
 	text, place := in.After, "query.after"
 	if in.Last != "" {
@@ -76,31 +76,30 @@ func (c *calls) feed(ctx context.Context, in *feedRequest) (*streamReply, error)
 	if text != "" {
 		cursor, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return nil, invalid(place, "not an id of this stream's events; leave it out to begin with what comes from now on")
+			return nil, invalid(place, "not an id of an event of this stream; leave it out to start with new messages")
 		}
 		from = &cursor
 	}
 	who := api.Caller(ctx)
 	return &streamReply{Body: func(hc huma.Context) {
 		c.stream(hc, func(ctx context.Context, s *stream) error {
-			return c.Service.FollowAll(ctx, who, from, in.Type, c.Heartbeat, s.feedMessage, s.place, s.lost)
+			return c.Service.FollowAll(ctx, who, from, in.Type, c.Heartbeat, s.feedMessage, s.position, s.lost)
 		})
 	}}, nil
 }
 
-// stream begins one and ends it with its request or the process.
+// stream runs a stream until its request ends or the process stops.
 func (c *calls) stream(hc huma.Context, run func(context.Context, *stream) error) {
 	r, w := humago.Unwrap(hc)
 	defer c.Metrics.Followed()()
-	ctx, done := c.until(r.Context(), 0)
+	ctx, done := c.waitContext(r.Context(), 0)
 	defer done()
-	s := &stream{w: w, patience: c.Patience, rc: http.NewResponseController(w)}
-	// Otherwise the server would take a request for cut off when its time for reading
-	// one is over.
+	s := &stream{w: w, timeout: c.WriteTimeout, rc: http.NewResponseController(w)}
+	// Otherwise the server would end the request at the deadline for reading it.
 	_ = s.rc.SetReadDeadline(time.Time{})
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // of proxies that would keep it back
+	h.Set("X-Accel-Buffering", "no") // for proxies that would buffer it
 	hc.SetStatus(http.StatusOK)
 	err := s.write("retry: 2000\n\n")
 	if r.Method != http.MethodHead && err == nil {
@@ -110,7 +109,7 @@ func (c *calls) stream(hc huma.Context, run func(context.Context, *stream) error
 	if err == nil || ctx.Err() != nil || errors.As(err, &gone) {
 		return
 	}
-	c.Log.ErrorContext(ctx, "a stream of the API failed", "path", r.URL.Path, "cause", err)
+	c.Log.ErrorContext(ctx, "API stream failed", "path", r.URL.Path, "cause", err)
 }
 
 // stream writes server-sent events.
@@ -119,15 +118,15 @@ type stream struct {
 	rc  *http.ResponseController
 	buf bytes.Buffer
 
-	patience time.Duration // for one write
+	timeout time.Duration // of one write
 }
 
-// goneError says that the client does not take what is sent.
+// goneError says that the client does not read the stream.
 type goneError struct{ error }
 
-// write sends text, and gives up on a client that does not take it in time.
+// write sends text. It fails when the client does not read it in time.
 func (s *stream) write(text string) error {
-	_ = s.rc.SetWriteDeadline(soon(s.patience))
+	_ = s.rc.SetWriteDeadline(time.Now().Add(s.timeout))
 	if _, err := s.w.Write([]byte(text)); err != nil {
 		return &goneError{err}
 	}
@@ -137,7 +136,7 @@ func (s *stream) write(text string) error {
 	return nil
 }
 
-// event sends one; data becomes one line of JSON.
+// event sends an event with data as one line of JSON.
 func (s *stream) event(id, name string, data any) error {
 	s.buf.Reset()
 	s.buf.WriteString("id: " + id + "\nevent: " + name + "\ndata: ")
@@ -146,7 +145,7 @@ func (s *stream) event(id, name string, data any) error {
 	if err := encoder.Encode(data); err != nil {
 		return err
 	}
-	s.buf.WriteString("\n") // after that of the encoder
+	s.buf.WriteString("\n") // the encoder has written one, too
 	return s.write(s.buf.String())
 }
 
@@ -158,20 +157,20 @@ func (s *stream) feedMessage(m api.FeedMessage) error {
 	return s.event(strconv.FormatUint(m.Cursor, 10), m.Type, m)
 }
 
-// heartbeat is a comment: clients do not see it, and both sides learn in time that
-// the other is gone.
+// heartbeat sends a comment. Clients ignore it, and both sides notice in time when the
+// other is gone.
 func (s *stream) heartbeat() error { return s.write(": heartbeat\n\n") }
 
-// place is a heartbeat that tells where in the order of all tasks the stream is, so
-// that who comes back misses nothing and is not told twice. Clients keep the id and
-// see no event.
-func (s *stream) place(cursor uint64) error {
+// position sends a heartbeat with the cursor of the stream, so that a client that
+// reconnects misses nothing and gets nothing twice. Clients keep the id and see no
+// event.
+func (s *stream) position(cursor uint64) error {
 	return s.write("id: " + strconv.FormatUint(cursor, 10) + "\n: heartbeat\n\n")
 }
 
-// Lost is the event of a feed that says that entries are no longer kept.
+// Lost is the event of a feed whose next entries are no longer kept.
 type Lost struct {
-	Newest uint64 `json:"newest" doc:"The cursor that the stream goes on after."`
+	Newest uint64 `json:"newest" doc:"The cursor after which the stream continues."`
 }
 
 func (s *stream) lost(newest uint64) error {
@@ -181,17 +180,17 @@ func (s *stream) lost(newest uint64) error {
 func (c *calls) registerStreams(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}/events", id: "followTask", tag: "events",
-		summary: "Follow a task", does: api.OpRead,
-		text: "Server-sent events: `event` is the type of a message, `id` its seq, `data` the message on one line. A comment comes each 15 s. " +
-			"`Last-Event-ID` (or `after`) goes on where another connection was cut. When the task is over, the event `end` with the task comes last, with the id that a next message would have, and the stream ends.",
-		also:   []reply{{status: http.StatusNoContent, text: "The task is over and its end was seen: do not come back."}},
+		summary: "Follow a task", op: api.OpRead,
+		text: "Server-sent events: `event` is the type of a message, `id` its seq, `data` the message on one line. Every 15 s there is a comment. " +
+			"`Last-Event-ID` (or `after`) continues after that message. When the task is over, the event `end` with the task is the last one; its id is that of the last message plus one.",
+		also:   []reply{{status: http.StatusNoContent, text: "The task is over and you have seen its end: do not reconnect."}},
 		answer: "id: 3\nevent: observation\ndata: {\"seq\":3,\"type\":\"observation\",...}\n\n",
 	}, c.events)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/events", id: "followAll", tag: "events",
-		summary: "Follow all tasks", does: api.OpRead,
-		text: "As `/v1/tasks/{id}/events`, of all tasks that the token may see, in the order in which their messages were stored; `id` is a cursor, and `data` has the task's id. " +
-			"Without `Last-Event-ID` or `after` it begins with what comes from now on. The event `lost` says that messages after the cursor are no longer kept.",
+		summary: "Follow all tasks", op: api.OpRead,
+		text: "Like `/v1/tasks/{id}/events`, for all tasks that the token may see, in the order in which their messages were stored; `id` is a cursor, and `data` has the id of the task. " +
+			"Without `Last-Event-ID` or `after` the stream starts with new messages. The event `lost` says that messages after the cursor are no longer kept.",
 		answer: "id: 4711\nevent: observation\ndata: {\"cursor\":4711,\"task_id\":\"01KA...\",\"seq\":3,...}\n\n",
 	}, c.feed)
 }

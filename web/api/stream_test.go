@@ -52,17 +52,17 @@ func events(body io.Reader, see func(event) bool) (last string, err error) {
 
 // follow opens a stream and gives its events to see until that returns false, it
 // ends, or a minute is over.
-func (h *house) follow(path, token, last string, see func(event) bool) (string, int) {
-	h.t.Helper()
+func (e *env) follow(path, token, last string, see func(event) bool) (string, int) {
+	e.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r := request{method: "GET", path: path, token: token, header: map[string]string{}}
 	if last != "" {
 		r.header["Last-Event-ID"] = last
 	}
-	resp, err := h.try(ctx, r)
+	resp, err := e.try(ctx, r)
 	if err != nil {
-		h.t.Error(err)
+		e.t.Error(err)
 		return last, 0
 	}
 	defer resp.Body.Close()
@@ -70,11 +70,11 @@ func (h *house) follow(path, token, last string, see func(event) bool) (string, 
 		return last, resp.StatusCode
 	}
 	if kind := resp.Header.Get("Content-Type"); kind != "text/event-stream" {
-		h.t.Errorf("got the content type %q", kind)
+		e.t.Errorf("got the content type %q", kind)
 	}
 	now, err := events(resp.Body, see)
 	if err != nil && ctx.Err() == nil {
-		h.t.Errorf("reading %s: %v", path, err)
+		e.t.Errorf("reading %s: %v", path, err)
 	}
 	if now == "" {
 		now = last
@@ -83,81 +83,81 @@ func (h *house) follow(path, token, last string, see func(event) bool) (string, 
 }
 
 // message reads the data of an event, which must keep the contract.
-func message(h *house, e event) api.FeedMessage {
-	h.t.Helper()
+func message(e *env, ev event) api.FeedMessage {
+	e.t.Helper()
 	var m api.FeedMessage
-	if err := json.Unmarshal([]byte(e.data), &m); err != nil {
-		h.t.Errorf("reading %q: %v", e.data, err)
+	if err := json.Unmarshal([]byte(ev.data), &m); err != nil {
+		e.t.Errorf("reading %q: %v", ev.data, err)
 	}
 	return m
 }
 
 func TestFollowTask(t *testing.T) {
-	h := newHouse(t)
-	id := string(h.share("agent").ID)
+	e := newEnv(t)
+	id := string(e.share("agent").ID)
 	path := "/v1/tasks/" + id + "/events"
 	var got []string
 	written := 0
-	last, _ := h.follow(path, "viewer", "", func(e event) bool {
-		if e.name == "" {
+	last, _ := e.follow(path, "viewer", "", func(ev event) bool {
+		if ev.name == "" {
 			return true
 		}
-		if e.name == "end" {
-			h.contract.validate(t, "/components/schemas/Task", []byte(e.data))
-			got = append(got, "end "+e.id)
+		if ev.name == "end" {
+			e.contract.validate(t, "/components/schemas/Task", []byte(ev.data))
+			got = append(got, "end "+ev.id)
 			return true
 		}
-		h.contract.validate(t, "/components/schemas/Message", []byte(e.data))
-		m := message(h, e)
-		if strconv.Itoa(m.Seq) != e.id || m.Type != e.name {
-			t.Errorf("got %+v for the message %+v", e, m)
+		e.contract.validate(t, "/components/schemas/Message", []byte(ev.data))
+		m := message(e, ev)
+		if strconv.Itoa(m.Seq) != ev.id || m.Type != ev.name {
+			t.Errorf("got %+v for the message %+v", ev, m)
 		}
-		got = append(got, e.name+" "+e.id)
+		got = append(got, ev.name+" "+ev.id)
 		switch written++; written {
 		case 1:
-			want[api.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: []byte("{\"type\":\"thought\",\"content\":{\n \"text\":\"one\\ntwo\"}}")})
+			want[api.Message](e, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: []byte("{\"type\":\"thought\",\"content\":{\n \"text\":\"one\\ntwo\"}}")})
 		case 2:
-			want[api.Shared](h, 200, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "other", body: map[string]any{"a": 1}})
+			want[api.Shared](e, 200, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "other", body: map[string]any{"a": 1}})
 		case 3:
-			want[api.Task](h, 200, request{method: "POST", path: "/v1/tasks/" + id + "/answer", token: "agent", body: map[string]any{"text": "Done."}})
+			want[api.Task](e, 200, request{method: "POST", path: "/v1/tasks/" + id + "/answer", token: "agent", body: map[string]any{"text": "Done."}})
 		}
 		return true
 	})
 	if len(got) < 5 || strings.Join(got[:4], ", ") != "goal 1, thought 2, status_update 3, answer 4" || !strings.HasPrefix(got[len(got)-1], "end ") {
 		t.Errorf("got %v, want goal, thought, status_update, answer and an end", got)
 	}
-	if _, status := h.follow(path, "viewer", last, nil); status != http.StatusNoContent {
+	if _, status := e.follow(path, "viewer", last, nil); status != http.StatusNoContent {
 		t.Errorf("after the end: got %d, want 204", status)
 	}
 	var answers []string
-	h.follow(path+"?type=answer&after=1", "viewer", "", func(e event) bool {
-		if e.name != "" {
-			answers = append(answers, e.name)
+	e.follow(path+"?type=answer&after=1", "viewer", "", func(ev event) bool {
+		if ev.name != "" {
+			answers = append(answers, ev.name)
 		}
 		return true
 	})
 	if strings.Join(answers, " ") != "answer end" {
 		t.Errorf("only answers: got %v", answers)
 	}
-	if p, _ := want[problem](h, 422, request{method: "GET", path: path, header: map[string]string{"Last-Event-ID": "x"}}); p.Errors[0].Location != "header.Last-Event-ID" {
+	if p, _ := want[problem](e, 422, request{method: "GET", path: path, header: map[string]string{"Last-Event-ID": "x"}}); p.Errors[0].Location != "header.Last-Event-ID" {
 		t.Errorf("got %+v", p)
 	}
-	want[problem](h, 404, request{method: "GET", path: path, token: "narrow"})
+	want[problem](e, 404, request{method: "GET", path: path, token: "narrow"})
 }
 
 // TestCutBeforeTheEnd: who was cut between the last message and the end is told the
 // end when it comes again.
 func TestCutBeforeTheEnd(t *testing.T) {
-	h := newHouse(t)
-	id := string(h.share("agent").ID)
-	want[api.Task](h, 200, request{method: "POST", path: "/v1/tasks/" + id + "/answer", token: "agent", body: map[string]any{"text": "Done."}})
+	e := newEnv(t)
+	id := string(e.share("agent").ID)
+	want[api.Task](e, 200, request{method: "POST", path: "/v1/tasks/" + id + "/answer", token: "agent", body: map[string]any{"text": "Done."}})
 	path, last, ended := "/v1/tasks/"+id+"/events", "", 0
 	for range 100 { // each line is cut after one event
-		now, status := h.follow(path, "viewer", last, func(e event) bool {
-			if e.name == "end" {
+		now, status := e.follow(path, "viewer", last, func(ev event) bool {
+			if ev.name == "end" {
 				ended++
 			}
-			return e.name == ""
+			return ev.name == ""
 		})
 		if status == http.StatusNoContent {
 			break
@@ -171,38 +171,38 @@ func TestCutBeforeTheEnd(t *testing.T) {
 
 // TestStreamsEndWithTheProcess: streams and waiting requests do not hold it up.
 func TestStreamsEndWithTheProcess(t *testing.T) {
-	h := newHouse(t)
-	id := string(h.share("agent").ID)
+	e := newEnv(t)
+	id := string(e.share("agent").ID)
 	var all sync.WaitGroup
 	begun := make(chan bool, 2)
 	for _, path := range []string{"/v1/events", "/v1/tasks/" + id + "/events"} {
 		all.Go(func() {
 			first := sync.OnceFunc(func() { begun <- true })
-			h.follow(path, "viewer", "", func(e event) bool { first(); return e.name != "end" })
+			e.follow(path, "viewer", "", func(ev event) bool { first(); return ev.name != "end" })
 		})
 	}
 	all.Go(func() {
-		got := h.do(request{method: "GET", path: "/v1/tasks/" + id, header: map[string]string{"Prefer": "wait=300"}})
+		got := e.do(request{method: "GET", path: "/v1/tasks/" + id, header: map[string]string{"Prefer": "wait=300"}})
 		if got.status != http.StatusOK {
 			t.Errorf("who waits got %d %s, want the task as it stands", got.status, got.body)
 		}
 	})
 	<-begun
 	<-begun
-	close(h.stop)
+	close(e.stop)
 	all.Wait() // the test's own time is what they would otherwise take
 }
 
 // TestSilentClient: who asks for a stream and takes nothing of it is left alone
 // after a while, and holds up nobody.
 func TestSilentClient(t *testing.T) {
-	h := newHouse(t)
-	id := string(h.share("agent").ID)
+	e := newEnv(t)
+	id := string(e.share("agent").ID)
 	filler := strings.Repeat("x", 12<<10)
 	post := func() {
-		want[api.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "thought", "content": filler}})
+		want[api.Message](e, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "thought", "content": filler}})
 	}
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(h.url, "http://"))
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(e.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,19 +213,19 @@ func TestSilentClient(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /v1/tasks/"+id+"/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer viewer\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	watch.Until(t, "a stream", func() bool { return h.streams.Load() == 1 })
+	watch.Until(t, "a stream", func() bool { return e.streams.Load() == 1 })
 	for range 100 {
 		post()
 	}
-	watch.Until(t, "its end", func() bool { return h.streams.Load() == 0 })
+	watch.Until(t, "its end", func() bool { return e.streams.Load() == 0 })
 }
 
 // TestHeadOfStream: the head comes at once, and no stream.
 func TestHeadOfStream(t *testing.T) {
-	h := newHouse(t)
-	id := string(h.share("agent").ID)
+	e := newEnv(t)
+	id := string(e.share("agent").ID)
 	for _, path := range []string{"/v1/events", "/v1/tasks/" + id + "/events"} {
-		got := h.do(request{method: "HEAD", path: path})
+		got := e.do(request{method: "HEAD", path: path})
 		if got.status != 200 || got.header.Get("Content-Type") != "text/event-stream" {
 			t.Errorf("%s: got %d %v", path, got.status, got.header)
 		}
@@ -235,11 +235,11 @@ func TestHeadOfStream(t *testing.T) {
 // TestHeartbeat: a stream in which nothing happens says that it is alive, and the
 // feed says where it is.
 func TestHeartbeat(t *testing.T) {
-	h := newHouse(t)
-	h.share("agent")
+	e := newEnv(t)
+	e.share("agent")
 	var ids []string
-	last, _ := h.follow("/v1/events?type=error", "viewer", "", func(e event) bool {
-		ids = append(ids, e.id)
+	last, _ := e.follow("/v1/events?type=error", "viewer", "", func(ev event) bool {
+		ids = append(ids, ev.id)
 		return len(ids) < 3
 	})
 	if last != "1" || strings.Join(ids, ",") != ",1,1" { // the first only tells when to come back
@@ -250,48 +250,48 @@ func TestHeartbeat(t *testing.T) {
 // TestLost: whoever comes with a cursor that is not known, as after a backup was put
 // in the data's place, is told so and goes on with what is new, also when cut then.
 func TestLost(t *testing.T) {
-	h := newHouse(t)
-	id := string(h.share("agent").ID)
+	e := newEnv(t)
+	id := string(e.share("agent").ID)
 	add := func() {
-		want[api.Message](h, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "thought", "content": 1}})
+		want[api.Message](e, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "thought", "content": 1}})
 	}
 	add()
-	last, _ := h.follow("/v1/events", "viewer", "1000000", func(e event) bool {
-		if e.name != "" && (e.name != "lost" || e.id != "2" || e.data != `{"newest":2}`) {
-			t.Errorf("got %+v, want that all up to 2 is lost", e)
+	last, _ := e.follow("/v1/events", "viewer", "1000000", func(ev event) bool {
+		if ev.name != "" && (ev.name != "lost" || ev.id != "2" || ev.data != `{"newest":2}`) {
+			t.Errorf("got %+v, want that all up to 2 is lost", ev)
 		}
-		return e.name == ""
+		return ev.name == ""
 	})
 	add()
-	h.follow("/v1/events", "viewer", last, func(e event) bool {
-		if e.name != "" && (e.name != "thought" || e.id != "3") {
-			t.Errorf("after %q: got %+v, want the third message", last, e)
+	e.follow("/v1/events", "viewer", last, func(ev event) bool {
+		if ev.name != "" && (ev.name != "thought" || ev.id != "3") {
+			t.Errorf("after %q: got %+v, want the third message", last, ev)
 		}
-		return e.name == ""
+		return ev.name == ""
 	})
 }
 
 // TestFollowersCutAtRandom: whoever comes back with the last id gets every message
 // once and in order, whenever the connection was cut.
 func TestFollowersCutAtRandom(t *testing.T) {
-	h := newHouse(t)
+	e := newEnv(t)
 	const contextsAtOnce, notes, followers = 6, 25, 12
 	ids := make([]string, contextsAtOnce)
 	for i := range ids {
-		ids[i] = string(h.share("agent").ID)
+		ids[i] = string(e.share("agent").ID)
 	}
 	want := contextsAtOnce * (notes + 1) // each with its goal
 	var all sync.WaitGroup
 	for n := range followers {
-		all.Go(func() { h.checkFeed(rand.New(rand.NewPCG(uint64(n), 1)), ids, want) })
+		all.Go(func() { e.checkFeed(rand.New(rand.NewPCG(uint64(n), 1)), ids, want) })
 	}
 	for n, id := range ids {
-		all.Go(func() { h.checkTask(rand.New(rand.NewPCG(uint64(n), 2)), id, notes+1) })
+		all.Go(func() { e.checkTask(rand.New(rand.NewPCG(uint64(n), 2)), id, notes+1) })
 	}
 	for _, id := range ids {
 		all.Go(func() {
 			for i := range notes {
-				got := h.do(request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "observation", "content": i}})
+				got := e.do(request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: map[string]any{"type": "observation", "content": i}})
 				if got.status != 201 {
 					t.Errorf("got %d %s, want 201", got.status, got.body)
 				}
@@ -302,20 +302,20 @@ func TestFollowersCutAtRandom(t *testing.T) {
 }
 
 // checkFeed follows all tasks over connections that are cut at random.
-func (h *house) checkFeed(r *rand.Rand, ids []string, want int) {
+func (e *env) checkFeed(r *rand.Rand, ids []string, want int) {
 	seen := map[string]bool{}
 	next := map[string]int{}
 	last := "0"
 	for deadline := time.Now().Add(time.Minute); len(seen) < want && time.Now().Before(deadline); {
 		left := 1 + r.IntN(20)
-		last, _ = h.follow("/v1/events", "viewer", last, func(e event) bool {
-			if e.name == "" {
+		last, _ = e.follow("/v1/events", "viewer", last, func(ev event) bool {
+			if ev.name == "" {
 				return len(seen) < want
 			}
-			m := message(h, e)
+			m := message(e, ev)
 			place := fmt.Sprint(m.TaskID, " ", m.Seq)
 			if seen[place] || m.Seq != next[string(m.TaskID)]+1 {
-				h.t.Errorf("got message %s after %d: lost or doubled", place, next[string(m.TaskID)])
+				e.t.Errorf("got message %s after %d: lost or doubled", place, next[string(m.TaskID)])
 			}
 			seen[place], next[string(m.TaskID)] = true, m.Seq
 			left--
@@ -323,21 +323,21 @@ func (h *house) checkFeed(r *rand.Rand, ids []string, want int) {
 		})
 	}
 	if len(seen) != want || len(next) != len(ids) {
-		h.t.Errorf("a follower got %d messages of %d tasks, want %d of %d", len(seen), len(next), want, len(ids))
+		e.t.Errorf("a follower got %d messages of %d tasks, want %d of %d", len(seen), len(next), want, len(ids))
 	}
 }
 
 // checkTask follows one task over connections that are cut at random.
-func (h *house) checkTask(r *rand.Rand, id string, want int) {
+func (e *env) checkTask(r *rand.Rand, id string, want int) {
 	seq, last := 0, ""
 	for deadline := time.Now().Add(time.Minute); seq < want && time.Now().Before(deadline); {
 		left := 1 + r.IntN(5)
-		last, _ = h.follow("/v1/tasks/"+id+"/events", "viewer", last, func(e event) bool {
-			if e.name == "" {
+		last, _ = e.follow("/v1/tasks/"+id+"/events", "viewer", last, func(ev event) bool {
+			if ev.name == "" {
 				return true
 			}
-			if m := message(h, e); m.Seq != seq+1 {
-				h.t.Errorf("task %s: got message %d after %d", id, m.Seq, seq)
+			if m := message(e, ev); m.Seq != seq+1 {
+				e.t.Errorf("task %s: got message %d after %d", id, m.Seq, seq)
 			}
 			seq++
 			left--
@@ -345,36 +345,36 @@ func (h *house) checkTask(r *rand.Rand, id string, want int) {
 		})
 	}
 	if seq != want {
-		h.t.Errorf("task %s: got %d messages, want %d", id, seq, want)
+		e.t.Errorf("task %s: got %d messages, want %d", id, seq, want)
 	}
 }
 
 // TestLettersOfHTML: what was sent comes back letter by letter, wherever it is read.
 func TestLettersOfHTML(t *testing.T) {
-	h := newHouse(t)
-	id := string(h.share("agent").ID)
+	e := newEnv(t)
+	id := string(e.share("agent").ID)
 	path := "/v1/tasks/" + id
 	const text = `"<b> & é"`
-	want[api.Message](h, http.StatusCreated, request{method: "POST", path: path + "/messages", body: map[string]any{"type": "thought", "content": json.RawMessage(text)}})
-	want[api.Shared](h, http.StatusOK, request{method: "PUT", path: path + "/state", body: []byte(`{"d":` + text + `}`)})
+	want[api.Message](e, http.StatusCreated, request{method: "POST", path: path + "/messages", body: map[string]any{"type": "thought", "content": json.RawMessage(text)}})
+	want[api.Shared](e, http.StatusOK, request{method: "PUT", path: path + "/state", body: []byte(`{"d":` + text + `}`)})
 	for part, times := range map[string]int{"/context": 3, "/state": 1} { // a message, its key in another, and the state
-		if got := h.do(request{method: "GET", path: path + part}); strings.Count(string(got.body), text) != times {
+		if got := e.do(request{method: "GET", path: path + part}); strings.Count(string(got.body), text) != times {
 			t.Errorf("%s: got %s, want %s in it %d times", part, got.body, text, times)
 		}
 	}
 	for _, path := range []string{path + "/events?after=1", "/v1/events?after=1"} {
 		seen := 0
-		h.follow(path, "viewer", "", func(e event) bool {
-			if e.name != "" {
+		e.follow(path, "viewer", "", func(ev event) bool {
+			if ev.name != "" {
 				seen++
-				if !strings.Contains(e.data, text) {
-					t.Errorf("%s: got %s, want %s in it", path, e.data, text)
+				if !strings.Contains(ev.data, text) {
+					t.Errorf("%s: got %s, want %s in it", path, ev.data, text)
 				}
 			}
 			return seen < 2
 		})
 	}
-	if p := h.do(request{method: "GET", path: "/v1/tasks?a;b"}); !strings.Contains(string(p.body), "name=value&name=value") {
+	if p := e.do(request{method: "GET", path: "/v1/tasks?a;b"}); !strings.Contains(string(p.body), "name=value&name=value") {
 		t.Errorf("a problem: got %s", p.body)
 	}
 }

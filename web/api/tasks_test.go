@@ -12,8 +12,8 @@ import (
 )
 
 func TestStartAndWait(t *testing.T) {
-	h := newHouse(t)
-	task, got := want[api.Task](h, http.StatusCreated, request{
+	e := newEnv(t)
+	task, got := want[api.Task](e, http.StatusCreated, request{
 		method: "POST", path: "/v1/tasks", token: "operator", header: map[string]string{"Prefer": "respond-async, wait=20"}, body: map[string]any{"goal": "Say hello."},
 	})
 	if task.State != "done" || task.Answer == nil || *task.Answer != "hello" || task.From != "api:operator" || task.Chat != "api:operator/"+string(task.ID) {
@@ -22,20 +22,20 @@ func TestStartAndWait(t *testing.T) {
 	if got.header.Get("Location") != "/v1/tasks/"+string(task.ID) || got.header.Get("Preference-Applied") != "wait=20" {
 		t.Errorf("headers: got %v", got.header)
 	}
-	same, got := want[api.Task](h, http.StatusOK, request{method: "GET", path: "/v1/tasks/" + string(task.ID), header: map[string]string{"Prefer": "wait=9999"}})
+	same, got := want[api.Task](e, http.StatusOK, request{method: "GET", path: "/v1/tasks/" + string(task.ID), header: map[string]string{"Prefer": "wait=9999"}})
 	if same.ID != task.ID || got.header.Get("Preference-Applied") != "wait=300" || got.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("got %+v %v, want the task and wait=300", same, got.header)
 	}
 }
 
 func TestIdempotency(t *testing.T) {
-	h := newHouse(t)
+	e := newEnv(t)
 	start := request{method: "POST", path: "/v1/tasks", body: map[string]any{"goal": "Once.", "idempotency_key": "k1"}}
-	first, got := want[api.Task](h, http.StatusCreated, start)
+	first, got := want[api.Task](e, http.StatusCreated, start)
 	if got.header.Get("Idempotent-Replayed") != "" {
 		t.Errorf("the first is called a replay")
 	}
-	again, got := want[api.Task](h, http.StatusOK, request{
+	again, got := want[api.Task](e, http.StatusOK, request{
 		method: "POST", path: "/v1/tasks", header: map[string]string{"Idempotency-Key": "k1"}, body: map[string]any{"goal": "Once."},
 	})
 	if again.ID != first.ID || got.header.Get("Idempotent-Replayed") != "true" {
@@ -49,35 +49,35 @@ func TestIdempotency(t *testing.T) {
 		{"k1", map[string]any{"goal": "Another."}, "idempotency_key_reused"},
 		{"k2", map[string]any{"goal": "Once.", "idempotency_key": "k1"}, "invalid"},
 	} {
-		p, _ := want[problem](h, http.StatusUnprocessableEntity, request{method: "POST", path: "/v1/tasks", header: map[string]string{"Idempotency-Key": c.header}, body: c.body})
+		p, _ := want[problem](e, http.StatusUnprocessableEntity, request{method: "POST", path: "/v1/tasks", header: map[string]string{"Idempotency-Key": c.header}, body: c.body})
 		if p.Code != c.code || p.Type != "urn:legwork:problem:"+c.code {
 			t.Errorf("key %s with %v: got %+v, want %s", c.header, c.body, p, c.code)
 		}
 	}
-	shared := h.share("agent")
+	shared := e.share("agent")
 	note := request{
 		method: "POST", path: "/v1/tasks/" + string(shared.ID) + "/messages", token: "agent",
 		body: map[string]any{"type": "thought", "content": "hm", "idempotency_key": "m1"},
 	}
-	one, _ := want[api.Message](h, http.StatusCreated, note)
-	two, got := want[api.Message](h, http.StatusOK, note)
+	one, _ := want[api.Message](e, http.StatusCreated, note)
+	two, got := want[api.Message](e, http.StatusOK, note)
 	if one.Seq != two.Seq || got.header.Get("Idempotent-Replayed") != "true" || one.SenderID != "agent:agent" {
 		t.Errorf("got messages %+v and %+v, want the same", one, two)
 	}
 }
 
 func TestListInPages(t *testing.T) {
-	h := newHouse(t)
+	e := newEnv(t)
 	var ids []string
 	for range 7 {
-		ids = append(ids, string(h.share("agent").ID))
+		ids = append(ids, string(e.share("agent").ID))
 	}
 	slices.Sort(ids) // those of one millisecond are in no order of making
 	slices.Reverse(ids)
 	var got []string
 	path := "/v1/tasks?limit=3&state=working,waiting&chat=api:agent"
 	for pages := 1; ; pages++ {
-		p, _ := want[webapi.Page[api.Listed]](h, http.StatusOK, request{method: "GET", path: path, token: "viewer"})
+		p, _ := want[webapi.Page[api.Listed]](e, http.StatusOK, request{method: "GET", path: path, token: "viewer"})
 		for _, task := range p.Items {
 			got = append(got, string(task.ID))
 		}
@@ -93,12 +93,12 @@ func TestListInPages(t *testing.T) {
 		t.Errorf("got %v, want %v", got, ids)
 	}
 	for query, n := range map[string]int{"state=done&state=working&limit=5": 5, "state=done&state=failed,waiting": 0, "state=working&state=working": 7} {
-		p, _ := want[webapi.Page[api.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks?" + query, token: "viewer"})
+		p, _ := want[webapi.Page[api.Listed]](e, http.StatusOK, request{method: "GET", path: "/v1/tasks?" + query, token: "viewer"})
 		if len(p.Items) != n {
 			t.Errorf("%s: got %d tasks, want %d", query, len(p.Items), n)
 		}
 	}
-	if p, _ := want[webapi.Page[api.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks", token: "narrow"}); len(p.Items) != 0 {
+	if p, _ := want[webapi.Page[api.Listed]](e, http.StatusOK, request{method: "GET", path: "/v1/tasks", token: "narrow"}); len(p.Items) != 0 {
 		t.Errorf("a token that sees nothing of others got %v", p.Items)
 	}
 }
@@ -113,8 +113,8 @@ func many(n int) string {
 }
 
 func TestRefusedRequests(t *testing.T) {
-	h := newHouse(t)
-	id := string(h.share("agent").ID)
+	e := newEnv(t)
+	id := string(e.share("agent").ID)
 	deep := strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70)
 	for _, c := range []struct {
 		name         string
@@ -187,7 +187,7 @@ func TestRefusedRequests(t *testing.T) {
 			if strings.Contains(c.says, "If-Match") {
 				r.header["If-Match"] = "3"
 			}
-			p, got := want[problem](h, c.status, r)
+			p, got := want[problem](e, c.status, r)
 			if p.Code != c.code || p.Status != c.status || p.Title == "" || got.header.Get("Content-Type") != "application/problem+json" {
 				t.Errorf("got %s %v, want %s", got.body, got.header, c.code)
 			}
@@ -195,8 +195,8 @@ func TestRefusedRequests(t *testing.T) {
 				t.Errorf("got a problem of %d bytes", len(got.body))
 			}
 			text := p.Detail
-			for _, e := range p.Errors {
-				text += "\n" + e.Location + ": " + e.Message
+			for _, ev := range p.Errors {
+				text += "\n" + ev.Location + ": " + ev.Message
 			}
 			if !strings.Contains(text, c.says) {
 				t.Errorf("got %q, want %q in it", text, c.says)
@@ -207,29 +207,29 @@ func TestRefusedRequests(t *testing.T) {
 		})
 	}
 	for _, body := range []string{`{}`, `no JSON`} {
-		p, _ := want[problem](h, http.StatusForbidden, request{method: "POST", path: "/v1/tasks?stat=done", token: "viewer", body: []byte(body)})
+		p, _ := want[problem](e, http.StatusForbidden, request{method: "POST", path: "/v1/tasks?stat=done", token: "viewer", body: []byte(body)})
 		if says := "operator, admin, agent"; !strings.Contains(p.Detail, says) {
 			t.Errorf("a viewer that sends %s is told %q, want which roles may: %s", body, p.Detail, says)
 		}
 	}
-	if got := h.do(request{method: "OPTIONS", path: "/v1/tasks"}); got.status != http.StatusNoContent || !strings.Contains(got.header.Get("Allow"), "POST") {
+	if got := e.do(request{method: "OPTIONS", path: "/v1/tasks"}); got.status != http.StatusNoContent || !strings.Contains(got.header.Get("Allow"), "POST") {
 		t.Errorf("OPTIONS: got %d %v", got.status, got.header)
 	}
-	if got := h.do(request{method: "HEAD", path: "/v1/tasks/" + id}); got.status != http.StatusOK || len(got.body) != 0 {
+	if got := e.do(request{method: "HEAD", path: "/v1/tasks/" + id}); got.status != http.StatusOK || len(got.body) != 0 {
 		t.Errorf("HEAD: got %d %q", got.status, got.body)
 	}
 }
 
 // TestEndings: who ends a task can wait until it is over.
 func TestEndings(t *testing.T) {
-	h := newHouse(t)
+	e := newEnv(t)
 	for _, c := range []struct {
 		call, state string
 		body        any
 	}{{"answer", "done", map[string]any{"text": "Two of three agree."}}, {"cancel", "stopped", nil}} {
-		r := request{method: "POST", path: "/v1/tasks/" + string(h.share("agent").ID) + "/" + c.call, token: "agent", header: map[string]string{"Prefer": "wait=20"}, body: c.body}
+		r := request{method: "POST", path: "/v1/tasks/" + string(e.share("agent").ID) + "/" + c.call, token: "agent", header: map[string]string{"Prefer": "wait=20"}, body: c.body}
 		for range 2 { // the second time because the first reply was lost
-			got, reply := want[api.Task](h, http.StatusOK, r)
+			got, reply := want[api.Task](e, http.StatusOK, r)
 			if got.State != c.state || got.Finished == nil || reply.header.Get("Preference-Applied") != "wait=20" {
 				t.Errorf("%s: got %s %v, want it %s", c.call, reply.body, reply.header, c.state)
 			}

@@ -22,61 +22,61 @@ import (
 	webapi "legwork/web/api"
 )
 
-// house is a legwork whose tokens are named after their roles; "other" is a
-// second agent, "narrow" an operator that sees nothing but what it started.
-type house struct {
+// env is a running API. Its tokens are named after their roles; "other" is a second
+// agent, "narrow" an operator that sees only its own tasks.
+type env struct {
 	*enginetest.Kit
 	t    testing.TB
 	url  string
 	api  *webapi.API
 	stop chan struct{} // closed when it stops
 
-	contract *contract     // that every reply has to keep
-	streams  *atomic.Int64 // requests for streams that are under way
+	contract *contract     // that every reply must keep
+	streams  *atomic.Int64 // running requests for streams
 }
 
-// in is the house in a part of a test.
-func (h *house) in(t testing.TB) *house {
-	other := *h
+// in is the env for a subtest.
+func (e *env) in(t testing.TB) *env {
+	other := *e
 	other.t = t
 	return &other
 }
 
-func newHouse(t testing.TB) *house {
+func newEnv(t testing.TB) *env {
 	t.Helper()
 	kit := enginetest.NewKit(t, memory.New(time.Now))
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
 		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
-	h := &house{Kit: kit, t: t, stop: make(chan struct{})}
+	e := &env{Kit: kit, t: t, stop: make(chan struct{})}
 	service := api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
-	h.streams = &atomic.Int64{}
-	h.api = webapi.New(webapi.Config{Patience: time.Second, Service: service, Version: "1.2.3", Stop: h.stop, Heartbeat: time.Second})
-	h.contract = readContract(t, h.api)
-	handler := h.api.Handler()
+	e.streams = &atomic.Int64{}
+	e.api = webapi.New(webapi.Config{WriteTimeout: time.Second, Service: service, Version: "1.2.3", Stop: e.stop, Heartbeat: time.Second})
+	e.contract = readContract(t, e.api)
+	handler := e.api.Handler()
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/events") {
-			h.streams.Add(1)
-			defer h.streams.Add(-1)
+			e.streams.Add(1)
+			defer e.streams.Add(-1)
 		}
 		handler.ServeHTTP(w, r.WithContext(api.With(r.Context(), callers.Principal(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))))
 	}))
-	web.Listener = narrow{web.Listener}
+	web.Listener = smallBuffers{web.Listener}
 	web.Start()
-	h.url = web.URL
+	e.url = web.URL
 	t.Cleanup(func() {
 		web.CloseClientConnections()
 		web.Close()
 		http.DefaultClient.CloseIdleConnections()
 		kit.Stop()
 	})
-	return h
+	return e
 }
 
-// narrow gives connections that hold little of what was not taken yet.
-type narrow struct{ net.Listener }
+// smallBuffers accepts connections with small write buffers.
+type smallBuffers struct{ net.Listener }
 
-func (n narrow) Accept() (net.Conn, error) {
+func (n smallBuffers) Accept() (net.Conn, error) {
 	conn, err := n.Listener.Accept()
 	if err == nil {
 		err = conn.(*net.TCPConn).SetWriteBuffer(16 << 10)
@@ -91,8 +91,8 @@ type answer struct {
 	body   []byte
 }
 
-// request is one to the API; Token "admin" unless said otherwise, Body any value
-// that becomes JSON, or []byte as it is.
+// request is a request to the API. The default token is "admin"; body is encoded as
+// JSON unless it is []byte.
 type request struct {
 	method, path string
 	token        string
@@ -100,43 +100,43 @@ type request struct {
 	body         any
 }
 
-func (h *house) do(r request) answer {
-	h.t.Helper()
+func (e *env) do(r request) answer {
+	e.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	resp := h.open(ctx, r)
+	resp := e.open(ctx, r)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		h.t.Fatalf("%s %s: %v", r.method, r.path, err)
+		e.t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
 	got := answer{resp.StatusCode, resp.Header, body}
-	h.contract.check(h.t, r.method, r.path, got)
+	e.contract.check(e.t, r.method, r.path, got)
 	return got
 }
 
-// open sends a request and leaves the body of the reply to be read.
-func (h *house) open(ctx context.Context, r request) *http.Response {
-	h.t.Helper()
-	resp, err := h.try(ctx, r)
+// open sends a request; the caller reads the body of the reply.
+func (e *env) open(ctx context.Context, r request) *http.Response {
+	e.t.Helper()
+	resp, err := e.try(ctx, r)
 	if err != nil {
-		h.t.Fatalf("%s %s: %v", r.method, r.path, err)
+		e.t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
 	return resp
 }
 
-func (h *house) try(ctx context.Context, r request) (*http.Response, error) {
+func (e *env) try(ctx context.Context, r request) (*http.Response, error) {
 	var body io.Reader
 	if raw, ok := r.body.([]byte); ok {
 		body = bytes.NewReader(raw)
 	} else if r.body != nil {
 		raw, err := json.Marshal(r.body)
 		if err != nil {
-			h.t.Fatal(err)
+			e.t.Fatal(err)
 		}
 		body = bytes.NewReader(raw)
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, h.url+r.path, body)
+	req, err := http.NewRequestWithContext(ctx, r.method, e.url+r.path, body)
 	if err != nil {
 		return nil, err
 	}
@@ -157,21 +157,21 @@ func (h *house) try(ctx context.Context, r request) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-// want does a request whose reply must have a status, and reads it.
-func want[T any](h *house, status int, r request) (T, answer) {
-	h.t.Helper()
+// want sends a request whose reply must have a status, and decodes the reply.
+func want[T any](e *env, status int, r request) (T, answer) {
+	e.t.Helper()
 	var v T
-	got := h.do(r)
+	got := e.do(r)
 	if got.status != status {
-		h.t.Fatalf("%s %s as %q with %s: got %d %s, want %d", r.method, r.path, r.token, r.body, got.status, got.body, status)
+		e.t.Fatalf("%s %s as %q with %s: got %d %s, want %d", r.method, r.path, r.token, r.body, got.status, got.body, status)
 	}
 	if err := json.Unmarshal(got.body, &v); err != nil {
-		h.t.Fatalf("%s %s: reading %q: %v", r.method, r.path, got.body, err)
+		e.t.Fatalf("%s %s: reading %q: %v", r.method, r.path, got.body, err)
 	}
 	return v, got
 }
 
-// problem is an error as programs read it.
+// problem is an error reply.
 type problem struct {
 	Type, Title, Code, Detail string
 	Status                    int
@@ -179,10 +179,10 @@ type problem struct {
 	Errors                    []struct{ Location, Message string }
 }
 
-// share makes a shared context.
-func (h *house) share(token string) api.Task {
-	h.t.Helper()
-	t, _ := want[api.Task](h, http.StatusCreated, request{
+// share starts a shared context.
+func (e *env) share(token string) api.Task {
+	e.t.Helper()
+	t, _ := want[api.Task](e, http.StatusCreated, request{
 		method: "POST", path: "/v1/tasks", token: token, body: map[string]any{"goal": "Review the literature.", "run": false},
 	})
 	return t

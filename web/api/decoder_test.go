@@ -15,34 +15,33 @@ import (
 	webapi "legwork/web/api"
 )
 
-// TestManyWait: requests that wait take no other's turn.
-func TestManyWait(t *testing.T) {
-	h := newHouse(t)
+// TestLongPollsReleaseDecoders: waiting requests hold no decoder.
+func TestLongPollsReleaseDecoders(t *testing.T) {
+	e := newEnv(t)
 	const many = 20
 	var waiting sync.WaitGroup
 	for range many {
 		waiting.Go(func() {
-			got := h.do(request{method: "POST", path: "/v1/tasks", token: "operator", header: map[string]string{"Prefer": "wait=60"}, body: map[string]any{"goal": "Wait.", "run": false}})
+			got := e.do(request{method: "POST", path: "/v1/tasks", token: "operator", header: map[string]string{"Prefer": "wait=60"}, body: map[string]any{"goal": "Wait.", "run": false}})
 			if !strings.Contains(string(got.body), `"stopped"`) {
 				t.Errorf("got %d %s, want it stopped", got.status, got.body)
 			}
 		})
 	}
 	for stopped := map[string]bool{}; len(stopped) < many; {
-		list, _ := want[webapi.Page[api.Listed]](h, http.StatusOK, request{method: "GET", path: "/v1/tasks?state=working"})
+		list, _ := want[webapi.Page[api.Listed]](e, http.StatusOK, request{method: "GET", path: "/v1/tasks?state=working"})
 		for _, one := range list.Items {
-			want[api.Task](h, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + string(one.ID) + "/cancel"})
+			want[api.Task](e, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + string(one.ID) + "/cancel"})
 			stopped[string(one.ID)] = true
 		}
 	}
 	waiting.Wait()
 }
 
-// TestRefusalsHoldNobodyUp: those who do not take what they are answered hold up no
-// others.
-func TestRefusalsHoldNobodyUp(t *testing.T) {
-	h := newHouse(t)
-	handler := h.api.Handler()
+// TestRefusalsReleaseDecoders: clients that do not read their reply hold no decoder.
+func TestRefusalsReleaseDecoders(t *testing.T) {
+	e := newEnv(t)
+	handler := e.api.Handler()
 	stuck := &stuckReply{header: http.Header{}, begun: make(chan bool), end: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -65,13 +64,14 @@ func TestRefusalsHoldNobodyUp(t *testing.T) {
 			t.Fatalf("%d of 20 were answered", n)
 		}
 	}
-	want[api.Task](h, http.StatusCreated, request{method: "POST", path: "/v1/tasks", body: map[string]any{"goal": "Go on.", "run": false}})
+	want[api.Task](e, http.StatusCreated, request{method: "POST", path: "/v1/tasks", body: map[string]any{"goal": "Go on.", "run": false}})
 }
 
-// TestTurnsAreWaitedFor: who hangs up while waiting for a turn is not read without one.
-func TestTurnsAreWaitedFor(t *testing.T) {
-	h := newHouse(t)
-	handler := h.api.Handler()
+// TestCanceledBeforeDecoding: the body of a request that was canceled while it waited
+// for a decoder is not read.
+func TestCanceledBeforeDecoding(t *testing.T) {
+	e := newEnv(t)
+	handler := e.api.Handler()
 	asks := func(ctx context.Context, body io.Reader) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(api.With(ctx, callers.Principal("operator")), "POST", "/v1/tasks", body)
@@ -93,7 +93,7 @@ func TestTurnsAreWaitedFor(t *testing.T) {
 	}
 }
 
-// slowBody is one that does not end before it is told to.
+// slowBody does not end before end is closed.
 type slowBody struct {
 	begun chan bool
 	end   chan struct{}
@@ -105,7 +105,7 @@ func (b *slowBody) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// stuckReply is one that its reader does not take.
+// stuckReply is a reply that the client does not read.
 type stuckReply struct {
 	header http.Header
 	begun  chan bool
