@@ -85,7 +85,7 @@ func (f *fetcher) document(ctx context.Context, r *response, format string) (doc
 		if r.cut {
 			return document{}, name, fmt.Errorf("%s is a PDF of more than %d bytes, which is too large to be read", r.url(), f.maxBytes)
 		}
-		d, err := f.bounded(ctx, f.pdfs, func(ctx context.Context) (document, error) { return readPDF(ctx, f.reader, r.body) })
+		d, err := f.bounded(ctx, f.pdfs, func(ctx context.Context) (document, error) { return readPDF(ctx, f.pdftotext, f.reader, r.body) })
 		return d, name, err
 	}
 	d, err := f.bounded(ctx, f.pages, func(context.Context) (document, error) {

@@ -30,9 +30,9 @@ type Options struct {
 	// proxy itself refuse those.
 	Proxy string `json:"proxy"`
 
-	// Reader is the command that reads a PDF, see ReadPDF. Nil: this program
-	// with the argument ReaderCommand when it is legwork itself, otherwise PDFs
-	// are refused.
+	// Reader is the command that reads a PDF, see ReadPDF. Nil: pdftotext where it
+	// is installed, else this program with the argument ReaderCommand when it is
+	// legwork itself, else PDFs are refused.
 	Reader []string `json:"-"`
 
 	resolver *net.Resolver    // nil: the system's
@@ -63,6 +63,7 @@ type settings struct {
 	product   string // the part of userAgent that robots.txt knows
 	proxy     *url.URL
 	reader    []string
+	pdftotext string // its path; empty: reader reads PDFs
 	resolver  *net.Resolver
 	now       func() time.Time
 	patience  time.Duration
@@ -100,7 +101,7 @@ func (o Options) check() (settings, error) {
 		return s, err
 	}
 	if s.reader == nil {
-		s.reader = ownReader()
+		s.pdftotext, s.reader = findPoppler(), ownReader()
 	}
 	if s.resolver == nil {
 		s.resolver = net.DefaultResolver

@@ -36,12 +36,23 @@ func stream(entries, data string) string {
 	return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", entries, len(data), data)
 }
 
-func deflate(data string) string {
+func deflate(data string) string { return deflateTimes(data, 1) }
+
+// deflateTimes deflates n copies of data. A block is compressed once and copied,
+// as each refers only to itself; the checksum at the end is left out.
+func deflateTimes(data string, n int) string {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)
+	_ = z.Flush()
+	header := b.String()
+	b.Reset()
 	_, _ = z.Write([]byte(data))
+	_ = z.Flush()
+	block := b.String()
+	b.Reset()
 	_ = z.Close()
-	return b.String()
+	end := b.String()
+	return header + strings.Repeat(block, n) + end
 }
 
 func twoPages() string {
@@ -49,55 +60,74 @@ func twoPages() string {
 	const toUnicode = `begincmap 1 begincodespacerange <0000> <FFFF> endcodespacerange 2 beginbfchar <0001> <6E56> <0002> <8FB9> endbfchar endcmap`
 	return pdfFile("/Info << /Title (Timetable \\(winter\\)) /Author (Harbour \\344ffairs) >>",
 		"<< /Type /Catalog /Pages 2 0 R >>",
-		"<< /Type /Pages /Kids [3 0 R 7 0 R] /Count 2 /Resources << /Font << /F1 5 0 R /F2 9 0 R >> /XObject << /X1 12 0 R >> >> >>",
+		"<< /Type /Pages /Kids [3 0 R 7 0 R] /Count 2 /MediaBox [0 0 595 842] /Resources << /Font << /F1 5 0 R /F2 9 0 R >> /XObject << /X1 12 0 R >> >> >>",
 		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>",
-		stream("/Filter /FlateDecode", deflate("BT /F1 12 Tf 72 700 Td (Winter timetable) Tj 0 -40 Td (Trams leave) Tj 70 0 Td (every) Tj 35 0 Td (six) Tj T* (minutes.) Tj 0 -14 Td [(Ca) 20 (f\\351s) -300 (are) -280 (open.)] TJ ET /X1 Do")),
+		stream("/Filter /FlateDecode", deflate("BT /F1 12 Tf 72 700 Td (Winter timetable) Tj 0 -40 Td (Trams leave) Tj 70 0 Td (every) Tj 35 0 Td (six) Tj 22 0 Td (minutes.) Tj -127 -14 Td [(Ca) 20 (f\\351s) -300 (are) -280 (open.)] TJ ET /X1 Do")),
 		font,
 		"["+strings.Repeat("500 ", 95)+"]",
 		"<< /Type /Page /Parent 2 0 R /Contents [8 0 R 8 0 R] >>",
-		stream("", "BT /F2 10 Tf 1 0 0 1 50 50 Tm <00010002> Tj ET\n"),
+		stream("", "BT /F2 10 Tf 1 0 0 1 50 50 Tm <00010002> Tj ET 1 0 0 1 23 0 cm\n"),
 		"<< /Type /Font /Subtype /Type0 /BaseFont /Song /Encoding /Identity-H /DescendantFonts [10 0 R] /ToUnicode 11 0 R >>",
-		"<< /Type /Font /Subtype /CIDFontType2 /DW 1000 /W [1 [1000 1000]] >>",
+		"<< /Type /Font /Subtype /CIDFontType2 /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /DW 1000 /W [1 [1000 1000]] >>",
 		stream("", toUnicode),
-		stream("/Type /XObject /Subtype /Form /Matrix [1 0 0 1 0 -300] /Resources << /Font << /F1 5 0 R >> >>", "BT /F1 8 Tf 72 650 Td (Page one) Tj ET"),
+		stream("/Type /XObject /Subtype /Form /BBox [0 0 595 842] /Matrix [1 0 0 1 0 -300] /Resources << /Font << /F1 5 0 R >> >>", "BT /F1 8 Tf 72 650 Td (Page one) Tj ET"),
 	)
 }
 
+// pdfReaders are the options of servers that read PDFs in either way.
+func pdfReaders() map[string]func(t *testing.T) web.Options {
+	return map[string]func(t *testing.T) web.Options{
+		"own": func(*testing.T) web.Options { return loopback() },
+		"pdftotext": func(t *testing.T) web.Options {
+			need.Command(t, "pdftotext", "apt-get install poppler-utils")
+			o := loopback()
+			o.Reader = nil
+			return o
+		},
+	}
+}
+
 func TestPDF(t *testing.T) {
+	for name, want := range map[string]string{
+		"own":       "Winter timetable\n\nTrams leave every six minutes.\nCafés are open.\n\n湖边 湖边",
+		"pdftotext": "Winter timetable\nTrams leave every six minutes.\nCafés are open.\n\nPage one\n\n湖边 湖边",
+	} {
+		t.Run(name, func(t *testing.T) { testPDF(t, pdfReaders()[name](t), want) })
+	}
 	s := serve(t, "application/pdf", twoPages())
-	got, failed := fetcher(t, loopback())(s.URL)
+	o := loopback()
+	o.Reader = []string{"/nonexistent/program"}
+	if got, failed := fetcher(t, o)(s.URL); !failed || !strings.Contains(got, "cannot be read") {
+		t.Errorf("fetch of a PDF with a reader that is missing: failed %v, got %q", failed, got)
+	}
+	o.Reader = nil
+	t.Setenv("PATH", "")
+	if got, failed := fetcher(t, o)(s.URL); !failed || !strings.Contains(got, "this program cannot read PDFs") {
+		t.Errorf("fetch of a PDF in a program that cannot start itself: failed %v, got %q", failed, got)
+	}
+}
+
+// testPDF fetches a PDF of two pages with this text.
+func testPDF(t *testing.T, o web.Options, text string) {
+	s := serve(t, "application/pdf", twoPages())
+	got, failed := fetcher(t, o)(s.URL)
 	want := `Title: Timetable (winter)
 Address: ` + s.URL + `
 Author: Harbour äffairs
 Type: application/pdf
 Note: 2 pages
 
-Winter timetable
-
-Trams leave every six minutes.
-Cafés are open.
-
-Page one`
-	if failed || !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "湖边 湖边") {
-		t.Errorf("fetch of a PDF: failed %v, got\n%s\nwant\n%s ... 湖边 湖边", failed, got, want)
+` + text
+	if failed || got != want {
+		t.Errorf("fetch of a PDF: failed %v, got\n%s\nwant\n%s", failed, got, want)
 	}
 	s = serve(t, "application/octet-stream", twoPages())
-	if got, failed := fetcher(t, loopback())(s.URL, "offset", 8, "max_chars", 500); failed || !strings.Contains(got, "Part: characters 8 to ") {
+	if got, failed := fetcher(t, o)(s.URL, "offset", 8, "max_chars", 500); failed || !strings.Contains(got, "Part: characters 8 to ") {
 		t.Errorf("fetch of a part of a PDF that is not called one: failed %v, got %q", failed, got)
 	}
-	o := loopback()
 	o.MaxBytes = 1024
 	if got, failed := fetcher(t, o)(s.URL); !failed || !strings.Contains(got, "too large to be read") {
 		t.Errorf("fetch of a large PDF: failed %v, got %q", failed, got)
-	}
-	o = loopback()
-	o.Reader = nil
-	if got, failed := fetcher(t, o)(s.URL); !failed || !strings.Contains(got, "this program cannot read PDFs") {
-		t.Errorf("fetch of a PDF in a program that cannot start itself: failed %v, got %q", failed, got)
-	}
-	o.Reader = []string{"/nonexistent/program"}
-	if got, failed := fetcher(t, o)(s.URL); !failed || !strings.Contains(got, "cannot be read") {
-		t.Errorf("fetch of a PDF with a reader that is missing: failed %v, got %q", failed, got)
 	}
 }
 
@@ -115,9 +145,9 @@ const (
 // bombs are small files that unpack to hundreds of megabytes.
 func bombs() map[string]string {
 	return map[string]string{
-		"bomb":               onePage("/Filter [/FlateDecode /FlateDecode]", deflate(deflate(strings.Repeat("\x00", 256<<20)))),
-		"bomb in a string":   onePage("/Filter /FlateDecode", deflate("("+strings.Repeat("a", 512<<20))),
-		"bomb of shown text": onePage("/Filter /FlateDecode", deflate("BT /F1 9 Tf "+strings.Repeat("(abcdefgh) Tj ", 10<<20))),
+		"bomb":               onePage("/Filter [/FlateDecode /FlateDecode]", deflate(deflateTimes(strings.Repeat("\x00", 1<<20), 256))),
+		"bomb in a string":   onePage("/Filter /FlateDecode", deflateTimes(strings.Repeat("(a", 1<<19), 512)),
+		"bomb of shown text": onePage("/Filter /FlateDecode", deflateTimes("BT /F1 9 Tf "+strings.Repeat("(abcdefgh) Tj ", 10<<10), 1<<10)),
 	}
 }
 
@@ -169,14 +199,20 @@ func objectStreamOfItself() string {
 
 func TestHostilePDFs(t *testing.T) {
 	files := hostilePDFs()
-	if !raceEnabled && need.All() { // to make them takes a minute there
+	if need.All() {
 		maps.Copy(files, bombs())
 	}
+	for reader, options := range pdfReaders() {
+		t.Run(reader, func(t *testing.T) { testHostilePDFs(t, options(t), files) })
+	}
+}
+
+func testHostilePDFs(t *testing.T, o web.Options, files map[string]string) {
 	for name, file := range files {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, "application/pdf", file)
-			o := loopback().Patient(4 * time.Second)
+			o := o.Patient(4 * time.Second)
 			o.MaxBytes = 64 << 20
 			began := time.Now()
 			got, failed := fetcher(t, o)(s.URL)

@@ -2,10 +2,12 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime/debug"
 	"runtime/metrics"
 	"strings"
@@ -14,28 +16,17 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// Bounds on reading one PDF.
+// ReaderCommand is the argument that makes legwork run ReadPDF.
+const ReaderCommand = "read-pdf"
+
 const (
-	maxPDFPages  = 500
-	maxPDFText   = 4 << 20
-	maxPDFMemory = 256 << 20
-	maxPDFStack  = 64 << 20
-	memoryCheck  = 5 * time.Millisecond
+	maxPDFStack = 64 << 20
+	memoryCheck = 5 * time.Millisecond
 )
 
-// reading is what ReadPDF writes, as JSON.
-type reading struct {
-	Title   string `json:"title,omitempty"`
-	Author  string `json:"author,omitempty"`
-	Pages   int    `json:"pages,omitempty"`
-	Read    int    `json:"read,omitempty"` // pages that Text is of
-	Text    string `json:"text,omitempty"`
-	Problem string `json:"problem,omitempty"` // why there is no text
-}
-
-// ReadPDF reads a PDF from in and writes its text to out. It is to be the only
-// thing that a process does: when the file takes too much time or memory, the
-// process ends by a panic.
+// ReadPDF reads a PDF from in and writes its text to out, for machines without
+// pdftotext. It must be the only thing that a process does: when the file takes
+// too much time or memory, the process ends by a panic.
 func ReadPDF(in io.Reader, out io.Writer) error {
 	debug.SetMaxStack(maxPDFStack)
 	defer watch()()
@@ -43,13 +34,14 @@ func ReadPDF(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("reading the PDF: %w", err)
 	}
-	if err := json.NewEncoder(out).Encode(pdfText(file)); err != nil {
+	if err := json.NewEncoder(out).Encode(plainPDF(file)); err != nil {
 		return fmt.Errorf("writing the text of the PDF: %w", err)
 	}
 	return nil
 }
 
-// watch ends the process when it takes too much. What it returns stops that.
+// watch ends the process when it takes too much time or memory, until stop is
+// called.
 func watch() (stop func()) {
 	ticker, over, end, ended := time.NewTicker(memoryCheck), time.After(readerTime), make(chan struct{}), make(chan struct{})
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
@@ -73,8 +65,9 @@ func watch() (stop func()) {
 	return func() { close(end); <-ended }
 }
 
-// pdfText reads a PDF. A page that is damaged is left out.
-func pdfText(file []byte) (r reading) {
+// plainPDF returns the text of a PDF, without layout. It leaves out pages that
+// are damaged.
+func plainPDF(file []byte) (r reading) {
 	defer func() {
 		if p := recover(); p != nil && r.Text == "" {
 			r.Problem = "it is damaged"
@@ -90,37 +83,57 @@ func pdfText(file []byte) (r reading) {
 	info := doc.Trailer().Key("Info")
 	r.Title, r.Author = info.Key("Title").Text(), info.Key("Author").Text()
 	r.Pages = max(0, doc.NumPage())
-	var text strings.Builder
 	for i := range min(r.Pages, maxPDFPages) {
-		page, err := pageText(doc, i+1)
-		if text.Len()+len(page) > maxPDFText {
+		page, err := plainPage(doc, i+1)
+		if len(r.Text)+len(page) > maxPDFText {
 			break
 		}
 		if err == nil {
 			r.Read++
 		}
-		if page != "" && text.Len() > 0 {
-			text.WriteString("\n\n")
-		}
-		text.WriteString(page)
-		r.Text = text.String()
+		r.Text = strings.TrimSpace(r.Text + "\n\n" + strings.TrimSpace(page))
 	}
 	return r
 }
 
-// pageText is the text of a page. The library panics at whatever it does not
-// understand; what came before that is kept.
-func pageText(doc *pdf.Reader, number int) (text string, err error) {
-	w := &writer{scale: 1}
+// plainPage returns the text of a page. The library panics at what it does not
+// understand.
+func plainPage(doc *pdf.Reader, number int) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			text, err = w.String(), fmt.Errorf("reading page %d: %v", number, p)
+			err = fmt.Errorf("reading page %d: %v", number, p)
 		}
 	}()
 	page := doc.Page(number)
 	if page.V.IsNull() {
 		return "", fmt.Errorf("page %d is missing", number)
 	}
-	w.draw(page.V.Key("Contents"), page.Resources(), 0)
-	return w.String(), nil
+	return joinLetters(page.Content().Text), nil
+}
+
+// joinLetters puts the letters of a page together, in the order of the file. A
+// step down begins a line or a paragraph, a step to the right a word.
+func joinLetters(letters []pdf.Text) string {
+	var b strings.Builder
+	var end, y float64
+	space := true // what was written last separates words
+	for _, l := range letters {
+		if l.S < " " {
+			continue // the library ends some strings by a line break of its own
+		}
+		size := max(math.Abs(l.FontSize), 1)
+		down, right := math.Abs(l.Y-y), l.X-end
+		switch {
+		case b.Len() == 0:
+		case down > 1.7*size:
+			b.WriteString("\n\n")
+		case down > 0.4*size:
+			b.WriteByte('\n')
+		case !space && l.S != " " && (right > 0.2*size || right < -size):
+			b.WriteByte(' ')
+		}
+		b.WriteString(l.S)
+		end, y, space = l.X+cmp.Or(l.W, size), l.Y, l.S == " "
+	}
+	return b.String()
 }
