@@ -14,7 +14,7 @@ import (
 
 // Record implements tasks.Audit.
 func (s *Store) Record(ctx context.Context, e tasks.AuditEntry) error {
-	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Record(e) }); err != nil {
+	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Record(e) }); err != nil {
 		return fmt.Errorf("entering into the audit log: %w", err)
 	}
 	return nil
@@ -96,7 +96,7 @@ func putAudit(b base, c *rules.Changes) error {
 			return err
 		}
 	}
-	for seq, e := range c.Index.Reaudited {
+	for seq, e := range c.Index.AuditChanges {
 		write := func() error { return putJSON(b.tx, bucketAudit, number(seq), e) }
 		if e == nil {
 			write = func() error { return log.Delete(number(seq)) }

@@ -96,7 +96,7 @@ func (s *Store) disown(ctx context.Context) error {
 		ids = append(ids, l.Task)
 	}
 	for list := range slices.Chunk(ids, dropAtOnce) {
-		err := s.submit(ctx, func(stage *rules.Stage) error {
+		err := s.submit(ctx, func(stage *rules.Tx) error {
 			for _, id := range list {
 				if err := stage.Drop(id); err != nil {
 					return err

@@ -38,8 +38,8 @@ func (b base) row(bucket string, key []byte, v any) (found bool, err error) {
 }
 
 // Seen implements rules.Base.
-func (b base) Seen(key string) (rules.Seen, bool, error) {
-	var s rules.Seen
+func (b base) Seen(key string) (rules.SeenDelivery, bool, error) {
+	var s rules.SeenDelivery
 	found, err := b.row(bucketSeen, seenKey(key), &s)
 	return s, found, err
 }

@@ -130,7 +130,7 @@ func (c *cache) keepLane(conversation string, rows []liveRow) {
 
 // committed takes over what a transaction wrote; lanes holds its lanes' rows.
 func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
-	for id := range changes.Gone {
+	for id := range changes.Deleted {
 		c.drop(id)
 	}
 	for id, s := range changes.States {
@@ -138,7 +138,7 @@ func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for conversation, order := range changes.Altered {
+	for conversation, order := range changes.Invalidated {
 		c.altered.Add(conversation, order)
 	}
 	if n := len(changes.Index.Feed); n > 0 {

@@ -29,20 +29,20 @@ func (s *Store) Retain(ctx context.Context, tasksBefore, historyBefore time.Time
 	return d, nil
 }
 
-func (s *Store) keeper(ctx context.Context) rules.Keeper {
-	return rules.Keeper{
-		View:   func(do func(rules.Base) error) error { return s.view(ctx, func(b base) error { return do(b) }) },
-		Change: func(do func(*rules.Stage) error) error { return s.submit(ctx, do) },
+func (s *Store) keeper(ctx context.Context) rules.Retention {
+	return rules.Retention{
+		View:   func(do func(rules.Snapshot) error) error { return s.view(ctx, func(b base) error { return do(b) }) },
+		Change: func(do func(*rules.Tx) error) error { return s.submit(ctx, do) },
 	}
 }
 
 // Tasks implements rules.Base.
-func (b base) Tasks(after tasks.ID, n int) (list []rules.Listed, err error) {
+func (b base) Tasks(after tasks.ID, n int) (list []rules.TaskEntry, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketTasks).Cursor()
 		k, v := c.Seek(append([]byte(after), 0))
 		for ; k != nil && len(list) < n; k, v = c.Next() {
-			t := rules.Listed{ID: tasks.ID(k)}
+			t := rules.TaskEntry{ID: tasks.ID(k)}
 			if err := unsealJSON(k, v, &t.Task); err != nil {
 				b.log.Error("leaving out a task", "record", describe(bucketTasks, k), "error", err)
 				continue
@@ -118,7 +118,7 @@ func (b base) AllSettings() (map[rules.Setting]string, error) {
 }
 
 // SpentRows implements rules.Base.
-func (b base) SpentRows(match func(rules.SpentRow) bool, n int) (list []rules.SpentRow, err error) {
+func (b base) SpentRows(match func(rules.SpentKey) bool, n int) (list []rules.SpentKey, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketSpent).Cursor()
 		for k, _ := c.First(); k != nil && len(list) < n; k, _ = c.Next() {

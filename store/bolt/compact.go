@@ -290,10 +290,10 @@ func (s *Store) note(changes *rules.Changes, now time.Time) {
 // deletes reports that changes take away what people wished to be gone, or what
 // is too old. What is only replaced or done with waits for that.
 func deletes(changes *rules.Changes) bool {
-	if len(changes.Gone)+len(changes.SpentGone)+len(changes.Index.Reaudited) > 0 {
+	if len(changes.Deleted)+len(changes.SpentDeleted)+len(changes.Index.AuditChanges) > 0 {
 		return true
 	}
-	return changes.Moved == 0 && slices.ContainsFunc(changes.Rows, func(r rules.Row) bool { return r.Gone })
+	return changes.Moved == 0 && slices.ContainsFunc(changes.Rows, func(r rules.HistoryRow) bool { return r.Deleted })
 }
 
 // removeCopies removes what a compaction left when it was killed.

@@ -14,7 +14,7 @@ import (
 
 // Queue implements tasks.Deliveries.
 func (s *Store) Queue(ctx context.Context, d ...tasks.Delivery) error {
-	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Queue(d...) }); err != nil {
+	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Queue(d...) }); err != nil {
 		return fmt.Errorf("queueing deliveries: %w", err)
 	}
 	return nil
@@ -22,7 +22,7 @@ func (s *Store) Queue(ctx context.Context, d ...tasks.Delivery) error {
 
 // Tried implements tasks.Deliveries.
 func (s *Store) Tried(ctx context.Context, id string, next time.Time) error {
-	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Tried(id, next) }); err != nil {
+	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Tried(id, next) }); err != nil {
 		return fmt.Errorf("noting a delivery: %w", err)
 	}
 	return nil

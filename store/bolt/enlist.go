@@ -95,13 +95,13 @@ func (s *Store) enlistSome(ctx context.Context, before tasks.ID) (next tasks.ID,
 	if err != nil {
 		return "", err
 	}
-	err = s.submit(ctx, func(stage *rules.Stage) error {
+	err = s.submit(ctx, func(stage *rules.Tx) error {
 		for _, t := range list {
-			if err := stage.EnlistAs(t.listing.Task, t.listing, t.last); err != nil {
+			if err := stage.ReindexAs(t.listing.Task, t.listing, t.last); err != nil {
 				return err
 			}
 		}
-		stage.EnlistFrom(next)
+		stage.SetUnindexed(next)
 		return nil
 	})
 	return next, err

@@ -117,7 +117,7 @@ func (b base) Fed() (last uint64, err error) {
 			list, err := feedEntries(k, v)
 			end := binary.BigEndian.Uint64(k) + uint64(max(len(list), 1)) - 1
 			if err != nil { // nobody can say how many there were
-				end += rules.FeedJump
+				end += rules.FeedGap
 			}
 			last = max(last, end)
 		}

@@ -69,7 +69,7 @@ func putIndex(b base, c *rules.Changes) error {
 			return err
 		}
 	}
-	if at := c.Index.Unlisted; at != nil {
+	if at := c.Index.Unindexed; at != nil {
 		write := func() error { return putJSON(b.tx, bucketMeta, []byte(metaUnlisted), at) }
 		if *at == "" {
 			write = func() error { return b.bucket(bucketMeta).Delete([]byte(metaUnlisted)) }
@@ -81,7 +81,7 @@ func putIndex(b base, c *rules.Changes) error {
 	return errors.Join(putFeed(b, c), putAudit(b, c), putDeliveries(b, c))
 }
 
-func putListing(b base, id tasks.ID, r rules.Relisting) error {
+func putListing(b base, id tasks.ID, r rules.ListingChange) error {
 	before, after := entries(r.Before), entries(r.After)
 	listed := b.bucket(bucketListed)
 	has := func(keys [][]byte, key []byte) bool {
@@ -95,14 +95,14 @@ func putListing(b base, id tasks.ID, r rules.Relisting) error {
 		}
 	}
 	for _, key := range after {
-		if r.Again || !has(before, key) {
+		if r.Rewrite || !has(before, key) {
 			if err := listed.Put(key, seal(key, nil)); err != nil {
 				return err
 			}
 		}
 	}
 	key := []byte(id)
-	if r.Again || r.Before != nil && (r.After == nil || shelf(r.Before) != shelf(r.After)) {
+	if r.Rewrite || r.Before != nil && (r.After == nil || shelf(r.Before) != shelf(r.After)) {
 		if err := errors.Join(b.bucket(bucketRows).Delete(key), b.bucket(bucketOpen).Delete(key)); err != nil {
 			return err
 		}

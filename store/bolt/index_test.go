@@ -265,7 +265,7 @@ func TestDamagedFeed(t *testing.T) {
 		}
 	}
 	got, oldest, newest, err = s.Feed(t.Context(), total-1, 100)
-	if err != nil || len(got) != 2 || got[1].Cursor != newest || oldest != newest-1 || newest <= total+rules.FeedJump/2 {
+	if err != nil || len(got) != 2 || got[1].Cursor != newest || oldest != newest-1 || newest <= total+rules.FeedGap/2 {
 		t.Fatalf("after the last was lost: got %+v, %d to %d, %v", got, oldest, newest, err)
 	}
 	if err := s.Close(); err != nil {

@@ -174,7 +174,7 @@ const (
 
 // historyValue is the sealed form of a row: flags, time, task, who asked where
 // that is told, text.
-func historyValue(key []byte, r rules.Row) []byte {
+func historyValue(key []byte, r rules.HistoryRow) []byte {
 	body := make([]byte, 0, 12+len(r.Task)+len(r.From)+len(r.Text))
 	flags := byte(0)
 	if r.Failed {
@@ -198,8 +198,8 @@ func historyValue(key []byte, r rules.Row) []byte {
 
 // historyRow reads what historyValue wrote; key must be a whole key of the
 // history bucket.
-func historyRow(key, value []byte) (rules.Row, error) {
-	var r rules.Row
+func historyRow(key, value []byte) (rules.HistoryRow, error) {
+	var r rules.HistoryRow
 	if len(key) < 11 {
 		return r, fmt.Errorf("%w: history key", tasks.ErrDamaged)
 	}

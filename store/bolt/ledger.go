@@ -14,7 +14,7 @@ import (
 
 // Reserve implements tasks.Ledger.
 func (s *Store) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
-	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Reserve(id, r) }); err != nil {
+	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Reserve(id, r) }); err != nil {
 		return fmt.Errorf("reserving: %w", err)
 	}
 	return nil
@@ -22,7 +22,7 @@ func (s *Store) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) e
 
 // Settle implements tasks.Ledger.
 func (s *Store) Settle(ctx context.Context, id tasks.ID, action string, cost llm.Usage) error {
-	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Settle(id, action, cost) }); err != nil {
+	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Settle(id, action, cost) }); err != nil {
 		return fmt.Errorf("settling: %w", err)
 	}
 	return nil
@@ -33,7 +33,7 @@ func (s *Store) Room(ctx context.Context, id tasks.ID, r tasks.Reservation) erro
 	state, err := s.State(ctx, id)
 	if err == nil {
 		err = s.view(ctx, func(b base) error {
-			return rules.NewStage(folded{b, state}, s.now()).Reserve(id, r)
+			return rules.NewTx(folded{b, state}, s.now()).Reserve(id, r)
 		})
 	}
 	if err != nil {
@@ -118,7 +118,7 @@ func (b base) Accounts() (ids []tasks.ID, err error) {
 // tidy is done before anything else is written. What it cannot tidy stays
 // reserved for its day.
 func (s *Store) tidy() {
-	for _, j := range s.run([]*job{{do: (*rules.Stage).Tidy}}, nil) {
+	for _, j := range s.run([]*job{{do: (*rules.Tx).CloseOldAccounts}}, nil) {
 		if j.err != nil {
 			s.log.Error("leaving what was reserved as it is", "error", j.err)
 		}
@@ -127,8 +127,8 @@ func (s *Store) tidy() {
 
 // Sum implements rules.Base. A damaged one is added up anew from the rows of its
 // day; by how much it was extended is lost.
-func (b base) Sum(of rules.Sums) (rules.Sum, error) {
-	var sum rules.Sum
+func (b base) Sum(of rules.TotalKey) (rules.Total, error) {
+	var sum rules.Total
 	_, err := b.row(bucketSums, sumKey(of), &sum)
 	if errors.Is(err, tasks.ErrDamaged) {
 		b.log.Error("adding up a day's budget anew", "error", err)
@@ -138,7 +138,7 @@ func (b base) Sum(of rules.Sums) (rules.Sum, error) {
 }
 
 // AllSums implements rules.Base.
-func (b base) AllSums() (list []rules.Sums, err error) {
+func (b base) AllSums() (list []rules.TotalKey, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketSums).Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
@@ -152,7 +152,7 @@ func (b base) AllSums() (list []rules.Sums, err error) {
 }
 
 // addUp computes a sum from what was spent and what tasks have reserved.
-func (b base) addUp(of rules.Sums) (sum rules.Sum, err error) {
+func (b base) addUp(of rules.TotalKey) (sum rules.Total, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketSpent).Cursor()
 		day := ordered(nil, of.Day)
@@ -175,7 +175,7 @@ func (b base) addUp(of rules.Sums) (sum rules.Sum, err error) {
 }
 
 // Spent implements rules.Base. A damaged row begins anew.
-func (b base) Spent(row rules.SpentRow) (spent tasks.Spent, err error) {
+func (b base) Spent(row rules.SpentKey) (spent tasks.Spent, err error) {
 	key := spentKey(row)
 	spent = tasks.Spent{Day: row.Day, User: row.User, Chat: row.Chat, Model: row.Model}
 	err = guard(func() error {
@@ -205,12 +205,12 @@ func putLedger(b base, c *rules.Changes) error {
 			return err
 		}
 	}
-	for of, sum := range c.Sums {
+	for of, sum := range c.Totals {
 		if err := putSum(b, of, sum); err != nil {
 			return err
 		}
 	}
-	for _, row := range c.SpentGone {
+	for _, row := range c.SpentDeleted {
 		if err := b.bucket(bucketSpent).Delete(spentKey(row)); err != nil {
 			return err
 		}
@@ -230,12 +230,12 @@ func putLedger(b base, c *rules.Changes) error {
 const keptDays = 32
 
 // putSum writes a sum. The first one of a day makes place for it.
-func putSum(b base, of rules.Sums, sum rules.Sum) error {
+func putSum(b base, of rules.TotalKey, sum rules.Total) error {
 	key := sumKey(of)
-	if sum == (rules.Sum{}) {
+	if sum == (rules.Total{}) {
 		return b.bucket(bucketSums).Delete(key)
 	}
-	begins := of == rules.Sums{Day: of.Day} && b.bucket(bucketSums).Get(key) == nil
+	begins := of == rules.TotalKey{Day: of.Day} && b.bucket(bucketSums).Get(key) == nil
 	if err := putJSON(b.tx, bucketSums, key, sum); err != nil || !begins {
 		return err
 	}

@@ -58,9 +58,9 @@ func (s *Store) Row(ctx context.Context, id tasks.ID) (row tasks.Row, err error)
 
 // relist makes rows from their journals.
 func (s *Store) relist(ctx context.Context, ids ...tasks.ID) error {
-	return s.submit(ctx, func(stage *rules.Stage) error {
+	return s.submit(ctx, func(stage *rules.Tx) error {
 		for _, id := range ids {
-			if err := stage.Enlist(id, true); err != nil {
+			if err := stage.Reindex(id, true); err != nil {
 				return err
 			}
 		}
@@ -90,7 +90,7 @@ func (b base) page(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []ta
 				damaged = append(damaged, id)
 			case err != nil:
 				return err
-			case !ok || !rules.Chosen(q, l.Row): // a key that damage has left behind
+			case !ok || !rules.Matches(q, l.Row): // a key that damage has left behind
 			case len(rows) == limit:
 				more = true
 				return nil
@@ -165,7 +165,7 @@ func (b base) groups(q tasks.TaskQuery) (list [][]byte, all bool) {
 func (b base) scopes(rooms []string) (list [][]byte, all bool) {
 	all = rooms == nil
 	for _, room := range rooms {
-		platform, whole := rules.Platform(room)
+		platform, whole := rules.PlatformOf(room)
 		switch {
 		case !whole:
 			list = append(list, group(ofRoom, room, ""))

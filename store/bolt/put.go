@@ -18,7 +18,7 @@ const sweepAtOnce = 256
 // put writes changes into the transaction, and returns the lanes among them as
 // they are stored then. b is what is committed.
 func put(b base, c *rules.Changes, now time.Time) (map[string][]liveRow, error) {
-	if err := deleteTasks(b.tx, c.Gone); err != nil {
+	if err := deleteTasks(b.tx, c.Deleted); err != nil {
 		return nil, err
 	}
 	if err := putRecords(b, c); err != nil {
@@ -77,7 +77,7 @@ func putRecords(b base, c *rules.Changes) error {
 		key := historyKey(r.Conversation, r.Order, r.Answer)
 		write := func() error { return history.Put(key, historyValue(key, r)) }
 		switch {
-		case r.Gone:
+		case r.Deleted:
 			write = func() error { return history.Delete(key) }
 		case r.Fallback && history.Get(key) != nil:
 			continue
@@ -187,7 +187,7 @@ func putLive(b *bbolt.Bucket, conversation string, row liveRow) error {
 }
 
 // putSeen writes dedupe rows and removes some of those that have expired.
-func putSeen(tx *bbolt.Tx, seen map[string]rules.Seen, now time.Time) error {
+func putSeen(tx *bbolt.Tx, seen map[string]rules.SeenDelivery, now time.Time) error {
 	expiry := tx.Bucket([]byte(bucketExpiry))
 	for name, s := range seen {
 		key := seenKey(name)
@@ -219,7 +219,7 @@ func sweep(tx *bbolt.Tx, cut time.Time) error {
 			return err
 		}
 		key := at[8:]
-		var s rules.Seen
+		var s rules.SeenDelivery
 		value := seen.Get(key)
 		// A key that came again after it had expired has a younger row.
 		if value != nil && unsealJSON(key, value, &s) == nil && uint64(s.At.UnixNano()) != binary.BigEndian.Uint64(at) {

@@ -101,7 +101,7 @@ func (s *Store) lane(ctx context.Context, conversation string) (rows []liveRow, 
 
 // History implements tasks.Store. A damaged row costs its turn, not the others.
 func (s *Store) History(ctx context.Context, conversation string, before tasks.ID, maxBytes int) ([]tasks.Turn, error) {
-	budget := rules.NewBudget(maxBytes)
+	budget := rules.NewTurnCollector(maxBytes)
 	err := s.view(ctx, func(b base) error {
 		end, err := orderOf(b, before)
 		if err != nil {
@@ -131,7 +131,7 @@ func orderOf(b base, id tasks.ID) (uint64, error) {
 // turns adds a conversation's turns of orders between cut and end, both
 // excluded, to the budget, from the newest on. A turn's answer comes before its
 // goal in this direction.
-func (b base) turns(conversation string, cut, end uint64, budget *rules.Budget) error {
+func (b base) turns(conversation string, cut, end uint64, budget *rules.TurnCollector) error {
 	prefix := owned(conversation)
 	c := b.bucket(bucketHistory).Cursor()
 	older := c.Prev
@@ -139,7 +139,7 @@ func (b base) turns(conversation string, cut, end uint64, budget *rules.Budget) 
 		older = c.Last // everything is older
 	}
 	k, v := older()
-	var answer rules.Row
+	var answer rules.HistoryRow
 	for ; bytes.HasPrefix(k, prefix) && len(k) == len(prefix)+9; k, v = c.Prev() {
 		if binary.BigEndian.Uint64(k[len(prefix):]) <= cut {
 			return nil
@@ -151,9 +151,9 @@ func (b base) turns(conversation string, cut, end uint64, budget *rules.Budget) 
 		case row.Answer:
 			answer = row
 		default:
-			t := rules.Asked(row)
+			t := rules.TurnOf(row)
 			if answer.Order == row.Order {
-				t = rules.Answered(t, answer)
+				t = rules.WithAnswer(t, answer)
 			}
 			if !budget.Add(t) {
 				return nil

@@ -96,7 +96,7 @@ func (g glimpse) chosen(q tasks.TaskQuery) bool {
 }
 
 func (g glimpse) in(room string) bool {
-	if platform, all := rules.Platform(room); all {
+	if platform, all := rules.PlatformOf(room); all {
 		return platform == "" || platform == string(g.platform)
 	}
 	at := len(g.platform)

@@ -21,12 +21,12 @@ func (s *Store) Schedules(ctx context.Context, conversation string) ([]tasks.Sch
 	if err != nil {
 		return nil, fmt.Errorf("listing schedules: %w", err)
 	}
-	return rules.InOrder(list), nil
+	return rules.SortSchedules(list), nil
 }
 
 // PutSchedule implements tasks.Schedules.
 func (s *Store) PutSchedule(ctx context.Context, v tasks.Schedule) error {
-	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.PutSchedule(v) }); err != nil {
+	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.PutSchedule(v) }); err != nil {
 		return fmt.Errorf("storing schedule: %w", err)
 	}
 	return nil
@@ -34,7 +34,7 @@ func (s *Store) PutSchedule(ctx context.Context, v tasks.Schedule) error {
 
 // DropSchedule implements tasks.Schedules.
 func (s *Store) DropSchedule(ctx context.Context, id string) error {
-	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.DropSchedule(id) }); err != nil {
+	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.DropSchedule(id) }); err != nil {
 		return fmt.Errorf("deleting schedule: %w", err)
 	}
 	return nil
@@ -78,7 +78,7 @@ func (b base) waiting(key []byte) (*tasks.Schedule, error) {
 		b.log.Error("leaving out a schedule", "error", err)
 	case err != nil:
 		return nil, err
-	case ok && rules.Waits(v) && bytes.Equal(dueKey(v), key):
+	case ok && rules.IsWaiting(v) && bytes.Equal(dueKey(v), key):
 		return &v, nil
 	}
 	return nil, nil //nolint:nilnil // the entry is for nothing
@@ -127,7 +127,7 @@ func putSchedules(b base, c *rules.Changes) error {
 		if err := putJSON(b.tx, bucketSchedules, []byte(id), v); err != nil {
 			return err
 		}
-		if !rules.Waits(*v) {
+		if !rules.IsWaiting(*v) {
 			continue
 		}
 		key := dueKey(*v)
@@ -148,7 +148,7 @@ func (b base) unwait(id string) error {
 		return deleteKeys(due, timed(due, id))
 	case err != nil:
 		return err
-	case found && rules.Waits(old):
+	case found && rules.IsWaiting(old):
 		return due.Delete(dueKey(old))
 	}
 	return nil

@@ -38,22 +38,22 @@ func unordered(key []byte) (name string, rest []byte, ok bool) {
 	return "", nil, false
 }
 
-func sumKey(of rules.Sums) []byte {
+func sumKey(of rules.TotalKey) []byte {
 	return ordered(ordered(ordered(nil, of.Day), of.User), of.Chat)
 }
 
 // sumOf reads what sumKey wrote.
-func sumOf(key []byte) (of rules.Sums, ok bool) {
+func sumOf(key []byte) (of rules.TotalKey, ok bool) {
 	ok = names(key, &of.Day, &of.User, &of.Chat)
 	return of, ok
 }
 
-func spentKey(r rules.SpentRow) []byte {
+func spentKey(r rules.SpentKey) []byte {
 	return ordered(ordered(ordered(ordered(nil, r.Day), r.User), r.Chat), r.Model)
 }
 
 // spentRow reads what spentKey wrote.
-func spentRow(key []byte) (r rules.SpentRow, ok bool) {
+func spentRow(key []byte) (r rules.SpentKey, ok bool) {
 	ok = names(key, &r.Day, &r.User, &r.Chat, &r.Model)
 	return r, ok
 }
@@ -85,7 +85,7 @@ func spentBody(s tasks.Spent) []byte {
 }
 
 // spentValue reads what spentBody wrote.
-func spentValue(row rules.SpentRow, key, value []byte) (tasks.Spent, error) {
+func spentValue(row rules.SpentKey, key, value []byte) (tasks.Spent, error) {
 	s := tasks.Spent{Day: row.Day, User: row.User, Chat: row.Chat, Model: row.Model}
 	body, err := unseal(key, value)
 	if err != nil {

@@ -24,7 +24,7 @@ func (s *Store) Summary(ctx context.Context, conversation string) (tasks.Summary
 
 // PutSummary implements tasks.Summaries.
 func (s *Store) PutSummary(ctx context.Context, conversation string, before uint64, v tasks.Summary) error {
-	err := s.submit(ctx, func(stage *rules.Stage) error { return stage.PutSummary(conversation, before, v) })
+	err := s.submit(ctx, func(stage *rules.Tx) error { return stage.PutSummary(conversation, before, v) })
 	if err != nil {
 		return fmt.Errorf("storing summary: %w", err)
 	}
@@ -51,11 +51,11 @@ func (s *Store) Turns(ctx context.Context, conversation string, after uint64, li
 			case err != nil:
 				b.log.Error("leaving out a text of the history", "record", describe(bucketHistory, k), "error", err)
 			case row.Answer && n > 0 && list[n-1].Order == order:
-				list[n-1] = rules.Answered(list[n-1], row)
+				list[n-1] = rules.WithAnswer(list[n-1], row)
 			case !row.Answer && n >= limit:
 				return nil
 			case !row.Answer:
-				list = append(list, rules.Asked(row))
+				list = append(list, rules.TurnOf(row))
 			}
 		}
 		return nil

@@ -30,8 +30,8 @@ func (b base) jump() (last uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	key := number(fed + rules.FeedJump)
-	return fed + rules.FeedJump, b.bucket(bucketFeed).Put(key, seal(key, []byte{0}))
+	key := number(fed + rules.FeedGap)
+	return fed + rules.FeedGap, b.bucket(bucketFeed).Put(key, seal(key, []byte{0}))
 }
 
 // putFeed writes a transaction's entries to the end of the feed: to the record that

@@ -35,7 +35,7 @@ func (b base) Settings(owner string) (map[string]string, error) {
 }
 
 // Turn implements rules.Base.
-func (b base) Turn(conversation string, after uint64) (rows []rules.Row, err error) {
+func (b base) Turn(conversation string, after uint64) (rows []rules.HistoryRow, err error) {
 	prefix := owned(conversation)
 	err = guard(func() error {
 		c := b.bucket(bucketHistory).Cursor()
@@ -48,7 +48,7 @@ func (b base) Turn(conversation string, after uint64) (rows []rules.Row, err err
 			row, err := historyRow(k, v)
 			if err != nil {
 				b.log.Error("leaving out a text of the history", "record", describe(bucketHistory, k), "error", err)
-				row = rules.Row{Order: order, Answer: k[len(prefix)+8] == 1, Task: b.opened(order)}
+				row = rules.HistoryRow{Order: order, Answer: k[len(prefix)+8] == 1, Task: b.opened(order)}
 			}
 			row.Conversation = conversation
 			rows = append(rows, row)

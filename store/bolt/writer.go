@@ -26,7 +26,7 @@ const (
 // job is one caller's part of a transaction. do may run again, in another
 // transaction, when the first one could not be committed.
 type job struct {
-	do   func(*rules.Stage) error
+	do   func(*rules.Tx) error
 	err  error
 	done chan struct{}
 }
@@ -35,8 +35,8 @@ type job struct {
 func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receipt, error) {
 	ctx, span := telemetry.Start(ctx, telemetry.Internal, "store open")
 	var receipts []tasks.Receipt
-	err := s.submit(ctx, func(stage *rules.Stage) (err error) {
-		receipts, err = stage.By(tasks.OriginOf(ctx)).Open(batch)
+	err := s.submit(ctx, func(stage *rules.Tx) (err error) {
+		receipts, err = stage.WithOrigin(tasks.OriginOf(ctx)).Open(batch)
 		return err
 	})
 	span.End(err)
@@ -49,7 +49,9 @@ func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receip
 // Append implements tasks.Store.
 func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
 	ctx, span := telemetry.Start(ctx, telemetry.Internal, "store append")
-	err := s.submit(ctx, func(stage *rules.Stage) error { return stage.By(tasks.OriginOf(ctx)).Append(id, after, fence, e...) })
+	err := s.submit(ctx, func(stage *rules.Tx) error {
+		return stage.WithOrigin(tasks.OriginOf(ctx)).Append(id, after, fence, e...)
+	})
 	span.Number(telemetry.EventsKey, len(e))
 	if errors.Is(err, tasks.ErrRefused) || errors.Is(err, tasks.ErrConflict) {
 		span.Text(telemetry.OutcomeKey, telemetry.Refused) // it is not wanted any more
@@ -65,7 +67,7 @@ func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64,
 
 // PutSetting implements tasks.Store.
 func (s *Store) PutSetting(ctx context.Context, owner, name, value string) error {
-	err := s.submit(ctx, func(stage *rules.Stage) error { return stage.PutSetting(owner, name, value) })
+	err := s.submit(ctx, func(stage *rules.Tx) error { return stage.PutSetting(owner, name, value) })
 	if err != nil {
 		return fmt.Errorf("storing setting: %w", err)
 	}
@@ -74,7 +76,7 @@ func (s *Store) PutSetting(ctx context.Context, owner, name, value string) error
 
 // Drop implements tasks.Store.
 func (s *Store) Drop(ctx context.Context, id tasks.ID) error {
-	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Drop(id) }); err != nil {
+	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Drop(id) }); err != nil {
 		return fmt.Errorf("dropping task: %w", err)
 	}
 	return nil
@@ -82,7 +84,7 @@ func (s *Store) Drop(ctx context.Context, id tasks.ID) error {
 
 // Forget implements tasks.Store.
 func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
-	n, err := rules.Forgetting{Conversation: conversation}.Run(func(do func(*rules.Stage) error) error { return s.submit(ctx, do) })
+	n, err := rules.ConversationDeletion{Conversation: conversation}.Run(func(do func(*rules.Tx) error) error { return s.submit(ctx, do) })
 	if err != nil {
 		return n, fmt.Errorf("forgetting conversation: %w", err)
 	}
@@ -91,7 +93,7 @@ func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
 
 // Move implements tasks.Store.
 func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
-	if err := s.submit(ctx, func(stage *rules.Stage) error { return stage.Move(from, to) }); err != nil {
+	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Move(from, to) }); err != nil {
 		return fmt.Errorf("moving conversation: %w", err)
 	}
 	return nil
@@ -104,7 +106,7 @@ func (s *Store) State(ctx context.Context, id tasks.ID) (planner.State, error) {
 		return state, nil
 	}
 	var state planner.State
-	err := s.submit(ctx, func(stage *rules.Stage) error {
+	err := s.submit(ctx, func(stage *rules.Tx) error {
 		_, ok, err := stage.Task(id)
 		if err == nil && !ok {
 			err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
@@ -121,7 +123,7 @@ func (s *Store) State(ctx context.Context, id tasks.ID) (planner.State, error) {
 }
 
 // submit hands do to the writer and waits until it is durable.
-func (s *Store) submit(ctx context.Context, do func(*rules.Stage) error) error {
+func (s *Store) submit(ctx context.Context, do func(*rules.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -195,7 +197,7 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 	}
 	b := base{tx, s.cache, s.log}
 	now := s.now()
-	stage := rules.NewStage(b, now)
+	stage := rules.NewTx(b, now)
 	jobs = collect(stage, jobs, more)
 	changes, err := stage.Finish()
 	if err != nil {
@@ -218,7 +220,7 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 	}
 	s.cache.committed(changes, lanes)
 	s.note(changes, now)
-	s.watch.Tell(changes)
+	s.watch.Notify(changes)
 	return jobs
 }
 
@@ -230,9 +232,9 @@ func (s *Store) known() {
 
 // collect runs jobs, and those that more has ready, each so that one that is
 // refused leaves no trace.
-func collect(stage *rules.Stage, jobs []*job, more <-chan *job) []*job {
+func collect(stage *rules.Tx, jobs []*job, more <-chan *job) []*job {
 	for i := 0; i < len(jobs); i++ {
-		jobs[i].err = stage.Try(jobs[i].do)
+		jobs[i].err = stage.Savepoint(jobs[i].do)
 		if i+1 < len(jobs) || len(jobs) == maxJobs || stage.Bytes() > maxBytes {
 			continue
 		}

@@ -22,10 +22,12 @@ func (s *Store) Retain(ctx context.Context, tasksBefore, historyBefore time.Time
 	return d, doing("deleting old data", err)
 }
 
-func (s *Store) keeper(ctx context.Context) rules.Keeper {
-	return rules.Keeper{
-		View:   func(do func(rules.Base) error) error { return s.view(ctx, func(c *contents) error { return do(c) }) },
-		Change: func(do func(*rules.Stage) error) error { return s.change(ctx, do) },
+func (s *Store) keeper(ctx context.Context) rules.Retention {
+	return rules.Retention{
+		View: func(do func(rules.Snapshot) error) error {
+			return s.view(ctx, func(c *contents) error { return do(c) })
+		},
+		Change: func(do func(*rules.Tx) error) error { return s.change(ctx, do) },
 	}
 }
 
@@ -40,10 +42,10 @@ func after[K ~string, V any](m map[K]V, last K, n int) []K {
 }
 
 // Tasks implements rules.Base.
-func (c *contents) Tasks(last tasks.ID, n int) ([]rules.Listed, error) {
-	var list []rules.Listed
+func (c *contents) Tasks(last tasks.ID, n int) ([]rules.TaskEntry, error) {
+	var list []rules.TaskEntry
 	for _, id := range after(c.tasks, last, n) {
-		list = append(list, rules.Listed{ID: id, Task: c.tasks[id]})
+		list = append(list, rules.TaskEntry{ID: id, Task: c.tasks[id]})
 	}
 	return list, nil
 }
@@ -68,7 +70,7 @@ func (c *contents) AllSettings() (map[rules.Setting]string, error) {
 }
 
 // SpentRows implements rules.Base.
-func (c *contents) SpentRows(match func(rules.SpentRow) bool, n int) (list []rules.SpentRow, err error) {
+func (c *contents) SpentRows(match func(rules.SpentKey) bool, n int) (list []rules.SpentKey, err error) {
 	for row := range c.spent {
 		if len(list) < n && match(row) {
 			list = append(list, row)

@@ -17,7 +17,7 @@ type contents struct {
 	journals map[tasks.ID][][]byte
 	states   map[tasks.ID]planner.State // of tasks that are not over
 	tasks    map[tasks.ID]rules.Task
-	seen     map[string]rules.Seen
+	seen     map[string]rules.SeenDelivery
 	lanes    map[string]tasks.Lane
 	history  map[string][]turn // by conversation, in order of opening
 	cuts     map[string]uint64
@@ -25,8 +25,8 @@ type contents struct {
 	order    uint64
 
 	accounts  map[tasks.ID]rules.Account
-	sums      map[rules.Sums]rules.Sum
-	spent     map[rules.SpentRow]tasks.Spent
+	sums      map[rules.TotalKey]rules.Total
+	spent     map[rules.SpentKey]tasks.Spent
 	schedules map[string]tasks.Schedule
 	summaries map[string]tasks.Summary
 	altered   map[string]uint64
@@ -37,14 +37,14 @@ type contents struct {
 // turn is an exchange of a conversation; what is missing is nil.
 type turn struct {
 	order        uint64
-	goal, answer *rules.Row
+	goal, answer *rules.HistoryRow
 }
 
 // whole is the turn as it is told; it must have a goal.
 func (t turn) whole() tasks.Turn {
-	whole := rules.Asked(*t.goal)
+	whole := rules.TurnOf(*t.goal)
 	if t.answer != nil {
-		whole = rules.Answered(whole, *t.answer)
+		whole = rules.WithAnswer(whole, *t.answer)
 	}
 	return whole
 }
@@ -52,16 +52,16 @@ func (t turn) whole() tasks.Turn {
 func newContents() *contents {
 	return &contents{
 		journals: map[tasks.ID][][]byte{}, states: map[tasks.ID]planner.State{}, tasks: map[tasks.ID]rules.Task{},
-		seen: map[string]rules.Seen{}, lanes: map[string]tasks.Lane{}, history: map[string][]turn{},
+		seen: map[string]rules.SeenDelivery{}, lanes: map[string]tasks.Lane{}, history: map[string][]turn{},
 		cuts: map[string]uint64{}, settings: map[rules.Setting]string{},
-		accounts: map[tasks.ID]rules.Account{}, sums: map[rules.Sums]rules.Sum{}, spent: map[rules.SpentRow]tasks.Spent{},
+		accounts: map[tasks.ID]rules.Account{}, sums: map[rules.TotalKey]rules.Total{}, spent: map[rules.SpentKey]tasks.Spent{},
 		schedules: map[string]tasks.Schedule{}, summaries: map[string]tasks.Summary{}, altered: map[string]uint64{},
 		index: newIndex(),
 	}
 }
 
 // Seen implements rules.Base.
-func (c *contents) Seen(key string) (rules.Seen, bool, error) {
+func (c *contents) Seen(key string) (rules.SeenDelivery, bool, error) {
 	s, ok := c.seen[key]
 	return s, ok, nil
 }
@@ -105,14 +105,14 @@ func (c *contents) Settings(owner string) (map[string]string, error) {
 }
 
 // Turn implements rules.Base.
-func (c *contents) Turn(conversation string, after uint64) ([]rules.Row, error) {
+func (c *contents) Turn(conversation string, after uint64) ([]rules.HistoryRow, error) {
 	list := c.history[conversation]
 	at, _ := find(list, after+1)
 	if at == len(list) {
 		return nil, nil
 	}
-	var rows []rules.Row
-	for _, half := range []*rules.Row{list[at].goal, list[at].answer} {
+	var rows []rules.HistoryRow
+	for _, half := range []*rules.HistoryRow{list[at].goal, list[at].answer} {
 		if half != nil {
 			rows = append(rows, *half)
 		}
@@ -146,7 +146,7 @@ func (c *contents) eventsUpTo(id tasks.ID, from, to int) ([]planner.Event, error
 	return events, nil
 }
 
-func (c *contents) turns(conversation string, before tasks.ID, budget *rules.Budget) error {
+func (c *contents) turns(conversation string, before tasks.ID, budget *rules.TurnCollector) error {
 	end := uint64(1<<64 - 1)
 	if before != "" {
 		t, ok := c.tasks[before]
@@ -172,7 +172,7 @@ func (c *contents) turns(conversation string, before tasks.ID, budget *rules.Bud
 
 // commit takes over what a transaction changed.
 func (c *contents) commit(changes *rules.Changes, now time.Time) {
-	for id := range changes.Gone {
+	for id := range changes.Deleted {
 		delete(c.journals, id)
 		delete(c.states, id)
 		delete(c.tasks, id)
@@ -218,11 +218,11 @@ func (c *contents) commit(changes *rules.Changes, now time.Time) {
 }
 
 // remember writes one half of a turn, or deletes it.
-func (c *contents) remember(r rules.Row) {
+func (c *contents) remember(r rules.HistoryRow) {
 	list := c.history[r.Conversation]
 	at, there := find(list, r.Order)
 	if !there {
-		if r.Gone {
+		if r.Deleted {
 			return
 		}
 		list = slices.Insert(list, at, turn{order: r.Order})
@@ -232,7 +232,7 @@ func (c *contents) remember(r rules.Row) {
 		half = &list[at].answer
 	}
 	switch {
-	case r.Gone:
+	case r.Deleted:
 		*half = nil
 	case *half == nil || !r.Fallback:
 		*half = &r
@@ -247,7 +247,7 @@ func (c *contents) remember(r rules.Row) {
 }
 
 // note keeps dedupe keys, and forgets some of those that have expired.
-func (c *contents) note(seen map[string]rules.Seen, now time.Time) {
+func (c *contents) note(seen map[string]rules.SeenDelivery, now time.Time) {
 	if len(seen) == 0 {
 		return
 	}

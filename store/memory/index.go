@@ -37,7 +37,7 @@ func (s *Store) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row,
 		ids := slices.Sorted(maps.Keys(c.index.listings))
 		for _, id := range slices.Backward(ids) {
 			row := c.index.listings[id].Row
-			if !rules.Chosen(q, row) {
+			if !rules.Matches(q, row) {
 				continue
 			}
 			if more = len(rows) == limit; more {
@@ -87,7 +87,7 @@ func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []ta
 
 // Record implements tasks.Audit.
 func (s *Store) Record(ctx context.Context, e tasks.AuditEntry) error {
-	return doing("entering into the audit log", s.change(ctx, func(stage *rules.Stage) error { return stage.Record(e) }))
+	return doing("entering into the audit log", s.change(ctx, func(stage *rules.Tx) error { return stage.Record(e) }))
 }
 
 // AuditLog implements tasks.Audit.
@@ -105,13 +105,13 @@ func (s *Store) AuditLog(ctx context.Context, before uint64, limit int) (list []
 
 // Queue implements tasks.Deliveries.
 func (s *Store) Queue(ctx context.Context, d ...tasks.Delivery) error {
-	return doing("queueing deliveries", s.change(ctx, func(stage *rules.Stage) error { return stage.Queue(d...) }))
+	return doing("queueing deliveries", s.change(ctx, func(stage *rules.Tx) error { return stage.Queue(d...) }))
 }
 
 // Outgoing implements tasks.Deliveries.
 func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except ...string) (due []tasks.Delivery, next time.Time, err error) {
 	err = s.view(ctx, func(c *contents) error {
-		for _, d := range slices.SortedFunc(maps.Values(c.index.deliveries), rules.ByTime) {
+		for _, d := range slices.SortedFunc(maps.Values(c.index.deliveries), rules.CompareDeliveries) {
 			switch {
 			case slices.Contains(except, d.Webhook):
 			case !d.Next.After(now) && len(due) < limit:
@@ -128,7 +128,7 @@ func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except .
 
 // Tried implements tasks.Deliveries.
 func (s *Store) Tried(ctx context.Context, id string, next time.Time) error {
-	return doing("noting a delivery", s.change(ctx, func(stage *rules.Stage) error { return stage.Tried(id, next) }))
+	return doing("noting a delivery", s.change(ctx, func(stage *rules.Tx) error { return stage.Tried(id, next) }))
 }
 
 // Listing implements rules.Base.
@@ -215,7 +215,7 @@ func (x *index) commit(c *rules.Changes) {
 	for _, e := range c.Index.Audit {
 		x.audit, x.audited = append(x.audit, e), e.Seq
 	}
-	for seq, e := range c.Index.Reaudited {
+	for seq, e := range c.Index.AuditChanges {
 		at, found := slices.BinarySearchFunc(x.audit, seq, bySeq)
 		switch {
 		case !found:

@@ -14,17 +14,17 @@ import (
 
 // Reserve implements tasks.Ledger.
 func (s *Store) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
-	return doing("reserving", s.change(ctx, func(stage *rules.Stage) error { return stage.Reserve(id, r) }))
+	return doing("reserving", s.change(ctx, func(stage *rules.Tx) error { return stage.Reserve(id, r) }))
 }
 
 // Settle implements tasks.Ledger.
 func (s *Store) Settle(ctx context.Context, id tasks.ID, action string, cost llm.Usage) error {
-	return doing("settling", s.change(ctx, func(stage *rules.Stage) error { return stage.Settle(id, action, cost) }))
+	return doing("settling", s.change(ctx, func(stage *rules.Tx) error { return stage.Settle(id, action, cost) }))
 }
 
 // Room implements tasks.Ledger.
 func (s *Store) Room(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
-	err := s.view(ctx, func(c *contents) error { return rules.NewStage(c, s.now()).Reserve(id, r) })
+	err := s.view(ctx, func(c *contents) error { return rules.NewTx(c, s.now()).Reserve(id, r) })
 	return doing("looking for room", err)
 }
 
@@ -57,17 +57,17 @@ func (s *Store) Extended(ctx context.Context, day string) (list []tasks.Extended
 func (s *Store) Schedules(ctx context.Context, conversation string) ([]tasks.Schedule, error) {
 	var list []tasks.Schedule
 	err := s.view(ctx, func(c *contents) (err error) { list, err = c.Schedules(conversation); return err })
-	return rules.InOrder(list), doing("listing schedules", err)
+	return rules.SortSchedules(list), doing("listing schedules", err)
 }
 
 // PutSchedule implements tasks.Schedules.
 func (s *Store) PutSchedule(ctx context.Context, v tasks.Schedule) error {
-	return doing("storing schedule", s.change(ctx, func(stage *rules.Stage) error { return stage.PutSchedule(v) }))
+	return doing("storing schedule", s.change(ctx, func(stage *rules.Tx) error { return stage.PutSchedule(v) }))
 }
 
 // DropSchedule implements tasks.Schedules.
 func (s *Store) DropSchedule(ctx context.Context, id string) error {
-	return doing("deleting schedule", s.change(ctx, func(stage *rules.Stage) error { return stage.DropSchedule(id) }))
+	return doing("deleting schedule", s.change(ctx, func(stage *rules.Tx) error { return stage.DropSchedule(id) }))
 }
 
 // Due implements tasks.Schedules.
@@ -77,7 +77,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []tasks.
 		waiting = slices.Collect(maps.Values(c.schedules))
 		return nil
 	})
-	waiting = slices.DeleteFunc(waiting, func(v tasks.Schedule) bool { return !rules.Waits(v) })
+	waiting = slices.DeleteFunc(waiting, func(v tasks.Schedule) bool { return !rules.IsWaiting(v) })
 	slices.SortFunc(waiting, func(a, b tasks.Schedule) int { return cmp.Or(a.Next.Compare(b.Next), cmp.Compare(a.ID, b.ID)) })
 	for _, v := range waiting {
 		if v.Next.After(now) || len(due) >= limit {
@@ -98,7 +98,7 @@ func (s *Store) Summary(ctx context.Context, conversation string) (tasks.Summary
 
 // PutSummary implements tasks.Summaries.
 func (s *Store) PutSummary(ctx context.Context, conversation string, before uint64, v tasks.Summary) error {
-	err := s.change(ctx, func(stage *rules.Stage) error { return stage.PutSummary(conversation, before, v) })
+	err := s.change(ctx, func(stage *rules.Tx) error { return stage.PutSummary(conversation, before, v) })
 	return doing("storing summary", err)
 }
 
@@ -125,13 +125,13 @@ func (c *contents) Accounts() ([]tasks.ID, error) {
 }
 
 // Sum implements rules.Base.
-func (c *contents) Sum(of rules.Sums) (rules.Sum, error) { return c.sums[of], nil }
+func (c *contents) Sum(of rules.TotalKey) (rules.Total, error) { return c.sums[of], nil }
 
 // AllSums implements rules.Base.
-func (c *contents) AllSums() ([]rules.Sums, error) { return slices.Collect(maps.Keys(c.sums)), nil }
+func (c *contents) AllSums() ([]rules.TotalKey, error) { return slices.Collect(maps.Keys(c.sums)), nil }
 
 // Spent implements rules.Base.
-func (c *contents) Spent(row rules.SpentRow) (tasks.Spent, error) {
+func (c *contents) Spent(row rules.SpentKey) (tasks.Spent, error) {
 	if spent, ok := c.spent[row]; ok {
 		return spent, nil
 	}
@@ -172,17 +172,17 @@ func (c *contents) commitMore(changes *rules.Changes) {
 			delete(c.accounts, id)
 		}
 	}
-	for of, sum := range changes.Sums {
+	for of, sum := range changes.Totals {
 		c.sums[of] = sum
-		if sum == (rules.Sum{}) {
+		if sum == (rules.Total{}) {
 			delete(c.sums, of)
 		}
 	}
-	for _, row := range changes.SpentGone {
+	for _, row := range changes.SpentDeleted {
 		delete(c.spent, row)
 	}
 	maps.Copy(c.spent, changes.Spent)
-	maps.Copy(c.altered, changes.Altered)
+	maps.Copy(c.altered, changes.Invalidated)
 	for id, v := range changes.Schedules {
 		if v == nil {
 			delete(c.schedules, id)

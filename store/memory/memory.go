@@ -48,12 +48,12 @@ func (s *Store) Reopen() *Store {
 	s.closed = true
 	clear(s.data.altered)
 	again := &Store{now: s.now, data: s.data}
-	_ = again.change(context.Background(), (*rules.Stage).Tidy) // nothing is ever damaged here
+	_ = again.change(context.Background(), (*rules.Tx).CloseOldAccounts) // nothing is ever damaged here
 	return again
 }
 
 // change runs do as a transaction.
-func (s *Store) change(ctx context.Context, do func(*rules.Stage) error) error {
+func (s *Store) change(ctx context.Context, do func(*rules.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -63,8 +63,8 @@ func (s *Store) change(ctx context.Context, do func(*rules.Stage) error) error {
 		return ErrClosed
 	}
 	now := s.now()
-	stage := rules.NewStage(s.data, now)
-	if err := stage.Try(do); err != nil {
+	stage := rules.NewTx(s.data, now)
+	if err := stage.Savepoint(do); err != nil {
 		return err
 	}
 	changes, err := stage.Finish()
@@ -72,7 +72,7 @@ func (s *Store) change(ctx context.Context, do func(*rules.Stage) error) error {
 		return err
 	}
 	s.data.commit(changes, now)
-	s.watch.Tell(changes)
+	s.watch.Notify(changes)
 	return nil
 }
 
@@ -92,8 +92,8 @@ func (s *Store) view(ctx context.Context, do func(*contents) error) error {
 // Open implements tasks.Store.
 func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receipt, error) {
 	var receipts []tasks.Receipt
-	err := s.change(ctx, func(stage *rules.Stage) (err error) {
-		receipts, err = stage.By(tasks.OriginOf(ctx)).Open(batch)
+	err := s.change(ctx, func(stage *rules.Tx) (err error) {
+		receipts, err = stage.WithOrigin(tasks.OriginOf(ctx)).Open(batch)
 		return err
 	})
 	return receipts, doing("storing messages", err)
@@ -101,30 +101,32 @@ func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receip
 
 // Append implements tasks.Store.
 func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
-	err := s.change(ctx, func(stage *rules.Stage) error { return stage.By(tasks.OriginOf(ctx)).Append(id, after, fence, e...) })
+	err := s.change(ctx, func(stage *rules.Tx) error {
+		return stage.WithOrigin(tasks.OriginOf(ctx)).Append(id, after, fence, e...)
+	})
 	return doing("appending events", err)
 }
 
 // Drop implements tasks.Store.
 func (s *Store) Drop(ctx context.Context, id tasks.ID) error {
-	return doing("dropping task", s.change(ctx, func(stage *rules.Stage) error { return stage.Drop(id) }))
+	return doing("dropping task", s.change(ctx, func(stage *rules.Tx) error { return stage.Drop(id) }))
 }
 
 // Forget implements tasks.Store.
 func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
-	n, err := rules.Forgetting{Conversation: conversation}.Run(func(do func(*rules.Stage) error) error { return s.change(ctx, do) })
+	n, err := rules.ConversationDeletion{Conversation: conversation}.Run(func(do func(*rules.Tx) error) error { return s.change(ctx, do) })
 	return n, doing("forgetting conversation", err)
 }
 
 // Move implements tasks.Store.
 func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
-	err := s.change(ctx, func(stage *rules.Stage) error { return stage.Move(from, to) })
+	err := s.change(ctx, func(stage *rules.Tx) error { return stage.Move(from, to) })
 	return doing("moving conversation", err)
 }
 
 // PutSetting implements tasks.Store.
 func (s *Store) PutSetting(ctx context.Context, owner, name, value string) error {
-	err := s.change(ctx, func(stage *rules.Stage) error { return stage.PutSetting(owner, name, value) })
+	err := s.change(ctx, func(stage *rules.Tx) error { return stage.PutSetting(owner, name, value) })
 	return doing("storing setting", err)
 }
 
@@ -188,7 +190,7 @@ func (s *Store) Live(ctx context.Context, conversation string) ([]tasks.Live, er
 
 // History implements tasks.Store.
 func (s *Store) History(ctx context.Context, conversation string, before tasks.ID, maxBytes int) ([]tasks.Turn, error) {
-	budget := rules.NewBudget(maxBytes)
+	budget := rules.NewTurnCollector(maxBytes)
 	err := s.view(ctx, func(c *contents) error { return c.turns(conversation, before, budget) })
 	if err != nil {
 		return nil, doing("reading history", err)

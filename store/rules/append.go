@@ -10,7 +10,7 @@ import (
 
 // Append adds events to a task, all or none, with everything that follows from
 // them. It must run inside Try, because an error leaves half of the changes.
-func (s *Stage) Append(id tasks.ID, after int, fence int64, events ...planner.Event) error {
+func (s *Tx) Append(id tasks.ID, after int, fence int64, events ...planner.Event) error {
 	task, ok, err := s.Task(id)
 	if err != nil {
 		return err
@@ -34,15 +34,15 @@ func (s *Stage) Append(id tasks.ID, after int, fence int64, events ...planner.Ev
 	task.Fence = max(task.Fence, fence)
 	put(&s.changes.Tasks, id, task) // so that the base is read once
 	for _, e := range events {
-		if err := s.take(id, e); err != nil {
+		if err := s.appendEvent(id, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take adds one event to a task and writes what follows from it.
-func (s *Stage) take(id tasks.ID, e planner.Event) error {
+// appendEvent adds one event to a task and writes what follows from it.
+func (s *Tx) appendEvent(id tasks.ID, e planner.Event) error {
 	task, _, err := s.Task(id)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (s *Stage) take(id tasks.ID, e planner.Event) error {
 	if err != nil {
 		return err
 	}
-	lane, err := s.lane(task.Chat.Key())
+	lane, err := s.ownLane(task.Chat.Key())
 	if err != nil {
 		return err
 	}
@@ -61,38 +61,38 @@ func (s *Stage) take(id tasks.ID, e planner.Event) error {
 		return err
 	}
 	if text, failed, ok := planner.Settles(before, after, e); ok {
-		s.changes.Rows = append(s.changes.Rows, Row{
+		s.changes.Rows = append(s.changes.Rows, HistoryRow{
 			Conversation: task.Chat.Key(), Order: task.Order, Task: id, Answer: true, Failed: failed, Tainted: after.Tainted > 0, At: e.At, Text: text,
 		})
 	}
 	task.Last, task.Over = e.Seq, task.Over || after.Finished()
 	put(&s.changes.Tasks, id, task)
-	if err := s.account(id, task, before, after, e); err != nil {
+	if err := s.updateLedger(id, task, before, after, e); err != nil {
 		return err
 	}
 	return s.release(lane.Note(id, after))
 }
 
-// account writes what an event means for the ledger.
-func (s *Stage) account(id tasks.ID, task Task, before, after planner.State, e planner.Event) error {
-	if err := s.settle(id, task, e); err != nil {
+// updateLedger writes what an event means for the ledger.
+func (s *Tx) updateLedger(id tasks.ID, task Task, before, after planner.State, e planner.Event) error {
+	if err := s.settleEvent(id, task, e); err != nil {
 		return err
 	}
-	if err := s.grant(before, e); err != nil {
+	if err := s.extendBudget(before, e); err != nil {
 		return err
 	}
 	switch {
 	case task.Over:
-		return s.close(id)
+		return s.closeAccount(id)
 	case after.Settled() && !before.Settled():
-		return s.done(id)
+		return s.freeKept(id)
 	}
 	return nil
 }
 
 // fold gives e its number and time, checks that it fits, and records it. It
 // returns the event as stored and the state it led to.
-func (s *Stage) fold(id tasks.ID, before planner.State, e planner.Event) (planner.Event, planner.State, error) {
+func (s *Tx) fold(id tasks.ID, before planner.State, e planner.Event) (planner.Event, planner.State, error) {
 	e.Seq = before.Seq + 1
 	if e.At.IsZero() {
 		e.At = s.now
@@ -115,9 +115,9 @@ func (s *Stage) fold(id tasks.ID, before planner.State, e planner.Event) (planne
 
 // release lets tasks of a conversation go on. One that has gone on by itself is
 // left alone; a damaged one is dropped, so that it holds up nobody.
-func (s *Stage) release(ids []tasks.ID) error {
+func (s *Tx) release(ids []tasks.ID) error {
 	for _, id := range ids {
-		err := s.Try(func(s *Stage) error { return s.take(id, planner.Event{Type: planner.Released}) })
+		err := s.Savepoint(func(s *Tx) error { return s.appendEvent(id, planner.Event{Type: planner.Released}) })
 		switch {
 		case errors.Is(err, tasks.ErrDamaged):
 			if err := s.Drop(id); err != nil {
@@ -133,10 +133,10 @@ func (s *Stage) release(ids []tasks.ID) error {
 // Drop ends a task without an event: it is over, failed in the history unless
 // that holds its answer, and the tasks behind it in its conversation go on. A
 // task that is over already stays as it is.
-func (s *Stage) Drop(id tasks.ID) error {
+func (s *Tx) Drop(id tasks.ID) error {
 	task, ok, err := s.Task(id)
 	if errors.Is(err, tasks.ErrDamaged) {
-		task, ok, err = s.Spare(id)
+		task, ok, err = s.LaneCopy(id)
 	}
 	if err != nil {
 		return err
@@ -149,17 +149,17 @@ func (s *Stage) Drop(id tasks.ID) error {
 	}
 	task.Over = true
 	put(&s.changes.Tasks, id, task)
-	if err := s.close(id); err != nil {
+	if err := s.closeAccount(id); err != nil {
 		return err
 	}
 	s.changes.Dropped = append(s.changes.Dropped, id)
 	if state, err := s.State(id); err != nil || !state.Settled() {
 		put(&s.changes.Index.settled, id, string(planner.Failed))
 	}
-	s.changes.Rows = append(s.changes.Rows, Row{
+	s.changes.Rows = append(s.changes.Rows, HistoryRow{
 		Conversation: task.Chat.Key(), Order: task.Order, Task: id, Answer: true, Failed: true, At: s.now, Fallback: true,
 	})
-	lane, err := s.lane(task.Chat.Key())
+	lane, err := s.ownLane(task.Chat.Key())
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ const (
 )
 
 // Record enters what is no event of a task into the audit log.
-func (s *Stage) Record(e tasks.AuditEntry) error {
+func (s *Tx) Record(e tasks.AuditEntry) error {
 	if e.Action == "" {
 		return fmt.Errorf("audit entry about %q: it has no action", e.Target)
 	}
@@ -42,8 +42,8 @@ func (s *Stage) Record(e tasks.AuditEntry) error {
 }
 
 // audit enters an event that the audit log tells of.
-func (s *Stage) audit(id tasks.ID, e planner.Event) error {
-	action, detail := s.audited(id, e)
+func (s *Tx) audit(id tasks.ID, e planner.Event) error {
+	action, detail := s.auditAction(id, e)
 	if action == "" {
 		return nil
 	}
@@ -57,16 +57,16 @@ func (s *Stage) audit(id tasks.ID, e planner.Event) error {
 	return s.Record(entry)
 }
 
-// audited names what an event is in the audit log; empty for one that it does not
+// auditAction names what an event is in the audit log; empty for one that it does not
 // tell of. The detail holds nothing of what was said.
-func (s *Stage) audited(id tasks.ID, e planner.Event) (action, detail string) {
+func (s *Tx) auditAction(id tasks.ID, e planner.Event) (action, detail string) {
 	switch e.Type {
 	case planner.Opened:
 		if o := e.Opening; o != nil && tasks.OfProgram(o.From) {
 			return "task.start", "" // also in a chat, where one asks again
 		}
 	case planner.Decided:
-		return "task.decide", s.decided(id, e)
+		return "task.decide", s.decisionDetail(id, e)
 	case planner.Revoked:
 		return "grant.revoke", fmt.Sprintf("of decision %d", e.Of)
 	case planner.Stopped:
@@ -74,10 +74,10 @@ func (s *Stage) audited(id tasks.ID, e planner.Event) (action, detail string) {
 	case planner.Answered:
 		return "task.answer", ""
 	case planner.Set:
-		return "state.set", keys(e.Values)
+		return "state.set", keyList(e.Values)
 	case planner.Expired:
 		if len(e.Values) > 0 { // nobody looked in time at what was to be looked at
-			return "state.set", keys(e.Values)
+			return "state.set", keyList(e.Values)
 		}
 	case planner.Released:
 		if e.By != "" {
@@ -87,9 +87,9 @@ func (s *Stage) audited(id tasks.ID, e planner.Event) (action, detail string) {
 	return "", ""
 }
 
-// decided tells a decision: about which question, which way, about which tools, and
+// decisionDetail tells a decision: about which question, which way, about which tools, and
 // how far it reaches.
-func (s *Stage) decided(id tasks.ID, e planner.Event) string {
+func (s *Tx) decisionDetail(id tasks.ID, e planner.Event) string {
 	ask := tasks.AskOf(e.Action)
 	about := fmt.Sprintf("%s %d.%d", e.Action.Subject, ask.Seq, ask.Call)
 	if e.Decision == nil {
@@ -110,8 +110,8 @@ func (s *Stage) decided(id tasks.ID, e planner.Event) string {
 	return strings.Join(parts, ", ")
 }
 
-// keys tells which keys of a shared state were set.
-func keys(values map[string]json.RawMessage) string {
+// keyList tells which keys of a shared state were set.
+func keyList(values map[string]json.RawMessage) string {
 	names := slices.Sorted(maps.Keys(values))
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%q", clip.Marked(name, 80))
@@ -119,13 +119,13 @@ func keys(values map[string]json.RawMessage) string {
 	return strings.Join(names, ", ")
 }
 
-// number gives the entries that were added their numbers.
-func (s *Stage) number() error {
+// numberAudit gives the entries that were added their numbers.
+func (s *Tx) numberAudit() error {
 	list := s.changes.Index.Audit
 	if len(list) == 0 {
 		return nil
 	}
-	last, err := s.base.Audited()
+	last, err := s.snapshot.AuditEnd()
 	if err != nil {
 		return err
 	}
@@ -137,8 +137,8 @@ func (s *Stage) number() error {
 }
 
 // forgetAudit takes somebody's name out of the audit log.
-func (k Keeper) forgetAudit(who string) error {
-	return k.eachEntry(func(e tasks.AuditEntry) (*tasks.AuditEntry, bool) {
+func (k Retention) forgetAudit(who string) error {
+	return k.eachAuditEntry(func(e tasks.AuditEntry) (*tasks.AuditEntry, bool) {
 		without := e
 		if e.Who == who {
 			without.Who, without.From = Forgotten, ""
@@ -146,19 +146,19 @@ func (k Keeper) forgetAudit(who string) error {
 		if inChat(e.Target, who) {
 			without.Target = Forgotten
 		}
-		without.Detail = forgotten(e.Detail, who)
+		without.Detail = redactName(e.Detail, who)
 		return &without, without != e
 	}, nil)
 }
 
-// forgotten is a line without a name, which may be a part of a longer one.
-func forgotten(line, name string) string {
+// redactName is a line without a name, which may be a part of a longer one.
+func redactName(line, name string) string {
 	parts := strings.Split(line, name)
 	all := parts[0]
 	for i, after := range parts[1:] {
 		before, _ := utf8.DecodeLastRuneInString(parts[i])
 		next, _ := utf8.DecodeRuneInString(after)
-		if ofName(before) || ofName(next) {
+		if isNameRune(before) || isNameRune(next) {
 			all += name + after
 		} else {
 			all += Forgotten + after
@@ -167,21 +167,21 @@ func forgotten(line, name string) string {
 	return all
 }
 
-func ofName(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func isNameRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // retainAudit deletes entries from before a time.
-func (k Keeper) retainAudit(before time.Time) error {
-	return k.eachEntry(
+func (k Retention) retainAudit(before time.Time) error {
+	return k.eachAuditEntry(
 		func(tasks.AuditEntry) (*tasks.AuditEntry, bool) { return nil, true },
 		func(e tasks.AuditEntry) bool { return !e.At.Before(before) })
 }
 
-// eachEntry changes entries of the audit log, or deletes them, up to one that is
+// eachAuditEntry changes entries of the audit log, or deletes them, up to one that is
 // the end.
-func (k Keeper) eachEntry(change func(tasks.AuditEntry) (*tasks.AuditEntry, bool), end func(tasks.AuditEntry) bool) error {
+func (k Retention) eachAuditEntry(change func(tasks.AuditEntry) (*tasks.AuditEntry, bool), end func(tasks.AuditEntry) bool) error {
 	for after, over := uint64(0), false; !over; {
 		var list []tasks.AuditEntry
-		err := k.View(func(b Base) (err error) { list, err = b.AuditEntries(after, careAtOnce); return err })
+		err := k.View(func(b Snapshot) (err error) { list, err = b.AuditEntries(after, retentionBatch); return err })
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -198,7 +198,7 @@ func (k Keeper) eachEntry(change func(tasks.AuditEntry) (*tasks.AuditEntry, bool
 		if len(changed) == 0 {
 			continue
 		}
-		err = k.Change(func(s *Stage) error { merge(&s.changes.Index.Reaudited, changed); return nil })
+		err = k.Change(func(s *Tx) error { merge(&s.changes.Index.AuditChanges, changed); return nil })
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 // limit is one budget and how far it is used.
 type limit struct {
 	key    string
-	day    Sums // of a day's budget
+	day    TotalKey // of a day's budget
 	amount int64
 	extra  int64 // by how much it was extended
 	used   int64 // spent and reserved
@@ -19,9 +19,9 @@ type limit struct {
 	wanted int64
 }
 
-// room returns a *tasks.BudgetError when a budget has no room for h, and for
+// checkRoom returns a *tasks.BudgetError when a budget has no room for h, and for
 // what is to be kept back with it.
-func (s *Stage) room(id tasks.ID, account Account, h Held, keep *Held, b tasks.Budgets) error {
+func (s *Tx) checkRoom(id tasks.ID, account Account, h Reservation, keep *Reservation, b tasks.Budgets) error {
 	wanted := amount(h.Most)
 	if keep != nil {
 		wanted = wanted.plus(amount(keep.Most))
@@ -46,7 +46,7 @@ func (s *Stage) room(id tasks.ID, account Account, h Held, keep *Held, b tasks.B
 
 // limits lists the budgets that h counts for, in the order in which a reached
 // one is named.
-func (s *Stage) limits(id tasks.ID, account Account, h Held, b tasks.Budgets) ([]limit, error) {
+func (s *Tx) limits(id tasks.ID, account Account, h Reservation, b tasks.Budgets) ([]limit, error) {
 	state, err := s.State(id)
 	if err != nil {
 		return nil, err
@@ -55,22 +55,22 @@ func (s *Stage) limits(id tasks.ID, account Account, h Held, b tasks.Budgets) ([
 	if account.keeps() {
 		kept = amount(account.Kept.Most)
 	}
-	reserved := account.reserved()
+	reserved := account.totalReserved()
 	own, aside := account.Spent.plus(reserved), reserved.minus(kept)
 	list := []limit{
 		{key: tasks.BudgetTaskTokens, amount: b.TaskTokens, used: own.Tokens, aside: aside.Tokens, extra: state.Extended[tasks.BudgetTaskTokens]},
 		{key: tasks.BudgetTaskUSD, amount: b.TaskUSD, used: own.Cost, aside: aside.Cost, extra: state.Extended[tasks.BudgetTaskUSD]},
 	}
 	for _, l := range []limit{
-		{key: tasks.BudgetUserDayUSD, amount: b.UserDayUSD, day: Sums{Day: h.Day, User: h.User}},
-		{key: tasks.BudgetChatDayUSD, amount: b.ChatDayUSD, day: Sums{Day: h.Day, Chat: h.Chat}},
-		{key: tasks.BudgetDayUSD, amount: b.DayUSD, day: Sums{Day: h.Day}},
-		{key: tasks.BudgetDayTokens, amount: b.DayTokens, day: Sums{Day: h.Day}},
+		{key: tasks.BudgetUserDayUSD, amount: b.UserDayUSD, day: TotalKey{Day: h.Day, User: h.User}},
+		{key: tasks.BudgetChatDayUSD, amount: b.ChatDayUSD, day: TotalKey{Day: h.Day, Chat: h.Chat}},
+		{key: tasks.BudgetDayUSD, amount: b.DayUSD, day: TotalKey{Day: h.Day}},
+		{key: tasks.BudgetDayTokens, amount: b.DayTokens, day: TotalKey{Day: h.Day}},
 	} {
-		if !slices.Contains(h.sums(), l.day) {
+		if !slices.Contains(h.totalKeys(), l.day) {
 			continue
 		}
-		sum, err := s.Sum(l.day)
+		sum, err := s.Total(l.day)
 		if err != nil {
 			return nil, err
 		}
@@ -98,9 +98,9 @@ func (l limit) overdraft() planner.Overdraft {
 	}
 }
 
-// grant extends a day's budget that before has reached, when e is a person's
+// extendBudget extends a day's budget that before has reached, when e is a person's
 // yes to that. Those of the task itself are extended in its fold.
-func (s *Stage) grant(before planner.State, e planner.Event) error {
+func (s *Tx) extendBudget(before planner.State, e planner.Event) error {
 	over := before.Overdraft
 	if before.Budget == "" || over.Day == "" || e.Type != planner.Decided || e.Decision == nil || !e.Decision.Approve {
 		return nil
@@ -111,7 +111,7 @@ func (s *Stage) grant(before planner.State, e planner.Event) error {
 	if !asked {
 		return nil
 	}
-	of, extra := Sums{Day: over.Day}, Amount{Cost: over.Extend}
+	of, extra := TotalKey{Day: over.Day}, Amount{Cost: over.Extend}
 	switch over.Budget {
 	case tasks.BudgetUserDayUSD:
 		of.User = over.Who
@@ -123,18 +123,18 @@ func (s *Stage) grant(before planner.State, e planner.Event) error {
 	default:
 		return nil
 	}
-	sum, err := s.Sum(of)
+	sum, err := s.Total(of)
 	if err != nil {
 		return err
 	}
 	sum.Extra = sum.Extra.plus(extra)
-	put(&s.changes.Sums, of, sum)
+	put(&s.changes.Totals, of, sum)
 	return nil
 }
 
 // Extended lists the budgets of a day that people have extended.
-func Extended(b Base, day string) ([]tasks.Extended, error) {
-	all, err := b.AllSums()
+func Extended(b Snapshot, day string) ([]tasks.Extended, error) {
+	all, err := b.TotalKeys()
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func Extended(b Base, day string) ([]tasks.Extended, error) {
 		if of.Day != day {
 			continue
 		}
-		sum, err := b.Sum(of)
+		sum, err := b.Total(of)
 		if err != nil {
 			return nil, err
 		}
@@ -159,15 +159,15 @@ func Extended(b Base, day string) ([]tasks.Extended, error) {
 
 // forgetSums deletes what was spent by a person, or in a chat, of the budgets of
 // days; the sums of all together stay.
-func (k Keeper) forgetSums(who string) error {
-	return k.Change(func(s *Stage) error {
-		all, err := s.AllSums()
+func (k Retention) forgetSums(who string) error {
+	return k.Change(func(s *Tx) error {
+		all, err := s.TotalKeys()
 		if err != nil {
 			return err
 		}
 		for _, of := range all {
 			if of.User == who || inChat(of.Chat, who) {
-				put(&s.changes.Sums, of, Sum{})
+				put(&s.changes.Totals, of, Total{})
 			}
 		}
 		return nil

@@ -7,49 +7,49 @@ import (
 	"legwork/tasks"
 )
 
-// careAtOnce is how much one look of a Keeper lists.
-const careAtOnce = 200
+// retentionBatch is how much one look of a Keeper lists.
+const retentionBatch = 200
 
-// Listed is a task in a list.
-type Listed struct {
+// TaskEntry is a task in a list.
+type TaskEntry struct {
 	ID   tasks.ID
 	Task Task
 }
 
-// Keeper deletes beyond single conversations. It looks for what to delete
+// Retention deletes beyond single conversations. It looks for what to delete
 // without holding up who writes, and deletes it in many small transactions.
-type Keeper struct {
-	View   func(func(Base) error) error   // reads what is committed
-	Change func(func(*Stage) error) error // runs one transaction
+type Retention struct {
+	View   func(func(Snapshot) error) error // reads what is committed
+	Change func(func(*Tx) error) error      // runs one transaction
 }
 
 // eachTask lets do change those tasks that choose picks, in transactions of at
 // most careAtOnce tasks.
-func (k Keeper) eachTask(d *tasks.Deleted, choose func(Base, []Listed) ([]Listed, error), do func(*Stage, Listed, *tasks.Deleted) error) error {
+func (k Retention) eachTask(d *tasks.Deleted, choose func(Snapshot, []TaskEntry) ([]TaskEntry, error), do func(*Tx, TaskEntry, *tasks.Deleted) error) error {
 	after := tasks.ID("")
 	for {
-		var all, chosen []Listed
-		err := k.View(func(b Base) (err error) {
-			if all, err = b.Tasks(after, careAtOnce); err == nil {
+		var all, chosen []TaskEntry
+		err := k.View(func(b Snapshot) (err error) {
+			if all, err = b.Tasks(after, retentionBatch); err == nil {
 				chosen, err = choose(b, all)
 			}
 			return err
 		})
-		if errors.Is(err, errEnough) {
-			return k.inTurns(chosen, d, do)
+		if errors.Is(err, errStop) {
+			return k.inBatches(chosen, d, do)
 		}
 		if err != nil || len(all) == 0 {
 			return err
 		}
 		after = all[len(all)-1].ID
-		if err := k.inTurns(chosen, d, do); err != nil {
+		if err := k.inBatches(chosen, d, do); err != nil {
 			return err
 		}
 	}
 }
 
-// inTurns changes tasks in transactions that none has to wait for long.
-func (k Keeper) inTurns(list []Listed, d *tasks.Deleted, do func(*Stage, Listed, *tasks.Deleted) error) error {
+// inBatches changes tasks in transactions that none has to wait for long.
+func (k Retention) inBatches(list []TaskEntry, d *tasks.Deleted, do func(*Tx, TaskEntry, *tasks.Deleted) error) error {
 	for len(list) > 0 {
 		n, events := 0, 0
 		for n < len(list) && events < forgetEvents {
@@ -57,7 +57,7 @@ func (k Keeper) inTurns(list []Listed, d *tasks.Deleted, do func(*Stage, Listed,
 			n++
 		}
 		counted := *d
-		err := k.Change(func(s *Stage) error {
+		err := k.Change(func(s *Tx) error {
 			counted = *d // it may run again
 			for _, t := range list[:n] {
 				if err := do(s, t, &counted); err != nil {
@@ -74,14 +74,14 @@ func (k Keeper) inTurns(list []Listed, d *tasks.Deleted, do func(*Stage, Listed,
 	return nil
 }
 
-// errEnough says that no further task is of interest.
-var errEnough = errors.New("enough")
+// errStop says that no further task is of interest.
+var errStop = errors.New("enough")
 
-func (k Keeper) eachConversation(do func(conversation string) error) error {
+func (k Retention) eachConversation(do func(conversation string) error) error {
 	after := ""
 	for {
 		var list []string
-		err := k.View(func(b Base) (err error) { list, err = b.Conversations(after, careAtOnce); return err })
+		err := k.View(func(b Snapshot) (err error) { list, err = b.Conversations(after, retentionBatch); return err })
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -96,9 +96,9 @@ func (k Keeper) eachConversation(do func(conversation string) error) error {
 
 // dropTurns deletes turns of a conversation in one transaction, after what first
 // does in it.
-func (k Keeper) dropTurns(conversation string, turns [][]Row, d *tasks.Deleted, first func(*Stage, *tasks.Deleted) error) error {
+func (k Retention) dropTurns(conversation string, turns [][]HistoryRow, d *tasks.Deleted, first func(*Tx, *tasks.Deleted) error) error {
 	counted := *d
-	err := k.Change(func(s *Stage) error {
+	err := k.Change(func(s *Tx) error {
 		counted = *d // it may run again
 		if err := first(s, &counted); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (k Keeper) dropTurns(conversation string, turns [][]Row, d *tasks.Deleted, 
 				return err
 			}
 		}
-		return s.uncut(conversation)
+		return s.clearCut(conversation)
 	})
 	if err == nil {
 		*d = counted
@@ -117,7 +117,7 @@ func (k Keeper) dropTurns(conversation string, turns [][]Row, d *tasks.Deleted, 
 }
 
 // dropTurn deletes a turn with its task, unless that is not over.
-func (s *Stage) dropTurn(conversation string, id tasks.ID, rows []Row, d *tasks.Deleted) error {
+func (s *Tx) dropTurn(conversation string, id tasks.ID, rows []HistoryRow, d *tasks.Deleted) error {
 	task, ok, err := s.Task(id)
 	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
 		return err
@@ -126,14 +126,14 @@ func (s *Stage) dropTurn(conversation string, id tasks.ID, rows []Row, d *tasks.
 		return nil
 	}
 	if ok || err != nil {
-		if err := s.close(id); err != nil {
+		if err := s.closeAccount(id); err != nil {
 			return err
 		}
 		s.changes.forget(id)
 		d.Tasks++
 	}
 	for _, r := range rows {
-		s.changes.Rows = append(s.changes.Rows, Row{Conversation: conversation, Order: r.Order, Answer: r.Answer, Gone: true})
+		s.changes.Rows = append(s.changes.Rows, HistoryRow{Conversation: conversation, Order: r.Order, Answer: r.Answer, Deleted: true})
 	}
 	if len(rows) > 0 {
 		d.Turns++
@@ -142,14 +142,14 @@ func (s *Stage) dropTurn(conversation string, id tasks.ID, rows []Row, d *tasks.
 }
 
 // dropSpent deletes rows of the ledger.
-func (k Keeper) dropSpent(match func(SpentRow) bool, d *tasks.Deleted) error {
+func (k Retention) dropSpent(match func(SpentKey) bool, d *tasks.Deleted) error {
 	for {
-		var rows []SpentRow
-		err := k.View(func(b Base) (err error) { rows, err = b.SpentRows(match, careAtOnce); return err })
+		var rows []SpentKey
+		err := k.View(func(b Snapshot) (err error) { rows, err = b.SpentKeys(match, retentionBatch); return err })
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		err = k.Change(func(s *Stage) error {
+		err = k.Change(func(s *Tx) error {
 			for _, r := range rows {
 				s.dropSpentRow(r)
 			}
@@ -163,15 +163,15 @@ func (k Keeper) dropSpent(match func(SpentRow) bool, d *tasks.Deleted) error {
 }
 
 // Tasks implements Base, of what is committed.
-func (s *Stage) Tasks(after tasks.ID, n int) ([]Listed, error) { return s.base.Tasks(after, n) }
+func (s *Tx) Tasks(after tasks.ID, n int) ([]TaskEntry, error) { return s.snapshot.Tasks(after, n) }
 
-// Ended implements Base, of what is committed.
-func (s *Stage) Ended(id tasks.ID, t Task) (time.Time, error) { return s.base.Ended(id, t) }
+// EndedAt implements Base, of what is committed.
+func (s *Tx) EndedAt(id tasks.ID, t Task) (time.Time, error) { return s.snapshot.EndedAt(id, t) }
 
 // Conversations implements Base, of what is committed.
-func (s *Stage) Conversations(after string, n int) ([]string, error) {
-	return s.base.Conversations(after, n)
+func (s *Tx) Conversations(after string, n int) ([]string, error) {
+	return s.snapshot.Conversations(after, n)
 }
 
 // AllSettings implements Base, of what is committed.
-func (s *Stage) AllSettings() (map[Setting]string, error) { return s.base.AllSettings() }
+func (s *Tx) AllSettings() (map[Setting]string, error) { return s.snapshot.AllSettings() }

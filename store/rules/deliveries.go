@@ -12,7 +12,7 @@ import (
 func queuedKey(id string) string { return "delivery:" + id }
 
 // Queue adds deliveries that were not queued lately.
-func (s *Stage) Queue(list ...tasks.Delivery) error {
+func (s *Tx) Queue(list ...tasks.Delivery) error {
 	for _, d := range list {
 		if d.ID == "" || len(d.ID) > MaxName {
 			return fmt.Errorf("delivery with an id of %d bytes: it must have one of at most %d", len(d.ID), MaxName)
@@ -36,14 +36,14 @@ func (s *Stage) Queue(list ...tasks.Delivery) error {
 			d.Next = d.At
 		}
 		d.At, d.Next = d.At.Round(0).UTC(), d.Next.Round(0).UTC()
-		put(&s.changes.Seen, key, Seen{Task: d.Task, At: s.now})
+		put(&s.changes.Seen, key, SeenDelivery{Task: d.Task, At: s.now})
 		put(&s.changes.Index.Deliveries, d.ID, &d)
 	}
 	return nil
 }
 
 // Tried notes how a delivery went. One that is gone stays so.
-func (s *Stage) Tried(id string, next time.Time) error {
+func (s *Tx) Tried(id string, next time.Time) error {
 	d, ok, err := s.Delivery(id)
 	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
 		return err
@@ -61,25 +61,25 @@ func (s *Stage) Tried(id string, next time.Time) error {
 }
 
 // Delivery implements Base.
-func (s *Stage) Delivery(id string) (tasks.Delivery, bool, error) {
+func (s *Tx) Delivery(id string) (tasks.Delivery, bool, error) {
 	if d, ok := s.changes.Index.Deliveries[id]; ok {
 		if d == nil {
 			return tasks.Delivery{}, false, nil
 		}
 		return *d, true, nil
 	}
-	return s.base.Delivery(id)
+	return s.snapshot.Delivery(id)
 }
 
 // forgetDeliveries deletes those about tasks that are gone: nothing of them is to
 // leave the house any more.
-func (k Keeper) forgetDeliveries() error {
+func (k Retention) forgetDeliveries() error {
 	var all map[string]tasks.ID
-	err := k.View(func(b Base) (err error) { all, err = b.AllDeliveries(); return err })
+	err := k.View(func(b Snapshot) (err error) { all, err = b.AllDeliveries(); return err })
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	return k.Change(func(s *Stage) error {
+	return k.Change(func(s *Tx) error {
 		for id, task := range all {
 			if task == "" {
 				continue

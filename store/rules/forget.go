@@ -14,10 +14,10 @@ const (
 	forgetEvents = 5000 // of the deleted journals
 )
 
-// Forgetting deletes what a conversation holds, in as many transactions as its
+// ConversationDeletion deletes what a conversation holds, in as many transactions as its
 // length takes. Each deletes turns whole, from the oldest on, so that after a
-// kill between two of them another Forgetting finds the rest.
-type Forgetting struct {
+// kill between two of them another ConversationDeletion finds the rest.
+type ConversationDeletion struct {
 	Conversation string
 
 	after, until uint64 // orders: what is done, what was there at the beginning
@@ -27,10 +27,10 @@ type Forgetting struct {
 
 // Run lets change, which runs one transaction, do what is left, and returns how
 // many turns were deleted in all.
-func (f Forgetting) Run(change func(func(*Stage) error) error) (int, error) {
+func (f ConversationDeletion) Run(change func(func(*Tx) error) error) (int, error) {
 	for !f.done {
-		var next Forgetting
-		err := change(func(s *Stage) error {
+		var next ConversationDeletion
+		err := change(func(s *Tx) error {
 			next = f // do may run again, when its transaction was not committed
 			return s.forget(&next)
 		})
@@ -43,7 +43,7 @@ func (f Forgetting) Run(change func(func(*Stage) error) error) (int, error) {
 }
 
 // forget deletes the next turns. Those of tasks that are not over stay.
-func (s *Stage) forget(f *Forgetting) error {
+func (s *Tx) forget(f *ConversationDeletion) error {
 	order, err := s.Order()
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Stage) forget(f *Forgetting) error {
 	if err != nil {
 		return err
 	}
-	var gone []Row // written at the end: Turn looks through all that is written
+	var gone []HistoryRow // written at the end: Turn looks through all that is written
 	for turns, events := 0, 0; turns < forgetTurns && events < forgetEvents && !f.done; turns++ {
 		rows, err := s.Turn(f.Conversation, f.after)
 		if err != nil {
@@ -78,7 +78,7 @@ func (s *Stage) forget(f *Forgetting) error {
 		events += n
 	}
 	for _, r := range gone {
-		s.changes.Rows = append(s.changes.Rows, Row{Conversation: f.Conversation, Order: r.Order, Answer: r.Answer, Gone: true})
+		s.changes.Rows = append(s.changes.Rows, HistoryRow{Conversation: f.Conversation, Order: r.Order, Answer: r.Answer, Deleted: true})
 	}
 	if !f.done {
 		return nil
@@ -86,15 +86,15 @@ func (s *Stage) forget(f *Forgetting) error {
 	if err := s.forgetFirings(f.Conversation); err != nil {
 		return err
 	}
-	if err := s.forgetPassing(f.Conversation); err != nil {
+	if err := s.forgetChatSettings(f.Conversation); err != nil {
 		return err
 	}
-	return s.uncut(f.Conversation)
+	return s.clearCut(f.Conversation)
 }
 
-// forgetPassing deletes the settings that are about what is being said in a
+// forgetChatSettings deletes the settings that are about what is being said in a
 // conversation.
-func (s *Stage) forgetPassing(conversation string) error {
+func (s *Tx) forgetChatSettings(conversation string) error {
 	all, err := s.Settings(conversation)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *Stage) forgetPassing(conversation string) error {
 
 // forgetTask deletes the task of a turn, unless it is not over, and returns
 // how many events went with it.
-func (s *Stage) forgetTask(f *Forgetting, lane tasks.Lane, id tasks.ID) (deleted bool, events int, err error) {
+func (s *Tx) forgetTask(f *ConversationDeletion, lane tasks.Lane, id tasks.ID) (deleted bool, events int, err error) {
 	live := slices.ContainsFunc(lane.Entries, func(e tasks.LaneEntry) bool { return e.Task == id })
 	task, ok, err := s.Task(id)
 	damaged := errors.Is(err, tasks.ErrDamaged)
@@ -120,7 +120,7 @@ func (s *Stage) forgetTask(f *Forgetting, lane tasks.Lane, id tasks.ID) (deleted
 		return false, 0, nil
 	}
 	if ok || damaged {
-		if err := s.close(id); err != nil {
+		if err := s.closeAccount(id); err != nil {
 			return false, 0, err
 		}
 		s.changes.forget(id)
@@ -129,8 +129,8 @@ func (s *Stage) forgetTask(f *Forgetting, lane tasks.Lane, id tasks.ID) (deleted
 	return true, task.Last, nil
 }
 
-// uncut deletes a conversation's cut when nothing is left that it hides.
-func (s *Stage) uncut(conversation string) error {
+// clearCut deletes a conversation's cut when nothing is left that it hides.
+func (s *Tx) clearCut(conversation string) error {
 	cut, err := s.Cut(conversation)
 	if err != nil || cut == 0 {
 		return err
@@ -147,7 +147,7 @@ func (s *Stage) uncut(conversation string) error {
 
 // taskOf is the task of a turn's rows; empty when they are damaged and nothing
 // tells it.
-func taskOf(rows []Row) tasks.ID {
+func taskOf(rows []HistoryRow) tasks.ID {
 	for _, r := range rows {
 		if r.Task != "" {
 			return r.Task

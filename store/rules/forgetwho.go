@@ -11,7 +11,7 @@ import (
 )
 
 // ForgetWho is tasks.Care's.
-func (k Keeper) ForgetWho(who string) (d tasks.Deleted, err error) {
+func (k Retention) ForgetWho(who string) (d tasks.Deleted, err error) {
 	private := map[string]bool{}
 	for _, step := range []func() error{
 		func() error { return k.forgetTasks(who, private, &d) },
@@ -22,7 +22,7 @@ func (k Keeper) ForgetWho(who string) (d tasks.Deleted, err error) {
 		func() error { return k.forgetAudit(who) },
 		k.forgetDeliveries,
 		func() error {
-			return k.dropSpent(func(r SpentRow) bool { return r.User == who || inChat(r.Chat, who) }, &d)
+			return k.dropSpent(func(r SpentKey) bool { return r.User == who || inChat(r.Chat, who) }, &d)
 		},
 	} {
 		if err = step(); err != nil {
@@ -44,8 +44,8 @@ func inChat(conversation, chat string) bool {
 
 // forgetTasks deletes tasks with their turns. It notes the person's private
 // conversations.
-func (k Keeper) forgetTasks(who string, private map[string]bool, d *tasks.Deleted) error {
-	choose := func(_ Base, list []Listed) (chosen []Listed, err error) {
+func (k Retention) forgetTasks(who string, private map[string]bool, d *tasks.Deleted) error {
+	choose := func(_ Snapshot, list []TaskEntry) (chosen []TaskEntry, err error) {
 		for _, t := range list {
 			switch {
 			case !concerns(t.Task, who):
@@ -61,7 +61,7 @@ func (k Keeper) forgetTasks(who string, private map[string]bool, d *tasks.Delete
 		}
 		return chosen, nil
 	}
-	return k.eachTask(d, choose, func(s *Stage, t Listed, d *tasks.Deleted) error {
+	return k.eachTask(d, choose, func(s *Tx, t TaskEntry, d *tasks.Deleted) error {
 		conversation := t.Task.Chat.Key()
 		rows, err := s.Turn(conversation, t.Task.Order-1)
 		if err != nil {
@@ -80,7 +80,7 @@ func (k Keeper) forgetTasks(who string, private map[string]bool, d *tasks.Delete
 }
 
 // dropSummaryOf deletes what a conversation's summary may hold of a turn.
-func (s *Stage) dropSummaryOf(conversation string, d *tasks.Deleted) error {
+func (s *Tx) dropSummaryOf(conversation string, d *tasks.Deleted) error {
 	v, err := s.Summary(conversation)
 	if err != nil {
 		return err
@@ -97,22 +97,22 @@ func (s *Stage) dropSummaryOf(conversation string, d *tasks.Deleted) error {
 
 // forgetTurns deletes what is left in the conversations of a chat, in private
 // ones, and of a person elsewhere: turns whose tasks are gone already.
-func (k Keeper) forgetTurns(who string, private map[string]bool, d *tasks.Deleted) error {
+func (k Retention) forgetTurns(who string, private map[string]bool, d *tasks.Deleted) error {
 	return k.eachConversation(func(conversation string) error {
 		if !inChat(conversation, who) && !private[conversation] {
 			return k.forgetTurnsOf(who, conversation, d)
 		}
 		var turns int
-		err := k.View(func(b Base) (err error) { turns, err = countTurns(b, conversation); return err })
+		err := k.View(func(b Snapshot) (err error) { turns, err = countTurns(b, conversation); return err })
 		if err != nil {
 			return err
 		}
-		n, err := Forgetting{Conversation: conversation}.Run(k.Change)
+		n, err := ConversationDeletion{Conversation: conversation}.Run(k.Change)
 		d.Tasks += n
 		if err != nil {
 			return err
 		}
-		return k.View(func(b Base) error {
+		return k.View(func(b Snapshot) error {
 			left, err := countTurns(b, conversation)
 			d.Turns += turns - left
 			return err
@@ -121,19 +121,19 @@ func (k Keeper) forgetTurns(who string, private map[string]bool, d *tasks.Delete
 }
 
 // forgetTurnsOf deletes the turns of a person in a conversation of others.
-func (k Keeper) forgetTurnsOf(who, conversation string, d *tasks.Deleted) error {
+func (k Retention) forgetTurnsOf(who, conversation string, d *tasks.Deleted) error {
 	after, end := uint64(0), false
 	for !end {
-		var turns [][]Row
-		err := k.View(func(b Base) (err error) {
+		var turns [][]HistoryRow
+		err := k.View(func(b Snapshot) (err error) {
 			turns, after, err = turnsOf(b, who, conversation, after)
 			return err
 		})
 		if err != nil || len(turns) == 0 {
 			return err
 		}
-		end = len(turns) < careAtOnce
-		err = k.dropTurns(conversation, turns, d, func(s *Stage, d *tasks.Deleted) error { return s.dropSummaryOf(conversation, d) })
+		end = len(turns) < retentionBatch
+		err = k.dropTurns(conversation, turns, d, func(s *Tx, d *tasks.Deleted) error { return s.dropSummaryOf(conversation, d) })
 		if err != nil {
 			return err
 		}
@@ -142,8 +142,8 @@ func (k Keeper) forgetTurnsOf(who, conversation string, d *tasks.Deleted) error 
 }
 
 // turnsOf lists turns of a person.
-func turnsOf(b Base, who, conversation string, after uint64) (turns [][]Row, last uint64, err error) {
-	for len(turns) < careAtOnce {
+func turnsOf(b Snapshot, who, conversation string, after uint64) (turns [][]HistoryRow, last uint64, err error) {
+	for len(turns) < retentionBatch {
 		rows, err := b.Turn(conversation, after)
 		if err != nil || len(rows) == 0 {
 			return turns, after, err
@@ -156,7 +156,7 @@ func turnsOf(b Base, who, conversation string, after uint64) (turns [][]Row, las
 	return turns, after, nil
 }
 
-func countTurns(b Base, conversation string) (n int, err error) {
+func countTurns(b Snapshot, conversation string) (n int, err error) {
 	for after := uint64(0); ; n++ {
 		rows, err := b.Turn(conversation, after)
 		if err != nil || len(rows) == 0 {
@@ -166,9 +166,9 @@ func countTurns(b Base, conversation string) (n int, err error) {
 	}
 }
 
-func (k Keeper) forgetSchedules(who string, d *tasks.Deleted) error {
+func (k Retention) forgetSchedules(who string, d *tasks.Deleted) error {
 	deleted := 0
-	err := k.Change(func(s *Stage) error {
+	err := k.Change(func(s *Tx) error {
 		deleted = 0 // it may run again
 		all, err := s.Schedules("")
 		if err != nil {
@@ -193,14 +193,14 @@ func (k Keeper) forgetSchedules(who string, d *tasks.Deleted) error {
 
 // forgetSettings deletes what belongs to a person or a chat, forms that a person
 // was filling in, and their entries in lists.
-func (k Keeper) forgetSettings(who string, private map[string]bool, d *tasks.Deleted) error {
+func (k Retention) forgetSettings(who string, private map[string]bool, d *tasks.Deleted) error {
 	var all map[Setting]string
-	err := k.View(func(b Base) (err error) { all, err = b.AllSettings(); return err })
+	err := k.View(func(b Snapshot) (err error) { all, err = b.AllSettings(); return err })
 	if err != nil {
 		return err
 	}
 	deleted := 0
-	err = k.Change(func(s *Stage) error {
+	err = k.Change(func(s *Tx) error {
 		deleted = 0 // it may run again
 		for _, name := range slices.SortedFunc(maps.Keys(all), func(a, b Setting) int {
 			return strings.Compare(a.Owner+"\x00"+a.Name, b.Owner+"\x00"+b.Name)
@@ -234,7 +234,7 @@ func without(value, who string) string {
 		return value
 	}
 	n := len(list)
-	list = slices.DeleteFunc(list, func(entry json.RawMessage) bool { return about(entry, who) })
+	list = slices.DeleteFunc(list, func(entry json.RawMessage) bool { return concernsEntry(entry, who) })
 	if len(list) == n {
 		return value
 	}
@@ -248,9 +248,9 @@ func without(value, who string) string {
 	return string(body)
 }
 
-// about reports that an entry of a list names somebody as the one whom it is
+// concernsEntry reports that an entry of a list names somebody as the one whom it is
 // about or who gave it.
-func about(entry json.RawMessage, who string) bool {
+func concernsEntry(entry json.RawMessage, who string) bool {
 	var e struct {
 		By     string          `json:"by"`
 		Person json.RawMessage `json:"person"`

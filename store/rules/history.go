@@ -7,31 +7,31 @@ import (
 	"legwork/tasks"
 )
 
-// Asked is the turn that begins with a goal's row.
-func Asked(r Row) tasks.Turn {
+// TurnOf is the turn that begins with a goal's row.
+func TurnOf(r HistoryRow) tasks.Turn {
 	return tasks.Turn{Task: r.Task, Order: r.Order, At: r.At, Goal: r.Text, From: r.From}
 }
 
-// Answered is the turn with its answer's row.
-func Answered(t tasks.Turn, r Row) tasks.Turn {
+// WithAnswer is the turn with its answer's row.
+func WithAnswer(t tasks.Turn, r HistoryRow) tasks.Turn {
 	t.Answer, t.Failed, t.Tainted = r.Text, r.Failed, r.Tainted
 	return t
 }
 
-// Budget collects turns from the newest to the oldest until their goals and
+// TurnCollector collects turns from the newest to the oldest until their goals and
 // answers together would exceed a number of bytes.
-type Budget struct {
+type TurnCollector struct {
 	left  int
 	turns []tasks.Turn
 }
 
-// NewBudget returns a collector for at most maxBytes of text.
-func NewBudget(maxBytes int) *Budget { return &Budget{left: maxBytes} }
+// NewTurnCollector returns a collector for at most maxBytes of text.
+func NewTurnCollector(maxBytes int) *TurnCollector { return &TurnCollector{left: maxBytes} }
 
 // Add takes the next older turn. It reports false when the turn does not fit;
 // then the collection is over. The newest turn is shortened instead, so that
 // one very long question does not cut off a conversation.
-func (b *Budget) Add(t tasks.Turn) bool {
+func (b *TurnCollector) Add(t tasks.Turn) bool {
 	if len(b.turns) == 0 && len(t.Goal)+len(t.Answer) > b.left {
 		t.Goal, t.Answer = shorten(t.Goal, b.left/2), shorten(t.Answer, b.left/2)
 	}
@@ -52,7 +52,7 @@ func shorten(text string, n int) string {
 }
 
 // Turns returns what was collected, oldest first.
-func (b *Budget) Turns() []tasks.Turn {
+func (b *TurnCollector) Turns() []tasks.Turn {
 	slices.Reverse(b.turns)
 	return b.turns
 }

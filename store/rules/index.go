@@ -14,12 +14,12 @@ import (
 // KeepFeed is how many entries of the feed are kept at least.
 const KeepFeed = 100_000
 
-// FeedJump is by how much the feed's numbers jump where some that were given may
+// FeedGap is by how much the feed's numbers jump where some that were given may
 // be lost, so that none is given twice.
-const FeedJump = 1 << 20
+const FeedGap = 1 << 20
 
-// Index is what is committed of tasks.Index, tasks.Audit and tasks.Deliveries.
-type Index interface {
+// IndexSnapshot is what is committed of tasks.Index, tasks.Audit and tasks.Deliveries.
+type IndexSnapshot interface {
 	// Listing returns a task's row in the index.
 	Listing(id tasks.ID) (Listing, bool, error)
 	// Counts returns how many tasks there are of each status.
@@ -29,10 +29,10 @@ type Index interface {
 	// Outcome returns the final status under which a task of a chat is found; empty
 	// for none.
 	Outcome(id tasks.ID, c bot.Chat) (string, error)
-	// Fed returns the cursor that was given last; 0 before any.
-	Fed() (uint64, error)
-	// Audited returns the number of the audit log that was given last; 0 before any.
-	Audited() (uint64, error)
+	// FeedEnd returns the cursor that was given last; 0 before any.
+	FeedEnd() (uint64, error)
+	// AuditEnd returns the number of the audit log that was given last; 0 before any.
+	AuditEnd() (uint64, error)
 	// AuditEntries lists at most n entries after a number, in their order. Damaged
 	// ones are left out.
 	AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error)
@@ -46,64 +46,64 @@ type Index interface {
 	Event(id tasks.ID, seq int) (planner.Event, error)
 }
 
-// Relisting is what becomes of a task's row in the index.
-type Relisting struct {
-	Before *Listing // nil: there was none
-	After  *Listing // nil: it is deleted
-	Again  bool     // what is stored of it cannot be trusted: all of it is to be written
-	lost   bool     // nothing tells what Before was
+// ListingChange is what becomes of a task's row in the index.
+type ListingChange struct {
+	Before  *Listing // nil: there was none
+	After   *Listing // nil: it is deleted
+	Rewrite bool     // what is stored of it cannot be trusted: all of it is to be written
+	lost    bool     // nothing tells what Before was
 }
 
 // IndexChanges is what a transaction writes of the index.
 type IndexChanges struct {
-	Listings   map[tasks.ID]Relisting
-	Counts     map[string]int               // all of them; nil: they stay
-	Feed       []tasks.FeedEntry            // added, with their numbers
-	Audit      []tasks.AuditEntry           // added
-	Reaudited  map[uint64]*tasks.AuditEntry // written again; nil: deleted
-	Deliveries map[string]*tasks.Delivery   // nil: deleted
+	Listings     map[tasks.ID]ListingChange
+	Counts       map[string]int               // all of them; nil: they stay
+	Feed         []tasks.FeedEntry            // added, with their numbers
+	Audit        []tasks.AuditEntry           // added
+	AuditChanges map[uint64]*tasks.AuditEntry // written again; nil: deleted
+	Deliveries   map[string]*tasks.Delivery   // nil: deleted
 
-	Unlisted *tasks.ID // tasks before it have no rows yet; empty: all have
+	Unindexed *tasks.ID // tasks before it have no rows yet; empty: all have
 
-	fresh   map[tasks.ID]planner.Event // those that were opened
-	turned  map[tasks.ID]time.Time     // when their status changed last
-	settled map[tasks.ID]string        // with their outcomes
-	enlist  map[tasks.ID]*found        // to be looked at, whether they changed or not
+	opened        map[tasks.ID]planner.Event // those that were opened
+	statusChanged map[tasks.ID]time.Time     // when their status changed last
+	settled       map[tasks.ID]string        // with their outcomes
+	reindex       map[tasks.ID]*builtListing // to be looked at, whether they changed or not
 }
 
 func (c *IndexChanges) empty() bool {
-	return len(c.Listings)+len(c.Audit)+len(c.Reaudited)+len(c.Deliveries) == 0 && c.Unlisted == nil
+	return len(c.Listings)+len(c.Audit)+len(c.AuditChanges)+len(c.Deliveries) == 0 && c.Unindexed == nil
 }
 
 // add takes over what later changed.
 func (c *IndexChanges) add(later *IndexChanges) {
 	c.Audit = append(c.Audit, later.Audit...)
-	if later.Unlisted != nil {
-		c.Unlisted = later.Unlisted
+	if later.Unindexed != nil {
+		c.Unindexed = later.Unindexed
 	}
-	merge(&c.Reaudited, later.Reaudited)
+	merge(&c.AuditChanges, later.AuditChanges)
 	merge(&c.Deliveries, later.Deliveries)
-	merge(&c.fresh, later.fresh)
-	merge(&c.turned, later.turned)
+	merge(&c.opened, later.opened)
+	merge(&c.statusChanged, later.statusChanged)
 	merge(&c.settled, later.settled)
-	merge(&c.enlist, later.enlist)
+	merge(&c.reindex, later.reindex)
 }
 
 // forget takes a task out of it.
 func (c *IndexChanges) forget(id tasks.ID) {
-	delete(c.fresh, id)
-	delete(c.turned, id)
+	delete(c.opened, id)
+	delete(c.statusChanged, id)
 	delete(c.settled, id)
-	delete(c.enlist, id)
+	delete(c.reindex, id)
 }
 
 // note keeps what the index needs to know of an event.
 func (c *IndexChanges) note(id tasks.ID, before, after planner.State, e planner.Event) {
 	if e.Type == planner.Opened {
-		put(&c.fresh, id, e)
+		put(&c.opened, id, e)
 	}
 	if before.Status() != after.Status() {
-		put(&c.turned, id, e.At)
+		put(&c.statusChanged, id, e.At)
 	}
 	if after.Settled() && !before.Settled() {
 		put(&c.settled, id, string(after.Outcome))
@@ -113,10 +113,10 @@ func (c *IndexChanges) note(id tasks.ID, before, after planner.State, e planner.
 // Finish adds to the changes what follows from all of them together: rows of the
 // index, feed, audit log and deliveries. It is the last thing that is done with a
 // stage.
-func (s *Stage) Finish() (*Changes, error) {
+func (s *Tx) Finish() (*Changes, error) {
 	c := &s.changes
-	for _, id := range s.touched() {
-		if err := s.relist(id); err != nil {
+	for _, id := range s.changedTasks() {
+		if err := s.updateListing(id); err != nil {
 			return nil, err
 		}
 	}
@@ -125,20 +125,20 @@ func (s *Stage) Finish() (*Changes, error) {
 			return nil, err
 		}
 	}
-	if err := s.recount(); err != nil {
+	if err := s.updateCounts(); err != nil {
 		return nil, err
 	}
-	return c, errors.Join(s.feed(), s.number())
+	return c, errors.Join(s.numberFeed(), s.numberAudit())
 }
 
-// feed numbers what the feed is to tell of: the events, and after them the ends of
+// numberFeed numbers what the feed is to tell of: the events, and after them the ends of
 // tasks that were dropped, which are none.
-func (s *Stage) feed() error {
+func (s *Tx) numberFeed() error {
 	c := &s.changes
 	if len(c.Records)+len(c.Dropped) == 0 {
 		return nil
 	}
-	last, err := s.base.Fed()
+	last, err := s.snapshot.FeedEnd()
 	if err != nil {
 		return err
 	}
@@ -154,11 +154,11 @@ func (s *Stage) feed() error {
 	return nil
 }
 
-// touched lists the tasks whose rows may have to change.
-func (s *Stage) touched() []tasks.ID {
+// changedTasks lists the tasks whose rows may have to change.
+func (s *Tx) changedTasks() []tasks.ID {
 	ids := slices.Collect(maps.Keys(s.changes.Tasks))
 	for _, more := range [][]tasks.ID{
-		slices.Collect(maps.Keys(s.changes.Gone)), slices.Collect(maps.Keys(s.changes.Index.enlist)),
+		slices.Collect(maps.Keys(s.changes.Deleted)), slices.Collect(maps.Keys(s.changes.Index.reindex)),
 	} {
 		for _, id := range more {
 			if _, there := s.changes.Tasks[id]; !there {
@@ -169,12 +169,12 @@ func (s *Stage) touched() []tasks.ID {
 	return ids
 }
 
-// recount counts rows that are new, gone, or of another status.
-func (s *Stage) recount() error {
-	more, count := map[string]int{}, s.base.Counts
+// updateCounts counts rows that are new, gone, or of another status.
+func (s *Tx) updateCounts() error {
+	more, count := map[string]int{}, s.snapshot.Counts
 	for _, r := range s.changes.Index.Listings {
 		if r.lost {
-			count = s.base.Recount
+			count = s.snapshot.Recount
 		}
 		if r.Before != nil {
 			more[r.Before.Status]--
@@ -203,10 +203,10 @@ func (s *Stage) recount() error {
 
 // notify queues what tells a webhook of the outcome, where one is to hear of it.
 // The body is made by who sends it.
-func (s *Stage) notify(id tasks.ID, outcome string) error {
+func (s *Tx) notify(id tasks.ID, outcome string) error {
 	webhook, err := s.webhook(id)
 	if err == nil && webhook != "" {
-		err = s.Queue(tasks.Delivery{ID: notice(id), Webhook: webhook, Kind: "task." + outcome, Task: id})
+		err = s.Queue(tasks.Delivery{ID: outcomeDeliveryID(id), Webhook: webhook, Kind: "task." + outcome, Task: id})
 	}
 	if errors.Is(err, tasks.ErrDamaged) { // nobody knows who was to hear of it, or whether it was queued before
 		return nil
@@ -215,51 +215,51 @@ func (s *Stage) notify(id tasks.ID, outcome string) error {
 }
 
 // webhook is the one that is to hear of a task's outcome; empty when none is.
-func (s *Stage) webhook(id tasks.ID) (string, error) {
+func (s *Tx) webhook(id tasks.ID) (string, error) {
 	if after := s.changes.Index.Listings[id].After; after != nil {
 		return after.Webhook, nil
 	}
-	if l, ok, err := s.base.Listing(id); err == nil && ok {
+	if l, ok, err := s.snapshot.Listing(id); err == nil && ok {
 		return l.Webhook, nil
 	}
-	first, err := s.base.Event(id, 1)
+	first, err := s.snapshot.Event(id, 1)
 	if err != nil || first.Opening == nil || first.Opening.Notify == nil {
 		return "", err
 	}
 	return first.Opening.Notify.Webhook, nil
 }
 
-// notice is the id of the delivery that tells of a task's outcome.
-func notice(id tasks.ID) string { return "notify-" + string(id) }
+// outcomeDeliveryID is the id of the delivery that tells of a task's outcome.
+func outcomeDeliveryID(id tasks.ID) string { return "notify-" + string(id) }
 
 // Listing implements Base, of what is committed.
-func (s *Stage) Listing(id tasks.ID) (Listing, bool, error) { return s.base.Listing(id) }
+func (s *Tx) Listing(id tasks.ID) (Listing, bool, error) { return s.snapshot.Listing(id) }
 
 // Counts implements Base, of what is committed.
-func (s *Stage) Counts() (map[string]int, error) { return s.base.Counts() }
+func (s *Tx) Counts() (map[string]int, error) { return s.snapshot.Counts() }
 
 // Recount implements Base, of what is committed.
-func (s *Stage) Recount() (map[string]int, error) { return s.base.Recount() }
+func (s *Tx) Recount() (map[string]int, error) { return s.snapshot.Recount() }
 
 // Outcome implements Base, of what is committed.
-func (s *Stage) Outcome(id tasks.ID, c bot.Chat) (string, error) { return s.base.Outcome(id, c) }
+func (s *Tx) Outcome(id tasks.ID, c bot.Chat) (string, error) { return s.snapshot.Outcome(id, c) }
 
-// Fed implements Base, of what is committed.
-func (s *Stage) Fed() (uint64, error) { return s.base.Fed() }
+// FeedEnd implements Base, of what is committed.
+func (s *Tx) FeedEnd() (uint64, error) { return s.snapshot.FeedEnd() }
 
-// Audited implements Base, of what is committed.
-func (s *Stage) Audited() (uint64, error) { return s.base.Audited() }
+// AuditEnd implements Base, of what is committed.
+func (s *Tx) AuditEnd() (uint64, error) { return s.snapshot.AuditEnd() }
 
 // AuditEntries implements Base, of what is committed.
-func (s *Stage) AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error) {
-	return s.base.AuditEntries(after, n)
+func (s *Tx) AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error) {
+	return s.snapshot.AuditEntries(after, n)
 }
 
 // AllDeliveries implements Base, of what is committed.
-func (s *Stage) AllDeliveries() (map[string]tasks.ID, error) { return s.base.AllDeliveries() }
+func (s *Tx) AllDeliveries() (map[string]tasks.ID, error) { return s.snapshot.AllDeliveries() }
 
 // Journal implements Base, of what is committed.
-func (s *Stage) Journal(id tasks.ID) ([]planner.Event, error) { return s.base.Journal(id) }
+func (s *Tx) Journal(id tasks.ID) ([]planner.Event, error) { return s.snapshot.Journal(id) }
 
 // Event implements Base, of what is committed.
-func (s *Stage) Event(id tasks.ID, seq int) (planner.Event, error) { return s.base.Event(id, seq) }
+func (s *Tx) Event(id tasks.ID, seq int) (planner.Event, error) { return s.snapshot.Event(id, seq) }

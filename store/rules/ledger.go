@@ -27,36 +27,36 @@ func (a Amount) minus(b Amount) Amount {
 	return Amount{max(0, a.Tokens-b.Tokens), max(0, a.Cost-b.Cost)}
 }
 
-// Sums names what a day's budget counts: all of a day, or of one person or one
+// TotalKey names what a day's budget counts: all of a day, or of one person or one
 // chat on it.
-type Sums struct {
+type TotalKey struct {
 	Day        string
 	User, Chat string // at most one of them
 }
 
-// Sum is what was spent and reserved of a day's budget, and by how much people
+// Total is what was spent and reserved of a day's budget, and by how much people
 // extended it.
-type Sum struct {
+type Total struct {
 	Spent    Amount `json:"spent,omitzero"`
 	Reserved Amount `json:"reserved,omitzero"`
 	Extra    Amount `json:"extra,omitzero"`
 }
 
-// SpentRow names a row of the ledger.
-type SpentRow struct{ Day, User, Chat, Model string }
+// SpentKey names a row of the ledger.
+type SpentKey struct{ Day, User, Chat, Model string }
 
 // Account is what a task that is not over has spent and reserved.
 type Account struct {
-	Spent Amount `json:"spent,omitzero"`
-	Held  []Held `json:"held,omitempty"` // reservations of actions, in order of their making
-	Kept  *Held  `json:"kept,omitempty"` // kept back for the closing answer, once
+	Spent    Amount        `json:"spent,omitzero"`
+	Reserved []Reservation `json:"held,omitempty"` // reservations of actions, in order of their making
+	Kept     *Reservation  `json:"kept,omitempty"` // kept back for the closing answer, once
 	// Taken is the action of the closing answer that took what was kept back. It
 	// may take it again, after a crash; others may not.
 	Taken string `json:"taken,omitempty"`
 }
 
-// Held is a reservation.
-type Held struct {
+// Reservation is a reservation.
+type Reservation struct {
 	Action string    `json:"action,omitempty"`
 	Day    string    `json:"day"`
 	User   string    `json:"user,omitempty"`
@@ -68,13 +68,13 @@ type Held struct {
 
 // Empty reports that there is nothing to keep.
 func (a Account) Empty() bool {
-	return a.Spent == Amount{} && len(a.Held) == 0 && a.Kept == nil
+	return a.Spent == Amount{} && len(a.Reserved) == 0 && a.Kept == nil
 }
 
-// reserved is what the account has under way and keeps back.
-func (a Account) reserved() Amount {
+// totalReserved is what the account has under way and keeps back.
+func (a Account) totalReserved() Amount {
 	var sum Amount
-	for _, h := range a.Held {
+	for _, h := range a.Reserved {
 		sum = sum.plus(amount(h.Most))
 	}
 	if a.keeps() {
@@ -86,24 +86,24 @@ func (a Account) reserved() Amount {
 // keeps reports that something is kept back that nobody has taken.
 func (a Account) keeps() bool { return a.Kept != nil && a.Taken == "" }
 
-// sums are the day's budgets that a reservation counts for.
-func (h Held) sums() []Sums {
-	list := []Sums{{Day: h.Day}}
+// totalKeys are the day's budgets that a reservation counts for.
+func (h Reservation) totalKeys() []TotalKey {
+	list := []TotalKey{{Day: h.Day}}
 	if h.User != "" {
-		list = append(list, Sums{Day: h.Day, User: h.User})
+		list = append(list, TotalKey{Day: h.Day, User: h.User})
 	}
 	if h.Chat != "" {
-		list = append(list, Sums{Day: h.Day, Chat: h.Chat})
+		list = append(list, TotalKey{Day: h.Day, Chat: h.Chat})
 	}
 	return list
 }
 
 // counts reports that h counts for the budget.
-func (of Sums) counts(h Held) bool { return slices.Contains(h.sums(), of) }
+func (of TotalKey) counts(h Reservation) bool { return slices.Contains(h.totalKeys(), of) }
 
 // Plus adds a row of the ledger to a sum, if it counts for the budget of.
-func (sum Sum) Plus(of Sums, s tasks.Spent) Sum {
-	if of.counts(Held{Day: s.Day, User: s.User, Chat: s.Chat}) {
+func (sum Total) Plus(of TotalKey, s tasks.Spent) Total {
+	if of.counts(Reservation{Day: s.Day, User: s.User, Chat: s.Chat}) {
 		sum.Spent = sum.Spent.plus(amount(s.Usage))
 	}
 	return sum
@@ -111,8 +111,8 @@ func (sum Sum) Plus(of Sums, s tasks.Spent) Sum {
 
 // With adds what an account has reserved to a sum, if it counts for the budget
 // of.
-func (sum Sum) With(of Sums, a Account) Sum {
-	list := a.Held
+func (sum Total) With(of TotalKey, a Account) Total {
+	list := a.Reserved
 	if a.keeps() {
 		list = append(slices.Clip(list), *a.Kept)
 	}
@@ -125,28 +125,28 @@ func (sum Sum) With(of Sums, a Account) Sum {
 }
 
 // Account implements Base.
-func (s *Stage) Account(id tasks.ID) (Account, error) {
+func (s *Tx) Account(id tasks.ID) (Account, error) {
 	if v, ok := s.changes.Accounts[id]; ok {
 		return v, nil
 	}
-	if s.changes.Gone[id] {
+	if s.changes.Deleted[id] {
 		return Account{}, nil
 	}
-	return s.base.Account(id)
+	return s.snapshot.Account(id)
 }
 
-// Sum implements Base.
-func (s *Stage) Sum(of Sums) (Sum, error) {
-	if v, ok := s.changes.Sums[of]; ok {
+// Total implements Base.
+func (s *Tx) Total(of TotalKey) (Total, error) {
+	if v, ok := s.changes.Totals[of]; ok {
 		return v, nil
 	}
-	return s.base.Sum(of)
+	return s.snapshot.Total(of)
 }
 
-// AllSums implements Base.
-func (s *Stage) AllSums() ([]Sums, error) {
-	list, err := s.base.AllSums()
-	for of := range s.changes.Sums {
+// TotalKeys implements Base.
+func (s *Tx) TotalKeys() ([]TotalKey, error) {
+	list, err := s.snapshot.TotalKeys()
+	for of := range s.changes.Totals {
 		if !slices.Contains(list, of) {
 			list = append(list, of)
 		}
@@ -155,19 +155,19 @@ func (s *Stage) AllSums() ([]Sums, error) {
 }
 
 // Spent implements Base.
-func (s *Stage) Spent(row SpentRow) (tasks.Spent, error) {
+func (s *Tx) Spent(row SpentKey) (tasks.Spent, error) {
 	if v, ok := s.changes.Spent[row]; ok {
 		return v, nil
 	}
-	if slices.Contains(s.changes.SpentGone, row) {
+	if slices.Contains(s.changes.SpentDeleted, row) {
 		return tasks.Spent{Day: row.Day, User: row.User, Chat: row.Chat, Model: row.Model}, nil
 	}
-	return s.base.Spent(row)
+	return s.snapshot.Spent(row)
 }
 
 // Reserve makes a reservation when every budget has room for it. It must run
 // inside Try.
-func (s *Stage) Reserve(id tasks.ID, r tasks.Reservation) error {
+func (s *Tx) Reserve(id tasks.ID, r tasks.Reservation) error {
 	if err := checkReservation(r); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s *Stage) Reserve(id tasks.ID, r tasks.Reservation) error {
 	case task.Over && !r.After:
 		return fmt.Errorf("task %s is over: %w", id, tasks.ErrRefused)
 	}
-	if err := s.abandon(id, within(r.Action)); err != nil {
+	if err := s.abandon(id, isActionOrInside(r.Action)); err != nil {
 		return err
 	}
 	covered := false
@@ -193,31 +193,31 @@ func (s *Stage) Reserve(id tasks.ID, r tasks.Reservation) error {
 	if err != nil {
 		return err
 	}
-	h := Held{r.Action, r.Day, r.User, r.Chat, r.Model, r.Most, least(r.Most, r.Least)}
-	var keep *Held
+	h := Reservation{r.Action, r.Day, r.User, r.Chat, r.Model, r.Most, knownCost(r.Most, r.Least)}
+	var keep *Reservation
 	if r.Hold != nil && account.Kept == nil && !r.Closing {
-		keep = &Held{Day: r.Day, User: r.User, Chat: r.Chat, Model: r.Model, Most: *r.Hold}
+		keep = &Reservation{Day: r.Day, User: r.User, Chat: r.Chat, Model: r.Model, Most: *r.Hold}
 	}
 	if !covered {
-		if err := s.room(id, account, h, keep, r.Budgets); err != nil {
+		if err := s.checkRoom(id, account, h, keep, r.Budgets); err != nil {
 			return err
 		}
 	}
-	return s.hold(id, account, h, keep)
+	return s.storeReservations(id, account, h, keep)
 }
 
-// hold writes reservations.
-func (s *Stage) hold(id tasks.ID, account Account, h Held, keep *Held) error {
-	account.Held = append(slices.Clip(account.Held), h)
-	list := []Held{h}
+// storeReservations writes reservations.
+func (s *Tx) storeReservations(id tasks.ID, account Account, h Reservation, keep *Reservation) error {
+	account.Reserved = append(slices.Clip(account.Reserved), h)
+	list := []Reservation{h}
 	if keep != nil {
 		account.Kept = keep
 		list = append(list, *keep)
 	}
 	put(&s.changes.Accounts, id, account)
-	put(&s.changes.Deeds, "reserved", true)
+	put(&s.changes.Operations, "reserved", true)
 	for _, h := range list {
-		err := s.count(h, func(sum *Sum) { sum.Reserved = sum.Reserved.plus(amount(h.Most)) })
+		err := s.updateTotals(h, func(sum *Total) { sum.Reserved = sum.Reserved.plus(amount(h.Most)) })
 		if err != nil {
 			return err
 		}
@@ -225,15 +225,15 @@ func (s *Stage) hold(id tasks.ID, account Account, h Held, keep *Held) error {
 	return nil
 }
 
-// count changes the sums of the day's budgets that h counts for.
-func (s *Stage) count(h Held, change func(*Sum)) error {
-	for _, of := range h.sums() {
-		sum, err := s.Sum(of)
+// updateTotals changes the sums of the day's budgets that h counts for.
+func (s *Tx) updateTotals(h Reservation, change func(*Total)) error {
+	for _, of := range h.totalKeys() {
+		sum, err := s.Total(of)
 		if err != nil {
 			return err
 		}
 		change(&sum)
-		put(&s.changes.Sums, of, sum)
+		put(&s.changes.Totals, of, sum)
 	}
 	return nil
 }
@@ -241,13 +241,13 @@ func (s *Stage) count(h Held, change func(*Sum)) error {
 // takeKept gives the closing answer what its task keeps back, and reports whether
 // that covers r. The action that took it before takes it again: it is the same
 // answer, after a crash.
-func (s *Stage) takeKept(id tasks.ID, r tasks.Reservation) (covered bool, err error) {
+func (s *Tx) takeKept(id tasks.ID, r tasks.Reservation) (covered bool, err error) {
 	account, err := s.Account(id)
 	if err != nil || account.Kept == nil {
 		return false, err
 	}
 	if account.keeps() {
-		if err := s.letGo(id, account, r.Action); err != nil {
+		if err := s.assignKept(id, account, r.Action); err != nil {
 			return false, err
 		}
 		account.Taken = r.Action
@@ -256,8 +256,8 @@ func (s *Stage) takeKept(id tasks.ID, r tasks.Reservation) (covered bool, err er
 	return account.Taken == r.Action && need.Tokens <= have.Tokens && need.Cost <= have.Cost, nil
 }
 
-// least is what a call has cost of which only its input is known.
-func least(most, told llm.Usage) llm.Usage {
+// knownCost is what a call has cost of which only its input is known.
+func knownCost(most, told llm.Usage) llm.Usage {
 	if told == (llm.Usage{}) {
 		told = llm.Usage{Input: most.Input, CachedInput: most.CachedInput}
 		if n := most.Tokens(); n > 0 {

@@ -20,26 +20,26 @@ type Listing struct {
 	Webhook string // that is to hear of the outcome
 }
 
-// found is a row that was made from a journal before the transaction.
-type found struct {
+// builtListing is a row that was made from a journal before the transaction.
+type builtListing struct {
 	listing Listing
 	last    int // seq up to which the journal was read
 }
 
-// glance is what of a state is in the index.
-type glance struct {
+// indexedState is what of a state is in the index.
+type indexedState struct {
 	status string
 	round  int
 	asked  int
 }
 
-func look(s planner.State) glance {
-	return glance{s.Status(), s.Round, asked(s)}
+func indexedStateOf(s planner.State) indexedState {
+	return indexedState{s.Status(), s.Round, firstAsked(s)}
 }
 
-// asked is the seq of the event with which the first of the questions came that
+// firstAsked is the seq of the event with which the first of the questions came that
 // are open; 0 when none is.
-func asked(s planner.State) (first int) {
+func firstAsked(s planner.State) (first int) {
 	for _, a := range planner.Todo(s) {
 		if a.Kind != planner.KindAsk {
 			continue
@@ -53,18 +53,18 @@ func asked(s planner.State) (first int) {
 
 // ListingOf makes a task's row from its whole journal.
 func ListingOf(id tasks.ID, t Task, events []planner.Event) Listing {
-	l := unread(id, t)
+	l := unreadListing(id, t)
 	var s planner.State
 	for i, e := range events {
 		before := s.Status()
 		if s = planner.Apply(s, e); i == 0 {
-			l = opened(id, t, e)
+			l = openedListing(id, t, e)
 		}
 		if s.Status() != before {
 			l.Changed = e.At
 		}
 	}
-	g := look(s)
+	g := indexedStateOf(s)
 	if len(events) > 0 {
 		l.Status, l.Round, l.Asked, l.Waits = g.status, g.round, g.asked, g.asked > 0
 	}
@@ -77,9 +77,9 @@ func ListingOf(id tasks.ID, t Task, events []planner.Event) Listing {
 	return l
 }
 
-// opened is the row of a task of which only the first event is known.
-func opened(id tasks.ID, t Task, first planner.Event) Listing {
-	l := unread(id, t)
+// openedListing is the row of a task of which only the first event is known.
+func openedListing(id tasks.ID, t Task, first planner.Event) Listing {
+	l := unreadListing(id, t)
 	l.Opened, l.Changed = first.At, first.At
 	if o := first.Opening; o != nil {
 		l.Goal, l.External = clip.Marked(o.Goal, goalBytes-len(clip.Mark)), o.External
@@ -90,8 +90,8 @@ func opened(id tasks.ID, t Task, first planner.Event) Listing {
 	return l
 }
 
-// unread is the row of a task whose journal cannot be read.
-func unread(id tasks.ID, t Task) Listing {
+// unreadListing is the row of a task whose journal cannot be read.
+func unreadListing(id tasks.ID, t Task) Listing {
 	made, _ := id.Made()
 	made = made.UTC()
 	return Listing{Row: tasks.Row{Task: id, Chat: t.Chat, From: t.From, Status: string(planner.Failed), Opened: made, Changed: made}}
@@ -105,47 +105,47 @@ func (l *Listing) drop(at time.Time) {
 	l.Status, l.Waits, l.Since, l.Asked = string(planner.Failed), false, time.Time{}, 0
 }
 
-// Enlist has a task's row written from its journal: where it has none, and where
+// Reindex has a task's row written from its journal: where it has none, and where
 // again says so, in place of the one it has.
-func (s *Stage) Enlist(id tasks.ID, again bool) error {
-	if _, ok, err := s.base.Listing(id); err != nil && !errors.Is(err, tasks.ErrDamaged) || ok && err == nil && !again {
+func (s *Tx) Reindex(id tasks.ID, again bool) error {
+	if _, ok, err := s.snapshot.Listing(id); err != nil && !errors.Is(err, tasks.ErrDamaged) || ok && err == nil && !again {
 		return err
 	}
-	put(&s.changes.Index.enlist, id, nil)
+	put(&s.changes.Index.reindex, id, nil)
 	return nil
 }
 
-// EnlistAs is Enlist with a row that was made before from the first so many events
+// ReindexAs is Enlist with a row that was made before from the first so many events
 // of the journal.
-func (s *Stage) EnlistAs(id tasks.ID, l Listing, last int) error {
-	_, ok, err := s.base.Listing(id)
+func (s *Tx) ReindexAs(id tasks.ID, l Listing, last int) error {
+	_, ok, err := s.snapshot.Listing(id)
 	if errors.Is(err, tasks.ErrDamaged) {
-		return s.Enlist(id, true)
+		return s.Reindex(id, true)
 	}
 	if err == nil && !ok {
-		put(&s.changes.Index.enlist, id, &found{l, last})
+		put(&s.changes.Index.reindex, id, &builtListing{l, last})
 	}
 	return err
 }
 
-// EnlistFrom notes that all tasks from that one on have rows; an empty one, that
+// SetUnindexed notes that all tasks from that one on have rows; an empty one, that
 // all have.
-func (s *Stage) EnlistFrom(id tasks.ID) { s.changes.Index.Unlisted = &id }
+func (s *Tx) SetUnindexed(id tasks.ID) { s.changes.Index.Unindexed = &id }
 
-// relist brings a task's row up to date.
-func (s *Stage) relist(id tasks.ID) error {
+// updateListing brings a task's row up to date.
+func (s *Tx) updateListing(id tasks.ID) error {
 	c := &s.changes
-	if s.looksTheSame(id) {
+	if s.listingUnchanged(id) {
 		return nil
 	}
-	var r Relisting
-	_, fresh := c.Index.fresh[id]
+	var r ListingChange
+	_, fresh := c.Index.opened[id]
 	if !fresh {
-		before, damaged, err := s.listed(id)
+		before, damaged, err := s.committedListing(id)
 		if err != nil {
 			return err
 		}
-		r = Relisting{Before: before, Again: damaged || c.enlists(id), lost: damaged && before == nil}
+		r = ListingChange{Before: before, Rewrite: damaged || c.reindexes(id), lost: damaged && before == nil}
 	}
 	task, ok, err := s.Task(id)
 	switch {
@@ -154,56 +154,56 @@ func (s *Stage) relist(id tasks.ID) error {
 	case err != nil:
 		return err
 	case ok:
-		after, err := s.listing(id, task, r.Before)
+		after, err := s.nextListing(id, task, r.Before)
 		if err != nil {
 			return err
 		}
 		r.After = &after
 	case r.Before != nil && r.Before.Webhook != "":
-		put(&c.Index.Deliveries, notice(id), nil)
+		put(&c.Index.Deliveries, outcomeDeliveryID(id), nil)
 	}
-	if r.Before == r.After || r.Before != nil && r.After != nil && *r.Before == *r.After && !r.Again {
+	if r.Before == r.After || r.Before != nil && r.After != nil && *r.Before == *r.After && !r.Rewrite {
 		return nil
 	}
 	put(&c.Index.Listings, id, r)
 	return nil
 }
 
-func (c *Changes) enlists(id tasks.ID) bool {
-	_, yes := c.Index.enlist[id]
+func (c *Changes) reindexes(id tasks.ID) bool {
+	_, yes := c.Index.reindex[id]
 	return yes
 }
 
-// looksTheSame reports that nothing of a task's row changes, without reading it.
-func (s *Stage) looksTheSame(id tasks.ID) bool {
+// listingUnchanged reports that nothing of a task's row changes, without reading it.
+func (s *Tx) listingUnchanged(id tasks.ID) bool {
 	c := &s.changes
 	after, ok := c.States[id]
-	_, turned := c.Index.turned[id]
-	if !ok || turned || c.Moved > 0 || c.Gone[id] || len(c.Dropped) > 0 || c.enlists(id) {
+	_, turned := c.Index.statusChanged[id]
+	if !ok || turned || c.Moved > 0 || c.Deleted[id] || len(c.Dropped) > 0 || c.reindexes(id) {
 		return false
 	}
-	before, err := s.base.State(id)
-	return err == nil && look(before) == look(after)
+	before, err := s.snapshot.State(id)
+	return err == nil && indexedStateOf(before) == indexedStateOf(after)
 }
 
-// listed is a task's row as it is committed, nil when there is none. In place of a
+// committedListing is a task's row as it is committed, nil when there is none. In place of a
 // damaged one it is what that must have been.
-func (s *Stage) listed(id tasks.ID) (l *Listing, damaged bool, err error) {
-	row, ok, err := s.base.Listing(id)
+func (s *Tx) committedListing(id tasks.ID) (l *Listing, damaged bool, err error) {
+	row, ok, err := s.snapshot.Listing(id)
 	if err == nil && ok {
 		return &row, false, nil
 	}
 	if !errors.Is(err, tasks.ErrDamaged) {
 		return nil, false, err
 	}
-	task, ok, err := s.base.Task(id)
+	task, ok, err := s.snapshot.Task(id)
 	if err != nil || !ok {
 		return nil, true, nil //nolint:nilerr // nothing tells what it was
 	}
-	events, err := s.base.Journal(id)
+	events, err := s.snapshot.Journal(id)
 	row = ListingOf(id, task, events)
 	if errors.Is(err, tasks.ErrDamaged) {
-		row.Status, err = s.base.Outcome(id, task.Chat)
+		row.Status, err = s.snapshot.Outcome(id, task.Chat)
 	}
 	if err != nil || row.Status == "" {
 		return nil, true, err
@@ -211,40 +211,40 @@ func (s *Stage) listed(id tasks.ID) (l *Listing, damaged bool, err error) {
 	return &row, true, nil
 }
 
-// listing is a task's row after the transaction.
-func (s *Stage) listing(id tasks.ID, task Task, before *Listing) (Listing, error) {
+// nextListing is a task's row after the transaction.
+func (s *Tx) nextListing(id tasks.ID, task Task, before *Listing) (Listing, error) {
 	c := &s.changes
 	state, changed := c.States[id]
 	var l Listing
-	switch first, fresh := c.Index.fresh[id]; {
+	switch first, fresh := c.Index.opened[id]; {
 	case fresh:
-		l = opened(id, task, first)
-	case before == nil || c.enlists(id):
-		if f := c.Index.enlist[id]; f != nil && f.last == task.Last && !changed {
+		l = openedListing(id, task, first)
+	case before == nil || c.reindexes(id):
+		if f := c.Index.reindex[id]; f != nil && f.last == task.Last && !changed {
 			l = f.listing
 			break
 		}
-		return s.anew(id, task)
+		return s.rebuildListing(id, task)
 	default:
 		l = *before
 	}
 	l.Chat = task.Chat
-	if at, turned := c.Index.turned[id]; turned {
+	if at, turned := c.Index.statusChanged[id]; turned {
 		l.Changed = at
 	}
 	if changed {
-		if err := s.update(&l, id, look(state)); err != nil {
+		if err := s.update(&l, id, indexedStateOf(state)); err != nil {
 			return l, err
 		}
 	}
-	if s.dropped(id) {
+	if s.isDropped(id) {
 		l.drop(s.now)
 	}
 	return l, nil
 }
 
 // update brings the part of a row up to date that its state tells.
-func (s *Stage) update(l *Listing, id tasks.ID, g glance) error {
+func (s *Tx) update(l *Listing, id tasks.ID, g indexedState) error {
 	l.Status, l.Round = g.status, g.round
 	if g.asked == l.Asked {
 		return nil
@@ -259,7 +259,7 @@ func (s *Stage) update(l *Listing, id tasks.ID, g glance) error {
 			return nil
 		}
 	}
-	e, err := s.base.Event(id, g.asked)
+	e, err := s.snapshot.Event(id, g.asked)
 	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
 		return err
 	}
@@ -267,9 +267,9 @@ func (s *Stage) update(l *Listing, id tasks.ID, g glance) error {
 	return nil
 }
 
-// anew makes a row from the journal and what the transaction adds to it.
-func (s *Stage) anew(id tasks.ID, task Task) (Listing, error) {
-	events, err := s.base.Journal(id)
+// rebuildListing makes a row from the journal and what the transaction adds to it.
+func (s *Tx) rebuildListing(id tasks.ID, task Task) (Listing, error) {
+	events, err := s.snapshot.Journal(id)
 	if errors.Is(err, tasks.ErrDamaged) {
 		return ListingOf(id, task, nil), nil
 	}
@@ -284,6 +284,6 @@ func (s *Stage) anew(id tasks.ID, task Task) (Listing, error) {
 	return ListingOf(id, task, events), nil
 }
 
-func (s *Stage) dropped(id tasks.ID) bool {
+func (s *Tx) isDropped(id tasks.ID) bool {
 	return slices.Contains(s.changes.Dropped, id)
 }

@@ -11,14 +11,14 @@ import (
 
 // Move gives all that a conversation holds to another one. What both have, a
 // setting or a cut, stays as the other one has it, or as the later one.
-func (s *Stage) Move(from string, to bot.Chat) error {
+func (s *Tx) Move(from string, to bot.Chat) error {
 	if from == "" || from == to.Key() {
 		return nil
 	}
 	if err := checkConversation(to); err != nil {
 		return err
 	}
-	return s.Try(func(s *Stage) error {
+	return s.Savepoint(func(s *Tx) error {
 		for _, step := range []func(string, bot.Chat) error{s.moveLane, s.moveSummary, s.moveTurns, s.moveCut, s.moveSettings, s.moveSchedules, s.moveLedger} {
 			if err := step(from, to); err != nil {
 				return err
@@ -33,8 +33,8 @@ func (s *Stage) Move(from string, to bot.Chat) error {
 
 // moveTurns moves the history. Orders are given over all conversations, so that
 // the turns of both come in order of time.
-func (s *Stage) moveTurns(from string, to bot.Chat) error {
-	var all []Row
+func (s *Tx) moveTurns(from string, to bot.Chat) error {
+	var all []HistoryRow
 	for after := uint64(0); ; {
 		rows, err := s.Turn(from, after)
 		if err != nil {
@@ -50,10 +50,10 @@ func (s *Stage) moveTurns(from string, to bot.Chat) error {
 		if err != nil {
 			return err
 		}
-		put(&s.changes.Altered, to.Key(), now)
+		put(&s.changes.Invalidated, to.Key(), now)
 	}
 	for _, r := range all {
-		gone := Row{Conversation: from, Order: r.Order, Answer: r.Answer, Gone: true}
+		gone := HistoryRow{Conversation: from, Order: r.Order, Answer: r.Answer, Deleted: true}
 		r.Conversation, r.Fallback = to.Key(), false
 		s.changes.Rows = append(s.changes.Rows, gone, r)
 		s.changes.Bytes += len(r.Text)
@@ -63,7 +63,7 @@ func (s *Stage) moveTurns(from string, to bot.Chat) error {
 
 // moveLane moves the tasks that are not over, in order among those of the other
 // conversation. One whose row is damaged is dropped: nothing more is done for it.
-func (s *Stage) moveLane(from string, to bot.Chat) error {
+func (s *Tx) moveLane(from string, to bot.Chat) error {
 	moving, err := s.dropDamaged(from)
 	if err != nil || len(moving) == 0 {
 		return err
@@ -97,7 +97,7 @@ func (s *Stage) moveLane(from string, to bot.Chat) error {
 
 // dropDamaged drops the tasks of a lane whose rows are damaged, and returns the
 // rest of the lane.
-func (s *Stage) dropDamaged(conversation string) ([]tasks.LaneEntry, error) {
+func (s *Tx) dropDamaged(conversation string) ([]tasks.LaneEntry, error) {
 	lane, err := s.Lane(conversation)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (s *Stage) dropDamaged(conversation string) ([]tasks.LaneEntry, error) {
 	return slices.Clone(lane.Entries), err
 }
 
-func (s *Stage) moveCut(from string, to bot.Chat) error {
+func (s *Tx) moveCut(from string, to bot.Chat) error {
 	old, err := s.Cut(from)
 	if err != nil || old == 0 {
 		return err
@@ -129,7 +129,7 @@ func (s *Stage) moveCut(from string, to bot.Chat) error {
 	return nil
 }
 
-func (s *Stage) moveSettings(from string, to bot.Chat) error {
+func (s *Tx) moveSettings(from string, to bot.Chat) error {
 	old, err := s.Settings(from)
 	if err != nil {
 		return err

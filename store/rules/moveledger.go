@@ -11,7 +11,7 @@ import (
 // moveLedger gives what was spent and is reserved in a chat to another one, so
 // that neither its budget of the day nor what it is told of its usage begins
 // anew.
-func (s *Stage) moveLedger(from string, to bot.Chat) error {
+func (s *Tx) moveLedger(from string, to bot.Chat) error {
 	if to.Thread != "" {
 		return nil // budgets are those of whole chats
 	}
@@ -24,7 +24,7 @@ func (s *Stage) moveLedger(from string, to bot.Chat) error {
 }
 
 // moveAccounts changes the chat of what tasks have reserved.
-func (s *Stage) moveAccounts(from, to string) error {
+func (s *Tx) moveAccounts(from, to string) error {
 	ids, err := s.Accounts()
 	if err != nil {
 		return err
@@ -35,15 +35,15 @@ func (s *Stage) moveAccounts(from, to string) error {
 			return err
 		}
 		changed := false
-		there := func(h Held) Held {
+		there := func(h Reservation) Reservation {
 			if h.Chat == from {
 				h.Chat, changed = to, true
 			}
 			return h
 		}
-		account.Held = slices.Clone(account.Held)
-		for i, h := range account.Held {
-			account.Held[i] = there(h)
+		account.Reserved = slices.Clone(account.Reserved)
+		for i, h := range account.Reserved {
+			account.Reserved[i] = there(h)
 		}
 		if account.Kept != nil {
 			kept := there(*account.Kept)
@@ -57,8 +57,8 @@ func (s *Stage) moveAccounts(from, to string) error {
 }
 
 // moveSums adds the sums of a chat's budgets to those of the other.
-func (s *Stage) moveSums(from, to string) error {
-	all, err := s.AllSums()
+func (s *Tx) moveSums(from, to string) error {
+	all, err := s.TotalKeys()
 	if err != nil {
 		return err
 	}
@@ -66,24 +66,24 @@ func (s *Stage) moveSums(from, to string) error {
 		if of.Chat != from {
 			continue
 		}
-		old, err := s.Sum(of)
+		old, err := s.Total(of)
 		if err != nil {
 			return err
 		}
-		own := Sums{Day: of.Day, Chat: to}
-		sum, err := s.Sum(own)
+		own := TotalKey{Day: of.Day, Chat: to}
+		sum, err := s.Total(own)
 		if err != nil {
 			return err
 		}
-		put(&s.changes.Sums, of, Sum{})
-		put(&s.changes.Sums, own, Sum{sum.Spent.plus(old.Spent), sum.Reserved.plus(old.Reserved), sum.Extra.plus(old.Extra)})
+		put(&s.changes.Totals, of, Total{})
+		put(&s.changes.Totals, own, Total{sum.Spent.plus(old.Spent), sum.Reserved.plus(old.Reserved), sum.Extra.plus(old.Extra)})
 	}
 	return nil
 }
 
 // moveSpent adds the rows of a chat to those of the other.
-func (s *Stage) moveSpent(from, to string) error {
-	rows, err := s.SpentRows(func(r SpentRow) bool { return r.Chat == from }, math.MaxInt)
+func (s *Tx) moveSpent(from, to string) error {
+	rows, err := s.SpentKeys(func(r SpentKey) bool { return r.Chat == from }, math.MaxInt)
 	if err != nil {
 		return err
 	}
@@ -104,15 +104,15 @@ func (s *Stage) moveSpent(from, to string) error {
 	return nil
 }
 
-func (s *Stage) dropSpentRow(row SpentRow) {
+func (s *Tx) dropSpentRow(row SpentKey) {
 	delete(s.changes.Spent, row)
-	s.changes.SpentGone = append(s.changes.SpentGone, row)
+	s.changes.SpentDeleted = append(s.changes.SpentDeleted, row)
 }
 
-// SpentRows implements Base.
-func (s *Stage) SpentRows(match func(SpentRow) bool, n int) ([]SpentRow, error) {
-	list, err := s.base.SpentRows(match, n)
-	list = slices.DeleteFunc(list, func(r SpentRow) bool { return slices.Contains(s.changes.SpentGone, r) })
+// SpentKeys implements Base.
+func (s *Tx) SpentKeys(match func(SpentKey) bool, n int) ([]SpentKey, error) {
+	list, err := s.snapshot.SpentKeys(match, n)
+	list = slices.DeleteFunc(list, func(r SpentKey) bool { return slices.Contains(s.changes.SpentDeleted, r) })
 	for row := range s.changes.Spent {
 		if len(list) < n && match(row) && !slices.Contains(list, row) {
 			list = append(list, row)
@@ -122,8 +122,8 @@ func (s *Stage) SpentRows(match func(SpentRow) bool, n int) ([]SpentRow, error) 
 }
 
 // Accounts implements Base.
-func (s *Stage) Accounts() ([]tasks.ID, error) {
-	list, err := s.base.Accounts()
+func (s *Tx) Accounts() ([]tasks.ID, error) {
+	list, err := s.snapshot.Accounts()
 	for id := range s.changes.Accounts {
 		if !slices.Contains(list, id) {
 			list = append(list, id)

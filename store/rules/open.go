@@ -13,7 +13,7 @@ import (
 
 // Open stores a batch of deliveries. An error means that the base could not be
 // read; what is wrong with one delivery is in its receipt and spoils no other.
-func (s *Stage) Open(batch []tasks.Inbound) ([]tasks.Receipt, error) {
+func (s *Tx) Open(batch []tasks.Inbound) ([]tasks.Receipt, error) {
 	receipts := make([]tasks.Receipt, len(batch))
 	for i, in := range batch {
 		r, err := s.deliver(in)
@@ -27,7 +27,7 @@ func (s *Stage) Open(batch []tasks.Inbound) ([]tasks.Receipt, error) {
 
 // Known returns what a delivery is told whose key came before; false when none did
 // lately.
-func Known(b Base, key string, now time.Time) (tasks.Receipt, bool, error) {
+func Known(b Snapshot, key string, now time.Time) (tasks.Receipt, bool, error) {
 	if key == "" {
 		return tasks.Receipt{}, false, nil
 	}
@@ -39,16 +39,16 @@ func Known(b Base, key string, now time.Time) (tasks.Receipt, bool, error) {
 }
 
 // deliver stores one delivery once.
-func (s *Stage) deliver(in tasks.Inbound) (tasks.Receipt, error) {
+func (s *Tx) deliver(in tasks.Inbound) (tasks.Receipt, error) {
 	before, ok, err := Known(s, in.Key, s.now)
 	if err != nil {
 		return tasks.Receipt{}, err
 	}
 	if ok {
-		return before, s.passed(in.Fire)
+		return before, s.skipFiring(in.Fire)
 	}
 	var r tasks.Receipt
-	err = s.Try(func(s *Stage) error {
+	err = s.Savepoint(func(s *Tx) error {
 		var err error
 		r, err = s.route(in)
 		return err
@@ -65,9 +65,9 @@ func (s *Stage) deliver(in tasks.Inbound) (tasks.Receipt, error) {
 
 // route decides what becomes of a delivery: an event of a running task, a cut,
 // a new task.
-func (s *Stage) route(in tasks.Inbound) (tasks.Receipt, error) {
+func (s *Tx) route(in tasks.Inbound) (tasks.Receipt, error) {
 	if in.To != "" {
-		seq, err := s.hear(in)
+		seq, err := s.addToTask(in)
 		if err == nil || in.Open == nil {
 			return tasks.Receipt{Task: in.To, Seq: seq, Err: err}, nil
 		}
@@ -88,16 +88,16 @@ func (s *Stage) route(in tasks.Inbound) (tasks.Receipt, error) {
 	if err := s.fire(in); err != nil {
 		return tasks.Receipt{}, err
 	}
-	if err := s.start(in); err != nil {
+	if err := s.openTask(in); err != nil {
 		return tasks.Receipt{}, err
 	}
 	return tasks.Receipt{Task: in.ID, Seq: 1, Opened: true}, nil
 }
 
-// hear gives a running task the event that is meant for it, and returns the
+// addToTask gives a running task the event that is meant for it, and returns the
 // event's number, or 0 with an error.
-func (s *Stage) hear(in tasks.Inbound) (seq int, err error) {
-	err = s.Try(func(s *Stage) error {
+func (s *Tx) addToTask(in tasks.Inbound) (seq int, err error) {
+	err = s.Savepoint(func(s *Tx) error {
 		if err := s.Append(in.To, -1, 0, in.Event); err != nil {
 			return err
 		}
@@ -110,9 +110,9 @@ func (s *Stage) hear(in tasks.Inbound) (seq int, err error) {
 	return seq, nil
 }
 
-// start opens a task: its row, its place in the conversation, its first event
+// openTask opens a task: its row, its place in the conversation, its first event
 // and its half of the history.
-func (s *Stage) start(in tasks.Inbound) error {
+func (s *Tx) openTask(in tasks.Inbound) error {
 	if err := checkNames(in); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *Stage) start(in tasks.Inbound) error {
 	if err != nil {
 		return err
 	}
-	lane, err := s.lane(in.Chat.Key())
+	lane, err := s.ownLane(in.Chat.Key())
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (s *Stage) start(in tasks.Inbound) error {
 	if err != nil {
 		return err
 	}
-	s.changes.Rows = append(s.changes.Rows, Row{
+	s.changes.Rows = append(s.changes.Rows, HistoryRow{
 		Conversation: in.Chat.Key(), Order: task.Order, Task: in.ID, From: task.From.Key(), At: first.At, Text: first.Opening.Goal,
 	})
 	return nil

@@ -19,8 +19,8 @@ func PageSize(q tasks.TaskQuery) int {
 	return q.Limit
 }
 
-// Chosen reports that a row is what a query is about.
-func Chosen(q tasks.TaskQuery, r tasks.Row) bool {
+// Matches reports that a row is what a query is about.
+func Matches(q tasks.TaskQuery, r tasks.Row) bool {
 	if q.Before != "" && r.Task >= q.Before || q.Waits && !r.Waits {
 		return false
 	}
@@ -32,16 +32,16 @@ func inRooms(rooms []string, r tasks.Row) bool {
 		return true
 	}
 	return slices.ContainsFunc(rooms, func(room string) bool {
-		if platform, all := Platform(room); all {
+		if platform, all := PlatformOf(room); all {
 			return platform == "" || platform == r.Chat.Platform
 		}
 		return room == r.Chat.Room()
 	})
 }
 
-// Platform is the platform that a query names in place of a room; empty for all of
+// PlatformOf is the platform that a query names in place of a room; empty for all of
 // them.
-func Platform(room string) (platform string, all bool) {
+func PlatformOf(room string) (platform string, all bool) {
 	if room == "*" {
 		return "", true
 	}
@@ -49,7 +49,7 @@ func Platform(room string) (platform string, all bool) {
 	return platform, all && !strings.Contains(platform, ":")
 }
 
-// ByTime sorts deliveries in the order in which they were queued.
-func ByTime(a, b tasks.Delivery) int {
+// CompareDeliveries sorts deliveries in the order in which they were queued.
+func CompareDeliveries(a, b tasks.Delivery) int {
 	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
 }

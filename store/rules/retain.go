@@ -7,10 +7,10 @@ import (
 )
 
 // Retain is tasks.Care's.
-func (k Keeper) Retain(tasksBefore, historyBefore time.Time) (d tasks.Deleted, err error) {
+func (k Retention) Retain(tasksBefore, historyBefore time.Time) (d tasks.Deleted, err error) {
 	if !tasksBefore.IsZero() {
-		old := func(b Base, list []Listed) ([]Listed, error) { return ended(b, list, tasksBefore) }
-		if err = k.eachTask(&d, old, (*Stage).reduce); err != nil {
+		old := func(b Snapshot, list []TaskEntry) ([]TaskEntry, error) { return endedTasks(b, list, tasksBefore) }
+		if err = k.eachTask(&d, old, (*Tx).deleteEnded); err != nil {
 			return d, err
 		}
 	}
@@ -20,17 +20,17 @@ func (k Keeper) Retain(tasksBefore, historyBefore time.Time) (d tasks.Deleted, e
 	return d, err
 }
 
-// ended picks tasks whose last event came before a time. Ids come in the order
+// endedTasks picks tasks whose last event came before a time. Ids come in the order
 // of time: after the first one that was made later there is none.
-func ended(b Base, list []Listed, before time.Time) (old []Listed, err error) {
+func endedTasks(b Snapshot, list []TaskEntry, before time.Time) (old []TaskEntry, err error) {
 	for _, t := range list {
 		if made, known := t.ID.Made(); known && !made.Before(before) {
-			return old, errEnough
+			return old, errStop
 		}
 		if !t.Task.Over {
 			continue
 		}
-		at, err := b.Ended(t.ID, t.Task)
+		at, err := b.EndedAt(t.ID, t.Task)
 		if err != nil {
 			return nil, err
 		}
@@ -41,13 +41,13 @@ func ended(b Base, list []Listed, before time.Time) (old []Listed, err error) {
 	return old, nil
 }
 
-// reduce deletes a task that is over; its turn stays.
-func (s *Stage) reduce(t Listed, d *tasks.Deleted) error {
+// deleteEnded deletes a task that is over; its turn stays.
+func (s *Tx) deleteEnded(t TaskEntry, d *tasks.Deleted) error {
 	task, ok, err := s.Task(t.ID)
 	if err != nil || !ok || !task.Over {
 		return err
 	}
-	if err := s.close(t.ID); err != nil {
+	if err := s.closeAccount(t.ID); err != nil {
 		return err
 	}
 	s.changes.forget(t.ID)
@@ -57,7 +57,7 @@ func (s *Stage) reduce(t Listed, d *tasks.Deleted) error {
 
 // retainHistory deletes old turns and summaries, conversation by conversation,
 // and old entries of the audit log and rows of the ledger.
-func (k Keeper) retainHistory(before time.Time, d *tasks.Deleted) error {
+func (k Retention) retainHistory(before time.Time, d *tasks.Deleted) error {
 	err := k.eachConversation(func(conversation string) error { return k.retainTurns(conversation, before, d) })
 	if err != nil {
 		return err
@@ -66,16 +66,16 @@ func (k Keeper) retainHistory(before time.Time, d *tasks.Deleted) error {
 		return err
 	}
 	day := before.UTC().Format(time.DateOnly)
-	return k.dropSpent(func(r SpentRow) bool { return r.Day < day }, d)
+	return k.dropSpent(func(r SpentKey) bool { return r.Day < day }, d)
 }
 
 // retainTurns deletes a conversation's turns from before a time: they come in
 // the order of time.
-func (k Keeper) retainTurns(conversation string, before time.Time, d *tasks.Deleted) error {
+func (k Retention) retainTurns(conversation string, before time.Time, d *tasks.Deleted) error {
 	for more := true; more; {
-		var turns [][]Row
+		var turns [][]HistoryRow
 		var summary tasks.Summary
-		err := k.View(func(b Base) (err error) {
+		err := k.View(func(b Snapshot) (err error) {
 			if turns, err = oldTurns(b, conversation, before); err == nil {
 				summary, err = b.Summary(conversation)
 			}
@@ -88,8 +88,8 @@ func (k Keeper) retainTurns(conversation string, before time.Time, d *tasks.Dele
 		if len(turns) == 0 && !stale {
 			return nil
 		}
-		more = len(turns) == careAtOnce
-		err = k.dropTurns(conversation, turns, d, func(s *Stage, d *tasks.Deleted) error {
+		more = len(turns) == retentionBatch
+		err = k.dropTurns(conversation, turns, d, func(s *Tx, d *tasks.Deleted) error {
 			if stale {
 				put(&s.changes.Summaries, conversation, tasks.Summary{})
 				d.Summaries++
@@ -104,9 +104,9 @@ func (k Keeper) retainTurns(conversation string, before time.Time, d *tasks.Dele
 }
 
 // oldTurns lists turns from before a time.
-func oldTurns(b Base, conversation string, before time.Time) (turns [][]Row, err error) {
+func oldTurns(b Snapshot, conversation string, before time.Time) (turns [][]HistoryRow, err error) {
 	after := uint64(0)
-	for len(turns) < careAtOnce {
+	for len(turns) < retentionBatch {
 		rows, err := b.Turn(conversation, after)
 		if err != nil || len(rows) == 0 {
 			return turns, err

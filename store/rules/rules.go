@@ -17,18 +17,18 @@ import (
 	"legwork/tasks"
 )
 
-// Base is what is committed. What it returns is shared and must not be changed.
-type Base interface {
-	Index
+// Snapshot is what is committed. What it returns is shared and must not be changed.
+type Snapshot interface {
+	IndexSnapshot
 
 	// Seen returns what became of the delivery with that key.
-	Seen(key string) (Seen, bool, error)
+	Seen(key string) (SeenDelivery, bool, error)
 	// Task returns a task's row.
 	Task(id tasks.ID) (Task, bool, error)
-	// Spare returns the copy of a task's row that is kept with its lane while it
+	// LaneCopy returns the copy of a task's row that is kept with its lane while it
 	// is not over: for when the row itself is damaged. It may be of an earlier
 	// time.
-	Spare(id tasks.ID) (Task, bool, error)
+	LaneCopy(id tasks.ID) (Task, bool, error)
 	// State returns the fold of a task's whole journal; the task exists.
 	State(id tasks.ID) (planner.State, error)
 	// Lane returns a conversation's queue; its zero value when there is none.
@@ -38,7 +38,7 @@ type Base interface {
 	// Turn returns the rows of a conversation's first turn whose order is above
 	// after, the goal's before the answer's; none when there is no such turn. A
 	// damaged row comes without its text.
-	Turn(conversation string, after uint64) ([]Row, error)
+	Turn(conversation string, after uint64) ([]HistoryRow, error)
 	// Cut returns up to which order a conversation's turns are forgotten; 0 when
 	// none is.
 	Cut(conversation string) (uint64, error)
@@ -51,13 +51,13 @@ type Base interface {
 	// Accounts lists the tasks that have spent or reserved something and are not
 	// over, and those that what followed them left there.
 	Accounts() ([]tasks.ID, error)
-	// Sum returns what was spent and reserved of a budget.
-	Sum(of Sums) (Sum, error)
-	// AllSums lists the budgets of which there are sums.
-	AllSums() ([]Sums, error)
+	// Total returns what was spent and reserved of a budget.
+	Total(of TotalKey) (Total, error)
+	// TotalKeys lists the budgets of which there are sums.
+	TotalKeys() ([]TotalKey, error)
 	// Spent returns the amounts of a row of the ledger; the row's keys when there
 	// is none.
-	Spent(row SpentRow) (tasks.Spent, error)
+	Spent(row SpentKey) (tasks.Spent, error)
 
 	// Schedule returns the schedule of that id.
 	Schedule(id string) (tasks.Schedule, bool, error)
@@ -67,23 +67,23 @@ type Base interface {
 	// Summary returns that of a conversation, cut or not; its zero value when
 	// there is none.
 	Summary(conversation string) (tasks.Summary, error)
-	// Altered returns up to which order turns of a conversation were forgotten, or
+	// Invalidated returns up to which order turns of a conversation were forgotten, or
 	// given to it by another one, since the store was opened; 0 when none were.
 	// Who has read them before may know what is gone, or not know what is there.
-	Altered(conversation string) (uint64, error)
+	Invalidated(conversation string) (uint64, error)
 
 	// Tasks lists at most n tasks after that one, in the order of their ids. One
 	// whose row is damaged is left out.
-	Tasks(after tasks.ID, n int) ([]Listed, error)
-	// Ended tells when a task's last event came; zero when that cannot be read.
-	Ended(id tasks.ID, t Task) (time.Time, error)
+	Tasks(after tasks.ID, n int) ([]TaskEntry, error)
+	// EndedAt tells when a task's last event came; zero when that cannot be read.
+	EndedAt(id tasks.ID, t Task) (time.Time, error)
 	// Conversations lists at most n conversations with turns after that one, in an
 	// order of their own.
 	Conversations(after string, n int) ([]string, error)
 	// AllSettings returns every stored value.
 	AllSettings() (map[Setting]string, error)
-	// SpentRows lists at most n rows of the ledger that match.
-	SpentRows(match func(SpentRow) bool, n int) ([]SpentRow, error)
+	// SpentKeys lists at most n rows of the ledger that match.
+	SpentKeys(match func(SpentKey) bool, n int) ([]SpentKey, error)
 }
 
 // Task is a task's row: everything about it that is not in its journal.
@@ -102,8 +102,8 @@ const KeepSeen = 48 * time.Hour
 // MaxName bounds conversations, owners and names of settings, in bytes.
 const MaxName = 1024
 
-// Seen is what became of a delivery, kept under its dedupe key.
-type Seen struct {
+// SeenDelivery is what became of a delivery, kept under its dedupe key.
+type SeenDelivery struct {
 	Task    tasks.ID  `json:"task,omitempty"`
 	Refused bool      `json:"refused,omitempty"` // it was dropped with ErrRefused
 	Missing bool      `json:"missing,omitempty"` // it was dropped with ErrNoTask
@@ -117,8 +117,8 @@ type Record struct {
 	Body  []byte        // JSON
 }
 
-// Row is one half of a turn in a conversation's history.
-type Row struct {
+// HistoryRow is one half of a turn in a conversation's history.
+type HistoryRow struct {
 	Conversation string
 	Order        uint64 // of the task
 	Task         tasks.ID
@@ -129,7 +129,7 @@ type Row struct {
 	At           time.Time
 	Text         string
 	Fallback     bool // not written when the half is there already
-	Gone         bool // deleted
+	Deleted      bool // deleted
 }
 
 // Setting names a stored value.
@@ -137,37 +137,37 @@ type Setting struct{ Owner, Name string }
 
 // Changes is what a transaction writes. The zero value is empty.
 type Changes struct {
-	Gone     map[tasks.ID]bool // journals, tasks and states to be deleted, before the rest is written
+	Deleted  map[tasks.ID]bool // journals, tasks and states to be deleted, before the rest is written
 	Moved    int               // conversations that were given to others
 	Records  []Record          // of each task in order
 	Bytes    int               // of their bodies
 	Lapsed   int               // questions that they ended, since nobody decided in time
-	Rows     []Row             // to be written in this order
+	Rows     []HistoryRow      // to be written in this order
 	Tasks    map[tasks.ID]Task
 	States   map[tasks.ID]planner.State // folds of the journals with Records
-	Seen     map[string]Seen
+	Seen     map[string]SeenDelivery
 	Lanes    map[string]*tasks.Lane // whole, after the changes
 	Cuts     map[string]uint64      // conversation: turns up to this order are forgotten; 0: none
 	Settings map[Setting]string     // empty: deleted
 	Dropped  []tasks.ID             // over without an event of their own
 	Order    uint64                 // the order number given last; 0 when none was given
 
-	Accounts  map[tasks.ID]Account // empty: deleted
-	Sums      map[Sums]Sum         // zero: deleted
-	Spent     map[SpentRow]tasks.Spent
-	SpentGone []SpentRow                 // deleted, before others are written
-	Schedules map[string]*tasks.Schedule // nil: deleted
-	Summaries map[string]tasks.Summary   // zero: deleted
-	Altered   map[string]uint64          // remembered until the store is closed, not written
-	Deeds     map[string]bool            // what was done that is no event: reserved, settled, fired, summarised
+	Accounts     map[tasks.ID]Account // empty: deleted
+	Totals       map[TotalKey]Total   // zero: deleted
+	Spent        map[SpentKey]tasks.Spent
+	SpentDeleted []SpentKey                 // deleted, before others are written
+	Schedules    map[string]*tasks.Schedule // nil: deleted
+	Summaries    map[string]tasks.Summary   // zero: deleted
+	Invalidated  map[string]uint64          // remembered until the store is closed, not written
+	Operations   map[string]bool            // what was done that is no event: reserved, settled, fired, summarised
 
 	Index IndexChanges
 }
 
 // Empty reports that there is nothing to write.
 func (c *Changes) Empty() bool {
-	return len(c.Gone)+len(c.Records)+len(c.Rows)+len(c.Tasks)+len(c.Seen)+len(c.Lanes)+len(c.Cuts)+len(c.Settings)+
-		len(c.Accounts)+len(c.Sums)+len(c.Spent)+len(c.SpentGone)+len(c.Schedules)+len(c.Summaries) == 0 && c.Index.empty()
+	return len(c.Deleted)+len(c.Records)+len(c.Rows)+len(c.Tasks)+len(c.Seen)+len(c.Lanes)+len(c.Cuts)+len(c.Settings)+
+		len(c.Accounts)+len(c.Totals)+len(c.Spent)+len(c.SpentDeleted)+len(c.Schedules)+len(c.Summaries) == 0 && c.Index.empty()
 }
 
 // Steps names what is written, for failpoints: the types of the events, the
@@ -177,13 +177,13 @@ func (c *Changes) Steps() []string {
 	for _, r := range c.Records {
 		steps = append(steps, string(r.Event.Type))
 	}
-	if len(c.Gone) > 0 {
+	if len(c.Deleted) > 0 {
 		steps = append(steps, "forgotten")
 	}
 	if c.Moved > 0 {
 		steps = append(steps, "moved")
 	}
-	return slices.AppendSeq(steps, maps.Keys(c.Deeds))
+	return slices.AppendSeq(steps, maps.Keys(c.Operations))
 }
 
 // forget takes a task out of what is written, and has it deleted.
@@ -193,12 +193,12 @@ func (c *Changes) forget(id tasks.ID) {
 	delete(c.States, id)
 	delete(c.Accounts, id)
 	c.Index.forget(id)
-	put(&c.Gone, id, true)
+	put(&c.Deleted, id, true)
 }
 
 // add takes over what later wrote on top of c.
 func (c *Changes) add(later *Changes) {
-	for id := range later.Gone {
+	for id := range later.Deleted {
 		c.forget(id)
 	}
 	c.Moved += later.Moved
@@ -214,16 +214,16 @@ func (c *Changes) add(later *Changes) {
 	merge(&c.Cuts, later.Cuts)
 	merge(&c.Settings, later.Settings)
 	merge(&c.Accounts, later.Accounts)
-	merge(&c.Sums, later.Sums)
-	for _, row := range later.SpentGone {
+	merge(&c.Totals, later.Totals)
+	for _, row := range later.SpentDeleted {
 		delete(c.Spent, row)
 	}
-	c.SpentGone = append(c.SpentGone, later.SpentGone...)
+	c.SpentDeleted = append(c.SpentDeleted, later.SpentDeleted...)
 	merge(&c.Spent, later.Spent)
 	merge(&c.Schedules, later.Schedules)
 	merge(&c.Summaries, later.Summaries)
-	merge(&c.Altered, later.Altered)
-	merge(&c.Deeds, later.Deeds)
+	merge(&c.Invalidated, later.Invalidated)
+	merge(&c.Operations, later.Operations)
 	c.Index.add(&later.Index)
 	c.Order = max(c.Order, later.Order)
 }
@@ -242,7 +242,7 @@ func put[K comparable, V any](m *map[K]V, k K, v V) {
 }
 
 // receipt is what a repeated delivery is told.
-func (s Seen) receipt() tasks.Receipt {
+func (s SeenDelivery) receipt() tasks.Receipt {
 	r := tasks.Receipt{Task: s.Task, Again: true}
 	switch {
 	case s.Refused:
@@ -253,8 +253,8 @@ func (s Seen) receipt() tasks.Receipt {
 	return r
 }
 
-func seen(r tasks.Receipt, at time.Time) Seen {
-	return Seen{
+func seen(r tasks.Receipt, at time.Time) SeenDelivery {
+	return SeenDelivery{
 		Task: r.Task, At: at,
 		Refused: errors.Is(r.Err, tasks.ErrRefused), Missing: errors.Is(r.Err, tasks.ErrNoTask),
 	}

@@ -11,19 +11,19 @@ import (
 )
 
 // Schedule implements Base.
-func (s *Stage) Schedule(id string) (tasks.Schedule, bool, error) {
+func (s *Tx) Schedule(id string) (tasks.Schedule, bool, error) {
 	if v, ok := s.changes.Schedules[id]; ok {
 		if v == nil {
 			return tasks.Schedule{}, false, nil
 		}
 		return *v, true, nil
 	}
-	return s.base.Schedule(id)
+	return s.snapshot.Schedule(id)
 }
 
 // Schedules implements Base.
-func (s *Stage) Schedules(conversation string) ([]tasks.Schedule, error) {
-	list, err := s.base.Schedules(conversation)
+func (s *Tx) Schedules(conversation string) ([]tasks.Schedule, error) {
+	list, err := s.snapshot.Schedules(conversation)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Stage) Schedules(conversation string) ([]tasks.Schedule, error) {
 }
 
 // PutSchedule stores a schedule.
-func (s *Stage) PutSchedule(v tasks.Schedule) error {
+func (s *Tx) PutSchedule(v tasks.Schedule) error {
 	if v.ID == "" || len(v.ID) > MaxName {
 		return fmt.Errorf("schedule with an id of %d bytes: it must have one of at most %d", len(v.ID), MaxName)
 	}
@@ -55,39 +55,39 @@ func (s *Stage) PutSchedule(v tasks.Schedule) error {
 }
 
 // DropSchedule deletes a schedule.
-func (s *Stage) DropSchedule(id string) error {
+func (s *Tx) DropSchedule(id string) error {
 	put(&s.changes.Schedules, id, nil)
 	return nil
 }
 
-// Waits reports that a schedule has a place in the due-table.
-func Waits(v tasks.Schedule) bool { return !v.Paused && !v.Next.IsZero() }
+// IsWaiting reports that a schedule has a place in the due-table.
+func IsWaiting(v tasks.Schedule) bool { return !v.Paused && !v.Next.IsZero() }
 
 // fire moves the schedule on that a delivery is for, unless it is not due at
 // that time any more.
-func (s *Stage) fire(in tasks.Inbound) error {
+func (s *Tx) fire(in tasks.Inbound) error {
 	if in.Fire == nil {
 		return nil
 	}
-	v, err := s.firing(*in.Fire)
+	v, err := s.dueSchedule(*in.Fire)
 	if err != nil {
 		return err
 	}
 	if v == nil {
 		return fmt.Errorf("schedule %q, fire time %s: %w", in.Fire.Schedule, in.Fire.At.UTC(), tasks.ErrRefused)
 	}
-	put(&s.changes.Deeds, "fired", true)
+	put(&s.changes.Operations, "fired", true)
 	v.Next, v.Last, v.LastTask = in.Fire.Next, in.Fire.At, in.ID
 	return s.PutSchedule(*v)
 }
 
-// passed moves a schedule on whose fire time has been stored before, so that
+// skipFiring moves a schedule on whose fire time has been stored before, so that
 // the due-table does not name it for ever.
-func (s *Stage) passed(f *tasks.Firing) error {
+func (s *Tx) skipFiring(f *tasks.Firing) error {
 	if f == nil {
 		return nil
 	}
-	v, err := s.firing(*f)
+	v, err := s.dueSchedule(*f)
 	if err != nil || v == nil {
 		return err
 	}
@@ -95,22 +95,22 @@ func (s *Stage) passed(f *tasks.Firing) error {
 	return s.PutSchedule(*v)
 }
 
-// firing returns the schedule that is due at the time of f; nil when none is.
-func (s *Stage) firing(f tasks.Firing) (*tasks.Schedule, error) {
+// dueSchedule returns the schedule that is due at the time of f; nil when none is.
+func (s *Tx) dueSchedule(f tasks.Firing) (*tasks.Schedule, error) {
 	v, ok, err := s.Schedule(f.Schedule)
 	switch {
 	case errors.Is(err, tasks.ErrDamaged):
 		return nil, nil //nolint:nilnil // nobody can say when it is due
 	case err != nil:
 		return nil, err
-	case !ok || !Waits(v) || !v.Next.Equal(f.At):
+	case !ok || !IsWaiting(v) || !v.Next.Equal(f.At):
 		return nil, nil //nolint:nilnil // none is due
 	}
 	return &v, nil
 }
 
 // moveSchedules gives the schedules of a conversation to another one.
-func (s *Stage) moveSchedules(from string, to bot.Chat) error {
+func (s *Tx) moveSchedules(from string, to bot.Chat) error {
 	list, err := s.Schedules(from)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (s *Stage) moveSchedules(from string, to bot.Chat) error {
 }
 
 // forgetFirings takes tasks that are gone out of a conversation's schedules.
-func (s *Stage) forgetFirings(conversation string) error {
+func (s *Tx) forgetFirings(conversation string) error {
 	list, err := s.Schedules(conversation)
 	if err != nil {
 		return err
@@ -149,8 +149,8 @@ func (s *Stage) forgetFirings(conversation string) error {
 	return nil
 }
 
-// InOrder sorts schedules in the order of their making.
-func InOrder(list []tasks.Schedule) []tasks.Schedule {
+// SortSchedules sorts schedules in the order of their making.
+func SortSchedules(list []tasks.Schedule) []tasks.Schedule {
 	slices.SortFunc(list, func(a, b tasks.Schedule) int {
 		return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.ID, b.ID))
 	})

@@ -11,33 +11,33 @@ import (
 	"legwork/tasks"
 )
 
-// Stage is a transaction in the making: a base and the changes on top of it.
+// Tx is a transaction in the making: a base and the changes on top of it.
 // It is a Base itself, so that stages nest. Not safe for concurrent use.
-type Stage struct {
-	base    Base
-	now     time.Time
-	origin  tasks.Origin
-	changes Changes
+type Tx struct {
+	snapshot Snapshot
+	now      time.Time
+	origin   tasks.Origin
+	changes  Changes
 }
 
-// NewStage returns a stage without changes. now is the time of the transaction.
-func NewStage(base Base, now time.Time) *Stage {
-	return &Stage{base: base, now: now.Round(0).UTC()}
+// NewTx returns a stage without changes. now is the time of the transaction.
+func NewTx(base Snapshot, now time.Time) *Tx {
+	return &Tx{snapshot: base, now: now.Round(0).UTC()}
 }
 
-// By notes whence the changes come that are made from now on, and returns s.
-func (s *Stage) By(o tasks.Origin) *Stage {
+// WithOrigin notes whence the changes come that are made from now on, and returns s.
+func (s *Tx) WithOrigin(o tasks.Origin) *Tx {
 	s.origin = o
 	return s
 }
 
 // Bytes is how long the journal records are that the transaction writes so far.
-func (s *Stage) Bytes() int { return s.changes.Bytes }
+func (s *Tx) Bytes() int { return s.changes.Bytes }
 
-// Try calls do with a stage on top of s and keeps its changes only when do
+// Savepoint calls do with a stage on top of s and keeps its changes only when do
 // returned nil: what is refused leaves no trace.
-func (s *Stage) Try(do func(*Stage) error) error {
-	over := &Stage{base: s, now: s.now, origin: s.origin}
+func (s *Tx) Savepoint(do func(*Tx) error) error {
+	over := &Tx{snapshot: s, now: s.now, origin: s.origin}
 	if err := do(over); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Stage) Try(do func(*Stage) error) error {
 }
 
 // PutSetting stores a setting; an empty value deletes it.
-func (s *Stage) PutSetting(owner, name, value string) error {
+func (s *Tx) PutSetting(owner, name, value string) error {
 	if len(owner) > MaxName || len(name) > MaxName {
 		return fmt.Errorf("setting of an owner of %d bytes and a name of %d: at most %d each", len(owner), len(name), MaxName)
 	}
@@ -55,49 +55,49 @@ func (s *Stage) PutSetting(owner, name, value string) error {
 }
 
 // Seen implements Base.
-func (s *Stage) Seen(key string) (Seen, bool, error) {
+func (s *Tx) Seen(key string) (SeenDelivery, bool, error) {
 	if v, ok := s.changes.Seen[key]; ok {
 		return v, true, nil
 	}
-	return s.base.Seen(key)
+	return s.snapshot.Seen(key)
 }
 
 // Task implements Base.
-func (s *Stage) Task(id tasks.ID) (Task, bool, error) {
+func (s *Tx) Task(id tasks.ID) (Task, bool, error) {
 	if v, ok := s.changes.Tasks[id]; ok {
 		return v, true, nil
 	}
-	if s.changes.Gone[id] {
+	if s.changes.Deleted[id] {
 		return Task{}, false, nil
 	}
-	return s.base.Task(id)
+	return s.snapshot.Task(id)
 }
 
-// Spare implements Base.
-func (s *Stage) Spare(id tasks.ID) (Task, bool, error) { return s.base.Spare(id) }
+// LaneCopy implements Base.
+func (s *Tx) LaneCopy(id tasks.ID) (Task, bool, error) { return s.snapshot.LaneCopy(id) }
 
 // State implements Base.
-func (s *Stage) State(id tasks.ID) (planner.State, error) {
+func (s *Tx) State(id tasks.ID) (planner.State, error) {
 	if v, ok := s.changes.States[id]; ok {
 		return v, nil
 	}
-	return s.base.State(id)
+	return s.snapshot.State(id)
 }
 
 // Lane implements Base.
-func (s *Stage) Lane(conversation string) (tasks.Lane, error) {
+func (s *Tx) Lane(conversation string) (tasks.Lane, error) {
 	if v, ok := s.changes.Lanes[conversation]; ok {
 		return *v, nil
 	}
-	return s.base.Lane(conversation)
+	return s.snapshot.Lane(conversation)
 }
 
-// lane returns a conversation's queue to be changed in this stage.
-func (s *Stage) lane(conversation string) (*tasks.Lane, error) {
+// ownLane returns a conversation's queue to be changed in this stage.
+func (s *Tx) ownLane(conversation string) (*tasks.Lane, error) {
 	if v, ok := s.changes.Lanes[conversation]; ok {
 		return v, nil
 	}
-	v, err := s.base.Lane(conversation)
+	v, err := s.snapshot.Lane(conversation)
 	if err != nil {
 		return nil, err
 	}
@@ -107,24 +107,24 @@ func (s *Stage) lane(conversation string) (*tasks.Lane, error) {
 }
 
 // Order implements Base.
-func (s *Stage) Order() (uint64, error) {
+func (s *Tx) Order() (uint64, error) {
 	if s.changes.Order > 0 {
 		return s.changes.Order, nil
 	}
-	return s.base.Order()
+	return s.snapshot.Order()
 }
 
 // Cut implements Base.
-func (s *Stage) Cut(conversation string) (uint64, error) {
+func (s *Tx) Cut(conversation string) (uint64, error) {
 	if v, ok := s.changes.Cuts[conversation]; ok {
 		return v, nil
 	}
-	return s.base.Cut(conversation)
+	return s.snapshot.Cut(conversation)
 }
 
 // Settings implements Base.
-func (s *Stage) Settings(owner string) (map[string]string, error) {
-	all, err := s.base.Settings(owner)
+func (s *Tx) Settings(owner string) (map[string]string, error) {
+	all, err := s.snapshot.Settings(owner)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +142,9 @@ func (s *Stage) Settings(owner string) (map[string]string, error) {
 }
 
 // Turn implements Base.
-func (s *Stage) Turn(conversation string, after uint64) ([]Row, error) {
+func (s *Tx) Turn(conversation string, after uint64) ([]HistoryRow, error) {
 	for {
-		rows, err := s.base.Turn(conversation, after)
+		rows, err := s.snapshot.Turn(conversation, after)
 		if err != nil {
 			return nil, err
 		}
@@ -160,17 +160,17 @@ func (s *Stage) Turn(conversation string, after uint64) ([]Row, error) {
 		if order == math.MaxUint64 {
 			return nil, nil
 		}
-		if rows = s.rewrite(conversation, order, rows); len(rows) > 0 {
+		if rows = s.withChanges(conversation, order, rows); len(rows) > 0 {
 			return rows, nil
 		}
 		after = order
 	}
 }
 
-// rewrite applies what the stage writes to the rows of one turn.
-func (s *Stage) rewrite(conversation string, order uint64, rows []Row) []Row {
-	var halves [2]*Row
-	half := func(r Row) **Row {
+// withChanges applies what the stage writes to the rows of one turn.
+func (s *Tx) withChanges(conversation string, order uint64, rows []HistoryRow) []HistoryRow {
+	var halves [2]*HistoryRow
+	half := func(r HistoryRow) **HistoryRow {
 		if r.Answer {
 			return &halves[1]
 		}
@@ -185,7 +185,7 @@ func (s *Stage) rewrite(conversation string, order uint64, rows []Row) []Row {
 		}
 		h := half(r)
 		switch {
-		case r.Gone:
+		case r.Deleted:
 			*h = nil
 		case *h == nil || !r.Fallback:
 			*h = &r

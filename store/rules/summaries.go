@@ -8,24 +8,24 @@ import (
 )
 
 // Summary implements Base.
-func (s *Stage) Summary(conversation string) (tasks.Summary, error) {
+func (s *Tx) Summary(conversation string) (tasks.Summary, error) {
 	if v, ok := s.changes.Summaries[conversation]; ok {
 		return v, nil
 	}
-	return s.base.Summary(conversation)
+	return s.snapshot.Summary(conversation)
 }
 
-// Altered implements Base.
-func (s *Stage) Altered(conversation string) (uint64, error) {
-	if v, ok := s.changes.Altered[conversation]; ok {
+// Invalidated implements Base.
+func (s *Tx) Invalidated(conversation string) (uint64, error) {
+	if v, ok := s.changes.Invalidated[conversation]; ok {
 		return v, nil
 	}
-	return s.base.Altered(conversation)
+	return s.snapshot.Invalidated(conversation)
 }
 
 // Summary is the summary of a conversation, unless the conversation was cut
 // after it.
-func Summary(b Base, conversation string) (tasks.Summary, error) {
+func Summary(b Snapshot, conversation string) (tasks.Summary, error) {
 	v, err := b.Summary(conversation)
 	if err != nil {
 		return tasks.Summary{}, err
@@ -38,7 +38,7 @@ func Summary(b Base, conversation string) (tasks.Summary, error) {
 }
 
 // PutSummary stores a summary in place of that which ended with the turn before.
-func (s *Stage) PutSummary(conversation string, before uint64, v tasks.Summary) error {
+func (s *Tx) PutSummary(conversation string, before uint64, v tasks.Summary) error {
 	now, err := Summary(s, conversation)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *Stage) PutSummary(conversation string, before uint64, v tasks.Summary) 
 	if err != nil {
 		return err
 	}
-	altered, err := s.Altered(conversation)
+	altered, err := s.Invalidated(conversation)
 	if err != nil {
 		return err
 	}
@@ -64,14 +64,14 @@ func (s *Stage) PutSummary(conversation string, before uint64, v tasks.Summary) 
 	}
 	v.At = v.At.Round(0).UTC()
 	put(&s.changes.Summaries, conversation, v)
-	put(&s.changes.Deeds, "summarised", true)
+	put(&s.changes.Operations, "summarised", true)
 	return nil
 }
 
 // dropSummary deletes the summary of a conversation whose turns are being
 // forgotten. One that somebody makes of what is there now is refused from then
 // on; now is the order given last.
-func (s *Stage) dropSummary(conversation string, now uint64) error {
+func (s *Tx) dropSummary(conversation string, now uint64) error {
 	v, err := s.Summary(conversation)
 	if err != nil {
 		return err
@@ -79,21 +79,21 @@ func (s *Stage) dropSummary(conversation string, now uint64) error {
 	if v.Until > 0 {
 		put(&s.changes.Summaries, conversation, tasks.Summary{})
 	}
-	put(&s.changes.Altered, conversation, now)
+	put(&s.changes.Invalidated, conversation, now)
 	return nil
 }
 
 // moveSummary gives the summary of a conversation to another one. Of two it
 // keeps one that leaves out no turn of the other conversation, if there is one:
 // what is not in a summary is read as it was said.
-func (s *Stage) moveSummary(from string, to bot.Chat) error {
+func (s *Tx) moveSummary(from string, to bot.Chat) error {
 	kept := tasks.Summary{}
 	for _, c := range [][2]string{{to.Key(), from}, {from, to.Key()}} {
 		v, err := Summary(s, c[0])
 		if err != nil {
 			return err
 		}
-		apart, err := s.beginsAfter(c[1], v.Until)
+		apart, err := s.startsAfter(c[1], v.Until)
 		if err != nil {
 			return err
 		}
@@ -113,9 +113,9 @@ func (s *Stage) moveSummary(from string, to bot.Chat) error {
 	return nil
 }
 
-// beginsAfter reports that a conversation has no turn up to that order, but
+// startsAfter reports that a conversation has no turn up to that order, but
 // such as are cut.
-func (s *Stage) beginsAfter(conversation string, order uint64) (bool, error) {
+func (s *Tx) startsAfter(conversation string, order uint64) (bool, error) {
 	cut, err := s.Cut(conversation)
 	if err != nil {
 		return false, err

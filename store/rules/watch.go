@@ -22,7 +22,7 @@ type Watch struct {
 }
 
 // follower hears of every change.
-type follower struct{ heard func(tasks.ID) }
+type follower struct{ notify func(tasks.ID) }
 
 // Follow has heard called for each changed task from now on, until stop was
 // called.
@@ -57,24 +57,24 @@ func (w *Watch) Changed(id tasks.ID) <-chan struct{} {
 	return c
 }
 
-// Tell wakes the watchers of every task that the transaction changed.
-func (w *Watch) Tell(c *Changes) {
+// Notify wakes the watchers of every task that the transaction changed.
+func (w *Watch) Notify(c *Changes) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range c.Records {
-		w.tell(r.Task)
+		w.notify(r.Task)
 	}
 	for _, id := range c.Dropped {
-		w.tell(id)
+		w.notify(id)
 	}
-	for id := range c.Gone {
-		w.tell(id)
+	for id := range c.Deleted {
+		w.notify(id)
 	}
 }
 
-func (w *Watch) tell(id tasks.ID) {
+func (w *Watch) notify(id tasks.ID) {
 	for f := range w.follows {
-		f.heard(id)
+		f.notify(id)
 	}
 	if c, ok := w.wait[id]; ok {
 		close(c)
