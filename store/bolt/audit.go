@@ -51,7 +51,7 @@ func (b base) auditEntry(key, value []byte) (e tasks.AuditEntry, ok bool) {
 	return e, true
 }
 
-// AuditEntries implements rules.Base.
+// AuditEntries implements rules.Snapshot.
 func (b base) AuditEntries(after uint64, n int) (list []tasks.AuditEntry, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketAudit).Cursor()
@@ -65,8 +65,8 @@ func (b base) AuditEntries(after uint64, n int) (list []tasks.AuditEntry, err er
 	return list, err
 }
 
-// Audited implements rules.Base. Where the number is damaged, the log tells it.
-func (b base) Audited() (last uint64, err error) {
+// AuditEnd implements rules.Snapshot. Where the number is damaged, the log tells it.
+func (b base) AuditEnd() (last uint64, err error) {
 	found, err := b.row(bucketMeta, []byte(metaAudited), &last)
 	if found && err == nil || err != nil && !errors.Is(err, tasks.ErrDamaged) {
 		return last, err

@@ -12,7 +12,7 @@ import (
 	"legwork/tasks"
 )
 
-// base implements rules.Base over what is committed.
+// base implements rules.Snapshot over what is committed.
 type base struct {
 	tx    *bbolt.Tx
 	cache *cache // nil for readers
@@ -37,14 +37,14 @@ func (b base) row(bucket string, key []byte, v any) (found bool, err error) {
 	return found, err
 }
 
-// Seen implements rules.Base.
+// Seen implements rules.Snapshot.
 func (b base) Seen(key string) (rules.SeenDelivery, bool, error) {
 	var s rules.SeenDelivery
 	found, err := b.row(bucketSeen, seenKey(key), &s)
 	return s, found, err
 }
 
-// Task implements rules.Base.
+// Task implements rules.Snapshot.
 func (b base) Task(id tasks.ID) (rules.Task, bool, error) {
 	var t rules.Task
 	if id == "" {
@@ -54,14 +54,14 @@ func (b base) Task(id tasks.ID) (rules.Task, bool, error) {
 	return t, found, err
 }
 
-// Order implements rules.Base.
+// Order implements rules.Snapshot.
 func (b base) Order() (uint64, error) {
 	var order uint64
 	_, err := b.row(bucketMeta, []byte("order"), &order)
 	return order, err
 }
 
-// State implements rules.Base.
+// State implements rules.Snapshot.
 func (b base) State(id tasks.ID) (planner.State, error) {
 	if s, ok := b.cache.state(id); ok {
 		return s, nil
@@ -75,7 +75,7 @@ func (b base) State(id tasks.ID) (planner.State, error) {
 	return s, nil
 }
 
-// Lane implements rules.Base.
+// Lane implements rules.Snapshot.
 func (b base) Lane(conversation string) (tasks.Lane, error) {
 	rows, err := b.laneRows(conversation)
 	lane := tasks.Lane{Entries: make([]tasks.LaneEntry, 0, len(rows)+1)}
@@ -97,8 +97,8 @@ func (b base) laneRows(conversation string) ([]liveRow, error) {
 	return rows, err
 }
 
-// Spare implements rules.Base.
-func (b base) Spare(id tasks.ID) (rules.Task, bool, error) {
+// LaneCopy implements rules.Snapshot.
+func (b base) LaneCopy(id tasks.ID) (rules.Task, bool, error) {
 	rows, err := b.live("")
 	for _, r := range rows {
 		if r.LaneEntry.Task == id {

@@ -26,7 +26,7 @@ type cache struct {
 	weight  int // of live
 	over    *simplelru.LRU[tasks.ID, planner.State]
 	lanes   *simplelru.LRU[string, []liveRow] // lists that are never changed
-	altered *simplelru.LRU[string, uint64]    // rules.Base.Altered
+	altered *simplelru.LRU[string, uint64]    // rules.Snapshot.Invalidated
 	fed     *uint64                           // cursor given last; nil: nobody has looked
 }
 

@@ -36,7 +36,7 @@ func (s *Store) keeper(ctx context.Context) rules.Retention {
 	}
 }
 
-// Tasks implements rules.Base.
+// Tasks implements rules.Snapshot.
 func (b base) Tasks(after tasks.ID, n int) (list []rules.TaskEntry, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketTasks).Cursor()
@@ -54,8 +54,8 @@ func (b base) Tasks(after tasks.ID, n int) (list []rules.TaskEntry, err error) {
 	return list, err
 }
 
-// Ended implements rules.Base.
-func (b base) Ended(id tasks.ID, t rules.Task) (at time.Time, err error) {
+// EndedAt implements rules.Snapshot.
+func (b base) EndedAt(id tasks.ID, t rules.Task) (at time.Time, err error) {
 	err = guard(func() error {
 		key := journalKey(id, t.Last)
 		if e, err := event(key, b.bucket(bucketJournal).Get(key)); err == nil {
@@ -66,7 +66,7 @@ func (b base) Ended(id tasks.ID, t rules.Task) (at time.Time, err error) {
 	return at, err
 }
 
-// Conversations implements rules.Base.
+// Conversations implements rules.Snapshot.
 func (b base) Conversations(after string, n int) (list []string, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketHistory).Cursor()
@@ -98,7 +98,7 @@ func conversationOf(key []byte) string {
 	return string(key[2:min(2+n, len(key))])
 }
 
-// AllSettings implements rules.Base. A damaged one is left out.
+// AllSettings implements rules.Snapshot. A damaged one is left out.
 func (b base) AllSettings() (map[rules.Setting]string, error) {
 	all := map[rules.Setting]string{}
 	err := guard(func() error {
@@ -117,8 +117,8 @@ func (b base) AllSettings() (map[rules.Setting]string, error) {
 	return all, err
 }
 
-// SpentRows implements rules.Base.
-func (b base) SpentRows(match func(rules.SpentKey) bool, n int) (list []rules.SpentKey, err error) {
+// SpentKeys implements rules.Snapshot.
+func (b base) SpentKeys(match func(rules.SpentKey) bool, n int) (list []rules.SpentKey, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketSpent).Cursor()
 		for k, _ := c.First(); k != nil && len(list) < n; k, _ = c.Next() {

@@ -77,7 +77,7 @@ func (b base) post(key, value []byte) (at time.Time, webhook string, ok bool) {
 	return time.Unix(seconds, int64(binary.BigEndian.Uint32(body[8:]))).UTC(), string(body[12:]), true
 }
 
-// Delivery implements rules.Base.
+// Delivery implements rules.Snapshot.
 func (b base) Delivery(id string) (d tasks.Delivery, found bool, err error) {
 	if id == "" {
 		return d, false, nil
@@ -86,7 +86,7 @@ func (b base) Delivery(id string) (d tasks.Delivery, found bool, err error) {
 	return d, found, err
 }
 
-// AllDeliveries implements rules.Base.
+// AllDeliveries implements rules.Snapshot.
 func (b base) AllDeliveries() (map[string]tasks.ID, error) {
 	all := map[string]tasks.ID{}
 	err := guard(func() error {

@@ -16,7 +16,7 @@ import (
 // Feed implements tasks.Index. It tells of no event that State does not know yet.
 func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []tasks.FeedEntry, oldest, newest uint64, err error) {
 	err = s.view(ctx, func(b base) error {
-		if newest, err = (base{tx: b.tx, cache: s.cache, log: b.log}).Fed(); err != nil {
+		if newest, err = (base{tx: b.tx, cache: s.cache, log: b.log}).FeedEnd(); err != nil {
 			return err
 		}
 		return guard(func() error {
@@ -103,8 +103,8 @@ func (b base) feedRecords(after uint64) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Fed implements rules.Base.
-func (b base) Fed() (last uint64, err error) {
+// FeedEnd implements rules.Snapshot.
+func (b base) FeedEnd() (last uint64, err error) {
 	if last, ok := b.cache.fedLast(); ok {
 		return last, nil
 	}
@@ -151,7 +151,7 @@ func (c *cache) feed(last uint64) {
 // states that belong to them are known.
 func (s *Store) rememberFeed() {
 	err := s.db.Load().View(func(tx *bbolt.Tx) error {
-		last, err := base{tx: tx, log: s.log}.Fed()
+		last, err := base{tx: tx, log: s.log}.FeedEnd()
 		if err == nil {
 			s.cache.feed(last)
 		}

@@ -113,7 +113,7 @@ func putListing(b base, id tasks.ID, r rules.ListingChange) error {
 	return b.bucket(shelf(r.After)).Put(key, seal(key, rowBody(*r.After)))
 }
 
-// Listing implements rules.Base.
+// Listing implements rules.Snapshot.
 func (b base) Listing(id tasks.ID) (l rules.Listing, found bool, err error) {
 	if id == "" {
 		return l, false, nil
@@ -138,7 +138,7 @@ func (b base) Listing(id tasks.ID) (l rules.Listing, found bool, err error) {
 	return l, found, err
 }
 
-// Counts implements rules.Base. When they are damaged, the tasks are counted.
+// Counts implements rules.Snapshot. When they are damaged, the tasks are counted.
 func (b base) Counts() (map[string]int, error) {
 	counts := map[string]int{}
 	_, err := b.row(bucketMeta, []byte(metaCounts), &counts)
@@ -149,7 +149,7 @@ func (b base) Counts() (map[string]int, error) {
 	return counts, err
 }
 
-// Recount implements rules.Base.
+// Recount implements rules.Snapshot.
 func (b base) Recount() (map[string]int, error) {
 	counts := map[string]int{}
 	err := guard(func() error {
@@ -171,7 +171,7 @@ func (b base) Recount() (map[string]int, error) {
 	return counts, err
 }
 
-// Outcome implements rules.Base.
+// Outcome implements rules.Snapshot.
 func (b base) Outcome(id tasks.ID, c bot.Chat) (status string, err error) {
 	err = guard(func() error {
 		for _, outcome := range []planner.Outcome{planner.Done, planner.Failed, planner.Halted} {
@@ -193,10 +193,10 @@ func statusOf(key []byte) string {
 	return string(key[at+1 : min(at+1+int(key[at]), len(key))])
 }
 
-// Journal implements rules.Base.
+// Journal implements rules.Snapshot.
 func (b base) Journal(id tasks.ID) ([]planner.Event, error) { return b.events(id, 0) }
 
-// Event implements rules.Base.
+// Event implements rules.Snapshot.
 func (b base) Event(id tasks.ID, seq int) (e planner.Event, err error) {
 	err = guard(func() (err error) {
 		key := journalKey(id, seq)

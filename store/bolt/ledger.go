@@ -48,7 +48,7 @@ type folded struct {
 	state planner.State
 }
 
-// State implements rules.Base.
+// State implements rules.Snapshot.
 func (f folded) State(tasks.ID) (planner.State, error) { return f.state, nil }
 
 // Spent implements tasks.Ledger. A damaged row is left out.
@@ -88,7 +88,7 @@ func (s *Store) Extended(ctx context.Context, day string) (list []tasks.Extended
 	return list, nil
 }
 
-// Account implements rules.Base. A damaged one costs what its task has spent
+// Account implements rules.Snapshot. A damaged one costs what its task has spent
 // and reserved; the rest of the task goes on.
 func (b base) Account(id tasks.ID) (rules.Account, error) {
 	var a rules.Account
@@ -103,7 +103,7 @@ func (b base) Account(id tasks.ID) (rules.Account, error) {
 	return a, err
 }
 
-// Accounts implements rules.Base.
+// Accounts implements rules.Snapshot.
 func (b base) Accounts() (ids []tasks.ID, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketAccounts).Cursor()
@@ -125,9 +125,9 @@ func (s *Store) tidy() {
 	}
 }
 
-// Sum implements rules.Base. A damaged one is added up anew from the rows of its
+// Total implements rules.Snapshot. A damaged one is added up anew from the rows of its
 // day; by how much it was extended is lost.
-func (b base) Sum(of rules.TotalKey) (rules.Total, error) {
+func (b base) Total(of rules.TotalKey) (rules.Total, error) {
 	var sum rules.Total
 	_, err := b.row(bucketSums, sumKey(of), &sum)
 	if errors.Is(err, tasks.ErrDamaged) {
@@ -137,8 +137,8 @@ func (b base) Sum(of rules.TotalKey) (rules.Total, error) {
 	return sum, err
 }
 
-// AllSums implements rules.Base.
-func (b base) AllSums() (list []rules.TotalKey, err error) {
+// TotalKeys implements rules.Snapshot.
+func (b base) TotalKeys() (list []rules.TotalKey, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketSums).Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
@@ -174,7 +174,7 @@ func (b base) addUp(of rules.TotalKey) (sum rules.Total, err error) {
 	return sum, err
 }
 
-// Spent implements rules.Base. A damaged row begins anew.
+// Spent implements rules.Snapshot. A damaged row begins anew.
 func (b base) Spent(row rules.SpentKey) (spent tasks.Spent, err error) {
 	key := spentKey(row)
 	spent = tasks.Spent{Day: row.Day, User: row.User, Chat: row.Chat, Model: row.Model}

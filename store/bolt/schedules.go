@@ -84,7 +84,7 @@ func (b base) waiting(key []byte) (*tasks.Schedule, error) {
 	return nil, nil //nolint:nilnil // the entry is for nothing
 }
 
-// Schedule implements rules.Base.
+// Schedule implements rules.Snapshot.
 func (b base) Schedule(id string) (v tasks.Schedule, found bool, err error) {
 	if id == "" {
 		return v, false, nil
@@ -93,7 +93,7 @@ func (b base) Schedule(id string) (v tasks.Schedule, found bool, err error) {
 	return v, found, err
 }
 
-// Schedules implements rules.Base; of all conversations when it is empty.
+// Schedules implements rules.Snapshot; of all conversations when it is empty.
 func (b base) Schedules(conversation string) (list []tasks.Schedule, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketSchedules).Cursor()

@@ -66,7 +66,7 @@ func (s *Store) Turns(ctx context.Context, conversation string, after uint64, li
 	return list, nil
 }
 
-// Summary implements rules.Base.
+// Summary implements rules.Snapshot.
 func (b base) Summary(conversation string) (v tasks.Summary, err error) {
 	if conversation == "" {
 		return v, nil
@@ -79,8 +79,8 @@ func (b base) Summary(conversation string) (v tasks.Summary, err error) {
 	return v, err
 }
 
-// Altered implements rules.Base. Only the writer asks.
-func (b base) Altered(conversation string) (uint64, error) {
+// Invalidated implements rules.Snapshot. Only the writer asks.
+func (b base) Invalidated(conversation string) (uint64, error) {
 	b.cache.mu.Lock()
 	defer b.cache.mu.Unlock()
 	order, _ := b.cache.altered.Get(conversation)

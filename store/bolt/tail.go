@@ -23,7 +23,7 @@ const (
 // may be lost, and returns the last one that is left out, where a record without
 // entries stands.
 func (b base) jump() (last uint64, err error) {
-	fed, err := base{tx: b.tx, log: b.log}.Fed()
+	fed, err := base{tx: b.tx, log: b.log}.FeedEnd()
 	if err == nil {
 		err = b.shelve()
 	}

@@ -8,14 +8,14 @@ import (
 	"legwork/tasks"
 )
 
-// Cut implements rules.Base.
+// Cut implements rules.Snapshot.
 func (b base) Cut(conversation string) (uint64, error) {
 	var cut uint64
 	_, err := b.row(bucketCuts, []byte(conversation), &cut)
 	return cut, err
 }
 
-// Settings implements rules.Base. A damaged one is left out.
+// Settings implements rules.Snapshot. A damaged one is left out.
 func (b base) Settings(owner string) (map[string]string, error) {
 	all := map[string]string{}
 	prefix := owned(owner)
@@ -34,7 +34,7 @@ func (b base) Settings(owner string) (map[string]string, error) {
 	return all, err
 }
 
-// Turn implements rules.Base.
+// Turn implements rules.Snapshot.
 func (b base) Turn(conversation string, after uint64) (rows []rules.HistoryRow, err error) {
 	prefix := owned(conversation)
 	err = guard(func() error {

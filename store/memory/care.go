@@ -41,7 +41,7 @@ func after[K ~string, V any](m map[K]V, last K, n int) []K {
 	return keys[at:min(at+n, len(keys))]
 }
 
-// Tasks implements rules.Base.
+// Tasks implements rules.Snapshot.
 func (c *contents) Tasks(last tasks.ID, n int) ([]rules.TaskEntry, error) {
 	var list []rules.TaskEntry
 	for _, id := range after(c.tasks, last, n) {
@@ -50,8 +50,8 @@ func (c *contents) Tasks(last tasks.ID, n int) ([]rules.TaskEntry, error) {
 	return list, nil
 }
 
-// Ended implements rules.Base.
-func (c *contents) Ended(id tasks.ID, t rules.Task) (time.Time, error) {
+// EndedAt implements rules.Snapshot.
+func (c *contents) EndedAt(id tasks.ID, t rules.Task) (time.Time, error) {
 	events, err := c.events(id, t.Last-1)
 	if err != nil || len(events) == 0 {
 		return time.Time{}, err
@@ -59,18 +59,18 @@ func (c *contents) Ended(id tasks.ID, t rules.Task) (time.Time, error) {
 	return events[0].At, nil
 }
 
-// Conversations implements rules.Base.
+// Conversations implements rules.Snapshot.
 func (c *contents) Conversations(last string, n int) ([]string, error) {
 	return after(c.history, last, n), nil
 }
 
-// AllSettings implements rules.Base.
+// AllSettings implements rules.Snapshot.
 func (c *contents) AllSettings() (map[rules.Setting]string, error) {
 	return maps.Clone(c.settings), nil
 }
 
-// SpentRows implements rules.Base.
-func (c *contents) SpentRows(match func(rules.SpentKey) bool, n int) (list []rules.SpentKey, err error) {
+// SpentKeys implements rules.Snapshot.
+func (c *contents) SpentKeys(match func(rules.SpentKey) bool, n int) (list []rules.SpentKey, err error) {
 	for row := range c.spent {
 		if len(list) < n && match(row) {
 			list = append(list, row)

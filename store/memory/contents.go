@@ -11,7 +11,7 @@ import (
 	"legwork/tasks"
 )
 
-// contents is what the store holds; it implements rules.Base. Events are kept
+// contents is what the store holds; it implements rules.Snapshot. Events are kept
 // encoded, so that no caller shares memory with the store.
 type contents struct {
 	journals map[tasks.ID][][]byte
@@ -60,22 +60,22 @@ func newContents() *contents {
 	}
 }
 
-// Seen implements rules.Base.
+// Seen implements rules.Snapshot.
 func (c *contents) Seen(key string) (rules.SeenDelivery, bool, error) {
 	s, ok := c.seen[key]
 	return s, ok, nil
 }
 
-// Task implements rules.Base.
+// Task implements rules.Snapshot.
 func (c *contents) Task(id tasks.ID) (rules.Task, bool, error) {
 	t, ok := c.tasks[id]
 	return t, ok, nil
 }
 
-// Spare implements rules.Base: no row is ever damaged here.
-func (c *contents) Spare(tasks.ID) (rules.Task, bool, error) { return rules.Task{}, false, nil }
+// LaneCopy implements rules.Snapshot: no row is ever damaged here.
+func (c *contents) LaneCopy(tasks.ID) (rules.Task, bool, error) { return rules.Task{}, false, nil }
 
-// State implements rules.Base.
+// State implements rules.Snapshot.
 func (c *contents) State(id tasks.ID) (planner.State, error) {
 	if s, ok := c.states[id]; ok {
 		return s, nil
@@ -84,16 +84,16 @@ func (c *contents) State(id tasks.ID) (planner.State, error) {
 	return planner.Fold(events), err
 }
 
-// Lane implements rules.Base.
+// Lane implements rules.Snapshot.
 func (c *contents) Lane(conversation string) (tasks.Lane, error) { return c.lanes[conversation], nil }
 
-// Order implements rules.Base.
+// Order implements rules.Snapshot.
 func (c *contents) Order() (uint64, error) { return c.order, nil }
 
-// Cut implements rules.Base.
+// Cut implements rules.Snapshot.
 func (c *contents) Cut(conversation string) (uint64, error) { return c.cuts[conversation], nil }
 
-// Settings implements rules.Base.
+// Settings implements rules.Snapshot.
 func (c *contents) Settings(owner string) (map[string]string, error) {
 	all := map[string]string{}
 	for name, value := range c.settings {
@@ -104,7 +104,7 @@ func (c *contents) Settings(owner string) (map[string]string, error) {
 	return all, nil
 }
 
-// Turn implements rules.Base.
+// Turn implements rules.Snapshot.
 func (c *contents) Turn(conversation string, after uint64) ([]rules.HistoryRow, error) {
 	list := c.history[conversation]
 	at, _ := find(list, after+1)

@@ -131,30 +131,30 @@ func (s *Store) Tried(ctx context.Context, id string, next time.Time) error {
 	return doing("noting a delivery", s.change(ctx, func(stage *rules.Tx) error { return stage.Tried(id, next) }))
 }
 
-// Listing implements rules.Base.
+// Listing implements rules.Snapshot.
 func (c *contents) Listing(id tasks.ID) (rules.Listing, bool, error) {
 	l, ok := c.index.listings[id]
 	return l, ok, nil
 }
 
-// Counts implements rules.Base.
+// Counts implements rules.Snapshot.
 func (c *contents) Counts() (map[string]int, error) {
 	return maps.Clone(c.index.counts), nil
 }
 
-// Recount implements rules.Base.
+// Recount implements rules.Snapshot.
 func (c *contents) Recount() (map[string]int, error) { return c.Counts() }
 
-// Outcome implements rules.Base: no row is ever damaged here.
+// Outcome implements rules.Snapshot: no row is ever damaged here.
 func (c *contents) Outcome(tasks.ID, bot.Chat) (string, error) { return "", nil }
 
-// Fed implements rules.Base.
-func (c *contents) Fed() (uint64, error) { return c.index.fed, nil }
+// FeedEnd implements rules.Snapshot.
+func (c *contents) FeedEnd() (uint64, error) { return c.index.fed, nil }
 
-// Audited implements rules.Base.
-func (c *contents) Audited() (uint64, error) { return c.index.audited, nil }
+// AuditEnd implements rules.Snapshot.
+func (c *contents) AuditEnd() (uint64, error) { return c.index.audited, nil }
 
-// AuditEntries implements rules.Base.
+// AuditEntries implements rules.Snapshot.
 func (c *contents) AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error) {
 	at, found := slices.BinarySearchFunc(c.index.audit, after, bySeq)
 	if found {
@@ -165,13 +165,13 @@ func (c *contents) AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error)
 
 func bySeq(e tasks.AuditEntry, seq uint64) int { return cmp.Compare(e.Seq, seq) }
 
-// Delivery implements rules.Base.
+// Delivery implements rules.Snapshot.
 func (c *contents) Delivery(id string) (tasks.Delivery, bool, error) {
 	d, ok := c.index.deliveries[id]
 	return d, ok, nil
 }
 
-// AllDeliveries implements rules.Base.
+// AllDeliveries implements rules.Snapshot.
 func (c *contents) AllDeliveries() (map[string]tasks.ID, error) {
 	all := map[string]tasks.ID{}
 	for id, d := range c.index.deliveries {
@@ -180,10 +180,10 @@ func (c *contents) AllDeliveries() (map[string]tasks.ID, error) {
 	return all, nil
 }
 
-// Journal implements rules.Base.
+// Journal implements rules.Snapshot.
 func (c *contents) Journal(id tasks.ID) ([]planner.Event, error) { return c.events(id, 0) }
 
-// Event implements rules.Base.
+// Event implements rules.Snapshot.
 func (c *contents) Event(id tasks.ID, seq int) (planner.Event, error) {
 	bodies := c.journals[id]
 	if seq < 1 || seq > len(bodies) {

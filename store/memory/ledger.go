@@ -116,21 +116,21 @@ func (s *Store) Turns(ctx context.Context, conversation string, after uint64, li
 	return list, doing("reading turns", err)
 }
 
-// Account implements rules.Base.
+// Account implements rules.Snapshot.
 func (c *contents) Account(id tasks.ID) (rules.Account, error) { return c.accounts[id], nil }
 
-// Accounts implements rules.Base.
+// Accounts implements rules.Snapshot.
 func (c *contents) Accounts() ([]tasks.ID, error) {
 	return slices.Sorted(maps.Keys(c.accounts)), nil
 }
 
-// Sum implements rules.Base.
-func (c *contents) Sum(of rules.TotalKey) (rules.Total, error) { return c.sums[of], nil }
+// Total implements rules.Snapshot.
+func (c *contents) Total(of rules.TotalKey) (rules.Total, error) { return c.sums[of], nil }
 
-// AllSums implements rules.Base.
-func (c *contents) AllSums() ([]rules.TotalKey, error) { return slices.Collect(maps.Keys(c.sums)), nil }
+// TotalKeys implements rules.Snapshot.
+func (c *contents) TotalKeys() ([]rules.TotalKey, error) { return slices.Collect(maps.Keys(c.sums)), nil }
 
-// Spent implements rules.Base.
+// Spent implements rules.Snapshot.
 func (c *contents) Spent(row rules.SpentKey) (tasks.Spent, error) {
 	if spent, ok := c.spent[row]; ok {
 		return spent, nil
@@ -138,13 +138,13 @@ func (c *contents) Spent(row rules.SpentKey) (tasks.Spent, error) {
 	return tasks.Spent{Day: row.Day, User: row.User, Chat: row.Chat, Model: row.Model}, nil
 }
 
-// Schedule implements rules.Base.
+// Schedule implements rules.Snapshot.
 func (c *contents) Schedule(id string) (tasks.Schedule, bool, error) {
 	v, ok := c.schedules[id]
 	return v, ok, nil
 }
 
-// Schedules implements rules.Base; of all conversations when it is empty.
+// Schedules implements rules.Snapshot; of all conversations when it is empty.
 func (c *contents) Schedules(conversation string) ([]tasks.Schedule, error) {
 	var list []tasks.Schedule
 	for _, v := range c.schedules {
@@ -155,13 +155,13 @@ func (c *contents) Schedules(conversation string) ([]tasks.Schedule, error) {
 	return list, nil
 }
 
-// Summary implements rules.Base.
+// Summary implements rules.Snapshot.
 func (c *contents) Summary(conversation string) (tasks.Summary, error) {
 	return c.summaries[conversation], nil
 }
 
-// Altered implements rules.Base.
-func (c *contents) Altered(conversation string) (uint64, error) { return c.altered[conversation], nil }
+// Invalidated implements rules.Snapshot.
+func (c *contents) Invalidated(conversation string) (uint64, error) { return c.altered[conversation], nil }
 
 // commitMore takes over what a transaction changed of the ledger, schedules and
 // summaries.

@@ -162,16 +162,16 @@ func (k Retention) dropSpent(match func(SpentKey) bool, d *tasks.Deleted) error 
 	}
 }
 
-// Tasks implements Base, of what is committed.
+// Tasks implements Snapshot, of what is committed.
 func (s *Tx) Tasks(after tasks.ID, n int) ([]TaskEntry, error) { return s.snapshot.Tasks(after, n) }
 
-// EndedAt implements Base, of what is committed.
+// EndedAt implements Snapshot, of what is committed.
 func (s *Tx) EndedAt(id tasks.ID, t Task) (time.Time, error) { return s.snapshot.EndedAt(id, t) }
 
-// Conversations implements Base, of what is committed.
+// Conversations implements Snapshot, of what is committed.
 func (s *Tx) Conversations(after string, n int) ([]string, error) {
 	return s.snapshot.Conversations(after, n)
 }
 
-// AllSettings implements Base, of what is committed.
+// AllSettings implements Snapshot, of what is committed.
 func (s *Tx) AllSettings() (map[Setting]string, error) { return s.snapshot.AllSettings() }

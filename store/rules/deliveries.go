@@ -60,7 +60,7 @@ func (s *Tx) Tried(id string, next time.Time) error {
 	return nil
 }
 
-// Delivery implements Base.
+// Delivery implements Snapshot.
 func (s *Tx) Delivery(id string) (tasks.Delivery, bool, error) {
 	if d, ok := s.changes.Index.Deliveries[id]; ok {
 		if d == nil {

@@ -232,34 +232,34 @@ func (s *Tx) webhook(id tasks.ID) (string, error) {
 // outcomeDeliveryID is the id of the delivery that tells of a task's outcome.
 func outcomeDeliveryID(id tasks.ID) string { return "notify-" + string(id) }
 
-// Listing implements Base, of what is committed.
+// Listing implements Snapshot, of what is committed.
 func (s *Tx) Listing(id tasks.ID) (Listing, bool, error) { return s.snapshot.Listing(id) }
 
-// Counts implements Base, of what is committed.
+// Counts implements Snapshot, of what is committed.
 func (s *Tx) Counts() (map[string]int, error) { return s.snapshot.Counts() }
 
-// Recount implements Base, of what is committed.
+// Recount implements Snapshot, of what is committed.
 func (s *Tx) Recount() (map[string]int, error) { return s.snapshot.Recount() }
 
-// Outcome implements Base, of what is committed.
+// Outcome implements Snapshot, of what is committed.
 func (s *Tx) Outcome(id tasks.ID, c bot.Chat) (string, error) { return s.snapshot.Outcome(id, c) }
 
-// FeedEnd implements Base, of what is committed.
+// FeedEnd implements Snapshot, of what is committed.
 func (s *Tx) FeedEnd() (uint64, error) { return s.snapshot.FeedEnd() }
 
-// AuditEnd implements Base, of what is committed.
+// AuditEnd implements Snapshot, of what is committed.
 func (s *Tx) AuditEnd() (uint64, error) { return s.snapshot.AuditEnd() }
 
-// AuditEntries implements Base, of what is committed.
+// AuditEntries implements Snapshot, of what is committed.
 func (s *Tx) AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error) {
 	return s.snapshot.AuditEntries(after, n)
 }
 
-// AllDeliveries implements Base, of what is committed.
+// AllDeliveries implements Snapshot, of what is committed.
 func (s *Tx) AllDeliveries() (map[string]tasks.ID, error) { return s.snapshot.AllDeliveries() }
 
-// Journal implements Base, of what is committed.
+// Journal implements Snapshot, of what is committed.
 func (s *Tx) Journal(id tasks.ID) ([]planner.Event, error) { return s.snapshot.Journal(id) }
 
-// Event implements Base, of what is committed.
+// Event implements Snapshot, of what is committed.
 func (s *Tx) Event(id tasks.ID, seq int) (planner.Event, error) { return s.snapshot.Event(id, seq) }

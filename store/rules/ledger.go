@@ -124,7 +124,7 @@ func (sum Total) With(of TotalKey, a Account) Total {
 	return sum
 }
 
-// Account implements Base.
+// Account implements Snapshot.
 func (s *Tx) Account(id tasks.ID) (Account, error) {
 	if v, ok := s.changes.Accounts[id]; ok {
 		return v, nil
@@ -135,7 +135,7 @@ func (s *Tx) Account(id tasks.ID) (Account, error) {
 	return s.snapshot.Account(id)
 }
 
-// Total implements Base.
+// Total implements Snapshot.
 func (s *Tx) Total(of TotalKey) (Total, error) {
 	if v, ok := s.changes.Totals[of]; ok {
 		return v, nil
@@ -143,7 +143,7 @@ func (s *Tx) Total(of TotalKey) (Total, error) {
 	return s.snapshot.Total(of)
 }
 
-// TotalKeys implements Base.
+// TotalKeys implements Snapshot.
 func (s *Tx) TotalKeys() ([]TotalKey, error) {
 	list, err := s.snapshot.TotalKeys()
 	for of := range s.changes.Totals {
@@ -154,7 +154,7 @@ func (s *Tx) TotalKeys() ([]TotalKey, error) {
 	return list, err
 }
 
-// Spent implements Base.
+// Spent implements Snapshot.
 func (s *Tx) Spent(row SpentKey) (tasks.Spent, error) {
 	if v, ok := s.changes.Spent[row]; ok {
 		return v, nil

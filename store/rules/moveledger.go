@@ -109,7 +109,7 @@ func (s *Tx) dropSpentRow(row SpentKey) {
 	s.changes.SpentDeleted = append(s.changes.SpentDeleted, row)
 }
 
-// SpentKeys implements Base.
+// SpentKeys implements Snapshot.
 func (s *Tx) SpentKeys(match func(SpentKey) bool, n int) ([]SpentKey, error) {
 	list, err := s.snapshot.SpentKeys(match, n)
 	list = slices.DeleteFunc(list, func(r SpentKey) bool { return slices.Contains(s.changes.SpentDeleted, r) })
@@ -121,7 +121,7 @@ func (s *Tx) SpentKeys(match func(SpentKey) bool, n int) ([]SpentKey, error) {
 	return list, err
 }
 
-// Accounts implements Base.
+// Accounts implements Snapshot.
 func (s *Tx) Accounts() ([]tasks.ID, error) {
 	list, err := s.snapshot.Accounts()
 	for id := range s.changes.Accounts {

@@ -10,7 +10,7 @@ import (
 	"legwork/tasks"
 )
 
-// Schedule implements Base.
+// Schedule implements Snapshot.
 func (s *Tx) Schedule(id string) (tasks.Schedule, bool, error) {
 	if v, ok := s.changes.Schedules[id]; ok {
 		if v == nil {
@@ -21,7 +21,7 @@ func (s *Tx) Schedule(id string) (tasks.Schedule, bool, error) {
 	return s.snapshot.Schedule(id)
 }
 
-// Schedules implements Base.
+// Schedules implements Snapshot.
 func (s *Tx) Schedules(conversation string) ([]tasks.Schedule, error) {
 	list, err := s.snapshot.Schedules(conversation)
 	if err != nil {

@@ -54,7 +54,7 @@ func (s *Tx) PutSetting(owner, name, value string) error {
 	return nil
 }
 
-// Seen implements Base.
+// Seen implements Snapshot.
 func (s *Tx) Seen(key string) (SeenDelivery, bool, error) {
 	if v, ok := s.changes.Seen[key]; ok {
 		return v, true, nil
@@ -62,7 +62,7 @@ func (s *Tx) Seen(key string) (SeenDelivery, bool, error) {
 	return s.snapshot.Seen(key)
 }
 
-// Task implements Base.
+// Task implements Snapshot.
 func (s *Tx) Task(id tasks.ID) (Task, bool, error) {
 	if v, ok := s.changes.Tasks[id]; ok {
 		return v, true, nil
@@ -73,10 +73,10 @@ func (s *Tx) Task(id tasks.ID) (Task, bool, error) {
 	return s.snapshot.Task(id)
 }
 
-// LaneCopy implements Base.
+// LaneCopy implements Snapshot.
 func (s *Tx) LaneCopy(id tasks.ID) (Task, bool, error) { return s.snapshot.LaneCopy(id) }
 
-// State implements Base.
+// State implements Snapshot.
 func (s *Tx) State(id tasks.ID) (planner.State, error) {
 	if v, ok := s.changes.States[id]; ok {
 		return v, nil
@@ -84,7 +84,7 @@ func (s *Tx) State(id tasks.ID) (planner.State, error) {
 	return s.snapshot.State(id)
 }
 
-// Lane implements Base.
+// Lane implements Snapshot.
 func (s *Tx) Lane(conversation string) (tasks.Lane, error) {
 	if v, ok := s.changes.Lanes[conversation]; ok {
 		return *v, nil
@@ -106,7 +106,7 @@ func (s *Tx) ownLane(conversation string) (*tasks.Lane, error) {
 	return own, nil
 }
 
-// Order implements Base.
+// Order implements Snapshot.
 func (s *Tx) Order() (uint64, error) {
 	if s.changes.Order > 0 {
 		return s.changes.Order, nil
@@ -114,7 +114,7 @@ func (s *Tx) Order() (uint64, error) {
 	return s.snapshot.Order()
 }
 
-// Cut implements Base.
+// Cut implements Snapshot.
 func (s *Tx) Cut(conversation string) (uint64, error) {
 	if v, ok := s.changes.Cuts[conversation]; ok {
 		return v, nil
@@ -122,7 +122,7 @@ func (s *Tx) Cut(conversation string) (uint64, error) {
 	return s.snapshot.Cut(conversation)
 }
 
-// Settings implements Base.
+// Settings implements Snapshot.
 func (s *Tx) Settings(owner string) (map[string]string, error) {
 	all, err := s.snapshot.Settings(owner)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Tx) Settings(owner string) (map[string]string, error) {
 	return all, nil
 }
 
-// Turn implements Base.
+// Turn implements Snapshot.
 func (s *Tx) Turn(conversation string, after uint64) ([]HistoryRow, error) {
 	for {
 		rows, err := s.snapshot.Turn(conversation, after)

@@ -7,7 +7,7 @@ import (
 	"legwork/tasks"
 )
 
-// Summary implements Base.
+// Summary implements Snapshot.
 func (s *Tx) Summary(conversation string) (tasks.Summary, error) {
 	if v, ok := s.changes.Summaries[conversation]; ok {
 		return v, nil
@@ -15,7 +15,7 @@ func (s *Tx) Summary(conversation string) (tasks.Summary, error) {
 	return s.snapshot.Summary(conversation)
 }
 
-// Invalidated implements Base.
+// Invalidated implements Snapshot.
 func (s *Tx) Invalidated(conversation string) (uint64, error) {
 	if v, ok := s.changes.Invalidated[conversation]; ok {
 		return v, nil
