@@ -55,7 +55,7 @@ func withoutAddress(err error) error {
 func (d *daemon) storeHealth() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	if d.core.store.Unsound() != nil {
+	if d.core.store.Corruption() != nil {
 		return errors.New("the data file is damaged; restart legwork to repair it")
 	}
 	switch err := d.storeFailing(ctx); {
@@ -77,7 +77,7 @@ const storeRetry = 5 * time.Second
 // writes something itself, because otherwise nobody might find out that the store
 // works again.
 func (d *daemon) storeFailing(ctx context.Context) error {
-	err := d.core.store.Failing()
+	err := d.core.store.WriteFailure()
 	if err == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (d *daemon) storeFailing(ctx context.Context) error {
 }
 
 func (d *daemon) diskHealth() error {
-	if fsutil.Low(d.started.DataDir) {
+	if fsutil.IsLow(d.started.DataDir) {
 		return web.Degraded(errors.New("nearly full: new tasks are refused until there is room; running tasks continue"))
 	}
 	return nil

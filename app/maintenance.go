@@ -22,7 +22,7 @@ func (a *core) maintain(ctx context.Context, config *conf.Config) error {
 	}
 	admin := a.admin()
 	return backup.New(backup.Config{
-		Low: diskFull(config.DataDir), Unsound: a.unsound, Dir: data.BackupFolder(config.DataDir), Files: admin.Files(), Every: config.Backup.Every, Keep: config.Backup.Keep,
+		Low: diskFull(config.DataDir), Corruption: a.corruption, Dir: data.BackupFolder(config.DataDir), Files: admin.Files(), Every: config.Backup.Every, Keep: config.Backup.Keep,
 		Retain: func(ctx context.Context) error { return a.retain(ctx, config.Retention) },
 		Freed:  func() bool { return a.store.Freed() || a.forgotten.Load() },
 		Compact: func(ctx context.Context) error {
@@ -33,17 +33,17 @@ func (a *core) maintain(ctx context.Context, config *conf.Config) error {
 			}
 			return err
 		},
-		Now: time.Now, Log: a.log, Tell: a.reportMaintenance,
+		Now: time.Now, Log: a.log, Notify: a.reportMaintenance,
 	}).Run(ctx)
 }
 
 // diskFull reports that the disk of a folder has no room for new work.
 func diskFull(dir string) func() bool {
-	return func() bool { return fsutil.Low(dir) }
+	return func() bool { return fsutil.IsLow(dir) }
 }
 
-// unsound returns the data file in which a reader found damage.
-func (a *core) unsound() (file string, err error) { return bolt.FileName, a.store.Unsound() }
+// corruption returns the data file in which a reader found damage.
+func (a *core) corruption() (file string, err error) { return bolt.FileName, a.store.Corruption() }
 
 // admin administers the data while the engine runs.
 func (a *core) admin() data.Admin {

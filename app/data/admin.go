@@ -44,7 +44,7 @@ func BackupFolder(dir string) string { return filepath.Join(dir, "backups") }
 func (a Admin) Files() []backup.File {
 	return []backup.File{
 		{
-			Name: bolt.FileName, Write: a.Store.Snapshot, Size: a.Store.Size, Verify: verifyInChild,
+			Name: bolt.FileName, Write: a.Store.Backup, Size: a.Store.Size, Verify: verifyInChild,
 			Mark: func(path string) error { return bolt.MarkCopy(path, time.Now()) },
 		},
 		{

@@ -99,7 +99,7 @@ func empty(dir string) bool {
 // the checksums of the records out. The store also runs it in a child process.
 func VerifyFile(path string, quick bool) error {
 	switch {
-	case strings.Contains(filepath.Base(path), strings.TrimSuffix(memory.FileName, ".db")) && !bolt.Holds(path):
+	case strings.Contains(filepath.Base(path), strings.TrimSuffix(memory.FileName, ".db")) && !bolt.IsDataFile(path):
 		return memory.Verify(path)
 	case quick:
 		return bolt.VerifyQuick(path)

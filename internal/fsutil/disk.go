@@ -12,33 +12,33 @@ import (
 	"path/filepath"
 )
 
-// Reserve is what copies of data leave free on a disk, for what runs.
-const Reserve = 64 << 20
+// CopyReserve is what copies of data leave free on a disk, for what runs.
+const CopyReserve = 64 << 20
 
-// portion is how much a Writer writes between two looks at the disk. It is small,
+// chunk is how much a Writer writes between two looks at the disk. It is small,
 // so that who has to wait for the disk waits for one portion.
-const portion = 4 << 20
+const chunk = 4 << 20
 
 // ErrNoRoom says that a copy was not begun, or given up, because it would have
 // left less than Reserve.
 var ErrNoRoom = errors.New("there is no room on the disk for a copy")
 
-// Spare is what new work leaves free on a disk, so that what has begun can be
+// WorkReserve is what new work leaves free on a disk, so that what has begun can be
 // brought to its end.
-const Spare = 32 << 20
+const WorkReserve = 32 << 20
 
-// Low reports that a directory has less room than Spare.
-func Low(dir string) bool {
-	free, known := Room(dir)
-	return known && free < Spare
+// IsLow reports that a directory has less room than Spare.
+func IsLow(dir string) bool {
+	free, known := Free(dir)
+	return known && free < WorkReserve
 }
 
-// Fits returns ErrNoRoom when size bytes more would leave less than Reserve in a
+// CheckFree returns ErrNoRoom when size bytes more would leave less than Reserve in a
 // directory. Where the system does not tell, everything fits.
-func Fits(dir string, size int64) error {
-	free, known := Room(dir)
-	if known && free < size+Reserve {
-		return fmt.Errorf("%w: %d MiB are free in %s, %d MiB are needed", ErrNoRoom, free>>20, dir, (size+Reserve)>>20)
+func CheckFree(dir string, size int64) error {
+	free, known := Free(dir)
+	if known && free < size+CopyReserve {
+		return fmt.Errorf("%w: %d MiB are free in %s, %d MiB are needed", ErrNoRoom, free>>20, dir, (size+CopyReserve)>>20)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func Write(ctx context.Context, path string, fill func(io.Writer) error) (size i
 		err = Replace(file.Name(), path)
 	}
 	if err != nil {
-		return 0, errors.Join(fmt.Errorf("writing %s: %w", path, err), gone(os.Remove(file.Name())))
+		return 0, errors.Join(fmt.Errorf("writing %s: %w", path, err), ignoreMissing(os.Remove(file.Name())))
 	}
 	return w.size, nil
 }
@@ -80,11 +80,11 @@ type writer struct {
 func (w *writer) Write(p []byte) (int, error) {
 	written := 0
 	for len(p) > 0 {
-		n, err := w.file.Write(p[:min(len(p), portion)])
+		n, err := w.file.Write(p[:min(len(p), chunk)])
 		written, w.size, p = written+n, w.size+int64(n), p[n:]
-		if err == nil && w.size-w.synced >= portion {
+		if err == nil && w.size-w.synced >= chunk {
 			w.synced = w.size
-			err = errors.Join(w.ctx.Err(), w.file.Sync(), Fits(w.dir, 0))
+			err = errors.Join(w.ctx.Err(), w.file.Sync(), CheckFree(w.dir, 0))
 		}
 		if err != nil {
 			return written, err
@@ -111,8 +111,8 @@ func Sync(dir string) error {
 	return errors.Join(ignorable(d.Sync()), d.Close())
 }
 
-// gone is an error of a removal, unless there was nothing to remove.
-func gone(err error) error {
+// ignoreMissing is an error of a removal, unless there was nothing to remove.
+func ignoreMissing(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Room tells how many bytes people may still write in a directory.
-func Room(dir string) (free int64, known bool) {
+// Free tells how many bytes people may still write in a directory.
+func Free(dir string) (free int64, known bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {
 		return 0, false

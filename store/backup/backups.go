@@ -41,7 +41,7 @@ func List(dir, name string) []Backup {
 	var list []Backup
 	for _, e := range entries {
 		middle, ok := strings.CutPrefix(e.Name(), base+"-")
-		if middle, ok = cut(middle, ext, ok); !ok {
+		if middle, ok = cutSuffix(middle, ext, ok); !ok {
 			continue
 		}
 		at, err := time.Parse(stamp, middle)
@@ -54,7 +54,7 @@ func List(dir, name string) []Backup {
 	return list
 }
 
-func cut(text, end string, ok bool) (string, bool) {
+func cutSuffix(text, end string, ok bool) (string, bool) {
 	middle, found := strings.CutSuffix(text, end)
 	return middle, ok && found
 }
@@ -99,7 +99,7 @@ func Copy(ctx context.Context, path string, f File) (size int64, err error) {
 	case size == 0:
 		return 0, fmt.Errorf("%s: %w", f.Name, ErrNoData)
 	}
-	if err := fsutil.Fits(filepath.Dir(path), size); err != nil {
+	if err := fsutil.CheckFree(filepath.Dir(path), size); err != nil {
 		return 0, err
 	}
 	size, err = fsutil.Write(ctx, path, func(w io.Writer) error { return f.Write(ctx, w) })
@@ -147,7 +147,7 @@ func sweep(dir, name string) error {
 // of the future were made by a clock that was wrong, and go first.
 func prune(dir, name string, keep int, now time.Time) error {
 	all := List(dir, name)
-	past := until(all, now)
+	past := notAfter(all, now)
 	list := slices.Concat(past, all[:len(all)-len(past)])
 	var err error
 	for _, b := range list[min(keep, len(list)):] {
@@ -156,8 +156,8 @@ func prune(dir, name string, keep int, now time.Time) error {
 	return err
 }
 
-// until are the backups that are not of the future; names tell whole seconds.
-func until(list []Backup, now time.Time) []Backup {
+// notAfter are the backups that are not of the future; names tell whole seconds.
+func notAfter(list []Backup, now time.Time) []Backup {
 	at := slices.IndexFunc(list, func(b Backup) bool { return !b.At.After(now) })
 	if at < 0 {
 		return nil

@@ -21,7 +21,7 @@ const (
 	compactGap = 3 * time.Minute  // at least, between two compactions
 	retainGap  = 24 * time.Hour
 	retryGap   = time.Hour // after a backup that could not be made
-	tellGap    = 24 * time.Hour
+	notifyGap  = 24 * time.Hour
 )
 
 // Config says what there is to look after.
@@ -42,14 +42,14 @@ type Config struct {
 	Compact func(context.Context) error
 	// Low reports that the disk has no room for new work. Nil: it always has.
 	Low func() bool
-	// Unsound tells of a file in which damage was met outside the backups, and what
+	// Corruption tells of a file in which damage was met outside the backups, and what
 	// it is. Nil: nobody meets any.
-	Unsound func() (file string, err error)
+	Corruption func() (file string, err error)
 	// Now is the wall clock: backups are named by it.
 	Now func() time.Time
 	Log *slog.Logger
-	// Tell tells the admins, at most once a day of each kind.
-	Tell func(context.Context, Notice)
+	// Notify tells the admins, at most once a day of each kind.
+	Notify func(context.Context, Notice)
 }
 
 // File is a data file.
@@ -81,21 +81,21 @@ type Notice struct {
 	Text string // what is wrong, for operators
 }
 
-// Carer does it.
-type Carer struct {
+// Maintainer does it.
+type Maintainer struct {
 	Config
 	compacted, retained time.Time
 	tried               map[string]time.Time // backups, by file
-	told                map[string]time.Time // notices, by kind and file
+	notified            map[string]time.Time // notices, by kind and file
 }
 
 // New returns a carer; nothing happens before Run.
-func New(c Config) *Carer {
-	return &Carer{Config: c, tried: map[string]time.Time{}, told: map[string]time.Time{}}
+func New(c Config) *Maintainer {
+	return &Maintainer{Config: c, tried: map[string]time.Time{}, notified: map[string]time.Time{}}
 }
 
 // Run works until ctx ends.
-func (c *Carer) Run(ctx context.Context) error {
+func (c *Maintainer) Run(ctx context.Context) error {
 	timer := time.NewTimer(settle)
 	defer timer.Stop()
 	for {
@@ -104,33 +104,33 @@ func (c *Carer) Run(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		}
-		c.look(ctx)
+		c.runDue(ctx)
 		timer.Reset(tick)
 	}
 }
 
-// look does what is due. What was deleted leaves the files before they are
+// runDue does what is due. What was deleted leaves the files before they are
 // copied.
-func (c *Carer) look(ctx context.Context) {
+func (c *Maintainer) runDue(ctx context.Context) {
 	now := c.Now()
-	if c.Retain != nil && over(c.retained, now, retainGap) {
+	if c.Retain != nil && elapsed(c.retained, now, retainGap) {
 		c.retained = now
 		if err := c.Retain(ctx); err != nil && ctx.Err() == nil {
 			c.Log.ErrorContext(ctx, "old data could not be deleted", "cause", err)
 		}
 	}
-	if c.Freed() && over(c.compacted, now, compactGap) {
+	if c.Freed() && elapsed(c.compacted, now, compactGap) {
 		c.compacted = now
 		if err := c.Compact(ctx); err != nil && ctx.Err() == nil {
 			c.Log.ErrorContext(ctx, "the bytes of deleted data are still in the data file", "cause", err)
 		}
 	}
 	if c.Low != nil && c.Low() {
-		c.tell(ctx, Notice{Kind: NoticeLow, File: c.Dir, Text: "the disk is full"}, "new work is refused until there is room on the disk")
+		c.notifyOnce(ctx, Notice{Kind: NoticeLow, File: c.Dir, Text: "the disk is full"}, "new work is refused until there is room on the disk")
 	}
-	if c.Unsound != nil {
-		if file, err := c.Unsound(); err != nil {
-			c.tell(ctx, Notice{Kind: NoticeDamaged, File: file, Text: err.Error()}, "the data is damaged")
+	if c.Corruption != nil {
+		if file, err := c.Corruption(); err != nil {
+			c.notifyOnce(ctx, Notice{Kind: NoticeDamaged, File: file, Text: err.Error()}, "the data is damaged")
 		}
 	}
 	if c.Every <= 0 {
@@ -144,23 +144,23 @@ func (c *Carer) look(ctx context.Context) {
 	}
 }
 
-// over reports that a time has passed. A clock that was set back counts as a
+// elapsed reports that a time has passed. A clock that was set back counts as a
 // time that has passed, or nothing would happen for as long as it was set back.
-func over(since, now time.Time, gap time.Duration) bool {
+func elapsed(since, now time.Time, gap time.Duration) bool {
 	return since.IsZero() || now.Sub(since) >= gap || now.Before(since)
 }
 
 // due reports that it is time for a backup of a file.
-func (c *Carer) due(f File, now time.Time) bool {
-	if !over(c.tried[f.Name], now, min(retryGap, c.Every)) {
+func (c *Maintainer) due(f File, now time.Time) bool {
+	if !elapsed(c.tried[f.Name], now, min(retryGap, c.Every)) {
 		return false
 	}
-	list := until(List(c.Dir, f.Name), now)
+	list := notAfter(List(c.Dir, f.Name), now)
 	return len(list) == 0 || now.Sub(list[0].At) >= c.Every
 }
 
 // backup makes a backup of a file and lets the oldest go.
-func (c *Carer) backup(ctx context.Context, f File) {
+func (c *Maintainer) backup(ctx context.Context, f File) {
 	start := c.Now()
 	b, err := Make(ctx, c.Dir, f, start)
 	switch {
@@ -169,13 +169,13 @@ func (c *Carer) backup(ctx context.Context, f File) {
 	case errors.Is(err, ErrNoData):
 		return
 	case errors.Is(err, fsutil.ErrNoRoom):
-		c.failed(ctx, NoticeNoRoom, f, err)
+		c.notifyFailed(ctx, NoticeNoRoom, f, err)
 		return
 	case errors.Is(err, ErrBad):
-		c.failed(ctx, NoticeDamaged, f, err)
+		c.notifyFailed(ctx, NoticeDamaged, f, err)
 		return
 	case err != nil:
-		c.failed(ctx, NoticeFailed, f, err)
+		c.notifyFailed(ctx, NoticeFailed, f, err)
 		return
 	}
 	c.Log.InfoContext(ctx, "the data was backed up", "file", b.Path, "bytes", b.Size, "took", c.Now().Sub(start).Round(time.Millisecond))
@@ -184,17 +184,17 @@ func (c *Carer) backup(ctx context.Context, f File) {
 	}
 }
 
-// failed tells that a backup could not be made.
-func (c *Carer) failed(ctx context.Context, kind string, f File, err error) {
-	c.tell(ctx, Notice{Kind: kind, File: f.Name, Text: err.Error()}, "the data could not be backed up")
+// notifyFailed tells that a backup could not be made.
+func (c *Maintainer) notifyFailed(ctx context.Context, kind string, f File, err error) {
+	c.notifyOnce(ctx, Notice{Kind: kind, File: f.Name, Text: err.Error()}, "the data could not be backed up")
 }
 
-// tell logs what is wrong, and tells the admins, unless that was done today.
-func (c *Carer) tell(ctx context.Context, n Notice, what string) {
-	if key, now := n.Kind+" "+n.File, c.Now(); over(c.told[key], now, tellGap) {
-		c.told[key] = now
+// notifyOnce logs what is wrong, and tells the admins, unless that was done today.
+func (c *Maintainer) notifyOnce(ctx context.Context, n Notice, what string) {
+	if key, now := n.Kind+" "+n.File, c.Now(); elapsed(c.notified[key], now, notifyGap) {
+		c.notified[key] = now
 		c.Log.ErrorContext(ctx, what, "file", n.File, "cause", n.Text)
-		c.Tell(ctx, n)
+		c.Notify(ctx, n)
 	}
 }
 

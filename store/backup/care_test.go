@@ -24,8 +24,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a data file and its carer, with a clock that is moved by hand.
-type world struct {
+// env is a data file and its carer, with a clock that is moved by hand.
+type env struct {
 	*testing.T
 	dir string
 
@@ -41,7 +41,7 @@ type world struct {
 	told      []backup.Notice
 }
 
-func (w *world) config() backup.Config {
+func (w *env) config() backup.Config {
 	locked := func(do func()) { w.mu.Lock(); defer w.mu.Unlock(); do() }
 	return backup.Config{
 		Dir: w.dir, Every: 24 * time.Hour, Keep: 3,
@@ -66,18 +66,18 @@ func (w *world) config() backup.Config {
 				return err
 			},
 		}},
-		Unsound: func() (file string, err error) { locked(func() { err = w.unsound }); return "legwork.db", err },
-		Retain:  func(context.Context) error { locked(func() { w.retained++ }); return nil },
-		Freed:   func() (yes bool) { locked(func() { yes = w.always }); return yes },
-		Compact: func(context.Context) error { locked(func() { w.compacted++ }); return nil },
-		Now:     func() (now time.Time) { locked(func() { now = time.Now().Add(w.now) }); return now },
-		Log:     slog.New(slog.DiscardHandler),
-		Tell:    func(_ context.Context, n backup.Notice) { locked(func() { w.told = append(w.told, n) }) },
+		Corruption: func() (file string, err error) { locked(func() { err = w.unsound }); return "legwork.db", err },
+		Retain:     func(context.Context) error { locked(func() { w.retained++ }); return nil },
+		Freed:      func() (yes bool) { locked(func() { yes = w.always }); return yes },
+		Compact:    func(context.Context) error { locked(func() { w.compacted++ }); return nil },
+		Now:        func() (now time.Time) { locked(func() { now = time.Now().Add(w.now) }); return now },
+		Log:        slog.New(slog.DiscardHandler),
+		Notify:     func(_ context.Context, n backup.Notice) { locked(func() { w.told = append(w.told, n) }) },
 	}
 }
 
 // run lets a carer work for that long, from a start on.
-func (w *world) run(d time.Duration) {
+func (w *env) run(d time.Duration) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(w.Context())
 	ended := make(chan error, 1)
@@ -91,13 +91,13 @@ func (w *world) run(d time.Duration) {
 }
 
 // inTime runs a test in a world whose time passes when everybody waits.
-func inTime(t *testing.T, test func(w *world)) {
+func inTime(t *testing.T, test func(w *env)) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "backups")
-	synctest.Test(t, func(t *testing.T) { test(&world{T: t, dir: dir, content: "data"}) })
+	synctest.Test(t, func(t *testing.T) { test(&env{T: t, dir: dir, content: "data"}) })
 }
 
-func (w *world) files() []string {
+func (w *env) files() []string {
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
 		return nil
@@ -109,11 +109,11 @@ func (w *world) files() []string {
 	return names
 }
 
-func (w *world) backups() int { return len(backup.List(w.dir, "legwork.db")) }
+func (w *env) backups() int { return len(backup.List(w.dir, "legwork.db")) }
 
 // TestBackups: one soon, then one a day, and the oldest go; a restart makes none.
 func TestBackups(t *testing.T) {
-	inTime(t, func(w *world) {
+	inTime(t, func(w *env) {
 		for day := range 6 {
 			w.run(time.Minute)
 			if got, want := w.backups(), min(day+1, 3); got != want {
@@ -147,7 +147,7 @@ func TestBackups(t *testing.T) {
 // TestDamaged: a copy that is damaged is told once a day, counts for nothing, and
 // the good ones before stay.
 func TestDamaged(t *testing.T) {
-	inTime(t, func(w *world) {
+	inTime(t, func(w *env) {
 		w.run(time.Minute)
 		w.damaged = true
 		w.run(100 * time.Hour)
@@ -168,7 +168,7 @@ func TestDamaged(t *testing.T) {
 // TestFailing: what cannot be made leaves nothing, and is told.
 func TestFailing(t *testing.T) {
 	for kind, err := range map[string]error{backup.NoticeNoRoom: fsutil.ErrNoRoom, backup.NoticeFailed: errors.New("no luck")} {
-		inTime(t, func(w *world) {
+		inTime(t, func(w *env) {
 			w.broken = fmt.Errorf("copying: %w", err)
 			w.run(3 * time.Hour)
 			if len(w.told) != 1 || w.told[0].Kind != kind || len(w.files()) > 0 {
@@ -180,7 +180,7 @@ func TestFailing(t *testing.T) {
 
 // TestLeftovers: what kills have left is removed; other files are not.
 func TestLeftovers(t *testing.T) {
-	inTime(t, func(w *world) {
+	inTime(t, func(w *env) {
 		if err := os.MkdirAll(w.dir, 0o700); err != nil {
 			w.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestLeftovers(t *testing.T) {
 
 // TestNoData: of nothing there is no backup and nothing to tell.
 func TestNoData(t *testing.T) {
-	inTime(t, func(w *world) {
+	inTime(t, func(w *env) {
 		w.content = ""
 		w.run(5 * time.Hour)
 		if w.retained != 1 || len(w.told) > 0 || len(w.files()) > 0 {
@@ -214,7 +214,7 @@ func TestNoData(t *testing.T) {
 // TestDeleted: what was deleted leaves the files soon, but not with every
 // deletion; old data goes once a day.
 func TestDeleted(t *testing.T) {
-	inTime(t, func(w *world) {
+	inTime(t, func(w *env) {
 		w.always = true
 		w.run(10 * time.Minute)
 		if w.compacted < 3 || w.compacted > 4 || w.retained != 1 {
@@ -276,7 +276,7 @@ func TestWrite(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
-	if err := fsutil.Fits(dir, 1<<60); !errors.Is(err, fsutil.ErrNoRoom) {
+	if err := fsutil.CheckFree(dir, 1<<60); !errors.Is(err, fsutil.ErrNoRoom) {
 		t.Errorf("an exbibyte: got %v", err)
 	}
 }
@@ -284,7 +284,7 @@ func TestWrite(t *testing.T) {
 // TestUnsound: damage that somebody met is told within a minute, once a day, also
 // where no backups are made.
 func TestUnsound(t *testing.T) {
-	inTime(t, func(w *world) {
+	inTime(t, func(w *env) {
 		w.run(time.Minute)
 		if len(w.told) > 0 {
 			w.Fatalf("told without damage: %+v", w.told)

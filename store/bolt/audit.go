@@ -22,7 +22,7 @@ func (s *Store) Record(ctx context.Context, e tasks.AuditEntry) error {
 
 // AuditLog implements tasks.Audit. A damaged entry is left out.
 func (s *Store) AuditLog(ctx context.Context, before uint64, limit int) (list []tasks.AuditEntry, err error) {
-	err = s.view(ctx, func(b base) error {
+	err = s.view(ctx, func(b snapshot) error {
 		c := b.bucket(bucketAudit).Cursor()
 		back := c.Prev
 		if before == 0 {
@@ -43,7 +43,7 @@ func (s *Store) AuditLog(ctx context.Context, before uint64, limit int) (list []
 	return list, nil
 }
 
-func (b base) auditEntry(key, value []byte) (e tasks.AuditEntry, ok bool) {
+func (b snapshot) auditEntry(key, value []byte) (e tasks.AuditEntry, ok bool) {
 	if err := unsealJSON(key, value, &e); err != nil {
 		b.log.Error("leaving out an entry of the audit log", "record", describe(bucketAudit, key), "error", err)
 		return e, false
@@ -52,7 +52,7 @@ func (b base) auditEntry(key, value []byte) (e tasks.AuditEntry, ok bool) {
 }
 
 // AuditEntries implements rules.Snapshot.
-func (b base) AuditEntries(after uint64, n int) (list []tasks.AuditEntry, err error) {
+func (b snapshot) AuditEntries(after uint64, n int) (list []tasks.AuditEntry, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketAudit).Cursor()
 		for k, v := c.Seek(number(after + 1)); k != nil && len(list) < n; k, v = c.Next() {
@@ -66,8 +66,8 @@ func (b base) AuditEntries(after uint64, n int) (list []tasks.AuditEntry, err er
 }
 
 // AuditEnd implements rules.Snapshot. Where the number is damaged, the log tells it.
-func (b base) AuditEnd() (last uint64, err error) {
-	found, err := b.row(bucketMeta, []byte(metaAudited), &last)
+func (b snapshot) AuditEnd() (last uint64, err error) {
+	found, err := b.row(bucketMeta, []byte(metaAuditEnd), &last)
 	if found && err == nil || err != nil && !errors.Is(err, tasks.ErrDamaged) {
 		return last, err
 	}
@@ -88,7 +88,7 @@ func lastNumber(b *bbolt.Bucket) uint64 {
 }
 
 // putAudit writes what is new in the audit log, and what changes in it.
-func putAudit(b base, c *rules.Changes) error {
+func putAudit(b snapshot, c *rules.Changes) error {
 	log := b.bucket(bucketAudit)
 	log.FillPercent = feedFill
 	for _, e := range c.Index.Audit {
@@ -106,7 +106,7 @@ func putAudit(b base, c *rules.Changes) error {
 		}
 	}
 	if n := len(c.Index.Audit); n > 0 {
-		return putJSON(b.tx, bucketMeta, []byte(metaAudited), c.Index.Audit[n-1].Seq)
+		return putJSON(b.tx, bucketMeta, []byte(metaAuditEnd), c.Index.Audit[n-1].Seq)
 	}
 	return nil
 }

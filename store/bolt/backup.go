@@ -15,17 +15,17 @@ import (
 	"legwork/tasks"
 )
 
-// Snapshot writes the data file as it is at the beginning of the call, while
+// Backup writes the data file as it is at the beginning of the call, while
 // others read and write. Two of them, and compactions, take turns.
-func (s *Store) Snapshot(ctx context.Context, w io.Writer) error {
+func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	s.copying.Lock()
 	defer s.copying.Unlock()
-	err := s.view(ctx, func(b base) error {
+	err := s.view(ctx, func(b snapshot) error {
 		_, err := b.tx.WriteTo(w)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("copying the data file: %w", full(err))
+		return fmt.Errorf("copying the data file: %w", markFull(err))
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func MarkCopy(path string, at time.Time) error {
 		}
 		return db.Update(func(tx *bbolt.Tx) error {
 			if tx.Bucket([]byte(bucketMeta)) == nil {
-				return missing(tx, bucketMeta)
+				return checkMissing(tx, bucketMeta)
 			}
 			return putJSON(tx, bucketMeta, []byte(metaCopied), at.UTC())
 		})
@@ -70,12 +70,12 @@ func MarkCopy(path string, at time.Time) error {
 	return nil
 }
 
-// disown drops the tasks that were under way when the file was copied, if it is
+// dropCopiedTasks drops the tasks that were under way when the file was copied, if it is
 // a copy. A kill leaves the mark for the next start.
-func (s *Store) disown(ctx context.Context) error {
+func (s *Store) dropCopiedTasks(ctx context.Context) error {
 	var at time.Time
 	var copied bool
-	err := s.view(ctx, func(b base) (err error) {
+	err := s.view(ctx, func(b snapshot) (err error) {
 		copied, err = b.row(bucketMeta, []byte(metaCopied), &at)
 		return err
 	})
@@ -84,7 +84,7 @@ func (s *Store) disown(ctx context.Context) error {
 	}
 	// Before anything is told of these tasks: what was stored after the file was made
 	// is unknown, and may have had the numbers that come next.
-	if err := s.skip(ctx); err != nil {
+	if err := s.skipFeedNumbers(ctx); err != nil {
 		return err
 	}
 	live, err := s.Live(ctx, "")
@@ -112,25 +112,25 @@ func (s *Store) disown(ctx context.Context) error {
 		s.loss.Dropped = ids
 	}
 	s.log.ErrorContext(ctx, "backup in use, tasks that were running dropped", "made", at, "tasks", ids)
-	return s.update(ctx, func(b base) error { return b.bucket(bucketMeta).Delete([]byte(metaCopied)) })
+	return s.update(ctx, func(b snapshot) error { return b.bucket(bucketMeta).Delete([]byte(metaCopied)) })
 }
 
-// skip lets the numbers of the feed go on further up.
-func (s *Store) skip(ctx context.Context) error {
-	return s.update(ctx, func(b base) error {
-		fed, err := b.jump()
+// skipFeedNumbers lets the numbers of the feed go on further up.
+func (s *Store) skipFeedNumbers(ctx context.Context) error {
+	return s.update(ctx, func(b snapshot) error {
+		fed, err := b.skipFeedNumbers()
 		if err == nil {
-			s.cache.feed(fed)
+			s.cache.setFeedEnd(fed)
 		}
 		return err
 	})
 }
 
 // update changes the file in the writer's place.
-func (s *Store) update(ctx context.Context, do func(base) error) error {
-	return s.between(ctx, func() error {
+func (s *Store) update(ctx context.Context, do func(snapshot) error) error {
+	return s.pauseWriter(ctx, func() error {
 		return classify(guard(func() error {
-			return s.db.Load().Update(func(tx *bbolt.Tx) error { return do(base{tx: tx, log: s.log}) })
+			return s.db.Load().Update(func(tx *bbolt.Tx) error { return do(snapshot{tx: tx, log: s.log}) })
 		}))
 	})
 }

@@ -12,17 +12,17 @@ import (
 	"legwork/tasks"
 )
 
-// base implements rules.Snapshot over what is committed.
-type base struct {
+// snapshot implements rules.Snapshot over what is committed.
+type snapshot struct {
 	tx    *bbolt.Tx
 	cache *cache // nil for readers
 	log   *slog.Logger
 }
 
-func (b base) bucket(name string) *bbolt.Bucket { return b.tx.Bucket([]byte(name)) }
+func (b snapshot) bucket(name string) *bbolt.Bucket { return b.tx.Bucket([]byte(name)) }
 
 // row reads a sealed JSON value; it reports false when there is none.
-func (b base) row(bucket string, key []byte, v any) (found bool, err error) {
+func (b snapshot) row(bucket string, key []byte, v any) (found bool, err error) {
 	err = guard(func() error {
 		value := b.bucket(bucket).Get(key)
 		if value == nil {
@@ -38,14 +38,14 @@ func (b base) row(bucket string, key []byte, v any) (found bool, err error) {
 }
 
 // Seen implements rules.Snapshot.
-func (b base) Seen(key string) (rules.SeenDelivery, bool, error) {
+func (b snapshot) Seen(key string) (rules.SeenDelivery, bool, error) {
 	var s rules.SeenDelivery
 	found, err := b.row(bucketSeen, seenKey(key), &s)
 	return s, found, err
 }
 
 // Task implements rules.Snapshot.
-func (b base) Task(id tasks.ID) (rules.Task, bool, error) {
+func (b snapshot) Task(id tasks.ID) (rules.Task, bool, error) {
 	var t rules.Task
 	if id == "" {
 		return t, false, nil
@@ -55,14 +55,14 @@ func (b base) Task(id tasks.ID) (rules.Task, bool, error) {
 }
 
 // Order implements rules.Snapshot.
-func (b base) Order() (uint64, error) {
+func (b snapshot) Order() (uint64, error) {
 	var order uint64
 	_, err := b.row(bucketMeta, []byte("order"), &order)
 	return order, err
 }
 
 // State implements rules.Snapshot.
-func (b base) State(id tasks.ID) (planner.State, error) {
+func (b snapshot) State(id tasks.ID) (planner.State, error) {
 	if s, ok := b.cache.state(id); ok {
 		return s, nil
 	}
@@ -76,7 +76,7 @@ func (b base) State(id tasks.ID) (planner.State, error) {
 }
 
 // Lane implements rules.Snapshot.
-func (b base) Lane(conversation string) (tasks.Lane, error) {
+func (b snapshot) Lane(conversation string) (tasks.Lane, error) {
 	rows, err := b.laneRows(conversation)
 	lane := tasks.Lane{Entries: make([]tasks.LaneEntry, 0, len(rows)+1)}
 	for _, r := range rows {
@@ -86,7 +86,7 @@ func (b base) Lane(conversation string) (tasks.Lane, error) {
 }
 
 // laneRows returns a lane as it is stored, in its order; it must not be changed.
-func (b base) laneRows(conversation string) ([]liveRow, error) {
+func (b snapshot) laneRows(conversation string) ([]liveRow, error) {
 	if rows, ok := b.cache.lane(conversation); ok {
 		return rows, nil
 	}
@@ -98,7 +98,7 @@ func (b base) laneRows(conversation string) ([]liveRow, error) {
 }
 
 // LaneCopy implements rules.Snapshot.
-func (b base) LaneCopy(id tasks.ID) (rules.Task, bool, error) {
+func (b snapshot) LaneCopy(id tasks.ID) (rules.Task, bool, error) {
 	rows, err := b.live("")
 	for _, r := range rows {
 		if r.LaneEntry.Task == id {
@@ -111,10 +111,10 @@ func (b base) LaneCopy(id tasks.ID) (rules.Task, bool, error) {
 // live reads the tasks of a conversation that are not over, oldest first; of
 // all conversations, in no useful order, when it is empty. A damaged row costs
 // its task, not the others.
-func (b base) live(conversation string) (rows []liveRow, err error) {
+func (b snapshot) live(conversation string) (rows []liveRow, err error) {
 	var prefix []byte
 	if conversation != "" {
-		prefix = owned(conversation)
+		prefix = namePrefix(conversation)
 	}
 	err = guard(func() error {
 		c := b.bucket(bucketLive).Cursor()
@@ -133,8 +133,8 @@ func (b base) live(conversation string) (rows []liveRow, err error) {
 
 // events reads a journal from after seq from; ErrNoTask. Numbers without gaps,
 // up to the last one that was given, are part of what is checked.
-func (b base) events(id tasks.ID, from int) (events []planner.Event, err error) {
-	task, err := b.existing(id)
+func (b snapshot) events(id tasks.ID, from int) (events []planner.Event, err error) {
+	task, err := b.existingTask(id)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +161,8 @@ func (b base) events(id tasks.ID, from int) (events []planner.Event, err error) 
 	return events, nil
 }
 
-// existing returns a task's row, or ErrNoTask.
-func (b base) existing(id tasks.ID) (rules.Task, error) {
+// existingTask returns a task's row, or ErrNoTask.
+func (b snapshot) existingTask(id tasks.ID) (rules.Task, error) {
 	task, ok, err := b.Task(id)
 	if err == nil && !ok {
 		err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)

@@ -83,17 +83,17 @@ type Store struct {
 	close   sync.Once
 	done    chan struct{} // closed when the writer has ended
 	helpers sync.WaitGroup
-	listed  chan struct{} // see Listed
+	indexed chan struct{} // see Listed
 	closed  error
 
-	taking sync.Mutex // held from a commit until the cache knows of it
+	commitMu sync.Mutex // held from a commit until the cache knows of it
 
-	cache *cache    // the writer's
-	lost  error     // the writer's: why nothing can be written any more
-	also  *recorder // the writer's: what it writes while the file is copied; nil: nobody copies it
+	cache    *cache    // the writer's
+	fatal    error     // the writer's: why nothing can be written any more
+	recorder *recorder // the writer's: what it writes while the file is copied; nil: nobody copies it
 
-	unsound atomic.Pointer[error] // the first damage of the file itself that was met
-	failing atomic.Pointer[error] // why the newest transaction that was to change something did not come about
+	corruption   atomic.Pointer[error] // the first damage of the file itself that was met
+	writeFailure atomic.Pointer[error] // why the newest transaction that was to change something did not come about
 
 	copying sync.Mutex  // held by a compaction
 	freed   atomic.Bool // something was deleted whose bytes are still in the file
@@ -107,7 +107,7 @@ var _ tasks.Store = (*Store)(nil)
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	o = o.filled()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("creating data directory: %w", full(err))
+		return nil, fmt.Errorf("creating data directory: %w", markFull(err))
 	}
 	l, err := acquire(ctx, dir, o)
 	if err != nil {
@@ -120,16 +120,16 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		path: path, lock: l, loss: loss, o: o, now: o.Now, log: o.Log,
-		jobs: make(chan *job, maxJobs), pauses: make(chan func()), closing: make(chan struct{}), done: make(chan struct{}), listed: make(chan struct{}),
+		jobs: make(chan *job, maxJobs), pauses: make(chan func()), closing: make(chan struct{}), done: make(chan struct{}), indexed: make(chan struct{}),
 		cache: newCache(),
 	}
 	s.db.Store(db)
-	s.tidy()
-	s.rememberFeed()
+	s.closeOldAccounts()
+	s.loadFeedEnd()
 	go s.write()
-	err = s.disown(ctx)
+	err = s.dropCopiedTasks(ctx)
 	if err == nil {
-		err = s.enlist(ctx)
+		err = s.reindex(ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -176,7 +176,7 @@ func usable(ctx context.Context, path string, o Options) bool {
 	if _, err := os.Stat(path + suspectSuffix); err != nil || len(o.CheckCommand) == 0 {
 		return false
 	}
-	return check(ctx, path, o.CheckCommand) == nil && os.Remove(path+suspectSuffix) == nil
+	return checkQuickly(ctx, path, o.CheckCommand) == nil && os.Remove(path+suspectSuffix) == nil
 }
 
 // missingWithBackups returns ErrDamaged when there is no data, but backups of it.
@@ -203,7 +203,7 @@ func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt
 		if db, err = openDB(path, o.MaxSize, 0); err != nil {
 			return err
 		}
-		if err := whole(db); err != nil {
+		if err := checkLength(db); err != nil {
 			return err
 		}
 		return prepare(db)
@@ -224,20 +224,20 @@ func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt
 // damaged. The next start verifies all of it, and restores a backup if it is.
 const suspectSuffix = ".suspect"
 
-// Unsound is the damage of the file itself, past that of single records, that was
+// Corruption is the damage of the file itself, past that of single records, that was
 // met since it was opened: work that needs the place fails until legwork is
 // started again, which replaces the file. Nil: none was met.
-func (s *Store) Unsound() error {
-	if met := s.unsound.Load(); met != nil {
+func (s *Store) Corruption() error {
+	if met := s.corruption.Load(); met != nil {
 		return *met
 	}
 	return nil
 }
 
-// Failing is why the newest change could not be written; nil when it could, or
+// WriteFailure is why the newest change could not be written; nil when it could, or
 // nothing was changed yet. On a full disk smaller ones may still fit.
-func (s *Store) Failing() error {
-	if err := s.failing.Load(); err != nil {
+func (s *Store) WriteFailure() error {
+	if err := s.writeFailure.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -246,12 +246,12 @@ func (s *Store) Failing() error {
 // noteCorruption remembers damage of the file itself, and leaves a mark that lets
 // the next start verify the whole file before it uses it.
 func (s *Store) noteCorruption(err error) error {
-	if err == nil || !errors.Is(err, errPage) || !s.unsound.CompareAndSwap(nil, &err) {
+	if err == nil || !errors.Is(err, errPage) || !s.corruption.CompareAndSwap(nil, &err) {
 		return err
 	}
 	s.log.Error("data file damaged, restart needed", "error", err)
 	if marked := os.WriteFile(s.path+suspectSuffix, nil, 0o600); marked != nil {
-		s.log.Error("damage not marked for the next start", "error", full(marked))
+		s.log.Error("damage not marked for the next start", "error", markFull(marked))
 	}
 	return err
 }
@@ -266,7 +266,7 @@ func verifySuspect(ctx context.Context, path string, suspect bool, o Options) er
 		return os.Remove(path + suspectSuffix)
 	}
 	if suspect && len(o.CheckCommand) > 0 {
-		return check(ctx, path, o.CheckCommand)
+		return checkQuickly(ctx, path, o.CheckCommand)
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func (s *Store) Close() error {
 		close(s.closing)
 		<-s.done
 		s.helpers.Wait()
-		s.closed = errors.Join(guard(s.db.Load().Close), s.lock.release(s.lost != nil))
+		s.closed = errors.Join(guard(s.db.Load().Close), s.lock.release(s.fatal != nil))
 		if s.closed != nil {
 			s.closed = fmt.Errorf("closing store: %w", s.closed)
 		}

@@ -21,26 +21,26 @@ const (
 // cache is what is remembered of what is committed. Only the writer adds to it,
 // what it has read or committed; anybody may look.
 type cache struct {
-	mu      sync.Mutex
-	live    *simplelru.LRU[tasks.ID, weighed]
-	weight  int // of live
-	over    *simplelru.LRU[tasks.ID, planner.State]
-	lanes   *simplelru.LRU[string, []liveRow] // lists that are never changed
-	altered *simplelru.LRU[string, uint64]    // rules.Snapshot.Invalidated
-	fed     *uint64                           // cursor given last; nil: nobody has looked
+	mu          sync.Mutex
+	live        *simplelru.LRU[tasks.ID, cachedState]
+	size        int // of live
+	over        *simplelru.LRU[tasks.ID, planner.State]
+	lanes       *simplelru.LRU[string, []liveRow] // lists that are never changed
+	invalidated *simplelru.LRU[string, uint64]    // rules.Snapshot.Invalidated
+	feedEnd     *uint64                           // cursor given last; nil: nobody has looked
 }
 
-// weighed is a folded task that is not over, and about how many bytes it has.
-type weighed struct {
+// cachedState is a folded task that is not over, and about how many bytes it has.
+type cachedState struct {
 	planner.State
 	weight int
 }
 
 func newCache() *cache {
 	c := &cache{}
-	c.live = newLRU(cachedLive, func(_ tasks.ID, w weighed) { c.weight -= w.weight })
+	c.live = newLRU(cachedLive, func(_ tasks.ID, w cachedState) { c.size -= w.weight })
 	c.over = newLRU[tasks.ID, planner.State](cachedOver, nil)
-	c.lanes, c.altered = newLRU[string, []liveRow](cachedLanes, nil), newLRU[string, uint64](cachedLanes, nil)
+	c.lanes, c.invalidated = newLRU[string, []liveRow](cachedLanes, nil), newLRU[string, uint64](cachedLanes, nil)
 	return c
 }
 
@@ -69,17 +69,17 @@ func (c *cache) keep(id tasks.ID, s planner.State) {
 		c.over.Add(id, s)
 		return
 	}
-	w := weighed{s, weigh(&s)}
-	c.weight += w.weight
+	w := cachedState{s, stateSize(&s)}
+	c.size += w.weight
 	c.live.Add(id, w)
-	for c.weight > cachedBytes && c.live.Len() > 1 {
+	for c.size > cachedBytes && c.live.Len() > 1 {
 		c.live.RemoveOldest()
 	}
 }
 
-// weigh is about how many bytes a state has. What programs can make large counts:
+// stateSize is about how many bytes a state has. What programs can make large counts:
 // words, keys, turns, and a number for each change.
-func weigh(s *planner.State) int {
+func stateSize(s *planner.State) int {
 	n := 1 << 10
 	for _, seqs := range [][]int{s.Planned, s.Rejected, s.Heard, s.Noted, s.Bad, s.Changes} {
 		n += 8 * cap(seqs)
@@ -87,21 +87,21 @@ func weigh(s *planner.State) int {
 	for _, slot := range s.Slots {
 		n += 64 + len(slot.Name) + len(slot.Message)
 	}
-	n += weighShared(s.Shared)
+	n += sharedSize(s.Shared)
 	for i := range s.Subtasks {
 		w := &s.Subtasks[i]
 		n += 256
 		for _, turn := range w.Turns {
 			n += 64 + 256*len(turn.Calls)
 			for j := range turn.Calls {
-				n += weighShared(turn.Calls[j].Shared)
+				n += sharedSize(turn.Calls[j].Shared)
 			}
 		}
 	}
 	return n
 }
 
-func weighShared(shared map[string]planner.Value) (n int) {
+func sharedSize(shared map[string]planner.Value) (n int) {
 	for key := range shared {
 		n += 64 + len(key)
 	}
@@ -139,10 +139,10 @@ func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for conversation, order := range changes.Invalidated {
-		c.altered.Add(conversation, order)
+		c.invalidated.Add(conversation, order)
 	}
 	if n := len(changes.Index.Feed); n > 0 {
-		c.fed = new(changes.Index.Feed[n-1].Cursor)
+		c.feedEnd = new(changes.Index.Feed[n-1].Cursor)
 	}
 	for conversation, rows := range lanes {
 		if len(rows) == 0 {

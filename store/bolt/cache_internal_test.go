@@ -22,8 +22,8 @@ func TestCacheBounded(t *testing.T) {
 		c.keep(tasks.ID(fmt.Sprint(n)), large)
 		c.keep("small", planner.State{Seq: n + 1, Phase: planner.PhaseShared})
 	}
-	if n := c.live.Len(); n < 100 || n > all/2 || c.weight > cachedBytes {
-		t.Errorf("%d tasks are remembered, of %d bytes", n, c.weight)
+	if n := c.live.Len(); n < 100 || n > all/2 || c.size > cachedBytes {
+		t.Errorf("%d tasks are remembered, of %d bytes", n, c.size)
 	}
 	if s, ok := c.state("small"); !ok || s.Seq != all {
 		t.Errorf("a small one that is used all the time: got seq %d, %v", s.Seq, ok)
@@ -32,8 +32,8 @@ func TestCacheBounded(t *testing.T) {
 		c.drop(tasks.ID(fmt.Sprint(n)))
 	}
 	c.keep("small", planner.State{Phase: planner.PhaseOver})
-	if c.weight != 0 || c.live.Len() != 0 {
-		t.Errorf("nothing is remembered, and weighs %d bytes", c.weight)
+	if c.size != 0 || c.live.Len() != 0 {
+		t.Errorf("nothing is remembered, and weighs %d bytes", c.size)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // ForgetWho implements tasks.Care. The bytes go with the next compaction.
 func (s *Store) ForgetWho(ctx context.Context, who string) (tasks.Deleted, error) {
-	d, err := s.keeper(ctx).ForgetWho(who)
+	d, err := s.retention(ctx).ForgetWho(who)
 	if err != nil {
 		return d, fmt.Errorf("forgetting %s: %w", who, err)
 	}
@@ -22,22 +22,22 @@ func (s *Store) ForgetWho(ctx context.Context, who string) (tasks.Deleted, error
 
 // Retain implements tasks.Care. The bytes go with the next compaction.
 func (s *Store) Retain(ctx context.Context, tasksBefore, historyBefore time.Time) (tasks.Deleted, error) {
-	d, err := s.keeper(ctx).Retain(tasksBefore, historyBefore)
+	d, err := s.retention(ctx).Retain(tasksBefore, historyBefore)
 	if err != nil {
 		return d, fmt.Errorf("deleting old data: %w", err)
 	}
 	return d, nil
 }
 
-func (s *Store) keeper(ctx context.Context) rules.Retention {
+func (s *Store) retention(ctx context.Context) rules.Retention {
 	return rules.Retention{
-		View:   func(do func(rules.Snapshot) error) error { return s.view(ctx, func(b base) error { return do(b) }) },
+		View:   func(do func(rules.Snapshot) error) error { return s.view(ctx, func(b snapshot) error { return do(b) }) },
 		Change: func(do func(*rules.Tx) error) error { return s.submit(ctx, do) },
 	}
 }
 
 // Tasks implements rules.Snapshot.
-func (b base) Tasks(after tasks.ID, n int) (list []rules.TaskEntry, err error) {
+func (b snapshot) Tasks(after tasks.ID, n int) (list []rules.TaskEntry, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketTasks).Cursor()
 		k, v := c.Seek(append([]byte(after), 0))
@@ -55,7 +55,7 @@ func (b base) Tasks(after tasks.ID, n int) (list []rules.TaskEntry, err error) {
 }
 
 // EndedAt implements rules.Snapshot.
-func (b base) EndedAt(id tasks.ID, t rules.Task) (at time.Time, err error) {
+func (b snapshot) EndedAt(id tasks.ID, t rules.Task) (at time.Time, err error) {
 	err = guard(func() error {
 		key := journalKey(id, t.Last)
 		if e, err := event(key, b.bucket(bucketJournal).Get(key)); err == nil {
@@ -67,26 +67,26 @@ func (b base) EndedAt(id tasks.ID, t rules.Task) (at time.Time, err error) {
 }
 
 // Conversations implements rules.Snapshot.
-func (b base) Conversations(after string, n int) (list []string, err error) {
+func (b snapshot) Conversations(after string, n int) (list []string, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketHistory).Cursor()
 		k, _ := c.First()
 		if after != "" {
-			k, _ = c.Seek(behind(after))
+			k, _ = c.Seek(afterConversation(after))
 		}
 		for k != nil && len(list) < n {
 			name := conversationOf(k)
 			list = append(list, name)
-			k, _ = c.Seek(behind(name))
+			k, _ = c.Seek(afterConversation(name))
 		}
 		return nil
 	})
 	return list, err
 }
 
-// behind is a key of the history after all of a conversation.
-func behind(conversation string) []byte {
-	return append(owned(conversation), bytes.Repeat([]byte{0xff}, 10)...)
+// afterConversation is a key of the history after all of a conversation.
+func afterConversation(conversation string) []byte {
+	return append(namePrefix(conversation), bytes.Repeat([]byte{0xff}, 10)...)
 }
 
 // conversationOf is the name that an owned key begins with.
@@ -99,7 +99,7 @@ func conversationOf(key []byte) string {
 }
 
 // AllSettings implements rules.Snapshot. A damaged one is left out.
-func (b base) AllSettings() (map[rules.Setting]string, error) {
+func (b snapshot) AllSettings() (map[rules.Setting]string, error) {
 	all := map[rules.Setting]string{}
 	err := guard(func() error {
 		c := b.bucket(bucketSettings).Cursor()
@@ -118,11 +118,11 @@ func (b base) AllSettings() (map[rules.Setting]string, error) {
 }
 
 // SpentKeys implements rules.Snapshot.
-func (b base) SpentKeys(match func(rules.SpentKey) bool, n int) (list []rules.SpentKey, err error) {
+func (b snapshot) SpentKeys(match func(rules.SpentKey) bool, n int) (list []rules.SpentKey, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketSpent).Cursor()
 		for k, _ := c.First(); k != nil && len(list) < n; k, _ = c.Next() {
-			if row, ok := spentRow(k); ok && match(row) {
+			if row, ok := readSpentKey(k); ok && match(row) {
 				list = append(list, row)
 			}
 		}

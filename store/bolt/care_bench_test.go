@@ -28,7 +28,7 @@ func BenchmarkCare(b *testing.B) {
 		measure(b, s, "idle", func() { <-time.After(5 * time.Second) })
 		copied := filepath.Join(dir, "copy.db")
 		measure(b, s, "backup", func() {
-			if _, err := fsutil.Write(b.Context(), copied, func(w io.Writer) error { return s.Snapshot(b.Context(), w) }); err != nil {
+			if _, err := fsutil.Write(b.Context(), copied, func(w io.Writer) error { return s.Backup(b.Context(), w) }); err != nil {
 				b.Error(err)
 			}
 		})

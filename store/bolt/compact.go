@@ -61,7 +61,7 @@ func (s *Store) Compact(ctx context.Context) (c Compacted, err error) {
 	freed := s.freed.Swap(false)
 	if err = s.compact(ctx, &c); err != nil {
 		s.freed.CompareAndSwap(false, freed)
-		return c, fmt.Errorf("compacting %s: %w", s.path, full(err))
+		return c, fmt.Errorf("compacting %s: %w", s.path, markFull(err))
 	}
 	c.Took = time.Since(start)
 	return c, nil
@@ -80,13 +80,13 @@ func (s *Store) compact(ctx context.Context, c *Compacted) error {
 	var source *bbolt.Tx
 	r := &recorder{}
 	// From this moment on all that is written is written to the copy as well.
-	err = s.between(ctx, func() (err error) {
-		if s.lost != nil {
-			return s.lost
+	err = s.pauseWriter(ctx, func() (err error) {
+		if s.fatal != nil {
+			return s.fatal
 		}
 		source, err = s.db.Load().Begin(false)
 		if err == nil {
-			s.also = r
+			s.recorder = r
 		}
 		return err
 	})
@@ -102,11 +102,11 @@ func (s *Store) compact(ctx context.Context, c *Compacted) error {
 	}
 	if err == nil {
 		old := s.db.Load()
-		if err = s.between(ctx, func() error { return s.exchange(target, r, c) }); err == nil {
+		if err = s.pauseWriter(ctx, func() error { return s.swapFiles(target, r, c) }); err == nil {
 			return guard(old.Close) // waits for those who read it
 		}
 	}
-	stopped := s.between(context.WithoutCancel(ctx), func() error { s.also = nil; return nil })
+	stopped := s.pauseWriter(context.WithoutCancel(ctx), func() error { s.recorder = nil; return nil })
 	if errors.Is(stopped, ErrClosed) {
 		stopped = nil
 	}
@@ -116,8 +116,8 @@ func (s *Store) compact(ctx context.Context, c *Compacted) error {
 	return errors.Join(err, stopped)
 }
 
-// between runs do in the writer's place, between two transactions.
-func (s *Store) between(ctx context.Context, do func() error) error {
+// pauseWriter runs do in the writer's place, between two transactions.
+func (s *Store) pauseWriter(ctx context.Context, do func() error) error {
 	ended := make(chan error, 1)
 	select {
 	case s.pauses <- func() { ended <- do() }:
@@ -172,7 +172,7 @@ func copyBucket(ctx context.Context, target *bbolt.DB, name []byte, from *bbolt.
 			}
 			return nil
 		})
-		if err := errors.Join(err, context.Cause(ctx), fsutil.Fits(filepath.Dir(target.Path()), 0)); err != nil {
+		if err := errors.Join(err, context.Cause(ctx), fsutil.CheckFree(filepath.Dir(target.Path()), 0)); err != nil {
 			return err
 		}
 		if err := target.Sync(); err != nil { // small ones, that nobody waits for long
@@ -186,9 +186,9 @@ func copyBucket(ctx context.Context, target *bbolt.DB, name []byte, from *bbolt.
 // left.
 func (s *Store) catchUp(ctx context.Context, target *bbolt.DB, r *recorder) error {
 	for range maxRounds {
-		var list []recorded
+		var list []recordedChanges
 		var bytes int
-		err := s.between(ctx, func() (err error) { list, bytes, err = r.take(); return err })
+		err := s.pauseWriter(ctx, func() (err error) { list, bytes, err = r.take(); return err })
 		if err == nil && len(list) > 0 {
 			err = s.replay(target, list)
 		}
@@ -202,9 +202,9 @@ func (s *Store) catchUp(ctx context.Context, target *bbolt.DB, r *recorder) erro
 	return ErrBusy
 }
 
-// exchange runs in the writer's place: it writes the rest, and puts the copy in
+// swapFiles runs in the writer's place: it writes the rest, and puts the copy in
 // the place of the file.
-func (s *Store) exchange(target *bbolt.DB, r *recorder, c *Compacted) error {
+func (s *Store) swapFiles(target *bbolt.DB, r *recorder, c *Compacted) error {
 	start := time.Now()
 	list, _, err := r.take()
 	if err == nil && len(list) > 0 {
@@ -219,11 +219,11 @@ func (s *Store) exchange(target *bbolt.DB, r *recorder, c *Compacted) error {
 	}
 	failpoint.Hit("compact.after.rename")
 	s.db.Store(target)
-	s.also = nil
+	s.recorder = nil
 	if err := fsutil.Sync(filepath.Dir(s.path)); err != nil {
 		// After a power cut the old file could be back, without what is written
 		// from now on.
-		return s.broken(err)
+		return s.failWrites(err)
 	}
 	c.Waited = time.Since(start)
 	if info, err := os.Stat(s.path); err == nil {
@@ -233,12 +233,12 @@ func (s *Store) exchange(target *bbolt.DB, r *recorder, c *Compacted) error {
 }
 
 // replay writes changes to the copy as they were written to the file.
-func (s *Store) replay(target *bbolt.DB, list []recorded) error {
+func (s *Store) replay(target *bbolt.DB, list []recordedChanges) error {
 	known := newCache()
 	return guard(func() error {
 		return target.Update(func(tx *bbolt.Tx) error {
 			for _, r := range list {
-				lanes, err := put(base{tx, known, s.log}, r.changes, r.at)
+				lanes, err := put(snapshot{tx, known, s.log}, r.changes, r.at)
 				if err != nil {
 					return err
 				}
@@ -251,18 +251,18 @@ func (s *Store) replay(target *bbolt.DB, list []recorded) error {
 
 // recorder keeps what is written while the file is copied.
 type recorder struct {
-	list  []recorded
+	list  []recordedChanges
 	bytes int
 	over  bool
 }
 
-type recorded struct {
+type recordedChanges struct {
 	changes *rules.Changes
 	at      time.Time
 }
 
 // take returns what was kept since the last call.
-func (r *recorder) take() (list []recorded, bytes int, err error) {
+func (r *recorder) take() (list []recordedChanges, bytes int, err error) {
 	if r.over {
 		return nil, 0, ErrBusy
 	}
@@ -271,16 +271,16 @@ func (r *recorder) take() (list []recorded, bytes int, err error) {
 	return list, bytes, nil
 }
 
-// note keeps a transaction for those who copy the file.
-func (s *Store) note(changes *rules.Changes, now time.Time) {
+// noteChanges keeps a transaction for those who copy the file.
+func (s *Store) noteChanges(changes *rules.Changes, now time.Time) {
 	if deletes(changes) {
 		s.freed.Store(true)
 	}
-	r := s.also
+	r := s.recorder
 	if r == nil || r.over || changes.Empty() {
 		return
 	}
-	r.list = append(r.list, recorded{changes, now})
+	r.list = append(r.list, recordedChanges{changes, now})
 	r.bytes += changes.Bytes + 512*len(changes.Records)
 	if r.bytes > recordBytes {
 		r.list, r.over = nil, true

@@ -30,10 +30,10 @@ func (s *Store) Tried(ctx context.Context, id string, next time.Time) error {
 
 // Outgoing implements tasks.Deliveries. A damaged delivery is left out.
 func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except ...string) (due []tasks.Delivery, next time.Time, err error) {
-	err = s.view(ctx, func(b base) error {
+	err = s.view(ctx, func(b snapshot) error {
 		c := b.bucket(bucketOutbox).Cursor()
 		for k, v := c.First(); k != nil; k, v = c.Next() {
-			at, webhook, ok := b.post(k, v)
+			at, webhook, ok := b.outboxEntry(k, v)
 			switch {
 			case !ok || slices.Contains(except, webhook):
 				continue
@@ -61,13 +61,13 @@ func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except .
 		return nil, time.Time{}, fmt.Errorf("reading what is to be delivered: %w", err)
 	}
 	if len(due) > 0 {
-		s.known() // they tell of tasks as these are by now
+		s.waitCached() // they tell of tasks as these are by now
 	}
 	return due, next, nil
 }
 
-// post reads an entry of the outbox.
-func (b base) post(key, value []byte) (at time.Time, webhook string, ok bool) {
+// outboxEntry reads an entry of the outbox.
+func (b snapshot) outboxEntry(key, value []byte) (at time.Time, webhook string, ok bool) {
 	body, err := unseal(key, value)
 	if err != nil || len(body) < 12 || len(key) <= dueTime {
 		b.log.Error("leaving out a delivery", "record", describe(bucketOutbox, key), "error", err)
@@ -78,7 +78,7 @@ func (b base) post(key, value []byte) (at time.Time, webhook string, ok bool) {
 }
 
 // Delivery implements rules.Snapshot.
-func (b base) Delivery(id string) (d tasks.Delivery, found bool, err error) {
+func (b snapshot) Delivery(id string) (d tasks.Delivery, found bool, err error) {
 	if id == "" {
 		return d, false, nil
 	}
@@ -87,7 +87,7 @@ func (b base) Delivery(id string) (d tasks.Delivery, found bool, err error) {
 }
 
 // AllDeliveries implements rules.Snapshot.
-func (b base) AllDeliveries() (map[string]tasks.ID, error) {
+func (b snapshot) AllDeliveries() (map[string]tasks.ID, error) {
 	all := map[string]tasks.ID{}
 	err := guard(func() error {
 		c := b.bucket(bucketOutgoing).Cursor()
@@ -105,15 +105,15 @@ func (b base) AllDeliveries() (map[string]tasks.ID, error) {
 }
 
 // putDeliveries writes deliveries and their places in the outbox.
-func putDeliveries(b base, c *rules.Changes) error {
+func putDeliveries(b snapshot, c *rules.Changes) error {
 	for id, d := range c.Index.Deliveries {
 		old, found, err := b.Delivery(id)
 		if err != nil && !errors.Is(err, tasks.ErrDamaged) {
 			return err
 		}
-		keys := [][]byte{postKey(old)}
+		keys := [][]byte{outboxKey(old)}
 		if err != nil { // it does not tell its time
-			keys = timed(b.bucket(bucketOutbox), id)
+			keys = timeKeysOf(b.bucket(bucketOutbox), id)
 		}
 		if found {
 			if err := deleteKeys(b.bucket(bucketOutbox), keys); err != nil {
@@ -132,15 +132,15 @@ func putDeliveries(b base, c *rules.Changes) error {
 	return nil
 }
 
-func (b base) putDelivery(d tasks.Delivery) error {
+func (b snapshot) putDelivery(d tasks.Delivery) error {
 	if err := putJSON(b.tx, bucketOutgoing, []byte(d.ID), d); err != nil {
 		return err
 	}
-	key := postKey(d)
+	key := outboxKey(d)
 	body := binary.BigEndian.AppendUint64(make([]byte, 0, 12+len(d.Webhook)), uint64(d.Next.Unix()))
 	body = binary.BigEndian.AppendUint32(body, uint32(d.Next.Nanosecond()))
 	return b.bucket(bucketOutbox).Put(key, seal(key, append(body, d.Webhook...)))
 }
 
-// postKey is a delivery's place in the outbox, in the order of queueing.
-func postKey(d tasks.Delivery) []byte { return timeKey(d.At, d.ID) }
+// outboxKey is a delivery's place in the outbox, in the order of queueing.
+func outboxKey(d tasks.Delivery) []byte { return timeKey(d.At, d.ID) }

@@ -14,24 +14,26 @@ import (
 
 // Bounds of one step of making rows.
 const (
-	enlistTasks  = 256
-	enlistEvents = 4096
+	reindexTasks  = 256
+	reindexEvents = 4096
 )
 
-// behindAll comes after every task's id.
-const behindAll = tasks.ID("\x7f")
+// afterAllTasks comes after every task's id.
+const afterAllTasks = tasks.ID("\x7f")
 
-// unlist notes that no task has a row yet.
-func unlist(tx *bbolt.Tx) error { return putJSON(tx, bucketMeta, []byte(metaUnlisted), behindAll) }
+// markUnindexed notes that no task has a row yet.
+func markUnindexed(tx *bbolt.Tx) error {
+	return putJSON(tx, bucketMeta, []byte(metaUnindexed), afterAllTasks)
+}
 
-// enlist makes the rows of tasks that an earlier version stored: the newest first, beside all other work. A kill or
+// reindex makes the rows of tasks that an earlier version stored: the newest first, beside all other work. A kill or
 // an error leaves the rest to the next start.
-func (s *Store) enlist(ctx context.Context) error {
+func (s *Store) reindex(ctx context.Context) error {
 	var before tasks.ID
-	err := s.view(ctx, func(b base) (err error) {
-		_, err = b.row(bucketMeta, []byte(metaUnlisted), &before)
+	err := s.view(ctx, func(b snapshot) (err error) {
+		_, err = b.row(bucketMeta, []byte(metaUnindexed), &before)
 		if errors.Is(err, tasks.ErrDamaged) {
-			before, err = behindAll, nil
+			before, err = afterAllTasks, nil
 		}
 		return err
 	})
@@ -39,24 +41,24 @@ func (s *Store) enlist(ctx context.Context) error {
 		return err
 	}
 	if before == "" {
-		close(s.listed)
+		close(s.indexed)
 		return nil
 	}
 	s.helpers.Go(func() {
-		if err := s.enlistFrom(context.WithoutCancel(ctx), before); err != nil && !errors.Is(err, ErrClosed) {
+		if err := s.reindexFrom(context.WithoutCancel(ctx), before); err != nil && !errors.Is(err, ErrClosed) {
 			s.log.Error("lists lack older tasks until the next start", "error", err)
 		}
 	})
 	return nil
 }
 
-// enlistFrom takes half of the time at most.
-func (s *Store) enlistFrom(ctx context.Context, before tasks.ID) error {
+// reindexFrom takes half of the time at most.
+func (s *Store) reindexFrom(ctx context.Context, before tasks.ID) error {
 	start := s.now()
 	s.log.InfoContext(ctx, "earlier tasks come into the lists, the newest first")
 	for before != "" {
 		begun := s.now()
-		next, err := s.enlistSome(ctx, before)
+		next, err := s.reindexBatch(ctx, before)
 		if err != nil {
 			return fmt.Errorf("making rows of tasks before %s: %w", before, err)
 		}
@@ -70,26 +72,26 @@ func (s *Store) enlistFrom(ctx context.Context, before tasks.ID) error {
 		}
 	}
 	s.log.InfoContext(ctx, "all tasks are in the lists", "took", s.now().Sub(start))
-	close(s.listed)
+	close(s.indexed)
 	return nil
 }
 
-// Listed returns a channel that is closed as soon as lists and counts know all
+// Indexed returns a channel that is closed as soon as lists and counts know all
 // tasks: at once, except for a file of an earlier version.
-func (s *Store) Listed() <-chan struct{} { return s.listed }
+func (s *Store) Indexed() <-chan struct{} { return s.indexed }
 
-// unlistedTask is a task whose row was made from so many events.
-type unlistedTask struct {
+// builtListing is a task whose row was made from so many events.
+type builtListing struct {
 	listing rules.Listing
 	last    int
 }
 
-// enlistSome makes some rows, without holding up who writes, and returns where to go
+// reindexBatch makes some rows, without holding up who writes, and returns where to go
 // on.
-func (s *Store) enlistSome(ctx context.Context, before tasks.ID) (next tasks.ID, err error) {
-	var list []unlistedTask
-	err = s.view(ctx, func(b base) error {
-		list, next = b.unlisted(before)
+func (s *Store) reindexBatch(ctx context.Context, before tasks.ID) (next tasks.ID, err error) {
+	var list []builtListing
+	err = s.view(ctx, func(b snapshot) error {
+		list, next = b.unindexed(before)
 		return nil
 	})
 	if err != nil {
@@ -107,11 +109,11 @@ func (s *Store) enlistSome(ctx context.Context, before tasks.ID) (next tasks.ID,
 	return next, err
 }
 
-// unlisted makes rows of tasks before one, as far as they have none.
-func (b base) unlisted(before tasks.ID) (list []unlistedTask, next tasks.ID) {
-	w := descend(b.bucket(bucketTasks), nil, before, nil)
+// unindexed makes rows of tasks before one, as far as they have none.
+func (b snapshot) unindexed(before tasks.ID) (list []builtListing, next tasks.ID) {
+	w := newIDCursor(b.bucket(bucketTasks), nil, before, nil)
 	events := 0
-	for n := 0; w.next != "" && n < enlistTasks && events < enlistEvents; n++ {
+	for n := 0; w.next != "" && n < reindexTasks && events < reindexEvents; n++ {
 		next = w.step()
 		if _, ok, _ := b.Listing(next); ok {
 			continue
@@ -126,7 +128,7 @@ func (b base) unlisted(before tasks.ID) (list []unlistedTask, next tasks.ID) {
 			b.log.Error("a task is listed without what its journal tells", "task", next, "error", err)
 		}
 		events += len(journal)
-		list = append(list, unlistedTask{rules.ListingOf(next, t, journal), t.Last})
+		list = append(list, builtListing{rules.ListingOf(next, t, journal), t.Last})
 	}
 	if w.next == "" {
 		return list, ""

@@ -38,11 +38,11 @@ func classify(err error) error {
 	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
 		return ErrClosed
 	}
-	return full(err)
+	return markFull(err)
 }
 
-// full adds tasks.ErrFull to an error that tells of a full disk.
-func full(err error) error {
+// markFull adds tasks.ErrFull to an error that tells of a full disk.
+func markFull(err error) error {
 	if isFull(err) {
 		return fmt.Errorf("%w: %w", tasks.ErrFull, err)
 	}

@@ -15,12 +15,12 @@ import (
 
 // Feed implements tasks.Index. It tells of no event that State does not know yet.
 func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []tasks.FeedEntry, oldest, newest uint64, err error) {
-	err = s.view(ctx, func(b base) error {
-		if newest, err = (base{tx: b.tx, cache: s.cache, log: b.log}).FeedEnd(); err != nil {
+	err = s.view(ctx, func(b snapshot) error {
+		if newest, err = (snapshot{tx: b.tx, cache: s.cache, log: b.log}).FeedEnd(); err != nil {
 			return err
 		}
 		return guard(func() error {
-			entries, oldest = b.fed(after, newest, limit)
+			entries, oldest = b.feedEntries(after, newest, limit)
 			return nil
 		})
 	})
@@ -30,9 +30,9 @@ func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []ta
 	return entries, oldest, newest, nil
 }
 
-// fed reads entries between two cursors, up to the first that cannot be read.
-func (b base) fed(after, newest uint64, limit int) (entries []tasks.FeedEntry, oldest uint64) {
-	if oldest = b.fedFirst(); after >= newest {
+// feedEntries reads entries between two cursors, up to the first that cannot be read.
+func (b snapshot) feedEntries(after, newest uint64, limit int) (entries []tasks.FeedEntry, oldest uint64) {
+	if oldest = b.feedStart(); after >= newest {
 		return nil, oldest
 	}
 	lost := false // the record before could not be read
@@ -40,7 +40,7 @@ func (b base) fed(after, newest uint64, limit int) (entries []tasks.FeedEntry, o
 		if len(entries) >= limit {
 			return entries, oldest
 		}
-		list, err := feedEntries(k, v)
+		list, err := readFeedRecord(k, v)
 		if err != nil {
 			b.log.Error("leaving out a part of the feed", "record", describe(bucketFeed, k), "error", err)
 		}
@@ -66,8 +66,8 @@ func (b base) fed(after, newest uint64, limit int) (entries []tasks.FeedEntry, o
 	return entries, oldest
 }
 
-// fedFirst is the cursor of the first record; 0 when there is none.
-func (b base) fedFirst() uint64 {
+// feedStart is the cursor of the first record; 0 when there is none.
+func (b snapshot) feedStart() uint64 {
 	for _, name := range []string{bucketFeed, bucketTail} {
 		if k, _ := b.bucket(name).Cursor().First(); len(k) == 8 {
 			return binary.BigEndian.Uint64(k)
@@ -77,7 +77,7 @@ func (b base) fedFirst() uint64 {
 }
 
 // feedRecords are the records from the one on in which the entry after a cursor is.
-func (b base) feedRecords(after uint64) iter.Seq2[[]byte, []byte] {
+func (b snapshot) feedRecords(after uint64) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		end, last := b.bucket(bucketTail).Cursor().First()
 		if end == nil || bytes.Compare(end, number(after+1)) > 0 {
@@ -104,8 +104,8 @@ func (b base) feedRecords(after uint64) iter.Seq2[[]byte, []byte] {
 }
 
 // FeedEnd implements rules.Snapshot.
-func (b base) FeedEnd() (last uint64, err error) {
-	if last, ok := b.cache.fedLast(); ok {
+func (b snapshot) FeedEnd() (last uint64, err error) {
+	if last, ok := b.cache.lastCursor(); ok {
 		return last, nil
 	}
 	err = guard(func() error {
@@ -114,7 +114,7 @@ func (b base) FeedEnd() (last uint64, err error) {
 			if len(k) != 8 {
 				continue
 			}
-			list, err := feedEntries(k, v)
+			list, err := readFeedRecord(k, v)
 			end := binary.BigEndian.Uint64(k) + uint64(max(len(list), 1)) - 1
 			if err != nil { // nobody can say how many there were
 				end += rules.FeedGap
@@ -126,34 +126,34 @@ func (b base) FeedEnd() (last uint64, err error) {
 	return last, err
 }
 
-// fedLast is the cursor that was given last, when it is remembered.
-func (c *cache) fedLast() (uint64, bool) {
+// lastCursor is the cursor that was given last, when it is remembered.
+func (c *cache) lastCursor() (uint64, bool) {
 	if c == nil {
 		return 0, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.fed == nil {
+	if c.feedEnd == nil {
 		return 0, false
 	}
-	return *c.fed, true
+	return *c.feedEnd, true
 }
 
-// feed remembers the cursor that was given last.
-func (c *cache) feed(last uint64) {
+// setFeedEnd remembers the cursor that was given last.
+func (c *cache) setFeedEnd(last uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.fed = &last
+	c.feedEnd = &last
 }
 
-// rememberFeed remembers the cursor that was given last, before anything is
+// loadFeedEnd remembers the cursor that was given last, before anything is
 // written: otherwise the first transaction's entries could be read before the
 // states that belong to them are known.
-func (s *Store) rememberFeed() {
+func (s *Store) loadFeedEnd() {
 	err := s.db.Load().View(func(tx *bbolt.Tx) error {
-		last, err := base{tx: tx, log: s.log}.FeedEnd()
+		last, err := snapshot{tx: tx, log: s.log}.FeedEnd()
 		if err == nil {
-			s.cache.feed(last)
+			s.cache.setFeedEnd(last)
 		}
 		return err
 	})
@@ -162,8 +162,8 @@ func (s *Store) rememberFeed() {
 	}
 }
 
-// feedEntries reads what putFeed wrote.
-func feedEntries(key, value []byte) ([]tasks.FeedEntry, error) {
+// readFeedRecord reads what putFeed wrote.
+func readFeedRecord(key, value []byte) ([]tasks.FeedEntry, error) {
 	body, err := unseal(key, value)
 	if err != nil {
 		return nil, err

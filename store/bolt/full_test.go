@@ -61,14 +61,14 @@ func TestMaxSize(t *testing.T) {
 func TestFailing(t *testing.T) {
 	s := open(t, t.TempDir(), bolt.Options{MaxSize: 1 << 20})
 	put := func(size int) error { return s.PutSetting(t.Context(), "me", "long", strings.Repeat("x", size)) }
-	if err := s.Failing(); err != nil {
+	if err := s.WriteFailure(); err != nil {
 		t.Errorf("before anything is written: %v", err)
 	}
-	if err := put(4 << 20); !errors.Is(err, tasks.ErrFull) || !errors.Is(s.Failing(), tasks.ErrFull) {
-		t.Errorf("without room writing says %v, Failing %v", err, s.Failing())
+	if err := put(4 << 20); !errors.Is(err, tasks.ErrFull) || !errors.Is(s.WriteFailure(), tasks.ErrFull) {
+		t.Errorf("without room writing says %v, Failing %v", err, s.WriteFailure())
 	}
-	if err := put(1); err != nil || s.Failing() != nil {
-		t.Errorf("with room writing says %v, Failing %v", err, s.Failing())
+	if err := put(1); err != nil || s.WriteFailure() != nil {
+		t.Errorf("with room writing says %v, Failing %v", err, s.WriteFailure())
 	}
 }
 

@@ -15,15 +15,15 @@ import (
 
 // What the index keeps in the meta bucket.
 const (
-	metaCounts   = "counts"   // tasks of each status
-	metaAudited  = "audited"  // number of the audit log that was given last
-	metaUnlisted = "unlisted" // tasks before it have no rows yet
+	metaCounts    = "counts"   // tasks of each status
+	metaAuditEnd  = "audited"  // number of the audit log that was given last
+	metaUnindexed = "unlisted" // tasks before it have no rows yet
 )
 
-// group begins the keys of the tasks of a room or a platform that ended with a
+// groupKey begins the keys of the tasks of a room or a platform that ended with a
 // status, or with any when it is empty; the rest of a key is a task's id.
-func group(kind byte, name, status string) []byte {
-	key := append([]byte{kind}, owned(name)...)
+func groupKey(kind byte, name, status string) []byte {
+	key := append([]byte{kind}, namePrefix(name)...)
 	if status == "" {
 		return key
 	}
@@ -36,28 +36,28 @@ const (
 	ofPlatform = 'p'
 )
 
-// entries are the keys under which a row is found. Of tasks that are not over there
+// indexKeys are the keys under which a row is found. Of tasks that are not over there
 // are few: they are looked through.
-func entries(l *rules.Listing) [][]byte {
-	if l == nil || !over(l.Status) {
+func indexKeys(l *rules.Listing) [][]byte {
+	if l == nil || !isFinal(l.Status) {
 		return nil
 	}
 	return [][]byte{
-		append(group(ofRoom, l.Chat.Room(), l.Status), l.Task...),
-		append(group(ofPlatform, l.Chat.Platform, l.Status), l.Task...),
+		append(groupKey(ofRoom, l.Chat.Room(), l.Status), l.Task...),
+		append(groupKey(ofPlatform, l.Chat.Platform, l.Status), l.Task...),
 	}
 }
 
-// shelf is the bucket of a row.
-func shelf(l *rules.Listing) string {
-	if over(l.Status) {
+// rowBucket is the bucket of a row.
+func rowBucket(l *rules.Listing) string {
+	if isFinal(l.Status) {
 		return bucketRows
 	}
 	return bucketOpen
 }
 
 // putIndex writes what changes of the index.
-func putIndex(b base, c *rules.Changes) error {
+func putIndex(b snapshot, c *rules.Changes) error {
 	b.bucket(bucketRows).FillPercent = feedFill // most tasks end about in the order of their ids
 	for id, r := range c.Index.Listings {
 		if err := putListing(b, id, r); err != nil {
@@ -70,9 +70,9 @@ func putIndex(b base, c *rules.Changes) error {
 		}
 	}
 	if at := c.Index.Unindexed; at != nil {
-		write := func() error { return putJSON(b.tx, bucketMeta, []byte(metaUnlisted), at) }
+		write := func() error { return putJSON(b.tx, bucketMeta, []byte(metaUnindexed), at) }
 		if *at == "" {
-			write = func() error { return b.bucket(bucketMeta).Delete([]byte(metaUnlisted)) }
+			write = func() error { return b.bucket(bucketMeta).Delete([]byte(metaUnindexed)) }
 		}
 		if err := write(); err != nil {
 			return err
@@ -81,8 +81,8 @@ func putIndex(b base, c *rules.Changes) error {
 	return errors.Join(putFeed(b, c), putAudit(b, c), putDeliveries(b, c))
 }
 
-func putListing(b base, id tasks.ID, r rules.ListingChange) error {
-	before, after := entries(r.Before), entries(r.After)
+func putListing(b snapshot, id tasks.ID, r rules.ListingChange) error {
+	before, after := indexKeys(r.Before), indexKeys(r.After)
 	listed := b.bucket(bucketListed)
 	has := func(keys [][]byte, key []byte) bool {
 		return slices.ContainsFunc(keys, func(k []byte) bool { return bytes.Equal(k, key) })
@@ -102,7 +102,7 @@ func putListing(b base, id tasks.ID, r rules.ListingChange) error {
 		}
 	}
 	key := []byte(id)
-	if r.Rewrite || r.Before != nil && (r.After == nil || shelf(r.Before) != shelf(r.After)) {
+	if r.Rewrite || r.Before != nil && (r.After == nil || rowBucket(r.Before) != rowBucket(r.After)) {
 		if err := errors.Join(b.bucket(bucketRows).Delete(key), b.bucket(bucketOpen).Delete(key)); err != nil {
 			return err
 		}
@@ -110,11 +110,11 @@ func putListing(b base, id tasks.ID, r rules.ListingChange) error {
 	if r.After == nil {
 		return nil
 	}
-	return b.bucket(shelf(r.After)).Put(key, seal(key, rowBody(*r.After)))
+	return b.bucket(rowBucket(r.After)).Put(key, seal(key, rowBody(*r.After)))
 }
 
 // Listing implements rules.Snapshot.
-func (b base) Listing(id tasks.ID) (l rules.Listing, found bool, err error) {
+func (b snapshot) Listing(id tasks.ID) (l rules.Listing, found bool, err error) {
 	if id == "" {
 		return l, false, nil
 	}
@@ -139,7 +139,7 @@ func (b base) Listing(id tasks.ID) (l rules.Listing, found bool, err error) {
 }
 
 // Counts implements rules.Snapshot. When they are damaged, the tasks are counted.
-func (b base) Counts() (map[string]int, error) {
+func (b snapshot) Counts() (map[string]int, error) {
 	counts := map[string]int{}
 	_, err := b.row(bucketMeta, []byte(metaCounts), &counts)
 	if errors.Is(err, tasks.ErrDamaged) {
@@ -150,7 +150,7 @@ func (b base) Counts() (map[string]int, error) {
 }
 
 // Recount implements rules.Snapshot.
-func (b base) Recount() (map[string]int, error) {
+func (b snapshot) Recount() (map[string]int, error) {
 	counts := map[string]int{}
 	err := guard(func() error {
 		c := b.bucket(bucketListed).Cursor()
@@ -161,7 +161,7 @@ func (b base) Recount() (map[string]int, error) {
 		c = b.bucket(bucketOpen).Cursor()
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			if body, err := unseal(k, v); err == nil {
-				if g, ok := glimpseOf(body); ok {
+				if g, ok := readRowHead(body); ok {
 					counts[string(g.status)]++
 				}
 			}
@@ -172,10 +172,10 @@ func (b base) Recount() (map[string]int, error) {
 }
 
 // Outcome implements rules.Snapshot.
-func (b base) Outcome(id tasks.ID, c bot.Chat) (status string, err error) {
+func (b snapshot) Outcome(id tasks.ID, c bot.Chat) (status string, err error) {
 	err = guard(func() error {
 		for _, outcome := range []planner.Outcome{planner.Done, planner.Failed, planner.Halted} {
-			if b.bucket(bucketListed).Get(append(group(ofPlatform, c.Platform, string(outcome)), id...)) != nil {
+			if b.bucket(bucketListed).Get(append(groupKey(ofPlatform, c.Platform, string(outcome)), id...)) != nil {
 				status = string(outcome)
 			}
 		}
@@ -194,10 +194,10 @@ func statusOf(key []byte) string {
 }
 
 // Journal implements rules.Snapshot.
-func (b base) Journal(id tasks.ID) ([]planner.Event, error) { return b.events(id, 0) }
+func (b snapshot) Journal(id tasks.ID) ([]planner.Event, error) { return b.events(id, 0) }
 
 // Event implements rules.Snapshot.
-func (b base) Event(id tasks.ID, seq int) (e planner.Event, err error) {
+func (b snapshot) Event(id tasks.ID, seq int) (e planner.Event, err error) {
 	err = guard(func() (err error) {
 		key := journalKey(id, seq)
 		e, err = event(key, b.bucket(bucketJournal).Get(key))

@@ -40,7 +40,7 @@ func BenchmarkEarlierFile(b *testing.B) {
 		opened = time.Since(from)
 		for complete := false; !complete; {
 			select {
-			case <-s.Listed():
+			case <-s.Indexed():
 				complete = true
 			default:
 			}

@@ -24,12 +24,12 @@ func FuzzRow(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		l, err := rowOf("t", body)
-		g, ok := glimpseOf(body)
+		g, ok := readRowHead(body)
 		if err != nil {
 			return
 		}
-		if !ok || string(g.status) != l.Status || string(g.platform) != l.Chat.Platform || string(g.chat) != l.Chat.ID || g.waits != l.Waits {
-			t.Errorf("a glimpse of %+v is %q, %q, %q, %v", l, g.status, g.platform, g.chat, g.waits)
+		if !ok || string(g.status) != l.Status || string(g.platform) != l.Chat.Platform || string(g.chat) != l.Chat.ID || g.waiting != l.Waits {
+			t.Errorf("a glimpse of %+v is %q, %q, %q, %v", l, g.status, g.platform, g.chat, g.waiting)
 		}
 		if again, err := rowOf("t", rowBody(l)); err != nil || again != l {
 			t.Errorf("read again: got %+v, %v, want %+v", again, err, l)
@@ -44,7 +44,7 @@ func FuzzFeed(f *testing.F) {
 	f.Add([]byte{255, 255, 3})
 	key := number(7)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		list, err := feedEntries(key, seal(key, body))
+		list, err := readFeedRecord(key, seal(key, body))
 		for i, e := range list {
 			if err == nil && (e.Cursor != uint64(7+i) || !bytes.Contains(body, []byte(e.Task))) {
 				t.Errorf("entry %d of %q: %+v", i, body, e)

@@ -25,7 +25,7 @@ import (
 func checkIndex(t *testing.T, s *bolt.Store) map[tasks.ID]tasks.Row {
 	t.Helper()
 	select {
-	case <-s.Listed():
+	case <-s.Indexed():
 	case <-time.After(time.Minute):
 		t.Fatal("the lists are not complete after a minute")
 	}
@@ -159,7 +159,7 @@ func TestEarlierFileLists(t *testing.T) {
 	}
 	s = open(t, dir, bolt.Options{})
 	select {
-	case <-s.Listed():
+	case <-s.Indexed():
 	default:
 		t.Error("the rows are made again")
 	}

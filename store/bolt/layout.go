@@ -60,23 +60,23 @@ const (
 	bucketOutbox   = "outbox"   // time, id of a delivery -> when it is due, webhook
 )
 
-// first are the buckets that every file has.
-func first() []string {
+// firstBuckets are the buckets that every file has.
+func firstBuckets() []string {
 	return []string{
 		bucketMeta, bucketJournal, bucketTasks, bucketLive, bucketSeen,
 		bucketExpiry, bucketHistory, bucketCuts, bucketSettings,
 	}
 }
 
-// added are the buckets that files of earlier versions do not have.
-func added() []string {
+// addedBuckets are the buckets that files of earlier versions do not have.
+func addedBuckets() []string {
 	return []string{
 		bucketAccounts, bucketSums, bucketSpent, bucketSchedules, bucketDue, bucketSummaries,
 		bucketOpen, bucketRows, bucketListed, bucketFeed, bucketTail, bucketAudit, bucketOutgoing, bucketOutbox,
 	}
 }
 
-func buckets() []string { return append(first(), added()...) }
+func buckets() []string { return append(firstBuckets(), addedBuckets()...) }
 
 // liveRow is one entry of a conversation's lane: a task that is not over.
 type liveRow struct {
@@ -130,14 +130,14 @@ func journalKey(id tasks.ID, seq int) []byte {
 	return binary.BigEndian.AppendUint64([]byte(id), uint64(seq))
 }
 
-// owned is a key that begins with a name of any length, such that no two names
+// namePrefix is a key that begins with a name of any length, such that no two names
 // share a prefix.
-func owned(name string) []byte {
+func namePrefix(name string) []byte {
 	return append(binary.BigEndian.AppendUint16(make([]byte, 0, len(name)+16), uint16(len(name))), name...)
 }
 
 func liveKey(conversation string, order uint64) []byte {
-	return binary.BigEndian.AppendUint64(owned(conversation), order)
+	return binary.BigEndian.AppendUint64(namePrefix(conversation), order)
 }
 
 func historyKey(conversation string, order uint64, answer bool) []byte {
@@ -148,7 +148,7 @@ func historyKey(conversation string, order uint64, answer bool) []byte {
 	return append(key, 0)
 }
 
-func settingKey(owner, name string) []byte { return append(owned(owner), name...) }
+func settingKey(owner, name string) []byte { return append(namePrefix(owner), name...) }
 
 // seenKey is the stored form of a dedupe key. One that is too long is hashed, and
 // one of a program: it holds whatever the program chose, and stays for a while
@@ -228,13 +228,13 @@ func historyRow(key, value []byte) (rules.HistoryRow, error) {
 	return r, nil
 }
 
-// fresh reports that nothing was ever committed to the file: bbolt gives a new
+// isNew reports that nothing was ever committed to the file: bbolt gives a new
 // one the transaction ids 0 and 1.
-func fresh(tx *bbolt.Tx) bool { return tx.ID() <= 1 }
+func isNew(tx *bbolt.Tx) bool { return tx.ID() <= 1 }
 
-// whole checks that the file is as long as its header says: bbolt would fault
+// checkLength checks that the file is as long as its header says: bbolt would fault
 // on what is missing only when it is read.
-func whole(db *bbolt.DB) error {
+func checkLength(db *bbolt.DB) error {
 	return db.View(func(tx *bbolt.Tx) error {
 		info, err := os.Stat(db.Path())
 		if err != nil {

@@ -32,7 +32,7 @@ func (s *Store) Settle(ctx context.Context, id tasks.ID, action string, cost llm
 func (s *Store) Room(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
 	state, err := s.State(ctx, id)
 	if err == nil {
-		err = s.view(ctx, func(b base) error {
+		err = s.view(ctx, func(b snapshot) error {
 			return rules.NewTx(folded{b, state}, s.now()).Reserve(id, r)
 		})
 	}
@@ -44,7 +44,7 @@ func (s *Store) Room(ctx context.Context, id tasks.ID, r tasks.Reservation) erro
 
 // folded is what is committed, with the state of the one task that is looked at.
 type folded struct {
-	base
+	snapshot
 	state planner.State
 }
 
@@ -54,10 +54,10 @@ func (f folded) State(tasks.ID) (planner.State, error) { return f.state, nil }
 // Spent implements tasks.Ledger. A damaged row is left out.
 func (s *Store) Spent(ctx context.Context, q tasks.SpentQuery) ([]tasks.Spent, error) {
 	var list []tasks.Spent
-	err := s.view(ctx, func(b base) error {
+	err := s.view(ctx, func(b snapshot) error {
 		c := b.bucket(bucketSpent).Cursor()
 		for k, v := c.Seek([]byte(q.From)); k != nil; k, v = c.Next() {
-			row, ok := spentRow(k)
+			row, ok := readSpentKey(k)
 			if ok && q.To != "" && row.Day > q.To {
 				return nil
 			}
@@ -81,7 +81,7 @@ func (s *Store) Spent(ctx context.Context, q tasks.SpentQuery) ([]tasks.Spent, e
 
 // Extended implements tasks.Ledger.
 func (s *Store) Extended(ctx context.Context, day string) (list []tasks.Extended, err error) {
-	err = s.view(ctx, func(b base) (err error) { list, err = rules.Extended(b, day); return err })
+	err = s.view(ctx, func(b snapshot) (err error) { list, err = rules.Extended(b, day); return err })
 	if err != nil {
 		return nil, fmt.Errorf("reading by how much budgets were extended: %w", err)
 	}
@@ -90,7 +90,7 @@ func (s *Store) Extended(ctx context.Context, day string) (list []tasks.Extended
 
 // Account implements rules.Snapshot. A damaged one costs what its task has spent
 // and reserved; the rest of the task goes on.
-func (b base) Account(id tasks.ID) (rules.Account, error) {
+func (b snapshot) Account(id tasks.ID) (rules.Account, error) {
 	var a rules.Account
 	if id == "" {
 		return a, nil
@@ -104,7 +104,7 @@ func (b base) Account(id tasks.ID) (rules.Account, error) {
 }
 
 // Accounts implements rules.Snapshot.
-func (b base) Accounts() (ids []tasks.ID, err error) {
+func (b snapshot) Accounts() (ids []tasks.ID, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketAccounts).Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
@@ -115,10 +115,10 @@ func (b base) Accounts() (ids []tasks.ID, err error) {
 	return ids, err
 }
 
-// tidy is done before anything else is written. What it cannot tidy stays
+// closeOldAccounts is done before anything else is written. What it cannot tidy stays
 // reserved for its day.
-func (s *Store) tidy() {
-	for _, j := range s.run([]*job{{do: (*rules.Tx).CloseOldAccounts}}, nil) {
+func (s *Store) closeOldAccounts() {
+	for _, j := range s.commitJobs([]*job{{do: (*rules.Tx).CloseOldAccounts}}, nil) {
 		if j.err != nil {
 			s.log.Error("leaving what was reserved as it is", "error", j.err)
 		}
@@ -127,22 +127,22 @@ func (s *Store) tidy() {
 
 // Total implements rules.Snapshot. A damaged one is added up anew from the rows of its
 // day; by how much it was extended is lost.
-func (b base) Total(of rules.TotalKey) (rules.Total, error) {
+func (b snapshot) Total(of rules.TotalKey) (rules.Total, error) {
 	var sum rules.Total
-	_, err := b.row(bucketSums, sumKey(of), &sum)
+	_, err := b.row(bucketSums, totalKey(of), &sum)
 	if errors.Is(err, tasks.ErrDamaged) {
 		b.log.Error("adding up a day's budget anew", "error", err)
-		return b.addUp(of)
+		return b.addUpTotal(of)
 	}
 	return sum, err
 }
 
 // TotalKeys implements rules.Snapshot.
-func (b base) TotalKeys() (list []rules.TotalKey, err error) {
+func (b snapshot) TotalKeys() (list []rules.TotalKey, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketSums).Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
-			if of, ok := sumOf(k); ok {
+			if of, ok := readTotalKey(k); ok {
 				list = append(list, of)
 			}
 		}
@@ -151,13 +151,13 @@ func (b base) TotalKeys() (list []rules.TotalKey, err error) {
 	return list, err
 }
 
-// addUp computes a sum from what was spent and what tasks have reserved.
-func (b base) addUp(of rules.TotalKey) (sum rules.Total, err error) {
+// addUpTotal computes a sum from what was spent and what tasks have reserved.
+func (b snapshot) addUpTotal(of rules.TotalKey) (sum rules.Total, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketSpent).Cursor()
-		day := ordered(nil, of.Day)
+		day := appendOrdered(nil, of.Day)
 		for k, v := c.Seek(day); bytes.HasPrefix(k, day); k, v = c.Next() {
-			row, _ := spentRow(k)
+			row, _ := readSpentKey(k)
 			if spent, err := spentValue(row, k, v); err == nil {
 				sum = sum.Plus(of, spent)
 			}
@@ -175,7 +175,7 @@ func (b base) addUp(of rules.TotalKey) (sum rules.Total, err error) {
 }
 
 // Spent implements rules.Snapshot. A damaged row begins anew.
-func (b base) Spent(row rules.SpentKey) (spent tasks.Spent, err error) {
+func (b snapshot) Spent(row rules.SpentKey) (spent tasks.Spent, err error) {
 	key := spentKey(row)
 	spent = tasks.Spent{Day: row.Day, User: row.User, Chat: row.Chat, Model: row.Model}
 	err = guard(func() error {
@@ -195,7 +195,7 @@ func (b base) Spent(row rules.SpentKey) (spent tasks.Spent, err error) {
 }
 
 // putLedger writes accounts, sums and what was spent.
-func putLedger(b base, c *rules.Changes) error {
+func putLedger(b snapshot, c *rules.Changes) error {
 	for id, a := range c.Accounts {
 		write := func() error { return putJSON(b.tx, bucketAccounts, []byte(id), a) }
 		if a.Empty() {
@@ -206,7 +206,7 @@ func putLedger(b base, c *rules.Changes) error {
 		}
 	}
 	for of, sum := range c.Totals {
-		if err := putSum(b, of, sum); err != nil {
+		if err := putTotal(b, of, sum); err != nil {
 			return err
 		}
 	}
@@ -229,9 +229,9 @@ func putLedger(b base, c *rules.Changes) error {
 // they were.
 const keptDays = 32
 
-// putSum writes a sum. The first one of a day makes place for it.
-func putSum(b base, of rules.TotalKey, sum rules.Total) error {
-	key := sumKey(of)
+// putTotal writes a sum. The first one of a day makes place for it.
+func putTotal(b snapshot, of rules.TotalKey, sum rules.Total) error {
+	key := totalKey(of)
 	if sum == (rules.Total{}) {
 		return b.bucket(bucketSums).Delete(key)
 	}
@@ -251,15 +251,15 @@ func putSum(b base, of rules.TotalKey, sum rules.Total) error {
 		if string(day) == of.Day+"\x00" {
 			continue // days that are gone may have been counted by a clock far ahead
 		}
-		if err := deleteAll(b, bucketSums, day); err != nil {
+		if err := deletePrefix(b, bucketSums, day); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deleteAll deletes the records whose keys have a prefix.
-func deleteAll(b base, bucket string, prefix []byte) error {
+// deletePrefix deletes the records whose keys have a prefix.
+func deletePrefix(b snapshot, bucket string, prefix []byte) error {
 	var keys [][]byte
 	c := b.bucket(bucket).Cursor()
 	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {

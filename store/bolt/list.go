@@ -18,9 +18,9 @@ import (
 // journal; when that fails, the list goes on without it.
 func (s *Store) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row, more bool, err error) {
 	var damaged []tasks.ID
-	read := func(b base) (err error) { rows, more, damaged, err = b.page(q); return err }
+	read := func(b snapshot) (err error) { rows, more, damaged, err = b.readPage(q); return err }
 	err = s.view(ctx, read)
-	if err == nil && len(damaged) > 0 && s.relist(ctx, damaged...) == nil {
+	if err == nil && len(damaged) > 0 && s.rebuildRows(ctx, damaged...) == nil {
 		err = s.view(ctx, read)
 	}
 	if err != nil {
@@ -33,17 +33,17 @@ func (s *Store) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row,
 // the journal.
 func (s *Store) Row(ctx context.Context, id tasks.ID) (row tasks.Row, err error) {
 	var found bool
-	read := func(b base) error {
+	read := func(b snapshot) error {
 		l, ok, err := b.Listing(id)
 		if row, found = l.Row, ok && err == nil; found || err != nil && !errors.Is(err, tasks.ErrDamaged) {
 			return err
 		}
-		_, err = b.existing(id)
+		_, err = b.existingTask(id)
 		return err
 	}
 	err = s.view(ctx, read)
 	if err == nil && !found {
-		if err = s.relist(ctx, id); err == nil {
+		if err = s.rebuildRows(ctx, id); err == nil {
 			err = s.view(ctx, read)
 		}
 	}
@@ -56,8 +56,8 @@ func (s *Store) Row(ctx context.Context, id tasks.ID) (row tasks.Row, err error)
 	return row, nil
 }
 
-// relist makes rows from their journals.
-func (s *Store) relist(ctx context.Context, ids ...tasks.ID) error {
+// rebuildRows makes rows from their journals.
+func (s *Store) rebuildRows(ctx context.Context, ids ...tasks.ID) error {
 	return s.submit(ctx, func(stage *rules.Tx) error {
 		for _, id := range ids {
 			if err := stage.Reindex(id, true); err != nil {
@@ -70,18 +70,18 @@ func (s *Store) relist(ctx context.Context, ids ...tasks.ID) error {
 
 // Counts implements tasks.Index.
 func (s *Store) Counts(ctx context.Context) (counts map[string]int, err error) {
-	err = s.view(ctx, func(b base) (err error) { counts, err = b.Counts(); return err })
+	err = s.view(ctx, func(b snapshot) (err error) { counts, err = b.Counts(); return err })
 	if err != nil {
 		return nil, fmt.Errorf("counting tasks: %w", err)
 	}
 	return counts, nil
 }
 
-// page reads as many rows as a query wants, and looks whether there are more.
-func (b base) page(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []tasks.ID, err error) {
+// readPage reads as many rows as a query wants, and looks whether there are more.
+func (b snapshot) readPage(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []tasks.ID, err error) {
 	limit := rules.PageSize(q)
 	err = guard(func() error {
-		next := b.newest(q)
+		next := b.newestFirst(q)
 		for id := next(); id != ""; id = next() {
 			l, ok, err := b.Listing(id)
 			switch {
@@ -103,22 +103,22 @@ func (b base) page(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []ta
 	return rows, more, damaged, err
 }
 
-// newest returns a function that returns the ids of tasks that a query may be
+// newestFirst returns a function that returns the ids of tasks that a query may be
 // about, the newest first, and an empty one at the end.
-func (b base) newest(q tasks.TaskQuery) (next func() tasks.ID) {
-	m := &merged{[]*walker{descend(b.bucket(bucketOpen), nil, q.Before, func(key, value []byte) bool {
+func (b snapshot) newestFirst(q tasks.TaskQuery) (next func() tasks.ID) {
+	m := &idHeap{[]*idCursor{newIDCursor(b.bucket(bucketOpen), nil, q.Before, func(key, value []byte) bool {
 		body, err := unseal(key, value)
-		g, ok := glimpseOf(body)
-		return err != nil || !ok || g.chosen(q) // of a damaged one nobody knows
+		g, ok := readRowHead(body)
+		return err != nil || !ok || g.matches(q) // of a damaged one nobody knows
 	})}}
 	groups, all := b.groups(q)
 	if all {
-		m.list = append(m.list, descend(b.bucket(bucketRows), nil, q.Before, nil))
+		m.list = append(m.list, newIDCursor(b.bucket(bucketRows), nil, q.Before, nil))
 	}
 	for _, g := range groups {
-		m.list = append(m.list, descend(b.bucket(bucketListed), g, q.Before, nil))
+		m.list = append(m.list, newIDCursor(b.bucket(bucketListed), g, q.Before, nil))
 	}
-	m.list = slices.DeleteFunc(m.list, func(w *walker) bool { return w.next == "" })
+	m.list = slices.DeleteFunc(m.list, func(w *idCursor) bool { return w.next == "" })
 	heap.Init(m)
 	last := tasks.ID("")
 	return func() tasks.ID {
@@ -140,8 +140,8 @@ func (b base) newest(q tasks.TaskQuery) (next func() tasks.ID) {
 
 // groups lists the groups of the index that hold what a query may be about, of
 // tasks that are over; all says that all rows may.
-func (b base) groups(q tasks.TaskQuery) (list [][]byte, all bool) {
-	statuses := slices.DeleteFunc(slices.Clone(q.Statuses), func(s string) bool { return !over(s) })
+func (b snapshot) groups(q tasks.TaskQuery) (list [][]byte, all bool) {
+	statuses := slices.DeleteFunc(slices.Clone(q.Statuses), func(s string) bool { return !isFinal(s) })
 	if q.Waits || len(statuses) < len(q.Statuses) && len(statuses) == 0 {
 		return nil, false
 	}
@@ -151,7 +151,7 @@ func (b base) groups(q tasks.TaskQuery) (list [][]byte, all bool) {
 	}
 	for _, scope := range scopes {
 		if len(statuses) == 0 {
-			list = append(list, b.under(scope, func(k []byte) int { return len(scope) + 1 + int(k[len(scope)]) })...)
+			list = append(list, b.prefixesUnder(scope, func(k []byte) int { return len(scope) + 1 + int(k[len(scope)]) })...)
 		}
 		for _, status := range statuses {
 			list = append(list, append(append(bytes.Clone(scope), byte(len(status))), status...))
@@ -162,28 +162,28 @@ func (b base) groups(q tasks.TaskQuery) (list [][]byte, all bool) {
 
 // scopes are the beginnings of the groups of rooms and platforms; all says that
 // those of all platforms are asked for.
-func (b base) scopes(rooms []string) (list [][]byte, all bool) {
+func (b snapshot) scopes(rooms []string) (list [][]byte, all bool) {
 	all = rooms == nil
 	for _, room := range rooms {
 		platform, whole := rules.PlatformOf(room)
 		switch {
 		case !whole:
-			list = append(list, group(ofRoom, room, ""))
+			list = append(list, groupKey(ofRoom, room, ""))
 		case platform != "":
-			list = append(list, group(ofPlatform, platform, ""))
+			list = append(list, groupKey(ofPlatform, platform, ""))
 		default:
 			all = true
 		}
 	}
 	if all {
-		list = b.under([]byte{ofPlatform}, func(k []byte) int { return 3 + len(conversationOf(k[1:])) })
+		list = b.prefixesUnder([]byte{ofPlatform}, func(k []byte) int { return 3 + len(conversationOf(k[1:])) })
 	}
 	return list, all
 }
 
-// under lists the different beginnings that keys with a prefix have; size tells how
+// prefixesUnder lists the different beginnings that keys with a prefix have; size tells how
 // long that of a key is.
-func (b base) under(prefix []byte, size func(key []byte) int) (list [][]byte) {
+func (b snapshot) prefixesUnder(prefix []byte, size func(key []byte) int) (list [][]byte) {
 	c := b.bucket(bucketListed).Cursor()
 	for k, _ := c.Seek(prefix); len(k) > len(prefix) && bytes.HasPrefix(k, prefix); {
 		part := bytes.Clone(k[:min(size(k), len(k))])
@@ -193,17 +193,17 @@ func (b base) under(prefix []byte, size func(key []byte) int) (list [][]byte) {
 	return list
 }
 
-// walker goes through the ids behind a prefix, from the newest on.
-type walker struct {
+// idCursor goes through the ids behind a prefix, from the newest on.
+type idCursor struct {
 	c      *bbolt.Cursor
 	prefix []byte
 	accept func(key, value []byte) bool // nil: all
 	next   tasks.ID                     // empty at the end
 }
 
-// descend begins before a task; at the end when that is empty.
-func descend(b *bbolt.Bucket, prefix []byte, before tasks.ID, accept func(key, value []byte) bool) *walker {
-	w := &walker{c: b.Cursor(), prefix: prefix, accept: accept}
+// newIDCursor begins before a task; at the end when that is empty.
+func newIDCursor(b *bbolt.Bucket, prefix []byte, before tasks.ID, accept func(key, value []byte) bool) *idCursor {
+	w := &idCursor{c: b.Cursor(), prefix: prefix, accept: accept}
 	end := append(bytes.Clone(prefix), before...)
 	if before == "" {
 		end = append(end, 0xff)
@@ -217,7 +217,7 @@ func descend(b *bbolt.Bucket, prefix []byte, before tasks.ID, accept func(key, v
 }
 
 // set moves on from an entry to the first that is accepted.
-func (w *walker) set(key, value []byte) {
+func (w *idCursor) set(key, value []byte) {
 	for ; bytes.HasPrefix(key, w.prefix) && len(key) > len(w.prefix); key, value = w.c.Prev() {
 		if w.accept == nil || w.accept(key, value) {
 			w.next = tasks.ID(key[len(w.prefix):])
@@ -228,7 +228,7 @@ func (w *walker) set(key, value []byte) {
 }
 
 // step returns the next id and goes on.
-func (w *walker) step() tasks.ID {
+func (w *idCursor) step() tasks.ID {
 	id := w.next
 	if id != "" {
 		w.set(w.c.Prev())
@@ -236,14 +236,14 @@ func (w *walker) step() tasks.ID {
 	return id
 }
 
-// merged is a heap of walkers, the one with the newest task first.
-type merged struct{ list []*walker }
+// idHeap is a heap of walkers, the one with the newest task first.
+type idHeap struct{ list []*idCursor }
 
-func (m *merged) Len() int           { return len(m.list) }
-func (m *merged) Less(i, j int) bool { return m.list[i].next > m.list[j].next }
-func (m *merged) Swap(i, j int)      { m.list[i], m.list[j] = m.list[j], m.list[i] }
-func (m *merged) Push(w any)         { m.list = append(m.list, w.(*walker)) }
-func (m *merged) Pop() any {
+func (m *idHeap) Len() int           { return len(m.list) }
+func (m *idHeap) Less(i, j int) bool { return m.list[i].next > m.list[j].next }
+func (m *idHeap) Swap(i, j int)      { m.list[i], m.list[j] = m.list[j], m.list[i] }
+func (m *idHeap) Push(w any)         { m.list = append(m.list, w.(*idCursor)) }
+func (m *idHeap) Pop() any {
 	last := len(m.list) - 1
 	w := m.list[last]
 	m.list = m.list[:last]

@@ -69,7 +69,7 @@ func acquire(ctx context.Context, dir string, o Options) (*lock, error) {
 		return nil, &LockedError{Dir: dir, Holder: holder(path)}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("locking data directory: %w", full(err))
+		return nil, fmt.Errorf("locking data directory: %w", markFull(err))
 	}
 	last, err := os.ReadFile(path)
 	if err != nil {

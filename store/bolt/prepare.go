@@ -15,7 +15,7 @@ func prepare(db *bbolt.DB) error {
 	var create []string
 	found := 0
 	err := db.View(func(tx *bbolt.Tx) (err error) {
-		create, found, err = lacking(tx)
+		create, found, err = missingBuckets(tx)
 		return err
 	})
 	if err != nil || len(create) == 0 && found == format {
@@ -28,26 +28,26 @@ func prepare(db *bbolt.DB) error {
 			}
 		}
 		if found > 0 && slices.Contains(create, bucketRows) {
-			if err := unlist(tx); err != nil {
+			if err := markUnindexed(tx); err != nil {
 				return err
 			}
 		}
-		if err := putJSON(tx, bucketMeta, []byte("added"), added()); err != nil {
+		if err := putJSON(tx, bucketMeta, []byte("added"), addedBuckets()); err != nil {
 			return err
 		}
 		return putJSON(tx, bucketMeta, []byte("format"), format)
 	})
 }
 
-// lacking lists the buckets that are to be created in a file, and tells its
+// missingBuckets lists the buckets that are to be created in a file, and tells its
 // format.
-func lacking(tx *bbolt.Tx) (create []string, found int, err error) {
+func missingBuckets(tx *bbolt.Tx) (create []string, found int, err error) {
 	meta := tx.Bucket([]byte(bucketMeta))
-	if meta == nil && fresh(tx) {
+	if meta == nil && isNew(tx) {
 		return buckets(), 0, nil
 	}
 	if meta == nil {
-		return nil, 0, missing(tx, bucketMeta)
+		return nil, 0, checkMissing(tx, bucketMeta)
 	}
 	key := []byte("format")
 	if err := unsealJSON(key, meta.Get(key), &found); err != nil {
@@ -60,7 +60,7 @@ func lacking(tx *bbolt.Tx) (create []string, found int, err error) {
 		if tx.Bucket([]byte(name)) != nil {
 			continue
 		}
-		if err := missing(tx, name); err != nil {
+		if err := checkMissing(tx, name); err != nil {
 			return nil, found, err
 		}
 		create = append(create, name)
@@ -68,10 +68,10 @@ func lacking(tx *bbolt.Tx) (create []string, found int, err error) {
 	return create, found, nil
 }
 
-// missing says what it means that a file has no bucket of that name: damage, or
+// checkMissing says what it means that a file has no bucket of that name: damage, or
 // nothing, because an earlier version wrote the file.
-func missing(tx *bbolt.Tx, name string) error {
-	if meta := tx.Bucket([]byte(bucketMeta)); meta != nil && !slices.Contains(first(), name) {
+func checkMissing(tx *bbolt.Tx, name string) error {
+	if meta := tx.Bucket([]byte(bucketMeta)); meta != nil && !slices.Contains(firstBuckets(), name) {
 		key := []byte("added")
 		value := meta.Get(key)
 		if value == nil {

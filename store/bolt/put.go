@@ -17,7 +17,7 @@ const sweepAtOnce = 256
 
 // put writes changes into the transaction, and returns the lanes among them as
 // they are stored then. b is what is committed.
-func put(b base, c *rules.Changes, now time.Time) (map[string][]liveRow, error) {
+func put(b snapshot, c *rules.Changes, now time.Time) (map[string][]liveRow, error) {
 	if err := deleteTasks(b.tx, c.Deleted); err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func put(b base, c *rules.Changes, now time.Time) (map[string][]liveRow, error) 
 	if err := putSeen(b.tx, c.Seen, now); err != nil {
 		return nil, err
 	}
-	for _, put := range []func(base, *rules.Changes) error{putRest, putLedger, putSchedules, putSummaries, putIndex} {
+	for _, put := range []func(snapshot, *rules.Changes) error{putSettings, putLedger, putSchedules, putSummaries, putIndex} {
 		if err := put(b, c); err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func deleteTasks(tx *bbolt.Tx, gone map[tasks.ID]bool) error {
 }
 
 // putRecords writes journals and history.
-func putRecords(b base, c *rules.Changes) error {
+func putRecords(b snapshot, c *rules.Changes) error {
 	for _, r := range c.Records {
 		key := journalKey(r.Task, r.Event.Seq)
 		if err := b.bucket(bucketJournal).Put(key, seal(key, r.Body)); err != nil {
@@ -89,8 +89,8 @@ func putRecords(b base, c *rules.Changes) error {
 	return nil
 }
 
-// putRest writes cuts, settings and the order number.
-func putRest(base base, c *rules.Changes) error {
+// putSettings writes cuts, settings and the order number.
+func putSettings(base snapshot, c *rules.Changes) error {
 	tx := base.tx
 	for conversation, order := range c.Cuts {
 		write := func() error { return putJSON(tx, bucketCuts, []byte(conversation), order) }
@@ -119,7 +119,7 @@ func putRest(base base, c *rules.Changes) error {
 
 // putLanes writes of each lane only the entries that changed, and returns the
 // lanes as they are stored then.
-func putLanes(b base, c *rules.Changes) (map[string][]liveRow, error) {
+func putLanes(b snapshot, c *rules.Changes) (map[string][]liveRow, error) {
 	stored := make(map[string][]liveRow, len(c.Lanes))
 	for conversation, lane := range c.Lanes {
 		before, err := b.laneRows(conversation)

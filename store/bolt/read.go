@@ -17,14 +17,14 @@ import (
 )
 
 // view runs do over what is committed.
-func (s *Store) view(ctx context.Context, do func(base) error) error {
+func (s *Store) view(ctx context.Context, do func(snapshot) error) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		db := s.db.Load()
 		err := classify(guard(func() error {
-			return db.View(func(tx *bbolt.Tx) error { return do(base{tx: tx, log: s.log}) })
+			return db.View(func(tx *bbolt.Tx) error { return do(snapshot{tx: tx, log: s.log}) })
 		}))
 		if !errors.Is(err, ErrClosed) || s.db.Load() == db {
 			return s.noteCorruption(err)
@@ -38,7 +38,7 @@ func (s *Store) view(ctx context.Context, do func(base) error) error {
 // a state that is older.
 func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
 	var events []planner.Event
-	err := s.view(ctx, func(b base) (err error) { events, err = b.events(id, from); return err })
+	err := s.view(ctx, func(b snapshot) (err error) { events, err = b.events(id, from); return err })
 	if err != nil {
 		return nil, fmt.Errorf("loading journal: %w", err)
 	}
@@ -53,8 +53,8 @@ func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Even
 // Event implements tasks.Store.
 func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event, error) {
 	var e planner.Event
-	err := s.view(ctx, func(b base) error {
-		task, err := b.existing(id)
+	err := s.view(ctx, func(b snapshot) error {
+		task, err := b.existingTask(id)
 		if err != nil {
 			return err
 		}
@@ -95,14 +95,14 @@ func (s *Store) lane(ctx context.Context, conversation string) (rows []liveRow, 
 	if kept, ok := s.cache.lane(conversation); ok {
 		return slices.Clone(kept), nil
 	}
-	err = s.view(ctx, func(b base) (err error) { rows, err = b.live(conversation); return err })
+	err = s.view(ctx, func(b snapshot) (err error) { rows, err = b.live(conversation); return err })
 	return rows, err
 }
 
 // History implements tasks.Store. A damaged row costs its turn, not the others.
 func (s *Store) History(ctx context.Context, conversation string, before tasks.ID, maxBytes int) ([]tasks.Turn, error) {
 	budget := rules.NewTurnCollector(maxBytes)
-	err := s.view(ctx, func(b base) error {
+	err := s.view(ctx, func(b snapshot) error {
 		end, err := orderOf(b, before)
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func (s *Store) History(ctx context.Context, conversation string, before tasks.I
 		if err != nil {
 			return err
 		}
-		return b.turns(conversation, cut, end, budget)
+		return b.collectTurns(conversation, cut, end, budget)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading history: %w", err)
@@ -120,19 +120,19 @@ func (s *Store) History(ctx context.Context, conversation string, before tasks.I
 }
 
 // orderOf is when a task was opened; the end of time for no task.
-func orderOf(b base, id tasks.ID) (uint64, error) {
+func orderOf(b snapshot, id tasks.ID) (uint64, error) {
 	if id == "" {
 		return 1<<64 - 1, nil
 	}
-	task, err := b.existing(id)
+	task, err := b.existingTask(id)
 	return task.Order, err
 }
 
-// turns adds a conversation's turns of orders between cut and end, both
+// collectTurns adds a conversation's turns of orders between cut and end, both
 // excluded, to the budget, from the newest on. A turn's answer comes before its
 // goal in this direction.
-func (b base) turns(conversation string, cut, end uint64, budget *rules.TurnCollector) error {
-	prefix := owned(conversation)
+func (b snapshot) collectTurns(conversation string, cut, end uint64, budget *rules.TurnCollector) error {
+	prefix := namePrefix(conversation)
 	c := b.bucket(bucketHistory).Cursor()
 	older := c.Prev
 	if k, _ := c.Seek(historyKey(conversation, end, false)); k == nil {
@@ -165,7 +165,7 @@ func (b base) turns(conversation string, cut, end uint64, budget *rules.TurnColl
 
 // Known implements tasks.Store.
 func (s *Store) Known(ctx context.Context, key string) (r tasks.Receipt, found bool, err error) {
-	err = s.view(ctx, func(b base) error {
+	err = s.view(ctx, func(b snapshot) error {
 		r, found, err = rules.Known(b, key, s.now())
 		return err
 	})
@@ -178,7 +178,7 @@ func (s *Store) Known(ctx context.Context, key string) (r tasks.Receipt, found b
 // Setting implements tasks.Store.
 func (s *Store) Setting(ctx context.Context, owner, name string) (string, error) {
 	var text string
-	err := s.view(ctx, func(b base) error {
+	err := s.view(ctx, func(b snapshot) error {
 		key := settingKey(owner, name)
 		value := b.bucket(bucketSettings).Get(key)
 		if value == nil {

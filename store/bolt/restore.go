@@ -70,11 +70,11 @@ func restore(ctx context.Context, path string, backups []string, cause error, o 
 	loss.From = madeAt(loss.Backup)
 	fresh := path + restoringSuffix
 	if err := copyBackup(ctx, loss.Backup, fresh, loss.From); err != nil {
-		return nil, errors.Join(fmt.Errorf("restoring %s: %w", path, full(err)), gone(os.Remove(fresh)))
+		return nil, errors.Join(fmt.Errorf("restoring %s: %w", path, markFull(err)), ignoreMissing(os.Remove(fresh)))
 	}
 	failpoint.Hit("restore.before.aside")
 	if err := loss.keepAside(path, o.Now()); err != nil {
-		return nil, errors.Join(fmt.Errorf("keeping the damaged file: %w", err), gone(os.Remove(fresh)))
+		return nil, errors.Join(fmt.Errorf("keeping the damaged file: %w", err), ignoreMissing(os.Remove(fresh)))
 	}
 	failpoint.Hit("restore.before.rename")
 	if err := fsutil.Replace(fresh, path); err != nil {
@@ -109,7 +109,7 @@ func copyBackup(ctx context.Context, backup, to string, at time.Time) error {
 	defer func() { _ = from.Close() }() // it was only read
 	info, err := from.Stat()
 	if err == nil {
-		err = fsutil.Fits(filepath.Dir(to), info.Size())
+		err = fsutil.CheckFree(filepath.Dir(to), info.Size())
 	}
 	if err != nil {
 		return err
@@ -168,8 +168,8 @@ func Asides(dir string) []string {
 	return list
 }
 
-// gone is the error of a removal, unless there was nothing to remove.
-func gone(err error) error {
+// ignoreMissing is the error of a removal, unless there was nothing to remove.
+func ignoreMissing(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -27,7 +27,7 @@ func backUp(t *testing.T, s *bolt.Store) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Snapshot(t.Context(), file), file.Close()); err != nil {
+	if err := errors.Join(s.Backup(t.Context(), file), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := bolt.Verify(path); err != nil {

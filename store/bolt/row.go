@@ -19,8 +19,8 @@ const (
 	rowPrivate // its chat is
 )
 
-// over reports that a status is one that does not change any more.
-func over(status string) bool {
+// isFinal reports that a status is one that does not change any more.
+func isFinal(status string) bool {
 	switch planner.Outcome(status) {
 	case planner.Done, planner.Failed, planner.Halted:
 		return true
@@ -70,32 +70,32 @@ func rowOf(id tasks.ID, body []byte) (rules.Listing, error) {
 	return l, nil
 }
 
-// glimpse is what lists look for in a row.
-type glimpse struct {
+// rowHead is what lists look for in a row.
+type rowHead struct {
 	status, platform, chat []byte
-	waits                  bool
+	waiting                bool
 }
 
-// glimpseOf reads the beginning of what rowBody wrote.
-func glimpseOf(body []byte) (g glimpse, ok bool) {
+// readRowHead reads the beginning of what rowBody wrote.
+func readRowHead(body []byte) (g rowHead, ok bool) {
 	r := reader{rest: body}
-	g.waits = r.byte()&rowWaits != 0
+	g.waiting = r.byte()&rowWaits != 0
 	g.status, g.platform, g.chat = r.bytes(), r.bytes(), r.bytes()
 	return g, !r.short
 }
 
-// chosen reports that a row may be what a query is about.
-func (g glimpse) chosen(q tasks.TaskQuery) bool {
-	if q.Waits && !g.waits {
+// matches reports that a row may be what a query is about.
+func (g rowHead) matches(q tasks.TaskQuery) bool {
+	if q.Waits && !g.waiting {
 		return false
 	}
 	if len(q.Statuses) > 0 && !slices.ContainsFunc(q.Statuses, func(s string) bool { return s == string(g.status) }) {
 		return false
 	}
-	return q.Rooms == nil || slices.ContainsFunc(q.Rooms, g.in)
+	return q.Rooms == nil || slices.ContainsFunc(q.Rooms, g.inRoom)
 }
 
-func (g glimpse) in(room string) bool {
+func (g rowHead) inRoom(room string) bool {
 	if platform, all := rules.PlatformOf(room); all {
 		return platform == "" || platform == string(g.platform)
 	}

@@ -17,7 +17,7 @@ import (
 // Schedules implements tasks.Schedules. A damaged one is left out.
 func (s *Store) Schedules(ctx context.Context, conversation string) ([]tasks.Schedule, error) {
 	var list []tasks.Schedule
-	err := s.view(ctx, func(b base) (err error) { list, err = b.Schedules(conversation); return err })
+	err := s.view(ctx, func(b snapshot) (err error) { list, err = b.Schedules(conversation); return err })
 	if err != nil {
 		return nil, fmt.Errorf("listing schedules: %w", err)
 	}
@@ -43,10 +43,10 @@ func (s *Store) DropSchedule(ctx context.Context, id string) error {
 // Due implements tasks.Schedules. It reads as far into the due-table as it
 // returns schedules.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []tasks.Schedule, next time.Time, err error) {
-	err = s.view(ctx, func(b base) error {
+	err = s.view(ctx, func(b snapshot) error {
 		c := b.bucket(bucketDue).Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
-			v, err := b.waiting(k)
+			v, err := b.dueSchedule(k)
 			switch {
 			case err != nil:
 				return err
@@ -66,9 +66,9 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []tasks.
 	return due, next, nil
 }
 
-// waiting returns the schedule that an entry of the due-table is for; nil when
+// dueSchedule returns the schedule that an entry of the due-table is for; nil when
 // it does not wait for that time, or is damaged.
-func (b base) waiting(key []byte) (*tasks.Schedule, error) {
+func (b snapshot) dueSchedule(key []byte) (*tasks.Schedule, error) {
 	if len(key) <= dueTime {
 		return nil, nil //nolint:nilnil // the entry is for nothing
 	}
@@ -85,7 +85,7 @@ func (b base) waiting(key []byte) (*tasks.Schedule, error) {
 }
 
 // Schedule implements rules.Snapshot.
-func (b base) Schedule(id string) (v tasks.Schedule, found bool, err error) {
+func (b snapshot) Schedule(id string) (v tasks.Schedule, found bool, err error) {
 	if id == "" {
 		return v, false, nil
 	}
@@ -94,7 +94,7 @@ func (b base) Schedule(id string) (v tasks.Schedule, found bool, err error) {
 }
 
 // Schedules implements rules.Snapshot; of all conversations when it is empty.
-func (b base) Schedules(conversation string) (list []tasks.Schedule, err error) {
+func (b snapshot) Schedules(conversation string) (list []tasks.Schedule, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketSchedules).Cursor()
 		for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -113,9 +113,9 @@ func (b base) Schedules(conversation string) (list []tasks.Schedule, err error) 
 }
 
 // putSchedules writes schedules and their places in the due-table.
-func putSchedules(b base, c *rules.Changes) error {
+func putSchedules(b snapshot, c *rules.Changes) error {
 	for id, v := range c.Schedules {
-		if err := b.unwait(id); err != nil {
+		if err := b.deleteDue(id); err != nil {
 			return err
 		}
 		if v == nil {
@@ -138,14 +138,14 @@ func putSchedules(b base, c *rules.Changes) error {
 	return nil
 }
 
-// unwait takes a schedule out of the due-table: that of a damaged one, which
+// deleteDue takes a schedule out of the due-table: that of a damaged one, which
 // does not tell its time, is looked for.
-func (b base) unwait(id string) error {
+func (b snapshot) deleteDue(id string) error {
 	old, found, err := b.Schedule(id)
 	due := b.bucket(bucketDue)
 	switch {
 	case errors.Is(err, tasks.ErrDamaged):
-		return deleteKeys(due, timed(due, id))
+		return deleteKeys(due, timeKeysOf(due, id))
 	case err != nil:
 		return err
 	case found && rules.IsWaiting(old):
@@ -154,8 +154,8 @@ func (b base) unwait(id string) error {
 	return nil
 }
 
-// timed looks for the keys of an id in a bucket of times.
-func timed(b *bbolt.Bucket, id string) (keys [][]byte) {
+// timeKeysOf looks for the keys of an id in a bucket of times.
+func timeKeysOf(b *bbolt.Bucket, id string) (keys [][]byte) {
 	c := b.Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
 		if len(k) > dueTime && string(k[dueTime:]) == id {

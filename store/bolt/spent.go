@@ -9,9 +9,9 @@ import (
 	"legwork/tasks"
 )
 
-// ordered appends a name to a key, such that keys have the order of their names
+// appendOrdered appends a name to a key, such that keys have the order of their names
 // and no name is the beginning of another.
-func ordered(key []byte, name string) []byte {
+func appendOrdered(key []byte, name string) []byte {
 	for _, c := range []byte(name) {
 		key = append(key, c)
 		if c == 0 {
@@ -21,8 +21,8 @@ func ordered(key []byte, name string) []byte {
 	return append(key, 0, 1)
 }
 
-// unordered reads a name that ordered wrote, and returns what follows it.
-func unordered(key []byte) (name string, rest []byte, ok bool) {
+// readOrdered reads a name that ordered wrote, and returns what follows it.
+func readOrdered(key []byte) (name string, rest []byte, ok bool) {
 	var text []byte
 	for len(key) > 1 {
 		c, next := key[0], key[1]
@@ -38,32 +38,32 @@ func unordered(key []byte) (name string, rest []byte, ok bool) {
 	return "", nil, false
 }
 
-func sumKey(of rules.TotalKey) []byte {
-	return ordered(ordered(ordered(nil, of.Day), of.User), of.Chat)
+func totalKey(of rules.TotalKey) []byte {
+	return appendOrdered(appendOrdered(appendOrdered(nil, of.Day), of.User), of.Chat)
 }
 
-// sumOf reads what sumKey wrote.
-func sumOf(key []byte) (of rules.TotalKey, ok bool) {
-	ok = names(key, &of.Day, &of.User, &of.Chat)
+// readTotalKey reads what sumKey wrote.
+func readTotalKey(key []byte) (of rules.TotalKey, ok bool) {
+	ok = readNames(key, &of.Day, &of.User, &of.Chat)
 	return of, ok
 }
 
 func spentKey(r rules.SpentKey) []byte {
-	return ordered(ordered(ordered(ordered(nil, r.Day), r.User), r.Chat), r.Model)
+	return appendOrdered(appendOrdered(appendOrdered(appendOrdered(nil, r.Day), r.User), r.Chat), r.Model)
 }
 
-// spentRow reads what spentKey wrote.
-func spentRow(key []byte) (r rules.SpentKey, ok bool) {
-	ok = names(key, &r.Day, &r.User, &r.Chat, &r.Model)
+// readSpentKey reads what spentKey wrote.
+func readSpentKey(key []byte) (r rules.SpentKey, ok bool) {
+	ok = readNames(key, &r.Day, &r.User, &r.Chat, &r.Model)
 	return r, ok
 }
 
-// names reads the names that a key consists of.
-func names(key []byte, parts ...*string) bool {
+// readNames reads the names that a key consists of.
+func readNames(key []byte, parts ...*string) bool {
 	ok := true
 	for _, part := range parts {
 		if ok {
-			*part, key, ok = unordered(key)
+			*part, key, ok = readOrdered(key)
 		}
 	}
 	return ok

@@ -15,7 +15,7 @@ import (
 // summarised anew.
 func (s *Store) Summary(ctx context.Context, conversation string) (tasks.Summary, error) {
 	var v tasks.Summary
-	err := s.view(ctx, func(b base) (err error) { v, err = rules.Summary(b, conversation); return err })
+	err := s.view(ctx, func(b snapshot) (err error) { v, err = rules.Summary(b, conversation); return err })
 	if err != nil {
 		return tasks.Summary{}, fmt.Errorf("reading summary: %w", err)
 	}
@@ -35,12 +35,12 @@ func (s *Store) PutSummary(ctx context.Context, conversation string, before uint
 // answer is left out.
 func (s *Store) Turns(ctx context.Context, conversation string, after uint64, limit int) ([]tasks.Turn, error) {
 	var list []tasks.Turn
-	err := s.view(ctx, func(b base) error {
+	err := s.view(ctx, func(b snapshot) error {
 		cut, err := b.Cut(conversation)
 		if err != nil {
 			return err
 		}
-		prefix := owned(conversation)
+		prefix := namePrefix(conversation)
 		c := b.bucket(bucketHistory).Cursor()
 		k, v := c.Seek(historyKey(conversation, max(after, cut)+1, false))
 		for ; bytes.HasPrefix(k, prefix) && len(k) == len(prefix)+9; k, v = c.Next() {
@@ -67,7 +67,7 @@ func (s *Store) Turns(ctx context.Context, conversation string, after uint64, li
 }
 
 // Summary implements rules.Snapshot.
-func (b base) Summary(conversation string) (v tasks.Summary, err error) {
+func (b snapshot) Summary(conversation string) (v tasks.Summary, err error) {
 	if conversation == "" {
 		return v, nil
 	}
@@ -80,15 +80,15 @@ func (b base) Summary(conversation string) (v tasks.Summary, err error) {
 }
 
 // Invalidated implements rules.Snapshot. Only the writer asks.
-func (b base) Invalidated(conversation string) (uint64, error) {
+func (b snapshot) Invalidated(conversation string) (uint64, error) {
 	b.cache.mu.Lock()
 	defer b.cache.mu.Unlock()
-	order, _ := b.cache.altered.Get(conversation)
+	order, _ := b.cache.invalidated.Get(conversation)
 	return order, nil
 }
 
 // putSummaries writes summaries.
-func putSummaries(b base, c *rules.Changes) error {
+func putSummaries(b snapshot, c *rules.Changes) error {
 	for conversation, v := range c.Summaries {
 		write := func() error { return putJSON(b.tx, bucketSummaries, []byte(conversation), v) }
 		if v == (tasks.Summary{}) {

@@ -19,13 +19,13 @@ const (
 	tailBytes  = 900 // of the record that is still growing: bbolt keeps its bucket within a page that each transaction writes
 )
 
-// jump lets the numbers of the feed go on further up, where some that were given
+// skipFeedNumbers lets the numbers of the feed go on further up, where some that were given
 // may be lost, and returns the last one that is left out, where a record without
 // entries stands.
-func (b base) jump() (last uint64, err error) {
-	fed, err := base{tx: b.tx, log: b.log}.FeedEnd()
+func (b snapshot) skipFeedNumbers() (last uint64, err error) {
+	fed, err := snapshot{tx: b.tx, log: b.log}.FeedEnd()
 	if err == nil {
-		err = b.shelve()
+		err = b.closeRecord()
 	}
 	if err != nil {
 		return 0, err
@@ -36,35 +36,35 @@ func (b base) jump() (last uint64, err error) {
 
 // putFeed writes a transaction's entries to the end of the feed: to the record that
 // is still growing, while it has room for them.
-func putFeed(b base, c *rules.Changes) error {
+func putFeed(b snapshot, c *rules.Changes) error {
 	added := c.Index.Feed
 	if len(added) == 0 {
 		return nil
 	}
 	first, count, body := added[0].Cursor, len(added), feedBody(added)
-	if from, n, before := b.growing(); n > 0 && from+uint64(n) == first && n+count <= feedRecord && len(before)+len(body) <= tailBytes {
+	if from, n, before := b.openRecord(); n > 0 && from+uint64(n) == first && n+count <= feedRecord && len(before)+len(body) <= tailBytes {
 		first, count, body = from, n+count, slices.Concat(before, body)
-	} else if err := errors.Join(b.shelve(), pruneFeed(b, first)); err != nil {
+	} else if err := errors.Join(b.closeRecord(), pruneFeed(b, first)); err != nil {
 		return err
 	}
 	if len(body) <= tailBytes {
 		key := number(first)
-		return b.bucket(bucketTail).Put(key, seal(key, counted(count, body)))
+		return b.bucket(bucketTail).Put(key, seal(key, withCount(count, body)))
 	}
 	feed := b.bucket(bucketFeed)
 	feed.FillPercent = feedFill
 	for list := range slices.Chunk(added, feedRecord) {
 		key := number(list[0].Cursor)
-		if err := feed.Put(key, seal(key, counted(len(list), feedBody(list)))); err != nil {
+		if err := feed.Put(key, seal(key, withCount(len(list), feedBody(list)))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// growing is the record that is still growing: its first cursor, how many entries
+// openRecord is the record that is still growing: its first cursor, how many entries
 // it has, and these as they are stored. None when it is damaged.
-func (b base) growing() (first uint64, n int, body []byte) {
+func (b snapshot) openRecord() (first uint64, n int, body []byte) {
 	k, v := b.bucket(bucketTail).Cursor().First()
 	if len(k) != 8 {
 		return 0, 0, nil
@@ -78,8 +78,8 @@ func (b base) growing() (first uint64, n int, body []byte) {
 	return binary.BigEndian.Uint64(k), n, r.rest
 }
 
-// shelve puts the record that is still growing to the others, as it is.
-func (b base) shelve() error {
+// closeRecord puts the record that is still growing to the others, as it is.
+func (b snapshot) closeRecord() error {
 	tail, feed := b.bucket(bucketTail), b.bucket(bucketFeed)
 	k, v := tail.Cursor().First()
 	if k == nil {
@@ -94,7 +94,7 @@ func (b base) shelve() error {
 }
 
 // pruneFeed deletes the oldest records whose entries are all too old, many at once.
-func pruneFeed(b base, newest uint64) error {
+func pruneFeed(b snapshot, newest uint64) error {
 	feed := b.bucket(bucketFeed)
 	var old [][]byte
 	c := feed.Cursor()
@@ -122,7 +122,7 @@ func feedBody(list []tasks.FeedEntry) []byte {
 	return body
 }
 
-// counted is the body of a record with so many entries.
-func counted(n int, entries []byte) []byte {
+// withCount is the body of a record with so many entries.
+func withCount(n int, entries []byte) []byte {
 	return append(binary.AppendUvarint(make([]byte, 0, 2+len(entries)), uint64(n)), entries...)
 }

@@ -9,16 +9,16 @@ import (
 )
 
 // Cut implements rules.Snapshot.
-func (b base) Cut(conversation string) (uint64, error) {
+func (b snapshot) Cut(conversation string) (uint64, error) {
 	var cut uint64
 	_, err := b.row(bucketCuts, []byte(conversation), &cut)
 	return cut, err
 }
 
 // Settings implements rules.Snapshot. A damaged one is left out.
-func (b base) Settings(owner string) (map[string]string, error) {
+func (b snapshot) Settings(owner string) (map[string]string, error) {
 	all := map[string]string{}
-	prefix := owned(owner)
+	prefix := namePrefix(owner)
 	err := guard(func() error {
 		c := b.bucket(bucketSettings).Cursor()
 		for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
@@ -35,8 +35,8 @@ func (b base) Settings(owner string) (map[string]string, error) {
 }
 
 // Turn implements rules.Snapshot.
-func (b base) Turn(conversation string, after uint64) (rows []rules.HistoryRow, err error) {
-	prefix := owned(conversation)
+func (b snapshot) Turn(conversation string, after uint64) (rows []rules.HistoryRow, err error) {
+	prefix := namePrefix(conversation)
 	err = guard(func() error {
 		c := b.bucket(bucketHistory).Cursor()
 		k, v := c.Seek(historyKey(conversation, after+1, false))
@@ -48,7 +48,7 @@ func (b base) Turn(conversation string, after uint64) (rows []rules.HistoryRow, 
 			row, err := historyRow(k, v)
 			if err != nil {
 				b.log.Error("leaving out a text of the history", "record", describe(bucketHistory, k), "error", err)
-				row = rules.HistoryRow{Order: order, Answer: k[len(prefix)+8] == 1, Task: b.opened(order)}
+				row = rules.HistoryRow{Order: order, Answer: k[len(prefix)+8] == 1, Task: b.taskWithOrder(order)}
 			}
 			row.Conversation = conversation
 			rows = append(rows, row)
@@ -58,9 +58,9 @@ func (b base) Turn(conversation string, after uint64) (rows []rules.HistoryRow, 
 	return rows, err
 }
 
-// opened finds a task by its order among all that there are; empty when none
+// taskWithOrder finds a task by its order among all that there are; empty when none
 // has it.
-func (b base) opened(order uint64) tasks.ID {
+func (b snapshot) taskWithOrder(order uint64) tasks.ID {
 	c := b.bucket(bucketTasks).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		var t rules.Task

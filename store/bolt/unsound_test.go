@@ -79,7 +79,7 @@ func TestDamageThatIsMet(t *testing.T) {
 			continue
 		}
 		_, err = s.Open(t.Context(), []tasks.Inbound{question(damageChat(0), "new", "goal")})
-		unsound := s.Unsound()
+		unsound := s.Corruption()
 		_ = s.Close() // may say so as well
 		if !errors.Is(err, tasks.ErrDamaged) {
 			continue

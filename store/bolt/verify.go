@@ -65,9 +65,9 @@ func VerifyQuick(path string) error {
 	})
 }
 
-// Holds reports that a file is one of this package, sound or not, as far as its
+// IsDataFile reports that a file is one of this package, sound or not, as far as its
 // first page tells.
-func Holds(path string) (yes bool) {
+func IsDataFile(path string) (yes bool) {
 	_ = guard(func() error {
 		db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockWait})
 		if err != nil {
@@ -86,7 +86,7 @@ func Holds(path string) (yes bool) {
 func walk(tx *bbolt.Tx, name string, report func(error), visit func(c *bbolt.Cursor, check func(k, v []byte) error)) {
 	b := tx.Bucket([]byte(name))
 	if b == nil {
-		report(missing(tx, name))
+		report(checkMissing(tx, name))
 		return
 	}
 	visit(b.Cursor(), func(k, v []byte) error {
@@ -114,11 +114,11 @@ func verify(path string, look func(tx *bbolt.Tx, report func(error))) error {
 			return err
 		}
 		defer func() { _ = db.Close() }() // it was only read
-		if err := whole(db); err != nil {
+		if err := checkLength(db); err != nil {
 			return err
 		}
 		return db.View(func(tx *bbolt.Tx) error {
-			if !fresh(tx) {
+			if !isNew(tx) {
 				look(tx, report)
 			}
 			return nil
@@ -139,8 +139,8 @@ func Examine(ctx context.Context, path string, command []string) error {
 	return examine(ctx, path, command, verifyTime)
 }
 
-// check looks at a suspect file in a child process.
-func check(ctx context.Context, path string, command []string) error {
+// checkQuickly looks at a suspect file in a child process.
+func checkQuickly(ctx context.Context, path string, command []string) error {
 	return examine(ctx, path, command, checkTime)
 }
 

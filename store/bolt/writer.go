@@ -156,7 +156,7 @@ func (s *Store) write() {
 	for {
 		select {
 		case j := <-s.jobs:
-			s.settle(s.run([]*job{j}, s.jobs))
+			s.finish(s.commitJobs([]*job{j}, s.jobs))
 			continue
 		case do := <-s.pauses:
 			do()
@@ -165,37 +165,37 @@ func (s *Store) write() {
 		}
 		select {
 		case j := <-s.jobs:
-			s.settle(s.run([]*job{j}, s.jobs))
+			s.finish(s.commitJobs([]*job{j}, s.jobs))
 		default:
 			return
 		}
 	}
 }
 
-// settle tells the jobs' callers. When the disk was full for all of them
+// finish tells the jobs' callers. When the disk was full for all of them
 // together, each is tried alone: a small one may still fit.
-func (s *Store) settle(jobs []*job) {
+func (s *Store) finish(jobs []*job) {
 	for _, j := range jobs {
 		if len(jobs) > 1 && errors.Is(j.err, tasks.ErrFull) {
 			j.err = nil
-			s.run([]*job{j}, nil)
+			s.commitJobs([]*job{j}, nil)
 		}
 		close(j.done)
 	}
 }
 
-// run commits jobs and those that more has ready. It returns them all, each
+// commitJobs commits jobs and those that more has ready. It returns them all, each
 // with its outcome.
-func (s *Store) run(jobs []*job, more <-chan *job) []*job {
-	if s.lost != nil {
-		return fail(jobs, s.lost)
+func (s *Store) commitJobs(jobs []*job, more <-chan *job) []*job {
+	if s.fatal != nil {
+		return fail(jobs, s.fatal)
 	}
 	var tx *bbolt.Tx
 	err := guard(func() (err error) { tx, err = s.db.Load().Begin(true); return err })
 	if err != nil {
-		return fail(jobs, s.broken(err))
+		return fail(jobs, s.failWrites(err))
 	}
-	b := base{tx, s.cache, s.log}
+	b := snapshot{tx, s.cache, s.log}
 	now := s.now()
 	stage := rules.NewTx(b, now)
 	jobs = collect(stage, jobs, more)
@@ -203,31 +203,31 @@ func (s *Store) run(jobs []*job, more <-chan *job) []*job {
 	if err != nil {
 		return fail(jobs, errors.Join(classify(err), guard(tx.Rollback))) // nothing was written
 	}
-	s.taking.Lock()
-	defer s.taking.Unlock()
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
 	var lanes map[string][]liveRow
 	if !changes.Empty() {
-		lanes, err = s.measured(b, changes, now, len(jobs))
+		lanes, err = s.commitMeasured(b, changes, now, len(jobs))
 	}
 	if rollback := guard(tx.Rollback); rollback != nil && !errors.Is(rollback, bolterrors.ErrTxClosed) {
 		err = errors.Join(err, rollback)
 	}
 	if err != nil {
-		return fail(jobs, s.broken(err))
+		return fail(jobs, s.failWrites(err))
 	}
 	if !changes.Empty() {
-		s.failing.Store(nil)
+		s.writeFailure.Store(nil)
 	}
 	s.cache.committed(changes, lanes)
-	s.note(changes, now)
+	s.noteChanges(changes, now)
 	s.watch.Notify(changes)
 	return jobs
 }
 
-// known waits until the cache knows of everything that can be read now.
-func (s *Store) known() {
-	s.taking.Lock()
-	defer s.taking.Unlock()
+// waitCached waits until the cache knows of everything that can be read now.
+func (s *Store) waitCached() {
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
 }
 
 // collect runs jobs, and those that more has ready, each so that one that is
@@ -247,8 +247,8 @@ func collect(stage *rules.Tx, jobs []*job, more <-chan *job) []*job {
 	return jobs
 }
 
-// measured is commit, counted.
-func (s *Store) measured(b base, changes *rules.Changes, now time.Time, jobs int) (map[string][]liveRow, error) {
+// commitMeasured is commit, counted.
+func (s *Store) commitMeasured(b snapshot, changes *rules.Changes, now time.Time, jobs int) (map[string][]liveRow, error) {
 	m, begin := s.o.Metrics, time.Now()
 	lanes, err := s.commit(b, changes, now)
 	if err != nil {
@@ -262,7 +262,7 @@ func (s *Store) measured(b base, changes *rules.Changes, now time.Time, jobs int
 
 // commit writes what the jobs changed and makes it durable. It returns the lanes
 // among it as they are stored.
-func (s *Store) commit(b base, changes *rules.Changes, now time.Time) (lanes map[string][]liveRow, err error) {
+func (s *Store) commit(b snapshot, changes *rules.Changes, now time.Time) (lanes map[string][]liveRow, err error) {
 	err = guard(func() (err error) { lanes, err = put(b, changes, now); return err })
 	if err != nil {
 		return nil, err
@@ -279,15 +279,15 @@ func (s *Store) commit(b base, changes *rules.Changes, now time.Time) (lanes map
 	return lanes, nil
 }
 
-// broken decides what an error of a transaction means for those to come: a full
+// failWrites decides what an error of a transaction means for those to come: a full
 // disk may have room again; after anything else nothing is written any more,
 // because the file's state is unknown.
-func (s *Store) broken(err error) error {
+func (s *Store) failWrites(err error) error {
 	err = classify(err)
-	defer func() { s.failing.Store(&err) }()
+	defer func() { s.writeFailure.Store(&err) }()
 	if !errors.Is(err, tasks.ErrFull) {
-		s.lost = fmt.Errorf("nothing is stored until legwork is restarted: %w", err)
-		err = s.lost
+		s.fatal = fmt.Errorf("nothing is stored until legwork is restarted: %w", err)
+		err = s.fatal
 		s.log.Error("writing the data file failed", "error", err)
 		return err
 	}

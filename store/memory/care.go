@@ -12,20 +12,20 @@ import (
 
 // ForgetWho implements tasks.Care.
 func (s *Store) ForgetWho(ctx context.Context, who string) (tasks.Deleted, error) {
-	d, err := s.keeper(ctx).ForgetWho(who)
-	return d, doing("forgetting "+who, err)
+	d, err := s.retention(ctx).ForgetWho(who)
+	return d, wrap("forgetting "+who, err)
 }
 
 // Retain implements tasks.Care.
 func (s *Store) Retain(ctx context.Context, tasksBefore, historyBefore time.Time) (tasks.Deleted, error) {
-	d, err := s.keeper(ctx).Retain(tasksBefore, historyBefore)
-	return d, doing("deleting old data", err)
+	d, err := s.retention(ctx).Retain(tasksBefore, historyBefore)
+	return d, wrap("deleting old data", err)
 }
 
-func (s *Store) keeper(ctx context.Context) rules.Retention {
+func (s *Store) retention(ctx context.Context) rules.Retention {
 	return rules.Retention{
 		View: func(do func(rules.Snapshot) error) error {
-			return s.view(ctx, func(c *contents) error { return do(c) })
+			return s.view(ctx, func(c *snapshot) error { return do(c) })
 		},
 		Change: func(do func(*rules.Tx) error) error { return s.change(ctx, do) },
 	}
@@ -42,7 +42,7 @@ func after[K ~string, V any](m map[K]V, last K, n int) []K {
 }
 
 // Tasks implements rules.Snapshot.
-func (c *contents) Tasks(last tasks.ID, n int) ([]rules.TaskEntry, error) {
+func (c *snapshot) Tasks(last tasks.ID, n int) ([]rules.TaskEntry, error) {
 	var list []rules.TaskEntry
 	for _, id := range after(c.tasks, last, n) {
 		list = append(list, rules.TaskEntry{ID: id, Task: c.tasks[id]})
@@ -51,7 +51,7 @@ func (c *contents) Tasks(last tasks.ID, n int) ([]rules.TaskEntry, error) {
 }
 
 // EndedAt implements rules.Snapshot.
-func (c *contents) EndedAt(id tasks.ID, t rules.Task) (time.Time, error) {
+func (c *snapshot) EndedAt(id tasks.ID, t rules.Task) (time.Time, error) {
 	events, err := c.events(id, t.Last-1)
 	if err != nil || len(events) == 0 {
 		return time.Time{}, err
@@ -60,17 +60,17 @@ func (c *contents) EndedAt(id tasks.ID, t rules.Task) (time.Time, error) {
 }
 
 // Conversations implements rules.Snapshot.
-func (c *contents) Conversations(last string, n int) ([]string, error) {
+func (c *snapshot) Conversations(last string, n int) ([]string, error) {
 	return after(c.history, last, n), nil
 }
 
 // AllSettings implements rules.Snapshot.
-func (c *contents) AllSettings() (map[rules.Setting]string, error) {
+func (c *snapshot) AllSettings() (map[rules.Setting]string, error) {
 	return maps.Clone(c.settings), nil
 }
 
 // SpentKeys implements rules.Snapshot.
-func (c *contents) SpentKeys(match func(rules.SpentKey) bool, n int) (list []rules.SpentKey, err error) {
+func (c *snapshot) SpentKeys(match func(rules.SpentKey) bool, n int) (list []rules.SpentKey, err error) {
 	for row := range c.spent {
 		if len(list) < n && match(row) {
 			list = append(list, row)

@@ -11,9 +11,9 @@ import (
 	"legwork/tasks"
 )
 
-// contents is what the store holds; it implements rules.Snapshot. Events are kept
+// snapshot is what the store holds; it implements rules.Snapshot. Events are kept
 // encoded, so that no caller shares memory with the store.
-type contents struct {
+type snapshot struct {
 	journals map[tasks.ID][][]byte
 	states   map[tasks.ID]planner.State // of tasks that are not over
 	tasks    map[tasks.ID]rules.Task
@@ -24,12 +24,12 @@ type contents struct {
 	settings map[rules.Setting]string
 	order    uint64
 
-	accounts  map[tasks.ID]rules.Account
-	sums      map[rules.TotalKey]rules.Total
-	spent     map[rules.SpentKey]tasks.Spent
-	schedules map[string]tasks.Schedule
-	summaries map[string]tasks.Summary
-	altered   map[string]uint64
+	accounts    map[tasks.ID]rules.Account
+	sums        map[rules.TotalKey]rules.Total
+	spent       map[rules.SpentKey]tasks.Spent
+	schedules   map[string]tasks.Schedule
+	summaries   map[string]tasks.Summary
+	invalidated map[string]uint64
 
 	index index
 }
@@ -40,8 +40,8 @@ type turn struct {
 	goal, answer *rules.HistoryRow
 }
 
-// whole is the turn as it is told; it must have a goal.
-func (t turn) whole() tasks.Turn {
+// asTurn is the turn as it is told; it must have a goal.
+func (t turn) asTurn() tasks.Turn {
 	whole := rules.TurnOf(*t.goal)
 	if t.answer != nil {
 		whole = rules.WithAnswer(whole, *t.answer)
@@ -49,34 +49,34 @@ func (t turn) whole() tasks.Turn {
 	return whole
 }
 
-func newContents() *contents {
-	return &contents{
+func newContents() *snapshot {
+	return &snapshot{
 		journals: map[tasks.ID][][]byte{}, states: map[tasks.ID]planner.State{}, tasks: map[tasks.ID]rules.Task{},
 		seen: map[string]rules.SeenDelivery{}, lanes: map[string]tasks.Lane{}, history: map[string][]turn{},
 		cuts: map[string]uint64{}, settings: map[rules.Setting]string{},
 		accounts: map[tasks.ID]rules.Account{}, sums: map[rules.TotalKey]rules.Total{}, spent: map[rules.SpentKey]tasks.Spent{},
-		schedules: map[string]tasks.Schedule{}, summaries: map[string]tasks.Summary{}, altered: map[string]uint64{},
+		schedules: map[string]tasks.Schedule{}, summaries: map[string]tasks.Summary{}, invalidated: map[string]uint64{},
 		index: newIndex(),
 	}
 }
 
 // Seen implements rules.Snapshot.
-func (c *contents) Seen(key string) (rules.SeenDelivery, bool, error) {
+func (c *snapshot) Seen(key string) (rules.SeenDelivery, bool, error) {
 	s, ok := c.seen[key]
 	return s, ok, nil
 }
 
 // Task implements rules.Snapshot.
-func (c *contents) Task(id tasks.ID) (rules.Task, bool, error) {
+func (c *snapshot) Task(id tasks.ID) (rules.Task, bool, error) {
 	t, ok := c.tasks[id]
 	return t, ok, nil
 }
 
 // LaneCopy implements rules.Snapshot: no row is ever damaged here.
-func (c *contents) LaneCopy(tasks.ID) (rules.Task, bool, error) { return rules.Task{}, false, nil }
+func (c *snapshot) LaneCopy(tasks.ID) (rules.Task, bool, error) { return rules.Task{}, false, nil }
 
 // State implements rules.Snapshot.
-func (c *contents) State(id tasks.ID) (planner.State, error) {
+func (c *snapshot) State(id tasks.ID) (planner.State, error) {
 	if s, ok := c.states[id]; ok {
 		return s, nil
 	}
@@ -85,16 +85,16 @@ func (c *contents) State(id tasks.ID) (planner.State, error) {
 }
 
 // Lane implements rules.Snapshot.
-func (c *contents) Lane(conversation string) (tasks.Lane, error) { return c.lanes[conversation], nil }
+func (c *snapshot) Lane(conversation string) (tasks.Lane, error) { return c.lanes[conversation], nil }
 
 // Order implements rules.Snapshot.
-func (c *contents) Order() (uint64, error) { return c.order, nil }
+func (c *snapshot) Order() (uint64, error) { return c.order, nil }
 
 // Cut implements rules.Snapshot.
-func (c *contents) Cut(conversation string) (uint64, error) { return c.cuts[conversation], nil }
+func (c *snapshot) Cut(conversation string) (uint64, error) { return c.cuts[conversation], nil }
 
 // Settings implements rules.Snapshot.
-func (c *contents) Settings(owner string) (map[string]string, error) {
+func (c *snapshot) Settings(owner string) (map[string]string, error) {
 	all := map[string]string{}
 	for name, value := range c.settings {
 		if name.Owner == owner {
@@ -105,9 +105,9 @@ func (c *contents) Settings(owner string) (map[string]string, error) {
 }
 
 // Turn implements rules.Snapshot.
-func (c *contents) Turn(conversation string, after uint64) ([]rules.HistoryRow, error) {
+func (c *snapshot) Turn(conversation string, after uint64) ([]rules.HistoryRow, error) {
 	list := c.history[conversation]
-	at, _ := find(list, after+1)
+	at, _ := findTurn(list, after+1)
 	if at == len(list) {
 		return nil, nil
 	}
@@ -120,16 +120,16 @@ func (c *contents) Turn(conversation string, after uint64) ([]rules.HistoryRow, 
 	return rows, nil
 }
 
-// find returns where a turn of that order is, or would be.
-func find(list []turn, order uint64) (int, bool) {
+// findTurn returns where a turn of that order is, or would be.
+func findTurn(list []turn, order uint64) (int, bool) {
 	return slices.BinarySearchFunc(list, order, func(t turn, order uint64) int { return cmp.Compare(t.order, order) })
 }
 
-func (c *contents) events(id tasks.ID, from int) ([]planner.Event, error) {
+func (c *snapshot) events(id tasks.ID, from int) ([]planner.Event, error) {
 	return c.eventsUpTo(id, from, len(c.journals[id]))
 }
 
-func (c *contents) eventsUpTo(id tasks.ID, from, to int) ([]planner.Event, error) {
+func (c *snapshot) eventsUpTo(id tasks.ID, from, to int) ([]planner.Event, error) {
 	if _, ok := c.tasks[id]; !ok {
 		return nil, fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
 	}
@@ -146,7 +146,7 @@ func (c *contents) eventsUpTo(id tasks.ID, from, to int) ([]planner.Event, error
 	return events, nil
 }
 
-func (c *contents) turns(conversation string, before tasks.ID, budget *rules.TurnCollector) error {
+func (c *snapshot) turns(conversation string, before tasks.ID, budget *rules.TurnCollector) error {
 	end := uint64(1<<64 - 1)
 	if before != "" {
 		t, ok := c.tasks[before]
@@ -163,7 +163,7 @@ func (c *contents) turns(conversation string, before tasks.ID, budget *rules.Tur
 		if t.order >= end || t.goal == nil {
 			continue
 		}
-		if !budget.Add(t.whole()) {
+		if !budget.Add(t.asTurn()) {
 			break
 		}
 	}
@@ -171,7 +171,7 @@ func (c *contents) turns(conversation string, before tasks.ID, budget *rules.Tur
 }
 
 // commit takes over what a transaction changed.
-func (c *contents) commit(changes *rules.Changes, now time.Time) {
+func (c *snapshot) commit(changes *rules.Changes, now time.Time) {
 	for id := range changes.Deleted {
 		delete(c.journals, id)
 		delete(c.states, id)
@@ -191,7 +191,7 @@ func (c *contents) commit(changes *rules.Changes, now time.Time) {
 		c.tasks[id] = t
 	}
 	for _, r := range changes.Rows {
-		c.remember(r)
+		c.putHistory(r)
 	}
 	for conversation, lane := range changes.Lanes {
 		c.lanes[conversation] = *lane
@@ -212,15 +212,15 @@ func (c *contents) commit(changes *rules.Changes, now time.Time) {
 		}
 	}
 	c.order = max(c.order, changes.Order)
-	c.commitMore(changes)
+	c.commitLedger(changes)
 	c.index.commit(changes)
-	c.note(changes.Seen, now)
+	c.putSeen(changes.Seen, now)
 }
 
-// remember writes one half of a turn, or deletes it.
-func (c *contents) remember(r rules.HistoryRow) {
+// putHistory writes one half of a turn, or deletes it.
+func (c *snapshot) putHistory(r rules.HistoryRow) {
 	list := c.history[r.Conversation]
-	at, there := find(list, r.Order)
+	at, there := findTurn(list, r.Order)
 	if !there {
 		if r.Deleted {
 			return
@@ -246,8 +246,8 @@ func (c *contents) remember(r rules.HistoryRow) {
 	}
 }
 
-// note keeps dedupe keys, and forgets some of those that have expired.
-func (c *contents) note(seen map[string]rules.SeenDelivery, now time.Time) {
+// putSeen keeps dedupe keys, and forgets some of those that have expired.
+func (c *snapshot) putSeen(seen map[string]rules.SeenDelivery, now time.Time) {
 	if len(seen) == 0 {
 		return
 	}

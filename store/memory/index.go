@@ -20,9 +20,9 @@ type index struct {
 	listings   map[tasks.ID]rules.Listing
 	counts     map[string]int
 	feed       []tasks.FeedEntry
-	fed        uint64
+	feedEnd    uint64
 	audit      []tasks.AuditEntry // in order of Seq
-	audited    uint64
+	auditEnd   uint64
 	deliveries map[string]tasks.Delivery
 }
 
@@ -33,7 +33,7 @@ func newIndex() index {
 // Tasks implements tasks.Index.
 func (s *Store) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row, more bool, err error) {
 	limit := rules.PageSize(q)
-	err = s.view(ctx, func(c *contents) error {
+	err = s.view(ctx, func(c *snapshot) error {
 		ids := slices.Sorted(maps.Keys(c.index.listings))
 		for _, id := range slices.Backward(ids) {
 			row := c.index.listings[id].Row
@@ -47,12 +47,12 @@ func (s *Store) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row,
 		}
 		return nil
 	})
-	return rows, more, doing("listing tasks", err)
+	return rows, more, wrap("listing tasks", err)
 }
 
 // Row implements tasks.Index.
 func (s *Store) Row(ctx context.Context, id tasks.ID) (row tasks.Row, err error) {
-	err = s.view(ctx, func(c *contents) error {
+	err = s.view(ctx, func(c *snapshot) error {
 		l, ok := c.index.listings[id]
 		if !ok {
 			return fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
@@ -60,20 +60,20 @@ func (s *Store) Row(ctx context.Context, id tasks.ID) (row tasks.Row, err error)
 		row = l.Row
 		return nil
 	})
-	return row, doing("reading a task's row", err)
+	return row, wrap("reading a task's row", err)
 }
 
 // Counts implements tasks.Index.
 func (s *Store) Counts(ctx context.Context) (counts map[string]int, err error) {
-	err = s.view(ctx, func(c *contents) (err error) { counts, err = c.Counts(); return err })
-	return counts, doing("counting tasks", err)
+	err = s.view(ctx, func(c *snapshot) (err error) { counts, err = c.Counts(); return err })
+	return counts, wrap("counting tasks", err)
 }
 
 // Feed implements tasks.Index.
 func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []tasks.FeedEntry, oldest, newest uint64, err error) {
-	err = s.view(ctx, func(c *contents) error {
+	err = s.view(ctx, func(c *snapshot) error {
 		feed := c.index.feed
-		if newest = c.index.fed; len(feed) == 0 {
+		if newest = c.index.feedEnd; len(feed) == 0 {
 			return nil
 		}
 		oldest = feed[0].Cursor
@@ -82,17 +82,17 @@ func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []ta
 		entries = slices.Clone(feed[at:end])
 		return nil
 	})
-	return entries, oldest, newest, doing("reading the feed", err)
+	return entries, oldest, newest, wrap("reading the feed", err)
 }
 
 // Record implements tasks.Audit.
 func (s *Store) Record(ctx context.Context, e tasks.AuditEntry) error {
-	return doing("entering into the audit log", s.change(ctx, func(stage *rules.Tx) error { return stage.Record(e) }))
+	return wrap("entering into the audit log", s.change(ctx, func(stage *rules.Tx) error { return stage.Record(e) }))
 }
 
 // AuditLog implements tasks.Audit.
 func (s *Store) AuditLog(ctx context.Context, before uint64, limit int) (list []tasks.AuditEntry, err error) {
-	err = s.view(ctx, func(c *contents) error {
+	err = s.view(ctx, func(c *snapshot) error {
 		for _, e := range slices.Backward(c.index.audit) {
 			if (before == 0 || e.Seq < before) && len(list) < limit {
 				list = append(list, e)
@@ -100,17 +100,17 @@ func (s *Store) AuditLog(ctx context.Context, before uint64, limit int) (list []
 		}
 		return nil
 	})
-	return list, doing("reading the audit log", err)
+	return list, wrap("reading the audit log", err)
 }
 
 // Queue implements tasks.Deliveries.
 func (s *Store) Queue(ctx context.Context, d ...tasks.Delivery) error {
-	return doing("queueing deliveries", s.change(ctx, func(stage *rules.Tx) error { return stage.Queue(d...) }))
+	return wrap("queueing deliveries", s.change(ctx, func(stage *rules.Tx) error { return stage.Queue(d...) }))
 }
 
 // Outgoing implements tasks.Deliveries.
 func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except ...string) (due []tasks.Delivery, next time.Time, err error) {
-	err = s.view(ctx, func(c *contents) error {
+	err = s.view(ctx, func(c *snapshot) error {
 		for _, d := range slices.SortedFunc(maps.Values(c.index.deliveries), rules.CompareDeliveries) {
 			switch {
 			case slices.Contains(except, d.Webhook):
@@ -123,39 +123,39 @@ func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except .
 		}
 		return nil
 	})
-	return due, next, doing("reading what is to be delivered", err)
+	return due, next, wrap("reading what is to be delivered", err)
 }
 
 // Tried implements tasks.Deliveries.
 func (s *Store) Tried(ctx context.Context, id string, next time.Time) error {
-	return doing("noting a delivery", s.change(ctx, func(stage *rules.Tx) error { return stage.Tried(id, next) }))
+	return wrap("noting a delivery", s.change(ctx, func(stage *rules.Tx) error { return stage.Tried(id, next) }))
 }
 
 // Listing implements rules.Snapshot.
-func (c *contents) Listing(id tasks.ID) (rules.Listing, bool, error) {
+func (c *snapshot) Listing(id tasks.ID) (rules.Listing, bool, error) {
 	l, ok := c.index.listings[id]
 	return l, ok, nil
 }
 
 // Counts implements rules.Snapshot.
-func (c *contents) Counts() (map[string]int, error) {
+func (c *snapshot) Counts() (map[string]int, error) {
 	return maps.Clone(c.index.counts), nil
 }
 
 // Recount implements rules.Snapshot.
-func (c *contents) Recount() (map[string]int, error) { return c.Counts() }
+func (c *snapshot) Recount() (map[string]int, error) { return c.Counts() }
 
 // Outcome implements rules.Snapshot: no row is ever damaged here.
-func (c *contents) Outcome(tasks.ID, bot.Chat) (string, error) { return "", nil }
+func (c *snapshot) Outcome(tasks.ID, bot.Chat) (string, error) { return "", nil }
 
 // FeedEnd implements rules.Snapshot.
-func (c *contents) FeedEnd() (uint64, error) { return c.index.fed, nil }
+func (c *snapshot) FeedEnd() (uint64, error) { return c.index.feedEnd, nil }
 
 // AuditEnd implements rules.Snapshot.
-func (c *contents) AuditEnd() (uint64, error) { return c.index.audited, nil }
+func (c *snapshot) AuditEnd() (uint64, error) { return c.index.auditEnd, nil }
 
 // AuditEntries implements rules.Snapshot.
-func (c *contents) AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error) {
+func (c *snapshot) AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error) {
 	at, found := slices.BinarySearchFunc(c.index.audit, after, bySeq)
 	if found {
 		at++
@@ -166,13 +166,13 @@ func (c *contents) AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error)
 func bySeq(e tasks.AuditEntry, seq uint64) int { return cmp.Compare(e.Seq, seq) }
 
 // Delivery implements rules.Snapshot.
-func (c *contents) Delivery(id string) (tasks.Delivery, bool, error) {
+func (c *snapshot) Delivery(id string) (tasks.Delivery, bool, error) {
 	d, ok := c.index.deliveries[id]
 	return d, ok, nil
 }
 
 // AllDeliveries implements rules.Snapshot.
-func (c *contents) AllDeliveries() (map[string]tasks.ID, error) {
+func (c *snapshot) AllDeliveries() (map[string]tasks.ID, error) {
 	all := map[string]tasks.ID{}
 	for id, d := range c.index.deliveries {
 		all[id] = d.Task
@@ -181,10 +181,10 @@ func (c *contents) AllDeliveries() (map[string]tasks.ID, error) {
 }
 
 // Journal implements rules.Snapshot.
-func (c *contents) Journal(id tasks.ID) ([]planner.Event, error) { return c.events(id, 0) }
+func (c *snapshot) Journal(id tasks.ID) ([]planner.Event, error) { return c.events(id, 0) }
 
 // Event implements rules.Snapshot.
-func (c *contents) Event(id tasks.ID, seq int) (planner.Event, error) {
+func (c *snapshot) Event(id tasks.ID, seq int) (planner.Event, error) {
 	bodies := c.journals[id]
 	if seq < 1 || seq > len(bodies) {
 		return planner.Event{}, fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
@@ -207,13 +207,13 @@ func (x *index) commit(c *rules.Changes) {
 		x.counts = c.Index.Counts
 	}
 	for _, e := range c.Index.Feed {
-		x.feed, x.fed = append(x.feed, e), e.Cursor
+		x.feed, x.feedEnd = append(x.feed, e), e.Cursor
 	}
 	if len(x.feed) > rules.KeepFeed*5/4 {
 		x.feed = slices.Clone(x.feed[len(x.feed)-rules.KeepFeed:])
 	}
 	for _, e := range c.Index.Audit {
-		x.audit, x.audited = append(x.audit, e), e.Seq
+		x.audit, x.auditEnd = append(x.audit, e), e.Seq
 	}
 	for seq, e := range c.Index.AuditChanges {
 		at, found := slices.BinarySearchFunc(x.audit, seq, bySeq)

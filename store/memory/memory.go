@@ -27,7 +27,7 @@ type Store struct {
 	watch  rules.Watch
 	mu     sync.Mutex
 	closed bool
-	data   *contents
+	data   *snapshot
 }
 
 var _ tasks.Store = (*Store)(nil)
@@ -46,7 +46,7 @@ func (s *Store) Reopen() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	clear(s.data.altered)
+	clear(s.data.invalidated)
 	again := &Store{now: s.now, data: s.data}
 	_ = again.change(context.Background(), (*rules.Tx).CloseOldAccounts) // nothing is ever damaged here
 	return again
@@ -77,7 +77,7 @@ func (s *Store) change(ctx context.Context, do func(*rules.Tx) error) error {
 }
 
 // view runs do over the contents.
-func (s *Store) view(ctx context.Context, do func(*contents) error) error {
+func (s *Store) view(ctx context.Context, do func(*snapshot) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receip
 		receipts, err = stage.WithOrigin(tasks.OriginOf(ctx)).Open(batch)
 		return err
 	})
-	return receipts, doing("storing messages", err)
+	return receipts, wrap("storing messages", err)
 }
 
 // Append implements tasks.Store.
@@ -104,46 +104,46 @@ func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64,
 	err := s.change(ctx, func(stage *rules.Tx) error {
 		return stage.WithOrigin(tasks.OriginOf(ctx)).Append(id, after, fence, e...)
 	})
-	return doing("appending events", err)
+	return wrap("appending events", err)
 }
 
 // Drop implements tasks.Store.
 func (s *Store) Drop(ctx context.Context, id tasks.ID) error {
-	return doing("dropping task", s.change(ctx, func(stage *rules.Tx) error { return stage.Drop(id) }))
+	return wrap("dropping task", s.change(ctx, func(stage *rules.Tx) error { return stage.Drop(id) }))
 }
 
 // Forget implements tasks.Store.
 func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
 	n, err := rules.ConversationDeletion{Conversation: conversation}.Run(func(do func(*rules.Tx) error) error { return s.change(ctx, do) })
-	return n, doing("forgetting conversation", err)
+	return n, wrap("forgetting conversation", err)
 }
 
 // Move implements tasks.Store.
 func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
 	err := s.change(ctx, func(stage *rules.Tx) error { return stage.Move(from, to) })
-	return doing("moving conversation", err)
+	return wrap("moving conversation", err)
 }
 
 // PutSetting implements tasks.Store.
 func (s *Store) PutSetting(ctx context.Context, owner, name, value string) error {
 	err := s.change(ctx, func(stage *rules.Tx) error { return stage.PutSetting(owner, name, value) })
-	return doing("storing setting", err)
+	return wrap("storing setting", err)
 }
 
 // Load implements tasks.Store.
 func (s *Store) Load(ctx context.Context, id tasks.ID, from int) ([]planner.Event, error) {
 	var events []planner.Event
-	err := s.view(ctx, func(c *contents) (err error) {
+	err := s.view(ctx, func(c *snapshot) (err error) {
 		events, err = c.events(id, from)
 		return err
 	})
-	return events, doing("loading journal", err)
+	return events, wrap("loading journal", err)
 }
 
 // Event implements tasks.Store.
 func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event, error) {
 	var e planner.Event
-	err := s.view(ctx, func(c *contents) error {
+	err := s.view(ctx, func(c *snapshot) error {
 		events, err := c.eventsUpTo(id, seq-1, seq)
 		if err == nil && (seq < 1 || len(events) == 0) {
 			err = fmt.Errorf("task %s has no event %d", id, seq)
@@ -153,17 +153,17 @@ func (s *Store) Event(ctx context.Context, id tasks.ID, seq int) (planner.Event,
 		}
 		return err
 	})
-	return e, doing("loading event", err)
+	return e, wrap("loading event", err)
 }
 
 // State implements tasks.Store.
 func (s *Store) State(ctx context.Context, id tasks.ID) (planner.State, error) {
 	var state planner.State
-	err := s.view(ctx, func(c *contents) (err error) {
+	err := s.view(ctx, func(c *snapshot) (err error) {
 		state, err = c.State(id)
 		return err
 	})
-	return state, doing("folding journal", err)
+	return state, wrap("folding journal", err)
 }
 
 // Changed implements tasks.Store.
@@ -172,7 +172,7 @@ func (s *Store) Changed(id tasks.ID) <-chan struct{} { return s.watch.Changed(id
 // Live implements tasks.Store.
 func (s *Store) Live(ctx context.Context, conversation string) ([]tasks.Live, error) {
 	var list []tasks.Live
-	err := s.view(ctx, func(c *contents) error {
+	err := s.view(ctx, func(c *snapshot) error {
 		var rows []tasks.ID
 		for id, t := range c.tasks {
 			if !t.Over && (conversation == "" || t.Chat.Key() == conversation) {
@@ -185,36 +185,36 @@ func (s *Store) Live(ctx context.Context, conversation string) ([]tasks.Live, er
 		}
 		return nil
 	})
-	return list, doing("listing live tasks", err)
+	return list, wrap("listing live tasks", err)
 }
 
 // History implements tasks.Store.
 func (s *Store) History(ctx context.Context, conversation string, before tasks.ID, maxBytes int) ([]tasks.Turn, error) {
 	budget := rules.NewTurnCollector(maxBytes)
-	err := s.view(ctx, func(c *contents) error { return c.turns(conversation, before, budget) })
+	err := s.view(ctx, func(c *snapshot) error { return c.turns(conversation, before, budget) })
 	if err != nil {
-		return nil, doing("reading history", err)
+		return nil, wrap("reading history", err)
 	}
 	return budget.Turns(), nil
 }
 
 // Known implements tasks.Store.
 func (s *Store) Known(ctx context.Context, key string) (r tasks.Receipt, found bool, err error) {
-	err = s.view(ctx, func(c *contents) error {
+	err = s.view(ctx, func(c *snapshot) error {
 		r, found, err = rules.Known(c, key, s.now())
 		return err
 	})
-	return r, found, doing("looking for a delivery", err)
+	return r, found, wrap("looking for a delivery", err)
 }
 
 // Setting implements tasks.Store.
 func (s *Store) Setting(ctx context.Context, owner, name string) (string, error) {
 	var value string
-	err := s.view(ctx, func(c *contents) error {
+	err := s.view(ctx, func(c *snapshot) error {
 		value = c.settings[rules.Setting{Owner: owner, Name: name}]
 		return nil
 	})
-	return value, doing("reading setting", err)
+	return value, wrap("reading setting", err)
 }
 
 // Close implements tasks.Store.
@@ -225,7 +225,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-func doing(what string, err error) error {
+func wrap(what string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

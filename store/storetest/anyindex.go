@@ -19,11 +19,11 @@ import (
 
 // testAnyIndex: after any events, drops, deletions and moves, rows, lists, counts
 // and feed say what the journals say.
-func testAnyIndex(b *bench) {
+func testAnyIndex(b *env) {
 	round := 0
 	rapid.Check(b.T, func(r *rapid.T) {
 		round++
-		w := &indexed{b: b, r: r, prefix: fmt.Sprintf("i%06d.", round), known: map[tasks.ID]*indexedTask{}}
+		w := &anyIndex{b: b, r: r, prefix: fmt.Sprintf("i%06d.", round), known: map[tasks.ID]*indexedTask{}}
 		_, _, w.cursor = b.feed(0, 0)
 		w.open()
 		r.Repeat(map[string]func(*rapid.T){
@@ -50,10 +50,10 @@ func testAnyIndex(b *bench) {
 	})
 }
 
-// indexed is one run: its tasks have ids and rooms of their own, so that runs share
+// anyIndex is one run: its tasks have ids and rooms of their own, so that runs share
 // a store.
-type indexed struct {
-	b      *bench
+type anyIndex struct {
+	b      *env
 	r      *rapid.T
 	prefix string
 	opened int
@@ -69,12 +69,12 @@ type indexedTask struct {
 	ended   int // how often the feed told that it was dropped
 }
 
-func (w *indexed) chat() bot.Chat {
+func (w *anyIndex) chat() bot.Chat {
 	platform := w.prefix + rapid.SampledFrom([]string{"x", "y"}).Draw(w.r, "platform")
 	return bot.Chat{Platform: platform, ID: rapid.SampledFrom([]string{"1", "2"}).Draw(w.r, "room"), Thread: rapid.SampledFrom([]string{"", "7"}).Draw(w.r, "thread")}
 }
 
-func (w *indexed) open() {
+func (w *anyIndex) open() {
 	w.opened++
 	id := tasks.ID(fmt.Sprintf("%s%04d", w.prefix, w.opened))
 	in := w.b.question(w.chat(), id, "goal")
@@ -85,7 +85,7 @@ func (w *indexed) open() {
 }
 
 // task draws one; empty when there is none.
-func (w *indexed) task() tasks.ID {
+func (w *anyIndex) task() tasks.ID {
 	ids := slices.Sorted(maps.Keys(w.known))
 	if len(ids) == 0 {
 		return ""
@@ -94,7 +94,7 @@ func (w *indexed) task() tasks.ID {
 }
 
 // event appends something that the task may take.
-func (w *indexed) event() {
+func (w *anyIndex) event() {
 	w.b.clock.add(time.Duration(rapid.IntRange(0, 3).Draw(w.r, "seconds")) * time.Second)
 	id := w.task()
 	state, err := w.b.store.State(w.b.Context(), id)
@@ -107,7 +107,7 @@ func (w *indexed) event() {
 	}
 }
 
-func (w *indexed) draw(s planner.State) []planner.Event {
+func (w *anyIndex) draw(s planner.State) []planner.Event {
 	values := func(value string) map[string]json.RawMessage {
 		return map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(value)}
 	}
@@ -131,7 +131,7 @@ func (w *indexed) draw(s planner.State) []planner.Event {
 }
 
 // outcome draws what comes of an action.
-func (w *indexed) outcome(s planner.State, a planner.Action) []planner.Event {
+func (w *anyIndex) outcome(s planner.State, a planner.Action) []planner.Event {
 	e := planner.Event{Action: a.ID, By: "test:ann"}
 	yes := rapid.Bool().Draw(w.r, "yes")
 	switch a.Kind {
@@ -169,7 +169,7 @@ func (w *indexed) outcome(s planner.State, a planner.Action) []planner.Event {
 }
 
 // end lets a task come to its end.
-func (w *indexed) end() {
+func (w *anyIndex) end() {
 	id := w.task()
 	s, err := w.b.store.State(w.b.Context(), id)
 	if err != nil || s.Finished() || s.Phase == planner.PhaseShowing {
@@ -189,7 +189,7 @@ func (w *indexed) end() {
 	}
 }
 
-func (w *indexed) drop() {
+func (w *anyIndex) drop() {
 	id := w.task()
 	s, err := w.b.store.State(w.b.Context(), id)
 	if err != nil || s.Finished() || rapid.IntRange(0, 3).Draw(w.r, "seldom") > 0 {
@@ -203,7 +203,7 @@ func (w *indexed) drop() {
 	}
 }
 
-func (w *indexed) move() {
+func (w *anyIndex) move() {
 	from, to := w.chat(), w.chat()
 	moved := w.b.live(from.Key())
 	if err := w.b.store.Move(w.b.Context(), from.Key(), to); err != nil {
@@ -215,7 +215,7 @@ func (w *indexed) move() {
 }
 
 // check holds the index against the journals.
-func (w *indexed) check() {
+func (w *anyIndex) check() {
 	var want []tasks.Row
 	for id, t := range w.known {
 		events, err := w.b.store.Load(w.b.Context(), id, 0)
@@ -267,7 +267,7 @@ func told(id tasks.ID, t indexedTask, events []planner.Event) tasks.Row {
 }
 
 // query holds random queries, page by page, against all rows.
-func (w *indexed) query(all []tasks.Row) {
+func (w *anyIndex) query(all []tasks.Row) {
 	pick := func(what string, of ...string) (some []string) {
 		for _, s := range of {
 			if rapid.IntRange(0, 2).Draw(w.r, what) == 0 {
@@ -306,7 +306,7 @@ func (w *indexed) query(all []tasks.Row) {
 }
 
 // count holds the counts of all runs against all rows.
-func (w *indexed) count() {
+func (w *anyIndex) count() {
 	want := map[string]int{}
 	q := tasks.TaskQuery{Limit: 1000}
 	for more := true; more; {
@@ -324,7 +324,7 @@ func (w *indexed) count() {
 }
 
 // follow reads what is new in the feed: each event of each task once, in order.
-func (w *indexed) follow() {
+func (w *anyIndex) follow() {
 	for {
 		entries, _, newest := w.b.feed(w.cursor, 3)
 		for _, e := range entries {
@@ -353,7 +353,7 @@ func (w *indexed) follow() {
 }
 
 // forget ends and deletes what the run made.
-func (w *indexed) forget() {
+func (w *anyIndex) forget() {
 	for id := range w.known {
 		_ = w.b.store.Drop(w.b.Context(), id)
 	}

@@ -13,8 +13,8 @@ import (
 	"legwork/tasks"
 )
 
-// books is what a ledger must say, kept in the plainest way.
-type books struct {
+// expectedLedger is what a ledger must say, kept in the plainest way.
+type expectedLedger struct {
 	spent  map[[4]string]tasks.Spent
 	held   map[tasks.ID]map[string]tasks.Reservation
 	tokens map[tasks.ID]int64 // spent by tasks
@@ -24,11 +24,11 @@ type books struct {
 // testAnyLedger: in any order of reserving, settling, events, ends and
 // reopening, what is used of each budget is what was spent and is reserved, and
 // what was spent is what events said and the input of what was lost.
-func testAnyLedger(b *bench) {
+func testAnyLedger(b *env) {
 	round := 0
 	rapid.Check(b.T, func(r *rapid.T) {
 		round++
-		w := &world{b: b, r: r, round: round, books: books{
+		w := &anyLedger{b: b, r: r, round: round, expectedLedger: expectedLedger{
 			spent: map[[4]string]tasks.Spent{}, held: map[tasks.ID]map[string]tasks.Reservation{}, tokens: map[tasks.ID]int64{},
 		}}
 		w.open()
@@ -49,27 +49,27 @@ func testAnyLedger(b *bench) {
 	})
 }
 
-// world is one run of the property: tasks, and the books beside them. Its days
+// anyLedger is one run of the property: tasks, and the books beside them. Its days
 // are its own, so that runs share a store.
-type world struct {
-	b      *bench
+type anyLedger struct {
+	b      *env
 	r      *rapid.T
 	round  int
 	opened int
 	live   []tasks.ID
-	books
+	expectedLedger
 }
 
-func (w *world) open() {
+func (w *anyLedger) open() {
 	id := tasks.ID(fmt.Sprintf("w%d.%d", w.round, w.opened))
 	w.opened++
 	w.b.ask(chat(string(id)), id, "goal")
 	w.live, w.held[id] = append(w.live, id), map[string]tasks.Reservation{}
 }
 
-func (w *world) day(n int) string { return fmt.Sprintf("%04d-01-%02d", 2000+w.round%7000, 1+n) }
+func (w *anyLedger) day(n int) string { return fmt.Sprintf("%04d-01-%02d", 2000+w.round%7000, 1+n) }
 
-func (w *world) task() tasks.ID {
+func (w *anyLedger) task() tasks.ID {
 	if len(w.live) == 0 {
 		w.open()
 	}
@@ -77,16 +77,16 @@ func (w *world) task() tasks.ID {
 }
 
 // action draws the one that is wanted, or another one.
-func (w *world) action(id tasks.ID) string {
+func (w *anyLedger) action(id tasks.ID) string {
 	if todo := planner.Todo(w.b.state(id)); len(todo) > 0 && rapid.Bool().Draw(w.r, "wanted") {
 		return todo[0].ID.String()
 	}
 	return rapid.SampledFrom([]string{"x", "y", "x/1"}).Draw(w.r, "action")
 }
 
-func (w *world) size() llm.Usage { return use(rapid.IntRange(0, 60).Draw(w.r, "size")) }
+func (w *anyLedger) size() llm.Usage { return use(rapid.IntRange(0, 60).Draw(w.r, "size")) }
 
-func (w *world) reserve() {
+func (w *anyLedger) reserve() {
 	id := w.task()
 	r := tasks.Reservation{
 		Action: w.action(id), Day: w.day(rapid.IntRange(0, 1).Draw(w.r, "day")),
@@ -117,7 +117,7 @@ func (w *world) reserve() {
 	w.held[id][r.Action] = r
 }
 
-func (w *world) settle() {
+func (w *anyLedger) settle() {
 	id := w.task()
 	action, cost := w.action(id), w.size()
 	w.b.settle(id, action, cost)
@@ -125,7 +125,7 @@ func (w *world) settle() {
 }
 
 // say appends an event that tells what the wanted action has cost.
-func (w *world) say() {
+func (w *anyLedger) say() {
 	id := w.task()
 	state := w.b.state(id)
 	todo := planner.Todo(state)
@@ -147,7 +147,7 @@ func (w *world) say() {
 
 // release does in the books what a settlement does. without is what it counts
 // for when nothing was reserved; nil for nothing.
-func (w *world) release(id tasks.ID, action string, cost llm.Usage, model string, without *tasks.Reservation) {
+func (w *anyLedger) release(id tasks.ID, action string, cost llm.Usage, model string, without *tasks.Reservation) {
 	r, ok := w.held[id][action]
 	inner, within := w.held[id][action+"/1"]
 	switch {
@@ -167,7 +167,7 @@ func (w *world) release(id tasks.ID, action string, cost llm.Usage, model string
 	w.spend(id, r, cost)
 }
 
-func (w *world) spend(id tasks.ID, r tasks.Reservation, cost llm.Usage) {
+func (w *anyLedger) spend(id tasks.ID, r tasks.Reservation, cost llm.Usage) {
 	key := [4]string{r.Day, r.User, r.Chat, r.Model}
 	s := w.spent[key]
 	s.Day, s.User, s.Chat, s.Model, s.Usage = r.Day, r.User, r.Chat, r.Model, s.Usage.Add(cost)
@@ -176,7 +176,7 @@ func (w *world) spend(id tasks.ID, r tasks.Reservation, cost llm.Usage) {
 	w.said = w.said.Add(cost)
 }
 
-func (w *world) end() {
+func (w *anyLedger) end() {
 	id := w.task()
 	if rapid.Bool().Draw(w.r, "drop") {
 		if err := w.b.store.Drop(w.b.Context(), id); err != nil {
@@ -196,7 +196,7 @@ func (w *world) end() {
 }
 
 // used is what the books say of a day, and of a person or chat on it.
-func (w *world) used(day, user, room string) (tokens int64) {
+func (w *anyLedger) used(day, user, room string) (tokens int64) {
 	counts := func(d, u, c string) bool {
 		return d == day && (user == "" || u == user) && (room == "" || c == room)
 	}
@@ -216,7 +216,7 @@ func (w *world) used(day, user, room string) (tokens int64) {
 }
 
 // check holds the store against the books.
-func (w *world) check() {
+func (w *anyLedger) check() {
 	list := w.b.spent(tasks.SpentQuery{From: w.day(0), To: w.day(1)})
 	for n := range w.opened { // what was not reserved for counts for their own chats
 		room := chat(fmt.Sprintf("w%d.%d", w.round, n)).Room()
@@ -253,7 +253,7 @@ func (w *world) check() {
 }
 
 // probe asks the store how much is used: a call that wants very much is told.
-func (w *world) probe(id tasks.ID, day, user, room string) int64 {
+func (w *anyLedger) probe(id tasks.ID, day, user, room string) int64 {
 	r := tasks.Reservation{Action: "probe", Day: day, User: user, Chat: room, Most: llm.Usage{Input: 1 << 40, Cost: 1 << 40}}
 	switch {
 	case user != "":

@@ -10,7 +10,7 @@ import (
 	"legwork/tasks"
 )
 
-func (b *bench) auditLog(before uint64, limit int) []tasks.AuditEntry {
+func (b *env) auditLog(before uint64, limit int) []tasks.AuditEntry {
 	b.Helper()
 	list, err := b.store.AuditLog(b.Context(), before, limit)
 	if err != nil {
@@ -19,7 +19,7 @@ func (b *bench) auditLog(before uint64, limit int) []tasks.AuditEntry {
 	return list
 }
 
-func (b *bench) record(e tasks.AuditEntry) {
+func (b *env) record(e tasks.AuditEntry) {
 	b.Helper()
 	if err := b.store.Record(b.Context(), e); err != nil {
 		b.Fatalf("Record(%+v): %v", e, err)
@@ -28,7 +28,7 @@ func (b *bench) record(e tasks.AuditEntry) {
 
 // testAudit: what people and programs decide and change is entered with its event;
 // the rest by who did it.
-func testAudit(b *bench) {
+func testAudit(b *env) {
 	begin := b.clock.now()
 	in := b.question(bot.Chat{Platform: "api", ID: "ci", Thread: "t1"}, "t1", "secret goal")
 	in.Open.Opening.From, in.Open.Opening.Preview = bot.Person{Platform: "api", ID: "ci"}, true
@@ -70,7 +70,7 @@ func testAudit(b *bench) {
 
 // testAuditStarts: the log tells of tasks that programs and agents open, in whatever
 // chat, and of none that people ask for.
-func testAuditStarts(b *bench) {
+func testAuditStarts(b *env) {
 	for i, platform := range []string{"api", "agent", "test"} {
 		in := b.question(chat("c"), tasks.ID(fmt.Sprint("t", i)), "goal")
 		in.Open.Opening.From = bot.Person{Platform: platform, ID: "x"}
@@ -84,7 +84,7 @@ func testAuditStarts(b *bench) {
 }
 
 // testAuditDecides: the log tells which question was decided, and about which tools.
-func testAuditDecides(b *bench) {
+func testAuditDecides(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.plan("t")
 	work := planner.Todo(b.state("t"))[0].ID
@@ -111,7 +111,7 @@ func testAuditDecides(b *bench) {
 
 // testAuditForgets: who is forgotten has no name in the log any more, and old
 // entries go with the history.
-func testAuditForgets(b *bench) {
+func testAuditForgets(b *env) {
 	const n = 450
 	begin := b.clock.now()
 	for i := range n {

@@ -12,7 +12,7 @@ import (
 )
 
 // testKeptBack: the closing answer has its room, whatever was spent meanwhile.
-func testKeptBack(b *bench) {
+func testKeptBack(b *env) {
 	budgets := tasks.Budgets{TaskTokens: 100, DayTokens: 100}
 	hold := use(30)
 	b.ask(chat("c"), "t", "goal")
@@ -45,7 +45,7 @@ func testKeptBack(b *bench) {
 
 // testKeptBackTooLittle: a closing answer that needs more than was kept back
 // must have room for all of it.
-func testKeptBackTooLittle(b *bench) {
+func testKeptBackTooLittle(b *env) {
 	budgets, hold := tasks.Budgets{DayTokens: 100}, use(30)
 	b.ask(chat("c"), "t", "goal")
 	first := reservation("a", 60, budgets)
@@ -62,7 +62,7 @@ func testKeptBackTooLittle(b *bench) {
 
 // testLeftOver: what a task that is over has left reserved counts as spent to
 // the amount of its input, and what it kept back for its answer is free.
-func testLeftOver(b *bench) {
+func testLeftOver(b *env) {
 	day, hold := tasks.Budgets{DayTokens: 1}, use(1000)
 	for _, id := range []tasks.ID{"shown", "dropped"} {
 		b.ask(chat("c"), id, "goal")
@@ -103,7 +103,7 @@ func testLeftOver(b *bench) {
 
 // testAfter: a call that follows its task counts for the day, also when it is
 // cut off.
-func testAfter(b *bench) {
+func testAfter(b *env) {
 	b.ask(chat("d"), "probe", "goal")
 	b.finished(chat("c"), "t")
 	after := reservation("summary", 100, tasks.Budgets{DayTokens: 120})
@@ -120,7 +120,7 @@ func testAfter(b *bench) {
 }
 
 // testExtended: a yes extends the budget that it is about, once.
-func testExtended(b *bench) {
+func testExtended(b *env) {
 	for i, c := range []struct {
 		budgets tasks.Budgets
 		extend  bool
@@ -163,7 +163,7 @@ func testExtended(b *bench) {
 
 // extended expects what the store tells of a day on which a person has decided
 // about one budget.
-func (b *bench) extended(over planner.Overdraft, day string, yes bool) {
+func (b *env) extended(over planner.Overdraft, day string, yes bool) {
 	b.Helper()
 	want := map[string]tasks.Extended{
 		tasks.BudgetUserDayUSD: {User: over.Who, Cost: over.Extend},
@@ -184,7 +184,7 @@ func (b *bench) extended(over planner.Overdraft, day string, yes bool) {
 
 // testBudgetRush: of a thousand calls at once only those get room that there is
 // room for, and what is overshot is what they turn out to be larger.
-func testBudgetRush(b *bench) {
+func testBudgetRush(b *env) {
 	const callers, fit, size = 1000, 37, 100
 	budgets := tasks.Budgets{DayTokens: fit*size + size - 1}
 	var batch []tasks.Inbound
@@ -221,7 +221,7 @@ func testBudgetRush(b *bench) {
 }
 
 // testSpentMoved: a chat that goes on under another id goes on with its budget.
-func testSpentMoved(b *bench) {
+func testSpentMoved(b *env) {
 	budgets, hold := tasks.Budgets{ChatDayUSD: 1}, use(5)
 	b.ask(chat("old"), "t", "goal")
 	b.ask(chat("new"), "probe", "goal")
@@ -261,7 +261,7 @@ func testSpentMoved(b *bench) {
 
 // testSpentForgotten: nothing tells any more what a person has spent who is
 // forgotten, but the sum of the day holds for everybody.
-func testSpentForgotten(b *bench) {
+func testSpentForgotten(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.reserve("t", reservation("plan 1.0", 100, tasks.Budgets{}))
 	b.reply("t", planner.Reply{Text: "answer", Usage: use(80)})
@@ -278,7 +278,7 @@ func testSpentForgotten(b *bench) {
 }
 
 // testBadReservations: what cannot be counted is refused.
-func testBadReservations(b *bench) {
+func testBadReservations(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	for name, spoil := range map[string]func(*tasks.Reservation){
 		"no action":       func(r *tasks.Reservation) { r.Action = "" },

@@ -13,7 +13,7 @@ import (
 )
 
 // asks opens a task of somebody, and ends it when it is to be over.
-func (b *bench) asks(c bot.Chat, id tasks.ID, who string, over bool) {
+func (b *env) asks(c bot.Chat, id tasks.ID, who string, over bool) {
 	b.Helper()
 	in := b.question(c, id, "goal of "+string(id))
 	in.Open.Opening.From = bot.Person{Platform: "test", ID: who}
@@ -26,14 +26,14 @@ func (b *bench) asks(c bot.Chat, id tasks.ID, who string, over bool) {
 	}
 }
 
-func (b *bench) putSetting(owner, name, value string) {
+func (b *env) putSetting(owner, name, value string) {
 	b.Helper()
 	if err := b.store.PutSetting(b.Context(), owner, name, value); err != nil {
 		b.Fatal(err)
 	}
 }
 
-func (b *bench) valueOf(owner, name string) string {
+func (b *env) valueOf(owner, name string) string {
 	b.Helper()
 	value, err := b.store.Setting(b.Context(), owner, name)
 	if err != nil {
@@ -43,7 +43,7 @@ func (b *bench) valueOf(owner, name string) string {
 }
 
 // spends lets a task cost something on a day.
-func (b *bench) spends(id tasks.ID, day, user, room string) {
+func (b *env) spends(id tasks.ID, day, user, room string) {
 	b.Helper()
 	todo := planner.Todo(b.state(id))
 	if len(todo) == 0 {
@@ -58,7 +58,7 @@ func (b *bench) spends(id tasks.ID, day, user, room string) {
 	}
 }
 
-func (b *bench) spenders() []string {
+func (b *env) spenders() []string {
 	b.Helper()
 	rows, err := b.store.Spent(b.Context(), tasks.SpentQuery{})
 	if err != nil {
@@ -71,7 +71,7 @@ func (b *bench) spenders() []string {
 	return list
 }
 
-func (b *bench) forgetWho(who string) tasks.Deleted {
+func (b *env) forgetWho(who string) tasks.Deleted {
 	b.Helper()
 	d, err := b.store.ForgetWho(b.Context(), who)
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *bench) forgetWho(who string) tasks.Deleted {
 }
 
 // none fails unless tasks are gone; there unless they are there.
-func (b *bench) none(ids ...tasks.ID) {
+func (b *env) none(ids ...tasks.ID) {
 	b.Helper()
 	for _, id := range ids {
 		if _, err := b.store.Load(b.Context(), id, 0); !errors.Is(err, tasks.ErrNoTask) {
@@ -90,7 +90,7 @@ func (b *bench) none(ids ...tasks.ID) {
 	}
 }
 
-func (b *bench) there(ids ...tasks.ID) {
+func (b *env) there(ids ...tasks.ID) {
 	b.Helper()
 	for _, id := range ids {
 		b.load(id, 0)
@@ -99,7 +99,7 @@ func (b *bench) there(ids ...tasks.ID) {
 
 // testForgetPerson: what is theirs goes, wherever it is; what others did in the
 // same chats stays, and so does what is not over.
-func testForgetPerson(b *bench) {
+func testForgetPerson(b *env) {
 	private, group := chat("bob"), bot.Chat{Platform: "test", ID: "group"}
 	b.asks(private, "a1", "bob", true)
 	b.asks(group, "a2", "bob", true)
@@ -153,7 +153,7 @@ func testForgetPerson(b *bench) {
 	}
 }
 
-func (b *bench) goals(c bot.Chat) []string {
+func (b *env) goals(c bot.Chat) []string {
 	b.Helper()
 	var list []string
 	for _, t := range b.history(c, "", 1<<20) {
@@ -163,7 +163,7 @@ func (b *bench) goals(c bot.Chat) []string {
 }
 
 // testForgetChat: a chat with its threads, and no other whose name begins alike.
-func testForgetChat(b *bench) {
+func testForgetChat(b *env) {
 	in := func(id, thread string) bot.Chat { return bot.Chat{Platform: "test", ID: id, Thread: thread} }
 	b.asks(in("C1", ""), "a1", "ann", true)
 	b.asks(in("C1", "7"), "a2", "bob", true)
@@ -180,7 +180,7 @@ func testForgetChat(b *bench) {
 }
 
 // testForgetMany: more than one transaction holds.
-func testForgetMany(b *bench) {
+func testForgetMany(b *env) {
 	n := need.Times(90, 450)
 	for i := range n {
 		who := "ann"
@@ -199,7 +199,7 @@ func testForgetMany(b *bench) {
 }
 
 // testRetain: journals go first, turns later; what is not over stays.
-func testRetain(b *bench) {
+func testRetain(b *env) {
 	c := chat("c")
 	begin := b.clock.now()
 	b.asks(c, "a1", "ann", true)
@@ -231,7 +231,7 @@ func testRetain(b *bench) {
 }
 
 // testRetainByTime: the ids that tasks get tell when there is nothing older.
-func testRetainByTime(b *bench) {
+func testRetainByTime(b *env) {
 	begin := b.clock.now()
 	var ids []tasks.ID
 	for day := range 4 {

@@ -10,7 +10,7 @@ import (
 	"legwork/tasks"
 )
 
-func testRedelivery(b *bench) {
+func testRedelivery(b *env) {
 	first := b.question(chat("c"), "t1", "goal")
 	again := first
 	again.ID = "t2" // who routes a message again gives it a new id
@@ -49,7 +49,7 @@ func testRedelivery(b *bench) {
 	b.same("another long key", b.deliver(other), []tasks.Receipt{{Task: "t6", Seq: 1, Opened: true}})
 }
 
-func testRedeliveryForgotten(b *bench) {
+func testRedeliveryForgotten(b *env) {
 	in := b.question(chat("c"), "t1", "goal")
 	b.deliver(in)
 	again := in
@@ -66,7 +66,7 @@ func testRedeliveryForgotten(b *bench) {
 	b.same("known again", b.deliver(again), []tasks.Receipt{{Task: "t2", Again: true}})
 }
 
-func testGuidance(b *bench) {
+func testGuidance(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	fits := b.guidance("t", "hint")
 	fits.Open, fits.ID, fits.Chat = b.question(chat("c"), "unused", "hint").Open, "unused", chat("c")
@@ -102,7 +102,7 @@ func testGuidance(b *bench) {
 	}
 }
 
-func testBadDeliveries(b *bench) {
+func testBadDeliveries(b *env) {
 	b.ask(chat("c"), "taken", "goal")
 	noOpening := b.question(chat("c"), "t1", "goal")
 	noOpening.Open = &planner.Event{Type: planner.Opened}

@@ -8,7 +8,7 @@ import (
 
 // testFollow: who follows a store hears of each task that a transaction
 // changed, of those that it released, too, and of nothing after the end.
-func testFollow(b *bench) {
+func testFollow(b *env) {
 	heard := make(chan tasks.ID, 100)
 	stop := b.store.Follow(func(id tasks.ID) { heard <- id })
 	next := func(want ...tasks.ID) {

@@ -11,7 +11,7 @@ import (
 	"legwork/tasks"
 )
 
-func (b *bench) forget(c bot.Chat, want int) {
+func (b *env) forget(c bot.Chat, want int) {
 	b.Helper()
 	n, err := b.store.Forget(b.Context(), c.Key())
 	if err != nil || n != want {
@@ -20,7 +20,7 @@ func (b *bench) forget(c bot.Chat, want int) {
 }
 
 // finished opens a task, answers it and ends it.
-func (b *bench) finished(c bot.Chat, id tasks.ID) {
+func (b *env) finished(c bot.Chat, id tasks.ID) {
 	b.Helper()
 	b.ask(c, id, "goal of "+string(id))
 	b.answer(id, "answer of "+string(id))
@@ -28,7 +28,7 @@ func (b *bench) finished(c bot.Chat, id tasks.ID) {
 }
 
 // missing expects that nothing is left of a task.
-func (b *bench) missing(id tasks.ID) {
+func (b *env) missing(id tasks.ID) {
 	b.Helper()
 	_, load := b.store.Load(b.Context(), id, 0)
 	_, event := b.store.Event(b.Context(), id, 1)
@@ -43,7 +43,7 @@ func (b *bench) missing(id tasks.ID) {
 	}
 }
 
-func (b *bench) turns(c bot.Chat) (ids []tasks.ID) {
+func (b *env) turns(c bot.Chat) (ids []tasks.ID) {
 	b.Helper()
 	for _, t := range b.history(c, "", 1<<20) {
 		ids = append(ids, t.Task)
@@ -51,7 +51,7 @@ func (b *bench) turns(c bot.Chat) (ids []tasks.ID) {
 	return ids
 }
 
-func testForget(b *bench) {
+func testForget(b *env) {
 	first := b.question(chat("c"), "t1", "goal of t1")
 	b.deliver(first)
 	b.answer("t1", "answer of t1")
@@ -91,7 +91,7 @@ func testForget(b *bench) {
 
 // testForgetRunning: a task that is not over keeps its turn, its place and what
 // hides it.
-func testForgetRunning(b *bench) {
+func testForgetRunning(b *env) {
 	b.finished(chat("c"), "t1")
 	b.ask(chat("c"), "t2", "works")
 	b.plan("t2")
@@ -133,7 +133,7 @@ func ending() []planner.Event {
 }
 
 // testForgetLong has more turns than one transaction takes.
-func testForgetLong(b *bench) {
+func testForgetLong(b *env) {
 	const n = 1201
 	var batch []tasks.Inbound
 	for i := range n {
@@ -160,7 +160,7 @@ func testForgetLong(b *bench) {
 
 // testForgetBesides: what is asked while a conversation is forgotten, and what
 // others write, is kept whole.
-func testForgetBesides(b *bench) {
+func testForgetBesides(b *env) {
 	const senders, each = 4, 15
 	var forgetting, sending sync.WaitGroup
 	stop := make(chan struct{})

@@ -12,7 +12,7 @@ import (
 	"legwork/tasks"
 )
 
-func testHistory(b *bench) {
+func testHistory(b *env) {
 	start := b.clock.now()
 	for i := 1; i <= 4; i++ {
 		b.ask(chat("c"), tasks.ID(fmt.Sprintf("t%d", i)), fmt.Sprintf("goal %d", i))
@@ -56,7 +56,7 @@ func testHistory(b *bench) {
 	}
 }
 
-func testHistoryBudget(b *bench) {
+func testHistoryBudget(b *env) {
 	for i, answer := range []string{"12345", "", strings.Repeat("x", 50), "ж"} { // turns of 7, 2, 52 and 4 bytes
 		id := tasks.ID(fmt.Sprintf("t%d", i))
 		b.ask(chat("c"), id, "go")
@@ -82,7 +82,7 @@ func testHistoryBudget(b *bench) {
 
 // testHistoryLongest: one turn longer than the budget is shortened, not left
 // out with all that came before it.
-func testHistoryLongest(b *bench) {
+func testHistoryLongest(b *env) {
 	b.ask(chat("c"), "t1", strings.Repeat("ж", 5000))
 	got := b.history(chat("c"), "", 1000)
 	if len(got) != 1 || len(got[0].Goal) > 500 || !strings.HasPrefix(got[0].Goal, "жжж") || !utf8.ValidString(got[0].Goal) {
@@ -90,7 +90,7 @@ func testHistoryLongest(b *bench) {
 	}
 }
 
-func testCut(b *bench) {
+func testCut(b *env) {
 	goals := func(before tasks.ID) (list []string) {
 		for _, t := range b.history(chat("c"), before, 1000) {
 			list = append(list, t.Goal)
@@ -117,7 +117,7 @@ func testCut(b *bench) {
 }
 
 // testConversations uses names that a careless key would mix up.
-func testConversations(b *bench) {
+func testConversations(b *env) {
 	names := []bot.Chat{
 		chat("1"), chat("12"), chat("1\x00"), chat("1/2"),
 		{Platform: "test", ID: "1", Thread: "3"},
@@ -140,7 +140,7 @@ func testConversations(b *bench) {
 	}
 }
 
-func testSettings(b *bench) {
+func testSettings(b *env) {
 	put := func(owner, name, value string) {
 		b.Helper()
 		if err := b.store.PutSetting(b.Context(), owner, name, value); err != nil {

@@ -13,7 +13,7 @@ import (
 	"legwork/tasks"
 )
 
-func (b *bench) row(id tasks.ID) tasks.Row {
+func (b *env) row(id tasks.ID) tasks.Row {
 	b.Helper()
 	row, err := b.store.Row(b.Context(), id)
 	if err != nil {
@@ -23,7 +23,7 @@ func (b *bench) row(id tasks.ID) tasks.Row {
 }
 
 // listed are the tasks that a query chooses.
-func (b *bench) listed(q tasks.TaskQuery) (ids []tasks.ID, more bool) {
+func (b *env) listed(q tasks.TaskQuery) (ids []tasks.ID, more bool) {
 	b.Helper()
 	rows, more, err := b.store.Tasks(b.Context(), q)
 	if err != nil {
@@ -35,14 +35,14 @@ func (b *bench) listed(q tasks.TaskQuery) (ids []tasks.ID, more bool) {
 	return ids, more
 }
 
-func (b *bench) lists(q tasks.TaskQuery, want ...tasks.ID) {
+func (b *env) lists(q tasks.TaskQuery, want ...tasks.ID) {
 	b.Helper()
 	got, more := b.listed(q)
 	b.same(fmt.Sprintf("tasks of %+v", q), got, want)
 	b.same(fmt.Sprintf("more of %+v", q), more, false)
 }
 
-func (b *bench) counts() map[string]int {
+func (b *env) counts() map[string]int {
 	b.Helper()
 	counts, err := b.store.Counts(b.Context())
 	if err != nil {
@@ -52,7 +52,7 @@ func (b *bench) counts() map[string]int {
 }
 
 // testRows: a row tells what a task is about, and follows it.
-func testRows(b *bench) {
+func testRows(b *env) {
 	c := bot.Chat{Platform: "test", ID: "room", Thread: "7"}
 	in := b.question(c, "t1", "größe "+string(make([]byte, 600)))
 	in.Open.Opening.Preview = true
@@ -91,7 +91,7 @@ func testRows(b *bench) {
 }
 
 // testSince: a task waits since the first question came that is open now.
-func testSince(b *bench) {
+func testSince(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.plan("t")
 	var asked []time.Time
@@ -111,7 +111,7 @@ func testSince(b *bench) {
 }
 
 // testLists: every filter, pages, and what moves between them.
-func testLists(b *bench) {
+func testLists(b *env) {
 	in := func(platform, id, thread string) bot.Chat {
 		return bot.Chat{Platform: platform, ID: id, Thread: thread}
 	}
@@ -153,7 +153,7 @@ func testLists(b *bench) {
 }
 
 // testListsChange: what is dropped, forgotten or moved is so in the lists too.
-func testListsChange(b *bench) {
+func testListsChange(b *env) {
 	b.finished(chat("c"), "t1")
 	b.ask(chat("c"), "t2", "goal")
 	b.ask(chat("d"), "t3", "goal")
@@ -186,7 +186,7 @@ func testListsChange(b *bench) {
 	b.lists(tasks.TaskQuery{}, "t3", "t2")
 }
 
-func (b *bench) feed(after uint64, limit int) (entries []tasks.FeedEntry, oldest, newest uint64) {
+func (b *env) feed(after uint64, limit int) (entries []tasks.FeedEntry, oldest, newest uint64) {
 	b.Helper()
 	entries, oldest, newest, err := b.store.Feed(b.Context(), after, limit)
 	if err != nil {
@@ -196,7 +196,7 @@ func (b *bench) feed(after uint64, limit int) (entries []tasks.FeedEntry, oldest
 }
 
 // testFeed: all events of all tasks in their order, each with its own number.
-func testFeed(b *bench) {
+func testFeed(b *env) {
 	none, oldest, newest := b.feed(0, 10)
 	b.same("an empty feed", []any{len(none), oldest, newest}, []any{0, uint64(0), uint64(0)})
 	b.ask(chat("c"), "t1", "goal")
@@ -232,7 +232,7 @@ func testFeed(b *bench) {
 }
 
 // testFeedBounded: old entries go, and who is behind can tell.
-func testFeedBounded(b *bench) {
+func testFeedBounded(b *env) {
 	need.Check(b)
 	const kept, each = 100_000, 2000
 	batch := make([]planner.Event, each)
@@ -257,7 +257,7 @@ func testFeedBounded(b *bench) {
 
 // testFeedBesides: who follows the feed while others write misses nothing, and
 // finds each event in its journal.
-func testFeedBesides(b *bench) {
+func testFeedBesides(b *env) {
 	const writers, each = 4, 60
 	var writing sync.WaitGroup
 	for w := range writers {

@@ -9,7 +9,7 @@ import (
 	"legwork/tasks"
 )
 
-func testJournal(b *bench) {
+func testJournal(b *env) {
 	got := b.deliver(b.question(chat("c"), "t1", "first"), b.question(chat("d"), "t2", "second"))
 	b.same("receipts", got, []tasks.Receipt{{Task: "t1", Seq: 1, Opened: true}, {Task: "t2", Seq: 1, Opened: true}})
 	b.append("t1", said("one"), said("two"))
@@ -53,7 +53,7 @@ func testJournal(b *bench) {
 	}
 }
 
-func testTimes(b *bench) {
+func testTimes(b *env) {
 	opened := b.clock.now()
 	b.ask(chat("c"), "t", "goal")
 	b.clock.add(time.Minute)
@@ -67,7 +67,7 @@ func testTimes(b *bench) {
 }
 
 // testIsolation changes what was handed in and what was handed out.
-func testIsolation(b *bench) {
+func testIsolation(b *env) {
 	in := b.question(chat("c"), "t", "goal")
 	b.deliver(in)
 	in.Open.Opening.Goal = "changed"
@@ -87,7 +87,7 @@ func testIsolation(b *bench) {
 	b.same("value", value, "value <&>")
 }
 
-func testAppend(b *bench) {
+func testAppend(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	for _, step := range []struct {
 		name  string
@@ -120,7 +120,7 @@ func testAppend(b *bench) {
 	}
 }
 
-func testAllOrNone(b *bench) {
+func testAllOrNone(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.ask(chat("c"), "next", "goal")
 	before, history := b.load("t", 0), b.history(chat("c"), "", 1000)
@@ -142,7 +142,7 @@ func testAllOrNone(b *bench) {
 	}
 }
 
-func testFences(b *bench) {
+func testFences(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.ask(chat("d"), "u", "goal")
 	for _, step := range []struct {
@@ -177,7 +177,7 @@ func testFences(b *bench) {
 	}
 }
 
-func testState(b *bench) {
+func testState(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.append("t", said("a"))
 	b.plan("t")

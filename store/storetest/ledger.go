@@ -35,7 +35,7 @@ func reservation(action string, tokens int, budgets tasks.Budgets) tasks.Reserva
 	}
 }
 
-func (b *bench) reserve(id tasks.ID, r tasks.Reservation) {
+func (b *env) reserve(id tasks.ID, r tasks.Reservation) {
 	b.Helper()
 	if err := b.store.Room(b.Context(), id, r); err != nil {
 		b.Fatalf("Room(%s, %+v): %v", id, r, err)
@@ -46,7 +46,7 @@ func (b *bench) reserve(id tasks.ID, r tasks.Reservation) {
 }
 
 // overdrawn expects that a budget has no room, and that this changes nothing.
-func (b *bench) overdrawn(id tasks.ID, r tasks.Reservation, want planner.Overdraft) {
+func (b *env) overdrawn(id tasks.ID, r tasks.Reservation, want planner.Overdraft) {
 	b.Helper()
 	for range 2 {
 		for what, err := range map[string]error{
@@ -61,7 +61,7 @@ func (b *bench) overdrawn(id tasks.ID, r tasks.Reservation, want planner.Overdra
 	}
 }
 
-func (b *bench) settle(id tasks.ID, action string, cost llm.Usage) {
+func (b *env) settle(id tasks.ID, action string, cost llm.Usage) {
 	b.Helper()
 	if err := b.store.Settle(b.Context(), id, action, cost); err != nil {
 		b.Fatalf("Settle(%s, %s, %+v): %v", id, action, cost, err)
@@ -70,7 +70,7 @@ func (b *bench) settle(id tasks.ID, action string, cost llm.Usage) {
 
 // used is what is spent and reserved of a budget, in tokens of use: what a call
 // that wants more than anybody has is told.
-func (b *bench) used(id tasks.ID, budgets tasks.Budgets) int64 {
+func (b *env) used(id tasks.ID, budgets tasks.Budgets) int64 {
 	b.Helper()
 	const wanted = 1 << 40
 	r := reservation("probe", 0, budgets)
@@ -85,7 +85,7 @@ func (b *bench) used(id tasks.ID, budgets tasks.Budgets) int64 {
 	return reached.Overdraft.Spent
 }
 
-func (b *bench) spent(q tasks.SpentQuery) []tasks.Spent {
+func (b *env) spent(q tasks.SpentQuery) []tasks.Spent {
 	b.Helper()
 	list, err := b.store.Spent(b.Context(), q)
 	if err != nil {
@@ -101,7 +101,7 @@ func row(calls int, u llm.Usage) tasks.Spent {
 
 // testBudgets: each budget counts what it is for, and is named in the order of
 // the constants.
-func testBudgets(b *bench) {
+func testBudgets(b *env) {
 	b.ask(chat("c"), "t1", "one")
 	b.ask(chat("c"), "t2", "another task of the chat")
 	b.ask(chat("c"), "t3", "the same")
@@ -155,7 +155,7 @@ func limitOf(b tasks.Budgets, key string) int64 {
 
 // testSettle: what an event says takes the place of what was reserved, and so
 // does Settle; it counts for the day, person and chat of the reservation.
-func testSettle(b *bench) {
+func testSettle(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	action := func() planner.ActionID { return planner.Todo(b.state("t"))[0].ID }
 	day := tasks.Budgets{DayTokens: 1}
@@ -197,7 +197,7 @@ func testSettle(b *bench) {
 }
 
 // testUnreserved: an event that nothing was reserved for counts for its own day.
-func testUnreserved(b *bench) {
+func testUnreserved(b *env) {
 	c := bot.Chat{Platform: "test", ID: "c", Thread: "7"}
 	b.ask(c, "t", "goal")
 	at := time.Date(2026, 11, 20, 1, 0, 0, 0, time.FixedZone("east", 2*3600)) // the day before in UTC
@@ -211,7 +211,7 @@ func testUnreserved(b *bench) {
 }
 
 // testReserveAgain: what was reserved for an action before may have been spent.
-func testReserveAgain(b *bench) {
+func testReserveAgain(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	b.reserve("t", reservation("a", 100, tasks.Budgets{}))
 	b.store = b.reopen()
@@ -232,7 +232,7 @@ func testReserveAgain(b *bench) {
 
 // testSpent: the ledger is read by days, people and chats, in order, however
 // they are called.
-func testSpent(b *bench) {
+func testSpent(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	names := []string{"", "a", "a\x00", "a\x00\x01", "aa", "群"}
 	var want []tasks.Spent
@@ -276,7 +276,7 @@ func testSpent(b *bench) {
 
 // testCutOffWithin: what a call within an action has cost that nothing tells of
 // counts by its input, when the action begins anew and when it ends.
-func testCutOffWithin(b *bench) {
+func testCutOffWithin(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	action := planner.Todo(b.state("t"))[0].ID
 	b.reserve("t", reservation(action.String(), 100, tasks.Budgets{}))
@@ -296,7 +296,7 @@ func testCutOffWithin(b *bench) {
 
 // testClockFarAhead: after a month by a clock that was far ahead, what is spent
 // by the right one counts.
-func testClockFarAhead(b *bench) {
+func testClockFarAhead(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	for i := range 40 {
 		r := reservation("a", 10, tasks.Budgets{})

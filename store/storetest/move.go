@@ -6,14 +6,14 @@ import (
 	"legwork/tasks"
 )
 
-func (b *bench) move(from, to bot.Chat) {
+func (b *env) move(from, to bot.Chat) {
 	b.Helper()
 	if err := b.store.Move(b.Context(), from.Key(), to); err != nil {
 		b.Fatalf("Move(%s, %s): %v", from.Key(), to.Key(), err)
 	}
 }
 
-func (b *bench) setting(c bot.Chat, name, want string) {
+func (b *env) setting(c bot.Chat, name, want string) {
 	b.Helper()
 	got, err := b.store.Setting(b.Context(), c.Key(), name)
 	if err != nil || got != want {
@@ -21,14 +21,14 @@ func (b *bench) setting(c bot.Chat, name, want string) {
 	}
 }
 
-func (b *bench) set(c bot.Chat, name, value string) {
+func (b *env) set(c bot.Chat, name, value string) {
 	b.Helper()
 	if err := b.store.PutSetting(b.Context(), c.Key(), name, value); err != nil {
 		b.Fatal(err)
 	}
 }
 
-func testMove(b *bench) {
+func testMove(b *env) {
 	b.finished(chat("old"), "t0")
 	b.deliver(tasks.Inbound{Key: "cut", Cut: true, Chat: chat("old")})
 	b.finished(chat("old"), "t1")
@@ -65,7 +65,7 @@ func testMove(b *bench) {
 }
 
 // testMoveOnto: the other conversation has begun already.
-func testMoveOnto(b *bench) {
+func testMoveOnto(b *env) {
 	b.finished(chat("old"), "t1")
 	b.ask(chat("new"), "u1", "new decides")
 	b.ask(chat("old"), "t2", "old decides")
@@ -95,7 +95,7 @@ func testMoveOnto(b *bench) {
 
 // testMoveGoOn: a task that was asked in the old conversation, and one that is
 // asked there after the move.
-func testMoveGoOn(b *bench) {
+func testMoveGoOn(b *env) {
 	b.ask(chat("old"), "t1", "one")
 	b.append("t1", said("hint"))
 	b.move(chat("old"), chat("new"))
@@ -121,7 +121,7 @@ func testMoveGoOn(b *bench) {
 	b.same("nothing there", b.turns(chat("new")), []tasks.ID(nil))
 }
 
-func testMoveNothing(b *bench) {
+func testMoveNothing(b *env) {
 	b.finished(chat("c"), "t1")
 	b.ask(chat("c"), "t2", "two")
 	b.set(chat("c"), "model", "big")

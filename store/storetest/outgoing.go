@@ -9,14 +9,14 @@ import (
 	"legwork/tasks"
 )
 
-func (b *bench) queue(d ...tasks.Delivery) {
+func (b *env) queue(d ...tasks.Delivery) {
 	b.Helper()
 	if err := b.store.Queue(b.Context(), d...); err != nil {
 		b.Fatalf("Queue(%+v): %v", d, err)
 	}
 }
 
-func (b *bench) tried(id string, next time.Time) {
+func (b *env) tried(id string, next time.Time) {
 	b.Helper()
 	if err := b.store.Tried(b.Context(), id, next); err != nil {
 		b.Fatalf("Tried(%s, %s): %v", id, next, err)
@@ -24,7 +24,7 @@ func (b *bench) tried(id string, next time.Time) {
 }
 
 // outgoing expects deliveries, and when the next one is due.
-func (b *bench) outgoing(limit int, except []string, next time.Time, want ...string) []tasks.Delivery {
+func (b *env) outgoing(limit int, except []string, next time.Time, want ...string) []tasks.Delivery {
 	b.Helper()
 	list, got, err := b.store.Outgoing(b.Context(), b.clock.now(), limit, except...)
 	if err != nil {
@@ -41,7 +41,7 @@ func (b *bench) outgoing(limit int, except []string, next time.Time, want ...str
 
 // testOutgoing: what is queued goes out in order, once, and again when it did not
 // arrive.
-func testOutgoing(b *bench) {
+func testOutgoing(b *env) {
 	var never time.Time
 	b.outgoing(10, nil, never)
 	begin := b.clock.now()
@@ -78,7 +78,7 @@ func testOutgoing(b *bench) {
 }
 
 // notified opens a task whose outcome goes to a webhook.
-func (b *bench) notified(c bot.Chat, id tasks.ID, change func(*planner.Opening)) {
+func (b *env) notified(c bot.Chat, id tasks.ID, change func(*planner.Opening)) {
 	b.Helper()
 	in := b.question(c, id, "goal")
 	in.Open.Opening.Notify = &planner.Notify{Webhook: "ops"}
@@ -91,7 +91,7 @@ func (b *bench) notified(c bot.Chat, id tasks.ID, change func(*planner.Opening))
 }
 
 // testNotify: the outcome of a task is queued with the event that settles it.
-func testNotify(b *bench) {
+func testNotify(b *env) {
 	var never time.Time
 	b.notified(chat("a"), "t1", nil)
 	b.notified(chat("b"), "t2", func(o *planner.Opening) { o.External = true })

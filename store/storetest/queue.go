@@ -7,7 +7,7 @@ import (
 	"legwork/tasks"
 )
 
-func testQueue(b *bench) {
+func testQueue(b *env) {
 	b.deliver(b.question(chat("c"), "t1", "1"), b.question(chat("c"), "t2", "2"))
 	b.ask(chat("c"), "t3", "3")
 	b.ask(chat("other"), "u", "beside")
@@ -37,7 +37,7 @@ func testQueue(b *bench) {
 
 // testQueueOfPlans: a plain question is answered beside a task that works, and
 // a second plan waits for the first one.
-func testQueueOfPlans(b *bench) {
+func testQueueOfPlans(b *env) {
 	b.ask(chat("c"), "t1", "1")
 	b.ask(chat("c"), "t2", "2")
 	b.plan("t1")
@@ -65,7 +65,7 @@ func testQueueOfPlans(b *bench) {
 	b.phase("t4", planner.PhaseQueued)
 }
 
-func testStoppedInQueue(b *bench) {
+func testStoppedInQueue(b *env) {
 	for _, id := range []tasks.ID{"t1", "t2", "t3"} {
 		b.ask(chat("c"), id, "goal")
 	}
@@ -79,7 +79,7 @@ func testStoppedInQueue(b *bench) {
 		[]planner.EventType{planner.Opened, planner.Stopped, planner.Began, planner.Shown})
 }
 
-func testDrop(b *bench) {
+func testDrop(b *env) {
 	for _, id := range []tasks.ID{"t1", "t2", "t3"} {
 		b.ask(chat("c"), id, string(id))
 	}
@@ -110,7 +110,7 @@ func testDrop(b *bench) {
 	}
 }
 
-func testLive(b *bench) {
+func testLive(b *env) {
 	b.same("an empty store", b.live(""), []tasks.ID(nil))
 	b.ask(chat("b"), "z", "1")
 	b.ask(chat("a"), "y", "2")

@@ -12,7 +12,7 @@ import (
 )
 
 // schedule is one of ann in a chat that is due so many minutes after the start.
-func (b *bench) schedule(id string, c bot.Chat, minutes int) tasks.Schedule {
+func (b *env) schedule(id string, c bot.Chat, minutes int) tasks.Schedule {
 	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	return tasks.Schedule{
 		ID: id, Chat: c, From: bot.Person{Platform: "test", ID: "ann", Name: "Ann"}, Goal: "goal of " + id, Spec: "0 9 * * *", Words: "daily",
@@ -21,7 +21,7 @@ func (b *bench) schedule(id string, c bot.Chat, minutes int) tasks.Schedule {
 	}
 }
 
-func (b *bench) put(list ...tasks.Schedule) {
+func (b *env) put(list ...tasks.Schedule) {
 	b.Helper()
 	for _, v := range list {
 		if err := b.store.PutSchedule(b.Context(), v); err != nil {
@@ -30,7 +30,7 @@ func (b *bench) put(list ...tasks.Schedule) {
 	}
 }
 
-func (b *bench) schedules(conversation string, want ...tasks.Schedule) {
+func (b *env) schedules(conversation string, want ...tasks.Schedule) {
 	b.Helper()
 	got, err := b.store.Schedules(b.Context(), conversation)
 	if err != nil {
@@ -41,7 +41,7 @@ func (b *bench) schedules(conversation string, want ...tasks.Schedule) {
 
 // due expects the ids of what is due, and the minute of what follows; -1 for
 // nothing.
-func (b *bench) due(minutes, limit int, next int, want ...string) {
+func (b *env) due(minutes, limit int, next int, want ...string) {
 	b.Helper()
 	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	got, then, err := b.store.Due(b.Context(), start.Add(time.Duration(minutes)*time.Minute), limit)
@@ -60,7 +60,7 @@ func (b *bench) due(minutes, limit int, next int, want ...string) {
 	b.same(fmt.Sprintf("next after minute %d", minutes), then, wantNext)
 }
 
-func testSchedules(b *bench) {
+func testSchedules(b *env) {
 	one, two, three := b.schedule("a", chat("c"), 10), b.schedule("bb", chat("c1"), 5), b.schedule("ccc", chat("c"), 7)
 	three.Next, three.Paused, three.Config = time.Time{}, true, true
 	b.schedules("")
@@ -85,7 +85,7 @@ func testSchedules(b *bench) {
 
 // testDue: the earliest first, none that waits for nothing, and when to look
 // again.
-func testDue(b *bench) {
+func testDue(b *env) {
 	b.due(0, 10, -1)
 	b.put(b.schedule("a", chat("c"), 10), b.schedule("b", chat("c"), 5), b.schedule("c", chat("d"), 20), b.schedule("d", chat("d"), 5))
 	paused, never := b.schedule("e", chat("c"), 1), b.schedule("f", chat("c"), 1)
@@ -114,7 +114,7 @@ func testDue(b *bench) {
 }
 
 // firing is a delivery for a fire time of a schedule.
-func (b *bench) firing(v tasks.Schedule, id tasks.ID, next int) tasks.Inbound {
+func (b *env) firing(v tasks.Schedule, id tasks.ID, next int) tasks.Inbound {
 	in := b.question(v.Chat, id, v.Goal)
 	in.Key = fmt.Sprintf("schedule:%s:%d", v.ID, v.Next.Unix())
 	in.Fire = &tasks.Firing{Schedule: v.ID, At: v.Next}
@@ -124,7 +124,7 @@ func (b *bench) firing(v tasks.Schedule, id tasks.ID, next int) tasks.Inbound {
 	return in
 }
 
-func testFire(b *bench) {
+func testFire(b *env) {
 	v := b.schedule("a", chat("c"), 10)
 	other := b.schedule("bb", chat("c"), 10)
 	b.put(v, other)
@@ -144,7 +144,7 @@ func testFire(b *bench) {
 
 // testFireRefused: a schedule that is not due at that time opens nothing, and is
 // not moved; neither is one whose task cannot be opened.
-func testFireRefused(b *bench) {
+func testFireRefused(b *env) {
 	v := b.schedule("a", chat("c"), 10)
 	gone, early, paused := b.firing(v, "t1", 20), b.firing(v, "t2", 20), b.firing(v, "t3", 20)
 	refused := func(what string, in tasks.Inbound) {
@@ -180,7 +180,7 @@ func testFireRefused(b *bench) {
 
 // testFireAgain: a fire time opens one task, however often it is delivered and
 // whatever the schedule says.
-func testFireAgain(b *bench) {
+func testFireAgain(b *env) {
 	v := b.schedule("a", chat("c"), 10)
 	b.put(v)
 	second := b.firing(v, "t2", 20)
@@ -195,7 +195,7 @@ func testFireAgain(b *bench) {
 	b.same("live", b.live(""), []tasks.ID{"t1"})
 }
 
-func testSchedulesMove(b *bench) {
+func testSchedulesMove(b *env) {
 	v, w, other := b.schedule("a", chat("old"), 10), b.schedule("bb", chat("new"), 5), b.schedule("ccc", chat("older"), 7)
 	b.put(v, w, other)
 	b.deliver(b.firing(v, "t1", 70))
@@ -208,7 +208,7 @@ func testSchedulesMove(b *bench) {
 }
 
 // testSchedulesForget: schedules stay, what they say of forgotten tasks does not.
-func testSchedulesForget(b *bench) {
+func testSchedulesForget(b *env) {
 	v, w, other := b.schedule("a", chat("c"), 10), b.schedule("bb", chat("c"), 10), b.schedule("ccc", chat("d"), 10)
 	b.put(v, w, other)
 	b.deliver(b.firing(v, "t1", 70), b.firing(other, "t3", 70))
@@ -226,7 +226,7 @@ func testSchedulesForget(b *bench) {
 	}
 }
 
-func testBadSchedules(b *bench) {
+func testBadSchedules(b *env) {
 	for name, spoil := range map[string]func(*tasks.Schedule){
 		"no id": func(v *tasks.Schedule) { v.ID = "" }, "a long id": func(v *tasks.Schedule) { v.ID = strings.Repeat("x", 100000) },
 		"no chat": func(v *tasks.Schedule) { v.Chat = bot.Chat{} },

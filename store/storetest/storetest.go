@@ -24,7 +24,7 @@ type Opener func(t *testing.T, now func() time.Time) (s tasks.Store, reopen func
 func Run(t *testing.T, open Opener) {
 	for _, test := range []struct {
 		name string
-		run  func(*bench)
+		run  func(*env)
 	}{
 		{"journal", testJournal},
 		{"times", testTimes},
@@ -116,7 +116,7 @@ func Run(t *testing.T, open Opener) {
 		{"outcomes to webhooks", testNotify},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			b := &bench{T: t, clock: &clock{at: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}}
+			b := &env{T: t, clock: &clock{at: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}}
 			b.store, b.reopen = open(t, b.clock.now)
 			test.run(b)
 		})
@@ -141,9 +141,9 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// bench is a store under test and the words to test it with. Its methods end
+// env is a store under test and the words to test it with. Its methods end
 // the test when the store returns an error that they do not expect.
-type bench struct {
+type env struct {
 	*testing.T
 	clock  *clock
 	store  tasks.Store
@@ -155,7 +155,7 @@ type bench struct {
 func chat(id string) bot.Chat { return bot.Chat{Platform: "test", ID: id, Private: true} }
 
 // question is a delivery that opens a task.
-func (b *bench) question(c bot.Chat, id tasks.ID, goal string) tasks.Inbound {
+func (b *env) question(c bot.Chat, id tasks.ID, goal string) tasks.Inbound {
 	b.keys++
 	return tasks.Inbound{
 		Key: fmt.Sprintf("test:%d", b.keys), Chat: c, ID: id,
@@ -167,14 +167,14 @@ func (b *bench) question(c bot.Chat, id tasks.ID, goal string) tasks.Inbound {
 }
 
 // guidance is a delivery for a running task.
-func (b *bench) guidance(to tasks.ID, text string) tasks.Inbound {
+func (b *env) guidance(to tasks.ID, text string) tasks.Inbound {
 	b.keys++
 	return tasks.Inbound{Key: fmt.Sprintf("test:%d", b.keys), To: to, Event: said(text)}
 }
 
 func said(text string) planner.Event { return planner.Event{Type: planner.Said, Text: text} }
 
-func (b *bench) deliver(batch ...tasks.Inbound) []tasks.Receipt {
+func (b *env) deliver(batch ...tasks.Inbound) []tasks.Receipt {
 	b.Helper()
 	receipts, err := b.store.Open(b.Context(), batch)
 	if err != nil {
@@ -187,7 +187,7 @@ func (b *bench) deliver(batch ...tasks.Inbound) []tasks.Receipt {
 }
 
 // known expects what the store knows of a key.
-func (b *bench) known(what, key string, want tasks.Receipt, found bool) {
+func (b *env) known(what, key string, want tasks.Receipt, found bool) {
 	b.Helper()
 	r, ok, err := b.store.Known(b.Context(), key)
 	if err != nil || ok != found {
@@ -197,7 +197,7 @@ func (b *bench) known(what, key string, want tasks.Receipt, found bool) {
 }
 
 // ask opens a task and expects that it was opened.
-func (b *bench) ask(c bot.Chat, id tasks.ID, goal string) {
+func (b *env) ask(c bot.Chat, id tasks.ID, goal string) {
 	b.Helper()
 	got := b.deliver(b.question(c, id, goal))[0]
 	if want := (tasks.Receipt{Task: id, Seq: 1, Opened: true}); got != want {
@@ -205,14 +205,14 @@ func (b *bench) ask(c bot.Chat, id tasks.ID, goal string) {
 	}
 }
 
-func (b *bench) append(id tasks.ID, e ...planner.Event) {
+func (b *env) append(id tasks.ID, e ...planner.Event) {
 	b.Helper()
 	if err := b.store.Append(b.Context(), id, -1, 0, e...); err != nil {
 		b.Fatalf("Append(%s, %+v): %v", id, e, err)
 	}
 }
 
-func (b *bench) load(id tasks.ID, from int) []planner.Event {
+func (b *env) load(id tasks.ID, from int) []planner.Event {
 	b.Helper()
 	events, err := b.store.Load(b.Context(), id, from)
 	if err != nil {
@@ -221,7 +221,7 @@ func (b *bench) load(id tasks.ID, from int) []planner.Event {
 	return events
 }
 
-func (b *bench) state(id tasks.ID) planner.State {
+func (b *env) state(id tasks.ID) planner.State {
 	b.Helper()
 	s, err := b.store.State(b.Context(), id)
 	if err != nil {
@@ -231,7 +231,7 @@ func (b *bench) state(id tasks.ID) planner.State {
 }
 
 // reply appends what the model says to the task's first wanted action.
-func (b *bench) reply(id tasks.ID, r planner.Reply) {
+func (b *env) reply(id tasks.ID, r planner.Reply) {
 	b.Helper()
 	s := b.state(id)
 	todo := planner.Todo(s)
@@ -241,13 +241,13 @@ func (b *bench) reply(id tasks.ID, r planner.Reply) {
 	b.append(id, planner.Event{Type: planner.Replied, Action: todo[0].ID, Reply: &r})
 }
 
-func (b *bench) answer(id tasks.ID, text string) {
+func (b *env) answer(id tasks.ID, text string) {
 	b.Helper()
 	b.reply(id, planner.Reply{Text: text})
 }
 
 // plan lets the task decide for one sub-task.
-func (b *bench) plan(id tasks.ID) {
+func (b *env) plan(id tasks.ID) {
 	b.Helper()
 	round := b.state(id).Round + 1
 	b.reply(id, planner.Reply{IsPlan: true, Plan: []planner.Subtask{
@@ -257,21 +257,21 @@ func (b *bench) plan(id tasks.ID) {
 }
 
 // show ends a task whose outcome is known.
-func (b *bench) show(id tasks.ID) {
+func (b *env) show(id tasks.ID) {
 	b.Helper()
 	b.append(id,
 		planner.Event{Type: planner.Began, Slot: planner.SlotAnswer},
 		planner.Event{Type: planner.Shown, Slot: planner.SlotAnswer, Message: "m-" + string(id), Last: true})
 }
 
-func (b *bench) phase(id tasks.ID, want planner.Phase) {
+func (b *env) phase(id tasks.ID, want planner.Phase) {
 	b.Helper()
 	if got := b.state(id).Phase; got != want {
 		b.Fatalf("phase of %s: got %q, want %q; journal %v", id, got, want, types(b.load(id, 0)))
 	}
 }
 
-func (b *bench) live(c string) []tasks.ID {
+func (b *env) live(c string) []tasks.ID {
 	b.Helper()
 	list, err := b.store.Live(b.Context(), c)
 	if err != nil {
@@ -284,7 +284,7 @@ func (b *bench) live(c string) []tasks.ID {
 	return ids
 }
 
-func (b *bench) history(c bot.Chat, before tasks.ID, maxBytes int) []tasks.Turn {
+func (b *env) history(c bot.Chat, before tasks.ID, maxBytes int) []tasks.Turn {
 	b.Helper()
 	turns, err := b.store.History(b.Context(), c.Key(), before, maxBytes)
 	if err != nil {
@@ -294,7 +294,7 @@ func (b *bench) history(c bot.Chat, before tasks.ID, maxBytes int) []tasks.Turn 
 }
 
 // same compares values and says what differs.
-func (b *bench) same(what string, got, want any) {
+func (b *env) same(what string, got, want any) {
 	b.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		b.Fatalf("%s: got %+v, want %+v (-want +got):\n%s", what, got, want, diff)

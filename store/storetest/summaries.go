@@ -11,7 +11,7 @@ import (
 )
 
 // summarise stores a summary and expects an error, or nil.
-func (b *bench) summarise(c bot.Chat, before, until uint64, want error) tasks.Summary {
+func (b *env) summarise(c bot.Chat, before, until uint64, want error) tasks.Summary {
 	b.Helper()
 	v := tasks.Summary{Until: until, Text: fmt.Sprintf("%s up to %d", c.Key(), until), At: b.clock.now(), Tainted: until%2 == 0}
 	if err := b.store.PutSummary(b.Context(), c.Key(), before, v); !errors.Is(err, want) || (want == nil) != (err == nil) {
@@ -20,7 +20,7 @@ func (b *bench) summarise(c bot.Chat, before, until uint64, want error) tasks.Su
 	return v
 }
 
-func (b *bench) summary(c bot.Chat, want tasks.Summary) {
+func (b *env) summary(c bot.Chat, want tasks.Summary) {
 	b.Helper()
 	got, err := b.store.Summary(b.Context(), c.Key())
 	if err != nil {
@@ -29,7 +29,7 @@ func (b *bench) summary(c bot.Chat, want tasks.Summary) {
 	b.same("summary of "+c.Key(), got, want)
 }
 
-func (b *bench) orders(c bot.Chat, after uint64, limit int, want ...uint64) {
+func (b *env) orders(c bot.Chat, after uint64, limit int, want ...uint64) {
 	b.Helper()
 	turns, err := b.store.Turns(b.Context(), c.Key(), after, limit)
 	if err != nil {
@@ -44,7 +44,7 @@ func (b *bench) orders(c bot.Chat, after uint64, limit int, want ...uint64) {
 
 // exchanges opens and ends so many tasks of each chat in turn, and counts their
 // orders from 1.
-func (b *bench) exchanges(rounds int, chats ...bot.Chat) {
+func (b *env) exchanges(rounds int, chats ...bot.Chat) {
 	b.Helper()
 	for n := range rounds {
 		for _, c := range chats {
@@ -54,7 +54,7 @@ func (b *bench) exchanges(rounds int, chats ...bot.Chat) {
 	}
 }
 
-func testSummaries(b *bench) {
+func testSummaries(b *env) {
 	b.exchanges(3, chat("c"), chat("d")) // c has 1, 3 and 5
 	b.summary(chat("c"), tasks.Summary{})
 	b.summarise(chat("c"), 1, 3, tasks.ErrConflict) // there is none up to 1
@@ -75,7 +75,7 @@ func testSummaries(b *bench) {
 	b.same("the turns are still there", len(b.history(chat("c"), "", 1000)), 3)
 }
 
-func testTurns(b *bench) {
+func testTurns(b *env) {
 	b.exchanges(3, chat("c"), chat("d"))
 	b.ask(chat("c"), "t", "runs") // 7
 	b.orders(chat("c"), 0, 10, 1, 3, 5, 7)
@@ -102,7 +102,7 @@ func testTurns(b *bench) {
 }
 
 // testSummaryCut: what is cut is in no summary any more.
-func testSummaryCut(b *bench) {
+func testSummaryCut(b *env) {
 	b.exchanges(3, chat("c"))
 	b.summarise(chat("c"), 0, 2, nil)
 	b.deliver(tasks.Inbound{Key: "cut", Cut: true, Chat: chat("c")})
@@ -119,7 +119,7 @@ func testSummaryCut(b *bench) {
 
 // testSummaryForget: what is forgotten comes back by no summary, also by none
 // that was being made of it, beside a task that is not over.
-func testSummaryForget(b *bench) {
+func testSummaryForget(b *env) {
 	b.exchanges(3, chat("c"), chat("d"))
 	b.summarise(chat("c"), 0, 1, nil)
 	kept := b.summarise(chat("d"), 0, 4, nil)
@@ -144,7 +144,7 @@ func testSummaryForget(b *bench) {
 
 // testSummaryMove: a summary goes with its turns, and hides none of the other
 // conversation.
-func testSummaryMove(b *bench) {
+func testSummaryMove(b *env) {
 	b.exchanges(2, chat("old")) // 1 and 2
 	b.exchanges(2, chat("new")) // 3 and 4
 	first := b.summarise(chat("old"), 0, 2, nil)

@@ -11,7 +11,7 @@ import (
 	"legwork/tasks"
 )
 
-func testChanged(b *bench) {
+func testChanged(b *env) {
 	for _, id := range []tasks.ID{"t1", "t2"} {
 		b.ask(chat("c"), id, "goal")
 	}
@@ -57,7 +57,7 @@ func testChanged(b *bench) {
 }
 
 // testWakeUps: readers that wait before they load see every event.
-func testWakeUps(b *bench) {
+func testWakeUps(b *env) {
 	const events, readers = 200, 4
 	b.ask(chat("c"), "t", "goal")
 	var wg sync.WaitGroup
@@ -89,7 +89,7 @@ func testWakeUps(b *bench) {
 }
 
 // testBehind: no state is older than what was read of its journal before.
-func testBehind(b *bench) {
+func testBehind(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -118,7 +118,7 @@ func testBehind(b *bench) {
 }
 
 // testSenders: many senders, each message delivered twice, some together.
-func testSenders(b *bench) {
+func testSenders(b *env) {
 	const senders, each = 16, 20
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -165,7 +165,7 @@ func testSenders(b *bench) {
 
 // testWorkers: several workers append to one task what they decided from what
 // they had read; each decision is taken once.
-func testWorkers(b *bench) {
+func testWorkers(b *env) {
 	const workers, target = 8, 60
 	b.ask(chat("c"), "t", "goal")
 	var wg sync.WaitGroup
@@ -199,7 +199,7 @@ func testWorkers(b *bench) {
 	}
 }
 
-func testContext(b *bench) {
+func testContext(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	ended, cancel := context.WithCancel(b.Context())
 	cancel()
@@ -210,7 +210,7 @@ func testContext(b *bench) {
 	}
 }
 
-func testClosed(b *bench) {
+func testClosed(b *env) {
 	b.ask(chat("c"), "t", "goal")
 	old := b.store
 	b.store = b.reopen()
@@ -229,7 +229,7 @@ func testClosed(b *bench) {
 }
 
 // every calls each method and returns what it said.
-func every(ctx context.Context, b *bench) map[string]error {
+func every(ctx context.Context, b *env) map[string]error {
 	_, open := b.store.Open(ctx, []tasks.Inbound{b.question(chat("c"), "u", "goal")})
 	_, load := b.store.Load(ctx, "t", 0)
 	_, event := b.store.Event(ctx, "t", 1)
@@ -245,7 +245,7 @@ func every(ctx context.Context, b *bench) map[string]error {
 }
 
 // testReopened: everything is as it was, and goes on.
-func testReopened(b *bench) {
+func testReopened(b *env) {
 	b.ask(chat("c"), "t1", "goal 1")
 	b.ask(chat("c"), "t2", "goal 2")
 	b.ask(chat("c"), "t3", "goal 3")

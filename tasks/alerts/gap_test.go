@@ -91,7 +91,7 @@ func TestRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.store.Snapshot(t.Context(), file), file.Close()); err != nil {
+	if err := errors.Join(w.store.Backup(t.Context(), file), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	w.fails("lost", nil)

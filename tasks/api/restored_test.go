@@ -36,7 +36,7 @@ func TestFollowRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Snapshot(t.Context(), file), file.Close(), bolt.MarkCopy(backup, time.Now())); err != nil {
+	if err := errors.Join(s.Backup(t.Context(), file), file.Close(), bolt.MarkCopy(backup, time.Now())); err != nil {
 		t.Fatal(err)
 	}
 	add(5)

@@ -124,7 +124,7 @@ func writeWhileSaving(ctx context.Context, store *bolt.Store, turns int, path st
 	var size int64
 	go func() {
 		var err error // written as the daemon writes backups: in portions, each of them synced
-		size, err = fsutil.Write(ctx, path, func(w io.Writer) error { return store.Snapshot(ctx, w) })
+		size, err = fsutil.Write(ctx, path, func(w io.Writer) error { return store.Backup(ctx, w) })
 		lasted = time.Since(from)
 		saved <- err
 	}()

@@ -119,7 +119,7 @@ var edits = []edit{
 		}
 		return s.hold(id, account, h, keep)`,
 	},
-	{"settle-lost", "store/...", `if e.Action == (planner.ActionID{}) || !outcome(e) {`, `if e.Action == (planner.ActionID{}) || !outcome(e) || faults.On("settle-lost") {`},
+	{"settle-lost", "store/...", `if e.Action == (planner.ActionID{}) || !endsAction(e) {`, `if e.Action == (planner.ActionID{}) || !endsAction(e) || faults.On("settle-lost") {`},
 
 	// The chat shows it.
 	{
