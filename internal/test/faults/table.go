@@ -40,11 +40,11 @@ var edits = []edit{
 		}`,
 	},
 	{
-		"release-lost", "store/...", `return s.take(id, planner.Event{Type: planner.Released})`,
+		"release-lost", "store/...", `return s.appendEvent(id, planner.Event{Type: planner.Released})`,
 		`if faults.On("release-lost") {
 			return nil
 		}
-		return s.take(id, planner.Event{Type: planner.Released})`,
+		return s.appendEvent(id, planner.Event{Type: planner.Released})`,
 	},
 	{"lane-off", "tasks/...", `l.Entries = append(l.Entries, LaneEntry{`, `queued = queued && !faults.On("lane-off"); l.Entries = append(l.Entries, LaneEntry{`},
 	{"history-lost", "store/...", `planner.Settles(before, after, e); ok {`, `planner.Settles(before, after, e); ok && !faults.On("history-lost") {`},
@@ -113,11 +113,11 @@ var edits = []edit{
 
 	// Costs are counted.
 	{
-		"reserve-lost", "store/...", `return s.hold(id, account, h, keep)`,
+		"reserve-lost", "store/...", `return s.storeReservations(id, account, h, keep)`,
 		`if faults.On("reserve-lost") {
 			return nil
 		}
-		return s.hold(id, account, h, keep)`,
+		return s.storeReservations(id, account, h, keep)`,
 	},
 	{"settle-lost", "store/...", `if e.Action == (planner.ActionID{}) || !endsAction(e) {`, `if e.Action == (planner.ActionID{}) || !endsAction(e) || faults.On("settle-lost") {`},
 
@@ -199,7 +199,7 @@ var edits = []edit{
 		due, next, err := s.in.Store.Due(`,
 	},
 	{"fire-lost", "tasks/...", `if busy { return s.leaveOut(`, `if busy && !faults.On("fire-twice") || faults.On("fire-lost") { return s.leaveOut(`},
-	{"fire-twice", "store/...", `if ok { return before, s.passed(in.Fire)`, `if ok && (in.Fire == nil || !faults.On("fire-twice")) { return before, s.passed(in.Fire)`},
+	{"fire-twice", "store/...", `if ok { return before, s.skipFiring(in.Fire)`, `if ok && (in.Fire == nil || !faults.On("fire-twice")) { return before, s.skipFiring(in.Fire)`},
 	{
 		"fire-twice", "store/...", `v.Next, v.Last, v.LastTask = in.Fire.Next, in.Fire.At, in.ID`,
 		`if !faults.On("fire-twice") || v.Last.Equal(in.Fire.At) {
