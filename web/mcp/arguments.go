@@ -18,12 +18,12 @@ import (
 	"legwork/tasks/api"
 )
 
-// arguments are what a tool takes. The library can check them, too, but what it
-// says about them is for Go programmers.
+// arguments checks the arguments of a tool. The library can check them too, but its
+// messages are for Go programmers.
 type arguments struct {
-	tool  string
-	names []string
-	rules *jsonschema.Schema
+	tool   string
+	names  []string
+	schema *jsonschema.Schema
 }
 
 func newArguments(tool string, schema json.RawMessage) (arguments, error) {
@@ -35,14 +35,14 @@ func newArguments(tool string, schema json.RawMessage) (arguments, error) {
 	if err := c.AddResource(tool, doc); err != nil {
 		return arguments{}, fmt.Errorf("reading the schema of %s: %w", tool, err)
 	}
-	rules, err := c.Compile(tool)
+	compiled, err := c.Compile(tool)
 	if err != nil {
 		return arguments{}, fmt.Errorf("compiling the schema of %s: %w", tool, err)
 	}
-	return arguments{tool: tool, names: slices.Sorted(maps.Keys(rules.Properties)), rules: rules}, nil
+	return arguments{tool: tool, names: slices.Sorted(maps.Keys(compiled.Properties)), schema: compiled}, nil
 }
 
-// check tells a model in words what it must change, as an *InvalidError.
+// check returns an *api.InvalidError that tells a model what to change.
 func (a arguments) check(sent json.RawMessage) error {
 	if odd := plainjson.Oddity(sent); odd != "" {
 		return &api.InvalidError{Field: "arguments", Detail: odd}
@@ -58,7 +58,7 @@ func (a arguments) check(sent json.RawMessage) error {
 	}
 	detail := a.excess(given)
 	if detail == "" {
-		err := a.rules.Validate(given)
+		err := a.schema.Validate(given)
 		if err == nil {
 			return nil
 		}
@@ -70,14 +70,14 @@ func (a arguments) check(sent json.RawMessage) error {
 	return &api.InvalidError{Field: "arguments", Detail: fmt.Sprintf("%s; %s takes %s", clip.Marked(detail, maxDetail), a.tool, strings.Join(a.names, ", "))}
 }
 
-// The bounds of what is held against a schema, since each item that does not fit is
-// an error of its own, and of what is said about it, in bytes.
+// maxItems limits what is validated against a schema, since each wrong item is an
+// error of its own; maxDetail limits the text about the errors, in bytes.
 const (
 	maxItems  = 100
 	maxDetail = 1000
 )
 
-// excess says of what there is too much; empty for nothing.
+// excess names arguments that are too many or too long; empty if there are none.
 func (a arguments) excess(given any) string {
 	object, _ := given.(map[string]any)
 	if len(object) > maxItems {
@@ -91,14 +91,14 @@ func (a arguments) excess(given any) string {
 		case map[string]any:
 			n = len(value)
 		}
-		if n > maxItems && name != "content" { // which is any JSON
+		if n > maxItems && name != "content" { // content may be any JSON
 			return fmt.Sprintf("/%s: has %d items; at most %d are allowed", name, n, maxItems)
 		}
 	}
 	return ""
 }
 
-// reasons are the innermost ones, at most five.
+// reasons are the innermost reasons, at most five.
 func reasons(e *jsonschema.ValidationError, sofar []string) []string {
 	for _, cause := range e.Causes {
 		sofar = reasons(cause, sofar)

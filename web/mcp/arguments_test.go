@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// TestArgumentsAreExplained: a model that calls a tool in a wrong way reads what to
-// change, in words.
+// TestArgumentsAreExplained: a model that sends wrong arguments learns what to change.
 func TestArgumentsAreExplained(t *testing.T) {
-	h := newHouse(t)
-	id := h.external("agent", "Write something")
+	e := newEnv(t)
+	id := e.external("agent", "Write something")
 	many := map[string]any{}
 	for i := range 5000 {
 		many[fmt.Sprint("k", i)] = 1
@@ -39,7 +38,7 @@ func TestArgumentsAreExplained(t *testing.T) {
 		{"get_task", map[string]any{"task_id": id, strings.Repeat("x", 5000): 1}, []string{"…; get_task takes"}},
 	}
 	for _, test := range tests {
-		got := h.call("agent", test.tool, test.arguments).refused
+		got := e.call("agent", test.tool, test.arguments).refused
 		for _, want := range test.want {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s with %v gave %q, want to read %q", test.tool, test.arguments, got, want)
@@ -54,17 +53,17 @@ func TestArgumentsAreExplained(t *testing.T) {
 	}
 }
 
-// TestArgumentsCostLittle: what is refused because there is too much of it is not made
-// into values before.
+// TestArgumentsCostLittle: arguments that are too long are refused before they are
+// decoded.
 func TestArgumentsCostLittle(t *testing.T) {
-	h := newHouse(t)
+	e := newEnv(t)
 	const depth = 60
 	hostile := strings.Repeat(strings.Repeat(`{"a":`, depth)+"0"+strings.Repeat("}", depth)+",", (1<<20-1000)/(6*depth+2)) + "0"
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add_message","arguments":{"task_id":"x","type":"thought","content":[%s]}}}`, hostile)
-	h.post(http.MethodPost, "agent", nil, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`) // until there is all that stays
+	e.post(http.MethodPost, "agent", nil, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`) // until there is all that stays
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, got := h.post(http.MethodPost, "agent", nil, body)
+	_, got := e.post(http.MethodPost, "agent", nil, body)
 	runtime.ReadMemStats(&after)
 	if !strings.Contains(got, "more than 65536 values") {
 		t.Errorf("got %.300s, want it refused", got)

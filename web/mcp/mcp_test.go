@@ -15,7 +15,7 @@ import (
 	"legwork/tasks/api"
 )
 
-// listed is a tool as clients read it.
+// listed is a tool in a list.
 type listed struct {
 	Name         string                     `json:"name"`
 	Title        string                     `json:"title"`
@@ -37,16 +37,16 @@ type schema struct {
 	AdditionalProperties *bool    `json:"additionalProperties"`
 }
 
-func (h *house) tools(token string) map[string]listed {
-	h.t.Helper()
-	_, body := h.post(http.MethodPost, token, nil, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+func (e *env) tools(token string) map[string]listed {
+	e.t.Helper()
+	_, body := e.post(http.MethodPost, token, nil, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 	var reply struct {
 		Result struct {
 			Tools []listed `json:"tools"`
 		} `json:"result"`
 	}
 	if err := json.Unmarshal([]byte(body), &reply); err != nil {
-		h.t.Fatalf("tools/list gave %s: %v", body, err)
+		e.t.Fatalf("tools/list gave %s: %v", body, err)
 	}
 	tools := map[string]listed{}
 	for _, tool := range reply.Result.Tools {
@@ -56,7 +56,7 @@ func (h *house) tools(token string) map[string]listed {
 }
 
 func TestToolsAreDescribed(t *testing.T) {
-	tools := newHouse(t).tools("agent")
+	tools := newEnv(t).tools("agent")
 	want := map[string]string{ // whether it only reads
 		"start_task": "", "get_task": "reads", "list_tasks": "reads", "get_context": "reads", "add_message": "", "get_state": "reads", "update_state": "", "answer_task": "", "cancel_task": "",
 	}
@@ -97,28 +97,28 @@ func TestToolsAreDescribed(t *testing.T) {
 	}
 }
 
-// TestToolsOfARole: a role is offered what it may use, and a call of anything else
-// says why it may not.
+// TestToolsOfARole: a role sees only the tools that it may use, and calling another
+// one returns the reason.
 func TestToolsOfARole(t *testing.T) {
-	h := newHouse(t)
+	e := newEnv(t)
 	want := []string{"get_context", "get_state", "get_task", "list_tasks"}
-	if got := slices.Sorted(maps.Keys(h.tools("viewer"))); !slices.Equal(got, want) {
+	if got := slices.Sorted(maps.Keys(e.tools("viewer"))); !slices.Equal(got, want) {
 		t.Errorf("a viewer is offered %v, want %v", got, want)
 	}
 	for _, role := range []string{"agent", "operator", "admin"} {
-		if got := len(h.tools(role)); got != 9 {
+		if got := len(e.tools(role)); got != 9 {
 			t.Errorf("the role %s is offered %d tools, want 9", role, got)
 		}
 	}
-	if r := h.call("viewer", "start_task", map[string]any{"goal": "x"}); !strings.Contains(r.refused, "role") {
+	if r := e.call("viewer", "start_task", map[string]any{"goal": "x"}); !strings.Contains(r.refused, "role") {
 		t.Errorf("a viewer that starts a task reads %q", r.refused)
 	}
 }
 
-// TestSchemasOfResults looks at the definitions as schemas: whether what a tool
-// gives fits is looked at wherever tests call one.
+// TestSchemasOfResults checks the output schemas themselves. All tests that call a tool
+// compare its result with them.
 func TestSchemasOfResults(t *testing.T) {
-	for name, tool := range newHouse(t).tools("agent") {
+	for name, tool := range newEnv(t).tools("agent") {
 		compiled(t, name, asJSON(t, tool.OutputSchema))
 	}
 }
@@ -140,8 +140,8 @@ func compiled(t testing.TB, name string, text []byte) *jsonschema.Schema {
 	return s
 }
 
-func TestArgumentsThatCannotBeUsed(t *testing.T) {
-	h := newHouse(t)
+func TestWrongArguments(t *testing.T) {
+	e := newEnv(t)
 	tests := []struct {
 		tool, arguments, want string
 	}{
@@ -173,7 +173,7 @@ func TestArgumentsThatCannotBeUsed(t *testing.T) {
 		{"start_task", `{"goal":"x","notify":{"chat":"slack:C1"}}`, "no chat that this token may see"},
 	}
 	for _, test := range tests {
-		_, body := h.post(http.MethodPost, "agent", nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+test.tool+`","arguments":`+test.arguments+`}}`)
+		_, body := e.post(http.MethodPost, "agent", nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+test.tool+`","arguments":`+test.arguments+`}}`)
 		var reply struct {
 			Result struct {
 				IsError bool              `json:"isError"`
@@ -196,8 +196,8 @@ func TestArgumentsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-func TestRequestsThatAreNoCalls(t *testing.T) {
-	h := newHouse(t)
+func TestOtherRequests(t *testing.T) {
+	e := newEnv(t)
 	initialize := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 	tests := []struct {
 		what, method, body string
@@ -222,7 +222,7 @@ func TestRequestsThatAreNoCalls(t *testing.T) {
 		{"a foreign session", http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, map[string]string{"Mcp-Session-Id": "somebody's"}, 200, "start_task"},
 	}
 	for _, test := range tests {
-		reply, body := h.post(test.method, "agent", test.header, test.body)
+		reply, body := e.post(test.method, "agent", test.header, test.body)
 		if reply.StatusCode != test.status || !strings.Contains(body, test.want) {
 			t.Errorf("%s gave %d %.300s, want %d with %q", test.what, reply.StatusCode, body, test.status, test.want)
 		}
@@ -235,23 +235,23 @@ func TestRequestsThatAreNoCalls(t *testing.T) {
 	}
 }
 
-// FuzzArguments calls tools with anything: the reply is always one of the
-// protocol, and nothing breaks inside.
+// FuzzArguments calls tools with random arguments: each reply is one of the protocol,
+// and none is an internal error.
 func FuzzArguments(f *testing.F) {
-	h := newHouse(f)
+	e := newEnv(f)
 	for _, seed := range []string{`{"goal":"x"}`, `{"task_id":"x","values":{"a":null}}`, `{"task_id":"\u0000","type":"thought","content":{}}`, `{"state":["done"]}`, `{"cursor":"zzz"}`, `[]`, `7`, `{"limit":1e400}`, `{"task_id":"x","wait_seconds":1e-300}`} {
 		for i := range len(toolNames()) {
 			f.Add(byte(i), seed)
 		}
 	}
 	f.Fuzz(func(t *testing.T, tool byte, arguments string) {
-		h := &house{t: t, url: h.url}
+		e := &env{t: t, url: e.url}
 		names := toolNames()
 		name := names[int(tool)%len(names)]
 		if !json.Valid([]byte(arguments)) {
 			return
 		}
-		reply, body := h.post(http.MethodPost, "agent", nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`}}`)
+		reply, body := e.post(http.MethodPost, "agent", nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+name+`","arguments":`+arguments+`}}`)
 		var message struct {
 			ID     int             `json:"id"`
 			Result json.RawMessage `json:"result"`

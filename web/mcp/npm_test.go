@@ -17,8 +17,8 @@ import (
 	"legwork/tasks/enginetest"
 )
 
-// step is what testdata/client.mjs is to do; the argument "$id" is the id of the
-// task of the step before.
+// step is a step for testdata/client.mjs. The argument "$id" stands for the task of the
+// step before.
 type step struct {
 	List      bool           `json:"list,omitempty"`
 	Call      string         `json:"call,omitempty"`
@@ -26,7 +26,7 @@ type step struct {
 	Progress  bool           `json:"progress,omitempty"`
 }
 
-// outcome is what a step gave.
+// outcome is the result of a step.
 type outcome struct {
 	Server struct {
 		Name    string `json:"name"`
@@ -51,7 +51,7 @@ type outcome struct {
 }
 
 // official runs steps with an official client of the protocol.
-func (h *house) official(t *testing.T, era, token string, steps ...step) []outcome {
+func (e *env) official(t *testing.T, era, token string, steps ...step) []outcome {
 	t.Helper()
 	node := need.Command(t, "node", "apt-get install nodejs npm")
 	need.NPMPackage(t, "@modelcontextprotocol/sdk")
@@ -65,7 +65,7 @@ func (h *house) official(t *testing.T, era, token string, steps ...step) []outco
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, "--input-type=module", "-")
 	cmd.Dir, cmd.Stdin = filepath.Join(need.Root(t), "internal", "test", "npm"), program
-	cmd.Env = append(os.Environ(), "SCRIPT="+string(asJSON(t, map[string]any{"era": era, "url": h.url, "token": token, "steps": steps})))
+	cmd.Env = append(os.Environ(), "SCRIPT="+string(asJSON(t, map[string]any{"era": era, "url": e.url, "token": token, "steps": steps})))
 	var log strings.Builder
 	cmd.Stderr = &log
 	out, err := cmd.Output()
@@ -86,10 +86,10 @@ func (h *house) official(t *testing.T, era, token string, steps ...step) []outco
 	return outcomes
 }
 
-// TestOfficialClients has the clients of both eras start a task, follow it and
-// read its answer. They refuse by themselves what does not fit an output schema.
+// TestOfficialClients lets the official clients of both eras start a task, follow it
+// and read its answer. They check results against the output schemas.
 func TestOfficialClients(t *testing.T) {
-	h := newHouseOf(t, func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
+	e := newEnvWith(t, func(ctx context.Context, r llm.Request, stream func(llm.Delta)) (llm.Reply, error) {
 		select { // a model takes its time, so that there is something to wait for
 		case <-time.After(500 * time.Millisecond):
 		case <-ctx.Done():
@@ -98,7 +98,7 @@ func TestOfficialClients(t *testing.T) {
 	})
 	for era, version := range map[string]string{"older": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"} {
 		t.Run(era, func(t *testing.T) {
-			got := h.official(t, era, "operator",
+			got := e.official(t, era, "operator",
 				step{List: true},
 				step{Call: "start_task", Arguments: map[string]any{"goal": "Say hello", "idempotency_key": era}},
 				step{Call: "get_task", Arguments: map[string]any{"task_id": "$id", "wait_seconds": 20}, Progress: true},
@@ -127,7 +127,7 @@ func TestOfficialClients(t *testing.T) {
 			if text := string(got[3].Structured); !strings.Contains(text, `"state":"done"`) || !strings.Contains(text, `"answer":"hello"`) {
 				t.Errorf("after waiting the task is %s, want it done with the answer hello", text)
 			}
-			h.progressed(t, got[3])
+			e.progressed(t, got[3])
 			if first, again := taskID(t, got[2]), taskID(t, got[4]); first != again {
 				t.Errorf("the same idempotency key started %s and %s", first, again)
 			}
@@ -140,8 +140,8 @@ func TestOfficialClients(t *testing.T) {
 	}
 }
 
-// progressed looks at what a client heard while it waited.
-func (h *house) progressed(t *testing.T, o outcome) {
+// progressed checks the progress that a client got while it waited.
+func (e *env) progressed(t *testing.T, o outcome) {
 	t.Helper()
 	if len(o.Progress) == 0 {
 		t.Error("the client heard of no progress")

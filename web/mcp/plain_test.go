@@ -11,17 +11,16 @@ import (
 	"legwork/tasks/api"
 )
 
-// TestTextIsPlain: models read results as text, in which code and links are as they
-// were written.
+// TestTextIsPlain: the text of results contains code and links unescaped.
 func TestTextIsPlain(t *testing.T) {
-	h := newHouse(t)
+	e := newEnv(t)
 	const code = "<a href=\"x?y&z\"> => \u2028"
-	id := h.external("agent", code)
-	into[api.Shared](t, h.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"code": code}}))
+	id := e.external("agent", code)
+	into[api.Shared](t, e.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"code": code}}))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for tool, want := range map[string]string{"get_task": `\"x?y&z\"> =>`, "get_state": `<a href=\"x?y&z\">`, "get_context": `<a href=`} {
-		r, err := servers.Call(ctx, h.as("agent"), tool, map[string]any{"task_id": id}, nil)
+		r, err := servers.Call(ctx, e.as("agent"), tool, map[string]any{"task_id": id}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,12 +32,12 @@ func TestTextIsPlain(t *testing.T) {
 
 // TestPagesAreForModels: a page of long messages is short.
 func TestPagesAreForModels(t *testing.T) {
-	h := newHouse(t)
-	id := h.external("agent", "Write something")
+	e := newEnv(t)
+	id := e.external("agent", "Write something")
 	for range 10 {
-		into[api.Message](t, h.call("agent", "add_message", map[string]any{"task_id": id, "type": "observation", "content": strings.Repeat("x", 15<<10)}))
+		into[api.Message](t, e.call("agent", "add_message", map[string]any{"task_id": id, "type": "observation", "content": strings.Repeat("x", 15<<10)}))
 	}
-	r := h.call("agent", "get_context", map[string]any{"task_id": id, "limit": 200})
+	r := e.call("agent", "get_context", map[string]any{"task_id": id, "limit": 200})
 	page := into[struct {
 		Messages []json.RawMessage `json:"messages"`
 		Next     *int              `json:"next_after"`

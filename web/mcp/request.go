@@ -3,25 +3,27 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
+	"sync"
 
 	"legwork/tasks/api"
 )
 
-// request is what must be known of one before the library reads it.
+// request is what the endpoint reads of a request before the library does.
 type request struct {
-	call
+	callID
 	method    string
-	arguments json.RawMessage // of a tool, as they were sent; the library does not see them
-	hops      float64         // how often the work was handed on, as another legwork says
-	cancelled call            // what notifications/cancelled gives up
+	arguments json.RawMessage // of a tool; the library does not get them
+	hops      float64         // how often one legwork has passed the work to the next
+	cancelled callID          // of notifications/cancelled
 }
 
 type requestKey struct{}
 
-// requestOf reads a request.
-func requestOf(r *http.Request, body []byte) request {
+// parseRequest reads a request.
+func parseRequest(r *http.Request, body []byte) request {
 	var sent struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
@@ -33,24 +35,23 @@ func requestOf(r *http.Request, body []byte) request {
 			} `json:"_meta"`
 		} `json:"params"`
 	}
-	_ = json.Unmarshal(body, &sent) // the library says what is wrong with it
-	client := call{caller: api.Caller(r.Context()).Key(), session: r.Header.Get(sessionHeader)}
-	return request{client.number(sent.ID), sent.Method, sent.Params.Arguments, sent.Params.Meta.Hops, client.number(sent.Params.Request)}
+	_ = json.Unmarshal(body, &sent) // the library reports mistakes
+	client := callID{caller: api.Caller(r.Context()).Key(), session: r.Header.Get(sessionHeader)}
+	return request{client.with(sent.ID), sent.Method, sent.Params.Arguments, sent.Params.Meta.Hops, client.with(sent.Params.Request)}
 }
 
-// hops is how often the work of a request was handed on.
+// hops is how often one legwork has passed the work of a request to the next.
 func hops(ctx context.Context) int {
 	sent, _ := ctx.Value(requestKey{}).(request)
 	return int(max(0, min(sent.hops, 1<<20)))
 }
 
-// maxAround is how many bytes a request may have besides the arguments of a tool.
-const maxAround = 16 << 10
+// maxEnvelope limits the bytes of a request besides the arguments of a tool.
+const maxEnvelope = 16 << 10
 
-// bare is a request without the arguments of a tool: the library would make values
-// of them, in which large numbers lose digits, and before anybody knows how much
-// memory these take.
-func bare(body []byte) []byte {
+// withoutArguments removes the arguments of a tool from a request. The library would
+// decode them before their size is checked, and large numbers would lose digits.
+func withoutArguments(body []byte) []byte {
 	var whole, params map[string]json.RawMessage
 	if json.Unmarshal(body, &whole) != nil || json.Unmarshal(whole["params"], &params) != nil || params["arguments"] == nil {
 		return body
@@ -67,12 +68,87 @@ func bare(body []byte) []byte {
 	return text
 }
 
-// lean is a request without the space around its parts: what there is of it is kept
-// for as long as the call waits, which may be minutes. What is no JSON stays as it is.
-func lean(body []byte) []byte {
+// compact removes the space between the parts of a request, since the request stays in
+// memory as long as the call waits. It returns malformed JSON unchanged.
+func compact(body []byte) []byte {
 	var out bytes.Buffer
 	if json.Compact(&out, body) != nil {
 		return body
 	}
 	return bytes.Clone(out.Bytes())
 }
+
+// sessionHeader holds the session that a client of older protocol revisions got in the
+// reply to initialize (MCP 2025-06-18, "Session Management"). Here it only tells
+// clients apart that use the same request ids, so that any value will do.
+const sessionHeader = "Mcp-Session-Id"
+
+// setSession gives a client of older protocol revisions a session.
+func setSession(w http.ResponseWriter) { w.Header().Set(sessionHeader, rand.Text()) }
+
+// callID identifies a running call, so that its client can cancel it.
+type callID struct{ caller, session, id string }
+
+func (c callID) with(id json.RawMessage) callID {
+	c.id = string(id)
+	return c
+}
+
+// runningCalls are the calls of clients of older protocol revisions. These clients
+// cancel a call by a notification; clients of the current revision, which has no
+// sessions, close the connection.
+type runningCalls struct {
+	mu      sync.Mutex
+	cancels map[callID]*context.CancelFunc
+}
+
+// begin returns a context that ends when the call is canceled. end must be called.
+func (c *runningCalls) begin(ctx context.Context, id callID) (_ context.Context, end func()) {
+	if id.session == "" {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancels == nil {
+		c.cancels = map[callID]*context.CancelFunc{}
+	}
+	c.cancels[id] = &cancel
+	return ctx, func() {
+		cancel()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.cancels[id] == &cancel { // a client may use an id twice
+			delete(c.cancels, id)
+		}
+	}
+}
+
+// cancel cancels a call if it is running.
+func (c *runningCalls) cancel(id callID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.cancels[id]; cancel != nil {
+		(*cancel)()
+	}
+}
+
+// maxDecoding is how many requests or arguments are decoded at once: decoded values can
+// take many times the memory of their text.
+const maxDecoding = 8
+
+// decoders holds a value for each of them.
+type decoders chan struct{}
+
+// acquire waits until there is room. After that release must be called; an error is
+// that of ctx.
+func (t decoders) acquire(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t decoders) release() { <-t }

@@ -5,6 +5,8 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"slices"
@@ -12,14 +14,15 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"legwork/tasks"
 	"legwork/tasks/api"
 )
 
 //go:embed tools.json
 var toolsFile []byte
 
-// offer is what clients are told of the server.
-type offer struct {
+// toolsJSON is the content of tools.json.
+type toolsJSON struct {
 	Instructions string                     `json:"instructions"`
 	Tools        []definition               `json:"tools"`
 	Outputs      map[string]json.RawMessage `json:"outputs"` // schemas, which several tools may share
@@ -34,124 +37,123 @@ type definition struct {
 	Output      string             `json:"output"`
 }
 
-func definitions() offer {
-	var o offer
+func definitions() toolsJSON {
+	var o toolsJSON
 	if err := json.Unmarshal(toolsFile, &o); err != nil {
 		panic(err) // part of the program
 	}
 	return o
 }
 
-// desk does what the tools promise.
-type desk struct {
+// handlers are the handlers of the tools.
+type handlers struct {
 	*api.Service
-	log     *slog.Logger
-	stop    <-chan struct{}
-	server  *server.MCPServer
-	calls   *calls
-	refused func(ctx context.Context, p api.Principal, tool string)
-	works   map[string]work // by the names of tools
-	turns   turns
+	log      *slog.Logger
+	stop     <-chan struct{}
+	server   *server.MCPServer
+	calls    *runningCalls
+	refused  func(ctx context.Context, p api.Principal, tool string)
+	tools    map[string]tool // by name
+	decoders decoders
 }
 
-// work is what a tool does for a caller whose role allows it.
-type work struct {
-	op api.Op
-	// read makes arguments, already checked, into what is to be done.
-	read func(json.RawMessage) (deed, error)
+// tool decodes the arguments of a call, after they were checked, and returns the
+// function that runs it.
+type tool struct {
+	op     api.Op // decides which roles may call it
+	decode func(json.RawMessage) (runFunc, error)
 }
 
-// deed is a call whose arguments are known. Its result is JSON.
-type deed func(context.Context, api.Principal) ([]byte, error)
+// runFunc runs a call and returns its result as JSON.
+type runFunc func(context.Context, api.Principal) ([]byte, error)
 
-// usable leaves out of a list of tools those that the caller's role may never
-// use. Calls pass: answer refuses them, and says why.
-func (d *desk) usable(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
+// visible removes the tools from a list that the role of the caller may never use. The
+// library also filters before calls; handle refuses those with a reason.
+func (h *handlers) visible(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
 	if sent, _ := ctx.Value(requestKey{}).(request); sent.method != string(mcp.MethodToolsList) {
 		return tools
 	}
 	role := api.Caller(ctx).Role
-	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return role.May(d.works[t.Name].op) == api.Never })
+	return slices.DeleteFunc(slices.Clone(tools), func(t mcp.Tool) bool { return role.May(h.tools[t.Name].op) == api.Never })
 }
 
-func (d *desk) add(o offer) {
-	d.works = map[string]work{
-		"start_task":   doing(api.OpStart, d.start),
-		"get_task":     doing(api.OpRead, d.get),
-		"list_tasks":   doing(api.OpRead, d.list),
-		"get_context":  doing(api.OpRead, d.context),
-		"add_message":  doing(api.OpAdd, d.message),
-		"get_state":    doing(api.OpRead, d.shared),
-		"update_state": doing(api.OpMerge, d.merge),
-		"answer_task":  doing(api.OpAnswer, d.hand),
-		"cancel_task":  doing(api.OpCancel, d.cancel),
+func (h *handlers) addTools(o toolsJSON) {
+	h.tools = map[string]tool{
+		"start_task":   newTool(api.OpStart, h.start),
+		"get_task":     newTool(api.OpRead, h.get),
+		"list_tasks":   newTool(api.OpRead, h.list),
+		"get_context":  newTool(api.OpRead, h.context),
+		"add_message":  newTool(api.OpAdd, h.message),
+		"get_state":    newTool(api.OpRead, h.shared),
+		"update_state": newTool(api.OpMerge, h.merge),
+		"answer_task":  newTool(api.OpAnswer, h.answer),
+		"cancel_task":  newTool(api.OpCancel, h.cancel),
 	}
 	for _, def := range o.Tools {
-		takes, err := newArguments(def.Name, def.Input)
+		args, err := newArguments(def.Name, def.Input)
 		if err != nil {
 			panic(err) // part of the program
 		}
-		d.server.AddTool(mcp.Tool{
+		h.server.AddTool(mcp.Tool{
 			Name: def.Name, Title: def.Title, Description: def.Description, Annotations: def.Annotations,
 			RawInputSchema: def.Input, RawOutputSchema: o.Outputs[def.Output],
-		}, d.answer(takes, d.works[def.Name]))
+		}, h.handle(args, h.tools[def.Name]))
 	}
 }
 
-// answer serves a tool. What do returns is the result, as structured content and
-// as text for clients that know no other; an error is a result that tells a model
-// what to do.
-func (d *desk) answer(takes arguments, its work) server.ToolHandlerFunc {
+// handle returns the handler of a tool. The result is structured content, and the same
+// as text for older clients; an error becomes a result that tells the model what to
+// do.
+func (h *handlers) handle(args arguments, t tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, r mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
 		p := api.Caller(ctx)
 		defer func() {
 			if fault := recover(); fault != nil {
-				d.log.ErrorContext(ctx, "a tool of the MCP endpoint panicked", "tool", r.Params.Name, "token", p.Name, "panic", fault, "stack", string(debug.Stack()))
-				result = mcp.NewToolResultError(broken)
+				h.log.ErrorContext(ctx, "MCP endpoint: tool panicked", "tool", r.Params.Name, "token", p.Name, "panic", fault, "stack", string(debug.Stack()))
+				result = mcp.NewToolResultError(internalError)
 			}
-			d.log.DebugContext(ctx, "a tool of the MCP endpoint was called", "tool", r.Params.Name, "token", p.Name, "refused", result.IsError)
+			h.log.DebugContext(ctx, "MCP endpoint: tool called", "tool", r.Params.Name, "token", p.Name, "refused", result.IsError)
 		}()
 		sent, _ := ctx.Value(requestKey{}).(request)
-		ctx, end := d.calls.begin(ctx, sent.call)
+		ctx, end := h.calls.begin(ctx, sent.callID)
 		defer end()
 		if r.Params.Meta != nil && r.Params.Meta.ProgressToken != nil {
 			ctx = context.WithValue(ctx, progressKey{}, r.Params.Meta.ProgressToken)
 		}
-		text, err := d.do(ctx, p, takes, its, sent.arguments)
+		text, err := h.run(ctx, p, args, t, sent.arguments)
 		if err != nil {
-			return mcp.NewToolResultError(d.explain(ctx, p, r.Params.Name, err)), nil
+			return mcp.NewToolResultError(h.explain(ctx, p, r.Params.Name, err)), nil
 		}
 		return mcp.NewToolResultStructured(json.RawMessage(text), string(text)), nil
 	}
 }
 
-// do is a call from its arguments to its result.
-func (d *desk) do(ctx context.Context, p api.Principal, takes arguments, its work, sent json.RawMessage) ([]byte, error) {
-	if err := p.Allowed(its.op); err != nil { // before anything else: whoever may not do it costs little
+// run checks the rights of the caller first, so that a refused call costs little.
+func (h *handlers) run(ctx context.Context, p api.Principal, args arguments, t tool, sent json.RawMessage) ([]byte, error) {
+	if err := p.Allowed(t.op); err != nil {
 		return nil, err
 	}
-	do, err := d.read(ctx, takes, its, sent)
+	run, err := h.decode(ctx, args, t, sent)
 	if err != nil {
 		return nil, err
 	}
-	return do(ctx, p)
+	return run(ctx, p)
 }
 
-// read makes arguments into what is to be done, when it is their turn.
-func (d *desk) read(ctx context.Context, takes arguments, its work, sent json.RawMessage) (deed, error) {
-	if err := d.turns.begin(ctx); err != nil {
+func (h *handlers) decode(ctx context.Context, args arguments, t tool, sent json.RawMessage) (runFunc, error) {
+	if err := h.decoders.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer d.turns.end()
-	if err := takes.check(sent); err != nil {
+	defer h.decoders.release()
+	if err := args.check(sent); err != nil {
 		return nil, err
 	}
-	return its.read(sent)
+	return t.decode(sent)
 }
 
-// doing is the work of a tool whose arguments are an In.
-func doing[In, Out any](op api.Op, do func(context.Context, api.Principal, In) (Out, error)) work {
-	return work{op, func(arguments json.RawMessage) (deed, error) {
+// newTool makes a tool with arguments of type In.
+func newTool[In, Out any](op api.Op, do func(context.Context, api.Principal, In) (Out, error)) tool {
+	return tool{op, func(arguments json.RawMessage) (runFunc, error) {
 		var in In
 		if len(arguments) > 0 {
 			if err := json.Unmarshal(arguments, &in); err != nil {
@@ -163,13 +165,13 @@ func doing[In, Out any](op api.Op, do func(context.Context, api.Principal, In) (
 			if err != nil {
 				return nil, err
 			}
-			return encoded(out)
+			return encode(out)
 		}, nil
 	}}
 }
 
-// encoded is JSON for models, with the letters of HTML as they are.
-func encoded(v any) ([]byte, error) {
+// encode returns v as JSON without escapes for HTML.
+func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
@@ -177,4 +179,51 @@ func encoded(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// internalError is the result of a call with an internal error; the log has the error.
+const internalError = "Something went wrong inside legwork; its log has the details. Try again later."
+
+// explain tells a model what is wrong and what to do about it. It is the only place
+// where errors become results.
+func (h *handlers) explain(ctx context.Context, p api.Principal, tool string, err error) string {
+	var invalid *api.InvalidError
+	if errors.As(err, &invalid) {
+		return fmt.Sprintf("The value of %s cannot be used: %s.", invalid.Field, invalid.Detail)
+	}
+	if errors.Is(err, api.ErrForbidden) && h.refused != nil {
+		h.refused(ctx, p, tool)
+	}
+	for _, known := range explained() {
+		if errors.Is(err, known.err) {
+			return api.Sentence(err) + " " + known.advice
+		}
+	}
+	switch {
+	case errors.Is(err, tasks.ErrFull):
+		return "legwork's disk is full, and it accepts no new work. Tell your user that an admin must free space."
+	case errors.Is(err, tasks.ErrDamaged):
+		return "The stored data of this task is damaged. Start another task."
+	case ctx.Err() != nil:
+		return "The call was canceled."
+	}
+	h.log.ErrorContext(ctx, "MCP endpoint: tool failed", "tool", tool, "token", p.Name, "cause", err)
+	return internalError
+}
+
+// explanation is the advice about an error whose own text says what is wrong.
+type explanation struct {
+	err    error
+	advice string
+}
+
+func explained() []explanation {
+	return []explanation{
+		{api.ErrForbidden, "Do not try again; it takes another token."},
+		{api.ErrNotFound, "list_tasks lists those that you may see."},
+		{api.ErrPrecondition, "Nothing was set. Read it with get_state, decide again, and set it with that version."},
+		{api.ErrConflict, "get_task returns its state."},
+		{api.ErrKeyReused, "Use a new idempotency_key for a new call."},
+		{api.ErrBusy, "Wait a minute first."},
+	}
 }

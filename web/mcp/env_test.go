@@ -26,9 +26,9 @@ import (
 	webmcp "legwork/web/mcp"
 )
 
-// house is a legwork whose tokens are named after their roles; "other" is a
+// env is a running MCP endpoint. Its tokens are named after their roles; "other" is a
 // second agent.
-type house struct {
+type env struct {
 	*enginetest.Kit
 	t       testing.TB
 	url     string
@@ -37,50 +37,50 @@ type house struct {
 	refused chan string   // "TOKEN TOOL"
 }
 
-// model answers a call.
+// model answers the calls of a model.
 type model func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error)
 
-func newHouse(t testing.TB) *house {
+func newEnv(t testing.TB) *env {
 	t.Helper()
-	return newHouseOf(t, enginetest.Plain("hello"))
+	return newEnvWith(t, enginetest.Plain("hello"))
 }
 
-func newHouseOf(t testing.TB, answer model) *house {
+func newEnvWith(t testing.TB, answer model) *env {
 	t.Helper()
 	kit := enginetest.NewKit(t, memory.New(time.Now))
 	kit.Model.Answer = answer
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
 		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
-	h := &house{Kit: kit, t: t, stop: make(chan struct{}), refused: make(chan string, 1000)}
-	h.service = api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
-	handler := webmcp.New(webmcp.Config{Service: h.service, Version: "1.2.3", Stop: h.stop, Refused: func(_ context.Context, p api.Principal, tool string) {
-		h.refused <- p.Name + " " + tool
+	e := &env{Kit: kit, t: t, stop: make(chan struct{}), refused: make(chan string, 1000)}
+	e.service = api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})
+	handler := webmcp.New(webmcp.Config{Service: e.service, Version: "1.2.3", Stop: e.stop, Refused: func(_ context.Context, p api.Principal, tool string) {
+		e.refused <- p.Name + " " + tool
 	}})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(w, r.WithContext(api.With(r.Context(), callers.Principal(strings.TrimSpace(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer"))))))
 	}))
-	h.url = web.URL
+	e.url = web.URL
 	t.Cleanup(func() {
 		web.Close()
 		kit.Stop()
 	})
-	return h
+	return e
 }
 
 // as returns a client with a token.
-func (h *house) as(token string) *client.Client {
-	h.t.Helper()
-	c, err := client.NewStreamableHttpClient(h.url, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + token}))
+func (e *env) as(token string) *client.Client {
+	e.t.Helper()
+	c, err := client.NewStreamableHttpClient(e.url, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + token}))
 	if err != nil {
-		h.t.Fatal(err)
+		e.t.Fatal(err)
 	}
-	h.t.Cleanup(func() { _ = c.Close() })
+	e.t.Cleanup(func() { _ = c.Close() })
 	if err := c.Start(context.Background()); err != nil {
-		h.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	if _, err := c.Initialize(context.Background(), mcp.InitializeRequest{}); err != nil {
-		h.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	return c
 }
@@ -92,28 +92,28 @@ type result struct {
 }
 
 // call calls a tool with a token.
-func (h *house) call(token, tool string, arguments any) result {
-	h.t.Helper()
+func (e *env) call(token, tool string, arguments any) result {
+	e.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	return h.read(servers.Call(ctx, h.as(token), tool, arguments, nil))
+	return e.read(servers.Call(ctx, e.as(token), tool, arguments, nil))
 }
 
-func (h *house) read(r *mcp.CallToolResult, err error) result {
-	h.t.Helper()
+func (e *env) read(r *mcp.CallToolResult, err error) result {
+	e.t.Helper()
 	if err != nil {
-		h.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	if r.IsError {
 		return result{refused: servers.Text(r)}
 	}
 	structured, err := json.Marshal(r.StructuredContent)
 	if err != nil {
-		h.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	var text, same any
-	if json.Unmarshal([]byte(servers.Text(r)), &text) != nil || json.Unmarshal(structured, &same) != nil || !bytes.Equal(asJSON(h.t, text), asJSON(h.t, same)) {
-		h.t.Errorf("the text is %s, want the structured content %s", servers.Text(r), structured)
+	if json.Unmarshal([]byte(servers.Text(r)), &text) != nil || json.Unmarshal(structured, &same) != nil || !bytes.Equal(asJSON(e.t, text), asJSON(e.t, same)) {
+		e.t.Errorf("the text is %s, want the structured content %s", servers.Text(r), structured)
 	}
 	return result{RawMessage: structured}
 }
@@ -141,11 +141,11 @@ func asJSON(t testing.TB, v any) []byte {
 }
 
 // post sends a request with a body as it is.
-func (h *house) post(method, token string, header map[string]string, body string) (*http.Response, string) {
-	h.t.Helper()
-	r, err := http.NewRequestWithContext(context.Background(), method, h.url, strings.NewReader(body))
+func (e *env) post(method, token string, header map[string]string, body string) (*http.Response, string) {
+	e.t.Helper()
+	r, err := http.NewRequestWithContext(context.Background(), method, e.url, strings.NewReader(body))
 	if err != nil {
-		h.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
@@ -155,12 +155,12 @@ func (h *house) post(method, token string, header map[string]string, body string
 	}
 	reply, err := http.DefaultClient.Do(r)
 	if err != nil {
-		h.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	defer reply.Body.Close()
 	text, err := io.ReadAll(reply.Body)
 	if err != nil {
-		h.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	return reply, string(text)
 }

@@ -13,31 +13,30 @@ import (
 
 const begins = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 
-// connected is the session of a client of the older revisions.
-func (h *house) connected(token string) string {
-	h.t.Helper()
-	reply, body := h.post(http.MethodPost, token, nil, begins)
+// connected is the session of a client of older protocol revisions.
+func (e *env) connected(token string) string {
+	e.t.Helper()
+	reply, body := e.post(http.MethodPost, token, nil, begins)
 	session := reply.Header.Get("Mcp-Session-Id")
 	if session == "" {
-		h.t.Fatalf("initialize gave %d without a session: %s", reply.StatusCode, body)
+		e.t.Fatalf("initialize gave %d without a session: %s", reply.StatusCode, body)
 	}
 	return session
 }
 
-// TestWaitIsCancelled: a client of the older revisions leaves its connection open and
-// says that it wants no reply any more. What others say about their requests, which
-// have the same numbers, ends nothing.
+// TestWaitIsCancelled: a client of older protocol revisions cancels a call by a
+// notification. Those of other clients with the same request ids cancel nothing.
 func TestWaitIsCancelled(t *testing.T) {
-	h := newHouse(t)
-	id := h.external("agent", "Write something")
-	mine, twin, foreign := h.connected("agent"), h.connected("agent"), h.connected("other")
+	e := newEnv(t)
+	id := e.external("agent", "Write something")
+	mine, twin, foreign := e.connected("agent"), e.connected("agent"), e.connected("other")
 	if mine == twin {
 		t.Fatalf("two clients have the session %s", mine)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get_task","arguments":{"task_id":%q,"wait_seconds":300},"_meta":{"progressToken":"p"}}}`, id)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +69,7 @@ func TestWaitIsCancelled(t *testing.T) {
 	}
 	cancels := func(token, session string) {
 		t.Helper()
-		reply, text := h.post(http.MethodPost, token, map[string]string{"Mcp-Session-Id": session}, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+		reply, text := e.post(http.MethodPost, token, map[string]string{"Mcp-Session-Id": session}, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
 		if reply.StatusCode != http.StatusAccepted {
 			t.Errorf("the cancellation gave %d %s", reply.StatusCode, text)
 		}
@@ -80,7 +79,7 @@ func TestWaitIsCancelled(t *testing.T) {
 	cancels("viewer", "")
 	cancels("agent", twin)
 	cancels("agent", "")
-	h.call("agent", "add_message", map[string]any{"task_id": id, "type": "thought", "content": "still waited for"})
+	e.call("agent", "add_message", map[string]any{"task_id": id, "type": "thought", "content": "still waited for"})
 	if got := next(); got != progress {
 		t.Fatalf("what others cancelled ended the wait: got %q, want %s", got, progress)
 	}
