@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"legwork/internal/test/fakes/llmfake"
@@ -124,4 +128,145 @@ func added(took, model map[string]time.Duration) []time.Duration {
 		list = append(list, d-model[goal])
 	}
 	return list
+}
+
+const (
+	burstSize  = 10_000
+	burstDelay = 20 * time.Millisecond // of the model
+	burstLimit = 2 * time.Minute       // until everybody has heard something
+	burstCalm  = 6 * time.Second       // without a message: nothing more comes
+	maxBurst   = 64 << 10              // KiB more than idle
+	stopButton = "Stop"                // under the board of a task that runs or waits
+)
+
+// crowds are those who send the burst. What one person writes within a second
+// belongs together; with command it is a question of its own.
+var crowds = []struct {
+	people  int
+	command string
+}{{burstSize, ""}, {100, "/task "}, {1, "/task "}, {1, ""}}
+
+// measureBurst sends 10,000 messages in the same moment to a daemon with
+// nothing to do. Each must be answered, or its chat told what became of it.
+func measureBurst(ctx context.Context, dir string) ([]figure, error) {
+	var figures []figure
+	for n, c := range crowds {
+		place := filepath.Join(dir, strconv.Itoa(n))
+		if err := os.Mkdir(place, 0o700); err != nil {
+			return nil, err
+		}
+		h, err := newHouseOf(ctx, place, "", func(r llmfake.Request) llmfake.Response {
+			goal, _ := r.Tagged("goal")
+			return llmfake.Response{Text: "end of " + goal, First: burstDelay}
+		})
+		if err != nil {
+			return nil, err
+		}
+		got, err := h.burst(ctx, c.people, c.command)
+		if err := errors.Join(err, h.close()); err != nil {
+			return nil, err
+		}
+		figures = append(figures, got.figures(c.people, c.command)...)
+	}
+	return figures, nil
+}
+
+// outburst is what came of a burst.
+type outburst struct {
+	idle, peak usage
+	took       time.Duration
+	answered   int
+	told       int // messages without an answer whose chat was told so
+	disordered int // answers that came before one to an earlier question of their chat
+}
+
+func (o outburst) figures(people int, command string) []figure {
+	name := fmt.Sprintf("burst of %d messages %sin %d chats", burstSize, command, people)
+	return []figure{
+		memory(name+": resident memory at its peak", o.peak.resident, maxServeResident+maxBurst, o.idle.upTo(o.peak)),
+		{
+			name: "the same: answered or told", measured: fmt.Sprint(o.answered + o.told), limit: fmt.Sprint(burstSize),
+			machine: fmt.Sprintf("%d answered in %s", o.answered, short(o.took)), ok: o.answered+o.told == burstSize,
+		},
+		{name: "the same: answers out of order", measured: fmt.Sprint(o.disordered), limit: "0", ok: o.disordered == 0},
+	}
+}
+
+// burst starts a daemon and lets so many people say everything at once.
+func (h *house) burst(ctx context.Context, people int, command string) (o outburst, err error) {
+	d, err := h.start(ctx)
+	if err != nil {
+		return o, err
+	}
+	defer func() { err = errors.Join(err, d.stop()) }()
+	if o.idle, err = settled(ctx, d.Process.Pid); err != nil {
+		return o, err
+	}
+	ended := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { o.peak = lookAt(d.Process.Pid, ended) })
+	defer watching.Wait()
+	defer close(ended)
+	each := burstSize / people
+	seen := len(h.telegram.Log())
+	for i := range int64(people) {
+		who := h.telegram.User(firstPerson+i, fmt.Sprint("P", firstPerson+i), "en")
+		for n := range each {
+			h.telegram.Say(who.ID, who, fmt.Sprintf("%s%d.%d", command, who.ID, n))
+		}
+	}
+	h.hear(ctx, &o, seen, each)
+	return o, nil
+}
+
+// hear waits until everybody is answered or told, or nothing more comes.
+func (h *house) hear(ctx context.Context, o *outburst, seen, each int) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, burstLimit)
+	defer cancel()
+	last, answers, told := map[int64]int{}, map[int64]int{}, map[int64]bool{}
+	for o.answered < burstSize {
+		calm, stop := context.WithTimeout(ctx, burstCalm)
+		err := h.telegram.WaitFor(calm, func(v telegramfake.View) bool {
+			before := seen
+			for _, e := range v.Log()[seen:] {
+				seen++
+				if !e.Done || e.Method != "sendMessage" && e.Method != "editMessageText" {
+					continue
+				}
+				n, answer := answerNumber(e.Params["text"])
+				switch {
+				case !answer && strings.Contains(e.Params["reply_markup"], stopButton):
+				case !answer:
+					told[e.Chat] = true
+				case answers[e.Chat] > 0 && n <= last[e.Chat]:
+					o.disordered++
+					fallthrough
+				default:
+					o.answered++
+					answers[e.Chat]++
+					last[e.Chat], o.took = n, time.Since(began)
+				}
+			}
+			return seen > before
+		})
+		stop()
+		if ctx.Err() != nil || err != nil && h.telegram.Pending() == 0 {
+			break
+		}
+	}
+	for chat := range told {
+		o.told += each - answers[chat]
+	}
+}
+
+// answerNumber reads the number of the question that an answer is for.
+func answerNumber(text string) (n int, ok bool) {
+	_, goal, ok := strings.Cut(text, "end of ")
+	if !ok {
+		return 0, false
+	}
+	_, number, _ := strings.Cut(strings.TrimSpace(goal), ".")
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	return n, err == nil
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,4 +103,73 @@ func longJournal(opening planner.Event) []planner.Event {
 		state = planner.Apply(state, e)
 	}
 	return journal
+}
+
+// measurePlan parses a plan of 64 sub-tasks, and hostile texts of 64 and 256 KB.
+func measurePlan(_ context.Context, _ string) ([]figure, error) {
+	text := planOf(64)
+	var good, bare []time.Duration
+	for range 200 {
+		err := timed(&good, func() error {
+			p, err := planner.ParseReply(text, planner.ParseOptions{Groups: []string{"web"}})
+			if err == nil && len(p.Plan) != 64 {
+				err = fmt.Errorf("%d sub-tasks were read, not 64", len(p.Plan))
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := timed(&bare, func() error { var v any; return json.Unmarshal([]byte(text), &v) }); err != nil {
+			return nil, err
+		}
+	}
+	figures := []figure{within("plan of 64 sub-tasks parsed", median(good), time.Millisecond, short(median(bare))+" encoding/json")}
+	worst, small, large := "", time.Duration(0), time.Duration(0)
+	for name, unit := range hostile() {
+		s, l := parseTime(unit, 64_000), parseTime(unit, 256_000)
+		if s > small {
+			worst, small, large = name, s, l
+		}
+	}
+	factor := float64(large) / float64(small)
+	return append(figures, figure{
+		name: "hostile reply of 64 KB, the slowest of " + fmt.Sprint(len(hostile())), measured: fmt.Sprintf("%s (%s)", short(small), worst),
+		limit:   "linear: 256 KB at most 6x",
+		machine: fmt.Sprintf("256 KB: %s, %.1fx", short(large), factor), ok: factor < 6,
+	}), nil
+}
+
+func planOf(n int) string {
+	var b strings.Builder
+	b.WriteString(`{"plan": [`)
+	for i := range n {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, `{"id": "s%d", "name": "web", "description": %q}`, i, strings.Repeat("look for it ", 16))
+	}
+	return b.String() + "]}"
+}
+
+// hostile texts, by what they are made of.
+func hostile() map[string]string {
+	return map[string]string{
+		"open braces": "{", "open brackets": "[", "quotes": `"`, "backslashes": `\`, "plans begun": `{"plan": [`,
+		"fences": "```json\n", "thinking begun": "<think>", "objects": `{"a":{}}`, "single quotes": `{'plan':'`, "comments": "/*",
+		"pairs": "{}[]", "empty plans": `{"plan": []}`,
+	}
+}
+
+// parseTime is the fastest of several runs over a text of that many bytes: what
+// the machine does beside it must not look like a slow parser.
+func parseTime(unit string, size int) time.Duration {
+	text := strings.Repeat(unit, size/len(unit))
+	var took []time.Duration
+	for range 15 {
+		from := time.Now()
+		_, _ = planner.ParseReply(text, planner.ParseOptions{}) // refused or not, it must be quick
+		took = append(took, time.Since(from))
+	}
+	return slices.Min(took)
 }
