@@ -11,9 +11,6 @@ import (
 	"time"
 )
 
-// serverArgs are the tool server's arguments, as items of a YAML list.
-func serverArgs(log string) string { return fmt.Sprintf("-counter, -log, %q", log) }
-
 // Output is what a sub-task with that description reports of its call, when the
 // person decides about it as they do.
 func Output(tool, text string) string {

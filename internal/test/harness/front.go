@@ -10,17 +10,6 @@ import (
 	"time"
 )
 
-// The fronts: where people talk to legwork.
-const (
-	Terminal = "terminal"
-	Telegram = "telegram"
-	Slack    = "slack"
-	API      = "api"
-)
-
-// Fronts lists them.
-func Fronts() []string { return []string{Terminal, Telegram, Slack, API} }
-
 // front is the side of legwork that people are on. The run's goroutine calls
 // it, its own goroutines only tell that something was seen.
 type front interface {
@@ -244,9 +233,6 @@ func (c *chats) board(id string) (Post, bool) {
 	}
 	return found, found.ID != ""
 }
-
-// stopLabel is what the button of a running task says.
-const stopLabel = "Stop"
 
 func (*chats) hear(Event) {}
 

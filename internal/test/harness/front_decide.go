@@ -1,6 +1,9 @@
 package harness
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // settle notes who is in which room.
 func (c *chats) settle(rooms []room) {
@@ -80,4 +83,72 @@ func (c *chats) meddler(in Input) string {
 		return people[i]
 	}
 	return ""
+}
+
+// habit is how somebody presses: by the hash of what is decided about.
+type habit int
+
+const (
+	once     habit = iota
+	twice          // and once more as long as nothing seems to have happened
+	wavering       // and another button after it, which is too late
+	meddled        // after somebody else has pressed another one, to whom it is none of their business
+)
+
+func habitOf(key string) habit { return habit(hash(key+" habit") % 4) }
+
+// slow reports that a question is looked at only when nothing else goes on.
+func slow(key string) bool { return hash(key+" pace")%3 == 0 }
+
+// costs reports whether something asks about the cost of a question, or it has
+// its answer.
+func (c *chats) costs(in Input) bool {
+	return c.answered(in.Gate) || slices.ContainsFunc(c.list(), func(p Post) bool { return costCard(p, in) })
+}
+
+func (c *chats) owes(in Input) bool {
+	return slices.ContainsFunc(c.list(), func(p Post) bool { return costCard(p, in) && isCard(p.Buttons) })
+}
+
+// afford presses under each question about the cost of a task, once in each life
+// or twice, by habit; when it is decided, some press another button. It reports
+// whether the task is over.
+func (c *chats) afford(in Input, push func(p Post, label, by string)) (done bool) {
+	for _, p := range c.list() {
+		if !costCard(p, in) {
+			continue
+		}
+		label, other := answerAbout(in, p.Asked)
+		key, habit := in.ID+" "+p.ID, habitOf(in.Key)
+		open := isCard(p.Buttons)
+		if late := "late " + key; !open && habit == wavering && !c.pressed[late] {
+			c.pressed[late] = true
+			push(p, other, in.From)
+		}
+		if !open || c.pressed[key] {
+			continue
+		}
+		c.pressed[key] = true
+		if !c.s.record.Budget.Asker && other != label {
+			push(p, other, in.From) // only an admin can
+		}
+		if somebody := c.meddler(in); habit == meddled && somebody != "" {
+			push(p, other, somebody)
+		}
+		c.s.pushes(p.Card, label, in.From)
+		push(p, label, in.From)
+		if habit == twice {
+			push(p, label, in.From)
+		}
+	}
+	return c.answered(in.Gate)
+}
+
+// forgetPresses lets an input be done again.
+func (c *chats) forgetPresses(in Input) {
+	for key := range c.pressed {
+		if strings.HasPrefix(key, in.ID+" ") {
+			delete(c.pressed, key)
+		}
+	}
 }

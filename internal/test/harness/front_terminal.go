@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 )
@@ -104,3 +105,29 @@ func (*terminalFront) drain(context.Context) error { return nil }
 func (*terminalFront) collect(*Record) {}
 
 func (*terminalFront) close() error { return nil }
+
+// afford is the same at the terminal.
+func (f *terminalFront) afford(in Input) (done bool) {
+	for _, e := range f.costs[in.ID] {
+		label, other := answerAbout(in, labels(e.Buttons))
+		list := []string{label}
+		switch habitOf(in.Key) {
+		case twice:
+			list = append(list, label)
+		case wavering:
+			list = append(list, other)
+		case once, meddled: // nobody else is there
+		}
+		f.s.pushes(e.Text, label, in.From)
+		for _, label := range list {
+			for _, b := range e.Buttons {
+				if b.Label == label {
+					f.presses++
+					f.p.press(fmt.Sprintf("%s-%d", in.ID, f.presses), in.Chat, b.Data)
+				}
+			}
+		}
+	}
+	f.costs[in.ID] = nil
+	return f.answered(in)
+}

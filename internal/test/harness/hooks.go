@@ -14,22 +14,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// The webhook of the config.
-const (
-	hookName   = "ops"
-	hookSecret = "whsec_bGVnd29yaydzIGNyYXNoIGhhcm5lc3MgaGFzIG9uZQ=="
-)
-
-// Hook is one request that the webhook got.
-type Hook struct {
-	At     time.Time
-	ID     string
-	Type   string
-	Task   outline
-	Status int    // that was answered; 0: the connection was broken
-	Rude   string // why it is none that should be sent
-}
-
 // hooks receives webhooks.
 type hooks struct {
 	url    string

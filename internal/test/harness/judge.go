@@ -155,30 +155,6 @@ func (j *judge) sort() {
 	}
 }
 
-// about is the id of the question that an answer on stdout belongs to: a task
-// that its budget ended says no more than that.
-func (e Event) about() string {
-	if strings.Contains(e.Text, spentText) {
-		return e.ReplyTo
-	}
-	return mark(e.Text)
-}
-
-// mark is the id in the brackets that Brain's answers begin with, those of
-// schedules after a line of their own; empty for other texts.
-func mark(text string) string {
-	text = strings.TrimSpace(text)
-	if intro, answer, ok := strings.Cut(text, "\n"); ok && strings.Contains(intro, scheduledIntro) {
-		text = strings.TrimSpace(answer)
-	}
-	rest, ok := strings.CutPrefix(text, "[")
-	id, _, closed := strings.Cut(rest, "]")
-	if !ok || !closed {
-		return ""
-	}
-	return id
-}
-
 func (j *judge) answered(in Input) {
 	answers := j.answers[in.ID]
 	if len(answers) == 0 {
@@ -299,3 +275,6 @@ func (j *judge) cutOff(task string) bool {
 	}
 	return false
 }
+
+// RuleData is broken by data, or a backup, that cannot be read whole.
+const RuleData = "data"

@@ -123,16 +123,6 @@ func passed(l Life, event string) int { return count(l, "commit.after."+event) }
 // disk may take its time.
 func pending(l Life, event string) bool { return count(l, "commit.before."+event) > passed(l, event) }
 
-func count(l Life, point string) int {
-	n := 0
-	for _, hit := range l.Hits {
-		if hit == point {
-			n++
-		}
-	}
-	return n
-}
-
 // tools looks for calls that were made again though they must not, or though
 // their result was stored.
 func (j *judge) tools() {

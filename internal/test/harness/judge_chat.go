@@ -2,17 +2,11 @@ package harness
 
 import (
 	"slices"
-	"strings"
 	"time"
-
-	"legwork/internal/test/fakes/llmfake"
 )
 
 // RuleTidy is broken by what is left in a chat when nothing goes on any more.
 const RuleTidy = "tidy" // no board with Stop, no question, no stream, no preview, no delivery that was not confirmed
-
-// stoppedText is what a task says that was stopped before anything was found.
-const stoppedText = "The task was stopped."
 
 // chatRecord sorts the messages of the bot: answers become events, as stdout
 // tells them in the terminal; what should not be there any more is held against
@@ -69,60 +63,6 @@ func (j *judge) lifeAt(at time.Time) int {
 		}
 	}
 	return life
-}
-
-// answerOf returns the id of the question that a post answers; empty for an
-// answer to something that was no question, and false for no answer at all.
-func answerOf(p Post, inputs []Input) (id string, ok bool) {
-	if id = mark(p.Text); id != "" {
-		return id, true
-	}
-	if strings.HasPrefix(strings.TrimSpace(p.Text), "[]") {
-		return "", true
-	}
-	for _, in := range inputs {
-		if in.Kind == Planned && answers(p, in, inputs) {
-			return in.ID, true
-		}
-	}
-	return "", false
-}
-
-// answers reports whether a post is, or becomes, the outcome of a question.
-func answers(p Post, in Input, inputs []Input) bool {
-	if id := mark(p.Text); id != "" {
-		return id == in.ID
-	}
-	if !strings.Contains(p.Text, stoppedText) && !strings.Contains(p.Text, spentText) || p.Chat != in.Chat || !halted(in, inputs) {
-		return false
-	}
-	if p.To != "" {
-		return p.To == in.ID
-	}
-	return true
-}
-
-// halted reports whether somebody stops a question, or has it answered with what
-// there is when its budget is reached.
-func halted(in Input, inputs []Input) bool {
-	return slices.ContainsFunc(inputs, func(other Input) bool {
-		return other.Gate == in.ID && (other.Kind == Stop || other.Kind == Afford && !other.Extends)
-	})
-}
-
-// finished reports whether an answer holds all that it has to, guidance aside.
-func finished(in Input, text string) bool {
-	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
-		for _, part := range round {
-			if tool, _, _ := strings.Cut(part, " "); slices.Contains(tools, tool) {
-				part = in.ID + " " + part
-			}
-			if !strings.Contains(text, part) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // again judges an answer that came after another one to the same question: on

@@ -3,6 +3,7 @@ package harness_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/harness"
@@ -54,6 +55,61 @@ func TestJudgeOfLedgers(t *testing.T) {
 			found := slices.ContainsFunc(violations, func(v harness.Violation) bool { return v.Rule == harness.RuleLedger })
 			if found != test.guilt {
 				t.Errorf("got %v, want a violation of %q: %v", violations, harness.RuleLedger, test.guilt)
+			}
+		})
+	}
+}
+
+// overdrawn is a run in which a task with a budget of 1,000 tokens asked whether
+// to go on, was extended by as much when pressed, and made the given calls of
+// 600 tokens, by the second.
+func overdrawn(pressed bool, calls ...int) harness.Record {
+	r := harness.Record{
+		Front: harness.Terminal, Lives: []harness.Life{{Start: moment(0), End: moment(100)}}, Budget: harness.Budget{Tokens: 1000, Asker: true},
+		Inputs: []harness.Input{
+			{Kind: harness.Planned, ID: "q1", Chat: "c1", Text: "q1: lookup alpha"},
+			{Kind: harness.Afford, ID: "a2", Chat: "c1", Gate: "q1", Extends: true},
+		},
+	}
+	question := harness.Event{
+		At: moment(20), Type: "question", Chat: "c1", Text: "No room.\n\nFor root: q1\\: lookup alpha", Line: "card",
+		Buttons: []harness.Button{{Label: "Extend by 1k tokens"}, {Label: "Answer with what there is"}},
+	}
+	r.Events = append(r.Events, question)
+	if pressed {
+		r.Pushes = append(r.Pushes, harness.Push{At: moment(30), Key: question.Text, Label: "Extend by 1k tokens"})
+	}
+	for i, at := range calls {
+		r.Model = append(r.Model, llmfake.Entry{
+			Seq: i + 1, At: moment(at), Event: llmfake.EventRequest,
+			Request: &llmfake.Request{Key: "life-0", Messages: []llmfake.Message{{Role: "user", Content: "<goal>q1: lookup alpha</goal>"}}},
+		}, llmfake.Entry{
+			Seq: i + 1, At: moment(at).Add(time.Millisecond), Event: llmfake.EventReply,
+			Reply: &llmfake.Response{Usage: &llmfake.Usage{Input: 500, Output: 100}},
+		})
+	}
+	return r
+}
+
+func TestJudgeOfBudgets(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		run   harness.Record
+		rule  string
+		guilt bool
+	}{
+		{"within it", overdrawn(false, 10), harness.RuleBudget, false},
+		{"more than it", overdrawn(false, 10, 11), harness.RuleBudget, true},
+		{"extended", overdrawn(true, 10, 40, 41), harness.RuleBudget, false},
+		{"more than that", overdrawn(true, 10, 40, 41, 42), harness.RuleBudget, true},
+		{"after the answer", overdrawn(true, 10, 40), harness.RuleOverdraw, false},
+		{"before the answer", overdrawn(true, 10, 25), harness.RuleOverdraw, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			violations := harness.Judge(test.run).Violations
+			found := slices.ContainsFunc(violations, func(v harness.Violation) bool { return v.Rule == test.rule })
+			if found != test.guilt {
+				t.Errorf("got %v, want a violation of %q: %v", violations, test.rule, test.guilt)
 			}
 		})
 	}

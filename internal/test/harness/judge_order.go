@@ -3,6 +3,7 @@ package harness
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"legwork/internal/test/fakes/llmfake"
 )
@@ -74,6 +75,60 @@ func (j *judge) after(in, before Input) {
 			return m.Role == "assistant" && strings.HasPrefix(m.Content, "["+before.ID+"]")
 		}) {
 			j.violated(RuleHistory, "the decision about %s does not see the answer of %s", in.ID, before.ID)
+		}
+	}
+}
+
+// RuleFired is broken by a schedule that asks too early. That it asks once is
+// RuleOnce's.
+const RuleFired = "fired"
+
+// fired looks for what schedules asked before their time.
+func (j *judge) fired() {
+	for _, in := range j.r.Inputs {
+		if !in.Fired {
+			continue
+		}
+		for _, x := range j.asked {
+			if x.id == in.ID && x.at.Before(j.r.Said[in.ID]) {
+				j.violated(RuleFired, "%s was asked %v before its time", in.ID, j.r.Said[in.ID].Sub(x.at))
+			}
+		}
+	}
+}
+
+// RulePaused is broken by what is called while everything is paused.
+const RulePaused = "paused"
+
+// begun is how long a call that was let through before the pause may take to
+// reach who is called, on a busy machine.
+const begun = 250 * time.Millisecond
+
+// paused looks for calls between the message that everything is paused and the
+// admin's word that it is to go on, whatever kills fell between.
+func (j *judge) paused() {
+	for _, in := range j.r.Inputs {
+		if in.Kind != Proceed {
+			continue
+		}
+		from, to := time.Time{}, j.r.Said[in.ID]
+		for _, p := range j.r.Posts {
+			if p.Chat == in.Chat && saysSwitched(p, Halt) && (from.IsZero() || p.Posted.Before(from)) {
+				from = p.Posted.Add(begun)
+			}
+		}
+		if from.IsZero() {
+			continue // a kill may have hidden that it was paused
+		}
+		for _, x := range j.asked {
+			if x.at.After(from) && (to.IsZero() || x.at.Before(to)) {
+				j.violated(RulePaused, "life %d called a model (%s) while everything was paused", x.life, x.key)
+			}
+		}
+		for _, c := range j.r.Calls {
+			if c.At.After(from) && (to.IsZero() || c.At.Before(to)) {
+				j.violated(RulePaused, "life %d called %s %q while everything was paused", c.Life, c.Tool, c.Text)
+			}
 		}
 	}
 }

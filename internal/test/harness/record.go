@@ -191,3 +191,39 @@ type Push struct {
 	Label string
 	By    string
 }
+
+// The groups, which have one tool each, of the same name where no other is
+// given.
+const (
+	lookup  = "lookup"  // can be called again
+	book    = "book"    // must never be called again
+	pay     = "pay"     // likewise, and a person must have allowed it
+	ask     = "ask"     // choose: its server asks a person in the midst of the call
+	inquire = "inquire" // choose: its server returns a question, and is called again with the answer
+)
+
+var tools = []string{lookup, book, pay, ask, inquire}
+
+// choose is the tool of ask and inquire.
+const choose = "choose"
+
+// The fronts: where people talk to legwork.
+const (
+	Terminal = "terminal"
+	Telegram = "telegram"
+	Slack    = "slack"
+	API      = "api"
+)
+
+// Fronts lists them.
+func Fronts() []string { return []string{Terminal, Telegram, Slack, API} }
+
+func count(l Life, point string) int {
+	n := 0
+	for _, hit := range l.Hits {
+		if hit == point {
+			n++
+		}
+	}
+	return n
+}

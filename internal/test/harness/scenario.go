@@ -9,21 +9,6 @@ import (
 	"legwork/internal/test/fakes/llmfake"
 )
 
-// The groups, which have one tool each, of the same name where no other is
-// given.
-const (
-	lookup  = "lookup"  // can be called again
-	book    = "book"    // must never be called again
-	pay     = "pay"     // likewise, and a person must have allowed it
-	ask     = "ask"     // choose: its server asks a person in the midst of the call
-	inquire = "inquire" // choose: its server returns a question, and is called again with the answer
-)
-
-var tools = []string{lookup, book, pay, ask, inquire}
-
-// choose is the tool of ask and inquire.
-const choose = "choose"
-
 var words = []string{"alpha", "beta", "gamma", "delta", "kappa", "sigma", "omega"}
 
 // Scenario makes the inputs of a run: a few conversations side by side, each
@@ -102,4 +87,155 @@ func (d *deck) parts(servers bool) string {
 		rounds = append(rounds, strings.Join(list, "; "))
 	}
 	return strings.Join(rounds, " | ")
+}
+
+// room is a conversation of a chat platform.
+type room struct {
+	name   string
+	key    string // of the chat in legwork's config; empty: it has none
+	as     string // likewise the first of its people
+	people []string
+	apart  bool // questions can be asked beside each other there
+	talk   bool // servers ask there, and nobody guides
+}
+
+// chatScenario makes the inputs of a run on a chat platform: in a few of its
+// rooms plain and planned questions, decisions that they need, guidance, and a
+// press of Stop now and then. Where questions are not asked apart, each one waits
+// for the answer of the one before it. An admin, who is in a room of their own,
+// may pause everything.
+func chatScenario(r *rand.Rand, rooms []room, admin room) []Input {
+	r.Shuffle(len(rooms), func(i, j int) { rooms[i], rooms[j] = rooms[j], rooms[i] })
+	busy := 1 + r.IntN(3)
+	rooms, idle := rooms[:busy], rooms[busy:]
+	for i := range rooms {
+		rooms[i].apart, rooms[i].talk = rooms[i].apart && r.IntN(2) == 0, r.IntN(2) == 0
+	}
+	last, notes := map[string]string{}, map[string]string{} // question and guidance by room
+	stops := map[string]bool{}                              // rooms with a Stop: what ends by it names no question
+	var inputs []Input
+	cards := deck{r: r}
+	for range 2 + r.IntN(4) {
+		at := rooms[r.IntN(len(rooms))]
+		in := Input{
+			Kind: Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), Chat: at.name, From: at.people[r.IntN(len(at.people))], Apart: at.apart,
+		}
+		if !at.apart {
+			in.Gate, in.Heard = last[at.name], notes[at.name]
+		}
+		last[at.name] = in.ID
+		if r.IntN(3) == 0 {
+			in.Kind, in.Text = Plain, in.ID+": say "+words[r.IntN(len(words))]
+			inputs = append(inputs, in)
+			continue
+		}
+		in.Text = in.ID + ": " + cards.parts(at.talk)
+		inputs = decisions(append(inputs, in))
+		switch n := r.IntN(6); {
+		case n < 2 && !at.talk:
+			note := fmt.Sprintf("g%d", len(inputs)+1)
+			notes[in.Chat] = note
+			inputs = append(inputs, Input{Kind: Guidance, ID: note, Chat: in.Chat, From: in.From, Text: "note " + note + " " + words[r.IntN(len(words))], Gate: in.ID})
+		case n == 3 && !stops[in.Chat]:
+			stops[in.Chat] = true
+			inputs = append(inputs, Input{Kind: Stop, ID: fmt.Sprintf("s%d", len(inputs)+1), Chat: in.Chat, From: in.From, Gate: in.ID})
+		}
+	}
+	return halts(r, fires(r, inputs, idle), admin)
+}
+
+// fires adds a question that a schedule asks, in a third of the runs, in a room
+// where nobody else asks.
+func fires(r *rand.Rand, inputs []Input, idle []room) []Input {
+	idle = slices.DeleteFunc(slices.Clone(idle), func(at room) bool { return at.key == "" })
+	if len(idle) == 0 || r.IntN(3) > 0 {
+		return inputs
+	}
+	at, cards := idle[0], deck{r: r}
+	in := Input{Kind: Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), Chat: at.name, From: at.people[0], Fired: true, Place: at.key, As: at.as}
+	in.Text = in.ID + ": " + cards.parts(false)
+	return decisions(append(inputs, in))
+}
+
+// halts lets an admin pause everything while one of the planned questions
+// works, in a third of the runs.
+func halts(r *rand.Rand, inputs []Input, admin room) []Input {
+	var planned []string
+	for _, in := range inputs {
+		if in.Kind == Planned {
+			planned = append(planned, in.ID)
+		}
+	}
+	if len(planned) == 0 || r.IntN(3) > 0 {
+		return inputs
+	}
+	halt := Input{Kind: Halt, ID: fmt.Sprintf("h%d", len(inputs)+1), Chat: admin.name, From: admin.people[0], Text: "pause", Gate: planned[r.IntN(len(planned))]}
+	return append(inputs, halt, Input{
+		Kind: Proceed, ID: fmt.Sprintf("r%d", len(inputs)+2), Chat: halt.Chat, From: halt.From, Text: "resume", Gate: halt.Gate, Key: halt.ID,
+	})
+}
+
+// noticed are the rooms of Telegram to which outcomes go; in the other one admins
+// are told what needs them.
+var noticed = []string{"private ann", "crew"}
+
+const adminRoom = "private eve"
+
+// scenario makes what programs do: questions beside each other, each in a task of
+// its own, with what they need, and contexts that two agents work on.
+func (f *apiFront) scenario(r *rand.Rand) []Input {
+	f.chat.scenario(rand.New(rand.NewPCG(1, 1))) // its rooms
+	var inputs []Input
+	cards := deck{r: r}
+	for range 1 + r.IntN(4) {
+		in := Input{Kind: Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), From: ops, Apart: true, Agent: r.IntN(4) == 0}
+		in.Chat = "task " + in.ID
+		if !in.Agent && r.IntN(2) == 0 {
+			in.Notify = append(noticed, hookName, hookName)[r.IntN(4)]
+		}
+		if r.IntN(4) == 0 {
+			in.Kind, in.Text = Plain, in.ID+": say "+words[r.IntN(len(words))]
+			inputs = append(inputs, in)
+			continue
+		}
+		talk := r.IntN(2) == 0
+		in.Text = in.ID + ": " + cards.parts(talk)
+		inputs = beside(r, decisions(append(inputs, in)), in, talk)
+	}
+	for range r.IntN(3) {
+		id := fmt.Sprintf("x%d", len(inputs)+1)
+		in := Input{Kind: Shared, ID: id, Chat: "task " + id, From: scout, Text: "[" + id + "] Work together.", Apart: true}
+		if r.IntN(2) == 0 {
+			in.Notify = hookName
+		}
+		inputs = append(inputs, in)
+	}
+	return inputs
+}
+
+// beside adds what is done to a planned question while it works.
+func beside(r *rand.Rand, inputs []Input, to Input, talk bool) []Input {
+	add := func(kind Kind, letter string) {
+		in := Input{Kind: kind, ID: fmt.Sprintf("%s%d", letter, len(inputs)+1), Chat: to.Chat, From: ops, Gate: to.ID}
+		if kind == Guidance || kind == Note {
+			in.Text = "note " + in.ID + " " + words[r.IntN(len(words))]
+		}
+		inputs = append(inputs, in)
+	}
+	if r.IntN(2) == 0 && len(llmfake.ReadQuestion(to.Text).Rounds[0]) > 1 {
+		add(Note, "n") // the report of a single sub-task is the answer
+	}
+	switch r.IntN(6) {
+	case 0, 1:
+		add(Merge, "m")
+	case 2:
+		add(Review, "r")
+	case 3:
+		add(Stop, "s")
+		return inputs // nobody guides what may be stopped before it can heed that
+	}
+	if r.IntN(3) == 0 && !talk {
+		add(Guidance, "g")
+	}
+	return inputs
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -211,3 +212,80 @@ groups:
 
 // lifeKey is the API key of a life.
 func lifeKey(n int) string { return fmt.Sprintf("life-%d", n) }
+
+// bound gives some runs low budgets, which their planned questions may reach.
+func (s *session) bound() {
+	how := hash(fmt.Sprintf("%d budget", s.order.Seed))
+	if how%4 > 0 || s.order.Front == API {
+		return
+	}
+	b := Budget{Asker: how/8%4 > 0}
+	if how/4%2 == 0 {
+		b.Tokens = 8000 + how/32%3*2000
+	} else {
+		b.Micros = 9000 + how/32%3*2000
+	}
+	planned := map[string]int{} // by conversation
+	for _, in := range s.record.Inputs {
+		if in.Kind == Planned {
+			planned[in.Chat]++
+			b.Asker = b.Asker || s.lasting() && planned[in.Chat] > 1
+		}
+	}
+	s.record.Budget = b
+	for _, in := range s.record.Inputs {
+		if in.Kind == Planned {
+			alone := !s.lasting() || planned[in.Chat] == 1 // what ends without an answer names no question there
+			id := fmt.Sprintf("a%d", len(s.record.Inputs)+1)
+			s.record.Inputs = append(s.record.Inputs, Input{
+				Kind: Afford, ID: id, Chat: in.Chat, From: in.From, Gate: in.ID, Key: in.ID + " cost of seed " + strconv.FormatInt(s.order.Seed, 10),
+				Extends: !alone || (b.Asker || !s.lasting()) && hash(id+in.Text)%4 > 0,
+			})
+		}
+	}
+}
+
+// arrange sets legwork's clock so far ahead that a minute begins within a few
+// seconds, when its schedules fire.
+func (s *session) arrange() {
+	now := time.Now()
+	at := now.Add(time.Second + time.Duration(s.rand.IntN(3000))*time.Millisecond)
+	minute := at.Truncate(time.Minute).Add(time.Minute).UTC()
+	s.ahead, s.due = minute.Sub(at), minute.Format("every day 15:04")
+	for _, in := range s.record.Inputs {
+		if in.Fired {
+			s.record.Said[in.ID] = at
+		}
+	}
+}
+
+// schedules are those of the config.
+func (s *session) schedules() string {
+	var b strings.Builder
+	for _, in := range s.record.Inputs {
+		if in.Fired {
+			fmt.Fprintf(&b, "  - {name: %s, when: %q, text: %q, chat: %q, as: %q}\n", in.ID, s.due, in.Text, in.Place, in.As)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "schedules:\n" + b.String()
+}
+
+// usageOf is what the model reports of a call: a token for each four bytes.
+func usageOf(r llmfake.Request, said llmfake.Response) *llmfake.Usage {
+	out := len(said.Text)
+	for _, c := range said.ToolCalls {
+		out += len(c.Name) + len(c.Arguments)
+	}
+	return &llmfake.Usage{Input: len(r.Raw) / 4, Output: (out + 3) / 4}
+}
+
+// serverArgs are the tool server's arguments, as items of a YAML list.
+func serverArgs(log string) string { return fmt.Sprintf("-counter, -log, %q", log) }
+
+// pushes notes that somebody presses a button under a question.
+func (s *session) pushes(key, label, by string) {
+	s.record.Pushes = append(s.record.Pushes, Push{At: time.Now(), Key: key, Label: label, By: by})
+}

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"legwork/store/bolt"
+	"legwork/tasks"
 )
-
-// RuleData is broken by data, or a backup, that cannot be read whole.
-const RuleData = "data"
 
 // tend lets an operator back up or compact the data beside the life that goes on
 // now. It may be killed meanwhile, and the operator is told so.
@@ -61,4 +59,22 @@ func (s *session) data(ctx context.Context, args ...string) (out []byte, err err
 	c := exec.CommandContext(ctx, s.h.Legwork, append(append([]string{"data"}, args...), "--config", filepath.Join(s.dir, "config.yaml"))...)
 	c.Dir, c.Env = s.dir, []string{"HOME=" + s.dir}
 	return c.CombinedOutput()
+}
+
+// ledger reads what was spent from the data of a run that is over.
+func (s *session) ledger(ctx context.Context) ([]tasks.Spent, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	store, err := bolt.Open(ctx, filepath.Join(s.dir, "data"), bolt.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("reading the ledger: %w", err)
+	}
+	spent, err := store.Spent(ctx, tasks.SpentQuery{})
+	if closed := store.Close(); err == nil {
+		err = closed
+	}
+	if spent == nil {
+		spent = []tasks.Spent{} // it was read
+	}
+	return spent, err
 }

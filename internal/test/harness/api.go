@@ -1,0 +1,106 @@
+package harness
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Request is one that a program sent, and what came of it.
+type Request struct {
+	At, Done time.Time
+	Life     int // index into Record.Lives
+	Token    string
+	Method   string
+	Path     string
+	Key      string // idempotency key
+	Match    string // If-Match
+	Body     string
+	Status   int // 0: the reply was cut off
+	Reply    string
+}
+
+// Told is one event of a stream.
+type Told struct {
+	At     time.Time
+	Life   int    // index into Record.Lives
+	Stream string // what is followed: the id of a task, or "all"
+	ID     string // of the event
+	Event  string
+	Task   string
+	Seq    int
+	Data   string
+}
+
+// all is the stream of all tasks.
+const all = "all"
+
+// entry is one message of a context, as replies and events tell it.
+type entry struct {
+	TaskID    string          `json:"task_id"`
+	Seq       int             `json:"seq"`
+	SenderID  string          `json:"sender_id"`
+	Type      string          `json:"type"`
+	Content   json.RawMessage `json:"content"`
+	Timestamp time.Time       `json:"timestamp"`
+}
+
+// outline is a task as replies tell it, as far as it counts here.
+type outline struct {
+	ID       string     `json:"id"`
+	State    string     `json:"state"`
+	Goal     string     `json:"goal"`
+	Chat     string     `json:"chat"`
+	From     string     `json:"from"`
+	Answer   *string    `json:"answer"`
+	Version  int        `json:"version"`
+	Seq      int        `json:"seq"`
+	Finished *time.Time `json:"finished_at"`
+}
+
+// Context is what a task's context says in the end.
+type Context struct {
+	Messages []entry                    `json:"messages"`
+	State    map[string]json.RawMessage `json:"shared_state"`
+	Version  int                        `json:"version"`
+	Next     *int                       `json:"next_after"`
+	Task     outline                    `json:"-"`
+}
+
+// Hook is one request that the webhook got.
+type Hook struct {
+	At     time.Time
+	ID     string
+	Type   string
+	Task   outline
+	Status int    // that was answered; 0: the connection was broken
+	Rude   string // why it is none that should be sent
+}
+
+// The webhook of the config.
+const (
+	hookName   = "ops"
+	hookSecret = "whsec_bGVnd29yaydzIGNyYXNoIGhhcm5lc3MgaGFzIG9uZQ=="
+)
+
+// What is in the shared state.
+const (
+	keyLog    = "log" // what was added to it, by name
+	keyReady  = "ready"
+	keyStatus = "status"
+
+	needsReview = "NEEDS_HUMAN_REVIEW"
+)
+
+func logOf(state map[string]json.RawMessage) []string {
+	list := []string{}
+	_ = json.Unmarshal(state[keyLog], &list) // it is not there at first
+	return list
+}
+
+// reviewOf is how a review ends.
+func reviewOf(in Input) string {
+	if hash(in.ID+" review")%2 == 0 {
+		return "approve"
+	}
+	return "deny"
+}
