@@ -28,7 +28,7 @@ var edits = []edit{
 		}
 		if !c.in.put(delivery{`,
 	},
-	{"anybody-decides", "tasks/...", `case !r.steers(t): in.aside(r, "error.not_yours")`, `case !r.steers(t) && !faults.On("anybody-decides"): in.aside(r, "error.not_yours")`},
+	{"anybody-decides", "tasks/...", `case !r.steers(t):`, `case !r.steers(t) && !faults.On("anybody-decides"):`},
 
 	// A task goes on.
 	{
@@ -249,7 +249,11 @@ var edits = []edit{
 
 	// Clocks.
 	{"", "tasks/...", `if d := x.rules.Load().Approvals.Expire; d > 0 {`, `if d := faults.Span(x.rules.Load().Approvals.Expire); d > 0 {`},
-	{"", "tasks/...", `limits.ReviewTime = r.rules.Approvals.Expire`, `limits.ReviewTime = faults.Span(r.rules.Approvals.Expire)`},
+	{
+		"", "tasks/...", `return &planner.Opening{ Goal: goal,`,
+		`limits.ReviewTime = faults.Span(limits.ReviewTime)
+		return &planner.Opening{ Goal: goal,`,
+	},
 	{
 		"", "bot/ratelimit", `return &Pacer{ rules: slices.Clone(rules),`,
 		`rules = slices.Clone(rules)
@@ -271,5 +275,5 @@ var edits = []edit{
 
 		func unhurried() pauses {`,
 	},
-	{"", "cmd/...", `NewScheduler(a.inbox, time.Now)`, `NewScheduler(a.inbox, faults.Wall)`},
+	{"", "app/...", `NewScheduler(a.inbox, time.Now)`, `NewScheduler(a.inbox, faults.Wall)`},
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -36,7 +38,7 @@ type Campaign struct {
 // Points are the failpoints that runs pass, and how often at most in one life.
 type Points map[string]int
 
-func (p Points) add(l Life) {
+func (p Points) add(l record.Life) {
 	count := map[string]int{}
 	for _, hit := range l.Hits {
 		count[hit]++
@@ -51,7 +53,7 @@ func (p Points) add(l Life) {
 func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 	if c.Parallel == 0 {
 		c.Parallel = 8
-		if c.Front == Telegram || c.Front == Slack {
+		if c.Front == record.Telegram || c.Front == record.Slack {
 			c.Parallel = 10 // they wait for their turn most of the time
 		}
 	}
@@ -61,7 +63,7 @@ func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
 	}
-	c.Front = cmp.Or(c.Front, Terminal)
+	c.Front = cmp.Or(c.Front, record.Terminal)
 	t := &tour{h: h, c: c, report: newReport(c.Front, c.Seed), next: c.Seed, points: maps.Clone(c.Points), span: cmp.Or(c.Span, 2*time.Second)}
 	if err := t.learn(ctx); err != nil {
 		return t.report, err
@@ -155,7 +157,7 @@ func (t *tour) order() Order {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(t.points)), func(name string) bool {
-		return t.c.Front == API && strings.HasPrefix(name, "telegram.") // its own front has these
+		return t.c.Front == record.API && strings.HasPrefix(name, "telegram.") // its own front has these
 	})
 	for range 2 + random.IntN(4) {
 		span, soon := t.span.Round(time.Millisecond), len(o.Kills) > 0
@@ -185,23 +187,23 @@ func (t *tour) order() Order {
 
 // run does and judges one run.
 func (t *tour) run(ctx context.Context, o Order) error {
-	record, dir, err := t.h.Run(ctx, o)
+	run, dir, err := t.h.Run(ctx, o)
 	if ctx.Err() != nil {
 		return nil // what a run that was cut off has done says nothing
 	}
 	if err != nil {
 		return fmt.Errorf("running seed %d in %s: %w", o.Seed, dir, err)
 	}
-	verdict := Judge(record)
+	verdict := judge.Judge(run)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(o.Kills) == 0 {
-		for _, l := range record.Lives {
+		for _, l := range run.Lives {
 			t.points.add(l)
 			t.lived = append(t.lived, l.End.Sub(l.Start))
 		}
 	}
-	t.report.add(record, verdict, o, dir)
+	t.report.add(run, verdict, o, dir)
 	t.c.Log("%s", t.report.line())
 	if len(verdict.Violations) == 0 {
 		return os.RemoveAll(dir)

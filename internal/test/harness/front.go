@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"legwork/internal/test/harness/record"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // it, its own goroutines only tell that something was seen.
 type front interface {
 	// scenario makes what people will do.
-	scenario(r *rand.Rand) []Input
+	scenario(r *rand.Rand) []record.Input
 	// arguments are those of legwork before its config file, config is what the
 	// file says of this front.
 	arguments() []string
@@ -22,16 +23,16 @@ type front interface {
 	// greet tells of a new life, before anything is said to it.
 	greet(p *process)
 	// hear takes an event of stdout.
-	hear(e Event)
+	hear(e record.Event)
 	// can reports whether an input is possible now: the message that it replies
 	// to is there, the button that it presses.
-	can(in Input) bool
+	can(in record.Input) bool
 	// owes reports that a question about costs waits for an input, though that
 	// was done before: a life that lost work may ask once more.
-	owes(in Input) bool
+	owes(in record.Input) bool
 	// say does an input, or has it delivered again. It reports whether it need
 	// not be done by a later life.
-	say(in Input) (done bool)
+	say(in record.Input) (done bool)
 	// trouble lets something go wrong between legwork and the platform.
 	trouble(r *rand.Rand)
 	// leave ends a life in which nothing more will be done; settled says that
@@ -42,7 +43,7 @@ type front interface {
 	// drain waits until what a life sent before it ended has arrived.
 	drain(ctx context.Context) error
 	// collect adds what was seen to the record.
-	collect(r *Record)
+	collect(r *record.Record)
 	close() error
 }
 
@@ -50,16 +51,16 @@ type front interface {
 // is to be seen that was not before.
 func (s *session) open(ctx context.Context, seen func()) (front, error) {
 	switch s.order.Front {
-	case "", Terminal:
-		return &terminalFront{s: s, buttons: map[string][]Button{}}, nil
-	case Telegram:
+	case "", record.Terminal:
+		return &terminalFront{s: s, buttons: map[string][]record.Button{}}, nil
+	case record.Telegram:
 		return newTelegramFront(ctx, s, seen)
-	case Slack:
+	case record.Slack:
 		return newSlackFront(ctx, s, seen)
-	case API:
+	case record.API:
 		return newAPIFront(ctx, s, seen)
 	}
-	return nil, fmt.Errorf("there is no front %q; there are %v", s.order.Front, Fronts())
+	return nil, fmt.Errorf("there is no front %q; there are %v", s.order.Front, record.Fronts())
 }
 
 // chats is what Telegram and Slack have in common: messages that stay, and
@@ -72,7 +73,7 @@ type chats struct {
 	stop     context.CancelFunc
 
 	mu    sync.Mutex // guards what follows
-	posts map[string]Post
+	posts map[string]record.Post
 	order []string          // keys of posts, oldest first
 	asked map[string]string // inputs by the platform's name of their message
 
@@ -82,12 +83,12 @@ type chats struct {
 }
 
 func newChats(s *session, seen func()) *chats {
-	return &chats{s: s, seen: seen, posts: map[string]Post{}, asked: map[string]string{}, said: map[string]bool{}, pressed: map[string]bool{}}
+	return &chats{s: s, seen: seen, posts: map[string]record.Post{}, asked: map[string]string{}, said: map[string]bool{}, pressed: map[string]bool{}}
 }
 
 // watch notes what changes until the front is closed. wait returns when look
 // does or ctx ends.
-func (c *chats) watch(ctx context.Context, wait func(ctx context.Context, look func(now []Post))) {
+func (c *chats) watch(ctx context.Context, wait func(ctx context.Context, look func(now []record.Post))) {
 	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	c.watching.Go(func() { wait(ctx, c.look) })
 }
@@ -99,13 +100,13 @@ func (c *chats) unwatch() {
 }
 
 // look takes all posts as they stand now.
-func (c *chats) look(now []Post) {
+func (c *chats) look(now []record.Post) {
 	if c.note(now, time.Now()) {
 		c.seen()
 	}
 }
 
-func (c *chats) note(now []Post, at time.Time) (news bool) {
+func (c *chats) note(now []record.Post, at time.Time) (news bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stand := map[string]bool{}
@@ -114,11 +115,11 @@ func (c *chats) note(now []Post, at time.Time) (news bool) {
 		stand[key] = true
 		old, known := c.posts[key]
 		p.Posted, p.At, p.Card, p.Asked = old.Posted, old.At, old.Card, old.Asked
-		if p.Card == "" && isCard(p.Buttons) {
+		if p.Card == "" && record.IsCard(p.Buttons) {
 			p.Card, p.Asked = p.Text, p.Buttons
 		}
-		if len(p.data) == 0 {
-			p.data = old.data
+		if len(p.Data) == 0 {
+			p.Data = old.Data
 		}
 		if !known {
 			c.order = append(c.order, key)
@@ -143,10 +144,10 @@ func (c *chats) note(now []Post, at time.Time) (news bool) {
 }
 
 // list returns the posts as they were seen last.
-func (c *chats) list() []Post {
+func (c *chats) list() []record.Post {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := make([]Post, 0, len(c.order))
+	all := make([]record.Post, 0, len(c.order))
 	for _, key := range c.order {
 		p := c.posts[key]
 		p.To = c.asked[p.To]
@@ -156,25 +157,25 @@ func (c *chats) list() []Post {
 }
 
 // outcome returns the post that answers a question and is complete.
-func (c *chats) outcome(in Input) (Post, bool) {
+func (c *chats) outcome(in record.Input) (record.Post, bool) {
 	for _, p := range c.list() {
-		if !p.Live && answers(p, in, c.s.record.Inputs) && (finished(in, p.Text) || halted(in, c.s.record.Inputs)) {
+		if !p.Live && record.Answers(p, in, c.s.record.Inputs) && (record.Finished(in, p.Text) || record.Halted(in, c.s.record.Inputs)) {
 			return p, true
 		}
 	}
-	return Post{}, false
+	return record.Post{}, false
 }
 
 func (c *chats) gates() []string {
 	var open []string
 	for _, in := range c.s.record.Inputs {
 		_, ok := c.outcome(in)
-		if (c.said[in.ID] || in.Fired) && (in.question() && ok || in.Kind == Guidance && c.heard(in.ID)) {
+		if (c.said[in.ID] || in.Fired) && (in.Question() && ok || in.Kind == record.Guidance && c.heard(in.ID)) {
 			open = append(open, "answer "+in.ID)
 		}
 	}
 	for _, in := range c.s.record.Inputs {
-		if in.Kind == Halt && c.switched(in) {
+		if in.Kind == record.Halt && c.switched(in) {
 			open = append(open, "paused "+in.ID)
 		}
 	}
@@ -182,25 +183,25 @@ func (c *chats) gates() []string {
 }
 
 // switched reports whether it was said that everything is paused, or goes on.
-func (c *chats) switched(in Input) bool {
-	return slices.ContainsFunc(c.list(), func(p Post) bool { return p.Chat == in.Chat && saysSwitched(p, in.Kind) })
+func (c *chats) switched(in record.Input) bool {
+	return slices.ContainsFunc(c.list(), func(p record.Post) bool { return p.Chat == in.Chat && record.SaysSwitched(p, in.Kind) })
 }
 
 // heard reports whether an answer holds guidance.
 func (c *chats) heard(id string) bool {
-	return slices.ContainsFunc(c.list(), func(p Post) bool {
+	return slices.ContainsFunc(c.list(), func(p record.Post) bool {
 		return !p.Live && strings.HasPrefix(p.Text, "[") && slices.Contains(strings.Fields(p.Text), id)
 	})
 }
 
 // input returns the one with that id.
-func (c *chats) input(id string) Input {
+func (c *chats) input(id string) record.Input {
 	for _, in := range c.s.record.Inputs {
 		if in.ID == id {
 			return in
 		}
 	}
-	return Input{}
+	return record.Input{}
 }
 
 // answered reports whether a question has its answer.
@@ -212,15 +213,15 @@ func (c *chats) answered(id string) bool {
 // board returns the message of the running task of a question: with Stop, and
 // if none has, one that replies to the question. Where a kill left one behind, it
 // is the newest: legwork does not know the other.
-func (c *chats) board(id string) (Post, bool) {
+func (c *chats) board(id string) (record.Post, bool) {
 	asked := c.input(id)
-	var found, runs Post
+	var found, runs record.Post
 	for _, p := range c.list() {
-		if p.Chat != asked.Chat || p.Card != "" || p.To != "" && p.To != id || p.Live && !slices.Contains(p.Buttons, stopLabel) {
+		if p.Chat != asked.Chat || p.Card != "" || p.To != "" && p.To != id || p.Live && !slices.Contains(p.Buttons, record.StopLabel) {
 			continue
 		}
 		switch {
-		case slices.Contains(p.Buttons, stopLabel):
+		case slices.Contains(p.Buttons, record.StopLabel):
 			if runs.ID == "" || p.To == id {
 				runs = p
 			}
@@ -234,7 +235,7 @@ func (c *chats) board(id string) (Post, bool) {
 	return found, found.ID != ""
 }
 
-func (*chats) hear(Event) {}
+func (*chats) hear(record.Event) {}
 
 // leave asks for a clean end when all is settled.
 func (c *chats) leave(p *process, settled func() bool) bool {

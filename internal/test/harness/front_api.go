@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"legwork/internal/test/harness/record"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -33,10 +34,10 @@ type apiFront struct {
 	life   int        // -1: none yet
 	base   string     // its address; empty: not known yet
 	news   chan struct{}
-	wire   []Request
-	told   []Told
-	asked  []Event // approvals that were seen, and decisions that were taken
-	pushes []Push
+	wire   []record.Request
+	told   []record.Told
+	asked  []record.Event // approvals that were seen, and decisions that were taken
+	pushes []record.Push
 	rude   []string            // what no program should be told
 	tasks  map[string][]string // ids by input: there should be one each
 	over   map[string]string   // the ends of tasks, by id
@@ -44,8 +45,8 @@ type apiFront struct {
 	going  map[string]bool     // likewise, that were begun
 	again  map[string]bool     // likewise, sent again in this life
 	feed   chan struct{}       // closed when the stream of all tasks has begun
-	final  map[string]Context
-	listed []outline
+	final  map[string]record.Context
+	listed []record.Outline
 	looked int // the life in which the end was looked at; -1: none
 	cables map[int]context.CancelFunc
 	cuts   int
@@ -59,7 +60,7 @@ func newAPIFront(ctx context.Context, s *session, seen func()) (front, error) {
 	f := &apiFront{
 		s: s, seen: seen, chat: chat, life: -1, looked: -1, news: make(chan struct{}), feed: make(chan struct{}),
 		tasks: map[string][]string{}, over: map[string]string{}, done: map[string]bool{}, going: map[string]bool{}, again: map[string]bool{},
-		final: map[string]Context{}, cables: map[int]context.CancelFunc{},
+		final: map[string]record.Context{}, cables: map[int]context.CancelFunc{},
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: 40 * time.Second}},
 	}
 	if f.hooks, err = newHooks(ctx, f.stirred); err != nil {
@@ -67,7 +68,7 @@ func newAPIFront(ctx context.Context, s *session, seen func()) (front, error) {
 	}
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	f.begin = func(do func(context.Context)) { f.work.Go(func() { do(ctx) }) }
-	f.begin(func(ctx context.Context) { f.follow(ctx, ops, "/v1/events", all) })
+	f.begin(func(ctx context.Context) { f.follow(ctx, ops, "/v1/events", record.All) })
 	return f, nil
 }
 
@@ -79,7 +80,7 @@ func (f *apiFront) config() string {
 		fmt.Fprintf(&tokens, "    - {name: %s, role: %s, sha256: %q}\n", name, role, fmt.Sprintf("%x", sha256.Sum256([]byte(secretOf(name)))))
 	}
 	return f.chat.platform() + "http:\n  listen: \"127.0.0.1:0\"\n  rate: 10000\n  tokens:\n" + tokens.String() +
-		fmt.Sprintf("alerts: {webhooks: {ops: {url: %q, secret: %q, kinds: [task.review]}}}\n", f.hooks.url, hookSecret)
+		fmt.Sprintf("alerts: {webhooks: {ops: {url: %q, secret: %q, kinds: [task.review]}}}\n", f.hooks.url, record.HookSecret)
 }
 
 // greet tells the programs of a new life.
@@ -92,17 +93,17 @@ func (f *apiFront) greet(p *process) {
 	f.ring()
 }
 
-func (*apiFront) hear(Event) {}
+func (*apiFront) hear(record.Event) {}
 
 // can: what is done to a task needs its id, and what follows all tasks comes
 // first.
-func (f *apiFront) can(in Input) bool { return in.Gate == "" || f.task(in.Gate) != "" }
+func (f *apiFront) can(in record.Input) bool { return in.Gate == "" || f.task(in.Gate) != "" }
 
-func (*apiFront) owes(Input) bool { return false }
+func (*apiFront) owes(record.Input) bool { return false }
 
 // say begins an input, once in all lives; and asks once more in some, with the
 // same key.
-func (f *apiFront) say(in Input) bool {
+func (f *apiFront) say(in record.Input) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.going[in.ID] {
@@ -114,7 +115,7 @@ func (f *apiFront) say(in Input) bool {
 			f.mu.Unlock()
 			f.stirred()
 		})
-	} else if f.done[in.ID] && in.starts() && !f.again[in.ID] {
+	} else if f.done[in.ID] && in.Starts() && !f.again[in.ID] {
 		f.again[in.ID] = true
 		f.begin(func(ctx context.Context) { f.starts(ctx, in) })
 	}
@@ -122,23 +123,23 @@ func (f *apiFront) say(in Input) bool {
 }
 
 // does does an input.
-func (f *apiFront) does(ctx context.Context, in Input) {
+func (f *apiFront) does(ctx context.Context, in record.Input) {
 	switch in.Kind {
-	case Plain, Planned:
+	case record.Plain, record.Planned:
 		f.question(ctx, in)
-	case Guidance, Note:
+	case record.Guidance, record.Note:
 		f.adds(ctx, in)
-	case Decide:
+	case record.Decide:
 		f.decides(ctx, in)
-	case Stop:
+	case record.Stop:
 		_, _ = f.ask(ctx, call{token: ops, method: http.MethodPost, path: path.Join("/v1/tasks", f.task(in.Gate), "cancel")}, http.StatusOK, http.StatusConflict)
-	case Merge:
+	case record.Merge:
 		f.merges(ctx, in)
-	case Review:
+	case record.Review:
 		f.reviews(ctx, in)
-	case Shared:
+	case record.Shared:
 		f.shares(ctx, in)
-	case Halt, Afford, Proceed: // there are none here
+	case record.Halt, record.Afford, record.Proceed: // there are none here
 	}
 }
 
@@ -237,13 +238,13 @@ func (f *apiFront) leave(p *process, settled func() bool) bool {
 	return true
 }
 
-func (f *apiFront) collect(r *Record) {
+func (f *apiFront) collect(r *record.Record) {
 	f.chat.collect(r)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r.Rude, r.Pushes = append(slices.Clone(r.Rude), f.rude...), slices.Clone(f.pushes)
 	r.Wire, r.Told, r.Hooks = slices.Clone(f.wire), slices.Clone(f.told), f.hooks.list()
-	r.Tasks, r.Contexts, r.Listed = map[string][]string{}, map[string]Context{}, slices.Clone(f.listed)
+	r.Tasks, r.Contexts, r.Listed = map[string][]string{}, map[string]record.Context{}, slices.Clone(f.listed)
 	for input, ids := range f.tasks {
 		r.Tasks[input] = slices.Clone(ids)
 	}
@@ -251,7 +252,7 @@ func (f *apiFront) collect(r *Record) {
 		r.Contexts[id] = c
 	}
 	r.Events = append(slices.Clone(f.asked), f.outcomes()...)
-	slices.SortStableFunc(r.Events, func(a, b Event) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(r.Events, func(a, b record.Event) int { return a.At.Compare(b.At) })
 }
 
 func (f *apiFront) drain(ctx context.Context) error { return f.chat.drain(ctx) }
@@ -279,14 +280,14 @@ func (f *apiFront) look(ctx context.Context) {
 			f.mu.Unlock()
 		}
 	}
-	var all []outline
+	var all []record.Outline
 	for cursor := ""; ; {
 		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/tasks?limit=3&cursor=" + url.QueryEscape(cursor)}, http.StatusOK)
 		if !ok {
 			return
 		}
 		page := decoded[struct {
-			Items []outline
+			Items []record.Outline
 			Next  *string `json:"next_cursor"`
 		}](f, r)
 		all = append(all, page.Items...)
@@ -302,13 +303,13 @@ func (f *apiFront) look(ctx context.Context) {
 }
 
 // context reads one, page by page.
-func (f *apiFront) context(ctx context.Context, id string) (whole Context, ok bool) {
+func (f *apiFront) context(ctx context.Context, id string) (whole record.Context, ok bool) {
 	for after := 0; ; {
 		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: fmt.Sprintf("/v1/tasks/%s/context?limit=20&after=%d", id, after)}, http.StatusOK)
 		if !ok {
 			return whole, false
 		}
-		page := decoded[Context](f, r)
+		page := decoded[record.Context](f, r)
 		page.Messages = append(whole.Messages, page.Messages...)
 		whole = page
 		if page.Next == nil {
@@ -317,28 +318,28 @@ func (f *apiFront) context(ctx context.Context, id string) (whole Context, ok bo
 		after = *page.Next
 	}
 	r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/tasks/" + id}, http.StatusOK)
-	whole.Task = decoded[outline](f, r)
+	whole.Task = decoded[record.Outline](f, r)
 	return whole, ok
 }
 
 // outcomes are the ends that streams told, as answers.
-func (f *apiFront) outcomes() []Event {
-	var list []Event
+func (f *apiFront) outcomes() []record.Event {
+	var list []record.Event
 	for _, t := range f.told {
 		if t.Event != "end" {
 			continue
 		}
 		for _, in := range f.s.record.Inputs {
-			if !in.question() || !slices.Contains(f.tasks[in.ID], t.Task) {
+			if !in.Question() || !slices.Contains(f.tasks[in.ID], t.Task) {
 				continue
 			}
-			var task outline
+			var task record.Outline
 			_ = json.Unmarshal([]byte(t.Data), &task) // offended before
-			e := Event{At: t.At, Life: t.Life, Type: "answer", Task: t.Task, Chat: in.Chat, Failed: task.State == "failed"}
+			e := record.Event{At: t.At, Life: t.Life, Type: "answer", Task: t.Task, Chat: in.Chat, Failed: task.State == "failed"}
 			if task.Answer != nil {
 				e.Text = *task.Answer
 			}
-			if halted(in, f.s.record.Inputs) && mark(e.Text) == "" {
+			if record.Halted(in, f.s.record.Inputs) && record.Mark(e.Text) == "" {
 				e.Text = "[" + in.ID + "] " + e.Text // stopped before there was any
 			}
 			list = append(list, e)

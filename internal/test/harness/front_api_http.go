@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"legwork/internal/test/harness/record"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -38,7 +39,7 @@ type call struct {
 // ask sends a request until it is answered, however many lives that takes. A
 // status that is not wanted is what the API would call a bug of itself or of the
 // client; ok is false then, and when the run is over.
-func (f *apiFront) ask(ctx context.Context, c call, want ...int) (r Request, ok bool) {
+func (f *apiFront) ask(ctx context.Context, c call, want ...int) (r record.Request, ok bool) {
 	for {
 		r = f.once(ctx, c)
 		for _, status := range want {
@@ -61,9 +62,9 @@ func (f *apiFront) ask(ctx context.Context, c call, want ...int) (r Request, ok 
 }
 
 // once sends a request to the life that there is now.
-func (f *apiFront) once(ctx context.Context, c call) Request {
+func (f *apiFront) once(ctx context.Context, c call) record.Request {
 	life, base := f.address()
-	r := Request{At: time.Now(), Life: life, Token: c.token, Method: c.method, Path: c.path, Key: c.key, Match: c.match}
+	r := record.Request{At: time.Now(), Life: life, Token: c.token, Method: c.method, Path: c.path, Key: c.key, Match: c.match}
 	var body io.Reader
 	if c.body != nil {
 		text, err := json.Marshal(c.body)
@@ -135,7 +136,7 @@ func (f *apiFront) address() (life int, base string) {
 }
 
 // decoded reads a reply that was asked for; what is none offends.
-func decoded[T any](f *apiFront, r Request) (v T) {
+func decoded[T any](f *apiFront, r record.Request) (v T) {
 	if err := json.Unmarshal([]byte(r.Reply), &v); err != nil {
 		f.offended("the reply to %s %s is no JSON: %v: %s", r.Method, r.Path, err, r.Reply)
 	}
@@ -202,7 +203,7 @@ func (f *apiFront) listen(ctx context.Context, token, path, stream, last string)
 // events takes what a connection tells. What a cut leaves of an event does not
 // count.
 func (f *apiFront) events(resp *http.Response, life int, stream, last string) (newest string, over bool) {
-	told := Told{Life: life, Stream: stream}
+	told := record.Told{Life: life, Stream: stream}
 	id := ""
 	for reader := bufio.NewReader(resp.Body); ; {
 		line, err := reader.ReadString('\n')
@@ -228,25 +229,25 @@ func (f *apiFront) events(resp *http.Response, life int, stream, last string) (n
 			if told.Event != "" || told.Data != "" {
 				told.ID, told.At = id, time.Now()
 				f.took(told)
-			} else if id != "" && stream == all {
+			} else if id != "" && stream == record.All {
 				f.begun()
 			}
 			if told.Event == "end" {
 				return last, true
 			}
-			told, id = Told{Life: life, Stream: stream}, ""
+			told, id = record.Told{Life: life, Stream: stream}, ""
 		}
 	}
 }
 
 // took notes an event.
-func (f *apiFront) took(t Told) {
-	var m entry
+func (f *apiFront) took(t record.Told) {
+	var m record.Entry
 	if err := json.Unmarshal([]byte(t.Data), &m); err != nil {
 		f.offended("an event of %s is no JSON: %v: %s", t.Stream, err, t.Data)
 	}
 	t.Seq, t.Task = m.Seq, m.TaskID
-	if t.Stream != all {
+	if t.Stream != record.All {
 		t.Task = t.Stream
 	}
 	f.mu.Lock()

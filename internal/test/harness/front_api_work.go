@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"legwork/internal/test/harness/record"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,18 +15,18 @@ import (
 )
 
 // key is an idempotency key of a run.
-func (f *apiFront) key(in Input) string { return "key of " + in.ID }
+func (f *apiFront) key(in record.Input) string { return "key of " + in.ID }
 
 // question asks, and waits for the outcome: some by a request that is held until
 // then.
-func (f *apiFront) question(ctx context.Context, in Input) {
+func (f *apiFront) question(ctx context.Context, in record.Input) {
 	id := f.starts(ctx, in)
 	if id == "" {
 		return
 	}
-	for hash(in.Text+" waits")%2 == 0 {
+	for record.Hash(in.Text+" waits")%2 == 0 {
 		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/tasks/" + id, prefer: "wait=30"}, http.StatusOK)
-		if !ok || decoded[outline](f, r).Finished != nil {
+		if !ok || decoded[record.Outline](f, r).Finished != nil {
 			break
 		}
 	}
@@ -34,7 +35,7 @@ func (f *apiFront) question(ctx context.Context, in Input) {
 
 // starts starts the task of an input, or asks for it once more with the same key,
 // and has it followed.
-func (f *apiFront) starts(ctx context.Context, in Input) (id string) {
+func (f *apiFront) starts(ctx context.Context, in record.Input) (id string) {
 	select {
 	case <-f.feed: // it misses nothing
 	case <-ctx.Done():
@@ -45,17 +46,17 @@ func (f *apiFront) starts(ctx context.Context, in Input) (id string) {
 	} else {
 		body := map[string]any{"goal": in.Text}
 		switch {
-		case in.Notify == hookName:
+		case in.Notify == record.HookName:
 			body["notify"] = map[string]string{"webhook": in.Notify}
 		case in.Notify != "":
 			body["notify"] = map[string]string{"chat": f.chat.key(in.Notify)}
 		}
-		if in.Kind == Shared {
+		if in.Kind == record.Shared {
 			body["run"] = false
 		}
 		r, ok := f.ask(ctx, call{token: in.From, method: http.MethodPost, path: "/v1/tasks", key: f.key(in), body: body}, http.StatusCreated, http.StatusOK)
 		if ok {
-			id = decoded[outline](f, r).ID
+			id = decoded[record.Outline](f, r).ID
 		}
 	}
 	if id != "" && f.learn(in, id) {
@@ -65,7 +66,7 @@ func (f *apiFront) starts(ctx context.Context, in Input) (id string) {
 }
 
 // startsByMCP starts it as another agent does.
-func (f *apiFront) startsByMCP(ctx context.Context, in Input) string {
+func (f *apiFront) startsByMCP(ctx context.Context, in record.Input) string {
 	r, ok := f.ask(ctx, call{token: scout, method: http.MethodPost, path: "/mcp", body: map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 		"params": map[string]any{"name": "start_task", "arguments": map[string]any{"goal": in.Text, "idempotency_key": f.key(in)}},
@@ -75,7 +76,7 @@ func (f *apiFront) startsByMCP(ctx context.Context, in Input) string {
 	}
 	got := decoded[struct {
 		Result struct {
-			StructuredContent outline
+			StructuredContent record.Outline
 		}
 	}](f, r)
 	if got.Result.StructuredContent.ID == "" {
@@ -88,7 +89,7 @@ func (f *apiFront) startsByMCP(ctx context.Context, in Input) string {
 }
 
 // learn notes the task of an input; fresh when it was not known.
-func (f *apiFront) learn(in Input, id string) (fresh bool) {
+func (f *apiFront) learn(in record.Input, id string) (fresh bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if slices.Contains(f.tasks[in.ID], id) {
@@ -100,9 +101,9 @@ func (f *apiFront) learn(in Input, id string) (fresh bool) {
 
 // adds adds a message: an operator guides, an agent tells what it saw. Some send
 // it twice.
-func (f *apiFront) adds(ctx context.Context, in Input) {
+func (f *apiFront) adds(ctx context.Context, in record.Input) {
 	token, kind := ops, "human_input"
-	if in.Kind == Note {
+	if in.Kind == record.Note {
 		token, kind = scout, "observation"
 	}
 	c := call{
@@ -110,7 +111,7 @@ func (f *apiFront) adds(ctx context.Context, in Input) {
 		body: map[string]any{"type": kind, "content": in.Text},
 	}
 	r, ok := f.ask(ctx, c, http.StatusCreated, http.StatusOK, http.StatusConflict)
-	if ok && r.Status != http.StatusConflict && hash(in.Text+" again")%2 == 0 {
+	if ok && r.Status != http.StatusConflict && record.Hash(in.Text+" again")%2 == 0 {
 		_, _ = f.ask(ctx, c, http.StatusOK)
 	}
 }
@@ -163,7 +164,7 @@ func (f *apiFront) waits(ctx context.Context, id string, about func(approval) bo
 // decides decides about what a sub-task asks, as a person in a chat would: by the
 // hash of what is asked, some twice, some otherwise when it is too late, some
 // after an agent has tried to.
-func (f *apiFront) decides(ctx context.Context, in Input) {
+func (f *apiFront) decides(ctx context.Context, in record.Input) {
 	for {
 		a, life, ok := f.waits(ctx, f.task(in.Gate), func(a approval) bool { return strings.Contains(a.says(), in.Key) })
 		if !ok {
@@ -171,10 +172,10 @@ func (f *apiFront) decides(ctx context.Context, in Input) {
 		}
 		f.shown(in, a, life)
 		if habitOf(in.Key) == meddled {
-			f.rules(ctx, in, a, scout, other(in.Key), http.StatusForbidden)
+			f.rules(ctx, in, a, scout, record.Other(in.Key), http.StatusForbidden)
 		}
 		f.presses(in)
-		r, ok := f.rules(ctx, in, a, ops, Choice(in.Key), http.StatusOK, http.StatusConflict, http.StatusNotFound)
+		r, ok := f.rules(ctx, in, a, ops, record.Choice(in.Key), http.StatusOK, http.StatusConflict, http.StatusNotFound)
 		if !ok {
 			return
 		}
@@ -182,13 +183,13 @@ func (f *apiFront) decides(ctx context.Context, in Input) {
 			continue // an earlier reply was cut off, or the server asks anew
 		}
 		f.mu.Lock()
-		f.asked = append(f.asked, Event{At: r.Done, Life: r.Life, Type: "accepted", Message: in.ID})
+		f.asked = append(f.asked, record.Event{At: r.Done, Life: r.Life, Type: "accepted", Message: in.ID})
 		f.mu.Unlock()
 		switch habitOf(in.Key) {
 		case twice:
-			f.rules(ctx, in, a, ops, Choice(in.Key), http.StatusOK, http.StatusConflict)
+			f.rules(ctx, in, a, ops, record.Choice(in.Key), http.StatusOK, http.StatusConflict)
 		case wavering:
-			f.rules(ctx, in, a, ops, other(in.Key), http.StatusConflict)
+			f.rules(ctx, in, a, ops, record.Other(in.Key), http.StatusConflict)
 		case once, meddled:
 		}
 		return
@@ -196,10 +197,10 @@ func (f *apiFront) decides(ctx context.Context, in Input) {
 }
 
 // rules sends a decision.
-func (f *apiFront) rules(ctx context.Context, in Input, a approval, token, label string, want ...int) (Request, bool) {
+func (f *apiFront) rules(ctx context.Context, in record.Input, a approval, token, label string, want ...int) (record.Request, bool) {
 	body := map[string]any{"decision": "approve"}
 	switch {
-	case label == labelDeny || label == labelDecline:
+	case label == record.LabelDeny || label == record.LabelDecline:
 		body["decision"] = "deny"
 	case len(a.Details.Fields) > 0:
 		body["value"] = map[string]string{a.Details.Fields[0].Name: strings.ToLower(label)}
@@ -208,8 +209,8 @@ func (f *apiFront) rules(ctx context.Context, in Input, a approval, token, label
 }
 
 // shown notes that something was asked, once in each life.
-func (f *apiFront) shown(in Input, a approval, life int) {
-	e := Event{At: time.Now(), Life: life, Type: "question", Chat: in.Chat, Task: a.ID, Text: a.says()}
+func (f *apiFront) shown(in record.Input, a approval, life int) {
+	e := record.Event{At: time.Now(), Life: life, Type: "question", Chat: in.Chat, Task: a.ID, Text: a.says()}
 	for _, c := range a.Calls {
 		e.Calls = append(e.Calls, struct {
 			Arguments json.RawMessage `json:"arguments"`
@@ -217,16 +218,16 @@ func (f *apiFront) shown(in Input, a approval, life int) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !slices.ContainsFunc(f.asked, func(b Event) bool { return b.Type == e.Type && b.Life == life && b.Task == a.ID }) {
+	if !slices.ContainsFunc(f.asked, func(b record.Event) bool { return b.Type == e.Type && b.Life == life && b.Task == a.ID }) {
 		f.asked = append(f.asked, e)
 	}
 }
 
 // presses notes that a decision is sent.
-func (f *apiFront) presses(in Input) {
+func (f *apiFront) presses(in record.Input) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.pushes = append(f.pushes, Push{At: time.Now(), Key: in.Key, Label: Choice(in.Key), By: in.From})
+	f.pushes = append(f.pushes, record.Push{At: time.Now(), Key: in.Key, Label: record.Choice(in.Key), By: in.From})
 }
 
 // shared is a task's shared state as replies tell it.
@@ -237,15 +238,15 @@ type shared struct {
 }
 
 // log reads the list that is added to.
-func (s shared) log() []string { return logOf(s.State) }
+func (s shared) log() []string { return record.LogOf(s.State) }
 
 // merges lets an operator and an agent add to one list at once, each only to
 // what it has read.
-func (f *apiFront) merges(ctx context.Context, in Input) {
+func (f *apiFront) merges(ctx context.Context, in record.Input) {
 	f.race(ctx, in, f.task(in.Gate), ops, scout)
 }
 
-func (f *apiFront) race(ctx context.Context, in Input, id string, tokens ...string) {
+func (f *apiFront) race(ctx context.Context, in record.Input, id string, tokens ...string) {
 	var both sync.WaitGroup
 	for _, token := range tokens {
 		both.Go(func() {
@@ -271,7 +272,7 @@ func (f *apiFront) append(ctx context.Context, token, id, mark string) {
 		}
 		r, ok = f.ask(ctx, call{
 			token: token, method: http.MethodPut, path: path, match: strconv.Quote(strconv.Itoa(now.Version)),
-			body: map[string]any{keyLog: append(now.log(), mark)},
+			body: map[string]any{record.KeyLog: append(now.log(), mark)},
 		}, http.StatusOK, http.StatusPreconditionFailed, http.StatusConflict)
 		if !ok || r.Status == http.StatusOK {
 			return
@@ -280,36 +281,36 @@ func (f *apiFront) append(ctx context.Context, token, id, mark string) {
 }
 
 // sets sets one key.
-func (f *apiFront) sets(ctx context.Context, token, id, key string, value any, want ...int) (Request, bool) {
+func (f *apiFront) sets(ctx context.Context, token, id, key string, value any, want ...int) (record.Request, bool) {
 	return f.ask(ctx, call{token: token, method: http.MethodPut, path: "/v1/tasks/" + id + "/state", body: map[string]any{key: value}}, want...)
 }
 
 // reviews wants the planned question reviewed, and does that after a while.
-func (f *apiFront) reviews(ctx context.Context, in Input) {
+func (f *apiFront) reviews(ctx context.Context, in record.Input) {
 	id := f.task(in.Gate)
-	if r, ok := f.sets(ctx, scout, id, keyStatus, needsReview, http.StatusOK, http.StatusConflict); ok && r.Status == http.StatusOK {
+	if r, ok := f.sets(ctx, scout, id, record.KeyStatus, record.NeedsReview, http.StatusOK, http.StatusConflict); ok && r.Status == http.StatusOK {
 		f.review(ctx, in, id)
 	}
 }
 
 // review decides about a review, by the hash of what it belongs to.
-func (f *apiFront) review(ctx context.Context, in Input, id string) {
+func (f *apiFront) review(ctx context.Context, in record.Input, id string) {
 	a, _, ok := f.waits(ctx, id, func(a approval) bool { return a.Kind == "review" })
 	if !ok {
 		return
 	}
 	select {
-	case <-time.After(time.Duration(hash(in.ID+in.Chat)%600) * time.Millisecond):
+	case <-time.After(time.Duration(record.Hash(in.ID+in.Chat)%600) * time.Millisecond):
 	case <-ctx.Done():
 	}
 	_, _ = f.ask(ctx, call{
-		token: ops, method: http.MethodPost, path: "/v1/approvals/" + a.ID, body: map[string]any{"decision": reviewOf(in)},
+		token: ops, method: http.MethodPost, path: "/v1/approvals/" + a.ID, body: map[string]any{"decision": record.ReviewOf(in)},
 	}, http.StatusOK, http.StatusConflict, http.StatusNotFound)
 }
 
 // shares works with two agents on a context of their own, with a review by a
 // person before the answer.
-func (f *apiFront) shares(ctx context.Context, in Input) {
+func (f *apiFront) shares(ctx context.Context, in record.Input) {
 	id := f.starts(ctx, in)
 	if id == "" {
 		return
@@ -320,23 +321,23 @@ func (f *apiFront) shares(ctx context.Context, in Input) {
 		f.notes(ctx, in, id, scout, "thought", n)
 	}
 	f.race(ctx, in, id, scout, writer)
-	f.sets(ctx, scout, id, keyReady, in.ID, http.StatusOK)
+	f.sets(ctx, scout, id, record.KeyReady, in.ID, http.StatusOK)
 	both.Wait()
 	f.await(ctx, func() bool { return f.ended(id) })
 }
 
 // notes adds a message under a key, and in half of the cases once more.
-func (f *apiFront) notes(ctx context.Context, in Input, id, token, kind string, n int) {
+func (f *apiFront) notes(ctx context.Context, in record.Input, id, token, kind string, n int) {
 	text := fmt.Sprintf("%s %s %s %d", kind, in.ID, token, n)
 	c := call{token: token, method: http.MethodPost, path: "/v1/tasks/" + id + "/messages", key: text, body: map[string]any{"type": kind, "content": text}}
-	if _, ok := f.ask(ctx, c, http.StatusCreated, http.StatusOK); ok && hash(text)%2 == 0 {
+	if _, ok := f.ask(ctx, c, http.StatusCreated, http.StatusOK); ok && record.Hash(text)%2 == 0 {
 		_, _ = f.ask(ctx, c, http.StatusOK)
 	}
 }
 
 // writes waits for the other agent, has what there is reviewed, and hands in the
 // answer. It tries to do so before the review is over, and to end that itself.
-func (f *apiFront) writes(ctx context.Context, in Input, id string) {
+func (f *apiFront) writes(ctx context.Context, in record.Input, id string) {
 	for n := range 2 {
 		f.notes(ctx, in, id, writer, "action", n)
 	}
@@ -345,17 +346,17 @@ func (f *apiFront) writes(ctx context.Context, in Input, id string) {
 		if !ok {
 			return
 		}
-		_, ready = decoded[shared](f, r).State[keyReady]
+		_, ready = decoded[shared](f, r).State[record.KeyReady]
 	}
-	if hash(in.ID+" reviewed")%4 > 0 {
-		f.sets(ctx, writer, id, keyStatus, needsReview, http.StatusOK)
+	if record.Hash(in.ID+" reviewed")%4 > 0 {
+		f.sets(ctx, writer, id, record.KeyStatus, record.NeedsReview, http.StatusOK)
 		f.answers(ctx, in, id, http.StatusConflict, http.StatusOK)
-		f.sets(ctx, scout, id, keyStatus, "APPROVED", http.StatusConflict, http.StatusOK)
+		f.sets(ctx, scout, id, record.KeyStatus, "APPROVED", http.StatusConflict, http.StatusOK)
 		f.review(ctx, in, id)
 	}
 	f.answers(ctx, in, id, http.StatusOK)
 }
 
-func (f *apiFront) answers(ctx context.Context, in Input, id string, want ...int) {
+func (f *apiFront) answers(ctx context.Context, in record.Input, id string, want ...int) {
 	_, _ = f.ask(ctx, call{token: writer, method: http.MethodPost, path: "/v1/tasks/" + id + "/answer", body: map[string]any{"text": in.Text}}, want...)
 }

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"legwork/internal/test/harness/record"
 	"slices"
 	"strings"
 )
@@ -15,18 +16,18 @@ func (c *chats) settle(rooms []room) {
 
 // asks reports whether a decision can be made: something asks for it, or it is
 // too late.
-func (c *chats) asks(in Input) bool {
+func (c *chats) asks(in record.Input) bool {
 	open, closed := c.cards(in)
 	return len(open) > 0 || closed || c.answered(in.Gate)
 }
 
 // cards are the messages that ask for a decision and can still be pressed;
 // closed says that there is one that cannot.
-func (c *chats) cards(in Input) (open []Post, closed bool) {
+func (c *chats) cards(in record.Input) (open []record.Post, closed bool) {
 	for _, p := range c.list() {
 		switch {
-		case p.Chat != in.Chat || !isAbout(p, in):
-		case isCard(p.Buttons):
+		case p.Chat != in.Chat || !record.IsAbout(p, in):
+		case record.IsCard(p.Buttons):
 			open = append(open, p)
 		default:
 			closed = true
@@ -38,9 +39,9 @@ func (c *chats) cards(in Input) (open []Post, closed bool) {
 // decide presses under a message that asks, in each life once or twice, as the
 // person's habit is. push presses one button. It reports whether the decision
 // was taken.
-func (c *chats) decide(in Input, push func(p Post, label, by string)) (done bool) {
+func (c *chats) decide(in record.Input, push func(p record.Post, label, by string)) (done bool) {
 	open, closed := c.cards(in)
-	press := func(p Post, label, by string) {
+	press := func(p record.Post, label, by string) {
 		c.s.pushes(in.Key, label, by)
 		push(p, label, by)
 	}
@@ -52,24 +53,24 @@ func (c *chats) decide(in Input, push func(p Post, label, by string)) (done bool
 	if len(open) == 0 || c.pressed[in.ID] && (habit != twice || c.pressed["again "+in.ID]) {
 		return false
 	}
-	p, again := open[hash(in.ID)%len(open)], c.pressed[in.ID]
+	p, again := open[record.Hash(in.ID)%len(open)], c.pressed[in.ID]
 	c.pressed[in.ID], c.pressed["again "+in.ID] = true, again
 	if somebody := c.meddler(in); habit == meddled && somebody != "" {
-		press(p, other(in.Key), somebody)
+		press(p, record.Other(in.Key), somebody)
 	}
-	press(p, Choice(in.Key), in.From)
+	press(p, record.Choice(in.Key), in.From)
 	return false
 }
 
 // decideLate presses another button when all is decided.
-func (c *chats) decideLate(in Input, press func(p Post, label, by string)) {
+func (c *chats) decideLate(in record.Input, press func(p record.Post, label, by string)) {
 	if habitOf(in.Key) != wavering || c.pressed["late "+in.ID] {
 		return
 	}
 	c.pressed["late "+in.ID] = true
 	for _, p := range c.list() {
-		if p.Chat == in.Chat && isAbout(p, in) {
-			press(p, other(in.Key), in.From)
+		if p.Chat == in.Chat && record.IsAbout(p, in) {
+			press(p, record.Other(in.Key), in.From)
 			return
 		}
 	}
@@ -77,7 +78,7 @@ func (c *chats) decideLate(in Input, press func(p Post, label, by string)) {
 
 // meddler is somebody else in the room where a decision is to be made; empty
 // for nobody.
-func (c *chats) meddler(in Input) string {
+func (c *chats) meddler(in record.Input) string {
 	people := c.people[in.Chat]
 	if i := slices.IndexFunc(people, func(who string) bool { return who != in.From }); i >= 0 {
 		return people[i]
@@ -95,32 +96,32 @@ const (
 	meddled        // after somebody else has pressed another one, to whom it is none of their business
 )
 
-func habitOf(key string) habit { return habit(hash(key+" habit") % 4) }
+func habitOf(key string) habit { return habit(record.Hash(key+" habit") % 4) }
 
 // slow reports that a question is looked at only when nothing else goes on.
-func slow(key string) bool { return hash(key+" pace")%3 == 0 }
+func slow(key string) bool { return record.Hash(key+" pace")%3 == 0 }
 
 // costs reports whether something asks about the cost of a question, or it has
 // its answer.
-func (c *chats) costs(in Input) bool {
-	return c.answered(in.Gate) || slices.ContainsFunc(c.list(), func(p Post) bool { return costCard(p, in) })
+func (c *chats) costs(in record.Input) bool {
+	return c.answered(in.Gate) || slices.ContainsFunc(c.list(), func(p record.Post) bool { return record.CostCard(p, in) })
 }
 
-func (c *chats) owes(in Input) bool {
-	return slices.ContainsFunc(c.list(), func(p Post) bool { return costCard(p, in) && isCard(p.Buttons) })
+func (c *chats) owes(in record.Input) bool {
+	return slices.ContainsFunc(c.list(), func(p record.Post) bool { return record.CostCard(p, in) && record.IsCard(p.Buttons) })
 }
 
 // afford presses under each question about the cost of a task, once in each life
 // or twice, by habit; when it is decided, some press another button. It reports
 // whether the task is over.
-func (c *chats) afford(in Input, push func(p Post, label, by string)) (done bool) {
+func (c *chats) afford(in record.Input, push func(p record.Post, label, by string)) (done bool) {
 	for _, p := range c.list() {
-		if !costCard(p, in) {
+		if !record.CostCard(p, in) {
 			continue
 		}
-		label, other := answerAbout(in, p.Asked)
+		label, other := record.AnswerAbout(in, p.Asked)
 		key, habit := in.ID+" "+p.ID, habitOf(in.Key)
-		open := isCard(p.Buttons)
+		open := record.IsCard(p.Buttons)
 		if late := "late " + key; !open && habit == wavering && !c.pressed[late] {
 			c.pressed[late] = true
 			push(p, other, in.From)
@@ -145,7 +146,7 @@ func (c *chats) afford(in Input, push func(p Post, label, by string)) (done bool
 }
 
 // forgetPresses lets an input be done again.
-func (c *chats) forgetPresses(in Input) {
+func (c *chats) forgetPresses(in record.Input) {
 	for key := range c.pressed {
 		if strings.HasPrefix(key, in.ID+" ") {
 			delete(c.pressed, key)

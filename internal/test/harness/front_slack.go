@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"legwork/internal/test/fakes/slackfake"
+	"legwork/internal/test/harness/record"
 )
 
 // slackFront is legwork serve with Slack over Socket Mode: threads of a channel,
@@ -41,7 +42,7 @@ func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) 
 		fake.DM(who) // a schedule may be the first to write there
 	}
 	f := &slackFront{chats: newChats(s, seen), fake: fake, ts: map[string]string{}, roots: map[string]string{}, triggers: map[string]string{}}
-	f.watch(ctx, func(ctx context.Context, look func([]Post)) {
+	f.watch(ctx, func(ctx context.Context, look func([]record.Post)) {
 		_ = fake.WaitFor(ctx, "the end", func() bool { // its error is ctx's
 			look(f.view())
 			return false
@@ -50,7 +51,7 @@ func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) 
 	return f, nil
 }
 
-func (f *slackFront) scenario(r *rand.Rand) []Input {
+func (f *slackFront) scenario(r *rand.Rand) []record.Input {
 	rooms := []room{
 		{name: "DU1", key: "slack:DU1", as: "slack:U1", people: []string{"U1"}},
 		{name: "DU2", key: "slack:DU2", as: "slack:U2", people: []string{"U2"}},
@@ -74,12 +75,12 @@ func (f *slackFront) greet(*process) {
 	clear(f.pressed)
 }
 
-func (f *slackFront) can(in Input) bool {
+func (f *slackFront) can(in record.Input) bool {
 	switch in.Kind {
-	case Stop:
-	case Decide:
+	case record.Stop:
+	case record.Decide:
 		return f.asks(in)
-	case Afford:
+	case record.Afford:
 		return f.costs(in)
 	default:
 		return true
@@ -88,17 +89,17 @@ func (f *slackFront) can(in Input) bool {
 	return ok || f.answered(in.Gate)
 }
 
-func (f *slackFront) say(in Input) bool {
+func (f *slackFront) say(in record.Input) bool {
 	switch {
 	case in.Fired:
 		return true
-	case in.Kind == Stop:
+	case in.Kind == record.Stop:
 		return f.press(in)
-	case in.Kind == Decide:
+	case in.Kind == record.Decide:
 		return f.decideAgain(in)
-	case in.Kind == Afford:
+	case in.Kind == record.Afford:
 		return f.affordAgain(in)
-	case in.Kind == Halt, in.Kind == Proceed:
+	case in.Kind == record.Halt, in.Kind == record.Proceed:
 		return f.command(in)
 	case f.said[in.ID]:
 		f.again(in)
@@ -111,7 +112,7 @@ func (f *slackFront) say(in Input) bool {
 	root, begun := f.roots[in.Chat]
 	if strings.HasPrefix(in.Chat, "thread ") {
 		channel = slackChannel
-		if in.Kind != Guidance {
+		if in.Kind != record.Guidance {
 			text = "<@" + slackfake.BotUser + "> " + text
 		}
 	}
@@ -125,7 +126,7 @@ func (f *slackFront) say(in Input) bool {
 
 // command uses a slash command, once in each life until its answer is there.
 // Slack does not repeat those.
-func (f *slackFront) command(in Input) bool {
+func (f *slackFront) command(in record.Input) bool {
 	if f.switched(in) {
 		return true
 	}
@@ -140,7 +141,7 @@ func (f *slackFront) command(in Input) bool {
 }
 
 // again has the events about a message delivered once more.
-func (f *slackFront) again(in Input) {
+func (f *slackFront) again(in record.Input) {
 	for _, d := range f.fake.Deliveries() {
 		if d.Kind == slackfake.KindEvent && d.Acked && strings.Contains(string(d.Payload), `"ts":"`+f.ts[in.ID]+`"`) {
 			_ = f.fake.Repeat(d.ID) // it was there just now
@@ -149,16 +150,16 @@ func (f *slackFront) again(in Input) {
 	}
 }
 
-func (f *slackFront) press(in Input) bool {
+func (f *slackFront) press(in record.Input) bool {
 	if f.answered(in.Gate) {
 		return true
 	}
-	if p, ok := f.board(in.Gate); ok && !f.pressed[in.ID] && slices.Contains(p.Buttons, stopLabel) {
+	if p, ok := f.board(in.Gate); ok && !f.pressed[in.ID] && slices.Contains(p.Buttons, record.StopLabel) {
 		channel := in.Chat
 		if strings.HasPrefix(in.Chat, "thread ") {
 			channel = slackChannel
 		}
-		if _, err := f.fake.Press(channel, p.ID, stopLabel, in.From); err == nil {
+		if _, err := f.fake.Press(channel, p.ID, record.StopLabel, in.From); err == nil {
 			f.pressed[in.ID] = true
 		}
 	}
@@ -167,7 +168,7 @@ func (f *slackFront) press(in Input) bool {
 
 // decideAgain is decide where Slack may tell people that a press did not get
 // through: then they press again.
-func (f *slackFront) decideAgain(in Input) bool {
+func (f *slackFront) decideAgain(in record.Input) bool {
 	if f.lost(in.ID) {
 		delete(f.pressed, in.ID)
 	}
@@ -175,7 +176,7 @@ func (f *slackFront) decideAgain(in Input) bool {
 }
 
 // affordAgain is likewise afford.
-func (f *slackFront) affordAgain(in Input) bool {
+func (f *slackFront) affordAgain(in record.Input) bool {
 	if f.lost(in.ID) {
 		f.forgetPresses(in)
 	}
@@ -183,8 +184,8 @@ func (f *slackFront) affordAgain(in Input) bool {
 }
 
 // push presses buttons for an input, and notes the press of who is to decide.
-func (f *slackFront) push(in Input) func(p Post, label, by string) {
-	return func(p Post, label, by string) {
+func (f *slackFront) push(in record.Input) func(p record.Post, label, by string) {
+	return func(p record.Post, label, by string) {
 		channel := p.Chat
 		if strings.HasPrefix(p.Chat, "thread ") {
 			channel = slackChannel
@@ -238,14 +239,14 @@ func (f *slackFront) trouble(r *rand.Rand) {
 var escaped = regexp.MustCompile(`\\([[:punct:]])`)
 
 // view is what stands in the channel and in the direct messages.
-func (f *slackFront) view() []Post {
-	var all []Post
+func (f *slackFront) view() []record.Post {
+	var all []record.Post
 	for _, channel := range []string{slackChannel, "DU1", "DU2", "DU9"} {
 		for _, m := range f.fake.Posted(channel) {
 			if m.To != "" && channel != "DU9" {
 				continue // a note that only one person sees
 			}
-			all = append(all, Post{
+			all = append(all, record.Post{
 				Chat: f.place(channel, m.Thread), ID: m.TS, Text: escaped.ReplaceAllString(strings.TrimSuffix(f.fake.Shown(m), " (edited)"), "$1"),
 				Buttons: m.Buttons(), Live: m.Stream != nil && m.Stream.State == slackfake.StreamLive,
 			})
@@ -269,7 +270,7 @@ func (f *slackFront) place(channel, thread string) string {
 	return fmt.Sprintf("thread %q of channel %s", thread, channel)
 }
 
-func (f *slackFront) collect(r *Record) {
+func (f *slackFront) collect(r *record.Record) {
 	r.Posts, r.Rude, r.Waits = f.list(), f.fake.Violations(), nil
 	for _, d := range f.fake.Deliveries() {
 		if !d.Acked && d.Kind == slackfake.KindEvent && f.isInput(d) {

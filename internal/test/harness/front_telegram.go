@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"legwork/internal/test/fakes/telegramfake"
+	"legwork/internal/test/harness/record"
 )
 
 const telegramToken = "1000:the-token-of-the-crash-harness-0123456789"
@@ -49,7 +50,7 @@ func newTelegramFront(ctx context.Context, s *session, seen func()) (*telegramFr
 			fake.Private(f.people[who])
 		}
 	}
-	f.watch(ctx, func(ctx context.Context, look func([]Post)) {
+	f.watch(ctx, func(ctx context.Context, look func([]record.Post)) {
 		_ = fake.WaitFor(ctx, func(v telegramfake.View) bool { // its error is ctx's
 			look(f.view(v))
 			return false
@@ -58,7 +59,7 @@ func newTelegramFront(ctx context.Context, s *session, seen func()) (*telegramFr
 	return f, nil
 }
 
-func (f *telegramFront) scenario(r *rand.Rand) []Input {
+func (f *telegramFront) scenario(r *rand.Rand) []record.Input {
 	rooms := []room{
 		{name: "private ann", key: "telegram:1", as: "telegram:1", people: []string{"ann"}, apart: true},
 		{name: "private ben", key: "telegram:2", as: "telegram:2", people: []string{"ben"}, apart: true},
@@ -93,31 +94,31 @@ func (f *telegramFront) greet(*process) {
 }
 
 // can: in groups, the message that guidance replies to must be there.
-func (f *telegramFront) can(in Input) bool {
+func (f *telegramFront) can(in record.Input) bool {
 	switch in.Kind {
-	case Guidance, Stop:
-	case Decide:
+	case record.Guidance, record.Stop:
+	case record.Decide:
 		return f.asks(in)
-	case Afford:
+	case record.Afford:
 		return f.costs(in)
 	default:
 		return true
 	}
 	_, ok := f.board(in.Gate)
-	return ok || f.answered(in.Gate) || in.Kind == Guidance && f.private(in)
+	return ok || f.answered(in.Gate) || in.Kind == record.Guidance && f.private(in)
 }
 
-func (*telegramFront) private(in Input) bool { return strings.HasPrefix(in.Chat, "private ") }
+func (*telegramFront) private(in record.Input) bool { return strings.HasPrefix(in.Chat, "private ") }
 
-func (f *telegramFront) say(in Input) bool {
+func (f *telegramFront) say(in record.Input) bool {
 	switch {
 	case in.Fired:
 		return true
-	case in.Kind == Stop:
+	case in.Kind == record.Stop:
 		return f.press(in)
-	case in.Kind == Decide:
+	case in.Kind == record.Decide:
 		return f.decide(in, f.push)
-	case in.Kind == Afford:
+	case in.Kind == record.Afford:
 		return f.afford(in, f.push)
 	case f.said[in.ID]:
 		f.fake.Redeliver(1 + len(in.ID)%3)
@@ -130,9 +131,9 @@ func (f *telegramFront) say(in Input) bool {
 		opts = append(opts, telegramfake.InTopic(room.topic))
 	}
 	switch {
-	case in.Kind == Halt, in.Kind == Proceed:
+	case in.Kind == record.Halt, in.Kind == record.Proceed:
 		text = "/" + text
-	case in.Kind == Guidance:
+	case in.Kind == record.Guidance:
 		if p, ok := f.board(in.Gate); ok && (!f.private(in) || len(in.ID)%2 == 0) {
 			opts = append(opts, telegramfake.ReplyTo(number(p.ID)))
 		} else if !f.private(in) {
@@ -153,21 +154,21 @@ func (f *telegramFront) say(in Input) bool {
 }
 
 // press presses Stop once in each life, until the question has its answer.
-func (f *telegramFront) press(in Input) bool {
+func (f *telegramFront) press(in record.Input) bool {
 	if f.answered(in.Gate) {
 		return true
 	}
 	if p, ok := f.board(in.Gate); ok && !f.pressed[in.ID] && len(p.Buttons) > 0 {
 		f.pressed[in.ID] = true
-		f.fake.Press(f.rooms[in.Chat].chat, number(p.ID), stopLabel, f.people[in.From])
+		f.fake.Press(f.rooms[in.Chat].chat, number(p.ID), record.StopLabel, f.people[in.From])
 	}
 	return false
 }
 
 // push presses a button of a question, also one that is gone: old clients show
 // it still.
-func (f *telegramFront) push(p Post, label, by string) {
-	f.fake.Press(f.rooms[p.Chat].chat, number(p.ID), cmp.Or(p.data[label], label), f.people[by])
+func (f *telegramFront) push(p record.Post, label, by string) {
+	f.fake.Press(f.rooms[p.Chat].chat, number(p.ID), cmp.Or(p.Data[label], label), f.people[by])
 }
 
 // message names one in all of Telegram.
@@ -196,31 +197,31 @@ func (f *telegramFront) trouble(r *rand.Rand) {
 }
 
 // view is what stands in the chats.
-func (f *telegramFront) view(v telegramfake.View) []Post {
+func (f *telegramFront) view(v telegramfake.View) []record.Post {
 	torn := map[[2]int64]bool{}
 	for _, e := range v.Log() {
 		if e.Fault != "" && e.Done && e.Method == "sendMessage" {
 			torn[[2]int64{e.Chat, int64(e.Message)}] = true
 		}
 	}
-	var all []Post
+	var all []record.Post
 	for _, room := range f.rooms { // each in a chat of its own
 		c := v.Chat(room.chat)
 		for _, m := range c.Messages {
 			if !m.Bot {
 				continue
 			}
-			p := Post{Chat: f.place(room.chat, m.Topic), ID: strconv.Itoa(m.ID), Text: m.Text, To: message(room.chat, m.ReplyTo), Torn: torn[[2]int64{room.chat, int64(m.ID)}], data: map[string]string{}}
+			p := record.Post{Chat: f.place(room.chat, m.Topic), ID: strconv.Itoa(m.ID), Text: m.Text, To: message(room.chat, m.ReplyTo), Torn: torn[[2]int64{room.chat, int64(m.ID)}], Data: map[string]string{}}
 			for _, row := range m.Buttons {
 				for _, b := range row {
 					p.Buttons = append(p.Buttons, b.Text)
-					p.data[b.Text] = b.Data
+					p.Data[b.Text] = b.Data
 				}
 			}
 			all = append(all, p)
 		}
 		for _, d := range c.Drafts {
-			all = append(all, Post{Chat: f.place(room.chat, d.Topic), ID: fmt.Sprintf("draft %d", d.Topic), Text: d.Text, Live: true})
+			all = append(all, record.Post{Chat: f.place(room.chat, d.Topic), ID: fmt.Sprintf("draft %d", d.Topic), Text: d.Text, Live: true})
 		}
 	}
 	return all
@@ -236,7 +237,7 @@ func (f *telegramFront) place(chat int64, topic int) string {
 	return fmt.Sprintf("topic %d of chat %d", topic, chat)
 }
 
-func (f *telegramFront) collect(r *Record) {
+func (f *telegramFront) collect(r *record.Record) {
 	r.Posts, r.Rude, r.Waits = f.list(), f.fake.Violations(), nil
 	if n := f.fake.Pending(); n > 0 {
 		r.Waits = []string{fmt.Sprintf("%d updates", n)}

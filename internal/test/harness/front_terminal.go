@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"legwork/internal/test/harness/record"
 	"math/rand/v2"
 	"strings"
 )
@@ -12,53 +13,53 @@ import (
 type terminalFront struct {
 	s       *session
 	p       *process
-	asked   map[string][]Button // under questions that this life has shown, by what they are about
-	buttons map[string][]Button // and any life
-	pressed map[string]bool     // inputs, in this life
-	presses int                 // about costs, in any life
-	costs   map[string][]Event  // questions about costs that were not pressed yet, by input
+	asked   map[string][]record.Button // under questions that this life has shown, by what they are about
+	buttons map[string][]record.Button // and any life
+	pressed map[string]bool            // inputs, in this life
+	presses int                        // about costs, in any life
+	costs   map[string][]record.Event  // questions about costs that were not pressed yet, by input
 }
 
-func (*terminalFront) scenario(r *rand.Rand) []Input { return Scenario(r) }
+func (*terminalFront) scenario(r *rand.Rand) []record.Input { return Scenario(r) }
 
 func (*terminalFront) arguments() []string { return []string{"chat", "--json"} }
 
 func (*terminalFront) config() string { return "" }
 
 func (f *terminalFront) greet(p *process) {
-	f.p, f.asked, f.pressed, f.costs = p, map[string][]Button{}, map[string]bool{}, map[string][]Event{}
+	f.p, f.asked, f.pressed, f.costs = p, map[string][]record.Button{}, map[string]bool{}, map[string][]record.Event{}
 }
 
 // hear notes what asks for a decision. Who presses twice does so when the first
 // press was taken.
-func (f *terminalFront) hear(e Event) {
+func (f *terminalFront) hear(e record.Event) {
 	for _, in := range f.s.record.Inputs {
 		switch {
-		case in.Kind == Afford && e.Type == "question" && asksCost(e, in):
+		case in.Kind == record.Afford && e.Type == "question" && record.AsksCost(e, in):
 			f.costs[in.ID] = append(f.costs[in.ID], e)
-		case in.Kind != Decide || ofCost(labels(e.Buttons)):
+		case in.Kind != record.Decide || record.OfCost(record.Labels(e.Buttons)):
 		case e.Type == "question" && strings.Contains(e.Text, in.Key):
 			f.asked[in.Key], f.buttons[in.Key] = e.Buttons, e.Buttons
 		case e.Type == "accepted" && e.Message == in.ID && habitOf(in.Key) == twice:
-			f.press(in, in.ID+" again", Choice(in.Key))
+			f.press(in, in.ID+" again", record.Choice(in.Key))
 		}
 	}
 }
 
-func (f *terminalFront) can(in Input) bool {
-	return !in.decides() || len(f.costs[in.ID]) > 0 || len(f.asked[in.Key]) > 0 || f.answered(in)
+func (f *terminalFront) can(in record.Input) bool {
+	return !in.Decides() || len(f.costs[in.ID]) > 0 || len(f.asked[in.Key]) > 0 || f.answered(in)
 }
 
-func (f *terminalFront) owes(in Input) bool { return len(f.costs[in.ID]) > 0 }
+func (f *terminalFront) owes(in record.Input) bool { return len(f.costs[in.ID]) > 0 }
 
 // answered reports that what an input belongs to has its answer.
-func (f *terminalFront) answered(in Input) bool { return f.s.gates["answer "+in.Gate] }
+func (f *terminalFront) answered(in record.Input) bool { return f.s.gates["answer "+in.Gate] }
 
-func (f *terminalFront) say(in Input) bool {
-	if in.Kind == Decide {
+func (f *terminalFront) say(in record.Input) bool {
+	if in.Kind == record.Decide {
 		return f.decide(in)
 	}
-	if in.Kind == Afford {
+	if in.Kind == record.Afford {
 		return f.afford(in)
 	}
 	f.p.write(in)
@@ -67,20 +68,20 @@ func (f *terminalFront) say(in Input) bool {
 
 // decide presses once in each life that asks, and too late as well. There is
 // nobody else at the terminal.
-func (f *terminalFront) decide(in Input) bool {
+func (f *terminalFront) decide(in record.Input) bool {
 	late := f.s.accepted[in.ID] || f.answered(in)
 	if f.pressed[in.ID] || !late && len(f.asked[in.Key]) == 0 {
 		return late
 	}
 	f.pressed[in.ID] = true
-	f.press(in, in.ID, Choice(in.Key))
+	f.press(in, in.ID, record.Choice(in.Key))
 	if habitOf(in.Key) == wavering {
-		f.press(in, in.ID+" else", other(in.Key))
+		f.press(in, in.ID+" else", record.Other(in.Key))
 	}
 	return late
 }
 
-func (f *terminalFront) press(in Input, id, label string) {
+func (f *terminalFront) press(in record.Input, id, label string) {
 	for _, b := range f.buttons[in.Key] {
 		if b.Label == label {
 			f.s.pushes(in.Key, label, in.From)
@@ -102,14 +103,14 @@ func (*terminalFront) gates() []string { return nil }
 
 func (*terminalFront) drain(context.Context) error { return nil }
 
-func (*terminalFront) collect(*Record) {}
+func (*terminalFront) collect(*record.Record) {}
 
 func (*terminalFront) close() error { return nil }
 
 // afford is the same at the terminal.
-func (f *terminalFront) afford(in Input) (done bool) {
+func (f *terminalFront) afford(in record.Input) (done bool) {
 	for _, e := range f.costs[in.ID] {
-		label, other := answerAbout(in, labels(e.Buttons))
+		label, other := record.AnswerAbout(in, record.Labels(e.Buttons))
 		list := []string{label}
 		switch habitOf(in.Key) {
 		case twice:

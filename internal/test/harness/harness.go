@@ -1,3 +1,12 @@
+// Package harness kills the real legwork with SIGKILL, at every boundary of its
+// journal and at random moments, and starts it again. Package judge then looks
+// for broken promises in what people and services saw. It reads the wires: stdin
+// and stdout, the messages in chats, the buttons that people pressed, the
+// requests to the model endpoint and to the tool servers. Of legwork's store it
+// reads the ledger alone, after the run, and compares it with the model's wire.
+//
+// Everything follows from a seed: the questions, the moments of the kills, the
+// deliveries that are repeated. A violation prints its seed.
 package harness
 
 import (

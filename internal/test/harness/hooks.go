@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"legwork/internal/test/harness/record"
 	"net"
 	"net/http"
 	"slices"
@@ -23,12 +24,12 @@ type hooks struct {
 	seen   func()
 
 	mu    sync.Mutex // guards what follows
-	got   []Hook
+	got   []record.Hook
 	fails int // of the next requests
 }
 
 func newHooks(ctx context.Context, seen func()) (*hooks, error) {
-	signer, err := standardwebhooks.NewWebhook(hookSecret)
+	signer, err := standardwebhooks.NewWebhook(record.HookSecret)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the secret: %w", err)
 	}
@@ -55,7 +56,7 @@ func (h *hooks) fail(n int) {
 	h.fails += n
 }
 
-func (h *hooks) list() []Hook {
+func (h *hooks) list() []record.Hook {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.got)
@@ -69,9 +70,9 @@ func (h *hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var p struct {
 		Type string
-		Data struct{ Task outline }
+		Data struct{ Task record.Outline }
 	}
-	in := Hook{At: time.Now(), ID: r.Header.Get(standardwebhooks.HeaderWebhookID), Status: http.StatusNoContent}
+	in := record.Hook{At: time.Now(), ID: r.Header.Get(standardwebhooks.HeaderWebhookID), Status: http.StatusNoContent}
 	if err := h.signer.Verify(body, r.Header); err != nil {
 		in.Rude = err.Error()
 	} else if err := json.Unmarshal(body, &p); err != nil {

@@ -2,6 +2,8 @@ package harness
 
 import (
 	"context"
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 	"slices"
 	"strings"
 	"time"
@@ -25,10 +27,10 @@ type life struct {
 }
 
 // live runs one life to its end.
-func (s *session) live(ctx context.Context, n int, k Kill) (Life, error) {
+func (s *session) live(ctx context.Context, n int, k Kill) (record.Life, error) {
 	p, err := s.launch(n, k)
 	if err != nil {
-		return Life{}, err
+		return record.Life{}, err
 	}
 	s.seen = 0
 	s.front.greet(p)
@@ -51,7 +53,7 @@ func (s *session) live(ctx context.Context, n int, k Kill) (Life, error) {
 // noteOld says that a life is longer than any should be.
 const noteOld = "old"
 
-func (l *life) watch(ctx context.Context) (Life, error) {
+func (l *life) watch(ctx context.Context) (record.Life, error) {
 	for {
 		if !l.lasting() && len(l.accepted) == len(l.record.Inputs) {
 			l.front.leave(l.p, nil)
@@ -127,15 +129,15 @@ func (l *life) stirred(ctx context.Context) {
 }
 
 // take notes an event of stdout.
-func (s *session) take(e Event) {
+func (s *session) take(e record.Event) {
 	s.record.Events = append(s.record.Events, e)
 	switch e.Type {
 	case "accepted":
-		if slices.ContainsFunc(s.record.Inputs, func(in Input) bool { return in.ID == e.Message }) {
+		if slices.ContainsFunc(s.record.Inputs, func(in record.Input) bool { return in.ID == e.Message }) {
 			s.accepted[e.Message] = true
 		}
 	case "answer":
-		s.gates["answer "+e.about()] = true
+		s.gates["answer "+e.About()] = true
 	}
 }
 
@@ -146,18 +148,18 @@ func (s *session) take(e Event) {
 func (l *life) deliver(calm bool) {
 	waiting := map[string]bool{} // conversations
 	for _, in := range l.record.Inputs {
-		if in.Kind == Afford && l.sent[in.ID] && l.front.owes(in) {
+		if in.Kind == record.Afford && l.sent[in.ID] && l.front.owes(in) {
 			delete(l.accepted, in.ID)
 			delete(l.delivered, in.ID)
 		}
-		if l.delivered[in.ID] || waiting[in.Chat] && !in.decides() {
+		if l.delivered[in.ID] || waiting[in.Chat] && !in.Decides() {
 			continue
 		}
 		if !l.sent[in.ID] && (!l.ready(in) || !l.front.can(in)) {
-			waiting[in.Chat] = waiting[in.Chat] || !in.decides()
+			waiting[in.Chat] = waiting[in.Chat] || !in.Decides()
 			continue
 		}
-		if in.decides() && !calm && slow(in.Key) && !l.gates["answer "+in.Gate] || in.Kind == Proceed && !l.rested(in) {
+		if in.Decides() && !calm && slow(in.Key) && !l.gates["answer "+in.Gate] || in.Kind == record.Proceed && !l.rested(in) {
 			continue
 		}
 		if l.accepted[in.ID] && l.rand.IntN(3) > 0 {
@@ -178,39 +180,39 @@ func (l *life) deliver(calm bool) {
 		if done {
 			l.accepted[in.ID] = true
 		}
-		l.delivered[in.ID] = done || !in.repeated() && l.order.Front != API // programs tell when they are done
+		l.delivered[in.ID] = done || !in.Repeated() && l.order.Front != record.API // programs tell when they are done
 	}
 }
 
 // ready reports whether an input's gate is open.
-func (s *session) ready(in Input) bool {
+func (s *session) ready(in record.Input) bool {
 	if in.Heard != "" && !s.gates["answer "+in.Heard] {
 		return false
 	}
 	answered := s.gates["answer "+in.Gate]
-	return in.Gate == "" || answered || in.decides() || in.Kind == Proceed || !in.question() && s.gates["work "+in.Gate]
+	return in.Gate == "" || answered || in.Decides() || in.Kind == record.Proceed || !in.Question() && s.gates["work "+in.Gate]
 }
 
 // undone reports that everything was let go on already: who wrote that does not
 // pause everything once more because no reply to the first word was seen.
-func (l *life) undone(in Input) bool {
-	return in.Kind == Halt && slices.ContainsFunc(l.record.Inputs, func(p Input) bool { return p.Kind == Proceed && p.Key == in.ID && l.sent[p.ID] })
+func (l *life) undone(in record.Input) bool {
+	return in.Kind == record.Halt && slices.ContainsFunc(l.record.Inputs, func(p record.Input) bool { return p.Kind == record.Proceed && p.Key == in.ID && l.sent[p.ID] })
 }
 
 // rested reports that it is time to let everything go on: nothing has happened
 // for a while since it was seen to be paused, or for long.
-func (l *life) rested(in Input) bool {
+func (l *life) rested(in record.Input) bool {
 	return l.sent[in.Key] && (l.calms > 3 && l.gates["paused "+in.Key] || l.calms > 8)
 }
 
 // settled reports whether all is as it has to be in the end.
 func (l *life) settled() bool {
 	r := l.record
-	r.Lives = append(slices.Clone(r.Lives), Life{Start: l.p.life.Start, End: time.Now()})
+	r.Lives = append(slices.Clone(r.Lives), record.Life{Start: l.p.life.Start, End: time.Now()})
 	l.front.collect(&r)
 	if err := l.gather(&r); err != nil {
 		return false // a line is being written
 	}
-	due := []string{RuleAnswered, RuleContent, RuleGuidance, RuleTidy, RuleKept, RuleDelivered, RuleStream}
-	return !slices.ContainsFunc(Judge(r).Violations, func(v Violation) bool { return slices.Contains(due, v.Rule) })
+	due := []string{judge.RuleAnswered, judge.RuleContent, judge.RuleGuidance, judge.RuleTidy, judge.RuleKept, judge.RuleDelivered, judge.RuleStream}
+	return !slices.ContainsFunc(judge.Judge(r).Violations, func(v judge.Violation) bool { return slices.Contains(due, v.Rule) })
 }

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"legwork/internal/test/harness/record"
 	"strconv"
 	"strings"
 	"time"
@@ -46,8 +47,8 @@ const (
 )
 
 // kind tells which moment of the kill ended a life.
-func (k Kill) kind(l Life) string {
-	if name, n, ok := cutPoint(k.Point); ok && count(l, name) >= n {
+func (k Kill) kind(l record.Life) string {
+	if name, n, ok := cutPoint(k.Point); ok && record.Count(l, name) >= n {
 		return aimedKill
 	}
 	if l.Halted || k.After > 0 && (k.At == 0 || l.End.Sub(l.Start) < k.At) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"legwork/internal/test/harness/record"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,15 +19,15 @@ import (
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
-	life  Life
-	hits  string     // file of the failpoints it passed
-	lines chan Event // of stdout; closed when it has ended
+	life  record.Life
+	hits  string            // file of the failpoints it passed
+	lines chan record.Event // of stdout; closed when it has ended
 }
 
 // launch starts a life. Whoever launches reads lines until they are closed and
 // then calls wait.
 func (s *session) launch(n int, k Kill) (*process, error) {
-	p := &process{hits: filepath.Join(s.dir, fmt.Sprintf("hits.%d", n)), lines: make(chan Event, 64)}
+	p := &process{hits: filepath.Join(s.dir, fmt.Sprintf("hits.%d", n)), lines: make(chan record.Event, 64)}
 	p.cmd = exec.Command(s.h.Legwork, append(s.front.arguments(), "--config", filepath.Join(s.dir, "config.yaml"))...)
 	p.cmd.Dir = s.dir
 	p.cmd.Env = []string{
@@ -47,7 +48,7 @@ func (s *session) launch(n int, k Kill) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.life = Life{Start: time.Now(), Point: k.String()}
+	p.life = record.Life{Start: time.Now(), Point: k.String()}
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting legwork: %w", err)
 	}
@@ -68,7 +69,7 @@ func (p *process) read(n int, stdout io.Reader, seen *os.File) {
 	for reader := bufio.NewReaderSize(stdout, 1<<16); ; {
 		line, err := reader.ReadString('\n')
 		if line != "" {
-			e := Event{}
+			e := record.Event{}
 			e.Bad = json.Unmarshal([]byte(line), &e) != nil
 			e.At, e.Life, e.Line = time.Now(), n, line
 			_, _ = fmt.Fprintf(seen, "%s %s", e.At.Format("05.000000"), line)
@@ -82,8 +83,8 @@ func (p *process) read(n int, stdout io.Reader, seen *os.File) {
 
 // write sends one input. A process that is gone takes none: the input counts as
 // sent and not accepted.
-func (p *process) write(in Input) {
-	p.send(map[string]any{"id": in.ID, "chat": in.Chat, "text": in.Text, "apart": in.Kind != Guidance})
+func (p *process) write(in record.Input) {
+	p.send(map[string]any{"id": in.ID, "chat": in.Chat, "text": in.Text, "apart": in.Kind != record.Guidance})
 }
 
 // press sends the press of a button.
@@ -105,7 +106,7 @@ func (p *process) terminate() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }
 func (p *process) kill() { _ = p.cmd.Process.Kill() }
 
 // wait gathers how it ended, after lines were closed.
-func (p *process) wait() (Life, error) {
+func (p *process) wait() (record.Life, error) {
 	_ = p.stdin.Close()
 	p.life.End = time.Now()
 	if err := p.cmd.Wait(); err != nil {

@@ -2,6 +2,8 @@ package harness
 
 import (
 	"fmt"
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 	"maps"
 	"slices"
 	"strings"
@@ -49,7 +51,7 @@ type Broken struct {
 	Seed       int64
 	Kills      []Kill
 	Dir        string
-	Violations []Violation
+	Violations []judge.Violation
 }
 
 // again are the arguments that repeat the run, as far as chance lets it.
@@ -73,18 +75,18 @@ func newReport(front string, seed int64) *Report {
 	return r
 }
 
-func (r *Report) add(record Record, v Verdict, o Order, dir string) {
+func (r *Report) add(run record.Record, v judge.Verdict, o Order, dir string) {
 	r.Runs++
-	for i, l := range record.Lives {
+	for i, l := range run.Lives {
 		if l.Killed && i < len(o.Kills) {
 			r.killed(o.Kills[i], l, v.Doubled[i], v.Left[i])
 		}
 	}
-	for _, in := range record.Inputs {
+	for _, in := range run.Inputs {
 		switch {
-		case in.question():
+		case in.Question():
 			r.Questions++
-		case in.Kind == Decide:
+		case in.Kind == record.Decide:
 			r.Decisions++
 		}
 	}
@@ -106,7 +108,7 @@ func (r *Report) add(record Record, v Verdict, o Order, dir string) {
 }
 
 // killed counts a kill and what it cost.
-func (r *Report) killed(k Kill, l Life, doubled, left int) {
+func (r *Report) killed(k Kill, l record.Life, doubled, left int) {
 	r.Kills++
 	kind := k.kind(l)
 	if name, _, ok := cutPoint(k.Point); ok && kind == aimedKill {

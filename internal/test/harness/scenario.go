@@ -7,45 +7,46 @@ import (
 	"strings"
 
 	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/harness/record"
 )
 
 var words = []string{"alpha", "beta", "gamma", "delta", "kappa", "sigma", "omega"}
 
 // Scenario makes the inputs of a run: a few conversations side by side, each
 // with plain and planned questions and some guidance.
-func Scenario(r *rand.Rand) []Input {
+func Scenario(r *rand.Rand) []record.Input {
 	chats := 1 + r.IntN(3)
 	talks := r.IntN(1 << chats) // of the chats, those where servers ask and nobody guides
-	var inputs []Input
+	var inputs []record.Input
 	cards := deck{r: r}
 	for range 2 + r.IntN(5) {
 		at := r.IntN(chats)
 		chat, talk := fmt.Sprintf("c%d", 1+at), talks>>at&1 == 1
 		id, gate := fmt.Sprintf("q%d", len(inputs)+1), ""
-		if len(inputs) > 0 && inputs[len(inputs)-1].question() && r.IntN(4) == 0 {
+		if len(inputs) > 0 && inputs[len(inputs)-1].Question() && r.IntN(4) == 0 {
 			gate = inputs[len(inputs)-1].ID
 		}
 		if r.IntN(3) == 0 {
-			inputs = append(inputs, Input{Kind: Plain, ID: id, Chat: chat, Gate: gate, Text: id + ": say " + words[r.IntN(len(words))]})
+			inputs = append(inputs, record.Input{Kind: record.Plain, ID: id, Chat: chat, Gate: gate, Text: id + ": say " + words[r.IntN(len(words))]})
 			continue
 		}
-		inputs = decisions(append(inputs, Input{Kind: Planned, ID: id, Chat: chat, Gate: gate, Text: id + ": " + cards.parts(talk)}))
+		inputs = decisions(append(inputs, record.Input{Kind: record.Planned, ID: id, Chat: chat, Gate: gate, Text: id + ": " + cards.parts(talk)}))
 		if !talk && r.IntN(3) == 0 {
 			note := fmt.Sprintf("g%d", len(inputs)+1)
-			inputs = append(inputs, Input{Kind: Guidance, ID: note, Chat: chat, Text: "note " + note + " " + words[r.IntN(len(words))], Gate: id})
+			inputs = append(inputs, record.Input{Kind: record.Guidance, ID: note, Chat: chat, Text: "note " + note + " " + words[r.IntN(len(words))], Gate: id})
 		}
 	}
 	return inputs
 }
 
 // decisions adds what the person who asked last has to decide about.
-func decisions(inputs []Input) []Input {
+func decisions(inputs []record.Input) []record.Input {
 	asked := inputs[len(inputs)-1]
 	for _, round := range llmfake.ReadQuestion(asked.Text).Rounds {
 		for _, part := range round {
-			if tool, _, _ := strings.Cut(part, " "); tool == pay || tool == ask || tool == inquire {
-				inputs = append(inputs, Input{
-					Kind: Decide, ID: fmt.Sprintf("d%d", len(inputs)+1), Chat: asked.Chat, From: asked.From, Gate: asked.ID, Key: asked.ID + " " + part,
+			if tool, _, _ := strings.Cut(part, " "); tool == record.Pay || tool == record.Ask || tool == record.Inquire {
+				inputs = append(inputs, record.Input{
+					Kind: record.Decide, ID: fmt.Sprintf("d%d", len(inputs)+1), Chat: asked.Chat, From: asked.From, Gate: asked.ID, Key: asked.ID + " " + part,
 				})
 			}
 		}
@@ -65,9 +66,9 @@ type deck struct {
 // servers ask, words that are said beside that would answer them.
 func (d *deck) parts(servers bool) string {
 	r := d.r
-	some := []string{lookup, lookup, lookup, book, book, pay, pay, lookup}
+	some := []string{record.Lookup, record.Lookup, record.Lookup, record.Book, record.Book, record.Pay, record.Pay, record.Lookup}
 	if servers {
-		some = []string{lookup, lookup, book, pay, ask, ask, inquire, inquire}
+		some = []string{record.Lookup, record.Lookup, record.Book, record.Pay, record.Ask, record.Ask, record.Inquire, record.Inquire}
 	}
 	free := slices.Clone(words)
 	r.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
@@ -77,10 +78,10 @@ func (d *deck) parts(servers bool) string {
 		var list []string
 		for range count + r.IntN(4-count) {
 			tool := some[r.IntN(len(some))]
-			if tool == ask && d.asked {
-				tool = inquire
+			if tool == record.Ask && d.asked {
+				tool = record.Inquire
 			}
-			d.asked = d.asked || tool == ask
+			d.asked = d.asked || tool == record.Ask
 			list = append(list, tool+" "+free[0])
 			free = free[1:]
 		}
@@ -104,7 +105,7 @@ type room struct {
 // press of Stop now and then. Where questions are not asked apart, each one waits
 // for the answer of the one before it. An admin, who is in a room of their own,
 // may pause everything.
-func chatScenario(r *rand.Rand, rooms []room, admin room) []Input {
+func chatScenario(r *rand.Rand, rooms []room, admin room) []record.Input {
 	r.Shuffle(len(rooms), func(i, j int) { rooms[i], rooms[j] = rooms[j], rooms[i] })
 	busy := 1 + r.IntN(3)
 	rooms, idle := rooms[:busy], rooms[busy:]
@@ -113,19 +114,19 @@ func chatScenario(r *rand.Rand, rooms []room, admin room) []Input {
 	}
 	last, notes := map[string]string{}, map[string]string{} // question and guidance by room
 	stops := map[string]bool{}                              // rooms with a Stop: what ends by it names no question
-	var inputs []Input
+	var inputs []record.Input
 	cards := deck{r: r}
 	for range 2 + r.IntN(4) {
 		at := rooms[r.IntN(len(rooms))]
-		in := Input{
-			Kind: Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), Chat: at.name, From: at.people[r.IntN(len(at.people))], Apart: at.apart,
+		in := record.Input{
+			Kind: record.Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), Chat: at.name, From: at.people[r.IntN(len(at.people))], Apart: at.apart,
 		}
 		if !at.apart {
 			in.Gate, in.Heard = last[at.name], notes[at.name]
 		}
 		last[at.name] = in.ID
 		if r.IntN(3) == 0 {
-			in.Kind, in.Text = Plain, in.ID+": say "+words[r.IntN(len(words))]
+			in.Kind, in.Text = record.Plain, in.ID+": say "+words[r.IntN(len(words))]
 			inputs = append(inputs, in)
 			continue
 		}
@@ -135,10 +136,10 @@ func chatScenario(r *rand.Rand, rooms []room, admin room) []Input {
 		case n < 2 && !at.talk:
 			note := fmt.Sprintf("g%d", len(inputs)+1)
 			notes[in.Chat] = note
-			inputs = append(inputs, Input{Kind: Guidance, ID: note, Chat: in.Chat, From: in.From, Text: "note " + note + " " + words[r.IntN(len(words))], Gate: in.ID})
+			inputs = append(inputs, record.Input{Kind: record.Guidance, ID: note, Chat: in.Chat, From: in.From, Text: "note " + note + " " + words[r.IntN(len(words))], Gate: in.ID})
 		case n == 3 && !stops[in.Chat]:
 			stops[in.Chat] = true
-			inputs = append(inputs, Input{Kind: Stop, ID: fmt.Sprintf("s%d", len(inputs)+1), Chat: in.Chat, From: in.From, Gate: in.ID})
+			inputs = append(inputs, record.Input{Kind: record.Stop, ID: fmt.Sprintf("s%d", len(inputs)+1), Chat: in.Chat, From: in.From, Gate: in.ID})
 		}
 	}
 	return halts(r, fires(r, inputs, idle), admin)
@@ -146,32 +147,32 @@ func chatScenario(r *rand.Rand, rooms []room, admin room) []Input {
 
 // fires adds a question that a schedule asks, in a third of the runs, in a room
 // where nobody else asks.
-func fires(r *rand.Rand, inputs []Input, idle []room) []Input {
+func fires(r *rand.Rand, inputs []record.Input, idle []room) []record.Input {
 	idle = slices.DeleteFunc(slices.Clone(idle), func(at room) bool { return at.key == "" })
 	if len(idle) == 0 || r.IntN(3) > 0 {
 		return inputs
 	}
 	at, cards := idle[0], deck{r: r}
-	in := Input{Kind: Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), Chat: at.name, From: at.people[0], Fired: true, Place: at.key, As: at.as}
+	in := record.Input{Kind: record.Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), Chat: at.name, From: at.people[0], Fired: true, Place: at.key, As: at.as}
 	in.Text = in.ID + ": " + cards.parts(false)
 	return decisions(append(inputs, in))
 }
 
 // halts lets an admin pause everything while one of the planned questions
 // works, in a third of the runs.
-func halts(r *rand.Rand, inputs []Input, admin room) []Input {
+func halts(r *rand.Rand, inputs []record.Input, admin room) []record.Input {
 	var planned []string
 	for _, in := range inputs {
-		if in.Kind == Planned {
+		if in.Kind == record.Planned {
 			planned = append(planned, in.ID)
 		}
 	}
 	if len(planned) == 0 || r.IntN(3) > 0 {
 		return inputs
 	}
-	halt := Input{Kind: Halt, ID: fmt.Sprintf("h%d", len(inputs)+1), Chat: admin.name, From: admin.people[0], Text: "pause", Gate: planned[r.IntN(len(planned))]}
-	return append(inputs, halt, Input{
-		Kind: Proceed, ID: fmt.Sprintf("r%d", len(inputs)+2), Chat: halt.Chat, From: halt.From, Text: "resume", Gate: halt.Gate, Key: halt.ID,
+	halt := record.Input{Kind: record.Halt, ID: fmt.Sprintf("h%d", len(inputs)+1), Chat: admin.name, From: admin.people[0], Text: "pause", Gate: planned[r.IntN(len(planned))]}
+	return append(inputs, halt, record.Input{
+		Kind: record.Proceed, ID: fmt.Sprintf("r%d", len(inputs)+2), Chat: halt.Chat, From: halt.From, Text: "resume", Gate: halt.Gate, Key: halt.ID,
 	})
 }
 
@@ -179,22 +180,20 @@ func halts(r *rand.Rand, inputs []Input, admin room) []Input {
 // are told what needs them.
 var noticed = []string{"private ann", "crew"}
 
-const adminRoom = "private eve"
-
 // scenario makes what programs do: questions beside each other, each in a task of
 // its own, with what they need, and contexts that two agents work on.
-func (f *apiFront) scenario(r *rand.Rand) []Input {
+func (f *apiFront) scenario(r *rand.Rand) []record.Input {
 	f.chat.scenario(rand.New(rand.NewPCG(1, 1))) // its rooms
-	var inputs []Input
+	var inputs []record.Input
 	cards := deck{r: r}
 	for range 1 + r.IntN(4) {
-		in := Input{Kind: Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), From: ops, Apart: true, Agent: r.IntN(4) == 0}
+		in := record.Input{Kind: record.Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), From: ops, Apart: true, Agent: r.IntN(4) == 0}
 		in.Chat = "task " + in.ID
 		if !in.Agent && r.IntN(2) == 0 {
-			in.Notify = append(noticed, hookName, hookName)[r.IntN(4)]
+			in.Notify = append(noticed, record.HookName, record.HookName)[r.IntN(4)]
 		}
 		if r.IntN(4) == 0 {
-			in.Kind, in.Text = Plain, in.ID+": say "+words[r.IntN(len(words))]
+			in.Kind, in.Text = record.Plain, in.ID+": say "+words[r.IntN(len(words))]
 			inputs = append(inputs, in)
 			continue
 		}
@@ -204,9 +203,9 @@ func (f *apiFront) scenario(r *rand.Rand) []Input {
 	}
 	for range r.IntN(3) {
 		id := fmt.Sprintf("x%d", len(inputs)+1)
-		in := Input{Kind: Shared, ID: id, Chat: "task " + id, From: scout, Text: "[" + id + "] Work together.", Apart: true}
+		in := record.Input{Kind: record.Shared, ID: id, Chat: "task " + id, From: scout, Text: "[" + id + "] Work together.", Apart: true}
 		if r.IntN(2) == 0 {
-			in.Notify = hookName
+			in.Notify = record.HookName
 		}
 		inputs = append(inputs, in)
 	}
@@ -214,28 +213,28 @@ func (f *apiFront) scenario(r *rand.Rand) []Input {
 }
 
 // beside adds what is done to a planned question while it works.
-func beside(r *rand.Rand, inputs []Input, to Input, talk bool) []Input {
-	add := func(kind Kind, letter string) {
-		in := Input{Kind: kind, ID: fmt.Sprintf("%s%d", letter, len(inputs)+1), Chat: to.Chat, From: ops, Gate: to.ID}
-		if kind == Guidance || kind == Note {
+func beside(r *rand.Rand, inputs []record.Input, to record.Input, talk bool) []record.Input {
+	add := func(kind record.Kind, letter string) {
+		in := record.Input{Kind: kind, ID: fmt.Sprintf("%s%d", letter, len(inputs)+1), Chat: to.Chat, From: ops, Gate: to.ID}
+		if kind == record.Guidance || kind == record.Note {
 			in.Text = "note " + in.ID + " " + words[r.IntN(len(words))]
 		}
 		inputs = append(inputs, in)
 	}
 	if r.IntN(2) == 0 && len(llmfake.ReadQuestion(to.Text).Rounds[0]) > 1 {
-		add(Note, "n") // the report of a single sub-task is the answer
+		add(record.Note, "n") // the report of a single sub-task is the answer
 	}
 	switch r.IntN(6) {
 	case 0, 1:
-		add(Merge, "m")
+		add(record.Merge, "m")
 	case 2:
-		add(Review, "r")
+		add(record.Review, "r")
 	case 3:
-		add(Stop, "s")
+		add(record.Stop, "s")
 		return inputs // nobody guides what may be stopped before it can heed that
 	}
 	if r.IntN(3) == 0 && !talk {
-		add(Guidance, "g")
+		add(record.Guidance, "g")
 	}
 	return inputs
 }

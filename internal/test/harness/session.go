@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/harness/record"
 )
 
 // haste is how many times faster the time of the chat platforms goes, and
@@ -34,7 +35,7 @@ type session struct {
 
 	ahead    time.Duration // of legwork's clock on the wall
 	due      string        // when its schedules fire, as the config says it
-	record   Record
+	record   record.Record
 	sent     map[string]bool
 	accepted map[string]bool
 	gates    map[string]bool // "work q1", "answer q1"
@@ -49,7 +50,7 @@ type session struct {
 }
 
 // Run does one run in dir, a new folder, which the caller removes.
-func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err error) {
+func (h *Harness) Run(ctx context.Context, o Order) (r record.Record, dir string, err error) {
 	if o.Patience == 0 {
 		o.Patience = 30 * time.Second
 	}
@@ -59,7 +60,7 @@ func (h *Harness) Run(ctx context.Context, o Order) (r Record, dir string, err e
 	}
 	s := &session{
 		h: h, dir: dir, fault: o.Fault, order: o, rand: rand.New(rand.NewPCG(uint64(o.Seed), 1)), wire: filepath.Join(dir, "model.jsonl"),
-		record: Record{Seed: o.Seed, Front: o.Front, Said: map[string]time.Time{}}, sent: map[string]bool{}, accepted: map[string]bool{}, gates: map[string]bool{},
+		record: record.Record{Seed: o.Seed, Front: o.Front, Said: map[string]time.Time{}}, sent: map[string]bool{}, accepted: map[string]bool{}, gates: map[string]bool{},
 		notes: make(chan string, 4096), backups: make(chan string, 8),
 	}
 	if s.front, err = s.open(ctx, func() { s.tell(ctx, "") }); err != nil {
@@ -114,7 +115,7 @@ func (s *session) serve(ctx context.Context) error {
 }
 
 // lasting reports that what is shown stays.
-func (s *session) lasting() bool { return s.order.Front != Terminal && s.order.Front != "" }
+func (s *session) lasting() bool { return s.order.Front != record.Terminal && s.order.Front != "" }
 
 // keepPosts leaves what people see in the end to those who look into the folder.
 func (s *session) keepPosts() {
@@ -124,13 +125,13 @@ func (s *session) keepPosts() {
 }
 
 // gather reads what the model and the tools were asked.
-func (s *session) gather(r *Record) (err error) {
+func (s *session) gather(r *record.Record) (err error) {
 	if r.Model, err = llmfake.ReadLog(s.wire); err != nil {
 		return err
 	}
 	r.Calls, r.Talks = nil, nil
 	for n := range r.Lives {
-		if err := r.readCalls(s.calls(n), n); err != nil {
+		if err := r.ReadCalls(s.calls(n), n); err != nil {
 			return err
 		}
 	}
@@ -207,7 +208,7 @@ groups:
   ask: {description: Asks people., servers: [old], tools: [choose], read_only: ["*"]}
   inquire: {description: Asks people in the newer way., servers: [desk], tools: [choose], read_only: ["*"]}
 `, filepath.Join(s.dir, "data"), url, lifeKey(n), s.h.Server, serverArgs(s.calls(n)))
-	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.front.config()+s.schedules()+s.record.Budget.config()), 0o600)
+	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.front.config()+s.schedules()+s.record.Budget.Config()), 0o600)
 }
 
 // lifeKey is the API key of a life.
@@ -215,11 +216,11 @@ func lifeKey(n int) string { return fmt.Sprintf("life-%d", n) }
 
 // bound gives some runs low budgets, which their planned questions may reach.
 func (s *session) bound() {
-	how := hash(fmt.Sprintf("%d budget", s.order.Seed))
-	if how%4 > 0 || s.order.Front == API {
+	how := record.Hash(fmt.Sprintf("%d budget", s.order.Seed))
+	if how%4 > 0 || s.order.Front == record.API {
 		return
 	}
-	b := Budget{Asker: how/8%4 > 0}
+	b := record.Budget{Asker: how/8%4 > 0}
 	if how/4%2 == 0 {
 		b.Tokens = 8000 + how/32%3*2000
 	} else {
@@ -227,19 +228,19 @@ func (s *session) bound() {
 	}
 	planned := map[string]int{} // by conversation
 	for _, in := range s.record.Inputs {
-		if in.Kind == Planned {
+		if in.Kind == record.Planned {
 			planned[in.Chat]++
 			b.Asker = b.Asker || s.lasting() && planned[in.Chat] > 1
 		}
 	}
 	s.record.Budget = b
 	for _, in := range s.record.Inputs {
-		if in.Kind == Planned {
+		if in.Kind == record.Planned {
 			alone := !s.lasting() || planned[in.Chat] == 1 // what ends without an answer names no question there
 			id := fmt.Sprintf("a%d", len(s.record.Inputs)+1)
-			s.record.Inputs = append(s.record.Inputs, Input{
-				Kind: Afford, ID: id, Chat: in.Chat, From: in.From, Gate: in.ID, Key: in.ID + " cost of seed " + strconv.FormatInt(s.order.Seed, 10),
-				Extends: !alone || (b.Asker || !s.lasting()) && hash(id+in.Text)%4 > 0,
+			s.record.Inputs = append(s.record.Inputs, record.Input{
+				Kind: record.Afford, ID: id, Chat: in.Chat, From: in.From, Gate: in.ID, Key: in.ID + " cost of seed " + strconv.FormatInt(s.order.Seed, 10),
+				Extends: !alone || (b.Asker || !s.lasting()) && record.Hash(id+in.Text)%4 > 0,
 			})
 		}
 	}
@@ -287,5 +288,5 @@ func serverArgs(log string) string { return fmt.Sprintf("-counter, -log, %q", lo
 
 // pushes notes that somebody presses a button under a question.
 func (s *session) pushes(key, label, by string) {
-	s.record.Pushes = append(s.record.Pushes, Push{At: time.Now(), Key: key, Label: label, By: by})
+	s.record.Pushes = append(s.record.Pushes, record.Push{At: time.Now(), Key: key, Label: label, By: by})
 }

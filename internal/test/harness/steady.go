@@ -14,6 +14,7 @@ import (
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/fakes/slackfake"
 	"legwork/internal/test/fakes/telegramfake"
+	"legwork/internal/test/harness/record"
 )
 
 // Steady is a constant load without kills: people in Telegram who ask, decide,
@@ -237,8 +238,8 @@ func (c *crowd) hear(e telegramfake.Entry) {
 		return
 	}
 	p, text, keys := c.people[at], e.Params["text"], e.Params["reply_markup"]
-	if _, planned := c.plans["["+mark(text)+"]"]; planned && e.Method == "sendMessage" {
-		c.plans["["+mark(text)+"]"]++
+	if _, planned := c.plans["["+record.Mark(text)+"]"]; planned && e.Method == "sendMessage" {
+		c.plans["["+record.Mark(text)+"]"]++
 		if p.said == "" || !strings.Contains(text, p.said) {
 			return
 		} // what was said while it was decided belongs to it
@@ -246,14 +247,14 @@ func (c *crowd) hear(e telegramfake.Entry) {
 	}
 	press := func(label string) { go c.fake.Press(e.Chat, e.Message, label, p.User) } // when the lock is free
 	switch {
-	case strings.Contains(keys, labelAllow):
-		press([]string{labelAllow, labelDeny}[c.rand.IntN(2)])
-	case p.stops && strings.Contains(keys, stopLabel):
+	case strings.Contains(keys, record.LabelAllow):
+		press([]string{record.LabelAllow, record.LabelDeny}[c.rand.IntN(2)])
+	case p.stops && strings.Contains(keys, record.StopLabel):
 		p.stops = false
-		press(stopLabel)
-	case p.doing == "" || strings.Contains(keys, stopLabel):
-	case p.mark != "" && !strings.Contains(text, strings.Trim(p.mark, "[]")) || mark(text) == "" && p.mark != "":
-	case p.doing == "cancel" && !strings.Contains(text, stoppedText) && !strings.Contains(text, "[p"):
+		press(record.StopLabel)
+	case p.doing == "" || strings.Contains(keys, record.StopLabel):
+	case p.mark != "" && !strings.Contains(text, strings.Trim(p.mark, "[]")) || record.Mark(text) == "" && p.mark != "":
+	case p.doing == "cancel" && !strings.Contains(text, record.StoppedText) && !strings.Contains(text, "[p"):
 	default:
 		c.report.took(time.Since(p.due.Add(-patience)))
 		p.doing, p.due = "", time.Now().Add(c.pause())

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"legwork/internal/test/harness"
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 )
 
 // order is what the flags ask for.
@@ -55,7 +57,7 @@ func read() order {
 	}
 	o.fronts = []string{*front}
 	if *front == "all" {
-		o.fronts = harness.Fronts()
+		o.fronts = record.Fronts()
 		o.campaign.Kills = (o.campaign.Kills + len(o.fronts) - 1) / len(o.fronts)
 	}
 	return o
@@ -136,7 +138,7 @@ func repeat(ctx context.Context, h *harness.Harness, c harness.Campaign, at stri
 	if err != nil {
 		return 1, err
 	}
-	verdict := harness.Judge(record)
+	verdict := judge.Judge(record)
 	fmt.Printf("%s: %d lives, %d violations\n", dir, len(record.Lives), len(verdict.Violations))
 	for _, v := range verdict.Violations {
 		fmt.Println(" ", v)

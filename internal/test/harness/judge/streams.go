@@ -1,7 +1,8 @@
-package harness
+package judge
 
 import (
 	"encoding/json"
+	"legwork/internal/test/harness/record"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (j *judge) streams() {
 		j.same(t)
 	}
 	for id, c := range j.r.Contexts {
-		for _, stream := range []string{all, id} {
+		for _, stream := range []string{record.All, id} {
 			if got := next[stream+" "+id]; got != len(c.Messages) {
 				j.violated(RuleStream, "the stream of %s told %d messages of %s, and there are %d", stream, got, id, len(c.Messages))
 			}
@@ -43,12 +44,12 @@ func (j *judge) streams() {
 
 // same holds what was told against what the context says in the end: what a
 // stream tells is stored.
-func (j *judge) same(t Told) {
+func (j *judge) same(t record.Told) {
 	c, known := j.r.Contexts[t.Task]
 	if !known || t.Seq < 1 || t.Seq > len(c.Messages) {
 		return // whole and streams tell
 	}
-	var got entry
+	var got record.Entry
 	_ = json.Unmarshal([]byte(t.Data), &got) // offended before
 	want := c.Messages[t.Seq-1]
 	if got.Type != want.Type || got.Type != t.Event || got.SenderID != want.SenderID || !got.Timestamp.Equal(want.Timestamp) || !alike(got.Content, want.Content) {
@@ -65,7 +66,7 @@ func alike(a, b json.RawMessage) bool {
 
 // reviewed goes through a context: while a review is open, nobody but a person
 // ends it, and no answer comes.
-func (j *judge) reviewed(in Input, c Context) {
+func (j *judge) reviewed(in record.Input, c record.Context) {
 	open := false
 	for _, m := range c.Messages {
 		var said struct {
@@ -74,7 +75,7 @@ func (j *judge) reviewed(in Input, c Context) {
 			Decision string
 		}
 		_ = json.Unmarshal(m.Content, &said) // others are no business of this
-		status := said.State[keyStatus]
+		status := said.State[record.KeyStatus]
 		agent := !strings.HasPrefix(m.SenderID, "api:")
 		switch {
 		case said.Kind == "review" && said.Decision != "":
@@ -83,31 +84,31 @@ func (j *judge) reviewed(in Input, c Context) {
 			}
 			j.verdict(in, said.Decision, status)
 			open = false
-		case status == needsReview:
+		case status == record.NeedsReview:
 			open = true
-		case open && m.Type == "answer" && !halted(in, j.r.Inputs), open && status != "" && agent:
+		case open && m.Type == "answer" && !record.Halted(in, j.r.Inputs), open && status != "" && agent:
 			j.violated(RuleReviewed, "message %d of %s came while a person had to review it: %s", m.Seq, in.ID, m.Content)
 		}
 	}
-	if open && !halted(in, j.r.Inputs) {
+	if open && !record.Halted(in, j.r.Inputs) {
 		j.violated(RuleReviewed, "the review of %s is open in the end", in.ID)
 	}
 }
 
 // verdict holds the decision about a review against what was sent.
-func (j *judge) verdict(in Input, decision, status string) {
+func (j *judge) verdict(in record.Input, decision, status string) {
 	by := in
-	if i := slices.IndexFunc(j.r.Inputs, func(r Input) bool { return r.Kind == Review && r.Gate == in.ID }); i >= 0 {
+	if i := slices.IndexFunc(j.r.Inputs, func(r record.Input) bool { return r.Kind == record.Review && r.Gate == in.ID }); i >= 0 {
 		by = j.r.Inputs[i]
 	}
 	want := map[string]string{"approve": "APPROVED", "deny": "CHANGES_REQUESTED"}[decision]
-	if decision != reviewOf(by) || status != want {
-		j.violated(RuleReviewed, "the review of %s was decided with %s and status %q, want %s", in.ID, decision, status, reviewOf(by))
+	if decision != record.ReviewOf(by) || status != want {
+		j.violated(RuleReviewed, "the review of %s was decided with %s and status %q, want %s", in.ID, decision, status, record.ReviewOf(by))
 	}
 }
 
 // delivered looks for an outcome where it was asked for.
-func (j *judge) delivered(in Input, c Context) {
+func (j *judge) delivered(in record.Input, c record.Context) {
 	ids, whole, hidden := map[string]bool{}, 0, 0
 	for _, h := range j.r.Hooks {
 		if h.Rude != "" {
@@ -128,9 +129,9 @@ func (j *judge) delivered(in Input, c Context) {
 		}
 	}
 	switch {
-	case in.Notify != hookName && len(ids) > 0:
+	case in.Notify != record.HookName && len(ids) > 0:
 		j.violated(RuleDelivered, "the webhook was told of %s, and nobody had asked for that", in.ID)
-	case in.Notify == hookName && whole == 0:
+	case in.Notify == record.HookName && whole == 0:
 		j.violated(RuleDelivered, "the webhook was not told of %s", in.ID)
 	case whole > 1+hidden || len(ids) > 1:
 		j.violated(RuleDelivered, "the webhook was told %d times of %s, with the ids %v", whole, in.ID, ids)
@@ -139,17 +140,17 @@ func (j *judge) delivered(in Input, c Context) {
 }
 
 // posted looks for an outcome in the chat, and for questions that are left there.
-func (j *judge) posted(in Input, c Context) {
+func (j *judge) posted(in record.Input, c record.Context) {
 	there, hidden := 0, 0
 	for _, p := range j.r.Posts {
 		life := j.lifeAt(p.Posted)
 		excused := p.Torn || j.killedAfter(life, p.Posted)
-		if (isCard(p.Buttons) || slices.Contains(p.Buttons, stopLabel)) && !excused {
+		if (record.IsCard(p.Buttons) || slices.Contains(p.Buttons, record.StopLabel)) && !excused {
 			j.violated(RuleTidy, "in %s there is still %q with the buttons %q", p.Chat, p.Text, p.Buttons)
 		}
 		marked := strings.Contains(p.Text, "["+in.ID+"]")
-		ours := marked || halted(in, j.r.Inputs) && strings.Contains(p.Text, stoppedText)
-		if p.Chat == adminRoom || p.Card != "" || !ours {
+		ours := marked || record.Halted(in, j.r.Inputs) && strings.Contains(p.Text, record.StoppedText)
+		if p.Chat == record.AdminRoom || p.Card != "" || !ours {
 			continue
 		}
 		if in.Notify != p.Chat && marked {
@@ -159,7 +160,7 @@ func (j *judge) posted(in Input, c Context) {
 			hidden++
 		}
 	}
-	if wanted := in.Notify != "" && in.Notify != hookName; wanted && (there == 0 || there > 1+hidden && !halted(in, j.r.Inputs)) {
+	if wanted := in.Notify != "" && in.Notify != record.HookName; wanted && (there == 0 || there > 1+hidden && !record.Halted(in, j.r.Inputs)) {
 		j.violated(RuleDelivered, "the outcome of %s, %s with %q, stands %d times in %s", in.ID, c.Task.State, textOf(c.Task.Answer), there, in.Notify)
 	}
 }

@@ -1,10 +1,11 @@
-package harness
+package judge
 
 import (
 	"slices"
 	"time"
 
 	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/harness/record"
 )
 
 // RuleLedger is broken by a ledger that tells something else than the model's
@@ -56,11 +57,11 @@ func (j *judge) ledger() {
 	unmade := 0 // set aside for calls that were not made
 	for i, l := range j.r.Lives {
 		if l.Killed {
-			unmade += max(0, count(l, "commit.before.reserved")+parallelReserves-begun[i])
+			unmade += max(0, record.Count(l, "commit.before.reserved")+parallelReserves-begun[i])
 		}
 	}
 	for _, in := range j.r.Inputs {
-		if j.r.Front == API && (in.Kind == Review || in.Kind == Guidance || in.Kind == Stop) {
+		if j.r.Front == record.API && (in.Kind == record.Review || in.Kind == record.Guidance || in.Kind == record.Stop) {
 			unmade++ // programs are so quick that a call may be given up before it is made
 		}
 	}
@@ -88,7 +89,7 @@ const parallelReserves = 6
 // soon after it, and nobody stops its task.
 func (j *judge) counted(x exchange) bool {
 	return x.delivered && !j.killedAfter(x.life, x.done) &&
-		!slices.ContainsFunc(j.r.Inputs, func(in Input) bool { return in.Kind == Stop && in.Gate == x.question() })
+		!slices.ContainsFunc(j.r.Inputs, func(in record.Input) bool { return in.Kind == record.Stop && in.Gate == x.question() })
 }
 
 // The rules about budgets.
@@ -112,7 +113,7 @@ type asking struct {
 // afforded judges what tasks took of their budgets.
 func (j *judge) afforded() {
 	for _, in := range j.r.Inputs {
-		if in.Kind != Afford {
+		if in.Kind != record.Afford {
 			continue
 		}
 		list := j.askings(in)
@@ -129,29 +130,29 @@ func (j *judge) afforded() {
 }
 
 // askings are the questions about the cost of an input's question.
-func (j *judge) askings(in Input) (list []asking) {
+func (j *judge) askings(in record.Input) (list []asking) {
 	note := func(text string, buttons []string, from, to time.Time) {
-		label, _ := answerAbout(in, buttons)
+		label, _ := record.AnswerAbout(in, buttons)
 		pressed := to
 		for _, p := range j.r.Pushes {
 			if p.Key == text && p.By == in.From && p.At.After(from) && p.At.Before(pressed) {
 				pressed = p.At
 			}
 		}
-		a := asking{text: text, plan: label == labelRun, from: from.Add(begun), to: pressed, extension: extension(label)}
+		a := asking{text: text, plan: label == record.LabelRun, from: from.Add(begun), to: pressed, extension: record.Extension(label)}
 		if slices.ContainsFunc(list, func(b asking) bool { return b.text == text }) {
 			a.extension = 0 // it was shown again
 		}
 		list = append(list, a)
 	}
 	for _, p := range j.r.Posts {
-		if costCard(p, in) {
+		if record.CostCard(p, in) {
 			note(p.Card, p.Asked, p.Posted, p.At)
 		}
 	}
 	for _, e := range j.r.Events {
-		if e.Type == "question" && asksCost(e, in) {
-			note(e.Text, labels(e.Buttons), e.At, j.r.Lives[e.Life].End)
+		if e.Type == "question" && record.AsksCost(e, in) {
+			note(e.Text, record.Labels(e.Buttons), e.At, j.r.Lives[e.Life].End)
 		}
 	}
 	return list
@@ -161,7 +162,7 @@ func (j *judge) askings(in Input) (list []asking) {
 // against its budget. Calls that kills cut off do not count: legwork knows
 // their prompts only by its own estimate, so that each may exceed the budget by
 // as much as it was misjudged.
-func (j *judge) bounded(in Input, list []asking) {
+func (j *judge) bounded(in record.Input, list []asking) {
 	limit, size := j.r.Budget.Tokens, func(u llmfake.Usage) int { return u.Input + u.Output }
 	if limit == 0 {
 		limit, size = j.r.Budget.Micros, price

@@ -1,4 +1,4 @@
-package harness
+package judge
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/harness/record"
 )
 
 // exchange is one request to the model and what became of it.
@@ -117,19 +118,21 @@ func (j *judge) models() {
 }
 
 // passed counts the events of a type that a life stored.
-func passed(l Life, event string) int { return count(l, "commit.after."+event) }
+func passed(l record.Life, event string) int { return record.Count(l, "commit.after."+event) }
 
 // pending reports whether a life was storing such an event when it ended: the
 // disk may take its time.
-func pending(l Life, event string) bool { return count(l, "commit.before."+event) > passed(l, event) }
+func pending(l record.Life, event string) bool {
+	return record.Count(l, "commit.before."+event) > passed(l, event)
+}
 
 // tools looks for calls that were made again though they must not, or though
 // their result was stored.
 func (j *judge) tools() {
-	before := map[string]Call{}
+	before := map[string]record.Call{}
 	lost, begun := make([]int, len(j.r.Lives)), make([]int, len(j.r.Lives))
 	for _, c := range j.r.Calls {
-		if c.Tool == choose {
+		if c.Tool == record.Choose {
 			continue // people judges it
 		}
 		begun[c.Life]++
@@ -156,13 +159,13 @@ func (j *judge) tools() {
 	}
 	for i, l := range j.r.Lives {
 		// A call whose outcome an earlier kill hid is stored without being made.
-		stored := passed(l, "returned") - j.hidden(i) - j.talks("", talkDone, i)
+		stored := passed(l, "returned") - j.hidden(i) - j.talks("", record.TalkDone, i)
 		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > max(0, free) {
 			j.violated(RuleToolOnce, "the kill of life %d at %s cost %d tool calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
 		}
 	}
 	for _, in := range j.r.Inputs {
-		if in.Kind == Planned {
+		if in.Kind == record.Planned {
 			j.unknown(in)
 		}
 	}
@@ -184,22 +187,22 @@ func (j *judge) hidden(life int) int {
 	n := 0
 	for _, l := range j.r.Lives[:life] {
 		if l.Killed {
-			n += count(l, "commit.before.started")
+			n += record.Count(l, "commit.before.started")
 		}
 	}
 	return n
 }
 
 // unknown counts the risky calls of a question whose outcome was hidden.
-func (j *judge) unknown(in Input) {
+func (j *judge) unknown(in record.Input) {
 	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
 		for _, part := range round {
 			task := in.ID + " " + part
-			if !risky(toolOf(task)) {
+			if !risky(record.ToolOf(task)) {
 				continue
 			}
 			for _, a := range j.answers[in.ID] {
-				if !strings.Contains(a.Text, Output(toolOf(task), task)) {
+				if !strings.Contains(a.Text, record.Output(record.ToolOf(task), task)) {
 					j.Unknown++
 					break
 				}

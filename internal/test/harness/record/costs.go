@@ -1,4 +1,4 @@
-package harness
+package record
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 
 // What is pressed about costs.
 const (
-	labelRun      = "Run"
+	LabelRun      = "Run"
 	labelConclude = "Answer with what there is"
 	labelExtend   = "Extend by "
 )
 
-// spentText begins the sentence of a task that a budget ended before anything
+// SpentText begins the sentence of a task that a budget ended before anything
 // was found.
-const spentText = "The budget of this task has no room for the next step ("
+const SpentText = "The budget of this task has no room for the next step ("
 
 // Budget is what each task of a run may cost.
 type Budget struct {
@@ -26,8 +26,8 @@ type Budget struct {
 	Asker  bool // who asked may extend it, else admins alone
 }
 
-// config is the budget as the config says it.
-func (b Budget) config() string {
+// Config is the budget as the config says it.
+func (b Budget) Config() string {
 	if b == (Budget{}) {
 		return ""
 	}
@@ -38,14 +38,14 @@ func (b Budget) config() string {
 	return fmt.Sprintf("budget: {task_tokens: %d, task_usd: %g, user_day_usd: 0, chat_day_usd: 0, day_usd: 0, extend: %s}\n", b.Tokens, float64(b.Micros)/1e6, who)
 }
 
-// ofCost reports whether buttons ask about the cost of a task: to run a plan, or
+// OfCost reports whether buttons ask about the cost of a task: to run a plan, or
 // to extend a budget.
-func ofCost(buttons []string) bool {
-	return slices.Contains(buttons, labelRun) || slices.Contains(buttons, labelConclude)
+func OfCost(buttons []string) bool {
+	return slices.Contains(buttons, LabelRun) || slices.Contains(buttons, labelConclude)
 }
 
-// labels are those of buttons.
-func labels(buttons []Button) []string {
+// Labels are those of buttons.
+func Labels(buttons []Button) []string {
 	list := make([]string, 0, len(buttons))
 	for _, b := range buttons {
 		list = append(list, b.Label)
@@ -60,16 +60,16 @@ func names(text, id string) bool {
 	return slices.Contains(words, id) || slices.Contains(words, id+":")
 }
 
-// asksCost reports whether an event asks about the cost of an input's question.
-func asksCost(e Event, in Input) bool {
-	return e.Chat == in.Chat && ofCost(labels(e.Buttons)) && names(e.Text, in.Gate)
+// AsksCost reports whether an event asks about the cost of an input's question.
+func AsksCost(e Event, in Input) bool {
+	return e.Chat == in.Chat && OfCost(Labels(e.Buttons)) && names(e.Text, in.Gate)
 }
 
-// answerAbout are the buttons that a person presses under a question about costs:
+// AnswerAbout are the buttons that a person presses under a question about costs:
 // plans are run.
-func answerAbout(in Input, buttons []string) (label, other string) {
-	if slices.Contains(buttons, labelRun) {
-		return labelRun, labelRun
+func AnswerAbout(in Input, buttons []string) (label, other string) {
+	if slices.Contains(buttons, LabelRun) {
+		return LabelRun, LabelRun
 	}
 	label, other = labelConclude, labelConclude
 	if i := slices.IndexFunc(buttons, func(label string) bool { return strings.HasPrefix(label, labelExtend) }); i >= 0 {
@@ -81,15 +81,15 @@ func answerAbout(in Input, buttons []string) (label, other string) {
 	return label, other
 }
 
-// costCard reports whether a message asks about the cost of an input's question.
-func costCard(p Post, in Input) bool {
-	return p.Chat == in.Chat && p.Card != "" && ofCost(p.Asked) && names(p.Card, in.Gate)
+// CostCard reports whether a message asks about the cost of an input's question.
+func CostCard(p Post, in Input) bool {
+	return p.Chat == in.Chat && p.Card != "" && OfCost(p.Asked) && names(p.Card, in.Gate)
 }
 
 var amounts = regexp.MustCompile(`^Extend by (\$?)([0-9.,]+)(k?)`)
 
-// extension is by how much a button extends a budget.
-func extension(label string) int {
+// Extension is by how much a button extends a budget.
+func Extension(label string) int {
 	m := amounts.FindStringSubmatch(label)
 	if m == nil {
 		return 0

@@ -1,6 +1,7 @@
-package harness
+package judge
 
 import (
+	"legwork/internal/test/harness/record"
 	"slices"
 	"time"
 )
@@ -12,7 +13,7 @@ const RuleTidy = "tidy" // no board with Stop, no question, no stream, no previe
 // tells them in the terminal; what should not be there any more is held against
 // what a kill can have hidden.
 func (j *judge) chatRecord() {
-	if j.r.Front != Telegram && j.r.Front != Slack {
+	if j.r.Front != record.Telegram && j.r.Front != record.Slack {
 		return
 	}
 	for _, d := range j.r.Waits {
@@ -21,11 +22,11 @@ func (j *judge) chatRecord() {
 	boards := make([]int, len(j.r.Lives)) // that were left, and questions, by life
 	for _, p := range j.r.Posts {
 		life := j.lifeAt(p.Posted)
-		if p.Live || slices.Contains(p.Buttons, stopLabel) || isCard(p.Buttons) {
+		if p.Live || slices.Contains(p.Buttons, record.StopLabel) || record.IsCard(p.Buttons) {
 			switch {
-			case j.r.Front == Telegram && p.Torn:
+			case j.r.Front == record.Telegram && p.Torn:
 				j.Orphans++
-			case j.r.Front == Telegram && !p.Live && j.killedAfter(life, p.Posted):
+			case j.r.Front == record.Telegram && !p.Live && j.killedAfter(life, p.Posted):
 				boards[life]++
 				j.Orphans++
 			default:
@@ -33,9 +34,9 @@ func (j *judge) chatRecord() {
 			}
 			continue
 		}
-		if id, ok := answerOf(p, j.r.Inputs); ok {
-			j.r.Events = append(j.r.Events, Event{
-				At: p.At, Life: j.lifeAt(p.At), Type: "answer", Task: "task of " + id, Chat: p.Chat, Text: p.Text, question: id, post: p,
+		if id, ok := record.AnswerOf(p, j.r.Inputs); ok {
+			j.r.Events = append(j.r.Events, record.Event{
+				At: p.At, Life: j.lifeAt(p.At), Type: "answer", Task: "task of " + id, Chat: p.Chat, Text: p.Text, Question: id, Post: p,
 			})
 		}
 	}
@@ -45,12 +46,12 @@ func (j *judge) chatRecord() {
 			j.violated(RuleTidy, "%d boards and questions of life %d were left, but only %d were not stored as sent", boards[i], i, free)
 		}
 	}
-	slices.SortStableFunc(j.r.Events, func(a, b Event) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(j.r.Events, func(a, b record.Event) int { return a.At.Compare(b.At) })
 }
 
 // unkept is how many messages a life may have sent whose ids it did not store.
-func unkept(l Life) int {
-	return unstored(l) + count(l, "post.before.answer") + count(l, "post.before.board") - count(l, "keep.after.answer") - count(l, "keep.after.board")
+func unkept(l record.Life) int {
+	return unstored(l) + record.Count(l, "post.before.answer") + record.Count(l, "post.before.board") - record.Count(l, "keep.after.answer") - record.Count(l, "keep.after.board")
 }
 
 // lifeAt is the life that did what was seen at that time: the next one begins
@@ -68,15 +69,15 @@ func (j *judge) lifeAt(at time.Time) int {
 // again judges an answer that came after another one to the same question: on
 // Telegram the window between sending and storing allows it, and an answer of
 // the platform that was lost; in Slack every message can be found again.
-func (j *judge) again(in Input, before Event) bool {
+func (j *judge) again(in record.Input, before record.Event) bool {
 	switch {
-	case j.r.Front == Slack:
+	case j.r.Front == record.Slack:
 		j.violated(RuleOnce, "%s has two answers in %s", in.ID, before.Chat)
 		return false
-	case before.post.Torn:
+	case before.Post.Torn:
 		j.Torn++
 		return false
-	case !j.killedAfter(before.Life, before.post.Posted):
+	case !j.killedAfter(before.Life, before.Post.Posted):
 		j.violated(RuleOnce, "%s was answered again, and no kill fell right after the answer of life %d", in.ID, before.Life)
 		return false
 	}

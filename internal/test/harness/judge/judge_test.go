@@ -1,4 +1,4 @@
-package harness_test
+package judge_test
 
 import (
 	"fmt"
@@ -9,11 +9,13 @@ import (
 
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/harness"
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 )
 
 // tape writes the record of an imagined run, a second between two things.
 type tape struct {
-	harness.Record
+	record.Record
 	now time.Time
 	seq int
 }
@@ -27,7 +29,7 @@ func (t *tape) tick() time.Time {
 func (t *tape) idle() { t.now = t.now.Add(time.Minute) }
 
 func (t *tape) start() {
-	t.Lives = append(t.Lives, harness.Life{Start: t.tick()})
+	t.Lives = append(t.Lives, record.Life{Start: t.tick()})
 }
 
 // end ends the life; a kill comes a millisecond after what happened last.
@@ -45,7 +47,7 @@ func (t *tape) out(kind, message, task, text string) {
 	if kind == "answer" {
 		chat = "c1"
 	}
-	t.Events = append(t.Events, harness.Event{
+	t.Events = append(t.Events, record.Event{
 		At: t.tick(), Life: len(t.Lives) - 1, Type: kind, Message: message, Task: task, Chat: chat, Text: text,
 		Line: fmt.Sprintf("%s %d", kind, len(t.Events)),
 	})
@@ -78,7 +80,7 @@ func (t *tape) asked(step llmfake.Step, user, history string, tools int) {
 }
 
 func (t *tape) call(tool, text string) {
-	t.Calls = append(t.Calls, harness.Call{At: t.tick(), Life: len(t.Lives) - 1, Tool: tool, Text: text})
+	t.Calls = append(t.Calls, record.Call{At: t.tick(), Life: len(t.Lives) - 1, Tool: tool, Text: text})
 }
 
 const (
@@ -87,21 +89,21 @@ const (
 	results2    = `<result id="1/a">` + "x" + `</result><result id="1/b">y</result>`
 )
 
-var answer2 = "[q2] \n- " + harness.Output("lookup", "q2 lookup alpha") + "\n- " + harness.Output("book", "q2 book beta") + "\n- guidance: note g3 omega"
+var answer2 = "[q2] \n- " + record.Output("lookup", "q2 lookup alpha") + "\n- " + record.Output("book", "q2 book beta") + "\n- guidance: note g3 omega"
 
 // good is a run in which nothing went wrong: a plain question, a planned one
 // and guidance; after, when not nil, is called at the named places.
-func good(after map[string]func(*tape)) harness.Record {
+func good(after map[string]func(*tape)) record.Record {
 	t := &tape{now: time.Unix(0, 0)}
 	at := func(place string) {
 		if f := after[place]; f != nil {
 			f(t)
 		}
 	}
-	t.Inputs = []harness.Input{
-		{Kind: harness.Plain, ID: "q1", Chat: "c1", Text: "q1: hello"},
-		{Kind: harness.Planned, ID: "q2", Chat: "c1", Text: "q2: lookup alpha; book beta"},
-		{Kind: harness.Guidance, ID: "g3", Chat: "c1", Text: "note g3 omega", Gate: "q2"},
+	t.Inputs = []record.Input{
+		{Kind: record.Plain, ID: "q1", Chat: "c1", Text: "q1: hello"},
+		{Kind: record.Planned, ID: "q2", Chat: "c1", Text: "q2: lookup alpha; book beta"},
+		{Kind: record.Guidance, ID: "g3", Chat: "c1", Text: "note g3 omega", Gate: "q2"},
 	}
 	t.start()
 	t.out("accepted", "q1", "", "")
@@ -135,7 +137,7 @@ func restart(t *tape) { t.end(true); t.start() }
 // unknown makes the outcome of the booking unknown in the last answer.
 func unknown(t *tape) {
 	last := &t.Events[len(t.Events)-1]
-	last.Text = strings.ReplaceAll(last.Text, harness.Output("book", "q2 book beta"), "outcome unknown")
+	last.Text = strings.ReplaceAll(last.Text, record.Output("book", "q2 book beta"), "outcome unknown")
 }
 
 func TestJudgeAcquits(t *testing.T) {
@@ -159,7 +161,7 @@ func TestJudgeAcquits(t *testing.T) {
 		}},
 	}
 	for name, after := range tests {
-		if got := harness.Judge(good(after)); len(got.Violations) > 0 {
+		if got := judge.Judge(good(after)); len(got.Violations) > 0 {
 			t.Errorf("%s: got %v, want no violation", name, got.Violations)
 		}
 	}
@@ -177,61 +179,61 @@ func TestJudgeAccuses(t *testing.T) {
 		name, rule string
 		after      map[string]func(*tape)
 	}{
-		{"no answer", harness.RuleAnswered, map[string]func(*tape){"answered": func(t *tape) { t.Events = t.Events[:2] }}},
-		{"two answers in one life", harness.RuleOnce, map[string]func(*tape){"answered": func(t *tape) { t.out("answer", "", "t1", plainAnswer) }}},
-		{"two answers around a late kill", harness.RuleOnce, map[string]func(*tape){"reviewed": func(t *tape) { t.idle(); restart(t); t.out("answer", "", "t1", plainAnswer) }}},
-		{"an answer twice though it was stored", harness.RuleOnce, map[string]func(*tape){"answered": func(t *tape) {
+		{"no answer", judge.RuleAnswered, map[string]func(*tape){"answered": func(t *tape) { t.Events = t.Events[:2] }}},
+		{"two answers in one life", judge.RuleOnce, map[string]func(*tape){"answered": func(t *tape) { t.out("answer", "", "t1", plainAnswer) }}},
+		{"two answers around a late kill", judge.RuleOnce, map[string]func(*tape){"reviewed": func(t *tape) { t.idle(); restart(t); t.out("answer", "", "t1", plainAnswer) }}},
+		{"an answer twice though it was stored", judge.RuleOnce, map[string]func(*tape){"answered": func(t *tape) {
 			t.end(true, "commit.after.shown")
 			t.start()
 			t.out("answer", "", "t1", plainAnswer)
 		}}},
-		{"a result is missing", harness.RuleContent, map[string]func(*tape){"end": change(harness.Output("lookup", "q2 lookup alpha"), "")}},
-		{"an outcome is unknown for no reason", harness.RuleContent, map[string]func(*tape){"end": unknown}},
-		{"a failed answer", harness.RuleContent, map[string]func(*tape){"end": func(t *tape) { t.Events[len(t.Events)-1].Failed = true }}},
-		{"an answer speaks of another", harness.RuleContent, map[string]func(*tape){"end": change("[q2]", "[q2] [q1]")}},
-		{"another chat", harness.RuleChat, map[string]func(*tape){"end": func(t *tape) { t.Events[len(t.Events)-1].Chat = "c2" }}},
-		{"guidance unheard", harness.RuleGuidance, map[string]func(*tape){"end": change("g3", "")}},
-		{"guidance heard twice", harness.RuleGuidance, map[string]func(*tape){"end": func(t *tape) { t.out("answer", "", "t3", "[] answers: note g3 omega") }}},
-		{"decided out of order", harness.RuleOrder, map[string]func(*tape){"end": func(t *tape) {
+		{"a result is missing", judge.RuleContent, map[string]func(*tape){"end": change(record.Output("lookup", "q2 lookup alpha"), "")}},
+		{"an outcome is unknown for no reason", judge.RuleContent, map[string]func(*tape){"end": unknown}},
+		{"a failed answer", judge.RuleContent, map[string]func(*tape){"end": func(t *tape) { t.Events[len(t.Events)-1].Failed = true }}},
+		{"an answer speaks of another", judge.RuleContent, map[string]func(*tape){"end": change("[q2]", "[q2] [q1]")}},
+		{"another chat", judge.RuleChat, map[string]func(*tape){"end": func(t *tape) { t.Events[len(t.Events)-1].Chat = "c2" }}},
+		{"guidance unheard", judge.RuleGuidance, map[string]func(*tape){"end": change("g3", "")}},
+		{"guidance heard twice", judge.RuleGuidance, map[string]func(*tape){"end": func(t *tape) { t.out("answer", "", "t3", "[] answers: note g3 omega") }}},
+		{"decided out of order", judge.RuleOrder, map[string]func(*tape){"end": func(t *tape) {
 			i := slices.IndexFunc(t.Model, func(e llmfake.Entry) bool {
 				return e.Request != nil && strings.Contains(e.Request.Messages[1].Content, "q1")
 			})
 			moved := slices.Clone(t.Model[i : i+2])
 			t.Model = append(slices.Delete(t.Model, i, i+2), moved...)
 		}}},
-		{"answered out of order", harness.RuleOrder, map[string]func(*tape){"end": func(t *tape) { t.Events[2].At = t.tick() }}},
-		{"history unseen", harness.RuleHistory, map[string]func(*tape){"end": func(t *tape) { t.Model[2].Request.Messages[1].Content = "something else" }}},
-		{"booked twice", harness.RuleBookOnce, map[string]func(*tape){"booked": func(t *tape) { restart(t); t.call("book", "q2 book beta") }}},
-		{"looked up twice in one life", harness.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) { t.call("lookup", "q2 lookup alpha") }}},
-		{"looked up again after its report", harness.RuleToolOnce, map[string]func(*tape){"reported": func(t *tape) { restart(t); t.call("lookup", "q2 lookup alpha") }}},
-		{"looked up again after a late kill", harness.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) { t.idle(); restart(t); t.call("lookup", "q2 lookup alpha") }}},
-		{"looked up again though it was stored", harness.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) {
+		{"answered out of order", judge.RuleOrder, map[string]func(*tape){"end": func(t *tape) { t.Events[2].At = t.tick() }}},
+		{"history unseen", judge.RuleHistory, map[string]func(*tape){"end": func(t *tape) { t.Model[2].Request.Messages[1].Content = "something else" }}},
+		{"booked twice", judge.RuleBookOnce, map[string]func(*tape){"booked": func(t *tape) { restart(t); t.call("book", "q2 book beta") }}},
+		{"looked up twice in one life", judge.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) { t.call("lookup", "q2 lookup alpha") }}},
+		{"looked up again after its report", judge.RuleToolOnce, map[string]func(*tape){"reported": func(t *tape) { restart(t); t.call("lookup", "q2 lookup alpha") }}},
+		{"looked up again after a late kill", judge.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) { t.idle(); restart(t); t.call("lookup", "q2 lookup alpha") }}},
+		{"looked up again though it was stored", judge.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) {
 			t.end(true, "commit.after.returned")
 			t.start()
 			t.call("lookup", "q2 lookup alpha")
 		}}},
-		{"asked twice in one life", harness.RuleModelOnce, map[string]func(*tape){"reviewed": func(t *tape) { t.asked(llmfake.StepWork, "<task>q2 book beta</task>", "", 1) }}},
-		{"asked again after a late kill", harness.RuleModelOnce, map[string]func(*tape){"reported": func(t *tape) {
+		{"asked twice in one life", judge.RuleModelOnce, map[string]func(*tape){"reviewed": func(t *tape) { t.asked(llmfake.StepWork, "<task>q2 book beta</task>", "", 1) }}},
+		{"asked again after a late kill", judge.RuleModelOnce, map[string]func(*tape){"reported": func(t *tape) {
 			t.idle()
 			restart(t)
 			t.asked(llmfake.StepWork, "<task>q2 lookup alpha</task>", "", 1)
 		}}},
-		{"asked again though it was stored", harness.RuleModelOnce, map[string]func(*tape){"decided": func(t *tape) {
+		{"asked again though it was stored", judge.RuleModelOnce, map[string]func(*tape){"decided": func(t *tape) {
 			t.end(true, "commit.after.replied")
 			t.start()
 			t.asked(llmfake.StepPlan, "<goal>q1: hello</goal>", "", 0)
 		}}},
-		{"an invalid prompt", harness.RuleProtocol, map[string]func(*tape){"end": func(t *tape) { t.Model = append(t.Model, llmfake.Entry{Event: llmfake.EventRefused, Problem: "bad"}) }}},
-		{"garbage on stdout", harness.RuleProtocol, map[string]func(*tape){"decided": func(t *tape) { t.out("", "", "", ""); t.Events[2].Bad = true }}},
-		{"an error on stdout", harness.RuleProtocol, map[string]func(*tape){"decided": func(t *tape) { t.out("error", "", "", "no") }}},
-		{"damaged data", harness.RuleData, map[string]func(*tape){"end": func(t *tape) { t.Damage = append(t.Damage, "the data: a sum is wrong") }}},
-		{"it hangs", harness.RuleEnds, map[string]func(*tape){"end": func(t *tape) { t.Lives[0].Hung = true }}},
-		{"it fails", harness.RuleEnds, map[string]func(*tape){"end": func(t *tape) { t.Lives[0].Exit = 1 }}},
+		{"an invalid prompt", judge.RuleProtocol, map[string]func(*tape){"end": func(t *tape) { t.Model = append(t.Model, llmfake.Entry{Event: llmfake.EventRefused, Problem: "bad"}) }}},
+		{"garbage on stdout", judge.RuleProtocol, map[string]func(*tape){"decided": func(t *tape) { t.out("", "", "", ""); t.Events[2].Bad = true }}},
+		{"an error on stdout", judge.RuleProtocol, map[string]func(*tape){"decided": func(t *tape) { t.out("error", "", "", "no") }}},
+		{"damaged data", judge.RuleData, map[string]func(*tape){"end": func(t *tape) { t.Damage = append(t.Damage, "the data: a sum is wrong") }}},
+		{"it hangs", judge.RuleEnds, map[string]func(*tape){"end": func(t *tape) { t.Lives[0].Hung = true }}},
+		{"it fails", judge.RuleEnds, map[string]func(*tape){"end": func(t *tape) { t.Lives[0].Exit = 1 }}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := harness.Judge(good(test.after)).Violations
-			if !slices.ContainsFunc(got, func(v harness.Violation) bool { return v.Rule == test.rule }) {
+			got := judge.Judge(good(test.after)).Violations
+			if !slices.ContainsFunc(got, func(v judge.Violation) bool { return v.Rule == test.rule }) {
 				t.Errorf("got %v, want a violation of %q", got, test.rule)
 			}
 		})

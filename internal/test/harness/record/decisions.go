@@ -1,4 +1,4 @@
-package harness
+package record
 
 import (
 	"hash/fnv"
@@ -7,9 +7,9 @@ import (
 
 // What the buttons of questions say.
 const (
-	labelAllow   = "Allow once"
-	labelDeny    = "Deny"
-	labelDecline = "Decline"
+	LabelAllow   = "Allow once"
+	LabelDeny    = "Deny"
+	LabelDecline = "Decline"
 )
 
 // deniedText is what a model is told of a call that was denied.
@@ -17,14 +17,14 @@ const deniedText = "A person declined this call"
 
 // choices are the buttons that a person decides with, by the tool.
 func choices(key string) []string {
-	if toolOf(key) == pay {
-		return []string{labelAllow, labelDeny}
+	if ToolOf(key) == Pay {
+		return []string{LabelAllow, LabelDeny}
 	}
-	return []string{"Red", "Green", "Blue", labelDecline}
+	return []string{"Red", "Green", "Blue", LabelDecline}
 }
 
-// toolOf is the group that a sub-task's description names after the id.
-func toolOf(key string) string {
+// ToolOf is the group that a sub-task's description names after the id.
+func ToolOf(key string) string {
 	_, part, _ := strings.Cut(key, " ")
 	tool, _, _ := strings.Cut(part, " ")
 	return tool
@@ -34,16 +34,16 @@ func toolOf(key string) string {
 // a sub-task: always the same one.
 func Choice(key string) string {
 	list := choices(key)
-	return list[hash(key)%len(list)]
+	return list[Hash(key)%len(list)]
 }
 
-// other is a button that they do not press first.
-func other(key string) string {
+// Other is a button that they do not press first.
+func Other(key string) string {
 	list := choices(key)
-	return list[(hash(key)+1)%len(list)]
+	return list[(Hash(key)+1)%len(list)]
 }
 
-func hash(s string) int {
+func Hash(s string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(s))
 	return int(h.Sum32() >> 4)

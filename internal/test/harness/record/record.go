@@ -1,14 +1,8 @@
-// Package harness kills the real legwork with SIGKILL, at every boundary of
-// its journal and at random moments, starts it again and judges what people
-// and services saw, by the logs of the wires alone: what went in on stdin and
-// came out on stdout or stands in chats, what people pressed, what the model
-// endpoint was asked, which calls the tool servers got and what they were told.
-// Of legwork's store it reads the ledger alone, when all is over, to hold it
-// against the model's wire.
-//
-// Everything follows from a seed: the questions, where the kills fall, what is
-// delivered again. A violation prints its seed.
-package harness
+// Package record holds what one run of the crash harness leaves behind: what
+// people and programs did, what they saw, and what the model endpoint, the tool
+// servers and the webhook received. Its functions read that: which question a
+// post answers, which button belongs to a decision.
+package record
 
 import (
 	"encoding/json"
@@ -43,7 +37,7 @@ type Record struct {
 	Hooks    []Hook              // requests that the webhook got, in order
 	Tasks    map[string][]string // ids that programs were told, by the input
 	Contexts map[string]Context  // in the end, by the task's id
-	Listed   []outline           // all tasks in the end
+	Listed   []Outline           // all tasks in the end
 }
 
 // Kind is what an Input is for.
@@ -97,20 +91,20 @@ type Input struct {
 	Extends bool
 }
 
-// question reports whether an answer is due.
-func (in Input) question() bool { return in.Kind == Plain || in.Kind == Planned }
+// Question reports whether an answer is due.
+func (in Input) Question() bool { return in.Kind == Plain || in.Kind == Planned }
 
-// starts reports whether an input makes a task.
-func (in Input) starts() bool { return in.question() || in.Kind == Shared }
+// Starts reports whether an input makes a task.
+func (in Input) Starts() bool { return in.Question() || in.Kind == Shared }
 
-// repeated reports whether an input is done in each life until it has taken
+// Repeated reports whether an input is done in each life until it has taken
 // effect, as people do who see that nothing happens.
-func (in Input) repeated() bool {
-	return in.Kind == Stop || in.decides() || in.Kind == Halt || in.Kind == Proceed
+func (in Input) Repeated() bool {
+	return in.Kind == Stop || in.Decides() || in.Kind == Halt || in.Kind == Proceed
 }
 
-// decides reports whether an input waits for nothing but for what asks for it.
-func (in Input) decides() bool { return in.Kind == Decide || in.Kind == Afford }
+// Decides reports whether an input waits for nothing but for what asks for it.
+func (in Input) Decides() bool { return in.Kind == Decide || in.Kind == Afford }
 
 // Post is one message of the bot that stands in a chat.
 type Post struct {
@@ -123,7 +117,7 @@ type Post struct {
 	Torn    bool              // the platform took it and its answer got lost on the way
 	Card    string            // its text when it first asked to decide about something; empty: it never did
 	Asked   []string          // labels of its buttons then
-	data    map[string]string // of its buttons, by label
+	Data    map[string]string // of its buttons, by label
 	Posted  time.Time         // when it was first seen
 	At      time.Time         // when its text was first what it is
 }
@@ -157,8 +151,8 @@ type Event struct {
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"calls"`
 
-	question string // in chats: the question that it answers
-	post     Post   // and the message
+	Question string // in chats: the question that it answers
+	Post     Post   // and the message
 }
 
 // Button is one under a question on stdout.
@@ -195,17 +189,17 @@ type Push struct {
 // The groups, which have one tool each, of the same name where no other is
 // given.
 const (
-	lookup  = "lookup"  // can be called again
-	book    = "book"    // must never be called again
-	pay     = "pay"     // likewise, and a person must have allowed it
-	ask     = "ask"     // choose: its server asks a person in the midst of the call
-	inquire = "inquire" // choose: its server returns a question, and is called again with the answer
+	Lookup  = "lookup"  // can be called again
+	Book    = "book"    // must never be called again
+	Pay     = "pay"     // likewise, and a person must have allowed it
+	Ask     = "ask"     // choose: its server asks a person in the midst of the call
+	Inquire = "inquire" // choose: its server returns a question, and is called again with the answer
 )
 
-var tools = []string{lookup, book, pay, ask, inquire}
+var Tools = []string{Lookup, Book, Pay, Ask, Inquire}
 
-// choose is the tool of ask and inquire.
-const choose = "choose"
+// Choose is the tool of ask and inquire.
+const Choose = "choose"
 
 // The fronts: where people talk to legwork.
 const (
@@ -218,7 +212,7 @@ const (
 // Fronts lists them.
 func Fronts() []string { return []string{Terminal, Telegram, Slack, API} }
 
-func count(l Life, point string) int {
+func Count(l Life, point string) int {
 	n := 0
 	for _, hit := range l.Hits {
 		if hit == point {
@@ -227,3 +221,5 @@ func count(l Life, point string) int {
 	}
 	return n
 }
+
+const AdminRoom = "private eve"

@@ -1,4 +1,4 @@
-package harness
+package record
 
 import (
 	"encoding/json"
@@ -31,11 +31,11 @@ type Told struct {
 	Data   string
 }
 
-// all is the stream of all tasks.
-const all = "all"
+// All is the stream of all tasks.
+const All = "all"
 
-// entry is one message of a context, as replies and events tell it.
-type entry struct {
+// Entry is one message of a context, as replies and events tell it.
+type Entry struct {
 	TaskID    string          `json:"task_id"`
 	Seq       int             `json:"seq"`
 	SenderID  string          `json:"sender_id"`
@@ -44,8 +44,8 @@ type entry struct {
 	Timestamp time.Time       `json:"timestamp"`
 }
 
-// outline is a task as replies tell it, as far as it counts here.
-type outline struct {
+// Outline is a task as replies tell it, as far as it counts here.
+type Outline struct {
 	ID       string     `json:"id"`
 	State    string     `json:"state"`
 	Goal     string     `json:"goal"`
@@ -59,11 +59,11 @@ type outline struct {
 
 // Context is what a task's context says in the end.
 type Context struct {
-	Messages []entry                    `json:"messages"`
+	Messages []Entry                    `json:"messages"`
 	State    map[string]json.RawMessage `json:"shared_state"`
 	Version  int                        `json:"version"`
 	Next     *int                       `json:"next_after"`
-	Task     outline                    `json:"-"`
+	Task     Outline                    `json:"-"`
 }
 
 // Hook is one request that the webhook got.
@@ -71,35 +71,35 @@ type Hook struct {
 	At     time.Time
 	ID     string
 	Type   string
-	Task   outline
+	Task   Outline
 	Status int    // that was answered; 0: the connection was broken
 	Rude   string // why it is none that should be sent
 }
 
 // The webhook of the config.
 const (
-	hookName   = "ops"
-	hookSecret = "whsec_bGVnd29yaydzIGNyYXNoIGhhcm5lc3MgaGFzIG9uZQ=="
+	HookName   = "ops"
+	HookSecret = "whsec_bGVnd29yaydzIGNyYXNoIGhhcm5lc3MgaGFzIG9uZQ=="
 )
 
 // What is in the shared state.
 const (
-	keyLog    = "log" // what was added to it, by name
-	keyReady  = "ready"
-	keyStatus = "status"
+	KeyLog    = "log" // what was added to it, by name
+	KeyReady  = "ready"
+	KeyStatus = "status"
 
-	needsReview = "NEEDS_HUMAN_REVIEW"
+	NeedsReview = "NEEDS_HUMAN_REVIEW"
 )
 
-func logOf(state map[string]json.RawMessage) []string {
+func LogOf(state map[string]json.RawMessage) []string {
 	list := []string{}
-	_ = json.Unmarshal(state[keyLog], &list) // it is not there at first
+	_ = json.Unmarshal(state[KeyLog], &list) // it is not there at first
 	return list
 }
 
-// reviewOf is how a review ends.
-func reviewOf(in Input) string {
-	if hash(in.ID+" review")%2 == 0 {
+// ReviewOf is how a review ends.
+func ReviewOf(in Input) string {
+	if Hash(in.ID+" review")%2 == 0 {
 		return "approve"
 	}
 	return "deny"

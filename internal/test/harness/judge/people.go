@@ -1,6 +1,7 @@
-package harness
+package judge
 
 import (
+	"legwork/internal/test/harness/record"
 	"slices"
 	"strings"
 	"time"
@@ -14,21 +15,21 @@ const (
 )
 
 // risky reports whether a tool must not be called again.
-func risky(tool string) bool { return tool == book || tool == pay }
+func risky(tool string) bool { return tool == record.Book || tool == record.Pay }
 
 // people judges what was asked and decided.
 func (j *judge) people() {
 	again := make([]int, len(j.r.Lives)) // cards that came again, by the life of the one before
 	for _, in := range j.r.Inputs {
-		if in.Kind != Decide {
+		if in.Kind != record.Decide {
 			continue
 		}
-		if j.r.Front == Telegram || j.r.Front == Slack {
+		if j.r.Front == record.Telegram || j.r.Front == record.Slack {
 			j.cards(in, again)
 		} else {
 			j.questions(in)
 		}
-		if toolOf(in.Key) == pay {
+		if record.ToolOf(in.Key) == record.Pay {
 			j.paid(in)
 		} else {
 			j.told(in)
@@ -45,13 +46,15 @@ func (j *judge) people() {
 
 // unstored is how many questions a life may have sent whose ids it did not
 // store.
-func unstored(l Life) int { return count(l, "post.before.question") - count(l, "keep.after.question") }
+func unstored(l record.Life) int {
+	return record.Count(l, "post.before.question") - record.Count(l, "keep.after.question")
+}
 
 // cards looks at the messages that asked for a decision.
-func (j *judge) cards(in Input, again []int) {
-	var list []Post
+func (j *judge) cards(in record.Input, again []int) {
+	var list []record.Post
 	for _, p := range j.r.Posts {
-		if isAbout(p, in) {
+		if record.IsAbout(p, in) {
 			list = append(list, p)
 		}
 	}
@@ -59,7 +62,7 @@ func (j *judge) cards(in Input, again []int) {
 		if p.Chat != in.Chat {
 			j.violated(RuleChat, "%q was asked about in %q, not in %q", in.Key, p.Chat, in.Chat)
 		}
-		if !isCard(p.Buttons) {
+		if !record.IsCard(p.Buttons) {
 			j.says(in, p)
 		}
 		if i == 0 {
@@ -67,7 +70,7 @@ func (j *judge) cards(in Input, again []int) {
 		}
 		j.CardsAgain++
 		switch before := list[i-1]; {
-		case j.r.Front == Slack:
+		case j.r.Front == record.Slack:
 			j.violated(RuleAskedOnce, "%q was asked about twice in %s", in.Key, p.Chat)
 		case before.Torn:
 		case !j.killedAfter(j.lifeAt(before.Posted), before.Posted):
@@ -79,8 +82,8 @@ func (j *judge) cards(in Input, again []int) {
 }
 
 // says holds what is left of a question against what was decided.
-func (j *judge) says(in Input, p Post) {
-	want := map[string]string{labelAllow: "Allowed once by", labelDeny: "Denied by", labelDecline: "Declined by"}[Choice(in.Key)]
+func (j *judge) says(in record.Input, p record.Post) {
+	want := map[string]string{record.LabelAllow: "Allowed once by", record.LabelDeny: "Denied by", record.LabelDecline: "Declined by"}[record.Choice(in.Key)]
 	if want == "" {
 		want = "Answered by"
 	}
@@ -90,20 +93,20 @@ func (j *judge) says(in Input, p Post) {
 }
 
 // stopped reports whether somebody stops what asked for a decision.
-func stopped(in Input, inputs []Input) bool {
-	return halted(Input{ID: in.Gate}, inputs)
+func stopped(in record.Input, inputs []record.Input) bool {
+	return record.Halted(record.Input{ID: in.Gate}, inputs)
 }
 
 // questions looks at the questions on stdout: one in each life, none after the
 // decision was taken.
-func (j *judge) questions(in Input) {
+func (j *judge) questions(in record.Input) {
 	decided := time.Time{}
 	lives := map[int]bool{}
 	for _, e := range j.r.Events {
 		switch {
 		case e.Type == "accepted" && e.Message == in.ID && decided.IsZero():
 			decided = e.At
-		case e.Type != "question" || ofCost(labels(e.Buttons)) || !strings.Contains(e.Text, in.Key):
+		case e.Type != "question" || record.OfCost(record.Labels(e.Buttons)) || !strings.Contains(e.Text, in.Key):
 		case lives[e.Life]:
 			j.violated(RuleAskedOnce, "%q was asked about twice in life %d", in.Key, e.Life)
 		case !decided.IsZero():
@@ -111,20 +114,20 @@ func (j *judge) questions(in Input) {
 		default:
 			lives[e.Life] = true
 		}
-		if e.Type == "question" && !ofCost(labels(e.Buttons)) && strings.Contains(e.Text, in.Key) && e.Chat != in.Chat {
+		if e.Type == "question" && !record.OfCost(record.Labels(e.Buttons)) && strings.Contains(e.Text, in.Key) && e.Chat != in.Chat {
 			j.violated(RuleChat, "%q was asked about in %q, not in %q", in.Key, e.Chat, in.Chat)
 		}
 	}
 }
 
 // paid holds the calls that need a yes against what was shown and pressed.
-func (j *judge) paid(in Input) {
+func (j *judge) paid(in record.Input) {
 	for _, c := range j.r.Calls {
-		if c.Tool != pay || c.Text != in.Key {
+		if c.Tool != record.Pay || c.Text != in.Key {
 			continue
 		}
 		switch {
-		case Choice(in.Key) != labelAllow:
+		case record.Choice(in.Key) != record.LabelAllow:
 			j.violated(RuleApproved, "%q was called in life %d, though it was denied", in.Key, c.Life)
 		case !j.pressed(in, c.At):
 			j.violated(RuleApproved, "%q was called in life %d before it was allowed", in.Key, c.Life)
@@ -135,32 +138,32 @@ func (j *judge) paid(in Input) {
 }
 
 // pressed reports whether the person who was asked had pressed what they choose.
-func (j *judge) pressed(in Input, before time.Time) bool {
-	return slices.ContainsFunc(j.r.Pushes, func(p Push) bool {
-		return p.Key == in.Key && p.Label == Choice(in.Key) && p.By == in.From && p.At.Before(before)
+func (j *judge) pressed(in record.Input, before time.Time) bool {
+	return slices.ContainsFunc(j.r.Pushes, func(p record.Push) bool {
+		return p.Key == in.Key && p.Label == record.Choice(in.Key) && p.By == in.From && p.At.Before(before)
 	})
 }
 
 // shown reports whether exactly these arguments were shown.
-func (j *judge) shown(in Input, before time.Time) bool {
+func (j *judge) shown(in record.Input, before time.Time) bool {
 	whole := `"order": "` + in.Key + `"`
-	return slices.ContainsFunc(j.r.Posts, func(p Post) bool {
+	return slices.ContainsFunc(j.r.Posts, func(p record.Post) bool {
 		return strings.Contains(p.Card, whole) && p.Posted.Before(before)
-	}) || slices.ContainsFunc(j.r.Events, func(e Event) bool {
+	}) || slices.ContainsFunc(j.r.Events, func(e record.Event) bool {
 		return e.Type == "question" && len(e.Calls) == 1 && strings.Contains(e.Text, whole) && e.At.Before(before) &&
 			strings.Join(strings.Fields(string(e.Calls[0].Arguments)), "") == strings.ReplaceAll(`{"order":"`+in.Key+`"}`, " ", "")
 	})
 }
 
 // told holds what a server was told against what was pressed.
-func (j *judge) told(in Input) {
-	want := strings.ToLower(Choice(in.Key))
-	if want == strings.ToLower(labelDecline) {
+func (j *judge) told(in record.Input) {
+	want := strings.ToLower(record.Choice(in.Key))
+	if want == strings.ToLower(record.LabelDecline) {
 		want = ""
 	}
 	for _, t := range j.r.Talks {
 		switch {
-		case t.Key != in.Key || t.Event != talkTold:
+		case t.Key != in.Key || t.Event != record.TalkTold:
 		case t.Value != want && !stopped(in, j.r.Inputs):
 			j.violated(RuleTold, "about %q the server was told %q in life %d, want %q", in.Key, t.Value, t.Life, want)
 		case !j.pressed(in, t.At) && !stopped(in, j.r.Inputs):
@@ -171,15 +174,15 @@ func (j *judge) told(in Input) {
 
 // chosen looks for calls that ask and were made too often: as long as nobody has
 // answered they go on, or begin again after a restart.
-func (j *judge) chosen(in Input) {
-	var before []Call
+func (j *judge) chosen(in record.Input) {
+	var before []record.Call
 	for _, c := range j.r.Calls {
-		if c.Tool != choose || c.Text != in.Key {
+		if c.Tool != record.Choose || c.Text != in.Key {
 			continue
 		}
 		most := 1 // in one life
-		if toolOf(in.Key) == inquire {
-			most += j.talks(in.Key, talkAsked, c.Life)
+		if record.ToolOf(in.Key) == record.Inquire {
+			most += j.talks(in.Key, record.TalkAsked, c.Life)
 		}
 		same := 1
 		for _, b := range before {
@@ -191,7 +194,7 @@ func (j *judge) chosen(in Input) {
 			}
 		}
 		for _, t := range j.r.Talks {
-			if t.Key == in.Key && t.Event == talkDone && t.At.Before(c.At) && !j.killedAfter(t.Life, t.At) && !pending(j.r.Lives[t.Life], "returned") {
+			if t.Key == in.Key && t.Event == record.TalkDone && t.At.Before(c.At) && !j.killedAfter(t.Life, t.At) && !pending(j.r.Lives[t.Life], "returned") {
 				j.violated(RuleToolOnce, "%q was called again in life %d, long after it was done in life %d", in.Key, c.Life, t.Life)
 			}
 		}

@@ -1,4 +1,4 @@
-package harness
+package judge
 
 import (
 	"slices"
@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/harness/record"
 )
 
 // heard reports whether guidance was taken: programs are told when it was not.
-func (j *judge) heard(in Input) bool {
+func (j *judge) heard(in record.Input) bool {
 	done, _ := j.taken("key of " + in.ID)
-	return done || j.r.Front != API
+	return done || j.r.Front != record.API
 }
 
-func (j *judge) guidance(in Input) {
+func (j *judge) guidance(in record.Input) {
 	heard := map[string]bool{}
 	for _, e := range j.r.Events {
 		if e.Type == "answer" && slices.Contains(strings.Fields(e.Text), in.ID) {
@@ -32,8 +33,8 @@ func (j *judge) guidance(in Input) {
 // ranOut reports whether a question, or any when id is empty, ended at a terminal
 // with nothing but that its budget has no room.
 func (j *judge) ranOut(id string) bool {
-	return slices.ContainsFunc(j.r.Events, func(e Event) bool {
-		return e.Type == "answer" && strings.Contains(e.Text, spentText) && (id == "" || e.about() == id)
+	return slices.ContainsFunc(j.r.Events, func(e record.Event) bool {
+		return e.Type == "answer" && strings.Contains(e.Text, record.SpentText) && (id == "" || e.About() == id)
 	})
 }
 
@@ -48,13 +49,13 @@ func (j *judge) order() {
 	}
 	for i, in := range j.r.Inputs {
 		for _, before := range j.r.Inputs[:i] {
-			if !in.question() || !before.question() || in.Chat != before.Chat || in.Fired || before.Fired {
+			if !in.Question() || !before.Question() || in.Chat != before.Chat || in.Fired || before.Fired {
 				continue
 			}
 			if at, ok := decided[in.ID]; ok && at < decided[before.ID] {
 				j.violated(RuleOrder, "%s was decided before %s, which came first", in.ID, before.ID)
 			}
-			if before.Kind == Plain {
+			if before.Kind == record.Plain {
 				j.after(in, before)
 			}
 		}
@@ -62,7 +63,7 @@ func (j *judge) order() {
 }
 
 // after holds a question against a plain one that came before it.
-func (j *judge) after(in, before Input) {
+func (j *judge) after(in, before record.Input) {
 	answers, earlier := j.answers[in.ID], j.answers[before.ID]
 	if len(answers) > 0 && len(earlier) > 0 && answers[0].At.Before(earlier[0].At) {
 		j.violated(RuleOrder, "%s was answered before %s, which came first", in.ID, before.ID)
@@ -108,12 +109,12 @@ const begun = 250 * time.Millisecond
 // admin's word that it is to go on, whatever kills fell between.
 func (j *judge) paused() {
 	for _, in := range j.r.Inputs {
-		if in.Kind != Proceed {
+		if in.Kind != record.Proceed {
 			continue
 		}
 		from, to := time.Time{}, j.r.Said[in.ID]
 		for _, p := range j.r.Posts {
-			if p.Chat == in.Chat && saysSwitched(p, Halt) && (from.IsZero() || p.Posted.Before(from)) {
+			if p.Chat == in.Chat && record.SaysSwitched(p, record.Halt) && (from.IsZero() || p.Posted.Before(from)) {
 				from = p.Posted.Add(begun)
 			}
 		}

@@ -1,4 +1,7 @@
-package harness
+// Package judge looks for broken promises in the record of a run of the crash
+// harness. A kill excuses only what it can have caused: judge counts that from
+// the failpoints that the killed process had passed.
+package judge
 
 import (
 	"fmt"
@@ -7,6 +10,7 @@ import (
 	"time"
 
 	"legwork/internal/test/fakes/llmfake"
+	"legwork/internal/test/harness/record"
 )
 
 // slack is how long before a kill something may have come out whose storing
@@ -56,8 +60,8 @@ type Verdict struct {
 }
 
 // Judge looks for broken promises in what a run left on the wires.
-func Judge(r Record) Verdict {
-	j := &judge{r: r, answers: map[string][]Event{}, asked: exchanges(r.Model)}
+func Judge(r record.Record) Verdict {
+	j := &judge{r: r, answers: map[string][]record.Event{}, asked: exchanges(r.Model)}
 	j.Doubled, j.Left = make([]int, len(r.Lives)), make([]int, len(r.Lives))
 	j.ends()
 	j.protocol()
@@ -65,9 +69,9 @@ func Judge(r Record) Verdict {
 	j.sort()
 	for _, in := range r.Inputs {
 		switch {
-		case in.Kind == Guidance && j.heard(in):
+		case in.Kind == record.Guidance && j.heard(in):
 			j.guidance(in)
-		case in.question():
+		case in.Question():
 			j.answered(in)
 		}
 	}
@@ -89,9 +93,9 @@ func Judge(r Record) Verdict {
 
 type judge struct {
 	Verdict
-	r       Record
-	answers map[string][]Event // by id of the question
-	asked   []exchange         // of the model, in order
+	r       record.Record
+	answers map[string][]record.Event // by id of the question
+	asked   []exchange                // of the model, in order
 }
 
 func (j *judge) violated(rule, format string, a ...any) {
@@ -131,8 +135,8 @@ func (j *judge) protocol() {
 	}
 }
 
-func (j *judge) isLast(e Event) bool {
-	var last Event
+func (j *judge) isLast(e record.Event) bool {
+	var last record.Event
 	for _, other := range j.r.Events {
 		if other.Life == e.Life {
 			last = other
@@ -145,9 +149,9 @@ func (j *judge) isLast(e Event) bool {
 func (j *judge) sort() {
 	for _, e := range j.r.Events {
 		if e.Type == "answer" && !e.Bad {
-			id := e.about()
-			if e.question != "" {
-				id = e.question
+			id := e.About()
+			if e.Question != "" {
+				id = e.Question
 			}
 			j.answers[id] = append(j.answers[id], e)
 			j.Answers++
@@ -155,14 +159,14 @@ func (j *judge) sort() {
 	}
 }
 
-func (j *judge) answered(in Input) {
+func (j *judge) answered(in record.Input) {
 	answers := j.answers[in.ID]
 	if len(answers) == 0 {
 		j.violated(RuleAnswered, "%s (%q) got no answer", in.ID, in.Text)
 		return
 	}
 	for i, a := range answers {
-		if a.Failed && !halted(in, j.r.Inputs) {
+		if a.Failed && !record.Halted(in, j.r.Inputs) {
 			j.violated(RuleContent, "the answer of %s says that it failed: %q", in.ID, a.Text)
 		}
 		if a.Chat != in.Chat {
@@ -170,13 +174,13 @@ func (j *judge) answered(in Input) {
 		}
 		// In chats, what came before is held against the window alone: it may be
 		// the first words of the one that follows.
-		if !halted(in, j.r.Inputs) && (a.question == "" || i == len(answers)-1) {
+		if !record.Halted(in, j.r.Inputs) && (a.Question == "" || i == len(answers)-1) {
 			j.content(in, a)
 		}
 		if i == 0 {
 			continue
 		}
-		if a.question != "" {
+		if a.Question != "" {
 			if j.again(in, answers[i-1]) {
 				j.Doubles++
 				j.Doubled[answers[i-1].Life]++
@@ -203,7 +207,7 @@ func (j *judge) doubles() {
 	}
 	for i, l := range j.r.Lives {
 		free := sent[i] - passed(l, "shown")
-		if j.r.Front == Telegram {
+		if j.r.Front == record.Telegram {
 			free = unkept(l)
 		}
 		if len(l.Hits) > 0 && j.Doubled[i] > max(0, free) {
@@ -219,25 +223,25 @@ func (j *judge) killedAfter(life int, at time.Time) bool {
 	return l.Killed && at.After(l.End.Add(-slack))
 }
 
-func (j *judge) content(in Input, a Event) {
+func (j *judge) content(in record.Input, a record.Event) {
 	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
 		for _, part := range round {
 			tool, _, _ := strings.Cut(part, " ")
 			task := in.ID + " " + part
 			switch {
-			case !slices.Contains(tools, tool):
+			case !slices.Contains(record.Tools, tool):
 				if !strings.Contains(a.Text, part) {
 					j.violated(RuleContent, "the answer of %s lacks %q: %q", in.ID, part, a.Text)
 				}
-			case strings.Contains(a.Text, Output(tool, task)):
-			case risky(tool) && Choice(task) != labelDeny && j.cutOff(task):
+			case strings.Contains(a.Text, record.Output(tool, task)):
+			case risky(tool) && record.Choice(task) != record.LabelDeny && j.cutOff(task):
 			default:
 				j.violated(RuleContent, "the answer of %s lacks the result of %q: %q", in.ID, task, a.Text)
 			}
 		}
 	}
 	for _, other := range j.r.Inputs {
-		if other.question() && other.ID != in.ID && strings.Contains(a.Text, "["+other.ID+"]") {
+		if other.Question() && other.ID != in.ID && strings.Contains(a.Text, "["+other.ID+"]") {
 			j.violated(RuleContent, "the answer of %s speaks of %s: %q", in.ID, other.ID, a.Text)
 		}
 	}
@@ -247,7 +251,7 @@ func (j *judge) content(in Input, a Event) {
 // it fell after the call was made and before the model was told its result, or
 // between the mark that the call starts and the call itself.
 func (j *judge) cutOff(task string) bool {
-	var called Call
+	var called record.Call
 	wanted := len(j.r.Lives) // the life in which the model wanted the call
 	for _, x := range j.asked {
 		if x.step == llmfake.StepWork && x.id == task && x.results == 0 && x.delivered {
@@ -269,7 +273,7 @@ func (j *judge) cutOff(task string) bool {
 		return l.Killed && !j.reported(task, called.At, l.End)
 	}
 	for i, l := range j.r.Lives {
-		if l.Killed && i >= wanted && count(l, "commit.before.started") > calls[i] {
+		if l.Killed && i >= wanted && record.Count(l, "commit.before.started") > calls[i] {
 			return true
 		}
 	}

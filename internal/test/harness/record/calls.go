@@ -1,4 +1,4 @@
-package harness
+package record
 
 import (
 	"bufio"
@@ -16,23 +16,23 @@ import (
 func Output(tool, text string) string {
 	chosen := Choice(text)
 	switch {
-	case tool == book:
+	case tool == Book:
 		return "booked " + text
-	case tool == pay && chosen == labelDeny:
+	case tool == Pay && chosen == LabelDeny:
 		return text + " => " + deniedText
-	case tool == pay:
+	case tool == Pay:
 		return "paid " + text
-	case (tool == ask || tool == inquire) && chosen == labelDecline:
+	case (tool == Ask || tool == Inquire) && chosen == LabelDecline:
 		return "nobody chose a colour for " + text
-	case tool == ask || tool == inquire:
+	case tool == Ask || tool == Inquire:
 		return "the colour of " + text + " is " + strings.ToLower(chosen)
 	}
 	return "value of " + text
 }
 
-// readCalls adds the tool servers' log of a life. There is no file when none was
+// ReadCalls adds the tool servers' log of a life. There is no file when none was
 // ever started.
-func (r *Record) readCalls(path string, life int) error {
+func (r *Record) ReadCalls(path string, life int) error {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -58,9 +58,9 @@ func (r *Record) readCalls(path string, life int) error {
 		switch {
 		case line.Event == "call":
 			r.Calls = append(r.Calls, Call{At: line.Time, Life: life, Tool: line.Tool, Text: strings.TrimSpace(a.Key + a.Item + a.Order)})
-		case line.Event == talkAsked, line.Event == talkTold:
+		case line.Event == TalkAsked, line.Event == TalkTold:
 			r.Talks = append(r.Talks, Talk{At: line.Time, Life: life, Event: line.Event, Key: line.Note, Value: a.Content.Colour})
-		case line.Event == talkDone && line.Tool == choose:
+		case line.Event == TalkDone && line.Tool == Choose:
 			r.Talks = append(r.Talks, Talk{At: line.Time, Life: life, Event: line.Event, Key: a.Key})
 		case line.Event == "violation":
 			r.Rude = append(r.Rude, line.Note)
@@ -76,7 +76,7 @@ type arguments struct {
 
 // What happens in a Talk.
 const (
-	talkAsked = "asked"
-	talkTold  = "told"
-	talkDone  = "done"
+	TalkAsked = "asked"
+	TalkTold  = "told"
+	TalkDone  = "done"
 )

@@ -1,8 +1,9 @@
-package harness
+package judge
 
 import (
 	"encoding/json"
 	"fmt"
+	"legwork/internal/test/harness/record"
 	"slices"
 	"strings"
 )
@@ -20,17 +21,17 @@ const (
 
 // programs judges what came in and went out over HTTP.
 func (j *judge) programs() {
-	if j.r.Front != API {
+	if j.r.Front != record.API {
 		return
 	}
 	for _, in := range j.r.Inputs {
-		if in.starts() {
+		if in.Starts() {
 			j.oneTask(in)
 		}
-		if in.Kind == Note {
+		if in.Kind == record.Note {
 			j.noted(in)
 		}
-		if in.Kind == Decide {
+		if in.Kind == record.Decide {
 			j.decidedOnce(in)
 		}
 	}
@@ -53,7 +54,7 @@ func (j *judge) programs() {
 }
 
 // oneTask holds the tasks that there are in the end against what was asked for.
-func (j *judge) oneTask(in Input) {
+func (j *judge) oneTask(in record.Input) {
 	if ids := j.r.Tasks[in.ID]; len(ids) > 1 {
 		j.violated(RuleOneTask, "the key of %s started %v", in.ID, ids)
 	}
@@ -70,7 +71,7 @@ func (j *judge) oneTask(in Input) {
 
 // whole looks at a context by itself: nothing of another task, numbered without
 // gaps, over.
-func (j *judge) whole(in Input, c Context) {
+func (j *judge) whole(in record.Input, c record.Context) {
 	for i, m := range c.Messages {
 		if m.Seq != i+1 {
 			j.violated(RuleKept, "the context of %s has %d as message %d", in.ID, m.Seq, i+1)
@@ -87,10 +88,10 @@ func (j *judge) whole(in Input, c Context) {
 	if c.Task.Answer != nil {
 		answer = *c.Task.Answer
 	}
-	if c.Task.State != want && !halted(in, j.r.Inputs) {
+	if c.Task.State != want && !record.Halted(in, j.r.Inputs) {
 		j.violated(RuleKept, "the task of %s is %s in the end, want %s", in.ID, c.Task.State, want)
 	}
-	if in.Kind == Shared && answer != in.Text {
+	if in.Kind == record.Shared && answer != in.Text {
 		j.violated(RuleKept, "the answer of %s is %q, want what was handed in: %q", in.ID, answer, in.Text)
 	}
 }
@@ -103,7 +104,7 @@ func (j *judge) waited() {
 		if r.Status != 200 || !found || !known {
 			continue
 		}
-		var t outline
+		var t record.Outline
 		if json.Unmarshal([]byte(r.Reply), &t) != nil || t.Finished == nil {
 			continue
 		}
@@ -132,7 +133,7 @@ func (j *judge) taken(key string) (done, cut bool) {
 }
 
 // decidedOnce looks for decisions about what one sub-task asks.
-func (j *judge) decidedOnce(in Input) {
+func (j *judge) decidedOnce(in record.Input) {
 	for _, id := range j.r.Tasks[in.Gate] {
 		ours, decided := map[string]bool{}, map[string]int{}
 		for _, m := range j.r.Contexts[id].Messages {
@@ -158,9 +159,9 @@ func (j *judge) decidedOnce(in Input) {
 }
 
 // decision holds one against what was sent.
-func (j *judge) decision(in Input, m entry, got string) {
+func (j *judge) decision(in record.Input, m record.Entry, got string) {
 	want := "approve"
-	if chosen := Choice(in.Key); chosen == labelDeny || chosen == labelDecline {
+	if chosen := record.Choice(in.Key); chosen == record.LabelDeny || chosen == record.LabelDecline {
 		want = "deny"
 	}
 	if !strings.HasPrefix(m.SenderID, "api:") {
@@ -180,7 +181,7 @@ func mapValues(m map[string]int) []int {
 
 // merged replays the shared state from the messages, and holds what was sent
 // against it.
-func (j *judge) merged(in Input, id string, c Context) {
+func (j *judge) merged(in record.Input, id string, c record.Context) {
 	state, version := map[string]json.RawMessage{}, 0
 	for _, m := range c.Messages {
 		var set struct {
@@ -193,22 +194,22 @@ func (j *judge) merged(in Input, id string, c Context) {
 		if version++; set.Version != version {
 			j.violated(RuleMerged, "message %d of %s makes version %d, want %d", m.Seq, in.ID, set.Version, version)
 		}
-		before := logOf(state)
+		before := record.LogOf(state)
 		for key, value := range set.State {
 			state[key] = value
 		}
-		if now := logOf(state); len(now) < len(before) || !slices.Equal(now[:len(before)], before) || len(now) > len(before)+1 {
+		if now := record.LogOf(state); len(now) < len(before) || !slices.Equal(now[:len(before)], before) || len(now) > len(before)+1 {
 			j.violated(RuleMerged, "version %d of %s has %q after %q: a change is lost", version, in.ID, now, before)
 		}
 	}
-	if now, end := fmt.Sprint(logOf(state)), fmt.Sprint(logOf(c.State)); now != end || version != c.Version {
+	if now, end := fmt.Sprint(record.LogOf(state)), fmt.Sprint(record.LogOf(c.State)); now != end || version != c.Version {
 		j.violated(RuleMerged, "%s has version %d with %s in the end, and its messages make version %d with %s", in.ID, c.Version, end, version, now)
 	}
-	j.matched(in, id, logOf(c.State))
+	j.matched(in, id, record.LogOf(c.State))
 }
 
 // matched looks at the requests that change what they have read.
-func (j *judge) matched(in Input, id string, end []string) {
+func (j *judge) matched(in record.Input, id string, end []string) {
 	taken := map[string]string{} // what was added by the version that it was added to
 	sent, cut := map[string]bool{}, map[string]bool{}
 	for _, r := range j.r.Wire {
@@ -216,10 +217,10 @@ func (j *judge) matched(in Input, id string, end []string) {
 			continue
 		}
 		var body map[string][]string
-		if json.Unmarshal([]byte(r.Body), &body) != nil || len(body[keyLog]) == 0 {
+		if json.Unmarshal([]byte(r.Body), &body) != nil || len(body[record.KeyLog]) == 0 {
 			continue
 		}
-		mark := body[keyLog][len(body[keyLog])-1]
+		mark := body[record.KeyLog][len(body[record.KeyLog])-1]
 		sent[mark], cut[mark] = sent[mark] || r.Status == 200, cut[mark] || r.Status == 0
 		if r.Status != 200 {
 			continue
@@ -244,17 +245,17 @@ func (j *judge) matched(in Input, id string, end []string) {
 
 // noted holds what an agent told against the answer: every decision after the
 // message sees it.
-func (j *judge) noted(in Input) {
+func (j *judge) noted(in record.Input) {
 	for _, id := range j.r.Tasks[in.Gate] {
 		c, known := j.r.Contexts[id]
 		if !known {
 			continue // kept tells
 		}
-		at := slices.IndexFunc(c.Messages, func(m entry) bool { return says(m, in.Text) })
-		later := slices.IndexFunc(c.Messages, func(m entry) bool {
+		at := slices.IndexFunc(c.Messages, func(m record.Entry) bool { return says(m, in.Text) })
+		later := slices.IndexFunc(c.Messages, func(m record.Entry) bool {
 			return at >= 0 && m.Seq > at+1 && m.Type == "observation" && strings.HasPrefix(m.SenderID, "legwork/")
 		})
-		if later >= 0 && !halted(Input{ID: in.Gate}, j.r.Inputs) && !strings.Contains(textOf(c.Task.Answer), in.Text) {
+		if later >= 0 && !record.Halted(record.Input{ID: in.Gate}, j.r.Inputs) && !strings.Contains(textOf(c.Task.Answer), in.Text) {
 			j.violated(RuleNoted, "the answer of %s does not know %q, which was added before the last decision: %q", in.Gate, in.Text, textOf(c.Task.Answer))
 		}
 	}
@@ -279,7 +280,7 @@ func (j *judge) added() {
 }
 
 // addedOnce looks for a message in a context.
-func (j *judge) addedOnce(text string, c Context, done, cut bool) {
+func (j *judge) addedOnce(text string, c record.Context, done, cut bool) {
 	there := 0
 	for _, m := range c.Messages {
 		if says(m, text) {
@@ -292,7 +293,7 @@ func (j *judge) addedOnce(text string, c Context, done, cut bool) {
 }
 
 // says reports whether a message says just that.
-func says(m entry, text string) bool {
+func says(m record.Entry, text string) bool {
 	var content any
 	if json.Unmarshal(m.Content, &content) != nil {
 		return false

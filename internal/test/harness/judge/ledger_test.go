@@ -1,4 +1,4 @@
-package harness_test
+package judge_test
 
 import (
 	"slices"
@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"legwork/internal/test/fakes/llmfake"
-	"legwork/internal/test/harness"
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 	"legwork/llm"
 	"legwork/tasks"
 )
 
 // billed is a run with one call in each of two lives, of 100 tokens and 10 of
 // reply; the first life was killed, soon after the reply when cut.
-func billed(cut bool, ledger ...tasks.Spent) harness.Record {
+func billed(cut bool, ledger ...tasks.Spent) record.Record {
 	r := good(map[string]func(*tape){"decided": func(t *tape) {
 		if !cut {
 			t.idle()
@@ -37,7 +38,7 @@ func spent(calls, input, output int) tasks.Spent {
 func TestJudgeOfLedgers(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		run   harness.Record
+		run   record.Record
 		guilt bool
 	}{
 		{"all is counted", billed(false, spent(2, 200, 20)), false},
@@ -51,10 +52,10 @@ func TestJudgeOfLedgers(t *testing.T) {
 		{"nothing is counted", billed(false), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			violations := harness.Judge(test.run).Violations
-			found := slices.ContainsFunc(violations, func(v harness.Violation) bool { return v.Rule == harness.RuleLedger })
+			violations := judge.Judge(test.run).Violations
+			found := slices.ContainsFunc(violations, func(v judge.Violation) bool { return v.Rule == judge.RuleLedger })
 			if found != test.guilt {
-				t.Errorf("got %v, want a violation of %q: %v", violations, harness.RuleLedger, test.guilt)
+				t.Errorf("got %v, want a violation of %q: %v", violations, judge.RuleLedger, test.guilt)
 			}
 		})
 	}
@@ -63,21 +64,21 @@ func TestJudgeOfLedgers(t *testing.T) {
 // overdrawn is a run in which a task with a budget of 1,000 tokens asked whether
 // to go on, was extended by as much when pressed, and made the given calls of
 // 600 tokens, by the second.
-func overdrawn(pressed bool, calls ...int) harness.Record {
-	r := harness.Record{
-		Front: harness.Terminal, Lives: []harness.Life{{Start: moment(0), End: moment(100)}}, Budget: harness.Budget{Tokens: 1000, Asker: true},
-		Inputs: []harness.Input{
-			{Kind: harness.Planned, ID: "q1", Chat: "c1", Text: "q1: lookup alpha"},
-			{Kind: harness.Afford, ID: "a2", Chat: "c1", Gate: "q1", Extends: true},
+func overdrawn(pressed bool, calls ...int) record.Record {
+	r := record.Record{
+		Front: record.Terminal, Lives: []record.Life{{Start: moment(0), End: moment(100)}}, Budget: record.Budget{Tokens: 1000, Asker: true},
+		Inputs: []record.Input{
+			{Kind: record.Planned, ID: "q1", Chat: "c1", Text: "q1: lookup alpha"},
+			{Kind: record.Afford, ID: "a2", Chat: "c1", Gate: "q1", Extends: true},
 		},
 	}
-	question := harness.Event{
+	question := record.Event{
 		At: moment(20), Type: "question", Chat: "c1", Text: "No room.\n\nFor root: q1\\: lookup alpha", Line: "card",
-		Buttons: []harness.Button{{Label: "Extend by 1k tokens"}, {Label: "Answer with what there is"}},
+		Buttons: []record.Button{{Label: "Extend by 1k tokens"}, {Label: "Answer with what there is"}},
 	}
 	r.Events = append(r.Events, question)
 	if pressed {
-		r.Pushes = append(r.Pushes, harness.Push{At: moment(30), Key: question.Text, Label: "Extend by 1k tokens"})
+		r.Pushes = append(r.Pushes, record.Push{At: moment(30), Key: question.Text, Label: "Extend by 1k tokens"})
 	}
 	for i, at := range calls {
 		r.Model = append(r.Model, llmfake.Entry{
@@ -94,20 +95,20 @@ func overdrawn(pressed bool, calls ...int) harness.Record {
 func TestJudgeOfBudgets(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		run   harness.Record
+		run   record.Record
 		rule  string
 		guilt bool
 	}{
-		{"within it", overdrawn(false, 10), harness.RuleBudget, false},
-		{"more than it", overdrawn(false, 10, 11), harness.RuleBudget, true},
-		{"extended", overdrawn(true, 10, 40, 41), harness.RuleBudget, false},
-		{"more than that", overdrawn(true, 10, 40, 41, 42), harness.RuleBudget, true},
-		{"after the answer", overdrawn(true, 10, 40), harness.RuleOverdraw, false},
-		{"before the answer", overdrawn(true, 10, 25), harness.RuleOverdraw, true},
+		{"within it", overdrawn(false, 10), judge.RuleBudget, false},
+		{"more than it", overdrawn(false, 10, 11), judge.RuleBudget, true},
+		{"extended", overdrawn(true, 10, 40, 41), judge.RuleBudget, false},
+		{"more than that", overdrawn(true, 10, 40, 41, 42), judge.RuleBudget, true},
+		{"after the answer", overdrawn(true, 10, 40), judge.RuleOverdraw, false},
+		{"before the answer", overdrawn(true, 10, 25), judge.RuleOverdraw, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			violations := harness.Judge(test.run).Violations
-			found := slices.ContainsFunc(violations, func(v harness.Violation) bool { return v.Rule == test.rule })
+			violations := judge.Judge(test.run).Violations
+			found := slices.ContainsFunc(violations, func(v judge.Violation) bool { return v.Rule == test.rule })
 			if found != test.guilt {
 				t.Errorf("got %v, want a violation of %q: %v", violations, test.rule, test.guilt)
 			}
