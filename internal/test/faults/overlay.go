@@ -34,7 +34,7 @@ type edit struct {
 // Build builds a program with all edits and the tag failpoints. pkg is its
 // package, such as "./cmd/legwork".
 func Build(ctx context.Context, out, pkg string) error {
-	root, err := Root(ctx)
+	root, err := moduleRoot(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,15 +43,20 @@ func Build(ctx context.Context, out, pkg string) error {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
-	_, err = overlay(root, dir)
-	if err == nil {
-		err = compile(ctx, root, dir, "-o", out, pkg)
+	if err := overlay(root, dir); err != nil {
+		return err
 	}
-	return err
+	build := exec.CommandContext(ctx, "go", "build", "-tags", "failpoints", "-overlay", filepath.Join(dir, "overlay.json"), "-o", out, pkg) //nolint:gosec // tests name the package
+	build.Dir = root
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building %s with planted faults: %w\n%s", pkg, err, out)
+	}
+	return nil
 }
 
-// Root is the folder of the module that holds the working directory.
-func Root(ctx context.Context) (string, error) {
+// moduleRoot is the folder of the module that holds the working directory.
+func moduleRoot(ctx context.Context) (string, error) {
 	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
 		return "", fmt.Errorf("finding go.mod: %w", err)
@@ -59,55 +64,38 @@ func Root(ctx context.Context) (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(mod))), nil
 }
 
-// compile runs go build in root with the overlay that dir holds.
-func compile(ctx context.Context, root, dir string, arguments ...string) error {
-	build := exec.CommandContext(ctx, "go", append([]string{"build", "-tags", "failpoints", "-overlay", filepath.Join(dir, "overlay.json")}, arguments...)...) //nolint:gosec // tests name the package
-	build.Dir = root
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building with planted faults: %w\n%s", err, out)
-	}
-	return nil
-}
-
-// overlay writes the edited files and overlay.json into dir, and returns the
-// folders whose files were edited, as go build wants them. Its error lists all
+// overlay writes the edited files and overlay.json into dir. Its error lists all
 // edits that do not fit.
-func overlay(root, dir string) ([]string, error) {
+func overlay(root, dir string) error {
 	s := source{root: root, files: map[string]string{}}
-	edited, folders := map[string]bool{}, map[string]bool{}
+	edited := map[string]bool{}
 	var wrong []error
 	for _, e := range edits {
 		name, err := s.apply(e)
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("planting %q in %s: %w", e.fault, e.in, err))
-			continue
 		}
-		folder, err := filepath.Rel(root, filepath.Dir(name))
-		if err != nil {
-			return nil, err
-		}
-		edited[name], folders["./"+filepath.ToSlash(folder)] = true, true
+		edited[name] = true
 	}
 	if len(wrong) > 0 {
-		return nil, errors.Join(wrong...)
+		return errors.Join(wrong...)
 	}
 	replace := map[string]string{}
 	for i, name := range slices.Sorted(maps.Keys(edited)) {
 		text, err := imported(s.files[name])
 		if err != nil {
-			return nil, fmt.Errorf("parsing %s with its edits: %w", name, err)
+			return fmt.Errorf("parsing %s with its edits: %w", name, err)
 		}
 		replace[name] = filepath.Join(dir, fmt.Sprintf("%d.go", i))
 		if err := os.WriteFile(replace[name], []byte(text), 0o600); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return slices.Sorted(maps.Keys(folders)), os.WriteFile(filepath.Join(dir, "overlay.json"), text, 0o600)
+	return os.WriteFile(filepath.Join(dir, "overlay.json"), text, 0o600)
 }
 
 // source is the product's source as it was read, and edited since.
