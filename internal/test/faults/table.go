@@ -1,18 +1,19 @@
 package faults
 
 // edits are the faults, by the part of the product that they are planted in,
-// and at the end the clocks. An edit fits best when old is short and holds what
-// is unlikely to change: a log message, the name of a failpoint or of an event.
+// and at the end the clocks. An edit lasts when old is short and holds what is
+// unlikely to change, such as the name of a failpoint or of an event, and when it
+// holds the variables that new uses: TestEditsFit then sees that one was renamed.
 var edits = []edit{
 	// A message arrives.
 	{"dedupe-off", "store/...", `if key == "" {`, `if key == "" || faults.On("dedupe-off") {`},
 	{
-		"intake-not-stored", "tasks/...", `var receipts []Receipt`,
+		"intake-not-stored", "tasks/...", `if receipts, err = in.Store.Open(ctx, store);`,
 		`if faults.On("intake-not-stored") {
-			go in.Store.Open(context.WithoutCancel(ctx), batch)
+			go in.Store.Open(context.WithoutCancel(ctx), store)
 			return nil
 		}
-		var receipts []Receipt`,
+		if receipts, err = in.Store.Open(ctx, store);`,
 	},
 	{
 		"offset-early", "bot/telegram", `b := readBatch(raw, offset)`,
