@@ -27,7 +27,7 @@ func (d *daemon) buildPlatforms(ctx context.Context, config *conf.Config) error 
 	hooks := map[string]http.Handler{}
 	if c := config.Telegram; c != nil {
 		t, err := telegram.New(*c, telegram.Options{
-			Pacer: ratelimit.Measured(ratelimit.New(ratelimit.Telegram()...), telegram.Name, d.core.metrics), Log: d.log, Now: time.Now, Metrics: d.core.metrics,
+			RateLimiter: ratelimit.WithMetrics(ratelimit.New(ratelimit.Telegram()...), telegram.Name, d.core.metrics), Log: d.log, Now: time.Now, Metrics: d.core.metrics,
 			Commands: func() map[string][]telegram.Command { return telegramCommands(config.TextsDir, d.log) },
 		})
 		if err != nil {
@@ -40,7 +40,7 @@ func (d *daemon) buildPlatforms(ctx context.Context, config *conf.Config) error 
 	}
 	if c := config.Slack; c != nil {
 		s, err := slack.New(*c, slack.Options{
-			Pacer: ratelimit.Measured(ratelimit.New(ratelimit.Slack()...), slack.Name, d.core.metrics), Log: d.log, Now: time.Now, Metrics: d.core.metrics,
+			RateLimiter: ratelimit.WithMetrics(ratelimit.New(ratelimit.Slack()...), slack.Name, d.core.metrics), Log: d.log, Now: time.Now, Metrics: d.core.metrics,
 			Admit: func(ctx context.Context, m bot.Message) bool { return d.core.inbox.Admits(ctx, m) },
 		})
 		if err != nil {

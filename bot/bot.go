@@ -98,66 +98,6 @@ const (
 	MessageMove MessageKind = "move"
 )
 
-// DraftKind says what a draft is for. Rate limits and looks depend on it.
-type DraftKind string
-
-// The kinds of draft.
-const (
-	KindBoard    DraftKind = "board"    // live progress; only the newest frame matters
-	KindAnswer   DraftKind = "answer"   // the outcome, or its first words while it streams
-	KindQuestion DraftKind = "question" // a person must decide something
-	KindNotice   DraftKind = "notice"   // one sentence, such as the reply to a command
-)
-
-// Draft is a message to be posted, or the new content of one.
-type Draft struct {
-	Kind    DraftKind `json:"kind"`
-	Task    string    `json:"task,omitempty"`    // id of the task it speaks of
-	Text    string    `json:"text"`              // Markdown
-	Part    int       `json:"part,omitempty"`    // which part of Text this message holds, from 1, as a Splitter counts; 0: all of it
-	Partial bool      `json:"partial,omitempty"` // a frame: more follows in later drafts of the same message
-	Failed  bool      `json:"failed,omitempty"`  // the text says what went wrong
-	Footer  string    `json:"footer,omitempty"`  // one plain line under an answer: sub-tasks, time, tokens
-	ReplyTo string    `json:"reply_to,omitempty"`
-	Mark    string    `json:"mark,omitempty"` // unique per message of the task, for a Finder
-	Board   *Board    `json:"board,omitempty"`
-	Buttons []Button  `json:"buttons,omitempty"`
-	File    *File     `json:"file,omitempty"`  // only of a Filer, and only in Post: edits never send it again
-	Calls   []Call    `json:"calls,omitempty"` // that a question asks about, for programs: Text tells people
-	Words   bool      `json:"words,omitempty"` // any words may be the answer, a number too: digits must not press Buttons
-}
-
-// Button is one choice under a draft. Data comes back as Message.Data.
-type Button struct {
-	Label string `json:"label"`
-	Data  string `json:"data"`
-	Style string `json:"style,omitempty"` // StylePrimary or StyleDanger where the platform can show it; empty for a usual one
-}
-
-// The styles of buttons that are not the usual one. Their label says what they
-// do all the same: not every platform shows a style.
-const (
-	StylePrimary = "primary"
-	StyleDanger  = "danger"
-)
-
-// Board is the live picture of a task. Texts in it are translated already.
-type Board struct {
-	Title  string `json:"title"`  // the goal, shortened
-	Status string `json:"status"` // one line, such as "Working: 2 of 3 done"
-	Items  []Item `json:"items,omitempty"`
-}
-
-// Item is one sub-task on the board.
-type Item struct {
-	ID      string        `json:"id"` // "1/a": round and id
-	Title   string        `json:"title"`
-	Group   string        `json:"group"`
-	State   string        `json:"state"`             // todo, working, waiting, done, failed, skipped
-	Elapsed time.Duration `json:"elapsed,omitempty"` // zero before it started
-	Doing   string        `json:"doing,omitempty"`   // what is being called now, such as "clock.time_in"
-}
-
 // Limits are what one message of a platform can hold; zero means no limit.
 type Limits struct {
 	Text    int           // length of a message's text, in the platform's own units
@@ -166,10 +106,10 @@ type Limits struct {
 	// Toasts says that Answerer.Answer shows a press a note that passes, and
 	// leaves no message behind.
 	Toasts bool
-	// Passing says that boards and questions are no lasting messages: after a
+	// Ephemeral says that boards and questions are no lasting messages: after a
 	// restart nothing is left of them, so that they are posted anew and their
 	// ids need not be kept.
-	Passing bool
+	Ephemeral bool
 }
 
 // ErrGone is what Post and Edit return, wrapped, when no further try will help:
@@ -189,9 +129,9 @@ type LaterError struct{ After time.Duration }
 
 func (l *LaterError) Error() string { return "not before " + l.After.String() + " from now" }
 
-// ErrTold is what a handler returns, wrapped, when the people concerned have
+// ErrNotified is what a handler returns, wrapped, when the people concerned have
 // read a sentence about it already: the rest is for operators.
-var ErrTold = errors.New("people were told")
+var ErrNotified = errors.New("people were told")
 
 // Platform is one chat service. Its methods are safe for concurrent use.
 type Platform interface {
@@ -246,4 +186,11 @@ type Director interface {
 	// Direct returns the private chat with a person. ErrGone, wrapped, when there
 	// can be none, for example because the person never wrote to the bot.
 	Direct(ctx context.Context, person string) (Chat, error)
+}
+
+// Speller is an ability of platforms where people write commands in another
+// form than "/NAME", so that texts can name the one that works.
+type Speller interface {
+	// Spell is how the command NAME is written in a chat: "/legwork stop".
+	Spell(to Chat, name string) string
 }

@@ -87,7 +87,7 @@ func (in *Inbox) changeDraft(p bot.Platform, to bot.Chat, c ToolChange, lang str
 	d = bot.Draft{Kind: bot.KindQuestion, File: changeFile(c)}
 	d.Text, brief = in.changeTexts(c, lang, how)
 	d.Buttons = in.changeButtons(c, lang)
-	if p.Limits().Passing {
+	if p.Limits().Ephemeral {
 		d.Kind, d.Buttons = bot.KindNotice, nil
 	}
 	return d, brief

@@ -224,7 +224,7 @@ func (in *Inbox) askWhy(r *Request, t LiveTask, about planner.ActionID) Reply {
 		s.Kind, s.Task = bot.KindQuestion, string(t.Task)
 		deny := in.button(r.Lang, "button.deny", decisionData(pressApproval, t.Task, about.Seq, 0, verbDeny))
 		deny.Style = bot.StyleDanger
-		s.Buttons, s.Words = []bot.Button{deny}, true
+		s.Buttons, s.FreeText = []bot.Button{deny}, true
 	}
 	s.Sent = func(ctx context.Context, id string) {
 		if id == "" || r.Passing {

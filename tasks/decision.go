@@ -254,5 +254,5 @@ func (in *Inbox) editPlan(r *Request, t LiveTask, plan int) Reply {
 // passing reports that a chat's messages do not last.
 func (in *Inbox) passing(chat bot.Chat) bool {
 	p, err := in.Chats.Platform(chat)
-	return err == nil && p.Limits().Passing
+	return err == nil && p.Limits().Ephemeral
 }

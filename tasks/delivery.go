@@ -150,7 +150,7 @@ func (p *Presenter) boardMessage(ctx context.Context, v *View) string {
 func (p *Presenter) send(ctx context.Context, v *View, slot planner.Slot, name string, d *bot.Draft) (string, error) {
 	limits := p.platform.Limits()
 	place, changed := slot.Message, p.folded
-	if place == "" && name == planner.SlotAnswer && v.State.Round == 0 && limits.Edits && !limits.Passing {
+	if place == "" && name == planner.SlotAnswer && v.State.Round == 0 && limits.Edits && !limits.Ephemeral {
 		place = p.boardMessage(ctx, v)
 	}
 	if slot.Name == "" {
@@ -194,7 +194,7 @@ func (p *Presenter) unshown(ctx context.Context, v *View, err error) error {
 		return err
 	}
 	since := p.x.Now().Sub(v.State.Last)
-	if !errors.Is(err, bot.ErrGone) && !p.platform.Limits().Passing && since < patience {
+	if !errors.Is(err, bot.ErrGone) && !p.platform.Limits().Ephemeral && since < patience {
 		return err
 	}
 	p.x.Log.ErrorContext(ctx, "the outcome could not be shown", "task", p.id, "cause", err)

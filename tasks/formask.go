@@ -65,7 +65,7 @@ func (p *Presenter) form(v *View, about planner.ActionID) bot.Draft {
 	lines = append(lines, strings.TrimPrefix(strings.Join(foot, "\n"), "\n"))
 	return bot.Draft{
 		Kind: bot.KindQuestion, Task: string(p.id), Text: strings.Join(lines, "\n\n"), ReplyTo: v.Opening().Message,
-		Mark: p.mark(about.String()), Buttons: p.formButtons(v, about, q, field), Words: field != nil && !pressable(*field, choicesOf(texts, lang, *field)),
+		Mark: p.mark(about.String()), Buttons: p.formButtons(v, about, q, field), FreeText: field != nil && !pressable(*field, choicesOf(texts, lang, *field)),
 	}
 }
 

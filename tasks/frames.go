@@ -21,7 +21,7 @@ func (p *Presenter) streamer() bot.Streamer {
 }
 
 // lasting reports that messages stay, and with them what is done to them.
-func (p *Presenter) lasting() bool { return !p.platform.Limits().Passing }
+func (p *Presenter) lasting() bool { return !p.platform.Limits().Ephemeral }
 
 // drawBoard shows how the task stands. Where a stream can say that work has
 // begun, a task without a plan leaves no board behind.

@@ -243,10 +243,10 @@ func (in *Inbox) wake(ctx context.Context, id ID) {
 	}
 }
 
-// notifiedError is an error that people were told of: it is also bot.ErrTold.
+// notifiedError is an error that people were told of: it is also bot.ErrNotified.
 type notifiedError struct{ error }
 
-func (e notifiedError) Is(target error) bool { return target == bot.ErrTold }
+func (e notifiedError) Is(target error) bool { return target == bot.ErrNotified }
 
 func (e notifiedError) Unwrap() error { return e.error }
 

@@ -346,7 +346,7 @@ func TestNoRoomIsTold(t *testing.T) {
 	d := newDesk(t)
 	d.Use(full{d.store})
 	err := d.Inbox.Handle(t.Context(), []bot.Message{enginetest.Message("1", "hi", time.Now())})
-	if !errors.Is(err, bot.ErrTold) || !errors.Is(err, tasks.ErrFull) {
+	if !errors.Is(err, bot.ErrNotified) || !errors.Is(err, tasks.ErrFull) {
 		t.Errorf("Handle: %v, want one that is ErrTold and ErrFull", err)
 	}
 	if got := d.Platform.Posts(bot.KindNotice); len(got) != 1 || got[0].Text != d.Texts.Text("en", "problem.disk_full", nil) {

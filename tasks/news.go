@@ -94,7 +94,7 @@ func (in *Inbox) newsDraft(ctx context.Context, p bot.Platform, to bot.Chat, lan
 	}
 	switch {
 	case card == "":
-	case len(list) == 1 && !p.Limits().Passing:
+	case len(list) == 1 && !p.Limits().Ephemeral:
 		d.Buttons = []bot.Button{in.button(lang, "button.look", card)}
 	default:
 		d.Text += "\n\n" + spelled(p, to, in.Texts.Text(lang, "alert.decide", nil))

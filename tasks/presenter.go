@@ -98,7 +98,7 @@ func (p *Presenter) Run(ctx context.Context) {
 	timer := time.NewTimer(gap)
 	defer timer.Stop()
 	var clock <-chan time.Time
-	if !limits.Passing {
+	if !limits.Ephemeral {
 		ticker := time.NewTicker(clockGap)
 		defer ticker.Stop()
 		clock = ticker.C

@@ -141,14 +141,14 @@ func (in *Inbox) send(ctx context.Context, m bot.Message, n Notice) {
 		in.Log.WarnContext(ctx, "notice not shown", "chat", m.Chat.Key(), "cause", err)
 		return
 	}
-	if n.Later != nil && p.Limits().Passing {
+	if n.Later != nil && p.Limits().Ephemeral {
 		n = n.Later(ctx) // there is one person, who waits for it
 	}
 	if n.Later != nil {
 		in.outbox.add(ctx, m.Key, func(ctx context.Context) { in.deliver(ctx, p, m, n.Later(ctx)) })
 		return
 	}
-	if p.Limits().Passing {
+	if p.Limits().Ephemeral {
 		in.deliver(ctx, p, m, n)
 		return
 	}
@@ -179,7 +179,7 @@ func (in *Inbox) deliver(ctx context.Context, p bot.Platform, m bot.Message, n N
 	if pressed {
 		n.Replace.Message = m.ID
 	}
-	replaces := n.Replace.Message != "" && limits.Edits && !limits.Passing
+	replaces := n.Replace.Message != "" && limits.Edits && !limits.Ephemeral
 	if replaces && pressed && !limits.Toasts && replace(ctx, p, m.Chat, n) == nil {
 		if replaces = false; n.Kind != bot.KindQuestion {
 			n.Text = "" // it would be read twice

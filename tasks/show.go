@@ -85,7 +85,7 @@ func (in *Inbox) questionCard(ctx context.Context, r *Request, id ID, action pla
 		return strings.HasPrefix(b.Data, pressApproval+":") && strings.HasSuffix(b.Data, ":"+verbWhy)
 	})
 	return Notice{
-		Draft: bot.Draft{Kind: bot.KindQuestion, Task: string(id), Text: plain.Text, File: d.File, Words: plain.Words, Buttons: buttons},
+		Draft: bot.Draft{Kind: bot.KindQuestion, Task: string(id), Text: plain.Text, File: d.File, FreeText: plain.FreeText, Buttons: buttons},
 		Brief: d.Text, Audience: ToChat,
 		Sent: func(ctx context.Context, message string) { in.noteCard(ctx, v.State, id, action, to, message) },
 	}

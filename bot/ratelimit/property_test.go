@@ -52,7 +52,7 @@ func drawRules(r *rapid.T) []ratelimit.Rule {
 		}
 		span := time.Duration(rapid.IntRange(1, 3000).Draw(r, "ms")) * ms
 		if rapid.Bool().Draw(r, "within") {
-			rule.Within = span
+			rule.Window = span
 		} else {
 			rule.Every = span
 		}
@@ -65,10 +65,10 @@ func drawRules(r *rapid.T) []ratelimit.Rule {
 
 func drawRequest(r *rapid.T) bot.Request {
 	return bot.Request{
-		Account: rapid.SampledFrom([]string{"a", "b"}).Draw(r, "account"),
-		Chat:    rapid.SampledFrom([]string{"1", "2", "3"}).Draw(r, "chat"),
-		Method:  rapid.SampledFrom([]string{"send", "edit"}).Draw(r, "method"),
-		Urgency: rapid.SampledFrom([]bot.Urgency{bot.Frame, bot.Plain, bot.First}).Draw(r, "urgency"),
+		Account:  rapid.SampledFrom([]string{"a", "b"}).Draw(r, "account"),
+		Chat:     rapid.SampledFrom([]string{"1", "2", "3"}).Draw(r, "chat"),
+		Method:   rapid.SampledFrom([]string{"send", "edit"}).Draw(r, "method"),
+		Priority: rapid.SampledFrom([]bot.Priority{bot.PriorityFrame, bot.PriorityNormal, bot.PriorityHigh}).Draw(r, "urgency"),
 	}
 }
 
@@ -98,22 +98,22 @@ func (s *schedule) run(t *testing.T, offers []offer) {
 	for _, o := range offers {
 		<-time.After(o.pause)
 		if now := time.Since(start); o.hold > 0 {
-			p.Hold(bot.Request{Account: o.r.Account, Chat: o.r.Chat}, o.hold)
+			p.Pause(bot.Request{Account: o.r.Account, Chat: o.r.Chat}, o.hold)
 			s.holds = append(s.holds, hold{o.r.Account, o.r.Chat, now, now + o.hold})
 		}
 		turn := func() {
-			err := p.Turn(t.Context(), o.r)
+			err := p.Wait(t.Context(), o.r)
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			var later *bot.LaterError
 			switch {
 			case err == nil:
 				s.sent = append(s.sent, sent{time.Since(start), o.r})
-			case o.r.Urgency != bot.Frame || !errors.As(err, &later) || later.After <= 0:
+			case o.r.Priority != bot.PriorityFrame || !errors.As(err, &later) || later.After <= 0:
 				s.wrong = append(s.wrong, fmt.Errorf("Turn(%+v): %w", o.r, err))
 			}
 		}
-		if o.r.Urgency == bot.Frame {
+		if o.r.Priority == bot.PriorityFrame {
 			turn()
 			continue
 		}
@@ -131,7 +131,7 @@ func (s *schedule) check(r *rapid.T) {
 		rule := &s.rules[i]
 		places := map[string][]sent{}
 		for _, one := range s.sent {
-			if len(rule.Methods) > 0 && rule.Methods[0] != one.r.Method || rule.FramesOnly && one.r.Urgency != bot.Frame {
+			if len(rule.Methods) > 0 && rule.Methods[0] != one.r.Method || rule.FramesOnly && one.r.Priority != bot.PriorityFrame {
 				continue
 			}
 			place := one.r.Account
@@ -158,9 +158,9 @@ func checkRate(r *rapid.T, rule *ratelimit.Rule, place string, list []sent) {
 	for from := range list {
 		for to := from; to < len(list); to++ {
 			span, most := list[to].at-list[from].at, rule.Burst
-			if rule.Within == 0 {
+			if rule.Window == 0 {
 				most += int(span / rule.Every)
-			} else if span >= rule.Within {
+			} else if span >= rule.Window {
 				break
 			}
 			if got := to - from + 1; got > most {
@@ -177,7 +177,7 @@ func TestLaterIsRight(t *testing.T) {
 		rules := drawRules(r)
 		before := rapid.SliceOfN(rapid.Custom(drawRequest), 0, 12).Draw(r, "before")
 		frame := drawRequest(r)
-		frame.Urgency = bot.Frame
+		frame.Priority = bot.PriorityFrame
 		vain := 0
 		synctest.Test(t, func(t *testing.T) { vain = offerAgain(t, ratelimit.New(rules...), before, frame) })
 		if vain > 1+len(before) {
@@ -187,16 +187,16 @@ func TestLaterIsRight(t *testing.T) {
 }
 
 // offerAgain returns how often a frame was offered in vain.
-func offerAgain(t *testing.T, p *ratelimit.Pacer, before []bot.Request, frame bot.Request) (vain int) {
+func offerAgain(t *testing.T, p *ratelimit.Limiter, before []bot.Request, frame bot.Request) (vain int) {
 	var wg sync.WaitGroup
 	for _, q := range before {
-		wg.Go(func() { _ = p.Turn(t.Context(), q) }) // frames may go or not
+		wg.Go(func() { _ = p.Wait(t.Context(), q) }) // frames may go or not
 	}
 	defer wg.Wait()
 	synctest.Wait()
 	for {
 		var later *bot.LaterError
-		if !errors.As(p.Turn(t.Context(), frame), &later) {
+		if !errors.As(p.Wait(t.Context(), frame), &later) {
 			return vain
 		}
 		vain++
@@ -207,14 +207,14 @@ func offerAgain(t *testing.T, p *ratelimit.Pacer, before []bot.Request, frame bo
 
 // TestMemory: chats that are quiet leave nothing behind.
 func TestMemory(t *testing.T) {
-	p := ratelimit.New(ratelimit.Rule{PerChat: true, Every: time.Nanosecond, Burst: 2}, ratelimit.Rule{PerChat: true, Within: time.Nanosecond, Burst: 2})
+	p := ratelimit.New(ratelimit.Rule{PerChat: true, Every: time.Nanosecond, Burst: 2}, ratelimit.Rule{PerChat: true, Window: time.Nanosecond, Burst: 2})
 	use := func(chats int) uint64 {
 		for c := range chats {
-			r := bot.Request{Account: "a", Chat: fmt.Sprintf("chat number %d", c), Urgency: bot.First}
-			if err := p.Turn(t.Context(), r); err != nil {
+			r := bot.Request{Account: "a", Chat: fmt.Sprintf("chat number %d", c), Priority: bot.PriorityHigh}
+			if err := p.Wait(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
-			p.Hold(r, time.Nanosecond)
+			p.Pause(r, time.Nanosecond)
 		}
 		runtime.GC()
 		var m runtime.MemStats
@@ -228,7 +228,7 @@ func TestMemory(t *testing.T) {
 }
 
 func BenchmarkTurn(b *testing.B) {
-	for name, urgency := range map[string]bot.Urgency{"frame": bot.Frame, "first": bot.First} {
+	for name, urgency := range map[string]bot.Priority{"frame": bot.PriorityFrame, "first": bot.PriorityHigh} {
 		b.Run(name, func(b *testing.B) {
 			p := ratelimit.New(ratelimit.Telegram()...)
 			chats := make([]string, 10_000)
@@ -237,12 +237,12 @@ func BenchmarkTurn(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
-				if urgency == bot.First && n%len(chats) == 0 {
+				if urgency == bot.PriorityHigh && n%len(chats) == 0 {
 					b.StopTimer()
 					p = ratelimit.New(ratelimit.Telegram()...) // so that nobody waits
 					b.StartTimer()
 				}
-				_ = p.Turn(b.Context(), bot.Request{Account: "a", Chat: chats[n%len(chats)], Method: "editMessageText", Urgency: urgency})
+				_ = p.Wait(b.Context(), bot.Request{Account: "a", Chat: chats[n%len(chats)], Method: "editMessageText", Priority: urgency})
 			}
 		})
 	}

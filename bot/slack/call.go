@@ -24,12 +24,12 @@ const (
 	limitPause = 10 * time.Second
 )
 
-// request is what the pacer has to know of a call.
+// request is what the limiter has to know of a call.
 type request struct {
 	method  string
 	channel string // where the limit is per channel
 	private bool
-	urgency bot.Urgency
+	urgency bot.Priority
 }
 
 // limited is the channel whose limit a refusal tells of. Only posts have one in
@@ -42,16 +42,16 @@ func (r request) limited() string {
 }
 
 // call makes one call of the Web API when its turn has come. A limit that Slack
-// names is told to the pacer and waited for, except for frames: their error is
+// names is told to the limiter and waited for, except for frames: their error is
 // a *bot.LaterError.
 func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context) error) error {
 	me, err := s.me(ctx)
 	if err != nil {
 		return err
 	}
-	turn := bot.Request{Account: me.team, Chat: r.channel, Group: !r.private, Method: r.method, Urgency: r.urgency}
+	turn := bot.Request{Account: me.team, Chat: r.channel, Group: !r.private, Method: r.method, Priority: r.urgency}
 	for try := 1; ; try++ {
-		if err := s.pacer.Turn(ctx, turn); err != nil {
+		if err := s.limiter.Wait(ctx, turn); err != nil {
 			return err
 		}
 		failpoint.Hit("slack.before." + r.method)
@@ -62,7 +62,7 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 			s.heed(ctx, r.method, err)
 			return s.clean(r.method, err)
 		}
-		s.pacer.Hold(bot.Request{Account: me.team, Chat: r.limited(), Method: r.method}, wait)
+		s.limiter.Pause(bot.Request{Account: me.team, Chat: r.limited(), Method: r.method}, wait)
 		if !r.urgency.Waits() {
 			return &bot.LaterError{After: wait}
 		}

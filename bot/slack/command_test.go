@@ -156,7 +156,7 @@ func TestUnknownPerson(t *testing.T) {
 func TestKnownPerson(t *testing.T) {
 	var later atomic.Bool
 	asked := &turns{}
-	p := start(t, set{options: slack.Options{Pacer: asked, Now: func() time.Time {
+	p := start(t, set{options: slack.Options{RateLimiter: asked, Now: func() time.Time {
 		if later.Load() {
 			return time.Now().Add(2 * time.Hour)
 		}
@@ -173,32 +173,32 @@ func TestKnownPerson(t *testing.T) {
 	p.Heal()
 	p.Say("C1", "U2", "only talk", p.Say("C1", "U3", "a thread", ""))
 	p.next(t, 3)
-	if got := asked.of("users.info"); got[len(got)-1] != bot.Frame || got[0] != bot.First {
+	if got := asked.of("users.info"); got[len(got)-1] != bot.PriorityFrame || got[0] != bot.PriorityHigh {
 		t.Errorf("people were looked up with the urgencies %v, want the last as one that can be left out", got)
 	}
 }
 
-// turns writes down what is asked of a pacer.
+// turns writes down what is asked of a limiter.
 type turns struct {
 	mu  sync.Mutex
 	all []bot.Request
 }
 
-func (r *turns) Turn(_ context.Context, q bot.Request) error {
+func (r *turns) Wait(_ context.Context, q bot.Request) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all = append(r.all, q)
 	return nil
 }
 
-func (*turns) Hold(bot.Request, time.Duration) {}
+func (*turns) Pause(bot.Request, time.Duration) {}
 
-func (r *turns) of(method string) (levels []bot.Urgency) {
+func (r *turns) of(method string) (levels []bot.Priority) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, q := range r.all {
 		if q.Method == method {
-			levels = append(levels, q.Urgency)
+			levels = append(levels, q.Priority)
 		}
 	}
 	return levels

@@ -38,7 +38,7 @@ func (s *Slack) Files(bot.Chat) bool {
 func (s *Slack) sendFile(ctx context.Context, to bot.Chat, d *bot.Draft, f *bot.File) error {
 	err := bot.ErrNoFiles
 	if s.Files(to) {
-		err = s.declined(ctx, s.upload(ctx, to, f, d.Urgency(true)))
+		err = s.declined(ctx, s.upload(ctx, to, f, d.Priority(true)))
 	}
 	if err != nil {
 		return fmt.Errorf("sending the file %s: %w", f.BaseName(), err)
@@ -47,7 +47,7 @@ func (s *Slack) sendFile(ctx context.Context, to bot.Chat, d *bot.Draft, f *bot.
 }
 
 // upload asks for an address, sends the content there and shares the file.
-func (s *Slack) upload(ctx context.Context, to bot.Chat, f *bot.File, urgency bot.Urgency) error {
+func (s *Slack) upload(ctx context.Context, to bot.Chat, f *bot.File, urgency bot.Priority) error {
 	var place *slackgo.GetUploadURLExternalResponse
 	name := f.BaseName()
 	err := s.call(ctx, request{method: askMethod, urgency: urgency}, func(ctx context.Context) (err error) {

@@ -133,7 +133,7 @@ func (s *Slack) respond(ctx context.Context, address string, d bot.Draft, all bo
 		if len(l.blocks) > 0 {
 			m.Blocks = &slackgo.Blocks{BlockSet: l.blocks}
 		}
-		err := s.call(ctx, request{method: hookMethod, urgency: bot.First}, func(ctx context.Context) error {
+		err := s.call(ctx, request{method: hookMethod, urgency: bot.PriorityHigh}, func(ctx context.Context) error {
 			return slackgo.PostWebhookCustomHTTPContext(ctx, address, s.http, m)
 		})
 		return err
@@ -159,7 +159,7 @@ func (s *Slack) Answer(ctx context.Context, m bot.Message, text string) error {
 			return err
 		}
 	}
-	r := request{method: "chat.postEphemeral", channel: m.Chat.ID, private: m.Chat.Private, urgency: bot.First}
+	r := request{method: "chat.postEphemeral", channel: m.Chat.ID, private: m.Chat.Private, urgency: bot.PriorityHigh}
 	err := s.shown(ctx, d, func(ctx context.Context, l look) error {
 		return s.call(ctx, r, func(ctx context.Context) error {
 			_, err := s.api.PostEphemeralContext(ctx, m.Chat.ID, m.From.ID, l.options(), thread(m.Chat))
@@ -172,7 +172,7 @@ func (s *Slack) Answer(ctx context.Context, m bot.Message, text string) error {
 // Direct returns the direct messages with a person.
 func (s *Slack) Direct(ctx context.Context, person string) (bot.Chat, error) {
 	var id string
-	err := s.call(ctx, request{method: "conversations.open", urgency: bot.First}, func(ctx context.Context) error {
+	err := s.call(ctx, request{method: "conversations.open", urgency: bot.PriorityHigh}, func(ctx context.Context) error {
 		c, _, _, err := s.api.OpenConversationContext(ctx, &slackgo.OpenConversationParameters{Users: []string{person}})
 		if err == nil {
 			id = c.ID

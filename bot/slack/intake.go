@@ -185,7 +185,7 @@ func (s *Slack) settle(ctx context.Context, a *arrival) {
 	ctx, cancel := context.WithTimeout(ctx, s.pause.root)
 	defer cancel()
 	var ts string
-	err := s.call(ctx, request{method: "chat.postMessage", channel: m.Chat.ID, urgency: bot.First}, func(ctx context.Context) (err error) {
+	err := s.call(ctx, request{method: "chat.postMessage", channel: m.Chat.ID, urgency: bot.PriorityHigh}, func(ctx context.Context) (err error) {
 		_, ts, err = s.api.PostMessageContext(ctx, m.Chat.ID, text(a.root), quiet())
 		return err
 	})

@@ -92,9 +92,9 @@ func (p *people) look(ctx context.Context, m bot.Message) (person, error) {
 	if err != nil {
 		return person{}, err
 	}
-	level := bot.First
+	level := bot.PriorityHigh
 	if m.Overheard { // the talk of a large channel must not use up what others need
-		level = bot.Frame
+		level = bot.PriorityFrame
 	}
 	u, err := p.ask(ctx, m.From.ID, level)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *people) look(ctx context.Context, m bot.Message) (person, error) {
 // ask asks Slack about a person. What may pass is tried again as long as the
 // message can wait: whoever counts as external for want of an answer may not be
 // heard.
-func (p *people) ask(ctx context.Context, id string, level bot.Urgency) (u *slackgo.User, err error) {
+func (p *people) ask(ctx context.Context, id string, level bot.Priority) (u *slackgo.User, err error) {
 	for pause := p.s.pause.first; ; pause *= 2 {
 		err = p.s.call(ctx, request{method: "users.info", urgency: level}, func(ctx context.Context) (err error) {
 			u, err = p.s.api.GetUserInfoContext(ctx, id, slackgo.GetUserInfoOptionIncludeLocale(true))

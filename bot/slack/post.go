@@ -57,7 +57,7 @@ func (s *Slack) postMessage(ctx context.Context, to bot.Chat, d bot.Draft) (id s
 	if d.Partial {
 		d.Text = markdown.Partial(d.Text)
 	}
-	r := request{method: "chat.postMessage", channel: to.ID, private: to.Private, urgency: d.Urgency(true)}
+	r := request{method: "chat.postMessage", channel: to.ID, private: to.Private, urgency: d.Priority(true)}
 	err = s.shown(ctx, d, func(ctx context.Context, l look) error {
 		return s.call(ctx, r, func(ctx context.Context) (err error) {
 			_, id, err = s.api.PostMessageContext(ctx, to.ID, l.options(), thread(to), marked(d))
@@ -117,7 +117,7 @@ func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft)
 		}
 		d.Text = markdown.Partial(d.Text)
 	}
-	r := request{method: "chat.update", channel: to.ID, private: to.Private, urgency: d.Urgency(false)}
+	r := request{method: "chat.update", channel: to.ID, private: to.Private, urgency: d.Priority(false)}
 	err := s.shown(ctx, d, func(ctx context.Context, l look) error {
 		return s.call(ctx, r, func(ctx context.Context) error {
 			_, _, _, err := s.api.UpdateMessageContext(ctx, to.ID, id, l.options(), marked(d))
@@ -138,7 +138,7 @@ func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft)
 // unstream ends a stream that a process before this one began, and changes the
 // message after that.
 func (s *Slack) unstream(ctx context.Context, to bot.Chat, id string, d bot.Draft, conflict error) error {
-	r := request{method: "chat.stopStream", channel: to.ID, private: to.Private, urgency: d.Urgency(false)}
+	r := request{method: "chat.stopStream", channel: to.ID, private: to.Private, urgency: d.Priority(false)}
 	err := s.call(ctx, r, func(ctx context.Context) error {
 		_, _, err := s.api.StopStreamContext(ctx, to.ID, id)
 		return err
@@ -210,7 +210,7 @@ func (s *Slack) Find(ctx context.Context, to bot.Chat, mark string) (string, err
 
 func (s *Slack) page(ctx context.Context, to bot.Chat, cursor string) (found []slackgo.Message, next string, err error) {
 	if to.Thread != "" {
-		err = s.call(ctx, request{method: "conversations.replies", urgency: bot.First}, func(ctx context.Context) (err error) {
+		err = s.call(ctx, request{method: "conversations.replies", urgency: bot.PriorityHigh}, func(ctx context.Context) (err error) {
 			found, _, next, err = s.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
 				ChannelID: to.ID, Timestamp: to.Thread, Cursor: cursor, Limit: findPage, IncludeAllMetadata: true,
 			})
@@ -218,7 +218,7 @@ func (s *Slack) page(ctx context.Context, to bot.Chat, cursor string) (found []s
 		})
 		return found, next, err
 	}
-	err = s.call(ctx, request{method: "conversations.history", urgency: bot.First}, func(ctx context.Context) error {
+	err = s.call(ctx, request{method: "conversations.history", urgency: bot.PriorityHigh}, func(ctx context.Context) error {
 		h, err := s.api.GetConversationHistoryContext(ctx, &slackgo.GetConversationHistoryParameters{
 			ChannelID: to.ID, Cursor: cursor, Limit: findPage, IncludeAllMetadata: true,
 		})

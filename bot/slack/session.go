@@ -72,7 +72,7 @@ func (s *Slack) setSession(ctx context.Context, to bot.Chat, d bot.Draft, status
 	if who, ok := s.askers.Get(to.Key()); ok {
 		p.InitiatorUserID = who.user
 	}
-	err := s.call(ctx, request{method: "agents.sessions.setStatus", urgency: bot.Plain}, func(ctx context.Context) error {
+	err := s.call(ctx, request{method: "agents.sessions.setStatus", urgency: bot.PriorityNormal}, func(ctx context.Context) error {
 		_, err := s.api.SetAgentSessionStatusContext(ctx, p)
 		return err
 	})
@@ -87,7 +87,7 @@ func (s *Slack) setSession(ctx context.Context, to bot.Chat, d bot.Draft, status
 }
 
 func (s *Slack) setTyping(ctx context.Context, to bot.Chat, words string) {
-	err := s.call(ctx, request{method: "assistant.threads.setStatus", urgency: bot.Frame}, func(ctx context.Context) error {
+	err := s.call(ctx, request{method: "assistant.threads.setStatus", urgency: bot.PriorityFrame}, func(ctx context.Context) error {
 		return s.api.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{ChannelID: to.ID, ThreadTS: to.Thread, Status: words})
 	})
 	if unavailable(err) {

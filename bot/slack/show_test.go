@@ -125,7 +125,7 @@ func TestErrorsOfPostAndEdit(t *testing.T) {
 // TestRateLimits: a frame is left out, an outcome waits.
 func TestRateLimits(t *testing.T) {
 	h := &holds{}
-	p := start(t, set{options: slack.Options{Pacer: h}}).ready(t)
+	p := start(t, set{options: slack.Options{RateLimiter: h}}).ready(t)
 	to := asked(t, p)
 	id := p.post(t, to, thinking())
 	p.Break(slackfake.Fault{Method: "chat.appendStream", Kind: slackfake.FaultBusy, RetryAfter: 1})
@@ -135,7 +135,7 @@ func TestRateLimits(t *testing.T) {
 		err = p.s.Edit(t.Context(), to, id, working(0))
 	}
 	if later.After != time.Second || len(h.held) != 1 || h.held[0].Method != "chat.appendStream" || h.held[0].Account != "T1" {
-		t.Errorf("a refused frame: wait %s, told to the pacer: %+v", later.After, h.held)
+		t.Errorf("a refused frame: wait %s, told to the limiter: %+v", later.After, h.held)
 	}
 	p.Break(slackfake.Fault{Method: "chat.stopStream", Kind: slackfake.FaultBusy, RetryAfter: 1})
 	p.Break(slackfake.Fault{Method: "chat.update", Kind: slackfake.FaultBusy, RetryAfter: 1})
@@ -144,7 +144,7 @@ func TestRateLimits(t *testing.T) {
 	p.post(t, to, answer("And Monday."))
 	for _, held := range h.held { // only posts are counted in each channel
 		if (held.Chat != "") != (held.Method == "chat.postMessage") {
-			t.Errorf("the pacer was told to hold %+v", held)
+			t.Errorf("the limiter was told to hold %+v", held)
 		}
 	}
 	if m := p.message(t, to, id); m.Stream != nil || !strings.Contains(seen(m), "It was Friday.") {
@@ -154,9 +154,9 @@ func TestRateLimits(t *testing.T) {
 
 type holds struct{ held []bot.Request }
 
-func (h *holds) Turn(context.Context, bot.Request) error { return nil }
+func (h *holds) Wait(context.Context, bot.Request) error { return nil }
 
-func (h *holds) Hold(r bot.Request, _ time.Duration) { h.held = append(h.held, r) }
+func (h *holds) Pause(r bot.Request, _ time.Duration) { h.held = append(h.held, r) }
 
 func TestFind(t *testing.T) {
 	p := start(t, set{}).ready(t)

@@ -29,10 +29,10 @@ const Name = "slack"
 // Options are what the program lends the platform.
 type Options struct {
 	Log *slog.Logger // nil: nothing is logged
-	// Pacer stands in front of every call of the Web API; Account is the id of
+	// RateLimiter stands in front of every call of the Web API; Account is the id of
 	// the workspace, Method the API's own name. nil: nothing is held back except
 	// what Slack itself asks for.
-	Pacer bot.Pacer
+	RateLimiter bot.RateLimiter
 	// Admit says whether something may be posted on behalf of a command before
 	// the command is handed on; its author is known to it. nil: always.
 	Admit func(ctx context.Context, m bot.Message) bool
@@ -47,7 +47,7 @@ type Slack struct {
 	config  Config
 	log     *slog.Logger
 	metrics *telemetry.Metrics
-	pacer   bot.Pacer
+	limiter bot.RateLimiter
 	admit   func(context.Context, bot.Message) bool
 	now     func() time.Time
 	pause   pauses
@@ -116,8 +116,8 @@ func New(cfg Config, o Options) (*Slack, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Pacer == nil {
-		o.Pacer = unpaced{}
+	if o.RateLimiter == nil {
+		o.RateLimiter = unlimited{}
 	}
 	if o.Admit == nil {
 		o.Admit = func(context.Context, bot.Message) bool { return true }
@@ -125,7 +125,7 @@ func New(cfg Config, o Options) (*Slack, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Slack{config: cfg.WithDefaults(), log: o.Log, metrics: o.Metrics, pacer: o.Pacer, admit: o.Admit, now: o.Now, pause: usual(), aside: make(chan func(context.Context), 256)}
+	s := &Slack{config: cfg.WithDefaults(), log: o.Log, metrics: o.Metrics, limiter: o.RateLimiter, admit: o.Admit, now: o.Now, pause: usual(), aside: make(chan func(context.Context), 256)}
 	s.http, s.api = client(s.config)
 	s.live, s.hooks = newLive(), newHooks()
 	s.sessions.Store(true)
@@ -281,12 +281,12 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unpaced lets everything through at once.
-type unpaced struct{}
+// unlimited lets everything through at once.
+type unlimited struct{}
 
-func (unpaced) Turn(ctx context.Context, _ bot.Request) error { return ctx.Err() }
+func (unlimited) Wait(ctx context.Context, _ bot.Request) error { return ctx.Err() }
 
-func (unpaced) Hold(bot.Request, time.Duration) {}
+func (unlimited) Pause(bot.Request, time.Duration) {}
 
 // Try says in one round who the tokens belong to, such as "@legwork in Acme",
 // or what is wrong with them and what to do.

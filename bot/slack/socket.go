@@ -210,7 +210,7 @@ func (c *connection) run(ctx context.Context) error {
 
 func (c *connection) address(ctx context.Context) (string, error) {
 	var address string
-	err := c.s.call(ctx, request{method: openMethod, urgency: bot.First}, func(ctx context.Context) (err error) {
+	err := c.s.call(ctx, request{method: openMethod, urgency: bot.PriorityHigh}, func(ctx context.Context) (err error) {
 		_, address, err = c.s.api.StartSocketModeContext(ctx)
 		return err
 	})

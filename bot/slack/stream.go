@@ -53,7 +53,7 @@ func (s *Slack) startStream(ctx context.Context, to bot.Chat, d bot.Draft) (stri
 		next.chunks = append(next.chunks, slackgo.NewBlocksChunk(signed(under, d.Mark)...))
 	}
 	options = append(options, slackgo.MsgOptionChunks(next.chunks...))
-	err := s.call(ctx, request{method: "chat.startStream", private: to.Private, urgency: bot.Frame}, func(ctx context.Context) (err error) {
+	err := s.call(ctx, request{method: "chat.startStream", private: to.Private, urgency: bot.PriorityFrame}, func(ctx context.Context) (err error) {
 		_, st.id, err = s.api.StartStreamContext(ctx, to.ID, options...)
 		return err
 	})
@@ -142,7 +142,7 @@ func (s *Slack) grow(ctx context.Context, st *stream, d bot.Draft) (done bool, e
 	if len(next.chunks) == 0 {
 		return true, nil
 	}
-	err = s.call(ctx, request{method: "chat.appendStream", private: st.to.Private, urgency: bot.Frame}, func(ctx context.Context) error {
+	err = s.call(ctx, request{method: "chat.appendStream", private: st.to.Private, urgency: bot.PriorityFrame}, func(ctx context.Context) error {
 		_, _, err := s.api.AppendStreamContext(ctx, st.to.ID, st.id, slackgo.MsgOptionChunks(next.chunks...), quiet())
 		return err
 	})
@@ -169,9 +169,9 @@ func (s *Slack) stopStream(ctx context.Context, st *stream, d bot.Draft, next gr
 	if len(under) > 0 {
 		options = append(options, slackgo.MsgOptionBlocks(under...))
 	}
-	level := d.Urgency(false)
+	level := d.Priority(false)
 	if !level.Waits() {
-		level = bot.Plain // it is not worth a stream that Slack kills
+		level = bot.PriorityNormal // it is not worth a stream that Slack kills
 	}
 	err := s.call(ctx, request{method: "chat.stopStream", private: st.to.Private, urgency: level}, func(ctx context.Context) error {
 		_, _, err := s.api.StopStreamContext(ctx, st.to.ID, st.id, options...)

@@ -20,7 +20,7 @@ func (s *Slack) runCheck(ctx context.Context) {
 // check asks Slack about the bot token. What it says is heeded like that of any
 // call.
 func (s *Slack) check(ctx context.Context) {
-	_ = s.call(ctx, request{method: "auth.test", urgency: bot.First}, func(ctx context.Context) error {
+	_ = s.call(ctx, request{method: "auth.test", urgency: bot.PriorityHigh}, func(ctx context.Context) error {
 		_, err := s.api.AuthTestContext(ctx)
 		return err
 	})

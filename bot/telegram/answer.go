@@ -28,9 +28,9 @@ func (t *Telegram) Answer(ctx context.Context, m bot.Message, text string) error
 	params := tgbotapi.Params{"callback_query_id": m.Token}
 	params.AddNonEmpty("text", text)
 	params.AddBool("show_alert", units(text) > shortToast || strings.Contains(text, "\n"))
-	request := bot.Request{Account: t.account, Method: method, Urgency: bot.First}
+	request := bot.Request{Account: t.account, Method: method, Priority: bot.PriorityHigh}
 	for {
-		if err := t.pacer.Turn(ctx, request); err != nil {
+		if err := t.limiter.Wait(ctx, request); err != nil {
 			return err
 		}
 		err := t.api.call(ctx, callTimeout, method, params, nil)
@@ -39,7 +39,7 @@ func (t *Telegram) Answer(ctx context.Context, m bot.Message, text string) error
 		case err == nil, ok && r.says("query is too old", "query id is invalid", "query_id_invalid"):
 			return nil
 		case ok && r.rated():
-			t.pacer.Hold(bot.Request{Account: t.account, Method: method}, r.after)
+			t.limiter.Pause(bot.Request{Account: t.account, Method: method}, r.after)
 			continue
 		}
 		return fmt.Errorf("answering a press: %w", err)

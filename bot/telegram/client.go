@@ -75,7 +75,7 @@ const sentWait = 2 * time.Second
 func (c *client) call(ctx context.Context, timeout time.Duration, method string, params tgbotapi.Params, result any) error {
 	if method == "sendMessage" {
 		var done context.CancelFunc
-		ctx, done = bot.Linger(ctx, sentWait)
+		ctx, done = bot.WithGrace(ctx, sentWait)
 		defer done()
 	}
 	ctx, done := c.measured(ctx, method)

@@ -28,7 +28,7 @@ func (t *Telegram) Files(bot.Chat) bool { return true }
 
 // sendFile sends the file of a draft.
 func (t *Telegram) sendFile(ctx context.Context, to bot.Chat, d *bot.Draft, f *bot.File) error {
-	s := &shipment{method: "sendDocument", to: to, file: f, replyTo: answered(d), urgency: d.Urgency(true)}
+	s := &shipment{method: "sendDocument", to: to, file: f, replyTo: answered(d), urgency: d.Priority(true)}
 	if _, err := t.send(ctx, s); err != nil {
 		return fmt.Errorf("sending the file %s: %w", f.BaseName(), err)
 	}

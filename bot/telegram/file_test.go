@@ -56,8 +56,8 @@ func TestPostWithAFile(t *testing.T) {
 	if n := r.count("sendDocument"); n != 1 {
 		t.Errorf("the file was sent %d times after an edit, want once", n)
 	}
-	if i := slices.IndexFunc(r.pacer.asked, func(q bot.Request) bool { return q.Method == "sendDocument" }); i < 0 || r.pacer.asked[i].Urgency != bot.First {
-		t.Errorf("the pacer was asked for %+v, want the file as urgent as its question", r.pacer.asked)
+	if i := slices.IndexFunc(r.limiter.asked, func(q bot.Request) bool { return q.Method == "sendDocument" }); i < 0 || r.limiter.asked[i].Priority != bot.PriorityHigh {
+		t.Errorf("the limiter was asked for %+v, want the file as urgent as its question", r.limiter.asked)
 	}
 }
 

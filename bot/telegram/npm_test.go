@@ -51,7 +51,7 @@ func TestSecondOpinion(t *testing.T) {
 		t.Fatalf("telegram-test-api said %q, want started", line)
 	}
 	url := "http://" + address
-	r := &rig{t: t, pacer: &pacer{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
+	r := &rig{t: t, limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
 	r.talk(url)
 	defer r.stop()
 	r.ready()

@@ -18,10 +18,10 @@ import (
 )
 
 // TestFramesStayWithinTheRates streams to a person and into a group as fast as
-// it may, with the real pacer before the fake's rates, which are the real ones.
+// it may, with the real limiter before the fake's rates, which are the real ones.
 func TestFramesStayWithinTheRates(t *testing.T) {
 	t.Parallel()
-	r := start(t, telegramfake.Options{}, func(_ *telegram.Config, o *telegram.Options) { o.Pacer = ratelimit.New(ratelimit.Telegram()...) })
+	r := start(t, telegramfake.Options{}, func(_ *telegram.Config, o *telegram.Options) { o.RateLimiter = ratelimit.New(ratelimit.Telegram()...) })
 	ann := r.fake.User(7, "Ann", "en")
 	dm, team := r.fake.Private(ann), r.fake.Group("Team", ann)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -180,7 +180,7 @@ func TestLongLimit(t *testing.T) {
 		return usual(method, params)
 	}
 	answer := bot.Draft{Kind: bot.KindAnswer, Text: "yes"}
-	bubbleWith(t, s, &inbox{}, func() bot.Pacer { return ratelimit.New(ratelimit.Telegram()...) }, func(t *testing.T, tg *telegram.Telegram) {
+	bubbleWith(t, s, &inbox{}, func() bot.RateLimiter { return ratelimit.New(ratelimit.Telegram()...) }, func(t *testing.T, tg *telegram.Telegram) {
 		begun := time.Now()
 		shown := make(chan error)
 		go func() {

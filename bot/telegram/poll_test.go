@@ -122,7 +122,7 @@ func TestPollingGoesOnAfterFaults(t *testing.T) {
 
 func TestReadySaysWhatIsWrong(t *testing.T) {
 	t.Run("before Run", func(t *testing.T) {
-		tg, err := telegram.New(telegram.Config{Token: token}, telegram.Options{Pacer: &pacer{}})
+		tg, err := telegram.New(telegram.Config{Token: token}, telegram.Options{RateLimiter: &limiter{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestReadySaysWhatIsWrong(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = fake.Close() }() // it ended with the test
-		r := &rig{t: t, fake: fake, pacer: &pacer{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
+		r := &rig{t: t, fake: fake, limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
 		r.run()
 		defer r.stop()
 		r.ready()
@@ -226,7 +226,7 @@ func TestWebhookThatIsSetIsTakenBack(t *testing.T) {
 	fake := telegramfake.New(t, telegramfake.Options{Token: token})
 	get(t.Context(), fake.URL+"/bot"+token+"/setWebhook?url=https://bot.example.com/x&secret_token=s")
 	ann := fake.User(7, "Ann", "en")
-	r := &rig{t: t, fake: fake, pacer: &pacer{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
+	r := &rig{t: t, fake: fake, limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
 	r.run()
 	fake.Say(fake.Private(ann), ann, "kept")
 	if m := r.next(); m.Text != "kept" {
@@ -277,11 +277,11 @@ func TestMistakesAreRefused(t *testing.T) {
 		"no webhook url":    {Token: token, Mode: telegram.ModeWebhook, Webhook: telegram.Webhook{Secret: "s"}},
 		"unknown mode":      {Token: token, Mode: "both"},
 	} {
-		if _, err := telegram.New(cfg, telegram.Options{Pacer: &pacer{}}); !says(err, "telegram.") || says(err, "CANARY") {
+		if _, err := telegram.New(cfg, telegram.Options{RateLimiter: &limiter{}}); !says(err, "telegram.") || says(err, "CANARY") {
 			t.Errorf("%s: New gave %v, want it refused without the token", name, err)
 		}
 	}
 	if _, err := telegram.New(telegram.Config{Token: token}, telegram.Options{}); err == nil {
-		t.Error("New took options without a pacer")
+		t.Error("New took options without a limiter")
 	}
 }

@@ -121,8 +121,8 @@ func TestRetryAfter(t *testing.T) {
 		t.Errorf("a frame in the middle of a rate limit gave %v, want it put off for the second", err)
 	}
 	r.post(chatOf(other), bot.Draft{Kind: bot.KindAnswer, Text: "meanwhile"})
-	if held := r.pacer.held; len(held) != 1 || held[0] != (bot.Request{Account: "1000", Chat: "7"}) {
-		t.Errorf("the pacer was told to leave %+v alone, want that chat only", held)
+	if held := r.limiter.held; len(held) != 1 || held[0] != (bot.Request{Account: "1000", Chat: "7"}) {
+		t.Errorf("the limiter was told to leave %+v alone, want that chat only", held)
 	}
 	begun := time.Now()
 	r.post(chatOf(dm), bot.Draft{Kind: bot.KindAnswer, Text: "the answer"})

@@ -28,13 +28,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rig is a running platform before a fake of Telegram.
 type rig struct {
-	t     *testing.T
-	fake  *telegramfake.Server
-	tg    *telegram.Telegram
-	pacer *pacer
-	inbox *inbox
-	log   *log
-	stop  func()
+	t       *testing.T
+	fake    *telegramfake.Server
+	tg      *telegram.Telegram
+	limiter *limiter
+	inbox   *inbox
+	log     *log
+	stop    func()
 }
 
 // start runs a platform; change may alter how. It is stopped at the test's end,
@@ -44,7 +44,7 @@ func start(t *testing.T, o telegramfake.Options, change ...func(*telegram.Config
 	if o.Token == "" {
 		o.Token = token
 	}
-	r := &rig{t: t, fake: telegramfake.New(t, o), pacer: &pacer{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
+	r := &rig{t: t, fake: telegramfake.New(t, o), limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
 	r.run(change...)
 	return r
 }
@@ -55,7 +55,7 @@ func (r *rig) run(change ...func(*telegram.Config, *telegram.Options)) {
 	if r.fake != nil {
 		cfg.APIURL = r.fake.URL
 	}
-	options := telegram.Options{Pacer: r.pacer, Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	options := telegram.Options{RateLimiter: r.limiter, Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	for _, c := range change {
 		c(&cfg, &options)
 	}
@@ -193,15 +193,15 @@ func (r *rig) last(method string) telegramfake.Entry {
 	return telegramfake.Entry{}
 }
 
-// pacer only obeys what it is told to leave alone.
-type pacer struct {
+// limiter only obeys what it is told to leave alone.
+type limiter struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 	asked []bot.Request
 	held  []bot.Request
 }
 
-func (p *pacer) Turn(ctx context.Context, r bot.Request) error {
+func (p *limiter) Wait(ctx context.Context, r bot.Request) error {
 	p.mu.Lock()
 	p.asked = append(p.asked, r)
 	rest := time.Until(p.until[r.Chat])
@@ -209,7 +209,7 @@ func (p *pacer) Turn(ctx context.Context, r bot.Request) error {
 	switch {
 	case rest <= 0:
 		return nil
-	case !r.Urgency.Waits():
+	case !r.Priority.Waits():
 		return &bot.LaterError{After: rest}
 	}
 	timer := time.NewTimer(rest)
@@ -222,7 +222,7 @@ func (p *pacer) Turn(ctx context.Context, r bot.Request) error {
 	}
 }
 
-func (p *pacer) Hold(r bot.Request, d time.Duration) {
+func (p *limiter) Pause(r bot.Request, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.until == nil {

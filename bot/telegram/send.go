@@ -35,7 +35,7 @@ func (t *Telegram) Post(ctx context.Context, to bot.Chat, d bot.Draft) (id strin
 // post sends messages one after the other.
 func (t *Telegram) post(ctx context.Context, to bot.Chat, d *bot.Draft, pages []page) (id string, err error) {
 	for i := range pages {
-		s := &shipment{method: "sendMessage", to: to, page: pages[i], urgency: d.Urgency(true)}
+		s := &shipment{method: "sendMessage", to: to, page: pages[i], urgency: d.Priority(true)}
 		if i == 0 {
 			s.replyTo = answered(d)
 		}
@@ -61,7 +61,7 @@ func answered(d *bot.Draft) string {
 // ones. A message that is gone, or too old to be changed, is sent anew: *MovedError.
 func (t *Telegram) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
 	pages := render(&d)
-	s := shipment{method: "editMessageText", to: to, message: id, page: pages[0], urgency: d.Urgency(false)}
+	s := shipment{method: "editMessageText", to: to, message: id, page: pages[0], urgency: d.Priority(false)}
 	if len(pages) == 1 {
 		s.keyboard = keyboard(d.Buttons)
 	}
@@ -95,7 +95,7 @@ type shipment struct {
 	page
 	replyTo  string
 	keyboard string
-	urgency  bot.Urgency
+	urgency  bot.Priority
 
 	bare, rootless bool // what had to be left out: markup, topic
 	fixes          int  // how often something was left out
@@ -141,8 +141,8 @@ func (t *Telegram) send(ctx context.Context, s *shipment) (id string, err error)
 		if t.places.isClosed(chat) {
 			return "", fmt.Errorf("sending to chat %s, which refused the bot: %w", chat, bot.ErrGone)
 		}
-		r := bot.Request{Account: t.account, Chat: chat, Group: !s.to.Private, Method: s.method, Urgency: s.urgency}
-		if err := t.pacer.Turn(ctx, r); err != nil {
+		r := bot.Request{Account: t.account, Chat: chat, Group: !s.to.Private, Method: s.method, Priority: s.urgency}
+		if err := t.limiter.Wait(ctx, r); err != nil {
 			return "", err
 		}
 		if id, err = t.carry(ctx, s, chat); err == nil {
@@ -187,7 +187,7 @@ func (t *Telegram) mend(s *shipment, r bot.Request, err error) error {
 		return err
 	}
 	if why.rated() {
-		t.pacer.Hold(bot.Request{Account: r.Account, Chat: r.Chat}, why.after)
+		t.limiter.Pause(bot.Request{Account: r.Account, Chat: r.Chat}, why.after)
 		if !s.urgency.Waits() {
 			return &bot.LaterError{After: why.after}
 		}

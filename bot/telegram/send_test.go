@@ -183,28 +183,28 @@ func TestPacing(t *testing.T) {
 	ctx := context.Background()
 	var got []string
 	asked := func() bot.Request {
-		r.pacer.mu.Lock()
-		defer r.pacer.mu.Unlock()
-		for _, request := range slices.Backward(r.pacer.asked) {
+		r.limiter.mu.Lock()
+		defer r.limiter.mu.Unlock()
+		for _, request := range slices.Backward(r.limiter.asked) {
 			if request.Method != "sendChatAction" { // which goes its own way
 				return request
 			}
 		}
 		return bot.Request{}
 	}
-	names := map[bot.Urgency]string{bot.Frame: "frame", bot.Fresh: "fresh", bot.Plain: "plain", bot.First: "first"}
+	names := map[bot.Priority]string{bot.PriorityFrame: "frame", bot.PriorityFirstFrame: "fresh", bot.PriorityNormal: "plain", bot.PriorityHigh: "first"}
 	for _, kind := range []bot.DraftKind{bot.KindAnswer, bot.KindQuestion, bot.KindNotice, bot.KindBoard} {
 		id := r.post(chatOf(team), bot.Draft{Kind: kind, Text: "a"})
-		got = append(got, fmt.Sprintf("post %s %s", kind, names[asked().Urgency]))
+		got = append(got, fmt.Sprintf("post %s %s", kind, names[asked().Priority]))
 		for _, partial := range []bool{true, false} {
 			if err := r.tg.Edit(ctx, chatOf(team), id, bot.Draft{Kind: kind, Text: "b", Partial: partial}); err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, fmt.Sprintf("edit %s partial %t %s", kind, partial, names[asked().Urgency]))
+			got = append(got, fmt.Sprintf("edit %s partial %t %s", kind, partial, names[asked().Priority]))
 		}
 	}
 	if r := asked(); r.Account != "1000" || !r.Group || r.Method != "editMessageText" || r.Chat != strconv.FormatInt(team, 10) {
-		t.Errorf("the pacer was asked for %+v", r)
+		t.Errorf("the limiter was asked for %+v", r)
 	}
 	want := "post answer first, edit answer partial true frame, edit answer partial false first, " +
 		"post question first, edit question partial true frame, edit question partial false first, " +

@@ -44,7 +44,7 @@ func BenchmarkFirstPoll(b *testing.B) {
 	dm := fake.Private(ann)
 	for b.Loop() {
 		fake.Say(dm, ann, "hello")
-		tg, err := telegram.New(telegram.Config{Token: token, APIURL: fake.URL}, telegram.Options{Pacer: &pacer{}, Log: slog.New(slog.DiscardHandler)})
+		tg, err := telegram.New(telegram.Config{Token: token, APIURL: fake.URL}, telegram.Options{RateLimiter: &limiter{}, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -52,7 +52,7 @@ func (t *Telegram) Streams(to bot.Chat) bool { return to.Private && !t.streams.o
 // Stream implements bot.Streamer. Without text the apps show that the bot
 // thinks. Of a text that no message can hold, its end is shown.
 func (t *Telegram) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
-	frame := shipment{method: "sendMessageDraft", to: to, draft: draftID(d.Task), urgency: bot.Frame}
+	frame := shipment{method: "sendMessageDraft", to: to, draft: draftID(d.Task), urgency: bot.PriorityFrame}
 	if d.Text != "" {
 		d.Kind, d.Partial, d.Part, d.Footer = bot.KindAnswer, d.Board == nil, 0, ""
 		pages := render(&d)

@@ -85,7 +85,7 @@ func TestDraftsOfOlderServers(t *testing.T) {
 		proxy.ServeHTTP(w, q)
 	}))
 	defer older.Close()
-	tg, err := telegram.New(telegram.Config{Token: token, APIURL: older.URL}, telegram.Options{Pacer: &pacer{}})
+	tg, err := telegram.New(telegram.Config{Token: token, APIURL: older.URL}, telegram.Options{RateLimiter: &limiter{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,9 +30,9 @@ type Command struct {
 
 // Options are what a Telegram is connected to.
 type Options struct {
-	Pacer bot.Pacer        // needed; Account of its requests is the bot's id
-	Log   *slog.Logger     // nil: none
-	Now   func() time.Time // nil: time.Now
+	RateLimiter bot.RateLimiter  // needed; Account of its requests is the bot's id
+	Log         *slog.Logger     // nil: none
+	Now         func() time.Time // nil: time.Now
 	// Commands tells once, after the first poll has begun, which are registered,
 	// by language ("en"). Those under "" are for people of every other language;
 	// without them, English ones are. In groups others that do not name the bot
@@ -49,7 +49,7 @@ type Telegram struct {
 	cfg      Config
 	log      *slog.Logger
 	now      func() time.Time
-	pacer    bot.Pacer
+	limiter  bot.RateLimiter
 	commands func() map[string][]Command
 	api      *client
 	account  string // the bot's id
@@ -69,8 +69,8 @@ func New(cfg Config, o Options) (*Telegram, error) {
 	if err := check(cfg); err != nil {
 		return nil, err
 	}
-	if o.Pacer == nil {
-		return nil, errors.New("making telegram: there is no pacer")
+	if o.RateLimiter == nil {
+		return nil, errors.New("making telegram: there is no limiter")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -84,7 +84,7 @@ func New(cfg Config, o Options) (*Telegram, error) {
 	cfg = cfg.WithDefaults()
 	account, _, _ := strings.Cut(cfg.Token, ":")
 	t := &Telegram{
-		cfg: cfg, log: o.Log, now: o.Now, pacer: o.Pacer, commands: sync.OnceValue(o.Commands), account: account,
+		cfg: cfg, log: o.Log, now: o.Now, limiter: o.RateLimiter, commands: sync.OnceValue(o.Commands), account: account,
 		api: newClient(cfg, o.transport), state: newState(), places: newPlaces(o.Now), typing: make(chan bot.Chat, 64),
 	}
 	t.api.metrics = o.Metrics
@@ -110,7 +110,7 @@ func (t *Telegram) String() string { return Name + ":" + t.account }
 func (t *Telegram) GoString() string { return t.String() }
 
 // Limits implements bot.Platform. The least gap between frames is that of
-// drafts; the pacer keeps the longer ones.
+// drafts; the limiter keeps the longer ones.
 func (t *Telegram) Limits() bot.Limits {
 	return bot.Limits{Text: textLimit, Edits: true, EditGap: time.Second, Toasts: true}
 }

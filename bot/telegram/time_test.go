@@ -93,14 +93,14 @@ func usual(method string, _ map[string]string) (string, error) {
 // bubble runs a platform on a script inside a bubble of time.
 func bubble(t *testing.T, s *script, in *inbox, body func(*testing.T, *telegram.Telegram)) {
 	t.Helper()
-	bubbleWith(t, s, in, func() bot.Pacer { return &pacer{} }, body)
+	bubbleWith(t, s, in, func() bot.RateLimiter { return &limiter{} }, body)
 }
 
-// bubbleWith runs it with a pacer of the test's, made in the bubble.
-func bubbleWith(t *testing.T, s *script, in *inbox, p func() bot.Pacer, body func(*testing.T, *telegram.Telegram)) {
+// bubbleWith runs it with a limiter of the test's, made in the bubble.
+func bubbleWith(t *testing.T, s *script, in *inbox, p func() bot.RateLimiter, body func(*testing.T, *telegram.Telegram)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		tg, err := telegram.New(telegram.Config{Token: token}, telegram.Options{Pacer: p()}.WithTransport(s))
+		tg, err := telegram.New(telegram.Config{Token: token}, telegram.Options{RateLimiter: p()}.WithTransport(s))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func TestWebhookThatDoesNotDeliver(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		cfg := telegram.Config{Token: token, Mode: telegram.ModeWebhook, Webhook: telegram.Webhook{URL: mine, Secret: "s"}}
-		tg, err := telegram.New(cfg, telegram.Options{Pacer: &pacer{}}.WithTransport(s))
+		tg, err := telegram.New(cfg, telegram.Options{RateLimiter: &limiter{}}.WithTransport(s))
 		if err != nil {
 			t.Fatal(err)
 		}

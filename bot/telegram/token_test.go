@@ -59,7 +59,7 @@ func TestTokenIsInNoError(t *testing.T) {
 			}
 			log := &log{}
 			tg, err := telegram.New(telegram.Config{Token: token, APIURL: scheme + address}, telegram.Options{
-				Pacer: &pacer{}, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+				RateLimiter: &limiter{}, Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 				Commands: func() map[string][]telegram.Command {
 					return map[string][]telegram.Command{"en": {{Name: "task", Description: "x"}}}
 				},

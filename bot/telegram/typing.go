@@ -47,7 +47,7 @@ func (t *Telegram) showTyping(ctx context.Context) {
 		last[key] = now
 		const method = "sendChatAction"
 		id := t.places.current(to.ID)
-		if t.pacer.Turn(ctx, bot.Request{Account: t.account, Chat: id, Group: !to.Private, Method: method, Urgency: bot.Frame}) != nil {
+		if t.limiter.Wait(ctx, bot.Request{Account: t.account, Chat: id, Group: !to.Private, Method: method, Priority: bot.PriorityFrame}) != nil {
 			continue
 		}
 		params := tgbotapi.Params{"chat_id": id, "action": "typing"}

@@ -22,7 +22,7 @@ func hooked(t *testing.T) *rig {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { r.tg.Handler().ServeHTTP(w, q) }))
 	r = &rig{
 		t: t, fake: telegramfake.New(t, telegramfake.Options{Token: token, NeedSecret: true, WebhookTo: server.URL}),
-		pacer: &pacer{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{},
+		limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{},
 	}
 	r.run(func(c *telegram.Config, _ *telegram.Options) {
 		c.Mode = telegram.ModeWebhook
@@ -91,7 +91,7 @@ func TestWebhookReplies(t *testing.T) {
 func TestWebhookOutsideOfRun(t *testing.T) {
 	for _, mode := range []string{telegram.ModeWebhook, telegram.ModePoll} {
 		cfg := telegram.Config{Token: token, Mode: mode, Webhook: telegram.Webhook{URL: "https://bot.example.com/x", Secret: secret}}
-		tg, err := telegram.New(cfg, telegram.Options{Pacer: &pacer{}})
+		tg, err := telegram.New(cfg, telegram.Options{RateLimiter: &limiter{}})
 		if err != nil {
 			t.Fatal(err)
 		}

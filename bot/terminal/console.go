@@ -204,7 +204,7 @@ func (c *console) refused(all []bot.Message, err error) {
 			c.edit.set(m.Text)
 		}
 	}
-	if !errors.Is(err, bot.ErrTold) {
+	if !errors.Is(err, bot.ErrNotified) {
 		c.setHint(oneLine(err.Error()))
 	}
 	c.touch()

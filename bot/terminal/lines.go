@@ -174,7 +174,7 @@ func (l *lines) send(ctx context.Context, handle handler, messages []bot.Message
 	}
 	if err := handle(ctx, messages); err != nil && ctx.Err() == nil {
 		l.t.failed.Store(true)
-		if !errors.Is(err, bot.ErrTold) {
+		if !errors.Is(err, bot.ErrNotified) {
 			l.say("✗ " + err.Error())
 		}
 	}

@@ -53,7 +53,7 @@ func (l *lines) once(ctx context.Context, handle handler) error {
 	l.mu.Unlock()
 	l.t.begin()
 	err := handle(ctx, []bot.Message{m})
-	if errors.Is(err, bot.ErrTold) {
+	if errors.Is(err, bot.ErrNotified) {
 		return nil // without an answer the run has failed
 	}
 	if err != nil {

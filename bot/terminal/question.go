@@ -23,7 +23,7 @@ type question struct {
 }
 
 func questionOf(id string, d bot.Draft) question {
-	return question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons, words: d.Words, calls: len(d.Calls) > 0}
+	return question{id: id, task: d.Task, text: d.Text, buttons: d.Buttons, words: d.FreeText, calls: len(d.Calls) > 0}
 }
 
 // refusal is the button that says no; there may be none.

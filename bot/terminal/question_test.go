@@ -81,7 +81,7 @@ func TestWordsKeepApprovalsOpen(t *testing.T) {
 
 // TestKeysOfWords: where a number may be the answer, it presses nothing.
 func TestKeysOfWords(t *testing.T) {
-	q := questionOf("q", bot.Draft{Words: true, Buttons: []bot.Button{{Data: "omit"}, {Data: "decline", Style: bot.StyleDanger}}})
+	q := questionOf("q", bot.Draft{FreeText: true, Buttons: []bot.Button{{Data: "omit"}, {Data: "decline", Style: bot.StyleDanger}}})
 	for typed, want := range map[string]string{"1": "", "2": "", "-": "omit", " -- ": "decline", "---": "", "": ""} {
 		if b, _ := q.typed(typed); b.Data != want {
 			t.Errorf("typed(%q) = %q, want %q", typed, b.Data, want)
@@ -127,7 +127,7 @@ func TestConsoleApproval(t *testing.T) {
 	s.seeText("Added.")
 	s.keys("2")
 	s.seeText("→ Deny")
-	if _, err := s.t.Post(t.Context(), s.t.Chat(), bot.Draft{Kind: bot.KindQuestion, Task: "t", Text: "How many?", Words: true, Buttons: []bot.Button{
+	if _, err := s.t.Post(t.Context(), s.t.Chat(), bot.Draft{Kind: bot.KindQuestion, Task: "t", Text: "How many?", FreeText: true, Buttons: []bot.Button{
 		{Label: "Leave out", Data: "omit"}, {Label: "Decline", Data: "decline", Style: bot.StyleDanger},
 	}}); err != nil {
 		t.Fatal(err)

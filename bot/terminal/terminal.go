@@ -130,7 +130,7 @@ func (t *Terminal) Name() string { return Name }
 // Limits implements bot.Platform: any length, frames at most 20 times a
 // second, and nothing of a board is left after a restart.
 func (t *Terminal) Limits() bot.Limits {
-	return bot.Limits{Edits: true, EditGap: 50 * time.Millisecond, Passing: true}
+	return bot.Limits{Edits: true, EditGap: 50 * time.Millisecond, Ephemeral: true}
 }
 
 // Chat is the conversation of this terminal.

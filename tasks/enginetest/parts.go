@@ -55,7 +55,7 @@ func NewRecorder() *Recorder { return &Recorder{heard: make(chan struct{})} }
 func (r *Recorder) Name() string { return Chat.Platform }
 
 // Limits are those of a terminal, where nothing lasts, unless it Keeps.
-func (r *Recorder) Limits() bot.Limits { return bot.Limits{Passing: !r.Keeps, Edits: r.Keeps} }
+func (r *Recorder) Limits() bot.Limits { return bot.Limits{Ephemeral: !r.Keeps, Edits: r.Keeps} }
 
 // Run is not used: the suite hands messages to the inbox itself.
 func (r *Recorder) Run(ctx context.Context, _ func(context.Context, []bot.Message) error) error {

@@ -37,11 +37,11 @@ func newHall(ctx context.Context, dir string, respond func(llmfake.Request) llmf
 	if h.telegram, h.slack, err = startFakes(0); err != nil {
 		return nil, err
 	}
-	t, err := telegram.New(telegram.Config{Token: telegramToken, APIURL: h.telegram.URL}, telegram.Options{Pacer: ratelimit.New()})
+	t, err := telegram.New(telegram.Config{Token: telegramToken, APIURL: h.telegram.URL}, telegram.Options{RateLimiter: ratelimit.New()})
 	if err != nil {
 		return nil, err
 	}
-	s, err := slack.New(slack.Config{BotToken: slackfake.BotToken, AppToken: slackfake.AppToken, APIURL: h.slack.APIURL}, slack.Options{Pacer: ratelimit.New()})
+	s, err := slack.New(slack.Config{BotToken: slackfake.BotToken, AppToken: slackfake.AppToken, APIURL: h.slack.APIURL}, slack.Options{RateLimiter: ratelimit.New()})
 	if err != nil {
 		return nil, err
 	}

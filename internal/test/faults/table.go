@@ -256,12 +256,12 @@ var edits = []edit{
 		return &planner.Opening{ Goal: goal,`,
 	},
 	{
-		"", "bot/ratelimit", `return &Pacer{ rules: slices.Clone(rules),`,
+		"", "bot/ratelimit", `return &Limiter{ rules: slices.Clone(rules),`,
 		`rules = slices.Clone(rules)
 		for i := range rules {
-			rules[i].Every, rules[i].Within = faults.Span(rules[i].Every), faults.Span(rules[i].Within)
+			rules[i].Every, rules[i].Window = faults.Span(rules[i].Every), faults.Span(rules[i].Window)
 		}
-		return &Pacer{ rules: rules,`,
+		return &Limiter{ rules: rules,`,
 	},
 	{"", "bot/telegram", `after = refusedFor`, `after = faults.Span(refusedFor)`},
 	{

@@ -29,15 +29,15 @@ type step struct {
 }
 
 func TestTurn(t *testing.T) {
-	first := bot.Request{Account: "a", Chat: "1", Method: "send", Urgency: bot.First}
+	first := bot.Request{Account: "a", Chat: "1", Method: "send", Priority: bot.PriorityHigh}
 	with := func(change func(*bot.Request)) bot.Request {
 		r := first
 		change(&r)
 		return r
 	}
-	plain := with(func(r *bot.Request) { r.Urgency = bot.Plain })
-	frame := with(func(r *bot.Request) { r.Urgency = bot.Frame })
-	fresh := with(func(r *bot.Request) { r.Urgency = bot.Fresh })
+	plain := with(func(r *bot.Request) { r.Priority = bot.PriorityNormal })
+	frame := with(func(r *bot.Request) { r.Priority = bot.PriorityFrame })
+	fresh := with(func(r *bot.Request) { r.Priority = bot.PriorityFirstFrame })
 	other := with(func(r *bot.Request) { r.Chat = "2" })
 	account := with(func(r *bot.Request) { r.Account = "b" })
 	edit := with(func(r *bot.Request) { r.Method = "edit" })
@@ -91,7 +91,7 @@ func TestTurn(t *testing.T) {
 		},
 		{
 			"a span",
-			[]ratelimit.Rule{{Within: 1000 * ms, Burst: 2}},
+			[]ratelimit.Rule{{Window: 1000 * ms, Burst: 2}},
 			[]step{{r: first}, {at: 400 * ms, r: first, want: 400 * ms}, {at: 500 * ms, r: first, want: 1000 * ms}, {at: 600 * ms, r: first, want: 1400 * ms}},
 		},
 		{
@@ -107,7 +107,7 @@ func TestTurn(t *testing.T) {
 		},
 		{
 			"frames leave some of a span",
-			[]ratelimit.Rule{{Within: 1000 * ms, Burst: 3, Reserve: 2}},
+			[]ratelimit.Rule{{Window: 1000 * ms, Burst: 3, Reserve: 2}},
 			[]step{
 				{r: first},
 				{at: 100 * ms, r: frame, want: 1000 * ms, late: true},
@@ -143,13 +143,13 @@ func TestTurn(t *testing.T) {
 				{at: 100 * ms, r: first, want: 1000 * ms},
 				{at: 200 * ms, r: plain, want: 2000 * ms},
 				{at: 300 * ms, r: frame, want: 3000 * ms, late: true},
-				{at: 300 * ms, r: with(func(r *bot.Request) { r.Chat, r.Urgency = "2", bot.Frame }), want: 300 * ms},
+				{at: 300 * ms, r: with(func(r *bot.Request) { r.Chat, r.Priority = "2", bot.PriorityFrame }), want: 300 * ms},
 				{at: 3000 * ms, r: frame, want: 3000 * ms},
 			},
 		},
 		{
 			"a frame behind those that wait in a span",
-			[]ratelimit.Rule{{Within: 1000 * ms, Burst: 2}},
+			[]ratelimit.Rule{{Window: 1000 * ms, Burst: 2}},
 			[]step{
 				{r: first},
 				{at: 100 * ms, r: first, want: 100 * ms},
@@ -198,14 +198,14 @@ func TestTurn(t *testing.T) {
 }
 
 // play makes the requests and holds what comes of them against the steps.
-func play(t *testing.T, p *ratelimit.Pacer, steps []step) {
+func play(t *testing.T, p *ratelimit.Limiter, steps []step) {
 	t.Helper()
 	start := time.Now()
 	var wg sync.WaitGroup
 	for i, s := range steps {
 		<-time.After(s.at - time.Since(start))
 		wg.Go(func() {
-			err := p.Turn(t.Context(), s.r)
+			err := p.Wait(t.Context(), s.r)
 			got := time.Since(start)
 			var later *bot.LaterError
 			late := errors.As(err, &later)
@@ -222,7 +222,7 @@ func play(t *testing.T, p *ratelimit.Pacer, steps []step) {
 }
 
 func TestHold(t *testing.T) {
-	send := bot.Request{Account: "a", Chat: "1", Method: "send", Urgency: bot.First}
+	send := bot.Request{Account: "a", Chat: "1", Method: "send", Priority: bot.PriorityHigh}
 	for _, c := range []struct {
 		name   string
 		hold   bot.Request
@@ -232,7 +232,7 @@ func TestHold(t *testing.T) {
 		{
 			"an account",
 			bot.Request{Account: "a"},
-			[]bot.Request{send, {Account: "a", Chat: "2", Method: "edit", Urgency: bot.Plain}, {Account: "a", Method: "me"}},
+			[]bot.Request{send, {Account: "a", Chat: "2", Method: "edit", Priority: bot.PriorityNormal}, {Account: "a", Method: "me"}},
 			[]bot.Request{{Account: "b", Chat: "1", Method: "send"}},
 		},
 		{
@@ -249,7 +249,7 @@ func TestHold(t *testing.T) {
 		},
 		{
 			"a method in a chat",
-			bot.Request{Account: "a", Chat: "1", Method: "send", Urgency: bot.First},
+			bot.Request{Account: "a", Chat: "1", Method: "send", Priority: bot.PriorityHigh},
 			[]bot.Request{send},
 			[]bot.Request{{Account: "a", Chat: "1", Method: "edit"}, {Account: "a", Chat: "2", Method: "send"}},
 		},
@@ -257,11 +257,11 @@ func TestHold(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := ratelimit.New(ratelimit.Rule{Every: ms, Burst: 100})
-				p.Hold(c.hold, 7*time.Second)
-				p.Hold(c.hold, 2*time.Second) // a shorter one ends nothing
+				p.Pause(c.hold, 7*time.Second)
+				p.Pause(c.hold, 2*time.Second) // a shorter one ends nothing
 				var steps []step
 				for _, r := range c.frozen {
-					steps = append(steps, step{r: r, want: 7 * time.Second, late: r.Urgency == bot.Frame})
+					steps = append(steps, step{r: r, want: 7 * time.Second, late: r.Priority == bot.PriorityFrame})
 				}
 				for _, r := range c.free {
 					steps = append(steps, step{r: r})
@@ -277,8 +277,8 @@ func TestHold(t *testing.T) {
 func TestHoldWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := ratelimit.New(ratelimit.Rule{Every: time.Second, Burst: 1})
-		one, two := bot.Request{Account: "a", Chat: "1", Urgency: bot.First}, bot.Request{Account: "a", Chat: "2", Urgency: bot.Plain}
-		time.AfterFunc(500*ms, func() { p.Hold(bot.Request{Account: "a", Chat: "1"}, 10*time.Second) })
+		one, two := bot.Request{Account: "a", Chat: "1", Priority: bot.PriorityHigh}, bot.Request{Account: "a", Chat: "2", Priority: bot.PriorityNormal}
+		time.AfterFunc(500*ms, func() { p.Pause(bot.Request{Account: "a", Chat: "1"}, 10*time.Second) })
 		play(t, p, []step{
 			{r: one},
 			{at: 100 * ms, r: one, want: 10500 * ms},
@@ -297,13 +297,13 @@ func TestPatience(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 3 { // three that post outcomes all the time
 			wg.Go(func() {
-				for p.Turn(ctx, bot.Request{Account: "a", Chat: "1", Urgency: bot.First}) == nil {
+				for p.Wait(ctx, bot.Request{Account: "a", Chat: "1", Priority: bot.PriorityHigh}) == nil {
 				}
 			})
 		}
 		synctest.Wait()
 		start := time.Now()
-		if err := p.Turn(ctx, bot.Request{Account: "a", Chat: "2", Urgency: bot.Plain}); err != nil {
+		if err := p.Wait(ctx, bot.Request{Account: "a", Chat: "2", Priority: bot.PriorityNormal}); err != nil {
 			t.Fatal(err)
 		}
 		if got := time.Since(start); got < 5*time.Second || got > 15*time.Second {
@@ -317,20 +317,20 @@ func TestPatience(t *testing.T) {
 func TestContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := ratelimit.New(ratelimit.Rule{Every: 10 * time.Second})
-		r := bot.Request{Account: "a", Urgency: bot.First}
+		r := bot.Request{Account: "a", Priority: bot.PriorityHigh}
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := p.Turn(over, r); !errors.Is(err, context.Canceled) {
+		if err := p.Wait(over, r); !errors.Is(err, context.Canceled) {
 			t.Fatalf("Turn with an ended context: got %v", err)
 		}
 		soon, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		start := time.Now()
 		play(t, p, []step{{r: r}})
-		if err := p.Turn(soon, r); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
+		if err := p.Wait(soon, r); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
 			t.Fatalf("Turn whose context ends: got %v after %v", err, time.Since(start))
 		}
-		if err := p.Turn(t.Context(), r); err != nil || time.Since(start) != 10*time.Second {
+		if err := p.Wait(t.Context(), r); err != nil || time.Since(start) != 10*time.Second {
 			t.Fatalf("Turn after one that gave up: got %v after %v, want 10 s", err, time.Since(start))
 		}
 	})
@@ -349,7 +349,7 @@ func TestBurstOverChats(t *testing.T) {
 				for c := range 50 {
 					wg.Go(func() {
 						for range 3 {
-							if err := p.Turn(t.Context(), bot.Request{Account: "a", Chat: fmt.Sprint(c), Method: method, Urgency: bot.First}); err != nil {
+							if err := p.Wait(t.Context(), bot.Request{Account: "a", Chat: fmt.Sprint(c), Method: method, Priority: bot.PriorityHigh}); err != nil {
 								t.Error(err)
 							}
 						}
@@ -386,7 +386,7 @@ func TestPresets(t *testing.T) {
 				sent, offers, start := 0, 0, time.Now()
 				for time.Since(start) < time.Minute {
 					var later *bot.LaterError
-					switch err := p.Turn(t.Context(), c.frame); {
+					switch err := p.Wait(t.Context(), c.frame); {
 					case err == nil:
 						sent++
 					case errors.As(err, &later):
@@ -400,10 +400,10 @@ func TestPresets(t *testing.T) {
 					t.Errorf("frames in a minute: %d of %d that were offered, want %v", sent, offers, c.frames)
 				}
 				final := c.frame
-				final.Method, final.Urgency = c.final, bot.First
+				final.Method, final.Priority = c.final, bot.PriorityHigh
 				at := time.Now()
 				for range 2 {
-					if err := p.Turn(t.Context(), final); err != nil {
+					if err := p.Wait(t.Context(), final); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -434,10 +434,10 @@ func TestPresetsKeepToTheLimits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := ratelimit.New(c.rules...)
-				c.r.Urgency = bot.First
+				c.r.Priority = bot.PriorityHigh
 				var sent []time.Time
 				for range 120 {
-					if err := p.Turn(t.Context(), c.r); err != nil {
+					if err := p.Wait(t.Context(), c.r); err != nil {
 						t.Fatal(err)
 					}
 					sent = append(sent, time.Now())
@@ -463,7 +463,7 @@ func TestOrder(t *testing.T) {
 			for c := range 30 {
 				chat := fmt.Sprint(c)
 				wg.Go(func() {
-					if err := p.Turn(t.Context(), bot.Request{Account: "a", Chat: chat, Urgency: bot.Plain}); err != nil {
+					if err := p.Wait(t.Context(), bot.Request{Account: "a", Chat: chat, Priority: bot.PriorityNormal}); err != nil {
 						t.Error(err)
 					}
 					mu.Lock()

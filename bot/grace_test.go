@@ -9,12 +9,12 @@ import (
 	"legwork/bot"
 )
 
-// TestLinger: the longer context ends later by what was asked for, and at once
+// TestWithGrace: the longer context ends later by what was asked for, and at once
 // when it is given up.
-func TestLinger(t *testing.T) {
+func TestWithGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		longer, done := bot.Linger(ctx, time.Second)
+		longer, done := bot.WithGrace(ctx, time.Second)
 		from := time.Now()
 		cancel()
 		synctest.Wait()
@@ -28,7 +28,7 @@ func TestLinger(t *testing.T) {
 		done()
 
 		ctx, cancel = context.WithCancel(t.Context())
-		longer, done = bot.Linger(ctx, time.Hour)
+		longer, done = bot.WithGrace(ctx, time.Hour)
 		cancel()
 		done()
 		if longer.Err() == nil {

@@ -1,0 +1,102 @@
+package bot
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// DraftKind says what a draft is for. Rate limits and looks depend on it.
+type DraftKind string
+
+// The kinds of draft.
+const (
+	KindBoard    DraftKind = "board"    // live progress; only the newest frame matters
+	KindAnswer   DraftKind = "answer"   // the outcome, or its first words while it streams
+	KindQuestion DraftKind = "question" // a person must decide something
+	KindNotice   DraftKind = "notice"   // one sentence, such as the reply to a command
+)
+
+// Draft is a message to be posted, or the new content of one.
+type Draft struct {
+	Kind     DraftKind `json:"kind"`
+	Task     string    `json:"task,omitempty"`    // id of the task it speaks of
+	Text     string    `json:"text"`              // Markdown
+	Part     int       `json:"part,omitempty"`    // which part of Text this message holds, from 1, as a Splitter counts; 0: all of it
+	Partial  bool      `json:"partial,omitempty"` // a frame: more follows in later drafts of the same message
+	Failed   bool      `json:"failed,omitempty"`  // the text says what went wrong
+	Footer   string    `json:"footer,omitempty"`  // one plain line under an answer: sub-tasks, time, tokens
+	ReplyTo  string    `json:"reply_to,omitempty"`
+	Mark     string    `json:"mark,omitempty"` // unique per message of the task, for a Finder
+	Board    *Board    `json:"board,omitempty"`
+	Buttons  []Button  `json:"buttons,omitempty"`
+	File     *File     `json:"file,omitempty"`  // only of a Filer, and only in Post: edits never send it again
+	Calls    []Call    `json:"calls,omitempty"` // that a question asks about, for programs: Text tells people
+	FreeText bool      `json:"words,omitempty"` // any words may be the answer, a number too: digits must not press Buttons
+}
+
+// Button is one choice under a draft. Data comes back as Message.Data.
+type Button struct {
+	Label string `json:"label"`
+	Data  string `json:"data"`
+	Style string `json:"style,omitempty"` // StylePrimary or StyleDanger where the platform can show it; empty for a usual one
+}
+
+// The styles of buttons that are not the usual one. Their label says what they
+// do all the same: not every platform shows a style.
+const (
+	StylePrimary = "primary"
+	StyleDanger  = "danger"
+)
+
+// Board is the live picture of a task. Texts in it are translated already.
+type Board struct {
+	Title  string `json:"title"`  // the goal, shortened
+	Status string `json:"status"` // one line, such as "Working: 2 of 3 done"
+	Items  []Item `json:"items,omitempty"`
+}
+
+// Item is one sub-task on the board.
+type Item struct {
+	ID      string        `json:"id"` // "1/a": round and id
+	Title   string        `json:"title"`
+	Group   string        `json:"group"`
+	State   string        `json:"state"`             // todo, working, waiting, done, failed, skipped
+	Elapsed time.Duration `json:"elapsed,omitempty"` // zero before it started
+	Doing   string        `json:"doing,omitempty"`   // what is being called now, such as "clock.time_in"
+}
+
+// Call is a call of a tool that a person is asked about.
+type Call struct {
+	Tool      string          `json:"tool"`             // "server.tool"
+	Arguments json.RawMessage `json:"arguments"`        // all of them
+	Reason    string          `json:"reason,omitempty"` // why it is asked although it usually would not be, such as "host"
+	Detail    string          `json:"detail,omitempty"` // what the reason is about
+}
+
+// Parts divides a draft among n messages: they differ in Part, the last one
+// alone has the buttons and the footer, and the first one alone the file.
+func (d *Draft) Parts(n int) []Draft {
+	parts := make([]Draft, n)
+	for i := range parts {
+		parts[i] = *d
+		parts[i].Part = i + 1
+		if i < n-1 {
+			parts[i].Footer, parts[i].Buttons = "", nil
+		}
+		if i > 0 {
+			parts[i].File = nil
+		}
+	}
+	return parts
+}
+
+// Clock writes a duration as a watch shows it: 0:12, 3:05, 1:02:03. Parts of a
+// second do not count.
+func Clock(d time.Duration) string {
+	seconds := int(d / time.Second)
+	if seconds < 3600 {
+		return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
+}
