@@ -3,9 +3,11 @@ package telegram
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"legwork/bot"
 )
@@ -13,10 +15,10 @@ import (
 // Name is the platform of the chats and persons made here.
 const Name = "telegram"
 
-// general is the topic of a forum that messages without a topic are in.
-const general = 1
+// generalTopic is the topic of a forum that messages without a topic are in.
+const generalTopic = 1
 
-// reader turns updates into messages. It is a value: all it knows is fixed.
+// reader turns updates into messages. It is a value: its fields do not change.
 type reader struct {
 	account string // the bot's id, as the token begins with it
 	me      user
@@ -24,16 +26,16 @@ type reader struct {
 	now     func() time.Time
 }
 
-// read returns the message that an update brings; ok is false when it brings
-// none: it is not addressed to the bot, or nothing that a person said.
+// read returns the message that an update brings. ok is false when it brings
+// none: the bot is not addressed, or a person said nothing.
 func (r reader) read(u update) (m bot.Message, ok bool) {
 	switch {
 	case u.Callback != nil:
-		m, ok = r.press(*u.Callback)
+		m, ok = r.readPress(*u.Callback)
 	case u.Message != nil:
-		m, ok = r.said(*u.Message)
+		m, ok = r.readText(*u.Message)
 	case u.Edited != nil:
-		m, ok = r.said(*u.Edited)
+		m, ok = r.readText(*u.Edited)
 		ok = ok && m.Kind == bot.MessageText && m.Text != ""
 		m.Kind, m.At = bot.MessageEdit, when(cmp.Or(u.Edited.EditDate, u.Edited.Date))
 	}
@@ -41,8 +43,8 @@ func (r reader) read(u update) (m bot.Message, ok bool) {
 	return m, ok
 }
 
-// press is the press of a button.
-func (r reader) press(c callback) (bot.Message, bool) {
+// readPress reads the press of a button.
+func (r reader) readPress(c callback) (bot.Message, bool) {
 	if c.Message == nil || c.Data == "" || c.Message.Chat.ID == 0 {
 		return bot.Message{}, false
 	}
@@ -52,8 +54,8 @@ func (r reader) press(c callback) (bot.Message, bool) {
 	}, true
 }
 
-// said is what a person wrote.
-func (r reader) said(m message) (bot.Message, bool) {
+// readText reads what a person wrote.
+func (r reader) readText(m message) (bot.Message, bool) {
 	if m.MigrateTo != 0 {
 		to := bot.Chat{Platform: Name, ID: number(m.MigrateTo)}
 		return bot.Message{Chat: bot.Chat{Platform: Name, ID: number(m.Chat.ID)}, Kind: bot.MessageMove, MovedTo: to, At: when(m.Date)}, true
@@ -69,10 +71,10 @@ func (r reader) said(m message) (bot.Message, bool) {
 	}
 	text, mentioned := readable(m.Text+m.Caption, append(m.Entities, m.CaptionEntities...), r.me)
 	text, to := r.command(text)
-	if !out.Chat.Private && (m.forwarded() || to == another || to == nobody && !mentioned && !r.wrote(replied)) {
+	if !out.Chat.Private && (m.forwarded() || to == forOtherBot || to == notACommand && !mentioned && !r.isOwn(replied)) {
 		return bot.Message{}, false
 	}
-	if m.forwarded() { // what somebody else said commands nothing
+	if m.forwarded() { // words of somebody else are never a command
 		text = quote(text)
 	}
 	if text == "" {
@@ -81,12 +83,13 @@ func (r reader) said(m message) (bot.Message, bool) {
 	if text == "" && out.Media == "" && !mentioned {
 		return bot.Message{}, false // somebody joined, a message was pinned
 	}
-	out.Text = within(text, r.quoted(m, replied))
+	out.Text = withQuote(text, r.quoted(m, replied))
 	return out, true
 }
 
-// author is who wrote a message: a person, or a chat that somebody writes as
-// (an anonymous admin, a channel). Bots and posts of channels have none.
+// author is the author of a message: a person, or the chat in whose name
+// somebody writes (an anonymous admin, a channel). Messages of bots and posts of
+// channels have none.
 func author(m message) (p bot.Person, language string, ok bool) {
 	switch {
 	case m.Linked || m.From == nil && m.SenderChat == nil:
@@ -107,14 +110,14 @@ func person(u user) bot.Person {
 // place is the conversation that a message is in.
 func place(m message) bot.Chat {
 	c := bot.Chat{Platform: Name, ID: number(m.Chat.ID), Private: m.Chat.Type == "private"}
-	if m.InTopic && m.Thread > general {
+	if m.InTopic && m.Thread > generalTopic {
 		c.Thread = number(m.Thread)
 	}
 	return c
 }
 
-// repliedTo is the message that m replies to. In a topic every message replies
-// at least to the one that opened it, which means nothing.
+// repliedTo is the message that m replies to. A reply to the message that opened
+// the topic does not count: in a topic every message has it.
 func repliedTo(m message) *message {
 	if m.ReplyTo == nil || m.InTopic && m.ReplyTo.ID == m.Thread {
 		return nil
@@ -122,30 +125,29 @@ func repliedTo(m message) *message {
 	return m.ReplyTo
 }
 
-// quoted is what the person points at and the bot may not have seen: the part
-// of a message that they selected, or in a group somebody's message that they
-// reply to.
+// quoted is text that the person refers to and the bot may not have seen: the
+// selected part of a message, or in a group the message that they reply to.
 func (r reader) quoted(m message, replied *message) string {
 	switch {
 	case m.Quote != nil && m.Quote.Manual:
 		return m.Quote.Text
 	case replied == nil || m.Chat.Type == "private":
 		return ""
-	case r.wrote(replied):
+	case r.isOwn(replied):
 		return ""
 	}
 	return cmp.Or(replied.Text, replied.Caption)
 }
 
-// wrote reports that a message, which may be nil, is the bot's own.
-func (r reader) wrote(m *message) bool { return m != nil && m.From != nil && m.From.ID == r.me.ID }
+// isOwn reports whether a message, which may be nil, is the bot's own.
+func (r reader) isOwn(m *message) bool { return m != nil && m.From != nil && m.From.ID == r.me.ID }
 
 // takesText are the commands whose rest is a question.
 var takesText = regexp.MustCompile(`(?is)^/(task|plan)(\s+|$)`)
 
-// within puts a text below what it quotes. Of a command, only one that takes a
-// question can quote.
-func within(text, quoted string) string {
+// withQuote puts a text below what it quotes. Of the commands, only those that
+// take a question can quote.
+func withQuote(text, quoted string) string {
 	quoted = strings.TrimSpace(quoted)
 	if quoted == "" {
 		return text
@@ -169,37 +171,94 @@ func quote(words string) string {
 	return "> " + strings.ReplaceAll(words, "\n", "\n> ")
 }
 
-// addressee is whom a command is for.
-type addressee uint8
+// commandTarget is the bot that a command is for.
+type commandTarget uint8
 
 const (
-	nobody  addressee = iota // it is no command, or none that is known
-	us                       // it names the bot, or is one of its own
-	another                  // it names another bot
+	notACommand commandTarget = iota // not a command, or an unknown one
+	forUs                            // it names the bot, or is one of its own
+	forOtherBot                      // it names another bot
 )
 
-// command is what a text begins with that is one, and the name of the bot it is
-// meant for.
+// command matches a command at the beginning of a text, and the bot it names.
 var command = regexp.MustCompile(`^/([A-Za-z0-9_]+)(@[A-Za-z0-9_]+)?(\s|$)`)
 
-// command takes the bot's name out of a command and says whom it is for.
-func (r reader) command(text string) (_ string, to addressee) {
+// command removes the bot's name from a command and says which bot it is for.
+func (r reader) command(text string) (_ string, to commandTarget) {
 	found := command.FindStringSubmatch(text)
 	switch {
 	case found == nil:
-		return text, nobody
+		return text, notACommand
 	case found[2] == "" && r.knows(strings.ToLower(found[1])):
-		return text, us
+		return text, forUs
 	case found[2] == "":
-		return text, nobody
+		return text, notACommand
 	}
 	text = "/" + found[1] + text[1+len(found[1])+len(found[2]):]
 	if !strings.EqualFold(found[2][1:], r.me.Username) {
-		return text, another
+		return text, forOtherBot
 	}
-	return text, us
+	return text, forUs
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 func when(unix int64) time.Time { return time.Unix(unix, 0).UTC() }
+
+// readable is a message's text without mentions of the bot and with the
+// addresses of links, which Telegram keeps in entities
+// (core.telegram.org/bots/api#messageentity). Entities are
+// counted in UTF-16 code units; those that do not fit the text are ignored.
+func readable(text string, entities []entity, me user) (_ string, mentioned bool) {
+	if len(entities) == 0 {
+		return strings.TrimSpace(text), false
+	}
+	units := utf16.Encode([]rune(text))
+	entities = slices.Clone(entities)
+	slices.SortStableFunc(entities, func(a, b entity) int { return cmp.Compare(a.Offset, b.Offset) })
+	var out strings.Builder
+	at := 0
+	for _, e := range entities {
+		if e.Offset < at || e.Length <= 0 || e.Offset > len(units) || e.Length > len(units)-e.Offset {
+			continue
+		}
+		end := e.Offset + e.Length
+		words := string(utf16.Decode(units[e.Offset:end]))
+		switch {
+		case names(e, words, me):
+			out.WriteString(string(utf16.Decode(units[at:e.Offset])))
+			at, mentioned = skip(units, end, out.String()), true
+		case e.Type == "text_link" && e.URL != "" && e.URL != words:
+			out.WriteString(string(utf16.Decode(units[at:end])) + " (" + e.URL + ")")
+			at = end
+		}
+	}
+	out.WriteString(string(utf16.Decode(units[at:])))
+	return strings.TrimSpace(out.String()), mentioned
+}
+
+// names reports whether an entity mentions the bot.
+func names(e entity, words string, me user) bool {
+	switch e.Type {
+	case "mention":
+		return me.Username != "" && strings.EqualFold(words, "@"+me.Username)
+	case "text_mention":
+		return e.User != nil && e.User.ID == me.ID
+	}
+	return false
+}
+
+// skip returns where the text continues after a mention that ended at end. At the
+// beginning of a message it skips a comma or colon, elsewhere a double space.
+func skip(units []uint16, end int, before string) int {
+	if strings.TrimSpace(before) == "" {
+		for end < len(units) && strings.ContainsRune(" ,:;", rune(units[end])) {
+			end++
+		}
+		return end
+	}
+	if end < len(units) && units[end] == ' ' && strings.HasSuffix(before, " ") {
+		end++
+	}
+	return end
+}

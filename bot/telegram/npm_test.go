@@ -51,7 +51,7 @@ func TestSecondOpinion(t *testing.T) {
 		t.Fatalf("telegram-test-api said %q, want started", line)
 	}
 	url := "http://" + address
-	r := &rig{t: t, limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
+	r := &env{t: t, limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
 	r.talk(url)
 	defer r.stop()
 	r.ready()
@@ -93,7 +93,7 @@ func TestSecondOpinion(t *testing.T) {
 }
 
 // talk runs a platform before another server than the fake.
-func (r *rig) talk(url string) {
+func (r *env) talk(url string) {
 	r.run(func(c *telegram.Config, _ *telegram.Options) { c.APIURL = url })
 }
 

@@ -4,12 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
-	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"legwork/bot"
 	"legwork/internal/failpoint"
@@ -17,96 +13,97 @@ import (
 
 // How the poll loop waits.
 const (
-	pollFor     = 50 * time.Second // an empty poll, the longest that Telegram keeps open
+	pollTimeout = 50 * time.Second // of an empty poll; the longest that Telegram keeps one open
 	pollGrace   = 15 * time.Second // how much later its answer may come
-	retryCap    = 25 * time.Second // longest pause between tries; a random part comes on top
-	conflictFor = 5 * time.Second  // shortest pause after another poller took over
-	refusedFor  = time.Minute      // pause after the token was refused
 
 	// A server that does not keep empty polls open is asked with pauses.
-	hasty      = 50 * time.Millisecond
-	hastyPause = 200 * time.Millisecond
+	shortPoll      = 50 * time.Millisecond
+	shortPollPause = 200 * time.Millisecond
 )
 
 // handler is what Run hands messages to.
 type handler func(context.Context, []bot.Message) error
 
-// poll asks for updates until ctx ends. The offset, and with it what Telegram
-// forgets, moves only after handle has stored what came.
+// poll asks for updates until ctx ends. The offset confirms updates to Telegram
+// (core.telegram.org/bots/api#getupdates), so it moves only after handle has
+// stored them.
 func (t *Telegram) poll(ctx context.Context, handle handler) {
-	if !t.unhook(ctx) {
+	if !t.deleteWebhook(ctx) {
 		return
 	}
-	t.receiving(ctx, nil)
+	t.setReceiver(ctx, nil)
 	var offset int64
-	wait := pollFor
-	pause := newPause()
+	wait := pollTimeout
+	pauses := newBackoff()
 	for ctx.Err() == nil {
 		asked := time.Now()
 		raw, err := t.updates(ctx, offset, wait)
 		if err == nil {
-			t.receiving(ctx, nil)
-			if len(raw) == 0 && wait > 0 && time.Since(asked) < hasty && !sleep(ctx, hastyPause) {
+			t.setReceiver(ctx, nil)
+			if len(raw) == 0 && wait > 0 && time.Since(asked) < shortPoll && !sleep(ctx, shortPollPause) {
 				return
 			}
 			b := readBatch(raw, offset)
-			if err = t.take(ctx, b, handle); err == nil {
+			if err = t.handleUpdates(ctx, b, handle); err == nil {
 				same := b.next == offset && len(raw) > 0
-				offset, wait = b.next, pollFor
+				offset, wait = b.next, pollTimeout
 				if !same {
-					pause.Reset()
-				} else if !sleep(ctx, pause.NextBackOff()) { // a server that brings the same for ever
+					pauses.Reset()
+				} else if !sleep(ctx, pauses.NextBackOff()) { // a server that brings the same updates again and again
 					return
 				}
 				continue
 			}
-			t.log.ErrorContext(ctx, "telegram: messages were not taken and come again", "count", len(raw), "cause", err)
+			t.log.ErrorContext(ctx, "telegram: messages not stored, they will be fetched again", "count", len(raw), "cause", err)
 		} else if ctx.Err() == nil {
-			t.receiving(ctx, explain(err))
+			t.setReceiver(ctx, explain(err))
 		}
-		var after time.Duration
-		after, wait = pauseAfter(err, pause)
-		if !sleep(ctx, after) {
+		// The next poll returns at once and so shows that all is well again. Where
+		// another program polls too, long polls leave it alone.
+		wait = 0
+		if isConflict(err) {
+			wait = pollTimeout
+		}
+		if !sleep(ctx, pauseAfter(err, pauses)) {
 			return
 		}
 	}
 }
 
-// unhook takes back a webhook, as nobody can poll beside one. Updates that wait
-// are kept. It returns false when ctx ended before.
-func (t *Telegram) unhook(ctx context.Context) bool {
-	return t.insist(ctx, "deleteWebhook", tgbotapi.Params{"drop_pending_updates": "false"}, func(problem error) { t.receiving(ctx, problem) })
+// deleteWebhook removes a webhook, because Telegram refuses polls while there is
+// one. Updates that wait are kept. It returns false when ctx ended before.
+func (t *Telegram) deleteWebhook(ctx context.Context) bool {
+	return t.retry(ctx, "deleteWebhook", params{"drop_pending_updates": "false"}, nil, t.receiverFailed(ctx))
 }
 
 // updates is one poll.
 func (t *Telegram) updates(ctx context.Context, offset int64, wait time.Duration) (raw []json.RawMessage, err error) {
-	params := tgbotapi.Params{
-		"timeout":         strconv.Itoa(int(wait.Seconds())),
-		"allowed_updates": allowedUpdates,
+	p := params{"timeout": strconv.Itoa(int(wait.Seconds())), "allowed_updates": allowedUpdates}
+	if offset != 0 {
+		p["offset"] = number(offset)
 	}
-	params.AddNonZero64("offset", offset)
-	err = t.api.call(ctx, wait+pollGrace, "getUpdates", params, &raw)
+	err = t.api.call(ctx, wait+pollGrace, "getUpdates", p, &raw)
 	return raw, err
 }
 
-// take hands the messages of a batch on.
-func (t *Telegram) take(ctx context.Context, b batch, handle handler) error {
+// handleUpdates hands the messages of a batch on.
+func (t *Telegram) handleUpdates(ctx context.Context, b batch, handle handler) error {
 	for _, err := range b.broken {
-		t.log.WarnContext(ctx, "telegram: an update cannot be read and is left out", "cause", err)
+		t.log.WarnContext(ctx, "telegram: unreadable update skipped", "cause", err)
 	}
 	if len(b.updates) == 0 {
 		return nil
 	}
-	me, err := t.state.self(ctx)
+	me, err := t.connection.self(ctx)
 	if err != nil {
 		return err
 	}
 	r := reader{account: t.account, me: me, knows: t.knows, now: t.now}
 	var messages []bot.Message
 	for _, u := range b.updates {
-		t.places.learn(u)
+		t.chats.learn(u)
 		if u.Member != nil {
-			t.log.InfoContext(ctx, "telegram: the bot's place in a chat changed", "chat", u.Member.Chat.ID, "status", u.Member.New.Status)
+			t.log.InfoContext(ctx, "telegram: membership changed", "chat", u.Member.Chat.ID, "status", u.Member.New.Status)
 		}
 		if m, ok := r.read(u); ok && !t.albums.repeats(u.Message) {
 			messages = append(messages, m)
@@ -123,9 +120,9 @@ func (t *Telegram) take(ctx context.Context, b batch, handle handler) error {
 	return nil
 }
 
-// receiving notes and logs how receiving stands, once per change.
-func (t *Telegram) receiving(ctx context.Context, problem error) {
-	if !t.state.receiving(problem) {
+// setReceiver notes and logs whether messages arrive, once per change.
+func (t *Telegram) setReceiver(ctx context.Context, problem error) {
+	if !t.connection.setReceiver(problem) {
 		return
 	}
 	if problem != nil {
@@ -135,44 +132,10 @@ func (t *Telegram) receiving(ctx context.Context, problem error) {
 	t.log.InfoContext(ctx, "telegram: messages arrive")
 }
 
-// newPause counts up the pauses between tries.
-func newPause() *backoff.ExponentialBackOff {
-	p := backoff.NewExponentialBackOff()
-	p.InitialInterval, p.MaxInterval, p.Multiplier, p.RandomizationFactor = 250*time.Millisecond, retryCap, 2, 0.2
-	return p
-}
-
-// pauseAfter says how long to wait after an error, and how long the next poll
-// may stay open: it shows at once that all is well again. Where another program
-// polls too, waiting long is the way to leave it alone.
-func pauseAfter(err error, pause *backoff.ExponentialBackOff) (after, wait time.Duration) {
-	after, wait = pause.NextBackOff(), 0
-	r, ok := refused(err)
-	switch {
-	case !ok:
-	case r.badToken():
-		after = refusedFor
-	case r.rated():
-		after = max(after, r.after)
-	case r.code == http.StatusConflict:
-		after, wait = max(after, conflictFor), pollFor
-	}
-	return after, wait
-}
-
-// insist calls a method until it succeeds. tell gets each error that is in the
-// way. It returns false when ctx ended before.
-func (t *Telegram) insist(ctx context.Context, method string, params tgbotapi.Params, tell func(error)) bool {
-	pause := newPause()
-	for {
-		err := t.api.call(ctx, callTimeout, method, params, nil)
-		if err == nil || ctx.Err() != nil {
-			return ctx.Err() == nil
-		}
-		tell(explain(err))
-		after, _ := pauseAfter(err, pause)
-		if !sleep(ctx, after) {
-			return false
-		}
+// receiverFailed is what retry does with errors that keep messages away.
+func (t *Telegram) receiverFailed(ctx context.Context) func(error) bool {
+	return func(err error) (again bool) {
+		t.setReceiver(ctx, explain(err))
+		return true
 	}
 }

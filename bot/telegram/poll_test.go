@@ -3,12 +3,14 @@ package telegram_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"legwork/bot"
 	"legwork/bot/telegram"
 	"legwork/internal/test/fakes/telegramfake"
 )
@@ -172,7 +174,7 @@ func TestReadySaysWhatIsWrong(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = fake.Close() }() // it ended with the test
-		r := &rig{t: t, fake: fake, limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
+		r := &env{t: t, fake: fake, limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
 		r.run()
 		defer r.stop()
 		r.ready()
@@ -226,7 +228,7 @@ func TestWebhookThatIsSetIsTakenBack(t *testing.T) {
 	fake := telegramfake.New(t, telegramfake.Options{Token: token})
 	get(t.Context(), fake.URL+"/bot"+token+"/setWebhook?url=https://bot.example.com/x&secret_token=s")
 	ann := fake.User(7, "Ann", "en")
-	r := &rig{t: t, fake: fake, limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
+	r := &env{t: t, fake: fake, limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
 	r.run()
 	fake.Say(fake.Private(ann), ann, "kept")
 	if m := r.next(); m.Text != "kept" {
@@ -283,5 +285,49 @@ func TestMistakesAreRefused(t *testing.T) {
 	}
 	if _, err := telegram.New(telegram.Config{Token: token}, telegram.Options{}); err == nil {
 		t.Error("New took options without a limiter")
+	}
+}
+
+func TestPollingDoesNotWaitForTheName(t *testing.T) {
+	s := &script{answer: func(method string, params map[string]string) (string, error) {
+		if method == "getMe" {
+			time.Sleep(3 * time.Second) //nolint:forbidigo // of a bubble
+		}
+		if method == "getUpdates" && params["offset"] == "" {
+			return `{"ok":true,"result":[{"update_id":41,"message":{` + private + `,"text":"hello"}}]}`, nil
+		}
+		return usual(method, params)
+	}}
+	in := &inbox{news: make(chan struct{}, 1)}
+	bubble(t, s, in, func(t *testing.T, tg *telegram.Telegram) {
+		if n := len(s.of("getUpdates")); n != 1 {
+			t.Errorf("there were %d polls before the name is known, want 1", n)
+		}
+		if _, messages := in.seen(); len(messages) != 0 || tg.Ready() == nil {
+			t.Errorf("before the name is known %+v was handed on, ready: %v", messages, tg.Ready())
+		}
+		pass(4 * time.Second)
+		if _, messages := in.seen(); len(messages) != 1 || tg.Ready() != nil {
+			t.Errorf("with the name %+v was handed on, ready: %v", messages, tg.Ready())
+		}
+	})
+}
+
+// BenchmarkFirstPoll measures from New to the first message that waits there;
+// the limit of the first poll alone is 50 ms.
+func BenchmarkFirstPoll(b *testing.B) {
+	fake := telegramfake.New(b, telegramfake.Options{Token: token})
+	ann := fake.User(7, "Ann", "en")
+	dm := fake.Private(ann)
+	for b.Loop() {
+		fake.Say(dm, ann, "hello")
+		tg, err := telegram.New(telegram.Config{Token: token, APIURL: fake.URL}, telegram.Options{RateLimiter: &limiter{}, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(b.Context())
+		if err := tg.Run(ctx, func(context.Context, []bot.Message) error { cancel(); return nil }); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

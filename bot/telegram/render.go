@@ -1,7 +1,9 @@
 package telegram
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"html"
 	"regexp"
 	"strings"
@@ -15,24 +17,24 @@ import (
 	"legwork/bot/markdown"
 )
 
-// What is shown where there is nothing to show, and after words that go on.
+// What is shown in place of an empty text, and after a text that is still growing.
 const (
-	nothing = "…"
-	cursor  = " ▌"
+	emptyText = "…"
+	cursor    = " ▌"
 )
 
 // maxData is the longest callback_data, in bytes.
 const maxData = 64
 
-// page is one message that a draft makes.
+// page is one message of a draft.
 type page struct {
 	html string
-	// plain is the same without markup, for the case that it is refused.
+	// plain is the same without markup, for when Telegram refuses the markup.
 	plain func() string
 }
 
-// render returns the messages that a draft makes, at least one. Most make one;
-// a long text that nobody split makes several.
+// render returns the messages of a draft: one, or several for a long text that
+// was not split.
 func render(d *bot.Draft) []page {
 	texts := layOut(d, markdown.Telegram)
 	pages := make([]page, len(texts))
@@ -47,7 +49,7 @@ func render(d *bot.Draft) []page {
 	return pages
 }
 
-// layOut divides a draft among messages; parts does so with its text.
+// layOut divides a draft into messages; parts divides its text.
 func layOut(d *bot.Draft, parts func(string) []markdown.Part) []string {
 	if d.Kind == bot.KindBoard && d.Board != nil {
 		return []string{board(*d.Board)}
@@ -74,7 +76,7 @@ func layOut(d *bot.Draft, parts func(string) []markdown.Part) []string {
 	if d.Partial && *last != "" && measure(*last+cursor) <= textLimit {
 		*last += cursor
 	}
-	if footer := foot(d.Footer, bare); footer != "" {
+	if footer := footerHTML(d.Footer, bare); footer != "" {
 		if with := strings.TrimLeft(*last+"\n\n"+footer, "\n"); measure(with) <= textLimit {
 			*last = with
 		} else {
@@ -83,7 +85,7 @@ func layOut(d *bot.Draft, parts func(string) []markdown.Part) []string {
 	}
 	for i := range texts {
 		if strings.TrimSpace(texts[i]) == "" {
-			texts[i] = nothing
+			texts[i] = emptyText
 		}
 	}
 	return texts
@@ -110,9 +112,9 @@ func warn(text string) string {
 	return text
 }
 
-// foot is the last line of an answer.
-func foot(footer string, bare bool) string {
-	footer = line(footer, 300)
+// footerHTML is the last line of an answer.
+func footerHTML(footer string, bare bool) string {
+	footer = oneLine(footer, 300)
 	if footer == "" || bare {
 		return footer
 	}
@@ -130,10 +132,10 @@ func (t *Telegram) Split(d bot.Draft) []bot.Draft {
 
 var tags = regexp.MustCompile(`<[^>]*>`)
 
-// plain is the text of Telegram's HTML as people see it.
+// plain is the visible text of Telegram's HTML.
 func plain(s string) string { return html.UnescapeString(tags.ReplaceAllString(s, "")) }
 
-// length is what Telegram counts of a message in HTML.
+// length is the length of a message in HTML as Telegram counts it.
 func length(s string) int { return units(plain(s)) }
 
 // units counts UTF-16 code units.
@@ -161,16 +163,15 @@ func cut(s string, limit int) string {
 	if i := strings.LastIndexAny(head, " \n"); i > len(head)*3/4 {
 		head = head[:i]
 	}
-	return strings.TrimRightFunc(head, unicode.IsSpace) + nothing
+	return strings.TrimRightFunc(head, unicode.IsSpace) + emptyText
 }
 
-// line makes one line of a text, at most limit code units long.
-func line(s string, limit int) string {
+// oneLine makes one line of a text, at most limit code units long.
+func oneLine(s string, limit int) string {
 	return cut(strings.Join(strings.Fields(bot.Clean(s)), " "), limit)
 }
 
-// How many columns the labels of a row may have at most: a phone cuts longer
-// ones.
+// How many columns the labels of a row may have: a phone cuts longer ones.
 const (
 	shortLabel = 18 // of two
 	tinyLabel  = 9  // of three
@@ -187,18 +188,18 @@ func perRow(label string) int {
 	return 1
 }
 
-// keyboard is the reply_markup of buttons; empty when there are none. One
-// whose data Telegram would refuse is left out.
+// keyboard is the reply_markup of buttons; empty when there are none. Buttons
+// whose data Telegram would refuse are left out.
 func keyboard(buttons []bot.Button) string {
 	type key struct {
 		Text  string `json:"text"`
 		Data  string `json:"callback_data"`
-		Style string `json:"style,omitempty"` // older clients and servers pass over it
+		Style string `json:"style,omitempty"` // ignored by older clients and servers
 	}
 	var rows [][]key
 	room := 0 // how many more buttons the last row takes
 	for _, b := range buttons {
-		label := line(b.Label, 100)
+		label := oneLine(b.Label, 100)
 		if label == "" || b.Data == "" || len(b.Data) > maxData {
 			continue
 		}
@@ -221,11 +222,130 @@ func keyboard(buttons []bot.Button) string {
 	return string(data)
 }
 
-// style is a button's as Telegram names it: empty for those that it does not
+// style is a button's style as Telegram names it; empty for those it does not
 // know.
 func style(s string) string {
 	if s == bot.StylePrimary || s == bot.StyleDanger {
 		return s // the same words
 	}
 	return ""
+}
+
+// How much of a board is shown. A message may hold 100 entities, and each row
+// takes up to two.
+const (
+	maxRows   = 24
+	maxTitle  = 120
+	maxStatus = 240
+	maxRow    = 100
+	maxDoing  = 60
+)
+
+// The icons of a sub-task's states, in the order in which counts are shown.
+var icons = []struct{ state, icon string }{
+	{"done", "✅"},
+	{"failed", "❌"},
+	{"skipped", "⏭"},
+	{"working", "⏳"},
+	{"waiting", "❓"},
+	{"todo", "▫️"},
+}
+
+// board draws the live picture of a task; without sub-tasks it is one line.
+func board(b bot.Board) string {
+	title, status := oneLine(b.Title, maxTitle), oneLine(b.Status, maxStatus)
+	if len(b.Items) == 0 {
+		return markdown.TelegramEscape(cmp.Or(status, title, emptyText))
+	}
+	var head []string
+	if title != "" {
+		head = append(head, "<b>"+markdown.TelegramEscape(title)+"</b>")
+	}
+	if status != "" {
+		head = append(head, markdown.TelegramEscape(status))
+	}
+	if len(head) > 0 {
+		head = append(head, "")
+	}
+	for n := maxRows; ; n /= 2 {
+		if text := strings.Join(append(head, list(b.Items, n)...), "\n"); n < 2 || length(text) <= textLimit {
+			return text
+		}
+	}
+}
+
+// list is the rows of at most n sub-tasks, with counts of those before and after.
+func list(items []bot.Item, n int) []string {
+	var rows []string
+	from, to := window(items, n)
+	if from > 0 {
+		rows = append(rows, counts(items[:from]))
+	}
+	for _, it := range items[from:to] {
+		rows = append(rows, row(it))
+	}
+	if to < len(items) {
+		rows = append(rows, counts(items[to:]))
+	}
+	return rows
+}
+
+// window is the part of a long list that is shown: around the active items.
+func window(items []bot.Item, n int) (from, to int) {
+	if len(items) <= n {
+		return 0, len(items)
+	}
+	for from < len(items) && !active(items[from]) {
+		from++
+	}
+	if from == len(items) { // no active item: start before the first item to do
+		for from = 0; from < len(items) && items[from].State != "todo"; {
+			from++
+		}
+	}
+	from = max(0, min(from-2, len(items)-n))
+	return from, from + n
+}
+
+func active(it bot.Item) bool { return it.State == "working" || it.State == "waiting" }
+
+// counts is the row of items that are not shown: how many are in each state.
+func counts(items []bot.Item) string {
+	var words []string
+	for _, i := range icons {
+		n := 0
+		for _, it := range items {
+			if it.State == i.state {
+				n++
+			}
+		}
+		if n > 0 {
+			words = append(words, fmt.Sprintf("%s × %d", i.icon, n))
+		}
+	}
+	return strings.Join(words, "  ")
+}
+
+// row is the line of a sub-task.
+func row(it bot.Item) string {
+	words := []string{markdown.TelegramEscape(cmp.Or(oneLine(it.Title, maxRow), it.ID))}
+	if group := oneLine(it.Group, maxDoing); group != "" {
+		words = append(words, "<i>"+markdown.TelegramEscape(group)+"</i>")
+	}
+	if doing := oneLine(it.Doing, maxDoing); doing != "" && active(it) {
+		words = append(words, "<code>"+markdown.TelegramEscape(doing)+"</code>")
+	}
+	if it.Elapsed > 0 {
+		words = append(words, bot.Clock(it.Elapsed))
+	}
+	return icon(it.State) + " " + strings.Join(words, " · ")
+}
+
+func icon(state string) string {
+	for _, i := range icons {
+		if i.state == state {
+			return i.icon
+		}
+	}
+	return "▫️"
 }

@@ -12,36 +12,37 @@ import (
 	"legwork/bot"
 )
 
-// How drafts live: a preview is gone after 30 s, so it is repeated before; one
-// that nobody changed for long belongs to a task that is no more.
+// Telegram removes a preview after 30 s (core.telegram.org/bots/api#sendmessagedraft),
+// so it is sent again before. A preview that did not change for long belongs to
+// a task that is over.
 const (
 	draftRefresh = 20 * time.Second
 	draftLife    = 15 * time.Minute
-	draftTimeout = 5 * time.Second // of one call: a later frame is as good
+	draftTimeout = 5 * time.Second // of one call; a later frame is as good
 )
 
-// streams are the drafts that are shown now, by task. It is safe for
+// streams are the drafts that are shown now, by task. They are safe for
 // concurrent use.
 type streams struct {
 	off  atomic.Bool // the server knows no drafts
-	send func(context.Context, shipment) error
+	send func(context.Context, outgoing) error
 	wake chan struct{}
 
 	mu   sync.Mutex
 	live map[string]*stream
 }
 
-// stream is one draft. Its lock is held while it is sent, so that nothing of it
+// stream is one draft. Its lock is held while a frame is sent, so that no frame
 // can arrive after the answer.
 type stream struct {
 	mu      sync.Mutex
 	over    bool
-	frame   shipment
+	frame   outgoing
 	sent    time.Time // when the preview was last shown
 	changed time.Time // when its text was
 }
 
-func newStreams(send func(context.Context, shipment) error) *streams {
+func newStreams(send func(context.Context, outgoing) error) *streams {
 	return &streams{send: send, wake: make(chan struct{}, 1), live: map[string]*stream{}}
 }
 
@@ -50,9 +51,9 @@ func newStreams(send func(context.Context, shipment) error) *streams {
 func (t *Telegram) Streams(to bot.Chat) bool { return to.Private && !t.streams.off.Load() }
 
 // Stream implements bot.Streamer. Without text the apps show that the bot
-// thinks. Of a text that no message can hold, its end is shown.
+// is thinking. Of a text that is too long for a message, the end is shown.
 func (t *Telegram) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
-	frame := shipment{method: "sendMessageDraft", to: to, draft: draftID(d.Task), urgency: bot.PriorityFrame}
+	frame := outgoing{method: "sendMessageDraft", to: to, draft: draftID(d.Task), priority: bot.PriorityFrame}
 	if d.Text != "" {
 		d.Kind, d.Partial, d.Part, d.Footer = bot.KindAnswer, d.Board == nil, 0, ""
 		pages := render(&d)
@@ -72,23 +73,23 @@ func draftID(task string) int {
 
 // sendDraft sends a frame. A server that does not know drafts is not asked
 // again.
-func (t *Telegram) sendDraft(ctx context.Context, frame shipment) error {
+func (t *Telegram) sendDraft(ctx context.Context, frame outgoing) error {
 	_, err := t.send(ctx, &frame)
-	r, ok := refused(err)
-	unknown := ok && !errors.Is(err, bot.ErrGone) && (r.code == http.StatusNotFound || r.code == http.StatusBadRequest)
+	refused, ok := asAPIError(err)
+	unknown := ok && !errors.Is(err, bot.ErrGone) && (refused.code == http.StatusNotFound || refused.code == http.StatusBadRequest)
 	if status, ok := errors.AsType[statusError](err); ok {
 		unknown = status == http.StatusNotFound || status == http.StatusNotImplemented
 	}
 	if unknown {
 		if t.streams.off.CompareAndSwap(false, true) {
-			t.log.WarnContext(ctx, "telegram: the server takes no drafts; answers grow in messages", "cause", err)
+			t.log.WarnContext(ctx, "telegram: drafts not supported by the server, showing answers by edits", "cause", err)
 		}
 	}
 	return err
 }
 
 // show sends a frame and keeps it alive.
-func (s *streams) show(ctx context.Context, task string, frame shipment) error {
+func (s *streams) show(ctx context.Context, task string, frame outgoing) error {
 	s.mu.Lock()
 	one := s.live[task]
 	if one == nil {
@@ -116,9 +117,8 @@ func (s *streams) show(ctx context.Context, task string, frame shipment) error {
 	return nil
 }
 
-// takeBack hides words that turned out to be no answer. Before the first ones
-// there is nothing to hide.
-func (s *streams) takeBack(ctx context.Context, task string, empty shipment) error {
+// takeBack hides text that turned out not to be an answer.
+func (s *streams) takeBack(ctx context.Context, task string, empty outgoing) error {
 	s.mu.Lock()
 	one := s.live[task]
 	s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *streams) forget(task string, one *stream) {
 	}
 }
 
-// run repeats drafts that would pass, until ctx ends.
+// run sends drafts again before they vanish, until ctx ends.
 func (s *streams) run(ctx context.Context) {
 	timer := time.NewTimer(draftRefresh)
 	defer timer.Stop()
@@ -178,7 +178,7 @@ func (s *streams) run(ctx context.Context) {
 	}
 }
 
-// refresh repeats what is due, and returns when the next one is.
+// refresh sends the drafts again that are due, and returns when the next one is.
 func (s *streams) refresh(ctx context.Context) time.Duration {
 	s.mu.Lock()
 	all := make(map[string]*stream, len(s.live))
@@ -193,8 +193,8 @@ func (s *streams) refresh(ctx context.Context) time.Duration {
 	return max(next, 100*time.Millisecond)
 }
 
-// repeat sends a draft again if it is due, and returns when it is next. One
-// that is being sent by somebody else is not waited for.
+// repeat sends a draft again if it is due, and returns when it is next. It
+// does not wait for one that is being sent.
 func (s *streams) repeat(ctx context.Context, task string, one *stream) time.Duration {
 	if !one.mu.TryLock() {
 		return time.Second
@@ -214,7 +214,7 @@ func (s *streams) repeat(ctx context.Context, task string, one *stream) time.Dur
 		if later, ok := errors.AsType[*bot.LaterError](err); ok {
 			return max(later.After, time.Second)
 		}
-		if _, ok := refused(err); ok {
+		if _, ok := asAPIError(err); ok {
 			s.forget(task, one)
 		}
 		return time.Second

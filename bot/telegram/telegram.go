@@ -28,15 +28,15 @@ type Command struct {
 	Description string // 1 to 256 characters
 }
 
-// Options are what a Telegram is connected to.
+// Options connect a Telegram to the rest of the program.
 type Options struct {
-	RateLimiter bot.RateLimiter  // needed; Account of its requests is the bot's id
+	RateLimiter bot.RateLimiter  // required; Account of its requests is the bot's id
 	Log         *slog.Logger     // nil: none
 	Now         func() time.Time // nil: time.Now
-	// Commands tells once, after the first poll has begun, which are registered,
-	// by language ("en"). Those under "" are for people of every other language;
-	// without them, English ones are. In groups others that do not name the bot
-	// are not for it; without any, all are. Nil: there are none.
+	// Commands returns the commands to register, by language ("en"). It is called
+	// once, after the first poll has begun. Commands under "" are for all other
+	// languages; without them, the English ones are. In groups the bot ignores
+	// other commands that do not name it; without Commands, it ignores none.
 	Commands func() map[string][]Command
 	Metrics  *telemetry.Metrics // count calls of the Bot API; may be nil
 
@@ -54,23 +54,23 @@ type Telegram struct {
 	api      *client
 	account  string // the bot's id
 
-	state   *state
-	places  *places
-	albums  albums
-	hook    hook
-	streams *streams
-	uploads bot.Uploads
-	typing  chan bot.Chat
+	connection *connection
+	chats      *chats
+	albums     albums
+	webhook    webhook
+	streams    *streams
+	uploads    bot.Uploads
+	typing     chan bot.Chat
 }
 
-// New makes a Telegram. It does nothing until Run. A config with mistakes is
-// refused.
+// New makes a Telegram. It does nothing until Run. It refuses an invalid
+// config.
 func New(cfg Config, o Options) (*Telegram, error) {
 	if err := check(cfg); err != nil {
 		return nil, err
 	}
 	if o.RateLimiter == nil {
-		return nil, errors.New("making telegram: there is no limiter")
+		return nil, errors.New("making telegram: RateLimiter is missing")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -85,7 +85,7 @@ func New(cfg Config, o Options) (*Telegram, error) {
 	account, _, _ := strings.Cut(cfg.Token, ":")
 	t := &Telegram{
 		cfg: cfg, log: o.Log, now: o.Now, limiter: o.RateLimiter, commands: sync.OnceValue(o.Commands), account: account,
-		api: newClient(cfg, o.transport), state: newState(), places: newPlaces(o.Now), typing: make(chan bot.Chat, 64),
+		api: newClient(cfg, o.transport), connection: newConnection(), chats: newChats(o.Now), typing: make(chan bot.Chat, 64),
 	}
 	t.api.metrics = o.Metrics
 	t.streams = newStreams(t.sendDraft)
@@ -110,26 +110,26 @@ func (t *Telegram) String() string { return Name + ":" + t.account }
 func (t *Telegram) GoString() string { return t.String() }
 
 // Limits implements bot.Platform. The least gap between frames is that of
-// drafts; the limiter keeps the longer ones.
+// drafts; the rate limiter keeps the longer ones.
 func (t *Telegram) Limits() bot.Limits {
 	return bot.Limits{Text: textLimit, Edits: true, EditGap: time.Second, Toasts: true}
 }
 
-// Ready is nil while the bot is known and its messages arrive; otherwise it
-// says what is wrong and what to do.
-func (t *Telegram) Ready() error { return t.state.ready() }
+// Ready is nil while the bot is known and its messages arrive; otherwise the
+// error says what is wrong and what to do.
+func (t *Telegram) Ready() error { return t.connection.ready() }
 
 // Run implements bot.Platform. It can be called once, and returns nil after ctx
-// ended and all it started is over. What Telegram refuses is tried again, with
-// longer and longer pauses, and told by Ready.
+// ended and all it started is over. It tries again
+// what Telegram refuses, with longer and longer pauses; Ready returns the cause.
 func (t *Telegram) Run(ctx context.Context, handle func(context.Context, []bot.Message) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() { t.identify(ctx) })
 	all.Go(func() { t.streams.run(ctx) })
-	all.Go(func() { t.showTyping(ctx) })
+	all.Go(func() { t.runTyping(ctx) })
 	if t.cfg.Mode == ModeWebhook {
-		t.await(ctx, handle)
+		t.serveWebhook(ctx, handle)
 	} else {
 		t.poll(ctx, handle)
 	}
@@ -140,15 +140,16 @@ func (t *Telegram) Run(ctx context.Context, handle func(context.Context, []bot.M
 }
 
 // Direct implements bot.Director: the private chat with a person has their id.
-// Whether they ever wrote to the bot shows when a message is posted.
+// Only posting a message shows whether they ever wrote to the bot.
 func (t *Telegram) Direct(_ context.Context, person string) (bot.Chat, error) {
 	if !positive(person) {
-		return bot.Chat{}, fmt.Errorf("opening a private chat with %q, which is no person's id: %w", person, bot.ErrGone)
+		return bot.Chat{}, fmt.Errorf("opening a private chat with %q, not the id of a person: %w", person, bot.ErrGone)
 	}
 	return bot.Chat{Platform: Name, ID: person, Private: true}, nil
 }
 
-// positive reports that an id is one of a person or message, not of a group.
+// positive reports whether an id is that of a person or a message: ids of groups
+// are negative.
 func positive(id string) bool {
 	n, err := strconv.ParseInt(id, 10, 64)
 	return err == nil && n > 0

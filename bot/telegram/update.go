@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// The kinds of update that are asked for.
+// The kinds of update that legwork asks for (core.telegram.org/bots/api#update).
 const allowedUpdates = `["message","edited_message","callback_query","my_chat_member"]`
 
-// update is one of Telegram's updates, as far as legwork reads it.
+// update is one of Telegram's updates: the fields that legwork reads.
 type update struct {
 	ID       int64     `json:"update_id"`
 	Message  *message  `json:"message"`
@@ -60,7 +60,7 @@ type message struct {
 	Caption         string   `json:"caption"`
 	CaptionEntities []entity `json:"caption_entities"`
 
-	Origin  json.RawMessage `json:"forward_origin"` // of what was said elsewhere before
+	Origin  json.RawMessage `json:"forward_origin"` // of a forwarded message
 	ReplyTo *message        `json:"reply_to_message"`
 	Quote   *quotation      `json:"quote"`
 
@@ -68,7 +68,7 @@ type message struct {
 	media
 }
 
-// forwarded reports that its author only passes on what it says.
+// forwarded reports whether its author only passes it on.
 func (m message) forwarded() bool { return len(m.Origin) > 0 && string(m.Origin) != "null" }
 
 // quotation is the part of the replied message that the person selected.
@@ -77,7 +77,7 @@ type quotation struct {
 	Manual bool   `json:"is_manual"`
 }
 
-// media is what a message can hold beside text.
+// media is the content of a message other than text.
 type media struct {
 	Animation json.RawMessage `json:"animation"`
 	Audio     json.RawMessage `json:"audio"`
@@ -151,10 +151,11 @@ type batch struct {
 	next    int64   // offset that confirms all of them
 }
 
-// readBatch reads the result of a poll from offset on. What cannot be read
-// never stays in the way: the offset moves past it. Where ids begin anew, as
-// after a week without updates, it follows them down: Telegram takes one that is
-// too high for none, and brings the same updates for ever.
+// readBatch reads the result of a poll that began at offset. The offset also
+// moves past updates that cannot be read, so that they do not block later ones.
+// After a week without updates, Telegram begins with other ids
+// (core.telegram.org/bots/api#update). The offset follows them down: one that is
+// too high confirms nothing, and the same updates would come again and again.
 func readBatch(raw []json.RawMessage, offset int64) batch {
 	b := batch{next: offset}
 	last := int64(0)
@@ -171,7 +172,7 @@ func readBatch(raw []json.RawMessage, offset int64) batch {
 	case last > 0:
 		b.next = min(last, math.MaxInt64-1) + 1
 	case len(raw) > 0 && offset > 0:
-		b.next++ // not even a number: the first of what is left has this one
+		b.next++ // no readable id: the first update that is left has this one
 	}
 	return b
 }

@@ -11,20 +11,18 @@ import (
 	"sync"
 	"time"
 
-	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
-
 	"legwork/bot"
 )
 
 const (
 	secretHeader = "X-Telegram-Bot-Api-Secret-Token"
 	maxDelivery  = 1 << 20         // bytes of one update
-	waitForSelf  = 5 * time.Second // how long a delivery waits until the bot knows its name
-	hookLook     = time.Minute     // between two looks at the webhook
+	identityWait = 5 * time.Second // how long a delivery waits until the bot knows its name
+	webhookCheck = time.Minute     // between two checks of the webhook
 )
 
-// hook is what deliveries need while Run works.
-type hook struct {
+// webhook is what deliveries need while Run works.
+type webhook struct {
 	mu     sync.Mutex
 	handle handler                                                     // nil while Run does not work
 	bound  func(context.Context) (context.Context, context.CancelFunc) // ends a context with that of Run as well
@@ -32,34 +30,30 @@ type hook struct {
 	lanes  bot.Lanes                                                   // by chat
 }
 
-// await has updates delivered until ctx ends. The webhook stays: what people
+// serveWebhook has updates delivered until ctx ends. The webhook stays: what people
 // write meanwhile waits at Telegram.
-func (t *Telegram) await(ctx context.Context, handle handler) {
-	t.hook.open(ctx, handle)
-	defer t.hook.close()
-	for t.setHook(ctx) && t.watchHook(ctx) {
-		t.log.WarnContext(ctx, "telegram: another program changed the webhook, which is set again")
+func (t *Telegram) serveWebhook(ctx context.Context, handle handler) {
+	t.webhook.open(ctx, handle)
+	defer t.webhook.close()
+	for t.setWebhook(ctx) && t.watchWebhook(ctx) {
+		t.log.WarnContext(ctx, "telegram: webhook changed by another program, setting it again")
 	}
 }
 
-// setHook tells Telegram where to deliver; false when ctx ended before.
-func (t *Telegram) setHook(ctx context.Context) bool {
-	params := tgbotapi.Params{
-		"url":             t.cfg.Webhook.URL,
-		"secret_token":    t.cfg.Webhook.Secret,
-		"allowed_updates": allowedUpdates,
-	}
-	if !t.insist(ctx, "setWebhook", params, func(problem error) { t.receiving(ctx, problem) }) {
+// setWebhook tells Telegram where to deliver; false when ctx ended before.
+func (t *Telegram) setWebhook(ctx context.Context) bool {
+	p := params{"url": t.cfg.Webhook.URL, "secret_token": t.cfg.Webhook.Secret, "allowed_updates": allowedUpdates}
+	if !t.retry(ctx, "setWebhook", p, nil, t.receiverFailed(ctx)) {
 		return false
 	}
-	t.receiving(ctx, nil)
+	t.setReceiver(ctx, nil)
 	return true
 }
 
-// watchHook asks now and then whether Telegram can deliver: it tells nobody
-// else. It returns true when the webhook is another one, false when ctx ended.
-func (t *Telegram) watchHook(ctx context.Context) (changed bool) {
-	for sleep(ctx, hookLook) {
+// watchWebhook asks every minute whether Telegram can deliver. Nothing else
+// shows it. It returns true when the webhook is another one, false when ctx ended.
+func (t *Telegram) watchWebhook(ctx context.Context) (changed bool) {
+	for sleep(ctx, webhookCheck) {
 		var info struct {
 			URL     string `json:"url"`
 			Waiting int    `json:"pending_update_count"`
@@ -71,19 +65,19 @@ func (t *Telegram) watchHook(ctx context.Context) (changed bool) {
 		case ctx.Err() != nil:
 			return false
 		case err != nil:
-			t.receiving(ctx, explain(err))
+			t.setReceiver(ctx, explain(err))
 		case info.URL != t.cfg.Webhook.URL:
 			return true
-		case info.Waiting > 0 && t.now().Sub(when(info.Failed)) < 2*hookLook:
-			t.receiving(ctx, fmt.Errorf("telegram cannot deliver, see that telegram.webhook.url leads here: %s", info.Why))
+		case info.Waiting > 0 && t.now().Sub(when(info.Failed)) < 2*webhookCheck:
+			t.setReceiver(ctx, fmt.Errorf("telegram cannot deliver, see that telegram.webhook.url leads here: %s", info.Why))
 		default:
-			t.receiving(ctx, nil)
+			t.setReceiver(ctx, nil)
 		}
 	}
 	return false
 }
 
-func (h *hook) open(ctx context.Context, handle handler) {
+func (h *webhook) open(ctx context.Context, handle handler) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.handle = handle
@@ -94,7 +88,7 @@ func (h *hook) open(ctx context.Context, handle handler) {
 	}
 }
 
-func (h *hook) close() {
+func (h *webhook) close() {
 	h.mu.Lock()
 	h.handle = nil
 	h.mu.Unlock()
@@ -103,7 +97,7 @@ func (h *hook) close() {
 
 // enter lets a delivery in: handle is nil when nobody takes it. Otherwise leave
 // must be called at its end.
-func (h *hook) enter(ctx context.Context) (_ context.Context, handle handler, leave func()) {
+func (h *webhook) enter(ctx context.Context) (_ context.Context, handle handler, leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.handle == nil {
@@ -123,19 +117,19 @@ func (t *Telegram) Handler() http.Handler {
 			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 			return
 		}
-		if !t.genuine(r) {
-			t.log.WarnContext(r.Context(), "telegram: a delivery without the secret was refused", "from", r.RemoteAddr)
+		if !t.authenticated(r) {
+			t.log.WarnContext(r.Context(), "telegram: delivery without the secret refused", "from", r.RemoteAddr)
 			http.Error(w, http.StatusText(http.StatusUnauthorized), http.StatusUnauthorized)
 			return
 		}
-		if status := t.deliver(w, r); status != http.StatusOK {
+		if status := t.handleDelivery(w, r); status != http.StatusOK {
 			http.Error(w, http.StatusText(status), status)
 		}
 	})
 }
 
-// genuine compares in constant time, whatever the lengths.
-func (t *Telegram) genuine(r *http.Request) bool {
+// authenticated compares the secret in constant time, whatever the lengths.
+func (t *Telegram) authenticated(r *http.Request) bool {
 	if t.cfg.Mode != ModeWebhook || t.cfg.Webhook.Secret == "" {
 		return false
 	}
@@ -144,9 +138,9 @@ func (t *Telegram) genuine(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
-// deliver takes one update and returns the status of the reply.
-func (t *Telegram) deliver(w http.ResponseWriter, r *http.Request) int {
-	ctx, handle, leave := t.hook.enter(r.Context())
+// handleDelivery takes one update and returns the status of the reply.
+func (t *Telegram) handleDelivery(w http.ResponseWriter, r *http.Request) int {
+	ctx, handle, leave := t.webhook.enter(r.Context())
 	if handle == nil {
 		return http.StatusServiceUnavailable
 	}
@@ -160,31 +154,31 @@ func (t *Telegram) deliver(w http.ResponseWriter, r *http.Request) int {
 	}
 	u, err := readUpdate(body)
 	if err != nil { // it would come again and again
-		t.log.WarnContext(ctx, "telegram: an update cannot be read and is left out", "cause", err)
+		t.log.WarnContext(ctx, "telegram: unreadable update skipped", "cause", err)
 		return http.StatusOK
 	}
-	turn, done := t.hook.lanes.Join(u.chat())
+	turn, done := t.webhook.lanes.Join(u.chat())
 	defer done()
 	select {
 	case <-turn:
 	case <-ctx.Done():
 		return http.StatusServiceUnavailable
 	}
-	if err := t.accept(ctx, u, handle); err != nil {
-		t.log.ErrorContext(ctx, "telegram: a message was not taken and comes again", "cause", err)
+	if err := t.handleUpdate(ctx, u, handle); err != nil {
+		t.log.ErrorContext(ctx, "telegram: message not stored, it will be delivered again", "cause", err)
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK
 }
 
-// accept hands on one update as soon as the bot knows its name.
-func (t *Telegram) accept(ctx context.Context, u update, handle handler) error {
-	known, cancel := context.WithTimeout(ctx, waitForSelf)
+// handleUpdate hands on one update as soon as the bot knows its name.
+func (t *Telegram) handleUpdate(ctx context.Context, u update, handle handler) error {
+	known, cancel := context.WithTimeout(ctx, identityWait)
 	defer cancel()
-	if _, err := t.state.self(known); err != nil {
+	if _, err := t.connection.self(known); err != nil {
 		return err
 	}
-	return t.take(ctx, batch{updates: []update{u}}, handle)
+	return t.handleUpdates(ctx, batch{updates: []update{u}}, handle)
 }
 
 // chat is the id of the chat that an update is about; empty for none.

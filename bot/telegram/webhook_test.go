@@ -16,11 +16,11 @@ import (
 const secret = "CANARY_webhook-secret"
 
 // hooked runs a platform that has its updates delivered.
-func hooked(t *testing.T) *rig {
+func hooked(t *testing.T) *env {
 	t.Helper()
-	var r *rig
+	var r *env
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { r.tg.Handler().ServeHTTP(w, q) }))
-	r = &rig{
+	r = &env{
 		t: t, fake: telegramfake.New(t, telegramfake.Options{Token: token, NeedSecret: true, WebhookTo: server.URL}),
 		limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{},
 	}

@@ -263,7 +263,7 @@ var edits = []edit{
 		}
 		return &Limiter{ rules: rules,`,
 	},
-	{"", "bot/telegram", `after = refusedFor`, `after = faults.Span(refusedFor)`},
+	{"", "bot/telegram", `after = badTokenPause`, `after = faults.Span(badTokenPause)`},
 	{
 		"", "bot/slack", `func usual() pauses {`,
 		`func usual() pauses {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"log/slog"
 	"os"
 	"slices"
@@ -26,8 +27,8 @@ const patience = 10 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a running platform before a fake of Telegram.
-type rig struct {
+// env is a running platform before a fake of Telegram.
+type env struct {
 	t       *testing.T
 	fake    *telegramfake.Server
 	tg      *telegram.Telegram
@@ -39,17 +40,17 @@ type rig struct {
 
 // start runs a platform; change may alter how. It is stopped at the test's end,
 // and whatever it logged must not hold the token.
-func start(t *testing.T, o telegramfake.Options, change ...func(*telegram.Config, *telegram.Options)) *rig {
+func start(t *testing.T, o telegramfake.Options, change ...func(*telegram.Config, *telegram.Options)) *env {
 	t.Helper()
 	if o.Token == "" {
 		o.Token = token
 	}
-	r := &rig{t: t, fake: telegramfake.New(t, o), limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
+	r := &env{t: t, fake: telegramfake.New(t, o), limiter: &limiter{}, inbox: &inbox{news: make(chan struct{}, 1)}, log: &log{}}
 	r.run(change...)
 	return r
 }
 
-func (r *rig) run(change ...func(*telegram.Config, *telegram.Options)) {
+func (r *env) run(change ...func(*telegram.Config, *telegram.Options)) {
 	r.t.Helper()
 	cfg := telegram.Config{Token: token}
 	if r.fake != nil {
@@ -80,14 +81,14 @@ func (r *rig) run(change ...func(*telegram.Config, *telegram.Options)) {
 }
 
 // ready waits until the platform is connected.
-func (r *rig) ready() {
+func (r *env) ready() {
 	r.t.Helper()
 	r.until("the platform is ready", func() bool { return r.tg.Ready() == nil })
 }
 
 // until waits for what no channel tells: it looks again whenever the fake
 // changed or a moment passed.
-func (r *rig) until(what string, ok func() bool) {
+func (r *env) until(what string, ok func() bool) {
 	r.t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -142,7 +143,7 @@ func (i *inbox) refuse(n int) {
 }
 
 // next waits for the next message.
-func (r *rig) next() bot.Message {
+func (r *env) next() bot.Message {
 	r.t.Helper()
 	end := time.After(patience)
 	for {
@@ -163,14 +164,14 @@ func (r *rig) next() bot.Message {
 }
 
 // rest are the messages that nobody has looked at.
-func (r *rig) rest() []bot.Message {
+func (r *env) rest() []bot.Message {
 	r.inbox.mu.Lock()
 	defer r.inbox.mu.Unlock()
 	return r.inbox.messages[r.inbox.read:]
 }
 
 // count is how often a method was called so far.
-func (r *rig) count(method string) int {
+func (r *env) count(method string) int {
 	n := 0
 	for _, e := range r.fake.Log() {
 		if e.Method == method {
@@ -181,7 +182,7 @@ func (r *rig) count(method string) int {
 }
 
 // last is the newest call of a method.
-func (r *rig) last(method string) telegramfake.Entry {
+func (r *env) last(method string) telegramfake.Entry {
 	r.t.Helper()
 	log := r.fake.Log()
 	for i := len(log) - 1; i >= 0; i-- {
@@ -267,3 +268,5 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("%s is\n%s\nwant\n%s", name, got, want)
 	}
 }
+
+var update = flag.Bool("update", false, "rewrite the files of testdata")

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// shut is how long a chat that refused the bot is left alone, unless somebody
-// writes there before.
-const shut = time.Hour
+// closedFor is how long legwork sends nothing to a chat that refused the bot,
+// unless somebody writes there before.
+const closedFor = time.Hour
 
-// manyPlaces is how many chats are remembered of each kind; then all are
-// forgotten, which costs a refused call at most.
-const manyPlaces = 10_000
+// maxChats is how many chats of each kind are remembered. Then all are
+// forgotten, which costs one refused call each at most.
+const maxChats = 10_000
 
-// places is what was learned about chats. It is safe for concurrent use.
-type places struct {
+// chats is what the bot has learned about chats. It is safe for concurrent use.
+type chats struct {
 	now func() time.Time
 
 	mu     sync.Mutex
@@ -23,12 +23,12 @@ type places struct {
 	closed map[string]time.Time // chats that refuse the bot, and since when
 }
 
-func newPlaces(now func() time.Time) *places {
-	return &places{now: now, forums: map[string]bool{}, moved: map[string]string{}, closed: map[string]time.Time{}}
+func newChats(now func() time.Time) *chats {
+	return &chats{now: now, forums: map[string]bool{}, moved: map[string]string{}, closed: map[string]time.Time{}}
 }
 
-// learn takes what an update tells of its chat.
-func (p *places) learn(u update) {
+// learn notes what an update says about its chat.
+func (p *chats) learn(u update) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range []*message{u.Message, u.Edited} {
@@ -38,11 +38,11 @@ func (p *places) learn(u update) {
 		id := number(m.Chat.ID)
 		delete(p.closed, id)
 		if m.Chat.IsForum && !p.forums[id] {
-			room(p.forums)
+			makeRoom(p.forums)
 			p.forums[id] = true
 		}
 		if m.MigrateTo != 0 {
-			room(p.moved)
+			makeRoom(p.moved)
 			p.moved[id] = number(m.MigrateTo)
 		}
 	}
@@ -55,7 +55,7 @@ func (p *places) learn(u update) {
 }
 
 // current is the id that a chat has now.
-func (p *places) current(id string) string {
+func (p *chats) current(id string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for range 4 { // each upgrade makes a supergroup, which is never upgraded
@@ -68,46 +68,46 @@ func (p *places) current(id string) string {
 	return id
 }
 
-func (p *places) move(from string, to int64) {
+func (p *chats) move(from string, to int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	room(p.moved)
+	makeRoom(p.moved)
 	p.moved[from] = number(to)
 }
 
-func (p *places) forum(id string) bool {
+func (p *chats) forum(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.forums[id]
 }
 
-func (p *places) close(id string) {
+func (p *chats) close(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	room(p.closed)
+	makeRoom(p.closed)
 	p.closed[id] = p.now()
 }
 
-// isClosed reports that the chat refused the bot not long ago.
-func (p *places) isClosed(id string) bool {
+// isClosed reports whether the chat refused the bot not long ago.
+func (p *chats) isClosed(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	since, ok := p.closed[id]
-	if ok && p.now().Sub(since) >= shut {
+	if ok && p.now().Sub(since) >= closedFor {
 		delete(p.closed, id)
 		return false
 	}
 	return ok
 }
 
-func room[V any](of map[string]V) {
-	if len(of) >= manyPlaces {
+func makeRoom[V any](of map[string]V) {
+	if len(of) >= maxChats {
 		clear(of)
 	}
 }
 
-// albums tells the first message of an album from the rest, which say nothing
-// more when they have no text.
+// albums finds the first message of each album: the others are ignored unless
+// they have a text.
 type albums struct {
 	mu    sync.Mutex
 	first map[string]int64
@@ -122,7 +122,7 @@ func (a *albums) repeats(m *message) bool {
 	if a.first == nil {
 		a.first = map[string]int64{}
 	}
-	room(a.first)
+	makeRoom(a.first)
 	key := number(m.Chat.ID) + "/" + m.Album
 	first, seen := a.first[key]
 	if !seen {
