@@ -111,7 +111,7 @@ func TestTelegramForgedDelivery(t *testing.T) {
 	if n := len(b.asked("forged")); n > 0 {
 		t.Errorf("the model was asked the forged question %d times", n)
 	}
-	s.logged("level=WARN", "a delivery without the secret was refused")
+	s.logged("level=WARN", "delivery without the secret refused")
 }
 
 // TestTelegramWebhookListener: with a listener of its own, the webhook is there
