@@ -309,3 +309,6 @@ func (s *Store) Close() error {
 	})
 	return s.closed
 }
+
+// Follow implements tasks.Store.
+func (s *Store) Follow(heard func(tasks.ID)) (stop func()) { return s.watch.Follow(heard) }

@@ -1,9 +1,13 @@
 package rules
 
 import (
+	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 
+	"legwork/bot"
 	"legwork/tasks"
 )
 
@@ -154,4 +158,260 @@ func taskOf(rows []HistoryRow) tasks.ID {
 		}
 	}
 	return ""
+}
+
+// ForgetWho is tasks.Care's.
+func (k Retention) ForgetWho(who string) (d tasks.Deleted, err error) {
+	private := map[string]bool{}
+	for _, step := range []func() error{
+		func() error { return k.forgetTasks(who, private, &d) },
+		func() error { return k.forgetTurns(who, private, &d) },
+		func() error { return k.forgetSchedules(who, &d) },
+		func() error { return k.forgetSettings(who, private, &d) },
+		func() error { return k.forgetSums(who) },
+		func() error { return k.forgetAudit(who) },
+		k.forgetDeliveries,
+		func() error {
+			return k.dropSpent(func(r SpentKey) bool { return r.User == who || inChat(r.Chat, who) }, &d)
+		},
+	} {
+		if err = step(); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// concerns reports that a task is of a person, or in a chat.
+func concerns(t Task, who string) bool {
+	return t.From.Key() == who || t.Chat.Room() == who || t.Chat.Key() == who
+}
+
+// inChat reports that a conversation is a chat or a thread of it.
+func inChat(conversation, chat string) bool {
+	return conversation == chat || strings.HasPrefix(conversation, chat+"/")
+}
+
+// forgetTasks deletes tasks with their turns. It notes the person's private
+// conversations.
+func (k Retention) forgetTasks(who string, private map[string]bool, d *tasks.Deleted) error {
+	choose := func(_ Snapshot, list []TaskEntry) (chosen []TaskEntry, err error) {
+		for _, t := range list {
+			switch {
+			case !concerns(t.Task, who):
+				continue
+			case !t.Task.Over:
+				d.Live = append(d.Live, t.ID)
+			default:
+				chosen = append(chosen, t)
+			}
+			if t.Task.Chat.Private && t.Task.From.Key() == who {
+				private[t.Task.Chat.Key()] = true
+			}
+		}
+		return chosen, nil
+	}
+	return k.eachTask(d, choose, func(s *Tx, t TaskEntry, d *tasks.Deleted) error {
+		conversation := t.Task.Chat.Key()
+		rows, err := s.Turn(conversation, t.Task.Order-1)
+		if err != nil {
+			return err
+		}
+		if len(rows) > 0 && rows[0].Order != t.Task.Order {
+			rows = nil // it is where the chat was moved to
+		}
+		if len(rows) > 0 {
+			if err := s.dropSummaryOf(conversation, d); err != nil {
+				return err
+			}
+		}
+		return s.dropTurn(conversation, t.ID, rows, d)
+	})
+}
+
+// dropSummaryOf deletes what a conversation's summary may hold of a turn.
+func (s *Tx) dropSummaryOf(conversation string, d *tasks.Deleted) error {
+	v, err := s.Summary(conversation)
+	if err != nil {
+		return err
+	}
+	if v.Until > 0 {
+		d.Summaries++
+	}
+	order, err := s.Order()
+	if err != nil {
+		return err
+	}
+	return s.dropSummary(conversation, order)
+}
+
+// forgetTurns deletes what is left in the conversations of a chat, in private
+// ones, and of a person elsewhere: turns whose tasks are gone already.
+func (k Retention) forgetTurns(who string, private map[string]bool, d *tasks.Deleted) error {
+	return k.eachConversation(func(conversation string) error {
+		if !inChat(conversation, who) && !private[conversation] {
+			return k.forgetTurnsOf(who, conversation, d)
+		}
+		var turns int
+		err := k.View(func(b Snapshot) (err error) { turns, err = countTurns(b, conversation); return err })
+		if err != nil {
+			return err
+		}
+		n, err := ConversationDeletion{Conversation: conversation}.Run(k.Change)
+		d.Tasks += n
+		if err != nil {
+			return err
+		}
+		return k.View(func(b Snapshot) error {
+			left, err := countTurns(b, conversation)
+			d.Turns += turns - left
+			return err
+		})
+	})
+}
+
+// forgetTurnsOf deletes the turns of a person in a conversation of others.
+func (k Retention) forgetTurnsOf(who, conversation string, d *tasks.Deleted) error {
+	after, end := uint64(0), false
+	for !end {
+		var turns [][]HistoryRow
+		err := k.View(func(b Snapshot) (err error) {
+			turns, after, err = turnsOf(b, who, conversation, after)
+			return err
+		})
+		if err != nil || len(turns) == 0 {
+			return err
+		}
+		end = len(turns) < retentionBatch
+		err = k.dropTurns(conversation, turns, d, func(s *Tx, d *tasks.Deleted) error { return s.dropSummaryOf(conversation, d) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turnsOf lists turns of a person.
+func turnsOf(b Snapshot, who, conversation string, after uint64) (turns [][]HistoryRow, last uint64, err error) {
+	for len(turns) < retentionBatch {
+		rows, err := b.Turn(conversation, after)
+		if err != nil || len(rows) == 0 {
+			return turns, after, err
+		}
+		after = rows[0].Order
+		if rows[0].From == who {
+			turns = append(turns, rows)
+		}
+	}
+	return turns, after, nil
+}
+
+func countTurns(b Snapshot, conversation string) (n int, err error) {
+	for after := uint64(0); ; n++ {
+		rows, err := b.Turn(conversation, after)
+		if err != nil || len(rows) == 0 {
+			return n, err
+		}
+		after = rows[0].Order
+	}
+}
+
+func (k Retention) forgetSchedules(who string, d *tasks.Deleted) error {
+	deleted := 0
+	err := k.Change(func(s *Tx) error {
+		deleted = 0 // it may run again
+		all, err := s.Schedules("")
+		if err != nil {
+			return err
+		}
+		for _, v := range all {
+			if v.From.Key() != who && !inChat(v.Chat.Key(), who) || v.Config {
+				continue
+			}
+			if err := s.DropSchedule(v.ID); err != nil {
+				return err
+			}
+			deleted++
+		}
+		return nil
+	})
+	if err == nil { // otherwise it may run yet
+		d.Schedules = deleted
+	}
+	return err
+}
+
+// forgetSettings deletes what belongs to a person or a chat, forms that a person
+// was filling in, and their entries in lists.
+func (k Retention) forgetSettings(who string, private map[string]bool, d *tasks.Deleted) error {
+	var all map[Setting]string
+	err := k.View(func(b Snapshot) (err error) { all, err = b.AllSettings(); return err })
+	if err != nil {
+		return err
+	}
+	deleted := 0
+	err = k.Change(func(s *Tx) error {
+		deleted = 0 // it may run again
+		for _, name := range slices.SortedFunc(maps.Keys(all), func(a, b Setting) int {
+			return strings.Compare(a.Owner+"\x00"+a.Name, b.Owner+"\x00"+b.Name)
+		}) {
+			value, left := all[name], ""
+			own := inChat(name.Owner, who) || private[name.Owner] || strings.HasSuffix(name.Name, " "+who)
+			if !own {
+				if left = without(value, who); left == value {
+					continue
+				}
+			}
+			if err := s.PutSetting(name.Owner, name.Name, left); err != nil {
+				return err
+			}
+			deleted++
+		}
+		return nil
+	})
+	if err == nil { // otherwise it may run yet
+		d.Settings = deleted
+	}
+	return err
+}
+
+// without is a stored list of objects without those about a person or a chat;
+// what is no such list stays as it is. A list of keys stays: it holds roles, such
+// as that of an admin.
+func without(value, who string) string {
+	var list []json.RawMessage
+	if !strings.HasPrefix(value, "[") || !strings.Contains(value, `"`) || json.Unmarshal([]byte(value), &list) != nil {
+		return value
+	}
+	n := len(list)
+	list = slices.DeleteFunc(list, func(entry json.RawMessage) bool { return concernsEntry(entry, who) })
+	if len(list) == n {
+		return value
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	body, err := json.Marshal(list)
+	if err != nil {
+		return value
+	}
+	return string(body)
+}
+
+// concernsEntry reports that an entry of a list names somebody as the one whom it is
+// about or who gave it.
+func concernsEntry(entry json.RawMessage, who string) bool {
+	var e struct {
+		By     string          `json:"by"`
+		Person json.RawMessage `json:"person"`
+		Chat   json.RawMessage `json:"chat"`
+	}
+	if json.Unmarshal(entry, &e) != nil {
+		return false
+	}
+	var person bot.Person
+	var chat bot.Chat
+	_ = json.Unmarshal(e.Person, &person)
+	_ = json.Unmarshal(e.Chat, &chat)
+	return e.By == who || e.Person != nil && person.Key() == who || e.Chat != nil && (chat.Key() == who || chat.Room() == who)
 }

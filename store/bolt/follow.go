@@ -1,6 +1,0 @@
-package bolt
-
-import "legwork/tasks"
-
-// Follow implements tasks.Store.
-func (s *Store) Follow(heard func(tasks.ID)) (stop func()) { return s.watch.Follow(heard) }
