@@ -23,6 +23,7 @@ import (
 // in memory, closing and opening the one on disk now and then: both must say
 // the same all the time.
 func TestSameAsMemory(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 		now := func() time.Time { return at }

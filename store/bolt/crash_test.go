@@ -19,6 +19,7 @@ import (
 // TestKilled kills a writing process at random moments: what it had
 // acknowledged is there, in order and whole, and the store goes on.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	kills := need.Times(3, 12)
 	dir := t.TempDir()
 	acknowledged := map[tasks.ID]int{}

@@ -151,6 +151,7 @@ func TestDamagedHistory(t *testing.T) {
 // random bytes. A child that then uses the file gets what was written or an
 // error; a file that is opened after a crash is looked at from a child first.
 func TestDamagedPages(t *testing.T) {
+	t.Parallel()
 	dir := sound(t)
 	whole, err := os.ReadFile(damageFile(dir))
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // TestOutcomesAreKnown: a task whose outcome is to be delivered is over for
 // whoever reads it.
 func TestOutcomesAreKnown(t *testing.T) {
+	t.Parallel()
 	s := open(t, t.TempDir(), bolt.Options{})
 	var readers sync.WaitGroup
 	reading, stop := context.WithCancel(t.Context())

@@ -59,6 +59,7 @@ func ending() []planner.Event {
 // TestForgotten: what is reachable in the file tells nothing any more; what is
 // left in freed pages is logged, because the package's comment speaks of it.
 func TestForgotten(t *testing.T) {
+	t.Parallel()
 	dir, c := t.TempDir(), bot.Chat{Platform: "test", ID: "c"}
 	s := open(t, dir, bolt.Options{})
 	talk(t.Context(), t, s, c)
@@ -122,6 +123,7 @@ func read(t *testing.T, path string) []byte {
 // TestKilledForgetting kills a process that forgets a conversation: turns and
 // journals go together, and another call deletes the rest.
 func TestKilledForgetting(t *testing.T) {
+	t.Parallel()
 	need.Check(t)
 	full, c := t.TempDir(), bot.Chat{Platform: "test", ID: "c"}
 	s := open(t, full, bolt.Options{})

@@ -22,6 +22,7 @@ import (
 // TestFull runs out of room, by the limit of the file's size that the kernel
 // holds: what was stored stays readable, and with room it goes on.
 func TestFull(t *testing.T) {
+	t.Parallel()
 	const inChild = "LEGWORK_STORE_FILL" // the limit is a whole process's
 	if dir := os.Getenv(inChild); dir != "" {
 		if err := fillDisk(t.Context(), dir); err != nil {

@@ -135,6 +135,7 @@ func unindexed(t *testing.T, more int) string {
 // TestEarlierFileLists: tasks of a file without an index are in the lists soon, and
 // what happens to them meanwhile too; a stop in between loses nothing.
 func TestEarlierFileLists(t *testing.T) {
+	t.Parallel()
 	dir := unindexed(t, 700)
 	for range 3 { // stopped soon
 		s := open(t, dir, bolt.Options{})
@@ -168,6 +169,7 @@ func TestEarlierFileLists(t *testing.T) {
 // TestDamagedRows: a row that is damaged is made anew from the journal; where that
 // is damaged too, the list goes on with what is known.
 func TestDamagedRows(t *testing.T) {
+	t.Parallel()
 	dir := sound(t)
 	s := open(t, dir, bolt.Options{})
 	end(t, s, 0, 1, 2)

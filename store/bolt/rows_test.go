@@ -149,6 +149,7 @@ func TestEarlierFile(t *testing.T) {
 // TestLostBucket: a file that had an added bucket and has it no more is damaged;
 // it is not taken for one of an earlier version.
 func TestLostBucket(t *testing.T) {
+	t.Parallel()
 	for _, name := range added() {
 		dir := ledgerFile(t)
 		edit(t, dir, func(tx *bbolt.Tx) error { return tx.DeleteBucket([]byte(name)) })
@@ -164,6 +165,7 @@ func TestLostBucket(t *testing.T) {
 // TestDamagedLedger: a damaged row costs itself. The sum of a day is added up
 // anew; what a task has spent begins anew.
 func TestDamagedLedger(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		bucket string
 		used   int64 // of the day, after the damage

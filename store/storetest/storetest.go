@@ -116,6 +116,7 @@ func Run(t *testing.T, open Opener) {
 		{"outcomes to webhooks", testNotify},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel() // many of them wait for the disk
 			b := &env{T: t, clock: &clock{at: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}}
 			b.store, b.reopen = open(t, b.clock.now)
 			test.run(b)
