@@ -77,7 +77,7 @@ func openCore(ctx context.Context, config *conf.Config, command string, w instru
 	options := tooladmin.Options(config, log)
 	options.Metrics = w.metrics
 	options.Known, options.OnChange = tooladmin.Stored{Store: a.store}, func(c tools.Change) {
-		a.inbox.ToolChanged(context.Background(), tasks.ToolChange(c)) // Flush ends it
+		tasks.ToolChanged(context.Background(), a.inbox, tasks.ToolChange(c)) // Flush ends it
 	}
 	if a.tools, err = tools.New(config.Tools, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("preparing tools: %w", err), a.store.Close())
@@ -99,7 +99,7 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 	}
 	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
 		Store: a.store, Model: model, Tools: redactedTools{toolbox.New(a.tools), a.credentials}, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now,
-		Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { a.inbox.BudgetReached(ctx, over) },
+		Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { tasks.BudgetReached(ctx, a.inbox, over) },
 		Tracer: a.tracer, Clean: a.hidden.String,
 	})
 	a.engine = engine.New(engine.Config{
@@ -138,7 +138,7 @@ func (a *core) start(parts *lifecycle) {
 		return nil
 	})
 	parts.start("schedules", tasks.NewScheduler(a.inbox, time.Now).Run)
-	parts.start("budgets", a.inbox.WatchBudgets)
+	parts.start("budgets", func(ctx context.Context) error { return tasks.WatchBudgets(ctx, a.inbox) })
 }
 
 // serveControl answers the commands of a second process.

@@ -101,7 +101,7 @@ func (d *daemon) run(ctx context.Context) error {
 	defer d.models.close()
 	var parts lifecycle
 	defer parts.stop(d.log)
-	if err := d.core.inbox.Schedule(ctx, configSchedules(d.core.config)); err != nil {
+	if err := tasks.ApplyConfigSchedules(ctx, d.core.inbox, configSchedules(d.core.config)); err != nil {
 		d.log.Error("storing the schedules of the config failed", "cause", err)
 	}
 	d.core.alerts = d.newAlerts(d.core.config)
@@ -135,7 +135,7 @@ func (d *daemon) run(ctx context.Context) error {
 // becomes the first admin. An expired code is replaced.
 func (d *daemon) offerClaim(ctx context.Context) error {
 	for {
-		code, err := d.core.inbox.Claim(ctx)
+		code, err := tasks.NewClaim(ctx, d.core.inbox)
 		var again <-chan time.Time
 		switch {
 		case err != nil:

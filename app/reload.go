@@ -117,7 +117,7 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 	d.core.alerts.Use(next.Alerts)
 	d.core.expect(next)
 	d.admit(access(next))
-	if err := d.core.inbox.Schedule(ctx, configSchedules(next)); err != nil {
+	if err := tasks.ApplyConfigSchedules(ctx, d.core.inbox, configSchedules(next)); err != nil {
 		d.log.Error("storing the schedules of the config failed", "cause", err)
 	}
 	data.Record(ctx, d.core.store, d.log, tasks.AuditEntry{

@@ -107,7 +107,7 @@ func (a *core) readStore(ctx context.Context, now *telemetry.Readings) (err erro
 		now.Deliveries.Waiting++
 		now.Deliveries.Oldest = max(now.Deliveries.Oldest, a.clock.Now().Sub(one.At))
 	}
-	if now.Budgets, err = a.inbox.DayBudgets(ctx); err != nil {
+	if now.Budgets, err = tasks.DayBudgets(ctx, a.inbox); err != nil {
 		return err
 	}
 	now.StoreBytes, err = a.store.Size()

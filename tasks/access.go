@@ -90,7 +90,7 @@ func (in *Inbox) admit(ctx context.Context, m bot.Message, access Access) (admit
 	if access.admits(g, m) {
 		return true, false, nil
 	}
-	admitted, err = in.admitsMoved(ctx, access, g, m)
+	admitted, err = admitsMoved(ctx, in, access, g, m)
 	return admitted, false, err
 }
 

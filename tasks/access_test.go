@@ -390,14 +390,14 @@ func TestTellAdminsOfDamage(t *testing.T) {
 // TestClaim: the first admin.
 func TestClaim(t *testing.T) {
 	o := newOffice(t)
-	if code, err := o.inbox.Claim(t.Context()); code != "" || err != nil {
+	if code, err := tasks.NewClaim(t.Context(), o.inbox); code != "" || err != nil {
 		t.Fatalf("Claim with an admin in the config = %q, %v; want none", code, err)
 	}
 	o.rules.Access.Admins = nil
 	o.inbox.Use(o.rules)
 	claim := func() string {
 		t.Helper()
-		code, err := o.inbox.Claim(t.Context())
+		code, err := tasks.NewClaim(t.Context(), o.inbox)
 		if err != nil || len(code) != 8 || strings.ContainsAny(code, "01ILO") {
 			t.Fatalf("Claim = %q, %v; want 8 unambiguous letters and digits", code, err)
 		}
@@ -424,7 +424,7 @@ func TestClaim(t *testing.T) {
 	o.send(m)
 	o.restart()
 	o.opens("eve", room("yard"), "I may")
-	if code, err := o.inbox.Claim(t.Context()); code != "" || err != nil {
+	if code, err := tasks.NewClaim(t.Context(), o.inbox); code != "" || err != nil {
 		t.Errorf("Claim after that = %q, %v; want none", code, err)
 	}
 	if h := o.send(o.by("mallory", private("mallory"), "/start "+code)); h.text() != o.text("error.not_allowed", nil) || len(h.posts[0].Buttons) != 1 {
@@ -437,7 +437,7 @@ func TestClaimEnds(t *testing.T) {
 	o := newOffice(t)
 	o.rules.Access.Admins = nil
 	o.inbox.Use(o.rules)
-	code, err := o.inbox.Claim(t.Context())
+	code, err := tasks.NewClaim(t.Context(), o.inbox)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -453,7 +453,7 @@ func TestClaimEnds(t *testing.T) {
 	if got := o.say("f", private("f"), "/start "+code); got != o.text("error.no_admin", nil) {
 		t.Errorf("the right code after five wrong ones: %q", got)
 	}
-	if code, err = o.inbox.Claim(t.Context()); err != nil {
+	if code, err = tasks.NewClaim(t.Context(), o.inbox); err != nil {
 		t.Fatal(err)
 	}
 	o.pass(time.Hour)

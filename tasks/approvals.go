@@ -18,20 +18,20 @@ const pressRevoke = "v:"
 // maxListed is how many entries of each kind /approvals lists.
 const maxListed = 20
 
-// approvals tells what waits for a decision and what is allowed without being
+// approvalsCommand tells what waits for a decision and what is allowed without being
 // asked, or takes something of that back.
-func (in *Inbox) approvals(ctx context.Context, r *Request, rest string) (Reply, error) {
+func approvalsCommand(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
 	verb, code, _ := strings.Cut(rest, " ")
 	code = strings.TrimSpace(code)
 	switch strings.ToLower(verb) {
 	case "revoke":
-		return in.revokes(ctx, r, code)
+		return revokeGrant(ctx, in, r, code)
 	case "show":
-		return in.change(ctx, r, pressShow, code)
+		return decideChange(ctx, in, r, pressShow, code)
 	case "accept":
-		return in.change(ctx, r, pressAccept, code)
+		return decideChange(ctx, in, r, pressAccept, code)
 	}
-	return in.listApprovals(ctx, r)
+	return listApprovals(ctx, in, r)
 }
 
 // listing is the reply to /approvals while it is put together.
@@ -43,8 +43,8 @@ type listing struct {
 	buttons []bot.Button
 }
 
-func (in *Inbox) listApprovals(ctx context.Context, r *Request) (Reply, error) {
-	near, err := in.nearby(ctx, r)
+func listApprovals(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
+	near, err := nearby(ctx, in, r)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -71,7 +71,7 @@ func (in *Inbox) listApprovals(ctx context.Context, r *Request) (Reply, error) {
 // nearby lists the live tasks whose approvals a message's author may see: those
 // of the chat around threads and topics; in a private chat all that are their
 // own, for admins everybody's.
-func (in *Inbox) nearby(ctx context.Context, r *Request) ([]LiveTask, error) {
+func nearby(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, error) {
 	all, err := in.Store.Live(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("listing tasks: %w", err)

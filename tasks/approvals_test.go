@@ -96,7 +96,7 @@ func TestChangedTool(t *testing.T) {
 	s.phone.files = true
 	tell := func(c tasks.ToolChange) []enginetest.Post {
 		before := len(s.phone.posts)
-		s.inbox.ToolChanged(t.Context(), c)
+		tasks.ToolChanged(t.Context(), s.inbox, c)
 		s.inbox.Flush(t.Context())
 		return s.phone.posts[before:]
 	}

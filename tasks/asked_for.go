@@ -17,7 +17,7 @@ const maxAskingThere = 200
 
 // askedHere finds a program's task by its id when its questions stand in the chat
 // of a message: then that counts as the task's chat.
-func (in *Inbox) askedHere(ctx context.Context, r *Request, id ID) (t LiveTask, ok bool, err error) {
+func askedHere(ctx context.Context, in *Inbox, r *Request, id ID) (t LiveTask, ok bool, err error) {
 	first, err := in.Store.Event(ctx, id, 1)
 	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) {
 		return t, false, nil
@@ -45,7 +45,7 @@ func tellsHere(o *planner.Opening, r *Request) bool {
 
 // askingHere lists the tasks of programs that ask in the chat of a message, by one
 // of whose messages it is a reply.
-func (in *Inbox) askingHere(ctx context.Context, r *Request) ([]LiveTask, error) {
+func askingHere(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, error) {
 	if !r.Admin || r.Message.ReplyTo == "" {
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func (in *Inbox) askingHere(ctx context.Context, r *Request) ([]LiveTask, error)
 		return nil, fmt.Errorf("listing tasks that wait: %w", err)
 	}
 	for _, row := range rows {
-		t, ok, err := in.askedHere(ctx, r, row.Task)
+		t, ok, err := askedHere(ctx, in, r, row.Task)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (in *Inbox) askingHere(ctx context.Context, r *Request) ([]LiveTask, error)
 		if ok || !r.Message.Chat.Private {
 			continue
 		}
-		if t, ok, err = in.anyTask(ctx, r, row.Task); err != nil {
+		if t, ok, err = anyTask(ctx, in, r, row.Task); err != nil {
 			return nil, err
 		}
 		if ok && t.shows(r.Message.Chat, planner.ActionID{}, r.Message.ReplyTo) {

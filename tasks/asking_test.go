@@ -168,10 +168,10 @@ func TestModelQuestionDeclined(t *testing.T) {
 		var bad *tasks.MisfitError
 		for _, a := range planner.Todo(state) {
 			ask := tasks.AskOf(a.ID)
-			if err := m.inbox.Rule(t.Context(), id, ask, tasks.Ruling{By: "api:ops", Approve: true}); !errors.As(err, &bad) || bad.Field != "comment" {
+			if err := tasks.Decide(t.Context(), m.inbox, id, ask, tasks.Ruling{By: "api:ops", Approve: true}); !errors.As(err, &bad) || bad.Field != "comment" {
 				t.Errorf("a yes without words: %v", err)
 			}
-			if err := m.inbox.Rule(t.Context(), id, ask, tasks.Ruling{By: "api:ops", Text: why}); err != nil {
+			if err := tasks.Decide(t.Context(), m.inbox, id, ask, tasks.Ruling{By: "api:ops", Text: why}); err != nil {
 				t.Fatal(err)
 			}
 		}

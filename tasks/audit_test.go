@@ -72,7 +72,7 @@ func TestClaimAudited(t *testing.T) {
 	o := newOffice(t)
 	o.rules.Access.Admins = nil
 	o.inbox.Use(o.rules)
-	code, err := o.inbox.Claim(t.Context())
+	code, err := tasks.NewClaim(t.Context(), o.inbox)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestAcceptedToolAudited(t *testing.T) {
 	s := newStage(t)
 	change := tasks.ToolChange{ID: "c1", Tool: "book.it", Difference: "-books\n+pays"}
 	s.tools.changes = []tasks.ToolChange{change}
-	s.inbox.ToolChanged(t.Context(), change)
+	tasks.ToolChanged(t.Context(), s.inbox, change)
 	s.inbox.Flush(t.Context())
 	posts := s.phone.posts
 	if len(posts) == 0 {

@@ -35,12 +35,12 @@ func TestBudgetsAreHeardOf(t *testing.T) {
 		s.inbox.Flush(t.Context())
 		return slices.ContainsFunc(s.told("boss"), func(text string) bool { return strings.Contains(text, s.text("admin.budget_reached", nil)) })
 	}
-	if err := s.inbox.LookAtBudgets(t.Context()); !errors.Is(err, away) || told() {
+	if err := tasks.LookAtBudgets(t.Context(), s.inbox); !errors.Is(err, away) || told() {
 		t.Fatalf("while nobody was there: %v, the admin read %q", err, s.told("boss"))
 	}
 	away = nil
 	for range 2 {
-		if err := s.inbox.LookAtBudgets(t.Context()); err != nil {
+		if err := tasks.LookAtBudgets(t.Context(), s.inbox); err != nil {
 			t.Fatal(err)
 		}
 	}

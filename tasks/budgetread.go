@@ -10,7 +10,7 @@ import (
 
 // DayBudgets tells how the budgets of all together stand today: those that have a
 // limit.
-func (in *Inbox) DayBudgets(ctx context.Context) ([]telemetry.Budget, error) {
+func DayBudgets(ctx context.Context, in *Inbox) ([]telemetry.Budget, error) {
 	rules := in.rules.Load().Budget
 	if rules.DayUSD <= 0 && rules.DayTokens <= 0 {
 		return nil, nil

@@ -47,7 +47,7 @@ func (w *budgetWatch) again(list []planner.Overdraft) {
 
 // BudgetReached notes that a budget has no room, so that admins are told. It
 // returns at once.
-func (in *Inbox) BudgetReached(_ context.Context, over planner.Overdraft) {
+func BudgetReached(_ context.Context, in *Inbox, over planner.Overdraft) {
 	if over.Day == "" {
 		return // a task's own: its chat is asked
 	}
@@ -65,11 +65,11 @@ const budgetsEvery = time.Minute
 
 // WatchBudgets lets tasks go on whose budget has room again, and tells admins of
 // budgets that are nearly used up or reached, until ctx ends.
-func (in *Inbox) WatchBudgets(ctx context.Context) error {
+func WatchBudgets(ctx context.Context, in *Inbox) error {
 	ticker := time.NewTicker(budgetsEvery)
 	defer ticker.Stop()
 	for {
-		if err := in.LookAtBudgets(ctx); err != nil && ctx.Err() == nil {
+		if err := LookAtBudgets(ctx, in); err != nil && ctx.Err() == nil {
 			in.Log.WarnContext(ctx, "the budgets could not be looked at", "cause", err)
 		}
 		select {
@@ -82,12 +82,12 @@ func (in *Inbox) WatchBudgets(ctx context.Context) error {
 }
 
 // LookAtBudgets does once what WatchBudgets does again and again.
-func (in *Inbox) LookAtBudgets(ctx context.Context) error {
-	return errors.Join(in.renew(ctx), in.tellOfBudgets(ctx))
+func LookAtBudgets(ctx context.Context, in *Inbox) error {
+	return errors.Join(renewTasks(ctx, in), reportBudgets(ctx, in))
 }
 
-// renew lets the tasks go on that wait for a budget which has room again.
-func (in *Inbox) renew(ctx context.Context) error {
+// renewTasks lets the tasks go on that wait for a budget which has room again.
+func renewTasks(ctx context.Context, in *Inbox) error {
 	live, err := in.Store.Live(ctx, "")
 	if err != nil {
 		return fmt.Errorf("listing tasks: %w", err)
@@ -97,14 +97,14 @@ func (in *Inbox) renew(ctx context.Context) error {
 		if err != nil || s.Budget == "" {
 			continue // one that is damaged waits for nothing
 		}
-		if err := in.renewTask(ctx, l, s.Overdraft); err != nil {
+		if err := renewTask(ctx, in, l, s.Overdraft); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (in *Inbox) renewTask(ctx context.Context, l Live, over planner.Overdraft) error {
+func renewTask(ctx context.Context, in *Inbox, l Live, over planner.Overdraft) error {
 	if over.Limit == 0 {
 		return nil // nothing is known of it: people decide
 	}
@@ -146,9 +146,9 @@ type toldBudgets struct {
 	Keys []string `json:"keys"`
 }
 
-// tellOfBudgets tells admins, once a day for each budget, that it is nearly used
+// reportBudgets tells admins, once a day for each budget, that it is nearly used
 // up, and once that it is reached.
-func (in *Inbox) tellOfBudgets(ctx context.Context) error {
+func reportBudgets(ctx context.Context, in *Inbox) error {
 	rules := in.rules.Load().Budget
 	today := rules.day(in.Wall())
 	spent, err := in.Store.Spent(ctx, SpentQuery{From: today, To: today})
@@ -172,7 +172,7 @@ func (in *Inbox) tellOfBudgets(ctx context.Context) error {
 	if len(told.Keys) == before {
 		return nil
 	}
-	err = errors.Join(in.passOn(ctx, true, reached), in.passOn(ctx, false, near))
+	err = errors.Join(notifyBudgetHooks(ctx, in, true, reached), notifyBudgetHooks(ctx, in, false, near))
 	if err == nil {
 		err = in.write(ctx, ownerLegwork, settingBudgetsTold, told)
 	}
@@ -180,13 +180,13 @@ func (in *Inbox) tellOfBudgets(ctx context.Context) error {
 		in.budgets.again(reached)
 		return err
 	}
-	in.tellBudgets(ctx, "admin.budget_reached", reached)
-	in.tellBudgets(ctx, "admin.budget_near", near)
+	sendBudgetNotice(ctx, in, "admin.budget_reached", reached)
+	sendBudgetNotice(ctx, in, "admin.budget_near", near)
 	return nil
 }
 
-// passOn lets programs hear of budgets.
-func (in *Inbox) passOn(ctx context.Context, reached bool, list []planner.Overdraft) error {
+// notifyBudgetHooks lets programs hear of budgets.
+func notifyBudgetHooks(ctx context.Context, in *Inbox, reached bool, list []planner.Overdraft) error {
 	if in.Budgets == nil || len(list) == 0 {
 		return nil
 	}
@@ -246,8 +246,8 @@ func nearBudgets(b Budgets, day string, spent []Spent, extended []Extended) []pl
 // toldAtOnce is how many budgets one notice to the admins lists.
 const toldAtOnce = 10
 
-// tellBudgets tells admins of budgets in one notice.
-func (in *Inbox) tellBudgets(ctx context.Context, key string, list []planner.Overdraft) {
+// sendBudgetNotice tells admins of budgets in one notice.
+func sendBudgetNotice(ctx context.Context, in *Inbox, key string, list []planner.Overdraft) {
 	if len(list) == 0 {
 		return
 	}

@@ -37,7 +37,7 @@ type toldChange struct {
 // ToolChanged tells all admins, once for each change, that a tool is held back
 // because its server changed it, and asks whether it is to be used as it is now.
 // It does not wait for that; see Flush.
-func (in *Inbox) ToolChanged(ctx context.Context, c ToolChange) {
+func ToolChanged(ctx context.Context, in *Inbox, c ToolChange) {
 	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
 		in.changing.Lock()
 		defer in.changing.Unlock()
@@ -50,7 +50,7 @@ func (in *Inbox) ToolChanged(ctx context.Context, c ToolChange) {
 			return
 		}
 		in.Log.WarnContext(ctx, "a tool was changed by its server and is held back", "tool", c.Tool, "change", c.ID)
-		if !in.tellChange(ctx, c) {
+		if !tellChange(ctx, in, c) {
 			return // there is nobody yet; /approvals shows it
 		}
 		told = append(told, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now()})
@@ -61,7 +61,7 @@ func (in *Inbox) ToolChanged(ctx context.Context, c ToolChange) {
 }
 
 // tellChange tells the admins; it reports false when none of them could be.
-func (in *Inbox) tellChange(ctx context.Context, c ToolChange) (told bool) {
+func tellChange(ctx context.Context, in *Inbox, c ToolChange) (told bool) {
 	admins, err := in.admins(ctx)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "the admins could not be told", "cause", err)
@@ -69,7 +69,7 @@ func (in *Inbox) tellChange(ctx context.Context, c ToolChange) (told bool) {
 	for _, admin := range admins {
 		p, chat, lang, err := in.reach(ctx, admin)
 		if err == nil {
-			d, brief := in.changeDraft(p, chat, c, lang)
+			d, brief := changeDraft(in, p, chat, c, lang)
 			_, err = postWhole(ctx, p, chat, d, brief)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -82,11 +82,11 @@ func (in *Inbox) tellChange(ctx context.Context, c ToolChange) (told bool) {
 
 // changeDraft asks an admin about a change. Where questions do not last, it says
 // what to write instead.
-func (in *Inbox) changeDraft(p bot.Platform, to bot.Chat, c ToolChange, lang string) (d bot.Draft, brief string) {
+func changeDraft(in *Inbox, p bot.Platform, to bot.Chat, c ToolChange, lang string) (d bot.Draft, brief string) {
 	how := spelled(p, to, in.Texts.Text(lang, "change.how", map[string]any{"Code": c.ID}))
 	d = bot.Draft{Kind: bot.KindQuestion, File: changeFile(c)}
-	d.Text, brief = in.changeTexts(c, lang, how)
-	d.Buttons = in.changeButtons(c, lang)
+	d.Text, brief = changeTexts(in, c, lang, how)
+	d.Buttons = changeButtons(in, c, lang)
 	if p.Limits().Ephemeral {
 		d.Kind, d.Buttons = bot.KindNotice, nil
 	}
@@ -95,7 +95,7 @@ func (in *Inbox) changeDraft(p bot.Platform, to bot.Chat, c ToolChange, lang str
 
 // changeTexts tell of a change: with the difference, and for beside its file.
 // how says what to do about it.
-func (in *Inbox) changeTexts(c ToolChange, lang, how string) (full, brief string) {
+func changeTexts(in *Inbox, c ToolChange, lang, how string) (full, brief string) {
 	server, tool, _ := strings.Cut(c.Tool, ".")
 	intro := in.Texts.Text(lang, "change.told", map[string]any{"Server": inCode(server), "Tool": inCode(tool)})
 	full = intro + "\n\n" + bot.Fence(bot.Visible(c.Difference), "diff") + "\n" + how
@@ -114,7 +114,7 @@ func changeFile(c ToolChange) *bot.File {
 	return &bot.File{Name: "change-" + c.ID + ".diff", Type: "text/plain", Content: []byte(content)}
 }
 
-func (in *Inbox) changeButtons(c ToolChange, lang string) []bot.Button {
+func changeButtons(in *Inbox, c ToolChange, lang string) []bot.Button {
 	if len(pressAccept+c.ID) > maxPress {
 		return nil
 	}
@@ -123,13 +123,15 @@ func (in *Inbox) changeButtons(c ToolChange, lang string) []bot.Button {
 	return []bot.Button{accept, in.button(lang, "button.leave", pressLeave+c.ID)}
 }
 
-// changeBy is change for one of the buttons.
-func (in *Inbox) changeBy(verb string) func(context.Context, *Request, string) (Reply, error) {
-	return func(ctx context.Context, r *Request, id string) (Reply, error) { return in.change(ctx, r, verb, id) }
+// decideChangeBy is change for one of the buttons.
+func decideChangeBy(verb string) func(context.Context, *Inbox, *Request, string) (Reply, error) {
+	return func(ctx context.Context, in *Inbox, r *Request, id string) (Reply, error) {
+		return decideChange(ctx, in, r, verb, id)
+	}
 }
 
-// change does what an admin wants about a changed tool.
-func (in *Inbox) change(ctx context.Context, r *Request, verb, id string) (Reply, error) {
+// decideChange does what an admin wants about a changed tool.
+func decideChange(ctx context.Context, in *Inbox, r *Request, verb, id string) (Reply, error) {
 	if !r.Admin {
 		return in.refuse(r, "error.admin_needed"), nil
 	}
@@ -142,22 +144,22 @@ func (in *Inbox) change(ctx context.Context, r *Request, verb, id string) (Reply
 	}
 	switch {
 	case c.ID == "":
-		return in.replyLater(r, func(ctx context.Context) Notice { return in.changeOver(ctx, r, id) }), nil
+		return in.replyLater(r, func(ctx context.Context) Notice { return changeOver(ctx, in, r, id) }), nil
 	case verb == pressAccept:
-		return in.replyLater(r, func(ctx context.Context) Notice { return in.acceptChange(ctx, r, c) }), nil
+		return in.replyLater(r, func(ctx context.Context) Notice { return acceptChange(ctx, in, r, c) }), nil
 	case verb == pressLeave:
 		s := in.notice(r, "change.left", map[string]any{"Tool": inCode(c.Tool)})
 		s.Replace.Pressed = true
 		return in.reply(r, s), nil
 	default:
-		full, brief := in.changeTexts(c, r.Lang, in.Texts.Text(r.Lang, "change.how", map[string]any{"Code": c.ID}))
-		d := bot.Draft{Kind: bot.KindQuestion, Text: full, File: changeFile(c), Buttons: in.changeButtons(c, r.Lang)}
+		full, brief := changeTexts(in, c, r.Lang, in.Texts.Text(r.Lang, "change.how", map[string]any{"Code": c.ID}))
+		d := bot.Draft{Kind: bot.KindQuestion, Text: full, File: changeFile(c), Buttons: changeButtons(in, c, r.Lang)}
 		return in.reply(r, Notice{Draft: d, Brief: brief, Audience: ToChat}), nil
 	}
 }
 
 // acceptChange lets a tool be used as it is now.
-func (in *Inbox) acceptChange(ctx context.Context, r *Request, c ToolChange) Notice {
+func acceptChange(ctx context.Context, in *Inbox, r *Request, c ToolChange) Notice {
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	by := r.Message.From
@@ -168,14 +170,14 @@ func (in *Inbox) acceptChange(ctx context.Context, r *Request, c ToolChange) Not
 	}
 	in.Log.InfoContext(ctx, "a change of a tool was accepted", "tool", accepted.Tool, "change", c.ID, "by", by.Key())
 	in.audit(ctx, r, "tool.accept", accepted.Tool, "change "+c.ID)
-	in.noteAccepted(ctx, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now(), By: by.Key(), Name: by.Name, Accepted: in.Now()})
+	noteAccepted(ctx, in, toldChange{ID: c.ID, Tool: c.Tool, At: in.Now(), By: by.Key(), Name: by.Name, Accepted: in.Now()})
 	s := in.notice(r, "change.accepted", map[string]any{"Tool": inCode(c.Tool), "Name": plainText(nameOf(by.Name, by.Key()))})
 	s.Replace.Pressed = true
 	return s
 }
 
 // noteAccepted keeps who accepted a change and when.
-func (in *Inbox) noteAccepted(ctx context.Context, done toldChange) {
+func noteAccepted(ctx context.Context, in *Inbox, done toldChange) {
 	in.changing.Lock()
 	defer in.changing.Unlock()
 	var told []toldChange
@@ -194,7 +196,7 @@ func (in *Inbox) noteAccepted(ctx context.Context, done toldChange) {
 }
 
 // changeOver tells an admin who comes too late what became of a change.
-func (in *Inbox) changeOver(ctx context.Context, r *Request, id string) Notice {
+func changeOver(ctx context.Context, in *Inbox, r *Request, id string) Notice {
 	var told []toldChange
 	if err := in.read(ctx, ownerLegwork, settingChanges, &told); err != nil {
 		in.Log.ErrorContext(ctx, "it cannot be told what became of a change of a tool", "cause", err)

@@ -29,10 +29,10 @@ const (
 	claimLength = 8
 )
 
-// Claim makes the one-time code with which somebody becomes the first admin, by
+// NewClaim makes the one-time code with which somebody becomes the first admin, by
 // writing "/start CODE" to the bot in a private chat. It replaces the one before.
 // Empty when there is an admin already.
-func (in *Inbox) Claim(ctx context.Context) (code string, err error) {
+func NewClaim(ctx context.Context, in *Inbox) (code string, err error) {
 	admins, err := in.admins(ctx)
 	if err != nil || len(admins) > 0 {
 		return "", err
@@ -58,7 +58,7 @@ func newCode() string {
 
 // claimAdmin takes "/start CODE" in a private chat while a code is out, whoever
 // writes it.
-func (in *Inbox) claimAdmin(ctx context.Context, r *Request) (Outcome, error) {
+func claimAdmin(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	name, rest, ok := splitCommand(m.Text)
 	if !ok || name != "start" && name != "claim" || rest == "" || !m.Chat.Private || m.Kind != bot.MessageText {
@@ -87,7 +87,7 @@ func (in *Inbox) claimAdmin(ctx context.Context, r *Request) (Outcome, error) {
 		return took(in.replyText(&own, "error.claim_over", nil), nil)
 	}
 	if subtle.ConstantTimeCompare([]byte(plainCode(rest)), []byte(c.code)) == 0 {
-		return took(in.wrongCode(&own), nil)
+		return took(wrongCode(in, &own), nil)
 	}
 	if err := in.write(ctx, ownerLegwork, settingAdmins, []string{m.From.Key()}); err != nil {
 		return Outcome{}, err
@@ -98,11 +98,11 @@ func (in *Inbox) claimAdmin(ctx context.Context, r *Request) (Outcome, error) {
 	}
 	in.Log.InfoContext(ctx, "first admin claimed", "person", m.From.Key())
 	in.audit(ctx, r, "admin.claim", m.From.Key(), "")
-	return took(in.reply(&own, in.withHelp(&own, in.notice(&own, "notice.claimed", nil))), nil)
+	return took(in.reply(&own, withHelp(in, &own, in.notice(&own, "notice.claimed", nil))), nil)
 }
 
 // wrongCode counts a wrong code, once however often its message is delivered.
-func (in *Inbox) wrongCode(r *Request) Reply {
+func wrongCode(in *Inbox, r *Request) Reply {
 	c := &in.claim
 	if !slices.Contains(c.tries, r.Message.Key) {
 		c.tries = append(c.tries, r.Message.Key)
@@ -121,13 +121,13 @@ func plainCode(typed string) string {
 }
 
 // withHelp adds what people can do in the chat to a notice.
-func (in *Inbox) withHelp(r *Request, n Notice) Notice {
-	n.Text += "\n\n" + in.help(r.Lang, r.Message.Chat)
+func withHelp(in *Inbox, r *Request, n Notice) Notice {
+	n.Text += "\n\n" + helpText(in, r.Lang, r.Message.Chat)
 	return n
 }
 
-// help lists what people can do in a chat.
-func (in *Inbox) help(lang string, chat bot.Chat) string {
+// helpText lists what people can do in a chat.
+func helpText(in *Inbox, lang string, chat bot.Chat) string {
 	if in.passing(chat) {
 		return in.Texts.Text(lang, "help.terminal", nil)
 	}

@@ -18,34 +18,34 @@ import (
 // command is one that people can write.
 type command struct {
 	name string
-	run  func(in *Inbox, ctx context.Context, r *Request, rest string) (Reply, error)
+	run  func(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error)
 }
 
 // commands lists them in the order of the help. What each does is the text
 // command.NAME.
 func commands() []command {
 	return []command{
-		{"start", (*Inbox).start},
-		{"task", (*Inbox).task},
-		{"plan", (*Inbox).preview},
-		{"stop", (*Inbox).stop},
-		{"status", (*Inbox).status},
-		{"retry", (*Inbox).retry},
-		{"new", (*Inbox).anew},
-		{"forget", (*Inbox).forget},
-		{"history", (*Inbox).history},
-		{"groups", (*Inbox).groups},
-		{"approvals", (*Inbox).approvals},
-		{"schedule", (*Inbox).schedule},
-		{"prompt", (*Inbox).prompt},
-		{"model", (*Inbox).model},
-		{"lang", (*Inbox).lang},
-		{"timezone", (*Inbox).zone},
-		{"usage", (*Inbox).usage},
-		{"settings", (*Inbox).preferences},
-		{"pause", (*Inbox).halt},
-		{"resume", (*Inbox).proceed},
-		{"help", (*Inbox).showHelp},
+		{"start", startCommand},
+		{"task", taskCommand},
+		{"plan", planCommand},
+		{"stop", stopCommand},
+		{"status", statusCommand},
+		{"retry", retryCommand},
+		{"new", newCommand},
+		{"forget", forgetCommand},
+		{"history", historyCommand},
+		{"groups", groupsCommand},
+		{"approvals", approvalsCommand},
+		{"schedule", scheduleCommand},
+		{"prompt", promptCommand},
+		{"model", modelCommand},
+		{"lang", langCommand},
+		{"timezone", timezoneCommand},
+		{"usage", usageCommand},
+		{"settings", settingsCommand},
+		{"pause", pauseCommand},
+		{"resume", resumeCommand},
+		{"help", helpCommand},
 	}
 }
 
@@ -78,18 +78,18 @@ func splitCommand(text string) (name, rest string, ok bool) {
 	return strings.ToLower(name), rest, true
 }
 
-// command runs one, or names the nearest. It ends the asking for what a prompt
+// commandHandler runs one, or names the nearest. It ends the asking for what a prompt
 // needs.
-func (in *Inbox) command(ctx context.Context, r *Request) (Outcome, error) {
+func commandHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	name, rest, ok := splitCommand(r.Message.Text)
 	if !ok {
 		return Outcome{}, nil
 	}
-	return took(in.runCommand(ctx, r, name, rest))
+	return took(runCommand(ctx, in, r, name, rest))
 }
 
-func (in *Inbox) runCommand(ctx context.Context, r *Request, name, rest string) (Reply, error) {
-	left, err := in.leavePrompt(ctx, r)
+func runCommand(ctx context.Context, in *Inbox, r *Request, name, rest string) (Reply, error) {
+	left, err := leavePrompt(ctx, in, r)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -98,10 +98,10 @@ func (in *Inbox) runCommand(ctx context.Context, r *Request, name, rest string) 
 	}
 	for _, c := range commands() {
 		if c.name == name {
-			return c.run(in, ctx, r, rest)
+			return c.run(ctx, in, r, rest)
 		}
 	}
-	return in.replyText(r, "error.unknown_command", map[string]any{"Command": in.spellName(r.Message.Chat, clip.Bytes(name, maxCommand)), "Near": nearestCommand(name)}), nil
+	return in.replyText(r, "error.unknown_command", map[string]any{"Command": spellName(in, r.Message.Chat, clip.Bytes(name, maxCommand)), "Near": nearestCommand(name)}), nil
 }
 
 // maxCommand is how much of an unknown command is repeated, in bytes.
@@ -120,16 +120,16 @@ func nearestCommand(name string) string {
 	return ""
 }
 
-func (in *Inbox) start(_ context.Context, r *Request, _ string) (Reply, error) {
-	return in.reply(r, in.withHelp(r, in.notice(r, "notice.start", nil))), nil
+func startCommand(_ context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
+	return in.reply(r, withHelp(in, r, in.notice(r, "notice.start", nil))), nil
 }
 
-func (in *Inbox) showHelp(_ context.Context, r *Request, _ string) (Reply, error) {
-	return in.reply(r, textNotice(in.help(r.Lang, r.Message.Chat))), nil
+func helpCommand(_ context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
+	return in.reply(r, textNotice(helpText(in, r.Lang, r.Message.Chat))), nil
 }
 
-// task asks a question of its own, whatever is running.
-func (in *Inbox) task(ctx context.Context, r *Request, text string) (Reply, error) {
+// taskCommand asks a question of its own, whatever is running.
+func taskCommand(ctx context.Context, in *Inbox, r *Request, text string) (Reply, error) {
 	switch {
 	case text == "":
 		return in.replyText(r, "error.empty_task", map[string]any{"Command": "/task"}), nil
@@ -138,31 +138,31 @@ func (in *Inbox) task(ctx context.Context, r *Request, text string) (Reply, erro
 	default:
 		own := *r
 		own.Message.Standalone, own.Message.Overheard = true, false // whoever writes this means the bot
-		return in.question(ctx, &own, text)
+		return openQuestion(ctx, in, &own, text)
 	}
 }
 
-// preview asks a question whose first plan a person decides about.
-func (in *Inbox) preview(ctx context.Context, r *Request, text string) (Reply, error) {
+// planCommand asks a question whose first plan a person decides about.
+func planCommand(ctx context.Context, in *Inbox, r *Request, text string) (Reply, error) {
 	if text == "" {
 		return in.replyText(r, "error.empty_task", map[string]any{"Command": "/plan"}), nil
 	}
-	reply, err := in.task(ctx, r, text)
+	reply, err := taskCommand(ctx, in, r, text)
 	if err == nil && reply.Store[0].Open != nil {
 		reply.Store[0].Open.Opening.Preview = true
 	}
 	return reply, err
 }
 
-// anew begins a new conversation.
-func (in *Inbox) anew(_ context.Context, r *Request, _ string) (Reply, error) {
+// newCommand begins a new conversation.
+func newCommand(_ context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
 	reply := in.replyText(r, "notice.new", nil)
 	reply.Store[0].Cut = true
 	return reply, nil
 }
 
-// stop ends tasks.
-func (in *Inbox) stop(_ context.Context, r *Request, _ string) (Reply, error) {
+// stopCommand ends tasks.
+func stopCommand(_ context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
 	var reply Reply
 	for _, id := range r.stoppable() {
 		reply.add(r, id, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.Message.From.Key()})
@@ -173,7 +173,7 @@ func (in *Inbox) stop(_ context.Context, r *Request, _ string) (Reply, error) {
 	reply.Say = func(_ context.Context, receipts []Receipt) Notice {
 		for _, receipt := range receipts {
 			if receipt.Err == nil {
-				return in.stopping(r)
+				return stopping(in, r)
 			}
 		}
 		return in.notice(r, "error.nothing_running", nil)
@@ -183,7 +183,7 @@ func (in *Inbox) stop(_ context.Context, r *Request, _ string) (Reply, error) {
 
 // stopping is the notice that a task is being stopped. The author of the stop
 // alone sees it: the outcome follows for all.
-func (in *Inbox) stopping(r *Request) Notice {
+func stopping(in *Inbox, r *Request) Notice {
 	s := in.notice(r, "notice.stopping", nil)
 	s.Audience = ToAuthor
 	return s
@@ -213,10 +213,10 @@ func (r *Request) stoppable() []ID {
 	return ids
 }
 
-// status tells what runs in the conversation.
-func (in *Inbox) status(ctx context.Context, r *Request, _ string) (Reply, error) {
+// statusCommand tells what runs in the conversation.
+func statusCommand(ctx context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
 	var lines []string
-	paused, err := in.pausedLine(ctx, r)
+	paused, err := pausedLine(ctx, in, r)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -247,7 +247,7 @@ func (in *Inbox) opening(ctx context.Context, r *Request, goal string) (*planner
 	if err != nil {
 		return nil, err
 	}
-	model, err := in.chosenModel(ctx, r)
+	model, err := chosenModel(ctx, in, r)
 	if err != nil {
 		return nil, err
 	}
@@ -277,10 +277,10 @@ func (in *Inbox) opensAs(id ID, key string, chat bot.Chat, o *planner.Opening) I
 	return Inbound{Key: key, Chat: chat, ID: id, Open: &planner.Event{Type: planner.Opened, At: in.Now(), By: o.From.Key(), Opening: o}}
 }
 
-// question opens a task, unless the message is guidance for a running one that
+// openQuestion opens a task, unless the message is guidance for a running one that
 // still takes it when it is stored. A task's time begins now, however long its
 // message was on the way.
-func (in *Inbox) question(ctx context.Context, r *Request, goal string) (Reply, error) {
+func openQuestion(ctx context.Context, in *Inbox, r *Request, goal string) (Reply, error) {
 	m := r.Message
 	o, err := in.opening(ctx, r, goal)
 	if err != nil {
@@ -307,13 +307,13 @@ func (in *Inbox) question(ctx context.Context, r *Request, goal string) (Reply, 
 	r.Batch.add(m, cmp.Or(item.To, item.ID), item.To == "", sent)
 	return Reply{Store: []Inbound{item}, Say: func(ctx context.Context, receipts []Receipt) Notice {
 		if receipts[0].Opened {
-			if n, ok := in.pausedNotice(ctx, r); ok {
+			if n, ok := pausedNotice(ctx, in, r); ok {
 				return n
 			}
 		}
 		if continues {
 			return Notice{}
 		}
-		return in.added(r, item.To, receipts[0])
+		return added(in, r, item.To, receipts[0])
 	}}, nil
 }

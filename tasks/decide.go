@@ -28,9 +28,9 @@ func readDecisionData(kind planner.Subject, rest string) (about planner.ActionID
 
 // decisionPress takes the press of a button under an approval or a server's
 // question, in whatever chat it stands: who pressed it decides.
-func (in *Inbox) decisionPress(ctx context.Context, r *Request, kind planner.Subject, id ID, rest string) (Reply, error) {
+func decisionPress(ctx context.Context, in *Inbox, r *Request, kind planner.Subject, id ID, rest string) (Reply, error) {
 	about, verb, ok := readDecisionData(kind, rest)
-	t, known, err := in.anyTask(ctx, r, id)
+	t, known, err := anyTask(ctx, in, r, id)
 	switch {
 	case err != nil:
 		return Reply{}, err
@@ -40,8 +40,8 @@ func (in *Inbox) decisionPress(ctx context.Context, r *Request, kind planner.Sub
 		return in.replyAside(r, "error.not_yours"), nil
 	}
 	if !openAsk(t.State, about) {
-		late := in.replyLater(r, func(ctx context.Context) Notice { return in.howDecided(ctx, r, id, about) })
-		return in.closingCard(r, t, about, late), nil
+		late := in.replyLater(r, func(ctx context.Context) Notice { return howDecided(ctx, in, r, id, about) })
+		return closingCard(in, r, t, about, late), nil
 	}
 	e, err := in.Store.Event(ctx, id, about.Seq)
 	if err != nil {
@@ -50,17 +50,17 @@ func (in *Inbox) decisionPress(ctx context.Context, r *Request, kind planner.Sub
 	var reply Reply
 	switch kind {
 	case planner.SubjectForm:
-		reply = in.fillPress(r, t, about, verb, e)
+		reply = fillPress(in, r, t, about, verb, e)
 	case planner.SubjectReview:
-		reply = in.reviewPress(r, t, about, verb)
+		reply = reviewPress(in, r, t, about, verb)
 	default:
-		reply = in.approvalPress(r, t, about, verb, e)
+		reply = approvalPress(in, r, t, about, verb, e)
 	}
-	return in.closingCard(r, t, about, reply), nil
+	return closingCard(in, r, t, about, reply), nil
 }
 
 // anyTask finds a task by its id, also one of another chat or one that is over.
-func (in *Inbox) anyTask(ctx context.Context, r *Request, id ID) (t LiveTask, ok bool, err error) {
+func anyTask(ctx context.Context, in *Inbox, r *Request, id ID) (t LiveTask, ok bool, err error) {
 	if t, ok = r.task(id); ok {
 		return t, true, nil
 	}
@@ -82,7 +82,7 @@ func (in *Inbox) anyTask(ctx context.Context, r *Request, id ID) (t LiveTask, ok
 }
 
 // howDecided tells who comes too late how a question ended.
-func (in *Inbox) howDecided(ctx context.Context, r *Request, id ID, about planner.ActionID) Notice {
+func howDecided(ctx context.Context, in *Inbox, r *Request, id ID, about planner.ActionID) Notice {
 	v := NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
 		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
@@ -95,7 +95,7 @@ func (in *Inbox) howDecided(ctx context.Context, r *Request, id ID, about planne
 }
 
 // approvalPress decides about calls.
-func (in *Inbox) approvalPress(r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
+func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
 	var d planner.Decision
 	ok := true
 	switch verb {
@@ -110,21 +110,21 @@ func (in *Inbox) approvalPress(r *Request, t LiveTask, about planner.ActionID, v
 	case verbDeny:
 		d = planner.Decision{Text: r.Message.Text} // a terminal where nobody sits says so
 	case verbWhy:
-		return in.askWhy(r, t, about)
+		return askWhy(in, r, t, about)
 	default:
 		ok = false
 	}
 	if !ok {
 		return in.replyText(r, "error.too_late", nil)
 	}
-	reply := in.settle(r, t, about, d)
+	reply := decideCard(in, r, t, about, d)
 	if d.Scope != planner.ScopeChat {
 		return reply
 	}
 	decided := reply.Say
 	reply.Say = func(ctx context.Context, receipts []Receipt) Notice {
 		if receipts[0].Err == nil {
-			if err := in.grant(ctx, t.Chat, r.Message.From, d.Grants); err != nil {
+			if err := addGrants(ctx, in, t.Chat, r.Message.From, d.Grants); err != nil {
 				in.Log.ErrorContext(ctx, "what is always allowed could not be kept", "chat", t.Chat.Key(), "cause", err)
 				return in.notice(r, "problem.internal", nil)
 			}
@@ -166,9 +166,9 @@ func grantsOf(q *planner.Question) []planner.Grant {
 	return list
 }
 
-// settle stores a decision about a question. Who comes too late learns how it
+// decideCard stores a decision about a question. Who comes too late learns how it
 // was decided.
-func (in *Inbox) settle(r *Request, t LiveTask, about planner.ActionID, d planner.Decision) Reply {
+func decideCard(in *Inbox, r *Request, t LiveTask, about planner.ActionID, d planner.Decision) Reply {
 	m := r.Message
 	d.Name = m.From.Name
 	e := planner.Event{Type: planner.Decided, At: in.Now(), Action: about, By: m.From.Key(), Decision: &d}
@@ -181,19 +181,19 @@ func (in *Inbox) settle(r *Request, t LiveTask, about planner.ActionID, d planne
 	reply := Reply{Store: []Inbound{{Key: m.Key, Chat: m.Chat, To: t.Task, Event: e}}}
 	reply.Say = func(ctx context.Context, receipts []Receipt) Notice {
 		if receipts[0].Err != nil {
-			return in.howDecided(ctx, r, t.Task, about)
+			return howDecided(ctx, in, r, t.Task, about)
 		}
-		in.noteDecision(ctx, t.Task, about, m.From.Key(), d)
+		noteDecision(ctx, in, t.Task, about, m.From.Key(), d)
 		return Notice{}
 	}
 	if m.Kind == bot.MessagePress && m.Chat.Key() == t.Chat.Key() {
-		reply = in.withMessage(r, t, about, reply)
+		reply = withMessage(in, r, t, about, reply)
 	}
 	return reply
 }
 
 // noteDecision tells operators of a decision.
-func (in *Inbox) noteDecision(ctx context.Context, id ID, action planner.ActionID, by string, d planner.Decision) {
+func noteDecision(ctx context.Context, in *Inbox, id ID, action planner.ActionID, by string, d planner.Decision) {
 	what := "a person decided"
 	switch action.Subject {
 	case planner.SubjectForm:
@@ -209,7 +209,7 @@ func whySlot(seq int) string { return fmt.Sprintf("why.%d", seq) }
 
 // askWhy asks for the reason of a denial. Words in reply to that message, and in
 // a private chat or a thread of its own the next ones, are the reason.
-func (in *Inbox) askWhy(r *Request, t LiveTask, about planner.ActionID) Reply {
+func askWhy(in *Inbox, r *Request, t LiveTask, about planner.ActionID) Reply {
 	slot := whySlot(about.Seq)
 	if t.State.Slot(slot).Message != "" && !r.Passing {
 		return in.replyAside(r, "approval.why")

@@ -34,23 +34,23 @@ const (
 	choiceCancel
 )
 
-// answer takes words that answer a question: a reply to it, or in private chats
+// answerHandler takes words that answer a question: a reply to it, or in private chats
 // any of the asker's.
-func (in *Inbox) answer(ctx context.Context, r *Request) (Outcome, error) {
+func answerHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	if m.Text == "" || strings.HasPrefix(m.Text, "/") || m.Standalone || len(m.Text) > MaxGoal {
 		return Outcome{}, nil
 	}
 	w, ok := r.answers(r.Live)
 	if !ok && m.Chat.Private {
-		away, err := in.away(ctx, r)
+		away, err := askedElsewhere(ctx, in, r)
 		if err != nil {
 			return Outcome{}, err
 		}
 		w, ok = r.answers(away)
 	}
 	if !ok {
-		there, err := in.askingHere(ctx, r)
+		there, err := askingHere(ctx, in, r)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -63,24 +63,24 @@ func (in *Inbox) answer(ctx context.Context, r *Request) (Outcome, error) {
 	var err error
 	switch w.action.Subject {
 	case planner.SubjectReview, planner.SubjectCalls:
-		reply = in.settle(r, w.task, w.action, planner.Decision{Text: m.Text})
+		reply = decideCard(in, r, w.task, w.action, planner.Decision{Text: m.Text})
 	case planner.SubjectForm:
-		out, err := in.fill(ctx, r, w)
+		out, err := fill(ctx, in, r, w)
 		if err != nil || !out.Taken {
 			return Outcome{}, err
 		}
 		reply = out.Reply
 	default:
-		if reply, err = in.answerModel(ctx, r, w.task.Task, w.action); err != nil {
+		if reply, err = answerModel(ctx, in, r, w.task.Task, w.action); err != nil {
 			return Outcome{}, err
 		}
 	}
-	return took(in.closingCard(r, w.task, w.action, reply), nil)
+	return took(closingCard(in, r, w.task, w.action, reply), nil)
 }
 
 // answerModel takes words for the answer to a model's question. Words that come
 // too late are a question of their own, of people who may ask.
-func (in *Inbox) answerModel(ctx context.Context, r *Request, id ID, action planner.ActionID) (Reply, error) {
+func answerModel(ctx context.Context, in *Inbox, r *Request, id ID, action planner.ActionID) (Reply, error) {
 	m := r.Message
 	o, err := in.opening(ctx, r, m.Text)
 	if err != nil {
@@ -172,32 +172,32 @@ func (r *Request) speaksTo(t LiveTask, a planner.Action) (w words, ok bool) {
 	return w, m.Chat.Private && own || m.InThread && r.steers(t)
 }
 
-// choose takes the press of a choice under a question.
-func (in *Inbox) choose(ctx context.Context, r *Request, t LiveTask, rest string) (Reply, error) {
+// choosePress takes the press of a choice under a question.
+func choosePress(ctx context.Context, in *Inbox, r *Request, t LiveTask, rest string) (Reply, error) {
 	about, choice, ok := readAnswer(rest)
 	for _, a := range planner.Todo(t.State) {
 		if !ok || a.Kind != planner.KindAsk || decides(a.ID) || a.ID != about {
 			continue
 		}
 		if a.ID.Subject == planner.SubjectBudget {
-			return in.closingCard(r, t, a.ID, in.overdraftPress(r, t, a, choice)), nil
+			return closingCard(in, r, t, a.ID, overdraftPress(in, r, t, a, choice)), nil
 		}
 		if about.Subject == planner.SubjectPlan && choice == choiceEdit {
-			return in.editPlan(r, t, about.Seq), nil
+			return editPlan(in, r, t, about.Seq), nil
 		}
 		decision := planner.Decision{Approve: choice == choiceRun}
-		if q, err := in.asked(ctx, t, a); err != nil {
+		if q, err := questionOf(ctx, in, t, a); err != nil {
 			return Reply{}, err
 		} else if choice >= 0 && choice < len(q.Choices) {
 			decision = planner.Decision{Approve: true, Text: q.Choices[choice]}
 		}
-		return in.closingCard(r, t, a.ID, in.withMessage(r, t, a.ID, in.decide(r, t.Task, a.ID, decision))), nil
+		return closingCard(in, r, t, a.ID, withMessage(in, r, t, a.ID, decideQuestion(in, r, t.Task, a.ID, decision))), nil
 	}
 	return in.replyText(r, "error.too_late", nil), nil
 }
 
-// asked reads what an ask action asks.
-func (in *Inbox) asked(ctx context.Context, t LiveTask, a planner.Action) (planner.Question, error) {
+// questionOf reads what an ask action asks.
+func questionOf(ctx context.Context, in *Inbox, t LiveTask, a planner.Action) (planner.Question, error) {
 	if a.ID.Subject != planner.SubjectQuestion {
 		return planner.Question{}, nil
 	}
@@ -208,7 +208,7 @@ func (in *Inbox) asked(ctx context.Context, t LiveTask, a planner.Action) (plann
 	return planner.QuestionOf(e, a.ID), nil
 }
 
-func (in *Inbox) decide(r *Request, id ID, action planner.ActionID, d planner.Decision) Reply {
+func decideQuestion(in *Inbox, r *Request, id ID, action planner.ActionID, d planner.Decision) Reply {
 	m := r.Message
 	d.Name = m.From.Name
 	e := planner.Event{Type: planner.Decided, At: in.Now(), Action: action, By: m.From.Key(), Decision: &d}
@@ -222,7 +222,7 @@ func (in *Inbox) decide(r *Request, id ID, action planner.ActionID, d planner.De
 
 // withMessage adds to a reply which message a question is, when its button was
 // pressed before the platform had said that it was sent: so it can be closed.
-func (in *Inbox) withMessage(r *Request, t LiveTask, action planner.ActionID, reply Reply) Reply {
+func withMessage(in *Inbox, r *Request, t LiveTask, action planner.ActionID, reply Reply) Reply {
 	if m, slot := r.Message, t.State.Slot(action.String()); m.ID != "" && slot.Name != "" && slot.Message == "" {
 		reply.add(r, t.Task, planner.Event{Type: planner.Shown, At: in.Now(), Slot: action.String(), Message: m.ID})
 	}
@@ -231,7 +231,7 @@ func (in *Inbox) withMessage(r *Request, t LiveTask, action planner.ActionID, re
 
 // editPlan asks, once for each plan, what should be different about it. The
 // message that asks belongs to the task, so that a reply to it is guidance.
-func (in *Inbox) editPlan(r *Request, t LiveTask, plan int) Reply {
+func editPlan(in *Inbox, r *Request, t LiveTask, plan int) Reply {
 	slot := fmt.Sprintf("edit.%d", plan)
 	if t.State.Slot(slot).Message != "" {
 		return in.replyAside(r, "notice.edit_plan")

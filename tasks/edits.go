@@ -9,10 +9,10 @@ import (
 	"legwork/planner"
 )
 
-// edit takes the new text of a message that was sent before: for a running task
+// editHandler takes the new text of a message that was sent before: for a running task
 // that heard the old text, the new one is guidance. Otherwise it is for the
 // handlers of any text.
-func (in *Inbox) edit(ctx context.Context, r *Request) (Outcome, error) {
+func editHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	if m.Kind != bot.MessageEdit {
 		return Outcome{}, nil
@@ -27,17 +27,17 @@ func (in *Inbox) edit(ctx context.Context, r *Request) (Outcome, error) {
 		return Outcome{Taken: true}, nil // what was asked before stands
 	}
 	for _, t := range slices.Backward(r.Live) {
-		heard, err := in.heardBy(ctx, t, m.ID)
+		heard, err := heardBy(ctx, in, t, m.ID)
 		if err != nil {
 			return Outcome{}, err
 		}
 		if len(heard) == 0 || t.From.Key() != m.From.Key() && !r.Admin {
 			continue
 		}
-		return took(in.corrected(ctx, r, t, heard, text))
+		return took(corrected(ctx, in, r, t, heard, text))
 	}
 	asked := ""
-	err := in.eachPast(ctx, r, func(_ Turn, o *planner.Opening) bool {
+	err := eachPast(ctx, in, r, func(_ Turn, o *planner.Opening) bool {
 		if o.Message == m.ID {
 			asked = o.Goal
 		}
@@ -50,7 +50,7 @@ func (in *Inbox) edit(ctx context.Context, r *Request) (Outcome, error) {
 
 // heardBy lists the events by which a task heard the message of that id: its
 // opening, guidance that was not taken back, or the answer to a question.
-func (in *Inbox) heardBy(ctx context.Context, t LiveTask, message string) ([]planner.Event, error) {
+func heardBy(ctx context.Context, in *Inbox, t LiveTask, message string) ([]planner.Event, error) {
 	if message == "" {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func (in *Inbox) heardBy(ctx context.Context, t LiveTask, message string) ([]pla
 
 // corrected tells a running task that a message it has heard reads otherwise
 // now; when it takes nothing any more, that is a question of its own.
-func (in *Inbox) corrected(ctx context.Context, r *Request, t LiveTask, heard []planner.Event, text string) (Reply, error) {
+func corrected(ctx context.Context, in *Inbox, r *Request, t LiveTask, heard []planner.Event, text string) (Reply, error) {
 	m := r.Message
 	now := in.Texts.Text(r.Lang, "prompt.corrected", map[string]any{"Text": text})
 	last := heard[len(heard)-1]
@@ -102,18 +102,18 @@ func (in *Inbox) corrected(ctx context.Context, r *Request, t LiveTask, heard []
 		reply.add(r, t.Task, planner.Event{Type: planner.Unsaid, At: in.Now(), By: m.From.Key(), Of: last.Seq})
 	}
 	if t.State.Round > 0 {
-		reply.Say = func(_ context.Context, receipts []Receipt) Notice { return in.added(r, item.To, receipts[0]) }
+		reply.Say = func(_ context.Context, receipts []Receipt) Notice { return added(in, r, item.To, receipts[0]) }
 	}
 	return reply, nil
 }
 
-// deleted ends the task that a message opened which is gone, and takes back
+// deletedMessage ends the task that a message opened which is gone, and takes back
 // guidance that nothing has heeded.
-func (in *Inbox) deleted(ctx context.Context, r *Request) (Reply, error) {
+func deletedMessage(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 	m := r.Message
 	var reply Reply
 	for _, t := range r.Live {
-		heard, err := in.heardBy(ctx, t, m.ID)
+		heard, err := heardBy(ctx, in, t, m.ID)
 		if err != nil {
 			return Reply{}, err
 		}

@@ -13,7 +13,7 @@ import (
 // What people answer to the forms of servers.
 
 // fillPress answers a server's question by a button.
-func (in *Inbox) fillPress(r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
+func fillPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string, e planner.Event) Reply {
 	_, field := formOf(e, about)
 	d := planner.Decision{Approve: true}
 	switch n, bad := strconv.Atoi(verb); {
@@ -27,13 +27,13 @@ func (in *Inbox) fillPress(r *Request, t LiveTask, about planner.ActionID, verb 
 	default:
 		return in.replyText(r, "error.too_late", nil)
 	}
-	return in.settle(r, t, about, d)
+	return decideCard(in, r, t, about, d)
 }
 
 // fill answers a field of a server's question by words. The author is told when
 // they do not fit, and the field stays open. The words are no answer where there is
 // no field and they do not reply to the question.
-func (in *Inbox) fill(ctx context.Context, r *Request, w words) (Outcome, error) {
+func fill(ctx context.Context, in *Inbox, r *Request, w words) (Outcome, error) {
 	e, err := in.Store.Event(ctx, w.task.Task, w.action.Seq)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("reading question: %w", err)
@@ -53,13 +53,13 @@ func (in *Inbox) fill(ctx context.Context, r *Request, w words) (Outcome, error)
 	}
 	value, err := chosen.Read(r.Message.Text, zone)
 	if err != nil {
-		return took(in.replyText(r, "form.wrong", map[string]any{"Reason": in.misfit(r, err)}), nil)
+		return took(in.replyText(r, "form.wrong", map[string]any{"Reason": valueProblem(in, r, err)}), nil)
 	}
-	return took(in.settle(r, w.task, w.action, planner.Decision{Approve: true, Value: value}), nil)
+	return took(decideCard(in, r, w.task, w.action, planner.Decision{Approve: true, Value: value}), nil)
 }
 
-// misfit says why an answer does not fit its field.
-func (in *Inbox) misfit(r *Request, err error) string {
+// valueProblem says why an answer does not fit its field.
+func valueProblem(in *Inbox, r *Request, err error) string {
 	why, limit := form.Other, ""
 	if bad, ok := errors.AsType[*form.ValueError](err); ok {
 		why, limit = bad.Key, inCode(bad.Limit)

@@ -21,11 +21,11 @@ const (
 // taken just now.
 const noticeGap = time.Minute
 
-// bound refuses a reply that there is no room for. The message is acknowledged
+// withinLimits refuses a reply that there is no room for. The message is acknowledged
 // and not stored, and the chat is told, though not for each message.
-func (in *Inbox) bound(ctx context.Context, r *Request, reply Reply) Reply {
-	in.freeze(ctx, reply.Store)
-	item, key, data := in.excess(r, reply.Store)
+func withinLimits(ctx context.Context, in *Inbox, r *Request, reply Reply) Reply {
+	excludePause(ctx, in, reply.Store)
+	item, key, data := firstExcess(in, r, reply.Store)
 	if key == "" {
 		return reply
 	}
@@ -36,17 +36,17 @@ func (in *Inbox) bound(ctx context.Context, r *Request, reply Reply) Reply {
 	return in.reply(r, Notice{})
 }
 
-// excess finds the first of what is to be stored that there is no room for, and
+// firstExcess finds the first of what is to be stored that there is no room for, and
 // the sentence that says so; its key is empty when there is room for all.
-func (in *Inbox) excess(r *Request, store []Inbound) (item Inbound, key string, data map[string]any) {
+func firstExcess(in *Inbox, r *Request, store []Inbound) (item Inbound, key string, data map[string]any) {
 	for _, item := range store {
 		switch {
 		case item.To != "" && item.Event.Type == planner.Said:
-			if in.additions(r, item.To) > maxAdditions {
+			if additions(in, r, item.To) > maxAdditions {
 				return item, "error.crowded_task", map[string]any{}
 			}
 		case item.Open != nil && item.To == "":
-			if key, data := in.crowded(r, item.ID); key != "" {
+			if key, data := crowdedBy(in, r, item.ID); key != "" {
 				return item, key, data
 			}
 		}
@@ -56,7 +56,7 @@ func (in *Inbox) excess(r *Request, store []Inbound) (item Inbound, key string, 
 
 // additions is how many messages a task has heard with those of the batch at
 // hand.
-func (in *Inbox) additions(r *Request, id ID) int {
+func additions(in *Inbox, r *Request, id ID) int {
 	n := r.Batch.pieces[id]
 	if t, ok := r.task(id); ok {
 		n += len(t.State.Heard)
@@ -64,8 +64,8 @@ func (in *Inbox) additions(r *Request, id ID) int {
 	return n
 }
 
-// crowded says that a new task has no room; empty when it has.
-func (in *Inbox) crowded(r *Request, id ID) (key string, data map[string]any) {
+// crowdedBy says that a new task has no room; empty when it has.
+func crowdedBy(in *Inbox, r *Request, id ID) (key string, data map[string]any) {
 	waiting, all := r.Batch.opened(r.Message.Chat.Key(), id), r.Batch.opened("", id)
 	if in.Load != nil {
 		all += in.Load()

@@ -16,13 +16,13 @@ const (
 	pressForget = "f:"             // "yes:UNIX-TIME" or "no" follows
 )
 
-// forget asks whether the conversation is to be deleted, or deletes it.
-func (in *Inbox) forget(ctx context.Context, r *Request, rest string) (Reply, error) {
+// forgetCommand asks whether the conversation is to be deleted, or deletes it.
+func forgetCommand(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
 	switch {
 	case !r.Message.Chat.Private && !r.Admin:
 		return in.replyText(r, "error.admins_only", nil), nil
 	case strings.EqualFold(rest, "yes"):
-		return in.forgets(ctx, r, r.Message.Key), nil
+		return forgetConversation(ctx, in, r, r.Message.Key), nil
 	default:
 		s := in.notice(r, "notice.forget", nil)
 		s.Buttons = []bot.Button{
@@ -34,7 +34,7 @@ func (in *Inbox) forget(ctx context.Context, r *Request, rest string) (Reply, er
 }
 
 // forgetPress is the answer to that. A yes counts once, and not for long.
-func (in *Inbox) forgetPress(ctx context.Context, r *Request, choice string) (Reply, error) {
+func forgetPress(ctx context.Context, in *Inbox, r *Request, choice string) (Reply, error) {
 	if !r.Message.Chat.Private && !r.Admin {
 		return in.replyAside(r, "error.admins_only"), nil
 	}
@@ -48,19 +48,19 @@ func (in *Inbox) forgetPress(ctx context.Context, r *Request, choice string) (Re
 	if age := in.Now().Sub(time.Unix(asked, 0)); err != nil || age < -forgetTime || age > forgetTime {
 		return in.replyText(r, "error.too_late", nil), nil
 	}
-	return in.forgets(ctx, r, "forget:"+r.Message.Chat.Key()+":"+yes), nil
+	return forgetConversation(ctx, in, r, "forget:"+r.Message.Chat.Key()+":"+yes), nil
 }
 
-// forgets deletes what the conversation holds, once its message is stored: a
+// forgetConversation deletes what the conversation holds, once its message is stored: a
 // delivery that comes again deletes nothing that was said since.
-func (in *Inbox) forgets(ctx context.Context, r *Request, key string) Reply {
+func forgetConversation(ctx context.Context, in *Inbox, r *Request, key string) Reply {
 	m := r.Message
 	summary, err := in.Store.Summary(ctx, m.Chat.Key()) // which the cut hides
 	if err != nil {
 		in.Log.WarnContext(ctx, "the summary of a conversation cannot be read", "chat", m.Chat.Key(), "cause", err)
 	}
 	return Reply{Store: []Inbound{{Key: key, Chat: m.Chat, Cut: true}}, Say: func(ctx context.Context, _ []Receipt) Notice {
-		s, err := in.erase(ctx, r, summary.Text != "")
+		s, err := deleteConversation(ctx, in, r, summary.Text != "")
 		if err != nil {
 			in.Log.ErrorContext(ctx, "a conversation could not be deleted", "chat", m.Chat.Key(), "cause", err)
 			return in.notice(r, "problem.internal", nil)
@@ -73,10 +73,10 @@ func (in *Inbox) forgets(ctx context.Context, r *Request, key string) Reply {
 	}}
 }
 
-// erase deletes and tells people what: questions with their answers and
+// deleteConversation deletes and tells people what: questions with their answers and
 // journals, the summary, and of a whole chat, not of a thread in it, what was
 // allowed there and what tools keep of it.
-func (in *Inbox) erase(ctx context.Context, r *Request, summarised bool) (Notice, error) {
+func deleteConversation(ctx context.Context, in *Inbox, r *Request, summarised bool) (Notice, error) {
 	chat := r.Message.Chat
 	n, err := in.Store.Forget(ctx, chat.Key())
 	in.settings.forget()
@@ -94,7 +94,7 @@ func (in *Inbox) erase(ctx context.Context, r *Request, summarised bool) (Notice
 		tell("notice.forgotten_summary", 1)
 	}
 	if chat.Key() == chat.Room() {
-		grants, err := in.forgetGrants(ctx, chat)
+		grants, err := forgetGrants(ctx, in, chat)
 		if err != nil {
 			return Notice{}, err
 		}
@@ -113,7 +113,7 @@ func (in *Inbox) erase(ctx context.Context, r *Request, summarised bool) (Notice
 	if in.Forgotten != nil {
 		in.Forgotten()
 	}
-	if running := in.unfinished(ctx, chat); running != "" {
+	if running := runningGoals(ctx, in, chat); running != "" {
 		lines = append(lines, in.Texts.Text(r.Lang, "notice.forgotten_running", map[string]any{"Goal": running}))
 	}
 	return textNotice(in.spell(chat, strings.Join(lines, " "))), nil
@@ -121,8 +121,8 @@ func (in *Inbox) erase(ctx context.Context, r *Request, summarised bool) (Notice
 
 // forgetGrants deletes what was allowed in a chat, and returns how much of it
 // still held.
-func (in *Inbox) forgetGrants(ctx context.Context, chat bot.Chat) (held int, err error) {
-	err = in.changeGrants(ctx, chat, func(list []ChatGrant) ([]ChatGrant, bool) {
+func forgetGrants(ctx context.Context, in *Inbox, chat bot.Chat) (held int, err error) {
+	err = changeGrants(ctx, in, chat, func(list []ChatGrant) ([]ChatGrant, bool) {
 		for _, g := range list {
 			if g.holds(in.Now()) {
 				held++
@@ -133,9 +133,9 @@ func (in *Inbox) forgetGrants(ctx context.Context, chat bot.Chat) (held int, err
 	return held, err
 }
 
-// unfinished names what goes on in a chat, and stays; empty when that is nothing, or
+// runningGoals names what goes on in a chat, and stays; empty when that is nothing, or
 // cannot be told.
-func (in *Inbox) unfinished(ctx context.Context, chat bot.Chat) string {
+func runningGoals(ctx context.Context, in *Inbox, chat bot.Chat) string {
 	live, err := in.Store.Live(ctx, chat.Key())
 	if err != nil {
 		return ""

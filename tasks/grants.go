@@ -74,7 +74,7 @@ func readGrants(ctx context.Context, store Store, chat bot.Chat) ([]ChatGrant, e
 
 // changeGrants changes what was given in a chat; change returns false when
 // there is nothing to store.
-func (in *Inbox) changeGrants(ctx context.Context, chat bot.Chat, change func([]ChatGrant) ([]ChatGrant, bool)) error {
+func changeGrants(ctx context.Context, in *Inbox, chat bot.Chat, change func([]ChatGrant) ([]ChatGrant, bool)) error {
 	in.granting.Lock()
 	defer in.granting.Unlock()
 	list, err := readGrants(ctx, in.Store, chat)
@@ -104,12 +104,12 @@ func (in *Inbox) changeGrants(ctx context.Context, chat bot.Chat, change func([]
 	return in.write(ctx, chat.Room(), settingGrants, list)
 }
 
-// grant lets tools be called in a chat from now on, by a decision that is
+// addGrants lets tools be called in a chat from now on, by a decision that is
 // stored. What is granted already gets a new time.
-func (in *Inbox) grant(ctx context.Context, chat bot.Chat, by bot.Person, grants []planner.Grant) error {
+func addGrants(ctx context.Context, in *Inbox, chat bot.Chat, by bot.Person, grants []planner.Grant) error {
 	now := in.Now()
 	expires := now.Add(cmp.Or(in.rules.Load().Approvals.Grants, DefaultGrants))
-	return in.changeGrants(ctx, chat, func(list []ChatGrant) ([]ChatGrant, bool) {
+	return changeGrants(ctx, in, chat, func(list []ChatGrant) ([]ChatGrant, bool) {
 		for _, g := range grants {
 			list = slices.DeleteFunc(list, func(old ChatGrant) bool {
 				return old.holds(now) && old.Grant == g
@@ -120,11 +120,11 @@ func (in *Inbox) grant(ctx context.Context, chat bot.Chat, by bot.Person, grants
 	})
 }
 
-// revoke takes the grant of that id back; the zero one when none of that id
+// removeGrant takes the grant of that id back; the zero one when none of that id
 // holds.
-func (in *Inbox) revoke(ctx context.Context, chat bot.Chat, id, by string) (ChatGrant, error) {
+func removeGrant(ctx context.Context, in *Inbox, chat bot.Chat, id, by string) (ChatGrant, error) {
 	var found ChatGrant
-	err := in.changeGrants(ctx, chat, func(list []ChatGrant) ([]ChatGrant, bool) {
+	err := changeGrants(ctx, in, chat, func(list []ChatGrant) ([]ChatGrant, bool) {
 		now := in.Now()
 		for i := range list {
 			if g := &list[i]; g.ID == id && g.holds(now) {

@@ -54,8 +54,8 @@ func (in *Inbox) groupsFor(ctx context.Context, r *Request) ([]Group, error) {
 	return openGroups(in.Tools.Groups(ctx), settings.Groups, r.Message.Chat, r.Message.From), nil
 }
 
-// groups lists the tool groups that the person may use in this chat.
-func (in *Inbox) groups(ctx context.Context, r *Request, _ string) (Reply, error) {
+// groupsCommand lists the tool groups that the person may use in this chat.
+func groupsCommand(ctx context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
 	open, err := in.groupsFor(ctx, r)
 	if err != nil {
 		return Reply{}, err

@@ -79,7 +79,7 @@ func (t LiveTask) speaks(message string) bool {
 // mayAsk decides whether a message that is not addressed to the bot can be a
 // question to it all the same: its author has a task running here, or asked last
 // in this conversation.
-func (in *Inbox) mayAsk(ctx context.Context, r *Request) (bool, error) {
+func mayAsk(ctx context.Context, in *Inbox, r *Request) (bool, error) {
 	author := r.Message.From.Key()
 	if len(r.Batch.of(r.Message)) > 0 || slices.ContainsFunc(r.Live, func(t LiveTask) bool { return t.From.Key() == author }) {
 		return true, nil
@@ -104,7 +104,7 @@ const (
 
 // added says that a message was added to a running task, and what can be done
 // about it.
-func (in *Inbox) added(r *Request, to ID, receipt Receipt) Notice {
+func added(in *Inbox, r *Request, to ID, receipt Receipt) Notice {
 	if to == "" || receipt.Opened || receipt.Err != nil {
 		return Notice{}
 	}

@@ -27,6 +27,7 @@ type Inbox struct {
 	claim     claim
 	agenda    agenda
 	outbox    *outbox
+	handlers  []Handler
 	budgets   *budgetWatch
 	notified  *notifiedOnce
 	quotas    quotas
@@ -96,6 +97,7 @@ func NewInbox(cfg InboxConfig) *Inbox {
 		in.Pause = newPause(cfg.Store)
 	}
 	in.agenda.changed = make(chan struct{}, 1)
+	in.handlers = handlers(in)
 	in.Use(cfg.Rules)
 	return in
 }

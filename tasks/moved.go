@@ -36,7 +36,7 @@ func (in *Inbox) move(ctx context.Context, from bot.Chat, to bot.Chat) error {
 
 // admitsMoved decides as admits does for a group that the config lists by the
 // id that it had before.
-func (in *Inbox) admitsMoved(ctx context.Context, a Access, g grant, m bot.Message) (bool, error) {
+func admitsMoved(ctx context.Context, in *Inbox, a Access, g grant, m bot.Message) (bool, error) {
 	if m.Chat.Private {
 		return false, nil
 	}

@@ -40,7 +40,7 @@ const newsLine = 200
 // other than TellAdmins, so that the caller can keep what nobody got. An admin who
 // cannot be reached is logged and left out; the error is that none of them can. Who
 // has the card of a review before them is not told of it.
-func (in *Inbox) TellNews(ctx context.Context, list []News) error {
+func TellNews(ctx context.Context, in *Inbox, list []News) error {
 	admins, err := in.admins(ctx)
 	if err != nil {
 		return fmt.Errorf("looking up the admins: %w", err)
@@ -49,9 +49,9 @@ func (in *Inbox) TellNews(ctx context.Context, list []News) error {
 	for _, admin := range admins {
 		p, chat, lang, err := in.reach(ctx, admin)
 		if err == nil {
-			list := slices.DeleteFunc(slices.Clone(list), func(n News) bool { return n.Key == newsReview && in.asksIn(ctx, n, chat) })
+			list := slices.DeleteFunc(slices.Clone(list), func(n News) bool { return n.Key == newsReview && asksIn(ctx, in, n, chat) })
 			if len(list) > 0 {
-				_, err = p.Post(ctx, chat, in.newsDraft(ctx, p, chat, lang, list))
+				_, err = p.Post(ctx, chat, newsDraft(ctx, in, p, chat, lang, list))
 			}
 		}
 		if err != nil {
@@ -68,7 +68,7 @@ func (in *Inbox) TellNews(ctx context.Context, list []News) error {
 }
 
 // asksIn reports that what a task asks stands in that chat anyway.
-func (in *Inbox) asksIn(ctx context.Context, n News, chat bot.Chat) bool {
+func asksIn(ctx context.Context, in *Inbox, n News, chat bot.Chat) bool {
 	name, _ := n.Data["Task"].(string)
 	opened, err := in.Store.Event(ctx, ID(name), 1)
 	if err != nil || opened.Opening == nil {
@@ -84,12 +84,12 @@ func (in *Inbox) asksIn(ctx context.Context, n News, chat bot.Chat) bool {
 // newsDraft is what an admin reads: with how to decide about what waits of
 // programs, for one task by a button that shows its question. What is asked in a
 // chat is decided there.
-func (in *Inbox) newsDraft(ctx context.Context, p bot.Platform, to bot.Chat, lang string, list []News) bot.Draft {
-	d := bot.Draft{Kind: bot.KindNotice, Text: in.newsText(lang, list)}
+func newsDraft(ctx context.Context, in *Inbox, p bot.Platform, to bot.Chat, lang string, list []News) bot.Draft {
+	d := bot.Draft{Kind: bot.KindNotice, Text: newsText(in, lang, list)}
 	card := ""
 	for _, n := range list {
 		if card == "" && n.waits() {
-			card = in.newsCard(ctx, n)
+			card = newsCard(ctx, in, n)
 		}
 	}
 	switch {
@@ -107,7 +107,7 @@ func (n News) waits() bool { return n.Key == newsWaiting || n.Key == newsReview 
 
 // newsCard is the data of a button that shows what a program's task asks; empty
 // when it asks nothing, or in its own chat.
-func (in *Inbox) newsCard(ctx context.Context, n News) string {
+func newsCard(ctx context.Context, in *Inbox, n News) string {
 	name, _ := n.Data["Task"].(string)
 	id := ID(name)
 	row, err := in.Store.Row(ctx, id)
@@ -128,13 +128,13 @@ func (in *Inbox) newsCard(ctx context.Context, n News) string {
 }
 
 // newsText is one text, or the first of many as a list.
-func (in *Inbox) newsText(lang string, list []News) string {
+func newsText(in *Inbox, lang string, list []News) string {
 	if len(list) == 1 {
-		return in.newsItem(lang, list[0])
+		return newsItem(in, lang, list[0])
 	}
 	var lines []string
 	for _, n := range list[:min(len(list), newsAtOnce)] {
-		lines = append(lines, "* "+strings.ReplaceAll(in.newsItem(lang, n), "\n", "\n  "))
+		lines = append(lines, "* "+strings.ReplaceAll(newsItem(in, lang, n), "\n", "\n  "))
 	}
 	if more := len(list) - len(lines); more > 0 {
 		lines = append(lines, "* "+in.Texts.Text(lang, "board.more", map[string]any{"Count": more}))
@@ -142,7 +142,7 @@ func (in *Inbox) newsText(lang string, list []News) string {
 	return strings.Join(lines, "\n")
 }
 
-func (in *Inbox) newsItem(lang string, n News) string {
+func newsItem(in *Inbox, lang string, n News) string {
 	data := maps.Clone(n.Data)
 	for name, value := range data {
 		if text, ok := value.(string); ok && name != "Task" {

@@ -21,7 +21,7 @@ func (s *stage) orders(goal string, external bool, tell bot.Chat) tasks.ID {
 	if tell.ID != "" {
 		o.Notify = &planner.Notify{Chat: &tell}
 	}
-	r, err := s.inbox.Start(s.t.Context(), o)
+	r, err := tasks.StartTask(s.t.Context(), s.inbox, o)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestProgramIsAnsweredByWords(t *testing.T) {
 	s.play()
 	id := s.orders("write", true, room("hall"))
 	set := func(by, value string) error {
-		return s.inbox.Change(t.Context(), id, func(planner.State) ([]planner.Event, error) {
+		return tasks.ChangeTask(t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
 			return []planner.Event{{Type: planner.Set, By: by, Values: scriptedStatus(value)}}, nil
 		})
 	}
@@ -122,7 +122,7 @@ func TestProgramIsAnsweredByWords(t *testing.T) {
 	if len(d) != 1 || d[0].By != "phone:boss" || d[0].Decision.Text != "name the sources" {
 		t.Fatalf("decisions = %+v", d)
 	}
-	if err := s.inbox.Change(t.Context(), id, func(planner.State) ([]planner.Event, error) {
+	if err := tasks.ChangeTask(t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
 		return []planner.Event{{Type: planner.Answered, By: "agent:writer", Text: "It is done."}}, nil
 	}); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestQuestionOfAProgramWithoutItsChat(t *testing.T) {
 func TestOnlyTheseGroups(t *testing.T) {
 	s := newStage(t, []string{`{"n":1}`})
 	s.tools.open = true
-	r, err := s.inbox.Start(t.Context(), tasks.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "book", Only: []string{"look"}})
+	r, err := tasks.StartTask(t.Context(), s.inbox, tasks.Order{From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops"}, Goal: "book", Only: []string{"look"}})
 	if err != nil {
 		t.Fatal(err)
 	}

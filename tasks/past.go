@@ -18,8 +18,8 @@ const (
 	pastLooked = 50 // turns among which a question is looked for
 )
 
-// history lists the newest exchanges of the conversation.
-func (in *Inbox) history(ctx context.Context, r *Request, _ string) (Reply, error) {
+// historyCommand lists the newest exchanges of the conversation.
+func historyCommand(ctx context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
 	turns, err := in.Store.History(ctx, r.Message.Chat.Key(), "", pastBytes)
 	if err != nil {
 		return Reply{}, fmt.Errorf("reading history: %w", err)
@@ -36,10 +36,10 @@ func (in *Inbox) history(ctx context.Context, r *Request, _ string) (Reply, erro
 	return in.reply(r, textNotice(strings.Join(lines, "\n"))), nil
 }
 
-// retry asks the person's newest question that has ended again.
-func (in *Inbox) retry(ctx context.Context, r *Request, _ string) (Reply, error) {
+// retryCommand asks the person's newest question that has ended again.
+func retryCommand(ctx context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
 	var last *planner.Opening
-	err := in.eachPast(ctx, r, func(t Turn, o *planner.Opening) bool {
+	err := eachPast(ctx, in, r, func(t Turn, o *planner.Opening) bool {
 		running, live := r.task(t.Task) // an outcome may be seen before that is stored
 		if o.From.Key() == r.Message.From.Key() && (!live || running.State.Settled()) {
 			last = o
@@ -52,12 +52,12 @@ func (in *Inbox) retry(ctx context.Context, r *Request, _ string) (Reply, error)
 	if last == nil {
 		return in.replyText(r, "error.nothing_to_retry", nil), nil
 	}
-	return in.askAgain(ctx, r, last, r.Message.Key)
+	return askAgain(ctx, in, r, last, r.Message.Key)
 }
 
 // eachPast goes through the conversation's newest turns, the newest first, as
 // long as look returns true.
-func (in *Inbox) eachPast(ctx context.Context, r *Request, look func(Turn, *planner.Opening) bool) error {
+func eachPast(ctx context.Context, in *Inbox, r *Request, look func(Turn, *planner.Opening) bool) error {
 	turns, err := in.Store.History(ctx, r.Message.Chat.Key(), "", pastBytes)
 	if err != nil {
 		return fmt.Errorf("reading history: %w", err)
@@ -76,7 +76,7 @@ func (in *Inbox) eachPast(ctx context.Context, r *Request, look func(Turn, *plan
 }
 
 // askAgain opens a task with the question of another one, under a dedupe key.
-func (in *Inbox) askAgain(ctx context.Context, r *Request, before *planner.Opening, key string) (Reply, error) {
+func askAgain(ctx context.Context, in *Inbox, r *Request, before *planner.Opening, key string) (Reply, error) {
 	o, err := in.opening(ctx, r, before.Goal)
 	if err != nil {
 		return Reply{}, err

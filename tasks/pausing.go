@@ -7,8 +7,8 @@ import (
 	"legwork/planner"
 )
 
-// halt pauses everything. The command is /pause.
-func (in *Inbox) halt(ctx context.Context, r *Request, _ string) (Reply, error) {
+// pauseCommand pauses everything. The command is /pause.
+func pauseCommand(ctx context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
 	if !r.Admin {
 		return in.refuse(r, "error.admin_needed"), nil
 	}
@@ -22,15 +22,15 @@ func (in *Inbox) halt(ctx context.Context, r *Request, _ string) (Reply, error) 
 		return in.replyText(r, "error.not_paused", nil), nil
 	}
 	if was {
-		return in.sayPaused(ctx, r, "error.paused_already", by)
+		return sayPaused(ctx, in, r, "error.paused_already", by)
 	}
 	in.Log.WarnContext(ctx, "all work paused", "by", by.By)
 	in.audit(ctx, r, "pause", "", "")
-	return in.sayPaused(ctx, r, "notice.paused", by)
+	return sayPaused(ctx, in, r, "notice.paused", by)
 }
 
-// proceed lets everything go on. The command is /resume.
-func (in *Inbox) proceed(ctx context.Context, r *Request, _ string) (Reply, error) {
+// resumeCommand lets everything go on. The command is /resume.
+func resumeCommand(ctx context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
 	if !r.Admin {
 		return in.refuse(r, "error.admin_needed"), nil
 	}
@@ -39,7 +39,7 @@ func (in *Inbox) proceed(ctx context.Context, r *Request, _ string) (Reply, erro
 		return Reply{}, err
 	}
 	if by, on := in.Pause.State(); !was && on { // delivered again, and everything was paused anew
-		return in.sayPaused(ctx, r, "error.paused_already", by)
+		return sayPaused(ctx, in, r, "error.paused_already", by)
 	}
 	if !was {
 		return in.replyText(r, "error.not_paused", nil), nil
@@ -49,45 +49,45 @@ func (in *Inbox) proceed(ctx context.Context, r *Request, _ string) (Reply, erro
 	return in.replyText(r, "notice.resumed", nil), nil
 }
 
-func (in *Inbox) sayPaused(ctx context.Context, r *Request, key string, by Paused) (Reply, error) {
-	data, err := in.pausedData(ctx, r, by)
+func sayPaused(ctx context.Context, in *Inbox, r *Request, key string, by Paused) (Reply, error) {
+	data, err := pausedData(ctx, in, r, by)
 	if err == nil {
 		return in.replyText(r, key, data), nil
 	}
 	return Reply{}, err
 }
 
-func (in *Inbox) pausedData(ctx context.Context, r *Request, by Paused) (map[string]any, error) {
+func pausedData(ctx context.Context, in *Inbox, r *Request, by Paused) (map[string]any, error) {
 	zone, err := in.zoneOf(ctx, r)
 	return map[string]any{"Name": plainText(by.Name), "Date": by.At.In(zone)}, err
 }
 
 // pausedNotice tells a chat, once, where a question is asked while everything is
 // paused.
-func (in *Inbox) pausedNotice(ctx context.Context, r *Request) (Notice, bool) {
+func pausedNotice(ctx context.Context, in *Inbox, r *Request) (Notice, bool) {
 	by, on := in.Pause.State()
 	if !on || !in.notified.first("paused "+r.Message.Chat.Key(), in.Now().Sub(by.At), in.Now()) {
 		return Notice{}, false
 	}
-	data, err := in.pausedData(ctx, r, by)
+	data, err := pausedData(ctx, in, r, by)
 	if err != nil {
 		return Notice{}, false
 	}
 	return in.notice(r, "notice.waits_paused", data), true
 }
 
-// freeze notes, while everything is paused, that the time until now does not count
+// excludePause notes, while everything is paused, that the time until now does not count
 // as work of the tasks that deliveries are for. Without that, the event that a
 // delivery adds would count it.
-func (in *Inbox) freeze(ctx context.Context, store []Inbound) {
+func excludePause(ctx context.Context, in *Inbox, store []Inbound) {
 	for _, item := range store {
 		if item.To != "" {
-			in.freezeTask(ctx, item.To)
+			excludePauseOf(ctx, in, item.To)
 		}
 	}
 }
 
-func (in *Inbox) freezeTask(ctx context.Context, id ID) {
+func excludePauseOf(ctx context.Context, in *Inbox, id ID) {
 	if _, on := in.Pause.State(); !on {
 		return
 	}
@@ -98,11 +98,11 @@ func (in *Inbox) freezeTask(ctx context.Context, id ID) {
 }
 
 // pausedLine tells in /status that everything is paused; empty otherwise.
-func (in *Inbox) pausedLine(ctx context.Context, r *Request) (string, error) {
+func pausedLine(ctx context.Context, in *Inbox, r *Request) (string, error) {
 	by, on := in.Pause.State()
 	if !on {
 		return "", nil
 	}
-	data, err := in.pausedData(ctx, r, by)
+	data, err := pausedData(ctx, in, r, by)
 	return in.Texts.Text(r.Lang, "statusline.paused", data), err
 }

@@ -20,8 +20,8 @@ const (
 	pressZone     = "z:"
 )
 
-// lang changes the person's language, or tells which there are.
-func (in *Inbox) lang(ctx context.Context, r *Request, code string) (Reply, error) {
+// langCommand changes the person's language, or tells which there are.
+func langCommand(ctx context.Context, in *Inbox, r *Request, code string) (Reply, error) {
 	var allowed []string
 	var buttons []bot.Button
 	for _, l := range i18n.Languages() {
@@ -58,8 +58,8 @@ func languageName(code string) string {
 // usualModel is what a person writes to go back to the roles' models.
 const usualModel = "default"
 
-// model changes which model answers the person, or tells which there are.
-func (in *Inbox) model(ctx context.Context, r *Request, name string) (Reply, error) {
+// modelCommand changes which model answers the person, or tells which there are.
+func modelCommand(ctx context.Context, in *Inbox, r *Request, name string) (Reply, error) {
 	models := r.Rules.Models
 	if strings.EqualFold(name, usualModel) && !slices.Contains(models, name) {
 		if err := in.put(ctx, r.Message.From.Key(), settingModel, ""); err != nil {
@@ -77,12 +77,12 @@ func (in *Inbox) model(ctx context.Context, r *Request, name string) (Reply, err
 		}
 		return in.replyText(r, "notice.model", map[string]any{"Name": models[i]}), nil
 	}
-	return in.tellModels(ctx, r, name != "")
+	return tellModels(ctx, in, r, name != "")
 }
 
 // tellModels tells which models there are.
-func (in *Inbox) tellModels(ctx context.Context, r *Request, unknown bool) (Reply, error) {
-	chosen, err := in.chosenModel(ctx, r)
+func tellModels(ctx context.Context, in *Inbox, r *Request, unknown bool) (Reply, error) {
+	chosen, err := chosenModel(ctx, in, r)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -105,7 +105,7 @@ func (in *Inbox) tellModels(ctx context.Context, r *Request, unknown bool) (Repl
 
 // chosenModel is what the person has chosen, as long as it is configured; empty
 // for the usual one.
-func (in *Inbox) chosenModel(ctx context.Context, r *Request) (string, error) {
+func chosenModel(ctx context.Context, in *Inbox, r *Request) (string, error) {
 	chosen, err := in.setting(ctx, r.Message.From.Key(), settingModel)
 	if err != nil || !slices.Contains(r.Rules.Models, chosen) {
 		return "", err
@@ -113,17 +113,17 @@ func (in *Inbox) chosenModel(ctx context.Context, r *Request) (string, error) {
 	return chosen, nil
 }
 
-// zone changes the person's time zone, or tells which it is.
-func (in *Inbox) zone(ctx context.Context, r *Request, name string) (Reply, error) {
+// timezoneCommand changes the person's time zone, or tells which it is.
+func timezoneCommand(ctx context.Context, in *Inbox, r *Request, name string) (Reply, error) {
 	name = clip.Bytes(name, maxZone)
 	if name == "" {
 		zone, err := in.timezone(ctx, r)
 		if err != nil {
 			return Reply{}, err
 		}
-		return in.replyText(r, "notice.timezone_now", map[string]any{"Name": zone, "Date": in.dateIn(zone)}), nil
+		return in.replyText(r, "notice.timezone_now", map[string]any{"Name": zone, "Date": dateIn(in, zone)}), nil
 	}
-	zones, near := in.zones(name)
+	zones, near := zonesNamed(in, name)
 	switch len(zones) {
 	case 0:
 		return in.replyText(r, "error.no_timezone", map[string]any{"Name": plainText(name), "Near": near}), nil
@@ -131,7 +131,7 @@ func (in *Inbox) zone(ctx context.Context, r *Request, name string) (Reply, erro
 		if err := in.put(ctx, r.Message.From.Key(), settingTimezone, zones[0]); err != nil {
 			return Reply{}, err
 		}
-		return in.replyText(r, "notice.timezone", map[string]any{"Name": zones[0], "Date": in.dateIn(zones[0])}), nil
+		return in.replyText(r, "notice.timezone", map[string]any{"Name": zones[0], "Date": dateIn(in, zones[0])}), nil
 	}
 	s := in.notice(r, "error.which_timezone", map[string]any{"Name": plainText(name), "Allowed": strings.Join(zones, ", ")})
 	for _, z := range zones {
@@ -145,8 +145,8 @@ func (in *Inbox) zone(ctx context.Context, r *Request, name string) (Reply, erro
 // maxZone is how much of a time zone's name is read, in bytes.
 const maxZone = 100
 
-// zones finds the IANA zones that a name means.
-func (in *Inbox) zones(name string) (zones []string, near string) {
+// zonesNamed finds the IANA zones that a name means.
+func zonesNamed(in *Inbox, name string) (zones []string, near string) {
 	if name != "Local" {
 		if at, err := time.LoadLocation(name); err == nil {
 			return []string{at.String()}, ""
@@ -159,7 +159,7 @@ func (in *Inbox) zones(name string) (zones []string, near string) {
 }
 
 // dateIn is the present moment in a time zone.
-func (in *Inbox) dateIn(zone string) time.Time {
+func dateIn(in *Inbox, zone string) time.Time {
 	at, err := time.LoadLocation(zone)
 	if err != nil {
 		at = time.UTC
@@ -167,13 +167,13 @@ func (in *Inbox) dateIn(zone string) time.Time {
 	return in.Wall().In(at)
 }
 
-// preferences tells what the person has set.
-func (in *Inbox) preferences(ctx context.Context, r *Request, _ string) (Reply, error) {
+// settingsCommand tells what the person has set.
+func settingsCommand(ctx context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
 	zone, err := in.timezone(ctx, r)
 	if err != nil {
 		return Reply{}, err
 	}
-	chosen, err := in.chosenModel(ctx, r)
+	chosen, err := chosenModel(ctx, in, r)
 	if err != nil {
 		return Reply{}, err
 	}

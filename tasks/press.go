@@ -14,79 +14,79 @@ import (
 // pressAnswer begins what the buttons under a question carry.
 const pressAnswer = "a"
 
-// press handles the press of a button of somebody who may talk to the bot.
-func (in *Inbox) press(ctx context.Context, r *Request) (Outcome, error) {
+// pressHandler handles the press of a button of somebody who may talk to the bot.
+func pressHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	if r.Message.Kind != bot.MessagePress {
 		return Outcome{}, nil
 	}
 	data := r.Message.Data
 	for _, p := range []struct {
 		prefix string
-		take   func(ctx context.Context, r *Request, rest string) (Reply, error)
+		take   func(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error)
 	}{
-		{pressCommand, in.pressedCommand},
-		{pressLanguage, in.lang},
-		{pressZone, in.zone},
-		{pressModel, in.pressedModel},
-		{pressForget, in.forgetPress},
-		{pressAllow, in.judgeBy(pressAllow)},
-		{pressOnlyHere, in.judgeBy(pressOnlyHere)},
-		{pressIgnore, in.judgeBy(pressIgnore)},
-		{pressRevoke, in.revokes},
-		{pressSchedule, in.pressedSchedule},
-		{pressAccept, in.changeBy(pressAccept)},
-		{pressLeave, in.changeBy(pressLeave)},
-		{pressShow, in.changeBy(pressShow)},
+		{pressCommand, pressedCommand},
+		{pressLanguage, langCommand},
+		{pressZone, timezoneCommand},
+		{pressModel, pressedModel},
+		{pressForget, forgetPress},
+		{pressAllow, decideAccessBy(pressAllow)},
+		{pressOnlyHere, decideAccessBy(pressOnlyHere)},
+		{pressIgnore, decideAccessBy(pressIgnore)},
+		{pressRevoke, revokeGrant},
+		{pressSchedule, pressedSchedule},
+		{pressAccept, decideChangeBy(pressAccept)},
+		{pressLeave, decideChangeBy(pressLeave)},
+		{pressShow, decideChangeBy(pressShow)},
 	} {
 		if rest, ok := strings.CutPrefix(data, p.prefix); ok {
-			return took(p.take(ctx, r, rest))
+			return took(p.take(ctx, in, r, rest))
 		}
 	}
 	if data == pressAsk { // somebody let them in meanwhile
 		return took(in.replyText(r, "notice.admitted", nil), nil)
 	}
-	return took(in.taskPress(ctx, r))
+	return took(taskPress(ctx, in, r))
 }
 
 // pressedCommand runs a command that only tells something.
-func (in *Inbox) pressedCommand(ctx context.Context, r *Request, name string) (Reply, error) {
+func pressedCommand(ctx context.Context, in *Inbox, r *Request, name string) (Reply, error) {
 	switch name {
 	case "lang":
-		return in.lang(ctx, r, "")
+		return langCommand(ctx, in, r, "")
 	case "model":
-		return in.model(ctx, r, "")
+		return modelCommand(ctx, in, r, "")
 	}
 	return in.replyText(r, "error.too_late", nil), nil
 }
 
 // pressedModel chooses a model, or the usual one.
-func (in *Inbox) pressedModel(ctx context.Context, r *Request, name string) (Reply, error) {
+func pressedModel(ctx context.Context, in *Inbox, r *Request, name string) (Reply, error) {
 	if name == "" {
 		name = usualModel
 	}
-	return in.model(ctx, r, name)
+	return modelCommand(ctx, in, r, name)
 }
 
 // taskPress routes the press of a button that belongs to a task: "VERB:TASK" and
 // what the verb needs beyond it.
-func (in *Inbox) taskPress(ctx context.Context, r *Request) (Reply, error) {
+func taskPress(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
 	verb, rest, _ := strings.Cut(r.Message.Data, ":")
 	name, rest, _ := strings.Cut(rest, ":")
 	id := ID(name)
 	switch verb {
 	case pressApproval:
-		return in.decisionPress(ctx, r, planner.SubjectCalls, id, rest)
+		return decisionPress(ctx, in, r, planner.SubjectCalls, id, rest)
 	case pressField:
-		return in.decisionPress(ctx, r, planner.SubjectForm, id, rest)
+		return decisionPress(ctx, in, r, planner.SubjectForm, id, rest)
 	case pressReview:
-		return in.decisionPress(ctx, r, planner.SubjectReview, id, rest)
+		return decisionPress(ctx, in, r, planner.SubjectReview, id, rest)
 	case pressCard:
-		return in.cardPress(ctx, r, id, rest)
+		return cardPress(ctx, in, r, id, rest)
 	}
 	t, live := r.task(id)
 	if !live && verb == pressAnswer {
 		var err error
-		if t, live, err = in.askedOf(ctx, r, id); err != nil {
+		if t, live, err = askedOf(ctx, in, r, id); err != nil {
 			return Reply{}, err
 		}
 	}
@@ -96,36 +96,36 @@ func (in *Inbox) taskPress(ctx context.Context, r *Request) (Reply, error) {
 		}
 		switch {
 		case verb == pressAnswer:
-			return in.choose(ctx, r, t, rest)
+			return choosePress(ctx, in, r, t, rest)
 		case verb == pressStop && !t.State.Settled():
-			return in.stopTask(r, id), nil
+			return stopTaskPress(in, r, id), nil
 		case verb == pressRetry && !t.State.Settled(): // its outcome may be seen before that is stored
 			return in.replyText(r, "error.still_running", nil), nil
 		}
 	}
 	switch verb {
 	case pressDetails, pressRetry, pressUndo, pressSeparate:
-		return in.pastPress(ctx, r, verb, id, rest)
+		return pastPress(ctx, in, r, verb, id, rest)
 	}
 	return in.replyText(r, "error.too_late", nil), nil
 }
 
-// stopTask ends one task.
-func (in *Inbox) stopTask(r *Request, id ID) Reply {
+// stopTaskPress ends one task.
+func stopTaskPress(in *Inbox, r *Request, id ID) Reply {
 	var reply Reply
 	reply.add(r, id, planner.Event{Type: planner.Stopped, At: in.Now(), By: r.Message.From.Key()})
 	reply.Say = func(_ context.Context, receipts []Receipt) Notice {
 		if receipts[0].Err != nil {
 			return in.notice(r, "error.too_late", nil)
 		}
-		return in.stopping(r)
+		return stopping(in, r)
 	}
 	return reply
 }
 
 // pastPress takes presses about tasks that may be over.
-func (in *Inbox) pastPress(ctx context.Context, r *Request, verb string, id ID, rest string) (Reply, error) {
-	o, err := in.own(ctx, r, id)
+func pastPress(ctx context.Context, in *Inbox, r *Request, verb string, id ID, rest string) (Reply, error) {
+	o, err := openingHere(ctx, in, r, id)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -135,17 +135,17 @@ func (in *Inbox) pastPress(ctx context.Context, r *Request, verb string, id ID, 
 	case !r.Admin && o.From.Key() != r.Message.From.Key():
 		return in.replyAside(r, "error.not_yours"), nil
 	case verb == pressDetails:
-		return in.details(ctx, r, id)
+		return taskDetails(ctx, in, r, id)
 	case verb == pressRetry:
-		return in.askAgain(ctx, r, o, "retry:"+string(id))
+		return askAgain(ctx, in, r, o, "retry:"+string(id))
 	default:
-		return in.guidancePress(ctx, r, verb, id, rest)
+		return guidancePress(ctx, in, r, verb, id, rest)
 	}
 }
 
-// own reads the opening of a task of the conversation that the message is in,
+// openingHere reads the opening of a task of the conversation that the message is in,
 // also when that was moved; nil when it has no such task.
-func (in *Inbox) own(ctx context.Context, r *Request, id ID) (*planner.Opening, error) {
+func openingHere(ctx context.Context, in *Inbox, r *Request, id ID) (*planner.Opening, error) {
 	first, err := in.Store.Event(ctx, id, 1)
 	if errors.Is(err, ErrNoTask) || errors.Is(err, ErrDamaged) {
 		return nil, nil
@@ -160,7 +160,7 @@ func (in *Inbox) own(ctx context.Context, r *Request, id ID) (*planner.Opening, 
 		return first.Opening, nil
 	}
 	var found *planner.Opening
-	err = in.eachPast(ctx, r, func(t Turn, o *planner.Opening) bool {
+	err = eachPast(ctx, in, r, func(t Turn, o *planner.Opening) bool {
 		if t.Task == id {
 			found = o
 		}
@@ -169,8 +169,8 @@ func (in *Inbox) own(ctx context.Context, r *Request, id ID) (*planner.Opening, 
 	return found, err
 }
 
-// details tells in the chat how a task came to its answer.
-func (in *Inbox) details(ctx context.Context, r *Request, id ID) (Reply, error) {
+// taskDetails tells in the chat how a task came to its answer.
+func taskDetails(ctx context.Context, in *Inbox, r *Request, id ID) (Reply, error) {
 	v := NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
 		return Reply{}, fmt.Errorf("reading task %s: %w", id, err)
@@ -180,8 +180,8 @@ func (in *Inbox) details(ctx context.Context, r *Request, id ID) (Reply, error) 
 
 // guidancePress takes guidance back that nothing has heeded yet. Separately, it
 // becomes a question of its own, whether it was heeded or not. Each counts once.
-func (in *Inbox) guidancePress(ctx context.Context, r *Request, verb string, id ID, rest string) (Reply, error) {
-	e, err := in.guidance(ctx, id, rest)
+func guidancePress(ctx context.Context, in *Inbox, r *Request, verb string, id ID, rest string) (Reply, error) {
+	e, err := guidanceEvent(ctx, in, id, rest)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -215,9 +215,9 @@ func (in *Inbox) guidancePress(ctx context.Context, r *Request, verb string, id 
 	return reply, nil
 }
 
-// guidance reads the event of that number, which a button named; a zero one when
+// guidanceEvent reads the event of that number, which a button named; a zero one when
 // the task has none.
-func (in *Inbox) guidance(ctx context.Context, id ID, number string) (planner.Event, error) {
+func guidanceEvent(ctx context.Context, in *Inbox, id ID, number string) (planner.Event, error) {
 	s, err := in.Store.State(ctx, id)
 	if err != nil {
 		return planner.Event{}, fmt.Errorf("reading task %s: %w", id, err)

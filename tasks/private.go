@@ -72,8 +72,8 @@ func (p *Presenter) direct(ctx context.Context, v *View) (bot.Chat, error) {
 	return chat, nil
 }
 
-// away lists the tasks of other chats that ask a message's author in private.
-func (in *Inbox) away(ctx context.Context, r *Request) ([]LiveTask, error) {
+// askedElsewhere lists the tasks of other chats that ask a message's author in private.
+func askedElsewhere(ctx context.Context, in *Inbox, r *Request) ([]LiveTask, error) {
 	if !r.Rules.Approvals.Private {
 		return nil, nil
 	}
@@ -100,12 +100,12 @@ func (in *Inbox) away(ctx context.Context, r *Request) ([]LiveTask, error) {
 
 // askedInPrivate takes the answer of somebody in a private chat whom the bot hears
 // only elsewhere, when a task of theirs asks them there.
-func (in *Inbox) askedInPrivate(ctx context.Context, r *Request) (Outcome, error) {
+func askedInPrivate(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	if !m.Chat.Private || m.Kind == bot.MessageEdit || m.Kind == bot.MessageDeletion {
 		return Outcome{}, nil
 	}
-	away, err := in.away(ctx, r)
+	away, err := askedElsewhere(ctx, in, r)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -123,9 +123,9 @@ func (in *Inbox) askedInPrivate(ctx context.Context, r *Request) (Outcome, error
 			return Outcome{}, err
 		}
 		if pressed {
-			return took(in.taskPress(ctx, &own))
+			return took(taskPress(ctx, in, &own))
 		}
-		return in.answer(ctx, &own)
+		return answerHandler(ctx, in, &own)
 	}
 	return Outcome{}, nil
 }

@@ -41,53 +41,53 @@ type Order struct {
 	Hops     int // see planner.Opening
 }
 
-// Start opens a task. It is in a conversation of its own, so that it waits for
+// StartTask opens a task. It is in a conversation of its own, so that it waits for
 // no other. ErrFull, ErrCrowded.
-func (in *Inbox) Start(ctx context.Context, o Order) (Receipt, error) {
-	if before, again, err := in.known(ctx, o.Key); again || err != nil {
+func StartTask(ctx context.Context, in *Inbox, o Order) (Receipt, error) {
+	if before, again, err := earlierRequest(ctx, in, o.Key); again || err != nil {
 		return before, err
 	}
 	id := in.ids.next(in.Now())
 	chat := bot.Chat{Platform: PlatformAPI, ID: o.From.ID, Thread: string(id), Private: true}
-	admitted, err := in.admitTask(ctx, chat.Room(), o.External)
+	admitted, err := admitTask(ctx, in, chat.Room(), o.External)
 	if err != nil {
 		return Receipt{}, err
 	}
 	var receipt Receipt
 	defer func() { admitted(receipt.Opened) }()
-	r := in.requestOf(o, chat)
+	r := requestOfOrder(in, o, chat)
 	opening, err := in.opening(ctx, r, o.Goal)
 	if err != nil {
 		return Receipt{}, err
 	}
 	opening.Notify, opening.External, opening.Hops = o.Notify, o.External, o.Hops
-	receipt, err = in.order(ctx, r, o, in.opensAs(id, o.Key, chat, opening))
+	receipt, err = openOrder(ctx, in, r, o, in.opensAs(id, o.Key, chat, opening))
 	return receipt, err
 }
 
-// Again opens a task anew with the question of an earlier one that was asked in
+// StartAgain opens a task anew with the question of an earlier one that was asked in
 // a chat, and in that chat, so that what was said there before is known.
-func (in *Inbox) Again(ctx context.Context, o Order, chat bot.Chat, before *planner.Opening) (Receipt, error) {
-	if earlier, again, err := in.known(ctx, o.Key); again || err != nil {
+func StartAgain(ctx context.Context, in *Inbox, o Order, chat bot.Chat, before *planner.Opening) (Receipt, error) {
+	if earlier, again, err := earlierRequest(ctx, in, o.Key); again || err != nil {
 		return earlier, err
 	}
 	if _, err := in.Chats.Platform(chat); err != nil {
 		return Receipt{}, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	r := in.requestOf(o, chat)
+	r := requestOfOrder(in, o, chat)
 	var err error
 	if r.Live, err = in.liveIn(ctx, chat.Key()); err != nil {
 		return Receipt{}, err
 	}
-	reply, err := in.askAgain(ctx, r, before, o.Key)
+	reply, err := askAgain(ctx, in, r, before, o.Key)
 	if err != nil {
 		return Receipt{}, err
 	}
-	return in.order(ctx, r, o, reply.Store[0])
+	return openOrder(ctx, in, r, o, reply.Store[0])
 }
 
-// requestOf is a program's wish in the place of a person's message.
-func (in *Inbox) requestOf(o Order, chat bot.Chat) *Request {
+// requestOfOrder is a program's wish in the place of a person's message.
+func requestOfOrder(in *Inbox, o Order, chat bot.Chat) *Request {
 	rules := in.rules.Load()
 	lang := o.Language
 	if lang == "" {
@@ -96,8 +96,8 @@ func (in *Inbox) requestOf(o Order, chat bot.Chat) *Request {
 	return &Request{Message: bot.Message{Key: o.Key, Chat: chat, From: o.From, Text: o.Goal}, Rules: rules, Lang: lang, MayAsk: true, Batch: newBatch()}
 }
 
-// order stores the opening of a task.
-func (in *Inbox) order(ctx context.Context, r *Request, o Order, item Inbound) (Receipt, error) {
+// openOrder stores the opening of a task.
+func openOrder(ctx context.Context, in *Inbox, r *Request, o Order, item Inbound) (Receipt, error) {
 	opening := item.Open.Opening
 	opening.Request = o.Request
 	if o.Only != nil {
@@ -105,12 +105,12 @@ func (in *Inbox) order(ctx context.Context, r *Request, o Order, item Inbound) (
 		opening.Groups = slices.DeleteFunc(opening.Groups, func(g string) bool { return !slices.Contains(o.Only, g) })
 	}
 	trace(ctx, []Inbound{item})
-	return in.submit(ctx, r, item)
+	return submit(ctx, in, r, item)
 }
 
-// known finds what became of an earlier request under a key, if there was one: who
+// earlierRequest finds what became of an earlier request under a key, if there was one: who
 // comes again takes no room, so that it is told also when there is none.
-func (in *Inbox) known(ctx context.Context, key string) (r Receipt, again bool, err error) {
+func earlierRequest(ctx context.Context, in *Inbox, key string) (r Receipt, again bool, err error) {
 	if key == "" {
 		return Receipt{}, false, nil
 	}
@@ -125,10 +125,10 @@ func (in *Inbox) known(ctx context.Context, key string) (r Receipt, again bool, 
 
 // submit stores what a program wants to add, as far as there is room, and wakes
 // the task.
-func (in *Inbox) submit(ctx context.Context, r *Request, item Inbound) (Receipt, error) {
+func submit(ctx context.Context, in *Inbox, r *Request, item Inbound) (Receipt, error) {
 	store := []Inbound{item}
-	in.freeze(ctx, store)
-	switch _, key, _ := in.excess(r, store); key {
+	excludePause(ctx, in, store)
+	switch _, key, _ := firstExcess(in, r, store); key {
 	case "":
 	case "problem.disk_full":
 		return Receipt{}, ErrFull
@@ -150,11 +150,10 @@ func (in *Inbox) submit(ctx context.Context, r *Request, item Inbound) (Receipt,
 	return receipts[0], nil
 }
 
-
-// Tell adds an event to a running task, under a dedupe key unless that is empty.
+// AddEvent adds an event to a running task, under a dedupe key unless that is empty.
 // What the task does not take is the receipt's error.
-func (in *Inbox) Tell(ctx context.Context, id ID, key string, e planner.Event) (Receipt, error) {
-	if before, again, err := in.known(ctx, key); again || err != nil {
+func AddEvent(ctx context.Context, in *Inbox, id ID, key string, e planner.Event) (Receipt, error) {
+	if before, again, err := earlierRequest(ctx, in, key); again || err != nil {
 		return before, err
 	}
 	s, err := in.Store.State(ctx, id)
@@ -163,15 +162,15 @@ func (in *Inbox) Tell(ctx context.Context, id ID, key string, e planner.Event) (
 	}
 	e.At = in.Now()
 	r := &Request{Rules: in.rules.Load(), Batch: newBatch(), Live: []LiveTask{{Live{Task: id}, s}}}
-	return in.submit(ctx, r, Inbound{Key: key, To: id, Event: e})
+	return submit(ctx, in, r, Inbound{Key: key, To: id, Event: e})
 }
 
-// Change appends what decide makes of a task as it stands, and wakes the task;
+// ChangeTask appends what decide makes of a task as it stands, and wakes the task;
 // nothing when that is nothing. decide is called again when the task went on
 // meanwhile. ErrRefused, ErrNoTask, and errors of decide.
-func (in *Inbox) Change(ctx context.Context, id ID, decide func(planner.State) ([]planner.Event, error)) error {
+func ChangeTask(ctx context.Context, in *Inbox, id ID, decide func(planner.State) ([]planner.Event, error)) error {
 	for {
-		in.freezeTask(ctx, id)
+		excludePauseOf(ctx, in, id)
 		s, err := in.Store.State(ctx, id)
 		if err != nil {
 			return fmt.Errorf("reading task %s: %w", id, err)

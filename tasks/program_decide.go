@@ -48,11 +48,11 @@ type Ask struct{ Seq, Call int }
 // AskOf is the Ask of an ask action. All fields of a server's form are one.
 func AskOf(id planner.ActionID) Ask { return Ask{Seq: id.Seq, Call: max(0, id.Call-1)} }
 
-// Rule decides about a question, as the press of a button does. *MisfitError,
+// Decide decides about a question, as the press of a button does. *MisfitError,
 // ErrAdminNeeded, ErrOutdated; ErrRefused when it is not open any more.
-func (in *Inbox) Rule(ctx context.Context, id ID, ask Ask, r Ruling) error {
+func Decide(ctx context.Context, in *Inbox, id ID, ask Ask, r Ruling) error {
 	var told func()
-	err := in.Change(ctx, id, func(s planner.State) ([]planner.Event, error) {
+	err := ChangeTask(ctx, in, id, func(s planner.State) ([]planner.Event, error) {
 		todo := planner.Todo(s)
 		i := slices.IndexFunc(todo, func(a planner.Action) bool { return a.Kind == planner.KindAsk && AskOf(a.ID) == ask })
 		if i < 0 {
@@ -62,12 +62,12 @@ func (in *Inbox) Rule(ctx context.Context, id ID, ask Ask, r Ruling) error {
 		if err := r.fits(a, s); err != nil {
 			return nil, err
 		}
-		events, err := in.rulings(ctx, id, a, r)
+		events, err := decisionEvents(ctx, in, id, a, r)
 		told = func() {
 			if a.ID.Subject == planner.SubjectBudget {
-				in.extended(ctx, id, r.By, s.Overdraft, r.Approve)
+				extended(ctx, in, id, r.By, s.Overdraft, r.Approve)
 			} else {
-				in.noteDecision(ctx, id, a.ID, r.By, *events[0].Decision)
+				noteDecision(ctx, in, id, a.ID, r.By, *events[0].Decision)
 			}
 		}
 		return events, err
@@ -92,8 +92,8 @@ func (r Ruling) fits(a planner.Action, s planner.State) error {
 	return nil
 }
 
-// rulings are the events of a decision.
-func (in *Inbox) rulings(ctx context.Context, id ID, a planner.Action, r Ruling) ([]planner.Event, error) {
+// decisionEvents are the events of a decision.
+func decisionEvents(ctx context.Context, in *Inbox, id ID, a planner.Action, r Ruling) ([]planner.Event, error) {
 	d := planner.Decision{Approve: r.Approve, Text: r.Text}
 	kind := a.ID.Subject
 	if r.Scope != "" && (kind != planner.SubjectCalls || !r.Approve || r.Scope != planner.ScopeTask) {

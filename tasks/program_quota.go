@@ -54,7 +54,7 @@ type tally struct {
 
 // admitTask notes a task that a program is about to open. done must be called when
 // it was stored, or was not. ErrCrowded.
-func (in *Inbox) admitTask(ctx context.Context, room string, external bool) (done func(opened bool), err error) {
+func admitTask(ctx context.Context, in *Inbox, room string, external bool) (done func(opened bool), err error) {
 	q, kind, most := in.quotas.of(room), 0, maxOfProgram
 	if external {
 		kind, most = 1, maxSharedOf
@@ -63,7 +63,7 @@ func (in *Inbox) admitTask(ctx context.Context, room string, external bool) (don
 	defer q.mu.Unlock()
 	t := &q.kinds[kind]
 	if now := in.Now(); t.part == 0 && (t.live < most || now.Sub(q.counted) >= recountPrograms) {
-		if err := in.count(ctx, room, q); err != nil {
+		if err := countTasks(ctx, in, room, q); err != nil {
 			return nil, err
 		}
 		q.counted = now
@@ -84,8 +84,8 @@ func (in *Inbox) admitTask(ctx context.Context, room string, external bool) (don
 	}, nil
 }
 
-// count counts the live tasks of a room.
-func (in *Inbox) count(ctx context.Context, room string, q *quota) error {
+// countTasks counts the live tasks of a room.
+func countTasks(ctx context.Context, in *Inbox, room string, q *quota) error {
 	var live [2]int
 	ask := TaskQuery{Statuses: LiveStatuses(), Rooms: []string{room}, Limit: maxOfProgram}
 	for more := true; more && live[0]+live[1] < maxOfProgram+maxSharedOf; {

@@ -9,9 +9,9 @@ import (
 	"legwork/planner"
 )
 
-// Problem is the sentence that people read of what cut a task short; empty for
+// ProblemText is the sentence that people read of what cut a task short; empty for
 // none. It is in the task's language.
-func (in *Inbox) Problem(ctx context.Context, id ID, s planner.State, opening *planner.Opening) (string, error) {
+func ProblemText(ctx context.Context, in *Inbox, id ID, s planner.State, opening *planner.Opening) (string, error) {
 	if s.Why == "" || !s.Settled() {
 		return "", nil
 	}
@@ -42,9 +42,9 @@ func problem(texts *i18n.Texts, lang string, id ID, s planner.State, broken *pla
 	return texts.Text(lang, "problem."+s.Why, data)
 }
 
-// Language is a language's code by whatever names it ("de" is none); that of the
+// LanguageNamed is a language's code by whatever names it ("de" is none); that of the
 // config for an empty name.
-func (in *Inbox) Language(name string) (code string, ok bool) {
+func LanguageNamed(in *Inbox, name string) (code string, ok bool) {
 	if name == "" {
 		return in.rules.Load().Language, true
 	}
@@ -53,9 +53,9 @@ func (in *Inbox) Language(name string) (code string, ok bool) {
 }
 
 // OpenGroups lists the tool groups that a person can use in a chat.
-func (in *Inbox) OpenGroups(ctx context.Context, chat bot.Chat, person bot.Person) ([]Group, error) {
+func OpenGroups(ctx context.Context, in *Inbox, chat bot.Chat, person bot.Person) ([]Group, error) {
 	return in.groupsFor(ctx, &Request{Message: bot.Message{Chat: chat, From: person}, Rules: in.rules.Load()})
 }
 
 // Today is the day whose budgets count now: "2026-11-20".
-func (in *Inbox) Today() string { return in.rules.Load().Budget.day(in.Wall()) }
+func Today(in *Inbox) string { return in.rules.Load().Budget.day(in.Wall()) }

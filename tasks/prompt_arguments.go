@@ -28,7 +28,7 @@ type wantedPrompt struct {
 // of the person whose key follows.
 const settingPrompt = "prompt "
 
-func (in *Inbox) keepPrompt(ctx context.Context, r *Request, w wantedPrompt) error {
+func keepPrompt(ctx context.Context, in *Inbox, r *Request, w wantedPrompt) error {
 	in.prompting.Lock()
 	defer in.prompting.Unlock()
 	return in.write(ctx, r.Message.Chat.Key(), settingPrompt+r.Message.From.Key(), w)
@@ -36,7 +36,7 @@ func (in *Inbox) keepPrompt(ctx context.Context, r *Request, w wantedPrompt) err
 
 // noteAsked keeps the id of the message that asks for the next argument of a
 // prompt, unless it was answered before its id was known.
-func (in *Inbox) noteAsked(ctx context.Context, r *Request, w wantedPrompt, id string) error {
+func noteAsked(ctx context.Context, in *Inbox, r *Request, w wantedPrompt, id string) error {
 	in.prompting.Lock()
 	defer in.prompting.Unlock()
 	owner, name := r.Message.Chat.Key(), settingPrompt+r.Message.From.Key()
@@ -53,7 +53,7 @@ func (in *Inbox) noteAsked(ctx context.Context, r *Request, w wantedPrompt, id s
 
 // leavePrompt forgets what a person was asked for; it reports whether there was
 // anything.
-func (in *Inbox) leavePrompt(ctx context.Context, r *Request) (bool, error) {
+func leavePrompt(ctx context.Context, in *Inbox, r *Request) (bool, error) {
 	in.prompting.Lock()
 	defer in.prompting.Unlock()
 	owner, name := r.Message.Chat.Key(), settingPrompt+r.Message.From.Key()
@@ -64,10 +64,10 @@ func (in *Inbox) leavePrompt(ctx context.Context, r *Request) (bool, error) {
 	return true, in.put(ctx, owner, name, "")
 }
 
-// promptArgument takes words for the argument of a prompt that was asked for:
+// promptArgumentHandler takes words for the argument of a prompt that was asked for:
 // those in reply to the question, and in private chats and in a thread of its own
 // the next ones.
-func (in *Inbox) promptArgument(ctx context.Context, r *Request) (Outcome, error) {
+func promptArgumentHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	if m.Text == "" || m.Standalone || m.Kind == bot.MessageEdit || strings.HasPrefix(m.Text, "/") || len(m.Text) > MaxGoal {
 		return Outcome{}, nil
@@ -91,19 +91,19 @@ func (in *Inbox) promptArgument(ctx context.Context, r *Request) (Outcome, error
 		}
 		w.Arguments[w.Missing[0].Name] = m.Text
 		w.Missing, w.Taken, w.At, w.Message = w.Missing[1:], m.Key, in.Now(), ""
-		if err := in.keepPrompt(ctx, r, w); err != nil {
+		if err := keepPrompt(ctx, in, r, w); err != nil {
 			return Outcome{}, err
 		}
 	}
 	if len(w.Missing) > 0 {
-		return took(in.reply(r, in.askArgument(r, w)), nil)
+		return took(in.reply(r, askArgument(in, r, w)), nil)
 	}
-	item, err := in.promptTask(ctx, r, w)
+	item, err := promptTask(ctx, in, r, w)
 	if err != nil {
 		return Outcome{}, err
 	}
 	return took(Reply{Store: []Inbound{item}, Say: func(ctx context.Context, _ []Receipt) Notice {
-		if _, err := in.leavePrompt(ctx, r); err != nil {
+		if _, err := leavePrompt(ctx, in, r); err != nil {
 			in.Log.WarnContext(ctx, "prompt arguments not deleted", "message", m.Key, "cause", err)
 		}
 		return Notice{}
@@ -111,7 +111,7 @@ func (in *Inbox) promptArgument(ctx context.Context, r *Request) (Outcome, error
 }
 
 // askArgument asks for the next argument of a prompt.
-func (in *Inbox) askArgument(r *Request, w wantedPrompt) Notice {
+func askArgument(in *Inbox, r *Request, w wantedPrompt) Notice {
 	a := w.Missing[0]
 	s := in.notice(r, "prompts.ask", map[string]any{
 		"Name": "**" + plainText(line(bot.Visible(a.Name))) + "**", "Tool": inCode(w.Name), "Text": plainText(line(bot.Visible(a.Description))),
@@ -128,7 +128,7 @@ func (in *Inbox) askArgument(r *Request, w wantedPrompt) Notice {
 		return s
 	}
 	s.Sent = func(ctx context.Context, id string) {
-		if err := in.noteAsked(ctx, r, w, id); err != nil && ctx.Err() == nil {
+		if err := noteAsked(ctx, in, r, w, id); err != nil && ctx.Err() == nil {
 			in.Log.WarnContext(ctx, "a question about a prompt could not be noted", "message", r.Message.Key, "cause", err)
 		}
 	}
@@ -136,7 +136,7 @@ func (in *Inbox) askArgument(r *Request, w wantedPrompt) Notice {
 }
 
 // promptTask is the delivery that opens the task of a prompt.
-func (in *Inbox) promptTask(ctx context.Context, r *Request, w wantedPrompt) (Inbound, error) {
+func promptTask(ctx context.Context, in *Inbox, r *Request, w wantedPrompt) (Inbound, error) {
 	goal := "/prompt " + w.Name
 	for _, name := range slices.Sorted(maps.Keys(w.Arguments)) {
 		goal += fmt.Sprintf(" %s=%s", name, w.Arguments[name])

@@ -25,22 +25,22 @@ type foundPrompt struct {
 	ServerPrompt
 }
 
-// prompt lists the prompts of the servers, or uses one. Servers are asked beside
+// promptCommand lists the prompts of the servers, or uses one. Servers are asked beside
 // the chat: they may be slow.
-func (in *Inbox) prompt(_ context.Context, r *Request, rest string) (Reply, error) {
+func promptCommand(_ context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
 	return in.reply(r, Notice{Later: func(ctx context.Context) Notice {
 		ctx, cancel := context.WithTimeout(ctx, promptTime)
 		defer cancel()
 		if rest == "" {
-			return in.listPrompts(ctx, r)
+			return listPrompts(ctx, in, r)
 		}
-		return in.usePrompt(ctx, r, rest)
+		return usePrompt(ctx, in, r, rest)
 	}}), nil
 }
 
 // promptsFor asks the servers of the groups that are open to a message's author
 // there, all at once; missed are the groups that did not answer.
-func (in *Inbox) promptsFor(ctx context.Context, r *Request) (list []foundPrompt, missed []string) {
+func promptsFor(ctx context.Context, in *Inbox, r *Request) (list []foundPrompt, missed []string) {
 	groups, err := in.groupsFor(ctx, r)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "the groups of a chat cannot be told", "chat", r.Message.Chat.Key(), "cause", err)
@@ -68,8 +68,8 @@ func (in *Inbox) promptsFor(ctx context.Context, r *Request) (list []foundPrompt
 	return list, missed
 }
 
-func (in *Inbox) listPrompts(ctx context.Context, r *Request) Notice {
-	list, missed := in.promptsFor(ctx, r)
+func listPrompts(ctx context.Context, in *Inbox, r *Request) Notice {
+	list, missed := promptsFor(ctx, in, r)
 	var lines []string
 	for _, p := range list {
 		usage := p.Name
@@ -97,12 +97,12 @@ func (in *Inbox) listPrompts(ctx context.Context, r *Request) Notice {
 }
 
 // usePrompt opens the task of a prompt, or asks for its first missing argument.
-func (in *Inbox) usePrompt(ctx context.Context, r *Request, rest string) Notice {
+func usePrompt(ctx context.Context, in *Inbox, r *Request, rest string) Notice {
 	name, given := rest, ""
 	if end := strings.IndexFunc(rest, unicode.IsSpace); end >= 0 {
 		name, given = rest[:end], rest[end:]
 	}
-	list, missed := in.promptsFor(ctx, r)
+	list, missed := promptsFor(ctx, in, r)
 	p, near := pickPrompt(list, name)
 	if p == nil {
 		s := in.notice(r, "prompts.unknown", map[string]any{"Name": inCode(clip.Bytes(name, maxCommand)), "Near": near})
@@ -118,14 +118,14 @@ func (in *Inbox) usePrompt(ctx context.Context, r *Request, rest string) Notice 
 		}
 	}
 	if len(w.Missing) > 0 {
-		if err := in.keepPrompt(ctx, r, w); err != nil {
-			return in.promptFailed(ctx, r, err)
+		if err := keepPrompt(ctx, in, r, w); err != nil {
+			return promptFailed(ctx, in, r, err)
 		}
-		return in.askArgument(r, w)
+		return askArgument(in, r, w)
 	}
-	item, err := in.promptTask(ctx, r, w)
+	item, err := promptTask(ctx, in, r, w)
 	if err != nil {
-		return in.promptFailed(ctx, r, err)
+		return promptFailed(ctx, in, r, err)
 	}
 	item.Key += "#prompt" // the command itself is stored already
 	trace(ctx, []Inbound{item})
@@ -134,12 +134,12 @@ func (in *Inbox) usePrompt(ctx context.Context, r *Request, rest string) Notice 
 		err = in.Wake(ctx, receipts[0].Task)
 	}
 	if err != nil {
-		return in.promptFailed(ctx, r, err)
+		return promptFailed(ctx, in, r, err)
 	}
 	return Notice{}
 }
 
-func (in *Inbox) promptFailed(ctx context.Context, r *Request, err error) Notice {
+func promptFailed(ctx context.Context, in *Inbox, r *Request, err error) Notice {
 	in.Log.ErrorContext(ctx, "a prompt could not be used", "message", r.Message.Key, "cause", err)
 	if errors.Is(err, ErrFull) {
 		return in.notice(r, "problem.disk_full", nil)

@@ -92,12 +92,12 @@ func reviewedLine(texts *i18n.Texts, lang string, e *planner.Event, data map[str
 }
 
 // reviewPress decides about a review by a button.
-func (in *Inbox) reviewPress(r *Request, t LiveTask, about planner.ActionID, verb string) Reply {
+func reviewPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string) Reply {
 	switch verb {
 	case verbYes:
-		return in.settle(r, t, about, planner.Decision{Approve: true})
+		return decideCard(in, r, t, about, planner.Decision{Approve: true})
 	case verbDecline:
-		return in.settle(r, t, about, planner.Decision{Text: r.Message.Text}) // a terminal where nobody sits says so
+		return decideCard(in, r, t, about, planner.Decision{Text: r.Message.Text}) // a terminal where nobody sits says so
 	default:
 		return in.replyText(r, "error.too_late", nil)
 	}

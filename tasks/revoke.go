@@ -15,10 +15,10 @@ func taskGrantCode(id ID, seq int) string {
 	return strings.ToLower(string(id[max(0, len(id)-4):])) + "-" + strconv.Itoa(seq)
 }
 
-// revokes takes the grant of a code back. Those of a chat are for admins, for
+// revokeGrant takes the grant of a code back. Those of a chat are for admins, for
 // whoever gave them, and for the person of a private chat.
-func (in *Inbox) revokes(ctx context.Context, r *Request, code string) (Reply, error) {
-	near, err := in.nearby(ctx, r)
+func revokeGrant(ctx context.Context, in *Inbox, r *Request, code string) (Reply, error) {
+	near, err := nearby(ctx, in, r)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -30,7 +30,7 @@ func (in *Inbox) revokes(ctx context.Context, r *Request, code string) (Reply, e
 			if !r.steers(t) {
 				return in.refuse(r, "error.not_yours"), nil
 			}
-			return in.revokesTask(r, t, g.Seq), nil
+			return revokeTaskGrant(in, r, t, g.Seq), nil
 		}
 	}
 	grants, err := chatGrants(ctx, in.Store, r.Message.Chat, in.Now())
@@ -44,7 +44,7 @@ func (in *Inbox) revokes(ctx context.Context, r *Request, code string) (Reply, e
 	case !r.Admin && !r.Message.Chat.Private && grants[i].By != r.Message.From.Key():
 		return in.refuse(r, "error.admin_needed"), nil
 	default:
-		reply := in.replyLater(r, func(ctx context.Context) Notice { return in.revokesChat(ctx, r, grants[i].ID) })
+		reply := in.replyLater(r, func(ctx context.Context) Notice { return revokeChatGrant(ctx, in, r, grants[i].ID) })
 		for _, t := range near { // a task whose person allowed it always has it for itself as well
 			for _, g := range t.State.Granted {
 				if g.Grant == grants[i].Grant && t.Chat.Room() == r.Message.Chat.Room() {
@@ -56,7 +56,7 @@ func (in *Inbox) revokes(ctx context.Context, r *Request, code string) (Reply, e
 	}
 }
 
-func (in *Inbox) revokesTask(r *Request, t LiveTask, seq int) Reply {
+func revokeTaskGrant(in *Inbox, r *Request, t LiveTask, seq int) Reply {
 	var reply Reply
 	reply.add(r, t.Task, planner.Event{Type: planner.Revoked, At: in.Now(), By: r.Message.From.Key(), Of: seq})
 	reply.Say = func(_ context.Context, receipts []Receipt) Notice {
@@ -68,9 +68,9 @@ func (in *Inbox) revokesTask(r *Request, t LiveTask, seq int) Reply {
 	return reply
 }
 
-func (in *Inbox) revokesChat(ctx context.Context, r *Request, id string) Notice {
+func revokeChatGrant(ctx context.Context, in *Inbox, r *Request, id string) Notice {
 	m := r.Message
-	g, err := in.revoke(ctx, m.Chat, id, m.From.Key())
+	g, err := removeGrant(ctx, in, m.Chat, id, m.From.Key())
 	if err != nil {
 		in.Log.ErrorContext(ctx, "a grant could not be taken back", "chat", m.Chat.Key(), "grant", id, "cause", err)
 		return in.notice(r, "problem.internal", nil)

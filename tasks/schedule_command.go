@@ -37,21 +37,21 @@ const (
 	MaxAllSchedules = 200
 )
 
-// schedule makes one, lists them, or does something about one by its number in
+// scheduleCommand makes one, lists them, or does something about one by its number in
 // the list.
-func (in *Inbox) schedule(ctx context.Context, r *Request, rest string) (Reply, error) {
+func scheduleCommand(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
 	words := strings.Fields(strings.ToLower(rest))
 	if len(words) == 0 || len(words) == 1 && words[0] == "list" {
-		return in.listSchedules(ctx, r)
+		return listSchedules(ctx, in, r)
 	}
 	verb, known := map[string]string{"pause": verbPause, "resume": verbResume, "delete": verbDelete, "run": verbRun, "show": verbShow}[words[0]]
 	if !known || len(words) > 3 || len(words) == 3 && (words[2] != "yes" || verb != verbDelete) {
-		return in.addSchedule(ctx, r, rest)
+		return addSchedule(ctx, in, r, rest)
 	}
 	if len(words) == 3 {
 		verb = verbDeleted
 	}
-	here, err := in.schedulesHere(ctx, r.Message.Chat)
+	here, err := schedulesHere(ctx, in, r.Message.Chat)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -62,12 +62,12 @@ func (in *Inbox) schedule(ctx context.Context, r *Request, rest string) (Reply, 
 	if n < 1 || n > len(here) {
 		return in.replyText(r, "error.no_schedule", nil), nil
 	}
-	return in.aboutSchedule(ctx, r, verb, here[n-1].ID)
+	return aboutSchedule(ctx, in, r, verb, here[n-1].ID)
 }
 
 // schedulesHere lists those of a chat with its threads and topics, in the order
 // of their making.
-func (in *Inbox) schedulesHere(ctx context.Context, chat bot.Chat) ([]Schedule, error) {
+func schedulesHere(ctx context.Context, in *Inbox, chat bot.Chat) ([]Schedule, error) {
 	all, err := in.Store.Schedules(ctx, "")
 	if err != nil {
 		return nil, fmt.Errorf("listing schedules: %w", err)
@@ -82,7 +82,7 @@ func (in *Inbox) schedulesHere(ctx context.Context, chat bot.Chat) ([]Schedule, 
 }
 
 // addSchedule makes a schedule of "WHEN WHAT".
-func (in *Inbox) addSchedule(ctx context.Context, r *Request, text string) (Reply, error) {
+func addSchedule(ctx context.Context, in *Inbox, r *Request, text string) (Reply, error) {
 	zone, err := in.timezone(ctx, r)
 	if err != nil {
 		return Reply{}, err
@@ -94,7 +94,7 @@ func (in *Inbox) addSchedule(ctx context.Context, r *Request, text string) (Repl
 	when, catchUp := cutCatchUp(text)
 	spec, goal, err := schedule.Parse(when, in.Wall(), place)
 	if bad, ok := errors.AsType[*schedule.Error](err); ok {
-		return in.reply(r, in.notUnderstood(r, bad)), nil
+		return in.reply(r, notUnderstood(in, r, bad)), nil
 	}
 	switch {
 	case err != nil:
@@ -111,7 +111,7 @@ func (in *Inbox) addSchedule(ctx context.Context, r *Request, text string) (Repl
 		Made: in.Wall(), Next: spec.Next(in.Wall()), Team: m.Team, External: m.External,
 	}
 	s.Words = clip.Bytes(s.Words, maxWords)
-	return in.keepSchedule(ctx, r, s)
+	return keepSchedule(ctx, in, r, s)
 }
 
 // maxWords is how much of what somebody wrote about the time is kept, in bytes.
@@ -135,7 +135,7 @@ func scheduleID(m bot.Message) string {
 }
 
 // keepSchedule stores a new one, when there is room for it.
-func (in *Inbox) keepSchedule(ctx context.Context, r *Request, s Schedule) (Reply, error) {
+func keepSchedule(ctx context.Context, in *Inbox, r *Request, s Schedule) (Reply, error) {
 	in.agenda.mu.Lock()
 	defer in.agenda.mu.Unlock()
 	all, err := in.Store.Schedules(ctx, "")
@@ -158,11 +158,11 @@ func (in *Inbox) keepSchedule(ctx context.Context, r *Request, s Schedule) (Repl
 	case everywhere >= MaxAllSchedules:
 		return in.replyText(r, "error.all_schedules", map[string]any{"Count": MaxAllSchedules}), nil
 	}
-	if err := in.putSchedule(ctx, s); err != nil {
+	if err := putSchedule(ctx, in, s); err != nil {
 		return Reply{}, err
 	}
 	in.Log.InfoContext(ctx, "a schedule was made", "schedule", s.ID, "chat", s.Chat.Key(), "by", s.From.Key(), "spec", s.Spec, "next", s.Next)
-	c, err := in.card(ctx, r, s)
+	c, err := scheduleCard(ctx, in, r, s)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -177,7 +177,7 @@ func (in *Inbox) keepSchedule(ctx context.Context, r *Request, s Schedule) (Repl
 func over(s Schedule) bool { return s.Next.IsZero() && !s.Paused }
 
 // putSchedule stores one and tells the scheduler.
-func (in *Inbox) putSchedule(ctx context.Context, s Schedule) error {
+func putSchedule(ctx context.Context, in *Inbox, s Schedule) error {
 	if err := in.Store.PutSchedule(ctx, s); err != nil {
 		return fmt.Errorf("storing schedule: %w", err)
 	}
@@ -186,7 +186,7 @@ func (in *Inbox) putSchedule(ctx context.Context, s Schedule) error {
 }
 
 // notUnderstood says why a text tells no time, and what is understood.
-func (in *Inbox) notUnderstood(r *Request, bad *schedule.Error) Notice {
+func notUnderstood(in *Inbox, r *Request, bad *schedule.Error) Notice {
 	data := map[string]any{"Text": inCode(clip.Marked(bad.Text, 100)), "Allowed": strings.Join(bad.Among, ", ")}
 	if bad.Code == schedule.BadField {
 		data["Name"] = in.Texts.Text(r.Lang, "schedule.field_"+strings.ReplaceAll(bad.Field, " ", "_"), nil)

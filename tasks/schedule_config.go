@@ -26,11 +26,11 @@ type ConfigSchedule struct {
 // configID begins the ids of schedules of the config.
 const configID = "c:"
 
-// Schedule brings the schedules of the config into the store: what is new is
+// ApplyConfigSchedules brings the schedules of the config into the store: what is new is
 // added, what is gone deleted, and of what was changed stays whether it is
 // paused, and what became of the last time. One that cannot be taken is in the
 // error, and the others are taken all the same.
-func (in *Inbox) Schedule(ctx context.Context, list []ConfigSchedule) error {
+func ApplyConfigSchedules(ctx context.Context, in *Inbox, list []ConfigSchedule) error {
 	in.agenda.mu.Lock()
 	defer in.agenda.mu.Unlock()
 	all, err := in.Store.Schedules(ctx, "")
@@ -48,9 +48,9 @@ func (in *Inbox) Schedule(ctx context.Context, list []ConfigSchedule) error {
 		id := configID + c.Name
 		old, known := before[id]
 		delete(before, id)
-		s, err := in.configured(c, old, known)
+		s, err := configured(in, c, old, known)
 		if err == nil && (!known || s != old) {
-			err = in.putSchedule(ctx, s)
+			err = putSchedule(ctx, in, s)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("schedule %q of the config: %w", c.Name, err))
@@ -66,7 +66,7 @@ func (in *Inbox) Schedule(ctx context.Context, list []ConfigSchedule) error {
 
 // configured is a schedule of the config as it is stored. As long as its time is
 // written the same, its next one stays: an interval is not counted anew.
-func (in *Inbox) configured(c ConfigSchedule, old Schedule, known bool) (Schedule, error) {
+func configured(in *Inbox, c ConfigSchedule, old Schedule, known bool) (Schedule, error) {
 	s := old
 	s.ID, s.Name, s.Config = configID+c.Name, c.Name, true
 	s.Chat, s.From, s.Goal, s.Language, s.CatchUp = c.Chat, c.As, c.Goal, c.Language, c.CatchUp

@@ -27,16 +27,16 @@ const (
 )
 
 // listSchedules lists those of the chat, with a button each.
-func (in *Inbox) listSchedules(ctx context.Context, r *Request) (Reply, error) {
-	d, err := in.scheduleList(ctx, r)
+func listSchedules(ctx context.Context, in *Inbox, r *Request) (Reply, error) {
+	d, err := scheduleList(ctx, in, r)
 	if err != nil {
 		return Reply{}, err
 	}
-	return in.replyWith(r, "", d), nil
+	return replyWith(in, r, "", d), nil
 }
 
-func (in *Inbox) scheduleList(ctx context.Context, r *Request) (bot.Draft, error) {
-	here, err := in.schedulesHere(ctx, r.Message.Chat)
+func scheduleList(ctx context.Context, in *Inbox, r *Request) (bot.Draft, error) {
+	here, err := schedulesHere(ctx, in, r.Message.Chat)
 	if err != nil {
 		return bot.Draft{}, err
 	}
@@ -51,12 +51,12 @@ func (in *Inbox) scheduleList(ctx context.Context, r *Request) (bot.Draft, error
 	var lines []string
 	var buttons []bot.Button
 	for i, s := range here {
-		state, err := in.scheduleState(ctx, r, s, zone)
+		state, err := scheduleState(ctx, in, r, s, zone)
 		if err != nil {
 			return bot.Draft{}, err
 		}
 		lines = append(lines, fmt.Sprintf("%d. ", i+1)+in.Texts.Text(r.Lang, "schedule.line", map[string]any{
-			"Text": s.comes(in.Texts, r.Lang), "Goal": plainText(title(s.Goal)), "State": strings.Join(state, " · "), "Chat": in.elsewhere(r.Lang, s, r.Message.Chat),
+			"Text": s.comes(in.Texts, r.Lang), "Goal": plainText(title(s.Goal)), "State": strings.Join(state, " · "), "Chat": otherThread(in, r.Lang, s, r.Message.Chat),
 		}))
 		if data := pressSchedule + verbShow + ":" + s.ID; len(buttons) < maxListed && len(data) <= maxPress {
 			buttons = append(buttons, bot.Button{Label: fmt.Sprintf("%d", i+1), Data: data})
@@ -67,8 +67,8 @@ func (in *Inbox) scheduleList(ctx context.Context, r *Request) (bot.Draft, error
 	return bot.Draft{Kind: bot.KindNotice, Text: in.spell(r.Message.Chat, text), Buttons: buttons}, nil
 }
 
-// elsewhere says that a schedule answers in another thread or topic of the chat.
-func (in *Inbox) elsewhere(lang string, s Schedule, here bot.Chat) string {
+// otherThread says that a schedule answers in another thread or topic of the chat.
+func otherThread(in *Inbox, lang string, s Schedule, here bot.Chat) string {
 	if s.Chat.Key() == here.Key() {
 		return ""
 	}
@@ -77,7 +77,7 @@ func (in *Inbox) elsewhere(lang string, s Schedule, here bot.Chat) string {
 
 // scheduleState says how a schedule stands: when it comes next, and what became
 // of the last time.
-func (in *Inbox) scheduleState(ctx context.Context, r *Request, s Schedule, zone *time.Location) ([]string, error) {
+func scheduleState(ctx context.Context, in *Inbox, r *Request, s Schedule, zone *time.Location) ([]string, error) {
 	text := func(key string, at time.Time, state string) string {
 		data := map[string]any{"State": state}
 		if !at.IsZero() {
@@ -111,13 +111,13 @@ func (in *Inbox) scheduleState(ctx context.Context, r *Request, s Schedule, zone
 	return parts, nil
 }
 
-// card tells all about one schedule, with what can be done about it.
-func (in *Inbox) card(ctx context.Context, r *Request, s Schedule) (bot.Draft, error) {
+// scheduleCard tells all about one schedule, with what can be done about it.
+func scheduleCard(ctx context.Context, in *Inbox, r *Request, s Schedule) (bot.Draft, error) {
 	zone, err := in.zoneOf(ctx, r)
 	if err != nil {
 		return bot.Draft{}, err
 	}
-	state, err := in.scheduleState(ctx, r, s, zone)
+	state, err := scheduleState(ctx, in, r, s, zone)
 	if err != nil {
 		return bot.Draft{}, err
 	}
@@ -134,10 +134,10 @@ func (in *Inbox) card(ctx context.Context, r *Request, s Schedule) (bot.Draft, e
 	if s.CatchUp && !s.Config && !over(s) {
 		lines = append(lines, text("schedule.catches_up", nil))
 	}
-	return bot.Draft{Kind: bot.KindNotice, Text: strings.Join(lines, "\n- "), Buttons: in.cardButtons(r, s)}, nil
+	return bot.Draft{Kind: bot.KindNotice, Text: strings.Join(lines, "\n- "), Buttons: scheduleButtons(in, r, s)}, nil
 }
 
-func (in *Inbox) cardButtons(r *Request, s Schedule) []bot.Button {
+func scheduleButtons(in *Inbox, r *Request, s Schedule) []bot.Button {
 	button := func(key, verb string) bot.Button { return in.button(r.Lang, key, pressSchedule+verb+":"+s.ID) }
 	buttons := []bot.Button{}
 	if r.mayChange(s) {
@@ -161,8 +161,8 @@ func (r *Request) mayChange(s Schedule) bool {
 	return r.Admin || !s.Config && s.From.Key() == r.Message.From.Key()
 }
 
-// lastRuns reports that the task of a schedule's last time is not over.
-func (in *Inbox) lastRuns(ctx context.Context, s Schedule) (bool, error) {
+// lastTaskRuns reports that the task of a schedule's last time is not over.
+func lastTaskRuns(ctx context.Context, in *Inbox, s Schedule) (bool, error) {
 	if s.LastTask == "" {
 		return false, nil
 	}
@@ -176,8 +176,8 @@ func (in *Inbox) lastRuns(ctx context.Context, s Schedule) (bool, error) {
 	return !state.Finished(), nil
 }
 
-// lastUnseen reports that the chat took no answer of a schedule's last time.
-func (in *Inbox) lastUnseen(ctx context.Context, s Schedule) (bool, error) {
+// lastAnswerUnseen reports that the chat took no answer of a schedule's last time.
+func lastAnswerUnseen(ctx context.Context, in *Inbox, s Schedule) (bool, error) {
 	if s.LastTask == "" {
 		return false, nil
 	}

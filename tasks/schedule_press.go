@@ -11,19 +11,19 @@ import (
 )
 
 // pressedSchedule takes the press of a button about a schedule.
-func (in *Inbox) pressedSchedule(ctx context.Context, r *Request, rest string) (Reply, error) {
+func pressedSchedule(ctx context.Context, in *Inbox, r *Request, rest string) (Reply, error) {
 	verb, id, _ := strings.Cut(rest, ":")
 	if verb == verbList {
-		return in.listSchedules(ctx, r)
+		return listSchedules(ctx, in, r)
 	}
-	return in.aboutSchedule(ctx, r, verb, id)
+	return aboutSchedule(ctx, in, r, verb, id)
 }
 
 // aboutSchedule does something about one of the chat's schedules.
-func (in *Inbox) aboutSchedule(ctx context.Context, r *Request, verb, id string) (Reply, error) {
+func aboutSchedule(ctx context.Context, in *Inbox, r *Request, verb, id string) (Reply, error) {
 	in.agenda.mu.Lock()
 	defer in.agenda.mu.Unlock()
-	here, err := in.schedulesHere(ctx, r.Message.Chat)
+	here, err := schedulesHere(ctx, in, r.Message.Chat)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -34,7 +34,7 @@ func (in *Inbox) aboutSchedule(ctx context.Context, r *Request, verb, id string)
 		s.Replace.Pressed = true
 		return in.reply(r, s), nil
 	case verb == verbShow:
-		return in.showCard(ctx, r, here[i], "")
+		return showCard(ctx, in, r, here[i], "")
 	case !r.mayChange(here[i]):
 		key := "error.not_your_schedule"
 		if here[i].Config {
@@ -45,30 +45,30 @@ func (in *Inbox) aboutSchedule(ctx context.Context, r *Request, verb, id string)
 	s := here[i]
 	switch verb {
 	case verbPause:
-		return in.pauseSchedule(ctx, r, s)
+		return pauseSchedule(ctx, in, r, s)
 	case verbResume:
-		return in.resumeSchedule(ctx, r, s)
+		return resumeSchedule(ctx, in, r, s)
 	case verbRun:
-		return in.runSchedule(ctx, r, s)
+		return runSchedule(ctx, in, r, s)
 	case verbDelete, verbDeleted:
-		return in.deleteSchedule(ctx, r, s, i+1, verb == verbDeleted)
+		return deleteSchedule(ctx, in, r, s, i+1, verb == verbDeleted)
 	}
 	return in.replyText(r, "error.too_late", nil), nil
 }
 
 // showCard answers with a schedule's card, after a word about what was done. The
 // message whose button was pressed becomes the card.
-func (in *Inbox) showCard(ctx context.Context, r *Request, s Schedule, done string) (Reply, error) {
-	c, err := in.card(ctx, r, s)
+func showCard(ctx context.Context, in *Inbox, r *Request, s Schedule, done string) (Reply, error) {
+	c, err := scheduleCard(ctx, in, r, s)
 	if err != nil {
 		return Reply{}, err
 	}
-	return in.replyWith(r, done, c), nil
+	return replyWith(in, r, done, c), nil
 }
 
 // replyWith answers with a draft. A press gets the word alone, as a note that
 // passes, and the draft in place of the message whose button it was.
-func (in *Inbox) replyWith(r *Request, done string, d bot.Draft) Reply {
+func replyWith(in *Inbox, r *Request, done string, d bot.Draft) Reply {
 	if r.Message.Kind != bot.MessagePress || in.passing(r.Message.Chat) {
 		text := d.Text
 		if done != "" {
@@ -79,20 +79,20 @@ func (in *Inbox) replyWith(r *Request, done string, d bot.Draft) Reply {
 	return in.reply(r, Notice{Draft: bot.Draft{Text: done}, Replace: Replace{Pressed: true, With: &d}})
 }
 
-func (in *Inbox) pauseSchedule(ctx context.Context, r *Request, s Schedule) (Reply, error) {
+func pauseSchedule(ctx context.Context, in *Inbox, r *Request, s Schedule) (Reply, error) {
 	if !s.Paused {
 		s.Paused, s.Why = true, ""
-		if err := in.putSchedule(ctx, s); err != nil {
+		if err := putSchedule(ctx, in, s); err != nil {
 			return Reply{}, err
 		}
 		in.Log.InfoContext(ctx, "a schedule was paused", "schedule", s.ID, "by", r.Message.From.Key())
 	}
-	return in.showCard(ctx, r, s, in.Texts.Text(r.Lang, "schedule.paused", nil))
+	return showCard(ctx, in, r, s, in.Texts.Text(r.Lang, "schedule.paused", nil))
 }
 
 // resumeSchedule lets one come again, from now on: what was left out meanwhile
 // is not made up for.
-func (in *Inbox) resumeSchedule(ctx context.Context, r *Request, s Schedule) (Reply, error) {
+func resumeSchedule(ctx context.Context, in *Inbox, r *Request, s Schedule) (Reply, error) {
 	if s.Paused {
 		spec, err := s.readSpec()
 		if err != nil {
@@ -103,16 +103,16 @@ func (in *Inbox) resumeSchedule(ctx context.Context, r *Request, s Schedule) (Re
 			s.LastTask = "" // or it would be paused again
 		}
 		s.Paused, s.Why, s.Next = false, "", spec.Next(in.Wall())
-		if err := in.putSchedule(ctx, s); err != nil {
+		if err := putSchedule(ctx, in, s); err != nil {
 			return Reply{}, err
 		}
 		in.Log.InfoContext(ctx, "a schedule goes on", "schedule", s.ID, "by", r.Message.From.Key())
 	}
-	return in.showCard(ctx, r, s, in.Texts.Text(r.Lang, "schedule.resumed", nil))
+	return showCard(ctx, in, r, s, in.Texts.Text(r.Lang, "schedule.resumed", nil))
 }
 
 // deleteSchedule asks whether one is to be deleted, or deletes it.
-func (in *Inbox) deleteSchedule(ctx context.Context, r *Request, s Schedule, n int, sure bool) (Reply, error) {
+func deleteSchedule(ctx context.Context, in *Inbox, r *Request, s Schedule, n int, sure bool) (Reply, error) {
 	about := map[string]any{"Text": s.comes(in.Texts, r.Lang), "Goal": plainText(title(s.Goal)), "Count": n}
 	switch {
 	case s.Config:
@@ -122,7 +122,7 @@ func (in *Inbox) deleteSchedule(ctx context.Context, r *Request, s Schedule, n i
 			in.button(r.Lang, "button.delete", pressSchedule+verbDeleted+":"+s.ID), in.button(r.Lang, "button.keep", pressSchedule+verbShow+":"+s.ID),
 		}}
 		d.Buttons[0].Style = bot.StyleDanger
-		return in.replyWith(r, "", d), nil
+		return replyWith(in, r, "", d), nil
 	}
 	if err := in.Store.DropSchedule(ctx, s.ID); err != nil {
 		return Reply{}, fmt.Errorf("deleting schedule: %w", err)
@@ -135,15 +135,15 @@ func (in *Inbox) deleteSchedule(ctx context.Context, r *Request, s Schedule, n i
 }
 
 // runSchedule opens a schedule's task now, on behalf of its person.
-func (in *Inbox) runSchedule(ctx context.Context, r *Request, s Schedule) (Reply, error) {
-	busy, err := in.lastRuns(ctx, s)
+func runSchedule(ctx context.Context, in *Inbox, r *Request, s Schedule) (Reply, error) {
+	busy, err := lastTaskRuns(ctx, in, s)
 	if err != nil {
 		return Reply{}, err
 	}
 	if busy {
 		return in.refuse(r, "error.schedule_running"), nil
 	}
-	o, admitted, err := in.scheduled(ctx, s)
+	o, admitted, err := scheduleOpening(ctx, in, s)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -154,7 +154,7 @@ func (in *Inbox) runSchedule(ctx context.Context, r *Request, s Schedule) (Reply
 	item := in.opens(r.Message.Key, s.Chat, o)
 	return Reply{Store: []Inbound{item}, Say: func(ctx context.Context, receipts []Receipt) Notice {
 		if receipts[0].Opened {
-			in.ran(ctx, s.ID, receipts[0].Task)
+			noteRun(ctx, in, s.ID, receipts[0].Task)
 		}
 		n := in.notice(r, "schedule.runs", nil)
 		if r.Message.Kind == bot.MessagePress {
@@ -164,8 +164,8 @@ func (in *Inbox) runSchedule(ctx context.Context, r *Request, s Schedule) (Reply
 	}}, nil
 }
 
-// ran notes the task of a schedule that was run by hand.
-func (in *Inbox) ran(ctx context.Context, id string, task ID) {
+// noteRun notes the task of a schedule that was run by hand.
+func noteRun(ctx context.Context, in *Inbox, id string, task ID) {
 	in.agenda.mu.Lock()
 	defer in.agenda.mu.Unlock()
 	all, err := in.Store.Schedules(ctx, "")
@@ -179,9 +179,9 @@ func (in *Inbox) ran(ctx context.Context, id string, task ID) {
 	}
 }
 
-// scheduled is what the task of a schedule begins with; admitted is false when
+// scheduleOpening is what the task of a schedule begins with; admitted is false when
 // its person may not use legwork there any more.
-func (in *Inbox) scheduled(ctx context.Context, s Schedule) (o *planner.Opening, admitted bool, err error) {
+func scheduleOpening(ctx context.Context, in *Inbox, s Schedule) (o *planner.Opening, admitted bool, err error) {
 	r := &Request{Rules: in.rules.Load(), Message: bot.Message{Chat: s.Chat, From: s.From, Team: s.Team, External: s.External}}
 	if admitted, r.Admin, err = in.admit(ctx, r.Message, r.Rules.Access); err != nil || !admitted {
 		return nil, false, err

@@ -141,7 +141,7 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 	defer catch(&err)
 	s.in.agenda.mu.Lock()
 	defer s.in.agenda.mu.Unlock()
-	v, ok, err := s.in.findSchedule(ctx, id)
+	v, ok, err := findSchedule(ctx, s.in, id)
 	if err != nil || !ok || v.Paused || v.Next.IsZero() || v.Next.After(now) {
 		return err // somebody was faster
 	}
@@ -158,14 +158,14 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 	if now.Sub(at) > makeUp && !v.CatchUp {
 		return s.leaveOut(ctx, v, WhyMissed, at, next)
 	}
-	busy, err := s.in.lastRuns(ctx, v)
+	busy, err := lastTaskRuns(ctx, s.in, v)
 	if err != nil {
 		return err
 	}
 	if busy {
 		return s.leaveOut(ctx, v, WhyRunning, at, next)
 	}
-	unseen, err := s.in.lastUnseen(ctx, v)
+	unseen, err := lastAnswerUnseen(ctx, s.in, v)
 	if err != nil {
 		return err
 	}
@@ -178,19 +178,19 @@ func (s *Scheduler) fire(ctx context.Context, id string, now time.Time) (err err
 
 func (s *Scheduler) pause(ctx context.Context, v Schedule, why string) error {
 	v.Paused, v.Why = true, why
-	return s.in.putSchedule(ctx, v)
+	return putSchedule(ctx, s.in, v)
 }
 
 // leaveOut moves a schedule on without a task.
 func (s *Scheduler) leaveOut(ctx context.Context, v Schedule, why string, at, next time.Time) error {
 	s.in.Log.WarnContext(ctx, "a fire time of a schedule is left out", "schedule", v.ID, "due", at, "why", why, "next", next)
 	v.Skipped, v.Why, v.Next = at, why, next
-	return s.in.putSchedule(ctx, v)
+	return putSchedule(ctx, s.in, v)
 }
 
 // open opens the task, once however often it is tried.
 func (s *Scheduler) open(ctx context.Context, v Schedule, now, at, next time.Time) error {
-	o, admitted, err := s.in.scheduled(ctx, v)
+	o, admitted, err := scheduleOpening(ctx, s.in, v)
 	if err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func (s *Scheduler) lose(ctx context.Context, v Schedule) error {
 }
 
 // findSchedule returns the schedule of that id.
-func (in *Inbox) findSchedule(ctx context.Context, id string) (s Schedule, ok bool, err error) {
+func findSchedule(ctx context.Context, in *Inbox, id string) (s Schedule, ok bool, err error) {
 	all, err := in.Store.Schedules(ctx, "")
 	if err != nil {
 		return s, false, fmt.Errorf("listing schedules: %w", err)

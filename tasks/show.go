@@ -38,13 +38,13 @@ func (t LiveTask) shows(chat bot.Chat, action planner.ActionID, message string) 
 }
 
 // cardPress shows a question of a program's task to an admin.
-func (in *Inbox) cardPress(ctx context.Context, r *Request, id ID, rest string) (Reply, error) {
+func cardPress(ctx context.Context, in *Inbox, r *Request, id ID, rest string) (Reply, error) {
 	if !r.Admin || !r.Message.Chat.Private {
 		return in.replyAside(r, "error.not_yours"), nil
 	}
 	var ask Ask
 	n, _ := fmt.Sscanf(rest, "%d.%d", &ask.Seq, &ask.Call)
-	t, ok, err := in.anyTask(ctx, r, id)
+	t, ok, err := anyTask(ctx, in, r, id)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -53,15 +53,15 @@ func (in *Inbox) cardPress(ctx context.Context, r *Request, id ID, rest string) 
 	}
 	for _, a := range planner.Todo(t.State) {
 		if a.Kind == planner.KindAsk && AskOf(a.ID) == ask {
-			return in.replyLater(r, func(ctx context.Context) Notice { return in.questionCard(ctx, r, id, a.ID) }), nil
+			return in.replyLater(r, func(ctx context.Context) Notice { return questionCard(ctx, in, r, id, a.ID) }), nil
 		}
 	}
-	return in.replyLater(r, func(ctx context.Context) Notice { return in.howRuled(ctx, r, id, ask) }), nil
+	return in.replyLater(r, func(ctx context.Context) Notice { return howRuled(ctx, in, r, id, ask) }), nil
 }
 
 // questionCard is an open question of a task as its own chat would have it, in the
 // language of who reads it.
-func (in *Inbox) questionCard(ctx context.Context, r *Request, id ID, action planner.ActionID) Notice {
+func questionCard(ctx context.Context, in *Inbox, r *Request, id ID, action planner.ActionID) Notice {
 	to := r.Message.Chat
 	platform, err := in.Chats.Platform(to)
 	v := NewView(in.Store, id)
@@ -87,13 +87,13 @@ func (in *Inbox) questionCard(ctx context.Context, r *Request, id ID, action pla
 	return Notice{
 		Draft: bot.Draft{Kind: bot.KindQuestion, Task: string(id), Text: plain.Text, File: d.File, FreeText: plain.FreeText, Buttons: buttons},
 		Brief: d.Text, Audience: ToChat,
-		Sent: func(ctx context.Context, message string) { in.noteCard(ctx, v.State, id, action, to, message) },
+		Sent: func(ctx context.Context, message string) { noteCard(ctx, in, v.State, id, action, to, message) },
 	}
 }
 
 // noteCard keeps which message shows a question, so that replies to it are
 // answers.
-func (in *Inbox) noteCard(ctx context.Context, s planner.State, id ID, action planner.ActionID, to bot.Chat, message string) {
+func noteCard(ctx context.Context, in *Inbox, s planner.State, id ID, action planner.ActionID, to bot.Chat, message string) {
 	if message == "" {
 		return
 	}
@@ -120,7 +120,7 @@ func (in *Inbox) noteCard(ctx context.Context, s planner.State, id ID, action pl
 }
 
 // howRuled tells how a question ended that is open no more.
-func (in *Inbox) howRuled(ctx context.Context, r *Request, id ID, ask Ask) Notice {
+func howRuled(ctx context.Context, in *Inbox, r *Request, id ID, ask Ask) Notice {
 	v := NewView(in.Store, id)
 	if err := v.Refresh(ctx); err != nil {
 		in.Log.WarnContext(ctx, "it cannot be told how a question ended", "task", id, "cause", err)
@@ -140,7 +140,7 @@ func (in *Inbox) howRuled(ctx context.Context, r *Request, id ID, ask Ask) Notic
 // closingCard makes the reply to a decision by an admin in private tell how the
 // question ended, also in place of the message that shows the question there. It
 // leaves the message alone that the task's presenter posted: the presenter closes it.
-func (in *Inbox) closingCard(r *Request, t LiveTask, action planner.ActionID, reply Reply) Reply {
+func closingCard(in *Inbox, r *Request, t LiveTask, action planner.ActionID, reply Reply) Reply {
 	m, before := r.Message, reply.Say
 	slot, pressed := t.State.Slot(action.String()), m.Kind == bot.MessagePress
 	if t.Chat.Platform != PlatformAPI || !r.Admin || !m.Chat.Private || before == nil ||
@@ -163,7 +163,7 @@ func (in *Inbox) closingCard(r *Request, t LiveTask, action planner.ActionID, re
 		}
 		over := outcomeOf(v, in.Texts, r.Lang, action)
 		if next, ok := nextField(v.State, action); ok {
-			n := in.questionCard(ctx, r, t.Task, next)
+			n := questionCard(ctx, in, r, t.Task, next)
 			n.Replace = Replace{Pressed: pressed, Message: card, With: &bot.Draft{Kind: bot.KindNotice, Text: over}}
 			return n
 		}
@@ -187,11 +187,11 @@ func nextField(s planner.State, action planner.ActionID) (next planner.ActionID,
 
 // askedOf finds a program's task by its id when its questions stand in the chat of
 // a message, or are shown there to an admin.
-func (in *Inbox) askedOf(ctx context.Context, r *Request, id ID) (t LiveTask, ok bool, err error) {
-	t, ok, err = in.askedHere(ctx, r, id)
+func askedOf(ctx context.Context, in *Inbox, r *Request, id ID) (t LiveTask, ok bool, err error) {
+	t, ok, err = askedHere(ctx, in, r, id)
 	if ok || err != nil || !r.Admin || !r.Message.Chat.Private {
 		return t, ok, err
 	}
-	t, ok, err = in.anyTask(ctx, r, id)
+	t, ok, err = anyTask(ctx, in, r, id)
 	return t, ok && t.Chat.Platform == PlatformAPI && !t.State.Finished(), err
 }

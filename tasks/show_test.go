@@ -22,7 +22,7 @@ func (s *stage) waits(goal string) tasks.ID {
 
 func (s *stage) sets(id tasks.ID, status string) {
 	s.t.Helper()
-	if err := s.inbox.Change(s.t.Context(), id, func(planner.State) ([]planner.Event, error) {
+	if err := tasks.ChangeTask(s.t.Context(), s.inbox, id, func(planner.State) ([]planner.Event, error) {
 		return []planner.Event{{Type: planner.Set, By: "agent:writer", Values: scriptedStatus(status)}}, nil
 	}); err != nil {
 		s.t.Fatal(err)
@@ -36,7 +36,7 @@ func (s *stage) alerts(key string, ids ...tasks.ID) enginetest.Post {
 	for _, id := range ids {
 		list = append(list, tasks.News{Key: key, Data: map[string]any{"Task": string(id), "Goal": "write", "Chat": "api:ops", "Person": "api:ops"}})
 	}
-	if err := s.inbox.TellNews(s.t.Context(), list); err != nil {
+	if err := tasks.TellNews(s.t.Context(), s.inbox, list); err != nil {
 		s.t.Fatal(err)
 	}
 	posts := s.posted(private("boss"))

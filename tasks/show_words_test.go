@@ -179,7 +179,7 @@ func TestAskedAgainByAProgram(t *testing.T) {
 	s.over(first)
 	for _, platform := range []string{tasks.PlatformAPI, tasks.PlatformAgent} {
 		o := tasks.Order{From: bot.Person{Platform: platform, ID: "ben", Name: "ben"}, Goal: "book a room"}
-		r, err := s.inbox.Again(t.Context(), o, room("hall"), s.event(first, 1).Opening)
+		r, err := tasks.StartAgain(t.Context(), s.inbox, o, room("hall"), s.event(first, 1).Opening)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,7 @@ func spelled(p bot.Platform, to bot.Chat, text string) string {
 }
 
 // spellName is how a command's name is written in a chat.
-func (in *Inbox) spellName(to bot.Chat, name string) string {
+func spellName(in *Inbox, to bot.Chat, name string) string {
 	if p, err := in.Chats.Platform(to); err == nil {
 		if speller, ok := p.(bot.Speller); ok {
 			return speller.Spell(to, name)

@@ -164,7 +164,7 @@ func (s *stage) play() {
 		Store: s.store, Model: model, Tools: s.tools, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone},
 		Log: slog.New(slog.DiscardHandler), Now: s.clock, Wall: s.wall,
 		Prompts: tasks.PromptRules{Approvals: s.rules.Approvals, Admins: s.rules.Access.Admins, Budget: s.rules.Budget},
-		Reached: func(ctx context.Context, over planner.Overdraft) { s.inbox.BudgetReached(ctx, over) },
+		Reached: func(ctx context.Context, over planner.Overdraft) { tasks.BudgetReached(ctx, s.inbox, over) },
 	})
 	s.engine = engine.New(engine.Config{Store: s.store, Executor: executor, Log: slog.New(slog.DiscardHandler), Now: s.clock, Concurrent: 8})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -15,13 +15,13 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 	}
 	r := &Request{Message: m, Rules: in.rules.Load(), Lang: in.hint(m), MayAsk: true, Passing: in.passing(m.Chat), Batch: b}
 	h.request = r
-	if out, err := in.claimAdmin(ctx, r); out.Taken || err != nil {
+	if out, err := claimAdmin(ctx, in, r); out.Taken || err != nil {
 		h.reply = out.Reply
 		return h, err
 	}
 	if m.Kind == bot.MessageDeletion { // whoever may have deleted it
 		if r.Live, err = in.liveIn(ctx, m.Chat.Key()); err == nil {
-			h.reply, err = in.deleted(ctx, r)
+			h.reply, err = deletedMessage(ctx, in, r)
 		}
 		return h, err
 	}
@@ -29,9 +29,9 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 		return h, err
 	}
 	if !h.admitted {
-		out, err := in.askedInPrivate(ctx, r)
+		out, err := askedInPrivate(ctx, in, r)
 		if h.admitted, h.reply = out.Taken, out.Reply; !out.Taken && err == nil {
-			h.reply = in.unauthorized(r)
+			h.reply = unauthorized(in, r)
 		}
 		return h, err
 	}
@@ -47,17 +47,17 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 		return h, err
 	}
 	if m.Overheard {
-		if r.MayAsk, err = in.mayAsk(ctx, r); err != nil {
+		if r.MayAsk, err = mayAsk(ctx, in, r); err != nil {
 			return h, err
 		}
 	}
-	for _, take := range in.handlers() {
+	for _, take := range in.handlers {
 		out, err := take(ctx, r)
 		if err != nil {
 			return h, err
 		}
 		if out.Taken {
-			h.reply = in.bound(ctx, r, out.Reply)
+			h.reply = withinLimits(ctx, in, r, out.Reply)
 			return h, nil
 		}
 	}
@@ -66,13 +66,19 @@ func (in *Inbox) handle(ctx context.Context, m bot.Message, b *batch) (h handled
 
 // handlers are asked in this order what a message of somebody who may talk to the
 // bot means.
-func (in *Inbox) handlers() []Handler {
-	return []Handler{in.press, in.edit, in.promptArgument, in.skipOverheard, in.answer, in.command, in.plain}
+func handlers(in *Inbox) []Handler {
+	with := func(h func(context.Context, *Inbox, *Request) (Outcome, error)) Handler {
+		return func(ctx context.Context, r *Request) (Outcome, error) { return h(ctx, in, r) }
+	}
+	return []Handler{
+		with(pressHandler), with(editHandler), with(promptArgumentHandler), with(overheardHandler),
+		with(answerHandler), with(commandHandler), with(textHandler),
+	}
 }
 
-// skipOverheard takes the messages that are not addressed to the bot, unless their
+// overheardHandler takes the messages that are not addressed to the bot, unless their
 // author has a task running here, may steer one as an admin, or asked last.
-func (in *Inbox) skipOverheard(_ context.Context, r *Request) (Outcome, error) {
+func overheardHandler(_ context.Context, in *Inbox, r *Request) (Outcome, error) {
 	if !r.Message.Overheard || r.MayAsk {
 		return Outcome{}, nil
 	}
@@ -84,8 +90,8 @@ func (in *Inbox) skipOverheard(_ context.Context, r *Request) (Outcome, error) {
 	return Outcome{Taken: true}, nil
 }
 
-// plain takes a text that is nothing else for guidance or a question.
-func (in *Inbox) plain(ctx context.Context, r *Request) (Outcome, error) {
+// textHandler takes a text that is nothing else for guidance or a question.
+func textHandler(ctx context.Context, in *Inbox, r *Request) (Outcome, error) {
 	m := r.Message
 	switch {
 	case m.Text == "" && m.Overheard:
@@ -97,5 +103,5 @@ func (in *Inbox) plain(ctx context.Context, r *Request) (Outcome, error) {
 	case len(m.Text) > MaxGoal:
 		return took(in.replyText(r, "error.goal_too_long", map[string]any{"Max": MaxGoal}), nil)
 	}
-	return took(in.question(ctx, r, m.Text))
+	return took(openQuestion(ctx, in, r, m.Text))
 }

@@ -13,9 +13,9 @@ import (
 // usageRows is how many persons, chats and models an admin is shown.
 const usageRows = 10
 
-// usage tells what was spent: by the person who asks, and where others read
+// usageCommand tells what was spent: by the person who asks, and where others read
 // along by their chat; to admins in private by everybody, and by whom.
-func (in *Inbox) usage(ctx context.Context, r *Request, _ string) (Reply, error) {
+func usageCommand(ctx context.Context, in *Inbox, r *Request, _ string) (Reply, error) {
 	m, rules := r.Message, r.Rules.Budget
 	today := rules.day(in.Wall())
 	extended, err := in.Store.Extended(ctx, today)
@@ -23,20 +23,20 @@ func (in *Inbox) usage(ctx context.Context, r *Request, _ string) (Reply, error)
 		return Reply{}, fmt.Errorf("reading by how much budgets were extended: %w", err)
 	}
 	rules.Budgets = rules.extendedBy(extended, m.From.Key(), m.Chat.Room())
-	own, err := in.spending(ctx, SpentQuery{User: m.From.Key()}, today)
+	own, err := readSpending(ctx, in, SpentQuery{User: m.From.Key()}, today)
 	if err != nil {
 		return Reply{}, err
 	}
-	lines := []string{in.usageLines(r.Lang, "usage.mine", own, budgetLeft{BudgetUserDayUSD, rules.UserDayUSD})}
+	lines := []string{usageLines(in, r.Lang, "usage.mine", own, budgetLeft{BudgetUserDayUSD, rules.UserDayUSD})}
 	if !m.Chat.Private {
-		here, err := in.spending(ctx, SpentQuery{Chat: m.Chat.Room()}, today)
+		here, err := readSpending(ctx, in, SpentQuery{Chat: m.Chat.Room()}, today)
 		if err != nil {
 			return Reply{}, err
 		}
-		lines = append(lines, in.usageLines(r.Lang, "usage.chat", here, budgetLeft{BudgetChatDayUSD, rules.ChatDayUSD}))
+		lines = append(lines, usageLines(in, r.Lang, "usage.chat", here, budgetLeft{BudgetChatDayUSD, rules.ChatDayUSD}))
 	}
 	if r.Admin && m.Chat.Private {
-		all, err := in.usageOfAll(ctx, r.Lang, today, rules)
+		all, err := usageOfAll(ctx, in, r.Lang, today, rules)
 		if err != nil {
 			return Reply{}, err
 		}
@@ -61,7 +61,7 @@ func (s *spending) add(row Spent, today string) {
 // monthOf is the month of a day: "2026-11".
 func monthOf(day string) string { return day[:min(len(day), len("2006-01"))] }
 
-func (in *Inbox) spending(ctx context.Context, q SpentQuery, today string) (spending, error) {
+func readSpending(ctx context.Context, in *Inbox, q SpentQuery, today string) (spending, error) {
 	rows, err := in.Store.Spent(ctx, q)
 	if err != nil {
 		return spending{}, fmt.Errorf("reading what was spent: %w", err)
@@ -80,8 +80,8 @@ type budgetLeft struct {
 }
 
 // usageLines are a head and what was spent under it.
-func (in *Inbox) usageLines(lang, key string, s spending, of budgetLeft) string {
-	today := in.spentText(lang, s.today)
+func usageLines(in *Inbox, lang, key string, s spending, of budgetLeft) string {
+	today := spentText(in, lang, s.today)
 	if of.limit > 0 {
 		if !InTokens(of.budget) && s.today.Cost <= 0 { // what is compared must be there
 			today += ", " + in.Texts.Money(lang, 0)
@@ -91,13 +91,13 @@ func (in *Inbox) usageLines(lang, key string, s spending, of budgetLeft) string 
 	return strings.Join([]string{
 		"**" + in.Texts.Text(lang, key, nil) + "**",
 		in.Texts.Text(lang, "usage.today", map[string]any{"Text": today}),
-		in.Texts.Text(lang, "usage.month", map[string]any{"Text": in.spentText(lang, s.month)}),
-		in.Texts.Text(lang, "usage.ever", map[string]any{"Text": in.spentText(lang, s.ever)}),
+		in.Texts.Text(lang, "usage.month", map[string]any{"Text": spentText(in, lang, s.month)}),
+		in.Texts.Text(lang, "usage.ever", map[string]any{"Text": spentText(in, lang, s.ever)}),
 	}, "\n")
 }
 
 // spentText writes tokens and money.
-func (in *Inbox) spentText(lang string, u llm.Usage) string {
+func spentText(in *Inbox, lang string, u llm.Usage) string {
 	return costText(in.Texts.Roughly, in.Texts.Money, lang, u.Tokens(), u.Cost)
 }
 
@@ -112,7 +112,7 @@ func costText(tokens, money func(lang string, n int64) string, lang string, n, c
 
 // usageOfAll tells admins what all have spent, and in this month who, where and
 // with which model.
-func (in *Inbox) usageOfAll(ctx context.Context, lang, today string, rules BudgetRules) ([]string, error) {
+func usageOfAll(ctx context.Context, in *Inbox, lang, today string, rules BudgetRules) ([]string, error) {
 	rows, err := in.Store.Spent(ctx, SpentQuery{})
 	if err != nil {
 		return nil, fmt.Errorf("reading what was spent: %w", err)
@@ -139,9 +139,9 @@ func (in *Inbox) usageOfAll(ctx context.Context, lang, today string, rules Budge
 	if of.limit == 0 {
 		of = budgetLeft{BudgetDayTokens, rules.DayTokens}
 	}
-	lines := []string{in.usageLines(lang, "usage.all", all, of)}
+	lines := []string{usageLines(in, lang, "usage.all", all, of)}
 	for _, p := range parts {
-		if part := in.usagePart(lang, p.key, p.sums); part != "" {
+		if part := usagePart(in, lang, p.key, p.sums); part != "" {
 			lines = append(lines, part)
 		}
 	}
@@ -149,7 +149,7 @@ func (in *Inbox) usageOfAll(ctx context.Context, lang, today string, rules Budge
 }
 
 // usagePart lists those who have spent most.
-func (in *Inbox) usagePart(lang, key string, s *sums) string {
+func usagePart(in *Inbox, lang, key string, s *sums) string {
 	if len(s.names) == 0 {
 		return ""
 	}
@@ -160,7 +160,7 @@ func (in *Inbox) usagePart(lang, key string, s *sums) string {
 	more := max(0, len(names)-usageRows)
 	lines := []string{"**" + in.Texts.Text(lang, key, map[string]any{"Date": monthOf(in.rules.Load().Budget.day(in.Wall()))}) + "**"}
 	for _, name := range names[:len(names)-more] {
-		lines = append(lines, in.Texts.Text(lang, "usage.row", map[string]any{"Name": inCode(name), "Text": in.spentText(lang, s.usage[name])}))
+		lines = append(lines, in.Texts.Text(lang, "usage.row", map[string]any{"Name": inCode(name), "Text": spentText(in, lang, s.usage[name])}))
 	}
 	if more > 0 {
 		lines = append(lines, in.Texts.Text(lang, "board.more", map[string]any{"Count": more}))

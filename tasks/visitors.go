@@ -55,24 +55,24 @@ const maxPress = 64
 // unauthorized answers somebody who may not talk to the bot: in private chats with
 // one sentence a day and a button that asks the admins, elsewhere with nothing.
 // None of their messages is stored.
-func (in *Inbox) unauthorized(r *Request) Reply {
+func unauthorized(in *Inbox, r *Request) Reply {
 	m := r.Message
 	switch {
 	case m.Kind == bot.MessagePress && m.Data == pressAsk && m.Chat.Private:
-		return Reply{Say: func(ctx context.Context, _ []Receipt) Notice { return in.requestAccess(ctx, r) }}
+		return Reply{Say: func(ctx context.Context, _ []Receipt) Notice { return requestAccess(ctx, in, r) }}
 	case m.Kind == bot.MessagePress:
 		reply := in.replyAside(r, "error.not_yours")
 		reply.Store = nil
 		return reply
 	case m.Chat.Private && !m.Overheard && m.Kind == bot.MessageText:
-		return Reply{Say: func(ctx context.Context, _ []Receipt) Notice { return in.turnAway(ctx, r) }}
+		return Reply{Say: func(ctx context.Context, _ []Receipt) Notice { return refuseAccess(ctx, in, r) }}
 	}
 	return Reply{}
 }
 
-// turnAway tells a stranger once a day that they are not on the list, and who
+// refuseAccess tells a stranger once a day that they are not on the list, and who
 // came before there was an admin once more when there is one.
-func (in *Inbox) turnAway(ctx context.Context, r *Request) Notice {
+func refuseAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	m := r.Message
 	in.visitors.mu.Lock()
 	defer in.visitors.mu.Unlock()
@@ -81,7 +81,7 @@ func (in *Inbox) turnAway(ctx context.Context, r *Request) Notice {
 		in.Log.ErrorContext(ctx, "the admins could not be looked up", "cause", err)
 		return Notice{}
 	}
-	list, err := in.recentVisitors(ctx)
+	list, err := accessRequests(ctx, in)
 	if err != nil {
 		in.Log.ErrorContext(ctx, "strangers could not be looked up", "cause", err)
 		return Notice{}
@@ -89,11 +89,11 @@ func (in *Inbox) turnAway(ctx context.Context, r *Request) Notice {
 	early := len(admins) == 0
 	i := visitorIn(list, m.From.Key())
 	told := i >= 0 && in.Now().Sub(list[i].Told) < visitorTold && list[i].Early == early
-	if told || in.ignored(ctx, m.From.Key()) {
+	if told || ignored(ctx, in, m.From.Key()) {
 		return Notice{}
 	}
 	if i < 0 {
-		if list, i = in.enter(list, r); i < 0 {
+		if list, i = addAccessRequest(in, list, r); i < 0 {
 			in.Log.DebugContext(ctx, "too many strangers write; this one gets no answer", "person", m.From.Key())
 			return Notice{}
 		}
@@ -114,7 +114,7 @@ func (in *Inbox) turnAway(ctx context.Context, r *Request) Notice {
 }
 
 // requestAccess asks the admins about a stranger who pressed the button for it.
-func (in *Inbox) requestAccess(ctx context.Context, r *Request) Notice {
+func requestAccess(ctx context.Context, in *Inbox, r *Request) Notice {
 	m := r.Message
 	quiet := func(key string) Notice {
 		s := in.notice(r, key, nil)
@@ -123,8 +123,8 @@ func (in *Inbox) requestAccess(ctx context.Context, r *Request) Notice {
 	}
 	in.visitors.mu.Lock()
 	defer in.visitors.mu.Unlock()
-	list, err := in.recentVisitors(ctx)
-	if err != nil || in.ignored(ctx, m.From.Key()) || len(pressAllow+m.From.Key()) > maxPress {
+	list, err := accessRequests(ctx, in)
+	if err != nil || ignored(ctx, in, m.From.Key()) || len(pressAllow+m.From.Key()) > maxPress {
 		return Notice{}
 	}
 	if in.Admits(ctx, m) { // an admin was faster than a second press
@@ -141,7 +141,7 @@ func (in *Inbox) requestAccess(ctx context.Context, r *Request) Notice {
 		}
 	}
 	if i < 0 {
-		list, i = in.enter(list, r)
+		list, i = addAccessRequest(in, list, r)
 	}
 	if waiting >= maxRequests || i < 0 {
 		return quiet("error.ask_later")
@@ -153,13 +153,13 @@ func (in *Inbox) requestAccess(ctx context.Context, r *Request) Notice {
 	}
 	v := list[i]
 	in.outbox.add(ctx, queueAdmins, func(ctx context.Context) {
-		in.toAdmins(ctx, func(lang string) bot.Draft { return in.requestDraft(v, lang) })
+		in.toAdmins(ctx, func(lang string) bot.Draft { return requestDraft(in, v, lang) })
 	})
 	return quiet("notice.asked")
 }
 
 // requestDraft asks an admin about a stranger.
-func (in *Inbox) requestDraft(v visitor, lang string) bot.Draft {
+func requestDraft(in *Inbox, v visitor, lang string) bot.Draft {
 	key := v.Person.Key()
 	return bot.Draft{
 		Kind: bot.KindQuestion,
@@ -181,8 +181,8 @@ func (v visitor) name() string {
 	return line(name)
 }
 
-// recentVisitors lists the strangers of late, without those whose time is over.
-func (in *Inbox) recentVisitors(ctx context.Context) ([]visitor, error) {
+// accessRequests lists the strangers of late, without those whose time is over.
+func accessRequests(ctx context.Context, in *Inbox) ([]visitor, error) {
 	text, err := in.setting(ctx, ownerLegwork, settingVisitors)
 	if err != nil {
 		return nil, err
@@ -203,8 +203,8 @@ func visitorIn(list []visitor, person string) int {
 	return slices.IndexFunc(list, func(v visitor) bool { return v.Person.Key() == person })
 }
 
-// enter adds a message's author; the index is -1 when there is no room.
-func (in *Inbox) enter(list []visitor, r *Request) ([]visitor, int) {
+// addAccessRequest adds a message's author; the index is -1 when there is no room.
+func addAccessRequest(in *Inbox, list []visitor, r *Request) ([]visitor, int) {
 	m := r.Message
 	if len(list) >= maxVisitors || len(m.From.ID) > maxVisitorField || len(m.Chat.Key()) > maxVisitorField {
 		return list, -1
@@ -215,26 +215,28 @@ func (in *Inbox) enter(list []visitor, r *Request) ([]visitor, int) {
 }
 
 // ignored reports that an admin wants a person to get no answer.
-func (in *Inbox) ignored(ctx context.Context, person string) bool {
+func ignored(ctx context.Context, in *Inbox, person string) bool {
 	var g grant
 	return in.read(ctx, person, settingAccess, &g) == nil && g.Ignored
 }
 
-// judgeBy is judge for one of the buttons.
-func (in *Inbox) judgeBy(verb string) func(context.Context, *Request, string) (Reply, error) {
-	return func(ctx context.Context, r *Request, person string) (Reply, error) { return in.judge(ctx, r, verb, person) }
+// decideAccessBy is judge for one of the buttons.
+func decideAccessBy(verb string) func(context.Context, *Inbox, *Request, string) (Reply, error) {
+	return func(ctx context.Context, in *Inbox, r *Request, person string) (Reply, error) {
+		return decideAccess(ctx, in, r, verb, person)
+	}
 }
 
-// judge stores what an admin decided about a stranger, and tells the stranger
+// decideAccess stores what an admin decided about a stranger, and tells the stranger
 // when they are let in. The first tap decides; only who was ignored can be let
 // in later.
-func (in *Inbox) judge(ctx context.Context, r *Request, verb, person string) (Reply, error) {
+func decideAccess(ctx context.Context, in *Inbox, r *Request, verb, person string) (Reply, error) {
 	if !r.Admin {
 		return in.replyAside(r, "error.not_yours"), nil
 	}
 	in.visitors.mu.Lock()
 	defer in.visitors.mu.Unlock()
-	list, err := in.recentVisitors(ctx)
+	list, err := accessRequests(ctx, in)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -264,7 +266,7 @@ func (in *Inbox) judge(ctx context.Context, r *Request, verb, person string) (Re
 		action := map[string]string{pressAllow: "access.allow", pressOnlyHere: "access.allow_here", pressIgnore: "access.ignore"}[verb]
 		in.audit(ctx, r, action, person, v.Chat.Key())
 	}
-	return in.announce(r, verb, v), nil
+	return accessDecided(in, r, verb, v), nil
 }
 
 // judged is the grant that an admin's tap makes. It keeps whom it is about.
@@ -281,8 +283,8 @@ func judged(verb string, v visitor, by string) grant {
 	return g
 }
 
-// announce tells the admin what was decided, and the stranger when they are in.
-func (in *Inbox) announce(r *Request, verb string, v visitor) Reply {
+// accessDecided tells the admin what was decided, and the stranger when they are in.
+func accessDecided(in *Inbox, r *Request, verb string, v visitor) Reply {
 	key := map[string]string{pressAllow: "notice.allowed", pressOnlyHere: "notice.allowed_here", pressIgnore: "notice.ignored"}[verb]
 	n := in.notice(r, key, map[string]any{"Name": v.name()})
 	n.Replace.Pressed = true

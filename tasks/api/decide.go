@@ -53,7 +53,7 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 			return Task{}, &InvalidError{"value", "must be an object: the fields of the form by name"}
 		}
 	}
-	err = s.Inbox.Rule(ctx, id, ask, r)
+	err = tasks.Decide(ctx, s.Inbox, id, ask, r)
 	if misfit, ok := errors.AsType[*tasks.MisfitError](err); ok {
 		return Task{}, &InvalidError{misfit.Field, misfit.Detail}
 	}

@@ -85,7 +85,7 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 	}
 	if state.Settled() {
 		t.Reason = state.Why
-		if t.Problem, err = s.Inbox.Problem(ctx, id, state, opening); err != nil {
+		if t.Problem, err = tasks.ProblemText(ctx, s.Inbox, id, state, opening); err != nil {
 			return Task{}, err
 		}
 	}

@@ -118,7 +118,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("all is %+v, %v", all, err)
 	}
 	by, err := w.Usage(t.Context(), viewer, []string{"user", "day"}, "", "")
-	if err != nil || len(by) != 2 || by[0].User != "api:ops" || by[0].Calls != 2 || by[1].User != "recorder:ann" || by[1].Day != w.kit.Inbox.Today() || by[1].Chat != "" {
+	if err != nil || len(by) != 2 || by[0].User != "api:ops" || by[0].Calls != 2 || by[1].User != "recorder:ann" || by[1].Day != tasks.Today(w.kit.Inbox) || by[1].Chat != "" {
 		t.Errorf("by user and day it is %+v, %v", by, err)
 	}
 	narrow := viewer

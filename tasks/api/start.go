@@ -50,7 +50,7 @@ func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, ag
 	if err != nil {
 		return Task{}, false, err
 	}
-	receipt, err := s.Inbox.Start(ctx, order)
+	receipt, err := tasks.StartTask(ctx, s.Inbox, order)
 	return s.started(ctx, order, receipt, err)
 }
 
@@ -66,7 +66,7 @@ func (s *Service) ordered(ctx context.Context, p Principal, n NewTask) (tasks.Or
 		return o, &InvalidError{"goal", fmt.Sprintf("has %d bytes; at most %d are allowed", len(o.Goal), tasks.MaxGoal)}
 	}
 	var ok bool
-	if o.Language, ok = s.Inbox.Language(n.Language); !ok {
+	if o.Language, ok = tasks.LanguageNamed(s.Inbox, n.Language); !ok {
 		return o, &InvalidError{"language", fmt.Sprintf("%q is not known; %s are", n.Language, languages())}
 	}
 	var err error
@@ -172,7 +172,7 @@ func are(none string, names []string) string {
 
 // open lists the names of the groups that a principal's tasks can use.
 func (s *Service) open(ctx context.Context, p Principal) ([]string, error) {
-	groups, err := s.Inbox.OpenGroups(ctx, p.room(), p.person())
+	groups, err := tasks.OpenGroups(ctx, s.Inbox, p.room(), p.person())
 	if err != nil {
 		return nil, fmt.Errorf("listing groups: %w", err)
 	}

@@ -166,7 +166,7 @@ func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *in
 	}
 	var before planner.State
 	var fresh map[string]json.RawMessage
-	err = s.Inbox.Change(ctx, id, func(state planner.State) ([]planner.Event, error) {
+	err = tasks.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
 		before = state
 		if match != nil && *match != state.Version {
 			return nil, &PreconditionError{state.Version}

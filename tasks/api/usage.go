@@ -73,7 +73,7 @@ func (s *Service) days(from, to string) (string, string, error) {
 			return "", "", &InvalidError{field, `must be a day such as "2026-11-20"`}
 		}
 	}
-	to = cmp.Or(to, s.Inbox.Today())
+	to = cmp.Or(to, tasks.Today(s.Inbox))
 	if from == "" {
 		last, err := time.Parse(time.DateOnly, to)
 		if err != nil {

@@ -50,7 +50,7 @@ func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessag
 		return Message{}, false, err
 	}
 	e.Message = key
-	receipt, err := s.Inbox.Tell(ctx, id, key, e)
+	receipt, err := tasks.AddEvent(ctx, s.Inbox, id, key, e)
 	switch {
 	case errors.Is(err, tasks.ErrCrowded):
 		return Message{}, false, fmt.Errorf("%w: %w", ErrConflict, err)
@@ -185,7 +185,7 @@ func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text str
 	if !t.row.External {
 		return Task{}, fmt.Errorf("%w: legwork itself answers it (only a context that was started with run: false takes an answer)", ErrConflict)
 	}
-	err = s.Inbox.Change(ctx, id, func(state planner.State) ([]planner.Event, error) {
+	err = tasks.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
 		switch {
 		case state.Settled():
 			return nil, s.answeredBy(ctx, p, id, state, text)
@@ -229,7 +229,7 @@ func (s *Service) Cancel(ctx context.Context, p Principal, id tasks.ID) (Task, e
 	if _, err := s.may(ctx, p, OpCancel, id); err != nil {
 		return Task{}, err
 	}
-	err := s.Inbox.Change(ctx, id, func(state planner.State) ([]planner.Event, error) {
+	err := tasks.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
 		switch {
 		case state.Why == planner.WhyStopped:
 			return nil, nil
@@ -270,9 +270,9 @@ func (s *Service) Retry(ctx context.Context, p Principal, id tasks.ID, key strin
 	}
 	var receipt tasks.Receipt
 	if seen.row.Chat.Platform == Platform {
-		receipt, err = s.Inbox.Start(ctx, o)
+		receipt, err = tasks.StartTask(ctx, s.Inbox, o)
 	} else {
-		receipt, err = s.Inbox.Again(ctx, o, seen.row.Chat, before)
+		receipt, err = tasks.StartAgain(ctx, s.Inbox, o, seen.row.Chat, before)
 	}
 	if errors.Is(err, tasks.ErrRefused) {
 		return Task{}, false, fmt.Errorf("%w: its chat is not connected", ErrConflict)

@@ -34,7 +34,7 @@ func TestManyContextsCostNothing(t *testing.T) {
 	ids := make([]tasks.ID, *crowd)
 	for n := range ids {
 		program := bot.Person{Platform: tasks.PlatformAgent, ID: fmt.Sprintf("agent%d", n%10)}
-		r, err := k.Inbox.Start(ctx, tasks.Order{From: program, Goal: "write", External: true})
+		r, err := tasks.StartTask(ctx, k.Inbox, tasks.Order{From: program, Goal: "write", External: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestNotifyOverACrash(t *testing.T) {
 					}
 					return nil
 				}
-				r, err := k.Inbox.Start(t.Context(), tasks.Order{
+				r, err := tasks.StartTask(t.Context(), k.Inbox, tasks.Order{
 					From: bot.Person{Platform: tasks.PlatformAPI, ID: "ops", Name: "ops"}, Goal: "greet", Notify: &planner.Notify{Chat: &enginetest.Chat},
 				})
 				if err != nil {
@@ -157,7 +157,7 @@ func TestLongContextIsNotRead(t *testing.T) {
 		k.Use(store)
 		k.Start(build)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		r, err := k.Inbox.Start(ctx, tasks.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "a"}, Goal: "write", External: true, Notify: notify})
+		r, err := tasks.StartTask(ctx, k.Inbox, tasks.Order{From: bot.Person{Platform: tasks.PlatformAgent, ID: "a"}, Goal: "write", External: true, Notify: notify})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func (w *world) order(n int) {
 		o.Notify = &planner.Notify{Chat: &enginetest.Chat}
 	}
 	for again := 1 + w.draw(2); again > 0; again-- {
-		r, err := w.kit.Inbox.Start(context.Background(), o)
+		r, err := tasks.StartTask(context.Background(), w.kit.Inbox, o)
 		if err != nil {
 			w.t.Fatalf("starting %q: %v", o.Goal, err)
 		}
@@ -132,7 +132,7 @@ func (w *world) rule() {
 			if a.Kind != planner.KindAsk || l.Chat.Platform != tasks.PlatformAPI && s.Review == 0 || w.chance(30) {
 				continue
 			}
-			err := w.kit.Inbox.Rule(ctx, l.Task, tasks.AskOf(a.ID), tasks.Ruling{By: "api:ops", Admin: true, Own: true, Approve: w.chance(60), Text: "a"})
+			err := tasks.Decide(ctx, w.kit.Inbox, l.Task, tasks.AskOf(a.ID), tasks.Ruling{By: "api:ops", Admin: true, Own: true, Approve: w.chance(60), Text: "a"})
 			if err != nil && !errors.Is(err, tasks.ErrRefused) {
 				w.t.Fatalf("deciding about %q: %v", a.ID, err)
 			}

@@ -317,7 +317,7 @@ func TestConfigSchedules(t *testing.T) {
 	withSchedules(t, "2026-11-20T08:55:00Z", func(t *testing.T, p *planned) {
 		use := func(list ...tasks.ConfigSchedule) {
 			t.Helper()
-			if err := p.Inbox.Schedule(t.Context(), list); err != nil {
+			if err := tasks.ApplyConfigSchedules(t.Context(), p.Inbox, list); err != nil {
 				t.Fatal(err)
 			}
 		}

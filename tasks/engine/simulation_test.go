@@ -161,7 +161,7 @@ func (w *world) live() {
 		if w.acts < maxActs && w.chance(70) {
 			w.meddle()
 		}
-		if err := w.kit.Inbox.LookAtBudgets(ctx); err != nil {
+		if err := tasks.LookAtBudgets(ctx, w.kit.Inbox); err != nil {
 			w.t.Fatal(err)
 		}
 	}
