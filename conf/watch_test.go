@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"legwork/conf"
+	"legwork/internal/test/watch"
 )
 
 // TestWatch: a change of the config file or of .env is told, however it is
@@ -53,8 +54,8 @@ func TestWatch(t *testing.T) {
 			}
 			select {
 			case <-changed:
-			case <-time.After(10 * time.Second):
-				t.Fatal("the change was not told within 10 s")
+			case <-time.After(watch.Patience):
+				t.Fatal("the change was not told")
 			}
 			select {
 			case <-changed:
@@ -88,8 +89,8 @@ func TestWatchImports(t *testing.T) {
 		t.Helper()
 		select {
 		case <-changed:
-		case <-time.After(10 * time.Second):
-			t.Fatalf("a change of %s was not told within 10 s", what)
+		case <-time.After(watch.Patience):
+			t.Fatalf("a change of %s was not told", what)
 		}
 	}
 	w.Also(imported, filepath.Join(folder, "more.json"))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/test/watch"
 	"legwork/planner"
 	"legwork/tasks"
 	"legwork/tasks/enginetest"
@@ -157,7 +158,7 @@ func TestProgress(t *testing.T) {
 	s.phone.frames = frames
 	s.phone.mu.Unlock()
 	s.opens("ann", private("ann"), "book")
-	deadline, doing := time.After(time.Minute), ""
+	deadline, doing := time.After(watch.Patience), ""
 	for !strings.Contains(doing, "40 %") {
 		select {
 		case <-deadline:
@@ -182,7 +183,7 @@ func TestSameToolTwice(t *testing.T) {
 	s.phone.frames = frames
 	s.phone.mu.Unlock()
 	s.asks("ann", private("ann"), "book both")
-	deadline, doing := time.After(time.Minute), ""
+	deadline, doing := time.After(watch.Patience), ""
 	for doing != "book.it × 2" {
 		select {
 		case <-deadline:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/test/watch"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -228,7 +229,7 @@ func TestLargePlan(t *testing.T) {
 			s.phone.mu.Lock()
 			d = s.phone.posts[len(s.phone.posts)-1].Draft
 			s.phone.mu.Unlock()
-		case <-time.After(30 * time.Second):
+		case <-time.After(watch.Patience):
 			t.Fatal("no board said what the plan may take")
 		}
 		told = d.Kind == bot.KindBoard && strings.Contains(d.Text, "0 of 3 sub-tasks done · about 9k tokens, $0.90")
@@ -267,7 +268,7 @@ func TestThousandQuestions(t *testing.T) {
 		batch = append(batch, q)
 	}
 	s.send(batch...)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	if err := tasks.Idle(ctx, s.store, ""); err != nil {
 		t.Fatal(err)

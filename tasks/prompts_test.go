@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/test/watch"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -194,7 +195,7 @@ func TestPromptAnsweredAtOnce(t *testing.T) {
 	if err := s.inbox.Handle(t.Context(), []bot.Message{s.by("ann", me, "/prompt plan_trip days=2")}); err != nil {
 		t.Fatal(err)
 	}
-	deadline, look := time.After(time.Minute), time.NewTicker(time.Millisecond)
+	deadline, look := time.After(watch.Patience), time.NewTicker(time.Millisecond)
 	defer look.Stop()
 	for s.setting(me.Key(), "prompt "+me.Key()) == "" {
 		select {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/test/watch"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/store/memory"
@@ -199,7 +200,7 @@ func (m *mind) over(id tasks.ID) {
 // until waits for a task to become as ok says.
 func (m *mind) until(id tasks.ID, what string, ok func(planner.State) bool) {
 	m.t.Helper()
-	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(m.t.Context(), watch.Patience)
 	defer cancel()
 	for {
 		changed := m.store.Changed(id)
@@ -220,7 +221,7 @@ func (m *mind) remembered() error {
 	select {
 	case err := <-m.put:
 		return err
-	case <-time.After(time.Minute):
+	case <-time.After(watch.Patience):
 		m.t.Fatal("no summary comes")
 		return nil
 	}
@@ -454,7 +455,7 @@ func TestSummaryIsPaidFor(t *testing.T) {
 // logs waits until something is logged.
 func (m *mind) logs(want string) {
 	m.t.Helper()
-	over := time.After(time.Minute)
+	over := time.After(watch.Patience)
 	for {
 		select {
 		case got := <-m.logged:

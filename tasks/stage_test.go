@@ -13,6 +13,7 @@ import (
 
 	"legwork/bot"
 	"legwork/internal/form"
+	"legwork/internal/test/watch"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/tasks"
@@ -224,7 +225,7 @@ func (s *stage) read() string {
 // until waits for the task to become as ok says.
 func (s *stage) until(id tasks.ID, what string, ok func(planner.State) bool) planner.State {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), watch.Patience)
 	defer cancel()
 	for {
 		changed := s.store.Changed(id)

@@ -68,7 +68,7 @@ func run(t *testing.T, cfg tools.Config, change ...func(*tools.Options)) *tools.
 			if err != nil {
 				t.Errorf("Run: got %v, want nil", err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(watch.Patience):
 			t.Error("Run did not return within 10 s after its context ended")
 		}
 	})

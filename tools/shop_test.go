@@ -147,7 +147,7 @@ func start(t testing.TB, cfg tools.Config, o tools.Options) (m *tools.Manager, s
 			if err != nil {
 				t.Errorf("Run: got %v, want nil", err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(watch.Patience):
 			t.Error("Run did not return within 10 s after its context ended")
 		}
 	})

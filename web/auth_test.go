@@ -72,6 +72,7 @@ func (a answer) code() string {
 }
 
 func TestAuthorization(t *testing.T) {
+	t.Parallel()
 	ops, opsText := newToken("ops", api.RoleAdmin)
 	scout, scoutText := newToken("scout", api.RoleAgent)
 	at, _, _ := serve(t, web.Config{
@@ -115,6 +116,7 @@ func TestAuthorization(t *testing.T) {
 }
 
 func TestMetricsAndDocs(t *testing.T) {
+	t.Parallel()
 	eye, eyeText := newToken("eye", api.RoleViewer)
 	scout, scoutText := newToken("scout", api.RoleAgent)
 	at, hooks, _ := serve(t, web.Config{
@@ -160,6 +162,7 @@ func TestMetricsAndDocs(t *testing.T) {
 
 // TestNothingConfigured: the replies say that tokens or handlers are missing.
 func TestNothingConfigured(t *testing.T) {
+	t.Parallel()
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", API: whoAmI})
 	if got := ask(t, "GET", "http://"+at+"/v1/tasks", ""); got.status != 401 || !strings.Contains(got.body, "No token is configured") || !strings.Contains(got.body, "legwork token new") {
 		t.Errorf("without tokens: got %+v", got)
@@ -172,6 +175,7 @@ func TestNothingConfigured(t *testing.T) {
 // TestRequestIDsAndLog: each request has an id that the client can choose, and the
 // log holds no token and no query.
 func TestRequestIDsAndLog(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	logged := &log{}
 	at, _, _ := serve(t, web.Config{

@@ -52,6 +52,7 @@ func (c connection) asks(t *testing.T, path, token string) bool {
 
 // TestConnLimitIdle: idle connections are closed for new ones.
 func TestConnLimitIdle(t *testing.T) {
+	t.Parallel()
 	at, _, _ := serve(t, web.WithConnLimit(web.Config{Listen: "127.0.0.1:0"}, 4))
 	var rest []connection
 	for range 5 {
@@ -74,6 +75,7 @@ func TestConnLimitIdle(t *testing.T) {
 
 // TestConnLimitBurst: no more connections stay than allowed, however fast they arrive.
 func TestConnLimitBurst(t *testing.T) {
+	t.Parallel()
 	const most = 4
 	at, _, _ := serve(t, web.WithConnLimit(web.Config{Listen: "127.0.0.1:0"}, most))
 	var all []connection
@@ -96,6 +98,7 @@ func TestConnLimitBurst(t *testing.T) {
 
 // TestConnLimitStreams: authorized streams stay, and one more connection is closed.
 func TestConnLimitStreams(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.WithConnLimit(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: stream}, 2))
 	streams := []connection{connect(t, at), connect(t, at)}
@@ -116,6 +119,7 @@ func TestConnLimitStreams(t *testing.T) {
 
 // TestConnLimitUnauthorized: a request with a token replaces one without.
 func TestConnLimitUnauthorized(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	begun := make(chan bool)
 	hook := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -142,6 +146,7 @@ func TestConnLimitUnauthorized(t *testing.T) {
 
 // TestUnreadBodies: the server does not wait for a body that no handler reads.
 func TestUnreadBodies(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI})
 	for _, c := range []struct {

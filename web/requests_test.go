@@ -22,6 +22,7 @@ import (
 // TestFailedAuthLimit: after many failed attempts an address has to wait, but requests
 // with a valid token from there do not.
 func TestFailedAuthLimit(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	logged := &log{}
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Log: slog.New(slog.NewTextHandler(logged, nil))})
@@ -49,6 +50,7 @@ func TestFailedAuthLimit(t *testing.T) {
 }
 
 func TestRate(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	other, otherText := newToken("other", api.RoleViewer)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: web.Access{Tokens: []web.Token{ops, other}, Rate: 1}, API: whoAmI})
@@ -69,6 +71,7 @@ func TestRate(t *testing.T) {
 // TestRunningLimit: the running requests of a token are limited, and the end of one
 // permits another.
 func TestRunningLimit(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	other, otherText := newToken("other", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops, other), API: stream})
@@ -101,6 +104,7 @@ func TestRunningLimit(t *testing.T) {
 // TestRefusalIsReadable: a client that is refused while it still sends the body can
 // read the whole reply, since the connection is not reset at once.
 func TestRefusalIsReadable(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI, Webhooks: map[string]http.Handler{"/hook": echo(t)}})
 	for _, path := range []string{"/v1/tasks", "/hook"} {
@@ -135,6 +139,7 @@ func refusal(at, path, token string) error {
 
 // TestBodies: bodies are read before the handler runs, and their size is limited.
 func TestBodies(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: whoAmI})
 	for size, want := range map[int]int{1 << 20: 200, 1<<20 + 1: 413} {
@@ -162,6 +167,7 @@ func TestBodies(t *testing.T) {
 // TestBodiesAreReleased: waiting requests hold no bodies in memory, neither bodies that
 // were read nor bodies of GET requests.
 func TestBodiesAreReleased(t *testing.T) {
+	t.Parallel()
 	const requests = 32
 	ops, text := newToken("ops", api.RoleAdmin)
 	begun, end := make(chan int64), make(chan struct{})
@@ -211,6 +217,7 @@ func heap() uint64 {
 
 // TestHead: the reply to HEAD of a stream ends at once.
 func TestHead(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: stream})
 	if got := ask(t, "HEAD", "http://"+at+"/v1/events", "", "Authorization: Bearer "+text); got.status != 200 || got.body != "" {
@@ -221,6 +228,7 @@ func TestHead(t *testing.T) {
 // TestLongPoll: a handler may take longer than the time for a body or a reply, and
 // its context does not end; a body that arrives too slowly gets 408.
 func TestLongPoll(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	const limit = 300 * time.Millisecond
 	at, _, _ := serve(t, web.WithRequestTime(web.Config{Listen: "127.0.0.1:0", Access: access(ops), API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

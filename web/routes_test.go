@@ -13,6 +13,7 @@ import (
 // TestOtherOrigins: a page of another origin can neither change nor read anything,
 // whatever its browser sends.
 func TestOtherOrigins(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	at, _, _ := serve(t, web.Config{Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com", Access: access(ops), API: whoAmI})
 	token := "Authorization: Bearer " + text
@@ -43,6 +44,7 @@ func TestOtherOrigins(t *testing.T) {
 
 // TestHostCheck: on a loopback address only known host names are served.
 func TestHostCheck(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	config := web.Config{
 		Listen: "127.0.0.1:0", PublicURL: "https://bot.example.com/legwork", Access: access(ops), API: whoAmI, Docs: whoAmI,
@@ -83,6 +85,7 @@ func TestHostCheck(t *testing.T) {
 
 // TestProxies: only proxies of the config are believed.
 func TestProxies(t *testing.T) {
+	t.Parallel()
 	ops, text := newToken("ops", api.RoleAdmin)
 	for _, c := range []struct {
 		proxies, forwarded []string

@@ -16,6 +16,7 @@ import (
 // TestOnlyAuthorizedRequestsAreTraced: a request without a valid token starts no
 // span, not even in a trace that it names.
 func TestOnlyAuthorizedRequestsAreTraced(t *testing.T) {
+	t.Parallel()
 	var exported atomic.Int32
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { exported.Add(1) }))
 	t.Cleanup(receiver.Close)

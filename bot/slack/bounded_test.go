@@ -17,6 +17,7 @@ import (
 // TestEndlessAnswers: an answer without an end, packed or not, is given up after
 // some megabytes.
 func TestEndlessAnswers(t *testing.T) {
+	t.Parallel()
 	for _, packed := range []bool{false, true} {
 		var sent atomic.Int64
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -19,6 +19,7 @@ import (
 )
 
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	tests := []struct {
 		name, command, text, channel, want string
@@ -58,6 +59,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestCommandElsewhere(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	if _, err := p.Slash("/task", "find it", "C2", "U1"); err != nil {
 		t.Fatal(err)
@@ -93,6 +95,7 @@ func TestCommandElsewhere(t *testing.T) {
 }
 
 func TestPresses(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	root := p.Say("C1", "U1", "<@UBOT> go", "")
 	to := p.next(t, 1)[0].Chat
@@ -119,6 +122,7 @@ func TestPresses(t *testing.T) {
 // TestCommandOfAStranger: nothing is posted on behalf of somebody who may not
 // ask, while the command itself is handed on.
 func TestCommandOfAStranger(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{options: slack.Options{Admit: func(_ context.Context, m bot.Message) bool { return !m.External }}}).ready(t)
 	if _, err := p.Slash("/task", "find it", "C1", "U3"); err != nil {
 		t.Fatal(err)
@@ -131,6 +135,7 @@ func TestCommandOfAStranger(t *testing.T) {
 // TestUnknownPerson: who cannot be looked up counts as external; one error that
 // may pass makes nobody a stranger.
 func TestUnknownPerson(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault slackfake.Fault
 		name  string
@@ -154,6 +159,7 @@ func TestUnknownPerson(t *testing.T) {
 // TestKnownPerson: who was looked up once stays who they are while Slack says
 // nothing, and the talk of others takes only the turns that are left over.
 func TestKnownPerson(t *testing.T) {
+	t.Parallel()
 	var later atomic.Bool
 	asked := &turns{}
 	p := start(t, set{options: slack.Options{RateLimiter: asked, Now: func() time.Time {
@@ -206,6 +212,7 @@ func (r *turns) of(method string) (levels []bot.Priority) {
 
 // TestAnswers: where a response URL does not work, an ephemeral message does.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	if _, err := p.Slash("/legwork", "help", "C1", "U1"); err != nil {
 		t.Fatal(err)
@@ -238,6 +245,7 @@ func TestAnswers(t *testing.T) {
 // TestForeignAddress: only Slack's own response URLs are called, whatever a
 // delivery says.
 func TestForeignAddress(t *testing.T) {
+	t.Parallel()
 	var called atomic.Int64
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called.Add(1) }))
 	defer inside.Close()
@@ -275,6 +283,7 @@ func TestForeignAddress(t *testing.T) {
 
 // TestSecretAddress: a response URL is as good as a token, and in no error.
 func TestSecretAddress(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	if _, err := p.Slash("/task", "find it", "C2", "U1"); err != nil {
 		t.Fatal(err)
@@ -289,6 +298,7 @@ func TestSecretAddress(t *testing.T) {
 
 // TestSpell: the form that works in each place.
 func TestSpell(t *testing.T) {
+	t.Parallel()
 	s, err := slack.New(slack.Config{BotToken: "xoxb-1", AppToken: "xapp-1", Commands: slack.Commands{Main: "/lw", Task: "/do"}}, slack.Options{})
 	if err != nil {
 		t.Fatal(err)

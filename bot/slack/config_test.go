@@ -36,6 +36,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestValidate(t *testing.T) {
+	t.Parallel()
 	good := slack.Config{BotToken: "xoxb-1-2-canary", AppToken: "xapp-1-A1-2-canary"}
 	tests := []struct {
 		name   string
@@ -76,6 +77,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestManifest(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, golden, url string
 		cfg               slack.Config

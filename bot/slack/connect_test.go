@@ -15,6 +15,7 @@ import (
 
 // TestRevokedWhileConnected: deliveries go on, so that only calls show it.
 func TestRevokedWhileConnected(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	to := bot.Chat{Platform: "slack", ID: "C1"}
 	p.Revoke(slackfake.BotToken, "token_revoked")
@@ -42,6 +43,7 @@ func TestRevokedWhileConnected(t *testing.T) {
 // TestRefreshes renews the connections a hundred times while people write: no
 // message is lost, none comes twice.
 func TestRefreshes(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{fake: slackfake.Options{Second: 40 * time.Millisecond}, before: func(s *slack.Slack) { // 120 ms for an acknowledgement
 		slack.Pause(s, "linger", 30*time.Millisecond)
 	}}).ready(t)
@@ -85,6 +87,7 @@ func connects(p *place) int {
 // TestSuccessorFirst: at a refresh the next connection is open before the old
 // one is closed.
 func TestSuccessorFirst(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{fake: slackfake.Options{Second: 100 * time.Millisecond}}).ready(t)
 	p.Refresh()
 	p.until(t, "a second connection", func() bool { return p.Connections() == 2 })
@@ -103,6 +106,7 @@ func TestSuccessorFirst(t *testing.T) {
 }
 
 func TestDeaf(t *testing.T) {
+	t.Parallel()
 	for _, pings := range []bool{false, true} {
 		t.Run(fmt.Sprintf("pongs %v", pings), func(t *testing.T) {
 			p := start(t, set{fake: slackfake.Options{Second: 10 * time.Millisecond}, before: func(s *slack.Slack) {
@@ -124,6 +128,7 @@ func TestDeaf(t *testing.T) {
 // TestNoHello: a connection that answers pings and nothing else does not stand in
 // the way of the next.
 func TestNoHello(t *testing.T) {
+	t.Parallel()
 	f := slackfake.New(t, slackfake.Options{})
 	f.Shy(1)
 	s, err := slack.New(config(f), slack.Options{})
@@ -142,6 +147,7 @@ func TestNoHello(t *testing.T) {
 }
 
 func TestDownForLong(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	p.Down()
 	p.until(t, "Ready to tell", func() bool { return p.s.Ready() != nil })
@@ -157,6 +163,7 @@ func TestDownForLong(t *testing.T) {
 
 // TestTokens: Ready says what is wrong and what to do, and no token is in it.
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, says string
 		change     func(*slack.Config)
@@ -210,6 +217,7 @@ func TestTokens(t *testing.T) {
 // TestRevokedWhileIdle: Ready tells of a bot token that is taken back as soon as
 // Slack does, and when it is good again, without any other call.
 func TestRevokedWhileIdle(t *testing.T) {
+	t.Parallel()
 	for name, notice := range map[string]func(*place){
 		"tokens_revoked": func(p *place) {
 			p.Event("", "tokens_revoked", map[string]any{"tokens": map[string]any{"bot": []string{"UBOT"}}})
@@ -231,6 +239,7 @@ func TestRevokedWhileIdle(t *testing.T) {
 }
 
 func TestTry(t *testing.T) {
+	t.Parallel()
 	f := slackfake.New(t, slackfake.Options{})
 	who, err := slack.Try(t.Context(), config(f))
 	if err != nil || !strings.HasPrefix(who, "@legwork in ") {
@@ -244,6 +253,7 @@ func TestTry(t *testing.T) {
 
 // TestLinkDisabled: Socket Mode is off; it is said, and not tried in a loop.
 func TestLinkDisabled(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{before: func(s *slack.Slack) { slack.Pause(s, "denied", time.Hour) }}).ready(t)
 	p.Disconnect("link_disabled")
 	p.until(t, "Ready to tell", func() bool { return p.s.Ready() != nil && strings.Contains(p.s.Ready().Error(), "Socket Mode is off") })

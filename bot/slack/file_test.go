@@ -25,6 +25,7 @@ func approval() bot.Draft {
 }
 
 func TestPostWithAFile(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	to := asked(t, p)
 	if !p.s.Files(to) {
@@ -47,6 +48,7 @@ func TestPostWithAFile(t *testing.T) {
 }
 
 func TestFileInDirectMessages(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	dm := bot.Chat{Platform: "slack", ID: p.DM("U1"), Private: true}
 	p.post(t, dm, approval())
@@ -57,6 +59,7 @@ func TestFileInDirectMessages(t *testing.T) {
 
 // Without its scope files are shown as text, and operators read what to do.
 func TestFileWithoutScope(t *testing.T) {
+	t.Parallel()
 	c := &settable{now: time.Now()}
 	p := start(t, set{fake: slackfake.Options{NoFiles: true}, options: slack.Options{Now: c.Now}}).ready(t)
 	for range 2 {
@@ -86,6 +89,7 @@ func TestFileWithoutScope(t *testing.T) {
 }
 
 func TestFileThatFails(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		fault  slackfake.Fault
@@ -120,6 +124,7 @@ func TestFileThatFails(t *testing.T) {
 }
 
 func TestFileWhoseMessageFails(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultStatus})
 	if _, err := p.s.Post(t.Context(), channel(""), approval()); err == nil {
@@ -132,6 +137,7 @@ func TestFileWhoseMessageFails(t *testing.T) {
 }
 
 func TestFileThatHasToWait(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	p.Break(slackfake.Fault{Method: "files.completeUploadExternal", Kind: slackfake.FaultBusy, RetryAfter: 1})
 	p.post(t, channel(""), approval())
@@ -141,6 +147,7 @@ func TestFileThatHasToWait(t *testing.T) {
 }
 
 func TestFileToWhereNobodyIs(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	if _, err := p.s.Post(t.Context(), bot.Chat{Platform: "slack", ID: "C2"}, approval()); !errors.Is(err, bot.ErrGone) {
 		t.Errorf("posting where the app is no member gave %v, want ErrGone", err)
@@ -153,6 +160,7 @@ func TestFileToWhereNobodyIs(t *testing.T) {
 }
 
 func TestButtonsUnderACard(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	d := approval()
 	d.File = nil

@@ -16,12 +16,17 @@ import (
 	"legwork/bot"
 	"legwork/bot/slack"
 	"legwork/internal/test/fakes/slackfake"
+	"legwork/internal/test/need"
+	"legwork/internal/test/watch"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	need.Parallel(8)
+	goleak.VerifyTestMain(m)
+}
 
 // span bounds what a test waits for.
-const span = 20 * time.Second
+const span = watch.Patience
 
 // place is a Slack that runs against a fake workspace and writes down what
 // arrives.

@@ -31,6 +31,7 @@ func httpPlace(t *testing.T, refuse func([]bot.Message) error) *place {
 }
 
 func TestForgedDeliveries(t *testing.T) {
+	t.Parallel()
 	p := httpPlace(t, nil)
 	h := p.s.Handler()
 	body := `{"type":"event_callback","team_id":"T1","event_id":"Ev1","event":{"type":"message","channel":"DU1","channel_type":"im","user":"U1","text":"hi","ts":"1700000000.000100"}}`
@@ -75,6 +76,7 @@ func TestForgedDeliveries(t *testing.T) {
 }
 
 func TestChallenge(t *testing.T) {
+	t.Parallel()
 	p := httpPlace(t, nil)
 	body := `{"type":"url_verification","challenge":"3eZbrw1aB"}`
 	r := httptest.NewRequest(http.MethodPost, "/slack/events", strings.NewReader(body))
@@ -90,6 +92,7 @@ func TestChallenge(t *testing.T) {
 }
 
 func TestUnstoredDelivery(t *testing.T) {
+	t.Parallel()
 	fails := 0
 	p := httpPlace(t, func([]bot.Message) error {
 		if fails++; fails <= 2 {
@@ -108,6 +111,7 @@ func TestUnstoredDelivery(t *testing.T) {
 // TestOrderOfDeliveries: what takes longer to prepare is not passed by what came
 // after it in the same conversation, while others go on.
 func TestOrderOfDeliveries(t *testing.T) {
+	t.Parallel()
 	p := httpPlace(t, nil)
 	p.Break(slackfake.Fault{Method: "users.info", Kind: slackfake.FaultDelay, Delay: 500 * time.Millisecond})
 	asked := func() bool {
@@ -127,6 +131,7 @@ func TestOrderOfDeliveries(t *testing.T) {
 }
 
 func TestBeforeConnected(t *testing.T) {
+	t.Parallel()
 	s, err := slack.New(slack.Config{BotToken: "xoxb-1-2-abc", Mode: slack.ModeHTTP, SigningSecret: "secret"}, slack.Options{})
 	if err != nil {
 		t.Fatal(err)

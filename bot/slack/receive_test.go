@@ -17,6 +17,7 @@ var unstable = cmpopts.IgnoreFields(bot.Message{}, "At", "Token")
 
 // TestMessages tells what becomes of what people write, in both modes.
 func TestMessages(t *testing.T) {
+	t.Parallel()
 	ann := bot.Person{Platform: "slack", ID: "U1", Name: "ann"}
 	dm := bot.Chat{Platform: "slack", ID: "DU1", Private: true}
 	tests := []struct {
@@ -113,6 +114,7 @@ func TestMessages(t *testing.T) {
 }
 
 func TestEditedAndDeleted(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	ts := p.Say("C1", "U1", "<@UBOT> frist", "")
 	p.next(t, 1)
@@ -135,6 +137,7 @@ func TestEditedAndDeleted(t *testing.T) {
 // TestMentionByEdit: Slack tells of it as an edit and as a mention, which are
 // one message.
 func TestMentionByEdit(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	for _, thread := range []string{"", p.Say("C1", "U2", "a thread", "")} {
 		before := len(p.got())
@@ -160,6 +163,7 @@ func TestMentionByEdit(t *testing.T) {
 }
 
 func TestNoise(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	for _, subtype := range []string{"channel_join", "bot_message", "channel_topic"} {
 		p.Noise("C1", subtype, "U1", "<@UBOT> noise")
@@ -173,6 +177,7 @@ func TestNoise(t *testing.T) {
 }
 
 func TestUnknownEnvelopes(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	for _, raw := range []string{
 		`{"type":"new_thing","envelope_id":"%s","payload":{"a":1}}`,
@@ -199,6 +204,7 @@ func TestUnknownEnvelopes(t *testing.T) {
 // TestStoredBeforeAcknowledged: what could not be stored is neither
 // acknowledged nor lost.
 func TestStoredBeforeAcknowledged(t *testing.T) {
+	t.Parallel()
 	fails := 0
 	p := start(t, set{refuse: func([]bot.Message) error {
 		if fails++; fails <= 6 {
@@ -215,6 +221,7 @@ func TestStoredBeforeAcknowledged(t *testing.T) {
 }
 
 func TestSignedDeliveries(t *testing.T) {
+	t.Parallel()
 	p := httpPlace(t, nil)
 	p.Say("DU1", "U1", "by the web", "")
 	if got := p.next(t, 1)[0]; got.Text != "by the web" || got.From.Name != "ann" {

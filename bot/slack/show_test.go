@@ -61,6 +61,7 @@ func seen(m slackfake.Message) string {
 
 // TestRefusedLooks: what Slack does not like is shown more plainly.
 func TestRefusedLooks(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	for n := 1; n <= 2; n++ {
 		p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultError, Error: "invalid_blocks", Count: n})
@@ -76,6 +77,7 @@ func TestRefusedLooks(t *testing.T) {
 
 // TestUnknownRefusals: the words arrive, whatever Slack has against their looks.
 func TestUnknownRefusals(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	p.Break(slackfake.Fault{Method: "chat.postMessage", Kind: slackfake.FaultError, Error: "something_new", Count: 2})
 	if m := p.message(t, channel(""), p.post(t, channel(""), answer("It was **Friday**."))); !strings.Contains(m.Text, "Friday") || m.Blocks != nil {
@@ -92,6 +94,7 @@ func TestUnknownRefusals(t *testing.T) {
 }
 
 func TestErrorsOfPostAndEdit(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	id := p.post(t, channel(""), answer("one"))
 	for _, channel := range []string{"C2", "C3", "C99"} {
@@ -124,6 +127,7 @@ func TestErrorsOfPostAndEdit(t *testing.T) {
 
 // TestRateLimits: a frame is left out, an outcome waits.
 func TestRateLimits(t *testing.T) {
+	t.Parallel()
 	h := &holds{}
 	p := start(t, set{options: slack.Options{RateLimiter: h}}).ready(t)
 	to := asked(t, p)
@@ -159,6 +163,7 @@ func (h *holds) Wait(context.Context, bot.Request) error { return nil }
 func (h *holds) Pause(r bot.Request, _ time.Duration) { h.held = append(h.held, r) }
 
 func TestFind(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	to := asked(t, p)
 	dm := bot.Chat{Platform: "slack", ID: p.DM("U1"), Private: true}
@@ -182,6 +187,7 @@ func TestFind(t *testing.T) {
 
 // TestStopButton: Slack's own Stop becomes /stop of the person who pressed it.
 func TestLongAnswer(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	text := strings.Repeat("A paragraph with **bold** words and a [link](https://a.example/b).\n\n```go\nfmt.Println(\"x\")\n```\n\n", 400)
 	parts := p.s.Split(answer(text))
@@ -206,6 +212,7 @@ func TestLongAnswer(t *testing.T) {
 
 // TestFirstWords: what a message begins with is whole, as its frames are.
 func TestFirstWords(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	id := p.post(t, channel(""), bot.Draft{Kind: bot.KindAnswer, Text: "These are **the first ", Partial: true})
 	if m := p.message(t, channel(""), id); !strings.Contains(seen(m), "**the first**") {
@@ -215,6 +222,7 @@ func TestFirstWords(t *testing.T) {
 
 // TestBoardsByEdits: in a direct message there is no thread to stream into.
 func TestBoardsByEdits(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	dm := bot.Chat{Platform: "slack", ID: p.DM("U1"), Private: true}
 	id := p.post(t, dm, thinking())

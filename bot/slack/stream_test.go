@@ -12,6 +12,7 @@ import (
 )
 
 func TestPlannedTaskStreams(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{fake: slackfake.Options{AgentView: true}}).ready(t)
 	to := asked(t, p)
 	id := p.post(t, to, thinking())
@@ -46,6 +47,7 @@ func TestPlannedTaskStreams(t *testing.T) {
 }
 
 func TestPlainAnswerStreams(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	to := asked(t, p)
 	id := p.post(t, to, thinking())
@@ -81,6 +83,7 @@ func TestPlainAnswerStreams(t *testing.T) {
 }
 
 func TestRetracted(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		next bot.Draft
@@ -108,6 +111,7 @@ func TestRetracted(t *testing.T) {
 }
 
 func TestRotation(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{before: func(s *slack.Slack) { slack.Pause(s, "rotate", 200*time.Millisecond) }}).ready(t)
 	to := asked(t, p)
 	id := p.post(t, to, working(0))
@@ -123,6 +127,7 @@ func TestRotation(t *testing.T) {
 }
 
 func TestDeadStream(t *testing.T) {
+	t.Parallel()
 	for _, last := range []bot.Draft{working(1), answer("Late, but **here**.")} {
 		p := start(t, set{fake: slackfake.Options{Second: time.Millisecond}, before: func(s *slack.Slack) { slack.Pause(s, "rotate", time.Hour) }}).ready(t)
 		to := asked(t, p)
@@ -136,6 +141,7 @@ func TestDeadStream(t *testing.T) {
 }
 
 func TestOthersStream(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	to := asked(t, p)
 	id := p.post(t, to, thinking())
@@ -156,6 +162,7 @@ func TestOthersStream(t *testing.T) {
 }
 
 func TestBudget(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	streams, gaps := 0, 0
 	for range 12 {
@@ -175,6 +182,7 @@ func TestBudget(t *testing.T) {
 }
 
 func TestStopButton(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{fake: slackfake.Options{AgentView: true}}).ready(t)
 	to := asked(t, p)
 	id := p.post(t, to, working(0))
@@ -194,6 +202,7 @@ func TestStopButton(t *testing.T) {
 }
 
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{fake: slackfake.Options{AgentView: true}}).ready(t)
 	to := asked(t, p)
 	p.post(t, to, thinking())
@@ -217,6 +226,7 @@ func TestSessions(t *testing.T) {
 // TestTyping: in a thread of direct messages Slack shows what the bot is doing,
 // once a minute at most.
 func TestTyping(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{}).ready(t)
 	root := p.Say(p.DM("U1"), "U1", "hello", "")
 	p.Say(p.DM("U1"), "U1", "and more", root)
@@ -233,6 +243,7 @@ func TestTyping(t *testing.T) {
 // TestSlackStopsTwice: the refusal of a frame and the event about it are the
 // same press of Stop, and have the same key.
 func TestSlackStopsTwice(t *testing.T) {
+	t.Parallel()
 	p := start(t, set{fake: slackfake.Options{AgentView: true}}).ready(t)
 	to := asked(t, p)
 	id := p.post(t, to, working(0))

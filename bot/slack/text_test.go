@@ -14,6 +14,7 @@ import (
 func names(id string) string { return map[string]string{"U2": "ben"}[id] }
 
 func TestPlain(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ text, want string }{
 		{"", ""},
 		{"plain", "plain"},
@@ -45,6 +46,7 @@ func TestPlain(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		text            string
 		private, thread bool
@@ -83,6 +85,7 @@ func TestWords(t *testing.T) {
 }
 
 func TestCut(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		text  string
 		limit int
@@ -105,6 +108,7 @@ func TestCut(t *testing.T) {
 
 // TestSteady: what is streamed of a growing text is never taken back.
 func TestSteady(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"Plain words, many of them, one after the other, until the end of it all.\n\nAnd more.",
 		"# Head\n\nIt was **on\nFriday** and *not* later.\n\n- one\n- two\n  - three\n\n1. a\n2. b\n\nEnd of it.",

@@ -18,14 +18,19 @@ import (
 	"legwork/bot"
 	"legwork/bot/telegram"
 	"legwork/internal/test/fakes/telegramfake"
+	"legwork/internal/test/need"
+	"legwork/internal/test/watch"
 )
 
 // token is what must never be seen outside of a request.
 const token = "1000:CANARY-canary_CANARY-canary_CANARY-1"
 
-const patience = 10 * time.Second
+const patience = watch.Patience
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	need.Parallel(8)
+	goleak.VerifyTestMain(m)
+}
 
 // env is a running platform before a fake of Telegram.
 type env struct {

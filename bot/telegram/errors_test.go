@@ -18,6 +18,7 @@ import (
 )
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	yes := bot.Draft{Kind: bot.KindAnswer, Text: "**yes**", ReplyTo: "1"}
 	tests := []struct {
 		name  string
@@ -72,6 +73,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestBlockedBotSpeaksAgainWhenItMay(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -86,6 +88,7 @@ func TestBlockedBotSpeaksAgainWhenItMay(t *testing.T) {
 }
 
 func TestGroupBecomesSupergroup(t *testing.T) {
+	t.Parallel()
 	for _, told := range []bool{true, false} {
 		t.Run(fmt.Sprintf("told before sending %t", told), func(t *testing.T) {
 			r := start(t, telegramfake.Options{})
@@ -116,6 +119,7 @@ func TestGroupBecomesSupergroup(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	ann := r.fake.User(7, "Ann", "en")
 	dm, other := r.fake.Private(ann), r.fake.Private(r.fake.User(8, "Bob", "en"))

@@ -37,6 +37,7 @@ func with(m bot.Message, change func(*bot.Message)) bot.Message {
 }
 
 func TestUpdates(t *testing.T) {
+	t.Parallel()
 	dm, team := bot.Chat{ID: "7", Private: true}, bot.Chat{ID: "-1001"}
 	mention := func(at, length int) string {
 		return fmt.Sprintf(`"entities":[{"type":"mention","offset":%d,"length":%d}]`, at, length)
@@ -144,6 +145,7 @@ func TestUpdates(t *testing.T) {
 }
 
 func TestAlbumSpeaksOnce(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	for id := range 3 {
 		r.fake.Raw(fmt.Sprintf(`{"message":{"message_id":%d,"date":1,"chat":{"id":7,"type":"private"},%s,"media_group_id":"g","photo":[{}]}}`, id+20, ann))
@@ -160,6 +162,7 @@ func TestAlbumSpeaksOnce(t *testing.T) {
 // TestAlbumWithWords: what is said about all of an album stands at its first
 // photo.
 func TestAlbumWithWords(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	for id, words := range []string{`"caption":"what are these?",`, "", ""} {
 		r.fake.Raw(fmt.Sprintf(`{"message":{"message_id":%d,"date":1,"chat":{"id":7,"type":"private"},%s,"media_group_id":"g",%s"photo":[{}]}}`, id+20, ann, words))
@@ -176,6 +179,7 @@ func TestAlbumWithWords(t *testing.T) {
 // TestCommandsOfOtherBots: a group may have many bots, and a slash alone speaks
 // to none of them.
 func TestCommandsOfOtherBots(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{}, func(_ *telegram.Config, o *telegram.Options) {
 		o.Commands = func() map[string][]telegram.Command {
 			return map[string][]telegram.Command{"en": {{Name: "status", Description: "x"}, {Name: "task", Description: "x"}}}
@@ -207,6 +211,7 @@ func TestCommandsOfOtherBots(t *testing.T) {
 }
 
 func TestUpdatesThatAreNoUpdates(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	for _, raw := range []string{`7`, `"text"`, `null`, `[]`, `{"update_id":"x"}`, `{"update_id":1e400}`, `{"update_id":-5}`, `{"update_id":null,"message":{}}`} {
 		r.fake.Raw(raw)

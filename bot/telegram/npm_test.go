@@ -27,6 +27,7 @@ process.stdin.resume().on('end', () => s.stop().then(() => process.exit(0)));
 
 // TestSecondOpinion talks to a stand-in for Telegram that others wrote.
 func TestSecondOpinion(t *testing.T) {
+	t.Parallel()
 	node := need.Command(t, "node", "apt-get install nodejs npm")
 	need.NPMPackage(t, "telegram-test-api")
 	address := closedPort(t)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestOffsetMovesAfterTheBatchIsStored(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -41,6 +42,7 @@ func TestOffsetMovesAfterTheBatchIsStored(t *testing.T) {
 }
 
 func TestRestartGetsWhatWasNotConfirmed(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -58,6 +60,7 @@ func TestRestartGetsWhatWasNotConfirmed(t *testing.T) {
 // TestIdsBeginAnew: after a week of silence Telegram counts updates from a
 // number of its choice, which may be lower than before.
 func TestIdsBeginAnew(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -81,6 +84,7 @@ func TestIdsBeginAnew(t *testing.T) {
 // TestServerThatBringsTheSameForEver: it is not asked without a pause. Here an
 // update says another id than the one that the server counts it by.
 func TestServerThatBringsTheSameForEver(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	r.ready()
 	r.fake.Raw(`{"update_id": 99999999}`)
@@ -123,6 +127,7 @@ func TestPollingGoesOnAfterFaults(t *testing.T) {
 }
 
 func TestReadySaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	t.Run("before Run", func(t *testing.T) {
 		tg, err := telegram.New(telegram.Config{Token: token}, telegram.Options{RateLimiter: &limiter{}})
 		if err != nil {
@@ -225,6 +230,7 @@ func closedPort(t *testing.T) string {
 }
 
 func TestWebhookThatIsSetIsTakenBack(t *testing.T) {
+	t.Parallel()
 	fake := telegramfake.New(t, telegramfake.Options{Token: token})
 	get(t.Context(), fake.URL+"/bot"+token+"/setWebhook?url=https://bot.example.com/x&secret_token=s")
 	ann := fake.User(7, "Ann", "en")
@@ -237,6 +243,7 @@ func TestWebhookThatIsSetIsTakenBack(t *testing.T) {
 }
 
 func TestCommandsAreRegistered(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{}, func(_ *telegram.Config, o *telegram.Options) {
 		o.Commands = func() map[string][]telegram.Command {
 			return map[string][]telegram.Command{
@@ -255,6 +262,7 @@ func TestCommandsAreRegistered(t *testing.T) {
 }
 
 func TestTry(t *testing.T) {
+	t.Parallel()
 	fake := telegramfake.New(t, telegramfake.Options{Token: token, Name: "Legs", Username: "legs_bot"})
 	who, err := telegram.Try(t.Context(), telegram.Config{Token: token, APIURL: fake.URL + "/"})
 	if err != nil || who != "@legs_bot (Legs)" {
@@ -273,6 +281,7 @@ func TestTry(t *testing.T) {
 }
 
 func TestMistakesAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, cfg := range map[string]telegram.Config{
 		"no token":          {},
 		"no webhook secret": {Token: token, Mode: telegram.ModeWebhook, Webhook: telegram.Webhook{URL: "https://bot.example.com/x"}},
@@ -289,6 +298,7 @@ func TestMistakesAreRefused(t *testing.T) {
 }
 
 func TestPollingDoesNotWaitForTheName(t *testing.T) {
+	t.Parallel()
 	s := &script{answer: func(method string, params map[string]string) (string, error) {
 		if method == "getMe" {
 			time.Sleep(3 * time.Second) //nolint:forbidigo // of a bubble

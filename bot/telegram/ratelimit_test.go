@@ -68,6 +68,7 @@ func TestFramesStayWithinTheRates(t *testing.T) {
 }
 
 func TestRateLimitInTheMiddleOfAStream(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -93,6 +94,7 @@ func TestRateLimitInTheMiddleOfAStream(t *testing.T) {
 
 // TestMarkupThatTelegramRefuses lets a server take texts without markup alone.
 func TestMarkupThatTelegramRefuses(t *testing.T) {
+	t.Parallel()
 	s := &script{answer: func(method string, params map[string]string) (string, error) {
 		if params["parse_mode"] != "" {
 			return `{"ok":false,"error_code":400,"description":"Bad Request: can't parse entities: Unsupported start tag"}`, nil
@@ -125,6 +127,7 @@ func TestMarkupThatTelegramRefuses(t *testing.T) {
 // TestUnknownRefusals: whatever Telegram has against how a message looks, its
 // words arrive.
 func TestUnknownRefusals(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		against string // the parameter that is not taken
 		want    string // which of the parameters that matter are left; empty: it fails

@@ -13,6 +13,7 @@ import (
 )
 
 func TestBoards(t *testing.T) {
+	t.Parallel()
 	states := []string{"done", "failed", "skipped", "working", "waiting", "todo"}
 	var some, many []bot.Item
 	for i, state := range states {
@@ -59,6 +60,7 @@ func TestBoards(t *testing.T) {
 }
 
 func TestBoardBecomesTheAnswer(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	team := r.fake.Group("Team", ann)
@@ -81,6 +83,7 @@ func TestBoardBecomesTheAnswer(t *testing.T) {
 }
 
 func TestFailuresAreMarked(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)

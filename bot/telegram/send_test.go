@@ -38,6 +38,7 @@ func (r *env) post(chat bot.Chat, d bot.Draft) string {
 }
 
 func TestPost(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -63,6 +64,7 @@ func TestPost(t *testing.T) {
 }
 
 func TestEdit(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -92,6 +94,7 @@ func TestEdit(t *testing.T) {
 }
 
 func TestLongTexts(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -129,6 +132,7 @@ func TestLongTexts(t *testing.T) {
 }
 
 func TestFooterThatDoesNotFit(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -143,6 +147,7 @@ func TestFooterThatDoesNotFit(t *testing.T) {
 }
 
 func TestTextsThatTelegramRefuses(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -156,6 +161,7 @@ func TestTextsThatTelegramRefuses(t *testing.T) {
 }
 
 func TestTopics(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	ann := r.fake.User(7, "Ann", "en")
 	forum := r.fake.Forum("Team", ann)
@@ -178,6 +184,7 @@ func TestTopics(t *testing.T) {
 }
 
 func TestPacing(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	team := r.fake.Group("Team", ann)
@@ -217,6 +224,7 @@ func TestPacing(t *testing.T) {
 }
 
 func TestAnswerToAPress(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -255,6 +263,7 @@ func TestAnswerToAPress(t *testing.T) {
 }
 
 func TestDirect(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{})
 	ann := r.fake.User(7, "Ann", "en")
 	r.fake.Private(ann)
@@ -280,6 +289,7 @@ func approval(reply int) bot.Draft {
 }
 
 func TestPostWithAFile(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	forum := r.fake.Forum("Team", ann)
@@ -320,6 +330,7 @@ func TestPostWithAFile(t *testing.T) {
 
 // A file comes once, however often its message has to be tried.
 func TestFileWhoseMessageFails(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	dm := r.fake.Private(r.fake.User(7, "Ann", "en"))
 	r.fake.Fail(telegramfake.Fault{Kind: telegramfake.FaultError, Method: "sendMessage"})
@@ -333,6 +344,7 @@ func TestFileWhoseMessageFails(t *testing.T) {
 }
 
 func TestFileOnABadLine(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{telegramfake.FaultDropBefore, telegramfake.FaultError, telegramfake.FaultGarbage} {
 		r := start(t, telegramfake.Options{NoLimits: true})
 		dm := r.fake.Private(r.fake.User(7, "Ann", "en"))
@@ -349,6 +361,7 @@ func TestFileOnABadLine(t *testing.T) {
 }
 
 func TestFileThatHasToWait(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	dm := r.fake.Private(r.fake.User(7, "Ann", "en"))
 	r.fake.Fail(telegramfake.Fault{Kind: telegramfake.FaultBusy, Method: "sendDocument", RetryAfter: 1})
@@ -359,6 +372,7 @@ func TestFileThatHasToWait(t *testing.T) {
 }
 
 func TestFileToAChatThatMoved(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	group := r.fake.Group("Team", r.fake.User(7, "Ann", "en"))
 	moved := r.fake.Migrate(group)
@@ -370,6 +384,7 @@ func TestFileToAChatThatMoved(t *testing.T) {
 
 // What cannot be sent as a file can be posted without it.
 func TestNoFiles(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true, MaxFile: 100})
 	group := r.fake.Group("Team", r.fake.User(7, "Ann", "en"))
 	for _, c := range []struct {
@@ -404,6 +419,7 @@ func TestNoFiles(t *testing.T) {
 }
 
 func TestRowsOfButtons(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	dm := r.fake.Private(r.fake.User(7, "Ann", "en"))
 	for _, c := range []struct{ labels, rows string }{

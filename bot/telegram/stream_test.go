@@ -18,6 +18,7 @@ import (
 )
 
 func TestDrafts(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -51,6 +52,7 @@ func TestDrafts(t *testing.T) {
 }
 
 func TestDraftInATopic(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)
@@ -65,6 +67,7 @@ func TestDraftInATopic(t *testing.T) {
 }
 
 func TestDraftsOfOlderServers(t *testing.T) {
+	t.Parallel()
 	fake := telegramfake.New(t, telegramfake.Options{Token: token})
 	ann := fake.User(7, "Ann", "en")
 	dm := fake.Private(ann)
@@ -124,6 +127,7 @@ func runOnce(t *testing.T, tg *telegram.Telegram) {
 }
 
 func TestDraftThatIsBlocked(t *testing.T) {
+	t.Parallel()
 	r := start(t, telegramfake.Options{NoLimits: true})
 	ann := r.fake.User(7, "Ann", "en")
 	dm := r.fake.Private(ann)

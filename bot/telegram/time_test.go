@@ -153,6 +153,7 @@ func TestDownForAnHour(t *testing.T) {
 }
 
 func TestRefusedTokenIsTriedEachMinute(t *testing.T) {
+	t.Parallel()
 	s := &script{answer: func(string, map[string]string) (string, error) {
 		return `{"ok":false,"error_code":401,"description":"Unauthorized"}`, nil
 	}}
@@ -174,6 +175,7 @@ func TestRefusedTokenIsTriedEachMinute(t *testing.T) {
 }
 
 func TestHandlerThatFailsIsNotSpunOn(t *testing.T) {
+	t.Parallel()
 	s := &script{answer: func(method string, params map[string]string) (string, error) {
 		if method == "getUpdates" && params["offset"] == "" {
 			return `{"ok":true,"result":[{"update_id":41,"message":{` + private + `,"text":"hello"}}]}`, nil
@@ -198,6 +200,7 @@ func TestHandlerThatFailsIsNotSpunOn(t *testing.T) {
 }
 
 func TestDraftIsKeptAliveAndEnds(t *testing.T) {
+	t.Parallel()
 	dm := bot.Chat{Platform: "telegram", ID: "7", Private: true}
 	s := &script{answer: usual}
 	bubble(t, s, &inbox{}, func(t *testing.T, tg *telegram.Telegram) {
@@ -254,6 +257,7 @@ func TestDraftIsKeptAliveAndEnds(t *testing.T) {
 }
 
 func TestTypingAtMostEveryFiveSeconds(t *testing.T) {
+	t.Parallel()
 	team := bot.Chat{Platform: "telegram", ID: "-100"}
 	s := &script{answer: usual}
 	bubble(t, s, &inbox{}, func(t *testing.T, tg *telegram.Telegram) {

@@ -33,6 +33,7 @@ func hooked(t *testing.T) *env {
 }
 
 func TestWebhook(t *testing.T) {
+	t.Parallel()
 	r := hooked(t)
 	r.ready()
 	ann := r.fake.User(7, "Ann", "en")
@@ -52,6 +53,7 @@ func TestWebhook(t *testing.T) {
 }
 
 func TestWebhookReplies(t *testing.T) {
+	t.Parallel()
 	good := `{"update_id":1,"message":{` + private + `,"text":"hello"}}`
 	tests := []struct {
 		name, method, secret, body string
@@ -89,6 +91,7 @@ func TestWebhookReplies(t *testing.T) {
 }
 
 func TestWebhookOutsideOfRun(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{telegram.ModeWebhook, telegram.ModePoll} {
 		cfg := telegram.Config{Token: token, Mode: mode, Webhook: telegram.Webhook{URL: "https://bot.example.com/x", Secret: secret}}
 		tg, err := telegram.New(cfg, telegram.Options{RateLimiter: &limiter{}})
@@ -106,6 +109,7 @@ func TestWebhookOutsideOfRun(t *testing.T) {
 }
 
 func TestWebhookDeliversAgain(t *testing.T) {
+	t.Parallel()
 	r := hooked(t)
 	r.ready()
 	ann := r.fake.User(7, "Ann", "en")
@@ -119,6 +123,7 @@ func TestWebhookDeliversAgain(t *testing.T) {
 }
 
 func TestWebhookKeepsTheOrderOfAChat(t *testing.T) {
+	t.Parallel()
 	r := hooked(t)
 	r.ready()
 	r.inbox.mu.Lock() // the first delivery is held up here

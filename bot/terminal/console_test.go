@@ -20,12 +20,13 @@ import (
 	"golang.org/x/term"
 
 	"legwork/bot"
+	"legwork/internal/test/watch"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // patience is how long a test waits for what should be there at once.
-const patience = 20 * time.Second
+const patience = watch.Patience
 
 // sitting is a person at a terminal: a real pseudo-terminal with a screen that
 // shows what is written to it.

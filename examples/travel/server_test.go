@@ -21,6 +21,8 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/goleak"
+
+	"legwork/internal/test/watch"
 )
 
 // TestMain lets the test binary be the server, so that tests have processes.
@@ -45,7 +47,7 @@ func process(t *testing.T, args ...string) desk {
 // command is such a process that no client is connected to.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	t.Cleanup(cancel)
 	self, err := os.Executable()
 	if err != nil {

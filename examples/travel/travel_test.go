@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/internal/test/watch"
 )
 
 // noon is what time it is in these tests: in Beijing it is 20:00.
@@ -58,7 +60,7 @@ type arguments = map[string]any
 // call returns the text of a result, and whether it is an error.
 func (d desk) call(tool string, args arguments) (text string, failed bool) {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(d.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(d.t.Context(), watch.Patience)
 	defer cancel()
 	r, err := d.CallTool(ctx, mcp.CallToolRequest{Params: mcp.CallToolParams{Name: tool, Arguments: args}})
 	if err != nil {

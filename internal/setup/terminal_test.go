@@ -12,6 +12,7 @@ import (
 
 	"legwork/conf"
 	"legwork/internal/setup"
+	"legwork/internal/test/watch"
 )
 
 // screen is what a terminal shows, with a way to wait for it.
@@ -35,7 +36,7 @@ func (s *screen) Write(p []byte) (int, error) {
 // returns where they end.
 func (s *screen) wait(t *testing.T, from int, words string) int {
 	t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(watch.Patience)
 	for {
 		s.mu.Lock()
 		text := s.text.String()
@@ -80,7 +81,7 @@ func terminalTalk(t *testing.T, b *env) (typed io.Writer, shown *screen, end fun
 	end = func() error {
 		select {
 		case <-over:
-		case <-time.After(20 * time.Second):
+		case <-time.After(watch.Patience):
 			t.Error("the talk did not end")
 			stop()
 		}

@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"legwork/bot"
+	"legwork/internal/test/watch"
 	"legwork/planner"
 	"legwork/store/bolt"
 	"legwork/store/rules"
@@ -26,7 +27,7 @@ func checkIndex(t *testing.T, s *bolt.Store) map[tasks.ID]tasks.Row {
 	t.Helper()
 	select {
 	case <-s.Indexed():
-	case <-time.After(time.Minute):
+	case <-time.After(watch.Patience):
 		t.Fatal("the lists are not complete after a minute")
 	}
 	all, last := map[tasks.ID]tasks.Row{}, tasks.ID("")

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/watch"
 	"legwork/store/bolt"
 )
 
@@ -38,7 +39,7 @@ func TestLocked(t *testing.T) {
 			start := time.Now()
 			_, err = bolt.Open(t.Context(), dir, bolt.Options{})
 			checkLocked(t, err, dir, c.Process.Pid)
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > watch.Patience {
 				t.Fatalf("finding the directory locked took %v", took)
 			}
 			if end == "killed" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/watch"
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/api"
@@ -59,7 +60,7 @@ var aContext = api.NewTask{Goal: "x", External: true}
 func TestCrowdedAtOnce(t *testing.T) {
 	s := &crowd{Store: memory.New(nil), more: 9_990, gate: make(chan struct{})}
 	one := replica(t, s)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	taken := make(chan bool, 60)
 	var starting sync.WaitGroup

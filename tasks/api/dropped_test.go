@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/watch"
 	"legwork/planner"
 	"legwork/store/memory"
 	"legwork/tasks"
@@ -17,7 +18,7 @@ import (
 func TestDropped(t *testing.T) {
 	w := newWorld(t, nil)
 	id := w.shares().ID
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	ends := make(chan error, 3)
 	begun := make(chan any, 1)

@@ -203,7 +203,7 @@ func TestFollowers(t *testing.T) {
 	all.Wait()
 	slices.Sort(took)
 	t.Logf("an event reached %d followers within %v (median), %v (longest)", 2*followers, took[events/2], took[events-1])
-	if took[0] > time.Second {
+	if took[0] > 10*time.Second {
 		t.Errorf("an event took %v at least to reach everybody", took[0])
 	}
 }

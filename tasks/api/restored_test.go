@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/watch"
 	"legwork/store/bolt"
 	"legwork/tasks"
 	"legwork/tasks/api"
@@ -52,7 +53,7 @@ func TestFollowRestored(t *testing.T) {
 		after uint64
 		want  []int
 	}{{2, []int{3, 4}}, {4, nil}, {7, nil}, {9, nil}} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 		var got []int
 		var fresh tasks.ID
 		err := w.FollowAll(ctx, agent, &c.after, nil, time.Minute, func(m api.FeedMessage) error {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"legwork/internal/test/watch"
 	"legwork/planner"
 	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
@@ -116,7 +116,7 @@ func TestAwaitShared(t *testing.T) {
 	w := newWorld(t, nil)
 	id := w.shares().ID
 	got := make(chan api.Shared, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	go func() {
 		state, err := w.AwaitShared(ctx, agent, id, []string{"draft"}, 0)

@@ -7,8 +7,8 @@ import (
 	"flag"
 	"os"
 	"testing"
-	"time"
 
+	"legwork/internal/test/watch"
 	"legwork/llm"
 	"legwork/planner"
 	"legwork/store/memory"
@@ -74,7 +74,7 @@ func (w *world) shares() api.Task {
 // ends waits until a task is over.
 func (w *world) ends(id tasks.ID) api.Task {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.ctx(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.ctx(), watch.Patience)
 	defer cancel()
 	task, err := w.Wait(ctx, operator, id)
 	if err != nil || task.Finished == nil {
@@ -86,7 +86,7 @@ func (w *world) ends(id tasks.ID) api.Task {
 // until waits for the state of a task to be as ok says.
 func (w *world) until(id tasks.ID, what string, ok func(planner.State) bool) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.ctx(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.ctx(), watch.Patience)
 	defer cancel()
 	for {
 		changed := w.kit.Store.Changed(id)

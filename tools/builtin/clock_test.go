@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"legwork/internal/test/watch"
 	"legwork/tools/builtin"
 )
 
@@ -152,7 +153,7 @@ func TestServeStdio(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- builtin.ServeStdio(t.Context(), "math", nil, builtin.Env{}, inR, outW) }()
 	c := client.NewClient(transport.NewIO(outR, inW, nil))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	if err := c.Start(ctx); err != nil {
 		t.Fatal(err)

@@ -130,13 +130,13 @@ func FuzzCalculate(f *testing.F) {
 	}
 	calculate := caller(f, "math", time.Now)
 	f.Fuzz(func(t *testing.T, s string) {
-		from := time.Now()
-		got, _ := calculate("calculate", map[string]any{"expression": s})
+		var got string
+		took := watch.Work(func() { got, _ = calculate("calculate", map[string]any{"expression": s}) })
 		if got == "" {
 			t.Errorf("calculate(%q): got nothing", s)
 		}
-		if took := time.Since(from); took > 5*time.Second {
-			t.Errorf("calculate(%q): took %v", s, took)
+		if took > 20*time.Second {
+			t.Errorf("calculate(%q): took %v of the processor", s, took)
 		}
 	})
 }

@@ -18,7 +18,10 @@ import (
 
 var programs need.Programs
 
-func TestMain(m *testing.M) { os.Exit(programs.Run(m)) }
+func TestMain(m *testing.M) {
+	need.Parallel(8)
+	os.Exit(programs.Run(m))
+}
 
 // fakeServer is the program that misbehaves on demand.
 func fakeServer(t testing.TB) string {
@@ -93,8 +96,8 @@ func start(t testing.TB, cfg client.Config, change ...func(*client.Options)) *cl
 		cancel()
 		select {
 		case <-done:
-		case <-time.After(15 * time.Second):
-			t.Error("Run did not return within 15 s after its context ended")
+		case <-time.After(watch.Patience):
+			t.Error("Run did not return after its context ended")
 		}
 		guard.Close()
 	})
@@ -115,7 +118,7 @@ func ready(t testing.TB, cfg client.Config, change ...func(*client.Options)) *cl
 
 func settled(t testing.TB, s *client.Server) *client.Server {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), watch.Patience)
 	defer cancel()
 	if err := s.Settled(ctx); err != nil {
 		t.Fatalf("the server is not ready: %v", err)
@@ -123,7 +126,7 @@ func settled(t testing.TB, s *client.Server) *client.Server {
 	return s
 }
 
-// call calls a tool and waits at most 20 s.
+// call calls a tool and waits for its result.
 func call(t testing.TB, s *client.Server, tool, args string, change ...func(*client.Call)) client.Result {
 	t.Helper()
 	r, err := try(t, s, tool, args, change...)
@@ -135,7 +138,7 @@ func call(t testing.TB, s *client.Server, tool, args string, change ...func(*cli
 
 func try(t testing.TB, s *client.Server, tool, args string, change ...func(*client.Call)) (client.Result, error) {
 	t.Helper()
-	c := client.Call{Tool: tool, Arguments: json.RawMessage(args), Timeout: 20 * time.Second, Keep: 1 << 20}
+	c := client.Call{Tool: tool, Arguments: json.RawMessage(args), Timeout: watch.Patience, Keep: 1 << 20}
 	for _, f := range change {
 		f(&c)
 	}

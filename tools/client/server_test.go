@@ -69,7 +69,7 @@ func TestBadStarts(t *testing.T) {
 	})
 }
 
-// TestOneHangs: a server that hangs delays nobody else.
+// TestOneHangs: a server that hangs, here for an hour, delays no other server.
 func TestOneHangs(t *testing.T) {
 	for _, by := range transports() {
 		t.Run(by, func(t *testing.T) {
@@ -82,10 +82,9 @@ func TestOneHangs(t *testing.T) {
 				all = append(all, fake(t, by, args...))
 			}
 			watch.Leaks(t)
-			from := time.Now()
 			var wait sync.WaitGroup
 			for i, cfg := range all {
-				s := start(t, cfg)
+				s := start(t, cfg, func(o *client.Options) { o.ProbeTimeout = time.Hour })
 				if i == 3 {
 					continue
 				}
@@ -96,11 +95,6 @@ func TestOneHangs(t *testing.T) {
 				})
 			}
 			wait.Wait()
-			took := time.Since(from)
-			t.Logf("seven servers beside one that hangs: ready in %v", took.Round(time.Millisecond))
-			if took > time.Minute { // who waited for it would wait for two
-				t.Errorf("ready in %v", took)
-			}
 		})
 	}
 }

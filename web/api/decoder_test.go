@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"legwork/internal/test/callers"
+	"legwork/internal/test/watch"
 	"legwork/tasks/api"
 	webapi "legwork/web/api"
 )
@@ -43,7 +43,7 @@ func TestRefusalsReleaseDecoders(t *testing.T) {
 	e := newEnv(t)
 	handler := e.api.Handler()
 	stuck := &stuckReply{header: http.Header{}, begun: make(chan bool), end: make(chan struct{})}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	var replies sync.WaitGroup
 	defer replies.Wait()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"legwork/internal/test/callers"
+	"legwork/internal/test/watch"
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/api"
@@ -102,7 +103,7 @@ type request struct {
 
 func (e *env) do(r request) answer {
 	e.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), watch.Patience)
 	defer cancel()
 	resp := e.open(ctx, r)
 	defer resp.Body.Close()

@@ -54,7 +54,7 @@ func events(body io.Reader, see func(event) bool) (last string, err error) {
 // ends, or a minute is over.
 func (e *env) follow(path, token, last string, see func(event) bool) (string, int) {
 	e.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), watch.Patience)
 	defer cancel()
 	r := request{method: "GET", path: path, token: token, header: map[string]string{}}
 	if last != "" {

@@ -8,7 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
+
+	"legwork/internal/test/watch"
 )
 
 const begins = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
@@ -33,7 +34,7 @@ func TestWaitIsCancelled(t *testing.T) {
 	if mine == twin {
 		t.Fatalf("two clients have the session %s", mine)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get_task","arguments":{"task_id":%q,"wait_seconds":300},"_meta":{"progressToken":"p"}}}`, id)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, strings.NewReader(body))

@@ -17,6 +17,7 @@ import (
 
 	"legwork/internal/test/callers"
 	"legwork/internal/test/servers"
+	"legwork/internal/test/watch"
 	"legwork/llm"
 	"legwork/store/memory"
 	"legwork/tasks"
@@ -94,7 +95,7 @@ type result struct {
 // call calls a tool with a token.
 func (e *env) call(token, tool string, arguments any) result {
 	e.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), watch.Patience)
 	defer cancel()
 	return e.read(servers.Call(ctx, e.as(token), tool, arguments, nil))
 }

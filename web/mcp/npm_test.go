@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"legwork/internal/test/need"
+	"legwork/internal/test/watch"
 	"legwork/llm"
 	"legwork/tasks/enginetest"
 )
@@ -61,7 +62,7 @@ func (e *env) official(t *testing.T, era, token string, steps ...step) []outcome
 		t.Fatal(err)
 	}
 	defer program.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), watch.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, "--input-type=module", "-")
 	cmd.Dir, cmd.Stdin = filepath.Join(need.Root(t), "internal", "test", "npm"), program

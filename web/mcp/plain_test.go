@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"legwork/internal/test/servers"
+	"legwork/internal/test/watch"
 	"legwork/tasks/api"
 )
 
@@ -17,7 +17,7 @@ func TestTextIsPlain(t *testing.T) {
 	const code = "<a href=\"x?y&z\"> => \u2028"
 	id := e.external("agent", code)
 	into[api.Shared](t, e.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"code": code}}))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	for tool, want := range map[string]string{"get_task": `\"x?y&z\"> =>`, "get_state": `<a href=\"x?y&z\">`, "get_context": `<a href=`} {
 		r, err := servers.Call(ctx, e.as("agent"), tool, map[string]any{"task_id": id}, nil)

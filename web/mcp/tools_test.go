@@ -16,6 +16,7 @@ import (
 	"legwork/bot"
 	"legwork/internal/test/callers"
 	"legwork/internal/test/servers"
+	"legwork/internal/test/watch"
 	"legwork/tasks"
 	"legwork/tasks/api"
 	"legwork/tasks/enginetest"
@@ -49,7 +50,7 @@ func TestWaitingEnds(t *testing.T) {
 	e := newEnv(t)
 	id := e.external("agent", "Write something")
 	for _, token := range []string{"", "wait"} {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), watch.Patience)
 		meta := map[string]any{"progressToken": token}
 		if token == "" {
 			meta = nil
@@ -84,7 +85,7 @@ func TestWaitingEndsWithLegwork(t *testing.T) {
 				if r.refused != "" {
 					t.Errorf("%s: %s", tool, r.refused)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(watch.Patience):
 				t.Errorf("%s still waits after the end", tool)
 			}
 		}()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"legwork/internal/test/need"
+	"legwork/internal/test/watch"
 	"legwork/store/memory"
 	"legwork/tasks"
 	"legwork/tasks/api"
@@ -125,7 +126,7 @@ func TestJammedDoor(t *testing.T) {
 	python := need.Command(t, "python3", "apt-get install python3")
 	h := newHouse(t)
 	id := h.opens()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	writer := exec.CommandContext(ctx, python, "../writer.py", "--task", string(id), "--url", h.url)
 	writer.Env = append(os.Environ(), "LEGWORK_TOKEN=writer", "PYTHONDONTWRITEBYTECODE=1")
@@ -179,7 +180,7 @@ func (h *house) once(ctx context.Context, id tasks.ID) {
 // often it is started; with nothing to be found it says so.
 func TestStartedTwice(t *testing.T) {
 	h := newHouse(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	var out [2]strings.Builder
 	for i := range out {

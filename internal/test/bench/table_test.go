@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"legwork/internal/test/need"
 )
 
 func TestTable(t *testing.T) {
@@ -40,6 +42,7 @@ func TestPercentile(t *testing.T) {
 
 // TestPlanParts runs the one part that needs neither time nor a disk.
 func TestPlanParts(t *testing.T) {
+	need.Check(t)
 	figures, err := measurePlan(t.Context(), t.TempDir())
 	if err != nil || len(figures) != 2 {
 		t.Fatalf("measurePlan = %d figures, %v, want 2", len(figures), err)

@@ -43,12 +43,11 @@ func TestSignals(t *testing.T) {
 			p := w.start("chat", "--json")
 			p.send("q", "first: a question")
 			p.working()
-			from := time.Now()
 			if err := p.cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			if code := p.code(); code != 0 || time.Since(from) > 10*time.Second {
-				t.Errorf("got exit code %d after %v, want 0 within 10 s", code, time.Since(from))
+			if code := p.code(); code != 0 { // it is 1 where the end takes more than 10 s
+				t.Errorf("got exit code %d, want 0", code)
 			}
 			if text := p.err.String(); strings.Contains(text, "level=ERROR") || strings.Contains(text, "goroutine ") {
 				t.Errorf("the log of a clean end: %s", text)

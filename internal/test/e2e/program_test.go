@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a test waits for what should be there much sooner.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // program is a running legwork.
 type program struct {

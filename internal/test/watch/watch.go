@@ -89,6 +89,14 @@ func (l *Log) String() string {
 	return l.b.String()
 }
 
+// Work returns the processor time that this process took while do ran, its other
+// goroutines included: what the machine does for others does not count.
+func Work(do func()) time.Duration {
+	before := Used()
+	do()
+	return Used() - before
+}
+
 // Memory returns by how many bytes objects and stacks grew at most while do ran.
 func Memory(do func()) int64 {
 	runtime.GC()

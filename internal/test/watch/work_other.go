@@ -4,9 +4,7 @@ package watch
 
 import "time"
 
-// Work returns the time that do took.
-func Work(do func()) time.Duration {
-	began := time.Now()
-	do()
-	return time.Since(began)
-}
+var began = time.Now()
+
+// Used returns the time since this process began.
+func Used() time.Duration { return time.Since(began) }

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"legwork/internal/test/servers"
+	"legwork/internal/test/watch"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/builtin/files"
 )
@@ -45,7 +45,7 @@ func openIn(t testing.TB, o files.Options, base string) *desk {
 // result calls a tool for somebody.
 func (d *desk) result(who caller.Caller, tool string, a args) *mcp.CallToolResult {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), watch.Patience)
 	defer cancel()
 	res, err := servers.Call(ctx, d.client, tool, a, who.Meta())
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"legwork/internal/test/servers"
+	"legwork/internal/test/watch"
 	"legwork/tools/builtin/caller"
 	"legwork/tools/builtin/memory"
 )
@@ -41,7 +42,7 @@ func open(t testing.TB, o memory.Options, dir string) *desk {
 // call calls a tool for somebody.
 func (d *desk) call(who caller.Caller, tool string, a args) (answer string, failed bool) {
 	d.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), watch.Patience)
 	defer cancel()
 	res, err := servers.Call(ctx, d.client, tool, a, who.Meta())
 	if err != nil {

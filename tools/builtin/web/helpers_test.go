@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/dns/dnsmessage"
 
+	"legwork/internal/test/need"
 	"legwork/internal/test/servers"
 	"legwork/tools/builtin/web"
 )
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	need.Parallel(8)
 	goleak.VerifyTestMain(m)
 }
 

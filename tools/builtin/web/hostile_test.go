@@ -92,11 +92,12 @@ func TestHostilePages(t *testing.T) {
 		for _, format := range []string{"article", "page"} {
 			var got string
 			var failed bool
-			began := time.Now()
-			used := watch.Memory(func() { got, failed = fetch(s.URL, "format", format) })
-			took := time.Since(began)
+			var used int64
+			took := watch.Work(func() {
+				used = watch.Memory(func() { got, failed = fetch(s.URL, "format", format) })
+			})
 			t.Logf("%s as %s: %v, %d MiB, failed %v, %d bytes", name, format, took.Round(time.Millisecond), used>>20, failed, len(got))
-			if took > 20*time.Second || used > 400<<20 || (failed && !strings.Contains(got, "has no text")) {
+			if took > time.Minute || used > 400<<20 || (failed && !strings.Contains(got, "has no text")) {
 				t.Errorf("%s as %s: took %v and %d MiB, failed %v: %.300s", name, format, took, used>>20, failed, got)
 			}
 		}
@@ -128,13 +129,14 @@ func FuzzHTML(f *testing.F) {
 	}
 	f.Add("<title>a</title><article><h1>b</h1><p>c<a href='//d'>e</a><img src=f alt=g><table><tr><th>h<td>i</table>", true)
 	f.Fuzz(func(t *testing.T, page string, whole bool) {
-		began := time.Now()
-		got, err := web.ReadHTML(page, "http://example.com/a/b?c", whole)
+		var got string
+		var err error
+		took := watch.Work(func() { got, err = web.ReadHTML(page, "http://example.com/a/b?c", whole) })
 		if err != nil {
 			t.Errorf("reading %q: %v", page, err)
 		}
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("reading %d bytes took %v", len(page), took)
+		if took > 20*time.Second {
+			t.Errorf("reading %d bytes took %v of the processor", len(page), took)
 		}
 		if len(got) > 1000+100*len(page) {
 			t.Errorf("reading %q: %d bytes became %d", page, len(page), len(got))

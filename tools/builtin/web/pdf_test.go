@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"legwork/internal/test/need"
+	"legwork/internal/test/watch"
 	"legwork/tools/builtin/web"
 )
 
@@ -216,7 +217,7 @@ func testHostilePDFs(t *testing.T, o web.Options, files map[string]string) {
 			o.MaxBytes = 64 << 20
 			began := time.Now()
 			got, failed := fetcher(t, o)(s.URL)
-			if took := time.Since(began); took > 15*time.Second {
+			if took := time.Since(began); took > watch.Patience {
 				t.Errorf("fetch took %v", took)
 			}
 			if failed && !strings.Contains(got, "use another source") {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/watch"
 	"legwork/tools/builtin/web"
 )
 
@@ -180,12 +181,12 @@ func FuzzRobots(f *testing.F) {
 	f.Add("User-agent: *\nDisallow: /a*b$", "/aab")
 	f.Add("User-agent: legwork\nAllow: /\nDisallow: *", "/%zz")
 	f.Fuzz(func(t *testing.T, robots, path string) {
-		began := time.Now()
+		began := watch.Used()
 		if web.Permits("", "legwork", "http://example.com/"+path) != web.Permits(robots+"\nUser-agent: legwork\nAllow: *"+strings.Repeat("*", len(robots)), "legwork", "http://example.com/"+path) && !strings.ContainsAny(robots, "\r\n:") {
 			t.Errorf("robots.txt %q forbids %q although the longest rule allows it", robots, path)
 		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("robots.txt %q and %q took %v", robots, path, took)
+		if took := watch.Used() - began; took > 4*time.Second {
+			t.Errorf("robots.txt %q and %q took %v of the processor", robots, path, took)
 		}
 	})
 }

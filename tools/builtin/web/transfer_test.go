@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"legwork/internal/test/watch"
 )
 
 func TestStatus(t *testing.T) {
@@ -84,7 +86,7 @@ func TestSlowPages(t *testing.T) {
 		if !failed || !strings.Contains(got, "did not answer completely within 1s") {
 			t.Errorf("fetch of %s: failed %v, got %q", path, failed, got)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > watch.Patience {
 			t.Errorf("fetch of %s took %v", path, took)
 		}
 	}
@@ -98,7 +100,7 @@ func TestSlowPages(t *testing.T) {
 	cancel()
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(watch.Patience):
 		t.Error("a cancelled fetch goes on")
 	}
 }
@@ -188,7 +190,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			t.Fatal(got)
 		}
 	}
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(watch.Patience)
 	for {
 		left := 0
 		open.Range(func(any, any) bool { left++; return true })

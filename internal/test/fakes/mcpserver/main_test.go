@@ -19,6 +19,7 @@ import (
 
 	"legwork/internal/test/need"
 	"legwork/internal/test/servers"
+	"legwork/internal/test/watch"
 )
 
 var programs need.Programs
@@ -124,7 +125,7 @@ func connect(t *testing.T, p place, on, era string, who *people) *client.Client 
 		o = append(o, client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
 	}
 	c := client.NewClient(tr, o...)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	t.Cleanup(cancel)
 	if err := c.Start(context.Background()); err != nil {
 		t.Fatalf("starting %s: %v", on, err)
@@ -138,7 +139,7 @@ func connect(t *testing.T, p place, on, era string, who *people) *client.Client 
 
 func call(t *testing.T, c *client.Client, tool string, args map[string]any) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	if args == nil {
 		args = map[string]any{}
@@ -262,7 +263,7 @@ func progress(t *testing.T, c *client.Client) {
 			told <- fmt.Sprint(n.Params.AdditionalFields["message"])
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	_, err := c.CallTool(ctx, mcp.CallToolRequest{Params: mcp.CallToolParams{Name: "steps", Arguments: map[string]any{"n": 3, "ms": 1}, Meta: &mcp.Meta{ProgressToken: "p1"}}})
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/internal/test/watch"
 )
 
 // speak sends lines to a fake on stdio, closes its input once it has answered
@@ -22,7 +23,7 @@ import (
 // sent before the first of them is answered.
 func (p place) speak(t *testing.T, lines ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.cmd[0], p.cmd[1:]...)
 	cmd.Env = append(os.Environ(), "MCPSERVER_TEST=1")
@@ -61,7 +62,7 @@ func (p place) speak(t *testing.T, lines ...string) string {
 // and returns what came, of a long body the first 101 MiB.
 func (p place) post(t *testing.T, body string, change func(http.Header)) (status int, header http.Header, answer string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(p.patience, 30*time.Second))
+	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(p.patience, watch.Patience))
 	defer cancel()
 	r := p.request(ctx, t, body)
 	if change != nil {
@@ -137,7 +138,7 @@ func (e events) next() (string, error) {
 // listen opens the stream of -sse and greets; send posts a message to it.
 func (p place) listen(t *testing.T) (e events, send func(string)) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	t.Cleanup(cancel)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, http.NoBody)
 	if err != nil {

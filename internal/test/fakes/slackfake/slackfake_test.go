@@ -18,6 +18,7 @@ import (
 
 	"legwork/internal/test/fakes/slackfake"
 	"legwork/internal/test/fakes/wire"
+	"legwork/internal/test/watch"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -125,7 +126,7 @@ func must(t *testing.T, s *slackfake.Server, method string, pairs ...string) rep
 // until waits for a condition of the fake, 10 s at most.
 func until(t *testing.T, s *slackfake.Server, what string, cond func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	if err := s.WaitFor(ctx, what, cond); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/slack-go/slack/socketmode"
 
 	"legwork/internal/test/fakes/slackfake"
+	"legwork/internal/test/watch"
 )
 
 // client is the library that most bots in Go use, as a second opinion on what
@@ -151,7 +152,7 @@ func next(t *testing.T, seen <-chan socketmode.Event) socketmode.Event {
 	select {
 	case event := <-seen:
 		return event
-	case <-time.After(10 * time.Second):
+	case <-time.After(watch.Patience):
 		t.Fatal("nothing came within 10 s")
 	}
 	return socketmode.Event{}

@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"legwork/internal/test/fakes/telegramfake"
 	"legwork/internal/test/fakes/wire"
+	"legwork/internal/test/watch"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -93,7 +93,7 @@ func TestConversation(t *testing.T) {
 	if !r.OK {
 		t.Fatalf("got %+v", r)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	if err := s.WaitFor(ctx, func(v telegramfake.View) bool { return len(v.Chat(chat).Bots()) == 1 }); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"legwork/internal/test/fakes/telegramfake"
+	"legwork/internal/test/watch"
 )
 
 // poll returns what getUpdates delivers, each as its id and its kind.
@@ -125,7 +126,7 @@ func polling(t *testing.T, s *telegramfake.Server) (ended <-chan reply, cancel c
 
 func wait(t *testing.T, s *telegramfake.Server, holds func(telegramfake.View) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	if err := s.WaitFor(ctx, holds); err != nil {
 		t.Fatal(err)

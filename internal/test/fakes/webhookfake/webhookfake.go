@@ -18,6 +18,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"legwork/internal/test/watch"
 )
 
 // Request is one that came in.
@@ -125,7 +127,7 @@ func (r *Receiver) MostAtOnce() int {
 // Until waits until the requests are as wanted.
 func (r *Receiver) Until(what string, wanted func([]Request) bool) {
 	r.t.Helper()
-	limit := time.After(time.Minute)
+	limit := time.After(watch.Patience)
 	for {
 		r.mu.Lock()
 		list, changed := slices.Clone(r.requests), r.changed
