@@ -7,13 +7,13 @@ GOLANGCI  := v2.15.0
 GOFUMPT   := v0.12.0
 FUZZTIME  ?= 10s
 
-# make soak: how long in each front, or how many kills in all when KILLS is set,
+# make soak: how long with each client, or how many kills in all when KILLS is set,
 # and where it starts; without kills for HOURS when that is set.
 SOAK      ?= 10m
 KILLS     ?=
 HOURS     ?=
 SEED      ?= 1
-FRONT     ?= all
+CLIENT    ?= all
 
 .PHONY: help
 help: ## print this list
@@ -65,8 +65,8 @@ kills: ## kill the real binary in the terminal, Telegram, Slack and with program
 	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 30m -v -run '^(TestKills|TestPlantedFaults)$$' ./internal/test/harness -kills 70 -faults
 
 .PHONY: soak
-soak: ## kill it for SOAK=10m, or KILLS=10000 times, from SEED=1 on, in FRONT=terminal, telegram, slack, api or all, or look for growth for HOURS=1, and print a report
-	$(GO) run ./internal/test/harness/soak -front $(FRONT) -seed $(SEED) $(if $(HOURS),-steady $(HOURS)h,$(if $(KILLS),-kills $(KILLS),-for $(SOAK)))
+soak: ## kill it for SOAK=10m, or KILLS=10000 times, from SEED=1 on, in CLIENT=terminal, telegram, slack, api or all, or look for growth for HOURS=1, and print a report
+	$(GO) run ./internal/test/harness/soak -client $(CLIENT) -seed $(SEED) $(if $(HOURS),-steady $(HOURS)h,$(if $(KILLS),-kills $(KILLS),-for $(SOAK)))
 
 .PHONY: bench
 bench: ## measure, each figure next to its limit

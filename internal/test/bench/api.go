@@ -23,15 +23,15 @@ import (
 // programToken is the token of all programs.
 const programToken = "bench-token-that-nobody-else-has"
 
-// program calls the API of a daemon.
-type program struct {
+// apiClient calls the API of a daemon.
+type apiClient struct {
 	base   string
 	client *http.Client
 }
 
 // open lets the daemon listen at an address that is free now, for a token without
 // a rate. Call it before the daemon is started.
-func (h *house) open() (*program, error) {
+func (h *daemonEnv) open() (*apiClient, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -47,16 +47,16 @@ func (h *house) open() (*program, error) {
 	sum := sha256.Sum256([]byte(programToken))
 	own := fmt.Sprintf("http: {listen: %q, rate: 100000, tokens: [{name: bench, sha256: %s, role: admin}]}", address, hex.EncodeToString(sum[:]))
 	changed := strings.Replace(string(text), `http: {listen: "127.0.0.1:0"}`, own, 1)
-	p := &program{"http://" + address, &http.Client{Transport: &http.Transport{}}}
+	p := &apiClient{"http://" + address, &http.Client{Transport: &http.Transport{}}}
 	return p, os.WriteFile(h.line[3], []byte(changed), 0o600)
 }
 
-func (p *program) close() { p.client.CloseIdleConnections() }
+func (p *apiClient) close() { p.client.CloseIdleConnections() }
 
 // withProgram starts a daemon in dir, has use measure it with the process of that
 // id, and ends it.
-func withProgram(ctx context.Context, dir string, use func(p *program, pid int) ([]figure, error)) ([]figure, error) {
-	h, err := newHouse(ctx, dir)
+func withProgram(ctx context.Context, dir string, use func(p *apiClient, pid int) ([]figure, error)) ([]figure, error) {
+	h, err := newDaemonEnv(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +74,12 @@ func withProgram(ctx context.Context, dir string, use func(p *program, pid int) 
 }
 
 // get reads the whole of a reply.
-func (p *program) get(ctx context.Context, path string) ([]byte, error) {
+func (p *apiClient) get(ctx context.Context, path string) ([]byte, error) {
 	return p.call(ctx, http.MethodGet, path, nil)
 }
 
 // call sends what body is as JSON, or nothing, and reads the whole of the reply.
-func (p *program) call(ctx context.Context, method, path string, body any) ([]byte, error) {
+func (p *apiClient) call(ctx context.Context, method, path string, body any) ([]byte, error) {
 	var sent io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -100,7 +100,7 @@ func (p *program) call(ctx context.Context, method, path string, body any) ([]by
 	return text, errors.Join(err, response.Body.Close(), refusal(response, text))
 }
 
-func (p *program) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+func (p *apiClient) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, method, p.base+path, body)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func refusal(r *http.Response, body []byte) error {
 }
 
 // start starts a task, or with run false a context, and returns its id.
-func (p *program) start(ctx context.Context, goal string, run bool) (id string, err error) {
+func (p *apiClient) start(ctx context.Context, goal string, run bool) (id string, err error) {
 	reply, err := p.call(ctx, http.MethodPost, "/v1/tasks", map[string]any{"goal": goal, "run": run})
 	var t struct{ ID string }
 	return t.ID, errors.Join(err, json.Unmarshal(reply, &t))
@@ -136,8 +136,8 @@ const (
 	followContent = followMark + "%d "
 )
 
-// audience listens to streams of events.
-type audience struct {
+// followerGroup listens to streams of events.
+type followerGroup struct {
 	sent    []time.Time
 	took    [][]time.Duration // of each event, by follower
 	heard   chan int          // the number of an event, once for each follower
@@ -148,10 +148,10 @@ type audience struct {
 // at when each of them has it: in the stream of the task, then in that of all tasks,
 // and from a server that does nothing but hand it on.
 func measureFollowers(ctx context.Context, dir string) ([]figure, error) {
-	return withProgram(ctx, dir, func(p *program, _ int) ([]figure, error) { return p.followed(ctx) })
+	return withProgram(ctx, dir, func(p *apiClient, _ int) ([]figure, error) { return p.followed(ctx) })
 }
 
-func (p *program) followed(ctx context.Context) (figures []figure, err error) {
+func (p *apiClient) followed(ctx context.Context) (figures []figure, err error) {
 	least, err := echoed(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("following a bare server: %w", err)
@@ -175,7 +175,7 @@ func (p *program) followed(ctx context.Context) (figures []figure, err error) {
 }
 
 // figures are those of a and, beside them, of the least that can be.
-func (a *audience) figures(name string, least *audience) []figure {
+func (a *followerGroup) figures(name string, least *followerGroup) []figure {
 	each, last := a.all()
 	bareEach, bareLast := least.all()
 	return []figure{
@@ -185,7 +185,7 @@ func (a *audience) figures(name string, least *audience) []figure {
 }
 
 // all returns how long each took, and the slowest of each event.
-func (a *audience) all() (each, last []time.Duration) {
+func (a *followerGroup) all() (each, last []time.Duration) {
 	for _, took := range a.took {
 		each = append(each, took...)
 		last = append(last, percentile(took, 1))
@@ -194,9 +194,9 @@ func (a *audience) all() (each, last []time.Duration) {
 }
 
 // listened lets everybody follow one path, and adds messages at another.
-func (p *program) listened(ctx context.Context, path, to string) (*audience, error) {
+func (p *apiClient) listened(ctx context.Context, path, to string) (*followerGroup, error) {
 	ctx, end := context.WithCancel(ctx)
-	a := &audience{sent: make([]time.Time, followEvents), heard: make(chan int, followers)}
+	a := &followerGroup{sent: make([]time.Time, followEvents), heard: make(chan int, followers)}
 	for range followEvents {
 		a.took = append(a.took, make([]time.Duration, followers))
 	}
@@ -233,7 +233,7 @@ func (p *program) listened(ctx context.Context, path, to string) (*audience, err
 }
 
 // listen notes when the follower n has read which event.
-func (a *audience) listen(stream io.Reader, n int) {
+func (a *followerGroup) listen(stream io.Reader, n int) {
 	lines := bufio.NewScanner(stream)
 	for lines.Scan() {
 		_, rest, found := bytes.Cut(lines.Bytes(), []byte(followMark))
@@ -251,7 +251,7 @@ func (a *audience) listen(stream io.Reader, n int) {
 }
 
 // await waits until all have the event, and then for a moment.
-func (a *audience) await(ctx context.Context, event int) error {
+func (a *followerGroup) await(ctx context.Context, event int) error {
 	late, cancel := context.WithTimeout(ctx, followLimit)
 	defer cancel()
 	for n := range followers {
@@ -273,7 +273,7 @@ func (a *audience) await(ctx context.Context, event int) error {
 }
 
 // echoed is the same with a server that only hands on what it is sent.
-func echoed(ctx context.Context) (*audience, error) {
+func echoed(ctx context.Context) (*followerGroup, error) {
 	var mu sync.Mutex
 	var lines []chan []byte
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -301,7 +301,7 @@ func echoed(ctx context.Context) (*audience, error) {
 		}
 	}))
 	defer s.Close()
-	p := &program{s.URL, &http.Client{Transport: &http.Transport{}}}
+	p := &apiClient{s.URL, &http.Client{Transport: &http.Transport{}}}
 	defer p.close()
 	return p.listened(ctx, "/", "/")
 }

@@ -28,7 +28,7 @@ const (
 // asking again as soon as they have an answer; then 50 of them in the same
 // moment. The model's time for each question is taken from its own log.
 func measureCrowd(ctx context.Context, dir string) ([]figure, error) {
-	h, err := newHall(ctx, dir, func(r llmfake.Request) llmfake.Response {
+	h, err := newChatEnv(ctx, dir, func(r llmfake.Request) llmfake.Response {
 		goal, _ := r.Tagged("goal")
 		return llmfake.Response{Text: "It is so. " + strings.Repeat("word ", 40) + "end of " + goal, First: 500 * time.Millisecond, PerToken: 20 * time.Millisecond}
 	})
@@ -70,7 +70,7 @@ func measureCrowd(ctx context.Context, dir string) ([]figure, error) {
 // talk lets each of the crowd ask so many questions, one after the other. The
 // first ones of two people are that far apart. It returns by question how long
 // it took until its answer reached the platform.
-func (h *hall) talk(ctx context.Context, name string, rounds int, apart time.Duration) (map[string]time.Duration, error) {
+func (h *chatEnv) talk(ctx context.Context, name string, rounds int, apart time.Duration) (map[string]time.Duration, error) {
 	said, took := map[string]time.Time{}, map[string]time.Duration{}
 	asked := map[int64]int{}
 	ask := func(id int64) string {
@@ -155,7 +155,7 @@ func measureBurst(ctx context.Context, dir string) ([]figure, error) {
 		if err := os.Mkdir(place, 0o700); err != nil {
 			return nil, err
 		}
-		h, err := newHouseOf(ctx, place, "", func(r llmfake.Request) llmfake.Response {
+		h, err := newDaemonEnvOf(ctx, place, "", func(r llmfake.Request) llmfake.Response {
 			goal, _ := r.Tagged("goal")
 			return llmfake.Response{Text: "end of " + goal, First: burstDelay}
 		})
@@ -171,8 +171,8 @@ func measureBurst(ctx context.Context, dir string) ([]figure, error) {
 	return figures, nil
 }
 
-// outburst is what came of a burst.
-type outburst struct {
+// burstResult is what came of a burst.
+type burstResult struct {
 	idle, peak usage
 	took       time.Duration
 	answered   int
@@ -180,7 +180,7 @@ type outburst struct {
 	disordered int // answers that came before one to an earlier question of their chat
 }
 
-func (o outburst) figures(people int, command string) []figure {
+func (o burstResult) figures(people int, command string) []figure {
 	name := fmt.Sprintf("burst of %d messages %sin %d chats", burstSize, command, people)
 	return []figure{
 		memory(name+": resident memory at its peak", o.peak.resident, maxServeResident+maxBurst, o.idle.upTo(o.peak)),
@@ -193,7 +193,7 @@ func (o outburst) figures(people int, command string) []figure {
 }
 
 // burst starts a daemon and lets so many people say everything at once.
-func (h *house) burst(ctx context.Context, people int, command string) (o outburst, err error) {
+func (h *daemonEnv) burst(ctx context.Context, people int, command string) (o burstResult, err error) {
 	d, err := h.start(ctx)
 	if err != nil {
 		return o, err
@@ -220,7 +220,7 @@ func (h *house) burst(ctx context.Context, people int, command string) (o outbur
 }
 
 // hear waits until everybody is answered or told, or nothing more comes.
-func (h *house) hear(ctx context.Context, o *outburst, seen, each int) {
+func (h *daemonEnv) hear(ctx context.Context, o *burstResult, seen, each int) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, burstLimit)
 	defer cancel()

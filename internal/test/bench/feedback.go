@@ -25,7 +25,7 @@ const (
 // measureFeedback sends messages, one after the other, and measures until the
 // first request reaches the platform that people can see.
 func measureFeedback(ctx context.Context, dir string) ([]figure, error) {
-	h, err := newHall(ctx, dir, func(llmfake.Request) llmfake.Response {
+	h, err := newChatEnv(ctx, dir, func(llmfake.Request) llmfake.Response {
 		return llmfake.Response{Text: "done", First: 40 * time.Millisecond}
 	})
 	if err != nil {
@@ -76,7 +76,7 @@ func measureFeedback(ctx context.Context, dir string) ([]figure, error) {
 
 // firstInTelegram says something and measures until there is something to see;
 // it returns when the answer is there and all is quiet.
-func (h *hall) firstInTelegram(ctx context.Context, chat int64, text string) (took time.Duration, err error) {
+func (h *chatEnv) firstInTelegram(ctx context.Context, chat int64, text string) (took time.Duration, err error) {
 	said := time.Now()
 	h.telegram.Say(chat, h.person(1), text)
 	err = h.until(ctx, "the answer in Telegram", func(e telegramfake.Entry) bool {
@@ -96,7 +96,7 @@ func (h *hall) firstInTelegram(ctx context.Context, chat int64, text string) (to
 
 // firstInSlack is firstInTelegram in a channel of Slack, each time in a thread
 // of its own.
-func (h *hall) firstInSlack(ctx context.Context) (took time.Duration, err error) {
+func (h *chatEnv) firstInSlack(ctx context.Context) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	before := len(h.slack.Entries())

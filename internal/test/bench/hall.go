@@ -19,10 +19,10 @@ import (
 
 const telegramToken = "1000:AAbench-token-of-the-telegram-bot-x"
 
-// hall is a rig whose people are in a fake Telegram and a fake Slack, without
+// chatEnv is a rig whose people are in a fake Telegram and a fake Slack, without
 // the rates of either and without pacing.
-type hall struct {
-	*rig
+type chatEnv struct {
+	*engineEnv
 	telegram *telegramfake.Server
 	slack    *slackfake.Server
 
@@ -30,9 +30,9 @@ type hall struct {
 	seen   int // entries of Telegram's log that were looked at
 }
 
-// newHall starts everything and returns when messages arrive. Close it.
-func newHall(ctx context.Context, dir string, respond func(llmfake.Request) llmfake.Response) (*hall, error) {
-	h := &hall{people: map[int64]telegramfake.User{}}
+// newChatEnv starts everything and returns when messages arrive. Close it.
+func newChatEnv(ctx context.Context, dir string, respond func(llmfake.Request) llmfake.Response) (*chatEnv, error) {
+	h := &chatEnv{people: map[int64]telegramfake.User{}}
 	var err error
 	if h.telegram, h.slack, err = startFakes(0); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func newHall(ctx context.Context, dir string, respond func(llmfake.Request) llmf
 		return nil, err
 	}
 	fake := llmfake.Options{Respond: respond, Log: filepath.Join(dir, "model.jsonl")}
-	if h.rig, err = assemble(groups(), dir, fake, 0, 64, eyes{}, t, s); err != nil {
+	if h.engineEnv, err = assemble(groups(), dir, fake, 0, 64, telemetryOf{}, t, s); err != nil {
 		return nil, err
 	}
 	running, cancel := context.WithCancel(context.Background())
@@ -95,8 +95,8 @@ func ready(ctx context.Context, parts ...func() error) error {
 }
 
 // close ends everything and tells what the fakes complained of.
-func (h *hall) close() error {
-	return errors.Join(h.rig.close(), closeFakes(h.telegram, h.slack))
+func (h *chatEnv) close() error {
+	return errors.Join(h.engineEnv.close(), closeFakes(h.telegram, h.slack))
 }
 
 func closeFakes(t *telegramfake.Server, s *slackfake.Server) error {
@@ -108,7 +108,7 @@ func closeFakes(t *telegramfake.Server, s *slackfake.Server) error {
 }
 
 // person is somebody in Telegram.
-func (h *hall) person(id int64) telegramfake.User {
+func (h *chatEnv) person(id int64) telegramfake.User {
 	u, known := h.people[id]
 	if !known {
 		u = h.telegram.User(id, fmt.Sprint("P", id), "en")
@@ -119,7 +119,7 @@ func (h *hall) person(id int64) telegramfake.User {
 
 // until hands each new request that Telegram took to see, until that returns
 // true.
-func (h *hall) until(ctx context.Context, what string, see func(telegramfake.Entry) bool) error {
+func (h *chatEnv) until(ctx context.Context, what string, see func(telegramfake.Entry) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	err := h.telegram.WaitFor(ctx, func(v telegramfake.View) bool {

@@ -154,7 +154,7 @@ const (
 // after kills that interrupt 100 tasks: how long until it polls, and until the
 // first of them goes on.
 func measureStarts(ctx context.Context, dir string, messages int) ([]figure, error) {
-	h, err := newHouseOf(ctx, dir, "", func(llmfake.Request) llmfake.Response {
+	h, err := newDaemonEnvOf(ctx, dir, "", func(llmfake.Request) llmfake.Response {
 		return llmfake.Response{Text: "too late", First: time.Hour}
 	})
 	if err != nil {
@@ -186,7 +186,7 @@ func measureStarts(ctx context.Context, dir string, messages int) ([]figure, err
 
 // resume kills the daemon in the midst of 100 tasks and starts it again. It
 // returns how long it took from then until the model was asked again.
-func (h *house) resume(ctx context.Context, round int) (time.Duration, error) {
+func (h *daemonEnv) resume(ctx context.Context, round int) (time.Duration, error) {
 	d, err := h.start(ctx)
 	if err != nil {
 		return 0, err

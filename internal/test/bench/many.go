@@ -39,7 +39,7 @@ func measureMany(ctx context.Context, dir string) ([]figure, error) {
 			all += len("desk0__") + len(t.Name) + len(t.Description) + len(t.RawInputSchema)
 		}
 	}
-	r, err := newRigOf(cfg, dir, askDesks, 0)
+	r, err := newEngineEnvOf(cfg, dir, askDesks, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -22,14 +22,14 @@ const (
 // measureOrder lets 1,000 people send 20 messages each, in 20 rounds. In every
 // second round the platform takes its time for the first one's chat.
 func measureOrder(ctx context.Context, dir string) ([]figure, error) {
-	h, err := newHall(ctx, dir, func(r llmfake.Request) llmfake.Response {
+	h, err := newChatEnv(ctx, dir, func(r llmfake.Request) llmfake.Response {
 		goal, _ := r.Tagged("goal")
 		return llmfake.Say("end of " + goal)
 	})
 	if err != nil {
 		return nil, err
 	}
-	c := &chorus{hall: h, next: map[int64]int{}}
+	c := &chatGroup{chatEnv: h, next: map[int64]int{}}
 	var calm, slow []time.Duration
 	for n := range orderMessages {
 		late := n%2 == 1
@@ -62,16 +62,16 @@ func measureOrder(ctx context.Context, dir string) ([]figure, error) {
 	}, nil
 }
 
-// chorus is many people who speak in rounds.
-type chorus struct {
-	*hall
+// chatGroup is many people who speak in rounds.
+type chatGroup struct {
+	*chatEnv
 	next   map[int64]int // which answer each chat must get next
 	astray int           // answers that came out of order
 }
 
 // round lets everybody say one thing and waits until all have their answers,
 // but for the slow chat. It returns how long the others waited.
-func (c *chorus) round(ctx context.Context, n int, late bool) ([]time.Duration, error) {
+func (c *chatGroup) round(ctx context.Context, n int, late bool) ([]time.Duration, error) {
 	c.telegram.Heal()
 	if late {
 		c.telegram.Fail(telegramfake.Fault{Kind: telegramfake.FaultDelay, Chat: slowPerson, Delay: slowness, Count: telegramfake.Forever})
@@ -93,7 +93,7 @@ func (c *chorus) round(ctx context.Context, n int, late bool) ([]time.Duration, 
 }
 
 // note checks the order when a request brings an answer.
-func (c *chorus) note(e telegramfake.Entry) bool {
+func (c *chatGroup) note(e telegramfake.Entry) bool {
 	if !isAnswer(e, "end of ") {
 		return false
 	}
@@ -106,7 +106,7 @@ func (c *chorus) note(e telegramfake.Entry) bool {
 }
 
 // finish waits for what the slow chat still gets.
-func (c *chorus) finish(ctx context.Context) error {
+func (c *chatGroup) finish(ctx context.Context) error {
 	for c.telegram.Heal(); c.next[slowPerson] < orderMessages; {
 		if err := c.until(ctx, "the slow chat's answers", c.note); err != nil {
 			return err

@@ -25,8 +25,8 @@ const maxPromptBytes = 30_000
 // measureParallel asks for 3, 6 and 12 independent sub-tasks of one tool call
 // each, half of them arithmetic, half about places.
 func measureParallel(ctx context.Context, dir string) ([]figure, error) {
-	w := &world{chains: map[string]time.Duration{}}
-	r, err := newRig(dir, w.respond, toolDelay)
+	w := &modelScript{chains: map[string]time.Duration{}}
+	r, err := newEngineEnv(dir, w.respond, toolDelay)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,9 @@ func promptBytes(r llmfake.Request) int {
 	return n
 }
 
-// world is a model that plans as many sub-tasks as the goal says. It keeps
+// modelScript is a model that plans as many sub-tasks as the goal says. It keeps
 // account of the time that it lets pass.
-type world struct {
+type modelScript struct {
 	mu     sync.Mutex
 	chains map[string]time.Duration // of replies, by sub-task; plan and review under decisions
 }
@@ -112,7 +112,7 @@ const decisions = "decisions"
 
 // respond plans, lets each sub-task call its tool once, and answers in the
 // review.
-func (w *world) respond(r llmfake.Request) llmfake.Response {
+func (w *modelScript) respond(r llmfake.Request) llmfake.Response {
 	step, _ := llmfake.StepOf(r)
 	switch step {
 	case llmfake.StepPlan:
@@ -139,7 +139,7 @@ func content(s string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(s, "<data>"), "</data>"))
 }
 
-func (w *world) plan(n int) llmfake.Response {
+func (w *modelScript) plan(n int) llmfake.Response {
 	places := []string{"Tokyo", "Paris", "Lima", "Cairo", "Delhi", "Oslo"}
 	type entry struct {
 		ID   string `json:"id"`
@@ -170,7 +170,7 @@ func call(task string) llmfake.Response {
 	return llmfake.Call("clock__time_in", fmt.Sprintf(`{"place":%q}`, strings.TrimSuffix(place, ".")))
 }
 
-func (w *world) answer(n int) llmfake.Response {
+func (w *modelScript) answer(n int) llmfake.Response {
 	return llmfake.Say("These are the answers." + strings.Repeat(" One result.", n))
 }
 
@@ -185,7 +185,7 @@ func cost(r llmfake.Response) time.Duration {
 }
 
 // note adds the cost of a reply to its chain.
-func (w *world) note(chain string, r llmfake.Response) llmfake.Response {
+func (w *modelScript) note(chain string, r llmfake.Response) llmfake.Response {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.chains[chain] += cost(r)
@@ -195,7 +195,7 @@ func (w *world) note(chain string, r llmfake.Response) llmfake.Response {
 
 // critical is the longest chain of what must follow each other since the last
 // call: the plan, a sub-task's turns and tool call, the review.
-func (w *world) critical() time.Duration {
+func (w *modelScript) critical() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	longest := time.Duration(0)
@@ -214,7 +214,7 @@ const observation = "Europe/Paris: 14:42:11 on Friday, 20 November 2026 (Europe/
 
 // bare makes the calls of a task with n sub-tasks without legwork's engine and
 // store: by the model's client alone.
-func (w *world) bare(ctx context.Context, model llm.Model, n int) (time.Duration, error) {
+func (w *modelScript) bare(ctx context.Context, model llm.Model, n int) (time.Duration, error) {
 	tool := []llm.Tool{{Name: "plan"}}
 	ask := func(role, tag, text string, tools []llm.Tool, more ...llm.Message) error {
 		messages := append([]llm.Message{{Role: llm.User, Content: "<" + tag + ">" + text + "</" + tag + ">"}}, more...)

@@ -191,7 +191,7 @@ const (
 // measureIdle looks at a daemon with all that serves: when it was never asked
 // anything, and again after programs used it and one of them still listens.
 func measureIdle(ctx context.Context, dir string) ([]figure, error) {
-	return withProgram(ctx, dir, func(p *program, pid int) ([]figure, error) {
+	return withProgram(ctx, dir, func(p *apiClient, pid int) ([]figure, error) {
 		before, err := settled(ctx, pid)
 		if err != nil {
 			return nil, err
@@ -210,7 +210,7 @@ func measureIdle(ctx context.Context, dir string) ([]figure, error) {
 }
 
 // usedAndLeft uses the API and is the memory when all but a follower are gone.
-func (p *program) usedAndLeft(ctx context.Context, pid int) (u usage, err error) {
+func (p *apiClient) usedAndLeft(ctx context.Context, pid int) (u usage, err error) {
 	id, err := p.start(ctx, "idle", true)
 	if err != nil {
 		return u, err

@@ -21,7 +21,7 @@ import (
 func measureQuestion(ctx context.Context, dir string) ([]figure, error) {
 	const rounds = 40
 	answer := strings.Repeat("word ", 20)
-	r, err := newRig(dir, func(llmfake.Request) llmfake.Response {
+	r, err := newEngineEnv(dir, func(llmfake.Request) llmfake.Response {
 		return llmfake.Response{Text: answer, PerToken: tokenDelay}
 	}, 0)
 	if err != nil {
@@ -62,7 +62,7 @@ func measureQuestion(ctx context.Context, dir string) ([]figure, error) {
 
 // callBare makes the request of the last question again, by the model's client
 // alone.
-func callBare(ctx context.Context, r *rig) (time.Duration, error) {
+func callBare(ctx context.Context, r *engineEnv) (time.Duration, error) {
 	requests := r.fake.Requests()
 	last := requests[len(requests)-1]
 	again := llm.Request{Role: llm.RolePlan}

@@ -137,10 +137,10 @@ func readStore(ctx context.Context, s *bolt.Store, ids []tasks.ID) ([]figure, er
 
 // readAPI measures the same over the API, one request after the other.
 func readAPI(ctx context.Context, dir string, ids []tasks.ID) ([]figure, error) {
-	return withProgram(ctx, dir, func(p *program, _ int) ([]figure, error) { return readCalls(ctx, p, ids) })
+	return withProgram(ctx, dir, func(p *apiClient, _ int) ([]figure, error) { return readCalls(ctx, p, ids) })
 }
 
-func readCalls(ctx context.Context, p *program, ids []tasks.ID) ([]figure, error) {
+func readCalls(ctx context.Context, p *apiClient, ids []tasks.ID) ([]figure, error) {
 	anyOf := func() string { return string(ids[rand.IntN(len(ids))]) } //nolint:gosec // any will do
 	var figures []figure
 	states, cursor, state := readStates(), "", ""

@@ -21,9 +21,9 @@ import (
 	"legwork/tools"
 )
 
-// rig is a whole legwork, wired as the command does it, but with a fake model
+// engineEnv is a whole legwork, wired as the command does it, but with a fake model
 // behind a socket and a platform that only records.
-type rig struct {
+type engineEnv struct {
 	store    *bolt.Store
 	fake     *llmfake.Server
 	models   *llm.Models
@@ -47,23 +47,23 @@ func groups() tools.Config {
 	}
 }
 
-// newRig starts everything, with the platform that only records. toolDelay is
+// newEngineEnv starts everything, with the platform that only records. toolDelay is
 // added to each tool call. Close it.
-func newRig(dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration) (*rig, error) {
-	return newRigOf(groups(), dir, respond, toolDelay)
+func newEngineEnv(dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration) (*engineEnv, error) {
+	return newEngineEnvOf(groups(), dir, respond, toolDelay)
 }
 
-// newRigOf is newRig with other groups.
-func newRigOf(groups tools.Config, dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration) (*rig, error) {
-	return recorded(groups, dir, respond, toolDelay, eyes{})
+// newEngineEnvOf is newRig with other groups.
+func newEngineEnvOf(groups tools.Config, dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration) (*engineEnv, error) {
+	return recorded(groups, dir, respond, toolDelay, telemetryOf{})
 }
 
-// newWatchedRig is newRig with somebody who is told what it does.
-func newWatchedRig(dir string, respond func(llmfake.Request) llmfake.Response, e eyes) (*rig, error) {
+// newObservedEnv is newRig with somebody who is told what it does.
+func newObservedEnv(dir string, respond func(llmfake.Request) llmfake.Response, e telemetryOf) (*engineEnv, error) {
 	return recorded(groups(), dir, respond, 0, e)
 }
 
-func recorded(groups tools.Config, dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration, e eyes) (*rig, error) {
+func recorded(groups tools.Config, dir string, respond func(llmfake.Request) llmfake.Response, toolDelay time.Duration, e telemetryOf) (*engineEnv, error) {
 	recorder := enginetest.NewRecorder()
 	r, err := assemble(groups, dir, llmfake.Options{Respond: respond}, toolDelay, 8, e, recorder)
 	if err != nil {
@@ -75,7 +75,7 @@ func recorded(groups tools.Config, dir string, respond func(llmfake.Request) llm
 
 // assemble starts everything, with those groups, for those platforms, which the caller runs;
 // concurrent tasks work at a time, and e is told of what they do.
-func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay time.Duration, concurrent int, e eyes, platforms ...bot.Platform) (*rig, error) {
+func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay time.Duration, concurrent int, e telemetryOf, platforms ...bot.Platform) (*engineEnv, error) {
 	log := slog.New(slog.DiscardHandler)
 	texts, err := i18n.Load("")
 	if err != nil {
@@ -85,7 +85,7 @@ func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay t
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{}
+	r := &engineEnv{}
 	if r.fake, err = llmfake.Start(fake); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay t
 }
 
 // close ends everything and tells what the model's endpoint complained of.
-func (r *rig) close() error {
+func (r *engineEnv) close() error {
 	r.cancel()
 	r.work.Wait()
 	r.models.Close()
@@ -132,7 +132,7 @@ func (r *rig) close() error {
 
 // ask hands a question to the inbox, in a chat of its own, and returns how long
 // it took until the answer was posted, and the answer.
-func (r *rig) ask(ctx context.Context, goal string) (time.Duration, string, error) {
+func (r *engineEnv) ask(ctx context.Context, goal string) (time.Duration, string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	r.asked++

@@ -27,27 +27,27 @@ const (
 	hangUp = 5 * time.Second
 )
 
-// house is what legwork serve finds outside: both platforms and a model, all
+// daemonEnv is what legwork serve finds outside: both platforms and a model, all
 // fake and without rates.
-type house struct {
+type daemonEnv struct {
 	telegram *telegramfake.Server
 	slack    *slackfake.Server
 	model    *llmfake.Server
 	line     []string // the command
 }
 
-// newHouse builds the binary and writes a config; the model says at once that
+// newDaemonEnv builds the binary and writes a config; the model says at once that
 // it has reached the end of a question. Close it.
-func newHouse(ctx context.Context, dir string) (*house, error) {
-	return newHouseOf(ctx, dir, "", func(r llmfake.Request) llmfake.Response {
+func newDaemonEnv(ctx context.Context, dir string) (*daemonEnv, error) {
+	return newDaemonEnvOf(ctx, dir, "", func(r llmfake.Request) llmfake.Response {
 		goal, _ := r.Tagged("goal")
 		return llmfake.Say("end of " + goal)
 	})
 }
 
-// newHouseOf is newHouse with another model and more tool servers, in YAML.
-func newHouseOf(ctx context.Context, dir, servers string, respond func(llmfake.Request) llmfake.Response) (h *house, err error) {
-	h = &house{line: []string{filepath.Join(dir, "legwork"), "serve", "--config", filepath.Join(dir, "config.yaml")}}
+// newDaemonEnvOf is newHouse with another model and more tool servers, in YAML.
+func newDaemonEnvOf(ctx context.Context, dir, servers string, respond func(llmfake.Request) llmfake.Response) (h *daemonEnv, err error) {
+	h = &daemonEnv{line: []string{filepath.Join(dir, "legwork"), "serve", "--config", filepath.Join(dir, "config.yaml")}}
 	if err := build(ctx, h.line[0], "./cmd/legwork"); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,9 @@ access: {telegram: {users: ["*"]}, slack: {users: ["*"]}, admins: ["telegram:1"]
 	return h, os.WriteFile(h.line[3], []byte(text), 0o600)
 }
 
-func (h *house) close() error { return errors.Join(closeFakes(h.telegram, h.slack), h.model.Finish()) }
+func (h *daemonEnv) close() error {
+	return errors.Join(closeFakes(h.telegram, h.slack), h.model.Finish())
+}
 
 // daemon is a running legwork serve.
 type daemon struct {
@@ -83,7 +85,7 @@ type daemon struct {
 
 // start starts legwork serve and returns when it polls Telegram and Slack has a
 // connection.
-func (h *house) start(ctx context.Context) (*daemon, error) {
+func (h *daemonEnv) start(ctx context.Context) (*daemon, error) {
 	from := time.Now()
 	d, err := h.launch(ctx)
 	if err != nil {
@@ -98,7 +100,7 @@ func (h *house) start(ctx context.Context) (*daemon, error) {
 }
 
 // launch starts legwork serve.
-func (h *house) launch(ctx context.Context) (*daemon, error) {
+func (h *daemonEnv) launch(ctx context.Context) (*daemon, error) {
 	d := &daemon{Cmd: exec.CommandContext(ctx, h.line[0], h.line[1:]...), seen: len(h.telegram.Log())}
 	d.Stderr = os.Stderr
 	return d, d.Start()
@@ -123,7 +125,7 @@ func (d *daemon) stop() error {
 
 // measureServe starts the daemon again and again.
 func measureServe(ctx context.Context, dir string) ([]figure, error) {
-	h, err := newHouse(ctx, dir)
+	h, err := newDaemonEnv(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +160,7 @@ func settled(ctx context.Context, pid int) (usage, error) {
 // measureLoad lets 200 people send 10 messages each, as fast as they are
 // answered, and looks at the daemon's memory and descriptors before and after.
 func measureLoad(ctx context.Context, dir string) ([]figure, error) {
-	h, err := newHouse(ctx, dir)
+	h, err := newDaemonEnv(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +202,7 @@ func measureLoad(ctx context.Context, dir string) ([]figure, error) {
 }
 
 // crowd lets everybody talk until all have their last answer.
-func (h *house) crowd(ctx context.Context) error {
+func (h *daemonEnv) crowd(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	people, asked := map[int64]telegramfake.User{}, map[int64]int{}

@@ -29,7 +29,7 @@ func measureStop(ctx context.Context, dir string) ([]figure, error) {
 	if err := build(ctx, server, "./internal/test/fakes/mcpserver"); err != nil {
 		return nil, err
 	}
-	h, err := newHouseOf(ctx, dir, fmt.Sprintf("  desk: {command: %q, args: [-log, %q]}\ngroups:\n  desk: {servers: [desk], read_only: [\"*\"], tool_timeout: 20m, description: Does slow things.}\n", server, calls), busy)
+	h, err := newDaemonEnvOf(ctx, dir, fmt.Sprintf("  desk: {command: %q, args: [-log, %q]}\ngroups:\n  desk: {servers: [desk], read_only: [\"*\"], tool_timeout: 20m, description: Does slow things.}\n", server, calls), busy)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func busy(r llmfake.Request) llmfake.Response {
 
 // interrupt makes a daemon busy and ends it. It returns how long the last call
 // and the process lasted.
-func (h *house) interrupt(ctx context.Context, dir, calls string) (end, exit time.Duration, err error) {
+func (h *daemonEnv) interrupt(ctx context.Context, dir, calls string) (end, exit time.Duration, err error) {
 	d, err := h.start(ctx)
 	if err != nil {
 		return 0, 0, err

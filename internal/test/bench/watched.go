@@ -16,14 +16,14 @@ import (
 	"legwork/internal/test/fakes/llmfake"
 )
 
-// eyes are who is told of what a rig does; nobody by the zero value.
-type eyes struct {
+// telemetryOf are who is told of what a rig does; nobody by the zero value.
+type telemetryOf struct {
 	metrics *telemetry.Metrics
 	tracer  *telemetry.Tracer
 }
 
 // openEyes makes eyes that are told everything, with a receiver that takes all spans.
-func openEyes() (e eyes, closed func(), err error) {
+func openEyes() (e telemetryOf, closed func(), err error) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // what cannot be read is not missed
 	}))
@@ -37,8 +37,8 @@ func openEyes() (e eyes, closed func(), err error) {
 
 // pair is two legworks, of which the second is measured and traced.
 type pair struct {
-	rigs [2]*rig
-	eyes eyes
+	rigs [2]*engineEnv
+	eyes telemetryOf
 }
 
 // measureWatched asks the same plain questions of a legwork that is measured and
@@ -108,8 +108,8 @@ func newPair(dir string, delay time.Duration) (p pair, closed func() error, err 
 		return p, nil, err
 	}
 	p.eyes = open
-	for i, e := range []eyes{{}, open} {
-		if p.rigs[i], err = newWatchedRig(filepath.Join(dir, fmt.Sprint(i)), respond, e); err != nil {
+	for i, e := range []telemetryOf{{}, open} {
+		if p.rigs[i], err = newObservedEnv(filepath.Join(dir, fmt.Sprint(i)), respond, e); err != nil {
 			return p, nil, err
 		}
 	}

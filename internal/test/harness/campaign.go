@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"legwork/internal/test/harness/judge"
-	"legwork/internal/test/harness/record"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -14,11 +12,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 )
 
 // Campaign is a series of runs with kills of all kinds.
 type Campaign struct {
-	Front    string        // of all runs; empty: Terminal
+	Client   string        // of all runs; empty: Terminal
 	Seed     int64         // of the first run; the next ones count up
 	Kills    int           // end after so many; 0: no end
 	For      time.Duration // end after this time; 0: no end
@@ -53,7 +54,7 @@ func (p Points) add(l record.Life) {
 func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 	if c.Parallel == 0 {
 		c.Parallel = 8
-		if c.Front == record.Telegram || c.Front == record.Slack {
+		if c.Client == record.Telegram || c.Client == record.Slack {
 			c.Parallel = 10 // they wait for their turn most of the time
 		}
 	}
@@ -63,8 +64,8 @@ func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
 	}
-	c.Front = cmp.Or(c.Front, record.Terminal)
-	t := &tour{h: h, c: c, report: newReport(c.Front, c.Seed), next: c.Seed, points: maps.Clone(c.Points), span: cmp.Or(c.Span, 2*time.Second)}
+	c.Client = cmp.Or(c.Client, record.Terminal)
+	t := &campaignRun{h: h, c: c, report: newReport(c.Client, c.Seed), next: c.Seed, points: maps.Clone(c.Points), span: cmp.Or(c.Span, 2*time.Second)}
 	if err := t.learn(ctx); err != nil {
 		return t.report, err
 	}
@@ -94,8 +95,8 @@ func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 // errOver ends the runs that go on when the first violation was found.
 var errOver = errors.New("a violation was found")
 
-// tour is a campaign under way.
-type tour struct {
+// campaignRun is a campaign under way.
+type campaignRun struct {
 	h *Harness
 	c Campaign
 
@@ -108,7 +109,7 @@ type tour struct {
 }
 
 // learn does runs without kills, to find the failpoints.
-func (t *tour) learn(ctx context.Context) error {
+func (t *campaignRun) learn(ctx context.Context) error {
 	if t.points != nil {
 		return nil
 	}
@@ -117,7 +118,7 @@ func (t *tour) learn(ctx context.Context) error {
 	failed := make([]error, t.c.Learn)
 	for i := range failed {
 		runs.Go(func() {
-			failed[i] = t.run(ctx, Order{Seed: t.seed(), Front: t.c.Front, Fault: t.c.Fault, Patience: t.c.Patience})
+			failed[i] = t.run(ctx, Order{Seed: t.seed(), Client: t.c.Client, Fault: t.c.Fault, Patience: t.c.Patience})
 		})
 	}
 	runs.Wait()
@@ -127,14 +128,14 @@ func (t *tour) learn(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-func (t *tour) seed() int64 {
+func (t *campaignRun) seed() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.next++
 	return t.next - 1
 }
 
-func (t *tour) over() bool {
+func (t *campaignRun) over() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.c.Kills > 0 && t.report.Kills >= t.c.Kills ||
@@ -143,7 +144,7 @@ func (t *tour) over() bool {
 }
 
 // found reports whether a violation that is looked for was seen.
-func (t *tour) found() bool {
+func (t *campaignRun) found() bool {
 	rules := t.report.Rules()
 	return len(rules) > 0 && (len(t.c.Want) == 0 || slices.ContainsFunc(rules, func(rule string) bool { return slices.Contains(t.c.Want, rule) }))
 }
@@ -151,13 +152,13 @@ func (t *tour) found() bool {
 // order chooses the kills of the next run: two to five, half of them at
 // failpoints, some soon after something was seen, the others at moments that
 // nothing chooses; those after the first one come early in their lives.
-func (t *tour) order() Order {
-	o := Order{Seed: t.seed(), Front: t.c.Front, Fault: t.c.Fault, Patience: t.c.Patience}
+func (t *campaignRun) order() Order {
+	o := Order{Seed: t.seed(), Client: t.c.Client, Fault: t.c.Fault, Patience: t.c.Patience}
 	random := rand.New(rand.NewPCG(uint64(o.Seed), 2))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(t.points)), func(name string) bool {
-		return t.c.Front == record.API && strings.HasPrefix(name, "telegram.") // its own front has these
+		return t.c.Client == record.API && strings.HasPrefix(name, "telegram.") // its own client has these
 	})
 	for range 2 + random.IntN(4) {
 		span, soon := t.span.Round(time.Millisecond), len(o.Kills) > 0
@@ -186,7 +187,7 @@ func (t *tour) order() Order {
 }
 
 // run does and judges one run.
-func (t *tour) run(ctx context.Context, o Order) error {
+func (t *campaignRun) run(ctx context.Context, o Order) error {
 	run, dir, err := t.h.Run(ctx, o)
 	if ctx.Err() != nil {
 		return nil // what a run that was cut off has done says nothing
@@ -194,7 +195,7 @@ func (t *tour) run(ctx context.Context, o Order) error {
 	if err != nil {
 		return fmt.Errorf("running seed %d in %s: %w", o.Seed, dir, err)
 	}
-	verdict := judge.Judge(run)
+	verdict := judge.Check(run)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(o.Kills) == 0 {

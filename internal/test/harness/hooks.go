@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"legwork/internal/test/harness/record"
 	"net"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
+
+	"legwork/internal/test/harness/record"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -24,12 +25,12 @@ type hooks struct {
 	seen   func()
 
 	mu    sync.Mutex // guards what follows
-	got   []record.Hook
+	got   []record.Webhook
 	fails int // of the next requests
 }
 
 func newHooks(ctx context.Context, seen func()) (*hooks, error) {
-	signer, err := standardwebhooks.NewWebhook(record.HookSecret)
+	signer, err := standardwebhooks.NewWebhook(record.WebhookSecret)
 	if err != nil {
 		return nil, fmt.Errorf("preparing the secret: %w", err)
 	}
@@ -56,7 +57,7 @@ func (h *hooks) fail(n int) {
 	h.fails += n
 }
 
-func (h *hooks) list() []record.Hook {
+func (h *hooks) list() []record.Webhook {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.got)
@@ -70,13 +71,13 @@ func (h *hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var p struct {
 		Type string
-		Data struct{ Task record.Outline }
+		Data struct{ Task record.Task }
 	}
-	in := record.Hook{At: time.Now(), ID: r.Header.Get(standardwebhooks.HeaderWebhookID), Status: http.StatusNoContent}
+	in := record.Webhook{At: time.Now(), ID: r.Header.Get(standardwebhooks.HeaderWebhookID), Status: http.StatusNoContent}
 	if err := h.signer.Verify(body, r.Header); err != nil {
-		in.Rude = err.Error()
+		in.Misuse = err.Error()
 	} else if err := json.Unmarshal(body, &p); err != nil {
-		in.Rude = err.Error()
+		in.Misuse = err.Error()
 	}
 	in.Type, in.Task = p.Type, p.Data.Task
 	h.mu.Lock()

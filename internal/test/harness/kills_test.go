@@ -19,7 +19,7 @@ import (
 var (
 	kills  = flag.Int("kills", 10, "how often TestKills kills")
 	plant  = flag.Bool("faults", false, "run TestPlantedFaults")
-	front  = flag.String("front", "all", "where people talk to it: terminal, telegram, slack, api or all")
+	client = flag.String("client", "all", "where people talk to it: terminal, telegram, slack, api or all")
 	binary = flag.String("main", "./cmd/legwork", "package of the binary to be killed")
 	seed   = flag.Int64("seed", 1, "seed of the first run")
 )
@@ -46,9 +46,9 @@ func build(t *testing.T) *harness.Harness {
 func TestKills(t *testing.T) {
 	need.Check(t)
 	h := build(t)
-	for _, name := range fronts() {
+	for _, name := range clients() {
 		t.Run(name, func(t *testing.T) {
-			report, err := h.Campaign(t.Context(), harness.Campaign{Front: name, Seed: *seed, Kills: *kills})
+			report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: *kills})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,21 +66,21 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// fronts are those that the tests are asked for.
-func fronts() []string {
-	if *front == "all" {
-		return record.Fronts()
+// clients are those that the tests are asked for.
+func clients() []string {
+	if *client == "all" {
+		return record.Clients()
 	}
-	return []string{*front}
+	return []string{*client}
 }
 
 // planted are the faults of package faults, and the rules of which the judge
 // must find at least one broken.
 var planted = []struct {
-	front string
-	fault string
-	what  string
-	rules []string
+	client string
+	fault  string
+	what   string
+	rules  []string
 }{
 	{record.Terminal, "dedupe-off", "the store takes a message again", []string{judge.RuleOnce, judge.RuleGuidance}},
 	{record.Terminal, "intake-not-stored", "a message is accepted before it is stored", []string{judge.RuleAnswered, judge.RuleGuidance}},
@@ -178,8 +178,8 @@ func TestPlantedFaults(t *testing.T) {
 	}
 	h := build(t)
 	clean := map[string]*harness.Report{}
-	for _, name := range fronts() {
-		report, err := h.Campaign(t.Context(), harness.Campaign{Front: name, Seed: *seed, Kills: 1, First: true})
+	for _, name := range clients() {
+		report, err := h.Campaign(t.Context(), harness.Campaign{Client: name, Seed: *seed, Kills: 1, First: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,12 +189,12 @@ func TestPlantedFaults(t *testing.T) {
 		clean[name] = report
 	}
 	for _, p := range planted {
-		t.Run(p.front+" "+p.fault, func(t *testing.T) {
-			if clean[p.front] == nil {
-				t.Skip("another front was asked for")
+		t.Run(p.client+" "+p.fault, func(t *testing.T) {
+			if clean[p.client] == nil {
+				t.Skip("another client was asked for")
 			}
 			report, err := h.Campaign(t.Context(), harness.Campaign{
-				Front: p.front, Seed: *seed, Kills: enough, First: true, Want: p.rules, Fault: p.fault, Patience: 4 * time.Second, Points: near(clean[p.front].Points, p.fault), Span: clean[p.front].Span,
+				Client: p.client, Seed: *seed, Kills: enough, First: true, Want: p.rules, Fault: p.fault, Patience: 4 * time.Second, Points: near(clean[p.client].Points, p.fault), Span: clean[p.client].Span,
 			})
 			if err != nil {
 				t.Fatal(err)

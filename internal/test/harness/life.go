@@ -2,11 +2,12 @@ package harness
 
 import (
 	"context"
-	"legwork/internal/test/harness/judge"
-	"legwork/internal/test/harness/record"
 	"slices"
 	"strings"
 	"time"
+
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 )
 
 // still is how long nothing must be seen before a life may be over.
@@ -26,14 +27,14 @@ type life struct {
 	leaving   bool // it was asked to end
 }
 
-// live runs one life to its end.
-func (s *session) live(ctx context.Context, n int, k Kill) (record.Life, error) {
+// runLife runs one life to its end.
+func (s *session) runLife(ctx context.Context, n int, k Kill) (record.Life, error) {
 	p, err := s.launch(n, k)
 	if err != nil {
 		return record.Life{}, err
 	}
 	s.seen = 0
-	s.front.greet(p)
+	s.client.started(p)
 	l := &life{
 		session: s, n: n, p: p, kill: k, delivered: map[string]bool{},
 		silence: time.NewTimer(s.order.Patience), calm: time.NewTimer(still), killer: time.NewTimer(time.Hour),
@@ -44,7 +45,7 @@ func (s *session) live(ctx context.Context, n int, k Kill) (record.Life, error) 
 	if k.At > 0 {
 		l.killer.Reset(k.At)
 	}
-	old := time.AfterFunc(max(3*s.order.Patience, 20*time.Second), func() { s.tell(ctx, noteOld) })
+	old := time.AfterFunc(max(3*s.order.Patience, 20*time.Second), func() { s.notify(ctx, noteOld) })
 	defer old.Stop()
 	l.deliver(false)
 	return l.watch(ctx)
@@ -56,7 +57,7 @@ const noteOld = "old"
 func (l *life) watch(ctx context.Context) (record.Life, error) {
 	for {
 		if !l.lasting() && len(l.accepted) == len(l.record.Inputs) {
-			l.front.leave(l.p, nil)
+			l.client.finish(l.p, nil)
 		}
 		select {
 		case e, ok := <-l.p.lines:
@@ -64,9 +65,9 @@ func (l *life) watch(ctx context.Context) (record.Life, error) {
 				return l.p.wait()
 			}
 			if !l.lasting() {
-				l.take(e)
-				l.front.hear(e)
-				l.stirred(ctx)
+				l.takeEvent(e)
+				l.client.stdout(e)
+				l.noticed(ctx)
 			}
 		case note := <-l.notes:
 			if note == noteOld {
@@ -74,7 +75,7 @@ func (l *life) watch(ctx context.Context) (record.Life, error) {
 				continue
 			}
 			l.gates[note] = true
-			l.stirred(ctx)
+			l.noticed(ctx)
 		case <-l.killer.C:
 			l.p.kill()
 		case <-l.silence.C:
@@ -83,7 +84,7 @@ func (l *life) watch(ctx context.Context) (record.Life, error) {
 			l.calm.Reset(still)
 			l.calms++
 			if l.lasting() && !l.leaving && len(l.accepted) == len(l.record.Inputs) {
-				l.leaving = l.front.leave(l.p, l.settled)
+				l.leaving = l.client.finish(l.p, l.settled)
 			} else {
 				l.deliver(true)
 			}
@@ -102,23 +103,23 @@ func (l *life) hang() {
 	l.p.kill()
 }
 
-// stirred counts something that was seen, and does what comes after it.
-func (l *life) stirred(ctx context.Context) {
+// noticed counts something that was seen, and does what comes after it.
+func (l *life) noticed(ctx context.Context) {
 	l.silence.Reset(l.order.Patience)
 	l.calm.Reset(still)
 	l.calms = 0
 	if l.seen++; l.kill.After > 0 && l.seen == l.kill.After {
 		l.killer.Reset(l.kill.Delay)
 	}
-	if l.all++; slices.Contains(l.troubles, l.all) {
-		l.front.trouble(l.rand)
+	if l.all++; slices.Contains(l.disturbAt, l.all) {
+		l.client.disturb(l.rand)
 	}
-	if slices.Contains(l.tends, l.all) && l.owns() {
-		l.tend(ctx)
+	if slices.Contains(l.maintainAt, l.all) && l.holdsData() {
+		l.maintain(ctx)
 	}
-	for _, gate := range l.front.gates() {
+	for _, gate := range l.client.gates() {
 		if strings.HasPrefix(gate, "paused ") && !l.gates[gate] && l.kill != (Kill{}) {
-			l.p.life.Halted = true // a pause is short: kills that nothing aims would miss it
+			l.p.life.AfterPause = true // a pause is short: kills that nothing aims would miss it
 			l.killer.Reset(time.Duration(100+l.rand.IntN(400)) * time.Millisecond)
 		}
 		l.gates[gate] = true
@@ -128,8 +129,8 @@ func (l *life) stirred(ctx context.Context) {
 	}
 }
 
-// take notes an event of stdout.
-func (s *session) take(e record.Event) {
+// takeEvent notes an event of stdout.
+func (s *session) takeEvent(e record.Event) {
 	s.record.Events = append(s.record.Events, e)
 	switch e.Type {
 	case "accepted":
@@ -148,60 +149,60 @@ func (s *session) take(e record.Event) {
 func (l *life) deliver(calm bool) {
 	waiting := map[string]bool{} // conversations
 	for _, in := range l.record.Inputs {
-		if in.Kind == record.Afford && l.sent[in.ID] && l.front.owes(in) {
+		if in.Kind == record.DecideCost && l.sent[in.ID] && l.client.costPending(in) {
 			delete(l.accepted, in.ID)
 			delete(l.delivered, in.ID)
 		}
 		if l.delivered[in.ID] || waiting[in.Chat] && !in.Decides() {
 			continue
 		}
-		if !l.sent[in.ID] && (!l.ready(in) || !l.front.can(in)) {
+		if !l.sent[in.ID] && (!l.ready(in) || !l.client.possible(in)) {
 			waiting[in.Chat] = waiting[in.Chat] || !in.Decides()
 			continue
 		}
-		if in.Decides() && !calm && slow(in.Key) && !l.gates["answer "+in.Gate] || in.Kind == record.Proceed && !l.rested(in) {
+		if in.Decides() && !calm && slow(in.Key) && !l.gates["answer "+in.Gate] || in.Kind == record.Resume && !l.resumeDue(in) {
 			continue
 		}
 		if l.accepted[in.ID] && l.rand.IntN(3) > 0 {
 			l.delivered[in.ID] = true
 			continue
 		}
-		if l.undone(in) {
+		if l.alreadyResumed(in) {
 			l.accepted[in.ID], l.delivered[in.ID] = true, true
 			continue
 		}
 		if !l.sent[in.ID] {
 			l.sent[in.ID] = true
 			if !in.Fired {
-				l.record.Said[in.ID] = time.Now()
+				l.record.DoneAt[in.ID] = time.Now()
 			}
 		}
-		done := l.front.say(in)
+		done := l.client.do(in)
 		if done {
 			l.accepted[in.ID] = true
 		}
-		l.delivered[in.ID] = done || !in.Repeated() && l.order.Front != record.API // programs tell when they are done
+		l.delivered[in.ID] = done || !in.Repeated() && l.order.Client != record.API // programs tell when they are done
 	}
 }
 
 // ready reports whether an input's gate is open.
 func (s *session) ready(in record.Input) bool {
-	if in.Heard != "" && !s.gates["answer "+in.Heard] {
+	if in.AfterGuidance != "" && !s.gates["answer "+in.AfterGuidance] {
 		return false
 	}
 	answered := s.gates["answer "+in.Gate]
-	return in.Gate == "" || answered || in.Decides() || in.Kind == record.Proceed || !in.Question() && s.gates["work "+in.Gate]
+	return in.Gate == "" || answered || in.Decides() || in.Kind == record.Resume || !in.Question() && s.gates["work "+in.Gate]
 }
 
-// undone reports that everything was let go on already: who wrote that does not
+// alreadyResumed reports that everything was let go on already: who wrote that does not
 // pause everything once more because no reply to the first word was seen.
-func (l *life) undone(in record.Input) bool {
-	return in.Kind == record.Halt && slices.ContainsFunc(l.record.Inputs, func(p record.Input) bool { return p.Kind == record.Proceed && p.Key == in.ID && l.sent[p.ID] })
+func (l *life) alreadyResumed(in record.Input) bool {
+	return in.Kind == record.Pause && slices.ContainsFunc(l.record.Inputs, func(p record.Input) bool { return p.Kind == record.Resume && p.Key == in.ID && l.sent[p.ID] })
 }
 
-// rested reports that it is time to let everything go on: nothing has happened
+// resumeDue reports that it is time to let everything go on: nothing has happened
 // for a while since it was seen to be paused, or for long.
-func (l *life) rested(in record.Input) bool {
+func (l *life) resumeDue(in record.Input) bool {
 	return l.sent[in.Key] && (l.calms > 3 && l.gates["paused "+in.Key] || l.calms > 8)
 }
 
@@ -209,10 +210,10 @@ func (l *life) rested(in record.Input) bool {
 func (l *life) settled() bool {
 	r := l.record
 	r.Lives = append(slices.Clone(r.Lives), record.Life{Start: l.p.life.Start, End: time.Now()})
-	l.front.collect(&r)
+	l.client.collect(&r)
 	if err := l.gather(&r); err != nil {
 		return false // a line is being written
 	}
 	due := []string{judge.RuleAnswered, judge.RuleContent, judge.RuleGuidance, judge.RuleTidy, judge.RuleKept, judge.RuleDelivered, judge.RuleStream}
-	return !slices.ContainsFunc(judge.Judge(r).Violations, func(v judge.Violation) bool { return slices.Contains(due, v.Rule) })
+	return !slices.ContainsFunc(judge.Check(r).Violations, func(v judge.Violation) bool { return slices.Contains(due, v.Rule) })
 }

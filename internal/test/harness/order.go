@@ -2,18 +2,19 @@ package harness
 
 import (
 	"fmt"
-	"legwork/internal/test/harness/record"
 	"strconv"
 	"strings"
 	"time"
+
+	"legwork/internal/test/harness/record"
 )
 
 // Order is what one run is to do.
 type Order struct {
-	Seed  int64
-	Kills []Kill // one per life; a last life without a kill follows
-	Front string // Terminal, Telegram or Slack; empty: Terminal
-	Fault string // planted faults, separated by commas
+	Seed   int64
+	Kills  []Kill // one per life; a last life without a kill follows
+	Client string // Terminal, Telegram or Slack; empty: Terminal
+	Fault  string // planted faults, separated by commas
 	// Patience is how long the wires may be silent before a life counts as
 	// hung; 0: 30 s.
 	Patience time.Duration
@@ -51,7 +52,7 @@ func (k Kill) kind(l record.Life) string {
 	if name, n, ok := cutPoint(k.Point); ok && record.Count(l, name) >= n {
 		return aimedKill
 	}
-	if l.Halted || k.After > 0 && (k.At == 0 || l.End.Sub(l.Start) < k.At) {
+	if l.AfterPause || k.After > 0 && (k.At == 0 || l.End.Sub(l.Start) < k.At) {
 		return soonKill
 	}
 	return randomKill

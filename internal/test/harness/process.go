@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"legwork/internal/test/harness/record"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"legwork/internal/test/harness/record"
 )
 
 // process is one life of legwork as it runs.
@@ -28,7 +29,7 @@ type process struct {
 // then calls wait.
 func (s *session) launch(n int, k Kill) (*process, error) {
 	p := &process{hits: filepath.Join(s.dir, fmt.Sprintf("hits.%d", n)), lines: make(chan record.Event, 64)}
-	p.cmd = exec.Command(s.h.Legwork, append(s.front.arguments(), "--config", filepath.Join(s.dir, "config.yaml"))...)
+	p.cmd = exec.Command(s.h.Legwork, append(s.client.arguments(), "--config", filepath.Join(s.dir, "config.yaml"))...)
 	p.cmd.Dir = s.dir
 	p.cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + os.TempDir(),

@@ -2,17 +2,18 @@ package harness
 
 import (
 	"fmt"
-	"legwork/internal/test/harness/judge"
-	"legwork/internal/test/harness/record"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 )
 
 // Report sums up a campaign.
 type Report struct {
-	Front     string
+	Client    string
 	Seed      int64 // of the first run
 	Began     time.Time
 	Took      time.Duration
@@ -47,7 +48,7 @@ type Cost struct {
 
 // Broken is a run with violations.
 type Broken struct {
-	Front      string
+	Client     string
 	Seed       int64
 	Kills      []Kill
 	Dir        string
@@ -56,7 +57,7 @@ type Broken struct {
 
 // again are the arguments that repeat the run, as far as chance lets it.
 func (b Broken) again() string {
-	args := fmt.Sprintf("-front %s -seed %d", b.Front, b.Seed)
+	args := fmt.Sprintf("-client %s -seed %d", b.Client, b.Seed)
 	kills := make([]string, 0, len(b.Kills))
 	for _, k := range b.Kills {
 		kills = append(kills, k.String())
@@ -67,8 +68,8 @@ func (b Broken) again() string {
 	return args
 }
 
-func newReport(front string, seed int64) *Report {
-	r := &Report{Front: front, Seed: seed, Began: time.Now(), AtPoints: map[string]int{}, By: map[string]*Cost{}}
+func newReport(client string, seed int64) *Report {
+	r := &Report{Client: client, Seed: seed, Began: time.Now(), AtPoints: map[string]int{}, By: map[string]*Cost{}}
 	for _, kind := range []string{aimedKill, soonKill, randomKill} {
 		r.By[kind] = &Cost{}
 	}
@@ -103,7 +104,7 @@ func (r *Report) add(run record.Record, v judge.Verdict, o Order, dir string) {
 	r.CardsMore += v.CardsAgain
 	r.ToolsLost += v.LostTools
 	if len(v.Violations) > 0 {
-		r.Broken = append(r.Broken, Broken{Front: r.Front, Seed: o.Seed, Kills: o.Kills, Dir: dir, Violations: v.Violations})
+		r.Broken = append(r.Broken, Broken{Client: r.Client, Seed: o.Seed, Kills: o.Kills, Dir: dir, Violations: v.Violations})
 	}
 }
 
@@ -128,7 +129,7 @@ func (r *Report) Window() float64 {
 }
 
 func (r *Report) line() string {
-	return fmt.Sprintf("%s: %d runs, %d kills, %d with violations", r.Front, r.Runs, r.Kills, len(r.Broken))
+	return fmt.Sprintf("%s: %d runs, %d kills, %d with violations", r.Client, r.Runs, r.Kills, len(r.Broken))
 }
 
 // Rules are the rules that were broken.
@@ -165,16 +166,16 @@ func (r *Report) boundaries() string {
 	for _, name := range slices.Sorted(maps.Keys(r.Points)) {
 		list = append(list, fmt.Sprintf("%s %d", name, r.AtPoints[name]))
 	}
-	return "Kills at boundaries in " + r.Front + ": " + strings.Join(list, ", ") + ".\n"
+	return "Kills at boundaries in " + r.Client + ": " + strings.Join(list, ", ") + ".\n"
 }
 
-// Table sets reports of several fronts side by side, in Markdown.
+// Table sets reports of several clients side by side, in Markdown.
 func Table(reports ...*Report) string {
 	rows := []struct {
 		name string
 		cell func(r *Report) string
 	}{
-		{"", func(r *Report) string { return r.Front }},
+		{"", func(r *Report) string { return r.Client }},
 		{"---", func(*Report) string { return "---" }},
 		{"took", func(r *Report) string { return r.Took.Round(time.Second).String() }},
 		{"runs, of seeds from", func(r *Report) string { return fmt.Sprintf("%d, %d", r.Runs, r.Seed) }},

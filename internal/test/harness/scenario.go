@@ -122,7 +122,7 @@ func chatScenario(r *rand.Rand, rooms []room, admin room) []record.Input {
 			Kind: record.Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), Chat: at.name, From: at.people[r.IntN(len(at.people))], Apart: at.apart,
 		}
 		if !at.apart {
-			in.Gate, in.Heard = last[at.name], notes[at.name]
+			in.Gate, in.AfterGuidance = last[at.name], notes[at.name]
 		}
 		last[at.name] = in.ID
 		if r.IntN(3) == 0 {
@@ -170,9 +170,9 @@ func halts(r *rand.Rand, inputs []record.Input, admin room) []record.Input {
 	if len(planned) == 0 || r.IntN(3) > 0 {
 		return inputs
 	}
-	halt := record.Input{Kind: record.Halt, ID: fmt.Sprintf("h%d", len(inputs)+1), Chat: admin.name, From: admin.people[0], Text: "pause", Gate: planned[r.IntN(len(planned))]}
+	halt := record.Input{Kind: record.Pause, ID: fmt.Sprintf("h%d", len(inputs)+1), Chat: admin.name, From: admin.people[0], Text: "pause", Gate: planned[r.IntN(len(planned))]}
 	return append(inputs, halt, record.Input{
-		Kind: record.Proceed, ID: fmt.Sprintf("r%d", len(inputs)+2), Chat: halt.Chat, From: halt.From, Text: "resume", Gate: halt.Gate, Key: halt.ID,
+		Kind: record.Resume, ID: fmt.Sprintf("r%d", len(inputs)+2), Chat: halt.Chat, From: halt.From, Text: "resume", Gate: halt.Gate, Key: halt.ID,
 	})
 }
 
@@ -182,7 +182,7 @@ var noticed = []string{"private ann", "crew"}
 
 // scenario makes what programs do: questions beside each other, each in a task of
 // its own, with what they need, and contexts that two agents work on.
-func (f *apiFront) scenario(r *rand.Rand) []record.Input {
+func (f *apiClient) scenario(r *rand.Rand) []record.Input {
 	f.chat.scenario(rand.New(rand.NewPCG(1, 1))) // its rooms
 	var inputs []record.Input
 	cards := deck{r: r}
@@ -190,7 +190,7 @@ func (f *apiFront) scenario(r *rand.Rand) []record.Input {
 		in := record.Input{Kind: record.Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), From: ops, Apart: true, Agent: r.IntN(4) == 0}
 		in.Chat = "task " + in.ID
 		if !in.Agent && r.IntN(2) == 0 {
-			in.Notify = append(noticed, record.HookName, record.HookName)[r.IntN(4)]
+			in.Notify = append(noticed, record.WebhookName, record.WebhookName)[r.IntN(4)]
 		}
 		if r.IntN(4) == 0 {
 			in.Kind, in.Text = record.Plain, in.ID+": say "+words[r.IntN(len(words))]
@@ -205,7 +205,7 @@ func (f *apiFront) scenario(r *rand.Rand) []record.Input {
 		id := fmt.Sprintf("x%d", len(inputs)+1)
 		in := record.Input{Kind: record.Shared, ID: id, Chat: "task " + id, From: scout, Text: "[" + id + "] Work together.", Apart: true}
 		if r.IntN(2) == 0 {
-			in.Notify = record.HookName
+			in.Notify = record.WebhookName
 		}
 		inputs = append(inputs, in)
 	}

@@ -25,28 +25,28 @@ const (
 
 // session is a run in progress. One goroutine owns all but the notes.
 type session struct {
-	h     *Harness
-	dir   string
-	fault string
-	order Order
-	rand  *rand.Rand
-	front front
-	wire  string // the model's log
+	h      *Harness
+	dir    string
+	fault  string
+	order  Order
+	rand   *rand.Rand
+	client client
+	wire   string // the model's log
 
-	ahead    time.Duration // of legwork's clock on the wall
-	due      string        // when its schedules fire, as the config says it
-	record   record.Record
-	sent     map[string]bool
-	accepted map[string]bool
-	gates    map[string]bool // "work q1", "answer q1"
-	seen     int             // things on the wires in this life
-	all      int             // and in all lives
-	troubles []int           // how many of them come before the platform's next failures
-	tends    []int           // how many come before an operator tends the data
-	tended   int
-	tending  sync.WaitGroup
-	backups  chan string // files that were reported as made
-	notes    chan string // of what was seen: "work q1", or nothing special
+	ahead       time.Duration // of legwork's clock on the wall
+	due         string        // when its schedules fire, as the config says it
+	record      record.Record
+	sent        map[string]bool
+	accepted    map[string]bool
+	gates       map[string]bool // "work q1", "answer q1"
+	seen        int             // things on the wires in this life
+	all         int             // and in all lives
+	disturbAt   []int           // how many of them come before the platform's next failures
+	maintainAt  []int           // how many come before an operator tends the data
+	maintained  int
+	maintaining sync.WaitGroup
+	backups     chan string // files that were reported as made
+	notes       chan string // of what was seen: "work q1", or nothing special
 }
 
 // Run does one run in dir, a new folder, which the caller removes.
@@ -60,25 +60,25 @@ func (h *Harness) Run(ctx context.Context, o Order) (r record.Record, dir string
 	}
 	s := &session{
 		h: h, dir: dir, fault: o.Fault, order: o, rand: rand.New(rand.NewPCG(uint64(o.Seed), 1)), wire: filepath.Join(dir, "model.jsonl"),
-		record: record.Record{Seed: o.Seed, Front: o.Front, Said: map[string]time.Time{}}, sent: map[string]bool{}, accepted: map[string]bool{}, gates: map[string]bool{},
+		record: record.Record{Seed: o.Seed, Client: o.Client, DoneAt: map[string]time.Time{}}, sent: map[string]bool{}, accepted: map[string]bool{}, gates: map[string]bool{},
 		notes: make(chan string, 4096), backups: make(chan string, 8),
 	}
-	if s.front, err = s.open(ctx, func() { s.tell(ctx, "") }); err != nil {
+	if s.client, err = s.openClient(ctx, func() { s.notify(ctx, "") }); err != nil {
 		return r, dir, err
 	}
-	s.record.Inputs = s.front.scenario(s.rand)
-	s.bound()
+	s.record.Inputs = s.client.scenario(s.rand)
+	s.setBudget()
 	for range s.rand.IntN(4) {
-		s.troubles = append(s.troubles, 10+s.rand.IntN(80))
+		s.disturbAt = append(s.disturbAt, 10+s.rand.IntN(80))
 	}
 	if s.rand.IntN(3) == 0 {
-		s.tends = []int{5 + s.rand.IntN(60), 65 + s.rand.IntN(60)}
+		s.maintainAt = []int{5 + s.rand.IntN(60), 65 + s.rand.IntN(60)}
 	}
-	s.arrange()
+	s.setClock()
 	err = s.serve(ctx)
-	s.front.collect(&s.record)
+	s.client.collect(&s.record)
 	s.keepPosts()
-	if closed := s.front.close(); err == nil {
+	if closed := s.client.close(); err == nil {
 		err = closed
 	}
 	if err == nil {
@@ -99,7 +99,7 @@ func (s *session) serve(ctx context.Context) error {
 			id, _, _ := strings.Cut(task, " ")
 			note = "work " + id
 		}
-		s.tell(ctx, note)
+		s.notify(ctx, note)
 		response := brain.Respond(r)
 		response.Usage = usageOf(r, response)
 		return response
@@ -115,7 +115,7 @@ func (s *session) serve(ctx context.Context) error {
 }
 
 // lasting reports that what is shown stays.
-func (s *session) lasting() bool { return s.order.Front != record.Terminal && s.order.Front != "" }
+func (s *session) lasting() bool { return s.order.Client != record.Terminal && s.order.Client != "" }
 
 // keepPosts leaves what people see in the end to those who look into the folder.
 func (s *session) keepPosts() {
@@ -129,7 +129,7 @@ func (s *session) gather(r *record.Record) (err error) {
 	if r.Model, err = llmfake.ReadLog(s.wire); err != nil {
 		return err
 	}
-	r.Calls, r.Talks = nil, nil
+	r.Calls, r.Elicitations = nil, nil
 	for n := range r.Lives {
 		if err := r.ReadCalls(s.calls(n), n); err != nil {
 			return err
@@ -138,8 +138,8 @@ func (s *session) gather(r *record.Record) (err error) {
 	return nil
 }
 
-// tell tells the run's goroutine that something was seen.
-func (s *session) tell(ctx context.Context, note string) {
+// notify tells the run's goroutine that something was seen.
+func (s *session) notify(ctx context.Context, note string) {
 	select {
 	case s.notes <- note:
 	case <-ctx.Done():
@@ -155,14 +155,14 @@ func (s *session) run(ctx context.Context, url string) error {
 		if n < len(s.order.Kills) {
 			kill = s.order.Kills[n]
 		}
-		life, err := s.live(ctx, n, kill)
+		life, err := s.runLife(ctx, n, kill)
 		s.record.Lives = append(s.record.Lives, life)
 		if err == nil {
 			err = s.drained(ctx)
 		}
-		s.tending.Wait() // the next life must not find the data in use
+		s.maintaining.Wait() // the next life must not find the data in use
 		if err == nil && !life.Killed {
-			s.inspect(ctx)
+			s.verifyData(ctx)
 			if s.record.Ledger, err = s.ledger(ctx); err != nil {
 				s.record.Damage, err = append(s.record.Damage, err.Error()), nil
 			}
@@ -180,7 +180,7 @@ func (s *session) run(ctx context.Context, url string) error {
 func (s *session) drained(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	return s.front.drain(ctx)
+	return s.client.drain(ctx)
 }
 
 // calls is the tool server's log of a life.
@@ -208,16 +208,16 @@ groups:
   ask: {description: Asks people., servers: [old], tools: [choose], read_only: ["*"]}
   inquire: {description: Asks people in the newer way., servers: [desk], tools: [choose], read_only: ["*"]}
 `, filepath.Join(s.dir, "data"), url, lifeKey(n), s.h.Server, serverArgs(s.calls(n)))
-	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.front.config()+s.schedules()+s.record.Budget.Config()), 0o600)
+	return os.WriteFile(filepath.Join(s.dir, "config.yaml"), []byte(text+s.client.config()+s.schedules()+s.record.Budget.Config()), 0o600)
 }
 
 // lifeKey is the API key of a life.
 func lifeKey(n int) string { return fmt.Sprintf("life-%d", n) }
 
-// bound gives some runs low budgets, which their planned questions may reach.
-func (s *session) bound() {
+// setBudget gives some runs low budgets, which their planned questions may reach.
+func (s *session) setBudget() {
 	how := record.Hash(fmt.Sprintf("%d budget", s.order.Seed))
-	if how%4 > 0 || s.order.Front == record.API {
+	if how%4 > 0 || s.order.Client == record.API {
 		return
 	}
 	b := record.Budget{Asker: how/8%4 > 0}
@@ -239,23 +239,23 @@ func (s *session) bound() {
 			alone := !s.lasting() || planned[in.Chat] == 1 // what ends without an answer names no question there
 			id := fmt.Sprintf("a%d", len(s.record.Inputs)+1)
 			s.record.Inputs = append(s.record.Inputs, record.Input{
-				Kind: record.Afford, ID: id, Chat: in.Chat, From: in.From, Gate: in.ID, Key: in.ID + " cost of seed " + strconv.FormatInt(s.order.Seed, 10),
+				Kind: record.DecideCost, ID: id, Chat: in.Chat, From: in.From, Gate: in.ID, Key: in.ID + " cost of seed " + strconv.FormatInt(s.order.Seed, 10),
 				Extends: !alone || (b.Asker || !s.lasting()) && record.Hash(id+in.Text)%4 > 0,
 			})
 		}
 	}
 }
 
-// arrange sets legwork's clock so far ahead that a minute begins within a few
+// setClock sets legwork's clock so far ahead that a minute begins within a few
 // seconds, when its schedules fire.
-func (s *session) arrange() {
+func (s *session) setClock() {
 	now := time.Now()
 	at := now.Add(time.Second + time.Duration(s.rand.IntN(3000))*time.Millisecond)
 	minute := at.Truncate(time.Minute).Add(time.Minute).UTC()
 	s.ahead, s.due = minute.Sub(at), minute.Format("every day 15:04")
 	for _, in := range s.record.Inputs {
 		if in.Fired {
-			s.record.Said[in.ID] = at
+			s.record.DoneAt[in.ID] = at
 		}
 	}
 }
@@ -286,7 +286,7 @@ func usageOf(r llmfake.Request, said llmfake.Response) *llmfake.Usage {
 // serverArgs are the tool server's arguments, as items of a YAML list.
 func serverArgs(log string) string { return fmt.Sprintf("-counter, -log, %q", log) }
 
-// pushes notes that somebody presses a button under a question.
-func (s *session) pushes(key, label, by string) {
-	s.record.Pushes = append(s.record.Pushes, record.Push{At: time.Now(), Key: key, Label: label, By: by})
+// recordPress notes that somebody presses a button under a question.
+func (s *session) recordPress(key, label, by string) {
+	s.record.Presses = append(s.record.Presses, record.Press{At: time.Now(), Key: key, Label: label, By: by})
 }

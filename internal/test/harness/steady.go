@@ -31,21 +31,21 @@ type Steady struct {
 // patience is how long a person waits for an answer before it counts as lost.
 const patience = 90 * time.Second
 
-// crowd are the people of a Steady and what they wait for.
-type crowd struct {
+// load are the people of a Steady and what they wait for.
+type load struct {
 	Steady
 	fake  *telegramfake.Server
 	rand  *rand.Rand
 	began time.Time
 
-	people []*visitor
+	people []*loadUser
 	seen   int            // entries of Telegram's log
 	plans  map[string]int // how often a schedule brought its answer, by the mark of that
 	report *SteadyReport
 }
 
-// visitor is one of them, in a private chat.
-type visitor struct {
+// loadUser is one of them, in a private chat.
+type loadUser struct {
 	telegramfake.User
 	asked int
 	doing string    // what they wait for; empty: they will say something at due
@@ -78,11 +78,11 @@ func (h *Harness) Steady(ctx context.Context, o Steady) (report *SteadyReport, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, model.Close()) }()
-	s := &session{h: h, dir: dir, front: steadyFront{telegram: telegram, slack: slack}}
+	s := &session{h: h, dir: dir, client: steadyClient{telegram: telegram, slack: slack}}
 	if err := s.configure(model.URL, 0); err != nil {
 		return nil, err
 	}
-	c := &crowd{Steady: o, fake: telegram, rand: rand.New(rand.NewPCG(uint64(o.Seed), 3)), began: time.Now(), plans: map[string]int{}, report: &SteadyReport{Order: o}}
+	c := &load{Steady: o, fake: telegram, rand: rand.New(rand.NewPCG(uint64(o.Seed), 3)), began: time.Now(), plans: map[string]int{}, report: &SteadyReport{Order: o}}
 	if err := c.over(ctx, s); err != nil {
 		return nil, err
 	}
@@ -112,23 +112,23 @@ func (o Steady) usual() Steady {
 	return o
 }
 
-// steadyFront is legwork serve with both platforms.
-type steadyFront struct {
-	front
+// steadyClient is legwork serve with both platforms.
+type steadyClient struct {
+	client
 	telegram *telegramfake.Server
 	slack    *slackfake.Server
 }
 
-func (steadyFront) arguments() []string { return []string{"serve"} }
+func (steadyClient) arguments() []string { return []string{"serve"} }
 
-func (f steadyFront) config() string {
+func (f steadyClient) config() string {
 	return fmt.Sprintf("telegram: {token: %q, api_url: %q}\nslack: {bot_token: %q, app_token: %q, api_url: %q}\n"+
 		"access: {telegram: {users: [\"*\"]}, admins: [\"telegram:99\"]}\nhttp: {listen: \"127.0.0.1:0\"}\n",
 		telegramToken, f.telegram.URL, slackfake.BotToken, slackfake.AppToken, f.slack.APIURL)
 }
 
 // over runs legwork for as long as the crowd talks.
-func (c *crowd) over(ctx context.Context, s *session) error {
+func (c *load) over(ctx context.Context, s *session) error {
 	p, err := s.launch(0, Kill{})
 	if err != nil {
 		return err
@@ -157,10 +157,10 @@ func (c *crowd) over(ctx context.Context, s *session) error {
 }
 
 // talk lets everybody say something whenever they wait for nothing.
-func (c *crowd) talk(ctx context.Context) error {
+func (c *load) talk(ctx context.Context) error {
 	for i := range c.People {
 		u := c.fake.User(int64(1000+i), fmt.Sprint("P", i), "en")
-		c.people = append(c.people, &visitor{User: u, due: time.Now().Add(c.pause())})
+		c.people = append(c.people, &loadUser{User: u, due: time.Now().Add(c.pause())})
 	}
 	for ctx.Err() == nil {
 		soon, stop := context.WithTimeout(ctx, 100*time.Millisecond)
@@ -182,12 +182,12 @@ func (c *crowd) talk(ctx context.Context) error {
 	return nil
 }
 
-func (c *crowd) pause() time.Duration {
+func (c *load) pause() time.Duration {
 	return time.Second + time.Duration(c.rand.IntN(4000))*time.Millisecond
 }
 
 // act does what a person does now.
-func (c *crowd) act(p *visitor) {
+func (c *load) act(p *loadUser) {
 	switch {
 	case time.Now().Before(p.due):
 		return
@@ -204,7 +204,7 @@ func (c *crowd) act(p *visitor) {
 }
 
 // wish chooses what a person says.
-func (c *crowd) wish(p *visitor, id string) (kind, text string) {
+func (c *load) wish(p *loadUser, id string) (kind, text string) {
 	word := func() string { return words[c.rand.IntN(len(words))] }
 	switch n := c.rand.IntN(100); {
 	case n < 45:
@@ -231,8 +231,8 @@ func (c *crowd) wish(p *visitor, id string) (kind, text string) {
 	return "status", "/status"
 }
 
-// hear takes a request that Telegram took. Telegram's lock is held.
-func (c *crowd) hear(e telegramfake.Entry) {
+// stdout takes a request that Telegram took. Telegram's lock is held.
+func (c *load) hear(e telegramfake.Entry) {
 	at := int(e.Chat) - 1000
 	if at < 0 || at >= len(c.people) || e.Method != "sendMessage" && e.Method != "editMessageText" {
 		return

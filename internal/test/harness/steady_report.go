@@ -47,7 +47,7 @@ func (r *SteadyReport) count(kind string) {
 func (r *SteadyReport) took(d time.Duration) { r.answers = append(r.answers, d) }
 
 // look samples the process until ctx ends.
-func (c *crowd) look(ctx context.Context, pid int, data string) {
+func (c *load) look(ctx context.Context, pid int, data string) {
 	status := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(data, "control.sock"))
 	}}}

@@ -13,26 +13,26 @@ import (
 	"legwork/tasks"
 )
 
-// tend lets an operator back up or compact the data beside the life that goes on
+// maintain lets an operator back up or compact the data beside the life that goes on
 // now. It may be killed meanwhile, and the operator is told so.
-func (s *session) tend(ctx context.Context) {
-	s.tended++
+func (s *session) maintain(ctx context.Context) {
+	s.maintained++
 	args, backup := []string{"compact"}, ""
 	if s.rand.IntN(2) == 0 {
-		backup = filepath.Join(s.dir, fmt.Sprintf("backup.%d.db", s.tended))
+		backup = filepath.Join(s.dir, fmt.Sprintf("backup.%d.db", s.maintained))
 		args = []string{"backup", backup}
 	}
-	s.tending.Go(func() {
+	s.maintaining.Go(func() {
 		if _, err := s.data(ctx, args...); err == nil && backup != "" {
 			s.backups <- backup
 		}
 	})
 }
 
-// inspect has all that is stored in the end read, and each backup that was
+// verifyData has all that is stored in the end read, and each backup that was
 // reported as made.
-func (s *session) inspect(ctx context.Context) {
-	s.tending.Wait()
+func (s *session) verifyData(ctx context.Context) {
+	s.maintaining.Wait()
 	if out, err := s.data(ctx, "verify"); err != nil && ctx.Err() == nil {
 		s.record.Damage = append(s.record.Damage, fmt.Sprintf("the data: %v: %s", err, out))
 	}
@@ -44,9 +44,9 @@ func (s *session) inspect(ctx context.Context) {
 	}
 }
 
-// owns reports that a life has its data to itself. Before that, whoever tends them
+// holdsData reports that a life has its data to itself. Before that, whoever tends them
 // would keep it from starting, as on any machine.
-func (l *life) owns() bool {
+func (l *life) holdsData() bool {
 	var h bolt.Holder
 	text, err := os.ReadFile(filepath.Join(l.dir, "data", "lock.json"))
 	return err == nil && json.Unmarshal(text, &h) == nil && h.PID == l.p.cmd.Process.Pid

@@ -3,9 +3,10 @@ package judge
 import (
 	"encoding/json"
 	"fmt"
-	"legwork/internal/test/harness/record"
 	"slices"
 	"strings"
+
+	"legwork/internal/test/harness/record"
 )
 
 // The rules about what programs see.
@@ -21,7 +22,7 @@ const (
 
 // programs judges what came in and went out over HTTP.
 func (j *judge) programs() {
-	if j.r.Front != record.API {
+	if j.r.Client != record.API {
 		return
 	}
 	for _, in := range j.r.Inputs {
@@ -42,7 +43,7 @@ func (j *judge) programs() {
 				j.violated(RuleKept, "the context of %s (task %s) was not read", in.ID, id)
 				continue
 			}
-			j.whole(in, c)
+			j.wholeContext(in, c)
 			j.merged(in, id, c)
 			j.reviewed(in, c)
 			j.delivered(in, c)
@@ -50,7 +51,7 @@ func (j *judge) programs() {
 	}
 	j.added()
 	j.streams()
-	j.waited()
+	j.heldReplies()
 }
 
 // oneTask holds the tasks that there are in the end against what was asked for.
@@ -69,9 +70,9 @@ func (j *judge) oneTask(in record.Input) {
 	}
 }
 
-// whole looks at a context by itself: nothing of another task, numbered without
+// wholeContext looks at a context by itself: nothing of another task, numbered without
 // gaps, over.
-func (j *judge) whole(in record.Input, c record.Context) {
+func (j *judge) wholeContext(in record.Input, c record.Context) {
 	for i, m := range c.Messages {
 		if m.Seq != i+1 {
 			j.violated(RuleKept, "the context of %s has %d as message %d", in.ID, m.Seq, i+1)
@@ -88,7 +89,7 @@ func (j *judge) whole(in record.Input, c record.Context) {
 	if c.Task.Answer != nil {
 		answer = *c.Task.Answer
 	}
-	if c.Task.State != want && !record.Halted(in, j.r.Inputs) {
+	if c.Task.State != want && !record.EndedEarly(in, j.r.Inputs) {
 		j.violated(RuleKept, "the task of %s is %s in the end, want %s", in.ID, c.Task.State, want)
 	}
 	if in.Kind == record.Shared && answer != in.Text {
@@ -96,15 +97,15 @@ func (j *judge) whole(in record.Input, c record.Context) {
 	}
 }
 
-// waited holds the replies that tell of the end of a task against what is there.
-func (j *judge) waited() {
+// heldReplies holds the replies that tell of the end of a task against what is there.
+func (j *judge) heldReplies() {
 	for _, r := range j.r.Wire {
 		id, found := strings.CutPrefix(r.Path, "/v1/tasks/")
 		c, known := j.r.Contexts[id]
 		if r.Status != 200 || !found || !known {
 			continue
 		}
-		var t record.Outline
+		var t record.Task
 		if json.Unmarshal([]byte(r.Reply), &t) != nil || t.Finished == nil {
 			continue
 		}
@@ -159,7 +160,7 @@ func (j *judge) decidedOnce(in record.Input) {
 }
 
 // decision holds one against what was sent.
-func (j *judge) decision(in record.Input, m record.Entry, got string) {
+func (j *judge) decision(in record.Input, m record.Message, got string) {
 	want := "approve"
 	if chosen := record.Choice(in.Key); chosen == record.LabelDeny || chosen == record.LabelDecline {
 		want = "deny"
@@ -251,11 +252,11 @@ func (j *judge) noted(in record.Input) {
 		if !known {
 			continue // kept tells
 		}
-		at := slices.IndexFunc(c.Messages, func(m record.Entry) bool { return says(m, in.Text) })
-		later := slices.IndexFunc(c.Messages, func(m record.Entry) bool {
+		at := slices.IndexFunc(c.Messages, func(m record.Message) bool { return hasText(m, in.Text) })
+		later := slices.IndexFunc(c.Messages, func(m record.Message) bool {
 			return at >= 0 && m.Seq > at+1 && m.Type == "observation" && strings.HasPrefix(m.SenderID, "legwork/")
 		})
-		if later >= 0 && !record.Halted(record.Input{ID: in.Gate}, j.r.Inputs) && !strings.Contains(textOf(c.Task.Answer), in.Text) {
+		if later >= 0 && !record.EndedEarly(record.Input{ID: in.Gate}, j.r.Inputs) && !strings.Contains(textOf(c.Task.Answer), in.Text) {
 			j.violated(RuleNoted, "the answer of %s does not know %q, which was added before the last decision: %q", in.Gate, in.Text, textOf(c.Task.Answer))
 		}
 	}
@@ -283,7 +284,7 @@ func (j *judge) added() {
 func (j *judge) addedOnce(text string, c record.Context, done, cut bool) {
 	there := 0
 	for _, m := range c.Messages {
-		if says(m, text) {
+		if hasText(m, text) {
 			there++
 		}
 	}
@@ -292,8 +293,8 @@ func (j *judge) addedOnce(text string, c record.Context, done, cut bool) {
 	}
 }
 
-// says reports whether a message says just that.
-func says(m record.Entry, text string) bool {
+// hasText reports whether a message says just that.
+func hasText(m record.Message, text string) bool {
 	var content any
 	if json.Unmarshal(m.Content, &content) != nil {
 		return false

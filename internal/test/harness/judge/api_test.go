@@ -3,11 +3,12 @@ package judge_test
 import (
 	"encoding/json"
 	"fmt"
-	"legwork/internal/test/harness/judge"
-	"legwork/internal/test/harness/record"
 	"slices"
 	"testing"
 	"time"
+
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 )
 
 // shared is the record of a run in which two agents worked on a context of their
@@ -30,7 +31,7 @@ func shared(t *testing.T) record.Record {
 	answer, now := "[x1] Work together.", time.Now()
 	c.Task.ID, c.Task.State, c.Task.Goal, c.Task.Answer, c.Task.Seq = "T", "done", answer, &answer, 7
 	r := record.Record{
-		Front: record.API, Lives: []record.Life{{Start: now.Add(-time.Minute), End: now}},
+		Client: record.API, Lives: []record.Life{{Start: now.Add(-time.Minute), End: now}},
 		Inputs:   []record.Input{{Kind: record.Shared, ID: "x1", Chat: "task x1", Text: answer, Notify: "ops"}},
 		Tasks:    map[string][]string{"x1": {"T"}},
 		Contexts: map[string]record.Context{"T": c},
@@ -41,22 +42,22 @@ func shared(t *testing.T) record.Record {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Told = append(r.Told, record.Told{Stream: stream, Task: "T", Seq: i + 1, Event: m.Type, Data: string(data)})
+			r.Streamed = append(r.Streamed, record.StreamEvent{Stream: stream, Task: "T", Seq: i + 1, Event: m.Type, Data: string(data)})
 		}
 	}
-	r.Told = append(r.Told, record.Told{Stream: "T", Task: "T", Event: "end", Data: "{}"})
+	r.Streamed = append(r.Streamed, record.StreamEvent{Stream: "T", Task: "T", Event: "end", Data: "{}"})
 	for i, mark := range []string{"a", "b"} {
 		r.Wire = append(r.Wire, record.Request{
 			Path: "/v1/tasks/T/state", Match: fmt.Sprintf("%q", fmt.Sprint(i)), Body: map[string]string{"a": `{"log":["a"]}`, "b": `{"log":["a","b"]}`}[mark], Status: 200,
 		})
 	}
 	r.Wire = append(r.Wire, record.Request{Path: "/v1/tasks/T/messages", Key: "k", Body: `{"type":"thought","content":"a thought"}`, Status: 201})
-	r.Hooks = []record.Hook{hook("task.done", answer, 204)}
+	r.Webhooks = []record.Webhook{hook("task.done", answer, 204)}
 	return r
 }
 
-func hook(kind, answer string, status int) record.Hook {
-	h := record.Hook{At: time.Now().Add(-30 * time.Second), ID: "notify-T", Type: kind, Status: status}
+func hook(kind, answer string, status int) record.Webhook {
+	h := record.Webhook{At: time.Now().Add(-30 * time.Second), ID: "notify-T", Type: kind, Status: status}
 	h.Task.ID, h.Task.Answer = "T", &answer
 	return h
 }
@@ -75,7 +76,7 @@ func TestJudgeOfPrograms(t *testing.T) {
 	}{
 		{"all is well", func(*record.Record) {}, ""},
 		{"the webhook failed at first", func(r *record.Record) {
-			r.Hooks = append([]record.Hook{hook("task.done", "[x1] Work together.", 503)}, r.Hooks...)
+			r.Webhooks = append([]record.Webhook{hook("task.done", "[x1] Work together.", 503)}, r.Webhooks...)
 		}, ""},
 		{"one key, two tasks", func(r *record.Record) { r.Tasks["x1"] = []string{"T", "U"} }, judge.RuleOneTask},
 		{"no context", func(r *record.Record) { delete(r.Contexts, "T") }, judge.RuleKept},
@@ -85,9 +86,9 @@ func TestJudgeOfPrograms(t *testing.T) {
 		{"told and not kept", func(r *record.Record) {
 			edit(r, func(c *record.Context) { c.Messages[1].SenderID = "agent:writer" })
 		}, judge.RuleKept},
-		{"a message told twice", func(r *record.Record) { r.Told = slices.Insert(r.Told, 3, r.Told[2]) }, judge.RuleStream},
-		{"a message left out", func(r *record.Record) { r.Told = slices.Delete(r.Told, 2, 3) }, judge.RuleStream},
-		{"no end", func(r *record.Record) { r.Told = r.Told[:len(r.Told)-1] }, judge.RuleStream},
+		{"a message told twice", func(r *record.Record) { r.Streamed = slices.Insert(r.Streamed, 3, r.Streamed[2]) }, judge.RuleStream},
+		{"a message left out", func(r *record.Record) { r.Streamed = slices.Delete(r.Streamed, 2, 3) }, judge.RuleStream},
+		{"no end", func(r *record.Record) { r.Streamed = r.Streamed[:len(r.Streamed)-1] }, judge.RuleStream},
 		{"one version for two changes", func(r *record.Record) { r.Wire[1].Match = r.Wire[0].Match }, judge.RuleMerged},
 		{"a change taken and not there", func(r *record.Record) { r.Wire[1].Body = `{"log":["a","c"]}` }, judge.RuleMerged},
 		{"a change refused and there", func(r *record.Record) { r.Wire[1].Status = 412 }, judge.RuleMerged},
@@ -120,16 +121,16 @@ func TestJudgeOfPrograms(t *testing.T) {
 				c.Messages[4].Content = json.RawMessage(`{"kind": "review", "decision": "deny", "state": {"status": "CHANGES_REQUESTED"}, "version": 4}`)
 			})
 		}, judge.RuleReviewed},
-		{"the webhook was not told", func(r *record.Record) { r.Hooks = nil }, judge.RuleDelivered},
-		{"the webhook was told twice", func(r *record.Record) { r.Hooks = append(r.Hooks, r.Hooks[0]) }, judge.RuleDelivered},
-		{"the webhook was told of another end", func(r *record.Record) { r.Hooks[0].Type = "task.failed" }, judge.RuleDelivered},
+		{"the webhook was not told", func(r *record.Record) { r.Webhooks = nil }, judge.RuleDelivered},
+		{"the webhook was told twice", func(r *record.Record) { r.Webhooks = append(r.Webhooks, r.Webhooks[0]) }, judge.RuleDelivered},
+		{"the webhook was told of another end", func(r *record.Record) { r.Webhooks[0].Type = "task.failed" }, judge.RuleDelivered},
 		{"the webhook was told unasked", func(r *record.Record) { r.Inputs[0].Notify = "" }, judge.RuleDelivered},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := shared(t)
 			test.do(&r)
-			got := judge.Judge(r).Violations
+			got := judge.Check(r).Violations
 			found := slices.ContainsFunc(got, func(v judge.Violation) bool { return v.Rule == test.want })
 			if found != (test.want != "") || test.want == "" && len(got) > 0 {
 				t.Errorf("the judge found %v, want %q", got, test.want)

@@ -159,7 +159,7 @@ func (j *judge) tools() {
 	}
 	for i, l := range j.r.Lives {
 		// A call whose outcome an earlier kill hid is stored without being made.
-		stored := passed(l, "returned") - j.hidden(i) - j.talks("", record.TalkDone, i)
+		stored := passed(l, "returned") - j.hidden(i) - j.countElicitations("", record.ElicitationDone, i)
 		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > max(0, free) {
 			j.violated(RuleToolOnce, "the kill of life %d at %s cost %d tool calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
 		}

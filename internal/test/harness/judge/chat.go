@@ -1,9 +1,10 @@
 package judge
 
 import (
-	"legwork/internal/test/harness/record"
 	"slices"
 	"time"
+
+	"legwork/internal/test/harness/record"
 )
 
 // RuleTidy is broken by what is left in a chat when nothing goes on any more.
@@ -13,10 +14,10 @@ const RuleTidy = "tidy" // no board with Stop, no question, no stream, no previe
 // tells them in the terminal; what should not be there any more is held against
 // what a kill can have hidden.
 func (j *judge) chatRecord() {
-	if j.r.Front != record.Telegram && j.r.Front != record.Slack {
+	if j.r.Client != record.Telegram && j.r.Client != record.Slack {
 		return
 	}
-	for _, d := range j.r.Waits {
+	for _, d := range j.r.Unconfirmed {
 		j.violated(RuleTidy, "never confirmed: %s", d)
 	}
 	boards := make([]int, len(j.r.Lives)) // that were left, and questions, by life
@@ -24,9 +25,9 @@ func (j *judge) chatRecord() {
 		life := j.lifeAt(p.Posted)
 		if p.Live || slices.Contains(p.Buttons, record.StopLabel) || record.IsCard(p.Buttons) {
 			switch {
-			case j.r.Front == record.Telegram && p.Torn:
+			case j.r.Client == record.Telegram && p.Torn:
 				j.Orphans++
-			case j.r.Front == record.Telegram && !p.Live && j.killedAfter(life, p.Posted):
+			case j.r.Client == record.Telegram && !p.Live && j.killedAfter(life, p.Posted):
 				boards[life]++
 				j.Orphans++
 			default:
@@ -42,16 +43,16 @@ func (j *judge) chatRecord() {
 	}
 	for i, l := range j.r.Lives {
 		j.Left[i] += boards[i]
-		if free := unkept(l); len(l.Hits) > 0 && boards[i] > max(0, free) {
+		if free := unstoredMessages(l); len(l.Hits) > 0 && boards[i] > max(0, free) {
 			j.violated(RuleTidy, "%d boards and questions of life %d were left, but only %d were not stored as sent", boards[i], i, free)
 		}
 	}
 	slices.SortStableFunc(j.r.Events, func(a, b record.Event) int { return a.At.Compare(b.At) })
 }
 
-// unkept is how many messages a life may have sent whose ids it did not store.
-func unkept(l record.Life) int {
-	return unstored(l) + record.Count(l, "post.before.answer") + record.Count(l, "post.before.board") - record.Count(l, "keep.after.answer") - record.Count(l, "keep.after.board")
+// unstoredMessages is how many messages a life may have sent whose ids it did not store.
+func unstoredMessages(l record.Life) int {
+	return unstoredQuestions(l) + record.Count(l, "post.before.answer") + record.Count(l, "post.before.board") - record.Count(l, "keep.after.answer") - record.Count(l, "keep.after.board")
 }
 
 // lifeAt is the life that did what was seen at that time: the next one begins
@@ -66,12 +67,12 @@ func (j *judge) lifeAt(at time.Time) int {
 	return life
 }
 
-// again judges an answer that came after another one to the same question: on
+// answeredAgain judges an answer that came after another one to the same question: on
 // Telegram the window between sending and storing allows it, and an answer of
 // the platform that was lost; in Slack every message can be found again.
-func (j *judge) again(in record.Input, before record.Event) bool {
+func (j *judge) answeredAgain(in record.Input, before record.Event) bool {
 	switch {
-	case j.r.Front == record.Slack:
+	case j.r.Client == record.Slack:
 		j.violated(RuleOnce, "%s has two answers in %s", in.ID, before.Chat)
 		return false
 	case before.Post.Torn:

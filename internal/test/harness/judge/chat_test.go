@@ -1,17 +1,18 @@
 package judge_test
 
 import (
-	"legwork/internal/test/harness/judge"
-	"legwork/internal/test/harness/record"
 	"slices"
 	"testing"
 	"time"
+
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 )
 
 // scene is the record of a run on a chat platform in which Ann asked one plain
 // and one planned question; somebody may have stopped the second.
-func scene(front string, stopped bool, posts ...record.Post) record.Record {
-	r := record.Record{Front: front, Posts: posts, Inputs: []record.Input{
+func scene(client string, stopped bool, posts ...record.Post) record.Record {
+	r := record.Record{Client: client, Posts: posts, Inputs: []record.Input{
 		{Kind: record.Plain, ID: "q1", Chat: "ann", Text: "q1: hello"},
 		{Kind: record.Planned, ID: "q2", Chat: "ann", Text: "q2: lookup alpha", Gate: "q1"},
 	}}
@@ -68,7 +69,7 @@ func TestJudgeOfChatsAcquits(t *testing.T) {
 		"a board whose reply was lost": {record: scene(record.Telegram, false, plain(5), with(board(10), torn), planned(30)), orphans: 1},
 	}
 	for name, test := range tests {
-		got := judge.Judge(test.record)
+		got := judge.Check(test.record)
 		if len(got.Violations) > 0 || got.Doubles != test.doubles || got.Torn != test.torn || got.Orphans != test.orphans {
 			t.Errorf("%s: got %v, %d doubles, %d torn, %d orphans, want no violation, %d, %d, %d", name,
 				got.Violations, got.Doubles, got.Torn, got.Orphans, test.doubles, test.torn, test.orphans)
@@ -78,9 +79,9 @@ func TestJudgeOfChatsAcquits(t *testing.T) {
 
 func TestJudgeOfChatsAccuses(t *testing.T) {
 	rude := scene(record.Telegram, false, plain(10), planned(30))
-	rude.Rude = []string{"empty text"}
+	rude.Misuse = []string{"empty text"}
 	unconfirmed := scene(record.Slack, false, plain(10), planned(30))
-	unconfirmed.Waits = []string{"message Ev1"}
+	unconfirmed.Unconfirmed = []string{"message Ev1"}
 	tests := []struct {
 		name, rule string
 		record     record.Record
@@ -102,7 +103,7 @@ func TestJudgeOfChatsAccuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := judge.Judge(test.record).Violations
+			got := judge.Check(test.record).Violations
 			if !slices.ContainsFunc(got, func(v judge.Violation) bool { return v.Rule == test.rule }) {
 				t.Errorf("got %v, want a violation of %q", got, test.rule)
 			}

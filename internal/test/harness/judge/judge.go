@@ -13,11 +13,11 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
-// slack is how long before a kill something may have come out whose storing
+// killWindow is how long before a kill something may have come out whose storing
 // the kill prevented: commits on a slow disk, a busy machine. What counts more
 // is the number of events that a life stored, from its log of failpoints: no
 // more can be repeated than were not stored.
-const slack = 2 * time.Second
+const killWindow = 2 * time.Second
 
 // The rules.
 const (
@@ -59,8 +59,8 @@ type Verdict struct {
 	Left       []int // of Orphans and CardsAgain, by the life that showed them
 }
 
-// Judge looks for broken promises in what a run left on the wires.
-func Judge(r record.Record) Verdict {
+// Check looks for broken promises in what a run left on the wires.
+func Check(r record.Record) Verdict {
 	j := &judge{r: r, answers: map[string][]record.Event{}, asked: exchanges(r.Model)}
 	j.Doubled, j.Left = make([]int, len(r.Lives)), make([]int, len(r.Lives))
 	j.ends()
@@ -69,7 +69,7 @@ func Judge(r record.Record) Verdict {
 	j.sort()
 	for _, in := range r.Inputs {
 		switch {
-		case in.Kind == record.Guidance && j.heard(in):
+		case in.Kind == record.Guidance && j.guidanceTaken(in):
 			j.guidance(in)
 		case in.Question():
 			j.answered(in)
@@ -86,7 +86,7 @@ func Judge(r record.Record) Verdict {
 	j.tools()
 	j.models()
 	j.ledger()
-	j.afforded()
+	j.budgets()
 	j.programs()
 	return j.Verdict
 }
@@ -108,7 +108,7 @@ func (j *judge) ends() {
 		switch {
 		case life.Hung:
 			j.violated(RuleEnds, "life %d did not end in time", i)
-		case !life.Killed && life.Exit == 1 && j.ranOut(""): // chat says so of a last answer that is none
+		case !life.Killed && life.Exit == 1 && j.budgetReached(""): // chat says so of a last answer that is none
 		case !life.Killed && life.Exit != 0:
 			j.violated(RuleEnds, "life %d ended with exit code %d", i, life.Exit)
 		case last && life.Killed:
@@ -123,7 +123,7 @@ func (j *judge) protocol() {
 			j.violated(RuleProtocol, "the model endpoint refused a request: %s", e.Problem)
 		}
 	}
-	for _, rude := range j.r.Rude {
+	for _, rude := range j.r.Misuse {
 		j.violated(RuleProtocol, "a platform or a server says: %s", rude)
 	}
 	for _, e := range j.r.Events {
@@ -166,7 +166,7 @@ func (j *judge) answered(in record.Input) {
 		return
 	}
 	for i, a := range answers {
-		if a.Failed && !record.Halted(in, j.r.Inputs) {
+		if a.Failed && !record.EndedEarly(in, j.r.Inputs) {
 			j.violated(RuleContent, "the answer of %s says that it failed: %q", in.ID, a.Text)
 		}
 		if a.Chat != in.Chat {
@@ -174,14 +174,14 @@ func (j *judge) answered(in record.Input) {
 		}
 		// In chats, what came before is held against the window alone: it may be
 		// the first words of the one that follows.
-		if !record.Halted(in, j.r.Inputs) && (a.Question == "" || i == len(answers)-1) {
+		if !record.EndedEarly(in, j.r.Inputs) && (a.Question == "" || i == len(answers)-1) {
 			j.content(in, a)
 		}
 		if i == 0 {
 			continue
 		}
 		if a.Question != "" {
-			if j.again(in, answers[i-1]) {
+			if j.answeredAgain(in, answers[i-1]) {
 				j.Doubles++
 				j.Doubled[answers[i-1].Life]++
 			}
@@ -207,8 +207,8 @@ func (j *judge) doubles() {
 	}
 	for i, l := range j.r.Lives {
 		free := sent[i] - passed(l, "shown")
-		if j.r.Front == record.Telegram {
-			free = unkept(l)
+		if j.r.Client == record.Telegram {
+			free = unstoredMessages(l)
 		}
 		if len(l.Hits) > 0 && j.Doubled[i] > max(0, free) {
 			j.violated(RuleOnce, "%d answers of life %d came again, but only %d of %d were not stored as sent", j.Doubled[i], i, free, sent[i])
@@ -220,7 +220,7 @@ func (j *judge) doubles() {
 // that what happened then may not have been stored.
 func (j *judge) killedAfter(life int, at time.Time) bool {
 	l := j.r.Lives[life]
-	return l.Killed && at.After(l.End.Add(-slack))
+	return l.Killed && at.After(l.End.Add(-killWindow))
 }
 
 func (j *judge) content(in record.Input, a record.Event) {

@@ -161,7 +161,7 @@ func TestJudgeAcquits(t *testing.T) {
 		}},
 	}
 	for name, after := range tests {
-		if got := judge.Judge(good(after)); len(got.Violations) > 0 {
+		if got := judge.Check(good(after)); len(got.Violations) > 0 {
 			t.Errorf("%s: got %v, want no violation", name, got.Violations)
 		}
 	}
@@ -232,7 +232,7 @@ func TestJudgeAccuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := judge.Judge(good(test.after)).Violations
+			got := judge.Check(good(test.after)).Violations
 			if !slices.ContainsFunc(got, func(v judge.Violation) bool { return v.Rule == test.rule }) {
 				t.Errorf("got %v, want a violation of %q", got, test.rule)
 			}

@@ -12,10 +12,10 @@ import (
 // wire.
 const RuleLedger = "ledger"
 
-// misjudged is how many times larger or smaller the estimate of a prompt, or of
+// estimateFactor is how many times larger or smaller the estimate of a prompt, or of
 // what had come of a reply, may be than what the model counts, of calls whose
 // outcome nobody could store.
-const misjudged = 2
+const estimateFactor = 2
 
 // bill is what calls cost.
 type bill struct{ calls, input, output int }
@@ -61,12 +61,12 @@ func (j *judge) ledger() {
 		}
 	}
 	for _, in := range j.r.Inputs {
-		if j.r.Front == record.API && (in.Kind == record.Review || in.Kind == record.Guidance || in.Kind == record.Stop) {
+		if j.r.Client == record.API && (in.Kind == record.Review || in.Kind == record.Guidance || in.Kind == record.Stop) {
 			unmade++ // programs are so quick that a call may be given up before it is made
 		}
 	}
-	least := bill{sure.calls + doubtful.calls, sure.input + doubtful.input/misjudged, sure.output}
-	most := bill{least.calls + unmade, sure.input + misjudged*(doubtful.input+unmade*largest), sure.output + misjudged*doubtful.output}
+	least := bill{sure.calls + doubtful.calls, sure.input + doubtful.input/estimateFactor, sure.output}
+	most := bill{least.calls + unmade, sure.input + estimateFactor*(doubtful.input+unmade*largest), sure.output + estimateFactor*doubtful.output}
 	for _, part := range []struct {
 		what           string
 		got, min, most int
@@ -101,24 +101,24 @@ const (
 // price is that of the config, in millionths of a dollar.
 func price(u llmfake.Usage) int { return u.Input + 2*u.Output }
 
-// asking is a question about the cost of a task, from when it stood there until
+// costQuestion is a question about the cost of a task, from when it stood there until
 // it was decided.
-type asking struct {
+type costQuestion struct {
 	text      string
 	plan      bool // whether to run one
 	from, to  time.Time
 	extension int
 }
 
-// afforded judges what tasks took of their budgets.
-func (j *judge) afforded() {
+// budgets judges what tasks took of their budgets.
+func (j *judge) budgets() {
 	for _, in := range j.r.Inputs {
-		if in.Kind != record.Afford {
+		if in.Kind != record.DecideCost {
 			continue
 		}
-		list := j.askings(in)
+		list := j.costQuestions(in)
 		j.Overdrawn += len(list)
-		j.bounded(in, list)
+		j.withinBudget(in, list)
 		for _, a := range list {
 			for _, x := range j.asked {
 				if x.question() == in.Gate && x.at.After(a.from) && x.at.Before(a.to) && (!a.plan || x.step == llmfake.StepWork) {
@@ -129,18 +129,18 @@ func (j *judge) afforded() {
 	}
 }
 
-// askings are the questions about the cost of an input's question.
-func (j *judge) askings(in record.Input) (list []asking) {
+// costQuestions are the questions about the cost of an input's question.
+func (j *judge) costQuestions(in record.Input) (list []costQuestion) {
 	note := func(text string, buttons []string, from, to time.Time) {
 		label, _ := record.AnswerAbout(in, buttons)
 		pressed := to
-		for _, p := range j.r.Pushes {
+		for _, p := range j.r.Presses {
 			if p.Key == text && p.By == in.From && p.At.After(from) && p.At.Before(pressed) {
 				pressed = p.At
 			}
 		}
-		a := asking{text: text, plan: label == record.LabelRun, from: from.Add(begun), to: pressed, extension: record.Extension(label)}
-		if slices.ContainsFunc(list, func(b asking) bool { return b.text == text }) {
+		a := costQuestion{text: text, plan: label == record.LabelRun, from: from.Add(callDelay), to: pressed, extension: record.Extension(label)}
+		if slices.ContainsFunc(list, func(b costQuestion) bool { return b.text == text }) {
 			a.extension = 0 // it was shown again
 		}
 		list = append(list, a)
@@ -158,11 +158,11 @@ func (j *judge) askings(in record.Input) (list []asking) {
 	return list
 }
 
-// bounded holds what the model's wire says that a task took at each moment
+// withinBudget holds what the model's wire says that a task took at each moment
 // against its budget. Calls that kills cut off do not count: legwork knows
 // their prompts only by its own estimate, so that each may exceed the budget by
 // as much as it was misjudged.
-func (j *judge) bounded(in record.Input, list []asking) {
+func (j *judge) withinBudget(in record.Input, list []costQuestion) {
 	limit, size := j.r.Budget.Tokens, func(u llmfake.Usage) int { return u.Input + u.Output }
 	if limit == 0 {
 		limit, size = j.r.Budget.Micros, price

@@ -52,7 +52,7 @@ func TestJudgeOfLedgers(t *testing.T) {
 		{"nothing is counted", billed(false), true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			violations := judge.Judge(test.run).Violations
+			violations := judge.Check(test.run).Violations
 			found := slices.ContainsFunc(violations, func(v judge.Violation) bool { return v.Rule == judge.RuleLedger })
 			if found != test.guilt {
 				t.Errorf("got %v, want a violation of %q: %v", violations, judge.RuleLedger, test.guilt)
@@ -66,10 +66,10 @@ func TestJudgeOfLedgers(t *testing.T) {
 // 600 tokens, by the second.
 func overdrawn(pressed bool, calls ...int) record.Record {
 	r := record.Record{
-		Front: record.Terminal, Lives: []record.Life{{Start: moment(0), End: moment(100)}}, Budget: record.Budget{Tokens: 1000, Asker: true},
+		Client: record.Terminal, Lives: []record.Life{{Start: moment(0), End: moment(100)}}, Budget: record.Budget{Tokens: 1000, Asker: true},
 		Inputs: []record.Input{
 			{Kind: record.Planned, ID: "q1", Chat: "c1", Text: "q1: lookup alpha"},
-			{Kind: record.Afford, ID: "a2", Chat: "c1", Gate: "q1", Extends: true},
+			{Kind: record.DecideCost, ID: "a2", Chat: "c1", Gate: "q1", Extends: true},
 		},
 	}
 	question := record.Event{
@@ -78,7 +78,7 @@ func overdrawn(pressed bool, calls ...int) record.Record {
 	}
 	r.Events = append(r.Events, question)
 	if pressed {
-		r.Pushes = append(r.Pushes, record.Push{At: moment(30), Key: question.Text, Label: "Extend by 1k tokens"})
+		r.Presses = append(r.Presses, record.Press{At: moment(30), Key: question.Text, Label: "Extend by 1k tokens"})
 	}
 	for i, at := range calls {
 		r.Model = append(r.Model, llmfake.Entry{
@@ -107,7 +107,7 @@ func TestJudgeOfBudgets(t *testing.T) {
 		{"before the answer", overdrawn(true, 10, 25), judge.RuleOverdraw, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			violations := judge.Judge(test.run).Violations
+			violations := judge.Check(test.run).Violations
 			found := slices.ContainsFunc(violations, func(v judge.Violation) bool { return v.Rule == test.rule })
 			if found != test.guilt {
 				t.Errorf("got %v, want a violation of %q: %v", violations, test.rule, test.guilt)

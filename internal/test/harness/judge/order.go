@@ -9,10 +9,10 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
-// heard reports whether guidance was taken: programs are told when it was not.
-func (j *judge) heard(in record.Input) bool {
+// guidanceTaken reports whether guidance was taken: programs are told when it was not.
+func (j *judge) guidanceTaken(in record.Input) bool {
 	done, _ := j.taken("key of " + in.ID)
-	return done || j.r.Front != record.API
+	return done || j.r.Client != record.API
 }
 
 func (j *judge) guidance(in record.Input) {
@@ -25,14 +25,14 @@ func (j *judge) guidance(in record.Input) {
 			}
 		}
 	}
-	if len(heard) != 1 && (len(heard) > 0 || !j.ranOut(in.Gate)) {
+	if len(heard) != 1 && (len(heard) > 0 || !j.budgetReached(in.Gate)) {
 		j.violated(RuleGuidance, "%q is in the answers of %d tasks, want 1", in.Text, len(heard))
 	}
 }
 
-// ranOut reports whether a question, or any when id is empty, ended at a terminal
+// budgetReached reports whether a question, or any when id is empty, ended at a terminal
 // with nothing but that its budget has no room.
-func (j *judge) ranOut(id string) bool {
+func (j *judge) budgetReached(id string) bool {
 	return slices.ContainsFunc(j.r.Events, func(e record.Event) bool {
 		return e.Type == "answer" && strings.Contains(e.Text, record.SpentText) && (id == "" || e.About() == id)
 	})
@@ -91,8 +91,8 @@ func (j *judge) fired() {
 			continue
 		}
 		for _, x := range j.asked {
-			if x.id == in.ID && x.at.Before(j.r.Said[in.ID]) {
-				j.violated(RuleFired, "%s was asked %v before its time", in.ID, j.r.Said[in.ID].Sub(x.at))
+			if x.id == in.ID && x.at.Before(j.r.DoneAt[in.ID]) {
+				j.violated(RuleFired, "%s was asked %v before its time", in.ID, j.r.DoneAt[in.ID].Sub(x.at))
 			}
 		}
 	}
@@ -101,21 +101,21 @@ func (j *judge) fired() {
 // RulePaused is broken by what is called while everything is paused.
 const RulePaused = "paused"
 
-// begun is how long a call that was let through before the pause may take to
+// callDelay is how long a call that was let through before the pause may take to
 // reach who is called, on a busy machine.
-const begun = 250 * time.Millisecond
+const callDelay = 250 * time.Millisecond
 
 // paused looks for calls between the message that everything is paused and the
 // admin's word that it is to go on, whatever kills fell between.
 func (j *judge) paused() {
 	for _, in := range j.r.Inputs {
-		if in.Kind != record.Proceed {
+		if in.Kind != record.Resume {
 			continue
 		}
-		from, to := time.Time{}, j.r.Said[in.ID]
+		from, to := time.Time{}, j.r.DoneAt[in.ID]
 		for _, p := range j.r.Posts {
-			if p.Chat == in.Chat && record.SaysSwitched(p, record.Halt) && (from.IsZero() || p.Posted.Before(from)) {
-				from = p.Posted.Add(begun)
+			if p.Chat == in.Chat && record.SaysPaused(p, record.Pause) && (from.IsZero() || p.Posted.Before(from)) {
+				from = p.Posted.Add(callDelay)
 			}
 		}
 		if from.IsZero() {

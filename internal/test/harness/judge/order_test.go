@@ -1,11 +1,12 @@
 package judge_test
 
 import (
-	"legwork/internal/test/harness/judge"
-	"legwork/internal/test/harness/record"
 	"slices"
 	"testing"
 	"time"
+
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 )
 
 // halted is a run in which an admin paused everything at 10, was told so at 11
@@ -13,10 +14,10 @@ import (
 func halted(calls ...record.Call) record.Record {
 	r := killed(scene(record.Telegram, false, plain(5), planned(60)), 20)
 	r.Inputs = append(r.Inputs,
-		record.Input{Kind: record.Halt, ID: "h3", Chat: "eve", Gate: "q2"},
-		record.Input{Kind: record.Proceed, ID: "r4", Chat: "eve", Gate: "q2", Key: "h3"},
+		record.Input{Kind: record.Pause, ID: "h3", Chat: "eve", Gate: "q2"},
+		record.Input{Kind: record.Resume, ID: "r4", Chat: "eve", Gate: "q2", Key: "h3"},
 	)
-	r.Said = map[string]time.Time{"h3": moment(10), "r4": moment(40)}
+	r.DoneAt = map[string]time.Time{"h3": moment(10), "r4": moment(40)}
 	told := said(11, "Paused. No model and no tool is called until /resume.")
 	told.Chat = "eve"
 	r.Posts, r.Calls = append(r.Posts, told), calls
@@ -36,9 +37,9 @@ func TestJudgeOfPauses(t *testing.T) {
 		{"after the kill", []record.Call{{At: moment(30), Life: 1, Tool: "lookup", Text: "q2 lookup alpha"}}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			found := slices.ContainsFunc(judge.Judge(halted(test.calls...)).Violations, func(v judge.Violation) bool { return v.Rule == judge.RulePaused })
+			found := slices.ContainsFunc(judge.Check(halted(test.calls...)).Violations, func(v judge.Violation) bool { return v.Rule == judge.RulePaused })
 			if found != test.guilt {
-				t.Errorf("got %v, want a violation of %q: %v", judge.Judge(halted(test.calls...)).Violations, judge.RulePaused, test.guilt)
+				t.Errorf("got %v, want a violation of %q: %v", judge.Check(halted(test.calls...)).Violations, judge.RulePaused, test.guilt)
 			}
 		})
 	}

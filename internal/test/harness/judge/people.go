@@ -1,10 +1,11 @@
 package judge
 
 import (
-	"legwork/internal/test/harness/record"
 	"slices"
 	"strings"
 	"time"
+
+	"legwork/internal/test/harness/record"
 )
 
 // The rules about what people decide.
@@ -24,7 +25,7 @@ func (j *judge) people() {
 		if in.Kind != record.Decide {
 			continue
 		}
-		if j.r.Front == record.Telegram || j.r.Front == record.Slack {
+		if j.r.Client == record.Telegram || j.r.Client == record.Slack {
 			j.cards(in, again)
 		} else {
 			j.questions(in)
@@ -32,21 +33,21 @@ func (j *judge) people() {
 		if record.ToolOf(in.Key) == record.Pay {
 			j.paid(in)
 		} else {
-			j.told(in)
-			j.chosen(in)
+			j.elicited(in)
+			j.elicitedOnce(in)
 		}
 	}
 	for i, l := range j.r.Lives {
 		j.Left[i] += again[i]
-		if free := unstored(l); len(l.Hits) > 0 && again[i] > max(0, free) {
+		if free := unstoredQuestions(l); len(l.Hits) > 0 && again[i] > max(0, free) {
 			j.violated(RuleAskedOnce, "%d questions of life %d came again, but only %d were not stored as sent", again[i], i, free)
 		}
 	}
 }
 
-// unstored is how many questions a life may have sent whose ids it did not
+// unstoredQuestions is how many questions a life may have sent whose ids it did not
 // store.
-func unstored(l record.Life) int {
+func unstoredQuestions(l record.Life) int {
 	return record.Count(l, "post.before.question") - record.Count(l, "keep.after.question")
 }
 
@@ -70,7 +71,7 @@ func (j *judge) cards(in record.Input, again []int) {
 		}
 		j.CardsAgain++
 		switch before := list[i-1]; {
-		case j.r.Front == record.Slack:
+		case j.r.Client == record.Slack:
 			j.violated(RuleAskedOnce, "%q was asked about twice in %s", in.Key, p.Chat)
 		case before.Torn:
 		case !j.killedAfter(j.lifeAt(before.Posted), before.Posted):
@@ -94,7 +95,7 @@ func (j *judge) says(in record.Input, p record.Post) {
 
 // stopped reports whether somebody stops what asked for a decision.
 func stopped(in record.Input, inputs []record.Input) bool {
-	return record.Halted(record.Input{ID: in.Gate}, inputs)
+	return record.EndedEarly(record.Input{ID: in.Gate}, inputs)
 }
 
 // questions looks at the questions on stdout: one in each life, none after the
@@ -106,7 +107,7 @@ func (j *judge) questions(in record.Input) {
 		switch {
 		case e.Type == "accepted" && e.Message == in.ID && decided.IsZero():
 			decided = e.At
-		case e.Type != "question" || record.OfCost(record.Labels(e.Buttons)) || !strings.Contains(e.Text, in.Key):
+		case e.Type != "question" || record.ButtonsOfCost(record.Labels(e.Buttons)) || !strings.Contains(e.Text, in.Key):
 		case lives[e.Life]:
 			j.violated(RuleAskedOnce, "%q was asked about twice in life %d", in.Key, e.Life)
 		case !decided.IsZero():
@@ -114,7 +115,7 @@ func (j *judge) questions(in record.Input) {
 		default:
 			lives[e.Life] = true
 		}
-		if e.Type == "question" && !record.OfCost(record.Labels(e.Buttons)) && strings.Contains(e.Text, in.Key) && e.Chat != in.Chat {
+		if e.Type == "question" && !record.ButtonsOfCost(record.Labels(e.Buttons)) && strings.Contains(e.Text, in.Key) && e.Chat != in.Chat {
 			j.violated(RuleChat, "%q was asked about in %q, not in %q", in.Key, e.Chat, in.Chat)
 		}
 	}
@@ -139,7 +140,7 @@ func (j *judge) paid(in record.Input) {
 
 // pressed reports whether the person who was asked had pressed what they choose.
 func (j *judge) pressed(in record.Input, before time.Time) bool {
-	return slices.ContainsFunc(j.r.Pushes, func(p record.Push) bool {
+	return slices.ContainsFunc(j.r.Presses, func(p record.Press) bool {
 		return p.Key == in.Key && p.Label == record.Choice(in.Key) && p.By == in.From && p.At.Before(before)
 	})
 }
@@ -155,15 +156,15 @@ func (j *judge) shown(in record.Input, before time.Time) bool {
 	})
 }
 
-// told holds what a server was told against what was pressed.
-func (j *judge) told(in record.Input) {
+// elicited holds what a server was told against what was pressed.
+func (j *judge) elicited(in record.Input) {
 	want := strings.ToLower(record.Choice(in.Key))
 	if want == strings.ToLower(record.LabelDecline) {
 		want = ""
 	}
-	for _, t := range j.r.Talks {
+	for _, t := range j.r.Elicitations {
 		switch {
-		case t.Key != in.Key || t.Event != record.TalkTold:
+		case t.Key != in.Key || t.Event != record.ElicitationAnswered:
 		case t.Value != want && !stopped(in, j.r.Inputs):
 			j.violated(RuleTold, "about %q the server was told %q in life %d, want %q", in.Key, t.Value, t.Life, want)
 		case !j.pressed(in, t.At) && !stopped(in, j.r.Inputs):
@@ -172,9 +173,9 @@ func (j *judge) told(in record.Input) {
 	}
 }
 
-// chosen looks for calls that ask and were made too often: as long as nobody has
+// elicitedOnce looks for calls that ask and were made too often: as long as nobody has
 // answered they go on, or begin again after a restart.
-func (j *judge) chosen(in record.Input) {
+func (j *judge) elicitedOnce(in record.Input) {
 	var before []record.Call
 	for _, c := range j.r.Calls {
 		if c.Tool != record.Choose || c.Text != in.Key {
@@ -182,7 +183,7 @@ func (j *judge) chosen(in record.Input) {
 		}
 		most := 1 // in one life
 		if record.ToolOf(in.Key) == record.Inquire {
-			most += j.talks(in.Key, record.TalkAsked, c.Life)
+			most += j.countElicitations(in.Key, record.ElicitationAsked, c.Life)
 		}
 		same := 1
 		for _, b := range before {
@@ -193,8 +194,8 @@ func (j *judge) chosen(in record.Input) {
 				j.violated(RuleToolOnce, "%q was called again in life %d after the model had been told its result", in.Key, c.Life)
 			}
 		}
-		for _, t := range j.r.Talks {
-			if t.Key == in.Key && t.Event == record.TalkDone && t.At.Before(c.At) && !j.killedAfter(t.Life, t.At) && !pending(j.r.Lives[t.Life], "returned") {
+		for _, t := range j.r.Elicitations {
+			if t.Key == in.Key && t.Event == record.ElicitationDone && t.At.Before(c.At) && !j.killedAfter(t.Life, t.At) && !pending(j.r.Lives[t.Life], "returned") {
 				j.violated(RuleToolOnce, "%q was called again in life %d, long after it was done in life %d", in.Key, c.Life, t.Life)
 			}
 		}
@@ -205,10 +206,10 @@ func (j *judge) chosen(in record.Input) {
 	}
 }
 
-// talks counts what servers had with people in a life; an empty key is all.
-func (j *judge) talks(key, event string, life int) int {
+// countElicitations counts what servers had with people in a life; an empty key is all.
+func (j *judge) countElicitations(key, event string, life int) int {
 	n := 0
-	for _, t := range j.r.Talks {
+	for _, t := range j.r.Elicitations {
 		if (key == "" || t.Key == key) && t.Event == event && t.Life == life {
 			n++
 		}

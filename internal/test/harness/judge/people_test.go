@@ -3,11 +3,12 @@ package judge_test
 import (
 	"encoding/json"
 	"fmt"
-	"legwork/internal/test/harness/judge"
-	"legwork/internal/test/harness/record"
 	"slices"
 	"strings"
 	"testing"
+
+	"legwork/internal/test/harness/judge"
+	"legwork/internal/test/harness/record"
 )
 
 // keyOf is a sub-task that the person decides about by that button.
@@ -24,7 +25,7 @@ func keyOf(tool, label string) string {
 // asked about one call, pressed, and got her answer.
 func decided(tool, label string) record.Record {
 	key := keyOf(tool, label)
-	r := record.Record{Front: record.Terminal, Lives: []record.Life{{Start: moment(0), End: moment(100)}}, Inputs: []record.Input{
+	r := record.Record{Client: record.Terminal, Lives: []record.Life{{Start: moment(0), End: moment(100)}}, Inputs: []record.Input{
 		{Kind: record.Planned, ID: "q1", Chat: "c1", From: "ann", Text: "q1: " + strings.TrimPrefix(key, "q1 ")},
 		{Kind: record.Decide, ID: "d2", Chat: "c1", From: "ann", Gate: "q1", Key: key},
 	}}
@@ -33,11 +34,11 @@ func decided(tool, label string) record.Record {
 		{At: moment(20), Type: "accepted", Message: "d2"},
 		{At: moment(50), Type: "answer", Task: "t", Chat: "c1", Text: "[q1] " + record.Output(tool, key)},
 	}
-	r.Pushes = []record.Push{{At: moment(15), Key: key, Label: label, By: "ann"}}
+	r.Presses = []record.Press{{At: moment(15), Key: key, Label: label, By: "ann"}}
 	switch {
 	case tool != "pay":
 		r.Calls = []record.Call{{At: moment(5), Tool: "choose", Text: key}}
-		r.Talks = []record.Talk{{At: moment(6), Event: "asked", Key: key}, {At: moment(30), Event: "told", Key: key, Value: strings.ToLower(label)}, {At: moment(31), Event: "done", Key: key}}
+		r.Elicitations = []record.Elicitation{{At: moment(6), Event: "asked", Key: key}, {At: moment(30), Event: "told", Key: key, Value: strings.ToLower(label)}, {At: moment(31), Event: "done", Key: key}}
 	case label == "Allow once":
 		r.Calls = []record.Call{{At: moment(30), Tool: "pay", Text: key}}
 	}
@@ -54,7 +55,7 @@ func question(at int, key string) record.Event {
 func card(tool, label, text string, buttons ...string) record.Record {
 	r := decided(tool, label)
 	key := r.Inputs[1].Key
-	r.Front = record.Slack
+	r.Client = record.Slack
 	r.Posts = []record.Post{
 		{Chat: "c1", ID: "1", Card: question(0, key).Text, Text: text, Buttons: buttons, Posted: moment(10), At: moment(35)},
 		{Chat: "c1", ID: "2", Text: r.Events[2].Text, Posted: moment(50), At: moment(50)},
@@ -65,14 +66,14 @@ func card(tool, label, text string, buttons ...string) record.Record {
 
 func TestJudgeOfDecisionsAcquits(t *testing.T) {
 	again := card("pay", "Deny", "Denied by Ann")
-	again.Front = record.Telegram
+	again.Client = record.Telegram
 	again.Posts = append([]record.Post{{Chat: "c1", ID: "0", Card: again.Posts[0].Card, Text: "Denied by Ann", Posted: moment(9), At: moment(9)}}, again.Posts...)
 	again = killed(again, 10, "post.before.question")
 	for name, r := range map[string]record.Record{
 		"allowed": decided("pay", "Allow once"), "denied": decided("pay", "Deny"), "chosen": decided("inquire", "Green"),
 		"a card": card("pay", "Allow once", "Allowed once by Ann"), "a card around a kill": again,
 	} {
-		if got := judge.Judge(r).Violations; len(got) > 0 {
+		if got := judge.Check(r).Violations; len(got) > 0 {
 			t.Errorf("%s: got %v, want no violation", name, got)
 		}
 	}
@@ -88,7 +89,7 @@ func TestJudgeOfDecisionsAccuses(t *testing.T) {
 			r.Calls = []record.Call{{At: moment(30), Tool: "pay", Text: r.Inputs[1].Key}}
 		}},
 		{"called too early", judge.RuleApproved, decided("pay", "Allow once"), func(r *record.Record) { r.Calls[0].At = moment(12) }},
-		{"somebody else allowed it", judge.RuleApproved, decided("pay", "Allow once"), func(r *record.Record) { r.Pushes[0].By = "ben" }},
+		{"somebody else allowed it", judge.RuleApproved, decided("pay", "Allow once"), func(r *record.Record) { r.Presses[0].By = "ben" }},
 		{"other arguments were shown", judge.RuleApproved, decided("pay", "Allow once"), func(r *record.Record) {
 			r.Events[0] = question(10, r.Inputs[1].Key+" and more")
 		}},
@@ -97,8 +98,8 @@ func TestJudgeOfDecisionsAccuses(t *testing.T) {
 		}},
 		{"the result is missing", judge.RuleContent, decided("pay", "Allow once"), func(r *record.Record) { r.Events[2].Text = "[q1] done" }},
 		{"the denial is missing", judge.RuleContent, decided("pay", "Deny"), func(r *record.Record) { r.Events[2].Text = "[q1] done" }},
-		{"another value", judge.RuleTold, decided("inquire", "Green"), func(r *record.Record) { r.Talks[1].Value = "red" }},
-		{"told before it was pressed", judge.RuleTold, decided("ask", "Green"), func(r *record.Record) { r.Talks[1].At = moment(12) }},
+		{"another value", judge.RuleTold, decided("inquire", "Green"), func(r *record.Record) { r.Elicitations[1].Value = "red" }},
+		{"told before it was pressed", judge.RuleTold, decided("ask", "Green"), func(r *record.Record) { r.Elicitations[1].At = moment(12) }},
 		{"called twice in a life", judge.RuleToolOnce, decided("ask", "Green"), func(r *record.Record) { r.Calls = append(r.Calls, r.Calls[0]) }},
 		{"asked twice in a life", judge.RuleAskedOnce, decided("pay", "Deny"), func(r *record.Record) {
 			r.Events = slices.Insert(r.Events, 1, question(12, r.Inputs[1].Key))
@@ -111,7 +112,7 @@ func TestJudgeOfDecisionsAccuses(t *testing.T) {
 		}},
 		{"two cards", judge.RuleAskedOnce, card("pay", "Deny", "Denied by Ann"), func(r *record.Record) { r.Posts = append(r.Posts, r.Posts[0]) }},
 		{"two cards though the first was stored", judge.RuleAskedOnce, card("pay", "Deny", "Denied by Ann"), func(r *record.Record) {
-			r.Front, r.Posts = record.Telegram, append(r.Posts, r.Posts[0])
+			r.Client, r.Posts = record.Telegram, append(r.Posts, r.Posts[0])
 			*r = killed(*r, 11, "post.before.question", "keep.after.question")
 		}},
 		{"a card is left open", judge.RuleTidy, card("pay", "Deny", "May this call be made?", "Allow once", "Deny"), func(*record.Record) {}},
@@ -121,7 +122,7 @@ func TestJudgeOfDecisionsAccuses(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			test.change(&test.record)
-			got := judge.Judge(test.record).Violations
+			got := judge.Check(test.record).Violations
 			if !slices.ContainsFunc(got, func(v judge.Violation) bool { return v.Rule == test.rule }) {
 				t.Errorf("got %v, want a violation of %q", got, test.rule)
 			}

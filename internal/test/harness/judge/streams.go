@@ -2,16 +2,17 @@ package judge
 
 import (
 	"encoding/json"
-	"legwork/internal/test/harness/record"
 	"reflect"
 	"slices"
 	"strings"
+
+	"legwork/internal/test/harness/record"
 )
 
 // streams looks at what streams told: everything, once and in order.
 func (j *judge) streams() {
 	next, over := map[string]int{}, map[string]bool{}
-	for _, t := range j.r.Told {
+	for _, t := range j.r.Streamed {
 		where := t.Stream + " " + t.Task
 		switch {
 		case t.Event == "lost":
@@ -28,7 +29,7 @@ func (j *judge) streams() {
 			j.violated(RuleStream, "the stream of %s told message %d of %s in life %d, want %d", t.Stream, t.Seq, t.Task, t.Life, next[where])
 			next[where] = t.Seq
 		}
-		j.same(t)
+		j.sameAsStored(t)
 	}
 	for id, c := range j.r.Contexts {
 		for _, stream := range []string{record.All, id} {
@@ -42,24 +43,24 @@ func (j *judge) streams() {
 	}
 }
 
-// same holds what was told against what the context says in the end: what a
+// sameAsStored holds what was told against what the context says in the end: what a
 // stream tells is stored.
-func (j *judge) same(t record.Told) {
+func (j *judge) sameAsStored(t record.StreamEvent) {
 	c, known := j.r.Contexts[t.Task]
 	if !known || t.Seq < 1 || t.Seq > len(c.Messages) {
 		return // whole and streams tell
 	}
-	var got record.Entry
+	var got record.Message
 	_ = json.Unmarshal([]byte(t.Data), &got) // offended before
 	want := c.Messages[t.Seq-1]
-	if got.Type != want.Type || got.Type != t.Event || got.SenderID != want.SenderID || !got.Timestamp.Equal(want.Timestamp) || !alike(got.Content, want.Content) {
+	if got.Type != want.Type || got.Type != t.Event || got.SenderID != want.SenderID || !got.Timestamp.Equal(want.Timestamp) || !equalJSON(got.Content, want.Content) {
 		j.violated(RuleKept, "the stream of %s told message %d in life %d as %s of %s at %v: %s; the context says %s of %s at %v: %s",
 			t.Stream, t.Seq, t.Life, got.Type, got.SenderID, got.Timestamp, got.Content, want.Type, want.SenderID, want.Timestamp, want.Content)
 	}
 }
 
-// alike reports whether two JSON values are the same, however they are written.
-func alike(a, b json.RawMessage) bool {
+// equalJSON reports whether two JSON values are the same, however they are written.
+func equalJSON(a, b json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
@@ -86,11 +87,11 @@ func (j *judge) reviewed(in record.Input, c record.Context) {
 			open = false
 		case status == record.NeedsReview:
 			open = true
-		case open && m.Type == "answer" && !record.Halted(in, j.r.Inputs), open && status != "" && agent:
+		case open && m.Type == "answer" && !record.EndedEarly(in, j.r.Inputs), open && status != "" && agent:
 			j.violated(RuleReviewed, "message %d of %s came while a person had to review it: %s", m.Seq, in.ID, m.Content)
 		}
 	}
-	if open && !record.Halted(in, j.r.Inputs) {
+	if open && !record.EndedEarly(in, j.r.Inputs) {
 		j.violated(RuleReviewed, "the review of %s is open in the end", in.ID)
 	}
 }
@@ -110,9 +111,9 @@ func (j *judge) verdict(in record.Input, decision, status string) {
 // delivered looks for an outcome where it was asked for.
 func (j *judge) delivered(in record.Input, c record.Context) {
 	ids, whole, hidden := map[string]bool{}, 0, 0
-	for _, h := range j.r.Hooks {
-		if h.Rude != "" {
-			j.violated(RuleProtocol, "the webhook got a request that it cannot take: %s", h.Rude)
+	for _, h := range j.r.Webhooks {
+		if h.Misuse != "" {
+			j.violated(RuleProtocol, "the webhook got a request that it cannot take: %s", h.Misuse)
 		}
 		if h.Task.ID != c.Task.ID || h.Type == "task.review" {
 			continue
@@ -129,9 +130,9 @@ func (j *judge) delivered(in record.Input, c record.Context) {
 		}
 	}
 	switch {
-	case in.Notify != record.HookName && len(ids) > 0:
+	case in.Notify != record.WebhookName && len(ids) > 0:
 		j.violated(RuleDelivered, "the webhook was told of %s, and nobody had asked for that", in.ID)
-	case in.Notify == record.HookName && whole == 0:
+	case in.Notify == record.WebhookName && whole == 0:
 		j.violated(RuleDelivered, "the webhook was not told of %s", in.ID)
 	case whole > 1+hidden || len(ids) > 1:
 		j.violated(RuleDelivered, "the webhook was told %d times of %s, with the ids %v", whole, in.ID, ids)
@@ -149,7 +150,7 @@ func (j *judge) posted(in record.Input, c record.Context) {
 			j.violated(RuleTidy, "in %s there is still %q with the buttons %q", p.Chat, p.Text, p.Buttons)
 		}
 		marked := strings.Contains(p.Text, "["+in.ID+"]")
-		ours := marked || record.Halted(in, j.r.Inputs) && strings.Contains(p.Text, record.StoppedText)
+		ours := marked || record.EndedEarly(in, j.r.Inputs) && strings.Contains(p.Text, record.StoppedText)
 		if p.Chat == record.AdminRoom || p.Card != "" || !ours {
 			continue
 		}
@@ -160,7 +161,7 @@ func (j *judge) posted(in record.Input, c record.Context) {
 			hidden++
 		}
 	}
-	if wanted := in.Notify != "" && in.Notify != record.HookName; wanted && (there == 0 || there > 1+hidden && !record.Halted(in, j.r.Inputs)) {
+	if wanted := in.Notify != "" && in.Notify != record.WebhookName; wanted && (there == 0 || there > 1+hidden && !record.EndedEarly(in, j.r.Inputs)) {
 		j.violated(RuleDelivered, "the outcome of %s, %s with %q, stands %d times in %s", in.ID, c.Task.State, textOf(c.Task.Answer), there, in.Notify)
 	}
 }

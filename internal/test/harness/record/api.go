@@ -19,8 +19,8 @@ type Request struct {
 	Reply    string
 }
 
-// Told is one event of a stream.
-type Told struct {
+// StreamEvent is one event of a stream.
+type StreamEvent struct {
 	At     time.Time
 	Life   int    // index into Record.Lives
 	Stream string // what is followed: the id of a task, or "all"
@@ -34,8 +34,8 @@ type Told struct {
 // All is the stream of all tasks.
 const All = "all"
 
-// Entry is one message of a context, as replies and events tell it.
-type Entry struct {
+// Message is one message of a context, as replies and events tell it.
+type Message struct {
 	TaskID    string          `json:"task_id"`
 	Seq       int             `json:"seq"`
 	SenderID  string          `json:"sender_id"`
@@ -44,8 +44,8 @@ type Entry struct {
 	Timestamp time.Time       `json:"timestamp"`
 }
 
-// Outline is a task as replies tell it, as far as it counts here.
-type Outline struct {
+// Task is a task as replies tell it, as far as it counts here.
+type Task struct {
 	ID       string     `json:"id"`
 	State    string     `json:"state"`
 	Goal     string     `json:"goal"`
@@ -59,27 +59,27 @@ type Outline struct {
 
 // Context is what a task's context says in the end.
 type Context struct {
-	Messages []Entry                    `json:"messages"`
+	Messages []Message                  `json:"messages"`
 	State    map[string]json.RawMessage `json:"shared_state"`
 	Version  int                        `json:"version"`
 	Next     *int                       `json:"next_after"`
-	Task     Outline                    `json:"-"`
+	Task     Task                       `json:"-"`
 }
 
-// Hook is one request that the webhook got.
-type Hook struct {
+// Webhook is one request that the webhook got.
+type Webhook struct {
 	At     time.Time
 	ID     string
 	Type   string
-	Task   Outline
+	Task   Task
 	Status int    // that was answered; 0: the connection was broken
-	Rude   string // why it is none that should be sent
+	Misuse string // why it is none that should be sent
 }
 
 // The webhook of the config.
 const (
-	HookName   = "ops"
-	HookSecret = "whsec_bGVnd29yaydzIGNyYXNoIGhhcm5lc3MgaGFzIG9uZQ=="
+	WebhookName   = "ops"
+	WebhookSecret = "whsec_bGVnd29yaydzIGNyYXNoIGhhcm5lc3MgaGFzIG9uZQ=="
 )
 
 // What is in the shared state.

@@ -58,12 +58,12 @@ func (r *Record) ReadCalls(path string, life int) error {
 		switch {
 		case line.Event == "call":
 			r.Calls = append(r.Calls, Call{At: line.Time, Life: life, Tool: line.Tool, Text: strings.TrimSpace(a.Key + a.Item + a.Order)})
-		case line.Event == TalkAsked, line.Event == TalkTold:
-			r.Talks = append(r.Talks, Talk{At: line.Time, Life: life, Event: line.Event, Key: line.Note, Value: a.Content.Colour})
-		case line.Event == TalkDone && line.Tool == Choose:
-			r.Talks = append(r.Talks, Talk{At: line.Time, Life: life, Event: line.Event, Key: a.Key})
+		case line.Event == ElicitationAsked, line.Event == ElicitationAnswered:
+			r.Elicitations = append(r.Elicitations, Elicitation{At: line.Time, Life: life, Event: line.Event, Key: line.Note, Value: a.Content.Colour})
+		case line.Event == ElicitationDone && line.Tool == Choose:
+			r.Elicitations = append(r.Elicitations, Elicitation{At: line.Time, Life: life, Event: line.Event, Key: a.Key})
 		case line.Event == "violation":
-			r.Rude = append(r.Rude, line.Note)
+			r.Misuse = append(r.Misuse, line.Note)
 		}
 	}
 }
@@ -76,7 +76,7 @@ type arguments struct {
 
 // What happens in a Talk.
 const (
-	TalkAsked = "asked"
-	TalkTold  = "told"
-	TalkDone  = "done"
+	ElicitationAsked    = "asked"
+	ElicitationAnswered = "told"
+	ElicitationDone     = "done"
 )

@@ -38,9 +38,9 @@ func (b Budget) Config() string {
 	return fmt.Sprintf("budget: {task_tokens: %d, task_usd: %g, user_day_usd: 0, chat_day_usd: 0, day_usd: 0, extend: %s}\n", b.Tokens, float64(b.Micros)/1e6, who)
 }
 
-// OfCost reports whether buttons ask about the cost of a task: to run a plan, or
+// ButtonsOfCost reports whether buttons ask about the cost of a task: to run a plan, or
 // to extend a budget.
-func OfCost(buttons []string) bool {
+func ButtonsOfCost(buttons []string) bool {
 	return slices.Contains(buttons, LabelRun) || slices.Contains(buttons, labelConclude)
 }
 
@@ -62,7 +62,7 @@ func names(text, id string) bool {
 
 // AsksCost reports whether an event asks about the cost of an input's question.
 func AsksCost(e Event, in Input) bool {
-	return e.Chat == in.Chat && OfCost(Labels(e.Buttons)) && names(e.Text, in.Gate)
+	return e.Chat == in.Chat && ButtonsOfCost(Labels(e.Buttons)) && names(e.Text, in.Gate)
 }
 
 // AnswerAbout are the buttons that a person presses under a question about costs:
@@ -83,7 +83,7 @@ func AnswerAbout(in Input, buttons []string) (label, other string) {
 
 // CostCard reports whether a message asks about the cost of an input's question.
 func CostCard(p Post, in Input) bool {
-	return p.Chat == in.Chat && p.Card != "" && OfCost(p.Asked) && names(p.Card, in.Gate)
+	return p.Chat == in.Chat && p.Card != "" && ButtonsOfCost(p.Asked) && names(p.Card, in.Gate)
 }
 
 var amounts = regexp.MustCompile(`^Extend by (\$?)([0-9.,]+)(k?)`)

@@ -63,7 +63,7 @@ func Answers(p Post, in Input, inputs []Input) bool {
 	if id := Mark(p.Text); id != "" {
 		return id == in.ID
 	}
-	if !strings.Contains(p.Text, StoppedText) && !strings.Contains(p.Text, SpentText) || p.Chat != in.Chat || !Halted(in, inputs) {
+	if !strings.Contains(p.Text, StoppedText) && !strings.Contains(p.Text, SpentText) || p.Chat != in.Chat || !EndedEarly(in, inputs) {
 		return false
 	}
 	if p.To != "" {
@@ -72,11 +72,11 @@ func Answers(p Post, in Input, inputs []Input) bool {
 	return true
 }
 
-// Halted reports whether somebody stops a question, or has it answered with what
+// EndedEarly reports whether somebody stops a question, or has it answered with what
 // there is when its budget is reached.
-func Halted(in Input, inputs []Input) bool {
+func EndedEarly(in Input, inputs []Input) bool {
 	return slices.ContainsFunc(inputs, func(other Input) bool {
-		return other.Gate == in.ID && (other.Kind == Stop || other.Kind == Afford && !other.Extends)
+		return other.Gate == in.ID && (other.Kind == Stop || other.Kind == DecideCost && !other.Extends)
 	})
 }
 
@@ -97,7 +97,7 @@ func Finished(in Input, text string) bool {
 
 // IsAbout reports whether a message asks, or asked, for a decision.
 func IsAbout(p Post, in Input) bool {
-	return p.Card != "" && !OfCost(p.Asked) && strings.Contains(p.Card, in.Key)
+	return p.Card != "" && !ButtonsOfCost(p.Asked) && strings.Contains(p.Card, in.Key)
 }
 
 // IsCard reports whether a message can be decided about by its buttons.
@@ -107,11 +107,11 @@ func IsCard(buttons []string) bool {
 	})
 }
 
-// SaysSwitched reports whether a message tells that everything is paused, or
+// SaysPaused reports whether a message tells that everything is paused, or
 // goes on.
-func SaysSwitched(p Post, kind Kind) bool {
+func SaysPaused(p Post, kind Kind) bool {
 	words := []string{"Paused. No model", "It is paused already"}
-	if kind == Proceed {
+	if kind == Resume {
 		words = []string{"Everything goes on", "Nothing is paused"}
 	}
 	return slices.ContainsFunc(words, func(start string) bool { return strings.Contains(p.Text, start) })

@@ -14,30 +14,30 @@ import (
 
 // Record is all that one run left on the wires.
 type Record struct {
-	Seed   int64
-	Inputs []Input  // in the order of sending
-	Lives  []Life   // of the process, in order
-	Front  string   // Terminal, Telegram, Slack or API
-	Events []Event  // of stdout, in order
-	Posts  []Post   // of the bot in chats, as they stood in the end
-	Rude   []string // what the platform would call a bug of the client
-	Waits  []string // deliveries that the bot never confirmed
-	Model  []llmfake.Entry
-	Calls  []Call               // of tools, in order
-	Talks  []Talk               // of people with tool servers, in order
-	Pushes []Push               // of the buttons of questions, in order
-	Damage []string             // what cannot be read in the end, of the data and of backups
-	Ledger []tasks.Spent        // in the end; nil: not read
-	Budget Budget               // of each task
-	Said   map[string]time.Time // when people did what they did, by the id of the input
+	Seed         int64
+	Inputs       []Input  // in the order of sending
+	Lives        []Life   // of the process, in order
+	Client       string   // Terminal, Telegram, Slack or API
+	Events       []Event  // of stdout, in order
+	Posts        []Post   // of the bot in chats, as they stood in the end
+	Misuse       []string // what the platform would call a bug of the client
+	Unconfirmed  []string // deliveries that the bot never confirmed
+	Model        []llmfake.Entry
+	Calls        []Call               // of tools, in order
+	Elicitations []Elicitation        // of people with tool servers, in order
+	Presses      []Press              // of the buttons of questions, in order
+	Damage       []string             // what cannot be read in the end, of the data and of backups
+	Ledger       []tasks.Spent        // in the end; nil: not read
+	Budget       Budget               // of each task
+	DoneAt       map[string]time.Time // when people did what they did, by the id of the input
 
 	// Of API alone.
 	Wire     []Request           // of programs, in the order of their replies
-	Told     []Told              // by streams, in order
-	Hooks    []Hook              // requests that the webhook got, in order
+	Streamed []StreamEvent       // by streams, in order
+	Webhooks []Webhook           // requests that the webhook got, in order
 	Tasks    map[string][]string // ids that programs were told, by the input
 	Contexts map[string]Context  // in the end, by the task's id
-	Listed   []Outline           // all tasks in the end
+	Listed   []Task              // all tasks in the end
 }
 
 // Kind is what an Input is for.
@@ -45,18 +45,18 @@ type Kind string
 
 // The kinds of Input.
 const (
-	Plain    Kind = "plain"    // answered at once
-	Planned  Kind = "planned"  // needs sub-tasks
-	Guidance Kind = "guidance" // said while the planned question before it works
-	Stop     Kind = "stop"     // a press of the planned question's button
-	Decide   Kind = "decide"   // a press of a button under what the planned question has to ask
-	Halt     Kind = "halt"     // an admin pauses everything while the planned question works
-	Afford   Kind = "afford"   // presses under what the planned question asks about its cost
-	Proceed  Kind = "proceed"  // and lets it go on, when all is calm
-	Note     Kind = "note"     // an agent adds to the context while the planned question works
-	Merge    Kind = "merge"    // an operator and an agent change the shared state of the planned question at once
-	Review   Kind = "review"   // a person wants the planned question reviewed, another one does that
-	Shared   Kind = "shared"   // two agents work on a context of their own
+	Plain      Kind = "plain"    // answered at once
+	Planned    Kind = "planned"  // needs sub-tasks
+	Guidance   Kind = "guidance" // said while the planned question before it works
+	Stop       Kind = "stop"     // a press of the planned question's button
+	Decide     Kind = "decide"   // a press of a button under what the planned question has to ask
+	Pause      Kind = "halt"     // an admin pauses everything while the planned question works
+	DecideCost Kind = "afford"   // presses under what the planned question asks about its cost
+	Resume     Kind = "proceed"  // and lets it go on, when all is calm
+	Note       Kind = "note"     // an agent adds to the context while the planned question works
+	Merge      Kind = "merge"    // an operator and an agent change the shared state of the planned question at once
+	Review     Kind = "review"   // a person wants the planned question reviewed, another one does that
+	Shared     Kind = "shared"   // two agents work on a context of their own
 )
 
 // Input is one thing that a person does. Its ID is, for questions, the id that
@@ -64,7 +64,7 @@ const (
 type Input struct {
 	Kind  Kind
 	ID    string
-	Chat  string // the conversation: one of a front's own names
+	Chat  string // the conversation: one of a client's own names
 	From  string // who; empty in the terminal
 	Text  string
 	Apart bool   // asked beside what runs there: by a command
@@ -78,9 +78,9 @@ type Input struct {
 	// Key is what is decided about: the description of the sub-task that asks,
 	// such as "q2 pay beta"; of Proceed, the id of its Halt.
 	Key string
-	// Heard is the id of guidance before it, of the same person, which must have
+	// AfterGuidance is the id of guidance before it, of the same person, which must have
 	// been heard: what follows within a second would be taken for a part of it.
-	Heard string
+	AfterGuidance string
 	// Notify is where the outcome of a task that a program starts goes: "ops", the
 	// webhook, or a room; empty: nowhere. Agent says that an agent starts it, by
 	// MCP.
@@ -100,11 +100,11 @@ func (in Input) Starts() bool { return in.Question() || in.Kind == Shared }
 // Repeated reports whether an input is done in each life until it has taken
 // effect, as people do who see that nothing happens.
 func (in Input) Repeated() bool {
-	return in.Kind == Stop || in.Decides() || in.Kind == Halt || in.Kind == Proceed
+	return in.Kind == Stop || in.Decides() || in.Kind == Pause || in.Kind == Resume
 }
 
 // Decides reports whether an input waits for nothing but for what asks for it.
-func (in Input) Decides() bool { return in.Kind == Decide || in.Kind == Afford }
+func (in Input) Decides() bool { return in.Kind == Decide || in.Kind == DecideCost }
 
 // Post is one message of the bot that stands in a chat.
 type Post struct {
@@ -130,7 +130,7 @@ type Life struct {
 	Hits       []string // the failpoints it passed, in order
 	Exit       int      // when it was not killed
 	Hung       bool     // it did not end in time
-	Halted     bool     // its kill fell soon after everything was paused
+	AfterPause bool     // its kill fell soon after everything was paused
 }
 
 // Event is one line of stdout.
@@ -169,8 +169,8 @@ type Call struct {
 	Text string // the argument: the sub-task's description
 }
 
-// Talk is what a tool server had with a person in the course of a call.
-type Talk struct {
+// Elicitation is what a tool server had with a person in the course of a call.
+type Elicitation struct {
 	At    time.Time
 	Life  int
 	Event string // asked, told, or done: the call is over
@@ -178,8 +178,8 @@ type Talk struct {
 	Value string // told: what was chosen; empty: declined
 }
 
-// Push is one press of a button under a question.
-type Push struct {
+// Press is one press of a button under a question.
+type Press struct {
 	At    time.Time
 	Key   string // what it is about
 	Label string
@@ -201,7 +201,7 @@ var Tools = []string{Lookup, Book, Pay, Ask, Inquire}
 // Choose is the tool of ask and inquire.
 const Choose = "choose"
 
-// The fronts: where people talk to legwork.
+// The clients: where people talk to legwork.
 const (
 	Terminal = "terminal"
 	Telegram = "telegram"
@@ -209,8 +209,8 @@ const (
 	API      = "api"
 )
 
-// Fronts lists them.
-func Fronts() []string { return []string{Terminal, Telegram, Slack, API} }
+// Clients lists them.
+func Clients() []string { return []string{Terminal, Telegram, Slack, API} }
 
 func Count(l Life, point string) int {
 	n := 0

@@ -21,7 +21,7 @@ import (
 // order is what the flags ask for.
 type order struct {
 	campaign harness.Campaign
-	fronts   []string
+	clients  []string
 	at       string // the kills of a single run
 	binary   string
 	steady   time.Duration
@@ -39,11 +39,11 @@ func main() {
 
 func read() order {
 	o := order{}
-	front := flag.String("front", "all", "terminal, telegram, slack, api or all, one after the other, with as many of the kills each")
+	client := flag.String("client", "all", "terminal, telegram, slack, api or all, one after the other, with as many of the kills each")
 	flag.Int64Var(&o.campaign.Seed, "seed", 1, "seed of the first run: one that is higher than those of the reports before goes on")
 	flag.IntVar(&o.campaign.Kills, "kills", 0, "end after so many kills")
-	flag.DurationVar(&o.campaign.For, "for", 0, "end each front after this time")
-	flag.IntVar(&o.campaign.Parallel, "parallel", 0, "runs at once; 0: as many as the front bears")
+	flag.DurationVar(&o.campaign.For, "for", 0, "end each client after this time")
+	flag.IntVar(&o.campaign.Parallel, "parallel", 0, "runs at once; 0: as many as the client bears")
 	flag.StringVar(&o.campaign.Fault, "fault", "", "planted faults, separated by commas")
 	flag.DurationVar(&o.campaign.Patience, "patience", 0, "after which silence a life counts as hung; 0: 30s")
 	flag.BoolVar(&o.campaign.First, "first", false, "end at the first violation")
@@ -55,10 +55,10 @@ func read() order {
 	if o.campaign.Kills == 0 && o.campaign.For == 0 {
 		o.campaign.For = 10 * time.Minute
 	}
-	o.fronts = []string{*front}
-	if *front == "all" {
-		o.fronts = record.Fronts()
-		o.campaign.Kills = (o.campaign.Kills + len(o.fronts) - 1) / len(o.fronts)
+	o.clients = []string{*client}
+	if *client == "all" {
+		o.clients = record.Clients()
+		o.campaign.Kills = (o.campaign.Kills + len(o.clients) - 1) / len(o.clients)
 	}
 	return o
 }
@@ -84,7 +84,7 @@ func soak(o order) (int, error) {
 	var code int
 	switch {
 	case o.at != "":
-		o.campaign.Front = o.fronts[0]
+		o.campaign.Client = o.clients[0]
 		return repeat(ctx, h, o.campaign, o.at)
 	case o.steady > 0:
 		code, err = steady(ctx, h, o)
@@ -97,12 +97,12 @@ func soak(o order) (int, error) {
 	return 0, os.RemoveAll(dir)
 }
 
-// kill does a campaign on each front and sets what came of them side by side. An
+// kill does a campaign on each client and sets what came of them side by side. An
 // interrupt ends it with a report of what was done.
 func kill(ctx context.Context, h *harness.Harness, o order) (code int, err error) {
 	var reports []*harness.Report
-	for _, front := range o.fronts {
-		o.campaign.Front = front
+	for _, client := range o.clients {
+		o.campaign.Client = client
 		report, err := h.Campaign(ctx, o.campaign)
 		if err != nil && ctx.Err() == nil {
 			return 1, err
@@ -134,11 +134,11 @@ func repeat(ctx context.Context, h *harness.Harness, c harness.Campaign, at stri
 	if err != nil {
 		return 2, err
 	}
-	record, dir, err := h.Run(ctx, harness.Order{Front: c.Front, Seed: c.Seed, Kills: kills, Fault: c.Fault, Patience: c.Patience})
+	record, dir, err := h.Run(ctx, harness.Order{Client: c.Client, Seed: c.Seed, Kills: kills, Fault: c.Fault, Patience: c.Patience})
 	if err != nil {
 		return 1, err
 	}
-	verdict := judge.Judge(record)
+	verdict := judge.Check(record)
 	fmt.Printf("%s: %d lives, %d violations\n", dir, len(record.Lives), len(verdict.Violations))
 	for _, v := range verdict.Violations {
 		fmt.Println(" ", v)

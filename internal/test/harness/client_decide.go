@@ -1,13 +1,14 @@
 package harness
 
 import (
-	"legwork/internal/test/harness/record"
 	"slices"
 	"strings"
+
+	"legwork/internal/test/harness/record"
 )
 
-// settle notes who is in which room.
-func (c *chats) settle(rooms []room) {
+// setPeople notes who is in which room.
+func (c *chats) setPeople(rooms []room) {
 	c.people = map[string][]string{}
 	for _, r := range rooms {
 		c.people[r.name] = r.people
@@ -42,7 +43,7 @@ func (c *chats) cards(in record.Input) (open []record.Post, closed bool) {
 func (c *chats) decide(in record.Input, push func(p record.Post, label, by string)) (done bool) {
 	open, closed := c.cards(in)
 	press := func(p record.Post, label, by string) {
-		c.s.pushes(in.Key, label, by)
+		c.s.recordPress(in.Key, label, by)
 		push(p, label, by)
 	}
 	if closed || c.answered(in.Gate) {
@@ -55,7 +56,7 @@ func (c *chats) decide(in record.Input, push func(p record.Post, label, by strin
 	}
 	p, again := open[record.Hash(in.ID)%len(open)], c.pressed[in.ID]
 	c.pressed[in.ID], c.pressed["again "+in.ID] = true, again
-	if somebody := c.meddler(in); habit == meddled && somebody != "" {
+	if somebody := c.somebodyElse(in); habit == meddled && somebody != "" {
 		press(p, record.Other(in.Key), somebody)
 	}
 	press(p, record.Choice(in.Key), in.From)
@@ -76,9 +77,9 @@ func (c *chats) decideLate(in record.Input, press func(p record.Post, label, by 
 	}
 }
 
-// meddler is somebody else in the room where a decision is to be made; empty
+// somebodyElse is somebody else in the room where a decision is to be made; empty
 // for nobody.
-func (c *chats) meddler(in record.Input) string {
+func (c *chats) somebodyElse(in record.Input) string {
 	people := c.people[in.Chat]
 	if i := slices.IndexFunc(people, func(who string) bool { return who != in.From }); i >= 0 {
 		return people[i]
@@ -107,14 +108,14 @@ func (c *chats) costs(in record.Input) bool {
 	return c.answered(in.Gate) || slices.ContainsFunc(c.list(), func(p record.Post) bool { return record.CostCard(p, in) })
 }
 
-func (c *chats) owes(in record.Input) bool {
+func (c *chats) costPending(in record.Input) bool {
 	return slices.ContainsFunc(c.list(), func(p record.Post) bool { return record.CostCard(p, in) && record.IsCard(p.Buttons) })
 }
 
-// afford presses under each question about the cost of a task, once in each life
+// decideCost presses under each question about the cost of a task, once in each life
 // or twice, by habit; when it is decided, some press another button. It reports
 // whether the task is over.
-func (c *chats) afford(in record.Input, push func(p record.Post, label, by string)) (done bool) {
+func (c *chats) decideCost(in record.Input, push func(p record.Post, label, by string)) (done bool) {
 	for _, p := range c.list() {
 		if !record.CostCard(p, in) {
 			continue
@@ -133,10 +134,10 @@ func (c *chats) afford(in record.Input, push func(p record.Post, label, by strin
 		if !c.s.record.Budget.Asker && other != label {
 			push(p, other, in.From) // only an admin can
 		}
-		if somebody := c.meddler(in); habit == meddled && somebody != "" {
+		if somebody := c.somebodyElse(in); habit == meddled && somebody != "" {
 			push(p, other, somebody)
 		}
-		c.s.pushes(p.Card, label, in.From)
+		c.s.recordPress(p.Card, label, in.From)
 		push(p, label, in.From)
 		if habit == twice {
 			push(p, label, in.From)

@@ -3,41 +3,42 @@ package harness
 import (
 	"context"
 	"fmt"
-	"legwork/internal/test/harness/record"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"legwork/internal/test/harness/record"
 )
 
-// front is the side of legwork that people are on. The run's goroutine calls
+// client is the side of legwork that people are on. The run's goroutine calls
 // it, its own goroutines only tell that something was seen.
-type front interface {
+type client interface {
 	// scenario makes what people will do.
 	scenario(r *rand.Rand) []record.Input
 	// arguments are those of legwork before its config file, config is what the
-	// file says of this front.
+	// file says of this client.
 	arguments() []string
 	config() string
-	// greet tells of a new life, before anything is said to it.
-	greet(p *process)
-	// hear takes an event of stdout.
-	hear(e record.Event)
-	// can reports whether an input is possible now: the message that it replies
+	// started tells of a new life, before anything is said to it.
+	started(p *process)
+	// stdout takes an event of stdout.
+	stdout(e record.Event)
+	// possible reports whether an input is possible now: the message that it replies
 	// to is there, the button that it presses.
-	can(in record.Input) bool
-	// owes reports that a question about costs waits for an input, though that
+	possible(in record.Input) bool
+	// costPending reports that a question about costs waits for an input, though that
 	// was done before: a life that lost work may ask once more.
-	owes(in record.Input) bool
-	// say does an input, or has it delivered again. It reports whether it need
+	costPending(in record.Input) bool
+	// do does an input, or has it delivered again. It reports whether it need
 	// not be done by a later life.
-	say(in record.Input) (done bool)
-	// trouble lets something go wrong between legwork and the platform.
-	trouble(r *rand.Rand)
-	// leave ends a life in which nothing more will be done; settled says that
+	do(in record.Input) (done bool)
+	// disturb lets something go wrong between legwork and the platform.
+	disturb(r *rand.Rand)
+	// finish ends a life in which nothing more will be done; settled says that
 	// all is as it has to be. It reports whether the life was asked to end.
-	leave(p *process, settled func() bool) bool
+	finish(p *process, settled func() bool) bool
 	// gates are what was seen of answers so far: "answer q1".
 	gates() []string
 	// drain waits until what a life sent before it ended has arrived.
@@ -47,20 +48,20 @@ type front interface {
 	close() error
 }
 
-// open starts a front. seen is called, from any goroutine, whenever something
+// openClient starts a client. seen is called, from any goroutine, whenever something
 // is to be seen that was not before.
-func (s *session) open(ctx context.Context, seen func()) (front, error) {
-	switch s.order.Front {
+func (s *session) openClient(ctx context.Context, seen func()) (client, error) {
+	switch s.order.Client {
 	case "", record.Terminal:
-		return &terminalFront{s: s, buttons: map[string][]record.Button{}}, nil
+		return &terminalClient{s: s, buttons: map[string][]record.Button{}}, nil
 	case record.Telegram:
-		return newTelegramFront(ctx, s, seen)
+		return newTelegramClient(ctx, s, seen)
 	case record.Slack:
-		return newSlackFront(ctx, s, seen)
+		return newSlackClient(ctx, s, seen)
 	case record.API:
-		return newAPIFront(ctx, s, seen)
+		return newAPIClient(ctx, s, seen)
 	}
-	return nil, fmt.Errorf("there is no front %q; there are %v", s.order.Front, record.Fronts())
+	return nil, fmt.Errorf("there is no client %q; there are %v", s.order.Client, record.Clients())
 }
 
 // chats is what Telegram and Slack have in common: messages that stay, and
@@ -78,15 +79,15 @@ type chats struct {
 	asked map[string]string // inputs by the platform's name of their message
 
 	people  map[string][]string // by room
-	said    map[string]bool     // of the run's goroutine, as the rest
+	done    map[string]bool     // of the run's goroutine, as the rest
 	pressed map[string]bool     // in this life
 }
 
 func newChats(s *session, seen func()) *chats {
-	return &chats{s: s, seen: seen, posts: map[string]record.Post{}, asked: map[string]string{}, said: map[string]bool{}, pressed: map[string]bool{}}
+	return &chats{s: s, seen: seen, posts: map[string]record.Post{}, asked: map[string]string{}, done: map[string]bool{}, pressed: map[string]bool{}}
 }
 
-// watch notes what changes until the front is closed. wait returns when look
+// watch notes what changes until the client is closed. wait returns when look
 // does or ctx ends.
 func (c *chats) watch(ctx context.Context, wait func(ctx context.Context, look func(now []record.Post))) {
 	ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -159,7 +160,7 @@ func (c *chats) list() []record.Post {
 // outcome returns the post that answers a question and is complete.
 func (c *chats) outcome(in record.Input) (record.Post, bool) {
 	for _, p := range c.list() {
-		if !p.Live && record.Answers(p, in, c.s.record.Inputs) && (record.Finished(in, p.Text) || record.Halted(in, c.s.record.Inputs)) {
+		if !p.Live && record.Answers(p, in, c.s.record.Inputs) && (record.Finished(in, p.Text) || record.EndedEarly(in, c.s.record.Inputs)) {
 			return p, true
 		}
 	}
@@ -170,25 +171,25 @@ func (c *chats) gates() []string {
 	var open []string
 	for _, in := range c.s.record.Inputs {
 		_, ok := c.outcome(in)
-		if (c.said[in.ID] || in.Fired) && (in.Question() && ok || in.Kind == record.Guidance && c.heard(in.ID)) {
+		if (c.done[in.ID] || in.Fired) && (in.Question() && ok || in.Kind == record.Guidance && c.guidanceTaken(in.ID)) {
 			open = append(open, "answer "+in.ID)
 		}
 	}
 	for _, in := range c.s.record.Inputs {
-		if in.Kind == record.Halt && c.switched(in) {
+		if in.Kind == record.Pause && c.saidPaused(in) {
 			open = append(open, "paused "+in.ID)
 		}
 	}
 	return open
 }
 
-// switched reports whether it was said that everything is paused, or goes on.
-func (c *chats) switched(in record.Input) bool {
-	return slices.ContainsFunc(c.list(), func(p record.Post) bool { return p.Chat == in.Chat && record.SaysSwitched(p, in.Kind) })
+// saidPaused reports whether it was said that everything is paused, or goes on.
+func (c *chats) saidPaused(in record.Input) bool {
+	return slices.ContainsFunc(c.list(), func(p record.Post) bool { return p.Chat == in.Chat && record.SaysPaused(p, in.Kind) })
 }
 
-// heard reports whether an answer holds guidance.
-func (c *chats) heard(id string) bool {
+// guidanceTaken reports whether an answer holds guidance.
+func (c *chats) guidanceTaken(id string) bool {
 	return slices.ContainsFunc(c.list(), func(p record.Post) bool {
 		return !p.Live && strings.HasPrefix(p.Text, "[") && slices.Contains(strings.Fields(p.Text), id)
 	})
@@ -235,10 +236,10 @@ func (c *chats) board(id string) (record.Post, bool) {
 	return found, found.ID != ""
 }
 
-func (*chats) hear(record.Event) {}
+func (*chats) stdout(record.Event) {}
 
-// leave asks for a clean end when all is settled.
-func (c *chats) leave(p *process, settled func() bool) bool {
+// finish asks for a clean end when all is settled.
+func (c *chats) finish(p *process, settled func() bool) bool {
 	if !settled() {
 		return false
 	}

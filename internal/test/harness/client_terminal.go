@@ -3,14 +3,15 @@ package harness
 import (
 	"context"
 	"fmt"
-	"legwork/internal/test/harness/record"
 	"math/rand/v2"
 	"strings"
+
+	"legwork/internal/test/harness/record"
 )
 
-// terminalFront is legwork chat --json: what goes in on stdin and comes out on
+// terminalClient is legwork chat --json: what goes in on stdin and comes out on
 // stdout. What was not accepted is said again to the next life.
-type terminalFront struct {
+type terminalClient struct {
 	s       *session
 	p       *process
 	asked   map[string][]record.Button // under questions that this life has shown, by what they are about
@@ -20,24 +21,24 @@ type terminalFront struct {
 	costs   map[string][]record.Event  // questions about costs that were not pressed yet, by input
 }
 
-func (*terminalFront) scenario(r *rand.Rand) []record.Input { return Scenario(r) }
+func (*terminalClient) scenario(r *rand.Rand) []record.Input { return Scenario(r) }
 
-func (*terminalFront) arguments() []string { return []string{"chat", "--json"} }
+func (*terminalClient) arguments() []string { return []string{"chat", "--json"} }
 
-func (*terminalFront) config() string { return "" }
+func (*terminalClient) config() string { return "" }
 
-func (f *terminalFront) greet(p *process) {
+func (f *terminalClient) started(p *process) {
 	f.p, f.asked, f.pressed, f.costs = p, map[string][]record.Button{}, map[string]bool{}, map[string][]record.Event{}
 }
 
-// hear notes what asks for a decision. Who presses twice does so when the first
+// stdout notes what asks for a decision. Who presses twice does so when the first
 // press was taken.
-func (f *terminalFront) hear(e record.Event) {
+func (f *terminalClient) stdout(e record.Event) {
 	for _, in := range f.s.record.Inputs {
 		switch {
-		case in.Kind == record.Afford && e.Type == "question" && record.AsksCost(e, in):
+		case in.Kind == record.DecideCost && e.Type == "question" && record.AsksCost(e, in):
 			f.costs[in.ID] = append(f.costs[in.ID], e)
-		case in.Kind != record.Decide || record.OfCost(record.Labels(e.Buttons)):
+		case in.Kind != record.Decide || record.ButtonsOfCost(record.Labels(e.Buttons)):
 		case e.Type == "question" && strings.Contains(e.Text, in.Key):
 			f.asked[in.Key], f.buttons[in.Key] = e.Buttons, e.Buttons
 		case e.Type == "accepted" && e.Message == in.ID && habitOf(in.Key) == twice:
@@ -46,21 +47,21 @@ func (f *terminalFront) hear(e record.Event) {
 	}
 }
 
-func (f *terminalFront) can(in record.Input) bool {
+func (f *terminalClient) possible(in record.Input) bool {
 	return !in.Decides() || len(f.costs[in.ID]) > 0 || len(f.asked[in.Key]) > 0 || f.answered(in)
 }
 
-func (f *terminalFront) owes(in record.Input) bool { return len(f.costs[in.ID]) > 0 }
+func (f *terminalClient) costPending(in record.Input) bool { return len(f.costs[in.ID]) > 0 }
 
 // answered reports that what an input belongs to has its answer.
-func (f *terminalFront) answered(in record.Input) bool { return f.s.gates["answer "+in.Gate] }
+func (f *terminalClient) answered(in record.Input) bool { return f.s.gates["answer "+in.Gate] }
 
-func (f *terminalFront) say(in record.Input) bool {
+func (f *terminalClient) do(in record.Input) bool {
 	if in.Kind == record.Decide {
 		return f.decide(in)
 	}
-	if in.Kind == record.Afford {
-		return f.afford(in)
+	if in.Kind == record.DecideCost {
+		return f.decideCost(in)
 	}
 	f.p.write(in)
 	return false // stdout tells
@@ -68,7 +69,7 @@ func (f *terminalFront) say(in record.Input) bool {
 
 // decide presses once in each life that asks, and too late as well. There is
 // nobody else at the terminal.
-func (f *terminalFront) decide(in record.Input) bool {
+func (f *terminalClient) decide(in record.Input) bool {
 	late := f.s.accepted[in.ID] || f.answered(in)
 	if f.pressed[in.ID] || !late && len(f.asked[in.Key]) == 0 {
 		return late
@@ -81,34 +82,34 @@ func (f *terminalFront) decide(in record.Input) bool {
 	return late
 }
 
-func (f *terminalFront) press(in record.Input, id, label string) {
+func (f *terminalClient) press(in record.Input, id, label string) {
 	for _, b := range f.buttons[in.Key] {
 		if b.Label == label {
-			f.s.pushes(in.Key, label, in.From)
+			f.s.recordPress(in.Key, label, in.From)
 			f.p.press(id, in.Chat, b.Data)
 		}
 	}
 }
 
-func (*terminalFront) trouble(*rand.Rand) {}
+func (*terminalClient) disturb(*rand.Rand) {}
 
-// leave closes stdin: it ends when all it has accepted is done. Again and
+// finish closes stdin: it ends when all it has accepted is done. Again and
 // again does no harm.
-func (*terminalFront) leave(p *process, _ func() bool) bool {
+func (*terminalClient) finish(p *process, _ func() bool) bool {
 	_ = p.stdin.Close()
 	return false
 }
 
-func (*terminalFront) gates() []string { return nil }
+func (*terminalClient) gates() []string { return nil }
 
-func (*terminalFront) drain(context.Context) error { return nil }
+func (*terminalClient) drain(context.Context) error { return nil }
 
-func (*terminalFront) collect(*record.Record) {}
+func (*terminalClient) collect(*record.Record) {}
 
-func (*terminalFront) close() error { return nil }
+func (*terminalClient) close() error { return nil }
 
-// afford is the same at the terminal.
-func (f *terminalFront) afford(in record.Input) (done bool) {
+// decideCost is the same at the terminal.
+func (f *terminalClient) decideCost(in record.Input) (done bool) {
 	for _, e := range f.costs[in.ID] {
 		label, other := record.AnswerAbout(in, record.Labels(e.Buttons))
 		list := []string{label}
@@ -119,7 +120,7 @@ func (f *terminalFront) afford(in record.Input) (done bool) {
 			list = append(list, other)
 		case once, meddled: // nobody else is there
 		}
-		f.s.pushes(e.Text, label, in.From)
+		f.s.recordPress(e.Text, label, in.From)
 		for _, label := range list {
 			for _, b := range e.Buttons {
 				if b.Label == label {

@@ -14,9 +14,9 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
-// slackFront is legwork serve with Slack over Socket Mode: threads of a channel,
+// slackClient is legwork serve with Slack over Socket Mode: threads of a channel,
 // each of them begun by a question, and direct messages.
-type slackFront struct {
+type slackClient struct {
 	*chats
 	fake  *slackfake.Server
 	ts    map[string]string // of inputs
@@ -28,7 +28,7 @@ type slackFront struct {
 // The rooms of Slack: threads of a channel, and direct messages.
 const slackChannel = "C1"
 
-func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) {
+func newSlackClient(ctx context.Context, s *session, seen func()) (client, error) {
 	retries := []time.Duration{0, time.Second}
 	for range 60 {
 		retries = append(retries, 2*time.Second)
@@ -41,7 +41,7 @@ func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) 
 	for _, who := range []string{"U1", "U2", "U9"} {
 		fake.DM(who) // a schedule may be the first to write there
 	}
-	f := &slackFront{chats: newChats(s, seen), fake: fake, ts: map[string]string{}, roots: map[string]string{}, triggers: map[string]string{}}
+	f := &slackClient{chats: newChats(s, seen), fake: fake, ts: map[string]string{}, roots: map[string]string{}, triggers: map[string]string{}}
 	f.watch(ctx, func(ctx context.Context, look func([]record.Post)) {
 		_ = fake.WaitFor(ctx, "the end", func() bool { // its error is ctx's
 			look(f.view())
@@ -51,7 +51,7 @@ func newSlackFront(ctx context.Context, s *session, seen func()) (front, error) 
 	return f, nil
 }
 
-func (f *slackFront) scenario(r *rand.Rand) []record.Input {
+func (f *slackClient) scenario(r *rand.Rand) []record.Input {
 	rooms := []room{
 		{name: "DU1", key: "slack:DU1", as: "slack:U1", people: []string{"U1"}},
 		{name: "DU2", key: "slack:DU2", as: "slack:U2", people: []string{"U2"}},
@@ -59,28 +59,28 @@ func (f *slackFront) scenario(r *rand.Rand) []record.Input {
 		{name: "thread 2", people: []string{"U2"}},
 		{name: "thread 3", people: []string{"U1", "U2"}},
 	}
-	f.settle(rooms)
+	f.setPeople(rooms)
 	return chatScenario(r, rooms, room{name: "DU9", people: []string{"U9"}})
 }
 
-func (*slackFront) arguments() []string { return []string{"serve"} }
+func (*slackClient) arguments() []string { return []string{"serve"} }
 
-func (f *slackFront) config() string {
+func (f *slackClient) config() string {
 	return fmt.Sprintf("slack: {bot_token: %q, app_token: %q, api_url: %q}\naccess: {slack: {users: [\"*\"], channels: [\"*\"]}, admins: [\"slack:U9\"]}\nhttp: {listen: \"127.0.0.1:0\"}\n",
 		slackfake.BotToken, slackfake.AppToken, f.fake.APIURL)
 }
 
-func (f *slackFront) greet(*process) {
+func (f *slackClient) started(*process) {
 	f.fake.Heal()
 	clear(f.pressed)
 }
 
-func (f *slackFront) can(in record.Input) bool {
+func (f *slackClient) possible(in record.Input) bool {
 	switch in.Kind {
 	case record.Stop:
 	case record.Decide:
 		return f.asks(in)
-	case record.Afford:
+	case record.DecideCost:
 		return f.costs(in)
 	default:
 		return true
@@ -89,7 +89,7 @@ func (f *slackFront) can(in record.Input) bool {
 	return ok || f.answered(in.Gate)
 }
 
-func (f *slackFront) say(in record.Input) bool {
+func (f *slackClient) do(in record.Input) bool {
 	switch {
 	case in.Fired:
 		return true
@@ -97,15 +97,15 @@ func (f *slackFront) say(in record.Input) bool {
 		return f.press(in)
 	case in.Kind == record.Decide:
 		return f.decideAgain(in)
-	case in.Kind == record.Afford:
+	case in.Kind == record.DecideCost:
 		return f.affordAgain(in)
-	case in.Kind == record.Halt, in.Kind == record.Proceed:
+	case in.Kind == record.Pause, in.Kind == record.Resume:
 		return f.command(in)
-	case f.said[in.ID]:
+	case f.done[in.ID]:
 		f.again(in)
 		return true
 	}
-	f.said[in.ID] = true
+	f.done[in.ID] = true
 	channel, text := in.Chat, in.Text
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,8 +126,8 @@ func (f *slackFront) say(in record.Input) bool {
 
 // command uses a slash command, once in each life until its answer is there.
 // Slack does not repeat those.
-func (f *slackFront) command(in record.Input) bool {
-	if f.switched(in) {
+func (f *slackClient) command(in record.Input) bool {
+	if f.saidPaused(in) {
 		return true
 	}
 	if f.lost(in.ID) {
@@ -141,7 +141,7 @@ func (f *slackFront) command(in record.Input) bool {
 }
 
 // again has the events about a message delivered once more.
-func (f *slackFront) again(in record.Input) {
+func (f *slackClient) again(in record.Input) {
 	for _, d := range f.fake.Deliveries() {
 		if d.Kind == slackfake.KindEvent && d.Acked && strings.Contains(string(d.Payload), `"ts":"`+f.ts[in.ID]+`"`) {
 			_ = f.fake.Repeat(d.ID) // it was there just now
@@ -150,7 +150,7 @@ func (f *slackFront) again(in record.Input) {
 	}
 }
 
-func (f *slackFront) press(in record.Input) bool {
+func (f *slackClient) press(in record.Input) bool {
 	if f.answered(in.Gate) {
 		return true
 	}
@@ -168,7 +168,7 @@ func (f *slackFront) press(in record.Input) bool {
 
 // decideAgain is decide where Slack may tell people that a press did not get
 // through: then they press again.
-func (f *slackFront) decideAgain(in record.Input) bool {
+func (f *slackClient) decideAgain(in record.Input) bool {
 	if f.lost(in.ID) {
 		delete(f.pressed, in.ID)
 	}
@@ -176,15 +176,15 @@ func (f *slackFront) decideAgain(in record.Input) bool {
 }
 
 // affordAgain is likewise afford.
-func (f *slackFront) affordAgain(in record.Input) bool {
+func (f *slackClient) affordAgain(in record.Input) bool {
 	if f.lost(in.ID) {
 		f.forgetPresses(in)
 	}
-	return f.afford(in, f.push(in))
+	return f.decideCost(in, f.push(in))
 }
 
 // push presses buttons for an input, and notes the press of who is to decide.
-func (f *slackFront) push(in record.Input) func(p record.Post, label, by string) {
+func (f *slackClient) push(in record.Input) func(p record.Post, label, by string) {
 	return func(p record.Post, label, by string) {
 		channel := p.Chat
 		if strings.HasPrefix(p.Chat, "thread ") {
@@ -198,7 +198,7 @@ func (f *slackFront) push(in record.Input) func(p record.Post, label, by string)
 
 // lost reports that the newest press or command for an input got no
 // acknowledgement in time.
-func (f *slackFront) lost(id string) bool {
+func (f *slackClient) lost(id string) bool {
 	for _, d := range f.fake.Deliveries() {
 		if d.ID == f.triggers[id] && d.Kind != slackfake.KindEvent {
 			return d.Lost
@@ -207,7 +207,7 @@ func (f *slackFront) lost(id string) bool {
 	return false
 }
 
-func (f *slackFront) trouble(r *rand.Rand) {
+func (f *slackClient) disturb(r *rand.Rand) {
 	faults := []slackfake.Fault{
 		{Kind: slackfake.FaultDropAfter, Method: "chat.postMessage"},
 		{Kind: slackfake.FaultDropAfter, Method: "chat.startStream"},
@@ -239,7 +239,7 @@ func (f *slackFront) trouble(r *rand.Rand) {
 var escaped = regexp.MustCompile(`\\([[:punct:]])`)
 
 // view is what stands in the channel and in the direct messages.
-func (f *slackFront) view() []record.Post {
+func (f *slackClient) view() []record.Post {
 	var all []record.Post
 	for _, channel := range []string{slackChannel, "DU1", "DU2", "DU9"} {
 		for _, m := range f.fake.Posted(channel) {
@@ -256,7 +256,7 @@ func (f *slackFront) view() []record.Post {
 }
 
 // place is the room of a message.
-func (f *slackFront) place(channel, thread string) string {
+func (f *slackClient) place(channel, thread string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if channel != slackChannel && thread == "" {
@@ -270,17 +270,17 @@ func (f *slackFront) place(channel, thread string) string {
 	return fmt.Sprintf("thread %q of channel %s", thread, channel)
 }
 
-func (f *slackFront) collect(r *record.Record) {
-	r.Posts, r.Rude, r.Waits = f.list(), f.fake.Violations(), nil
+func (f *slackClient) collect(r *record.Record) {
+	r.Posts, r.Misuse, r.Unconfirmed = f.list(), f.fake.Violations(), nil
 	for _, d := range f.fake.Deliveries() {
 		if !d.Acked && d.Kind == slackfake.KindEvent && f.isInput(d) {
-			r.Waits = append(r.Waits, fmt.Sprintf("%s %s in %s", d.Name, d.ID, d.Channel))
+			r.Unconfirmed = append(r.Unconfirmed, fmt.Sprintf("%s %s in %s", d.Name, d.ID, d.Channel))
 		}
 	}
 }
 
 // isInput reports whether a delivery tells of what a person wrote.
-func (f *slackFront) isInput(d slackfake.Delivery) bool {
+func (f *slackClient) isInput(d slackfake.Delivery) bool {
 	for _, ts := range f.ts {
 		if strings.Contains(string(d.Payload), `"ts":"`+ts+`"`) {
 			return true
@@ -289,9 +289,9 @@ func (f *slackFront) isInput(d slackfake.Delivery) bool {
 	return false
 }
 
-func (f *slackFront) drain(ctx context.Context) error { return f.fake.Drain(ctx) }
+func (f *slackClient) drain(ctx context.Context) error { return f.fake.Drain(ctx) }
 
-func (f *slackFront) close() error {
+func (f *slackClient) close() error {
 	f.unwatch()
 	return f.fake.Close()
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"legwork/internal/test/harness/record"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -14,56 +13,58 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"legwork/internal/test/harness/record"
 )
 
-// apiFront is legwork serve with its HTTP API: programs that ask, follow, guide,
+// apiClient is legwork serve with its HTTP API: programs that ask, follow, guide,
 // decide and work on contexts of their own, over all lives. Each input is done by
 // a goroutine that goes on until it is answered. Outcomes go to a webhook or to a
 // chat of Telegram, which is there for nothing else.
-type apiFront struct {
+type apiClient struct {
 	s      *session
 	seen   func()
-	chat   *telegramFront
+	chat   *telegramClient
 	hooks  *hooks
-	client *http.Client
+	http   *http.Client
 	work   sync.WaitGroup
 	begin  func(func(context.Context)) // lets something be done, with a context that ends with the run
 	cancel context.CancelFunc
 
-	mu     sync.Mutex // guards what follows
-	life   int        // -1: none yet
-	base   string     // its address; empty: not known yet
-	news   chan struct{}
-	wire   []record.Request
-	told   []record.Told
-	asked  []record.Event // approvals that were seen, and decisions that were taken
-	pushes []record.Push
-	rude   []string            // what no program should be told
-	tasks  map[string][]string // ids by input: there should be one each
-	over   map[string]string   // the ends of tasks, by id
-	done   map[string]bool     // inputs
-	going  map[string]bool     // likewise, that were begun
-	again  map[string]bool     // likewise, sent again in this life
-	feed   chan struct{}       // closed when the stream of all tasks has begun
-	final  map[string]record.Context
-	listed []record.Outline
-	looked int // the life in which the end was looked at; -1: none
-	cables map[int]context.CancelFunc
-	cuts   int
+	mu          sync.Mutex // guards what follows
+	life        int        // -1: none yet
+	base        string     // its address; empty: not known yet
+	news        chan struct{}
+	wire        []record.Request
+	streamed    []record.StreamEvent
+	asked       []record.Event // approvals that were seen, and decisions that were taken
+	recorded    []record.Press
+	misuse      []string            // what no program should be told
+	tasks       map[string][]string // ids by input: there should be one each
+	over        map[string]string   // the ends of tasks, by id
+	done        map[string]bool     // inputs
+	going       map[string]bool     // likewise, that were begun
+	resent      map[string]bool     // likewise, sent again in this life
+	feed        chan struct{}       // closed when the stream of all tasks has begun
+	final       map[string]record.Context
+	listed      []record.Task
+	looked      int // the life in which the end was looked at; -1: none
+	connections map[int]context.CancelFunc
+	cuts        int
 }
 
-func newAPIFront(ctx context.Context, s *session, seen func()) (front, error) {
-	chat, err := newTelegramFront(ctx, s, seen)
+func newAPIClient(ctx context.Context, s *session, seen func()) (client, error) {
+	chat, err := newTelegramClient(ctx, s, seen)
 	if err != nil {
 		return nil, err
 	}
-	f := &apiFront{
+	f := &apiClient{
 		s: s, seen: seen, chat: chat, life: -1, looked: -1, news: make(chan struct{}), feed: make(chan struct{}),
-		tasks: map[string][]string{}, over: map[string]string{}, done: map[string]bool{}, going: map[string]bool{}, again: map[string]bool{},
-		final: map[string]record.Context{}, cables: map[int]context.CancelFunc{},
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: 40 * time.Second}},
+		tasks: map[string][]string{}, over: map[string]string{}, done: map[string]bool{}, going: map[string]bool{}, resent: map[string]bool{},
+		final: map[string]record.Context{}, connections: map[int]context.CancelFunc{},
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4, ResponseHeaderTimeout: 40 * time.Second}},
 	}
-	if f.hooks, err = newHooks(ctx, f.stirred); err != nil {
+	if f.hooks, err = newHooks(ctx, f.noticed); err != nil {
 		return nil, err
 	}
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -72,58 +73,58 @@ func newAPIFront(ctx context.Context, s *session, seen func()) (front, error) {
 	return f, nil
 }
 
-func (*apiFront) arguments() []string { return []string{"serve"} }
+func (*apiClient) arguments() []string { return []string{"serve"} }
 
-func (f *apiFront) config() string {
+func (f *apiClient) config() string {
 	var tokens strings.Builder
 	for name, role := range map[string]string{ops: "operator", scout: "agent", writer: "agent"} {
 		fmt.Fprintf(&tokens, "    - {name: %s, role: %s, sha256: %q}\n", name, role, fmt.Sprintf("%x", sha256.Sum256([]byte(secretOf(name)))))
 	}
 	return f.chat.platform() + "http:\n  listen: \"127.0.0.1:0\"\n  rate: 10000\n  tokens:\n" + tokens.String() +
-		fmt.Sprintf("alerts: {webhooks: {ops: {url: %q, secret: %q, kinds: [task.review]}}}\n", f.hooks.url, record.HookSecret)
+		fmt.Sprintf("alerts: {webhooks: {ops: {url: %q, secret: %q, kinds: [task.review]}}}\n", f.hooks.url, record.WebhookSecret)
 }
 
-// greet tells the programs of a new life.
-func (f *apiFront) greet(p *process) {
-	f.chat.greet(p)
+// started tells the programs of a new life.
+func (f *apiClient) started(p *process) {
+	f.chat.started(p)
 	f.mu.Lock()
 	f.life, f.base = f.life+1, ""
-	clear(f.again)
+	clear(f.resent)
 	f.mu.Unlock()
-	f.ring()
+	f.wake()
 }
 
-func (*apiFront) hear(record.Event) {}
+func (*apiClient) stdout(record.Event) {}
 
-// can: what is done to a task needs its id, and what follows all tasks comes
+// possible: what is done to a task needs its id, and what follows all tasks comes
 // first.
-func (f *apiFront) can(in record.Input) bool { return in.Gate == "" || f.task(in.Gate) != "" }
+func (f *apiClient) possible(in record.Input) bool { return in.Gate == "" || f.task(in.Gate) != "" }
 
-func (*apiFront) owes(record.Input) bool { return false }
+func (*apiClient) costPending(record.Input) bool { return false }
 
-// say begins an input, once in all lives; and asks once more in some, with the
+// do begins an input, once in all lives; and asks once more in some, with the
 // same key.
-func (f *apiFront) say(in record.Input) bool {
+func (f *apiClient) do(in record.Input) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.going[in.ID] {
 		f.going[in.ID] = true
 		f.begin(func(ctx context.Context) {
-			f.does(ctx, in)
+			f.run(ctx, in)
 			f.mu.Lock()
 			f.done[in.ID] = true
 			f.mu.Unlock()
-			f.stirred()
+			f.noticed()
 		})
-	} else if f.done[in.ID] && in.Starts() && !f.again[in.ID] {
-		f.again[in.ID] = true
+	} else if f.done[in.ID] && in.Starts() && !f.resent[in.ID] {
+		f.resent[in.ID] = true
 		f.begin(func(ctx context.Context) { f.starts(ctx, in) })
 	}
 	return f.done[in.ID]
 }
 
-// does does an input.
-func (f *apiFront) does(ctx context.Context, in record.Input) {
+// run does an input.
+func (f *apiClient) run(ctx context.Context, in record.Input) {
 	switch in.Kind {
 	case record.Plain, record.Planned:
 		f.question(ctx, in)
@@ -139,12 +140,12 @@ func (f *apiFront) does(ctx context.Context, in record.Input) {
 		f.reviews(ctx, in)
 	case record.Shared:
 		f.shares(ctx, in)
-	case record.Halt, record.Afford, record.Proceed: // there are none here
+	case record.Pause, record.DecideCost, record.Resume: // there are none here
 	}
 }
 
 // task is the id of the task of an input; empty as long as it is not known.
-func (f *apiFront) task(input string) string {
+func (f *apiClient) task(input string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if ids := f.tasks[input]; len(ids) > 0 {
@@ -154,7 +155,7 @@ func (f *apiFront) task(input string) string {
 }
 
 // begun notes that the stream of all tasks has begun.
-func (f *apiFront) begun() {
+func (f *apiClient) begun() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	select {
@@ -164,13 +165,13 @@ func (f *apiFront) begun() {
 	}
 }
 
-// stirred tells the run, and all programs that wait, that something was seen.
-func (f *apiFront) stirred() {
-	f.ring()
+// noticed tells the run, and all programs that wait, that something was seen.
+func (f *apiClient) noticed() {
+	f.wake()
 	f.seen()
 }
 
-func (f *apiFront) ring() {
+func (f *apiClient) wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	close(f.news)
@@ -179,7 +180,7 @@ func (f *apiFront) ring() {
 
 // await waits for something; false when the run is over. Nothing is heard of what
 // only replies tell, so that it looks now and then.
-func (f *apiFront) await(ctx context.Context, there func() bool) bool {
+func (f *apiClient) await(ctx context.Context, there func() bool) bool {
 	for {
 		f.mu.Lock()
 		news := f.news
@@ -196,20 +197,20 @@ func (f *apiFront) await(ctx context.Context, there func() bool) bool {
 	}
 }
 
-// trouble cuts streams, lets the receiver of the webhook fail, or Telegram.
-func (f *apiFront) trouble(r *rand.Rand) {
+// disturb cuts streams, lets the receiver of the webhook fail, or Telegram.
+func (f *apiClient) disturb(r *rand.Rand) {
 	switch r.IntN(4) {
 	case 0, 1:
 		f.cut()
 	case 2:
 		f.hooks.fail(1) // it is left alone for a second then
 	case 3:
-		f.chat.trouble(r)
+		f.chat.disturb(r)
 	}
 }
 
 // gates are the outcomes that were told.
-func (f *apiFront) gates() []string {
+func (f *apiClient) gates() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var open []string
@@ -221,9 +222,9 @@ func (f *apiFront) gates() []string {
 	return open
 }
 
-// leave looks at all contexts once everything was done, and asks for a clean end
+// finish looks at all contexts once everything was done, and asks for a clean end
 // when all is settled.
-func (f *apiFront) leave(p *process, settled func() bool) bool {
+func (f *apiClient) finish(p *process, settled func() bool) bool {
 	f.mu.Lock()
 	life, looked := f.life, f.looked
 	if looked < life {
@@ -238,12 +239,12 @@ func (f *apiFront) leave(p *process, settled func() bool) bool {
 	return true
 }
 
-func (f *apiFront) collect(r *record.Record) {
+func (f *apiClient) collect(r *record.Record) {
 	f.chat.collect(r)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r.Rude, r.Pushes = append(slices.Clone(r.Rude), f.rude...), slices.Clone(f.pushes)
-	r.Wire, r.Told, r.Hooks = slices.Clone(f.wire), slices.Clone(f.told), f.hooks.list()
+	r.Misuse, r.Presses = append(slices.Clone(r.Misuse), f.misuse...), slices.Clone(f.recorded)
+	r.Wire, r.Streamed, r.Webhooks = slices.Clone(f.wire), slices.Clone(f.streamed), f.hooks.list()
 	r.Tasks, r.Contexts, r.Listed = map[string][]string{}, map[string]record.Context{}, slices.Clone(f.listed)
 	for input, ids := range f.tasks {
 		r.Tasks[input] = slices.Clone(ids)
@@ -255,18 +256,18 @@ func (f *apiFront) collect(r *record.Record) {
 	slices.SortStableFunc(r.Events, func(a, b record.Event) int { return a.At.Compare(b.At) })
 }
 
-func (f *apiFront) drain(ctx context.Context) error { return f.chat.drain(ctx) }
+func (f *apiClient) drain(ctx context.Context) error { return f.chat.drain(ctx) }
 
-func (f *apiFront) close() error {
+func (f *apiClient) close() error {
 	f.cancel()
 	f.work.Wait()
-	f.client.CloseIdleConnections()
+	f.http.CloseIdleConnections()
 	f.hooks.close()
 	return f.chat.close()
 }
 
 // look reads all contexts and the list of tasks, as they stand in the end.
-func (f *apiFront) look(ctx context.Context) {
+func (f *apiClient) look(ctx context.Context) {
 	f.mu.Lock()
 	var ids []string
 	for _, list := range f.tasks {
@@ -280,14 +281,14 @@ func (f *apiFront) look(ctx context.Context) {
 			f.mu.Unlock()
 		}
 	}
-	var all []record.Outline
+	var all []record.Task
 	for cursor := ""; ; {
 		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/tasks?limit=3&cursor=" + url.QueryEscape(cursor)}, http.StatusOK)
 		if !ok {
 			return
 		}
 		page := decoded[struct {
-			Items []record.Outline
+			Items []record.Task
 			Next  *string `json:"next_cursor"`
 		}](f, r)
 		all = append(all, page.Items...)
@@ -299,11 +300,11 @@ func (f *apiFront) look(ctx context.Context) {
 	f.mu.Lock()
 	f.listed = all
 	f.mu.Unlock()
-	f.stirred()
+	f.noticed()
 }
 
 // context reads one, page by page.
-func (f *apiFront) context(ctx context.Context, id string) (whole record.Context, ok bool) {
+func (f *apiClient) context(ctx context.Context, id string) (whole record.Context, ok bool) {
 	for after := 0; ; {
 		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: fmt.Sprintf("/v1/tasks/%s/context?limit=20&after=%d", id, after)}, http.StatusOK)
 		if !ok {
@@ -318,14 +319,14 @@ func (f *apiFront) context(ctx context.Context, id string) (whole record.Context
 		after = *page.Next
 	}
 	r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/tasks/" + id}, http.StatusOK)
-	whole.Task = decoded[record.Outline](f, r)
+	whole.Task = decoded[record.Task](f, r)
 	return whole, ok
 }
 
 // outcomes are the ends that streams told, as answers.
-func (f *apiFront) outcomes() []record.Event {
+func (f *apiClient) outcomes() []record.Event {
 	var list []record.Event
-	for _, t := range f.told {
+	for _, t := range f.streamed {
 		if t.Event != "end" {
 			continue
 		}
@@ -333,13 +334,13 @@ func (f *apiFront) outcomes() []record.Event {
 			if !in.Question() || !slices.Contains(f.tasks[in.ID], t.Task) {
 				continue
 			}
-			var task record.Outline
+			var task record.Task
 			_ = json.Unmarshal([]byte(t.Data), &task) // offended before
 			e := record.Event{At: t.At, Life: t.Life, Type: "answer", Task: t.Task, Chat: in.Chat, Failed: task.State == "failed"}
 			if task.Answer != nil {
 				e.Text = *task.Answer
 			}
-			if record.Halted(in, f.s.record.Inputs) && record.Mark(e.Text) == "" {
+			if record.EndedEarly(in, f.s.record.Inputs) && record.Mark(e.Text) == "" {
 				e.Text = "[" + in.ID + "] " + e.Text // stopped before there was any
 			}
 			list = append(list, e)

@@ -7,13 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"legwork/internal/test/harness/record"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
+
+	"legwork/internal/test/harness/record"
 )
 
 // The tokens of the programs.
@@ -39,7 +40,7 @@ type call struct {
 // ask sends a request until it is answered, however many lives that takes. A
 // status that is not wanted is what the API would call a bug of itself or of the
 // client; ok is false then, and when the run is over.
-func (f *apiFront) ask(ctx context.Context, c call, want ...int) (r record.Request, ok bool) {
+func (f *apiClient) ask(ctx context.Context, c call, want ...int) (r record.Request, ok bool) {
 	for {
 		r = f.once(ctx, c)
 		for _, status := range want {
@@ -51,7 +52,7 @@ func (f *apiFront) ask(ctx context.Context, c call, want ...int) (r record.Reque
 			return r, false
 		}
 		if r.Status != 0 && r.Status != http.StatusServiceUnavailable {
-			f.offended("%s %s of %s, %s: status %d: %s", c.method, c.path, c.token, r.Body, r.Status, r.Reply)
+			f.misused("%s %s of %s, %s: status %d: %s", c.method, c.path, c.token, r.Body, r.Status, r.Reply)
 			return r, false
 		}
 		select {
@@ -62,14 +63,14 @@ func (f *apiFront) ask(ctx context.Context, c call, want ...int) (r record.Reque
 }
 
 // once sends a request to the life that there is now.
-func (f *apiFront) once(ctx context.Context, c call) record.Request {
+func (f *apiClient) once(ctx context.Context, c call) record.Request {
 	life, base := f.address()
 	r := record.Request{At: time.Now(), Life: life, Token: c.token, Method: c.method, Path: c.path, Key: c.key, Match: c.match}
 	var body io.Reader
 	if c.body != nil {
 		text, err := json.Marshal(c.body)
 		if err != nil {
-			f.offended("encoding a request: %v", err)
+			f.misused("encoding a request: %v", err)
 			return r
 		}
 		r.Body, body = string(text), bytes.NewReader(text)
@@ -79,10 +80,10 @@ func (f *apiFront) once(ctx context.Context, c call) record.Request {
 	}
 	q, err := f.request(ctx, c, base, body)
 	if err != nil {
-		f.offended("making a request: %v", err)
+		f.misused("making a request: %v", err)
 		return r
 	}
-	if resp, err := f.client.Do(q); err == nil {
+	if resp, err := f.http.Do(q); err == nil {
 		text, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		if err == nil {
@@ -94,12 +95,12 @@ func (f *apiFront) once(ctx context.Context, c call) record.Request {
 	f.wire = append(f.wire, r)
 	f.mu.Unlock()
 	if c.method != http.MethodGet { // who looks again and again makes no news
-		f.stirred()
+		f.noticed()
 	}
 	return r
 }
 
-func (f *apiFront) request(ctx context.Context, c call, base string, body io.Reader) (*http.Request, error) {
+func (f *apiClient) request(ctx context.Context, c call, base string, body io.Reader) (*http.Request, error) {
 	q, err := http.NewRequestWithContext(ctx, c.method, base+c.path, body)
 	if err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ var listening = regexp.MustCompile(`msg=listening address=(\S+) for=http\.listen
 
 // address is where the life that there is now listens; empty as long as it does
 // not.
-func (f *apiFront) address() (life int, base string) {
+func (f *apiClient) address() (life int, base string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.base == "" && f.life >= 0 {
@@ -136,23 +137,23 @@ func (f *apiFront) address() (life int, base string) {
 }
 
 // decoded reads a reply that was asked for; what is none offends.
-func decoded[T any](f *apiFront, r record.Request) (v T) {
+func decoded[T any](f *apiClient, r record.Request) (v T) {
 	if err := json.Unmarshal([]byte(r.Reply), &v); err != nil {
-		f.offended("the reply to %s %s is no JSON: %v: %s", r.Method, r.Path, err, r.Reply)
+		f.misused("the reply to %s %s is no JSON: %v: %s", r.Method, r.Path, err, r.Reply)
 	}
 	return v
 }
 
-// offended notes what a program should never be told.
-func (f *apiFront) offended(format string, a ...any) {
+// misused notes what a program should never be told.
+func (f *apiClient) misused(format string, a ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.rude = append(f.rude, fmt.Sprintf(format, a...))
+	f.misuse = append(f.misuse, fmt.Sprintf(format, a...))
 }
 
 // follow reads a stream to its end, over cuts and kills: it comes back with the id
 // of the last event that it has read whole.
-func (f *apiFront) follow(ctx context.Context, token, path, stream string) {
+func (f *apiClient) follow(ctx context.Context, token, path, stream string) {
 	var last string
 	for ctx.Err() == nil {
 		var over bool
@@ -167,7 +168,7 @@ func (f *apiFront) follow(ctx context.Context, token, path, stream string) {
 }
 
 // listen reads one connection of a stream.
-func (f *apiFront) listen(ctx context.Context, token, path, stream, last string) (newest string, over bool) {
+func (f *apiClient) listen(ctx context.Context, token, path, stream, last string) (newest string, over bool) {
 	life, base := f.address()
 	if base == "" {
 		return last, false
@@ -182,7 +183,7 @@ func (f *apiFront) listen(ctx context.Context, token, path, stream, last string)
 	if last != "" {
 		q.Header.Set("Last-Event-ID", last)
 	}
-	resp, err := f.client.Do(q)
+	resp, err := f.http.Do(q)
 	if err != nil {
 		return last, false
 	}
@@ -195,15 +196,15 @@ func (f *apiFront) listen(ctx context.Context, token, path, stream, last string)
 	case http.StatusNoContent: // its end had been read
 	}
 	if resp.StatusCode != http.StatusNoContent || !f.ended(stream) {
-		f.offended("the stream of %s after %q: status %d", stream, last, resp.StatusCode)
+		f.misused("the stream of %s after %q: status %d", stream, last, resp.StatusCode)
 	}
 	return last, true
 }
 
 // events takes what a connection tells. What a cut leaves of an event does not
 // count.
-func (f *apiFront) events(resp *http.Response, life int, stream, last string) (newest string, over bool) {
-	told := record.Told{Life: life, Stream: stream}
+func (f *apiClient) events(resp *http.Response, life int, stream, last string) (newest string, over bool) {
+	told := record.StreamEvent{Life: life, Stream: stream}
 	id := ""
 	for reader := bufio.NewReader(resp.Body); ; {
 		line, err := reader.ReadString('\n')
@@ -235,56 +236,56 @@ func (f *apiFront) events(resp *http.Response, life int, stream, last string) (n
 			if told.Event == "end" {
 				return last, true
 			}
-			told, id = record.Told{Life: life, Stream: stream}, ""
+			told, id = record.StreamEvent{Life: life, Stream: stream}, ""
 		}
 	}
 }
 
 // took notes an event.
-func (f *apiFront) took(t record.Told) {
-	var m record.Entry
+func (f *apiClient) took(t record.StreamEvent) {
+	var m record.Message
 	if err := json.Unmarshal([]byte(t.Data), &m); err != nil {
-		f.offended("an event of %s is no JSON: %v: %s", t.Stream, err, t.Data)
+		f.misused("an event of %s is no JSON: %v: %s", t.Stream, err, t.Data)
 	}
 	t.Seq, t.Task = m.Seq, m.TaskID
 	if t.Stream != record.All {
 		t.Task = t.Stream
 	}
 	f.mu.Lock()
-	f.told = append(f.told, t)
+	f.streamed = append(f.streamed, t)
 	if t.Event == "end" {
 		f.over[t.Task] = t.Data
 	}
 	f.mu.Unlock()
-	f.stirred()
+	f.noticed()
 }
 
 // ended reports whether the end of a task was read.
-func (f *apiFront) ended(task string) bool {
+func (f *apiClient) ended(task string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.over[task] != ""
 }
 
 // cuttable lets trouble cut a connection; the function ends that.
-func (f *apiFront) cuttable(cut context.CancelFunc) (done func()) {
+func (f *apiClient) cuttable(cut context.CancelFunc) (done func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.cuts++
 	n := f.cuts
-	f.cables[n] = cut
+	f.connections[n] = cut
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		delete(f.cables, n)
+		delete(f.connections, n)
 	}
 }
 
 // cut cuts every stream.
-func (f *apiFront) cut() {
+func (f *apiClient) cut() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, cut := range f.cables {
+	for _, cut := range f.connections {
 		cut()
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"legwork/internal/test/harness/record"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,21 +11,23 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"legwork/internal/test/harness/record"
 )
 
 // key is an idempotency key of a run.
-func (f *apiFront) key(in record.Input) string { return "key of " + in.ID }
+func (f *apiClient) key(in record.Input) string { return "key of " + in.ID }
 
 // question asks, and waits for the outcome: some by a request that is held until
 // then.
-func (f *apiFront) question(ctx context.Context, in record.Input) {
+func (f *apiClient) question(ctx context.Context, in record.Input) {
 	id := f.starts(ctx, in)
 	if id == "" {
 		return
 	}
 	for record.Hash(in.Text+" waits")%2 == 0 {
 		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/tasks/" + id, prefer: "wait=30"}, http.StatusOK)
-		if !ok || decoded[record.Outline](f, r).Finished != nil {
+		if !ok || decoded[record.Task](f, r).Finished != nil {
 			break
 		}
 	}
@@ -35,7 +36,7 @@ func (f *apiFront) question(ctx context.Context, in record.Input) {
 
 // starts starts the task of an input, or asks for it once more with the same key,
 // and has it followed.
-func (f *apiFront) starts(ctx context.Context, in record.Input) (id string) {
+func (f *apiClient) starts(ctx context.Context, in record.Input) (id string) {
 	select {
 	case <-f.feed: // it misses nothing
 	case <-ctx.Done():
@@ -46,7 +47,7 @@ func (f *apiFront) starts(ctx context.Context, in record.Input) (id string) {
 	} else {
 		body := map[string]any{"goal": in.Text}
 		switch {
-		case in.Notify == record.HookName:
+		case in.Notify == record.WebhookName:
 			body["notify"] = map[string]string{"webhook": in.Notify}
 		case in.Notify != "":
 			body["notify"] = map[string]string{"chat": f.chat.key(in.Notify)}
@@ -56,17 +57,17 @@ func (f *apiFront) starts(ctx context.Context, in record.Input) (id string) {
 		}
 		r, ok := f.ask(ctx, call{token: in.From, method: http.MethodPost, path: "/v1/tasks", key: f.key(in), body: body}, http.StatusCreated, http.StatusOK)
 		if ok {
-			id = decoded[record.Outline](f, r).ID
+			id = decoded[record.Task](f, r).ID
 		}
 	}
-	if id != "" && f.learn(in, id) {
+	if id != "" && f.addTask(in, id) {
 		f.begin(func(ctx context.Context) { f.follow(ctx, ops, "/v1/tasks/"+id+"/events", id) })
 	}
 	return id
 }
 
 // startsByMCP starts it as another agent does.
-func (f *apiFront) startsByMCP(ctx context.Context, in record.Input) string {
+func (f *apiClient) startsByMCP(ctx context.Context, in record.Input) string {
 	r, ok := f.ask(ctx, call{token: scout, method: http.MethodPost, path: "/mcp", body: map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 		"params": map[string]any{"name": "start_task", "arguments": map[string]any{"goal": in.Text, "idempotency_key": f.key(in)}},
@@ -76,20 +77,20 @@ func (f *apiFront) startsByMCP(ctx context.Context, in record.Input) string {
 	}
 	got := decoded[struct {
 		Result struct {
-			StructuredContent record.Outline
+			StructuredContent record.Task
 		}
 	}](f, r)
 	if got.Result.StructuredContent.ID == "" {
 		if strings.Contains(r.Reply, "stopping") { // it ends
 			return f.startsByMCP(ctx, in)
 		}
-		f.offended("start_task returned %s", r.Reply)
+		f.misused("start_task returned %s", r.Reply)
 	}
 	return got.Result.StructuredContent.ID
 }
 
-// learn notes the task of an input; fresh when it was not known.
-func (f *apiFront) learn(in record.Input, id string) (fresh bool) {
+// addTask notes the task of an input; fresh when it was not known.
+func (f *apiClient) addTask(in record.Input, id string) (fresh bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if slices.Contains(f.tasks[in.ID], id) {
@@ -101,7 +102,7 @@ func (f *apiFront) learn(in record.Input, id string) (fresh bool) {
 
 // adds adds a message: an operator guides, an agent tells what it saw. Some send
 // it twice.
-func (f *apiFront) adds(ctx context.Context, in record.Input) {
+func (f *apiClient) adds(ctx context.Context, in record.Input) {
 	token, kind := ops, "human_input"
 	if in.Kind == record.Note {
 		token, kind = scout, "observation"
@@ -141,7 +142,7 @@ func (a approval) says() string {
 
 // waits returns what a task waits for, when it is about something; ok is false
 // when the task is over.
-func (f *apiFront) waits(ctx context.Context, id string, about func(approval) bool) (a approval, life int, ok bool) {
+func (f *apiClient) waits(ctx context.Context, id string, about func(approval) bool) (a approval, life int, ok bool) {
 	for !f.ended(id) {
 		r, ok := f.ask(ctx, call{token: ops, method: http.MethodGet, path: "/v1/approvals?task=" + url.QueryEscape(id)}, http.StatusOK)
 		if !ok {
@@ -164,13 +165,13 @@ func (f *apiFront) waits(ctx context.Context, id string, about func(approval) bo
 // decides decides about what a sub-task asks, as a person in a chat would: by the
 // hash of what is asked, some twice, some otherwise when it is too late, some
 // after an agent has tried to.
-func (f *apiFront) decides(ctx context.Context, in record.Input) {
+func (f *apiClient) decides(ctx context.Context, in record.Input) {
 	for {
 		a, life, ok := f.waits(ctx, f.task(in.Gate), func(a approval) bool { return strings.Contains(a.says(), in.Key) })
 		if !ok {
 			return
 		}
-		f.shown(in, a, life)
+		f.recordShown(in, a, life)
 		if habitOf(in.Key) == meddled {
 			f.rules(ctx, in, a, scout, record.Other(in.Key), http.StatusForbidden)
 		}
@@ -197,7 +198,7 @@ func (f *apiFront) decides(ctx context.Context, in record.Input) {
 }
 
 // rules sends a decision.
-func (f *apiFront) rules(ctx context.Context, in record.Input, a approval, token, label string, want ...int) (record.Request, bool) {
+func (f *apiClient) rules(ctx context.Context, in record.Input, a approval, token, label string, want ...int) (record.Request, bool) {
 	body := map[string]any{"decision": "approve"}
 	switch {
 	case label == record.LabelDeny || label == record.LabelDecline:
@@ -208,8 +209,8 @@ func (f *apiFront) rules(ctx context.Context, in record.Input, a approval, token
 	return f.ask(ctx, call{token: token, method: http.MethodPost, path: "/v1/approvals/" + a.ID, body: body}, want...)
 }
 
-// shown notes that something was asked, once in each life.
-func (f *apiFront) shown(in record.Input, a approval, life int) {
+// recordShown notes that something was asked, once in each life.
+func (f *apiClient) recordShown(in record.Input, a approval, life int) {
 	e := record.Event{At: time.Now(), Life: life, Type: "question", Chat: in.Chat, Task: a.ID, Text: a.says()}
 	for _, c := range a.Calls {
 		e.Calls = append(e.Calls, struct {
@@ -224,10 +225,10 @@ func (f *apiFront) shown(in record.Input, a approval, life int) {
 }
 
 // presses notes that a decision is sent.
-func (f *apiFront) presses(in record.Input) {
+func (f *apiClient) presses(in record.Input) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.pushes = append(f.pushes, record.Push{At: time.Now(), Key: in.Key, Label: record.Choice(in.Key), By: in.From})
+	f.recorded = append(f.recorded, record.Press{At: time.Now(), Key: in.Key, Label: record.Choice(in.Key), By: in.From})
 }
 
 // shared is a task's shared state as replies tell it.
@@ -242,11 +243,11 @@ func (s shared) log() []string { return record.LogOf(s.State) }
 
 // merges lets an operator and an agent add to one list at once, each only to
 // what it has read.
-func (f *apiFront) merges(ctx context.Context, in record.Input) {
+func (f *apiClient) merges(ctx context.Context, in record.Input) {
 	f.race(ctx, in, f.task(in.Gate), ops, scout)
 }
 
-func (f *apiFront) race(ctx context.Context, in record.Input, id string, tokens ...string) {
+func (f *apiClient) race(ctx context.Context, in record.Input, id string, tokens ...string) {
 	var both sync.WaitGroup
 	for _, token := range tokens {
 		both.Go(func() {
@@ -259,7 +260,7 @@ func (f *apiFront) race(ctx context.Context, in record.Input, id string, tokens 
 }
 
 // append adds to the list until it is there or the task is over.
-func (f *apiFront) append(ctx context.Context, token, id, mark string) {
+func (f *apiClient) append(ctx context.Context, token, id, mark string) {
 	path := "/v1/tasks/" + id + "/state"
 	for {
 		r, ok := f.ask(ctx, call{token: token, method: http.MethodGet, path: path}, http.StatusOK)
@@ -281,12 +282,12 @@ func (f *apiFront) append(ctx context.Context, token, id, mark string) {
 }
 
 // sets sets one key.
-func (f *apiFront) sets(ctx context.Context, token, id, key string, value any, want ...int) (record.Request, bool) {
+func (f *apiClient) sets(ctx context.Context, token, id, key string, value any, want ...int) (record.Request, bool) {
 	return f.ask(ctx, call{token: token, method: http.MethodPut, path: "/v1/tasks/" + id + "/state", body: map[string]any{key: value}}, want...)
 }
 
 // reviews wants the planned question reviewed, and does that after a while.
-func (f *apiFront) reviews(ctx context.Context, in record.Input) {
+func (f *apiClient) reviews(ctx context.Context, in record.Input) {
 	id := f.task(in.Gate)
 	if r, ok := f.sets(ctx, scout, id, record.KeyStatus, record.NeedsReview, http.StatusOK, http.StatusConflict); ok && r.Status == http.StatusOK {
 		f.review(ctx, in, id)
@@ -294,7 +295,7 @@ func (f *apiFront) reviews(ctx context.Context, in record.Input) {
 }
 
 // review decides about a review, by the hash of what it belongs to.
-func (f *apiFront) review(ctx context.Context, in record.Input, id string) {
+func (f *apiClient) review(ctx context.Context, in record.Input, id string) {
 	a, _, ok := f.waits(ctx, id, func(a approval) bool { return a.Kind == "review" })
 	if !ok {
 		return
@@ -310,7 +311,7 @@ func (f *apiFront) review(ctx context.Context, in record.Input, id string) {
 
 // shares works with two agents on a context of their own, with a review by a
 // person before the answer.
-func (f *apiFront) shares(ctx context.Context, in record.Input) {
+func (f *apiClient) shares(ctx context.Context, in record.Input) {
 	id := f.starts(ctx, in)
 	if id == "" {
 		return
@@ -327,7 +328,7 @@ func (f *apiFront) shares(ctx context.Context, in record.Input) {
 }
 
 // notes adds a message under a key, and in half of the cases once more.
-func (f *apiFront) notes(ctx context.Context, in record.Input, id, token, kind string, n int) {
+func (f *apiClient) notes(ctx context.Context, in record.Input, id, token, kind string, n int) {
 	text := fmt.Sprintf("%s %s %s %d", kind, in.ID, token, n)
 	c := call{token: token, method: http.MethodPost, path: "/v1/tasks/" + id + "/messages", key: text, body: map[string]any{"type": kind, "content": text}}
 	if _, ok := f.ask(ctx, c, http.StatusCreated, http.StatusOK); ok && record.Hash(text)%2 == 0 {
@@ -337,7 +338,7 @@ func (f *apiFront) notes(ctx context.Context, in record.Input, id, token, kind s
 
 // writes waits for the other agent, has what there is reviewed, and hands in the
 // answer. It tries to do so before the review is over, and to end that itself.
-func (f *apiFront) writes(ctx context.Context, in record.Input, id string) {
+func (f *apiClient) writes(ctx context.Context, in record.Input, id string) {
 	for n := range 2 {
 		f.notes(ctx, in, id, writer, "action", n)
 	}
@@ -357,6 +358,6 @@ func (f *apiFront) writes(ctx context.Context, in record.Input, id string) {
 	f.answers(ctx, in, id, http.StatusOK)
 }
 
-func (f *apiFront) answers(ctx context.Context, in record.Input, id string, want ...int) {
+func (f *apiClient) answers(ctx context.Context, in record.Input, id string, want ...int) {
 	_, _ = f.ask(ctx, call{token: writer, method: http.MethodPost, path: "/v1/tasks/" + id + "/answer", body: map[string]any{"text": in.Text}}, want...)
 }

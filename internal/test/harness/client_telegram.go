@@ -15,9 +15,9 @@ import (
 
 const telegramToken = "1000:the-token-of-the-crash-harness-0123456789"
 
-// telegramFront is legwork serve with Telegram: three people in their private
+// telegramClient is legwork serve with Telegram: three people in their private
 // chats, a group and a topic.
-type telegramFront struct {
+type telegramClient struct {
 	*chats
 	fake   *telegramfake.Server
 	people map[string]telegramfake.User
@@ -29,7 +29,7 @@ type telegramRoom struct {
 	topic int
 }
 
-func newTelegramFront(ctx context.Context, s *session, seen func()) (*telegramFront, error) {
+func newTelegramClient(ctx context.Context, s *session, seen func()) (*telegramClient, error) {
 	// Without limits: a life knows nothing of what the one before had sent, and
 	// would be told to wait for a minute of a group's.
 	fake, err := telegramfake.Start(telegramfake.Options{
@@ -38,7 +38,7 @@ func newTelegramFront(ctx context.Context, s *session, seen func()) (*telegramFr
 	if err != nil {
 		return nil, err
 	}
-	f := &telegramFront{chats: newChats(s, seen), fake: fake}
+	f := &telegramClient{chats: newChats(s, seen), fake: fake}
 	f.people = map[string]telegramfake.User{"eve": fake.User(99, "Eve", "en"), "ann": fake.User(1, "Ann", "en"), "ben": fake.User(2, "Ben", "en"), "cem": fake.User(3, "Cem", "en")}
 	crew, trips := fake.Group("Crew", f.people["ann"], f.people["ben"]), fake.Forum("Work", f.people["ann"], f.people["cem"])
 	f.rooms = map[string]telegramRoom{
@@ -59,7 +59,7 @@ func newTelegramFront(ctx context.Context, s *session, seen func()) (*telegramFr
 	return f, nil
 }
 
-func (f *telegramFront) scenario(r *rand.Rand) []record.Input {
+func (f *telegramClient) scenario(r *rand.Rand) []record.Input {
 	rooms := []room{
 		{name: "private ann", key: "telegram:1", as: "telegram:1", people: []string{"ann"}, apart: true},
 		{name: "private ben", key: "telegram:2", as: "telegram:2", people: []string{"ben"}, apart: true},
@@ -67,39 +67,39 @@ func (f *telegramFront) scenario(r *rand.Rand) []record.Input {
 		{name: "crew", key: fmt.Sprintf("telegram:%d", f.rooms["crew"].chat), as: "telegram:1", people: []string{"ann", "ben"}, apart: true},
 		{name: "trips", people: []string{"ann", "cem"}, apart: true},
 	}
-	f.settle(rooms)
+	f.setPeople(rooms)
 	return chatScenario(r, rooms, room{name: "private eve", people: []string{"eve"}})
 }
 
-func (*telegramFront) arguments() []string { return []string{"serve"} }
+func (*telegramClient) arguments() []string { return []string{"serve"} }
 
-func (f *telegramFront) config() string {
+func (f *telegramClient) config() string {
 	return f.platform() + "http: {listen: \"127.0.0.1:0\"}\n"
 }
 
 // platform is what the config says of Telegram.
-func (f *telegramFront) platform() string {
+func (f *telegramClient) platform() string {
 	return fmt.Sprintf("telegram: {token: %q, api_url: %q}\naccess: {telegram: {users: [\"*\"], chats: [\"*\"]}, admins: [\"telegram:99\"]}\n", telegramToken, f.fake.URL)
 }
 
 // key is a room as the config and programs name it.
-func (f *telegramFront) key(name string) string {
+func (f *telegramClient) key(name string) string {
 	return fmt.Sprintf("telegram:%d", f.rooms[name].chat)
 }
 
-// greet forgives what a life was told and took with it.
-func (f *telegramFront) greet(*process) {
+// started forgives what a life was told and took with it.
+func (f *telegramClient) started(*process) {
 	f.fake.Heal()
 	clear(f.pressed)
 }
 
-// can: in groups, the message that guidance replies to must be there.
-func (f *telegramFront) can(in record.Input) bool {
+// possible: in groups, the message that guidance replies to must be there.
+func (f *telegramClient) possible(in record.Input) bool {
 	switch in.Kind {
 	case record.Guidance, record.Stop:
 	case record.Decide:
 		return f.asks(in)
-	case record.Afford:
+	case record.DecideCost:
 		return f.costs(in)
 	default:
 		return true
@@ -108,9 +108,9 @@ func (f *telegramFront) can(in record.Input) bool {
 	return ok || f.answered(in.Gate) || in.Kind == record.Guidance && f.private(in)
 }
 
-func (*telegramFront) private(in record.Input) bool { return strings.HasPrefix(in.Chat, "private ") }
+func (*telegramClient) private(in record.Input) bool { return strings.HasPrefix(in.Chat, "private ") }
 
-func (f *telegramFront) say(in record.Input) bool {
+func (f *telegramClient) do(in record.Input) bool {
 	switch {
 	case in.Fired:
 		return true
@@ -118,20 +118,20 @@ func (f *telegramFront) say(in record.Input) bool {
 		return f.press(in)
 	case in.Kind == record.Decide:
 		return f.decide(in, f.push)
-	case in.Kind == record.Afford:
-		return f.afford(in, f.push)
-	case f.said[in.ID]:
+	case in.Kind == record.DecideCost:
+		return f.decideCost(in, f.push)
+	case f.done[in.ID]:
 		f.fake.Redeliver(1 + len(in.ID)%3)
 		return true
 	}
-	f.said[in.ID] = true
+	f.done[in.ID] = true
 	room, text := f.rooms[in.Chat], in.Text
 	var opts []telegramfake.Opt
 	if room.topic != 0 {
 		opts = append(opts, telegramfake.InTopic(room.topic))
 	}
 	switch {
-	case in.Kind == record.Halt, in.Kind == record.Proceed:
+	case in.Kind == record.Pause, in.Kind == record.Resume:
 		text = "/" + text
 	case in.Kind == record.Guidance:
 		if p, ok := f.board(in.Gate); ok && (!f.private(in) || len(in.ID)%2 == 0) {
@@ -154,7 +154,7 @@ func (f *telegramFront) say(in record.Input) bool {
 }
 
 // press presses Stop once in each life, until the question has its answer.
-func (f *telegramFront) press(in record.Input) bool {
+func (f *telegramClient) press(in record.Input) bool {
 	if f.answered(in.Gate) {
 		return true
 	}
@@ -167,7 +167,7 @@ func (f *telegramFront) press(in record.Input) bool {
 
 // push presses a button of a question, also one that is gone: old clients show
 // it still.
-func (f *telegramFront) push(p record.Post, label, by string) {
+func (f *telegramClient) push(p record.Post, label, by string) {
 	f.fake.Press(f.rooms[p.Chat].chat, number(p.ID), cmp.Or(p.Data[label], label), f.people[by])
 }
 
@@ -179,7 +179,7 @@ func number(id string) int {
 	return n
 }
 
-func (f *telegramFront) trouble(r *rand.Rand) {
+func (f *telegramClient) disturb(r *rand.Rand) {
 	fault := []telegramfake.Fault{
 		{Kind: telegramfake.FaultDropAfter, Method: "sendMessage"},
 		{Kind: telegramfake.FaultDropAfter, Method: "editMessageText"},
@@ -197,7 +197,7 @@ func (f *telegramFront) trouble(r *rand.Rand) {
 }
 
 // view is what stands in the chats.
-func (f *telegramFront) view(v telegramfake.View) []record.Post {
+func (f *telegramClient) view(v telegramfake.View) []record.Post {
 	torn := map[[2]int64]bool{}
 	for _, e := range v.Log() {
 		if e.Fault != "" && e.Done && e.Method == "sendMessage" {
@@ -228,7 +228,7 @@ func (f *telegramFront) view(v telegramfake.View) []record.Post {
 }
 
 // place is the room of a message.
-func (f *telegramFront) place(chat int64, topic int) string {
+func (f *telegramClient) place(chat int64, topic int) string {
 	for name, room := range f.rooms {
 		if room == (telegramRoom{chat, topic}) {
 			return name
@@ -237,16 +237,16 @@ func (f *telegramFront) place(chat int64, topic int) string {
 	return fmt.Sprintf("topic %d of chat %d", topic, chat)
 }
 
-func (f *telegramFront) collect(r *record.Record) {
-	r.Posts, r.Rude, r.Waits = f.list(), f.fake.Violations(), nil
+func (f *telegramClient) collect(r *record.Record) {
+	r.Posts, r.Misuse, r.Unconfirmed = f.list(), f.fake.Violations(), nil
 	if n := f.fake.Pending(); n > 0 {
-		r.Waits = []string{fmt.Sprintf("%d updates", n)}
+		r.Unconfirmed = []string{fmt.Sprintf("%d updates", n)}
 	}
 }
 
-func (f *telegramFront) drain(ctx context.Context) error { return f.fake.Drain(ctx) }
+func (f *telegramClient) drain(ctx context.Context) error { return f.fake.Drain(ctx) }
 
-func (f *telegramFront) close() error {
+func (f *telegramClient) close() error {
 	f.unwatch()
 	return f.fake.Close()
 }
