@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Free tells how many bytes people may still write in a directory.
+// Free returns how many bytes can still be written in a directory.
 func Free(dir string) (free int64, known bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

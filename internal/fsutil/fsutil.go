@@ -1,6 +1,5 @@
-// Package fsutil is what stores do with whole files: a file that takes another
-// one's place is on the disk before it does, and a long write leaves the disk to
-// those who wait for it.
+// Package fsutil writes whole files: a file is on the disk before it replaces
+// another one, and a long write does not block other users of the disk.
 package fsutil
 
 import (
@@ -12,29 +11,30 @@ import (
 	"path/filepath"
 )
 
-// CopyReserve is what copies of data leave free on a disk, for what runs.
+// CopyReserve is how much space copies of data leave free on a disk.
 const CopyReserve = 64 << 20
 
-// chunk is how much a Writer writes between two looks at the disk. It is small,
-// so that who has to wait for the disk waits for one portion.
+// chunk is how much a writer writes between two syncs. It is small, so that other
+// users of the disk do not wait for long.
 const chunk = 4 << 20
 
-// ErrNoRoom says that a copy was not begun, or given up, because it would have
-// left less than Reserve.
+// ErrNoRoom means that a copy was not started, or given up, because it would leave
+// less than CopyReserve.
 var ErrNoRoom = errors.New("there is no room on the disk for a copy")
 
-// WorkReserve is what new work leaves free on a disk, so that what has begun can be
-// brought to its end.
+// WorkReserve is how much space new work leaves free on a disk, so that running
+// work can finish.
 const WorkReserve = 32 << 20
 
-// IsLow reports that a directory has less room than Spare.
+// IsLow reports whether a directory has less free space than WorkReserve.
 func IsLow(dir string) bool {
 	free, known := Free(dir)
 	return known && free < WorkReserve
 }
 
-// CheckFree returns ErrNoRoom when size bytes more would leave less than Reserve in a
-// directory. Where the system does not tell, everything fits.
+// CheckFree returns ErrNoRoom when size bytes more would leave less than
+// CopyReserve in a directory. Where the system does not report free space,
+// everything fits.
 func CheckFree(dir string, size int64) error {
 	free, known := Free(dir)
 	if known && free < size+CopyReserve {
@@ -43,10 +43,9 @@ func CheckFree(dir string, size int64) error {
 	return nil
 }
 
-// Write makes a file with what fill writes, for its owner's eyes only. It has
-// its name only once it is whole and on the disk; a file of that name is
-// replaced. Between portions it is synced, so that nobody waits for all of it,
-// and given up when ctx ends or the room runs out.
+// Write makes a file with the output of fill, readable for its owner only. The
+// file gets its name, and replaces another one, only once it is complete and on
+// the disk. Write gives up when ctx ends or the disk has no room.
 func Write(ctx context.Context, path string, fill func(io.Writer) error) (size int64, err error) {
 	dir := filepath.Dir(path)
 	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
@@ -68,9 +67,9 @@ func Write(ctx context.Context, path string, fill func(io.Writer) error) (size i
 	return w.size, nil
 }
 
-// writer writes in portions.
+// writer syncs after each chunk.
 type writer struct {
-	ctx    context.Context //nolint:containedctx // an io.Writer has no other way to learn of the end
+	ctx    context.Context //nolint:containedctx // an io.Writer has no other way to get it
 	file   *os.File
 	dir    string
 	size   int64
@@ -93,8 +92,8 @@ func (w *writer) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// Replace gives a file another name in the same directory, in place of a file
-// that has it. Afterwards that is on the disk.
+// Replace renames a file within its directory, over an existing file, and syncs
+// the directory.
 func Replace(path, name string) error {
 	if err := os.Rename(path, name); err != nil {
 		return err
@@ -102,7 +101,7 @@ func Replace(path, name string) error {
 	return Sync(filepath.Dir(name))
 }
 
-// Sync puts the names in a directory on the disk.
+// Sync syncs the names in a directory.
 func Sync(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

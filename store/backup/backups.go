@@ -17,14 +17,14 @@ import (
 // stamp is the time in a backup's name, in UTC.
 const stamp = "20060102-150405"
 
-// unverified ends the name of a backup that was not read again yet; damaged that
-// of one that cannot be used, kept for who wants to see what is wrong.
+// unverified ends the name of a backup that was not read again yet, damaged the
+// name of a bad one, which is kept for a look at the damage.
 const (
 	unverified = ".unverified"
 	damaged    = ".damaged"
 )
 
-// Backup is a backup that was read again and found good.
+// Backup is a backup that was read again and is good.
 type Backup struct {
 	Path string
 	At   time.Time
@@ -124,8 +124,8 @@ func Copy(ctx context.Context, path string, f File) (size int64, err error) {
 	return size, nil
 }
 
-// sweep removes what earlier backups of a file left: of kills, and of damage,
-// since the next one is damaged too while the file is.
+// sweep removes the files of earlier backups that were killed or damaged. While
+// the data is damaged, the next backup is damaged too.
 func sweep(dir, name string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -143,8 +143,8 @@ func sweep(dir, name string) error {
 	return nil
 }
 
-// prune deletes the oldest good backups of a file but for the newest keep. Those
-// of the future were made by a clock that was wrong, and go first.
+// prune deletes the oldest good backups except the newest keep. Backups from the
+// future were made by a wrong clock and are deleted first.
 func prune(dir, name string, keep int, now time.Time) error {
 	all := List(dir, name)
 	past := notAfter(all, now)
@@ -156,7 +156,8 @@ func prune(dir, name string, keep int, now time.Time) error {
 	return err
 }
 
-// notAfter are the backups that are not of the future; names tell whole seconds.
+// notAfter returns the backups that are not from the future; names have whole
+// seconds.
 func notAfter(list []Backup, now time.Time) []Backup {
 	at := slices.IndexFunc(list, func(b Backup) bool { return !b.At.After(now) })
 	if at < 0 {

@@ -1,6 +1,6 @@
-// Package backup looks after stored data: backups on a schedule, of which each is
-// read again before it counts, old data deleted when its time is over, and the
-// bytes of what was deleted taken out of the files.
+// Package backup maintains stored data: it makes backups on a schedule and reads
+// each one again before it counts, deletes old data, and removes the bytes of
+// deleted data from the files.
 package backup
 
 import (
@@ -14,41 +14,42 @@ import (
 	"legwork/internal/fsutil"
 )
 
-// How often things are looked at.
+// How often the parts run.
 const (
 	tick       = 10 * time.Second
-	settle     = 30 * time.Second // after the start, which has better things to do
+	settle     = 30 * time.Second // after the start, to leave the start alone
 	compactGap = 3 * time.Minute  // at least, between two compactions
 	retainGap  = 24 * time.Hour
 	retryGap   = time.Hour // after a backup that could not be made
 	notifyGap  = 24 * time.Hour
 )
 
-// Config says what there is to look after.
+// Config says what to maintain.
 type Config struct {
-	// Dir is the folder of backups; it is made when it is missing.
+	// Dir is the folder of backups; it is created when it is missing.
 	Dir string
 	// Files are backed up, each under a name of its own.
 	Files []File
-	// Every is the time between two backups; 0: none are made.
+	// Every is the time between two backups; 0: no backups.
 	Every time.Duration
-	// Keep is how many good backups of each file are kept; the oldest go first.
+	// Keep is how many good backups of each file are kept; the oldest are deleted
+	// first.
 	Keep int
-	// Retain deletes what is old enough, and is called once a day. Nil: nothing is.
+	// Retain deletes old data; it is called once a day. Nil: nothing is deleted.
 	Retain func(context.Context) error
-	// Freed reports that something was deleted whose bytes are still in a file, and
-	// Compact takes them out.
+	// Freed reports whether deleted bytes are still in a file, and Compact removes
+	// them.
 	Freed   func() bool
 	Compact func(context.Context) error
-	// Low reports that the disk has no room for new work. Nil: it always has.
+	// Low reports that the disk has no room for new work. Nil: never.
 	Low func() bool
-	// Corruption tells of a file in which damage was met outside the backups, and what
-	// it is. Nil: nobody meets any.
+	// Corruption returns a file in which readers met damage, and the damage. Nil:
+	// never.
 	Corruption func() (file string, err error)
 	// Now is the wall clock: backups are named by it.
 	Now func() time.Time
 	Log *slog.Logger
-	// Notify tells the admins, at most once a day of each kind.
+	// Notify tells the admins, at most once a day for each kind.
 	Notify func(context.Context, Notice)
 }
 
@@ -56,32 +57,32 @@ type Config struct {
 type File struct {
 	Name  string // such as "legwork.db"
 	Write func(context.Context, io.Writer) error
-	// Size is about how large a copy is; 0 for no data yet, of which there is no
-	// backup.
+	// Size is the approximate size of a copy; 0 when there is no data yet, and so no
+	// backup makes a backup of a file and deletes the oldest ones.
 	Size func() (int64, error)
-	// Mark notes in a copy that it is one, before it is read again. Nil: nothing is.
+	// Mark notes in a copy that it is a copy, before it is read again. Nil: no mark.
 	Mark func(path string) error
-	// Verify reads a copy and tells what is wrong with it, in a process of its own
-	// where reading can end one. ErrUnread.
+	// Verify reads a copy and returns what is wrong with it, in a separate process
+	// where reading can end a process. ErrUnread.
 	Verify func(ctx context.Context, path string) error
 }
 
 // Kinds of notices.
 const (
-	NoticeDamaged = "damaged" // the data is damaged, since a copy is or somebody met it
+	NoticeDamaged = "damaged" // a copy is damaged, or a reader met damage
 	NoticeNoRoom  = "no_room" // there is no room for a backup
 	NoticeFailed  = "failed"  // a backup could not be made
 	NoticeLow     = "low"     // new work is refused until there is room on the disk
 )
 
-// Notice is what admins should know.
+// Notice is a message for admins.
 type Notice struct {
 	Kind string
 	File string // name of the data file
 	Text string // what is wrong, for operators
 }
 
-// Maintainer does it.
+// Maintainer runs the maintenance.
 type Maintainer struct {
 	Config
 	compacted, retained time.Time
@@ -89,7 +90,7 @@ type Maintainer struct {
 	notified            map[string]time.Time // notices, by kind and file
 }
 
-// New returns a carer; nothing happens before Run.
+// New returns a maintainer; it does nothing before Run.
 func New(c Config) *Maintainer {
 	return &Maintainer{Config: c, tried: map[string]time.Time{}, notified: map[string]time.Time{}}
 }
@@ -109,28 +110,28 @@ func (c *Maintainer) Run(ctx context.Context) error {
 	}
 }
 
-// runDue does what is due. What was deleted leaves the files before they are
-// copied.
+// runDue runs what is due. It compacts files before it copies them, so that
+// backups do not contain deleted data.
 func (c *Maintainer) runDue(ctx context.Context) {
 	now := c.Now()
 	if c.Retain != nil && elapsed(c.retained, now, retainGap) {
 		c.retained = now
 		if err := c.Retain(ctx); err != nil && ctx.Err() == nil {
-			c.Log.ErrorContext(ctx, "old data could not be deleted", "cause", err)
+			c.Log.ErrorContext(ctx, "deleting old data failed", "cause", err)
 		}
 	}
 	if c.Freed() && elapsed(c.compacted, now, compactGap) {
 		c.compacted = now
 		if err := c.Compact(ctx); err != nil && ctx.Err() == nil {
-			c.Log.ErrorContext(ctx, "the bytes of deleted data are still in the data file", "cause", err)
+			c.Log.ErrorContext(ctx, "compaction failed, deleted data is still in the file", "cause", err)
 		}
 	}
 	if c.Low != nil && c.Low() {
-		c.notifyOnce(ctx, Notice{Kind: NoticeLow, File: c.Dir, Text: "the disk is full"}, "new work is refused until there is room on the disk")
+		c.notifyOnce(ctx, Notice{Kind: NoticeLow, File: c.Dir, Text: "the disk is full"}, "disk full, new work refused")
 	}
 	if c.Corruption != nil {
 		if file, err := c.Corruption(); err != nil {
-			c.notifyOnce(ctx, Notice{Kind: NoticeDamaged, File: file, Text: err.Error()}, "the data is damaged")
+			c.notifyOnce(ctx, Notice{Kind: NoticeDamaged, File: file, Text: err.Error()}, "data file damaged")
 		}
 	}
 	if c.Every <= 0 {
@@ -144,8 +145,8 @@ func (c *Maintainer) runDue(ctx context.Context) {
 	}
 }
 
-// elapsed reports that a time has passed. A clock that was set back counts as a
-// time that has passed, or nothing would happen for as long as it was set back.
+// elapsed reports whether a time has passed. A clock that was set back counts as
+// such, otherwise nothing would happen until it is back.
 func elapsed(since, now time.Time, gap time.Duration) bool {
 	return since.IsZero() || now.Sub(since) >= gap || now.Before(since)
 }
@@ -178,18 +179,18 @@ func (c *Maintainer) backup(ctx context.Context, f File) {
 		c.notifyFailed(ctx, NoticeFailed, f, err)
 		return
 	}
-	c.Log.InfoContext(ctx, "the data was backed up", "file", b.Path, "bytes", b.Size, "took", c.Now().Sub(start).Round(time.Millisecond))
+	c.Log.InfoContext(ctx, "backup made", "file", b.Path, "bytes", b.Size, "took", c.Now().Sub(start).Round(time.Millisecond))
 	if err := prune(c.Dir, f.Name, max(1, c.Keep), c.Now()); err != nil {
-		c.Log.WarnContext(ctx, "an old backup could not be deleted", "cause", err)
+		c.Log.WarnContext(ctx, "deleting old backup failed", "cause", err)
 	}
 }
 
-// notifyFailed tells that a backup could not be made.
+// notifyFailed reports a failed backup.
 func (c *Maintainer) notifyFailed(ctx context.Context, kind string, f File, err error) {
-	c.notifyOnce(ctx, Notice{Kind: kind, File: f.Name, Text: err.Error()}, "the data could not be backed up")
+	c.notifyOnce(ctx, Notice{Kind: kind, File: f.Name, Text: err.Error()}, "backup failed")
 }
 
-// notifyOnce logs what is wrong, and tells the admins, unless that was done today.
+// notifyOnce logs a problem and tells the admins, unless that was done today.
 func (c *Maintainer) notifyOnce(ctx context.Context, n Notice, what string) {
 	if key, now := n.Kind+" "+n.File, c.Now(); elapsed(c.notified[key], now, notifyGap) {
 		c.notified[key] = now
@@ -209,11 +210,12 @@ func split(name string) (base, ext string) {
 	return name[:len(name)-len(ext)], ext
 }
 
-// ErrBad says that a copy was made and is damaged.
+// ErrBad means that a copy was made and is damaged.
 var ErrBad = errors.New("the copy is damaged")
 
-// ErrUnread says that nobody could read a copy, so that nothing is known of it.
+// ErrUnread means that a copy could not be read, so that nothing is known about
+// it.
 var ErrUnread = errors.New("the copy could not be read again")
 
-// ErrNoData says that there is nothing to copy.
+// ErrNoData means that there is nothing to copy.
 var ErrNoData = errors.New("there is no data yet")

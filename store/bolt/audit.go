@@ -45,7 +45,7 @@ func (s *Store) AuditLog(ctx context.Context, before uint64, limit int) (list []
 
 func (b snapshot) auditEntry(key, value []byte) (e tasks.AuditEntry, ok bool) {
 	if err := unsealJSON(key, value, &e); err != nil {
-		b.log.Error("leaving out an entry of the audit log", "record", describe(bucketAudit, key), "error", err)
+		b.log.Error("audit entry skipped", "record", describe(bucketAudit, key), "error", err)
 		return e, false
 	}
 	return e, true
@@ -78,7 +78,7 @@ func (b snapshot) AuditEnd() (last uint64, err error) {
 	return last, err
 }
 
-// lastNumber is the last key of a bucket whose keys are numbers.
+// lastNumber returns the last key of a bucket whose keys are numbers.
 func lastNumber(b *bbolt.Bucket) uint64 {
 	k, _ := b.Cursor().Last()
 	if len(k) != 8 {
@@ -87,7 +87,7 @@ func lastNumber(b *bbolt.Bucket) uint64 {
 	return binary.BigEndian.Uint64(k)
 }
 
-// putAudit writes what is new in the audit log, and what changes in it.
+// putAudit writes new and changed entries of the audit log.
 func putAudit(b snapshot, c *rules.Changes) error {
 	log := b.bucket(bucketAudit)
 	log.FillPercent = feedFill

@@ -15,8 +15,8 @@ import (
 	"legwork/tasks"
 )
 
-// Backup writes the data file as it is at the beginning of the call, while
-// others read and write. Two of them, and compactions, take turns.
+// Backup writes the data file as it is when the call starts, while others read and
+// write. Backups and compactions take turns.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	s.copying.Lock()
 	defer s.copying.Unlock()
@@ -39,15 +39,15 @@ func (s *Store) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-// metaCopied is there, with its time, in a file that is a copy.
+// metaCopied holds, in a copy of a data file, the time of the copy.
 const metaCopied = "copied"
 
 // dropAtOnce bounds how many tasks one transaction drops.
 const dropAtOnce = 500
 
-// MarkCopy notes in a copy of a data file, which nobody uses, when it was made. A
-// store that is opened with such a file does not take up the tasks of that time
-// again: nobody knows what they did after it, and they could do so twice.
+// MarkCopy notes in a copy of a data file, which no process uses, when it was
+// made. A store that opens such a file drops the tasks that were running at that
+// time: nobody knows what they did after it, and they could do it twice.
 func MarkCopy(path string, at time.Time) error {
 	var db *bbolt.DB
 	err := guard(func() (err error) {
@@ -70,8 +70,8 @@ func MarkCopy(path string, at time.Time) error {
 	return nil
 }
 
-// dropCopiedTasks drops the tasks that were under way when the file was copied, if it is
-// a copy. A kill leaves the mark for the next start.
+// dropCopiedTasks drops the tasks that were running when the file was copied, if
+// it is a copy. The mark stays until all of them are dropped, also after a kill.
 func (s *Store) dropCopiedTasks(ctx context.Context) error {
 	var at time.Time
 	var copied bool
@@ -82,8 +82,8 @@ func (s *Store) dropCopiedTasks(ctx context.Context) error {
 	if !copied {
 		return err
 	}
-	// Before anything is told of these tasks: what was stored after the file was made
-	// is unknown, and may have had the numbers that come next.
+	// The drops below are entries of the feed. Events that were stored after the copy
+	// may have had the next numbers, so the feed skips them first.
 	if err := s.skipFeedNumbers(ctx); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Store) dropCopiedTasks(ctx context.Context) error {
 	return s.update(ctx, func(b snapshot) error { return b.bucket(bucketMeta).Delete([]byte(metaCopied)) })
 }
 
-// skipFeedNumbers lets the numbers of the feed go on further up.
+// skipFeedNumbers lets the feed continue with numbers that were never given.
 func (s *Store) skipFeedNumbers(ctx context.Context) error {
 	return s.update(ctx, func(b snapshot) error {
 		fed, err := b.skipFeedNumbers()
@@ -126,7 +126,7 @@ func (s *Store) skipFeedNumbers(ctx context.Context) error {
 	})
 }
 
-// update changes the file in the writer's place.
+// update changes the file while the writer waits.
 func (s *Store) update(ctx context.Context, do func(snapshot) error) error {
 	return s.pauseWriter(ctx, func() error {
 		return classify(guard(func() error {

@@ -1,14 +1,13 @@
-// Package bolt keeps tasks in one file of a data directory, with bbolt. One
-// process at a time owns the directory. One goroutine writes: it commits
-// everything that is queued in one transaction, so that many senders share the
-// price of one sync to disk. Every record carries a checksum.
+// Package bolt stores tasks in one file of a data directory, with bbolt. One
+// process at a time owns the directory. One goroutine writes: it commits all
+// queued changes in one transaction, so that many senders share one sync to disk.
+// Every record has a checksum.
 //
-// What was deleted or replaced can no longer be read through the store, but
-// bbolt leaves the bytes of the pages that it frees in the file until a later
-// transaction reuses them, and the file never shrinks. Writing other values
-// before the deletion would not change that: bbolt never writes to a page that
-// is in use, so the old page stays as it was. Compact copies what is left into a
-// new file.
+// Deleted and replaced records cannot be read through the store, but bbolt leaves
+// the bytes of freed pages in the file until a later transaction reuses them, and
+// the file never shrinks. Overwriting the values before deleting them would not
+// help: bbolt never writes to a page that is in use, so the old page keeps its
+// bytes. Compact copies the remaining records into a new file.
 package bolt
 
 import (
@@ -40,35 +39,35 @@ var ErrClosed = errors.New("the store is closed")
 
 // Options configure a Store. The zero value is usable.
 type Options struct {
-	// Command is what a second process reads when it finds the directory in
-	// use, such as "legwork chat". Empty: the program's name.
+	// Command is the command that a second process names when the directory is in
+	// use, such as "legwork chat". Empty: the name of the program.
 	Command string
 	// Now is the clock. Nil: time.Now.
 	Now func() time.Time
-	// MaxSize bounds the data file in bytes; what does not fit is ErrFull. Zero
-	// means that only the disk bounds it.
+	// MaxSize bounds the data file in bytes; a write beyond it is ErrFull. Zero:
+	// only the disk bounds it.
 	MaxSize int
-	// CheckCommand runs in a child process, with the data file's path appended,
-	// when the last owner did not close the store: reading a damaged file can
-	// end a process in a way that it cannot prevent. Exit code 0 means sound; it
-	// should call VerifyQuick. Empty: the file is not checked.
+	// CheckCommand runs in a child process, with the data file's path appended, when
+	// the last owner did not close the store: reading a damaged file can end a
+	// process. Exit code 0 means sound; the command should call VerifyQuick. Empty:
+	// the file is not checked.
 	CheckCommand []string
-	// VerifyCommand is like CheckCommand, for whole files; it should call Verify.
-	// Empty: this process reads them.
+	// VerifyCommand does the same for whole files; it should call Verify. Empty:
+	// this process reads them.
 	VerifyCommand []string
 	// Backups lists backups of the data file, the newest first. A file that cannot
 	// be used is moved aside and replaced by the first good backup; see Loss. Nil:
 	// such a file is an error of Open.
 	Backups func() []string
-	// Log hears of damage that is worked around. Nil: nobody does.
+	// Log gets a message for damage that the store works around. Nil: no log.
 	Log *slog.Logger
-	// Metrics count transactions and what they mean for tasks; may be nil.
+	// Metrics count transactions and their effects on tasks; may be nil.
 	Metrics *telemetry.Metrics
 }
 
 // Store implements tasks.Store.
 type Store struct {
-	db    atomic.Pointer[bbolt.DB] // a compaction replaces it
+	db    atomic.Pointer[bbolt.DB] // replaced by a compaction
 	path  string
 	lock  *lock
 	loss  *Loss
@@ -83,27 +82,27 @@ type Store struct {
 	close   sync.Once
 	done    chan struct{} // closed when the writer has ended
 	helpers sync.WaitGroup
-	indexed chan struct{} // see Listed
+	indexed chan struct{} // closed when all tasks have rows
 	closed  error
 
 	commitMu sync.Mutex // held from a commit until the cache knows of it
 
 	cache    *cache    // the writer's
-	fatal    error     // the writer's: why nothing can be written any more
-	recorder *recorder // the writer's: what it writes while the file is copied; nil: nobody copies it
+	fatal    error     // the writer's: why no write is possible any more
+	recorder *recorder // the writer's: changes during a compaction; nil: no compaction
 
-	corruption   atomic.Pointer[error] // the first damage of the file itself that was met
-	writeFailure atomic.Pointer[error] // why the newest transaction that was to change something did not come about
+	corruption   atomic.Pointer[error] // the first damage of the file itself
+	writeFailure atomic.Pointer[error] // why the newest write failed
 
 	copying sync.Mutex  // held by a compaction
-	freed   atomic.Bool // something was deleted whose bytes are still in the file
+	freed   atomic.Bool // deleted bytes are still in the file
 }
 
 var _ tasks.Store = (*Store)(nil)
 
-// Open opens the store of a data directory and creates both when they are
-// missing, for their owner's eyes only. A directory in use is a *LockedError; a
-// file that cannot be trusted is tasks.ErrDamaged. ctx bounds the opening only.
+// Open opens the store of a data directory. It creates both when they are missing,
+// readable for their owner only. A directory in use is a *LockedError; an unusable
+// file is tasks.ErrDamaged. ctx bounds the opening only.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	o = o.filled()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -137,7 +136,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// filled are the options with their defaults.
+// filled returns the options with their defaults.
 func (o Options) filled() Options {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -170,8 +169,9 @@ func openOrRestore(ctx context.Context, path string, suspect bool, o Options) (d
 	return nil, nil, errors.Join(err, failed)
 }
 
-// usable reports that a file in which damage was met opens all the same, because
-// the damage is in the middle of it. Without a backup that is better than a refusal.
+// usable reports whether a file in which damage was met opens all the same,
+// because the damage is somewhere in the middle. Without a backup that is better
+// than a refusal.
 func usable(ctx context.Context, path string, o Options) bool {
 	if _, err := os.Stat(path + suspectSuffix); err != nil || len(o.CheckCommand) == 0 {
 		return false
@@ -190,8 +190,7 @@ func missingWithBackups(path string, o Options) error {
 	return fmt.Errorf("%w: %s is missing or empty, and there are backups of it", tasks.ErrDamaged, path)
 }
 
-// openFile opens the data file, after a look at it from a child process when
-// it is suspect.
+// openFile opens the data file. A child process checks a suspect file first.
 func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt.DB, error) {
 	if err := verifySuspect(ctx, path, suspect, o); err != nil {
 		return nil, err
@@ -224,9 +223,9 @@ func openFile(ctx context.Context, path string, suspect bool, o Options) (*bbolt
 // damaged. The next start verifies all of it, and restores a backup if it is.
 const suspectSuffix = ".suspect"
 
-// Corruption is the damage of the file itself, past that of single records, that was
-// met since it was opened: work that needs the place fails until legwork is
-// started again, which replaces the file. Nil: none was met.
+// Corruption returns the damage of the file itself, beyond single records, that
+// was met since it was opened. Work that needs the damaged place fails until a
+// restart, which restores a backup. Nil: none.
 func (s *Store) Corruption() error {
 	if met := s.corruption.Load(); met != nil {
 		return *met
@@ -234,8 +233,9 @@ func (s *Store) Corruption() error {
 	return nil
 }
 
-// WriteFailure is why the newest change could not be written; nil when it could, or
-// nothing was changed yet. On a full disk smaller ones may still fit.
+// WriteFailure returns why the newest change could not be written; nil when it was
+// written, or nothing was changed yet. On a full disk smaller changes may still
+// fit.
 func (s *Store) WriteFailure() error {
 	if err := s.writeFailure.Load(); err != nil {
 		return *err
@@ -271,16 +271,15 @@ func verifySuspect(ctx context.Context, path string, suspect bool, o Options) er
 	return nil
 }
 
-// headroom is how much a large file may grow before its mapping must: that waits
-// for all who read, such as a backup, and everybody who writes waits for it. A
-// small file is read in a moment, and bbolt would make it larger at once.
+// headroom is how much a large file may grow before bbolt has to map it again.
+// Mapping waits for all readers, such as a backup, and all writers wait for the
+// mapping. A small file is read in a moment.
 const (
 	headroom = 1 << 30
 	large    = 64 << 20
 )
 
-// openDB opens a file as a store does, or makes one that is going to have about
-// size bytes.
+// openDB opens a file, or creates one for about size bytes.
 func openDB(path string, maxSize int, size int64) (*bbolt.DB, error) {
 	o := &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, MaxSize: maxSize, NoStatistics: true}
 	if info, err := os.Stat(path); err == nil {
@@ -295,8 +294,8 @@ func openDB(path string, maxSize int, size int64) (*bbolt.DB, error) {
 // Changed implements tasks.Store.
 func (s *Store) Changed(id tasks.ID) <-chan struct{} { return s.watch.Changed(id) }
 
-// Close commits what is queued, closes the file and gives the directory free.
-// It waits for reads that are under way.
+// Close commits the queued changes, closes the file and frees the directory. It
+// waits for running reads.
 func (s *Store) Close() error {
 	s.close.Do(func() {
 		close(s.closing)

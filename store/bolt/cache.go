@@ -10,16 +10,16 @@ import (
 	"legwork/tasks"
 )
 
-// How much the writer remembers of what is committed.
+// Bounds of the cache.
 const (
-	cachedLive  = 4096     // folded tasks that are not over
+	cachedLive  = 4096     // folded tasks that have not ended
 	cachedBytes = 16 << 20 // of them, about
-	cachedOver  = 32       // folded tasks that are
+	cachedOver  = 32       // folded tasks that have ended
 	cachedLanes = 4096     // conversations
 )
 
-// cache is what is remembered of what is committed. Only the writer adds to it,
-// what it has read or committed; anybody may look.
+// cache holds a part of the committed data. Only the writer adds to it; everybody
+// may read.
 type cache struct {
 	mu          sync.Mutex
 	live        *simplelru.LRU[tasks.ID, cachedState]
@@ -27,10 +27,11 @@ type cache struct {
 	over        *simplelru.LRU[tasks.ID, planner.State]
 	lanes       *simplelru.LRU[string, []liveRow] // lists that are never changed
 	invalidated *simplelru.LRU[string, uint64]    // rules.Snapshot.Invalidated
-	feedEnd     *uint64                           // cursor given last; nil: nobody has looked
+	feedEnd     *uint64                           // cursor given last; nil: not read yet
 }
 
-// cachedState is a folded task that is not over, and about how many bytes it has.
+// cachedState is a folded task that has not ended, and its approximate size in
+// bytes.
 type cachedState struct {
 	planner.State
 	weight int
@@ -77,8 +78,8 @@ func (c *cache) keep(id tasks.ID, s planner.State) {
 	}
 }
 
-// stateSize is about how many bytes a state has. What programs can make large counts:
-// words, keys, turns, and a number for each change.
+// stateSize is the approximate size of a state in bytes. It counts what programs
+// can make large: texts, keys, turns, and a number for each change.
 func stateSize(s *planner.State) int {
 	n := 1 << 10
 	for _, seqs := range [][]int{s.Planned, s.Rejected, s.Heard, s.Noted, s.Bad, s.Changes} {
@@ -115,7 +116,7 @@ func (c *cache) drop(id tasks.ID) {
 	c.over.Remove(id)
 }
 
-// lane is a conversation's live tasks, when they are remembered.
+// lane returns a conversation's live tasks, if they are cached.
 func (c *cache) lane(conversation string) ([]liveRow, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +129,8 @@ func (c *cache) keepLane(conversation string, rows []liveRow) {
 	c.lanes.Add(conversation, rows)
 }
 
-// committed takes over what a transaction wrote; lanes holds its lanes' rows.
+// committed takes over the changes of a transaction; lanes holds the rows of their
+// lanes.
 func (c *cache) committed(changes *rules.Changes, lanes map[string][]liveRow) {
 	for id := range changes.Deleted {
 		c.drop(id)

@@ -28,21 +28,21 @@ const (
 // copySuffix ends the names of copies that are not finished.
 const copySuffix = ".compact"
 
-// ErrBusy says that a compaction was given up, because too much is being written.
+// ErrBusy means that a compaction gave up, because too much is being written.
 var ErrBusy = errors.New("too much is being written to copy the data file; try again later")
 
-// Compacted tells of a compaction.
+// Compacted describes a compaction.
 type Compacted struct {
 	Before, After int64         // size of the data file
 	Took          time.Duration // all of it
-	Waited        time.Duration // of which nothing could be written
+	Waited        time.Duration // time in which writers waited
 }
 
-// Compact copies what the store holds into a new file that takes the place of
-// the old one: what was deleted before the call is in no file afterwards, and
-// the file is as small as it can be. Others read and write meanwhile; writers
-// wait only while the files change places. A kill leaves the old file or the new
-// one, both whole.
+// Compact copies all records into a new file that replaces the old one. Nothing
+// that was deleted before the call is in a file afterwards, and the file is as
+// small as possible. Others read and write meanwhile; writers wait only while the
+// files are swapped. After a kill there is the old file or the new one, both
+// complete.
 func (s *Store) Compact(ctx context.Context) (c Compacted, err error) {
 	s.copying.Lock()
 	defer s.copying.Unlock()
@@ -50,7 +50,7 @@ func (s *Store) Compact(ctx context.Context) (c Compacted, err error) {
 	var closing sync.WaitGroup
 	defer closing.Wait()
 	defer cancel(nil)
-	closing.Go(func() { // a store that is to be closed waits for nobody
+	closing.Go(func() { // Close does not wait for a compaction
 		select {
 		case <-s.closing:
 			cancel(ErrClosed)
@@ -67,7 +67,7 @@ func (s *Store) Compact(ctx context.Context) (c Compacted, err error) {
 	return c, nil
 }
 
-// Freed reports that something was deleted since the last compaction, so that
+// Freed reports whether something was deleted since the last compaction, so that
 // its bytes may still be in the file.
 func (s *Store) Freed() bool { return s.freed.Load() }
 
@@ -79,7 +79,7 @@ func (s *Store) compact(ctx context.Context, c *Compacted) error {
 	c.Before = info.Size()
 	var source *bbolt.Tx
 	r := &recorder{}
-	// From this moment on all that is written is written to the copy as well.
+	// From here on all changes are recorded for the copy.
 	err = s.pauseWriter(ctx, func() (err error) {
 		if s.fatal != nil {
 			return s.fatal
@@ -103,7 +103,7 @@ func (s *Store) compact(ctx context.Context, c *Compacted) error {
 	if err == nil {
 		old := s.db.Load()
 		if err = s.pauseWriter(ctx, func() error { return s.swapFiles(target, r, c) }); err == nil {
-			return guard(old.Close) // waits for those who read it
+			return guard(old.Close) // waits for its readers
 		}
 	}
 	stopped := s.pauseWriter(context.WithoutCancel(ctx), func() error { s.recorder = nil; return nil })
@@ -116,7 +116,7 @@ func (s *Store) compact(ctx context.Context, c *Compacted) error {
 	return errors.Join(err, stopped)
 }
 
-// pauseWriter runs do in the writer's place, between two transactions.
+// pauseWriter runs do between two transactions of the writer.
 func (s *Store) pauseWriter(ctx context.Context, do func() error) error {
 	ended := make(chan error, 1)
 	select {
@@ -138,7 +138,7 @@ func copyTo(ctx context.Context, path string, source *bbolt.Tx, maxSize int, siz
 	if err != nil {
 		return nil, err
 	}
-	target.NoSync = true // until it is whole; nobody uses it before
+	target.NoSync = true // until it is complete; no process uses it before
 	err = guard(func() error {
 		return source.ForEach(func(name []byte, from *bbolt.Bucket) error {
 			return copyBucket(ctx, target, name, from.Cursor())
@@ -154,7 +154,7 @@ func copyTo(ctx context.Context, path string, source *bbolt.Tx, maxSize int, siz
 	return target, nil
 }
 
-// copyBucket copies the records of a bucket in order, which fills its pages.
+// copyBucket copies the records of a bucket in order, so that pages are filled.
 func copyBucket(ctx context.Context, target *bbolt.DB, name []byte, from *bbolt.Cursor) error {
 	k, v := from.First()
 	for first := true; first || k != nil; first = false {
@@ -175,15 +175,14 @@ func copyBucket(ctx context.Context, target *bbolt.DB, name []byte, from *bbolt.
 		if err := errors.Join(err, context.Cause(ctx), fsutil.CheckFree(filepath.Dir(target.Path()), 0)); err != nil {
 			return err
 		}
-		if err := target.Sync(); err != nil { // small ones, that nobody waits for long
+		if err := target.Sync(); err != nil { // often, so that no other sync waits for long
 			return err
 		}
 	}
 	return nil
 }
 
-// catchUp writes to the copy what was written meanwhile, until only little is
-// left.
+// catchUp writes the changes made meanwhile to the copy, until few are left.
 func (s *Store) catchUp(ctx context.Context, target *bbolt.DB, r *recorder) error {
 	for range maxRounds {
 		var list []recordedChanges
@@ -202,8 +201,8 @@ func (s *Store) catchUp(ctx context.Context, target *bbolt.DB, r *recorder) erro
 	return ErrBusy
 }
 
-// swapFiles runs in the writer's place: it writes the rest, and puts the copy in
-// the place of the file.
+// swapFiles runs while the writer waits: it writes the remaining changes, and
+// renames the copy over the file.
 func (s *Store) swapFiles(target *bbolt.DB, r *recorder, c *Compacted) error {
 	start := time.Now()
 	list, _, err := r.take()
@@ -249,7 +248,7 @@ func (s *Store) replay(target *bbolt.DB, list []recordedChanges) error {
 	})
 }
 
-// recorder keeps what is written while the file is copied.
+// recorder keeps the changes that are written during a compaction.
 type recorder struct {
 	list  []recordedChanges
 	bytes int
@@ -261,7 +260,7 @@ type recordedChanges struct {
 	at      time.Time
 }
 
-// take returns what was kept since the last call.
+// take returns the changes since the last call.
 func (r *recorder) take() (list []recordedChanges, bytes int, err error) {
 	if r.over {
 		return nil, 0, ErrBusy
@@ -271,7 +270,7 @@ func (r *recorder) take() (list []recordedChanges, bytes int, err error) {
 	return list, bytes, nil
 }
 
-// noteChanges keeps a transaction for those who copy the file.
+// noteChanges keeps a transaction for the compaction.
 func (s *Store) noteChanges(changes *rules.Changes, now time.Time) {
 	if deletes(changes) {
 		s.freed.Store(true)
@@ -287,8 +286,9 @@ func (s *Store) noteChanges(changes *rules.Changes, now time.Time) {
 	}
 }
 
-// deletes reports that changes take away what people wished to be gone, or what
-// is too old. What is only replaced or done with waits for that.
+// deletes reports whether changes delete something that people wanted deleted, or
+// that is too old. Data that is only replaced or no longer needed waits for the
+// next compaction.
 func deletes(changes *rules.Changes) bool {
 	if len(changes.Deleted)+len(changes.SpentDeleted)+len(changes.Index.AuditChanges) > 0 {
 		return true
@@ -296,9 +296,9 @@ func deletes(changes *rules.Changes) bool {
 	return changes.Moved == 0 && slices.ContainsFunc(changes.Rows, func(r rules.HistoryRow) bool { return r.Deleted })
 }
 
-// removeCopies removes what a compaction left when it was killed.
+// removeCopies removes the files of a compaction or a restore that was killed.
 func removeCopies(path string) {
 	for _, suffix := range []string{copySuffix, restoringSuffix} {
-		_ = os.Remove(path + suffix) // the next one says what is wrong with it
+		_ = os.Remove(path + suffix) // creating the next one reports the error
 	}
 }

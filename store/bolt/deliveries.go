@@ -45,7 +45,7 @@ func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except .
 			}
 			d, ok, err := b.Delivery(string(k[dueTime:]))
 			if errors.Is(err, tasks.ErrDamaged) {
-				b.log.Error("leaving out a delivery", "error", err)
+				b.log.Error("delivery skipped", "error", err)
 				continue
 			}
 			if err != nil {
@@ -61,7 +61,7 @@ func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except .
 		return nil, time.Time{}, fmt.Errorf("reading what is to be delivered: %w", err)
 	}
 	if len(due) > 0 {
-		s.waitCached() // they tell of tasks as these are by now
+		s.waitCached() // deliveries describe tasks as they are now
 	}
 	return due, next, nil
 }
@@ -70,7 +70,7 @@ func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except .
 func (b snapshot) outboxEntry(key, value []byte) (at time.Time, webhook string, ok bool) {
 	body, err := unseal(key, value)
 	if err != nil || len(body) < 12 || len(key) <= dueTime {
-		b.log.Error("leaving out a delivery", "record", describe(bucketOutbox, key), "error", err)
+		b.log.Error("delivery skipped", "record", describe(bucketOutbox, key), "error", err)
 		return at, "", false
 	}
 	seconds := int64(binary.BigEndian.Uint64(body))
@@ -94,7 +94,7 @@ func (b snapshot) AllDeliveries() (map[string]tasks.ID, error) {
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			var d tasks.Delivery
 			if err := unsealJSON(k, v, &d); err != nil {
-				b.log.Error("leaving out a delivery", "record", describe(bucketOutgoing, k), "error", err)
+				b.log.Error("delivery skipped", "record", describe(bucketOutgoing, k), "error", err)
 				continue
 			}
 			all[string(k)] = d.Task
@@ -112,7 +112,7 @@ func putDeliveries(b snapshot, c *rules.Changes) error {
 			return err
 		}
 		keys := [][]byte{outboxKey(old)}
-		if err != nil { // it does not tell its time
+		if err != nil { // its time is unknown
 			keys = timeKeysOf(b.bucket(bucketOutbox), id)
 		}
 		if found {

@@ -12,12 +12,12 @@ import (
 	"legwork/tasks"
 )
 
-// errPage marks damage of the file itself, which no record of its own confines.
+// errPage marks damage of the file itself, which affects more than one record.
 var errPage = errors.New("reading the data file")
 
-// guard runs do, which touches the mapped file, and turns the panics that a
-// damaged page causes, memory faults among them, into tasks.ErrDamaged. do must
-// not run code that can panic for another reason.
+// guard runs do, which reads the mapped file. It turns panics that a damaged page
+// causes, such as memory faults, into tasks.ErrDamaged. do must not run code that
+// can panic for another reason.
 func guard(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -28,7 +28,7 @@ func guard(do func() error) (err error) {
 	return do()
 }
 
-// classify adds the sentinel that callers branch on to an error of bbolt.
+// classify adds the sentinel that callers need to an error of bbolt.
 func classify(err error) error {
 	for _, bad := range []error{bolterrors.ErrInvalid, bolterrors.ErrInvalidMapping, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
 		if errors.Is(err, bad) {
@@ -41,7 +41,7 @@ func classify(err error) error {
 	return markFull(err)
 }
 
-// markFull adds tasks.ErrFull to an error that tells of a full disk.
+// markFull adds tasks.ErrFull to the error of a full disk.
 func markFull(err error) error {
 	if isFull(err) {
 		return fmt.Errorf("%w: %w", tasks.ErrFull, err)

@@ -32,7 +32,7 @@ func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []ta
 	return entries, oldest, newest, nil
 }
 
-// feedEntries reads entries between two cursors, up to the first that cannot be read.
+// feedEntries reads entries between two cursors, up to the first unreadable one.
 func (b snapshot) feedEntries(after, newest uint64, limit int) (entries []tasks.FeedEntry, oldest uint64) {
 	if oldest = b.feedStart(); after >= newest {
 		return nil, oldest
@@ -44,9 +44,9 @@ func (b snapshot) feedEntries(after, newest uint64, limit int) (entries []tasks.
 		}
 		list, err := readFeedRecord(k, v)
 		if err != nil {
-			b.log.Error("leaving out a part of the feed", "record", describe(bucketFeed, k), "error", err)
+			b.log.Error("feed record skipped", "record", describe(bucketFeed, k), "error", err)
 		}
-		if len(list) == 0 && len(entries) > 0 { // what comes before cannot be told apart from what is lost
+		if len(list) == 0 && len(entries) > 0 { // the entries before may be separated by lost ones
 			return entries, oldest
 		}
 		switch {
@@ -78,7 +78,8 @@ func (b snapshot) feedStart() uint64 {
 	return 0
 }
 
-// feedRecords are the records from the one on in which the entry after a cursor is.
+// feedRecords returns the records, beginning with the one that holds the entry
+// after a cursor.
 func (b snapshot) feedRecords(after uint64) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		end, last := b.bucket(bucketTail).Cursor().First()
@@ -111,14 +112,14 @@ func (b snapshot) FeedEnd() (last uint64, err error) {
 		return last, nil
 	}
 	err = guard(func() error {
-		for _, name := range []string{bucketFeed, bucketTail} { // after a restoration, either may be the older one
+		for _, name := range []string{bucketFeed, bucketTail} {
 			k, v := b.bucket(name).Cursor().Last()
 			if len(k) != 8 {
 				continue
 			}
 			list, err := readFeedRecord(k, v)
 			end := binary.BigEndian.Uint64(k) + uint64(max(len(list), 1)) - 1
-			if err != nil { // nobody can say how many there were
+			if err != nil { // the number of its entries is unknown
 				end += rules.FeedGap
 			}
 			last = max(last, end)
@@ -128,7 +129,7 @@ func (b snapshot) FeedEnd() (last uint64, err error) {
 	return last, err
 }
 
-// lastCursor is the cursor that was given last, when it is remembered.
+// lastCursor returns the cursor that was given last, if it is cached.
 func (c *cache) lastCursor() (uint64, bool) {
 	if c == nil {
 		return 0, false
@@ -141,16 +142,16 @@ func (c *cache) lastCursor() (uint64, bool) {
 	return *c.feedEnd, true
 }
 
-// setFeedEnd remembers the cursor that was given last.
+// setFeedEnd caches the cursor that was given last.
 func (c *cache) setFeedEnd(last uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.feedEnd = &last
 }
 
-// loadFeedEnd remembers the cursor that was given last, before anything is
-// written: otherwise the first transaction's entries could be read before the
-// states that belong to them are known.
+// loadFeedEnd caches the cursor that was given last, before the first write:
+// otherwise readers could see the first transaction's entries before the states
+// that belong to them are cached.
 func (s *Store) loadFeedEnd() {
 	err := s.db.Load().View(func(tx *bbolt.Tx) error {
 		last, err := snapshot{tx: tx, log: s.log}.FeedEnd()
@@ -160,7 +161,7 @@ func (s *Store) loadFeedEnd() {
 		return err
 	})
 	if err != nil {
-		s.log.Error("the end of the feed cannot be read", "error", err)
+		s.log.Error("feed end unreadable", "error", err)
 	}
 }
 
@@ -190,14 +191,14 @@ func readFeedRecord(key, value []byte) ([]tasks.FeedEntry, error) {
 const (
 	feedRecord = 256  // entries of one record
 	feedPrune  = 64   // records that one transaction deletes at most
-	feedSlack  = 4096 // entries that are kept past those that must be, so that many go at once
+	feedSlack  = 4096 // more entries than necessary are kept, so that many are deleted at once
 	feedFill   = 0.95
-	tailBytes  = 900 // of the record that is still growing: bbolt keeps its bucket within a page that each transaction writes
+	tailBytes  = 900 // of the open record: bbolt keeps such a small bucket inline, in a page that each transaction writes anyway
 )
 
-// skipFeedNumbers lets the numbers of the feed go on further up, where some that were given
-// may be lost, and returns the last one that is left out, where a record without
-// entries stands.
+// skipFeedNumbers lets the feed continue with much higher numbers, because numbers
+// that were given before may be lost. It writes a record without entries, and
+// returns the last skipped number.
 func (b snapshot) skipFeedNumbers() (last uint64, err error) {
 	fed, err := snapshot{tx: b.tx, log: b.log}.FeedEnd()
 	if err == nil {
@@ -210,8 +211,8 @@ func (b snapshot) skipFeedNumbers() (last uint64, err error) {
 	return fed + rules.FeedGap, b.bucket(bucketFeed).Put(key, seal(key, []byte{0}))
 }
 
-// putFeed writes a transaction's entries to the end of the feed: to the record that
-// is still growing, while it has room for them.
+// putFeed appends a transaction's entries to the feed: to the open record, while
+// it has room for them.
 func putFeed(b snapshot, c *rules.Changes) error {
 	added := c.Index.Feed
 	if len(added) == 0 {
@@ -238,8 +239,9 @@ func putFeed(b snapshot, c *rules.Changes) error {
 	return nil
 }
 
-// openRecord is the record that is still growing: its first cursor, how many entries
-// it has, and these as they are stored. None when it is damaged.
+// openRecord returns the record that is still growing: its first cursor, the
+// number of its entries, and the entries as they are stored. A damaged one counts
+// as none.
 func (b snapshot) openRecord() (first uint64, n int, body []byte) {
 	k, v := b.bucket(bucketTail).Cursor().First()
 	if len(k) != 8 {
@@ -254,7 +256,7 @@ func (b snapshot) openRecord() (first uint64, n int, body []byte) {
 	return binary.BigEndian.Uint64(k), n, r.rest
 }
 
-// closeRecord puts the record that is still growing to the others, as it is.
+// closeRecord moves the open record to the others.
 func (b snapshot) closeRecord() error {
 	tail, feed := b.bucket(bucketTail), b.bucket(bucketFeed)
 	k, v := tail.Cursor().First()
@@ -269,7 +271,8 @@ func (b snapshot) closeRecord() error {
 	return tail.Delete(key)
 }
 
-// pruneFeed deletes the oldest records whose entries are all too old, many at once.
+// pruneFeed deletes the oldest records, many at once, when all their entries are
+// too old.
 func pruneFeed(b snapshot, newest uint64) error {
 	feed := b.bucket(bucketFeed)
 	var old [][]byte
@@ -298,7 +301,7 @@ func feedBody(list []tasks.FeedEntry) []byte {
 	return body
 }
 
-// withCount is the body of a record with so many entries.
+// withCount is the body of a record with n entries.
 func withCount(n int, entries []byte) []byte {
 	return append(binary.AppendUvarint(make([]byte, 0, 2+len(entries)), uint64(n)), entries...)
 }

@@ -27,7 +27,7 @@ func (b snapshot) Settings(owner string) (map[string]string, error) {
 		for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
 			body, err := unseal(k, v)
 			if err != nil {
-				b.log.Error("leaving out a setting", "record", describe(bucketSettings, k), "error", err)
+				b.log.Error("setting skipped", "record", describe(bucketSettings, k), "error", err)
 				continue
 			}
 			all[string(k[len(prefix):])] = string(body)
@@ -50,7 +50,7 @@ func (b snapshot) Turn(conversation string, after uint64) (rows []rules.HistoryR
 			}
 			row, err := historyRow(k, v)
 			if err != nil {
-				b.log.Error("leaving out a text of the history", "record", describe(bucketHistory, k), "error", err)
+				b.log.Error("history row skipped", "record", describe(bucketHistory, k), "error", err)
 				row = rules.HistoryRow{Order: order, Answer: k[len(prefix)+8] == 1, Task: b.taskWithOrder(order)}
 			}
 			row.Conversation = conversation
@@ -61,8 +61,7 @@ func (b snapshot) Turn(conversation string, after uint64) (rows []rules.HistoryR
 	return rows, err
 }
 
-// taskWithOrder finds a task by its order among all that there are; empty when none
-// has it.
+// taskWithOrder finds a task by its order among all tasks; empty when none has it.
 func (b snapshot) taskWithOrder(order uint64) tasks.ID {
 	c := b.bucket(bucketTasks).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -112,7 +111,7 @@ func (s *Store) Turns(ctx context.Context, conversation string, after uint64, li
 			row, err := historyRow(k, v)
 			switch {
 			case err != nil:
-				b.log.Error("leaving out a text of the history", "record", describe(bucketHistory, k), "error", err)
+				b.log.Error("history row skipped", "record", describe(bucketHistory, k), "error", err)
 			case row.Answer && n > 0 && list[n-1].Order == order:
 				list[n-1] = rules.WithAnswer(list[n-1], row)
 			case !row.Answer && n >= limit:
@@ -136,7 +135,7 @@ func (b snapshot) Summary(conversation string) (v tasks.Summary, err error) {
 	}
 	_, err = b.row(bucketSummaries, []byte(conversation), &v)
 	if errors.Is(err, tasks.ErrDamaged) {
-		b.log.Error("leaving out a summary", "error", err)
+		b.log.Error("summary skipped", "error", err)
 		return tasks.Summary{}, nil
 	}
 	return v, err

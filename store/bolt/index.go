@@ -14,15 +14,16 @@ import (
 	"legwork/tasks"
 )
 
-// What the index keeps in the meta bucket.
+// Keys of the index in the meta bucket.
 const (
 	metaCounts    = "counts"   // tasks of each status
 	metaAuditEnd  = "audited"  // number of the audit log that was given last
 	metaUnindexed = "unlisted" // tasks before it have no rows yet
 )
 
-// groupKey begins the keys of the tasks of a room or a platform that ended with a
-// status, or with any when it is empty; the rest of a key is a task's id.
+// groupKey is the beginning of the keys of a room's or platform's tasks that ended
+// with a status, or with any status when it is empty. The rest of a key is a
+// task's id.
 func groupKey(kind byte, name, status string) []byte {
 	key := append([]byte{kind}, namePrefix(name)...)
 	if status == "" {
@@ -37,8 +38,8 @@ const (
 	ofPlatform = 'p'
 )
 
-// indexKeys are the keys under which a row is found. Of tasks that are not over there
-// are few: they are looked through.
+// indexKeys are the keys under which a row is found. There are few tasks that have
+// not ended: queries look through all of them.
 func indexKeys(l *rules.Listing) [][]byte {
 	if l == nil || !isFinal(l.Status) {
 		return nil
@@ -49,7 +50,7 @@ func indexKeys(l *rules.Listing) [][]byte {
 	}
 }
 
-// rowBucket is the bucket of a row.
+// rowBucket is the bucket that holds a row.
 func rowBucket(l *rules.Listing) string {
 	if isFinal(l.Status) {
 		return bucketRows
@@ -57,9 +58,9 @@ func rowBucket(l *rules.Listing) string {
 	return bucketOpen
 }
 
-// putIndex writes what changes of the index.
+// putIndex writes the changes of the index.
 func putIndex(b snapshot, c *rules.Changes) error {
-	b.bucket(bucketRows).FillPercent = feedFill // most tasks end about in the order of their ids
+	b.bucket(bucketRows).FillPercent = feedFill // most tasks end roughly in the order of their ids
 	for id, r := range c.Index.Listings {
 		if err := putListing(b, id, r); err != nil {
 			return err
@@ -144,7 +145,7 @@ func (b snapshot) Counts() (map[string]int, error) {
 	counts := map[string]int{}
 	_, err := b.row(bucketMeta, []byte(metaCounts), &counts)
 	if errors.Is(err, tasks.ErrDamaged) {
-		b.log.Error("counting the tasks anew", "error", err)
+		b.log.Error("task counts damaged, counting again", "error", err)
 		return b.Recount()
 	}
 	return counts, err
@@ -207,7 +208,7 @@ func (b snapshot) Event(id tasks.ID, seq int) (e planner.Event, err error) {
 	return e, err
 }
 
-// number is a key that is one.
+// number is the key of a number.
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // The flags of a task's row.
@@ -217,7 +218,7 @@ const (
 	rowPrivate // its chat is
 )
 
-// isFinal reports that a status is one that does not change any more.
+// isFinal reports whether a status is final.
 func isFinal(status string) bool {
 	switch planner.Outcome(status) {
 	case planner.Done, planner.Failed, planner.Halted:
@@ -226,8 +227,8 @@ func isFinal(status string) bool {
 	return false
 }
 
-// rowBody is the stored form of a task's row: flags, texts each with its length,
-// and numbers. What lists look for comes first, see glimpse.
+// rowBody is the stored form of a task's row: flags, texts with their lengths, and
+// numbers. The fields that queries match come first, see rowHead.
 func rowBody(l rules.Listing) []byte {
 	flags := flag(rowWaits, l.Waits) | flag(rowExternal, l.External) | flag(rowPrivate, l.Chat.Private)
 	body := append(make([]byte, 0, 160+len(l.Goal)), flags)
@@ -268,13 +269,13 @@ func rowOf(id tasks.ID, body []byte) (rules.Listing, error) {
 	return l, nil
 }
 
-// rowHead is what lists look for in a row.
+// rowHead is the part of a row that queries match.
 type rowHead struct {
 	status, platform, chat []byte
 	waiting                bool
 }
 
-// readRowHead reads the beginning of what rowBody wrote.
+// readRowHead reads the beginning of a body that rowBody made.
 func readRowHead(body []byte) (g rowHead, ok bool) {
 	r := reader{rest: body}
 	g.waiting = r.byte()&rowWaits != 0
@@ -282,7 +283,7 @@ func readRowHead(body []byte) (g rowHead, ok bool) {
 	return g, !r.short
 }
 
-// matches reports that a row may be what a query is about.
+// matches reports whether a row may match a query.
 func (g rowHead) matches(q tasks.TaskQuery) bool {
 	if q.Waits && !g.waiting {
 		return false
@@ -304,7 +305,7 @@ func (g rowHead) inRoom(room string) bool {
 // reader reads the parts of a body, empty ones after its end.
 type reader struct {
 	rest  []byte
-	short bool // there was less than was to be read
+	short bool // the body was too short
 }
 
 func (r *reader) byte() byte {

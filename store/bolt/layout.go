@@ -18,12 +18,12 @@ import (
 	"legwork/tasks"
 )
 
-// format is the version of the layout below, and oldest the one from which on
-// files are read: opening one brings it to format. It grows when earlier versions
-// of legwork would misread what this one writes: 2 tells of each turn who asked,
-// and its journals hold events that they do not know. A new bucket is no reason:
-// what is missing in an older file is made when it is opened, its name is noted
-// under "added", and from then on it must be there.
+// format is the version of the layout below, and oldest the first version that can
+// be read: opening an older file upgrades it. The version grows when earlier
+// versions of legwork would misread files of this one. In version 2 each turn says
+// who asked, and journals contain new events. A new bucket does not need a new
+// version: opening an older file creates the bucket and notes its name under
+// "added", and from then on it must exist.
 const (
 	format = 2
 	oldest = 1
@@ -35,25 +35,25 @@ const (
 	bucketJournal  = "journal"  // task id, seq -> planner.Event as JSON
 	bucketTasks    = "tasks"    // task id -> rules.Task as JSON
 	bucketLive     = "live"     // conversation, order -> liveRow as JSON: the conversation's lane
-	bucketSeen     = "seen"     // dedupe key -> rules.Seen as JSON
-	bucketExpiry   = "expiry"   // time, dedupe key -> nothing: the order in which seen rows go
-	bucketHistory  = "history"  // conversation, order, goal or answer -> rules.Row, binary
+	bucketSeen     = "seen"     // dedupe key -> rules.SeenDelivery as JSON
+	bucketExpiry   = "expiry"   // time, dedupe key -> nothing: the order in which seen rows expire
+	bucketHistory  = "history"  // conversation, order, goal or answer -> rules.HistoryRow, binary
 	bucketCuts     = "cuts"     // conversation -> order
 	bucketSettings = "settings" // owner, name -> text
 )
 
-// Buckets that the first files do not have.
+// Buckets that the first version did not have.
 const (
 	bucketAccounts  = "accounts"  // task id -> rules.Account as JSON, until it is over
-	bucketSums      = "sums"      // day, kind, person or chat -> rules.Sum as JSON
+	bucketSums      = "sums"      // day, kind, person or chat -> rules.Total as JSON
 	bucketSpent     = "spent"     // day, person, chat, model -> calls and usage, binary
 	bucketSchedules = "schedules" // id -> tasks.Schedule as JSON
-	bucketDue       = "due"       // time, id of a schedule -> nothing: those that wait for it
+	bucketDue       = "due"       // time, id of a schedule -> nothing: the due-table
 	bucketSummaries = "summaries" // conversation -> tasks.Summary as JSON
 
 	bucketOpen     = "open"     // task id -> rules.Listing, binary, until the task's status is final
 	bucketRows     = "rows"     // task id -> rules.Listing, binary, from then on
-	bucketListed   = "listed"   // room or platform, final status, task id -> nothing: see group
+	bucketListed   = "listed"   // room or platform, final status, task id -> nothing: see groupKey
 	bucketFeed     = "feed"     // cursor of the first -> entries of the feed, binary
 	bucketTail     = "tail"     // the same: the last record of the feed, while it grows
 	bucketAudit    = "audit"    // number -> tasks.AuditEntry as JSON
@@ -79,7 +79,7 @@ func addedBuckets() []string {
 
 func buckets() []string { return append(firstBuckets(), addedBuckets()...) }
 
-// liveRow is one entry of a conversation's lane: a task that is not over.
+// liveRow is one entry of a conversation's lane: a task that has not ended.
 type liveRow struct {
 	rules.Task
 	tasks.LaneEntry
@@ -131,8 +131,8 @@ func journalKey(id tasks.ID, seq int) []byte {
 	return binary.BigEndian.AppendUint64([]byte(id), uint64(seq))
 }
 
-// namePrefix is a key that begins with a name of any length, such that no two names
-// share a prefix.
+// namePrefix is the beginning of a key: a name of any length, with no name the
+// beginning of another.
 func namePrefix(name string) []byte {
 	return append(binary.BigEndian.AppendUint16(make([]byte, 0, len(name)+16), uint16(len(name))), name...)
 }
@@ -151,9 +151,9 @@ func historyKey(conversation string, order uint64, answer bool) []byte {
 
 func settingKey(owner, name string) []byte { return append(namePrefix(owner), name...) }
 
-// seenKey is the stored form of a dedupe key. One that is too long is hashed, and
-// one of a program: it holds whatever the program chose, and stays for a while
-// when all else about its task is forgotten.
+// seenKey is the stored form of a dedupe key. Keys that are too long are hashed.
+// So are keys of programs, which may contain anything that a program chose, and
+// which stay for a while after everything else about their task is deleted.
 func seenKey(key string) []byte {
 	if len(key) > rules.MaxName || strings.HasPrefix(key, tasks.PlatformAPI+":") {
 		sum := sha256.Sum256([]byte(key))
@@ -170,7 +170,7 @@ func expiryKey(at time.Time, seen []byte) []byte {
 const (
 	rowFailed  = 1 << iota
 	rowTainted // of an answer
-	rowFrom    // who asked stands before the text
+	rowFrom    // the person who asked comes before the text
 )
 
 // historyValue is the sealed form of a row: flags, time, task, who asked where
@@ -229,12 +229,12 @@ func historyRow(key, value []byte) (rules.HistoryRow, error) {
 	return r, nil
 }
 
-// isNew reports that nothing was ever committed to the file: bbolt gives a new
+// isNew reports whether nothing was ever committed to the file: bbolt gives a new
 // one the transaction ids 0 and 1.
 func isNew(tx *bbolt.Tx) bool { return tx.ID() <= 1 }
 
-// checkLength checks that the file is as long as its header says: bbolt would fault
-// on what is missing only when it is read.
+// checkLength checks that the file is as long as its header says. Otherwise bbolt
+// would fault on the missing part only when it reads it.
 func checkLength(db *bbolt.DB) error {
 	return db.View(func(tx *bbolt.Tx) error {
 		info, err := os.Stat(db.Path())
@@ -261,7 +261,7 @@ func describe(bucket string, key []byte) string {
 }
 
 // prepare creates the buckets of a new file, and those that an earlier version
-// did not have. It refuses a file of another layout, and one that lost a bucket.
+// lacks. It refuses a file of another layout, and one that lost a bucket.
 func prepare(db *bbolt.DB) error {
 	var create []string
 	found := 0
@@ -290,8 +290,7 @@ func prepare(db *bbolt.DB) error {
 	})
 }
 
-// missingBuckets lists the buckets that are to be created in a file, and tells its
-// format.
+// missingBuckets lists the buckets to create in a file, and returns its format.
 func missingBuckets(tx *bbolt.Tx) (create []string, found int, err error) {
 	meta := tx.Bucket([]byte(bucketMeta))
 	if meta == nil && isNew(tx) {
@@ -319,8 +318,8 @@ func missingBuckets(tx *bbolt.Tx) (create []string, found int, err error) {
 	return create, found, nil
 }
 
-// checkMissing says what it means that a file has no bucket of that name: damage, or
-// nothing, because an earlier version wrote the file.
+// checkMissing decides what a missing bucket means: damage, or nothing, because an
+// earlier version wrote the file.
 func checkMissing(tx *bbolt.Tx, name string) error {
 	if meta := tx.Bucket([]byte(bucketMeta)); meta != nil && !slices.Contains(firstBuckets(), name) {
 		key := []byte("added")

@@ -43,7 +43,7 @@ func (s *Store) Room(ctx context.Context, id tasks.ID, r tasks.Reservation) erro
 	return nil
 }
 
-// folded is what is committed, with the state of the one task that is looked at.
+// folded is the committed data with the state of one task.
 type folded struct {
 	snapshot
 	state planner.State
@@ -67,7 +67,7 @@ func (s *Store) Spent(ctx context.Context, q tasks.SpentQuery) ([]tasks.Spent, e
 			}
 			spent, err := spentValue(row, k, v)
 			if err != nil || !ok {
-				b.log.Error("leaving out what was spent", "record", describe(bucketSpent, k), "error", err)
+				b.log.Error("ledger row skipped", "record", describe(bucketSpent, k), "error", err)
 				continue
 			}
 			list = append(list, spent)
@@ -98,7 +98,7 @@ func (b snapshot) Account(id tasks.ID) (rules.Account, error) {
 	}
 	_, err := b.row(bucketAccounts, []byte(id), &a)
 	if errors.Is(err, tasks.ErrDamaged) {
-		b.log.Error("counting the cost of a task anew", "error", err)
+		b.log.Error("account damaged, counting again", "error", err)
 		return rules.Account{}, nil
 	}
 	return a, err
@@ -116,12 +116,12 @@ func (b snapshot) Accounts() (ids []tasks.ID, err error) {
 	return ids, err
 }
 
-// closeOldAccounts is done before anything else is written. What it cannot tidy stays
-// reserved for its day.
+// closeOldAccounts runs before anything else is written. Reservations of accounts
+// that it cannot close stay for their day.
 func (s *Store) closeOldAccounts() {
 	for _, j := range s.commitJobs([]*job{{do: (*rules.Tx).CloseOldAccounts}}, nil) {
 		if j.err != nil {
-			s.log.Error("leaving what was reserved as it is", "error", j.err)
+			s.log.Error("old accounts not closed", "error", j.err)
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (b snapshot) Total(of rules.TotalKey) (rules.Total, error) {
 	var sum rules.Total
 	_, err := b.row(bucketSums, totalKey(of), &sum)
 	if errors.Is(err, tasks.ErrDamaged) {
-		b.log.Error("adding up a day's budget anew", "error", err)
+		b.log.Error("budget total damaged, adding up again", "error", err)
 		return b.addUpTotal(of)
 	}
 	return sum, err
@@ -152,7 +152,7 @@ func (b snapshot) TotalKeys() (list []rules.TotalKey, err error) {
 	return list, err
 }
 
-// addUpTotal computes a sum from what was spent and what tasks have reserved.
+// addUpTotal computes a total from the ledger and the tasks' reservations.
 func (b snapshot) addUpTotal(of rules.TotalKey) (sum rules.Total, err error) {
 	err = guard(func() error {
 		c := b.bucket(bucketSpent).Cursor()
@@ -186,7 +186,7 @@ func (b snapshot) Spent(row rules.SpentKey) (spent tasks.Spent, err error) {
 		}
 		stored, err := spentValue(row, key, value)
 		if err != nil {
-			b.log.Error("losing what was spent", "record", describe(bucketSpent, key), "error", err)
+			b.log.Error("ledger row damaged, starting at zero", "record", describe(bucketSpent, key), "error", err)
 			return nil
 		}
 		spent = stored
@@ -195,7 +195,7 @@ func (b snapshot) Spent(row rules.SpentKey) (spent tasks.Spent, err error) {
 	return spent, err
 }
 
-// putLedger writes accounts, sums and what was spent.
+// putLedger writes accounts, totals and the ledger.
 func putLedger(b snapshot, c *rules.Changes) error {
 	for id, a := range c.Accounts {
 		write := func() error { return putJSON(b.tx, bucketAccounts, []byte(id), a) }
@@ -225,12 +225,11 @@ func putLedger(b snapshot, c *rules.Changes) error {
 	return nil
 }
 
-// keptDays is how many days' sums are kept. They are counted by days that are
-// there, not by the clock: one that jumps and comes back finds its budgets as
-// they were.
+// keptDays is for how many days totals are kept. It counts existing days, not the
+// clock: after a clock that jumps and comes back the budgets are as before.
 const keptDays = 32
 
-// putTotal writes a sum. The first one of a day makes place for it.
+// putTotal writes a total. The first one of a day deletes the oldest day.
 func putTotal(b snapshot, of rules.TotalKey, sum rules.Total) error {
 	key := totalKey(of)
 	if sum == (rules.Total{}) {
@@ -250,7 +249,7 @@ func putTotal(b snapshot, of rules.TotalKey, sum rules.Total) error {
 	}
 	for _, day := range days[:max(0, len(days)-keptDays)] {
 		if string(day) == of.Day+"\x00" {
-			continue // days that are gone may have been counted by a clock far ahead
+			continue // a clock far ahead may have made the newer days
 		}
 		if err := deletePrefix(b, bucketSums, day); err != nil {
 			return err
@@ -274,8 +273,8 @@ func deletePrefix(b snapshot, bucket string, prefix []byte) error {
 	return nil
 }
 
-// appendOrdered appends a name to a key, such that keys have the order of their names
-// and no name is the beginning of another.
+// appendOrdered appends a name to a key. Such keys sort like their names, and no
+// name is the beginning of another.
 func appendOrdered(key []byte, name string) []byte {
 	for _, c := range []byte(name) {
 		key = append(key, c)
@@ -286,7 +285,8 @@ func appendOrdered(key []byte, name string) []byte {
 	return append(key, 0, 1)
 }
 
-// readOrdered reads a name that ordered wrote, and returns what follows it.
+// readOrdered reads a name that appendOrdered wrote, and returns the rest of the
+// key.
 func readOrdered(key []byte) (name string, rest []byte, ok bool) {
 	var text []byte
 	for len(key) > 1 {
@@ -307,7 +307,7 @@ func totalKey(of rules.TotalKey) []byte {
 	return appendOrdered(appendOrdered(appendOrdered(nil, of.Day), of.User), of.Chat)
 }
 
-// readTotalKey reads what sumKey wrote.
+// readTotalKey reads a key of totalKey.
 func readTotalKey(key []byte) (of rules.TotalKey, ok bool) {
 	ok = readNames(key, &of.Day, &of.User, &of.Chat)
 	return of, ok
@@ -317,13 +317,13 @@ func spentKey(r rules.SpentKey) []byte {
 	return appendOrdered(appendOrdered(appendOrdered(appendOrdered(nil, r.Day), r.User), r.Chat), r.Model)
 }
 
-// readSpentKey reads what spentKey wrote.
+// readSpentKey reads a key of spentKey.
 func readSpentKey(key []byte) (r rules.SpentKey, ok bool) {
 	ok = readNames(key, &r.Day, &r.User, &r.Chat, &r.Model)
 	return r, ok
 }
 
-// readNames reads the names that a key consists of.
+// readNames reads the names of a key.
 func readNames(key []byte, parts ...*string) bool {
 	ok := true
 	for _, part := range parts {

@@ -77,7 +77,7 @@ func (s *Store) Counts(ctx context.Context) (counts map[string]int, err error) {
 	return counts, nil
 }
 
-// readPage reads as many rows as a query wants, and looks whether there are more.
+// readPage reads one page of rows, and looks whether there are more.
 func (b snapshot) readPage(q tasks.TaskQuery) (rows []tasks.Row, more bool, damaged []tasks.ID, err error) {
 	limit := rules.PageSize(q)
 	err = guard(func() error {
@@ -86,11 +86,11 @@ func (b snapshot) readPage(q tasks.TaskQuery) (rows []tasks.Row, more bool, dama
 			l, ok, err := b.Listing(id)
 			switch {
 			case errors.Is(err, tasks.ErrDamaged):
-				b.log.Error("a task's row is damaged", "task", id, "error", err)
+				b.log.Error("task row damaged", "task", id, "error", err)
 				damaged = append(damaged, id)
 			case err != nil:
 				return err
-			case !ok || !rules.Matches(q, l.Row): // a key that damage has left behind
+			case !ok || !rules.Matches(q, l.Row): // a key without a matching row, after damage
 			case len(rows) == limit:
 				more = true
 				return nil
@@ -103,13 +103,13 @@ func (b snapshot) readPage(q tasks.TaskQuery) (rows []tasks.Row, more bool, dama
 	return rows, more, damaged, err
 }
 
-// newestFirst returns a function that returns the ids of tasks that a query may be
-// about, the newest first, and an empty one at the end.
+// newestFirst returns a function that returns the ids of tasks that may match a
+// query, the newest first, and an empty one at the end.
 func (b snapshot) newestFirst(q tasks.TaskQuery) (next func() tasks.ID) {
 	m := &idHeap{[]*idCursor{newIDCursor(b.bucket(bucketOpen), nil, q.Before, func(key, value []byte) bool {
 		body, err := unseal(key, value)
 		g, ok := readRowHead(body)
-		return err != nil || !ok || g.matches(q) // of a damaged one nobody knows
+		return err != nil || !ok || g.matches(q) // a damaged one may match
 	})}}
 	groups, all := b.groups(q)
 	if all {
@@ -138,8 +138,8 @@ func (b snapshot) newestFirst(q tasks.TaskQuery) (next func() tasks.ID) {
 	}
 }
 
-// groups lists the groups of the index that hold what a query may be about, of
-// tasks that are over; all says that all rows may.
+// groups lists the groups of the index that may hold ended tasks that match a
+// query; all means that every row may match.
 func (b snapshot) groups(q tasks.TaskQuery) (list [][]byte, all bool) {
 	statuses := slices.DeleteFunc(slices.Clone(q.Statuses), func(s string) bool { return !isFinal(s) })
 	if q.Waits || len(statuses) < len(q.Statuses) && len(statuses) == 0 {
@@ -160,8 +160,8 @@ func (b snapshot) groups(q tasks.TaskQuery) (list [][]byte, all bool) {
 	return list, false
 }
 
-// scopes are the beginnings of the groups of rooms and platforms; all says that
-// those of all platforms are asked for.
+// scopes are the beginnings of the groups of rooms and platforms; all means that
+// the query asks for all platforms.
 func (b snapshot) scopes(rooms []string) (list [][]byte, all bool) {
 	all = rooms == nil
 	for _, room := range rooms {
@@ -181,8 +181,8 @@ func (b snapshot) scopes(rooms []string) (list [][]byte, all bool) {
 	return list, all
 }
 
-// prefixesUnder lists the different beginnings that keys with a prefix have; size tells how
-// long that of a key is.
+// prefixesUnder lists the different beginnings of the keys under a prefix; size
+// returns the length of the beginning of a key.
 func (b snapshot) prefixesUnder(prefix []byte, size func(key []byte) int) (list [][]byte) {
 	c := b.bucket(bucketListed).Cursor()
 	for k, _ := c.Seek(prefix); len(k) > len(prefix) && bytes.HasPrefix(k, prefix); {
@@ -193,7 +193,7 @@ func (b snapshot) prefixesUnder(prefix []byte, size func(key []byte) int) (list 
 	return list
 }
 
-// idCursor goes through the ids behind a prefix, from the newest on.
+// idCursor walks over the ids behind a prefix, from the newest to the oldest.
 type idCursor struct {
 	c      *bbolt.Cursor
 	prefix []byte
@@ -201,7 +201,7 @@ type idCursor struct {
 	next   tasks.ID                     // empty at the end
 }
 
-// newIDCursor begins before a task; at the end when that is empty.
+// newIDCursor starts before a task; at the end when that is empty.
 func newIDCursor(b *bbolt.Bucket, prefix []byte, before tasks.ID, accept func(key, value []byte) bool) *idCursor {
 	w := &idCursor{c: b.Cursor(), prefix: prefix, accept: accept}
 	end := append(bytes.Clone(prefix), before...)
@@ -216,7 +216,7 @@ func newIDCursor(b *bbolt.Bucket, prefix []byte, before tasks.ID, accept func(ke
 	return w
 }
 
-// set moves on from an entry to the first that is accepted.
+// set moves to the first accepted entry at or before this one.
 func (w *idCursor) set(key, value []byte) {
 	for ; bytes.HasPrefix(key, w.prefix) && len(key) > len(w.prefix); key, value = w.c.Prev() {
 		if w.accept == nil || w.accept(key, value) {
@@ -227,7 +227,7 @@ func (w *idCursor) set(key, value []byte) {
 	w.next = ""
 }
 
-// step returns the next id and goes on.
+// step returns the next id and moves on.
 func (w *idCursor) step() tasks.ID {
 	id := w.next
 	if id != "" {
@@ -236,7 +236,7 @@ func (w *idCursor) step() tasks.ID {
 	return id
 }
 
-// idHeap is a heap of walkers, the one with the newest task first.
+// idHeap is a heap of cursors with the newest task first.
 type idHeap struct{ list []*idCursor }
 
 func (m *idHeap) Len() int           { return len(m.list) }

@@ -12,11 +12,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockName is the file that the owner of a data directory holds locked. It
-// tells who that is, and is empty after a clean end.
+// lockName is the file that the owner of a data directory holds locked. It says
+// who owns the directory, and is empty after a clean end.
 const lockName = "lock.json"
 
-// lockWait is how long a locked directory is tried, for a process that is just
+// lockWait is how long a locked directory is tried again, because its owner may be
 // ending.
 const lockWait = 300 * time.Millisecond
 
@@ -28,10 +28,10 @@ type Holder struct {
 	Host    string    `json:"host,omitempty"`
 }
 
-// LockedError says that another process owns the data directory.
+// LockedError means that another process owns the data directory.
 type LockedError struct {
 	Dir    string
-	Holder Holder // zero when the other process did not say who it is
+	Holder Holder // zero when the other process is unknown
 }
 
 func (e *LockedError) Error() string {
@@ -85,16 +85,16 @@ func acquire(ctx context.Context, dir string, o Options) (*lock, error) {
 		return nil, errors.Join(fmt.Errorf("encoding lock: %w", err), f.Close())
 	}
 	l := &lock{file: f, suspect: len(last) > 0}
-	// A full disk must not keep the owner from reading what it has: then nobody
-	// learns who holds the lock, which holds all the same.
+	// On a full disk the owner must still be able to read its data. Then the lock
+	// holds, but does not say who owns it.
 	if err := writeSynced(path, append(text, '\n')); err != nil && !isFull(err) {
 		return nil, errors.Join(fmt.Errorf("writing lock: %w", err), f.Close())
 	}
 	return l, nil
 }
 
-// writeSynced replaces a file's content in place, where it is locked, and on
-// disk: after a power cut it must still tell of an end that was not clean.
+// writeSynced replaces the content of the locked file and syncs it: after a power
+// cut it must still show that the end was not clean.
 func writeSynced(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -104,8 +104,8 @@ func writeSynced(path string, text []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// release gives the directory free. When the file in it may be damaged, the
-// next owner is told so by a lock file that is not empty.
+// release frees the directory. A lock file that is not empty tells the next owner
+// that the data file may be damaged.
 func (l *lock) release(suspect bool) error {
 	if !suspect {
 		if err := os.Truncate(l.file.Path(), 0); err != nil {
@@ -115,7 +115,7 @@ func (l *lock) release(suspect bool) error {
 	return l.file.Close()
 }
 
-// holder reads who holds a lock; it is zero when the file cannot be read.
+// holder returns who holds a lock; zero when the file cannot be read.
 func holder(path string) Holder {
 	var h Holder
 	text, err := os.ReadFile(path)

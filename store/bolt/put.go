@@ -15,8 +15,8 @@ import (
 // sweepAtOnce bounds how many expired dedupe rows one transaction removes.
 const sweepAtOnce = 256
 
-// put writes changes into the transaction, and returns the lanes among them as
-// they are stored then. b is what is committed.
+// put writes changes into the transaction, and returns the changed lanes as they
+// are stored. b is the committed data.
 func put(b snapshot, c *rules.Changes, now time.Time) (map[string][]liveRow, error) {
 	if err := deleteTasks(b.tx, c.Deleted); err != nil {
 		return nil, err
@@ -40,8 +40,8 @@ func put(b snapshot, c *rules.Changes, now time.Time) (map[string][]liveRow, err
 	return putLanes(b, c)
 }
 
-// deleteTasks deletes journals and rows. The keys of a journal follow each
-// other, and no other key lies between them.
+// deleteTasks deletes journals and rows. The keys of a journal are next to each
+// other.
 func deleteTasks(tx *bbolt.Tx, gone map[tasks.ID]bool) error {
 	journal := tx.Bucket([]byte(bucketJournal))
 	for id := range gone {
@@ -117,8 +117,8 @@ func putSettings(base snapshot, c *rules.Changes) error {
 	return putJSON(tx, bucketMeta, []byte("order"), c.Order)
 }
 
-// putLanes writes of each lane only the entries that changed, and returns the
-// lanes as they are stored then.
+// putLanes writes the changed entries of each lane, and returns the lanes as they
+// are stored.
 func putLanes(b snapshot, c *rules.Changes) (map[string][]liveRow, error) {
 	stored := make(map[string][]liveRow, len(c.Lanes))
 	for conversation, lane := range c.Lanes {
@@ -135,8 +135,8 @@ func putLanes(b snapshot, c *rules.Changes) (map[string][]liveRow, error) {
 	return stored, nil
 }
 
-// mergeLane gives the entries of a lane their rows: those of before, and of
-// added for the tasks that are new in it.
+// mergeLane returns the rows of the entries of a lane: earlier rows, and rows of
+// added for new tasks.
 func mergeLane(before []liveRow, entries []tasks.LaneEntry, added map[tasks.ID]rules.Task) []liveRow {
 	after := make([]liveRow, 0, len(entries))
 	for _, entry := range entries {
@@ -153,7 +153,7 @@ func mergeLane(before []liveRow, entries []tasks.LaneEntry, added map[tasks.ID]r
 	return after
 }
 
-// putLane writes the difference. Both versions are in order of opening.
+// putLane writes the difference between two versions, which are sorted by opening.
 func putLane(b *bbolt.Bucket, conversation string, before, after []liveRow) error {
 	for len(before)+len(after) > 0 {
 		var err error
@@ -205,7 +205,7 @@ func putSeen(tx *bbolt.Tx, seen map[string]rules.SeenDelivery, now time.Time) er
 	return sweep(tx, now.Add(-rules.KeepSeen))
 }
 
-// sweep removes dedupe rows from before the time cut.
+// sweep removes dedupe rows that are older than cut.
 func sweep(tx *bbolt.Tx, cut time.Time) error {
 	expiry, seen := tx.Bucket([]byte(bucketExpiry)), tx.Bucket([]byte(bucketSeen))
 	limit := expiryKey(cut, nil)
@@ -221,7 +221,7 @@ func sweep(tx *bbolt.Tx, cut time.Time) error {
 		key := at[8:]
 		var s rules.SeenDelivery
 		value := seen.Get(key)
-		// A key that came again after it had expired has a younger row.
+		// A key that was used again after it had expired has a newer row.
 		if value != nil && unsealJSON(key, value, &s) == nil && uint64(s.At.UnixNano()) != binary.BigEndian.Uint64(at) {
 			continue
 		}

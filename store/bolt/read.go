@@ -16,7 +16,7 @@ import (
 	"legwork/tasks"
 )
 
-// view runs do over what is committed.
+// view runs do over the committed data.
 func (s *Store) view(ctx context.Context, do func(snapshot) error) error {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -29,7 +29,7 @@ func (s *Store) view(ctx context.Context, do func(snapshot) error) error {
 		if !errors.Is(err, ErrClosed) || s.db.Load() == db {
 			return s.noteCorruption(err)
 		}
-		// A compaction took the file away before the transaction began.
+		// A compaction replaced the file before the transaction began.
 	}
 }
 
@@ -87,7 +87,7 @@ func (s *Store) Live(ctx context.Context, conversation string) ([]tasks.Live, er
 	return list, nil
 }
 
-// lane returns a copy of a conversation's live rows, or of all.
+// lane returns a copy of the live rows of a conversation, or of all.
 func (s *Store) lane(ctx context.Context, conversation string) (rows []liveRow, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (s *Store) History(ctx context.Context, conversation string, before tasks.I
 	return budget.Turns(), nil
 }
 
-// orderOf is when a task was opened; the end of time for no task.
+// orderOf returns the order of a task; the highest order for no task.
 func orderOf(b snapshot, id tasks.ID) (uint64, error) {
 	if id == "" {
 		return 1<<64 - 1, nil
@@ -128,9 +128,9 @@ func orderOf(b snapshot, id tasks.ID) (uint64, error) {
 	return task.Order, err
 }
 
-// collectTurns adds a conversation's turns of orders between cut and end, both
-// excluded, to the budget, from the newest on. A turn's answer comes before its
-// goal in this direction.
+// collectTurns adds a conversation's turns between the orders cut and end, both
+// excluded, from the newest to the oldest. In this direction an answer comes
+// before its goal.
 func (b snapshot) collectTurns(conversation string, cut, end uint64, budget *rules.TurnCollector) error {
 	prefix := namePrefix(conversation)
 	c := b.bucket(bucketHistory).Cursor()
@@ -147,7 +147,7 @@ func (b snapshot) collectTurns(conversation string, cut, end uint64, budget *rul
 		row, err := historyRow(k, v)
 		switch {
 		case err != nil:
-			b.log.Error("leaving out a turn of the history", "record", describe(bucketHistory, k), "error", err)
+			b.log.Error("history row skipped", "record", describe(bucketHistory, k), "error", err)
 		case row.Answer:
 			answer = row
 		default:

@@ -12,7 +12,7 @@ import (
 	"legwork/tasks"
 )
 
-// Bounds of one step of making rows.
+// Bounds of one batch of rows.
 const (
 	reindexTasks  = 256
 	reindexEvents = 4096
@@ -26,8 +26,9 @@ func markUnindexed(tx *bbolt.Tx) error {
 	return putJSON(tx, bucketMeta, []byte(metaUnindexed), afterAllTasks)
 }
 
-// reindex makes the rows of tasks that an earlier version stored: the newest first, beside all other work. A kill or
-// an error leaves the rest to the next start.
+// reindex makes the rows of tasks that an earlier version stored, the newest
+// first, beside all other work. After a kill or an error the next start makes the
+// rest.
 func (s *Store) reindex(ctx context.Context) error {
 	var before tasks.ID
 	err := s.view(ctx, func(b snapshot) (err error) {
@@ -46,16 +47,16 @@ func (s *Store) reindex(ctx context.Context) error {
 	}
 	s.helpers.Go(func() {
 		if err := s.reindexFrom(context.WithoutCancel(ctx), before); err != nil && !errors.Is(err, ErrClosed) {
-			s.log.Error("lists lack older tasks until the next start", "error", err)
+			s.log.Error("indexing older tasks failed, retrying at the next start", "error", err)
 		}
 	})
 	return nil
 }
 
-// reindexFrom takes half of the time at most.
+// reindexFrom works for half of the time at most.
 func (s *Store) reindexFrom(ctx context.Context, before tasks.ID) error {
 	start := s.now()
-	s.log.InfoContext(ctx, "earlier tasks come into the lists, the newest first")
+	s.log.InfoContext(ctx, "indexing older tasks")
 	for before != "" {
 		begun := s.now()
 		next, err := s.reindexBatch(ctx, before)
@@ -71,23 +72,24 @@ func (s *Store) reindexFrom(ctx context.Context, before tasks.ID) error {
 			return nil
 		}
 	}
-	s.log.InfoContext(ctx, "all tasks are in the lists", "took", s.now().Sub(start))
+	s.log.InfoContext(ctx, "older tasks indexed", "took", s.now().Sub(start))
 	close(s.indexed)
 	return nil
 }
 
-// Indexed returns a channel that is closed as soon as lists and counts know all
+// Indexed returns a channel that is closed when lists and counts include all
 // tasks: at once, except for a file of an earlier version.
 func (s *Store) Indexed() <-chan struct{} { return s.indexed }
 
-// builtListing is a task whose row was made from so many events.
+// builtListing is a row that was made from the first events of a journal, up to
+// last.
 type builtListing struct {
 	listing rules.Listing
 	last    int
 }
 
-// reindexBatch makes some rows, without holding up who writes, and returns where to go
-// on.
+// reindexBatch makes some rows without delaying writers, and returns where to
+// continue.
 func (s *Store) reindexBatch(ctx context.Context, before tasks.ID) (next tasks.ID, err error) {
 	var list []builtListing
 	err = s.view(ctx, func(b snapshot) error {
@@ -109,7 +111,7 @@ func (s *Store) reindexBatch(ctx context.Context, before tasks.ID) (next tasks.I
 	return next, err
 }
 
-// unindexed makes rows of tasks before one, as far as they have none.
+// unindexed makes the missing rows of tasks before one.
 func (b snapshot) unindexed(before tasks.ID) (list []builtListing, next tasks.ID) {
 	w := newIDCursor(b.bucket(bucketTasks), nil, before, nil)
 	events := 0
@@ -120,12 +122,12 @@ func (b snapshot) unindexed(before tasks.ID) (list []builtListing, next tasks.ID
 		}
 		t, ok, err := b.Task(next)
 		if err != nil || !ok {
-			b.log.Error("leaving out a task", "task", next, "error", err)
+			b.log.Error("task not indexed", "task", next, "error", err)
 			continue
 		}
 		journal, err := b.events(next, 0)
 		if err != nil {
-			b.log.Error("a task is listed without what its journal tells", "task", next, "error", err)
+			b.log.Error("journal damaged, task indexed without it", "task", next, "error", err)
 		}
 		events += len(journal)
 		list = append(list, builtListing{rules.ListingOf(next, t, journal), t.Last})

@@ -44,7 +44,7 @@ func (b snapshot) Tasks(after tasks.ID, n int) (list []rules.TaskEntry, err erro
 		for ; k != nil && len(list) < n; k, v = c.Next() {
 			t := rules.TaskEntry{ID: tasks.ID(k)}
 			if err := unsealJSON(k, v, &t.Task); err != nil {
-				b.log.Error("leaving out a task", "record", describe(bucketTasks, k), "error", err)
+				b.log.Error("task skipped", "record", describe(bucketTasks, k), "error", err)
 				continue
 			}
 			list = append(list, t)
@@ -84,12 +84,12 @@ func (b snapshot) Conversations(after string, n int) (list []string, err error) 
 	return list, err
 }
 
-// afterConversation is a key of the history after all of a conversation.
+// afterConversation is a key of the history behind all keys of a conversation.
 func afterConversation(conversation string) []byte {
 	return append(namePrefix(conversation), bytes.Repeat([]byte{0xff}, 10)...)
 }
 
-// conversationOf is the name that an owned key begins with.
+// conversationOf returns the name at the beginning of a key.
 func conversationOf(key []byte) string {
 	if len(key) < 2 {
 		return ""
@@ -106,7 +106,7 @@ func (b snapshot) AllSettings() (map[rules.Setting]string, error) {
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			body, err := unseal(k, v)
 			if err != nil {
-				b.log.Error("leaving out a setting", "record", describe(bucketSettings, k), "error", err)
+				b.log.Error("setting skipped", "record", describe(bucketSettings, k), "error", err)
 				continue
 			}
 			owner := conversationOf(k)

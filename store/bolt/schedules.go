@@ -66,8 +66,8 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []tasks.
 	return due, next, nil
 }
 
-// dueSchedule returns the schedule that an entry of the due-table is for; nil when
-// it does not wait for that time, or is damaged.
+// dueSchedule returns the schedule of an entry of the due-table; nil when the
+// schedule does not wait for that time, or is damaged.
 func (b snapshot) dueSchedule(key []byte) (*tasks.Schedule, error) {
 	if len(key) <= dueTime {
 		return nil, nil //nolint:nilnil // the entry is for nothing
@@ -75,7 +75,7 @@ func (b snapshot) dueSchedule(key []byte) (*tasks.Schedule, error) {
 	v, ok, err := b.Schedule(string(key[dueTime:]))
 	switch {
 	case errors.Is(err, tasks.ErrDamaged):
-		b.log.Error("leaving out a schedule", "error", err)
+		b.log.Error("schedule skipped", "error", err)
 	case err != nil:
 		return nil, err
 	case ok && rules.IsWaiting(v) && bytes.Equal(dueKey(v), key):
@@ -100,7 +100,7 @@ func (b snapshot) Schedules(conversation string) (list []tasks.Schedule, err err
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			var s tasks.Schedule
 			if err := unsealJSON(k, v, &s); err != nil {
-				b.log.Error("leaving out a schedule", "record", describe(bucketSchedules, k), "error", err)
+				b.log.Error("schedule skipped", "record", describe(bucketSchedules, k), "error", err)
 				continue
 			}
 			if conversation == "" || s.Chat.Key() == conversation {
@@ -138,8 +138,8 @@ func putSchedules(b snapshot, c *rules.Changes) error {
 	return nil
 }
 
-// deleteDue takes a schedule out of the due-table: that of a damaged one, which
-// does not tell its time, is looked for.
+// deleteDue removes a schedule from the due-table. It searches for the entry of a
+// damaged schedule, whose time is unknown.
 func (b snapshot) deleteDue(id string) error {
 	old, found, err := b.Schedule(id)
 	due := b.bucket(bucketDue)
@@ -154,7 +154,7 @@ func (b snapshot) deleteDue(id string) error {
 	return nil
 }
 
-// timeKeysOf looks for the keys of an id in a bucket of times.
+// timeKeysOf searches a bucket of times for the keys of an id.
 func timeKeysOf(b *bbolt.Bucket, id string) (keys [][]byte) {
 	c := b.Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
@@ -171,8 +171,8 @@ const dueTime = 12
 // dueKey is a schedule's place in the due-table.
 func dueKey(v tasks.Schedule) []byte { return timeKey(v.Next, v.ID) }
 
-// timeKey is a key in the order of time: seconds, such that those before 1970 come
-// first, nanoseconds, id.
+// timeKey is a key that sorts by time: seconds, with those before 1970 first,
+// nanoseconds, id.
 func timeKey(at time.Time, id string) []byte {
 	key := binary.BigEndian.AppendUint64(make([]byte, 0, dueTime+len(id)), uint64(at.Unix())^1<<63)
 	key = binary.BigEndian.AppendUint32(key, uint32(at.Nanosecond()))

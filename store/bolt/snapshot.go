@@ -21,7 +21,7 @@ type snapshot struct {
 
 func (b snapshot) bucket(name string) *bbolt.Bucket { return b.tx.Bucket([]byte(name)) }
 
-// row reads a sealed JSON value; it reports false when there is none.
+// row reads a sealed JSON value; false when there is none.
 func (b snapshot) row(bucket string, key []byte, v any) (found bool, err error) {
 	err = guard(func() error {
 		value := b.bucket(bucket).Get(key)
@@ -85,7 +85,7 @@ func (b snapshot) Lane(conversation string) (tasks.Lane, error) {
 	return lane, err
 }
 
-// laneRows returns a lane as it is stored, in its order; it must not be changed.
+// laneRows returns a lane as it is stored, sorted; it must not be changed.
 func (b snapshot) laneRows(conversation string) ([]liveRow, error) {
 	if rows, ok := b.cache.lane(conversation); ok {
 		return rows, nil
@@ -108,9 +108,8 @@ func (b snapshot) LaneCopy(id tasks.ID) (rules.Task, bool, error) {
 	return rules.Task{}, false, err
 }
 
-// live reads the tasks of a conversation that are not over, oldest first; of
-// all conversations, in no useful order, when it is empty. A damaged row costs
-// its task, not the others.
+// live reads the tasks of a conversation that have not ended, oldest first, or of
+// all conversations in no order when it is empty. It skips damaged rows.
 func (b snapshot) live(conversation string) (rows []liveRow, err error) {
 	var prefix []byte
 	if conversation != "" {
@@ -121,7 +120,7 @@ func (b snapshot) live(conversation string) (rows []liveRow, err error) {
 		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 			var r liveRow
 			if err := unsealJSON(k, v, &r); err != nil {
-				b.log.Error("leaving out a live task", "record", describe(bucketLive, k), "error", err)
+				b.log.Error("live task skipped", "record", describe(bucketLive, k), "error", err)
 				continue
 			}
 			rows = append(rows, r)
@@ -131,8 +130,8 @@ func (b snapshot) live(conversation string) (rows []liveRow, err error) {
 	return rows, err
 }
 
-// events reads a journal from after seq from; ErrNoTask. Numbers without gaps,
-// up to the last one that was given, are part of what is checked.
+// events reads a journal after seq from; ErrNoTask. It checks that no event up to
+// the last one is missing.
 func (b snapshot) events(id tasks.ID, from int) (events []planner.Event, err error) {
 	task, err := b.existingTask(id)
 	if err != nil {

@@ -22,9 +22,9 @@ const (
 	verifyTime   = 30 * time.Minute // given to one that reads the whole file
 )
 
-// Verify reads every page and every record of a data file that no process
-// owns, and returns what is damaged, at most a hundred findings joined. A badly
-// damaged file can end the process: run it in one of its own.
+// Verify reads every page and every record of a data file that no process owns,
+// and returns the damage, at most a hundred findings joined. A badly damaged file
+// can end the process, so call it in a separate one.
 func Verify(path string) error {
 	return verify(path, func(tx *bbolt.Tx, report func(error)) {
 		for err := range tx.Check() {
@@ -42,11 +42,10 @@ func Verify(path string) error {
 	})
 }
 
-// VerifyQuick finds, in bounded time, what would keep a process from using the
-// file at all: its length, its buckets, and the pages at both ends of each
-// bucket, where the tasks are that a start goes on with. A record whose
-// checksum is wrong is none of that: it costs its own task alone, and is told
-// when it is read.
+// VerifyQuick finds, in bounded time, damage that makes the file unusable: in its
+// length, its buckets, and the pages at both ends of each bucket, which hold the
+// tasks that a start continues. It ignores wrong checksums of single records: such
+// a record costs only its own task.
 func VerifyQuick(path string) error {
 	return verify(path, func(tx *bbolt.Tx, report func(error)) {
 		for _, name := range buckets() {
@@ -65,8 +64,8 @@ func VerifyQuick(path string) error {
 	})
 }
 
-// IsDataFile reports that a file is one of this package, sound or not, as far as its
-// first page tells.
+// IsDataFile reports whether a file belongs to this package, sound or not, as far
+// as its first page shows.
 func IsDataFile(path string) (yes bool) {
 	_ = guard(func() error {
 		db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockWait})
@@ -82,7 +81,8 @@ func IsDataFile(path string) (yes bool) {
 	return yes
 }
 
-// walk lets visit go over a bucket; check is the damage of a record.
+// walk calls visit with a cursor of a bucket; check returns the damage of a
+// record.
 func walk(tx *bbolt.Tx, name string, report func(error), visit func(c *bbolt.Cursor, check func(k, v []byte) error)) {
 	b := tx.Bucket([]byte(name))
 	if b == nil {
@@ -97,10 +97,10 @@ func walk(tx *bbolt.Tx, name string, report func(error), visit func(c *bbolt.Cur
 	})
 }
 
-// verify opens a file for reading and joins what look reports.
+// verify opens a file for reading and joins the errors that look reports.
 func verify(path string, look func(tx *bbolt.Tx, report func(error))) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil // nothing was ever stored
+		return nil // there is no data yet
 	}
 	var findings []error
 	report := func(err error) {
@@ -130,8 +130,8 @@ func verify(path string, look func(tx *bbolt.Tx, report func(error))) error {
 	return nil
 }
 
-// Examine verifies a whole file in a child process, by a command to which the
-// path is appended; in this one when there is no command. ErrDamaged.
+// Examine verifies a whole file with a command in a child process, to which it
+// appends the path; in this process when there is no command. ErrDamaged.
 func Examine(ctx context.Context, path string, command []string) error {
 	if len(command) == 0 {
 		return Verify(path)
@@ -139,13 +139,13 @@ func Examine(ctx context.Context, path string, command []string) error {
 	return examine(ctx, path, command, verifyTime)
 }
 
-// checkQuickly looks at a suspect file in a child process.
+// checkQuickly checks a suspect file in a child process.
 func checkQuickly(ctx context.Context, path string, command []string) error {
 	return examine(ctx, path, command, checkTime)
 }
 
-// examine runs the command that looks at a suspect file, in a child process. What
-// the child said last goes into the error.
+// examine runs a command that checks a file, in a child process. The error
+// contains the output of the child.
 func examine(ctx context.Context, path string, command []string, most time.Duration) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -158,7 +158,7 @@ func examine(ctx context.Context, path string, command []string, most time.Durat
 	if err == nil {
 		return nil
 	}
-	if whole.Err() != nil { // the child was ended, it found nothing
+	if whole.Err() != nil { // the child was ended before it found anything
 		return fmt.Errorf("checking %s: %w", path, whole.Err())
 	}
 	var exit *exec.ExitError

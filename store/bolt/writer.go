@@ -23,7 +23,7 @@ const (
 	maxBytes = 32 << 20 // of journal records
 )
 
-// job is one caller's part of a transaction. do may run again, in another
+// job is one caller's part of a transaction. do runs again, in another
 // transaction, when the first one could not be committed.
 type job struct {
 	do   func(*rules.Tx) error
@@ -54,7 +54,7 @@ func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64,
 	})
 	span.Number(telemetry.EventsKey, len(e))
 	if errors.Is(err, tasks.ErrRefused) || errors.Is(err, tasks.ErrConflict) {
-		span.Text(telemetry.OutcomeKey, telemetry.Refused) // it is not wanted any more
+		span.Text(telemetry.OutcomeKey, telemetry.Refused) // the machine refuses it
 		span.End(nil)
 	} else {
 		span.End(err)
@@ -122,7 +122,7 @@ func (s *Store) State(ctx context.Context, id tasks.ID) (planner.State, error) {
 	return state, nil
 }
 
-// submit hands do to the writer and waits until it is durable.
+// submit gives do to the writer and waits until its changes are durable.
 func (s *Store) submit(ctx context.Context, do func(*rules.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (s *Store) submit(ctx context.Context, do func(*rules.Tx) error) error {
 	}
 }
 
-// write is the writer: it ends after closing, when nothing is queued.
+// write is the writer. It ends after closing, when the queue is empty.
 func (s *Store) write() {
 	defer close(s.done)
 	for {
@@ -172,8 +172,8 @@ func (s *Store) write() {
 	}
 }
 
-// finish tells the jobs' callers. When the disk was full for all of them
-// together, each is tried alone: a small one may still fit.
+// finish tells the callers of the jobs. When the disk was full for all of them
+// together, it tries each one alone: a small one may still fit.
 func (s *Store) finish(jobs []*job) {
 	for _, j := range jobs {
 		if len(jobs) > 1 && errors.Is(j.err, tasks.ErrFull) {
@@ -184,8 +184,8 @@ func (s *Store) finish(jobs []*job) {
 	}
 }
 
-// commitJobs commits jobs and those that more has ready. It returns them all, each
-// with its outcome.
+// commitJobs commits jobs, and those that are ready in more. It returns them all,
+// each with its outcome.
 func (s *Store) commitJobs(jobs []*job, more <-chan *job) []*job {
 	if s.fatal != nil {
 		return fail(jobs, s.fatal)
@@ -201,7 +201,7 @@ func (s *Store) commitJobs(jobs []*job, more <-chan *job) []*job {
 	jobs = collect(stage, jobs, more)
 	changes, err := stage.Finish()
 	if err != nil {
-		return fail(jobs, errors.Join(classify(err), guard(tx.Rollback))) // nothing was written
+		return fail(jobs, errors.Join(classify(err), guard(tx.Rollback))) // no change was written
 	}
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
@@ -224,14 +224,14 @@ func (s *Store) commitJobs(jobs []*job, more <-chan *job) []*job {
 	return jobs
 }
 
-// waitCached waits until the cache knows of everything that can be read now.
+// waitCached waits until the cache contains everything that can be read now.
 func (s *Store) waitCached() {
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
 }
 
-// collect runs jobs, and those that more has ready, each so that one that is
-// refused leaves no trace.
+// collect runs jobs, and those that are ready in more. A refused job leaves no
+// changes.
 func collect(stage *rules.Tx, jobs []*job, more <-chan *job) []*job {
 	for i := 0; i < len(jobs); i++ {
 		jobs[i].err = stage.Savepoint(jobs[i].do)
@@ -247,7 +247,7 @@ func collect(stage *rules.Tx, jobs []*job, more <-chan *job) []*job {
 	return jobs
 }
 
-// commitMeasured is commit, counted.
+// commitMeasured is commit with metrics.
 func (s *Store) commitMeasured(b snapshot, changes *rules.Changes, now time.Time, jobs int) (map[string][]liveRow, error) {
 	m, begin := s.o.Metrics, time.Now()
 	lanes, err := s.commit(b, changes, now)
@@ -260,8 +260,8 @@ func (s *Store) commitMeasured(b snapshot, changes *rules.Changes, now time.Time
 	return lanes, nil
 }
 
-// commit writes what the jobs changed and makes it durable. It returns the lanes
-// among it as they are stored.
+// commit writes the changes of the jobs and makes them durable. It returns the
+// changed lanes as they are stored.
 func (s *Store) commit(b snapshot, changes *rules.Changes, now time.Time) (lanes map[string][]liveRow, err error) {
 	err = guard(func() (err error) { lanes, err = put(b, changes, now); return err })
 	if err != nil {
@@ -279,8 +279,8 @@ func (s *Store) commit(b snapshot, changes *rules.Changes, now time.Time) (lanes
 	return lanes, nil
 }
 
-// failWrites decides what an error of a transaction means for those to come: a full
-// disk may have room again; after anything else nothing is written any more,
+// failWrites decides what the error of a transaction means for later ones: a full
+// disk may have room again; after any other error no write is possible any more,
 // because the file's state is unknown.
 func (s *Store) failWrites(err error) error {
 	err = classify(err)
@@ -288,10 +288,10 @@ func (s *Store) failWrites(err error) error {
 	if !errors.Is(err, tasks.ErrFull) {
 		s.fatal = fmt.Errorf("nothing is stored until legwork is restarted: %w", err)
 		err = s.fatal
-		s.log.Error("writing the data file failed", "error", err)
+		s.log.Error("data file write failed", "error", err)
 		return err
 	}
-	s.log.Error("the data file cannot grow", "error", err)
+	s.log.Error("data file cannot grow", "error", err)
 	return err
 }
 

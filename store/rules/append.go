@@ -9,7 +9,7 @@ import (
 )
 
 // Append adds events to a task, all or none, with everything that follows from
-// them. It must run inside Try, because an error leaves half of the changes.
+// them. Call it inside Savepoint, because an error leaves half of the changes.
 func (s *Tx) Append(id tasks.ID, after int, fence int64, events ...planner.Event) error {
 	task, ok, err := s.Task(id)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Tx) Append(id tasks.ID, after int, fence int64, events ...planner.Event
 	if err != nil {
 		return err
 	}
-	if task.Over && !state.Finished() { // it was dropped, and is not to go on, whoever speaks to it
+	if task.Over && !state.Finished() { // it was dropped, and nothing may continue it
 		return fmt.Errorf("task %s was dropped: %w", id, tasks.ErrRefused)
 	}
 	if after >= 0 && after != state.Seq {
@@ -113,8 +113,9 @@ func (s *Tx) fold(id tasks.ID, before planner.State, e planner.Event) (planner.E
 	return e, after, s.audit(id, e)
 }
 
-// release lets tasks of a conversation go on. One that has gone on by itself is
-// left alone; a damaged one is dropped, so that it holds up nobody.
+// release lets tasks of a conversation continue. It skips a task that has
+// continued already, and drops a damaged one, so that the tasks behind it do not
+// wait.
 func (s *Tx) release(ids []tasks.ID) error {
 	for _, id := range ids {
 		err := s.Savepoint(func(s *Tx) error { return s.appendEvent(id, planner.Event{Type: planner.Released}) })
@@ -130,9 +131,9 @@ func (s *Tx) release(ids []tasks.ID) error {
 	return nil
 }
 
-// Drop ends a task without an event: it is over, failed in the history unless
-// that holds its answer, and the tasks behind it in its conversation go on. A
-// task that is over already stays as it is.
+// Drop ends a task without an event. The history says that it failed, unless the
+// history holds its answer, and the tasks behind it in its conversation continue.
+// A task that has ended already stays as it is.
 func (s *Tx) Drop(id tasks.ID) error {
 	task, ok, err := s.Task(id)
 	if errors.Is(err, tasks.ErrDamaged) {

@@ -15,7 +15,7 @@ import (
 	"legwork/tasks"
 )
 
-// Forgotten stands in the audit log for somebody who was forgotten.
+// Forgotten replaces the name of a deleted person or chat in the audit log.
 const Forgotten = "forgotten"
 
 // Bounds of an entry of the audit log, in bytes.
@@ -24,7 +24,7 @@ const (
 	auditDetail = 1024 // one line
 )
 
-// Record enters what is no event of a task into the audit log.
+// Record adds an entry to the audit log that is not an event of a task.
 func (s *Tx) Record(e tasks.AuditEntry) error {
 	if e.Action == "" {
 		return fmt.Errorf("audit entry about %q: it has no action", e.Target)
@@ -41,7 +41,7 @@ func (s *Tx) Record(e tasks.AuditEntry) error {
 	return nil
 }
 
-// audit enters an event that the audit log tells of.
+// audit adds an event to the audit log, if it belongs there.
 func (s *Tx) audit(id tasks.ID, e planner.Event) error {
 	action, detail := s.auditAction(id, e)
 	if action == "" {
@@ -57,13 +57,13 @@ func (s *Tx) audit(id tasks.ID, e planner.Event) error {
 	return s.Record(entry)
 }
 
-// auditAction names what an event is in the audit log; empty for one that it does not
-// tell of. The detail holds nothing of what was said.
+// auditAction returns the name of an event in the audit log, or an empty one for
+// an event that does not belong there. The detail holds no text that people wrote.
 func (s *Tx) auditAction(id tasks.ID, e planner.Event) (action, detail string) {
 	switch e.Type {
 	case planner.Opened:
 		if o := e.Opening; o != nil && tasks.OfProgram(o.From) {
-			return "task.start", "" // also in a chat, where one asks again
+			return "task.start", "" // also a program that asks again in a chat
 		}
 	case planner.Decided:
 		return "task.decide", s.decisionDetail(id, e)
@@ -76,7 +76,7 @@ func (s *Tx) auditAction(id tasks.ID, e planner.Event) (action, detail string) {
 	case planner.Set:
 		return "state.set", keyList(e.Values)
 	case planner.Expired:
-		if len(e.Values) > 0 { // nobody looked in time at what was to be looked at
+		if len(e.Values) > 0 { // a review that nobody decided in time
 			return "state.set", keyList(e.Values)
 		}
 	case planner.Released:
@@ -87,8 +87,8 @@ func (s *Tx) auditAction(id tasks.ID, e planner.Event) (action, detail string) {
 	return "", ""
 }
 
-// decisionDetail tells a decision: about which question, which way, about which tools, and
-// how far it reaches.
+// decisionDetail describes a decision: the question, the verdict, the tools, and
+// the scope.
 func (s *Tx) decisionDetail(id tasks.ID, e planner.Event) string {
 	ask := tasks.AskOf(e.Action)
 	about := fmt.Sprintf("%s %d.%d", e.Action.Subject, ask.Seq, ask.Call)
@@ -102,7 +102,7 @@ func (s *Tx) decisionDetail(id tasks.ID, e planner.Event) string {
 	if e.Decision.Scope != "" {
 		parts = append(parts, "scope "+e.Decision.Scope)
 	}
-	if asked, err := s.Event(id, ask.Seq); err == nil && asked.Question != nil { // it only adds to what the journal tells
+	if asked, err := s.Event(id, ask.Seq); err == nil && asked.Question != nil { // a detail: without it the entry is complete enough
 		for _, call := range asked.Question.Calls {
 			parts = append(parts, call.Tool)
 		}
@@ -110,7 +110,7 @@ func (s *Tx) decisionDetail(id tasks.ID, e planner.Event) string {
 	return strings.Join(parts, ", ")
 }
 
-// keyList tells which keys of a shared state were set.
+// keyList lists the keys of a shared state that an event set.
 func keyList(values map[string]json.RawMessage) string {
 	names := slices.Sorted(maps.Keys(values))
 	for i, name := range names {
@@ -119,7 +119,7 @@ func keyList(values map[string]json.RawMessage) string {
 	return strings.Join(names, ", ")
 }
 
-// numberAudit gives the entries that were added their numbers.
+// numberAudit numbers the entries that were added.
 func (s *Tx) numberAudit() error {
 	list := s.changes.Index.Audit
 	if len(list) == 0 {
@@ -136,7 +136,7 @@ func (s *Tx) numberAudit() error {
 	return nil
 }
 
-// forgetAudit takes somebody's name out of the audit log.
+// forgetAudit replaces the name of a person or chat in the audit log.
 func (k Retention) forgetAudit(who string) error {
 	return k.eachAuditEntry(func(e tasks.AuditEntry) (*tasks.AuditEntry, bool) {
 		without := e
@@ -151,7 +151,7 @@ func (k Retention) forgetAudit(who string) error {
 	}, nil)
 }
 
-// redactName is a line without a name, which may be a part of a longer one.
+// redactName replaces a name in a line, unless it is part of a longer name.
 func redactName(line, name string) string {
 	parts := strings.Split(line, name)
 	all := parts[0]
@@ -176,8 +176,8 @@ func (k Retention) retainAudit(before time.Time) error {
 		func(e tasks.AuditEntry) bool { return !e.At.Before(before) })
 }
 
-// eachAuditEntry changes entries of the audit log, or deletes them, up to one that is
-// the end.
+// eachAuditEntry changes or deletes entries of the audit log, from the first to
+// the one before end.
 func (k Retention) eachAuditEntry(change func(tasks.AuditEntry) (*tasks.AuditEntry, bool), end func(tasks.AuditEntry) bool) error {
 	for after, over := uint64(0), false; !over; {
 		var list []tasks.AuditEntry

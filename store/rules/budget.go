@@ -19,8 +19,8 @@ type limit struct {
 	wanted int64
 }
 
-// checkRoom returns a *tasks.BudgetError when a budget has no room for h, and for
-// what is to be kept back with it.
+// checkRoom returns a *tasks.BudgetError when a budget has no room for h together
+// with keep.
 func (s *Tx) checkRoom(id tasks.ID, account Account, h Reservation, keep *Reservation, b tasks.Budgets) error {
 	wanted := amount(h.Most)
 	if keep != nil {
@@ -35,8 +35,8 @@ func (s *Tx) checkRoom(id tasks.ID, account Account, h Reservation, keep *Reserv
 		if tasks.InTokens(l.key) {
 			l.wanted = wanted.Tokens
 		}
-		// What wants nothing of a budget does not wait for it: a model without a
-		// price costs no money that could be counted.
+		// A call that needs nothing of a budget does not wait for it: a model without
+		// a price costs no money that could be counted.
 		if l.amount > 0 && l.wanted > 0 && l.used+l.wanted > l.amount+l.extra {
 			return &tasks.BudgetError{Overdraft: l.overdraft(), Aside: l.aside}
 		}
@@ -44,8 +44,8 @@ func (s *Tx) checkRoom(id tasks.ID, account Account, h Reservation, keep *Reserv
 	return nil
 }
 
-// limits lists the budgets that h counts for, in the order in which a reached
-// one is named.
+// limits lists the budgets that h counts for. The first one that is reached is the
+// one that people read about.
 func (s *Tx) limits(id tasks.ID, account Account, h Reservation, b tasks.Budgets) ([]limit, error) {
 	state, err := s.State(id)
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *Tx) limits(id tasks.ID, account Account, h Reservation, b tasks.Budgets
 	return list, nil
 }
 
-// overdraft tells what a person decides about. A yes extends the budget by half
-// of what the config gives, and always so far that the call has room.
+// overdraft returns what a person decides about. A yes extends the budget by half
+// of what the config gives, and always by enough for the call.
 func (l limit) overdraft() planner.Overdraft {
 	total := l.amount + l.extra
 	return planner.Overdraft{
@@ -98,8 +98,8 @@ func (l limit) overdraft() planner.Overdraft {
 	}
 }
 
-// extendBudget extends a day's budget that before has reached, when e is a person's
-// yes to that. Those of the task itself are extended in its fold.
+// extendBudget extends a day's budget that before has reached, when e is a
+// person's yes. The fold extends budgets of the task itself.
 func (s *Tx) extendBudget(before planner.State, e planner.Event) error {
 	over := before.Overdraft
 	if before.Budget == "" || over.Day == "" || e.Type != planner.Decided || e.Decision == nil || !e.Decision.Approve {
@@ -157,8 +157,8 @@ func Extended(b Snapshot, day string) ([]tasks.Extended, error) {
 	return list, nil
 }
 
-// forgetSums deletes what was spent by a person, or in a chat, of the budgets of
-// days; the sums of all together stay.
+// forgetSums deletes the totals of a person or a chat. The totals of everybody
+// stay.
 func (k Retention) forgetSums(who string) error {
 	return k.Change(func(s *Tx) error {
 		all, err := s.TotalKeys()

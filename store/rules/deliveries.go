@@ -11,7 +11,7 @@ import (
 // queuedKey is the dedupe key of a delivery.
 func queuedKey(id string) string { return "delivery:" + id }
 
-// Queue adds deliveries that were not queued lately.
+// Queue adds deliveries, except those that were queued lately.
 func (s *Tx) Queue(list ...tasks.Delivery) error {
 	for _, d := range list {
 		if d.ID == "" || len(d.ID) > MaxName {
@@ -42,7 +42,8 @@ func (s *Tx) Queue(list ...tasks.Delivery) error {
 	return nil
 }
 
-// Tried notes how a delivery went. One that is gone stays so.
+// Tried notes the outcome of an attempt. A delivery that was deleted stays
+// deleted.
 func (s *Tx) Tried(id string, next time.Time) error {
 	d, ok, err := s.Delivery(id)
 	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
@@ -71,8 +72,8 @@ func (s *Tx) Delivery(id string) (tasks.Delivery, bool, error) {
 	return s.snapshot.Delivery(id)
 }
 
-// forgetDeliveries deletes those about tasks that are gone: nothing of them is to
-// leave the house any more.
+// forgetDeliveries deletes deliveries about tasks that were deleted, so that
+// nothing about them is sent any more.
 func (k Retention) forgetDeliveries() error {
 	var all map[string]tasks.ID
 	err := k.View(func(b Snapshot) (err error) { all, err = b.AllDeliveries(); return err })

@@ -11,31 +11,31 @@ import (
 	"legwork/tasks"
 )
 
-// Bounds of one transaction of a Forgetting, so that other writers wait for a
-// moment only, however long the conversation is.
+// Bounds of one transaction of a ConversationDeletion, so that other writers wait
+// for a moment only, however long the conversation is.
 const (
 	forgetTurns  = 500
 	forgetEvents = 5000 // of the deleted journals
 )
 
-// ConversationDeletion deletes what a conversation holds, in as many transactions as its
-// length takes. Each deletes turns whole, from the oldest on, so that after a
-// kill between two of them another ConversationDeletion finds the rest.
+// ConversationDeletion deletes a conversation, in as many transactions as its
+// length takes. Each deletes complete turns, from the oldest on. After a kill
+// between two of them another ConversationDeletion finds the rest.
 type ConversationDeletion struct {
 	Conversation string
 
-	after, until uint64 // orders: what is done, what was there at the beginning
+	after, until uint64 // orders: the last handled turn, and the newest one at the start
 	deleted      int    // turns
 	done         bool
 }
 
-// Run lets change, which runs one transaction, do what is left, and returns how
-// many turns were deleted in all.
+// Run deletes what is left and returns how many turns were deleted in all. change
+// runs one transaction.
 func (f ConversationDeletion) Run(change func(func(*Tx) error) error) (int, error) {
 	for !f.done {
 		var next ConversationDeletion
 		err := change(func(s *Tx) error {
-			next = f // do may run again, when its transaction was not committed
+			next = f // do runs again when its transaction was not committed
 			return s.forget(&next)
 		})
 		if err != nil {
@@ -46,7 +46,7 @@ func (f ConversationDeletion) Run(change func(func(*Tx) error) error) (int, erro
 	return f.deleted, nil
 }
 
-// forget deletes the next turns. Those of tasks that are not over stay.
+// forget deletes the next turns, except those of tasks that have not ended.
 func (s *Tx) forget(f *ConversationDeletion) error {
 	order, err := s.Order()
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Tx) forget(f *ConversationDeletion) error {
 	if err != nil {
 		return err
 	}
-	var gone []HistoryRow // written at the end: Turn looks through all that is written
+	var gone []HistoryRow // added at the end, because Turn reads all changes
 	for turns, events := 0, 0; turns < forgetTurns && events < forgetEvents && !f.done; turns++ {
 		rows, err := s.Turn(f.Conversation, f.after)
 		if err != nil {
@@ -96,7 +96,7 @@ func (s *Tx) forget(f *ConversationDeletion) error {
 	return s.clearCut(f.Conversation)
 }
 
-// forgetChatSettings deletes the settings that are about what is being said in a
+// forgetChatSettings deletes the settings about what is being said in a
 // conversation.
 func (s *Tx) forgetChatSettings(conversation string) error {
 	all, err := s.Settings(conversation)
@@ -111,8 +111,8 @@ func (s *Tx) forgetChatSettings(conversation string) error {
 	return nil
 }
 
-// forgetTask deletes the task of a turn, unless it is not over, and returns
-// how many events went with it.
+// forgetTask deletes the task of a turn, unless it has not ended, and returns how
+// many events it deleted.
 func (s *Tx) forgetTask(f *ConversationDeletion, lane tasks.Lane, id tasks.ID) (deleted bool, events int, err error) {
 	live := slices.ContainsFunc(lane.Entries, func(e tasks.LaneEntry) bool { return e.Task == id })
 	task, ok, err := s.Task(id)
@@ -133,7 +133,7 @@ func (s *Tx) forgetTask(f *ConversationDeletion, lane tasks.Lane, id tasks.ID) (
 	return true, task.Last, nil
 }
 
-// clearCut deletes a conversation's cut when nothing is left that it hides.
+// clearCut deletes the cut of a conversation when no turn before the cut is left.
 func (s *Tx) clearCut(conversation string) error {
 	cut, err := s.Cut(conversation)
 	if err != nil || cut == 0 {
@@ -160,7 +160,7 @@ func taskOf(rows []HistoryRow) tasks.ID {
 	return ""
 }
 
-// ForgetWho is tasks.Care's.
+// ForgetWho implements tasks.Care.
 func (k Retention) ForgetWho(who string) (d tasks.Deleted, err error) {
 	private := map[string]bool{}
 	for _, step := range []func() error{
@@ -182,18 +182,18 @@ func (k Retention) ForgetWho(who string) (d tasks.Deleted, err error) {
 	return d, nil
 }
 
-// concerns reports that a task is of a person, or in a chat.
+// concerns reports whether a person started a task, or a chat holds it.
 func concerns(t Task, who string) bool {
 	return t.From.Key() == who || t.Chat.Room() == who || t.Chat.Key() == who
 }
 
-// inChat reports that a conversation is a chat or a thread of it.
+// inChat reports whether a conversation is a chat or a thread of it.
 func inChat(conversation, chat string) bool {
 	return conversation == chat || strings.HasPrefix(conversation, chat+"/")
 }
 
-// forgetTasks deletes tasks with their turns. It notes the person's private
-// conversations.
+// forgetTasks deletes tasks with their turns. It adds the person's private
+// conversations to private.
 func (k Retention) forgetTasks(who string, private map[string]bool, d *tasks.Deleted) error {
 	choose := func(_ Snapshot, list []TaskEntry) (chosen []TaskEntry, err error) {
 		for _, t := range list {
@@ -229,7 +229,8 @@ func (k Retention) forgetTasks(who string, private map[string]bool, d *tasks.Del
 	})
 }
 
-// dropSummaryOf deletes what a conversation's summary may hold of a turn.
+// dropSummaryOf deletes a conversation's summary, because it may hold words of a
+// deleted turn.
 func (s *Tx) dropSummaryOf(conversation string, d *tasks.Deleted) error {
 	v, err := s.Summary(conversation)
 	if err != nil {
@@ -245,8 +246,8 @@ func (s *Tx) dropSummaryOf(conversation string, d *tasks.Deleted) error {
 	return s.dropSummary(conversation, order)
 }
 
-// forgetTurns deletes what is left in the conversations of a chat, in private
-// ones, and of a person elsewhere: turns whose tasks are gone already.
+// forgetTurns deletes turns whose tasks were deleted before: all of a chat and of
+// private conversations, and those of the person elsewhere.
 func (k Retention) forgetTurns(who string, private map[string]bool, d *tasks.Deleted) error {
 	return k.eachConversation(func(conversation string) error {
 		if !inChat(conversation, who) && !private[conversation] {
@@ -270,7 +271,7 @@ func (k Retention) forgetTurns(who string, private map[string]bool, d *tasks.Del
 	})
 }
 
-// forgetTurnsOf deletes the turns of a person in a conversation of others.
+// forgetTurnsOf deletes a person's turns in a conversation with others.
 func (k Retention) forgetTurnsOf(who, conversation string, d *tasks.Deleted) error {
 	after, end := uint64(0), false
 	for !end {
@@ -341,8 +342,8 @@ func (k Retention) forgetSchedules(who string, d *tasks.Deleted) error {
 	return err
 }
 
-// forgetSettings deletes what belongs to a person or a chat, forms that a person
-// was filling in, and their entries in lists.
+// forgetSettings deletes the settings of a person or a chat, forms that the person
+// was filling in, and the person's entries in lists.
 func (k Retention) forgetSettings(who string, private map[string]bool, d *tasks.Deleted) error {
 	var all map[Setting]string
 	err := k.View(func(b Snapshot) (err error) { all, err = b.AllSettings(); return err })
@@ -375,9 +376,9 @@ func (k Retention) forgetSettings(who string, private map[string]bool, d *tasks.
 	return err
 }
 
-// without is a stored list of objects without those about a person or a chat;
-// what is no such list stays as it is. A list of keys stays: it holds roles, such
-// as that of an admin.
+// without returns a stored list of objects without those about a person or a chat.
+// Other values stay as they are. So does a list of keys: it holds roles, such as
+// that of an admin.
 func without(value, who string) string {
 	var list []json.RawMessage
 	if !strings.HasPrefix(value, "[") || !strings.Contains(value, `"`) || json.Unmarshal([]byte(value), &list) != nil {
@@ -398,8 +399,8 @@ func without(value, who string) string {
 	return string(body)
 }
 
-// concernsEntry reports that an entry of a list names somebody as the one whom it is
-// about or who gave it.
+// concernsEntry reports whether an entry of a list is about somebody, or was given
+// by them.
 func concernsEntry(entry json.RawMessage, who string) bool {
 	var e struct {
 		By     string          `json:"by"`

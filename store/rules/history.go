@@ -9,12 +9,12 @@ import (
 	"legwork/tasks"
 )
 
-// TurnOf is the turn that begins with a goal's row.
+// TurnOf returns a turn with its goal's row.
 func TurnOf(r HistoryRow) tasks.Turn {
 	return tasks.Turn{Task: r.Task, Order: r.Order, At: r.At, Goal: r.Text, From: r.From}
 }
 
-// WithAnswer is the turn with its answer's row.
+// WithAnswer returns the turn with its answer's row.
 func WithAnswer(t tasks.Turn, r HistoryRow) tasks.Turn {
 	t.Answer, t.Failed, t.Tainted = r.Text, r.Failed, r.Tainted
 	return t
@@ -30,9 +30,9 @@ type TurnCollector struct {
 // NewTurnCollector returns a collector for at most maxBytes of text.
 func NewTurnCollector(maxBytes int) *TurnCollector { return &TurnCollector{left: maxBytes} }
 
-// Add takes the next older turn. It reports false when the turn does not fit;
-// then the collection is over. The newest turn is shortened instead, so that
-// one very long question does not cut off a conversation.
+// Add takes the next older turn. It returns false when the turn does not fit,
+// which ends the collection. It shortens the newest turn instead, so that one very
+// long question does not hide the whole conversation.
 func (b *TurnCollector) Add(t tasks.Turn) bool {
 	if len(b.turns) == 0 && len(t.Goal)+len(t.Answer) > b.left {
 		t.Goal, t.Answer = shorten(t.Goal, b.left/2), shorten(t.Answer, b.left/2)
@@ -45,7 +45,7 @@ func (b *TurnCollector) Add(t tasks.Turn) bool {
 	return true
 }
 
-// shorten cuts a text to at most n bytes at a rune's boundary.
+// shorten cuts a text to at most n bytes, between two characters.
 func shorten(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -53,7 +53,7 @@ func shorten(text string, n int) string {
 	return clip.Marked(text, max(0, n-len(clip.Mark)))
 }
 
-// Turns returns what was collected, oldest first.
+// Turns returns the collected turns, oldest first.
 func (b *TurnCollector) Turns() []tasks.Turn {
 	slices.Reverse(b.turns)
 	return b.turns
@@ -89,7 +89,7 @@ func Summary(b Snapshot, conversation string) (tasks.Summary, error) {
 	return v, nil
 }
 
-// PutSummary stores a summary in place of that which ended with the turn before.
+// PutSummary stores a summary in place of the one that ended with the turn before.
 func (s *Tx) PutSummary(conversation string, before uint64, v tasks.Summary) error {
 	now, err := Summary(s, conversation)
 	if err != nil {
@@ -120,9 +120,9 @@ func (s *Tx) PutSummary(conversation string, before uint64, v tasks.Summary) err
 	return nil
 }
 
-// dropSummary deletes the summary of a conversation whose turns are being
-// forgotten. One that somebody makes of what is there now is refused from then
-// on; now is the order given last.
+// dropSummary deletes the summary of a conversation whose turns are being deleted.
+// A summary of the turns as they are now is refused from then on; now is the order
+// that was given last.
 func (s *Tx) dropSummary(conversation string, now uint64) error {
 	v, err := s.Summary(conversation)
 	if err != nil {
@@ -135,9 +135,9 @@ func (s *Tx) dropSummary(conversation string, now uint64) error {
 	return nil
 }
 
-// moveSummary gives the summary of a conversation to another one. Of two it
-// keeps one that leaves out no turn of the other conversation, if there is one:
-// what is not in a summary is read as it was said.
+// moveSummary gives the summary of a conversation to another one. If there are
+// two, it keeps one that leaves out no turn of the other conversation, if there is
+// such a one: turns that no summary covers are read as they are.
 func (s *Tx) moveSummary(from string, to bot.Chat) error {
 	kept := tasks.Summary{}
 	for _, c := range [][2]string{{to.Key(), from}, {from, to.Key()}} {
@@ -165,8 +165,8 @@ func (s *Tx) moveSummary(from string, to bot.Chat) error {
 	return nil
 }
 
-// startsAfter reports that a conversation has no turn up to that order, but
-// such as are cut.
+// startsAfter reports whether a conversation has no turn up to that order, except
+// cut ones.
 func (s *Tx) startsAfter(conversation string, order uint64) (bool, error) {
 	cut, err := s.Cut(conversation)
 	if err != nil {

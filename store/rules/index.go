@@ -14,47 +14,49 @@ import (
 // KeepFeed is how many entries of the feed are kept at least.
 const KeepFeed = 100_000
 
-// FeedGap is by how much the feed's numbers jump where some that were given may
-// be lost, so that none is given twice.
+// FeedGap is how many numbers the feed skips when numbers that were given before
+// may be lost, so that no number is given twice.
 const FeedGap = 1 << 20
 
-// IndexSnapshot is what is committed of tasks.Index, tasks.Audit and tasks.Deliveries.
+// IndexSnapshot is the committed content of tasks.Index, tasks.Audit and
+// tasks.Deliveries.
 type IndexSnapshot interface {
 	// Listing returns a task's row in the index.
 	Listing(id tasks.ID) (Listing, bool, error)
 	// Counts returns how many tasks there are of each status.
 	Counts() (map[string]int, error)
-	// Recount returns the same, from what can be read of the rows themselves.
+	// Recount returns the same, counted from all readable rows.
 	Recount() (map[string]int, error)
-	// Outcome returns the final status under which a task of a chat is found; empty
-	// for none.
+	// Outcome returns the final status under which the index finds a task of a chat;
+	// empty for none.
 	Outcome(id tasks.ID, c bot.Chat) (string, error)
 	// FeedEnd returns the cursor that was given last; 0 before any.
 	FeedEnd() (uint64, error)
-	// AuditEnd returns the number of the audit log that was given last; 0 before any.
+	// AuditEnd returns the number of the audit log that was given last; 0 before
+	// any.
 	AuditEnd() (uint64, error)
-	// AuditEntries lists at most n entries after a number, in their order. Damaged
-	// ones are left out.
+	// AuditEntries lists at most n entries after a number, in their order, without
+	// damaged ones.
 	AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error)
 	// Delivery returns a delivery that has not arrived yet.
 	Delivery(id string) (tasks.Delivery, bool, error)
-	// AllDeliveries lists the ids of all of them, and their tasks.
+	// AllDeliveries lists the ids of all deliveries, and their tasks.
 	AllDeliveries() (map[string]tasks.ID, error)
 	// Journal returns a task's events; the task exists.
 	Journal(id tasks.ID) ([]planner.Event, error)
-	// Event returns one of them.
+	// Event returns one event of a task.
 	Event(id tasks.ID, seq int) (planner.Event, error)
 }
 
-// ListingChange is what becomes of a task's row in the index.
+// ListingChange is the change of a task's row in the index.
 type ListingChange struct {
 	Before  *Listing // nil: there was none
 	After   *Listing // nil: it is deleted
-	Rewrite bool     // what is stored of it cannot be trusted: all of it is to be written
-	lost    bool     // nothing tells what Before was
+	Rewrite bool     // the stored row is damaged: write all of it
+	lost    bool     // Before is unknown
 }
 
-// IndexChanges is what a transaction writes of the index.
+// IndexChanges is what a transaction changes in the index.
 type IndexChanges struct {
 	Listings     map[tasks.ID]ListingChange
 	Counts       map[string]int               // all of them; nil: they stay
@@ -65,17 +67,17 @@ type IndexChanges struct {
 
 	Unindexed *tasks.ID // tasks before it have no rows yet; empty: all have
 
-	opened        map[tasks.ID]planner.Event // those that were opened
-	statusChanged map[tasks.ID]time.Time     // when their status changed last
-	settled       map[tasks.ID]string        // with their outcomes
-	reindex       map[tasks.ID]*builtListing // to be looked at, whether they changed or not
+	opened        map[tasks.ID]planner.Event // opened tasks, and their first events
+	statusChanged map[tasks.ID]time.Time     // when the status of a task changed last
+	settled       map[tasks.ID]string        // tasks with an outcome
+	reindex       map[tasks.ID]*builtListing // tasks to reindex, changed or not
 }
 
 func (c *IndexChanges) empty() bool {
 	return len(c.Listings)+len(c.Audit)+len(c.AuditChanges)+len(c.Deliveries) == 0 && c.Unindexed == nil
 }
 
-// add takes over what later changed.
+// add merges the changes of a later transaction.
 func (c *IndexChanges) add(later *IndexChanges) {
 	c.Audit = append(c.Audit, later.Audit...)
 	if later.Unindexed != nil {
@@ -89,7 +91,7 @@ func (c *IndexChanges) add(later *IndexChanges) {
 	merge(&c.reindex, later.reindex)
 }
 
-// forget takes a task out of it.
+// forget removes a task from the changes.
 func (c *IndexChanges) forget(id tasks.ID) {
 	delete(c.opened, id)
 	delete(c.statusChanged, id)
@@ -97,7 +99,7 @@ func (c *IndexChanges) forget(id tasks.ID) {
 	delete(c.reindex, id)
 }
 
-// note keeps what the index needs to know of an event.
+// note keeps what the index needs to know about an event.
 func (c *IndexChanges) note(id tasks.ID, before, after planner.State, e planner.Event) {
 	if e.Type == planner.Opened {
 		put(&c.opened, id, e)
@@ -110,9 +112,8 @@ func (c *IndexChanges) note(id tasks.ID, before, after planner.State, e planner.
 	}
 }
 
-// Finish adds to the changes what follows from all of them together: rows of the
-// index, feed, audit log and deliveries. It is the last thing that is done with a
-// stage.
+// Finish adds what follows from all changes together: rows of the index, feed,
+// audit log and deliveries. It is the last step of a transaction.
 func (s *Tx) Finish() (*Changes, error) {
 	c := &s.changes
 	for _, id := range s.changedTasks() {
@@ -131,8 +132,8 @@ func (s *Tx) Finish() (*Changes, error) {
 	return c, errors.Join(s.numberFeed(), s.numberAudit())
 }
 
-// numberFeed numbers what the feed is to tell of: the events, and after them the ends of
-// tasks that were dropped, which are none.
+// numberFeed numbers the entries of the feed: the events, and after them the
+// dropped tasks, which have no event.
 func (s *Tx) numberFeed() error {
 	c := &s.changes
 	if len(c.Records)+len(c.Dropped) == 0 {
@@ -169,7 +170,7 @@ func (s *Tx) changedTasks() []tasks.ID {
 	return ids
 }
 
-// updateCounts counts rows that are new, gone, or of another status.
+// updateCounts counts rows that are new, deleted, or have another status.
 func (s *Tx) updateCounts() error {
 	more, count := map[string]int{}, s.snapshot.Counts
 	for _, r := range s.changes.Index.Listings {
@@ -201,20 +202,20 @@ func (s *Tx) updateCounts() error {
 	return nil
 }
 
-// notify queues what tells a webhook of the outcome, where one is to hear of it.
-// The body is made by who sends it.
+// notify queues the delivery of a task's outcome, if a webhook wants it. The
+// sender of the delivery makes its body.
 func (s *Tx) notify(id tasks.ID, outcome string) error {
 	webhook, err := s.webhook(id)
 	if err == nil && webhook != "" {
 		err = s.Queue(tasks.Delivery{ID: outcomeDeliveryID(id), Webhook: webhook, Kind: "task." + outcome, Task: id})
 	}
-	if errors.Is(err, tasks.ErrDamaged) { // nobody knows who was to hear of it, or whether it was queued before
+	if errors.Is(err, tasks.ErrDamaged) { // the webhook is unknown, and whether it was queued before
 		return nil
 	}
 	return err
 }
 
-// webhook is the one that is to hear of a task's outcome; empty when none is.
+// webhook returns the webhook that wants a task's outcome; empty for none.
 func (s *Tx) webhook(id tasks.ID) (string, error) {
 	if after := s.changes.Index.Listings[id].After; after != nil {
 		return after.Webhook, nil
@@ -229,7 +230,7 @@ func (s *Tx) webhook(id tasks.ID) (string, error) {
 	return first.Opening.Notify.Webhook, nil
 }
 
-// outcomeDeliveryID is the id of the delivery that tells of a task's outcome.
+// outcomeDeliveryID is the id of the delivery of a task's outcome.
 func outcomeDeliveryID(id tasks.ID) string { return "notify-" + string(id) }
 
 // Listing implements Snapshot, of what is committed.

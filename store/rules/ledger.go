@@ -27,8 +27,7 @@ func (a Amount) minus(b Amount) Amount {
 	return Amount{max(0, a.Tokens-b.Tokens), max(0, a.Cost-b.Cost)}
 }
 
-// TotalKey names what a day's budget counts: all of a day, or of one person or one
-// chat on it.
+// TotalKey names a day's budget: of everybody, of one person, or of one chat.
 type TotalKey struct {
 	Day        string
 	User, Chat string // at most one of them
@@ -45,17 +44,17 @@ type Total struct {
 // SpentKey names a row of the ledger.
 type SpentKey struct{ Day, User, Chat, Model string }
 
-// Account is what a task that is not over has spent and reserved.
+// Account is what a task that has not ended has spent and reserved.
 type Account struct {
 	Spent    Amount        `json:"spent,omitzero"`
 	Reserved []Reservation `json:"held,omitempty"` // reservations of actions, in order of their making
 	Kept     *Reservation  `json:"kept,omitempty"` // kept back for the closing answer, once
-	// Taken is the action of the closing answer that took what was kept back. It
-	// may take it again, after a crash; others may not.
+	// Taken is the action of the closing answer that took the kept amount. It may
+	// take the amount again after a crash; other actions may not.
 	Taken string `json:"taken,omitempty"`
 }
 
-// Reservation is a reservation.
+// Reservation is what an action, or a kept amount, has set aside.
 type Reservation struct {
 	Action string    `json:"action,omitempty"`
 	Day    string    `json:"day"`
@@ -66,12 +65,12 @@ type Reservation struct {
 	Least  llm.Usage `json:"least,omitzero"`
 }
 
-// Empty reports that there is nothing to keep.
+// Empty reports whether there is nothing to store.
 func (a Account) Empty() bool {
 	return a.Spent == Amount{} && len(a.Reserved) == 0 && a.Kept == nil
 }
 
-// totalReserved is what the account has under way and keeps back.
+// totalReserved returns all reservations of the account together.
 func (a Account) totalReserved() Amount {
 	var sum Amount
 	for _, h := range a.Reserved {
@@ -83,10 +82,10 @@ func (a Account) totalReserved() Amount {
 	return sum
 }
 
-// keeps reports that something is kept back that nobody has taken.
+// keeps reports whether an amount is kept back that no action has taken.
 func (a Account) keeps() bool { return a.Kept != nil && a.Taken == "" }
 
-// totalKeys are the day's budgets that a reservation counts for.
+// totalKeys returns the day's budgets that a reservation counts for.
 func (h Reservation) totalKeys() []TotalKey {
 	list := []TotalKey{{Day: h.Day}}
 	if h.User != "" {
@@ -98,10 +97,10 @@ func (h Reservation) totalKeys() []TotalKey {
 	return list
 }
 
-// counts reports that h counts for the budget.
+// counts reports whether h counts for the budget.
 func (of TotalKey) counts(h Reservation) bool { return slices.Contains(h.totalKeys(), of) }
 
-// Plus adds a row of the ledger to a sum, if it counts for the budget of.
+// Plus adds a row of the ledger to a total, if it counts for the budget of.
 func (sum Total) Plus(of TotalKey, s tasks.Spent) Total {
 	if of.counts(Reservation{Day: s.Day, User: s.User, Chat: s.Chat}) {
 		sum.Spent = sum.Spent.plus(amount(s.Usage))
@@ -109,8 +108,7 @@ func (sum Total) Plus(of TotalKey, s tasks.Spent) Total {
 	return sum
 }
 
-// With adds what an account has reserved to a sum, if it counts for the budget
-// of.
+// With adds an account's reservations to a total, if they count for the budget of.
 func (sum Total) With(of TotalKey, a Account) Total {
 	list := a.Reserved
 	if a.keeps() {
@@ -165,8 +163,8 @@ func (s *Tx) Spent(row SpentKey) (tasks.Spent, error) {
 	return s.snapshot.Spent(row)
 }
 
-// Reserve makes a reservation when every budget has room for it. It must run
-// inside Try.
+// Reserve makes a reservation when every budget has room for it. Call it inside
+// Savepoint.
 func (s *Tx) Reserve(id tasks.ID, r tasks.Reservation) error {
 	if err := checkReservation(r); err != nil {
 		return err
@@ -225,7 +223,7 @@ func (s *Tx) storeReservations(id tasks.ID, account Account, h Reservation, keep
 	return nil
 }
 
-// updateTotals changes the sums of the day's budgets that h counts for.
+// updateTotals changes the totals of the day's budgets that h counts for.
 func (s *Tx) updateTotals(h Reservation, change func(*Total)) error {
 	for _, of := range h.totalKeys() {
 		sum, err := s.Total(of)
@@ -239,8 +237,8 @@ func (s *Tx) updateTotals(h Reservation, change func(*Total)) error {
 }
 
 // takeKept gives the closing answer what its task keeps back, and reports whether
-// that covers r. The action that took it before takes it again: it is the same
-// answer, after a crash.
+// that covers r. After a crash the action that took it before takes it again: it
+// is the same answer.
 func (s *Tx) takeKept(id tasks.ID, r tasks.Reservation) (covered bool, err error) {
 	account, err := s.Account(id)
 	if err != nil || account.Kept == nil {
@@ -256,7 +254,7 @@ func (s *Tx) takeKept(id tasks.ID, r tasks.Reservation) (covered bool, err error
 	return account.Taken == r.Action && need.Tokens <= have.Tokens && need.Cost <= have.Cost, nil
 }
 
-// knownCost is what a call has cost of which only its input is known.
+// knownCost is the cost of a call of which only the input is known.
 func knownCost(most, told llm.Usage) llm.Usage {
 	if told == (llm.Usage{}) {
 		told = llm.Usage{Input: most.Input, CachedInput: most.CachedInput}
@@ -268,7 +266,7 @@ func knownCost(most, told llm.Usage) llm.Usage {
 	return told
 }
 
-// checkReservation refuses what no ledger can count.
+// checkReservation refuses reservations that no ledger can count.
 func checkReservation(r tasks.Reservation) error {
 	if _, err := time.Parse(time.DateOnly, r.Day); err != nil {
 		return fmt.Errorf("reserving for the day %q: %w", r.Day, err)

@@ -18,8 +18,8 @@ const goalBytes = 500
 // Listing is a task's row in the index, with what is needed to keep it.
 type Listing struct {
 	tasks.Row
-	Asked   int    // seq of the event with which the first of the open questions came
-	Webhook string // that is to hear of the outcome
+	Asked   int    // seq of the event that asked the oldest open question
+	Webhook string // gets the outcome
 }
 
 // builtListing is a row that was made from a journal before the transaction.
@@ -28,7 +28,7 @@ type builtListing struct {
 	last    int // seq up to which the journal was read
 }
 
-// indexedState is what of a state is in the index.
+// indexedState is the part of a state that is in the index.
 type indexedState struct {
 	status string
 	round  int
@@ -39,8 +39,8 @@ func indexedStateOf(s planner.State) indexedState {
 	return indexedState{s.Status(), s.Round, firstAsked(s)}
 }
 
-// firstAsked is the seq of the event with which the first of the questions came that
-// are open; 0 when none is.
+// firstAsked returns the seq of the event that asked the oldest open question; 0
+// when no question is open.
 func firstAsked(s planner.State) (first int) {
 	for _, a := range planner.Todo(s) {
 		if a.Kind != planner.KindAsk {
@@ -99,7 +99,7 @@ func unreadListing(id tasks.ID, t Task) Listing {
 	return Listing{Row: tasks.Row{Task: id, Chat: t.Chat, From: t.From, Status: string(planner.Failed), Opened: made, Changed: made}}
 }
 
-// drop makes it the row of a task that nothing more is done for.
+// drop turns the row into that of a dropped task.
 func (l *Listing) drop(at time.Time) {
 	if l.Status != string(planner.Failed) {
 		l.Changed = at
@@ -107,8 +107,8 @@ func (l *Listing) drop(at time.Time) {
 	l.Status, l.Waits, l.Since, l.Asked = string(planner.Failed), false, time.Time{}, 0
 }
 
-// Reindex has a task's row written from its journal: where it has none, and where
-// again says so, in place of the one it has.
+// Reindex makes a task's row from its journal, if it has none. With again it also
+// replaces an existing row.
 func (s *Tx) Reindex(id tasks.ID, again bool) error {
 	if _, ok, err := s.snapshot.Listing(id); err != nil && !errors.Is(err, tasks.ErrDamaged) || ok && err == nil && !again {
 		return err
@@ -117,8 +117,8 @@ func (s *Tx) Reindex(id tasks.ID, again bool) error {
 	return nil
 }
 
-// ReindexAs is Enlist with a row that was made before from the first so many events
-// of the journal.
+// ReindexAs does the same with a row that was built before, from the first events
+// of the journal up to last.
 func (s *Tx) ReindexAs(id tasks.ID, l Listing, last int) error {
 	_, ok, err := s.snapshot.Listing(id)
 	if errors.Is(err, tasks.ErrDamaged) {
@@ -130,8 +130,8 @@ func (s *Tx) ReindexAs(id tasks.ID, l Listing, last int) error {
 	return err
 }
 
-// SetUnindexed notes that all tasks from that one on have rows; an empty one, that
-// all have.
+// SetUnindexed notes that tasks before id have no rows yet. With an empty id, all
+// tasks have rows.
 func (s *Tx) SetUnindexed(id tasks.ID) { s.changes.Index.Unindexed = &id }
 
 // updateListing brings a task's row up to date.
@@ -152,7 +152,7 @@ func (s *Tx) updateListing(id tasks.ID) error {
 	task, ok, err := s.Task(id)
 	switch {
 	case errors.Is(err, tasks.ErrDamaged):
-		return nil // it stays as it was
+		return nil // the row stays as it is
 	case err != nil:
 		return err
 	case ok:
@@ -176,7 +176,8 @@ func (c *Changes) reindexes(id tasks.ID) bool {
 	return yes
 }
 
-// listingUnchanged reports that nothing of a task's row changes, without reading it.
+// listingUnchanged reports whether a task's row stays the same, without reading
+// it.
 func (s *Tx) listingUnchanged(id tasks.ID) bool {
 	c := &s.changes
 	after, ok := c.States[id]
@@ -188,8 +189,8 @@ func (s *Tx) listingUnchanged(id tasks.ID) bool {
 	return err == nil && indexedStateOf(before) == indexedStateOf(after)
 }
 
-// committedListing is a task's row as it is committed, nil when there is none. In place of a
-// damaged one it is what that must have been.
+// committedListing returns a task's committed row; nil when there is none. It
+// rebuilds a damaged one as it must have been.
 func (s *Tx) committedListing(id tasks.ID) (l *Listing, damaged bool, err error) {
 	row, ok, err := s.snapshot.Listing(id)
 	if err == nil && ok {
@@ -200,7 +201,7 @@ func (s *Tx) committedListing(id tasks.ID) (l *Listing, damaged bool, err error)
 	}
 	task, ok, err := s.snapshot.Task(id)
 	if err != nil || !ok {
-		return nil, true, nil //nolint:nilerr // nothing tells what it was
+		return nil, true, nil //nolint:nilerr // the old row is unknown
 	}
 	events, err := s.snapshot.Journal(id)
 	row = ListingOf(id, task, events)
@@ -213,7 +214,7 @@ func (s *Tx) committedListing(id tasks.ID) (l *Listing, damaged bool, err error)
 	return &row, true, nil
 }
 
-// nextListing is a task's row after the transaction.
+// nextListing returns a task's row after the transaction.
 func (s *Tx) nextListing(id tasks.ID, task Task, before *Listing) (Listing, error) {
 	c := &s.changes
 	state, changed := c.States[id]
@@ -245,7 +246,7 @@ func (s *Tx) nextListing(id tasks.ID, task Task, before *Listing) (Listing, erro
 	return l, nil
 }
 
-// update brings the part of a row up to date that its state tells.
+// update changes the part of a row that depends on the state.
 func (s *Tx) update(l *Listing, id tasks.ID, g indexedState) error {
 	l.Status, l.Round = g.status, g.round
 	if g.asked == l.Asked {
@@ -269,7 +270,7 @@ func (s *Tx) update(l *Listing, id tasks.ID, g indexedState) error {
 	return nil
 }
 
-// rebuildListing makes a row from the journal and what the transaction adds to it.
+// rebuildListing makes a row from the journal and the events of the transaction.
 func (s *Tx) rebuildListing(id tasks.ID, task Task) (Listing, error) {
 	events, err := s.snapshot.Journal(id)
 	if errors.Is(err, tasks.ErrDamaged) {
@@ -290,10 +291,10 @@ func (s *Tx) isDropped(id tasks.ID) bool {
 	return slices.Contains(s.changes.Dropped, id)
 }
 
-// pageSize is how many rows a query for tasks gets that names no limit.
+// pageSize is how many rows a query without a limit returns.
 const pageSize = 50
 
-// PageSize is how many rows a query gets.
+// PageSize is how many rows a query returns.
 func PageSize(q tasks.TaskQuery) int {
 	if q.Limit <= 0 {
 		return pageSize
@@ -301,7 +302,7 @@ func PageSize(q tasks.TaskQuery) int {
 	return q.Limit
 }
 
-// Matches reports that a row is what a query is about.
+// Matches reports whether a row matches a query.
 func Matches(q tasks.TaskQuery, r tasks.Row) bool {
 	if q.Before != "" && r.Task >= q.Before || q.Waits && !r.Waits {
 		return false
@@ -321,8 +322,8 @@ func inRooms(rooms []string, r tasks.Row) bool {
 	})
 }
 
-// PlatformOf is the platform that a query names in place of a room; empty for all of
-// them.
+// PlatformOf returns the platform that a query names in place of a room; empty for
+// all platforms.
 func PlatformOf(room string) (platform string, all bool) {
 	if room == "*" {
 		return "", true

@@ -6,8 +6,8 @@ import (
 	"legwork/tasks"
 )
 
-// Measure counts what a transaction that is durable meant for its tasks. before
-// is how a task was, as far as that is known.
+// Measure counts what a durable transaction changed for its tasks. before returns
+// the earlier state of a task, if it is known.
 func (c *Changes) Measure(m *telemetry.Metrics, before func(tasks.ID) (planner.State, bool)) {
 	if m == nil {
 		return
@@ -67,7 +67,7 @@ func questions(s planner.State) (n int) {
 	return n
 }
 
-// decision is what a person said.
+// decision is a person's verdict.
 func decision(e *planner.Event) string {
 	switch {
 	case e.Decision.Approve:

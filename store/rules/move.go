@@ -10,8 +10,9 @@ import (
 	"legwork/tasks"
 )
 
-// Move gives all that a conversation holds to another one. What both have, a
-// setting or a cut, stays as the other one has it, or as the later one.
+// Move gives everything in a conversation to another one. When both have a
+// setting, the other one keeps its own; when both have a cut, the later one
+// counts.
 func (s *Tx) Move(from string, to bot.Chat) error {
 	if from == "" || from == to.Key() {
 		return nil
@@ -32,8 +33,8 @@ func (s *Tx) Move(from string, to bot.Chat) error {
 	})
 }
 
-// moveTurns moves the history. Orders are given over all conversations, so that
-// the turns of both come in order of time.
+// moveTurns moves the history. Orders are given over all conversations, so the
+// turns of both stay sorted by time.
 func (s *Tx) moveTurns(from string, to bot.Chat) error {
 	var all []HistoryRow
 	for after := uint64(0); ; {
@@ -62,8 +63,8 @@ func (s *Tx) moveTurns(from string, to bot.Chat) error {
 	return nil
 }
 
-// moveLane moves the tasks that are not over, in order among those of the other
-// conversation. One whose row is damaged is dropped: nothing more is done for it.
+// moveLane moves the tasks that have not ended, sorted into those of the other
+// conversation. It drops a task whose row is damaged.
 func (s *Tx) moveLane(from string, to bot.Chat) error {
 	moving, err := s.dropDamaged(from)
 	if err != nil || len(moving) == 0 {
@@ -163,7 +164,7 @@ func (s *Tx) moveLedger(from string, to bot.Chat) error {
 	return nil
 }
 
-// moveAccounts changes the chat of what tasks have reserved.
+// moveAccounts changes the chat of reservations.
 func (s *Tx) moveAccounts(from, to string) error {
 	ids, err := s.Accounts()
 	if err != nil {
@@ -196,7 +197,7 @@ func (s *Tx) moveAccounts(from, to string) error {
 	return nil
 }
 
-// moveSums adds the sums of a chat's budgets to those of the other.
+// moveSums adds the totals of a chat's budgets to those of the other.
 func (s *Tx) moveSums(from, to string) error {
 	all, err := s.TotalKeys()
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"legwork/tasks"
 )
 
-// Open stores a batch of deliveries. An error means that the base could not be
-// read; what is wrong with one delivery is in its receipt and spoils no other.
+// Open stores a batch of deliveries. An error means that the snapshot could not be
+// read. What is wrong with one delivery is in its receipt, and the others are
+// stored.
 func (s *Tx) Open(batch []tasks.Inbound) ([]tasks.Receipt, error) {
 	receipts := make([]tasks.Receipt, len(batch))
 	for i, in := range batch {
@@ -25,8 +26,8 @@ func (s *Tx) Open(batch []tasks.Inbound) ([]tasks.Receipt, error) {
 	return receipts, nil
 }
 
-// Known returns what a delivery is told whose key came before; false when none did
-// lately.
+// Known returns the receipt of a delivery with the same key; false when no such
+// delivery came lately.
 func Known(b Snapshot, key string, now time.Time) (tasks.Receipt, bool, error) {
 	if key == "" {
 		return tasks.Receipt{}, false, nil
@@ -63,8 +64,8 @@ func (s *Tx) deliver(in tasks.Inbound) (tasks.Receipt, error) {
 	return r, nil
 }
 
-// route decides what becomes of a delivery: an event of a running task, a cut,
-// a new task.
+// route decides what a delivery becomes: an event of a running task, a cut, or a
+// new task.
 func (s *Tx) route(in tasks.Inbound) (tasks.Receipt, error) {
 	if in.To != "" {
 		seq, err := s.addToTask(in)
@@ -94,8 +95,8 @@ func (s *Tx) route(in tasks.Inbound) (tasks.Receipt, error) {
 	return tasks.Receipt{Task: in.ID, Seq: 1, Opened: true}, nil
 }
 
-// addToTask gives a running task the event that is meant for it, and returns the
-// event's number, or 0 with an error.
+// addToTask appends a delivery's event to a running task. It returns the event's
+// number, or 0 with an error.
 func (s *Tx) addToTask(in tasks.Inbound) (seq int, err error) {
 	err = s.Savepoint(func(s *Tx) error {
 		if err := s.Append(in.To, -1, 0, in.Event); err != nil {
@@ -150,7 +151,7 @@ func (s *Tx) openTask(in tasks.Inbound) error {
 	return nil
 }
 
-// checkNames refuses names that no store has to keep.
+// checkNames refuses names that are too long to store.
 func checkNames(in tasks.Inbound) error {
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f }
 	if in.ID == "" || len(in.ID) > 64 || strings.IndexFunc(string(in.ID), odd) >= 0 {

@@ -7,7 +7,7 @@ import (
 	"legwork/tasks"
 )
 
-// retentionBatch is how much one look of a Keeper lists.
+// retentionBatch is how many records a Retention reads at once.
 const retentionBatch = 200
 
 // TaskEntry is a task in a list.
@@ -16,15 +16,15 @@ type TaskEntry struct {
 	Task Task
 }
 
-// Retention deletes beyond single conversations. It looks for what to delete
-// without holding up who writes, and deletes it in many small transactions.
+// Retention deletes data of many conversations. It looks for the data without
+// delaying writers, and deletes it in many small transactions.
 type Retention struct {
 	View   func(func(Snapshot) error) error // reads what is committed
 	Change func(func(*Tx) error) error      // runs one transaction
 }
 
-// eachTask lets do change those tasks that choose picks, in transactions of at
-// most careAtOnce tasks.
+// eachTask lets do change the tasks that choose picks, at most retentionBatch of
+// them in a transaction.
 func (k Retention) eachTask(d *tasks.Deleted, choose func(Snapshot, []TaskEntry) ([]TaskEntry, error), do func(*Tx, TaskEntry, *tasks.Deleted) error) error {
 	after := tasks.ID("")
 	for {
@@ -48,7 +48,8 @@ func (k Retention) eachTask(d *tasks.Deleted, choose func(Snapshot, []TaskEntry)
 	}
 }
 
-// inBatches changes tasks in transactions that none has to wait for long.
+// inBatches changes tasks in transactions that are short enough for other writers
+// to wait.
 func (k Retention) inBatches(list []TaskEntry, d *tasks.Deleted, do func(*Tx, TaskEntry, *tasks.Deleted) error) error {
 	for len(list) > 0 {
 		n, events := 0, 0
@@ -74,7 +75,7 @@ func (k Retention) inBatches(list []TaskEntry, d *tasks.Deleted, do func(*Tx, Ta
 	return nil
 }
 
-// errStop says that no further task is of interest.
+// errStop ends eachTask: no further task matches.
 var errStop = errors.New("enough")
 
 func (k Retention) eachConversation(do func(conversation string) error) error {
@@ -94,8 +95,8 @@ func (k Retention) eachConversation(do func(conversation string) error) error {
 	}
 }
 
-// dropTurns deletes turns of a conversation in one transaction, after what first
-// does in it.
+// dropTurns deletes turns of a conversation in one transaction. first runs at the
+// beginning of it.
 func (k Retention) dropTurns(conversation string, turns [][]HistoryRow, d *tasks.Deleted, first func(*Tx, *tasks.Deleted) error) error {
 	counted := *d
 	err := k.Change(func(s *Tx) error {
@@ -116,7 +117,7 @@ func (k Retention) dropTurns(conversation string, turns [][]HistoryRow, d *tasks
 	return err
 }
 
-// dropTurn deletes a turn with its task, unless that is not over.
+// dropTurn deletes a turn with its task, unless the task has not ended.
 func (s *Tx) dropTurn(conversation string, id tasks.ID, rows []HistoryRow, d *tasks.Deleted) error {
 	task, ok, err := s.Task(id)
 	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
@@ -176,7 +177,7 @@ func (s *Tx) Conversations(after string, n int) ([]string, error) {
 // AllSettings implements Snapshot, of what is committed.
 func (s *Tx) AllSettings() (map[Setting]string, error) { return s.snapshot.AllSettings() }
 
-// Retain is tasks.Care's.
+// Retain implements tasks.Care.
 func (k Retention) Retain(tasksBefore, historyBefore time.Time) (d tasks.Deleted, err error) {
 	if !tasksBefore.IsZero() {
 		old := func(b Snapshot, list []TaskEntry) ([]TaskEntry, error) { return endedTasks(b, list, tasksBefore) }
@@ -190,8 +191,8 @@ func (k Retention) Retain(tasksBefore, historyBefore time.Time) (d tasks.Deleted
 	return d, err
 }
 
-// endedTasks picks tasks whose last event came before a time. Ids come in the order
-// of time: after the first one that was made later there is none.
+// endedTasks picks tasks whose last event is older than before. Ids are sorted by
+// time, so the first task that was made later ends the search.
 func endedTasks(b Snapshot, list []TaskEntry, before time.Time) (old []TaskEntry, err error) {
 	for _, t := range list {
 		if made, known := t.ID.Made(); known && !made.Before(before) {
@@ -211,7 +212,7 @@ func endedTasks(b Snapshot, list []TaskEntry, before time.Time) (old []TaskEntry
 	return old, nil
 }
 
-// deleteEnded deletes a task that is over; its turn stays.
+// deleteEnded deletes a task that has ended; its turn stays.
 func (s *Tx) deleteEnded(t TaskEntry, d *tasks.Deleted) error {
 	task, ok, err := s.Task(t.ID)
 	if err != nil || !ok || !task.Over {
@@ -225,8 +226,8 @@ func (s *Tx) deleteEnded(t TaskEntry, d *tasks.Deleted) error {
 	return nil
 }
 
-// retainHistory deletes old turns and summaries, conversation by conversation,
-// and old entries of the audit log and rows of the ledger.
+// retainHistory deletes old turns and summaries, conversation by conversation, old
+// entries of the audit log, and old rows of the ledger.
 func (k Retention) retainHistory(before time.Time, d *tasks.Deleted) error {
 	err := k.eachConversation(func(conversation string) error { return k.retainTurns(conversation, before, d) })
 	if err != nil {
@@ -239,8 +240,7 @@ func (k Retention) retainHistory(before time.Time, d *tasks.Deleted) error {
 	return k.dropSpent(func(r SpentKey) bool { return r.Day < day }, d)
 }
 
-// retainTurns deletes a conversation's turns from before a time: they come in
-// the order of time.
+// retainTurns deletes old turns of a conversation. They are sorted by time.
 func (k Retention) retainTurns(conversation string, before time.Time, d *tasks.Deleted) error {
 	for more := true; more; {
 		var turns [][]HistoryRow
@@ -273,7 +273,7 @@ func (k Retention) retainTurns(conversation string, before time.Time, d *tasks.D
 	return nil
 }
 
-// oldTurns lists turns from before a time.
+// oldTurns lists turns that are older than before.
 func oldTurns(b Snapshot, conversation string, before time.Time) (turns [][]HistoryRow, err error) {
 	after := uint64(0)
 	for len(turns) < retentionBatch {

@@ -1,8 +1,7 @@
-// Package rules holds what a store does within one transaction: dedupe,
-// routing to a running task, the conversation queue, fences and history rows.
-// A store brings what is committed (Base) and writes what changed (Changes);
-// everything between is decided here once, without goroutines or clocks, so
-// that all stores mean the same.
+// Package rules holds what a store does within one transaction: dedupe, routing to
+// a running task, the conversation queue, fences and history rows. A store brings
+// the committed data (Snapshot) and writes Changes. Everything in between is
+// decided here, without goroutines or clocks, so that all stores behave the same.
 package rules
 
 import (
@@ -17,17 +16,16 @@ import (
 	"legwork/tasks"
 )
 
-// Snapshot is what is committed. What it returns is shared and must not be changed.
+// Snapshot is the committed data. Its values are shared and must not be changed.
 type Snapshot interface {
 	IndexSnapshot
 
-	// Seen returns what became of the delivery with that key.
+	// Seen returns the outcome of the delivery with that key.
 	Seen(key string) (SeenDelivery, bool, error)
 	// Task returns a task's row.
 	Task(id tasks.ID) (Task, bool, error)
-	// LaneCopy returns the copy of a task's row that is kept with its lane while it
-	// is not over: for when the row itself is damaged. It may be of an earlier
-	// time.
+	// LaneCopy returns the copy of a task's row that is kept with its lane until the
+	// task ends. It serves when the row itself is damaged, and may be older.
 	LaneCopy(id tasks.ID) (Task, bool, error)
 	// State returns the fold of a task's whole journal; the task exists.
 	State(id tasks.ID) (planner.State, error)
@@ -36,11 +34,11 @@ type Snapshot interface {
 	// Order returns the order number that was given last; 0 before any.
 	Order() (uint64, error)
 	// Turn returns the rows of a conversation's first turn whose order is above
-	// after, the goal's before the answer's; none when there is no such turn. A
+	// after: the goal before the answer, or none when there is no such turn. A
 	// damaged row comes without its text.
 	Turn(conversation string, after uint64) ([]HistoryRow, error)
-	// Cut returns up to which order a conversation's turns are forgotten; 0 when
-	// none is.
+	// Cut returns the order up to which the turns of a conversation are cut off; 0
+	// for no cut.
 	Cut(conversation string) (uint64, error)
 	// Settings returns the names and values that are stored for an owner.
 	Settings(owner string) (map[string]string, error)
@@ -48,37 +46,37 @@ type Snapshot interface {
 	// Account returns what a task has spent and reserved; its zero value when it
 	// has nothing, or is over.
 	Account(id tasks.ID) (Account, error)
-	// Accounts lists the tasks that have spent or reserved something and are not
-	// over, and those that what followed them left there.
+	// Accounts lists the tasks with accounts: those that have not ended, and ended
+	// ones with calls that were made after them.
 	Accounts() ([]tasks.ID, error)
 	// Total returns what was spent and reserved of a budget.
 	Total(of TotalKey) (Total, error)
-	// TotalKeys lists the budgets of which there are sums.
+	// TotalKeys lists the budgets that have totals.
 	TotalKeys() ([]TotalKey, error)
-	// Spent returns the amounts of a row of the ledger; the row's keys when there
-	// is none.
+	// Spent returns the amounts of a row of the ledger; only its keys when there is
+	// none.
 	Spent(row SpentKey) (tasks.Spent, error)
 
 	// Schedule returns the schedule of that id.
 	Schedule(id string) (tasks.Schedule, bool, error)
-	// Schedules returns those of a conversation, of all when it is empty, in no
-	// order.
+	// Schedules returns the schedules of a conversation, or all with an empty name,
+	// in no order.
 	Schedules(conversation string) ([]tasks.Schedule, error)
-	// Summary returns that of a conversation, cut or not; its zero value when
+	// Summary returns the summary of a conversation, cut or not; its zero value when
 	// there is none.
 	Summary(conversation string) (tasks.Summary, error)
-	// Invalidated returns up to which order turns of a conversation were forgotten, or
-	// given to it by another one, since the store was opened; 0 when none were.
-	// Who has read them before may know what is gone, or not know what is there.
+	// Invalidated returns the order up to which turns of a conversation were
+	// deleted, or moved to it, since the store was opened; 0 for none. Somebody who
+	// read the turns before that may know deleted ones, or not know moved ones.
 	Invalidated(conversation string) (uint64, error)
 
-	// Tasks lists at most n tasks after that one, in the order of their ids. One
-	// whose row is damaged is left out.
+	// Tasks lists at most n tasks after that one, sorted by id, without those whose
+	// row is damaged.
 	Tasks(after tasks.ID, n int) ([]TaskEntry, error)
-	// EndedAt tells when a task's last event came; zero when that cannot be read.
+	// EndedAt returns the time of a task's last event; zero when it cannot be read.
 	EndedAt(id tasks.ID, t Task) (time.Time, error)
 	// Conversations lists at most n conversations with turns after that one, in an
-	// order of their own.
+	// order of the store.
 	Conversations(after string, n int) ([]string, error)
 	// AllSettings returns every stored value.
 	AllSettings() (map[Setting]string, error)
@@ -96,13 +94,13 @@ type Task struct {
 	Fence int64      `json:"fence,omitempty"` // the highest seen
 }
 
-// KeepSeen is for how long a delivery is recognised when it comes again.
+// KeepSeen is how long a repeated delivery is recognised.
 const KeepSeen = 48 * time.Hour
 
 // MaxName bounds conversations, owners and names of settings, in bytes.
 const MaxName = 1024
 
-// SeenDelivery is what became of a delivery, kept under its dedupe key.
+// SeenDelivery is the outcome of a delivery, kept under its dedupe key.
 type SeenDelivery struct {
 	Task    tasks.ID  `json:"task,omitempty"`
 	Refused bool      `json:"refused,omitempty"` // it was dropped with ErrRefused
@@ -141,15 +139,15 @@ type Changes struct {
 	Moved    int               // conversations that were given to others
 	Records  []Record          // of each task in order
 	Bytes    int               // of their bodies
-	Lapsed   int               // questions that they ended, since nobody decided in time
+	Lapsed   int               // questions that these events ended because nobody decided in time
 	Rows     []HistoryRow      // to be written in this order
 	Tasks    map[tasks.ID]Task
-	States   map[tasks.ID]planner.State // folds of the journals with Records
+	States   map[tasks.ID]planner.State // folds of the journals including Records
 	Seen     map[string]SeenDelivery
 	Lanes    map[string]*tasks.Lane // whole, after the changes
 	Cuts     map[string]uint64      // conversation: turns up to this order are forgotten; 0: none
 	Settings map[Setting]string     // empty: deleted
-	Dropped  []tasks.ID             // over without an event of their own
+	Dropped  []tasks.ID             // ended without an event of their own
 	Order    uint64                 // the order number given last; 0 when none was given
 
 	Accounts     map[tasks.ID]Account // empty: deleted
@@ -158,8 +156,8 @@ type Changes struct {
 	SpentDeleted []SpentKey                 // deleted, before others are written
 	Schedules    map[string]*tasks.Schedule // nil: deleted
 	Summaries    map[string]tasks.Summary   // zero: deleted
-	Invalidated  map[string]uint64          // remembered until the store is closed, not written
-	Operations   map[string]bool            // what was done that is no event: reserved, settled, fired, summarised
+	Invalidated  map[string]uint64          // kept in memory until the store is closed
+	Operations   map[string]bool            // changes that are not events: reserved, settled, fired, summarised
 
 	Index IndexChanges
 }
@@ -170,8 +168,8 @@ func (c *Changes) Empty() bool {
 		len(c.Accounts)+len(c.Totals)+len(c.Spent)+len(c.SpentDeleted)+len(c.Schedules)+len(c.Summaries) == 0 && c.Index.empty()
 }
 
-// Steps names what is written, for failpoints: the types of the events, the
-// deeds, and "forgotten" and "moved".
+// Steps returns names for failpoints: the types of the events, the operations,
+// "forgotten" and "moved".
 func (c *Changes) Steps() []string {
 	var steps []string
 	for _, r := range c.Records {
@@ -186,7 +184,7 @@ func (c *Changes) Steps() []string {
 	return slices.AppendSeq(steps, maps.Keys(c.Operations))
 }
 
-// forget takes a task out of what is written, and has it deleted.
+// forget removes a task from the changes, and has it deleted.
 func (c *Changes) forget(id tasks.ID) {
 	c.Records = slices.DeleteFunc(c.Records, func(r Record) bool { return r.Task == id })
 	delete(c.Tasks, id)
@@ -196,7 +194,7 @@ func (c *Changes) forget(id tasks.ID) {
 	put(&c.Deleted, id, true)
 }
 
-// add takes over what later wrote on top of c.
+// add merges the changes of a later transaction on top of c.
 func (c *Changes) add(later *Changes) {
 	for id := range later.Deleted {
 		c.forget(id)
@@ -241,7 +239,7 @@ func put[K comparable, V any](m *map[K]V, k K, v V) {
 	(*m)[k] = v
 }
 
-// receipt is what a repeated delivery is told.
+// receipt is the receipt of a repeated delivery.
 func (s SeenDelivery) receipt() tasks.Receipt {
 	r := tasks.Receipt{Task: s.Task, Again: true}
 	switch {
@@ -260,8 +258,8 @@ func seen(r tasks.Receipt, at time.Time) SeenDelivery {
 	}
 }
 
-// Encode is the stored form of an event, and the event as it will be read
-// back. What is folded is always what is stored.
+// Encode returns the stored form of an event, and the event as it will be read
+// back. The fold always uses the stored event.
 func Encode(e planner.Event) ([]byte, planner.Event, error) {
 	e.At = e.At.Round(0).UTC()
 	body, err := json.Marshal(e)

@@ -60,11 +60,11 @@ func (s *Tx) DropSchedule(id string) error {
 	return nil
 }
 
-// IsWaiting reports that a schedule has a place in the due-table.
+// IsWaiting reports whether a schedule has a place in the due-table.
 func IsWaiting(v tasks.Schedule) bool { return !v.Paused && !v.Next.IsZero() }
 
-// fire moves the schedule on that a delivery is for, unless it is not due at
-// that time any more.
+// fire advances the schedule of a delivery, unless it is not due at that time any
+// more.
 func (s *Tx) fire(in tasks.Inbound) error {
 	if in.Fire == nil {
 		return nil
@@ -81,8 +81,8 @@ func (s *Tx) fire(in tasks.Inbound) error {
 	return s.PutSchedule(*v)
 }
 
-// skipFiring moves a schedule on whose fire time has been stored before, so that
-// the due-table does not name it for ever.
+// skipFiring advances a schedule whose fire time was stored before, so that the
+// due-table does not list it for ever.
 func (s *Tx) skipFiring(f *tasks.Firing) error {
 	if f == nil {
 		return nil
@@ -95,7 +95,7 @@ func (s *Tx) skipFiring(f *tasks.Firing) error {
 	return s.PutSchedule(*v)
 }
 
-// dueSchedule returns the schedule that is due at the time of f; nil when none is.
+// dueSchedule returns the schedule that is due at the time of f; nil for none.
 func (s *Tx) dueSchedule(f tasks.Firing) (*tasks.Schedule, error) {
 	v, ok, err := s.Schedule(f.Schedule)
 	switch {
@@ -124,7 +124,7 @@ func (s *Tx) moveSchedules(from string, to bot.Chat) error {
 	return nil
 }
 
-// forgetFirings takes tasks that are gone out of a conversation's schedules.
+// forgetFirings removes deleted tasks from a conversation's schedules.
 func (s *Tx) forgetFirings(conversation string) error {
 	list, err := s.Schedules(conversation)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *Tx) forgetFirings(conversation string) error {
 	return nil
 }
 
-// SortSchedules sorts schedules in the order of their making.
+// SortSchedules sorts schedules by the order in which they were made.
 func SortSchedules(list []tasks.Schedule) []tasks.Schedule {
 	slices.SortFunc(list, func(a, b tasks.Schedule) int {
 		return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.ID, b.ID))

@@ -29,8 +29,8 @@ func (s *Tx) Settle(id tasks.ID, action string, cost llm.Usage) error {
 	})
 }
 
-// settleEvent counts what an event of a task says that its action has cost, in place
-// of the reservation. Without one it counts for the day of the event in UTC.
+// settleEvent counts the cost in an event of a task, in place of the action's
+// reservation. Without a reservation it counts for the day of the event in UTC.
 func (s *Tx) settleEvent(id tasks.ID, task Task, e planner.Event) error {
 	cost, model, called := costOf(e)
 	if e.Action == (planner.ActionID{}) || !endsAction(e) {
@@ -58,7 +58,7 @@ func (s *Tx) settleEvent(id tasks.ID, task Task, e planner.Event) error {
 	return s.spend(id, h, cost, called)
 }
 
-// endsAction reports that the event ends its action.
+// endsAction reports whether the event ends its action.
 func endsAction(e planner.Event) bool {
 	switch e.Type {
 	case planner.Replied, planner.Garbled, planner.Broke, planner.Returned:
@@ -67,8 +67,8 @@ func endsAction(e planner.Event) bool {
 	return false
 }
 
-// costOf is what an event says that its action has cost, and whether that was a
-// call: one that failed before anything was counted is none.
+// costOf returns the cost in an event, and whether there was a call: a call that
+// failed before anything was counted does not count as one.
 func costOf(e planner.Event) (cost llm.Usage, model string, called bool) {
 	switch {
 	case e.Reply != nil:
@@ -81,8 +81,8 @@ func costOf(e planner.Event) (cost llm.Usage, model string, called bool) {
 	return cost, "", cost != llm.Usage{}
 }
 
-// isAction chooses the reservation of an action, inside those of the calls that
-// were made within it, and within both.
+// isAction matches the reservation of an action, isInsideAction those of the calls
+// within it, and isActionOrInside both.
 func isAction(action string) func(Reservation) bool {
 	return func(h Reservation) bool { return h.Action == action }
 }
@@ -95,8 +95,8 @@ func isActionOrInside(action string) func(Reservation) bool {
 	return func(h Reservation) bool { return h.Action == action || strings.HasPrefix(h.Action, action+"/") }
 }
 
-// freeReserved takes back the reservations that are chosen, and returns the first: that
-// of the action itself, before those of calls within it.
+// freeReserved frees the reservations that match and returns one of them: that of
+// the action itself before those of calls within it.
 func (s *Tx) freeReserved(id tasks.ID, chosen func(Reservation) bool) (first Reservation, found bool, err error) {
 	account, err := s.Account(id)
 	if err != nil || !slices.ContainsFunc(account.Reserved, chosen) {
@@ -148,9 +148,8 @@ func (s *Tx) spend(id tasks.ID, h Reservation, cost llm.Usage, called bool) erro
 	return nil
 }
 
-// abandon counts the reservations that are chosen as spent to the amount of
-// their input: their calls were begun, and nobody can say any more what they
-// have cost.
+// abandon counts the matching reservations as spent, to the amount of their input:
+// their calls were started, and their real cost is unknown.
 func (s *Tx) abandon(id tasks.ID, chosen func(Reservation) bool) error {
 	account, err := s.Account(id)
 	if err != nil {
@@ -170,7 +169,7 @@ func (s *Tx) abandon(id tasks.ID, chosen func(Reservation) bool) error {
 	return nil
 }
 
-// closeAccount ends the account of a task that is over.
+// closeAccount ends the account of a task that has ended.
 func (s *Tx) closeAccount(id tasks.ID) error {
 	if err := s.abandon(id, func(Reservation) bool { return true }); err != nil {
 		return err
@@ -186,7 +185,7 @@ func (s *Tx) closeAccount(id tasks.ID) error {
 	return nil
 }
 
-// freeKept gives free what a task keeps back whose outcome is known.
+// freeKept frees what a task with an outcome still keeps back.
 func (s *Tx) freeKept(id tasks.ID) error {
 	account, err := s.Account(id)
 	if err != nil {
@@ -195,8 +194,8 @@ func (s *Tx) freeKept(id tasks.ID) error {
 	return s.assignKept(id, account, "nobody")
 }
 
-// assignKept gives free what account keeps back, when nobody has taken it: by will
-// have.
+// assignKept frees what an account keeps back, unless it was taken before, and
+// notes who takes it.
 func (s *Tx) assignKept(id tasks.ID, account Account, by string) error {
 	if !account.keeps() {
 		return nil
@@ -207,9 +206,9 @@ func (s *Tx) assignKept(id tasks.ID, account Account, by string) error {
 	return s.updateTotals(kept, func(sum *Total) { sum.Reserved = sum.Reserved.minus(amount(kept.Most)) })
 }
 
-// CloseOldAccounts ends the accounts of tasks that are over, or gone: a call that followed
-// its task was cut off with the process that made it. It is for a store that was
-// just opened.
+// CloseOldAccounts ends the accounts of tasks that have ended or were deleted. It
+// is for a store that was just opened: a call that was made after its task ended
+// together with its process.
 func (s *Tx) CloseOldAccounts() error {
 	ids, err := s.snapshot.Accounts()
 	if err != nil {
@@ -230,5 +229,5 @@ func (s *Tx) CloseOldAccounts() error {
 	return nil
 }
 
-// boundedName cuts a name that is too long to be part of a key.
+// boundedName cuts a name that is too long for a key.
 func boundedName(name string) string { return name[:min(len(name), MaxName)] }

@@ -11,8 +11,8 @@ import (
 	"legwork/tasks"
 )
 
-// Tx is a transaction in the making: a base and the changes on top of it.
-// It is a Base itself, so that stages nest. Not safe for concurrent use.
+// Tx is a transaction that is being built: a snapshot and changes on top of it. It
+// is a Snapshot itself, so transactions nest. It is not safe for concurrent use.
 type Tx struct {
 	snapshot Snapshot
 	now      time.Time
@@ -20,22 +20,22 @@ type Tx struct {
 	changes  Changes
 }
 
-// NewTx returns a stage without changes. now is the time of the transaction.
-func NewTx(base Snapshot, now time.Time) *Tx {
-	return &Tx{snapshot: base, now: now.Round(0).UTC()}
+// NewTx returns a transaction without changes. now is its time.
+func NewTx(committed Snapshot, now time.Time) *Tx {
+	return &Tx{snapshot: committed, now: now.Round(0).UTC()}
 }
 
-// WithOrigin notes whence the changes come that are made from now on, and returns s.
+// WithOrigin notes the origin of the changes that follow, and returns s.
 func (s *Tx) WithOrigin(o tasks.Origin) *Tx {
 	s.origin = o
 	return s
 }
 
-// Bytes is how long the journal records are that the transaction writes so far.
+// Bytes is the length of the journal records so far.
 func (s *Tx) Bytes() int { return s.changes.Bytes }
 
-// Savepoint calls do with a stage on top of s and keeps its changes only when do
-// returned nil: what is refused leaves no trace.
+// Savepoint calls do with a transaction on top of s, and keeps its changes only
+// when do returns nil.
 func (s *Tx) Savepoint(do func(*Tx) error) error {
 	over := &Tx{snapshot: s, now: s.now, origin: s.origin}
 	if err := do(over); err != nil {
@@ -92,7 +92,8 @@ func (s *Tx) Lane(conversation string) (tasks.Lane, error) {
 	return s.snapshot.Lane(conversation)
 }
 
-// ownLane returns a conversation's queue to be changed in this stage.
+// ownLane returns a conversation's queue as a copy that this transaction may
+// change.
 func (s *Tx) ownLane(conversation string) (*tasks.Lane, error) {
 	if v, ok := s.changes.Lanes[conversation]; ok {
 		return v, nil
@@ -167,7 +168,7 @@ func (s *Tx) Turn(conversation string, after uint64) ([]HistoryRow, error) {
 	}
 }
 
-// withChanges applies what the stage writes to the rows of one turn.
+// withChanges applies the changes of the transaction to the rows of one turn.
 func (s *Tx) withChanges(conversation string, order uint64, rows []HistoryRow) []HistoryRow {
 	var halves [2]*HistoryRow
 	half := func(r HistoryRow) **HistoryRow {

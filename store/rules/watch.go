@@ -9,23 +9,22 @@ import (
 // maxWatched bounds the channels kept for tasks whose next event has not come.
 const maxWatched = 1 << 16
 
-// Watch tells waiters of changed tasks by closing a channel per task. Its zero
-// value is ready. Safe for concurrent use.
+// Watch wakes waiters of changed tasks by closing a channel for each task. Its
+// zero value is ready. It is safe for concurrent use.
 //
-// It forgets a task at its next event. When very many tasks are watched of
-// which none changes, it closes the channel of an arbitrary one: its watchers
-// look once in vain, and memory stays bounded.
+// It forgets a task at its next event. When very many tasks are watched that never
+// change, it closes the channel of an arbitrary one: its waiters look once in
+// vain, and memory stays bounded.
 type Watch struct {
 	mu      sync.Mutex
 	wait    map[tasks.ID]chan struct{}
 	follows map[*follower]bool
 }
 
-// follower hears of every change.
+// follower is called at every change.
 type follower struct{ notify func(tasks.ID) }
 
-// Follow has heard called for each changed task from now on, until stop was
-// called.
+// Follow calls heard for each changed task, until stop was called.
 func (w *Watch) Follow(heard func(tasks.ID)) (stop func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
