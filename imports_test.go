@@ -36,13 +36,13 @@ conf               | tasks/alerts bot bot/slack bot/telegram i18n llm nearest pl
 setup              | bot/slack bot/telegram i18n llm         | x/term cancelreader
 
 bot/terminal       | bot bot/markdown i18n                   | x/term x/sys displaywidth cancelreader
-bot/telegram       | bot bot/markdown telemetry              | telegram-bot-api/v5 backoff/v5 displaywidth
-bot/slack          | bot bot/markdown telemetry              | slack-go/slack gorilla/websocket golang-lru/v2
+bot/telegram       | bot bot/markdown retry telemetry        | telegram-bot-api/v5 displaywidth
+bot/slack          | bot bot/markdown retry telemetry              | slack-go/slack gorilla/websocket golang-lru/v2
 web                | tasks/api telemetry web/problem         | x/time
 web/api            | clip planner plainjson tasks tasks/api telemetry web/problem | huma/v2
 web/problem        |                                         |
 web/mcp            | bot clip plainjson planner tasks tasks/api telemetry | mcp-go jsonschema/v6 x/text
-tasks/alerts       | clip planner redact tasks tasks/api telemetry | standard-webhooks
+tasks/alerts       | clip planner redact retry tasks tasks/api telemetry | standard-webhooks
 toolbox            | llm form tasks tools tools/client telemetry |
 tasks/engine       | bot i18n llm planner tasks telemetry    |
 tasks/enginetest   | bot form i18n llm planner tasks         | pgregory.net/rapid go-cmp
@@ -54,11 +54,11 @@ store/rules        | bot clip llm planner tasks telemetry    |
 
 tasks/api          | bot clip form i18n llm plainjson planner tasks telemetry |
 
-tasks              | bot bot/markdown clip form i18n llm nearest planner plainjson schedule telemetry | ulid/v2 golang-lru/v2 x/net
+tasks              | bot bot/markdown clip form i18n llm nearest planner plainjson retry schedule telemetry | ulid/v2 golang-lru/v2 x/net
 
 planner            | bot clip form i18n llm llm/lenient nearest |
 tools              | bot clip nearest plainjson search tools/builtin tools/builtin/caller tools/client telemetry | mcp-go go-udiff
-tools/client       | clip form plainjson redact telemetry    | mcp-go jsonschema/v6 backoff/v5 x/sys x/text
+tools/client       | clip form plainjson redact retry telemetry | mcp-go jsonschema/v6 x/sys x/text
 tools/builtin      | nearest tools/builtin/files tools/builtin/memory tools/builtin/search tools/builtin/web | mcp-go apd/v3 x/text
 tools/builtin/caller |                                         | mcp-go
 tools/builtin/files | tools/builtin/caller                    | mcp-go doublestar/v4 x/sys x/text
@@ -70,9 +70,9 @@ form               | plainjson                               | jsonschema/v6
 bot                |                                         | displaywidth x/time
 bot/markdown       | bot                                     | goldmark displaywidth
 bot/ratelimit      | bot telemetry                           |
-llm                | clip llm/lenient telemetry              | go-openai backoff/v5 sony/gobreaker/v2
+llm                | clip llm/lenient retry telemetry        | go-openai sony/gobreaker/v2
 llm/lenient        |                                         | jsonrepair
-llm/offline        | llm llm/lenient                         | go-openai
+llm/offline        | llm llm/lenient retry                   | go-openai
 i18n               | nearest                                 | go-i18n/v2 x/text yaml/v3
 redact             |                                         |
 schedule           |                                         | adhocore/gronx
@@ -85,6 +85,7 @@ telemetry          | clip                                    | go.opentelemetry.
 clip               |                                         |
 fsutil             |                                         |
 nearest            |                                         | levenshtein
+retry              |                                         | backoff/v5
 plainjson          |                                         |
 `
 

@@ -9,8 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
-
+	"legwork/internal/retry"
 	"legwork/internal/telemetry"
 )
 
@@ -250,17 +249,11 @@ func (c *call) emit() func(Delta) {
 // pace decides when to try again. Its waits grow and are spread by chance, and
 // are never shorter than the endpoint asked for.
 type pace struct {
-	policy      *backoff.ExponentialBackOff
+	pauses      *retry.Pauses
 	tries, paid int
 }
 
-func newPace() *pace {
-	policy := backoff.NewExponentialBackOff()
-	policy.InitialInterval = 500 * time.Millisecond
-	policy.Multiplier = 2
-	policy.MaxInterval = 10 * time.Second
-	return &pace{policy: policy}
-}
+func newPace() *pace { return &pace{pauses: retry.New(500*time.Millisecond, 10*time.Second, 0.5)} }
 
 // next takes the fault of an attempt. left is the time until the whole call
 // must be over; fallback tells whether another model waits to be tried. When
@@ -273,7 +266,7 @@ func (p *pace) next(f *fault, left time.Duration, fallback bool) (wait time.Dura
 	if !f.retry || p.tries >= mostTries || p.paid >= mostPaidTries {
 		return 0, false
 	}
-	wait = p.policy.NextBackOff()
+	wait = p.pauses.Next()
 	if f.wait > 0 {
 		wait = max(wait, f.wait+wait/4)
 	}

@@ -13,6 +13,7 @@ import (
 
 	openai "github.com/sashabaranov/go-openai"
 
+	"legwork/internal/retry"
 	"legwork/internal/telemetry"
 )
 
@@ -126,7 +127,7 @@ func (o Options) withDefaults() Options {
 		o.Transport = newTransport()
 	}
 	if o.Sleep == nil {
-		o.Sleep = sleep
+		o.Sleep = retry.Sleep
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -203,15 +204,4 @@ func (m *Models) chain(first *endpoint) []*endpoint {
 		}
 	}
 	return chain
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

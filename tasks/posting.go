@@ -9,6 +9,7 @@ import (
 
 	"legwork/bot"
 	"legwork/internal/failpoint"
+	"legwork/internal/retry"
 )
 
 // How one message gets to its chat, whatever it is: tried again, and looked for
@@ -26,9 +27,12 @@ const (
 // errUnsendable wraps what a platform said when it took no message in any try.
 var errUnsendable = errors.New("the chat takes no message")
 
+// newPauses returns the pauses between tries of one message.
+func newPauses() *retry.Pauses { return retry.New(postPause, time.Minute, 0) }
+
 // edit changes a message; a repeated change is harmless.
 func (p *Presenter) edit(ctx context.Context, to *bot.Chat, id string, d *bot.Draft, tries int) error {
-	pause := postPause
+	pauses := newPauses()
 	for try := 1; ; try++ {
 		failpoint.Hit("edit.before.answer")
 		err := p.platform.Edit(ctx, *to, id, *d)
@@ -37,17 +41,16 @@ func (p *Presenter) edit(ctx context.Context, to *bot.Chat, id string, d *bot.Dr
 		if err == nil || ctx.Err() != nil || try >= tries || errors.Is(err, bot.ErrGone) || errors.As(err, &moved) {
 			return err
 		}
-		if err := wait(ctx, pause); err != nil {
+		if err := pauses.Sleep(ctx); err != nil {
 			return err
 		}
-		pause *= 2
 	}
 }
 
 // post sends the message of a slot. What an earlier try may have sent is looked
 // for before the next one.
 func (p *Presenter) post(ctx context.Context, to *bot.Chat, slot string, d *bot.Draft, tries int) (string, error) {
-	pause := postPause
+	pauses := newPauses()
 	for try := 1; ; try++ {
 		if id := p.find(ctx, to, slot, d.Mark); id != "" {
 			return p.complete(ctx, to, id, d)
@@ -65,10 +68,9 @@ func (p *Presenter) post(ctx context.Context, to *bot.Chat, slot string, d *bot.
 		if try >= tries || errors.Is(err, bot.ErrGone) || errors.Is(err, bot.ErrNoFiles) {
 			return "", fmt.Errorf("%w: %w", errUnsendable, err)
 		}
-		if err := wait(ctx, pause); err != nil {
+		if err := pauses.Sleep(ctx); err != nil {
 			return "", err
 		}
-		pause *= 2
 	}
 }
 
@@ -123,16 +125,4 @@ func (p *Presenter) find(ctx context.Context, to *bot.Chat, slot, mark string) s
 		p.x.Log.WarnContext(ctx, "a sent message could not be looked for", "task", p.id, "cause", err)
 	}
 	return id
-}
-
-// wait sleeps, at most until ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

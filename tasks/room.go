@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"legwork/internal/retry"
 	"legwork/planner"
 )
 
@@ -35,10 +36,11 @@ func (x *Executor) append(ctx context.Context, id ID, e ...planner.Event) error 
 	if !errors.Is(err, ErrFull) {
 		return err
 	}
-	for pause := firstRoom; errors.Is(err, ErrFull); pause = min(2*pause, lastRoom) {
+	for pauses := retry.New(firstRoom, lastRoom, 0); errors.Is(err, ErrFull); {
+		pause := pauses.Next()
 		x.Log.ErrorContext(ctx, "an outcome waits for room on the disk", "task", id, "in", pause, "cause", err)
 		x.tellFull(ctx, id)
-		if stopped := wait(ctx, pause); stopped != nil {
+		if stopped := retry.Sleep(ctx, pause); stopped != nil {
 			return fmt.Errorf("%w: %w", stopped, err)
 		}
 		err = appendEvents(ctx, x.Store, x.Now, id, e...)

@@ -11,6 +11,7 @@ import (
 
 	"legwork/bot"
 	"legwork/internal/failpoint"
+	"legwork/internal/retry"
 
 	slackgo "github.com/slack-go/slack"
 )
@@ -70,7 +71,7 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 		if try == limitTries {
 			return s.clean(r.method, err)
 		}
-		if !sleep(ctx, wait) {
+		if retry.Sleep(ctx, wait) != nil {
 			return ctx.Err()
 		}
 	}

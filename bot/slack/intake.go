@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/retry"
 )
 
 // tokenHere is the Token of a delivery without a response URL: it is answered
@@ -112,7 +113,7 @@ func (in *intake) store(ctx context.Context, batch []delivery) {
 			return
 		}
 		in.s.log.ErrorContext(ctx, "messages could not be stored", "messages", len(batch), "again", pause, "cause", err)
-		if !sleep(ctx, pause) {
+		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
 		pause = min(4*pause, in.s.pause.last)

@@ -113,12 +113,12 @@ func (p *people) look(ctx context.Context, m bot.Message) (person, error) {
 // message can wait: whoever counts as external for want of an answer may not be
 // heard.
 func (p *people) ask(ctx context.Context, id string, level bot.Priority) (u *slackgo.User, err error) {
-	for pause := p.s.pause.first; ; pause *= 2 {
+	for pause := p.s.pauses(); ; {
 		err = p.s.call(ctx, request{method: "users.info", urgency: level}, func(ctx context.Context) (err error) {
 			u, err = p.s.api.GetUserInfoContext(ctx, id, slackgo.GetUserInfoOptionIncludeLocale(true))
 			return err
 		})
-		if err == nil || early(err) || code(err) != "" && code(err) != "internal_error" || !sleep(ctx, pause) {
+		if err == nil || early(err) || code(err) != "" && code(err) != "internal_error" || pause.Sleep(ctx) != nil {
 			return u, err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"legwork/bot"
+	"legwork/internal/retry"
 	"legwork/internal/telemetry"
 
 	slackgo "github.com/slack-go/slack"
@@ -196,10 +197,13 @@ func (s *Slack) Run(ctx context.Context, handle func(context.Context, []bot.Mess
 	return nil
 }
 
+// pauses are those between tries.
+func (s *Slack) pauses() *retry.Pauses { return retry.New(s.pause.first, s.pause.last, 0) }
+
 // authenticate learns who the bot is, however long that takes; false when ctx
 // ended before.
 func (s *Slack) authenticate(ctx context.Context) bool {
-	for pause := s.pause.first; ; pause = min(2*pause, s.pause.last) {
+	for pause := s.pauses(); ; {
 		_, err := s.me(ctx)
 		if err == nil {
 			return true
@@ -209,12 +213,12 @@ func (s *Slack) authenticate(ctx context.Context) bool {
 		}
 		problem := explain(err)
 		s.become(problem)
-		wait := pause
+		wait := pause.Next()
 		if denied(err) {
 			wait = s.pause.denied
 		}
 		s.log.WarnContext(ctx, "slack is not connected", "cause", problem, "again", wait)
-		if !sleep(ctx, wait) {
+		if retry.Sleep(ctx, wait) != nil {
 			return false
 		}
 	}
@@ -266,18 +270,6 @@ func (s *Slack) later(do func(ctx context.Context)) {
 	select {
 	case s.aside <- do:
 	default:
-	}
-}
-
-// sleep waits; false when ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"legwork/bot"
+	"legwork/internal/retry"
 )
 
 // The library's Socket Mode client closes a connection before it opens the next
@@ -39,12 +40,12 @@ type sockets struct {
 
 	current *connection // nil: none
 	opening bool
-	pause   time.Duration
+	pause   *retry.Pauses
 	again   *time.Timer // when the next one is opened, after one failed
 }
 
 func (s *Slack) runSockets(ctx context.Context, in *intake) {
-	k := &sockets{s: s, in: in, news: make(chan news), pause: s.pause.first, again: time.NewTimer(0)}
+	k := &sockets{s: s, in: in, news: make(chan news), pause: s.pauses(), again: time.NewTimer(0)}
 	defer k.running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -110,10 +111,9 @@ func (k *sockets) rest(n news) time.Duration {
 	case denied(n.err):
 		return k.s.pause.denied
 	case time.Since(n.c.since) < k.s.pause.linger:
-		k.pause = min(2*k.pause, k.s.pause.last)
-		return k.pause
+		return k.pause.Next()
 	}
-	k.pause = k.s.pause.first
+	k.pause.Reset()
 	return 0
 }
 
@@ -121,8 +121,7 @@ func (k *sockets) rest(n news) time.Duration {
 // minute when it is the token that Slack does not like.
 func (k *sockets) failed(ctx context.Context, err error) {
 	k.opening = false
-	wait := k.pause
-	k.pause = min(2*k.pause, k.s.pause.last)
+	wait := k.pause.Next()
 	if denied(err) {
 		wait = k.s.pause.denied
 	}

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 
 	"legwork/bot"
+	"legwork/internal/retry"
 )
 
 // runCheck asks about a refused token until it is good again: nothing else may
 // call in the meantime.
 func (s *Slack) runCheck(ctx context.Context) {
-	for sleep(ctx, s.pause.denied) {
+	for retry.Sleep(ctx, s.pause.denied) == nil {
 		if s.revoked.Load() != nil {
 			s.check(ctx)
 		}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
+	"legwork/internal/retry"
 )
 
 var errConnecting = errors.New("connecting to Telegram")
@@ -146,16 +146,12 @@ const (
 	minConflictWait = 5 * time.Second // after another program polled
 )
 
-// newBackoff counts up the pauses between tries.
-func newBackoff() *backoff.ExponentialBackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval, b.Multiplier, b.RandomizationFactor = 250*time.Millisecond, maxRetryPause, 2, 0.2
-	return b
-}
+// newPauses returns the pauses between tries.
+func newPauses() *retry.Pauses { return retry.New(250*time.Millisecond, maxRetryPause, 0.2) }
 
 // pauseAfter is how long to wait after an error.
-func pauseAfter(err error, pauses *backoff.ExponentialBackOff) time.Duration {
-	after := pauses.NextBackOff()
+func pauseAfter(err error, pauses *retry.Pauses) time.Duration {
+	after := pauses.Next()
 	refused, ok := asAPIError(err)
 	switch {
 	case !ok:
@@ -178,23 +174,13 @@ func isConflict(err error) bool {
 // retry calls a method until it succeeds, or until failed, which gets each
 // error, returns false. It returns false then, and when ctx ended before.
 func (t *Telegram) retry(ctx context.Context, method string, p params, result any, failed func(error) (again bool)) bool {
-	for pauses := newBackoff(); ; {
+	for pauses := newPauses(); ; {
 		err := t.api.call(ctx, callTimeout, method, p, result)
 		if err == nil || ctx.Err() != nil {
 			return ctx.Err() == nil
 		}
-		if !failed(err) || !sleep(ctx, pauseAfter(err, pauses)) {
+		if !failed(err) || retry.Sleep(ctx, pauseAfter(err, pauses)) != nil {
 			return false
 		}
-	}
-}
-
-// sleep waits for d; it returns false when ctx ended before.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

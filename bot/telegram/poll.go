@@ -9,6 +9,7 @@ import (
 
 	"legwork/bot"
 	"legwork/internal/failpoint"
+	"legwork/internal/retry"
 )
 
 // How the poll loop waits.
@@ -34,13 +35,13 @@ func (t *Telegram) poll(ctx context.Context, handle handler) {
 	t.setReceiver(ctx, nil)
 	var offset int64
 	wait := pollTimeout
-	pauses := newBackoff()
+	pauses := newPauses()
 	for ctx.Err() == nil {
 		asked := time.Now()
 		raw, err := t.updates(ctx, offset, wait)
 		if err == nil {
 			t.setReceiver(ctx, nil)
-			if len(raw) == 0 && wait > 0 && time.Since(asked) < shortPoll && !sleep(ctx, shortPollPause) {
+			if len(raw) == 0 && wait > 0 && time.Since(asked) < shortPoll && retry.Sleep(ctx, shortPollPause) != nil {
 				return
 			}
 			b := readBatch(raw, offset)
@@ -49,7 +50,7 @@ func (t *Telegram) poll(ctx context.Context, handle handler) {
 				offset, wait = b.next, pollTimeout
 				if !same {
 					pauses.Reset()
-				} else if !sleep(ctx, pauses.NextBackOff()) { // a server that brings the same updates again and again
+				} else if pauses.Sleep(ctx) != nil { // a server that brings the same updates again and again
 					return
 				}
 				continue
@@ -64,7 +65,7 @@ func (t *Telegram) poll(ctx context.Context, handle handler) {
 		if isConflict(err) {
 			wait = pollTimeout
 		}
-		if !sleep(ctx, pauseAfter(err, pauses)) {
+		if retry.Sleep(ctx, pauseAfter(err, pauses)) != nil {
 			return
 		}
 	}

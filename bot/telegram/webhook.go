@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"legwork/bot"
+	"legwork/internal/retry"
 )
 
 const (
@@ -53,7 +54,7 @@ func (t *Telegram) setWebhook(ctx context.Context) bool {
 // watchWebhook asks every minute whether Telegram can deliver. Nothing else
 // shows it. It returns true when the webhook is another one, false when ctx ended.
 func (t *Telegram) watchWebhook(ctx context.Context) (changed bool) {
-	for sleep(ctx, webhookCheck) {
+	for retry.Sleep(ctx, webhookCheck) == nil {
 		var info struct {
 			URL     string `json:"url"`
 			Waiting int    `json:"pending_update_count"`

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"legwork/internal/retry"
 	"legwork/llm"
 )
 
@@ -71,12 +72,12 @@ func (m *Model) reply(r llm.Request) llm.Reply {
 
 // speak streams a text, each word after its delay.
 func (m *Model) speak(ctx context.Context, text string, stream func(llm.Delta)) error {
-	if err := pause(ctx, m.o.Delay); err != nil {
+	if err := retry.Sleep(ctx, m.o.Delay); err != nil {
 		return err
 	}
 	for i, word := range words(text) {
 		if i > 0 {
-			if err := pause(ctx, m.o.WordDelay); err != nil {
+			if err := retry.Sleep(ctx, m.o.WordDelay); err != nil {
 				return err
 			}
 		}
@@ -85,20 +86,6 @@ func (m *Model) speak(ctx context.Context, text string, stream func(llm.Delta)) 
 		}
 	}
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // words cuts a text behind each blank and each Chinese character.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"legwork/internal/failpoint"
+	"legwork/internal/retry"
 	"legwork/internal/telemetry"
 	"legwork/tasks"
 	"legwork/tasks/api"
@@ -190,7 +191,7 @@ func (c *courier) finish(ctx context.Context, send func(context.Context) result)
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
-		pause(longer, grace)
+		_ = retry.Sleep(longer, grace)
 		cancel()
 	})()
 	return send(longer)

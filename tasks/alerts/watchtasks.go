@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"legwork/internal/retry"
 	"legwork/planner"
 	"legwork/tasks"
 )
@@ -95,7 +96,7 @@ func (a *Alerts) watchTasks(ctx context.Context) {
 		case <-timer.C:
 		case <-a.moved:
 		case <-changed:
-			pause(ctx, gather)
+			_ = retry.Sleep(ctx, gather)
 		}
 		timer.Stop()
 	}
@@ -273,15 +274,5 @@ func (w *watch) keep(ctx context.Context) {
 	w.kept, w.told = w.read, false
 	if !w.read.Waited.Before(w.settle) {
 		w.settle = time.Time{}
-	}
-}
-
-// pause waits, less when ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"legwork/internal/clip"
+	"legwork/internal/retry"
 	"legwork/internal/telemetry"
 )
 
@@ -45,7 +46,7 @@ func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
 		f.token, f.reports = s.tokens.next(), newReports(c.Progress)
 		defer f.reports.close()
 	}
-	later := newBackoff(time.Second)
+	later := newPauses(time.Second)
 	for sessions := 0; ; {
 		res, err := s.attempt(ctx, f)
 		var status *statusError
@@ -53,8 +54,8 @@ func (s *Server) Call(ctx context.Context, c Call) (Result, error) {
 		case errors.Is(err, transport.ErrSessionTerminated) && sessions == 0:
 			sessions++ // the server knew nothing of the session, so it did nothing: a new one is on its way
 		case errors.As(err, &status) && status.later():
-			pause := max(status.after, later.NextBackOff())
-			if pause >= clock.remaining() || sleep(ctx, pause) != nil {
+			pause := max(status.after, later.Next())
+			if pause >= clock.remaining() || retry.Sleep(ctx, pause) != nil {
 				return res, err
 			}
 		default:

@@ -56,7 +56,7 @@ func (c *connection) rounds(ctx context.Context, f *flight, request do) (outcome
 	if in.waits() {
 		return in.outcome()
 	}
-	busy := newBackoff(500 * time.Millisecond)
+	busy := newPauses(500 * time.Millisecond)
 	refused := map[string]bool{}
 	for range maxRounds {
 		got := captured{flight: f, set: in.params()}
@@ -75,7 +75,7 @@ func (c *connection) rounds(ctx context.Context, f *flight, request do) (outcome
 		case got.cut > 0:
 			return outcome{}, errors.New("its question is too long")
 		case len(next.Requests) == 0:
-			if err := sleep(ctx, busy.NextBackOff()); err != nil { // it is busy
+			if err := busy.Sleep(ctx); err != nil { // it is busy
 				return outcome{}, err
 			}
 		}

@@ -6,15 +6,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"legwork/internal/retry"
 )
 
 // listens paces the attempts of the library to open the stream on which a
 // server of the older revisions tells of changes.
 type listens struct {
 	mu     sync.Mutex
-	wait   *backoff.ExponentialBackOff
+	wait   *retry.Pauses
 	last   time.Time
 	opened bool
 }
@@ -26,13 +27,13 @@ func (l *listens) rest(ctx context.Context) error {
 	now := time.Now()
 	pause := time.Duration(0)
 	if l.wait == nil || now.Sub(l.last) > maxRestart {
-		l.wait = newBackoff(time.Second)
+		l.wait = newPauses(time.Second)
 	} else {
-		pause = l.wait.NextBackOff()
+		pause = l.wait.Next()
 	}
 	l.last = now.Add(pause)
 	l.mu.Unlock()
-	return sleep(ctx, pause)
+	return retry.Sleep(ctx, pause)
 }
 
 func (l *listens) worked() bool {
@@ -49,29 +50,12 @@ func (l *listens) open() (again bool) {
 	return again
 }
 
-func newBackoff(first time.Duration) *backoff.ExponentialBackOff {
-	return &backoff.ExponentialBackOff{InitialInterval: first, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: maxRestart}
-}
-
-// sleep waits, or returns the error of ctx when that ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func newPauses(first time.Duration) *retry.Pauses { return retry.New(first, maxRestart, 0.5) }
 
 // listen follows what changes on a server of the modern revisions, which tells
 // of it only on request, until the connection ends.
 func (c *connection) listen(f mcp.SubscriptionFilter) {
-	wait := newBackoff(time.Second)
+	wait := newPauses(time.Second)
 	for c.life.Err() == nil {
 		from := time.Now()
 		err := c.client.Listen(c.life, f)
@@ -79,9 +63,9 @@ func (c *connection) listen(f mcp.SubscriptionFilter) {
 			return // it does not offer it after all
 		}
 		if time.Since(from) > maxRestart {
-			wait = newBackoff(time.Second)
+			wait = newPauses(time.Second)
 		}
-		if sleep(c.life, wait.NextBackOff()) != nil {
+		if wait.Sleep(c.life) != nil {
 			return
 		}
 		c.listChanged() // what was missed

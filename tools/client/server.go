@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 
 	"legwork/internal/redact"
+	"legwork/internal/retry"
 )
 
 // State is what a server is doing.
@@ -64,7 +65,7 @@ type Server struct {
 // Run supervises until ctx ends, then closes everything and waits for the
 // calls that are under way. It is called once.
 func (s *Server) Run(ctx context.Context) {
-	b := newBackoff(s.delay)
+	b := newPauses(s.delay)
 	failures := 0 // in a row, each soon after the last
 	said := ""    // in the log since it was ready
 	for first := true; ctx.Err() == nil; first = false {
@@ -92,7 +93,7 @@ func (s *Server) Run(ctx context.Context) {
 		if !errors.Is(err, transport.ErrSessionTerminated) { // else calls wait for the new session
 			s.become(Down, nil, err)
 		}
-		_ = sleep(ctx, max(min(b.NextBackOff(), maxRestart), asksFor(err)))
+		_ = retry.Sleep(ctx, max(min(b.Next(), maxRestart), asksFor(err)))
 	}
 	s.become(Down, nil, errors.New("legwork is stopping"))
 	<-s.Retire()
