@@ -28,11 +28,11 @@ build: ## build the static binary ./legwork
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o legwork ./cmd/legwork
 
 .PHONY: test
-test: ## run the tests; those that need Node or tmux skip without them
+test: ## run the quick tests: Go alone, two minutes
 	$(GO) test ./...
 
 .PHONY: check
-check: setup format vet lint race simulate kills ## all that must be green before a commit; skips nothing
+check: setup format vet lint race whole simulate kills ## all that must be green before a commit; skips nothing
 
 .PHONY: format
 format: $(BIN)/gofumpt-$(GOFUMPT)
@@ -53,8 +53,15 @@ lint: $(BIN)/golangci-lint-$(GOLANGCI) ## look for known mistakes
 	$(BIN)/golangci-lint run ./...
 
 .PHONY: race
-race: ## run all tests with the race detector, the integration tests included
-	LEGWORK_REQUIRE_ALL=1 $(GO) test -race -count=1 -timeout 25m ./...
+race: ## run the quick tests with the race detector
+	$(GO) test -race -count=1 -timeout 25m ./...
+
+# Packages that say what they need or leave out run again, as a whole. What
+# simulate and kills run is left to them.
+.PHONY: whole
+whole: ## run the slow tests: the real binary, servers from npm, tmux, all random cases
+	LEGWORK_REQUIRE_ALL=1 $(GO) test -count=1 -timeout 25m -skip '^(TestKills|TestPlantedFaults|TestSimulation|TestManyTasksLeaveNothing)$$' \
+		$$(grep -rlE --include='*_test.go' '"legwork/(internal/test/need|store/storetest)"' . | xargs -n 1 dirname | sort -u)
 
 .PHONY: simulate
 simulate: ## run the engine through 3,000 simulated worlds with crashes, and 10,000 tasks

@@ -23,11 +23,12 @@ import (
 // All reports that every test is to run in full, as in make check.
 func All() bool { return os.Getenv("LEGWORK_REQUIRE_ALL") != "" }
 
-// Check skips a test that takes too long for go test ./... .
+// Check skips a test that takes too long for go test ./..., unless -run names it.
 func Check(t testing.TB) {
 	t.Helper()
-	if !All() {
-		t.Skip("runs in make check only; here: LEGWORK_REQUIRE_ALL=1 go test -run '^" + t.Name() + "$'")
+	name, _, _ := strings.Cut(t.Name(), "/")
+	if run := flag.Lookup("test.run"); !All() && !strings.Contains(run.Value.String(), name) {
+		t.Skipf("runs in make check only; here: go test -run '^%s$'", name)
 	}
 }
 
@@ -81,16 +82,19 @@ func Command(t testing.TB, name, install string) string {
 	return path
 }
 
-// Tmux returns the path of tmux.
+// Tmux returns the path of tmux, in make check.
 func Tmux(t testing.TB) string {
 	t.Helper()
+	Check(t)
 	return Command(t, "tmux", "apt-get install tmux")
 }
 
 // NPM returns the path of a program of the packages pinned in internal/test/npm,
-// such as "mcp-server-everything", and makes sure that Node can run it.
+// such as "mcp-server-everything", and makes sure that Node can run it. It does so
+// in make check.
 func NPM(t testing.TB, name string) string {
 	t.Helper()
+	Check(t)
 	Command(t, "node", "apt-get install nodejs npm")
 	path := filepath.Join(Root(t), "internal", "test", "npm", "node_modules", ".bin", name)
 	if _, err := os.Stat(path); err != nil {
@@ -101,9 +105,10 @@ func NPM(t testing.TB, name string) string {
 
 // Node22 returns the path of Node 22 or later: the one pinned in internal/test/npm,
 // or the machine's where no such package is for it. The packages there run on
-// Node 20 too, but for the conformance suite.
+// Node 20 too, but for the conformance suite. It does so in make check.
 func Node22(t testing.TB) string {
 	t.Helper()
+	Check(t)
 	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
 	pinned := filepath.Join(Root(t), "internal", "test", "npm", "node_modules", "node-"+runtime.GOOS+"-"+cmp.Or(arch, runtime.GOARCH), "bin", "node")
 	for _, name := range []string{pinned, "node"} {

@@ -12,8 +12,10 @@ import (
 // witness is a test that notes how it was ended.
 type witness struct {
 	testing.TB
-	end string
+	name, end string
 }
+
+func (w *witness) Name() string { return w.name }
 
 func (w *witness) Helper() {}
 
@@ -35,6 +37,22 @@ func TestCommand(t *testing.T) {
 		path := need.Command(w, test.name, "write it")
 		if w.end != test.want || (path != "") != (test.want == "") {
 			t.Errorf("needing %q with LEGWORK_REQUIRE_ALL=%q gave %q and %q, want the end %q", test.name, test.required, path, w.end, test.want)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, test := range []struct{ required, want string }{
+		{"1", ""},
+		{"", "skipped: runs in make check only; here: go test -run '^TestSlow$'"},
+	} {
+		t.Setenv("LEGWORK_REQUIRE_ALL", test.required)
+		w := &witness{TB: t, name: "TestSlow/in one way"}
+		if need.Check(w); w.end != test.want {
+			t.Errorf("Check with LEGWORK_REQUIRE_ALL=%q ended the test with %q, want %q", test.required, w.end, test.want)
+		}
+		if got, want := need.Times(2, 30), map[string]int{"1": 30, "": 2}[test.required]; got != want {
+			t.Errorf("Times(2, 30) with LEGWORK_REQUIRE_ALL=%q: got %d, want %d", test.required, got, want)
 		}
 	}
 }
