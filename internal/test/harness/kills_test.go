@@ -14,6 +14,7 @@ import (
 	"legwork/internal/test/harness/judge"
 	"legwork/internal/test/harness/record"
 	"legwork/internal/test/need"
+	"legwork/planner"
 )
 
 var (
@@ -145,10 +146,10 @@ var planted = []struct {
 // near are the failpoints at which a fault can be found: all, or a few where
 // only a kill there can show it.
 func near(all harness.Points, fault string) harness.Points {
-	intake := []string{"commit.before.opened", "commit.before.said"}
+	intake := []string{record.Committing(planner.Opened), record.Committing(planner.Said)}
 	only := map[string][]string{
-		"offset-early": intake, "ack-early": intake, "unknown-repeats": {"commit.after.started", "commit.before.returned"}, "started-not-stored": {"commit.before.returned"},
-		"answer-forgotten": {"commit.after.decided", "commit.before.returned"}, "fire-twice": {"commit.after.fired"},
+		"offset-early": intake, "ack-early": intake, "unknown-repeats": {record.Committed(planner.Started), record.Committing(planner.Returned)}, "started-not-stored": {record.Committing(planner.Returned)},
+		"answer-forgotten": {record.Committed(planner.Decided), record.Committing(planner.Returned)}, "fire-twice": {"commit.after.fired"},
 	}[fault]
 	some := maps.Clone(all)
 	maps.DeleteFunc(some, func(name string, _ int) bool { return only != nil && !slices.Contains(only, name) })
@@ -193,8 +194,12 @@ func TestPlantedFaults(t *testing.T) {
 			if clean[p.client] == nil {
 				t.Skip("another client was asked for")
 			}
+			points := near(clean[p.client].Points, p.fault)
+			if len(points) == 0 {
+				t.Fatal("no life passed a failpoint at which the fault can show")
+			}
 			report, err := h.Campaign(t.Context(), harness.Campaign{
-				Client: p.client, Seed: *seed, Kills: enough, First: true, Want: p.rules, Fault: p.fault, Patience: 4 * time.Second, Points: near(clean[p.client].Points, p.fault), Span: clean[p.client].Span,
+				Client: p.client, Seed: *seed, Kills: enough, First: true, Want: p.rules, Fault: p.fault, Patience: 4 * time.Second, Points: points, Span: clean[p.client].Span,
 			})
 			if err != nil {
 				t.Fatal(err)

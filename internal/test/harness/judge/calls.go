@@ -8,6 +8,7 @@ import (
 
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/harness/record"
+	"legwork/planner"
 )
 
 // exchange is one request to the model and what became of it.
@@ -96,7 +97,7 @@ func (j *judge) models() {
 		switch {
 		case life == x.life:
 			j.violated(RuleModelOnce, "%s was asked twice in life %d", x.key, life)
-		case earlier.delivered && !j.killedAfter(life, earlier.done) && !pending(j.r.Lives[life], "replied"):
+		case earlier.delivered && !j.killedAfter(life, earlier.done) && !pending(j.r.Lives[life], planner.Replied):
 			j.violated(RuleModelOnce, "%s was asked again in life %d, long after its reply in life %d", x.key, x.life, life)
 		default:
 			lost[life]++
@@ -107,7 +108,7 @@ func (j *judge) models() {
 		begun[x.life]++
 	}
 	for i, l := range j.r.Lives {
-		stored := passed(l, "replied") + passed(l, "garbled")
+		stored := passed(l, planner.Replied) + passed(l, planner.Garbled)
 		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > max(0, free) {
 			j.violated(RuleModelOnce, "the kill of life %d at %s cost %d model calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
 		}
@@ -118,12 +119,14 @@ func (j *judge) models() {
 }
 
 // passed counts the events of a type that a life stored.
-func passed(l record.Life, event string) int { return record.Count(l, "commit.after."+event) }
+func passed(l record.Life, event planner.EventType) int {
+	return record.Count(l, record.Committed(event))
+}
 
 // pending reports whether a life was storing such an event when it ended: the
 // disk may take its time.
-func pending(l record.Life, event string) bool {
-	return record.Count(l, "commit.before."+event) > passed(l, event)
+func pending(l record.Life, event planner.EventType) bool {
+	return record.Count(l, record.Committing(event)) > passed(l, event)
 }
 
 // tools looks for calls that were made again though they must not, or though
@@ -150,7 +153,7 @@ func (j *judge) tools() {
 			j.violated(RuleToolOnce, "%s was called twice in life %d", key, life)
 		case j.reported(c.Text, earlier.At, c.At):
 			j.violated(RuleToolOnce, "%s was called again in life %d after the model had been told its result", key, c.Life)
-		case !j.killedAfter(life, earlier.At) && !pending(j.r.Lives[life], "returned"):
+		case !j.killedAfter(life, earlier.At) && !pending(j.r.Lives[life], planner.Returned):
 			j.violated(RuleToolOnce, "%s was called again in life %d, long after the call in life %d", key, c.Life, life)
 		default:
 			lost[life]++
@@ -159,7 +162,7 @@ func (j *judge) tools() {
 	}
 	for i, l := range j.r.Lives {
 		// A call whose outcome an earlier kill hid is stored without being made.
-		stored := passed(l, "returned") - j.hidden(i) - j.countElicitations("", record.ElicitationDone, i)
+		stored := passed(l, planner.Returned) - j.hidden(i) - j.countElicitations("", record.ElicitationDone, i)
 		if free := begun[i] - stored; len(l.Hits) > 0 && lost[i] > max(0, free) {
 			j.violated(RuleToolOnce, "the kill of life %d at %s cost %d tool calls, but only %d of %d were not stored", i, l.Point, lost[i], free, begun[i])
 		}
@@ -187,7 +190,7 @@ func (j *judge) hidden(life int) int {
 	n := 0
 	for _, l := range j.r.Lives[:life] {
 		if l.Killed {
-			n += record.Count(l, "commit.before.started")
+			n += record.Count(l, record.Committing(planner.Started))
 		}
 	}
 	return n

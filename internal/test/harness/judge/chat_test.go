@@ -7,6 +7,7 @@ import (
 
 	"legwork/internal/test/harness/judge"
 	"legwork/internal/test/harness/record"
+	"legwork/planner"
 )
 
 // scene is the record of a run on a chat platform in which Ann asked one plain
@@ -31,7 +32,7 @@ func moment(tenths int) time.Time {
 // killed lets the first life end at a moment, after it passed the failpoints.
 func killed(r record.Record, at int, hits ...string) record.Record {
 	r.Lives = []record.Life{
-		{Start: moment(0), End: moment(at), Killed: true, Hits: append(hits, "commit.after.opened")},
+		{Start: moment(0), End: moment(at), Killed: true, Hits: append(hits, record.Committed(planner.Opened))},
 		{Start: moment(at), End: moment(200)},
 	}
 	return r

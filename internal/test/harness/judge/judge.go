@@ -11,6 +11,7 @@ import (
 
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/internal/test/harness/record"
+	"legwork/planner"
 )
 
 // killWindow is how long before a kill something may have come out whose storing
@@ -206,7 +207,7 @@ func (j *judge) doubles() {
 		}
 	}
 	for i, l := range j.r.Lives {
-		free := sent[i] - passed(l, "shown")
+		free := sent[i] - passed(l, planner.Shown)
 		if j.r.Client == record.Telegram {
 			free = unstoredMessages(l)
 		}
@@ -273,7 +274,7 @@ func (j *judge) cutOff(task string) bool {
 		return l.Killed && !j.reported(task, called.At, l.End)
 	}
 	for i, l := range j.r.Lives {
-		if l.Killed && i >= wanted && record.Count(l, "commit.before.started") > calls[i] {
+		if l.Killed && i >= wanted && record.Count(l, record.Committing(planner.Started)) > calls[i] {
 			return true
 		}
 	}

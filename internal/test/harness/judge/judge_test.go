@@ -11,6 +11,7 @@ import (
 	"legwork/internal/test/harness"
 	"legwork/internal/test/harness/judge"
 	"legwork/internal/test/harness/record"
+	"legwork/planner"
 )
 
 // tape writes the record of an imagined run, a second between two things.
@@ -148,7 +149,7 @@ func TestJudgeAcquits(t *testing.T) {
 		"a lookup cut off":   {"looked up": func(t *tape) { restart(t); t.call("lookup", "q2 lookup alpha") }},
 		"a booking cut off":  {"booked": restart, "end": unknown},
 		"a booking unmade": {"before booking": func(t *tape) {
-			t.end(true, "commit.before.started", "commit.after.started")
+			t.end(true, record.Committing(planner.Started), record.Committed(planner.Started))
 			t.start()
 		}, "booked": func(t *tape) { t.Calls = t.Calls[:1] }, "end": unknown},
 		"a model call lost": {"reported": func(t *tape) { restart(t); t.asked(llmfake.StepWork, "<task>q2 lookup alpha</task>", "", 1) }},
@@ -183,7 +184,7 @@ func TestJudgeAccuses(t *testing.T) {
 		{"two answers in one life", judge.RuleOnce, map[string]func(*tape){"answered": func(t *tape) { t.out("answer", "", "t1", plainAnswer) }}},
 		{"two answers around a late kill", judge.RuleOnce, map[string]func(*tape){"reviewed": func(t *tape) { t.idle(); restart(t); t.out("answer", "", "t1", plainAnswer) }}},
 		{"an answer twice though it was stored", judge.RuleOnce, map[string]func(*tape){"answered": func(t *tape) {
-			t.end(true, "commit.after.shown")
+			t.end(true, record.Committed(planner.Shown))
 			t.start()
 			t.out("answer", "", "t1", plainAnswer)
 		}}},
@@ -208,7 +209,7 @@ func TestJudgeAccuses(t *testing.T) {
 		{"looked up again after its report", judge.RuleToolOnce, map[string]func(*tape){"reported": func(t *tape) { restart(t); t.call("lookup", "q2 lookup alpha") }}},
 		{"looked up again after a late kill", judge.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) { t.idle(); restart(t); t.call("lookup", "q2 lookup alpha") }}},
 		{"looked up again though it was stored", judge.RuleToolOnce, map[string]func(*tape){"looked up": func(t *tape) {
-			t.end(true, "commit.after.returned")
+			t.end(true, record.Committed(planner.Returned))
 			t.start()
 			t.call("lookup", "q2 lookup alpha")
 		}}},
@@ -219,7 +220,7 @@ func TestJudgeAccuses(t *testing.T) {
 			t.asked(llmfake.StepWork, "<task>q2 lookup alpha</task>", "", 1)
 		}}},
 		{"asked again though it was stored", judge.RuleModelOnce, map[string]func(*tape){"decided": func(t *tape) {
-			t.end(true, "commit.after.replied")
+			t.end(true, record.Committed(planner.Replied))
 			t.start()
 			t.asked(llmfake.StepPlan, "<goal>q1: hello</goal>", "", 0)
 		}}},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"legwork/internal/test/harness/record"
+	"legwork/planner"
 )
 
 // The rules about what people decide.
@@ -195,7 +196,7 @@ func (j *judge) elicitedOnce(in record.Input) {
 			}
 		}
 		for _, t := range j.r.Elicitations {
-			if t.Key == in.Key && t.Event == record.ElicitationDone && t.At.Before(c.At) && !j.killedAfter(t.Life, t.At) && !pending(j.r.Lives[t.Life], "returned") {
+			if t.Key == in.Key && t.Event == record.ElicitationDone && t.At.Before(c.At) && !j.killedAfter(t.Life, t.At) && !pending(j.r.Lives[t.Life], planner.Returned) {
 				j.violated(RuleToolOnce, "%q was called again in life %d, long after it was done in life %d", in.Key, c.Life, t.Life)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"legwork/internal/test/fakes/llmfake"
+	"legwork/planner"
 	"legwork/tasks"
 )
 
@@ -45,18 +46,18 @@ type Kind string
 
 // The kinds of Input.
 const (
-	Plain      Kind = "plain"    // answered at once
-	Planned    Kind = "planned"  // needs sub-tasks
-	Guidance   Kind = "guidance" // said while the planned question before it works
-	Stop       Kind = "stop"     // a press of the planned question's button
-	Decide     Kind = "decide"   // a press of a button under what the planned question has to ask
-	Pause      Kind = "halt"     // an admin pauses everything while the planned question works
-	DecideCost Kind = "afford"   // presses under what the planned question asks about its cost
-	Resume     Kind = "proceed"  // and lets it go on, when all is calm
-	Note       Kind = "note"     // an agent adds to the context while the planned question works
-	Merge      Kind = "merge"    // an operator and an agent change the shared state of the planned question at once
-	Review     Kind = "review"   // a person wants the planned question reviewed, another one does that
-	Shared     Kind = "shared"   // two agents work on a context of their own
+	Plain      Kind = "plain"       // answered at once
+	Planned    Kind = "planned"     // needs sub-tasks
+	Guidance   Kind = "guidance"    // said while the planned question before it works
+	Stop       Kind = "stop"        // a press of the planned question's button
+	Decide     Kind = "decide"      // a press of a button under what the planned question has to ask
+	Pause      Kind = "pause"       // an admin pauses everything while the planned question works
+	DecideCost Kind = "decide cost" // presses under what the planned question asks about its cost
+	Resume     Kind = "resume"      // and lets it go on, when all is calm
+	Note       Kind = "note"        // an agent adds to the context while the planned question works
+	Merge      Kind = "merge"       // an operator and an agent change the shared state of the planned question at once
+	Review     Kind = "review"      // a person wants the planned question reviewed, another one does that
+	Shared     Kind = "shared"      // two agents work on a context of their own
 )
 
 // Input is one thing that a person does. Its ID is, for questions, the id that
@@ -212,6 +213,13 @@ const (
 // Clients lists them.
 func Clients() []string { return []string{Terminal, Telegram, Slack, API} }
 
+// Committing names the failpoint before the store commits an event.
+func Committing(t planner.EventType) string { return "commit.before." + string(t) }
+
+// Committed names the failpoint after it.
+func Committed(t planner.EventType) string { return "commit.after." + string(t) }
+
+// Count returns how often a life passed a failpoint.
 func Count(l Life, point string) int {
 	n := 0
 	for _, hit := range l.Hits {
@@ -222,4 +230,5 @@ func Count(l Life, point string) int {
 	return n
 }
 
+// AdminRoom is the private chat of the admin.
 const AdminRoom = "private eve"
