@@ -48,12 +48,12 @@ type Kind string
 const (
 	Plain      Kind = "plain"       // answered at once
 	Planned    Kind = "planned"     // needs sub-tasks
-	Guidance   Kind = "guidance"    // said while the planned question before it works
+	Guidance   Kind = "guidance"    // sent while the planned question before it works
 	Stop       Kind = "stop"        // a press of the planned question's button
 	Decide     Kind = "decide"      // a press of a button under what the planned question has to ask
 	Pause      Kind = "pause"       // an admin pauses everything while the planned question works
 	DecideCost Kind = "decide cost" // presses under what the planned question asks about its cost
-	Resume     Kind = "resume"      // and lets it go on, when all is calm
+	Resume     Kind = "resume"      // an admin resumes, when all is calm
 	Note       Kind = "note"        // an agent adds to the context while the planned question works
 	Merge      Kind = "merge"       // an operator and an agent change the shared state of the planned question at once
 	Review     Kind = "review"      // a person wants the planned question reviewed, another one does that
