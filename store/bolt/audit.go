@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"go.etcd.io/bbolt"
 
@@ -14,10 +13,7 @@ import (
 
 // Record implements tasks.Audit.
 func (s *Store) Record(ctx context.Context, e tasks.AuditEntry) error {
-	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Record(e) }); err != nil {
-		return fmt.Errorf("entering into the audit log: %w", err)
-	}
-	return nil
+	return s.change(ctx, "entering into the audit log", func(tx *rules.Tx) error { return tx.Record(e) })
 }
 
 // AuditLog implements tasks.Audit. A damaged entry is left out.
@@ -37,10 +33,7 @@ func (s *Store) AuditLog(ctx context.Context, before uint64, limit int) (list []
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the audit log: %w", err)
-	}
-	return list, nil
+	return list, wrap("reading the audit log", err)
 }
 
 func (b snapshot) auditEntry(key, value []byte) (e tasks.AuditEntry, ok bool) {

@@ -96,9 +96,9 @@ func (s *Store) dropCopiedTasks(ctx context.Context) error {
 		ids = append(ids, l.Task)
 	}
 	for list := range slices.Chunk(ids, dropAtOnce) {
-		err := s.submit(ctx, func(stage *rules.Tx) error {
+		err := s.submit(ctx, func(tx *rules.Tx) error {
 			for _, id := range list {
-				if err := stage.Drop(id); err != nil {
+				if err := tx.Drop(id); err != nil {
 					return err
 				}
 			}

@@ -14,18 +14,12 @@ import (
 
 // Queue implements tasks.Deliveries.
 func (s *Store) Queue(ctx context.Context, d ...tasks.Delivery) error {
-	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Queue(d...) }); err != nil {
-		return fmt.Errorf("queueing deliveries: %w", err)
-	}
-	return nil
+	return s.change(ctx, "queueing deliveries", func(tx *rules.Tx) error { return tx.Queue(d...) })
 }
 
 // Tried implements tasks.Deliveries.
 func (s *Store) Tried(ctx context.Context, id string, next time.Time) error {
-	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Tried(id, next) }); err != nil {
-		return fmt.Errorf("noting a delivery: %w", err)
-	}
-	return nil
+	return s.change(ctx, "noting a delivery", func(tx *rules.Tx) error { return tx.Tried(id, next) })
 }
 
 // Outgoing implements tasks.Deliveries. A damaged delivery is left out.

@@ -62,3 +62,11 @@ func isFull(err error) bool {
 	}
 	return false
 }
+
+// wrap adds to an error what the store was doing.
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"legwork/store/rules"
 	"legwork/tasks"
@@ -78,19 +77,12 @@ func (b snapshot) taskWithOrder(order uint64) tasks.ID {
 func (s *Store) Summary(ctx context.Context, conversation string) (tasks.Summary, error) {
 	var v tasks.Summary
 	err := s.view(ctx, func(b snapshot) (err error) { v, err = rules.Summary(b, conversation); return err })
-	if err != nil {
-		return tasks.Summary{}, fmt.Errorf("reading summary: %w", err)
-	}
-	return v, nil
+	return v, wrap("reading summary", err)
 }
 
 // PutSummary implements tasks.Summaries.
 func (s *Store) PutSummary(ctx context.Context, conversation string, before uint64, v tasks.Summary) error {
-	err := s.submit(ctx, func(stage *rules.Tx) error { return stage.PutSummary(conversation, before, v) })
-	if err != nil {
-		return fmt.Errorf("storing summary: %w", err)
-	}
-	return nil
+	return s.change(ctx, "storing summary", func(tx *rules.Tx) error { return tx.PutSummary(conversation, before, v) })
 }
 
 // Turns implements tasks.Summaries. A damaged goal costs its turn, a damaged
@@ -122,10 +114,7 @@ func (s *Store) Turns(ctx context.Context, conversation string, after uint64, li
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading turns: %w", err)
-	}
-	return list, nil
+	return list, wrap("reading turns", err)
 }
 
 // Summary implements rules.Snapshot.

@@ -15,18 +15,12 @@ import (
 
 // Reserve implements tasks.Ledger.
 func (s *Store) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
-	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Reserve(id, r) }); err != nil {
-		return fmt.Errorf("reserving: %w", err)
-	}
-	return nil
+	return s.change(ctx, "reserving", func(tx *rules.Tx) error { return tx.Reserve(id, r) })
 }
 
 // Settle implements tasks.Ledger.
 func (s *Store) Settle(ctx context.Context, id tasks.ID, action string, cost llm.Usage) error {
-	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Settle(id, action, cost) }); err != nil {
-		return fmt.Errorf("settling: %w", err)
-	}
-	return nil
+	return s.change(ctx, "settling", func(tx *rules.Tx) error { return tx.Settle(id, action, cost) })
 }
 
 // Room implements tasks.Ledger.
@@ -74,19 +68,13 @@ func (s *Store) Spent(ctx context.Context, q tasks.SpentQuery) ([]tasks.Spent, e
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the ledger: %w", err)
-	}
-	return list, nil
+	return list, wrap("reading the ledger", err)
 }
 
 // Extended implements tasks.Ledger.
 func (s *Store) Extended(ctx context.Context, day string) (list []tasks.Extended, err error) {
 	err = s.view(ctx, func(b snapshot) (err error) { list, err = rules.Extended(b, day); return err })
-	if err != nil {
-		return nil, fmt.Errorf("reading by how much budgets were extended: %w", err)
-	}
-	return list, nil
+	return list, wrap("reading by how much budgets were extended", err)
 }
 
 // Account implements rules.Snapshot. A damaged one costs what its task has spent

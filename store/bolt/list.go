@@ -23,10 +23,7 @@ func (s *Store) Tasks(ctx context.Context, q tasks.TaskQuery) (rows []tasks.Row,
 	if err == nil && len(damaged) > 0 && s.rebuildRows(ctx, damaged...) == nil {
 		err = s.view(ctx, read)
 	}
-	if err != nil {
-		return nil, false, fmt.Errorf("listing tasks: %w", err)
-	}
-	return rows, more, nil
+	return rows, more, wrap("listing tasks", err)
 }
 
 // Row implements tasks.Index. One that is damaged, or not there yet, is made from
@@ -50,17 +47,14 @@ func (s *Store) Row(ctx context.Context, id tasks.ID) (row tasks.Row, err error)
 	if err == nil && !found {
 		err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
 	}
-	if err != nil {
-		return tasks.Row{}, fmt.Errorf("reading a task's row: %w", err)
-	}
-	return row, nil
+	return row, wrap("reading a task's row", err)
 }
 
 // rebuildRows makes rows from their journals.
 func (s *Store) rebuildRows(ctx context.Context, ids ...tasks.ID) error {
-	return s.submit(ctx, func(stage *rules.Tx) error {
+	return s.submit(ctx, func(tx *rules.Tx) error {
 		for _, id := range ids {
-			if err := stage.Reindex(id, true); err != nil {
+			if err := tx.Reindex(id, true); err != nil {
 				return err
 			}
 		}
@@ -71,10 +65,7 @@ func (s *Store) rebuildRows(ctx context.Context, ids ...tasks.ID) error {
 // Counts implements tasks.Index.
 func (s *Store) Counts(ctx context.Context) (counts map[string]int, err error) {
 	err = s.view(ctx, func(b snapshot) (err error) { counts, err = b.Counts(); return err })
-	if err != nil {
-		return nil, fmt.Errorf("counting tasks: %w", err)
-	}
-	return counts, nil
+	return counts, wrap("counting tasks", err)
 }
 
 // readPage reads one page of rows, and looks whether there are more.

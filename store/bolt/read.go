@@ -113,10 +113,7 @@ func (s *Store) History(ctx context.Context, conversation string, before tasks.I
 		}
 		return b.collectTurns(conversation, cut, end, budget)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("reading history: %w", err)
-	}
-	return budget.Turns(), nil
+	return budget.Turns(), wrap("reading history", err)
 }
 
 // orderOf returns the order of a task; the highest order for no task.
@@ -169,10 +166,7 @@ func (s *Store) Known(ctx context.Context, key string) (r tasks.Receipt, found b
 		r, found, err = rules.Known(b, key, s.now())
 		return err
 	})
-	if err != nil {
-		return tasks.Receipt{}, false, fmt.Errorf("looking for a delivery: %w", err)
-	}
-	return r, found, nil
+	return r, found, wrap("looking for a delivery", err)
 }
 
 // Setting implements tasks.Store.

@@ -99,13 +99,13 @@ func (s *Store) reindexBatch(ctx context.Context, before tasks.ID) (next tasks.I
 	if err != nil {
 		return "", err
 	}
-	err = s.submit(ctx, func(stage *rules.Tx) error {
+	err = s.submit(ctx, func(tx *rules.Tx) error {
 		for _, t := range list {
-			if err := stage.ReindexAs(t.listing.Task, t.listing, t.last); err != nil {
+			if err := tx.ReindexAs(t.listing.Task, t.listing, t.last); err != nil {
 				return err
 			}
 		}
-		stage.SetUnindexed(next)
+		tx.SetUnindexed(next)
 		return nil
 	})
 	return next, err

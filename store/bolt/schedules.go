@@ -18,26 +18,17 @@ import (
 func (s *Store) Schedules(ctx context.Context, conversation string) ([]tasks.Schedule, error) {
 	var list []tasks.Schedule
 	err := s.view(ctx, func(b snapshot) (err error) { list, err = b.Schedules(conversation); return err })
-	if err != nil {
-		return nil, fmt.Errorf("listing schedules: %w", err)
-	}
-	return rules.SortSchedules(list), nil
+	return rules.SortSchedules(list), wrap("listing schedules", err)
 }
 
 // PutSchedule implements tasks.Schedules.
 func (s *Store) PutSchedule(ctx context.Context, v tasks.Schedule) error {
-	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.PutSchedule(v) }); err != nil {
-		return fmt.Errorf("storing schedule: %w", err)
-	}
-	return nil
+	return s.change(ctx, "storing schedule", func(tx *rules.Tx) error { return tx.PutSchedule(v) })
 }
 
 // DropSchedule implements tasks.Schedules.
 func (s *Store) DropSchedule(ctx context.Context, id string) error {
-	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.DropSchedule(id) }); err != nil {
-		return fmt.Errorf("deleting schedule: %w", err)
-	}
-	return nil
+	return s.change(ctx, "deleting schedule", func(tx *rules.Tx) error { return tx.DropSchedule(id) })
 }
 
 // Due implements tasks.Schedules. It reads as far into the due-table as it

@@ -35,8 +35,8 @@ type job struct {
 func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receipt, error) {
 	ctx, span := telemetry.Start(ctx, telemetry.Internal, "store open")
 	var receipts []tasks.Receipt
-	err := s.submit(ctx, func(stage *rules.Tx) (err error) {
-		receipts, err = stage.WithOrigin(tasks.OriginOf(ctx)).Open(batch)
+	err := s.submit(ctx, func(tx *rules.Tx) (err error) {
+		receipts, err = tx.WithOrigin(tasks.OriginOf(ctx)).Open(batch)
 		return err
 	})
 	span.End(err)
@@ -49,8 +49,8 @@ func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receip
 // Append implements tasks.Store.
 func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
 	ctx, span := telemetry.Start(ctx, telemetry.Internal, "store append")
-	err := s.submit(ctx, func(stage *rules.Tx) error {
-		return stage.WithOrigin(tasks.OriginOf(ctx)).Append(id, after, fence, e...)
+	err := s.submit(ctx, func(tx *rules.Tx) error {
+		return tx.WithOrigin(tasks.OriginOf(ctx)).Append(id, after, fence, e...)
 	})
 	span.Number(telemetry.EventsKey, len(e))
 	if errors.Is(err, tasks.ErrRefused) || errors.Is(err, tasks.ErrConflict) {
@@ -67,19 +67,12 @@ func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64,
 
 // PutSetting implements tasks.Store.
 func (s *Store) PutSetting(ctx context.Context, owner, name, value string) error {
-	err := s.submit(ctx, func(stage *rules.Tx) error { return stage.PutSetting(owner, name, value) })
-	if err != nil {
-		return fmt.Errorf("storing setting: %w", err)
-	}
-	return nil
+	return s.change(ctx, "storing setting", func(tx *rules.Tx) error { return tx.PutSetting(owner, name, value) })
 }
 
 // Drop implements tasks.Store.
 func (s *Store) Drop(ctx context.Context, id tasks.ID) error {
-	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Drop(id) }); err != nil {
-		return fmt.Errorf("dropping task: %w", err)
-	}
-	return nil
+	return s.change(ctx, "dropping task", func(tx *rules.Tx) error { return tx.Drop(id) })
 }
 
 // Forget implements tasks.Store.
@@ -93,10 +86,7 @@ func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
 
 // Move implements tasks.Store.
 func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
-	if err := s.submit(ctx, func(stage *rules.Tx) error { return stage.Move(from, to) }); err != nil {
-		return fmt.Errorf("moving conversation: %w", err)
-	}
-	return nil
+	return s.change(ctx, "moving conversation", func(tx *rules.Tx) error { return tx.Move(from, to) })
 }
 
 // State implements tasks.Store. What is not in the cache is folded by the
@@ -106,13 +96,13 @@ func (s *Store) State(ctx context.Context, id tasks.ID) (planner.State, error) {
 		return state, nil
 	}
 	var state planner.State
-	err := s.submit(ctx, func(stage *rules.Tx) error {
-		_, ok, err := stage.Task(id)
+	err := s.submit(ctx, func(tx *rules.Tx) error {
+		_, ok, err := tx.Task(id)
 		if err == nil && !ok {
 			err = fmt.Errorf("task %s: %w", id, tasks.ErrNoTask)
 		}
 		if err == nil {
-			state, err = stage.State(id)
+			state, err = tx.State(id)
 		}
 		return err
 	})
@@ -120,6 +110,11 @@ func (s *Store) State(ctx context.Context, id tasks.ID) (planner.State, error) {
 		return planner.State{}, fmt.Errorf("folding journal: %w", err)
 	}
 	return state, nil
+}
+
+// change submits do, and says in the error what the store was doing.
+func (s *Store) change(ctx context.Context, doing string, do func(*rules.Tx) error) error {
+	return wrap(doing, s.submit(ctx, do))
 }
 
 // submit gives do to the writer and waits until its changes are durable.
@@ -190,18 +185,18 @@ func (s *Store) commitJobs(jobs []*job, more <-chan *job) []*job {
 	if s.fatal != nil {
 		return fail(jobs, s.fatal)
 	}
-	var tx *bbolt.Tx
-	err := guard(func() (err error) { tx, err = s.db.Load().Begin(true); return err })
+	var btx *bbolt.Tx
+	err := guard(func() (err error) { btx, err = s.db.Load().Begin(true); return err })
 	if err != nil {
 		return fail(jobs, s.failWrites(err))
 	}
-	b := snapshot{tx, s.cache, s.log}
+	b := snapshot{btx, s.cache, s.log}
 	now := s.now()
-	stage := rules.NewTx(b, now)
-	jobs = collect(stage, jobs, more)
-	changes, err := stage.Finish()
+	tx := rules.NewTx(b, now)
+	jobs = collect(tx, jobs, more)
+	changes, err := tx.Finish()
 	if err != nil {
-		return fail(jobs, errors.Join(classify(err), guard(tx.Rollback))) // no change was written
+		return fail(jobs, errors.Join(classify(err), guard(btx.Rollback))) // no change was written
 	}
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
@@ -209,7 +204,7 @@ func (s *Store) commitJobs(jobs []*job, more <-chan *job) []*job {
 	if !changes.Empty() {
 		lanes, err = s.commitMeasured(b, changes, now, len(jobs))
 	}
-	if rollback := guard(tx.Rollback); rollback != nil && !errors.Is(rollback, bolterrors.ErrTxClosed) {
+	if rollback := guard(btx.Rollback); rollback != nil && !errors.Is(rollback, bolterrors.ErrTxClosed) {
 		err = errors.Join(err, rollback)
 	}
 	if err != nil {
@@ -232,10 +227,10 @@ func (s *Store) waitCached() {
 
 // collect runs jobs, and those that are ready in more. A refused job leaves no
 // changes.
-func collect(stage *rules.Tx, jobs []*job, more <-chan *job) []*job {
+func collect(tx *rules.Tx, jobs []*job, more <-chan *job) []*job {
 	for i := 0; i < len(jobs); i++ {
-		jobs[i].err = stage.Savepoint(jobs[i].do)
-		if i+1 < len(jobs) || len(jobs) == maxJobs || stage.Bytes() > maxBytes {
+		jobs[i].err = tx.Savepoint(jobs[i].do)
+		if i+1 < len(jobs) || len(jobs) == maxJobs || tx.Bytes() > maxBytes {
 			continue
 		}
 		select {

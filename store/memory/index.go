@@ -87,7 +87,7 @@ func (s *Store) Feed(ctx context.Context, after uint64, limit int) (entries []ta
 
 // Record implements tasks.Audit.
 func (s *Store) Record(ctx context.Context, e tasks.AuditEntry) error {
-	return wrap("entering into the audit log", s.change(ctx, func(stage *rules.Tx) error { return stage.Record(e) }))
+	return wrap("entering into the audit log", s.change(ctx, func(tx *rules.Tx) error { return tx.Record(e) }))
 }
 
 // AuditLog implements tasks.Audit.
@@ -105,7 +105,7 @@ func (s *Store) AuditLog(ctx context.Context, before uint64, limit int) (list []
 
 // Queue implements tasks.Deliveries.
 func (s *Store) Queue(ctx context.Context, d ...tasks.Delivery) error {
-	return wrap("queueing deliveries", s.change(ctx, func(stage *rules.Tx) error { return stage.Queue(d...) }))
+	return wrap("queueing deliveries", s.change(ctx, func(tx *rules.Tx) error { return tx.Queue(d...) }))
 }
 
 // Outgoing implements tasks.Deliveries.
@@ -128,7 +128,7 @@ func (s *Store) Outgoing(ctx context.Context, now time.Time, limit int, except .
 
 // Tried implements tasks.Deliveries.
 func (s *Store) Tried(ctx context.Context, id string, next time.Time) error {
-	return wrap("noting a delivery", s.change(ctx, func(stage *rules.Tx) error { return stage.Tried(id, next) }))
+	return wrap("noting a delivery", s.change(ctx, func(tx *rules.Tx) error { return tx.Tried(id, next) }))
 }
 
 // Listing implements rules.Snapshot.

@@ -14,12 +14,12 @@ import (
 
 // Reserve implements tasks.Ledger.
 func (s *Store) Reserve(ctx context.Context, id tasks.ID, r tasks.Reservation) error {
-	return wrap("reserving", s.change(ctx, func(stage *rules.Tx) error { return stage.Reserve(id, r) }))
+	return wrap("reserving", s.change(ctx, func(tx *rules.Tx) error { return tx.Reserve(id, r) }))
 }
 
 // Settle implements tasks.Ledger.
 func (s *Store) Settle(ctx context.Context, id tasks.ID, action string, cost llm.Usage) error {
-	return wrap("settling", s.change(ctx, func(stage *rules.Tx) error { return stage.Settle(id, action, cost) }))
+	return wrap("settling", s.change(ctx, func(tx *rules.Tx) error { return tx.Settle(id, action, cost) }))
 }
 
 // Room implements tasks.Ledger.
@@ -62,12 +62,12 @@ func (s *Store) Schedules(ctx context.Context, conversation string) ([]tasks.Sch
 
 // PutSchedule implements tasks.Schedules.
 func (s *Store) PutSchedule(ctx context.Context, v tasks.Schedule) error {
-	return wrap("storing schedule", s.change(ctx, func(stage *rules.Tx) error { return stage.PutSchedule(v) }))
+	return wrap("storing schedule", s.change(ctx, func(tx *rules.Tx) error { return tx.PutSchedule(v) }))
 }
 
 // DropSchedule implements tasks.Schedules.
 func (s *Store) DropSchedule(ctx context.Context, id string) error {
-	return wrap("deleting schedule", s.change(ctx, func(stage *rules.Tx) error { return stage.DropSchedule(id) }))
+	return wrap("deleting schedule", s.change(ctx, func(tx *rules.Tx) error { return tx.DropSchedule(id) }))
 }
 
 // Due implements tasks.Schedules.
@@ -98,7 +98,7 @@ func (s *Store) Summary(ctx context.Context, conversation string) (tasks.Summary
 
 // PutSummary implements tasks.Summaries.
 func (s *Store) PutSummary(ctx context.Context, conversation string, before uint64, v tasks.Summary) error {
-	err := s.change(ctx, func(stage *rules.Tx) error { return stage.PutSummary(conversation, before, v) })
+	err := s.change(ctx, func(tx *rules.Tx) error { return tx.PutSummary(conversation, before, v) })
 	return wrap("storing summary", err)
 }
 

@@ -64,11 +64,11 @@ func (s *Store) change(ctx context.Context, do func(*rules.Tx) error) error {
 		return ErrClosed
 	}
 	now := s.now()
-	stage := rules.NewTx(s.data, now)
-	if err := stage.Savepoint(do); err != nil {
+	tx := rules.NewTx(s.data, now)
+	if err := tx.Savepoint(do); err != nil {
 		return err
 	}
-	changes, err := stage.Finish()
+	changes, err := tx.Finish()
 	if err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ func (s *Store) view(ctx context.Context, do func(*snapshot) error) error {
 // Open implements tasks.Store.
 func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receipt, error) {
 	var receipts []tasks.Receipt
-	err := s.change(ctx, func(stage *rules.Tx) (err error) {
-		receipts, err = stage.WithOrigin(tasks.OriginOf(ctx)).Open(batch)
+	err := s.change(ctx, func(tx *rules.Tx) (err error) {
+		receipts, err = tx.WithOrigin(tasks.OriginOf(ctx)).Open(batch)
 		return err
 	})
 	return receipts, wrap("storing messages", err)
@@ -102,15 +102,15 @@ func (s *Store) Open(ctx context.Context, batch []tasks.Inbound) ([]tasks.Receip
 
 // Append implements tasks.Store.
 func (s *Store) Append(ctx context.Context, id tasks.ID, after int, fence int64, e ...planner.Event) error {
-	err := s.change(ctx, func(stage *rules.Tx) error {
-		return stage.WithOrigin(tasks.OriginOf(ctx)).Append(id, after, fence, e...)
+	err := s.change(ctx, func(tx *rules.Tx) error {
+		return tx.WithOrigin(tasks.OriginOf(ctx)).Append(id, after, fence, e...)
 	})
 	return wrap("appending events", err)
 }
 
 // Drop implements tasks.Store.
 func (s *Store) Drop(ctx context.Context, id tasks.ID) error {
-	return wrap("dropping task", s.change(ctx, func(stage *rules.Tx) error { return stage.Drop(id) }))
+	return wrap("dropping task", s.change(ctx, func(tx *rules.Tx) error { return tx.Drop(id) }))
 }
 
 // Forget implements tasks.Store.
@@ -121,13 +121,13 @@ func (s *Store) Forget(ctx context.Context, conversation string) (int, error) {
 
 // Move implements tasks.Store.
 func (s *Store) Move(ctx context.Context, from string, to bot.Chat) error {
-	err := s.change(ctx, func(stage *rules.Tx) error { return stage.Move(from, to) })
+	err := s.change(ctx, func(tx *rules.Tx) error { return tx.Move(from, to) })
 	return wrap("moving conversation", err)
 }
 
 // PutSetting implements tasks.Store.
 func (s *Store) PutSetting(ctx context.Context, owner, name, value string) error {
-	err := s.change(ctx, func(stage *rules.Tx) error { return stage.PutSetting(owner, name, value) })
+	err := s.change(ctx, func(tx *rules.Tx) error { return tx.PutSetting(owner, name, value) })
 	return wrap("storing setting", err)
 }
 

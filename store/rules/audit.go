@@ -125,7 +125,7 @@ func (s *Tx) numberAudit() error {
 	if len(list) == 0 {
 		return nil
 	}
-	last, err := s.snapshot.AuditEnd()
+	last, err := s.Snapshot.AuditEnd()
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (s *Tx) Delivery(id string) (tasks.Delivery, bool, error) {
 		}
 		return *d, true, nil
 	}
-	return s.snapshot.Delivery(id)
+	return s.Snapshot.Delivery(id)
 }
 
 // forgetDeliveries deletes deliveries about tasks that were deleted, so that

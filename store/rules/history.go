@@ -64,7 +64,7 @@ func (s *Tx) Summary(conversation string) (tasks.Summary, error) {
 	if v, ok := s.changes.Summaries[conversation]; ok {
 		return v, nil
 	}
-	return s.snapshot.Summary(conversation)
+	return s.Snapshot.Summary(conversation)
 }
 
 // Invalidated implements Snapshot.
@@ -72,7 +72,7 @@ func (s *Tx) Invalidated(conversation string) (uint64, error) {
 	if v, ok := s.changes.Invalidated[conversation]; ok {
 		return v, nil
 	}
-	return s.snapshot.Invalidated(conversation)
+	return s.Snapshot.Invalidated(conversation)
 }
 
 // Summary is the summary of a conversation, unless the conversation was cut

@@ -139,7 +139,7 @@ func (s *Tx) numberFeed() error {
 	if len(c.Records)+len(c.Dropped) == 0 {
 		return nil
 	}
-	last, err := s.snapshot.FeedEnd()
+	last, err := s.Snapshot.FeedEnd()
 	if err != nil {
 		return err
 	}
@@ -172,10 +172,10 @@ func (s *Tx) changedTasks() []tasks.ID {
 
 // updateCounts counts rows that are new, deleted, or have another status.
 func (s *Tx) updateCounts() error {
-	more, count := map[string]int{}, s.snapshot.Counts
+	more, count := map[string]int{}, s.Snapshot.Counts
 	for _, r := range s.changes.Index.Listings {
 		if r.lost {
-			count = s.snapshot.Recount
+			count = s.Snapshot.Recount
 		}
 		if r.Before != nil {
 			more[r.Before.Status]--
@@ -220,10 +220,10 @@ func (s *Tx) webhook(id tasks.ID) (string, error) {
 	if after := s.changes.Index.Listings[id].After; after != nil {
 		return after.Webhook, nil
 	}
-	if l, ok, err := s.snapshot.Listing(id); err == nil && ok {
+	if l, ok, err := s.Snapshot.Listing(id); err == nil && ok {
 		return l.Webhook, nil
 	}
-	first, err := s.snapshot.Event(id, 1)
+	first, err := s.Snapshot.Event(id, 1)
 	if err != nil || first.Opening == nil || first.Opening.Notify == nil {
 		return "", err
 	}
@@ -232,35 +232,3 @@ func (s *Tx) webhook(id tasks.ID) (string, error) {
 
 // outcomeDeliveryID is the id of the delivery of a task's outcome.
 func outcomeDeliveryID(id tasks.ID) string { return "notify-" + string(id) }
-
-// Listing implements Snapshot, of what is committed.
-func (s *Tx) Listing(id tasks.ID) (Listing, bool, error) { return s.snapshot.Listing(id) }
-
-// Counts implements Snapshot, of what is committed.
-func (s *Tx) Counts() (map[string]int, error) { return s.snapshot.Counts() }
-
-// Recount implements Snapshot, of what is committed.
-func (s *Tx) Recount() (map[string]int, error) { return s.snapshot.Recount() }
-
-// Outcome implements Snapshot, of what is committed.
-func (s *Tx) Outcome(id tasks.ID, c bot.Chat) (string, error) { return s.snapshot.Outcome(id, c) }
-
-// FeedEnd implements Snapshot, of what is committed.
-func (s *Tx) FeedEnd() (uint64, error) { return s.snapshot.FeedEnd() }
-
-// AuditEnd implements Snapshot, of what is committed.
-func (s *Tx) AuditEnd() (uint64, error) { return s.snapshot.AuditEnd() }
-
-// AuditEntries implements Snapshot, of what is committed.
-func (s *Tx) AuditEntries(after uint64, n int) ([]tasks.AuditEntry, error) {
-	return s.snapshot.AuditEntries(after, n)
-}
-
-// AllDeliveries implements Snapshot, of what is committed.
-func (s *Tx) AllDeliveries() (map[string]tasks.ID, error) { return s.snapshot.AllDeliveries() }
-
-// Journal implements Snapshot, of what is committed.
-func (s *Tx) Journal(id tasks.ID) ([]planner.Event, error) { return s.snapshot.Journal(id) }
-
-// Event implements Snapshot, of what is committed.
-func (s *Tx) Event(id tasks.ID, seq int) (planner.Event, error) { return s.snapshot.Event(id, seq) }

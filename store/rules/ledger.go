@@ -130,7 +130,7 @@ func (s *Tx) Account(id tasks.ID) (Account, error) {
 	if s.changes.Deleted[id] {
 		return Account{}, nil
 	}
-	return s.snapshot.Account(id)
+	return s.Snapshot.Account(id)
 }
 
 // Total implements Snapshot.
@@ -138,12 +138,12 @@ func (s *Tx) Total(of TotalKey) (Total, error) {
 	if v, ok := s.changes.Totals[of]; ok {
 		return v, nil
 	}
-	return s.snapshot.Total(of)
+	return s.Snapshot.Total(of)
 }
 
 // TotalKeys implements Snapshot.
 func (s *Tx) TotalKeys() ([]TotalKey, error) {
-	list, err := s.snapshot.TotalKeys()
+	list, err := s.Snapshot.TotalKeys()
 	for of := range s.changes.Totals {
 		if !slices.Contains(list, of) {
 			list = append(list, of)
@@ -160,7 +160,7 @@ func (s *Tx) Spent(row SpentKey) (tasks.Spent, error) {
 	if slices.Contains(s.changes.SpentDeleted, row) {
 		return tasks.Spent{Day: row.Day, User: row.User, Chat: row.Chat, Model: row.Model}, nil
 	}
-	return s.snapshot.Spent(row)
+	return s.Snapshot.Spent(row)
 }
 
 // Reserve makes a reservation when every budget has room for it. Call it inside

@@ -110,7 +110,7 @@ func (l *Listing) drop(at time.Time) {
 // Reindex makes a task's row from its journal, if it has none. With again it also
 // replaces an existing row.
 func (s *Tx) Reindex(id tasks.ID, again bool) error {
-	if _, ok, err := s.snapshot.Listing(id); err != nil && !errors.Is(err, tasks.ErrDamaged) || ok && err == nil && !again {
+	if _, ok, err := s.Snapshot.Listing(id); err != nil && !errors.Is(err, tasks.ErrDamaged) || ok && err == nil && !again {
 		return err
 	}
 	put(&s.changes.Index.reindex, id, nil)
@@ -120,7 +120,7 @@ func (s *Tx) Reindex(id tasks.ID, again bool) error {
 // ReindexAs does the same with a row that was built before, from the first events
 // of the journal up to last.
 func (s *Tx) ReindexAs(id tasks.ID, l Listing, last int) error {
-	_, ok, err := s.snapshot.Listing(id)
+	_, ok, err := s.Snapshot.Listing(id)
 	if errors.Is(err, tasks.ErrDamaged) {
 		return s.Reindex(id, true)
 	}
@@ -185,28 +185,28 @@ func (s *Tx) listingUnchanged(id tasks.ID) bool {
 	if !ok || turned || c.Moved > 0 || c.Deleted[id] || len(c.Dropped) > 0 || c.reindexes(id) {
 		return false
 	}
-	before, err := s.snapshot.State(id)
+	before, err := s.Snapshot.State(id)
 	return err == nil && indexedStateOf(before) == indexedStateOf(after)
 }
 
 // committedListing returns a task's committed row; nil when there is none. It
 // rebuilds a damaged one as it must have been.
 func (s *Tx) committedListing(id tasks.ID) (l *Listing, damaged bool, err error) {
-	row, ok, err := s.snapshot.Listing(id)
+	row, ok, err := s.Snapshot.Listing(id)
 	if err == nil && ok {
 		return &row, false, nil
 	}
 	if !errors.Is(err, tasks.ErrDamaged) {
 		return nil, false, err
 	}
-	task, ok, err := s.snapshot.Task(id)
+	task, ok, err := s.Snapshot.Task(id)
 	if err != nil || !ok {
 		return nil, true, nil //nolint:nilerr // the old row is unknown
 	}
-	events, err := s.snapshot.Journal(id)
+	events, err := s.Snapshot.Journal(id)
 	row = ListingOf(id, task, events)
 	if errors.Is(err, tasks.ErrDamaged) {
-		row.Status, err = s.snapshot.Outcome(id, task.Chat)
+		row.Status, err = s.Snapshot.Outcome(id, task.Chat)
 	}
 	if err != nil || row.Status == "" {
 		return nil, true, err
@@ -262,7 +262,7 @@ func (s *Tx) update(l *Listing, id tasks.ID, g indexedState) error {
 			return nil
 		}
 	}
-	e, err := s.snapshot.Event(id, g.asked)
+	e, err := s.Snapshot.Event(id, g.asked)
 	if err != nil && !errors.Is(err, tasks.ErrDamaged) {
 		return err
 	}
@@ -272,7 +272,7 @@ func (s *Tx) update(l *Listing, id tasks.ID, g indexedState) error {
 
 // rebuildListing makes a row from the journal and the events of the transaction.
 func (s *Tx) rebuildListing(id tasks.ID, task Task) (Listing, error) {
-	events, err := s.snapshot.Journal(id)
+	events, err := s.Snapshot.Journal(id)
 	if errors.Is(err, tasks.ErrDamaged) {
 		return ListingOf(id, task, nil), nil
 	}

@@ -252,7 +252,7 @@ func (s *Tx) dropSpentRow(row SpentKey) {
 
 // SpentKeys implements Snapshot.
 func (s *Tx) SpentKeys(match func(SpentKey) bool, n int) ([]SpentKey, error) {
-	list, err := s.snapshot.SpentKeys(match, n)
+	list, err := s.Snapshot.SpentKeys(match, n)
 	list = slices.DeleteFunc(list, func(r SpentKey) bool { return slices.Contains(s.changes.SpentDeleted, r) })
 	for row := range s.changes.Spent {
 		if len(list) < n && match(row) && !slices.Contains(list, row) {
@@ -264,7 +264,7 @@ func (s *Tx) SpentKeys(match func(SpentKey) bool, n int) ([]SpentKey, error) {
 
 // Accounts implements Snapshot.
 func (s *Tx) Accounts() ([]tasks.ID, error) {
-	list, err := s.snapshot.Accounts()
+	list, err := s.Snapshot.Accounts()
 	for id := range s.changes.Accounts {
 		if !slices.Contains(list, id) {
 			list = append(list, id)

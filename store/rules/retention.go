@@ -163,20 +163,6 @@ func (k Retention) dropSpent(match func(SpentKey) bool, d *tasks.Deleted) error 
 	}
 }
 
-// Tasks implements Snapshot, of what is committed.
-func (s *Tx) Tasks(after tasks.ID, n int) ([]TaskEntry, error) { return s.snapshot.Tasks(after, n) }
-
-// EndedAt implements Snapshot, of what is committed.
-func (s *Tx) EndedAt(id tasks.ID, t Task) (time.Time, error) { return s.snapshot.EndedAt(id, t) }
-
-// Conversations implements Snapshot, of what is committed.
-func (s *Tx) Conversations(after string, n int) ([]string, error) {
-	return s.snapshot.Conversations(after, n)
-}
-
-// AllSettings implements Snapshot, of what is committed.
-func (s *Tx) AllSettings() (map[Setting]string, error) { return s.snapshot.AllSettings() }
-
 // Retain implements tasks.Care.
 func (k Retention) Retain(tasksBefore, historyBefore time.Time) (d tasks.Deleted, err error) {
 	if !tasksBefore.IsZero() {

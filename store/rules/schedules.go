@@ -18,12 +18,12 @@ func (s *Tx) Schedule(id string) (tasks.Schedule, bool, error) {
 		}
 		return *v, true, nil
 	}
-	return s.snapshot.Schedule(id)
+	return s.Snapshot.Schedule(id)
 }
 
 // Schedules implements Snapshot.
 func (s *Tx) Schedules(conversation string) ([]tasks.Schedule, error) {
-	list, err := s.snapshot.Schedules(conversation)
+	list, err := s.Snapshot.Schedules(conversation)
 	if err != nil {
 		return nil, err
 	}

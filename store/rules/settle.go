@@ -210,7 +210,7 @@ func (s *Tx) assignKept(id tasks.ID, account Account, by string) error {
 // is for a store that was just opened: a call that was made after its task ended
 // together with its process.
 func (s *Tx) CloseOldAccounts() error {
-	ids, err := s.snapshot.Accounts()
+	ids, err := s.Snapshot.Accounts()
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,10 @@ import (
 )
 
 // Tx is a transaction that is being built: a snapshot and changes on top of it. It
-// is a Snapshot itself, so transactions nest. It is not safe for concurrent use.
+// is a Snapshot itself, so transactions nest. Methods that Tx does not declare read
+// the snapshot without the changes. It is not safe for concurrent use.
 type Tx struct {
-	snapshot Snapshot
+	Snapshot // the committed data
 	now      time.Time
 	origin   tasks.Origin
 	changes  Changes
@@ -22,7 +23,7 @@ type Tx struct {
 
 // NewTx returns a transaction without changes. now is its time.
 func NewTx(committed Snapshot, now time.Time) *Tx {
-	return &Tx{snapshot: committed, now: now.Round(0).UTC()}
+	return &Tx{Snapshot: committed, now: now.Round(0).UTC()}
 }
 
 // WithOrigin notes the origin of the changes that follow, and returns s.
@@ -37,7 +38,7 @@ func (s *Tx) Bytes() int { return s.changes.Bytes }
 // Savepoint calls do with a transaction on top of s, and keeps its changes only
 // when do returns nil.
 func (s *Tx) Savepoint(do func(*Tx) error) error {
-	over := &Tx{snapshot: s, now: s.now, origin: s.origin}
+	over := &Tx{Snapshot: s, now: s.now, origin: s.origin}
 	if err := do(over); err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func (s *Tx) Seen(key string) (SeenDelivery, bool, error) {
 	if v, ok := s.changes.Seen[key]; ok {
 		return v, true, nil
 	}
-	return s.snapshot.Seen(key)
+	return s.Snapshot.Seen(key)
 }
 
 // Task implements Snapshot.
@@ -70,18 +71,15 @@ func (s *Tx) Task(id tasks.ID) (Task, bool, error) {
 	if s.changes.Deleted[id] {
 		return Task{}, false, nil
 	}
-	return s.snapshot.Task(id)
+	return s.Snapshot.Task(id)
 }
-
-// LaneCopy implements Snapshot.
-func (s *Tx) LaneCopy(id tasks.ID) (Task, bool, error) { return s.snapshot.LaneCopy(id) }
 
 // State implements Snapshot.
 func (s *Tx) State(id tasks.ID) (planner.State, error) {
 	if v, ok := s.changes.States[id]; ok {
 		return v, nil
 	}
-	return s.snapshot.State(id)
+	return s.Snapshot.State(id)
 }
 
 // Lane implements Snapshot.
@@ -89,7 +87,7 @@ func (s *Tx) Lane(conversation string) (tasks.Lane, error) {
 	if v, ok := s.changes.Lanes[conversation]; ok {
 		return *v, nil
 	}
-	return s.snapshot.Lane(conversation)
+	return s.Snapshot.Lane(conversation)
 }
 
 // ownLane returns a conversation's queue as a copy that this transaction may
@@ -98,7 +96,7 @@ func (s *Tx) ownLane(conversation string) (*tasks.Lane, error) {
 	if v, ok := s.changes.Lanes[conversation]; ok {
 		return v, nil
 	}
-	v, err := s.snapshot.Lane(conversation)
+	v, err := s.Snapshot.Lane(conversation)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +110,7 @@ func (s *Tx) Order() (uint64, error) {
 	if s.changes.Order > 0 {
 		return s.changes.Order, nil
 	}
-	return s.snapshot.Order()
+	return s.Snapshot.Order()
 }
 
 // Cut implements Snapshot.
@@ -120,12 +118,12 @@ func (s *Tx) Cut(conversation string) (uint64, error) {
 	if v, ok := s.changes.Cuts[conversation]; ok {
 		return v, nil
 	}
-	return s.snapshot.Cut(conversation)
+	return s.Snapshot.Cut(conversation)
 }
 
 // Settings implements Snapshot.
 func (s *Tx) Settings(owner string) (map[string]string, error) {
-	all, err := s.snapshot.Settings(owner)
+	all, err := s.Snapshot.Settings(owner)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +143,7 @@ func (s *Tx) Settings(owner string) (map[string]string, error) {
 // Turn implements Snapshot.
 func (s *Tx) Turn(conversation string, after uint64) ([]HistoryRow, error) {
 	for {
-		rows, err := s.snapshot.Turn(conversation, after)
+		rows, err := s.Snapshot.Turn(conversation, after)
 		if err != nil {
 			return nil, err
 		}
