@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
 
 	"legwork/bot/slack"
 	"legwork/bot/telegram"
@@ -259,3 +260,5 @@ func TestDemoIsValidButForTheModel(t *testing.T) {
 		t.Errorf("the tools of the demo are wrong: %v", issues)
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
