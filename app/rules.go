@@ -94,7 +94,7 @@ func configSchedules(c *conf.Config) []tasks.ConfigSchedule {
 		platform, id, _ := strings.Cut(c.Person(s), ":")
 		list = append(list, tasks.ConfigSchedule{
 			Name: s.Name, When: s.When, Goal: strings.TrimSpace(s.Text), Chat: chatOf(s.Chat), As: bot.Person{Platform: platform, ID: id},
-			Timezone: c.Zone(s), Language: c.Tongue(s), CatchUp: s.CatchUp,
+			Timezone: c.ScheduleZone(s), Language: c.ScheduleLanguage(s), CatchUp: s.CatchUp,
 		})
 	}
 	return list

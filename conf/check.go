@@ -17,7 +17,7 @@ import (
 	"legwork/llm"
 )
 
-// check adds everything that is wrong with the meaning of a decoded config.
+// check adds the mistakes in the meaning of a decoded config.
 func (d *decoder) check(c *Config) {
 	for role := range c.LLM.Roles {
 		if path := "roles." + role; !slices.Contains(llm.Roles(), role) {
@@ -36,8 +36,8 @@ func (d *decoder) check(c *Config) {
 	}
 }
 
-// issue places a mistake by its key. A key that could not be read was reported
-// already, with all that is below it.
+// issue adds a mistake at the place of its key. It skips a key that has a mistake
+// already, and all keys below it.
 func (d *decoder) issue(path, problem string) {
 	for key := path; key != ""; key = parent(key) {
 		if d.failed[key] {
@@ -57,8 +57,8 @@ func (d *decoder) issue(path, problem string) {
 	d.errors = append(d.errors, Error{d.file, at.line, at.column, path, d.redact(path, problem)})
 }
 
-// texts lists what is wrong in the folder of texts_dir. Its mistakes stand in
-// the files of that folder; only when there is no such folder is it the key's.
+// texts lists the mistakes in the files of texts_dir. A missing folder is a mistake
+// of the key.
 func (d *decoder) texts(folder string) Errors {
 	if folder == "" {
 		return nil
@@ -76,7 +76,7 @@ func (d *decoder) texts(folder string) Errors {
 	return faults
 }
 
-// parts takes a joined error apart.
+// parts splits a joined error.
 func parts(err error) []error {
 	if err == nil {
 		return nil
@@ -92,12 +92,12 @@ func parts(err error) []error {
 	return all
 }
 
-// parent is the key around a key; the config as a whole is "".
+// parent is the key around a key; "" is the whole config.
 func parent(key string) string {
 	return key[:max(0, strings.LastIndexAny(key, ".["))]
 }
 
-// redact puts references back in the place of what was expanded.
+// redact replaces expanded values by their references.
 func (d *decoder) redact(path, problem string) string {
 	longest := func(a, b secret) int { return cmp.Compare(len(b.text), len(a.text)) }
 	for _, s := range slices.SortedStableFunc(slices.Values(d.secrets), longest) {
@@ -110,10 +110,9 @@ func (d *decoder) redact(path, problem string) string {
 	return problem
 }
 
-// hideIn replaces what was expanded by its reference. The beginning of a long
-// text counts too, as messages shorten values. A short one is only replaced as
-// a whole word and near its own key: elsewhere it would be part of what legwork
-// says itself.
+// hideIn replaces an expanded value by its reference. The beginning of a long value
+// counts too, because messages shorten values. A short value is only replaced as a
+// whole word and near its own key, because elsewhere it is an ordinary word.
 func (e expanded) hideIn(problem string, near bool) string {
 	const short, beginning = 8, 16
 	if len(e.text) < short {
@@ -149,19 +148,14 @@ func (l *issues) add(path, format string, values ...any) {
 	*l = append(*l, issue{path, fmt.Sprintf(format, values...)})
 }
 
-// oneOf demands a value from a list. later names values of later versions.
-func (l *issues) oneOf(path, value string, allowed []string, later ...string) {
-	switch {
-	case slices.Contains(allowed, value):
-	case slices.Contains(later, value):
-		l.add(path, "this version does not have %q yet; allowed: %s", value, list(allowed))
-	default:
+// oneOf requires a value from a list.
+func (l *issues) oneOf(path, value string, allowed []string) {
+	if !slices.Contains(allowed, value) {
 		l.add(path, "unknown value %s; allowed: %s", shown(value), list(allowed))
 	}
 }
 
-// known demands the name of something that is configured; empty stands for a
-// default.
+// known requires a configured name; empty means the default.
 func (l *issues) known(path, kind, name string, configured []string) {
 	switch {
 	case name == "" || slices.Contains(configured, name):
@@ -172,27 +166,21 @@ func (l *issues) known(path, kind, name string, configured []string) {
 	}
 }
 
-func (l *issues) upTo(path string, value, most int) {
-	if value < 1 || value > most {
-		l.add(path, "%d is out of range; allowed: 1 to %d", value, most)
-	}
-}
-
-// within demands a duration from least to most.
+// within requires a duration from least to most.
 func (l *issues) within(path string, d, least, most time.Duration) {
 	if d < least || d > most {
 		l.add(path, "%s is out of range; allowed: %s to %s", brief(d), brief(least), brief(most))
 	}
 }
 
-// zeroOr demands a duration from least to most, or 0, and says what that means.
+// zeroOr requires a duration from least to most, or 0 with the meaning zero.
 func (l *issues) zeroOr(path, zero string, d, least, most time.Duration) {
 	if d != 0 && (d < least || d > most) {
 		l.add(path, "%s is out of range; allowed: 0 %s, or %s to %s", brief(d), zero, brief(least), brief(most))
 	}
 }
 
-// brief writes a duration without its zeros at the end: 72h, not 72h0m0s.
+// brief formats a duration without zeros at the end: 72h, not 72h0m0s.
 func brief(d time.Duration) string {
 	text := d.String()
 	if short, found := strings.CutSuffix(text, "m0s"); found {
@@ -204,7 +192,8 @@ func brief(d time.Duration) string {
 	return text
 }
 
-// own lists the mistakes in the keys that belong to no other package.
+// own lists the mistakes in the keys of this package that need more than the rules
+// of their tags.
 func (c *Config) own() issues {
 	var l issues
 	var languages []string
@@ -218,8 +207,6 @@ func (c *Config) own() issues {
 	if c.DataDir == "" {
 		l.add("data_dir", "must name a folder")
 	}
-	l.oneOf("log.level", c.Log.Level, []string{"debug", "info", "warn", "error"})
-	l.oneOf("log.format", c.Log.Format, []string{"text", "json"})
 	models := slices.Collect(maps.Keys(c.LLM.Models))
 	for _, name := range slices.Sorted(maps.Keys(c.Tools.Groups)) {
 		l.known("groups."+name+".model", "model", c.Tools.Groups[name].Model, models)
@@ -227,27 +214,18 @@ func (c *Config) own() issues {
 	}
 	l.within("approvals.expire", c.Approvals.Expire, time.Minute, 90*24*time.Hour)
 	l.within("approvals.grants", c.Approvals.Grants, time.Minute, 10*365*24*time.Hour)
-	l.oneOf("approvals.show_in", c.Approvals.ShowIn, []string{ShowInChat, ShowInPrivate})
 	c.ownChats(&l, models)
 	c.ownPlatforms(&l)
 	c.ownTokens(&l)
 	c.ownSchedules(&l, languages)
 	c.ownLimits(&l)
-	c.ownBudget(&l)
 	c.ownCare(&l)
 	c.ownAlerts(&l)
 	c.Telemetry.validate(&l)
-	l.oneOf("engine.type", c.Engine.Type, []string{"local"}, "temporal")
-	l.oneOf("store.type", c.Store.Type, []string{"bolt"}, "postgres")
 	return l
 }
 
 func (c *Config) ownLimits(l *issues) {
-	l.upTo("limits.rounds", c.Limits.Rounds, 100)
-	l.upTo("limits.subtasks", c.Limits.Subtasks, 256)
-	l.upTo("limits.parallel", c.Limits.Parallel, 256)
-	l.upTo("limits.turns", c.Limits.Turns, 1000)
-	l.upTo("limits.concurrent_tasks", c.Limits.ConcurrentTasks, 10000)
 	l.within("limits.task_timeout", c.Limits.TaskTimeout, time.Second, 30*24*time.Hour)
 	l.within("limits.context_idle", c.Limits.ContextIdle, time.Minute, 365*24*time.Hour)
 }
@@ -266,8 +244,8 @@ func (c *Config) ownChats(l *issues, models []string) {
 	}
 }
 
-// GroupNames lists, unordered, what sub-tasks can be assigned to: the groups, and each
-// server that is in none.
+// GroupNames lists the names that sub-tasks can be assigned to, unordered: the
+// groups, and each server that is in no group.
 func (c *Config) GroupNames() []string {
 	grouped := map[string]bool{}
 	names := slices.Collect(maps.Keys(c.Tools.Groups))
@@ -285,8 +263,7 @@ func (c *Config) GroupNames() []string {
 	return names
 }
 
-// list writes words as people read them: sorted, with commas. A long list is
-// cut.
+// list joins words with commas, sorted. A long list is cut.
 func list(words []string) string {
 	const most = 30
 	sorted := slices.Sorted(slices.Values(words))

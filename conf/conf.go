@@ -1,7 +1,6 @@
 // Package conf reads legwork's configuration: one YAML file, or environment
-// variables alone. It composes the Config of every package, checks all of it at
-// once, and says of each mistake where it stands, what is wrong and what is
-// allowed.
+// variables alone. It composes the Config of every package and checks all of it at
+// once. Each mistake names its place, what is wrong and what is allowed.
 package conf
 
 import (
@@ -20,46 +19,45 @@ import (
 	"legwork/tools"
 )
 
-// Config is everything that the config file can say. Its zero value is not
-// usable: it comes from Load, FromEnv or Demo, checked, with defaults filled in
-// for its own keys. The parts LLM and Tools hold what was written; their
-// packages fill in their defaults.
+// Config is the whole config file. Load, FromEnv and Demo return it, checked and
+// with the defaults of this package's keys filled in; its zero value is not usable.
+// The packages llm and tools fill in the defaults of their own parts.
 type Config struct {
 	// Language of the texts that legwork itself writes. Answers are in the language of the question.
 	Language string `yaml:"language,omitempty"`
 	// Timezone of people who set none: an IANA name such as Europe/Berlin.
 	Timezone string `yaml:"timezone,omitempty"`
-	// DataDir is the folder of the store, made when it is missing. A relative path is seen from the config file's folder.
+	// DataDir is the folder of the store. legwork creates it. A relative path starts at the config file's folder.
 	DataDir string `yaml:"data_dir,omitempty"`
 	// Instructions are added to every prompt.
 	Instructions string `yaml:"instructions,omitempty"`
-	// TextsDir is a folder whose prompts and texts take the place of the built-in ones; empty for none. A relative path is seen from the config file's folder.
+	// TextsDir is a folder whose prompts and texts replace the built-in ones; empty for none. A relative path starts at the config file's folder.
 	TextsDir string `yaml:"texts_dir,omitempty"`
-	// Log says what is logged and how.
+	// Log sets which lines are logged, and their format.
 	Log Log `yaml:"log,omitempty"`
 
 	LLM       llm.Config `yaml:",inline"`
 	Platforms `yaml:",inline"`
-	// Chats holds what is special about single chats, by their keys, such as "telegram:12345", "slack:C012AB3CD" or "terminal:alice".
+	// Chats holds the settings of single chats by their keys, such as "telegram:12345", "slack:C012AB3CD" or "terminal:alice".
 	Chats map[string]Chat `yaml:"chats,omitempty"`
 	Tools tools.Config    `yaml:",inline"`
-	// ImportServers are files in the usual mcpServers format, or VS Code's, whose servers are added. Relative paths are seen from the config file's folder.
+	// ImportServers are files in the usual mcpServers format, or VS Code's, whose servers are added. Relative paths start at the config file's folder.
 	ImportServers []string `yaml:"import_servers,omitempty"`
-	// Approvals says how people are asked about tools that change things.
+	// Approvals sets how people are asked to approve tools that change data.
 	Approvals Approvals `yaml:"approvals,omitempty"`
-	// Schedules are done again and again without anybody asking.
+	// Schedules are questions that legwork asks itself at set times.
 	Schedules []Schedule `yaml:"schedules,omitempty"`
 	// Limits bound every task.
 	Limits Limits `yaml:"limits,omitempty"`
-	// Budget limits what tasks may cost.
+	// Budget limits the cost of tasks.
 	Budget Budget `yaml:"budget,omitempty"`
-	// Retention says how long what is over is kept.
+	// Retention sets how long finished tasks and the history are kept.
 	Retention Retention `yaml:"retention,omitempty"`
-	// Backup says how the data is backed up.
+	// Backup sets how often the data is backed up.
 	Backup Backup `yaml:"backup,omitempty"`
-	// Alerts says who is told of what needs people.
+	// Alerts sets who is told about problems that need a person.
 	Alerts alerts.Config `yaml:"alerts,omitempty"`
-	// Telemetry says who is told of what legwork does, step by step.
+	// Telemetry sets where traces go.
 	Telemetry Telemetry `yaml:"telemetry,omitempty"`
 	// Engine runs the tasks.
 	Engine Engine `yaml:"engine,omitempty"`
@@ -67,23 +65,23 @@ type Config struct {
 	Store Store `yaml:"store,omitempty"`
 
 	folder   string   // of the config file
-	filled   []secret // what came from variables and files
-	imported []string // files that were read, or looked for, because of ImportServers
+	filled   []secret // values from variables and files
+	imported []string // files that ImportServers names, missing ones too
 	warnings Errors
 }
 
-// Folder is where relative paths are seen from: that of the config file, or the
+// Folder is where relative paths start: the folder of the config file, or the
 // working directory without one.
 func (c *Config) Folder() string { return c.folder }
 
-// Warnings are oddities that change nothing, such as unknown keys in imported
-// files, each at its place.
+// Warnings are problems that do not make the config unusable, such as unknown keys
+// in imported files.
 func (c *Config) Warnings() Errors { return slices.Clone(c.warnings) }
 
-// Imported lists the files besides the config file that the servers come from.
+// Imported lists the files that servers were imported from.
 func (c *Config) Imported() []string { return slices.Clone(c.imported) }
 
-// Log says what is logged and how. Logs go to standard error.
+// Log sets which lines are logged, and their format. Logs go to standard error.
 type Log struct {
 	// Level is the least important level that is logged.
 	Level string `yaml:"level,omitempty" jsonschema:"enum=debug,enum=info,enum=warn,enum=error"`
@@ -91,33 +89,33 @@ type Log struct {
 	Format string `yaml:"format,omitempty" jsonschema:"enum=text,enum=json"`
 }
 
-// Chat is what is special about one chat. Zero values mean: as everywhere.
+// Chat holds the settings of one chat. A zero value means the general setting.
 type Chat struct {
 	// Instructions are added to every prompt of this chat, after the general ones.
 	Instructions string `yaml:"instructions,omitempty"`
 	// Groups that the planner may use in this chat; none named means all.
 	Groups []string `yaml:"groups,omitempty"`
-	// Model takes the place of the roles' models in this chat.
+	// Model replaces the models of all roles in this chat.
 	Model string `yaml:"model,omitempty"`
 }
 
-// Approvals says how people are asked about tools that change things.
+// Approvals sets how people are asked to approve tools that change data.
 type Approvals struct {
-	// Expire is how long a question waits for a person. After that nothing is done.
+	// Expire is how long a question waits for a person. After that the call is not made.
 	Expire time.Duration `yaml:"expire,omitempty"`
-	// ShowIn is where a question is shown: in the chat of the task, or in private to the person who asked.
+	// ShowIn is where the question appears: in the chat of the task, or in a private chat with the person who asked.
 	ShowIn string `yaml:"show_in,omitempty" jsonschema:"enum=chat,enum=private"`
 	// Grants is how long "Always in this chat" lasts.
 	Grants time.Duration `yaml:"grants,omitempty"`
 }
 
-// Where a question can be shown.
+// The values of Approvals.ShowIn.
 const (
 	ShowInChat    = "chat"
 	ShowInPrivate = "private"
 )
 
-// Limits bound tasks, so that none runs for ever.
+// Limits bound tasks, so that none runs forever.
 type Limits struct {
 	// Rounds of planning of one task.
 	Rounds int `yaml:"rounds,omitempty" jsonschema:"minimum=1,maximum=100"`
@@ -129,14 +127,13 @@ type Limits struct {
 	Turns int `yaml:"turns,omitempty" jsonschema:"minimum=1,maximum=1000"`
 	// TaskTimeout is the working time of one task; waiting for a person does not count.
 	TaskTimeout time.Duration `yaml:"task_timeout,omitempty"`
-	// ContextIdle is how long a context that outside agents work on may be left alone
-	// before it ends as failed.
+	// ContextIdle is how long a context of outside agents may be idle before it ends as failed.
 	ContextIdle time.Duration `yaml:"context_idle,omitempty"`
-	// ConcurrentTasks run at once in the whole process; others wait for their turn.
+	// ConcurrentTasks is how many tasks run at once in the whole process; others wait.
 	ConcurrentTasks int `yaml:"concurrent_tasks,omitempty" jsonschema:"minimum=1,maximum=10000"`
 }
 
-// Task is what bounds a single task, with the machine's own limits beside it.
+// Task returns the limits of a single task, including the machine's own.
 func (l Limits) Task() planner.Limits {
 	out := planner.DefaultLimits()
 	out.Rounds, out.Subtasks, out.Parallel, out.Turns = l.Rounds, l.Subtasks, l.Parallel, l.Turns
@@ -144,20 +141,20 @@ func (l Limits) Task() planner.Limits {
 	return out
 }
 
-// Engine names what runs the tasks.
+// Engine selects the engine that runs the tasks.
 type Engine struct {
 	// Type of the engine: local runs tasks in this process.
 	Type string `yaml:"type,omitempty" jsonschema:"enum=local"`
 }
 
-// Store names what keeps the tasks.
+// Store selects the database that keeps the tasks.
 type Store struct {
 	// Type of the store: bolt is one file in data_dir.
 	Type string `yaml:"type,omitempty" jsonschema:"enum=bolt"`
 }
 
 // Load reads and checks a config file. env looks up a variable, as os.LookupEnv
-// does. The error is an Errors with everything that is wrong.
+// does. The error is an Errors with all mistakes.
 func Load(path string, env func(string) (string, bool)) (*Config, error) {
 	text, err := readBounded(path)
 	if err != nil {
@@ -166,7 +163,7 @@ func Load(path string, env func(string) (string, bool)) (*Config, error) {
 	return read(path, text, env)
 }
 
-// read is Load after the file was read.
+// read does the rest of Load.
 func read(path string, text []byte, env func(string) (string, bool)) (*Config, error) {
 	root, errs := parse(path, text)
 	if errs != nil {
@@ -189,7 +186,7 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	config.TextsDir = beside(folder, config.TextsDir)
 	config.folder = folder
 	if len(config.ImportServers) == 0 {
-		config.ImportServers = nil // written down or not
+		config.ImportServers = nil // an empty list is no list
 	}
 	for _, server := range config.Tools.Servers {
 		for i, root := range server.Roots {
@@ -213,8 +210,8 @@ func read(path string, text []byte, env func(string) (string, bool)) (*Config, e
 	return config, nil
 }
 
-// Default is the config before anything was read: every key of this package
-// with its default, and no models, servers or groups.
+// Default is the config with every default of this package, and without models,
+// servers and groups.
 func Default() *Config {
 	task := planner.DefaultLimits()
 	return &Config{
@@ -250,7 +247,7 @@ func Demo(dataDir string) *Config {
 	config := Default()
 	config.DataDir = dataDir
 	config.Tools = builtinTools()
-	config.Backup.Every = 0 // nobody misses the data of a demo
+	config.Backup.Every = 0 // the data of a demo is temporary
 	return config
 }
 
@@ -263,8 +260,8 @@ func builtinTools() tools.Config {
 	}}
 }
 
-// envTools are the tool groups of a config without a file: the built-in ones,
-// reading web pages, and searching when there is an endpoint for it.
+// envTools are the tool groups of a config without a file: the built-in ones, web
+// pages, and search when there is an endpoint for it.
 func envTools(searchURL string) tools.Config {
 	config := builtinTools()
 	config.Servers["web"] = tools.ServerConfig{Builtin: "web"}
@@ -274,13 +271,13 @@ func envTools(searchURL string) tools.Config {
 	return config
 }
 
-// schema is generated from the types of the config by a test, which also keeps
-// it current.
+// schema is generated by a test from the types of the config; the test also fails
+// when it is out of date.
 //
 //go:embed schema.json
 var schema []byte
 
 // Schema is the JSON Schema (draft 2020-12) of the config file, indented.
-// Every config that Load accepts fits it, but for merge keys and keys without a
-// value; it knows nothing of names that must exist elsewhere in the file.
+// Every config that Load accepts fits it, except merge keys and keys without a
+// value. It does not check references to names elsewhere in the file.
 func Schema() []byte { return slices.Clone(schema) }

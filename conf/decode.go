@@ -2,6 +2,7 @@ package conf
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -13,24 +14,24 @@ import (
 	"legwork/internal/nearest"
 )
 
-// decoder reads YAML nodes into Go values and notes every mistake with its
-// place. It differs from the YAML library's own in that: it goes on after a
-// mistake, expands references in values, knows columns, names the nearest key,
-// is strict about types and never quotes an expanded value.
+// decoder reads YAML nodes into Go values and collects every mistake with its
+// place. Unlike the YAML library's own decoder it continues after a mistake, expands
+// references, knows columns, suggests the nearest key, is strict about types and
+// never quotes an expanded value.
 type decoder struct {
 	file     string
 	expander expander
 	errors   Errors
 	failed   map[string]bool  // keys with a mistake
-	places   map[string]place // where each key of the config stands
+	places   map[string]place // of each key of the config
 	secrets  []secret
-	visits   int          // of nodes and what is in them
-	spent    bool         // there were more than maxVisits
+	visits   int          // of nodes and their contents
+	spent    bool         // maxVisits was exceeded
 	open     []*yaml.Node // aliases that are being followed
 	imported Errors       // in files of import_servers
 }
 
-// place is a position in the config file, or in another one, where the key has
+// place is a position in the config file, or in an imported file, where the key has
 // another name.
 type place struct {
 	line, column int
@@ -43,17 +44,17 @@ type secret struct {
 	expanded
 }
 
-// maxVisits bounds the work that aliases of aliases can cause.
+// maxVisits bounds the work for aliases of aliases.
 const maxVisits = 1 << 18
 
-// fail notes a mistake at a node.
+// fail adds a mistake at a node.
 func (d *decoder) fail(n *yaml.Node, key, format string, values ...any) {
 	d.failed[key] = true
 	d.errors = append(d.errors, Error{d.file, n.Line, n.Column, key, fmt.Sprintf(format, values...)})
 }
 
-// decode reads a node into v, which must be settable. An empty value leaves v
-// as it was, so that a key without a value means its default.
+// decode reads a node into v, which must be settable. An empty value leaves v as it
+// is, so that a key without a value keeps its default.
 func (d *decoder) decode(n *yaml.Node, key string, v reflect.Value) {
 	n, leave := d.follow(n, key)
 	if n == nil {
@@ -61,7 +62,7 @@ func (d *decoder) decode(n *yaml.Node, key string, v reflect.Value) {
 	}
 	defer leave()
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
-		if v.Kind() == reflect.Slice && strings.HasPrefix(key, "http.tokens[") { // all of its entries may have been taken out
+		if v.Kind() == reflect.Slice && strings.HasPrefix(key, "http.tokens[") { // perhaps all of its entries were removed
 			d.fail(n, key, "has no value; leave the key out for its default, or write [] for none")
 		}
 		return
@@ -90,7 +91,7 @@ func (d *decoder) decode(n *yaml.Node, key string, v reflect.Value) {
 	}
 }
 
-// follow returns what an alias stands for; nil when it cannot be followed.
+// follow returns the node of an alias; nil when it cannot be followed.
 func (d *decoder) follow(n *yaml.Node, key string) (*yaml.Node, func()) {
 	d.visits += 1 + len(n.Content)
 	if d.visits > maxVisits {
@@ -126,14 +127,18 @@ func (d *decoder) structure(n *yaml.Node, key string, v reflect.Value) {
 		name := e.key.Value
 		field, ok := fields[name]
 		if ok {
-			d.entry(e, join(key, name), field)
+			at := join(key, name)
+			d.entry(e, at, field.value)
+			if !d.failed[at] {
+				d.checkTag(at, field)
+			}
 			continue
 		}
 		d.fail(e.key, join(key, name), "unknown key, the nearest known one is %s; allowed: %s", nearest.Of(name, names), list(names))
 	}
 }
 
-// entry decodes one value of a mapping and remembers where it stands.
+// entry decodes one value of a mapping and stores its place.
 func (d *decoder) entry(e entry, key string, v reflect.Value) {
 	at := e.value
 	if at.Kind == yaml.MappingNode || at.Kind == yaml.SequenceNode || at.Line == 0 {
@@ -143,27 +148,72 @@ func (d *decoder) entry(e entry, key string, v reflect.Value) {
 	d.decode(e.value, key, v)
 }
 
-// fieldsOf lists the fields of a struct by their YAML names; those of inlined
-// structs belong to it.
-func fieldsOf(v reflect.Value) map[string]reflect.Value {
-	fields := map[string]reflect.Value{}
+// field is a field of a struct. rules are the rules of its jsonschema tag.
+type field struct {
+	value reflect.Value
+	rules string
+}
+
+// fieldsOf lists the fields of a struct by their YAML names. It includes those of
+// inlined structs.
+func fieldsOf(v reflect.Value) map[string]field {
+	fields := map[string]field{}
 	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		of := v.Type().Field(i)
+		f := field{value: v.Field(i)}
+		if v.Type().PkgPath() == reflect.TypeFor[Config]().PkgPath() { // others check their own
+			f.rules = of.Tag.Get("jsonschema")
+		}
+		name, options, _ := strings.Cut(of.Tag.Get("yaml"), ",")
 		switch {
-		case !field.IsExported() || name == "-":
+		case !of.IsExported() || name == "-":
 		case strings.Contains(options, "inline"):
 			for name, inner := range fieldsOf(v.Field(i)) {
 				fields[name] = inner
 			}
 		case name == "":
-			fields[strings.ToLower(field.Name)] = v.Field(i)
+			fields[strings.ToLower(of.Name)] = f
 		default:
-			fields[name] = v.Field(i)
+			fields[name] = f
 		}
 	}
 	return fields
 }
+
+// checkTag checks a value against enum, minimum and maximum of its field's
+// jsonschema tag, so that the schema and the checks are one set of rules. An empty
+// text means its default.
+func (d *decoder) checkTag(key string, f field) {
+	var allowed []string
+	least, most := math.Inf(-1), math.Inf(1)
+	for rule := range strings.SplitSeq(f.rules, ",") {
+		name, value, _ := strings.Cut(rule, "=")
+		number, _ := strconv.ParseFloat(value, 64)
+		switch name {
+		case "enum":
+			allowed = append(allowed, value)
+		case "minimum":
+			least = number
+		case "maximum":
+			most = number
+		}
+	}
+	v := f.value
+	switch {
+	case v.Kind() == reflect.String && len(allowed) > 0 && v.String() != "" && !slices.Contains(allowed, v.String()):
+		d.issue(key, fmt.Sprintf("unknown value %s; allowed: %s", shown(v.String()), list(allowed)))
+		d.failed[key] = true
+	case v.CanInt() || v.CanFloat():
+		got := v.Convert(reflect.TypeFor[float64]()).Float()
+		if got >= least && got <= most {
+			return
+		}
+		d.issue(key, fmt.Sprintf("%s is out of range; allowed: %s to %s", plain(got), plain(least), plain(most)))
+		d.failed[key] = true
+	}
+}
+
+func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 func (d *decoder) mapping(n *yaml.Node, key string, v reflect.Value) {
 	if n.Kind != yaml.MappingNode {
@@ -214,7 +264,7 @@ func join(key, name string) string {
 	return key + "." + name
 }
 
-// kindName says what a node is, for people.
+// kindName names the kind of a node.
 func kindName(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -236,8 +286,7 @@ var (
 	idsType      = reflect.TypeFor[IDs]()
 )
 
-// idText makes a text of an id that stands without quotes and looks like a
-// number.
+// idText turns an id that is a number without quotes into a text.
 func idText(n *yaml.Node) *yaml.Node {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || !wholeNumber.MatchString(n.Value) {
 		return n
@@ -250,9 +299,8 @@ func idText(n *yaml.Node) *yaml.Node {
 // entry is one key of a mapping with its value.
 type entry struct{ key, value *yaml.Node }
 
-// entries lists a mapping in the order of the file. Keys that are set twice are
-// mistakes; what a merge key (<<) brings in stands behind the mapping's own
-// keys and gives way to them.
+// entries lists a mapping in the order of the file. A key that is set twice is a
+// mistake. The keys of a merge key (<<) come after the mapping's own keys, which win.
 func (d *decoder) entries(n *yaml.Node, key string) []entry {
 	var own []entry
 	var merges []*yaml.Node
@@ -285,8 +333,8 @@ func (d *decoder) entries(n *yaml.Node, key string) []entry {
 	return own
 }
 
-// merged lists what a merge key brings in: a mapping, or several of which the
-// first wins.
+// merged lists the keys of a merge key: those of one mapping, or of several, of
+// which the first wins.
 func (d *decoder) merged(n *yaml.Node, key string) []entry {
 	n, leave := d.follow(n, key)
 	if n == nil {

@@ -31,7 +31,7 @@ const (
 	envSearch         = "LEGWORK_SEARCH_URL"
 )
 
-// defaultModel is asked for when the environment names none.
+// defaultModel is used when the environment names none.
 const defaultModel = "gpt-5-mini"
 
 // FromEnv makes a config from environment variables alone. env looks up a
@@ -42,17 +42,17 @@ const defaultModel = "gpt-5-mini"
 // plays every role. The tool groups are clock, math and web, and search when
 // LEGWORK_SEARCH_URL is the address of a SearXNG-compatible endpoint.
 //
-// TELEGRAM_BOT_TOKEN connects to Telegram. TELEGRAM_WEBHOOK_SECRET is checked
-// and kept, but messages are still asked for: having them delivered takes a
-// public address too, which only a config file can name.
+// TELEGRAM_BOT_TOKEN connects to Telegram. TELEGRAM_WEBHOOK_SECRET is checked, but
+// messages are still polled: webhooks need a public address, and only a config file
+// can name one.
 //
 // SLACK_BOT_TOKEN connects to Slack: by Socket Mode when SLACK_APP_TOKEN is
 // set, else by deliveries when SLACK_SIGNING_SECRET is.
 //
 // LEGWORK_ADMINS lists admins: telegram:123,slack:U1.
 //
-// OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS say where traces go,
-// also where there is a config file that does not.
+// OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_HEADERS set where traces go,
+// also when a config file does not.
 func FromEnv(env func(string) (string, bool)) (*Config, error) {
 	get := func(name string) string {
 		value, _ := env(name)
@@ -96,7 +96,7 @@ func (p *Platforms) fromEnv(get func(string) string) {
 	}
 }
 
-// envMistakes lists what is wrong, by the names of the variables.
+// envMistakes lists the mistakes by the names of the variables.
 func (c *Config) envMistakes() Errors {
 	variables := map[string]string{
 		"models.main.api_key":     envKey,
@@ -136,18 +136,17 @@ func (c *Config) envMistakes() Errors {
 	return errs
 }
 
-// EnvFile is the name of the file that variables come from which are not in
-// the environment.
+// EnvFile is the name of the file with variables that the environment lacks.
 const EnvFile = ".env"
 
 // maxEnvFile bounds an EnvFile, in bytes.
 const maxEnvFile = 64 << 10
 
-// WithEnvFile adds the variables of the EnvFile in folder to env, which looks
-// them up as os.LookupEnv does: what env knows already wins, and the process's
-// own environment stays as it is. Without such a file the result is env.
-// warning says what is unsafe about the file, and is empty for nothing. The
-// error is an Errors with the place of the mistake; it never shows a value.
+// WithEnvFile adds the variables of the EnvFile in folder to env, which looks up a
+// variable as os.LookupEnv does. A variable of env wins, and the environment of the
+// process is not changed. Without such a file the result is env. warning is not
+// empty when the file is not private. The error is an Errors with the place of the
+// mistake; it never shows a value.
 func WithEnvFile(folder string, env func(string) (string, bool)) (with func(string) (string, bool), warning string, err error) {
 	path := filepath.Join(folder, EnvFile)
 	info, err := os.Stat(path)
@@ -170,7 +169,7 @@ func WithEnvFile(folder string, env func(string) (string, bool)) (with func(stri
 	}
 	const others = 0o007
 	if len(values) > 0 && info.Mode().Perm()&others != 0 && runtime.GOOS != "windows" {
-		warning = path + ": may hold secrets, but everybody on this machine can read it; make it private: chmod 600 " + path
+		warning = path + ": may contain secrets, but everybody on this machine can read it; make it private: chmod 600 " + path
 	}
 	return func(name string) (string, bool) {
 		if value, ok := env(name); ok {
@@ -181,17 +180,16 @@ func WithEnvFile(folder string, env func(string) (string, bool)) (with func(stri
 	}, warning, nil
 }
 
-// openToAll warns of a file that everybody on the machine can change: it names the
-// programs that are started.
+// openToAll warns about a file that everybody on the machine can change, because it
+// names the programs that legwork starts.
 func (c *Config) openToAll(file string) {
 	const others = 0o002
 	if info, err := os.Stat(file); err == nil && info.Mode().Perm()&others != 0 && runtime.GOOS != "windows" {
-		c.warnings = append(c.warnings, Error{File: file, Problem: "everybody on this machine can change it, and so decide which programs are started; take that away: chmod o-w " + file})
+		c.warnings = append(c.warnings, Error{File: file, Problem: "everybody on this machine can change it and so choose which programs legwork starts; remove that right: chmod o-w " + file})
 	}
 }
 
-// parseEnv reads lines such as NAME=VALUE, as shells and other tools write
-// them.
+// parseEnv reads lines such as NAME=VALUE.
 func parseEnv(file, text string) (map[string]string, *Error) {
 	text = strings.TrimPrefix(text, "\ufeff") + "\n"
 	values, err := godotenv.Parse(strings.NewReader(text))
@@ -202,10 +200,10 @@ func parseEnv(file, text string) (map[string]string, *Error) {
 	return nil, &Error{File: file, Line: line, Column: 1, Problem: problem}
 }
 
-// badEnvLine finds the first entry that cannot be read. The library's message
-// repeats what stands there, which may be a secret, so it is not passed on.
+// badEnvLine finds the first wrong entry. The library's own message repeats the
+// entry, which may be a secret, so it is not used.
 func badEnvLine(text string) (line int, problem string) {
-	const shape = "is not a line such as NAME=VALUE; a value with spaces or special characters stands in single quotes"
+	const shape = "is not a line such as NAME=VALUE; put a value with spaces or special characters in single quotes"
 	entry, at, line, open := "", 1, 0, false
 	for piece := range strings.Lines(text) {
 		line++
@@ -226,7 +224,7 @@ func badEnvLine(text string) (line int, problem string) {
 	return at, "a quote is opened here and never closed"
 }
 
-// namesFit tells whether all names are those of variables.
+// namesFit reports whether all names can be names of variables.
 func namesFit(values map[string]string) bool {
 	for name := range values {
 		if name == "" || leadingName(name) != name {
@@ -236,25 +234,25 @@ func namesFit(values map[string]string) bool {
 	return true
 }
 
-// Telemetry says who is told of what legwork does, step by step. Metrics are at
-// /metrics of http.listen, whatever stands here.
+// Telemetry sets where traces go. Metrics are always at /metrics of http.listen.
 type Telemetry struct {
-	// OTLPEndpoint is the base address of an OpenTelemetry receiver such as a collector, Jaeger or Tempo: traces go to /v1/traces below it, by HTTP. Default: OTEL_EXPORTER_OTLP_ENDPOINT; with neither there are no traces.
+	// OTLPEndpoint is the base address of an OpenTelemetry receiver such as a collector, Jaeger or Tempo: traces go to /v1/traces below it, by HTTP. Default: OTEL_EXPORTER_OTLP_ENDPOINT; without both there are no traces.
 	OTLPEndpoint string `yaml:"otlp_endpoint,omitempty" jsonschema:"example=http://localhost:4318"`
-	// OTLPHeaders go with every request to it, such as a key. Default: OTEL_EXPORTER_OTLP_HEADERS.
+	// OTLPHeaders are sent with every request to it, for example a key. Default: OTEL_EXPORTER_OTLP_HEADERS.
 	OTLPHeaders map[string]string `yaml:"otlp_headers,omitempty"`
-	// Sample is the part of the traces that is kept, from 0 to 1. What a program asks for that is traced itself is kept as the program wants it.
+	// Sample is the part of the traces that is kept, from 0 to 1. For a call of a traced program, the program decides.
 	Sample float64 `yaml:"sample" jsonschema:"minimum=0,maximum=1"`
 }
 
-// The variables that OpenTelemetry has for all programs.
+// The variables of OpenTelemetry for all programs
+// (opentelemetry.io/docs/specs/otel/protocol/exporter).
 const (
 	envOTLP        = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	envOTLPHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
 )
 
-// fromEnv fills in what is not written down. Headers are there for the address
-// beside which they stand.
+// fromEnv fills in what the file does not set. The headers of the environment are
+// for its endpoint alone.
 func (t *Telemetry) fromEnv(get func(string) string) {
 	if t.OTLPEndpoint != "" {
 		return
@@ -278,8 +276,5 @@ func (t *Telemetry) fromEnv(get func(string) string) {
 func (t *Telemetry) validate(l *issues) {
 	if u, err := url.Parse(t.OTLPEndpoint); t.OTLPEndpoint != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		l.add("telemetry.otlp_endpoint", "must be an address such as http://localhost:4318")
-	}
-	if t.Sample < 0 || t.Sample > 1 {
-		l.add("telemetry.sample", "must be from 0 to 1")
 	}
 }

@@ -16,7 +16,7 @@ type Error struct {
 	Problem string // what is wrong and what is allowed; never holds an expanded value
 }
 
-// Error is the line that people read: "file:line:column: key: problem".
+// Error is "file:line:column: key: problem".
 func (e Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -31,11 +31,11 @@ func (e Error) Error() string {
 	return b.String()
 }
 
-// Errors is every mistake that was found, in the order of the file. Load and
-// FromEnv return it as their error when there is at least one.
+// Errors holds all mistakes in the order of the file. Load and FromEnv return it as
+// their error.
 type Errors []Error
 
-// Error joins the mistakes, one to a line.
+// Error is one line for each mistake.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i, one := range e {
@@ -44,8 +44,8 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted orders mistakes by their place and drops exact repetitions, which
-// arise when an anchored value is used twice.
+// sorted orders mistakes by place and drops repetitions, which occur when an
+// anchored value is used twice.
 func (e Errors) sorted() Errors {
 	slices.SortStableFunc(e, func(a, b Error) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -53,8 +53,8 @@ func (e Errors) sorted() Errors {
 	return slices.Compact(e)
 }
 
-// within moves places behind the end of the text, which the YAML parser gives
-// to values that are missing there, to the end.
+// within moves places behind the end of the text to its end. The YAML parser gives
+// such places to missing values.
 func (e Errors) within(text []byte) Errors {
 	end := errorAt("", text, len(text), "")
 	for i := range e {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// expander replaces ${NAME}, ${NAME:-default}, ${file:PATH} and $$ in values.
-// It remembers what it put in, so that it can be kept out of messages.
+// expander replaces ${NAME}, ${NAME:-default}, ${file:PATH} and $$ in values. It
+// collects the inserted values, so that messages can hide them.
 type expander struct {
 	env      func(string) (string, bool)
 	folder   string // ${file:PATH} is relative to it
@@ -15,7 +15,7 @@ type expander struct {
 	problems []string
 }
 
-// expanded is a text that came from outside the config file.
+// expanded is a value from outside the config file.
 type expanded struct {
 	reference string // as written, such as "${OPENAI_API_KEY}"
 	text      string
@@ -24,8 +24,8 @@ type expanded struct {
 // maxNesting bounds defaults within defaults: ${A:-${B:-c}} has two.
 const maxNesting = 8
 
-// expand returns text with every reference replaced. What cannot be resolved
-// is left out and noted in problems.
+// expand returns text with every reference replaced. It removes a reference that
+// cannot be resolved and adds a problem.
 func (x *expander) expand(text string, depth int) string {
 	if depth > maxNesting {
 		return x.problem("${NAME:-default} is nested more than %d deep", maxNesting)
@@ -43,7 +43,7 @@ func (x *expander) expand(text string, depth int) string {
 		case strings.HasPrefix(after, "{"):
 			end := closing(after)
 			if end < 0 {
-				return x.problem(`"${" has no "}"; a plain dollar sign is written $$`)
+				return x.problem(`"${" has no "}"; write $$ for a plain dollar sign`)
 			}
 			out.WriteString(x.resolve(after[1:end], depth))
 			text = after[end+1:]
@@ -63,14 +63,14 @@ func (x *expander) problem(format string, values ...any) string {
 	return ""
 }
 
-// resolve gives the text for the inside of one ${…}.
+// resolve returns the value of one ${…}.
 func (x *expander) resolve(inside string, depth int) string {
 	if path, ok := strings.CutPrefix(inside, "file:"); ok {
 		return x.file(path)
 	}
 	name, fallback, hasFallback := strings.Cut(inside, ":-")
 	if name == "" || leadingName(name) != name {
-		return x.problem("%s is none of ${NAME}, ${NAME:-default} and ${file:PATH}; a plain dollar sign is written $$", shown("${"+inside+"}"))
+		return x.problem("%s is none of ${NAME}, ${NAME:-default} and ${file:PATH}; write $$ for a plain dollar sign", shown("${"+inside+"}"))
 	}
 	value, ok := x.env(name)
 	switch {
@@ -97,7 +97,7 @@ func (x *expander) file(path string) string {
 	return value
 }
 
-// beside is path as seen from folder.
+// beside resolves path relative to folder.
 func beside(folder, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
@@ -105,7 +105,7 @@ func beside(folder, path string) string {
 	return filepath.Join(folder, path)
 }
 
-// closing is the index of the brace that closes the one text begins with, or -1.
+// closing is the index of the brace that closes the first one of text, or -1.
 func closing(text string) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -121,7 +121,7 @@ func closing(text string) int {
 	return -1
 }
 
-// leadingName is the name of a variable that text begins with; empty for none.
+// leadingName is the name of a variable at the beginning of text; empty for none.
 func leadingName(text string) string {
 	i := 0
 	for i < len(text) && nameByte(text[i], i == 0) {

@@ -14,12 +14,11 @@ import (
 	"legwork/tools"
 )
 
-// importFile is a file of MCP servers as other programs keep it: JSON, comments
-// allowed.
+// importFile is a file of MCP servers of another program: JSON, perhaps with comments.
 type importFile struct {
 	path      string
 	folder    string // of the file, from the root
-	workspace string // what ${workspaceFolder} stands for
+	workspace string // the value of ${workspaceFolder}
 	text      []byte
 	env       func(string) (string, bool)
 	inputs    map[string]input
@@ -40,10 +39,10 @@ type importedServer struct {
 	failed bool             // has mistakes
 }
 
-// maxNotes is how many mistakes, and how many warnings, are told of one file.
+// maxNotes bounds the mistakes, and the warnings, of one file.
 const maxNotes = 100
 
-// readImport reads a file of servers. The error says why it cannot be read;
+// readImport reads a file of servers. The error is set when the file cannot be read;
 // mistakes in it are in the result.
 func readImport(path string, env func(string) (string, bool)) (*importFile, error) {
 	text, err := readBounded(path)
@@ -88,12 +87,12 @@ func (f *importFile) parse() {
 		return
 	}
 	if !f.sections(&root, "") && len(f.errors) == 0 {
-		f.fail(root.StartOffset, "", `has no servers; they stand under "mcpServers", or under "servers" as VS Code has them`)
+		f.fail(root.StartOffset, "", `has no servers; they belong under "mcpServers", or under "servers" as in VS Code`)
 	}
 }
 
-// offset finds a place as the parser counts them: lines that end in \n, columns
-// in bytes.
+// offset converts a place of the parser, which counts lines that end in \n and
+// columns in bytes.
 func (f *importFile) offset(line, column string) int {
 	n, _ := strconv.Atoi(line)
 	c, _ := strconv.Atoi(column)
@@ -104,8 +103,8 @@ func (f *importFile) offset(line, column string) int {
 	return min(max(at+c-1, 0), len(f.text))
 }
 
-// tooDeep is the offset where brackets are nested too deep, or -1. Those in
-// texts and comments count, too: no file has that many of them open.
+// tooDeep is the offset where brackets are nested too deep, or -1. Brackets in texts
+// and comments count too; no real file has that many open ones.
 func tooDeep(text []byte) int {
 	depth := 0
 	for i, b := range text {
@@ -121,7 +120,7 @@ func tooDeep(text []byte) int {
 	return -1
 }
 
-// sections reads the lists of servers and tells whether there was one.
+// sections reads the lists of servers and reports whether there was one.
 func (f *importFile) sections(v *hujson.Value, key string) bool {
 	found := false
 	members := f.members(v, key)
@@ -140,7 +139,7 @@ func (f *importFile) sections(v *hujson.Value, key string) bool {
 		case m.name == "mcp" && key == "": // settings of VS Code
 			found = f.sections(m.value, m.key) || found
 		case m.name != "inputs" && m.name != "$schema":
-			f.warn(m.at, m.key, "unknown key; it is left out")
+			f.warn(m.at, m.key, "unknown key; it is skipped")
 		}
 	}
 	return found
@@ -150,7 +149,7 @@ func (f *importFile) sections(v *hujson.Value, key string) bool {
 type member struct {
 	name  string
 	key   string // with those around it: mcpServers.github.url
-	at    int    // where it is said that something is wrong with it
+	at    int    // offset for messages
 	value *hujson.Value
 }
 
@@ -198,7 +197,7 @@ func (f *importFile) errorAt(at int, key, problem string) Error {
 	return e
 }
 
-// jsonKind says what a value is, for people.
+// jsonKind names the kind of a value.
 func jsonKind(v *hujson.Value) string {
 	switch v.Value.Kind() {
 	case '{':
@@ -215,7 +214,7 @@ func jsonKind(v *hujson.Value) string {
 	return "a number"
 }
 
-// isNull tells a value that stands for its default.
+// isNull reports a null, which means the default.
 func isNull(v *hujson.Value) bool { return v.Value.Kind() == 'n' }
 
 // written is a value that must be a text.
@@ -246,8 +245,8 @@ func (f *importFile) texts(m member) []string {
 	return list
 }
 
-// named is a value that must be texts by names; numbers and switches are taken
-// as texts, and names without a value left out.
+// named is a value that must be texts by names. Numbers and booleans become texts;
+// names without a value are skipped.
 func (f *importFile) named(m member) map[string]string {
 	texts := map[string]string{}
 	for _, one := range f.members(m.value, m.key) {
@@ -273,18 +272,18 @@ func (f *importFile) flag(m member) bool {
 	return literal.Bool()
 }
 
-// input is a value that another program asks its user for. legwork takes it
-// from the environment.
+// input is a value that VS Code asks its user for. legwork reads it from the
+// environment.
 type input struct {
 	fallback string
 	has      bool // a fallback
 }
 
-// reference is a placeholder, as programs with such files know them.
+// reference is a placeholder of other programs.
 var reference = regexp.MustCompile(`\$\{([^{}]*)\}`)
 
-// expand replaces ${env:NAME}, ${NAME}, ${NAME:-default}, ${input:ID} and the
-// names of folders. What cannot be resolved is a mistake and left out.
+// expand replaces ${env:NAME}, ${NAME}, ${NAME:-default}, ${input:ID} and the names
+// of folders. A reference that cannot be resolved is a mistake.
 func (f *importFile) expand(text string, m member) string {
 	return reference.ReplaceAllStringFunc(text, func(whole string) string {
 		inside := whole[2 : len(whole)-1]
@@ -296,8 +295,8 @@ func (f *importFile) expand(text string, m member) string {
 	})
 }
 
-// resolve is what a reference stands for, and whether that came from outside of
-// the file.
+// resolve returns the value of a reference, and whether it came from outside the
+// file.
 func (f *importFile) resolve(inside, whole string, m member) (value string, outside, ok bool) {
 	switch inside {
 	case "userHome":
@@ -325,7 +324,7 @@ func (f *importFile) resolve(inside, whole string, m member) (value string, outs
 	return f.variable(name, fallback, has, m)
 }
 
-// variable is one of the environment, or its default.
+// variable returns a variable of the environment, or its default.
 func (f *importFile) variable(name, fallback string, has bool, m member) (value string, outside, ok bool) {
 	value, set := f.env(name)
 	switch {
@@ -337,26 +336,25 @@ func (f *importFile) variable(name, fallback string, has bool, m member) (value 
 		home, err := os.UserHomeDir()
 		return home, false, err == nil
 	case strings.HasPrefix(name, inputPrefix):
-		f.fail(m.at, m.key, "needs an input, which legwork cannot ask for; set the environment variable %s to it", name)
+		f.fail(m.at, m.key, "needs an input, and legwork cannot ask for it; set the environment variable %s to its value", name)
 	default:
 		f.fail(m.at, m.key, "the environment variable %s is not set; set it", name)
 	}
 	return "", false, false
 }
 
-// inputPrefix keeps inputs apart from variables that mean something else, such
-// as an input named path.
+// inputPrefix separates inputs from other variables: an input may be named path.
 const inputPrefix = "INPUT_"
 
 var unfitVariable = regexp.MustCompile(`[^A-Z0-9]+`)
 
-// inputVariable is the environment variable that an input is taken from:
-// INPUT_GITHUB_TOKEN for github-token.
+// inputVariable is the environment variable of an input: INPUT_GITHUB_TOKEN for
+// github-token.
 func inputVariable(id string) string {
 	return inputPrefix + strings.Trim(unfitVariable.ReplaceAllString(strings.ToUpper(id), "_"), "_")
 }
 
-// readInputs reads VS Code's list of what to ask the user for.
+// readInputs reads VS Code's list of inputs.
 func (f *importFile) readInputs(m member) {
 	array, ok := m.value.Value.(*hujson.Array)
 	if !ok {

@@ -13,11 +13,11 @@ import (
 	"legwork/tools"
 )
 
-// importServers adds the servers of the files that import_servers names.
-// Servers of the config file win over imported ones of the same name, and those
-// of one file over those of the files after it.
+// importServers adds the servers of the files in import_servers. A server of the
+// config file wins over an imported one of the same name, and an earlier file wins
+// over a later one.
 func (d *decoder) importServers(c *Config, folder string) {
-	sources := map[string]importedServer{} // by the name that it has here
+	sources := map[string]importedServer{} // by their names here
 	for i, path := range c.ImportServers {
 		key := fmt.Sprintf("import_servers[%d]", i)
 		if d.failed[key] {
@@ -59,19 +59,19 @@ func (d *decoder) importServer(c *Config, s importedServer, sources map[string]i
 	switch {
 	case name == "":
 		e := s.at
-		e.Problem = "has a name without letters and digits; give it another one"
+		e.Problem = "has a name without letters and digits; rename it"
 		d.imported = append(d.imported, e)
 		return
 	case strings.EqualFold(name, "legwork"):
-		warn("is left out: this name is legwork's own")
+		warn("is skipped: legwork uses this name itself")
 		return
 	case imported && reflect.DeepEqual(before.config, s.config):
 		return
 	case imported:
-		warn("is left out: %s has another server of this name, which comes first", before.at.File)
+		warn("is skipped: another server of this name in %s comes first", before.at.File)
 		return
 	case taken:
-		warn("is left out: %s has a server of this name, which takes its place", d.file)
+		warn("is skipped: %s has a server of this name", d.file)
 		return
 	case name != s.name:
 		warn("is called %q here", name)
@@ -87,7 +87,7 @@ func (d *decoder) importServer(c *Config, s importedServer, sources map[string]i
 	d.failed["servers."+name] = d.failed["servers."+name] || s.failed
 }
 
-// nameOf is what an imported server is called here; empty when there is none.
+// nameOf is the name that an imported server has here; empty when there is none.
 func nameOf(original string, sources map[string]importedServer) string {
 	for name, s := range sources {
 		if s.name == original {
@@ -110,17 +110,17 @@ func (d *decoder) home(path string) string {
 
 var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// maxName is how long the name of a server may be.
+// maxName is the longest name of a server.
 const maxName = 32
 
-// fitName makes a server's name of what other programs allow; empty when
-// nothing is left of it.
+// fitName turns a name of another program into a server's name. It is empty when
+// nothing is left.
 func fitName(name string) string {
 	name = strings.Trim(unfit.ReplaceAllString(name, "-"), "-_")
 	return strings.TrimRight(name[:min(len(name), maxName)], "-_")
 }
 
-// numbered is a name with the first number behind it that is free.
+// numbered adds the first free number to a name.
 func numbered(name string, taken func(string) bool) string {
 	for i := 2; ; i++ {
 		end := fmt.Sprintf("-%d", i)
@@ -149,7 +149,7 @@ func (e Errors) Files() []string {
 	return files
 }
 
-// importTypes are the names that programs have for a server's type.
+// importTypes are the names of server types in other programs.
 func importTypes() map[string]string {
 	return map[string]string{
 		"stdio": "stdio", "local": "stdio", "sse": "sse",
@@ -157,7 +157,7 @@ func importTypes() map[string]string {
 	}
 }
 
-// leftOut says of known keys why they are left out.
+// leftOut lists known keys that are skipped, with the setting that replaces them.
 func leftOut() map[string]string {
 	return map[string]string{
 		"autoApprove":   "groups.GROUP.approve says which tools need no approval",
@@ -179,7 +179,7 @@ type importEntry struct {
 	envFile member
 }
 
-// server reads one entry. One that is disabled is none.
+// server reads one entry. It skips a disabled one.
 func (f *importFile) server(m member) {
 	e := importEntry{importFile: f, importedServer: importedServer{name: m.name, at: f.errorAt(m.at, m.key, ""), places: map[string]Error{}}}
 	before := len(f.errors)
@@ -230,7 +230,7 @@ func (e *importEntry) key(m member) {
 		name, c.Type = "type", e.kind(m)
 	case "url", "serverUrl", "httpUrl":
 		if c.URL != "" {
-			e.fail(m.at, m.key, "the server has an address already, under another key")
+			e.fail(m.at, m.key, "the server has an address under another key already")
 		}
 		name, c.URL = "url", e.phrase(m)
 		if m.name == "httpUrl" && c.Type == "" {
@@ -240,7 +240,7 @@ func (e *importEntry) key(m member) {
 		name, c.Headers = "headers", e.named(m)
 	case "envFile":
 		e.envFile = m
-	case "disabled", "enabled", "name", "gallery", "version": // say nothing that matters here
+	case "disabled", "enabled", "name", "gallery", "version": // not needed
 	default:
 		e.unknown(m)
 	}
@@ -249,11 +249,11 @@ func (e *importEntry) key(m member) {
 
 func (e *importEntry) unknown(m member) {
 	if why, known := leftOut()[m.name]; known {
-		e.warn(m.at, m.key, "is left out: %s", why)
+		e.warn(m.at, m.key, "is skipped: %s", why)
 		return
 	}
 	known := []string{"args", "command", "cwd", "disabled", "env", "envFile", "headers", "type", "url"}
-	e.warn(m.at, m.key, "unknown key, the nearest known one is %s; it is left out", nearest.Of(m.name, known))
+	e.warn(m.at, m.key, "unknown key, the nearest known one is %s; it is skipped", nearest.Of(m.name, known))
 }
 
 func (e *importEntry) kind(m member) string {
@@ -265,7 +265,7 @@ func (e *importEntry) kind(m member) string {
 	return kind
 }
 
-// finish fills in what other programs take for granted.
+// finish fills in the defaults of other programs.
 func (e *importEntry) finish() {
 	c := &e.config
 	if c.URL != "" && c.Type == "" && strings.HasSuffix(strings.TrimRight(c.URL, "/"), "/sse") {
@@ -286,7 +286,7 @@ func (e *importEntry) finish() {
 	}
 }
 
-// readEnvFile adds the variables of a file; those of env win.
+// readEnvFile adds the variables of a file. Those of env win.
 func (e *importEntry) readEnvFile() {
 	m := e.envFile
 	path := e.phrase(m)

@@ -2,7 +2,6 @@ package conf
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,39 +10,32 @@ import (
 	"legwork/tasks/alerts"
 )
 
-// Budget limits what tasks may cost. Zero means no limit. Budgets in money
-// count the models whose price is known.
+// Budget limits the cost of tasks. Zero means no limit. Budgets in money count the
+// models whose price is known.
 type Budget struct {
 	// TaskTokens is what one task may use, prompts and replies together.
-	TaskTokens int64 `yaml:"task_tokens,omitempty" jsonschema:"minimum=0"`
+	TaskTokens int64 `yaml:"task_tokens,omitempty" jsonschema:"minimum=0,maximum=1000000000000000"`
 	// TaskUSD is what one task may cost, in US dollars.
-	TaskUSD float64 `yaml:"task_usd,omitempty" jsonschema:"minimum=0"`
+	TaskUSD float64 `yaml:"task_usd,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 	// UserDayUSD is what the tasks of one person may cost in a day.
-	UserDayUSD float64 `yaml:"user_day_usd,omitempty" jsonschema:"minimum=0"`
+	UserDayUSD float64 `yaml:"user_day_usd,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 	// ChatDayUSD is what the tasks of one chat may cost in a day.
-	ChatDayUSD float64 `yaml:"chat_day_usd,omitempty" jsonschema:"minimum=0"`
+	ChatDayUSD float64 `yaml:"chat_day_usd,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 	// DayUSD is what all tasks together may cost in a day.
-	DayUSD float64 `yaml:"day_usd,omitempty" jsonschema:"minimum=0"`
+	DayUSD float64 `yaml:"day_usd,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 	// DayTokens is what all tasks together may use in a day.
-	DayTokens int64 `yaml:"day_tokens,omitempty" jsonschema:"minimum=0"`
-	// Extend says who may extend a budget that is reached: admins, or the person who asked as well.
+	DayTokens int64 `yaml:"day_tokens,omitempty" jsonschema:"minimum=0,maximum=1000000000000000"`
+	// Extend sets who may extend a budget that was reached: only admins, or the person who asked too.
 	Extend string `yaml:"extend,omitempty" jsonschema:"enum=admins,enum=asker"`
 }
 
-// Who may extend a budget that is reached.
+// The values of Budget.Extend.
 const (
 	ExtendAdmins = "admins"
 	ExtendAsker  = "asker"
 )
 
-// What a budget can be at most: a million dollars, and more tokens than those
-// buy.
-const (
-	maxBudgetUSD    = 1e6
-	maxBudgetTokens = int64(1e15)
-)
-
-// defaultBudget is that of a config which names none.
+// defaultBudget is the budget of a config that sets none.
 func defaultBudget() Budget {
 	return Budget{TaskTokens: 1_000_000, TaskUSD: 1, UserDayUSD: 1, ChatDayUSD: 2, DayUSD: 5, Extend: ExtendAdmins}
 }
@@ -55,22 +47,8 @@ func (b Budget) money() map[string]float64 {
 	}
 }
 
-func (c *Config) ownBudget(l *issues) {
-	for key, usd := range c.Budget.money() {
-		if usd < 0 || usd > maxBudgetUSD || math.IsNaN(usd) {
-			l.add("budget."+key, "%s is out of range; allowed: 0 for no limit, or US dollars up to %d", strconv.FormatFloat(usd, 'f', -1, 64), int(maxBudgetUSD))
-		}
-	}
-	for key, tokens := range map[string]int64{"task_tokens": c.Budget.TaskTokens, "day_tokens": c.Budget.DayTokens} {
-		if tokens < 0 || tokens > maxBudgetTokens {
-			l.add("budget."+key, "%d is out of range; allowed: 0 for no limit, or tokens up to %d", tokens, maxBudgetTokens)
-		}
-	}
-	l.oneOf("budget.extend", c.Budget.Extend, []string{ExtendAdmins, ExtendAsker})
-}
-
-// unpriced warns of budgets in money that were written down while no model has a
-// price: they would never be reached.
+// unpriced warns about budgets in money when no model has a price, because they
+// would never be reached.
 func (d *decoder) unpriced(c *Config) {
 	for _, m := range c.LLM.Models {
 		if m.Price != nil {
@@ -94,35 +72,34 @@ func (d *decoder) unpriced(c *Config) {
 	})
 }
 
-// Retention says how long what is over is kept.
+// Retention sets how long finished tasks and the history are kept.
 type Retention struct {
-	// Tasks is how long the journals of finished tasks are kept, after their end: what they did, and the results that later tasks of their chat can read. 0: for ever.
+	// Tasks is how long finished tasks are kept: their steps, and the results that later tasks of their chat can read. 0: forever.
 	Tasks time.Duration `yaml:"tasks,omitempty"`
-	// History is how long questions and answers are kept, summaries of them, and what was spent. 0: for ever.
+	// History is how long questions, answers, their summaries and the usage are kept. 0: forever.
 	History time.Duration `yaml:"history,omitempty"`
 }
 
-// Backup says how the data is backed up, into the folder backups of data_dir.
+// Backup sets how often the data is backed up to the folder backups of data_dir.
 type Backup struct {
-	// Every is the time between two backups. 0: none are made.
+	// Every is the time between two backups. 0: no backups.
 	Every time.Duration `yaml:"every,omitempty"`
-	// Keep is how many backups are kept; the oldest go first.
+	// Keep is how many backups are kept; the oldest are deleted.
 	Keep int `yaml:"keep,omitempty" jsonschema:"minimum=1,maximum=1000"`
 }
 
 const day = 24 * time.Hour
 
 func (c *Config) ownCare(l *issues) {
-	l.zeroOr("retention.tasks", "for ever", c.Retention.Tasks, day, 100*365*day)
-	l.zeroOr("retention.history", "for ever", c.Retention.History, day, 100*365*day)
+	l.zeroOr("retention.tasks", "forever", c.Retention.Tasks, day, 100*365*day)
+	l.zeroOr("retention.history", "forever", c.Retention.History, day, 100*365*day)
 	if c.Retention.History != 0 && (c.Retention.Tasks == 0 || c.Retention.Tasks > c.Retention.History) {
 		l.add("retention.tasks", "a task cannot be kept for longer than its question and answer; allowed: up to %s", brief(c.Retention.History))
 	}
 	l.zeroOr("backup.every", "for none", c.Backup.Every, time.Minute, 365*day)
-	l.upTo("backup.keep", c.Backup.Keep, 1000)
 }
 
-// ownAlerts lists the mistakes in who is told of what.
+// ownAlerts lists the mistakes in alerts.
 func (c *Config) ownAlerts(l *issues) {
 	for _, i := range c.Alerts.Validate() {
 		l.add("alerts."+i.Path, "%s", i.Problem)

@@ -52,8 +52,8 @@ func TestBudgetDefaults(t *testing.T) {
 	}
 }
 
-// TestCare: what the config says about the care of the data, days among it.
-func TestCare(t *testing.T) {
+// TestRetentionAndBackup: what the config says about the care of the data, days among it.
+func TestRetentionAndBackup(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, c := range []struct {
 		text      string
@@ -69,7 +69,7 @@ func TestCare(t *testing.T) {
 			"retention.tasks: a task cannot be kept for longer than its question and answer; allowed: up to 48h",
 		},
 		{"retention: {tasks: 2d12h, history: 0d}\nbackup: {every: 6h, keep: 2}\n", conf.Retention{Tasks: 60 * time.Hour}, conf.Backup{Every: 6 * time.Hour, Keep: 2}, ""},
-		{"retention: {tasks: 1h}\n", conf.Retention{}, conf.Backup{}, "retention.tasks: 1h is out of range; allowed: 0 for ever, or 24h to 876000h"},
+		{"retention: {tasks: 1h}\n", conf.Retention{}, conf.Backup{}, "retention.tasks: 1h is out of range; allowed: 0 forever, or 24h to 876000h"},
 		{"retention: {history: 40d, tasks: 0d}\n", conf.Retention{}, conf.Backup{}, "retention.tasks: a task cannot be kept"},
 		{"backup: {every: 10s}\n", conf.Retention{}, conf.Backup{}, "backup.every: 10s is out of range; allowed: 0 for none, or 1m to 8760h"},
 		{"backup: {keep: 0}\n", conf.Retention{}, conf.Backup{}, "backup.keep: 0 is out of range; allowed: 1 to 1000"},

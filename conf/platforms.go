@@ -14,74 +14,72 @@ import (
 	"legwork/internal/nearest"
 )
 
-// Platforms are the chat services that the bot is on. A section that is absent
-// means that the bot is not there.
+// Platforms are the chat services that the bot is on. Without its section a service
+// is not used.
 type Platforms struct {
-	// Telegram is the bot's account there.
+	// Telegram is the bot's account.
 	Telegram *telegram.Config `yaml:"telegram,omitempty"`
 	// Slack is the app in one workspace.
 	Slack *slack.Config `yaml:"slack,omitempty"`
-	// HTTP says where legwork listens.
+	// HTTP sets where legwork listens.
 	HTTP HTTP `yaml:"http,omitempty"`
-	// Access says who may talk to the bot: nobody by default.
+	// Access lists who may talk to the bot: nobody by default.
 	Access Access `yaml:"access,omitempty"`
 }
 
-// DefaultListen is where legwork listens unless the config says otherwise.
+// DefaultListen is the default of http.listen.
 const DefaultListen = "127.0.0.1:8080"
 
-// defaultRate is http.rate unless the config says otherwise.
+// defaultRate is the default of http.rate.
 const defaultRate = 100
 
-// HTTP says where legwork listens.
+// HTTP sets where legwork listens.
 type HTTP struct {
-	// Listen is the address of the API, of health checks, and of webhooks unless webhook_listen is set: one of this machine's own, such as 127.0.0.1:8080; with tokens any. Empty: none.
+	// Listen is the address of the API, of health checks, and of webhooks unless webhook_listen is set. Without tokens it must be local, such as 127.0.0.1:8080. Empty: none.
 	Listen string `yaml:"listen"`
-	// WebhookListen is an address for the platforms' webhooks alone, so that only they are exposed; any address of the machine, such as :8443. Empty: they are at listen.
+	// WebhookListen is an address for the platforms' webhooks alone, so that nothing else is exposed, such as :8443. Empty: webhooks are at listen.
 	WebhookListen string `yaml:"webhook_listen,omitempty"`
-	// PublicURL is how others reach legwork, for links and callbacks. Empty: they do not.
+	// PublicURL is the public address of legwork, for links and callbacks. Empty: none.
 	PublicURL string `yaml:"public_url,omitempty" jsonschema:"example=https://bot.example.com"`
-	// Proxies are addresses of reverse proxies, or networks such as 10.0.0.0/8, whose X-Forwarded-For is believed: it tells who called. Default: none.
+	// Proxies are addresses or networks of reverse proxies, such as 10.0.0.0/8, whose X-Forwarded-For header names the caller. Default: none.
 	Proxies []string `yaml:"proxies,omitempty"`
-	// Rate is how many requests per second each token may make, over some seconds.
+	// Rate is how many requests per second each token may make on average.
 	Rate int `yaml:"rate,omitempty" jsonschema:"minimum=1,maximum=100000"`
-	// Tokens let programs use the API; "legwork token new" makes one. None: nobody does.
+	// Tokens let programs use the API; "legwork token new" makes one. Default: none.
 	Tokens []Token `yaml:"tokens,omitempty"`
 }
 
-// Access says who may talk to the bot. What admins allow in the chat is added
-// to it.
+// Access lists who may talk to the bot. Admins can allow more people in the chat.
 type Access struct {
-	// Telegram lists people and chats there.
+	// Telegram lists people and groups.
 	Telegram TelegramAccess `yaml:"telegram,omitempty"`
-	// Slack lists people, channels and workspaces there.
+	// Slack lists people, channels and workspaces.
 	Slack SlackAccess `yaml:"slack,omitempty"`
-	// Admins are people with their platform before them: telegram:12345, slack:U1. With none, serve prints a code that makes the first one.
+	// Admins are people, as PLATFORM:ID: telegram:12345, slack:U1. Without any, serve prints a code for the first admin.
 	Admins []string `yaml:"admins,omitempty"`
 }
 
-// TelegramAccess says who may talk to the bot in Telegram.
+// TelegramAccess lists who may talk to the bot in Telegram.
 type TelegramAccess struct {
 	// Users are ids of people, such as 12345; "*" lets everyone in.
 	Users IDs `yaml:"users,omitempty"`
-	// Chats are ids of groups, such as -100987: whoever is in them may talk to the bot there. "*" means every group.
+	// Chats are ids of groups, such as -100987, whose members may talk to the bot there. "*" means every group.
 	Chats IDs `yaml:"chats,omitempty"`
 }
 
-// SlackAccess says who may talk to the bot in Slack.
+// SlackAccess lists who may talk to the bot in Slack.
 type SlackAccess struct {
 	// Users are member ids, such as U012AB3CD; "*" lets everyone in.
 	Users IDs `yaml:"users,omitempty"`
-	// Channels are channel ids, such as C012AB3CD: whoever is in them may talk to the bot there. "*" means every channel.
+	// Channels are channel ids, such as C012AB3CD, whose members may talk to the bot there. "*" means every channel.
 	Channels IDs `yaml:"channels,omitempty"`
 	// Teams are workspace ids, such as T012AB3CD, whose members may talk to the bot.
 	Teams IDs `yaml:"teams,omitempty"`
-	// External lets in guests and people of other organisations in shared channels, where teams, channels or "*" would let in members.
+	// External lets teams, channels and "*" also admit guests and people of other organisations in shared channels.
 	External bool `yaml:"external,omitempty"`
 }
 
-// IDs are a platform's ids of people or chats. In YAML, those that are numbers
-// need no quotes.
+// IDs are a platform's ids of people or chats. Numbers need no quotes in YAML.
 type IDs []string
 
 var (
@@ -94,12 +92,12 @@ var (
 	slackThread  = regexp.MustCompile(`^[0-9]+\.[0-9]+$`)
 )
 
-// How people find out an id.
+// Hints on how to find an id.
 const (
 	findTelegramUser  = "allowed: a person's number, such as 12345 (the bot @userinfobot tells people theirs), or \"*\" for everyone"
 	findTelegramAdmin = "allowed: telegram:NUMBER, such as telegram:12345 (the bot @userinfobot tells people their number)"
 	findSlackAdmin    = "allowed: slack:MEMBER, such as slack:U012AB3CD (in the menu of the person's profile: Copy member ID)"
-	findTelegramChat  = "allowed: a group's number, such as -1001234567890 (in web.telegram.org it stands in the address of the open group), or \"*\" for every group"
+	findTelegramChat  = "allowed: a group's number, such as -1001234567890 (in the address of the open group at web.telegram.org), or \"*\" for every group"
 	findSlackUser     = "allowed: a member id, such as U012AB3CD (in the menu of the person's profile: Copy member ID), or \"*\" for everyone"
 	findSlackChannel  = "allowed: a channel id, such as C012AB3CD (at the end of the channel's details), or \"*\" for every channel"
 	findSlackTeam     = "allowed: a workspace id, such as T012AB3CD (in the address of the workspace at app.slack.com/client/)"
@@ -119,7 +117,7 @@ func (c *Config) ownPlatforms(l *issues) {
 	}
 	c.HTTP.check(l)
 	if c.HTTP.Listen == "" && c.HTTP.WebhookListen == "" {
-		const nowhere = "%q needs an address where deliveries arrive; set http.webhook_listen or http.listen"
+		const nowhere = "mode %q needs an address for webhooks; set http.webhook_listen or http.listen"
 		if c.Telegram != nil && c.Telegram.Mode == telegram.ModeWebhook {
 			l.add("telegram.mode", nowhere, telegram.ModeWebhook)
 		}
@@ -136,30 +134,29 @@ func (h HTTP) check(l *issues) {
 	case problem != "":
 		l.add("http.listen", "%s", problem)
 	case h.Listen != "" && !loopback(host) && len(h.Tokens) == 0:
-		l.add("http.listen", "would be open to other machines without any token; allowed: an address of this machine alone, such as %s, or tokens (\"legwork token new\"); webhooks can have an open one at webhook_listen", DefaultListen)
+		l.add("http.listen", "would be open to other machines without any token; allowed: a local address such as %s, or tokens (\"legwork token new\"); webhooks can have an open address at webhook_listen", DefaultListen)
 	case h.Listen == "" && len(h.Tokens) > 0:
-		l.add("http.tokens", "are of no use without http.listen; allowed: an address there, such as %s, or no tokens", DefaultListen)
+		l.add("http.tokens", "need http.listen; set an address such as %s, or remove the tokens", DefaultListen)
 	}
-	l.upTo("http.rate", h.Rate, 100_000)
 	l.ids("http.proxies", h.Proxies, proxyProblem)
 	_, problem = listenProblem(h.WebhookListen)
 	switch {
 	case problem != "":
 		l.add("http.webhook_listen", "%s", problem)
 	case h.WebhookListen != "" && h.WebhookListen == h.Listen:
-		l.add("http.webhook_listen", "is the same as listen; allowed: another port, or nothing")
+		l.add("http.webhook_listen", "is the same as listen; use another port, or leave it out")
 	}
 	if h.PublicURL == "" {
 		return
 	}
 	u, err := url.Parse(h.PublicURL)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https" {
-		l.add("http.public_url", "is not the address of a server; allowed: one such as https://bot.example.com")
+		l.add("http.public_url", "is not a server's address; allowed: an address such as https://bot.example.com")
 	}
 }
 
-// listenProblem takes the host out of an address to listen at, or says why it
-// is none. Nothing is an address, too.
+// listenProblem returns the host of an address to listen at, or why it is not one.
+// An empty address is allowed.
 func listenProblem(address string) (host, problem string) {
 	if address == "" {
 		return "", ""
@@ -179,9 +176,9 @@ func proxyProblem(proxy string) string {
 	prefix, err := ParseProxy(proxy)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("%s is neither an address nor a network; allowed: such as 127.0.0.1 or 10.0.0.0/8", shown(proxy))
+		return fmt.Sprintf("%s is neither an address nor a network; allowed: for example 127.0.0.1 or 10.0.0.0/8", shown(proxy))
 	case prefix.Bits() == 0:
-		return fmt.Sprintf("%s would believe everybody; allowed: the proxies alone, such as 127.0.0.1 or 10.0.0.0/8", shown(proxy))
+		return fmt.Sprintf("%s would trust every caller; allowed: the addresses of your proxies, such as 127.0.0.1 or 10.0.0.0/8", shown(proxy))
 	}
 	return ""
 }
@@ -222,9 +219,9 @@ func telegramUserProblem(id string) string {
 	case id == "*" || telegramUser.MatchString(id):
 		return ""
 	case telegramChat.MatchString(id):
-		return fmt.Sprintf("%s is the number of a group, which belongs to chats; %s", id, findTelegramUser)
+		return fmt.Sprintf("%s is the number of a group and belongs under chats; %s", id, findTelegramUser)
 	case strings.HasPrefix(id, "@"):
-		return fmt.Sprintf("%s is a name, which its owner can change; %s", shown(id), findTelegramUser)
+		return fmt.Sprintf("%s is a name, and its owner can change it; %s", shown(id), findTelegramUser)
 	}
 	return fmt.Sprintf("%s is not the number of a person; %s", shown(id), findTelegramUser)
 }
@@ -234,9 +231,9 @@ func telegramChatProblem(id string) string {
 	case id == "*" || telegramChat.MatchString(id):
 		return ""
 	case telegramUser.MatchString(id):
-		return fmt.Sprintf("%s is the number of a person, which belongs to users, or lacks its minus sign; %s", id, findTelegramChat)
+		return fmt.Sprintf("%s is the number of a person and belongs under users, or its minus sign is missing; %s", id, findTelegramChat)
 	case strings.HasPrefix(id, "@"):
-		return fmt.Sprintf("%s is a name, which its owner can change; %s", shown(id), findTelegramChat)
+		return fmt.Sprintf("%s is a name, and its owner can change it; %s", shown(id), findTelegramChat)
 	}
 	return fmt.Sprintf("%s is not the number of a group; %s", shown(id), findTelegramChat)
 }
@@ -262,16 +259,16 @@ func slackTeamProblem(id string) string {
 	return fmt.Sprintf("%s is not a workspace id; %s", shown(id), findSlackTeam)
 }
 
-// AdminProblem says why a text is not the key of one person, as access.admins
-// takes it, and what is allowed; empty when it is one.
+// AdminProblem says why a text is not the key of one person for access.admins, and
+// what is allowed. It is empty when the text is one.
 func AdminProblem(key string) string {
 	const allowed = "allowed: telegram:NUMBER and slack:MEMBER, such as telegram:12345 or slack:U012AB3CD"
 	platform, id, found := strings.Cut(key, ":")
 	switch {
 	case !found && telegramUser.MatchString(key):
-		return fmt.Sprintf("%s lacks its platform; write telegram:%s", shown(key), key)
+		return fmt.Sprintf("%s has no platform; write telegram:%s", shown(key), key)
 	case !found && slackUser.MatchString(key):
-		return fmt.Sprintf("%s lacks its platform; write slack:%s", shown(key), key)
+		return fmt.Sprintf("%s has no platform; write slack:%s", shown(key), key)
 	case id == "*":
 		return fmt.Sprintf("%s would make everyone an admin; %s", shown(key), allowed)
 	case platform == "telegram" && telegramUser.MatchString(id), platform == "slack" && slackUser.MatchString(id):
@@ -284,7 +281,7 @@ func AdminProblem(key string) string {
 	return fmt.Sprintf("%s is not the key of a person; %s", shown(key), allowed)
 }
 
-// chatKeyProblem says why a text is not the key of a chat.
+// chatKeyProblem says why a text is not the key of a chat. It is empty when it is.
 func chatKeyProblem(key string) string {
 	const allowed = "allowed: telegram:NUMBER, telegram:NUMBER/TOPIC, slack:CHANNEL, slack:CHANNEL/THREAD, terminal:NAME, api:TOKEN"
 	platform, id, _ := strings.Cut(key, ":")
@@ -320,8 +317,8 @@ func allowProblem(who string) string {
 	if platform, id, _ := strings.Cut(who, ":"); platform == "slack" && slackUser.MatchString(id) || platform == "agent" && tokenName.MatchString(id) {
 		return ""
 	}
-	return fmt.Sprintf("%s is neither a person nor a chat; allowed: \"*\", and PLATFORM:ID of one, such as telegram:12345, telegram:-1001234567890, slack:U012AB3CD or slack:C012AB3CD; of tokens api:NAME, agent:NAME for those of role agent", shown(who))
+	return fmt.Sprintf("%s is neither a person nor a chat; allowed: \"*\", or PLATFORM:ID, such as telegram:12345, telegram:-1001234567890, slack:U012AB3CD or slack:C012AB3CD; for a token api:NAME, or agent:NAME if its role is agent", shown(who))
 }
 
-// platforms are those that a chat can be on.
+// platforms are the platforms of chats.
 func platforms() []string { return []string{"api", "slack", "telegram", "terminal"} }

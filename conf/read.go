@@ -15,12 +15,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFile bounds a config file and every file that it names by ${file:PATH},
-// in bytes.
+// maxFile bounds a config file, and every file of a ${file:PATH}, in bytes.
 const maxFile = 1 << 20
 
-// readBounded reads a regular file of at most maxFile bytes. Its errors are
-// meant to be read after the name of the file.
+// readBounded reads a regular file of at most maxFile bytes. Its errors are texts to
+// put after the name of the file.
 func readBounded(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -42,7 +41,7 @@ func readBounded(path string) ([]byte, error) {
 	return text, nil
 }
 
-// plainFileError drops the path of a file error, which is said already.
+// plainFileError drops the path of a file error, because the message has it already.
 func plainFileError(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
@@ -51,7 +50,7 @@ func plainFileError(err error) error {
 	return fmt.Errorf("cannot be read: %w", err)
 }
 
-// parse turns the text of a config file into the mapping at its root.
+// parse returns the mapping at the root of a config file.
 func parse(file string, text []byte) (*yaml.Node, Errors) {
 	if at := invalidUTF8(text); at >= 0 {
 		return nil, Errors{errorAt(file, text, at, "is not UTF-8 text from here on")}
@@ -76,7 +75,7 @@ func parse(file string, text []byte) (*yaml.Node, Errors) {
 	return root, nil
 }
 
-const emptyFile = "the file is empty; at least models is needed, config.example.yaml shows every key"
+const emptyFile = "the file is empty; it needs at least models, see config.example.yaml"
 
 // invalidUTF8 is the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(text []byte) int {
@@ -98,7 +97,7 @@ var (
 
 type syntaxHint struct{ message, hint string }
 
-// syntaxHints say what usually causes a message of the YAML parser.
+// syntaxHints are the usual causes of messages of the YAML parser.
 func syntaxHints() []syntaxHint {
 	return []syntaxHint{
 		{"cannot start any token", "YAML is indented with spaces, not tabs; a text that begins with a special character such as @ or ` needs quotes"},
@@ -106,14 +105,14 @@ func syntaxHints() []syntaxHint {
 		{"could not find expected ':'", "a key needs a colon and a space after it"},
 		{"did not find expected key", "look at the indentation and at quotes on this line and the one above"},
 		{"did not find expected alphabetic or numeric", "a text that begins with * or & needs quotes"},
-		{"unexpected end of stream", "a quote that is opened here is never closed"},
+		{"unexpected end of stream", "the quote that is opened here is never closed"},
 		{"did not find expected ','", "a bracket or brace is not closed, or a comma is missing; inside of { } a ${NAME} needs quotes"},
 		{"unknown anchor", "an alias needs its anchor before it; a text that begins with * needs quotes"},
 		{"control characters", "remove the invisible character"},
 	}
 }
 
-// syntaxError turns an error of the YAML parser into one with a place.
+// syntaxError adds a place to an error of the YAML parser.
 func syntaxError(file string, text []byte, err error) Error {
 	message := syntaxMessage(err)
 	problem := "is not valid YAML: " + message
@@ -134,15 +133,15 @@ func syntaxError(file string, text []byte, err error) Error {
 	return Error{File: file, Line: firstBadLine(text, message), Column: 1, Problem: problem}
 }
 
-// syntaxMessage is what the YAML parser says, without the line it thinks of:
-// that is often the one where the surrounding value begins.
+// syntaxMessage is the message of the YAML parser without its line, which is often
+// the one where the surrounding value begins.
 func syntaxMessage(err error) string {
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	return syntaxLine.ReplaceAllString(first, "")
 }
 
-// firstBadLine is the line after which the parser says message, found by
-// halving: the least number of lines that do not parse for the same reason.
+// firstBadLine is the line that causes message. It searches, by halving, for the
+// least number of lines that do not parse for the same reason.
 func firstBadLine(text []byte, message string) int {
 	ends := append(lineBreak.FindAllIndex(text, -1), []int{len(text), len(text)})
 	return 1 + sort.Search(len(ends)-1, func(i int) bool {

@@ -13,8 +13,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// settle is how long a file must stay as it is before a change counts: editors
-// and copies write in several steps.
+// settle is how long a file must stay unchanged before a change counts, because
+// editors and copies write in several steps.
 const settle = 300 * time.Millisecond
 
 // Watcher notices changes of files. Its methods are safe for concurrent use.
@@ -28,9 +28,9 @@ type Watcher struct {
 	files map[string]bool // that matter, from the root
 }
 
-// Watch sends on changed, without ever waiting, when the config file or the
-// EnvFile beside it has changed and stays so for a moment. It watches the
-// folder, so that files which are replaced as a whole are seen, too.
+// Watch sends on changed, without blocking, when the config file or the EnvFile
+// beside it has changed and then stays unchanged for a moment. It watches the
+// folder, so that it also sees files that are replaced.
 func Watch(path string, log *slog.Logger, changed chan<- struct{}) (*Watcher, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -45,8 +45,8 @@ func Watch(path string, log *slog.Logger, changed chan<- struct{}) (*Watcher, er
 	return w, nil
 }
 
-// Also watches further files from now on, in place of those of the call before:
-// what the config imports. One that cannot be watched is logged.
+// Also watches the imported files in place of those of the previous call. It logs a
+// file that cannot be watched.
 func (w *Watcher) Also(files ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,7 +54,7 @@ func (w *Watcher) Also(files ...string) {
 	w.files = map[string]bool{}
 	for _, file := range append(files, w.own) {
 		if err := w.add(file); err != nil {
-			w.log.Warn("a file is not watched; send SIGHUP after changing it", "file", file, "cause", err)
+			w.log.Warn("watching a file failed; send SIGHUP after changing it", "file", file, "cause", err)
 		}
 	}
 	for folder := range before {
@@ -64,7 +64,7 @@ func (w *Watcher) Also(files ...string) {
 	}
 }
 
-// Close ends the watching and waits for it.
+// Close stops watching and waits until that is over.
 func (w *Watcher) Close() {
 	_ = w.watcher.Close() // ends run
 	w.work.Wait()
@@ -117,8 +117,9 @@ func (w *Watcher) run(changed chan<- struct{}) {
 	}
 }
 
-// concerns reports that an event may be a change of the config: of its files, of
-// an EnvFile beside them, or of the link by which mounted files are replaced.
+// concerns reports whether an event may be a change of the config: of its files, of
+// an EnvFile beside them, or of the link ..data by which Kubernetes replaces mounted
+// files.
 func (w *Watcher) concerns(e fsnotify.Event) bool {
 	if e.Op == fsnotify.Chmod {
 		return false
@@ -129,9 +130,8 @@ func (w *Watcher) concerns(e fsnotify.Event) bool {
 	return w.files[e.Name] || base == EnvFile || base == "..data"
 }
 
-// Changed lists, in alphabetical order, the keys in which two configs differ:
-// those of the file's top level, and those one below it that NeedsRestart
-// names.
+// Changed lists the keys in which two configs differ, sorted: keys of the top level,
+// and those of the level below that NeedsRestart names.
 func Changed(before, after *Config) []string {
 	old, young := before.parts(), after.parts()
 	var keys []string
@@ -143,8 +143,7 @@ func Changed(before, after *Config) []string {
 	return keys
 }
 
-// Restart lists those of the changed keys that take effect only when the
-// process is started again.
+// Restart lists the changed keys that need a restart.
 func Restart(before, after *Config) []string {
 	fixed := NeedsRestart()
 	return slices.DeleteFunc(Changed(before, after), func(key string) bool { return !slices.Contains(fixed, key) })
@@ -157,8 +156,8 @@ func NeedsRestart() []string {
 	}
 }
 
-// parts are the values of a config by their keys, with defaults filled in, so
-// that writing a default down is no change.
+// parts returns the values of a config by key, with defaults filled in: writing a
+// default down is not a change.
 func (c *Config) parts() map[string]any {
 	models := c.LLM.WithDefaults()
 	limits := c.Limits

@@ -20,7 +20,7 @@ type text struct {
 	filled bool   // something was expanded, so value must not be shown
 }
 
-// expand resolves the references in a scalar; ok is false when one cannot be.
+// expand resolves the references in a scalar; ok is false when that is not possible.
 func (d *decoder) expand(n *yaml.Node, key string) (t text, ok bool) {
 	x := &d.expander
 	x.put, x.problems = nil, nil
@@ -38,7 +38,7 @@ func (d *decoder) expand(n *yaml.Node, key string) (t text, ok bool) {
 	return t, len(x.problems) == 0
 }
 
-// written is how the value may be repeated in a message: never expanded.
+// written is the value for messages: as in the file, never expanded.
 func (t text) written() string { return shown(t.Node.Value) }
 
 // shown quotes a text for a message, shortened.
@@ -50,8 +50,8 @@ func shown(s string) string {
 	return strconv.Quote(s)
 }
 
-// tag is the YAML type of the value. An expanded value that stands without
-// quotes is what its text looks like.
+// tag is the YAML type of the value. The type of an expanded value without quotes
+// follows from its text.
 func (t text) tag() string {
 	if !t.filled || t.quoted() {
 		return t.ShortTag()
@@ -59,12 +59,12 @@ func (t text) tag() string {
 	return t.plain().ShortTag()
 }
 
-// quoted tells whether the value can be nothing but a text.
+// quoted reports whether the value can only be a text.
 func (t text) quoted() bool {
 	return t.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }
 
-// plain is the expanded value as if it stood in the file without quotes.
+// plain is the expanded value as if the file had it without quotes.
 func (t text) plain() *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: t.value}
 }
@@ -105,8 +105,7 @@ func wanted(v reflect.Value) string {
 	return "a whole number"
 }
 
-// assign sets v. When t does not fit, hint may end a sentence that names what
-// was wanted and what is there.
+// assign sets v. When t does not fit, hint may complete the message.
 func assign(t text, v reflect.Value) (hint string, fits bool) {
 	node := t.Node
 	if t.filled {
@@ -143,8 +142,8 @@ func assign(t text, v reflect.Value) (hint string, fits bool) {
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// free reads a node whose shape is not legwork's business, such as extra_body,
-// into maps, slices and the JSON types.
+// free reads a node of any shape, such as extra_body, into maps, slices and the
+// JSON types.
 func (d *decoder) free(n *yaml.Node, key string) any {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -177,7 +176,7 @@ func (d *decoder) free(n *yaml.Node, key string) any {
 	return value
 }
 
-// unmarshals tells whether the type of v reads YAML or text by itself.
+// unmarshals reports whether the type of v reads YAML or text by itself.
 func unmarshals(v reflect.Value) bool {
 	if !v.CanAddr() || v.Type() == durationType {
 		return false
@@ -195,8 +194,8 @@ type obsoleteUnmarshaler interface {
 	UnmarshalYAML(unmarshal func(any) error) error
 }
 
-// unmarshal hands a type that reads itself a copy of the node without
-// references. Its error is the problem, free of what was expanded.
+// unmarshal gives a type that reads itself a copy of the node without references.
+// Expanded values are hidden in its error.
 func (d *decoder) unmarshal(n *yaml.Node, key string, v reflect.Value) {
 	before := len(d.errors)
 	plain := d.plainCopy(n, key)
@@ -233,10 +232,10 @@ func (d *decoder) plainCopy(n *yaml.Node, key string) *yaml.Node {
 	return &out
 }
 
-// days are days in a duration, which the library's have not.
+// days are days in a duration. The standard library does not know them.
 var days = regexp.MustCompile(`([0-9]+(?:\.[0-9]*)?|\.[0-9]+)d`)
 
-// inHours writes the days of a duration as hours of 24 to the day.
+// inHours replaces the days of a duration by 24 hours each.
 func inHours(duration string) string {
 	return days.ReplaceAllStringFunc(duration, func(d string) string {
 		n, err := strconv.ParseFloat(d[:len(d)-1], 64)

@@ -10,33 +10,34 @@ import (
 	"legwork/internal/schedule"
 )
 
-// Schedule is something that is done again and again without anybody asking.
-// People in its chat see it with /schedule; admins can pause it there.
+// Schedule is a question that legwork asks itself at set times. People in its chat
+// see it with /schedule; admins can pause it there.
 type Schedule struct {
-	// Name it is known by: letters, digits, - and _.
+	// Name of the schedule: letters, digits, - and _.
 	Name string `yaml:"name"`
-	// When it is done, as in /schedule: "every weekday 9:00", "every 2 hours", "0 9 * * 1-5". In English, Russian or Chinese.
+	// When it runs, as in /schedule: "every weekday 9:00", "every 2 hours", "0 9 * * 1-5". In English, Russian or Chinese.
 	When string `yaml:"when"`
-	// Text is what is to be done.
+	// Text is the question or order.
 	Text string `yaml:"text"`
-	// Chat where it is answered: its platform and id, and after a slash a topic or thread.
+	// Chat gets the answers: its platform and id, and after a slash a topic or thread.
 	Chat string `yaml:"chat"`
-	// As is the person whose rights and budgets it has, with the platform before the id. Default: the first admin on the chat's platform.
+	// As is the person whose rights and budgets apply, as PLATFORM:ID. Default: the first admin on the chat's platform.
 	As string `yaml:"as,omitempty"`
 	// Timezone of its times. Default: that of the config.
 	Timezone string `yaml:"timezone,omitempty"`
-	// Language of what legwork itself writes. Default: that of the config.
+	// Language of the texts that legwork itself writes. Default: that of the config.
 	Language string `yaml:"language,omitempty"`
-	// CatchUp makes up for the last time that was missed, however late. Otherwise that is done within an hour.
+	// CatchUp runs a missed schedule later, however late. By default it runs only when it was missed by less than an hour.
 	CatchUp bool `yaml:"catch_up,omitempty"`
 }
 
-// maxScheduleText is how long the text of a schedule may be, in bytes.
+// maxScheduleText is the longest text of a schedule, in bytes.
 const maxScheduleText = 64 << 10
 
 var scheduleName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 
-// Person is whose rights a schedule has; empty when the config names nobody.
+// Person is the person whose rights a schedule has; empty when the config names
+// nobody.
 func (c *Config) Person(s Schedule) string {
 	if s.As != "" {
 		return s.As
@@ -50,16 +51,16 @@ func (c *Config) Person(s Schedule) string {
 	return ""
 }
 
-// Zone is the time zone of a schedule, and Tongue its language.
-func (c *Config) Zone(s Schedule) string {
+// ScheduleZone is the time zone of a schedule.
+func (c *Config) ScheduleZone(s Schedule) string {
 	if s.Timezone != "" {
 		return s.Timezone
 	}
 	return c.Timezone
 }
 
-// Tongue is the language of a schedule.
-func (c *Config) Tongue(s Schedule) string {
+// ScheduleLanguage is the language of a schedule.
+func (c *Config) ScheduleLanguage(s Schedule) string {
 	if s.Language != "" {
 		return s.Language
 	}
@@ -72,14 +73,14 @@ func (c *Config) ownSchedules(l *issues, languages []string) {
 		path := fmt.Sprintf("schedules[%d]", i)
 		switch {
 		case !scheduleName.MatchString(s.Name):
-			l.add(path+".name", "%s is no name; allowed: 1 to 40 letters, digits, - and _", shown(s.Name))
+			l.add(path+".name", "%s is not a name; allowed: 1 to 40 letters, digits, - and _", shown(s.Name))
 		case names[s.Name]:
 			l.add(path+".name", "there is another schedule named %s", shown(s.Name))
 		}
 		names[s.Name] = true
 		switch text := strings.TrimSpace(s.Text); {
 		case text == "":
-			l.add(path+".text", "must say what is to be done")
+			l.add(path+".text", "is missing; write the question or order")
 		case len(text) > maxScheduleText:
 			l.add(path+".text", "has %d bytes; allowed: %d", len(text), maxScheduleText)
 		}
@@ -92,7 +93,7 @@ func (c *Config) ownSchedules(l *issues, languages []string) {
 }
 
 func (c *Config) ownScheduleTime(l *issues, path string, s Schedule) {
-	zone, err := time.LoadLocation(c.Zone(s))
+	zone, err := time.LoadLocation(c.ScheduleZone(s))
 	if err != nil || s.Timezone == "Local" {
 		if s.Timezone != "" {
 			l.add(path+".timezone", "unknown time zone %s; allowed: UTC and IANA names such as Europe/Berlin", shown(s.Timezone))
@@ -108,16 +109,16 @@ func (c *Config) ownSchedulePlace(l *issues, path string, s Schedule) {
 	platform, id, _ := strings.Cut(s.Chat, ":")
 	switch {
 	case !slices.Contains([]string{"telegram", "slack"}, platform) || strings.Trim(id, "/") == "":
-		l.add(path+".chat", "%s is no chat; allowed: telegram: or slack: and the id of the chat, such as slack:C012AB3CD", shown(s.Chat))
+		l.add(path+".chat", "%s is not a chat; allowed: telegram: or slack: and the id of the chat, such as slack:C012AB3CD", shown(s.Chat))
 		return
 	case chatKeyProblem(s.Chat) != "":
 		l.add(path+".chat", "%s", chatKeyProblem(s.Chat))
 		return
 	case platform == "telegram" && c.Telegram == nil, platform == "slack" && c.Slack == nil:
-		l.add(path+".chat", "is on a platform that the config does not have; add its section %s", platform)
+		l.add(path+".chat", "needs the platform's section; add %s to the config", platform)
 	case s.As == "" && c.Person(s) == "":
-		l.add(path+".as", "must name whose rights it has, such as %s:ID, since access.admins names nobody on that platform", platform)
+		l.add(path+".as", "must name the person whose rights apply, such as %s:ID, because access.admins names nobody on that platform", platform)
 	case s.As != "" && (!strings.HasPrefix(s.As, platform+":") || len(s.As) == len(platform)+1):
-		l.add(path+".as", "%s is nobody on the chat's platform; allowed: %s: and the id of a person", shown(s.As), platform)
+		l.add(path+".as", "%s is not a person on the chat's platform; allowed: %s: and the id of a person", shown(s.As), platform)
 	}
 }

@@ -34,7 +34,7 @@ func TestSchedules(t *testing.T) {
 	}
 	for i, want := range []string{"slack:U1 Europe/Berlin en", "telegram:9 Asia/Shanghai zh"} {
 		s := c.Schedules[i]
-		if got := c.Person(s) + " " + c.Zone(s) + " " + c.Tongue(s); got != want {
+		if got := c.Person(s) + " " + c.ScheduleZone(s) + " " + c.ScheduleLanguage(s); got != want {
 			t.Errorf("schedule %s is %s, want %s", s.Name, got, want)
 		}
 	}
@@ -42,18 +42,18 @@ func TestSchedules(t *testing.T) {
 
 func TestScheduleMistakes(t *testing.T) {
 	for _, c := range []struct{ entry, want string }{
-		{`{name: "a b", when: "@daily", text: x, chat: "slack:C1"}`, `schedules[0].name: "a b" is no name`},
+		{`{name: "a b", when: "@daily", text: x, chat: "slack:C1"}`, `schedules[0].name: "a b" is not a name`},
 		{`{name: a, when: sometimes, text: x, chat: "slack:C1"}`, "schedules[0].when: \"sometimes\" says no time"},
 		{`{name: a, when: every day, text: x, chat: "slack:C1"}`, "names no time of the day"},
 		{`{name: a, when: tomorrow 9:00, text: x, chat: "slack:C1"}`, "comes only once"},
 		{`{name: a, when: every day 9:00 news, text: x, chat: "slack:C1"}`, `"news" is no part of a time`},
 		{`{name: a, when: 0 0 30 2 *, text: x, chat: "slack:C1"}`, "never comes"},
-		{`{name: a, when: "@daily", text: " ", chat: "slack:C1"}`, "schedules[0].text: must say what"},
+		{`{name: a, when: "@daily", text: " ", chat: "slack:C1"}`, "schedules[0].text: is missing"},
 		{`{name: a, when: "@daily", text: x, chat: "terminal:main"}`, "schedules[0].chat"},
-		{`{name: nowhere, when: "@daily", text: x, chat: "slack:C1"}`, "schedules[0].chat: is on a platform that the config does not have"},
+		{`{name: nowhere, when: "@daily", text: x, chat: "slack:C1"}`, "schedules[0].chat: needs the platform's section"},
 		{`{name: a, when: "@daily", text: x, chat: C1}`, "schedules[0].chat"},
-		{`{name: a, when: "@daily", text: x, chat: "telegram:12"}`, "schedules[0].as: must name whose rights"},
-		{`{name: a, when: "@daily", text: x, chat: "slack:C1", as: "telegram:7"}`, "nobody on the chat's platform"},
+		{`{name: a, when: "@daily", text: x, chat: "telegram:12"}`, "schedules[0].as: must name the person whose rights"},
+		{`{name: a, when: "@daily", text: x, chat: "slack:C1", as: "telegram:7"}`, "not a person on the chat's platform"},
 		{`{name: a, when: "@daily", text: x, chat: "slack:C1", timezone: Mars}`, "schedules[0].timezone: unknown time zone"},
 		{`{name: a, when: "@daily", text: x, chat: "slack:C1", language: fr}`, "schedules[0].language"},
 		{`{name: a, whne: "@daily", text: x, chat: "slack:C1"}`, "whne"},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/invopop/jsonschema"
+	invopop "github.com/invopop/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
@@ -258,7 +258,7 @@ const durationPattern = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h|d)(([0
 // comments of their fields.
 func generate(t *testing.T) []byte {
 	t.Helper()
-	reflector := jsonschema.Reflector{
+	reflector := invopop.Reflector{
 		Anonymous:                  true,
 		ExpandedStruct:             true,
 		FieldNameTag:               "yaml",
@@ -290,7 +290,7 @@ func generate(t *testing.T) []byte {
 // "legwork/llm.ModelConfig.Fallback".
 func comments(t *testing.T) map[string]string {
 	t.Helper()
-	reflector := jsonschema.Reflector{}
+	reflector := invopop.Reflector{}
 	for _, folder := range []string{".", "../tasks/alerts", "../llm", "../tools", "../bot/telegram", "../bot/slack"} {
 		if err := reflector.AddGoComments("legwork/conf", folder); err != nil {
 			t.Fatal(err)
@@ -320,37 +320,37 @@ func definitionName(t reflect.Type) string {
 }
 
 // special gives the schema of types whose YAML differs from their Go shape.
-func special(t reflect.Type) *jsonschema.Schema {
+func special(t reflect.Type) *invopop.Schema {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
-		return &jsonschema.Schema{Type: "string", Pattern: durationPattern}
+		return &invopop.Schema{Type: "string", Pattern: durationPattern}
 	case reflect.TypeFor[tools.Approve]():
-		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		return &invopop.Schema{OneOf: []*invopop.Schema{
 			{Enum: []any{tools.ApproveNever, tools.ApproveWrites, tools.ApproveAlways}},
 			{Type: "string", Pattern: `[*?[.]|\$\{`},
-			{Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+			{Type: "array", Items: &invopop.Schema{Type: "string"}},
 		}}
 	case reflect.TypeFor[conf.IDs]():
-		return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "integer"}}}}
+		return &invopop.Schema{Type: "array", Items: &invopop.Schema{AnyOf: []*invopop.Schema{{Type: "string"}, {Type: "integer"}}}}
 	}
 	return nil
 }
 
 // nameRoles replaces the free names under roles by the roles that exist.
-func nameRoles(schema *jsonschema.Schema) {
+func nameRoles(schema *invopop.Schema) {
 	roles, ok := schema.Properties.Get("roles")
 	if !ok {
 		return
 	}
-	roles.AdditionalProperties = jsonschema.FalseSchema
-	roles.Properties = jsonschema.NewProperties()
+	roles.AdditionalProperties = invopop.FalseSchema
+	roles.Properties = invopop.NewProperties()
 	for _, role := range llm.Roles() {
-		roles.Properties.Set(role, &jsonschema.Schema{Type: "string"})
+		roles.Properties.Set(role, &invopop.Schema{Type: "string"})
 	}
 }
 
 // allowFilled lets every property of a restricted type be a ${NAME} too.
-func allowFilled(schema *jsonschema.Schema) {
+func allowFilled(schema *invopop.Schema) {
 	if schema.Properties == nil {
 		return
 	}
@@ -359,15 +359,15 @@ func allowFilled(schema *jsonschema.Schema) {
 		if !restricted(p) {
 			continue
 		}
-		about := &jsonschema.Schema{Description: p.Description, Default: p.Default, Examples: p.Examples}
+		about := &invopop.Schema{Description: p.Description, Default: p.Default, Examples: p.Examples}
 		p.Description, p.Default, p.Examples = "", nil, nil
-		about.AnyOf = []*jsonschema.Schema{p, {Type: "string", Pattern: filledPattern}}
+		about.AnyOf = []*invopop.Schema{p, {Type: "string", Pattern: filledPattern}}
 		pair.Value = about
 	}
 }
 
 // restricted tells whether a plain ${NAME} would not fit a scalar's schema.
-func restricted(p *jsonschema.Schema) bool {
+func restricted(p *invopop.Schema) bool {
 	switch p.Type {
 	case "integer", "number", "boolean":
 		return true

@@ -10,19 +10,17 @@ import (
 	"legwork/tools"
 )
 
-// secretName matches names of keys and variables whose values are nobody's
-// business.
+// secretName matches names of keys and variables with secret values.
 var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|pwd|credential|auth|cookie|private|signature`)
 
 // secretArgument matches names of arguments and of values in addresses that are
 // credentials themselves: --api-key, but not --key-size.
 var secretArgument = regexp.MustCompile(`(?i)(key|token|secret|password|passwd|pwd|credential|credentials|auth|signature|sig)$`)
 
-// Secrets lists, sorted and each once, every value of the config that must not
-// show in a log: keys, tokens, signing secrets, headers, passwords in
-// addresses, and whatever came from a variable or file by a name that sounds
-// like one. Short values are listed too; who hides them decides what is too
-// short to be hidden.
+// Secrets lists every value of the config that must not appear in a log, sorted and
+// each once: keys, tokens, signing secrets, headers, passwords in addresses, and
+// values from a variable or file with the name of a secret. It includes short
+// values; package redact decides which are too short to hide.
 func (c *Config) Secrets() []string {
 	found := secretSet{}
 	for _, m := range c.LLM.Models {
@@ -50,9 +48,9 @@ func (c *Config) Secrets() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// Credentials lists those of the Secrets that are credentials beyond doubt, so
-// that they can be taken out of what tools return without spoiling it: not short
-// ones, nor headers that only name something.
+// Credentials lists the Secrets that are certainly credentials, so that they can be
+// removed from tool results without harm: no short ones, and no headers that only
+// name something.
 func (c *Config) Credentials() []string {
 	const shortest = 12
 	harmless := secretSet{}
@@ -116,9 +114,9 @@ func (s secretSet) addHeaders(headers map[string]string) {
 	}
 }
 
-// addArguments adds those of a program whose names sound secret: --api-key=x,
-// --api-key x, and -e API_KEY=x, as docker has it; what addresses hold; and of
-// headers those whose names do: --header "Authorization: Bearer x".
+// addArguments adds the arguments of a program that have a secret name: --api-key=x,
+// --api-key x, and -e API_KEY=x as for docker; the secrets in addresses; and headers
+// with a secret name: --header "Authorization: Bearer x".
 func (s secretSet) addArguments(args []string) {
 	for i, arg := range args {
 		name, value, found := strings.Cut(arg, "=")
@@ -156,7 +154,7 @@ func (s secretSet) addAddress(address string) {
 	}
 }
 
-// addNamed adds the texts whose names sound secret, at any depth.
+// addNamed adds the texts with secret names, at any depth.
 func (s secretSet) addNamed(values map[string]any) {
 	for name, value := range values {
 		switch v := value.(type) {

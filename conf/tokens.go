@@ -13,20 +13,19 @@ import (
 	"legwork/internal/nearest"
 )
 
-// Token lets a program use the API. The token itself stands nowhere in the
-// config, only its hash.
+// Token lets a program use the API. The config holds only the hash of the token.
 type Token struct {
-	// Name tells tokens apart: in the audit log, in budgets as api:NAME, and to people.
+	// Name of the token in the audit log, in budgets as api:NAME, and for people.
 	Name string `yaml:"name" jsonschema:"required,pattern=^[a-z0-9_-]{1\\,40}$"`
 	// SHA256 is the SHA-256 of the token in hexadecimal, as "legwork token new" prints it.
 	SHA256 string `yaml:"sha256" jsonschema:"required,pattern=^[0-9A-Fa-f]{64}$"`
-	// Role is what it may do: a viewer reads; an operator also starts, steers, ends and decides; an admin also extends budgets and reads the audit log; an agent works on tasks of programs and never decides.
+	// Role sets what the token may do: a viewer reads; an operator also starts, steers and stops tasks and approves calls; an admin also extends budgets and reads the audit log; an agent works on tasks of programs and never approves calls.
 	Role string `yaml:"role" jsonschema:"required,enum=viewer,enum=operator,enum=admin,enum=agent"`
-	// Chats are those whose tasks it may see and touch: keys such as "slack:C012AB3CD", "slack:*" for a whole platform, "api:*" for tasks that programs start, "*" for all; what it starts itself it sees in any case, with an empty list nothing else. Default: all; for agents api:*.
+	// Chats whose tasks the token may see and change: keys such as "slack:C012AB3CD", "slack:*" for a whole platform, "api:*" for tasks that programs start, "*" for all. It always sees the tasks that it starts itself; with an empty list only those. Default: all; for agents api:*.
 	Chats []string `yaml:"chats,omitempty"`
 	// Groups of tools that its tasks may use; an empty list means none. Default: all.
 	Groups []string `yaml:"groups,omitempty"`
-	// Webhooks of alerts.webhooks that the outcome of what it starts can be sent to; "*" for all, an empty list for none. Default: all.
+	// Webhooks of alerts.webhooks that may get the outcome of its tasks; "*" for all, an empty list for none. Default: all.
 	Webhooks []string `yaml:"webhooks,omitempty"`
 }
 
@@ -38,21 +37,21 @@ const (
 	RoleAgent    = "agent"
 )
 
-// Roles lists the roles of tokens, from the least to the most, agents last.
+// Roles lists the roles of tokens from the fewest rights to the most, agents last.
 func Roles() []string { return []string{RoleViewer, RoleOperator, RoleAdmin, RoleAgent} }
 
-// TokenPrefix begins every token that legwork makes, so that one is recognised
-// where it does not belong.
+// TokenPrefix begins every token that legwork makes, so that a token in the wrong
+// place is recognised.
 const TokenPrefix = "lw_"
 
-// HashToken is what the config holds of a token.
+// HashToken is the hash of a token for the config.
 func HashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// Visible are the chats of the token, the default filled in. Whoever may start a
-// task sees it.
+// Visible returns the chats of the token with the default filled in. A token that
+// may start tasks sees its own.
 func (t Token) Visible() []string {
 	switch {
 	case t.Chats != nil && t.Role != RoleViewer:
@@ -65,7 +64,7 @@ func (t Token) Visible() []string {
 	return []string{"*"}
 }
 
-// Notifies are the webhooks that the token may name, the default filled in.
+// Notifies returns the webhooks that the token may name, with the default filled in.
 func (t Token) Notifies() []string {
 	if t.Webhooks == nil {
 		return []string{"*"}
@@ -75,7 +74,7 @@ func (t Token) Notifies() []string {
 
 var tokenName = regexp.MustCompile(`^[a-z0-9_-]{1,40}$`)
 
-// TokenProblem says why a text cannot name a token; empty when it can.
+// TokenProblem says why a text cannot name a token. It is empty when it can.
 func TokenProblem(name string) string {
 	if tokenName.MatchString(name) {
 		return ""
@@ -83,7 +82,7 @@ func TokenProblem(name string) string {
 	return fmt.Sprintf("%s is not a name; allowed: 1 to 40 of a-z, 0-9, - and _", shown(name))
 }
 
-// RoleProblem says why a text is no role of a token; empty when it is one.
+// RoleProblem says why a text is not a role. It is empty when it is one.
 func RoleProblem(role string) string {
 	switch {
 	case slices.Contains(Roles(), role):
@@ -102,17 +101,17 @@ func (c *Config) ownTokens(l *issues) {
 		path := fmt.Sprintf("http.tokens[%d]", i)
 		l.unless(path+".name", TokenProblem(t.Name))
 		if first, twice := named[t.Name]; twice {
-			l.add(path+".name", "%s is the name of tokens[%d], too; each needs its own", shown(t.Name), first)
+			l.add(path+".name", "%s is the name of tokens[%d] too; each token needs its own", shown(t.Name), first)
 		}
 		l.unless(path+".sha256", hashProblem(t.SHA256))
 		hash := strings.ToLower(t.SHA256)
 		if first, twice := hashed[hash]; twice && hash != "" {
-			l.add(path+".sha256", "is the hash of tokens[%d], too; each needs a token of its own", first)
+			l.add(path+".sha256", "is the hash of tokens[%d] too; each entry needs its own token", first)
 		}
 		named[t.Name], hashed[hash] = i, i
 		l.unless(path+".role", RoleProblem(t.Role))
 		if t.Chats != nil && len(t.Chats) == 0 && t.Role == RoleViewer {
-			l.add(path+".chats", "names no chat, so that the token sees nothing; leave it out for all of them")
+			l.add(path+".chats", "is empty, so that the token sees nothing; leave it out for all chats")
 		}
 		for j, chat := range t.Chats {
 			l.unless(fmt.Sprintf("%s.chats[%d]", path, j), VisibleProblem(chat))
@@ -128,14 +127,14 @@ func (c *Config) ownTokens(l *issues) {
 	}
 }
 
-// unless adds a problem, when there is one.
+// unless adds a problem unless it is empty.
 func (l *issues) unless(path, problem string) {
 	if problem != "" {
 		l.add(path, "%s", problem)
 	}
 }
 
-// hashProblem says why a text is no hash of a token. It never shows the text,
+// hashProblem says why a text is not the hash of a token. It never shows the text,
 // which may be a token.
 func hashProblem(hash string) string {
 	const how = `"legwork token new" makes a token and prints this`
@@ -144,20 +143,20 @@ func hashProblem(hash string) string {
 	case hash == "":
 		return "is missing; " + how
 	case err == nil && len(hash) == 2*sha256.Size && strings.EqualFold(hash, HashToken("")):
-		return "is the hash of nothing; " + how
+		return "is the hash of an empty text; " + how
 	case err == nil && len(hash) == 2*sha256.Size:
 		return ""
 	case strings.HasPrefix(hash, TokenPrefix):
-		return "is a token itself, which must not stand in a file; write its hash, which is " + HashToken(hash) + ", or take another token if others may have read the file"
+		return "is the token itself; write its hash instead: " + HashToken(hash) + ", or make another token if others may have read the file"
 	case err == nil:
-		return fmt.Sprintf("has %d hexadecimal digits; allowed: the 64 of a SHA-256; %s", len(hash), how)
+		return fmt.Sprintf("has %d hexadecimal digits; a SHA-256 has 64; %s", len(hash), how)
 	case strings.ContainsFunc(hash, unicode.IsSpace):
-		return "holds a space; allowed: the 64 hexadecimal digits of a SHA-256; " + how
+		return "contains a space; allowed: the 64 hexadecimal digits of a SHA-256; " + how
 	}
-	return "is no hash; allowed: the SHA-256 of the token in 64 hexadecimal digits, never the token itself; " + how
+	return "is not a hash; allowed: the SHA-256 of the token in 64 hexadecimal digits, never the token itself; " + how
 }
 
-// VisibleProblem says why a text does not name chats as a token may see them.
+// VisibleProblem says why a text is not an entry of a token's chats.
 func VisibleProblem(chat string) string {
 	const allowed = `allowed: "*", PLATFORM:* such as api:* or slack:*, and PLATFORM:ID of one chat, such as telegram:12345, slack:C012AB3CD or api:NAME`
 	platform, id, found := strings.Cut(chat, ":")
@@ -175,24 +174,24 @@ func VisibleProblem(chat string) string {
 	return fmt.Sprintf("%s does not name chats; %s", shown(chat), allowed)
 }
 
-// weakTokens warns of hashes of words that anybody would try.
+// weakTokens warns about hashes of words that are easy to guess.
 func (d *decoder) weakTokens(c *Config) {
 	for i, t := range c.HTTP.Tokens {
 		for _, word := range []string{t.Name, "legwork", "token", "secret", "admin", "test", "changeme", "password", "letmein", "123456"} {
 			if !strings.EqualFold(t.SHA256, HashToken(word)) && !strings.EqualFold(t.SHA256, HashToken(word+"\n")) {
 				continue
 			}
-			d.warn(c, fmt.Sprintf("http.tokens[%d].sha256", i), `is the hash of a word that anybody would try; "legwork token new" makes a token that nobody can guess`)
+			d.warn(c, fmt.Sprintf("http.tokens[%d].sha256", i), `is the hash of a word that is easy to guess; "legwork token new" makes a safe token`)
 			break
 		}
 	}
 	if host, _ := listenProblem(c.HTTP.Listen); c.HTTP.Listen != "" && !loopback(host) {
-		d.warn(c, "http.listen", "is open to other machines, and tokens cross the network readable; let a proxy that speaks TLS listen there (docs/security.md), and legwork on %s", DefaultListen)
+		d.warn(c, "http.listen", "is open to other machines, and tokens are sent without encryption; put a TLS proxy in front (docs/security.md), and let legwork listen on %s", DefaultListen)
 	}
 }
 
-// idleAllows warns of tokens that groups allow and that there are not. It is no
-// mistake: the line of a token that is taken back must be enough.
+// idleAllows warns about groups that allow a missing token. It is not a mistake, so
+// that removing the token's line is enough.
 func (d *decoder) idleAllows(c *Config) {
 	roles := map[string]string{}
 	for _, t := range c.HTTP.Tokens {
@@ -211,15 +210,15 @@ func (d *decoder) idleAllows(c *Config) {
 			key := fmt.Sprintf("groups.%s.allow[%d]", name, i)
 			switch {
 			case roles[token] == "":
-				d.warn(c, key, "no token of http.tokens has the name %s, so %s lets nobody in", shown(token), shown(who))
+				d.warn(c, key, "http.tokens has no token named %s, so %s allows nobody", shown(token), shown(who))
 			case platform != right:
-				d.warn(c, key, "%s lets nobody in, since the token has the role %s; write %s:%s", shown(who), roles[token], right, token)
+				d.warn(c, key, "%s allows nobody, because the token has the role %s; write %s:%s", shown(who), roles[token], right, token)
 			}
 		}
 	}
 }
 
-// warn notes an oddity at the place of its key.
+// warn adds a warning at the place of its key.
 func (d *decoder) warn(c *Config, key, format string, values ...any) {
 	at := d.places[key]
 	c.warnings = append(c.warnings, Error{File: d.file, Line: at.line, Column: at.column, Key: key, Problem: fmt.Sprintf(format, values...)})

@@ -45,9 +45,9 @@ alerts: {webhooks: {ops: {url: "http://localhost:1", secret: twenty-four-charact
 	}
 }
 
-// TestAllowsOfNobody: a group that allows a token by a name that it does not have is
-// warned of.
-func TestAllowsOfNobody(t *testing.T) {
+// TestAllowOfMissingToken: a group that allows a token under a wrong name gets a
+// warning.
+func TestAllowOfMissingToken(t *testing.T) {
 	config, err := conf.Load(write(t, minimal+`
 servers: {math: {builtin: math}}
 groups:
@@ -60,7 +60,7 @@ http:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"groups.sums.allow[0]": "write agent:scout", "groups.sums.allow[3]": "write api:ops", "groups.sums.allow[4]": `no token of http.tokens has the name "gone"`}
+	want := map[string]string{"groups.sums.allow[0]": "write agent:scout", "groups.sums.allow[3]": "write api:ops", "groups.sums.allow[4]": `http.tokens has no token named "gone"`}
 	for _, w := range config.Warnings() {
 		if want[w.Key] == "" || !strings.Contains(w.Problem, want[w.Key]) || w.Line == 0 {
 			t.Errorf("got the warning %v, want one of %q", w, want)
@@ -98,7 +98,7 @@ func TestTokenWithoutChats(t *testing.T) {
 		}
 	}
 	_, err := conf.Load(write(t, minimal+`http: {tokens: [{name: eye, role: viewer, chats: [], sha256: "`+conf.HashToken("lw_eye")+`"}]}`), variables(nil))
-	if err == nil || !strings.Contains(err.Error(), "http.tokens[0].chats: names no chat") {
+	if err == nil || !strings.Contains(err.Error(), "http.tokens[0].chats: is empty") {
 		t.Errorf("a viewer of no chat: got %v", err)
 	}
 	if got := (conf.Token{Name: "eye", Role: conf.RoleViewer, Chats: []string{}}).Visible(); len(got) != 0 {
