@@ -28,8 +28,8 @@ func searchWith(url string) tools.ServerConfig {
 
 // SearchProblem says why url is not the address of a search; empty when it is one.
 func SearchProblem(url string) string {
-	for _, issue := range (tools.Config{Servers: map[string]tools.ServerConfig{"search": searchWith(url)}}).Validate() {
-		return issue.Problem
+	if len((tools.Config{Servers: map[string]tools.ServerConfig{"search": searchWith(url)}}).Validate()) > 0 {
+		return "is not an address such as https://searx.example.com/search"
 	}
 	return ""
 }

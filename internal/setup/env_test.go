@@ -92,7 +92,7 @@ func find(ctx context.Context, url string) (string, error) {
 
 func endpointProblem(url string) string {
 	if _, err := search.New(search.Options{URL: url}); err != nil {
-		return err.Error()
+		return "is not an address such as https://searx.example.com/search" // as probe.SearchProblem
 	}
 	return ""
 }

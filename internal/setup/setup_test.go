@@ -105,24 +105,24 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "another value than in the environment", env: map[string]string{"OPENAI_API_KEY": "sk-old"}, lines: []string{"", "MODEL", key, "big", "", "", "", ""},
-			talk:  []string{"Mind that OPENAI_API_KEY is set in the environment"},
+			talk:  []string{"OPENAI_API_KEY is also set in the environment"},
 			after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
 			name: "a wrong key, then the right one", lines: []string{"", "MODEL", "sk-wrong", "big", "", "", key, "", "", "", "", ""},
-			talk:  []string{"It does not work: ", "Enter: answer again", "[MODEL]", "It works: big"},
+			talk:  []string{"It does not work: ", "Press Enter to answer again", "[MODEL]", "It works: big"},
 			after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
 			name: "not reachable, used anyway", lines: []string{"", "http://127.0.0.1:1/v1", "", "m", "u", "", "", "", ""},
-			talk:   []string{"It does not work: ", "u: use it anyway"},
+			talk:   []string{"It does not work: ", "type u to use it anyway"},
 			config: []string{`base_url: "http://127.0.0.1:1/v1"`, "!api_key", `model: "m"`},
 		},
 		{
 			name: "values of the wrong shape", lines: []string{"klingon", "en", "ftp://x", "MODEL", "two words", key, "big", "not-a-token", botToken, "", "alice", "telegram:1", "searx", "SEARCH", "Mars/Olympus", "UTC"},
 			talk: []string{
-				"There are no texts in that language", "That cannot be right: is not an address", "That cannot be right: contains a space",
-				"That cannot be right: is not the token of a bot", "That cannot be right: \"alice\"", "That cannot be right: url is missing or no address", "It works: SEARCH", "There is no such time zone",
+				"There are no texts in that language", "Your answer is not an address", "Your answer contains a space",
+				"Your answer is not the token of a bot", "Your answer \"alice\"", "Your answer is not an address such as", "It works: SEARCH", "I do not know this time zone",
 			},
 			config: []string{`timezone: "UTC"`, `admins: ["telegram:1"]`},
 			after:  "OPENAI_API_KEY=" + key + "\nTELEGRAM_BOT_TOKEN=" + botToken + "\n",
@@ -130,7 +130,7 @@ func TestAnswers(t *testing.T) {
 		{
 			name: "a known search", env: map[string]string{"LEGWORK_SEARCH_URL": "http://127.0.0.1:1/search"},
 			lines:  []string{"", "MODEL", key, "big", "", "", "", "", "SEARCH", ""},
-			talk:   []string{"A single - means no search", "[http://127.0.0.1:1/search]", "It does not work: ", "[http://127.0.0.1:1/search]", "It works: SEARCH"},
+			talk:   []string{"type - to skip search", "[http://127.0.0.1:1/search]", "It does not work: ", "[http://127.0.0.1:1/search]", "It works: SEARCH"},
 			config: []string{"web: {builtin: web}", "search: {builtin: search, options: {url: "},
 			after:  "OPENAI_API_KEY=" + key + "\n",
 		},
@@ -141,14 +141,14 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "a wrong token of Telegram, then none", lines: []string{"", "MODEL", key, "big", badToken, "", "-", "", "", ""},
-			talk:   []string{"It does not work: ", "A single - means no Telegram"},
+			talk:   []string{"It does not work: ", "type - to skip Telegram"},
 			config: []string{"!telegram:"}, after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
 			name:  "Slack's tokens the wrong way round, then unknown ones, then right",
 			lines: []string{"", "MODEL", key, "big", "", slackfake.AppToken, "xoxb-nobody", slackfake.BotToken, slackfake.AppToken, "", slackfake.BotToken, slackfake.AppToken, "", "", ""},
 			talk: []string{
-				"That cannot be right: is the app-level token", "That cannot be right: is the bot token", "It does not work: ", "It works: @",
+				"Your answer is the app-level token", "Your answer is the bot token", "It does not work: ", "It works: @",
 			},
 			config: []string{"budget:\n  day_tokens: 2000000"},
 			after:  "OPENAI_API_KEY=" + key + "\nSLACK_BOT_TOKEN=" + slackfake.BotToken + "\nSLACK_APP_TOKEN=" + slackfake.AppToken + "\n",

@@ -107,16 +107,16 @@ func TestTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	answer("language", "\n")
-	answer("address", b.model+"\n")
+	answer("Language", "\n")
+	answer("Address", b.model+"\n")
 	answer("API key", "wrong\x15sk-0123456780\x7f9\r")
-	answer("name of the model", "big\n")
+	answer("Model name", "big\n")
 	answer("Telegram", botToken+"\r")
 	answer("Slack", "\r")
-	answer("admin", "telegram:1\n")
+	answer("Admins", "telegram:1\n")
 	answer("Web search", "\n")
 	answer("time zone", "UTC\n")
-	answer("may use in a day", "\n")
+	answer("Daily budget", "\n")
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestInterrupted(t *testing.T) {
 				if _, err := io.WriteString(typed, "\n"); err != nil {
 					t.Fatal(err)
 				}
-				shown.wait(t, place, "not shown")
+				shown.wait(t, place, "hidden")
 			}
 			switch {
 			case strings.HasPrefix(at, "signal"):
