@@ -155,7 +155,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "a budget in tokens", lines: []string{"", "MODEL", key, "big", "", "", "", "", "5 euros", "1,500,000"},
-			talk: []string{"[2000000]", "Write a number of tokens"}, config: []string{"day_tokens: 1500000", "!price", "!day_usd"},
+			talk: []string{"[2000000]", "Type a number of tokens"}, config: []string{"day_tokens: 1500000", "!price", "!day_usd"},
 			after: "OPENAI_API_KEY=" + key + "\n",
 		},
 		{
@@ -164,7 +164,7 @@ func TestAnswers(t *testing.T) {
 		},
 		{
 			name: "a budget in dollars", lines: []string{"", "MODEL", key, "big", "", "", "", "", "$2.50", "2", "2 ten", "0.25 10"},
-			talk:   []string{"per million tokens", "Write two numbers"},
+			talk:   []string{"per million tokens", "Type two numbers"},
 			config: []string{"budget:\n  day_usd: 2.5", "price: {input: 0.25, output: 10}", "!day_tokens"}, after: "OPENAI_API_KEY=" + key + "\n",
 		},
 	}
