@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"legwork/planner"
 	"legwork/tasks"
@@ -84,7 +85,7 @@ func (s *Service) Approvals(ctx context.Context, p Principal, q ApprovalQuery) (
 	if err := p.Allowed(OpApprovals); err != nil {
 		return nil, "", err
 	}
-	limit, err := within(q.Limit, usualLists, maxListed)
+	limit, err := checkLimit(q.Limit, defaultListed, maxListed)
 	if err != nil {
 		return nil, "", err
 	}
@@ -95,7 +96,7 @@ func (s *Service) Approvals(ctx context.Context, p Principal, q ApprovalQuery) (
 	page := &approvalPage{list: []Approval{}, most: limit}
 	if q.Task == "" {
 		err = s.allApprovals(ctx, p, last, after, page)
-	} else if t, missing := s.may(ctx, p, OpApprovals, q.Task); missing != nil {
+	} else if t, missing := s.authorize(ctx, p, OpApprovals, q.Task); missing != nil {
 		err = missing
 	} else if named && last != q.Task {
 		err = &InvalidError{"cursor", "is of another task"}
@@ -131,7 +132,7 @@ func (p *approvalPage) add(a Approval) {
 // allApprovals fills a page with what tasks wait for, from a question of one of
 // them on.
 func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, after tasks.Ask, page *approvalPage) error {
-	add := func(t seen, after tasks.Ask) error {
+	add := func(t visibleTask, after tasks.Ask) error {
 		err := s.approvals(ctx, t, after, page)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, tasks.ErrDamaged) {
 			return nil // it was deleted meanwhile, or is of no use
@@ -139,7 +140,7 @@ func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, 
 		return err
 	}
 	if last != "" {
-		t, err := s.may(ctx, p, OpApprovals, last)
+		t, err := s.authorize(ctx, p, OpApprovals, last)
 		if err == nil {
 			err = add(t, after)
 		}
@@ -155,7 +156,7 @@ func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, 
 			return fmt.Errorf("listing tasks: %w", err)
 		}
 		for _, row := range rows {
-			if err := add(seen{row.Task, row}, tasks.Ask{}); err != nil || page.more {
+			if err := add(visibleTask{row.Task, row}, tasks.Ask{}); err != nil || page.more {
 				return err
 			}
 			q.Before = row.Task
@@ -166,25 +167,25 @@ func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, 
 }
 
 // approvals adds to a page what a task waits for, after one of its questions.
-func (s *Service) approvals(ctx context.Context, t seen, after tasks.Ask, page *approvalPage) error {
-	state, err := s.state(ctx, t.id)
+func (s *Service) approvals(ctx context.Context, t visibleTask, after tasks.Ask, page *approvalPage) error {
+	state, err := s.foldedState(ctx, t.id)
 	if err != nil {
 		return err
 	}
 	open := map[tasks.Ask]planner.Action{}
 	for _, a := range planner.Todo(state) {
-		if ask := tasks.AskOf(a.ID); a.Kind == planner.KindAsk && inOrder(ask, after) > 0 {
+		if ask := tasks.AskOf(a.ID); a.Kind == planner.KindAsk && compareAsks(ask, after) > 0 {
 			open[ask] = a
 		}
 	}
 	j := journal{store: s.Store, id: t.id}
-	tell := telling{t.id, state, j.read(ctx)}
-	for _, ask := range slices.SortedFunc(maps.Keys(open), inOrder) {
+	tell := translator{t.id, state, j.read(ctx)}
+	for _, ask := range slices.SortedFunc(maps.Keys(open), compareAsks) {
 		if page.full() {
 			page.more = true
 			break
 		}
-		found, err := tell.asked(open[ask])
+		found, err := tell.approvalOf(open[ask])
 		if err = cmp.Or(j.err, err); err != nil {
 			return err
 		}
@@ -194,7 +195,120 @@ func (s *Service) approvals(ctx context.Context, t seen, after tasks.Ask, page *
 	return nil
 }
 
-// inOrder is the order in which a task asks.
-func inOrder(a, b tasks.Ask) int {
+// compareAsks is the order in which a task asks.
+func compareAsks(a, b tasks.Ask) int {
 	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Call, b.Call))
+}
+
+// Decision is what a person decides.
+type Decision struct {
+	Approve bool
+	Comment string          // why, or the answer to a question
+	Value   json.RawMessage // of a form: its fields by name
+	Scope   string          // planner.ScopeTask: the same tool again in this task
+	Version *int            // of a review: only while the shared state has that version; nil: any
+}
+
+const errNoApproval = notFoundError("no such approval, or not one that this token may see")
+
+// Decide decides about an approval. ErrForbidden for agents and viewers, and for
+// operators where only an admin may; ErrConflict when it was decided already;
+// *PreconditionError when the shared state has another version than the decision.
+// Who decided already may do so again in the same way, and changes nothing.
+func (s *Service) Decide(ctx context.Context, p Principal, approval string, d Decision) (Task, error) {
+	if err := p.Allowed(OpDecide); err != nil {
+		return Task{}, err
+	}
+	id, ask, ok := readApprovalID(approval)
+	if !ok {
+		return Task{}, errNoApproval
+	}
+	t, err := s.authorize(ctx, p, OpDecide, id)
+	if err != nil {
+		return Task{}, err
+	}
+	r := tasks.Ruling{
+		By: p.Key(), Name: p.Name, Admin: p.Role.May(OpExtend) == Always, Own: t.row.From.Key() == p.Key(),
+		Approve: d.Approve, Text: tasks.Clean(d.Comment), Scope: d.Scope, Version: d.Version,
+	}
+	if len(r.Text) > maxStateValue {
+		return Task{}, &InvalidError{"comment", fmt.Sprintf("has %d bytes; at most %d are allowed", len(r.Text), maxStateValue)}
+	}
+	if len(d.Value) > 0 && string(d.Value) != "null" {
+		if err := checkJSON("value", d.Value); err != nil {
+			return Task{}, err
+		}
+		if json.Unmarshal(d.Value, &r.Values) != nil {
+			return Task{}, &InvalidError{"value", "must be an object: the fields of the form by name"}
+		}
+	}
+	err = tasks.Decide(ctx, s.Inbox, id, ask, r)
+	if misfit, ok := errors.AsType[*tasks.MisfitError](err); ok {
+		return Task{}, &InvalidError{misfit.Field, misfit.Detail}
+	}
+	switch {
+	case errors.Is(err, tasks.ErrAdminNeeded):
+		return Task{}, fmt.Errorf("%w: %w", ErrForbidden, err)
+	case errors.Is(err, tasks.ErrOutdated):
+		state, err := s.foldedState(ctx, id)
+		if err != nil {
+			return Task{}, err
+		}
+		return Task{}, &PreconditionError{state.Version}
+	case errors.Is(err, tasks.ErrRefused):
+		err = s.decisionConflict(ctx, id, ask, r)
+	}
+	return s.afterChange(ctx, id, err)
+}
+
+// decisionConflict says why nothing can be decided about a question; nil when it was
+// decided just so, by the same program.
+func (s *Service) decisionConflict(ctx context.Context, id tasks.ID, ask tasks.Ask, r tasks.Ruling) error {
+	state, err := s.foldedState(ctx, id)
+	if err != nil {
+		return err
+	}
+	if ask.Seq < 1 || ask.Seq > state.Seq {
+		return errNoApproval
+	}
+	events, err := s.Store.Load(ctx, id, ask.Seq-1)
+	if err != nil {
+		return readError(id, err)
+	}
+	if len(events) == 0 || !canAsk(events[0]) {
+		return errNoApproval
+	}
+	for _, e := range events {
+		if e.Type != planner.Decided || tasks.AskOf(e.Action) != ask {
+			continue
+		}
+		if sameDecision(e, r) {
+			return nil
+		}
+		return fmt.Errorf("%w: it was decided already: %s said %s at %s", ErrConflict, e.By, yesOrNo(e.Decision.Approve), e.At.UTC().Format(time.RFC3339))
+	}
+	return fmt.Errorf("%w: its time is over", ErrConflict)
+}
+
+// sameDecision reports whether a ruling is the one that an event is. The fields of a form
+// are not compared: what is sent again may differ from what was filled in.
+func sameDecision(e planner.Event, r tasks.Ruling) bool {
+	d := e.Decision
+	return e.By == r.By && e.Action.Subject != planner.SubjectForm && d.Approve == r.Approve && d.Text == r.Text && d.Scope == r.Scope
+}
+
+func yesOrNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+// canAsk reports that an event may have asked a person.
+func canAsk(e planner.Event) bool {
+	switch e.Type {
+	case planner.Asked, planner.Overdrew, planner.Replied, planner.Set:
+		return true
+	}
+	return false
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,16 @@ import (
 	"legwork/planner"
 	"legwork/tasks"
 )
+
+// Context is a part of a task's context.
+type Context struct {
+	TaskID   tasks.ID                   `json:"task_id" doc:"The id of the task."`
+	Created  Time                       `json:"created_at" doc:"When the task was opened."`
+	Messages []Message                  `json:"messages" doc:"The messages, in order."`
+	Shared   map[string]json.RawMessage `json:"shared_state" doc:"Keys and values that everybody who works on the task shares."`
+	Version  int                        `json:"version" doc:"The version of the shared state."`
+	Next     *int                       `json:"next_after" doc:"The value of 'after' for more messages; null when there are no more now."`
+}
 
 // ContextQuery chooses messages.
 type ContextQuery struct {
@@ -24,16 +35,16 @@ type ContextQuery struct {
 // The bounds of a page of messages; it ends when it has so many bytes of content, or
 // so many messages were looked at.
 const (
-	maxMessages   = 1000
-	usualMessages = 200
-	maxPage       = 512 << 10
+	maxMessages     = 1000
+	defaultMessages = 200
+	maxPage         = 512 << 10
 )
 
 // Context reads messages and the shared state.
 func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q ContextQuery) (Context, error) {
-	limit, err := within(q.Limit, usualMessages, maxMessages)
+	limit, err := checkLimit(q.Limit, defaultMessages, maxMessages)
 	if err == nil {
-		err = known(q.Types)
+		err = checkTypes(q.Types)
 	}
 	if err != nil {
 		return Context{}, err
@@ -41,23 +52,23 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 	if q.After < 0 {
 		return Context{}, &InvalidError{"after", "is less than 0"}
 	}
-	if _, err := s.may(ctx, p, OpRead, id); err != nil {
+	if _, err := s.authorize(ctx, p, OpRead, id); err != nil {
 		return Context{}, err
 	}
-	state, err := s.state(ctx, id)
+	state, err := s.foldedState(ctx, id)
 	if err != nil {
 		return Context{}, err
 	}
 	j := journal{store: s.Store, id: id}
-	tell := telling{id, state, j.read(ctx)}
-	c := Context{TaskID: id, Created: Time{state.Opened}, Messages: []Message{}, Version: state.Version, Shared: tell.shared()}
+	tell := translator{id, state, j.read(ctx)}
+	c := Context{TaskID: id, Created: Time{state.Opened}, Messages: []Message{}, Version: state.Version, Shared: tell.sharedState()}
 	bytes, most := 0, cmp.Or(min(q.Bytes, maxPage), maxPage)
-	err = s.each(ctx, id, q.After, state.Seq, func(e planner.Event) error {
+	err = s.eachEvent(ctx, id, q.After, state.Seq, func(e planner.Event) error {
 		if before := e.Seq - 1; len(c.Messages) == limit || bytes > most || before-q.After >= maxMessages {
 			c.Next = &before
-			return errEnough
+			return errStop
 		}
-		m, ok, err := tell.chosen(e, q.Types)
+		m, ok, err := tell.filtered(e, q.Types)
 		if ok && err == nil {
 			c.Messages = append(c.Messages, m)
 			bytes += len(m.Content)
@@ -70,8 +81,8 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 	return c, err
 }
 
-// known is an *InvalidError when one of the types is none.
-func known(types []string) error {
+// checkTypes is an *InvalidError when one of the types is none.
+func checkTypes(types []string) error {
 	for _, kind := range types {
 		if !slices.Contains(Types(), kind) {
 			return &InvalidError{"type", fmt.Sprintf("%q is none; there are %s", kind, strings.Join(Types(), ", "))}
@@ -85,32 +96,32 @@ func wants(types []string, kind string) bool {
 	return len(types) == 0 || slices.Contains(types, kind)
 }
 
-// chosen is the message of an event; false when it is of none of the types.
-func (t telling) chosen(e planner.Event, types []string) (Message, bool, error) {
+// filtered is the message of an event; false when it is of none of the types.
+func (t translator) filtered(e planner.Event, types []string) (Message, bool, error) {
 	m, content := t.message(e)
 	if !wants(types, m.Type) {
 		return m, false, nil
 	}
 	var err error
-	m.Content, m.Bytes, err = fitted(content)
+	m.Content, m.Bytes, err = shortContent(content)
 	return m, true, err
 }
 
-// errEnough ends each without an error.
-var errEnough = errors.New("enough")
+// errStop ends each without an error.
+var errStop = errors.New("enough")
 
-// each calls do for the events of a task with a seq above after and up to last.
+// eachEvent calls do for the events of a task with a seq above after and up to last.
 // It reads them one by one: a page of a long journal costs what it shows, and
 // large results are in memory one at a time.
-func (s *Service) each(ctx context.Context, id tasks.ID, after, last int, do func(planner.Event) error) error {
+func (s *Service) eachEvent(ctx context.Context, id tasks.ID, after, last int, do func(planner.Event) error) error {
 	for seq := after; seq < last; {
 		seq++
 		e, err := s.Store.Event(ctx, id, seq)
 		if err != nil {
-			return told(id, err)
+			return readError(id, err)
 		}
 		switch err := do(e); {
-		case errors.Is(err, errEnough):
+		case errors.Is(err, errStop):
 			return nil
 		case err != nil:
 			return err
@@ -121,34 +132,34 @@ func (s *Service) each(ctx context.Context, id tasks.ID, after, last int, do fun
 
 // The bounds of a part of a content.
 const (
-	maxPart   = 1 << 20
-	usualPart = 64 << 10
+	maxPart     = 1 << 20
+	defaultPart = 64 << 10
 )
 
 // Content is a part of the whole content of one message, as JSON text: at most
 // limit bytes (0: 64 KiB) from offset on, cut between characters; next is the
 // offset of the next part, 0 at the end, bytes the length of it all.
 func (s *Service) Content(ctx context.Context, p Principal, id tasks.ID, seq, offset, limit int) (part string, next, bytes int, err error) {
-	if limit, err = within(limit, usualPart, maxPart); err != nil {
+	if limit, err = checkLimit(limit, defaultPart, maxPart); err != nil {
 		return "", 0, 0, err
 	}
-	if _, err := s.may(ctx, p, OpRead, id); err != nil {
+	if _, err := s.authorize(ctx, p, OpRead, id); err != nil {
 		return "", 0, 0, err
 	}
-	state, err := s.state(ctx, id)
+	state, err := s.foldedState(ctx, id)
 	if err != nil {
 		return "", 0, 0, err
 	}
 	if seq < 1 || seq > state.Seq {
-		return "", 0, 0, missingError(fmt.Sprintf("the task has no message %d", seq))
+		return "", 0, 0, notFoundError(fmt.Sprintf("the task has no message %d", seq))
 	}
 	j := journal{store: s.Store, id: id}
-	tell := telling{id, state, j.read(ctx)}
+	tell := translator{id, state, j.read(ctx)}
 	_, content := tell.message(tell.journal(seq))
 	if j.err != nil {
 		return "", 0, 0, j.err
 	}
-	whole, err := encoded(content)
+	whole, err := encode(content)
 	if err != nil {
 		return "", 0, 0, err
 	}
@@ -172,4 +183,158 @@ func boundary(text []byte, at int) int {
 		at--
 	}
 	return at
+}
+
+// NewMessage is something to be added to a context.
+type NewMessage struct {
+	Type    string
+	Content json.RawMessage // any JSON of at most 64 KiB
+	Key     string          // idempotency key; empty: none
+}
+
+// Addable are the types of messages that can be added: the others are what
+// becomes of something else that is done with a task.
+func Addable() []string {
+	return slices.DeleteFunc(Types(), func(kind string) bool { return kind == TypeGoal || kind == TypeApproval || kind == TypeAnswer })
+}
+
+// Add adds a message: one of type human_input by a person is guidance for the
+// next decision; everything else is data that it sees. again is as with Start.
+// ErrConflict when the task takes none any more.
+func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessage) (added Message, again bool, err error) {
+	if err := p.Allowed(OpAdd); err != nil {
+		return Message{}, false, err
+	}
+	if !slices.Contains(Addable(), m.Type) {
+		return Message{}, false, &InvalidError{"type", fmt.Sprintf("%q cannot be added; %s can", m.Type, strings.Join(Addable(), ", "))}
+	}
+	key, err := p.key(m.Key)
+	if err == nil {
+		err = checkJSON("content", m.Content)
+	}
+	if err != nil {
+		return Message{}, false, err
+	}
+	if _, err := s.authorize(ctx, p, OpAdd, id); err != nil {
+		return Message{}, false, err
+	}
+	e, err := p.messageEvent(m)
+	if err != nil {
+		return Message{}, false, err
+	}
+	e.Message = key
+	receipt, err := tasks.AddEvent(ctx, s.Inbox, id, key, e)
+	switch {
+	case errors.Is(err, tasks.ErrCrowded):
+		return Message{}, false, fmt.Errorf("%w: %w", ErrConflict, err)
+	case err != nil:
+		return Message{}, false, notFound(err)
+	case receipt.Again && receipt.Task != id:
+		return Message{}, false, ErrKeyReused
+	case receipt.Err != nil:
+		return Message{}, false, s.notAccepted(ctx, id, e, receipt.Err)
+	case receipt.Again:
+		added, err = s.findRepeated(ctx, id, e)
+		return added, true, err
+	}
+	added, err = s.messageAt(ctx, id, receipt.Seq)
+	return added, false, err
+}
+
+// messageEvent is the event of a message: a person guides, and everything else is
+// noted.
+func (p Principal) messageEvent(m NewMessage) (planner.Event, error) {
+	content := compact(m.Content)
+	if m.Type != TypeHumanInput {
+		return planner.Event{Type: planner.Noted, By: p.Key(), Note: &planner.Note{Type: m.Type, Content: content}}, nil
+	}
+	if p.Role == RoleAgent {
+		return planner.Event{}, &InvalidError{"type", "human_input is what people say; an agent uses observation or another type"}
+	}
+	text := tasks.Clean(textOf(content))
+	if text == "" {
+		return planner.Event{}, &InvalidError{"content", "is empty: say what should be heeded"}
+	}
+	return planner.Event{Type: planner.Said, By: p.Key(), Text: text}, nil
+}
+
+// textOf is the text of a content: a JSON text, that of a field "text" which
+// stands alone, or the JSON itself.
+func textOf(content json.RawMessage) string {
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return text
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(content, &fields) == nil && len(fields) == 1 && json.Unmarshal(fields["text"], &text) == nil {
+		return text
+	}
+	return string(content)
+}
+
+// notAccepted says why a task did not take a message.
+func (s *Service) notAccepted(ctx context.Context, id tasks.ID, e planner.Event, cause error) error {
+	if errors.Is(cause, tasks.ErrNoTask) {
+		return ErrNotFound
+	}
+	if !errors.Is(cause, tasks.ErrRefused) {
+		return cause
+	}
+	state, err := s.foldedState(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case state.Settled():
+		return fmt.Errorf("%w: it is over", ErrConflict)
+	case e.Type == planner.Said:
+		return fmt.Errorf("%w: its answer is being written already; start a task of its own", ErrConflict)
+	}
+	return fmt.Errorf("%w: its context holds %d messages of others, which is the most", ErrConflict, state.Limits.Notes)
+}
+
+// findRepeated finds the message that was added under the same key before.
+func (s *Service) findRepeated(ctx context.Context, id tasks.ID, e planner.Event) (Message, error) {
+	state, err := s.foldedState(ctx, id)
+	if err != nil {
+		return Message{}, err
+	}
+	heard := slices.Concat(state.Heard, state.Noted)
+	slices.Sort(heard)
+	for _, seq := range slices.Backward(heard) {
+		before, err := s.Store.Event(ctx, id, seq)
+		if err != nil {
+			return Message{}, readError(id, err)
+		}
+		if before.Message != e.Message || before.By != e.By {
+			continue
+		}
+		same := before.Type == e.Type && before.Text == e.Text
+		if same && e.Note != nil {
+			same = before.Note != nil && before.Note.Type == e.Note.Type && string(compact(before.Note.Content)) == string(e.Note.Content)
+		}
+		if !same {
+			return Message{}, ErrKeyReused
+		}
+		return s.messageAt(ctx, id, seq)
+	}
+	return Message{}, ErrKeyReused
+}
+
+// messageAt reads one message.
+func (s *Service) messageAt(ctx context.Context, id tasks.ID, seq int) (Message, error) {
+	state, err := s.foldedState(ctx, id)
+	if err != nil {
+		return Message{}, err
+	}
+	j := journal{store: s.Store, id: id}
+	tell := translator{id, state, j.read(ctx)}
+	e := tell.journal(seq)
+	if j.err != nil {
+		return Message{}, j.err
+	}
+	m, _, err := tell.filtered(e, nil)
+	if err == nil {
+		err = j.err
+	}
+	return m, err
 }

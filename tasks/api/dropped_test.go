@@ -34,7 +34,7 @@ func TestDropped(t *testing.T) {
 		ends <- err
 	}()
 	go func() {
-		_, err := w.AwaitShared(ctx, agent, id, nil, 0)
+		_, err := w.AwaitState(ctx, agent, id, nil, 0)
 		ends <- err
 	}()
 	if err := w.kit.Store.Drop(t.Context(), id); err != nil {

@@ -52,9 +52,9 @@ func TestExpired(t *testing.T) {
 			}
 			s = planner.Apply(s, *e)
 		}
-		tell := telling{"T", s, func(seq int) planner.Event { return c.journal[seq-1] }}
+		tell := translator{"T", s, func(seq int) planner.Event { return c.journal[seq-1] }}
 		for seq, want := range c.want {
-			m, _, err := tell.chosen(c.journal[seq-1], nil)
+			m, _, err := tell.filtered(c.journal[seq-1], nil)
 			if err != nil || m.Type != TypeStatus || string(m.Content) != want {
 				t.Errorf("event %d is told as %s %s, %v; want %s", seq, m.Type, m.Content, err, want)
 			}

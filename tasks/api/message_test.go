@@ -80,7 +80,7 @@ func TestMessages(t *testing.T) {
 		Seq: len(events), Answer: 29, Changes: []int{4, 18, 19, 26},
 		Subtasks: []planner.Work{{ID: "1/a", Turns: []planner.Turn{{Seq: 4, Calls: make([]planner.CallState, 4)}, {Seq: 12, Calls: make([]planner.CallState, 1)}}}, {ID: "1/b"}, {ID: "1/d1"}},
 	}
-	tell := telling{tasks.ID("T"), state, func(seq int) planner.Event {
+	tell := translator{tasks.ID("T"), state, func(seq int) planner.Event {
 		if seq < 1 || seq > len(events) {
 			return planner.Event{}
 		}
@@ -90,7 +90,7 @@ func TestMessages(t *testing.T) {
 	types := map[planner.EventType]bool{}
 	for _, e := range events {
 		types[e.Type] = true
-		m, _, err := tell.chosen(e, nil)
+		m, _, err := tell.filtered(e, nil)
 		if err != nil {
 			t.Fatalf("event %d: %v", e.Seq, err)
 		}
@@ -133,12 +133,12 @@ func FuzzFitted(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, content := range []any{object{"text": long}, json.RawMessage(quoted), object{"list": []any{object{"a": long}, long, json.RawMessage(quoted)}}, object{"values": map[string]json.RawMessage{long: quoted}}} {
-			whole, err := encoded(content)
+		for _, content := range []any{fields{"text": long}, json.RawMessage(quoted), fields{"list": []any{fields{"a": long}, long, json.RawMessage(quoted)}}, fields{"values": map[string]json.RawMessage{long: quoted}}} {
+			whole, err := encode(content)
 			if err != nil {
 				t.Fatal(err)
 			}
-			short, all, err := fitted(content)
+			short, all, err := shortContent(content)
 			switch {
 			case err != nil || !json.Valid(short) || len(short) > shownContent:
 				t.Errorf("%.40q became %d bytes %.80q, %v", whole, len(short), short, err)

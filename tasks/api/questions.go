@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"legwork/bot"
@@ -11,36 +12,36 @@ import (
 
 // What people are asked and what they decide, told as approvals and as messages.
 
-// asked tells an ask action.
-func (t telling) asked(a planner.Action) (Approval, error) {
+// approvalOf tells an ask action.
+func (t translator) approvalOf(a planner.Action) (Approval, error) {
 	ask := tasks.AskOf(a.ID)
 	e := t.journal(ask.Seq)
 	out := Approval{ID: approvalID(t.task, ask), TaskID: t.task, Kind: string(a.ID.Subject), Asked: Time{e.At}}
-	var details object
+	var details fields
 	expires := t.state.Overdraft.Expires
 	switch a.ID.Subject {
 	case planner.SubjectBudget:
-		details = budgetOf(t.state.Overdraft)
+		details = budgetContent(t.state.Overdraft)
 	case planner.SubjectPlan:
 		if e.Reply != nil {
-			details = planOf(e.Reply)
+			details = planContent(e.Reply)
 		}
 		expires = time.Time{}
 	case planner.SubjectReview:
-		details = object{"state": planner.SharedState(t.state, t.journal), "version": t.state.Version, "wanted_by": first(t.sender(e))}
+		details = fields{"state": planner.SharedState(t.state, t.journal), "version": t.state.Version, "wanted_by": first(t.sender(e))}
 		expires = t.state.Lapses
 	default:
 		q := planner.QuestionOf(e, a.ID)
 		expires = q.Expires
 		out.Text, out.Choices, out.Calls = q.Text, q.Choices, t.approvalCalls(e)
 		if q.Form != nil {
-			out.Text, details = q.Form.Message, formOf(q)
+			out.Text, details = q.Form.Message, formContent(q)
 		}
 	}
-	out.Expires = moment(expires)
+	out.Expires = timeOrNil(expires)
 	var err error
 	if details != nil {
-		out.Details, err = encoded(details)
+		out.Details, err = encode(details)
 	}
 	return out, err
 }
@@ -48,7 +49,7 @@ func (t telling) asked(a planner.Action) (Approval, error) {
 func first(a, _ string) string { return a }
 
 // approvalCalls are the calls that an event asks about.
-func (t telling) approvalCalls(e planner.Event) []ApprovalCall {
+func (t translator) approvalCalls(e planner.Event) []ApprovalCall {
 	if e.Question == nil || e.Question.Form != nil {
 		return nil
 	}
@@ -62,7 +63,7 @@ func (t telling) approvalCalls(e planner.Event) []ApprovalCall {
 			continue
 		}
 		call := calls[q.Call]
-		arguments, err := encoded(jsonOf(call.Arguments))
+		arguments, err := encode(argumentsJSON(call.Arguments))
 		if err != nil {
 			continue
 		}
@@ -73,16 +74,16 @@ func (t telling) approvalCalls(e planner.Event) []ApprovalCall {
 	return list
 }
 
-// formOf tells what a server wants to know.
-func formOf(q planner.Question) object {
-	c := object{"server": q.Server}
+// formContent tells what a server wants to know.
+func formContent(q planner.Question) fields {
+	c := fields{"server": q.Server}
 	if q.Form.URL != "" {
 		c["url"] = bot.Visible(q.Form.URL)
 		return c
 	}
-	fields := make([]any, len(q.Form.Fields))
+	list := make([]any, len(q.Form.Fields))
 	for i, f := range q.Form.Fields {
-		field := object{"name": f.Name, "required": f.Required}
+		field := fields{"name": f.Name, "required": f.Required}
 		for name, text := range map[string]string{"title": f.Title, "description": f.Description} {
 			if text != "" {
 				field[name] = text
@@ -97,25 +98,25 @@ func formOf(q planner.Question) object {
 		if len(f.Choices) > 0 {
 			choices := make([]any, len(f.Choices))
 			for n, choice := range f.Choices {
-				choices[n] = object{"value": choice.Value, "label": choice.Label}
+				choices[n] = fields{"value": choice.Value, "label": choice.Label}
 			}
 			field["choices"] = choices
 		}
-		fields[i] = field
+		list[i] = field
 	}
-	c["fields"] = fields
+	c["fields"] = list
 	return c
 }
 
-// budgetOf tells a budget that is reached: money in dollars, otherwise tokens.
-func budgetOf(over planner.Overdraft) object {
+// budgetContent tells a budget that is reached: money in dollars, otherwise tokens.
+func budgetContent(over planner.Overdraft) fields {
 	amount := func(n int64) any { return n }
 	unit := "tokens"
 	if !tasks.InTokens(over.Budget) {
 		amount = func(n int64) any { return usd(n) }
 		unit = "usd"
 	}
-	c := object{"budget": over.Budget, "unit": unit, "limit": amount(over.Limit), "spent": amount(over.Spent), "wanted": amount(over.Wanted), "extend_by": amount(over.Extend)}
+	c := fields{"budget": over.Budget, "unit": unit, "limit": amount(over.Limit), "spent": amount(over.Spent), "wanted": amount(over.Wanted), "extend_by": amount(over.Extend)}
 	if over.Who != "" {
 		c["whose"] = over.Who
 	}
@@ -125,31 +126,31 @@ func budgetOf(over planner.Overdraft) object {
 	return c
 }
 
-// approval tells the events about what a person decides.
-func (t telling) approval(e planner.Event) object {
+// decisionContent tells the events about what a person decides.
+func (t translator) decisionContent(e planner.Event) fields {
 	switch e.Type {
 	case planner.Renewed:
-		return object{"kind": planner.SubjectBudget, "decision": "renewed", "budget": e.Budget}
+		return fields{"kind": planner.SubjectBudget, "decision": "renewed", "budget": e.Budget}
 	case planner.Overdrew:
-		c := object{"kind": planner.SubjectBudget, "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
+		c := fields{"kind": planner.SubjectBudget, "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
 		if e.Overdraft != nil {
-			c["details"] = budgetOf(*e.Overdraft)
+			c["details"] = budgetContent(*e.Overdraft)
 		}
 		return c
 	case planner.Decided:
-		return t.decided(e)
+		return t.decidedContent(e)
 	}
-	c := object{"subtask": e.Action.Subtask, "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
+	c := fields{"subtask": e.Action.Subtask, "approval": approvalID(t.task, tasks.Ask{Seq: e.Seq})}
 	if !e.Question.Expires.IsZero() {
 		c["expires_at"] = Time{e.Question.Expires}
 	}
 	if e.Question.Form != nil {
-		c["kind"], c["text"], c["details"] = planner.SubjectForm, e.Question.Form.Message, formOf(*e.Question)
+		c["kind"], c["text"], c["details"] = planner.SubjectForm, e.Question.Form.Message, formContent(*e.Question)
 		return c
 	}
 	var calls []any
 	for _, call := range t.approvalCalls(e) {
-		one := object{"tool": call.Tool, "arguments": call.Arguments}
+		one := fields{"tool": call.Tool, "arguments": call.Arguments}
 		if call.Reason != "" {
 			one["reason"], one["detail"] = call.Reason, call.Detail
 		}
@@ -159,10 +160,10 @@ func (t telling) approval(e planner.Event) object {
 	return c
 }
 
-// decided tells a decision.
-func (t telling) decided(e planner.Event) object {
+// decidedContent tells a decision.
+func (t translator) decidedContent(e planner.Event) fields {
 	d := e.Decision
-	c := object{"decision": "deny"}
+	c := fields{"decision": "deny"}
 	if d.Approve {
 		c["decision"] = "approve"
 	}
@@ -186,7 +187,7 @@ func (t telling) decided(e planner.Event) object {
 }
 
 // field is the name of the field that a decision filled in.
-func (t telling) field(e planner.Event) string {
+func (t translator) field(e planner.Event) string {
 	if e.Action.Subject != planner.SubjectForm {
 		return ""
 	}
@@ -195,4 +196,78 @@ func (t telling) field(e planner.Event) string {
 		return q.Form.Fields[n].Name
 	}
 	return ""
+}
+
+// addExpired tells which questions an event ended, since nobody decided in time: the
+// first one, and where there are more all of them.
+func (t translator) addExpired(e planner.Event, c fields) {
+	var ids []string
+	add := func(ask tasks.Ask, kind planner.Subject) {
+		id := approvalID(t.task, ask)
+		if len(ids) == 0 {
+			c["kind"], c["approval"] = kind, id
+		}
+		if !slices.Contains(ids, id) { // calls are asked about together
+			ids = append(ids, id)
+		}
+	}
+	if e.Action.Kind == planner.KindAsk {
+		add(tasks.AskOf(e.Action), e.Action.Subject)
+		c["state"], c["version"] = e.Values, t.version(e.Seq)
+	}
+	for _, w := range t.state.Subtasks {
+		for _, turn := range w.Turns {
+			for i, call := range turn.Calls {
+				switch {
+				case call.Result != e.Seq:
+				case call.Kind == planner.CallAsk:
+					add(tasks.Ask{Seq: turn.Seq, Call: i}, planner.SubjectQuestion)
+				case call.Asked > 0 && call.Asked == call.Elicited:
+					add(tasks.Ask{Seq: call.Asked}, planner.SubjectForm)
+				case call.Asked > 0:
+					add(tasks.Ask{Seq: call.Asked}, planner.SubjectCalls)
+				}
+			}
+		}
+	}
+	if seq := t.expiredBudget(e); seq > 0 {
+		add(tasks.Ask{Seq: seq}, planner.SubjectBudget)
+	}
+	if len(ids) > 1 {
+		c["approvals"] = ids
+	}
+}
+
+// overdrawnBefore is how far before the end of its time the question about a budget
+// is looked for: little happens while it is open.
+const overdrawnBefore = 50
+
+// expiredBudget is the seq of the question about a budget whose time an event ended; 0
+// for none.
+func (t translator) expiredBudget(e planner.Event) int {
+	if t.state.Why != planner.WhyBudget && t.state.Why != planner.WhyStopped {
+		return 0
+	}
+	var before time.Time // the last time that ended before this one
+	for seq := e.Seq - 1; seq > max(0, e.Seq-overdrawnBefore); seq-- {
+		earlier := t.journal(seq)
+		switch earlier.Type {
+		case planner.Expired:
+			if before.IsZero() {
+				before = earlier.At
+			}
+		case planner.Overdrew:
+			if o := earlier.Overdraft; o != nil && !o.Expires.IsZero() && !e.At.Before(o.Expires) && before.Before(o.Expires) {
+				return seq
+			}
+			return 0
+		case planner.Renewed, planner.Stopped:
+			return 0
+		case planner.Decided:
+			if earlier.Action.Subject == planner.SubjectBudget {
+				return 0
+			}
+		}
+	}
+	return 0
 }

@@ -91,7 +91,7 @@ func TestMergeTogether(t *testing.T) {
 	for range programs {
 		all.Go(func() {
 			for done := 0; done < steps; {
-				state, err := w.Shared(t.Context(), agent, id)
+				state, err := w.State(t.Context(), agent, id)
 				if err != nil {
 					t.Error(err)
 					return
@@ -106,7 +106,7 @@ func TestMergeTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	state, err := w.Shared(t.Context(), agent, id)
+	state, err := w.State(t.Context(), agent, id)
 	if err != nil || string(state.Values["n"]) != fmt.Sprint(programs*steps) || state.Version != programs*steps {
 		t.Errorf("got %+v, %v; want %d", state, err, programs*steps)
 	}
@@ -115,11 +115,11 @@ func TestMergeTogether(t *testing.T) {
 func TestAwaitShared(t *testing.T) {
 	w := newWorld(t, nil)
 	id := w.shares().ID
-	got := make(chan api.Shared, 1)
+	got := make(chan api.State, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	go func() {
-		state, err := w.AwaitShared(ctx, agent, id, []string{"draft"}, 0)
+		state, err := w.AwaitState(ctx, agent, id, []string{"draft"}, 0)
 		if err != nil {
 			t.Error(err)
 		}
@@ -142,12 +142,12 @@ func TestAwaitShared(t *testing.T) {
 	}{{[]string{"draft"}, 1, true}, {[]string{"draft"}, 2, true}, {[]string{"draft"}, 3, false}, {[]string{"other"}, 1, false}, {nil, 2, true}, {nil, 3, false}, {[]string{"other"}, 9, true}} {
 		over, end := context.WithCancel(t.Context())
 		end()
-		if state, err := w.AwaitShared(over, agent, id, c.keys, c.since); err != nil || state.Changed != c.want {
+		if state, err := w.AwaitState(over, agent, id, c.keys, c.since); err != nil || state.Changed != c.want {
 			t.Errorf("keys %v after %d: got %+v, %v; want changed %v", c.keys, c.since, state, err, c.want)
 		}
 	}
 	go func() {
-		state, err := w.AwaitShared(ctx, agent, id, []string{"never"}, 0)
+		state, err := w.AwaitState(ctx, agent, id, []string{"never"}, 0)
 		if err != nil {
 			t.Error(err)
 		}
@@ -208,7 +208,7 @@ func TestReview(t *testing.T) {
 	}
 	_, err = w.Decide(t.Context(), operator, ask.ID, api.Decision{Approve: true})
 	refused(t, "a second decision", err, api.ErrConflict)
-	state, err := w.Shared(t.Context(), agent, id)
+	state, err := w.State(t.Context(), agent, id)
 	if err != nil || string(state.Values[planner.KeyStatus]) != `"CHANGES_REQUESTED"` {
 		t.Errorf("the state is %+v, %v", state, err)
 	}

@@ -180,9 +180,9 @@ func TestSight(t *testing.T) {
 			_, _, _, err := w.Content(t.Context(), p, id, 1, 0, 0)
 			return err
 		},
-		"state": func(p api.Principal, id tasks.ID) error { _, err := w.Shared(t.Context(), p, id); return err },
+		"state": func(p api.Principal, id tasks.ID) error { _, err := w.State(t.Context(), p, id); return err },
 		"await": func(p api.Principal, id tasks.ID) error {
-			_, err := w.AwaitShared(t.Context(), p, id, nil, 0)
+			_, err := w.AwaitState(t.Context(), p, id, nil, 0)
 			return err
 		},
 		"cancel": func(p api.Principal, id tasks.ID) error { _, err := w.Cancel(t.Context(), p, id); return err },

@@ -17,8 +17,8 @@ import (
 	"legwork/tasks"
 )
 
-// Shared is a task's shared state.
-type Shared struct {
+// State is a task's shared state.
+type State struct {
 	Values   map[string]json.RawMessage `json:"state" doc:"Keys and their values."`
 	Version  int                        `json:"version" doc:"The version, which grows by one with each change; also in ETag."`
 	Versions map[string]int             `json:"versions" doc:"For each key, the version that last changed it."`
@@ -34,34 +34,34 @@ const (
 	maxStateValue = 64 << 10
 )
 
-// Shared reads the shared state.
-func (s *Service) Shared(ctx context.Context, p Principal, id tasks.ID) (Shared, error) {
-	if _, err := s.may(ctx, p, OpRead, id); err != nil {
-		return Shared{}, err
+// State reads the shared state.
+func (s *Service) State(ctx context.Context, p Principal, id tasks.ID) (State, error) {
+	if _, err := s.authorize(ctx, p, OpRead, id); err != nil {
+		return State{}, err
 	}
-	return s.shared(ctx, id)
+	return s.readState(ctx, id)
 }
 
-func (s *Service) shared(ctx context.Context, id tasks.ID) (Shared, error) {
-	state, err := s.state(ctx, id)
+func (s *Service) readState(ctx context.Context, id tasks.ID) (State, error) {
+	state, err := s.foldedState(ctx, id)
 	if err != nil {
-		return Shared{}, err
+		return State{}, err
 	}
-	return s.sharedOf(ctx, id, state)
+	return s.stateOf(ctx, id, state)
 }
 
-func (s *Service) sharedOf(ctx context.Context, id tasks.ID, state planner.State) (Shared, error) {
+func (s *Service) stateOf(ctx context.Context, id tasks.ID, state planner.State) (State, error) {
 	j := journal{store: s.Store, id: id}
-	tell := telling{id, state, j.read(ctx)}
-	out := Shared{Values: tell.shared(), Version: state.Version, Versions: map[string]int{}, Over: state.Settled()}
+	tell := translator{id, state, j.read(ctx)}
+	out := State{Values: tell.sharedState(), Version: state.Version, Versions: map[string]int{}, Over: state.Settled()}
 	for key, value := range state.Shared {
 		out.Versions[key] = tell.version(value.Seq)
 	}
 	return out, j.err
 }
 
-// shared are the values of the shared state, without escapes that stores put into them.
-func (t telling) shared() map[string]json.RawMessage {
+// sharedState are the values of the shared state, without escapes that stores put into them.
+func (t translator) sharedState() map[string]json.RawMessage {
 	values := planner.SharedState(t.state, t.journal)
 	for key, value := range values {
 		values[key] = unescaped(value)
@@ -69,27 +69,27 @@ func (t telling) shared() map[string]json.RawMessage {
 	return values
 }
 
-// AwaitShared is Shared as soon as one of the keys (none: any) was changed after a
+// AwaitState is Shared as soon as one of the keys (none: any) was changed after a
 // version, the task is over, or ctx ends: then it is the state as it stands,
 // without an error. With a ctx that has ended it only looks.
-func (s *Service) AwaitShared(ctx context.Context, p Principal, id tasks.ID, keys []string, since int) (Shared, error) {
+func (s *Service) AwaitState(ctx context.Context, p Principal, id tasks.ID, keys []string, since int) (State, error) {
 	reading := context.WithoutCancel(ctx)
-	if _, err := s.may(reading, p, OpRead, id); err != nil {
-		return Shared{}, err
+	if _, err := s.authorize(reading, p, OpRead, id); err != nil {
+		return State{}, err
 	}
 	looked := max(since, 0) // versions up to it do not touch the keys
 	for {
 		changed := s.Store.Changed(id)
-		state, err := s.state(reading, id)
+		state, err := s.foldedState(reading, id)
 		if err != nil {
-			return Shared{}, err
+			return State{}, err
 		}
 		touched, err := s.touches(reading, id, state, keys, looked)
 		if err != nil {
-			return Shared{}, err
+			return State{}, err
 		}
 		if touched || state.Settled() || state.Version < since || ctx.Err() != nil {
-			shared, err := s.sharedOf(reading, id, state)
+			shared, err := s.stateOf(reading, id, state)
 			shared.Changed = touched || state.Version < since
 			return shared, err
 		}
@@ -122,7 +122,7 @@ func (s *Service) touches(ctx context.Context, id tasks.ID, state planner.State,
 	for _, seq := range slices.Compact(slices.Clone(state.Changes[since:])) {
 		e, err := s.Store.Event(ctx, id, seq)
 		if err != nil {
-			return false, told(id, err)
+			return false, readError(id, err)
 		}
 		for _, key := range gone {
 			if sets(e, key) {
@@ -153,16 +153,16 @@ func sets(e planner.Event, key string) bool {
 // Merge sets keys of the shared state, a null deletes one. With match, which may
 // be nil, only when the state has that version: *PreconditionError. What changes
 // nothing makes no new version. *InvalidError, ErrConflict, ErrForbidden.
-func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *int, values map[string]json.RawMessage) (Shared, error) {
+func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *int, values map[string]json.RawMessage) (State, error) {
 	if err := p.Allowed(OpMerge); err != nil {
-		return Shared{}, err
+		return State{}, err
 	}
-	values, err := mergeable(values)
+	values, err := normalized(values)
 	if err != nil {
-		return Shared{}, err
+		return State{}, err
 	}
-	if _, err := s.may(ctx, p, OpMerge, id); err != nil {
-		return Shared{}, err
+	if _, err := s.authorize(ctx, p, OpMerge, id); err != nil {
+		return State{}, err
 	}
 	var before planner.State
 	var fresh map[string]json.RawMessage
@@ -172,7 +172,7 @@ func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *in
 			return nil, &PreconditionError{state.Version}
 		}
 		var err error
-		fresh, err = s.fresh(ctx, id, state, values)
+		fresh, err = s.changedValues(ctx, id, state, values)
 		if err != nil || len(fresh) == 0 {
 			return nil, err
 		}
@@ -182,27 +182,27 @@ func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *in
 		return []planner.Event{{Type: planner.Set, By: p.Key(), Values: fresh}}, nil
 	})
 	if errors.Is(err, tasks.ErrRefused) {
-		if now, err := s.state(ctx, id); err == nil && now.Finished() {
+		if now, err := s.foldedState(ctx, id); err == nil && now.Finished() {
 			before = now
 		}
-		return Shared{}, unmerged(p, before, fresh)
+		return State{}, mergeConflict(p, before, fresh)
 	}
 	if err != nil {
-		return Shared{}, gone(err)
+		return State{}, notFound(err)
 	}
-	return s.shared(ctx, id)
+	return s.readState(ctx, id)
 }
 
-// gone makes ErrNotFound of a task that was deleted meanwhile.
-func gone(err error) error {
+// notFound makes ErrNotFound of a task that was deleted meanwhile.
+func notFound(err error) error {
 	if errors.Is(err, tasks.ErrNoTask) {
 		return ErrNotFound
 	}
 	return err
 }
 
-// unmerged says why a task did not take values.
-func unmerged(p Principal, s planner.State, values map[string]json.RawMessage) error {
+// mergeConflict says why a task did not take values.
+func mergeConflict(p Principal, s planner.State, values map[string]json.RawMessage) error {
 	var status string
 	_ = json.Unmarshal(values[planner.KeyStatus], &status) // what is no text says nothing to legwork
 	asks := status == planner.NeedsHumanReview && s.Review == 0
@@ -223,8 +223,8 @@ func unmerged(p Principal, s planner.State, values map[string]json.RawMessage) e
 	return fmt.Errorf("%w: the shared state holds at most %d keys and %d bytes of keys and values; delete some first", ErrConflict, s.Limits.StateKeys, s.Limits.StateBytes)
 }
 
-// fresh are the values that differ from those of the shared state.
-func (s *Service) fresh(ctx context.Context, id tasks.ID, state planner.State, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+// changedValues are the values that differ from those of the shared state.
+func (s *Service) changedValues(ctx context.Context, id tasks.ID, state planner.State, values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	j := journal{store: s.Store, id: id}
 	state.Shared = maps.Clone(state.Shared)
 	maps.DeleteFunc(state.Shared, func(key string, _ planner.Value) bool { _, wanted := values[key]; return !wanted })
@@ -240,8 +240,8 @@ func (s *Service) fresh(ctx context.Context, id tasks.ID, state planner.State, v
 	return fresh, j.err
 }
 
-// mergeable are values as they are stored.
-func mergeable(values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+// normalized are values as they are stored.
+func normalized(values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	out := make(map[string]json.RawMessage, len(values))
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		value := values[key]
@@ -251,7 +251,7 @@ func mergeable(values map[string]json.RawMessage) (map[string]json.RawMessage, e
 		case len(key) > maxStateKey || !utf8.ValidString(key) || strings.ContainsRune(key, 0):
 			return nil, &InvalidError{"state", fmt.Sprintf("has a key that is not text of at most %d bytes", maxStateKey)}
 		}
-		if err := fitsJSON("state."+key, value); err != nil {
+		if err := checkJSON("state."+key, value); err != nil {
 			return nil, err
 		}
 		out[key] = compact(value)
@@ -259,8 +259,8 @@ func mergeable(values map[string]json.RawMessage) (map[string]json.RawMessage, e
 	return out, nil
 }
 
-// fitsJSON looks at JSON from outside that is kept.
-func fitsJSON(field string, value json.RawMessage) error {
+// checkJSON looks at JSON from outside that is kept.
+func checkJSON(field string, value json.RawMessage) error {
 	switch {
 	case len(value) > maxStateValue:
 		return &InvalidError{field, fmt.Sprintf("has %d bytes; at most %d are allowed", len(value), maxStateValue)}

@@ -23,8 +23,8 @@ type TypeFilter struct {
 	Type []string `query:"type" enum:"goal,plan,thought,action,tool_call,tool_result,observation,human_input,approval,delegation,status_update,answer,error" doc:"Only messages of these types, separated by commas."`
 }
 
-// Content is a part of the content of one message.
-type Content struct {
+// ContentPart is a part of the content of one message.
+type ContentPart struct {
 	Seq    int    `json:"seq" doc:"Number of the message."`
 	Part   string `json:"part" doc:"JSON text from 'offset' on. All parts together are the whole content."`
 	Offset int    `json:"offset" doc:"Where the part begins, in bytes."`
@@ -49,7 +49,7 @@ type (
 		Limit  int `query:"limit" minimum:"4" maximum:"262144" default:"65536" doc:"The largest number of bytes in a part."`
 	}
 	contentReply struct {
-		Body Content
+		Body ContentPart
 	}
 	addRequest struct {
 		TaskPath
@@ -73,7 +73,7 @@ func (c *calls) content(ctx context.Context, in *contentRequest) (*contentReply,
 	if err != nil {
 		return nil, err
 	}
-	out := Content{Seq: in.Seq, Part: part, Offset: in.Offset, Bytes: bytes}
+	out := ContentPart{Seq: in.Seq, Part: part, Offset: in.Offset, Bytes: bytes}
 	if next > 0 {
 		out.Next = &next
 	}
@@ -107,7 +107,7 @@ func (c *calls) registerContext(h huma.API) {
 		method: http.MethodGet, path: "/v1/tasks/{id}/context/{seq}", id: "getContent", tag: "context",
 		summary: "Read a long message", op: api.OpRead,
 		text:   "The content of one message as JSON text, in parts that end between characters. For the next part, repeat the call with `offset={next_offset}`.",
-		answer: Content{Seq: 7, Part: `{"text":"The beginning of a long`, Offset: 0, Bytes: 48213, Next: new(32)},
+		answer: ContentPart{Seq: 7, Part: `{"text":"The beginning of a long`, Offset: 0, Bytes: 48213, Next: new(32)},
 	}, c.content)
 	register(c, h, operation{
 		method: http.MethodPost, path: "/v1/tasks/{id}/messages", id: "addMessage", tag: "context", status: http.StatusCreated,

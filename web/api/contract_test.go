@@ -323,7 +323,7 @@ func (e *env) good(method, pattern string, one call) request {
 // review makes a task wait for a person, and returns the id of the approval.
 func (e *env) review(id string) string {
 	e.t.Helper()
-	want[api.Shared](e, http.StatusOK, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "agent", body: map[string]any{"status": "NEEDS_HUMAN_REVIEW"}})
+	want[api.State](e, http.StatusOK, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "agent", body: map[string]any{"status": "NEEDS_HUMAN_REVIEW"}})
 	list, _ := want[webapi.Page[api.Approval]](e, http.StatusOK, request{method: "GET", path: "/v1/approvals?task=" + id})
 	if len(list.Items) != 1 || list.Items[0].Kind != "review" {
 		e.t.Fatalf("got approvals %+v, want one review", list.Items)

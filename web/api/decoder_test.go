@@ -29,7 +29,7 @@ func TestLongPollsReleaseDecoders(t *testing.T) {
 		})
 	}
 	for stopped := map[string]bool{}; len(stopped) < many; {
-		list, _ := want[webapi.Page[api.Listed]](e, http.StatusOK, request{method: "GET", path: "/v1/tasks?state=working"})
+		list, _ := want[webapi.Page[api.TaskSummary]](e, http.StatusOK, request{method: "GET", path: "/v1/tasks?state=working"})
 		for _, one := range list.Items {
 			want[api.Task](e, http.StatusOK, request{method: "POST", path: "/v1/tasks/" + string(one.ID) + "/cancel"})
 			stopped[string(one.ID)] = true

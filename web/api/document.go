@@ -75,7 +75,7 @@ func problems(codes []problem.Code) *huma.Response {
 		p := problem.New(one, "")
 		titles = append(titles, p.Title)
 		if one == problem.Invalid {
-			p.Errors = []problem.Wrong{{Location: "body.goal", Message: "expected length >= 1"}}
+			p.Errors = []problem.Mistake{{Location: "body.goal", Message: "expected length >= 1"}}
 		}
 		switch one {
 		case problem.Media:
@@ -158,10 +158,13 @@ func findOperation(d *huma.OpenAPI, method, path string) *huma.Operation {
 
 // schemaName is the name of the schema of a type.
 func schemaName(t reflect.Type, hint string) string {
-	if t == reflect.TypeFor[problem.Error]() {
+	switch t {
+	case reflect.TypeFor[problem.Error]():
 		return "Problem"
+	case reflect.TypeFor[problem.Mistake]():
+		return "ProblemDetail"
 	}
-	return strings.NewReplacer("Listed", "TaskSummary", "Shared", "State", "Content", "ContentPart", "Wrong", "ProblemDetail").Replace(huma.DefaultSchemaNamer(t, hint))
+	return huma.DefaultSchemaNamer(t, hint)
 }
 
 // complete finishes the document after all operations were registered.

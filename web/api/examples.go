@@ -38,8 +38,8 @@ func exampleSpent() api.Usage {
 	return api.Usage{InputTokens: 5210, CachedTokens: 1024, OutputTokens: 811, USD: 0.0031}
 }
 
-func exampleListed() api.Listed {
-	return api.Listed{
+func exampleListed() api.TaskSummary {
+	return api.TaskSummary{
 		ID: exampleID, State: "working", Goal: exampleNewTask().Goal, Chat: "api:ops/" + exampleID, From: "api:ops", Run: true, Rounds: 1,
 		Created: exampleTime(), Updated: exampleLater(time.Minute),
 	}
@@ -59,8 +59,8 @@ func exampleContext() api.Context {
 	}
 }
 
-func exampleState() api.Shared {
-	return api.Shared{
+func exampleState() api.State {
+	return api.State{
 		Values:  map[string]json.RawMessage{"status": json.RawMessage(`"NEEDS_HUMAN_REVIEW"`), "sources": json.RawMessage(`["RFC 9110","RFC 9457"]`)},
 		Version: 2, Versions: map[string]int{"status": 2, "sources": 1},
 	}

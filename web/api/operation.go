@@ -188,5 +188,5 @@ func (c *calls) waitContext(ctx context.Context, wait time.Duration) (context.Co
 	if wait == 0 {
 		wait = forever
 	}
-	return api.Patience(ctx, wait, c.Stop)
+	return api.WaitContext(ctx, wait, c.Stop)
 }

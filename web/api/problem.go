@@ -17,7 +17,7 @@ import (
 // invalid is a problem with one value of a request.
 func invalid(location, message string) *problem.Error {
 	p := problem.New(problem.Invalid, "See errors for what is wrong and what is allowed.")
-	p.Errors = []problem.Wrong{{Location: location, Message: message}}
+	p.Errors = []problem.Mistake{{Location: location, Message: message}}
 	return p
 }
 
@@ -58,7 +58,7 @@ func (c *calls) transformError(ctx huma.Context, status string, v any) (any, err
 		if e.Message == "unknown query parameter" {
 			e.Message += "; " + allowed(queries(ctx.Operation()))
 		}
-		p.Errors = append(p.Errors, problem.Wrong{Location: e.Location, Message: e.Message})
+		p.Errors = append(p.Errors, problem.Mistake{Location: e.Location, Message: e.Message})
 	}
 	return p, nil
 }

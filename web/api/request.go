@@ -225,7 +225,7 @@ func checkBody(w http.ResponseWriter, r *http.Request) *problem.Error {
 	}
 	if err := checkJSON(raw); err != nil {
 		p := problem.New(problem.Malformed, "The body must be JSON that every program decodes in the same way.")
-		p.Errors = []problem.Wrong{{Location: "body", Message: err.Error()}}
+		p.Errors = []problem.Mistake{{Location: "body", Message: err.Error()}}
 		return p
 	}
 	r.Body, r.ContentLength = readOnce(raw), int64(len(raw))
@@ -333,18 +333,18 @@ func strictFields(d *huma.OpenAPI) func(huma.Context, func(huma.Context)) {
 
 // fieldMistakes lists the fields at any depth that a schema does not have, or that
 // are longer than it allows, up to maxMistakes.
-func fieldMistakes(all huma.Registry, s *huma.Schema, raw []byte, at string) []problem.Wrong {
+func fieldMistakes(all huma.Registry, s *huma.Schema, raw []byte, at string) []problem.Mistake {
 	s = resolve(all, s)
 	fields, ok := object(raw)
 	switch {
 	case s.MaxItems != nil && longerThan(raw, *s.MaxItems):
-		return []problem.Wrong{{Location: at, Message: fmt.Sprintf("expected at most %d values", *s.MaxItems)}}
+		return []problem.Mistake{{Location: at, Message: fmt.Sprintf("expected at most %d values", *s.MaxItems)}}
 	case s.MaxProperties != nil && len(fields) > *s.MaxProperties:
-		return []problem.Wrong{{Location: at, Message: fmt.Sprintf("expected object with at most %d properties", *s.MaxProperties)}}
+		return []problem.Mistake{{Location: at, Message: fmt.Sprintf("expected object with at most %d properties", *s.MaxProperties)}}
 	case !ok || s.AdditionalProperties != false:
 		return nil
 	}
-	var wrong []problem.Wrong
+	var wrong []problem.Mistake
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if len(wrong) >= maxMistakes {
 			break
@@ -353,11 +353,11 @@ func fieldMistakes(all huma.Registry, s *huma.Schema, raw []byte, at string) []p
 		value, at := fields[name], at+"."+clip.Line(name, 100)
 		switch {
 		case !known:
-			wrong = append(wrong, problem.Wrong{Location: at, Message: "unexpected property; " + allowed(slices.Sorted(maps.Keys(s.Properties)))})
+			wrong = append(wrong, problem.Mistake{Location: at, Message: "unexpected property; " + allowed(slices.Sorted(maps.Keys(s.Properties)))})
 		case string(value) == "null" && resolve(all, field).Type != "" && !field.Nullable:
-			wrong = append(wrong, problem.Wrong{Location: at, Message: "expected " + resolve(all, field).Type + ", not null; leave it out"})
+			wrong = append(wrong, problem.Mistake{Location: at, Message: "expected " + resolve(all, field).Type + ", not null; leave it out"})
 		case resolve(all, field).Type == "" && len(value) > maxAny:
-			wrong = append(wrong, problem.Wrong{Location: at, Message: fmt.Sprintf("has %d bytes; at most %d are allowed", len(value), maxAny)})
+			wrong = append(wrong, problem.Mistake{Location: at, Message: fmt.Sprintf("has %d bytes; at most %d are allowed", len(value), maxAny)})
 		default:
 			wrong = append(wrong, fieldMistakes(all, field, value, at)...)
 		}

@@ -30,7 +30,7 @@ type (
 		Status  int
 		ETag    string `header:"ETag" doc:"The version of the state, such as '\"3\"', for If-Match and If-None-Match."`
 		Applied string `header:"Preference-Applied" doc:"The time that the request could wait: 'wait=60'."`
-		Body    api.Shared
+		Body    api.State
 	}
 	mergeRequest struct {
 		TaskPath
@@ -45,7 +45,7 @@ type (
 	}
 	mergeReply struct {
 		ETag string `header:"ETag" doc:"The version of the state, such as '\"3\"', for If-Match and If-None-Match."`
-		Body api.Shared
+		Body api.State
 	}
 )
 
@@ -57,7 +57,7 @@ func (c *calls) state(ctx context.Context, in *stateRequest) (*stateReply, error
 		return nil, err
 	}
 	who := api.Caller(ctx)
-	now, err := c.Service.Shared(ctx, who, in.id())
+	now, err := c.Service.State(ctx, who, in.id())
 	if err != nil {
 		return nil, err
 	}
@@ -78,13 +78,13 @@ func (c *calls) state(ctx context.Context, in *stateRequest) (*stateReply, error
 
 // awaitState reads the shared state when it has changed since a version, at the latest
 // after a while.
-func (c *calls) awaitState(ctx context.Context, in *stateRequest, since int, wait time.Duration) (api.Shared, error) {
+func (c *calls) awaitState(ctx context.Context, in *stateRequest, since int, wait time.Duration) (api.State, error) {
 	bounded, done := c.waitContext(ctx, wait)
 	if wait == 0 {
 		done() // it reads the state once
 	}
 	defer done()
-	now, err := c.Service.AwaitShared(bounded, api.Caller(ctx), in.id(), in.Keys, since)
+	now, err := c.Service.AwaitState(bounded, api.Caller(ctx), in.id(), in.Keys, since)
 	if err == nil && ctx.Err() != nil {
 		err = ctx.Err() // the client is gone, or its token was revoked
 	}
@@ -92,7 +92,7 @@ func (c *calls) awaitState(ctx context.Context, in *stateRequest, since int, wai
 }
 
 // only returns s with only some keys; no keys: all.
-func only(s api.Shared, keys []string) api.Shared {
+func only(s api.State, keys []string) api.State {
 	if len(keys) == 0 {
 		return s
 	}
@@ -118,7 +118,7 @@ func (c *calls) merge(ctx context.Context, in *mergeRequest) (*mergeReply, error
 	if match.any {
 		return c.mergeAt(ctx, in.id(), nil, in.Body)
 	}
-	now, err := c.Service.Shared(ctx, api.Caller(ctx), in.id())
+	now, err := c.Service.State(ctx, api.Caller(ctx), in.id())
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (c *calls) patch(ctx context.Context, in *patchRequest) (*mergeReply, error
 		return nil, err
 	}
 	for {
-		now, err := c.Service.Shared(ctx, api.Caller(ctx), in.id())
+		now, err := c.Service.State(ctx, api.Caller(ctx), in.id())
 		if err != nil {
 			return nil, err
 		}

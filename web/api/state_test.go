@@ -15,8 +15,8 @@ import (
 func TestMergeByVersion(t *testing.T) {
 	e := newEnv(t)
 	path := "/v1/tasks/" + string(e.share("agent").ID) + "/state"
-	read := func() (api.Shared, answer) {
-		return want[api.Shared](e, 200, request{method: "GET", path: path})
+	read := func() (api.State, answer) {
+		return want[api.State](e, 200, request{method: "GET", path: path})
 	}
 	if s, got := read(); s.Version != 0 || got.header.Get("ETag") != `"0"` {
 		t.Fatalf("got %+v %v, want version 0", s, got.header)
@@ -73,7 +73,7 @@ func TestMergesAtOnce(t *testing.T) {
 			for range each {
 				for done := false; !done; {
 					got := e.do(request{method: "GET", path: path, token: "agent"})
-					var s api.Shared
+					var s api.State
 					var n int
 					if err := json.Unmarshal(got.body, &s); err != nil {
 						t.Error(err)
@@ -94,7 +94,7 @@ func TestMergesAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	s, _ := want[api.Shared](e, 200, request{method: "GET", path: path})
+	s, _ := want[api.State](e, 200, request{method: "GET", path: path})
 	if string(s.Values["n"]) != fmt.Sprint(writers*each) || s.Version != writers*each {
 		t.Errorf("got n %s at version %d, want %d", s.Values["n"], s.Version, writers*each)
 	}
@@ -111,7 +111,7 @@ func TestPatchesAtOnce(t *testing.T) {
 	for _, match := range []string{"", "*", strings.Join(every, ", ")} {
 		e := newEnv(t)
 		path := "/v1/tasks/" + string(e.share("agent").ID) + "/state"
-		want[api.Shared](e, 200, request{method: "PUT", path: path, token: "agent", body: []byte(`{"all":{}}`)})
+		want[api.State](e, 200, request{method: "PUT", path: path, token: "agent", body: []byte(`{"all":{}}`)})
 		header := map[string]string{"Content-Type": "application/merge-patch+json"}
 		if match != "" {
 			header["If-Match"] = match
@@ -126,7 +126,7 @@ func TestPatchesAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		s, _ := want[api.Shared](e, 200, request{method: "GET", path: path})
+		s, _ := want[api.State](e, 200, request{method: "GET", path: path})
 		if n := bytes.Count(s.Values["all"], []byte("k")); n != writers || s.Version != writers+1 {
 			t.Errorf("If-Match %s: got %s at version %d, want %d keys", match, s.Values["all"], s.Version, writers)
 		}
@@ -138,7 +138,7 @@ func TestWaitForKeys(t *testing.T) {
 	path := "/v1/tasks/" + string(e.share("agent").ID) + "/state"
 	put := func(body string) {
 		t.Helper()
-		want[api.Shared](e, 200, request{method: "PUT", path: path, token: "agent", body: []byte(body)})
+		want[api.State](e, 200, request{method: "PUT", path: path, token: "agent", body: []byte(body)})
 	}
 	put(`{"draft":1,"other":1}`)
 	for _, c := range []struct {
@@ -160,7 +160,7 @@ func TestWaitForKeys(t *testing.T) {
 		}
 	}
 	for _, body := range []string{`{"draft":2}`, `{"draft":null}`} {
-		before, _ := want[api.Shared](e, 200, request{method: "GET", path: path})
+		before, _ := want[api.State](e, 200, request{method: "GET", path: path})
 		waiter := make(chan answer, 1)
 		go func() {
 			waiter <- e.do(request{
@@ -171,7 +171,7 @@ func TestWaitForKeys(t *testing.T) {
 		put(`{"other":` + fmt.Sprint(before.Version+5) + `}`) // of no interest
 		put(body)
 		got := <-waiter
-		var s api.Shared
+		var s api.State
 		if err := json.Unmarshal(got.body, &s); err != nil || got.status != 200 || s.Version != before.Version+2 || s.Values["other"] != nil {
 			t.Errorf("%s: got %d %s, want what has changed", body, got.status, got.body)
 		}

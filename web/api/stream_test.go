@@ -117,7 +117,7 @@ func TestFollowTask(t *testing.T) {
 		case 1:
 			want[api.Message](e, 201, request{method: "POST", path: "/v1/tasks/" + id + "/messages", token: "agent", body: []byte("{\"type\":\"thought\",\"content\":{\n \"text\":\"one\\ntwo\"}}")})
 		case 2:
-			want[api.Shared](e, 200, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "other", body: map[string]any{"a": 1}})
+			want[api.State](e, 200, request{method: "PUT", path: "/v1/tasks/" + id + "/state", token: "other", body: map[string]any{"a": 1}})
 		case 3:
 			want[api.Task](e, 200, request{method: "POST", path: "/v1/tasks/" + id + "/answer", token: "agent", body: map[string]any{"text": "Done."}})
 		}
@@ -356,7 +356,7 @@ func TestLettersOfHTML(t *testing.T) {
 	path := "/v1/tasks/" + id
 	const text = `"<b> & é"`
 	want[api.Message](e, http.StatusCreated, request{method: "POST", path: path + "/messages", body: map[string]any{"type": "thought", "content": json.RawMessage(text)}})
-	want[api.Shared](e, http.StatusOK, request{method: "PUT", path: path + "/state", body: []byte(`{"d":` + text + `}`)})
+	want[api.State](e, http.StatusOK, request{method: "PUT", path: path + "/state", body: []byte(`{"d":` + text + `}`)})
 	for part, times := range map[string]int{"/context": 3, "/state": 1} { // a message, its key in another, and the state
 		if got := e.do(request{method: "GET", path: path + part}); strings.Count(string(got.body), text) != times {
 			t.Errorf("%s: got %s, want %s in it %d times", part, got.body, text, times)

@@ -63,7 +63,7 @@ type (
 		Cursor string   `query:"cursor" maxLength:"200" doc:"The 'next_cursor' of the page before."`
 	}
 	listReply struct {
-		Body Page[api.Listed]
+		Body Page[api.TaskSummary]
 	}
 	waitRequest struct {
 		TaskPath
@@ -221,7 +221,7 @@ func (c *calls) registerTasks(h huma.API) {
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks", id: "listTasks", tag: "tasks",
 		summary: "List tasks", text: "The tasks that the token may see, the newest first.", op: api.OpRead,
-		answer: page([]api.Listed{exampleListed()}, cursor("tasks", exampleID)),
+		answer: page([]api.TaskSummary{exampleListed()}, cursor("tasks", exampleID)),
 	}, c.list)
 	register(c, h, operation{
 		method: http.MethodGet, path: "/v1/tasks/{id}", id: "getTask", tag: "tasks", waits: true,

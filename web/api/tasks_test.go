@@ -77,7 +77,7 @@ func TestListInPages(t *testing.T) {
 	var got []string
 	path := "/v1/tasks?limit=3&state=working,waiting&chat=api:agent"
 	for pages := 1; ; pages++ {
-		p, _ := want[webapi.Page[api.Listed]](e, http.StatusOK, request{method: "GET", path: path, token: "viewer"})
+		p, _ := want[webapi.Page[api.TaskSummary]](e, http.StatusOK, request{method: "GET", path: path, token: "viewer"})
 		for _, task := range p.Items {
 			got = append(got, string(task.ID))
 		}
@@ -93,12 +93,12 @@ func TestListInPages(t *testing.T) {
 		t.Errorf("got %v, want %v", got, ids)
 	}
 	for query, n := range map[string]int{"state=done&state=working&limit=5": 5, "state=done&state=failed,waiting": 0, "state=working&state=working": 7} {
-		p, _ := want[webapi.Page[api.Listed]](e, http.StatusOK, request{method: "GET", path: "/v1/tasks?" + query, token: "viewer"})
+		p, _ := want[webapi.Page[api.TaskSummary]](e, http.StatusOK, request{method: "GET", path: "/v1/tasks?" + query, token: "viewer"})
 		if len(p.Items) != n {
 			t.Errorf("%s: got %d tasks, want %d", query, len(p.Items), n)
 		}
 	}
-	if p, _ := want[webapi.Page[api.Listed]](e, http.StatusOK, request{method: "GET", path: "/v1/tasks", token: "narrow"}); len(p.Items) != 0 {
+	if p, _ := want[webapi.Page[api.TaskSummary]](e, http.StatusOK, request{method: "GET", path: "/v1/tasks", token: "narrow"}); len(p.Items) != 0 {
 		t.Errorf("a token that sees nothing of others got %v", p.Items)
 	}
 }

@@ -105,7 +105,7 @@ func (e *env) content(path string, seq int) string {
 	e.t.Helper()
 	var whole strings.Builder
 	for offset := 0; ; {
-		part, _ := want[webapi.Content](e, http.StatusOK, request{method: "GET", path: fmt.Sprintf("%s/context/%d?offset=%d&limit=11", path, seq, offset)})
+		part, _ := want[webapi.ContentPart](e, http.StatusOK, request{method: "GET", path: fmt.Sprintf("%s/context/%d?offset=%d&limit=11", path, seq, offset)})
 		whole.WriteString(part.Part)
 		if part.Next == nil {
 			if whole.Len() != part.Bytes || !json.Valid([]byte(whole.String())) {

@@ -59,8 +59,8 @@ func (s *states) UnmarshalJSON(b []byte) error {
 }
 
 type listOut struct {
-	Items []api.Listed `json:"items"`
-	Next  *tasks.ID    `json:"next_cursor"`
+	Items []api.TaskSummary `json:"items"`
+	Next  *tasks.ID         `json:"next_cursor"`
 }
 
 // The default number of entries in a page, and the bytes of content in a page of
@@ -72,7 +72,7 @@ const (
 
 func (h *handlers) list(ctx context.Context, p api.Principal, in listIn) (listOut, error) {
 	items, next, err := h.List(ctx, p, api.Query{States: in.State, Chat: in.Chat, Before: in.Cursor, Limit: cmp.Or(in.Limit, defaultPage)})
-	out := listOut{Items: append([]api.Listed{}, items...)}
+	out := listOut{Items: append([]api.TaskSummary{}, items...)}
 	if next != "" {
 		out.Next = &next
 	}
@@ -115,8 +115,8 @@ type sharedIn struct {
 	Wait  float64  `json:"wait_seconds"`
 }
 
-func (h *handlers) shared(ctx context.Context, p api.Principal, in sharedIn) (api.Shared, error) {
-	s, err := h.Shared(ctx, p, in.Task)
+func (h *handlers) shared(ctx context.Context, p api.Principal, in sharedIn) (api.State, error) {
+	s, err := h.State(ctx, p, in.Task)
 	if err == nil && in.Wait > 0 {
 		after := s.Version
 		if in.After != nil {
@@ -124,13 +124,13 @@ func (h *handlers) shared(ctx context.Context, p api.Principal, in sharedIn) (ap
 		}
 		waiting, end := h.waitContext(ctx, in.Wait)
 		defer end()
-		s, err = h.AwaitShared(waiting, p, in.Task, in.Keys, after)
+		s, err = h.AwaitState(waiting, p, in.Task, in.Keys, after)
 	}
 	return only(s, in.Keys), err
 }
 
 // only returns s with only some keys; no keys: all.
-func only(s api.Shared, keys []string) api.Shared {
+func only(s api.State, keys []string) api.State {
 	s.Values, s.Versions = orEmpty(s.Values), orEmpty(s.Versions)
 	if len(keys) == 0 {
 		return s
@@ -153,7 +153,7 @@ type mergeIn struct {
 	Match  *int                       `json:"if_version"`
 }
 
-func (h *handlers) merge(ctx context.Context, p api.Principal, in mergeIn) (api.Shared, error) {
+func (h *handlers) merge(ctx context.Context, p api.Principal, in mergeIn) (api.State, error) {
 	s, err := h.Merge(ctx, p, in.Task, in.Match, in.Values)
 	if wrong, ok := errors.AsType[*api.InvalidError](err); ok {
 		return s, &api.InvalidError{Field: "values" + strings.TrimPrefix(wrong.Field, "state"), Detail: wrong.Detail}
@@ -214,7 +214,7 @@ func (h *handlers) get(ctx context.Context, p api.Principal, in getIn) (api.Task
 // waitContext returns a context that ends after some seconds, or when legwork stops.
 // end must be called.
 func (h *handlers) waitContext(ctx context.Context, seconds float64) (waiting context.Context, end func()) {
-	return api.Patience(ctx, time.Duration(seconds*float64(time.Second)), h.stop)
+	return api.WaitContext(ctx, time.Duration(seconds*float64(time.Second)), h.stop)
 }
 
 type progressKey struct{}

@@ -16,7 +16,7 @@ func TestTextIsPlain(t *testing.T) {
 	e := newEnv(t)
 	const code = "<a href=\"x?y&z\"> => \u2028"
 	id := e.external("agent", code)
-	into[api.Shared](t, e.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"code": code}}))
+	into[api.State](t, e.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"code": code}}))
 	ctx, cancel := context.WithTimeout(t.Context(), watch.Patience)
 	defer cancel()
 	for tool, want := range map[string]string{"get_task": `\"x?y&z\"> =>`, "get_state": `<a href=\"x?y&z\">`, "get_context": `<a href=`} {

@@ -24,8 +24,8 @@ import (
 )
 
 type list struct {
-	Items []api.Listed `json:"items"`
-	Next  *string      `json:"next_cursor"`
+	Items []api.TaskSummary `json:"items"`
+	Next  *string           `json:"next_cursor"`
 }
 
 // external starts a shared context.
@@ -117,7 +117,7 @@ func TestWaiterIsGone(t *testing.T) {
 func TestStateIsShared(t *testing.T) {
 	e := newEnv(t)
 	id := e.external("agent", "Write something")
-	set := into[api.Shared](t, e.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"outline": []string{"a"}}}))
+	set := into[api.State](t, e.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"outline": []string{"a"}}}))
 	if string(set.Values["outline"]) != `["a"]` || set.Version != 1 {
 		t.Errorf("the state became %s at version %d, want the outline at 1", set.Values, set.Version)
 	}
@@ -125,16 +125,16 @@ func TestStateIsShared(t *testing.T) {
 	go func() {
 		waiting <- e.call("other", "get_state", map[string]any{"task_id": id, "keys": []string{"draft"}, "after_version": set.Version, "wait_seconds": 20})
 	}()
-	into[api.Shared](t, e.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"outline": nil}}))
-	into[api.Shared](t, e.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": "words"}}))
-	got := into[api.Shared](t, <-waiting)
+	into[api.State](t, e.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"outline": nil}}))
+	into[api.State](t, e.call("agent", "update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": "words"}}))
+	got := into[api.State](t, <-waiting)
 	if len(got.Values) != 1 || string(got.Values["draft"]) != `"words"` {
 		t.Errorf("who waits for the draft got %s, want it alone", got.Values)
 	}
 	if r := e.call("other", "update_state", map[string]any{"task_id": id, "values": map[string]any{"draft": "mine"}, "if_version": set.Version}); !strings.Contains(r.refused, "get_state") {
 		t.Errorf("a change of an old version gave %+v, want to be told to read it again", r)
 	}
-	all := into[api.Shared](t, e.call("other", "get_state", map[string]any{"task_id": id}))
+	all := into[api.State](t, e.call("other", "get_state", map[string]any{"task_id": id}))
 	if _, ok := all.Values["outline"]; ok || string(all.Values["draft"]) != `"words"` {
 		t.Errorf("the state is %s, want the draft and no outline", all.Values)
 	}

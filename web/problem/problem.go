@@ -12,19 +12,19 @@ import (
 
 // Error is a problem document.
 type Error struct {
-	Type    string  `json:"type" doc:"'urn:legwork:problem:' and the code."`
-	Title   string  `json:"title" doc:"The title of the code."`
-	Status  int     `json:"status" doc:"The status of the reply."`
-	Code    Code    `json:"code" doc:"The code, for programs."`
-	Detail  string  `json:"detail,omitempty" doc:"A sentence for people: what to do."`
-	Errors  []Wrong `json:"errors,omitempty" doc:"The mistakes in the request, and what is allowed."`
-	Version *int    `json:"version,omitempty" doc:"The current version of the shared state, when a precondition failed."`
+	Type    string    `json:"type" doc:"'urn:legwork:problem:' and the code."`
+	Title   string    `json:"title" doc:"The title of the code."`
+	Status  int       `json:"status" doc:"The status of the reply."`
+	Code    Code      `json:"code" doc:"The code, for programs."`
+	Detail  string    `json:"detail,omitempty" doc:"A sentence for people: what to do."`
+	Errors  []Mistake `json:"errors,omitempty" doc:"The mistakes in the request, and what is allowed."`
+	Version *int      `json:"version,omitempty" doc:"The current version of the shared state, when a precondition failed."`
 
 	header http.Header
 }
 
-// Wrong is one mistake in a request.
-type Wrong struct {
+// Mistake is one mistake in a request.
+type Mistake struct {
 	Location string `json:"location" doc:"'body.goal', 'query.limit', 'header.If-Match', 'path.seq'."`
 	Message  string `json:"message" doc:"What is expected."`
 }

@@ -112,7 +112,7 @@ func (h *house) decides(ctx context.Context, id tasks.ID, d api.Decision) {
 			}
 			return
 		}
-		s, err := h.service.AwaitShared(ctx, h.person, id, nil, version)
+		s, err := h.service.AwaitState(ctx, h.person, id, nil, version)
 		if err != nil || ctx.Err() != nil || s.Over {
 			h.t.Fatalf("nobody was asked: %+v, %v", s, err)
 		}

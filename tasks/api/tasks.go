@@ -2,24 +2,78 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"legwork/bot"
+	"legwork/llm"
+
 	"legwork/i18n"
 	"legwork/internal/clip"
 	"legwork/planner"
 	"legwork/tasks"
 )
 
+// Task is a task as programs read it.
+type Task struct {
+	ID       tasks.ID        `json:"id" doc:"Unguessable, and sortable by time."`
+	State    string          `json:"state" doc:"'queued', 'planning', 'working', 'waiting' (for a person), 'answering', 'done', 'failed', 'stopped'."`
+	Goal     string          `json:"goal" doc:"The question or what to do."`
+	Chat     string          `json:"chat" doc:"The chat of the task: 'telegram:...', 'slack:...', or 'api:TOKEN'."`
+	From     string          `json:"from" doc:"Who asked: 'telegram:12345', 'api:TOKEN', 'agent:TOKEN'."`
+	Run      bool            `json:"run" doc:"'true': legwork works on it; 'false': agents from outside do."`
+	Rounds   int             `json:"rounds" doc:"The number of plans so far."`
+	Subtasks []Subtask       `json:"subtasks" doc:"Sub-tasks of all plans, in order."`
+	Answer   *string         `json:"answer" doc:"The answer, in Markdown; null before there is one."`
+	Reason   string          `json:"reason,omitempty" doc:"The key of the reason why it ended early or failed: 'stopped', 'expired', 'budget', 'idle', ..."`
+	Problem  string          `json:"problem,omitempty" doc:"The same as a sentence, in the language of the task."`
+	Notify   json.RawMessage `json:"notify,omitempty" doc:"Where the outcome goes, from the request."`
+	Waiting  []string        `json:"waiting" doc:"The ids of the approvals that it waits for."`
+	Paused   bool            `json:"paused,omitempty" doc:"Legwork is paused; the task continues when an admin resumes it."`
+	Usage    Usage           `json:"usage" doc:"What its model calls used so far."`
+	Version  int             `json:"version" doc:"The version of the shared state."`
+	Seq      int             `json:"seq" doc:"The number of its newest message."`
+	Created  Time            `json:"created_at" doc:"When the task was opened."`
+	Updated  Time            `json:"updated_at" doc:"When its state last changed."`
+	Finished *Time           `json:"finished_at" doc:"When it ended; null before that."`
+	Worked   float64         `json:"worked_seconds" doc:"The working time, without waiting for people."`
+}
+
+// Subtask is a sub-task as programs read it.
+type Subtask struct {
+	ID          string           `json:"id" doc:"The number of the plan, and its id in the plan: '1/a'."`
+	Name        string           `json:"name" doc:"Tool group, or 'llm_tool' for the model alone."`
+	Description string           `json:"description" doc:"What to do."`
+	After       []string         `json:"after" doc:"The sub-tasks whose results it sees."`
+	State       planner.SubState `json:"state" doc:"'todo', 'working', 'waiting', 'done', 'failed', 'skipped'."`
+	Round       int              `json:"round" doc:"The number of its plan, from 1."`
+	Result      *string          `json:"result" doc:"The result, shortened; the context has all of it. Null before there is one."`
+	Reason      string           `json:"reason,omitempty" doc:"The key of the reason why it failed."`
+	Started     *Time            `json:"started_at" doc:"Null before it starts."`
+	Ended       *Time            `json:"ended_at" doc:"Null before it ends."`
+}
+
+// Usage is what calls cost.
+type Usage struct {
+	InputTokens  int     `json:"input_tokens" doc:"Tokens of prompts, including those from a cache."`
+	CachedTokens int     `json:"cached_input_tokens" doc:"Those tokens of prompts that came from a cache."`
+	OutputTokens int     `json:"output_tokens" doc:"Tokens of replies."`
+	USD          float64 `json:"usd" doc:"The cost in US dollars, where the price is known."`
+}
+
+// usageOf is Usage of what the ledger and journals hold.
+func usageOf(u llm.Usage) Usage {
+	return Usage{InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output, USD: usd(u.Cost)}
+}
+
 // shownResult is how much of a sub-task's result is told with its task, in bytes.
 const shownResult = 2000
 
 // Get reads a task. ErrNotFound.
 func (s *Service) Get(ctx context.Context, p Principal, id tasks.ID) (Task, error) {
-	if _, err := s.may(ctx, p, OpRead, id); err != nil {
+	if _, err := s.authorize(ctx, p, OpRead, id); err != nil {
 		return Task{}, err
 	}
 	return s.task(ctx, id)
@@ -29,12 +83,12 @@ func (s *Service) Get(ctx context.Context, p Principal, id tasks.ID) (Task, erro
 // stands, without an error.
 func (s *Service) Wait(ctx context.Context, p Principal, id tasks.ID) (Task, error) {
 	reading := context.WithoutCancel(ctx)
-	if _, err := s.may(reading, p, OpRead, id); err != nil {
+	if _, err := s.authorize(reading, p, OpRead, id); err != nil {
 		return Task{}, err
 	}
 	for {
 		changed := s.Store.Changed(id)
-		state, err := s.state(reading, id)
+		state, err := s.foldedState(reading, id)
 		if err != nil {
 			return Task{}, err
 		}
@@ -53,9 +107,9 @@ func (s *Service) Wait(ctx context.Context, p Principal, id tasks.ID) (Task, err
 func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 	row, err := s.Store.Row(ctx, id)
 	if err != nil {
-		return Task{}, told(id, err)
+		return Task{}, readError(id, err)
 	}
-	state, err := s.state(ctx, id)
+	state, err := s.foldedState(ctx, id)
 	if err != nil {
 		return Task{}, err
 	}
@@ -73,7 +127,7 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 	} else if s.Inbox.Pause != nil && !opening.External {
 		_, t.Paused = s.Inbox.Pause.State()
 	}
-	if t.Notify, err = notified(opening.Notify); err != nil {
+	if t.Notify, err = notifyJSON(opening.Notify); err != nil {
 		return Task{}, err
 	}
 	j := journal{store: s.Store, id: id}
@@ -92,15 +146,15 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 	return t, j.err
 }
 
-// notified tells where an outcome goes; nil for nowhere.
-func notified(n *planner.Notify) ([]byte, error) {
+// notifyJSON tells where an outcome goes; nil for nowhere.
+func notifyJSON(n *planner.Notify) ([]byte, error) {
 	switch {
 	case n == nil:
 		return nil, nil
 	case n.Chat != nil:
-		return encoded(object{"chat": n.Chat.Key()})
+		return encode(fields{"chat": n.Chat.Key()})
 	}
-	return encoded(object{"webhook": n.Webhook})
+	return encode(fields{"webhook": n.Webhook})
 }
 
 // subtasks tells the sub-tasks of a state.
@@ -118,14 +172,14 @@ func subtasks(s planner.State, read planner.Journal) []Subtask {
 			result := clip.Marked(e.Reply.Text, shownResult)
 			t.Result = &result
 		}
-		t.Started, t.Ended = moment(w.Began), moment(w.Ended)
+		t.Started, t.Ended = timeOrNil(w.Began), timeOrNil(w.Ended)
 		list[i] = t
 	}
 	return list
 }
 
-// moment is nil for none.
-func moment(at time.Time) *Time {
+// timeOrNil is nil for none.
+func timeOrNil(at time.Time) *Time {
 	if at.IsZero() {
 		return nil
 	}
@@ -140,8 +194,8 @@ type Query struct {
 	Limit  int      // 1 to 200; 0: 50
 }
 
-// Listed is a task in a list.
-type Listed struct {
+// TaskSummary is a task in a list.
+type TaskSummary struct {
 	ID      tasks.ID `json:"id" doc:"Id of the task."`
 	State   string   `json:"state" doc:"As in Task."`
 	Goal    string   `json:"goal" doc:"The beginning of the goal."`
@@ -156,8 +210,8 @@ type Listed struct {
 
 // The bounds of lists.
 const (
-	maxListed  = 200
-	usualLists = 50
+	maxListed     = 200
+	defaultListed = 50
 )
 
 // States are the states of tasks.
@@ -165,7 +219,7 @@ func States() []string { return append(tasks.LiveStatuses(), "done", "failed", "
 
 // List lists tasks, the newest first; next is the Before of the next page, empty
 // at the end.
-func (s *Service) List(ctx context.Context, p Principal, q Query) (list []Listed, next tasks.ID, err error) {
+func (s *Service) List(ctx context.Context, p Principal, q Query) (list []TaskSummary, next tasks.ID, err error) {
 	if err := p.Allowed(OpRead); err != nil {
 		return nil, "", err
 	}
@@ -174,9 +228,9 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []Listed
 			return nil, "", &InvalidError{"state", fmt.Sprintf("%q is none; there are %s", state, strings.Join(States(), ", "))}
 		}
 	}
-	limit, err := within(q.Limit, usualLists, maxListed)
+	limit, err := checkLimit(q.Limit, defaultListed, maxListed)
 	if err == nil {
-		err = names(q.Chat)
+		err = checkChat(q.Chat)
 	}
 	if err != nil {
 		return nil, "", err
@@ -188,9 +242,9 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []Listed
 	if err != nil {
 		return nil, "", fmt.Errorf("listing tasks: %w", err)
 	}
-	list = []Listed{}
+	list = []TaskSummary{}
 	for _, r := range rows {
-		list = append(list, Listed{
+		list = append(list, TaskSummary{
 			ID: r.Task, State: r.Status, Goal: r.Goal, Chat: r.Chat.Key(), From: r.From.Key(), Run: !r.External,
 			Rounds: r.Round, Waits: r.Waits, Created: Time{r.Opened}, Updated: Time{r.Changed},
 		})
@@ -201,8 +255,8 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []Listed
 	return list, next, nil
 }
 
-// names is an *InvalidError for what names no room and no platform; empty names all.
-func names(chat string) error {
+// checkChat is an *InvalidError for what names no room and no platform; empty names all.
+func checkChat(chat string) error {
 	platform, id, _ := strings.Cut(chat, ":")
 	room, _, threaded := strings.Cut(chat, "/")
 	switch {
@@ -216,8 +270,8 @@ func names(chat string) error {
 	return nil
 }
 
-// within is the limit that a request names, or the usual one for 0.
-func within(n, usual, most int) (int, error) {
+// checkLimit is the limit that a request names, or the usual one for 0.
+func checkLimit(n, usual, most int) (int, error) {
 	if n < 0 || n > most {
 		return 0, &InvalidError{"limit", fmt.Sprintf("is %d; 1 to %d are allowed", n, most)}
 	}
@@ -225,31 +279,6 @@ func within(n, usual, most int) (int, error) {
 		return usual, nil
 	}
 	return n, nil
-}
-
-// rooms are the rooms that the principal sees of those that chat names, as
-// tasks.TaskQuery has it: nil for all there are, and an empty list for none.
-func (p Principal) rooms(chat string) []string {
-	platform, all := strings.CutSuffix(chat, ":*")
-	rooms := []string{}
-	for _, seen := range p.Chats {
-		name, _, _ := strings.Cut(seen, ":")
-		switch {
-		case seen == "*" && chat == "":
-			return nil
-		case seen == "*", seen == chat, !all && chat != "" && p.Sees(roomIn(chat)):
-			return []string{chat}
-		case chat == "", all && name == platform:
-			rooms = append(rooms, seen)
-		}
-	}
-	return rooms
-}
-
-// roomIn is the room of that key.
-func roomIn(key string) bot.Chat {
-	platform, id, _ := strings.Cut(key, ":")
-	return bot.Chat{Platform: platform, ID: id}
 }
 
 // languages names those that legwork speaks.

@@ -46,7 +46,7 @@ func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, ag
 	if err := p.Allowed(OpStart); err != nil {
 		return Task{}, false, err
 	}
-	order, err := s.ordered(ctx, p, n)
+	order, err := s.order(ctx, p, n)
 	if err != nil {
 		return Task{}, false, err
 	}
@@ -54,8 +54,8 @@ func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, ag
 	return s.started(ctx, order, receipt, err)
 }
 
-// ordered makes an order of a request, if the principal may ask for all of it.
-func (s *Service) ordered(ctx context.Context, p Principal, n NewTask) (tasks.Order, error) {
+// order makes an order of a request, if the principal may ask for all of it.
+func (s *Service) order(ctx context.Context, p Principal, n NewTask) (tasks.Order, error) {
 	o := tasks.Order{From: p.person(), Goal: tasks.Clean(n.Goal), External: n.External, Hops: n.Hops}
 	switch {
 	case n.Hops > maxHops:
@@ -70,7 +70,7 @@ func (s *Service) ordered(ctx context.Context, p Principal, n NewTask) (tasks.Or
 		return o, &InvalidError{"language", fmt.Sprintf("%q is not known; %s are", n.Language, languages())}
 	}
 	var err error
-	if o.Only, err = s.only(ctx, p, n.Groups); err != nil {
+	if o.Only, err = s.allowedGroups(ctx, p, n.Groups); err != nil {
 		return o, err
 	}
 	if o.Notify, err = s.notify(p, n.Notify); err != nil {
@@ -78,7 +78,7 @@ func (s *Service) ordered(ctx context.Context, p Principal, n NewTask) (tasks.Or
 	}
 	o.Key, err = p.key(n.Key)
 	if o.Key != "" {
-		o.Request = hashOf("start", n.Goal, n.Groups, n.Language, n.Notify, n.External)
+		o.Request = requestHash("start", n.Goal, n.Groups, n.Language, n.Notify, n.External)
 	}
 	return o, err
 }
@@ -110,16 +110,6 @@ func (s *Service) started(ctx context.Context, o tasks.Order, receipt tasks.Rece
 	return t, receipt.Again, err
 }
 
-// person is the principal as who asks for a task.
-func (p Principal) person() bot.Person {
-	platform, _, _ := strings.Cut(p.Key(), ":")
-	return bot.Person{Platform: platform, ID: p.Name, Name: p.Name}
-}
-
-// room is the chat around the conversations of the tasks that the principal
-// starts.
-func (p Principal) room() bot.Chat { return bot.Chat{Platform: Platform, ID: p.Name, Private: true} }
-
 // key is the dedupe key of an idempotency key.
 func (p Principal) key(k string) (string, error) {
 	if k == "" {
@@ -131,8 +121,8 @@ func (p Principal) key(k string) (string, error) {
 	return Platform + ":" + p.Name + ":" + k, nil
 }
 
-// hashOf tells requests apart that came under the same key.
-func hashOf(request ...any) string {
+// requestHash tells requests apart that came under the same key.
+func requestHash(request ...any) string {
 	text, err := json.Marshal(request)
 	if err != nil {
 		return ""
@@ -141,12 +131,12 @@ func hashOf(request ...any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// only are the groups that a task is bound to, if it is to any.
-func (s *Service) only(ctx context.Context, p Principal, wanted []string) ([]string, error) {
+// allowedGroups are the groups that a task is bound to, if it is to any.
+func (s *Service) allowedGroups(ctx context.Context, p Principal, wanted []string) ([]string, error) {
 	if wanted == nil {
 		return p.Groups, nil
 	}
-	open, err := s.open(ctx, p)
+	open, err := s.openGroups(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +160,8 @@ func are(none string, names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// open lists the names of the groups that a principal's tasks can use.
-func (s *Service) open(ctx context.Context, p Principal) ([]string, error) {
+// openGroups lists the names of the groups that a principal's tasks can use.
+func (s *Service) openGroups(ctx context.Context, p Principal) ([]string, error) {
 	groups, err := tasks.OpenGroups(ctx, s.Inbox, p.room(), p.person())
 	if err != nil {
 		return nil, fmt.Errorf("listing groups: %w", err)
@@ -185,8 +175,8 @@ func (s *Service) open(ctx context.Context, p Principal) ([]string, error) {
 	return names, nil
 }
 
-// still is where an earlier outcome went, unless the principal may not name that.
-func (s *Service) still(p Principal, n *planner.Notify) *planner.Notify {
+// retryNotify is where an earlier outcome went, unless the principal may not name that.
+func (s *Service) retryNotify(p Principal, n *planner.Notify) *planner.Notify {
 	if n == nil || n.Chat != nil && !p.Sees(*n.Chat) || n.Webhook != "" && !slices.Contains(s.webhooks(p), n.Webhook) {
 		return nil
 	}
@@ -225,4 +215,118 @@ func (s *Service) notify(p Principal, n *Notify) (*planner.Notify, error) {
 		return nil, &InvalidError{"notify.chat", fmt.Sprintf("no platform %q is connected", platform)}
 	}
 	return &planner.Notify{Chat: &chat}, nil
+}
+
+// Answer hands in the answer of a task that agents from outside work on.
+func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text string) (Task, error) {
+	if err := p.Allowed(OpAnswer); err != nil {
+		return Task{}, err
+	}
+	text = tasks.Clean(text)
+	switch {
+	case text == "":
+		return Task{}, &InvalidError{"text", "is empty"}
+	case len(text) > tasks.MaxGoal:
+		return Task{}, &InvalidError{"text", fmt.Sprintf("has %d bytes; at most %d are allowed", len(text), tasks.MaxGoal)}
+	}
+	t, err := s.authorize(ctx, p, OpAnswer, id)
+	if err != nil {
+		return Task{}, err
+	}
+	if !t.row.External {
+		return Task{}, fmt.Errorf("%w: legwork itself answers it (only a context that was started with run: false takes an answer)", ErrConflict)
+	}
+	err = tasks.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
+		switch {
+		case state.Settled():
+			return nil, s.checkSameAnswer(ctx, p, id, state, text)
+		case state.Review > 0 && p.Role == RoleAgent:
+			return nil, fmt.Errorf("%w: a person reviews it; hand the answer in when they have decided", ErrConflict)
+		}
+		return []planner.Event{{Type: planner.Answered, By: p.Key(), Text: text}}, nil
+	})
+	return s.afterChange(ctx, id, err)
+}
+
+// checkSameAnswer is nil when the answer of a task that is over is this one: handed in
+// again, it is the same.
+func (s *Service) checkSameAnswer(ctx context.Context, p Principal, id tasks.ID, state planner.State, text string) error {
+	if state.Answer > 0 {
+		e, err := s.Store.Event(ctx, id, state.Answer)
+		if err != nil {
+			return readError(id, err)
+		}
+		if e.Type == planner.Answered && e.By == p.Key() && e.Text == text {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: it is over", ErrConflict)
+}
+
+// afterChange reads a task after it was changed.
+func (s *Service) afterChange(ctx context.Context, id tasks.ID, err error) (Task, error) {
+	if errors.Is(err, tasks.ErrRefused) {
+		return Task{}, ErrConflict
+	}
+	if err != nil {
+		return Task{}, notFound(err)
+	}
+	return s.task(ctx, id)
+}
+
+// Cancel stops a task; what was found is told by the answer. One that is being
+// stopped goes on to its end.
+func (s *Service) Cancel(ctx context.Context, p Principal, id tasks.ID) (Task, error) {
+	if _, err := s.authorize(ctx, p, OpCancel, id); err != nil {
+		return Task{}, err
+	}
+	err := tasks.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
+		switch {
+		case state.Why == planner.WhyStopped:
+			return nil, nil
+		case state.Settled():
+			return nil, fmt.Errorf("%w: it is over", ErrConflict)
+		}
+		return []planner.Event{{Type: planner.Stopped, By: p.Key()}}, nil
+	})
+	return s.afterChange(ctx, id, err)
+}
+
+// Retry starts a task anew that is over: in its chat where it was asked in one,
+// otherwise as a task of the principal's own. again is as with Start.
+func (s *Service) Retry(ctx context.Context, p Principal, id tasks.ID, key string) (t Task, again bool, err error) {
+	seen, err := s.authorize(ctx, p, OpRetry, id)
+	if err != nil {
+		return Task{}, false, err
+	}
+	state, err := s.foldedState(ctx, id)
+	if err != nil {
+		return Task{}, false, err
+	}
+	if !state.Settled() {
+		return Task{}, false, fmt.Errorf("%w: it is not over yet", ErrConflict)
+	}
+	before, err := s.opening(ctx, id)
+	if err != nil {
+		return Task{}, false, err
+	}
+	o := tasks.Order{From: p.person(), Goal: before.Goal, Language: before.Language, Notify: s.retryNotify(p, before.Notify), External: before.External, Request: requestHash("retry", id)}
+	if o.Key, err = p.key(key); err != nil {
+		return Task{}, false, err
+	}
+	if o.Only = before.Only; o.Only == nil {
+		o.Only = p.Groups
+	} else if p.Groups != nil {
+		o.Only = slices.DeleteFunc(slices.Clone(o.Only), func(g string) bool { return !slices.Contains(p.Groups, g) })
+	}
+	var receipt tasks.Receipt
+	if seen.row.Chat.Platform == Platform {
+		receipt, err = tasks.StartTask(ctx, s.Inbox, o)
+	} else {
+		receipt, err = tasks.StartAgain(ctx, s.Inbox, o, seen.row.Chat, before)
+	}
+	if errors.Is(err, tasks.ErrRefused) {
+		return Task{}, false, fmt.Errorf("%w: its chat is not connected", ErrConflict)
+	}
+	return s.started(ctx, o, receipt, err)
 }

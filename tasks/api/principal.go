@@ -1,0 +1,251 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"legwork/bot"
+	"legwork/tasks"
+)
+
+// Role is what a token may do.
+type Role string
+
+// The roles. Each of the first three may do what those before it may.
+const (
+	RoleViewer   Role = "viewer"   // read what its chats let it see
+	RoleOperator Role = "operator" // start, steer and end tasks, and decide about approvals
+	RoleAdmin    Role = "admin"    // extend budgets of all, read the audit log
+	RoleAgent    Role = "agent"    // work on tasks as an outside agent; never decides
+)
+
+// Platform names the chats of tasks that programs start: bot.Chat{Platform:
+// Platform, ID: name of the token, Thread: id of the task}.
+const Platform = tasks.PlatformAPI
+
+// Principal is who calls: a token of the config.
+type Principal struct {
+	Name string
+	Role Role
+	// Chats are rooms (bot.Chat.Room) whose tasks it may see and touch; "*" is
+	// all, "api:*" every task that a program started.
+	Chats []string
+	// Groups are the tool groups that its tasks may use, as far as they are open to
+	// "api:NAME" at all (groups.X.allow); nil: all of those.
+	Groups []string
+	// Webhooks are those that it may name for an outcome; "*" is all.
+	Webhooks []string
+	Addr     string // of the request, for the audit log
+}
+
+// Key names the principal in journals and the ledger: "agent:NAME" or
+// "api:NAME".
+func (p Principal) Key() string {
+	if p.Role == RoleAgent {
+		return tasks.PlatformAgent + ":" + p.Name
+	}
+	return Platform + ":" + p.Name
+}
+
+// Sees reports whether it may know of tasks in that chat.
+func (p Principal) Sees(chat bot.Chat) bool {
+	for _, c := range p.Chats {
+		if platform, ok := strings.CutSuffix(c, ":*"); c == "*" || c == chat.Room() || ok && platform == chat.Platform {
+			return true
+		}
+	}
+	return false
+}
+
+// notifies reports whether it may have an outcome sent to that webhook.
+func (p Principal) notifies(webhook string) bool {
+	return slices.Contains(p.Webhooks, webhook) || slices.Contains(p.Webhooks, "*")
+}
+
+// Op is something that a token may be allowed to do.
+type Op string
+
+// The operations.
+const (
+	OpRead      Op = "read"      // tasks, contexts, states, events
+	OpStart     Op = "start"     // a task or a shared context
+	OpAdd       Op = "add"       // a message to a context
+	OpMerge     Op = "merge"     // keys into a shared state
+	OpAnswer    Op = "answer"    // a task that agents from outside work on
+	OpCancel    Op = "cancel"    // a task
+	OpRetry     Op = "retry"     // a task that is over
+	OpApprovals Op = "approvals" // list what waits for a person
+	OpDecide    Op = "decide"    // about what waits for a person
+	OpExtend    Op = "extend"    // budgets of others
+	OpGroups    Op = "groups"    // list tool groups
+	OpUsage     Op = "usage"     // read what was spent
+	OpAudit     Op = "audit"     // read the audit log
+	OpMetrics   Op = "metrics"   // read the metrics
+)
+
+// Ops lists all operations.
+func Ops() []Op {
+	return []Op{
+		OpRead, OpStart, OpAdd, OpMerge, OpAnswer, OpCancel, OpRetry, OpApprovals, OpDecide, OpExtend, OpGroups, OpUsage, OpAudit, OpMetrics,
+	}
+}
+
+// words says in a sentence what an operation is.
+func (o Op) words() string {
+	switch o {
+	case OpRead:
+		return "read tasks"
+	case OpStart:
+		return "start tasks"
+	case OpAdd:
+		return "add messages"
+	case OpMerge:
+		return "change shared states"
+	case OpAnswer:
+		return "hand in answers"
+	case OpCancel:
+		return "cancel tasks"
+	case OpRetry:
+		return "retry tasks"
+	case OpApprovals:
+		return "list approvals"
+	case OpDecide:
+		return "decide about approvals"
+	case OpExtend:
+		return "extend budgets"
+	case OpGroups:
+		return "list groups"
+	case OpUsage:
+		return "read what was spent"
+	case OpAudit:
+		return "read the audit log"
+	}
+	return "read " + string(o)
+}
+
+// Right is how far a role may do an operation, with tasks that its token sees.
+type Right uint8
+
+// The rights.
+const (
+	Never Right = iota
+	Own         // only with what the token has started itself
+	Always
+)
+
+// May is what a role may do. It is the one place where that stands.
+func (r Role) May(op Op) Right {
+	switch r {
+	case RoleAdmin:
+		return Always
+	case RoleOperator:
+		if op == OpExtend || op == OpAudit {
+			return Never
+		}
+		return Always
+	case RoleViewer:
+		switch op {
+		case OpRead, OpApprovals, OpGroups, OpUsage, OpMetrics:
+			return Always
+		}
+	case RoleAgent:
+		switch op {
+		case OpRead, OpStart, OpAdd, OpMerge, OpAnswer, OpGroups:
+			return Always
+		case OpCancel, OpRetry:
+			return Own
+		}
+	}
+	return Never
+}
+
+// allowedRoles are those that may do an operation, perhaps not with every task.
+func allowedRoles(op Op) string {
+	var may []string
+	for _, r := range Roles() {
+		if r.May(op) != Never {
+			may = append(may, string(r))
+		}
+	}
+	return strings.Join(may, ", ")
+}
+
+// Roles lists all roles.
+func Roles() []Role { return []Role{RoleViewer, RoleOperator, RoleAdmin, RoleAgent} }
+
+type callerKey struct{}
+
+// With returns a context that says who calls, for handlers of requests.
+func With(ctx context.Context, p Principal) context.Context {
+	ctx = tasks.WithOrigin(ctx, tasks.Origin{Role: string(p.Role), Addr: p.Addr})
+	return context.WithValue(ctx, callerKey{}, p)
+}
+
+// Caller is who calls, as With has it. Without, it is nobody, who sees nothing.
+func Caller(ctx context.Context) Principal {
+	p, _ := ctx.Value(callerKey{}).(Principal)
+	return p
+}
+
+// WaitContext is a context in which a caller waits for something: it ends with the
+// request, after a while, or when stop is closed, so that who waits is told how
+// things stand. end must be called.
+func WaitContext(ctx context.Context, wait time.Duration, stop <-chan struct{}) (waiting context.Context, end func()) {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-waiting.Done():
+		}
+	})
+	return waiting, func() { cancel(); watching.Wait() }
+}
+
+// Allowed is ErrForbidden when the principal's role may never do an operation.
+func (p Principal) Allowed(op Op) error {
+	if p.Role.May(op) == Never {
+		return fmt.Errorf("%w: tokens of role %s may not %s; of these roles they may: %s", ErrForbidden, p.Role, op.words(), allowedRoles(op))
+	}
+	return nil
+}
+
+// person is the principal as who asks for a task.
+func (p Principal) person() bot.Person {
+	platform, _, _ := strings.Cut(p.Key(), ":")
+	return bot.Person{Platform: platform, ID: p.Name, Name: p.Name}
+}
+
+// room is the chat around the conversations of the tasks that the principal
+// starts.
+func (p Principal) room() bot.Chat { return bot.Chat{Platform: Platform, ID: p.Name, Private: true} }
+
+// rooms are the rooms that the principal sees of those that chat names, as
+// tasks.TaskQuery has it: nil for all there are, and an empty list for none.
+func (p Principal) rooms(chat string) []string {
+	platform, all := strings.CutSuffix(chat, ":*")
+	rooms := []string{}
+	for _, seen := range p.Chats {
+		name, _, _ := strings.Cut(seen, ":")
+		switch {
+		case seen == "*" && chat == "":
+			return nil
+		case seen == "*", seen == chat, !all && chat != "" && p.Sees(parseRoom(chat)):
+			return []string{chat}
+		case chat == "", all && name == platform:
+			rooms = append(rooms, seen)
+		}
+	}
+	return rooms
+}
+
+// parseRoom is the room of that key.
+func parseRoom(key string) bot.Chat {
+	platform, id, _ := strings.Cut(key, ":")
+	return bot.Chat{Platform: platform, ID: id}
+}
