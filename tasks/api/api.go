@@ -1,7 +1,7 @@
-// Package api is what programs can do with tasks: start them, follow them,
-// read and write their context, decide what waits for a person. The context of a
-// task is its journal, told as messages; nothing of it is kept a second time.
-// The HTTP API and the MCP server are thin layers over it.
+// Package api is everything that programs can do with tasks: start and follow them,
+// read and write their context, decide about approvals. The messages of a context are
+// made from the journal of the task, so that nothing is stored twice. The HTTP API and
+// the MCP server are thin layers over this package.
 package api
 
 import (
@@ -17,9 +17,9 @@ import (
 	"legwork/tasks"
 )
 
-// Errors that callers branch on; their texts are sentences for who called. What
-// is wrong with a request comes as *InvalidError; tasks.ErrFull,
-// tasks.ErrDamaged and others pass through.
+// Errors that callers branch on. Their texts are sentences for the principal. A mistake
+// in a request is an *InvalidError; tasks.ErrFull, tasks.ErrDamaged and others pass
+// through.
 var (
 	ErrNotFound     = errors.New("no such task, or not one that this token may see")
 	ErrForbidden    = errors.New("the token's role may not do this")
@@ -29,7 +29,7 @@ var (
 	ErrKeyReused    = errors.New("the idempotency key was used for another request")
 )
 
-// PreconditionError is ErrPrecondition with the version that the shared state has.
+// PreconditionError is ErrPrecondition with the current version of the shared state.
 type PreconditionError struct{ Version int }
 
 func (e *PreconditionError) Error() string {
@@ -39,7 +39,7 @@ func (e *PreconditionError) Error() string {
 // Is implements errors.Is.
 func (*PreconditionError) Is(target error) bool { return target == ErrPrecondition }
 
-// notFoundError is ErrNotFound of something within a task, or of an approval.
+// notFoundError is ErrNotFound for a part of a task, or for an approval.
 type notFoundError string
 
 func (e notFoundError) Error() string { return string(e) }
@@ -47,7 +47,7 @@ func (e notFoundError) Error() string { return string(e) }
 // Is implements errors.Is.
 func (notFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// InvalidError says what is wrong with a value of a request and what is allowed.
+// InvalidError says what is wrong with a value of a request, and what is allowed.
 type InvalidError struct {
 	Field  string // JSON name, such as "goal" or "notify.chat"
 	Detail string
@@ -55,24 +55,24 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string { return e.Field + ": " + e.Detail }
 
-// Sentence is an error as a sentence for who called.
+// Sentence returns an error as a sentence for the caller.
 func Sentence(err error) string {
 	text := err.Error()
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + strings.TrimSuffix(text[size:], ".") + "."
 }
 
-// Service does what programs ask for. It is safe for concurrent use.
+// Service does the work for programs. It is safe for concurrent use.
 type Service struct {
 	Config
 	feed feed
 }
 
-// Config is what a Service works with. All fields are needed.
+// Config is the configuration of a Service. All fields are needed.
 type Config struct {
 	Store tasks.Store
-	Inbox *tasks.Inbox // whose rules hold for programs, too
-	// Webhooks lists the names of those of the config, anew at each call.
+	Inbox *tasks.Inbox // its rules hold for programs, too
+	// Webhooks lists the names of the webhooks in the current config.
 	Webhooks func() []string
 	Now      func() time.Time
 }
@@ -86,8 +86,7 @@ type visibleTask struct {
 	row tasks.Row
 }
 
-// find finds a task. One that the principal may not see is as one that is not
-// there.
+// find finds a task. A task that the principal may not see does not exist for it.
 func (s *Service) find(ctx context.Context, p Principal, id tasks.ID) (visibleTask, error) {
 	if _, made := id.Made(); !made {
 		return visibleTask{}, ErrNotFound
@@ -102,8 +101,8 @@ func (s *Service) find(ctx context.Context, p Principal, id tasks.ID) (visibleTa
 	return visibleTask{id, row}, nil
 }
 
-// authorize is see for an operation that the principal's role must allow; for some
-// roles only on tasks that it has started itself.
+// authorize finds a task for an operation that the role of the principal must allow;
+// some roles may do it only with tasks that they have started themselves.
 func (s *Service) authorize(ctx context.Context, p Principal, op Op, id tasks.ID) (visibleTask, error) {
 	if err := p.Allowed(op); err != nil {
 		return visibleTask{}, err
@@ -115,7 +114,7 @@ func (s *Service) authorize(ctx context.Context, p Principal, op Op, id tasks.ID
 	return t, err
 }
 
-// readError makes of a store's error one that callers branch on.
+// readError makes ErrNotFound of the store's error for an unknown task.
 func readError(id tasks.ID, err error) error {
 	if errors.Is(err, tasks.ErrNoTask) {
 		return ErrNotFound
@@ -123,8 +122,8 @@ func readError(id tasks.ID, err error) error {
 	return fmt.Errorf("reading task %s: %w", id, err)
 }
 
-// foldedState is the folded journal of a task that was seen. One that the store has given
-// up is over, although its journal does not say so.
+// foldedState is the state of a task. A task that the store has dropped is over,
+// although its journal does not say so.
 func (s *Service) foldedState(ctx context.Context, id tasks.ID) (planner.State, error) {
 	state, err := s.Store.State(ctx, id)
 	if err != nil {
@@ -140,8 +139,8 @@ func (s *Service) foldedState(ctx context.Context, id tasks.ID) (planner.State, 
 	if row.Status != string(planner.Failed) || state.Outcome == planner.Failed {
 		return state, nil
 	}
-	// It may have failed since it was read: then its journal says how. The row is one
-	// event ahead of that at most.
+	// It may have failed since the state was read; then a second state says how. The row
+	// is at most one event ahead of the state.
 	if state, err = s.Store.State(ctx, id); err != nil {
 		return state, readError(id, err)
 	}
@@ -152,7 +151,7 @@ func (s *Service) foldedState(ctx context.Context, id tasks.ID) (planner.State, 
 	return state, nil
 }
 
-// opening is the body of a task's first event.
+// opening is the body of the first event of a task.
 func (s *Service) opening(ctx context.Context, id tasks.ID) (*planner.Opening, error) {
 	e, err := s.Store.Event(ctx, id, 1)
 	if err != nil {
@@ -164,8 +163,8 @@ func (s *Service) opening(ctx context.Context, id tasks.ID) (*planner.Opening, e
 	return e.Opening, nil
 }
 
-// journal reads single events; of what cannot be read it gives a zero one, and
-// notes the first error.
+// journal reads single events. For an event that it cannot read it returns a zero
+// one, and keeps the first error.
 type journal struct {
 	store tasks.Store
 	id    tasks.ID
@@ -188,8 +187,8 @@ func (j *journal) read(ctx context.Context) planner.Journal {
 	}
 }
 
-// Time is a moment as programs read it: RFC 3339 in UTC, to the millisecond and
-// always of the same length, so that as texts they sort as they came.
+// Time is a moment in JSON: RFC 3339 in UTC, with milliseconds and always of the
+// same length, so that the texts sort by time.
 type Time struct{ time.Time }
 
 // MarshalJSON implements json.Marshaler.

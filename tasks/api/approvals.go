@@ -16,7 +16,7 @@ import (
 	"legwork/tasks"
 )
 
-// Approval is something that waits for a person: calls of tools, a question of a
+// Approval is a decision that waits for a person: about tool calls, a question of a
 // model or a server, a plan, a budget, a review.
 type Approval struct {
 	ID       string          `json:"id" doc:"Identifies the task and the question. Each approval is decided once."`
@@ -33,7 +33,7 @@ type Approval struct {
 	AskedFor string          `json:"asked_for" doc:"Who started the task."`
 }
 
-// ApprovalCall is one call of a tool that is to be allowed.
+// ApprovalCall is a tool call that needs approval.
 type ApprovalCall struct {
 	Tool      string          `json:"tool" doc:"'server.tool'."`
 	Arguments json.RawMessage `json:"arguments" doc:"The exact arguments of the call."`
@@ -43,12 +43,12 @@ type ApprovalCall struct {
 	Detail string `json:"detail,omitempty" doc:"Which host or recipient."`
 }
 
-// approvalID names a question: "TASK.SEQ.N".
+// approvalID is the id of a question: "TASK.SEQ.N".
 func approvalID(id tasks.ID, ask tasks.Ask) string {
 	return fmt.Sprintf("%s.%d.%d", id, ask.Seq, ask.Call)
 }
 
-// readApprovalID is the opposite of approvalID.
+// readApprovalID parses an approvalID.
 func readApprovalID(name string) (id tasks.ID, ask tasks.Ask, ok bool) {
 	parts := strings.Split(name, ".")
 	if len(parts) != 3 {
@@ -71,16 +71,16 @@ func waiting(id tasks.ID, s planner.State) []string {
 	return list
 }
 
-// ApprovalQuery chooses approvals.
+// ApprovalQuery selects approvals.
 type ApprovalQuery struct {
 	Task  tasks.ID // empty: all tasks that the principal sees
-	After string   // id of the last of the page before, which may be decided
+	After string   // id of the last approval of the page before, which may be decided by now
 	Limit int      // 1 to 200; 0: 50
 }
 
-// Approvals lists what waits for a person: the newest task first, and what one
-// task asks in the order in which it asked. next is the After of the next page,
-// empty at the end. ErrNotFound of Task, *InvalidError.
+// Approvals lists the approvals that wait for a decision: the newest task first, and
+// those of one task in the order in which it asked. next is the After of the next
+// page, empty at the end. ErrNotFound for Task, *InvalidError.
 func (s *Service) Approvals(ctx context.Context, p Principal, q ApprovalQuery) (list []Approval, next string, err error) {
 	if err := p.Allowed(OpApprovals); err != nil {
 		return nil, "", err
@@ -109,16 +109,16 @@ func (s *Service) Approvals(ctx context.Context, p Principal, q ApprovalQuery) (
 	return page.list, next, err
 }
 
-// approvalPage is a page while it is filled: it ends after so many approvals, or
-// when their texts have more than maxPage bytes.
+// approvalPage is a page under construction. It is full after a number of approvals,
+// or when their texts have more than maxPage bytes.
 type approvalPage struct {
 	list  []Approval
 	most  int
 	bytes int
-	more  bool // there is one that has no place
+	more  bool // there was no room for another approval
 }
 
-// full reports that there is no place for another one.
+// full reports whether the page has no room for another approval.
 func (p *approvalPage) full() bool { return len(p.list) == p.most || p.bytes > maxPage }
 
 func (p *approvalPage) add(a Approval) {
@@ -129,13 +129,13 @@ func (p *approvalPage) add(a Approval) {
 	}
 }
 
-// allApprovals fills a page with what tasks wait for, from a question of one of
-// them on.
+// allApprovals fills a page with the approvals of all tasks, after a question of one
+// of them.
 func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, after tasks.Ask, page *approvalPage) error {
 	add := func(t visibleTask, after tasks.Ask) error {
 		err := s.approvals(ctx, t, after, page)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, tasks.ErrDamaged) {
-			return nil // it was deleted meanwhile, or is of no use
+			return nil // it was deleted meanwhile, or cannot be read
 		}
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *Service) allApprovals(ctx context.Context, p Principal, last tasks.ID, 
 	return nil
 }
 
-// approvals adds to a page what a task waits for, after one of its questions.
+// approvals adds the approvals of a task, after one of its questions, to a page.
 func (s *Service) approvals(ctx context.Context, t visibleTask, after tasks.Ask, page *approvalPage) error {
 	state, err := s.foldedState(ctx, t.id)
 	if err != nil {
@@ -179,13 +179,13 @@ func (s *Service) approvals(ctx context.Context, t visibleTask, after tasks.Ask,
 		}
 	}
 	j := journal{store: s.Store, id: t.id}
-	tell := translator{t.id, state, j.read(ctx)}
+	tr := translator{t.id, state, j.read(ctx)}
 	for _, ask := range slices.SortedFunc(maps.Keys(open), compareAsks) {
 		if page.full() {
 			page.more = true
 			break
 		}
-		found, err := tell.approvalOf(open[ask])
+		found, err := tr.approvalOf(open[ask])
 		if err = cmp.Or(j.err, err); err != nil {
 			return err
 		}
@@ -195,26 +195,26 @@ func (s *Service) approvals(ctx context.Context, t visibleTask, after tasks.Ask,
 	return nil
 }
 
-// compareAsks is the order in which a task asks.
+// compareAsks orders the questions of a task by time.
 func compareAsks(a, b tasks.Ask) int {
 	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Call, b.Call))
 }
 
-// Decision is what a person decides.
+// Decision is the decision of a person.
 type Decision struct {
 	Approve bool
-	Comment string          // why, or the answer to a question
-	Value   json.RawMessage // of a form: its fields by name
-	Scope   string          // planner.ScopeTask: the same tool again in this task
-	Version *int            // of a review: only while the shared state has that version; nil: any
+	Comment string          // the reason, or the answer to a question
+	Value   json.RawMessage // the fields of a form, by name
+	Scope   string          // planner.ScopeTask: also later calls of the same tools in this task
+	Version *int            // of the reviewed state: decide only if it has not changed; nil: any
 }
 
 const errNoApproval = notFoundError("no such approval, or not one that this token may see")
 
 // Decide decides about an approval. ErrForbidden for agents and viewers, and for
-// operators where only an admin may; ErrConflict when it was decided already;
+// operators where only an admin may decide; ErrConflict when it was already decided;
 // *PreconditionError when the shared state has another version than the decision.
-// Who decided already may do so again in the same way, and changes nothing.
+// The same decision by the same principal changes nothing and is no error.
 func (s *Service) Decide(ctx context.Context, p Principal, approval string, d Decision) (Task, error) {
 	if err := p.Allowed(OpDecide); err != nil {
 		return Task{}, err
@@ -261,8 +261,8 @@ func (s *Service) Decide(ctx context.Context, p Principal, approval string, d De
 	return s.afterChange(ctx, id, err)
 }
 
-// decisionConflict says why nothing can be decided about a question; nil when it was
-// decided just so, by the same program.
+// decisionConflict says why a question can no longer be decided; nil when the same
+// principal has decided it in the same way.
 func (s *Service) decisionConflict(ctx context.Context, id tasks.ID, ask tasks.Ask, r tasks.Ruling) error {
 	state, err := s.foldedState(ctx, id)
 	if err != nil {
@@ -290,8 +290,8 @@ func (s *Service) decisionConflict(ctx context.Context, id tasks.ID, ask tasks.A
 	return fmt.Errorf("%w: its time is over", ErrConflict)
 }
 
-// sameDecision reports whether a ruling is the one that an event is. The fields of a form
-// are not compared: what is sent again may differ from what was filled in.
+// sameDecision reports whether an event is the same decision as a ruling. Two
+// decisions about a form are never the same, since the fields may differ.
 func sameDecision(e planner.Event, r tasks.Ruling) bool {
 	d := e.Decision
 	return e.By == r.By && e.Action.Subject != planner.SubjectForm && d.Approve == r.Approve && d.Text == r.Text && d.Scope == r.Scope
@@ -304,7 +304,7 @@ func yesOrNo(yes bool) string {
 	return "no"
 }
 
-// canAsk reports that an event may have asked a person.
+// canAsk reports whether an event may have asked a person.
 func canAsk(e planner.Event) bool {
 	switch e.Type {
 	case planner.Asked, planner.Overdrew, planner.Replied, planner.Set:

@@ -14,7 +14,7 @@ import (
 	"legwork/tasks"
 )
 
-// Context is a part of a task's context.
+// Context is a part of the context of a task.
 type Context struct {
 	TaskID   tasks.ID                   `json:"task_id" doc:"The id of the task."`
 	Created  Time                       `json:"created_at" doc:"When the task was opened."`
@@ -24,16 +24,16 @@ type Context struct {
 	Next     *int                       `json:"next_after" doc:"The value of 'after' for more messages; null when there are no more now."`
 }
 
-// ContextQuery chooses messages.
+// ContextQuery selects messages.
 type ContextQuery struct {
 	After int      // only messages with a higher seq
 	Types []string // none: all
 	Limit int      // 1 to 1000; 0: 200
-	Bytes int      // of content, where a page ends; 0: the most, 512 KiB
+	Bytes int      // of content in a page; 0: the most, 512 KiB
 }
 
-// The bounds of a page of messages; it ends when it has so many bytes of content, or
-// so many messages were looked at.
+// Limits of a page of messages. It ends after maxPage bytes of content, or after
+// maxMessages messages, whether they are of the selected types or not.
 const (
 	maxMessages     = 1000
 	defaultMessages = 200
@@ -60,15 +60,15 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 		return Context{}, err
 	}
 	j := journal{store: s.Store, id: id}
-	tell := translator{id, state, j.read(ctx)}
-	c := Context{TaskID: id, Created: Time{state.Opened}, Messages: []Message{}, Version: state.Version, Shared: tell.sharedState()}
+	tr := translator{id, state, j.read(ctx)}
+	c := Context{TaskID: id, Created: Time{state.Opened}, Messages: []Message{}, Version: state.Version, Shared: tr.sharedState()}
 	bytes, most := 0, cmp.Or(min(q.Bytes, maxPage), maxPage)
 	err = s.eachEvent(ctx, id, q.After, state.Seq, func(e planner.Event) error {
 		if before := e.Seq - 1; len(c.Messages) == limit || bytes > most || before-q.After >= maxMessages {
 			c.Next = &before
 			return errStop
 		}
-		m, ok, err := tell.filtered(e, q.Types)
+		m, ok, err := tr.filtered(e, q.Types)
 		if ok && err == nil {
 			c.Messages = append(c.Messages, m)
 			bytes += len(m.Content)
@@ -81,7 +81,7 @@ func (s *Service) Context(ctx context.Context, p Principal, id tasks.ID, q Conte
 	return c, err
 }
 
-// checkTypes is an *InvalidError when one of the types is none.
+// checkTypes returns an *InvalidError for an unknown type.
 func checkTypes(types []string) error {
 	for _, kind := range types {
 		if !slices.Contains(Types(), kind) {
@@ -91,12 +91,13 @@ func checkTypes(types []string) error {
 	return nil
 }
 
-// wants reports that a type is one of those that were asked for, if any were.
+// wants reports whether a type is among the selected types; none selected: all.
 func wants(types []string, kind string) bool {
 	return len(types) == 0 || slices.Contains(types, kind)
 }
 
-// filtered is the message of an event; false when it is of none of the types.
+// filtered returns the message of an event; false when it is not of the selected
+// types.
 func (t translator) filtered(e planner.Event, types []string) (Message, bool, error) {
 	m, content := t.message(e)
 	if !wants(types, m.Type) {
@@ -107,12 +108,12 @@ func (t translator) filtered(e planner.Event, types []string) (Message, bool, er
 	return m, true, err
 }
 
-// errStop ends each without an error.
+// errStop ends eachEvent without an error.
 var errStop = errors.New("enough")
 
 // eachEvent calls do for the events of a task with a seq above after and up to last.
-// It reads them one by one: a page of a long journal costs what it shows, and
-// large results are in memory one at a time.
+// It reads them one by one, so that a page of a long journal costs only that page
+// and only one large result is in memory.
 func (s *Service) eachEvent(ctx context.Context, id tasks.ID, after, last int, do func(planner.Event) error) error {
 	for seq := after; seq < last; {
 		seq++
@@ -130,15 +131,15 @@ func (s *Service) eachEvent(ctx context.Context, id tasks.ID, after, last int, d
 	return nil
 }
 
-// The bounds of a part of a content.
+// Limits of a part of a content.
 const (
 	maxPart     = 1 << 20
 	defaultPart = 64 << 10
 )
 
-// Content is a part of the whole content of one message, as JSON text: at most
-// limit bytes (0: 64 KiB) from offset on, cut between characters; next is the
-// offset of the next part, 0 at the end, bytes the length of it all.
+// Content returns a part of the content of one message as JSON text: at most limit
+// bytes (0: 64 KiB) from offset on, cut between characters. next is the offset of
+// the next part, 0 at the end; bytes is the whole length.
 func (s *Service) Content(ctx context.Context, p Principal, id tasks.ID, seq, offset, limit int) (part string, next, bytes int, err error) {
 	if limit, err = checkLimit(limit, defaultPart, maxPart); err != nil {
 		return "", 0, 0, err
@@ -154,8 +155,8 @@ func (s *Service) Content(ctx context.Context, p Principal, id tasks.ID, seq, of
 		return "", 0, 0, notFoundError(fmt.Sprintf("the task has no message %d", seq))
 	}
 	j := journal{store: s.Store, id: id}
-	tell := translator{id, state, j.read(ctx)}
-	_, content := tell.message(tell.journal(seq))
+	tr := translator{id, state, j.read(ctx)}
+	_, content := tr.message(tr.journal(seq))
 	if j.err != nil {
 		return "", 0, 0, j.err
 	}
@@ -177,7 +178,7 @@ func (s *Service) Content(ctx context.Context, p Principal, id tasks.ID, seq, of
 	return string(whole[start:end]), next, len(whole), nil
 }
 
-// boundary is the beginning of the character that is at an offset.
+// boundary is the start of the character at an offset.
 func boundary(text []byte, at int) int {
 	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
 		at--
@@ -185,22 +186,22 @@ func boundary(text []byte, at int) int {
 	return at
 }
 
-// NewMessage is something to be added to a context.
+// NewMessage is a message to add to a context.
 type NewMessage struct {
 	Type    string
 	Content json.RawMessage // any JSON of at most 64 KiB
 	Key     string          // idempotency key; empty: none
 }
 
-// Addable are the types of messages that can be added: the others are what
-// becomes of something else that is done with a task.
+// Addable are the types of messages that Add accepts. Other operations make the
+// other types.
 func Addable() []string {
 	return slices.DeleteFunc(Types(), func(kind string) bool { return kind == TypeGoal || kind == TypeApproval || kind == TypeAnswer })
 }
 
-// Add adds a message: one of type human_input by a person is guidance for the
-// next decision; everything else is data that it sees. again is as with Start.
-// ErrConflict when the task takes none any more.
+// Add adds a message. human_input of a person is guidance for the next decision;
+// everything else is data that it sees. again is as in Start. ErrConflict when the
+// task reads a task. The caller has checked that the principal may see it.
 func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessage) (added Message, again bool, err error) {
 	if err := p.Allowed(OpAdd); err != nil {
 		return Message{}, false, err
@@ -241,8 +242,7 @@ func (s *Service) Add(ctx context.Context, p Principal, id tasks.ID, m NewMessag
 	return added, false, err
 }
 
-// messageEvent is the event of a message: a person guides, and everything else is
-// noted.
+// messageEvent is the event of a message: guidance of a person, otherwise a note.
 func (p Principal) messageEvent(m NewMessage) (planner.Event, error) {
 	content := compact(m.Content)
 	if m.Type != TypeHumanInput {
@@ -258,8 +258,8 @@ func (p Principal) messageEvent(m NewMessage) (planner.Event, error) {
 	return planner.Event{Type: planner.Said, By: p.Key(), Text: text}, nil
 }
 
-// textOf is the text of a content: a JSON text, that of a field "text" which
-// stands alone, or the JSON itself.
+// textOf is the text of a content: a JSON string, the only field "text" of an
+// object, or else the JSON itself.
 func textOf(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
@@ -272,7 +272,7 @@ func textOf(content json.RawMessage) string {
 	return string(content)
 }
 
-// notAccepted says why a task did not take a message.
+// notAccepted says why a task did not accept a message.
 func (s *Service) notAccepted(ctx context.Context, id tasks.ID, e planner.Event, cause error) error {
 	if errors.Is(cause, tasks.ErrNoTask) {
 		return ErrNotFound
@@ -292,7 +292,7 @@ func (s *Service) notAccepted(ctx context.Context, id tasks.ID, e planner.Event,
 	return fmt.Errorf("%w: its context holds %d messages of others, which is the most", ErrConflict, state.Limits.Notes)
 }
 
-// findRepeated finds the message that was added under the same key before.
+// findRepeated finds the message that was added with the same key before.
 func (s *Service) findRepeated(ctx context.Context, id tasks.ID, e planner.Event) (Message, error) {
 	state, err := s.foldedState(ctx, id)
 	if err != nil {
@@ -327,12 +327,12 @@ func (s *Service) messageAt(ctx context.Context, id tasks.ID, seq int) (Message,
 		return Message{}, err
 	}
 	j := journal{store: s.Store, id: id}
-	tell := translator{id, state, j.read(ctx)}
-	e := tell.journal(seq)
+	tr := translator{id, state, j.read(ctx)}
+	e := tr.journal(seq)
 	if j.err != nil {
 		return Message{}, j.err
 	}
-	m, _, err := tell.filtered(e, nil)
+	m, _, err := tr.filtered(e, nil)
 	if err == nil {
 		err = j.err
 	}

@@ -15,9 +15,9 @@ import (
 	"legwork/tasks"
 )
 
-// Follow calls send for each message of a task after a seq, as they come, until
-// the last one was sent (nil), ctx ends, or send fails. idle is called when
-// nothing was sent for a while, as long as it returns nil.
+// Follow calls send for each message of a task after a seq, as they come. It returns
+// nil after the last message of the task, or an error when ctx ends or send fails.
+// It calls idle when it has sent nothing for a while; an error of idle ends it, too.
 func (s *Service) Follow(ctx context.Context, p Principal, id tasks.ID, after int, types []string, every time.Duration, send func(Message) error, idle func() error) error {
 	if err := checkTypes(types); err != nil {
 		return err
@@ -34,10 +34,10 @@ func (s *Service) Follow(ctx context.Context, p Principal, id tasks.ID, after in
 			return err
 		}
 		j := journal{store: s.Store, id: id}
-		tell := translator{id, state, j.read(ctx)}
+		tr := translator{id, state, j.read(ctx)}
 		err = s.eachEvent(ctx, id, after, state.Seq, func(e planner.Event) error {
 			after = e.Seq
-			m, ok, err := tell.filtered(e, types)
+			m, ok, err := tr.filtered(e, types)
 			if err == nil {
 				err = j.err
 			}
@@ -56,7 +56,7 @@ func (s *Service) Follow(ctx context.Context, p Principal, id tasks.ID, after in
 	}
 }
 
-// idleTimer tells when nothing was sent for a while.
+// idleTimer fires when nothing was sent for a while.
 type idleTimer struct {
 	every time.Duration
 	timer *time.Timer
@@ -68,7 +68,7 @@ func (q idleTimer) reset() { q.timer.Reset(q.every) }
 
 func (q idleTimer) stop() { q.timer.Stop() }
 
-// wait returns nil when something changed; meanwhile it calls idle now and then.
+// wait returns nil when changed is closed. It calls idle each time the timer fires.
 func (q idleTimer) wait(ctx context.Context, changed <-chan struct{}, idle func() error) error {
 	for {
 		select {
@@ -92,11 +92,11 @@ type FeedMessage struct {
 	Message
 }
 
-// FollowAll is Follow for all tasks that the principal sees, from a cursor on;
-// it does not end by itself. A nil after begins with what comes from now on.
-// idle is called at the beginning, and when nothing was sent for a while, with
-// the cursor up to which everything was looked at. lost is called when entries
-// after the cursor are no longer kept; it goes on with what comes after newest.
+// FollowAll is Follow for all tasks that the principal sees, after a cursor; it does
+// not end by itself. With a nil after it starts with new messages. It calls idle at
+// the beginning and when it has sent nothing for a while, with the cursor that it
+// has reached. It calls lost when entries after the cursor are no longer kept, and
+// continues after newest.
 func (s *Service) FollowAll(ctx context.Context, p Principal, after *uint64, types []string, every time.Duration, send func(FeedMessage) error, idle func(cursor uint64) error, lost func(newest uint64) error) error {
 	if err := checkTypes(types); err != nil {
 		return err
@@ -125,17 +125,17 @@ func (s *Service) FollowAll(ctx context.Context, p Principal, after *uint64, typ
 	}
 }
 
-// follower goes through the feed at its own pace.
+// follower reads the feed at its own pace.
 type follower struct {
 	s      *Service
 	p      Principal
 	types  []string
-	cursor uint64 // of the last entry that was looked at
+	cursor uint64 // of the last entry that was handled
 	send   func(FeedMessage) error
 	lost   func(newest uint64) error
 }
 
-// begin finds the cursor to begin after.
+// begin sets the first cursor.
 func (f *follower) begin(ctx context.Context, after *uint64) error {
 	if after != nil {
 		f.cursor = *after
@@ -146,7 +146,7 @@ func (f *follower) begin(ctx context.Context, after *uint64) error {
 	return err
 }
 
-// catchUp sends what there is.
+// catchUp sends everything that is there.
 func (f *follower) catchUp(ctx context.Context) error {
 	for {
 		page, gap, newest, err := f.s.feed.after(ctx, f.s, f.cursor)
@@ -172,7 +172,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 	}
 }
 
-// look sends an item if it is for the follower.
+// look sends an item if the follower may and wants to see it.
 func (f *follower) look(ctx context.Context, item *feedItem) error {
 	if item.deleted || !f.p.Sees(item.chat) || !wants(f.types, item.message.Type) {
 		return nil
@@ -188,32 +188,32 @@ func (f *follower) look(ctx context.Context, item *feedItem) error {
 	return f.send(FeedMessage{item.cursor, item.task, item.message})
 }
 
-// recheckAfter is how long an item is told without a look whether its task was deleted
-// since it was read. Who is not behind is told it much sooner.
+// recheckAfter is the age from which on an item is sent only after a check whether
+// its task still exists. A follower that keeps up gets items much earlier.
 const recheckAfter = time.Second
 
-// How many items the feed keeps in memory, and how many are read at once.
+// The number of items that the feed keeps in memory, and that it reads at once.
 const (
 	keptItems = 1024
 	pageItems = 64
 )
 
-// feed reads what is new in all tasks once for all who follow. Who is behind by
-// more than it keeps reads for itself. It has no goroutine: whoever is first to
-// want what is new reads it, and the others find it. Its zero value is ready.
+// feed reads new entries of all tasks once for all followers. A follower that is far
+// behind reads for itself. The feed has no goroutine: the first follower that wants
+// new entries reads them, and the others use them. The zero value is ready.
 type feed struct {
 	joinMu    sync.Mutex
 	followers int
-	stop      func() // leaves the store's followers
+	stop      func() // unregisters from the store
 
-	changedMu sync.Mutex    // the store rings while it holds locks of its own: nothing else is done under this one
+	changedMu sync.Mutex    // the store calls notify while it holds its own locks: no other lock is taken under this one
 	changed   chan struct{} // closed when something was stored
 
-	readMu sync.Mutex  // held while the store is read for all
-	items  []*feedItem // the newest that were read, without gaps; guarded by reading
+	readMu sync.Mutex  // held while one follower reads the store for all
+	items  []*feedItem // the newest that were read, without gaps; guarded by readMu
 }
 
-// feedItem is an entry of the feed as everybody is told it.
+// feedItem is an entry of the feed with its message.
 type feedItem struct {
 	cursor  uint64
 	task    tasks.ID
@@ -223,7 +223,7 @@ type feedItem struct {
 	read    time.Time
 }
 
-// join begins to listen to the store; leave ends that.
+// join registers with the store; leave ends that.
 func (f *feed) join(store tasks.Store) (leave func()) {
 	f.joinMu.Lock()
 	defer f.joinMu.Unlock()
@@ -250,22 +250,22 @@ func (f *feed) notify() {
 	f.changed = make(chan struct{})
 }
 
-// clear lets go of what was read: it would be far behind the next follower.
+// clear drops the items, which would be too old for the next follower.
 func (f *feed) clear() {
 	f.readMu.Lock()
 	defer f.readMu.Unlock()
 	f.items = nil
 }
 
-// nextChange is closed when something was stored after this call.
+// nextChange is closed when something is stored after this call.
 func (f *feed) nextChange() <-chan struct{} {
 	f.changedMu.Lock()
 	defer f.changedMu.Unlock()
 	return f.changed
 }
 
-// after returns the next items after a cursor. gap says that some of these are no
-// longer kept; newest is the last one there is then.
+// after returns the next items after a cursor. gap says that some of them are no
+// longer kept; newest is then the newest cursor.
 func (f *feed) after(ctx context.Context, s *Service, cursor uint64) (page []*feedItem, gap bool, newest uint64, err error) {
 	f.readMu.Lock()
 	if page := f.kept(cursor); len(page) > 0 {
@@ -273,7 +273,7 @@ func (f *feed) after(ctx context.Context, s *Service, cursor uint64) (page []*fe
 		return page, false, 0, nil
 	}
 	if len(f.items) > 0 && cursor < f.items[0].cursor {
-		f.readMu.Unlock() // it is behind: it holds up nobody
+		f.readMu.Unlock() // a follower that is behind must not block the others
 		return s.readFeed(ctx, cursor)
 	}
 	defer f.readMu.Unlock()
@@ -298,8 +298,8 @@ func (f *feed) kept(cursor uint64) []*feedItem {
 	return f.items[i:min(len(f.items), i+pageItems)]
 }
 
-// keep adds items in a list of its own, since followers hold parts of the one
-// before. What does not follow from these takes their place.
+// keep adds a page to the items. It makes a new slice, since followers hold parts of
+// the old one. A page that does not follow the items replaces them.
 func (f *feed) keep(page []*feedItem) {
 	list := f.items
 	if n := len(list); n > 0 && list[n-1].cursor+1 != page[0].cursor {
@@ -309,7 +309,7 @@ func (f *feed) keep(page []*feedItem) {
 	f.items = list[max(0, len(list)-keptItems):]
 }
 
-// newest is the cursor of the last entry.
+// newest is the cursor of the newest entry.
 func (s *Service) newest(ctx context.Context) (uint64, error) {
 	_, _, newest, err := s.Store.Feed(ctx, math.MaxUint64-1, 1)
 	if err != nil {
@@ -336,7 +336,7 @@ func (s *Service) readFeed(ctx context.Context, cursor uint64) (page []*feedItem
 	return page, false, newest, nil
 }
 
-// feedItemOf reads what an entry is about.
+// feedItemOf reads the message of an entry.
 func (s *Service) feedItemOf(ctx context.Context, entry tasks.FeedEntry) (*feedItem, error) {
 	item := &feedItem{cursor: entry.Cursor, task: entry.Task, read: s.Now()}
 	row, err := s.Store.Row(ctx, entry.Task)
@@ -354,8 +354,8 @@ func (s *Service) feedItemOf(ctx context.Context, entry tasks.FeedEntry) (*feedI
 	return item, err
 }
 
-// droppedMessage tells that the store has given up a task, which no message of its context
-// does: its number is 0.
+// droppedMessage says that the store has dropped a task. It is in no context, so
+// that its number is 0.
 func droppedMessage(row tasks.Row) Message {
 	return Message{SenderID: legwork, SenderType: senderSystem, Type: TypeStatus, Content: json.RawMessage(`{"event":"dropped"}`), Timestamp: Time{row.Changed}}
 }

@@ -16,31 +16,31 @@ import (
 	"legwork/tasks"
 )
 
-// NewTask is a task to be started.
+// NewTask is a task to start.
 type NewTask struct {
 	Goal     string
 	Groups   []string // nil: all that the principal may use; empty: none
-	Language string   // empty: the config's
+	Language string   // empty: that of the config
 	Notify   *Notify
 	External bool   // run: false
 	Key      string // idempotency key; empty: none
-	Hops     int    // how often the work was handed on from one legwork to the next
+	Hops     int    // how often one legwork has passed the work to the next
 }
 
-// Notify is where the outcome goes, by name.
+// Notify names the chat or webhook for an outcome.
 type Notify struct {
-	Chat    string // "slack:C1"; one that the principal sees
+	Chat    string // such as "slack:C1"; the principal must see it
 	Webhook string
 }
 
-// maxHops is how often work may be handed on: further on, it most likely goes round.
+// maxHops is how often legworks may pass work on: more hops are most likely a loop.
 const maxHops = 4
 
-// maxKey is how long an idempotency key may be, in bytes.
+// maxKey is the longest idempotency key, in bytes.
 const maxKey = 200
 
-// Start starts a task; again is true when the idempotency key was used before
-// for the same request: then it is that task. *InvalidError, ErrForbidden,
+// Start starts a task. again is true when the idempotency key was used before for
+// the same request; t is then the task of that request. *InvalidError, ErrForbidden,
 // ErrBusy, ErrKeyReused, tasks.ErrFull.
 func (s *Service) Start(ctx context.Context, p Principal, n NewTask) (t Task, again bool, err error) {
 	if err := p.Allowed(OpStart); err != nil {
@@ -83,7 +83,7 @@ func (s *Service) order(ctx context.Context, p Principal, n NewTask) (tasks.Orde
 	return o, err
 }
 
-// started is what came of an order.
+// started returns the task of an order.
 func (s *Service) started(ctx context.Context, o tasks.Order, receipt tasks.Receipt, err error) (Task, bool, error) {
 	if err == nil {
 		err = receipt.Err
@@ -97,7 +97,7 @@ func (s *Service) started(ctx context.Context, o tasks.Order, receipt tasks.Rece
 	if receipt.Again {
 		before, err := s.opening(ctx, receipt.Task)
 		if errors.Is(err, ErrNotFound) {
-			return Task{}, false, fmt.Errorf("%w: what it was used for was deleted", ErrKeyReused)
+			return Task{}, false, fmt.Errorf("%w: its task was deleted", ErrKeyReused)
 		}
 		if err == nil && (before.Request != o.Request || before.From.Key() != o.From.Key()) {
 			err = ErrKeyReused
@@ -121,7 +121,7 @@ func (p Principal) key(k string) (string, error) {
 	return Platform + ":" + p.Name + ":" + k, nil
 }
 
-// requestHash tells requests apart that came under the same key.
+// requestHash tells apart requests with the same key.
 func requestHash(request ...any) string {
 	text, err := json.Marshal(request)
 	if err != nil {
@@ -131,7 +131,7 @@ func requestHash(request ...any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// allowedGroups are the groups that a task is bound to, if it is to any.
+// allowedGroups are the groups that the task is limited to; nil: no limit.
 func (s *Service) allowedGroups(ctx context.Context, p Principal, wanted []string) ([]string, error) {
 	if wanted == nil {
 		return p.Groups, nil
@@ -160,7 +160,7 @@ func are(none string, names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// openGroups lists the names of the groups that a principal's tasks can use.
+// openGroups lists the names of the groups that tasks of a principal can use.
 func (s *Service) openGroups(ctx context.Context, p Principal) ([]string, error) {
 	groups, err := tasks.OpenGroups(ctx, s.Inbox, p.room(), p.person())
 	if err != nil {
@@ -175,7 +175,8 @@ func (s *Service) openGroups(ctx context.Context, p Principal) ([]string, error)
 	return names, nil
 }
 
-// retryNotify is where an earlier outcome went, unless the principal may not name that.
+// retryNotify is the target of the outcome of an earlier task, nil if the principal
+// may not name it.
 func (s *Service) retryNotify(p Principal, n *planner.Notify) *planner.Notify {
 	if n == nil || n.Chat != nil && !p.Sees(*n.Chat) || n.Webhook != "" && !slices.Contains(s.webhooks(p), n.Webhook) {
 		return nil
@@ -183,12 +184,12 @@ func (s *Service) retryNotify(p Principal, n *planner.Notify) *planner.Notify {
 	return n
 }
 
-// webhooks lists the names of those of the config that a principal may name.
+// webhooks lists the names of the webhooks that a principal may name.
 func (s *Service) webhooks(p Principal) []string {
 	return slices.DeleteFunc(s.Webhooks(), func(name string) bool { return !p.notifies(name) })
 }
 
-// notify finds where an outcome is to go.
+// notify finds the target of an outcome.
 func (s *Service) notify(p Principal, n *Notify) (*planner.Notify, error) {
 	switch {
 	case n == nil:
@@ -217,7 +218,7 @@ func (s *Service) notify(p Principal, n *Notify) (*planner.Notify, error) {
 	return &planner.Notify{Chat: &chat}, nil
 }
 
-// Answer hands in the answer of a task that agents from outside work on.
+// Answer ends a task with run: false with its answer.
 func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text string) (Task, error) {
 	if err := p.Allowed(OpAnswer); err != nil {
 		return Task{}, err
@@ -234,22 +235,22 @@ func (s *Service) Answer(ctx context.Context, p Principal, id tasks.ID, text str
 		return Task{}, err
 	}
 	if !t.row.External {
-		return Task{}, fmt.Errorf("%w: legwork itself answers it (only a context that was started with run: false takes an answer)", ErrConflict)
+		return Task{}, fmt.Errorf("%w: legwork itself answers it (only a context with run: false takes an answer)", ErrConflict)
 	}
 	err = tasks.ChangeTask(ctx, s.Inbox, id, func(state planner.State) ([]planner.Event, error) {
 		switch {
 		case state.Settled():
 			return nil, s.checkSameAnswer(ctx, p, id, state, text)
 		case state.Review > 0 && p.Role == RoleAgent:
-			return nil, fmt.Errorf("%w: a person reviews it; hand the answer in when they have decided", ErrConflict)
+			return nil, fmt.Errorf("%w: a person reviews it; send the answer after their decision", ErrConflict)
 		}
 		return []planner.Event{{Type: planner.Answered, By: p.Key(), Text: text}}, nil
 	})
 	return s.afterChange(ctx, id, err)
 }
 
-// checkSameAnswer is nil when the answer of a task that is over is this one: handed in
-// again, it is the same.
+// checkSameAnswer returns nil when a task that is over already has this answer of
+// this principal.
 func (s *Service) checkSameAnswer(ctx context.Context, p Principal, id tasks.ID, state planner.State, text string) error {
 	if state.Answer > 0 {
 		e, err := s.Store.Event(ctx, id, state.Answer)
@@ -263,7 +264,7 @@ func (s *Service) checkSameAnswer(ctx context.Context, p Principal, id tasks.ID,
 	return fmt.Errorf("%w: it is over", ErrConflict)
 }
 
-// afterChange reads a task after it was changed.
+// afterChange reads a task after a change.
 func (s *Service) afterChange(ctx context.Context, id tasks.ID, err error) (Task, error) {
 	if errors.Is(err, tasks.ErrRefused) {
 		return Task{}, ErrConflict
@@ -274,8 +275,8 @@ func (s *Service) afterChange(ctx context.Context, id tasks.ID, err error) (Task
 	return s.task(ctx, id)
 }
 
-// Cancel stops a task; what was found is told by the answer. One that is being
-// stopped goes on to its end.
+// Cancel stops a task; its answer says what was found. Cancelling it again changes
+// nothing.
 func (s *Service) Cancel(ctx context.Context, p Principal, id tasks.ID) (Task, error) {
 	if _, err := s.authorize(ctx, p, OpCancel, id); err != nil {
 		return Task{}, err
@@ -292,8 +293,8 @@ func (s *Service) Cancel(ctx context.Context, p Principal, id tasks.ID) (Task, e
 	return s.afterChange(ctx, id, err)
 }
 
-// Retry starts a task anew that is over: in its chat where it was asked in one,
-// otherwise as a task of the principal's own. again is as with Start.
+// Retry starts a task again that is over: in its chat, or for a task of a program as
+// a task of the principal. again is as in Start.
 func (s *Service) Retry(ctx context.Context, p Principal, id tasks.ID, key string) (t Task, again bool, err error) {
 	seen, err := s.authorize(ctx, p, OpRetry, id)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"legwork/tasks"
 )
 
-// Message is one entry of a task's context: one event of its journal.
+// Message is one message of the context of a task, made of one event of its journal.
 type Message struct {
 	Seq        int             `json:"seq" doc:"Its number, from 1, without gaps."`
 	SenderID   string          `json:"sender_id" doc:"'telegram:12345', 'api:TOKEN', 'agent:TOKEN', 'legwork/1/a' (the model of a sub-task), 'tool:SERVER.TOOL', 'legwork'."`
@@ -51,7 +51,7 @@ func Types() []string {
 	}
 }
 
-// The types of senders, and who legwork itself is.
+// The types of senders, and the id of legwork itself.
 const (
 	senderHuman  = "human"
 	senderAgent  = "agent"
@@ -61,12 +61,14 @@ const (
 	legwork = "legwork"
 )
 
-// fields is content while it is put together; what is empty is left out.
+// fields is a JSON object under construction.
 type fields map[string]any
 
-// translator turns events of one task into messages. It goes by the event and by
-// what a state that is at least as new knows of the actions before it, so that a
-// message is the same whenever it is read.
+// translator turns events of one task into messages. It uses only the event and what
+// a state, which may be newer, knows about the actions before the event, so that a
+// message returns the message of an event without its content, and the whole
+// content. It leaves out hashes, ids of messages on platforms and secrets of
+// servers.
 type translator struct {
 	task    tasks.ID
 	state   planner.State
@@ -108,7 +110,7 @@ func (t translator) typeAndContent(e planner.Event) (kind string, content any) {
 	return TypeStatus, t.statusContent(e)
 }
 
-// sender is who is behind an event.
+// sender is the sender of an event.
 func (t translator) sender(e planner.Event) (id, kind string) {
 	switch {
 	case planner.ByAgent(e):
@@ -130,7 +132,7 @@ func (t translator) sender(e planner.Event) (id, kind string) {
 	return legwork, senderSystem
 }
 
-// version is that of the shared state after the event of a seq.
+// version is the version of the shared state after the event with a seq.
 func (t translator) version(seq int) int { return versionAt(t.state, seq) }
 
 func versionAt(s planner.State, seq int) int {
@@ -150,8 +152,8 @@ func goalContent(e planner.Event) fields {
 	return c
 }
 
-// replyContent tells what a model said: a plan, calls, what a sub-task found, or the
-// answer.
+// replyContent is the content of a model's reply: a plan, tool calls, the result of
+// a sub-task, or the answer.
 func (t translator) replyContent(e planner.Event) (kind string, content fields) {
 	r := e.Reply
 	c := fields{}
@@ -184,7 +186,7 @@ func (t translator) replyContent(e planner.Event) (kind string, content fields) 
 	return TypeToolCall, c
 }
 
-// planContent tells a plan.
+// planContent is the content of a plan.
 func planContent(r *planner.Reply) fields {
 	c := fields{}
 	if r.Thought != "" {
@@ -205,7 +207,7 @@ func planContent(r *planner.Reply) fields {
 	return c
 }
 
-// callContent tells one call of a sub-task's model.
+// callContent is the content of one call in a reply.
 func (t translator) callContent(e planner.Event, i int, call planner.Call) fields {
 	c := fields{"tool": cmp.Or(call.Tool, call.Name), "arguments": argumentsJSON(call.Arguments)}
 	if call.Refusal != "" {
@@ -220,7 +222,7 @@ func (t translator) callContent(e planner.Event, i int, call planner.Call) field
 	return c
 }
 
-// resultContent tells what came of a tool call.
+// resultContent is the content of a tool result.
 func (t translator) resultContent(e planner.Event) fields {
 	r := e.Result
 	call := t.call(e.Action)
@@ -240,8 +242,8 @@ func (t translator) resultContent(e planner.Event) fields {
 	return c
 }
 
-// problemContent tells what went wrong with a model call, or with showing the outcome.
-// The cause is for operators, who have it in the log.
+// problemContent is the content of a failed model call or delivery. The cause is
+// left out: it is in the log for operators.
 func (t translator) problemContent(e planner.Event) fields {
 	c := fields{"code": e.Problem.Code}
 	if w := e.Action.Subtask; w != "" {
@@ -251,7 +253,7 @@ func (t translator) problemContent(e planner.Event) fields {
 		c["reason"] = e.Problem.Reason
 	}
 	if e.Action == planner.ShowID() {
-		c["reason"] = "the outcome could not be posted to the chat; it is there for programs all the same"
+		c["reason"] = "the outcome could not be posted to the chat; programs can still read it"
 	}
 	if e.Problem.Text != "" {
 		c["text"] = e.Problem.Text
@@ -262,7 +264,7 @@ func (t translator) problemContent(e planner.Event) fields {
 	return c
 }
 
-// statusContent tells the events that are no more than that.
+// statusContent is the content of all other events.
 func (t translator) statusContent(e planner.Event) fields {
 	c := fields{"event": e.Type}
 	if w, call := e.Action.Subtask, t.call(e.Action); w != "" {
@@ -289,10 +291,10 @@ func (t translator) statusContent(e planner.Event) fields {
 	return c
 }
 
-// usd is millionths of a US dollar as dollars.
+// usd turns millionths of a US dollar into dollars.
 func usd(micros int64) float64 { return float64(micros) / 1e6 }
 
-// call is the call that a tool action makes; of other actions it is none.
+// call is the call of a tool action, zero for other actions.
 func (t translator) call(action planner.ActionID) (call planner.Call) {
 	if calls := t.calls(action); action.Call >= 1 && action.Call <= len(calls) {
 		return calls[action.Call-1]
@@ -300,7 +302,7 @@ func (t translator) call(action planner.ActionID) (call planner.Call) {
 	return planner.Call{}
 }
 
-// calls are those of the turn that the call of a tool action belongs to.
+// calls are all calls of the turn of a tool action.
 func (t translator) calls(action planner.ActionID) []planner.Call {
 	seq, _ := t.state.ReplySeq(action)
 	if seq == 0 {
@@ -312,7 +314,8 @@ func (t translator) calls(action planner.ActionID) []planner.Call {
 	return nil
 }
 
-// argumentsJSON is what a model wrote for arguments, as JSON whatever it is.
+// argumentsJSON returns arguments of a model as JSON, or as text if they are not
+// JSON.
 func argumentsJSON(arguments string) any {
 	arguments = strings.TrimSpace(arguments)
 	switch {
@@ -324,10 +327,10 @@ func argumentsJSON(arguments string) any {
 	return arguments
 }
 
-// shownContent is how much of a message's content is told at once, in bytes.
+// shownContent is the largest content in a message, in bytes.
 const shownContent = 16 << 10
 
-// encode is content as JSON. Letters of HTML stay as they are.
+// encode returns content as JSON without escapes for HTML.
 func encode(content any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -338,8 +341,8 @@ func encode(content any) (json.RawMessage, error) {
 	return unescaped(bytes.TrimSuffix(out.Bytes(), []byte("\n"))), nil
 }
 
-// unescaped writes the characters as they are that JSON need not escape, but that
-// encoders escape for the sake of HTML and JavaScript.
+// unescaped replaces escapes that JSON does not need, but that encoders write for
+// HTML and JavaScript.
 func unescaped(text json.RawMessage) json.RawMessage {
 	if !bytes.Contains(text, []byte(`\u`)) {
 		return text
@@ -365,9 +368,9 @@ func unescaped(text json.RawMessage) json.RawMessage {
 	return out
 }
 
-// shortContent is content as JSON of at most shownContent bytes, and how long all of it
-// is when that is more: long texts in it are cut, otherwise its beginning is a
-// text.
+// shortContent is content as JSON of at most shownContent bytes, and the whole
+// length if that is more. It cuts the long texts of an object; of other contents it
+// returns the beginning as text.
 func shortContent(content any) (short json.RawMessage, all int, err error) {
 	whole, err := encode(content)
 	if err != nil || len(whole) <= shownContent {
@@ -375,7 +378,7 @@ func shortContent(content any) (short json.RawMessage, all int, err error) {
 	}
 	if c, ok := content.(fields); ok {
 		for limit := shownContent / 2; limit >= 64; limit /= 2 {
-			cut := shortened(c, limit).(fields) //nolint:forcetypeassert // as it was given
+			cut := shortened(c, limit).(fields) //nolint:forcetypeassert // shortened keeps the type
 			cut["truncated"] = true
 			if short, err = encode(cut); err != nil || len(short) <= shownContent {
 				return short, len(whole), err
@@ -387,8 +390,8 @@ func shortContent(content any) (short json.RawMessage, all int, err error) {
 	return short, len(whole), err
 }
 
-// shortened cuts the texts in content to at most limit bytes, and what is many to
-// so many entries that they are no more together.
+// shortened cuts the texts in content to at most limit bytes, and long lists and
+// objects to so many entries that they are not longer than limit, too.
 func shortened(content any, limit int) any {
 	switch c := content.(type) {
 	case string:

@@ -12,7 +12,7 @@ import (
 	"legwork/tasks"
 )
 
-// Role is what a token may do.
+// Role is the role of a token.
 type Role string
 
 // The roles. Each of the first three may do what those before it may.
@@ -23,26 +23,26 @@ const (
 	RoleAgent    Role = "agent"    // work on tasks as an outside agent; never decides
 )
 
-// Platform names the chats of tasks that programs start: bot.Chat{Platform:
-// Platform, ID: name of the token, Thread: id of the task}.
+// Platform is the platform of the chats of tasks that programs start:
+// bot.Chat{Platform: Platform, ID: name of the token, Thread: id of the task}.
 const Platform = tasks.PlatformAPI
 
-// Principal is who calls: a token of the config.
+// Principal is the caller: a token of the config.
 type Principal struct {
 	Name string
 	Role Role
-	// Chats are rooms (bot.Chat.Room) whose tasks it may see and touch; "*" is
-	// all, "api:*" every task that a program started.
+	// Chats are the rooms (bot.Chat.Room) whose tasks it may see and change; "*": all,
+	// "api:*": all tasks that programs started.
 	Chats []string
-	// Groups are the tool groups that its tasks may use, as far as they are open to
-	// "api:NAME" at all (groups.X.allow); nil: all of those.
+	// Groups are the tool groups that its tasks may use, as far as groups.X.allow permits
+	// them for "api:NAME"; nil: all of those.
 	Groups []string
-	// Webhooks are those that it may name for an outcome; "*" is all.
+	// Webhooks are the webhooks that it may name for an outcome; "*": all.
 	Webhooks []string
 	Addr     string // of the request, for the audit log
 }
 
-// Key names the principal in journals and the ledger: "agent:NAME" or
+// Key is the key of the principal in journals and the ledger: "agent:NAME" or
 // "api:NAME".
 func (p Principal) Key() string {
 	if p.Role == RoleAgent {
@@ -51,7 +51,7 @@ func (p Principal) Key() string {
 	return Platform + ":" + p.Name
 }
 
-// Sees reports whether it may know of tasks in that chat.
+// Sees reports whether the principal may see tasks of a chat.
 func (p Principal) Sees(chat bot.Chat) bool {
 	for _, c := range p.Chats {
 		if platform, ok := strings.CutSuffix(c, ":*"); c == "*" || c == chat.Room() || ok && platform == chat.Platform {
@@ -61,12 +61,12 @@ func (p Principal) Sees(chat bot.Chat) bool {
 	return false
 }
 
-// notifies reports whether it may have an outcome sent to that webhook.
+// notifies reports whether the principal may have an outcome sent to a webhook.
 func (p Principal) notifies(webhook string) bool {
 	return slices.Contains(p.Webhooks, webhook) || slices.Contains(p.Webhooks, "*")
 }
 
-// Op is something that a token may be allowed to do.
+// Op is an operation that a role allows or not.
 type Op string
 
 // The operations.
@@ -94,7 +94,7 @@ func Ops() []Op {
 	}
 }
 
-// words says in a sentence what an operation is.
+// words describes an operation in a sentence.
 func (o Op) words() string {
 	switch o {
 	case OpRead:
@@ -127,17 +127,18 @@ func (o Op) words() string {
 	return "read " + string(o)
 }
 
-// Right is how far a role may do an operation, with tasks that its token sees.
+// Right says with which tasks a role may do an operation. All of them must be
+// visible to the token.
 type Right uint8
 
 // The rights.
 const (
 	Never Right = iota
-	Own         // only with what the token has started itself
+	Own         // only with tasks that the token has started itself
 	Always
 )
 
-// May is what a role may do. It is the one place where that stands.
+// May is the table of all rights.
 func (r Role) May(op Op) Right {
 	switch r {
 	case RoleAdmin:
@@ -163,7 +164,7 @@ func (r Role) May(op Op) Right {
 	return Never
 }
 
-// allowedRoles are those that may do an operation, perhaps not with every task.
+// allowedRoles are the roles that may do an operation, at least with some tasks.
 func allowedRoles(op Op) string {
 	var may []string
 	for _, r := range Roles() {
@@ -179,21 +180,21 @@ func Roles() []Role { return []Role{RoleViewer, RoleOperator, RoleAdmin, RoleAge
 
 type callerKey struct{}
 
-// With returns a context that says who calls, for handlers of requests.
+// With returns a context with the caller of a request.
 func With(ctx context.Context, p Principal) context.Context {
 	ctx = tasks.WithOrigin(ctx, tasks.Origin{Role: string(p.Role), Addr: p.Addr})
 	return context.WithValue(ctx, callerKey{}, p)
 }
 
-// Caller is who calls, as With has it. Without, it is nobody, who sees nothing.
+// Caller is the caller in a context of With. Without one it sees nothing.
 func Caller(ctx context.Context) Principal {
 	p, _ := ctx.Value(callerKey{}).(Principal)
 	return p
 }
 
-// WaitContext is a context in which a caller waits for something: it ends with the
-// request, after a while, or when stop is closed, so that who waits is told how
-// things stand. end must be called.
+// WaitContext returns a context for a caller that waits: it ends with the request,
+// after a while, or when stop is closed, so that the caller gets the current state.
+// end must be called.
 func WaitContext(ctx context.Context, wait time.Duration, stop <-chan struct{}) (waiting context.Context, end func()) {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	var watching sync.WaitGroup
@@ -207,7 +208,8 @@ func WaitContext(ctx context.Context, wait time.Duration, stop <-chan struct{}) 
 	return waiting, func() { cancel(); watching.Wait() }
 }
 
-// Allowed is ErrForbidden when the principal's role may never do an operation.
+// Allowed returns ErrForbidden when the role of the principal may never do an
+// operation.
 func (p Principal) Allowed(op Op) error {
 	if p.Role.May(op) == Never {
 		return fmt.Errorf("%w: tokens of role %s may not %s; of these roles they may: %s", ErrForbidden, p.Role, op.words(), allowedRoles(op))
@@ -215,18 +217,17 @@ func (p Principal) Allowed(op Op) error {
 	return nil
 }
 
-// person is the principal as who asks for a task.
+// person is the principal as the person who asks for a task.
 func (p Principal) person() bot.Person {
 	platform, _, _ := strings.Cut(p.Key(), ":")
 	return bot.Person{Platform: platform, ID: p.Name, Name: p.Name}
 }
 
-// room is the chat around the conversations of the tasks that the principal
-// starts.
+// room is the chat around the tasks of the principal.
 func (p Principal) room() bot.Chat { return bot.Chat{Platform: Platform, ID: p.Name, Private: true} }
 
-// rooms are the rooms that the principal sees of those that chat names, as
-// tasks.TaskQuery has it: nil for all there are, and an empty list for none.
+// rooms are the rooms selected by chat that the principal sees, for tasks.TaskQuery:
+// nil for all, an empty list for none.
 func (p Principal) rooms(chat string) []string {
 	platform, all := strings.CutSuffix(chat, ":*")
 	rooms := []string{}
@@ -244,7 +245,7 @@ func (p Principal) rooms(chat string) []string {
 	return rooms
 }
 
-// parseRoom is the room of that key.
+// parseRoom parses the key of a room.
 func parseRoom(key string) bot.Chat {
 	platform, id, _ := strings.Cut(key, ":")
 	return bot.Chat{Platform: platform, ID: id}

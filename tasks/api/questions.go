@@ -10,9 +10,7 @@ import (
 	"legwork/tasks"
 )
 
-// What people are asked and what they decide, told as approvals and as messages.
-
-// approvalOf tells an ask action.
+// approvalOf is the approval of an ask action.
 func (t translator) approvalOf(a planner.Action) (Approval, error) {
 	ask := tasks.AskOf(a.ID)
 	e := t.journal(ask.Seq)
@@ -74,7 +72,7 @@ func (t translator) approvalCalls(e planner.Event) []ApprovalCall {
 	return list
 }
 
-// formContent tells what a server wants to know.
+// formContent is the content of a form of a server.
 func formContent(q planner.Question) fields {
 	c := fields{"server": q.Server}
 	if q.Form.URL != "" {
@@ -108,7 +106,8 @@ func formContent(q planner.Question) fields {
 	return c
 }
 
-// budgetContent tells a budget that is reached: money in dollars, otherwise tokens.
+// budgetContent is the content of a reached budget: money in dollars, otherwise
+// tokens.
 func budgetContent(over planner.Overdraft) fields {
 	amount := func(n int64) any { return n }
 	unit := "tokens"
@@ -126,7 +125,7 @@ func budgetContent(over planner.Overdraft) fields {
 	return c
 }
 
-// decisionContent tells the events about what a person decides.
+// decisionContent is the content of events about decisions.
 func (t translator) decisionContent(e planner.Event) fields {
 	switch e.Type {
 	case planner.Renewed:
@@ -160,7 +159,7 @@ func (t translator) decisionContent(e planner.Event) fields {
 	return c
 }
 
-// decidedContent tells a decision.
+// decidedContent is the content of a decision.
 func (t translator) decidedContent(e planner.Event) fields {
 	d := e.Decision
 	c := fields{"decision": "deny"}
@@ -186,7 +185,7 @@ func (t translator) decidedContent(e planner.Event) fields {
 	return c
 }
 
-// field is the name of the field that a decision filled in.
+// field is the name of the form field that a decision has filled in.
 func (t translator) field(e planner.Event) string {
 	if e.Action.Subject != planner.SubjectForm {
 		return ""
@@ -198,8 +197,8 @@ func (t translator) field(e planner.Event) string {
 	return ""
 }
 
-// addExpired tells which questions an event ended, since nobody decided in time: the
-// first one, and where there are more all of them.
+// addExpired adds the questions whose time an event has ended: the first one as
+// "approval", and all if there are several.
 func (t translator) addExpired(e planner.Event, c fields) {
 	var ids []string
 	add := func(ask tasks.Ask, kind planner.Subject) {
@@ -207,7 +206,7 @@ func (t translator) addExpired(e planner.Event, c fields) {
 		if len(ids) == 0 {
 			c["kind"], c["approval"] = kind, id
 		}
-		if !slices.Contains(ids, id) { // calls are asked about together
+		if !slices.Contains(ids, id) { // several calls can be one question
 			ids = append(ids, id)
 		}
 	}
@@ -238,17 +237,17 @@ func (t translator) addExpired(e planner.Event, c fields) {
 	}
 }
 
-// overdrawnBefore is how far before the end of its time the question about a budget
-// is looked for: little happens while it is open.
+// overdrawnBefore is how many events back expiredBudget looks for a question: little
+// happens while it is open.
 const overdrawnBefore = 50
 
-// expiredBudget is the seq of the question about a budget whose time an event ended; 0
+// expiredBudget is the seq of the budget question whose time an event has ended; 0
 // for none.
 func (t translator) expiredBudget(e planner.Event) int {
 	if t.state.Why != planner.WhyBudget && t.state.Why != planner.WhyStopped {
 		return 0
 	}
-	var before time.Time // the last time that ended before this one
+	var before time.Time // the time of the Expired event before this one
 	for seq := e.Seq - 1; seq > max(0, e.Seq-overdrawnBefore); seq-- {
 		earlier := t.journal(seq)
 		switch earlier.Type {

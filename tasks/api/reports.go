@@ -12,7 +12,8 @@ import (
 	"legwork/tasks"
 )
 
-// UsageRow is what was spent by what the question groups by: empty for all.
+// UsageRow is a sum of what was spent. Keys that the query does not group by are
+// empty.
 type UsageRow struct {
 	User  string `json:"user,omitempty" doc:"Who asked."`
 	Chat  string `json:"chat,omitempty" doc:"The chat."`
@@ -22,14 +23,14 @@ type UsageRow struct {
 	Usage
 }
 
-// UsageKeys are what usage can be summed by.
+// UsageKeys are the keys that usage can be summed by.
 func UsageKeys() []string { return []string{"user", "chat", "model", "day"} }
 
-// defaultDays is how far back usage goes where no day is named.
+// defaultDays is the number of days in a query without days.
 const defaultDays = 30
 
-// Usage sums what was spent between two days, both included ("2026-11-20"; empty:
-// the last 30 days), by user, chat, model, day, in that order.
+// Usage sums what was spent between two days, both included ("2026-11-20"; empty: the
+// last 30 days), by user, chat, model and day.
 func (s *Service) Usage(ctx context.Context, p Principal, by []string, from, to string) ([]UsageRow, error) {
 	if err := p.Allowed(OpUsage); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func (s *Service) Usage(ctx context.Context, p Principal, by []string, from, to 
 	return rows, nil
 }
 
-// days are the first and the last day of a question.
+// days completes and checks the days of a query.
 func (s *Service) days(from, to string) (string, string, error) {
 	for field, day := range map[string]string{"from": from, "to": to} {
 		if _, err := time.Parse(time.DateOnly, day); err != nil && day != "" {
@@ -87,7 +88,7 @@ func (s *Service) days(from, to string) (string, string, error) {
 	return from, to, nil
 }
 
-// rowKey is the row that counts what was spent.
+// rowKey is the row that an entry of the ledger belongs to.
 func rowKey(row tasks.Spent, by []string) UsageRow {
 	var key UsageRow
 	for _, name := range by {
@@ -105,7 +106,7 @@ func rowKey(row tasks.Spent, by []string) UsageRow {
 	return key
 }
 
-// Group is a tool group as programs read it.
+// Group is a tool group.
 type Group struct {
 	Name        string        `json:"name" doc:"The name, for 'groups' of a new task."`
 	Description string        `json:"description" doc:"The purpose of the group."`
@@ -130,7 +131,7 @@ type GroupTool struct {
 }
 
 // Groups lists the tool groups that are open to the principal; for admins all.
-// It waits for no server.
+// It does not wait for servers.
 func (s *Service) Groups(ctx context.Context, p Principal) ([]Group, error) {
 	if err := p.Allowed(OpGroups); err != nil {
 		return nil, err
@@ -158,7 +159,7 @@ func (s *Service) Groups(ctx context.Context, p Principal) ([]Group, error) {
 	return list, nil
 }
 
-// groupServer tells how a server is; why it is down only to who runs legwork.
+// groupServer describes a server. Only admins and operators see why it is down.
 func groupServer(p Principal, s tasks.ServerStatus) GroupServer {
 	if p.Role != RoleAdmin && p.Role != RoleOperator && s.Problem != "" {
 		s.Problem = "it cannot be used now"
@@ -170,7 +171,7 @@ func groupServer(p Principal, s tasks.ServerStatus) GroupServer {
 	return out
 }
 
-// AuditEntry says who decided or changed something.
+// AuditEntry is a decision or change, and who made it.
 type AuditEntry struct {
 	Seq    uint64 `json:"seq" doc:"Its number, from 1."`
 	At     Time   `json:"at" doc:"When."`
@@ -182,14 +183,14 @@ type AuditEntry struct {
 	From   string `json:"from,omitempty" doc:"Address of the request."`
 }
 
-// AuditLog lists entries before a number, the newest first; for admins who see all
-// chats, as it tells of all.
+// AuditLog lists entries before a number, the newest first. Only admins who see all
+// chats may read it, since it is about all chats.
 func (s *Service) AuditLog(ctx context.Context, p Principal, before uint64, limit int) ([]AuditEntry, error) {
 	if err := p.Allowed(OpAudit); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(p.Chats, "*") {
-		return nil, fmt.Errorf("%w: the audit log tells of all chats, and this token sees only some", ErrForbidden)
+		return nil, fmt.Errorf("%w: the audit log covers all chats, and this token may see only some", ErrForbidden)
 	}
 	limit, err := checkLimit(limit, defaultListed, maxListed)
 	if err != nil {

@@ -17,18 +17,18 @@ import (
 	"legwork/tasks"
 )
 
-// State is a task's shared state.
+// State is the shared state of a task.
 type State struct {
 	Values   map[string]json.RawMessage `json:"state" doc:"Keys and their values."`
 	Version  int                        `json:"version" doc:"The version, which grows by one with each change; also in ETag."`
 	Versions map[string]int             `json:"versions" doc:"For each key, the version that last changed it."`
 	Over     bool                       `json:"over" doc:"The task is over and the state no longer changes."`
-	// Changed says of AwaitShared that one of the keys was changed, or deleted, after
-	// the version.
+	// Changed is set by AwaitState when one of the keys was changed or deleted after the
+	// version.
 	Changed bool `json:"-"`
 }
 
-// Bounds of what is merged, in bytes.
+// Limits of keys and values, in bytes.
 const (
 	maxStateKey   = 256
 	maxStateValue = 64 << 10
@@ -52,15 +52,15 @@ func (s *Service) readState(ctx context.Context, id tasks.ID) (State, error) {
 
 func (s *Service) stateOf(ctx context.Context, id tasks.ID, state planner.State) (State, error) {
 	j := journal{store: s.Store, id: id}
-	tell := translator{id, state, j.read(ctx)}
-	out := State{Values: tell.sharedState(), Version: state.Version, Versions: map[string]int{}, Over: state.Settled()}
+	tr := translator{id, state, j.read(ctx)}
+	out := State{Values: tr.sharedState(), Version: state.Version, Versions: map[string]int{}, Over: state.Settled()}
 	for key, value := range state.Shared {
-		out.Versions[key] = tell.version(value.Seq)
+		out.Versions[key] = tr.version(value.Seq)
 	}
 	return out, j.err
 }
 
-// sharedState are the values of the shared state, without escapes that stores put into them.
+// sharedState are the values of the shared state, without escapes of the store.
 func (t translator) sharedState() map[string]json.RawMessage {
 	values := planner.SharedState(t.state, t.journal)
 	for key, value := range values {
@@ -69,15 +69,15 @@ func (t translator) sharedState() map[string]json.RawMessage {
 	return values
 }
 
-// AwaitState is Shared as soon as one of the keys (none: any) was changed after a
-// version, the task is over, or ctx ends: then it is the state as it stands,
-// without an error. With a ctx that has ended it only looks.
+// AwaitState returns the state when one of the keys (none: any) was changed after a
+// version, when the task is over, or when ctx ends, without an error. With a ctx
+// that has ended it reads the state once.
 func (s *Service) AwaitState(ctx context.Context, p Principal, id tasks.ID, keys []string, since int) (State, error) {
 	reading := context.WithoutCancel(ctx)
 	if _, err := s.authorize(reading, p, OpRead, id); err != nil {
 		return State{}, err
 	}
-	looked := max(since, 0) // versions up to it do not touch the keys
+	looked := max(since, 0) // versions up to this one do not touch the keys
 	for {
 		changed := s.Store.Changed(id)
 		state, err := s.foldedState(reading, id)
@@ -96,13 +96,13 @@ func (s *Service) AwaitState(ctx context.Context, p Principal, id tasks.ID, keys
 		looked = max(looked, len(state.Changes))
 		select {
 		case <-changed:
-		case <-ctx.Done(): // it looks once more
+		case <-ctx.Done(): // the loop reads the state once more
 		}
 	}
 }
 
-// touches reports that a version after the given one changed one of the keys. Of
-// those that are there the state knows; only that another was deleted is looked for.
+// touches reports whether a version after since changed one of the keys. The state
+// knows that for existing keys; for deleted ones it reads the events.
 func (s *Service) touches(ctx context.Context, id tasks.ID, state planner.State, keys []string, since int) (bool, error) {
 	if since >= len(state.Changes) || len(keys) == 0 {
 		return since < len(state.Changes), nil
@@ -133,7 +133,7 @@ func (s *Service) touches(ctx context.Context, id tasks.ID, state planner.State,
 	return false, nil
 }
 
-// sets reports that an event sets or deletes a key of the shared state.
+// sets reports whether an event sets or deletes a key of the shared state.
 func sets(e planner.Event, key string) bool {
 	if _, ok := e.Values[key]; ok {
 		return true
@@ -150,8 +150,8 @@ func sets(e planner.Event, key string) bool {
 	})
 }
 
-// Merge sets keys of the shared state, a null deletes one. With match, which may
-// be nil, only when the state has that version: *PreconditionError. What changes
+// Merge sets keys of the shared state; a null deletes a key. With match it does so
+// only if the state has that version: *PreconditionError. A merge that changes
 // nothing makes no new version. *InvalidError, ErrConflict, ErrForbidden.
 func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *int, values map[string]json.RawMessage) (State, error) {
 	if err := p.Allowed(OpMerge); err != nil {
@@ -193,7 +193,7 @@ func (s *Service) Merge(ctx context.Context, p Principal, id tasks.ID, match *in
 	return s.readState(ctx, id)
 }
 
-// notFound makes ErrNotFound of a task that was deleted meanwhile.
+// notFound makes ErrNotFound of the error for a task that was deleted meanwhile.
 func notFound(err error) error {
 	if errors.Is(err, tasks.ErrNoTask) {
 		return ErrNotFound
@@ -201,10 +201,10 @@ func notFound(err error) error {
 	return err
 }
 
-// mergeConflict says why a task did not take values.
+// mergeConflict says why a task did not accept values.
 func mergeConflict(p Principal, s planner.State, values map[string]json.RawMessage) error {
 	var status string
-	_ = json.Unmarshal(values[planner.KeyStatus], &status) // what is no text says nothing to legwork
+	_ = json.Unmarshal(values[planner.KeyStatus], &status) // a status that is not a text means nothing to legwork
 	asks := status == planner.NeedsHumanReview && s.Review == 0
 	switch {
 	case s.Finished():
@@ -228,7 +228,7 @@ func (s *Service) changedValues(ctx context.Context, id tasks.ID, state planner.
 	j := journal{store: s.Store, id: id}
 	state.Shared = maps.Clone(state.Shared)
 	maps.DeleteFunc(state.Shared, func(key string, _ planner.Value) bool { _, wanted := values[key]; return !wanted })
-	now := planner.SharedState(state, j.read(ctx)) // no more of it than is compared
+	now := planner.SharedState(state, j.read(ctx)) // with only the values to compare
 	fresh := map[string]json.RawMessage{}
 	for key, value := range values {
 		old, known := now[key]
@@ -240,7 +240,7 @@ func (s *Service) changedValues(ctx context.Context, id tasks.ID, state planner.
 	return fresh, j.err
 }
 
-// normalized are values as they are stored.
+// normalized checks values and returns them as they are stored.
 func normalized(values map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	out := make(map[string]json.RawMessage, len(values))
 	for _, key := range slices.Sorted(maps.Keys(values)) {
@@ -259,7 +259,7 @@ func normalized(values map[string]json.RawMessage) (map[string]json.RawMessage, 
 	return out, nil
 }
 
-// checkJSON looks at JSON from outside that is kept.
+// checkJSON checks JSON of a request that will be stored.
 func checkJSON(field string, value json.RawMessage) error {
 	switch {
 	case len(value) > maxStateValue:
@@ -273,8 +273,7 @@ func checkJSON(field string, value json.RawMessage) error {
 	return nil
 }
 
-// compact is valid JSON without the space around its parts, and without escapes
-// that stores put into it.
+// compact removes space and unneeded escapes from valid JSON.
 func compact(value json.RawMessage) json.RawMessage {
 	var out bytes.Buffer
 	if json.Compact(&out, value) != nil {

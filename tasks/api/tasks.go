@@ -16,7 +16,7 @@ import (
 	"legwork/tasks"
 )
 
-// Task is a task as programs read it.
+// Task is a task.
 type Task struct {
 	ID       tasks.ID        `json:"id" doc:"Unguessable, and sortable by time."`
 	State    string          `json:"state" doc:"'queued', 'planning', 'working', 'waiting' (for a person), 'answering', 'done', 'failed', 'stopped'."`
@@ -41,7 +41,7 @@ type Task struct {
 	Worked   float64         `json:"worked_seconds" doc:"The working time, without waiting for people."`
 }
 
-// Subtask is a sub-task as programs read it.
+// Subtask is a sub-task of a task.
 type Subtask struct {
 	ID          string           `json:"id" doc:"The number of the plan, and its id in the plan: '1/a'."`
 	Name        string           `json:"name" doc:"Tool group, or 'llm_tool' for the model alone."`
@@ -55,7 +55,7 @@ type Subtask struct {
 	Ended       *Time            `json:"ended_at" doc:"Null before it ends."`
 }
 
-// Usage is what calls cost.
+// Usage is what model calls used.
 type Usage struct {
 	InputTokens  int     `json:"input_tokens" doc:"Tokens of prompts, including those from a cache."`
 	CachedTokens int     `json:"cached_input_tokens" doc:"Those tokens of prompts that came from a cache."`
@@ -63,12 +63,12 @@ type Usage struct {
 	USD          float64 `json:"usd" doc:"The cost in US dollars, where the price is known."`
 }
 
-// usageOf is Usage of what the ledger and journals hold.
+// usageOf converts the usage of the ledger and of journals.
 func usageOf(u llm.Usage) Usage {
 	return Usage{InputTokens: u.Input, CachedTokens: u.CachedInput, OutputTokens: u.Output, USD: usd(u.Cost)}
 }
 
-// shownResult is how much of a sub-task's result is told with its task, in bytes.
+// shownResult is the longest result of a sub-task in a task, in bytes.
 const shownResult = 2000
 
 // Get reads a task. ErrNotFound.
@@ -79,8 +79,7 @@ func (s *Service) Get(ctx context.Context, p Principal, id tasks.ID) (Task, erro
 	return s.task(ctx, id)
 }
 
-// Wait is Get as soon as the task is over, or ctx ends: then it is the task as it
-// stands, without an error.
+// Wait is Get when the task is over, or when ctx ends, without an error.
 func (s *Service) Wait(ctx context.Context, p Principal, id tasks.ID) (Task, error) {
 	reading := context.WithoutCancel(ctx)
 	if _, err := s.authorize(reading, p, OpRead, id); err != nil {
@@ -146,7 +145,7 @@ func (s *Service) task(ctx context.Context, id tasks.ID) (Task, error) {
 	return t, j.err
 }
 
-// notifyJSON tells where an outcome goes; nil for nowhere.
+// notifyJSON describes the target of an outcome; nil for none.
 func notifyJSON(n *planner.Notify) ([]byte, error) {
 	switch {
 	case n == nil:
@@ -157,7 +156,7 @@ func notifyJSON(n *planner.Notify) ([]byte, error) {
 	return encode(fields{"webhook": n.Webhook})
 }
 
-// subtasks tells the sub-tasks of a state.
+// subtasks describes the sub-tasks of a state.
 func subtasks(s planner.State, read planner.Journal) []Subtask {
 	list := make([]Subtask, len(s.Subtasks))
 	for i, w := range s.Subtasks {
@@ -178,7 +177,7 @@ func subtasks(s planner.State, read planner.Journal) []Subtask {
 	return list
 }
 
-// timeOrNil is nil for none.
+// timeOrNil is nil for the zero time.
 func timeOrNil(at time.Time) *Time {
 	if at.IsZero() {
 		return nil
@@ -186,10 +185,10 @@ func timeOrNil(at time.Time) *Time {
 	return &Time{at}
 }
 
-// Query chooses tasks.
+// Query selects tasks.
 type Query struct {
 	States []string
-	Chat   string   // room; one that ends with ":*" chooses a platform; empty: all that the principal sees
+	Chat   string   // room, or a platform such as "slack:*"; empty: all that the principal sees
 	Before tasks.ID // the last of the page before
 	Limit  int      // 1 to 200; 0: 50
 }
@@ -208,7 +207,7 @@ type TaskSummary struct {
 	Updated Time     `json:"updated_at" doc:"When its state last changed."`
 }
 
-// The bounds of lists.
+// Limits of lists.
 const (
 	maxListed     = 200
 	defaultListed = 50
@@ -217,8 +216,8 @@ const (
 // States are the states of tasks.
 func States() []string { return append(tasks.LiveStatuses(), "done", "failed", "stopped") }
 
-// List lists tasks, the newest first; next is the Before of the next page, empty
-// at the end.
+// List lists tasks, the newest first. next is the Before of the next page, empty at
+// the end.
 func (s *Service) List(ctx context.Context, p Principal, q Query) (list []TaskSummary, next tasks.ID, err error) {
 	if err := p.Allowed(OpRead); err != nil {
 		return nil, "", err
@@ -255,7 +254,8 @@ func (s *Service) List(ctx context.Context, p Principal, q Query) (list []TaskSu
 	return list, next, nil
 }
 
-// checkChat is an *InvalidError for what names no room and no platform; empty names all.
+// checkChat returns an *InvalidError for a text that is neither a room nor a
+// platform; empty is allowed.
 func checkChat(chat string) error {
 	platform, id, _ := strings.Cut(chat, ":")
 	room, _, threaded := strings.Cut(chat, "/")
@@ -270,7 +270,7 @@ func checkChat(chat string) error {
 	return nil
 }
 
-// checkLimit is the limit that a request names, or the usual one for 0.
+// checkLimit returns the limit of a request, or the default for 0.
 func checkLimit(n, usual, most int) (int, error) {
 	if n < 0 || n > most {
 		return 0, &InvalidError{"limit", fmt.Sprintf("is %d; 1 to %d are allowed", n, most)}
@@ -281,7 +281,7 @@ func checkLimit(n, usual, most int) (int, error) {
 	return n, nil
 }
 
-// languages names those that legwork speaks.
+// languages names the languages of legwork.
 func languages() string {
 	var codes []string
 	for _, l := range i18n.Languages() {
