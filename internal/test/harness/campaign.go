@@ -36,7 +36,7 @@ type Campaign struct {
 	Log    func(format string, a ...any) // progress; nil: none
 }
 
-// Points are the failpoints that runs pass, and how often at most in one life.
+// Points are the failpoints that runs pass, with the most hits in one life.
 type Points map[string]int
 
 func (p Points) add(l record.Life) {
@@ -95,7 +95,7 @@ func (h *Harness) Campaign(ctx context.Context, c Campaign) (*Report, error) {
 // errOver ends the runs that go on when the first violation was found.
 var errOver = errors.New("a violation was found")
 
-// campaignRun is a campaign under way.
+// campaignRun is a campaign in progress.
 type campaignRun struct {
 	h *Harness
 	c Campaign
@@ -143,15 +143,15 @@ func (t *campaignRun) over() bool {
 		t.c.First && t.found()
 }
 
-// found reports whether a violation that is looked for was seen.
+// found reports whether a wanted violation was seen.
 func (t *campaignRun) found() bool {
 	rules := t.report.Rules()
 	return len(rules) > 0 && (len(t.c.Want) == 0 || slices.ContainsFunc(rules, func(rule string) bool { return slices.Contains(t.c.Want, rule) }))
 }
 
 // order chooses the kills of the next run: two to five, half of them at
-// failpoints, some soon after something was seen, the others at moments that
-// nothing chooses; those after the first one come early in their lives.
+// failpoints, some soon after something was seen, the others at random moments.
+// Kills after the first one come early in their lives.
 func (t *campaignRun) order() Order {
 	o := Order{Seed: t.seed(), Client: t.c.Client, Fault: t.c.Fault, Patience: t.c.Patience}
 	random := rand.New(rand.NewPCG(uint64(o.Seed), 2))

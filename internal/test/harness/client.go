@@ -12,34 +12,34 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
-// client is the side of legwork that people are on. The run's goroutine calls
-// it, its own goroutines only tell that something was seen.
+// client stands for the people and programs that use legwork. The run's goroutine calls
+// it; its own goroutines only report that they saw something.
 type client interface {
-	// scenario makes what people will do.
+	// scenario makes the inputs of a run.
 	scenario(r *rand.Rand) []record.Input
-	// arguments are those of legwork before its config file, config is what the
-	// file says of this client.
+	// arguments are those of legwork before its config file. config is the part of
+	// that file for this client.
 	arguments() []string
 	config() string
-	// started tells of a new life, before anything is said to it.
+	// started is called when a new life begins, before its first input.
 	started(p *process)
-	// stdout takes an event of stdout.
+	// stdout takes an event that legwork printed.
 	stdout(e record.Event)
 	// possible reports whether an input is possible now: the message that it replies
-	// to is there, the button that it presses.
+	// to exists, and so does the button that it presses.
 	possible(in record.Input) bool
 	// costPending reports that a question about costs waits for an input, though that
-	// was done before: a life that lost work may ask once more.
+	// was done before: a life that lost work may ask again.
 	costPending(in record.Input) bool
-	// do does an input, or has it delivered again. It reports whether it need
-	// not be done by a later life.
+	// do does an input, or repeats its delivery. It reports whether a later life
+	// need not do it again.
 	do(in record.Input) (done bool)
-	// disturb lets something go wrong between legwork and the platform.
+	// disturb makes something fail between legwork and the platform.
 	disturb(r *rand.Rand)
-	// finish ends a life in which nothing more will be done; settled says that
-	// all is as it has to be. It reports whether the life was asked to end.
+	// finish ends a life that gets no more inputs; settled reports that
+	// everything is as it has to be. It reports whether it asked the life to end.
 	finish(p *process, settled func() bool) bool
-	// gates are what was seen of answers so far: "answer q1".
+	// gates are the answers that were seen so far: "answer q1".
 	gates() []string
 	// drain waits until what a life sent before it ended has arrived.
 	drain(ctx context.Context) error
@@ -48,8 +48,8 @@ type client interface {
 	close() error
 }
 
-// openClient starts a client. seen is called, from any goroutine, whenever something
-// is to be seen that was not before.
+// openClient starts a client. It calls seen, from any goroutine, whenever something
+// new is to be seen.
 func (s *session) openClient(ctx context.Context, seen func()) (client, error) {
 	switch s.order.Client {
 	case "", record.Terminal:
@@ -64,7 +64,7 @@ func (s *session) openClient(ctx context.Context, seen func()) (client, error) {
 	return nil, fmt.Errorf("there is no client %q; there are %v", s.order.Client, record.Clients())
 }
 
-// chats is what Telegram and Slack have in common: messages that stay, and
+// chats is the common part of Telegram and Slack: messages that stay, and
 // people who look at them. watch keeps it up to date.
 type chats struct {
 	s    *session
@@ -73,7 +73,7 @@ type chats struct {
 	watching sync.WaitGroup
 	stop     context.CancelFunc
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	posts map[string]record.Post
 	order []string          // keys of posts, oldest first
 	asked map[string]string // inputs by the platform's name of their message
@@ -183,7 +183,7 @@ func (c *chats) gates() []string {
 	return open
 }
 
-// saidPaused reports whether it was said that everything is paused, or goes on.
+// saidPaused reports whether a message says that everything is paused, or resumed.
 func (c *chats) saidPaused(in record.Input) bool {
 	return slices.ContainsFunc(c.list(), func(p record.Post) bool { return p.Chat == in.Chat && record.SaysPaused(p, in.Kind) })
 }
@@ -212,8 +212,8 @@ func (c *chats) answered(id string) bool {
 }
 
 // board returns the message of the running task of a question: with Stop, and
-// if none has, one that replies to the question. Where a kill left one behind, it
-// is the newest: legwork does not know the other.
+// if none has, one that replies to the question. Where a kill left a board, it returns
+// the newest: legwork does not know the other.
 func (c *chats) board(id string) (record.Post, bool) {
 	asked := c.input(id)
 	var found, runs record.Post

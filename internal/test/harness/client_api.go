@@ -28,10 +28,10 @@ type apiClient struct {
 	hooks  *hooks
 	http   *http.Client
 	work   sync.WaitGroup
-	begin  func(func(context.Context)) // lets something be done, with a context that ends with the run
+	begin  func(func(context.Context)) // starts a goroutine with a context that ends with the run
 	cancel context.CancelFunc
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	life        int        // -1: none yet
 	base        string     // its address; empty: not known yet
 	news        chan struct{}
@@ -39,16 +39,16 @@ type apiClient struct {
 	streamed    []record.StreamEvent
 	asked       []record.Event // approvals that were seen, and decisions that were taken
 	recorded    []record.Press
-	misuse      []string            // what no program should be told
+	misuse      []string            // replies that no program should get
 	tasks       map[string][]string // ids by input: there should be one each
 	over        map[string]string   // the ends of tasks, by id
 	done        map[string]bool     // inputs
-	going       map[string]bool     // likewise, that were begun
+	going       map[string]bool     // likewise, that have begun
 	resent      map[string]bool     // likewise, sent again in this life
 	feed        chan struct{}       // closed when the stream of all tasks has begun
 	final       map[string]record.Context
 	listed      []record.Task
-	looked      int // the life in which the end was looked at; -1: none
+	looked      int // the life in which the end was read; -1: none
 	connections map[int]context.CancelFunc
 	cuts        int
 }
@@ -84,7 +84,7 @@ func (f *apiClient) config() string {
 		fmt.Sprintf("alerts: {webhooks: {ops: {url: %q, secret: %q, kinds: [task.review]}}}\n", f.hooks.url, record.WebhookSecret)
 }
 
-// started tells the programs of a new life.
+// started wakes the programs for a new life.
 func (f *apiClient) started(p *process) {
 	f.chat.started(p)
 	f.mu.Lock()
@@ -96,13 +96,13 @@ func (f *apiClient) started(p *process) {
 
 func (*apiClient) stdout(record.Event) {}
 
-// possible: what is done to a task needs its id, and what follows all tasks comes
+// possible: an input about a task needs its id, and the stream of all tasks begins
 // first.
 func (f *apiClient) possible(in record.Input) bool { return in.Gate == "" || f.task(in.Gate) != "" }
 
 func (*apiClient) costPending(record.Input) bool { return false }
 
-// do begins an input, once in all lives; and asks once more in some, with the
+// do begins an input, once in all lives, and repeats its request in some, with the
 // same key.
 func (f *apiClient) do(in record.Input) bool {
 	f.mu.Lock()
@@ -165,7 +165,7 @@ func (f *apiClient) begun() {
 	}
 }
 
-// noticed tells the run, and all programs that wait, that something was seen.
+// noticed wakes the run, and all waiting programs, because something was seen.
 func (f *apiClient) noticed() {
 	f.wake()
 	f.seen()
@@ -178,8 +178,8 @@ func (f *apiClient) wake() {
 	f.news = make(chan struct{})
 }
 
-// await waits for something; false when the run is over. Nothing is heard of what
-// only replies tell, so that it looks now and then.
+// await waits for something; false when the run is over. Facts that only replies
+// carry wake nobody, so it also looks now and then.
 func (f *apiClient) await(ctx context.Context, there func() bool) bool {
 	for {
 		f.mu.Lock()
@@ -203,13 +203,13 @@ func (f *apiClient) disturb(r *rand.Rand) {
 	case 0, 1:
 		f.cut()
 	case 2:
-		f.hooks.fail(1) // it is left alone for a second then
+		f.hooks.fail(1) // legwork waits a second after it
 	case 3:
 		f.chat.disturb(r)
 	}
 }
 
-// gates are the outcomes that were told.
+// gates are the outcomes that streams brought.
 func (f *apiClient) gates() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -323,7 +323,7 @@ func (f *apiClient) context(ctx context.Context, id string) (whole record.Contex
 	return whole, ok
 }
 
-// outcomes are the ends that streams told, as answers.
+// outcomes are the ends that streams brought, as answers.
 func (f *apiClient) outcomes() []record.Event {
 	var list []record.Event
 	for _, t := range f.streamed {
@@ -335,13 +335,13 @@ func (f *apiClient) outcomes() []record.Event {
 				continue
 			}
 			var task record.Task
-			_ = json.Unmarshal([]byte(t.Data), &task) // offended before
+			_ = json.Unmarshal([]byte(t.Data), &task) // misused has reported it
 			e := record.Event{At: t.At, Life: t.Life, Type: "answer", Task: t.Task, Chat: in.Chat, Failed: task.State == "failed"}
 			if task.Answer != nil {
 				e.Text = *task.Answer
 			}
 			if record.EndedEarly(in, f.s.record.Inputs) && record.Mark(e.Text) == "" {
-				e.Text = "[" + in.ID + "] " + e.Text // stopped before there was any
+				e.Text = "[" + in.ID + "] " + e.Text // stopped before there was an answer
 			}
 			list = append(list, e)
 		}

@@ -38,7 +38,7 @@ type call struct {
 }
 
 // ask sends a request until it is answered, however many lives that takes. A
-// status that is not wanted is what the API would call a bug of itself or of the
+// status that is not wanted means a bug of the API or of the
 // client; ok is false then, and when the run is over.
 func (f *apiClient) ask(ctx context.Context, c call, want ...int) (r record.Request, ok bool) {
 	for {
@@ -62,7 +62,7 @@ func (f *apiClient) ask(ctx context.Context, c call, want ...int) (r record.Requ
 	}
 }
 
-// once sends a request to the life that there is now.
+// once sends a request to the present life.
 func (f *apiClient) once(ctx context.Context, c call) record.Request {
 	life, base := f.address()
 	r := record.Request{At: time.Now(), Life: life, Token: c.token, Method: c.method, Path: c.path, Key: c.key, Match: c.match}
@@ -94,7 +94,7 @@ func (f *apiClient) once(ctx context.Context, c call) record.Request {
 	f.mu.Lock()
 	f.wire = append(f.wire, r)
 	f.mu.Unlock()
-	if c.method != http.MethodGet { // who looks again and again makes no news
+	if c.method != http.MethodGet { // polling is not news
 		f.noticed()
 	}
 	return r
@@ -122,7 +122,7 @@ func (f *apiClient) request(ctx context.Context, c call, base string, body io.Re
 
 var listening = regexp.MustCompile(`msg=listening address=(\S+) for=http\.listen`)
 
-// address is where the life that there is now listens; empty as long as it does
+// address is where the present life listens; empty as long as it does
 // not.
 func (f *apiClient) address() (life int, base string) {
 	f.mu.Lock()
@@ -136,7 +136,7 @@ func (f *apiClient) address() (life int, base string) {
 	return max(f.life, 0), f.base
 }
 
-// decoded reads a reply that was asked for; what is none offends.
+// decoded reads a reply; one that cannot be read is reported as misuse.
 func decoded[T any](f *apiClient, r record.Request) (v T) {
 	if err := json.Unmarshal([]byte(r.Reply), &v); err != nil {
 		f.misused("the reply to %s %s is no JSON: %v: %s", r.Method, r.Path, err, r.Reply)
@@ -144,7 +144,7 @@ func decoded[T any](f *apiClient, r record.Request) (v T) {
 	return v
 }
 
-// misused notes what a program should never be told.
+// misused notes a reply that no program should get.
 func (f *apiClient) misused(format string, a ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -201,7 +201,7 @@ func (f *apiClient) listen(ctx context.Context, token, path, stream, last string
 	return last, true
 }
 
-// events takes what a connection tells. What a cut leaves of an event does not
+// events takes the events of a connection. An event that a cut left incomplete does not
 // count.
 func (f *apiClient) events(resp *http.Response, life int, stream, last string) (newest string, over bool) {
 	told := record.StreamEvent{Life: life, Stream: stream}
@@ -241,7 +241,7 @@ func (f *apiClient) events(resp *http.Response, life int, stream, last string) (
 	}
 }
 
-// took notes an event.
+// took records an event.
 func (f *apiClient) took(t record.StreamEvent) {
 	var m record.Message
 	if err := json.Unmarshal([]byte(t.Data), &m); err != nil {
@@ -267,7 +267,7 @@ func (f *apiClient) ended(task string) bool {
 	return f.over[task] != ""
 }
 
-// cuttable lets trouble cut a connection; the function ends that.
+// cuttable lets disturb cut a connection until done is called.
 func (f *apiClient) cuttable(cut context.CancelFunc) (done func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

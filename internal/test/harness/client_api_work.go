@@ -18,7 +18,7 @@ import (
 // key is an idempotency key of a run.
 func (f *apiClient) key(in record.Input) string { return "key of " + in.ID }
 
-// question asks, and waits for the outcome: some by a request that is held until
+// question asks, and waits for the outcome; some programs by a request that is held until
 // then.
 func (f *apiClient) question(ctx context.Context, in record.Input) {
 	id := f.starts(ctx, in)
@@ -34,8 +34,8 @@ func (f *apiClient) question(ctx context.Context, in record.Input) {
 	f.await(ctx, func() bool { return f.ended(id) })
 }
 
-// starts starts the task of an input, or asks for it once more with the same key,
-// and has it followed.
+// starts starts the task of an input, or repeats the request with the same key,
+// and follows it.
 func (f *apiClient) starts(ctx context.Context, in record.Input) (id string) {
 	select {
 	case <-f.feed: // it misses nothing
@@ -100,7 +100,7 @@ func (f *apiClient) addTask(in record.Input, id string) (fresh bool) {
 	return true
 }
 
-// adds adds a message: an operator guides, an agent tells what it saw. Some send
+// adds adds a message: an operator guides, an agent reports. Some send
 // it twice.
 func (f *apiClient) adds(ctx context.Context, in record.Input) {
 	token, kind := ops, "human_input"
@@ -117,7 +117,7 @@ func (f *apiClient) adds(ctx context.Context, in record.Input) {
 	}
 }
 
-// approval is what waits for a person, as far as it counts here.
+// approval is a request for a decision, with the fields that are needed here.
 type approval struct {
 	ID      string `json:"id"`
 	Kind    string `json:"kind"`
@@ -131,7 +131,7 @@ type approval struct {
 	} `json:"calls"`
 }
 
-// says is all that a person reads.
+// says is the whole text for a person.
 func (a approval) says() string {
 	text := a.Text
 	for _, c := range a.Calls {
@@ -162,8 +162,8 @@ func (f *apiClient) waits(ctx context.Context, id string, about func(approval) b
 	return a, 0, false
 }
 
-// decides decides about what a sub-task asks, as a person in a chat would: by the
-// hash of what is asked, some twice, some otherwise when it is too late, some
+// decides decides about a sub-task's question, as a person in a chat would: by the
+// hash of its subject, some twice, some differently when it is too late, some
 // after an agent has tried to.
 func (f *apiClient) decides(ctx context.Context, in record.Input) {
 	for {
@@ -238,7 +238,7 @@ type shared struct {
 	Over    bool                       `json:"over"`
 }
 
-// log reads the list that is added to.
+// log reads the list that programs append to.
 func (s shared) log() []string { return record.LogOf(s.State) }
 
 // merges lets an operator and an agent add to one list at once, each only to
@@ -286,7 +286,7 @@ func (f *apiClient) sets(ctx context.Context, token, id, key string, value any, 
 	return f.ask(ctx, call{token: token, method: http.MethodPut, path: "/v1/tasks/" + id + "/state", body: map[string]any{key: value}}, want...)
 }
 
-// reviews wants the planned question reviewed, and does that after a while.
+// reviews asks for a review of the planned question, and reviews it after a while.
 func (f *apiClient) reviews(ctx context.Context, in record.Input) {
 	id := f.task(in.Gate)
 	if r, ok := f.sets(ctx, scout, id, record.KeyStatus, record.NeedsReview, http.StatusOK, http.StatusConflict); ok && r.Status == http.StatusOK {
@@ -294,7 +294,7 @@ func (f *apiClient) reviews(ctx context.Context, in record.Input) {
 	}
 }
 
-// review decides about a review, by the hash of what it belongs to.
+// review decides about a review, by the hash of its input.
 func (f *apiClient) review(ctx context.Context, in record.Input, id string) {
 	a, _, ok := f.waits(ctx, id, func(a approval) bool { return a.Kind == "review" })
 	if !ok {
@@ -336,8 +336,8 @@ func (f *apiClient) notes(ctx context.Context, in record.Input, id, token, kind 
 	}
 }
 
-// writes waits for the other agent, has what there is reviewed, and hands in the
-// answer. It tries to do so before the review is over, and to end that itself.
+// writes waits for the other agent, asks for a review, and hands in the
+// answer. It also tries to answer before the review is over, and to end the review itself.
 func (f *apiClient) writes(ctx context.Context, in record.Input, id string) {
 	for n := range 2 {
 		f.notes(ctx, in, id, writer, "action", n)

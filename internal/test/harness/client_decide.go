@@ -23,7 +23,7 @@ func (c *chats) asks(in record.Input) bool {
 }
 
 // cards are the messages that ask for a decision and can still be pressed;
-// closed says that there is one that cannot.
+// closed says that one cannot.
 func (c *chats) cards(in record.Input) (open []record.Post, closed bool) {
 	for _, p := range c.list() {
 		switch {
@@ -77,8 +77,8 @@ func (c *chats) decideLate(in record.Input, press func(p record.Post, label, by 
 	}
 }
 
-// somebodyElse is somebody else in the room where a decision is to be made; empty
-// for nobody.
+// somebodyElse is another person in the room of a decision; empty
+// for none.
 func (c *chats) somebodyElse(in record.Input) string {
 	people := c.people[in.Chat]
 	if i := slices.IndexFunc(people, func(who string) bool { return who != in.From }); i >= 0 {
@@ -87,19 +87,19 @@ func (c *chats) somebodyElse(in record.Input) string {
 	return ""
 }
 
-// habit is how somebody presses: by the hash of what is decided about.
+// habit is how a person presses, chosen by the hash of the subject.
 type habit int
 
 const (
 	once     habit = iota
-	twice          // and once more as long as nothing seems to have happened
+	twice          // and again while nothing seems to have happened
 	wavering       // and another button after it, which is too late
-	meddled        // after somebody else has pressed another one, to whom it is none of their business
+	meddled        // after another person, who has no right to, pressed another one
 )
 
 func habitOf(key string) habit { return habit(record.Hash(key+" habit") % 4) }
 
-// slow reports that a question is looked at only when nothing else goes on.
+// slow reports that a person decides only when nothing else happens.
 func slow(key string) bool { return record.Hash(key+" pace")%3 == 0 }
 
 // costs reports whether something asks about the cost of a question, or it has

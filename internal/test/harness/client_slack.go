@@ -21,7 +21,7 @@ type slackClient struct {
 	fake  *slackfake.Server
 	ts    map[string]string // of inputs
 	roots map[string]string // ts of a thread's first message by its room
-	// triggers are the newest presses of what is decided, by input.
+	// triggers are the newest presses of decisions, by input.
 	triggers map[string]string
 }
 
@@ -98,7 +98,7 @@ func (f *slackClient) do(in record.Input) bool {
 	case in.Kind == record.Decide:
 		return f.decideAgain(in)
 	case in.Kind == record.DecideCost:
-		return f.affordAgain(in)
+		return f.decideCostAgain(in)
 	case in.Kind == record.Pause, in.Kind == record.Resume:
 		return f.command(in)
 	case f.done[in.ID]:
@@ -131,7 +131,7 @@ func (f *slackClient) command(in record.Input) bool {
 		return true
 	}
 	if f.lost(in.ID) {
-		delete(f.pressed, in.ID) // Slack says so to who wrote it, who writes it again
+		delete(f.pressed, in.ID) // Slack tells the writer, who sends it again
 	}
 	if !f.pressed[in.ID] {
 		trigger, err := f.fake.Slash("/legwork", in.Text, in.Chat, in.From)
@@ -140,7 +140,7 @@ func (f *slackClient) command(in record.Input) bool {
 	return false
 }
 
-// again has the events about a message delivered once more.
+// again lets Slack repeat the events about a message.
 func (f *slackClient) again(in record.Input) {
 	for _, d := range f.fake.Deliveries() {
 		if d.Kind == slackfake.KindEvent && d.Acked && strings.Contains(string(d.Payload), `"ts":"`+f.ts[in.ID]+`"`) {
@@ -175,15 +175,15 @@ func (f *slackClient) decideAgain(in record.Input) bool {
 	return f.decide(in, f.push(in))
 }
 
-// affordAgain is likewise afford.
-func (f *slackClient) affordAgain(in record.Input) bool {
+// decideCostAgain is the same for costs.
+func (f *slackClient) decideCostAgain(in record.Input) bool {
 	if f.lost(in.ID) {
 		f.forgetPresses(in)
 	}
 	return f.decideCost(in, f.push(in))
 }
 
-// push presses buttons for an input, and notes the press of who is to decide.
+// push presses buttons for an input, and notes the press of the person who decides.
 func (f *slackClient) push(in record.Input) func(p record.Post, label, by string) {
 	return func(p record.Post, label, by string) {
 		channel := p.Chat
@@ -244,7 +244,7 @@ func (f *slackClient) view() []record.Post {
 	for _, channel := range []string{slackChannel, "DU1", "DU2", "DU9"} {
 		for _, m := range f.fake.Posted(channel) {
 			if m.To != "" && channel != "DU9" {
-				continue // a note that only one person sees
+				continue // an ephemeral message
 			}
 			all = append(all, record.Post{
 				Chat: f.place(channel, m.Thread), ID: m.TS, Text: escaped.ReplaceAllString(strings.TrimSuffix(f.fake.Shown(m), " (edited)"), "$1"),
@@ -279,7 +279,7 @@ func (f *slackClient) collect(r *record.Record) {
 	}
 }
 
-// isInput reports whether a delivery tells of what a person wrote.
+// isInput reports whether a delivery is about a person's message.
 func (f *slackClient) isInput(d slackfake.Delivery) bool {
 	for _, ts := range f.ts {
 		if strings.Contains(string(d.Payload), `"ts":"`+ts+`"`) {

@@ -31,7 +31,7 @@ type telegramRoom struct {
 
 func newTelegramClient(ctx context.Context, s *session, seen func()) (*telegramClient, error) {
 	// Without limits: a life knows nothing of what the one before had sent, and
-	// would be told to wait for a minute of a group's.
+	// would get the wait of a group: a minute.
 	fake, err := telegramfake.Start(telegramfake.Options{
 		Token: telegramToken, Second: second, NoLimits: true, Again: 7, Log: filepath.Join(s.dir, "telegram.jsonl"),
 	})
@@ -77,17 +77,17 @@ func (f *telegramClient) config() string {
 	return f.platform() + "http: {listen: \"127.0.0.1:0\"}\n"
 }
 
-// platform is what the config says of Telegram.
+// platform is the config of Telegram.
 func (f *telegramClient) platform() string {
 	return fmt.Sprintf("telegram: {token: %q, api_url: %q}\naccess: {telegram: {users: [\"*\"], chats: [\"*\"]}, admins: [\"telegram:99\"]}\n", telegramToken, f.fake.URL)
 }
 
-// key is a room as the config and programs name it.
+// key is a room's name in the config and in requests.
 func (f *telegramClient) key(name string) string {
 	return fmt.Sprintf("telegram:%d", f.rooms[name].chat)
 }
 
-// started forgives what a life was told and took with it.
+// started forgets the updates that the life before took with it.
 func (f *telegramClient) started(*process) {
 	f.fake.Heal()
 	clear(f.pressed)
@@ -171,7 +171,7 @@ func (f *telegramClient) push(p record.Post, label, by string) {
 	f.fake.Press(f.rooms[p.Chat].chat, number(p.ID), cmp.Or(p.Data[label], label), f.people[by])
 }
 
-// message names one in all of Telegram.
+// message is an id that is unique in all of Telegram.
 func message(chat int64, id int) string { return fmt.Sprintf("%d/%d", chat, id) }
 
 func number(id string) int {

@@ -10,7 +10,7 @@ import (
 )
 
 // terminalClient is legwork chat --json: what goes in on stdin and comes out on
-// stdout. What was not accepted is said again to the next life.
+// stdout. A line that was not accepted is sent again to the next life.
 type terminalClient struct {
 	s       *session
 	p       *process
@@ -31,7 +31,7 @@ func (f *terminalClient) started(p *process) {
 	f.p, f.asked, f.pressed, f.costs = p, map[string][]record.Button{}, map[string]bool{}, map[string][]record.Event{}
 }
 
-// stdout notes what asks for a decision. Who presses twice does so when the first
+// stdout notes requests for decisions. A person who presses twice does so when the first
 // press was taken.
 func (f *terminalClient) stdout(e record.Event) {
 	for _, in := range f.s.record.Inputs {
@@ -67,8 +67,8 @@ func (f *terminalClient) do(in record.Input) bool {
 	return false // stdout tells
 }
 
-// decide presses once in each life that asks, and too late as well. There is
-// nobody else at the terminal.
+// decide presses once in each life that asks, and also too late. There is
+// no other person at the terminal.
 func (f *terminalClient) decide(in record.Input) bool {
 	late := f.s.accepted[in.ID] || f.answered(in)
 	if f.pressed[in.ID] || !late && len(f.asked[in.Key]) == 0 {
@@ -93,8 +93,8 @@ func (f *terminalClient) press(in record.Input, id, label string) {
 
 func (*terminalClient) disturb(*rand.Rand) {}
 
-// finish closes stdin: it ends when all it has accepted is done. Again and
-// again does no harm.
+// finish closes stdin: legwork ends when all accepted inputs are done. It may be
+// called again.
 func (*terminalClient) finish(p *process, _ func() bool) bool {
 	_ = p.stdin.Close()
 	return false

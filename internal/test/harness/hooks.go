@@ -24,7 +24,7 @@ type hooks struct {
 	serve  sync.WaitGroup
 	seen   func()
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	got   []record.Webhook
 	fails int // of the next requests
 }
@@ -49,7 +49,7 @@ func (h *hooks) close() {
 	h.serve.Wait()
 }
 
-// fail lets the next requests fail: some are answered with 503, others are taken
+// fail lets the next requests fail: some get 503, others are read
 // and not answered.
 func (h *hooks) fail(n int) {
 	h.mu.Lock()

@@ -10,18 +10,18 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
-// still is how long nothing must be seen before a life may be over.
+// still is how long nothing happens before a life may be over.
 const still = 150 * time.Millisecond
 
-// life is one life as it goes on.
+// life is one life in progress.
 type life struct {
 	*session
 	n         int
 	p         *process
 	kill      Kill
 	delivered map[string]bool // inputs
-	silence   *time.Timer     // since something was seen: it hangs
-	calm      *time.Timer     // likewise: perhaps all is done
+	silence   *time.Timer     // since something was seen; when it fires, the life hangs
+	calm      *time.Timer     // likewise; when it fires, all may be done
 	killer    *time.Timer
 	calms     int  // how often in a row all was calm
 	leaving   bool // it was asked to end
@@ -51,7 +51,7 @@ func (s *session) runLife(ctx context.Context, n int, k Kill) (record.Life, erro
 	return l.watch(ctx)
 }
 
-// noteOld says that a life is longer than any should be.
+// noteOld says that a life is longer than it should be.
 const noteOld = "old"
 
 func (l *life) watch(ctx context.Context) (record.Life, error) {
@@ -103,7 +103,7 @@ func (l *life) hang() {
 	l.p.kill()
 }
 
-// noticed counts something that was seen, and does what comes after it.
+// noticed counts an event, and does what is due after it.
 func (l *life) noticed(ctx context.Context) {
 	l.silence.Reset(l.order.Patience)
 	l.calm.Reset(still)
@@ -119,7 +119,7 @@ func (l *life) noticed(ctx context.Context) {
 	}
 	for _, gate := range l.client.gates() {
 		if strings.HasPrefix(gate, "paused ") && !l.gates[gate] && l.kill != (Kill{}) {
-			l.p.life.AfterPause = true // a pause is short: kills that nothing aims would miss it
+			l.p.life.AfterPause = true // a pause is short: unaimed kills would miss it
 			l.killer.Reset(time.Duration(100+l.rand.IntN(400)) * time.Millisecond)
 		}
 		l.gates[gate] = true
@@ -143,9 +143,9 @@ func (s *session) takeEvent(e record.Event) {
 }
 
 // deliver sends what may be sent now: inputs that were never accepted, some of
-// the others once more, and new ones whose gate is open, each conversation in
-// its order. Decisions wait for nothing but what asks for them; some people take
-// the time until all is calm.
+// the others again, and new ones whose gate is open, each conversation in
+// its order. Decisions wait only for their question; some people wait until
+// all is calm.
 func (l *life) deliver(calm bool) {
 	waiting := map[string]bool{} // conversations
 	for _, in := range l.record.Inputs {
@@ -181,7 +181,7 @@ func (l *life) deliver(calm bool) {
 		if done {
 			l.accepted[in.ID] = true
 		}
-		l.delivered[in.ID] = done || !in.Repeated() && l.order.Client != record.API // programs tell when they are done
+		l.delivered[in.ID] = done || !in.Repeated() && l.order.Client != record.API // programs report when they are done
 	}
 }
 
@@ -194,25 +194,25 @@ func (s *session) ready(in record.Input) bool {
 	return in.Gate == "" || answered || in.Decides() || in.Kind == record.Resume || !in.Question() && s.gates["work "+in.Gate]
 }
 
-// alreadyResumed reports that everything was let go on already: who wrote that does not
-// pause everything once more because no reply to the first word was seen.
+// alreadyResumed reports that an admin has sent the resume of this pause. They do not
+// pause again because they saw no reply to the pause.
 func (l *life) alreadyResumed(in record.Input) bool {
 	return in.Kind == record.Pause && slices.ContainsFunc(l.record.Inputs, func(p record.Input) bool { return p.Kind == record.Resume && p.Key == in.ID && l.sent[p.ID] })
 }
 
-// resumeDue reports that it is time to let everything go on: nothing has happened
-// for a while since it was seen to be paused, or for long.
+// resumeDue reports that it is time to resume: nothing has happened
+// for a while since the reply to the pause, or for long.
 func (l *life) resumeDue(in record.Input) bool {
 	return l.sent[in.Key] && (l.calms > 3 && l.gates["paused "+in.Key] || l.calms > 8)
 }
 
-// settled reports whether all is as it has to be in the end.
+// settled reports whether everything is as it has to be at the end.
 func (l *life) settled() bool {
 	r := l.record
 	r.Lives = append(slices.Clone(r.Lives), record.Life{Start: l.p.life.Start, End: time.Now()})
 	l.client.collect(&r)
 	if err := l.gather(&r); err != nil {
-		return false // a line is being written
+		return false // a line is incomplete
 	}
 	due := []string{judge.RuleAnswered, judge.RuleContent, judge.RuleGuidance, judge.RuleTidy, judge.RuleKept, judge.RuleDelivered, judge.RuleStream}
 	return !slices.ContainsFunc(judge.Check(r).Violations, func(v judge.Violation) bool { return slices.Contains(due, v.Rule) })

@@ -23,9 +23,9 @@ type Order struct {
 // Kill says when a life ends: at the first of the moments that it names.
 type Kill struct {
 	Point string        // "name:n" of a failpoint
-	After int           // so many things were seen on the wires
-	Delay time.Duration // and this time went by
-	At    time.Duration // since the start of the life
+	After int           // after so many events on the wires
+	Delay time.Duration // and this much time
+	At    time.Duration // after the start of the life
 }
 
 // String is the kill as ParseKills reads it; empty for none.

@@ -25,7 +25,7 @@ type process struct {
 	lines chan record.Event // of stdout; closed when it has ended
 }
 
-// launch starts a life. Whoever launches reads lines until they are closed and
+// launch starts a life. The caller reads lines until they are closed and
 // then calls wait.
 func (s *session) launch(n int, k Kill) (*process, error) {
 	p := &process{hits: filepath.Join(s.dir, fmt.Sprintf("hits.%d", n)), lines: make(chan record.Event, 64)}
@@ -82,7 +82,7 @@ func (p *process) read(n int, stdout io.Reader, seen *os.File) {
 	}
 }
 
-// write sends one input. A process that is gone takes none: the input counts as
+// write sends one input. A process that has ended takes none: the input counts as
 // sent and not accepted.
 func (p *process) write(in record.Input) {
 	p.send(map[string]any{"id": in.ID, "chat": in.Chat, "text": in.Text, "apart": in.Kind != record.Guidance})
@@ -125,7 +125,7 @@ func (p *process) wait() (record.Life, error) {
 	}
 	p.life.Hits = strings.Fields(string(hits))
 	if ok && status.Signaled() && status.Signal() == syscall.SIGTERM && len(p.life.Hits) == 0 {
-		p.life.Exit = 0 // it was asked to end before it had begun
+		p.life.Exit = 0 // it got SIGTERM before it had begun
 	}
 	return p.life, nil
 }

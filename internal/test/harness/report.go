@@ -23,7 +23,7 @@ type Report struct {
 	By        map[string]*Cost // what kills of each kind cost
 	Questions int
 	Answers   int
-	Doubles   int // answers that came twice, in the one window that allows it
+	Doubles   int // answers that came twice, in the window that allows it
 	Torn      int // likewise, because the platform's reply to the first was lost
 	Orphans   int // boards and questions that stay as they were, for the same reasons
 	Costs     int // questions about what tasks cost
@@ -55,7 +55,7 @@ type Broken struct {
 	Violations []judge.Violation
 }
 
-// again are the arguments that repeat the run, as far as chance lets it.
+// again returns the arguments that repeat the run, as far as chance allows.
 func (b Broken) again() string {
 	args := fmt.Sprintf("-client %s -seed %d", b.Client, b.Seed)
 	kills := make([]string, 0, len(b.Kills))
@@ -143,7 +143,7 @@ func (r *Report) Rules() []string {
 	return slices.Sorted(maps.Keys(rules))
 }
 
-// String is the report as people read it.
+// String is the whole report.
 func (r *Report) String() string {
 	return Table(r) + "\n" + r.Details()
 }

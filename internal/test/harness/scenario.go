@@ -16,7 +16,7 @@ var words = []string{"alpha", "beta", "gamma", "delta", "kappa", "sigma", "omega
 // with plain and planned questions and some guidance.
 func Scenario(r *rand.Rand) []record.Input {
 	chats := 1 + r.IntN(3)
-	talks := r.IntN(1 << chats) // of the chats, those where servers ask and nobody guides
+	talks := r.IntN(1 << chats) // the chats where servers ask and no guidance is sent
 	var inputs []record.Input
 	cards := deck{r: r}
 	for range 2 + r.IntN(5) {
@@ -39,7 +39,7 @@ func Scenario(r *rand.Rand) []record.Input {
 	return inputs
 }
 
-// decisions adds what the person who asked last has to decide about.
+// decisions adds the decisions that the newest question needs.
 func decisions(inputs []record.Input) []record.Input {
 	asked := inputs[len(inputs)-1]
 	for _, round := range llmfake.ReadQuestion(asked.Text).Rounds {
@@ -54,7 +54,7 @@ func decisions(inputs []record.Input) []record.Input {
 	return inputs
 }
 
-// deck deals out what questions need. One server of the older way asks in a run:
+// deck deals out sub-tasks. In a run one server of the older protocol asks:
 // it does not say which of its calls a question belongs to.
 type deck struct {
 	r     *rand.Rand
@@ -63,7 +63,7 @@ type deck struct {
 
 // parts is one to two rounds of one to three sub-tasks, all different. A single
 // sub-task alone is never followed by a round: its report is the answer. Where
-// servers ask, words that are said beside that would answer them.
+// servers ask, other messages in the conversation would answer them.
 func (d *deck) parts(servers bool) string {
 	r := d.r
 	some := []string{record.Lookup, record.Lookup, record.Lookup, record.Book, record.Book, record.Pay, record.Pay, record.Lookup}
@@ -97,7 +97,7 @@ type room struct {
 	as     string // likewise the first of its people
 	people []string
 	apart  bool // questions can be asked beside each other there
-	talk   bool // servers ask there, and nobody guides
+	talk   bool // servers ask there, and no guidance is sent
 }
 
 // chatScenario makes the inputs of a run on a chat platform: in a few of its
@@ -113,7 +113,7 @@ func chatScenario(r *rand.Rand, rooms []room, admin room) []record.Input {
 		rooms[i].apart, rooms[i].talk = rooms[i].apart && r.IntN(2) == 0, r.IntN(2) == 0
 	}
 	last, notes := map[string]string{}, map[string]string{} // question and guidance by room
-	stops := map[string]bool{}                              // rooms with a Stop: what ends by it names no question
+	stops := map[string]bool{}                              // rooms with a Stop: a stopped task's text names no question
 	var inputs []record.Input
 	cards := deck{r: r}
 	for range 2 + r.IntN(4) {
@@ -142,7 +142,7 @@ func chatScenario(r *rand.Rand, rooms []room, admin room) []record.Input {
 			inputs = append(inputs, record.Input{Kind: record.Stop, ID: fmt.Sprintf("s%d", len(inputs)+1), Chat: in.Chat, From: in.From, Gate: in.ID})
 		}
 	}
-	return halts(r, fires(r, inputs, idle), admin)
+	return pauses(r, fires(r, inputs, idle), admin)
 }
 
 // fires adds a question that a schedule asks, in a third of the runs, in a room
@@ -158,9 +158,9 @@ func fires(r *rand.Rand, inputs []record.Input, idle []room) []record.Input {
 	return decisions(append(inputs, in))
 }
 
-// halts lets an admin pause everything while one of the planned questions
+// pauses lets an admin pause everything while one of the planned questions
 // works, in a third of the runs.
-func halts(r *rand.Rand, inputs []record.Input, admin room) []record.Input {
+func pauses(r *rand.Rand, inputs []record.Input, admin room) []record.Input {
 	var planned []string
 	for _, in := range inputs {
 		if in.Kind == record.Planned {
@@ -176,12 +176,12 @@ func halts(r *rand.Rand, inputs []record.Input, admin room) []record.Input {
 	})
 }
 
-// noticed are the rooms of Telegram to which outcomes go; in the other one admins
-// are told what needs them.
-var noticed = []string{"private ann", "crew"}
+// outcomeRooms are the rooms of Telegram that get outcomes. In the other one admins
+// get questions.
+var outcomeRooms = []string{"private ann", "crew"}
 
-// scenario makes what programs do: questions beside each other, each in a task of
-// its own, with what they need, and contexts that two agents work on.
+// scenario makes the inputs of programs: questions side by side, each in a task of
+// its own, with their decisions, and contexts that two agents work on.
 func (f *apiClient) scenario(r *rand.Rand) []record.Input {
 	f.chat.scenario(rand.New(rand.NewPCG(1, 1))) // its rooms
 	var inputs []record.Input
@@ -190,7 +190,7 @@ func (f *apiClient) scenario(r *rand.Rand) []record.Input {
 		in := record.Input{Kind: record.Planned, ID: fmt.Sprintf("q%d", len(inputs)+1), From: ops, Apart: true, Agent: r.IntN(4) == 0}
 		in.Chat = "task " + in.ID
 		if !in.Agent && r.IntN(2) == 0 {
-			in.Notify = append(noticed, record.WebhookName, record.WebhookName)[r.IntN(4)]
+			in.Notify = append(outcomeRooms, record.WebhookName, record.WebhookName)[r.IntN(4)]
 		}
 		if r.IntN(4) == 0 {
 			in.Kind, in.Text = record.Plain, in.ID+": say "+words[r.IntN(len(words))]
@@ -212,7 +212,7 @@ func (f *apiClient) scenario(r *rand.Rand) []record.Input {
 	return inputs
 }
 
-// beside adds what is done to a planned question while it works.
+// beside adds inputs that come while a planned question works.
 func beside(r *rand.Rand, inputs []record.Input, to record.Input, talk bool) []record.Input {
 	add := func(kind record.Kind, letter string) {
 		in := record.Input{Kind: kind, ID: fmt.Sprintf("%s%d", letter, len(inputs)+1), Chat: to.Chat, From: ops, Gate: to.ID}
@@ -231,7 +231,7 @@ func beside(r *rand.Rand, inputs []record.Input, to record.Input, talk bool) []r
 		add(record.Review, "r")
 	case 3:
 		add(record.Stop, "s")
-		return inputs // nobody guides what may be stopped before it can heed that
+		return inputs // a task that may be stopped gets no guidance
 	}
 	if r.IntN(3) == 0 && !talk {
 		add(record.Guidance, "g")

@@ -23,7 +23,7 @@ const (
 	second = time.Second / haste
 )
 
-// session is a run in progress. One goroutine owns all but the notes.
+// session is a run in progress. One goroutine owns all fields but notes.
 type session struct {
 	h      *Harness
 	dir    string
@@ -33,20 +33,20 @@ type session struct {
 	client client
 	wire   string // the model's log
 
-	ahead       time.Duration // of legwork's clock on the wall
-	due         string        // when its schedules fire, as the config says it
+	ahead       time.Duration // of legwork's wall clock
+	due         string        // when its schedules fire, as in the config
 	record      record.Record
 	sent        map[string]bool
 	accepted    map[string]bool
 	gates       map[string]bool // "work q1", "answer q1"
 	seen        int             // things on the wires in this life
 	all         int             // and in all lives
-	disturbAt   []int           // how many of them come before the platform's next failures
-	maintainAt  []int           // how many come before an operator tends the data
+	disturbAt   []int           // after how many of them the platform fails
+	maintainAt  []int           // after how many of them an operator maintains the data
 	maintained  int
 	maintaining sync.WaitGroup
 	backups     chan string // files that were reported as made
-	notes       chan string // of what was seen: "work q1", or nothing special
+	notes       chan string // "work q1", or empty for anything else that was seen
 }
 
 // Run does one run in dir, a new folder, which the caller removes.
@@ -87,11 +87,11 @@ func (h *Harness) Run(ctx context.Context, o Order) (r record.Record, dir string
 	return s.record, dir, err
 }
 
-// serve lets the model and legwork live.
+// serve starts the model endpoint and runs legwork's lives.
 func (s *session) serve(ctx context.Context) error {
 	brain := llmfake.Brain{First: 20 * time.Millisecond, PerToken: 3 * time.Millisecond} // some ten times faster than real ones
 	if s.lasting() {
-		brain.PerToken = 8 * time.Millisecond // words are seen growing
+		brain.PerToken = 8 * time.Millisecond // answers grow visibly
 	}
 	model, err := llmfake.Start(llmfake.Options{Models: []string{"fake"}, Log: s.wire, Respond: func(r llmfake.Request) llmfake.Response {
 		note := "model"
@@ -114,17 +114,17 @@ func (s *session) serve(ctx context.Context) error {
 	return err
 }
 
-// lasting reports that what is shown stays.
+// lasting reports that messages stay on the screen.
 func (s *session) lasting() bool { return s.order.Client != record.Terminal && s.order.Client != "" }
 
-// keepPosts leaves what people see in the end to those who look into the folder.
+// keepPosts writes the posts at the end to a file, for people.
 func (s *session) keepPosts() {
 	if text, err := json.MarshalIndent(s.record.Posts, "", "\t"); err == nil && s.lasting() {
-		_ = os.WriteFile(filepath.Join(s.dir, "posts.json"), text, 0o600) // it serves people only
+		_ = os.WriteFile(filepath.Join(s.dir, "posts.json"), text, 0o600) // only people read it
 	}
 }
 
-// gather reads what the model and the tools were asked.
+// gather reads the logs of the model and of the tools.
 func (s *session) gather(r *record.Record) (err error) {
 	if r.Model, err = llmfake.ReadLog(s.wire); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *session) gather(r *record.Record) (err error) {
 	return nil
 }
 
-// notify tells the run's goroutine that something was seen.
+// notify wakes the run's goroutine because something was seen.
 func (s *session) notify(ctx context.Context, note string) {
 	select {
 	case s.notes <- note:
@@ -176,7 +176,7 @@ func (s *session) run(ctx context.Context, url string) error {
 	}
 }
 
-// drained waits until what a life sent is on the screens.
+// drained waits until the messages of a life are on the screens.
 func (s *session) drained(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -236,7 +236,7 @@ func (s *session) setBudget() {
 	s.record.Budget = b
 	for _, in := range s.record.Inputs {
 		if in.Kind == record.Planned {
-			alone := !s.lasting() || planned[in.Chat] == 1 // what ends without an answer names no question there
+			alone := !s.lasting() || planned[in.Chat] == 1 // a task without an answer names no question there
 			id := fmt.Sprintf("a%d", len(s.record.Inputs)+1)
 			s.record.Inputs = append(s.record.Inputs, record.Input{
 				Kind: record.DecideCost, ID: id, Chat: in.Chat, From: in.From, Gate: in.ID, Key: in.ID + " cost of seed " + strconv.FormatInt(s.order.Seed, 10),
@@ -274,7 +274,7 @@ func (s *session) schedules() string {
 	return "schedules:\n" + b.String()
 }
 
-// usageOf is what the model reports of a call: a token for each four bytes.
+// usageOf is the usage that the model reports: a token for each four bytes.
 func usageOf(r llmfake.Request, said llmfake.Response) *llmfake.Usage {
 	out := len(said.Text)
 	for _, c := range said.ToolCalls {
@@ -286,7 +286,7 @@ func usageOf(r llmfake.Request, said llmfake.Response) *llmfake.Usage {
 // serverArgs are the tool server's arguments, as items of a YAML list.
 func serverArgs(log string) string { return fmt.Sprintf("-counter, -log, %q", log) }
 
-// recordPress notes that somebody presses a button under a question.
+// recordPress records the press of a button under a question.
 func (s *session) recordPress(key, label, by string) {
 	s.record.Presses = append(s.record.Presses, record.Press{At: time.Now(), Key: key, Label: label, By: by})
 }

@@ -48,14 +48,14 @@ type load struct {
 type loadUser struct {
 	telegramfake.User
 	asked int
-	doing string    // what they wait for; empty: they will say something at due
+	doing string    // what they wait for; empty: they write at due
 	mark  string    // that the answer begins with; empty: anything is one
-	due   time.Time // when they lose patience, or say something again
+	due   time.Time // when they lose patience, or write again
 	stops bool      // they press Stop as soon as they can
 	said  string    // the id in what they said last
 }
 
-// Steady lets legwork work and looks at it until the time is over.
+// Steady runs legwork under load and samples it until the time is over.
 func (h *Harness) Steady(ctx context.Context, o Steady) (report *SteadyReport, err error) {
 	o = o.usual()
 	dir, err := os.MkdirTemp(h.Dir, "steady-")
@@ -127,13 +127,13 @@ func (f steadyClient) config() string {
 		telegramToken, f.telegram.URL, slackfake.BotToken, slackfake.AppToken, f.slack.APIURL)
 }
 
-// over runs legwork for as long as the crowd talks.
+// over runs legwork for as long as the people talk.
 func (c *load) over(ctx context.Context, s *session) error {
 	p, err := s.launch(0, Kill{})
 	if err != nil {
 		return err
 	}
-	_ = os.Remove(p.hits) // nobody reads what grows there
+	_ = os.Remove(p.hits) // it would only grow
 	go func() {
 		for range p.lines { // it says nothing
 		}
@@ -156,7 +156,7 @@ func (c *load) over(ctx context.Context, s *session) error {
 	return errors.Join(err, waited)
 }
 
-// talk lets everybody say something whenever they wait for nothing.
+// talk lets each person write whenever they wait for nothing.
 func (c *load) talk(ctx context.Context) error {
 	for i := range c.People {
 		u := c.fake.User(int64(1000+i), fmt.Sprint("P", i), "en")
@@ -203,7 +203,7 @@ func (c *load) act(p *loadUser) {
 	c.fake.Say(p.ID, p.User, text)
 }
 
-// wish chooses what a person says.
+// wish chooses what a person writes.
 func (c *load) wish(p *loadUser, id string) (kind, text string) {
 	word := func() string { return words[c.rand.IntN(len(words))] }
 	switch n := c.rand.IntN(100); {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Sample is what a look at the process found. Sizes are in KiB.
+// Sample is one measurement of the process. Sizes are in KiB.
 type Sample struct {
 	At          time.Duration // since the start
 	Resident    float64
@@ -25,15 +25,15 @@ type Sample struct {
 	Store       float64 // size of the data folder
 }
 
-// SteadyReport is what came of a Steady.
+// SteadyReport is the result of a Steady.
 type SteadyReport struct {
 	Order   Steady
 	Samples []Sample
 	Said    map[string]int // by what people wanted
 	Fired   int            // answers that a schedule brought
-	Joined  int            // questions that were taken for a part of what a schedule asked in that moment
-	Lost    []string       // what was not answered in time
-	Rude    []string       // what the outside would call a bug of legwork
+	Joined  int            // questions that legwork joined with a schedule's
+	Lost    []string       // questions without an answer in time
+	Rude    []string       // what services would call a bug of legwork
 	answers []time.Duration
 }
 
@@ -68,7 +68,7 @@ func (c *load) look(ctx context.Context, pid int, data string) {
 	}
 }
 
-// sampleOf reports false when the process cannot be looked at.
+// sampleOf reports false when it cannot read the process.
 func sampleOf(ctx context.Context, status *http.Client, pid int, data string) (s Sample, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
@@ -116,7 +116,7 @@ type growth struct {
 	name    string
 	unit    float64
 	of      func(Sample) float64
-	allowed float64 // over the whole time, beside a tenth of the median; 0: it is only told
+	allowed float64 // over the whole time, beside a tenth of the median; 0: only reported
 }
 
 var growths = []growth{
@@ -151,7 +151,7 @@ func medianOf[T cmp.Ordered](list []T) T {
 	return slices.Sorted(slices.Values(list))[len(list)/2]
 }
 
-// Grown names what grew after the warm-up, and what else went wrong.
+// Grown names the figures that grew after the warm-up, and other failures.
 func (r *SteadyReport) Grown() []string {
 	var list []string
 	for _, g := range growths {

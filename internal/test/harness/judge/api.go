@@ -12,12 +12,12 @@ import (
 // The rules about what programs see.
 const (
 	RuleOneTask   = "one task"  // an idempotency key starts one task, however often it is sent
-	RuleKept      = "kept"      // what was told is there in the end, and the same
-	RuleStream    = "stream"    // streams tell everything, once and in order, over cuts and kills
+	RuleKept      = "kept"      // what programs received is stored at the end, unchanged
+	RuleStream    = "stream"    // streams have every message once and in order, across cuts and kills
 	RuleNoted     = "noted"     // a message is added once, and the decisions after it see it
-	RuleMerged    = "merged"    // of two changes of one version one is taken, and none is lost
-	RuleReviewed  = "reviewed"  // until a person has decided, nobody else goes on; they decide once
-	RuleDelivered = "delivered" // an outcome goes where it was asked for, once but for what a kill or a cut hid
+	RuleMerged    = "merged"    // of two changes to one version one is taken, and none is lost
+	RuleReviewed  = "reviewed"  // until a person has decided, no program continues; they decide once
+	RuleDelivered = "delivered" // an outcome reaches its target once; again only when a kill or a cut hid the first
 )
 
 // programs judges what came in and went out over HTTP.
@@ -250,7 +250,7 @@ func (j *judge) noted(in record.Input) {
 	for _, id := range j.r.Tasks[in.Gate] {
 		c, known := j.r.Contexts[id]
 		if !known {
-			continue // kept tells
+			continue // programs reports it
 		}
 		at := slices.IndexFunc(c.Messages, func(m record.Message) bool { return hasText(m, in.Text) })
 		later := slices.IndexFunc(c.Messages, func(m record.Message) bool {
@@ -269,7 +269,7 @@ func (j *judge) added() {
 	for _, r := range j.r.Wire {
 		id, found := strings.CutSuffix(strings.TrimPrefix(r.Path, "/v1/tasks/"), "/messages")
 		c, known := j.r.Contexts[id]
-		if !found || !known || looked[r.Key] { // kept tells of contexts that were not read
+		if !found || !known || looked[r.Key] { // programs reports contexts that were not read
 			continue
 		}
 		looked[r.Key] = true

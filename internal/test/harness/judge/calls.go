@@ -16,11 +16,11 @@ type exchange struct {
 	request   llmfake.Request
 	life      int // that asked
 	step      llmfake.Step
-	id        string // of the question; for a turn of a sub-task its description
+	id        string // of the question; for a turn of a sub-task, its description
 	results   int    // tool results in the prompt
 	key       string // equal when the same thing is asked again
 	at        time.Time
-	done      time.Time // zero: it was still in flight when the log ended
+	done      time.Time // zero: still in flight when the log ended
 	delivered bool      // the whole reply was sent
 	usage     llmfake.Usage
 }

@@ -22,15 +22,15 @@ const killWindow = 2 * time.Second
 
 // The rules.
 const (
-	RuleEnds      = "ends"           // the last life ends by itself with exit code 0, the others by a kill or so
+	RuleEnds      = "ends"           // the last life ends by itself with exit code 0, the others by a kill or by themselves
 	RuleProtocol  = "protocol"       // no invalid prompt, no garbage or error on stdout
 	RuleAnswered  = "answered"       // every question gets an answer
-	RuleOnce      = "once"           // and only one; a second one only when a kill fell right after the first
-	RuleContent   = "content"        // with all that its tools returned, and nothing of another question
-	RuleChat      = "chat"           // in the conversation it came from
+	RuleOnce      = "once"           // only one, or a second one when a kill fell right after the first
+	RuleContent   = "content"        // an answer has all results of its tools, and nothing of another question
+	RuleChat      = "chat"           // an answer is in the conversation of its question
 	RuleOrder     = "order"          // within a conversation decisions and plain answers keep the order
-	RuleHistory   = "history"        // and each decision sees the plain answers before it
-	RuleGuidance  = "guidance"       // what was said in between is in exactly one answer
+	RuleHistory   = "history"        // each decision sees the plain answers before it
+	RuleGuidance  = "guidance"       // guidance is in exactly one answer
 	RuleBookOnce  = "book once"      // a call that must not run twice never does
 	RuleToolOnce  = "tool once"      // no call is repeated after its result was stored
 	RuleModelOnce = "one model call" // no model call is repeated after its reply was stored: a kill costs those in flight
@@ -48,7 +48,7 @@ func (v Violation) String() string { return v.Rule + ": " + v.Text }
 type Verdict struct {
 	Violations []Violation
 	Answers    int
-	Doubles    int   // answers that came twice, in the one window that allows it
+	Doubles    int   // answers that came twice, in the window that allows it
 	Torn       int   // likewise, because the platform's reply to the first was lost
 	Orphans    int   // boards that stay as they were, for the same reasons
 	CardsAgain int   // questions that came twice, likewise
@@ -109,7 +109,7 @@ func (j *judge) ends() {
 		switch {
 		case life.Hung:
 			j.violated(RuleEnds, "life %d did not end in time", i)
-		case !life.Killed && life.Exit == 1 && j.budgetReached(""): // chat says so of a last answer that is none
+		case !life.Killed && life.Exit == 1 && j.budgetReached(""): // chat exits with 1 when its last question got no answer
 		case !life.Killed && life.Exit != 0:
 			j.violated(RuleEnds, "life %d ended with exit code %d", i, life.Exit)
 		case last && life.Killed:
@@ -173,8 +173,8 @@ func (j *judge) answered(in record.Input) {
 		if a.Chat != in.Chat {
 			j.violated(RuleChat, "%s was asked in %q and answered in %q", in.ID, in.Chat, a.Chat)
 		}
-		// In chats, what came before is held against the window alone: it may be
-		// the first words of the one that follows.
+		// In chats, an earlier message is only checked against the window: it may be
+		// the first words of the later one.
 		if !record.EndedEarly(in, j.r.Inputs) && (a.Question == "" || i == len(answers)-1) {
 			j.content(in, a)
 		}

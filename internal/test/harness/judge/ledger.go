@@ -94,7 +94,7 @@ func (j *judge) counted(x exchange) bool {
 
 // The rules about budgets.
 const (
-	RuleBudget   = "budget"   // a task takes no more than its budget and what people gave
+	RuleBudget   = "budget"   // a task takes no more than its budget and its extensions
 	RuleOverdraw = "overdraw" // nothing is called between a question about costs and its answer
 )
 

@@ -11,9 +11,9 @@ import (
 
 // The rules about what people decide.
 const (
-	RuleApproved  = "approved"   // a call that needs a yes is made after it alone, as it was shown, never after a no
-	RuleTold      = "told"       // servers are told what was pressed, by who was asked, and the card says so
-	RuleAskedOnce = "asked once" // a question is on the screen once, and not again when it was decided
+	RuleApproved  = "approved"   // a call that needs a yes is made only after one, with the arguments that were shown
+	RuleTold      = "told"       // a server receives what the asked person pressed, and the card says the same
+	RuleAskedOnce = "asked once" // a question is on the screen once, and not again after the decision
 )
 
 // risky reports whether a tool must not be called again.

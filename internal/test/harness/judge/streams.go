@@ -48,10 +48,10 @@ func (j *judge) streams() {
 func (j *judge) sameAsStored(t record.StreamEvent) {
 	c, known := j.r.Contexts[t.Task]
 	if !known || t.Seq < 1 || t.Seq > len(c.Messages) {
-		return // whole and streams tell
+		return // wholeContext and streams report it
 	}
 	var got record.Message
-	_ = json.Unmarshal([]byte(t.Data), &got) // offended before
+	_ = json.Unmarshal([]byte(t.Data), &got) // misused has reported it
 	want := c.Messages[t.Seq-1]
 	if got.Type != want.Type || got.Type != t.Event || got.SenderID != want.SenderID || !got.Timestamp.Equal(want.Timestamp) || !equalJSON(got.Content, want.Content) {
 		j.violated(RuleKept, "the stream of %s told message %d in life %d as %s of %s at %v: %s; the context says %s of %s at %v: %s",
@@ -75,7 +75,7 @@ func (j *judge) reviewed(in record.Input, c record.Context) {
 			Kind     string
 			Decision string
 		}
-		_ = json.Unmarshal(m.Content, &said) // others are no business of this
+		_ = json.Unmarshal(m.Content, &said) // other contents stay empty
 		status := said.State[record.KeyStatus]
 		agent := !strings.HasPrefix(m.SenderID, "api:")
 		switch {

@@ -23,7 +23,7 @@ type Request struct {
 type StreamEvent struct {
 	At     time.Time
 	Life   int    // index into Record.Lives
-	Stream string // what is followed: the id of a task, or "all"
+	Stream string // the id of the followed task, or "all"
 	ID     string // of the event
 	Event  string
 	Task   string
@@ -72,8 +72,8 @@ type Webhook struct {
 	ID     string
 	Type   string
 	Task   Task
-	Status int    // that was answered; 0: the connection was broken
-	Misuse string // why it is none that should be sent
+	Status int    // the answer; 0: the connection was broken
+	Misuse string // why legwork should not have sent it
 }
 
 // The webhook of the config.
@@ -84,7 +84,7 @@ const (
 
 // What is in the shared state.
 const (
-	KeyLog    = "log" // what was added to it, by name
+	KeyLog    = "log" // a list that programs append to
 	KeyReady  = "ready"
 	KeyStatus = "status"
 

@@ -23,7 +23,7 @@ const SpentText = "The budget of this task has no room for the next step ("
 type Budget struct {
 	Tokens int
 	Micros int  // millionths of a dollar
-	Asker  bool // who asked may extend it, else admins alone
+	Asker  bool // the asker may extend it; else only admins
 }
 
 // Config is the budget as the config says it.

@@ -20,24 +20,24 @@ type Record struct {
 	Lives        []Life   // of the process, in order
 	Client       string   // Terminal, Telegram, Slack or API
 	Events       []Event  // of stdout, in order
-	Posts        []Post   // of the bot in chats, as they stood in the end
+	Posts        []Post   // messages of the bot in chats, at the end
 	Misuse       []string // what the platform would call a bug of the client
 	Unconfirmed  []string // deliveries that the bot never confirmed
 	Model        []llmfake.Entry
 	Calls        []Call               // of tools, in order
 	Elicitations []Elicitation        // of people with tool servers, in order
 	Presses      []Press              // of the buttons of questions, in order
-	Damage       []string             // what cannot be read in the end, of the data and of backups
-	Ledger       []tasks.Spent        // in the end; nil: not read
+	Damage       []string             // errors of reading the data and the backups at the end
+	Ledger       []tasks.Spent        // at the end; nil: not read
 	Budget       Budget               // of each task
-	DoneAt       map[string]time.Time // when people did what they did, by the id of the input
+	DoneAt       map[string]time.Time // when people did each input, by its id
 
 	// Of API alone.
 	Wire     []Request           // of programs, in the order of their replies
 	Streamed []StreamEvent       // by streams, in order
 	Webhooks []Webhook           // requests that the webhook got, in order
-	Tasks    map[string][]string // ids that programs were told, by the input
-	Contexts map[string]Context  // in the end, by the task's id
+	Tasks    map[string][]string // ids that programs received, by the input
+	Contexts map[string]Context  // at the end, by the task's id
 	Listed   []Task              // all tasks in the end
 }
 
@@ -50,13 +50,13 @@ const (
 	Planned    Kind = "planned"     // needs sub-tasks
 	Guidance   Kind = "guidance"    // sent while the planned question before it works
 	Stop       Kind = "stop"        // a press of the planned question's button
-	Decide     Kind = "decide"      // a press of a button under what the planned question has to ask
+	Decide     Kind = "decide"      // a press of a button under a question of the planned task
 	Pause      Kind = "pause"       // an admin pauses everything while the planned question works
-	DecideCost Kind = "decide cost" // presses under what the planned question asks about its cost
+	DecideCost Kind = "decide cost" // presses under questions about the cost of the planned task
 	Resume     Kind = "resume"      // an admin resumes, when all is calm
 	Note       Kind = "note"        // an agent adds to the context while the planned question works
 	Merge      Kind = "merge"       // an operator and an agent change the shared state of the planned question at once
-	Review     Kind = "review"      // a person wants the planned question reviewed, another one does that
+	Review     Kind = "review"      // one person asks for a review of the planned question, another one reviews it
 	Shared     Kind = "shared"      // two agents work on a context of their own
 )
 
@@ -65,30 +65,30 @@ const (
 type Input struct {
 	Kind  Kind
 	ID    string
-	Chat  string // the conversation: one of a client's own names
-	From  string // who; empty in the terminal
+	Chat  string // the conversation, by the client's own name
+	From  string // the person; empty in the terminal
 	Text  string
-	Apart bool   // asked beside what runs there: by a command
-	Fired bool   // asked by a schedule of the config, nobody says it
+	Apart bool   // asked by a command, beside the running task
+	Fired bool   // asked by a schedule of the config, not by a person
 	Place string // of Fired: the chat and the person as the config names them
 	As    string
 	// Gate is the id of a question that this input waits for; empty: none.
 	// Guidance waits for its first sub-task, a question for its answer, a press
 	// for its button.
 	Gate string
-	// Key is what is decided about: the description of the sub-task that asks,
-	// such as "q2 pay beta"; of Proceed, the id of its Halt.
+	// Key is the subject of a decision: the description of the sub-task that asks,
+	// such as "q2 pay beta"; of Resume, the id of its Pause.
 	Key string
 	// AfterGuidance is the id of guidance before it, of the same person, which must have
-	// been heard: what follows within a second would be taken for a part of it.
+	// been taken: legwork joins messages that follow within a second.
 	AfterGuidance string
 	// Notify is where the outcome of a task that a program starts goes: "ops", the
 	// webhook, or a room; empty: nowhere. Agent says that an agent starts it, by
 	// MCP.
 	Notify string
 	Agent  bool
-	// Extends says, of Afford, that budgets are extended; else the planned question
-	// is to be answered with what there is.
+	// Extends says, of DecideCost, that the person extends budgets. Otherwise they
+	// take the answer with what there is.
 	Extends bool
 }
 
@@ -109,27 +109,27 @@ func (in Input) Decides() bool { return in.Kind == Decide || in.Kind == DecideCo
 
 // Post is one message of the bot that stands in a chat.
 type Post struct {
-	Chat    string // the conversation, as Input names it; another name for places where nobody asked
+	Chat    string // the conversation, by the name that Input uses; another name elsewhere
 	ID      string
-	Text    string            // as people read it
+	Text    string            // as shown
 	To      string            // the input that it replies to; empty: none
 	Buttons []string          // labels
-	Live    bool              // it still streams, or is the preview of a message to come
-	Torn    bool              // the platform took it and its answer got lost on the way
-	Card    string            // its text when it first asked to decide about something; empty: it never did
+	Live    bool              // it still streams, or is a preview
+	Torn    bool              // the platform took it, and the platform's reply got lost
+	Card    string            // its text when it first asked for a decision; empty: it never did
 	Asked   []string          // labels of its buttons then
 	Data    map[string]string // of its buttons, by label
 	Posted  time.Time         // when it was first seen
-	At      time.Time         // when its text was first what it is
+	At      time.Time         // when it got its present text
 }
 
 // Life is one start of the process until its end.
 type Life struct {
 	Start, End time.Time
 	Killed     bool     // by the harness or at a failpoint
-	Point      string   // where the kill was to fall: "name:n", or "random"
+	Point      string   // where the kill was planned: "name:n", or "random"
 	Hits       []string // the failpoints it passed, in order
-	Exit       int      // when it was not killed
+	Exit       int      // exit code, when it was not killed
 	Hung       bool     // it did not end in time
 	AfterPause bool     // its kill fell soon after everything was paused
 }
@@ -174,9 +174,9 @@ type Call struct {
 type Elicitation struct {
 	At    time.Time
 	Life  int
-	Event string // asked, told, or done: the call is over
+	Event string // asked, answered or done
 	Key   string // the sub-task's description
-	Value string // told: what was chosen; empty: declined
+	Value string // answered: the choice; empty: declined
 }
 
 // Press is one press of a button under a question.
@@ -192,8 +192,8 @@ type Press struct {
 const (
 	Lookup  = "lookup"  // can be called again
 	Book    = "book"    // must never be called again
-	Pay     = "pay"     // likewise, and a person must have allowed it
-	Ask     = "ask"     // choose: its server asks a person in the midst of the call
+	Pay     = "pay"     // likewise, and only after a person allowed it
+	Ask     = "ask"     // choose: its server asks a person in the middle of the call
 	Inquire = "inquire" // choose: its server returns a question, and is called again with the answer
 )
 

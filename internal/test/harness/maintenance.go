@@ -13,8 +13,8 @@ import (
 	"legwork/tasks"
 )
 
-// maintain lets an operator back up or compact the data beside the life that goes on
-// now. It may be killed meanwhile, and the operator is told so.
+// maintain lets an operator back up or compact the data beside the present
+// life. A kill meanwhile makes the command fail.
 func (s *session) maintain(ctx context.Context) {
 	s.maintained++
 	args, backup := []string{"compact"}, ""
@@ -29,7 +29,7 @@ func (s *session) maintain(ctx context.Context) {
 	})
 }
 
-// verifyData has all that is stored in the end read, and each backup that was
+// verifyData reads all stored data at the end, and each backup that was
 // reported as made.
 func (s *session) verifyData(ctx context.Context) {
 	s.maintaining.Wait()
@@ -44,8 +44,8 @@ func (s *session) verifyData(ctx context.Context) {
 	}
 }
 
-// holdsData reports that a life has its data to itself. Before that, whoever tends them
-// would keep it from starting, as on any machine.
+// holdsData reports that a life has locked its data. Maintenance before that
+// would keep it from starting.
 func (l *life) holdsData() bool {
 	var h bolt.Holder
 	text, err := os.ReadFile(filepath.Join(l.dir, "data", "lock.json"))
