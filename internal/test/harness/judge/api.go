@@ -9,7 +9,7 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
-// The rules about what programs see.
+// The rules about programs.
 const (
 	RuleOneTask   = "one task"  // an idempotency key starts one task, however often it is sent
 	RuleKept      = "kept"      // what programs received is stored at the end, unchanged
@@ -20,7 +20,7 @@ const (
 	RuleDelivered = "delivered" // an outcome reaches its target once; again only when a kill or a cut hid the first
 )
 
-// programs judges what came in and went out over HTTP.
+// programs judges the requests and replies over HTTP.
 func (j *judge) programs() {
 	if j.r.Client != record.API {
 		return
@@ -54,7 +54,7 @@ func (j *judge) programs() {
 	j.heldReplies()
 }
 
-// oneTask holds the tasks that there are in the end against what was asked for.
+// oneTask compares the tasks at the end with the requests.
 func (j *judge) oneTask(in record.Input) {
 	if ids := j.r.Tasks[in.ID]; len(ids) > 1 {
 		j.violated(RuleOneTask, "the key of %s started %v", in.ID, ids)
@@ -70,7 +70,7 @@ func (j *judge) oneTask(in record.Input) {
 	}
 }
 
-// wholeContext looks at a context by itself: nothing of another task, numbered without
+// wholeContext checks one context: nothing of another task, numbered without
 // gaps, over.
 func (j *judge) wholeContext(in record.Input, c record.Context) {
 	for i, m := range c.Messages {
@@ -97,7 +97,7 @@ func (j *judge) wholeContext(in record.Input, c record.Context) {
 	}
 }
 
-// heldReplies holds the replies that tell of the end of a task against what is there.
+// heldReplies compares replies about the end of a task with its context.
 func (j *judge) heldReplies() {
 	for _, r := range j.r.Wire {
 		id, found := strings.CutPrefix(r.Path, "/v1/tasks/")
@@ -133,7 +133,7 @@ func (j *judge) taken(key string) (done, cut bool) {
 	return done, cut
 }
 
-// decidedOnce looks for decisions about what one sub-task asks.
+// decidedOnce checks the decisions about one sub-task's question.
 func (j *judge) decidedOnce(in record.Input) {
 	for _, id := range j.r.Tasks[in.Gate] {
 		ours, decided := map[string]bool{}, map[string]int{}
@@ -159,7 +159,7 @@ func (j *judge) decidedOnce(in record.Input) {
 	}
 }
 
-// decision holds one against what was sent.
+// decision compares a decision with the request.
 func (j *judge) decision(in record.Input, m record.Message, got string) {
 	want := "approve"
 	if chosen := record.Choice(in.Key); chosen == record.LabelDeny || chosen == record.LabelDecline {
@@ -180,8 +180,8 @@ func mapValues(m map[string]int) []int {
 	return list
 }
 
-// merged replays the shared state from the messages, and holds what was sent
-// against it.
+// merged replays the shared state from the messages, and compares the requests
+// with it.
 func (j *judge) merged(in record.Input, id string, c record.Context) {
 	state, version := map[string]json.RawMessage{}, 0
 	for _, m := range c.Messages {
@@ -209,7 +209,7 @@ func (j *judge) merged(in record.Input, id string, c record.Context) {
 	j.matched(in, id, record.LogOf(c.State))
 }
 
-// matched looks at the requests that change what they have read.
+// matched checks the requests with If-Match.
 func (j *judge) matched(in record.Input, id string, end []string) {
 	taken := map[string]string{} // what was added by the version that it was added to
 	sent, cut := map[string]bool{}, map[string]bool{}
@@ -244,7 +244,7 @@ func (j *judge) matched(in record.Input, id string, end []string) {
 	}
 }
 
-// noted holds what an agent told against the answer: every decision after the
+// noted compares an agent's message with the answer: every decision after the
 // message sees it.
 func (j *judge) noted(in record.Input) {
 	for _, id := range j.r.Tasks[in.Gate] {

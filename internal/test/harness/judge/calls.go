@@ -11,7 +11,7 @@ import (
 	"legwork/planner"
 )
 
-// exchange is one request to the model and what became of it.
+// exchange is one request to the model and its outcome.
 type exchange struct {
 	request   llmfake.Request
 	life      int // that asked
@@ -76,7 +76,7 @@ func (x exchange) question() string {
 	return id
 }
 
-// lifeOf reads what lifeKey wrote.
+// lifeOf reads the API key that lifeKey wrote.
 func lifeOf(key string) int {
 	n, _ := strconv.Atoi(strings.TrimPrefix(key, "life-"))
 	return n
@@ -174,7 +174,7 @@ func (j *judge) tools() {
 	}
 }
 
-// reported tells whether a sub-task's model saw a result between two moments.
+// reported reports whether a sub-task's model saw a result between two moments.
 func (j *judge) reported(task string, from, to time.Time) bool {
 	for _, x := range j.asked {
 		if x.step == llmfake.StepWork && x.id == task && x.results > 0 && x.at.After(from) && x.at.Before(to) {
@@ -196,7 +196,7 @@ func (j *judge) hidden(life int) int {
 	return n
 }
 
-// unknown counts the risky calls of a question whose outcome was hidden.
+// unknown counts the risky calls of a question whose outcome a kill hid.
 func (j *judge) unknown(in record.Input) {
 	for _, round := range llmfake.ReadQuestion(in.Text).Rounds {
 		for _, part := range round {

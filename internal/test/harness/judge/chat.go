@@ -7,7 +7,7 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
-// RuleTidy is broken by what is left in a chat when nothing goes on any more.
+// RuleTidy is broken by anything unfinished in a chat at the end.
 const RuleTidy = "tidy" // no board with Stop, no question, no stream, no preview, no delivery that was not confirmed
 
 // chatRecord sorts the messages of the bot: answers become events, as stdout
@@ -55,7 +55,7 @@ func unstoredMessages(l record.Life) int {
 	return unstoredQuestions(l) + record.Count(l, "post.before.answer") + record.Count(l, "post.before.board") - record.Count(l, "keep.after.answer") - record.Count(l, "keep.after.board")
 }
 
-// lifeAt is the life that did what was seen at that time: the next one begins
+// lifeAt is the life whose effect was seen at that time: the next one begins
 // when all is there that the one before had sent.
 func (j *judge) lifeAt(at time.Time) int {
 	life := 0

@@ -14,8 +14,8 @@ import (
 	"legwork/planner"
 )
 
-// killWindow is how long before a kill something may have come out whose storing
-// the kill prevented: commits on a slow disk, a busy machine. What counts more
+// killWindow is how long before a kill legwork may have sent something whose storing
+// the kill prevented: commits on a slow disk, a busy machine. A stronger bound
 // is the number of events that a life stored, from its log of failpoints: no
 // more can be repeated than were not stored.
 const killWindow = 2 * time.Second
@@ -44,7 +44,7 @@ type Violation struct {
 
 func (v Violation) String() string { return v.Rule + ": " + v.Text }
 
-// Verdict is what the judge found in one run.
+// Verdict is the result of judging one run.
 type Verdict struct {
 	Violations []Violation
 	Answers    int
@@ -60,7 +60,7 @@ type Verdict struct {
 	Left       []int // of Orphans and CardsAgain, by the life that showed them
 }
 
-// Check looks for broken promises in what a run left on the wires.
+// Check looks for broken promises in the record of a run.
 func Check(r record.Record) Verdict {
 	j := &judge{r: r, answers: map[string][]record.Event{}, asked: exchanges(r.Model)}
 	j.Doubled, j.Left = make([]int, len(r.Lives)), make([]int, len(r.Lives))
@@ -146,7 +146,7 @@ func (j *judge) isLast(e record.Event) bool {
 	return last.Line == e.Line
 }
 
-// sort gives every answer to the question whose mark it begins with.
+// sort assigns every answer to the question whose mark it begins with.
 func (j *judge) sort() {
 	for _, e := range j.r.Events {
 		if e.Type == "answer" && !e.Bad {
@@ -197,7 +197,7 @@ func (j *judge) answered(in record.Input) {
 	}
 }
 
-// doubles holds the answers that came twice against what the killed lives had
+// doubles compares the answers that came twice with those that the killed lives had
 // sent and not stored as sent.
 func (j *judge) doubles() {
 	sent := map[int]int{}

@@ -8,7 +8,7 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
-// RuleLedger is broken by a ledger that tells something else than the model's
+// RuleLedger is broken by a ledger that differs from the model's
 // wire.
 const RuleLedger = "ledger"
 
@@ -17,7 +17,7 @@ const RuleLedger = "ledger"
 // outcome nobody could store.
 const estimateFactor = 2
 
-// bill is what calls cost.
+// bill is the cost of calls.
 type bill struct{ calls, input, output int }
 
 func (b *bill) add(u llmfake.Usage) {
@@ -26,7 +26,7 @@ func (b *bill) add(u llmfake.Usage) {
 	b.output += u.Output
 }
 
-// ledger holds what was counted in the end against the model's wire. A call
+// ledger compares the ledger at the end with the model's wire. A call
 // whose reply was sent and stored counts by what the model reported. One whose
 // reply may not be stored, because of a kill or because its task was stopped,
 // counts by what the model reported, or by its input and by what had come of the
@@ -82,11 +82,11 @@ func (j *judge) ledger() {
 }
 
 // parallelReserves is how many reservations one commit may hold more than its
-// failpoint tells.
+// failpoint shows.
 const parallelReserves = 6
 
 // counted reports that the reply to a call was stored for certain: no kill fell
-// soon after it, and nobody stops its task.
+// soon after it, and no person stops its task.
 func (j *judge) counted(x exchange) bool {
 	return x.delivered && !j.killedAfter(x.life, x.done) &&
 		!slices.ContainsFunc(j.r.Inputs, func(in record.Input) bool { return in.Kind == record.Stop && in.Gate == x.question() })
@@ -110,7 +110,7 @@ type costQuestion struct {
 	extension int
 }
 
-// budgets judges what tasks took of their budgets.
+// budgets judges the use of budgets.
 func (j *judge) budgets() {
 	for _, in := range j.r.Inputs {
 		if in.Kind != record.DecideCost {
@@ -158,7 +158,7 @@ func (j *judge) costQuestions(in record.Input) (list []costQuestion) {
 	return list
 }
 
-// withinBudget holds what the model's wire says that a task took at each moment
+// withinBudget compares the use of a task on the model's wire at each moment
 // against its budget. Calls that kills cut off do not count: legwork knows
 // their prompts only by its own estimate, so that each may exceed the budget by
 // as much as it was misjudged.

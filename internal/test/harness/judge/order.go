@@ -9,7 +9,7 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
-// guidanceTaken reports whether guidance was taken: programs are told when it was not.
+// guidanceTaken reports whether guidance was taken: programs get a reply when it was not.
 func (j *judge) guidanceTaken(in record.Input) bool {
 	done, _ := j.taken("key of " + in.ID)
 	return done || j.r.Client != record.API
@@ -62,7 +62,7 @@ func (j *judge) order() {
 	}
 }
 
-// after holds a question against a plain one that came before it.
+// after compares a question with a plain one that came before it.
 func (j *judge) after(in, before record.Input) {
 	answers, earlier := j.answers[in.ID], j.answers[before.ID]
 	if len(answers) > 0 && len(earlier) > 0 && answers[0].At.Before(earlier[0].At) {
@@ -84,7 +84,7 @@ func (j *judge) after(in, before record.Input) {
 // RuleOnce's.
 const RuleFired = "fired"
 
-// fired looks for what schedules asked before their time.
+// fired looks for questions that schedules asked before their time.
 func (j *judge) fired() {
 	for _, in := range j.r.Inputs {
 		if !in.Fired {
@@ -98,15 +98,15 @@ func (j *judge) fired() {
 	}
 }
 
-// RulePaused is broken by what is called while everything is paused.
+// RulePaused is broken by a call while everything is paused.
 const RulePaused = "paused"
 
 // callDelay is how long a call that was let through before the pause may take to
-// reach who is called, on a busy machine.
+// reach its server, on a busy machine.
 const callDelay = 250 * time.Millisecond
 
 // paused looks for calls between the message that everything is paused and the
-// admin's word that it is to go on, whatever kills fell between.
+// admin's resume, whatever kills fell between.
 func (j *judge) paused() {
 	for _, in := range j.r.Inputs {
 		if in.Kind != record.Resume {

@@ -9,7 +9,7 @@ import (
 	"legwork/planner"
 )
 
-// The rules about what people decide.
+// The rules about decisions.
 const (
 	RuleApproved  = "approved"   // a call that needs a yes is made only after one, with the arguments that were shown
 	RuleTold      = "told"       // a server receives what the asked person pressed, and the card says the same
@@ -19,7 +19,7 @@ const (
 // risky reports whether a tool must not be called again.
 func risky(tool string) bool { return tool == record.Book || tool == record.Pay }
 
-// people judges what was asked and decided.
+// people judges questions and decisions.
 func (j *judge) people() {
 	again := make([]int, len(j.r.Lives)) // cards that came again, by the life of the one before
 	for _, in := range j.r.Inputs {
@@ -83,7 +83,7 @@ func (j *judge) cards(in record.Input, again []int) {
 	}
 }
 
-// says holds what is left of a question against what was decided.
+// says compares the text of a decided question with the decision.
 func (j *judge) says(in record.Input, p record.Post) {
 	want := map[string]string{record.LabelAllow: "Allowed once by", record.LabelDeny: "Denied by", record.LabelDecline: "Declined by"}[record.Choice(in.Key)]
 	if want == "" {
@@ -94,7 +94,7 @@ func (j *judge) says(in record.Input, p record.Post) {
 	}
 }
 
-// stopped reports whether somebody stops what asked for a decision.
+// stopped reports whether somebody stops the task that asked for a decision.
 func stopped(in record.Input, inputs []record.Input) bool {
 	return record.EndedEarly(record.Input{ID: in.Gate}, inputs)
 }
@@ -122,7 +122,7 @@ func (j *judge) questions(in record.Input) {
 	}
 }
 
-// paid holds the calls that need a yes against what was shown and pressed.
+// paid compares the calls that need a yes with what was shown and pressed.
 func (j *judge) paid(in record.Input) {
 	for _, c := range j.r.Calls {
 		if c.Tool != record.Pay || c.Text != in.Key {
@@ -139,7 +139,7 @@ func (j *judge) paid(in record.Input) {
 	}
 }
 
-// pressed reports whether the person who was asked had pressed what they choose.
+// pressed reports whether the person who was asked had pressed their choice.
 func (j *judge) pressed(in record.Input, before time.Time) bool {
 	return slices.ContainsFunc(j.r.Presses, func(p record.Press) bool {
 		return p.Key == in.Key && p.Label == record.Choice(in.Key) && p.By == in.From && p.At.Before(before)
@@ -157,7 +157,7 @@ func (j *judge) shown(in record.Input, before time.Time) bool {
 	})
 }
 
-// elicited holds what a server was told against what was pressed.
+// elicited compares the answers to a server with the presses.
 func (j *judge) elicited(in record.Input) {
 	want := strings.ToLower(record.Choice(in.Key))
 	if want == strings.ToLower(record.LabelDecline) {
@@ -174,7 +174,7 @@ func (j *judge) elicited(in record.Input) {
 	}
 }
 
-// elicitedOnce looks for calls that ask and were made too often: as long as nobody has
+// elicitedOnce looks for asking calls that were made too often: until a person has
 // answered they go on, or begin again after a restart.
 func (j *judge) elicitedOnce(in record.Input) {
 	var before []record.Call
@@ -207,7 +207,7 @@ func (j *judge) elicitedOnce(in record.Input) {
 	}
 }
 
-// countElicitations counts what servers had with people in a life; an empty key is all.
+// countElicitations counts the elicitations of a life; an empty key is all.
 func (j *judge) countElicitations(key, event string, life int) int {
 	n := 0
 	for _, t := range j.r.Elicitations {

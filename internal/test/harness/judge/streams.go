@@ -9,7 +9,7 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
-// streams looks at what streams told: everything, once and in order.
+// streams checks that streams brought everything, once and in order.
 func (j *judge) streams() {
 	next, over := map[string]int{}, map[string]bool{}
 	for _, t := range j.r.Streamed {
@@ -43,8 +43,8 @@ func (j *judge) streams() {
 	}
 }
 
-// sameAsStored holds what was told against what the context says in the end: what a
-// stream tells is stored.
+// sameAsStored compares a stream's event with the context at the end: events of a
+// stream are stored before it brings them.
 func (j *judge) sameAsStored(t record.StreamEvent) {
 	c, known := j.r.Contexts[t.Task]
 	if !known || t.Seq < 1 || t.Seq > len(c.Messages) {
@@ -65,7 +65,7 @@ func equalJSON(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// reviewed goes through a context: while a review is open, nobody but a person
+// reviewed goes through a context: while a review is open, only a person
 // ends it, and no answer comes.
 func (j *judge) reviewed(in record.Input, c record.Context) {
 	open := false
@@ -96,7 +96,7 @@ func (j *judge) reviewed(in record.Input, c record.Context) {
 	}
 }
 
-// verdict holds the decision about a review against what was sent.
+// verdict compares the decision about a review with the request.
 func (j *judge) verdict(in record.Input, decision, status string) {
 	by := in
 	if i := slices.IndexFunc(j.r.Inputs, func(r record.Input) bool { return r.Kind == record.Review && r.Gate == in.ID }); i >= 0 {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Request is one that a program sent, and what came of it.
+// Request is a request of a program, with its reply.
 type Request struct {
 	At, Done time.Time
 	Life     int // index into Record.Lives
@@ -34,7 +34,7 @@ type StreamEvent struct {
 // All is the stream of all tasks.
 const All = "all"
 
-// Message is one message of a context, as replies and events tell it.
+// Message is one message of a context, as in replies and events.
 type Message struct {
 	TaskID    string          `json:"task_id"`
 	Seq       int             `json:"seq"`
@@ -44,7 +44,7 @@ type Message struct {
 	Timestamp time.Time       `json:"timestamp"`
 }
 
-// Task is a task as replies tell it, as far as it counts here.
+// Task is a task in a reply, with the fields that are needed here.
 type Task struct {
 	ID       string     `json:"id"`
 	State    string     `json:"state"`
@@ -57,7 +57,7 @@ type Task struct {
 	Finished *time.Time `json:"finished_at"`
 }
 
-// Context is what a task's context says in the end.
+// Context is a task's context at the end.
 type Context struct {
 	Messages []Message                  `json:"messages"`
 	State    map[string]json.RawMessage `json:"shared_state"`
@@ -82,7 +82,7 @@ const (
 	WebhookSecret = "whsec_bGVnd29yaydzIGNyYXNoIGhhcm5lc3MgaGFzIG9uZQ=="
 )
 
-// What is in the shared state.
+// Keys and values of the shared state.
 const (
 	KeyLog    = "log" // a list that programs append to
 	KeyReady  = "ready"

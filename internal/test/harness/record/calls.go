@@ -68,7 +68,7 @@ func (r *Record) ReadCalls(path string, life int) error {
 	}
 }
 
-// arguments are those of all tools, and what a person told a server.
+// arguments are those of all tools, with a person's answer to a server.
 type arguments struct {
 	Key, Item, Order string
 	Content          struct{ Colour string }

@@ -1,7 +1,6 @@
-// Command soak kills legwork for as long as it is told to, or lets it work
-// without kills under a constant load, and prints a report in Markdown; exit
-// code 1 when a promise was broken or something grew. See package harness for
-// what it does.
+// Command soak kills legwork for a given time or number of kills, or runs it
+// without kills under a constant load, and prints a report in Markdown. The exit
+// code is 1 when a promise was broken or something grew. See package harness.
 package main
 
 import (
@@ -18,7 +17,7 @@ import (
 	"legwork/internal/test/harness/record"
 )
 
-// order is what the flags ask for.
+// order holds the flags.
 type order struct {
 	campaign harness.Campaign
 	clients  []string
@@ -97,7 +96,7 @@ func soak(o order) (int, error) {
 	return 0, os.RemoveAll(dir)
 }
 
-// kill does a campaign on each client and sets what came of them side by side. An
+// kill does a campaign with each client and prints the reports side by side. An
 // interrupt ends it with a report of what was done.
 func kill(ctx context.Context, h *harness.Harness, o order) (code int, err error) {
 	var reports []*harness.Report
