@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// env is a data file and its carer, with a clock that is moved by hand.
+// env is a data file and its maintainer, with a clock that is moved by hand.
 type env struct {
 	*testing.T
 	dir string
@@ -32,9 +32,9 @@ type env struct {
 	mu        sync.Mutex
 	now       time.Duration // ahead of the clock
 	content   string
-	broken    error // what writing it ends with
+	broken    error // the error of writing it
 	damaged   bool
-	unsound   error // what somebody met in the data
+	unsound   error // damage that readers have met
 	always    bool  // there is always something to compact
 	compacted int
 	retained  int
@@ -76,7 +76,7 @@ func (w *env) config() backup.Config {
 	}
 }
 
-// run lets a carer work for that long, from a start on.
+// run lets a maintainer work for that long after its start.
 func (w *env) run(d time.Duration) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(w.Context())
@@ -90,7 +90,7 @@ func (w *env) run(d time.Duration) {
 	}
 }
 
-// inTime runs a test in a world whose time passes when everybody waits.
+// inTime runs a test in a bubble whose time passes when all its goroutines wait.
 func inTime(t *testing.T, test func(w *env)) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "backups")

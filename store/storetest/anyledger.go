@@ -49,7 +49,7 @@ func testAnyLedger(b *env) {
 	})
 }
 
-// anyLedger is one run of the property: tasks, and the books beside them. Its days
+// anyLedger is one run of the property: tasks, and the ledger that is expected. Its days
 // are its own, so that runs share a store.
 type anyLedger struct {
 	b      *env
@@ -145,7 +145,7 @@ func (w *anyLedger) say() {
 	w.release(id, e.Action.String(), cost, model, &tasks.Reservation{Day: today, User: "test:ann", Chat: chat(string(id)).Room()})
 }
 
-// release does in the books what a settlement does. without is what it counts
+// release does in the expected ledger what a settlement does. without is what it counts
 // for when nothing was reserved; nil for nothing.
 func (w *anyLedger) release(id tasks.ID, action string, cost llm.Usage, model string, without *tasks.Reservation) {
 	r, ok := w.held[id][action]
@@ -195,7 +195,7 @@ func (w *anyLedger) end() {
 	w.live = slices.DeleteFunc(w.live, func(other tasks.ID) bool { return other == id })
 }
 
-// used is what the books say of a day, and of a person or chat on it.
+// used is the expected use of a day, and of a person or chat on it.
 func (w *anyLedger) used(day, user, room string) (tokens int64) {
 	counts := func(d, u, c string) bool {
 		return d == day && (user == "" || u == user) && (room == "" || c == room)
@@ -215,7 +215,7 @@ func (w *anyLedger) used(day, user, room string) (tokens int64) {
 	return tokens
 }
 
-// check holds the store against the books.
+// check compares the store with the expected ledger.
 func (w *anyLedger) check() {
 	list := w.b.spent(tasks.SpentQuery{From: w.day(0), To: w.day(1)})
 	for n := range w.opened { // what was not reserved for counts for their own chats

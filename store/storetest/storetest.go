@@ -142,8 +142,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// env is a store under test and the words to test it with. Its methods end
-// the test when the store returns an error that they do not expect.
+// env is a store under test with helpers. They end the test at an unexpected error.
 type env struct {
 	*testing.T
 	clock  *clock
