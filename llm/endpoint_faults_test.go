@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/retry"
 	"legwork/internal/test/fakes/llmfake"
 	"legwork/llm"
 )
@@ -50,7 +52,6 @@ func TestNeverEarly(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			var free time.Time // when the next request may come
-			refused := make(chan any)
 			s := llmfake.New(t, llmfake.Options{Respond: func(r llmfake.Request) llmfake.Response {
 				mu.Lock()
 				defer mu.Unlock()
@@ -64,10 +65,14 @@ func TestNeverEarly(t *testing.T) {
 				if free = r.At.Add(c.least); c.least == 0 {
 					free, _ = http.ParseTime(wish)
 				}
-				close(refused)
 				return llmfake.Busy(wish)
 			}})
-			m, err := llm.New(fakeConfig(s), llm.Options{})
+			waits := make(chan any)
+			heard := sync.OnceFunc(func() { close(waits) })
+			m, err := llm.New(fakeConfig(s), llm.Options{Sleep: func(ctx context.Context, d time.Duration) error {
+				heard()
+				return retry.Sleep(ctx, d)
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,8 +84,7 @@ func TestNeverEarly(t *testing.T) {
 				}
 			}
 			calls.Go(call)
-			<-refused
-			<-time.After(100 * time.Millisecond) // the refusal is on its way
+			<-waits // the refusal has arrived
 			for range 5 {
 				calls.Go(call)
 			}
@@ -220,7 +224,7 @@ func TestSilence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			short := func(c *llm.ModelConfig) {
-				c.IdleTimeout, c.FirstByteTimeout = time.Second, time.Second
+				c.IdleTimeout, c.FirstByteTimeout = 3*time.Second, 3*time.Second // a busy machine must not take as long for a reply
 			}
 			m, s := speaks(t, short, c.response, llmfake.Say("fine"))
 			if reply, err := m.Call(t.Context(), ask(), nil); err != nil || reply.Text != "fine" || len(s.Requests()) != 2 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/yuin/goldmark"
 
+	"legwork/internal/test/need"
 	"legwork/internal/test/watch"
 )
 
@@ -96,6 +97,9 @@ func ordinary(t *testing.T) time.Duration {
 		}
 	})
 }
+
+// hostileSize is how long hostile texts are, in bytes.
+var hostileSize = need.Times(4<<10, 64<<10)
 
 // TestHostileTextTakesLinearTime: 64 KiB take 50 ms. A slower machine may take
 // twelve times what an ordinary text takes there (the worst ones take nine times).

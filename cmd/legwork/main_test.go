@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script/*.txtar; each is a session in a shell.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	models := llmfake.New(t, llmfake.Options{Models: []string{"big", "small"}, Respond: func(llmfake.Request) llmfake.Response {
 		return llmfake.Say("ok")
 	}})

@@ -35,6 +35,7 @@ func child(task, dir string) *exec.Cmd {
 }
 
 func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
 	d := open(t, memory.Options{}, t.TempDir())
 	var g sync.WaitGroup
 	for range 3 {
@@ -65,6 +66,7 @@ func TestTwoProcesses(t *testing.T) {
 }
 
 func TestLocked(t *testing.T) {
+	t.Parallel()
 	d := open(t, memory.Options{}, t.TempDir())
 	d.must(nobody, "remember", args{"text": "a note"})
 	holder := child("hold", d.dir)
@@ -96,6 +98,7 @@ func TestLocked(t *testing.T) {
 
 // TestDamaged puts files in the way that are no memory.
 func TestDamaged(t *testing.T) {
+	t.Parallel()
 	good := open(t, memory.Options{}, t.TempDir())
 	for i := range 50 {
 		good.must(nobody, "remember", args{"text": fmt.Sprintf("note %d %s", i, strings.Repeat("tea ", 200))})
@@ -138,6 +141,7 @@ func TestDamaged(t *testing.T) {
 // TestDamagedSizes makes the list of free pages so long that no memory holds
 // it: reading it would end the process.
 func TestDamagedSizes(t *testing.T) {
+	t.Parallel()
 	d := open(t, memory.Options{}, t.TempDir())
 	for i := range 20 {
 		d.must(nobody, "remember", args{"text": fmt.Sprintf("note %d %s", i, strings.Repeat("tea ", 200))})
@@ -172,6 +176,7 @@ func TestDamagedSizes(t *testing.T) {
 // TestDamagedPages damages bytes here and there: the process lives on, and what
 // is shown is what was stored.
 func TestDamagedPages(t *testing.T) {
+	t.Parallel()
 	good := open(t, memory.Options{}, t.TempDir())
 	for i := range 48 {
 		good.must(nobody, "remember", args{"text": fmt.Sprintf("note %d %s", i, strings.Repeat("tea ", 150))})

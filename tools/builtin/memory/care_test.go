@@ -16,6 +16,7 @@ import (
 // TestCompact: what was forgotten is in the file until it is compacted; nothing
 // that is told meanwhile is lost, and ids are not given twice.
 func TestCompact(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d, file := open(t, memory.Options{}, dir), filepath.Join(dir, memory.FileName)
 	ann, bob := caller.Caller{Chat: "test:1", Person: "test:ann", Private: true}, caller.Caller{Chat: "test:2", Person: "test:bob", Private: true}
@@ -57,6 +58,7 @@ func TestCompact(t *testing.T) {
 
 // TestSnapshot: a copy of the notes is whole, and a damaged one is found.
 func TestSnapshot(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := memory.Compact(dir); err != nil {
 		t.Errorf("compacting nothing: %v", err)

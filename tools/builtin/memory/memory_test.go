@@ -17,6 +17,7 @@ import (
 var nobody caller.Caller // of a server that runs by itself
 
 func TestOffered(t *testing.T) {
+	t.Parallel()
 	d := open(t, memory.Options{}, t.TempDir())
 	res, err := d.client.ListTools(t.Context(), mcp.ListToolsRequest{})
 	if err != nil {
@@ -38,6 +39,7 @@ func TestOffered(t *testing.T) {
 }
 
 func TestRememberRecallForget(t *testing.T) {
+	t.Parallel()
 	d := open(t, memory.Options{}, filepath.Join(t.TempDir(), "data"))
 	if got := d.must(nobody, "recall", args{}); got != "Nothing is remembered yet." {
 		t.Errorf("an empty memory says %q", got)
@@ -97,6 +99,7 @@ func TestRememberRecallForget(t *testing.T) {
 
 // TestPrivacy tells a note in one place and looks for it from others.
 func TestPrivacy(t *testing.T) {
+	t.Parallel()
 	ann, bob := "telegram:1", "telegram:2"
 	annAlone := caller.Caller{Chat: "telegram:1", Person: ann, Private: true}
 	bobAlone := caller.Caller{Chat: "telegram:2", Person: bob, Private: true}
@@ -151,6 +154,7 @@ func TestPrivacy(t *testing.T) {
 }
 
 func TestLanguages(t *testing.T) {
+	t.Parallel()
 	d := open(t, memory.Options{}, t.TempDir())
 	for _, text := range []string{
 		"Is allergic to peanuts and walks two dogs", "Любит рейсы утром, живёт в Казани", "他最喜欢的饮料是绿茶", "Her project is called legwork_tools", "下个月去北京出差，需要预订酒店",
@@ -167,6 +171,7 @@ func TestLanguages(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	if _, err := memory.New(memory.Options{MaxNotes: -1}, "", nil); err == nil {
 		t.Error("a negative limit was accepted")
 	}
@@ -184,6 +189,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestAnswersAreBounded(t *testing.T) {
+	t.Parallel()
 	d := open(t, memory.Options{}, t.TempDir())
 	for i := range 40 {
 		d.must(nobody, "remember", args{"text": fmt.Sprint(i, strings.Repeat(" tea", 900))})
@@ -197,6 +203,7 @@ func TestAnswersAreBounded(t *testing.T) {
 }
 
 func TestForgetWho(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if n, err := memory.Forget(dir, "telegram:1"); n != 0 || err != nil {
 		t.Errorf("forgetting in an empty folder: %d, %v", n, err)

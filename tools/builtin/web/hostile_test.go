@@ -83,9 +83,6 @@ func hostilePages(size int) map[string]string {
 // its text or with an error.
 func TestHostilePages(t *testing.T) {
 	size := need.Times(64<<10, 2<<20)
-	if raceEnabled {
-		size = 64 << 10
-	}
 	fetch := fetcher(t, loopback())
 	for name, page := range hostilePages(size) {
 		s := serve(t, "text/html", page)

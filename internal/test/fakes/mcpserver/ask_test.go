@@ -59,6 +59,7 @@ func TestStrictAboutAnswers(t *testing.T) {
 
 // TestMutate: a client that listens hears of the change, or not.
 func TestMutate(t *testing.T) {
+	t.Parallel()
 	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + meta + `}}`
 	for tool, want := range map[string]string{"mutate": "notifications/tools/list_changed", "grow": "notifications/tools/list_changed"} {
 		p := start(t, "http", "-faults", "-era", "modern")
@@ -83,6 +84,7 @@ func TestMutate(t *testing.T) {
 // TestAside: with -aside a question comes on the stream of the client's GET,
 // as servers do that tie it to no call.
 func TestAside(t *testing.T) {
+	t.Parallel()
 	p := start(t, "http", "-full", "-era", "legacy", "-aside")
 	tr, err := transport.NewStreamableHTTP(p.url, transport.WithContinuousListening()) //nolint:staticcheck // of the legacy era, as the server
 	if err != nil {
@@ -103,6 +105,7 @@ func TestAside(t *testing.T) {
 
 // TestRetry: a call whose stream ends early is answered to who comes back.
 func TestRetry(t *testing.T) {
+	t.Parallel()
 	p := start(t, "http", "-fault", "retry", "-era", "legacy")
 	c := connect(t, p, "http", "legacy", &people{})
 	if got := call(t, c, "lookup", map[string]any{"key": "k"}); !strings.Contains(got, "value of k") {
@@ -115,6 +118,7 @@ func TestRetry(t *testing.T) {
 
 // TestSignInFirst: the error that names an address to visit, in both eras.
 func TestSignInFirst(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		p := start(t, "http", "-full", "-era", era)
 		c := connect(t, p, "http", era, &people{})

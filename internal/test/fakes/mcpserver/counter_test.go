@@ -8,6 +8,7 @@ import (
 // TestCounter: pay tells what was paid; choose asks, tells what it was told, and
 // logs it by its key.
 func TestCounter(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		p := start(t, "http", "-counter", "-era", era)
 		who := &people{}

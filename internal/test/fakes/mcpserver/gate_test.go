@@ -74,6 +74,7 @@ func TestViolations(t *testing.T) {
 
 // TestHTTPViolations is about headers.
 func TestHTTPViolations(t *testing.T) {
+	t.Parallel()
 	p := start(t, "http")
 	sent := 0
 	for name, c := range map[string]struct {
@@ -110,6 +111,7 @@ func TestHTTPViolations(t *testing.T) {
 // TestSessions: a session that the server forgot is refused with 404, which is
 // no violation, and a new one begins.
 func TestSessions(t *testing.T) {
+	t.Parallel()
 	p := start(t, "http", "-fault", "session", "-after", "1", "-era", "legacy")
 	old := ""
 	for range 2 {

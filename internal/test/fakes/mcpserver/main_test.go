@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	need.Parallel(8)
 	os.Exit(programs.Run(m))
 }
 

@@ -173,6 +173,7 @@ func (p place) listen(t *testing.T) (e events, send func(string)) {
 // TestAskOnSSE: on HTTP+SSE the question comes on the stream, and the answer
 // by a request of its own.
 func TestAskOnSSE(t *testing.T) {
+	t.Parallel()
 	p := start(t, "sse", "-full")
 	e, send := p.listen(t)
 	// The greeting of listen declared no elicitation.
