@@ -93,7 +93,7 @@ func testFaults(t *testing.T) {
 			args []string
 		}{{stdio, nil}, {http, nil}, {http, []string{"-stream"}}, {http, []string{"-era", "legacy"}}, {sse, nil}} {
 			heavy := slices.Contains([]string{"huge", "pieces", "flood", "bomb"}, f.name)
-			if f.on != "" && !slices.Contains(strings.Fields(f.on), w.by) || heavy && len(w.args) > 0 || heavy && f.name != "pieces" && !need.All() {
+			if f.on != "" && !slices.Contains(strings.Fields(f.on), w.by) || heavy && len(w.args) > 0 || heavy && !need.All() {
 				continue
 			}
 			t.Run(strings.Join(append([]string{f.name, w.by}, w.args...), " "), func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/need"
 	"legwork/internal/test/watch"
 	"legwork/tools/client"
 )
@@ -208,6 +209,7 @@ func TestManyCalls(t *testing.T) {
 
 // TestMemory bounds what a result of 100 MiB takes.
 func TestMemory(t *testing.T) {
+	need.Check(t)
 	for _, w := range []struct {
 		by   string
 		args []string

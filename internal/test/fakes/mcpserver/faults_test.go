@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"legwork/internal/test/need"
 	"legwork/internal/test/watch"
 )
 
@@ -56,6 +57,9 @@ func TestHTTPFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fault, _, _ := strings.Cut(name, ",")
+			if fault == "huge" || fault == "flood" {
+				need.Check(t)
+			}
 			p := start(t, "http", append([]string{"-fault", fault, "-after", "1"}, c.args...)...)
 			if status, _, body, err := p.post(t, lookup, nil); status != 200 || err != nil || !strings.Contains(body, "value of k") {
 				t.Fatalf("before the fault: got %d %q and %v", status, body, err)
