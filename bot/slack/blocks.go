@@ -15,7 +15,8 @@ import (
 // actionPrefix begins the action ids of legwork's buttons.
 const actionPrefix = "legwork"
 
-// Limits of Block Kit, in characters, with room to spare.
+// Limits of Block Kit (docs.slack.dev/reference/block-kit/blocks), in characters
+// and with a margin.
 const (
 	maxFallback = 3000 // of the text beside blocks: an edit takes 4,000
 	maxPlain    = 3900 // of a text without blocks
@@ -31,7 +32,7 @@ const (
 
 // look is how a draft appears in one message.
 type look struct {
-	text   string // mrkdwn: notifications, and the way out when blocks are refused
+	text   string // mrkdwn: for notifications, and for when Slack refuses the blocks
 	blocks []slackgo.Block
 }
 
@@ -42,7 +43,8 @@ func (l look) options() slackgo.MsgOption {
 
 func text(t string) slackgo.MsgOption { return slackgo.MsgOptionText(t, false) }
 
-// quiet turns link previews off: they are a known way to leak data.
+// quiet turns off link previews: a link with data in its address would send them
+// to its server.
 func quiet() slackgo.MsgOption {
 	return slackgo.MsgOptionCompose(slackgo.MsgOptionDisableLinkUnfurl(), slackgo.MsgOptionDisableMediaUnfurl())
 }
@@ -54,12 +56,12 @@ func looks(d bot.Draft) []look {
 		return []look{board(*d.Board, d.Buttons), {text: fit(boardText(*d.Board), maxFallback)}}
 	}
 	p := part(d)
-	rich := look{text: fit(p.plain, maxFallback), blocks: append([]slackgo.Block{slackgo.NewMarkdownBlock("", p.rich)}, foot(d)...)}
+	rich := look{text: fit(p.plain, maxFallback), blocks: append([]slackgo.Block{slackgo.NewMarkdownBlock("", p.rich)}, footerBlocks(d)...)}
 	var sections []slackgo.Block
 	for _, chunk := range chunks(p.plain, maxSection) {
 		sections = append(sections, slackgo.NewSectionBlock(plainText(chunk), nil, nil))
 	}
-	bare := look{text: rich.text, blocks: append(sections, foot(d)...)}
+	bare := look{text: rich.text, blocks: append(sections, footerBlocks(d)...)}
 	return []look{rich, bare, {text: fit(p.plain, maxPlain)}}
 }
 
@@ -85,7 +87,7 @@ func pieces(d bot.Draft) []piece {
 	return all
 }
 
-// part is the piece that a draft is about.
+// part is the piece that a draft shows.
 func part(d bot.Draft) piece {
 	all := pieces(d)
 	return all[min(max(d.Part, 1), len(all))-1]
@@ -101,8 +103,8 @@ func (s *Slack) Split(d bot.Draft) []bot.Draft {
 	return d.Parts(n)
 }
 
-// foot is what stands under a text: the line about the work, and the buttons.
-func foot(d bot.Draft) []slackgo.Block {
+// footerBlocks is the footer line and the buttons under a text.
+func footerBlocks(d bot.Draft) []slackgo.Block {
 	var blocks []slackgo.Block
 	if d.Footer != "" {
 		blocks = append(blocks, slackgo.NewContextBlock("", plainText(cut(d.Footer, maxContext))))
@@ -123,7 +125,7 @@ func buttons(all []bot.Button) []slackgo.Block {
 	return []slackgo.Block{slackgo.NewActionBlock("", elements...)}
 }
 
-// style is a button's as Slack names it: empty for those that it does not know.
+// style is a button's style as Slack names it; empty for those it does not know.
 func style(s string) slackgo.Style {
 	switch s {
 	case bot.StylePrimary:
@@ -138,7 +140,7 @@ func plainText(t string) *slackgo.TextBlockObject {
 	return slackgo.NewTextBlockObject(slackgo.PlainTextType, t, false, false)
 }
 
-// board draws a board as blocks; one without items is a line.
+// board draws a board as blocks; without items it is one line.
 func board(b bot.Board, under []bot.Button) look {
 	l := look{text: fit(boardText(b), maxFallback)}
 	if len(b.Items) > 0 && b.Title != "" {
@@ -227,7 +229,7 @@ func fit(t string, limit int) string {
 	return markdown.SlackEscape(t)
 }
 
-// oneLine makes one line of a text, without marks that turn its direction.
+// oneLine joins the lines of a text and removes marks that change its direction.
 func oneLine(t string) string { return strings.Join(strings.Fields(bot.Clean(t)), " ") }
 
 // chunks cuts a text at line ends into pieces of at most limit characters.

@@ -4,28 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	slackgo "github.com/slack-go/slack"
+
 	"legwork/bot"
 	"legwork/internal/failpoint"
 	"legwork/internal/retry"
-
-	slackgo "github.com/slack-go/slack"
+	"legwork/internal/telemetry"
 )
 
 const openMethod = "apps.connections.open"
 
-// How often a call waits out a limit that Slack names, and how long when it
-// names none.
+// How often a call is tried when Slack limits it, and how long it waits when
+// Slack does not say how long.
 const (
-	limitTries = 5
-	limitPause = 10 * time.Second
+	maxLimited        = 5
+	defaultRetryAfter = 10 * time.Second
 )
 
-// request is what the limiter has to know of a call.
+// request is what the rate limiter has to know about a call.
 type request struct {
 	method  string
 	channel string // where the limit is per channel
@@ -33,18 +36,19 @@ type request struct {
 	urgency bot.Priority
 }
 
-// limited is the channel whose limit a refusal tells of. Only posts have one in
-// each channel; the others are counted for the workspace.
-func (r request) limited() string {
+// pausedChannel is the channel that is paused when Slack limits a call. Only
+// posts are limited by channel, other calls by workspace
+// (docs.slack.dev/apis/web-api/rate-limits).
+func (r request) pausedChannel() string {
 	if r.method == "chat.postMessage" {
 		return r.channel
 	}
 	return ""
 }
 
-// call makes one call of the Web API when its turn has come. A limit that Slack
-// names is told to the limiter and waited for, except for frames: their error is
-// a *bot.LaterError.
+// call makes one call of the Web API when the rate limiter allows it. When Slack
+// limits the call, it pauses the limiter and waits; frames do not wait, their
+// error is a *bot.LaterError.
 func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context) error) error {
 	me, err := s.me(ctx)
 	if err != nil {
@@ -56,20 +60,20 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 			return err
 		}
 		failpoint.Hit("slack.before." + r.method)
-		err := s.measured(ctx, r.method, do)
+		err := s.measure(ctx, r.method, do)
 		failpoint.Hit("slack.after." + r.method)
-		wait, limited := limit(err)
+		wait, limited := retryAfter(err)
 		if !limited {
-			s.heed(ctx, r.method, err)
-			return s.clean(r.method, err)
+			s.noteToken(ctx, r.method, err)
+			return s.redact(r.method, err)
 		}
-		s.limiter.Pause(bot.Request{Account: me.team, Chat: r.limited(), Method: r.method}, wait)
+		s.limiter.Pause(bot.Request{Account: me.team, Chat: r.pausedChannel(), Method: r.method}, wait)
 		if !r.urgency.Waits() {
 			return &bot.LaterError{After: wait}
 		}
-		s.log.DebugContext(ctx, "slack asks to wait", "method", r.method, "wait", wait)
-		if try == limitTries {
-			return s.clean(r.method, err)
+		s.log.DebugContext(ctx, "slack: rate limited", "method", r.method, "wait", wait)
+		if try == maxLimited {
+			return s.redact(r.method, err)
 		}
 		if retry.Sleep(ctx, wait) != nil {
 			return ctx.Err()
@@ -77,41 +81,41 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 	}
 }
 
-// heed notes whether Slack still knows the bot's token: deliveries go on when it
-// was revoked, and only calls show it.
-func (s *Slack) heed(ctx context.Context, method string, err error) {
-	if method == openMethod || method == hookMethod { // they go without that token
+// noteToken notes whether Slack accepts the bot's token: deliveries go on after it
+// was revoked, only calls show it.
+func (s *Slack) noteToken(ctx context.Context, method string, err error) {
+	if method == openMethod || method == responseURLMethod { // they do not use that token
 		return
 	}
 	if r, known := s.revoked.Load(), slices.Contains([]string{"token_revoked", "account_inactive", "invalid_auth", "not_authed", "token_expired"}, code(err)); known {
-		problem := explain(s.clean(method, err))
+		problem := explain(s.redact(method, err))
 		if s.revoked.Store(&state{problem}); r == nil {
-			s.log.ErrorContext(ctx, "slack takes no calls", "cause", problem)
+			s.log.ErrorContext(ctx, "slack: token refused", "cause", problem)
 		}
 	} else if err == nil && r != nil {
 		s.revoked.Store(nil)
 	}
 }
 
-// limit is how long Slack wants nothing of that kind.
-func limit(err error) (time.Duration, bool) {
+// retryAfter is how long Slack wants no call of that method.
+func retryAfter(err error) (time.Duration, bool) {
 	if limited, ok := errors.AsType[*slackgo.RateLimitedError](err); ok {
 		return max(limited.RetryAfter, time.Second), true
 	}
 	switch code(err) {
 	case "ratelimited", "rate_limited":
-		return limitPause, true
+		return defaultRetryAfter, true
 	}
 	return 0, false
 }
 
-// early reports whether a frame came before its turn.
-func early(err error) bool {
+// tooEarly reports whether a frame came before the rate limiter allows it.
+func tooEarly(err error) bool {
 	_, ok := errors.AsType[*bot.LaterError](err)
 	return ok
 }
 
-// code is Slack's own name of an error; empty when it is none of Slack's.
+// code is Slack's name of an error; empty for errors that are not Slack's.
 func code(err error) string {
 	if answer, ok := errors.AsType[slackgo.SlackErrorResponse](err); ok {
 		return answer.Err
@@ -119,24 +123,24 @@ func code(err error) string {
 	return ""
 }
 
-// clean names the method that failed and keeps tokens out of the error.
-func (s *Slack) clean(method string, err error) error {
+// redact names the method that failed and keeps secrets out of the error.
+func (s *Slack) redact(method string, err error) error {
 	if err == nil {
 		return nil
 	}
 	text := err.Error()
 	for _, secret := range []string{s.config.BotToken, s.config.AppToken, s.config.SigningSecret} {
 		if secret != "" && (strings.Contains(text, secret) || strings.Contains(text, url.QueryEscape(secret))) {
-			return fmt.Errorf("calling %s: the cause holds a secret and is left out", method)
+			return fmt.Errorf("calling %s: the cause is omitted because it contains a secret", method)
 		}
 	}
-	if failed, ok := errors.AsType[*url.Error](err); ok && method == hookMethod {
+	if failed, ok := errors.AsType[*url.Error](err); ok && method == responseURLMethod {
 		err = failed.Err // without the address, which is as good as a token
 	}
 	return fmt.Errorf("calling %s: %w", method, err)
 }
 
-// gone reports whether no further try in that place will help.
+// gone reports whether no further try in that chat will help.
 func gone(err error) bool {
 	return slices.Contains([]string{
 		"channel_not_found", "not_in_channel", "is_archived", "user_not_found", "users_not_found", "user_disabled", "user_is_bot",
@@ -146,24 +150,25 @@ func gone(err error) bool {
 	}, code(err))
 }
 
-// lost reports whether a message cannot be changed any more, while a new one
+// notEditable reports whether a message can no longer be changed, while a new one
 // can be sent.
-func lost(err error) bool {
+func notEditable(err error) bool {
 	return slices.Contains([]string{"message_not_found", "cant_update_message", "edit_window_closed", "update_failed"}, code(err))
 }
 
-// refused reports whether Slack may take the same words in another look: Slack
-// has more names for what it does not like than anybody knows.
-func refused(err error) bool {
+// contentRefused reports whether Slack may accept the same text in another look. The
+// list holds the errors of other kinds: Slack has too many names for refused
+// content to list them.
+func contentRefused(err error) bool {
 	passing := []string{"internal_error", "fatal_error", "service_unavailable", "request_timeout", "ratelimited", "rate_limited", "team_added_to_org"}
-	return code(err) != "" && !gone(err) && !lost(err) && !denied(err) && !broken(err) && !slices.Contains(passing, code(err))
+	return code(err) != "" && !gone(err) && !notEditable(err) && !badToken(err) && !streamEnded(err) && !slices.Contains(passing, code(err))
 }
 
-// denied reports whether the tokens, not the network, are the problem.
-func denied(err error) bool { return remedy(err) != "" }
+// badToken reports whether the tokens, not the network, are the problem.
+func badToken(err error) bool { return remedy(err) != "" }
 
-// mark makes an error of Post and Edit one that the presenter can read.
-func mark(err error) error {
+// wrapGone adds bot.ErrGone to errors after which no further try helps.
+func wrapGone(err error) error {
 	if gone(err) {
 		return fmt.Errorf("%w: %w", bot.ErrGone, err)
 	}
@@ -178,7 +183,7 @@ func explain(err error) error {
 	return fmt.Errorf("slack: %w", err)
 }
 
-// remedy is what helps against a refused token; empty for other errors.
+// remedy is what an operator can do about a refused token; empty for other errors.
 func remedy(err error) string {
 	switch code(err) {
 	case "invalid_auth", "not_authed", "token_expired":
@@ -186,9 +191,9 @@ func remedy(err error) string {
 	case "token_revoked", "account_inactive":
 		return "the token was revoked or the app removed; install the app again and copy the new token"
 	case "not_allowed_token_type":
-		return "a token of another kind stands in its place; bot_token is xoxb-..., app_token is xapp-..."
+		return "this is a token of another kind; bot_token is xoxb-..., app_token is xapp-..."
 	case "missing_scope", "no_permission":
-		return "the token may not do that; paste the manifest of \"legwork slack manifest\" into the app and install it again"
+		return "the token lacks a permission; paste the manifest of \"legwork slack manifest\" into the app and install it again"
 	case "org_login_required", "ekm_access_denied", "team_access_not_granted", "access_denied":
 		return "the workspace does not let this app in; ask its admins"
 	case "too_many_websockets":
@@ -197,4 +202,74 @@ func remedy(err error) string {
 		return "Socket Mode is off; turn it on in the app's settings"
 	}
 	return ""
+}
+
+// measure makes a call and counts it.
+func (s *Slack) measure(ctx context.Context, method string, do func(context.Context) error) error {
+	begin := time.Now()
+	ctx, span := telemetry.Start(ctx, telemetry.Client, Name+" "+method)
+	err := do(ctx)
+	outcome := outcomeOf(err)
+	span.Text(telemetry.PlatformKey, Name)
+	if outcome != telemetry.OK && outcome != telemetry.Given {
+		span.Fail(outcome)
+	}
+	span.End(nil)
+	s.metrics.PlatformCalled(Name, method, outcome, time.Since(begin))
+	return err
+}
+
+func outcomeOf(err error) string {
+	switch _, limited := retryAfter(err); {
+	case err == nil:
+		return telemetry.OK
+	case limited:
+		return telemetry.Limited
+	case errors.Is(err, context.Canceled):
+		return telemetry.Given
+	case code(err) != "":
+		return telemetry.Refused
+	}
+	return telemetry.Failed
+}
+
+// maxAnswer is how many bytes of one answer of the Web API are read, after
+// decompression.
+const maxAnswer = 8 << 20
+
+var errAnswerTooLong = errors.New("the answer is longer than any of Slack's")
+
+// limitedTransport is a transport that ends answers of endless length with an
+// error.
+type limitedTransport struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.RoundTripper.RoundTrip(r)
+	if err == nil && resp.Body != nil && resp.StatusCode != http.StatusSwitchingProtocols {
+		resp.Body = &limitedBody{resp.Body, maxAnswer}
+	}
+	return resp, err
+}
+
+// CloseIdleConnections lets the client close them.
+func (b limitedTransport) CloseIdleConnections() {
+	if t, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+type limitedBody struct {
+	io.ReadCloser
+	left int
+}
+
+// Read implements io.Reader.
+func (b *limitedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errAnswerTooLong
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
 }

@@ -2,10 +2,15 @@ package slack
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	slackgo "github.com/slack-go/slack"
 
 	"legwork/bot"
 )
@@ -26,7 +31,7 @@ type Config struct {
 	BotToken string `yaml:"bot_token" jsonschema:"required" jsonschema_description:"The app's bot token, xoxb-..., from the page OAuth & Permissions."`
 	// AppToken opens Socket Mode (xapp-...). Required in mode socket.
 	AppToken string `yaml:"app_token,omitempty" jsonschema_description:"The app-level token, xapp-..., with the scope connections:write. Needed in mode socket."`
-	// SigningSecret proves that a delivery is Slack's. Required in mode http.
+	// SigningSecret proves that Slack sent a delivery. Required in mode http.
 	SigningSecret string `yaml:"signing_secret,omitempty" jsonschema_description:"What Slack signs its deliveries with, from the page Basic Information. Needed in mode http."`
 	// APIURL is the Web API up to, and without, a method's name. Default:
 	// DefaultAPIURL.
@@ -69,7 +74,7 @@ var (
 	blankOrControl = regexp.MustCompile(`[^!-~]`)
 )
 
-// ownCommands are those that Slack keeps for itself.
+// ownCommands are the commands of Slack itself.
 func ownCommands() []string {
 	return []string{
 		"/active", "/apps", "/archive", "/away", "/call", "/canvas", "/collapse", "/contract", "/dm", "/dnd", "/expand", "/feed",
@@ -142,7 +147,7 @@ func signingSecretProblem(secret, mode string) string {
 	case secret == "" && mode == ModeHTTP:
 		return "is missing, but mode http needs it to know that deliveries are Slack's; " + allowed
 	case blankOrControl.MatchString(secret):
-		return "contains a space, a line break or another character that no signing secret has; " + allowed
+		return "contains a space, a line break or another invalid character; " + allowed
 	case strings.HasPrefix(secret, "xoxb-"), strings.HasPrefix(secret, "xapp-"):
 		return "is a token; " + allowed
 	}
@@ -152,9 +157,98 @@ func signingSecretProblem(secret, mode string) string {
 func commandProblem(name string) string {
 	switch {
 	case slices.Contains(ownCommands(), name):
-		return fmt.Sprintf("%s is Slack's own; allowed: another name, such as /legwork-%s", name, strings.TrimPrefix(name, "/"))
+		return fmt.Sprintf("%s is a command of Slack; allowed: another name, such as /legwork-%s", name, strings.TrimPrefix(name, "/"))
 	case !commandShape.MatchString(name):
-		return fmt.Sprintf("%q is not the name of a command; allowed: a slash and up to 31 of a-z, 0-9, - and _, such as /task", name)
+		return fmt.Sprintf("%q is not a valid command; allowed: a slash and up to 31 of a-z, 0-9, - and _, such as /task", name)
 	}
 	return ""
+}
+
+// Manifest is the app manifest as JSON, to be pasted at api.slack.com/apps: the
+// scopes and events that the platform uses and no others. Mode http needs
+// publicURL, the address under which Slack reaches Handler. The config needs no
+// tokens.
+func Manifest(cfg Config, publicURL string) (string, error) {
+	cfg = cfg.WithDefaults()
+	for _, i := range cfg.Validate() {
+		if i.Path == "mode" || strings.HasPrefix(i.Path, "commands.") {
+			return "", fmt.Errorf("making the manifest: slack.%s %s", i.Path, i.Problem)
+		}
+	}
+	at := func(string) string { return "" }
+	if cfg.Mode == ModeHTTP {
+		base, err := publicBase(publicURL)
+		if err != nil {
+			return "", err
+		}
+		at = func(path string) string { return base + path }
+	}
+	m := slackgo.Manifest{
+		Metadata: slackgo.ManifestMetadata{MajorVersion: 2},
+		Display:  slackgo.Display{Name: "legwork", Description: "Ask in chat, it does the legwork."},
+		Features: slackgo.Features{
+			AgentView: &slackgo.AgentView{AgentDescription: "Plans a task, does its parts with tools, and answers."},
+			BotUser:   slackgo.BotUser{DisplayName: "legwork", AlwaysOnline: true},
+			SlashCommands: []slackgo.ManifestSlashCommand{
+				{Command: cfg.Commands.Task, Description: "Start a task", UsageHint: "what is to be done", ShouldEscape: true, Url: at("/slack/commands")},
+				{Command: cfg.Commands.Main, Description: "Settings, history, help and more", UsageHint: "help", ShouldEscape: true, Url: at("/slack/commands")},
+			},
+		},
+		OAuthConfig: slackgo.OAuthConfig{Scopes: slackgo.OAuthScopes{Bot: []string{
+			"app_mentions:read", "assistant:write", "channels:history", "chat:write", "commands", "files:write",
+			"groups:history", "im:history", "im:write", "mpim:history", "users:read",
+		}}},
+		Settings: slackgo.Settings{
+			EventSubscriptions: &slackgo.EventSubscriptions{
+				RequestUrl: at("/slack/events"),
+				BotEvents: []string{
+					"agent_session_stopped", "app_mention", "app_uninstalled", "message.channels", "message.groups", "message.im",
+					"message.mpim", "tokens_revoked",
+				},
+			},
+			Interactivity:     &slackgo.Interactivity{IsEnabled: true, RequestUrl: at("/slack/interactions")},
+			SocketModeEnabled: cfg.Mode == ModeSocket,
+		},
+	}
+	text, err := withSwitches(m)
+	if err != nil {
+		return "", fmt.Errorf("making the manifest: %w", err)
+	}
+	return text, nil
+}
+
+// withSwitches adds the switches that the library omits when they are off. Without
+// messages_tab_read_only_enabled, Slack may forbid people to write to the bot.
+func withSwitches(m slackgo.Manifest) (string, error) {
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return "", err
+	}
+	var all struct {
+		Metadata any            `json:"_metadata"`
+		Display  any            `json:"display_information"`
+		Features map[string]any `json:"features"`
+		OAuth    any            `json:"oauth_config"`
+		Settings map[string]any `json:"settings"`
+	}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return "", err
+	}
+	all.Features["app_home"] = map[string]bool{"home_tab_enabled": false, "messages_tab_enabled": true, "messages_tab_read_only_enabled": false}
+	all.Settings["socket_mode_enabled"] = m.Settings.SocketModeEnabled
+	all.Settings["org_deploy_enabled"], all.Settings["token_rotation_enabled"] = false, false
+	text, err := json.MarshalIndent(all, "", "  ")
+	return string(text) + "\n", err
+}
+
+// publicBase is an address that Slack delivers to, without a slash at its end.
+func publicBase(address string) (string, error) {
+	if address == "" {
+		return "", errors.New("making the manifest: mode http needs http.public_url, the address under which Slack reaches legwork")
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("making the manifest: http.public_url is not an address that Slack accepts; allowed: https:// and a host")
+	}
+	return strings.TrimRight(address, "/"), nil
 }

@@ -33,7 +33,7 @@ func TestRevokedWhileConnected(t *testing.T) {
 		t.Errorf("Ready() = %v after a call that went well", err)
 	}
 	p.stop()
-	for _, news := range []string{"takes no calls", "is connected"} {
+	for _, news := range []string{"token refused", "slack: connected"} {
 		if n := strings.Count(p.log.String(), news); n != 1 {
 			t.Errorf("%q is logged %d times, want once: %s", news, n, p.log)
 		}

@@ -9,9 +9,9 @@ import (
 // Shorten makes every pause of s shorter by a factor, for tests that would
 // have to wait otherwise. It is called before Run.
 func Shorten(s *Slack, factor int) {
-	p := &s.pause
+	p := &s.timings
 	for _, d := range []*time.Duration{
-		&p.ping, &p.deaf, &p.quiet, &p.linger, &p.first, &p.last, &p.denied, &p.rotate, &p.append, &p.update,
+		&p.ping, &p.silence, &p.idle, &p.overlap, &p.firstRetry, &p.maxRetry, &p.badToken, &p.rotate, &p.append, &p.update,
 	} {
 		*d /= time.Duration(factor)
 	}
@@ -20,8 +20,8 @@ func Shorten(s *Slack, factor int) {
 // Pause lets a test set one of the pauses.
 func Pause(s *Slack, name string, d time.Duration) {
 	p := map[string]*time.Duration{
-		"greet": &s.pause.greet, "ping": &s.pause.ping, "deaf": &s.pause.deaf, "quiet": &s.pause.quiet, "linger": &s.pause.linger,
-		"rotate": &s.pause.rotate, "append": &s.pause.append, "update": &s.pause.update, "denied": &s.pause.denied, "root": &s.pause.root,
+		"greet": &s.timings.hello, "ping": &s.timings.ping, "deaf": &s.timings.silence, "quiet": &s.timings.idle, "linger": &s.timings.overlap,
+		"rotate": &s.timings.rotate, "append": &s.timings.append, "update": &s.timings.update, "denied": &s.timings.badToken, "root": &s.timings.root,
 	}[name]
 	*p = d
 }
@@ -31,7 +31,7 @@ var (
 	Plain   = plain
 	Command = command
 	Cut     = cut
-	Steady  = steady
+	Steady  = stablePrefix
 	Fit     = fit
 )
 
@@ -52,7 +52,7 @@ func Decode(payload []byte) []bot.Message {
 
 // Live is how many native streams run.
 func Live(s *Slack) int {
-	s.live.mu.Lock()
-	defer s.live.mu.Unlock()
-	return len(s.live.streams)
+	s.active.mu.Lock()
+	defer s.active.mu.Unlock()
+	return len(s.active.streams)
 }

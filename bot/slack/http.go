@@ -11,12 +11,12 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// bodyLimit is far above what Slack delivers.
+// bodyLimit is far above the largest delivery of Slack.
 const bodyLimit = 4 << 20
 
 // Handler serves Slack's deliveries of mode http: /slack/events,
 // /slack/commands and /slack/interactions. Each is checked by its signature,
-// stored, and acknowledged after that. Before Run, and when something cannot be
+// stored, and acknowledged after that. Before Run, and when a message cannot be
 // stored, the answer is a 5xx, and Slack delivers again.
 func (s *Slack) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -35,27 +35,27 @@ func (s *Slack) serve(kind string) http.HandlerFunc {
 			return
 		}
 		if err := s.verify(r.Header, body); err != nil {
-			s.log.WarnContext(r.Context(), "a delivery is not Slack's", "path", r.URL.Path, "cause", err)
+			s.log.WarnContext(r.Context(), "slack: delivery with a bad signature refused", "path", r.URL.Path, "cause", err)
 			http.Error(w, "the signature is not valid", http.StatusUnauthorized)
 			return
 		}
-		payload, err := unwrap(kind, body)
+		payload, err := payloadOf(kind, body)
 		if err != nil {
-			s.log.WarnContext(r.Context(), "slack sent what cannot be read", "type", kind, "cause", err)
-			return // 200: it would be the same again
+			s.log.WarnContext(r.Context(), "slack: unreadable delivery skipped", "type", kind, "cause", err)
+			return // 200: Slack would deliver the same again
 		}
 		if challenge := challengeOf(kind, payload); challenge != "" {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 			_, _ = io.WriteString(w, challenge)
 			return
 		}
-		s.accept(w, r, kind, payload)
+		s.storeDelivery(w, r, kind, payload)
 	}
 }
 
-// accept stores a delivery, after the earlier ones of its conversation, before the
+// storeDelivery stores a delivery, after the earlier ones of its conversation, before the
 // empty 200 that acknowledges it.
-func (s *Slack) accept(w http.ResponseWriter, r *http.Request, kind string, payload []byte) {
+func (s *Slack) storeDelivery(w http.ResponseWriter, r *http.Request, kind string, payload []byte) {
 	h := s.handler.Load()
 	if h == nil {
 		http.Error(w, "not connected yet", http.StatusServiceUnavailable)
@@ -63,7 +63,7 @@ func (s *Slack) accept(w http.ResponseWriter, r *http.Request, kind string, payl
 	}
 	arrivals, err := s.decode(kind, payload)
 	if err != nil {
-		s.log.WarnContext(r.Context(), "slack sent what cannot be read", "type", kind, "cause", err)
+		s.log.WarnContext(r.Context(), "slack: unreadable delivery skipped", "type", kind, "cause", err)
 	}
 	if len(arrivals) == 0 {
 		return
@@ -76,10 +76,10 @@ func (s *Slack) accept(w http.ResponseWriter, r *http.Request, kind string, payl
 		http.Error(w, "not stored", http.StatusServiceUnavailable)
 		return
 	}
-	ctx := context.WithoutCancel(r.Context()) // once begun it is finished, also when Slack hangs up
+	ctx := context.WithoutCancel(r.Context()) // goes on when Slack hangs up
 	s.prepare(ctx, arrivals)
 	if err := h.handle(ctx, messages([]delivery{{arrivals: arrivals}})); err != nil {
-		s.log.ErrorContext(ctx, "messages could not be stored", "messages", len(arrivals), "cause", err)
+		s.log.ErrorContext(ctx, "slack: messages not stored", "messages", len(arrivals), "cause", err)
 		http.Error(w, "not stored", http.StatusInternalServerError)
 	}
 }
@@ -97,14 +97,14 @@ func (s *Slack) verify(header http.Header, body []byte) error {
 	return v.Ensure()
 }
 
-// unwrap returns the JSON in a delivery: commands and interactions are forms.
-func unwrap(kind string, body []byte) ([]byte, error) {
+// payloadOf returns the JSON in a delivery: commands and interactions are forms.
+func payloadOf(kind string, body []byte) ([]byte, error) {
 	if kind == kindEvent {
 		return body, nil
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return nil, errors.New("reading form: it is none")
+		return nil, errors.New("reading form: not a form")
 	}
 	if kind == kindInteraction {
 		return []byte(form.Get("payload")), nil
@@ -116,9 +116,10 @@ func unwrap(kind string, body []byte) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// challengeOf is what Slack wants to hear when the address is entered.
+// challengeOf is the answer that Slack expects when an admin enters the address
+// (docs.slack.dev/reference/events/url_verification).
 func challengeOf(kind string, payload []byte) string {
-	var o outer
+	var o eventDelivery
 	if kind != kindEvent || json.Unmarshal(payload, &o) != nil || o.Type != "url_verification" {
 		return ""
 	}

@@ -10,39 +10,39 @@ import (
 	"legwork/internal/retry"
 )
 
-// tokenHere is the Token of a delivery without a response URL: it is answered
-// by an ephemeral message in its conversation.
-const tokenHere = "here"
+// ephemeralToken is the Token of a delivery without a response URL: the answer is
+// an ephemeral message in its conversation.
+const ephemeralToken = "here"
 
 // delivery is what arrived in one envelope; ack tells Slack that it is stored.
 type delivery struct {
-	arrivals []arrival
+	arrivals []inbound
 	ack      func()
 }
 
-// Deliveries beyond what the queue holds are not acknowledged: Slack brings
-// them again. A batch is bounded so that a full queue is acknowledged in time.
+// When the queue is full, deliveries are not acknowledged, and Slack delivers
+// them again. Batches are limited so that a full queue is acknowledged in time.
 const (
-	queued    = 1000
-	batchSize = 64
-	storeTry  = 3 // times that a batch is tried as a whole
+	queueSize  = 1000
+	batchSize  = 64
+	storeTries = 3 // times that a batch is tried as a whole
 )
 
-// intake hands deliveries on in order of arrival, as many at once as have come
-// in the meantime, and acknowledges them after they are stored.
+// intake hands deliveries on in order of arrival, in batches of those that wait,
+// and acknowledges them after they are stored.
 type intake struct {
-	s      *Slack
-	handle func(context.Context, []bot.Message) error
-	queue  chan delivery
-	apart  sync.WaitGroup // deliveries that wait for a call of their own
+	s        *Slack
+	handle   func(context.Context, []bot.Message) error
+	queue    chan delivery
+	separate sync.WaitGroup // deliveries that first need a message of their own
 }
 
 func newIntake(s *Slack, handle func(context.Context, []bot.Message) error) *intake {
-	return &intake{s: s, handle: handle, queue: make(chan delivery, queued)}
+	return &intake{s: s, handle: handle, queue: make(chan delivery, queueSize)}
 }
 
-// put takes a delivery; false when there is no room.
-func (in *intake) put(d delivery) bool {
+// enqueue adds a delivery; false when the queue is full.
+func (in *intake) enqueue(d delivery) bool {
 	select {
 	case in.queue <- d:
 		return true
@@ -52,7 +52,7 @@ func (in *intake) put(d delivery) bool {
 }
 
 func (in *intake) run(ctx context.Context) {
-	defer in.apart.Wait()
+	defer in.separate.Wait()
 	for {
 		var batch []delivery
 		select {
@@ -73,16 +73,16 @@ func (in *intake) run(ctx context.Context) {
 	}
 }
 
-// take prepares a batch and stores it. What needs a message of its own first
-// does not hold up the rest.
+// take prepares a batch and stores it. Deliveries that first need a message of
+// their own do not hold up the others.
 func (in *intake) take(ctx context.Context, batch []delivery) {
 	var now []delivery
 	for _, d := range batch {
-		if !rooted(d.arrivals) {
+		if !needsRoot(d.arrivals) {
 			now = append(now, d)
 			continue
 		}
-		in.apart.Go(func() {
+		in.separate.Go(func() {
 			in.s.prepare(ctx, d.arrivals)
 			in.store(ctx, []delivery{d})
 		})
@@ -90,7 +90,7 @@ func (in *intake) take(ctx context.Context, batch []delivery) {
 	if len(now) == 0 {
 		return
 	}
-	in.s.people.meet(ctx, messages(now))
+	in.s.people.lookUpAll(ctx, messages(now))
 	for _, d := range now {
 		in.s.prepare(ctx, d.arrivals)
 	}
@@ -98,10 +98,10 @@ func (in *intake) take(ctx context.Context, batch []delivery) {
 }
 
 // store hands a batch on until it is stored, first as a whole, then one by one.
-// What cannot be stored is not acknowledged.
+// Deliveries that cannot be stored are not acknowledged.
 func (in *intake) store(ctx context.Context, batch []delivery) {
-	pause := in.s.pause.first
-	for range storeTry {
+	pauses := in.s.timings.retries()
+	for range storeTries {
 		err := in.handle(ctx, messages(batch))
 		if err == nil {
 			for _, d := range batch {
@@ -112,11 +112,11 @@ func (in *intake) store(ctx context.Context, batch []delivery) {
 		if ctx.Err() != nil {
 			return
 		}
-		in.s.log.ErrorContext(ctx, "messages could not be stored", "messages", len(batch), "again", pause, "cause", err)
+		pause := pauses.Next()
+		in.s.log.ErrorContext(ctx, "slack: messages not stored", "messages", len(batch), "again", pause, "cause", err)
 		if retry.Sleep(ctx, pause) != nil {
 			return
 		}
-		pause = min(4*pause, in.s.pause.last)
 	}
 	if len(batch) == 1 {
 		return
@@ -138,7 +138,7 @@ func messages(batch []delivery) []bot.Message {
 	return all
 }
 
-func rooted(arrivals []arrival) bool {
+func needsRoot(arrivals []inbound) bool {
 	for _, a := range arrivals {
 		if a.root != "" {
 			return true
@@ -147,25 +147,25 @@ func rooted(arrivals []arrival) bool {
 	return false
 }
 
-// prepare finds out what the delivery itself does not tell: who the author is,
-// and where a command's task will live.
-func (s *Slack) prepare(ctx context.Context, arrivals []arrival) {
+// prepare looks up what the delivery itself does not say: the author, and the
+// place of a command's task.
+func (s *Slack) prepare(ctx context.Context, arrivals []inbound) {
 	for i := range arrivals {
 		a := &arrivals[i]
 		s.people.identify(ctx, &a.message)
-		s.live.halt(a.message.Chat.ID, a.halted)
-		if a.hook != "" {
-			s.settle(ctx, a)
+		s.active.drop(a.message.Chat.ID, a.endedStreams)
+		if a.responseURL != "" {
+			s.createRoot(ctx, a)
 		}
 		if !a.message.Overheard {
-			s.askers.Add(a.message.Chat.Key(), asker{a.message.From.ID, a.message.Team})
+			s.lastAskers.Add(a.message.Chat.Key(), asker{a.message.From.ID, a.message.Team})
 		}
 	}
 }
 
-// settle gives the task of a command a place: a message in the channel, under
-// which it lives; where the bot is no member, the command's response URL.
-func (s *Slack) settle(ctx context.Context, a *arrival) {
+// createRoot posts the message under which the task of a command lives. Where the
+// bot is not a member, the task uses the command's response URL instead.
+func (s *Slack) createRoot(ctx context.Context, a *inbound) {
 	m := &a.message
 	if m.At.IsZero() {
 		m.At = s.now()
@@ -177,13 +177,13 @@ func (s *Slack) settle(ctx context.Context, a *arrival) {
 		m.Chat, m.ID = chat, chat.Thread
 		return
 	}
-	if strings.HasPrefix(a.hook, "http") {
-		m.ID = a.hook + hookMark + m.From.ID
+	if strings.HasPrefix(a.responseURL, "http") {
+		m.ID = a.responseURL + personMark + m.From.ID
 	}
 	if !s.admit(ctx, *m) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.pause.root)
+	ctx, cancel := context.WithTimeout(ctx, s.timings.root)
 	defer cancel()
 	var ts string
 	err := s.call(ctx, request{method: "chat.postMessage", channel: m.Chat.ID, urgency: bot.PriorityHigh}, func(ctx context.Context) (err error) {
@@ -192,12 +192,12 @@ func (s *Slack) settle(ctx context.Context, a *arrival) {
 	})
 	if err != nil {
 		if !gone(err) {
-			s.log.WarnContext(ctx, "a command's task gets no message of its own", "chat", m.Chat.Key(), "cause", err)
+			s.log.WarnContext(ctx, "slack: message for a command not posted", "chat", m.Chat.Key(), "cause", err)
 		}
 		return
 	}
 	m.Chat.Thread, m.ID = ts, ts
-	if at := moment(ts); !at.IsZero() && at.Sub(m.At).Abs() < time.Minute {
+	if at := timeOf(ts); !at.IsZero() && at.Sub(m.At).Abs() < time.Minute {
 		m.At = at
 	}
 	s.roots.Add(m.Key, m.Chat)

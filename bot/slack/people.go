@@ -13,13 +13,13 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// What is known of people is kept for an hour: a guest who becomes a member is
-// one soon after.
+// Facts about people are kept for an hour, so that a guest who becomes a member
+// is soon treated as one.
 const (
-	keptPeople  = 10_000
-	personKept  = time.Hour
-	personAsked = 2500 * time.Millisecond // for how long a message waits to learn who wrote it
-	personRetry = 5 * time.Second
+	maxPeople     = 10_000
+	personTTL     = time.Hour
+	personTimeout = 2500 * time.Millisecond // how long a message waits for its author's name
+	personRetry   = 5 * time.Second
 )
 
 type person struct {
@@ -36,18 +36,18 @@ type people struct {
 }
 
 func newPeople(s *Slack) (*people, error) {
-	known, err := lru.New[string, person](keptPeople)
+	known, err := lru.New[string, person](maxPeople)
 	return &people{s: s, known: known}, err
 }
 
-// name is the name of a person who is known already; empty otherwise.
+// name is the name of a person who was looked up; empty otherwise.
 func (p *people) name(id string) string {
 	who, _ := p.known.Peek(id)
 	return who.name
 }
 
-// meet looks up the authors of a batch, all at once and each of them once.
-func (p *people) meet(ctx context.Context, batch []bot.Message) {
+// lookUpAll looks up the authors of a batch, each once and all at the same time.
+func (p *people) lookUpAll(ctx context.Context, batch []bot.Message) {
 	var lookups sync.WaitGroup
 	asked := map[string]bool{}
 	for _, m := range batch {
@@ -55,20 +55,20 @@ func (p *people) meet(ctx context.Context, batch []bot.Message) {
 			continue
 		}
 		asked[m.From.ID] = true
-		lookups.Go(func() { p.learn(ctx, m) })
+		lookups.Go(func() { p.lookUp(ctx, m) })
 	}
 	lookups.Wait()
 }
 
-// learn looks up one author. Whoever cannot be looked up counts for a moment as
-// what they were, or as external.
-func (p *people) learn(ctx context.Context, m bot.Message) {
-	who, err := p.look(ctx, m)
-	if early(err) {
-		return // it was not said to the bot, and the next one that is asks at once
+// lookUp looks up one author. When that fails, the last known facts count for a
+// moment; without any, the author counts as external.
+func (p *people) lookUp(ctx context.Context, m bot.Message) {
+	who, err := p.fetch(ctx, m)
+	if tooEarly(err) {
+		return // the message does not address the bot; the next one that does looks up again
 	}
 	if err != nil {
-		p.s.log.WarnContext(ctx, "a person could not be looked up", "person", m.From.Key(), "cause", err)
+		p.s.log.WarnContext(ctx, "slack: person not looked up", "person", m.From.Key(), "cause", err)
 		before, known := p.known.Peek(m.From.ID)
 		who = before
 		who.external = who.external || !known
@@ -77,26 +77,26 @@ func (p *people) learn(ctx context.Context, m bot.Message) {
 	p.known.Add(m.From.ID, who)
 }
 
-// identify says in m who its author is. Who is not known counts as external.
+// identify fills in the author of m. An unknown author counts as external.
 func (p *people) identify(ctx context.Context, m *bot.Message) {
-	p.meet(ctx, []bot.Message{*m})
+	p.lookUpAll(ctx, []bot.Message{*m})
 	who, known := p.known.Get(m.From.ID)
 	who.external = who.external || !known
 	m.From.Name, m.Language, m.External = who.name, who.locale, who.external
 }
 
-func (p *people) look(ctx context.Context, m bot.Message) (person, error) {
-	ctx, cancel := context.WithTimeout(ctx, personAsked)
+func (p *people) fetch(ctx context.Context, m bot.Message) (person, error) {
+	ctx, cancel := context.WithTimeout(ctx, personTimeout)
 	defer cancel()
 	me, err := p.s.me(ctx)
 	if err != nil {
 		return person{}, err
 	}
 	level := bot.PriorityHigh
-	if m.Overheard { // the talk of a large channel must not use up what others need
+	if m.Overheard { // messages of a busy channel must not use up the limit
 		level = bot.PriorityFrame
 	}
-	u, err := p.ask(ctx, m.From.ID, level)
+	u, err := p.fetchUser(ctx, m.From.ID, level)
 	if err != nil {
 		return person{}, err
 	}
@@ -105,20 +105,19 @@ func (p *people) look(ctx context.Context, m bot.Message) (person, error) {
 		name:     cmp.Or(u.Profile.DisplayName, u.RealName, u.Name),
 		locale:   u.Locale,
 		external: u.IsRestricted || u.IsUltraRestricted || u.IsStranger || elsewhere,
-		until:    p.s.now().Add(personKept),
+		until:    p.s.now().Add(personTTL),
 	}, nil
 }
 
-// ask asks Slack about a person. What may pass is tried again as long as the
-// message can wait: whoever counts as external for want of an answer may not be
-// heard.
-func (p *people) ask(ctx context.Context, id string, level bot.Priority) (u *slackgo.User, err error) {
-	for pause := p.s.pauses(); ; {
+// fetchUser asks Slack about a person. It tries again after errors that may pass,
+// because the bot may ignore a person who counts as external.
+func (p *people) fetchUser(ctx context.Context, id string, level bot.Priority) (u *slackgo.User, err error) {
+	for pauses := p.s.timings.retries(); ; {
 		err = p.s.call(ctx, request{method: "users.info", urgency: level}, func(ctx context.Context) (err error) {
 			u, err = p.s.api.GetUserInfoContext(ctx, id, slackgo.GetUserInfoOptionIncludeLocale(true))
 			return err
 		})
-		if err == nil || early(err) || code(err) != "" && code(err) != "internal_error" || pause.Sleep(ctx) != nil {
+		if err == nil || tooEarly(err) || code(err) != "" && code(err) != "internal_error" || pauses.Sleep(ctx) != nil {
 			return u, err
 		}
 	}

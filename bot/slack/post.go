@@ -4,29 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	slackgo "github.com/slack-go/slack"
+
 	"legwork/bot"
 	"legwork/bot/markdown"
-
-	slackgo "github.com/slack-go/slack"
 )
 
 // Post sends a new message and returns its ts. A board in a thread becomes a
-// native stream where Slack allows one. A draft that replies to a command given
-// where the bot is no member goes through the command's response URL, which
-// takes no files. A file comes before its message, as one of its own.
+// native stream where Slack allows one. Where the bot is not a
+// member, a draft that replies to a command goes through the command's response
+// URL, which accepts no files. A file comes before its message, as one of its own.
 func (s *Slack) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
 	hook := strings.HasPrefix(d.ReplyTo, "http")
 	return s.uploads.Send(to, &d, func(f *bot.File) error {
 		if hook {
-			return fmt.Errorf("answering a command where the app is no member: %w", bot.ErrNoFiles)
+			return fmt.Errorf("answering a command where the app is not a member: %w", bot.ErrNoFiles)
 		}
 		return s.sendFile(ctx, to, &d, f)
 	}, func() (string, error) {
 		if hook {
-			return s.hooked(ctx, d.ReplyTo, d)
+			return s.postToURL(ctx, d.ReplyTo, d)
 		}
 		return s.post(ctx, to, d)
 	})
@@ -39,15 +42,15 @@ func (s *Slack) post(ctx context.Context, to bot.Chat, d bot.Draft) (string, err
 			s.session(to, d)
 		}
 		if err != nil || id != "" {
-			return id, mark(err)
+			return id, wrapGone(err)
 		}
 	}
 	id, err := s.postMessage(ctx, to, d)
 	if err != nil {
-		return "", mark(err)
+		return "", wrapGone(err)
 	}
 	if d.Kind == bot.KindBoard {
-		s.live.edited(to.ID, id, s.now())
+		s.active.edited(to.ID, id, s.now())
 	}
 	s.session(to, d)
 	return id, nil
@@ -58,23 +61,23 @@ func (s *Slack) postMessage(ctx context.Context, to bot.Chat, d bot.Draft) (id s
 		d.Text = markdown.Partial(d.Text)
 	}
 	r := request{method: "chat.postMessage", channel: to.ID, private: to.Private, urgency: d.Priority(true)}
-	err = s.shown(ctx, d, func(ctx context.Context, l look) error {
+	err = s.tryLooks(ctx, d, func(ctx context.Context, l look) error {
 		return s.call(ctx, r, func(ctx context.Context) (err error) {
-			_, id, err = s.api.PostMessageContext(ctx, to.ID, l.options(), thread(to), marked(d))
+			_, id, err = s.api.PostMessageContext(ctx, to.ID, l.options(), thread(to), metadata(d))
 			return err
 		})
 	})
 	return id, err
 }
 
-// shown tries a draft's looks until Slack takes one.
-func (s *Slack) shown(ctx context.Context, d bot.Draft, send func(context.Context, look) error) error {
+// tryLooks tries a draft's looks until Slack accepts one.
+func (s *Slack) tryLooks(ctx context.Context, d bot.Draft, send func(context.Context, look) error) error {
 	var err error
 	for _, l := range looks(d) {
-		if err = send(ctx, l); err == nil || !refused(err) {
+		if err = send(ctx, l); err == nil || !contentRefused(err) {
 			return err
 		}
-		s.log.WarnContext(ctx, "slack refused how a message looks", "task", d.Task, "cause", err)
+		s.log.WarnContext(ctx, "slack: layout refused", "task", d.Task, "cause", err)
 	}
 	return err
 }
@@ -82,25 +85,25 @@ func (s *Slack) shown(ctx context.Context, d bot.Draft, send func(context.Contex
 // Edit replaces a posted message.
 func (s *Slack) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
 	if strings.HasPrefix(id, "http") {
-		return s.rehooked(ctx, id, d)
+		return s.editAtURL(ctx, id, d)
 	}
 	err := s.edit(ctx, to, id, d)
-	if err != nil && lost(err) {
+	if err != nil && notEditable(err) {
 		fresh, err := s.postMessage(ctx, to, d)
 		if err != nil {
-			return mark(err)
+			return wrapGone(err)
 		}
 		return &bot.MovedError{ID: fresh}
 	}
 	if err == nil {
 		s.session(to, d)
 	}
-	return mark(err)
+	return wrapGone(err)
 }
 
 func (s *Slack) edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
-	if st := s.live.stream(to.ID, id); st != nil {
-		done, err := s.feed(ctx, st, d)
+	if st := s.active.stream(to.ID, id); st != nil {
+		done, err := s.feedStream(ctx, st, d)
 		if done || err != nil {
 			return err
 		}
@@ -108,57 +111,57 @@ func (s *Slack) edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) e
 	return s.update(ctx, to, id, d)
 }
 
-// update changes a message that does not stream. Frames keep their distance:
-// the more messages are being changed, the longer.
+// update changes a message that does not stream. The more messages are changing,
+// the longer the time between two frames.
 func (s *Slack) update(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
 	if d.Partial {
-		if wait := s.live.turn(to.ID, id, s.now(), s.pause.update); wait > 0 {
+		if wait := s.active.untilNextFrame(to.ID, id, s.now(), s.timings.update); wait > 0 {
 			return &bot.LaterError{After: wait}
 		}
 		d.Text = markdown.Partial(d.Text)
 	}
 	r := request{method: "chat.update", channel: to.ID, private: to.Private, urgency: d.Priority(false)}
-	err := s.shown(ctx, d, func(ctx context.Context, l look) error {
+	err := s.tryLooks(ctx, d, func(ctx context.Context, l look) error {
 		return s.call(ctx, r, func(ctx context.Context) error {
-			_, _, _, err := s.api.UpdateMessageContext(ctx, to.ID, id, l.options(), marked(d))
+			_, _, _, err := s.api.UpdateMessageContext(ctx, to.ID, id, l.options(), metadata(d))
 			return err
 		})
 	})
 	switch {
 	case err == nil && d.Partial:
-		s.live.edited(to.ID, id, s.now())
+		s.active.edited(to.ID, id, s.now())
 	case err == nil:
-		s.live.settled(to.ID, id)
+		s.active.finished(to.ID, id)
 	case code(err) == "streaming_state_conflict":
-		return s.unstream(ctx, to, id, d, err)
+		return s.stopForeignStream(ctx, to, id, d, err)
 	}
 	return err
 }
 
-// unstream ends a stream that a process before this one began, and changes the
-// message after that.
-func (s *Slack) unstream(ctx context.Context, to bot.Chat, id string, d bot.Draft, conflict error) error {
+// stopForeignStream ends a stream that an earlier process began, and then changes
+// the message.
+func (s *Slack) stopForeignStream(ctx context.Context, to bot.Chat, id string, d bot.Draft, conflict error) error {
 	r := request{method: "chat.stopStream", channel: to.ID, private: to.Private, urgency: d.Priority(false)}
 	err := s.call(ctx, r, func(ctx context.Context) error {
 		_, _, err := s.api.StopStreamContext(ctx, to.ID, id)
 		return err
 	})
-	if early(err) || ctx.Err() != nil {
+	if tooEarly(err) || ctx.Err() != nil {
 		return err
 	}
-	if err != nil && !broken(err) {
+	if err != nil && !streamEnded(err) {
 		return errors.Join(conflict, err)
 	}
 	r.method = "chat.update"
-	return s.shown(ctx, d, func(ctx context.Context, l look) error {
+	return s.tryLooks(ctx, d, func(ctx context.Context, l look) error {
 		return s.call(ctx, r, func(ctx context.Context) error {
-			_, _, _, err := s.api.UpdateMessageContext(ctx, to.ID, id, l.options(), marked(d))
+			_, _, _, err := s.api.UpdateMessageContext(ctx, to.ID, id, l.options(), metadata(d))
 			return err
 		})
 	})
 }
 
-// thread puts a message where the conversation is.
+// thread puts a message into the conversation's thread.
 func thread(to bot.Chat) slackgo.MsgOption {
 	if to.Thread == "" {
 		return slackgo.MsgOptionCompose()
@@ -169,16 +172,16 @@ func thread(to bot.Chat) slackgo.MsgOption {
 // metadataType names legwork's metadata.
 const metadataType = "legwork"
 
-// marked lets a message be found again.
-func marked(d bot.Draft) slackgo.MsgOption {
+// metadata carries the draft's mark, by which Find finds the message.
+func metadata(d bot.Draft) slackgo.MsgOption {
 	if d.Mark == "" {
 		return slackgo.MsgOptionCompose()
 	}
 	return slackgo.MsgOptionMetadata(slackgo.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{"mark": d.Mark}})
 }
 
-// How a message is looked for: in the newest messages of direct
-// messages, from the first one of a thread on.
+// How far Find looks: from the newest message of direct messages, from the first
+// one of a thread.
 const (
 	findPage  = 500
 	findPages = 5
@@ -186,7 +189,7 @@ const (
 )
 
 // Find looks for a message that was posted with Mark, in the newest messages
-// of direct messages, and in all of a thread within reason.
+// of direct messages, or in a thread.
 func (s *Slack) Find(ctx context.Context, to bot.Chat, mark string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, findSpan)
 	defer cancel()
@@ -197,7 +200,7 @@ func (s *Slack) Find(ctx context.Context, to bot.Chat, mark string) (string, err
 			return "", err
 		}
 		for _, m := range found {
-			if bears(m, mark) {
+			if hasMark(m, mark) {
 				return m.Timestamp, nil
 			}
 		}
@@ -228,4 +231,101 @@ func (s *Slack) page(ctx context.Context, to bot.Chat, cursor string) (found []s
 		return err
 	})
 	return found, next, err
+}
+
+// The steps of an upload (docs.slack.dev/messaging/working-with-files). The middle
+// one is not a method: it goes to an address that Slack returns.
+const (
+	askMethod   = "files.getUploadURLExternal"
+	sendMethod  = "upload"
+	shareMethod = "files.completeUploadExternal"
+)
+
+// scopePause is how long legwork sends no files after Slack said that the app may
+// not send any. An app that was installed again may.
+const scopePause = 10 * time.Minute
+
+// Files implements bot.Filer: false for a while after Slack said that
+// the scope is missing.
+func (s *Slack) Files(bot.Chat) bool {
+	until := s.noFiles.Load()
+	return until == nil || s.now().After(*until)
+}
+
+// sendFile brings a file into a conversation. Slack shows it after it has
+// processed it, usually at once.
+func (s *Slack) sendFile(ctx context.Context, to bot.Chat, d *bot.Draft, f *bot.File) error {
+	err := bot.ErrNoFiles
+	if s.Files(to) {
+		err = s.fileError(ctx, s.upload(ctx, to, f, d.Priority(true)))
+	}
+	if err != nil {
+		return fmt.Errorf("sending the file %s: %w", f.BaseName(), err)
+	}
+	return nil
+}
+
+// upload asks for an address, sends the content there and shares the file.
+func (s *Slack) upload(ctx context.Context, to bot.Chat, f *bot.File, urgency bot.Priority) error {
+	var place *slackgo.GetUploadURLExternalResponse
+	name := f.BaseName()
+	err := s.call(ctx, request{method: askMethod, urgency: urgency}, func(ctx context.Context) (err error) {
+		place, err = s.api.GetUploadURLExternalContext(ctx, slackgo.GetUploadURLExternalParameters{FileName: name, FileSize: len(f.Content)})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = s.call(ctx, request{method: sendMethod, urgency: urgency}, func(ctx context.Context) error {
+		return withoutAddress(place.UploadURL, s.api.UploadToURL(ctx, slackgo.UploadToURLParameters{
+			UploadURL: place.UploadURL, Content: string(f.Content), Filename: name,
+		}))
+	})
+	if err != nil {
+		return err
+	}
+	return s.call(ctx, request{method: shareMethod, urgency: urgency}, func(ctx context.Context) error {
+		_, err := s.api.CompleteUploadExternalContext(ctx, slackgo.CompleteUploadExternalParameters{
+			Files: []slackgo.FileSummary{{ID: place.FileID, Title: name}}, Channel: to.ID, ThreadTimestamp: to.Thread,
+		})
+		return err
+	})
+}
+
+// withoutAddress removes an upload's address from an error: with it, somebody
+// could upload another file.
+func withoutAddress(address string, err error) error {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err
+	}
+	if err != nil && strings.Contains(err.Error(), address) {
+		return errors.New("the upload address is not one of Slack's")
+	}
+	return err
+}
+
+// fileError turns an error into bot.ErrNoFiles when no further try helps, but a
+// message without the file may be accepted.
+func (s *Slack) fileError(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case code(err) == "missing_scope":
+		until := s.now().Add(scopePause)
+		s.noFiles.Store(&until)
+		s.log.ErrorContext(ctx, "slack: files shown as text, the app lacks the scope files:write; "+
+			"paste the manifest of \"legwork slack manifest\" into the app and install it again", "cause", err)
+	case gone(err):
+		return wrapGone(err)
+	case !contentRefused(err) && !uploadRefused(err):
+		return err
+	}
+	return fmt.Errorf("%w: %w", bot.ErrNoFiles, err)
+}
+
+// uploadRefused reports whether the upload address refused the file.
+func uploadRefused(err error) bool {
+	status, ok := errors.AsType[slackgo.StatusCodeError](err)
+	passing := []int{http.StatusRequestTimeout, http.StatusTooManyRequests}
+	return ok && status.Code >= 400 && status.Code < 500 && !slices.Contains(passing, status.Code)
 }

@@ -9,38 +9,39 @@ import (
 	slackgo "github.com/slack-go/slack"
 )
 
-// typingGap is how often the status of a thread is set again; Slack lets it
-// vanish after two minutes.
+// typingGap is how often the status of a thread is set again; Slack removes it
+// after two minutes
+// (docs.slack.dev/reference/methods/assistant.threads.setStatus).
 const typingGap = time.Minute
 
-// mood is what Slack shows about a conversation's session.
-type mood struct {
-	status string
-	typed  time.Time // when the thread's status was set last
+// sessionState is what Slack shows about a conversation's agent session.
+type sessionState struct {
+	status   string
+	typingAt time.Time // when the thread's status was set last
 }
 
-// session tells Slack what the bot is doing in a thread: Slack shows a Stop
-// button while it is at work. Nobody waits for it, and workspaces without
-// sessions are asked once.
+// session tells Slack the state of a thread's agent session: Slack shows a Stop
+// button while the bot works. It never waits. Workspaces without sessions are
+// asked once.
 func (s *Slack) session(to bot.Chat, d bot.Draft) {
 	status := sessionStatus(d)
 	if to.Thread == "" || status == "" {
 		return
 	}
-	was, _ := s.moods.Get(to.Key())
+	was, _ := s.sessionStates.Get(to.Key())
 	now := was
 	if now.status != status && s.sessions.Load() {
 		now.status = status
-		s.later(func(ctx context.Context) { s.setSession(ctx, to, d, status) })
+		s.inBackground(func(ctx context.Context) { s.setSession(ctx, to, d, status) })
 	}
-	if to.Private && status == slackgo.AgentSessionStatusProcessing && d.Board != nil && s.now().Sub(was.typed) >= typingGap && s.typing.Load() {
-		now.typed = s.now()
-		s.later(func(ctx context.Context) { s.setTyping(ctx, to, cut(oneLine(d.Board.Status), 100)) })
+	if to.Private && status == slackgo.AgentSessionStatusProcessing && d.Board != nil && s.now().Sub(was.typingAt) >= typingGap && s.typing.Load() {
+		now.typingAt = s.now()
+		s.inBackground(func(ctx context.Context) { s.setTyping(ctx, to, cut(oneLine(d.Board.Status), 100)) })
 	}
-	s.moods.Add(to.Key(), now)
+	s.sessionStates.Add(to.Key(), now)
 }
 
-// sessionStatus is what a draft that was shown means; empty: nothing new.
+// sessionStatus is the status that follows from a draft; empty for no change.
 func sessionStatus(d bot.Draft) string {
 	switch {
 	case d.Kind == bot.KindQuestion:
@@ -69,7 +70,7 @@ func (s *Slack) setSession(ctx context.Context, to bot.Chat, d bot.Draft, status
 	if d.Board != nil {
 		p.Title = cut(oneLine(d.Board.Title), 150)
 	}
-	if who, ok := s.askers.Get(to.Key()); ok {
+	if who, ok := s.lastAskers.Get(to.Key()); ok {
 		p.InitiatorUserID = who.user
 	}
 	err := s.call(ctx, request{method: "agents.sessions.setStatus", urgency: bot.PriorityNormal}, func(ctx context.Context) error {
@@ -80,9 +81,9 @@ func (s *Slack) setSession(ctx context.Context, to bot.Chat, d bot.Draft, status
 	case err == nil || ctx.Err() != nil:
 	case unavailable(err):
 		s.sessions.Store(false)
-		s.log.InfoContext(ctx, "slack shows no agent sessions for this app; the manifest of \"legwork slack manifest\" has them", "cause", err)
+		s.log.InfoContext(ctx, "slack: agent sessions not available; the manifest of \"legwork slack manifest\" enables them", "cause", err)
 	default:
-		s.log.DebugContext(ctx, "a session's status could not be set", "chat", to.Key(), "cause", err)
+		s.log.DebugContext(ctx, "slack: session status not set", "chat", to.Key(), "cause", err)
 	}
 }
 
@@ -92,7 +93,7 @@ func (s *Slack) setTyping(ctx context.Context, to bot.Chat, words string) {
 	})
 	if unavailable(err) {
 		s.typing.Store(false)
-		s.log.InfoContext(ctx, "slack shows no status in threads for this app", "cause", err)
+		s.log.InfoContext(ctx, "slack: thread status not available", "cause", err)
 	}
 }
 

@@ -5,6 +5,7 @@ package slack
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,26 +17,24 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	slackgo "github.com/slack-go/slack"
 
 	"legwork/bot"
 	"legwork/internal/retry"
 	"legwork/internal/telemetry"
-
-	slackgo "github.com/slack-go/slack"
 )
 
 // Name is the Platform of Slack's chats.
 const Name = "slack"
 
-// Options are what the program lends the platform.
+// Options connect a Slack to the rest of the program.
 type Options struct {
 	Log *slog.Logger // nil: nothing is logged
-	// RateLimiter stands in front of every call of the Web API; Account is the id of
-	// the workspace, Method the API's own name. nil: nothing is held back except
-	// what Slack itself asks for.
+	// RateLimiter sees every call of the Web API; Account is the id of the workspace,
+	// Method the API's own name. Nil: calls wait only when Slack asks for it.
 	RateLimiter bot.RateLimiter
-	// Admit says whether something may be posted on behalf of a command before
-	// the command is handed on; its author is known to it. nil: always.
+	// Admit says whether legwork may post a message for a command before the
+	// command is handed on. Its author is known by then. Nil: always.
 	Admit func(ctx context.Context, m bot.Message) bool
 	Now   func() time.Time // nil: time.Now
 	// Metrics count calls of the Web API; may be nil.
@@ -51,25 +50,25 @@ type Slack struct {
 	limiter bot.RateLimiter
 	admit   func(context.Context, bot.Message) bool
 	now     func() time.Time
-	pause   pauses
+	timings timings
 	http    *http.Client
 	api     *slackgo.Client
 
-	people *people
-	live   *live
-	hooks  *hooks
-	lanes  bot.Lanes                      // of deliveries by HTTP, by conversation
-	askers *lru.Cache[string, asker]      // by conversation
-	roots  *lru.Cache[string, bot.Chat]   // where a command's task lives, by its key
-	moods  *lru.Cache[string, mood]       // what Slack shows about a conversation
-	aside  chan func(ctx context.Context) // calls that nobody waits for
+	people        *people
+	active        *activeMessages
+	responseURLs  *responseURLs
+	lanes         bot.Lanes                        // of deliveries by HTTP, by conversation
+	lastAskers    *lru.Cache[string, asker]        // by conversation
+	roots         *lru.Cache[string, bot.Chat]     // where a command's task lives, by the command's key
+	sessionStates *lru.Cache[string, sessionState] // by conversation
+	background    chan func(ctx context.Context)   // calls whose result nobody needs
 
 	uploads bot.Uploads
 
 	identified sync.Mutex // held while auth.test is under way
 	identity   atomic.Pointer[identity]
 	state      atomic.Pointer[state]
-	revoked    atomic.Pointer[state] // what Slack says against the bot's token; nil: nothing
+	revoked    atomic.Pointer[state] // why Slack refuses the bot's token; nil: it does not
 	handler    atomic.Pointer[handler]
 	sessions   atomic.Bool               // false once Slack said that this app has none
 	typing     atomic.Bool               // likewise for the status of a thread
@@ -77,7 +76,7 @@ type Slack struct {
 	noFiles    atomic.Pointer[time.Time] // until when files are not tried; nil: they are
 }
 
-// asker is who asked last in a conversation: a stream is shown to somebody.
+// asker is the person who asked last in a conversation. A stream has a recipient.
 type asker struct{ user, team string }
 
 type state struct{ problem error }
@@ -86,27 +85,30 @@ type handler struct {
 	handle func(context.Context, []bot.Message) error
 }
 
-// pauses are the spans that tests shorten.
-type pauses struct {
-	greet       time.Duration // for how long a new connection may say nothing
-	ping, deaf  time.Duration // between pings; silence after which a connection is given up
-	quiet       time.Duration // without a delivery, after which a connection is replaced by a fresh one
-	linger      time.Duration // for how long a connection is kept after its successor has come
-	first, last time.Duration // between tries to connect or to store
-	denied      time.Duration // between tries with a token that was refused
-	rotate      time.Duration // age at which a native stream is ended; Slack does it at 5 minutes
-	append      time.Duration // least gap between two frames of a stream
-	update      time.Duration // least gap between two frames of an edited message
-	root        time.Duration // for how long a command waits for its first message; with the look-up of its author less than 3 s
+// timings are the durations that tests shorten.
+type timings struct {
+	hello                time.Duration // until a new connection must say hello
+	ping, silence        time.Duration // between pings; without any frame, until a connection counts as dead
+	idle                 time.Duration // without a delivery, until a connection is replaced
+	overlap              time.Duration // how long a connection is kept after its successor opened
+	firstRetry, maxRetry time.Duration // between tries to connect or to store
+	badToken             time.Duration // between tries with a token that was refused
+	rotate               time.Duration // age at which a native stream is ended; Slack does it at 5 minutes
+	append               time.Duration // least gap between two frames of a stream
+	update               time.Duration // least gap between two frames of an edited message
+	root                 time.Duration // how long a command waits for its first message; with the look-up of its author less than 3 s, when Slack gives up
 }
 
-func usual() pauses {
-	return pauses{
-		greet: 15 * time.Second, ping: 10 * time.Second, deaf: 30 * time.Second, quiet: 5 * time.Minute, linger: 10 * time.Second,
-		first: 250 * time.Millisecond, last: time.Minute, denied: time.Minute,
+func defaultTimings() timings {
+	return timings{
+		hello: 15 * time.Second, ping: 10 * time.Second, silence: 30 * time.Second, idle: 5 * time.Minute, overlap: 10 * time.Second,
+		firstRetry: 250 * time.Millisecond, maxRetry: time.Minute, badToken: time.Minute,
 		rotate: 4 * time.Minute, append: time.Second, update: 1500 * time.Millisecond, root: 1500 * time.Millisecond,
 	}
 }
+
+// retries are the pauses between tries.
+func (t timings) retries() *retry.Pauses { return retry.New(t.firstRetry, t.maxRetry, 0) }
 
 // New makes the platform; Run connects it. The config must be valid, as
 // Validate says.
@@ -126,18 +128,18 @@ func New(cfg Config, o Options) (*Slack, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Slack{config: cfg.WithDefaults(), log: o.Log, metrics: o.Metrics, limiter: o.RateLimiter, admit: o.Admit, now: o.Now, pause: usual(), aside: make(chan func(context.Context), 256)}
+	s := &Slack{config: cfg.WithDefaults(), log: o.Log, metrics: o.Metrics, limiter: o.RateLimiter, admit: o.Admit, now: o.Now, timings: defaultTimings(), background: make(chan func(context.Context), 256)}
 	s.http, s.api = client(s.config)
-	s.live, s.hooks = newLive(), newHooks()
+	s.active, s.responseURLs = newActiveMessages(), newResponseURLs()
 	s.sessions.Store(true)
 	s.typing.Store(true)
 	s.streams.Store(true)
 	s.state.Store(&state{errors.New("slack: not connected yet")})
 	var errs [4]error
 	s.people, errs[0] = newPeople(s)
-	s.askers, errs[1] = lru.New[string, asker](10_000)
+	s.lastAskers, errs[1] = lru.New[string, asker](10_000)
 	s.roots, errs[2] = lru.New[string, bot.Chat](1000)
-	s.moods, errs[3] = lru.New[string, mood](10_000)
+	s.sessionStates, errs[3] = lru.New[string, sessionState](10_000)
 	return s, errors.Join(errs[:]...)
 }
 
@@ -145,7 +147,7 @@ func New(cfg Config, o Options) (*Slack, error) {
 func client(cfg Config) (*http.Client, *slackgo.Client) {
 	h := &http.Client{
 		Timeout:       30 * time.Second,
-		Transport:     bounded{http.DefaultTransport.(*http.Transport).Clone()},
+		Transport:     limitedTransport{http.DefaultTransport.(*http.Transport).Clone()},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return h, slackgo.New(cfg.BotToken, slackgo.OptionAPIURL(cfg.APIURL), slackgo.OptionAppLevelToken(cfg.AppToken),
@@ -168,15 +170,15 @@ func (s *Slack) Ready() error {
 	return s.state.Load().problem
 }
 
-// Run receives until ctx ends; it returns nil then. Problems with the network
-// or the tokens are told by Ready and tried again, forever.
+// Run receives until ctx ends, and returns nil then. After problems with the
+// network or the tokens it tries again, forever; Ready returns the cause.
 func (s *Slack) Run(ctx context.Context, handle func(context.Context, []bot.Message) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.http.CloseIdleConnections()
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer cancel()
-	work.Go(func() { s.runAside(ctx) })
+	work.Go(func() { s.runBackground(ctx) })
 	work.Go(func() { s.runRotation(ctx) })
 	work.Go(func() { s.runCheck(ctx) })
 	if !s.authenticate(ctx) {
@@ -187,23 +189,20 @@ func (s *Slack) Run(ctx context.Context, handle func(context.Context, []bot.Mess
 	if s.config.Mode == ModeHTTP {
 		s.connected(ctx)
 		<-ctx.Done()
-		s.become(errors.New("slack: stopped"))
+		s.setState(errors.New("slack: stopped"))
 		return nil
 	}
 	in := newIntake(s, handle)
 	work.Go(func() { in.run(ctx) })
 	s.runSockets(ctx, in)
-	s.become(errors.New("slack: stopped"))
+	s.setState(errors.New("slack: stopped"))
 	return nil
 }
 
-// pauses are those between tries.
-func (s *Slack) pauses() *retry.Pauses { return retry.New(s.pause.first, s.pause.last, 0) }
-
-// authenticate learns who the bot is, however long that takes; false when ctx
-// ended before.
+// authenticate asks who the bot is until Slack answers; false when ctx ended
+// before.
 func (s *Slack) authenticate(ctx context.Context) bool {
-	for pause := s.pauses(); ; {
+	for pauses := s.timings.retries(); ; {
 		_, err := s.me(ctx)
 		if err == nil {
 			return true
@@ -212,19 +211,19 @@ func (s *Slack) authenticate(ctx context.Context) bool {
 			return false
 		}
 		problem := explain(err)
-		s.become(problem)
-		wait := pause.Next()
-		if denied(err) {
-			wait = s.pause.denied
+		s.setState(problem)
+		wait := pauses.Next()
+		if badToken(err) {
+			wait = s.timings.badToken
 		}
-		s.log.WarnContext(ctx, "slack is not connected", "cause", problem, "again", wait)
+		s.log.WarnContext(ctx, "slack: not connected", "cause", problem, "again", wait)
 		if retry.Sleep(ctx, wait) != nil {
 			return false
 		}
 	}
 }
 
-// me is who the bot is; it is asked once.
+// me is who the bot is. Slack is asked once.
 func (s *Slack) me(ctx context.Context) (identity, error) {
 	if known := s.identity.Load(); known != nil {
 		return *known, nil
@@ -236,52 +235,53 @@ func (s *Slack) me(ctx context.Context) (identity, error) {
 	}
 	r, err := s.api.AuthTestContext(ctx)
 	if err != nil {
-		return identity{}, s.clean("auth.test", err)
+		return identity{}, s.redact("auth.test", err)
 	}
 	me := identity{team: r.TeamID, user: r.UserID, bot: r.BotID, enterprise: r.EnterpriseID, workspace: r.Team}
 	s.identity.Store(&me)
 	return me, nil
 }
 
-func (s *Slack) become(problem error) { s.state.Store(&state{problem}) }
+func (s *Slack) setState(problem error) { s.state.Store(&state{problem}) }
 
-// connected notes that deliveries arrive, and tells operators when that is news.
+// connected notes that deliveries arrive, and logs the change.
 func (s *Slack) connected(ctx context.Context) {
 	if me := s.identity.Load(); s.Ready() != nil && me != nil {
-		s.log.InfoContext(ctx, "slack is connected", "workspace", me.workspace, "mode", s.config.Mode)
+		s.log.InfoContext(ctx, "slack: connected", "workspace", me.workspace, "mode", s.config.Mode)
 	}
-	s.become(nil)
+	s.setState(nil)
 }
 
-// runAside makes the calls that nobody waits for, one after the other.
-func (s *Slack) runAside(ctx context.Context) {
+// runBackground makes the calls of inBackground, one after the other.
+func (s *Slack) runBackground(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case do := <-s.aside:
+		case do := <-s.background:
 			do(ctx)
 		}
 	}
 }
 
-// later queues a call that nobody waits for; it is dropped when there are too many.
-func (s *Slack) later(do func(ctx context.Context)) {
+// inBackground queues a call whose result nobody needs. It drops the call when too
+// many wait.
+func (s *Slack) inBackground(do func(ctx context.Context)) {
 	select {
-	case s.aside <- do:
+	case s.background <- do:
 	default:
 	}
 }
 
-// unlimited lets everything through at once.
+// unlimited is a rate limiter without rules.
 type unlimited struct{}
 
 func (unlimited) Wait(ctx context.Context, _ bot.Request) error { return ctx.Err() }
 
 func (unlimited) Pause(bot.Request, time.Duration) {}
 
-// Try says in one round who the tokens belong to, such as "@legwork in Acme",
-// or what is wrong with them and what to do.
+// Try asks Slack who the tokens belong to, such as "@legwork in Acme". The error
+// says what is wrong with them and what to do.
 func Try(ctx context.Context, cfg Config) (who string, err error) {
 	s, err := New(cfg, Options{})
 	if err != nil {
@@ -290,12 +290,41 @@ func Try(ctx context.Context, cfg Config) (who string, err error) {
 	defer s.http.CloseIdleConnections()
 	r, err := s.api.AuthTestContext(ctx)
 	if err != nil {
-		return "", explain(s.clean("auth.test", err))
+		return "", explain(s.redact("auth.test", err))
 	}
 	if s.config.Mode == ModeSocket {
 		if _, _, err := s.api.StartSocketModeContext(ctx); err != nil {
-			return "", explain(s.clean(openMethod, err))
+			return "", explain(s.redact(openMethod, err))
 		}
 	}
 	return fmt.Sprintf("@%s in %s", r.User, r.Team), nil
+}
+
+// runCheck asks about a refused token until Slack accepts it again, because there may
+// be no other call meanwhile.
+func (s *Slack) runCheck(ctx context.Context) {
+	for retry.Sleep(ctx, s.timings.badToken) == nil {
+		if s.revoked.Load() != nil {
+			s.check(ctx)
+		}
+	}
+}
+
+// check asks Slack about the bot token; call notes the result.
+func (s *Slack) check(ctx context.Context) {
+	_ = s.call(ctx, request{method: "auth.test", urgency: bot.PriorityHigh}, func(ctx context.Context) error {
+		_, err := s.api.AuthTestContext(ctx)
+		return err
+	})
+}
+
+// revokes reports whether an event says that a token was revoked. It may be
+// another token than ours.
+func revokes(body []byte) bool {
+	var o struct {
+		Event struct {
+			Type string `json:"type"`
+		} `json:"event"`
+	}
+	return json.Unmarshal(body, &o) == nil && (o.Event.Type == "tokens_revoked" || o.Event.Type == "app_uninstalled")
 }

@@ -1,47 +1,52 @@
 package slack
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"legwork/bot"
+	"unicode/utf8"
 
 	slackgo "github.com/slack-go/slack"
+
+	"legwork/bot"
 )
 
-// stream is a message that Slack draws while it grows. It is ended at four
-// minutes, as Slack kills it at about five; the message is then changed by
-// edits under the same ts.
+// stream is a message that grows by chat.appendStream
+// (docs.slack.dev/reference/methods/chat.startStream). Slack ends a stream after
+// about five minutes, so legwork ends it after four; edits change the message
+// then, under the same ts.
 type stream struct {
 	to      bot.Chat
 	id      string
 	asker   asker
 	started time.Time
 
-	mu      sync.Mutex        // held while a frame is under way; guards what follows
-	last    time.Time         // last frame
-	title   string            // of the plan
-	cards   map[string]string // by id, as they were shown
-	open    string            // title of the card that says that work has begun; empty once it is closed
-	said    string            // Markdown so far
-	planned bool              // it has shown sub-tasks
-	over    bool
+	mu        sync.Mutex        // held while a frame is sent; guards the fields below
+	lastFrame time.Time         // last frame
+	title     string            // of the plan
+	shown     map[string]string // by id, as they were shown
+	open      string            // title of the card that stands for the time before a plan; empty once it is closed
+	text      string            // Markdown so far
+	planned   bool              // it has shown sub-tasks
+	ended     bool
 }
 
 // beginCard is the id of the card that stands for the time before a plan.
 const beginCard = "begin"
 
-// startStream posts a board as a native stream. An empty id and no error: Slack
-// allows none here, or the budget is spent.
+// startStream posts a board as a native stream. An empty id and no error:
+// Slack allows no stream here, or too many are running.
 func (s *Slack) startStream(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
-	who, known := s.askers.Get(to.Key())
-	if !s.streams.Load() || to.Thread == "" || !known && !to.Private || !s.live.reserve() {
+	who, known := s.lastAskers.Get(to.Key())
+	if !s.streams.Load() || to.Thread == "" || !known && !to.Private || !s.active.reserve() {
 		return "", nil
 	}
-	st := &stream{to: to, asker: who, cards: map[string]string{}}
+	st := &stream{to: to, asker: who, shown: map[string]string{}}
 	options := []slackgo.MsgOption{
 		thread(to), quiet(), slackgo.MsgOptionTaskDisplayMode(slackgo.TaskDisplayModePlan),
 	}
@@ -58,17 +63,17 @@ func (s *Slack) startStream(ctx context.Context, to bot.Chat, d bot.Draft) (stri
 		return err
 	})
 	if err != nil || st.id == "" {
-		s.live.release()
-		return "", s.unstreamed(ctx, err)
+		s.active.release()
+		return "", s.streamFallback(ctx, err)
 	}
 	st.commit(next)
-	st.started, st.last = s.now(), s.now()
-	s.live.add(st)
+	st.started, st.lastFrame = s.now(), s.now()
+	s.active.add(st)
 	return st.id, nil
 }
 
-// signed puts a draft's mark where a stream can carry it: it gets metadata only
-// when it ends.
+// signed puts a draft's mark into the id of the button block: a stream gets
+// metadata only when it ends.
 func signed(under []slackgo.Block, mark string) []slackgo.Block {
 	for _, b := range under {
 		if actions, ok := b.(*slackgo.ActionBlock); ok {
@@ -78,65 +83,65 @@ func signed(under []slackgo.Block, mark string) []slackgo.Block {
 	return under
 }
 
-// bears reports whether a message was posted with that mark.
-func bears(m slackgo.Message, mark string) bool {
+// hasMark reports whether a message was posted with that mark.
+func hasMark(m slackgo.Message, mark string) bool {
 	if said, _ := m.Metadata.EventPayload["mark"].(string); m.Metadata.EventType == metadataType && said == mark {
 		return true
 	}
 	return mark != "" && slices.ContainsFunc(m.Blocks.BlockSet, func(b slackgo.Block) bool { return b.ID() == mark })
 }
 
-// unstreamed says whether a board that could not be streamed can be posted as
-// a message instead; the error is nil then.
-func (s *Slack) unstreamed(ctx context.Context, err error) error {
-	if early(err) {
+// streamFallback returns nil when a board that could not be streamed can be posted
+// as a message instead.
+func (s *Slack) streamFallback(ctx context.Context, err error) error {
+	if tooEarly(err) {
 		return nil
 	}
 	if code(err) == "" || gone(err) {
-		return err // the network: nobody knows whether it was started
+		return err // the network: the stream may have started
 	}
 	if slices.Contains([]string{"unknown_method", "missing_scope", "not_authorized", "feature_not_enabled", "not_allowed_token_type", "method_deprecated"}, code(err)) {
 		s.streams.Store(false)
 	}
-	s.log.InfoContext(ctx, "slack streams no message here, it is edited instead", "cause", err)
+	s.log.InfoContext(ctx, "slack: no stream, editing the message instead", "cause", err)
 	return nil
 }
 
-// feed brings a draft to a stream. done: nothing is left to do; otherwise the
-// stream has ended and the message is to be changed as any other.
-func (s *Slack) feed(ctx context.Context, st *stream, d bot.Draft) (done bool, err error) {
+// feedStream brings a draft to a stream. When done is false, the stream has ended,
+// and the message must be changed by an edit.
+func (s *Slack) feedStream(ctx context.Context, st *stream, d bot.Draft) (done bool, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	switch {
-	case st.over:
+	case st.ended:
 		return false, nil
-	case d.Kind == bot.KindBoard && d.Board != nil && st.said != "",
-		s.now().Sub(st.started) >= s.pause.rotate,
+	case d.Kind == bot.KindBoard && d.Board != nil && st.text != "",
+		s.now().Sub(st.started) >= s.timings.rotate,
 		d.Partial && d.Text == "" && d.Board == nil:
-		return false, s.stopStream(ctx, st, d, growth{}, nil) // words cannot be taken back in a stream
+		return false, s.stopStream(ctx, st, d, streamDelta{}, nil) // a stream cannot take back text
 	case d.Partial:
-		return s.grow(ctx, st, d)
+		return s.sendFrame(ctx, st, d)
 	}
-	next := growth{}
+	next := streamDelta{}
 	if d.Kind != bot.KindBoard {
-		if rest, ok := strings.CutPrefix(streamable(part(d).rich), st.said); ok {
+		if rest, ok := strings.CutPrefix(streamable(part(d).rich), st.text); ok {
 			next = st.wordChunks(rest)
 		}
 	} else if d.Board != nil {
 		next = st.boardChunks(*d.Board)
 	}
-	return false, s.stopStream(ctx, st, d, next, foot(d))
+	return false, s.stopStream(ctx, st, d, next, footerBlocks(d))
 }
 
-// grow sends a frame: what has changed since the last one.
-func (s *Slack) grow(ctx context.Context, st *stream, d bot.Draft) (done bool, err error) {
-	if wait := s.live.gap(s.pause.append) - s.now().Sub(st.last); wait > 0 {
+// sendFrame sends what has changed since the last frame.
+func (s *Slack) sendFrame(ctx context.Context, st *stream, d bot.Draft) (done bool, err error) {
+	if wait := s.active.frameGap(s.timings.append) - s.now().Sub(st.lastFrame); wait > 0 {
 		return true, &bot.LaterError{After: wait}
 	}
-	next := growth{}
+	next := streamDelta{}
 	if d.Kind == bot.KindBoard {
 		next = st.boardChunks(*d.Board)
-	} else if rest, ok := strings.CutPrefix(steady(d), st.said); ok {
+	} else if rest, ok := strings.CutPrefix(stablePrefix(d), st.text); ok {
 		next = st.wordChunks(rest)
 	}
 	if len(next.chunks) == 0 {
@@ -149,10 +154,10 @@ func (s *Slack) grow(ctx context.Context, st *stream, d bot.Draft) (done bool, e
 	switch {
 	case err == nil:
 		st.commit(next)
-		st.last = s.now()
+		st.lastFrame = s.now()
 		return true, nil
-	case broken(err):
-		s.end(st)
+	case streamEnded(err):
+		s.endStream(st)
 		s.stoppedBy(ctx, st, err)
 		return code(err) == "stopped_by_user", nil
 	}
@@ -161,8 +166,8 @@ func (s *Slack) grow(ctx context.Context, st *stream, d bot.Draft) (done bool, e
 
 // stopStream ends a stream with the rest of its content. It is harmless when
 // the stream has ended already.
-func (s *Slack) stopStream(ctx context.Context, st *stream, d bot.Draft, next growth, under []slackgo.Block) error {
-	options := []slackgo.MsgOption{quiet(), marked(d)}
+func (s *Slack) stopStream(ctx context.Context, st *stream, d bot.Draft, next streamDelta, under []slackgo.Block) error {
+	options := []slackgo.MsgOption{quiet(), metadata(d)}
 	if len(next.chunks) > 0 {
 		options = append(options, slackgo.MsgOptionChunks(next.chunks...))
 	}
@@ -171,7 +176,7 @@ func (s *Slack) stopStream(ctx context.Context, st *stream, d bot.Draft, next gr
 	}
 	level := d.Priority(false)
 	if !level.Waits() {
-		level = bot.PriorityNormal // it is not worth a stream that Slack kills
+		level = bot.PriorityNormal // a frame that does not wait could let Slack end the stream
 	}
 	err := s.call(ctx, request{method: "chat.stopStream", private: st.to.Private, urgency: level}, func(ctx context.Context) error {
 		_, _, err := s.api.StopStreamContext(ctx, st.to.ID, st.id, options...)
@@ -180,21 +185,21 @@ func (s *Slack) stopStream(ctx context.Context, st *stream, d bot.Draft, next gr
 	if err != nil && code(err) == "" {
 		return err
 	}
-	if err != nil && !broken(err) {
-		s.log.WarnContext(ctx, "a stream could not be ended", "task", d.Task, "cause", err)
+	if err != nil && !streamEnded(err) {
+		s.log.WarnContext(ctx, "slack: stream not ended", "task", d.Task, "cause", err)
 	}
-	s.end(st)
+	s.endStream(st)
 	return nil
 }
 
-// end leaves a stream to edits. The caller holds its lock.
-func (s *Slack) end(st *stream) {
-	st.over = true
-	s.live.forget(st)
+// endStream hands a stream over to edits. The caller holds its lock.
+func (s *Slack) endStream(st *stream) {
+	st.ended = true
+	s.active.forget(st)
 }
 
-// broken reports whether a stream has ended without our doing.
-func broken(err error) bool {
+// streamEnded reports whether Slack or a person has ended the stream.
+func streamEnded(err error) bool {
 	switch code(err) {
 	case "message_not_in_streaming_state", "stopped_by_user", "streaming_state_conflict", "message_not_found", "streaming_mode_mismatch":
 		return true
@@ -202,8 +207,8 @@ func broken(err error) bool {
 	return false
 }
 
-// stoppedBy tells that a person pressed Slack's own Stop, in case that the
-// event about it does not come: both have the same key.
+// stoppedBy hands on that a person pressed Slack's own Stop, in case the event
+// about it does not arrive. Both have the same key.
 func (s *Slack) stoppedBy(ctx context.Context, st *stream, err error) {
 	h := s.handler.Load()
 	if code(err) != "stopped_by_user" || st.asker.user == "" || h == nil {
@@ -214,9 +219,9 @@ func (s *Slack) stoppedBy(ctx context.Context, st *stream, err error) {
 		Text: "/stop", At: s.now(), InThread: true, Team: st.asker.team,
 	}
 	s.people.identify(ctx, &m)
-	s.later(func(ctx context.Context) {
+	s.inBackground(func(ctx context.Context) {
 		if err := h.handle(ctx, []bot.Message{m}); err != nil {
-			s.log.ErrorContext(ctx, "a stop could not be stored", "chat", m.Chat.Key(), "cause", err)
+			s.log.ErrorContext(ctx, "slack: stop not stored", "chat", m.Chat.Key(), "cause", err)
 		}
 	})
 }
@@ -224,9 +229,9 @@ func (s *Slack) stoppedBy(ctx context.Context, st *stream, err error) {
 // stopKey names a press of Slack's own Stop on a stream.
 func stopKey(channel, ts string) string { return "slack:stop:" + channel + ":" + ts }
 
-// runRotation ends streams before Slack kills them.
+// runRotation ends streams before Slack does.
 func (s *Slack) runRotation(ctx context.Context) {
-	tick := time.NewTicker(max(s.pause.rotate/50, time.Millisecond))
+	tick := time.NewTicker(max(s.timings.rotate/50, time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {
@@ -234,15 +239,164 @@ func (s *Slack) runRotation(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		for _, st := range s.live.old(s.now().Add(-s.pause.rotate)) {
+		for _, st := range s.active.startedBefore(s.now().Add(-s.timings.rotate)) {
 			st.mu.Lock()
-			if !st.over {
-				if err := s.stopStream(ctx, st, bot.Draft{Kind: bot.KindBoard}, growth{}, nil); err != nil && ctx.Err() == nil {
-					s.log.WarnContext(ctx, "a stream could not be ended", "chat", st.to.Key(), "cause", err)
-					s.end(st)
+			if !st.ended {
+				if err := s.stopStream(ctx, st, bot.Draft{Kind: bot.KindBoard}, streamDelta{}, nil); err != nil && ctx.Err() == nil {
+					s.log.WarnContext(ctx, "slack: stream not ended", "chat", st.to.Key(), "cause", err)
+					s.endStream(st)
 				}
 			}
 			st.mu.Unlock()
 		}
 	}
+}
+
+// streamDelta is what one call adds to a stream, and what the stream shows then.
+type streamDelta struct {
+	chunks  []slackgo.StreamChunk
+	title   string
+	shown   map[string]string
+	open    string
+	text    string
+	planned bool
+}
+
+func (st *stream) delta() streamDelta {
+	return streamDelta{title: st.title, shown: maps.Clone(st.shown), open: st.open, text: st.text, planned: st.planned}
+}
+
+// commit notes that a delta has been shown.
+func (st *stream) commit(g streamDelta) {
+	st.title, st.shown, st.open, st.text, st.planned = g.title, g.shown, g.open, g.text, g.planned
+}
+
+// boardChunks is what a board adds: the plan's title, and the cards that have
+// changed. Before there is a plan, a single card shows the status.
+func (st *stream) boardChunks(b bot.Board) streamDelta {
+	g := st.delta()
+	status := cut(cmp.Or(oneLine(b.Status), oneLine(b.Title), "…"), maxCard)
+	if status != g.title {
+		g.title = status
+		g.chunks = append(g.chunks, slackgo.NewPlanUpdateChunk(status))
+	}
+	if len(b.Items) == 0 && !g.planned {
+		g.open = status
+		g.card(beginCard, status, slackgo.TaskCardStatusInProgress)
+		return g
+	}
+	g.planned = true
+	g.close()
+	for _, item := range b.Items {
+		g.card(item.ID, describe(item, maxCard), cardStatus(item.State))
+	}
+	return g
+}
+
+// wordChunks is what a text adds.
+func (st *stream) wordChunks(words string) streamDelta {
+	g := st.delta()
+	if words == "" {
+		return g
+	}
+	g.close()
+	g.text += words
+	g.chunks = append(g.chunks, slackgo.NewMarkdownTextChunk(words))
+	return g
+}
+
+// close ends the card of the time before a plan.
+func (g *streamDelta) close() {
+	if g.open != "" {
+		g.card(beginCard, g.open, slackgo.TaskCardStatusComplete)
+		g.open = ""
+	}
+}
+
+// card adds a card or changes it. Everything that changes is in its title: Slack
+// appends to the other texts of a card instead of replacing them.
+func (g *streamDelta) card(id, title string, status slackgo.TaskCardStatus) {
+	shown := string(status) + " " + title
+	if g.shown[id] == shown {
+		return
+	}
+	g.shown[id] = shown
+	c := slackgo.NewTaskUpdateChunk(id, title)
+	c.Status = status
+	g.chunks = append(g.chunks, c)
+}
+
+func cardStatus(state string) slackgo.TaskCardStatus {
+	switch state {
+	case "working", "waiting":
+		return slackgo.TaskCardStatusInProgress
+	case "done", "skipped":
+		return slackgo.TaskCardStatusComplete
+	case "failed":
+		return slackgo.TaskCardStatusError
+	}
+	return slackgo.TaskCardStatusPending
+}
+
+// stablePrefix is the part of an unfinished text, in Slack's form, that stays the
+// same when the text goes on: a stream cannot take back text.
+func stablePrefix(d bot.Draft) string {
+	d.Part = 0
+	d.Text = stableText(d.Text)
+	if strings.TrimSpace(d.Text) == "" {
+		return ""
+	}
+	goesOn, anew := d, d
+	goesOn.Text += "x"
+	anew.Text += "\n\nz"
+	a, b := part(goesOn).rich, part(anew).rich
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	for n < len(a) && n > 0 && !utf8.RuneStart(a[n]) {
+		n--
+	}
+	return strings.TrimRight(streamable(a[:n]), "\n ")
+}
+
+var (
+	linkPattern     = regexp.MustCompile(`\[([^\[\]\n]+)\]\(https?://[^\s()]*\)`)
+	codePattern     = regexp.MustCompile("`[^`\n]*`")
+	autolinkPattern = regexp.MustCompile(`<(https?://[^\s<>` + "`" + `]*)>`)
+)
+
+// streamable is Markdown as a stream may show it, with link texts in place of
+// links: Slack fetches the pages of links, and only posted messages can switch
+// that off. The final message has the links.
+func streamable(markdown string) string {
+	markdown = linkPattern.ReplaceAllString(markdown, "$1")
+	markdown = autolinkPattern.ReplaceAllString(markdown, "`$1`")
+	at := 0
+	for line := range strings.Lines(markdown) {
+		bare := codePattern.ReplaceAllString(line, "")
+		if strings.Contains(bare, "://") || strings.Contains(bare, "www.") {
+			return markdown[:at] // a link of another form: the rest comes at the end
+		}
+		at += len(line)
+	}
+	return markdown
+}
+
+// stableText is the part of a text that later text cannot change: it does not end in
+// a word, in a line with open markup, or in a table.
+func stableText(text string) string {
+	text = text[:strings.LastIndexAny(text, " \n")+1]
+	for text != "" {
+		start := strings.LastIndexByte(text[:len(text)-1], '\n') + 1
+		line := text[start:]
+		whole := strings.HasSuffix(line, "\n")
+		open := !whole && strings.ContainsAny(line, "[]<>`*_~#!\\") || strings.Contains(line, "|") ||
+			strings.Count(line, "`")%2 != 0 || strings.Count(line, "**")%2 != 0 || strings.Count(line, "[") != strings.Count(line, "]")
+		if !open {
+			return text
+		}
+		text = text[:start]
+	}
+	return ""
 }

@@ -8,8 +8,8 @@ import (
 
 // plain turns the text of a message as Slack writes it into what its author
 // saw: mentions by name, links with their address, entities as characters. name
-// gives the name of a person, or nothing when it is not known. The mentions of
-// bot, unless that is empty, are left out, and the spaces that they leave.
+// returns the name of a person, or "". Mentions of bot, unless that is empty, are
+// removed with the spaces around them.
 func plain(text, bot string, name func(id string) string) string {
 	var b strings.Builder
 	for {
@@ -19,7 +19,7 @@ func plain(text, bot string, name func(id string) string) string {
 		}
 		length := strings.IndexAny(text[start+1:], "<>")
 		if length < 0 || text[start+1+length] == '<' {
-			b.WriteString(text[:start+1]) // no markup: Slack writes a real one as &lt;
+			b.WriteString(text[:start+1]) // not markup: Slack writes a typed < as &lt;
 			text = text[start+1:]
 			continue
 		}
@@ -31,7 +31,7 @@ func plain(text, bot string, name func(id string) string) string {
 				rest = strings.TrimLeft(rest, ",: ")
 			}
 		} else {
-			b.WriteString(shown(inner, name))
+			b.WriteString(displayText(inner, name))
 		}
 		text = rest
 	}
@@ -39,7 +39,7 @@ func plain(text, bot string, name func(id string) string) string {
 	return strings.TrimSpace(unescape(b.String()))
 }
 
-// mentioned is the person whom the inside of <...> mentions, or nobody.
+// mentioned is the person that <inner> mentions; empty for none.
 func mentioned(inner string) string {
 	id, ok := strings.CutPrefix(inner, "@")
 	if !ok {
@@ -54,8 +54,9 @@ func mentions(text, id string) bool {
 	return id != "" && (strings.Contains(text, "<@"+id+">") || strings.Contains(text, "<@"+id+"|"))
 }
 
-// shown is what people see in the place of <inner>.
-func shown(inner string, name func(string) string) string {
+// displayText is what people see in place of <inner>
+// (docs.slack.dev/messaging/formatting-message-text).
+func displayText(inner string, name func(string) string) string {
 	target, label, labelled := strings.Cut(inner, "|")
 	switch {
 	case strings.HasPrefix(target, "@"):
@@ -79,15 +80,15 @@ func shown(inner string, name func(string) string) string {
 		return "@" + word
 	case target == "":
 		return "<" + inner + ">"
-	case label == "", label == target, "mailto:"+label == target, "tel:"+label == target, bare(label) == bare(target):
+	case label == "", label == target, "mailto:"+label == target, "tel:"+label == target, withoutScheme(label) == withoutScheme(target):
 		return target
 	default:
 		return label + " (" + target + ")"
 	}
 }
 
-// bare is an address without what people leave out when they write it.
-func bare(address string) string {
+// withoutScheme is an address without the parts that people do not type.
+func withoutScheme(address string) string {
 	address = strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://")
 	return strings.TrimSuffix(address, "/")
 }
@@ -111,8 +112,8 @@ func cut(text string, limit int) string {
 	return text
 }
 
-// command turns the words that stand for commands in threads and direct
-// messages into the form that all platforms share.
+// command turns commands as people write them in threads and direct messages
+// ("stop", "!status") into the form of all platforms ("/status").
 func command(text string, private, thread bool) string {
 	word := strings.ToLower(text)
 	if private || thread {
@@ -133,8 +134,8 @@ func command(text string, private, thread bool) string {
 	return text
 }
 
-// moment is the time in a message's ts, "1700000000.000100"; zero when it is none.
-func moment(ts string) time.Time {
+// timeOf is the time in a message's ts, "1700000000.000100"; zero when it has none.
+func timeOf(ts string) time.Time {
 	whole, fraction, _ := strings.Cut(ts, ".")
 	seconds, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil || len(fraction) > 6 {

@@ -43,7 +43,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatalf("%d questions were accepted into 256 KiB", asked)
 	}
 	p.notice(sentence)
-	p.logged("messages could not be stored", "file too large")
+	p.logged("not stored", "file too large")
 	p.alive()
 	room()
 	p.goesOn()

@@ -23,11 +23,11 @@ var edits = []edit{
 		}`,
 	},
 	{
-		"ack-early", "bot/slack", `if !c.in.put(delivery{`,
+		"ack-early", "bot/slack", `if !c.in.enqueue(delivery{`,
 		`if faults.On("ack-early") {
 			c.acknowledge(e.ID)
 		}
-		if !c.in.put(delivery{`,
+		if !c.in.enqueue(delivery{`,
 	},
 	{"anybody-decides", "tasks/...", `case !r.steers(t):`, `case !r.steers(t) && !faults.On("anybody-decides"):`},
 
@@ -265,16 +265,16 @@ var edits = []edit{
 	},
 	{"", "bot/telegram", `after = badTokenPause`, `after = faults.Span(badTokenPause)`},
 	{
-		"", "bot/slack", `func usual() pauses {`,
-		`func usual() pauses {
+		"", "bot/slack", `func defaultTimings() timings {`,
+		`func defaultTimings() timings {
 			p := unhurried()
-			for _, span := range []*time.Duration{&p.ping, &p.deaf, &p.quiet, &p.linger, &p.first, &p.last, &p.denied, &p.rotate, &p.append, &p.update} {
+			for _, span := range []*time.Duration{&p.ping, &p.silence, &p.idle, &p.overlap, &p.firstRetry, &p.maxRetry, &p.badToken, &p.rotate, &p.append, &p.update} {
 				*span = faults.Span(*span)
 			}
 			return p
 		}
 
-		func unhurried() pauses {`,
+		func unhurried() timings {`,
 	},
 	{"", "app/...", `NewScheduler(a.inbox, time.Now)`, `NewScheduler(a.inbox, faults.Wall)`},
 }
