@@ -2,7 +2,13 @@ package slackfake
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"legwork/internal/test/fakes/wire"
 )
 
 // order is the body of a control; each uses some of its fields.
@@ -82,3 +88,180 @@ func (s *Server) deeds() map[string]func(order) (string, error) {
 		"channel":    done(func(o order) { s.SetChannel(o.World) }),
 	}
 }
+
+// What a Fault does.
+const (
+	FaultDropBefore = "drop_before" // the connection is cut and nothing happened
+	FaultDropAfter  = "drop_after"  // it happened, then the connection is cut
+	FaultDelay      = "delay"       // it happens after Delay, and is answered well
+	FaultStatus     = "status"      // HTTP status Status with a page of HTML; nothing happened
+	FaultStatusLate = "status_late" // the same after it happened
+	FaultBusy       = "ratelimited" // 429 with RetryAfter seconds; nothing happened
+	FaultError      = "error"       // ok false with Error; nothing happened
+	FaultGarbage    = "garbage"     // it happened, and the answer is no JSON
+)
+
+// Fault is what the next calls of a method meet.
+type Fault struct {
+	Method     string        `json:"method"` // "*": every one, response_url and socket included
+	Kind       string        `json:"kind"`
+	Skip       int           `json:"skip,omitempty"`  // so many calls pass before
+	Count      int           `json:"count,omitempty"` // for so many calls; 0: one, below 0: until Heal
+	Delay      time.Duration `json:"delay,omitempty"`
+	Status     int           `json:"status,omitempty"` // 0: 503
+	RetryAfter int           `json:"retry_after,omitempty"`
+	Error      string        `json:"error,omitempty"`
+}
+
+// Break adds a fault. The oldest one that fits a call is met.
+func (s *Server) Break(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.Count == 0 {
+		f.Count = 1
+	}
+	s.faults = append(s.faults, &f)
+}
+
+// Down cuts off everything until Heal: calls, response URLs, new sockets and
+// those that are open.
+func (s *Server) Down() {
+	s.Break(Fault{Method: "*", Kind: FaultDropBefore, Count: -1})
+	s.Disconnect("")
+}
+
+// Revoke makes a token worthless: its calls are refused with code, such as
+// token_revoked or account_inactive, and with the app token its sockets end.
+// An empty code makes it good again.
+func (s *Server) Revoke(token, code string) {
+	s.mu.Lock()
+	s.revoked[token] = code
+	ends := code != "" && token == s.o.AppToken
+	s.mu.Unlock()
+	if ends {
+		s.Disconnect("link_disabled")
+	}
+}
+
+// fault returns what a call of a method meets, nil for nothing. The caller
+// holds the lock.
+func (s *Server) fault(method string) *Fault {
+	for _, f := range s.faults {
+		if f.Method != method && f.Method != "*" || f.Count == 0 {
+			continue
+		}
+		if f.Skip > 0 {
+			f.Skip--
+			continue
+		}
+		if f.Count > 0 {
+			f.Count--
+		}
+		met := *f
+		return &met
+	}
+	return nil
+}
+
+// before reports whether nothing is to happen.
+func (f *Fault) before() bool {
+	if f == nil {
+		return false
+	}
+	switch f.Kind {
+	case FaultDropAfter, FaultDelay, FaultStatusLate, FaultGarbage:
+		return false
+	}
+	return true
+}
+
+// fail answers a call with its fault.
+func (s *Server) fail(w http.ResponseWriter, seq int, method string, f *Fault) {
+	s.mu.Lock()
+	s.note(Entry{Seq: seq, Event: EventFault, Method: method, Performed: !f.before(), Problem: f.Kind})
+	s.mu.Unlock()
+	switch f.Kind {
+	case FaultStatus, FaultStatusLate:
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		status := f.Status
+		if status == 0 {
+			status = http.StatusServiceUnavailable
+		}
+		w.WriteHeader(status)
+		_, _ = fmt.Fprint(w, "<!doctype html><title>Server Error</title>")
+	case FaultBusy:
+		headers := map[string]string{"Retry-After": strconv.Itoa(max(1, f.RetryAfter))}
+		respond(w, nil, &refusal{code: "ratelimited", status: http.StatusTooManyRequests, headers: headers})
+	case FaultError:
+		respond(w, nil, refuse(or(f.Error, "internal_error")))
+	case FaultGarbage:
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		_, _ = fmt.Fprint(w, `{"ok":tru`)
+	default:
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// What an Entry of the wire log tells.
+const (
+	EventCall      = "call"      // a call of the Web API or of a response URL arrived
+	EventAnswer    = "answer"    // it was answered; Error says with what, if not ok
+	EventFault     = "fault"     // it got the fault that was asked for; Performed says whether it took effect
+	EventDeliver   = "deliver"   // an envelope or webhook was sent to the app
+	EventAck       = "ack"       // the app acknowledged it; After is how long it took
+	EventTimeout   = "timeout"   // it was not acknowledged in time
+	EventLost      = "lost"      // it was given up
+	EventConnect   = "connect"   // a socket was opened
+	EventClose     = "close"     // a socket was closed
+	EventViolation = "violation" // the client did wrong
+)
+
+// Entry is one line of the wire log. Seq joins a call with its outcome and
+// counts from 1; deliveries are joined by Envelope. Tokens are not in it.
+type Entry struct {
+	Seq       int             `json:"seq,omitempty"`
+	At        time.Time       `json:"at"`
+	Event     string          `json:"event"`
+	Method    string          `json:"method,omitempty"` // "chat.update", "response_url"; of deliveries "message", "/task", "block_actions"
+	Args      map[string]any  `json:"args,omitempty"`
+	Error     string          `json:"error,omitempty"`
+	Performed bool            `json:"performed,omitempty"`
+	TS        string          `json:"ts,omitempty"` // the message an answer speaks of
+	Envelope  string          `json:"envelope,omitempty"`
+	EventID   string          `json:"event_id,omitempty"` // of events; of commands and presses the trigger id
+	Attempt   int             `json:"attempt,omitempty"`
+	Socket    int             `json:"socket,omitempty"` // which connection, from 1
+	After     time.Duration   `json:"after,omitempty"`
+	Payload   json.RawMessage `json:"payload,omitempty"` // of an acknowledgement
+	Problem   string          `json:"problem,omitempty"`
+}
+
+// note adds an entry. The caller holds the lock.
+func (s *Server) note(e Entry) {
+	e.At = time.Now()
+	s.entries = append(s.entries, e)
+	s.change()
+	s.log.Add(e)
+}
+
+// Entries are the wire log so far.
+func (s *Server) Entries() []Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.entries)
+}
+
+// Calls are the calls of a method so far, in order of arrival; of all when the
+// method is empty.
+func (s *Server) Calls(method string) []Entry {
+	var calls []Entry
+	for _, e := range s.Entries() {
+		if e.Event == EventCall && (method == "" || e.Method == method) {
+			calls = append(calls, e)
+		}
+	}
+	return calls
+}
+
+// ReadLog reads a wire log.
+func ReadLog(path string) ([]Entry, error) { return wire.ReadLog[Entry](path) }
