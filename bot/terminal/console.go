@@ -15,14 +15,14 @@ import (
 	"legwork/bot"
 )
 
-// Times of the interactive mode.
+// Durations of the interactive mode.
 const (
-	frameGap   = 50 * time.Millisecond // least time between two frames
-	leaveGap   = 2 * time.Second       // a second Ctrl-C within it leaves
-	escapeGap  = 50 * time.Millisecond // an ESC without more by then is a key
-	hintFor    = 4 * time.Second
-	handOn     = 3 * time.Second // for messages that were sent just before leaving
-	outboxSize = 64
+	frameGap        = 50 * time.Millisecond // least time between two frames
+	quitGap         = 2 * time.Second       // a second Ctrl-C within it leaves
+	escapeGap       = 50 * time.Millisecond // an ESC that nothing follows for so long is a key
+	hintFor         = 4 * time.Second
+	handOverTimeout = 3 * time.Second // for messages that were sent just before leaving
+	outboxSize      = 64
 )
 
 // Switches of the terminal while Run runs: pastes are marked.
@@ -35,19 +35,19 @@ const (
 type console struct {
 	t      *Terminal
 	color  bool
-	dirty  chan struct{}    // something is to be drawn
-	outbox chan bot.Message // to be handed on, in order
+	dirty  chan struct{}    // signals that there is something to draw
+	outbox chan bot.Message // messages to hand on, in order
 
-	mu        sync.Mutex // guards what follows and the screen
+	mu        sync.Mutex // guards the fields below and the screen
 	screen    screen
 	edit      editor
 	history   *history
-	looking   *lookup // the search through the history, when it is on
-	live      []*task // in order of appearance
+	searching *historySearch // the search through the history; nil: none
+	live      []*task        // in order of appearance
 	over      map[string]bool
 	waiting   map[string]bool     // ids of messages that are not stored yet
-	replied   map[string]question // by the id of the words that answered them
-	shown     shown
+	replied   map[string]question // by the id of the message that answered them
+	shown     shownDrafts
 	lastAsked string
 	hint      string
 	hintEnds  time.Time
@@ -56,10 +56,10 @@ type console struct {
 	quit      chan struct{} // closed when the person leaves
 }
 
-func newScreenFace(t *Terminal) *console {
+func newConsole(t *Terminal) *console {
 	return &console{
 		t: t, color: Color(t.cfg.Out), dirty: make(chan struct{}, 1), outbox: make(chan bot.Message, outboxSize),
-		over: map[string]bool{}, waiting: map[string]bool{}, replied: map[string]question{}, shown: shown{}, history: &history{}, quit: make(chan struct{}),
+		over: map[string]bool{}, waiting: map[string]bool{}, replied: map[string]question{}, shown: shownDrafts{}, history: &history{}, quit: make(chan struct{}),
 	}
 }
 
@@ -109,12 +109,12 @@ func (c *console) work(ctx context.Context, in, out *os.File, handle handler) er
 	var parts sync.WaitGroup
 	parts.Go(func() { c.send(sending, handle) })
 	ahead := typedAhead(int(in.Fd()))
-	parts.Go(func() { read(reader, ahead, pieces, ended) })
+	parts.Go(func() { readInput(reader, ahead, pieces, ended) })
 	defer func() {
 		close(ended)
 		reader.Cancel()
-		close(c.outbox) // what was sent is still handed on
-		late := time.AfterFunc(handOn, cancel)
+		close(c.outbox) // messages that were sent are still handed on
+		late := time.AfterFunc(handOverTimeout, cancel)
 		parts.Wait()
 		late.Stop()
 		cancel()
@@ -130,14 +130,14 @@ func (c *console) work(ctx context.Context, in, out *os.File, handle handler) er
 	if err != nil {
 		return err
 	}
-	c.t.begin()
+	c.t.open()
 	return c.loop(ctx, out, pieces)
 }
 
-// read hands on what is typed until the terminal closes or ended is closed. The
-// first ahead bytes were typed before the terminal was prepared, which made
-// newlines of their returns.
-func read(in cancelreader.CancelReader, ahead int, pieces chan<- []byte, ended <-chan struct{}) {
+// readInput hands on typed bytes until the terminal or ended is closed. The first
+// ahead bytes were typed before the terminal was in raw mode, which turned their
+// returns into newlines.
+func readInput(in cancelreader.CancelReader, ahead int, pieces chan<- []byte, ended <-chan struct{}) {
 	defer close(pieces)
 	for {
 		p := make([]byte, 16<<10)
@@ -161,7 +161,7 @@ func read(in cancelreader.CancelReader, ahead int, pieces chan<- []byte, ended <
 	}
 }
 
-// send hands messages on, those that are there together, until the outbox is
+// send hands messages on, in batches of those that wait, until the outbox is
 // closed.
 func (c *console) send(ctx context.Context, handle handler) {
 	for m := range c.outbox {
@@ -184,18 +184,18 @@ func (c *console) send(ctx context.Context, handle handler) {
 	}
 }
 
-// accepted ends the waiting for messages that are stored: a task shows itself,
-// while a /stop or an addition may have no reply of its own.
+// accepted stops waiting for messages that are stored: a /stop or an addition may
+// get no reply of its own.
 func (c *console) accepted(all []bot.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, m := range all {
 		delete(c.waiting, m.ID)
 	}
-	c.touch()
+	c.requestDraw()
 }
 
-// refused gives a text back that could not be handed on.
+// refused puts a text that could not be handed on back into the prompt.
 func (c *console) refused(all []bot.Message, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -208,15 +208,15 @@ func (c *console) refused(all []bot.Message, err error) {
 	if !errors.Is(err, bot.ErrNotified) {
 		c.setHint(oneLine(err.Error()))
 	}
-	c.touch()
+	c.requestDraw()
 }
 
-// loop is the heart: keys, frames and the size of the screen.
+// loop handles keys, frames and changes of the screen's size.
 func (c *console) loop(ctx context.Context, out *os.File, pieces <-chan []byte) error {
 	resized := make(chan os.Signal, 1)
 	stop := notifyResize(resized)
 	defer stop()
-	if err := c.resize(out); err != nil { // it may have changed before anybody listened
+	if err := c.resize(out); err != nil { // the size may have changed before the signal was set up
 		return err
 	}
 	ticker := time.NewTicker(spinEvery)
@@ -234,13 +234,13 @@ func (c *console) loop(ctx context.Context, out *os.File, pieces <-chan []byte) 
 			if !ok {
 				return nil // the terminal is gone
 			}
-			c.press(keys.feed(p))
+			c.handleKeys(keys.feed(p))
 			escapeAt = nil
 			if keys.waiting() {
 				escapeAt = time.After(escapeGap)
 			}
 		case <-escapeAt:
-			c.press(keys.flush())
+			c.handleKeys(keys.flush())
 		case <-resized:
 			if err := c.resize(out); err != nil {
 				return err
@@ -260,28 +260,28 @@ func (c *console) loop(ctx context.Context, out *os.File, pieces <-chan []byte) 
 	}
 }
 
-// touch asks for a frame.
-func (c *console) touch() {
+// requestDraw asks for a frame.
+func (c *console) requestDraw() {
 	select {
 	case c.dirty <- struct{}{}:
 	default:
 	}
 }
 
-// tick keeps what moves moving.
+// tick draws spinners and running times.
 func (c *console) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hint != "" && time.Now().After(c.hintEnds) {
 		c.hint = ""
-		c.touch()
+		c.requestDraw()
 	}
 	if c.busy() {
-		c.touch()
+		c.requestDraw()
 	}
 }
 
-// busy reports whether something goes on; mu is held.
+// busy reports whether a task runs or a message waits; mu is held.
 func (c *console) busy() bool { return len(c.live) > 0 || len(c.waiting) > 0 }
 
 func (c *console) draw() error {
@@ -322,7 +322,7 @@ func (c *console) setHint(text string) {
 	c.hint, c.hintEnds = text, time.Now().Add(hintFor)
 }
 
-// end leaves the screen tidy: no frame, and what goes on after it is said.
+// end removes the frame, and says which tasks continue at the next start.
 func (c *console) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -345,7 +345,7 @@ func (c *console) frame() frame {
 	}
 	f := frame{rows: p.tasks(c.live, max(height-2, 1))}
 	if len(c.live) == 0 && len(c.waiting) > 0 {
-		f.rows = []string{p.row(piece{spin(p.now), cyan})}
+		f.rows = []string{p.row(piece{spinner(p.now), cyan})}
 	}
 	if len(f.rows) > 0 && height > 3 {
 		f.rows = append(slices.Insert(f.rows, 0, ""), "")
@@ -363,8 +363,8 @@ func (c *console) frame() frame {
 // prompt is the text that is being written, or the search in the history. A
 // long text is shown around the cursor; mu is held.
 func (c *console) prompt(p painter) frame {
-	if c.looking != nil {
-		return c.looking.prompt(p)
+	if c.searching != nil {
+		return c.searching.prompt(p)
 	}
 	rows, row, column := c.edit.layout(max(p.width-3, 1))
 	most := max(1, min(10, c.screen.height/3))

@@ -12,10 +12,10 @@ import (
 func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer c.touch()
+	defer c.requestDraw()
 	delete(c.waiting, d.ReplyTo)
 	if d.File != nil && !c.over[d.Task] {
-		if err := c.scroll(append([]string{""}, sheet(d.File, min(c.painter().width, maxText))...)); err != nil {
+		if err := c.scroll(append([]string{""}, fileLines(d.File, min(c.painter().width, maxText))...)); err != nil {
 			return err
 		}
 	}
@@ -36,10 +36,10 @@ func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	}
 	if q, ok := c.replied[d.ReplyTo]; ok && d.Kind == bot.KindNotice && d.ReplyTo != "" {
 		delete(c.replied, d.ReplyTo)
-		defer func() { _ = c.ask(q) }() // the words settled nothing; the loop reports a broken terminal
+		defer func() { _ = c.ask(q) }() // the reply settled nothing; the loop reports a broken terminal
 	}
-	c.settle(id)
-	if c.shown.before(id, d) {
+	c.removeQuestion(id)
+	if c.shown.seen(id, d) {
 		return nil
 	}
 	if d.Kind == bot.KindAnswer {
@@ -48,8 +48,7 @@ func (c *console) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	return c.scroll(append([]string{""}, c.painter().markdown(d.Text)...))
 }
 
-// task finds the live task of an id, which it makes when it is new; nil when
-// the task is over.
+// task finds or adds the live task of an id; nil when the task is over.
 func (c *console) task(id string) *task {
 	if c.over[id] {
 		return nil
@@ -64,8 +63,8 @@ func (c *console) task(id string) *task {
 	return t
 }
 
-// giveUp takes what still ran when the task ended for skipped.
-func (t *task) giveUp() {
+// skipOpenItems marks items that still ran when the task ended as skipped.
+func (t *task) skipOpenItems() {
 	if t.board == nil {
 		return
 	}
@@ -77,8 +76,8 @@ func (t *task) giveUp() {
 	}
 }
 
-// ask adds a question to its task, or replaces it. The text of one that would
-// not fit above the prompt goes to the scrollback, where all of it can be read.
+// ask adds a question to its task, or replaces it. A question that does not
+// fit above the prompt goes to the scrollback, where it can be read in full.
 func (c *console) ask(q question) error {
 	t := c.task(q.task)
 	if t == nil {
@@ -99,8 +98,8 @@ func (c *console) ask(q question) error {
 	return c.scroll(append([]string{""}, text...))
 }
 
-// settle takes a question away that is decided.
-func (c *console) settle(id string) {
+// removeQuestion removes a decided question.
+func (c *console) removeQuestion(id string) {
 	for i, t := range c.live {
 		t.questions = slices.DeleteFunc(t.questions, func(q question) bool { return q.id == id })
 		if t.board == nil && t.text == "" && len(t.questions) == 0 {
@@ -120,7 +119,7 @@ func (c *console) answer(d bot.Draft) error {
 			continue
 		}
 		c.live = slices.Delete(c.live, i, i+1)
-		t.giveUp()
+		t.skipOpenItems()
 		lines = append(lines, p.heading(t, d.ReplyTo, 0)...)
 		break
 	}

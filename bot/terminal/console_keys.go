@@ -8,26 +8,26 @@ import (
 	"legwork/i18n"
 )
 
-// press does what keys ask for.
-func (c *console) press(keys []key) {
+// handleKeys handles keys.
+func (c *console) handleKeys(keys []key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, k := range keys {
 		if c.left {
 			return
 		}
-		if c.looking != nil && c.look(k) {
+		if c.searching != nil && c.handleSearchKey(k) {
 			continue
 		}
-		c.one(k)
+		c.handleKey(k)
 	}
 	if len(keys) > 0 {
-		c.touch()
+		c.requestDraw()
 	}
 }
 
-// one does what one key asks for.
-func (c *console) one(k key) {
+// handleKey handles one key.
+func (c *console) handleKey(k key) {
 	switch k.name {
 	case keyInterrupt:
 		c.interrupt()
@@ -42,7 +42,7 @@ func (c *console) one(k key) {
 	case keyTab:
 		c.complete()
 	case keySearch:
-		c.looking = &lookup{history: c.history, at: len(c.history.entries), found: len(c.history.entries)}
+		c.searching = &historySearch{history: c.history, from: len(c.history.entries), found: len(c.history.entries)}
 	case keyUp, keyPrevious:
 		if !c.edit.up() {
 			c.recall(c.history.older(c.edit.String()))
@@ -69,11 +69,11 @@ func (c *console) recall(text string, ok bool) {
 	}
 }
 
-// interrupt is Ctrl-C: it stops what runs and throws away the text that is being
-// written; again, it leaves.
+// interrupt is Ctrl-C: it stops running tasks and clears the prompt; a second one
+// leaves.
 func (c *console) interrupt() {
 	now := time.Now()
-	again := now.Sub(c.pressed) < leaveGap
+	again := now.Sub(c.pressed) < quitGap
 	c.pressed = now
 	switch {
 	case again:
@@ -92,8 +92,7 @@ func (c *console) leave() {
 	close(c.quit)
 }
 
-// enter sends what is written; a backslash at its end asks for a further line
-// instead.
+// enter sends the prompt; a backslash at its end begins a new line instead.
 func (c *console) enter() {
 	text := c.edit.String()
 	if strings.HasSuffix(text, `\`) && c.edit.pos == len(c.edit.text) {
@@ -119,16 +118,16 @@ func (c *console) enter() {
 	}
 }
 
-// answers makes a written message the answer to a question, which is gone from
-// the screen with it unless words cannot settle it.
+// answers makes a message the answer to a question, and removes the question from
+// the screen unless a text cannot settle it.
 func (c *console) answers(q question, m bot.Message) bot.Message {
 	m.ReplyTo = q.id
-	b, pressed := q.typed(m.Text)
+	b, pressed := q.buttonFor(m.Text)
 	if pressed {
 		m.Kind, m.Data, m.Text = bot.MessagePress, b.Data, ""
 	}
-	if pressed || q.task == "" || q.lasts() && !q.calls {
-		c.settle(q.id)
+	if pressed || q.task == "" || q.persists() && !q.calls {
+		c.removeQuestion(q.id)
 		c.replied[m.ID] = q
 	}
 	return m
@@ -139,7 +138,7 @@ func (c *console) submit(m bot.Message) {
 	select {
 	case c.outbox <- m:
 		c.waiting[m.ID] = true
-	default: // nothing takes messages any more: keep the text
+	default: // the queue is full: keep the text
 		c.edit.set(m.Text)
 	}
 }
@@ -166,11 +165,11 @@ func (c *console) choose(typed string) bool {
 	}
 	m := c.t.message("", "")
 	m.Kind, m.Data, m.ReplyTo = bot.MessagePress, q.buttons[n].Data, q.id
-	if err := c.scroll([]string{"", c.painter().chosen(*q, oneLine(q.buttons[n].Label))}); err != nil {
+	if err := c.scroll([]string{"", c.painter().decisionRow(*q, oneLine(q.buttons[n].Label))}); err != nil {
 		return true // the loop reports a broken terminal
 	}
 	c.submit(m)
-	c.settle(q.id)
+	c.removeQuestion(q.id)
 	return true
 }
 
@@ -216,19 +215,19 @@ func common(choices []string) string {
 	return s
 }
 
-// lookup is a search through the history, from the newest entry backwards.
-type lookup struct {
+// historySearch is a search through the history, from the newest entry backwards.
+type historySearch struct {
 	history *history
 	query   string
-	at      int // where the next search begins
+	from    int // where the next search begins
 	found   int // the entry that is shown; len(entries) for none
 }
 
-// look gives a key to the search and reports whether that was all. Enter takes
-// the found entry into the prompt; so does any other key of editing, which then
-// does its own work.
-func (c *console) look(k key) bool {
-	l := c.looking
+// handleSearchKey gives a key to the search and reports whether it was used up.
+// Enter and keys of editing put the found entry into the prompt; a key of editing
+// then has its usual effect.
+func (c *console) handleSearchKey(k key) bool {
+	l := c.searching
 	switch k.name {
 	case keyText:
 		l.query += k.text
@@ -240,11 +239,11 @@ func (c *console) look(k key) bool {
 		l.query = e.String()
 		l.search(len(l.history.entries))
 	case keySearch:
-		l.search(l.at)
+		l.search(l.from)
 	case keyEscape, keyInterrupt:
-		c.looking = nil
+		c.searching = nil
 	default:
-		c.looking = nil
+		c.searching = nil
 		if l.found < len(l.history.entries) {
 			c.edit.set(l.history.entries[l.found])
 		}
@@ -253,18 +252,18 @@ func (c *console) look(k key) bool {
 	return true
 }
 
-func (l *lookup) search(from int) {
+func (l *historySearch) search(from int) {
 	if l.query == "" {
-		l.at, l.found = len(l.history.entries), len(l.history.entries)
+		l.from, l.found = len(l.history.entries), len(l.history.entries)
 		return
 	}
 	if i, ok := l.history.search(l.query, from); ok {
-		l.at, l.found = i, i
+		l.from, l.found = i, i
 	}
 }
 
 // prompt shows the search in place of the prompt.
-func (l *lookup) prompt(p painter) frame {
+func (l *historySearch) prompt(p painter) frame {
 	query := "⌕ " + bot.CutText(oneLine(l.query), p.width/2)
 	match := ""
 	if l.found < len(l.history.entries) {

@@ -462,7 +462,7 @@ func TestConsoleBreaksFailuresBetweenWords(t *testing.T) {
 
 func TestDumbTerminalsGetLines(t *testing.T) {
 	t.Setenv("TERM", "dumb")
-	if _, ok := New(Config{Interactive: true}).face.(*lines); !ok {
+	if _, ok := New(Config{Interactive: true}).frontend.(*lines); !ok {
 		t.Error("a terminal that cannot move its cursor is not given lines")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"legwork/bot"
 )
 
-// editor is the text that is being written. Its unit is the grapheme cluster,
-// what a person takes for one character.
+// editor is the text of the prompt. Its unit is the grapheme cluster, which people
+// see as one character.
 type editor struct {
 	text   []string
 	pos    int // the cursor stands before text[pos]
@@ -54,7 +54,7 @@ func (e *editor) insert(s string) {
 	e.pos = from + len(added)
 }
 
-// apply does what a key of editing asks for; other keys do nothing.
+// apply handles a key of editing; other keys do nothing.
 func (e *editor) apply(k key) {
 	switch k.name {
 	case keyText, keyPaste:
@@ -172,8 +172,8 @@ func (e *editor) down() bool {
 	return true
 }
 
-// layout breaks the text into rows of at most width columns and says where the
-// cursor is in them.
+// layout breaks the text into rows of at most width columns and returns the
+// position of the cursor.
 func (e *editor) layout(width int) (rows []string, row, column int) {
 	var b strings.Builder
 	used := 0

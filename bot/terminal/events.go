@@ -16,22 +16,22 @@ import (
 // of output an event, written at once.
 type events struct {
 	t  *Terminal
-	mu sync.Mutex // guards what follows and keeps events whole
+	mu sync.Mutex // guards the fields below and keeps events whole
 
-	spoken map[string]string // streamed text by task
-	shown  shown             // final answers
-	sent   map[string]bool   // ids of boards and questions
-	open   []question        // that nobody has answered
-	ended  bool              // the input is over
-	wake   chan struct{}     // there are questions that nobody will answer
+	streamed map[string]string // streamed text by task
+	shown    shownDrafts       // final answers
+	sent     map[string]bool   // ids of boards and questions
+	open     []question        // without an answer
+	ended    bool              // the input has ended
+	wake     chan struct{}     // signals that open questions must be declined
 }
 
-// event is one line of output. Fields that do not belong to its type are left
-// out.
+// event is one line of output. Fields of other types are
+// omitted.
 type event struct {
 	Type    string       `json:"type"` // accepted, board, delta, answer, question, notice, error
 	Message string       `json:"message,omitempty"`
-	Chat    string       `json:"chat,omitempty"` // name of the conversation; left out for the terminal's own
+	Chat    string       `json:"chat,omitempty"` // name of the conversation; omitted for the terminal's own
 	Task    string       `json:"task,omitempty"`
 	ID      string       `json:"id,omitempty"`
 	ReplyTo string       `json:"reply_to,omitempty"`
@@ -41,7 +41,7 @@ type event struct {
 	Footer  string       `json:"footer,omitempty"`
 	Board   *checklist   `json:"board,omitempty"`
 	Buttons []bot.Button `json:"buttons,omitempty"`
-	Calls   []bot.Call   `json:"calls,omitempty"` // question: that are to be allowed or not
+	Calls   []bot.Call   `json:"calls,omitempty"` // question: the calls to allow or deny
 	File    *bot.File    `json:"file,omitempty"`  // its content in base64
 	Line    int          `json:"line,omitempty"`
 }
@@ -62,7 +62,7 @@ type listItem struct {
 	Doing   string `json:"doing,omitempty"`
 }
 
-func listOf(b *bot.Board) *checklist {
+func checklistOf(b *bot.Board) *checklist {
 	if b == nil {
 		return nil
 	}
@@ -77,26 +77,26 @@ func listOf(b *bot.Board) *checklist {
 
 // request is one line of input.
 type request struct {
-	ID       string `json:"id"`
-	Text     string `json:"text"`
-	Chat     string `json:"chat"`     // name of the conversation; empty for the terminal's own
-	Apart    *bool  `json:"apart"`    // false: may be guidance for a running task; left out, true unless it is a reply
-	Press    string `json:"press"`    // data of a question's button
-	ReplyTo  string `json:"reply_to"` // id of an earlier event
-	Language string `json:"language"` // BCP 47
+	ID         string `json:"id"`
+	Text       string `json:"text"`
+	Chat       string `json:"chat"`       // name of the conversation; empty for the terminal's own
+	Standalone *bool  `json:"standalone"` // false: may be guidance for a running task; default: true unless it is a reply
+	Press      string `json:"press"`      // data of a question's button
+	ReplyTo    string `json:"reply_to"`   // id of an earlier event
+	Language   string `json:"language"`   // BCP 47
 }
 
 func newEvents(t *Terminal) *events {
-	return &events{t: t, spoken: map[string]string{}, shown: shown{}, sent: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return &events{t: t, streamed: map[string]string{}, shown: shownDrafts{}, sent: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
 func (e *events) run(ctx context.Context, handle handler) error {
-	e.t.tellResumed()
-	e.t.begin()
+	e.t.reportResumed()
+	e.t.open()
 	lines, stop := startReading(ctx, e.t.cfg.In)
 	for {
 		all, more := batch(ctx, lines)
-		if err := e.take(ctx, handle, all); err != nil {
+		if err := e.handleLines(ctx, handle, all); err != nil {
 			_ = stop() // the write error is what ended it
 			return err
 		}
@@ -110,11 +110,11 @@ func (e *events) run(ctx context.Context, handle handler) error {
 	return e.finish(ctx, handle)
 }
 
-// take hands lines on as one batch and says which messages are stored.
-func (e *events) take(ctx context.Context, handle handler, lines []inputLine) error {
+// handleLines hands lines on as one batch and reports which messages are stored.
+func (e *events) handleLines(ctx context.Context, handle handler, lines []inputLine) error {
 	var messages []bot.Message
 	for _, l := range lines {
-		m, id, err := e.read(l)
+		m, id, err := e.readRequest(l)
 		if err != nil {
 			if err := e.write(event{Type: "error", Message: id, Line: l.number, Text: ptr(err.Error())}); err != nil {
 				return err
@@ -141,9 +141,9 @@ func (e *events) take(ctx context.Context, handle handler, lines []inputLine) er
 	return nil
 }
 
-// read makes a message of a line, a JSON object; id is what could be read of
-// its id when there is an error. A blank line is no message.
-func (e *events) read(l inputLine) (m bot.Message, id string, err error) {
+// readRequest makes a message from a line, a JSON object. On an error, id is the
+// object's id if it can be read. A blank line is not a message.
+func (e *events) readRequest(l inputLine) (m bot.Message, id string, err error) {
 	text := strings.TrimSpace(strings.TrimPrefix(l.text, "\uFEFF"))
 	if l.tooLong {
 		return m, readID(text), fmt.Errorf("line %d is longer than %d bytes", l.number, maxLine)
@@ -152,11 +152,11 @@ func (e *events) read(l inputLine) (m bot.Message, id string, err error) {
 		return m, "", nil
 	}
 	if text[0] != '{' {
-		return m, "", fmt.Errorf("line %d is no JSON object with id and text", l.number)
+		return m, "", fmt.Errorf("line %d is not a JSON object with id and text", l.number)
 	}
 	var r request
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return m, readID(text), fmt.Errorf("line %d is no JSON object with id and text: %w", l.number, err)
+		return m, readID(text), fmt.Errorf("line %d is not a JSON object with id and text: %w", l.number, err)
 	}
 	if r.Press == "" && strings.TrimSpace(r.Text) == "" {
 		return m, r.ID, fmt.Errorf("line %d has no text", l.number)
@@ -164,8 +164,8 @@ func (e *events) read(l inputLine) (m bot.Message, id string, err error) {
 	return e.message(r), "", nil
 }
 
-// readID reads the id of an object that is broken elsewhere; "" when there is
-// none before what is broken.
+// readID reads the id of a malformed object; "" when it has none before the
+// error.
 func readID(text string) string {
 	in := json.NewDecoder(strings.NewReader(text))
 	if open, err := in.Token(); err != nil || open != json.Delim('{') {
@@ -187,9 +187,9 @@ func readID(text string) string {
 	return ""
 }
 
-// message is the delivery that a request asks for. A reply to what this run has
-// shown may answer a question or guide its task; anything else is a question of
-// its own unless the request says otherwise.
+// message is the delivery that a request asks for. A reply to an event of
+// this run may answer a question or guide its task; any other message is a new
+// question, unless the request says otherwise.
 func (e *events) message(r request) bot.Message {
 	m := e.t.message(r.ID, r.Text)
 	m.ReplyTo = r.ReplyTo
@@ -200,11 +200,11 @@ func (e *events) message(r request) bot.Message {
 	m.Standalone = !e.sent[r.ReplyTo]
 	e.open = slices.DeleteFunc(e.open, func(q question) bool {
 		pressed := slices.ContainsFunc(q.buttons, func(b bot.Button) bool { return b.Data == r.Press && r.Press != "" })
-		return pressed || q.id == r.ReplyTo && !q.lasts()
+		return pressed || q.id == r.ReplyTo && !q.persists()
 	})
 	e.mu.Unlock()
-	if r.Apart != nil {
-		m.Standalone = *r.Apart
+	if r.Standalone != nil {
+		m.Standalone = *r.Standalone
 	}
 	if r.Chat != "" {
 		m.Chat.ID = r.Chat
@@ -218,16 +218,16 @@ func (e *events) message(r request) bot.Message {
 
 // show shows a draft of any conversation that the program has named.
 func (e *events) show(chat bot.Chat, id string, d bot.Draft, _ bool) error {
-	e.note(id, d)
+	e.trackQuestion(id, d)
 	if d.Kind == bot.KindBoard || d.Kind == bot.KindQuestion {
 		e.mu.Lock()
 		e.sent[id] = true
 		e.mu.Unlock()
 	}
-	ev := event{Type: string(d.Kind), Chat: e.name(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Buttons: d.Buttons, Calls: d.Calls, File: d.File}
+	ev := event{Type: string(d.Kind), Chat: e.chatName(chat), Task: d.Task, ID: id, ReplyTo: d.ReplyTo, Buttons: d.Buttons, Calls: d.Calls, File: d.File}
 	switch {
 	case d.Kind == bot.KindBoard:
-		ev.Board = listOf(d.Board)
+		ev.Board = checklistOf(d.Board)
 	case d.Kind == bot.KindAnswer && d.Partial:
 		return e.delta(chat, d)
 	case d.Kind == bot.KindAnswer:
@@ -244,8 +244,8 @@ func (e *events) show(chat bot.Chat, id string, d bot.Draft, _ bool) error {
 	return e.write(ev)
 }
 
-// name is how events call a conversation.
-func (e *events) name(chat bot.Chat) string {
+// chatName is the name of a conversation in events.
+func (e *events) chatName(chat bot.Chat) string {
 	if chat.ID == e.t.cfg.Chat {
 		return ""
 	}
@@ -256,17 +256,17 @@ func (e *events) name(chat bot.Chat) string {
 func (e *events) repeated(id string, d bot.Draft) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.spoken, d.Task)
-	return e.shown.before(id, d)
+	delete(e.streamed, d.Task)
+	return e.shown.seen(id, d)
 }
 
-// delta writes what a streamed text gained.
+// delta writes the text that was added to a stream.
 func (e *events) delta(chat bot.Chat, d bot.Draft) error {
 	e.mu.Lock()
-	old := e.spoken[d.Task]
-	e.spoken[d.Task] = d.Text
+	old := e.streamed[d.Task]
+	e.streamed[d.Task] = d.Text
 	e.mu.Unlock()
-	ev := event{Type: "delta", Chat: e.name(chat), Task: d.Task}
+	ev := event{Type: "delta", Chat: e.chatName(chat), Task: d.Task}
 	piece, grew := strings.CutPrefix(d.Text, old)
 	if !grew {
 		piece, ev.Reset = d.Text, true
@@ -293,13 +293,13 @@ func (e *events) write(ev event) error {
 
 func ptr[T any](v T) *T { return &v }
 
-// finish waits until everything is answered, and says no in nobody's name to
-// what is asked meanwhile.
+// finish waits until all tasks have answered, and declines questions that they
+// ask meanwhile.
 func (e *events) finish(ctx context.Context, handle handler) error {
 	e.mu.Lock()
 	e.ended = true
 	e.mu.Unlock()
-	e.ring()
+	e.signalQuestion()
 	if e.t.cfg.Wait == nil {
 		return nil
 	}
@@ -317,7 +317,7 @@ func (e *events) finish(ctx context.Context, handle handler) error {
 	}
 }
 
-// decline answers what nobody will answer any more.
+// decline answers the open questions after the end of the input.
 func (e *events) decline(ctx context.Context, handle handler) error {
 	e.mu.Lock()
 	open := e.open
@@ -327,7 +327,7 @@ func (e *events) decline(ctx context.Context, handle handler) error {
 		if q.task == "" {
 			continue
 		}
-		if err := handle(ctx, []bot.Message{e.t.nobody(q)}); err != nil && ctx.Err() == nil {
+		if err := handle(ctx, []bot.Message{e.t.declineMessage(q)}); err != nil && ctx.Err() == nil {
 			if err := e.write(event{Type: "error", Text: ptr(err.Error())}); err != nil {
 				return err
 			}
@@ -336,15 +336,15 @@ func (e *events) decline(ctx context.Context, handle handler) error {
 	return nil
 }
 
-func (e *events) ring() {
+func (e *events) signalQuestion() {
 	select {
 	case e.wake <- struct{}{}:
 	default:
 	}
 }
 
-// note keeps account of which questions are open.
-func (e *events) note(id string, d bot.Draft) {
+// trackQuestion notes which questions are open.
+func (e *events) trackQuestion(id string, d bot.Draft) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.open = slices.DeleteFunc(e.open, func(q question) bool {
@@ -352,7 +352,7 @@ func (e *events) note(id string, d bot.Draft) {
 	})
 	if d.Kind == bot.KindQuestion {
 		if e.open = append(e.open, questionOf(id, d)); e.ended {
-			e.ring()
+			e.signalQuestion()
 		}
 	}
 }

@@ -20,11 +20,11 @@ type history struct {
 	file    string
 	entries []string
 	at      int    // the entry shown; len(entries) for none
-	draft   string // what was being written before entries were shown
+	draft   string // the prompt before entries were shown
 }
 
 // openHistory reads the file; "" keeps the history in memory only. A file that
-// has grown long is shortened. Lines that are no entries are left out.
+// has grown long is shortened. It skips lines that are not entries.
 func openHistory(file string) (*history, error) {
 	h := &history{file: file}
 	if file == "" {
@@ -80,7 +80,7 @@ func encodeEntry(entry string) []byte {
 	return append(line, '\n')
 }
 
-// add keeps an input and ends the looking around.
+// add keeps an input and ends the browsing.
 func (h *history) add(entry string) error {
 	h.draft = ""
 	if n := len(h.entries); len(entry) <= maxHistoryEntry && (n == 0 || h.entries[n-1] != entry) {
@@ -113,7 +113,7 @@ func (h *history) write(entry string) error {
 	return nil
 }
 
-// older is the entry before the shown one. now is what is being written.
+// older is the entry before the shown one. now is the current prompt.
 func (h *history) older(now string) (string, bool) {
 	if h.at == 0 {
 		return "", false
@@ -125,7 +125,7 @@ func (h *history) older(now string) (string, bool) {
 	return h.entries[h.at], true
 }
 
-// newer is the entry after the shown one, at last what was being written.
+// newer is the entry after the shown one, and last the text from before browsing.
 func (h *history) newer() (string, bool) {
 	switch {
 	case h.at >= len(h.entries):

@@ -31,7 +31,7 @@ func readLines(r io.Reader, take func(inputLine) bool) error {
 		l, err := readLine(in)
 		l.number = number
 		if (err == nil || l.text != "") && !take(l) {
-			err = io.EOF // nobody wants more
+			err = io.EOF // the reader stops
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -84,14 +84,14 @@ func startReading(ctx context.Context, in io.Reader) (lines <-chan inputLine, wa
 		err := <-done
 		stop()
 		if over {
-			err = nil // ending it is what made it fail
+			err = nil // cancelling made it fail
 		}
 		return err
 	}
 }
 
-// interruptible makes reads that can be ended from outside. A file that cannot
-// be waited for, such as a regular one, never blocks and needs no help.
+// interruptible makes reads that can be cancelled. Files that cannot be polled,
+// such as regular ones, never block and stay as they are.
 func interruptible(in io.Reader) (io.Reader, func()) {
 	if f, ok := in.(*os.File); ok {
 		if r, err := cancelreader.NewReader(f); err == nil {
@@ -105,8 +105,8 @@ func interruptible(in io.Reader) (io.Reader, func()) {
 	return in, func() {}
 }
 
-// batch waits for a line and takes those that are there already along with it.
-// more is false when the input is over.
+// batch waits for a line and adds those that wait already. more is false when the
+// input has ended.
 func batch(ctx context.Context, lines <-chan inputLine) (all []inputLine, more bool) {
 	select {
 	case l, ok := <-lines:

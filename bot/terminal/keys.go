@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// key is one thing that a person did at the keyboard.
+// key is one key press, or one paste.
 type key struct {
 	name keyName
 	text string // of keyText and keyPaste
@@ -55,19 +55,19 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// decoder makes keys of the bytes that a terminal sends, which may arrive in
-// any pieces.
+// decoder makes keys from the bytes of a terminal, which may arrive in any pieces
+// (invisible-island.net/xterm/ctlseqs).
 type decoder struct {
-	rest    []byte // the beginning of something
+	rest    []byte // the beginning of a sequence
 	pasting bool
 	paste   []byte
 }
 
-// waiting reports whether bytes are held back that may go on. After a moment
-// without more, flush tells what they were.
+// waiting reports whether the beginning of a sequence is held back. When nothing
+// follows for a moment, flush decodes it.
 func (d *decoder) waiting() bool { return len(d.rest) > 0 && !d.pasting }
 
-// flush gives out what was held back: a lone ESC is the escape key.
+// flush decodes the bytes that were held back: a lone ESC is the escape key.
 func (d *decoder) flush() []key {
 	if !d.waiting() {
 		return nil
@@ -113,7 +113,7 @@ func (d *decoder) feed(p []byte) []key {
 func (d *decoder) feedPaste(in []byte) (rest []byte, keys []key) {
 	if i := bytes.Index(in, []byte(pasteEnd)); i >= 0 {
 		d.collect(in[:i])
-		keys = []key{{name: keyPaste, text: pasted(d.paste)}}
+		keys = []key{{name: keyPaste, text: pastedText(d.paste)}}
 		d.pasting, d.paste = false, nil
 		return in[i+len(pasteEnd):], keys
 	}
@@ -133,20 +133,20 @@ func (d *decoder) collect(p []byte) {
 	d.paste = append(d.paste, p[:min(len(p), maxPaste-len(d.paste))]...)
 }
 
-// pasted is pasted text as it was copied: terminals send returns for newlines.
-func pasted(p []byte) string {
+// pastedText is pasted text as it was copied: terminals send returns for newlines.
+func pastedText(p []byte) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(p))
 }
 
-// next decodes the first key of in and says how many bytes it took; none when
-// the rest of it has not arrived. A key without name is to be ignored.
+// next decodes the first key of in and returns its length; 0 when it is
+// incomplete. A key without a name must be ignored.
 func next(in []byte) (int, key) {
 	c := in[0]
 	switch {
 	case c == 0x1b:
-		return escape(in)
+		return escapeSequence(in)
 	case c < 0x20 || c == 0x7f:
-		return 1, key{name: control(c)}
+		return 1, key{name: controlKey(c)}
 	case !utf8.FullRune(in):
 		return 0, key{}
 	}
@@ -157,8 +157,8 @@ func next(in []byte) (int, key) {
 	return n, key{name: keyText, text: string(r)}
 }
 
-// control is the key of a control character.
-func control(c byte) keyName {
+// controlKey is the key of a control character.
+func controlKey(c byte) keyName {
 	switch c {
 	case '\r':
 		return keyEnter
@@ -176,19 +176,19 @@ func control(c byte) keyName {
 	}[c|0x40]
 }
 
-// escape decodes what starts with ESC: a sequence, or a key pressed with Alt.
-func escape(in []byte) (int, key) {
+// escapeSequence decodes what starts with ESC: a sequence, or a key pressed with Alt.
+func escapeSequence(in []byte) (int, key) {
 	if len(in) == 1 {
 		return 0, key{}
 	}
 	switch in[1] {
 	case '[':
-		return sequence(in)
+		return csiSequence(in)
 	case 'O':
 		if len(in) == 2 {
 			return 0, key{}
 		}
-		return 3, key{name: final(in[2], "")}
+		return 3, key{name: csiKey(in[2], "")}
 	case 0x1b: // ESC twice: the first one was a key
 		return 1, key{name: keyEscape}
 	}
@@ -199,13 +199,13 @@ func escape(in []byte) (int, key) {
 	return 2, key{name: name}
 }
 
-// sequence decodes ESC [ parameters final.
-func sequence(in []byte) (int, key) {
+// csiSequence decodes ESC [ parameters final.
+func csiSequence(in []byte) (int, key) {
 	for i := 2; i < len(in) && i < maxSequence; i++ {
 		switch c := in[i]; {
 		case c >= 0x40 && c <= 0x7e:
-			return i + 1, key{name: final(c, string(in[2:i]))}
-		case c < 0x20 || c > 0x7e: // broken off
+			return i + 1, key{name: csiKey(c, string(in[2:i]))}
+		case c < 0x20 || c > 0x7e: // incomplete
 			return i, key{}
 		}
 	}
@@ -215,8 +215,8 @@ func sequence(in []byte) (int, key) {
 	return 0, key{}
 }
 
-// final is the key of a sequence's last byte and its parameters.
-func final(c byte, parameters string) keyName {
+// csiKey is the key of a sequence's last byte and its parameters.
+func csiKey(c byte, parameters string) keyName {
 	first, modifiers, _ := strings.Cut(parameters, ";")
 	moved := modifiers != "" && modifiers != "1" && modifiers != "2" // with Ctrl or Alt
 	switch c {
@@ -225,9 +225,9 @@ func final(c byte, parameters string) keyName {
 	case 'B':
 		return keyDown
 	case 'C':
-		return either(moved, keyWordRight, keyRight)
+		return choose(moved, keyWordRight, keyRight)
 	case 'D':
-		return either(moved, keyWordLeft, keyLeft)
+		return choose(moved, keyWordLeft, keyLeft)
 	case 'H':
 		return keyHome
 	case 'F':
@@ -236,18 +236,18 @@ func final(c byte, parameters string) keyName {
 		return keyEnter
 	case 'u': // keys in the kitty protocol
 		if first == "13" {
-			return either(modifiers != "" && modifiers != "1", keyNewline, keyEnter)
+			return choose(modifiers != "" && modifiers != "1", keyNewline, keyEnter)
 		}
 	case '~':
 		if first == "27" && strings.HasSuffix(modifiers, ";13") {
 			return keyNewline
 		}
-		return map[string]keyName{"1": keyHome, "7": keyHome, "4": keyEnd, "8": keyEnd, "3": either(moved, keyKillWordRight, keyDelete)}[first]
+		return map[string]keyName{"1": keyHome, "7": keyHome, "4": keyEnd, "8": keyEnd, "3": choose(moved, keyKillWordRight, keyDelete)}[first]
 	}
 	return ""
 }
 
-func either(yes bool, a, b keyName) keyName {
+func choose(yes bool, a, b keyName) keyName {
 	if yes {
 		return a
 	}

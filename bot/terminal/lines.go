@@ -16,48 +16,48 @@ import (
 	"legwork/bot/markdown"
 )
 
-// lines is the mode of pipes: a line is a message, progress goes to Err as
-// lines, answers go to Out, and nothing is redrawn.
+// lines is the mode for pipes: each line is a message, progress goes to Err as
+// lines, and answers go to Out.
 type lines struct {
 	t *Terminal
 
-	mu        sync.Mutex           // guards what follows and both writers
-	boards    map[string]bot.Board // of the tasks that are not over
-	over      map[string]bool      // tasks that are
-	shown     shown
-	own       *own // the only message, when there is one
-	questions []question
-	ended     bool            // the input is over: nobody can answer any more
-	replies   []bot.Message   // made here after the end of the input
-	wake      chan struct{}   // replies has something
-	asked     chan struct{}   // questions has something
-	mine      map[string]bool // ids of the messages that were read
-	typed     bool            // a person types at In, and need not wait for answers
+	mu          sync.Mutex           // guards the fields below and both writers
+	boards      map[string]bot.Board // of running tasks
+	finished    map[string]bool      // tasks that are over
+	shown       shownDrafts
+	ownTask     *ownTask // with Config.Text: its message
+	questions   []question
+	ended       bool            // the input has ended: questions get no answer
+	replies     []bot.Message   // made by decline after the end of the input
+	wake        chan struct{}   // signals replies
+	asked       chan struct{}   // signals questions
+	ownMessages map[string]bool // ids of the messages that were read
+	interactive bool            // a person types at In, and does not have to wait for answers
 }
 
-// sheetWidth is how wide the rules around a file are where nobody knows how
-// wide the screen is.
-const sheetWidth = 60
+// fileWidth is the width of the rules around a file, where the width of the screen
+// is unknown.
+const fileWidth = 60
 
 func newLines(t *Terminal) *lines {
 	return &lines{
-		t: t, boards: map[string]bot.Board{}, over: map[string]bool{}, shown: shown{},
-		wake: make(chan struct{}, 1), asked: make(chan struct{}, 1), mine: map[string]bool{}, typed: isTerminal(t.cfg.In),
+		t: t, boards: map[string]bot.Board{}, finished: map[string]bool{}, shown: shownDrafts{},
+		wake: make(chan struct{}, 1), asked: make(chan struct{}, 1), ownMessages: map[string]bool{}, interactive: isTerminal(t.cfg.In),
 	}
 }
 
 func (l *lines) run(ctx context.Context, handle handler) error {
-	l.greet()
-	defer l.conclude(ctx)
+	l.writeIntro()
+	defer l.writeOutro(ctx)
 	if l.t.cfg.Text != "" {
 		return l.once(ctx, handle)
 	}
-	l.t.begin()
+	l.t.open()
 	input, stop := startReading(ctx, l.t.cfg.In)
-	var open strings.Builder // a message that goes on in the next line
+	var open strings.Builder // a message that continues in the next line
 	for {
 		all, more := batch(ctx, input)
-		l.take(ctx, handle, all, &open)
+		l.handleLines(ctx, handle, all, &open)
 		if !more {
 			break
 		}
@@ -71,11 +71,11 @@ func (l *lines) run(ctx context.Context, handle handler) error {
 	return l.finish(ctx, handle)
 }
 
-// take turns lines into messages and hands them on, one after the other.
-func (l *lines) take(ctx context.Context, handle handler, all []inputLine, open *strings.Builder) {
+// handleLines turns lines into messages and hands them on one by one.
+func (l *lines) handleLines(ctx context.Context, handle handler, all []inputLine, open *strings.Builder) {
 	for _, line := range all {
 		if line.tooLong {
-			l.say("✗ " + l.t.text("terminal.bad_line", map[string]any{"Line": line.number, "Reason": fmt.Sprintf("> %d B", maxLine)}))
+			l.writeProgress("✗ " + l.t.text("terminal.bad_line", map[string]any{"Line": line.number, "Reason": fmt.Sprintf("> %d B", maxLine)}))
 			continue
 		}
 		if part, goesOn := strings.CutSuffix(line.text, `\`); goesOn {
@@ -85,24 +85,24 @@ func (l *lines) take(ctx context.Context, handle handler, all []inputLine, open 
 		open.WriteString(line.text)
 		if text := open.String(); strings.TrimSpace(text) != "" {
 			l.send(ctx, handle, []bot.Message{l.message(text)})
-			l.await(ctx)
+			l.waitForAnswers(ctx)
 		}
 		open.Reset()
 	}
 }
 
-// await returns when what a pipe asked so far is answered, or a task asks
-// something that the next line may answer: answers come in the order of the
-// questions. A person who types need not wait.
-func (l *lines) await(ctx context.Context) {
-	if l.typed || l.t.cfg.Wait == nil {
+// waitForAnswers returns when the questions of a pipe so far are answered, or
+// when a task asks something that the next line may answer. So answers come in
+// the order of the questions. A person who types does not have to wait.
+func (l *lines) waitForAnswers(ctx context.Context) {
+	if l.interactive || l.t.cfg.Wait == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = l.t.cfg.Wait(ctx) // what is wrong with the store shows when it is used
+		_ = l.t.cfg.Wait(ctx) // an error of the store shows when it is used
 	}()
 	for open := false; !open; {
 		select {
@@ -118,13 +118,13 @@ func (l *lines) await(ctx context.Context) {
 	<-over
 }
 
-// message makes a delivery of a text: the choice of a button where the text is
-// its number, an answer to the open question, or a message of its own.
+// message makes a message from a text: the press of a button if the text is its
+// number, an answer to the open question, or a new question.
 func (l *lines) message(text string) bot.Message {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m := l.t.message("", text)
-	l.mine[m.ID] = true
+	l.ownMessages[m.ID] = true
 	i := l.next()
 	if i < 0 || strings.HasPrefix(text, "/") {
 		m.Standalone = true
@@ -132,19 +132,19 @@ func (l *lines) message(text string) bot.Message {
 	}
 	q := &l.questions[i]
 	m.ReplyTo = q.id
-	b, pressed := q.typed(text)
+	b, pressed := q.buttonFor(text)
 	if pressed {
 		m.Kind, m.Data, m.Text = bot.MessagePress, b.Data, ""
 	}
-	if q.reply = m.ID; pressed || !q.lasts() {
+	if q.reply = m.ID; pressed || !q.persists() {
 		l.questions = slices.Delete(l.questions, i, i+1)
 	}
 	return m
 }
 
 // next is the index of the question that the next line answers: the first one
-// that got no answer, or else the last that may not have been settled by its own;
-// -1 for none.
+// without a reply, else the last one, whose reply may not have settled it; -1 for
+// none.
 func (l *lines) next() int {
 	if i := slices.IndexFunc(l.questions, func(q question) bool { return q.reply == "" }); i >= 0 {
 		return i
@@ -152,19 +152,18 @@ func (l *lines) next() int {
 	return len(l.questions) - 1
 }
 
-// reopen takes account of words that are replied to with a notice: they settled
-// nothing.
+// reopen marks a question as unanswered when a notice refuses the reply to it.
 func (l *lines) reopen(reply string) {
 	for i := range l.questions {
 		if q := &l.questions[i]; reply != "" && q.reply == reply {
 			q.reply = ""
-			l.ring()
+			l.signalQuestion()
 		}
 	}
 }
 
-// ring says that there is a question to be answered.
-func (l *lines) ring() {
+// signalQuestion signals that there is a question to answer.
+func (l *lines) signalQuestion() {
 	select {
 	case l.asked <- struct{}{}:
 	default:
@@ -178,13 +177,13 @@ func (l *lines) send(ctx context.Context, handle handler, messages []bot.Message
 	if err := handle(ctx, messages); err != nil && ctx.Err() == nil {
 		l.t.failed.Store(true)
 		if !errors.Is(err, bot.ErrNotified) {
-			l.say("✗ " + err.Error())
+			l.writeProgress("✗ " + err.Error())
 		}
 	}
 }
 
-// finish waits until everything is answered. Questions that come now are
-// replied to with the fact that nobody is there.
+// finish waits until all tasks have answered, and declines questions that they
+// ask meanwhile.
 func (l *lines) finish(ctx context.Context, handle handler) error {
 	l.mu.Lock()
 	l.ended = true
@@ -214,14 +213,14 @@ func (l *lines) finish(ctx context.Context, handle handler) error {
 	}
 }
 
-// decline replies to a question in nobody's name; mu is held.
+// decline replies to a question that gets no answer; mu is held.
 func (l *lines) decline(q question) {
 	if q.task == "" {
-		return // of a command, which is over with its input
+		return // of a command: it ends with the input
 	}
-	m := l.t.nobody(q)
+	m := l.t.declineMessage(q)
 	if q.calls {
-		_ = l.progress("✗ " + m.Text) // nowhere to report it
+		_ = l.writeLine("✗ " + m.Text) // nowhere to report it
 	}
 	l.replies = append(l.replies, m)
 	select {
@@ -233,14 +232,14 @@ func (l *lines) decline(q question) {
 func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.own != nil {
-		if l.own.concluded {
+	if l.ownTask != nil {
+		if l.ownTask.concluded {
 			return ErrClosed
 		}
-		l.own.note(d)
+		l.ownTask.learn(d)
 	}
-	if d.File != nil && !l.over[d.Task] {
-		if err := l.progress(strings.Join(sheet(d.File, sheetWidth), "\n")); err != nil {
+	if d.File != nil && !l.finished[d.Task] {
+		if err := l.writeLine(strings.Join(fileLines(d.File, fileWidth), "\n")); err != nil {
 			return err
 		}
 	}
@@ -253,15 +252,15 @@ func (l *lines) show(_ bot.Chat, id string, d bot.Draft, again bool) error {
 		return nil
 	}
 	l.reopen(d.ReplyTo)
-	// What is left is no question any more, if it was one.
+	// The message is not a question any more.
 	l.questions = slices.DeleteFunc(l.questions, func(q question) bool { return q.id == id })
 	switch {
-	case l.shown.before(id, d):
+	case l.shown.seen(id, d):
 		return nil
 	case d.Kind == bot.KindAnswer:
 		return l.answer(d)
 	}
-	return l.progress(markdown.Plain(d.Text))
+	return l.writeLine(markdown.Plain(d.Text))
 }
 
 func (l *lines) question(id string, d bot.Draft) error {
@@ -270,34 +269,34 @@ func (l *lines) question(id string, d bot.Draft) error {
 	for i, b := range d.Buttons {
 		text += fmt.Sprintf("\n  %s) %s", q.key(i), bot.Clean(b.Label))
 	}
-	if l.shown.before(id, d) || l.over[d.Task] {
+	if l.shown.seen(id, d) || l.finished[d.Task] {
 		return nil
 	}
 	if l.ended {
 		l.decline(q)
 	} else {
 		l.questions = append(l.questions, q)
-		defer l.ring()
+		defer l.signalQuestion()
 	}
-	return l.progress(text)
+	return l.writeLine(text)
 }
 
-// say writes a line of progress; an error has nowhere to go.
-func (l *lines) say(text string) {
+// writeProgress writes a line to Err and ignores errors.
+func (l *lines) writeProgress(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.progress(text)
+	_ = l.writeLine(text)
 }
 
-// progress writes to Err; mu is held.
-func (l *lines) progress(text string) error {
+// writeLine writes to Err; mu is held.
+func (l *lines) writeLine(text string) error {
 	_, err := io.WriteString(l.t.cfg.Err, text+"\n")
 	return err
 }
 
 // board writes what changed on a board since its last frame.
 func (l *lines) board(d bot.Draft) error {
-	if d.Board == nil || l.over[d.Task] {
+	if d.Board == nil || l.finished[d.Task] {
 		return nil
 	}
 	old, known := l.boards[d.Task]
@@ -308,7 +307,7 @@ func (l *lines) board(d bot.Draft) error {
 		was[it.ID] = it
 	}
 	for _, it := range d.Board.Items {
-		if line := itemNews(l.t, was[it.ID], it); line != "" {
+		if line := itemChange(l.t, was[it.ID], it); line != "" {
 			news = append(news, line)
 		}
 	}
@@ -318,17 +317,17 @@ func (l *lines) board(d bot.Draft) error {
 	if len(news) == 0 {
 		return nil
 	}
-	if len(l.boards) > 1 { // say which task it is about
+	if len(l.boards) > 1 { // name the task
 		title := bot.CutText(oneLine(d.Board.Title), 24)
 		for i := range news {
 			news[i] = "[" + title + "] " + news[i]
 		}
 	}
-	return l.progress(strings.Join(news, "\n"))
+	return l.writeLine(strings.Join(news, "\n"))
 }
 
-// itemNews is the line about a sub-task that changed, or "".
-func itemNews(t *Terminal, old, it bot.Item) string {
+// itemChange is the line about a sub-task that changed, or "".
+func itemChange(t *Terminal, old, it bot.Item) string {
 	name := bot.Clean(it.ID + " " + group(t, it))
 	switch {
 	case it.State == old.State && it.Doing != old.Doing && it.Doing != "":
@@ -339,7 +338,7 @@ func itemNews(t *Terminal, old, it bot.Item) string {
 		return "▶ " + name + ": " + bot.Clean(it.Title)
 	}
 	line := icon(it.State) + " " + name
-	if old.State == "" || old.State == "todo" { // its start was not seen
+	if old.State == "" || old.State == "todo" { // its start was not shown
 		line += ": " + bot.Clean(it.Title)
 	}
 	if it.Elapsed > 0 {
@@ -348,33 +347,32 @@ func itemNews(t *Terminal, old, it bot.Item) string {
 	return line
 }
 
-// answer writes an outcome: on Out when it is what was asked for here.
+// answer writes an outcome, to Out if this run asked for it.
 func (l *lines) answer(d bot.Draft) error {
 	title := oneLine(l.boards[d.Task].Title)
 	delete(l.boards, d.Task)
-	l.over[d.Task] = d.Task != ""
+	l.finished[d.Task] = d.Task != ""
 	l.questions = slices.DeleteFunc(l.questions, func(q question) bool { return q.task == d.Task })
-	if l.own != nil && !l.own.asked(d) || l.own == nil && !l.typed && d.ReplyTo != "" && !l.mine[d.ReplyTo] {
-		return l.earlier(title, d)
+	if l.ownTask != nil && !l.ownTask.concerns(d) || l.ownTask == nil && !l.interactive && d.ReplyTo != "" && !l.ownMessages[d.ReplyTo] {
+		return l.writeEarlierAnswer(title, d)
 	}
-	if l.own != nil {
-		l.own.answered = true
+	if l.ownTask != nil {
+		l.ownTask.answered = true
 	}
 	if d.Failed {
 		l.t.failed.Store(true)
-		return l.progress("✗ " + markdown.Plain(d.Text))
+		return l.writeLine("✗ " + markdown.Plain(d.Text))
 	}
 	if _, err := io.WriteString(l.t.cfg.Out, answerText(l.t.cfg.Out, d.Text)+"\n"); err != nil {
 		return err
 	}
 	if d.Footer != "" {
-		return l.progress(bot.Clean(d.Footer))
+		return l.writeLine(bot.Clean(d.Footer))
 	}
 	return nil
 }
 
-// answerText is an answer as out takes it: rendered on a terminal, Markdown
-// everywhere else.
+// answerText is an answer for out: rendered for a terminal, Markdown otherwise.
 func answerText(out io.Writer, text string) string {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

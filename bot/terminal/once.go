@@ -10,21 +10,21 @@ import (
 	"legwork/bot/markdown"
 )
 
-// own is the only message of a run that asks one question, and what became of
-// it.
-type own struct {
+// ownTask is the message of a run that asks one question (Config.Text), and its
+// state.
+type ownTask struct {
 	id        string
-	task      string // that it opened, when that is known
-	command   bool   // what it does is its answer
+	task      string // the task it opened, when known
+	command   bool   // a command; its effect is the answer
 	accepted  bool   // it is stored
 	answered  bool
 	refused   bool // a notice replied to it
 	concluded bool // the run is over
-	earlier   int  // tasks from before that are not answered yet
+	earlier   int  // unfinished tasks of earlier runs
 }
 
-// note learns from a draft which task is the own one.
-func (o *own) note(d bot.Draft) {
+// learn learns from a draft which task the message opened.
+func (o *ownTask) learn(d bot.Draft) {
 	switch {
 	case d.ReplyTo != o.id:
 	case d.Kind == bot.KindNotice:
@@ -34,13 +34,13 @@ func (o *own) note(d bot.Draft) {
 	}
 }
 
-// asked reports whether a draft is about the own message.
-func (o *own) asked(d bot.Draft) bool {
+// concerns reports whether a draft is about the message.
+func (o *ownTask) concerns(d bot.Draft) bool {
 	return d.ReplyTo == o.id || d.Task != "" && d.Task == o.task
 }
 
-// open reports whether the own task is still to be answered.
-func (o *own) open() bool {
+// pending reports whether the task still has to answer.
+func (o *ownTask) pending() bool {
 	return (o.accepted || o.task != "") && !o.answered && !o.refused && !o.command
 }
 
@@ -49,27 +49,27 @@ func (l *lines) once(ctx context.Context, handle handler) error {
 	m := l.t.message("", l.t.cfg.Text)
 	m.Standalone = true
 	l.mu.Lock()
-	l.own = &own{id: m.ID, command: strings.HasPrefix(m.Text, "/"), earlier: l.t.cfg.Resumed}
+	l.ownTask = &ownTask{id: m.ID, command: strings.HasPrefix(m.Text, "/"), earlier: l.t.cfg.Resumed}
 	l.mu.Unlock()
-	l.t.begin()
+	l.t.open()
 	err := handle(ctx, []bot.Message{m})
 	if errors.Is(err, bot.ErrNotified) {
-		return nil // without an answer the run has failed
+		return nil // a run without an answer counts as failed
 	}
 	if err != nil {
 		return fmt.Errorf("handing on the message: %w", err)
 	}
 	l.mu.Lock()
-	l.own.accepted = true
+	l.ownTask.accepted = true
 	l.mu.Unlock()
 	return l.finish(ctx, handle)
 }
 
-// earlier writes the outcome of a task that was left from before, which is not
-// what the caller asked for. Without a title nothing was heard of its question.
-func (l *lines) earlier(title string, d bot.Draft) error {
-	if l.own != nil {
-		l.own.earlier--
+// writeEarlierAnswer writes the outcome of a task of an earlier run. title is
+// empty when its question is unknown.
+func (l *lines) writeEarlierAnswer(title string, d bot.Draft) error {
+	if l.ownTask != nil {
+		l.ownTask.earlier--
 	}
 	if title == "" {
 		title = l.t.text("terminal.earlier", nil)
@@ -78,26 +78,26 @@ func (l *lines) earlier(title string, d bot.Draft) error {
 	if d.Failed {
 		text = "✗ " + markdown.Plain(d.Text)
 	}
-	return l.progress("↳ " + title + "\n" + text)
+	return l.writeLine("↳ " + title + "\n" + text)
 }
 
-// greet says first what a person should know: the banner where one types, and
-// what goes on from last time.
-func (l *lines) greet() {
+// writeIntro writes the banner for a person who types, or the number of resumed
+// tasks.
+func (l *lines) writeIntro() {
 	if banner := markdown.Plain(l.t.cfg.Banner); banner != "" && l.t.cfg.Text == "" && isTerminal(l.t.cfg.In) {
-		l.say(banner)
+		l.writeProgress(banner)
 		return
 	}
-	l.t.tellResumed()
+	l.t.reportResumed()
 }
 
-// conclude notes whether the only message got its answer, and says what goes on
-// at the next start when ctx ended the run.
-func (l *lines) conclude(ctx context.Context) {
+// writeOutro notes whether the message of Config.Text got its answer. When ctx
+// ended the run, it says that unfinished tasks continue at the next start.
+func (l *lines) writeOutro(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	unfinished := len(l.boards)
-	if o := l.own; o != nil {
+	if o := l.ownTask; o != nil {
 		o.concluded = true
 		served := o.answered || o.command && (o.refused || ctx.Err() == nil)
 		if !served {
@@ -107,14 +107,14 @@ func (l *lines) conclude(ctx context.Context) {
 			unfinished--
 		}
 		unfinished = max(unfinished, o.earlier)
-		if o.open() {
+		if o.pending() {
 			unfinished++
 		}
 	}
 	if ctx.Err() != nil && unfinished > 0 {
-		if !l.typed && l.own == nil {
+		if !l.interactive && l.ownTask == nil {
 			l.t.failed.Store(true) // who reads the pipe did not get what was asked for
 		}
-		_ = l.progress(l.t.text("terminal.unfinished", map[string]any{"Count": unfinished})) // nowhere to report it
+		_ = l.writeLine(l.t.text("terminal.unfinished", map[string]any{"Count": unfinished})) // nowhere to report it
 	}
 }

@@ -129,7 +129,7 @@ func TestLinesForgetDecidedQuestions(t *testing.T) {
 	} {
 		in := &inbox{}
 		in.t = New(Config{In: strings.NewReader("next\n"), Out: &buffer{}, Texts: loadTexts(t)})
-		l := in.t.face.(*lines)
+		l := in.t.frontend.(*lines)
 		in.script = func(bot.Message) {
 			end(in.t, mustPost(t, in.t, bot.Draft{Kind: bot.KindQuestion, Task: "t", Text: "Which one?", Buttons: []bot.Button{{Label: "A", Data: "a"}}}))
 		}

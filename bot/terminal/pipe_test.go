@@ -335,10 +335,10 @@ func TestEvents(t *testing.T) {
 		got = append(got, ev)
 	}
 	want := []map[string]any{
-		{"type": "error", "line": 2.0, "text": "line 2 is no JSON object with id and text"},
-		{"type": "error", "line": 3.0, "message": "q2", "text": "line 3 is no JSON object with id and text: unexpected end of JSON input"},
-		{"type": "error", "line": 4.0, "text": "line 4 is no JSON object with id and text"},
-		{"type": "error", "line": 5.0, "message": "q9", "text": "line 5 is no JSON object with id and text: json: cannot unmarshal number into Go struct field request.text of type string"},
+		{"type": "error", "line": 2.0, "text": "line 2 is not a JSON object with id and text"},
+		{"type": "error", "line": 3.0, "message": "q2", "text": "line 3 is not a JSON object with id and text: unexpected end of JSON input"},
+		{"type": "error", "line": 4.0, "text": "line 4 is not a JSON object with id and text"},
+		{"type": "error", "line": 5.0, "message": "q9", "text": "line 5 is not a JSON object with id and text: json: cannot unmarshal number into Go struct field request.text of type string"},
 		{"type": "error", "line": 7.0, "message": "q3", "text": "line 7 has no text"},
 		{"type": "board", "task": "t", "board": map[string]any{"title": "first", "status": "Planning", "items": []any{
 			map[string]any{"id": "1/a", "title": "A", "group": "llm_tool", "state": "working", "elapsed_ms": 1234.0},
@@ -494,7 +494,7 @@ func TestOtherConversation(t *testing.T) {
 func TestEventsOfSeveralConversations(t *testing.T) {
 	var out buffer
 	in := &inbox{}
-	lines := `{"id": "q1", "text": "a", "chat": "left", "apart": false}` + "\n" + `{"id": "q1", "text": "b"}`
+	lines := `{"id": "q1", "text": "a", "chat": "left", "standalone": false}` + "\n" + `{"id": "q1", "text": "b"}`
 	in.t = New(Config{In: strings.NewReader(lines), Out: &out, JSON: true, Chat: "work", Person: "p"})
 	in.script = func(m bot.Message) {
 		if _, err := in.t.Post(context.Background(), m.Chat, bot.Draft{Kind: bot.KindNotice, Text: m.Text}); err != nil {

@@ -36,9 +36,9 @@ func (q *question) refusal() (bot.Button, bool) {
 	return bot.Button{}, false
 }
 
-// lasts reports that words may leave the question open: when it is settled, its
+// persists reports that words may leave the question open: when it is settled, its
 // message says so.
-func (q *question) lasts() bool {
+func (q *question) persists() bool {
 	_, ok := q.refusal()
 	return ok
 }
@@ -55,8 +55,8 @@ func (q *question) key(i int) string {
 	return "-"
 }
 
-// how is the text that says how to answer.
-func (q *question) how() string {
+// hint is the text that says how to answer.
+func (q *question) hint() string {
 	switch {
 	case q.calls: // words decide nothing about these
 		return "terminal.decide"
@@ -66,8 +66,8 @@ func (q *question) how() string {
 	return "terminal.choose"
 }
 
-// typed finds the button that a text presses.
-func (q *question) typed(text string) (bot.Button, bool) {
+// buttonFor finds the button that a text presses.
+func (q *question) buttonFor(text string) (bot.Button, bool) {
 	text = strings.TrimSpace(text)
 	n, err := strconv.Atoi(text)
 	for i, b := range q.buttons {
@@ -78,8 +78,9 @@ func (q *question) typed(text string) (bot.Button, bool) {
 	return bot.Button{}, false
 }
 
-// nobody answers a question in nobody's name: with a no where there is one.
-func (t *Terminal) nobody(q question) bot.Message {
+// declineMessage is the reply to a question that gets no answer: the button that refuses,
+// if there is one, and a text that says why.
+func (t *Terminal) declineMessage(q question) bot.Message {
 	key := "terminal.nobody"
 	if q.calls {
 		key = "terminal.unapproved"

@@ -86,13 +86,13 @@ func TestWordsKeepApprovalsOpen(t *testing.T) {
 func TestKeysOfWords(t *testing.T) {
 	q := questionOf("q", bot.Draft{FreeText: true, Buttons: []bot.Button{{Data: "omit"}, {Data: "decline", Style: bot.StyleDanger}}})
 	for typed, want := range map[string]string{"1": "", "2": "", "-": "omit", " -- ": "decline", "---": "", "": ""} {
-		if b, _ := q.typed(typed); b.Data != want {
+		if b, _ := q.buttonFor(typed); b.Data != want {
 			t.Errorf("typed(%q) = %q, want %q", typed, b.Data, want)
 		}
 	}
 	q.words = false
 	for typed, want := range map[string]string{"1": "omit", "02": "decline", "3": "", "-": "", "0": ""} {
-		if b, _ := q.typed(typed); b.Data != want {
+		if b, _ := q.buttonFor(typed); b.Data != want {
 			t.Errorf("without words typed(%q) = %q, want %q", typed, b.Data, want)
 		}
 	}

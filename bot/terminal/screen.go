@@ -8,7 +8,7 @@ import (
 	"legwork/bot"
 )
 
-// frame is what stands below the scrollback: rows, and where the cursor is.
+// frame is the display below the scrollback: rows, and where the cursor is.
 type frame struct {
 	rows        []string
 	row, column int
@@ -22,8 +22,8 @@ type screen struct {
 	drawn         frame
 }
 
-// Sequences around a frame: synchronized output, so that terminals that know it
-// show the frame at once, and no cursor jumping about.
+// Sequences around a frame: synchronized output (DEC mode 2026), with which
+// terminals that know it show the whole frame at once, and a hidden cursor.
 const (
 	frameStart = "\x1b[?2026h\x1b[?25l"
 	frameEnd   = "\x1b[?25h\x1b[?2026l"
@@ -67,7 +67,7 @@ func (s *screen) draw(f frame) error {
 		return nil
 	}
 	move(f.row)
-	b.WriteString("\r" + right(f.column))
+	b.WriteString("\r" + cursorRight(f.column))
 	s.drawn = f
 	_, err := io.WriteString(s.out, frameStart+b.String()+frameEnd)
 	return err
@@ -75,14 +75,13 @@ func (s *screen) draw(f frame) error {
 
 // scroll adds lines to the scrollback, above the frame.
 func (s *screen) scroll(lines []string, f frame) error {
-	text := s.erase() + strings.Join(lines, "\r\n") + "\r\n" + s.place(f)
+	text := s.erase() + strings.Join(lines, "\r\n") + "\r\n" + s.write(f)
 	_, err := io.WriteString(s.out, frameStart+text+frameEnd)
 	return err
 }
 
 // redraw draws the frame anew after the screen got another size. Terminals
-// break rows that became too long, so there may be more of them than were
-// written.
+// break rows that became too long, so there may be more rows than were written.
 func (s *screen) redraw(width, height int, f frame) error {
 	above := 0
 	for _, row := range s.drawn.rows[:min(s.drawn.row, len(s.drawn.rows))] {
@@ -90,14 +89,14 @@ func (s *screen) redraw(width, height int, f frame) error {
 	}
 	s.drawn.row = min(above+s.drawn.column/width, height-1)
 	s.width, s.height = width, height
-	text := s.erase() + s.place(f)
+	text := s.erase() + s.write(f)
 	_, err := io.WriteString(s.out, frameStart+text+frameEnd)
 	return err
 }
 
-// erase removes the frame; the cursor is then where it began. The first row is
-// cleared apart from the rest: some terminals take clearing from the top left
-// corner for clearing the screen, and keep what was on it in the scrollback.
+// erase removes the frame and leaves the cursor where it began. It clears the
+// first row separately: when some terminals clear from the top left corner, they
+// copy the screen into the scrollback first.
 func (s *screen) erase() string {
 	up := ""
 	if s.drawn.row > 0 {
@@ -107,17 +106,17 @@ func (s *screen) erase() string {
 	return up + "\r\x1b[K\x1b7\x1b[B\x1b[J\x1b8"
 }
 
-// place writes a frame where nothing is.
-func (s *screen) place(f frame) string {
+// write writes a frame where nothing is.
+func (s *screen) write(f frame) string {
 	s.drawn = f
 	text := strings.Join(f.rows, "\r\n")
 	if up := len(f.rows) - 1 - f.row; up > 0 {
 		text += fmt.Sprintf("\x1b[%dA", up)
 	}
-	return text + "\r" + right(f.column)
+	return text + "\r" + cursorRight(f.column)
 }
 
-func right(columns int) string {
+func cursorRight(columns int) string {
 	if columns == 0 {
 		return ""
 	}

@@ -23,24 +23,24 @@ import (
 // Name is the platform of the chats and persons made here.
 const Name = "terminal"
 
-// ErrClosed is returned for drafts that come after Run ended: nobody would see
-// them, so they must be shown at the next start.
+// ErrClosed is the error of drafts that come after Run ended. They must be shown
+// at the next start.
 var ErrClosed = errors.New("the terminal is closed")
 
 // Config says how a Terminal looks and what it is connected to.
 type Config struct {
-	In  io.Reader // what the person or program writes. Run closes it when ctx ends and it is no *os.File, if it can
-	Out io.Writer // answers; in interactive mode everything
+	In  io.Reader // input. When ctx ends, Run closes it if it is an io.Closer but not an *os.File
+	Out io.Writer // answers; in interactive mode all output
 	Err io.Writer // progress of the line mode; nil drops it
 
-	// Interactive asks for live display and line editing; In and Out must be
-	// terminals then (see IsTerminal). On a terminal that cannot move its cursor
-	// (TERM=dumb) lines are used all the same.
+	// Interactive chooses a live display and line editing; In and Out must be
+	// terminals then (see IsTerminal). Terminals that cannot move their cursor
+	// (TERM=dumb) get the line mode.
 	Interactive bool
-	// JSON asks for the program mode: JSON lines in, JSON events out.
+	// JSON chooses the program mode: JSON lines in, JSON events out.
 	JSON bool
-	// Text, when set, is the only message of the line mode; In is not read, and
-	// Out gets the answer to it alone. Answers to earlier questions go to Err.
+	// Text, if set, is the only message of the line mode. In is not read, and Out
+	// gets only its answer. Answers to earlier questions go to Err.
 	Text string
 
 	// Chat names the conversation: "terminal:"+Chat; "main" when empty. Programs
@@ -49,9 +49,9 @@ type Config struct {
 	Person  string // id of the person; the login name when empty
 	History string // file of earlier inputs for the interactive mode; empty for none
 	Banner  string // Markdown shown first in interactive mode, and on Err when lines are typed at a terminal
-	Resumed int    // tasks left from before, which the line and JSON modes tell of on Err; the Banner is to say it itself
+	Resumed int    // unfinished tasks of earlier runs; the line and JSON modes report them on Err, a Banner should mention them
 
-	Texts    *i18n.Texts   // needed unless JSON is set
+	Texts    *i18n.Texts   // required unless JSON is set
 	Language func() string // of the texts; nil or "" means the default one
 
 	// Wait returns when no task of this chat is live. Run calls it after the end
@@ -59,23 +59,23 @@ type Config struct {
 	Wait func(context.Context) error
 }
 
-// Terminal is a bot.Platform, a bot.Streamer and a bot.Filer. Its drafts are shown when
-// their call returns; before Run began, calls wait for it.
+// Terminal is a bot.Platform, a bot.Streamer and a bot.Filer. A draft is shown when
+// the call returns. Calls before Run wait for it.
 type Terminal struct {
-	cfg    Config
-	face   face
-	names  string // random part of message ids
-	count  atomic.Int64
-	failed atomic.Bool
-	open   chan struct{} // closed when Run begins
-	closed chan struct{} // closed when Run ended
+	cfg      Config
+	frontend frontend
+	names    string // random part of message ids
+	count    atomic.Int64
+	failed   atomic.Bool
+	opened   chan struct{} // closed when Run begins
+	closed   chan struct{} // closed when Run ended
 }
 
 // handler is what Run hands messages to.
 type handler func(context.Context, []bot.Message) error
 
-// face is one of the three modes.
-type face interface {
+// frontend is one of the three modes.
+type frontend interface {
 	run(ctx context.Context, handle handler) error
 	// show shows a draft; id names it, and again says that the message was shown
 	// before.
@@ -93,14 +93,14 @@ func New(cfg Config) *Terminal {
 	if cfg.Err == nil {
 		cfg.Err = io.Discard
 	}
-	t := &Terminal{cfg: cfg, names: strings.ToLower(rand.Text()[:10]), open: make(chan struct{}), closed: make(chan struct{})}
+	t := &Terminal{cfg: cfg, names: strings.ToLower(rand.Text()[:10]), opened: make(chan struct{}), closed: make(chan struct{})}
 	switch {
 	case cfg.JSON:
-		t.face = newEvents(t)
+		t.frontend = newEvents(t)
 	case cfg.Interactive && os.Getenv("TERM") != "dumb":
-		t.face = newScreenFace(t)
+		t.frontend = newConsole(t)
 	default:
-		t.face = newLines(t)
+		t.frontend = newLines(t)
 	}
 	return t
 }
@@ -111,14 +111,14 @@ func IsTerminal(in, out *os.File) bool {
 	return term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 }
 
-// isTerminal reports whether in is one, where somebody types.
+// isTerminal reports whether in is a terminal.
 func isTerminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Color reports whether colours are wanted on out: it is a terminal, NO_COLOR
-// is not set, and the terminal is not a dumb one.
+// Color reports whether out takes colours: it is a terminal but not a dumb one,
+// and NO_COLOR is not set (no-color.org).
 func Color(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
@@ -128,7 +128,7 @@ func Color(out io.Writer) bool {
 func (t *Terminal) Name() string { return Name }
 
 // Limits implements bot.Platform: any length, frames at most 20 times a
-// second, and nothing of a board is left after a restart.
+// second, and boards that a restart removes.
 func (t *Terminal) Limits() bot.Limits {
 	return bot.Limits{Edits: true, EditGap: 50 * time.Millisecond, Ephemeral: true}
 }
@@ -138,48 +138,48 @@ func (t *Terminal) Chat() bot.Chat {
 	return bot.Chat{Platform: Name, ID: t.cfg.Chat, Private: true}
 }
 
-// Person is who writes here.
+// Person is the person at the terminal.
 func (t *Terminal) Person() bot.Person {
 	return bot.Person{Platform: Name, ID: t.cfg.Person, Name: t.cfg.Person}
 }
 
 // Failed reports whether an answer said that something went wrong. With
-// Config.Text it speaks of that message alone, and is true as well when Run
-// ended without an answer to it: it was refused, or ctx ended first.
+// Config.Text it is about that message alone, and also true when Run ended without
+// an answer to it: it was refused, or ctx ended first.
 func (t *Terminal) Failed() bool { return t.failed.Load() }
 
 // Run implements bot.Platform. It can be called once. It returns nil when the
-// person left, when the input ended and all its questions are answered, and
-// when ctx ended; the terminal is as it was before then.
+// person left, when the input ended and all its questions are answered, and when
+// ctx ended. It restores the terminal.
 func (t *Terminal) Run(ctx context.Context, handle func(context.Context, []bot.Message) error) error {
 	defer close(t.closed)
-	if err := t.face.run(ctx, handle); err != nil && ctx.Err() == nil {
+	if err := t.frontend.run(ctx, handle); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("running terminal: %w", err)
 	}
 	return nil
 }
 
-// begin lets waiting drafts through; a face calls it when it can show them.
-func (t *Terminal) begin() { close(t.open) }
+// open lets waiting drafts through; a frontend calls it when it can show them.
+func (t *Terminal) open() { close(t.opened) }
 
 // Post implements bot.Platform. The id is random.
 func (t *Terminal) Post(ctx context.Context, to bot.Chat, d bot.Draft) (string, error) {
 	id := "m" + strings.ToLower(rand.Text()[:16])
-	return id, t.put(ctx, to, id, d, false)
+	return id, t.deliver(ctx, to, id, d, false)
 }
 
 // Edit implements bot.Platform. An edit that changes nothing shows nothing.
 func (t *Terminal) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
-	return t.put(ctx, to, id, d, true)
+	return t.deliver(ctx, to, id, d, true)
 }
 
-// Files implements bot.Filer: a file is shown in full, or is part of the event.
+// Files implements bot.Filer: a file is shown in full, or is part of an event.
 func (t *Terminal) Files(bot.Chat) bool { return true }
 
 // Direct implements bot.Director: there is one person, and one chat with them.
 func (t *Terminal) Direct(_ context.Context, person string) (bot.Chat, error) {
 	if person != t.Person().ID {
-		return bot.Chat{}, fmt.Errorf("nobody but %q is at this terminal: %w", t.Person().ID, bot.ErrGone)
+		return bot.Chat{}, fmt.Errorf("only %q uses this terminal: %w", t.Person().ID, bot.ErrGone)
 	}
 	return t.Chat(), nil
 }
@@ -190,17 +190,17 @@ func (t *Terminal) Streams(bot.Chat) bool { return true }
 // Stream implements bot.Streamer.
 func (t *Terminal) Stream(ctx context.Context, to bot.Chat, d bot.Draft) error {
 	d.Kind, d.Partial = bot.KindAnswer, true
-	return t.put(ctx, to, "", d, true)
+	return t.deliver(ctx, to, "", d, true)
 }
 
-func (t *Terminal) put(ctx context.Context, to bot.Chat, id string, d bot.Draft, again bool) error {
-	// What another conversation of this terminal left unfinished is shown too:
-	// there may be no other moment for it.
+func (t *Terminal) deliver(ctx context.Context, to bot.Chat, id string, d bot.Draft, again bool) error {
+	// Unfinished tasks of other conversations of this terminal are shown too:
+	// there may be no later opportunity.
 	if to.Platform != Name {
 		return fmt.Errorf("there is no chat %q in this terminal", to.Key())
 	}
 	select {
-	case <-t.open:
+	case <-t.opened:
 	case <-t.closed:
 		return ErrClosed
 	case <-ctx.Done():
@@ -214,7 +214,7 @@ func (t *Terminal) put(ctx context.Context, to bot.Chat, id string, d bot.Draft,
 	if again {
 		d.File = nil
 	}
-	if err := t.face.show(to, id, d, again); err != nil {
+	if err := t.frontend.show(to, id, d, again); err != nil {
 		return fmt.Errorf("writing to the terminal: %w", err)
 	}
 	return nil
@@ -245,8 +245,8 @@ func (t *Terminal) text(key string, data map[string]any) string {
 	return t.cfg.Texts.Text(t.language(), key, data)
 }
 
-// tellResumed says on Err that tasks from before go on.
-func (t *Terminal) tellResumed() {
+// reportResumed writes to Err that tasks of earlier runs go on.
+func (t *Terminal) reportResumed() {
 	if t.cfg.Resumed > 0 {
 		_, _ = fmt.Fprintln(t.cfg.Err, t.text("terminal.resumed", map[string]any{"Count": t.cfg.Resumed})) // nowhere to report it
 	}

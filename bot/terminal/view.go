@@ -10,12 +10,12 @@ import (
 	"legwork/bot/markdown"
 )
 
-// task is what is known of a task that is not over.
+// task is a running task on the screen.
 type task struct {
 	id        string
 	replyTo   string // id of the message that asked
 	board     *bot.Board
-	since     time.Time // when board came: running times go on from there
+	since     time.Time // when board came; running times count from there
 	text      string    // of the answer so far
 	questions []question
 
@@ -26,8 +26,8 @@ type task struct {
 	}
 }
 
-// maxLive is how much of a streamed text is rendered, in bytes; only its end is
-// seen anyway.
+// maxLive is how many bytes of a streamed text are rendered; only the end is
+// visible.
 const maxLive = 32 << 10
 
 // painter turns tasks into rows of a width.
@@ -37,12 +37,12 @@ type painter struct {
 	color bool
 	now   time.Time
 
-	lastAsked string // id of the message whose echo is right above
+	lastAsked string // id of the message that is shown right above
 	open      string // id of the question that keys decide
 }
 
 // row is one line of the display.
-func (p painter) row(pieces ...piece) string { return compose(pieces, p.width, p.color) }
+func (p painter) row(pieces ...piece) string { return joinPieces(pieces, p.width, p.color) }
 
 // markdown renders a text.
 func (p painter) markdown(text string) []string {
@@ -53,17 +53,18 @@ func (p painter) markdown(text string) []string {
 	return strings.Split(s, "\n")
 }
 
-// scene is what is shown of one task: its stream between what stays whole.
-type scene struct{ head, stream, tail []string }
+// taskRows are the rows of one task: its stream, which may be cut, between head and
+// tail, which are shown whole.
+type taskRows struct{ head, stream, tail []string }
 
 // tasks are the rows of all tasks, at most height of them.
 func (p painter) tasks(all []*task, height int) []string {
-	scenes := make([]scene, len(all))
+	scenes := make([]taskRows, len(all))
 	used, streaming := 0, 0
 	measure := func(short bool) {
 		used, streaming = 0, 0
 		for i, t := range all {
-			scenes[i] = p.scene(t, short)
+			scenes[i] = p.taskRows(t, short)
 			if !short && i > 0 && len(scenes[i].stream)+len(scenes[i-1].stream) > 0 {
 				scenes[i].head = append([]string{""}, scenes[i].head...)
 			}
@@ -92,26 +93,25 @@ func (p painter) tasks(all []*task, height int) []string {
 	return rows
 }
 
-// scene is the view of a task. A streamed answer already stands where it will
-// be read, and its status where the footer comes. A short view leaves out what
-// is done or not begun, and blank lines.
-func (p painter) scene(t *task, short bool) scene {
-	s := scene{stream: p.stream(t)}
+// taskRows draws a task. A streamed answer is where the final one will be, and its
+// status where the footer will be. A short view omits items that are done or not
+// begun, and blank lines.
+func (p painter) taskRows(t *task, short bool) taskRows {
+	s := taskRows{stream: p.stream(t)}
 	if len(s.stream) == 0 || short {
 		s.head = append(p.board(t, short), p.questions(t)...)
 		return s
 	}
 	if t.board != nil {
 		s.head = p.heading(t, t.replyTo, p.now.Sub(t.since))
-		s.tail = []string{"", p.row(piece{spin(p.now) + " ", cyan}, piece{oneLine(t.board.Status), faint})}
+		s.tail = []string{"", p.row(piece{spinner(p.now) + " ", cyan}, piece{oneLine(t.board.Status), faint})}
 	}
 	s.tail = append(s.tail, p.questions(t)...)
 	return s
 }
 
-// heading is what stands above the answer of a task: its question, unless that
-// was the last thing said, and the checklist. more is what its sub-tasks have
-// been running since the board was made.
+// heading is the rows above the answer of a task: its question, unless it is
+// shown right above, and the checklist. more is the time since the board was made.
 func (p painter) heading(t *task, replyTo string, more time.Duration) []string {
 	if t.board == nil {
 		return nil
@@ -129,14 +129,14 @@ func (p painter) heading(t *task, replyTo string, more time.Duration) []string {
 	return rows
 }
 
-// board is the checklist of a task; a short one shows only what goes on.
+// board is the checklist of a task; a short one shows only active items.
 func (p painter) board(t *task, short bool) []string {
 	if t.board == nil {
 		return nil
 	}
 	status := " · " + oneLine(t.board.Status)
 	title := bot.CutText(oneLine(t.board.Title), max(p.width-bot.TextWidth(status)-2, p.width/2))
-	rows := []string{p.row(piece{spin(p.now) + " ", cyan}, piece{title, bold}, piece{status, faint})}
+	rows := []string{p.row(piece{spinner(p.now) + " ", cyan}, piece{title, bold}, piece{status, faint})}
 	for _, it := range t.board.Items {
 		if !short || it.State == "working" || it.State == "waiting" {
 			rows = append(rows, p.item(it, p.now.Sub(t.since)))
@@ -145,10 +145,10 @@ func (p painter) board(t *task, short bool) []string {
 	return rows
 }
 
-// item is the row of a sub-task. more is what it has been running since its
-// board was made.
+// item is the row of a sub-task. more is the time since its board was
+// made.
 func (p painter) item(it bot.Item, more time.Duration) string {
-	pieces := []piece{{"  " + icon(it.State) + " ", tint(it.State)}, {oneLine(group(p.t, it)) + "  ", faint}}
+	pieces := []piece{{"  " + icon(it.State) + " ", stateColor(it.State)}, {oneLine(group(p.t, it)) + "  ", faint}}
 	var end []piece
 	if it.State == "working" {
 		it.Elapsed += more
@@ -189,8 +189,8 @@ func (p painter) stream(t *task) []string {
 	return t.rendered.lines
 }
 
-// questions are the rows of what a task wants to know. Keys decide one question
-// at a time; the others wait as one line each.
+// questions are the rows of a task's questions. Keys decide one question at a
+// time; the others are shown as one line each.
 func (p painter) questions(t *task) []string {
 	var rows []string
 	for _, q := range t.questions {
@@ -198,20 +198,20 @@ func (p painter) questions(t *task) []string {
 			rows = append(rows, p.row(piece{"? ", faint}, piece{q.head, faint}))
 			continue
 		}
-		rows = append(rows, p.asked(q)...)
+		rows = append(rows, p.questionText(q)...)
 		for i, b := range q.buttons {
-			rows = append(rows, p.row(piece{"  " + q.key(i) + " ", yellow}, piece{oneLine(b.Label), keyTint(b.Style)}))
+			rows = append(rows, p.row(piece{"  " + q.key(i) + " ", yellow}, piece{oneLine(b.Label), buttonColor(b.Style)}))
 		}
 		if len(q.buttons) > 0 {
-			rows = append(rows, p.row(piece{"  " + p.t.text(q.how(), nil), faint}))
+			rows = append(rows, p.row(piece{"  " + p.t.text(q.hint(), nil), faint}))
 		}
 	}
 	return rows
 }
 
-// asked is the text of a question, or its first line when all of it stands in
-// the scrollback.
-func (p painter) asked(q question) []string {
+// questionText is the text of a question, or its first line when the scrollback shows
+// all of it.
+func (p painter) questionText(q question) []string {
 	if q.above {
 		return []string{p.row(piece{"? ", yellow}, piece{q.head + " …", plain})}
 	}
@@ -228,8 +228,8 @@ func (p painter) asked(q question) []string {
 	return rows
 }
 
-// chosen is the row about a decision that was made by a key.
-func (p painter) chosen(q question, label string) string {
+// decisionRow is the row about a decision that a key made.
+func (p painter) decisionRow(q question, label string) string {
 	text := q.head + " …"
 	if !q.above {
 		text = oneLine(markdown.Plain(q.text))
@@ -238,7 +238,7 @@ func (p painter) chosen(q question, label string) string {
 	return p.row(piece{"? ", yellow}, piece{text, plain}, piece{" → ", faint}, piece{label, bold})
 }
 
-// firstLine is the first line of Markdown that says something, without markup.
+// firstLine is the first line of Markdown with a text, without markup.
 func firstLine(text string) string {
 	for line := range strings.SplitSeq(markdown.Plain(text), "\n") {
 		if line = oneLine(line); line != "" {
@@ -248,8 +248,8 @@ func firstLine(text string) string {
 	return ""
 }
 
-// keyTint is the colour of a button's label.
-func keyTint(style string) string {
+// buttonColor is the colour of a button's label.
+func buttonColor(style string) string {
 	switch style {
 	case bot.StylePrimary:
 		return bold
@@ -284,11 +284,11 @@ func (p painter) echo(text string) []string {
 // to read.
 const maxText = 120
 
-// shown remembers what messages said last, by their ids.
-type shown map[string][sha256.Size]byte
+// shownDrafts remembers the latest draft of each message, by the message's id.
+type shownDrafts map[string][sha256.Size]byte
 
-// before notes a draft and reports whether its message said the same before.
-func (s shown) before(id string, d bot.Draft) bool {
+// seen notes a draft and reports whether its message was the same before.
+func (s shownDrafts) seen(id string, d bot.Draft) bool {
 	sum := sha256.Sum256([]byte(d.Text + "\x00" + fmt.Sprint(d.Buttons)))
 	old, found := s[id]
 	s[id] = sum
@@ -315,7 +315,7 @@ func icon(state string) string {
 // modelGroup is the group of sub-tasks that have no tools.
 const modelGroup = "llm_tool"
 
-// group is what people are told as the group of a sub-task.
+// group is the name of a sub-task's group, for people.
 func group(t *Terminal, it bot.Item) string {
 	if it.Group == modelGroup {
 		return t.text("board.model", nil)
@@ -323,9 +323,9 @@ func group(t *Terminal, it bot.Item) string {
 	return it.Group
 }
 
-// sheet is a file as lines between two rules, with nothing in it that cannot be
-// seen. Lines are not broken, so that they can be copied.
-func sheet(f *bot.File, width int) []string {
+// fileLines shows a file as lines between two rules, with invisible characters as
+// escapes. Lines are not broken, so that they can be copied.
+func fileLines(f *bot.File, width int) []string {
 	head := bot.CutText("── "+f.BaseName()+" ", width)
 	lines := []string{head + strings.Repeat("─", max(0, width-bot.TextWidth(head)))}
 	text := strings.ReplaceAll(bot.Visible(string(f.Content)), "\t", "    ")
@@ -344,8 +344,8 @@ const (
 	cyan   = "36"
 )
 
-// tint is the colour of a state.
-func tint(state string) string {
+// stateColor is the colour of a state.
+func stateColor(state string) string {
 	switch state {
 	case "done":
 		return green
@@ -372,22 +372,22 @@ func elapsed(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// spin is the picture of something going on at a time.
-func spin(now time.Time) string {
+// spinner is the picture of a running item at a time.
+func spinner(now time.Time) string {
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	return string(frames[now.UnixMilli()/spinEvery.Milliseconds()%int64(len(frames))])
 }
 
 const spinEvery = 100 * time.Millisecond
 
-// oneLine makes a text from outside fit for one line.
+// oneLine makes one safe line of a text from outside.
 func oneLine(s string) string { return strings.Join(strings.Fields(bot.Clean(s)), " ") }
 
 // piece is text in one colour.
 type piece struct{ text, color string }
 
-// compose joins pieces to a line of at most width columns.
-func compose(pieces []piece, width int, color bool) string {
+// joinPieces joins pieces to a line of at most width columns.
+func joinPieces(pieces []piece, width int, color bool) string {
 	var b strings.Builder
 	for _, p := range pieces {
 		text := bot.CutText(p.text, width)

@@ -67,7 +67,7 @@ func (p *program) send(id, text string) {
 // guide sends a message that may be guidance for a running task.
 func (p *program) guide(id, text string) {
 	p.t.Helper()
-	line, err := json.Marshal(map[string]any{"id": id, "text": text, "apart": false})
+	line, err := json.Marshal(map[string]any{"id": id, "text": text, "standalone": false})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func TestEmptyGoals(t *testing.T) {
 	})
 }
 
-// TestOddInput: what is no JSON object, no UTF-8 or no command is answered, and
+// TestOddInput: what is not a JSON object, no UTF-8 or no command is answered, and
 // what comes after it as well.
 func TestOddInput(t *testing.T) {
 	t.Parallel()
