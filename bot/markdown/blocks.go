@@ -34,7 +34,7 @@ type renderer struct {
 	lists    int  // lists around the current block
 }
 
-// prefix is what lists and quotes put before every line of their content.
+// prefix is the text that a list or quote puts before each line of its content.
 type prefix struct {
 	first, rest span
 	width       int
@@ -43,7 +43,7 @@ type prefix struct {
 
 // parse reads one piece of a document.
 func (r *renderer) parse(src string) ast.Node {
-	r.src = []byte(src + "\n") // a fence that ends the text without one loses its language
+	r.src = []byte(src + "\n") // without a newline, the parser loses the language of a fence at the end
 	p := r.parser
 	if sparse(src) {
 		p = newParser(false)
@@ -130,7 +130,7 @@ func (r *renderer) code(n ast.Node) {
 			seg := lines.At(i)
 			s := strings.TrimSuffix(string(seg.Value(r.src)), "\n")
 			s = strings.ReplaceAll(bot.Clean(s), "\t", "    ")
-			for _, part := range chop(span{s, code}, r.room()) {
+			for _, part := range splitLine(span{s, code}, r.room()) {
 				r.emit([]span{part})
 			}
 		}
@@ -140,8 +140,8 @@ func (r *renderer) code(n ast.Node) {
 	})
 }
 
-// chop cuts one line into pieces of at most width columns.
-func chop(s span, width int) []span {
+// splitLine cuts one line into pieces of at most width columns.
+func splitLine(s span, width int) []span {
 	if width <= 0 || len(s.text) <= width {
 		return []span{s}
 	}
@@ -192,8 +192,8 @@ func isTask(item ast.Node) bool {
 	return ok
 }
 
-// nest renders content behind a prefix. Where no room is left, only a list's
-// marker is shown, and nothing is indented.
+// nest renders content behind a prefix. Where the width is used up, it only shows
+// a list's marker and does not indent.
 func (r *renderer) nest(p prefix, content func()) {
 	if len(r.prefixes) >= maxDepth || (r.width > 0 && r.room()-p.width < minRoom) {
 		if p.first.look == dim || strings.TrimSpace(p.first.text) == "" {
@@ -239,7 +239,7 @@ func (r *renderer) emit(line []span) {
 	}
 	line = append(r.indent(len(r.prefixes), true), line...)
 	if r.width > 0 && lineWidth(line) > r.width {
-		for _, part := range wrap(line, r.width) { // markers without room
+		for _, part := range wrap(line, r.width) { // the markers alone are too wide
 			r.writeLine(trimRight(part))
 		}
 		return
@@ -247,8 +247,8 @@ func (r *renderer) emit(line []span) {
 	r.writeLine(trimRight(line))
 }
 
-// indent is what the outer depth prefixes put before a line; a marker is used
-// up by the line of text it belongs to.
+// indent is the text of the outer depth prefixes before a line. With use, a
+// marker is used up by that line.
 func (r *renderer) indent(depth int, use bool) []span {
 	var line []span
 	for i := range depth {

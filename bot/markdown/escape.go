@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// codeText writes a code span. Where that would take too many marks it is text.
+// codeText writes a code span, or text if it would need too many backticks.
 func (w *inlineWriter) codeText(s string) string {
 	longest := 0
 	for i := 0; i < len(s); i++ {
@@ -29,8 +29,8 @@ func (w *inlineWriter) codeText(s string) string {
 	return fence + s + fence
 }
 
-// harmless breaks what Slack might take for a mention inside code.
-func harmless(s string) string {
+// breakMentions breaks text inside code that Slack might read as a mention.
+func breakMentions(s string) string {
 	if !strings.Contains(s, "<") {
 		return s
 	}
@@ -40,12 +40,12 @@ func harmless(s string) string {
 	return s
 }
 
-// escape makes text mean itself in Markdown: no markup, no mention, no HTML.
+// escape makes text literal in Markdown: no markup, no mention, no HTML.
 func (w *inlineWriter) escape(s string) string {
 	start := w.b.Len() == 0 && !w.cell
 	m := w.inLink()
 	label := m != nil
-	if label && m.self {
+	if label && m.isAddress {
 		return s
 	}
 	if !start && !label && !w.cell && !strings.ContainsAny(s, "\\`*_~]!<&") {
@@ -53,7 +53,7 @@ func (w *inlineWriter) escape(s string) string {
 	}
 	var b strings.Builder
 	if s[0] == '~' && strings.HasSuffix(w.b.String(), "~") {
-		b.WriteByte('\\') // else the marks would be three, which begin a code block
+		b.WriteByte('\\') // otherwise there would be three backticks, which begin a code block
 	}
 	if n := startMark(s); start && n >= 0 {
 		b.WriteString(s[:n] + `\`)
@@ -78,8 +78,8 @@ func (w *inlineWriter) escape(s string) string {
 	return b.String()
 }
 
-// startMark is where in text at the start of a line a backslash has to be, so
-// that it starts no heading, list, rule or table; -1 for nowhere.
+// startMark is the place for a backslash in text at the start of a line, so that
+// it does not begin a heading, list, rule or table; -1 if none is needed.
 func startMark(s string) int {
 	switch c := s[0]; c {
 	case '#', '-', '+':
@@ -91,7 +91,7 @@ func startMark(s string) int {
 			return 0
 		}
 	case '[':
-		return 0 // of a definition, which would not be shown
+		return 0 // a definition, which would not be shown
 	}
 	n := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	if n > 0 && n < len(s) && (s[n] == '.' || s[n] == ')') && (n+1 == len(s) || s[n+1] == ' ') {
@@ -113,7 +113,7 @@ func needsEscape(s string, i int, label bool) bool {
 	case '\\':
 		return next == 0 || next < utf8.RuneSelf && unicode.IsPunct(rune(next)) || unicode.IsSymbol(rune(next))
 	case '~':
-		return next == 0 || i > 0 && s[i-1] != ' ' // what opens is harmless when nothing closes
+		return next == 0 || i > 0 && s[i-1] != ' ' // an opening mark alone has no effect
 	case '*', '_':
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
 		after, _ := utf8.DecodeRuneInString(s[i+1:])

@@ -16,29 +16,29 @@ const (
 	chatRule  = "──────────"
 )
 
-// flow lays a document out as the lines of a chat message. What the platforms
-// have in common is here; how a line is written is theirs.
+// flow lays a document out as the lines of a chat message, for all platforms.
+// telegram.go and slack.go write the lines.
 type flow struct {
 	renderer
 	style flowStyle
 	lines []line
 
-	leads  []lead
-	quote  int      // quotes around the current block
-	next   space    // what comes between the last line and the next
-	gapAt  int      // how many leads a blank line there has
-	goOn   int      // number of the code block that a cut piece of the document goes on with
-	codes  []string // what the code blocks were introduced with, such as "go"
-	tables int      // tables so far
+	leads       []lead
+	quote       int      // quotes around the current block
+	next        space    // between the last line and the next
+	gapAt       int      // how many leads a blank line there has
+	resumedCode int      // number of the code block that continues in the next piece of the document
+	codes       []string // the info strings of the code blocks, such as "go"
+	tables      int      // tables so far
 }
 
-// flowStyle is how one platform wants its lines.
+// flowStyle is the style of lines on one platform.
 type flowStyle struct {
 	bullets  []string // markers of lists, by depth
-	indent   string   // what a bullet's text is indented by; empty for the marker's width
+	indent   string   // indentation of a bullet's text; empty for the marker's width
 	quote    string   // before every line of a quote
 	task     string   // marker of tasks; their boxes are in the text
-	headings bool     // headings have a level rather than a look
+	headings bool     // headings have a level instead of a look
 	columns  int      // the widest table that is shown as a code block
 	cells    bool     // tables are kept as rows of cells
 }
@@ -66,38 +66,38 @@ const (
 type line struct {
 	kind  lineKind
 	lead  string // markers and indentation
-	rest  string // what stands there instead on lines that go on with it
+	rest  string // the lead of its continuation lines
 	spans []span
 	cells [][]span           // of a rowLine
 	align []extast.Alignment // of a rowLine
 	level int                // of a heading
 	block int                // number of the code block or table it belongs to, from 1
 	quote bool
-	more  bool // the paragraph goes on in the next line
+	more  bool // the paragraph continues in the next line
 	above space
 	blank string // lead of the blank line above
 }
 
-// lead is what lists and quotes put before the lines of their content.
+// lead is the text that a list or quote puts before the lines of its content.
 type lead struct {
 	first, rest string
 	used        bool
 }
 
-// usualLines is for how many lines room is made at once.
-const usualLines = 1000
+// initialLines is the capacity that is allocated at first.
+const initialLines = 1000
 
 // newFlow lays out a whole document.
 func newFlow(markdown string, style flowStyle) *flow {
-	f := &flow{style: style, lines: make([]line, 0, min(strings.Count(markdown, "\n")+1, usualLines))}
+	f := &flow{style: style, lines: make([]line, 0, min(strings.Count(markdown, "\n")+1, initialLines))}
 	f.links = &links{telegram: !style.cells}
 	for _, s := range segments(markdown) {
 		if s.apart {
 			f.gap()
 		}
-		f.goOn = 0
+		f.resumedCode = 0
 		if s.inCode {
-			f.goOn = len(f.codes)
+			f.resumedCode = len(f.codes)
 		}
 		f.blocks(f.parse(s.text), false)
 	}
@@ -140,8 +140,8 @@ func (f *flow) block(n ast.Node, tight bool) {
 	}
 }
 
-// blockquote shows a quote. Where it is a block of its own rather than marked
-// lines, it starts at the margin, whatever it is in.
+// blockquote shows a quote. A platform that shows quotes as blocks gets it at
+// the margin, even inside of a list.
 func (f *flow) blockquote(n ast.Node) {
 	f.quote++
 	defer func() { f.quote-- }()
@@ -179,14 +179,14 @@ func (f *flow) paragraph(spans []span, level int) {
 // code shows the lines of a code block as they are.
 func (f *flow) code(n ast.Node, info string) {
 	lines := n.Lines()
-	if f.goOn == 0 && len(bytes.TrimSpace(lines.Value(f.src))) == 0 {
+	if f.resumedCode == 0 && len(bytes.TrimSpace(lines.Value(f.src))) == 0 {
 		if info != "" {
 			f.emit(line{spans: []span{{"[" + info + "]", 0}}})
 		}
 		return
 	}
-	block := f.goOn
-	if f.goOn = 0; block == 0 {
+	block := f.resumedCode
+	if f.resumedCode = 0; block == 0 {
 		f.codes = append(f.codes, info)
 		block = len(f.codes)
 	}
@@ -227,8 +227,8 @@ func (f *flow) list(list *ast.List) {
 	}
 }
 
-// nest shows content behind a lead. Deeper than chatDepth a marker is shown,
-// but nothing is indented.
+// nest shows content behind a lead. Deeper than chatDepth it shows the marker
+// but does not indent.
 func (f *flow) nest(l lead, content func()) {
 	if len(f.leads) >= chatDepth {
 		last := &f.leads[len(f.leads)-1]
@@ -254,7 +254,7 @@ func (f *flow) emit(l line) {
 	} else if last := f.lines[n-1]; l.block > 0 && last.block == l.block && last.kind == l.kind {
 		l.above = sameBlock
 	} else if (last.kind == rowLine || l.kind == rowLine) && l.above != blankLine {
-		l.above = blankLine // else they would be one table
+		l.above = blankLine // otherwise they would become one table
 		f.gapAt = len(f.leads)
 	}
 	if l.above == blankLine {
@@ -273,7 +273,7 @@ func (f *flow) gap() {
 	}
 }
 
-// lead is what comes before the next line, and before those that go on with it.
+// lead is the lead of the next line, and that of its continuation lines.
 func (f *flow) lead() (first, rest string) {
 	for i := range f.leads {
 		l := &f.leads[i]

@@ -12,7 +12,7 @@ import (
 )
 
 // inlines turns the inline content of a block into spans; newlines in them are
-// line breaks. A line break of the source stays one: models mean it.
+// line breaks. A line break of the source is kept: models mean it.
 func (r *renderer) inlines(parent ast.Node, l look) []span {
 	var spans []span
 	r.inline(parent, l, &spans)
@@ -55,7 +55,7 @@ func (r *renderer) inline(parent ast.Node, l look, out *[]span) {
 	}
 }
 
-// add appends s, joined to what it continues.
+// add appends s, and joins it to a span of the same look.
 func add(out *[]span, s span) {
 	n := len(*out)
 	switch {
@@ -116,8 +116,8 @@ func (r *renderer) codeSpan(n *ast.CodeSpan) string {
 	return oneLine(b.String())
 }
 
-// struck shows deleted text; without colours its marks stay, because without
-// them it would say the opposite.
+// struck shows deleted text. Without colours it keeps the marks, because without
+// them the text would say the opposite.
 func (r *renderer) struck(n ast.Node, l look, out *[]span) {
 	if !r.color && r.links == nil {
 		add(out, span{"~~", l})
@@ -126,7 +126,7 @@ func (r *renderer) struck(n ast.Node, l look, out *[]span) {
 	r.inline(n, l, out)
 }
 
-// autoLink shows an address that stands for itself.
+// autoLink shows a bare address.
 func (r *renderer) autoLink(n *ast.AutoLink, l look, out *[]span) {
 	label := oneLine(string(n.Label(r.src)))
 	if r.links == nil {
@@ -140,7 +140,7 @@ func (r *renderer) autoLink(n *ast.AutoLink, l look, out *[]span) {
 	r.links.add([]span{{label, l}}, to, "", l, out)
 }
 
-// link shows a link's text and where it leads; an image likewise.
+// link shows the text and the address of a link or an image.
 func (r *renderer) link(n ast.Node, to, title []byte, l look, out *[]span) {
 	var inner []span
 	if r.links != nil {
@@ -193,8 +193,8 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// entity resolves the entity at the start of s and says how long it was; an
-// ampersand that starts none stands for itself.
+// entity resolves the entity at the start of s and returns its length; an
+// ampersand that does not start one is literal.
 func entity(s string) (n int, resolved string) {
 	end := strings.IndexByte(s[:min(len(s), 40)], ';')
 	if end < 0 {
@@ -213,8 +213,8 @@ type inlineWriter struct {
 	*flow
 	cell   bool // of a table, where a pipe would end the text
 	b      strings.Builder
-	open   []look // what is open, outermost first: one bit, or a mark
-	spaces string // to be written behind what is closed next
+	open   []look // the open looks, outermost first: each one bit or one mark
+	spaces string // to be written after the next closing mark
 }
 
 // inlineText writes spans as Markdown. Spaces at either end are dropped.
@@ -231,22 +231,22 @@ func (f *flow) inlineText(spans []span, cell bool) string {
 		}
 		before, after, _ := strings.Cut(s.text, core)
 		w.spaces += before
-		w.turn(spans[i:])
+		w.adjustMarks(spans[i:])
 		if s.look&code != 0 {
-			w.b.WriteString(w.codeText(harmless(core)))
+			w.b.WriteString(w.codeText(breakMentions(core)))
 		} else {
 			w.b.WriteString(w.escape(core))
 		}
 		w.spaces = after
 	}
 	w.spaces = ""
-	w.turn(nil)
+	w.adjustMarks(nil)
 	return w.b.String()
 }
 
-// turn closes and opens what the first of spans asks for. What lasts longest
-// is opened first.
-func (w *inlineWriter) turn(spans []span) {
+// adjustMarks closes and opens marks as the first of spans needs. The look that
+// lasts longest is opened first.
+func (w *inlineWriter) adjustMarks(spans []span) {
 	want := look(0)
 	if len(spans) > 0 {
 		want = w.wanted(spans[0].look)
@@ -310,7 +310,7 @@ func without(l, one look) look {
 	return l &^ one
 }
 
-// marks are what opens and closes one part of a look.
+// marks open and close one part of a look.
 func (w *inlineWriter) marks(one look) (start, end string) {
 	switch one {
 	case bold:
@@ -334,7 +334,7 @@ func (w *inlineWriter) inLink() *mark {
 }
 
 func bracketLink(m *mark) (start, end string) {
-	if m.self {
+	if m.isAddress {
 		return "<", ">"
 	}
 	to := m.to
@@ -342,7 +342,7 @@ func bracketLink(m *mark) (start, end string) {
 		to = strings.NewReplacer("(", "%28", ")", "%29", "|", "%7C", "*", "%2A").Replace(to)
 	}
 	if i := strings.IndexByte(to, '&'); i >= 0 && strings.Contains(to[i:], ";") {
-		to = strings.ReplaceAll(to, ";", "%3B") // else "&lt;" would be read as an entity
+		to = strings.ReplaceAll(to, ";", "%3B") // otherwise "&lt;" would be read as an entity
 	}
 	return "[", "](" + to + ")"
 }

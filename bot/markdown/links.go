@@ -11,21 +11,21 @@ import (
 // is shown as text.
 const maxAddress = 1000
 
-// links are the links of one document as chats show them: the text leads to the
-// address, and behind it stands the host unless the text shows it.
+// links are the links of one document as chats show them: the text links to the
+// address, and the host follows it unless the text shows the host.
 type links struct {
 	telegram bool // its own addresses can be links
 	marks    []mark
 }
 
-// mark is what a span has beside its look. Its number is in the upper bits of
-// the look.
+// mark holds facts about a span beside its look. The upper bits of the look are
+// its number.
 type mark struct {
-	to    string // the address that the span leads to
-	plain string // what stands in the span's place where no links can be shown
-	self  bool   // the span is that address
-	label bool   // the span names the language of the code block behind it
-	aside bool   // the span itself tells where the link before it leads
+	to        string // the address that the span links to
+	plain     string // replaces the span where links cannot be shown
+	isAddress bool   // the span shows that address
+	label     bool   // the span is the language of the next code block
+	isNote    bool   // the span shows where the previous link leads
 }
 
 // of is the mark of a span; nil when it has none.
@@ -42,8 +42,7 @@ func (a *links) mark(l look, m mark) look {
 	return l&(1<<markShift-1) | look(len(a.marks))<<markShift
 }
 
-// add appends a link. Where the address is none that a chat may offer, it is
-// shown as text.
+// add appends a link. An address that a chat must not offer is shown as text.
 func (a *links) add(label []span, to, title string, l look, out *[]span) {
 	text, where, note := spansText(label), strings.TrimPrefix(to, "mailto:"), ""
 	if title != "" && title != text {
@@ -55,13 +54,13 @@ func (a *links) add(label []span, to, title string, l look, out *[]span) {
 			where = ""
 		}
 		*out = append(*out, label...)
-		add(out, span{aside(text, where+note), l})
+		add(out, span{addNoteText(text, where+note), l})
 		return
 	}
 	if strings.TrimSpace(text) == "" {
 		label, text = append(label, span{where, l}), where
 	}
-	own := a.mark(0, mark{to: address, self: text == address})
+	own := a.mark(0, mark{to: address, isAddress: text == address})
 	for _, s := range label {
 		if s.look>>markShift == 0 {
 			s.look |= own
@@ -75,28 +74,28 @@ func (a *links) add(label []span, to, title string, l look, out *[]span) {
 		if !showsHost(text, host) {
 			shown = host
 		}
-	case posing(address):
+	case hasFakeHost(address):
 		shown, plain = host, host
 	}
-	a.addAside(text, shown, plain, note, l, out)
+	a.addNote(text, shown, plain, note, l, out)
 }
 
-// addAside appends what stands behind a link: the host and a note or, where no
-// links can be shown, the address and the note.
-func (a *links) addAside(text, host, address, note string, l look, out *[]span) {
+// addNote appends the text behind a link: the host and a note or, where links
+// cannot be shown, the address and the note.
+func (a *links) addNote(text, host, address, note string, l look, out *[]span) {
 	long := ""
 	if len(note) > maxAddress/4 { // the span is never cut
 		note, long = "", note
 	}
-	shown, plain := aside(text, host+note), aside(text, address+note)
+	shown, plain := addNoteText(text, host+note), addNoteText(text, address+note)
 	if shown+plain != "" {
-		*out = append(*out, span{shown, a.mark(l, mark{plain: plain, aside: true})})
+		*out = append(*out, span{shown, a.mark(l, mark{plain: plain, isNote: true})})
 	}
 	add(out, span{long, l})
 }
 
-// aside puts a note behind text.
-func aside(text, note string) string {
+// addNoteText puts a note behind text.
+func addNoteText(text, note string) string {
 	note = strings.TrimSpace(note)
 	switch {
 	case note == "":
@@ -118,9 +117,8 @@ func spansText(spans []span) string {
 	return b.String()
 }
 
-// plainSpans is the text of spans where there is no markup: links are written
-// out, and struck text keeps its marks, because without them it would say the
-// opposite.
+// plainSpans is the text of spans without markup: links are written out, and
+// struck text keeps its marks, because without them it would say the opposite.
 func (f *flow) plainSpans(spans []span) string {
 	var b strings.Builder
 	struck := look(0)
@@ -138,7 +136,7 @@ func (f *flow) plainSpan(b *strings.Builder, s span, struck look) look {
 	if s.look&strike != struck {
 		b.WriteString("~~")
 	}
-	if m := f.links.of(s.look); m != nil && m.aside {
+	if m := f.links.of(s.look); m != nil && m.isNote {
 		b.WriteString(m.plain)
 	} else {
 		b.WriteString(s.text)
@@ -147,7 +145,7 @@ func (f *flow) plainSpan(b *strings.Builder, s span, struck look) look {
 }
 
 // target is the address that a link may have, in its normal form, and the host
-// it leads to. An address that is not safe or not sure to work has none.
+// it leads to. An address that is unsafe, or may not work, has none.
 func (a *links) target(to string) (address, host string) {
 	if len(to) > maxAddress || strings.ContainsAny(to, "\\\"<>`|") {
 		return "", ""
@@ -167,22 +165,22 @@ func (a *links) target(to string) (address, host string) {
 	default:
 		return "", ""
 	}
-	if address = written(u); len(address) > maxAddress {
+	if address = escapedURL(u); len(address) > maxAddress {
 		return "", ""
 	}
 	return address, host
 }
 
-// posing reports that an address begins with a name, which people take for its
+// hasFakeHost reports whether an address begins with a user name, which looks like a
 // host: http://go.dev@example.com.
-func posing(address string) bool {
+func hasFakeHost(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.User != nil
 }
 
-// written is an address with all escaped that has to be, except for the host,
-// which browsers only know in its own letters.
-func written(u *url.URL) string {
+// escapedURL is an address in its escaped form. The host stays as it is, because
+// browsers only accept it so.
+func escapedURL(u *url.URL) string {
 	host := u.Host
 	rest := *u
 	rest.Scheme, rest.Host, rest.User = "", "", nil
@@ -213,7 +211,7 @@ func showsHost(text, host string) bool {
 	return found && isASCII(host)
 }
 
-// plainHost is a host as it is compared.
+// plainHost is a host in the form for comparisons.
 func plainHost(host string) string {
 	return strings.TrimPrefix(strings.ToLower(host), "www.")
 }

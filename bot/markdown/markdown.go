@@ -1,4 +1,4 @@
-// Package markdown shows Markdown as each platform can: lines of a terminal,
+// Package markdown renders Markdown for each platform: lines of a terminal,
 // messages of Telegram and of Slack.
 package markdown
 
@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Style says how a terminal shows Markdown. The zero value uses no
+// Style is the style of Markdown on a terminal. The zero value uses no
 // escape sequences at all.
 type Style struct {
 	Color bool // bold, italic, underline and a few colours as ANSI sequences
@@ -18,15 +18,15 @@ type Style struct {
 
 // Modes of a Part for a terminal.
 const (
-	ModeANSI  = "ansi"  // the text holds ANSI sequences, all of them legwork's own
-	ModePlain = "plain" // the text holds none
+	ModeANSI  = "ansi"  // the text contains ANSI sequences of legwork
+	ModePlain = "plain" // the text contains none
 )
 
-// Part is one message as a platform would send it.
+// Part is one message for a platform.
 type Part struct {
-	// Text is for a terminal and Telegram the message itself, in ParseMode. For
-	// Slack it is the message without markup, not escaped: for notifications, and
-	// for the case that Slack refuses MarkdownText.
+	// Text is the message for a terminal or Telegram, in ParseMode. For Slack it is
+	// the message without markup, not escaped: for notifications, and for when
+	// Slack refuses MarkdownText.
 	Text string `json:"text"`
 	// ParseMode is ModeANSI or ModePlain for a terminal, ModeHTML or, for text
 	// without markup, empty for Telegram, and empty for Slack.
@@ -39,8 +39,8 @@ type Part struct {
 // lists and bare links) as lines of at most width columns, joined by newlines
 // and without one at the end. A width of 0 or less means no wrapping. Each
 // line carries and ends its own styles. Control characters of the text are
-// made visible, so that no text can steer the terminal. HTML is shown as it is
-// written, except for <br>, which breaks the line. No text is lost.
+// made visible, so that no text can steer the terminal. HTML is shown as
+// source text, except for <br>, which breaks the line. No text is lost.
 func Terminal(markdown string, width int, style Style) string {
 	if width < 0 {
 		width = 0
@@ -55,8 +55,7 @@ func Terminal(markdown string, width int, style Style) string {
 	return r.out.String()
 }
 
-// Plain is the readable text of Markdown without any markup or wrapping, for
-// places that show neither.
+// Plain is the text of Markdown without markup or wrapping.
 func Plain(markdown string) string {
 	return Terminal(markdown, 0, Style{})
 }
@@ -76,8 +75,8 @@ func TerminalParts(markdown string, width int, style Style) []Part {
 }
 
 // newParser reads CommonMark with the GitHub extensions, tables on request. It
-// leaves out HTML and link reference definitions: both then stay in the text as
-// written, and nothing of them is lost.
+// does not parse HTML and link reference definitions, so both stay in the text as
+// written.
 func newParser(tables bool) parser.Parser {
 	options := []parser.Option{
 		parser.WithBlockParsers(
@@ -114,8 +113,8 @@ func newParser(tables bool) parser.Parser {
 	return parser.NewParser(options...)
 }
 
-// format is what a piece is inside of in Telegram's HTML, outermost first; 0
-// for none. Formats that differ from some place on are closed and opened there.
+// format is the elements around a piece in Telegram's HTML, outermost first; 0 for
+// none. Where two formats differ, tags are closed and opened from there on.
 type format [7]uint32
 
 // The places of a format.
@@ -129,8 +128,8 @@ const (
 	inSpan // of code
 )
 
-// formatOf is the format that a piece asks for. Code can be inside nothing but
-// a quote.
+// formatOf is the format of a piece. Telegram allows code inside of a quote only
+// (core.telegram.org/bots/api#html-style).
 func (f *flow) formatOf(p piece) format {
 	var w format
 	if p.quote {
@@ -169,7 +168,7 @@ func (w format) common(other format) int {
 	return len(w)
 }
 
-// entities is how many are opened from place on.
+// entities is the number of entities that a format opens from place on.
 func (w format) entities(place int) int {
 	n := 0
 	for _, v := range w[place:] {
@@ -186,7 +185,7 @@ func (w format) within(place int) format {
 	return w
 }
 
-// change closes what is open and not wanted, and opens what is wanted.
+// change closes tags that are not wanted, and opens the others.
 func (f *flow) change(b *strings.Builder, open, want format) {
 	same := open.common(want)
 	for i := len(open) - 1; i >= same; i-- {

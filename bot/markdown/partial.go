@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Partial prepares a document that is still being written for showing:
-// what is open is closed, and what cannot be told yet is left out, such as the
-// head of a table before its ruler or half the address of a link. Apart from
-// that nothing changes; a finished document stays as it is except for its last
-// line.
+// Partial makes a document that is still being written ready to show: it closes
+// open markup, and omits text whose meaning is still open, such as the head of a
+// table before its ruler, or half the address of a link. Of a finished document,
+// only the last line can change.
 func Partial(markdown string) string {
 	s := dropHalfRune(markdown)
 	fence, tail := "", 0
@@ -34,7 +33,7 @@ func Partial(markdown string) string {
 	return s[:tail] + partialBlock(s[tail:])
 }
 
-// dropHalfRune drops the first bytes of a character whose rest is to come.
+// dropHalfRune drops the first bytes of an incomplete character.
 func dropHalfRune(s string) string {
 	for i := 1; i < utf8.UTFMax && i <= len(s); i++ {
 		if c := s[len(s)-i]; utf8.RuneStart(c) {
@@ -68,8 +67,8 @@ func startsBlock(line string) bool {
 	return strings.ContainsRune("-*+>", rune(line[0])) && strings.HasPrefix(line[1:], " ")
 }
 
-// undecided reports whether line holds nothing but marks that may still become
-// the start of something: a list item, a ruler, a fence.
+// undecided reports whether line holds only marks that may become the start of a
+// list item, a ruler or a fence.
 func undecided(line string) bool {
 	line = strings.TrimLeft(line, " \t>")
 	if strings.Trim(line, "-*+_=#>`~:| \t") == "" {
@@ -116,7 +115,7 @@ func inTable(block string) bool {
 		(len(lines) > 2 || strings.HasSuffix(block, "\n") || strings.Count(lines[1], "|") >= strings.Count(lines[0], "|"))
 }
 
-// closeInline closes what is open in the text of one block.
+// closeInline closes the open markup in the text of one block.
 func closeInline(s string) string {
 	var open []string // marks of emphasis, outermost first
 	bracket := -1
@@ -187,8 +186,8 @@ func codeEnd(s string, from, n int) int {
 	return -1
 }
 
-// linkEnd is where the link ends whose text ends at i; i+1 when it is none,
-// -1 when that cannot be told yet.
+// linkEnd is the end of the link whose text ends at i; i+1 when it is not a link,
+// -1 when that is still open.
 func linkEnd(s string, i int) int {
 	if i+1 == len(s) {
 		return -1
@@ -202,8 +201,8 @@ func linkEnd(s string, i int) int {
 	return -1
 }
 
-// dropBracket takes the mark of a link or an image away, leaving its text. The
-// box of a task list stays.
+// dropBracket removes the mark of a link or an image and keeps its text, and the
+// box of a task list.
 func dropBracket(s string, at int) string {
 	if box := s[at+1:]; box == " " || box == "x" || box == "X" {
 		return s + "]"
@@ -213,8 +212,8 @@ func dropBracket(s string, at int) string {
 }
 
 // emphasis follows the marks of length n at i: they close the innermost equal
-// ones, with what was opened inside and is thus none, or open new ones. A star
-// between digits is a product.
+// ones, and drop the marks inside of them, or open new ones. A star between digits
+// is a product.
 func emphasis(open []string, s string, i, n int) []string {
 	mark := s[i : i+n]
 	before, _ := utf8.DecodeLastRuneInString(s[:i])
@@ -234,8 +233,8 @@ func emphasis(open []string, s string, i, n int) []string {
 	return append(open, mark)
 }
 
-// closeWith ends s with the open marks, innermost first; marks that nothing
-// follows yet are left out.
+// closeWith ends s with the open marks, innermost first. It drops marks that no
+// text follows yet.
 func closeWith(s string, open []string) string {
 	for i := len(open) - 1; i >= 0; i-- {
 		text := strings.TrimRight(s, " ")

@@ -5,18 +5,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxSegment is the most that is parsed at once, in bytes. The parser takes
-// quadratic time on hostile text; a bounded piece bounds the time.
+// maxSegment is the most bytes that are parsed at once. The parser takes quadratic
+// time on hostile text, so short pieces bound the time.
 const maxSegment = 16 << 10
 
 // riskySegment is the bound for text that is mostly markup.
 const riskySegment = 512
 
-// segment is a piece of a document that is parsed by itself.
+// segment is a piece of a document that is parsed separately.
 type segment struct {
 	text   string
 	apart  bool // a blank line was between it and the one before
-	inCode bool // it starts inside the code block that the one before ended in
+	inCode bool // it continues the code block in which the one before ended
 }
 
 // segments splits a document into pieces within the bounds: at a blank line
@@ -53,15 +53,15 @@ func segments(src string) []segment {
 	return all
 }
 
-// cutBlock is what goes on after a cut: an open code fence, or a table.
+// cutBlock is the block that continues after a cut: an open code fence, or a table.
 type cutBlock struct {
-	fence string // the mark it opened with
+	fence string // its opening mark
 	head  string // the head of the table and its ruler
 	quote bool   // the cut is inside a line of a quotation
 }
 
-// cut says how many bytes of src the next piece takes, what goes on after it,
-// and whether a blank line ends it.
+// cut returns the length of the next piece of src, the block that continues after
+// it, and whether a blank line ends it.
 func cut(src string, from cutBlock, limit int) (n int, open cutBlock, blank bool) {
 	var pos, block, lineEnd, blankEnd int
 	fence, wasBlank := from.fence, false
@@ -88,15 +88,15 @@ func cut(src string, from cutBlock, limit int) (n int, open cutBlock, blank bool
 	case lineEnd > 0:
 		open = cutBlock{fence: fence, head: tableHead(src[block:lineEnd])}
 		if block == 0 && src[0] == '|' {
-			open.head += from.head // the table that this piece goes on with
+			open.head += from.head // the table that this piece continues
 		}
 		return lineEnd, open, false
 	}
 	return cutLine(src, limit), cutBlock{fence: fence, quote: fence == "" && (from.quote || strings.HasPrefix(src, ">"))}, false
 }
 
-// tableHead is the head and the ruler of the table that block is, if it is one
-// with a head of bearable length.
+// tableHead is the head and the ruler of block, if it is a table and the head is
+// not too long.
 func tableHead(block string) string {
 	if !inTable(block) {
 		return ""
@@ -159,7 +159,7 @@ func fenceMark(text string) string {
 }
 
 // risky reports whether more than a quarter of src is markup. Pipes and single
-// dashes do not count: honest tables and lists are full of them.
+// dashes do not count: usual tables and lists are full of them.
 func risky(src string) bool {
 	marks := 0
 	for i := range len(src) {
@@ -175,8 +175,8 @@ func risky(src string) bool {
 	return marks > riskySegment/2 && marks*4 > len(src)
 }
 
-// sparse reports whether a table in src would have far more cells than are
-// written: the parser fills up short rows, which a few bytes can make millions.
+// sparse reports whether a table in src would get far more cells than are written:
+// the parser fills up short rows, so that a few bytes can become millions of cells.
 func sparse(src string) bool {
 	lines := strings.Count(src, "\n") + 1
 	widest := 0

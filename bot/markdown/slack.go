@@ -6,12 +6,12 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// What a part for Slack holds at most: markdown_text is refused beyond 12,000
-// characters, and so is a table of more than 100 rows or 20 columns, or tables
-// with more than 10,000 characters in a message.
+// Limits of a part for Slack (docs.slack.dev/reference/block-kit/blocks): Slack
+// refuses markdown_text of more than 12,000 characters, tables of more than 100
+// rows or 20 columns, and tables of more than 10,000 characters in a message.
 const (
 	slackUnits      = 12_000
-	slackReserve    = 1_800 // of it for what is closed and opened again
+	slackReserve    = 1_800 // of it for marks that are closed and opened again
 	slackLine       = 6_000
 	slackHead       = 1_200 // of it for the head of a table
 	slackTableText  = 9_000
@@ -30,10 +30,9 @@ var slackStyle = flowStyle{
 
 // Slack shows Markdown as Slack's messages, in order and none of them blank.
 // MarkdownText is Markdown of at most 12,000 UTF-16 units: a code block that is
-// cut is closed and opened again, the head of a cut table is repeated. Nothing
-// in it mentions anybody or loads an image; HTML is shown as text, and so are
-// links that lead elsewhere than to http and https. Behind a link stands its
-// host unless its text shows it. Text is the same without markup; SlackEscape
+// cut is closed and opened again, the head of a cut table is repeated. It
+// mentions nobody and loads no image; HTML and links other than http and https are
+// shown as text. The host follows a link unless its text shows it. Text is the same without markup; SlackEscape
 // makes it fit for Slack's text. Nothing of the text is lost. No text gives no
 // parts.
 func Slack(markdown string) []Part {
@@ -61,8 +60,8 @@ type slackText struct {
 	*line
 	text  string // as Markdown, without its lead
 	plain string
-	glue  string // what stands between it and the one before, when no line break
-	cut   bool   // it goes on with the line before
+	glue  string // between it and the one before, if not a line break
+	cut   bool   // it continues the line before
 	first bool   // the first line of its code block or table
 }
 
@@ -88,7 +87,7 @@ func (f *flow) slackLines() []slackText {
 			}
 			t.plain = f.plainSpans(piece.spans)
 			if l.kind == codeLine {
-				if t.text = harmless(t.plain); ticks(t.text) >= maxFence {
+				if t.text = breakMentions(t.plain); ticks(t.text) >= maxFence {
 					t.text = "\u2060" + t.text
 				}
 			} else {
@@ -153,7 +152,7 @@ type chunk struct {
 }
 
 // chunks cuts a line whose Markdown may be too long for one part, after words
-// where it can.
+// where possible.
 func (f *flow) chunks(l *line) []chunk {
 	spans := l.spans
 	all := []chunk{{spans: spans}}
@@ -165,7 +164,7 @@ func (f *flow) chunks(l *line) []chunk {
 		}
 		last := &all[len(all)-1]
 		n, glue := len(s.text), ""
-		if m := f.links.of(s.look); m == nil || !m.aside && !m.self {
+		if m := f.links.of(s.look); m == nil || !m.isNote && !m.isAddress {
 			n, glue = cutSpan(s, (budget+5*units(s.text))/5, l.kind == codeLine)
 		}
 		done := len(last.spans) - (len(spans) - i)
@@ -177,20 +176,20 @@ func (f *flow) chunks(l *line) []chunk {
 	return all
 }
 
-// cost is at least what a span takes as Markdown.
+// cost is an upper bound of a span's length as Markdown.
 func (f *flow) cost(s span) int {
 	n := 5*units(s.text) + 16
 	if m := f.links.of(s.look); m != nil {
 		n += 2 * len(m.to)
-		if m.aside {
+		if m.isNote {
 			n += len(m.plain)
 		}
 	}
 	return n
 }
 
-// cutSpan says where a span of which room units fit is cut, and what then
-// joins its halves: marks that meet would be read as others.
+// cutSpan returns where to cut a span of which room units fit, and the text that
+// joins its halves: adjacent marks would be read as other marks.
 func cutSpan(s span, room int, inCode bool) (n int, glue string) {
 	fits := prefixUnits(s.text, max(room, 2))
 	if n = afterWord(s.text[:fits]); n > 0 && s.text[n-1] == ' ' && s.look&code == 0 {
@@ -235,7 +234,7 @@ func (s *slackWriter) end(from int) int {
 			}
 			return i
 		}
-		if used > slackUnits/2 && !t.cut && i > from && !s.leads(i-1) {
+		if used > slackUnits/2 && !t.cut && i > from && !s.introduces(i-1) {
 			middle = i
 			if t.above == blankLine {
 				paragraph = i
@@ -246,7 +245,7 @@ func (s *slackWriter) end(from int) int {
 	return len(s.all)
 }
 
-// size is at least what a line takes in a part.
+// size is an upper bound of a line's length in a part.
 func (s *slackWriter) size(t *slackText) int {
 	n := units(t.text) + len(t.lead) + len(t.blank) + len(t.rest) + 3 + t.level
 	switch {
@@ -259,8 +258,8 @@ func (s *slackWriter) size(t *slackText) int {
 	return n
 }
 
-// leads reports whether a line speaks of the one below, as a heading does.
-func (s *slackWriter) leads(i int) bool {
+// introduces reports whether a line belongs to the one below, as a heading does.
+func (s *slackWriter) introduces(i int) bool {
 	t := &s.all[i]
 	return t.kind == textLine && (t.level > 0 || strings.HasSuffix(t.plain, ":"))
 }
@@ -279,14 +278,14 @@ func (s *slackWriter) plain(from, to int) string {
 		default:
 			b.WriteString("\n")
 		}
-		b.WriteString(strings.TrimLeft(t.lead, dropIf(i == 0)))
+		b.WriteString(strings.TrimLeft(t.lead, leadCutset(i == 0)))
 		b.WriteString(t.plain)
 	}
 	return strings.TrimRight(b.String(), " \n")
 }
 
-// dropIf is the cutset for the indentation of a part's first line.
-func dropIf(first bool) string {
+// leadCutset is the cutset for the indentation of a part's first line.
+func leadCutset(first bool) string {
 	if first {
 		return " "
 	}
@@ -330,13 +329,13 @@ func (s *slackWriter) markdown(from, to int) string {
 	return strings.TrimRight(b.String(), " \n")
 }
 
-// open writes what comes before a line of a code block or table that starts
-// here or goes on from the part before.
+// open writes the opening of a code block or table that starts here, or continues
+// from the part before.
 func (s *slackWriter) open(b *strings.Builder, i int, again bool, rest string) {
 	t := &s.all[i]
 	switch {
 	case t.kind == codeLine && (t.first || again):
-		b.WriteString(s.fence(t.block) + strings.ReplaceAll(harmless(s.codes[t.block-1]), "`", "'") + "\n" + rest)
+		b.WriteString(s.fence(t.block) + strings.ReplaceAll(breakMentions(s.codes[t.block-1]), "`", "'") + "\n" + rest)
 	case t.kind == rowLine && again && !t.first:
 		for j := i; j >= 0; j-- {
 			if head := &s.all[j]; head.first && head.block == t.block && head.kind == rowLine {
@@ -347,9 +346,9 @@ func (s *slackWriter) open(b *strings.Builder, i int, again bool, rest string) {
 	}
 }
 
-// close writes what comes after a line: the end of a code block that ends here
-// or with the part, the line below the head of a table, or a line break inside
-// a paragraph.
+// close writes the text after a line: the end of a code block that ends here or
+// with the part, the line below the head of a table, or a line break inside a
+// paragraph.
 func (s *slackWriter) close(b *strings.Builder, i, to int, rest string) {
 	t := &s.all[i]
 	more := i+1 < to
@@ -369,8 +368,8 @@ func (s *slackWriter) close(b *strings.Builder, i, to int, rest string) {
 	}
 }
 
-// maxFence is the longest fence; a line of code that would close even that one
-// is told apart by an invisible mark.
+// maxFence is the longest fence. A line of code that would close even that one
+// gets an invisible mark.
 const maxFence = 12
 
 // measureFences chooses the length of each code block's fence: longer than any

@@ -9,16 +9,16 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// What a part of a Telegram message holds at most. The units are counted after
-// the markup is parsed. Telegram ignores entities beyond 100 and cuts requests
-// that are far longer than their text may be.
+// Limits of a Telegram message (core.telegram.org/bots/api#sendmessage). Units are
+// counted after the markup is parsed. Telegram ignores entities beyond 100, and
+// cuts requests that are far longer than the text may be.
 const (
 	partUnits    = 4096
 	partEntities = 100
 	partBytes    = 30_000
 )
 
-// piece is a stretch of a message in one format.
+// piece is a part of a text in one format.
 type piece struct {
 	text   string
 	look   look
@@ -28,7 +28,7 @@ type piece struct {
 	format format // set by the splitter
 }
 
-// ending says how good a place the start of a piece is for ending a part.
+// ending says how well a part can end before a piece.
 type ending uint8
 
 const (
@@ -95,7 +95,7 @@ func trimEnd(part []piece) []piece {
 	return part
 }
 
-// next takes the next part off the rest.
+// next removes the next part from the rest.
 func (s *splitter) next() []piece {
 	n, room := s.fit()
 	if n == len(s.rest) {
@@ -103,7 +103,7 @@ func (s *splitter) next() []piece {
 		s.rest = nil
 		return part
 	}
-	n, offset := s.place(n, room)
+	n, offset := s.choosePlace(n, room)
 	part := slices.Clone(s.rest[:n])
 	if offset > 0 {
 		head := s.rest[n]
@@ -115,8 +115,8 @@ func (s *splitter) next() []piece {
 	return part
 }
 
-// fit says how many pieces fit into one part, and how many units of the next
-// one. It sets their formats.
+// fit returns how many pieces fit into one part, and how many units of the next
+// piece. It sets their formats.
 func (s *splitter) fit() (n, room int) {
 	var open format
 	used, entities, bytes, loose := 0, 0, 0, false
@@ -125,8 +125,8 @@ func (s *splitter) fit() (n, room int) {
 		p := &s.rest[i]
 		s.used = append(s.used, used)
 		p.format = open
-		if m := s.links.of(p.look); m != nil && m.aside && (loose || m.label && entities == partEntities) {
-			p.text, loose = m.plain, false // there is no link or block that tells
+		if m := s.links.of(p.look); m != nil && m.isNote && (loose || m.label && entities == partEntities) {
+			p.text, loose = m.plain, false // no link or block shows it
 		}
 		cost := s.cost(*p)
 		if p.text != "" {
@@ -166,10 +166,10 @@ func escapedBytes(text string) int {
 	return n
 }
 
-// cost is what a piece counts, with or without markup.
+// cost is the size of a piece, with or without markup.
 func (s *splitter) cost(p piece) int {
 	n := units(p.text)
-	if m := s.links.of(p.look); m != nil && m.aside {
+	if m := s.links.of(p.look); m != nil && m.isNote {
 		n = max(n, units(m.plain))
 	}
 	if p.look&strike != 0 {
@@ -178,10 +178,10 @@ func (s *splitter) cost(p piece) int {
 	return n
 }
 
-// place chooses where a part ends that could hold n pieces and room units of
-// the next: after a paragraph, a line or a sentence when at least half of them
-// stay, else after a word, else between two characters.
-func (s *splitter) place(n, room int) (pieces, offset int) {
+// choosePlace chooses where a part ends that could hold n pieces and room units of
+// the next: after a paragraph, a line or a sentence if at least half of them
+// stay, otherwise after a word, otherwise between two characters.
+func (s *splitter) choosePlace(n, room int) (pieces, offset int) {
 	last := s.rest[n]
 	fitting := 0
 	if !s.whole(last) {
@@ -218,7 +218,7 @@ func (s *splitter) place(n, room int) (pieces, offset int) {
 // whole reports whether a piece must not be cut.
 func (s *splitter) whole(p piece) bool {
 	m := s.links.of(p.look)
-	return m != nil && m.aside
+	return m != nil && m.isNote
 }
 
 // candidates are the last places of each rank where a part may end.
@@ -255,7 +255,7 @@ func (c *candidates) offerText(piece int, text string, used int) {
 	}
 }
 
-// blank reports whether nothing of a part would be seen; Telegram refuses that.
+// blank reports whether a part shows nothing; Telegram refuses such messages.
 func (s *splitter) blank(part []piece) bool {
 	for _, p := range part {
 		if !blank(p.text) {
@@ -352,7 +352,7 @@ func clusterEnd(text string, n int) int {
 	return best
 }
 
-// blank reports whether nothing of a text would be seen.
+// blank reports whether a text shows nothing.
 func blank(text string) bool {
 	for _, c := range text {
 		if !unicode.IsSpace(c) && !unicode.Is(unicode.C, c) && !unicode.Is(unicode.Mn, c) {

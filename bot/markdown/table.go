@@ -18,7 +18,7 @@ type grid struct {
 	rows  [][][]span // the first one is the header
 }
 
-// table renders a table with aligned columns; where that does not fit, each
+// table renders a table with aligned columns; if it is too wide, each
 // row becomes a record of "header: value" lines.
 func (r *renderer) table(n *extast.Table) {
 	g := r.grid(n)
@@ -44,7 +44,7 @@ func (r *renderer) grid(n *extast.Table) grid {
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
 			cells = append(cells, r.inlines(cell, l))
 		}
-		if rest := r.excess(row); rest != "" {
+		if rest := r.extraCells(row); rest != "" {
 			add(&cells[len(cells)-1], span{" | " + rest, l})
 		}
 		g.rows = append(g.rows, cells)
@@ -64,9 +64,9 @@ func (g grid) lines(widths []int) [][]span {
 	return all
 }
 
-// excess is what a row holds beyond the columns of the table; the parser leaves
-// it out.
-func (r *renderer) excess(row ast.Node) string {
+// extraCells is the text of a row beyond the columns of the table; the parser
+// drops it.
+func (r *renderer) extraCells(row ast.Node) string {
 	cell := row.LastChild()
 	if cell == nil || cell.Lines().Len() == 0 {
 		return ""
@@ -224,9 +224,9 @@ func (r *renderer) cell(spans []span) {
 	}
 }
 
-// table shows a table: as rows of cells where the platform has such tables, as
-// columns of a code block where they fit and hold nothing but text, and else
-// one line per cell, each row a paragraph of its own.
+// table shows a table: as rows of cells if the platform has tables, as columns of
+// a code block if they fit and hold only text, and otherwise with one line per
+// cell, each row as a paragraph.
 func (f *flow) table(n *extast.Table) {
 	g := f.grid(n)
 	if f.style.cells && f.fitsSlack(g) {
@@ -246,7 +246,7 @@ func (f *flow) table(n *extast.Table) {
 	for _, w := range widths {
 		total += w
 	}
-	if total > f.style.columns || g.rich() {
+	if total > f.style.columns || g.hasMarkup() {
 		f.entries(g)
 		return
 	}
@@ -276,8 +276,8 @@ func (f *flow) fitsSlack(g grid) bool {
 	return len(g.align) <= maxTableColumns && len(g.rows) <= maxTableRows
 }
 
-// rich reports whether a table holds what columns of plain text cannot show.
-func (g grid) rich() bool {
+// hasMarkup reports whether a table has markup that plain columns cannot show.
+func (g grid) hasMarkup() bool {
 	for _, row := range g.rows {
 		for _, cell := range row {
 			for _, s := range cell {

@@ -8,13 +8,13 @@ import (
 // ModeHTML is the parse_mode of Telegram's HTML.
 const ModeHTML = "HTML"
 
-// Telegram shows Markdown as Telegram's messages, in order and none of them
+// Telegram renders Markdown as Telegram's messages, in order and none of them
 // blank: HTML with the tags b, i, s, code, pre, a and blockquote, well-formed
 // in each part. A part holds at most 4096 UTF-16 units of text, 100 entities
-// and 30,000 bytes; what is open at its end is closed and opened again in the
-// next. Links lead to http, https and tg only, with their host behind them
-// unless their text shows it; everything else is shown as text. Nothing of the
-// text is lost. No text gives no parts.
+// and 30,000 bytes; markup that is open at its end is closed, and opened again in
+// the next part. Only http, https and tg become links, with the host behind them
+// unless their text shows it. Nothing of the text is lost. An empty text gives no
+// parts (core.telegram.org/bots/api#html-style).
 func Telegram(markdown string) []Part {
 	parts, f := telegramParts(markdown)
 	all := make([]Part, len(parts))
@@ -24,8 +24,8 @@ func Telegram(markdown string) []Part {
 	return all
 }
 
-// TelegramPlain is Telegram without markup, the way out when Telegram refuses
-// it: part i holds the text of Telegram's part i, within the same limit, and
+// TelegramPlain is Telegram without markup, for when Telegram refuses the markup:
+// part i holds the text of Telegram's part i, within the same limit, and
 // links are written out.
 func TelegramPlain(markdown string) []Part {
 	parts, f := telegramParts(markdown)
@@ -104,8 +104,8 @@ func (f *flow) pieces() []piece {
 	return all
 }
 
-// opening is what stands before a code block: the marker of a list, and the
-// name of its language where there is no place for it in the markup.
+// opening is the text before a code block: the marker of a list, and the language
+// if the markup has no place for it.
 func (f *flow) opening(all []piece, l *line) []piece {
 	p := piece{quote: l.quote}
 	if strings.TrimSpace(l.lead) != "" {
@@ -119,7 +119,7 @@ func (f *flow) opening(all []piece, l *line) []piece {
 		p.text = "[" + info + "]\n"
 		all = append(all, p)
 	default:
-		p.text, p.look = "", f.links.mark(0, mark{plain: "[" + info + "]\n", aside: true, label: true})
+		p.text, p.look = "", f.links.mark(0, mark{plain: "[" + info + "]\n", isNote: true, label: true})
 		all = append(all, p)
 	}
 	return all
@@ -140,8 +140,8 @@ func separator(above, below *line) piece {
 	return p
 }
 
-// language is the name of a code block's language as an attribute can hold it;
-// empty when info is more than such a name.
+// language is the name of a code block's language; empty when info is not a plain
+// name.
 func language(info string) string {
 	if len(info) > 32 {
 		return ""
@@ -187,7 +187,7 @@ func (f *flow) plain(pieces []piece) string {
 
 // plainPiece is the text of a piece where there is no markup.
 func (f *flow) plainPiece(p piece) string {
-	if m := f.links.of(p.look); m != nil && m.aside {
+	if m := f.links.of(p.look); m != nil && m.isNote {
 		return m.plain
 	}
 	return p.text

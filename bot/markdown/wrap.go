@@ -6,8 +6,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// look is how a stretch of text is shown: a set of bits and, above them, the
-// number of its mark, or 0 for none.
+// look is the style of a text: a set of bits and, above them, the number of its
+// mark, or 0 for none.
 type look uint64
 
 const (
@@ -133,8 +133,8 @@ func (w *wrapper) addWhole(s span) {
 	}
 }
 
-// narrowRun is the length of the ASCII word that text starts with. Its last
-// character is left out when a combining mark may follow it.
+// narrowRun is the length of the ASCII word that text starts with. Without
+// its last character when a combining mark may follow it.
 func narrowRun(text string) int {
 	i := 0
 	for i < len(text) && text[i] > ' ' && text[i] < 0x7f {
@@ -237,7 +237,7 @@ func (w *wrapper) splitWord() {
 	}
 }
 
-// put adds s to the line, joined to what it continues.
+// put adds s to the line, and joins it to a span of the same look.
 func (w *wrapper) put(s span, width int) {
 	w.used += width
 	if s.text == "" && s.look>>markShift == 0 {
