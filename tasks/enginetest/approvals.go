@@ -75,14 +75,13 @@ func asking(t *testing.T, k *Kit, before ...planner.ActionID) (planner.Event, pl
 
 func decide(t *testing.T, k *Kit, a planner.Action, d planner.Decision) {
 	t.Helper()
-	if err := decided(t, k, a, d); err != nil {
+	if err := decided(t, k, onlyTask(t, k), a, d); err != nil {
 		t.Fatalf("deciding %q: %v", a.ID, err)
 	}
 }
 
-func decided(t *testing.T, k *Kit, a planner.Action, d planner.Decision) error {
+func decided(t *testing.T, k *Kit, id tasks.ID, a planner.Action, d planner.Decision) error {
 	t.Helper()
-	id := onlyTask(t, k)
 	if err := k.Store.Append(t.Context(), id, -1, 0, planner.Event{Type: planner.Decided, Action: a.ID, By: Person.Key(), Decision: &d}); err != nil {
 		return err
 	}
@@ -100,8 +99,9 @@ func testApproval(t *testing.T, k *Kit) {
 	if calls := k.Tools.Calls(); len(calls) != 0 {
 		t.Fatalf("calls before the approval = %q, want none", calls)
 	}
+	id := onlyTask(t, k)
 	decide(t, k, a, planner.Decision{Approve: true})
-	if err := decided(t, k, a, planner.Decision{}); err == nil {
+	if err := decided(t, k, id, a, planner.Decision{}); err == nil { // the task may be over by now
 		t.Error("a second decision was taken")
 	}
 	if got, want := k.Answers(t, 1)[0].Text, 2; strings.Count(got, "result of") != want {
