@@ -1,7 +1,7 @@
-// Package alerts tells admins and programs what needs them: tasks that wait or
-// failed, parts that are down, budgets, the config and the data. What is to be
-// told is queued in the store first, so that neither a restart nor a receiver
-// that is away loses it, and goes to the admins' chats and, signed, to webhooks.
+// Package alerts notifies admins and programs: of tasks that wait or failed, of parts
+// that are down, of budgets, the config and the data. It queues each alert in the store
+// first, so that neither a restart nor an unreachable receiver loses it, and then sends
+// it to the chats of the admins and, signed, to webhooks.
 package alerts
 
 import (
@@ -24,7 +24,7 @@ import (
 	"legwork/tasks/api"
 )
 
-// Store is what alerts need of a tasks.Store.
+// Store is the part of a tasks.Store that alerts need.
 type Store interface {
 	tasks.Deliveries
 	Tasks(ctx context.Context, q tasks.TaskQuery) ([]tasks.Row, bool, error)
@@ -37,55 +37,51 @@ type Store interface {
 	PutSetting(ctx context.Context, owner, name, value string) error
 }
 
-// Options are what Alerts work with. Store, Tell, Task, Log and Now are needed.
+// Options configure Alerts. Store, TellAdmins, Task, Log and Now are needed.
 type Options struct {
 	Store Store
-	// Tell tells the admins' chats and waits for that; an error means that nobody
-	// was told.
-	Tell func(ctx context.Context, list []tasks.News) error
-	// Task reads a task whose starter wants its outcome.
+	// TellAdmins posts to the chats of the admins; an error means that no admin got it.
+	TellAdmins func(ctx context.Context, list []tasks.News) error
+	// Task is the part of a task that an alert has: enough to find the task.
 	Task func(ctx context.Context, id tasks.ID) (api.Task, error)
-	// Servers, Models and Platforms tell how these stand. Nil: there are none.
+	// Servers, Models and Platforms return the health of these; each may be nil.
 	Servers, Models, Platforms func() []Health
-	// Hide keeps secrets out of what is sent. Nil: nothing is hidden.
+	// Hide removes secrets from payloads; may be nil.
 	Hide    *redact.Redactor
 	Log     *slog.Logger
-	Now     func() time.Time // by which tasks wait and deliveries are due
-	Version string           // of legwork, told to receivers
-	// Metrics count how requests to webhooks go; may be nil.
+	Now     func() time.Time // the clock of waiting tasks and deliveries
+	Version string           // of legwork, for the header User-Agent
+	// Metrics counts requests to webhooks; may be nil.
 	Metrics *telemetry.Metrics
-	// Trace is a context in the trace of a task, which the requests about it belong
-	// to. Nil: they belong to none.
+	// Trace returns a context in the trace of a task, for requests about it; may be nil.
 	Trace func(ctx context.Context, id tasks.ID) context.Context
-	// Transport carries the requests; nil: one that takes its proxy from the
-	// environment.
+	// Transport sends the requests. Nil: one with the proxy of the environment.
 	Transport http.RoundTripper
-	Pace      Pace   // the zero value is the usual one
-	Config    Config // the first one
+	Timing    Timing // zero fields have defaults
+	Config    Config // see Use
 }
 
-// Health is how a server, model or platform stands. Neither Up nor Down: that is
-// not known yet.
+// Health is the health of a server, model or platform. When neither Up nor Down is
+// set, it is unknown.
 type Health struct {
 	Name     string
 	Up, Down bool
-	Problem  string // why it is down
+	Problem  string // the reason
 	Hint     string // what can be done
 }
 
-// Alerts find out what there is to tell, and tell it. They are safe for concurrent
-// use.
+// Alerts watches tasks and parts and sends alerts. It is safe for concurrent use.
 type Alerts struct {
 	Options
-	config atomic.Pointer[Config]
-	queued chan struct{} // rings when something may have come into the queue
-	moved  chan struct{} // rings when the config was changed
+	config        atomic.Pointer[Config]
+	queued        chan struct{} // woken when there may be a new delivery
+	configChanged chan struct{} // woken when the config has changed
 }
 
-// New makes Alerts. They tell nothing before Run, but keep what is raised.
+// New makes Alerts. It sends nothing before Run, but queues alerts.
 func New(o Options) *Alerts {
-	a := &Alerts{Options: o, queued: make(chan struct{}, 1), moved: make(chan struct{}, 1)}
-	a.Pace = o.Pace.withDefaults()
+	a := &Alerts{Options: o, queued: make(chan struct{}, 1), configChanged: make(chan struct{}, 1)}
+	a.Timing = o.Timing.withDefaults()
 	if a.Hide == nil {
 		a.Hide = new(redact.Redactor)
 	}
@@ -96,14 +92,14 @@ func New(o Options) *Alerts {
 	return a
 }
 
-// Use changes the config. Requests under way end with the one before.
+// Use changes the config. Running requests end with the previous one.
 func (a *Alerts) Use(c Config) {
 	a.config.Store(&c)
-	ring(a.queued)
-	ring(a.moved)
+	wake(a.queued)
+	wake(a.configChanged)
 }
 
-// Webhooks lists the names that the outcome of a task can be sent to.
+// Webhooks lists the names of the webhooks.
 func (a *Alerts) Webhooks() []string {
 	if a == nil {
 		return nil
@@ -111,7 +107,7 @@ func (a *Alerts) Webhooks() []string {
 	return slices.Sorted(maps.Keys(a.config.Load().Webhooks))
 }
 
-// Run tells what there is to tell until ctx ends.
+// Run sends alerts until ctx ends.
 func (a *Alerts) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	for _, part := range []func(context.Context){a.deliver, a.watchTasks, a.watchParts} {
@@ -124,8 +120,8 @@ func (a *Alerts) Run(ctx context.Context) error {
 	return nil
 }
 
-// Budgets tells of budgets that are nearly used up, or reached. It returns when
-// they are certain to be told of. Without Alerts nobody is told.
+// Budgets queues alerts about budgets that are nearly used up, or reached. On nil
+// Alerts it does nothing.
 func (a *Alerts) Budgets(ctx context.Context, reached bool, list []planner.Overdraft) error {
 	if a == nil {
 		return nil
@@ -141,7 +137,7 @@ func (a *Alerts) Budgets(ctx context.Context, reached bool, list []planner.Overd
 			who = " of " + over.Who
 		}
 		b := budgetOf(over)
-		batch = append(batch, a.deliveries(occasion{
+		batch = append(batch, a.deliveries(alert{
 			kind: kind, id: over.Budget + "-" + over.Day + "-" + over.Who,
 			data: Data{Summary: fmt.Sprintf(text, over.Budget, who, over.Day), Budget: &b},
 		})...)
@@ -149,45 +145,44 @@ func (a *Alerts) Budgets(ctx context.Context, reached bool, list []planner.Overd
 	return a.queue(ctx, batch)
 }
 
-// Raise tells the webhooks of something that the admins' chats are told of by
-// whoever found it: a kind that is not about a task, server, model or budget. path
-// is the file that it is about, which may be empty. What cannot be queued, as when
-// it is the store that is damaged, is sent once, at once. Without Alerts nobody is
-// told.
+// Raise sends an alert to the webhooks. Its kind must not be about a task, server,
+// model or budget; whoever raises it tells the chats of the admins. path is a file
+// that it is about, or empty. If the alert cannot be queued, for example because the
+// store is damaged, it is sent once, at once. On nil Alerts it does nothing.
 func (a *Alerts) Raise(ctx context.Context, kind, summary, path, problem string) {
 	if a == nil {
 		return
 	}
 	at := a.Now()
-	list := a.deliveries(occasion{
+	list := a.deliveries(alert{
 		kind: kind, id: fmt.Sprint(at.UnixNano()), at: at, data: Data{Summary: summary, Path: path, Problem: problem},
 	})
 	if err := a.queue(ctx, list); err != nil {
-		a.Log.ErrorContext(ctx, "this cannot be kept until the webhooks have taken it; each is told once", "kind", kind, "cause", err)
-		a.tellOnce(ctx, list)
+		a.Log.ErrorContext(ctx, "queueing alert failed, sending it once", "kind", kind, "cause", err)
+		a.sendOnce(ctx, list)
 	}
 }
 
-// occasion is something to be told once.
-type occasion struct {
+// alert is an alert before it is queued.
+type alert struct {
 	kind string
-	id   string    // tells occasions of a kind apart
+	id   string    // tells alerts of a kind apart
 	at   time.Time // zero: now
-	task tasks.ID  // that it is about; when that is forgotten, nobody is told any more
+	task tasks.ID  // that it is about; when the task is forgotten, so is the alert
 	data Data
-	skip string // a webhook that learns of it otherwise
+	skip string // a webhook that gets the outcome anyway
 }
 
-// deliveries are the requests that an occasion leads to: one for each webhook that
-// wants its kind, and one for the chats.
-func (a *Alerts) deliveries(o occasion) []tasks.Delivery {
+// deliveries are the deliveries of an alert: one for each webhook that wants its
+// kind, and one for the chats.
+func (a *Alerts) deliveries(o alert) []tasks.Delivery {
 	if o.at.IsZero() {
 		o.at = a.Now()
 	}
 	config := a.config.Load()
 	payload := []byte(a.Hide.String(string(body(o.kind, o.at, o.data))))
 	add := func(list []tasks.Delivery, webhook, suffix string) []tasks.Delivery {
-		id := plainID(o.kind + "-" + o.id + suffix)
+		id := deliveryID(o.kind + "-" + o.id + suffix)
 		return append(list, tasks.Delivery{ID: id, Webhook: webhook, Kind: o.kind, Task: o.task, Body: payload, At: a.Now(), Next: a.Now()})
 	}
 	var list []tasks.Delivery
@@ -202,21 +197,21 @@ func (a *Alerts) deliveries(o occasion) []tasks.Delivery {
 	return list
 }
 
-// queue keeps deliveries until they have arrived.
+// queue stores deliveries until they have arrived.
 func (a *Alerts) queue(ctx context.Context, list []tasks.Delivery) error {
 	if len(list) == 0 {
 		return nil
 	}
 	if err := a.Store.Queue(ctx, list...); err != nil {
-		return fmt.Errorf("queueing what is to be told: %w", err)
+		return fmt.Errorf("queueing alerts: %w", err)
 	}
-	ring(a.queued)
+	wake(a.queued)
 	return nil
 }
 
-// plainID makes an id of letters, digits, - and _: the text that is signed has a
-// full stop behind it.
-func plainID(text string) string {
+// deliveryID makes an id of letters, digits, - and _: the signed text has a full
+// stop after it.
+func deliveryID(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
 			return c
@@ -225,33 +220,33 @@ func plainID(text string) string {
 	}, text)
 }
 
-// ring wakes who waits for a channel of one place.
-func ring(bell chan struct{}) {
+// wake wakes the reader of a channel with one place.
+func wake(c chan struct{}) {
 	select {
-	case bell <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
-// read unpacks a setting; one that is missing or unreadable leaves v as it is.
-func (a *Alerts) read(ctx context.Context, name string, v any) error {
+// readSetting reads a setting; a missing or unreadable one leaves v unchanged.
+func (a *Alerts) readSetting(ctx context.Context, name string, v any) error {
 	text, err := a.Store.Setting(ctx, owner, name)
 	if err != nil {
-		return fmt.Errorf("reading what was told: %w", err)
+		return fmt.Errorf("reading alert state: %w", err)
 	}
 	if text != "" && json.Unmarshal([]byte(text), v) != nil {
-		a.Log.WarnContext(ctx, "it is not known any more what was told; some of it may come again", "setting", name)
+		a.Log.WarnContext(ctx, "stored alert state unreadable, alerts may repeat", "setting", name)
 	}
 	return nil
 }
 
-func (a *Alerts) write(ctx context.Context, name string, v any) error {
+func (a *Alerts) writeSetting(ctx context.Context, name string, v any) error {
 	text, err := json.Marshal(v)
 	if err == nil {
 		err = a.Store.PutSetting(ctx, owner, name, string(text))
 	}
 	if err != nil {
-		return fmt.Errorf("storing what was told: %w", err)
+		return fmt.Errorf("storing alert state: %w", err)
 	}
 	return nil
 }
@@ -262,3 +257,56 @@ const (
 	settingFeed   = "alerts_feed"
 	settingOutage = "alerts_outages"
 )
+
+// The kinds of alerts, which are the types of the payloads.
+const (
+	TaskFailed  = "task.failed"
+	TaskWaiting = "task.waiting" // for a person, for longer than Config.After
+	TaskReview  = "task.review"  // its shared state says NEEDS_HUMAN_REVIEW
+
+	ServerDown = "server.down" // an MCP server, for longer than half a minute
+	ServerUp   = "server.up"
+	ModelDown  = "model.down" // its endpoint failed repeatedly and gets no calls for a while
+	ModelUp    = "model.up"
+
+	PlatformDown = "platform.down" // legwork cannot connect to a chat service, for longer than half a minute
+	PlatformUp   = "platform.up"
+
+	BudgetNear    = "budget.near"
+	BudgetReached = "budget.reached"
+	ReloadFailed  = "reload.failed" // the changed config has mistakes; the previous one stays in use
+	ReloadFixed   = "reload.fixed"
+	DiskLow       = "disk.low"      // new work is refused
+	BackupFailed  = "backup.failed" // it failed, or there was no space
+	DataDamaged   = "data.damaged"
+
+	// The following kinds are sent on request, whatever Webhook.Kinds says.
+
+	TaskDone    = "task.done"    // outcome of a task with notify; TaskFailed can be one, too
+	TaskStopped = "task.stopped" // likewise
+	Ping        = "ping"         // a test
+
+	webhookFailed = "webhook.failed" // only to the chats of admins
+)
+
+// Kinds lists the kinds that Webhook.Kinds can name.
+func Kinds() []string {
+	return []string{
+		TaskFailed, TaskWaiting, TaskReview, ServerDown, ServerUp, ModelDown, ModelUp, PlatformDown, PlatformUp, BudgetNear, BudgetReached,
+		ReloadFailed, ReloadFixed, DiskLow, BackupFailed, DataDamaged,
+	}
+}
+
+// Known reports whether an entry of Webhook.Kinds matches any kind.
+func Known(entry string) bool {
+	family, all := strings.CutSuffix(entry, "*")
+	return slices.ContainsFunc(Kinds(), func(kind string) bool {
+		return kind == entry || all && strings.HasPrefix(kind, family)
+	})
+}
+
+// inChats reports whether this package sends a kind to the chats of admins. The
+// other kinds are posted there by their own packages.
+func inChats(kind string) bool {
+	return slices.Contains([]string{TaskFailed, TaskWaiting, TaskReview, ServerDown, ServerUp, webhookFailed}, kind)
+}

@@ -24,13 +24,13 @@ import (
 func TestFailedTask(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r))
-	w.opens("goes on", nil)
-	id := w.fails("the goal with hidden-from-everybody "+strings.Repeat("long ", 29)+"hidden-from-everybody "+strings.Repeat("long ", 100), nil)
-	w.until("the admins were told", func() bool { return len(w.read()) == 1 })
+	e := newEnv(t, hook(r))
+	e.opens("goes on", nil)
+	id := e.fails("the goal with hidden-from-everybody "+strings.Repeat("long ", 29)+"hidden-from-everybody "+strings.Repeat("long ", 100), nil)
+	e.until("the admins were told", func() bool { return len(e.read()) == 1 })
 	r.Until("the webhook was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
 
-	n := w.read()[0]
+	n := e.read()[0]
 	if n.Key != "alert.task_failed" || n.Data["Task"] != string(id) || n.Why != planner.WhyIdle {
 		t.Errorf("the admins read %+v, want that %s failed", n, id)
 	}
@@ -46,9 +46,9 @@ func TestFailedTask(t *testing.T) {
 	if len(told.Goal) > 250 || !strings.Contains(told.Goal, "***") || strings.Contains(string(body), "hidden-from") {
 		t.Errorf("the goal was told as %q, want it short and without the secret", told.Goal)
 	}
-	w.restarts(func() {})
-	second := w.fails("another", nil)
-	w.until("the admins were told of the other", func() bool { return len(w.read()) == 2 })
+	e.restarts(func() {})
+	second := e.fails("another", nil)
+	e.until("the admins were told of the other", func() bool { return len(e.read()) == 2 })
 	r.Until("the webhook was told of the other", func(list []webhookfake.Request) bool { return len(list) == 2 })
 	if got := r.Requests()[1].Task(); got != string(second) {
 		t.Errorf("after the restart the webhook was told of %s, want %s", got, second)
@@ -59,13 +59,13 @@ func TestFailedTask(t *testing.T) {
 func TestFailedMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r))
-	w.fails("before", nil)
+	e := newEnv(t, hook(r))
+	e.fails("before", nil)
 	r.Until("the first was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
 	var ids []string
-	w.restarts(func() {
+	e.restarts(func() {
 		for i := range 3 {
-			ids = append(ids, string(w.fails(fmt.Sprint("meanwhile ", i), nil)))
+			ids = append(ids, string(e.fails(fmt.Sprint("meanwhile ", i), nil)))
 		}
 	})
 	r.Until("all were told", func(list []webhookfake.Request) bool { return len(list) >= 4 })
@@ -87,24 +87,24 @@ func TestWaiting(t *testing.T) {
 	r := webhookfake.New(t, "", secret)
 	c := hook(r)
 	c.After = time.Hour
-	w := newWorld(t, c)
-	id := w.opens("needs eyes", nil)
-	w.append(id, planner.Event{Type: planner.Set, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
+	e := newEnv(t, c)
+	id := e.opens("needs eyes", nil)
+	e.append(id, planner.Event{Type: planner.Set, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
 	r.Until("the review was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
 	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.TaskReview}) {
 		t.Fatalf("the webhook was told %v, want the review alone", got)
 	}
 	c.After = 20 * time.Millisecond
-	w.alerts.Use(c)
+	e.alerts.Use(c)
 	r.Until("the waiting was told", func(list []webhookfake.Request) bool { return len(list) == 2 })
-	w.restarts(func() { w.fails("a later one", nil) })
+	e.restarts(func() { e.fails("a later one", nil) })
 	r.Until("the later one was told", func(list []webhookfake.Request) bool { return len(list) >= 3 })
-	w.until("nothing is left", w.nothingLeft)
+	e.until("nothing is left", e.nothingLeft)
 	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.TaskReview, alerts.TaskWaiting, alerts.TaskFailed}) {
 		t.Errorf("the webhook was told %v, want each once", got)
 	}
-	w.until("the admins read all", func() bool { return len(w.read()) == 3 })
-	if waits := w.read()[1]; waits.Key != "alert.task_waiting" || waits.Data["Elapsed"].(time.Duration) <= 0 {
+	e.until("the admins read all", func() bool { return len(e.read()) == 3 })
+	if waits := e.read()[1]; waits.Key != "alert.task_waiting" || waits.Data["Elapsed"].(time.Duration) <= 0 {
 		t.Errorf("the admins read %+v, want how long it waits", waits)
 	}
 }
@@ -114,11 +114,11 @@ func TestWaiting(t *testing.T) {
 func TestNever(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r, alerts.TaskWaiting, alerts.TaskFailed))
-	w.opens("waits", nil)
-	id := w.opens("asks", nil)
-	w.append(id, planner.Event{Type: planner.Set, By: "api:ops", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
-	w.fails("last", nil)
+	e := newEnv(t, hook(r, alerts.TaskWaiting, alerts.TaskFailed))
+	e.opens("waits", nil)
+	id := e.opens("asks", nil)
+	e.append(id, planner.Event{Type: planner.Set, By: "api:ops", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
+	e.fails("last", nil)
 	r.Until("the last was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
 	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.TaskFailed}) {
 		t.Errorf("the webhook was told %v, want only what failed", got)
@@ -130,11 +130,11 @@ func TestNever(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r, alerts.TaskFailed, alerts.ServerDown))
+	e := newEnv(t, hook(r, alerts.TaskFailed, alerts.ServerDown))
 	to := func(o *planner.Opening) { o.Notify = &planner.Notify{Webhook: "ops"} }
-	done := w.opens("answer me", to)
+	done := e.opens("answer me", to)
 	long := strings.Repeat("answer ", 50_000)
-	w.answers(done, long)
+	e.answers(done, long)
 	r.Until("the answer came", func(list []webhookfake.Request) bool { return len(list) == 1 })
 	var p struct {
 		Type string
@@ -149,10 +149,10 @@ func TestOutcome(t *testing.T) {
 	if p.Type != alerts.TaskDone || task.ID != string(done) || task.State != "done" || len(task.Answer) < 250_000 || !strings.HasPrefix(long, task.Answer[:250_000]) || len(task.Answer) > 263_000 {
 		t.Errorf("got type %s, task %s, state %s and an answer of %d bytes", p.Type, task.ID, task.State, len(task.Answer))
 	}
-	failed := w.fails("fail me", to)
+	failed := e.fails("fail me", to)
 	r.Until("the failure came", func(list []webhookfake.Request) bool { return len(list) == 2 })
-	w.until("the admins were told of the failure", func() bool { return len(w.read()) == 1 })
-	other := w.fails("fail, too", nil)
+	e.until("the admins were told of the failure", func() bool { return len(e.read()) == 1 })
+	other := e.fails("fail, too", nil)
 	r.Until("the other failure came", func(list []webhookfake.Request) bool { return len(list) >= 3 })
 	for i, want := range []tasks.ID{done, failed, other} {
 		if got := r.Requests()[i].Task(); got != string(want) {
@@ -166,13 +166,13 @@ func TestOutcome(t *testing.T) {
 func TestUnknownWebhook(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, alerts.Config{})
-	id := w.opens("answer me", func(o *planner.Opening) { o.Notify = &planner.Notify{Webhook: "gone"} })
-	w.answers(id, "well")
-	w.until("the log tells", func() bool {
-		return strings.Contains(w.log.String(), "no longer in the config") && strings.Contains(w.log.String(), "webhook=gone")
+	e := newEnv(t, alerts.Config{})
+	id := e.opens("answer me", func(o *planner.Opening) { o.Notify = &planner.Notify{Webhook: "gone"} })
+	e.answers(id, "well")
+	e.until("the log says so", func() bool {
+		return strings.Contains(e.log.String(), "no longer in the config") && strings.Contains(e.log.String(), "webhook=gone")
 	})
-	w.until("nothing is left", w.nothingLeft)
+	e.until("nothing is left", e.nothingLeft)
 	if list := r.Requests(); len(list) > 0 {
 		t.Errorf("requests were made: %s", webhookfake.Show(list))
 	}
@@ -183,24 +183,24 @@ func TestUnknownWebhook(t *testing.T) {
 func TestParts(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r))
+	e := newEnv(t, hook(r))
 	up := []alerts.Health{{Name: "tickets", Up: true}}
 	down := []alerts.Health{{Name: "tickets", Down: true, Problem: "it ended: exit status 1"}}
-	w.parts(down, []alerts.Health{{Name: "main", Down: true, Problem: "401", Hint: "check the key"}})
+	e.parts(down, []alerts.Health{{Name: "main", Down: true, Problem: "401", Hint: "check the key"}})
 	r.Until("both were told", func(list []webhookfake.Request) bool { return len(list) == 2 })
 	if got := typesOf(r.Requests()); !slices.Equal(got, []string{alerts.ModelDown, alerts.ServerDown}) {
 		t.Errorf("the webhook was told %v", got)
 	}
-	w.restarts(func() {})
-	w.parts([]alerts.Health{{Name: "tickets"}}, []alerts.Health{{Name: "main", Up: true}}) // it is starting: nothing is known
+	e.restarts(func() {})
+	e.parts([]alerts.Health{{Name: "tickets"}}, []alerts.Health{{Name: "main", Up: true}}) // it is starting: nothing is known
 	r.Until("the model is back", func(list []webhookfake.Request) bool { return len(list) == 3 })
-	w.parts(up, nil)
+	e.parts(up, nil)
 	r.Until("the server is back", func(list []webhookfake.Request) bool { return len(list) == 4 })
 	if got := typesOf(r.Requests())[2:]; !slices.Equal(got, []string{alerts.ModelUp, alerts.ServerUp}) {
 		t.Errorf("then the webhook was told %v", got)
 	}
-	w.until("the admins read of the server", func() bool { return len(w.read()) == 2 })
-	if got := w.keys(); !slices.Equal(got, []string{"alert.server_down", "alert.server_up"}) {
+	e.until("the admins read of the server", func() bool { return len(e.read()) == 2 })
+	if got := e.keys(); !slices.Equal(got, []string{"alert.server_down", "alert.server_up"}) {
 		t.Errorf("the admins read %v", got)
 	}
 }
@@ -210,10 +210,10 @@ func TestParts(t *testing.T) {
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r))
+	e := newEnv(t, hook(r))
 	var up atomic.Bool
-	w.restarts(func() {
-		w.options.Platforms = func() []alerts.Health {
+	e.restarts(func() {
+		e.options.Platforms = func() []alerts.Health {
 			return []alerts.Health{{Name: "slack", Up: true}, {Name: "telegram", Up: up.Load(), Down: !up.Load(), Problem: "the token was revoked"}}
 		}
 	})
@@ -224,27 +224,27 @@ func TestPlatforms(t *testing.T) {
 	if list[0].Type != alerts.PlatformDown || !strings.Contains(string(list[0].Body), `"platform":{"name":"telegram","problem":"the token was revoked"`) || list[1].Type != alerts.PlatformUp {
 		t.Errorf("the webhook was told %s", webhookfake.Show(list))
 	}
-	if len(w.read()) != 0 {
-		t.Errorf("the admins read %v", w.keys())
+	if len(e.read()) != 0 {
+		t.Errorf("the admins read %v", e.keys())
 	}
 }
 
 // TestFlood: the admins read many things as one list.
 func TestFlood(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, alerts.Config{Chat: true})
-	w.deafness(errors.New("nobody is there"))
+	e := newEnv(t, alerts.Config{Chat: true})
+	e.deafness(errors.New("nobody is there"))
 	for i := range 40 {
-		w.fails(fmt.Sprint("number ", i), nil)
+		e.fails(fmt.Sprint("number ", i), nil)
 	}
-	w.until("the log tells that nobody was reached", func() bool { return strings.Contains(w.log.String(), "no admin could be told") })
-	w.restarts(func() {})
-	w.deafness(nil)
-	w.until("all were told", func() bool { return len(w.read()) == 40 })
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.told) > 3 {
-		t.Errorf("40 things were told in %d messages, want few", len(w.told))
+	e.until("the log says that no admin was reached", func() bool { return strings.Contains(e.log.String(), "telling admins failed") })
+	e.restarts(func() {})
+	e.deafness(nil)
+	e.until("all were told", func() bool { return len(e.read()) == 40 })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.told) > 3 {
+		t.Errorf("40 things were told in %d messages, want few", len(e.told))
 	}
 }
 
@@ -252,16 +252,16 @@ func TestFlood(t *testing.T) {
 func TestRaised(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r, "budget.*", alerts.ReloadFailed))
-	w.alerts.Raise(t.Context(), alerts.DiskLow, "unwanted", "", "")
-	w.alerts.Raise(t.Context(), alerts.ReloadFailed, "The config has mistakes.", "config.yaml", "config.yaml:1:1: hidden-from-everybody")
+	e := newEnv(t, hook(r, "budget.*", alerts.ReloadFailed))
+	e.alerts.Raise(t.Context(), alerts.DiskLow, "unwanted", "", "")
+	e.alerts.Raise(t.Context(), alerts.ReloadFailed, "The config has mistakes.", "config.yaml", "config.yaml:1:1: hidden-from-everybody")
 	over := planner.Overdraft{Budget: tasks.BudgetUserDayUSD, Day: "2026-11-20", Who: "telegram:1", Limit: 2_000_000, Spent: 1_700_000}
 	for range 2 { // it is told once
-		if err := w.alerts.Budgets(t.Context(), false, []planner.Overdraft{over}); err != nil {
+		if err := e.alerts.Budgets(t.Context(), false, []planner.Overdraft{over}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.alerts.Budgets(t.Context(), true, []planner.Overdraft{over}); err != nil {
+	if err := e.alerts.Budgets(t.Context(), true, []planner.Overdraft{over}); err != nil {
 		t.Fatal(err)
 	}
 	r.Until("all were told", func(list []webhookfake.Request) bool { return len(list) >= 3 })
@@ -276,8 +276,8 @@ func TestRaised(t *testing.T) {
 	if body := string(list[1].Body); !strings.Contains(body, want) {
 		t.Errorf("of the budget was told: %s, want %s", body, want)
 	}
-	if len(w.read()) != 0 {
-		t.Errorf("the admins' chats were told by alerts, too: %v", w.keys())
+	if len(e.read()) != 0 {
+		t.Errorf("the admins' chats were told by alerts, too: %v", e.keys())
 	}
 	var none *alerts.Alerts
 	none.Raise(t.Context(), alerts.DiskLow, "", "", "") // nobody is there; it must not panic

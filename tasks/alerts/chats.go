@@ -11,35 +11,36 @@ import (
 	"legwork/tasks"
 )
 
-// chats tells the admins all of a list in one message, and no more for a while:
-// what comes meanwhile is one list again.
-func (c *courier) chats(ctx context.Context, fails int, list []tasks.Delivery) round {
+// tellAdmins sends a list of alerts to the admins as one message, and then none for
+// a while: later alerts are one list again.
+func (c *deliverer) tellAdmins(ctx context.Context, fails int, list []tasks.Delivery) round {
 	news := make([]tasks.News, 0, len(list))
 	for _, d := range list {
 		if d.Kind == TaskWaiting && slices.ContainsFunc(list, func(other tasks.Delivery) bool {
-			return other.Kind == TaskReview && other.Task == d.Task && !c.decided(ctx, other)
+			return other.Kind == TaskReview && other.Task == d.Task && !c.resolved(ctx, other)
 		}) {
-			continue // that it needs a review says so
+			continue // the alert about the review says so
 		}
-		if n, ok := newsOf(d, c.Now()); ok && !c.decided(ctx, d) {
+		if n, ok := newsFor(d, c.Now()); ok && !c.resolved(ctx, d) {
 			news = append(news, n)
 		}
 	}
 	var r round
 	if len(news) > 0 && c.config.Load().Chat {
-		if err := c.Tell(ctx, news); err != nil {
-			return c.unheard(ctx, fails+1, list, err)
+		if err := c.TellAdmins(ctx, news); err != nil {
+			return c.adminsNotTold(ctx, fails+1, list, err)
 		}
-		r.wait = c.Pace.Chat
+		r.wait = c.Timing.Chat
 	}
 	for _, d := range list {
-		r.wait = max(r.wait, c.tried(ctx, d, time.Time{}))
+		r.wait = max(r.wait, c.recordTry(ctx, d, time.Time{}))
 	}
 	return r
 }
 
-// decided reports that a task no longer waits for what a delivery tells of.
-func (c *courier) decided(ctx context.Context, d tasks.Delivery) bool {
+// resolved reports whether a task no longer waits for the decision that a delivery
+// is about.
+func (c *deliverer) resolved(ctx context.Context, d tasks.Delivery) bool {
 	if d.Kind != TaskWaiting && d.Kind != TaskReview {
 		return false
 	}
@@ -50,8 +51,8 @@ func (c *courier) decided(ctx context.Context, d tasks.Delivery) bool {
 	return !row.Waits || row.Since.After(d.At)
 }
 
-// unheard keeps what no admin could be told, for a day.
-func (c *courier) unheard(ctx context.Context, fails int, list []tasks.Delivery, err error) round {
+// adminsNotTold keeps alerts that reached no admin, for a day.
+func (c *deliverer) adminsNotTold(ctx context.Context, fails int, list []tasks.Delivery, err error) round {
 	if ctx.Err() != nil {
 		return round{fails: fails}
 	}
@@ -59,17 +60,17 @@ func (c *courier) unheard(ctx context.Context, fails int, list []tasks.Delivery,
 	if fails > 1 {
 		level = slog.LevelDebug
 	}
-	c.Log.Log(ctx, level, "no admin could be told; it is tried again", "alerts", len(list), "cause", err)
+	c.Log.Log(ctx, level, "telling admins failed, trying again", "alerts", len(list), "cause", err)
 	for _, d := range list {
-		if c.Now().Sub(d.At) > c.Pace.GiveUp && fails >= fewestTries {
-			c.tried(ctx, d, time.Time{})
+		if c.Now().Sub(d.At) > c.Timing.GiveUp && fails >= fewestTries {
+			c.recordTry(ctx, d, time.Time{})
 		}
 	}
-	return round{fails: fails, wait: spread(min(c.Pace.backoff(fails-1), c.Pace.Rest))}
+	return round{fails: fails, wait: spread(min(c.Timing.backoff(fails-1), c.Timing.Rest))}
 }
 
-// newsOf is what admins read of a delivery.
-func newsOf(d tasks.Delivery, now time.Time) (tasks.News, bool) {
+// newsFor is the news for admins about a delivery.
+func newsFor(d tasks.Delivery, now time.Time) (tasks.News, bool) {
 	var p Payload
 	if json.Unmarshal(d.Body, &p) != nil {
 		return tasks.News{}, false

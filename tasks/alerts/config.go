@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Config says who is told of what. It is the section alerts of the config file.
+// Config says who gets which alerts. It is the section alerts of the config file.
 type Config struct {
 	// After is how long a task may wait for a person before the admins are told. 0: they are not. A task that asks for a review is told of at once.
 	After time.Duration `yaml:"after,omitempty"`
@@ -33,8 +33,7 @@ type Webhook struct {
 	Kinds []string `yaml:"kinds,omitempty"`
 }
 
-// Issue is a mistake in a Config: the key, seen from the section, and what is
-// wrong with its value.
+// Issue is a mistake in a Config: the key within the section, and the problem.
 type Issue struct{ Path, Problem string }
 
 // maxAfter is longer than any question waits.
@@ -45,7 +44,7 @@ const maxWebhooks = 50
 
 var webhookName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
-// Validate lists what is wrong but for unknown kinds, which Unknown finds.
+// Validate lists the mistakes, except unknown kinds, which Known finds.
 func (c Config) Validate() []Issue {
 	var list []Issue
 	add := func(path, format string, values ...any) {
@@ -65,15 +64,15 @@ func (c Config) Validate() []Issue {
 		if problem := urlProblem(w.URL); problem != "" {
 			add(path+".url", "%s", problem)
 		}
-		if _, problem := key(w.Secret); problem != "" {
+		if _, problem := signingKey(w.Secret); problem != "" {
 			add(path+".secret", "%s", problem)
 		}
 	}
 	return list
 }
 
-// Secrets lists what must not show in a log. Addresses are among them: who knows
-// one can often write to it.
+// Secrets lists the texts that must not appear in a log. Addresses are among them,
+// since knowing one is often enough to write to it.
 func (c Config) Secrets() []string {
 	var list []string
 	for _, w := range c.Webhooks {
@@ -82,7 +81,7 @@ func (c Config) Secrets() []string {
 	return list
 }
 
-// wants reports whether a webhook is to be told of that kind.
+// wants reports whether a webhook gets alerts of a kind.
 func (w Webhook) wants(kind string) bool {
 	if len(w.Kinds) == 0 {
 		return true
@@ -103,7 +102,7 @@ func urlProblem(address string) string {
 		return "is not the address of a program; " + allowed
 	case u.Fragment != "":
 		return "has a fragment (#), which is never sent; " + allowed
-	case u.Scheme == "https", u.Scheme == "http" && near(u.Hostname()):
+	case u.Scheme == "https", u.Scheme == "http" && isPrivateHost(u.Hostname()):
 		return ""
 	case u.Scheme == "http":
 		return "would carry what it tells over the open network in plain text; allowed: https, and http to this machine or its private network"
@@ -111,9 +110,9 @@ func urlProblem(address string) string {
 	return fmt.Sprintf("has the scheme %q; %s", u.Scheme, allowed)
 }
 
-// near reports that a host is this machine, or by its name or address one of a
-// private network: nothing to it crosses the open network.
-func near(host string) bool {
+// isPrivateHost reports whether a host is this machine, or by its name or address in
+// a private network, so that requests to it do not cross the open network.
+func isPrivateHost(host string) bool {
 	if address, err := netip.ParseAddr(host); err == nil {
 		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast()
 	}
@@ -131,8 +130,8 @@ const (
 	longestKey   = 64
 )
 
-// key is what a secret signs with, or why it cannot.
-func key(secret string) (raw []byte, problem string) {
+// signingKey is the key of a secret, or the problem with it.
+func signingKey(secret string) (raw []byte, problem string) {
 	if secret == "" {
 		return nil, fmt.Sprintf("must be set, so that receivers know who tells them; best to \"%s\" and what \"openssl rand -base64 32\" prints", secretPrefix)
 	}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -16,28 +16,28 @@ import (
 	"legwork/tasks/api"
 )
 
-// page is how many deliveries are read at once.
+// page is the number of deliveries that are read at once.
 const page = 100
 
-// storeWait is how long a store that did not work is left alone.
-const storeWait = 5 * time.Second
+// storeRetry is how long a store that did not work is left alone.
+const storeRetry = 5 * time.Second
 
-// grace is how much time a request has that is under way at the very end.
-const grace = 2 * time.Second
+// graceTime is how much time a request has that is under way at the very end.
+const graceTime = 2 * time.Second
 
-// courier brings what is queued where it belongs: to each webhook one request at
-// a time and in order, to all of them side by side. The admins' chats are the
-// webhook without a name. Only deliver touches what it knows.
-type courier struct {
+// deliverer brings deliveries to their webhooks: one request at a time and in order
+// to each, side by side to all. The chats of admins are the webhook without a name.
+// Only its goroutine changes its fields.
+type deliverer struct {
 	*Alerts
 	sender
-	busy  map[string]bool
-	until map[string]time.Time // when one that is left alone is tried again
-	fails map[string]int       // in succession
-	ended chan round
+	busy     map[string]bool
+	retryAt  map[string]time.Time // when a failed webhook is tried again
+	failures map[string]int       // in succession
+	ended    chan round
 }
 
-// round is what became of some deliveries to one webhook.
+// round is the result of some deliveries to one webhook.
 type round struct {
 	webhook string
 	fails   int
@@ -45,9 +45,9 @@ type round struct {
 }
 
 func (a *Alerts) deliver(ctx context.Context) {
-	c := &courier{
-		Alerts: a, sender: newSender(a.Transport, a.Pace.Request, a.Version, a.Now),
-		busy: map[string]bool{}, until: map[string]time.Time{}, fails: map[string]int{}, ended: make(chan round),
+	c := &deliverer{
+		Alerts: a, sender: newSender(a.Transport, a.Timing.Request, a.Version, a.Now),
+		busy: map[string]bool{}, retryAt: map[string]time.Time{}, failures: map[string]int{}, ended: make(chan round),
 	}
 	var rounds sync.WaitGroup
 	defer rounds.Wait()
@@ -66,36 +66,36 @@ func (a *Alerts) deliver(ctx context.Context) {
 	}
 }
 
-// end notes how a round went.
-func (c *courier) end(r round) {
+// end records the result of a round.
+func (c *deliverer) end(r round) {
 	delete(c.busy, r.webhook)
-	c.fails[r.webhook] = r.fails
-	delete(c.until, r.webhook)
+	c.failures[r.webhook] = r.fails
+	delete(c.retryAt, r.webhook)
 	if r.wait > 0 {
-		c.until[r.webhook] = c.Now().Add(r.wait)
+		c.retryAt[r.webhook] = c.Now().Add(r.wait)
 	}
 }
 
-// begin starts a round for each webhook that has something to get, and returns
-// when there may be more.
-func (c *courier) begin(ctx context.Context, rounds *sync.WaitGroup) time.Duration {
+// begin starts a round for each webhook with due deliveries, and returns the time
+// until more may be due.
+func (c *deliverer) begin(ctx context.Context, rounds *sync.WaitGroup) time.Duration {
 	for {
 		now := c.Now()
-		idle, except := c.out(now)
+		idle, except := c.excluded(now)
 		due, next, err := c.Store.Outgoing(ctx, now, page, except...)
 		if err != nil {
 			if ctx.Err() == nil {
-				c.Log.WarnContext(ctx, "what is to be told cannot be read", "cause", err)
+				c.Log.WarnContext(ctx, "reading deliveries failed", "cause", err)
 			}
-			return storeWait
+			return storeRetry
 		}
 		for _, list := range byWebhook(due) {
 			name := list[0].Webhook
 			c.busy[name] = true
-			fails := c.fails[name]
+			fails := c.failures[name]
 			rounds.Go(func() {
 				select {
-				case c.ended <- c.round(ctx, name, fails, list):
+				case c.ended <- c.deliverRound(ctx, name, fails, list):
 				case <-ctx.Done():
 				}
 			})
@@ -109,14 +109,14 @@ func (c *courier) begin(ctx context.Context, rounds *sync.WaitGroup) time.Durati
 	}
 }
 
-// out lists the webhooks that get nothing now, and when the first of those that
-// are left alone can be tried again.
-func (c *courier) out(now time.Time) (idle time.Duration, except []string) {
+// excluded lists the webhooks that get nothing now, and the time until the first of
+// them can be tried again.
+func (c *deliverer) excluded(now time.Time) (idle time.Duration, except []string) {
 	idle = time.Hour
 	for name := range c.busy {
 		except = append(except, name)
 	}
-	for name, until := range c.until {
+	for name, until := range c.retryAt {
 		if left := until.Sub(now); left > 0 {
 			idle, except = min(idle, left), append(except, name)
 		}
@@ -124,53 +124,62 @@ func (c *courier) out(now time.Time) (idle time.Duration, except []string) {
 	return idle, except
 }
 
-// byWebhook takes a list apart, keeping its order.
+// byWebhook groups deliveries by webhook, in order.
 func byWebhook(list []tasks.Delivery) [][]tasks.Delivery {
-	slices.SortStableFunc(list, func(a, b tasks.Delivery) int { return cmp.Compare(a.Webhook, b.Webhook) })
-	return slices.Collect(chunks(list))
+	var groups [][]tasks.Delivery
+	index := map[string]int{}
+	for _, d := range list {
+		i, known := index[d.Webhook]
+		if !known {
+			i = len(groups)
+			index[d.Webhook], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], d)
+	}
+	return groups
 }
 
-// round delivers what a webhook is to get, until it fails.
-func (c *courier) round(ctx context.Context, name string, fails int, list []tasks.Delivery) round {
+// deliverRound delivers to a webhook until a delivery fails.
+func (c *deliverer) deliverRound(ctx context.Context, name string, fails int, list []tasks.Delivery) round {
 	if name == "" {
-		return c.chats(ctx, fails, list)
+		return c.tellAdmins(ctx, fails, list)
 	}
 	for _, d := range list {
 		w, known := c.config.Load().Webhooks[name]
 		if !known {
-			c.Log.WarnContext(ctx, "a webhook is no longer in the config, so something is not told", "webhook", name, "kind", d.Kind, "task", d.Task)
-			c.tried(ctx, d, time.Time{})
+			c.Log.WarnContext(ctx, "delivery dropped, webhook no longer in the config", "webhook", name, "kind", d.Kind, "task", d.Task)
+			c.recordTry(ctx, d, time.Time{})
 			continue
 		}
-		if d.Tries == 0 && c.decided(ctx, d) {
-			c.tried(ctx, d, time.Time{})
+		if d.Tries == 0 && c.resolved(ctx, d) {
+			c.recordTry(ctx, d, time.Time{})
 			continue
 		}
 		payload, err := c.payload(ctx, d)
 		r := result{outcome: refused}
 		switch {
-		case nothing(err):
-			c.Log.WarnContext(ctx, "the outcome of a task is no longer there to be told", "webhook", name, "task", d.Task, "cause", err)
-			c.tried(ctx, d, time.Time{})
+		case taskGone(err):
+			c.Log.WarnContext(ctx, "delivery dropped, task gone", "webhook", name, "task", d.Task, "cause", err)
+			c.recordTry(ctx, d, time.Time{})
 			continue
 		case err != nil:
 			r.problem = err.Error()
 		default:
-			r = c.finish(ctx, func(ctx context.Context) result { return c.traced(ctx, w, d, payload) })
+			r = c.withGrace(ctx, func(ctx context.Context) result { return c.sendTraced(ctx, w, d, payload) })
 		}
 		if ctx.Err() != nil && r.outcome != delivered {
-			break // nothing is known of it
+			break // its result is unknown
 		}
 		var wait time.Duration
-		if fails, wait = c.note(ctx, d, r, fails); wait > 0 || ctx.Err() != nil {
+		if fails, wait = c.recordResult(ctx, d, r, fails); wait > 0 || ctx.Err() != nil {
 			return round{name, fails, wait}
 		}
 	}
 	return round{webhook: name, fails: fails}
 }
 
-// traced sends a delivery in the trace of its task.
-func (c *courier) traced(ctx context.Context, w Webhook, d tasks.Delivery, payload []byte) result {
+// sendTraced sends a delivery in the trace of its task.
+func (c *deliverer) sendTraced(ctx context.Context, w Webhook, d tasks.Delivery, payload []byte) result {
 	if c.Trace != nil && d.Task != "" {
 		ctx = c.Trace(ctx, d.Task)
 	}
@@ -185,86 +194,147 @@ func (c *courier) traced(ctx context.Context, w Webhook, d tasks.Delivery, paylo
 	return r
 }
 
-// finish lets a request that is under way at the very end have a little time: one
-// whose reply was not awaited is sent again by the next life.
-func (c *courier) finish(ctx context.Context, send func(context.Context) result) result {
+// withGrace lets a request that is running at the end of ctx finish within
+// graceTime: otherwise legwork would send it again after the restart.
+func (c *deliverer) withGrace(ctx context.Context, send func(context.Context) result) result {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
-		_ = retry.Sleep(longer, grace)
+		_ = retry.Sleep(longer, graceTime)
 		cancel()
 	})()
 	return send(longer)
 }
 
-// note stores how a request went. wait is positive when the webhook is to be left
-// alone.
-func (c *courier) note(ctx context.Context, d tasks.Delivery, r result, fails int) (failed int, wait time.Duration) {
+// recordResult stores the result of a request. A positive wait is the time in which
+// the webhook gets nothing.
+func (c *deliverer) recordResult(ctx context.Context, d tasks.Delivery, r result, fails int) (failed int, wait time.Duration) {
 	now := c.Now()
-	if c.Pace.over(d, now) && (r.outcome == refused || r.outcome == away) {
+	if c.Timing.over(d, now) && (r.outcome == refused || r.outcome == away) {
 		r.outcome = givenUp
 	}
-	c.report(ctx, d, r)
+	c.logResult(ctx, d, r)
 	switch r.outcome {
 	case delivered:
-		return 0, c.tried(ctx, d, time.Time{})
+		return 0, c.recordTry(ctx, d, time.Time{})
 	case gone, givenUp:
-		c.lament(ctx, d, r)
-		return fails, c.tried(ctx, d, time.Time{})
+		c.alertFailure(ctx, d, r)
+		return fails, c.recordTry(ctx, d, time.Time{})
 	}
 	fails++
 	if r.outcome == away || fails >= mostRefusals {
-		wait = max(spread(min(c.Pace.backoff(fails-1), c.Pace.Rest)), r.wait)
+		wait = max(spread(min(c.Timing.backoff(fails-1), c.Timing.Rest)), r.wait)
 	}
-	next := now.Add(r.wait) // it keeps its place before all others, also in the next life
+	next := now.Add(r.wait) // it stays the first one, also after a restart
 	if r.outcome == refused || d.Tries >= mostFirst {
-		next = now.Add(max(spread(c.Pace.backoff(d.Tries)), wait, r.wait))
+		next = now.Add(max(spread(c.Timing.backoff(d.Tries)), wait, r.wait))
 	}
-	return fails, max(wait, c.tried(ctx, d, next))
+	return fails, max(wait, c.recordTry(ctx, d, next))
 }
 
-// tried notes how a delivery went, also at the very end: one that arrived is not
-// to be sent again. It returns how long to wait when it cannot be noted.
-func (c *courier) tried(ctx context.Context, d tasks.Delivery, next time.Time) time.Duration {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
+// recordTry stores that a delivery was tried, even after the end of ctx, so that one
+// that arrived is not sent again. When it cannot be stored, it returns the time to
+// wait.
+func (c *deliverer) recordTry(ctx context.Context, d tasks.Delivery, next time.Time) time.Duration {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeRetry)
 	defer cancel()
 	if err := c.Store.Tried(ctx, d.ID, next); err != nil {
-		c.Log.WarnContext(ctx, "it could not be noted that something was told; it may be told again", "webhook", d.Webhook, "delivery", d.ID, "cause", err)
-		return storeWait
+		c.Log.WarnContext(ctx, "storing delivery failed, it may be sent again", "webhook", d.Webhook, "delivery", d.ID, "cause", err)
+		return storeRetry
 	}
 	return 0
 }
 
-// report logs how a request went: what fails at first, and what is given up, for
-// operators.
-func (c *courier) report(ctx context.Context, d tasks.Delivery, r result) {
+// logResult logs the result of a request: for operators the first failure and the
+// last.
+func (c *deliverer) logResult(ctx context.Context, d tasks.Delivery, r result) {
 	log := c.Log.With("webhook", d.Webhook, "kind", d.Kind, "delivery", d.ID, "tries", d.Tries+1)
 	switch {
 	case r.outcome == delivered:
-		log.DebugContext(ctx, "a webhook was told")
+		log.DebugContext(ctx, "delivery sent")
 	case r.outcome == gone || r.outcome == givenUp:
-		log.ErrorContext(ctx, "a webhook was not told, and will not be", "cause", c.Hide.String(r.problem))
+		log.ErrorContext(ctx, "delivery given up", "cause", c.Hide.String(r.problem))
 	case d.Tries == 0:
-		log.WarnContext(ctx, "a webhook could not be told; it is tried again", "cause", c.Hide.String(r.problem))
+		log.WarnContext(ctx, "delivery failed, trying again", "cause", c.Hide.String(r.problem))
 	default:
-		log.DebugContext(ctx, "a webhook could not be told again", "cause", c.Hide.String(r.problem))
+		log.DebugContext(ctx, "delivery failed again", "cause", c.Hide.String(r.problem))
 	}
 	c.Metrics.Delivered(d.Webhook, r.counted())
 }
 
-// lament tells the admins, once a day, that a webhook takes nothing.
-func (c *courier) lament(ctx context.Context, d tasks.Delivery, r result) {
+// alertFailure tells the admins, once a day, that a webhook does not accept
+// deliveries.
+func (c *deliverer) alertFailure(ctx context.Context, d tasks.Delivery, r result) {
 	now := c.Now()
-	err := c.queue(ctx, c.deliveries(occasion{
+	err := c.queue(ctx, c.deliveries(alert{
 		kind: webhookFailed, id: d.Webhook + "-" + now.UTC().Format(time.DateOnly),
-		data: Data{Summary: fmt.Sprintf("The webhook %s did not take what it was sent.", d.Webhook), Webhook: &Part{Name: d.Webhook, Problem: r.problem, Since: api.Time{Time: d.At}}},
+		data: Data{Summary: fmt.Sprintf("The webhook %s did not accept what legwork sent.", d.Webhook), Webhook: &Part{Name: d.Webhook, Problem: r.problem, Since: api.Time{Time: d.At}}},
 	}))
 	if err != nil {
-		c.Log.WarnContext(ctx, "the admins will not be told of a webhook that fails", "webhook", d.Webhook, "cause", err)
+		c.Log.WarnContext(ctx, "queueing alert about webhook failed", "webhook", d.Webhook, "cause", err)
 	}
 }
 
-// nothing reports that a task is not there any more, or can never be read.
-func nothing(err error) bool {
+// taskGone reports whether a task no longer exists or can never be read.
+func taskGone(err error) bool {
 	return errors.Is(err, tasks.ErrNoTask) || errors.Is(err, tasks.ErrDamaged) || errors.Is(err, api.ErrNotFound)
+}
+
+// Timing holds the intervals and timeouts. Zero fields have the default that their
+// comment names.
+type Timing struct {
+	First   time.Duration // before the second try of a delivery; each further wait is three times as long: 1 s
+	Longest time.Duration // between two tries of a delivery: 30 min
+	Rest    time.Duration // at most between two tries of an unreachable receiver: 1 min
+	GiveUp  time.Duration // age at which a delivery is given up, after at least fewestTries: 24 h
+	Request time.Duration // of one request: 10 s
+	Chat    time.Duration // between two messages to the admins: 1 min
+	Outage  time.Duration // of a server or platform before an alert, since most recover at once: 30 s
+	Look    time.Duration // between two checks of servers, models and platforms: 5 s
+}
+
+func (t Timing) withDefaults() Timing {
+	t.First = cmp.Or(t.First, time.Second)
+	t.Longest = cmp.Or(t.Longest, 30*time.Minute)
+	t.Rest = cmp.Or(t.Rest, time.Minute)
+	t.GiveUp = cmp.Or(t.GiveUp, 24*time.Hour)
+	t.Request = cmp.Or(t.Request, 10*time.Second)
+	t.Chat = cmp.Or(t.Chat, time.Minute)
+	t.Outage = cmp.Or(t.Outage, 30*time.Second)
+	t.Look = cmp.Or(t.Look, 5*time.Second)
+	return t
+}
+
+// backoff is the wait after some tries.
+func (t Timing) backoff(tries int) time.Duration {
+	wait := t.First
+	for range tries {
+		if wait *= 3; wait >= t.Longest {
+			return t.Longest
+		}
+	}
+	return wait
+}
+
+// fewestTries is the number of tries before a delivery is given up, however old it
+// is: legwork itself may have been down.
+const fewestTries = 6
+
+// After mostRefusals refusals in succession a receiver gets nothing for a while. A
+// delivery without a reply is tried first mostFirst times; then others go first, since
+// the delivery itself may be the reason.
+const (
+	mostRefusals = 3
+	mostFirst    = 20
+)
+
+// spread makes a wait up to a fifth shorter or longer, so that failed deliveries do
+// not all return at once.
+func spread(wait time.Duration) time.Duration {
+	return wait*4/5 + time.Duration(rand.Int64N(int64(wait)*2/5+1)) //nolint:gosec // no secret
+}
+
+// over reports whether a delivery has been tried for long enough.
+func (t Timing) over(d tasks.Delivery, now time.Time) bool {
+	return d.Tries+1 >= fewestTries && now.Sub(d.At) >= t.GiveUp
 }

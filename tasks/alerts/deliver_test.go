@@ -13,9 +13,9 @@ import (
 )
 
 // raises gives the webhooks so many things to be told of.
-func (w *world) raises(n int) {
+func (e *env) raises(n int) {
 	for i := range n {
-		w.alerts.Raise(w.Context(), alerts.ReloadFailed, fmt.Sprintf("number %d", i), "", "")
+		e.alerts.Raise(e.Context(), alerts.ReloadFailed, fmt.Sprintf("number %d", i), "", "")
 	}
 }
 
@@ -55,8 +55,8 @@ func TestAway(t *testing.T) {
 				}
 				return webhookfake.Reply{}
 			})
-			w := newWorld(t, hook(r))
-			w.raises(5)
+			e := newEnv(t, hook(r))
+			e.raises(5)
 			r.Until("all were taken", func([]webhookfake.Request) bool { return len(r.Taken()) == 5 })
 			if got := summaries(r.Taken()); !slices.Equal(got, numbers(5)) {
 				t.Errorf("taken in the order %v", got)
@@ -69,7 +69,7 @@ func TestAway(t *testing.T) {
 			if r.MostAtOnce() != 1 {
 				t.Errorf("%d requests were under way at once, want 1", r.MostAtOnce())
 			}
-			w.until("nothing is left", w.nothingLeft)
+			e.until("nothing is left", e.nothingLeft)
 		})
 	}
 }
@@ -80,17 +80,17 @@ func TestDown(t *testing.T) {
 	r := webhookfake.New(t, "", secret)
 	config, address := hook(r), strings.TrimSuffix(strings.TrimPrefix(r.URL, "http://"), "/hook")
 	r.Close()
-	w := newWorld(t, config)
-	w.raises(3)
-	w.until("the log tells", func() bool { return strings.Contains(w.log.String(), "a webhook could not be told") })
-	w.restarts(func() {})
+	e := newEnv(t, config)
+	e.raises(3)
+	e.until("the log says so", func() bool { return strings.Contains(e.log.String(), "delivery failed") })
+	e.restarts(func() {})
 	back := webhookfake.New(t, address, secret)
 	back.Until("all were taken", func([]webhookfake.Request) bool { return len(back.Taken()) == 3 })
 	if got := summaries(back.Taken()); !slices.Equal(got, numbers(3)) {
 		t.Errorf("taken in the order %v", got)
 	}
-	if strings.Contains(w.log.String(), "/hook") {
-		t.Errorf("the log holds the address:\n%s", w.log)
+	if strings.Contains(e.log.String(), "/hook") {
+		t.Errorf("the log holds the address:\n%s", e.log)
 	}
 }
 
@@ -104,8 +104,8 @@ func TestPoison(t *testing.T) {
 		}
 		return webhookfake.Reply{}
 	})
-	w := newWorld(t, hook(r))
-	w.raises(6)
+	e := newEnv(t, hook(r))
+	e.raises(6)
 	r.Until("all were taken", func([]webhookfake.Request) bool { return len(r.Taken()) == 6 })
 	if got := summaries(r.Taken()); !slices.Equal(got[:5], numbers(6)[1:]) || got[5] != "number 0" {
 		t.Errorf("taken in the order %v, want what is refused at the end", got)
@@ -119,8 +119,8 @@ func TestOneDownOneUp(t *testing.T) {
 	hangs.Answers(func(int, webhookfake.Request) webhookfake.Reply { return webhookfake.Reply{Hang: true} })
 	c := hook(hangs)
 	c.Webhooks["works"] = alerts.Webhook{URL: works.URL, Secret: "another secret of 24 characters"}
-	w := newWorld(t, c)
-	w.raises(150) // more than are read at once
+	e := newEnv(t, c)
+	e.raises(150) // more than are read at once
 	works.Until("all were taken", func([]webhookfake.Request) bool { return len(slices.Compact(summaries(works.Taken()))) == 150 })
 	if len(hangs.Taken()) != 0 || !slices.Equal(slices.Compact(summaries(works.Taken())), numbers(150)) {
 		t.Errorf("the other one took %d; this one in the order %v", len(hangs.Taken()), summaries(works.Taken()))
@@ -132,14 +132,14 @@ func TestGone(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
 	r.Answers(func(int, webhookfake.Request) webhookfake.Reply { return webhookfake.Reply{Status: http.StatusGone} })
-	w := newWorld(t, hook(r))
-	w.raises(3)
-	w.until("the admins were told", func() bool { return len(w.read()) > 0 })
-	w.until("nothing is left", w.nothingLeft)
+	e := newEnv(t, hook(r))
+	e.raises(3)
+	e.until("the admins were told", func() bool { return len(e.read()) > 0 })
+	e.until("nothing is left", e.nothingLeft)
 	if n := len(r.Requests()); n != 3 {
 		t.Errorf("%d requests were made for 3 deliveries", n)
 	}
-	if got := w.read(); len(got) != 1 || got[0].Key != "alert.webhook_failed" || got[0].Data["Name"] != "ops" {
+	if got := e.read(); len(got) != 1 || got[0].Key != "alert.webhook_failed" || got[0].Data["Name"] != "ops" {
 		t.Errorf("the admins read %+v, want once that the webhook takes nothing", got)
 	}
 }
@@ -151,18 +151,18 @@ func TestGivenUp(t *testing.T) {
 	r.Answers(func(int, webhookfake.Request) webhookfake.Reply {
 		return webhookfake.Reply{Status: http.StatusFound, Header: map[string]string{"Location": "/elsewhere"}}
 	})
-	w := newWorld(t, hook(r))
-	w.stop()
-	w.options.Pace.GiveUp = 300 * time.Millisecond
-	w.begin()
-	w.raises(1)
-	w.until("the admins were told", func() bool { return len(w.read()) == 1 })
-	w.until("nothing is left", w.nothingLeft)
+	e := newEnv(t, hook(r))
+	e.stop()
+	e.options.Timing.GiveUp = 300 * time.Millisecond
+	e.begin()
+	e.raises(1)
+	e.until("the admins were told", func() bool { return len(e.read()) == 1 })
+	e.until("nothing is left", e.nothingLeft)
 	if n := len(r.Requests()); n < 6 {
 		t.Errorf("given up after %d requests, want some more", n)
 	}
-	if !strings.Contains(w.log.String(), "redirects are not followed") {
-		t.Errorf("the log does not say what is wrong:\n%s", w.log)
+	if !strings.Contains(e.log.String(), "redirects are not followed") {
+		t.Errorf("the log does not say what is wrong:\n%s", e.log)
 	}
 }
 
@@ -182,8 +182,8 @@ func TestRetryAfter(t *testing.T) {
 				}
 				return webhookfake.Reply{}
 			})
-			w := newWorld(t, hook(r))
-			w.raises(2)
+			e := newEnv(t, hook(r))
+			e.raises(2)
 			r.Until("both were taken", func([]webhookfake.Request) bool { return len(r.Taken()) == 2 })
 			list := r.Requests()
 			if waited := list[1].At.Sub(list[0].At); waited < 900*time.Millisecond {
@@ -207,13 +207,13 @@ func TestLives(t *testing.T) {
 		}
 		return webhookfake.Reply{}
 	})
-	w := newWorld(t, hook(r))
+	e := newEnv(t, hook(r))
 	want := map[string]bool{}
 	for life := range 6 {
 		for i := range 4 {
-			want[string(w.fails(fmt.Sprintf("%d in life %d", i, life), nil))] = true
+			want[string(e.fails(fmt.Sprintf("%d in life %d", i, life), nil))] = true
 		}
-		w.restarts(func() {})
+		e.restarts(func() {})
 	}
 	taken := func() map[string]string {
 		ids := map[string]string{}
@@ -231,9 +231,9 @@ func TestLives(t *testing.T) {
 			t.Errorf("task %q was told, which did not fail", id)
 		}
 	}
-	w.until("the admins read of all", func() bool { return len(w.read()) >= len(want) })
-	w.until("nothing is left", w.nothingLeft)
-	if n := len(w.read()); n > len(want)+6 {
+	e.until("the admins read of all", func() bool { return len(e.read()) >= len(want) })
+	e.until("nothing is left", e.nothingLeft)
+	if n := len(e.read()); n > len(want)+6 {
 		t.Errorf("the admins read %d things of %d: more than one again for each life", n, len(want))
 	}
 }
@@ -242,16 +242,16 @@ func TestLives(t *testing.T) {
 func TestSecretChanged(t *testing.T) {
 	t.Parallel()
 	first, second := webhookfake.New(t, "", secret), webhookfake.New(t, "", strings.Repeat("new", 10))
-	w := newWorld(t, hook(first))
-	w.raises(1)
+	e := newEnv(t, hook(first))
+	e.raises(1)
 	first.Until("the first was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
-	w.alerts.Use(alerts.Config{Webhooks: map[string]alerts.Webhook{"ops": {URL: second.URL, Secret: strings.Repeat("new", 10)}}})
-	w.raises(1)
+	e.alerts.Use(alerts.Config{Webhooks: map[string]alerts.Webhook{"ops": {URL: second.URL, Secret: strings.Repeat("new", 10)}}})
+	e.raises(1)
 	second.Until("the other was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
 	if len(first.Requests()) != 1 {
 		t.Errorf("the first one heard of it, too: %s", webhookfake.Show(first.Requests()))
 	}
-	if got := w.alerts.Webhooks(); !slices.Equal(got, []string{"ops"}) {
+	if got := e.alerts.Webhooks(); !slices.Equal(got, []string{"ops"}) {
 		t.Errorf("Webhooks = %v", got)
 	}
 }

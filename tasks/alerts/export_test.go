@@ -1,4 +1,4 @@
 package alerts
 
 // Wish reads a Retry-After header.
-var Wish = wish
+var Wish = retryAfter

@@ -54,19 +54,19 @@ func (f forgetful) Feed(ctx context.Context, after uint64, limit int) ([]tasks.F
 func TestGap(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r))
-	w.fails("before", nil)
+	e := newEnv(t, hook(r))
+	e.fails("before", nil)
 	r.Until("the first was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
-	w.gap.Store(true)
-	w.ago = 30 * time.Second
-	late := w.opens("late", func(o *planner.Opening) { o.Limits.IdleTimeout = time.Second })
-	w.append(late, planner.Event{Type: planner.Expired, At: time.Now().Add(-20 * time.Second)}) // before the last look
-	review := w.opens("needs eyes", nil)
-	w.append(review, planner.Event{Type: planner.Set, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
+	e.gap.Store(true)
+	e.ago = 30 * time.Second
+	late := e.opens("late", func(o *planner.Opening) { o.Limits.IdleTimeout = time.Second })
+	e.append(late, planner.Event{Type: planner.Expired, At: time.Now().Add(-20 * time.Second)}) // before the last look
+	review := e.opens("needs eyes", nil)
+	e.append(review, planner.Event{Type: planner.Set, By: "agent:a", Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(`"` + planner.NeedsHumanReview + `"`)}})
 	r.Until("both were told", func(list []webhookfake.Request) bool { return len(list) >= 3 })
-	w.until("nothing is left", w.nothingLeft)
-	w.gap.Store(false)
-	w.fails("after", nil)
+	e.until("nothing is left", e.nothingLeft)
+	e.gap.Store(false)
+	e.fails("after", nil)
 	r.Until("what came after was told", func(list []webhookfake.Request) bool { return len(list) >= 4 })
 	got := typesOf(r.Requests())
 	slices.Sort(got)
@@ -80,22 +80,22 @@ func TestGap(t *testing.T) {
 func TestRestored(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r))
-	w.fails("before", nil)
+	e := newEnv(t, hook(r))
+	e.fails("before", nil)
 	r.Until("the first was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
-	w.until("nothing is left", w.nothingLeft)
-	id := w.opens("under way", nil)
-	w.stop()
+	e.until("nothing is left", e.nothingLeft)
+	id := e.opens("under way", nil)
+	e.stop()
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	file, err := os.Create(backup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.store.Backup(t.Context(), file), file.Close()); err != nil {
+	if err := errors.Join(e.store.Backup(t.Context(), file), file.Close()); err != nil {
 		t.Fatal(err)
 	}
-	w.fails("lost", nil)
-	w.close()
+	e.fails("lost", nil)
+	e.close()
 	if err := bolt.MarkCopy(backup, time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -103,13 +103,13 @@ func TestRestored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(w.dir, bolt.FileName), whole, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(e.dir, bolt.FileName), whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.open()
-	w.begin()
+	e.open()
+	e.begin()
 	r.Until("what was under way was told", func(list []webhookfake.Request) bool { return len(list) >= 2 })
-	w.fails("after", nil)
+	e.fails("after", nil)
 	r.Until("what came after was told", func(list []webhookfake.Request) bool { return len(list) >= 3 })
 	list := r.Requests()
 	if len(list) != 3 || list[1].Task() != string(id) {

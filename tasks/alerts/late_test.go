@@ -25,21 +25,21 @@ func TestDecidedMeanwhile(t *testing.T) {
 	r := webhookfake.New(t, "", secret)
 	c := hook(r)
 	c.After = 10 * time.Millisecond
-	w := newWorld(t, c)
-	w.deafness(errors.New("nobody is there"))
-	decided, open := w.opens("decided soon", nil), w.opens("stays open", nil)
-	w.review(decided, planner.NeedsHumanReview)
-	w.review(open, planner.NeedsHumanReview)
+	e := newEnv(t, c)
+	e.deafness(errors.New("nobody is there"))
+	decided, open := e.opens("decided soon", nil), e.opens("stays open", nil)
+	e.review(decided, planner.NeedsHumanReview)
+	e.review(open, planner.NeedsHumanReview)
 	r.Until("the webhook was told", func(list []webhookfake.Request) bool { return len(list) == 4 })
-	w.review(decided, "APPROVED")
-	w.deafness(nil)
-	w.until("nothing is left", w.nothingLeft)
-	for _, n := range w.read() {
+	e.review(decided, "APPROVED")
+	e.deafness(nil)
+	e.until("nothing is left", e.nothingLeft)
+	for _, n := range e.read() {
 		if n.Data["Task"] != string(open) {
 			t.Errorf("the admins read %s of what was decided", n.Key)
 		}
 	}
-	if got := w.keys(); !slices.Equal(got, []string{"alert.task_review"}) {
+	if got := e.keys(); !slices.Equal(got, []string{"alert.task_review"}) {
 		t.Errorf("the admins read %v, want what is open, once", got)
 	}
 }
@@ -48,29 +48,29 @@ func TestDecidedMeanwhile(t *testing.T) {
 // again, was not down all the time between.
 func TestOutageOfAnotherLife(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, alerts.Config{Chat: true})
-	w.restarts(func() {
-		w.options.Pace.Outage = time.Hour
-		w.parts([]alerts.Health{{Name: "tickets", Down: true, Problem: "connecting"}}, nil)
+	e := newEnv(t, alerts.Config{Chat: true})
+	e.restarts(func() {
+		e.options.Timing.Outage = time.Hour
+		e.parts([]alerts.Health{{Name: "tickets", Down: true, Problem: "connecting"}}, nil)
 	})
-	w.until("the outage is stored", func() bool {
-		stored, err := w.store.Setting(t.Context(), "legwork", "alerts_outages")
+	e.until("the outage is stored", func() bool {
+		stored, err := e.store.Setting(t.Context(), "legwork", "alerts_outages")
 		return err == nil && strings.Contains(stored, "tickets")
 	})
 	var looks atomic.Int32
-	w.restarts(func() {
-		w.ahead.Store(int64(2 * time.Hour))
-		servers := w.options.Servers
-		w.options.Servers = func() []alerts.Health { looks.Add(1); return servers() }
+	e.restarts(func() {
+		e.ahead.Store(int64(2 * time.Hour))
+		servers := e.options.Servers
+		e.options.Servers = func() []alerts.Health { looks.Add(1); return servers() }
 	})
-	w.until("it was looked at", func() bool { return looks.Load() > 2 })
-	w.fails("something else", nil)
-	w.until("the admins were told of something else", func() bool { return slices.Contains(w.keys(), "alert.task_failed") })
-	if got := w.keys(); !slices.Equal(got, []string{"alert.task_failed"}) {
+	e.until("it was looked at", func() bool { return looks.Load() > 2 })
+	e.fails("something else", nil)
+	e.until("the admins were told of something else", func() bool { return slices.Contains(e.keys(), "alert.task_failed") })
+	if got := e.keys(); !slices.Equal(got, []string{"alert.task_failed"}) {
 		t.Errorf("the admins read %v, want nothing of the server yet", got)
 	}
-	w.ahead.Store(int64(4 * time.Hour))
-	w.until("the admins were told of the server", func() bool { return slices.Contains(w.keys(), "alert.server_down") })
+	e.ahead.Store(int64(4 * time.Hour))
+	e.until("the admins were told of the server", func() bool { return slices.Contains(e.keys(), "alert.server_down") })
 }
 
 // fullStore takes nothing in.
@@ -83,9 +83,9 @@ func (fullStore) Queue(context.Context, ...tasks.Delivery) error { return tasks.
 func TestRaisedWithoutStore(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r))
-	o := w.options
-	o.Store = fullStore{w.store}
+	e := newEnv(t, hook(r))
+	o := e.options
+	o.Store = fullStore{e.store}
 	alerts.New(o).Raise(t.Context(), alerts.DataDamaged, "A part is damaged.", "legwork.db", "")
 	if got := typesOf(r.Taken()); !slices.Equal(got, []string{alerts.DataDamaged}) {
 		t.Errorf("the webhook was told %v, want that the data is damaged", got)
@@ -97,36 +97,36 @@ func TestRaisedWithoutStore(t *testing.T) {
 func TestLongWait(t *testing.T) {
 	t.Parallel()
 	c := alerts.Config{Chat: true, After: time.Minute}
-	w := newWorld(t, c)
+	e := newEnv(t, c)
 	asks := func() tasks.ID {
-		id := w.opens("needs eyes", nil)
-		w.review(id, planner.NeedsHumanReview)
+		id := e.opens("needs eyes", nil)
+		e.review(id, planner.NeedsHumanReview)
 		return id
 	}
 	later := func(d time.Duration) {
-		w.ahead.Add(int64(d))
-		w.alerts.Use(c) // so that it looks at the clock
+		e.ahead.Add(int64(d))
+		e.alerts.Use(c) // so that it looks at the clock
 	}
 	asks()
-	w.until("the review was told", func() bool { return len(w.read()) == 1 })
+	e.until("the review was told", func() bool { return len(e.read()) == 1 })
 	later(2 * time.Minute)
-	w.until("the waiting was told", func() bool { return len(w.read()) == 2 })
-	w.until("nothing is left", w.nothingLeft)
+	e.until("the waiting was told", func() bool { return len(e.read()) == 2 })
+	e.until("nothing is left", e.nothingLeft)
 	later(time.Hour)
-	w.until("it is stored that both were told", func() bool { return w.waited() > 50*time.Minute })
+	e.until("it is stored that both were told", func() bool { return e.waited() > 50*time.Minute })
 	var second tasks.ID
-	w.restarts(func() {
+	e.restarts(func() {
 		second = asks()
-		w.ahead.Add(int64(3 * 24 * time.Hour))
+		e.ahead.Add(int64(3 * 24 * time.Hour))
 	})
 	// That the second waits is a message of its own only when the one about its review
 	// has gone out before: a busy machine may put both into one.
-	w.until("the second was queued", func() bool { return w.waited() > 2*24*time.Hour })
-	w.until("nothing is left", w.nothingLeft)
-	if len(w.read()) < 3 {
+	e.until("the second was queued", func() bool { return e.waited() > 2*24*time.Hour })
+	e.until("nothing is left", e.nothingLeft)
+	if len(e.read()) < 3 {
 		t.Errorf("after the restart the admins read nothing, want that %s needs a review", second)
 	}
-	for _, n := range w.read()[2:] {
+	for _, n := range e.read()[2:] {
 		if n.Data["Task"] != string(second) {
 			t.Errorf("after the restart the admins read %s of %s, want only of %s", n.Key, n.Data["Task"], second)
 		}
@@ -135,9 +135,9 @@ func TestLongWait(t *testing.T) {
 
 // waited is how far ahead of now it is stored that the admins were told of everything
 // that had waited for too long.
-func (w *world) waited() time.Duration {
+func (e *env) waited() time.Duration {
 	var read struct{ Waited time.Time }
-	stored, err := w.store.Setting(w.Context(), "legwork", "alerts_feed")
+	stored, err := e.store.Setting(e.Context(), "legwork", "alerts_feed")
 	if err != nil || json.Unmarshal([]byte(stored), &read) != nil {
 		return 0
 	}
@@ -148,17 +148,17 @@ func (w *world) waited() time.Duration {
 // they do.
 func TestNothingToRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, alerts.Config{Chat: true})
-	w.deafness(errors.New("nobody is there"))
-	w.restarts(func() { w.options.Pace.Chat = time.Hour })
-	id := w.opens("decided soon", nil)
-	w.review(id, planner.NeedsHumanReview)
-	w.until("the log tells that nobody was reached", func() bool { return strings.Contains(w.log.String(), "no admin could be told") })
-	w.review(id, "APPROVED")
-	w.deafness(nil)
-	w.until("nothing is left", w.nothingLeft)
-	w.fails("and this they must read", nil)
-	w.until("the admins were told at once", func() bool { return slices.Equal(w.keys(), []string{"alert.task_failed"}) })
+	e := newEnv(t, alerts.Config{Chat: true})
+	e.deafness(errors.New("nobody is there"))
+	e.restarts(func() { e.options.Timing.Chat = time.Hour })
+	id := e.opens("decided soon", nil)
+	e.review(id, planner.NeedsHumanReview)
+	e.until("the log says that no admin was reached", func() bool { return strings.Contains(e.log.String(), "telling admins failed") })
+	e.review(id, "APPROVED")
+	e.deafness(nil)
+	e.until("nothing is left", e.nothingLeft)
+	e.fails("and this they must read", nil)
+	e.until("the admins were told at once", func() bool { return slices.Equal(e.keys(), []string{"alert.task_failed"}) })
 }
 
 // TestEagerProgram: of a program whose tasks want one review after the other, only
@@ -166,15 +166,15 @@ func TestNothingToRead(t *testing.T) {
 func TestEagerProgram(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r))
+	e := newEnv(t, hook(r))
 	for i := range 30 {
-		w.review(w.opens(fmt.Sprint("eager ", i), nil), planner.NeedsHumanReview)
+		e.review(e.opens(fmt.Sprint("eager ", i), nil), planner.NeedsHumanReview)
 	}
-	w.fails("and this", nil)
+	e.fails("and this", nil)
 	r.Until("the failure was told", func(list []webhookfake.Request) bool {
 		return slices.ContainsFunc(list, func(q webhookfake.Request) bool { return q.Type == alerts.TaskFailed })
 	})
-	w.until("nothing is left", w.nothingLeft)
+	e.until("nothing is left", e.nothingLeft)
 	told, more := 0, 0
 	for _, q := range r.Taken() {
 		if q.Type == alerts.TaskReview {
@@ -192,38 +192,38 @@ func TestEagerProgram(t *testing.T) {
 func TestWaitsForAnotherThing(t *testing.T) {
 	t.Parallel()
 	c := alerts.Config{Chat: true, After: time.Minute}
-	w := newWorld(t, c)
-	w.restarts(func() {
-		w.options.Pace.First, w.options.Pace.Longest, w.options.Pace.Rest = time.Hour, time.Hour, time.Hour
+	e := newEnv(t, c)
+	e.restarts(func() {
+		e.options.Timing.First, e.options.Timing.Longest, e.options.Timing.Rest = time.Hour, time.Hour, time.Hour
 	})
-	w.deafness(errors.New("nobody is there"))
-	id := w.opens("pay something", func(o *planner.Opening) { o.External = false })
-	next := func(e planner.Event) {
+	e.deafness(errors.New("nobody is there"))
+	id := e.opens("pay something", func(o *planner.Opening) { o.External = false })
+	next := func(ev planner.Event) {
 		t.Helper()
-		s, err := w.store.State(t.Context(), id)
+		s, err := e.store.State(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Action, e.At = planner.Todo(s)[0].ID, w.now()
-		w.append(id, e)
+		ev.Action, ev.At = planner.Todo(s)[0].ID, e.now()
+		e.append(id, ev)
 	}
 	next(planner.Event{Type: planner.Replied, Reply: &planner.Reply{IsPlan: true, Plan: []planner.Subtask{{ID: "1/a", Name: "desk", Description: "pay"}}}})
 	next(planner.Event{Type: planner.Replied, Reply: &planner.Reply{Calls: []planner.Call{{ID: "1", Name: "pay", Arguments: "{}", Tool: "desk.pay"}}}})
-	w.review(id, planner.NeedsHumanReview)
-	w.until("the log tells that nobody was reached", func() bool { return strings.Contains(w.log.String(), "no admin could be told") })
-	w.review(id, "APPROVED")
-	next(planner.Event{Type: planner.Asked, Question: &planner.Question{Calls: []planner.Approval{{Tool: "desk.pay"}}, Expires: w.now().Add(100 * time.Hour)}})
-	w.ahead.Add(int64(2 * time.Minute))
-	w.alerts.Use(c) // so that it looks at the clock
-	w.until("both are queued", func() bool {
-		due, _, err := w.store.Outgoing(t.Context(), w.now(), 10)
+	e.review(id, planner.NeedsHumanReview)
+	e.until("the log says that no admin was reached", func() bool { return strings.Contains(e.log.String(), "telling admins failed") })
+	e.review(id, "APPROVED")
+	next(planner.Event{Type: planner.Asked, Question: &planner.Question{Calls: []planner.Approval{{Tool: "desk.pay"}}, Expires: e.now().Add(100 * time.Hour)}})
+	e.ahead.Add(int64(2 * time.Minute))
+	e.alerts.Use(c) // so that it looks at the clock
+	e.until("both are queued", func() bool {
+		due, _, err := e.store.Outgoing(t.Context(), e.now(), 10)
 		return err == nil && len(due) == 2
 	})
-	w.deafness(nil)
-	w.ahead.Add(int64(3 * time.Hour))
-	w.fails("and this", nil)
-	w.until("the failure was told", func() bool { return slices.Contains(w.keys(), "alert.task_failed") })
-	if got := w.keys(); !slices.Contains(got, "alert.task_waiting") || slices.Contains(got, "alert.task_review") {
+	e.deafness(nil)
+	e.ahead.Add(int64(3 * time.Hour))
+	e.fails("and this", nil)
+	e.until("the failure was told", func() bool { return slices.Contains(e.keys(), "alert.task_failed") })
+	if got := e.keys(); !slices.Contains(got, "alert.task_waiting") || slices.Contains(got, "alert.task_review") {
 		t.Errorf("the admins read %v, want that it waits", got)
 	}
 }
@@ -233,15 +233,15 @@ func TestRefusedAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
 	c := hook(r)
-	w := newWorld(t, c)
-	w.refuses.on.Store(true)
-	w.review(w.opens("needs eyes", nil), planner.NeedsHumanReview)
-	w.until("it was tried often", func() bool {
-		w.alerts.Use(c) // so that it tries again
-		return w.refuses.count.Load() > 25
+	e := newEnv(t, c)
+	e.refuses.on.Store(true)
+	e.review(e.opens("needs eyes", nil), planner.NeedsHumanReview)
+	e.until("it was tried often", func() bool {
+		e.alerts.Use(c) // so that it tries again
+		return e.refuses.count.Load() > 25
 	})
-	w.refuses.on.Store(false)
-	w.alerts.Use(c)
+	e.refuses.on.Store(false)
+	e.alerts.Use(c)
 	r.Until("the review was told", func(list []webhookfake.Request) bool { return len(list) == 1 })
 }
 
@@ -249,7 +249,7 @@ func TestRefusedAgainAndAgain(t *testing.T) {
 func TestOverBeforeItsTurn(t *testing.T) {
 	t.Parallel()
 	r := webhookfake.New(t, "", secret)
-	w := newWorld(t, hook(r))
+	e := newEnv(t, hook(r))
 	hold := make(chan struct{})
 	release := sync.OnceFunc(func() { close(hold) })
 	t.Cleanup(release)
@@ -259,20 +259,20 @@ func TestOverBeforeItsTurn(t *testing.T) {
 		}
 		return webhookfake.Reply{}
 	})
-	w.fails("holds up the others", nil)
-	decided, open := w.opens("decided soon", nil), w.opens("stays open", nil)
-	w.review(decided, planner.NeedsHumanReview)
-	w.review(open, planner.NeedsHumanReview)
-	w.until("both are queued", func() bool {
-		due, _, err := w.store.Outgoing(t.Context(), w.now(), 10, "")
+	e.fails("holds up the others", nil)
+	decided, open := e.opens("decided soon", nil), e.opens("stays open", nil)
+	e.review(decided, planner.NeedsHumanReview)
+	e.review(open, planner.NeedsHumanReview)
+	e.until("both are queued", func() bool {
+		due, _, err := e.store.Outgoing(t.Context(), e.now(), 10, "")
 		return err == nil && len(due) == 3
 	})
-	w.review(decided, "APPROVED")
+	e.review(decided, "APPROVED")
 	release()
 	r.Until("the open one was told", func(list []webhookfake.Request) bool {
 		return len(list) > 0 && list[len(list)-1].Task() == string(open)
 	})
-	w.until("nothing is left", w.nothingLeft)
+	e.until("nothing is left", e.nothingLeft)
 	for _, q := range r.Requests() {
 		if q.Task() == string(decided) {
 			t.Errorf("what was decided was told: %s", q.Body)

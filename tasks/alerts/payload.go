@@ -14,27 +14,25 @@ import (
 	"legwork/tasks/api"
 )
 
-// Payload is the body of every request: what Standard Webhooks calls a thin or
-// full payload, by its type.
+// Payload is the body of a request.
 type Payload struct {
 	Type      string   `json:"type"`
-	Timestamp api.Time `json:"timestamp"` // of what happened, not of the request
+	Timestamp api.Time `json:"timestamp"` // of the event, not of the request
 	Data      Data     `json:"data"`
 }
 
-// Data is what a payload tells; only what belongs to its type is set.
+// Data is the content of a payload. Only the fields of its type are set.
 type Data struct {
 	// Summary is one English sentence for people.
 	Summary string `json:"summary"`
-	// Task is a Task, or in an outcome that was asked for the whole task as the
-	// HTTP API has it.
+	// Task is a Task; in an outcome it is the whole task as in the HTTP API.
 	Task     json.RawMessage `json:"task,omitempty"`
 	Server   *Part           `json:"server,omitempty"`
 	Model    *Part           `json:"model,omitempty"`
 	Platform *Part           `json:"platform,omitempty"`
 	Webhook  *Part           `json:"webhook,omitempty"`
 	Budget   *Budget         `json:"budget,omitempty"`
-	// Problem is what is wrong, where neither of these says it.
+	// Problem is the problem of alerts without one of these.
 	Problem string `json:"problem,omitempty"`
 	Path    string `json:"path,omitempty"` // of the file that it is about
 }
@@ -49,18 +47,18 @@ type Task struct {
 	Created api.Time  `json:"created_at"`
 	Updated api.Time  `json:"updated_at"`
 	Since   *api.Time `json:"waits_since,omitempty"`
-	Reason  string    `json:"reason,omitempty"` // key of why it failed, such as "unreachable", as a whole task has it
+	Reason  string    `json:"reason,omitempty"` // key of the reason, such as "unreachable"
 }
 
-// Part is something that legwork depends on.
+// Part is a server, model, platform or webhook.
 type Part struct {
 	Name    string   `json:"name"`
 	Problem string   `json:"problem,omitempty"`
-	Hint    string   `json:"hint,omitempty"` // what can be done
+	Hint    string   `json:"hint,omitempty"` // what to do
 	Since   api.Time `json:"since"`
 }
 
-// Budget is how a budget stands.
+// Budget is the state of a budget.
 type Budget struct {
 	Name  string  `json:"name"` // key below budget in the config
 	Who   string  `json:"who,omitempty"`
@@ -70,7 +68,7 @@ type Budget struct {
 	Spent float64 `json:"spent"`
 }
 
-// budgetOf tells of a budget in the units of the config.
+// budgetOf describes a budget in the units of the config.
 func budgetOf(over planner.Overdraft) Budget {
 	b := Budget{Name: over.Budget, Who: over.Who, Day: over.Day, Unit: "tokens", Limit: float64(over.Limit), Spent: float64(over.Spent)}
 	if !tasks.InTokens(over.Budget) {
@@ -79,7 +77,7 @@ func budgetOf(over planner.Overdraft) Budget {
 	return b
 }
 
-// body is the JSON of a payload.
+// body is a payload as JSON.
 func body(kind string, at time.Time, d Data) []byte {
 	return object(Payload{kind, api.Time{Time: at}, d})
 }
@@ -87,16 +85,16 @@ func body(kind string, at time.Time, d Data) []byte {
 func object(v any) json.RawMessage {
 	out, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only texts, numbers and JSON come here
+		panic(err) // callers pass only texts, numbers and JSON
 	}
 	return out
 }
 
-// maxAnswer is how much of an answer is sent, in bytes; the API has all of it.
+// maxAnswer is the longest answer in a payload, in bytes; the API has all of it.
 const maxAnswer = 256 << 10
 
-// payload is the body of a delivery: what was queued, or of an outcome that was
-// asked for the task as it is now.
+// payload is the body of a delivery: the queued one, or for an outcome the task as
+// it is now.
 func (a *Alerts) payload(ctx context.Context, d tasks.Delivery) ([]byte, error) {
 	if len(d.Body) > 0 {
 		return d.Body, nil
@@ -105,7 +103,7 @@ func (a *Alerts) payload(ctx context.Context, d tasks.Delivery) ([]byte, error) 
 	if err != nil {
 		return nil, fmt.Errorf("reading task %s: %w", d.Task, err)
 	}
-	t.State = strings.TrimPrefix(d.Kind, "task.") // also while the outcome is on its way to the chat
+	t.State = strings.TrimPrefix(d.Kind, "task.") // even while the outcome is still being delivered to the chat
 	if t.Finished == nil {
 		t.Finished = &api.Time{Time: d.At}
 	}
@@ -121,12 +119,12 @@ func (a *Alerts) payload(ctx context.Context, d tasks.Delivery) ([]byte, error) 
 	return []byte(a.Hide.String(string(out))), nil
 }
 
-// task reads a task. A panic, which one of them may bring about again and again,
-// is an error of this one alone.
+// task reads a task. A panic, which the same task may cause again and again, becomes
+// an error.
 func (a *Alerts) task(ctx context.Context, id tasks.ID) (t api.Task, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			a.Log.ErrorContext(ctx, "a task cannot be told", "task", id, "panic", cause, "stack", string(debug.Stack()))
+			a.Log.ErrorContext(ctx, "reading task panicked", "task", id, "panic", cause, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", cause)
 		}
 	}()

@@ -19,30 +19,30 @@ import (
 	"legwork/tasks"
 )
 
-// maxReply is how much of a reply is read.
+// maxReply limits the bytes of a reply that are read.
 const maxReply = 64 << 10
 
-// longestWish is for how long a receiver can ask to be left alone.
-const longestWish = 6 * time.Hour
+// maxRetryAfter limits the Retry-After of a receiver.
+const maxRetryAfter = 6 * time.Hour
 
-// How a request went.
+// The outcomes of a request.
 const (
 	delivered = "delivered" // 2xx
-	gone      = "gone"      // 410: the receiver wants nothing any more
-	refused   = "refused"   // any other status: it may be about this delivery alone
-	away      = "away"      // nobody answered in time, or 429, 502, 503, 504: about the receiver
-	givenUp   = "given_up"  // a day of tries was in vain
+	gone      = "gone"      // 410: the receiver wants no more deliveries
+	refused   = "refused"   // any other status: the reason may be this delivery alone
+	away      = "away"      // no answer in time, or 429, 502, 503, 504: the reason is the receiver
+	givenUp   = "given_up"  // a day of tries failed
 )
 
-// result is how one request went.
+// result is the result of one request.
 type result struct {
 	outcome string
-	problem string        // for people; never holds the address
-	wait    time.Duration // that the receiver asked for
+	problem string        // for people; never contains the address
+	wait    time.Duration // from Retry-After
 	limited bool          // 429
 }
 
-// counted is the outcome as metrics have it.
+// counted is the outcome for metrics.
 func (r result) counted() string {
 	switch {
 	case r.outcome == delivered:
@@ -69,7 +69,8 @@ func newSender(transport http.RoundTripper, timeout time.Duration, version strin
 	}, version, now}
 }
 
-// newTransport keeps few connections, and none for long: requests are seldom.
+// newTransport makes a transport with few connections, each for a short time:
+// requests are rare.
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:       http.ProxyFromEnvironment,
@@ -79,9 +80,9 @@ func newTransport() *http.Transport {
 	}
 }
 
-// tellOnce sends what cannot be stored.
-func (a *Alerts) tellOnce(ctx context.Context, list []tasks.Delivery) {
-	s := newSender(a.Transport, a.Pace.Request, a.Version, a.Now)
+// sendOnce sends alerts that cannot be stored.
+func (a *Alerts) sendOnce(ctx context.Context, list []tasks.Delivery) {
+	s := newSender(a.Transport, a.Timing.Request, a.Version, a.Now)
 	for _, d := range list {
 		w, ok := a.config.Load().Webhooks[d.Webhook]
 		if !ok {
@@ -90,12 +91,12 @@ func (a *Alerts) tellOnce(ctx context.Context, list []tasks.Delivery) {
 		r := s.send(ctx, w, d.ID, d.Body)
 		a.Metrics.Delivered(d.Webhook, r.counted())
 		if r.outcome != delivered {
-			a.Log.ErrorContext(ctx, "a webhook was not told", "webhook", d.Webhook, "kind", d.Kind, "cause", r.problem)
+			a.Log.ErrorContext(ctx, "delivery failed", "webhook", d.Webhook, "kind", d.Kind, "cause", r.problem)
 		}
 	}
 }
 
-// send makes one request as Standard Webhooks has it.
+// send makes one request according to Standard Webhooks (standardwebhooks.com).
 func (s sender) send(ctx context.Context, w Webhook, id string, payload []byte) result {
 	r, err := s.request(ctx, w, id, payload)
 	if err != nil {
@@ -107,11 +108,11 @@ func (s sender) send(ctx context.Context, w Webhook, id string, payload []byte) 
 	}
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxReply)) // so that the connection can be used again
-	return judge(resp, s.now())
+	return resultOf(resp, s.now())
 }
 
 func (s sender) request(ctx context.Context, w Webhook, id string, payload []byte) (*http.Request, error) {
-	raw, problem := key(w.Secret)
+	raw, problem := signingKey(w.Secret)
 	if problem != "" {
 		return nil, errors.New("its secret " + problem)
 	}
@@ -139,7 +140,7 @@ func (s sender) request(ctx context.Context, w Webhook, id string, payload []byt
 	return r, nil
 }
 
-// away says why nobody answered, without the address.
+// away is the reason why nobody answered, without the address.
 func (s sender) away(err error) string {
 	var outer *url.Error
 	if errors.As(err, &outer) {
@@ -151,15 +152,15 @@ func (s sender) away(err error) string {
 	return err.Error()
 }
 
-// judge reads a reply.
-func judge(resp *http.Response, now time.Time) result {
-	r := result{outcome: refused, problem: "it answered " + resp.Status, wait: wish(resp.Header.Get("Retry-After"), now), limited: resp.StatusCode == http.StatusTooManyRequests}
+// resultOf reads a reply.
+func resultOf(resp *http.Response, now time.Time) result {
+	r := result{outcome: refused, problem: "it answered " + resp.Status, wait: retryAfter(resp.Header.Get("Retry-After"), now), limited: resp.StatusCode == http.StatusTooManyRequests}
 	switch status := resp.StatusCode; {
 	case status >= 200 && status < 300:
 		return result{outcome: delivered}
 	case status == http.StatusGone:
 		r.outcome = gone
-		r.problem += ": it wants to be told nothing any more; take it out of alerts.webhooks"
+		r.problem += ": it wants no more deliveries; remove it from alerts.webhooks"
 	case status >= 300 && status < 400:
 		r.problem += ", and redirects are not followed; set url to where it leads"
 	case status == http.StatusTooManyRequests, status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
@@ -168,10 +169,10 @@ func judge(resp *http.Response, now time.Time) result {
 	return r
 }
 
-// wish reads a Retry-After: seconds, or a date.
-func wish(header string, now time.Time) time.Duration {
+// retryAfter parses a Retry-After header: seconds, or a date.
+func retryAfter(header string, now time.Time) time.Duration {
 	seconds, err := strconv.Atoi(strings.TrimSpace(header))
-	wait := time.Duration(min(max(seconds, 0), int(longestWish/time.Second))) * time.Second
+	wait := time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
 	if err != nil {
 		at, err := http.ParseTime(header)
 		if err != nil {
@@ -179,16 +180,16 @@ func wish(header string, now time.Time) time.Duration {
 		}
 		wait = at.Sub(now)
 	}
-	return min(max(wait, 0), longestWish)
+	return min(max(wait, 0), maxRetryAfter)
 }
 
-// Try sends a delivery of the kind ping to a webhook and says what came of it.
+// Try sends a ping to a webhook and returns an error if it did not arrive.
 func Try(ctx context.Context, w Webhook, version string, now func() time.Time) error {
 	transport := newTransport()
 	defer transport.CloseIdleConnections()
 	at := now()
-	payload := body(Ping, at, Data{Summary: "This is a try: nothing has happened."})
-	r := newSender(transport, Pace{}.withDefaults().Request, version, now).send(ctx, w, fmt.Sprintf("ping-%d", at.UnixNano()), payload)
+	payload := body(Ping, at, Data{Summary: "This is a test: nothing has happened."})
+	r := newSender(transport, Timing{}.withDefaults().Request, version, now).send(ctx, w, fmt.Sprintf("ping-%d", at.UnixNano()), payload)
 	if r.outcome == delivered {
 		return nil
 	}

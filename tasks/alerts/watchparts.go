@@ -10,28 +10,29 @@ import (
 	"legwork/tasks/api"
 )
 
-// outage is something that does not work.
+// outage is a part that is down.
 type outage struct {
 	Since time.Time `json:"since"`
 	Told  bool      `json:"told,omitempty"`
 }
 
-// outages are those of all parts, by kind and name.
+// outages are the parts that are down, by kind and name.
 type outages map[string]outage
 
-// change is that a part is told to be down, or up again.
+// change is a part that is now known to be down, or up again.
 type change struct {
 	Health
 	since time.Time
 }
 
-// look notes how the parts of a kind stand and returns what is to be told: what was
-// down for so long, and what is up again. It is never told at the look that finds
-// it: when it began, which names the occasion, is stored first, so that another
-// life tells of the same one. Parts that are no longer there are forgotten.
-// Whether a part was up while nobody looked is not known, so it must also have
-// been down for so long in this life, which has begun then.
-func (o outages) look(kind string, parts []Health, patience time.Duration, begun, now time.Time) (changes []change) {
+// update records the health of the parts of a kind and returns the parts to alert
+// about: those that have been down for some time, and those that are up again. A
+// part is never reported by the update that finds it down: the time of that, which
+// identifies the alert, is stored first, so that the alert is the same after a
+// restart. Since a part may have been up while legwork was not running, it must also
+// have been down for that time since the start, begun. Parts that no longer exist
+// are forgotten.
+func (o outages) update(kind string, parts []Health, patience time.Duration, begun, now time.Time) (changes []change) {
 	there := map[string]bool{}
 	for _, p := range parts {
 		name := kind + " " + p.Name
@@ -56,19 +57,18 @@ func (o outages) look(kind string, parts []Health, patience time.Duration, begun
 	return changes
 }
 
-// watchParts tells of servers, models and platforms that are down, and up again, until ctx
-// ends.
+// watchParts sends alerts about servers, models and platforms until ctx ends.
 func (a *Alerts) watchParts(ctx context.Context) {
 	seen := outages{}
-	if err := a.read(ctx, settingOutage, &seen); err != nil && ctx.Err() == nil {
-		a.Log.WarnContext(ctx, "outages that were told of may be told of again", "cause", err)
+	if err := a.readSetting(ctx, settingOutage, &seen); err != nil && ctx.Err() == nil {
+		a.Log.WarnContext(ctx, "reading outages failed, alerts may repeat", "cause", err)
 	}
 	begun := a.Now()
-	ticker := time.NewTicker(a.Pace.Look)
+	ticker := time.NewTicker(a.Timing.Look)
 	defer ticker.Stop()
 	for {
-		if err := a.lookAtParts(ctx, seen, begun); err != nil && ctx.Err() == nil {
-			a.Log.WarnContext(ctx, "an outage could not be told", "cause", err)
+		if err := a.checkParts(ctx, seen, begun); err != nil && ctx.Err() == nil {
+			a.Log.WarnContext(ctx, "alert about outage failed", "cause", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -78,7 +78,7 @@ func (a *Alerts) watchParts(ctx context.Context) {
 	}
 }
 
-// partKind is what there is to know about a kind of parts.
+// partKind describes a kind of parts.
 type partKind struct {
 	name, words string
 	list        func() []Health
@@ -87,52 +87,53 @@ type partKind struct {
 	field       func(*Data) **Part
 }
 
-// parts are the kinds of parts that are watched. Models have patience of their own.
+// parts are the kinds of parts that are watched. Models become down only after
+// several failures, so that they need no patience here.
 func (a *Alerts) parts() []partKind {
 	return []partKind{
-		{"server", "tool server", a.Servers, a.Pace.Outage, ServerDown, ServerUp, func(d *Data) **Part { return &d.Server }},
+		{"server", "tool server", a.Servers, a.Timing.Outage, ServerDown, ServerUp, func(d *Data) **Part { return &d.Server }},
 		{"model", "language model", a.Models, 0, ModelDown, ModelUp, func(d *Data) **Part { return &d.Model }},
-		{"platform", "connection to", a.Platforms, a.Pace.Outage, PlatformDown, PlatformUp, func(d *Data) **Part { return &d.Platform }},
+		{"platform", "connection to", a.Platforms, a.Timing.Outage, PlatformDown, PlatformUp, func(d *Data) **Part { return &d.Platform }},
 	}
 }
 
-func (a *Alerts) lookAtParts(ctx context.Context, seen outages, begun time.Time) error {
+func (a *Alerts) checkParts(ctx context.Context, seen outages, begun time.Time) error {
 	before := maps.Clone(seen)
 	now := a.Now()
 	for _, k := range a.parts() {
 		if k.list == nil {
 			continue
 		}
-		for _, c := range seen.look(k.name, k.list(), k.patience, begun, now) {
-			if err := a.tellPart(ctx, k, c); err != nil {
-				return restore(seen, before, err)
+		for _, c := range seen.update(k.name, k.list(), k.patience, begun, now) {
+			if err := a.alertPart(ctx, k, c); err != nil {
+				return undo(seen, before, err)
 			}
 		}
 	}
 	if maps.Equal(before, seen) {
 		return nil
 	}
-	if err := a.write(ctx, settingOutage, seen); err != nil {
-		return restore(seen, before, err)
+	if err := a.writeSetting(ctx, settingOutage, seen); err != nil {
+		return undo(seen, before, err)
 	}
 	return nil
 }
 
-// restore puts back what was known, so that it is told the next time.
-func restore(seen, before outages, err error) error {
+// undo restores the previous outages, so that the next check reports them again.
+func undo(seen, before outages, err error) error {
 	clear(seen)
 	maps.Copy(seen, before)
 	return err
 }
 
-// tellPart queues that a part is down or up again. The id of the occasion holds
-// when it went down, so that it is told once.
-func (a *Alerts) tellPart(ctx context.Context, k partKind, c change) error {
+// alertPart queues an alert about a part. Its id contains the time when the part
+// went down, so that it is sent once.
+func (a *Alerts) alertPart(ctx context.Context, k partKind, c change) error {
 	kind, verb := k.down, "does not work"
 	if c.Up {
 		kind, verb = k.up, "works again"
 	}
 	d := Data{Summary: fmt.Sprintf("The %s %s %s.", k.words, c.Name, verb)}
 	*k.field(&d) = &Part{Name: c.Name, Problem: c.Problem, Hint: c.Hint, Since: api.Time{Time: c.since}}
-	return a.queue(ctx, a.deliveries(occasion{kind: kind, id: fmt.Sprintf("%s-%d", c.Name, c.since.UnixMilli()), data: d}))
+	return a.queue(ctx, a.deliveries(alert{kind: kind, id: fmt.Sprintf("%s-%d", c.Name, c.since.UnixMilli()), data: d}))
 }

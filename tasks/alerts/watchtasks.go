@@ -7,131 +7,134 @@ import (
 	"slices"
 	"time"
 
+	"legwork/internal/clip"
 	"legwork/internal/retry"
 	"legwork/planner"
 	"legwork/tasks"
+	"legwork/tasks/api"
 )
 
 const (
-	// gather is how long events are waited for after one, so that a busy time is
-	// read in few pieces.
-	gather = 250 * time.Millisecond
-	// keepEvery is how often it is stored how far the events were read. What is read
-	// twice is told once all the same.
-	keepEvery = 30 * time.Second
-	// feedPage and rowPage are how much is read at once.
+	// gatherTime is the time between an event and reading it, so that many events are
+	// read at once.
+	gatherTime = 250 * time.Millisecond
+	// saveEvery is the time between two saves of the position. Events that are read
+	// twice make the same alert.
+	saveEvery = 30 * time.Second
+	// feedPage and rowPage are the sizes of pages.
 	feedPage = 1000
 	rowPage  = 200
-	// mostMissed bounds how many tasks are looked through after a gap.
-	mostMissed = 10_000
-	// lag is how long before it was stored an event may have happened. What is looked
-	// through for it twice is told once.
+	// maxMissed limits the tasks that are read after a gap.
+	maxMissed = 10_000
+	// lag is the longest time between an event and its storing.
 	lag = 10 * time.Minute
 )
 
-// statusAnswering is that of tasks whose outcome is on its way, among others.
+// statusAnswering is the status of tasks whose outcome is being delivered, among
+// others.
 const statusAnswering = "answering"
 
-// place is how far the events of all tasks were read.
-type place struct {
+// position says how far the events of all tasks were read.
+type position struct {
 	Cursor uint64    `json:"cursor"`
 	At     time.Time `json:"at"`
-	// Waited is until when everything was told that had waited for longer than After.
+	// Waited is the time of the last alert about tasks that had waited for After.
 	Waited time.Time     `json:"waited,omitzero"`
 	After  time.Duration `json:"after,omitempty"`
 }
 
-// told reports that what began at that time was told once it was that old: the
-// store itself knows only for two days what it has queued.
-func (p place) told(since time.Time, old time.Duration) bool {
+// alreadyAlerted reports whether an alert about something that began at since was
+// sent when it was that old. The store forgets deliveries after two days.
+func (p position) alreadyAlerted(since time.Time, old time.Duration) bool {
 	return !since.Add(old + lag).After(p.Waited)
 }
 
-// watch follows the tasks. Only watchTasks touches it.
-type watch struct {
+// taskWatcher follows the tasks. Only the goroutine of watchTasks uses it.
+type taskWatcher struct {
 	*Alerts
-	read    place
-	kept    place
-	waiting map[tasks.ID]wait
-	often   often
-	told    bool // of something, since the last time that it was stored how far was read
-	// settle is when to store that once more: by then place.told knows of what was
-	// told last. Zero: it does.
-	settle time.Time
+	pos     position
+	saved   position
+	waiting map[tasks.ID]waitingTask
+	hourly  hourlyCount
+	alerted bool // an alert was sent since the position was last saved
+	// saveAgain is when to save the position once more, so that alreadyAlerted covers the
+	// last alerts. Zero: it does.
+	saveAgain time.Time
 }
 
-// wait is a task that waits for a person.
-type wait struct {
-	since  time.Time
-	review int  // seq of what asked for a review; 0: nothing did
-	told   bool // that it has waited for too long
+// waitingTask is a task that waits for a person.
+type waitingTask struct {
+	since   time.Time
+	review  int  // seq of what asked for a review; 0: nothing did
+	alerted bool // that it has waited for too long
 }
 
-// watchTasks tells of tasks that fail, wait for too long or ask for a review,
-// until ctx ends.
+// watchTasks sends alerts about tasks that fail, wait for too long or ask for a
+// review, until ctx ends.
 func (a *Alerts) watchTasks(ctx context.Context) {
 	changed := make(chan struct{}, 1)
-	stop := a.Store.Follow(func(tasks.ID) { ring(changed) })
+	stop := a.Store.Follow(func(tasks.ID) { wake(changed) })
 	defer stop()
-	w := &watch{Alerts: a, waiting: map[tasks.ID]wait{}}
+	w := &taskWatcher{Alerts: a, waiting: map[tasks.ID]waitingTask{}}
 	begun := false
 	for {
-		idle := storeWait
+		idle := storeRetry
 		err := w.begin(ctx, &begun)
 		if err == nil {
-			idle, err = w.look(ctx)
+			idle, err = w.check(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			a.Log.WarnContext(ctx, "the tasks cannot be watched; it is tried again", "cause", err)
-			idle = storeWait
+			a.Log.WarnContext(ctx, "watching tasks failed, trying again", "cause", err)
+			idle = storeRetry
 		}
 		timer := time.NewTimer(idle)
 		select {
 		case <-ctx.Done():
-			if w.read.Cursor != w.kept.Cursor || !w.settle.IsZero() {
-				w.keep(ctx)
+			if w.pos.Cursor != w.saved.Cursor || !w.saveAgain.IsZero() {
+				w.save(ctx)
 			}
 			timer.Stop()
 			return
 		case <-timer.C:
-		case <-a.moved:
+		case <-a.configChanged:
 		case <-changed:
-			_ = retry.Sleep(ctx, gather)
+			_ = retry.Sleep(ctx, gatherTime)
 		}
 		timer.Stop()
 	}
 }
 
 // begin finds out, once, where the last run has stopped and who waits.
-func (w *watch) begin(ctx context.Context, begun *bool) error {
+func (w *taskWatcher) begin(ctx context.Context, begun *bool) error {
 	if *begun {
 		return nil
 	}
-	if err := w.Alerts.read(ctx, settingFeed, &w.read); err != nil {
+	if err := w.Alerts.readSetting(ctx, settingFeed, &w.pos); err != nil {
 		return err
 	}
-	if w.read.At.IsZero() { // nothing was watched before: the past is nobody's news
+	if w.pos.At.IsZero() { // the first start: no alerts about the past
 		_, _, newest, err := w.Store.Feed(ctx, 0, 1)
 		if err != nil {
 			return fmt.Errorf("reading the newest event: %w", err)
 		}
-		w.read = place{Cursor: newest, At: w.Now()}
+		w.pos = position{Cursor: newest, At: w.Now()}
 	}
 	if err := w.findWaiting(ctx); err != nil {
 		return err
 	}
-	w.keep(ctx)
+	w.save(ctx)
 	*begun = true
 	return nil
 }
 
-// findWaiting reads which tasks wait for a person.
-func (w *watch) findWaiting(ctx context.Context) error {
-	return w.rows(ctx, tasks.TaskQuery{Waits: true}, -1, func(row tasks.Row) (bool, error) { return true, w.consider(ctx, row) })
+// findWaiting reads the tasks that wait for a person.
+func (w *taskWatcher) findWaiting(ctx context.Context) error {
+	return w.rows(ctx, tasks.TaskQuery{Waits: true}, -1, func(row tasks.Row) (bool, error) { return true, w.update(ctx, row) })
 }
 
-// rows reads tasks, the newest first, until visit has enough or most were read.
-func (w *watch) rows(ctx context.Context, query tasks.TaskQuery, most int, visit func(tasks.Row) (more bool, err error)) error {
+// rows reads tasks, the newest first, until visit returns false or most tasks were
+// read.
+func (w *taskWatcher) rows(ctx context.Context, query tasks.TaskQuery, most int, visit func(tasks.Row) (more bool, err error)) error {
 	query.Limit = rowPage
 	for {
 		rows, more, err := w.Store.Tasks(ctx, query)
@@ -150,40 +153,40 @@ func (w *watch) rows(ctx context.Context, query tasks.TaskQuery, most int, visit
 	}
 }
 
-// look reads what has happened since the last time and tells what has to be told.
-// It returns when the next task will have waited for too long.
-func (w *watch) look(ctx context.Context) (idle time.Duration, err error) {
+// check reads new events and sends the alerts that are due. It returns the time
+// until the next task will have waited for too long.
+func (w *taskWatcher) check(ctx context.Context) (idle time.Duration, err error) {
 	for more := true; more; {
-		if more, err = w.readOn(ctx); err != nil {
+		if more, err = w.readPage(ctx); err != nil {
 			return 0, err
 		}
 	}
-	if idle, err = w.tellWaiting(ctx); err != nil {
+	if idle, err = w.alertWaiting(ctx); err != nil {
 		return 0, err
 	}
-	now := w.read.At
-	settled := !w.settle.IsZero() && !now.Before(w.settle)
-	if w.told || settled || w.read.Cursor != w.kept.Cursor && now.Sub(w.kept.At) >= keepEvery {
-		w.keep(ctx)
+	now := w.pos.At
+	settled := !w.saveAgain.IsZero() && !now.Before(w.saveAgain)
+	if w.alerted || settled || w.pos.Cursor != w.saved.Cursor && now.Sub(w.saved.At) >= saveEvery {
+		w.save(ctx)
 	}
-	if !w.settle.IsZero() {
-		idle = min(idle, max(w.settle.Sub(now), storeWait))
+	if !w.saveAgain.IsZero() {
+		idle = min(idle, max(w.saveAgain.Sub(now), storeRetry))
 	}
 	return idle, nil
 }
 
-// readOn reads one page of events.
-func (w *watch) readOn(ctx context.Context) (more bool, err error) {
+// readPage reads one page of events.
+func (w *taskWatcher) readPage(ctx context.Context) (more bool, err error) {
 	now := w.Now()
-	entries, oldest, newest, err := w.Store.Feed(ctx, w.read.Cursor, feedPage)
+	entries, oldest, newest, err := w.Store.Feed(ctx, w.pos.Cursor, feedPage)
 	if err != nil {
 		return false, fmt.Errorf("reading the events of all tasks: %w", err)
 	}
-	if newest < w.read.Cursor || oldest > w.read.Cursor+1 && newest > 0 {
+	if newest < w.pos.Cursor || oldest > w.pos.Cursor+1 && newest > 0 {
 		if err := w.catchUp(ctx); err != nil {
 			return false, err
 		}
-		w.read.Cursor, w.read.At = newest, now
+		w.pos.Cursor, w.pos.At = newest, now
 		return false, nil
 	}
 	seen := map[tasks.ID]bool{}
@@ -200,41 +203,41 @@ func (w *watch) readOn(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("reading task %s: %w", e.Task, err)
 		}
-		if err := w.consider(ctx, row); err != nil {
+		if err := w.update(ctx, row); err != nil {
 			return false, err
 		}
 	}
 	if len(entries) > 0 {
-		w.read.Cursor = entries[len(entries)-1].Cursor
+		w.pos.Cursor = entries[len(entries)-1].Cursor
 	}
-	w.read.At = now
+	w.pos.At = now
 	return len(entries) == feedPage, nil
 }
 
-// catchUp finds what was missed: the data was replaced, or there were too many
+// catchUp looks for missed events: the data was replaced, or there were too many
 // events meanwhile.
-func (w *watch) catchUp(ctx context.Context) error {
-	w.Log.WarnContext(ctx, "some events of tasks were missed; failed tasks are looked for in the list", "since", w.read.At)
+func (w *taskWatcher) catchUp(ctx context.Context) error {
+	w.Log.WarnContext(ctx, "task events missed, reading list of tasks", "since", w.pos.At)
 	clear(w.waiting)
 	if err := w.findWaiting(ctx); err != nil {
 		return err
 	}
-	return w.rows(ctx, tasks.TaskQuery{Statuses: []string{string(planner.Failed), statusAnswering}}, mostMissed, func(row tasks.Row) (bool, error) {
-		if row.Changed.Before(w.read.At.Add(-lag)) {
+	return w.rows(ctx, tasks.TaskQuery{Statuses: []string{string(planner.Failed), statusAnswering}}, maxMissed, func(row tasks.Row) (bool, error) {
+		if row.Changed.Before(w.pos.At.Add(-lag)) {
 			return true, nil
 		}
-		return true, w.consider(ctx, row)
+		return true, w.update(ctx, row)
 	})
 }
 
-// consider notes how a task stands that has changed, and tells what need not wait.
-func (w *watch) consider(ctx context.Context, row tasks.Row) error {
+// update notes how a task stands that has changed, and tells what need not wait.
+func (w *taskWatcher) update(ctx context.Context, row tasks.Row) error {
 	was := w.waiting[row.Task]
 	if !row.Waits {
 		delete(w.waiting, row.Task)
 	}
 	if over := []string{string(planner.Done), string(planner.Failed), string(planner.Halted), statusAnswering}; slices.Contains(over, row.Status) {
-		ring(w.queued) // the store has queued its outcome where one was asked for
+		wake(w.queued) // the store has queued its outcome where one was asked for
 	}
 	failed := row.Status == string(planner.Failed)
 	if !failed && !row.Waits && row.Status != statusAnswering {
@@ -245,14 +248,14 @@ func (w *watch) consider(ctx context.Context, row tasks.Row) error {
 		return fmt.Errorf("reading task %s: %w", row.Task, err)
 	}
 	if failed || err == nil && s.Outcome == planner.Failed {
-		return w.tellFailed(ctx, row, s.Why)
+		return w.alertFailed(ctx, row, s.Why)
 	}
 	if err != nil || !row.Waits {
 		return nil //nolint:nilerr // a task that cannot be read is told of elsewhere
 	}
-	is := wait{since: row.Since, told: was.told && was.since.Equal(row.Since) || w.read.After > 0 && w.read.told(row.Since, w.read.After)}
+	is := waitingTask{since: row.Since, alerted: was.alerted && was.since.Equal(row.Since) || w.pos.After > 0 && w.pos.alreadyAlerted(row.Since, w.pos.After)}
 	if is.review = s.Review; is.review != 0 && is.review != was.review {
-		err = w.tellReview(ctx, row, s.Review)
+		err = w.alertReview(ctx, row, s.Review)
 	}
 	if err == nil {
 		w.waiting[row.Task] = is
@@ -260,19 +263,141 @@ func (w *watch) consider(ctx context.Context, row tasks.Row) error {
 	return err
 }
 
-// keep stores how far the events were read.
-func (w *watch) keep(ctx context.Context) {
-	if w.read.At.IsZero() {
+// save stores how far the events were read.
+func (w *taskWatcher) save(ctx context.Context) {
+	if w.pos.At.IsZero() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeRetry)
 	defer cancel()
-	if err := w.write(ctx, settingFeed, w.read); err != nil {
-		w.Log.WarnContext(ctx, "it could not be stored how far the tasks were watched", "cause", err)
+	if err := w.writeSetting(ctx, settingFeed, w.pos); err != nil {
+		w.Log.WarnContext(ctx, "storing position in task events failed", "cause", err)
 		return
 	}
-	w.kept, w.told = w.read, false
-	if !w.read.Waited.Before(w.settle) {
-		w.settle = time.Time{}
+	w.saved, w.alerted = w.pos, false
+	if !w.pos.Waited.Before(w.saveAgain) {
+		w.saveAgain = time.Time{}
 	}
+}
+
+// alertFailed sends an alert that a task failed, even before its outcome was shown
+// to people.
+func (w *taskWatcher) alertFailed(ctx context.Context, row tasks.Row, why string) error {
+	opened, err := w.Store.Event(ctx, row.Task, 1)
+	if err != nil && !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged) {
+		return fmt.Errorf("reading task %s: %w", row.Task, err)
+	}
+	skip := ""
+	if o := opened.Opening; o != nil && o.Notify != nil {
+		skip = o.Notify.Webhook
+	}
+	row.Status = string(planner.Failed) // also while that is on its way to the chat
+	return w.alertTask(ctx, row, TaskFailed, string(row.Task), "Task %s failed.", why, skip)
+}
+
+// alertReview sends an alert that a task needs a review, which the event seq has
+// asked for.
+func (w *taskWatcher) alertReview(ctx context.Context, row tasks.Row, seq int) error {
+	asked, err := w.Store.Event(ctx, row.Task, seq)
+	if err == nil && w.pos.alreadyAlerted(asked.At, 0) {
+		return nil
+	}
+	return w.alertTask(ctx, row, TaskReview, fmt.Sprintf("%s-%d", row.Task, seq), "Task %s needs a review by a person.", "", "")
+}
+
+// alertWaiting sends alerts about tasks that have waited for too long.
+func (w *taskWatcher) alertWaiting(ctx context.Context) (idle time.Duration, err error) {
+	idle = time.Hour
+	after, now := w.config.Load().After, w.pos.At
+	if after == 0 {
+		w.pos.Waited, w.pos.After = now, 0
+		return idle, nil
+	}
+	for id, is := range w.waiting {
+		if is.alerted {
+			continue
+		}
+		if left := is.since.Add(after).Sub(now); left > 0 {
+			idle = min(idle, left)
+			continue
+		}
+		row, err := w.Store.Row(ctx, id)
+		if err == nil && row.Waits {
+			err = w.alertTask(ctx, row, TaskWaiting, fmt.Sprintf("%s-%d", id, is.since.Unix()), "Task %s has been waiting for a person for "+after.String()+" or longer.", "", "")
+		}
+		if err != nil && !errors.Is(err, tasks.ErrNoTask) && !errors.Is(err, tasks.ErrDamaged) {
+			return 0, err
+		}
+		is.alerted = true
+		w.waiting[id] = is
+	}
+	w.pos.Waited, w.pos.After = now, after
+	return idle, nil
+}
+
+// shownGoal is the longest goal in an alert, in runes.
+const shownGoal = 200
+
+// alertTask queues an alert about a task; skip is the webhook that gets the outcome
+// anyway.
+func (w *taskWatcher) alertTask(ctx context.Context, row tasks.Row, kind, id, summary, problem, skip string) error {
+	t := Task{
+		ID: row.Task, State: row.Status, Goal: clip.Line(w.Hide.String(row.Goal), shownGoal), Chat: row.Chat.Key(), From: row.From.Key(),
+		Created: api.Time{Time: row.Opened}, Updated: api.Time{Time: row.Changed}, Reason: problem,
+	}
+	if row.Waits {
+		t.Since = &api.Time{Time: row.Since}
+	}
+	w.alerted, w.saveAgain = true, w.Now().Add(lag)
+	if row.Chat.Platform == tasks.PlatformAPI && row.Waits {
+		switch w.hourly.add(kind+" "+row.Chat.Room(), id, w.Now()) {
+		case overLimit:
+			return nil
+		case atLimit:
+			w.Log.WarnContext(ctx, "too many waiting tasks of a program, no further alerts this hour", "chat", row.Chat.Room(), "kind", kind)
+			summary += " There may be more tasks of the same program; GET /v1/approvals lists them."
+		case withinLimit:
+		}
+	}
+	return w.queue(ctx, w.deliveries(alert{
+		kind: kind, id: id, task: row.Task, skip: skip, data: Data{Summary: fmt.Sprintf(summary, row.Task), Task: object(t)},
+	}))
+}
+
+// maxHourly limits the alerts about waiting tasks of one program and kind in an
+// hour, so that one program cannot crowd out everything else.
+const maxHourly = 20
+
+// hourlyCount counts alerts in this hour. An alert that is repeated, because it
+// could not be queued, counts once.
+type hourlyCount struct {
+	hour int64
+	ids  map[string][]string
+}
+
+// limitState says how an alert compares to maxHourly.
+type limitState int
+
+const (
+	withinLimit limitState = iota
+	atLimit
+	overLimit
+)
+
+// add counts an alert.
+func (o *hourlyCount) add(what, id string, now time.Time) limitState {
+	if hour := now.Unix() / 3600; o.ids == nil || hour != o.hour {
+		o.hour, o.ids = hour, map[string][]string{}
+	}
+	at := slices.Index(o.ids[what], id)
+	if at < 0 {
+		if at = len(o.ids[what]); at == maxHourly {
+			return overLimit
+		}
+		o.ids[what] = append(o.ids[what], id)
+	}
+	if at == maxHourly-1 {
+		return atLimit
+	}
+	return withinLimit
 }

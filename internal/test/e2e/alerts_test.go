@@ -90,7 +90,7 @@ func TestAlertsOverAKill(t *testing.T) {
 		t.Fatalf("the tasks are %+v and %+v, want done and failed", asked, failed)
 	}
 	b.sees(b.ann.ID, "failed", "please refuse this")
-	s.until("that the webhook is down", func() bool { return strings.Contains(s.err.String(), "a webhook could not be told") })
+	s.until("that the webhook is down", func() bool { return strings.Contains(s.err.String(), "delivery failed") })
 	b.passes() // it is stored that the admin was told
 	s.kill()
 	r := b.listens()

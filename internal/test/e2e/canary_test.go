@@ -173,7 +173,7 @@ func (k *cage) sings() {
 	k.asksAll(goal)
 	k.house.configure(strings.Replace(k.house.config, `models:`, "modells: {x: "+birds.env+"}\nmodels:", 1))
 	k.house.until("the bad reload", func() bool { return strings.Contains(k.err.String(), "modells") })
-	k.house.until("the alert", func() bool { return strings.Contains(k.err.String(), "a webhook could not be told") })
+	k.house.until("the alert", func() bool { return strings.Contains(k.err.String(), "delivery failed") })
 	k.stops()
 	k.seen["stdout"], k.seen["stderr"] = k.out.String(), k.err.String()
 	k.mu.Lock()

@@ -29,15 +29,15 @@ import (
 const secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 // hurried is a pace at which tests do not wait.
-func hurried() alerts.Pace {
-	return alerts.Pace{
+func hurried() alerts.Timing {
+	return alerts.Timing{
 		First: 10 * time.Millisecond, Longest: 100 * time.Millisecond, Rest: 40 * time.Millisecond, Request: time.Second,
 		Chat: 150 * time.Millisecond, Outage: 100 * time.Millisecond, Look: 10 * time.Millisecond,
 	}
 }
 
 // world is alerts over a real store; they can be stopped and begin again.
-type world struct {
+type env struct {
 	*testing.T
 	options alerts.Options
 	store   *bolt.Store
@@ -76,111 +76,111 @@ func (j *journal) String() string {
 	return j.buf.String()
 }
 
-func newWorld(t *testing.T, c alerts.Config) *world {
+func newEnv(t *testing.T, c alerts.Config) *env {
 	t.Helper()
-	w := &world{T: t, dir: t.TempDir(), log: &journal{}}
+	e := &env{T: t, dir: t.TempDir(), log: &journal{}}
 	texts, err := i18n.Load("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.options = alerts.Options{
-		Tell: w.tell, Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Now: w.now, Pace: hurried(), Config: c, Hide: redact.New([]string{"hidden-from-everybody"}),
+	e.options = alerts.Options{
+		TellAdmins: e.tell, Log: slog.New(slog.NewTextHandler(e.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Now: e.now, Timing: hurried(), Config: c, Hide: redact.New([]string{"hidden-from-everybody"}),
 		Task: func(ctx context.Context, id tasks.ID) (api.Task, error) {
-			inbox := tasks.NewInbox(tasks.InboxConfig{Store: w.store, Texts: texts, Chats: tasks.Chats{}, Log: w.options.Log, Now: time.Now})
-			return api.New(api.Config{Store: w.store, Inbox: inbox, Now: time.Now}).Get(ctx, api.Principal{Role: api.RoleAdmin, Chats: []string{"*"}}, id)
+			inbox := tasks.NewInbox(tasks.InboxConfig{Store: e.store, Texts: texts, Chats: tasks.Chats{}, Log: e.options.Log, Now: time.Now})
+			return api.New(api.Config{Store: e.store, Inbox: inbox, Now: time.Now}).Get(ctx, api.Principal{Role: api.RoleAdmin, Chats: []string{"*"}}, id)
 		},
-		Servers: func() []alerts.Health { w.mu.Lock(); defer w.mu.Unlock(); return w.servers },
-		Models:  func() []alerts.Health { w.mu.Lock(); defer w.mu.Unlock(); return w.models },
+		Servers: func() []alerts.Health { e.mu.Lock(); defer e.mu.Unlock(); return e.servers },
+		Models:  func() []alerts.Health { e.mu.Lock(); defer e.mu.Unlock(); return e.models },
 	}
-	w.open()
-	w.begin()
-	t.Cleanup(w.close)
-	w.until("the tasks are watched", func() bool {
-		stored, err := w.store.Setting(t.Context(), "legwork", "alerts_feed")
+	e.open()
+	e.begin()
+	t.Cleanup(e.close)
+	e.until("the tasks are watched", func() bool {
+		stored, err := e.store.Setting(t.Context(), "legwork", "alerts_feed")
 		return err == nil && stored != ""
 	})
-	return w
+	return e
 }
 
-func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+func (e *env) now() time.Time { return time.Now().Add(time.Duration(e.ahead.Load())) }
 
-func (w *world) open() {
-	w.Helper()
+func (e *env) open() {
+	e.Helper()
 	var err error
-	if w.store, err = bolt.Open(w.Context(), w.dir, bolt.Options{Now: w.now}); err != nil {
-		w.Fatalf("opening the store: %v", err)
+	if e.store, err = bolt.Open(e.Context(), e.dir, bolt.Options{Now: e.now}); err != nil {
+		e.Fatalf("opening the store: %v", err)
 	}
 }
 
 // begin runs alerts over the open store.
-func (w *world) begin() {
-	w.options.Store = forgetful{w.store, &w.gap, &w.refuses}
-	w.alerts = alerts.New(w.options)
-	ctx, cancel := context.WithCancel(w.Context())
+func (e *env) begin() {
+	e.options.Store = forgetful{e.store, &e.gap, &e.refuses}
+	e.alerts = alerts.New(e.options)
+	ctx, cancel := context.WithCancel(e.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = w.alerts.Run(ctx) })
-	w.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	running.Go(func() { _ = e.alerts.Run(ctx) })
+	e.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
 }
 
-func (w *world) close() {
-	w.stop()
-	if err := w.store.Close(); err != nil {
-		w.Errorf("closing the store: %v", err)
+func (e *env) close() {
+	e.stop()
+	if err := e.store.Close(); err != nil {
+		e.Errorf("closing the store: %v", err)
 	}
 }
 
 // restarts is another life over the same file.
-func (w *world) restarts(between func()) {
-	w.Helper()
-	w.close()
-	w.open()
+func (e *env) restarts(between func()) {
+	e.Helper()
+	e.close()
+	e.open()
 	between()
-	w.begin()
+	e.begin()
 }
 
-func (w *world) tell(_ context.Context, list []tasks.News) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.deaf != nil {
-		return w.deaf
+func (e *env) tell(_ context.Context, list []tasks.News) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.deaf != nil {
+		return e.deaf
 	}
-	w.told = append(w.told, slices.Clone(list))
+	e.told = append(e.told, slices.Clone(list))
 	return nil
 }
 
 // deafness sets whether admins can be reached.
-func (w *world) deafness(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.deaf = err
+func (e *env) deafness(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.deaf = err
 }
 
 // parts sets how servers and models stand.
-func (w *world) parts(servers, models []alerts.Health) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.servers, w.models = servers, models
+func (e *env) parts(servers, models []alerts.Health) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.servers, e.models = servers, models
 }
 
 // read is what the admins have read so far, in order.
-func (w *world) read() (all []tasks.News) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Concat(w.told...)
+func (e *env) read() (all []tasks.News) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Concat(e.told...)
 }
 
 // keys are the keys of what the admins have read so far.
-func (w *world) keys() (all []string) {
-	for _, n := range w.read() {
+func (e *env) keys() (all []string) {
+	for _, n := range e.read() {
 		all = append(all, n.Key)
 	}
 	return all
 }
 
 // until waits until something is so.
-func (w *world) until(what string, so func() bool) {
-	w.Helper()
+func (e *env) until(what string, so func() bool) {
+	e.Helper()
 	limit := time.After(watch.Patience)
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
@@ -188,16 +188,16 @@ func (w *world) until(what string, so func() bool) {
 		select {
 		case <-look.C:
 		case <-limit:
-			w.Fatalf("waited in vain: %s; the admins read %v; the log:\n%s", what, w.keys(), w.log)
+			e.Fatalf("waited in vain: %s; the admins read %v; the log:\n%s", what, e.keys(), e.log)
 		}
 	}
 }
 
 // opens starts a task that agents from outside work on.
-func (w *world) opens(goal string, change func(*planner.Opening)) tasks.ID {
-	w.Helper()
-	w.opened++
-	at := w.now().Add(-w.ago)
+func (e *env) opens(goal string, change func(*planner.Opening)) tasks.ID {
+	e.Helper()
+	e.opened++
+	at := e.now().Add(-e.ago)
 	id := tasks.NewID(at)
 	chat := bot.Chat{Platform: "api", ID: "ops", Thread: string(id), Private: true}
 	opening := &planner.Opening{
@@ -207,54 +207,54 @@ func (w *world) opens(goal string, change func(*planner.Opening)) tasks.ID {
 	if change != nil {
 		change(opening)
 	}
-	receipts, err := w.store.Open(w.Context(), []tasks.Inbound{{
-		Key: fmt.Sprint("open", w.opened), ID: id, Chat: chat, Open: &planner.Event{Type: planner.Opened, At: at, Opening: opening},
+	receipts, err := e.store.Open(e.Context(), []tasks.Inbound{{
+		Key: fmt.Sprint("open", e.opened), ID: id, Chat: chat, Open: &planner.Event{Type: planner.Opened, At: at, Opening: opening},
 	}})
 	if err = errors.Join(err, receipts[0].Err); err != nil {
-		w.Fatalf("opening a task: %v", err)
+		e.Fatalf("opening a task: %v", err)
 	}
 	return id
 }
 
-func (w *world) append(id tasks.ID, e planner.Event) {
-	w.Helper()
-	if err := w.store.Append(w.Context(), id, -1, 0, e); err != nil {
-		w.Fatalf("appending %+v: %v", e, err)
+func (e *env) append(id tasks.ID, ev planner.Event) {
+	e.Helper()
+	if err := e.store.Append(e.Context(), id, -1, 0, ev); err != nil {
+		e.Fatalf("appending %+v: %v", ev, err)
 	}
 }
 
 // review sets the status of a task: an agent wants a review, or a person says how
 // it went.
-func (w *world) review(id tasks.ID, status string) {
-	w.Helper()
+func (e *env) review(id tasks.ID, status string) {
+	e.Helper()
 	by := "api:ops"
 	if status == planner.NeedsHumanReview {
 		by = "agent:a"
 	}
-	w.append(id, planner.Event{Type: planner.Set, At: w.now(), By: by, Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(strconv.Quote(status))}})
+	e.append(id, planner.Event{Type: planner.Set, At: e.now(), By: by, Values: map[string]json.RawMessage{planner.KeyStatus: json.RawMessage(strconv.Quote(status))}})
 }
 
 // nothingLeft reports that nothing waits to be delivered.
-func (w *world) nothingLeft() bool {
-	due, next, err := w.store.Outgoing(w.Context(), w.now(), 10)
+func (e *env) nothingLeft() bool {
+	due, next, err := e.store.Outgoing(e.Context(), e.now(), 10)
 	return err == nil && len(due) == 0 && next.IsZero()
 }
 
 // answers hands in the answer of a task, which is then on its way to be shown.
-func (w *world) answers(id tasks.ID, text string) {
-	w.Helper()
-	w.append(id, planner.Event{Type: planner.Answered, By: "agent:a", Text: text})
+func (e *env) answers(id tasks.ID, text string) {
+	e.Helper()
+	e.append(id, planner.Event{Type: planner.Answered, By: "agent:a", Text: text})
 }
 
 // fails lets a task come to nothing: nobody has worked on it for too long.
-func (w *world) fails(goal string, change func(*planner.Opening)) tasks.ID {
-	w.Helper()
-	id := w.opens(goal, change)
-	s, err := w.store.State(w.Context(), id)
+func (e *env) fails(goal string, change func(*planner.Opening)) tasks.ID {
+	e.Helper()
+	id := e.opens(goal, change)
+	s, err := e.store.State(e.Context(), id)
 	if err != nil {
-		w.Fatal(err)
+		e.Fatal(err)
 	}
-	w.append(id, planner.Event{Type: planner.Expired, At: planner.Deadline(s)})
+	e.append(id, planner.Event{Type: planner.Expired, At: planner.Deadline(s)})
 	return id
 }
 
