@@ -44,6 +44,7 @@ type core struct {
 	store      *bolt.Store
 	tools      *tools.Manager
 	executor   *tasks.Executor
+	presenters *tasks.Presenters
 	engine     *engine.Engine
 	inbox      *tasks.Inbox
 	unattended bool // there is one question, and nobody to answer another
@@ -97,13 +98,16 @@ func (a *core) connect(model llm.Model, platforms ...bot.Platform) {
 	for _, p := range platforms {
 		chats[p.Name()] = p
 	}
+	a.presenters = tasks.NewPresenters(tasks.PresenterConfig{
+		Store: a.store, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Pause: a.pause, Rules: prompts, Clean: a.hidden.String,
+	})
 	a.executor = tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: a.store, Model: model, Tools: redactedTools{toolbox.New(a.tools), a.credentials}, Texts: a.texts, Chats: chats, Log: a.log, Now: a.clock.Now, Wall: time.Now,
-		Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { tasks.BudgetReached(ctx, a.inbox, over) },
-		Tracer: a.tracer, Clean: a.hidden.String,
+		Store: a.store, Model: model, Tools: redactedTools{toolbox.New(a.tools), a.credentials}, Texts: a.texts, Log: a.log, Now: a.clock.Now, Wall: time.Now,
+		Append: a.presenters.Append, Pause: a.pause, Prompts: prompts, Reached: func(ctx context.Context, over planner.Overdraft) { tasks.BudgetReached(ctx, a.inbox, over) },
+		Tracer: a.tracer,
 	})
 	a.engine = engine.New(engine.Config{
-		Store: a.store, Executor: a.executor, Log: a.log, Now: a.clock.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
+		Store: a.store, Executor: a.executor, Presenters: a.presenters, Log: a.log, Now: a.clock.Now, Concurrent: a.config.Limits.ConcurrentTasks, Pause: a.pause,
 		Damaged: a.damaged, Metrics: a.metrics,
 	})
 	a.inbox = tasks.NewInbox(tasks.InboxConfig{

@@ -112,7 +112,9 @@ func (d *daemon) use(ctx context.Context, next *conf.Config) error {
 		return fmt.Errorf("changing tools: %w", err)
 	}
 	d.models.use(fresh)
-	d.core.executor.Use(promptRules(next, d.models))
+	rules := promptRules(next, d.models)
+	d.core.presenters.Use(rules)
+	d.core.executor.Use(rules)
 	d.core.inbox.Use(inboxRules(next))
 	d.core.alerts.Use(next.Alerts)
 	d.core.expect(next)

@@ -95,7 +95,7 @@ func (s *answering) later(ctx context.Context, r ToolResult) error {
 		return s.x.returned(ctx, s.v, s.a, planner.Result{Text: errAsksOn.Error(), Failed: true, Usage: s.used()})
 	}
 	s.settle(ctx) // the event that asks does not tell of it
-	return s.x.append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
+	return s.x.Append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
 		Server: s.server(), Form: r.Question, State: r.State, Expires: s.x.expires(),
 	}})
 }
@@ -140,7 +140,7 @@ func (s *answering) ask(ctx context.Context, q form.Question) (form.Answer, erro
 	if s.asked++; s.asked > maxQuestions {
 		return form.Answer{Action: form.Cancel}, errAsksOn
 	}
-	err := s.x.append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
+	err := s.x.Append(ctx, s.v.ID, planner.Event{Type: planner.Asked, Action: s.a.ID, Question: &planner.Question{
 		Server: s.server(), Form: &q, Live: true, Expires: s.x.expires(),
 	}})
 	if err != nil {

@@ -2,10 +2,8 @@ package tasks
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -80,17 +78,17 @@ func jsonOf(arguments string) json.RawMessage {
 
 // approval is the draft that asks whether calls may be made: with their full
 // arguments, in it or in its file.
-func (p *Presenter) approval(ctx context.Context, v *View, seq int, files bool) bot.Draft {
-	opening := v.Opening()
-	calls := callsOf(v, seq)
+func (c Card) approval(seq int, files bool) bot.Draft {
+	opening := c.View.Opening()
+	calls := callsOf(c.View, seq)
 	d := bot.Draft{
-		Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: opening.Message, Mark: p.mark(planner.AskID(planner.SubjectCalls, seq).String()), Calls: calls,
-		Buttons: p.approvalButtons(ctx, v, seq),
+		Kind: bot.KindQuestion, Task: string(c.View.ID), ReplyTo: opening.Message, Mark: c.mark(planner.AskID(planner.SubjectCalls, seq).String()), Calls: calls,
+		Buttons: c.approvalButtons(seq),
 	}
 	if files {
 		d.File = callsFile(calls, seq)
 	}
-	d.Text = strings.Join([]string{p.callsText(v, calls, d.File), p.approvalFoot(v, seq)}, "\n\n")
+	d.Text = strings.Join([]string{c.callsText(calls, d.File), c.approvalFoot(seq)}, "\n\n")
 	return d
 }
 
@@ -116,8 +114,8 @@ func callsFile(calls []bot.Call, seq int) *bot.File {
 
 // callsText is what a person reads about each call. With a file, the arguments
 // are in it alone: a part of them might hide the rest.
-func (p *Presenter) callsText(v *View, calls []bot.Call, file *bot.File) string {
-	lang, texts := v.Opening().Language, p.x.Texts
+func (c Card) callsText(calls []bot.Call, file *bot.File) string {
+	lang, texts := c.View.Opening().Language, c.Texts
 	lines := []string{"**" + texts.Text(lang, "approval.ask", map[string]any{"Count": len(calls)}) + "**"}
 	for i, c := range calls {
 		head := texts.Text(lang, "approval.line", map[string]any{"Tool": callLine(texts, lang, c), "Reason": reasonText(texts, lang, c)})
@@ -155,18 +153,18 @@ func reasonText(texts *i18n.Texts, lang string, c bot.Call) string {
 }
 
 // approvalFoot says for whom calls are made, and who can decide until when.
-func (p *Presenter) approvalFoot(v *View, seq int) string {
-	opening := v.Opening()
+func (c Card) approvalFoot(seq int) string {
+	opening := c.View.Opening()
 	name := plainText(nameOf(opening.From.Name, opening.From.Key()))
-	lines := []string{p.x.Texts.Text(opening.Language, "approval.for", map[string]any{"Name": name, "Goal": plainText(title(opening.Goal))})}
-	if until := p.until(v, seq); until != "" {
+	lines := []string{c.Texts.Text(opening.Language, "approval.for", map[string]any{"Name": name, "Goal": plainText(title(opening.Goal))})}
+	if until := c.until(seq); until != "" {
 		lines = append(lines, until)
 	}
 	key := "approval.how"
-	if !p.lasting() {
+	if !c.Lasts {
 		key = "approval.how_here"
 	}
-	return strings.Join(append(lines, p.x.Texts.Text(opening.Language, key, deciding(opening))), "\n")
+	return strings.Join(append(lines, c.Texts.Text(opening.Language, key, deciding(opening))), "\n")
 }
 
 // deciding is the data of a text that says who can decide in a chat beside the
@@ -179,13 +177,13 @@ func deciding(o *planner.Opening) map[string]any {
 }
 
 // until says how long the question of that seq can be answered; empty for ever.
-func (p *Presenter) until(v *View, seq int) string {
-	expires := lapses(v.State, seq, v.Event(seq).Question)
+func (c Card) until(seq int) string {
+	expires := lapses(c.View.State, seq, c.View.Event(seq).Question)
 	if expires.IsZero() {
 		return ""
 	}
-	opening := v.Opening()
-	return p.x.Texts.Text(opening.Language, "approval.until", map[string]any{"Date": inZone(expires, opening.Timezone)})
+	opening := c.View.Opening()
+	return c.Texts.Text(opening.Language, "approval.until", map[string]any{"Date": inZone(expires, opening.Timezone)})
 }
 
 // lapses is when the question or the review of that seq does; zero for never.
@@ -202,46 +200,36 @@ func lapses(s planner.State, seq int, q *planner.Question) time.Time {
 // approvalButtons are the ways to decide. What would be granted for longer is
 // offered where that would spare the next question, and always is for admins: it
 // is left out where none can press it.
-func (p *Presenter) approvalButtons(ctx context.Context, v *View, seq int) []bot.Button {
-	lang := v.Opening().Language
+func (c Card) approvalButtons(seq int) []bot.Button {
+	lang := c.View.Opening().Language
 	button := func(key, verb, style string) bot.Button {
-		return bot.Button{Label: p.x.Texts.Text(lang, key, nil), Data: decisionData(pressApproval, p.id, seq, 0, verb), Style: style}
+		return bot.Button{Label: c.Texts.Text(lang, key, nil), Data: decisionData(pressApproval, c.View.ID, seq, 0, verb), Style: style}
 	}
 	list := []bot.Button{button("button.allow_once", verbOnce, bot.StylePrimary)}
-	grants := len(grantsOf(v.Event(seq).Question)) > 0
+	grants := len(grantsOf(c.View.Event(seq).Question)) > 0
 	if grants {
 		list = append(list, button("button.allow_task", verbTask, ""))
 	}
 	list = append(list, button("button.deny", verbDeny, bot.StyleDanger), button("button.deny_why", verbWhy, ""))
-	if grants && !p.quiet && (!p.chat.Private || p.x.isAdmin(ctx, v.Opening().From.Key())) {
+	if grants && !c.Quiet && c.OfferAlways {
 		list = append(list, button("button.allow_chat", verbAlways, ""))
 	}
 	return list
 }
 
-// isAdmin reports that a person is an admin, by the config or by the store.
-func (x *Executor) isAdmin(ctx context.Context, person string) bool {
-	if slices.Contains(x.rules.Load().Admins, person) {
-		return true
-	}
-	var stored []string
-	text, err := x.Store.Setting(ctx, ownerLegwork, settingAdmins)
-	return err == nil && text != "" && json.Unmarshal([]byte(text), &stored) == nil && slices.Contains(stored, person)
-}
-
 // decidedCalls is what is left of an approval when it is over: the calls, and
 // their arguments as far as those stand in the chat.
-func (p *Presenter) decidedCalls(v *View, seq int) string {
-	lang := v.Opening().Language
-	calls := callsOf(v, seq)
-	whole := p.callsText(v, calls, callsFile(calls, seq))
+func (c Card) decidedCalls(seq int) string {
+	lang := c.View.Opening().Language
+	calls := callsOf(c.View, seq)
+	whole := c.callsText(calls, callsFile(calls, seq))
 	_, whole, _ = strings.Cut(whole, "\n\n") // it asks nothing any more
 	if len(whole) <= closedText {
 		return whole
 	}
 	var lines []string
-	for _, c := range calls {
-		lines = append(lines, callLine(p.x.Texts, lang, c))
+	for _, call := range calls {
+		lines = append(lines, callLine(c.Texts, lang, call))
 	}
 	return clip.Marked(strings.Join(lines, "\n"), closedText)
 }

@@ -179,9 +179,12 @@ func TestReservationGivenUp(t *testing.T) {
 			if when == "before" {
 				store.before = cancel
 			}
+			presenters := tasks.NewPresenters(tasks.PresenterConfig{
+				Store: store, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone}, Log: slog.New(slog.DiscardHandler), Now: s.clock,
+			})
 			x := tasks.NewExecutor(tasks.ExecutorConfig{
-				Store: store, Model: m, Tools: s.tools, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone},
-				Log: slog.New(slog.DiscardHandler), Now: s.clock,
+				Store: store, Model: m, Tools: s.tools, Texts: s.texts,
+				Log: slog.New(slog.DiscardHandler), Now: s.clock, Append: presenters.Append,
 			})
 			id := s.opens("ann", private("ann"), "how are you")
 			v := tasks.NewView(s.store, id)

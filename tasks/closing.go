@@ -58,7 +58,7 @@ func (p *Presenter) closeQuestions(ctx context.Context, v *View, tries int) {
 		if p.closed[slot.Name] = err == nil; err != nil {
 			p.misses[slot.Name]++
 			tries = 1 // the chat may be down: the others need not wait as long
-			p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
+			p.ps.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (p *Presenter) stray(ctx context.Context, v *View, private bool, slot strin
 			return ""
 		}
 	}
-	return p.find(ctx, &to, slot, p.mark(slot))
+	return p.find(ctx, &to, slot, markOf(p.id, slot))
 }
 
 // passing is the message of a question that does not last, and the last event that
@@ -110,9 +110,9 @@ func (p *Presenter) settlePassing(ctx context.Context, v *View, open map[planner
 	}
 	p.mu.Unlock()
 	for _, action := range slices.SortedFunc(maps.Keys(over), func(a, b planner.ActionID) int { return cmp.Compare(a.Seq, b.Seq) }) {
-		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: outcomeOf(v, p.x.Texts, v.Opening().Language, action)}
+		d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: outcomeOf(v, p.ps.Texts, v.Opening().Language, action)}
 		if err := p.platform.Edit(ctx, p.chat, over[action], d); err != nil && ctx.Err() == nil {
-			p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
+			p.ps.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (p *Presenter) settlePassing(ctx context.Context, v *View, open map[planner
 // closeQuestion brings one message to what stays of its question. One that is
 // gone needs nothing more.
 func (p *Presenter) closeQuestion(ctx context.Context, v *View, private bool, action planner.ActionID, message string, tries int) error {
-	to, d := p.chat, bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.decision(v, action)}
+	to, d := p.chat, bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.card(v).decision(action)}
 	if private {
 		var err error
 		if to, err = p.direct(ctx, v); err != nil {
@@ -148,11 +148,11 @@ func (p *Presenter) closeLate(ctx context.Context, slot, message string) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateTime)
 	defer cancel()
-	state, err := p.x.Store.State(ctx, p.id)
+	state, err := p.ps.Store.State(ctx, p.id)
 	if openAsk(state, action) {
 		return
 	}
-	v := NewView(p.x.Store, p.id)
+	v := NewView(p.ps.Store, p.id)
 	if err == nil {
 		err = v.Refresh(ctx)
 	}
@@ -160,7 +160,7 @@ func (p *Presenter) closeLate(ctx context.Context, slot, message string) {
 		err = p.closeQuestion(ctx, v, private, action, message, closeTries)
 	}
 	if err != nil {
-		p.x.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "a question's message could not be closed", "task", p.id, "cause", err)
 	}
 }
 
@@ -173,17 +173,17 @@ const closedText = 2000
 
 // decision is what a question's message says when it is over: what it asked and
 // how it ended.
-func (p *Presenter) decision(v *View, action planner.ActionID) string {
-	over := outcomeOf(v, p.x.Texts, v.Opening().Language, action)
+func (c Card) decision(action planner.ActionID) string {
+	over := outcomeOf(c.View, c.Texts, c.View.Opening().Language, action)
 	switch action.Subject {
 	case planner.SubjectCalls:
-		return p.decidedCalls(v, action.Seq) + "\n\n" + over
+		return c.decidedCalls(action.Seq) + "\n\n" + over
 	case planner.SubjectForm:
-		return p.answeredField(v, action) + "\n\n" + over
+		return c.answeredField(action) + "\n\n" + over
 	case planner.SubjectReview:
-		return reviewWanted(v, p.x.Texts, action.Seq) + "\n\n" + over
+		return reviewWanted(c.View, c.Texts, action.Seq) + "\n\n" + over
 	}
-	return strings.TrimPrefix(clip.Marked(p.asks(v, action), closedText)+"\n\n"+over, "\n\n")
+	return strings.TrimPrefix(clip.Marked(c.asks(action), closedText)+"\n\n"+over, "\n\n")
 }
 
 // outcomeOf tells how the question of an ask action ended.

@@ -39,7 +39,7 @@ func (p *Presenter) Show(ctx context.Context, v *View) error {
 
 // parts are the drafts of the messages that the outcome takes.
 func (p *Presenter) parts(v *View) []bot.Draft {
-	d := p.outcome(v)
+	d := p.card(v).outcome()
 	if s, ok := p.platform.(bot.Splitter); ok {
 		return s.Split(d)
 	}
@@ -48,17 +48,17 @@ func (p *Presenter) parts(v *View) []bot.Draft {
 
 // outcome is the draft of the task's outcome, with what can be done about it
 // where messages last.
-func (p *Presenter) outcome(v *View) bot.Draft {
-	d := outcome(v, p.x.Texts)
-	d.Text = p.introduced(v, d.Text)
-	if !p.lasting() {
+func (c Card) outcome() bot.Draft {
+	d := outcome(c.View, c.Texts)
+	d.Text = c.introduced(d.Text)
+	if !c.Lasts {
 		return d
 	}
-	if tried(v.State) {
-		d.Buttons = append(d.Buttons, p.button(v, "button.details", pressDetails))
+	if tried(c.View.State) {
+		d.Buttons = append(d.Buttons, c.button("button.details", pressDetails))
 	}
-	if v.State.Outcome == planner.Failed && !p.quiet {
-		d.Buttons = append(d.Buttons, p.button(v, "button.retry", pressRetry))
+	if c.View.State.Outcome == planner.Failed && !c.Quiet {
+		d.Buttons = append(d.Buttons, c.button("button.retry", pressRetry))
 	}
 	return d
 }
@@ -75,7 +75,7 @@ func (p *Presenter) showPart(ctx context.Context, v *View, name string, part *bo
 	if slot.Message != "" && !last && !p.platform.Limits().Edits {
 		return nil
 	}
-	part.Mark = p.mark(name)
+	part.Mark = markOf(p.id, name)
 	id, err := p.send(ctx, v, slot, name, part)
 	if err != nil {
 		return p.unshown(ctx, v, err)
@@ -112,7 +112,7 @@ func (p *Presenter) fold(ctx context.Context, v *View) {
 	}
 	err := p.drawLast(ctx, v)
 	if p.folded = err == nil || errors.Is(err, bot.ErrGone); err != nil {
-		p.x.Log.WarnContext(ctx, "the last frame could not be shown", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "the last frame could not be shown", "task", p.id, "cause", err)
 	}
 }
 
@@ -128,9 +128,9 @@ func (p *Presenter) drawLast(ctx context.Context, v *View) error {
 	case p.boardMessage(ctx, v) == "":
 		return nil
 	}
-	board := folded(v, p.x.Texts)
+	board := folded(v, p.ps.Texts)
 	d := bot.Draft{
-		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: p.boardMark(), ReplyTo: v.Opening().Message,
+		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: markOf(p.id, planner.SlotBoard), ReplyTo: v.Opening().Message,
 	}
 	err := p.edit(ctx, &p.chat, p.message, &d, foldTries)
 	return p.moved(ctx, planner.SlotBoard, &p.message, err)
@@ -140,7 +140,7 @@ func (p *Presenter) drawLast(ctx context.Context, v *View) error {
 // v was taken or never; empty when there is none.
 func (p *Presenter) boardMessage(ctx context.Context, v *View) string {
 	if p.boardID(v) == "" {
-		p.message = p.find(ctx, &p.chat, planner.SlotBoard, p.boardMark())
+		p.message = p.find(ctx, &p.chat, planner.SlotBoard, markOf(p.id, planner.SlotBoard))
 	}
 	return p.message
 }
@@ -183,7 +183,7 @@ func (p *Presenter) replace(ctx context.Context, place string, d *bot.Draft) (st
 	if err == nil || ctx.Err() != nil {
 		return place, err
 	}
-	p.x.Log.WarnContext(ctx, "a message cannot be changed, a new one is sent", "task", p.id, "cause", err)
+	p.ps.Log.WarnContext(ctx, "a message cannot be changed, a new one is sent", "task", p.id, "cause", err)
 	return "", err
 }
 
@@ -193,10 +193,10 @@ func (p *Presenter) unshown(ctx context.Context, v *View, err error) error {
 	if !errors.Is(err, errUnsendable) {
 		return err
 	}
-	since := p.x.Now().Sub(v.State.Last)
+	since := p.ps.Now().Sub(v.State.Last)
 	if !errors.Is(err, bot.ErrGone) && !p.platform.Limits().Ephemeral && since < patience {
 		return err
 	}
-	p.x.Log.ErrorContext(ctx, "the outcome could not be shown", "task", p.id, "cause", err)
+	p.ps.Log.ErrorContext(ctx, "the outcome could not be shown", "task", p.id, "cause", err)
 	return p.append(ctx, planner.Event{Type: planner.Broke, Action: planner.ShowID(), Problem: &planner.Problem{Code: "unsendable", Reason: err.Error()}})
 }

@@ -24,7 +24,6 @@ type Executor struct {
 	price Pricer
 
 	averages averages
-	full     fullTasks
 
 	earlier     earlier
 	remembering *remembering
@@ -38,19 +37,31 @@ type ExecutorConfig struct {
 	Model llm.Model
 	Tools Toolbox
 	Texts *i18n.Texts
-	Chats Chats
 	Log   *slog.Logger
 	Now   func() time.Time // by which things expire and working time counts
 	Wall  func() time.Time // by which days are counted; nil: Now
 	Pause *Pause           // the switch for everything; nil: never set
+	// Append stores what comes of actions: Presenters.Append, which waits while the
+	// disk is full.
+	Append func(ctx context.Context, id ID, e ...planner.Event) error
 	// Reached hears that a budget has no room; nil: nobody does.
 	Reached func(context.Context, planner.Overdraft)
 	Prompts PromptRules // the first ones; Use changes them
 	// Tracer tells of actions and tasks; nil: nobody does.
 	Tracer *telemetry.Tracer
-	// Clean keeps secrets of the config out of what is stored of failures. Nil: they
-	// are stored as they are.
-	Clean func(string) string
+}
+
+// Display is the chat of one task, as the executor needs it: a *Presenter.
+type Display interface {
+	// Ask puts a question to people.
+	Ask(ctx context.Context, v *View, a planner.Action) error
+	// Show brings the outcome to the chat.
+	Show(ctx context.Context, v *View) error
+	// Stream shows the text of the call that does an action while it grows. Close it
+	// when the outcome of the call is stored.
+	Stream(a planner.Action) (write func(llm.Delta), end func())
+	// Progress notes how far a call is.
+	Progress(action planner.ActionID, g Progress)
 }
 
 // PromptRules are what the config says about prompts.
@@ -81,9 +92,6 @@ func NewExecutor(cfg ExecutorConfig) *Executor {
 	if x.Wall == nil {
 		x.Wall = x.Now
 	}
-	if x.Clean == nil {
-		x.Clean = func(text string) string { return text }
-	}
 	x.Model = gated{cfg.Model, cfg.Pause}
 	x.Use(cfg.Prompts)
 	return x
@@ -104,7 +112,7 @@ func (x *Executor) Use(rules PromptRules) {
 // repeatable or not yet started. A panic is the failure of that action alone.
 // While everything is paused, what calls a model or a tool is ErrPaused, and
 // what a budget has no room for ErrHeld.
-func (x *Executor) Do(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
+func (x *Executor) Do(ctx context.Context, v *View, a planner.Action, p Display) error {
 	ctx, span := x.begin(ctx, v, &a)
 	err := x.do(ctx, v, a, p)
 	var fault *panicked
@@ -123,7 +131,7 @@ func (x *Executor) Do(ctx context.Context, v *View, a planner.Action, p *Present
 	return nil
 }
 
-func (x *Executor) do(ctx context.Context, v *View, a planner.Action, p *Presenter) (err error) {
+func (x *Executor) do(ctx context.Context, v *View, a planner.Action, p Display) (err error) {
 	defer catch(&err)
 	if a.Kind == planner.KindModel || a.Kind == planner.KindTool {
 		if err := x.Pause.Gate(); err != nil {
@@ -160,7 +168,7 @@ func (x *Executor) faulted(ctx context.Context, v *View, a planner.Action, fault
 	case planner.KindAsk:
 		return fault
 	}
-	return x.append(ctx, v.ID, e)
+	return x.Append(ctx, v.ID, e)
 }
 
 // superseded reports that an outcome was not wanted any more when it came.

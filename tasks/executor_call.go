@@ -82,5 +82,5 @@ func (x *Executor) broke(ctx context.Context, v *View, a planner.Action, err err
 		}
 	}
 	x.Log.ErrorContext(ctx, "model call failed", "task", v.ID, "action", a.ID, "cause", err)
-	return x.append(ctx, v.ID, e)
+	return x.Append(ctx, v.ID, e)
 }

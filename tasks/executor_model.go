@@ -15,7 +15,7 @@ import (
 )
 
 // model makes one model call and appends what it said.
-func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
+func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p Display) error {
 	if v.State.Unwritten {
 		return x.writeOut(ctx, v, a)
 	}
@@ -41,9 +41,9 @@ func (x *Executor) model(ctx context.Context, v *View, a planner.Action, p *Pres
 	request.Again = x.again(ctx, v.ID, aside)
 	var stream func(llm.Delta)
 	if a.Final {
-		speech := p.Speech(a)
-		defer speech.Close()
-		stream = speech.Hear
+		write, end := p.Stream(a)
+		defer end()
+		stream = write
 	}
 	reply, tools, err := x.call(ctx, v, a, request, tools, stream)
 	switch {
@@ -81,9 +81,9 @@ func (x *Executor) replied(ctx context.Context, v *View, a planner.Action, reply
 		// The intent to show goes into the same commit as what is shown.
 		events = append(events, planner.Event{Type: planner.Began, Slot: planner.SlotAnswer})
 	}
-	err := x.append(ctx, v.ID, events...)
+	err := x.Append(ctx, v.ID, events...)
 	if len(events) > 1 && superseded(err) {
-		err = x.append(ctx, v.ID, e)
+		err = x.Append(ctx, v.ID, e)
 	}
 	if err == nil {
 		x.learn(v, a, e)
@@ -103,13 +103,13 @@ func (x *Executor) writeOut(ctx context.Context, v *View, a planner.Action) erro
 		return ctx.Err()
 	}
 	if err == nil && strings.TrimSpace(text) != "" {
-		return x.append(ctx, v.ID, planner.Event{Type: planner.Prompted, Action: a.ID, Text: text})
+		return x.Append(ctx, v.ID, planner.Event{Type: planner.Prompted, Action: a.ID, Text: text})
 	}
 	if err == nil {
 		err = errEmpty
 	}
 	x.Log.WarnContext(ctx, "a server's prompt cannot be written out", "task", v.ID, "prompt", want.Name, "cause", err)
-	return x.append(ctx, v.ID, planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "prompt", Reason: err.Error()}})
+	return x.Append(ctx, v.ID, planner.Event{Type: planner.Broke, Action: a.ID, Problem: &planner.Problem{Code: "prompt", Reason: err.Error()}})
 }
 
 // noteRefusals logs the tool calls of a reply that cannot be made.

@@ -20,7 +20,7 @@ func (d *desk) does(id tasks.ID, action planner.ActionID) []planner.Event {
 	if err := v.Refresh(d.t.Context()); err != nil {
 		d.t.Fatal(err)
 	}
-	p, err := d.Executor.Present(id, v.Opening())
+	p, err := d.Presenters.Open(id, v.Opening())
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // tool makes one tool call, or finds out that it must not be made, or that a
 // person has to be asked first.
-func (x *Executor) tool(ctx context.Context, v *View, a planner.Action, p *Presenter) error {
+func (x *Executor) tool(ctx context.Context, v *View, a planner.Action, p Display) error {
 	call := callOf(v, a.Place)
 	if a.Started {
 		return x.unknown(ctx, v, a, call)
@@ -36,7 +36,7 @@ func (x *Executor) tool(ctx context.Context, v *View, a planner.Action, p *Prese
 		return err
 	}
 	if (!j.verdict.Repeatable || j.ask || j.grant != "") && !a.Started {
-		if err := x.append(ctx, v.ID, planner.Event{Type: planner.Started, Action: a.ID, Grant: j.grant}); err != nil {
+		if err := x.Append(ctx, v.ID, planner.Event{Type: planner.Started, Action: a.ID, Grant: j.grant}); err != nil {
 			return err
 		}
 	}
@@ -59,7 +59,7 @@ func (x *Executor) unknown(ctx context.Context, v *View, a planner.Action, call 
 }
 
 // make makes a call that may be made.
-func (x *Executor) make(ctx context.Context, v *View, a planner.Action, j judgement, p *Presenter) error {
+func (x *Executor) make(ctx context.Context, v *View, a planner.Action, j judgement, p Display) error {
 	opening := v.Opening()
 	answers := x.answering(v, a, j.call)
 	result, err := x.Tools.Call(ctx, ToolCall{
@@ -108,5 +108,5 @@ func (x *Executor) returned(ctx context.Context, v *View, a planner.Action, r pl
 	if r.Text == "" && !r.Unknown {
 		r.Text = x.Texts.Text(v.Opening().Language, "prompt.result_empty", nil)
 	}
-	return x.append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})
+	return x.Append(ctx, v.ID, planner.Event{Type: planner.Returned, Action: a.ID, Result: &r})
 }

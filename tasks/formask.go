@@ -48,10 +48,10 @@ func formOf(e planner.Event, about planner.ActionID) (q *form.Question, field *f
 
 // form is the draft that asks for one field of a server's question. What the
 // server wrote stands there as a quotation.
-func (p *Presenter) form(v *View, about planner.ActionID) bot.Draft {
-	lang, texts := v.Opening().Language, p.x.Texts
-	q, field := formOf(v.Event(about.Seq), about)
-	lines := []string{p.serverAsks(v, about)}
+func (c Card) form(about planner.ActionID) bot.Draft {
+	lang, texts := c.View.Opening().Language, c.Texts
+	q, field := formOf(c.View.Event(about.Seq), about)
+	lines := []string{c.serverAsks(about)}
 	if q.Message != "" {
 		lines = append(lines, quoted(q.Message))
 	}
@@ -59,27 +59,27 @@ func (p *Presenter) form(v *View, about planner.ActionID) bot.Draft {
 	case q.URL != "":
 		lines = append(lines, texts.Text(lang, "form.url", map[string]any{"Text": inCode(hostOf(q.URL))}), strings.TrimSuffix(bot.Fence(bot.Visible(q.URL), ""), "\n"))
 	case field != nil:
-		lines = append(lines, p.fieldText(lang, *field, about.Field, len(q.Fields)))
+		lines = append(lines, c.fieldText(lang, *field, about.Field, len(q.Fields)))
 	}
-	foot := []string{p.until(v, about.Seq), texts.Text(lang, "form.how", deciding(v.Opening()))}
+	foot := []string{c.until(about.Seq), texts.Text(lang, "form.how", deciding(c.View.Opening()))}
 	lines = append(lines, strings.TrimPrefix(strings.Join(foot, "\n"), "\n"))
 	return bot.Draft{
-		Kind: bot.KindQuestion, Task: string(p.id), Text: strings.Join(lines, "\n\n"), ReplyTo: v.Opening().Message,
-		Mark: p.mark(about.String()), Buttons: p.formButtons(v, about, q, field), FreeText: field != nil && !pressable(*field, choicesOf(texts, lang, *field)),
+		Kind: bot.KindQuestion, Task: string(c.View.ID), Text: strings.Join(lines, "\n\n"), ReplyTo: c.View.Opening().Message,
+		Mark: c.mark(about.String()), Buttons: c.formButtons(about, q, field), FreeText: field != nil && !pressable(*field, choicesOf(texts, lang, *field)),
 	}
 }
 
-func (p *Presenter) serverAsks(v *View, about planner.ActionID) string {
+func (c Card) serverAsks(about planner.ActionID) string {
 	server := ""
-	if question := v.Event(about.Seq).Question; question != nil {
+	if question := c.View.Event(about.Seq).Question; question != nil {
 		server = question.Server
 	}
-	return "**" + p.x.Texts.Text(v.Opening().Language, "form.asks", map[string]any{"Server": inCode(server)}) + "**"
+	return "**" + c.Texts.Text(c.View.Opening().Language, "form.asks", map[string]any{"Server": inCode(server)}) + "**"
 }
 
 // fieldText is what a person reads about a field.
-func (p *Presenter) fieldText(lang string, f form.Field, at, count int) string {
-	texts := p.x.Texts
+func (c Card) fieldText(lang string, f form.Field, at, count int) string {
+	texts := c.Texts
 	name := plainText(line(bot.Visible(cmp.Or(f.Title, f.Name))))
 	lines := []string{"**" + name + "**"}
 	if count > 1 {
@@ -102,7 +102,7 @@ func (p *Presenter) fieldText(lang string, f form.Field, at, count int) string {
 	} else if pressable(f, choices) {
 		how = "form.choose"
 	}
-	if !p.lasting() {
+	if !c.Lasts {
 		how += "_here"
 	}
 	if len(f.Default) > 0 {
@@ -141,11 +141,11 @@ func pressable(f form.Field, choices []form.Choice) bool {
 	return len(choices) > 0 && !listed(f, choices)
 }
 
-func (p *Presenter) formButtons(v *View, about planner.ActionID, q *form.Question, field *form.Field) []bot.Button {
-	lang, texts := v.Opening().Language, p.x.Texts
+func (c Card) formButtons(about planner.ActionID, q *form.Question, field *form.Field) []bot.Button {
+	lang, texts := c.View.Opening().Language, c.Texts
 	var list []bot.Button
 	add := func(label, verb, style string) {
-		list = append(list, bot.Button{Label: label, Data: decisionData(pressField, p.id, about.Seq, about.Field, verb), Style: style})
+		list = append(list, bot.Button{Label: label, Data: decisionData(pressField, c.View.ID, about.Seq, about.Field, verb), Style: style})
 	}
 	switch {
 	case q.URL != "":
@@ -167,9 +167,9 @@ func (p *Presenter) formButtons(v *View, about planner.ActionID, q *form.Questio
 }
 
 // answeredField is what is left of a server's question when it is over.
-func (p *Presenter) answeredField(v *View, about planner.ActionID) string {
-	q, field := formOf(v.Event(about.Seq), about)
-	lines := []string{p.serverAsks(v, about)}
+func (c Card) answeredField(about planner.ActionID) string {
+	q, field := formOf(c.View.Event(about.Seq), about)
+	lines := []string{c.serverAsks(about)}
 	switch {
 	case q.URL != "":
 		lines = append(lines, strings.TrimSuffix(bot.Fence(clip.Marked(bot.Visible(q.URL), closedText/2), ""), "\n"))

@@ -26,9 +26,9 @@ func (p *Presenter) lasting() bool { return !p.platform.Limits().Ephemeral }
 // drawBoard shows how the task stands. Where a stream can say that work has
 // begun, a task without a plan leaves no board behind.
 func (p *Presenter) drawBoard(ctx context.Context, v *View) error {
-	board := boardOf(v, p.x.Texts, p.x.Now(), p.reports())
-	if _, paused := p.x.Pause.State(); paused && stands(v.State) {
-		board.Status = p.x.Texts.Text(v.Opening().Language, "status.paused", nil)
+	board := boardOf(v, p.ps.Texts, p.ps.Now(), p.reports())
+	if _, paused := p.ps.Pause.State(); paused && stands(v.State) {
+		board.Status = p.ps.Texts.Text(v.Opening().Language, "status.paused", nil)
 	}
 	streamer := p.streamer()
 	switch {
@@ -46,8 +46,8 @@ func (p *Presenter) drawBoard(ctx context.Context, v *View) error {
 		return nil
 	}
 	d := bot.Draft{
-		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: p.boardMark(), ReplyTo: v.Opening().Message,
-		Partial: p.lasting() && !v.State.Settled(), Buttons: p.boardButtons(v),
+		Kind: bot.KindBoard, Task: string(p.id), Text: board.Status, Board: &board, Mark: markOf(p.id, planner.SlotBoard), ReplyTo: v.Opening().Message,
+		Partial: p.lasting() && !v.State.Settled(), Buttons: p.card(v).boardButtons(),
 	}
 	if p.message == "" {
 		if err := p.postBoard(ctx, d); err != nil {
@@ -56,7 +56,7 @@ func (p *Presenter) drawBoard(ctx context.Context, v *View) error {
 	} else if err := p.change(ctx, planner.SlotBoard, &p.message, d); err != nil {
 		return fmt.Errorf("changing board: %w", err)
 	}
-	p.board, p.drawn = board, p.x.Now()
+	p.board, p.drawn = board, p.ps.Now()
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (p *Presenter) boardID(v *View) string {
 
 // outdated reports that the running times on the board are old.
 func (p *Presenter) outdated(b bot.Board) bool {
-	if !p.lasting() || p.x.Now().Sub(p.drawn) < clockGap {
+	if !p.lasting() || p.ps.Now().Sub(p.drawn) < clockGap {
 		return false
 	}
 	for _, item := range b.Items {
@@ -80,16 +80,16 @@ func (p *Presenter) outdated(b bot.Board) bool {
 }
 
 // boardButtons offers Stop while there is something to stop.
-func (p *Presenter) boardButtons(v *View) []bot.Button {
-	if !p.lasting() || v.State.Settled() {
+func (c Card) boardButtons() []bot.Button {
+	if !c.Lasts || c.View.State.Settled() {
 		return nil
 	}
-	return []bot.Button{p.button(v, "button.stop", pressStop)}
+	return []bot.Button{c.button("button.stop", pressStop)}
 }
 
 // button makes one that acts on the whole task.
-func (p *Presenter) button(v *View, key, press string) bot.Button {
-	return bot.Button{Label: p.x.Texts.Text(v.Opening().Language, key, nil), Data: press + ":" + string(p.id)}
+func (c Card) button(key, press string) bot.Button {
+	return bot.Button{Label: c.Texts.Text(c.View.Opening().Language, key, nil), Data: press + ":" + string(c.View.ID)}
 }
 
 // drawBegin says by the platform's stream that work has begun, or what it waits
@@ -99,7 +99,7 @@ func (p *Presenter) drawBegin(ctx context.Context, streamer bot.Streamer, v *Vie
 		return nil
 	}
 	d := bot.Draft{Kind: bot.KindBoard, Task: string(p.id), Board: &board, Partial: true}
-	if _, paused := p.x.Pause.State(); paused || v.State.Held() {
+	if _, paused := p.ps.Pause.State(); paused || v.State.Held() {
 		d.Text = board.Status
 	}
 	if err := streamer.Stream(ctx, p.chat, d); err != nil {
@@ -171,9 +171,9 @@ func (p *Presenter) moved(ctx context.Context, slot string, id *string, err erro
 	return p.shown(ctx, slot, moved.ID, was, false)
 }
 
-// drawSpeech shows the answer's text so far, and takes it back when it turned
+// drawStream shows the answer's text so far, and takes it back when it turned
 // out to be none.
-func (p *Presenter) drawSpeech(ctx context.Context, v *View, s *Speech) error {
+func (p *Presenter) drawStream(ctx context.Context, v *View, s *streamBuffer) error {
 	var text string
 	var action planner.ActionID
 	open := false
@@ -234,7 +234,7 @@ func (p *Presenter) drawWords(ctx context.Context, v *View, d bot.Draft) error {
 	if p.words != "" {
 		return p.change(ctx, planner.SlotAnswer, &p.words, d)
 	}
-	d.Mark = p.mark(planner.SlotAnswer)
+	d.Mark = markOf(p.id, planner.SlotAnswer)
 	id, err := p.postSlot(ctx, planner.SlotAnswer, d)
 	if err != nil {
 		return fmt.Errorf("posting first words: %w", err)
@@ -242,8 +242,3 @@ func (p *Presenter) drawWords(ctx context.Context, v *View, d bot.Draft) error {
 	p.words = id
 	return nil
 }
-
-// mark is what a slot's message is found by.
-func (p *Presenter) mark(slot string) string { return string(p.id) + "." + slot }
-
-func (p *Presenter) boardMark() string { return p.mark(planner.SlotBoard) }

@@ -262,7 +262,7 @@ func TestLateBudgetPress(t *testing.T) {
 	if err := v.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p, err := d.Executor.Present(id, v.Opening())
+	p, err := d.Presenters.Open(id, v.Opening())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (x *Executor) judge(ctx context.Context, v *View, group string, call planne
 func (x *Executor) standing(ctx context.Context, v *View, tool, definition string) string {
 	covers := planner.Grant{Tool: tool, Definition: definition}
 	for _, g := range v.State.Granted {
-		if g.Grant == covers && (g.By == v.Opening().From.Key() || slices.Contains(x.rules.Load().Deciders, g.By) || x.isAdmin(ctx, g.By)) {
+		if g.Grant == covers && (g.By == v.Opening().From.Key() || slices.Contains(x.rules.Load().Deciders, g.By) || isAdmin(ctx, x.Store, x.rules.Load().Admins, g.By)) {
 			return fmt.Sprintf("task:%d", g.Seq)
 		}
 	}
@@ -64,7 +64,7 @@ func (x *Executor) standing(ctx context.Context, v *View, tool, definition strin
 		x.Log.ErrorContext(ctx, "the grants of a chat cannot be read", "task", v.ID, "cause", err)
 	}
 	for _, g := range grants {
-		if g.Grant == covers && x.isAdmin(ctx, g.By) {
+		if g.Grant == covers && isAdmin(ctx, x.Store, x.rules.Load().Admins, g.By) {
 			return "chat:" + g.ID
 		}
 	}
@@ -109,7 +109,7 @@ func (x *Executor) askApproval(ctx context.Context, v *View, a planner.Action) e
 			})
 		}
 	}
-	if err := x.append(ctx, v.ID, planner.Event{Type: planner.Asked, Action: a.ID, Question: &q}); err != nil {
+	if err := x.Append(ctx, v.ID, planner.Event{Type: planner.Asked, Action: a.ID, Question: &q}); err != nil {
 		return err
 	}
 	var names []string

@@ -48,7 +48,7 @@ func TestWordsAreNotLogged(t *testing.T) {
 		}
 		k.Use(store)
 		k.Start(func(s enginetest.Setup) tasks.Engine {
-			return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent, Pause: s.Pause})
+			return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent, Pause: s.Pause})
 		})
 		k.Ask(t, enginetest.Message("1", "where is the heron?", time.Now()))
 		if err := tasks.Idle(t.Context(), store, enginetest.Chat.Key()); err != nil {

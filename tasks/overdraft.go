@@ -25,48 +25,48 @@ func overdraftOf(v *View, seq int) planner.Overdraft {
 }
 
 // overdraft is the draft that asks about a reached budget.
-func (p *Presenter) overdraft(v *View, a planner.Action) bot.Draft {
-	lang, over := v.Opening().Language, overdraftOf(v, a.ID.Seq)
-	extend := p.x.Texts.Text(lang, "button.extend", map[string]any{"Text": amountText(p.x.Texts, lang, over.Budget, over.Extend)})
+func (c Card) overdraft(a planner.Action) bot.Draft {
+	lang, over := c.View.Opening().Language, overdraftOf(c.View, a.ID.Seq)
+	extend := c.Texts.Text(lang, "button.extend", map[string]any{"Text": amountText(c.Texts, lang, over.Budget, over.Extend)})
 	return bot.Draft{
-		Kind: bot.KindQuestion, Task: string(p.id), Text: p.overdraftText(v, over) + "\n\n" + p.overdraftFoot(v),
-		ReplyTo: v.Opening().Message, Mark: p.mark(a.ID.String()),
+		Kind: bot.KindQuestion, Task: string(c.View.ID), Text: c.overdraftText(over) + "\n\n" + c.overdraftFoot(),
+		ReplyTo: c.View.Opening().Message, Mark: c.mark(a.ID.String()),
 		Buttons: []bot.Button{
-			{Label: extend, Data: pressData(p.id, a.ID, choiceExtend), Style: bot.StylePrimary},
-			{Label: p.x.Texts.Text(lang, "button.conclude", nil), Data: pressData(p.id, a.ID, choiceConclude), Style: bot.StyleDanger},
+			{Label: extend, Data: pressData(c.View.ID, a.ID, choiceExtend), Style: bot.StylePrimary},
+			{Label: c.Texts.Text(lang, "button.conclude", nil), Data: pressData(c.View.ID, a.ID, choiceConclude), Style: bot.StyleDanger},
 		},
 	}
 }
 
 // overdraftText says which budget is reached, and how far it goes.
-func (p *Presenter) overdraftText(v *View, over planner.Overdraft) string {
-	lang, texts := v.Opening().Language, p.x.Texts
+func (c Card) overdraftText(over planner.Overdraft) string {
+	lang, texts := c.View.Opening().Language, c.Texts
 	if over.Limit == 0 {
 		return texts.Text(lang, "question.budget", nil)
 	}
 	amount := func(n int64) string { return amountText(texts, lang, over.Budget, n) }
-	return texts.Text(lang, "budget."+scopeOf(over.Budget), map[string]any{"Name": p.asker(v)}) + "\n" +
+	return texts.Text(lang, "budget."+scopeOf(over.Budget), map[string]any{"Name": c.asker()}) + "\n" +
 		texts.Text(lang, "budget.figures", map[string]any{"Spent": amount(over.Spent), "Limit": amount(over.Limit), "Text": amount(over.Wanted)})
 }
 
 // overdraftFoot says for whom the money is spent, and who decides.
-func (p *Presenter) overdraftFoot(v *View) string {
-	opening := v.Opening()
+func (c Card) overdraftFoot() string {
+	opening := c.View.Opening()
 	key := "budget.admins"
-	if p.x.rules.Load().Budget.Asker {
+	if c.AskerExtends {
 		key = "budget.asker"
 	}
-	who := map[string]any{"Name": p.asker(v), "Goal": plainText(title(opening.Goal))}
-	lines := []string{p.x.Texts.Text(opening.Language, "budget.for", who)}
-	if p.lasting() {
-		lines = append(lines, p.x.Texts.Text(opening.Language, key, who))
+	who := map[string]any{"Name": c.asker(), "Goal": plainText(title(opening.Goal))}
+	lines := []string{c.Texts.Text(opening.Language, "budget.for", who)}
+	if c.Lasts {
+		lines = append(lines, c.Texts.Text(opening.Language, key, who))
 	}
 	return strings.Join(lines, "\n")
 }
 
 // asker is what the person is called who asked.
-func (p *Presenter) asker(v *View) string {
-	from := v.Opening().From
+func (c Card) asker() string {
+	from := c.View.Opening().From
 	return plainText(nameOf(from.Name, from.Key()))
 }
 

@@ -95,7 +95,7 @@ func (x *Executor) overdrawn(ctx context.Context, v *View, a planner.Action, r R
 	if asks {
 		return x.overdraw(ctx, v.ID, r)
 	}
-	return x.append(ctx, v.ID, planner.Event{
+	return x.Append(ctx, v.ID, planner.Event{
 		Type: planner.Broke, Action: a.ID, Overdraft: &over,
 		Problem: &planner.Problem{Code: planner.WhyBudget, Reason: (&BudgetError{Overdraft: over}).Error()},
 	})
@@ -144,7 +144,7 @@ func (x *Executor) asksToExtend(ctx context.Context, v *View, a planner.Action) 
 	if s.Round > 0 {
 		return true, nil
 	}
-	if !opening.Chat.Private || !x.rules.Load().Budget.Asker && !x.isAdmin(ctx, opening.From.Key()) {
+	if !opening.Chat.Private || !x.rules.Load().Budget.Asker && !isAdmin(ctx, x.Store, x.rules.Load().Admins, opening.From.Key()) {
 		return false, nil
 	}
 	live, err := x.Store.Live(ctx, opening.Chat.Key())

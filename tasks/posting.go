@@ -122,7 +122,7 @@ func (p *Presenter) find(ctx context.Context, to *bot.Chat, slot, mark string) s
 	}
 	id, err := f.Find(ctx, *to, mark)
 	if err != nil && ctx.Err() == nil {
-		p.x.Log.WarnContext(ctx, "a sent message could not be looked for", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "a sent message could not be looked for", "task", p.id, "cause", err)
 	}
 	return id
 }

@@ -15,7 +15,7 @@ import (
 // words of its answer, its questions, and the outcome. It draws from the
 // journal; only the outcome and the ids of messages are written to it.
 type Presenter struct {
-	x        *Executor
+	ps       *Presenters
 	id       ID
 	chat     bot.Chat
 	platform bot.Platform
@@ -29,7 +29,7 @@ type Presenter struct {
 
 	mu       sync.Mutex // guards what follows
 	view     *View
-	speech   *Speech
+	stream   *streamBuffer
 	doubt    map[string]bool               // slots whose message may have been sent already
 	progress map[planner.ActionID]Progress // of tool calls, by action
 	passing  map[planner.ActionID]passing  // questions that do not last, by action
@@ -45,19 +45,6 @@ type Presenter struct {
 	spoken  string          // text of the answer as it was shown last
 	closed  map[string]bool // questions whose message says how they were decided
 	misses  map[string]int  // and how often that failed
-}
-
-// Present makes the presenter of a task that o opened, of which Chat and Notify
-// count. Its chat must be one of a platform that is connected, or a program's.
-func (x *Executor) Present(id ID, o *planner.Opening) (*Presenter, error) {
-	platform, chat, quiet, err := x.place(id, o)
-	if err != nil {
-		return nil, err
-	}
-	return &Presenter{
-		x: x, id: id, chat: chat, platform: platform, quiet: quiet, doubt: map[string]bool{}, passing: map[planner.ActionID]passing{}, closed: map[string]bool{}, misses: map[string]int{},
-		poke: make(chan struct{}, 1), last: make(chan struct{}), pen: make(chan struct{}, 1), frames: make(chan struct{}, 1),
-	}, nil
 }
 
 // Update gives it the newest snapshot of the task. What the first one tells was
@@ -124,7 +111,7 @@ func (p *Presenter) Run(ctx context.Context) {
 			p.nudge()
 		default:
 			pause = max(gap, min(max(2*pause, firstFramePause), lastFramePause))
-			p.x.Log.WarnContext(ctx, "a frame could not be shown", "task", p.id, "again", pause, "cause", err)
+			p.ps.Log.WarnContext(ctx, "a frame could not be shown", "task", p.id, "again", pause, "cause", err)
 			p.nudge()
 		}
 		timer.Reset(pause)
@@ -165,7 +152,7 @@ func (p *Presenter) draw(ctx context.Context) (err error) {
 	}
 	defer p.release()
 	p.mu.Lock()
-	view, speech := p.view, p.speech
+	view, stream := p.view, p.stream
 	p.mu.Unlock()
 	if p.frozen || view == nil || view.State.Settled() || p.unseen() {
 		return nil
@@ -177,11 +164,25 @@ func (p *Presenter) draw(ctx context.Context) (err error) {
 	if err := p.drawBoard(ctx, view); err != nil {
 		return err
 	}
-	return p.drawSpeech(ctx, view, speech)
+	return p.drawStream(ctx, view, stream)
+}
+
+// card is how the task looks in its chat as v shows it.
+func (p *Presenter) card(v *View) Card {
+	return Card{View: v, Texts: p.ps.Texts, Lasts: p.lasting(), Quiet: p.quiet, AskerExtends: p.ps.rules.Load().Budget.Asker}
+}
+
+// questionCard is card for the questions that are asked in a chat.
+func (p *Presenter) questionCard(ctx context.Context, v *View, to bot.Chat) Card {
+	c := p.card(v)
+	f, ok := p.platform.(bot.Filer)
+	c.Files = ok && f.Files(to)
+	c.OfferAlways = !p.chat.Private || isAdmin(ctx, p.ps.Store, p.ps.rules.Load().Admins, v.Opening().From.Key())
+	return c
 }
 
 func (p *Presenter) append(ctx context.Context, e ...planner.Event) error {
-	return p.x.append(ctx, p.id, e...)
+	return p.ps.Append(ctx, p.id, e...)
 }
 
 // began notes that the message of a slot is about to go out.
@@ -197,8 +198,8 @@ func (p *Presenter) shown(ctx context.Context, slot, message, instead string, la
 
 // Notice posts a sentence that is not part of the journal.
 func (p *Presenter) Notice(ctx context.Context, language, key string) {
-	d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.x.Texts.Text(language, key, nil)}
+	d := bot.Draft{Kind: bot.KindNotice, Task: string(p.id), Text: p.ps.Texts.Text(language, key, nil)}
 	if _, err := p.platform.Post(ctx, p.chat, d); err != nil && ctx.Err() == nil {
-		p.x.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
 	}
 }

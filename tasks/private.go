@@ -26,7 +26,7 @@ func (p *Presenter) askPrivately(ctx context.Context, v *View, a planner.Action)
 	case !decides(about) || p.chat.Private || OfProgram(v.Opening().From): // nobody knows who is behind one
 		return errNotPrivate
 	case v.State.Slot(slot).Message != "":
-	case !p.x.rules.Load().Approvals.Private || v.State.Slot(a.ID.String()).Name != "":
+	case !p.ps.rules.Load().Approvals.Private || v.State.Slot(a.ID.String()).Name != "":
 		return errNotPrivate
 	}
 	to, err := p.direct(ctx, v)
@@ -34,7 +34,7 @@ func (p *Presenter) askPrivately(ctx context.Context, v *View, a planner.Action)
 		err = p.put(ctx, v, a, &to, slot)
 	}
 	if errors.Is(err, bot.ErrGone) {
-		p.x.Log.InfoContext(ctx, "a person cannot be asked in private", "task", p.id, "cause", err)
+		p.ps.Log.InfoContext(ctx, "a person cannot be asked in private", "task", p.id, "cause", err)
 		return errNotPrivate
 	}
 	if err != nil {
@@ -49,11 +49,11 @@ func (p *Presenter) tellPrivate(ctx context.Context, v *View, about planner.Acti
 	opening := v.Opening()
 	d := bot.Draft{
 		Kind: bot.KindNotice, Task: string(p.id), ReplyTo: opening.Message,
-		Text: p.x.Texts.Text(opening.Language, "approval.elsewhere", map[string]any{"Name": plainText(nameOf(opening.From.Name, opening.From.Key()))}),
+		Text: p.ps.Texts.Text(opening.Language, "approval.elsewhere", map[string]any{"Name": plainText(nameOf(opening.From.Name, opening.From.Key()))}),
 	}
 	err := p.putPart(ctx, v, &p.chat, fmt.Sprintf("told %d", about.Seq), &d)
 	if errors.Is(err, errUnsendable) { // it waits all the same
-		p.x.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "a notice could not be shown", "task", p.id, "cause", err)
 		return nil
 	}
 	return err

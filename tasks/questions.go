@@ -31,7 +31,7 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 		return nil
 	}
 	if !p.lasting() {
-		d := p.question(ctx, v, a, p.chat)
+		d := p.questionCard(ctx, v, p.chat).question(a)
 		id, err := p.post(ctx, &p.chat, a.ID.String(), &d, postTries)
 		if err == nil && a.ID.Subject != planner.SubjectQuestion {
 			p.mu.Lock()
@@ -45,11 +45,11 @@ func (p *Presenter) Ask(ctx context.Context, v *View, a planner.Action) error {
 		err = p.put(ctx, v, a, &p.chat, a.ID.String())
 	}
 	if errors.Is(err, bot.ErrGone) && p.quiet {
-		p.x.Log.WarnContext(ctx, "a question of a program's task cannot be asked in its chat", "task", p.id, "chat", p.chat.Key(), "cause", err)
+		p.ps.Log.WarnContext(ctx, "a question of a program's task cannot be asked in its chat", "task", p.id, "chat", p.chat.Key(), "cause", err)
 		return nil
 	}
 	if errors.Is(err, bot.ErrGone) {
-		p.x.Log.WarnContext(ctx, "nobody can be asked, the task ends", "task", p.id, "cause", err)
+		p.ps.Log.WarnContext(ctx, "nobody can be asked, the task ends", "task", p.id, "cause", err)
 		return p.append(ctx, planner.Event{Type: planner.Stopped})
 	}
 	return err
@@ -61,10 +61,10 @@ func (p *Presenter) put(ctx context.Context, v *View, a planner.Action, to *bot.
 	if v.State.Slot(slot).Message != "" {
 		return nil
 	}
-	d := p.question(ctx, v, a, *to)
+	d := p.questionCard(ctx, v, *to).question(a)
 	err := p.putParts(ctx, v, to, slot, d)
 	if d.File != nil && errors.Is(err, bot.ErrNoFiles) {
-		err = p.putParts(ctx, v, to, slot, p.plainQuestion(ctx, v, a))
+		err = p.putParts(ctx, v, to, slot, p.questionCard(ctx, v, *to).plainQuestion(a))
 	}
 	return err
 }
@@ -99,7 +99,7 @@ func (p *Presenter) putPart(ctx context.Context, v *View, to *bot.Chat, name str
 			return err
 		}
 	}
-	part.Mark = p.mark(name)
+	part.Mark = markOf(p.id, name)
 	id, err := p.post(ctx, to, name, part, postTries)
 	if err != nil {
 		return err
@@ -115,40 +115,39 @@ func (p *Presenter) putPart(ctx context.Context, v *View, to *bot.Chat, name str
 }
 
 // question is the draft that asks in a chat.
-func (p *Presenter) question(ctx context.Context, v *View, a planner.Action, to bot.Chat) bot.Draft {
-	f, ok := p.platform.(bot.Filer)
+func (c Card) question(a planner.Action) bot.Draft {
 	switch about := a.ID; about.Subject {
 	case planner.SubjectCalls:
-		return p.approval(ctx, v, about.Seq, ok && f.Files(to))
+		return c.approval(about.Seq, c.Files)
 	case planner.SubjectReview:
-		return p.review(v, about.Seq, ok && f.Files(to))
+		return c.review(about.Seq, c.Files)
 	}
-	return p.plainQuestion(ctx, v, a)
+	return c.plainQuestion(a)
 }
 
 // plainQuestion is the draft that asks without a file.
-func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action) bot.Draft {
+func (c Card) plainQuestion(a planner.Action) bot.Draft {
 	about := a.ID
 	switch about.Subject {
 	case planner.SubjectCalls:
-		return p.approval(ctx, v, about.Seq, false)
+		return c.approval(about.Seq, false)
 	case planner.SubjectForm:
-		return p.form(v, about)
+		return c.form(about)
 	case planner.SubjectReview:
-		return p.review(v, about.Seq, false)
+		return c.review(about.Seq, false)
 	case planner.SubjectBudget:
-		return p.overdraft(v, a)
+		return c.overdraft(a)
 	}
-	opening := v.Opening()
-	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), Text: p.introduced(v, p.asks(v, a.ID)), ReplyTo: opening.Message, Mark: p.mark(a.ID.String())}
-	if a.ID.Subject == planner.SubjectQuestion && fromOutside(v, a.ID.Seq) {
-		d.Text += "\n\n" + p.x.Texts.Text(opening.Language, "question.how", deciding(opening))
+	opening := c.View.Opening()
+	d := bot.Draft{Kind: bot.KindQuestion, Task: string(c.View.ID), Text: c.introduced(c.asks(a.ID)), ReplyTo: opening.Message, Mark: c.mark(a.ID.String())}
+	if a.ID.Subject == planner.SubjectQuestion && fromOutside(c.View, a.ID.Seq) {
+		d.Text += "\n\n" + c.Texts.Text(opening.Language, "question.how", deciding(opening))
 	}
-	for i, choice := range p.choices(v, a) {
-		if a.ID.Subject == planner.SubjectPlan && i == choiceEdit && p.quiet {
+	for i, choice := range c.choices(a) {
+		if a.ID.Subject == planner.SubjectPlan && i == choiceEdit && c.Quiet {
 			continue // what people say about a program's plan is a question of their own
 		}
-		b := bot.Button{Label: choice, Data: pressData(p.id, a.ID, i)}
+		b := bot.Button{Label: choice, Data: pressData(c.View.ID, a.ID, i)}
 		if a.ID.Subject == planner.SubjectPlan && i == choiceCancel {
 			b.Style = bot.StyleDanger // what is said where nobody is there
 		}
@@ -158,59 +157,59 @@ func (p *Presenter) plainQuestion(ctx context.Context, v *View, a planner.Action
 }
 
 // choices are what the buttons of a question of legwork or of a model say.
-func (p *Presenter) choices(v *View, a planner.Action) []string {
+func (c Card) choices(a planner.Action) []string {
 	if a.ID.Subject == planner.SubjectQuestion {
-		choices := slices.Clone(planner.QuestionOf(v.Event(a.ID.Seq), a.ID).Choices)
-		for i, c := range choices {
-			if choices[i] = bot.Visible(c); fromOutside(v, a.ID.Seq) || p.decidesLike(choices[i]) {
-				choices[i] = p.x.Texts.Text(v.Opening().Language, "question.choice", map[string]any{"Text": choices[i]})
+		choices := slices.Clone(planner.QuestionOf(c.View.Event(a.ID.Seq), a.ID).Choices)
+		for i, choice := range choices {
+			if choices[i] = bot.Visible(choice); fromOutside(c.View, a.ID.Seq) || c.decidesLike(choices[i]) {
+				choices[i] = c.Texts.Text(c.View.Opening().Language, "question.choice", map[string]any{"Text": choices[i]})
 			}
 		}
 		return choices
 	}
 	keys := []string{"button.run", "button.edit", "button.cancel"}
 	for i, key := range keys {
-		keys[i] = p.x.Texts.Text(v.Opening().Language, key, nil)
+		keys[i] = c.Texts.Text(c.View.Opening().Language, key, nil)
 	}
 	return keys
 }
 
 // decidesLike reports that a label would pass for one by which legwork has people
 // decide, in any language.
-func (p *Presenter) decidesLike(label string) bool {
+func (c Card) decidesLike(label string) bool {
 	own := []string{"button.allow_once", "button.allow_task", "button.allow_chat", "button.deny", "button.deny_why", "button.approve", "button.changes"}
 	return slices.ContainsFunc(i18n.Languages(), func(l i18n.Language) bool {
 		return slices.ContainsFunc(own, func(key string) bool {
-			return strings.EqualFold(strings.TrimSpace(label), p.x.Texts.Text(l.Code, key, nil))
+			return strings.EqualFold(strings.TrimSpace(label), c.Texts.Text(l.Code, key, nil))
 		})
 	})
 }
 
 // asks is the text of an ask action, open or over.
-func (p *Presenter) asks(v *View, action planner.ActionID) string {
-	lang := v.Opening().Language
+func (c Card) asks(action planner.ActionID) string {
+	lang := c.View.Opening().Language
 	switch action.Subject {
 	case planner.SubjectPlan:
-		return p.x.Texts.Text(lang, "question.plan", nil) + "\n\n" + planLines(v, action.Seq) + planCost(v, p.x.Texts, action.Seq)
+		return c.Texts.Text(lang, "question.plan", nil) + "\n\n" + planLines(c.View, action.Seq) + planCost(c.View, c.Texts, action.Seq)
 	case planner.SubjectBudget:
-		return p.overdraftText(v, overdraftOf(v, action.Seq))
+		return c.overdraftText(overdraftOf(c.View, action.Seq))
 	case planner.SubjectQuestion:
-		return p.modelAsks(v, action)
+		return c.modelAsks(action)
 	}
 	return ""
 }
 
 // modelAsks is what a sub-task's model asks. Once the task has read words of
 // outsiders they may speak out of it: then it is a quotation.
-func (p *Presenter) modelAsks(v *View, action planner.ActionID) string {
-	e := v.Event(action.Seq)
+func (c Card) modelAsks(action planner.ActionID) string {
+	e := c.View.Event(action.Seq)
 	text := planner.QuestionOf(e, action).Text
-	i := slices.IndexFunc(v.State.Subtasks, func(w planner.Work) bool { return w.ID == e.Action.Subtask })
-	if i < 0 || !fromOutside(v, e.Seq) {
+	i := slices.IndexFunc(c.View.State.Subtasks, func(w planner.Work) bool { return w.ID == e.Action.Subtask })
+	if i < 0 || !fromOutside(c.View, e.Seq) {
 		return text
 	}
-	about := map[string]any{"Text": strings.TrimRight(plainText(line(planner.Description(v.State.Subtasks[i], v.Event))), ".")}
-	return p.x.Texts.Text(v.Opening().Language, "question.by_model", about) + "\n\n" + quoted(text)
+	about := map[string]any{"Text": strings.TrimRight(plainText(line(planner.Description(c.View.State.Subtasks[i], c.View.Event))), ".")}
+	return c.Texts.Text(c.View.Opening().Language, "question.by_model", about) + "\n\n" + quoted(text)
 }
 
 // fromOutside reports that words of outsiders may be behind the event of that seq.

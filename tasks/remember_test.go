@@ -74,12 +74,15 @@ func newMind(t *testing.T, rules tasks.PromptRules) *mind {
 		return tasks.ToolResult{Text: "what was found"}, nil
 	}
 	store := noting{m.store, m.put}
+	presenters := tasks.NewPresenters(tasks.PresenterConfig{
+		Store: store, Texts: m.texts, Chats: tasks.Chats{"phone": m.phone}, Log: slog.New(slog.DiscardHandler), Now: m.clock, Rules: rules,
+	})
 	m.executor = tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: store, Model: m.model, Tools: m.tools, Texts: m.texts, Chats: tasks.Chats{"phone": m.phone},
-		Log: slog.New(hearing{slog.DiscardHandler, m.logged}), Now: m.clock, Prompts: rules,
+		Store: store, Model: m.model, Tools: m.tools, Texts: m.texts,
+		Log: slog.New(hearing{slog.DiscardHandler, m.logged}), Now: m.clock, Append: presenters.Append, Prompts: rules,
 	})
 	listed := make(chan any)
-	engine := engine.New(engine.Config{Store: listing{m.store, sync.OnceFunc(func() { close(listed) })}, Executor: m.executor, Log: slog.New(slog.DiscardHandler), Now: m.clock, Concurrent: 4})
+	engine := engine.New(engine.Config{Store: listing{m.store, sync.OnceFunc(func() { close(listed) })}, Executor: m.executor, Presenters: presenters, Log: slog.New(slog.DiscardHandler), Now: m.clock, Concurrent: 4})
 	ctx, cancel := context.WithCancel(context.Background())
 	var over sync.WaitGroup
 	for _, run := range []func(context.Context) error{engine.Run, m.executor.Remember} {

@@ -15,18 +15,18 @@ const pressReview = "w"
 
 // review is the draft that asks a person to look at the shared state: all of it,
 // or its beginnings and a file with all of it where the platform takes one.
-func (p *Presenter) review(v *View, seq int, files bool) bot.Draft {
-	lang, texts := v.Opening().Language, p.x.Texts
-	d := bot.Draft{Kind: bot.KindQuestion, Task: string(p.id), ReplyTo: v.Opening().Message, Mark: p.mark(planner.AskID(planner.SubjectReview, seq).String())}
+func (c Card) review(seq int, files bool) bot.Draft {
+	lang, texts := c.View.Opening().Language, c.Texts
+	d := bot.Draft{Kind: bot.KindQuestion, Task: string(c.View.ID), ReplyTo: c.View.Opening().Message, Mark: c.mark(planner.AskID(planner.SubjectReview, seq).String())}
 	for _, b := range []struct{ key, verb, style string }{
 		{"button.approve", verbYes, bot.StylePrimary}, {"button.changes", verbDecline, bot.StyleDanger},
 	} {
 		d.Buttons = append(d.Buttons, bot.Button{
-			Label: texts.Text(lang, b.key, nil), Data: decisionData(pressReview, p.id, seq, 0, b.verb), Style: b.style,
+			Label: texts.Text(lang, b.key, nil), Data: decisionData(pressReview, c.View.ID, seq, 0, b.verb), Style: b.style,
 		})
 	}
-	lines := []string{"**" + texts.Text(lang, "review.ask", nil) + "**", reviewWanted(v, texts, seq)}
-	values := stateToReview(v, seq)
+	lines := []string{"**" + texts.Text(lang, "review.ask", nil) + "**", reviewWanted(c.View, texts, seq)}
+	values := stateToReview(c.View, seq)
 	if files {
 		d.File = stateFile(values, seq)
 	}
@@ -46,20 +46,20 @@ func (p *Presenter) review(v *View, seq int, files bool) bot.Draft {
 	if d.File != nil {
 		lines = append(lines, texts.Text(lang, "review.file", map[string]any{"Path": d.File.Name, "Bytes": len(d.File.Content)}))
 	}
-	d.Text = strings.Join(append(lines, p.reviewFoot(v, seq)), "\n\n")
+	d.Text = strings.Join(append(lines, c.reviewFoot(seq)), "\n\n")
 	return d
 }
 
 // reviewFoot says for whom the task works, and who can decide how until when.
-func (p *Presenter) reviewFoot(v *View, seq int) string {
-	o, texts := v.Opening(), p.x.Texts
+func (c Card) reviewFoot(seq int) string {
+	o, texts := c.View.Opening(), c.Texts
 	name := plainText(nameOf(o.From.Name, o.From.Key()))
 	lines := []string{texts.Text(o.Language, "approval.for", map[string]any{"Name": name, "Goal": plainText(title(o.Goal))})}
-	if until := p.until(v, seq); until != "" {
+	if until := c.until(seq); until != "" {
 		lines = append(lines, until)
 	}
 	how := "review.how"
-	if !p.lasting() {
+	if !c.Lasts {
 		how = "review.how_here"
 	}
 	return strings.Join(append(lines, texts.Text(o.Language, how, deciding(o))), "\n")

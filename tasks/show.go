@@ -74,13 +74,12 @@ func questionCard(ctx context.Context, in *Inbox, r *Request, id ID, action plan
 		in.Log.WarnContext(ctx, "a question could not be shown", "task", id, "action", action, "cause", err)
 		return in.notice(r, "error.too_late", nil)
 	}
-	o := *v.Opening()
-	o.Language, o.Message = r.Lang, ""
-	v.events[0].Opening = &o
-	x := &Executor{ExecutorConfig: ExecutorConfig{Store: in.Store, Texts: in.Texts, Chats: in.Chats, Log: in.Log, Now: in.Now}}
-	x.rules.Store(&PromptRules{Budget: in.rules.Load().Budget})
-	p := &Presenter{x: x, id: id, chat: to, platform: platform, quiet: true}
-	d, plain := p.question(ctx, v, todo[i], to), p.plainQuestion(ctx, v, todo[i])
+	filer, ok := platform.(bot.Filer)
+	card := Card{
+		View: v.elsewhere(r.Lang), Texts: in.Texts, Lasts: !platform.Limits().Ephemeral, Quiet: true,
+		Files: ok && filer.Files(to), AskerExtends: r.Rules.Budget.Asker,
+	}
+	d, plain := card.question(todo[i]), card.plainQuestion(todo[i])
 	buttons := slices.DeleteFunc(plain.Buttons, func(b bot.Button) bool { // the reason is asked for where the task is
 		return strings.HasPrefix(b.Data, pressApproval+":") && strings.HasSuffix(b.Data, ":"+verbWhy)
 	})

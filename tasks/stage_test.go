@@ -161,13 +161,16 @@ func (s *stage) play() {
 	if model == nil {
 		model = &enginetest.Model{Answer: s.answer}
 	}
+	rules := tasks.PromptRules{Approvals: s.rules.Approvals, Admins: s.rules.Access.Admins, Budget: s.rules.Budget}
+	presenters := tasks.NewPresenters(tasks.PresenterConfig{
+		Store: s.store, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone}, Log: slog.New(slog.DiscardHandler), Now: s.clock, Rules: rules,
+	})
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: s.store, Model: model, Tools: s.tools, Texts: s.texts, Chats: tasks.Chats{"phone": s.phone},
-		Log: slog.New(slog.DiscardHandler), Now: s.clock, Wall: s.wall,
-		Prompts: tasks.PromptRules{Approvals: s.rules.Approvals, Admins: s.rules.Access.Admins, Budget: s.rules.Budget},
+		Store: s.store, Model: model, Tools: s.tools, Texts: s.texts,
+		Log: slog.New(slog.DiscardHandler), Now: s.clock, Wall: s.wall, Append: presenters.Append, Prompts: rules,
 		Reached: func(ctx context.Context, over planner.Overdraft) { tasks.BudgetReached(ctx, s.inbox, over) },
 	})
-	s.engine = engine.New(engine.Config{Store: s.store, Executor: executor, Log: slog.New(slog.DiscardHandler), Now: s.clock, Concurrent: 8})
+	s.engine = engine.New(engine.Config{Store: s.store, Executor: executor, Presenters: presenters, Log: slog.New(slog.DiscardHandler), Now: s.clock, Concurrent: 8})
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() {

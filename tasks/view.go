@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"legwork/planner"
@@ -76,6 +77,17 @@ func (v *View) Snapshot() *View {
 	copied := *v
 	copied.events = v.events[:len(v.events):len(v.events)]
 	return &copied
+}
+
+// elsewhere is the task as somebody reads it in another chat and language: nothing
+// of it replies to the message that asked.
+func (v *View) elsewhere(language string) *View {
+	shown := v.Snapshot()
+	shown.events = slices.Clone(v.events)
+	o := *v.Opening()
+	o.Language, o.Message = language, ""
+	shown.events[0].Opening = &o
+	return shown
 }
 
 // Opening is the body of the journal's first event.

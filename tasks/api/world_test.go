@@ -46,7 +46,7 @@ func newWorld(t testing.TB, prepare func(*enginetest.Kit)) *world {
 		k.Use(store)
 	}
 	k.Start(func(s enginetest.Setup) tasks.Engine {
-		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent, Pause: s.Pause})
+		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent, Pause: s.Pause})
 	})
 	t.Cleanup(k.Stop)
 	s := api.New(api.Config{Store: store, Inbox: k.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: k.Now})

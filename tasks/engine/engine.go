@@ -29,6 +29,7 @@ type Engine struct {
 type Config struct {
 	Store      tasks.Store
 	Executor   *tasks.Executor
+	Presenters *tasks.Presenters
 	Log        *slog.Logger
 	Now        func() time.Time
 	Concurrent int          // tasks that work at a time; further ones wait their turn
@@ -186,7 +187,7 @@ func (e *Engine) abandon(ctx context.Context, id tasks.ID, cause error) error {
 		e.cfg.Damaged(ctx, id, cause)
 	}
 	if chat != nil {
-		if p, err := e.cfg.Executor.Present(id, &planner.Opening{Chat: *chat}); err == nil {
+		if p, err := e.cfg.Presenters.Open(id, &planner.Opening{Chat: *chat}); err == nil {
 			p.Notice(ctx, "", "problem.damaged")
 		}
 	}

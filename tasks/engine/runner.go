@@ -68,7 +68,7 @@ func (r *runner) open(ctx context.Context) (err error) {
 		return fmt.Errorf("reading journal: %w", err)
 	}
 	if !r.over() {
-		r.presenter, err = r.e.cfg.Executor.Present(r.id, r.view.Opening())
+		r.presenter, err = r.e.cfg.Presenters.Open(r.id, r.view.Opening())
 	}
 	if err == nil && r.presenter != nil {
 		r.presenter.Recall(r.file.seen)

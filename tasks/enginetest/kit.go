@@ -18,6 +18,7 @@ import (
 type Setup struct {
 	Store      tasks.Store
 	Executor   *tasks.Executor
+	Presenters *tasks.Presenters
 	Log        *slog.Logger
 	Now        func() time.Time
 	Concurrent int
@@ -64,9 +65,12 @@ func NewKit(t testing.TB, store tasks.Store) *Kit {
 // Use puts the parts around another store, as a restart does.
 func (k *Kit) Use(store tasks.Store) {
 	k.Store = store
+	rules := tasks.PromptRules{Budget: k.Budget, Deciders: k.Deciders, Approvals: tasks.Approvals{Expire: k.Expire}}
+	k.Presenters = tasks.NewPresenters(tasks.PresenterConfig{
+		Store: store, Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Pause: k.Pause, Rules: rules,
+	})
 	k.Executor = tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Chats: k.Chats, Log: k.Log, Now: k.Now, Pause: k.Pause,
-		Prompts: tasks.PromptRules{Budget: k.Budget, Deciders: k.Deciders, Approvals: tasks.Approvals{Expire: k.Expire}},
+		Store: store, Model: k.Model, Tools: k.Tools, Texts: k.Texts, Log: k.Log, Now: k.Now, Append: k.Presenters.Append, Pause: k.Pause, Prompts: rules,
 	})
 	k.Inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: store, Wake: func(ctx context.Context, id tasks.ID) error { return k.Engine.Wake(ctx, id) },

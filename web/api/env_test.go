@@ -47,7 +47,7 @@ func newEnv(t testing.TB) *env {
 	t.Helper()
 	kit := enginetest.NewKit(t, memory.New(time.Now))
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
-		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
+		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
 	e := &env{Kit: kit, t: t, stop: make(chan struct{})}
 	service := api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})

@@ -51,7 +51,7 @@ func newEnvWith(t testing.TB, answer model) *env {
 	kit := enginetest.NewKit(t, memory.New(time.Now))
 	kit.Model.Answer = answer
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
-		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
+		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
 	e := &env{Kit: kit, t: t, stop: make(chan struct{}), refused: make(chan string, 1000)}
 	e.service = api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return []string{"ops"} }, Now: kit.Now})

@@ -40,7 +40,7 @@ func newHouse(t *testing.T) *house {
 	t.Helper()
 	kit := enginetest.NewKit(t, memory.New(time.Now))
 	kit.Start(func(s enginetest.Setup) tasks.Engine {
-		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
+		return engine.New(engine.Config{Store: s.Store, Executor: s.Executor, Presenters: s.Presenters, Log: s.Log, Now: s.Now, Concurrent: s.Concurrent})
 	})
 	service := api.New(api.Config{Store: kit.Store, Inbox: kit.Inbox, Webhooks: func() []string { return nil }, Now: kit.Now})
 	h := &house{t: t, service: service, person: api.Principal{Name: "ann", Role: api.RoleOperator, Chats: []string{"*"}}}

@@ -100,11 +100,12 @@ func assemble(groups tools.Config, dir string, fake llmfake.Options, toolDelay t
 	for _, p := range platforms {
 		chats[p.Name()] = p
 	}
+	presenters := tasks.NewPresenters(tasks.PresenterConfig{Store: r.store, Texts: texts, Chats: chats, Log: log, Now: time.Now})
 	executor := tasks.NewExecutor(tasks.ExecutorConfig{
-		Store: r.store, Model: r.models, Tools: slowly{toolbox.New(manager), toolDelay}, Texts: texts, Chats: chats, Log: log, Now: time.Now,
-		Prompts: tasks.PromptRules{PromptBytes: r.models.PromptBytes}, Tracer: e.tracer,
+		Store: r.store, Model: r.models, Tools: slowly{toolbox.New(manager), toolDelay}, Texts: texts, Log: log, Now: time.Now,
+		Append: presenters.Append, Prompts: tasks.PromptRules{PromptBytes: r.models.PromptBytes}, Tracer: e.tracer,
 	})
-	r.engine = engine.New(engine.Config{Store: r.store, Executor: executor, Log: log, Now: time.Now, Concurrent: concurrent, Metrics: e.metrics})
+	r.engine = engine.New(engine.Config{Store: r.store, Executor: executor, Presenters: presenters, Log: log, Now: time.Now, Concurrent: concurrent, Metrics: e.metrics})
 	r.inbox = tasks.NewInbox(tasks.InboxConfig{
 		Store: r.store, Wake: r.engine.Wake, Texts: texts, Chats: chats, Log: log, Now: time.Now, Tools: toolbox.New(manager),
 		Rules:   tasks.Rules{Limits: planner.DefaultLimits(), Language: "en", Timezone: "Europe/Berlin"},
