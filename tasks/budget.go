@@ -14,21 +14,6 @@ import (
 	"legwork/planner"
 )
 
-// BudgetRules are what the config says about budgets.
-type BudgetRules struct {
-	Budgets
-	Zone  *time.Location // whose midnights part the days; nil: UTC
-	Asker bool           // who asked may extend a reached budget, too, not admins alone
-	// Unattended says that nobody is there to confirm large plans: the budgets
-	// alone bound them.
-	Unattended bool
-}
-
-// day is the one whose budgets count at a moment.
-func (r BudgetRules) day(at time.Time) string {
-	return at.In(cmp.Or(r.Zone, time.UTC)).Format(time.DateOnly)
-}
-
 // Pricer is a Model that tells what calls may cost. Without one, tokens are
 // estimated by the length of prompts, and nothing costs money.
 type Pricer interface {
@@ -277,45 +262,6 @@ func (x *Executor) closingSize(model string) (input, output int, ok bool) {
 		return b.allow(closingPart, x.price.QuoteTokens(by, n, output))
 	})
 	return input, output, output >= leastOutput
-}
-
-// allow reports that a usage is at most a part of each budget: a fourth for 4.
-func (b Budgets) allow(part int64, u llm.Usage) bool {
-	for _, limit := range []struct{ most, needs int64 }{
-		{b.TaskTokens, u.Tokens()},
-		{b.DayTokens, u.Tokens()},
-		{b.TaskUSD, u.Cost},
-		{b.UserDayUSD, u.Cost},
-		{b.ChatDayUSD, u.Cost},
-		{b.DayUSD, u.Cost},
-	} {
-		if limit.most > 0 && limit.needs > limit.most/part {
-			return false
-		}
-	}
-	return true
-}
-
-// extendedBy is the budgets of a person's day, a chat's and everybody's with what
-// they were extended by; one without a limit stays so.
-func (b Budgets) extendedBy(list []Extended, user, chat string) Budgets {
-	add := func(limit *int64, more int64) {
-		if *limit > 0 {
-			*limit += more
-		}
-	}
-	for _, e := range list {
-		switch (Extended{User: e.User, Chat: e.Chat}) {
-		case Extended{}:
-			add(&b.DayUSD, e.Cost)
-			add(&b.DayTokens, e.Tokens)
-		case Extended{User: user}:
-			add(&b.UserDayUSD, e.Cost)
-		case Extended{Chat: chat}:
-			add(&b.ChatDayUSD, e.Cost)
-		}
-	}
-	return b
 }
 
 // largest is the largest number up to most that fits, where all below one that

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"legwork/bot"
 	"legwork/i18n"
 	"legwork/planner"
 )
@@ -25,3 +26,27 @@ func markOf(id ID, slot string) string { return string(id) + "." + slot }
 func (c Card) mark(slot string) string { return markOf(c.View.ID, slot) }
 
 func (c Card) boardMark() string { return c.mark(planner.SlotBoard) }
+
+// boardButtons offers Stop while there is something to stop.
+func (c Card) boardButtons() []bot.Button {
+	if !c.Lasts || c.View.State.Settled() {
+		return nil
+	}
+	return []bot.Button{c.button("button.stop", pressStop)}
+}
+
+// button makes one that acts on the whole task.
+func (c Card) button(key, press string) bot.Button {
+	return bot.Button{Label: c.Texts.Text(c.View.Opening().Language, key, nil), Data: press + ":" + string(c.View.ID)}
+}
+
+// introduced is a text of a program's task in the chat that the program named:
+// first it says which task it is.
+func (c Card) introduced(text string) string {
+	o := c.View.Opening()
+	if !c.Quiet || o.Intro != "" || text == "" {
+		return text
+	}
+	data := map[string]any{"Name": plainText(nameOf(o.From.Name, o.From.Key())), "Goal": plainText(title(o.Goal))}
+	return c.Texts.Text(o.Language, "notify.intro", data) + "\n\n" + text
+}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"legwork/bot"
-	"legwork/i18n"
-	"legwork/internal/clip"
 	"legwork/planner"
 )
 
@@ -166,44 +164,3 @@ func (p *Presenter) closeLate(ctx context.Context, slot, message string) {
 
 // lateTime is how long closing a message may take that nobody waits for.
 const lateTime = 10 * time.Second
-
-// closedText is how much is left of a question when it is over, in bytes: little
-// enough for one message.
-const closedText = 2000
-
-// decision is what a question's message says when it is over: what it asked and
-// how it ended.
-func (c Card) decision(action planner.ActionID) string {
-	over := outcomeOf(c.View, c.Texts, c.View.Opening().Language, action)
-	switch action.Subject {
-	case planner.SubjectCalls:
-		return c.decidedCalls(action.Seq) + "\n\n" + over
-	case planner.SubjectForm:
-		return c.answeredField(action) + "\n\n" + over
-	case planner.SubjectReview:
-		return reviewWanted(c.View, c.Texts, action.Seq) + "\n\n" + over
-	}
-	return strings.TrimPrefix(clip.Marked(c.asks(action), closedText)+"\n\n"+over, "\n\n")
-}
-
-// outcomeOf tells how the question of an ask action ended.
-func outcomeOf(v *View, texts *i18n.Texts, lang string, about planner.ActionID) string {
-	e := v.decided(about)
-	switch {
-	case about.Subject == planner.SubjectBudget:
-		return overdraftOver(v, texts, lang, about)
-	case e == nil && about.Subject == planner.SubjectReview && v.lapsed(about):
-		return texts.Text(lang, "review.expired", nil)
-	case e == nil && (decides(about) && v.lapsed(about) || v.unanswered(about)):
-		return texts.Text(lang, "question.expired", nil)
-	case e == nil:
-		return texts.Text(lang, "question.over", nil)
-	case decides(about):
-		return decidedLine(v, texts, lang, about, e)
-	case !e.Decision.Approve:
-		return texts.Text(lang, "question.denied", map[string]any{"Reason": plainText(line(e.Decision.Text))})
-	case e.Decision.Text != "":
-		return texts.Text(lang, "question.answered", map[string]any{"Text": e.Decision.Text})
-	}
-	return texts.Text(lang, "question.agreed", nil)
-}

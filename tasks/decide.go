@@ -137,35 +137,6 @@ func approvalPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, ve
 	return reply
 }
 
-// allows is the decision that lets calls be made, and more of them as far as the
-// scope goes; false when nothing could be granted.
-func allows(q *planner.Question, scope string) (planner.Decision, bool) {
-	d := planner.Decision{Approve: true, Scope: scope}
-	if scope != "" {
-		d.Grants = grantsOf(q)
-	}
-	return d, scope == "" || len(d.Grants) > 0
-}
-
-// grantsOf are the standing grants that would cover the calls of an approval: not
-// those that are asked about for another reason than that they change things,
-// since that is asked about again whatever is granted.
-func grantsOf(q *planner.Question) []planner.Grant {
-	var list []planner.Grant
-	seen := map[planner.Grant]bool{}
-	if q == nil {
-		return nil
-	}
-	for _, a := range q.Calls {
-		g := planner.Grant{Tool: a.Tool, Definition: a.Definition}
-		if !seen[g] && a.Reason == "" {
-			list = append(list, g)
-		}
-		seen[g] = seen[g] || a.Reason == ""
-	}
-	return list
-}
-
 // decideCard stores a decision about a question. Who comes too late learns how it
 // was decided.
 func decideCard(in *Inbox, r *Request, t LiveTask, about planner.ActionID, d planner.Decision) Reply {
@@ -241,4 +212,16 @@ func askWhy(in *Inbox, r *Request, t LiveTask, about planner.ActionID) Reply {
 		reply.add(r, t.Task, planner.Event{Type: planner.Began, At: in.Now(), Slot: slot})
 	}
 	return reply
+}
+
+// reviewPress decides about a review by a button.
+func reviewPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string) Reply {
+	switch verb {
+	case verbYes:
+		return decideCard(in, r, t, about, planner.Decision{Approve: true})
+	case verbDecline:
+		return decideCard(in, r, t, about, planner.Decision{Text: r.Message.Text}) // a terminal where nobody sits says so
+	default:
+		return in.replyText(r, "error.too_late", nil)
+	}
 }

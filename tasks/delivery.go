@@ -46,23 +46,6 @@ func (p *Presenter) parts(v *View) []bot.Draft {
 	return []bot.Draft{d}
 }
 
-// outcome is the draft of the task's outcome, with what can be done about it
-// where messages last.
-func (c Card) outcome() bot.Draft {
-	d := outcome(c.View, c.Texts)
-	d.Text = c.introduced(d.Text)
-	if !c.Lasts {
-		return d
-	}
-	if tried(c.View.State) {
-		d.Buttons = append(d.Buttons, c.button("button.details", pressDetails))
-	}
-	if c.View.State.Outcome == planner.Failed && !c.Quiet {
-		d.Buttons = append(d.Buttons, c.button("button.retry", pressRetry))
-	}
-	return d
-}
-
 // showPart brings one part to the chat and stores that. What it and those below
 // it hold on the stack is there for each task whose chat has to wait for its
 // turn: drafts are passed by address, and events are made in functions that have

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"legwork/i18n"
 	"legwork/llm"
 	"legwork/planner"
 )
@@ -150,33 +149,3 @@ func (x *Executor) weigh(ctx context.Context, v *View, out *planner.Reply) error
 
 // estimatedFrom is how many sub-tasks a plan has whose estimate is on the board.
 const estimatedFrom = 3
-
-// boardEstimate is what the board says of a plan that is not small.
-func boardEstimate(v *View, texts *i18n.Texts) string {
-	s := v.State
-	if s.Settled() || len(s.Planned) == 0 {
-		return ""
-	}
-	reply := v.Event(s.Planned[len(s.Planned)-1]).Reply
-	if reply == nil || reply.Estimate == nil || len(reply.Plan) < estimatedFrom {
-		return ""
-	}
-	return " · " + texts.Text(v.Opening().Language, "board.estimate", map[string]any{"Text": estimateText(texts, v.Opening().Language, *reply.Estimate)})
-}
-
-func estimateText(texts *i18n.Texts, lang string, e planner.Estimate) string {
-	return costText(texts.Roughly, texts.Money, lang, e.Tokens, e.Cost)
-}
-
-// planCost is what the question about a plan says of its cost.
-func planCost(v *View, texts *i18n.Texts, seq int) string {
-	reply, lang := v.Event(seq).Reply, v.Opening().Language
-	if reply == nil || reply.Estimate == nil {
-		return ""
-	}
-	key := "question.plan_cost"
-	if reply.Confirm {
-		key = "question.plan_large"
-	}
-	return "\n\n" + texts.Text(lang, key, map[string]any{"Text": estimateText(texts, lang, *reply.Estimate)})
-}

@@ -79,19 +79,6 @@ func (p *Presenter) outdated(b bot.Board) bool {
 	return false
 }
 
-// boardButtons offers Stop while there is something to stop.
-func (c Card) boardButtons() []bot.Button {
-	if !c.Lasts || c.View.State.Settled() {
-		return nil
-	}
-	return []bot.Button{c.button("button.stop", pressStop)}
-}
-
-// button makes one that acts on the whole task.
-func (c Card) button(key, press string) bot.Button {
-	return bot.Button{Label: c.Texts.Text(c.View.Opening().Language, key, nil), Data: press + ":" + string(c.View.ID)}
-}
-
 // drawBegin says by the platform's stream that work has begun, or what it waits
 // for.
 func (p *Presenter) drawBegin(ctx context.Context, streamer bot.Streamer, v *View, board bot.Board) error {

@@ -46,14 +46,3 @@ func (p *Presenter) showNowhere(ctx context.Context, v *View) error {
 	}
 	return p.append(ctx, events...)
 }
-
-// introduced is a text of a program's task in the chat that the program named:
-// first it says which task it is.
-func (c Card) introduced(text string) string {
-	o := c.View.Opening()
-	if !c.Quiet || o.Intro != "" || text == "" {
-		return text
-	}
-	data := map[string]any{"Name": plainText(nameOf(o.From.Name, o.From.Key())), "Goal": plainText(title(o.Goal))}
-	return c.Texts.Text(o.Language, "notify.intro", data) + "\n\n" + text
-}

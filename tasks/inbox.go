@@ -74,19 +74,6 @@ type InboxConfig struct {
 	Tracer  *telemetry.Tracer
 }
 
-// Rules are what may change while an Inbox works.
-type Rules struct {
-	Limits   planner.Limits // of new tasks
-	Language string         // of people who have chosen none
-	Timezone string
-	Access   Access
-	Models   []string // configured names that /model offers
-	// ChatSettings are those of PromptRules: they say which groups a chat has.
-	ChatSettings map[string]ChatSettings
-	Approvals    Approvals
-	Budget       BudgetRules // those of PromptRules
-}
-
 // NewInbox makes an inbox. Flush comes last.
 func NewInbox(cfg InboxConfig) *Inbox {
 	in := &Inbox{InboxConfig: cfg, settings: newSettings(), outbox: newOutbox(cfg.Log), budgets: newBudgetWatch(), notified: newNotifiedOnce()}

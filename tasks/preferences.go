@@ -188,15 +188,3 @@ func settingsCommand(ctx context.Context, in *Inbox, r *Request, _ string) (Repl
 	}
 	return in.reply(r, Notice{Draft: bot.Draft{Text: strings.Join(lines, "\n"), Buttons: buttons}}), nil
 }
-
-// plainText makes Markdown that shows a text as it is.
-func plainText(s string) string {
-	var b strings.Builder
-	for _, c := range s {
-		if strings.ContainsRune("\\`*_{}[]<>()#+-=.!|~&:", c) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
-}

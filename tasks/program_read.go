@@ -32,16 +32,6 @@ func ProblemText(ctx context.Context, in *Inbox, id ID, s planner.State, opening
 	return problem(in.Texts, opening.Language, id, s, broken.Problem), nil
 }
 
-// problem says what cut a task short; broken is the last model call that failed,
-// if any did.
-func problem(texts *i18n.Texts, lang string, id ID, s planner.State, broken *planner.Problem) string {
-	data := map[string]any{"Task": string(id)}
-	if broken != nil && broken.Wait > 0 && broken.Code == s.Why {
-		data["Elapsed"] = broken.Wait
-	}
-	return texts.Text(lang, "problem."+s.Why, data)
-}
-
 // LanguageNamed is a language's code by whatever names it ("de" is none); that of the
 // config for an empty name.
 func LanguageNamed(in *Inbox, name string) (code string, ok bool) {

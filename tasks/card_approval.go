@@ -261,32 +261,3 @@ func decider(v *View, e *planner.Event) string {
 	}
 	return plainText(nameOf(name, e.By))
 }
-
-// nameOf is how a person is shown: by their name, made harmless, otherwise by
-// their key.
-func nameOf(name, key string) string {
-	return cmp.Or(line(bot.Visible(name)), key)
-}
-
-// inCode shows a text of outsiders as it is, in one line.
-func inCode(s string) string {
-	return "`" + cmp.Or(strings.Join(strings.Fields(strings.ReplaceAll(bot.Visible(s), "`", "'")), " "), "?") + "`"
-}
-
-// inZone is a moment in a time zone.
-func inZone(at time.Time, zone string) time.Time {
-	if location, err := time.LoadLocation(zone); err == nil {
-		return at.In(location)
-	}
-	return at.UTC()
-}
-
-// clockIn writes a moment as a clock there shows it, with the date when that is
-// another than of the moment since.
-func clockIn(at, since time.Time, zone string) string {
-	at, since = inZone(at, zone), inZone(since, zone)
-	if at.Format(time.DateOnly) == since.Format(time.DateOnly) {
-		return at.Format("15:04")
-	}
-	return at.Format("2006-01-02 15:04")
-}

@@ -90,15 +90,3 @@ func reviewedLine(texts *i18n.Texts, lang string, e *planner.Event, data map[str
 	}
 	return texts.Text(lang, key, data)
 }
-
-// reviewPress decides about a review by a button.
-func reviewPress(in *Inbox, r *Request, t LiveTask, about planner.ActionID, verb string) Reply {
-	switch verb {
-	case verbYes:
-		return decideCard(in, r, t, about, planner.Decision{Approve: true})
-	case verbDecline:
-		return decideCard(in, r, t, about, planner.Decision{Text: r.Message.Text}) // a terminal where nobody sits says so
-	default:
-		return in.replyText(r, "error.too_late", nil)
-	}
-}

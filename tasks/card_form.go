@@ -221,15 +221,6 @@ func valueText(choices []form.Choice, value json.RawMessage) string {
 	return string(value)
 }
 
-// quoted is a text of outsiders as a quotation that shows it as it is.
-func quoted(s string) string {
-	lines := strings.Split(strings.TrimSpace(bot.Visible(s)), "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimRight("> "+plainText(strings.ReplaceAll(l, "\t", " ")), " ")
-	}
-	return strings.Join(lines, "\n")
-}
-
 // hostOf is the host that an address leads to, in the letters that are no others'
 // look-alikes.
 func hostOf(address string) string { return cmp.Or(inAddress(address).host, "?") }

@@ -12,9 +12,6 @@ import (
 	"legwork/planner"
 )
 
-// maxTitle is how much of a goal or description fits a line, in runes.
-const maxTitle = 80
-
 // boardOf draws the live picture of a task, with what servers report of their
 // calls, by action.
 func boardOf(v *View, texts *i18n.Texts, now time.Time, reports map[planner.ActionID]Progress) bot.Board {
@@ -110,21 +107,6 @@ func doing(v *View, subtask int, texts *i18n.Texts, reports map[planner.ActionID
 	return strings.Join(names, ", ")
 }
 
-// title is a goal in one short line, without what it quotes of others.
-func title(goal string) string {
-	own := slices.DeleteFunc(strings.Split(goal, "\n"), func(l string) bool { return strings.HasPrefix(l, ">") })
-	return cmp.Or(line(strings.Join(own, " ")), line(goal))
-}
-
-// line makes one short line of a text.
-func line(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > maxTitle {
-		return string(r[:maxTitle-1]) + "…"
-	}
-	return s
-}
-
 // sameBoard reports that two boards would look the same but for running times.
 func sameBoard(a, b bot.Board) bool {
 	if a.Title != b.Title || a.Status != b.Status || len(a.Items) != len(b.Items) {
@@ -195,4 +177,34 @@ func unknown(v *View) []string {
 		}
 	}
 	return names
+}
+
+// boardEstimate is what the board says of a plan that is not small.
+func boardEstimate(v *View, texts *i18n.Texts) string {
+	s := v.State
+	if s.Settled() || len(s.Planned) == 0 {
+		return ""
+	}
+	reply := v.Event(s.Planned[len(s.Planned)-1]).Reply
+	if reply == nil || reply.Estimate == nil || len(reply.Plan) < estimatedFrom {
+		return ""
+	}
+	return " · " + texts.Text(v.Opening().Language, "board.estimate", map[string]any{"Text": estimateText(texts, v.Opening().Language, *reply.Estimate)})
+}
+
+func estimateText(texts *i18n.Texts, lang string, e planner.Estimate) string {
+	return costText(texts.Roughly, texts.Money, lang, e.Tokens, e.Cost)
+}
+
+// planCost is what the question about a plan says of its cost.
+func planCost(v *View, texts *i18n.Texts, seq int) string {
+	reply, lang := v.Event(seq).Reply, v.Opening().Language
+	if reply == nil || reply.Estimate == nil {
+		return ""
+	}
+	key := "question.plan_cost"
+	if reply.Confirm {
+		key = "question.plan_large"
+	}
+	return "\n\n" + texts.Text(lang, key, map[string]any{"Text": estimateText(texts, lang, *reply.Estimate)})
 }
