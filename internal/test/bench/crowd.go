@@ -173,7 +173,7 @@ func measureBurst(ctx context.Context, dir string) ([]figure, error) {
 
 // burstResult is what came of a burst.
 type burstResult struct {
-	idle, peak usage
+	idle, peak int // anonymous memory in KiB
 	took       time.Duration
 	answered   int
 	told       int // messages without an answer whose chat was told so
@@ -183,7 +183,7 @@ type burstResult struct {
 func (o burstResult) figures(people int, command string) []figure {
 	name := fmt.Sprintf("burst of %d messages %sin %d chats", burstSize, command, people)
 	return []figure{
-		memory(name+": resident memory at its peak", o.peak.resident, maxServeResident+maxBurst, o.idle.upTo(o.peak)),
+		memory(name+": anonymous memory at its peak", o.peak, maxServeAnonymous+maxBurst, mib(o.idle)+" before"),
 		{
 			name: "the same: answered or told", measured: fmt.Sprint(o.answered + o.told), limit: fmt.Sprint(burstSize),
 			machine: fmt.Sprintf("%d answered in %s", o.answered, short(o.took)), ok: o.answered+o.told == burstSize,
@@ -204,7 +204,7 @@ func (h *daemonEnv) burst(ctx context.Context, people int, command string) (o bu
 	}
 	ended := make(chan struct{})
 	var watching sync.WaitGroup
-	watching.Go(func() { o.peak = lookAt(d.Process.Pid, ended) })
+	watching.Go(func() { o.peak = peakMemory(d.Process.Pid, ended) })
 	defer watching.Wait()
 	defer close(ended)
 	each := burstSize / people

@@ -20,7 +20,6 @@ import (
 const (
 	starts       = 25
 	maxStart     = 30 * time.Millisecond
-	maxResident  = 20 << 10         // KiB
 	maxAnonymous = 8 << 10          // KiB
 	settle       = 12 * time.Second // longer than legwork needs to see that it has nothing to do
 )
@@ -71,16 +70,13 @@ func measureProcess(ctx context.Context, dir string) (figures []figure, err erro
 	}
 	return []figure{
 		within("start and clean end, existing data", median(took), maxStart, short(median(bare))+" an empty Go program"),
-		memory("resident memory, idle after a question", used.resident, maxResident, emptyUses(least.resident)),
-		memory("of it anonymous", used.anonymous, maxAnonymous, emptyUses(least.anonymous)),
+		memory("anonymous memory, idle after a question", used, maxAnonymous, mib(least)+" an empty Go program"),
 	}, nil
 }
 
 func memory(name string, got, limit int, machine string) figure {
 	return figure{name: name, measured: mib(got), limit: mib(limit), machine: machine, ok: got <= limit}
 }
-
-func emptyUses(kib int) string { return mib(kib) + " an empty Go program" }
 
 func mib(kib int) string { return fmt.Sprintf("%.1f MiB", float64(kib)/1024) }
 
@@ -106,23 +102,20 @@ func startTimes(ctx context.Context, chat []string, ending string) (took, bare [
 	return took, bare, nil
 }
 
-// usage is in KiB.
-type usage struct{ resident, anonymous int }
-
 // idle starts a program, asks it a question when it is legwork, and looks at
 // its memory when it has had nothing to do for a while.
-func idle(ctx context.Context, line []string, ask bool) (u usage, err error) {
+func idle(ctx context.Context, line []string, ask bool) (kib int, err error) {
 	c := exec.CommandContext(ctx, line[0], line[1:]...)
 	in, err := c.StdinPipe()
 	if err != nil {
-		return u, err
+		return 0, err
 	}
 	out, err := c.StdoutPipe()
 	if err != nil {
-		return u, err
+		return 0, err
 	}
 	if err := c.Start(); err != nil {
-		return u, err
+		return 0, err
 	}
 	defer func() {
 		_ = in.Close()
@@ -133,18 +126,18 @@ func idle(ctx context.Context, line []string, ask bool) (u usage, err error) {
 	}()
 	if ask {
 		if _, err := io.WriteString(in, `{"id":"1","text":"How are you?"}`+"\n"); err != nil {
-			return u, err
+			return 0, err
 		}
 		if err := awaitAnswer(out); err != nil {
-			return u, err
+			return 0, err
 		}
 	}
 	select {
 	case <-ctx.Done():
-		return u, ctx.Err()
+		return 0, ctx.Err()
 	case <-time.After(settle):
 	}
-	return readUsage(c.Process.Pid)
+	return anonymousMemory(c.Process.Pid)
 }
 
 func awaitAnswer(out io.Reader) error {
@@ -161,29 +154,24 @@ func awaitAnswer(out io.Reader) error {
 	return fmt.Errorf("no answer came: %w", lines.Err())
 }
 
-// readUsage asks the kernel, which knows this on Linux alone.
-func readUsage(pid int) (u usage, err error) {
+// anonymousMemory asks the kernel for the memory of a process that no file backs, in
+// KiB. Only Linux knows it. Pages of files, such as the program's own code, come and
+// go with the page cache and are not counted.
+func anonymousMemory(pid int) (kib int, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
-		return u, fmt.Errorf("reading memory: %w", err)
+		return 0, fmt.Errorf("reading memory: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
-		name, rest, _ := strings.Cut(line, ":")
-		n := 0
-		_, _ = fmt.Sscan(rest, &n) // lines without a number have another name
-		switch name {
-		case "Rss":
-			u.resident = n
-		case "Anonymous":
-			u.anonymous = n
+		if value, found := strings.CutPrefix(line, "Anonymous:"); found {
+			_, err = fmt.Sscan(value, &kib)
 		}
 	}
-	return u, nil
+	return kib, err
 }
 
 const (
 	idleCalls         = 200
-	maxServeResident  = 25 << 10 // KiB
 	maxServeAnonymous = 10 << 10 // KiB, of a daemon that nobody has called yet
 	maxUsedAnonymous  = 12 << 10 // KiB
 )
@@ -201,29 +189,27 @@ func measureIdle(ctx context.Context, dir string) ([]figure, error) {
 			return nil, err
 		}
 		return []figure{
-			memory("resident memory, idle with both platforms", before.resident, maxServeResident, ""),
-			memory("of it anonymous", before.anonymous, maxServeAnonymous, ""),
-			memory(fmt.Sprintf("the same after %d calls of the API, with a follower", idleCalls), after.resident, maxServeResident, ""),
-			memory("of it anonymous", after.anonymous, maxUsedAnonymous, ""),
+			memory("anonymous memory, idle with both platforms", before, maxServeAnonymous, ""),
+			memory(fmt.Sprintf("the same after %d calls of the API, with a follower", idleCalls), after, maxUsedAnonymous, ""),
 		}, nil
 	})
 }
 
 // usedAndLeft uses the API and is the memory when all but a follower are gone.
-func (p *apiClient) usedAndLeft(ctx context.Context, pid int) (u usage, err error) {
+func (p *apiClient) usedAndLeft(ctx context.Context, pid int) (kib int, err error) {
 	id, err := p.start(ctx, "idle", true)
 	if err != nil {
-		return u, err
+		return 0, err
 	}
 	follow, end := context.WithTimeout(ctx, time.Minute)
 	defer end()
 	r, err := p.request(follow, http.MethodGet, "/v1/events", nil)
 	if err != nil {
-		return u, err
+		return 0, err
 	}
 	stream, err := p.client.Do(r)
 	if err != nil {
-		return u, err
+		return 0, err
 	}
 	defer stream.Body.Close()
 	go io.Copy(io.Discard, stream.Body) //nolint:errcheck // it ends with its context
@@ -238,7 +224,7 @@ func (p *apiClient) usedAndLeft(ctx context.Context, pid int) (u usage, err erro
 			_, err = p.get(ctx, paths[n%len(paths)])
 		}
 		if err != nil {
-			return u, err
+			return 0, err
 		}
 	}
 	return settled(ctx, pid)

@@ -148,13 +148,13 @@ func measureServe(ctx context.Context, dir string) ([]figure, error) {
 }
 
 // settled is the memory of a process that has had nothing to do for a while.
-func settled(ctx context.Context, pid int) (usage, error) {
+func settled(ctx context.Context, pid int) (int, error) {
 	select {
 	case <-ctx.Done():
-		return usage{}, ctx.Err()
+		return 0, ctx.Err()
 	case <-time.After(settle):
 	}
-	return readUsage(pid)
+	return anonymousMemory(pid)
 }
 
 // measureLoad lets 200 people send 10 messages each, as fast as they are
@@ -176,10 +176,10 @@ func measureLoad(ctx context.Context, dir string) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	var peak usage
+	var peak int
 	ended := make(chan struct{})
 	var watching sync.WaitGroup
-	watching.Go(func() { peak = lookAt(d.Process.Pid, ended) })
+	watching.Go(func() { peak = peakMemory(d.Process.Pid, ended) })
 	err = h.crowd(ctx)
 	close(ended)
 	watching.Wait()
@@ -195,8 +195,8 @@ func measureLoad(ctx context.Context, dir string) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{
-		memory(fmt.Sprintf("%d chats x %d messages: resident memory after them", loadChats, loadMessages), after.resident, maxServeResident+maxGrowth, before.upTo(after)),
-		memory("the same at its peak", peak.resident, maxServeResident+maxGrowth, before.upTo(peak)),
+		memory(fmt.Sprintf("%d chats x %d messages: anonymous memory after them", loadChats, loadMessages), after, maxServeAnonymous+maxGrowth, mib(before)+" before"),
+		memory("the same at its peak", peak, maxServeAnonymous+maxGrowth, mib(before)+" before"),
 		{name: "descriptors left behind", measured: fmt.Sprint(left - files), limit: "0", machine: fmt.Sprintf("%d before", files), ok: left <= files},
 	}, nil
 }
@@ -240,15 +240,13 @@ func (h *daemonEnv) crowd(ctx context.Context) error {
 	return nil
 }
 
-// lookAt looks at a process's memory until ended, and returns the most.
-func lookAt(pid int, ended <-chan struct{}) (most usage) {
+// peakMemory watches the memory of a process until ended, and returns the most.
+func peakMemory(pid int, ended <-chan struct{}) (most int) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if u, err := readUsage(pid); err == nil {
-			if u.resident > most.resident {
-				most = u
-			}
+		if kib, err := anonymousMemory(pid); err == nil {
+			most = max(most, kib)
 		}
 		select {
 		case <-ended:
@@ -256,13 +254,6 @@ func lookAt(pid int, ended <-chan struct{}) (most usage) {
 		case <-tick.C:
 		}
 	}
-}
-
-// upTo tells of what a process used when it had nothing to do, beside its most.
-// Pages of the program's own file count among what it uses more: those that it let
-// go of come back.
-func (u usage) upTo(most usage) string {
-	return fmt.Sprintf("%s before, %s more anonymous", mib(u.resident), mib(most.anonymous-u.anonymous))
 }
 
 // descriptors is how many files and sockets a process has open.
