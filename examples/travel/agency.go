@@ -13,8 +13,8 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// agency does what the tools offer. Everything that it must remember is in the
-// file, so that several processes can work side by side.
+// agency implements the tools. It keeps all of its state in the file, so that several
+// processes can work side by side.
 type agency struct {
 	file file
 	now  func() time.Time
@@ -52,8 +52,8 @@ func (a *agency) server(domain string) (*server.MCPServer, error) {
 	return s, nil
 }
 
-// handle makes a tool of a function. What it returns is sent as structured
-// content and as text; an error is a result too, which the model reads.
+// handle turns a function into a tool. Its result is sent as structured content and as
+// text. An error becomes a result too, which the model reads.
 func handle[In, Out any](do func(context.Context, In) (Out, error), tool mcp.Tool) server.ServerTool {
 	mcp.WithOutputSchema[Out]()(&tool)
 	return server.ServerTool{Tool: tool, Handler: func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -69,13 +69,13 @@ func handle[In, Out any](do func(context.Context, In) (Out, error), tool mcp.Too
 	}}
 }
 
-// Hints say what a call does to the world; clients that trust this server ask a
-// person by them. Nothing here reaches beyond the file.
+// Hints describe the effects of a call. Clients that trust this server decide by them
+// whether to ask a person. No tool has an effect outside of the file.
 var (
 	reads    = hints(true, false, true)
-	adds     = hints(false, false, false) // once more adds once more
-	addsOnce = hints(false, false, true)  // once more changes nothing
-	destroys = hints(false, true, false)  // takes away what cannot simply be put back
+	adds     = hints(false, false, false) // a second call adds again
+	addsOnce = hints(false, false, true)  // a second call changes nothing
+	destroys = hints(false, true, false)  // deletes what cannot simply be restored
 )
 
 func hints(readOnly, destructive, idempotent bool) mcp.ToolOption {
@@ -91,11 +91,11 @@ func format(name string) mcp.PropertyOption {
 }
 
 const (
-	letters      = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ" // none that look alike
+	letters      = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ" // without letters that look alike
 	orderPattern = "^[Tt][Rr][Vv]-[2-9A-HJ-NP-Za-hj-np-z]{6}$"
 )
 
-// newNumber returns something like TRV-7F3K2A that is not taken yet.
+// newNumber returns a number such as TRV-7F3K2A that is not taken yet.
 func newNumber(prefix string, taken func(string) bool) string {
 	for {
 		number := make([]byte, 6)
@@ -109,7 +109,7 @@ func newNumber(prefix string, taken func(string) bool) string {
 	}
 }
 
-// day reads a date of the form 2026-11-21 and refuses one that is over at where.
+// day reads a date of the form 2026-11-21 and refuses one that is in the past at where.
 func (a *agency) day(field, text string, where *time.Location) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {

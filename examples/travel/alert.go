@@ -48,7 +48,7 @@ func (a *agency) sendNotification(ctx context.Context, n newNotification) (Notif
 	if done.Channel == "sms" && !phone.MatchString(n.To) {
 		return done, fmt.Errorf("to is %q, which is no phone number that begins with + and the country: nothing was sent; use channel push for a name", n.To)
 	}
-	err := a.file.change(ctx, func(l *ledger) error {
+	err := a.file.change(ctx, func(l *database) error {
 		done.Number = newNumber("NTF", func(number string) bool {
 			return slices.ContainsFunc(l.Notifications, func(n Notification) bool { return n.Number == number })
 		})

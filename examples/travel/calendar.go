@@ -74,7 +74,7 @@ func (a *agency) addEvent(ctx context.Context, n newEvent) (Added, error) {
 		return Added{}, fmt.Errorf("ends is %s, which is not later than starts, %s; mind the offsets", n.Ends, n.Starts)
 	}
 	done := Added{Event: Event{Title: n.Title, Starts: starts, Ends: ends, Location: n.Location, Notes: n.Notes}, Overlaps: []Event{}}
-	err = a.file.change(ctx, func(l *ledger) error {
+	err = a.file.change(ctx, func(l *database) error {
 		done.Added = true
 		for _, e := range l.Events {
 			switch {

@@ -15,8 +15,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ledger is all that is remembered.
-type ledger struct {
+// database is the whole state.
+type database struct {
 	Version       int            `json:"version"`
 	Orders        []Order        `json:"orders"`
 	Events        []Event        `json:"events"`
@@ -25,53 +25,53 @@ type ledger struct {
 
 const version = 1
 
-// file is a ledger as JSON. It is replaced as a whole, so that a reader sees a
-// complete one at any moment, even after a crash.
+// file holds the database as JSON. Each write replaces the whole file, so that a
+// reader always sees a complete one, even after a crash.
 type file struct{ path string }
 
-// read returns what the file holds; a missing one is an empty ledger.
-func (f file) read() (ledger, error) {
+// read returns the database; it is empty when the file is missing.
+func (f file) read() (database, error) {
 	text, err := os.ReadFile(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return ledger{Version: version}, nil
+		return database{Version: version}, nil
 	case err != nil:
-		return ledger{}, fmt.Errorf("reading the database: %w", err)
+		return database{}, fmt.Errorf("reading the database: %w", err)
 	}
 	l, err := parse(text)
 	if err != nil {
-		return ledger{}, fmt.Errorf("reading the database %s: %w; the file was left as it is: repair it, or move it away to begin anew", f.path, err)
+		return database{}, fmt.Errorf("reading the database %s: %w; the file was not changed: repair it, or move it away to start again", f.path, err)
 	}
 	return l, nil
 }
 
-// parse refuses what a later write would lose.
-func parse(text []byte) (ledger, error) {
-	var l ledger
+// parse refuses unknown keys, because a later write would lose them.
+func parse(text []byte) (database, error) {
+	var l database
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&l); err != nil {
-		return ledger{}, err
+		return database{}, err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return ledger{}, errors.New("something follows after its end")
+		return database{}, errors.New("there is text after its end")
 	}
 	if l.Version != version {
-		return ledger{}, fmt.Errorf("it has version %d, this program knows version %d", l.Version, version)
+		return database{}, fmt.Errorf("it has version %d, this program knows version %d", l.Version, version)
 	}
 	return l, nil
 }
 
-// change lets do change the ledger and writes it, unless do returns an error.
-// Changes of all processes come one after the other.
-func (f file) change(ctx context.Context, do func(*ledger) error) error {
+// change lets do change the database, and writes it unless do returns an error. A lock
+// orders the changes of all processes.
+func (f file) change(ctx context.Context, do func(*database) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	lock := flock.New(f.path + ".lock")
 	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
 		return fmt.Errorf("waiting for the database: %w; nothing was changed, try again", err)
 	}
-	defer lock.Close() //nolint:errcheck // which unlocks it; nothing of it is kept
+	defer lock.Close() //nolint:errcheck // this releases the lock
 	l, err := f.read()
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (f file) change(ctx context.Context, do func(*ledger) error) error {
 	return nil
 }
 
-func (f file) write(l ledger) error {
+func (f file) write(l database) error {
 	text, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (f file) write(l ledger) error {
 		return err
 	}
 	if folder, err := os.Open(filepath.Dir(f.path)); err == nil {
-		_ = folder.Sync() // so that the new name survives a power cut; not every system can
+		_ = folder.Sync() // so that the rename survives a power cut; not every system supports it
 		folder.Close()
 	}
 	return nil

@@ -1,7 +1,7 @@
-// Travel is an MCP server to try approvals with and to copy from: it searches
-// and books trips, keeps a calendar, takes payments and sends notifications.
-// Offers are invented, but the same for everybody who asks; no money moves and
-// no message leaves. What was booked is kept in one JSON file.
+// Travel is an MCP server for trying approvals, and a template for your own: it
+// searches and books trips, keeps a calendar, takes payments and sends
+// notifications. The offers are invented, but the same for everybody; no money moves
+// and no message is sent. One JSON file keeps the bookings.
 //
 // It serves standard input and output, or streamable HTTP with -http.
 package main
@@ -22,9 +22,9 @@ import (
 )
 
 func main() {
-	db := flag.String("db", "travel.json", "the file that keeps orders, calendar, payments and notifications; made when it is missing")
+	db := flag.String("db", "travel.json", "the file for orders, calendar, payments and notifications; created when missing")
 	domain := flag.String("domain", "all", "the tools to offer: travel, calendar, payment, alert or all; several processes may share one -db")
-	address := flag.String("http", "", "serve streamable HTTP at this address under /mcp, such as 127.0.0.1:8090, in place of standard input and output; it asks for no password")
+	address := flag.String("http", "", "serve streamable HTTP at this address under /mcp, such as 127.0.0.1:8090, in place of standard input and output; it has no password")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -40,7 +40,7 @@ func main() {
 func run(ctx context.Context, db, domain, address string) error {
 	a := newAgency(db, time.Now)
 	if _, err := a.file.read(); err != nil {
-		return err // now rather than in the middle of a booking
+		return err // better now than during a booking
 	}
 	s, err := a.server(domain)
 	if err != nil {
@@ -73,9 +73,9 @@ func serveHTTP(ctx context.Context, s *server.MCPServer, address string) error {
 		return fmt.Errorf("serving HTTP: %w", err)
 	case <-ctx.Done():
 	}
-	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := mcp.Shutdown(patience); err != nil {
+	if err := mcp.Shutdown(stop); err != nil {
 		return fmt.Errorf("ending the server: %w", err)
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {

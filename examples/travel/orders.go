@@ -87,7 +87,7 @@ func (a *agency) bookTrip(ctx context.Context, b booking) (Order, error) {
 	if err != nil {
 		return Order{}, err
 	}
-	err = a.file.change(ctx, func(l *ledger) error {
+	err = a.file.change(ctx, func(l *database) error {
 		if err := l.room(o); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (a *agency) tripDetails(_ context.Context, q orderNumber) (Order, error) {
 
 func (a *agency) cancelTrip(ctx context.Context, q orderNumber) (Order, error) {
 	var now Order
-	err := a.file.change(ctx, func(l *ledger) error {
+	err := a.file.change(ctx, func(l *database) error {
 		o, err := l.order(q.Order)
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func (o *Order) begins() time.Time {
 }
 
 // order finds an order, to be read or changed in its place.
-func (l *ledger) order(number string) (*Order, error) {
+func (l *database) order(number string) (*Order, error) {
 	i := slices.IndexFunc(l.Orders, func(o Order) bool { return o.Number == strings.ToUpper(number) })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no order %s: check the number, which looks like TRV-7F3K2A", strings.ToUpper(number))
@@ -196,7 +196,7 @@ func (l *ledger) order(number string) (*Order, error) {
 }
 
 // room checks that an order can be added.
-func (l *ledger) room(o Order) error {
+func (l *database) room(o Order) error {
 	for _, f := range o.Flights {
 		for _, other := range l.Orders {
 			if other.Cancelled == nil && other.flies(f.ID) && slices.ContainsFunc(o.Travelers, other.carries) {
@@ -225,7 +225,7 @@ func (o *Order) carries(name string) bool {
 }
 
 // seatsTaken is how many seats of a flight are booked.
-func (l *ledger) seatsTaken(id string) int {
+func (l *database) seatsTaken(id string) int {
 	taken := 0
 	for _, o := range l.Orders {
 		if o.Cancelled == nil && o.flies(id) {
@@ -236,7 +236,7 @@ func (l *ledger) seatsTaken(id string) int {
 }
 
 // roomsTaken is how many rooms of a hotel are booked for nights of a stay.
-func (l *ledger) roomsTaken(h Hotel) int {
+func (l *database) roomsTaken(h Hotel) int {
 	taken := 0
 	for _, o := range l.Orders {
 		if o.Cancelled == nil && o.Hotel != nil && o.Hotel.Name == h.Name && o.Hotel.City == h.City &&

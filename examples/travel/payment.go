@@ -36,7 +36,7 @@ func (a *agency) paymentTools() []server.ServerTool {
 
 func (a *agency) processPayment(ctx context.Context, p paymentOrder) (Payment, error) {
 	var done Payment
-	err := a.file.change(ctx, func(l *ledger) error {
+	err := a.file.change(ctx, func(l *database) error {
 		o, err := l.order(p.Order)
 		switch {
 		case err != nil:

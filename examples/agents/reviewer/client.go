@@ -43,11 +43,11 @@ func (s state) read(key string, v any) error {
 	return nil
 }
 
-// errLost says that somebody else changed what was to be changed: read it again
-// and decide anew.
+// errLost says that somebody else changed the state first: read it again and decide
+// again.
 var errLost = errors.New("the task has changed meanwhile")
 
-// problem is an error as legwork tells it.
+// problem is an error of legwork (RFC 9457).
 type problem struct {
 	Status int    `json:"status"`
 	Title  string `json:"title"`
@@ -58,9 +58,9 @@ func (p *problem) Error() string {
 	return fmt.Sprintf("legwork answers %d: %s: %s", p.Status, p.Title, p.Detail)
 }
 
-// call sends a request until legwork takes it: a network error, a restart (5xx)
-// and "too many requests" (429) are waited out. So each request must be one that
-// can be sent twice: it only reads, has an idempotency key, or an If-Match.
+// call sends a request until legwork accepts it. It retries after network errors, a
+// restart (5xx) and "too many requests" (429), so that each request must be safe to
+// repeat: it only reads, or has an idempotency key or an If-Match.
 func (c *client) call(ctx context.Context, method, path string, header http.Header, body, into any) error {
 	payload, err := json.Marshal(body)
 	if err != nil {
@@ -144,8 +144,8 @@ func (c *client) goal(ctx context.Context) (string, error) {
 	return task.Goal, err
 }
 
-// say adds a message to the context. The key names what it is about, so that a
-// message is there once, however often the agent is started.
+// say adds a message to the context. The idempotency key makes sure that it is there
+// once, even if the agent is restarted.
 func (c *client) say(ctx context.Context, kind, key string, content any) error {
 	return c.call(ctx, http.MethodPost, c.path("/messages"), nil, map[string]any{"type": kind, "content": content, "idempotency_key": c.task + "/" + key}, &struct{}{})
 }
@@ -157,9 +157,9 @@ func (c *client) set(ctx context.Context, version int, values map[string]any) er
 	return c.call(ctx, http.MethodPatch, c.path("/state"), header, values, &state{})
 }
 
-// await returns the shared state, all of it, when one of the keys (none: any) has
-// changed after a version, the task is over, or half a minute has passed. With a
-// negative version it returns at once.
+// await returns the whole shared state as soon as one of the keys has changed after a
+// version, the task is over, or half a minute has passed. Without keys any change
+// counts. With a negative version it returns at once.
 func (c *client) await(ctx context.Context, after int, keys ...string) (state, error) {
 	var s state
 	if after >= 0 {
@@ -176,7 +176,7 @@ func (c *client) await(ctx context.Context, after int, keys ...string) (state, e
 	return s, err
 }
 
-// remark returns what a person said last: with a review, or as a message.
+// remark returns the last comment of a person, in a review or as a message.
 func (c *client) remark(ctx context.Context) (string, error) {
 	var page struct {
 		Messages []struct {
@@ -207,7 +207,7 @@ func (c *client) remark(ctx context.Context) (string, error) {
 	}
 }
 
-// answer hands in the answer of the task.
+// answer submits the answer of the task.
 func (c *client) answer(ctx context.Context, text string) error {
 	return c.call(ctx, http.MethodPost, c.path("/answer"), nil, map[string]string{"text": text}, &struct{}{})
 }

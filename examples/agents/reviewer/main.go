@@ -1,10 +1,10 @@
-// Command reviewer is an agent from outside that works on a shared context of
-// legwork: it finds what is known about a goal, has another agent write it up,
-// checks that, asks a person to review it, and hands in the answer. It has no
-// model: what it can do is to search a small corpus of invented papers.
+// Command reviewer is an external agent that works on a shared context of legwork.
+// It finds sources for a goal, lets another agent write the text, checks the text,
+// asks a person to review it, and submits the answer. It has no model and searches a
+// small corpus of invented papers.
 //
-// All that it knows of the work lies in the shared state, so it can be stopped and
-// started again at any time.
+// It keeps everything in the shared state, so that it can be stopped and started
+// again at any time.
 package main
 
 import (

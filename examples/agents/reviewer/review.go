@@ -26,7 +26,7 @@ const (
 	inProgress       = "IN_PROGRESS"
 )
 
-// outline is what is to be written. Each change of it makes it a new number.
+// outline is the plan of the text. Each change gives it a new number.
 type outline struct {
 	Number   int       `json:"number"`
 	Sections []section `json:"sections"`
@@ -45,13 +45,13 @@ type draft struct {
 	Text   string `json:"text"`
 }
 
-// checked is what the reviewer found in a draft.
+// checked is the result of checking a draft.
 type checked struct {
 	Number   int      `json:"number"`
 	Problems []string `json:"problems"`
 }
 
-// maxTries bounds how often a draft goes back before a person sees it as it is.
+// maxTries bounds how often a draft goes back before a person sees it anyway.
 const maxTries = 3
 
 // reviewer is the agent.
@@ -60,8 +60,8 @@ type reviewer struct {
 	corpus []Source
 }
 
-// desk is all that lies in the shared state.
-type desk struct {
+// progress is the decoded shared state.
+type progress struct {
 	version int
 	sources []Source
 	outline outline
@@ -70,13 +70,13 @@ type desk struct {
 	status  string
 }
 
-func open(s state) (desk, error) {
-	d := desk{version: s.Version}
+func open(s state) (progress, error) {
+	d := progress{version: s.Version}
 	return d, errors.Join(s.read(keySources, &d.sources), s.read(keyOutline, &d.outline), s.read(keyDraft, &d.draft),
 		s.read(keyChecked, &d.checked), s.read(keyStatus, &d.status))
 }
 
-// work does what the shared state asks for next, until the task is over.
+// work does the next step of the shared state until the task is over.
 func (r *reviewer) work(ctx context.Context) error {
 	version, keys := -1, []string(nil)
 	for {
@@ -106,8 +106,8 @@ func (r *reviewer) work(ctx context.Context) error {
 	}
 }
 
-// step does the next thing; did is false when it is another one's turn.
-func (r *reviewer) step(ctx context.Context, d desk) (did bool, err error) {
+// step does the next step; did is false when the writer or a person is next.
+func (r *reviewer) step(ctx context.Context, d progress) (did bool, err error) {
 	switch {
 	case d.outline.Number == 0:
 		return true, r.research(ctx, d)
@@ -123,7 +123,7 @@ func (r *reviewer) step(ctx context.Context, d desk) (did bool, err error) {
 }
 
 // research finds the sources, makes the outline and hands it to the writer.
-func (r *reviewer) research(ctx context.Context, d desk) error {
+func (r *reviewer) research(ctx context.Context, d progress) error {
 	goal, err := r.goal(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the goal: %w", err)
@@ -146,9 +146,8 @@ func (r *reviewer) research(ctx context.Context, d desk) error {
 	return r.order(ctx, d, outline{Number: 1}, "Write a draft from the outline; cite each source as [id].")
 }
 
-// extend answers the person who wants changes: what their words are about is looked
-// up and added.
-func (r *reviewer) extend(ctx context.Context, d desk) error {
+// extend searches for the words of a person who wants changes, and adds the sources.
+func (r *reviewer) extend(ctx context.Context, d progress) error {
 	remark, err := r.remark(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the remark: %w", err)
@@ -162,9 +161,9 @@ func (r *reviewer) extend(ctx context.Context, d desk) error {
 	return r.order(ctx, d, outline{Number: d.outline.Number + 1, Request: remark}, "Write the draft anew: "+remark)
 }
 
-// order hands an outline of all sources to the writer, as a delegation and as the
-// keys that the writer waits for.
-func (r *reviewer) order(ctx context.Context, d desk, o outline, text string) error {
+// order gives the writer an outline of all sources: as a delegation, and in the keys
+// that the writer waits for.
+func (r *reviewer) order(ctx context.Context, d progress, o outline, text string) error {
 	o.Sections = sections(d.sources)
 	r.log("outline %d: %s", o.Number, text)
 	if err := r.say(ctx, "delegation", fmt.Sprintf("outline-%d", o.Number), map[string]any{"to": "writer", "text": text, "keys": []string{keySources, keyOutline}}); err != nil {
@@ -186,8 +185,8 @@ func sections(sources []Source) []section {
 	return list
 }
 
-// check reads a draft: a sound one goes to a person, the others back.
-func (r *reviewer) check(ctx context.Context, d desk) error {
+// check reads a draft. A good one goes to a person, others back to the writer.
+func (r *reviewer) check(ctx context.Context, d progress) error {
 	problems := flaws(d)
 	verdict := "The draft is sound; a person should read it before it is published."
 	if len(problems) > 0 {
@@ -205,8 +204,8 @@ func (r *reviewer) check(ctx context.Context, d desk) error {
 
 var citation = regexp.MustCompile(`\[([a-z]+[0-9]{4})\]`)
 
-// flaws are sentences about what is wrong with a draft.
-func flaws(d desk) []string {
+// flaws are the problems of a draft, as sentences.
+func flaws(d progress) []string {
 	problems, cited := []string{}, []string(nil)
 	for _, match := range citation.FindAllStringSubmatch(d.draft.Text, -1) {
 		cited = append(cited, match[1])
