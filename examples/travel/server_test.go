@@ -224,14 +224,14 @@ func TestDatabase(t *testing.T) {
 		start := command(t, "-db", db)
 		start.Stderr = &stderr
 		err := start.Run()
-		for _, want := range []string{db, c.want, "left as it is", "move it away"} {
+		for _, want := range []string{db, c.want, "was not changed", "move it away"} {
 			if err == nil || !strings.Contains(stderr.String(), want) {
 				t.Errorf("%s: starting ends with %v and %q, want an error with %q", name, err, stderr.String(), want)
 			}
 		}
 		d := open(t, db, noon)
-		d.refused(db, "send_notification", arguments{"to": "Ann", "message": "hi"}, db, c.want, "left as it is")
-		d.refused(db, "search_flights", arguments{"from": "Rome", "to": "Paris", "date": "2026-11-21"}, "left as it is")
+		d.refused(db, "send_notification", arguments{"to": "Ann", "message": "hi"}, db, c.want, "was not changed")
+		d.refused(db, "search_flights", arguments{"from": "Rome", "to": "Paris", "date": "2026-11-21"}, "was not changed")
 	}
 }
 

@@ -219,7 +219,7 @@ func TestWrongUse(t *testing.T) {
 }
 
 func TestFlaws(t *testing.T) {
-	d := desk{
+	d := progress{
 		sources: []Source{{ID: "a2000"}, {ID: "b2001"}},
 		outline: outline{Sections: []section{{Heading: "heat"}}},
 		draft:   draft{Text: "## Cold\nIt is so [a2000], and so [c1999]."},
