@@ -23,7 +23,7 @@ import (
 type instruments struct {
 	metrics *telemetry.Metrics
 	tracer  *telemetry.Tracer
-	hidden  *redact.Redactor // secrets, which are neither logged nor told; never nil
+	hidden  *redact.Redactor // hides secrets; never nil
 }
 
 // instruments builds those of the daemon.

@@ -9,8 +9,7 @@ import (
 	"io"
 )
 
-// maxInput bounds what is read from standard input: all of it, or one line of
-// many, in bytes.
+// maxInput bounds standard input, or one line of it, in bytes.
 const maxInput = 16 << 20
 
 // ReadInput reads all of standard input.
@@ -25,9 +24,9 @@ func ReadInput(c Console) (string, error) {
 	return string(text), nil
 }
 
-// EachLine reads JSON objects, one to a line, and prints one result for each:
-// what convert makes of the text under key, or why there is none. Results are
-// written before it waits for more input.
+// EachLine reads one JSON object per line and prints one result for each: the
+// converted text under key, or an error. It writes the results before it waits for
+// more input.
 func EachLine(c Console, key string, convert func(text string) (line string)) error {
 	in, out := bufio.NewReaderSize(c.In, 64<<10), bufio.NewWriter(c.Out)
 	for {
@@ -55,8 +54,8 @@ func EachLine(c Console, key string, convert func(text string) (line string)) er
 	}
 }
 
-// readLine reads up to the next line break or the end of the input; what goes
-// beyond maxInput is dropped.
+// readLine reads up to the next line break or the end of the input. It drops the
+// part of a line beyond maxInput.
 func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
 	for {
 		piece, err := in.ReadSlice('\n')
@@ -69,7 +68,7 @@ func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
 	}
 }
 
-// textIn takes the text under key out of a line.
+// textIn returns the text under key in a line.
 func textIn(line []byte, key string, tooLong bool) (text, problem string) {
 	want := fmt.Sprintf(`want a line such as {%q: "TEXT"}`, key)
 	if tooLong {

@@ -13,11 +13,11 @@ import (
 	"syscall"
 )
 
-// ErrNobody says that no process answers on the data directory's socket.
-var ErrNobody = errors.New("no legwork is running on this data directory")
+// ErrNoProcess says that no process answers on the data directory's socket.
+var ErrNoProcess = errors.New("no legwork is running on this data directory")
 
-// Client speaks with the process that owns a data directory. Safe for
-// concurrent use.
+// Client calls the process that owns a data directory. It is safe for concurrent
+// use.
 type Client struct {
 	http *http.Client
 }
@@ -39,7 +39,7 @@ func NewClient(dir string) *Client {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Call makes a call, with in as JSON when it is not nil, and decodes the reply
-// into out unless that is nil. ErrNobody when there is no owner to answer.
+// into out unless that is nil. ErrNoProcess when there is no owner to answer.
 func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
 	body := ""
 	if in != nil {
@@ -55,7 +55,7 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 	}
 	reply, err := c.http.Do(r)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return ErrNobody
+		return ErrNoProcess
 	}
 	if err != nil {
 		return fmt.Errorf("calling %s %s: %w", method, path, err)
@@ -66,7 +66,7 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("reading reply to %s %s: %w", method, path, err)
 	}
 	if reply.StatusCode == http.StatusInternalServerError {
-		return errors.New(strings.TrimSpace(string(text))) // the owner's own words: see Reply
+		return errors.New(strings.TrimSpace(string(text))) // the text of the error, see Reply
 	}
 	if reply.StatusCode >= 300 {
 		return fmt.Errorf("calling %s %s: %s: %s", method, path, reply.Status, strings.TrimSpace(string(text)))

@@ -1,6 +1,6 @@
-// Package control lets a second process speak with the one that owns a data
-// directory: HTTP over a Unix socket in that directory, for its owner only.
-// What can be said is up to the handler that the owner serves.
+// Package control connects a second process to the one that owns a data directory:
+// HTTP over a Unix socket in that directory, for the directory's owner only. The
+// handler of the owning process defines the calls.
 package control
 
 import (
@@ -18,7 +18,7 @@ import (
 // SocketName is the socket's name in the data directory.
 const SocketName = "control.sock"
 
-// stopTime is how long calls under way may take after the end was asked for.
+// stopTime is how long running calls may take after ctx has ended.
 const stopTime = 3 * time.Second
 
 // maxBody bounds the body of a call, in bytes.
@@ -31,10 +31,9 @@ type Server struct {
 	http     *http.Server
 }
 
-// Listen opens the control socket of a data directory and removes a stale one;
-// the caller must own the directory. handler gets every call; nobody but the
-// directory's owner can make one, so that it needs no further authorization.
-// Serve must be called on what it returns.
+// Listen opens the control socket of a data directory and removes a stale one. The
+// caller must own the directory. handler gets every call. It needs no authorization,
+// because only the directory's owner can connect. The caller must call Serve.
 func Listen(dir string, handler http.Handler) (*Server, error) {
 	path := socketPath(dir)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +45,7 @@ func Listen(dir string, handler http.Handler) (*Server, error) {
 		if err != nil {
 			return err
 		}
-		l.SetUnlinkOnClose(false) // by a name that may be gone by then; Serve removes it
+		l.SetUnlinkOnClose(false) // its name may be gone by then; Serve removes it
 		s.listener = l
 		return nil
 	})
@@ -59,8 +58,8 @@ func Listen(dir string, handler http.Handler) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers until ctx ends, gives calls under way a few seconds, and
-// removes the socket. It returns nil when ctx was the reason.
+// Serve answers until ctx ends, gives running calls a few seconds, and removes the
+// socket. It returns nil when ctx has ended.
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.http.Serve(s.listener) }()
@@ -84,19 +83,19 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// Status is what GET /status answers.
+// Status is the reply to GET /status.
 type Status struct {
 	PID     int       `json:"pid"`
 	Command string    `json:"command"`
 	Version string    `json:"version"`
 	Since   time.Time `json:"since"`
 	Live    int       `json:"live_tasks"`
-	Paused  string    `json:"paused,omitempty"` // by whom and since when; empty: nothing is paused
+	Paused  string    `json:"paused,omitempty"` // by whom and since when; empty when not paused
 
 	Goroutines int `json:"goroutines"` // of the process
 }
 
-// HandleStatus answers GET /status on mux with what status returns.
+// HandleStatus answers GET /status with the result of status.
 func HandleStatus(mux *http.ServeMux, status func(context.Context) (Status, error)) {
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
 		s, err := status(r.Context())
@@ -104,7 +103,7 @@ func HandleStatus(mux *http.ServeMux, status func(context.Context) (Status, erro
 	})
 }
 
-// Handle answers POST calls at path with what do returns for the decoded body.
+// Handle answers POST calls at path with the result of do for the decoded body.
 func Handle[In, Out any](mux *http.ServeMux, path string, do func(context.Context, In) (Out, error)) {
 	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		var in In
@@ -128,5 +127,5 @@ func Reply(w http.ResponseWriter, v any, err error) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(body, '\n')) // who does not wait for the reply does not miss it
+	_, _ = w.Write(append(body, '\n')) // the caller may be gone
 }

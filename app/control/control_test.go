@@ -107,7 +107,7 @@ func TestOwnVerbs(t *testing.T) {
 func TestNobody(t *testing.T) {
 	dir := t.TempDir()
 	asked := func() error { _, err := client(t, dir).Status(t.Context()); return err }
-	if err := asked(); !errors.Is(err, control.ErrNobody) {
+	if err := asked(); !errors.Is(err, control.ErrNoProcess) {
 		t.Fatalf("no socket: got %v, want ErrNobody", err)
 	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: filepath.Join(dir, control.SocketName)})
@@ -116,7 +116,7 @@ func TestNobody(t *testing.T) {
 	}
 	l.SetUnlinkOnClose(false)
 	_ = l.Close()
-	if err := asked(); !errors.Is(err, control.ErrNobody) {
+	if err := asked(); !errors.Is(err, control.ErrNoProcess) {
 		t.Fatalf("a stale socket: got %v, want ErrNobody", err)
 	}
 	mux := http.NewServeMux()
@@ -126,7 +126,7 @@ func TestNobody(t *testing.T) {
 		t.Fatalf("over a stale socket: %v", err)
 	}
 	stop()
-	if err := asked(); !errors.Is(err, control.ErrNobody) {
+	if err := asked(); !errors.Is(err, control.ErrNoProcess) {
 		t.Fatalf("after the end: got %v, want ErrNobody", err)
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"path/filepath"
 )
 
-// maxPath is what every Unix takes as the name of a socket: 104 bytes with the
-// final zero on macOS, 108 on Linux.
+// maxPath is the longest name of a socket on every Unix: 104 bytes with the final
+// zero on macOS (sys/un.h), 108 on Linux (unix(7)).
 const maxPath = 103
 
-// reach calls do with a name of dir's socket that is short enough for the
-// system. When the true one is too long, it goes through a link in the
-// directory for temporary files, which is gone afterwards.
+// reach calls do with a name of dir's socket that is short enough for the system.
+// When the real one is too long, it makes a temporary link and removes it afterwards.
 func reach(dir string, do func(name string) error) error {
 	path := socketPath(dir)
 	if len(path) <= maxPath {

@@ -47,7 +47,7 @@ func Call[In, Out any](ctx context.Context, o Owner, path string, in In, here fu
 	owner := control.NewClient(o.Config.DataDir)
 	defer owner.Close()
 	err = owner.Call(ctx, http.MethodPost, path, in, &out)
-	if !errors.Is(err, control.ErrNobody) {
+	if !errors.Is(err, control.ErrNoProcess) {
 		return out, true, err
 	}
 	if !o.Create && empty(o.Config.DataDir) {

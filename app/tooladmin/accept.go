@@ -38,7 +38,7 @@ func (r AcceptRequest) Run(ctx context.Context, c cli.Console, config *conf.Conf
 	defer owner.Close()
 	var changes []tools.Change
 	err := owner.Call(ctx, http.MethodPost, pathChanges, struct{}{}, &changes)
-	if errors.Is(err, control.ErrNobody) {
+	if errors.Is(err, control.ErrNoProcess) {
 		return r.here(ctx, c, config)
 	}
 	if err != nil {
@@ -126,7 +126,7 @@ func (r AcceptRequest) review(ctx context.Context, c cli.Console, changes []tool
 	if !r.Yes {
 		p := newPrompter(c, false)
 		if p.in == nil {
-			return fmt.Errorf("accepting the change of %s: nobody is here to ask; call it in a terminal, or with --yes", r.Tool)
+			return fmt.Errorf("accepting the change of %s: there is no terminal; call it in a terminal, or with --yes", r.Tool)
 		}
 		yes, err := p.confirm(ctx, "Use "+cli.OneLine(r.Tool)+" as it is now?")
 		if err != nil {

@@ -45,10 +45,10 @@ func newPrompter(c cli.Console, stdinUsed bool) *prompter {
 }
 
 // errNoTerminal is returned where a person would have to agree.
-var errNoTerminal = errors.New("it needs approval and nobody is here to ask; call it in a terminal, or with --yes")
+var errNoTerminal = errors.New("it needs approval, but there is no terminal; call it in a terminal, or with --yes")
 
 // errDenied is returned when the person does not agree.
-var errDenied = errors.New("it was not called: nobody approved of it")
+var errDenied = errors.New("it was not called: you did not approve it")
 
 // approve shows a call in full and asks whether to make it.
 func (p *prompter) approve(ctx context.Context, tool, group string, arguments json.RawMessage) error {
@@ -57,7 +57,7 @@ func (p *prompter) approve(ctx context.Context, tool, group string, arguments js
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.out, "The group %q wants a person's yes for this call:\n  %s\n%s\n", group, bot.Visible(tool), indented(bot.VisibleJSON(arguments)))
+	fmt.Fprintf(p.out, "The group %q needs your approval for this call:\n  %s\n%s\n", group, bot.Visible(tool), indented(bot.VisibleJSON(arguments)))
 	yes, err := p.confirm(ctx, "Call it?")
 	if err == nil && !yes {
 		err = errDenied
@@ -117,7 +117,7 @@ func (p *prompter) answer(ctx context.Context, server string, q form.Question) (
 		fmt.Fprintln(p.out, indented(bot.Visible(q.Message)))
 	}
 	if p.in == nil {
-		fmt.Fprintln(p.out, "Declined, since nobody is here to answer; call the tool in a terminal.")
+		fmt.Fprintln(p.out, "Declined, because there is no terminal; call the tool in a terminal to answer.")
 		return form.Answer{Action: form.Decline}, nil
 	}
 	a, err := p.decide(ctx, q)
@@ -133,7 +133,7 @@ func (p *prompter) decide(ctx context.Context, q form.Question) (form.Answer, er
 		return p.visit(ctx, q.URL)
 	}
 	if len(q.Fields) > 0 {
-		fmt.Fprintln(p.out, "What you write goes to the server. Ctrl-D breaks off; a single ! declines.")
+		fmt.Fprintln(p.out, "Your answers go to the server. Ctrl-D cancels; type ! to decline.")
 		return p.fill(ctx, q.Fields)
 	}
 	yes, err := p.confirm(ctx, "Agree?")
@@ -149,7 +149,7 @@ func (p *prompter) visit(ctx context.Context, address string) (form.Answer, erro
 	if u, err := url.Parse(address); err == nil {
 		host = cmp.Or(u.Hostname(), host)
 	}
-	fmt.Fprintf(p.out, "It wants you to open this address, on the host %s. Open it only if you trust it: legwork has not looked at it.\n%s\n",
+	fmt.Fprintf(p.out, "It asks you to open this address on the host %s. Open it only if you trust it: legwork has not checked it.\n%s\n",
 		bot.Visible(host), indented(bot.Visible(address)))
 	yes, err := p.confirm(ctx, "Have you opened it, or will you?")
 	if !yes {
@@ -215,17 +215,17 @@ func described(f form.Field) string {
 	}
 	switch {
 	case f.Many:
-		fmt.Fprintln(&b, "  Write the numbers of your choices, such as 1, 3.")
+		fmt.Fprintln(&b, "  Type the numbers of your choices, such as 1, 3.")
 	case len(f.Choices) > 0:
-		fmt.Fprintln(&b, "  Write the number of your choice.")
+		fmt.Fprintln(&b, "  Type the number of your choice.")
 	case isBool(f):
-		fmt.Fprintln(&b, "  Write yes or no.")
+		fmt.Fprintln(&b, "  Type yes or no.")
 	}
 	switch {
 	case len(f.Default) > 0:
 		fmt.Fprintf(&b, "  Enter: %s\n", bot.Visible(string(f.Default)))
 	case !f.Required:
-		fmt.Fprintln(&b, "  Enter: leave it out.")
+		fmt.Fprintln(&b, "  Enter: no answer.")
 	}
 	return b.String()
 }

@@ -19,7 +19,7 @@ import (
 // without one.
 type dataCommand struct {
 	Backup  backupCommand  `cmd:"" help:"Copy the data to a file, also while legwork runs, and read the copy again."`
-	Verify  verifyCommand  `cmd:"" help:"Read all of the data, or of one file such as a backup, and print what is damaged."`
+	Verify  verifyCommand  `cmd:"" help:"Read all of the data, or of one file such as a backup, and print the damage."`
 	Compact compactCommand `cmd:"" help:"Make the data files as small as they can be, also while legwork runs."`
 	Forget  forgetCommand  `cmd:"" help:"Delete everything that is stored about a person or a chat."`
 	Restore restoreCommand `cmd:"" help:"Go back to a backup: it replaces the data file. Everything stored after it is lost."`

@@ -7,7 +7,6 @@ import (
 	"syscall"
 )
 
-// surviveFileLimit turns a write beyond a limit of the file size, as ulimit -f
-// and LimitFSIZE= set, from the end of the process into an error like that of a
-// full disk.
+// surviveFileLimit makes a write beyond the file size limit (ulimit -f, systemd's
+// LimitFSIZE=) fail like a full disk. By default it would end the process.
 func surviveFileLimit() { signal.Ignore(syscall.SIGXFSZ) }

@@ -16,8 +16,8 @@ import (
 
 type mcpCommand struct {
 	Name    string `arg:"" help:"The built-in server: clock, files, math, memory, search or web."`
-	Options string `placeholder:"JSON" default:"{}" help:"Its options, as they stand in the config under servers.NAME.options."`
-	Data    string `placeholder:"DIR" default:"data" help:"The folder for what it keeps."`
+	Options string `placeholder:"JSON" default:"{}" help:"Its options, as in the config under servers.NAME.options."`
+	Data    string `placeholder:"DIR" default:"data" help:"The folder for its data."`
 }
 
 // Run serves until standard input ends.

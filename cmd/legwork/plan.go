@@ -9,8 +9,8 @@ import (
 )
 
 type planCommand struct {
-	Groups []string `placeholder:"NAME" help:"The tool groups a plan may use, with commas between; llm_tool is always allowed. Default: any name."`
-	Max    int      `default:"256" placeholder:"N" help:"The most sub-tasks of one plan: limits.subtasks. Default: the most that it can be, 256."`
+	Groups []string `placeholder:"NAME" help:"The tool groups that a plan may use, separated by commas; llm_tool is always allowed. Default: any name."`
+	Max    int      `default:"256" placeholder:"N" help:"The most sub-tasks of one plan, as limits.subtasks."`
 	JSONL  bool     `name:"jsonl" help:"Read one {\"reply\": TEXT} per line and print one result per line."`
 }
 

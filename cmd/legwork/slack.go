@@ -14,17 +14,16 @@ import (
 )
 
 type slackCommand struct {
-	Manifest manifestCommand `cmd:"" help:"Print the manifest to be pasted at api.slack.com/apps: Create New App, From a manifest."`
+	Manifest manifestCommand `cmd:"" help:"Print the manifest to paste at api.slack.com/apps: Create New App, From a manifest."`
 }
 
 type manifestCommand struct {
-	Config string `placeholder:"FILE" help:"The config file whose mode and names of commands are meant. Default: config.yaml, or none where there is none."`
-	URL    string `name:"url" placeholder:"URL" help:"How Slack reaches legwork, for mode http. Default: http.public_url of the config."`
+	Config string `placeholder:"FILE" help:"The config file with the mode and the names of the commands. Default: config.yaml, if there is one."`
+	URL    string `name:"url" placeholder:"URL" help:"The public address of legwork, for mode http. Default: http.public_url of the config."`
 }
 
-// Run prints the manifest of the app. The app comes before its tokens, so the
-// config file is only read for what the manifest needs: nothing else in it has
-// to be right.
+// Run prints the manifest of the app. The app exists before its tokens, so that Run
+// reads only the keys that the manifest needs; the rest of the config may be wrong.
 func (command manifestCommand) Run(c cli.Console) error {
 	var config struct {
 		Slack slack.Config `yaml:"slack"`

@@ -12,19 +12,19 @@ import (
 )
 
 type tokenCommand struct {
-	New tokenNewCommand `cmd:"" help:"Make a token for the API: print it, once, and the line for the config."`
+	New tokenNewCommand `cmd:"" help:"Make a token for the API, and print it once with the line for the config."`
 }
 
 type tokenNewCommand struct {
-	Name     string   `required:"" placeholder:"NAME" help:"What tells it apart: in the audit log, in budgets. 1 to 40 of a-z, 0-9, - and _."`
-	Role     string   `required:"" placeholder:"ROLE" help:"viewer reads; operator also starts, steers, ends and decides; admin also extends budgets and reads the audit log; agent works on tasks of programs and never decides."`
-	Chats    []string `placeholder:"KEY,..." help:"Chats whose tasks it may see and touch, such as slack:C012AB3CD, slack:* or api:*. Default: all; agents: api:*."`
+	Name     string   `required:"" placeholder:"NAME" help:"Its name in the audit log and in budgets: 1 to 40 of a-z, 0-9, - and _."`
+	Role     string   `required:"" placeholder:"ROLE" help:"viewer reads; operator also starts, steers and stops tasks and approves calls; admin also extends budgets and reads the audit log; agent works on tasks of programs and never approves calls."`
+	Chats    []string `placeholder:"KEY,..." help:"Chats whose tasks it may see and change, such as slack:C012AB3CD, slack:* or api:*. Default: all; agents: api:*."`
 	Groups   []string `placeholder:"NAME,..." help:"Groups of tools that its tasks may use. Default: all."`
-	Webhooks []string `placeholder:"NAME,..." help:"Webhooks that outcomes of its tasks can be sent to. Default: all."`
+	Webhooks []string `placeholder:"NAME,..." help:"Webhooks that may get the outcome of its tasks. Default: all."`
 }
 
-// Run prints the token on the first line of standard output and what the config
-// holds of it on the second; what to do with them goes to standard error.
+// Run prints the token on the first line of standard output and its config entry on
+// the second. Instructions go to standard error.
 func (command tokenNewCommand) Run(c cli.Console) error {
 	if problem := command.problem(); problem != "" {
 		return cli.Misuse(problem)
@@ -32,8 +32,8 @@ func (command tokenNewCommand) Run(c cli.Console) error {
 	token := newToken()
 	fmt.Fprintln(c.Out, token)
 	fmt.Fprintln(c.Out, command.line(token))
-	fmt.Fprintln(c.Err, `legwork: the first line is the token: keep it where the program that uses it finds it; it is not shown again.
-legwork: the second line belongs below http: tokens: in the config file; a running "legwork serve" takes it up by itself.`)
+	fmt.Fprintln(c.Err, `legwork: the first line is the token: give it to the program that uses it; it is not shown again.
+legwork: the second line belongs below http: tokens: in the config file; a running "legwork serve" reloads it by itself.`)
 	return nil
 }
 
@@ -58,7 +58,7 @@ func (command tokenNewCommand) problem() string {
 	return ""
 }
 
-// newToken is a text that nobody can guess, to be marked by a double click.
+// newToken is a random text that a double click selects as a whole.
 func newToken() string {
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // it never fails

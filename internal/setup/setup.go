@@ -17,37 +17,36 @@ import (
 	"legwork/llm"
 )
 
-// Options are what Run works with. All but those that say otherwise are needed.
+// Options of Run. All of them are needed unless a comment says otherwise.
 type Options struct {
-	// In is where answers come from: a terminal, or a line for each answer.
+	// In gives the answers: a terminal, or one line for each answer.
 	In io.Reader
-	// Out gets the questions and what came of the answers.
+	// Out gets the questions and the results.
 	Out io.Writer
-	// Texts are what is said.
+	// Texts of the questions.
 	Texts *i18n.Texts
 	// Config is the path of the file to write. Secrets go into EnvFile of the
 	// same folder.
 	Config string
 	// EnvFile is the name of the file with secrets.
 	EnvFile string
-	// Replace keeps a config file that exists as FILE.bak instead of refusing.
+	// Replace renames an existing config file to FILE.bak. Otherwise Run refuses.
 	Replace bool
 	// Environment looks up a variable of the process, and Saved one of EnvFile.
 	Environment, Saved func(name string) (string, bool)
 	// TelegramAPI and SlackAPI are written and used as api_url; empty: the
 	// platforms' own.
 	TelegramAPI, SlackAPI string
-	// Try calls what was named.
+	// Try tests the answers.
 	Try Try
-	// Admin says why a text is not the key of a person; empty when it is one.
+	// Admin says why a text is not the key of a person. It is empty when it is one.
 	Admin func(key string) string
-	// Endpoint says why a text is not the address of a search; empty when it is
-	// one.
+	// Endpoint says why a text is not the address of a search. It is empty when it
+	// is one.
 	Endpoint func(url string) string
 }
 
-// Try calls what was named, once. The errors are read by the person and hold no
-// secrets.
+// Try calls each service once. A person reads the errors, which hold no secrets.
 type Try struct {
 	Model    func(context.Context, llm.ModelConfig) error
 	Telegram func(context.Context, telegram.Config) (who string, err error)
@@ -55,28 +54,27 @@ type Try struct {
 	Search   func(ctx context.Context, url string) (who string, err error)
 }
 
-// ErrEnded is returned when the input ended before all questions were answered.
-// Nothing was written then.
+// ErrEnded is returned when the input ends before the last answer. Run has then
+// written no files.
 var ErrEnded = errors.New("the input ended before all questions were answered; nothing was written")
 
-// Outcome is what Run has written.
+// Outcome lists the files that Run has written.
 type Outcome struct {
 	Config    string // path of the config file
 	EnvFile   string // path of the file with secrets; empty when there was none to write
-	Backup    string // path that the old config file has now; empty for none
-	Platforms bool   // at least one platform was named
+	Backup    string // new path of the old config file; empty when there was none
+	Platforms bool   // at least one platform is configured
 }
 
-// Run asks, tries and writes; everything is written after the last answer, or
-// nothing. It returns ErrEnded at the end of the input, and another error that
-// says so when ctx ends.
+// Run asks, tries the answers and writes the files after the last answer. It returns
+// ErrEnded at the end of the input, and another error when ctx ends.
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	if _, err := os.Stat(o.Config); err == nil && !o.Replace {
-		return Outcome{}, fmt.Errorf("%s exists already; with --force a new one is written and the old one kept as %s%s", o.Config, o.Config, backupEnd)
+		return Outcome{}, fmt.Errorf("%s exists already; use --force to write a new one and keep the old one as %s%s", o.Config, o.Config, backupEnd)
 	}
 	lines, done := newLines(ctx, o.In, o.Out)
 	defer done()
-	t := &talk{Options: o, ctx: ctx, lines: lines, language: locale(o.Environment), timezone: timezone(o.Environment)}
+	t := &dialog{Options: o, ctx: ctx, lines: lines, language: locale(o.Environment), timezone: timezone(o.Environment)}
 	a, err := t.ask()
 	if ctx.Err() != nil {
 		return Outcome{}, errInterrupted

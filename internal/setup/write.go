@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// backupEnd is added to the name of a config file that is replaced.
+// backupEnd is the end of the name of a replaced config file.
 const backupEnd = ".bak"
 
-// write puts the secrets into the file for them, then the config file beside
-// it. Each file is there as a whole or not at all.
-func (t *talk) write(a answers) (Outcome, error) {
+// write writes the file with secrets, then the config file. Each write is atomic.
+func (t *dialog) write(a answers) (Outcome, error) {
 	out := Outcome{Config: t.Config, Platforms: a.telegram.value != "" || a.slackBot.value != ""}
 	env, changed, err := t.env(a)
 	if err != nil {
@@ -51,8 +50,8 @@ func unused(path string) string {
 	}
 }
 
-// replace writes a file beside its place and moves it there. What a link leads
-// to is replaced, not the link.
+// replace writes a file under another name and renames it. It follows a symbolic
+// link.
 func replace(path, text string, mode os.FileMode) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -61,7 +60,7 @@ func replace(path, text string, mode os.FileMode) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // gone already when all went well
+	defer os.Remove(file.Name()) //nolint:errcheck // renamed already unless there was an error
 	_, err = file.WriteString(text)
 	err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
 	if err != nil {
@@ -70,9 +69,9 @@ func replace(path, text string, mode os.FileMode) error {
 	return os.Rename(file.Name(), path)
 }
 
-// env is the file with secrets: all that it held, then what is new. Of two
-// lines with the same name the later one counts.
-func (t *talk) env(a answers) (text string, changed bool, err error) {
+// env is the new text of the file with secrets: the old lines, then the new ones. Of
+// two lines with the same name the later one counts.
+func (t *dialog) env(a answers) (text string, changed bool, err error) {
 	old, err := os.ReadFile(filepath.Join(filepath.Dir(t.Config), t.EnvFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", false, err
@@ -93,7 +92,7 @@ func (t *talk) env(a answers) (text string, changed bool, err error) {
 
 var plainEnv = regexp.MustCompile(`^[A-Za-z0-9_./:+=@%,-]+$`)
 
-// quoteEnv writes a value so that it is read back as it is.
+// quoteEnv quotes a value of the file with secrets.
 func quoteEnv(value string) string {
 	switch {
 	case plainEnv.MatchString(value):
@@ -105,7 +104,7 @@ func quoteEnv(value string) string {
 }
 
 // config is the text of the config file.
-func (t *talk) config(a answers) string {
+func (t *dialog) config(a answers) string {
 	var b strings.Builder
 	section := func(key, format string, values ...any) {
 		for line := range strings.Lines(t.Texts.Text(t.language, key, nil)) {
@@ -139,8 +138,7 @@ func (t *talk) config(a answers) string {
 	return b.String()
 }
 
-// line is a key that takes its value from the credential's variable; empty when
-// there is none.
+// line is a key with the credential's variable as its value; empty without one.
 func (c credential) line(key string) string {
 	if c.value == "" {
 		return ""
@@ -156,8 +154,7 @@ func setting(key, value string) string {
 	return key + ": " + quote(value) + "\n"
 }
 
-// quote writes a value so that YAML and the references in config files leave it
-// as it is.
+// quote quotes a value for YAML and escapes references.
 func quote(value string) string {
 	text, err := json.Marshal(strings.ReplaceAll(value, "$", "$$"))
 	if err != nil {

@@ -202,7 +202,7 @@ func TestToolsAccept(t *testing.T) {
 	if code, out, _ := w.finish("", "check", "--probe"); code != 0 || !strings.Contains(out, "held back, because the server changed them: ") {
 		t.Errorf("the probe: got exit code %d, %q; want to be told", code, out)
 	}
-	if code, _, said := w.finish("", "tools", "accept", "desk.lookup"); code != 1 || !strings.Contains(said, "nobody is here to ask") {
+	if code, _, said := w.finish("", "tools", "accept", "desk.lookup"); code != 1 || !strings.Contains(said, "there is no terminal") {
 		t.Errorf("accepting in a pipe: got exit code %d, %q", code, said)
 	}
 	p = w.start("chat", "--json")

@@ -29,7 +29,7 @@ func TestToolsCallInTerminal(t *testing.T) {
 	s.sees("desk.book", `"item": "a \u202etaob"`, `"item2": "\u001b[2J"`, "Call it? [y/N]")
 	s.types("\r")
 	s.exit(1)
-	s.sees("nobody approved of it")
+	s.sees("you did not approve it")
 	if calls := w.calls("book"); len(calls) > 0 {
 		t.Fatalf("what was not approved of was called: %q", calls)
 	}

@@ -24,14 +24,14 @@ type lines struct {
 	terminal int // file descriptor of In when it is a terminal, otherwise -1
 }
 
-// newLines reads from in until ctx ends. done gives in back.
+// newLines reads from in until ctx ends. The caller calls done at the end.
 func newLines(ctx context.Context, in io.Reader, out io.Writer) (l *lines, done func()) {
 	l = &lines{out: out, terminal: -1}
 	if file, ok := in.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		l.terminal = int(file.Fd())
 	}
 	reader, err := cancelreader.NewReader(in)
-	if err != nil { // a file, which never makes anybody wait
+	if err != nil { // a file, which never blocks
 		l.in = bufio.NewReader(in)
 		return l, func() {}
 	}
@@ -39,11 +39,11 @@ func newLines(ctx context.Context, in io.Reader, out io.Writer) (l *lines, done 
 	stop := context.AfterFunc(ctx, func() { reader.Cancel() })
 	return l, func() {
 		stop()
-		_ = reader.Close() // it leaves in open
+		_ = reader.Close() // this does not close in
 	}
 }
 
-// ask asks for a line and shows it where no terminal does.
+// ask asks for a line. Without a terminal it prints the answer too.
 func (l *lines) ask(question string) (string, error) {
 	fmt.Fprint(l.out, question)
 	answer, err := l.read()
@@ -53,7 +53,7 @@ func (l *lines) ask(question string) (string, error) {
 	return answer, err
 }
 
-// read returns the next line without the space around it.
+// read returns the next line without surrounding space.
 func (l *lines) read() (string, error) {
 	var b strings.Builder
 	for {
@@ -74,7 +74,7 @@ func (l *lines) read() (string, error) {
 	}
 }
 
-// The keys that matter while a secret is typed.
+// The keys with a meaning while a secret is typed.
 const (
 	keyInterrupt = 3
 	keyEnd       = 4
@@ -83,11 +83,11 @@ const (
 	keyDelete    = 127
 )
 
-// errInterrupted is Ctrl-C while a secret is typed.
+// errInterrupted is returned after Ctrl-C while a secret is typed.
 var errInterrupted = errors.New("interrupted; nothing was written")
 
-// secret asks for what nobody may see over the shoulder: a terminal stops to
-// show what is typed before the question stands there.
+// secret asks for a secret. The terminal stops showing what is typed before the
+// question appears.
 func (l *lines) secret(question string) (string, error) {
 	if l.terminal < 0 {
 		fmt.Fprint(l.out, question)
@@ -97,12 +97,12 @@ func (l *lines) secret(question string) (string, error) {
 	}
 	before, err := term.MakeRaw(l.terminal)
 	if err != nil {
-		return "", fmt.Errorf("hiding what is typed: %w", err)
+		return "", fmt.Errorf("hiding the input: %w", err)
 	}
 	fmt.Fprint(l.out, strings.ReplaceAll(question, "\n", "\r\n"))
 	typed, err := l.typed()
 	if restored := term.Restore(l.terminal, before); err == nil && restored != nil {
-		err = fmt.Errorf("showing again what is typed: %w", restored)
+		err = fmt.Errorf("showing the input again: %w", restored)
 	}
 	fmt.Fprintln(l.out)
 	return strings.TrimSpace(typed), err

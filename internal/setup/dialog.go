@@ -9,16 +9,16 @@ import (
 	"legwork/i18n"
 )
 
-// talk is one conversation.
-type talk struct {
+// dialog is one run of the questions.
+type dialog struct {
 	Options
-	ctx      context.Context //nolint:containedctx // a talk lasts as long as Run
+	ctx      context.Context //nolint:containedctx // a dialog lasts as long as Run
 	lines    *lines
 	language string
 	timezone string // offered as the default
 }
 
-// answers are what was said.
+// answers to all questions.
 type answers struct {
 	language, timezone string
 	url, model         string
@@ -30,20 +30,20 @@ type answers struct {
 	budget             budget
 }
 
-// credential is a secret and the variable that holds it.
+// credential is a secret and its variable.
 type credential struct {
 	variable string
 	value    string // empty: there is none
-	set      bool   // the variable has that value already
+	set      bool   // the variable has this value already
 }
 
-// skip is the answer that means none where Enter means something else.
+// skip is the answer for none.
 const skip = "-"
 
-// anyway is the answer that takes what did not work.
+// anyway is the answer that accepts a value that does not work.
 const anyway = "u"
 
-func (t *talk) ask() (answers, error) {
+func (t *dialog) ask() (answers, error) {
 	var a answers
 	t.say("init.welcome", nil)
 	for _, step := range []func(*answers) error{
@@ -57,17 +57,17 @@ func (t *talk) ask() (answers, error) {
 }
 
 // say writes one text, as a paragraph of its own.
-func (t *talk) say(key string, data map[string]any) {
+func (t *dialog) say(key string, data map[string]any) {
 	fmt.Fprintf(t.Out, "\n%s\n", t.Texts.Text(t.language, key, data))
 }
 
-// note writes what came of an answer.
-func (t *talk) note(key string, data map[string]any) {
+// note writes the result of an answer.
+func (t *dialog) note(key string, data map[string]any) {
 	fmt.Fprintln(t.Out, t.Texts.Text(t.language, key, data))
 }
 
-// line asks for a line; an empty one means usual.
-func (t *talk) line(key string, data map[string]any, usual string) (string, error) {
+// line asks for a line. An empty answer means usual.
+func (t *dialog) line(key string, data map[string]any, usual string) (string, error) {
 	text := t.Texts.Text(t.language, key, data)
 	if usual != "" {
 		text += " [" + usual + "]"
@@ -79,10 +79,9 @@ func (t *talk) line(key string, data map[string]any, usual string) (string, erro
 	return answer, err
 }
 
-// secret asks for the value of a variable. c is what is known of it from an
-// earlier round. An empty answer takes what is known, or means that there is
-// none.
-func (t *talk) secret(key string, c credential) (credential, error) {
+// secret asks for the value of a variable. c is the value of an earlier round. An
+// empty answer keeps the known value, or means none.
+func (t *dialog) secret(key string, c credential) (credential, error) {
 	if c.value == "" {
 		c = credential{variable: c.variable, value: t.found(c.variable), set: true}
 	}
@@ -102,8 +101,8 @@ func (t *talk) secret(key string, c credential) (credential, error) {
 	return credential{variable: c.variable, value: answer}, nil
 }
 
-// found looks a variable up where serve will: in the environment first.
-func (t *talk) found(variable string) string {
+// found looks up a variable as serve does: in the environment first.
+func (t *dialog) found(variable string) string {
 	value, ok := t.Environment(variable)
 	if !ok {
 		value, _ = t.Saved(variable)
@@ -114,9 +113,8 @@ func (t *talk) found(variable string) string {
 // tryTime bounds one try.
 const tryTime = 30 * time.Second
 
-// try calls what was answered and tells what came of it. again means that the
-// question is to be asked once more.
-func (t *talk) try(call func(context.Context) (who string, err error)) (again bool, err error) {
+// try tests an answer and prints the result. again means to ask the question again.
+func (t *dialog) try(call func(context.Context) (who string, err error)) (again bool, err error) {
 	t.note("init.trying", nil)
 	ctx, cancel := context.WithTimeout(t.ctx, tryTime)
 	defer cancel()
@@ -133,7 +131,7 @@ func (t *talk) try(call func(context.Context) (who string, err error)) (again bo
 	return !strings.EqualFold(answer, anyway), err
 }
 
-func (t *talk) askLanguage(a *answers) error {
+func (t *dialog) askLanguage(a *answers) error {
 	var codes []string
 	for _, l := range i18n.Languages() {
 		codes = append(codes, l.Code)
@@ -155,7 +153,7 @@ func (t *talk) askLanguage(a *answers) error {
 	}
 }
 
-func (t *talk) askTimezone(a *answers) error {
+func (t *dialog) askTimezone(a *answers) error {
 	for {
 		answer, err := t.line("init.timezone", nil, t.timezone)
 		if err != nil {
@@ -169,8 +167,8 @@ func (t *talk) askTimezone(a *answers) error {
 	}
 }
 
-// askAdmins is left out where there is no platform.
-func (t *talk) askAdmins(a *answers) error {
+// askAdmins asks for admins when there is a platform.
+func (t *dialog) askAdmins(a *answers) error {
 	for a.telegram.value != "" || a.slackBot.value != "" {
 		answer, err := t.line("init.admins", nil, "")
 		if err != nil {

@@ -3,7 +3,9 @@ package setup
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"legwork/bot/slack"
@@ -11,8 +13,7 @@ import (
 	"legwork/llm"
 )
 
-// The variables that hold secrets; the addresses of the model and the search, and
-// the model's name, are offered from the environment too.
+// The variables with secrets, and those whose values are offered as answers.
 const (
 	modelKey      = "OPENAI_API_KEY"
 	modelURL      = "OPENAI_BASE_URL"
@@ -23,17 +24,17 @@ const (
 	searchURL     = "LEGWORK_SEARCH_URL"
 )
 
-// What is offered when nothing else is known.
+// The defaults of questions.
 const (
 	usualURL   = "https://api.openai.com/v1"
 	usualModel = "gpt-5-mini"
 )
 
-// mistake is one that a package finds in its part of the config.
+// mistake is a mistake that a package found in its part of the config.
 type mistake struct{ path, problem string }
 
-// wrong tells of the mistake in one key, if there is one.
-func (t *talk) wrong(key string, mistakes []mistake) bool {
+// wrong prints the mistake in one key, if there is one.
+func (t *dialog) wrong(key string, mistakes []mistake) bool {
 	i := slices.IndexFunc(mistakes, func(m mistake) bool { return m.path == key })
 	if i >= 0 {
 		t.note("init.problem", map[string]any{"Reason": mistakes[i].problem})
@@ -41,7 +42,7 @@ func (t *talk) wrong(key string, mistakes []mistake) bool {
 	return i >= 0
 }
 
-func (t *talk) askModel(a *answers) error {
+func (t *dialog) askModel(a *answers) error {
 	a.url, a.model = cmp.Or(t.found(modelURL), usualURL), cmp.Or(t.found(modelName), usualModel)
 	a.key.variable = modelKey
 	for {
@@ -57,9 +58,9 @@ func (t *talk) askModel(a *answers) error {
 	}
 }
 
-// askEndpoint asks for what describes the model. Answers of an earlier round
-// are offered.
-func (t *talk) askEndpoint(a *answers) error {
+// askEndpoint asks for address, key and name of the model. It offers the answers of an
+// earlier round.
+func (t *dialog) askEndpoint(a *answers) error {
 	var err error
 	for first := true; first || t.wrong("models.main.base_url", a.mistakes()); first = false {
 		if a.url, err = t.line("init.url", nil, usual(a.url, first, usualURL)); err != nil {
@@ -82,7 +83,7 @@ func (t *talk) askEndpoint(a *answers) error {
 	return nil
 }
 
-// usual is what to offer: the answer before, unless it was just found wrong.
+// usual is the answer to offer: the previous one, unless it was wrong.
 func usual(before string, fits bool, otherwise string) string {
 	if fits {
 		return before
@@ -102,7 +103,7 @@ func (a *answers) mistakes() []mistake {
 	return all
 }
 
-func (t *talk) askTelegram(a *answers) error {
+func (t *dialog) askTelegram(a *answers) error {
 	a.telegram.variable = telegramToken
 	for {
 		var err error
@@ -125,7 +126,7 @@ func (t *talk) askTelegram(a *answers) error {
 	}
 }
 
-func (t *talk) askSlack(a *answers) error {
+func (t *dialog) askSlack(a *answers) error {
 	a.slackBot.variable, a.slackApp.variable = slackBotToken, slackAppToken
 	for {
 		if err := t.askSlackTokens(a); err != nil || a.slackBot.value == "" {
@@ -138,9 +139,9 @@ func (t *talk) askSlack(a *answers) error {
 	}
 }
 
-// askSlackTokens asks for both tokens until they have the right shape; without
-// a bot token there is no Slack.
-func (t *talk) askSlackTokens(a *answers) error {
+// askSlackTokens asks for both tokens until they have the right form. Without a bot
+// token there is no Slack.
+func (t *dialog) askSlackTokens(a *answers) error {
 	var err error
 	for _, one := range []struct {
 		key, path string
@@ -171,8 +172,8 @@ func (a *answers) slack(api string) slack.Config {
 	return slack.Config{BotToken: a.slackBot.value, AppToken: a.slackApp.value, APIURL: api}
 }
 
-// askSearch asks for the address of a search; none is fine.
-func (t *talk) askSearch(a *answers) error {
+// askSearch asks for the address of a search, which is optional.
+func (t *dialog) askSearch(a *answers) error {
 	known := t.found(searchURL)
 	for {
 		key := "init.search"
@@ -197,4 +198,85 @@ func (t *talk) askSearch(a *answers) error {
 		}
 		known = a.search
 	}
+}
+
+// usualBudget is the default daily budget, in tokens.
+const usualBudget = "2000000"
+
+// budget is the daily budget: tokens, or US dollars with the price of the model. All
+// zero means no limit.
+type budget struct {
+	tokens        int64
+	usd           float64
+	input, output float64 // US dollars per million tokens
+}
+
+// askBudget asks for the daily budget. A budget in dollars needs the price of the
+// model.
+func (t *dialog) askBudget(a *answers) error {
+	for {
+		answer, err := t.line("init.budget", nil, usualBudget)
+		if err != nil {
+			return err
+		}
+		if answer == skip {
+			a.budget = budget{}
+			return nil
+		}
+		if usd, ok := strings.CutPrefix(answer, "$"); ok {
+			if a.budget.usd, ok = amount(usd, 1e6); ok {
+				return t.askPrice(a)
+			}
+		} else if n, ok := amount(strings.NewReplacer(" ", "", ",", "", "_", "").Replace(answer), 1e15); ok && n >= 1 {
+			a.budget = budget{tokens: int64(n)}
+			return nil
+		}
+		t.note("init.no_budget", nil)
+	}
+}
+
+func (t *dialog) askPrice(a *answers) error {
+	for {
+		answer, err := t.line("init.price", nil, "")
+		if err != nil {
+			return err
+		}
+		if words := strings.Fields(answer); len(words) == 2 {
+			input, ok := amount(words[0], 1e6)
+			output, also := amount(words[1], 1e6)
+			if ok && also {
+				a.budget.input, a.budget.output = input, output
+				return nil
+			}
+		}
+		t.note("init.no_price", nil)
+	}
+}
+
+// amount reads a number from 0 to most.
+func amount(text string, most float64) (n float64, ok bool) {
+	n, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(text), "$"), 64)
+	return n, err == nil && n >= 0 && n <= most // not NaN
+}
+
+// plain writes a number without an exponent.
+func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// price is the model's key price in the config; empty without one.
+func (b budget) price() string {
+	if b.usd == 0 {
+		return ""
+	}
+	return fmt.Sprintf("    price: {input: %s, output: %s}\n", plain(b.input), plain(b.output))
+}
+
+// line is the budget's key in the config; empty for no limit.
+func (b budget) line() string {
+	switch {
+	case b.usd > 0:
+		return "  day_usd: " + plain(b.usd)
+	case b.tokens > 0:
+		return fmt.Sprintf("  day_tokens: %d", b.tokens)
+	}
+	return ""
 }
