@@ -2,9 +2,9 @@ package bot
 
 import "net/url"
 
-// AddressProblem says why a configured text is no address of a server, and what
-// is allowed; empty when it is one, or empty itself. The text is not repeated:
-// it may hold a password.
+// AddressProblem says why a configured text is not the address of a server, and
+// what is allowed. It returns "" for a valid or empty address. It does not repeat
+// the text, which may contain a password.
 func AddressProblem(address string) string {
 	if address == "" {
 		return ""

@@ -1,5 +1,5 @@
-// Package bot holds what every chat platform shares: who speaks where, what a
-// message and a draft are, and what a platform must be able to do.
+// Package bot holds what all chat platforms share: chats, persons, messages and
+// drafts, and the interfaces of a platform.
 package bot
 
 import (
@@ -14,10 +14,10 @@ type Chat struct {
 	Platform string `json:"platform"`          // "telegram", "slack", "terminal", "web"
 	ID       string `json:"id"`                // the platform's own id of the chat
 	Thread   string `json:"thread,omitempty"`  // topic or thread inside it; empty for none
-	Private  bool   `json:"private,omitempty"` // only one person and the bot are in it
+	Private  bool   `json:"private,omitempty"` // only one person and the bot are members
 }
 
-// Key is the conversation's name in the store: "slack:C1" or "slack:C1/1712.3".
+// Key names the conversation in the store: "slack:C1" or "slack:C1/1712.3".
 func (c Chat) Key() string {
 	if c.Thread == "" {
 		return c.Platform + ":" + c.ID
@@ -25,7 +25,7 @@ func (c Chat) Key() string {
 	return c.Platform + ":" + c.ID + "/" + c.Thread
 }
 
-// Room is the key of the chat around a thread or topic; Key where there is none.
+// Room is the key of the chat that a thread or topic belongs to.
 func (c Chat) Room() string { return c.Platform + ":" + c.ID }
 
 // Person is somebody who writes in a chat.
@@ -35,7 +35,7 @@ type Person struct {
 	Name     string `json:"name,omitempty"`
 }
 
-// Key is how the config names a person: "telegram:12345".
+// Key names the person in the config: "telegram:12345".
 func (p Person) Key() string { return p.Platform + ":" + p.ID }
 
 // Message is what a platform delivers: words of a person, the press of a
@@ -98,48 +98,47 @@ const (
 	MessageMove MessageKind = "move"
 )
 
-// Limits are what one message of a platform can hold; zero means no limit.
+// Limits are the limits of a platform's messages; zero means no limit.
 type Limits struct {
 	Text    int           // length of a message's text, in the platform's own units
 	Edits   bool          // posted messages can be changed
 	EditGap time.Duration // least time between two frames of one message
-	// Toasts says that Answerer.Answer shows a press a note that passes, and
-	// leaves no message behind.
+	// Toasts says that Answerer.Answer answers a press with a note that vanishes
+	// by itself.
 	Toasts bool
-	// Ephemeral says that boards and questions are no lasting messages: after a
-	// restart nothing is left of them, so that they are posted anew and their
-	// ids need not be kept.
+	// Ephemeral says that boards and questions vanish at a restart. They are posted
+	// anew then, and their ids need not be kept.
 	Ephemeral bool
 }
 
-// ErrGone is what Post and Edit return, wrapped, when no further try will help:
-// the bot was blocked, the chat or the message deleted. Any other error may pass.
+// ErrGone is the wrapped error of Post and Edit when no further try will help: the
+// bot was blocked, the chat or the message deleted. Other errors may pass.
 var ErrGone = errors.New("the chat or message is gone")
 
-// MovedError is what Edit returns when the draft is shown, but in another message
-// than the one that was to be changed: that one was gone, or could hold no more.
+// MovedError is the error of Edit when the draft is shown in another message,
+// because the old one was gone or full.
 type MovedError struct{ ID string }
 
 func (m *MovedError) Error() string { return "the message is now " + m.ID }
 
-// LaterError is what Post, Edit and Stream return for a frame (Draft.Partial) whose
-// turn has not come: nothing was sent, and the newest frame should be offered
-// again after that time. Other drafts wait their turn instead.
+// LaterError is the error of Post, Edit and Stream for a frame (Draft.Partial) that
+// may not go yet. Nothing was sent; the newest frame should be offered again after
+// that time. Other drafts wait instead.
 type LaterError struct{ After time.Duration }
 
 func (l *LaterError) Error() string { return "not before " + l.After.String() + " from now" }
 
-// ErrNotified is what a handler returns, wrapped, when the people concerned have
-// read a sentence about it already: the rest is for operators.
-var ErrNotified = errors.New("people were told")
+// ErrNotified is the wrapped error of a handler when it has notified the people
+// concerned already. The error is for operators.
+var ErrNotified = errors.New("people were notified")
 
 // Platform is one chat service. Its methods are safe for concurrent use.
 type Platform interface {
 	// Name is the Platform of every Chat it makes.
 	Name() string
 	Limits() Limits
-	// Run receives until ctx ends. A batch is acknowledged to the service only
-	// after handle returned nil for it.
+	// Run receives messages until ctx ends. It acknowledges a batch to the service
+	// only after handle returned nil for it.
 	Run(ctx context.Context, handle func(context.Context, []Message) error) error
 	// Post sends a new message and returns the service's id of it.
 	Post(ctx context.Context, to Chat, d Draft) (id string, err error)
@@ -147,50 +146,48 @@ type Platform interface {
 	Edit(ctx context.Context, to Chat, id string, d Draft) error
 }
 
-// Streamer is an ability of platforms that can show text which is no message
-// yet. Each frame replaces the one before of the same task; an empty text takes
-// it back; the answer's Post ends it.
+// Streamer is a platform that can show text before it becomes a message. Each
+// frame replaces the previous one of the same task; an empty text removes it; the
+// answer's Post ends it.
 type Streamer interface {
-	// Streams reports whether it can in that chat. Where it can, and messages
-	// last, a task without a plan needs no board: its first frame, with a Board
-	// and no text, says that work has begun.
+	// Streams reports whether it can in that chat. Where it can, and messages are
+	// not Ephemeral, a task without a plan needs no board: its first frame, with a
+	// Board and no text, shows that work has begun.
 	Streams(to Chat) bool
 	Stream(ctx context.Context, to Chat, d Draft) error
 }
 
-// Splitter is an ability of platforms whose messages have a length limit: the
-// parts are posted one after the other. They differ in Part only; the last one
+// Splitter is a platform whose messages have a length limit. The parts are posted
+// one after the other. They differ in Part only; the last one
 // alone has the buttons and the footer.
 type Splitter interface {
 	Split(d Draft) []Draft
 }
 
-// Finder is an ability of platforms that can look for a message which may have
-// been sent before a crash. mark is what Draft.Mark was; id is empty when there
-// is none.
+// Finder is a platform that can look for a message which may have been sent before
+// a crash. mark is its Draft.Mark; id is empty when there is no such message.
 type Finder interface {
 	Find(ctx context.Context, to Chat, mark string) (id string, err error)
 }
 
-// Answerer is an ability of platforms that can answer a press or a command
-// where only its author sees it.
+// Answerer is a platform that can answer a press or a command so that only its
+// author sees it.
 type Answerer interface {
 	// Answer shows text, one sentence or a few lines of Markdown, to the author
-	// of m. m.Token is not empty. An empty text only ends the waiting of a press.
+	// of m. m.Token is not empty. An empty text only ends the waiting state of a press.
 	Answer(ctx context.Context, m Message, text string) error
 }
 
-// Director is an ability of platforms where the bot can write to a person by
-// itself.
+// Director is a platform where the bot can write to a person first.
 type Director interface {
-	// Direct returns the private chat with a person. ErrGone, wrapped, when there
-	// can be none, for example because the person never wrote to the bot.
+	// Direct returns the private chat with a person. The error wraps ErrGone when
+	// there cannot be one, for example because the person never wrote to the bot.
 	Direct(ctx context.Context, person string) (Chat, error)
 }
 
-// Speller is an ability of platforms where people write commands in another
-// form than "/NAME", so that texts can name the one that works.
+// Speller is a platform where people write commands in another form than "/NAME".
+// Texts name that form.
 type Speller interface {
-	// Spell is how the command NAME is written in a chat: "/legwork stop".
+	// Spell returns how people write the command NAME in a chat: "/legwork stop".
 	Spell(to Chat, name string) string
 }

@@ -20,36 +20,36 @@ const (
 // Draft is a message to be posted, or the new content of one.
 type Draft struct {
 	Kind     DraftKind `json:"kind"`
-	Task     string    `json:"task,omitempty"`    // id of the task it speaks of
+	Task     string    `json:"task,omitempty"`    // id of its task
 	Text     string    `json:"text"`              // Markdown
-	Part     int       `json:"part,omitempty"`    // which part of Text this message holds, from 1, as a Splitter counts; 0: all of it
-	Partial  bool      `json:"partial,omitempty"` // a frame: more follows in later drafts of the same message
-	Failed   bool      `json:"failed,omitempty"`  // the text says what went wrong
+	Part     int       `json:"part,omitempty"`    // the part of Text in this message, from 1, as a Splitter counts; 0: all of it
+	Partial  bool      `json:"partial,omitempty"` // a frame: later drafts of the same message follow
+	Failed   bool      `json:"failed,omitempty"`  // the text reports a failure
 	Footer   string    `json:"footer,omitempty"`  // one plain line under an answer: sub-tasks, time, tokens
 	ReplyTo  string    `json:"reply_to,omitempty"`
 	Mark     string    `json:"mark,omitempty"` // unique per message of the task, for a Finder
 	Board    *Board    `json:"board,omitempty"`
 	Buttons  []Button  `json:"buttons,omitempty"`
-	File     *File     `json:"file,omitempty"`  // only of a Filer, and only in Post: edits never send it again
-	Calls    []Call    `json:"calls,omitempty"` // that a question asks about, for programs: Text tells people
-	FreeText bool      `json:"words,omitempty"` // any words may be the answer, a number too: digits must not press Buttons
+	File     *File     `json:"file,omitempty"`  // only for a Filer, and only in Post: edits never send it again
+	Calls    []Call    `json:"calls,omitempty"` // the calls of a question, for programs; Text describes them to people
+	FreeText bool      `json:"words,omitempty"` // any text may be the answer, even a number: digits must not press Buttons
 }
 
 // Button is one choice under a draft. Data comes back as Message.Data.
 type Button struct {
 	Label string `json:"label"`
 	Data  string `json:"data"`
-	Style string `json:"style,omitempty"` // StylePrimary or StyleDanger where the platform can show it; empty for a usual one
+	Style string `json:"style,omitempty"` // StylePrimary, StyleDanger or empty; shown where the platform can
 }
 
-// The styles of buttons that are not the usual one. Their label says what they
-// do all the same: not every platform shows a style.
+// The styles of buttons. Labels must be clear without them, because not every
+// platform shows a style.
 const (
 	StylePrimary = "primary"
 	StyleDanger  = "danger"
 )
 
-// Board is the live picture of a task. Texts in it are translated already.
+// Board is the live picture of a task. Its texts are translated already.
 type Board struct {
 	Title  string `json:"title"`  // the goal, shortened
 	Status string `json:"status"` // one line, such as "Working: 2 of 3 done"
@@ -63,19 +63,19 @@ type Item struct {
 	Group   string        `json:"group"`
 	State   string        `json:"state"`             // todo, working, waiting, done, failed, skipped
 	Elapsed time.Duration `json:"elapsed,omitempty"` // zero before it started
-	Doing   string        `json:"doing,omitempty"`   // what is being called now, such as "clock.time_in"
+	Doing   string        `json:"doing,omitempty"`   // the running call, such as "clock.time_in"
 }
 
 // Call is a call of a tool that a person is asked about.
 type Call struct {
 	Tool      string          `json:"tool"`             // "server.tool"
 	Arguments json.RawMessage `json:"arguments"`        // all of them
-	Reason    string          `json:"reason,omitempty"` // why it is asked although it usually would not be, such as "host"
-	Detail    string          `json:"detail,omitempty"` // what the reason is about
+	Reason    string          `json:"reason,omitempty"` // why it needs an approval that it usually would not, such as "host"
+	Detail    string          `json:"detail,omitempty"` // the subject of the reason
 }
 
-// Parts divides a draft among n messages: they differ in Part, the last one
-// alone has the buttons and the footer, and the first one alone the file.
+// Parts divides a draft among n messages. They differ in Part; only the last one
+// has the buttons and the footer, and only the first one the file.
 func (d *Draft) Parts(n int) []Draft {
 	parts := make([]Draft, n)
 	for i := range parts {
@@ -91,8 +91,7 @@ func (d *Draft) Parts(n int) []Draft {
 	return parts
 }
 
-// Clock writes a duration as a watch shows it: 0:12, 3:05, 1:02:03. Parts of a
-// second do not count.
+// Clock formats a duration: 0:12, 3:05, 1:02:03. It drops fractions of a second.
 func Clock(d time.Duration) string {
 	seconds := int(d / time.Second)
 	if seconds < 3600 {

@@ -11,37 +11,35 @@ import (
 	"sync"
 )
 
-// File goes out before the message that refers to it, in the same chat, as a
-// document.
+// File is a document that goes out before the message that refers to it.
 type File struct {
-	Name    string `json:"name"`           // "arguments.json"; platforms are given BaseName
-	Type    string `json:"type,omitempty"` // MIME type; empty for bytes nobody knows
+	Name    string `json:"name"`           // "arguments.json"; platforms send BaseName
+	Type    string `json:"type,omitempty"` // MIME type; empty when unknown
 	Content []byte `json:"content"`        // not empty, at most MaxFile
 }
 
-// MaxFile is how much a File may hold, in bytes. All platforms take as much.
+// MaxFile is the most bytes of a File. All platforms accept that much.
 const MaxFile = 5 << 20
 
-// ErrNoFiles is what Post returns, wrapped, for a draft with a File that cannot
-// be sent there however often it is tried: the right to send files is missing,
-// or the platform does not take this one. Nothing was posted then, neither the
-// file nor the message; without the File the draft can be posted.
+// ErrNoFiles is the wrapped error of Post for a draft with a File that can never
+// be sent there: the right to send files is missing, or the platform refuses this
+// one. Neither the file nor the message was posted; the draft can be posted without
+// the File.
 var ErrNoFiles = errors.New("files cannot be sent here")
 
-// Filer is an ability of platforms that can send a file with a message. A file
-// whose upload was done while the answer to it got lost comes twice, because
-// Post is tried again.
+// Filer is a platform that can send a file with a message. When the answer to an
+// upload gets lost, the file comes twice, because Post is tried again.
 type Filer interface {
 	// Files reports whether files can be sent in that chat, as far as is known.
-	// Where it is false, Post returns ErrNoFiles.
+	// If it is false, Post returns ErrNoFiles.
 	Files(to Chat) bool
 }
 
 // maxBase is the most characters of a BaseName.
 const maxBase = 80
 
-// BaseName is Name as every system takes it: without folders, and without
-// characters that hide or turn what it ends with.
+// BaseName is Name in a form for every system: without folders, and without
+// characters that hide its end or change the direction of text.
 func (f *File) BaseName() string {
 	base := f.Name[strings.LastIndexAny(f.Name, `/\`)+1:]
 	base = strings.Map(func(c rune) rune {
@@ -51,12 +49,12 @@ func (f *File) BaseName() string {
 		return c
 	}, strings.ToValidUTF8(base, "_"))
 	if all := []rune(base); len(all) > maxBase {
-		base = string(all[len(all)-maxBase:]) // its end says what it is
+		base = string(all[len(all)-maxBase:]) // keeps the extension
 	}
 	return cmp.Or(strings.Trim(base, ". "), "file")
 }
 
-// MediaType is Type where it is one, and the type of unknown bytes otherwise.
+// MediaType is Type if it is valid, and application/octet-stream otherwise.
 func (f *File) MediaType() string {
 	kind, params, err := mime.ParseMediaType(f.Type)
 	if err != nil {
@@ -65,27 +63,27 @@ func (f *File) MediaType() string {
 	return cmp.Or(mime.FormatMediaType(kind, params), "application/octet-stream")
 }
 
-// check returns ErrNoFiles, wrapped, for a file that no platform takes.
+// check returns ErrNoFiles, wrapped, for a file that no platform accepts.
 func (f *File) check() error {
 	if n := len(f.Content); n == 0 || n > MaxFile {
-		return fmt.Errorf("sending %s of %d bytes, 1 to %d are taken: %w", f.BaseName(), n, MaxFile, ErrNoFiles)
+		return fmt.Errorf("sending %s of %d bytes, 1 to %d are allowed: %w", f.BaseName(), n, MaxFile, ErrNoFiles)
 	}
 	return nil
 }
 
-// Uploads remember files whose message could not be posted, so that the next
-// try does not bring them again. The zero value is ready for use, by several
-// goroutines at once.
+// Uploads remember files whose message could not be posted, so that the next try
+// does not send them again. The zero value is ready; they are safe for concurrent
+// use.
 type Uploads struct {
 	mu   sync.Mutex
-	done [][sha256.Size]byte // of the oldest try first
+	done [][sha256.Size]byte // oldest first
 }
 
 // maxUploads is how many files are remembered.
 const maxUploads = 100
 
-// Send sends the file of a draft, if it has one that is not there yet, and then
-// posts its message.
+// Send sends the file of a draft, unless it was sent already, and then posts the
+// message.
 func (u *Uploads) Send(to Chat, d *Draft, file func(*File) error, message func() (string, error)) (id string, err error) {
 	if d.File == nil {
 		return message()

@@ -5,17 +5,16 @@ import (
 	"sync"
 )
 
-// Lanes keep what arrives side by side in order: in each lane one goes after the
-// other, as they joined it. The zero value is ready. It is safe for concurrent
-// use, and remembers nothing of lanes that nobody is in.
+// Lanes are queues by name: in each lane, callers take turns in the order in which
+// they joined. The zero value is ready. Lanes are safe for concurrent use, and an
+// empty lane takes no memory.
 type Lanes struct {
 	mu   sync.Mutex
-	used map[string][]chan struct{} // by lane: who is in it, the first of whom goes
+	used map[string][]chan struct{} // by lane: its callers; the first one has the turn
 }
 
-// Join puts somebody at the end of a lane. Their turn has come when the channel
-// is closed. leave must be called once afterwards, also by one that did not wait
-// for its turn.
+// Join adds the caller to the end of a lane. It has its turn when the channel is
+// closed. The caller must call leave once, even if it did not wait for its turn.
 func (l *Lanes) Join(lane string) (turn <-chan struct{}, leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,7 +28,7 @@ func (l *Lanes) Join(lane string) (turn <-chan struct{}, leave func()) {
 	return own, func() { l.leave(lane, own) }
 }
 
-// leave lets the next one go when the first one leaves.
+// leave gives the turn to the next caller when the first one leaves.
 func (l *Lanes) leave(lane string, own chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +42,7 @@ func (l *Lanes) leave(lane string, own chan struct{}) {
 	}
 }
 
-// Len is how many are in a lane, the one that goes included.
+// Len is the number of callers in a lane.
 func (l *Lanes) Len(lane string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -63,16 +63,16 @@ func isClean(s string) bool {
 	return true
 }
 
-// turns reports whether c overrides or isolates the direction of text, by
-// which a text can look different from what it is.
+// turns reports whether c overrides or isolates the direction of text, which can
+// make a text look like another one.
 func turns(c rune) bool {
 	return c == '\u061c' || c == '\u200e' || c == '\u200f' ||
 		(c >= '\u202a' && c <= '\u202e') || (c >= '\u2066' && c <= '\u2069')
 }
 
 // TextWidth is the number of terminal columns that s takes: two for East Asian
-// wide characters and emoji, none for combining marks. s must hold neither
-// controls nor escape sequences.
+// wide characters and emoji, none for combining marks. s must not contain
+// controls or escape sequences.
 func TextWidth(s string) int { return displaywidth.String(s) }
 
 // CutText shortens s to at most width columns; a cut text ends in "…". s is
@@ -84,8 +84,8 @@ func CutText(s string, width int) string {
 	return displaywidth.TruncateString(s, width, "…")
 }
 
-// Fence is content as a fenced block of Markdown, whatever content holds: the
-// fence is longer than every run of backticks in it. info is the language, such
+// Fence is content as a fenced block of Markdown. The fence is longer than every
+// run of backticks in content. info is the language, such
 // as "json", or empty.
 func Fence(content, info string) string {
 	longest, run := 2, 0

@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// Visible writes every character that cannot be seen, or that changes how its
-// neighbours look, as an escape such as \x1b, \u202e or \U000e0041, so that
-// what a person reads is what there is: controls other than newline and tab,
-// marks of direction, zero-width characters, tags, selectors of variants that
-// are no emoji's, spaces other than the usual one, private and unassigned
+// Visible writes every character that is invisible, or that changes how its
+// neighbours look, as an escape such as \x1b, \u202e or \U000e0041, so that a
+// person sees the whole text: controls other than newline and tab,
+// marks of direction, zero-width characters, tags, variant selectors
+// outside of emoji, spaces other than U+0020, private and unassigned
 // characters. Invalid UTF-8 becomes U+FFFD. Characters that look alike stay.
 func Visible(s string) string {
 	var b strings.Builder
@@ -37,7 +37,7 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// Characters that Unicode counts among the printable ones, but that show nothing.
+// Characters that are printable by Unicode, but show nothing.
 const (
 	brailleBlank = '\u2800'
 	objectMark   = '\ufffc'
@@ -69,8 +69,7 @@ const pictures = "\u203c\u2049\u2194\u2934\u2935\u25fb\u25fc\u25fd\u25fe\u3030\u
 // selects reports whether c may choose how an emoji is drawn.
 func selects(c rune) bool { return c == '\ufe0e' || c == '\ufe0f' }
 
-// styles reports whether a selector between both characters does nothing else
-// than that.
+// styles reports whether a selector between both characters only does that.
 func styles(before, after rune) bool {
 	if strings.ContainsRune("0123456789#*", before) {
 		return after == keycap
@@ -93,10 +92,10 @@ func second(s string) rune {
 const maxIndent = 50
 
 // VisibleJSON is raw indented, for a person to read: keys in their order, those
-// that are repeated too, numbers as they stand, and strings without needless
-// escapes, but with one for each character that Visible would write as one. It
-// is JSON of the same value; halves of surrogate pairs stay as they are. What
-// is no JSON is shown by Visible.
+// that are repeated too, numbers unchanged, and strings without needless
+// escapes, but with an escape for each character that Visible would escape. The
+// result is JSON of the same value; halves of surrogate pairs stay. Text that is
+// not JSON is shown by Visible.
 func VisibleJSON(raw json.RawMessage) string {
 	raw = bytes.Trim(raw, " \t\r\n")
 	var out bytes.Buffer
@@ -124,7 +123,7 @@ func VisibleJSON(raw json.RawMessage) string {
 	return b.String()
 }
 
-// depth is how deep a text that may be JSON is nested at most.
+// depth is the deepest nesting of a text that may be JSON.
 func depth(s string) int {
 	deepest, now := 0, 0
 	for i := 0; i < len(s); i++ {
@@ -141,8 +140,8 @@ func depth(s string) int {
 	return deepest
 }
 
-// closing is where the string ends whose inside s begins with; len(s) when it
-// does not.
+// closing is the end of the string whose inside s begins with; len(s) when it has
+// no end.
 func closing(s string) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -155,8 +154,8 @@ func closing(s string) int {
 	return len(s)
 }
 
-// characters are those that the inside of a JSON string stands for. Halves of
-// surrogate pairs that are alone are among them.
+// characters decodes the inside of a JSON string. The result may contain single
+// halves of surrogate pairs.
 func characters(inside string) []rune {
 	all := make([]rune, 0, len(inside))
 	for inside != "" {
