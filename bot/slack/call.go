@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -27,6 +30,22 @@ const (
 	maxLimited        = 5
 	defaultRetryAfter = 10 * time.Second
 )
+
+// webClient calls Slack's Web API (docs.slack.dev/apis/web-api).
+type webClient struct {
+	config  Config
+	log     *slog.Logger
+	metrics *telemetry.Metrics
+	limiter bot.RateLimiter
+	now     func() time.Time
+	timings timings
+	http    *http.Client
+	api     *slackgo.Client
+
+	identified sync.Mutex // held while auth.test is under way
+	identity   atomic.Pointer[identity]
+	revoked    atomic.Pointer[state] // why Slack refuses the bot's token; nil: it does not
+}
 
 // request is what the rate limiter has to know about a call.
 type request struct {
@@ -49,7 +68,7 @@ func (r request) pausedChannel() string {
 // call makes one call of the Web API when the rate limiter allows it. When Slack
 // limits the call, it pauses the limiter and waits; frames do not wait, their
 // error is a *bot.LaterError.
-func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context) error) error {
+func (s *webClient) call(ctx context.Context, r request, do func(ctx context.Context) error) error {
 	me, err := s.me(ctx)
 	if err != nil {
 		return err
@@ -83,7 +102,7 @@ func (s *Slack) call(ctx context.Context, r request, do func(ctx context.Context
 
 // noteToken notes whether Slack accepts the bot's token: deliveries go on after it
 // was revoked, only calls show it.
-func (s *Slack) noteToken(ctx context.Context, method string, err error) {
+func (s *webClient) noteToken(ctx context.Context, method string, err error) {
 	if method == openMethod || method == responseURLMethod { // they do not use that token
 		return
 	}
@@ -124,7 +143,7 @@ func code(err error) string {
 }
 
 // redact names the method that failed and keeps secrets out of the error.
-func (s *Slack) redact(method string, err error) error {
+func (s *webClient) redact(method string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -205,7 +224,7 @@ func remedy(err error) string {
 }
 
 // measure makes a call and counts it.
-func (s *Slack) measure(ctx context.Context, method string, do func(context.Context) error) error {
+func (s *webClient) measure(ctx context.Context, method string, do func(context.Context) error) error {
 	begin := time.Now()
 	ctx, span := telemetry.Start(ctx, telemetry.Client, Name+" "+method)
 	err := do(ctx)

@@ -34,7 +34,7 @@ func (s *Slack) serve(kind string) http.HandlerFunc {
 			http.Error(w, "the body cannot be read", http.StatusBadRequest)
 			return
 		}
-		if err := s.verify(r.Header, body); err != nil {
+		if err := verify(s.config.SigningSecret, r.Header, body); err != nil {
 			s.log.WarnContext(r.Context(), "slack: delivery with a bad signature refused", "path", r.URL.Path, "cause", err)
 			http.Error(w, "the signature is not valid", http.StatusUnauthorized)
 			return
@@ -86,8 +86,8 @@ func (s *Slack) storeDelivery(w http.ResponseWriter, r *http.Request, kind strin
 
 // verify checks the signature over the raw body and that it is not older than
 // five minutes.
-func (s *Slack) verify(header http.Header, body []byte) error {
-	v, err := slackgo.NewSecretsVerifier(header, s.config.SigningSecret)
+func verify(secret string, header http.Header, body []byte) error {
+	v, err := slackgo.NewSecretsVerifier(header, secret)
 	if err != nil {
 		return err
 	}

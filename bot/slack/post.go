@@ -71,7 +71,7 @@ func (s *Slack) postMessage(ctx context.Context, to bot.Chat, d bot.Draft) (id s
 }
 
 // tryLooks tries a draft's looks until Slack accepts one.
-func (s *Slack) tryLooks(ctx context.Context, d bot.Draft, send func(context.Context, look) error) error {
+func (s *webClient) tryLooks(ctx context.Context, d bot.Draft, send func(context.Context, look) error) error {
 	var err error
 	for _, l := range looks(d) {
 		if err = send(ctx, l); err == nil || !contentRefused(err) {
@@ -103,7 +103,7 @@ func (s *Slack) Edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) e
 
 func (s *Slack) edit(ctx context.Context, to bot.Chat, id string, d bot.Draft) error {
 	if st := s.active.stream(to.ID, id); st != nil {
-		done, err := s.feedStream(ctx, st, d)
+		done, err := st.feed(ctx, d)
 		if done || err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (s *Slack) Find(ctx context.Context, to bot.Chat, mark string) (string, err
 	return "", nil
 }
 
-func (s *Slack) page(ctx context.Context, to bot.Chat, cursor string) (found []slackgo.Message, next string, err error) {
+func (s *webClient) page(ctx context.Context, to bot.Chat, cursor string) (found []slackgo.Message, next string, err error) {
 	if to.Thread != "" {
 		err = s.call(ctx, request{method: "conversations.replies", urgency: bot.PriorityHigh}, func(ctx context.Context) (err error) {
 			found, _, next, err = s.api.GetConversationRepliesContext(ctx, &slackgo.GetConversationRepliesParameters{
@@ -266,7 +266,7 @@ func (s *Slack) sendFile(ctx context.Context, to bot.Chat, d *bot.Draft, f *bot.
 }
 
 // upload asks for an address, sends the content there and shares the file.
-func (s *Slack) upload(ctx context.Context, to bot.Chat, f *bot.File, urgency bot.Priority) error {
+func (s *webClient) upload(ctx context.Context, to bot.Chat, f *bot.File, urgency bot.Priority) error {
 	var place *slackgo.GetUploadURLExternalResponse
 	name := f.BaseName()
 	err := s.call(ctx, request{method: askMethod, urgency: urgency}, func(ctx context.Context) (err error) {

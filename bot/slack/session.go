@@ -32,11 +32,11 @@ func (s *Slack) session(to bot.Chat, d bot.Draft) {
 	now := was
 	if now.status != status && s.sessions.Load() {
 		now.status = status
-		s.inBackground(func(ctx context.Context) { s.setSession(ctx, to, d, status) })
+		s.background.add(func(ctx context.Context) { s.setSession(ctx, to, d, status) })
 	}
 	if to.Private && status == slackgo.AgentSessionStatusProcessing && d.Board != nil && s.now().Sub(was.typingAt) >= typingGap && s.typing.Load() {
 		now.typingAt = s.now()
-		s.inBackground(func(ctx context.Context) { s.setTyping(ctx, to, cut(oneLine(d.Board.Status), 100)) })
+		s.background.add(func(ctx context.Context) { s.setTyping(ctx, to, cut(oneLine(d.Board.Status), 100)) })
 	}
 	s.sessionStates.Add(to.Key(), now)
 }

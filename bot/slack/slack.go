@@ -44,15 +44,8 @@ type Options struct {
 // Slack is one app in one workspace. Its methods are safe for concurrent use.
 // A process that runs several needs a Slack for each.
 type Slack struct {
-	config  Config
-	log     *slog.Logger
-	metrics *telemetry.Metrics
-	limiter bot.RateLimiter
-	admit   func(context.Context, bot.Message) bool
-	now     func() time.Time
-	timings timings
-	http    *http.Client
-	api     *slackgo.Client
+	*webClient
+	admit func(context.Context, bot.Message) bool
 
 	people        *people
 	active        *activeMessages
@@ -61,19 +54,16 @@ type Slack struct {
 	lastAskers    *lru.Cache[string, asker]        // by conversation
 	roots         *lru.Cache[string, bot.Chat]     // where a command's task lives, by the command's key
 	sessionStates *lru.Cache[string, sessionState] // by conversation
-	background    chan func(ctx context.Context)   // calls whose result nobody needs
+	background    background
 
 	uploads bot.Uploads
 
-	identified sync.Mutex // held while auth.test is under way
-	identity   atomic.Pointer[identity]
-	state      atomic.Pointer[state]
-	revoked    atomic.Pointer[state] // why Slack refuses the bot's token; nil: it does not
-	handler    atomic.Pointer[handler]
-	sessions   atomic.Bool               // false once Slack said that this app has none
-	typing     atomic.Bool               // likewise for the status of a thread
-	streams    atomic.Bool               // likewise for native streams
-	noFiles    atomic.Pointer[time.Time] // until when files are not tried; nil: they are
+	state    atomic.Pointer[state]
+	handler  atomic.Pointer[handler]
+	sessions atomic.Bool               // false once Slack said that this app has none
+	typing   atomic.Bool               // likewise for the status of a thread
+	streams  atomic.Bool               // likewise for native streams
+	noFiles  atomic.Pointer[time.Time] // until when files are not tried; nil: they are
 }
 
 // asker is the person who asked last in a conversation. A stream has a recipient.
@@ -128,8 +118,11 @@ func New(cfg Config, o Options) (*Slack, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Slack{config: cfg.WithDefaults(), log: o.Log, metrics: o.Metrics, limiter: o.RateLimiter, admit: o.Admit, now: o.Now, timings: defaultTimings(), background: make(chan func(context.Context), 256)}
-	s.http, s.api = client(s.config)
+	s := &Slack{
+		webClient: &webClient{config: cfg.WithDefaults(), log: o.Log, metrics: o.Metrics, limiter: o.RateLimiter, now: o.Now, timings: defaultTimings()},
+		admit:     o.Admit, background: make(background, 256),
+	}
+	s.http, s.api = connect(s.config)
 	s.active, s.responseURLs = newActiveMessages(), newResponseURLs()
 	s.sessions.Store(true)
 	s.typing.Store(true)
@@ -143,8 +136,8 @@ func New(cfg Config, o Options) (*Slack, error) {
 	return s, errors.Join(errs[:]...)
 }
 
-// client is the Web API's. It follows no redirects: tokens are in the bodies.
-func client(cfg Config) (*http.Client, *slackgo.Client) {
+// connect makes the clients of the Web API. They follow no redirects: tokens are in the bodies.
+func connect(cfg Config) (*http.Client, *slackgo.Client) {
 	h := &http.Client{
 		Timeout:       30 * time.Second,
 		Transport:     limitedTransport{http.DefaultTransport.(*http.Transport).Clone()},
@@ -178,7 +171,7 @@ func (s *Slack) Run(ctx context.Context, handle func(context.Context, []bot.Mess
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer cancel()
-	work.Go(func() { s.runBackground(ctx) })
+	work.Go(func() { s.background.run(ctx) })
 	work.Go(func() { s.runRotation(ctx) })
 	work.Go(func() { s.runCheck(ctx) })
 	if !s.authenticate(ctx) {
@@ -224,7 +217,7 @@ func (s *Slack) authenticate(ctx context.Context) bool {
 }
 
 // me is who the bot is. Slack is asked once.
-func (s *Slack) me(ctx context.Context) (identity, error) {
+func (s *webClient) me(ctx context.Context) (identity, error) {
 	if known := s.identity.Load(); known != nil {
 		return *known, nil
 	}
@@ -252,23 +245,25 @@ func (s *Slack) connected(ctx context.Context) {
 	s.setState(nil)
 }
 
-// runBackground makes the calls of inBackground, one after the other.
-func (s *Slack) runBackground(ctx context.Context) {
+// background are calls whose result nobody needs.
+type background chan func(ctx context.Context)
+
+// run makes the calls, one after the other.
+func (b background) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case do := <-s.background:
+		case do := <-b:
 			do(ctx)
 		}
 	}
 }
 
-// inBackground queues a call whose result nobody needs. It drops the call when too
-// many wait.
-func (s *Slack) inBackground(do func(ctx context.Context)) {
+// add queues a call. It drops the call when too many wait.
+func (b background) add(do func(ctx context.Context)) {
 	select {
-	case s.background <- do:
+	case b <- do:
 	default:
 	}
 }
@@ -302,7 +297,7 @@ func Try(ctx context.Context, cfg Config) (who string, err error) {
 
 // runCheck asks about a refused token until Slack accepts it again, because there may
 // be no other call meanwhile.
-func (s *Slack) runCheck(ctx context.Context) {
+func (s *webClient) runCheck(ctx context.Context) {
 	for retry.Sleep(ctx, s.timings.badToken) == nil {
 		if s.revoked.Load() != nil {
 			s.check(ctx)
@@ -311,7 +306,7 @@ func (s *Slack) runCheck(ctx context.Context) {
 }
 
 // check asks Slack about the bot token; call notes the result.
-func (s *Slack) check(ctx context.Context) {
+func (s *webClient) check(ctx context.Context) {
 	_ = s.call(ctx, request{method: "auth.test", urgency: bot.PriorityHigh}, func(ctx context.Context) error {
 		_, err := s.api.AuthTestContext(ctx)
 		return err

@@ -338,7 +338,7 @@ func (s *Slack) decode(kind string, payload []byte) ([]inbound, error) {
 	switch kind {
 	case kindEvent:
 		if arrivals, err = decodeEvent(*me, payload); len(arrivals) == 0 && revokes(payload) {
-			s.inBackground(s.check)
+			s.background.add(s.check)
 		}
 	case kindCommand:
 		var a inbound

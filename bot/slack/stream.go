@@ -21,6 +21,7 @@ import (
 // about five minutes, so legwork ends it after four; edits change the message
 // then, under the same ts.
 type stream struct {
+	s       *Slack
 	to      bot.Chat
 	id      string
 	asker   asker
@@ -46,7 +47,7 @@ func (s *Slack) startStream(ctx context.Context, to bot.Chat, d bot.Draft) (stri
 	if !s.streams.Load() || to.Thread == "" || !known && !to.Private || !s.active.reserve() {
 		return "", nil
 	}
-	st := &stream{to: to, asker: who, shown: map[string]string{}}
+	st := &stream{s: s, to: to, asker: who, shown: map[string]string{}}
 	options := []slackgo.MsgOption{
 		thread(to), quiet(), slackgo.MsgOptionTaskDisplayMode(slackgo.TaskDisplayModePlan),
 	}
@@ -107,20 +108,20 @@ func (s *Slack) streamFallback(ctx context.Context, err error) error {
 	return nil
 }
 
-// feedStream brings a draft to a stream. When done is false, the stream has ended,
+// feed brings a draft to a stream. When done is false, the stream has ended,
 // and the message must be changed by an edit.
-func (s *Slack) feedStream(ctx context.Context, st *stream, d bot.Draft) (done bool, err error) {
+func (st *stream) feed(ctx context.Context, d bot.Draft) (done bool, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	switch {
 	case st.ended:
 		return false, nil
 	case d.Kind == bot.KindBoard && d.Board != nil && st.text != "",
-		s.now().Sub(st.started) >= s.timings.rotate,
+		st.s.now().Sub(st.started) >= st.s.timings.rotate,
 		d.Partial && d.Text == "" && d.Board == nil:
-		return false, s.stopStream(ctx, st, d, streamDelta{}, nil) // a stream cannot take back text
+		return false, st.stop(ctx, d, streamDelta{}, nil) // a stream cannot take back text
 	case d.Partial:
-		return s.sendFrame(ctx, st, d)
+		return st.sendFrame(ctx, d)
 	}
 	next := streamDelta{}
 	if d.Kind != bot.KindBoard {
@@ -130,12 +131,12 @@ func (s *Slack) feedStream(ctx context.Context, st *stream, d bot.Draft) (done b
 	} else if d.Board != nil {
 		next = st.boardChunks(*d.Board)
 	}
-	return false, s.stopStream(ctx, st, d, next, footerBlocks(d))
+	return false, st.stop(ctx, d, next, footerBlocks(d))
 }
 
 // sendFrame sends what has changed since the last frame.
-func (s *Slack) sendFrame(ctx context.Context, st *stream, d bot.Draft) (done bool, err error) {
-	if wait := s.active.frameGap(s.timings.append) - s.now().Sub(st.lastFrame); wait > 0 {
+func (st *stream) sendFrame(ctx context.Context, d bot.Draft) (done bool, err error) {
+	if wait := st.s.active.frameGap(st.s.timings.append) - st.s.now().Sub(st.lastFrame); wait > 0 {
 		return true, &bot.LaterError{After: wait}
 	}
 	next := streamDelta{}
@@ -147,26 +148,26 @@ func (s *Slack) sendFrame(ctx context.Context, st *stream, d bot.Draft) (done bo
 	if len(next.chunks) == 0 {
 		return true, nil
 	}
-	err = s.call(ctx, request{method: "chat.appendStream", private: st.to.Private, urgency: bot.PriorityFrame}, func(ctx context.Context) error {
-		_, _, err := s.api.AppendStreamContext(ctx, st.to.ID, st.id, slackgo.MsgOptionChunks(next.chunks...), quiet())
+	err = st.s.call(ctx, request{method: "chat.appendStream", private: st.to.Private, urgency: bot.PriorityFrame}, func(ctx context.Context) error {
+		_, _, err := st.s.api.AppendStreamContext(ctx, st.to.ID, st.id, slackgo.MsgOptionChunks(next.chunks...), quiet())
 		return err
 	})
 	switch {
 	case err == nil:
 		st.commit(next)
-		st.lastFrame = s.now()
+		st.lastFrame = st.s.now()
 		return true, nil
 	case streamEnded(err):
-		s.endStream(st)
-		s.stoppedBy(ctx, st, err)
+		st.end()
+		st.stoppedBy(ctx, err)
 		return code(err) == "stopped_by_user", nil
 	}
 	return true, err
 }
 
-// stopStream ends a stream with the rest of its content. It is harmless when
+// stop ends a stream with the rest of its content. It is harmless when
 // the stream has ended already.
-func (s *Slack) stopStream(ctx context.Context, st *stream, d bot.Draft, next streamDelta, under []slackgo.Block) error {
+func (st *stream) stop(ctx context.Context, d bot.Draft, next streamDelta, under []slackgo.Block) error {
 	options := []slackgo.MsgOption{quiet(), metadata(d)}
 	if len(next.chunks) > 0 {
 		options = append(options, slackgo.MsgOptionChunks(next.chunks...))
@@ -178,24 +179,24 @@ func (s *Slack) stopStream(ctx context.Context, st *stream, d bot.Draft, next st
 	if !level.Waits() {
 		level = bot.PriorityNormal // a frame that does not wait could let Slack end the stream
 	}
-	err := s.call(ctx, request{method: "chat.stopStream", private: st.to.Private, urgency: level}, func(ctx context.Context) error {
-		_, _, err := s.api.StopStreamContext(ctx, st.to.ID, st.id, options...)
+	err := st.s.call(ctx, request{method: "chat.stopStream", private: st.to.Private, urgency: level}, func(ctx context.Context) error {
+		_, _, err := st.s.api.StopStreamContext(ctx, st.to.ID, st.id, options...)
 		return err
 	})
 	if err != nil && code(err) == "" {
 		return err
 	}
 	if err != nil && !streamEnded(err) {
-		s.log.WarnContext(ctx, "slack: stream not ended", "task", d.Task, "cause", err)
+		st.s.log.WarnContext(ctx, "slack: stream not ended", "task", d.Task, "cause", err)
 	}
-	s.endStream(st)
+	st.end()
 	return nil
 }
 
-// endStream hands a stream over to edits. The caller holds its lock.
-func (s *Slack) endStream(st *stream) {
+// end hands a stream over to edits. The caller holds its lock.
+func (st *stream) end() {
 	st.ended = true
-	s.active.forget(st)
+	st.s.active.forget(st)
 }
 
 // streamEnded reports whether Slack or a person has ended the stream.
@@ -209,19 +210,19 @@ func streamEnded(err error) bool {
 
 // stoppedBy hands on that a person pressed Slack's own Stop, in case the event
 // about it does not arrive. Both have the same key.
-func (s *Slack) stoppedBy(ctx context.Context, st *stream, err error) {
-	h := s.handler.Load()
+func (st *stream) stoppedBy(ctx context.Context, err error) {
+	h := st.s.handler.Load()
 	if code(err) != "stopped_by_user" || st.asker.user == "" || h == nil {
 		return
 	}
 	m := bot.Message{
 		Key: stopKey(st.to.ID, st.id), Chat: st.to, From: bot.Person{Platform: Name, ID: st.asker.user},
-		Text: "/stop", At: s.now(), InThread: true, Team: st.asker.team,
+		Text: "/stop", At: st.s.now(), InThread: true, Team: st.asker.team,
 	}
-	s.people.identify(ctx, &m)
-	s.inBackground(func(ctx context.Context) {
+	st.s.people.identify(ctx, &m)
+	st.s.background.add(func(ctx context.Context) {
 		if err := h.handle(ctx, []bot.Message{m}); err != nil {
-			s.log.ErrorContext(ctx, "slack: stop not stored", "chat", m.Chat.Key(), "cause", err)
+			st.s.log.ErrorContext(ctx, "slack: stop not stored", "chat", m.Chat.Key(), "cause", err)
 		}
 	})
 }
@@ -242,9 +243,9 @@ func (s *Slack) runRotation(ctx context.Context) {
 		for _, st := range s.active.startedBefore(s.now().Add(-s.timings.rotate)) {
 			st.mu.Lock()
 			if !st.ended {
-				if err := s.stopStream(ctx, st, bot.Draft{Kind: bot.KindBoard}, streamDelta{}, nil); err != nil && ctx.Err() == nil {
+				if err := st.stop(ctx, bot.Draft{Kind: bot.KindBoard}, streamDelta{}, nil); err != nil && ctx.Err() == nil {
 					s.log.WarnContext(ctx, "slack: stream not ended", "chat", st.to.Key(), "cause", err)
-					s.endStream(st)
+					st.end()
 				}
 			}
 			st.mu.Unlock()
