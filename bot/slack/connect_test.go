@@ -74,7 +74,7 @@ func TestRefreshes(t *testing.T) {
 }
 
 // connects is how many connections have been opened so far.
-func connects(p *place) int {
+func connects(p *env) int {
 	n := 0
 	for _, e := range p.Entries() {
 		if e.Event == slackfake.EventConnect {
@@ -138,7 +138,7 @@ func TestNoHello(t *testing.T) {
 	slack.Shorten(s, 20)
 	slack.Pause(s, "ping", 10*time.Millisecond)
 	slack.Pause(s, "greet", 200*time.Millisecond)
-	p := &place{Server: f, s: s, log: &bytes.Buffer{}, changed: make(chan struct{})}
+	p := &env{Server: f, s: s, log: &bytes.Buffer{}, changed: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Run(ctx, p.take) }()
@@ -191,7 +191,7 @@ func TestTokens(t *testing.T) {
 				t.Fatal(err)
 			}
 			slack.Pause(s, "denied", 10*time.Millisecond)
-			p := &place{Server: f, s: s, changed: make(chan struct{})}
+			p := &env{Server: f, s: s, changed: make(chan struct{})}
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan struct{})
 			go func() { defer close(done); _ = s.Run(ctx, p.take) }()
@@ -218,11 +218,11 @@ func TestTokens(t *testing.T) {
 // Slack does, and when it is good again, without any other call.
 func TestRevokedWhileIdle(t *testing.T) {
 	t.Parallel()
-	for name, notice := range map[string]func(*place){
-		"tokens_revoked": func(p *place) {
+	for name, notice := range map[string]func(*env){
+		"tokens_revoked": func(p *env) {
 			p.Event("", "tokens_revoked", map[string]any{"tokens": map[string]any{"bot": []string{"UBOT"}}})
 		},
-		"app_uninstalled": func(p *place) { p.Event("", "app_uninstalled", nil) },
+		"app_uninstalled": func(p *env) { p.Event("", "app_uninstalled", nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, set{}).ready(t)

@@ -28,9 +28,9 @@ func TestMain(m *testing.M) {
 // span bounds what a test waits for.
 const span = watch.Patience
 
-// place is a Slack that runs against a fake workspace and writes down what
+// env is a Slack that runs against a fake workspace and writes down what
 // arrives.
-type place struct {
+type env struct {
 	*slackfake.Server
 	s   *slack.Slack
 	cfg slack.Config
@@ -58,7 +58,7 @@ func config(f *slackfake.Server) slack.Config {
 
 // start runs Slack against a fake until the test ends. No token may be in the
 // log, and no goroutine may be left.
-func start(t *testing.T, o set) *place {
+func start(t *testing.T, o set) *env {
 	t.Helper()
 	if o.fake.Second == 0 {
 		o.fake.Second = 50 * time.Millisecond
@@ -67,7 +67,7 @@ func start(t *testing.T, o set) *place {
 		o.fake.Limits = map[string][]slackfake.Limit{}
 	}
 	o.fake.Quiet = true
-	p := &place{Server: slackfake.New(t, o.fake), log: &bytes.Buffer{}, changed: make(chan struct{}), refuse: o.refuse}
+	p := &env{Server: slackfake.New(t, o.fake), log: &bytes.Buffer{}, changed: make(chan struct{}), refuse: o.refuse}
 	p.cfg = config(p.Server)
 	if o.cfg != nil {
 		o.cfg(&p.cfg)
@@ -109,13 +109,13 @@ func start(t *testing.T, o set) *place {
 }
 
 // ready waits until Slack is connected.
-func (p *place) ready(t *testing.T) *place {
+func (p *env) ready(t *testing.T) *env {
 	t.Helper()
 	p.until(t, "the connection", func() bool { return p.s.Ready() == nil })
 	return p
 }
 
-func (p *place) take(_ context.Context, batch []bot.Message) error {
+func (p *env) take(_ context.Context, batch []bot.Message) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer func() {
@@ -131,7 +131,7 @@ func (p *place) take(_ context.Context, batch []bot.Message) error {
 	return nil
 }
 
-func (p *place) got() []bot.Message {
+func (p *env) got() []bot.Message {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Concat(p.batches...)
@@ -139,7 +139,7 @@ func (p *place) got() []bot.Message {
 
 // next waits until n messages with different keys have come and returns the
 // first of each key.
-func (p *place) next(t *testing.T, n int) []bot.Message {
+func (p *env) next(t *testing.T, n int) []bot.Message {
 	t.Helper()
 	var all []bot.Message
 	p.until(t, "messages", func() bool {
@@ -157,7 +157,7 @@ func (p *place) next(t *testing.T, n int) []bot.Message {
 }
 
 // until waits for a condition, which is looked at whenever something changed.
-func (p *place) until(t *testing.T, what string, cond func() bool) {
+func (p *env) until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
@@ -190,7 +190,7 @@ func (l *locked) Write(b []byte) (int, error) {
 func channel(thread string) bot.Chat { return bot.Chat{Platform: "slack", ID: "C1", Thread: thread} }
 
 // post sends a draft and fails the test if that fails.
-func (p *place) post(t *testing.T, to bot.Chat, d bot.Draft) string {
+func (p *env) post(t *testing.T, to bot.Chat, d bot.Draft) string {
 	t.Helper()
 	id, err := p.s.Post(t.Context(), to, d)
 	if err != nil {
@@ -200,7 +200,7 @@ func (p *place) post(t *testing.T, to bot.Chat, d bot.Draft) string {
 }
 
 // edit changes a message, waiting for its turn, and returns where it is now.
-func (p *place) edit(t *testing.T, to bot.Chat, id string, d bot.Draft) string {
+func (p *env) edit(t *testing.T, to bot.Chat, id string, d bot.Draft) string {
 	t.Helper()
 	for {
 		err := p.s.Edit(t.Context(), to, id, d)
@@ -218,7 +218,7 @@ func (p *place) edit(t *testing.T, to bot.Chat, id string, d bot.Draft) string {
 	}
 }
 
-func (p *place) message(t *testing.T, to bot.Chat, id string) slackfake.Message {
+func (p *env) message(t *testing.T, to bot.Chat, id string) slackfake.Message {
 	t.Helper()
 	m, ok := p.Message(to.ID, id)
 	if !ok {

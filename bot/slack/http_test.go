@@ -18,8 +18,8 @@ import (
 	"legwork/internal/test/fakes/slackfake"
 )
 
-// httpPlace is a place of mode http.
-func httpPlace(t *testing.T, refuse func([]bot.Message) error) *place {
+// httpEnv is an env of mode http.
+func httpEnv(t *testing.T, refuse func([]bot.Message) error) *env {
 	t.Helper()
 	var h http.Handler
 	app := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r) }))
@@ -35,7 +35,7 @@ func httpPlace(t *testing.T, refuse func([]bot.Message) error) *place {
 
 func TestForgedDeliveries(t *testing.T) {
 	t.Parallel()
-	p := httpPlace(t, nil)
+	p := httpEnv(t, nil)
 	h := p.s.Handler()
 	body := `{"type":"event_callback","team_id":"T1","event_id":"Ev1","event":{"type":"message","channel":"DU1","channel_type":"im","user":"U1","text":"hi","ts":"1700000000.000100"}}`
 	now := time.Now()
@@ -80,7 +80,7 @@ func TestForgedDeliveries(t *testing.T) {
 
 func TestChallenge(t *testing.T) {
 	t.Parallel()
-	p := httpPlace(t, nil)
+	p := httpEnv(t, nil)
 	body := `{"type":"url_verification","challenge":"3eZbrw1aB"}`
 	r := httptest.NewRequest(http.MethodPost, "/slack/events", strings.NewReader(body))
 	r.Header = slackfake.Sign(slackfake.SigningSecret, time.Now(), []byte(body))
@@ -97,7 +97,7 @@ func TestChallenge(t *testing.T) {
 func TestUnstoredDelivery(t *testing.T) {
 	t.Parallel()
 	fails := 0
-	p := httpPlace(t, func([]bot.Message) error {
+	p := httpEnv(t, func([]bot.Message) error {
 		if fails++; fails <= 2 {
 			return errors.New("the disk is full")
 		}
@@ -115,7 +115,7 @@ func TestUnstoredDelivery(t *testing.T) {
 // after it in the same conversation, while others go on.
 func TestOrderOfDeliveries(t *testing.T) {
 	t.Parallel()
-	p := httpPlace(t, nil)
+	p := httpEnv(t, nil)
 	p.Break(slackfake.Fault{Method: "users.info", Kind: slackfake.FaultDelay, Delay: 500 * time.Millisecond})
 	asked := func() bool {
 		return slices.ContainsFunc(p.Entries(), func(e slackfake.Entry) bool { return e.Method == "users.info" })

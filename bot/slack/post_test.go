@@ -19,7 +19,7 @@ import (
 var stop = []bot.Button{{Label: "Stop", Data: "s:1"}}
 
 // asked lets Ann ask in a channel and returns the conversation.
-func asked(t *testing.T, p *place) bot.Chat {
+func asked(t *testing.T, p *env) bot.Chat {
 	t.Helper()
 	n := len(p.got())
 	p.Say("C1", "U1", "<@UBOT> when was it?", "")
@@ -333,8 +333,8 @@ func TestFileThatFails(t *testing.T) {
 		{"asking is cut off", slackfake.Fault{Method: "files.getUploadURLExternal", Kind: slackfake.FaultDropBefore}, true},
 		{"sending is cut off", slackfake.Fault{Method: "upload", Kind: slackfake.FaultDropBefore}, true},
 		{"the answer to sending is cut off", slackfake.Fault{Method: "upload", Kind: slackfake.FaultDropAfter}, true},
-		{"the place fails", slackfake.Fault{Method: "upload", Kind: slackfake.FaultStatus}, true},
-		{"the place does not want it", slackfake.Fault{Method: "upload", Kind: slackfake.FaultStatus, Status: http.StatusRequestEntityTooLarge}, false},
+		{"the upload fails", slackfake.Fault{Method: "upload", Kind: slackfake.FaultStatus}, true},
+		{"the upload is refused", slackfake.Fault{Method: "upload", Kind: slackfake.FaultStatus, Status: http.StatusRequestEntityTooLarge}, false},
 		{"sharing fails", slackfake.Fault{Method: "files.completeUploadExternal", Kind: slackfake.FaultStatus}, true},
 		{"sharing breaks down", slackfake.Fault{Method: "files.completeUploadExternal", Kind: slackfake.FaultError, Error: "internal_error"}, true},
 		{"sharing is refused", slackfake.Fault{Method: "files.completeUploadExternal", Kind: slackfake.FaultError, Error: "posting_to_channel_denied"}, false},

@@ -31,9 +31,9 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // patience is how long a test waits for what should be there at once.
 const patience = watch.Patience
 
-// sitting is a person at a terminal: a real pseudo-terminal with a screen that
+// env is a person at a terminal: a real pseudo-terminal with a screen that
 // shows what is written to it.
-type sitting struct {
+type env struct {
 	*inbox
 	test   *testing.T
 	master *os.File
@@ -51,14 +51,14 @@ type sitting struct {
 
 // sit starts an interactive terminal of 60 columns and 20 rows. ahead is typed
 // before.
-func sit(t *testing.T, change func(*Config), ahead ...string) *sitting {
+func sit(t *testing.T, change func(*Config), ahead ...string) *env {
 	t.Helper()
 	t.Setenv("TERM", "xterm-256color")
 	master, tty, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sitting{inbox: &inbox{}, test: t, master: master, tty: tty, done: make(chan error, 1), came: make(chan bot.Message, 16), news: make(chan struct{}, 1)}
+	s := &env{inbox: &inbox{}, test: t, master: master, tty: tty, done: make(chan error, 1), came: make(chan bot.Message, 16), news: make(chan struct{}, 1)}
 	s.screen = vt10x.New(vt10x.WithSize(60, 20))
 	s.resize(60, 20)
 	if s.before, err = term.GetState(int(tty.Fd())); err != nil {
@@ -97,7 +97,7 @@ func sit(t *testing.T, change func(*Config), ahead ...string) *sitting {
 }
 
 // watch shows what the terminal is sent, until it is closed.
-func (s *sitting) watch() {
+func (s *env) watch() {
 	p := make([]byte, 4096)
 	for {
 		n, err := s.master.Read(p)
@@ -115,7 +115,7 @@ func (s *sitting) watch() {
 	}
 }
 
-func (s *sitting) resize(width, height int) {
+func (s *env) resize(width, height int) {
 	s.test.Helper()
 	s.mu.Lock()
 	s.screen.Resize(width, height)
@@ -129,13 +129,13 @@ func (s *sitting) resize(width, height int) {
 	}
 }
 
-func (s *sitting) keys(text string) {
+func (s *env) keys(text string) {
 	s.test.Helper()
 	write(s.test, s.master, text)
 }
 
 // first waits for the first message.
-func (s *sitting) first() bot.Message {
+func (s *env) first() bot.Message {
 	s.test.Helper()
 	select {
 	case m := <-s.came:
@@ -149,7 +149,7 @@ func (s *sitting) first() bot.Message {
 var moving = regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`)
 
 // text is the screen with the cursor as ▏, without what moves by itself.
-func (s *sitting) text() string {
+func (s *env) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lines := strings.Split(s.screen.String(), "\n")
@@ -167,7 +167,7 @@ func (s *sitting) text() string {
 }
 
 // see waits until the screen satisfies ok.
-func (s *sitting) see(what string, ok func(screen string) bool) string {
+func (s *env) see(what string, ok func(screen string) bool) string {
 	s.test.Helper()
 	late := time.After(patience)
 	for {
@@ -182,13 +182,13 @@ func (s *sitting) see(what string, ok func(screen string) bool) string {
 	}
 }
 
-func (s *sitting) seeText(want string) string {
+func (s *env) seeText(want string) string {
 	s.test.Helper()
 	return s.see(fmt.Sprintf("%q", want), func(screen string) bool { return strings.Contains(screen, want) })
 }
 
 // golden waits until the screen is as in a file.
-func (s *sitting) golden(name string) {
+func (s *env) golden(name string) {
 	s.test.Helper()
 	file := filepath.Join("testdata", name+".golden")
 	if *update {
@@ -218,7 +218,7 @@ func (s *sitting) golden(name string) {
 }
 
 // leaves waits for Run to end and checks that the terminal is as it was.
-func (s *sitting) leaves() {
+func (s *env) leaves() {
 	s.test.Helper()
 	select {
 	case err := <-s.done:

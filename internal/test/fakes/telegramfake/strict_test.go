@@ -8,21 +8,21 @@ import (
 	"legwork/internal/test/fakes/telegramfake"
 )
 
-// world is what the strictness tests act on: the private chat 7 of Ann with her
+// env is what the strictness tests act on: the private chat 7 of Ann with her
 // message 1 and the bot's message 2, Bob (8) who never wrote, a group, a forum
 // and chats that refuse.
-type world struct {
+type env struct {
 	*telegramfake.Server
 	group, forum, kicked, moved, movedTo, deleted int64
 	topic                                         int
 }
 
-func build(t *testing.T) world {
+func build(t *testing.T) env {
 	t.Helper()
 	return buildWith(t, telegramfake.Options{NoLimits: true})
 }
 
-func buildWith(t *testing.T, o telegramfake.Options) world {
+func buildWith(t *testing.T, o telegramfake.Options) env {
 	t.Helper()
 	s := start(t, o)
 	ann := s.User(7, "Ann", "en")
@@ -31,7 +31,7 @@ func buildWith(t *testing.T, o telegramfake.Options) world {
 	if r := do(t, s, "sendMessage", `{"chat_id":7,"text":"hi <b>Ann</b>","parse_mode":"HTML","reply_markup":{"inline_keyboard":[[{"text":"A","callback_data":"a"}]]}}`); !r.OK {
 		t.Fatalf("got %+v", r)
 	}
-	w := world{
+	w := env{
 		Server: s, group: s.Group("Trip", ann), forum: s.Forum("Work", ann),
 		kicked: s.Supergroup("Old", ann), moved: s.Group("Growing", ann), deleted: s.Group("Gone", ann),
 	}
@@ -45,8 +45,8 @@ func buildWith(t *testing.T, o telegramfake.Options) world {
 	return w
 }
 
-// fill puts the ids of the world into a body.
-func (w world) fill(body string) string {
+// fill puts the ids of the env into a body.
+func (w env) fill(body string) string {
 	return strings.NewReplacer(
 		"GROUP", fmt.Sprint(w.group), "FORUM", fmt.Sprint(w.forum), "KICKED", fmt.Sprint(w.kicked), "MOVED", fmt.Sprint(w.moved),
 		"DELETED", fmt.Sprint(w.deleted), "TOPIC", fmt.Sprint(w.topic),
