@@ -198,7 +198,7 @@ func table(all []scenario, outcomes []outcome) string {
 // compare compares the table between the marks of a page, or writes it.
 func compare(t *testing.T, page, want string) {
 	t.Helper()
-	const begin, end = "<!-- begin: written by go test ./testing/conformance -update -->\n", "<!-- end -->\n"
+	const begin, end = "<!-- begin: written by go test ./internal/test/conformance -update -->\n", "<!-- end -->\n"
 	b, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -214,6 +214,6 @@ func compare(t *testing.T, page, want string) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("%s is not what the suite found; go test ./testing/conformance -update writes it. Got:\n%s\nwant:\n%s", page, got, want)
+		t.Errorf("%s is not what the suite found; go test ./internal/test/conformance -update writes it. Got:\n%s\nwant:\n%s", page, got, want)
 	}
 }

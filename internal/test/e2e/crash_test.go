@@ -127,13 +127,12 @@ func TestDamagedRecord(t *testing.T) {
 	again.logged("level=ERROR", "task="+task, "damaged")
 	again.says(again.answer("q2"), false, "second: a question behind it")
 	again.goesOn()
-	third := w.start("chat", "later: hello") // reads all of the file first, and has no backup of the record
-	third.end()
-	third.logged("level=ERROR", "no backup has them", task)
-	fourth := w.start("chat", "and later: hello")
-	fourth.end()
-	if strings.Contains(fourth.err.String(), task) {
-		t.Errorf("the fourth run still has the damaged task: %s", fourth.err.String())
+	for _, text := range []string{"later: hello", "and later: hello"} {
+		next := w.start("chat", text)
+		next.end()
+		if strings.Contains(next.err.String(), task) {
+			t.Errorf("a later run still has the damaged task: %s", next.err.String())
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ func TestDataBeside(t *testing.T) {
 	b.Say(b.bob.ID, b.bob, "/timezone Paris")
 	b.runs([]string{"legwork.db: ", ", good."}, "data", "verify")
 	b.runs([]string{"outside.db: ", "read again and good"}, "data", "backup", "outside.db")
-	b.runs([]string{"legwork.db: ", "nothing could be written for"}, "data", "compact")
+	b.runs([]string{"legwork.db: ", "writes waited for"}, "data", "compact")
 	if files := b.stored("tattletale"); len(files) != 1 {
 		t.Fatalf("the secret is in %q, want the data file", files)
 	}

@@ -316,7 +316,7 @@ func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
 	o := newHouse(t, plot{})
 	o.runs([]string{"Paused"}, "pause")
-	o.runs([]string{"goes on"}, "resume")
+	o.runs([]string{"Resumed"}, "resume")
 	o.runs([]string{"good"}, "data", "backup", o.file("copy.db"))
 	o.runs([]string{"before"}, "data", "compact")
 	o.runs([]string{"Deleted of slack:U9"}, "data", "forget", "--yes", "slack:U9")
